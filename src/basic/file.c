@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "macro.h"
+#include "parse.h"
+
+/* Fill @buffer up to @size; returns the bytes read, fewer only at the end of the file. */
+static ssize_t read_full(int fd, char *buffer, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		ssize_t n = read(fd, buffer + used, size - used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	return (ssize_t)used;
+}
+
+int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	_cleanup_free_ char *text = NULL;
+	size_t used = 0, size = 0;
+
+	if (fd < 0)
+		return -errno;
+	for (;;) {
+		ssize_t n;
+		char *larger;
+
+		if (used > max_bytes)
+			return -EFBIG;
+		size = MIN(MAX(size * 2, (size_t)4096), max_bytes + 1);
+		larger = realloc(text, size + 1);
+		if (!larger)
+			return -ENOMEM;
+		text = larger;
+		n = read_full(fd, text + used, size - used);
+		if (n < 0)
+			return (int)n;
+		used += (size_t)n;
+		if (used < size)
+			break;
+	}
+	text[used] = '\0';
+	if (ret_length)
+		*ret_length = used;
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+int file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = read_full(fd, buffer, size);
+	if (n < 0)
+		return (int)n;
+	if ((size_t)n >= size)
+		return -EFBIG;
+	buffer[n] = '\0';
+	return (int)n;
+}
+
+int file_read_u64(int dir_fd, const char *path, uint64_t *ret)
+{
+	char text[64];
+	int r = file_read_small(dir_fd, path, text, sizeof(text));
+
+	if (r < 0)
+		return r;
+	text[strcspn(text, "\n")] = '\0';
+	if (strcmp(text, "max") == 0)
+		return -ENODATA;
+	return parse_u64(text, ret);
+}
+
+int file_write_existing(int dir_fd, const char *path, const char *text)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	n = write(fd, text, strlen(text));
+	if (n < 0)
+		return -errno;
+	return (size_t)n == strlen(text) ? 0 : -EIO;
+}
+
+int file_make_folders(const char *path, unsigned int mode)
+{
+	_cleanup_free_ char *partial = strdup(path);
+
+	if (!partial)
+		return -ENOMEM;
+	for (char *p = partial + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(partial, mode) < 0 && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	if (mkdir(partial, mode) < 0 && errno != EEXIST)
+		return -errno;
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* file - whole files below a directory fd: read with a bound, written so that none is ever half there. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct error;
+
+/* Read all of @path (relative to @dir_fd) into a new NUL-ended string, that the caller frees.
+ * -EFBIG: larger than @max_bytes.  Bytes behind a NUL inside the file are kept; *ret_length
+ * (may be NULL) counts them. */
+int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length);
+
+/* Read a file of at most @size - 1 bytes into @buffer, NUL-ended, without allocating.
+ * Returns the length, or -Exxx; -EFBIG: it does not fit. */
+int file_read_small(int dir_fd, const char *path, char *buffer, size_t size);
+
+/* The one number that the file holds.  "max" is -ENODATA (no limit). */
+int file_read_u64(int dir_fd, const char *path, uint64_t *ret);
+
+/* Write @text in one write() to an existing file, as cgroup files want it. */
+int file_write_existing(int dir_fd, const char *path, const char *text);
+
+/* Make the folder @path and those above it, with @mode; there already is fine. */
+int file_make_folders(const char *path, unsigned int mode);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parse - numbers and lines out of text that others wrote (kernel files, options).
+ *
+ * Nothing here reads past the end, accepts trailing rubbish or wraps around.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The whole of @text is one decimal number.  -EINVAL: it is not; -ERANGE: over 64 bits. */
+int parse_u64(const char *text, uint64_t *ret);
+
+/* The whole of @text is one decimal number in [@min, @max]; else -EINVAL or -ERANGE. */
+int parse_int(const char *text, int min, int max, int *ret);
+
+/* The first decimal number at *@text, which moves behind it.  -EINVAL: no digit there. */
+int parse_leading_u64(const char **text, uint64_t *ret);
+
+/* The number behind @key in lines of "KEY VALUE" (any run of blanks between; @separator, such as
+ * ':', may end the key).  -ENOENT: no such line; -EINVAL, -ERANGE: no number behind it. */
+int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t *ret);
+
+/* Cut the next line off *@text, in place, without its newline; NULL at the end. */
+char *parse_next_line(char **text);
+
+/* Cut the next word (separated by blanks) off *@text, in place; NULL at the end. */
+char *parse_next_word(char **text);

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+
+int main(void)
+{
+	fputs("jobmeter " JOBMETER_VERSION "\n", stdout);
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "metric.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* clang-format off */
+static const struct metric metrics[METRIC_COUNT] = {
+	[METRIC_CPU_USER] = { "jobmeter_job_cpu_seconds_total", "mode=\"user\"", "cpu", "user_seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in user mode, as getrusage(2) splits it." },
+	[METRIC_CPU_SYSTEM] = { "jobmeter_job_cpu_seconds_total", "mode=\"system\"", "cpu", "system_seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in the kernel, as getrusage(2) splits it." },
+	[METRIC_CPU_RUN_QUEUE] = { "jobmeter_job_cpu_run_queue_seconds_total", NULL, "cpu", "run_queue_seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "Time that threads were ready to run and waited for a CPU." },
+	[METRIC_CPU_ALLOCATED] = { "jobmeter_job_cpu_allocated_cores", NULL, "cpu", "allocated_cores",
+		UNIT_CORES, KIND_LIMIT, SCOPE_JOB, "Cores that the job may use: the manager's, else affinity, cpuset and quota together." },
+	[METRIC_CPU_VOLUNTARY_SWITCHES] = { "jobmeter_job_cpu_voluntary_switches_total", NULL, "cpu", "voluntary_switches",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Context switches because a thread had to wait for something." },
+	[METRIC_CPU_INVOLUNTARY_SWITCHES] = { "jobmeter_job_cpu_involuntary_switches_total", NULL, "cpu", "involuntary_switches",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Context switches because another thread was given the CPU." },
+	[METRIC_CPU_THROTTLED] = { "jobmeter_job_cpu_throttled_seconds_total", NULL, "cpu", "throttled_seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "Time that the CPU quota held the job back." },
+	[METRIC_MEMORY_PEAK] = { "jobmeter_job_memory_peak_bytes", NULL, "memory", "peak_bytes",
+		UNIT_BYTES, KIND_PEAK, SCOPE_JOB, "Greatest memory use of the job's group, page cache included." },
+	[METRIC_MEMORY_PROCESS_PEAK] = { "jobmeter_job_memory_process_peak_bytes", NULL, "memory", "process_peak_bytes",
+		UNIT_BYTES, KIND_PEAK, SCOPE_JOB, "Greatest resident set of any one process." },
+	[METRIC_MEMORY_LIMIT] = { "jobmeter_job_memory_limit_bytes", NULL, "memory", "limit_bytes",
+		UNIT_BYTES, KIND_LIMIT, SCOPE_JOB, "Memory that the job may use." },
+	[METRIC_MEMORY_MINOR_FAULTS] = { "jobmeter_job_memory_minor_faults_total", NULL, "memory", "minor_faults",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Page faults that needed no reading." },
+	[METRIC_MEMORY_MAJOR_FAULTS] = { "jobmeter_job_memory_major_faults_total", NULL, "memory", "major_faults",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Page faults that had to read from storage." },
+	[METRIC_MEMORY_OOM_KILLS] = { "jobmeter_job_memory_oom_kills_total", NULL, "memory", "oom_kills",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Processes killed because the group's memory ran out." },
+	[METRIC_TASKS_ENDED] = { "jobmeter_job_tasks_ended_total", NULL, "tasks", "ended",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Threads (processes' main threads included) that ended." },
+	[METRIC_IO_CHARS_READ] = { "jobmeter_job_io_rchar_bytes_total", NULL, "tasks", "rchar_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes read as the tasks' own rchar counts them." },
+	[METRIC_IO_CHARS_WRITTEN] = { "jobmeter_job_io_wchar_bytes_total", NULL, "tasks", "wchar_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes written as the tasks' own wchar counts them." },
+	[METRIC_IO_CALLS_READ] = { "jobmeter_job_io_syscr_calls_total", NULL, "tasks", "syscr_calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Read calls as the tasks' own syscr counts them." },
+	[METRIC_IO_CALLS_WRITTEN] = { "jobmeter_job_io_syscw_calls_total", NULL, "tasks", "syscw_calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_JOB, "Write calls as the tasks' own syscw counts them." },
+	[METRIC_IO_STORAGE_READ] = { "jobmeter_job_io_storage_read_bytes_total", NULL, "tasks", "storage_read_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes that the tasks had read from storage (read_bytes)." },
+	[METRIC_IO_STORAGE_WRITTEN] = { "jobmeter_job_io_storage_write_bytes_total", NULL, "tasks", "storage_write_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes that the tasks dirtied for storage (write_bytes)." },
+
+	[METRIC_READ_BYTES] = { "jobmeter_job_io_read_bytes_total", NULL, "read", "bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that read calls returned." },
+	[METRIC_READ_CALLS] = { "jobmeter_job_io_read_calls_total", NULL, "read", "calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Read calls, failed ones included." },
+	[METRIC_READ_ERRORS] = { "jobmeter_job_io_read_errors_total", NULL, "read", "errors",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Read calls that failed." },
+	[METRIC_READ_SECONDS] = { "jobmeter_job_io_read_seconds_total", NULL, "read", "seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside read calls." },
+	[METRIC_READ_SIZES] = { "jobmeter_job_io_read_size_bytes", NULL, "read", "sizes",
+		UNIT_BYTES, KIND_HISTOGRAM, SCOPE_MOUNT, "Bytes that each successful read call returned." },
+	[METRIC_READ_LATENCIES] = { "jobmeter_job_io_read_latency_seconds", NULL, "read", "latencies",
+		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each read call." },
+	[METRIC_WRITE_BYTES] = { "jobmeter_job_io_write_bytes_total", NULL, "write", "bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that write calls returned as written." },
+	[METRIC_WRITE_CALLS] = { "jobmeter_job_io_write_calls_total", NULL, "write", "calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Write calls, failed ones included." },
+	[METRIC_WRITE_ERRORS] = { "jobmeter_job_io_write_errors_total", NULL, "write", "errors",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Write calls that failed." },
+	[METRIC_WRITE_SECONDS] = { "jobmeter_job_io_write_seconds_total", NULL, "write", "seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside write calls." },
+	[METRIC_WRITE_SIZES] = { "jobmeter_job_io_write_size_bytes", NULL, "write", "sizes",
+		UNIT_BYTES, KIND_HISTOGRAM, SCOPE_MOUNT, "Bytes that each successful write call wrote." },
+	[METRIC_WRITE_LATENCIES] = { "jobmeter_job_io_write_latency_seconds", NULL, "write", "latencies",
+		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each write call." },
+	[METRIC_META_CALLS] = { "jobmeter_job_io_meta_calls_total", NULL, "meta", "calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_OP, "Calls of one operation on metadata, failed ones included." },
+	[METRIC_META_ERRORS] = { "jobmeter_job_io_meta_errors_total", NULL, "meta", "errors",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_OP, "Calls of one operation on metadata that failed." },
+	[METRIC_META_SECONDS] = { "jobmeter_job_io_meta_seconds_total", NULL, "meta", "seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT_OP, "Time inside calls of one operation on metadata." },
+};
+/* clang-format on */
+
+const struct metric *metric_get(enum metric_id id)
+{
+	assert(id < METRIC_COUNT);
+	return &metrics[id];
+}
+
+const struct metric *metric_find(const char *section, const char *key)
+{
+	for (size_t i = 0; i < METRIC_COUNT; i++) {
+		if (strcmp(metrics[i].section, section) == 0 && strcmp(metrics[i].key, key) == 0)
+			return &metrics[i];
+	}
+	return NULL;
+}
+
+enum metric_id metric_id_of(const struct metric *metric)
+{
+	return (enum metric_id)(metric - metrics);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reading - cumulative counters of a job at one moment: one value a metric, and a row a mount.
+ *
+ * Absent is not zero: a value that nobody measured is not known.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "histogram.h"
+#include "metric.h"
+
+struct value {
+	uint64_t number; /* in the metric's stored unit */
+	bool is_known;
+};
+
+/* Operations on files.  The first two move data; the rest are metadata's. */
+enum file_op {
+	OP_READ,
+	OP_WRITE,
+	OP_OPEN,
+	OP_CREATE, /* an open that created the file */
+	OP_CLOSE,
+	OP_FSYNC,
+	OP_FDATASYNC,
+	OP_COUNT,
+};
+#define OP_DATA_COUNT 2 /* OP_READ and OP_WRITE */
+
+/* "read", "open"... */
+const char *file_op_name(enum file_op op);
+
+struct op_counts {
+	uint64_t calls, bytes, errors, ns;
+};
+
+/* What a row of files stands for. */
+enum row_kind {
+	ROW_MOUNT,
+	ROW_PIPE,
+	ROW_SOCKET,
+	ROW_PSEUDO,     /* made by the kernel on the fly: proc, sysfs, cgroup, memfd, eventfd... */
+	ROW_EXEC,       /* the kernel's own reads of programs at execve */
+	ROW_KERNEL,     /* done by kernel threads */
+	ROW_UNRESOLVED, /* the file system could not be learned */
+	ROW_OTHER,      /* the kernel side had no room for a row of its own */
+};
+
+#define MOUNT_ALIASES_MAX 8
+
+struct mount_row {
+	enum row_kind kind;
+	char *mount;  /* the mount point, or "(pipe)" and the like */
+	char *fstype; /* NULL for rows that are no mount; so is source */
+	char *source;
+	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
+	struct op_counts ops[OP_COUNT];
+	bool has_seconds;    /* the clock was on */
+	bool has_histograms;
+	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];
+};
+
+struct reading {
+	struct value values[METRIC_JOB_COUNT];
+	struct mount_row *mounts; /* owned; sorted by bytes moved, then name */
+	size_t mount_count;
+	bool has_mounts; /* false: nobody looked at files, and no row does not mean no I/O */
+};
+
+/* "(pipe)"...; NULL for ROW_MOUNT. */
+const char *row_kind_name(enum row_kind kind);
+
+void reading_set(struct reading *r, enum metric_id id, uint64_t number);
+/* Add to a counter; from then on it is known. */
+void reading_add(struct reading *r, enum metric_id id, uint64_t number);
+
+/* The row of that name and type, or a new, zeroed one (NULL: no memory, or over 4,096 rows).  The
+ * pointer holds until the next call.  @fstype may be NULL.  Strings are copied. */
+struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
+				    const char *fstype);
+
+/* Remember another mount point of the row's superblock; too many are dropped. */
+int mount_row_add_alias(struct mount_row *row, const char *alias);
+
+/* Merge @from into @to: each metric by its kind, mounts by name and type, and histograms.  A value
+ * that only one side knows becomes unknown for counters (a sum of a part is not the sum). */
+int reading_merge(struct reading *to, const struct reading *from);
+
+void reading_sort_mounts(struct reading *r);
+
+/* One number of a mount row by its metric, of SCOPE_MOUNT and no histogram. */
+uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
+/* The same, to set it. */
+uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
+/* The histogram of a metric of KIND_HISTOGRAM. */
+struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id);
+
+/* Frees what the reading owns, not the reading; leaves it empty. */
+void reading_clear(struct reading *r);

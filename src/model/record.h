@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record - the summary of one job on one node, or merged over ranks and nodes: jobmeter.record/1.
+ *
+ * Strings are owned by the record; NULL means absent.  Times of day are ns since the epoch (UTC), 0:
+ * absent.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reading.h"
+
+#define RECORD_SCHEMA "jobmeter.record/1"
+
+struct strings { /* a bounded list of owned strings */
+	char **items;
+	size_t count;
+};
+int strings_add(struct strings *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void strings_clear(struct strings *list);
+
+/* What the tasks' own rchar and wchar say against the rows; in bytes. */
+struct books {
+	bool is_known;
+	uint64_t tasks_bytes; /* rchar or wchar */
+	uint64_t rows_bytes;  /* sum over the rows */
+};
+
+struct survivor { /* a process that outlived the command and was left alone */
+	int pid;
+	char *command;
+};
+
+struct record {
+	char *cluster, *node, *boot_id, *agent_version;
+	uint64_t sequence;
+	bool is_final;
+
+	struct {
+		char *manager, *id, *name, *user, *state;
+		char **command; /* NULL-ended argv */
+		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted from */
+		char *folder;   /* where it was run */
+		int64_t uid;    /* -1: absent */
+		int exit_code;  /* -1: absent (signal) */
+		int signal;     /* 0: none */
+		int rank;       /* -1: none; a label only */
+	} job;
+
+	struct {
+		uint64_t start_ns, end_ns;
+		uint64_t measured_from_ns;
+		uint64_t elapsed_ns; /* by CLOCK_BOOTTIME; merged: the longest */
+	} time;
+
+	struct reading reading;
+
+	struct survivor *survivors;
+	size_t survivor_count;
+
+	struct {
+		struct strings tiers;   /* "T0", "T2": what was on */
+		struct strings missing; /* what was not seen, and why: "GPU: no driver" */
+		struct strings notes;   /* what weakens a number: "lower bound: ..." */
+		uint64_t lost_events;
+		struct books read_books, write_books;
+	} coverage;
+
+	/* Of a merged record: how many were merged, and over how many nodes.  1 for one. */
+	unsigned int merged_records, merged_nodes;
+};
+
+struct record *record_new(void); /* NULL: no memory */
+struct record *record_free(struct record *r);
+void record_freep(struct record **r);
+
+/* Copy a NULL-ended argv into the record. */
+int record_set_command(struct record *r, char *const argv[]);
+
+/* Fill the books from the reading's values and rows. */
+void record_close_books(struct record *r);
+
+/* Merge ranks or nodes of one thing (which the caller has to know) into a new record.  Counters are
+ * added, peaks are the greatest, allocated cores are the union of the CPU lists of each node, added
+ * over nodes; the time is from the first start to the last end.  What they do not share (exit code,
+ * state, rank...) is absent. */
+int record_merge(const struct record *const *records, size_t count, struct record **ret);
+
+/* argv and folder are equal: the same command. */
+bool record_is_same_command(const struct record *a, const struct record *b);
