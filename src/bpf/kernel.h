@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel - the kernel's structs and fields that we read, and no others.
+ *
+ * Offsets are relocated against the running kernel's BTF at load (CO-RE), so a build needs no kernel.
+ * A field that some kernel lacks is guarded where it is read, in compat.bpf.h.
+ */
+#pragma once
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+	int level;
+	struct cgroup *ancestors[];
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+};
+
+struct file_system_type {
+	const char *name;
+};
+
+struct super_block {
+	__u32 s_dev;
+	unsigned long s_magic;
+	struct file_system_type *s_type;
+};
+
+struct inode {
+	struct super_block *i_sb;
+};
+
+struct file {
+	unsigned int f_mode;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
+struct sched_info {
+	unsigned long long run_delay;
+};
+
+struct task_io_accounting {
+	__u64 rchar, wchar, syscr, syscw;
+	__u64 read_bytes, write_bytes;
+};
+
+struct prev_cputime {
+	__u64 utime, stime;
+};
+
+struct mm_struct {
+	unsigned long hiwater_rss;
+};
+
+struct signal_struct {
+	__u64 utime, stime;
+	unsigned long long sum_sched_runtime;
+	struct prev_cputime prev_cputime;
+	unsigned long maxrss; /* in pages; of processes whose memory is gone */
+	int nr_threads;
+};
+
+struct thread_info {
+	__u32 status;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	int pid, tgid;
+	int exit_state;
+	struct task_struct *group_leader;
+	struct css_set *cgroups;
+	struct files_struct *files;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	__u64 utime, stime;
+	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
+	__u64 start_boottime;
+	struct task_io_accounting ioac;
+	char comm[16];
+};
+
+struct sigaction {
+	void *sa_handler;
+	unsigned long sa_flags;
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct pt_regs {
+#if defined(__TARGET_ARCH_x86)
+	unsigned long di, ax, orig_ax;
+#elif defined(__TARGET_ARCH_arm64)
+	__u64 regs[31];
+	__u64 orig_x0;
+	int syscallno;
+#endif
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop

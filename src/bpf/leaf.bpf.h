@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaf - which cgroup a task is accounted to, and whether it is one that we watch.
+ *
+ * On cgroup v1 one hierarchy is the key; ids are unique only within it.
+ */
+#pragma once
+
+#include "compat.bpf.h"
+
+/* Index into css_set.subsys of the key hierarchy's controller; -1: cgroup v2. */
+const volatile __s32 key_subsys = -1;
+
+/* The cgroup whose subtree is watched; 0: everything is. */
+const volatile __u64 watched_id = 0;
+
+#define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
+
+static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
+{
+	struct css_set *sets = task->cgroups;
+	struct cgroup_subsys_state *state = NULL;
+
+	if (key_subsys < 0)
+		return sets->dfl_cgrp;
+	bpf_probe_read_kernel(&state, sizeof(state), (void *)&sets->subsys + 8 * key_subsys);
+	return BPF_CORE_READ(state, cgroup);
+}
+
+static __always_inline __u64 leaf_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(cgroup_of(task), kn, id);
+}
+
+/* A few probe reads: callers on a hot road keep the answer by leaf. */
+static __always_inline bool is_watched(const struct cgroup *cgroup)
+{
+	int level;
+
+	if (!watched_id)
+		return true;
+	level = BPF_CORE_READ(cgroup, level);
+	for (int i = 0; i < LEVELS_MAX && i <= level; i++) {
+		const struct cgroup *ancestor = NULL;
+
+		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level - i]);
+		if (BPF_CORE_READ(ancestor, kn, id) == watched_id)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * tasks - T0: what the kernel keeps of each task anyway, summed by leaf when the task is freed, and
+ * read by an iterator while it lives.  Nothing here runs per system call or per switch.
+ *
+ * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick, and
+ * from Linux 6.18 by the freeing of the address space.
+ */
+#include "leaf.bpf.h"
+#include "lost.bpf.h"
+#include "tasks.h"
+
+/* What a task did before it came to its leaf, which is another leaf's. */
+struct task_home {
+	__u64 leaf;
+	struct task_counters base;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE); /* one a live, watched task; goes with it */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_home);
+} homes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);    /* set before load, from the memory limit */
+	__type(key, struct leaf_cpu); /* added here; removed by user space when the leaf has gone */
+	__type(value, struct task_totals);
+} task_totals SEC(".maps");
+
+static const struct task_totals no_totals;
+
+static __always_inline struct task_totals *get_totals(__u64 leaf)
+{
+	struct leaf_cpu key = { .leaf = leaf, .cpu = bpf_get_smp_processor_id() };
+	struct task_totals *totals = bpf_map_lookup_elem(&task_totals, &key);
+
+	if (totals)
+		return totals;
+	bpf_map_update_elem(&task_totals, &key, &no_totals, BPF_NOEXIST);
+	totals = bpf_map_lookup_elem(&task_totals, &key);
+	if (!totals)
+		count_lost(LOST_TASK);
+	return totals;
+}
+
+/*
+ * Split @exec ns as the kernel splits them for getrusage (cputime_adjust(), kernel/sched/cputime.c):
+ * by the ratio of the ticks, and all to user mode where no tick hit; and never less system time than it
+ * said before.
+ */
+static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
+				       const struct signal_struct *signal,
+				       struct task_counters *ret)
+{
+	__u64 said_user = signal->prev_cputime.utime;
+	__u64 said_system = signal->prev_cputime.stime;
+
+	if (said_user + said_system >= exec) { /* what it said is all there is */
+		ret->user_ns = said_user;
+		ret->system_ns = said_system;
+		return;
+	}
+	if (!system) {
+		system = 0;
+	} else if (!user) {
+		system = exec;
+	} else {
+		__u64 ticks = user + system;
+
+		for (int i = 0; i < 32 && ticks >> 31; i++) { /* the products must fit 64 bits */
+			ticks >>= 1;
+			system >>= 1;
+		}
+		system = exec / ticks * system + exec % ticks * system / ticks;
+	}
+	if (system < said_system)
+		system = said_system;
+	if (exec - system < said_user)
+		system = exec - said_user;
+	ret->system_ns = system;
+	ret->user_ns = exec - system;
+}
+
+/* The thread's own counters; user and system stay 0. */
+static __always_inline void read_counters(struct task_struct *task, struct task_counters *ret)
+{
+	ret->user_ns = ret->system_ns = 0;
+	ret->run_delay_ns = task->sched_info.run_delay;
+	ret->voluntary_switches = task->nvcsw;
+	ret->involuntary_switches = task->nivcsw;
+	ret->minor_faults = task->min_flt;
+	ret->major_faults = task->maj_flt;
+	ret->rchar = task->ioac.rchar;
+	ret->wchar = task->ioac.wchar;
+	ret->syscr = task->ioac.syscr;
+	ret->syscw = task->ioac.syscw;
+	ret->read_bytes = task->ioac.read_bytes;
+	ret->write_bytes = task->ioac.write_bytes;
+}
+
+static __always_inline void add_difference(struct task_counters *sum,
+					   const struct task_counters *now,
+					   const struct task_counters *base)
+{
+	__u64 *to = (__u64 *)sum;
+	const __u64 *plus = (const __u64 *)now, *minus = (const __u64 *)base;
+
+#pragma unroll
+	for (int i = 0; i < (int)TASK_COUNTERS; i++) {
+		if (plus[i] > minus[i])
+			__sync_fetch_and_add(&to[i], plus[i] - minus[i]);
+	}
+}
+
+static const struct task_counters no_counters;
+
+/* A task is born inside what we watch. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(home_task, struct task_struct *parent, struct task_struct *child)
+{
+	struct cgroup *cgroup = cgroup_of(child);
+	struct task_home *home;
+
+	if (!is_watched(cgroup))
+		return 0;
+	home = bpf_task_storage_get(&homes, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (home)
+		home->leaf = BPF_CORE_READ(cgroup, kn, id);
+	return 0;
+}
+
+/*
+ * A task was moved: what it did so far stays with the leaf it came from.  The event names a process'
+ * main thread only; of other threads that moved along, what they did before moves too.
+ */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct *task,
+	     bool is_process)
+{
+	struct cgroup *cgroup = cgroup_of(task); /* @to may be of another hierarchy */
+	__u64 leaf = BPF_CORE_READ(cgroup, kn, id);
+	struct signal_struct *signal = task->signal;
+	struct task_home *home = bpf_task_storage_get(&homes, task, 0, 0);
+	struct task_counters now;
+
+	if (home && home->leaf == leaf)
+		return 0;
+	if (!home && !is_watched(cgroup))
+		return 0;
+	read_counters(task, &now);
+	split_time(signal->utime + task->utime, signal->stime + task->stime,
+		   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
+	if (is_process && signal->nr_threads > 1)
+		count_lost(LOST_MOVE);
+	if (home) {
+		struct task_totals *totals = get_totals(home->leaf);
+
+		if (totals)
+			add_difference(&totals->ended, &now, &home->base);
+	} else {
+		home = bpf_task_storage_get(&homes, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
+	if (home) {
+		home->leaf = leaf;
+		home->base = now;
+	}
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(count_exit, struct task_struct *task)
+{
+	struct cgroup *cgroup = cgroup_of(task);
+	struct task_totals *totals;
+
+	if (!is_watched(cgroup))
+		return 0;
+	totals = get_totals(BPF_CORE_READ(cgroup, kn, id));
+	if (totals)
+		__sync_fetch_and_add(&totals->exits, 1);
+	return 0;
+}
+
+/*
+ * The last that is seen of a task, after all its time is counted; its cgroup is still right.  By then
+ * release_task() has added the main thread's time to its process' (and not before: the order matters to
+ * split_time).  Runs in a softirq, which no other of these programs interrupts halfway, but may itself
+ * interrupt count_exit: so both add atomically to what they share.
+ */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(count_freed_task, struct task_struct *task)
+{
+	struct signal_struct *signal = task->signal;
+	struct cgroup *cgroup = cgroup_of(task);
+	struct task_home *home;
+	struct task_counters now;
+	struct task_totals *totals;
+
+	if (!is_watched(cgroup))
+		return 0;
+	totals = get_totals(BPF_CORE_READ(cgroup, kn, id));
+	if (!totals)
+		return 0;
+	read_counters(task, &now);
+	if (task->pid == task->tgid) {
+		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
+		if (signal->maxrss > totals->process_peak_pages)
+			totals->process_peak_pages = signal->maxrss;
+	}
+	home = bpf_task_storage_get(&homes, task, 0, 0);
+	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
+	__sync_fetch_and_add(&totals->frees, 1);
+	return 0;
+}
+
+/* One record a live task, of those that we watch; also of those that ended and are not yet freed. */
+SEC("iter/task")
+int read_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_record record = {};
+	struct task_home *home;
+	struct cgroup *cgroup;
+
+	if (!task)
+		return 0;
+	cgroup = cgroup_of(task);
+	if (!is_watched(cgroup))
+		return 0;
+	record.leaf = BPF_CORE_READ(cgroup, kn, id);
+	record.pid = task->pid;
+	record.tgid = task->tgid;
+	record.is_exiting = task->exit_state != 0;
+	read_counters(task, &record.counters);
+	record.counters.user_ns = task->utime;
+	record.counters.system_ns = task->stime;
+	record.exec_ns = task->se.sum_exec_runtime;
+	record.ended_user_ns = task->signal->utime;
+	record.ended_system_ns = task->signal->stime;
+	record.ended_exec_ns = task->signal->sum_sched_runtime;
+	record.said_user_ns = task->signal->prev_cputime.utime;
+	record.said_system_ns = task->signal->prev_cputime.stime;
+	home = bpf_task_storage_get(&homes, task, 0, 0);
+	if (home)
+		record.base = home->base;
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
