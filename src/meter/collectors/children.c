@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* What an ordinary user gets of the kernel: wait()'s usage of children, and their I/O in proc. */
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "collectors.h"
+#include "file.h"
+#include "macro.h"
+#include "parse.h"
+
+/* clang-format off */
+static const struct {
+	const char *key;
+	enum metric_id metric;
+} io_fields[] = {
+	{ "rchar",       METRIC_IO_CHARS_READ },
+	{ "wchar",       METRIC_IO_CHARS_WRITTEN },
+	{ "syscr",       METRIC_IO_CALLS_READ },
+	{ "syscw",       METRIC_IO_CALLS_WRITTEN },
+	{ "read_bytes",  METRIC_IO_STORAGE_READ },
+	{ "write_bytes", METRIC_IO_STORAGE_WRITTEN },
+};
+
+static const enum metric_id usage_metrics[] = {
+	METRIC_CPU_USER, METRIC_CPU_SYSTEM, METRIC_MEMORY_MINOR_FAULTS, METRIC_MEMORY_MAJOR_FAULTS,
+	METRIC_CPU_VOLUNTARY_SWITCHES, METRIC_CPU_INVOLUNTARY_SWITCHES,
+};
+/* clang-format on */
+
+static uint64_t timeval_ns(struct timeval t)
+{
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_usec * 1000;
+}
+
+static void read_usage(uint64_t *values, uint64_t *ret_peak_bytes)
+{
+	struct rusage usage = {};
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	values[METRIC_CPU_USER] = timeval_ns(usage.ru_utime);
+	values[METRIC_CPU_SYSTEM] = timeval_ns(usage.ru_stime);
+	values[METRIC_MEMORY_MINOR_FAULTS] = (uint64_t)usage.ru_minflt;
+	values[METRIC_MEMORY_MAJOR_FAULTS] = (uint64_t)usage.ru_majflt;
+	values[METRIC_CPU_VOLUNTARY_SWITCHES] = (uint64_t)usage.ru_nvcsw;
+	values[METRIC_CPU_INVOLUNTARY_SWITCHES] = (uint64_t)usage.ru_nivcsw;
+	*ret_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+/*
+ * The whole process' counts less its only thread's own: those of the children that were waited for
+ * (task_io_accounting_add() in wait_task_zombie(), kernel/exit.c).  The thread's own go on while the
+ * files are read, so it is read before and after, and twice where it moved between.
+ */
+static int read_io(int root_fd, uint64_t *values)
+{
+	char whole[512], own[512];
+	int r;
+
+	r = file_read_small(root_fd, "proc/thread-self/io", own, sizeof(own));
+	if (r >= 0)
+		r = file_read_small(root_fd, "proc/self/io", whole, sizeof(whole));
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(io_fields); i++) {
+		uint64_t all, mine;
+
+		if (parse_keyed_u64(whole, io_fields[i].key, ':', &all) < 0 ||
+		    parse_keyed_u64(own, io_fields[i].key, ':', &mine) < 0)
+			return -EINVAL;
+		values[io_fields[i].metric] = all - mine;
+	}
+	return 0;
+}
+
+void children_usage_begin(int root_fd, struct children_usage *ret)
+{
+	uint64_t peak_bytes;
+
+	*ret = (struct children_usage){};
+	read_usage(ret->before, &peak_bytes);
+	ret->has_io = read_io(root_fd, ret->before) >= 0;
+}
+
+void collect_children(int root_fd, const struct children_usage *begin, struct reading *to)
+{
+	uint64_t now[METRIC_JOB_COUNT] = {}, peak_bytes;
+
+	read_usage(now, &peak_bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(usage_metrics); i++) {
+		enum metric_id id = usage_metrics[i];
+
+		if (!to->values[id].is_known)
+			reading_set(to, id, now[id] - begin->before[id]);
+	}
+	if (!to->values[METRIC_MEMORY_PROCESS_PEAK].is_known)
+		reading_set(to, METRIC_MEMORY_PROCESS_PEAK, peak_bytes);
+	if (!begin->has_io || read_io(root_fd, now) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(io_fields); i++) {
+		enum metric_id id = io_fields[i].metric;
+
+		if (!to->values[id].is_known)
+			reading_set(to, id, now[id] - begin->before[id]);
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* collectors - one source of numbers a file; each adds what it knows to a reading. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "group.h"
+#include "mounts.h"
+#include "reading.h"
+
+struct error;
+struct files_bpf;
+struct tasks_bpf;
+
+/* T2: the rows of the program files, summed over leaves and CPUs and named by @mounts. */
+int collect_files(struct files_bpf *bpf, const struct mounts *mounts, bool has_clock,
+		  bool has_histograms, struct reading *to);
+
+/* T0: totals of ended tasks, and the live ones. */
+int collect_tasks(struct tasks_bpf *bpf, struct reading *to);
+/* Do the totals hold every task that ended? */
+bool tasks_are_settled(struct tasks_bpf *bpf);
+
+/* The group's own files.  What they know better than tasks is set, the rest only where unknown. */
+void collect_group_files(const struct group *g, struct reading *to);
+
+/*
+ * Without BPF: what wait() and proc give the calling process of the children that it waited for.
+ * _begin remembers what was before; @to gets the difference.
+ */
+struct children_usage {
+	uint64_t before[METRIC_JOB_COUNT];
+	bool has_io;
+};
+void children_usage_begin(int root_fd, struct children_usage *ret);
+void collect_children(int root_fd, const struct children_usage *before, struct reading *to);

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "cleanup.h"
+#include "collectors.h"
+#include "macro.h"
+#include "tasks.h"
+#include "tasks.skel.h"
+
+#define COUNTER(member) (offsetof(struct task_counters, member) / sizeof(uint64_t))
+
+/* clang-format off */
+static const struct {
+	size_t counter;
+	enum metric_id metric;
+} fields[] = {
+	{ COUNTER(user_ns),              METRIC_CPU_USER },
+	{ COUNTER(system_ns),            METRIC_CPU_SYSTEM },
+	{ COUNTER(run_delay_ns),         METRIC_CPU_RUN_QUEUE },
+	{ COUNTER(voluntary_switches),   METRIC_CPU_VOLUNTARY_SWITCHES },
+	{ COUNTER(involuntary_switches), METRIC_CPU_INVOLUNTARY_SWITCHES },
+	{ COUNTER(minor_faults),         METRIC_MEMORY_MINOR_FAULTS },
+	{ COUNTER(major_faults),         METRIC_MEMORY_MAJOR_FAULTS },
+	{ COUNTER(rchar),                METRIC_IO_CHARS_READ },
+	{ COUNTER(wchar),                METRIC_IO_CHARS_WRITTEN },
+	{ COUNTER(syscr),                METRIC_IO_CALLS_READ },
+	{ COUNTER(syscw),                METRIC_IO_CALLS_WRITTEN },
+	{ COUNTER(read_bytes),           METRIC_IO_STORAGE_READ },
+	{ COUNTER(write_bytes),          METRIC_IO_STORAGE_WRITTEN },
+};
+/* clang-format on */
+
+static void add_counters(struct reading *to, const struct task_counters *from)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		reading_add(to, fields[i].metric, ((const uint64_t *)from)[fields[i].counter]);
+}
+
+struct sums {
+	struct task_counters ended;
+	uint64_t exits, frees, process_peak_pages;
+};
+
+static void sum_totals(struct tasks_bpf *bpf, struct sums *ret)
+{
+	int fd = bpf_map__fd(bpf->maps.task_totals);
+	struct leaf_cpu key, *previous = NULL;
+	struct task_totals totals;
+
+	*ret = (struct sums){};
+	for (; bpf_map_get_next_key(fd, previous, &key) == 0; previous = &key) {
+		if (bpf_map_lookup_elem(fd, &key, &totals) < 0)
+			continue;
+		for (size_t i = 0; i < TASK_COUNTERS; i++)
+			((uint64_t *)&ret->ended)[i] += ((uint64_t *)&totals.ended)[i];
+		ret->exits += totals.exits;
+		ret->frees += totals.frees;
+		ret->process_peak_pages = MAX(ret->process_peak_pages, totals.process_peak_pages);
+	}
+}
+
+bool tasks_are_settled(struct tasks_bpf *bpf)
+{
+	struct sums sums;
+
+	sum_totals(bpf, &sums);
+	return sums.exits == sums.frees;
+}
+
+/* All the iterator's records, that the caller frees. */
+static int read_live_tasks(struct tasks_bpf *bpf, struct task_record **ret, size_t *ret_count)
+{
+	_cleanup_close_ int fd = -EBADF;
+	_cleanup_free_ char *buffer = NULL;
+	size_t used = 0, size = 0;
+
+	if (!bpf->links.read_tasks)
+		return -ENOENT;
+	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_tasks));
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		ssize_t n;
+
+		if (size - used < 16384) {
+			char *larger = realloc(buffer, size = size * 2 + 65536);
+
+			if (!larger)
+				return -ENOMEM;
+			buffer = larger;
+		}
+		n = read(fd, buffer + used, size - used);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	*ret = (struct task_record *)TAKE_PTR(buffer);
+	*ret_count = used / sizeof(struct task_record);
+	return 0;
+}
+
+/* By process, its main thread first: pids may wrap, so a thread's can be the smaller. */
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct task_record *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	return (x->pid != x->tgid) - (y->pid != y->tgid);
+}
+
+/* As the kernel splits a process' time for getrusage(2): see split_time() of the kernel side. */
+static void split_time(uint64_t user, uint64_t system, uint64_t exec, uint64_t said_user,
+		       uint64_t said_system, struct task_counters *ret)
+{
+	if (said_user + said_system >= exec) {
+		ret->user_ns = said_user;
+		ret->system_ns = said_system;
+		return;
+	}
+	if (system && !user)
+		system = exec;
+	else if (system)
+		system = (uint64_t)((__uint128_t)system * exec / (user + system));
+	system = MAX(system, said_system);
+	if (exec - system < said_user)
+		system = exec - said_user;
+	ret->system_ns = system;
+	ret->user_ns = exec - system;
+}
+
+/* Turn the raw user and system of the @count threads of one process into the process' own, which stand
+ * with the first. */
+static void settle_process(struct task_record *threads, size_t count)
+{
+	struct task_record *first = &threads[0];
+	uint64_t user = first->ended_user_ns, system = first->ended_system_ns;
+	uint64_t exec = first->ended_exec_ns;
+
+	for (size_t i = 0; i < count; i++) {
+		user += threads[i].counters.user_ns;
+		system += threads[i].counters.system_ns;
+		exec += threads[i].exec_ns;
+		threads[i].counters.user_ns = threads[i].counters.system_ns = 0;
+	}
+	split_time(user, system, exec, first->said_user_ns, first->said_system_ns,
+		   &first->counters);
+}
+
+static void take_off_base(struct task_record *task)
+{
+	uint64_t *now = (uint64_t *)&task->counters;
+	const uint64_t *base = (const uint64_t *)&task->base;
+
+	for (size_t i = 0; i < TASK_COUNTERS; i++)
+		now[i] -= MIN(now[i], base[i]);
+}
+
+static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
+{
+	_cleanup_free_ struct task_record *tasks = NULL;
+	size_t count = 0, end;
+	int r;
+
+	r = read_live_tasks(bpf, &tasks, &count);
+	if (r < 0)
+		return r;
+	qsort(tasks, count, sizeof(*tasks), compare_tasks);
+	for (size_t i = 0; i < count; i = end) {
+		for (end = i + 1; end < count && tasks[end].tgid == tasks[i].tgid; end++)
+			;
+		settle_process(&tasks[i], end - i);
+	}
+	for (size_t i = 0; i < count; i++) {
+		take_off_base(&tasks[i]);
+		add_counters(to, &tasks[i].counters);
+	}
+	return 0;
+}
+
+int collect_tasks(struct tasks_bpf *bpf, struct reading *to)
+{
+	struct sums sums;
+	int r;
+
+	/* The totals before the live tasks: one that is freed between is missed this time, and not
+	 * counted twice. */
+	sum_totals(bpf, &sums);
+	r = collect_live_tasks(bpf, to);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	add_counters(to, &sums.ended);
+	reading_add(to, METRIC_TASKS_ENDED, sums.frees);
+	if (sums.process_peak_pages)
+		reading_set(to, METRIC_MEMORY_PROCESS_PEAK,
+			    sums.process_peak_pages * (uint64_t)sysconf(_SC_PAGESIZE));
+	return 0;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+#include "group.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "parse.h"
+
+#define V2 CONTROLLER_COUNT /* the place of v2's folder among the controllers' */
+#define DEPTH_MAX 16        /* groups below ours that are looked into */
+
+struct place {
+	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it */
+};
+
+struct group {
+	const struct hierarchy *hierarchy;
+	char *name;
+	struct place places[CONTROLLER_COUNT + 1];
+	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
+};
+
+static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
+
+static struct group *group_new(const struct hierarchy *h, const char *name)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->hierarchy = h;
+	g->name = strdup(name);
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++)
+		g->places[i] = (struct place){ -EBADF, -EBADF };
+	if (!g->name) {
+		free(g);
+		return NULL;
+	}
+	return g;
+}
+
+static bool has_word(const char *words, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	for (const char *p = words; (p = strstr(p, wanted)); p += length) {
+		if ((p == words || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\n'))
+			return true;
+	}
+	return false;
+}
+
+/* Hand down what the parent has and its children do not.  A group with processes of its own may not
+ * (unless it is the root): then the numbers that need a controller are missing, and are said to be. */
+static void switch_on_controllers(struct group *g)
+{
+	int parent_fd = g->places[V2].parent_fd;
+	char has[512], given[512], wish[32], undo[128] = "";
+
+	if (file_read_small(parent_fd, "cgroup.controllers", has, sizeof(has)) < 0 ||
+	    file_read_small(parent_fd, "cgroup.subtree_control", given, sizeof(given)) < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(v2_controllers); i++) {
+		const char *name = v2_controllers[i];
+		size_t used = strlen(undo);
+
+		if (!has_word(has, name) || has_word(given, name))
+			continue;
+		snprintf(wish, sizeof(wish), "+%s", name);
+		if (file_write_existing(parent_fd, "cgroup.subtree_control", wish) < 0)
+			continue;
+		snprintf(undo + used, sizeof(undo) - used, "%s-%s", used ? " " : "", name);
+	}
+	if (*undo)
+		g->switched_on = strdup(undo);
+}
+
+static int make_place(int root_fd, const char *mount, const char *own, const char *name,
+		      struct place *ret, struct error *err)
+{
+	_cleanup_close_ int parent_fd = -EBADF;
+	char path[4096];
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), ".%s%s", mount, own) >= sizeof(path))
+		return error_set(err, -ENAMETOOLONG, "the path of cgroup '%s' is too long", own);
+	parent_fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent_fd < 0)
+		return error_set_errno(err, errno, "cannot open cgroup '%s%s'", mount, own);
+	if (mkdirat(parent_fd, name, 0755) < 0)
+		return error_set_errno(err, errno, "cannot make a cgroup in '%s%s'", mount, own);
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		int r = error_set_errno(err, errno, "cannot open cgroup '%s%s/%s'", mount, own, name);
+
+		unlinkat(parent_fd, name, AT_REMOVEDIR);
+		return r;
+	}
+	ret->parent_fd = TAKE_FD(parent_fd);
+	ret->fd = fd;
+	return 0;
+}
+
+/* On v1 cpu and cpuacct are often one hierarchy: the group is made once. */
+static bool is_made(const struct group *g, enum controller c)
+{
+	const struct hierarchy *h = g->hierarchy;
+
+	for (size_t i = 0; i < (size_t)c; i++) {
+		if (h->mount[i] && strcmp(h->mount[i], h->mount[c]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int make_v1_places(int root_fd, struct group *g, struct error *err)
+{
+	const struct hierarchy *h = g->hierarchy;
+	int r;
+
+	r = make_place(root_fd, h->mount[h->key], h->own[h->key], g->name, &g->places[h->key], err);
+	if (r < 0)
+		return r;
+	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
+		if (c == h->key || c == CONTROLLER_FREEZER || !h->mount[c] ||
+		    is_made(g, (enum controller)c) || strcmp(h->mount[c], h->mount[h->key]) == 0)
+			continue;
+		/* What cannot be made here is a number less, not a failure. */
+		(void)make_place(root_fd, h->mount[c], h->own[c], g->name, &g->places[c], NULL);
+	}
+	return 0;
+}
+
+int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
+	       struct error *err)
+{
+	_cleanup_(group_removep) struct group *g = group_new(h, name);
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	if (h->is_v2) {
+		r = make_place(root_fd, h->v2_mount, h->v2_own, name, &g->places[V2], err);
+		if (r >= 0)
+			switch_on_controllers(g);
+	} else {
+		r = make_v1_places(root_fd, g, err);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
+int group_fd(const struct group *g, enum controller c)
+{
+	const struct hierarchy *h = g->hierarchy;
+
+	if (h->is_v2)
+		return g->places[V2].fd;
+	if (g->places[c].fd >= 0 || !h->mount[c])
+		return g->places[c].fd;
+	for (size_t i = 0; i < CONTROLLER_COUNT; i++) { /* mounted together with another */
+		if (h->mount[i] && g->places[i].fd >= 0 && strcmp(h->mount[i], h->mount[c]) == 0)
+			return g->places[i].fd;
+	}
+	return -EBADF;
+}
+
+static int key_fd(const struct group *g)
+{
+	return g->places[g->hierarchy->is_v2 ? V2 : (size_t)g->hierarchy->key].fd;
+}
+
+uint64_t group_id(const struct group *g)
+{
+	struct stat st;
+
+	/* The inode of a cgroup's folder is the kernel's kn->id wherever inodes have 64 bits. */
+	return fstat(key_fd(g), &st) < 0 ? 0 : st.st_ino;
+}
+
+int group_add_process(const struct group *g, pid_t pid, struct error *err)
+{
+	size_t key = g->hierarchy->is_v2 ? V2 : (size_t)g->hierarchy->key;
+	char text[16];
+	int r;
+
+	snprintf(text, sizeof(text), "%d", pid);
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) { /* the key last: it is what counts */
+		if (i != key && g->places[i].fd >= 0)
+			(void)file_write_existing(g->places[i].fd, "cgroup.procs", text);
+	}
+	r = file_write_existing(g->places[key].fd, "cgroup.procs", text);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot move the command into its cgroup");
+	return 0;
+}
+
+/* Calls @visit with each folder below @fd, deepest first, then with the folder itself. */
+static void walk(int fd, int depth, void (*visit)(int fd, void *data), void *data)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while (depth < DEPTH_MAX && (entry = readdir(dir))) {
+		_cleanup_close_ int below = -EBADF;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (below >= 0)
+			walk(below, depth + 1, visit, data);
+	}
+	visit(fd, data);
+	closedir(dir);
+}
+
+struct pid_list {
+	pid_t *pids;
+	size_t max, count;
+};
+
+static void collect_pids(int fd, void *data)
+{
+	struct pid_list *list = data;
+	_cleanup_free_ char *text = NULL;
+	char *rest, *line;
+	int pid;
+
+	if (file_read(fd, "cgroup.procs", 16u << 20, &text, NULL) < 0)
+		return;
+	for (rest = text; (line = parse_next_line(&rest));) {
+		if (parse_int(line, 1, INT32_MAX, &pid) < 0)
+			continue;
+		if (list->count < list->max)
+			list->pids[list->count] = pid;
+		list->count++;
+	}
+}
+
+ssize_t group_list_processes(const struct group *g, pid_t *pids, size_t max)
+{
+	struct pid_list list = { .pids = pids, .max = max };
+
+	walk(key_fd(g), 0, collect_pids, &list);
+	return (ssize_t)list.count;
+}
+
+static void evict(int fd, void *data)
+{
+	const struct place *place = data;
+	pid_t pids[256];
+	char text[16];
+
+	for (int round = 0; round < 64; round++) { /* a group that forks faster than this stays */
+		struct pid_list list = { .pids = pids, .max = ARRAY_SIZE(pids) };
+
+		collect_pids(fd, &list);
+		if (!list.count)
+			return;
+		for (size_t i = 0; i < MIN(list.count, list.max); i++) {
+			snprintf(text, sizeof(text), "%d", pids[i]);
+			(void)file_write_existing(place->parent_fd, "cgroup.procs", text);
+		}
+	}
+}
+
+static void remove_below(int fd, void *data)
+{
+	DIR *dir;
+	struct dirent *entry;
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	(void)data;
+	dir = copy < 0 ? NULL : fdopendir(copy);
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
+/* A group may be busy for a moment after its last process has gone. */
+static void remove_place(struct place *place, const char *name)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	if (place->fd < 0)
+		return;
+	for (int tries = 0; tries < 250; tries++) {
+		walk(place->fd, 0, evict, place);
+		walk(place->fd, 0, remove_below, NULL);
+		if (unlinkat(place->parent_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	close(place->fd);
+	close(place->parent_fd);
+}
+
+struct group *group_remove(struct group *g)
+{
+	if (!g)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) {
+		if (i == V2 && g->switched_on && g->places[V2].fd >= 0) {
+			int parent_fd = fcntl(g->places[V2].parent_fd, F_DUPFD_CLOEXEC, 3);
+
+			remove_place(&g->places[i], g->name);
+			/* another group may need them by now: then the kernel refuses */
+			(void)file_write_existing(parent_fd, "cgroup.subtree_control",
+						  g->switched_on);
+			close(parent_fd);
+			continue;
+		}
+		remove_place(&g->places[i], g->name);
+	}
+	free(g->switched_on);
+	free(g->name);
+	free(g);
+	return NULL;
+}
+
+void group_removep(struct group **g)
+{
+	group_remove(*g);
+}
+
+bool group_is_v2(const struct group *g)
+{
+	return g->hierarchy->is_v2;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "hierarchy.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "mounts.h"
+#include "parse.h"
+
+static const char *const names[CONTROLLER_COUNT] = {
+	[CONTROLLER_MEMORY] = "memory",   [CONTROLLER_CPUACCT] = "cpuacct",
+	[CONTROLLER_CPU] = "cpu",         [CONTROLLER_PIDS] = "pids",
+	[CONTROLLER_FREEZER] = "freezer",
+};
+
+static const enum controller keys[] = { CONTROLLER_MEMORY, CONTROLLER_CPUACCT, CONTROLLER_FREEZER };
+
+const char *controller_name(enum controller c)
+{
+	return names[c];
+}
+
+void hierarchy_clear(struct hierarchy *h)
+{
+	for (size_t i = 0; i < CONTROLLER_COUNT; i++) {
+		free(h->mount[i]);
+		free(h->own[i]);
+	}
+	free(h->v2_mount);
+	free(h->v2_own);
+	*h = (struct hierarchy){};
+}
+
+/* A group's path as proc shows it, below a mount of the folder @mounted. */
+static char *path_below(const char *path, const char *mounted)
+{
+	size_t length = strlen(mounted);
+
+	if (strcmp(mounted, "/") != 0 && strncmp(path, mounted, length) == 0 &&
+	    (path[length] == '/' || path[length] == '\0'))
+		path += length;
+	return strdup(*path ? path : "/");
+}
+
+static bool lists_controller(char *list, const char *name)
+{
+	char *saved = NULL;
+
+	for (char *p = strtok_r(list, ",", &saved); p; p = strtok_r(NULL, ",", &saved)) {
+		if (strcmp(p, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The caller's path in the hierarchy of controller @name ("" for v2), from proc/self/cgroup. */
+static int find_own_path(const char *text, const char *name, char **ret)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *rest = copy, *line;
+
+	if (!copy)
+		return -ENOMEM;
+	while ((line = parse_next_line(&rest))) {
+		char *list = strchr(line, ':');
+		char *path = list ? strchr(list + 1, ':') : NULL;
+
+		if (!path)
+			return -EINVAL;
+		*path++ = '\0';
+		list++;
+		if (*name ? lists_controller(list, name) : *list == '\0') {
+			*ret = strdup(path);
+			return *ret ? 0 : -ENOMEM;
+		}
+	}
+	return -ENOENT;
+}
+
+static int place(const char *cgroups, const struct mount *mount, const char *name, char **ret_mount,
+		 char **ret_own)
+{
+	_cleanup_free_ char *path = NULL, *own = NULL, *point = NULL;
+	int r;
+
+	if (!mount)
+		return 0;
+	r = find_own_path(cgroups, name, &path);
+	if (r == -ENOENT)
+		return 0;
+	if (r < 0)
+		return r;
+	own = path_below(path, mount->root);
+	point = strdup(mount->point);
+	if (!own || !point)
+		return -ENOMEM;
+	*ret_own = TAKE_PTR(own);
+	*ret_mount = TAKE_PTR(point);
+	return 0;
+}
+
+/* Controllers that count; hugetlb alone, say, does not make v2 the tree where jobs are. */
+static bool v2_has_controllers(int root_fd, const struct hierarchy *h)
+{
+	char path[4096], text[512], *rest = text, *word;
+
+	if (!h->v2_mount)
+		return false;
+	snprintf(path, sizeof(path), ".%s/cgroup.controllers", h->v2_mount);
+	if (file_read_small(root_fd, path, text, sizeof(text)) < 0)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	while ((word = parse_next_word(&rest))) {
+		if (strcmp(word, "memory") == 0 || strcmp(word, "cpu") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int choose_key(int root_fd, struct hierarchy *h, struct error *err)
+{
+	if (v2_has_controllers(root_fd, h)) {
+		h->is_v2 = true;
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (h->mount[keys[i]]) {
+			h->key = keys[i];
+			return 0;
+		}
+	}
+	if (!h->v2_mount)
+		return error_set(err, -ENOENT, "no cgroup file system is mounted");
+	h->is_v2 = true;
+	return 0;
+}
+
+int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	_cleanup_(mounts_clear) struct mounts mounts = {};
+	_cleanup_free_ char *cgroups = NULL;
+	int r;
+
+	r = file_read(root_fd, "proc/self/cgroup", 1 << 20, &cgroups, NULL);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read 'proc/self/cgroup'");
+	r = mounts_read(root_fd, "self", &mounts, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < CONTROLLER_COUNT && r >= 0; i++)
+		r = place(cgroups, mounts_find_type(&mounts, "cgroup", names[i]), names[i],
+			  &h.mount[i], &h.own[i]);
+	if (r >= 0)
+		r = place(cgroups, mounts_find_type(&mounts, "cgroup2", NULL), "", &h.v2_mount,
+			  &h.v2_own);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot understand 'proc/self/cgroup'");
+	r = choose_key(root_fd, &h, err);
+	if (r < 0)
+		return r;
+	*ret = h;
+	h = (struct hierarchy){};
+	return 0;
+}
+
+const char *hierarchy_own_path(const struct hierarchy *h)
+{
+	return h->is_v2 ? h->v2_own : h->own[h->key];
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hierarchy - where the cgroups of this node are, and which hierarchy is the key: the one by whose ids
+ * tasks are told apart.
+ *
+ * The key is v2 where v2 has the memory or cpu controller or v1 is not mounted; else v1's memory,
+ * cpuacct or freezer, the first that there is.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct error;
+
+enum controller {
+	CONTROLLER_MEMORY,
+	CONTROLLER_CPUACCT,
+	CONTROLLER_CPU,
+	CONTROLLER_PIDS,
+	CONTROLLER_FREEZER,
+	CONTROLLER_COUNT,
+};
+
+/* "memory"... */
+const char *controller_name(enum controller c);
+
+struct hierarchy {
+	bool is_v2;
+	enum controller key;                 /* v1: which controller's hierarchy */
+	char *mount[CONTROLLER_COUNT];       /* v1: mount point, or NULL: not mounted */
+	char *own[CONTROLLER_COUNT];         /* v1: the caller's own group, below the mount point */
+	char *v2_mount, *v2_own;             /* NULL: not mounted */
+};
+
+/* Read it below @root_fd, for the calling process.  -ENOENT: there is no cgroup file system. */
+int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err);
+void hierarchy_clear(struct hierarchy *h);
+
+/* Path of the caller's own group in the key hierarchy, from "/" on. */
+const char *hierarchy_own_path(const struct hierarchy *h);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * meter - measures a group, or the whole node, by tiers: T0 totals, T2 files by mount.
+ *
+ * Each hook is tried by a real load and attach.  One that fails is named and never stops the rest;
+ * without BPF at all a meter still reads the group's own files.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "group.h"
+#include "reading.h"
+#include "record.h"
+
+struct error;
+struct meter;
+
+enum meter_tier {
+	METER_T0 = 1 << 0,
+	METER_T2 = 1 << 1,
+	METER_ALL = METER_T0 | METER_T2,
+};
+
+struct meter_options {
+	int root_fd;               /* a folder that holds proc and sys */
+	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
+	bool has_clock;            /* T2: time of calls */
+	bool has_histograms;       /* T2 */
+	size_t rows_max;           /* T2: rows of files; 0: a default that suits one command */
+	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
+	const struct hierarchy *hierarchy;
+};
+
+/* What became of one hook. */
+struct hook {
+	const char *tier;    /* "T2" */
+	const char *program; /* the BPF program's name */
+	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
+	const char *gives;   /* what is missing without it, in words */
+	bool is_on;
+	char why[160];       /* why not */
+};
+
+/* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
+int meter_open(const struct meter_options *options, struct meter **ret);
+
+/* Detach all, free @m.  NULL is fine; returns NULL. */
+struct meter *meter_close(struct meter *m);
+void meter_closep(struct meter **m);
+
+/* @ret_count hooks, of every tier; they belong to the meter. */
+const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
+/* All hooks of a tier are on. */
+bool meter_has_tier(const struct meter *m, enum meter_tier tier);
+
+/* Put what the kernel side counted so far into an empty @ret. */
+int meter_read(struct meter *m, struct reading *ret, struct error *err);
+
+/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
+int meter_settle(struct meter *m, int timeout_ms);
+
+/* Counted lost so far, by enum lost_reason. */
+uint64_t meter_lost(const struct meter *m, unsigned int reason);
+/* Bytes that all maps take. */
+uint64_t meter_map_bytes(const struct meter *m);
+
+/* Say in the record what was on, what was not, and what was lost. */
+int meter_describe(const struct meter *m, struct record *record);
+
+/* File descriptor of the named BPF program, for measuring it; -ENOENT: not loaded. */
+int meter_program_fd(const struct meter *m, const char *program);
