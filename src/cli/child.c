@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+#include "child.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "parse.h"
+
+/* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
+static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+				 SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ, SIGWINCH };
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void watched_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGCHLD);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++)
+		sigaddset(ret, passed_on[i]);
+}
+
+/*
+ * In the child.  It waits in recv(), which neither the tasks' own I/O counters nor the rows of files
+ * know, and between its release and execve() it does nothing else: so the command's numbers are its own.
+ */
+static _Noreturn void be_command(char *const argv[], int release_fd, const sigset_t *mask)
+{
+	char byte;
+	int error_number;
+
+	if (recv(release_fd, &byte, 1, 0) != 1)
+		_exit(127); /* we died, or gave up */
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	execvp(argv[0], argv);
+	error_number = errno;
+	(void)send(release_fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
+	_exit(error_number == ENOENT ? 127 : 126);
+}
+
+/* Holds all signals until it is killed, or we are. */
+static _Noreturn void be_witness(pid_t parent)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == parent)
+		pause();
+	_exit(0);
+}
+
+static int make_witness(struct child *c)
+{
+	pid_t parent = getpid();
+
+	c->witness_pid = fork();
+	if (c->witness_pid == 0) {
+		close(c->release_fd);
+		close(c->signal_fd);
+		be_witness(parent);
+	}
+	return c->witness_pid < 0 ? -errno : 0;
+}
+
+int child_prepare(char *const argv[], struct child *ret, struct error *err)
+{
+	struct child c = { .release_fd = -EBADF, .signal_fd = -EBADF };
+	sigset_t watched, before;
+	int pair[2];
+
+	watched_signals(&watched);
+	sigprocmask(SIG_BLOCK, &watched, &before);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_set_errno(err, errno, "cannot make a socket pair");
+	c.pid = fork();
+	if (c.pid == 0) {
+		close(pair[0]);
+		be_command(argv, pair[1], &before);
+	}
+	close(pair[1]);
+	c.release_fd = pair[0];
+	if (c.pid < 0) {
+		int r = error_set_errno(err, errno, "cannot start a process");
+
+		close(pair[0]);
+		return r;
+	}
+	c.signal_fd = signalfd(-1, &watched, SFD_CLOEXEC);
+	if (c.signal_fd < 0 || make_witness(&c) < 0) {
+		int r = error_set_errno(err, errno, "cannot watch for signals");
+
+		child_clear(&c);
+		return r;
+	}
+	*ret = c;
+	return 0;
+}
+
+int child_release(struct child *c, struct error *err)
+{
+	int error_number = 0;
+	ssize_t n;
+
+	c->start_ns = now_ns(CLOCK_REALTIME);
+	c->start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	if (send(c->release_fd, "", 1, MSG_NOSIGNAL) != 1)
+		return error_set_errno(err, errno, "cannot start the command");
+	/* The other end closes at execve(), or says why that failed. */
+	n = recv(c->release_fd, &error_number, sizeof(error_number), MSG_WAITALL);
+	close(c->release_fd);
+	c->release_fd = -EBADF;
+	if (n == 0)
+		return 0;
+	waitpid(c->pid, &c->status, 0);
+	c->pid = 0;
+	return n == sizeof(error_number) ? -error_number : -EIO;
+}
+
+/* Is the signal pending for the witness too?  Then it went to all of the group. */
+static bool witness_has(struct child *c, int number)
+{
+	char path[64], text[8192];
+	const char *line;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", c->witness_pid);
+	r = file_read_small(-EBADF, path, text, sizeof(text));
+	if (r < 0)
+		return false;
+	line = strstr(text, "\nShdPnd:");
+	return line && strtoull(line + strlen("\nShdPnd:"), NULL, 16) >> (number - 1) & 1;
+}
+
+static void end_witness(struct child *c)
+{
+	if (c->witness_pid > 0) {
+		kill(c->witness_pid, SIGKILL);
+		waitpid(c->witness_pid, NULL, 0);
+	}
+	c->witness_pid = 0;
+}
+
+/* A new one, since the old one's pending signals cannot be taken from outside. */
+static void renew_witness(struct child *c)
+{
+	end_witness(c);
+	if (make_witness(c) < 0)
+		c->witness_pid = 0;
+}
+
+static void pass_on(struct child *c, const struct signalfd_siginfo *info)
+{
+	const struct timespec moment = { .tv_nsec = 20000000 };
+	int number = (int)info->ssi_signo;
+
+	if (info->ssi_code > 0) /* the kernel, that is the terminal: the command had it too */
+		return;
+	if (c->witness_pid && !witness_has(c, number))
+		nanosleep(&moment, NULL); /* somebody may go from process to process */
+	if (c->witness_pid && witness_has(c, number)) {
+		renew_witness(c);
+		return;
+	}
+	if (c->pid)
+		kill(c->pid, number);
+}
+
+/* Reap all that ended.  Returns 1 when the command did, -ECHILD when nobody is left. */
+static int reap(struct child *c)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, WNOHANG);
+
+		if (pid < 0)
+			return -errno;
+		if (pid == 0)
+			return 0;
+		if (pid == c->pid) {
+			c->end_ns = now_ns(CLOCK_REALTIME);
+			c->end_boot_ns = now_ns(CLOCK_BOOTTIME);
+			c->status = status;
+			c->pid = 0;
+			return 1;
+		}
+	}
+}
+
+/* The next signal, or 0 when time is up. */
+static int wait_signal(struct child *c, int timeout_ms, struct signalfd_siginfo *ret)
+{
+	struct pollfd p = { .fd = c->signal_fd, .events = POLLIN };
+
+	*ret = (struct signalfd_siginfo){};
+	if (poll(&p, 1, timeout_ms) <= 0)
+		return 0;
+	return read(c->signal_fd, ret, sizeof(*ret)) == sizeof(*ret) ? (int)ret->ssi_signo : 0;
+}
+
+int child_wait(struct child *c, struct error *err)
+{
+	for (;;) {
+		struct signalfd_siginfo info;
+		int r = reap(c), number;
+
+		if (r == 1)
+			break;
+		if (r < 0)
+			return error_set_errno(err, r, "cannot wait for the command");
+		number = wait_signal(c, -1, &info);
+		if (number && number != SIGCHLD)
+			pass_on(c, &info);
+	}
+	end_witness(c);
+	return 0;
+}
+
+int child_wait_other(struct child *c, int timeout_ms)
+{
+	struct signalfd_siginfo info;
+
+	switch (wait_signal(c, timeout_ms, &info)) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+		return -EINTR;
+	default:
+		return reap(c) == -ECHILD ? -ECHILD : 0;
+	}
+}
+
+int child_exit_code(const struct child *c)
+{
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
+}
+
+void child_clear(struct child *c)
+{
+	sigset_t watched;
+
+	if (c->release_fd >= 0)
+		close(c->release_fd);
+	if (c->pid > 0)
+		waitpid(c->pid, NULL, 0);
+	end_witness(c);
+	if (c->signal_fd >= 0)
+		close(c->signal_fd);
+	watched_signals(&watched);
+	sigprocmask(SIG_UNBLOCK, &watched, NULL);
+	*c = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF };
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child - the command that `run` meters: held back until it stands in its group, then run, with signals
+ * passed on, then waited for.
+ *
+ * The command stays in our process group, so that the terminal is its own: what the terminal sends
+ * reaches it without us.  Of signals that somebody sends to us with kill(), those that went to us alone
+ * are passed on; a witness, a process in the same group that holds all signals, tells which.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+struct child {
+	pid_t pid;
+	pid_t witness_pid;
+	int release_fd;  /* the command waits for a byte here */
+	int signal_fd;
+	uint64_t start_ns, end_ns;           /* CLOCK_REALTIME */
+	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
+	int status; /* as wait() has it, once it has ended */
+};
+
+/* Fork the command; it waits.  From here on, signals to us are held for child_wait(). */
+int child_prepare(char *const argv[], struct child *ret, struct error *err);
+
+/* Let it run.  -ENOENT and the like: it could not be executed, and is gone; the text names it. */
+int child_release(struct child *c, struct error *err);
+
+/* Wait until it ends; other children that end meanwhile are reaped. */
+int child_wait(struct child *c, struct error *err);
+
+/* After that: wait up to @timeout_ms for one of those that it left, and reap what ended.  0: time is up
+ * or somebody ended; -ECHILD: the same, and we have no child; -EINTR: we were asked to end. */
+int child_wait_other(struct child *c, int timeout_ms);
+
+/* Exit code as a shell would have it: 128 + n for signal n. */
+int child_exit_code(const struct child *c);
+
+/* Ends what was not released, takes the signal mask back. */
+void child_clear(struct child *c);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measure - run one command and measure it from its first instruction to its end.
+ *
+ * With the rights for it: in a cgroup of its own, by BPF.  Without: what the kernel grants a user.  In
+ * either case the record says what was not seen.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "record.h"
+
+struct error;
+
+struct measure_options {
+	const char *root;     /* below which proc and sys are read: "/" */
+	bool is_patient;      /* wait for processes that outlive the command */
+	bool without_bpf;     /* as if the kernel refused it */
+	bool without_group;   /* as if no cgroup could be made */
+	unsigned int tiers;   /* of enum meter_tier */
+};
+
+/*
+ * Run @argv.  On 0, *ret is the record, and *ret_code the command's exit code as a shell would have it.
+ * -ENOENT and other errors: it could not be run; nothing is left behind, *ret_code is 126 or 127, or 1
+ * where the failure is ours, and @err says which.
+ */
+int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,
+		    int *ret_code, struct error *err);
