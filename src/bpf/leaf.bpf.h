@@ -11,8 +11,8 @@
 /* Index into css_set.subsys of the key hierarchy's controller; -1: cgroup v2. */
 const volatile __s32 key_subsys = -1;
 
-/* The cgroup whose subtree is watched; 0: everything is. */
-const volatile __u64 watched_id = 0;
+/* The cgroup whose subtree is watched; 0: everything is.  User space sets it. */
+volatile __u64 watched_id;
 
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "allocation.h"
+#include "canary.h"
 #include "child.h"
 #include "cleanup.h"
 #include "collectors/collectors.h"
@@ -35,7 +36,7 @@ struct measurement {
 	struct meter *meter;
 	struct child child;
 	struct children_usage before;
-	struct error why_no_group;
+	struct error why_no_group, why_no_canary;
 	struct record *record;
 };
 
@@ -70,6 +71,26 @@ static bool uses_tasks(const struct measurement *m)
 	return m->meter && meter_has_tier(m->meter, METER_T0);
 }
 
+static int open_meter(struct measurement *m, struct error *err)
+{
+	struct meter_options options = {
+		.root_fd = m->root_fd,
+		.tiers = m->options->without_bpf ? 0 : m->options->tiers,
+		.has_clock = true,
+		.has_histograms = true,
+		.watched_id = group_id(m->group),
+		.hierarchy = &m->hierarchy,
+	};
+	int r = meter_open(&options, &m->meter);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start the meter");
+	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
+		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id,
+				  &m->why_no_canary);
+	return 0;
+}
+
 /* The command is in its group before anything counts it, and runs nothing before it is. */
 static int start(struct measurement *m, char *const argv[], struct error *err)
 {
@@ -77,18 +98,9 @@ static int start(struct measurement *m, char *const argv[], struct error *err)
 
 	make_group(m);
 	if (m->group) {
-		struct meter_options options = {
-			.root_fd = m->root_fd,
-			.tiers = m->options->without_bpf ? 0 : m->options->tiers,
-			.has_clock = true,
-			.has_histograms = true,
-			.watched_id = group_id(m->group),
-			.hierarchy = &m->hierarchy,
-		};
-
-		r = meter_open(&options, &m->meter);
+		r = open_meter(m, err);
 		if (r < 0)
-			return error_set_errno(err, r, "cannot start the meter");
+			return r;
 	}
 	if (!uses_tasks(m)) /* then wait() has to tell, of all that the command leaves too */
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -240,6 +252,9 @@ static int tell_not_seen(struct measurement *m)
 		r = meter_describe(m->meter, m->record);
 	else
 		r = strings_add(missing, "operations on files: %s", m->why_no_group.text);
+	if (r >= 0 && *m->why_no_canary.text)
+		r = strings_add(&m->record->coverage.notes, "hooks were not checked: %s",
+				m->why_no_canary.text);
 	if (r >= 0 && !uses_tasks(m)) {
 		r = strings_add(&m->record->coverage.tiers, "children");
 		if (r >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "meter.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,7 +143,6 @@ static int load_tasks(struct meter *m, int subsys)
 	if (!m->tasks)
 		return -errno;
 	m->tasks->rodata->key_subsys = subsys;
-	m->tasks->rodata->watched_id = m->options.watched_id;
 	return tasks_bpf__load(m->tasks);
 }
 
@@ -154,7 +154,6 @@ static int load_files(struct meter *m, int subsys)
 	if (!m->files)
 		return -errno;
 	m->files->rodata->key_subsys = subsys;
-	m->files->rodata->watched_id = m->options.watched_id;
 	m->files->rodata->has_clock = m->options.has_clock;
 	m->files->rodata->has_histograms = m->options.has_histograms;
 	calls_fill((struct call_kind *)m->files->rodata->call_kinds);
@@ -192,6 +191,43 @@ static void start_files(struct meter *m, int subsys)
 	m->files = NULL;
 }
 
+static void empty_map(const struct bpf_map *map)
+{
+	char key[64];
+
+	assert(bpf_map__key_size(map) <= sizeof(key));
+	while (bpf_map_get_next_key(bpf_map__fd(map), NULL, key) == 0) {
+		if (bpf_map_delete_elem(bpf_map__fd(map), key) < 0)
+			return;
+	}
+}
+
+void meter_watch(struct meter *m, uint64_t id)
+{
+	m->options.watched_id = id;
+	if (m->files) {
+		m->files->bss->watched_id = id;
+		empty_map(m->files->maps.file_rows);
+		empty_map(m->files->maps.file_histograms);
+	}
+	if (m->tasks) {
+		m->tasks->bss->watched_id = id;
+		empty_map(m->tasks->maps.task_totals);
+	}
+}
+
+void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
+{
+	struct hook *hook = find_hook(m, program);
+	va_list args;
+
+	assert(hook);
+	hook->is_on = false;
+	va_start(args, format);
+	vsnprintf(hook->why, sizeof(hook->why), format, args);
+	va_end(args);
+}
+
 int meter_open(const struct meter_options *options, struct meter **ret)
 {
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
@@ -217,6 +253,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 		refuse_tier(m, "T2", "switched off");
 	libbpf_line = NULL;
 	libbpf_set_print(before);
+	meter_watch(m, options->watched_id);
 	*ret = TAKE_PTR(m);
 	return 0;
 }

@@ -47,6 +47,14 @@ struct hook {
 /* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
 int meter_open(const struct meter_options *options, struct meter **ret);
 
+/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far.
+ * Nothing may run in either group meanwhile. */
+void meter_watch(struct meter *m, uint64_t id);
+
+/* A hook is attached, but does not see what it should: it is off, and @format says why. */
+void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Detach all, free @m.  NULL is fine; returns NULL. */
 struct meter *meter_close(struct meter *m);
 void meter_closep(struct meter **m);

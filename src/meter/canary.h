@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * canary - attached is not the same as sees it: a process of ours does each operation once, and a hook
+ * that did not count it right is off from then on.
+ */
+#pragma once
+
+#include "meter.h"
+
+struct error;
+
+/*
+ * Sing in a group of the canary's own, that is removed afterwards; then @m watches @watched_id again,
+ * with nothing counted.  Costs some 20 ms, since T0 is checked too.  A negative return means that the
+ * canary could not sing (no group, no process), and then no hook is judged.
+ */
+int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
+		struct error *err);
