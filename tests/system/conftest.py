@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the system tests: the programs as built, mounts of our own, and a metered run."""
+
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests/truth"))
+
+
+@pytest.fixture(scope="session")
+def demand():
+    """Skip aloud where something is not to be had; in CI's own environment that is a failure."""
+
+    def demand(condition, reason):
+        if condition:
+            return
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    return demand
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The build folder."""
+    folder = pathlib.Path(os.environ.get("JOBMETER_BUILD", REPOSITORY / "build")).resolve()
+    assert (folder / "tests/truth/truth").exists(), f"nothing is built in {folder}"
+    return folder
+
+
+@pytest.fixture
+def root(demand):
+    demand(os.geteuid() == 0, "needs root")
+
+
+def command(*argv):
+    return subprocess.run([str(a) for a in argv], check=True, capture_output=True, text=True)
+
+
+Mounts = collections.namedtuple("Mounts", "a b bind plain")
+
+
+@pytest.fixture
+def mounts(tmp_path, root, demand):
+    """Two tmpfs whose paths end alike, a bind mount of a part of the first, and a plain folder."""
+    m = Mounts(tmp_path / "a/data", tmp_path / "b/data", tmp_path / "bind", tmp_path / "plain")
+    mounted = []
+    for folder in m:
+        folder.mkdir(parents=True)
+    try:
+        for folder in (m.a, m.b):
+            command("mount", "-t", "tmpfs", "-o", "size=512m", "truth", folder)
+            mounted.append(folder)
+        (m.a / "part").mkdir()
+        command("mount", "--bind", m.a / "part", m.bind)
+        mounted.append(m.bind)
+    except subprocess.CalledProcessError as e:
+        demand(False, f"cannot mount: {e.stderr.strip()}")
+    else:
+        yield m
+    finally:
+        for folder in reversed(mounted):
+            command("umount", folder)
+
+
+@pytest.fixture
+def run_metered(programs, tmp_path, root, demand):
+    """run_metered(*argv, options=[...]): the record of a command that has to end well."""
+
+    def run(*argv, options=(), tier="T2"):
+        output = tmp_path / "record.json"
+        done = subprocess.run(
+            [programs / "jobmeter", "run", "--quiet", "--output", output, *options, "--",
+             *map(str, argv)],
+            capture_output=True, text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        record = json.loads(output.read_text())
+        assert record["schema"] == "jobmeter.record/1"
+        coverage = record["coverage"]
+        demand(tier in coverage["tiers"], f"no {tier} here: {'; '.join(coverage['missing'])}")
+        return record
+
+    return run

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * truth - does each operation on files a known number of times, and tells what it did and got back.
+ *
+ * Everything that it asks of the kernel between its start and its end, and that a meter counts, is
+ * in the document that it writes: all the work, the waiting for it, and the document itself.  It is
+ * linked statically, so that no loader opens files before.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "macro.h"
+#include "waiting.h"
+#include "work.h"
+
+#define PROCESSES_MAX 256
+#define THREADS_MAX 64
+
+struct target { /* a folder or a device to work on */
+	const char *path;
+	int place;
+	bool is_device;
+};
+
+struct options {
+	const char *output;
+	struct target targets[PLACES_MAX];
+	size_t target_count;
+	size_t processes, threads, blocked, repeat;
+	bool with_dup2, with_signals, with_exec, only_end;
+};
+
+static const char usage[] =
+	"usage: truth --output FILE [--mount DIR]... [--bind DIR]... [--device FILE]...\n"
+	"	[--processes N] [--threads N] [--repeat N] [--blocked N] [--dup2] [--signals]\n"
+	"	[--exec]\n";
+
+static int fail(const char *what)
+{
+	dprintf(STDERR_FILENO, "truth: %s\n", what);
+	return 1;
+}
+
+/* ---- options ---- */
+
+static bool parse_count(const char *text, size_t min, size_t max, size_t *ret)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text < '0' || *text > '9' || *end || n < min || n > max)
+		return false;
+	*ret = n;
+	return true;
+}
+
+static bool add_target(struct options *o, const char *path, bool is_device)
+{
+	if (o->target_count == ARRAY_SIZE(o->targets))
+		return false;
+	o->targets[o->target_count++] = (struct target){.path = path, .is_device = is_device};
+	return true;
+}
+
+static bool take_option(struct options *o, int letter, const char *value)
+{
+	switch (letter) {
+	case 'o':
+		o->output = value;
+		return true;
+	case 'm':
+		return add_target(o, value, false);
+	case 'd':
+		return add_target(o, value, true);
+	case 'p':
+		return parse_count(value, 0, PROCESSES_MAX, &o->processes);
+	case 't':
+		return parse_count(value, 1, THREADS_MAX, &o->threads);
+	case 'r':
+		return parse_count(value, 1, 1000, &o->repeat);
+	case 'b':
+		return parse_count(value, 0, 1000, &o->blocked);
+	case '2':
+		return o->with_dup2 = true;
+	case 's':
+		return o->with_signals = true;
+	case 'x':
+		return o->with_exec = true;
+	case 'e':
+		return o->only_end = true;
+	default:
+		return false;
+	}
+}
+
+static bool parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {
+		/* clang-format off */
+		{ "output",    required_argument, NULL, 'o' },
+		{ "mount",     required_argument, NULL, 'm' },
+		{ "bind",      required_argument, NULL, 'm' }, /* a folder as any other */
+		{ "device",    required_argument, NULL, 'd' },
+		{ "processes", required_argument, NULL, 'p' },
+		{ "threads",   required_argument, NULL, 't' },
+		{ "repeat",    required_argument, NULL, 'r' },
+		{ "blocked",   required_argument, NULL, 'b' },
+		{ "dup2",      no_argument,       NULL, '2' },
+		{ "signals",   no_argument,       NULL, 's' },
+		{ "exec",      no_argument,       NULL, 'x' },
+		{ "only-end",  no_argument,       NULL, 'e' }, /* what --exec starts: ends at once */
+		{}
+		/* clang-format on */
+	};
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1)
+		if (!take_option(o, letter, optarg))
+			return false;
+	return optind == argc && (o->output || o->only_end);
+}
+
+/* ---- workers ---- */
+
+struct thread {
+	const struct options *options;
+	struct worker worker;
+	char name[32];
+	pthread_t id;
+};
+
+static void *thread_main(void *data)
+{
+	struct thread *thread = data;
+	const struct options *o = thread->options;
+	struct worker *w = &thread->worker;
+
+	for (size_t round = 0; round < o->repeat; round++) {
+		for (size_t i = 0; i < o->target_count; i++) {
+			const struct target *t = &o->targets[i];
+
+			if (t->is_device)
+				work_on_device(w, t->place, t->path);
+			else
+				work_in_folder(w, t->place, t->path);
+		}
+		work_on_pipes(w);
+		work_on_sockets(w);
+		work_on_pseudo_files(w);
+		work_on_bad_descriptors(w);
+	}
+	return NULL;
+}
+
+static bool prepare_thread(struct thread *thread, const struct options *o, struct ledgers *all,
+			   size_t process, size_t i)
+{
+	thread->options = o;
+	snprintf(thread->name, sizeof(thread->name), "%zu-%zu", process, i);
+	thread->worker = (struct worker){
+		.ledger = ledgers_take(all), .name = thread->name, .buffer = work_buffer_new()};
+	return thread->worker.buffer;
+}
+
+static bool run_worker(const struct options *o, struct ledgers *all, size_t process)
+{
+	static struct thread threads[THREADS_MAX];
+	struct file hole = work_make_hole(ledgers_take(all));
+
+	for (size_t i = 0; i < o->threads; i++) {
+		if (!prepare_thread(&threads[i], o, all, process, i))
+			return false;
+		threads[i].worker.hole = hole;
+	}
+	for (size_t i = 1; i < o->threads; i++)
+		if (pthread_create(&threads[i].id, NULL, thread_main, &threads[i]) != 0)
+			return false;
+	thread_main(&threads[0]);
+	for (size_t i = 1; i < o->threads; i++)
+		pthread_join(threads[i].id, NULL);
+	return true;
+}
+
+/* ---- processes ---- */
+
+static bool run_signals(const struct options *o UNUSED, struct ledgers *all, size_t i UNUSED)
+{
+	return interrupt_readers(all);
+}
+
+static bool run_dup2(const struct options *o, struct ledgers *all, size_t i)
+{
+	return o->targets[i].is_device ||
+	       replace_under_reader(all, o->targets[i].place, o->targets[i].path);
+}
+
+/* Does some work, then becomes another program, which closes descriptors without a close(). */
+static bool run_exec(const struct options *o UNUSED, struct ledgers *all, size_t i UNUSED)
+{
+	char *const argv[] = {(char *)"truth", (char *)"--only-end", NULL};
+	struct worker w = {.ledger = ledgers_take(all), .buffer = work_buffer_new()};
+	struct file ends[2];
+
+	if (!w.buffer || !pipe_make(ends, O_CLOEXEC))
+		return false;
+	work_on_pipes(&w);
+	execv("/proc/self/exe", argv);
+	return false;
+}
+
+struct crowd { /* the processes that are to be waited for */
+	pid_t pids[PROCESSES_MAX + 2 * PLACES_MAX];
+	size_t count;
+};
+
+typedef bool job_function(const struct options *o, struct ledgers *all, size_t i);
+
+static bool start(struct crowd *crowd, job_function *job, const struct options *o,
+		  struct ledgers *all, size_t i)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return false;
+	if (pid == 0)
+		_exit(!job(o, all, i));
+	crowd->pids[crowd->count++] = pid;
+	return true;
+}
+
+static bool start_all(struct crowd *crowd, const struct options *o, struct ledgers *all)
+{
+	bool is_well = true;
+
+	for (size_t i = 0; i < o->processes; i++)
+		is_well = is_well && start(crowd, run_worker, o, all, i);
+	if (o->with_signals)
+		is_well = is_well && start(crowd, run_signals, o, all, 0);
+	if (o->with_exec)
+		is_well = is_well && start(crowd, run_exec, o, all, 0);
+	for (size_t i = 0; o->with_dup2 && i < o->target_count; i++)
+		is_well = is_well && start(crowd, run_dup2, o, all, i);
+	return is_well;
+}
+
+static bool wait_for_all(const struct crowd *crowd)
+{
+	bool is_well = true;
+
+	for (size_t i = 0; i < crowd->count; i++) {
+		siginfo_t info;
+
+		if (waitid(P_PID, (id_t)crowd->pids[i], &info, WEXITED) < 0)
+			return false;
+		is_well = is_well && info.si_code == CLD_EXITED && info.si_status == 0;
+	}
+	return is_well;
+}
+
+static bool work(const struct options *o, struct ledgers *all)
+{
+	static struct crowd crowd;
+	struct herd herd = {};
+	bool is_well;
+
+	if (o->blocked && !herd_start(&herd, all, o->blocked))
+		return false;
+	is_well = start_all(&crowd, o, all);
+	is_well = wait_for_all(&crowd) && is_well;
+	if (o->blocked)
+		is_well = herd_release(&herd, ledgers_take(all)) && is_well;
+	return is_well;
+}
+
+/* ---- the program ---- */
+
+/* How many ledgers are taken at most: see where ledgers_take() stands. */
+static size_t ledgers_needed(const struct options *o)
+{
+	return o->processes * (o->threads + 1) + 2 * o->blocked + o->target_count * 16 + 32;
+}
+
+static int name_places(struct options *o, struct ledgers *all)
+{
+	for (size_t i = 0; i < o->target_count; i++) {
+		o->targets[i].place = ledgers_get_place(all, o->targets[i].path);
+		if (o->targets[i].place < 0)
+			return o->targets[i].place;
+	}
+	return 0;
+}
+
+/* The document's own place: the folder it is in, as it was given. */
+static int place_of_output(struct ledgers *all, const char *output)
+{
+	const char *slash = strrchr(output, '/');
+
+	if (!slash)
+		return ledgers_get_place(all, ".");
+	return ledgers_get_place(all, strndup(output, slash == output ? 1 : slash - output));
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {.processes = 1, .threads = 1, .repeat = 1};
+	struct ledgers *all;
+	int place;
+
+	if (!parse_options(argc, argv, &options)) {
+		dprintf(STDERR_FILENO, "%s", usage);
+		return 2;
+	}
+	if (options.only_end)
+		return 0;
+
+	all = ledgers_new(ledgers_needed(&options));
+	if (!all)
+		return fail("no memory");
+	place = place_of_output(all, options.output);
+	if (place < 0 || name_places(&options, all) < 0)
+		return fail("too many places, or one with a letter that JSON would escape");
+	signal(SIGPIPE, SIG_IGN);
+
+	if (!work(&options, all))
+		return fail("a case could not be made");
+	errno = -ledgers_publish(all, place, options.output);
+	return errno ? fail(strerror(errno)) : 0;
+}
