@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Files by mount: what jobmeter recorded is what the truth program did and got back, exactly."""
+
+import json
+
+import compare
+import mountinfo
+import pytest
+
+CASES = {
+    "one process": [],
+    "threads": ["--threads", "7", "--repeat", "3"],
+    "40 processes": ["--processes", "40"],
+    "100 blocked": ["--blocked", "100", "--processes", "2"],
+    "dup2": ["--dup2"],
+    "signals": ["--signals"],
+    "exec": ["--exec"],
+    "all": ["--processes", "3", "--threads", "2", "--blocked", "7", "--dup2", "--signals", "--exec"],
+}
+
+
+@pytest.fixture
+def run_truth(programs, tmp_path, mounts, run_metered):
+    """run_truth(option...): what was done on all the mounts, the record of it, and the names."""
+
+    def run(*options):
+        output = tmp_path / "truth.json"
+        record = run_metered(
+            programs / "tests/truth/truth", "--output", output,
+            "--mount", mounts.a, "--mount", mounts.b, "--bind", mounts.bind,
+            "--mount", mounts.plain, "--device", "/dev/zero", *options,
+        )
+        return json.loads(output.read_text()), record
+
+    return run
+
+
+def rows_of(record, mount):
+    return [row for row in record["io"] if row["mount"] == str(mount)]
+
+
+@pytest.mark.parametrize("options", CASES.values(), ids=CASES.keys())
+def test_every_operation_byte_call_and_error_is_recorded(run_truth, options):
+    truth, record = run_truth(*options)
+    assert compare.differences(truth, record, mountinfo.name_of) == []
+    assert compare.book_differences(truth, record) == []
+    assert record["coverage"]["lost_events"] == 0
+
+
+def test_mounts_whose_paths_end_alike_are_rows_of_their_own(run_truth, mounts):
+    _, record = run_truth()
+    assert [row["fstype"] for row in rows_of(record, mounts.a)] == ["tmpfs"]
+    assert [row["fstype"] for row in rows_of(record, mounts.b)] == ["tmpfs"]
+
+
+def test_a_bind_mount_is_an_alias_and_no_row(run_truth, mounts):
+    _, record = run_truth()
+    assert rows_of(record, mounts.bind) == []
+    assert rows_of(record, mounts.a)[0]["aliases"] == [str(mounts.bind)]
+
+
+def test_each_mount_stands_once(run_truth):
+    _, record = run_truth()
+    names = [row["mount"] for row in record["io"]]
+    assert len(names) == len(set(names))
