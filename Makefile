@@ -3,17 +3,38 @@
 # packages that it lacks.
 
 BUILD := build
-PACKAGES := meson ninja-build gcc clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev libjansson-dev \
-	libyaml-dev pkg-config
+PREFIX := /usr/local
 
-.PHONY: build clean packages
+BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
+	libjansson-dev libyaml-dev pkg-config
+TEST_PACKAGES := clang-tidy libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
+	qemu-system-x86 busybox-static cpio kmod xz-utils slurm-wlm munge
+BENCH_PACKAGES := bpftrace strace
 
-build: packages
-	@test -f $(BUILD)/build.ninja || meson setup --warnlevel 2 $(BUILD) >/dev/null
+.PHONY: build run test bench install clean
+
+build:
+	@sh tools/install-packages $(BUILD_PACKAGES)
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) >/dev/null
 	@meson compile -C $(BUILD)
 
-packages:
-	@sh tools/install-packages $(PACKAGES)
+# Meters a real workload: it reads this machine's header files, packs them onto another mount and
+# checks the result.
+run: build
+	@$(BUILD)/jobmeter run --output $(BUILD)/run.json -- share/examples/pack-headers
+	@echo "The record: $(BUILD)/run.json"
+
+test: build
+	@sh tools/install-packages $(TEST_PACKAGES)
+	@tests/run
+
+bench: build
+	@sh tools/install-packages $(BENCH_PACKAGES)
+	@$(BUILD)/bench/jobmeter-bench
+
+install: build
+	@meson configure $(BUILD) -Dprefix=$(PREFIX)
+	@meson install -C $(BUILD)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-*
