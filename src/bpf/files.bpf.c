@@ -26,7 +26,7 @@ const volatile bool has_histograms = true;
 
 struct call_slot {
 	struct call call;
-	__u64 judged_leaf; /* the leaf that is_judged_watched is about */
+	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watched_id */
 	__u32 is_judged_watched;
 	__u32 known_device; /* a device that is in superblocks already */
 };
@@ -251,7 +251,8 @@ static __always_inline bool judge(struct call_slot *slot, struct task_struct *ta
 	struct cgroup *cgroup = cgroup_of(task);
 	__u64 leaf = BPF_CORE_READ(cgroup, kn, id);
 
-	if (leaf != slot->judged_leaf) {
+	if (leaf != slot->judged_leaf || watched_id != slot->judged_for) {
+		slot->judged_for = watched_id;
 		slot->is_judged_watched = is_watched(cgroup);
 		slot->judged_leaf = leaf;
 	}

@@ -143,6 +143,7 @@ static int load_tasks(struct meter *m, int subsys)
 	if (!m->tasks)
 		return -errno;
 	m->tasks->rodata->key_subsys = subsys;
+	m->tasks->bss->watched_id = m->options.watched_id;
 	return tasks_bpf__load(m->tasks);
 }
 
@@ -154,6 +155,7 @@ static int load_files(struct meter *m, int subsys)
 	if (!m->files)
 		return -errno;
 	m->files->rodata->key_subsys = subsys;
+	m->files->bss->watched_id = m->options.watched_id;
 	m->files->rodata->has_clock = m->options.has_clock;
 	m->files->rodata->has_histograms = m->options.has_histograms;
 	calls_fill((struct call_kind *)m->files->rodata->call_kinds);
@@ -253,7 +255,6 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 		refuse_tier(m, "T2", "switched off");
 	libbpf_line = NULL;
 	libbpf_set_print(before);
-	meter_watch(m, options->watched_id);
 	*ret = TAKE_PTR(m);
 	return 0;
 }
