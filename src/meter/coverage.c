@@ -41,54 +41,72 @@ static int describe_lost(const struct meter *m, struct record *record)
 	return 0;
 }
 
-/* Hooks that are off for one reason are named together. */
-static int describe_tier(const struct meter *m, const char *tier, struct record *record)
-{
-	const struct hook *hooks, *first = NULL;
-	size_t count, off = 0, all = 0;
+struct tier_state {
+	size_t hooks, off;
+	const struct hook *first_off;
+};
 
-	hooks = meter_hooks(m, &count);
+static struct tier_state state_of(const struct meter *m, const char *tier)
+{
+	struct tier_state state = {};
+	size_t count;
+	const struct hook *hooks = meter_hooks(m, &count);
+
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(hooks[i].tier, tier) != 0)
 			continue;
-		all++;
+		state.hooks++;
 		if (hooks[i].is_on)
 			continue;
-		off++;
-		first = first ? first : &hooks[i];
+		state.off++;
+		state.first_off = state.first_off ? state.first_off : &hooks[i];
 	}
-	if (off < all) {
-		int r = strings_add(&record->coverage.tiers, "%s", tier);
+	return state;
+}
 
-		if (r < 0)
-			return r;
-	}
-	if (!off)
-		return 0;
-	if (off == all)
-		return strings_add(&record->coverage.missing, "%s: %s", first->gives, first->why);
-	for (size_t i = 0; i < count; i++) {
-		int r;
+/* Some hooks of a tier are off: each for itself. */
+static int describe_hooks(const struct meter *m, const char *tier, struct strings *missing)
+{
+	size_t count;
+	const struct hook *hooks = meter_hooks(m, &count);
+	int r = 0;
 
-		if (hooks[i].is_on || strcmp(hooks[i].tier, tier) != 0)
-			continue;
-		r = strings_add(&record->coverage.missing, "%s: %s (%s)", hooks[i].gives,
-				hooks[i].why, hooks[i].attach);
-		if (r < 0)
-			return r;
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		if (!hooks[i].is_on && strcmp(hooks[i].tier, tier) == 0)
+			r = strings_add(missing, "%s: %s (%s)", hooks[i].gives, hooks[i].why,
+					hooks[i].attach);
 	}
-	return 0;
+	return r;
+}
+
+static bool is_all_off(const struct tier_state *state)
+{
+	return state->off == state->hooks;
+}
+
+/* @gives: what no hook of the tier gives, where all are off. */
+static int describe_tier(const struct meter *m, const char *tier, const char *gives,
+			 struct record *record)
+{
+	struct tier_state state = state_of(m, tier);
+	int r;
+
+	if (is_all_off(&state))
+		return strings_add(&record->coverage.missing, "%s: %s", gives, state.first_off->why);
+	r = strings_add(&record->coverage.tiers, "%s", tier);
+	return r < 0 ? r : describe_hooks(m, tier, &record->coverage.missing);
 }
 
 int meter_describe(const struct meter *m, struct record *record)
 {
-	static const char *const tiers[] = { "T0", "T2" };
+	struct tier_state t0 = state_of(m, "T0"), t2 = state_of(m, "T2");
+	int r;
 
-	for (size_t i = 0; i < ARRAY_SIZE(tiers); i++) {
-		int r = describe_tier(m, tiers[i], record);
-
-		if (r < 0)
-			return r;
-	}
-	return describe_lost(m, record);
+	if (is_all_off(&t0) && is_all_off(&t2) && strcmp(t0.first_off->why, t2.first_off->why) == 0)
+		return strings_add(&record->coverage.missing, "files by mount and waiting for a CPU: %s",
+				   t2.first_off->why);
+	r = describe_tier(m, "T0", "waiting for a CPU, and processes that nobody waits for", record);
+	if (r >= 0)
+		r = describe_tier(m, "T2", "files by mount", record);
+	return r < 0 ? r : describe_lost(m, record);
 }
