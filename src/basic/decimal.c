@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "decimal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "macro.h"
+
+#define DIGITS_MAX 15
+
+static const uint64_t powers[] = { 1,	   10,	    100,      1000,	 10000,
+				   100000, 1000000, 10000000, 100000000, 1000000000 };
+
+static unsigned int count_digits(uint64_t value)
+{
+	unsigned int digits = 1;
+
+	for (; value >= 10; value /= 10)
+		digits++;
+	return digits;
+}
+
+char *decimal_format(char buffer[DECIMAL_SIZE], uint64_t value, unsigned int places)
+{
+	unsigned int digits = count_digits(value);
+	unsigned int drop = digits > DIGITS_MAX ? MIN(digits - DIGITS_MAX, places) : 0;
+
+	assert(places < ARRAY_SIZE(powers));
+	value = value / powers[drop] + (drop && value % powers[drop] >= powers[drop] / 2);
+	places -= drop;
+	for (; places > 0 && value % 10 == 0; places--)
+		value /= 10;
+	if (places == 0)
+		snprintf(buffer, DECIMAL_SIZE, "%" PRIu64, value);
+	else
+		snprintf(buffer, DECIMAL_SIZE, "%" PRIu64 ".%0*" PRIu64, value / powers[places],
+			 (int)places, value % powers[places]);
+	return buffer;
+}
+
+int decimal_from_double(double number, unsigned int places, uint64_t *ret)
+{
+	long double scaled;
+
+	assert(places < ARRAY_SIZE(powers));
+	scaled = (long double)number * (long double)powers[places] + 0.5L;
+	if (!(number >= 0) || scaled >= 18446744073709551615.0L)
+		return -ERANGE;
+	*ret = (uint64_t)scaled;
+	return 0;
+}

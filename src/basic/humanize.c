@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "humanize.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "macro.h"
+
+#define NS_PER_US UINT64_C(1000)
+#define NS_PER_MS UINT64_C(1000000)
+#define NS_PER_S  UINT64_C(1000000000)
+
+/* One decimal below 100, unless it is a zero. */
+static struct human with_unit(double value, const char *unit)
+{
+	struct human h;
+	uint64_t tenths = (uint64_t)(value * 10 + 0.5);
+
+	if (tenths < 1000 && tenths % 10 != 0)
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 ".%u%s", tenths / 10,
+			 (unsigned int)(tenths % 10), unit);
+	else
+		snprintf(h.text, sizeof(h.text), "%.0f%s", value, unit);
+	return h;
+}
+
+struct human humanize_bytes(uint64_t bytes)
+{
+	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	double value = (double)bytes;
+	size_t i = 0;
+
+	/* 1023.6 KiB would be printed as 1024 KiB */
+	while (value >= 1023.5 && i + 1 < ARRAY_SIZE(units)) {
+		value /= 1024;
+		i++;
+	}
+	return with_unit(value, units[i]);
+}
+
+static struct human with_commas(uint64_t count)
+{
+	struct human h;
+
+	if (count < 1000)
+		snprintf(h.text, sizeof(h.text), "%" PRIu64, count);
+	else
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 ",%03" PRIu64, count / 1000, count % 1000);
+	return h;
+}
+
+struct human humanize_count(uint64_t count)
+{
+	static const char *const units[] = { " M", " G", " T", " P", " E" };
+	double value = (double)count / 1e6;
+	size_t i = 0;
+
+	if (count < 1000000)
+		return with_commas(count);
+	while (value >= 999.5 && i + 1 < ARRAY_SIZE(units)) {
+		value /= 1000;
+		i++;
+	}
+	return with_unit(value, units[i]);
+}
+
+/* From a minute on: two units, the smaller one in two digits. */
+static struct human in_two_units(uint64_t seconds)
+{
+	uint64_t minutes = seconds / 60, hours = seconds / 3600;
+	struct human h;
+
+	if (seconds < 3600)
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " m %02" PRIu64 " s", minutes, seconds % 60);
+	else if (hours < 24)
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " h %02" PRIu64 " m", hours, minutes % 60);
+	else
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " d %02" PRIu64 " h", hours / 24, hours % 24);
+	return h;
+}
+
+struct human humanize_duration(uint64_t ns)
+{
+	if (ns == 0)
+		return (struct human){ "0 s" };
+	if (ns < NS_PER_US)
+		return with_unit((double)ns, " ns");
+	if (ns < 999500)
+		return with_unit((double)ns / 1e3, " µs");
+	if (ns < 999 * NS_PER_MS + NS_PER_MS / 2)
+		return with_unit((double)ns / 1e6, " ms");
+	if (ns < 60 * NS_PER_S - 50 * NS_PER_MS)
+		return with_unit((double)ns / 1e9, " s");
+	return in_two_units(ns / NS_PER_S + (ns % NS_PER_S >= NS_PER_S / 2));
+}
+
+struct human humanize_cores(uint64_t millicores)
+{
+	struct human h = with_unit((double)millicores / 1000, "");
+
+	/* 0.02 cores are few, but they are not none */
+	if (millicores > 0 && millicores < 50)
+		snprintf(h.text, sizeof(h.text), "0.%03u", (unsigned int)millicores);
+	return h;
+}
+
+struct human humanize_percent(double share)
+{
+	double percent = share * 100;
+	struct human h;
+
+	if (percent > 0 && percent < 0.05)
+		return (struct human){ "<0.1 %" };
+	snprintf(h.text, sizeof(h.text), percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
+	return h;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "test.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+	struct test *first;
+	struct test **last;
+	jmp_buf failed;
+	char folder[64];
+} tests;
+
+void test_register(struct test *test)
+{
+	if (!tests.last)
+		tests.last = &tests.first;
+	*tests.last = test;
+	tests.last = &test->next;
+}
+
+static void __attribute__((noreturn)) fail(const char *file, int line)
+{
+	printf("  at %s:%d\n", file, line);
+	longjmp(tests.failed, 1);
+}
+
+void test_true(bool is_true, const char *text, const char *file, int line)
+{
+	if (is_true)
+		return;
+	printf("  %s is false\n", text);
+	fail(file, line);
+}
+
+void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file, int line)
+{
+	if (a == b)
+		return;
+	printf("  %s is %" PRId64 ", and %s is %" PRId64 "\n", a_text, a, b_text, b);
+	if (a < 0)
+		printf("  (%s)\n", strerror((int)-a));
+	fail(file, line);
+}
+
+void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file, int line)
+{
+	if (a == b)
+		return;
+	printf("  %s is %" PRIu64 ", and %s is %" PRIu64 "\n", a_text, a, b_text, b);
+	fail(file, line);
+}
+
+void test_string(const char *a, const char *b, const char *a_text, const char *file, int line)
+{
+	if (a == b || (a && b && strcmp(a, b) == 0))
+		return;
+	printf("  %s is\n    \"%s\"\n  and should be\n    \"%s\"\n", a_text, a ? a : "(null)",
+	       b ? b : "(null)");
+	fail(file, line);
+}
+
+void test_contains(const char *text, const char *part, bool is_wanted, const char *file, int line)
+{
+	if ((text && strstr(text, part)) == is_wanted)
+		return;
+	printf("  \"%s\" is %s in\n%s\n", part, is_wanted ? "not" : "there", text ? text : "(null)");
+	fail(file, line);
+}
+
+const char *test_folder(void)
+{
+	if (!tests.folder[0]) {
+		strcpy(tests.folder, "/tmp/jobmeter-test-XXXXXX");
+		if (!mkdtemp(tests.folder))
+			abort();
+	}
+	return tests.folder;
+}
+
+char *test_data(const char *name)
+{
+	char path[512], *text;
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", TEST_DATA, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	text = calloc(1, 1 << 20);
+	length = fd < 0 ? -1 : read(fd, text, (1 << 20) - 1);
+	if (length < 0) {
+		perror(path);
+		abort();
+	}
+	close(fd);
+	return text;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+	(void)st, (void)type, (void)where;
+	return remove(path);
+}
+
+static bool run(const struct test *test)
+{
+	if (setjmp(tests.failed)) {
+		printf("FAILED %s\n", test->name);
+		return false;
+	}
+	test->run();
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	int ran = 0, failed = 0;
+
+	for (const struct test *test = tests.first; test; test = test->next) {
+		if (argc > 1 && !strstr(test->name, argv[1]))
+			continue;
+		ran++;
+		failed += !run(test);
+	}
+	if (tests.folder[0])
+		nftw(tests.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	printf("%d tests, %d failed\n", ran, failed);
+	return failed || !ran;
+}

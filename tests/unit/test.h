@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test - TEST(what_holds) { ... } runs by itself; a failed ASSERT prints both sides and goes on to
+ * the next test.
+ *
+ * A program runs all of its tests, or those whose names contain the first argument.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct test {
+	const char *name;
+	void (*run)(void);
+	struct test *next;
+};
+
+void test_register(struct test *test);
+
+/* Each returns only if the assertion holds. */
+void test_true(bool is_true, const char *text, const char *file, int line);
+void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file, int line);
+void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file, int line);
+void test_string(const char *a, const char *b, const char *a_text, const char *file, int line);
+void test_contains(const char *text, const char *part, bool is_wanted, const char *file, int line);
+
+/* A folder of this program's own that is removed at its end. */
+const char *test_folder(void);
+
+/* The contents of a file below tests/data; never NULL; the caller frees. */
+char *test_data(const char *name);
+
+#define TEST(what)                                                                                 \
+	static void test_##what(void);                                                             \
+	static struct test entry_##what = { #what, test_##what, 0 };                               \
+	__attribute__((constructor)) static void register_##what(void)                             \
+	{                                                                                          \
+		test_register(&entry_##what);                                                      \
+	}                                                                                          \
+	static void test_##what(void)
+
+#define ASSERT(expression) test_true((expression), #expression, __FILE__, __LINE__)
+#define ASSERT_EQ(a, b)                                                                            \
+	_Generic((a), uint64_t: test_uint, unsigned int: test_uint, default: test_int)(            \
+		(a), (b), #a, #b, __FILE__, __LINE__)
+#define ASSERT_ERR(expression, error) test_int((expression), (error), #expression, #error, __FILE__, __LINE__)
+#define ASSERT_OK(expression) test_int((expression), 0, #expression, "0", __FILE__, __LINE__)
+#define ASSERT_STREQ(a, b) test_string((a), (b), #a, __FILE__, __LINE__)
+#define ASSERT_CONTAINS(text, part) test_contains((text), (part), true, __FILE__, __LINE__)
+#define ASSERT_LACKS(text, part) test_contains((text), (part), false, __FILE__, __LINE__)

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+#include "parse.h"
+
+#include <errno.h>
+
+#include "test.h"
+
+TEST(a_number_is_the_whole_text)
+{
+	uint64_t number = 42;
+
+	ASSERT_OK(parse_u64("18446744073709551615", &number));
+	ASSERT_EQ(number, UINT64_MAX);
+	ASSERT_OK(parse_u64("007", &number));
+	ASSERT_EQ(number, 7);
+	ASSERT_ERR(parse_u64("18446744073709551616", &number), -ERANGE);
+	ASSERT_ERR(parse_u64("", &number), -EINVAL);
+	ASSERT_ERR(parse_u64("-1", &number), -EINVAL);
+	ASSERT_ERR(parse_u64(" 1", &number), -EINVAL);
+	ASSERT_ERR(parse_u64("1 ", &number), -EINVAL);
+	ASSERT_ERR(parse_u64("0x10", &number), -EINVAL);
+	ASSERT_EQ(number, 7);
+}
+
+TEST(an_int_lies_within_its_bounds)
+{
+	int number = 42;
+
+	ASSERT_OK(parse_int("-5", -5, 5, &number));
+	ASSERT_EQ(number, -5);
+	ASSERT_ERR(parse_int("-6", -5, 5, &number), -ERANGE);
+	ASSERT_ERR(parse_int("4294967296", -5, 5, &number), -ERANGE);
+	ASSERT_ERR(parse_int("--5", -5, 5, &number), -EINVAL);
+	ASSERT_ERR(parse_int("-", -5, 5, &number), -EINVAL);
+	ASSERT_EQ(number, -5);
+}
+
+TEST(a_leading_number_moves_the_text_on)
+{
+	const char *text = "12ab";
+	uint64_t number;
+
+	ASSERT_OK(parse_leading_u64(&text, &number));
+	ASSERT_EQ(number, 12);
+	ASSERT_STREQ(text, "ab");
+	ASSERT_ERR(parse_leading_u64(&text, &number), -EINVAL);
+	ASSERT_STREQ(text, "ab");
+}
+
+TEST(a_key_is_a_whole_word_at_the_start_of_a_line)
+{
+	const char *text = "user_usec_x 1\nxuser_usec 2\nuser_usec 3\nnr 4";
+	uint64_t number;
+
+	ASSERT_OK(parse_keyed_u64(text, "user_usec", 0, &number));
+	ASSERT_EQ(number, 3);
+	ASSERT_OK(parse_keyed_u64(text, "nr", 0, &number));
+	ASSERT_EQ(number, 4);
+	ASSERT_ERR(parse_keyed_u64(text, "usec", 0, &number), -ENOENT);
+	ASSERT_ERR(parse_keyed_u64("", "usec", 0, &number), -ENOENT);
+	ASSERT_OK(parse_keyed_u64("VmPeak:\t  123 kB\n", "VmPeak", ':', &number));
+	ASSERT_EQ(number, 123);
+	ASSERT_ERR(parse_keyed_u64("VmPeak:\n", "VmPeak", ':', &number), -EINVAL);
+}
+
+TEST(lines_and_words_are_cut_off_in_place)
+{
+	char text[] = "one  two\n\nthree", *rest = text, *line;
+
+	line = parse_next_line(&rest);
+	ASSERT_STREQ(parse_next_word(&line), "one");
+	ASSERT_STREQ(parse_next_word(&line), "two");
+	ASSERT(parse_next_word(&line) == NULL);
+	ASSERT_STREQ(parse_next_line(&rest), "");
+	ASSERT_STREQ(parse_next_line(&rest), "three");
+	ASSERT(parse_next_line(&rest) == NULL);
+}
