@@ -31,14 +31,11 @@ static ssize_t read_full(int fd, char *buffer, size_t size)
 	return (ssize_t)used;
 }
 
-int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length)
+int file_read_fd(int fd, size_t max_bytes, char **ret, size_t *ret_length)
 {
-	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	_cleanup_free_ char *text = NULL;
 	size_t used = 0, size = 0;
 
-	if (fd < 0)
-		return -errno;
 	for (;;) {
 		ssize_t n;
 		char *larger;
@@ -62,6 +59,15 @@ int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t
 		*ret_length = used;
 	*ret = TAKE_PTR(text);
 	return 0;
+}
+
+int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0)
+		return -errno;
+	return file_read_fd(fd, max_bytes, ret, ret_length);
 }
 
 int file_read_small(int dir_fd, const char *path, char *buffer, size_t size)

@@ -11,6 +11,8 @@ struct error;
  * -EFBIG: larger than @max_bytes.  Bytes behind a NUL inside the file are kept; *ret_length
  * (may be NULL) counts them. */
 int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t *ret_length);
+/* The same from where @fd stands, which stays the caller's. */
+int file_read_fd(int fd, size_t max_bytes, char **ret, size_t *ret_length);
 
 /* Read a file of at most @size - 1 bytes into @buffer, NUL-ended, without allocating.
  * Returns the length, or -Exxx; -EFBIG: it does not fit. */

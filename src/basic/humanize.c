@@ -9,7 +9,7 @@
 
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)
-#define NS_PER_S  UINT64_C(1000000000)
+#define NS_PER_S UINT64_C(1000000000)
 
 /* One decimal below 100, unless it is a zero. */
 static struct human with_unit(double value, const char *unit)
@@ -27,7 +27,7 @@ static struct human with_unit(double value, const char *unit)
 
 struct human humanize_bytes(uint64_t bytes)
 {
-	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
+	static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
 	double value = (double)bytes;
 	size_t i = 0;
 
@@ -46,13 +46,14 @@ static struct human with_commas(uint64_t count)
 	if (count < 1000)
 		snprintf(h.text, sizeof(h.text), "%" PRIu64, count);
 	else
-		snprintf(h.text, sizeof(h.text), "%" PRIu64 ",%03" PRIu64, count / 1000, count % 1000);
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 ",%03" PRIu64, count / 1000,
+			 count % 1000);
 	return h;
 }
 
 struct human humanize_count(uint64_t count)
 {
-	static const char *const units[] = { " M", " G", " T", " P", " E" };
+	static const char *const units[] = {" M", " G", " T", " P", " E"};
 	double value = (double)count / 1e6;
 	size_t i = 0;
 
@@ -72,18 +73,21 @@ static struct human in_two_units(uint64_t seconds)
 	struct human h;
 
 	if (seconds < 3600)
-		snprintf(h.text, sizeof(h.text), "%" PRIu64 " m %02" PRIu64 " s", minutes, seconds % 60);
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " m %02" PRIu64 " s", minutes,
+			 seconds % 60);
 	else if (hours < 24)
-		snprintf(h.text, sizeof(h.text), "%" PRIu64 " h %02" PRIu64 " m", hours, minutes % 60);
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " h %02" PRIu64 " m", hours,
+			 minutes % 60);
 	else
-		snprintf(h.text, sizeof(h.text), "%" PRIu64 " d %02" PRIu64 " h", hours / 24, hours % 24);
+		snprintf(h.text, sizeof(h.text), "%" PRIu64 " d %02" PRIu64 " h", hours / 24,
+			 hours % 24);
 	return h;
 }
 
 struct human humanize_duration(uint64_t ns)
 {
 	if (ns == 0)
-		return (struct human){ "0 s" };
+		return (struct human){"0 s"};
 	if (ns < NS_PER_US)
 		return with_unit((double)ns, " ns");
 	if (ns < 999500)
@@ -111,7 +115,8 @@ struct human humanize_percent(double share)
 	struct human h;
 
 	if (percent > 0 && percent < 0.05)
-		return (struct human){ "<0.1 %" };
-	snprintf(h.text, sizeof(h.text), percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%", percent);
+		return (struct human){"<0.1 %"};
+	snprintf(h.text, sizeof(h.text), percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%",
+		 percent);
 	return h;
 }

@@ -10,4 +10,4 @@
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
 #define UNUSED __attribute__((unused))
-#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
+#define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first), nonnull(text)))

@@ -80,6 +80,20 @@ static const struct metric metrics[METRIC_COUNT] = {
 };
 /* clang-format on */
 
+unsigned int metric_unit_places(enum metric_unit unit)
+{
+	switch (unit) {
+	case UNIT_SECONDS:
+		return 9;
+	case UNIT_CORES:
+		return 3;
+	case UNIT_COUNT:
+	case UNIT_BYTES:
+		break;
+	}
+	return 0;
+}
+
 const struct metric *metric_get(enum metric_id id)
 {
 	assert(id < METRIC_COUNT);

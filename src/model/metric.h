@@ -17,6 +17,9 @@ enum metric_unit {
 	UNIT_CORES,   /* stored in thousandths */
 };
 
+/* Digits behind the point when a stored value is written in its unit. */
+unsigned int metric_unit_places(enum metric_unit unit);
+
 /* How two values become one: over leaves, ranks, nodes, restarts. */
 enum metric_kind {
 	KIND_COUNTER, /* the sum */

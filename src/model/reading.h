@@ -48,9 +48,11 @@ enum row_kind {
 	ROW_KERNEL,     /* done by kernel threads */
 	ROW_UNRESOLVED, /* the file system could not be learned */
 	ROW_OTHER,      /* the kernel side had no room for a row of its own */
+	ROW_KIND_COUNT,
 };
 
 #define MOUNT_ALIASES_MAX 8
+#define MOUNT_ROWS_MAX 4096
 
 struct mount_row {
 	enum row_kind kind;
@@ -73,22 +75,32 @@ struct reading {
 
 /* "(pipe)"...; NULL for ROW_MOUNT. */
 const char *row_kind_name(enum row_kind kind);
+/* The way back; ROW_MOUNT for every other name. */
+enum row_kind row_kind_of(const char *mount);
 
 void reading_set(struct reading *r, enum metric_id id, uint64_t number);
 /* Add to a counter; from then on it is known. */
 void reading_add(struct reading *r, enum metric_id id, uint64_t number);
 
-/* The row of that name and type, or a new, zeroed one (NULL: no memory, or over 4,096 rows).  The
+/* The row of that name and type, or a new, zeroed one (NULL: no memory, or over MOUNT_ROWS_MAX).  The
  * pointer holds until the next call.  @fstype may be NULL.  Strings are copied. */
 struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
 				    const char *fstype);
+/* The same, but NULL if there is none. */
+struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind, const char *mount,
+				     const char *fstype);
 
 /* Remember another mount point of the row's superblock; too many are dropped. */
 int mount_row_add_alias(struct mount_row *row, const char *alias);
 
-/* Merge @from into @to: each metric by its kind, mounts by name and type, and histograms.  A value
- * that only one side knows becomes unknown for counters (a sum of a part is not the sum). */
+/* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
+ * name and type, and histograms.  A counter that only one side knows becomes unknown (a sum of a part
+ * is not the sum), and so do the mounts.  To sum many, begin with a copy of the first: an empty
+ * reading knows nothing, and so would the sum. */
 int reading_merge(struct reading *to, const struct reading *from);
+
+/* Make @to, which may be empty, a copy of @from. */
+int reading_copy(struct reading *to, const struct reading *from);
 
 void reading_sort_mounts(struct reading *r);
 
@@ -96,8 +108,12 @@ void reading_sort_mounts(struct reading *r);
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
 /* The same, to set it. */
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
+/* The same for SCOPE_MOUNT_OP too, whose operation is @op. */
+uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op);
 /* The histogram of a metric of KIND_HISTOGRAM. */
 struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id);
+/* Whether the row knows the metric at all: times only if the clock was on. */
+bool mount_row_knows(const struct mount_row *row, enum metric_id id);
 
 /* Frees what the reading owns, not the reading; leaves it empty. */
 void reading_clear(struct reading *r);

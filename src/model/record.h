@@ -11,15 +11,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "macro.h"
 #include "reading.h"
 
 #define RECORD_SCHEMA "jobmeter.record/1"
+
+/* Bounds of what a job can make grow. */
+#define STRINGS_MAX 256
+#define SURVIVORS_MAX 256
+#define COMMAND_ARGUMENTS_MAX 16384
+#define COMMAND_BYTES_MAX (256 * 1024)
 
 struct strings { /* a bounded list of owned strings */
 	char **items;
 	size_t count;
 };
-int strings_add(struct strings *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* -ENOSPC: it is full. */
+int strings_add(struct strings *list, const char *format, ...) PRINTF_LIKE(2, 3);
+bool strings_contain(const struct strings *list, const char *text);
 void strings_clear(struct strings *list);
 
 /* What the tasks' own rchar and wchar say against the rows; in bytes. */
@@ -77,16 +86,31 @@ struct record *record_new(void); /* NULL: no memory */
 struct record *record_free(struct record *r);
 void record_freep(struct record **r);
 
-/* Copy a NULL-ended argv into the record. */
+/* Copy a NULL-ended argv into the record; what is over the bounds is cut off. */
 int record_set_command(struct record *r, char *const argv[]);
+
+/* @command is copied, and may be NULL.  -ENOSPC: there are too many already. */
+int record_add_survivor(struct record *r, int pid, const char *command);
+
+/* What a metric of SCOPE_MOUNT and no histogram sums to over the job's own rows: all but kernel
+ * threads'.  False: not known. */
+bool record_total(const struct record *r, enum metric_id id, uint64_t *ret);
+
+/* User and system time; how many cores that kept busy on average.  False: not known. */
+bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
+bool record_cores_used(const struct record *r, uint64_t *ret_millicores);
+/* The same as a share of the allocated cores, times 10^RECORD_UTILIZATION_PLACES. */
+bool record_utilization(const struct record *r, uint64_t *ret);
+#define RECORD_UTILIZATION_PLACES 4
 
 /* Fill the books from the reading's values and rows. */
 void record_close_books(struct record *r);
 
 /* Merge ranks or nodes of one thing (which the caller has to know) into a new record.  Counters are
- * added, peaks are the greatest, allocated cores are the union of the CPU lists of each node, added
- * over nodes; the time is from the first start to the last end.  What they do not share (exit code,
- * state, rank...) is absent. */
+ * added, peaks are the greatest.  Allocated cores are the union of the CPU lists of each node (at most
+ * what the records were allocated together, if a quota gave them less), added over nodes; so are
+ * limits of memory, which are one within a node.  The time is from the first start to the last end.
+ * What they do not share (exit code, state, rank...) is absent.  -EINVAL: @count is 0. */
 int record_merge(const struct record *const *records, size_t count, struct record **ret);
 
 /* argv and folder are equal: the same command. */

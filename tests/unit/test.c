@@ -39,7 +39,8 @@ void test_true(bool is_true, const char *text, const char *file, int line)
 	fail(file, line);
 }
 
-void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file, int line)
+void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file,
+	      int line)
 {
 	if (a == b)
 		return;
@@ -49,7 +50,8 @@ void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, cons
 	fail(file, line);
 }
 
-void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file, int line)
+void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file,
+	       int line)
 {
 	if (a == b)
 		return;
@@ -70,7 +72,8 @@ void test_contains(const char *text, const char *part, bool is_wanted, const cha
 {
 	if ((text && strstr(text, part)) == is_wanted)
 		return;
-	printf("  \"%s\" is %s in\n%s\n", part, is_wanted ? "not" : "there", text ? text : "(null)");
+	printf("  \"%s\" is %s in\n%s\n", part, is_wanted ? "not" : "there",
+	       text ? text : "(null)");
 	fail(file, line);
 }
 

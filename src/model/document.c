@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "document.h"
+
+#include <inttypes.h>
+
+#include "decimal.h"
+#include "document_backend.h"
+
+struct document *document_free(struct document *d)
+{
+	if (d)
+		d->backend->free(d);
+	return NULL;
+}
+
+void document_freep(struct document **d)
+{
+	document_free(*d);
+}
+
+void document_begin_map(struct document *d)
+{
+	d->backend->begin(d, SHAPE_MAP, false);
+}
+
+void document_begin_flat_map(struct document *d)
+{
+	d->backend->begin(d, SHAPE_MAP, true);
+}
+
+void document_end_map(struct document *d)
+{
+	d->backend->end(d, SHAPE_MAP);
+}
+
+void document_begin_list(struct document *d)
+{
+	d->backend->begin(d, SHAPE_LIST, false);
+}
+
+void document_begin_flat_list(struct document *d)
+{
+	d->backend->begin(d, SHAPE_LIST, true);
+}
+
+void document_end_list(struct document *d)
+{
+	d->backend->end(d, SHAPE_LIST);
+}
+
+void document_key(struct document *d, const char *key)
+{
+	d->backend->key(d, key);
+}
+
+void document_string(struct document *d, const char *text)
+{
+	if (text)
+		d->backend->string(d, text);
+	else
+		document_null(d);
+}
+
+void document_unsigned(struct document *d, uint64_t number)
+{
+	document_decimal(d, number, 0);
+}
+
+void document_signed(struct document *d, int64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%" PRId64, number);
+	d->backend->literal(d, text);
+}
+
+void document_decimal(struct document *d, uint64_t number, unsigned int places)
+{
+	char text[DECIMAL_SIZE];
+
+	d->backend->literal(d, decimal_format(text, number, places));
+}
+
+void document_boolean(struct document *d, bool is_true)
+{
+	d->backend->literal(d, is_true ? "true" : "false");
+}
+
+void document_null(struct document *d)
+{
+	d->backend->literal(d, "null");
+}
+
+int document_finish(struct document *d)
+{
+	return d->backend->finish(d);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * document - writes maps, lists and values as a stream of JSON or YAML; nothing is kept in memory.
+ *
+ * Output is valid UTF-8 whatever the strings hold: each invalid byte becomes U+FFFD.  What goes
+ * wrong with the file is remembered, and told once by document_finish().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct document; /* opaque */
+
+enum document_style {
+	DOCUMENT_INDENTED,
+	DOCUMENT_ONE_LINE, /* JSON only */
+};
+
+/* @out stays the caller's.  NULL: no memory. */
+struct document *document_new_json(FILE *out, enum document_style style);
+struct document *document_new_yaml(FILE *out);
+struct document *document_free(struct document *d); /* NULL is fine; returns NULL */
+void document_freep(struct document **d);
+
+/* Within a map each value follows its key.  What is flat stands on one line. */
+void document_begin_map(struct document *d);
+void document_begin_flat_map(struct document *d);
+void document_end_map(struct document *d);
+void document_begin_list(struct document *d);
+void document_begin_flat_list(struct document *d);
+void document_end_list(struct document *d);
+void document_key(struct document *d, const char *key);
+
+void document_string(struct document *d, const char *text); /* NULL: null */
+void document_unsigned(struct document *d, uint64_t number);
+void document_signed(struct document *d, int64_t number);
+void document_decimal(struct document *d, uint64_t number,
+		      unsigned int places); /* as decimal_format() */
+void document_boolean(struct document *d, bool is_true);
+void document_null(struct document *d);
+
+/* End the document and flush.  -EIO and the like: it is not whole. */
+int document_finish(struct document *d);

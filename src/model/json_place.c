@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "json_place.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "decimal.h"
+#include "error.h"
+#include "timestamp.h"
+
+int place_refuse(const struct place *place, const char *key, const char *format, ...)
+{
+	char reason[128];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(reason, sizeof(reason), format, args);
+	va_end(args);
+	return error_set(place->err, -EINVAL, "%s%s%s %s", place->path,
+			 *place->path && *key ? "." : "", key, reason);
+}
+
+struct place place_below(const struct place *above, const char *format, ...)
+{
+	struct place place = *above;
+	size_t used = strlen(place.path);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(place.path + used, sizeof(place.path) - used, format, args);
+	va_end(args);
+	return place;
+}
+
+const char *place_type_name(const json_t *json)
+{
+	static const char *const names[] = {
+		[JSON_OBJECT] = "a map",     [JSON_ARRAY] = "a list",  [JSON_STRING] = "a string",
+		[JSON_INTEGER] = "a number", [JSON_REAL] = "a number", [JSON_TRUE] = "true",
+		[JSON_FALSE] = "false",	     [JSON_NULL] = "null",
+	};
+
+	return names[json_typeof(json)];
+}
+
+const json_t *place_member(const json_t *map, const char *key)
+{
+	const json_t *json = json_object_get(map, key);
+
+	return json && !json_is_null(json) ? json : NULL;
+}
+
+int place_get(const struct place *place, const json_t *map, const char *key, json_type type,
+	      const json_t **ret)
+{
+	const json_t *json = place_member(map, key);
+
+	if (json && json_typeof(json) != type)
+		return place_refuse(place, key, "is %s and should be %s", place_type_name(json),
+				    type == JSON_OBJECT	 ? "a map"
+				    : type == JSON_ARRAY ? "a list"
+							 : "a string");
+	*ret = json;
+	return 0;
+}
+
+int place_copy_string(const struct place *place, const char *key, const json_t *json, char **ret)
+{
+	char *copy;
+
+	if (!json_is_string(json))
+		return place_refuse(place, key, "is %s and should be a string",
+				    place_type_name(json));
+	if (json_string_length(json) > PLACE_STRING_MAX)
+		return place_refuse(place, key, "is longer than %d bytes", PLACE_STRING_MAX);
+	copy = strdup(json_string_value(json));
+	if (!copy)
+		return -ENOMEM;
+	free(*ret);
+	*ret = copy;
+	return 0;
+}
+
+int place_take_string(const struct place *place, const json_t *map, const char *key, char **ret)
+{
+	const json_t *json = place_member(map, key);
+
+	return json ? place_copy_string(place, key, json, ret) : 0;
+}
+
+int place_take_signed(const struct place *place, const json_t *map, const char *key, int64_t min,
+		      int64_t max, int64_t *ret)
+{
+	const json_t *json = place_member(map, key);
+	int64_t number;
+
+	if (!json)
+		return 0;
+	if (!json_is_integer(json))
+		return place_refuse(place, key, "is %s and should be a whole number",
+				    json_is_real(json) ? "a fraction" : place_type_name(json));
+	number = json_integer_value(json);
+	if (number < min || number > max)
+		return place_refuse(place, key, "is out of range");
+	*ret = number;
+	return 0;
+}
+
+int place_take_number(const struct place *place, const json_t *map, const char *key,
+		      unsigned int places, uint64_t *ret, bool *ret_is_known)
+{
+	const json_t *json = place_member(map, key);
+	int64_t whole = 0;
+	int r;
+
+	*ret_is_known = json != NULL;
+	if (!json)
+		return 0;
+	if (places > 0 && json_is_number(json)) {
+		if (decimal_from_double(json_number_value(json), places, ret) < 0)
+			return place_refuse(place, key, "is out of range");
+		return 0;
+	}
+	r = place_take_signed(place, map, key, 0, INT64_MAX, &whole);
+	if (r == 0)
+		*ret = (uint64_t)whole;
+	return r;
+}
+
+int place_need_number(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
+{
+	bool is_known;
+	int r = place_take_number(place, map, key, 0, ret, &is_known);
+
+	if (r == 0 && !is_known)
+		return place_refuse(place, key, "is missing");
+	return r;
+}
+
+int place_take_boolean(const struct place *place, const json_t *map, const char *key, bool *ret)
+{
+	const json_t *json = place_member(map, key);
+
+	if (!json)
+		return 0;
+	if (!json_is_boolean(json))
+		return place_refuse(place, key, "is %s and should be true or false",
+				    place_type_name(json));
+	*ret = json_is_true(json);
+	return 0;
+}
+
+int place_take_time(const struct place *place, const json_t *map, const char *key, uint64_t *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = place_take_string(place, map, key, &text);
+
+	if (r == 0 && text && timestamp_parse(text, ret) < 0)
+		return place_refuse(place, key, "is not a time such as 2026-02-03T04:05:06Z");
+	return r;
+}

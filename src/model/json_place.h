@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * json_place - typed values out of the maps of a parsed JSON text.
+ *
+ * A member that is missing is the same as one that is null: the result is left alone.  One of
+ * another type is -EINVAL, with the way to it in the error: "io[3].read.bytes is a string and
+ * should be...".
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "macro.h"
+
+#define PLACE_STRING_MAX (128 * 1024) /* the kernel's own bound of one argument */
+
+struct error;
+
+struct place {		/* which map is being read */
+	char path[160]; /* "io[3].read"; "" at the top */
+	struct error *err;
+};
+
+/* The place of a map below; the text is added to the path as it is. */
+struct place place_below(const struct place *above, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* Say what is wrong with member @key ("": with the map itself).  Returns -EINVAL. */
+int place_refuse(const struct place *place, const char *key, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+/* "a map", "a number"... */
+const char *place_type_name(const json_t *json);
+
+/* The member of @map (may be NULL), of any type; NULL: it is missing or null. */
+const json_t *place_member(const json_t *map, const char *key);
+
+/* The same, of one type; *ret becomes NULL where it is absent. */
+int place_get(const struct place *place, const json_t *map, const char *key, json_type type,
+	      const json_t **ret);
+
+/* *ret is freed and replaced.  @json is a value found below @key. */
+int place_copy_string(const struct place *place, const char *key, const json_t *json, char **ret);
+int place_take_string(const struct place *place, const json_t *map, const char *key, char **ret);
+
+int place_take_boolean(const struct place *place, const json_t *map, const char *key, bool *ret);
+int place_take_time(const struct place *place, const json_t *map, const char *key, uint64_t *ret);
+
+/* A whole number within [@min, @max]. */
+int place_take_signed(const struct place *place, const json_t *map, const char *key, int64_t min,
+		      int64_t max, int64_t *ret);
+
+/* A number that is not negative, times 10^@places.  *ret_is_known: it is there. */
+int place_take_number(const struct place *place, const json_t *map, const char *key,
+		      unsigned int places, uint64_t *ret, bool *ret_is_known);
+
+/* The same for a whole one that has to be there. */
+int place_need_number(const struct place *place, const json_t *map, const char *key, uint64_t *ret);

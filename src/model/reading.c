@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT */
+#include "reading.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "macro.h"
+#include "text.h"
+
+/* clang-format off */
+static const char *const op_names[OP_COUNT] = {
+	[OP_READ] = "read", [OP_WRITE] = "write",
+	[OP_OPEN] = "open", [OP_CREATE] = "create", [OP_CLOSE] = "close",
+	[OP_FSYNC] = "fsync", [OP_FDATASYNC] = "fdatasync",
+};
+
+static const char *const row_names[ROW_KIND_COUNT] = {
+	[ROW_PIPE] = "(pipe)", [ROW_SOCKET] = "(socket)", [ROW_PSEUDO] = "(pseudo)", [ROW_EXEC] = "(exec)",
+	[ROW_KERNEL] = "(kernel)", [ROW_UNRESOLVED] = "(unresolved)", [ROW_OTHER] = "(other)",
+};
+
+/* Where a metric's number stands: in the counts of its operation (meta's is the caller's), at an
+ * offset. */
+static const struct place {
+	enum file_op op;
+	size_t offset;
+} places[METRIC_COUNT] = {
+#define PLACE(op, member) { op, offsetof(struct op_counts, member) }
+	[METRIC_READ_BYTES] = PLACE(OP_READ, bytes),
+	[METRIC_READ_CALLS] = PLACE(OP_READ, calls),
+	[METRIC_READ_ERRORS] = PLACE(OP_READ, errors),
+	[METRIC_READ_SECONDS] = PLACE(OP_READ, ns),
+	[METRIC_WRITE_BYTES] = PLACE(OP_WRITE, bytes),
+	[METRIC_WRITE_CALLS] = PLACE(OP_WRITE, calls),
+	[METRIC_WRITE_ERRORS] = PLACE(OP_WRITE, errors),
+	[METRIC_WRITE_SECONDS] = PLACE(OP_WRITE, ns),
+	[METRIC_META_CALLS] = PLACE(OP_COUNT, calls),
+	[METRIC_META_ERRORS] = PLACE(OP_COUNT, errors),
+	[METRIC_META_SECONDS] = PLACE(OP_COUNT, ns),
+#undef PLACE
+};
+/* clang-format on */
+
+const char *file_op_name(enum file_op op)
+{
+	assert(op < OP_COUNT);
+	return op_names[op];
+}
+
+const char *row_kind_name(enum row_kind kind)
+{
+	assert(kind < ROW_KIND_COUNT);
+	return row_names[kind];
+}
+
+enum row_kind row_kind_of(const char *mount)
+{
+	for (size_t kind = 0; kind < ROW_KIND_COUNT; kind++) {
+		if (row_names[kind] && strcmp(row_names[kind], mount) == 0)
+			return (enum row_kind)kind;
+	}
+	return ROW_MOUNT;
+}
+
+void reading_set(struct reading *r, enum metric_id id, uint64_t number)
+{
+	assert(id < METRIC_JOB_COUNT);
+	r->values[id] = (struct value){ .number = number, .is_known = true };
+}
+
+void reading_add(struct reading *r, enum metric_id id, uint64_t number)
+{
+	assert(id < METRIC_JOB_COUNT);
+	reading_set(r, id, r->values[id].number + number);
+}
+
+/* Room for one row more.  There is always room for a power of two of rows. */
+static int grow_mounts(struct reading *r)
+{
+	struct mount_row *larger;
+
+	if (r->mount_count >= MOUNT_ROWS_MAX)
+		return -ENOSPC;
+	if (r->mount_count & (r->mount_count - 1))
+		return 0;
+	larger = reallocarray(r->mounts, MAX(r->mount_count * 2, (size_t)1), sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	r->mounts = larger;
+	return 0;
+}
+
+static void mount_row_clear(struct mount_row *row)
+{
+	free(row->mount);
+	free(row->fstype);
+	free(row->source);
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
+		free(row->aliases[i]);
+	*row = (struct mount_row){};
+}
+
+struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind, const char *mount,
+				     const char *fstype)
+{
+	for (size_t i = 0; i < r->mount_count; i++) {
+		struct mount_row *row = &r->mounts[i];
+
+		if (row->kind == kind && text_is_equal(row->mount, mount) && text_is_equal(row->fstype, fstype))
+			return row;
+	}
+	return NULL;
+}
+
+struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
+				    const char *fstype)
+{
+	struct mount_row *row = reading_find_mount(r, kind, mount, fstype);
+
+	if (row)
+		return row;
+	if (grow_mounts(r) < 0)
+		return NULL;
+	row = &r->mounts[r->mount_count];
+	*row = (struct mount_row){ .kind = kind, .mount = strdup(mount) };
+	row->fstype = fstype ? strdup(fstype) : NULL;
+	if (!row->mount || (fstype && !row->fstype)) {
+		mount_row_clear(row);
+		return NULL;
+	}
+	r->mount_count++;
+	return row;
+}
+
+int mount_row_add_alias(struct mount_row *row, const char *alias)
+{
+	if (text_is_equal(row->mount, alias))
+		return 0;
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++) {
+		if (text_is_equal(row->aliases[i], alias))
+			return 0;
+		if (row->aliases[i])
+			continue;
+		row->aliases[i] = strdup(alias);
+		return row->aliases[i] ? 0 : -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge_strings(struct mount_row *to, const struct mount_row *from)
+{
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX && from->aliases[i]; i++) {
+		int r = mount_row_add_alias(to, from->aliases[i]);
+
+		if (r < 0)
+			return r;
+	}
+	if (!to->source && from->source) {
+		to->source = strdup(from->source);
+		if (!to->source)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int merge_row(struct mount_row *to, const struct mount_row *from)
+{
+	to->has_seconds &= from->has_seconds;
+	to->has_histograms &= from->has_histograms;
+	for (size_t op = 0; op < OP_COUNT; op++) {
+		to->ops[op].calls += from->ops[op].calls;
+		to->ops[op].bytes += from->ops[op].bytes;
+		to->ops[op].errors += from->ops[op].errors;
+		to->ops[op].ns += from->ops[op].ns;
+	}
+	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
+		histogram_add(&to->sizes[op], &from->sizes[op]);
+		histogram_add(&to->latencies[op], &from->latencies[op]);
+	}
+	return merge_strings(to, from);
+}
+
+static int merge_mounts(struct reading *to, const struct reading *from)
+{
+	for (size_t i = 0; i < from->mount_count; i++) {
+		const struct mount_row *source = &from->mounts[i];
+		size_t before = to->mount_count;
+		struct mount_row *row =
+			reading_get_mount(to, source->kind, source->mount, source->fstype);
+		int r;
+
+		if (!row)
+			return before >= MOUNT_ROWS_MAX ? -ENOSPC : -ENOMEM;
+		if (to->mount_count > before) /* a new row knows what its first source knows */
+			row->has_seconds = row->has_histograms = true;
+		r = merge_row(row, source);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void merge_value(struct value *to, const struct value *from, enum metric_kind kind)
+{
+	bool is_both = to->is_known && from->is_known;
+
+	if (kind == KIND_COUNTER)
+		*to = is_both ? (struct value){ to->number + from->number, true } : (struct value){};
+	else if (!to->is_known || (is_both && from->number > to->number))
+		*to = *from;
+}
+
+static void clear_mounts(struct reading *r)
+{
+	for (size_t i = 0; i < r->mount_count; i++)
+		mount_row_clear(&r->mounts[i]);
+	free(r->mounts);
+	r->mounts = NULL;
+	r->mount_count = 0;
+}
+
+int reading_merge(struct reading *to, const struct reading *from)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
+		merge_value(&to->values[id], &from->values[id], metric_get((enum metric_id)id)->kind);
+	to->has_mounts &= from->has_mounts;
+	if (!to->has_mounts) {
+		clear_mounts(to);
+		return 0;
+	}
+	return merge_mounts(to, from);
+}
+
+int reading_copy(struct reading *to, const struct reading *from)
+{
+	struct reading copy = { .has_mounts = from->has_mounts };
+	int r = merge_mounts(&copy, from);
+
+	if (r < 0) {
+		reading_clear(&copy);
+		return r;
+	}
+	memcpy(copy.values, from->values, sizeof(copy.values));
+	reading_clear(to);
+	*to = copy;
+	return 0;
+}
+
+static uint64_t bytes_moved(const struct mount_row *row)
+{
+	return row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
+}
+
+static int compare_mounts(const void *a, const void *b)
+{
+	const struct mount_row *x = a, *y = b;
+	uint64_t x_bytes = bytes_moved(x), y_bytes = bytes_moved(y);
+	int r;
+
+	if (x_bytes != y_bytes)
+		return x_bytes > y_bytes ? -1 : 1;
+	r = strcmp(x->mount, y->mount);
+	return r ? r : strcmp(x->fstype ? x->fstype : "", y->fstype ? y->fstype : "");
+}
+
+void reading_sort_mounts(struct reading *r)
+{
+	if (r->mount_count > 1)
+		qsort(r->mounts, r->mount_count, sizeof(*r->mounts), compare_mounts);
+}
+
+uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op)
+{
+	const struct metric *metric = metric_get(id);
+	const struct place *place = &places[id];
+
+	assert(metric->scope != SCOPE_JOB && metric->kind != KIND_HISTOGRAM);
+	if (metric->scope == SCOPE_MOUNT)
+		op = place->op;
+	return (uint64_t *)(void *)((char *)&row->ops[op] + place->offset);
+}
+
+uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id)
+{
+	assert(metric_get(id)->scope == SCOPE_MOUNT);
+	return mount_row_op_number_ref(row, id, OP_READ);
+}
+
+uint64_t mount_row_number(const struct mount_row *row, enum metric_id id)
+{
+	return *mount_row_number_ref((struct mount_row *)row, id);
+}
+
+struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id)
+{
+	switch (id) {
+	case METRIC_READ_SIZES:
+		return &row->sizes[OP_READ];
+	case METRIC_WRITE_SIZES:
+		return &row->sizes[OP_WRITE];
+	case METRIC_READ_LATENCIES:
+		return &row->latencies[OP_READ];
+	case METRIC_WRITE_LATENCIES:
+		return &row->latencies[OP_WRITE];
+	default:
+		assert(!"no histogram");
+		return NULL;
+	}
+}
+
+bool mount_row_knows(const struct mount_row *row, enum metric_id id)
+{
+	const struct metric *metric = metric_get(id);
+
+	if (metric->kind == KIND_HISTOGRAM && !row->has_histograms)
+		return false;
+	return metric->unit != UNIT_SECONDS || row->has_seconds;
+}
+
+void reading_clear(struct reading *r)
+{
+	clear_mounts(r);
+	*r = (struct reading){};
+}

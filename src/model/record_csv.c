@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <string.h>
+
+#include "decimal.h"
+#include "macro.h"
+#include "record.h"
+#include "record_field.h"
+#include "record_format.h"
+#include "timestamp.h"
+#include "utf8.h"
+
+/* Header and rows are one walk over the same columns: without a record names are written. */
+struct row {
+	FILE *out;
+	const struct record *record; /* NULL: the header */
+	bool has_cells;
+};
+
+static void separate(struct row *row)
+{
+	if (row->has_cells)
+		fputc(',', row->out);
+	row->has_cells = true;
+}
+
+static void put_name(struct row *row, const char *section, const char *key)
+{
+	separate(row);
+	fprintf(row->out, "%s%s%s", section, *section ? "_" : "", key);
+}
+
+static void put_text(struct row *row, const char *text)
+{
+	bool is_quoted = text && text[strcspn(text, ",\"\r\n")] != '\0';
+	uint32_t c;
+
+	separate(row);
+	if (!text)
+		return;
+	if (is_quoted)
+		fputc('"', row->out);
+	while ((c = utf8_next(&text)) != 0) {
+		char buffer[UTF8_MAX];
+
+		if (c == '"')
+			fputc('"', row->out);
+		fwrite(buffer, 1, utf8_encode(c, buffer), row->out);
+	}
+	if (is_quoted)
+		fputc('"', row->out);
+}
+
+static void put_number(struct row *row, bool is_known, uint64_t number, enum metric_unit unit)
+{
+	char text[DECIMAL_SIZE];
+
+	put_text(row, is_known ? decimal_format(text, number, metric_unit_places(unit)) : NULL);
+}
+
+static void put_field_number(struct row *row, const struct record_field *field)
+{
+	int64_t number;
+	char text[32];
+
+	if (record_field_number(field, row->record, &number)) {
+		snprintf(text, sizeof(text), "%" PRId64, number);
+		put_text(row, text);
+	} else {
+		put_text(row, NULL);
+	}
+}
+
+static void put_field_value(struct row *row, const struct record_field *field)
+{
+	const void *at = record_field_get(field, row->record);
+	char text[TIMESTAMP_SIZE];
+
+	switch (field->type) {
+	case FIELD_STRING:
+		put_text(row, *(char *const *)at);
+		break;
+	case FIELD_BOOL:
+		put_text(row, *(const bool *)at ? "true" : "false");
+		break;
+	case FIELD_U64:
+		put_number(row, true, *(const uint64_t *)at, UNIT_COUNT);
+		break;
+	case FIELD_INT:
+	case FIELD_INT64:
+		put_field_number(row, field);
+		break;
+	case FIELD_TIME:
+		put_text(row, *(const uint64_t *)at ? timestamp_format(text, *(const uint64_t *)at)
+						    : NULL);
+		break;
+	case FIELD_SECONDS:
+		put_number(row, true, *(const uint64_t *)at, UNIT_SECONDS);
+		break;
+	case FIELD_COMMAND:
+	case FIELD_STRINGS: /* no scalars */
+		break;
+	}
+}
+
+static void put_fields(struct row *row, bool is_identity_only)
+{
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+
+		if (field->type == FIELD_COMMAND || field->type == FIELD_STRINGS)
+			continue;
+		if (is_identity_only && !field->is_identity)
+			continue;
+		if (row->record)
+			put_field_value(row, field);
+		else
+			put_name(row, field->section, field->key);
+	}
+}
+
+static void put_job_metrics(struct row *row)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (row->record) {
+			const struct value *value = &row->record->reading.values[id];
+
+			put_number(row, value->is_known, value->number, metric->unit);
+		} else {
+			put_name(row, metric->section, metric->key);
+		}
+	}
+}
+
+/* One metric's number of one mount, or of all of them together. */
+static void put_mount_number(struct row *row, const struct mount_row *mount, enum metric_id id)
+{
+	uint64_t number = 0;
+	bool is_known;
+
+	if (mount) {
+		is_known = mount_row_knows(mount, id);
+		number = mount_row_number(mount, id);
+	} else {
+		is_known = record_total(row->record, id, &number);
+	}
+	put_number(row, is_known, number, metric_get(id)->unit);
+}
+
+static void put_mount_metrics(struct row *row, const struct mount_row *mount)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope != SCOPE_MOUNT || metric->kind == KIND_HISTOGRAM)
+			continue;
+		if (row->record)
+			put_mount_number(row, mount, id);
+		else
+			put_name(row, metric->section, metric->key);
+	}
+}
+
+static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope != SCOPE_MOUNT_OP)
+			continue;
+		if (mount)
+			put_number(row, mount_row_knows(mount, id),
+				   *mount_row_op_number_ref(mount, id, op), metric->unit);
+		else
+			put_name(row, file_op_name(op), metric->key);
+	}
+}
+
+/* @mount is NULL for the header. */
+static void put_mount_row(struct row *row, struct mount_row *mount)
+{
+	static const char *const names[] = {"mount", "fstype", "source"};
+	const char *const texts[] = {mount ? mount->mount : NULL, mount ? mount->fstype : NULL,
+				     mount ? mount->source : NULL};
+
+	put_fields(row, true);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (mount)
+			put_text(row, texts[i]);
+		else
+			put_name(row, "", names[i]);
+	}
+	put_mount_metrics(row, mount);
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
+		put_op(row, mount, (enum file_op)op);
+	fputc('\n', row->out);
+}
+
+static void put_record_row(struct row *row)
+{
+	put_fields(row, false);
+	put_job_metrics(row);
+	put_mount_metrics(row, NULL);
+	fputc('\n', row->out);
+}
+
+void record_format_csv_header(enum record_rows rows, FILE *out)
+{
+	struct row row = {.out = out};
+
+	if (rows == ROWS_MOUNT)
+		put_mount_row(&row, NULL);
+	else
+		put_record_row(&row);
+}
+
+void record_format_csv(const struct record *record, enum record_rows rows, FILE *out)
+{
+	if (rows == ROWS_RECORD) {
+		put_record_row(&(struct row){.out = out, .record = record});
+		return;
+	}
+	for (size_t i = 0; i < record->reading.mount_count; i++)
+		put_mount_row(&(struct row){.out = out, .record = record},
+			      &record->reading.mounts[i]);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_field.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "macro.h"
+
+#define AT(member) offsetof(struct record, member)
+
+/* clang-format off */
+const struct record_field record_fields[] = {
+	{ "", "cluster", FIELD_STRING, AT(cluster), 0, true, "Name of the cluster, as the site calls it." },
+	{ "", "node", FIELD_STRING, AT(node), 0, true, "Host name; absent when merged over nodes." },
+	{ "", "boot_id", FIELD_STRING, AT(boot_id), 0, false, "The kernel's random id of this boot." },
+	{ "", "agent_version", FIELD_STRING, AT(agent_version), 0, false, "Version of the jobmeter that measured." },
+	{ "", "sequence", FIELD_U64, AT(sequence), 0, false, "Number of this record among those of its job." },
+	{ "", "final", FIELD_BOOL, AT(is_final), 0, false, "False: a checkpoint of a job that was still running." },
+
+	{ "job", "manager", FIELD_STRING, AT(job.manager), 0, true, "Who gave the id: \"run\", \"slurm\"." },
+	{ "job", "id", FIELD_STRING, AT(job.id), 0, true, "The job's id." },
+	{ "job", "name", FIELD_STRING, AT(job.name), 0, true, "The job's name." },
+	{ "job", "user", FIELD_STRING, AT(job.user), 0, true, "Name of the user." },
+	{ "job", "uid", FIELD_INT64, AT(job.uid), -1, false, "Number of the user." },
+	{ "job", "state", FIELD_STRING, AT(job.state), 0, false, "How the job stands or ended." },
+	{ "job", "exit_code", FIELD_INT, AT(job.exit_code), -1, false, "The command's exit status; absent when a signal ended it." },
+	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that ended the command." },
+	{ "job", "rank", FIELD_INT, AT(job.rank), -1, true, "The rank that the environment names: a label only." },
+	{ "job", "command", FIELD_COMMAND, AT(job.command), 0, false, "The command's arguments." },
+	{ "job", "folder", FIELD_STRING, AT(job.folder), 0, false, "The folder in which it was started." },
+
+	{ "time", "start", FIELD_TIME, AT(time.start_ns), 0, true, "When the job started." },
+	{ "time", "end", FIELD_TIME, AT(time.end_ns), 0, false, "When it ended." },
+	{ "time", "measured_from", FIELD_TIME, AT(time.measured_from_ns), 0, false, "From when on it was measured." },
+	{ "time", "elapsed_seconds", FIELD_SECONDS, AT(time.elapsed_ns), 0, false, "Time between start and end, suspended time included; merged: the longest." },
+
+	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
+
+	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T2\" files by mount; merged: in all of them." },
+	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop." },
+	{ "coverage", "missing", FIELD_STRINGS, AT(coverage.missing), 0, false, "What was not seen, and why." },
+	{ "coverage", "notes", FIELD_STRINGS, AT(coverage.notes), 0, false, "What weakens a number, such as \"lower bound: ...\"." },
+};
+/* clang-format on */
+const size_t record_field_count = ARRAY_SIZE(record_fields);
+
+const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
+					"tasks", "io",  "survivors", "coverage", "merged" };
+const size_t record_section_count = ARRAY_SIZE(record_sections);
+
+bool record_section_is_plain(const char *section)
+{
+	for (size_t i = 0; i < record_field_count; i++) {
+		if (*section && strcmp(record_fields[i].section, section) == 0)
+			return true;
+	}
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (strcmp(metric_get((enum metric_id)id)->section, section) == 0)
+			return true;
+	}
+	return false;
+}
+
+void *record_field_ref(const struct record_field *field, struct record *record)
+{
+	return (char *)record + field->offset;
+}
+
+const void *record_field_get(const struct record_field *field, const struct record *record)
+{
+	return (const char *)record + field->offset;
+}
+
+bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret)
+{
+	const void *at = record_field_get(field, record);
+	int64_t number;
+
+	assert(field->type == FIELD_INT || field->type == FIELD_INT64);
+	number = field->type == FIELD_INT ? *(const int *)at : *(const int64_t *)at;
+	if (number == field->absent)
+		return false;
+	*ret = number;
+	return true;
+}

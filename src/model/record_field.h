@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_field - the table of what a record says besides its metrics.
+ *
+ * Freeing, merging, writing, reading and CSV's columns walk it; nobody lists the fields a second time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+enum field_type {
+	FIELD_STRING,  /* char *, NULL: absent */
+	FIELD_COMMAND, /* char **, NULL-ended */
+	FIELD_STRINGS, /* struct strings */
+	FIELD_BOOL,
+	FIELD_U64,
+	FIELD_INT,     /* int; one number stands for absent */
+	FIELD_INT64,   /* the same as int64_t */
+	FIELD_TIME,    /* uint64_t ns since the epoch, 0: absent */
+	FIELD_SECONDS, /* uint64_t ns */
+};
+
+struct record_field {
+	const char *section; /* "": at the top */
+	const char *key;
+	enum field_type type;
+	size_t offset;
+	int absent;       /* of FIELD_INT and FIELD_INT64 */
+	bool is_identity; /* stands in each row of CSV by mount too */
+	const char *help;
+};
+
+extern const struct record_field record_fields[];
+extern const size_t record_field_count;
+
+/* The sections in the order in which they are written. */
+extern const char *const record_sections[];
+extern const size_t record_section_count;
+
+/* Whether the section is a map with the metrics and fields of its name. */
+bool record_section_is_plain(const char *section);
+
+/* Where the field stands in @record, to be cast as its type says. */
+void *record_field_ref(const struct record_field *field, struct record *record);
+const void *record_field_get(const struct record_field *field, const struct record *record);
+
+/* The number of a FIELD_INT or FIELD_INT64; false: absent. */
+bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret);

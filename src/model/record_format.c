@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_format.h"
+
+#include <string.h>
+
+#include "document.h"
+#include "macro.h"
+#include "record.h"
+#include "record_field.h"
+#include "timestamp.h"
+
+static void format_strings(const struct strings *list, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < list->count; i++)
+		document_string(d, list->items[i]);
+	document_end_list(d);
+}
+
+static void format_argv(char *const *argv, struct document *d)
+{
+	if (!argv) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_list(d);
+	for (; *argv; argv++)
+		document_string(d, *argv);
+	document_end_list(d);
+}
+
+static void format_time(uint64_t ns, struct document *d)
+{
+	char text[TIMESTAMP_SIZE];
+
+	document_string(d, ns ? timestamp_format(text, ns) : NULL);
+}
+
+static void format_number_or_null(const struct record_field *field, const struct record *record,
+				  struct document *d)
+{
+	int64_t number;
+
+	if (record_field_number(field, record, &number))
+		document_signed(d, number);
+	else
+		document_null(d);
+}
+
+static void format_field(const struct record_field *field, const struct record *record, struct document *d)
+{
+	const void *at = record_field_get(field, record);
+
+	document_key(d, field->key);
+	switch (field->type) {
+	case FIELD_STRING:
+		document_string(d, *(char *const *)at);
+		break;
+	case FIELD_COMMAND:
+		format_argv(*(char *const *const *)at, d);
+		break;
+	case FIELD_STRINGS:
+		format_strings(at, d);
+		break;
+	case FIELD_BOOL:
+		document_boolean(d, *(const bool *)at);
+		break;
+	case FIELD_U64:
+		document_unsigned(d, *(const uint64_t *)at);
+		break;
+	case FIELD_INT:
+	case FIELD_INT64:
+		format_number_or_null(field, record, d);
+		break;
+	case FIELD_TIME:
+		format_time(*(const uint64_t *)at, d);
+		break;
+	case FIELD_SECONDS:
+		document_decimal(d, *(const uint64_t *)at, metric_unit_places(UNIT_SECONDS));
+		break;
+	}
+}
+
+static void format_metric_number(const struct metric *metric, bool is_known, uint64_t number,
+				 struct document *d)
+{
+	document_key(d, metric->key);
+	if (is_known)
+		document_decimal(d, number, metric_unit_places(metric->unit));
+	else
+		document_null(d);
+}
+
+/* The list ends with the last count that is not zero. */
+static void format_histogram(const struct histogram *h, struct document *d)
+{
+	size_t count = HISTOGRAM_BUCKETS;
+
+	while (count > 0 && h->counts[count - 1] == 0)
+		count--;
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < count; i++)
+		document_unsigned(d, h->counts[i]);
+	document_end_list(d);
+}
+
+static void format_mount_metric(const struct metric *metric, struct mount_row *row, struct document *d)
+{
+	enum metric_id id = metric_id_of(metric);
+
+	if (metric->kind != KIND_HISTOGRAM) {
+		format_metric_number(metric, mount_row_knows(row, id), mount_row_number(row, id), d);
+		return;
+	}
+	document_key(d, metric->key);
+	if (mount_row_knows(row, id))
+		format_histogram(mount_row_histogram(row, id), d);
+	else
+		document_null(d);
+}
+
+/* The metrics of SCOPE_MOUNT, a map a section: "read", "write". */
+static void format_data(struct mount_row *row, struct document *d)
+{
+	const char *section = NULL;
+
+	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->scope != SCOPE_MOUNT)
+			continue;
+		if (!section || strcmp(section, metric->section) != 0) {
+			if (section)
+				document_end_map(d);
+			section = metric->section;
+			document_key(d, section);
+			document_begin_map(d);
+		}
+		format_mount_metric(metric, row, d);
+	}
+	if (section)
+		document_end_map(d);
+}
+
+static void format_op(struct mount_row *row, enum file_op op, struct document *d)
+{
+	document_key(d, file_op_name(op));
+	document_begin_flat_map(d);
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope == SCOPE_MOUNT_OP)
+			format_metric_number(metric, mount_row_knows(row, id),
+					     *mount_row_op_number_ref(row, id, op), d);
+	}
+	document_end_map(d);
+}
+
+static void format_mount(struct mount_row *row, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "mount");
+	document_string(d, row->mount);
+	document_key(d, "aliases");
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX && row->aliases[i]; i++)
+		document_string(d, row->aliases[i]);
+	document_end_list(d);
+	document_key(d, "fstype");
+	document_string(d, row->fstype);
+	document_key(d, "source");
+	document_string(d, row->source);
+	format_data(row, d);
+	document_key(d, "meta");
+	document_begin_map(d);
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
+		if (row->ops[op].calls > 0)
+			format_op(row, (enum file_op)op, d);
+	}
+	document_end_map(d);
+	document_end_map(d);
+}
+
+static void format_io(const struct record *record, struct document *d)
+{
+	if (!record->reading.has_mounts) {
+		document_null(d);
+		return;
+	}
+	document_begin_list(d);
+	for (size_t i = 0; i < record->reading.mount_count; i++)
+		format_mount(&record->reading.mounts[i], d);
+	document_end_list(d);
+}
+
+static void format_survivors(const struct record *record, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < record->survivor_count; i++) {
+		document_begin_flat_map(d);
+		document_key(d, "pid");
+		document_signed(d, record->survivors[i].pid);
+		document_key(d, "command");
+		document_string(d, record->survivors[i].command);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static void format_utilization(const struct record *record, struct document *d)
+{
+	uint64_t ten_thousandths;
+
+	document_key(d, "utilization");
+	if (record_utilization(record, &ten_thousandths))
+		document_decimal(d, ten_thousandths, RECORD_UTILIZATION_PLACES);
+	else
+		document_null(d);
+}
+
+static void format_book(const char *key, const struct books *books, struct document *d)
+{
+	document_key(d, key);
+	if (!books->is_known) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_map(d);
+	document_key(d, "tasks_bytes");
+	document_unsigned(d, books->tasks_bytes);
+	document_key(d, "rows_bytes");
+	document_unsigned(d, books->rows_bytes);
+	document_key(d, "difference_bytes");
+	document_signed(d, (int64_t)(books->tasks_bytes - books->rows_bytes));
+	document_end_map(d);
+}
+
+static void format_books(const struct record *record, struct document *d)
+{
+	document_key(d, "books");
+	document_begin_map(d);
+	format_book("read", &record->coverage.read_books, d);
+	format_book("write", &record->coverage.write_books, d);
+	document_end_map(d);
+}
+
+static void format_merged(const struct record *record, struct document *d)
+{
+	document_begin_flat_map(d);
+	document_key(d, "records");
+	document_unsigned(d, record->merged_records);
+	document_key(d, "nodes");
+	document_unsigned(d, record->merged_nodes);
+	document_end_map(d);
+}
+
+/* The section's metrics, then its fields. */
+static void format_members(const struct record *record, const char *section, struct document *d)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+		const struct value *value = &record->reading.values[id];
+
+		if (strcmp(metric->section, section) == 0)
+			format_metric_number(metric, value->is_known, value->number, d);
+	}
+	for (size_t i = 0; i < record_field_count; i++) {
+		if (strcmp(record_fields[i].section, section) == 0)
+			format_field(&record_fields[i], record, d);
+	}
+}
+
+/* What of a section is no plain member: written instead of a map, or behind its members. */
+static const struct section {
+	const char *name;
+	void (*format_whole)(const struct record *record, struct document *d);
+	void (*format_more)(const struct record *record, struct document *d);
+} special_sections[] = {
+	{ "cpu", NULL, format_utilization }, { "io", format_io, NULL },
+	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
+	{ "merged", format_merged, NULL },
+};
+
+static const struct section *find_special(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(special_sections); i++) {
+		if (strcmp(special_sections[i].name, name) == 0)
+			return &special_sections[i];
+	}
+	return NULL;
+}
+
+static void format_section(const struct record *record, const char *name, struct document *d)
+{
+	const struct section *special = find_special(name);
+
+	document_key(d, name);
+	if (special && special->format_whole) {
+		special->format_whole(record, d);
+		return;
+	}
+	document_begin_map(d);
+	format_members(record, name, d);
+	if (special)
+		special->format_more(record, d);
+	document_end_map(d);
+}
+
+void record_format(const struct record *record, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "schema");
+	document_string(d, RECORD_SCHEMA);
+	for (size_t i = 0; i < record_section_count; i++) {
+		const char *name = record_sections[i];
+
+		if (*name == '\0')
+			format_members(record, name, d);
+		else if (strcmp(name, "merged") != 0 || record->merged_records > 1)
+			format_section(record, name, d);
+	}
+	document_end_map(d);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* record_format - a record as a document (jobmeter.record/1, docs/record.md) or as rows of CSV. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct document;
+struct record;
+
+/* Write @record as one map; document_finish() is the caller's. */
+void record_format(const struct record *record, struct document *d);
+
+enum record_rows {
+	ROWS_RECORD, /* one row a record: scalar fields, metrics, and the mounts' sums */
+	ROWS_MOUNT,  /* one row a mount; none for a record without mounts */
+};
+
+/* RFC 4180, with "\n" ends of lines.  What is not known is empty.  Errors stay with @out (ferror).
+ */
+void record_format_csv_header(enum record_rows rows, FILE *out);
+void record_format_csv(const struct record *record, enum record_rows rows, FILE *out);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "cpulist.h"
+#include "macro.h"
+#include "record.h"
+#include "record_field.h"
+#include "text.h"
+
+static int add_missing(struct strings *to, const struct strings *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		int r = strings_contain(to, from->items[i]) ? 0
+							    : strings_add(to, "%s", from->items[i]);
+
+		if (r < 0 && r != -ENOSPC) /* a full list says enough */
+			return r;
+	}
+	return 0;
+}
+
+/* What was on is what was on in all. */
+static void keep_shared(struct strings *tiers, const struct strings *other)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tiers->count; i++) {
+		if (strings_contain(other, tiers->items[i]))
+			tiers->items[kept++] = tiers->items[i];
+		else
+			free(tiers->items[i]);
+	}
+	tiers->count = kept;
+}
+
+/* The value of one field if all records share it; else it stays absent. */
+static int merge_string(const struct record_field *field, const struct record *const *records,
+			size_t count, char **ret)
+{
+	const char *first = *(char *const *)record_field_get(field, records[0]);
+
+	for (size_t i = 1; i < count; i++) {
+		if (!text_is_equal(first, *(char *const *)record_field_get(field, records[i])))
+			return 0;
+	}
+	*ret = first ? strdup(first) : NULL;
+	return first && !*ret ? -ENOMEM : 0;
+}
+
+static void merge_number(const struct record_field *field, const struct record *const *records,
+			 size_t count, void *ret)
+{
+	size_t size = field->type == FIELD_INT ? sizeof(int) : sizeof(int64_t);
+
+	for (size_t i = 1; i < count; i++) {
+		if (memcmp(record_field_get(field, records[0]), record_field_get(field, records[i]),
+			   size) != 0)
+			return;
+	}
+	memcpy(ret, record_field_get(field, records[0]), size);
+}
+
+static int merge_field(const struct record_field *field, const struct record *const *records,
+		       size_t count, struct record *to)
+{
+	void *at = record_field_ref(field, to);
+
+	if (field->type == FIELD_STRING)
+		return merge_string(field, records, count, at);
+	if (field->type == FIELD_INT || field->type == FIELD_INT64)
+		merge_number(field, records, count, at);
+	return 0;
+}
+
+static int merge_command(const struct record *const *records, size_t count, struct record *to)
+{
+	for (size_t i = 1; i < count; i++) {
+		if (!text_lists_are_equal(records[0]->job.command, records[i]->job.command))
+			return 0;
+	}
+	return records[0]->job.command ? record_set_command(to, records[0]->job.command) : 0;
+}
+
+static void merge_time(const struct record *from, struct record *to, bool is_first)
+{
+	uint64_t measured = is_first ? from->time.measured_from_ns : to->time.measured_from_ns;
+
+	if (from->time.start_ns && (!to->time.start_ns || from->time.start_ns < to->time.start_ns))
+		to->time.start_ns = from->time.start_ns;
+	to->time.end_ns = MAX(to->time.end_ns, from->time.end_ns);
+	to->time.elapsed_ns = MAX(to->time.elapsed_ns, from->time.elapsed_ns);
+	/* complete only from the latest of these moments on */
+	to->time.measured_from_ns = measured ? MAX(measured, from->time.measured_from_ns) : 0;
+}
+
+static void merge_books(const struct books *from, struct books *to, bool is_first)
+{
+	to->is_known = from->is_known && (is_first || to->is_known);
+	to->tasks_bytes = to->is_known ? to->tasks_bytes + from->tasks_bytes : 0;
+	to->rows_bytes = to->is_known ? to->rows_bytes + from->rows_bytes : 0;
+}
+
+static int merge_coverage(const struct record *from, struct record *to, bool is_first)
+{
+	int r;
+
+	to->coverage.lost_events += from->coverage.lost_events;
+	merge_books(&from->coverage.read_books, &to->coverage.read_books, is_first);
+	merge_books(&from->coverage.write_books, &to->coverage.write_books, is_first);
+	if (!is_first)
+		keep_shared(&to->coverage.tiers, &from->coverage.tiers);
+	r = is_first ? add_missing(&to->coverage.tiers, &from->coverage.tiers) : 0;
+	if (r == 0)
+		r = add_missing(&to->coverage.missing, &from->coverage.missing);
+	if (r == 0)
+		r = add_missing(&to->coverage.notes, &from->coverage.notes);
+	return r;
+}
+
+static int merge_survivors(const struct record *from, struct record *to)
+{
+	for (size_t i = 0; i < from->survivor_count; i++) {
+		int r = record_add_survivor(to, from->survivors[i].pid, from->survivors[i].command);
+
+		if (r < 0)
+			return r == -ENOSPC ? 0 : r;
+	}
+	return 0;
+}
+
+static int merge_one(const struct record *from, struct record *to, bool is_first)
+{
+	int r = is_first ? reading_copy(&to->reading, &from->reading)
+			 : reading_merge(&to->reading, &from->reading);
+
+	if (r < 0)
+		return r;
+	to->merged_records += from->merged_records;
+	to->sequence = is_first || from->sequence == to->sequence ? from->sequence : 0;
+	to->is_final = from->is_final && (is_first || to->is_final);
+	merge_time(from, to, is_first);
+	r = merge_survivors(from, to);
+	return r < 0 ? r : merge_coverage(from, to, is_first);
+}
+
+/* Cores and memory that were granted on one node, or on the nodes of a record merged before. */
+struct grant {
+	struct value cores, sum, memory;
+	struct cpulist cpus;
+	bool has_cpus;
+};
+
+static void grant_add(struct grant *grant, const struct record *record)
+{
+	const struct value *cores = &record->reading.values[METRIC_CPU_ALLOCATED];
+	const struct value *memory = &record->reading.values[METRIC_MEMORY_LIMIT];
+	struct cpulist cpus;
+
+	grant->sum.number += cores->number;
+	grant->sum.is_known &= cores->is_known;
+	if (!record->job.cpus_allowed || cpulist_parse(record->job.cpus_allowed, &cpus) < 0)
+		grant->has_cpus = false;
+	else
+		cpulist_add(&grant->cpus, &cpus);
+	grant->memory.is_known &= memory->is_known;
+	grant->memory.number = MAX(grant->memory.number, memory->number);
+}
+
+/* What the records of @records[@first]'s node were granted together. */
+static struct grant grant_of(const struct record *const *records, size_t count, size_t first)
+{
+	struct grant grant = {.sum.is_known = true, .memory.is_known = true, .has_cpus = true};
+	size_t members = 0;
+
+	for (size_t i = first; i < count; i++) {
+		if (i > first &&
+		    (!records[i]->node || !text_is_equal(records[i]->node, records[first]->node)))
+			continue;
+		members++;
+		grant_add(&grant, records[i]);
+	}
+	grant.cores = grant.sum;
+	if (members > 1 && grant.sum.is_known) {
+		uint64_t cores = (uint64_t)cpulist_count(&grant.cpus) * 1000;
+
+		/* without the lists nobody knows which cores were the same */
+		grant.cores = (struct value){MIN(cores, grant.sum.number), grant.has_cpus};
+	}
+	return grant;
+}
+
+static bool is_first_of_node(const struct record *const *records, size_t index)
+{
+	for (size_t i = 0; i < index; i++) {
+		if (records[index]->node && text_is_equal(records[index]->node, records[i]->node))
+			return false;
+	}
+	return true;
+}
+
+static void add_value(struct value *to, const struct value *from)
+{
+	*to = to->is_known && from->is_known ? (struct value){to->number + from->number, true}
+					     : (struct value){};
+}
+
+static int merge_grants(const struct record *const *records, size_t count, struct record *to)
+{
+	struct value cores = {.is_known = true}, memory = {.is_known = true};
+	unsigned int groups = 0;
+
+	to->merged_nodes = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct grant grant;
+
+		if (!is_first_of_node(records, i))
+			continue;
+		grant = grant_of(records, count, i);
+		groups++;
+		to->merged_nodes += records[i]->merged_nodes;
+		add_value(&cores, &grant.cores);
+		add_value(&memory, &grant.memory);
+		free(to->job.cpus_allowed);
+		to->job.cpus_allowed = grant.has_cpus ? cpulist_format(&grant.cpus) : NULL;
+		if (grant.has_cpus && !to->job.cpus_allowed)
+			return -ENOMEM;
+	}
+	if (groups > 1) { /* a CPU's number means nothing beyond its node */
+		free(to->job.cpus_allowed);
+		to->job.cpus_allowed = NULL;
+	}
+	to->reading.values[METRIC_CPU_ALLOCATED] = cores;
+	to->reading.values[METRIC_MEMORY_LIMIT] = memory;
+	return 0;
+}
+
+int record_merge(const struct record *const *records, size_t count, struct record **ret)
+{
+	_cleanup_(record_freep) struct record *merged = record_new();
+	int r;
+
+	if (count == 0)
+		return -EINVAL;
+	if (!merged)
+		return -ENOMEM;
+	merged->merged_records = 0;
+	for (size_t i = 0; i < record_field_count; i++) {
+		r = merge_field(&record_fields[i], records, count, merged);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < count; i++) {
+		r = merge_one(records[i], merged, i == 0);
+		if (r < 0)
+			return r;
+	}
+	r = merge_command(records, count, merged);
+	if (r == 0)
+		r = merge_grants(records, count, merged);
+	if (r < 0)
+		return r;
+	reading_sort_mounts(&merged->reading);
+	*ret = TAKE_PTR(merged);
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "record_parse.h"
+
+static void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+int records_add(struct records *list, struct record *record)
+{
+	struct record **larger = list->items;
+
+	if ((list->count & (list->count - 1)) == 0) /* there is room for a power of two */
+		larger = reallocarray(larger, list->count ? list->count * 2 : 1, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	list->items = larger;
+	list->items[list->count++] = record;
+	return 0;
+}
+
+void records_clear(struct records *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		record_free(list->items[i]);
+	free(list->items);
+	*list = (struct records){};
+}
+
+/* The line of @text (from 1) at which the rest begins. */
+static int line_at(const char *text, const char *rest)
+{
+	int line = 1;
+
+	for (; text < rest; text++)
+		line += *text == '\n';
+	return line;
+}
+
+static int parse_next(const char *text, const char **rest, const char *end, struct records *list,
+		      struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	_cleanup_(json_freep) json_t *root = NULL;
+	json_error_t error;
+	int r;
+
+	root = json_loadb(*rest, (size_t)(end - *rest),
+			  JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
+	if (!root)
+		return error_set(err, -EINVAL, "line %d: %s", line_at(text, *rest) + error.line - 1,
+				 error.text);
+	r = record_parse(root, &record, err);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read it");
+	if (r < 0)
+		return r;
+	*rest += error.position;
+	r = records_add(list, record);
+	if (r == 0)
+		record = NULL;
+	return r;
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+		p++;
+	return p;
+}
+
+int records_parse(const char *text, size_t length, const char *name, struct records *list,
+		  struct error *err)
+{
+	const char *end = text + length, *rest = skip_space(text, end);
+
+	if (rest == end)
+		return error_set(err, -EINVAL, "%s: it is empty", name);
+	while (rest < end) {
+		int r = parse_next(text, &rest, end, list, err);
+
+		if (r < 0)
+			return error_prefix(err, r, "%s", name);
+		rest = skip_space(rest, end);
+	}
+	return 0;
+}
+
+int records_read(const char *path, struct records *list, struct error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	const char *name = is_stdin ? "standard input" : path;
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = is_stdin ? file_read_fd(STDIN_FILENO, RECORD_FILE_MAX, &text, &length)
+			 : file_read(AT_FDCWD, path, RECORD_FILE_MAX, &text, &length);
+
+	if (r == -EFBIG)
+		return error_set(err, r, "%s: larger than %d MiB, and so no record", name,
+				 RECORD_FILE_MAX >> 20);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read '%s'", name);
+	return records_parse(text, length, name, list, err);
+}

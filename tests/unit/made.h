@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* made - records that no machine measured, for tests. */
+#pragma once
+
+#include "record.h"
+#include "record_format.h"
+
+/* A full record: two mounts, a pipe, known books.  @rank names node, CPUs and some of the numbers:
+ * two ranks a node with two cores each.  Never NULL. */
+struct record *made_record(int rank);
+
+/* The record as JSON; the caller frees. */
+char *made_json(const struct record *record);
+
+/* The record as CSV with a header; the caller frees. */
+char *made_csv(const struct record *record, enum record_rows rows);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "reading.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test.h"
+
+static struct mount_row *add(struct reading *r, const char *mount, const char *fstype,
+			     uint64_t bytes)
+{
+	struct mount_row *row = reading_get_mount(r, row_kind_of(mount), mount, fstype);
+
+	ASSERT(row != NULL);
+	r->has_mounts = true;
+	row->has_seconds = row->has_histograms = true;
+	row->ops[OP_READ] = (struct op_counts){.calls = 1, .bytes = bytes, .errors = 2, .ns = 3};
+	row->sizes[OP_READ].counts[5] = 1;
+	return row;
+}
+
+TEST(names_of_rows_lead_back_to_their_kinds)
+{
+	for (int kind = 0; kind < ROW_KIND_COUNT; kind++) {
+		const char *name = row_kind_name((enum row_kind)kind);
+
+		ASSERT_EQ(name == NULL, kind == ROW_MOUNT);
+		if (name)
+			ASSERT_EQ(row_kind_of(name), (unsigned int)kind);
+	}
+	ASSERT_EQ(row_kind_of("/pipe"), ROW_MOUNT);
+}
+
+TEST(a_row_is_found_again_by_kind_name_and_type)
+{
+	struct reading r = {};
+
+	add(&r, "/", "ext4", 1);
+	ASSERT(reading_get_mount(&r, ROW_MOUNT, "/", "ext4") == &r.mounts[0]);
+	ASSERT(reading_find_mount(&r, ROW_MOUNT, "/", "xfs") == NULL);
+	ASSERT(reading_find_mount(&r, ROW_MOUNT, "/", NULL) == NULL);
+	add(&r, "/", "overlay", 1);
+	add(&r, "(pipe)", NULL, 1);
+	ASSERT_EQ(r.mount_count, 3);
+	ASSERT(reading_find_mount(&r, ROW_PIPE, "(pipe)", NULL) == &r.mounts[2]);
+	reading_clear(&r);
+}
+
+TEST(rows_are_bounded)
+{
+	struct reading r = {};
+	char name[32];
+
+	for (int i = 0; i < MOUNT_ROWS_MAX; i++) {
+		snprintf(name, sizeof(name), "/%d", i);
+		ASSERT(reading_get_mount(&r, ROW_MOUNT, name, NULL) != NULL);
+	}
+	ASSERT(reading_get_mount(&r, ROW_MOUNT, "/one-more", NULL) == NULL);
+	ASSERT(reading_get_mount(&r, ROW_MOUNT, "/7", NULL) != NULL);
+	reading_clear(&r);
+	ASSERT_EQ(r.mount_count, 0);
+}
+
+TEST(counters_are_added_peaks_and_limits_are_the_greater)
+{
+	struct reading a = {}, b = {};
+
+	reading_add(&a, METRIC_CPU_USER, 3);
+	reading_add(&a, METRIC_CPU_USER, 4);
+	reading_set(&b, METRIC_CPU_USER, 10);
+	reading_set(&a, METRIC_MEMORY_PEAK, 5);
+	reading_set(&b, METRIC_MEMORY_PEAK, 4);
+	reading_set(&b, METRIC_MEMORY_LIMIT, 9);
+	ASSERT_OK(reading_merge(&a, &b));
+	ASSERT_EQ(a.values[METRIC_CPU_USER].number, 17);
+	ASSERT_EQ(a.values[METRIC_MEMORY_PEAK].number, 5);
+	ASSERT_EQ(a.values[METRIC_MEMORY_LIMIT].number, 9);
+}
+
+TEST(a_sum_of_a_part_is_not_the_sum)
+{
+	struct reading a = {}, b = {};
+
+	reading_set(&a, METRIC_CPU_USER, 3);
+	reading_set(&b, METRIC_CPU_SYSTEM, 3);
+	ASSERT_OK(reading_merge(&a, &b));
+	ASSERT(!a.values[METRIC_CPU_USER].is_known);
+	ASSERT(!a.values[METRIC_CPU_SYSTEM].is_known);
+
+	add(&a, "/", NULL, 7);
+	ASSERT_OK(reading_merge(&a, &b)); /* b did not look at files */
+	ASSERT(!a.has_mounts);
+	ASSERT_EQ(a.mount_count, 0);
+	reading_clear(&a);
+}
+
+TEST(mounts_are_merged_by_name_with_their_histograms)
+{
+	struct reading a = {}, b = {};
+
+	ASSERT_OK(mount_row_add_alias(add(&a, "/home", "nfs4", 100), "/users"));
+	add(&b, "/home", "nfs4", 11);
+	ASSERT_OK(mount_row_add_alias(&b.mounts[0], "/users"));
+	ASSERT_OK(mount_row_add_alias(&b.mounts[0], "/export/home"));
+	add(&b, "/", "ext4", 5)->has_seconds = false;
+	ASSERT_OK(reading_merge(&a, &b));
+
+	ASSERT_EQ(a.mount_count, 2);
+	ASSERT_EQ(a.mounts[0].ops[OP_READ].bytes, 111);
+	ASSERT_EQ(a.mounts[0].ops[OP_READ].errors, 4);
+	ASSERT_EQ(a.mounts[0].sizes[OP_READ].counts[5], 2);
+	ASSERT_STREQ(a.mounts[0].aliases[0], "/users");
+	ASSERT_STREQ(a.mounts[0].aliases[1], "/export/home");
+	ASSERT(a.mounts[0].aliases[2] == NULL);
+	ASSERT(a.mounts[0].has_seconds && a.mounts[1].has_histograms);
+	ASSERT(!a.mounts[1].has_seconds);
+	reading_clear(&a);
+	reading_clear(&b);
+}
+
+TEST(a_copy_is_equal_and_its_own)
+{
+	struct reading a = {}, b = {};
+
+	add(&a, "/home", "nfs4", 100);
+	reading_set(&a, METRIC_CPU_USER, 3);
+	ASSERT_OK(reading_copy(&b, &a));
+	ASSERT_OK(reading_copy(&b, &a));
+	reading_clear(&a);
+	ASSERT(b.has_mounts && b.mounts[0].has_seconds && b.mounts[0].has_histograms);
+	ASSERT_STREQ(b.mounts[0].mount, "/home");
+	ASSERT_EQ(b.mounts[0].ops[OP_READ].bytes, 100);
+	ASSERT_EQ(b.values[METRIC_CPU_USER].number, 3);
+	reading_clear(&b);
+}
+
+TEST(more_aliases_than_fit_are_dropped)
+{
+	struct reading r = {};
+	char name[8];
+
+	add(&r, "/", NULL, 1);
+	for (int i = 0; i < MOUNT_ALIASES_MAX + 3; i++) {
+		snprintf(name, sizeof(name), "/%d", i);
+		ASSERT_OK(mount_row_add_alias(&r.mounts[0], name));
+	}
+	ASSERT_STREQ(r.mounts[0].aliases[MOUNT_ALIASES_MAX - 1], "/7");
+	reading_clear(&r);
+}
+
+TEST(mounts_are_sorted_by_bytes_then_name)
+{
+	struct reading r = {};
+
+	add(&r, "/b", NULL, 5);
+	add(&r, "/c", NULL, 50);
+	add(&r, "/a", NULL, 5);
+	reading_sort_mounts(&r);
+	ASSERT_STREQ(r.mounts[0].mount, "/c");
+	ASSERT_STREQ(r.mounts[1].mount, "/a");
+	ASSERT_STREQ(r.mounts[2].mount, "/b");
+	reading_clear(&r);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "made.h"
+#include "test.h"
+
+#define _cleanup_record_ _cleanup_(record_freep)
+
+TEST(lists_of_strings_are_bounded)
+{
+	struct strings list = {};
+
+	for (int i = 0; i < STRINGS_MAX; i++)
+		ASSERT_OK(strings_add(&list, "%d", i));
+	ASSERT_ERR(strings_add(&list, "one more"), -ENOSPC);
+	ASSERT(strings_contain(&list, "17"));
+	ASSERT(!strings_contain(&list, "one more"));
+	strings_clear(&list);
+	ASSERT_EQ(list.count, 0);
+}
+
+TEST(a_new_record_has_nothing)
+{
+	_cleanup_record_ struct record *r = record_new();
+
+	ASSERT_EQ(r->job.exit_code, -1);
+	ASSERT_EQ(r->job.rank, -1);
+	ASSERT_EQ(r->job.uid, -1);
+	ASSERT_EQ(r->merged_records, 1U);
+	ASSERT(record_free(NULL) == NULL);
+}
+
+TEST(an_endless_command_is_cut)
+{
+	_cleanup_record_ struct record *r = record_new();
+	char **argv = calloc(COMMAND_ARGUMENTS_MAX + 10, sizeof(*argv));
+	char *large = calloc(1, COMMAND_BYTES_MAX);
+	size_t count = 0;
+
+	for (int i = 0; i < COMMAND_ARGUMENTS_MAX + 9; i++)
+		argv[i] = "x";
+	ASSERT_OK(record_set_command(r, argv));
+	while (r->job.command[count])
+		count++;
+	ASSERT_EQ(count, COMMAND_ARGUMENTS_MAX);
+
+	memset(large, 'x', COMMAND_BYTES_MAX - 1);
+	argv[1] = large;
+	ASSERT_OK(record_set_command(r, argv));
+	ASSERT_STREQ(r->job.command[1], large);
+	ASSERT(r->job.command[2] == NULL);
+	free(argv);
+	free(large);
+}
+
+TEST(the_same_command_is_argv_and_folder)
+{
+	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *c = record_new();
+	char *other[] = {"./train.sh", "--epochs", NULL};
+
+	ASSERT(record_is_same_command(a, b));
+	ASSERT(!record_is_same_command(c, c)); /* two that say nothing are not the same */
+	ASSERT_OK(record_set_command(b, other));
+	ASSERT(!record_is_same_command(a, b));
+	free(a->job.folder);
+	a->job.folder = strdup("/elsewhere");
+	ASSERT_OK(record_set_command(b, a->job.command));
+	ASSERT(!record_is_same_command(a, b));
+}
+
+TEST(the_books_compare_the_tasks_counters_with_the_rows)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+
+	ASSERT(r->coverage.read_books.is_known);
+	ASSERT_EQ(r->coverage.read_books.tasks_bytes, r->coverage.read_books.rows_bytes);
+	ASSERT_EQ(r->coverage.read_books.rows_bytes, 8160437862 + 2048 + 4096);
+
+	r->reading.mounts[0].kind =
+		ROW_KERNEL; /* what kernel threads do is not in a task's counters */
+	record_close_books(r);
+	ASSERT_EQ(r->coverage.read_books.rows_bytes, 2048 + 4096);
+
+	r->reading.has_mounts = false;
+	record_close_books(r);
+	ASSERT(!r->coverage.read_books.is_known);
+}
+
+TEST(utilization_is_unknown_without_its_parts)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+	uint64_t share = 0, cores = 0;
+
+	ASSERT(record_utilization(r, &share) && record_cores_used(r, &cores));
+	ASSERT_EQ(share, 10485); /* 281 s of 2 x 134 s: more than was allowed, and so it is said */
+	ASSERT_EQ(cores, 2097);
+	r->reading.values[METRIC_CPU_ALLOCATED].is_known = false;
+	ASSERT(!record_utilization(r, &share));
+	r->time.elapsed_ns = 0;
+	ASSERT(!record_cores_used(r, &cores));
+}
+
+static struct record *merge(int count)
+{
+	struct record *records[8], *merged = NULL;
+
+	for (int i = 0; i < count; i++)
+		records[i] = made_record(i);
+	ASSERT_OK(record_merge((const struct record *const *)records, (size_t)count, &merged));
+	for (int i = 0; i < count; i++)
+		record_free(records[i]);
+	return merged;
+}
+
+TEST(ranks_of_one_node_share_its_memory_and_add_their_cores)
+{
+	_cleanup_record_ struct record *r = merge(2);
+
+	ASSERT_EQ(r->merged_records, 2U);
+	ASSERT_EQ(r->merged_nodes, 1U);
+	ASSERT_STREQ(r->node, "made-node0");
+	ASSERT_STREQ(r->job.cpus_allowed, "0-3");
+	ASSERT_EQ(r->reading.values[METRIC_CPU_ALLOCATED].number, 4000);
+	ASSERT_EQ(r->reading.values[METRIC_MEMORY_LIMIT].number, 17179869184);
+	ASSERT_EQ(r->reading.values[METRIC_MEMORY_PEAK].number, 3328599655);
+	ASSERT_EQ(r->reading.values[METRIC_CPU_USER].number, 380000000002);
+	ASSERT_EQ(r->reading.mounts[0].ops[OP_READ].calls, 3800014);
+}
+
+TEST(nodes_add_what_they_were_granted)
+{
+	_cleanup_record_ struct record *r = merge(5);
+
+	ASSERT_EQ(r->merged_nodes, 3U);
+	ASSERT(r->node == NULL);
+	ASSERT(r->job.cpus_allowed == NULL);
+	ASSERT_EQ(r->reading.values[METRIC_CPU_ALLOCATED].number, 10000);
+	ASSERT_EQ(r->reading.values[METRIC_MEMORY_LIMIT].number, 3 * UINT64_C(17179869184));
+}
+
+TEST(merged_records_can_be_merged_again)
+{
+	_cleanup_record_ struct record *five = merge(5), *two = merge(2), *all = NULL;
+	const struct record *records[] = {five, two};
+
+	ASSERT_OK(record_merge(records, 2, &all));
+	ASSERT_EQ(all->merged_records, 7U);
+	ASSERT_EQ(all->merged_nodes, 4U);
+	ASSERT_EQ(all->reading.values[METRIC_CPU_ALLOCATED].number, 14000);
+}
+
+TEST(ranks_that_may_use_the_same_cores_do_not_count_them_twice)
+{
+	_cleanup_record_ struct record *a = made_record(0), *b = made_record(0), *merged = NULL;
+	const struct record *records[] = {a, b};
+
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT_EQ(merged->reading.values[METRIC_CPU_ALLOCATED].number, 2000);
+
+	merged = record_free(merged);
+	free(b->job.cpus_allowed);
+	b->job.cpus_allowed = NULL; /* now nobody knows */
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT(!merged->reading.values[METRIC_CPU_ALLOCATED].is_known);
+	ASSERT(merged->job.cpus_allowed == NULL);
+}
+
+TEST(what_records_do_not_share_is_absent)
+{
+	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *merged = NULL;
+	const struct record *records[] = {a, b};
+
+	b->job.exit_code = 3;
+	b->coverage.read_books.is_known = false;
+	b->is_final = false;
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT_EQ(merged->job.exit_code, -1);
+	ASSERT_EQ(merged->job.rank, -1);
+	ASSERT_EQ(merged->job.uid, 1000);
+	ASSERT_STREQ(merged->job.user, "made-user");
+	ASSERT_STREQ(merged->job.command[2], "3");
+	ASSERT(!merged->is_final);
+	ASSERT(!merged->coverage.read_books.is_known);
+	ASSERT(merged->coverage.write_books.is_known);
+	ASSERT_EQ(merged->coverage.tiers.count, 1); /* T1 and T2 were not on in both */
+	ASSERT_EQ(merged->coverage.missing.count, 1);
+	ASSERT_EQ(merged->survivor_count, 2);
+}
+
+TEST(time_goes_from_the_first_start_to_the_last_end)
+{
+	_cleanup_record_ struct record *r = merge(3);
+
+	ASSERT_EQ(r->time.start_ns, 1770091506123456789);
+	ASSERT_EQ(r->time.end_ns, 1770091506123456791 + 134000000002);
+	ASSERT_EQ(r->time.elapsed_ns, 134000000002);
+	ASSERT_EQ(r->time.measured_from_ns, 1770091506123456791);
+}
+
+TEST(one_record_merged_says_the_same)
+{
+	_cleanup_record_ struct record *a = made_record(3), *merged = NULL;
+	const struct record *records[] = {a};
+	_cleanup_free_ char *before = NULL, *after = NULL;
+
+	ASSERT_OK(record_merge(records, 1, &merged));
+	before = made_json(a);
+	after = made_json(merged);
+	ASSERT_STREQ(after, before);
+	ASSERT_ERR(record_merge(records, 0, &merged), -EINVAL);
+}

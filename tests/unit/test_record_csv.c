@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "made.h"
+#include "record_format.h"
+#include "test.h"
+
+/* Cells of each line; quoted ones may hold commas and line ends. */
+static int count_cells(const char **text)
+{
+	bool is_quoted = false;
+	int cells = 1;
+
+	for (; **text; (*text)++) {
+		if (**text == '"')
+			is_quoted = !is_quoted;
+		else if (**text == ',' && !is_quoted)
+			cells++;
+		else if (**text == '\n' && !is_quoted)
+			break;
+	}
+	*text += **text == '\n';
+	return cells;
+}
+
+TEST(header_and_rows_have_the_same_columns)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+
+	for (int rows = ROWS_RECORD; rows <= ROWS_MOUNT; rows++) {
+		_cleanup_free_ char *text = made_csv(r, (enum record_rows)rows);
+		const char *p = text;
+		int columns = count_cells(&p), lines = 0;
+
+		for (; *p; lines++)
+			ASSERT_EQ(count_cells(&p), columns);
+		ASSERT_EQ(lines, rows == ROWS_RECORD ? 1 : 3);
+	}
+}
+
+TEST(values_stand_in_their_units_and_mounts_are_summed)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *text = made_csv(r, ROWS_RECORD);
+
+	ASSERT_CONTAINS(text, "node,");
+	ASSERT_CONTAINS(text, ",cpu_user_seconds,");
+	ASSERT_CONTAINS(text, ",190.000000001,");
+	ASSERT_CONTAINS(text, ",8160444006,1900009,3,"); /* read_bytes, read_calls, read_errors */
+}
+
+TEST(text_is_quoted_where_it_has_to_be)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *text = NULL;
+
+	r->job.name = strdup("a, \"b\"\nc\xff");
+	text = made_csv(r, ROWS_MOUNT);
+	ASSERT_CONTAINS(text, ",\"a, \"\"b\"\"\nc\uFFFD\",");
+	ASSERT_CONTAINS(text, ",/scratch,lustre,,8160437862,1900007,1,50.700000017,");
+	ASSERT_CONTAINS(text, ",(pipe),,,4096,");
+}
+
+TEST(what_is_not_known_is_empty)
+{
+	_cleanup_(record_freep) struct record *r = record_new();
+	_cleanup_free_ char *record = made_csv(r, ROWS_RECORD), *mount = made_csv(r, ROWS_MOUNT);
+
+	ASSERT_CONTAINS(record, "\n,,,,0,false,,,,,,,,,,,,,,0,");
+	ASSERT_CONTAINS(record, ",,,,,,,\n");
+	ASSERT_STREQ(strchr(mount, '\n'), "\n"); /* nothing but the header */
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+#include "records.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "made.h"
+#include "test.h"
+
+static struct record *parse(const char *text)
+{
+	struct records list = {};
+	struct error err = {""};
+	struct record *record;
+
+	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
+	ASSERT_EQ(list.count, 1);
+	record = list.items[0];
+	list.count = 0;
+	records_clear(&list);
+	return record;
+}
+
+static void round_trip(const struct record *record)
+{
+	_cleanup_free_ char *before = made_json(record), *after = NULL;
+	_cleanup_(record_freep) struct record *back = parse(before);
+
+	after = made_json(back);
+	ASSERT_STREQ(after, before);
+}
+
+TEST(a_record_comes_back_byte_by_byte)
+{
+	_cleanup_(record_freep) struct record *full = made_record(3), *empty = record_new();
+
+	round_trip(full);
+	round_trip(empty);
+}
+
+TEST(what_is_unknown_stays_unknown)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	r->reading.mounts[0].has_seconds = false;
+	r->reading.mounts[1].has_histograms = false;
+	r->reading.values[METRIC_CPU_USER].is_known = false;
+	r->coverage.read_books.is_known = false;
+	round_trip(r);
+	json = made_json(r);
+	back = parse(json);
+	ASSERT(!back->reading.mounts[0].has_seconds && back->reading.mounts[0].has_histograms);
+	ASSERT(back->reading.mounts[1].has_seconds && !back->reading.mounts[1].has_histograms);
+	ASSERT(!back->reading.values[METRIC_CPU_USER].is_known);
+	ASSERT(!back->coverage.read_books.is_known && back->coverage.write_books.is_known);
+
+	r->reading.has_mounts = false;
+	round_trip(r);
+}
+
+TEST(a_merged_record_comes_back)
+{
+	struct record *records[] = {made_record(0), made_record(1), made_record(2)};
+	_cleanup_(record_freep) struct record *merged = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	ASSERT_OK(record_merge((const struct record *const *)records, 3, &merged));
+	json = made_json(merged);
+	ASSERT_CONTAINS(json, "\"merged\": {\"records\": 3, \"nodes\": 2}");
+	round_trip(merged);
+	for (int i = 0; i < 3; i++)
+		record_free(records[i]);
+}
+
+TEST(nasty_names_survive)
+{
+	static char *const argv[] = {"a\nb", "\x1b[2J", "\xff", "\"", "", "\xe2\x80\xae", NULL};
+	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = NULL;
+
+	ASSERT_OK(record_set_command(r, argv));
+	json = made_json(r);
+	back = parse(json);
+	ASSERT_STREQ(back->job.command[1], "\x1b[2J");
+	ASSERT_STREQ(back->job.command[2], "\uFFFD");
+	ASSERT_STREQ(back->job.command[4], "");
+	round_trip(back);
+}
+
+TEST(keys_of_a_newer_version_are_left_alone)
+{
+	_cleanup_(record_freep) struct record *r =
+		parse("{\"schema\": \"jobmeter.record/1\", \"gpu\": [1, {}], \"cpu\": "
+		      "{\"user_seconds\": 1.5,"
+		      " \"causes\": {\"read\": 3}}, \"job\": {\"array_id\": 7, \"rank\": 2}}");
+
+	ASSERT_EQ(r->reading.values[METRIC_CPU_USER].number, 1500000000);
+	ASSERT_EQ(r->job.rank, 2);
+	ASSERT_EQ(r->job.exit_code, -1);
+	ASSERT(!r->reading.has_mounts);
+}
+
+#define HEAD "{\"schema\": \"jobmeter.record/1\", "
+#define READ "\"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0}"
+#define WRITE "\"write\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0}"
+
+/* clang-format off */
+static const struct broken {
+	const char *text, *reason;
+} broken_records[] = {
+	{ "", "made: it is empty" },
+	{ " \n\t ", "made: it is empty" },
+	{ "[]", "made: this is a list and no record of jobmeter" },
+	{ "{}", "made: there is no 'schema': no record of jobmeter" },
+	{ "{\"schema\": 1}", "made: there is no 'schema': no record of jobmeter" },
+	{ "{\"schema\": \"jobmeter.record/2\"}", "made: the schema is 'jobmeter.record/2', and this jobmeter reads 'jobmeter.record/1'" },
+	{ "{\n\"schema\": }", "made: line 2: " },
+	{ HEAD, "made: line 1: " },
+	{ HEAD "\"final\": true} rubbish", "made: line 1: " },
+	{ HEAD "\"final\": true}\n\n{\"a\" 1}", "made: line 3: " },
+	{ HEAD "\"final\": true, \"final\": true}", "duplicate" },
+	{ HEAD "\"final\": 1}", "made: final is a number and should be true or false" },
+	{ HEAD "\"node\": 17}", "made: node is a number and should be a string" },
+	{ HEAD "\"sequence\": -1}", "made: sequence is out of range" },
+	{ HEAD "\"sequence\": 99999999999999999999}", "made: line 1: too big integer" },
+	{ HEAD "\"job\": 1}", "made: job is a number and should be a map" },
+	{ HEAD "\"job\": {\"rank\": 2147483648}}", "made: job.rank is out of range" },
+	{ HEAD "\"job\": {\"rank\": 1.5}}", "made: job.rank is a fraction and should be a whole number" },
+	{ HEAD "\"job\": {\"command\": \"ls\"}}", "made: job.command is a string and should be a list" },
+	{ HEAD "\"job\": {\"command\": [1]}}", "made: job.command holds a number where a string should be" },
+	{ HEAD "\"job\": {\"name\": \"\\u0000\"}}", "made: line 1: " },
+	{ HEAD "\"time\": {\"start\": \"yesterday\"}}", "made: time.start is not a time such as" },
+	{ HEAD "\"time\": {\"elapsed_seconds\": -1}}", "made: time.elapsed_seconds is out of range" },
+	{ HEAD "\"cpu\": {\"user_seconds\": \"1\"}}", "made: cpu.user_seconds is a string and should be" },
+	{ HEAD "\"cpu\": {\"user_seconds\": 1e300}}", "made: cpu.user_seconds is out of range" },
+	{ HEAD "\"memory\": {\"peak_bytes\": 1.5}}", "made: memory.peak_bytes is a fraction" },
+	{ HEAD "\"io\": {}}", "made: io is a map and should be a list" },
+	{ HEAD "\"io\": [1]}", "made: io[0] is a number and should be a map" },
+	{ HEAD "\"io\": [{}]}", "made: io[0].mount is missing" },
+	{ HEAD "\"io\": [{\"mount\": \"/\"}]}", "made: io[0].read.bytes is missing" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", " READ ", \"write\": {\"bytes\": 1, \"calls\": -1}}]}", "made: io[0].write.calls is out of range" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE "}, {\"mount\": \"/\"}]}", "made: io[1].mount stands there twice" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE ", \"meta\": {\"open\": 1}}]}", "made: io[0].meta.open.open is a number" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}}]}", "made: io[0].read.sizes has more than 28 entries" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [-1]}}]}", "made: io[0].read.sizes holds something else than counts" },
+	{ HEAD "\"survivors\": [{\"pid\": \"1\"}]}", "made: survivors[0].pid is a string" },
+	{ HEAD "\"coverage\": {\"tiers\": \"T0\"}}", "made: coverage.tiers is a string and should be a list" },
+	{ HEAD "\"coverage\": {\"books\": {\"read\": {}}}}", "made: coverage.books.read.tasks_bytes is missing" },
+	{ HEAD "\"merged\": {\"records\": 0}}", "made: merged.records is out of range" },
+};
+/* clang-format on */
+
+TEST(what_is_broken_is_refused_in_words)
+{
+	for (size_t i = 0; i < sizeof(broken_records) / sizeof(broken_records[0]); i++) {
+		const struct broken *row = &broken_records[i];
+		struct records list = {};
+		struct error err = {""};
+
+		ASSERT_ERR(records_parse(row->text, strlen(row->text), "made", &list, &err),
+			   -EINVAL);
+		ASSERT_CONTAINS(err.text, row->reason);
+		records_clear(&list);
+	}
+}
+
+TEST(lists_have_bounds)
+{
+	_cleanup_free_ char *text = NULL;
+	struct records list = {};
+	struct error err;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	fputs(HEAD "\"io\": [0", out);
+	for (int i = 0; i < MOUNT_ROWS_MAX; i++)
+		fputs(",0", out);
+	fputs("]}", out);
+	fclose(out);
+	ASSERT_ERR(records_parse(text, size, "made", &list, &err), -EINVAL);
+	ASSERT_STREQ(err.text, "made: io has more than 4096 entries");
+	records_clear(&list);
+}
+
+TEST(a_deep_nest_is_an_error_and_no_crash)
+{
+	char text[20000];
+	struct records list = {};
+	struct error err;
+
+	memset(text, '[', sizeof(text));
+	ASSERT_ERR(records_parse(text, sizeof(text), "made", &list, &err), -EINVAL);
+	records_clear(&list);
+}
+
+TEST(several_records_stand_behind_each_other)
+{
+	static const char text[] = HEAD "\"sequence\": 1}\n" HEAD "\"sequence\": 2}\n\n";
+	struct records list = {};
+	struct error err = {""};
+
+	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
+	ASSERT_EQ(list.count, 2);
+	ASSERT_EQ(list.items[1]->sequence, 2);
+	records_clear(&list);
+}
+
+TEST(a_file_that_is_not_there_is_named)
+{
+	struct records list = {};
+	struct error err;
+
+	ASSERT_ERR(records_read("/nonexistent/x.json", &list, &err), -ENOENT);
+	ASSERT_STREQ(err.text, "cannot read '/nonexistent/x.json': No such file or directory");
+}
