@@ -1,8 +1,63 @@
 /* SPDX-License-Identifier: MIT */
+#include <locale.h>
 #include <stdio.h>
+#include <string.h>
 
-int main(void)
+#include "commands.h"
+#include "macro.h"
+
+static const struct cli_command *const commands[] = {
+	&cmd_report,
+};
+
+static const struct cli_command *find_command(const char *name)
 {
-	fputs("jobmeter " JOBMETER_VERSION "\n", stdout);
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(commands[i]->name, name) == 0)
+			return commands[i];
+	}
+	return NULL;
+}
+
+static void print_usage(FILE *out)
+{
+	fputs("usage: jobmeter COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fputs("\n'jobmeter COMMAND --help' says more; 'jobmeter --version' which one this is.\n", out);
+}
+
+static int refuse_command(const char *name)
+{
+	const char *names[ARRAY_SIZE(commands)], *guess;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		names[i] = commands[i]->name;
+	guess = cli_guess(name, names, ARRAY_SIZE(names), sizeof(names[0]));
+	if (guess)
+		fprintf(stderr, "jobmeter: there is no command '%s'; did you mean '%s'?\n", name, guess);
+	else
+		fprintf(stderr, "jobmeter: there is no command '%s'; 'jobmeter --help' lists them\n", name);
+	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct cli_command *command;
+
+	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
+	if (argc < 2) {
+		print_usage(stderr);
+		return CLI_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return CLI_WELL;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("jobmeter " JOBMETER_VERSION);
+		return CLI_WELL;
+	}
+	command = find_command(argv[1]);
+	return command ? command->run(command, argc - 1, argv + 1) : refuse_command(argv[1]);
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * replacement - a file that takes another's place when it is whole, and not before.
+ *
+ * It is written beside the other one under a name of its own; what stands there stays until the end.
+ * What is no regular file (a terminal, a pipe) can't be replaced, and is written to directly.
+ */
+#pragma once
+
+#include <stdio.h>
+
+struct error;
+
+struct replacement { /* begins as {} */
+	FILE *stream;
+	char *path, *temporary; /* no temporary: written directly */
+};
+
+/* @mode, less the umask, is the new file's; a link is followed. */
+int replacement_open(const char *path, unsigned int mode, struct replacement *ret, struct error *err);
+
+/* Flush, sync, and take the place.  Afterwards, and after a failure, the replacement is empty. */
+int replacement_commit(struct replacement *r, struct error *err);
+
+/* Give up: nothing is left of it.  An empty one is fine. */
+void replacement_abandon(struct replacement *r);
+
+/* Whether replacement_open() would work, without doing anything. */
+int replacement_check(const char *path, struct error *err);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "commands.h"
+#include "error.h"
+#include "macro.h"
+#include "output.h"
+#include "page.h"
+#include "records.h"
+#include "report_text.h"
+#include "runs.h"
+
+#define LISTED_MAX 16
+
+struct settings {
+	bool is_merged;
+};
+
+static const struct cli_option options[] = {
+	{ "merge", 'm', NULL, "one record of all, as text, json and yaml have it anyway",
+	  offsetof(struct settings, is_merged), NULL },
+};
+
+static int is_record_file(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
+}
+
+/* A file of a folder that is no record is told and passed over; it costs the exit code. */
+static int read_folder(const char *folder, struct records *records, int *exit_code, struct error *err)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, is_record_file, alphasort);
+
+	if (count < 0)
+		return error_set_errno(err, errno, "cannot read the folder '%s'", folder);
+	for (int i = 0; i < count; i++) {
+		_cleanup_free_ char *path = NULL;
+
+		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+			path = NULL;
+		else if (records_read(path, records, err) < 0)
+			*exit_code = cli_fail(&cmd_report, err);
+		free(entries[i]);
+	}
+	free(entries);
+	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the folder '%s'", folder);
+}
+
+static int take_over(int r, struct record *record, struct records *records, struct error *err)
+{
+	if (r < 0)
+		return r;
+	r = records_add(records, record);
+	if (r < 0) {
+		record_free(record);
+		error_set_errno(err, r, "cannot keep the record");
+	}
+	return r;
+}
+
+/* A file, a folder of files, or the id of a local run. */
+static int read_argument(const char *argument, struct records *records, int *exit_code, struct error *err)
+{
+	struct record *record = NULL;
+	struct stat st;
+
+	if (strcmp(argument, "-") == 0)
+		return records_read(argument, records, err);
+	if (stat(argument, &st) == 0)
+		return S_ISDIR(st.st_mode) ? read_folder(argument, records, exit_code, err) :
+					     records_read(argument, records, err);
+	if (errno != ENOENT || strchr(argument, '/'))
+		return error_set_errno(err, errno, "cannot read '%s'", argument);
+	if (runs_find(argument, &record, err) < 0)
+		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'", argument);
+	return take_over(0, record, records, err);
+}
+
+static void print_text(const struct records *records, struct page *page)
+{
+	_cleanup_(record_freep) struct record *merged = NULL, *last = NULL;
+	const struct record *record = records->items ? records->items[0] : NULL;
+
+	if (records->count > 1) {
+		if (record_merge((const struct record *const *)records->items, records->count, &merged) < 0)
+			return;
+		record = merged;
+	} else if (!record || runs_find_last_same(record, &last) < 0) {
+		last = NULL;
+	}
+	if (record)
+		report_text(record, last, page);
+	if (records->count > 1 && records->count <= LISTED_MAX)
+		report_list(records, page);
+}
+
+/* Replace the records by one that is all of them. */
+static int merge(struct records *records, struct error *err)
+{
+	struct record *merged;
+	int r;
+
+	if (records->count < 2)
+		return 0;
+	r = record_merge((const struct record *const *)records->items, records->count, &merged);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot merge the records");
+	records_clear(records);
+	return take_over(0, merged, records, err);
+}
+
+static int print(const struct output *output, struct records *records, bool is_merged, struct error *err)
+{
+	/* a file for machines leaves the terminal free for people */
+	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
+	int r = 0;
+
+	if (is_text_wanted && !output->is_quiet) {
+		struct page page = page_for(stdout);
+
+		print_text(records, &page);
+	}
+	if (output->format == OUTPUT_JSON || output->format == OUTPUT_YAML ||
+	    (is_merged && output->format != OUTPUT_TEXT))
+		r = merge(records, err);
+	if (r < 0)
+		return r;
+	if (output->file)
+		return output_save(output, records, print_text, err);
+	if (output->format != OUTPUT_TEXT)
+		r = output_write(output, records, stdout);
+	if (fflush(stdout) != 0 || r < 0)
+		return error_set_errno(err, r < 0 ? r : errno, "cannot write to the standard output");
+	return 0;
+}
+
+static int read_arguments(int argc, char **argv, struct records *records, int *exit_code, struct error *err)
+{
+	struct record *newest = NULL;
+
+	if (argc == 0)
+		return take_over(runs_find_newest(&newest, err), newest, records, err);
+	for (int i = 0; i < argc; i++) {
+		int r = read_argument(argv[i], records, exit_code, err);
+
+		if (r < 0)
+			return r;
+	}
+	return records->count ? 0 : error_set(err, -ENOENT, "there is no record to report");
+}
+
+static int run_report(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings settings = {};
+	struct output output = {};
+	const struct cli_options groups[] = {
+		{ output_options, output_option_count, &output },
+		{ options, ARRAY_SIZE(options), &settings },
+	};
+	_cleanup_(records_clear) struct records records = {};
+	int exit_code = CLI_WELL;
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r < 0 || output_settle(&output, &err) < 0)
+		return cli_misuse(command, &err);
+	r = output_check(&output, &err);
+	if (r == 0)
+		r = read_arguments(argc, argv, &records, &exit_code, &err);
+	if (r == 0)
+		r = print(&output, &records, settings.is_merged, &err);
+	return r < 0 ? cli_fail(command, &err) : exit_code;
+}
+
+const struct cli_command cmd_report = {
+	.name = "report",
+	.arguments = "[OPTION...] [FILE|FOLDER|ID...]",
+	.summary = "Print a record, or several as one; without an argument that of the last local run",
+	.details = "A folder stands for all *.json in it, '-' for the standard input, an ID for a local run.\n",
+	.run = run_report,
+};

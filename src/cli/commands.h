@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* commands - the subcommands; each stands in its cmd_*.c. */
+#pragma once
+
+#include "cli.h"
+
+extern const struct cli_command cmd_report;

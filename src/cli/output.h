@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output - how and where records go out: the options that all commands share, and the formats.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cli.h"
+
+struct error;
+struct page;
+struct records;
+
+enum output_format {
+	OUTPUT_UNSET,
+	OUTPUT_TEXT,
+	OUTPUT_JSON,
+	OUTPUT_NDJSON, /* a record a line */
+	OUTPUT_CSV,
+	OUTPUT_YAML,
+};
+
+struct output { /* begins as {}; filled by cli_parse() */
+	enum output_format format;
+	const char *file; /* NULL: stdout */
+	bool is_json;     /* --json was given */
+	bool is_quiet;
+	bool is_by_mount;
+};
+
+extern const struct cli_option output_options[];
+extern const size_t output_option_count;
+
+/* After parsing: find the format that the options or the file's ending mean (without any: text), and
+ * whether they agree.  -EINVAL: they do not. */
+int output_settle(struct output *output, struct error *err);
+
+/* Whether the file can be written; to be asked before a long run.  Without a file: 0. */
+int output_check(const struct output *output, struct error *err);
+
+/* Write the records in a format other than text; several as one document behind the other. */
+int output_write(const struct output *output, const struct records *records, FILE *out);
+
+/* Write the file: whole, or not at all.  For text @write_text is called. */
+int output_save(const struct output *output, const struct records *records,
+		void (*write_text)(const struct records *records, struct page *page), struct error *err);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+#include "page.h"
+
+#include <langinfo.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "utf8.h"
+
+#define WIDTH_MIN 60
+#define WIDTH_MAX 100
+#define WIDTH_DEFAULT 80
+
+static unsigned int terminal_width(int fd)
+{
+	struct winsize size;
+
+	if (ioctl(fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+		return WIDTH_DEFAULT;
+	return MIN(MAX((unsigned int)size.ws_col, WIDTH_MIN), WIDTH_MAX);
+}
+
+struct page page_for(FILE *out)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool is_terminal = isatty(fileno(out));
+
+	return (struct page){
+		.out = out,
+		.width = is_terminal ? terminal_width(fileno(out)) : WIDTH_DEFAULT,
+		.is_utf8 = strcasecmp(nl_langinfo(CODESET), "UTF-8") == 0,
+		.has_color = is_terminal && !(no_color && *no_color) &&
+			     !(term && strcmp(term, "dumb") == 0),
+	};
+}
+
+/* What stands for a character of ours where there is only ASCII; as wide as it. */
+static char ascii_for(uint32_t c)
+{
+	/* clang-format off */
+	static const struct {
+		uint32_t c;
+		char ascii;
+	} rows[] = {
+		{ 0x2588, '#' }, { 0x2589, '#' }, { 0x258a, '#' }, { 0x258b, '#' }, { 0x258c, '#' },
+		{ 0x258d, '.' }, { 0x258e, '.' }, { 0x258f, '.' }, /* bars in eighths */
+		{ 0xb7, '.' }, { 0x2026, '~' }, { 0x2265, '>' }, { 0xb5, 'u' },
+	};
+	/* clang-format on */
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].c == c)
+			return rows[i].ascii;
+	}
+	return '?';
+}
+
+static void put_character(struct page *page, uint32_t c)
+{
+	unsigned int width = utf8_is_printable(c) ? utf8_width(c) : 1;
+	char buffer[UTF8_MAX];
+
+	page->column += width;
+	if (!utf8_is_printable(c))
+		fputc('?', page->out);
+	else if (c < 0x80 || page->is_utf8)
+		fwrite(buffer, 1, utf8_encode(c, buffer), page->out);
+	else
+		for (unsigned int i = 0; i < width; i++)
+			fputc(ascii_for(c), page->out);
+}
+
+static void put_text(struct page *page, enum page_style style, const char *text)
+{
+	static const char *const escapes[] = {
+		[PAGE_PLAIN] = "",
+		[PAGE_BOLD] = "\x1b[1m",
+		[PAGE_DIM] = "\x1b[2m",
+		[PAGE_ALERT] = "\x1b[1;31m",
+	};
+	bool is_styled = page->has_color && style != PAGE_PLAIN;
+	uint32_t c;
+
+	for (; *text && page->pending > 0; page->pending--)
+		fputc(' ', page->out);
+	if (is_styled)
+		fputs(escapes[style], page->out);
+	while ((c = utf8_next(&text)) != 0)
+		put_character(page, c);
+	if (is_styled)
+		fputs("\x1b[0m", page->out);
+}
+
+void page_put(struct page *page, enum page_style style, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list args;
+	int r;
+
+	va_start(args, format);
+	r = vasprintf(&text, format, args);
+	va_end(args);
+	if (r < 0)
+		text = NULL; /* undefined after a failure */
+	else
+		put_text(page, style, text);
+}
+
+void page_pad(struct page *page, size_t column, size_t gap)
+{
+	size_t blanks = MAX(column > page->column ? column - page->column : 0, gap);
+
+	page->pending += blanks;
+	page->column += blanks;
+}
+
+void page_end_line(struct page *page)
+{
+	fputc('\n', page->out);
+	page->column = page->pending = 0;
+}
+
+void page_label(struct page *page, const char *label)
+{
+	if (label)
+		put_text(page, PAGE_DIM, label);
+	page_pad(page, PAGE_INDENT, page->column >= PAGE_INDENT);
+}
+
+/* The length of @text's first word, with the blanks before it. */
+static size_t word_length(const char *text)
+{
+	size_t blanks = strspn(text, " ");
+
+	return blanks + strcspn(text + blanks, " ");
+}
+
+void page_paragraph(struct page *page, const char *label, const char *text)
+{
+	page_label(page, label);
+	while (*text) {
+		_cleanup_free_ char *word = strndup(text, word_length(text));
+		bool is_first = page->column == PAGE_INDENT;
+
+		if (!word)
+			break;
+		text += strlen(word);
+		if (!is_first && page->column + utf8_columns(word) > page->width) {
+			page_end_line(page);
+			page_label(page, NULL);
+			is_first = true;
+		}
+		put_text(page, PAGE_PLAIN, is_first ? word + strspn(word, " ") : word);
+	}
+	page_end_line(page);
+}
+
+void page_bar(struct page *page, double share, unsigned int columns)
+{
+	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	unsigned int eighths = (unsigned int)(MIN(MAX(share, 0.0), 1.0) * columns * 8 + 0.5);
+	unsigned int used = (eighths + 7) / 8;
+
+	for (unsigned int i = 0; i < eighths / 8; i++)
+		put_text(page, PAGE_PLAIN, "█");
+	put_text(page, PAGE_PLAIN, parts[eighths % 8]);
+	for (unsigned int i = used; i < columns; i++)
+		put_text(page, PAGE_DIM, "·");
+}

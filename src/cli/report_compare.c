@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "humanize.h"
+#include "macro.h"
+#include "record.h"
+#include "sentence.h"
+
+/* What is less is noise, and not worth a word. */
+#define ELAPSED_SHARE_MIN 0.05
+#define ELAPSED_NS_MIN UINT64_C(50000000)
+#define SHARE_MIN 0.20
+#define CORES_MIN 100 /* thousandths */
+#define MEMORY_MIN (UINT64_C(64) << 20)
+#define BYTES_MIN (UINT64_C(16) << 20)
+
+#define CHANGES_MAX 2 /* beside the elapsed time */
+
+struct change {
+	double weight; /* of two changes the greater one is told */
+	char text[160];
+};
+
+struct changes { /* the greatest ones, the greatest first */
+	struct change items[CHANGES_MAX];
+	size_t count;
+};
+
+static void add_change(struct changes *changes, const struct change *change)
+{
+	size_t at = changes->count;
+
+	while (at > 0 && changes->items[at - 1].weight < change->weight)
+		at--;
+	if (at >= CHANGES_MAX)
+		return;
+	changes->count = MIN(changes->count + 1, (size_t)CHANGES_MAX);
+	memmove(&changes->items[at + 1], &changes->items[at],
+		(changes->count - at - 1) * sizeof(changes->items[0]));
+	changes->items[at] = *change;
+}
+
+/* How much a number changed, the same for up and down; from or to nothing is the most. */
+static double weight_of(uint64_t last, uint64_t now)
+{
+	if (last == 0 || now == 0)
+		return 1e9;
+	return fabs(log((double)now / (double)last));
+}
+
+static bool is_large(uint64_t last, uint64_t now, uint64_t min, double share)
+{
+	uint64_t difference = last > now ? last - now : now - last;
+
+	return difference >= min && (double)difference >= share * (double)last;
+}
+
+static void compare_cores(const struct record *last, const struct record *now,
+			  struct changes *changes)
+{
+	struct change change;
+	uint64_t before, after;
+
+	if (!record_cores_used(last, &before) || !record_cores_used(now, &after) ||
+	    !is_large(before, after, CORES_MIN, SHARE_MIN))
+		return;
+	change.weight = weight_of(before, after);
+	snprintf(change.text, sizeof(change.text), "%s cores used instead of %s",
+		 humanize_cores(after).text, humanize_cores(before).text);
+	add_change(changes, &change);
+}
+
+static void compare_memory(const struct record *last, const struct record *now,
+			   struct changes *changes)
+{
+	const struct value *before = &last->reading.values[METRIC_MEMORY_PEAK];
+	const struct value *after = &now->reading.values[METRIC_MEMORY_PEAK];
+	struct change change;
+
+	if (!before->is_known || !after->is_known ||
+	    !is_large(before->number, after->number, MEMORY_MIN, SHARE_MIN))
+		return;
+	change.weight = weight_of(before->number, after->number);
+	snprintf(change.text, sizeof(change.text), "%s of memory instead of %s",
+		 humanize_bytes(after->number).text, humanize_bytes(before->number).text);
+	add_change(changes, &change);
+}
+
+/* "3", "2.4": one digit behind the point at most, as cores have it. */
+static struct human times(double ratio)
+{
+	return humanize_cores((uint64_t)(ratio * 1000));
+}
+
+static void describe_bytes(uint64_t before, uint64_t after, const char *verb, const char *mount,
+			   char *text, size_t size)
+{
+	double ratio = before ? (double)after / (double)before : 0;
+
+	if (before == 0)
+		snprintf(text, size, "%s %s on %s, and nothing before", humanize_bytes(after).text,
+			 verb, mount);
+	else if (after == 0)
+		snprintf(text, size, "nothing %s on %s any more", verb, mount);
+	else if (ratio >= 2)
+		snprintf(text, size, "%s times as much %s on %s", times(ratio).text, verb, mount);
+	else
+		snprintf(text, size, "%s %s %s on %s", humanize_percent(fabs(ratio - 1)).text,
+			 ratio > 1 ? "more" : "less", verb, mount);
+}
+
+static void compare_bytes(uint64_t before, uint64_t after, const char *verb, const char *mount,
+			  struct changes *changes)
+{
+	struct change change;
+
+	if (!is_large(before, after, BYTES_MIN, SHARE_MIN))
+		return;
+	change.weight = weight_of(before, after);
+	describe_bytes(before, after, verb, mount, change.text, sizeof(change.text));
+	add_change(changes, &change);
+}
+
+static void compare_row(const struct mount_row *last, const struct mount_row *now,
+			struct changes *changes)
+{
+	static const struct mount_row nothing;
+	const char *mount = (now ? now : last)->mount;
+
+	last = last ? last : &nothing;
+	now = now ? now : &nothing;
+	compare_bytes(last->ops[OP_READ].bytes, now->ops[OP_READ].bytes, "read", mount, changes);
+	compare_bytes(last->ops[OP_WRITE].bytes, now->ops[OP_WRITE].bytes, "written", mount,
+		      changes);
+}
+
+static void compare_mounts(const struct record *last, const struct record *now,
+			   struct changes *changes)
+{
+	const struct reading *before = &last->reading, *after = &now->reading;
+
+	if (!before->has_mounts || !after->has_mounts)
+		return;
+	for (size_t i = 0; i < after->mount_count; i++) {
+		const struct mount_row *row = &after->mounts[i];
+
+		compare_row(reading_find_mount(before, row->kind, row->mount, row->fstype), row,
+			    changes);
+	}
+	for (size_t i = 0; i < before->mount_count; i++) {
+		const struct mount_row *row = &before->mounts[i];
+
+		if (!reading_find_mount(after, row->kind, row->mount, row->fstype))
+			compare_row(row, NULL, changes);
+	}
+}
+
+static void tell_ends(const struct record *last, const struct record *now,
+		      struct sentence *sentence)
+{
+	bool has_last_failed = last->job.signal > 0 || last->job.exit_code > 0;
+	bool has_now_failed = now->job.signal > 0 || now->job.exit_code > 0;
+
+	if (has_last_failed && !has_now_failed)
+		sentence_add(sentence, ", ", "the last one failed");
+	else if (has_now_failed && !has_last_failed && last->job.exit_code == 0)
+		sentence_add(sentence, ", ", "the last one ended well");
+}
+
+static void tell_elapsed(const struct record *last, const struct record *now,
+			 struct sentence *sentence)
+{
+	double before = (double)last->time.elapsed_ns, after = (double)now->time.elapsed_ns;
+	bool is_slower = after > before;
+	double ratio = is_slower ? after / before : before / after;
+
+	if (!last->time.elapsed_ns || !now->time.elapsed_ns ||
+	    !is_large(last->time.elapsed_ns, now->time.elapsed_ns, ELAPSED_NS_MIN,
+		      ELAPSED_SHARE_MIN))
+		return;
+	if (ratio >= 2)
+		sentence_add(sentence, ", ", "%s times as %s", times(ratio).text,
+			     is_slower ? "long" : "fast");
+	else
+		sentence_add(sentence, ", ", "%s %s",
+			     humanize_percent(fabs(after / before - 1)).text,
+			     is_slower ? "slower" : "faster");
+}
+
+char *report_compare(const struct record *last, const struct record *now)
+{
+	struct sentence sentence = {};
+	struct changes changes = {};
+
+	tell_ends(last, now, &sentence);
+	tell_elapsed(last, now, &sentence);
+	compare_cores(last, now, &changes);
+	compare_memory(last, now, &changes);
+	compare_mounts(last, now, &changes);
+	for (size_t i = 0; i < changes.count; i++)
+		sentence_add(&sentence, ", ", "%s", changes.items[i].text);
+	if (!sentence.text)
+		sentence_add(&sentence, "", "about the same");
+	return sentence.text;
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+#include "report_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "humanize.h"
+#include "record.h"
+#include "records.h"
+#include "report_compare.h"
+#include "report_files.h"
+#include "sentence.h"
+#include "table.h"
+#include "utf8.h"
+
+#define BAR_COLUMN 30
+#define BAR_WIDTH 20
+#define FAULTS_COLUMN 42
+#define NAME_MIN 16
+#define NODE_MAX 32
+#define GAP 2 /* between the parts of the head */
+#define SURVIVORS_SHOWN 8
+
+static const struct value *value_of(const struct record *r, enum metric_id id)
+{
+	return &r->reading.values[id];
+}
+
+static const char *name_of(const struct record *r)
+{
+	const char *program = r->job.command ? r->job.command[0] : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	if (r->job.name)
+		return r->job.name;
+	if (program && *program)
+		return slash && slash[1] ? slash + 1 : program;
+	return r->job.id ? r->job.id : "(no name)";
+}
+
+static bool has_failed(const struct record *r)
+{
+	return r->job.signal > 0 || r->job.exit_code > 0;
+}
+
+static char *describe_outcome(const struct record *r)
+{
+	const char *signal = r->job.signal > 0 ? sigabbrev_np(r->job.signal) : NULL;
+	struct sentence s = {};
+
+	if (signal)
+		sentence_add(&s, "", "killed by SIG%s", signal);
+	else if (r->job.signal > 0)
+		sentence_add(&s, "", "killed by signal %d", r->job.signal);
+	else if (r->job.exit_code >= 0)
+		sentence_add(&s, "", "exit %d", r->job.exit_code);
+	else if (!r->is_final)
+		sentence_add(&s, "", "still running");
+	else if (r->merged_records > 1)
+		sentence_add(&s, "", "ended differently");
+	else
+		sentence_add(&s, "", "%s", r->job.state ? r->job.state : "exit -");
+	return s.text;
+}
+
+/* How long, where, and with how many cores. */
+static char *describe_extent(const struct record *r)
+{
+	_cleanup_free_ char *node = r->node ? utf8_shorten(r->node, NODE_MAX) : NULL;
+	const struct value *cores = value_of(r, METRIC_CPU_ALLOCATED);
+	struct sentence s = {};
+
+	sentence_add(&s, "", "%s", humanize_duration(r->time.elapsed_ns).text);
+	if (r->merged_nodes > 1)
+		sentence_add(&s, " ", "on %u nodes", r->merged_nodes);
+	else if (node)
+		sentence_add(&s, " ", "on %s", node);
+	if (cores->is_known)
+		sentence_add(&s, ", ", "%s core%s allowed", humanize_cores(cores->number).text,
+			     cores->number == 1000 ? "" : "s");
+	return s.text;
+}
+
+static void tell_head(const struct record *r, struct page *page)
+{
+	_cleanup_free_ char *extent = describe_extent(r), *outcome = describe_outcome(r),
+			    *name = NULL;
+	size_t behind;
+
+	if (!extent || !outcome)
+		return;
+	/* a narrow page takes two lines rather than half a name */
+	behind = utf8_columns(outcome) + GAP;
+	if (behind + GAP + utf8_columns(extent) + NAME_MIN <= page->width)
+		behind += GAP + utf8_columns(extent);
+	name = utf8_shorten(name_of(r), page->width - behind);
+	page_put(page, PAGE_BOLD, "%s", name ? name : "");
+	page_pad(page, 0, GAP);
+	page_put(page, has_failed(r) ? PAGE_ALERT : PAGE_PLAIN, "%s", outcome);
+	if (page->column + GAP + utf8_columns(extent) > page->width)
+		page_end_line(page);
+	else
+		page_pad(page, 0, GAP);
+	page_put(page, PAGE_PLAIN, "%s", extent);
+	page_end_line(page);
+	if (r->merged_records == 1)
+		return;
+	page_put(page, PAGE_DIM, "merged from %u records on %u node%s", r->merged_records,
+		 r->merged_nodes, r->merged_nodes == 1 ? "" : "s");
+	page_end_line(page);
+}
+
+/* "user 3 m 10 s", or "user -". */
+static void tell_duration(const char *what, const struct value *value, struct sentence *s)
+{
+	sentence_add(s, "   ", "%s %s", what,
+		     value->is_known ? humanize_duration(value->number).text : "-");
+}
+
+static void tell_cores(const struct record *r, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence times = {};
+	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
+	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED);
+	uint64_t used = 0, share;
+	bool is_known = record_cores_used(r, &used);
+
+	page_label(page, "cores");
+	page_put(page, PAGE_PLAIN, "%s%s", report_bound(r),
+		 is_known ? humanize_cores(used).text : "-");
+	if (allocated->is_known)
+		page_put(page, PAGE_PLAIN, " of %s", humanize_cores(allocated->number).text);
+	page_put(page, PAGE_PLAIN, " used");
+	if (record_utilization(r, &share)) {
+		page_pad(page, BAR_COLUMN, 2);
+		page_bar(page, (double)share / 10000, BAR_WIDTH);
+		page_pad(page, 0, 2);
+		page_put(page, PAGE_PLAIN, "%5s", humanize_percent((double)share / 10000).text);
+	}
+	page_end_line(page);
+
+	tell_duration("user", value_of(r, METRIC_CPU_USER), &times);
+	tell_duration("system", value_of(r, METRIC_CPU_SYSTEM), &times);
+	tell_duration("waiting to run", value_of(r, METRIC_CPU_RUN_QUEUE), &times);
+	page_paragraph(page, NULL, times.text ? times.text : "");
+	if (!throttled->is_known || throttled->number == 0)
+		return;
+	page_label(page, NULL);
+	page_put(page, PAGE_PLAIN, "held back by a quota %s",
+		 humanize_duration(throttled->number).text);
+	page_end_line(page);
+}
+
+static void tell_memory_use(const struct record *r, struct page *page)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	const struct value *limit = value_of(r, METRIC_MEMORY_LIMIT);
+
+	if (peak->is_known)
+		page_put(page, PAGE_PLAIN, "%s peak", humanize_bytes(peak->number).text);
+	else if (process->is_known)
+		page_put(page, PAGE_PLAIN, "%s peak of one process",
+			 humanize_bytes(process->number).text);
+	else
+		page_put(page, PAGE_PLAIN, "-");
+	/* the greatest of many against the sum of their limits would mislead */
+	if (r->merged_records > 1 && peak->is_known)
+		page_put(page, PAGE_PLAIN, " of any one record");
+	else if (limit->is_known && peak->is_known)
+		page_put(page, PAGE_PLAIN, " of %s", humanize_bytes(limit->number).text);
+}
+
+static void tell_memory(const struct record *r, struct page *page)
+{
+	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
+	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
+	const struct value *kills = value_of(r, METRIC_MEMORY_OOM_KILLS);
+
+	_cleanup_(sentence_freep) struct sentence faults = {};
+
+	page_label(page, "memory");
+	tell_memory_use(r, page);
+	sentence_add(&faults, "", "faults %s minor, %s major",
+		     minor->is_known ? humanize_count(minor->number).text : "-",
+		     major->is_known ? humanize_count(major->number).text : "-");
+	page_pad(page, FAULTS_COLUMN, 2);
+	if (faults.text && page->column + utf8_columns(faults.text) > page->width) {
+		page_end_line(page);
+		page_label(page, NULL);
+	}
+	page_put(page, PAGE_PLAIN, "%s", faults.text ? faults.text : "");
+	page_end_line(page);
+	if (kills->is_known && kills->number > 0) {
+		page_label(page, NULL);
+		page_put(page, PAGE_ALERT, "%s process%s killed because memory ran out",
+			 humanize_count(kills->number).text,
+			 kills->number == 1 ? " was" : "es were");
+		page_end_line(page);
+	}
+}
+
+static void tell_survivors(const struct record *r, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
+		sentence_add(&s, ", ", "%d %s", r->survivors[i].pid,
+			     r->survivors[i].command ? r->survivors[i].command : "-");
+	if (r->survivor_count > SURVIVORS_SHOWN)
+		sentence_add(&s, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
+	if (s.text)
+		page_paragraph(page, "left alone", s.text);
+}
+
+static void tell_missing(const struct record *r, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+	const struct strings *missing = &r->coverage.missing;
+
+	for (size_t i = 0; i < missing->count; i++) {
+		const char *text = missing->items[i];
+		size_t length = strlen(text);
+
+		sentence_add(&s, " ", "%s%s", text, length && text[length - 1] == '.' ? "" : ".");
+	}
+	if (r->coverage.lost_events > 0)
+		sentence_add(&s, " ", "%s event%s could not be kept.",
+			     humanize_count(r->coverage.lost_events).text,
+			     r->coverage.lost_events == 1 ? "" : "s");
+	if (s.text)
+		page_paragraph(page, "not seen", s.text);
+}
+
+static void tell_change(const struct record *now, const struct record *last, struct page *page)
+{
+	_cleanup_free_ char *change = last ? report_compare(last, now) : NULL;
+
+	if (!change)
+		return;
+	page_paragraph(page, "since the last run of this command:", change);
+}
+
+void report_text(const struct record *now, const struct record *last, struct page *page)
+{
+	tell_head(now, page);
+	page_end_line(page);
+	tell_cores(now, page);
+	tell_memory(now, page);
+	report_files(now, page);
+	tell_survivors(now, page);
+	for (size_t i = 0; i < now->coverage.notes.count; i++)
+		page_paragraph(page, "note", now->coverage.notes.items[i]);
+	tell_missing(now, page);
+	tell_change(now, last, page);
+}
+
+static void list_record(const struct record *r, struct table *table)
+{
+	uint64_t cores = 0, read = 0, written = 0;
+	bool has_cores = record_cores_used(r, &cores);
+	bool has_read = record_total(r, METRIC_READ_BYTES, &read);
+	bool has_written = record_total(r, METRIC_WRITE_BYTES, &written);
+
+	if (r->job.rank >= 0)
+		table_cell(table, "%d", r->job.rank);
+	else
+		table_cell(table, "-");
+	table_cell(table, "%s", r->node ? r->node : "-");
+	table_cell(table, "%s", humanize_duration(r->time.elapsed_ns).text);
+	table_cell(table, "%s", has_cores ? humanize_cores(cores).text : "-");
+	table_cell(table, "%s", has_read ? humanize_bytes(read).text : "-");
+	table_cell(table, "%s", has_written ? humanize_bytes(written).text : "-");
+}
+
+void report_list(const struct records *records, struct page *page)
+{
+	static const struct table_column columns[] = {
+		{"rank"},    {"node", .is_left = true}, {"elapsed"}, {"cores used"}, {"read"},
+		{"written"},
+	};
+	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
+
+	if (!table)
+		return;
+	for (size_t i = 0; i < records->count; i++)
+		list_record(records->items[i], table);
+	table_print(table, "records", page);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_text - a record as a person reads it: what it was, cores, memory, files, and what is not
+ * known.
+ *
+ * Whatever is not known is "-"; the reason stands in the last lines.
+ */
+#pragma once
+
+#include "page.h"
+
+struct record;
+struct records;
+
+/* @last is the run of the same command before, or NULL. */
+void report_text(const struct record *now, const struct record *last, struct page *page);
+
+/* One line a record, for a few ranks or nodes. */
+void report_list(const struct records *records, struct page *page);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+#include "runs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "record_format.h"
+#include "records.h"
+#include "replacement.h"
+#include "text.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define ENDING ".json"
+
+/* The names of the runs, the oldest first: they begin with the time. */
+struct runs {
+	char *folder;
+	struct dirent **entries;
+	size_t count;
+};
+
+static void runs_close(struct runs *runs)
+{
+	for (size_t i = 0; i < runs->count; i++)
+		free(runs->entries[i]);
+	free(runs->entries);
+	free(runs->folder);
+}
+
+static char *find_folder(void)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	char *folder;
+	int r;
+
+	if (state && *state == '/') /* a relative one is to be ignored */
+		r = asprintf(&folder, "%s/jobmeter/runs", state);
+	else if (geteuid() == 0)
+		r = asprintf(&folder, "/var/lib/jobmeter/runs");
+	else
+		r = asprintf(&folder, "%s/.local/state/jobmeter/runs", home ? home : "");
+	return r < 0 ? NULL : folder;
+}
+
+/* Names that we gave: "20260203T040506.123456789Z-1234.json". */
+static int is_run(const struct dirent *entry)
+{
+	const char *name = entry->d_name;
+	size_t length = strlen(name);
+
+	return strspn(name, "0123456789") == 8 && name[8] == 'T' && length > strlen(ENDING) &&
+	       strcmp(name + length - strlen(ENDING), ENDING) == 0;
+}
+
+/* A folder that is not there has no runs. */
+static int runs_open(struct runs *ret)
+{
+	struct runs runs = {.folder = find_folder()};
+	int count;
+
+	if (!runs.folder)
+		return -ENOMEM;
+	count = scandir(runs.folder, &runs.entries, is_run, alphasort);
+	if (count < 0 && errno != ENOENT) {
+		int error = errno;
+
+		free(runs.folder);
+		return -error;
+	}
+	runs.count = count < 0 ? 0 : (size_t)count;
+	*ret = runs;
+	return 0;
+}
+
+static int path_of(const char *folder, const char *name, char **ret)
+{
+	return asprintf(ret, "%s/%s", folder, name) < 0 ? -ENOMEM : 0;
+}
+
+/* The @i-th run's record; the folder's other files may be broken, or gone by now. */
+static int runs_read(const struct runs *runs, size_t i, struct record **ret, struct error *err)
+{
+	_cleanup_free_ char *path = NULL;
+	struct records list = {};
+	int r = path_of(runs->folder, runs->entries[i]->d_name, &path);
+
+	if (r == 0)
+		r = records_read(path, &list, err);
+	if (r == 0) /* a file holds one at least */
+		*ret = TAKE_PTR(list.items[0]);
+	records_clear(&list);
+	return r;
+}
+
+static void prune(const char *folder)
+{
+	_cleanup_(runs_close) struct runs runs = {};
+
+	if (runs_open(&runs) < 0)
+		return;
+	for (size_t i = 0; i + RUNS_KEPT < runs.count; i++) {
+		_cleanup_free_ char *path = NULL;
+
+		if (path_of(folder, runs.entries[i]->d_name, &path) == 0)
+			unlink(path);
+	}
+}
+
+static int name_for(const struct record *record, char **ret)
+{
+	time_t seconds = (time_t)(record->time.start_ns / NS_PER_S);
+	struct tm tm = {};
+	char text[32];
+
+	gmtime_r(&seconds, &tm);
+	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
+	if (asprintf(ret, "%s.%09uZ-%d" ENDING, text,
+		     (unsigned int)(record->time.start_ns % NS_PER_S), (int)getpid()) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+static int write_record(const struct record *record, const char *path, struct error *err)
+{
+	_cleanup_(replacement_abandon) struct replacement file = {};
+	_cleanup_(document_freep) struct document *d = NULL;
+	int r = replacement_open(path, 0600, &file, err);
+
+	if (r < 0)
+		return r;
+	d = document_new_json(file.stream, DOCUMENT_INDENTED);
+	if (!d)
+		return error_set_errno(err, ENOMEM, "cannot write '%s'", path);
+	record_format(record, d);
+	r = document_finish(d);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot write '%s'", path);
+	return replacement_commit(&file, err);
+}
+
+int runs_store(const struct record *record, char **ret_path, struct error *err)
+{
+	_cleanup_free_ char *folder = find_folder(), *name = NULL, *path = NULL;
+	int r;
+
+	if (!folder || name_for(record, &name) < 0 || path_of(folder, name, &path) < 0)
+		return error_set_errno(err, ENOMEM, "cannot keep the record");
+	r = file_make_folders(folder, 0700);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make the folder '%s'", folder);
+	r = write_record(record, path, err);
+	if (r < 0)
+		return r;
+	prune(folder);
+	if (ret_path)
+		*ret_path = TAKE_PTR(path);
+	return 0;
+}
+
+static bool is_run_before(const struct record *last, const struct record *now)
+{
+	return record_is_same_command(last, now) && last->job.rank == now->job.rank &&
+	       last->time.end_ns <= now->time.start_ns;
+}
+
+int runs_find_last_same(const struct record *record, struct record **ret)
+{
+	_cleanup_(runs_close) struct runs runs = {};
+	int r = runs_open(&runs);
+
+	if (r < 0)
+		return r;
+	for (size_t i = runs.count; i > 0; i--) {
+		_cleanup_(record_freep) struct record *last = NULL;
+
+		if (runs_read(&runs, i - 1, &last, NULL) < 0 || !last ||
+		    !is_run_before(last, record))
+			continue;
+		*ret = TAKE_PTR(last);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static bool has_stem(const char *name, const char *stem)
+{
+	size_t length = strlen(stem);
+
+	return strncmp(name, stem, length) == 0 && strcmp(name + length, ENDING) == 0;
+}
+
+int runs_find(const char *id, struct record **ret, struct error *err)
+{
+	_cleanup_(runs_close) struct runs runs = {};
+	int r = runs_open(&runs);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the folder of local runs");
+	for (size_t i = runs.count; i > 0; i--) {
+		if (has_stem(runs.entries[i - 1]->d_name, id))
+			return runs_read(&runs, i - 1, ret, err);
+	}
+	for (size_t i = runs.count; i > 0; i--) {
+		_cleanup_(record_freep) struct record *record = NULL;
+
+		if (runs_read(&runs, i - 1, &record, NULL) < 0 || !record ||
+		    !text_is_equal(record->job.id, id))
+			continue;
+		*ret = TAKE_PTR(record);
+		return 0;
+	}
+	return error_set(err, -ENOENT, "there is no local run '%s'", id);
+}
+
+int runs_find_newest(struct record **ret, struct error *err)
+{
+	_cleanup_(runs_close) struct runs runs = {};
+	int r = runs_open(&runs);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the folder of local runs");
+	if (runs.count == 0)
+		return error_set(err, -ENOENT,
+				 "there is no local run yet; 'jobmeter run -- COMMAND' makes one");
+	return runs_read(&runs, runs.count - 1, ret, err);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* sentence - text that grows part by part, with something between the parts. */
+#pragma once
+
+#include "macro.h"
+
+struct sentence { /* begins as {} */
+	char *text;       /* owned; NULL: no part yet */
+};
+
+void sentence_freep(struct sentence *s);
+
+/* Add @between (only if there is something already) and a part.  No memory: the part is left out. */
+void sentence_add(struct sentence *s, const char *between, const char *format, ...) PRINTF_LIKE(3, 4);
