@@ -5,3 +5,4 @@
 #include "cli.h"
 
 extern const struct cli_command cmd_report;
+extern const struct cli_command cmd_run;

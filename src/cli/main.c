@@ -7,6 +7,7 @@
 #include "macro.h"
 
 static const struct cli_command *const commands[] = {
+	&cmd_run,
 	&cmd_report,
 };
 

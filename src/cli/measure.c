@@ -55,10 +55,6 @@ static void make_group(struct measurement *m)
 {
 	char name[64];
 
-	if (m->options->without_group) {
-		error_set(&m->why_no_group, 0, "switched off");
-		return;
-	}
 	if (hierarchy_read(m->root_fd, &m->hierarchy, &m->why_no_group) < 0)
 		return;
 	m->has_hierarchy = true;
@@ -75,7 +71,7 @@ static int open_meter(struct measurement *m, struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = m->root_fd,
-		.tiers = m->options->without_bpf ? 0 : m->options->tiers,
+		.tiers = m->options->tiers,
 		.has_clock = true,
 		.has_histograms = true,
 		.watched_id = group_id(m->group),
@@ -241,30 +237,46 @@ static void tell_end(struct measurement *m)
 	record->job.state = strdup(child->status == 0 ? "COMPLETED" : "FAILED");
 }
 
-/* Things that this version never sees, and that a reader might look for. */
-static int tell_not_seen(struct measurement *m)
+/* Why the group's peak is not known, where there is a group. */
+static const char *why_no_peak(const struct measurement *m)
+{
+	int fd = group_fd(m->group, CONTROLLER_MEMORY);
+
+	if (fd >= 0 && faccessat(fd, "memory.current", F_OK, 0) == 0)
+		return "this kernel keeps none (memory.peak came with Linux 5.19)";
+	return "its cgroup has no memory controller";
+}
+
+static int tell_no_meter(struct measurement *m)
 {
 	struct strings *missing = &m->record->coverage.missing;
-	const struct reading *reading = &m->record->reading;
-	int r = 0;
 
-	if (m->meter)
-		r = meter_describe(m->meter, m->record);
-	else
-		r = strings_add(missing, "operations on files: %s", m->why_no_group.text);
+	if (geteuid() != 0)
+		return strings_add(missing, "files by mount, waiting for a CPU and memory of the whole "
+					    "command: run as root to see them");
+	return strings_add(missing, "files by mount, waiting for a CPU and memory of the whole command: %s",
+			   m->why_no_group.text);
+}
+
+/* In words: what is absent from this record, and what weakens its numbers. */
+static int tell_not_seen(struct measurement *m)
+{
+	struct record *record = m->record;
+	int r = m->meter ? meter_describe(m->meter, record) : tell_no_meter(m);
+
 	if (r >= 0 && *m->why_no_canary.text)
-		r = strings_add(&m->record->coverage.notes, "hooks were not checked: %s",
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
 				m->why_no_canary.text);
 	if (r >= 0 && !uses_tasks(m)) {
-		r = strings_add(&m->record->coverage.tiers, "children");
+		r = strings_add(&record->coverage.tiers, "children");
 		if (r >= 0)
-			r = strings_add(&m->record->coverage.notes,
+			r = strings_add(&record->coverage.notes,
 					"lower bound: processes that nobody waited for are not in CPU "
 					"time and I/O");
 	}
-	if (r >= 0 && !reading->values[METRIC_MEMORY_PEAK].is_known)
-		r = strings_add(missing, "memory of the whole group: %s",
-				m->group ? "it has no memory controller" : m->why_no_group.text);
+	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
+		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",
+				why_no_peak(m));
 	return r;
 }
 

@@ -16,9 +16,7 @@ struct error;
 struct measure_options {
 	const char *root;     /* below which proc and sys are read: "/" */
 	bool is_patient;      /* wait for processes that outlive the command */
-	bool without_bpf;     /* as if the kernel refused it */
-	bool without_group;   /* as if no cgroup could be made */
-	unsigned int tiers;   /* of enum meter_tier */
+	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
 };
 
 /*

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "commands.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "measure.h"
+#include "meter.h"
+#include "output.h"
+#include "page.h"
+#include "records.h"
+#include "report_text.h"
+#include "runs.h"
+
+struct settings {
+	bool is_patient;
+	unsigned int tiers;
+};
+
+static int parse_tiers(const char *text, void *at, struct error *err)
+{
+	static const struct {
+		const char *name;
+		unsigned int tiers;
+	} names[] = {
+		{ "none", 0 },
+		{ "T0", METER_T0 },
+		{ "T2", METER_T2 },
+		{ "T0,T2", METER_T0 | METER_T2 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(names[i].name, text) == 0) {
+			*(unsigned int *)at = names[i].tiers;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL, "there are the tiers T0, T2, 'T0,T2' and 'none', and not '%s'",
+			 text);
+}
+
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
+	  offsetof(struct settings, is_patient), NULL },
+	{ "tiers", 0, "LIST", "measure by BPF only T0 (totals) or T2 (files); 'none': no BPF",
+	  offsetof(struct settings, tiers), parse_tiers },
+};
+/* clang-format on */
+
+/* "DIR/" and a folder that is there stand for a file of this run's own in it: ranks share the option. */
+static int name_file(struct output *output, char **ret_name, struct error *err)
+{
+	size_t length = output->file ? strlen(output->file) : 0;
+	char host[65] = "node";
+	struct stat st;
+	int r;
+
+	if (!length)
+		return 0;
+	if (output->file[length - 1] != '/' && (stat(output->file, &st) < 0 || !S_ISDIR(st.st_mode)))
+		return 0;
+	r = file_make_folders(output->file, 0777);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make the folder '%s'", output->file);
+	(void)gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, "./")] = '\0';
+	if (asprintf(ret_name, "%s%s%s-%d.json", output->file,
+		     output->file[length - 1] == '/' ? "" : "/", host, getpid()) < 0)
+		return -ENOMEM;
+	output->file = *ret_name;
+	return 0;
+}
+
+/* The command's own output goes where it always goes, so ours needs a file. */
+static int check_output(struct output *output, char **ret_name, struct error *err)
+{
+	int r = name_file(output, ret_name, err);
+
+	if (r >= 0)
+		r = output_settle(output, err);
+	if (r >= 0 && output->format != OUTPUT_TEXT && !output->file)
+		r = error_set(err, -EINVAL,
+			      "the standard output is the command's: a machine's format needs "
+			      "--output FILE");
+	return r;
+}
+
+static void write_text(const struct records *records, struct page *page)
+{
+	report_text(records->items[0], NULL, page);
+}
+
+static void print_report(const struct record *record)
+{
+	_cleanup_(record_freep) struct record *last = NULL;
+	struct page page = page_for(stderr);
+
+	if (runs_find_last_same(record, &last) < 0)
+		last = NULL;
+	report_text(record, last, &page);
+}
+
+/* Prints, keeps and saves what was measured; takes @record over.  Only a file that was asked for and
+ * is not there is a failure. */
+static int tell(const struct output *output, struct record *record, struct error *err)
+{
+	_cleanup_(records_clear) struct records records = {};
+	int r = records_add(&records, record);
+
+	if (r < 0) {
+		record_free(record);
+		return error_set_errno(err, r, "cannot keep the record");
+	}
+	if (!output->is_quiet)
+		print_report(record);
+	if (runs_store(record, NULL, err) < 0)
+		fprintf(stderr, "jobmeter run: the record is not kept: %s\n", err->text);
+	return output->file ? output_save(output, &records, write_text, err) : 0;
+}
+
+static int run_run(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings settings = { .tiers = METER_ALL };
+	struct output output = {};
+	const struct cli_options groups[] = {
+		{ options, ARRAY_SIZE(options), &settings },
+		{ output_options, output_option_count, &output },
+	};
+	struct measure_options measure = { .root = "/" };
+	_cleanup_free_ char *name = NULL;
+	struct record *record;
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code;
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0 && argc == 0)
+		r = error_set(&err, -EINVAL, "there is no command: jobmeter run -- COMMAND");
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = check_output(&output, &name, &err);
+	if (r < 0)
+		return r == -EINVAL ? cli_misuse(command, &err) : cli_fail(command, &err);
+	if (output_check(&output, &err) < 0)
+		return cli_fail(command, &err);
+
+	measure.is_patient = settings.is_patient;
+	measure.tiers = settings.tiers;
+	r = measure_command(&measure, argv, &record, &code, &err);
+	if (r < 0) {
+		cli_fail(command, &err);
+		return code;
+	}
+	if (tell(&output, record, &err) < 0) {
+		cli_fail(command, &err);
+		return code ? code : CLI_FAILED;
+	}
+	return code;
+}
+
+const struct cli_command cmd_run = {
+	.name = "run",
+	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
+	.summary = "Run a command and say what it did",
+	.details = "The command's own output, terminal and exit code stay as they are; the report goes to the\n"
+		   "standard error.  Under srun or mpirun, '--output FOLDER/' has each rank write a record of\n"
+		   "its own, which 'jobmeter report FOLDER' merges.\n",
+	.is_for_command = true,
+	.run = run_run,
+};

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""A real terminal: tmux with one window of 80x24, typed into and read."""
+
+import shlex
+import subprocess
+import time
+import uuid
+
+
+class Terminal:
+    def __init__(self, *argv, columns=80, rows=24):
+        self.socket = f"jobmeter-{uuid.uuid4().hex}"
+        line = " ".join(shlex.quote(str(a)) for a in argv)
+        # the shell stays, so that what is on the screen at the end can be read
+        self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
+                  "sh", "-c", f"{line}; echo \"code $?\"; exec sleep 600")
+
+    def tmux(self, *argv):
+        return subprocess.run(["tmux", "-L", self.socket, *argv], capture_output=True, text=True,
+                              check=True).stdout
+
+    def type(self, *keys):
+        self.tmux("send-keys", *keys)
+
+    def screen(self):
+        return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
+
+    def wait_for(self, text, seconds=20):
+        end = time.monotonic() + seconds
+        while text not in self.screen():
+            assert time.monotonic() < end, f"no '{text}' on the screen:\n{self.screen()}"
+            time.sleep(0.05)
+        return self.screen()
+
+    def close(self):
+        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True)

@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: MIT
+"""`jobmeter run`: the command's life, its terminal, its signals, and what is left afterwards."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from leftovers import leftovers
+from terminal import Terminal
+
+COUNTER = """\
+import signal, sys, time
+seen = open(sys.argv[1], 'w', buffering=1)
+for name in ('SIGINT', 'SIGTERM', 'SIGUSR1'):
+    signal.signal(getattr(signal, name), lambda n, _: seen.write(signal.Signals(n).name + '\\n'))
+seen.write('ready\\n')
+end = time.monotonic() + float(sys.argv[2])
+while time.monotonic() < end:
+    time.sleep(0.02)
+"""
+
+
+@pytest.fixture
+def jobmeter(programs, tmp_path, monkeypatch):
+    """Runs the program; its local runs lie in a folder of the test."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+    def run(*argv, **options):
+        return subprocess.run([programs / "jobmeter", *map(str, argv)], capture_output=True, text=True,
+                              timeout=60, **options)
+
+    return run
+
+
+@pytest.fixture
+def counter(tmp_path):
+    """A command that writes down the signals that it gets, for some seconds."""
+    script = tmp_path / "count.py"
+    script.write_text(COUNTER)
+
+    def command(seconds=2.0):
+        return ["/usr/bin/python3", str(script), str(tmp_path / "seen"), str(seconds)]
+
+    command.seen = tmp_path / "seen"
+    return command
+
+
+def wait_for_text(path, text, seconds=20):
+    end = time.monotonic() + seconds
+    while not path.exists() or text not in path.read_text():
+        assert time.monotonic() < end, f"no '{text}' in {path}"
+        time.sleep(0.02)
+
+
+def load(path):
+    return json.loads(pathlib.Path(path).read_text())
+
+
+def one_line_error(done, *words):
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("jobmeter"), done.stderr
+    for word in words:
+        assert word in lines[0]
+    assert "Traceback" not in done.stderr and done.stdout == ""
+
+
+class TestTheCommandsLife:
+    def test_output_and_exit_code_are_the_commands_own(self, jobmeter, root):
+        done = jobmeter("run", "--", "sh", "-c", "echo to stdout; echo to stderr >&2; exit 7")
+        assert done.returncode == 7
+        assert done.stdout == "to stdout\n"
+        assert done.stderr.startswith("to stderr\n") and "exit 7" in done.stderr
+        assert leftovers() == []
+
+    def test_quiet_says_nothing(self, jobmeter, root):
+        done = jobmeter("run", "--quiet", "--", "true")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+    def test_a_command_of_5_ms_has_a_full_record(self, jobmeter, root, tmp_path):
+        out = tmp_path / "r.json"
+        jobmeter("run", "--quiet", "--output", out, "--", "sh", "-c", "echo 12345 > /dev/shm/five; sleep 0.005")
+        record = load(out)
+        shm = next(r for r in record["io"] if r["mount"] == "/dev/shm")
+        assert shm["write"]["bytes"] == 6 and shm["meta"]["create"]["calls"] == 1
+        assert 0.005 <= record["time"]["elapsed_seconds"] < 0.5
+        assert record["tasks"]["ended"] == 2
+        os.unlink("/dev/shm/five")
+
+    def test_death_by_a_signal(self, jobmeter, root, tmp_path):
+        out = tmp_path / "r.json"
+        done = jobmeter("run", "--output", out, "--", "sh", "-c", "kill -SEGV $$")
+        assert done.returncode == 128 + signal.SIGSEGV
+        assert "SIGSEGV" in done.stderr
+        assert load(out)["job"]["signal"] == signal.SIGSEGV
+        assert leftovers() == []
+
+    def test_a_daemon_is_named_and_left_alone(self, jobmeter, root, tmp_path):
+        out, pid_file = tmp_path / "r.json", tmp_path / "pid"
+        done = jobmeter("run", "--output", out, "--", "sh", "-c",
+                        f"sleep 61 >/dev/null 2>&1 & echo $! > {pid_file}")
+        pid = int(pid_file.read_text())
+        try:
+            assert done.returncode == 0
+            assert load(out)["survivors"] == [{"pid": pid, "command": "sleep"}]
+            assert str(pid) in done.stderr
+            assert leftovers() == []
+            os.kill(pid, 0)  # it lives
+        finally:
+            os.kill(pid, signal.SIGKILL)
+
+    def test_wait_follows_a_daemon_to_its_end(self, jobmeter, root, tmp_path):
+        out = tmp_path / "r.json"
+        daemon = "(sleep 0.3; dd if=/dev/zero of=/dev/shm/late bs=1009 count=101 status=none) "
+        done = jobmeter("run", "--quiet", "--wait", "--output", out, "--", "sh", "-c",
+                        f"{daemon} >/dev/null 2>&1 & exit 3")
+        record = load(out)
+        assert done.returncode == 3
+        assert record.get("survivors", []) == []
+        shm = next(r for r in record["io"] if r["mount"] == "/dev/shm")
+        assert shm["write"]["bytes"] == 1009 * 101
+        os.unlink("/dev/shm/late")
+
+    def test_run_within_run_counts_in_both(self, jobmeter, programs, root, tmp_path):
+        inner, outer = tmp_path / "inner.json", tmp_path / "outer.json"
+        done = jobmeter("run", "--quiet", "--output", outer, "--", programs / "jobmeter", "run", "--quiet",
+                        "--output", inner, "--", "dd", "if=/dev/zero", "of=/dev/shm/nested", "bs=1009",
+                        "count=1013", "status=none")
+        assert done.returncode == 0
+
+        def written(path):
+            return next(r for r in load(path)["io"] if r["mount"] == "/dev/shm")["write"]["calls"]
+
+        assert written(inner) == 1013
+        assert written(outer) >= 1013
+        assert load(outer)["cpu"]["user_seconds"] >= load(inner)["cpu"]["user_seconds"]
+        for which in (inner, outer):
+            books = load(which)["coverage"]["books"]
+            assert books["read"]["difference_bytes"] == 0 and books["write"]["difference_bytes"] == 0
+        assert leftovers() == []
+        os.unlink("/dev/shm/nested")
+
+    def test_memory_peak_is_the_groups_own(self, jobmeter, root, tmp_path):
+        """The command itself reads the peak of its group just before it ends."""
+        out, own = tmp_path / "r.json", tmp_path / "own"
+        script = (
+            "import pathlib\n"
+            "block = bytearray(61 << 20)\n"
+            "lines = [l.split(':', 2) for l in open('/proc/self/cgroup').read().splitlines()]\n"
+            "v1 = next((p for _, c, p in lines if 'memory' in c.split(',')), None)\n"
+            "path = (f'/sys/fs/cgroup/memory{v1}/memory.max_usage_in_bytes' if v1 else\n"
+            "        '/sys/fs/cgroup' + next(p for _, c, p in lines if not c) + '/memory.peak')\n"
+            f"open({str(own)!r}, 'w').write(open(path).read())\n")
+        jobmeter("run", "--quiet", "--output", out, "--", "/usr/bin/python3", "-c", script)
+        peak = load(out)["memory"]["peak_bytes"]
+        assert peak >= 61 << 20
+        assert 0 <= peak - int(own.read_text()) <= 1 << 20  # what the end itself took
+
+    def test_the_second_run_is_compared_with_the_first(self, jobmeter, root, tmp_path):
+        command = ("run", "--", "sh", "-c", "exit 0")
+        assert "since the last run" not in jobmeter(*command, cwd=tmp_path).stderr
+        assert "since the last run" in jobmeter(*command, cwd=tmp_path).stderr
+
+
+class TestSignals:
+    def start(self, programs, counter, *options, **popen):
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", *options, "--", *counter()],
+                                   start_new_session=True, **popen)
+        wait_for_text(counter.seen, "ready")
+        return process
+
+    def test_one_that_comes_to_us_is_passed_on_once(self, programs, counter, root):
+        process = self.start(programs, counter)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert counter.seen.read_text().split() == ["ready", "SIGTERM"]
+
+    def test_one_to_the_whole_process_group_arrives_once(self, programs, counter, root):
+        process = self.start(programs, counter)
+        for number in (signal.SIGINT, signal.SIGUSR1):
+            os.killpg(process.pid, number)
+            time.sleep(0.3)
+        assert process.wait(20) == 0
+        assert counter.seen.read_text().split() == ["ready", "SIGINT", "SIGUSR1"]
+        assert leftovers() == []
+
+    def test_one_that_kills_the_command_is_its_exit_code(self, programs, root):
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sleep", "60"])
+        time.sleep(0.7)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 128 + signal.SIGTERM
+        assert leftovers() == []
+
+
+@pytest.fixture
+def terminal(demand, tmp_path, monkeypatch):
+    demand(shutil.which("tmux"), "needs tmux")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    opened = []
+
+    def start(*argv, **options):
+        opened.append(Terminal(*argv, **options))
+        return opened[-1]
+
+    yield start
+    for t in opened:
+        t.close()
+
+
+class TestTerminal:
+    def test_an_editor_works(self, terminal, programs, root, demand, tmp_path):
+        vi = shutil.which("vim") or shutil.which("vim.tiny")
+        demand(vi, "needs vim")
+        text = tmp_path / "text"
+        t = terminal(programs / "jobmeter", "run", "--", vi, "-u", "NONE", text)
+        t.wait_for("~")
+        t.type("i", "typed in vim", "Escape", ":wq", "Enter")
+        screen = t.wait_for("code 0")
+        assert text.read_text() == "typed in vim\n"
+        assert "exit 0" in screen
+
+    def test_ctrl_c_reaches_the_command_once(self, terminal, programs, counter, root):
+        t = terminal(programs / "jobmeter", "run", "--", *counter())
+        wait_for_text(counter.seen, "ready")
+        t.type("C-c")
+        screen = t.wait_for("code ")
+        assert counter.seen.read_text().split() == ["ready", "SIGINT"]
+        assert "code 0" in screen and "exit 0" in screen
+
+    def test_ctrl_c_ends_a_command_and_its_report_appears(self, terminal, programs, root):
+        t = terminal(programs / "jobmeter", "run", "--", "sh", "-c", "echo begun; exec sleep 60")
+        t.wait_for("begun")
+        t.type("C-c")
+        screen = t.wait_for("code 130")
+        assert "SIGINT" in screen
+        assert leftovers() == []
+
+
+class TestWithoutRights:
+    @pytest.fixture
+    def as_user(self, root, programs, tmp_path):
+        """Runs as nobody, in a folder that is his."""
+        home = tmp_path / "home"
+        home.mkdir()
+        os.chown(home, 65534, 65534)
+        for folder in tmp_path.parents:
+            if folder.stat().st_mode & 0o005 != 0o005 and str(folder).startswith("/tmp"):
+                folder.chmod(folder.stat().st_mode | 0o055)
+        tmp_path.chmod(0o755)
+
+        def run(*argv):
+            return subprocess.run(
+                ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *map(str, argv)],
+                capture_output=True, text=True, cwd=home, timeout=120,
+                env={**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")})
+
+        run.home = home
+        return run
+
+    def test_totals_equal_the_truth_plus_the_exec_row(self, as_user, programs, jobmeter, tmp_path):
+        truth, out = as_user.home / "truth.json", as_user.home / "r.json"
+        done = as_user(programs / "jobmeter", "run", "--quiet", "--output", out, "--",
+                       programs / "tests/truth/truth", "--output", truth, "--mount", as_user.home,
+                       "--processes", "7")
+        assert done.returncode == 0, done.stderr
+        by_root = tmp_path / "root.json"
+        jobmeter("run", "--quiet", "--output", by_root, "--", programs / "tests/truth/truth",
+                 "--output", tmp_path / "t.json")
+        exec_bytes = next(r for r in load(by_root)["io"] if r["mount"] == "(exec)")["read"]["bytes"]
+
+        totals, tasks = load(truth)["totals"], load(out)["tasks"]
+        assert tasks["wchar_bytes"] == totals["wchar_bytes"]
+        assert tasks["rchar_bytes"] == totals["rchar_bytes"] + exec_bytes
+        assert load(out)["io"] is None  # nobody looked: absent, not zero
+
+    def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user, programs):
+        done = as_user(programs / "jobmeter", "run", "--", "true")
+        assert done.returncode == 0
+        assert "root" in done.stderr and "not seen" in done.stderr
+
+
+class TestBadInput:
+    def test_a_command_that_does_not_exist(self, jobmeter, root):
+        done = jobmeter("run", "--", "no-such-command")
+        assert done.returncode == 127
+        one_line_error(done, "no-such-command")
+        assert leftovers() == []
+
+    def test_a_file_that_is_no_program(self, jobmeter, root, tmp_path):
+        (tmp_path / "data").write_text("")
+        done = jobmeter("run", "--", tmp_path / "data")
+        assert done.returncode == 126
+        one_line_error(done, "data")
+
+    def test_no_command(self, jobmeter):
+        for argv in (("run",), ("run", "--"), ("run", "--quiet")):
+            done = jobmeter(*argv)
+            assert done.returncode == 2
+            one_line_error(done)
+
+    def test_unknown_option(self, jobmeter):
+        done = jobmeter("run", "--outptu", "x", "--", "true")
+        assert done.returncode == 2
+        one_line_error(done, "--output")
+
+    def test_unknown_command(self, jobmeter):
+        done = jobmeter("rnu")
+        assert done.returncode == 2
+        one_line_error(done, "run")
+
+    def test_a_machines_format_needs_a_file(self, jobmeter):
+        done = jobmeter("run", "--format", "json", "--", "touch", "/dev/shm/was-run")
+        assert done.returncode == 2
+        one_line_error(done, "--output")
+        assert not os.path.exists("/dev/shm/was-run")
+
+    @pytest.mark.parametrize("file", ["/no/such/folder/r.json", "/proc/r.json"])
+    def test_an_unwritable_file_is_told_before_the_command_runs(self, jobmeter, file):
+        done = jobmeter("run", "--output", file, "--", "touch", "/dev/shm/was-run")
+        assert done.returncode == 1
+        one_line_error(done, file)
+        assert not os.path.exists("/dev/shm/was-run")
+
+    def test_without_bpf_the_rest_is_there(self, jobmeter, root, tmp_path):
+        out = tmp_path / "r.json"
+        done = jobmeter("run", "--tiers", "none", "--output", out, "--", "true")
+        record = load(out)
+        assert done.returncode == 0
+        assert record["cpu"]["user_seconds"] is not None and record["memory"]["peak_bytes"] is not None
+        assert record["io"] is None and "switched off" in done.stderr
