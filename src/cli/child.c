@@ -17,6 +17,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "file.h"
+#include "held.h"
 #include "macro.h"
 #include "parse.h"
 
@@ -40,21 +41,16 @@ static void watched_signals(sigset_t *ret)
 		sigaddset(ret, passed_on[i]);
 }
 
-/*
- * In the child.  It waits in recv(), which neither the tasks' own I/O counters nor the rows of files
- * know, and between its release and execve() it does nothing else: so the command's numbers are its own.
- */
-static _Noreturn void be_command(char *const argv[], int release_fd, const sigset_t *mask)
+/* In the child, once released: between that and execve() it does nothing that is counted, so the
+ * command's numbers are its own. */
+static _Noreturn void be_command(char *const argv[], int tell_fd, const sigset_t *mask)
 {
-	char byte;
 	int error_number;
 
-	if (recv(release_fd, &byte, 1, 0) != 1)
-		_exit(127); /* we died, or gave up */
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	execvp(argv[0], argv);
 	error_number = errno;
-	(void)send(release_fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
+	(void)send(tell_fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
 	_exit(error_number == ENOENT ? 127 : 126);
 }
 
@@ -88,29 +84,21 @@ int child_prepare(char *const argv[], struct child *ret, struct error *err)
 {
 	struct child c = { .release_fd = -EBADF, .signal_fd = -EBADF };
 	sigset_t watched, before;
-	int pair[2];
+	struct held command;
+	int r;
 
 	watched_signals(&watched);
 	sigprocmask(SIG_BLOCK, &watched, &before);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set_errno(err, errno, "cannot make a socket pair");
-	c.pid = fork();
-	if (c.pid == 0) {
-		close(pair[0]);
-		be_command(argv, pair[1], &before);
-	}
-	close(pair[1]);
-	c.release_fd = pair[0];
-	if (c.pid < 0) {
-		int r = error_set_errno(err, errno, "cannot start a process");
-
-		close(pair[0]);
-		return r;
-	}
+	r = held_fork(&command);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start a process");
+	if (command.pid == 0)
+		be_command(argv, command.fd, &before);
+	c.pid = command.pid;
+	c.release_fd = command.fd;
 	c.signal_fd = signalfd(-1, &watched, SFD_CLOEXEC);
 	if (c.signal_fd < 0 || make_witness(&c) < 0) {
-		int r = error_set_errno(err, errno, "cannot watch for signals");
-
+		r = error_set_errno(err, errno, "cannot watch for signals");
 		child_clear(&c);
 		return r;
 	}
@@ -125,7 +113,7 @@ int child_release(struct child *c, struct error *err)
 
 	c->start_ns = now_ns(CLOCK_REALTIME);
 	c->start_boot_ns = now_ns(CLOCK_BOOTTIME);
-	if (send(c->release_fd, "", 1, MSG_NOSIGNAL) != 1)
+	if (held_release(&(struct held){ .pid = c->pid, .fd = c->release_fd }) < 0)
 		return error_set_errno(err, errno, "cannot start the command");
 	/* The other end closes at execve(), or says why that failed. */
 	n = recv(c->release_fd, &error_number, sizeof(error_number), MSG_WAITALL);

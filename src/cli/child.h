@@ -18,7 +18,7 @@ struct error;
 struct child {
 	pid_t pid;
 	pid_t witness_pid;
-	int release_fd;  /* the command waits for a byte here */
+	int release_fd;  /* the command waits here, and says here if it cannot be executed */
 	int signal_fd;
 	uint64_t start_ns, end_ns;           /* CLOCK_REALTIME */
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "held.h"
 #include "macro.h"
 
 #define SETTLE_MS 500
@@ -82,52 +82,46 @@ static bool sing(const char *path, int pipe_fd)
 	return nap(pipe_fd) && is_well;
 }
 
-static _Noreturn void be_canary(int wait_fd, int pipe_fd, const char *path)
+/* Put the canary in @group and let it sing to its end. */
+static int wait_for_song(const struct group *group, const struct held *canary, struct error *err)
 {
-	char byte;
+	int status, r = group_add_process(group, canary->pid, err);
 
-	if (recv(wait_fd, &byte, 1, 0) != 1)
-		_exit(1);
-	_exit(sing(path, pipe_fd) ? 0 : 1);
+	if (r >= 0)
+		r = held_release(canary);
+	close(canary->fd); /* one that was not released ends */
+	while (waitpid(canary->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (r < 0)
+		return r;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return error_set(err, -EIO, "the canary's own operations failed");
+	return 0;
 }
 
-/* Start the canary in @group, let it sing and end. */
 static int let_sing(const struct group *group, struct error *err)
 {
-	_cleanup_close_ int wake_fd = -EBADF, wait_fd = -EBADF, pipe_out = -EBADF, pipe_in = -EBADF;
-	int pair[2], ends[2], status;
+	_cleanup_close_ int pipe_out = -EBADF, pipe_in = -EBADF;
 	char path[] = "/dev/shm/jobmeter-canary-XXXXXX";
-	int fd = mkstemp(path);
-	pid_t pid;
+	struct held canary;
+	int ends[2], fd = mkstemp(path), r;
 
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make a file in /dev/shm");
 	close(fd);
 	unlink(path); /* the name is free, and the canary makes it */
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-		return error_set_errno(err, errno, "cannot make a socket pair");
-	wake_fd = pair[0];
-	wait_fd = pair[1];
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set_errno(err, errno, "cannot make a pipe");
 	pipe_out = ends[0];
 	pipe_in = ends[1];
-	pid = fork();
-	if (pid == 0) {
-		close(wake_fd);
-		be_canary(wait_fd, pipe_out, path);
-	}
-	if (pid < 0)
-		return error_set_errno(err, errno, "cannot start a process");
-	if (group_add_process(group, pid, err) == 0)
-		(void)send(wake_fd, "", 1, MSG_NOSIGNAL);
-	close(TAKE_FD(wake_fd));
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	r = held_fork(&canary);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start a process");
+	if (canary.pid == 0)
+		_exit(sing(path, pipe_out) ? 0 : 1);
+	r = wait_for_song(group, &canary, err);
 	unlink(path);
-	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return error_set(err, -EIO, "the canary's own operations failed");
-	return 0;
+	return r;
 }
 
 static void sum_ops(const struct reading *reading, struct op_counts *sums)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a jobmeter that has ended must not leave behind."""
+"""What a jobmeter that has ended must not leave behind.  Others may run on the machine meanwhile."""
 
 import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -10,24 +12,35 @@ import time
 PROGRAMS = {"enter_call", "leave_call", "park_call", "count_freed_task", "read_tasks"}
 
 
+def is_alive(pid):
+    return pathlib.Path(f"/proc/{pid}").exists()
+
+
 def groups():
-    return [str(p) for p in pathlib.Path("/sys/fs/cgroup").rglob("jobmeter-*") if p.is_dir()]
+    """Groups whose maker has gone; the name ends in its pid."""
+    found = pathlib.Path("/sys/fs/cgroup").rglob("jobmeter-*")
+    return [str(p) for p in found if (m := re.search(r"-(\d+)$", p.name)) and not is_alive(m[1])]
 
 
 def bpf_programs():
+    """Programs of ours that are loaded though no process holds them."""
     bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
-    if not pathlib.Path(bpftool).exists():
+    if not os.path.exists(bpftool):
         return []
     listed = subprocess.run([bpftool, "-j", "prog", "show"], capture_output=True, text=True).stdout
-    return [p["name"] for p in json.loads(listed or "[]") if p.get("name") in PROGRAMS]
+    return [p["name"] for p in json.loads(listed or "[]")
+            if p.get("name") in PROGRAMS and not any(is_alive(h["pid"]) for h in p.get("pids", []))]
 
 
 def processes():
+    """Processes of the program under test."""
+    build = os.environ.get("JOBMETER_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
+    program = os.path.realpath(f"{build}/jobmeter")
     found = []
-    for comm in pathlib.Path("/proc").glob("[0-9]*/comm"):
+    for exe in pathlib.Path("/proc").glob("[0-9]*/exe"):
         try:
-            if comm.read_text().strip() == "jobmeter":
-                found.append(comm.parent.name)
+            if os.readlink(exe) == program:
+                found.append(exe.parent.name)
         except OSError:
             pass
     return found

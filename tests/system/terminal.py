@@ -13,7 +13,7 @@ class Terminal:
         line = " ".join(shlex.quote(str(a)) for a in argv)
         # the shell stays, so that what is on the screen at the end can be read
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(rows),
-                  "sh", "-c", f"{line}; echo \"code $?\"; exec sleep 600")
+                  "sh", "-c", f"trap : INT; {line}; echo \"code $?\"; exec sleep 600")
 
     def tmux(self, *argv):
         return subprocess.run(["tmux", "-L", self.socket, *argv], capture_output=True, text=True,
