@@ -98,8 +98,13 @@ static int check_target(char *path)
 int replacement_check(const char *path, struct error *err)
 {
 	_cleanup_free_ char *target = follow(path);
-	int r = target ? check_target(target) : -ENOMEM;
+	struct replacement trial = { .path = follow(path) };
+	int r = target && trial.path ? check_target(target) : -ENOMEM;
 
+	/* Rights are one thing; whether the file system takes a new file is known only by trying. */
+	if (r >= 0 && !is_irregular(path))
+		r = open_temporary(&trial, 0600);
+	replacement_abandon(&trial);
 	return r < 0 ? error_set_errno(err, r, "cannot write '%s'", path) : 0;
 }
 
@@ -107,14 +112,14 @@ int replacement_open(const char *path, unsigned int mode, struct replacement *re
 		     struct error *err)
 {
 	struct replacement r = {};
-	int result = replacement_check(path, err);
+	_cleanup_free_ char *target = follow(path);
+	int result = target ? check_target(target) : -ENOMEM;
 
-	if (result < 0)
-		return result;
-	result = -ENOMEM;
 	r.path = follow(path);
-	if (r.path)
+	if (result >= 0 && r.path)
 		result = is_irregular(r.path) ? open_directly(&r) : open_temporary(&r, mode);
+	else if (result >= 0)
+		result = -ENOMEM;
 	if (result < 0) {
 		replacement_abandon(&r);
 		return error_set_errno(err, result, "cannot write '%s'", path);

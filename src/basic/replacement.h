@@ -25,5 +25,5 @@ int replacement_commit(struct replacement *r, struct error *err);
 /* Give up: nothing is left of it.  An empty one is fine. */
 void replacement_abandon(struct replacement *r);
 
-/* Whether replacement_open() would work, without doing anything. */
+/* Whether replacement_open() would work, by trying; nothing is left of it. */
 int replacement_check(const char *path, struct error *err);

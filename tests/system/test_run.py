@@ -285,6 +285,10 @@ class TestWithoutRights:
 
 
 class TestBadInput:
+    @pytest.fixture(autouse=True)
+    def no_trace(self):
+        pathlib.Path("/dev/shm/was-run").unlink(missing_ok=True)
+
     def test_a_command_that_does_not_exist(self, jobmeter, root):
         done = jobmeter("run", "--", "no-such-command")
         assert done.returncode == 127
