@@ -10,8 +10,8 @@
 
 #define DIGITS_MAX 15
 
-static const uint64_t powers[] = {1,	  10,	   100,	     1000,	10000,
-				  100000, 1000000, 10000000, 100000000, 1000000000};
+static const uint64_t powers[] = { 1,	   10,	    100,      1000,	 10000,
+				   100000, 1000000, 10000000, 100000000, 1000000000 };
 
 static unsigned int count_digits(uint64_t value)
 {

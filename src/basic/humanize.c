@@ -27,7 +27,7 @@ static struct human with_unit(double value, const char *unit)
 
 struct human humanize_bytes(uint64_t bytes)
 {
-	static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"};
+	static const char *const units[] = { " B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB" };
 	double value = (double)bytes;
 	size_t i = 0;
 
@@ -53,7 +53,7 @@ static struct human with_commas(uint64_t count)
 
 struct human humanize_count(uint64_t count)
 {
-	static const char *const units[] = {" M", " G", " T", " P", " E"};
+	static const char *const units[] = { " M", " G", " T", " P", " E" };
 	double value = (double)count / 1e6;
 	size_t i = 0;
 
@@ -87,7 +87,7 @@ static struct human in_two_units(uint64_t seconds)
 struct human humanize_duration(uint64_t ns)
 {
 	if (ns == 0)
-		return (struct human){"0 s"};
+		return (struct human){ "0 s" };
 	if (ns < NS_PER_US)
 		return with_unit((double)ns, " ns");
 	if (ns < 999500)
@@ -115,7 +115,7 @@ struct human humanize_percent(double share)
 	struct human h;
 
 	if (percent > 0 && percent < 0.05)
-		return (struct human){"<0.1 %"};
+		return (struct human){ "<0.1 %" };
 	snprintf(h.text, sizeof(h.text), percent > 0 && percent < 0.95 ? "%.1f %%" : "%.0f %%",
 		 percent);
 	return h;

@@ -42,8 +42,8 @@ static int parse_seconds(const char **text, time_t *ret)
 		char before;
 		unsigned char digits;
 		short min, max;
-	} parts[] = {{0, 4, 1970, 2500}, {'-', 2, 1, 12}, {'-', 2, 1, 31},
-		     {'T', 2, 0, 23},	 {':', 2, 0, 59}, {':', 2, 0, 59}};
+	} parts[] = { { 0, 4, 1970, 2500 }, { '-', 2, 1, 12 }, { '-', 2, 1, 31 },
+		      { 'T', 2, 0, 23 },    { ':', 2, 0, 59 }, { ':', 2, 0, 59 } };
 	int values[ARRAY_SIZE(parts)];
 	struct tm tm;
 
@@ -54,12 +54,12 @@ static int parse_seconds(const char **text, time_t *ret)
 		if (values[i] < parts[i].min || values[i] > parts[i].max)
 			return -EINVAL;
 	}
-	tm = (struct tm){.tm_year = values[0] - 1900,
-			 .tm_mon = values[1] - 1,
-			 .tm_mday = values[2],
-			 .tm_hour = values[3],
-			 .tm_min = values[4],
-			 .tm_sec = values[5]};
+	tm = (struct tm){ .tm_year = values[0] - 1900,
+			  .tm_mon = values[1] - 1,
+			  .tm_mday = values[2],
+			  .tm_hour = values[3],
+			  .tm_min = values[4],
+			  .tm_sec = values[5] };
 	*ret = timegm(&tm);
 	return tm.tm_mday == values[2] ? 0 : -EINVAL; /* there is no 31st of February */
 }

@@ -65,7 +65,7 @@ static size_t continuation_of(unsigned char first, uint32_t *ret)
 
 static bool is_valid(uint32_t c, size_t continuation)
 {
-	static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+	static const uint32_t smallest[] = { 0, 0x80, 0x800, 0x10000 };
 
 	return c >= smallest[continuation] && c <= 0x10ffff && !(c >= 0xd800 && c <= 0xdfff);
 }
@@ -97,7 +97,7 @@ uint32_t utf8_next(const char **text)
 
 size_t utf8_encode(uint32_t c, char buffer[UTF8_MAX])
 {
-	static const unsigned char leads[] = {0x00, 0xc0, 0xe0, 0xf0};
+	static const unsigned char leads[] = { 0x00, 0xc0, 0xe0, 0xf0 };
 	size_t more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
 
 	for (size_t i = more; i > 0; i--) {

@@ -187,7 +187,7 @@ static void print_help(const struct state *state)
 		for (size_t j = 0; j < state->groups[i].count; j++)
 			print_option(&state->groups[i].rows[j]);
 	}
-	print_option(&(struct cli_option){"help", 'h', NULL, "print this", 0, NULL});
+	print_option(&(struct cli_option){ "help", 'h', NULL, "print this", 0, NULL });
 	if (command->details)
 		printf("\n%s", command->details);
 }
@@ -207,7 +207,7 @@ static int take_word(const struct state *state, const char *word, const char *ne
 int cli_parse(const struct cli_command *command, const struct cli_options *groups,
 	      size_t group_count, int *argc, char **argv, struct error *err)
 {
-	struct state state = {command, groups, group_count, err};
+	struct state state = { command, groups, group_count, err };
 	int kept = 0, i;
 
 	for (i = 1; i < *argc; i++) {

@@ -14,10 +14,8 @@
 #include "output.h"
 #include "page.h"
 #include "records.h"
-#include "report_text.h"
+#include "report.h"
 #include "runs.h"
-
-#define LISTED_MAX 16
 
 struct settings {
 	bool is_merged;
@@ -36,7 +34,8 @@ static int is_record_file(const struct dirent *entry)
 }
 
 /* A file of a folder that is no record is told and passed over; it costs the exit code. */
-static int read_folder(const char *folder, struct records *records, int *exit_code, struct error *err)
+static int read_folder(const char *folder, struct records *records, int *exit_code,
+		       struct error *err)
 {
 	struct dirent **entries;
 	int count = scandir(folder, &entries, is_record_file, alphasort);
@@ -69,7 +68,8 @@ static int take_over(int r, struct record *record, struct records *records, stru
 }
 
 /* A file, a folder of files, or the id of a local run. */
-static int read_argument(const char *argument, struct records *records, int *exit_code, struct error *err)
+static int read_argument(const char *argument, struct records *records, int *exit_code,
+			 struct error *err)
 {
 	struct record *record = NULL;
 	struct stat st;
@@ -77,31 +77,14 @@ static int read_argument(const char *argument, struct records *records, int *exi
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
 	if (stat(argument, &st) == 0)
-		return S_ISDIR(st.st_mode) ? read_folder(argument, records, exit_code, err) :
-					     records_read(argument, records, err);
+		return S_ISDIR(st.st_mode) ? read_folder(argument, records, exit_code, err)
+					   : records_read(argument, records, err);
 	if (errno != ENOENT || strchr(argument, '/'))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);
 	if (runs_find(argument, &record, err) < 0)
-		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'", argument);
+		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'",
+				 argument);
 	return take_over(0, record, records, err);
-}
-
-static void print_text(const struct records *records, struct page *page)
-{
-	_cleanup_(record_freep) struct record *merged = NULL, *last = NULL;
-	const struct record *record = records->items ? records->items[0] : NULL;
-
-	if (records->count > 1) {
-		if (record_merge((const struct record *const *)records->items, records->count, &merged) < 0)
-			return;
-		record = merged;
-	} else if (!record || runs_find_last_same(record, &last) < 0) {
-		last = NULL;
-	}
-	if (record)
-		report_text(record, last, page);
-	if (records->count > 1 && records->count <= LISTED_MAX)
-		report_list(records, page);
 }
 
 /* Replace the records by one that is all of them. */
@@ -119,7 +102,8 @@ static int merge(struct records *records, struct error *err)
 	return take_over(0, merged, records, err);
 }
 
-static int print(const struct output *output, struct records *records, bool is_merged, struct error *err)
+static int print(const struct output *output, struct records *records, bool is_merged,
+		 struct error *err)
 {
 	/* a file for machines leaves the terminal free for people */
 	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
@@ -128,7 +112,9 @@ static int print(const struct output *output, struct records *records, bool is_m
 	if (is_text_wanted && !output->is_quiet) {
 		struct page page = page_for(stdout);
 
-		print_text(records, &page);
+		r = report_print(records, &page, err);
+		if (r < 0)
+			return r;
 	}
 	if (output->format == OUTPUT_JSON || output->format == OUTPUT_YAML ||
 	    (is_merged && output->format != OUTPUT_TEXT))
@@ -136,15 +122,17 @@ static int print(const struct output *output, struct records *records, bool is_m
 	if (r < 0)
 		return r;
 	if (output->file)
-		return output_save(output, records, print_text, err);
+		return output_save(output, records, err);
 	if (output->format != OUTPUT_TEXT)
 		r = output_write(output, records, stdout);
 	if (fflush(stdout) != 0 || r < 0)
-		return error_set_errno(err, r < 0 ? r : errno, "cannot write to the standard output");
+		return error_set_errno(err, r < 0 ? r : errno,
+				       "cannot write to the standard output");
 	return 0;
 }
 
-static int read_arguments(int argc, char **argv, struct records *records, int *exit_code, struct error *err)
+static int read_arguments(int argc, char **argv, struct records *records, int *exit_code,
+			  struct error *err)
 {
 	struct record *newest = NULL;
 
@@ -187,7 +175,9 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_report = {
 	.name = "report",
 	.arguments = "[OPTION...] [FILE|FOLDER|ID...]",
-	.summary = "Print a record, or several as one; without an argument that of the last local run",
-	.details = "A folder stands for all *.json in it, '-' for the standard input, an ID for a local run.\n",
+	.summary =
+		"Print a record, or several as one; without an argument that of the last local run",
+	.details = "A folder stands for all *.json in it, '-' for the standard input, an ID for a "
+		   "local run.\n",
 	.run = run_report,
 };

@@ -17,7 +17,7 @@
 #include "output.h"
 #include "page.h"
 #include "records.h"
-#include "report_text.h"
+#include "report.h"
 #include "runs.h"
 
 struct settings {
@@ -94,21 +94,6 @@ static int check_output(struct output *output, char **ret_name, struct error *er
 	return r;
 }
 
-static void write_text(const struct records *records, struct page *page)
-{
-	report_text(records->items[0], NULL, page);
-}
-
-static void print_report(const struct record *record)
-{
-	_cleanup_(record_freep) struct record *last = NULL;
-	struct page page = page_for(stderr);
-
-	if (runs_find_last_same(record, &last) < 0)
-		last = NULL;
-	report_text(record, last, &page);
-}
-
 /* Prints, keeps and saves what was measured; takes @record over.  Only a file that was asked for and
  * is not there is a failure. */
 static int tell(const struct output *output, struct record *record, struct error *err)
@@ -120,11 +105,15 @@ static int tell(const struct output *output, struct record *record, struct error
 		record_free(record);
 		return error_set_errno(err, r, "cannot keep the record");
 	}
-	if (!output->is_quiet)
-		print_report(record);
+	if (!output->is_quiet) {
+		struct page page = page_for(stderr);
+
+		if (report_print(&records, &page, err) < 0)
+			fprintf(stderr, "jobmeter run: %s\n", err->text);
+	}
 	if (runs_store(record, NULL, err) < 0)
 		fprintf(stderr, "jobmeter run: the record is not kept: %s\n", err->text);
-	return output->file ? output_save(output, &records, write_text, err) : 0;
+	return output->file ? output_save(output, &records, err) : 0;
 }
 
 static int run_run(const struct cli_command *command, int argc, char **argv)

@@ -13,6 +13,7 @@
 #include "record_format.h"
 #include "records.h"
 #include "replacement.h"
+#include "report.h"
 
 static const struct format {
 	const char *name;
@@ -148,22 +149,21 @@ int output_write(const struct output *output, const struct records *records, FIL
 	return 0;
 }
 
-int output_save(const struct output *output, const struct records *records,
-		void (*write_text)(const struct records *records, struct page *page), struct error *err)
+int output_save(const struct output *output, const struct records *records, struct error *err)
 {
 	_cleanup_(replacement_abandon) struct replacement file = {};
+	struct page page;
 	int r = replacement_open(output->file, 0666, &file, err);
 
 	if (r < 0)
 		return r;
 	if (output->format == OUTPUT_TEXT) {
-		struct page page = page_for(file.stream);
-
-		write_text(records, &page);
+		page = page_for(file.stream);
+		r = report_print(records, &page, err);
 	} else {
 		r = output_write(output, records, file.stream);
+		if (r < 0)
+			error_set_errno(err, r, "cannot write '%s'", output->file);
 	}
-	if (r < 0)
-		return error_set_errno(err, r, "cannot write '%s'", output->file);
-	return replacement_commit(&file, err);
+	return r < 0 ? r : replacement_commit(&file, err);
 }

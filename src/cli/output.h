@@ -10,7 +10,6 @@
 #include "cli.h"
 
 struct error;
-struct page;
 struct records;
 
 enum output_format {
@@ -43,6 +42,5 @@ int output_check(const struct output *output, struct error *err);
 /* Write the records in a format other than text; several as one document behind the other. */
 int output_write(const struct output *output, const struct records *records, FILE *out);
 
-/* Write the file: whole, or not at all.  For text @write_text is called. */
-int output_save(const struct output *output, const struct records *records,
-		void (*write_text)(const struct records *records, struct page *page), struct error *err);
+/* Write the file in the format, text included: whole, or not at all. */
+int output_save(const struct output *output, const struct records *records, struct error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "page.h"
 
+#include <assert.h>
 #include <langinfo.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define WIDTH_MIN 60
 #define WIDTH_MAX 100
 #define WIDTH_DEFAULT 80
+#define BAR_MAX 64
 
 static unsigned int terminal_width(int fd)
 {
@@ -83,7 +85,7 @@ static void put_text(struct page *page, enum page_style style, const char *text)
 		[PAGE_DIM] = "\x1b[2m",
 		[PAGE_ALERT] = "\x1b[1;31m",
 	};
-	bool is_styled = page->has_color && style != PAGE_PLAIN;
+	bool is_styled = page->has_color && style != PAGE_PLAIN && *text;
 	uint32_t c;
 
 	for (; *text && page->pending > 0; page->pending--)
@@ -162,13 +164,15 @@ void page_paragraph(struct page *page, const char *label, const char *text)
 
 void page_bar(struct page *page, double share, unsigned int columns)
 {
-	static const char *const parts[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
 	unsigned int eighths = (unsigned int)(MIN(MAX(share, 0.0), 1.0) * columns * 8 + 0.5);
-	unsigned int used = (eighths + 7) / 8;
+	char full[BAR_MAX * sizeof("█")] = "", empty[BAR_MAX * sizeof("·")] = "";
 
+	assert(columns <= BAR_MAX);
 	for (unsigned int i = 0; i < eighths / 8; i++)
-		put_text(page, PAGE_PLAIN, "█");
-	put_text(page, PAGE_PLAIN, parts[eighths % 8]);
-	for (unsigned int i = used; i < columns; i++)
-		put_text(page, PAGE_DIM, "·");
+		memcpy(full + i * strlen("█"), "█", sizeof("█"));
+	for (unsigned int i = 0; i < columns - (eighths + 7) / 8; i++)
+		memcpy(empty + i * strlen("·"), "·", sizeof("·"));
+	page_put(page, PAGE_PLAIN, "%s%s", full, parts[eighths % 8]);
+	page_put(page, PAGE_DIM, "%s", empty);
 }

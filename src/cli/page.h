@@ -43,5 +43,5 @@ void page_label(struct page *page, const char *label);
 /* A labelled text that is broken between words where the page ends. */
 void page_paragraph(struct page *page, const char *label, const char *text);
 
-/* A bar of @columns for a share from 0 to 1; more is a full one. */
+/* A bar of @columns (at most 64) for a share from 0 to 1; more is a full one. */
 void page_bar(struct page *page, double share, unsigned int columns);

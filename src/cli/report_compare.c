@@ -95,7 +95,7 @@ static void compare_memory(const struct record *last, const struct record *now,
 /* "3", "2.4": one digit behind the point at most, as cores have it. */
 static struct human times(double ratio)
 {
-	return humanize_cores((uint64_t)(ratio * 1000));
+	return humanize_cores((uint64_t)(MIN(ratio, 1e6) * 1000));
 }
 
 static void describe_bytes(uint64_t before, uint64_t after, const char *verb, const char *mount,

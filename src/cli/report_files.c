@@ -103,8 +103,8 @@ static int compare_by_meta(const void *a, const void *b)
 static struct rows select_rows(const struct record *r, bool (*is_wanted)(const struct mount_row *),
 			       int (*compare)(const void *, const void *))
 {
-	struct rows rows = {
-		.items = calloc(MAX(r->reading.mount_count, (size_t)1), sizeof(*rows.items))};
+	struct rows rows = { .items = calloc(MAX(r->reading.mount_count, (size_t)1),
+					     sizeof(*rows.items)) };
 
 	for (size_t i = 0; rows.items && i < r->reading.mount_count; i++) {
 		if (is_wanted(&r->reading.mounts[i]))
@@ -191,13 +191,13 @@ static void tell_left_out(const struct rows *rows, size_t shown, struct page *pa
 static void tell_data(const struct record *r, struct page *page)
 {
 	static const struct table_column columns[] = {
-		{"mount"},
-		{"read"},
-		{"calls"},
-		{"mean", .rank = 2},
-		{"write"},
-		{"calls"},
-		{"p99 read", .rank = 1},
+		{ "mount" },
+		{ "read" },
+		{ "calls" },
+		{ "mean", .rank = 1 },
+		{ "write" },
+		{ "calls" },
+		{ "p99 read", .rank = 2 },
 	};
 	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	_cleanup_(rows_clear) struct rows rows = select_rows(r, has_data, compare_by_bytes);
@@ -231,13 +231,13 @@ static void add_meta_row(struct table *table, const char *bound, const struct mo
 static void tell_meta(const struct record *r, struct page *page)
 {
 	static const struct table_column columns[] = {
-		{"mount"},
-		{"open"},
-		{"create"},
-		{"close"},
-		{"fsync"},
-		{"failed"},
-		{"time in all", .rank = 1},
+		{ "mount" },
+		{ "open" },
+		{ "create" },
+		{ "close" },
+		{ "fsync" },
+		{ "failed" },
+		{ "time in all", .rank = 1 },
 	};
 	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	_cleanup_(rows_clear) struct rows rows = select_rows(r, has_meta, compare_by_meta);
@@ -260,7 +260,7 @@ static void tell_meta(const struct record *r, struct page *page)
 
 static void tell_failures(const struct record *r, struct page *page)
 {
-	static const char *const verbs[OP_DATA_COUNT] = {"read", "write"};
+	static const char *const verbs[OP_DATA_COUNT] = { "read", "write" };
 	_cleanup_(sentence_freep) struct sentence s = {};
 	size_t failures = 0;
 

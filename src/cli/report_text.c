@@ -277,8 +277,9 @@ static void list_record(const struct record *r, struct table *table)
 void report_list(const struct records *records, struct page *page)
 {
 	static const struct table_column columns[] = {
-		{"rank"},    {"node", .is_left = true}, {"elapsed"}, {"cores used"}, {"read"},
-		{"written"},
+		{ "rank" },    { "node", .is_left = true },
+		{ "elapsed" }, { "cores used" },
+		{ "read" },    { "written" },
 	};
 	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
 

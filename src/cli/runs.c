@@ -67,7 +67,7 @@ static int is_run(const struct dirent *entry)
 /* A folder that is not there has no runs. */
 static int runs_open(struct runs *ret)
 {
-	struct runs runs = {.folder = find_folder()};
+	struct runs runs = { .folder = find_folder() };
 	int count;
 
 	if (!runs.folder)

@@ -83,7 +83,7 @@ static void json_begin(struct document *d, enum shape shape, bool is_flat)
 	assert(json->depth + 1 < DEPTH_MAX);
 	is_flat |= json->levels[json->depth].is_flat && json->depth > 0;
 	json->depth++;
-	json->levels[json->depth] = (struct level){.is_flat = is_flat || json->is_one_line};
+	json->levels[json->depth] = (struct level){ .is_flat = is_flat || json->is_one_line };
 }
 
 static void json_end(struct document *d, enum shape shape)

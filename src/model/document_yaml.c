@@ -39,8 +39,8 @@ static void emit(struct yaml *yaml, yaml_event_t *event, int is_made)
  * where a bare text can't stand at all libyaml quotes it by itself. */
 static bool is_plainly_a_string(const char *text)
 {
-	static const char *const others[] = {"null", "true", "false", "yes", "no",
-					     "on",   "off",  "y",     "n"};
+	static const char *const others[] = { "null", "true", "false", "yes", "no",
+					      "on",   "off",  "y",     "n" };
 	char c = *text;
 
 	if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' || c == '_' || c == '('))

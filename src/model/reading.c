@@ -108,7 +108,8 @@ struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind
 	for (size_t i = 0; i < r->mount_count; i++) {
 		struct mount_row *row = &r->mounts[i];
 
-		if (row->kind == kind && text_is_equal(row->mount, mount) && text_is_equal(row->fstype, fstype))
+		if (row->kind == kind && text_is_equal(row->mount, mount) &&
+		    text_is_equal(row->fstype, fstype))
 			return row;
 	}
 	return NULL;
@@ -207,7 +208,8 @@ static void merge_value(struct value *to, const struct value *from, enum metric_
 	bool is_both = to->is_known && from->is_known;
 
 	if (kind == KIND_COUNTER)
-		*to = is_both ? (struct value){ to->number + from->number, true } : (struct value){};
+		*to = is_both ? (struct value){ to->number + from->number, true }
+			      : (struct value){};
 	else if (!to->is_known || (is_both && from->number > to->number))
 		*to = *from;
 }
@@ -224,7 +226,8 @@ static void clear_mounts(struct reading *r)
 int reading_merge(struct reading *to, const struct reading *from)
 {
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
-		merge_value(&to->values[id], &from->values[id], metric_get((enum metric_id)id)->kind);
+		merge_value(&to->values[id], &from->values[id],
+			    metric_get((enum metric_id)id)->kind);
 	to->has_mounts &= from->has_mounts;
 	if (!to->has_mounts) {
 		clear_mounts(to);

@@ -145,7 +145,8 @@ int record_add_survivor(struct record *r, int pid, const char *command)
 		r->survivors = larger;
 	if (!larger || (command && !copy))
 		return -ENOMEM;
-	r->survivors[r->survivor_count++] = (struct survivor){ .pid = pid, .command = TAKE_PTR(copy) };
+	r->survivors[r->survivor_count++] =
+		(struct survivor){ .pid = pid, .command = TAKE_PTR(copy) };
 	return 0;
 }
 

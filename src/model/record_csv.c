@@ -183,9 +183,9 @@ static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
 /* @mount is NULL for the header. */
 static void put_mount_row(struct row *row, struct mount_row *mount)
 {
-	static const char *const names[] = {"mount", "fstype", "source"};
-	const char *const texts[] = {mount ? mount->mount : NULL, mount ? mount->fstype : NULL,
-				     mount ? mount->source : NULL};
+	static const char *const names[] = { "mount", "fstype", "source" };
+	const char *const texts[] = { mount ? mount->mount : NULL, mount ? mount->fstype : NULL,
+				      mount ? mount->source : NULL };
 
 	put_fields(row, true);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -210,7 +210,7 @@ static void put_record_row(struct row *row)
 
 void record_format_csv_header(enum record_rows rows, FILE *out)
 {
-	struct row row = {.out = out};
+	struct row row = { .out = out };
 
 	if (rows == ROWS_MOUNT)
 		put_mount_row(&row, NULL);
@@ -221,10 +221,10 @@ void record_format_csv_header(enum record_rows rows, FILE *out)
 void record_format_csv(const struct record *record, enum record_rows rows, FILE *out)
 {
 	if (rows == ROWS_RECORD) {
-		put_record_row(&(struct row){.out = out, .record = record});
+		put_record_row(&(struct row){ .out = out, .record = record });
 		return;
 	}
 	for (size_t i = 0; i < record->reading.mount_count; i++)
-		put_mount_row(&(struct row){.out = out, .record = record},
+		put_mount_row(&(struct row){ .out = out, .record = record },
 			      &record->reading.mounts[i]);
 }

@@ -47,7 +47,8 @@ static void format_number_or_null(const struct record_field *field, const struct
 		document_null(d);
 }
 
-static void format_field(const struct record_field *field, const struct record *record, struct document *d)
+static void format_field(const struct record_field *field, const struct record *record,
+			 struct document *d)
 {
 	const void *at = record_field_get(field, record);
 
@@ -104,12 +105,14 @@ static void format_histogram(const struct histogram *h, struct document *d)
 	document_end_list(d);
 }
 
-static void format_mount_metric(const struct metric *metric, struct mount_row *row, struct document *d)
+static void format_mount_metric(const struct metric *metric, struct mount_row *row,
+				struct document *d)
 {
 	enum metric_id id = metric_id_of(metric);
 
 	if (metric->kind != KIND_HISTOGRAM) {
-		format_metric_number(metric, mount_row_knows(row, id), mount_row_number(row, id), d);
+		format_metric_number(metric, mount_row_knows(row, id), mount_row_number(row, id),
+				     d);
 		return;
 	}
 	document_key(d, metric->key);
@@ -277,7 +280,7 @@ static const struct section {
 	void (*format_whole)(const struct record *record, struct document *d);
 	void (*format_more)(const struct record *record, struct document *d);
 } special_sections[] = {
-	{ "cpu", NULL, format_utilization }, { "io", format_io, NULL },
+	{ "cpu", NULL, format_utilization },	 { "io", format_io, NULL },
 	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
 	{ "merged", format_merged, NULL },
 };

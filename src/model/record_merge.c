@@ -172,7 +172,7 @@ static void grant_add(struct grant *grant, const struct record *record)
 /* What the records of @records[@first]'s node were granted together. */
 static struct grant grant_of(const struct record *const *records, size_t count, size_t first)
 {
-	struct grant grant = {.sum.is_known = true, .memory.is_known = true, .has_cpus = true};
+	struct grant grant = { .sum.is_known = true, .memory.is_known = true, .has_cpus = true };
 	size_t members = 0;
 
 	for (size_t i = first; i < count; i++) {
@@ -187,7 +187,7 @@ static struct grant grant_of(const struct record *const *records, size_t count, 
 		uint64_t cores = (uint64_t)cpulist_count(&grant.cpus) * 1000;
 
 		/* without the lists nobody knows which cores were the same */
-		grant.cores = (struct value){MIN(cores, grant.sum.number), grant.has_cpus};
+		grant.cores = (struct value){ MIN(cores, grant.sum.number), grant.has_cpus };
 	}
 	return grant;
 }
@@ -203,13 +203,13 @@ static bool is_first_of_node(const struct record *const *records, size_t index)
 
 static void add_value(struct value *to, const struct value *from)
 {
-	*to = to->is_known && from->is_known ? (struct value){to->number + from->number, true}
+	*to = to->is_known && from->is_known ? (struct value){ to->number + from->number, true }
 					     : (struct value){};
 }
 
 static int merge_grants(const struct record *const *records, size_t count, struct record *to)
 {
-	struct value cores = {.is_known = true}, memory = {.is_known = true};
+	struct value cores = { .is_known = true }, memory = { .is_known = true };
 	unsigned int groups = 0;
 
 	to->merged_nodes = 0;

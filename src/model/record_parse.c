@@ -196,14 +196,15 @@ static int take_op(const struct place *place, const json_t *map, enum file_op op
 
 static int take_meta(const struct place *place, const json_t *map, struct mount_row *row)
 {
+	struct place above = place_below(place, ".meta");
 	const json_t *meta, *section;
 	int r = place_get(place, map, "meta", JSON_OBJECT, &meta);
 
 	for (size_t op = OP_DATA_COUNT; r == 0 && op < OP_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
-		struct place here = place_below(place, ".meta.%s", name);
+		struct place here = place_below(&above, ".%s", name);
 
-		r = place_get(&here, meta, name, JSON_OBJECT, &section);
+		r = place_get(&above, meta, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
 			r = take_op(&here, section, (enum file_op)op, row);
 	}
@@ -395,7 +396,7 @@ static int check_schema(const json_t *root, struct error *err)
 int record_parse(const json_t *root, struct record **ret, struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = record_new();
-	struct place place = {.err = err};
+	struct place place = { .err = err };
 	int r = check_schema(root, err);
 
 	if (!record)

@@ -23,8 +23,8 @@ static void add_mount(struct reading *r, const char *mount, const char *fstype, 
 	struct mount_row *row = reading_get_mount(r, row_kind_of(mount), mount, fstype);
 
 	row->has_seconds = row->has_histograms = true;
-	row->ops[OP_READ] = (struct op_counts){calls, bytes, 1, 50700000017};
-	row->ops[OP_OPEN] = (struct op_counts){.calls = 17, .errors = 2, .ns = 13000};
+	row->ops[OP_READ] = (struct op_counts){ calls, bytes, 1, 50700000017 };
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = 17, .errors = 2, .ns = 13000 };
 	row->sizes[OP_READ].counts[13] = calls;
 	row->latencies[OP_READ].counts[14] = calls;
 }
@@ -49,7 +49,7 @@ static void fill_reading(struct reading *r, int rank)
 
 struct record *made_record(int rank)
 {
-	static char *const argv[] = {"./train.sh", "--epochs", "3", NULL};
+	static char *const argv[] = { "./train.sh", "--epochs", "3", NULL };
 	struct record *r = record_new();
 
 	if (!r || record_set_command(r, argv) < 0 || strings_add(&r->coverage.tiers, "T0") < 0 ||

@@ -15,20 +15,20 @@ struct settings {
 };
 
 static const struct cli_option rows[] = {
-	{"loud", 'l', NULL, "", offsetof(struct settings, is_loud), NULL},
-	{"merge", 0, NULL, "", offsetof(struct settings, is_merged), NULL},
-	{"output", 'o', "FILE", "", offsetof(struct settings, file), NULL},
+	{ "loud", 'l', NULL, "", offsetof(struct settings, is_loud), NULL },
+	{ "merge", 0, NULL, "", offsetof(struct settings, is_merged), NULL },
+	{ "output", 'o', "FILE", "", offsetof(struct settings, file), NULL },
 };
 
-static const struct cli_command report = {.name = "report"};
-static const struct cli_command run = {.name = "run", .is_for_command = true};
+static const struct cli_command report = { .name = "report" };
+static const struct cli_command run = { .name = "run", .is_for_command = true };
 
 /* Parse a line of words; the operands that are left, joined by blanks. */
 static int parse(const struct cli_command *command, const char *line, struct settings *settings,
 		 char operands[256], struct error *err)
 {
 	static char copy[256];
-	const struct cli_options group = {rows, sizeof(rows) / sizeof(rows[0]), settings};
+	const struct cli_options group = { rows, sizeof(rows) / sizeof(rows[0]), settings };
 	char *argv[32], *save = NULL;
 	int argc = 0, r;
 
@@ -98,18 +98,18 @@ TEST(a_wrong_option_gets_one_line)
 	static const struct row {
 		const char *line, *reason;
 	} broken[] = {
-		{"report --lod", "there is no option '--lod'; did you mean '--loud'?"},
-		{"report --outptu=x", "there is no option '--outptu'; did you mean '--output'?"},
-		{"report --something", "there is no option '--something'; --help lists them"},
-		{"report -x", "there is no option '-x'; --help lists them"},
-		{"report --loud=yes", "'--loud' takes no argument"},
-		{"report --output", "'--output' needs its FILE"},
-		{"report -lo", "'--output' needs its FILE"},
+		{ "report --lod", "there is no option '--lod'; did you mean '--loud'?" },
+		{ "report --outptu=x", "there is no option '--outptu'; did you mean '--output'?" },
+		{ "report --something", "there is no option '--something'; --help lists them" },
+		{ "report -x", "there is no option '-x'; --help lists them" },
+		{ "report --loud=yes", "'--loud' takes no argument" },
+		{ "report --output", "'--output' needs its FILE" },
+		{ "report -lo", "'--output' needs its FILE" },
 	};
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
 		struct settings s = {};
-		struct error err = {""};
+		struct error err = { "" };
 		char operands[256];
 
 		ASSERT_ERR(parse(&report, broken[i].line, &s, operands, &err), -EINVAL);
@@ -135,21 +135,21 @@ TEST(the_format_comes_from_the_option_or_the_ending)
 		bool is_json, is_by_mount;
 		enum output_format wanted;
 	} good[] = {
-		{NULL, NULL, false, false, OUTPUT_TEXT},
-		{NULL, NULL, true, false, OUTPUT_JSON},
-		{"yaml", NULL, false, false, OUTPUT_YAML},
-		{NULL, "a.b/x.jsonl", false, false, OUTPUT_NDJSON},
-		{NULL, "x.csv", false, true, OUTPUT_CSV},
-		{"yaml", "x.json", false, false, OUTPUT_YAML},
-		{NULL, NULL, false, true, OUTPUT_CSV},
-		{NULL, "/dev/stdout", true, false, OUTPUT_JSON},
-		{NULL, "x.txt", false, false, OUTPUT_TEXT},
+		{ NULL, NULL, false, false, OUTPUT_TEXT },
+		{ NULL, NULL, true, false, OUTPUT_JSON },
+		{ "yaml", NULL, false, false, OUTPUT_YAML },
+		{ NULL, "a.b/x.jsonl", false, false, OUTPUT_NDJSON },
+		{ NULL, "x.csv", false, true, OUTPUT_CSV },
+		{ "yaml", "x.json", false, false, OUTPUT_YAML },
+		{ NULL, NULL, false, true, OUTPUT_CSV },
+		{ NULL, "/dev/stdout", true, false, OUTPUT_JSON },
+		{ NULL, "x.txt", false, false, OUTPUT_TEXT },
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		struct output output = {.file = good[i].file,
-					.is_json = good[i].is_json,
-					.is_by_mount = good[i].is_by_mount};
+		struct output output = { .file = good[i].file,
+					 .is_json = good[i].is_json,
+					 .is_by_mount = good[i].is_by_mount };
 		struct error err;
 
 		ASSERT_OK(settle(&output, good[i].format, &err));
@@ -164,19 +164,19 @@ TEST(what_does_not_agree_is_refused)
 		bool is_json, is_by_mount;
 		const char *reason;
 	} bad[] = {
-		{"jsn", NULL, false, false, "there is no format 'jsn'; did you mean 'json'?"},
-		{"xml", NULL, false, false, "there is no format 'xml'"},
-		{"csv", NULL, true, false, "'--json' and another '--format' exclude each other"},
-		{NULL, "x.dat", false, false,
-		 "the ending of 'x.dat' tells no format; say '--format'"},
-		{NULL, NULL, true, true, "'--by mount' is for '--format csv'"},
+		{ "jsn", NULL, false, false, "there is no format 'jsn'; did you mean 'json'?" },
+		{ "xml", NULL, false, false, "there is no format 'xml'" },
+		{ "csv", NULL, true, false, "'--json' and another '--format' exclude each other" },
+		{ NULL, "x.dat", false, false,
+		  "the ending of 'x.dat' tells no format; say '--format'" },
+		{ NULL, NULL, true, true, "'--by mount' is for '--format csv'" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct output output = {.file = bad[i].file,
-					.is_json = bad[i].is_json,
-					.is_by_mount = bad[i].is_by_mount};
-		struct error err = {""};
+		struct output output = { .file = bad[i].file,
+					 .is_json = bad[i].is_json,
+					 .is_by_mount = bad[i].is_by_mount };
+		struct error err = { "" };
 
 		ASSERT_ERR(settle(&output, bad[i].format, &err), -EINVAL);
 		ASSERT_CONTAINS(err.text, bad[i].reason);

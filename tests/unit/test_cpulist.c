@@ -20,8 +20,8 @@ TEST(ranges_and_single_cpus_are_counted)
 
 TEST(what_is_no_list_is_refused_and_leaves_the_result_alone)
 {
-	struct cpulist list = {.bits = {5}};
-	static const char *const broken[] = {"a", "1-", "-1", "3-1", "1,,2", "1;2", "0x3", " 1"};
+	struct cpulist list = { .bits = { 5 } };
+	static const char *const broken[] = { "a", "1-", "-1", "3-1", "1,,2", "1;2", "0x3", " 1" };
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
 		ASSERT_ERR(cpulist_parse(broken[i], &list), -EINVAL);

@@ -30,7 +30,7 @@ static void make(int dir_fd, const char *name, const char *text, size_t size)
 TEST(a_file_is_read_whole_up_to_the_bound)
 {
 	_cleanup_close_ int dir = folder();
-	static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 12345};
+	static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 12345 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		_cleanup_free_ char *text = NULL, *none = NULL;

@@ -18,7 +18,7 @@ TEST(bounds_are_powers_of_two)
 
 TEST(a_quantile_lies_within_its_bucket)
 {
-	struct histogram h = {.counts = {[1] = 50, [13] = 49, [20] = 1}};
+	struct histogram h = { .counts = { [1] = 50, [13] = 49, [20] = 1 } };
 	double value;
 
 	ASSERT_OK(histogram_quantile(HISTOGRAM_SIZE, &h, 0.5, &value));
@@ -40,7 +40,7 @@ TEST(an_empty_histogram_has_no_quantile)
 
 TEST(adding_adds_each_bucket)
 {
-	struct histogram a = {.counts = {[0] = 2, [27] = 3}}, b = {.counts = {[27] = 5}};
+	struct histogram a = { .counts = { [0] = 2, [27] = 3 } }, b = { .counts = { [27] = 5 } };
 
 	histogram_add(&a, &b);
 	ASSERT_EQ(a.counts[0], 2);

@@ -20,9 +20,9 @@ static char *printed(struct page page, void (*print)(struct page *page))
 	return text;
 }
 
-static const struct page wide = {.width = 80, .is_utf8 = true};
-static const struct page ascii = {.width = 80};
-static const struct page narrow = {.width = 40, .is_utf8 = true};
+static const struct page wide = { .width = 80, .is_utf8 = true };
+static const struct page ascii = { .width = 80 };
+static const struct page narrow = { .width = 40, .is_utf8 = true };
 
 static void print_nasty(struct page *page)
 {
@@ -46,7 +46,7 @@ TEST(ascii_is_as_wide_as_what_it_stands_for)
 
 TEST(colour_is_closed_again)
 {
-	struct page page = {.width = 80, .is_utf8 = true, .has_color = true};
+	struct page page = { .width = 80, .is_utf8 = true, .has_color = true };
 	_cleanup_free_ char *text = printed(page, print_nasty);
 
 	ASSERT(strncmp(text, "\x1b[1ma?[31m", 9) == 0);
@@ -93,7 +93,7 @@ TEST(paragraphs_are_broken_between_words)
 
 static void print_bars(struct page *page)
 {
-	static const double shares[] = {0, 0.5, 0.53, 1, 7, -1};
+	static const double shares[] = { 0, 0.5, 0.53, 1, 7, -1 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
 		page_bar(page, shares[i], 4);
@@ -110,17 +110,18 @@ TEST(bars_are_as_long_as_they_should_be)
 }
 
 static const struct table_column columns[] = {
-	{"mount"},
-	{"read"},
-	{"mean", .rank = 2},
-	{"p99", .rank = 1},
+	{ "mount" },
+	{ "read" },
+	{ "mean", .rank = 2 },
+	{ "p99", .rank = 1 },
 };
 
 static void print_table(struct page *page)
 {
 	static const char *const cells[] = {
 		"/",	  "1 MiB", "4 KiB", "3 ms", "/a/very/long/name/of/a/mount",
-		"12 GiB", "1 MiB", "12 ms"};
+		"12 GiB", "1 MiB", "12 ms"
+	};
 	struct table *table = table_new(columns, ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < ARRAY_SIZE(cells); i++)

@@ -15,7 +15,7 @@ static struct mount_row *add(struct reading *r, const char *mount, const char *f
 	ASSERT(row != NULL);
 	r->has_mounts = true;
 	row->has_seconds = row->has_histograms = true;
-	row->ops[OP_READ] = (struct op_counts){.calls = 1, .bytes = bytes, .errors = 2, .ns = 3};
+	row->ops[OP_READ] = (struct op_counts){ .calls = 1, .bytes = bytes, .errors = 2, .ns = 3 };
 	row->sizes[OP_READ].counts[5] = 1;
 	return row;
 }

@@ -61,7 +61,7 @@ TEST(an_endless_command_is_cut)
 TEST(the_same_command_is_argv_and_folder)
 {
 	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *c = record_new();
-	char *other[] = {"./train.sh", "--epochs", NULL};
+	char *other[] = { "./train.sh", "--epochs", NULL };
 
 	ASSERT(record_is_same_command(a, b));
 	ASSERT(!record_is_same_command(c, c)); /* two that say nothing are not the same */
@@ -146,7 +146,7 @@ TEST(nodes_add_what_they_were_granted)
 TEST(merged_records_can_be_merged_again)
 {
 	_cleanup_record_ struct record *five = merge(5), *two = merge(2), *all = NULL;
-	const struct record *records[] = {five, two};
+	const struct record *records[] = { five, two };
 
 	ASSERT_OK(record_merge(records, 2, &all));
 	ASSERT_EQ(all->merged_records, 7U);
@@ -157,7 +157,7 @@ TEST(merged_records_can_be_merged_again)
 TEST(ranks_that_may_use_the_same_cores_do_not_count_them_twice)
 {
 	_cleanup_record_ struct record *a = made_record(0), *b = made_record(0), *merged = NULL;
-	const struct record *records[] = {a, b};
+	const struct record *records[] = { a, b };
 
 	ASSERT_OK(record_merge(records, 2, &merged));
 	ASSERT_EQ(merged->reading.values[METRIC_CPU_ALLOCATED].number, 2000);
@@ -173,7 +173,7 @@ TEST(ranks_that_may_use_the_same_cores_do_not_count_them_twice)
 TEST(what_records_do_not_share_is_absent)
 {
 	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *merged = NULL;
-	const struct record *records[] = {a, b};
+	const struct record *records[] = { a, b };
 
 	b->job.exit_code = 3;
 	b->coverage.read_books.is_known = false;
@@ -205,7 +205,7 @@ TEST(time_goes_from_the_first_start_to_the_last_end)
 TEST(one_record_merged_says_the_same)
 {
 	_cleanup_record_ struct record *a = made_record(3), *merged = NULL;
-	const struct record *records[] = {a};
+	const struct record *records[] = { a };
 	_cleanup_free_ char *before = NULL, *after = NULL;
 
 	ASSERT_OK(record_merge(records, 1, &merged));

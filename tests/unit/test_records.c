@@ -14,7 +14,7 @@
 static struct record *parse(const char *text)
 {
 	struct records list = {};
-	struct error err = {""};
+	struct error err = { "" };
 	struct record *record;
 
 	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
@@ -65,7 +65,7 @@ TEST(what_is_unknown_stays_unknown)
 
 TEST(a_merged_record_comes_back)
 {
-	struct record *records[] = {made_record(0), made_record(1), made_record(2)};
+	struct record *records[] = { made_record(0), made_record(1), made_record(2) };
 	_cleanup_(record_freep) struct record *merged = NULL;
 	_cleanup_free_ char *json = NULL;
 
@@ -79,7 +79,7 @@ TEST(a_merged_record_comes_back)
 
 TEST(nasty_names_survive)
 {
-	static char *const argv[] = {"a\nb", "\x1b[2J", "\xff", "\"", "", "\xe2\x80\xae", NULL};
+	static char *const argv[] = { "a\nb", "\x1b[2J", "\xff", "\"", "", "\xe2\x80\xae", NULL };
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
 	_cleanup_free_ char *json = NULL;
 
@@ -145,7 +145,7 @@ static const struct broken {
 	{ HEAD "\"io\": [{\"mount\": \"/\"}]}", "made: io[0].read.bytes is missing" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", " READ ", \"write\": {\"bytes\": 1, \"calls\": -1}}]}", "made: io[0].write.calls is out of range" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE "}, {\"mount\": \"/\"}]}", "made: io[1].mount stands there twice" },
-	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE ", \"meta\": {\"open\": 1}}]}", "made: io[0].meta.open.open is a number" },
+	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE ", \"meta\": {\"open\": 1}}]}", "made: io[0].meta.open is a number" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}}]}", "made: io[0].read.sizes has more than 28 entries" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [-1]}}]}", "made: io[0].read.sizes holds something else than counts" },
 	{ HEAD "\"survivors\": [{\"pid\": \"1\"}]}", "made: survivors[0].pid is a string" },
@@ -160,7 +160,7 @@ TEST(what_is_broken_is_refused_in_words)
 	for (size_t i = 0; i < sizeof(broken_records) / sizeof(broken_records[0]); i++) {
 		const struct broken *row = &broken_records[i];
 		struct records list = {};
-		struct error err = {""};
+		struct error err = { "" };
 
 		ASSERT_ERR(records_parse(row->text, strlen(row->text), "made", &list, &err),
 			   -EINVAL);
@@ -202,7 +202,7 @@ TEST(several_records_stand_behind_each_other)
 {
 	static const char text[] = HEAD "\"sequence\": 1}\n" HEAD "\"sequence\": 2}\n\n";
 	struct records list = {};
-	struct error err = {""};
+	struct error err = { "" };
 
 	ASSERT_OK(records_parse(text, strlen(text), "made", &list, &err));
 	ASSERT_EQ(list.count, 2);

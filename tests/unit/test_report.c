@@ -28,7 +28,7 @@ static struct record *load(const char *name)
 
 static char *report(const struct record *now, const struct record *last, unsigned int width)
 {
-	struct page page = {.width = width, .is_utf8 = true};
+	struct page page = { .width = width, .is_utf8 = true };
 	char *text = NULL;
 	size_t size;
 
@@ -61,9 +61,9 @@ TEST(the_whole_page_reads_as_it_is_kept)
 
 TEST(every_page_fits_its_width_and_steers_no_terminal)
 {
-	static const char *const names[] = {"made-train.json", "made-short.json", "made-long.json",
-					    "made-nasty.json"};
-	static const unsigned int widths[] = {60, 80, 100};
+	static const char *const names[] = { "made-train.json", "made-short.json", "made-long.json",
+					     "made-nasty.json" };
+	static const unsigned int widths[] = { 60, 80, 100 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
 		_cleanup_record_ struct record *r = load(names[i / ARRAY_SIZE(widths)]);
@@ -123,7 +123,7 @@ TEST(a_job_without_files_says_so)
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
-		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){.calls = 3};
+		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){ .calls = 3 };
 		r->reading.mounts[i].ops[OP_OPEN] = (struct op_counts){};
 	}
 	text = report(r, NULL, 80);

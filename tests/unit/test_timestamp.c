@@ -7,7 +7,7 @@
 
 TEST(a_moment_is_written_to_the_nanosecond_and_comes_back)
 {
-	static const uint64_t moments[] = {0, 1, 1770091506123456789, 951782400000000000};
+	static const uint64_t moments[] = { 0, 1, 1770091506123456789, 951782400000000000 };
 	char text[TIMESTAMP_SIZE];
 	uint64_t back;
 

@@ -9,7 +9,7 @@
 TEST(characters_of_each_length_are_decoded_and_encoded_alike)
 {
 	static const char text[] = "aé€😀";
-	static const uint32_t wanted[] = {'a', 0xe9, 0x20ac, 0x1f600, 0};
+	static const uint32_t wanted[] = { 'a', 0xe9, 0x20ac, 0x1f600, 0 };
 	const char *p = text;
 
 	for (int i = 0; i < 5; i++) {
@@ -31,14 +31,14 @@ TEST(each_byte_of_what_is_invalid_is_one_replacement)
 	static const struct row {
 		const char *broken, *repaired;
 	} rows[] = {
-		{"\xff", "\uFFFD"},
-		{"a\x80z", "a\uFFFDz"},
-		{"\xc3", "\uFFFD"}, /* cut off at the end */
-		{"\xe2\x82", "\uFFFD\uFFFD"},
-		{"\xc0\xaf", "\uFFFD\uFFFD"},			  /* overlong */
-		{"\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD"},		  /* a surrogate */
-		{"\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD"}, /* beyond Unicode */
-		{"é", "é"},
+		{ "\xff", "\uFFFD" },
+		{ "a\x80z", "a\uFFFDz" },
+		{ "\xc3", "\uFFFD" }, /* cut off at the end */
+		{ "\xe2\x82", "\uFFFD\uFFFD" },
+		{ "\xc0\xaf", "\uFFFD\uFFFD" },			    /* overlong */
+		{ "\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD" },	    /* a surrogate */
+		{ "\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD" }, /* beyond Unicode */
+		{ "é", "é" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -59,7 +59,7 @@ TEST(columns_are_counted_as_a_terminal_does)
 
 TEST(what_could_steer_a_terminal_is_not_printable)
 {
-	static const uint32_t bad[] = {0x1b, '\n', '\r', 0x7f, 0x9b, 0x202e, 0x2028, 0x2066};
+	static const uint32_t bad[] = { 0x1b, '\n', '\r', 0x7f, 0x9b, 0x202e, 0x2028, 0x2066 };
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		ASSERT(!utf8_is_printable(bad[i]));
@@ -74,11 +74,11 @@ TEST(what_is_too_long_loses_its_middle)
 		size_t columns;
 		const char *wanted;
 	} rows[] = {
-		{"/scratch", 8, "/scratch"},
-		{"/scratch/project", 8, "/scr…ect"},
-		{"/scratch", 1, "…"},
-		{"日本語日本語", 6, "日…語"},
-		{"", 4, ""},
+		{ "/scratch", 8, "/scratch" },
+		{ "/scratch/project", 8, "/scr…ect" },
+		{ "/scratch", 1, "…" },
+		{ "日本語日本語", 6, "日…語" },
+		{ "", 4, "" },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

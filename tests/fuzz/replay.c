@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Run a fuzz target over the files of a folder: its corpus as a test, with any compiler. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "file.h"
+#include "fuzz.h"
+
+#define SIZE_MAX_OF_INPUT (1 << 20)
+
+static int replay(int dir_fd, const char *name)
+{
+	_cleanup_free_ char *text = NULL;
+	uint8_t *exact;
+	size_t length;
+	int r = file_read(dir_fd, name, SIZE_MAX_OF_INPUT, &text, &length);
+
+	if (r < 0) {
+		fprintf(stderr, "%s: %s\n", name, strerror(-r));
+		return 1;
+	}
+	exact = malloc(length ? length : 1); /* no NUL behind, so that a sanitizer sees the end */
+	memcpy(exact, text, length);
+	LLVMFuzzerTestOneInput(exact, length);
+	free(exact);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	DIR *dir = argc == 2 ? opendir(argv[1]) : NULL;
+	int count = 0, failed = 0;
+
+	if (!dir) {
+		fprintf(stderr, "usage: replay FOLDER\n");
+		return 2;
+	}
+	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+		if (entry->d_name[0] == '.')
+			continue;
+		count++;
+		failed += replay(dirfd(dir), entry->d_name);
+	}
+	closedir(dir);
+	printf("%d inputs\n", count);
+	return failed || !count;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Print docs/metrics.md: the reference of all metrics and fields of a record, from their tables. */
+#include <stdio.h>
+#include <string.h>
+
+#include "metric.h"
+#include "record_field.h"
+
+static const char *const units[] = {
+	[UNIT_COUNT] = "",
+	[UNIT_BYTES] = "bytes",
+	[UNIT_SECONDS] = "seconds",
+	[UNIT_CORES] = "cores",
+};
+
+static const char *const kinds[] = {
+	[KIND_COUNTER] = "counter",
+	[KIND_PEAK] = "peak",
+	[KIND_LIMIT] = "limit",
+	[KIND_HISTOGRAM] = "histogram",
+};
+
+static const struct scope {
+	enum metric_scope scope;
+	const char *title, *key_prefix;
+} scopes[] = {
+	{ SCOPE_JOB, "Of a job", "" },
+	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
+	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata", "io[]." },
+};
+
+static void print_metric(const struct metric *metric, const char *key_prefix)
+{
+	printf("| `%s%s%s%s` | `%s%s%s.%s` | %s | %s | %s |\n", metric->name,
+	       metric->label ? "{" : "", metric->label ? metric->label : "",
+	       metric->label ? "}" : "", key_prefix, metric->section,
+	       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key,
+	       units[metric->unit], kinds[metric->kind], metric->help);
+}
+
+static void print_scope(const struct scope *scope)
+{
+	printf("\n## %s\n\n| metric | in a record | unit | kind | |\n|---|---|---|---|---|\n",
+	       scope->title);
+	for (size_t id = 0; id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->scope == scope->scope)
+			print_metric(metric, scope->key_prefix);
+	}
+}
+
+static void print_fields(void)
+{
+	puts("\n## What a record says besides\n\n| in a record | |\n|---|---|");
+	for (size_t i = 0; i < record_field_count; i++) {
+		const struct record_field *field = &record_fields[i];
+
+		printf("| `%s%s%s` | %s |\n", field->section, *field->section ? "." : "",
+		       field->key, field->help);
+	}
+}
+
+int main(void)
+{
+	puts("<!-- Made by tools/metrics-page from the tables in src/model; a test compares them. "
+	     "-->\n"
+	     "# Metrics\n\n"
+	     "Counters add up over processes, ranks and nodes; of peaks the greatest is kept; "
+	     "limits are one\n"
+	     "within a node and add up over nodes.  A value that nobody measured is `null` in a "
+	     "record and has\n"
+	     "no series: absent is not zero.  [record.md](record.md) has the record as a whole.");
+	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
+		print_scope(&scopes[i]);
+	print_fields();
+	return 0;
+}
