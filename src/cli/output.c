@@ -56,7 +56,7 @@ static int parse_by(const char *text, void *at, struct error *err)
 const struct cli_option output_options[] = {
 	{ "format", 'f', "FORMAT", "text, json, ndjson, csv or yaml", AT(format), parse_format },
 	{ "json", 0, NULL, "the same as --format json", AT(is_json), NULL },
-	{ "output", 'o', "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
+	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
 	{ "by", 0, "mount", "in CSV: a row a mount, not a row a record", AT(is_by_mount), parse_by },
 	{ "quiet", 'q', NULL, "no report for people", AT(is_quiet), NULL },
 };

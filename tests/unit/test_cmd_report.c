@@ -75,11 +75,11 @@ TEST(text_is_for_people_also_beside_a_file)
 	_cleanup_free_ char *printed = NULL, *quiet = NULL, *json = NULL, *text = NULL;
 	_cleanup_free_ char *wanted = test_data("made-train.json");
 
-	ASSERT_EQ(report("DATA/made-train.json -o OUT/x.json", &printed), CLI_WELL);
+	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.json", &printed), CLI_WELL);
 	ASSERT_CONTAINS(printed, "train.sh  exit 0  2 m 14 s");
 	json = contents("x.json");
 	ASSERT_STREQ(json, wanted);
-	ASSERT_EQ(report("DATA/made-train.json -q -o OUT/x.txt", &quiet), CLI_WELL);
+	ASSERT_EQ(report("DATA/made-train.json -q --output OUT/x.txt", &quiet), CLI_WELL);
 	ASSERT_STREQ(quiet, "");
 	text = contents("x.txt");
 	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
@@ -97,7 +97,7 @@ TEST(several_are_merged_or_stand_on_lines)
 	snprintf(line, sizeof(line), "%s --json", both);
 	ASSERT_EQ(report(line, &json), CLI_WELL);
 	ASSERT_CONTAINS(json, "\"merged\": {\"records\": 2, \"nodes\": 1}");
-	snprintf(line, sizeof(line), "%s -f ndjson -o OUT/x.ndjson -q", both);
+	snprintf(line, sizeof(line), "%s -f ndjson --output OUT/x.ndjson -q", both);
 	ASSERT_EQ(report(line, NULL), CLI_WELL);
 	lines = contents("x.ndjson");
 	ASSERT_LACKS(lines, "merged");
@@ -131,7 +131,7 @@ TEST(what_is_broken_is_told_in_a_line_with_its_code)
 		{ "./nope", CLI_FAILED,
 		  "jobmeter report: cannot read './nope': No such file or directory\n" },
 		{ "", CLI_FAILED, "jobmeter report: there is no local run yet" },
-		{ "DATA/made-train.json -o /nonexistent/x.json", CLI_FAILED,
+		{ "DATA/made-train.json --output /nonexistent/x.json", CLI_FAILED,
 		  "jobmeter report: cannot write '/nonexistent/x.json': No such file or "
 		  "directory\n" },
 		{ "DATA/made-train.txt", CLI_FAILED, "made-train.txt: line 1: " },
@@ -151,6 +151,6 @@ TEST(help_lists_every_option)
 
 	ASSERT_EQ(report("--help", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "usage: jobmeter report [OPTION...] [FILE|FOLDER|ID...]\n");
-	ASSERT_CONTAINS(text, "  -o, --output FILE ");
+	ASSERT_CONTAINS(text, "      --output FILE ");
 	ASSERT_CONTAINS(text, "  -m, --merge ");
 }
