@@ -102,7 +102,7 @@ static int make_place(int root_fd, const char *mount, const char *own, const cha
 		return error_set_errno(err, errno, "cannot make a cgroup in '%s%s'", mount, own);
 	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0) {
-		int r = error_set_errno(err, errno, "cannot open cgroup '%s%s/%s'", mount, own, name);
+		int r = error_set_errno(err, errno, "cannot open the cgroup made in '%s'", path);
 
 		unlinkat(parent_fd, name, AT_REMOVEDIR);
 		return r;
