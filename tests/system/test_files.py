@@ -6,18 +6,7 @@ import json
 import compare
 import mountinfo
 import pytest
-
-CASES = {
-    "one process": [],
-    "threads": ["--threads", "7", "--repeat", "3"],
-    "40 processes": ["--processes", "40"],
-    "100 blocked": ["--blocked", "100", "--processes", "2"],
-    "dup2": ["--dup2"],
-    "signals": ["--signals"],
-    "exec": ["--exec"],
-    "all": ["--processes", "3", "--threads", "2", "--blocked", "7", "--dup2", "--signals", "--exec"],
-}
-
+from cases import CASES
 
 @pytest.fixture
 def run_truth(programs, tmp_path, mounts, run_metered):

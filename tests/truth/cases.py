@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+"""cases - how the truth program is run, on the host's kernel and in guests: {name: options}."""
+
+CASES = {
+    "one process": [],
+    "threads": ["--threads", "7", "--repeat", "3"],
+    "40 processes": ["--processes", "40"],
+    "100 blocked": ["--blocked", "100", "--processes", "2"],
+    "dup2": ["--dup2"],
+    "signals": ["--signals"],
+    "exec": ["--exec"],
+    "all": ["--processes", "3", "--threads", "2", "--blocked", "7", "--dup2", "--signals", "--exec"],
+}
