@@ -119,9 +119,9 @@ static void learn_superblock(struct super_block *sb, __u32 device)
 }
 
 /* 0 to 27: the position of the highest bit, plus one. */
-static __always_inline __u32 bucket_of(__u64 value)
+static __always_inline __u64 bucket_of(__u64 value)
 {
-	__u32 bucket = 0;
+	__u64 bucket = 0;
 
 	if (value >> 27)
 		return FILES_BUCKETS - 1;
@@ -166,7 +166,7 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 static __always_inline void count_histograms(const struct file_key *key, long result, __u64 ns)
 {
 	struct file_histograms *h = bpf_map_lookup_elem(&file_histograms, key);
-	__u32 bucket;
+	__u64 bucket;
 
 	if (!h) {
 		bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST);
