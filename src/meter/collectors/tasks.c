@@ -175,7 +175,8 @@ static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
 	r = read_live_tasks(bpf, &tasks, &count);
 	if (r < 0)
 		return r;
-	qsort(tasks, count, sizeof(*tasks), compare_tasks);
+	if (count)
+		qsort(tasks, count, sizeof(*tasks), compare_tasks);
 	for (size_t i = 0; i < count; i = end) {
 		for (end = i + 1; end < count && tasks[end].tgid == tasks[i].tgid; end++)
 			;
