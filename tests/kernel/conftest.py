@@ -7,6 +7,7 @@
 All cases that the selected tests want of one kernel and one command line run in a single boot."""
 
 import os
+import shutil
 import subprocess
 import sys
 
@@ -28,6 +29,9 @@ def missing(series, reason):
 def kernel(request):
     """The folder of a kernel: vmlinuz, config, modules/, release."""
     series = request.param
+    for tool in ("qemu-system-x86_64", "busybox"):
+        if not shutil.which(tool):
+            missing(series, f"{tool} is not installed")
     fetched = subprocess.run([HERE / "fetch-kernels", series], capture_output=True, text=True)
     if fetched.returncode:
         missing(series, fetched.stderr.strip())
@@ -52,10 +56,7 @@ def smoke(folder):
 @pytest.fixture(scope="session")
 def guest(kernel, programs):
     """A kernel with our programs, not yet booted."""
-    try:
-        return Guest(kernel, programs)
-    except FileNotFoundError as error:
-        missing(kernel.name, f"{error.filename} is not installed")
+    return Guest(kernel, programs)
 
 
 @pytest.fixture(scope="session")
