@@ -99,12 +99,18 @@ static int wait_for_song(const struct group *group, const struct held *canary, s
 	return 0;
 }
 
+static void close_ends(int (*ends)[2])
+{
+	closep(&(*ends)[0]);
+	closep(&(*ends)[1]);
+}
+
 static int let_sing(const struct group *group, struct error *err)
 {
-	_cleanup_close_ int pipe_out = -EBADF, pipe_in = -EBADF;
+	_cleanup_(close_ends) int ends[2] = { -EBADF, -EBADF };
 	char path[] = "/dev/shm/jobmeter-canary-XXXXXX";
 	struct held canary;
-	int ends[2], fd = mkstemp(path), r;
+	int fd = mkstemp(path), r;
 
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make a file in /dev/shm");
@@ -112,13 +118,11 @@ static int let_sing(const struct group *group, struct error *err)
 	unlink(path); /* the name is free, and the canary makes it */
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_set_errno(err, errno, "cannot make a pipe");
-	pipe_out = ends[0];
-	pipe_in = ends[1];
 	r = held_fork(&canary);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
 	if (canary.pid == 0)
-		_exit(sing(path, pipe_out) ? 0 : 1);
+		_exit(sing(path, ends[0]) ? 0 : 1);
 	r = wait_for_song(group, &canary, err);
 	unlink(path);
 	return r;

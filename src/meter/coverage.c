@@ -81,7 +81,7 @@ static int describe_hooks(const struct meter *m, const char *tier, struct string
 
 static bool is_all_off(const struct tier_state *state)
 {
-	return state->off == state->hooks;
+	return state->first_off && state->off == state->hooks;
 }
 
 /* @gives: what no hook of the tier gives, where all are off. */

@@ -88,7 +88,7 @@ static void refuse_object(struct meter *m, const char *tier, int error_number)
 {
 	char why[160];
 
-	if (error_number == -EPERM || error_number == -EACCES)
+	if (error_number == -EPERM) /* EACCES is the verifier's */
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
 	else
 		snprintf(why, sizeof(why), "cannot load: %.60s (%.80s)", strerror(-error_number),

@@ -28,7 +28,7 @@ def bpf_programs():
     if not os.path.exists(bpftool):
         return []
     listed = subprocess.run([bpftool, "-j", "prog", "show"], capture_output=True, text=True).stdout
-    return [p["name"] for p in json.loads(listed or "[]")
+    return [f"{p['name']} {p['id']}" for p in json.loads(listed or "[]")
             if p.get("name") in PROGRAMS and not any(is_alive(h["pid"]) for h in p.get("pids", []))]
 
 
@@ -47,10 +47,10 @@ def processes():
 
 
 def leftovers(seconds=3):
-    """What is left; the kernel frees programs a moment after their last user has gone."""
+    """What is left and stays: the kernel frees programs a moment after their last user has gone."""
     end = time.monotonic() + seconds
-    while True:
-        left = groups() + bpf_programs() + processes()
-        if not left or time.monotonic() > end:
-            return left
+    left = set(groups() + bpf_programs() + processes())
+    while left and time.monotonic() < end:
         time.sleep(0.05)
+        left &= set(groups() + bpf_programs() + processes())
+    return sorted(left)
