@@ -62,7 +62,7 @@ struct record {
 	struct {
 		uint64_t start_ns, end_ns;
 		uint64_t measured_from_ns;
-		uint64_t elapsed_ns; /* by CLOCK_BOOTTIME; merged: the longest */
+		uint64_t elapsed_ns; /* by CLOCK_BOOTTIME; merged: first start to last end */
 	} time;
 
 	struct reading reading;

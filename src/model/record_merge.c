@@ -96,6 +96,13 @@ static void merge_time(const struct record *from, struct record *to, bool is_fir
 	to->time.measured_from_ns = measured ? MAX(measured, from->time.measured_from_ns) : 0;
 }
 
+/* From the first start to the last end, as far as the nodes' clocks agree; never less than the longest. */
+static void span_elapsed(struct record *to)
+{
+	if (to->time.start_ns && to->time.end_ns > to->time.start_ns)
+		to->time.elapsed_ns = MAX(to->time.elapsed_ns, to->time.end_ns - to->time.start_ns);
+}
+
 static void merge_books(const struct books *from, struct books *to, bool is_first)
 {
 	to->is_known = from->is_known && (is_first || to->is_known);
@@ -257,6 +264,8 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 		if (r < 0)
 			return r;
 	}
+	if (count > 1)
+		span_elapsed(merged);
 	r = merge_command(records, count, merged);
 	if (r == 0)
 		r = merge_grants(records, count, merged);

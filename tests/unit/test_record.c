@@ -198,7 +198,7 @@ TEST(time_goes_from_the_first_start_to_the_last_end)
 
 	ASSERT_EQ(r->time.start_ns, 1770091506123456789);
 	ASSERT_EQ(r->time.end_ns, 1770091506123456791 + 134000000002);
-	ASSERT_EQ(r->time.elapsed_ns, 134000000002);
+	ASSERT_EQ(r->time.elapsed_ns, r->time.end_ns - r->time.start_ns);
 	ASSERT_EQ(r->time.measured_from_ns, 1770091506123456791);
 }
 
