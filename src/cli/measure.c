@@ -16,6 +16,7 @@
 #include "child.h"
 #include "cleanup.h"
 #include "collectors/collectors.h"
+#include "descendants.h"
 #include "error.h"
 #include "file.h"
 #include "macro.h"
@@ -123,27 +124,23 @@ static void wait_for_survivors(struct measurement *m)
 static int name_survivors(struct measurement *m)
 {
 	pid_t pids[SURVIVORS_NAMED];
-	ssize_t count = m->group ? group_list_processes(m->group, pids, ARRAY_SIZE(pids)) : 0;
+	ssize_t count = m->group ? group_list_processes(m->group, pids, ARRAY_SIZE(pids)) :
+				   descendants_list(m->root_fd, getpid(), pids, ARRAY_SIZE(pids));
 	struct record *record = m->record;
 
-	if (count <= 0)
-		return 0;
-	record->survivors = calloc(ARRAY_SIZE(pids), sizeof(*record->survivors));
-	if (!record->survivors)
-		return -ENOMEM;
-	for (size_t i = 0; i < MIN((size_t)count, ARRAY_SIZE(pids)); i++) {
+	for (ssize_t i = 0; i < MIN(count, (ssize_t)ARRAY_SIZE(pids)); i++) {
 		char path[64], comm[64];
+		int r;
 
 		snprintf(path, sizeof(path), "proc/%d/comm", pids[i]);
 		if (file_read_small(m->root_fd, path, comm, sizeof(comm)) < 0)
-			continue;
+			continue; /* it went meanwhile */
 		comm[strcspn(comm, "\n")] = '\0';
-		record->survivors[record->survivor_count].pid = pids[i];
-		record->survivors[record->survivor_count].command = strdup(comm);
-		if (!record->survivors[record->survivor_count++].command)
-			return -ENOMEM;
+		r = record_add_survivor(record, pids[i], comm);
+		if (r < 0)
+			return r;
 	}
-	if ((size_t)count > ARRAY_SIZE(pids))
+	if (count > (ssize_t)ARRAY_SIZE(pids))
 		return strings_add(&record->coverage.notes, "%zd more processes outlived the command",
 				   count - (ssize_t)ARRAY_SIZE(pids));
 	return 0;
@@ -271,8 +268,8 @@ static int tell_not_seen(struct measurement *m)
 		r = strings_add(&record->coverage.tiers, "children");
 		if (r >= 0)
 			r = strings_add(&record->coverage.notes,
-					"lower bound: processes that nobody waited for are not in CPU "
-					"time and I/O");
+					"lower bound: processes that nobody waited for, if there were "
+					"any, are not in CPU time and I/O");
 	}
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
 		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",
