@@ -29,6 +29,7 @@ struct group {
 	char *name;
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
+	struct place aside; /* v2: where we went ourselves, so that the caller's group could hand down */
 };
 
 static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
@@ -43,6 +44,7 @@ static struct group *group_new(const struct hierarchy *h, const char *name)
 	g->name = strdup(name);
 	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++)
 		g->places[i] = (struct place){ -EBADF, -EBADF };
+	g->aside = (struct place){ -EBADF, -EBADF };
 	if (!g->name) {
 		free(g);
 		return NULL;
@@ -61,15 +63,64 @@ static bool has_word(const char *words, const char *wanted)
 	return false;
 }
 
-/* Hand down what the parent has and its children do not.  A group with processes of its own may not
- * (unless it is the root): then the numbers that need a controller are missing, and are said to be. */
+/* We are the only process of the group. */
+static bool is_alone(int group_fd)
+{
+	char pids[64], own[16];
+
+	snprintf(own, sizeof(own), "%d\n", getpid());
+	return file_read_small(group_fd, "cgroup.procs", pids, sizeof(pids)) > 0 &&
+	       strcmp(pids, own) == 0;
+}
+
+static void name_aside(const struct group *g, char *text, size_t size)
+{
+	snprintf(text, size, "%.64s-self", g->name);
+}
+
+/* A group with processes hands no controller down (unless it is the root).  Where we are the only one,
+ * as in a scope or a task of our own, we can go into a group beside the command's meanwhile. */
+static void step_aside(struct group *g)
+{
+	int parent_fd = g->places[V2].parent_fd;
+	char name[80];
+
+	name_aside(g, name, sizeof(name));
+	if (!is_alone(parent_fd) || mkdirat(parent_fd, name, 0755) < 0)
+		return;
+	g->aside.fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	g->aside.parent_fd = fcntl(parent_fd, F_DUPFD_CLOEXEC, 3);
+	if (g->aside.fd >= 0)
+		(void)file_write_existing(g->aside.fd, "cgroup.procs", "0");
+}
+
+/* May the caller's group hand controllers down?  Not while it has processes, unless it is the root:
+ * some controllers would be refused, and others would turn the group into a root of threads, below which
+ * no group of ours could live. */
+static bool may_hand_down(struct group *g)
+{
+	int parent_fd = g->places[V2].parent_fd;
+	char byte[2];
+	int r;
+
+	if (faccessat(parent_fd, "cgroup.type", F_OK, 0) < 0)
+		return true; /* the root has no type */
+	r = file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte));
+	if (r == 0)
+		return true;
+	step_aside(g);
+	return g->aside.fd >= 0 && file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte)) == 0;
+}
+
+/* Hand down what the parent has and its children do not.  What cannot be is a number less, and said. */
 static void switch_on_controllers(struct group *g)
 {
 	int parent_fd = g->places[V2].parent_fd;
 	char has[512], given[512], wish[32], undo[128] = "";
 
 	if (file_read_small(parent_fd, "cgroup.controllers", has, sizeof(has)) < 0 ||
-	    file_read_small(parent_fd, "cgroup.subtree_control", given, sizeof(given)) < 0)
+	    file_read_small(parent_fd, "cgroup.subtree_control", given, sizeof(given)) < 0 ||
+	    !may_hand_down(g))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(v2_controllers); i++) {
 		const char *name = v2_controllers[i];
@@ -78,9 +129,8 @@ static void switch_on_controllers(struct group *g)
 		if (!has_word(has, name) || has_word(given, name))
 			continue;
 		snprintf(wish, sizeof(wish), "+%s", name);
-		if (file_write_existing(parent_fd, "cgroup.subtree_control", wish) < 0)
-			continue;
-		snprintf(undo + used, sizeof(undo) - used, "%s-%s", used ? " " : "", name);
+		if (file_write_existing(parent_fd, "cgroup.subtree_control", wish) >= 0)
+			snprintf(undo + used, sizeof(undo) - used, "%s-%s", used ? " " : "", name);
 	}
 	if (*undo)
 		g->switched_on = strdup(undo);
@@ -264,9 +314,10 @@ ssize_t group_list_processes(const struct group *g, pid_t *pids, size_t max)
 	return (ssize_t)list.count;
 }
 
+/* @data: the descriptor of the folder that they are moved to. */
 static void evict(int fd, void *data)
 {
-	const struct place *place = data;
+	const int *to_fd = data;
 	pid_t pids[256];
 	char text[16];
 
@@ -278,7 +329,7 @@ static void evict(int fd, void *data)
 			return;
 		for (size_t i = 0; i < MIN(list.count, list.max); i++) {
 			snprintf(text, sizeof(text), "%d", pids[i]);
-			(void)file_write_existing(place->parent_fd, "cgroup.procs", text);
+			(void)file_write_existing(*to_fd, "cgroup.procs", text);
 		}
 	}
 }
@@ -304,40 +355,48 @@ static void remove_below(int fd, void *data)
 }
 
 /* A group may be busy for a moment after its last process has gone. */
-static void remove_place(struct place *place, const char *name)
+static void remove_place(const struct place *place, const char *name, int evict_to_fd)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
 
 	if (place->fd < 0)
 		return;
 	for (int tries = 0; tries < 250; tries++) {
-		walk(place->fd, 0, evict, place);
+		walk(place->fd, 0, evict, &evict_to_fd);
 		walk(place->fd, 0, remove_below, NULL);
 		if (unlinkat(place->parent_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
 			break;
 		nanosleep(&pause, NULL);
 	}
-	close(place->fd);
-	close(place->parent_fd);
+}
+
+/* Whoever is left goes to where we are ourselves; at the end, all go back together. */
+static void remove_v2_place(struct group *g)
+{
+	const struct place *place = &g->places[V2];
+	char name[80];
+
+	remove_place(place, g->name, g->aside.fd >= 0 ? g->aside.fd : place->parent_fd);
+	if (g->switched_on) /* another group may need them by now: then the kernel refuses */
+		(void)file_write_existing(place->parent_fd, "cgroup.subtree_control",
+					  g->switched_on);
+	name_aside(g, name, sizeof(name));
+	remove_place(&g->aside, name, place->parent_fd);
 }
 
 struct group *group_remove(struct group *g)
 {
 	if (!g)
 		return NULL;
+	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+		remove_place(&g->places[i], g->name, g->places[i].parent_fd);
+	remove_v2_place(g);
 	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) {
-		if (i == V2 && g->switched_on && g->places[V2].fd >= 0) {
-			int parent_fd = fcntl(g->places[V2].parent_fd, F_DUPFD_CLOEXEC, 3);
-
-			remove_place(&g->places[i], g->name);
-			/* another group may need them by now: then the kernel refuses */
-			(void)file_write_existing(parent_fd, "cgroup.subtree_control",
-						  g->switched_on);
-			close(parent_fd);
-			continue;
-		}
-		remove_place(&g->places[i], g->name);
+		closep(&g->places[i].fd);
+		closep(&g->places[i].parent_fd);
 	}
+	closep(&g->aside.fd);
+	closep(&g->aside.parent_fd);
 	free(g->switched_on);
 	free(g->name);
 	free(g);

@@ -41,7 +41,7 @@ def kernel(request):
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
-    ours = {"jobmeter": BUILD / "jobmeter", "truth": BUILD / "tests" / "truth" / "truth"}
+    ours = {"jobmeter": BUILD / "jobmeter"} | {name: BUILD / "tests/truth" / name for name in ("truth", "burn")}
     return {name: path for name, path in ours.items() if path.exists()} | smoke(tmp_path_factory.mktemp("smoke"))
 
 

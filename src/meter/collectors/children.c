@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What an ordinary user gets of the kernel: wait()'s usage of children, and their I/O in proc. */
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "cleanup.h"
 #include "collectors.h"
-#include "file.h"
 #include "macro.h"
 #include "parse.h"
 
@@ -46,21 +48,30 @@ static void read_usage(uint64_t *values, uint64_t *ret_peak_bytes)
 	*ret_peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 }
 
+/* In one call, so that we know what reading it added to our own counts.  Returns the length. */
+static ssize_t read_in_one_call(int root_fd, const char *path, char *text, size_t size)
+{
+	_cleanup_close_ int fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	if (n < 0)
+		return -errno;
+	text[n] = '\0';
+	return n;
+}
+
 /*
  * The whole process' counts less its only thread's own: those of the children that were waited for
- * (task_io_accounting_add() in wait_task_zombie(), kernel/exit.c).  The thread's own go on while the
- * files are read, so it is read before and after, and twice where it moved between.
+ * (task_io_accounting_add() in wait_task_zombie(), kernel/exit.c).  The thread's own are read first, and
+ * reading them added a call and its bytes before the whole was made up.
  */
 static int read_io(int root_fd, uint64_t *values)
 {
 	char whole[512], own[512];
-	int r;
+	ssize_t own_length = read_in_one_call(root_fd, "proc/thread-self/io", own, sizeof(own));
 
-	r = file_read_small(root_fd, "proc/thread-self/io", own, sizeof(own));
-	if (r >= 0)
-		r = file_read_small(root_fd, "proc/self/io", whole, sizeof(whole));
-	if (r < 0)
-		return r;
+	if (own_length < 0 || read_in_one_call(root_fd, "proc/self/io", whole, sizeof(whole)) < 0)
+		return -ENOENT;
 	for (size_t i = 0; i < ARRAY_SIZE(io_fields); i++) {
 		uint64_t all, mine;
 
@@ -69,6 +80,8 @@ static int read_io(int root_fd, uint64_t *values)
 			return -EINVAL;
 		values[io_fields[i].metric] = all - mine;
 	}
+	values[METRIC_IO_CHARS_READ] -= (uint64_t)own_length;
+	values[METRIC_IO_CALLS_READ] -= 1;
 	return 0;
 }
 
