@@ -31,7 +31,9 @@ void hierarchy_clear(struct hierarchy *h)
 	for (size_t i = 0; i < CONTROLLER_COUNT; i++) {
 		free(h->mount[i]);
 		free(h->own[i]);
+		free(h->root[i]);
 	}
+	free(h->v2_root);
 	free(h->v2_mount);
 	free(h->v2_own);
 	*h = (struct hierarchy){};
@@ -84,9 +86,9 @@ static int find_own_path(const char *text, const char *name, char **ret)
 }
 
 static int place(const char *cgroups, const struct mount *mount, const char *name, char **ret_mount,
-		 char **ret_own)
+		 char **ret_own, char **ret_root)
 {
-	_cleanup_free_ char *path = NULL, *own = NULL, *point = NULL;
+	_cleanup_free_ char *path = NULL, *own = NULL, *point = NULL, *root = NULL;
 	int r;
 
 	if (!mount)
@@ -98,8 +100,10 @@ static int place(const char *cgroups, const struct mount *mount, const char *nam
 		return r;
 	own = path_below(path, mount->root);
 	point = strdup(mount->point);
-	if (!own || !point)
+	root = strdup(mount->root);
+	if (!own || !point || !root)
 		return -ENOMEM;
+	*ret_root = TAKE_PTR(root);
 	*ret_own = TAKE_PTR(own);
 	*ret_mount = TAKE_PTR(point);
 	return 0;
@@ -156,10 +160,10 @@ int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
 		return r;
 	for (size_t i = 0; i < CONTROLLER_COUNT && r >= 0; i++)
 		r = place(cgroups, mounts_find_type(&mounts, "cgroup", names[i]), names[i],
-			  &h.mount[i], &h.own[i]);
+			  &h.mount[i], &h.own[i], &h.root[i]);
 	if (r >= 0)
 		r = place(cgroups, mounts_find_type(&mounts, "cgroup2", NULL), "", &h.v2_mount,
-			  &h.v2_own);
+			  &h.v2_own, &h.v2_root);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot understand 'proc/self/cgroup'");
 	r = choose_key(root_fd, &h, err);
@@ -173,4 +177,19 @@ int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
 const char *hierarchy_own_path(const struct hierarchy *h)
 {
 	return h->is_v2 ? h->v2_own : h->own[h->key];
+}
+
+int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret)
+{
+	return find_own_path(cgroups, h->is_v2 ? "" : names[h->key], ret);
+}
+
+char *hierarchy_find_folder(const struct hierarchy *h, const char *path)
+{
+	_cleanup_free_ char *below = path_below(path, h->is_v2 ? h->v2_root : h->root[h->key]);
+	char *folder;
+
+	if (!below || asprintf(&folder, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)
+		return NULL;
+	return folder;
 }

@@ -30,7 +30,8 @@ struct hierarchy {
 	enum controller key;                 /* v1: which controller's hierarchy */
 	char *mount[CONTROLLER_COUNT];       /* v1: mount point, or NULL: not mounted */
 	char *own[CONTROLLER_COUNT];         /* v1: the caller's own group, below the mount point */
-	char *v2_mount, *v2_own;             /* NULL: not mounted */
+	char *root[CONTROLLER_COUNT];        /* v1: the group that the mount point shows */
+	char *v2_mount, *v2_own, *v2_root;   /* NULL: not mounted */
 };
 
 /* Read it below @root_fd, for the calling process.  -ENOENT: there is no cgroup file system. */
@@ -39,3 +40,11 @@ void hierarchy_clear(struct hierarchy *h);
 
 /* Path of the caller's own group in the key hierarchy, from "/" on. */
 const char *hierarchy_own_path(const struct hierarchy *h);
+
+/* The path of a process in the key hierarchy, as @cgroups, the text of its proc/PID/cgroup, has it; the
+ * caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
+int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
+
+/* Where the group of that path in the key hierarchy is seen, as a folder from "/" on; the caller frees.
+ * NULL: no memory. */
+char *hierarchy_find_folder(const struct hierarchy *h, const char *path);
