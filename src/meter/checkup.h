@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkup - all that can be found out about measuring on this machine, each hook by a real attempt and
+ * its canary.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attempts.h"
+#include "costs.h"
+#include "error.h"
+#include "gpus.h"
+#include "hierarchy.h"
+#include "machine.h"
+#include "managers.h"
+#include "meter.h"
+#include "rights.h"
+#include "sensors.h"
+
+#define CHECKUP_HOOKS_MAX 64
+
+/* One tier of the default set. */
+struct checkup_tier {
+	enum meter_tier tier;
+	const char *name, *gives; /* "T0", "totals" */
+	size_t hook_count, on_count;
+	bool is_on; /* all hooks are on and believed */
+};
+
+#define CHECKUP_TIERS_COUNT 2
+
+struct checkup {
+	bool is_live; /* the root is this machine's own: else nothing can be tried, only read */
+	struct machine machine;
+	struct rights rights;
+	bool has_hierarchy;
+	struct hierarchy hierarchy;
+	struct error why_no_hierarchy;
+	bool has_memory_controller; /* where groups of ours would be made */
+	struct hook hooks[CHECKUP_HOOKS_MAX];
+	size_t hook_count;
+	struct checkup_tier tiers[CHECKUP_TIERS_COUNT];
+	bool has_sung; /* the hooks that are on were checked */
+	int song_error; /* why not, as -Exxx */
+	struct error why_no_song;
+	uint64_t map_bytes; /* of the default set */
+	struct attempt attempts[ATTEMPTS_COUNT];
+	bool has_costs;
+	struct costs costs;
+	struct error why_no_costs;
+	struct managers managers;
+	struct sensors sensors;
+	struct gpus gpus;
+};
+
+/* @with_costs: measure them too, which takes 1.5 s.  Fails only for want of memory; then, too,
+ * checkup_clear() is due. */
+int checkup_make(int root_fd, bool with_costs, struct checkup *ret);
+void checkup_clear(struct checkup *c);
+
+/* The default set works: every hook of every tier is on and was believed. */
+bool checkup_is_well(const struct checkup *c);
+
+/* Why the tier is not on, in a few words; its first reason. */
+const char *checkup_why_off(const struct checkup *c, const struct checkup_tier *tier);
