@@ -57,11 +57,12 @@ const struct cli_option output_options[] = {
 	{ "format", 'f', "FORMAT", "text, json, ndjson, csv or yaml", AT(format), parse_format },
 	{ "json", 0, NULL, "the same as --format json", AT(is_json), NULL },
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
-	{ "by", 0, "mount", "in CSV: a row a mount, not a row a record", AT(is_by_mount), parse_by },
 	{ "quiet", 'q', NULL, "no report for people", AT(is_quiet), NULL },
+	{ "by", 0, "mount", "in CSV: a row a mount, not a row a record", AT(is_by_mount), parse_by },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);
+const size_t output_document_option_count = ARRAY_SIZE(output_options) - 1;
 
 static enum output_format format_of_ending(const char *file)
 {
@@ -101,7 +102,7 @@ int output_check(const struct output *output, struct error *err)
 	return output->file ? replacement_check(output->file, err) : 0;
 }
 
-static struct document *new_document(const struct output *output, FILE *out)
+struct document *output_new_document(const struct output *output, FILE *out)
 {
 	if (output->format == OUTPUT_YAML)
 		return document_new_yaml(out);
@@ -111,7 +112,7 @@ static struct document *new_document(const struct output *output, FILE *out)
 
 static int write_document(const struct output *output, const struct record *record, FILE *out)
 {
-	_cleanup_(document_freep) struct document *d = new_document(output, out);
+	_cleanup_(document_freep) struct document *d = output_new_document(output, out);
 
 	if (!d)
 		return -ENOMEM;

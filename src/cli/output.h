@@ -9,6 +9,7 @@
 
 #include "cli.h"
 
+struct document;
 struct error;
 struct records;
 
@@ -31,6 +32,8 @@ struct output { /* begins as {}; filled by cli_parse() */
 
 extern const struct cli_option output_options[];
 extern const size_t output_option_count;
+/* The first so many suit a document that is no record. */
+extern const size_t output_document_option_count;
 
 /* After parsing: find the format that the options or the file's ending mean (without any: text), and
  * whether they agree.  -EINVAL: they do not. */
@@ -38,6 +41,9 @@ int output_settle(struct output *output, struct error *err);
 
 /* Whether the file can be written; to be asked before a long run.  Without a file: 0. */
 int output_check(const struct output *output, struct error *err);
+
+/* A new document in the format, which is one (JSON, NDJSON, YAML).  NULL: no memory. */
+struct document *output_new_document(const struct output *output, FILE *out);
 
 /* Write the records in a format other than text; several as one document behind the other. */
 int output_write(const struct output *output, const struct records *records, FILE *out);
