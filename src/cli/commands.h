@@ -4,5 +4,6 @@
 
 #include "cli.h"
 
+extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;

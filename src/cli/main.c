@@ -9,6 +9,7 @@
 static const struct cli_command *const commands[] = {
 	&cmd_run,
 	&cmd_report,
+	&cmd_doctor,
 };
 
 static const struct cli_command *find_command(const char *name)

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "checkup.h"
+#include "cleanup.h"
+#include "cli.h"
+#include "commands.h"
+#include "doctor_document.h"
+#include "doctor_text.h"
+#include "document.h"
+#include "error.h"
+#include "macro.h"
+#include "output.h"
+#include "page.h"
+#include "parse.h"
+#include "placement.h"
+#include "replacement.h"
+
+struct settings {
+	const char *root;
+	int explained_pid; /* 0: none */
+	bool is_verbose, is_without_costs;
+};
+
+/* What is to be printed: one of both. */
+struct finding {
+	const struct settings *settings;
+	struct checkup *checkup;
+	const struct placement *placement;
+	struct hierarchy *hierarchy;
+};
+
+static int parse_pid(const char *text, void *at, struct error *err)
+{
+	if (parse_int(text, 1, INT32_MAX, at) < 0)
+		return error_set(err, -EINVAL, "'%s' is no process id", text);
+	return 0;
+}
+
+#define AT(member) offsetof(struct settings, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "verbose", 'v', NULL, "each hook and each sensor", AT(is_verbose), NULL },
+	{ "no-costs", 0, NULL, "do not measure what the tiers cost, which takes a second", AT(is_without_costs), NULL },
+	{ "explain-pid", 0, "PID", "whose that process is, and by which rule", AT(explained_pid), parse_pid },
+	{ "root", 0, "DIR", "read proc and sys below DIR", AT(root), NULL },
+};
+/* clang-format on */
+
+static void print_text(const struct finding *f, FILE *out)
+{
+	struct page page = page_for(out);
+	char name[64];
+
+	if (!f->placement) {
+		doctor_text(f->checkup, f->settings->is_verbose, &page);
+		return;
+	}
+	if (f->hierarchy->is_v2)
+		snprintf(name, sizeof(name), "the v2 hierarchy");
+	else
+		snprintf(name, sizeof(name), "the v1 hierarchy %s", controller_name(f->hierarchy->key));
+	doctor_text_placement(f->placement, name, &page);
+}
+
+static int write_to(const struct finding *f, const struct output *output, FILE *out)
+{
+	_cleanup_(document_freep) struct document *d = NULL;
+
+	if (output->format == OUTPUT_TEXT) {
+		print_text(f, out);
+		return 0;
+	}
+	d = output_new_document(output, out);
+	if (!d)
+		return -ENOMEM;
+	if (f->placement)
+		doctor_document_placement(f->placement, f->hierarchy, d);
+	else
+		doctor_document(f->checkup, d);
+	return document_finish(d);
+}
+
+static int save(const struct finding *f, const struct output *output, struct error *err)
+{
+	_cleanup_(replacement_abandon) struct replacement file = {};
+	int r = replacement_open(output->file, 0666, &file, err);
+
+	if (r < 0)
+		return r;
+	r = write_to(f, output, file.stream);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot write '%s'", output->file);
+	return replacement_commit(&file, err);
+}
+
+static int print(const struct finding *f, const struct output *output, struct error *err)
+{
+	bool is_for_people = output->format == OUTPUT_TEXT;
+	int r = 0;
+
+	if (output->file) {
+		r = save(f, output, err);
+		if (r < 0 || is_for_people || output->is_quiet)
+			return r;
+		print_text(f, stdout);
+	} else if (!is_for_people || !output->is_quiet) {
+		r = write_to(f, output, stdout);
+	}
+	if (fflush(stdout) != 0 || r < 0)
+		return error_set_errno(err, r < 0 ? r : errno, "cannot write to the standard output");
+	return 0;
+}
+
+static int explain(int root_fd, const struct settings *settings, const struct output *output,
+		   struct error *err)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy hierarchy = {};
+	_cleanup_(placement_clear) struct placement placement = {};
+	const struct finding finding = { .settings = settings,
+					 .placement = &placement,
+					 .hierarchy = &hierarchy };
+	int r = hierarchy_read(root_fd, &hierarchy, err);
+
+	if (r >= 0)
+		r = placement_read(root_fd, &hierarchy, settings->explained_pid, &placement, err);
+	return r < 0 ? r : print(&finding, output, err);
+}
+
+static void checkup_freep(struct checkup **c)
+{
+	if (*c)
+		checkup_clear(*c);
+	free(*c);
+}
+
+/* 0: the default set works; 1: it does not. */
+static int examine(int root_fd, const struct settings *settings, const struct output *output,
+		   struct error *err)
+{
+	_cleanup_(checkup_freep) struct checkup *checkup = calloc(1, sizeof(*checkup));
+	const struct finding finding = { .settings = settings, .checkup = checkup };
+	int r = checkup ? checkup_make(root_fd, !settings->is_without_costs, checkup) : -ENOMEM;
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot examine this machine");
+	r = print(&finding, output, err);
+	return r < 0 ? r : !checkup_is_well(checkup);
+}
+
+static int check_usage(int argc, char **argv, struct output *output, struct error *err)
+{
+	if (argc > 0)
+		return error_set(err, -EINVAL, "it takes no argument, and not '%s'", argv[0]);
+	if (output_settle(output, err) < 0)
+		return -EINVAL;
+	if (output->format == OUTPUT_CSV)
+		return error_set(err, -EINVAL, "what it finds is no table; there is no csv of it");
+	return 0;
+}
+
+static int run_doctor(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings settings = { .root = "/" };
+	struct output output = {};
+	const struct cli_options groups[] = {
+		{ output_options, output_document_option_count, &output },
+		{ options, ARRAY_SIZE(options), &settings },
+	};
+	_cleanup_close_ int root_fd = -EBADF;
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r < 0 || check_usage(argc, argv, &output, &err) < 0)
+		return cli_misuse(command, &err);
+	root_fd = open(settings.root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root_fd < 0)
+		r = error_set_errno(&err, errno, "cannot open '%s'", settings.root);
+	else
+		r = output_check(&output, &err);
+	if (r >= 0)
+		r = settings.explained_pid ? explain(root_fd, &settings, &output, &err) :
+					     examine(root_fd, &settings, &output, &err);
+	if (r < 0)
+		return cli_fail(command, &err);
+	return r > 0 ? CLI_FAILED : CLI_WELL;
+}
+
+const struct cli_command cmd_doctor = {
+	.name = "doctor",
+	.arguments = "[OPTION...]",
+	.summary = "Say what this machine can measure, what that costs, and what would make it better",
+	.details = "Each hook is tried for real, and checked by a process that does known operations.\n"
+		   "Exit code: 0: the default set (T0 and T2) works; 1: it does not; 2: wrong usage.\n",
+	.run = run_doctor,
+};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "doctor_document.h"
+
+#include <string.h>
+
+#include "advice.h"
+#include "checkup.h"
+#include "document.h"
+#include "macro.h"
+#include "placement.h"
+
+static void put_string(struct document *d, const char *key, const char *text)
+{
+	document_key(d, key);
+	document_string(d, text && *text ? text : NULL);
+}
+
+static void put_boolean(struct document *d, const char *key, bool is_true)
+{
+	document_key(d, key);
+	document_boolean(d, is_true);
+}
+
+static void put_unsigned(struct document *d, const char *key, uint64_t number)
+{
+	document_key(d, key);
+	document_unsigned(d, number);
+}
+
+/* 0 is unknown. */
+static void put_known(struct document *d, const char *key, uint64_t number)
+{
+	document_key(d, key);
+	if (number)
+		document_unsigned(d, number);
+	else
+		document_null(d);
+}
+
+static void put_setting(struct document *d, const char *key, int value, int unknown)
+{
+	document_key(d, key);
+	if (value == unknown)
+		document_null(d);
+	else
+		document_signed(d, value);
+}
+
+static void begin_map(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_map(d);
+}
+
+static void begin_list(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_list(d);
+}
+
+static void put_machine(struct document *d, const struct machine *m)
+{
+	begin_map(d, "machine");
+	put_string(d, "node", m->node);
+	put_string(d, "kernel", m->kernel);
+	put_string(d, "architecture", m->arch);
+	put_boolean(d, "btf", m->has_btf);
+	put_string(d, "preemption", m->preemption.mode);
+	put_string(d, "preemption_source", m->preemption.source);
+	put_known(d, "cpus_online", m->cpus_online);
+	put_known(d, "cpus_possible", m->cpus_possible);
+	put_known(d, "memory_bytes", m->memory_bytes);
+	put_boolean(d, "virtual", m->is_virtual);
+	put_string(d, "product", m->product);
+	document_end_map(d);
+}
+
+static const char *key_name(const struct hierarchy *h)
+{
+	return h->is_v2 ? "v2" : controller_name(h->key);
+}
+
+static void put_cgroups(struct document *d, const struct checkup *c)
+{
+	begin_map(d, "cgroups");
+	document_key(d, "version");
+	if (c->has_hierarchy)
+		document_unsigned(d, c->hierarchy.is_v2 ? 2 : 1);
+	else
+		document_null(d);
+	put_string(d, "key_hierarchy", c->has_hierarchy ? key_name(&c->hierarchy) : NULL);
+	put_string(d, "own_group", c->has_hierarchy ? hierarchy_own_path(&c->hierarchy) : NULL);
+	put_boolean(d, "memory_controller", c->has_memory_controller);
+	put_string(d, "why", c->has_hierarchy ? NULL : c->why_no_hierarchy.text);
+	document_end_map(d);
+}
+
+static void put_rights(struct document *d, const struct rights *r)
+{
+	size_t count;
+	const struct capability *capabilities = rights_capabilities(&count);
+
+	begin_map(d, "rights");
+	document_key(d, "uid");
+	if (r->is_known)
+		document_unsigned(d, r->uid);
+	else
+		document_null(d);
+	document_key(d, "capabilities");
+	document_begin_flat_map(d);
+	for (size_t i = 0; i < count && r->is_known; i++)
+		put_boolean(d, capabilities[i].name, rights_has(r, capabilities[i].number));
+	document_end_map(d);
+	put_boolean(d, "user_namespace", r->is_in_user_namespace);
+	put_setting(d, "unprivileged_bpf_disabled", r->unprivileged_bpf_disabled, -1);
+	put_setting(d, "perf_event_paranoid", r->perf_event_paranoid, RIGHTS_UNKNOWN_PARANOIA);
+	put_string(d, "lockdown", r->lockdown);
+	document_end_map(d);
+}
+
+static void put_hook(struct document *d, const struct hook *hook)
+{
+	document_begin_flat_map(d);
+	put_string(d, "program", hook->program);
+	put_string(d, "attach", hook->attach);
+	put_string(d, "gives", hook->gives);
+	put_boolean(d, "on", hook->is_on);
+	put_string(d, "why", hook->is_on ? NULL : hook->why);
+	document_end_map(d);
+}
+
+static void put_tiers(struct document *d, const struct checkup *c)
+{
+	begin_list(d, "tiers");
+	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
+		const struct checkup_tier *tier = &c->tiers[t];
+
+		document_begin_map(d);
+		put_string(d, "tier", tier->name);
+		put_string(d, "gives", tier->gives);
+		put_boolean(d, "on", tier->is_on);
+		put_boolean(d, "checked", c->has_sung);
+		put_string(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
+		begin_list(d, "hooks");
+		for (size_t i = 0; i < c->hook_count; i++) {
+			if (strcmp(c->hooks[i].tier, tier->name) == 0)
+				put_hook(d, &c->hooks[i]);
+		}
+		document_end_list(d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	put_known(d, "map_bytes", c->map_bytes);
+}
+
+static void put_attempts(struct document *d, const struct checkup *c)
+{
+	begin_list(d, "features");
+	for (size_t i = 0; i < ATTEMPTS_COUNT && c->is_live; i++) {
+		const struct attempt *a = &c->attempts[i];
+
+		document_begin_flat_map(d);
+		put_string(d, "name", a->name);
+		put_string(d, "where", a->where);
+		put_string(d, "gives", a->gives);
+		put_boolean(d, "works", a->is_well);
+		put_string(d, "why", a->why);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static void put_spread(struct document *d, const char *key, const struct cost *cost,
+		       const struct cost_spread *s)
+{
+	document_key(d, key);
+	if (!cost->is_known) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_map(d);
+	document_key(d, "median");
+	document_signed(d, s->median_ns);
+	document_key(d, "min");
+	document_signed(d, s->min_ns);
+	document_key(d, "max");
+	document_signed(d, s->max_ns);
+	document_end_map(d);
+}
+
+static void put_costs(struct document *d, const struct checkup *c)
+{
+	document_key(d, "costs");
+	if (!c->has_costs) {
+		document_null(d);
+		return;
+	}
+	document_begin_map(d);
+	put_string(d, "quality", "measured");
+	put_unsigned(d, "rounds", c->costs.rounds);
+	put_unsigned(d, "calls_per_round", c->costs.calls);
+	begin_list(d, "settings");
+	for (size_t i = 0; i < COSTS_COUNT; i++) {
+		const struct cost *cost = &c->costs.rows[i];
+
+		document_begin_map(d);
+		put_string(d, "name", cost->name);
+		put_spread(d, i ? "added_read_nanoseconds" : "read_nanoseconds", cost, &cost->read);
+		put_spread(d, i ? "added_call_nanoseconds" : "call_nanoseconds", cost, &cost->call);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	document_end_map(d);
+}
+
+static void put_managers(struct document *d, const struct managers *managers)
+{
+	begin_list(d, "managers");
+	for (size_t i = 0; i < managers->count; i++) {
+		const struct manager *m = &managers->items[i];
+
+		document_begin_flat_map(d);
+		put_string(d, "name", m->name);
+		put_string(d, "file", m->file);
+		put_string(d, "daemon", m->daemon);
+		document_key(d, "jobs_in_cgroups");
+		if (m->tracking == TRACKING_UNKNOWN)
+			document_null(d);
+		else
+			document_boolean(d, m->tracking == TRACKING_ON);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static void put_sensors(struct document *d, const struct sensors *sensors)
+{
+	begin_list(d, "sensors");
+	for (size_t i = 0; i < sensors->count; i++) {
+		const struct sensor *s = &sensors->items[i];
+
+		document_begin_flat_map(d);
+		put_string(d, "source", s->source);
+		put_string(d, "name", s->name);
+		put_string(d, "path", s->path);
+		put_boolean(d, "readable", s->is_readable);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static void put_gpus(struct document *d, const struct gpus *gpus)
+{
+	begin_list(d, "gpus");
+	for (size_t i = 0; i < gpus->count; i++) {
+		const struct gpu *g = &gpus->items[i];
+
+		document_begin_flat_map(d);
+		put_string(d, "vendor", g->vendor);
+		put_string(d, "address", g->address);
+		put_string(d, "device", g->device);
+		put_string(d, "driver", g->driver);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	put_string(d, "nvidia_driver", gpus->nvidia_driver);
+}
+
+static void put_advice(struct document *d, const struct checkup *c)
+{
+	struct advice advice[ADVICE_MAX];
+	size_t count = advice_of(c, advice);
+
+	begin_list(d, "advice");
+	for (size_t i = 0; i < count; i++) {
+		document_begin_flat_map(d);
+		put_string(d, "do", advice[i].what);
+		put_string(d, "gives", advice[i].gives);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+void doctor_document(const struct checkup *c, struct document *d)
+{
+	document_begin_map(d);
+	put_string(d, "schema", DOCTOR_SCHEMA);
+	put_string(d, "version", JOBMETER_VERSION);
+	put_boolean(d, "works", checkup_is_well(c));
+	put_boolean(d, "tried", c->is_live);
+	put_machine(d, &c->machine);
+	put_cgroups(d, c);
+	put_rights(d, &c->rights);
+	put_tiers(d, c);
+	put_attempts(d, c);
+	put_costs(d, c);
+	put_managers(d, &c->managers);
+	put_sensors(d, &c->sensors);
+	put_gpus(d, &c->gpus);
+	put_advice(d, c);
+	document_end_map(d);
+}
+
+static void put_identity(struct document *d, const char *key, const struct identity *id)
+{
+	document_key(d, key);
+	if (!id) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_map(d);
+	put_string(d, "rule", id->rule);
+	put_string(d, "manager", id->manager);
+	put_string(d, "job", id->job);
+	put_string(d, "step", id->step);
+	put_string(d, "task", id->task);
+	put_string(d, "user", id->user);
+	put_string(d, "node", id->node);
+	document_end_map(d);
+}
+
+static void put_groups(struct document *d, const char *cgroups)
+{
+	begin_list(d, "cgroups");
+	while (*cgroups) {
+		size_t length = strcspn(cgroups, "\n");
+		char line[4352]; /* a path, and the controllers before it */
+
+		if (length < sizeof(line)) {
+			memcpy(line, cgroups, length);
+			line[length] = '\0';
+			document_string(d, line);
+		}
+		cgroups += length + (cgroups[length] == '\n');
+	}
+	document_end_list(d);
+}
+
+void doctor_document_placement(const struct placement *p, const struct hierarchy *h,
+			       struct document *d)
+{
+	document_begin_map(d);
+	put_string(d, "schema", DOCTOR_SCHEMA);
+	put_string(d, "version", JOBMETER_VERSION);
+	begin_map(d, "process");
+	put_unsigned(d, "pid", (uint64_t)p->pid);
+	put_string(d, "command", p->command);
+	put_string(d, "key_hierarchy", key_name(h));
+	put_string(d, "leaf", p->path);
+	put_known(d, "leaf_id", p->leaf_id);
+	put_identity(d, "identity", p->has_identity ? &p->identity : NULL);
+	put_identity(d, "around", p->has_outer ? &p->outer : NULL);
+	put_groups(d, p->cgroups);
+	document_end_map(d);
+	document_end_map(d);
+}

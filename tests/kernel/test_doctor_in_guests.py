@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""doctor on other kernels: on cgroup v2, with fentry, and as a user without rights."""
+
+import json
+
+import pytest
+
+from guest import OPTIONAL, Case
+
+ROOT = "jobmeter doctor --json > /out/found.json"
+USER = 'jobmeter doctor --json > /out/found.json; [ $? = 1 ]'
+
+
+def found_of(result):
+    assert result.status == 0, result.stderr + result.files["found.json"].decode()
+    return json.loads(result.files["found.json"])
+
+
+@pytest.mark.parametrize("result", [Case(ROOT), Case(ROOT, boot="preempt=full")], indirect=True,
+                         ids=["", "preempt=full"])
+def test_root_has_the_default_set_on_v2(kernel, result, request):
+    if kernel.name in OPTIONAL and result.status:
+        pytest.skip(f"kernel {kernel.name}: the default set does not work")
+    found = found_of(result)
+    assert found["works"]
+    assert found["cgroups"]["version"] == 2
+    assert found["machine"]["kernel"] == (kernel / "release").read_text().strip()
+    if "preempt=full" in request.node.name and found["machine"]["preemption"]:
+        assert found["machine"]["preemption"] == "full"
+    works = {feature["name"]: feature["works"] for feature in found["features"]}
+    assert works["fentry"] and works["kprobe"]
+    default = found["costs"]["settings"][-1]
+    assert default["added_read_nanoseconds"]["median"] > 0
+
+
+@pytest.mark.parametrize("result", [Case(USER, user="alice")], indirect=True)
+def test_a_user_is_told_what_he_lacks(kernel, result):
+    found = found_of(result)
+    assert found["rights"]["uid"] == 1000
+    assert not any(tier["on"] for tier in found["tiers"])
+    assert any("CAP_BPF" in advice["do"] for advice in found["advice"])

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""doctor on this machine: as root, as a user, in namespaces, and on a made tree."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def doctor(programs, tmp_path):
+    """doctor(*options, before=[...]): how it ended.  The program is copied where every user sees it."""
+    program = tmp_path / "jobmeter"
+    shutil.copy(programs / "jobmeter", program)
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(folder.stat().st_mode | 0o005)  # pytest keeps its folders to itself
+
+    def run(*options, before=()):
+        return subprocess.run([*before, program, "doctor", *map(str, options)],
+                              capture_output=True, text=True)
+
+    return run
+
+
+def as_user(*command):
+    return ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *command]
+
+
+def test_root_has_the_default_set(doctor, root, demand):
+    done = doctor("--json")
+    found = json.loads(done.stdout)
+    assert found["schema"] == "jobmeter.doctor/1"
+    hooks = [hook for tier in found["tiers"] for hook in tier["hooks"]]
+    off = [f"{hook['attach']}: {hook['why']}" for hook in hooks if not hook["on"]]
+    demand(found["machine"]["btf"] and found["rights"]["capabilities"]["BPF"], "no BPF here")
+    assert not off
+    assert [tier["tier"] for tier in found["tiers"]] == ["T0", "T2"]
+    assert all(tier["on"] and tier["checked"] for tier in found["tiers"])
+    assert found["works"] and done.returncode == 0
+    assert done.stderr == ""
+
+
+def test_costs_are_measured_and_belong_to_their_tiers(doctor, root, demand):
+    found = json.loads(doctor("--json").stdout)
+    demand(found["works"], "the default set does not work here")
+    bare, totals, counts, *_, default = found["costs"]["settings"]
+    assert found["costs"]["quality"] == "measured"
+    assert bare["read_nanoseconds"]["median"] > bare["call_nanoseconds"]["median"] > 0
+    # T0 has no program at system calls; T2 has two, also at those that it does not count
+    assert counts["added_call_nanoseconds"]["median"] > 0
+    assert default["added_read_nanoseconds"]["median"] > \
+        totals["added_read_nanoseconds"]["median"]
+
+
+def test_no_group_is_left_behind(doctor, root):
+    done = doctor("--json", before=["sh", "-c", 'echo $$ >&2; exec "$@"', "sh"])
+    find = ["find", "/sys/fs/cgroup", "-name", f"jobmeter-*-{int(done.stderr)}"]
+    assert subprocess.run(find, capture_output=True, text=True).stdout == ""
+
+
+def test_a_user_is_told_why_not(doctor, root):
+    done = doctor(before=as_user())
+    assert done.returncode == 1
+    assert done.stdout.startswith("The default set does not work here: T0 and T2 are off.")
+    assert "user 65534" in done.stdout
+    assert "does not permit BPF to this user" in done.stdout
+    assert "CAP_BPF and CAP_PERFMON" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines() if "/" not in line) <= 80
+
+
+def test_root_of_a_user_namespace_is_nobody(doctor, root, demand):
+    unshare = ["unshare", "--user", "--map-root-user"]
+    demand(subprocess.run([*unshare, "true"], capture_output=True).returncode == 0,
+           "no user namespaces here")
+    found = json.loads(doctor("--json", "--no-costs", before=unshare).stdout)
+    assert not found["works"]
+    assert found["rights"]["uid"] == 0 and found["rights"]["user_namespace"]
+    assert any("user namespace" in advice["do"] for advice in found["advice"])
+    assert found["costs"] is None
+
+
+def test_hooks_that_nothing_could_check_do_not_work(doctor, root, demand):
+    """With BPF and PERFMON hooks go on; but a user who may make no group has no canary."""
+    held = "+bpf,+perfmon"
+    done = doctor("--json", "--no-costs",
+                  before=as_user("--inh-caps", held, "--ambient-caps", held))
+    demand("setpriv" not in done.stderr, done.stderr)
+    found = json.loads(done.stdout)
+    assert found["rights"]["capabilities"]["BPF"]
+    assert done.returncode == 1 and not found["works"]
+    assert not any(tier["on"] or tier["checked"] for tier in found["tiers"])
+    demand(any(hook["on"] for tier in found["tiers"] for hook in tier["hooks"]), "no BPF here")
+    assert all("cgroup" in tier["why"] for tier in found["tiers"])
+
+
+def test_explain_pid_finds_the_run_that_it_is_in(programs, root):
+    done = subprocess.run(
+        [programs / "jobmeter", "run", "--quiet", "--", "sh", "-c",
+         f"{programs}/jobmeter doctor --explain-pid $$ --json"], capture_output=True, text=True)
+    process = json.loads(done.stdout)["process"]
+    assert process["command"] == "sh"
+    assert process["identity"]["rule"] == "run"
+    assert process["leaf"].endswith(f"jobmeter-run-{process['identity']['job']}")
+    assert process["leaf_id"] > 0
+    assert done.returncode == 0
+
+
+def test_explain_pid_of_oneself_and_of_nobody(doctor):
+    done = doctor("--explain-pid", os.getpid())
+    assert done.returncode == 0
+    assert f"{os.getpid()} " in done.stdout.splitlines()[0]
+    assert "leaf" in done.stdout and "rule" in done.stdout
+    done = doctor("--explain-pid", 2**22 + 1)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr == f"jobmeter doctor: there is no process {2**22 + 1}\n"
+
+
+def make_node(root):
+    """A node as a tree of files: a layout, not a capture."""
+    files = {
+        "proc/self/mountinfo": "35 31 0:32 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        "proc/self/cgroup": "0::/user.slice/user-1000.slice/session-2.scope\n",
+        "proc/77/cgroup": "0::/system.slice/slurmstepd.scope/job_42/step_0/user/task_3\n",
+        "proc/77/comm": "a.out\n",
+        "proc/50/comm": "slurmd\n",
+        "proc/sys/kernel/hostname": "made17\n",
+        "proc/sys/kernel/osrelease": "6.1.0-50-amd64\n",
+        "sys/devices/system/cpu/online": "0-63\n",
+        "sys/class/powercap/intel-rapl:0/name": "package-0\n",
+        "sys/class/powercap/intel-rapl:0/energy_uj": "1\n",
+        "sys/bus/pci/devices/0000:17:00.0/class": "0x030200\n",
+        "sys/bus/pci/devices/0000:17:00.0/vendor": "0x10de\n",
+        "etc/slurm/slurm.conf": "ProctrackType=proctrack/linuxproc\n",
+    }
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_a_made_tree_is_read_and_nothing_is_tried(doctor, tmp_path):
+    make_node(tmp_path / "node")
+    done = doctor("--root", tmp_path / "node", "--json")
+    found = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert not found["tried"] and found["features"] == [] and found["costs"] is None
+    assert found["machine"]["node"] == "made17" and found["machine"]["cpus_online"] == 64
+    assert found["managers"] == [{"name": "Slurm", "file": "etc/slurm/slurm.conf",
+                                  "daemon": "slurmd", "jobs_in_cgroups": False}]
+    assert found["sensors"][0]["name"] == "package-0"
+    assert found["gpus"][0]["vendor"] == "NVIDIA" and found["gpus"][0]["driver"] is None
+    assert any("proctrack/cgroup" in advice["do"] for advice in found["advice"])
+
+    done = doctor("--root", tmp_path / "node", "--explain-pid", 77)
+    assert "slurm-v2: manager slurm, job 42, step 0, task 3" in done.stdout
+
+
+def test_output_goes_where_it_is_asked_for(doctor, tmp_path):
+    make_node(tmp_path / "node")
+    output = tmp_path / "found.yaml"
+    done = doctor("--root", tmp_path / "node", "--output", output)
+    assert done.stdout.startswith("Nothing was tried")
+    assert output.read_text().startswith("schema: jobmeter.doctor/1\n")
+    done = doctor("--root", tmp_path / "node", "--quiet", "--output", output)
+    assert done.stdout == ""
+    assert len(doctor("--root", tmp_path / "node", "--format", "ndjson").stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize("options, message", [
+    (["--unknown"], "there is no option '--unknown'"),
+    (["--explain-pid"], "needs its PID"),
+    (["--explain-pid", "x"], "'x' is no process id"),
+    (["--explain-pid", "0"], "'0' is no process id"),
+    (["--format", "csv"], "there is no csv"),
+    (["--json", "--format", "yaml"], "exclude each other"),
+    (["node17"], "takes no argument"),
+])
+def test_wrong_usage_is_one_line_and_2(doctor, options, message):
+    done = doctor(*options)
+    assert done.returncode == 2
+    assert message in done.stderr and done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_root_that_is_not_there_fails(doctor, tmp_path):
+    done = doctor("--root", tmp_path / "absent")
+    assert done.returncode == 1
+    assert "cannot open" in done.stderr

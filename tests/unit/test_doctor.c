@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "doctor_document.h"
+#include "doctor_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "checkup.h"
+#include "cleanup.h"
+#include "document.h"
+#include "macro.h"
+#include "page.h"
+#include "placement.h"
+#include "test.h"
+
+static void checkup_freep(struct checkup **c)
+{
+	free(*c);
+}
+#define _cleanup_checkup_ _cleanup_(checkup_freep)
+
+static void add_hook(struct checkup *c, const char *tier, const char *attach, const char *why)
+{
+	struct hook *hook = &c->hooks[c->hook_count++];
+
+	*hook = (struct hook){ tier, "a_program", attach, "something", .is_on = !why };
+	snprintf(hook->why, sizeof(hook->why), "%s", why ? why : "");
+}
+
+/* One hook a tier, both on and believed. */
+static struct checkup *make_well(void)
+{
+	struct checkup *c = calloc(1, sizeof(*c));
+
+	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_sung = true;
+	c->hierarchy.is_v2 = true;
+	c->hierarchy.v2_own = (char *)"/";
+	strcpy(c->machine.node, "node17");
+	strcpy(c->machine.kernel, "6.1.0-50-amd64");
+	c->machine.preemption = (struct preemption){ "voluntary", "the scheduler" };
+	c->machine.has_btf = true;
+	c->rights = (struct rights){ .is_known = true, .capabilities = UINT64_MAX,
+				     .perf_event_paranoid = 2 };
+	for (size_t i = 0; i < ATTEMPTS_COUNT; i++)
+		c->attempts[i] = (struct attempt){ "fentry", "vfs_read", "more", .is_well = true };
+	add_hook(c, "T0", "tp_btf/a", NULL);
+	add_hook(c, "T2", "tp_btf/b", NULL);
+	c->tiers[0] = (struct checkup_tier){ METER_T0, "T0", "totals", 1, 1, true };
+	c->tiers[1] = (struct checkup_tier){ METER_T2, "T2", "files", 1, 1, true };
+	return c;
+}
+
+static void switch_off(struct checkup *c, size_t i, const char *why)
+{
+	c->hooks[i].is_on = c->tiers[i].is_on = false;
+	c->tiers[i].on_count = 0;
+	snprintf(c->hooks[i].why, sizeof(c->hooks[i].why), "%s", why);
+}
+
+/* The text, of which no line is wider than the page. */
+static char *print(const struct checkup *c, bool is_verbose)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct page page = { .out = out, .width = 80 };
+
+	doctor_text(c, is_verbose, &page);
+	fclose(out);
+	for (char *line = text; *line; line += strcspn(line, "\n") + 1)
+		ASSERT(strcspn(line, "\n") <= 80);
+	return text;
+}
+
+static json_t *write_json(const struct checkup *c)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+	json_t *json;
+
+	doctor_document(c, d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+	ASSERT(json != NULL);
+	return json;
+}
+
+TEST(where_all_works_the_first_line_says_so_and_no_hook_is_named)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = print(c, false), *long_text = print(c, true);
+
+	ASSERT(strncmp(text, "The default set works here", 26) == 0);
+	ASSERT_CONTAINS(text, "node17");
+	ASSERT_LACKS(text, "hooks  ");
+	ASSERT_LACKS(text, "better");
+	ASSERT_CONTAINS(long_text, "something");
+}
+
+TEST(one_reason_for_all_is_told_once)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+
+	switch_off(c, 0, "not permitted");
+	switch_off(c, 1, "not permitted");
+	text = print(c, false);
+	ASSERT(strncmp(text, "The default set does not work here: T0 and T2 are off.", 54) == 0);
+	ASSERT_CONTAINS(text, "all: not permitted");
+	ASSERT_LACKS(text, "T0: not permitted");
+}
+
+TEST(one_hook_that_is_off_is_named_with_its_reason)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+
+	add_hook(c, "T2", "tp_btf/io", "the canary's read of 7 bytes was counted as 0, and that is "
+				       "quite some way off what it did");
+	c->tiers[1] = (struct checkup_tier){ METER_T2, "T2", "files", 2, 1, false };
+	text = print(c, false);
+	ASSERT_CONTAINS(text, "T2 is off");
+	ASSERT_CONTAINS(text, "in part");
+	ASSERT_CONTAINS(text, "tp_btf/io: the canary's read of 7 bytes");
+}
+
+TEST(what_could_not_be_checked_is_not_said_to_work)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+
+	c->has_sung = c->tiers[0].is_on = c->tiers[1].is_on = false;
+	strcpy(c->why_no_song.text, "cannot make a cgroup");
+	text = print(c, false);
+	ASSERT_CONTAINS(text, "not checked");
+	ASSERT_CONTAINS(text, "all: cannot make a cgroup");
+}
+
+TEST(a_captured_tree_was_not_tried)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+	json_t *json;
+
+	c->is_live = c->tiers[0].is_on = c->tiers[1].is_on = false;
+	c->hook_count = 0;
+	text = print(c, true);
+	ASSERT(strncmp(text, "Nothing was tried", 17) == 0);
+	ASSERT_LACKS(text, "does not work");
+	json = write_json(c);
+	ASSERT(json_is_false(json_object_get(json, "tried")));
+	ASSERT(json_is_false(json_object_get(json, "works")));
+	json_decref(json);
+}
+
+TEST(an_empty_checkup_is_told_without_a_number)
+{
+	_cleanup_checkup_ struct checkup *c = calloc(1, sizeof(*c));
+	_cleanup_free_ char *text = NULL;
+	json_t *json;
+
+	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
+		c->tiers[i].name = c->tiers[i].gives = "x";
+	c->machine.preemption.source = "nothing here says";
+	c->rights.perf_event_paranoid = RIGHTS_UNKNOWN_PARANOIA;
+	c->rights.unprivileged_bpf_disabled = -1;
+	text = print(c, true);
+	ASSERT_CONTAINS(text, "unknown");
+	json = write_json(c);
+	ASSERT(json_is_null(json_object_get(json_object_get(json, "machine"), "memory_bytes")));
+	ASSERT(json_is_null(json_object_get(json_object_get(json, "rights"), "uid")));
+	ASSERT(json_is_null(json_object_get(json, "costs")));
+	json_decref(json);
+}
+
+TEST(costs_have_a_sign_and_a_spread_and_may_be_missing)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+	json_t *rows;
+	json_t *json;
+
+	c->has_costs = true;
+	for (size_t i = 0; i < COSTS_COUNT; i++)
+		c->costs.rows[i] = (struct cost){ "T2 + histograms", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
+	text = print(c, false);
+	ASSERT_CONTAINS(text, "+5 ns");
+	ASSERT_CONTAINS(text, "-3 to 700");
+	json = write_json(c);
+	rows = json_object_get(json_object_get(json, "costs"), "settings");
+	ASSERT_EQ(json_array_size(rows), (uint64_t)COSTS_COUNT);
+	ASSERT(json_is_null(json_object_get(json_array_get(rows, 2), "added_read_nanoseconds")));
+	json_decref(json);
+}
+
+TEST(a_placement_names_both_jobs)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct page page = { .out = out, .width = 80 };
+	struct placement p = {
+		.pid = 7, .command = "a\x1b[31mb", .path = (char *)"/x", .folder = (char *)"/sys/x",
+		.cgroups = (char *)"4:memory:/x\n0::/", .has_identity = true, .has_outer = true,
+		.identity = { .rule = "run", .manager = "run", .job = "9" },
+		.outer = { .rule = "slurm-v1", .manager = "slurm", .job = "42", .step = "0" },
+	};
+
+	doctor_text_placement(&p, "the v1 hierarchy memory", &page);
+	fclose(out);
+	ASSERT_CONTAINS(text, "run: manager run, job 9\n");
+	ASSERT_CONTAINS(text, "slurm-v1: manager slurm, job 42, step 0\n");
+	ASSERT_CONTAINS(text, "id unknown");
+	ASSERT_CONTAINS(text, "4:memory:/x\n            0::/\n");
+	ASSERT_LACKS(text, "\x1b");
+}
