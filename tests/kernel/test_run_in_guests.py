@@ -7,7 +7,7 @@ import pytest
 
 from guest import OPTIONAL, Case
 
-BURNS = ["spin 503", "calls 503", "forks 211", "memory 101"]
+BURNS = ["spin 2003", "calls 2003", "forks 211", "memory 101"]
 
 BURN = """set -e
 jobmeter run --quiet --output /out/record.json -- burn {mode} /out/burn.json
@@ -39,8 +39,8 @@ def load(result, name):
 
 
 def close(a, b, of):
-    """Equal to 1 % of @of, or to what one tick more is on a slow machine."""
-    return abs(a - b) <= max(0.01 * of, 0.004)
+    """Equal to 1 % of @of; what burn itself does after getrusage() is far less in runs of this length."""
+    return abs(a - b) <= 0.01 * of
 
 
 def skip_optional(kernel, record):

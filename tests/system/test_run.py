@@ -103,7 +103,8 @@ class TestTheCommandsLife:
     def test_a_daemon_is_named_and_left_alone(self, jobmeter, root, tmp_path):
         out, pid_file = tmp_path / "r.json", tmp_path / "pid"
         done = jobmeter("run", "--output", out, "--", "sh", "-c",
-                        f"sleep 61 >/dev/null 2>&1 & echo $! > {pid_file}")
+                        f"sleep 61 >/dev/null 2>&1 & echo $! > {pid_file}; "
+                        "until grep -q sleep /proc/$!/comm; do :; done")
         pid = int(pid_file.read_text())
         try:
             assert done.returncode == 0
