@@ -30,7 +30,7 @@ test: build
 
 bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
-	@$(BUILD)/bench/jobmeter-bench
+	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/cost.md
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

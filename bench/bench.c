@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jobmeter-bench - what jobmeter costs, against nothing, a bpftrace one-liner, strace -c, and a BPF
+ * program of the usual design.
+ *
+ * All take turns within one run, each between two measurements of nothing; what counts is the
+ * difference to their mean.  A contender that did not count what was done fails the run.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cleanup.h"
+#include "contender.h"
+#include "error.h"
+#include "group.h"
+#include "macro.h"
+#include "parse.h"
+#include "samples.h"
+#include "startup.h"
+#include "table.h"
+#include "tool.h"
+#include "worker.h"
+
+#define EXIT_SKIP 77
+#define RUNS_MIN 10000 /* of a program, for its mean to mean something */
+#define TRIES_MAX 5 /* where others' BPF programs disturb */
+
+struct options {
+	int repetitions;
+	unsigned int chunks;
+	int startups;
+	unsigned int works;
+	unsigned int entries;
+	const char *jobmeter, *update;
+};
+
+struct bench {
+	const struct options *options;
+	struct hierarchy hierarchy;
+	struct group *group;
+	struct worker *worker;
+	char folder[64];
+	bool is_mounted;
+	struct ring ring;
+	struct results results;
+	double added[ENTRY_COUNT][WORK_COUNT]; /* of the repetition; NAN: none */
+};
+
+/* Calls a chunk, of some 0.2 ms: so short that most fit into one slice of the scheduler's, whoever else
+ * wants the CPU. */
+static const unsigned int chunk_calls[WORK_COUNT] = {
+	[WORK_PREAD_1] = 500,    [WORK_PREAD_2] = 500,    [WORK_PREAD_LAST] = 500,
+	[WORK_WRITE_1] = 400,    [WORK_WRITE_2] = 400,    [WORK_GETPPID_1] = 1500,
+	[WORK_GETPPID_2] = 1500, [WORK_SWITCH] = 100,     [WORK_PIPE] = 100,
+	[WORK_FORK] = 2,
+};
+
+/* BPF programs that may hook what we measure, whoever's they are. */
+static int count_programs(void)
+{
+	int count = 0;
+
+	for (__u32 id = 0; bpf_prog_get_next_id(id, &id) == 0;) {
+		struct bpf_prog_info info = {};
+		__u32 size = sizeof(info);
+		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
+
+		if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0)
+			continue;
+		count += info.type == BPF_PROG_TYPE_TRACING || info.type == BPF_PROG_TYPE_KPROBE ||
+			 info.type == BPF_PROG_TYPE_TRACEPOINT ||
+			 info.type == BPF_PROG_TYPE_RAW_TRACEPOINT ||
+			 info.type == BPF_PROG_TYPE_PERF_EVENT;
+	}
+	return count;
+}
+
+/* The kernel frees programs a while after their last user. */
+static int settle_programs(int wanted)
+{
+	const struct timespec pause = { .tv_nsec = 10000000 };
+	int count = count_programs();
+
+	for (int i = 0; i < 50 && count != wanted; i++) {
+		nanosleep(&pause, NULL);
+		count = count_programs();
+	}
+	return count;
+}
+
+static int run_works(struct bench *b, unsigned int works, unsigned int slowness,
+		     double ret[WORK_COUNT], struct error *err)
+{
+	for (int w = 0; w < WORK_COUNT; w++) {
+		int r;
+
+		ret[w] = NAN;
+		if (!(works & b->options->works & 1u << w))
+			continue;
+		r = worker_run(b->worker, (enum work)w, MAX(chunk_calls[w] / slowness, 2u),
+			       b->options->chunks, &ret[w], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* One contender between two measurements of nothing.  *ret_is_calm: nobody's BPF programs came or went
+ * meanwhile; if not, nothing is kept. */
+static int run_contender(struct bench *b, const struct contender *c, bool *ret_is_calm,
+			 struct error *err)
+{
+	double before[WORK_COUNT], with[WORK_COUNT], after[WORK_COUNT];
+	int programs = settle_programs(0);
+	struct contest contest;
+	int r = run_works(b, c->works, 1, before, err);
+
+	if (r >= 0)
+		r = contest_start(c, &b->ring, &contest, err);
+	if (r < 0)
+		return r;
+	r = run_works(b, c->works, c->slowness, with, err);
+	if (r < 0)
+		return r;
+	r = contest_end(&contest, err);
+	if (r < 0)
+		return r;
+	*ret_is_calm = settle_programs(programs) == programs;
+	r = run_works(b, c->works, 1, after, err);
+	if (r < 0)
+		return r;
+	*ret_is_calm = *ret_is_calm && count_programs() == programs;
+	for (int w = 0; *ret_is_calm && w < WORK_COUNT; w++) {
+		if (isnan(with[w]))
+			continue;
+		b->added[c->entry][w] = with[w] - (before[w] + after[w]) / 2;
+		samples_add(&b->results.bare[w], before[w]);
+		samples_add(&b->results.bare[w], after[w]);
+	}
+	return 0;
+}
+
+static int run_until_calm(struct bench *b, const struct contender *c, struct error *err)
+{
+	for (int i = 0; i < TRIES_MAX; i++) {
+		bool is_calm = false;
+		int r = run_contender(b, c, &is_calm, err);
+
+		if (r < 0)
+			return r;
+		if (is_calm)
+			return 0;
+		b->results.dropped++;
+	}
+	return 0;
+}
+
+static void keep_repetition(struct bench *b)
+{
+	struct results *r = &b->results;
+
+	for (int e = 0; e < ENTRY_COUNT; e++) {
+		for (int w = 0; w < WORK_COUNT; w++) {
+			double added = b->added[e][w];
+
+			if (isnan(added))
+				continue;
+			samples_add(&r->added[e][w], added);
+			if (!isnan(b->added[ENTRY_REFERENCE][w]))
+				samples_add(&r->to_reference[e][w],
+					    added / b->added[ENTRY_REFERENCE][w]);
+			if (!isnan(b->added[ENTRY_BPFTRACE][w]))
+				samples_add(&r->to_bpftrace[e][w], added / b->added[ENTRY_BPFTRACE][w]);
+		}
+	}
+	r->repetitions++;
+}
+
+static bool is_missing(struct bench *b, const char *program)
+{
+	struct results *r = &b->results;
+
+	if (!program || tool_exists(program))
+		return false;
+	for (int i = 0; i < r->missing_count; i++) {
+		if (strcmp(r->missing[i], program) == 0)
+			return true;
+	}
+	r->missing[r->missing_count++] = program;
+	fprintf(stderr, "jobmeter-bench: skipped: %s is not installed\n", program);
+	return true;
+}
+
+/* All contenders once, each repetition beginning with another. */
+static int run_repetition(struct bench *b, int number, struct error *err)
+{
+	for (int e = 0; e < ENTRY_COUNT; e++) {
+		for (int w = 0; w < WORK_COUNT; w++)
+			b->added[e][w] = NAN;
+	}
+	for (int i = 0; i < contender_count; i++) {
+		const struct contender *c = &contenders[(i + number) % contender_count];
+		int r;
+
+		if (!(b->options->entries & 1u << c->entry) ||
+		    !(b->options->works & c->works) || is_missing(b, c->needs))
+			continue;
+		r = run_until_calm(b, c, err);
+		if (r < 0)
+			return r;
+	}
+	keep_repetition(b);
+	return 0;
+}
+
+struct teller {
+	struct results *results;
+	const char *owner;
+};
+
+static void add_program(const char *program, uint64_t runs, uint64_t ns, void *data)
+{
+	struct teller *teller = data;
+	struct results *r = teller->results;
+	struct program_cost *cost;
+
+	if (runs < RUNS_MIN || r->program_count == PROGRAMS_MAX)
+		return;
+	cost = &r->programs[r->program_count++];
+	cost->owner = teller->owner;
+	snprintf(cost->name, sizeof(cost->name), "%s", program);
+	cost->ns = (double)ns / (double)runs;
+}
+
+/* By the kernel's own statistics, which add to each run what reading the clock costs. */
+static int run_programs(struct bench *b, struct error *err)
+{
+	_cleanup_close_ int statistics = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	for (int i = 0; i < contender_count && statistics >= 0; i++) {
+		const struct contender *c = &contenders[i];
+		struct teller teller = { &b->results, entry_name(c->entry) };
+		double ns[WORK_COUNT];
+		struct contest contest;
+		int r;
+
+		if ((c->entry != ENTRY_ALL && c->entry != ENTRY_REFERENCE) ||
+		    !(b->options->entries & 1u << c->entry))
+			continue;
+		r = contest_start(c, &b->ring, &contest, err);
+		if (r >= 0)
+			r = run_works(b, 1u << WORK_PREAD_2, 1, ns, err);
+		if (r < 0)
+			return r;
+		contest_tell_programs(&contest, add_program, &teller);
+		r = contest_end(&contest, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Does that program run commands and pass on their exit code? */
+static bool can_run(const char *jobmeter)
+{
+	char command[4096];
+	int status;
+
+	snprintf(command, sizeof(command), "'%s' run -- sh -c 'exit 7' >/dev/null 2>&1", jobmeter);
+	status = system(command);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 7;
+}
+
+static void run_startups(struct bench *b)
+{
+	struct results *r = &b->results;
+	const char *jobmeter = b->options->jobmeter;
+
+	r->startups[r->startup_count++] = (struct startup){ "true", { "true" } };
+	if (can_run(jobmeter))
+		r->startups[r->startup_count++] =
+			(struct startup){ "jobmeter run -- true", { jobmeter, "run", "--", "true" } };
+	else
+		fprintf(stderr, "jobmeter-bench: skipped: '%s' does not run commands\n", jobmeter);
+	if (!is_missing(b, "strace"))
+		r->startups[r->startup_count++] =
+			(struct startup){ "strace -c true", { "strace", "-c", "-f", "true" } };
+	if (!is_missing(b, "bpftrace"))
+		r->startups[r->startup_count++] = (struct startup){
+			"bpftrace -e ... -c true",
+			{ "bpftrace", "-e", contenders[ENTRY_BPFTRACE].program, "-c", "/bin/true" },
+		};
+	startup_measure(r->startups, r->startup_count, b->options->startups);
+}
+
+/* Mounts that nobody else sees: the files', and those that bpftrace looks for. */
+static int make_mounts(struct bench *b, struct error *err)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return error_set_errno(err, errno, "cannot make a mount namespace");
+	snprintf(b->folder, sizeof(b->folder), "/tmp/jobmeter-bench-XXXXXX");
+	if (!mkdtemp(b->folder)) {
+		b->folder[0] = '\0';
+		return error_set_errno(err, errno, "cannot make a folder in /tmp");
+	}
+	if (mount("jobmeter-bench", b->folder, "tmpfs", 0, "size=16m") < 0)
+		return error_set_errno(err, errno, "cannot mount '%s'", b->folder);
+	b->is_mounted = true;
+	if (access("/sys/kernel/tracing/events", F_OK) < 0)
+		(void)mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
+	if (access("/sys/kernel/debug/tracing/events", F_OK) < 0)
+		(void)mount("debugfs", "/sys/kernel/debug", "debugfs", 0, NULL);
+	return 0;
+}
+
+static int prepare(struct bench *b, struct error *err)
+{
+	char name[64];
+	int r = make_mounts(b, err);
+
+	snprintf(name, sizeof(name), "jobmeter-bench-%d", getpid());
+	if (r >= 0)
+		r = hierarchy_read(b->ring.root_fd, &b->hierarchy, err);
+	if (r >= 0)
+		r = group_make(b->ring.root_fd, &b->hierarchy, name, &b->group, err);
+	if (r >= 0)
+		r = worker_start(b->folder, &b->worker, err);
+	if (r >= 0)
+		r = group_add_process(b->group, worker_pid(b->worker), err);
+	if (r < 0)
+		return r;
+	b->ring.hierarchy = &b->hierarchy;
+	b->ring.group_id = group_id(b->group);
+	b->ring.worker = b->worker;
+	b->ring.folder = b->folder;
+	return 0;
+}
+
+static void clean_up(struct bench *b)
+{
+	worker_stop(b->worker);
+	group_remove(b->group);
+	hierarchy_clear(&b->hierarchy);
+	if (b->is_mounted)
+		umount2(b->folder, MNT_DETACH);
+	if (*b->folder)
+		rmdir(b->folder);
+	close(b->ring.root_fd);
+}
+
+static int tell(struct bench *b, struct error *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return -ENOMEM;
+	table_print(&b->results, out);
+	fclose(out);
+	fputs(text, stdout);
+	return b->options->update ? table_put(b->options->update, text, err) : 0;
+}
+
+static int run(struct bench *b, struct error *err)
+{
+	int r = prepare(b, err);
+
+	for (int i = 0; r >= 0 && i < b->options->repetitions; i++) {
+		if (isatty(STDERR_FILENO))
+			fprintf(stderr, "\rrepetition %d of %d", i + 1, b->options->repetitions);
+		r = run_repetition(b, i, err);
+	}
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	if (r >= 0 && b->options->entries == ~0u)
+		r = run_programs(b, err);
+	if (r >= 0 && b->options->startups)
+		run_startups(b);
+	return r >= 0 ? tell(b, err) : r;
+}
+
+static const char help[] =
+	"jobmeter-bench - what jobmeter costs, against other ways to measure\n"
+	"  --quick            few repetitions: to see that it works\n"
+	"  --repetitions N    (default 21)\n"
+	"  --entries MASK     bits of contenders, in the order of the table\n"
+	"  --works MASK       bits of works, in the order of the table\n"
+	"  --jobmeter PATH    the program whose start and end is measured\n"
+	"  --update FILE      put the table into that page\n";
+
+static int parse_number(const char *text)
+{
+	int number;
+
+	if (parse_int(text, 1, 1 << 20, &number) < 0) {
+		fprintf(stderr, "jobmeter-bench: '%s' is not a number\n", text);
+		exit(2);
+	}
+	return number;
+}
+
+static void parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option list[] = {
+		{ "quick", no_argument, NULL, 'q' },      { "repetitions", required_argument, NULL, 'r' },
+		{ "entries", required_argument, NULL, 'e' }, { "works", required_argument, NULL, 'w' },
+		{ "jobmeter", required_argument, NULL, 'j' }, { "update", required_argument, NULL, 'u' },
+		{ "help", no_argument, NULL, 'h' },       {},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "h", list, NULL)) >= 0) {
+		switch (c) {
+		case 'q':
+			o->repetitions = 3;
+			o->startups = 5;
+			break;
+		case 'r':
+			o->repetitions = parse_number(optarg);
+			break;
+		case 'e':
+			o->entries = (unsigned int)parse_number(optarg);
+			o->startups = 0;
+			break;
+		case 'w':
+			o->works = (unsigned int)parse_number(optarg);
+			break;
+		case 'j':
+			o->jobmeter = optarg;
+			break;
+		case 'u':
+			o->update = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(0);
+		default:
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = {
+		.repetitions = 21,
+		.chunks = 48,
+		.startups = 25,
+		.works = ~0u,
+		.entries = ~0u,
+		.jobmeter = "build/jobmeter",
+	};
+	static struct bench b;
+	struct error err = {};
+	int r;
+
+	parse_options(argc, argv, &options);
+	if (geteuid() != 0) {
+		fputs("jobmeter-bench: skipped: it needs root, to load BPF programs\n", stderr);
+		return EXIT_SKIP;
+	}
+	b.options = &options;
+	close_range(3, ~0u, 0); /* the worker is to be a process of few files, whoever started us */
+	b.ring.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = run(&b, &err);
+	clean_up(&b);
+	if (r < 0) {
+		fprintf(stderr, "jobmeter-bench: %s\n", *err.text ? err.text : strerror(-r));
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "tool.h"
+
+#define BEGIN "<!-- begin: make bench -->\n"
+#define END "<!-- end: make bench -->\n"
+#define FILE_MAX_BYTES (1u << 20)
+
+static const enum work call_works[] = { WORK_PREAD_1,   WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
+					WORK_WRITE_2,   WORK_GETPPID_1, WORK_GETPPID_2 };
+static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
+
+/* Without a sign before 0. */
+static double rounded(double value, int places)
+{
+	double scale = places == 0 ? 1 : places == 1 ? 10 : 100;
+	double result = (double)(long long)(value * scale + (value < 0 ? -0.5 : 0.5)) / scale;
+
+	return result == 0 ? 0 : result;
+}
+
+/* "456 (440..470)": median and quartiles; "-": not measured. */
+static void print_cell(struct samples *s, int places, FILE *out)
+{
+	if (s->count)
+		fprintf(out, " %.*f (%.*f..%.*f) |", places,
+			rounded(samples_quantile(s, 0.5), places), places,
+			rounded(samples_quantile(s, 0.25), places), places,
+			rounded(samples_quantile(s, 0.75), places));
+	else
+		fputs(" - |", out);
+}
+
+static void print_head(const char *corner, const enum work *works, size_t count, FILE *out)
+{
+	fprintf(out, "| %s |", corner);
+	for (size_t i = 0; i < count; i++)
+		fprintf(out, " %s |", work_name(works[i]));
+	fputs("\n|---|", out);
+	for (size_t i = 0; i < count; i++)
+		fputs("---|", out);
+	fputc('\n', out);
+}
+
+static void print_row(const char *name, struct samples row[WORK_COUNT], const enum work *works,
+		      size_t count, int places, FILE *out)
+{
+	fprintf(out, "| %s |", name);
+	for (size_t i = 0; i < count; i++)
+		print_cell(&row[works[i]], places, out);
+	fputc('\n', out);
+}
+
+static void print_added(struct results *r, const enum work *works, size_t count, FILE *out)
+{
+	print_head("ns", works, count, out);
+	print_row("nothing: all of it", r->bare, works, count, 0, out);
+	for (int e = 0; e < ENTRY_COUNT; e++)
+		print_row(entry_name((enum entry)e), r->added[e], works, count, 0, out);
+	fputc('\n', out);
+}
+
+static void print_ratios(struct results *r, FILE *out)
+{
+	const size_t count = 5; /* calls that the others count too */
+
+	print_head("all of jobmeter adds, of what", call_works, count, out);
+	print_row("the reference adds", r->to_reference[ENTRY_ALL], call_works, count, 2, out);
+	print_row("a bpftrace one-liner adds", r->to_bpftrace[ENTRY_ALL], call_works, count, 2, out);
+	fputc('\n', out);
+}
+
+static void print_startups(struct results *r, FILE *out)
+{
+	fputs("| ms | wall | user and system |\n|---|---|---|\n", out);
+	for (int i = 0; i < r->startup_count; i++) {
+		fprintf(out, "| `%s` |", r->startups[i].name);
+		print_cell(&r->startups[i].wall_ms, 1, out);
+		print_cell(&r->startups[i].cpu_ms, 1, out);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
+static void print_programs(struct results *r, FILE *out)
+{
+	fputs("| of | program | ns a run |\n|---|---|---|\n", out);
+	for (int i = 0; i < r->program_count; i++)
+		fprintf(out, "| %s | %s | %.0f |\n", r->programs[i].owner, r->programs[i].name,
+			r->programs[i].ns);
+	fputc('\n', out);
+}
+
+static bool is_virtual(void)
+{
+	_cleanup_free_ char *text = NULL;
+
+	return file_read(AT_FDCWD, "/proc/cpuinfo", FILE_MAX_BYTES, &text, NULL) >= 0 &&
+	       strstr(text, " hypervisor");
+}
+
+static void print_where(struct results *r, FILE *out)
+{
+	char bpftrace[64], strace[64];
+	struct utsname u;
+
+	uname(&u);
+	u.release[strspn(u.release, "0123456789")] = ' '; /* "6.18.3" -> "6 18.3" -> "6.18" */
+	u.release[strspn(u.release, "0123456789 ")] = '\0';
+	u.release[strcspn(u.release, " ")] = '.';
+	tool_version("bpftrace", "--version", bpftrace, sizeof(bpftrace));
+	tool_version("strace", "-V", strace, sizeof(strace));
+	fprintf(out, "A %ld-CPU %s, Linux %s, %s; bpftrace %s; strace %s.\n",
+		sysconf(_SC_NPROCESSORS_ONLN), is_virtual() ? "virtual machine" : "machine",
+		u.release, u.machine, *bpftrace ? bpftrace : "absent", *strace ? strace : "absent");
+	fprintf(out, "%d repetitions; median (quartiles).\n", r->repetitions);
+	if (r->dropped)
+		fprintf(out, "%d measurements were dropped, because other BPF programs came or went.\n",
+			r->dropped);
+	for (int i = 0; i < r->missing_count; i++)
+		fprintf(out, "Skipped: %s is not installed.\n", r->missing[i]);
+	fputc('\n', out);
+}
+
+void table_print(struct results *r, FILE *out)
+{
+	print_where(r, out);
+	fputs("Added to one system call:\n\n", out);
+	print_added(r, call_works, ARRAY_SIZE(call_works), out);
+	fputs("Ratios of one repetition:\n\n", out);
+	print_ratios(r, out);
+	fputs("Added to one switch between two threads of a CPU, and to one short process:\n\n", out);
+	print_added(r, other_works, ARRAY_SIZE(other_works), out);
+	if (r->startup_count) {
+		fputs("Start and end:\n\n", out);
+		print_startups(r, out);
+	}
+	if (r->program_count) {
+		fputs("One run of a BPF program, at pread by 2 threads, as the kernel's own statistics "
+		      "(which cost\nsomething themselves) have it:\n\n", out);
+		print_programs(r, out);
+	}
+}
+
+int table_put(const char *path, const char *text, struct error *err)
+{
+	_cleanup_free_ char *old = NULL;
+	_cleanup_fclose_ FILE *file = NULL;
+	char *begin, *end;
+	int r = file_read(AT_FDCWD, path, FILE_MAX_BYTES, &old, NULL);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read '%s'", path);
+	begin = strstr(old, BEGIN);
+	end = begin ? strstr(begin, END) : NULL;
+	if (!end)
+		return error_set(err, -EINVAL, "'%s' has no place for the table", path);
+	file = fopen(path, "we");
+	if (!file)
+		return error_set_errno(err, errno, "cannot write '%s'", path);
+	fprintf(file, "%.*s" BEGIN "\n%s%s", (int)(begin - old), old, text, end);
+	return ferror(file) ? error_set_errno(err, EIO, "cannot write '%s'", path) : 0;
+}

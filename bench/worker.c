@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT */
+#include "worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "samples.h"
+
+#define BLOCK_BYTES 4096
+#define THREADS_MAX 2
+#define WARM_CALLS 256 /* before each round: rows are inserted, caches are warm */
+
+struct request {
+	enum work what;
+	unsigned int calls, chunks;
+};
+
+struct worker {
+	pid_t pid;
+	int fd;
+	struct deeds deeds;
+};
+
+/* What one thread of a round works with; shares no cache line with another's. */
+struct hand {
+	_Alignas(4096) char block[BLOCK_BYTES];
+	struct party *party;
+	int number;
+	int fd;
+	struct samples clean, all;
+};
+
+struct party {
+	struct request request;
+	int fds[THREADS_MAX];
+	int pipes[THREADS_MAX][2];
+	atomic_uint turn;        /* WORK_SWITCH: whose it is */
+	atomic_uint arrived;     /* at the chunks' starting line */
+	struct hand hands[THREADS_MAX];
+};
+
+/* clang-format off */
+static const struct {
+	const char *name;
+	int threads;
+} works[WORK_COUNT] = {
+	[WORK_PREAD_1]    = { "pread 4 KiB, 1 thread", 1 },
+	[WORK_PREAD_2]    = { "pread 4 KiB, 2 threads", 2 },
+	[WORK_PREAD_LAST] = { "pread 4 KiB, last CPU", 1 },
+	[WORK_WRITE_1]    = { "write 4 KiB, 1 thread", 1 },
+	[WORK_WRITE_2]    = { "write 4 KiB, 2 threads", 2 },
+	[WORK_GETPPID_1]  = { "getppid, 1 thread", 1 },
+	[WORK_GETPPID_2]  = { "getppid, 2 threads", 2 },
+	[WORK_SWITCH]     = { "switch", 2 },
+	[WORK_PIPE]       = { "switch by pipe", 2 },
+	[WORK_FORK]       = { "fork, exit, wait", 1 },
+};
+/* clang-format on */
+
+const char *work_name(enum work w)
+{
+	return works[w].name;
+}
+
+int work_threads(enum work w)
+{
+	return works[w].threads;
+}
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* How often another task took our CPU. */
+static long times_pushed_off(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
+}
+
+static void futex(atomic_uint *word, int op, unsigned int value)
+{
+	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+}
+
+static void take_turns(struct hand *hand, unsigned int calls)
+{
+	atomic_uint *turn = &hand->party->turn;
+	unsigned int me = (unsigned int)hand->number;
+
+	for (unsigned int i = 0; i < calls / 2; i++) { /* each turn is half a round trip */
+		while (atomic_load(turn) != me)
+			futex(turn, FUTEX_WAIT, 1 - me);
+		atomic_store(turn, 1 - me);
+		futex(turn, FUTEX_WAKE, 1);
+	}
+}
+
+static void pass_bytes(struct hand *hand, unsigned int calls)
+{
+	int to = hand->party->pipes[hand->number][1], from = hand->party->pipes[1 - hand->number][0];
+	char byte = 0;
+
+	for (unsigned int i = 0; i < calls / 2; i++) {
+		if (hand->number == 0 && write(to, &byte, 1) != 1)
+			abort();
+		if (read(from, &byte, 1) != 1)
+			abort();
+		if (hand->number == 1 && write(to, &byte, 1) != 1)
+			abort();
+	}
+}
+
+static void fork_and_wait(unsigned int calls)
+{
+	for (unsigned int i = 0; i < calls; i++) {
+		pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			abort();
+	}
+}
+
+static void do_calls(struct hand *hand, unsigned int calls)
+{
+	switch (hand->party->request.what) {
+	case WORK_PREAD_1:
+	case WORK_PREAD_2:
+	case WORK_PREAD_LAST:
+		for (unsigned int i = 0; i < calls; i++) {
+			if (pread(hand->fd, hand->block, BLOCK_BYTES, 0) != BLOCK_BYTES)
+				abort();
+		}
+		break;
+	case WORK_WRITE_1: /* write() moves on, so that now and then it has to go back */
+	case WORK_WRITE_2:
+		for (unsigned int i = 0; i < calls; i++) {
+			if (i % 256 == 0)
+				lseek(hand->fd, 0, SEEK_SET);
+			if (write(hand->fd, hand->block, BLOCK_BYTES) != BLOCK_BYTES)
+				abort();
+		}
+		break;
+	case WORK_GETPPID_1:
+	case WORK_GETPPID_2:
+		for (unsigned int i = 0; i < calls; i++)
+			syscall(SYS_getppid);
+		break;
+	case WORK_SWITCH:
+		take_turns(hand, calls);
+		break;
+	case WORK_PIPE:
+		pass_bytes(hand, calls);
+		break;
+	case WORK_FORK:
+		fork_and_wait(calls);
+		break;
+	case WORK_COUNT:
+		abort();
+	}
+}
+
+/* Which of the CPUs that we may use: from the first on, or -1: the last. */
+static int cpu_for(enum work what, int hand)
+{
+	if (what == WORK_PREAD_LAST)
+		return -1;
+	return what == WORK_SWITCH || what == WORK_PIPE || what == WORK_FORK ? 0 : hand;
+}
+
+static void pin(int number)
+{
+	cpu_set_t allowed, one;
+
+	if (sched_getaffinity(getpid(), sizeof(allowed), &allowed) < 0)
+		return;
+	number = (number + CPU_COUNT(&allowed)) % CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed) || number-- > 0)
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity((pid_t)syscall(SYS_gettid), sizeof(one), &one);
+		return;
+	}
+}
+
+/* All hands begin chunk @number together. */
+static void line_up(struct hand *hand, unsigned int number)
+{
+	struct party *party = hand->party;
+	unsigned int all = (number + 1) * (unsigned int)works[party->request.what].threads;
+
+	atomic_fetch_add(&party->arrived, 1);
+	while (atomic_load(&party->arrived) < all)
+		sched_yield();
+}
+
+static void *work_by_chunks(void *data)
+{
+	struct hand *hand = data;
+	const struct request *request = &hand->party->request;
+
+	pin(cpu_for(request->what, hand->number));
+	line_up(hand, 0);
+	do_calls(hand, MIN(request->calls, (unsigned int)WARM_CALLS));
+	for (unsigned int i = 0; i < request->chunks; i++) {
+		double start, ns;
+		long pushed;
+
+		line_up(hand, i + 1);
+		pushed = times_pushed_off();
+		start = now_ns();
+		do_calls(hand, request->calls);
+		ns = (now_ns() - start) / request->calls;
+		samples_add(&hand->all, ns);
+		if (times_pushed_off() == pushed)
+			samples_add(&hand->clean, ns);
+	}
+	return NULL;
+}
+
+/* In the worker: one round, by threads of its own. */
+static double do_round(struct party *party)
+{
+	int threads = works[party->request.what].threads;
+	pthread_t others[THREADS_MAX];
+	double sum = 0;
+
+	atomic_store(&party->turn, 0);
+	atomic_store(&party->arrived, 0);
+	for (int i = 0; i < threads; i++) {
+		struct hand *hand = &party->hands[i];
+
+		hand->party = party;
+		hand->number = i;
+		hand->fd = party->fds[i];
+		hand->clean.count = hand->all.count = 0;
+		if (pthread_create(&others[i], NULL, work_by_chunks, hand) != 0)
+			abort();
+	}
+	for (int i = 0; i < threads; i++)
+		pthread_join(others[i], NULL);
+	for (int i = 0; i < threads; i++) {
+		struct hand *hand = &party->hands[i];
+
+		sum += samples_quantile(hand->clean.count >= 2 ? &hand->clean : &hand->all, 0.5);
+	}
+	return sum / threads;
+}
+
+static _Noreturn void be_worker(struct party *party, int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* recv and send, not read and write: what is counted is the rounds' alone */
+	while (recv(fd, &party->request, sizeof(party->request), 0) == sizeof(party->request)) {
+		double ns = do_round(party);
+
+		if (send(fd, &ns, sizeof(ns), MSG_NOSIGNAL) != sizeof(ns))
+			break;
+	}
+	_exit(0);
+}
+
+/* The thread's file: as long as the furthest write, so that none ever grows it. */
+static int make_file(const char *folder, int number, struct error *err)
+{
+	_cleanup_close_ int fd = -EBADF;
+	char path[4096], block[BLOCK_BYTES] = "jobmeter";
+
+	snprintf(path, sizeof(path), "%s/%d", folder, number);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return error_set_errno(err, errno, "cannot make '%s'", path);
+	for (int i = 0; i < 256; i++) {
+		if (write(fd, block, sizeof(block)) != sizeof(block))
+			return error_set_errno(err, errno, "cannot fill '%s'", path);
+	}
+	return TAKE_FD(fd);
+}
+
+int worker_start(const char *folder, struct worker **ret, struct error *err)
+{
+	_cleanup_(worker_stopp) struct worker *w = calloc(1, sizeof(*w));
+	_cleanup_free_ struct party *party = aligned_alloc(alignof(struct party), sizeof(*party));
+	int pair[2];
+
+	if (!w || !party)
+		return -ENOMEM;
+	memset(party, 0, sizeof(*party));
+	w->fd = -EBADF;
+	for (int i = 0; i < THREADS_MAX; i++) {
+		party->fds[i] = make_file(folder, i, err);
+		if (party->fds[i] < 0)
+			return party->fds[i];
+		if (pipe2(party->pipes[i], O_CLOEXEC) < 0)
+			return error_set_errno(err, errno, "cannot make a pipe");
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return error_set_errno(err, errno, "cannot make a socket pair");
+	w->fd = pair[0];
+	w->pid = fork();
+	if (w->pid == 0) {
+		close(pair[0]);
+		be_worker(party, pair[1]);
+	}
+	close(pair[1]);
+	for (int i = 0; i < THREADS_MAX; i++) { /* the worker has its own */
+		close(party->fds[i]);
+		close(party->pipes[i][0]);
+		close(party->pipes[i][1]);
+	}
+	if (w->pid < 0)
+		return error_set_errno(err, errno, "cannot start a process");
+	*ret = TAKE_PTR(w);
+	return 0;
+}
+
+struct worker *worker_stop(struct worker *w)
+{
+	if (!w)
+		return NULL;
+	if (w->fd >= 0)
+		close(w->fd); /* at which it ends */
+	if (w->pid > 0)
+		waitpid(w->pid, NULL, 0);
+	free(w);
+	return NULL;
+}
+
+void worker_stopp(struct worker **w)
+{
+	worker_stop(*w);
+}
+
+pid_t worker_pid(const struct worker *w)
+{
+	return w->pid;
+}
+
+int worker_run(struct worker *w, enum work what, unsigned int calls, unsigned int chunks,
+	       double *ret_ns, struct error *err)
+{
+	struct request request = { what, calls, chunks };
+	uint64_t done = (uint64_t)calls * chunks + MIN(calls, (unsigned int)WARM_CALLS);
+
+	if (send(w->fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
+	    recv(w->fd, ret_ns, sizeof(*ret_ns), 0) != sizeof(*ret_ns))
+		return error_set(err, -EPIPE, "the worker has died");
+	done *= (uint64_t)works[what].threads;
+	if (what == WORK_PREAD_1 || what == WORK_PREAD_2 || what == WORK_PREAD_LAST)
+		w->deeds.preads += done;
+	if (what == WORK_WRITE_1 || what == WORK_WRITE_2)
+		w->deeds.writes += done;
+	return 0;
+}
+
+struct deeds worker_deeds(const struct worker *w)
+{
+	return w->deeds;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * worker - the process that is measured: it does system calls in rounds, and says what one took.
+ *
+ * Its files lie on a tmpfs of their own, one file a thread, on one mount.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct worker;
+
+enum work {
+	WORK_PREAD_1, /* 4 KiB of a cached file, by one thread */
+	WORK_PREAD_2, /* by two threads at once, each on its CPU and its file */
+	WORK_PREAD_LAST, /* by one thread on the last CPU and not the first, where some cost more */
+	WORK_WRITE_1, /* 4 KiB over the same 4 KiB */
+	WORK_WRITE_2,
+	WORK_GETPPID_1,
+	WORK_GETPPID_2,
+	WORK_SWITCH, /* two threads on one CPU wake each other by a futex: one switch */
+	WORK_PIPE,   /* the same by a byte in a pipe: one switch, a read that sleeps and a write */
+	WORK_FORK,   /* fork, _exit, wait */
+	WORK_COUNT,
+};
+
+const char *work_name(enum work w);
+/* Calls to one thread of pread, write or getppid. */
+int work_threads(enum work w);
+
+/* What the worker has done since its start, to be compared with what a contender says. */
+struct deeds {
+	uint64_t preads, writes;
+};
+
+/* Starts it; it waits.  @folder: an empty one, of the caller's mount namespace. */
+int worker_start(const char *folder, struct worker **ret, struct error *err);
+struct worker *worker_stop(struct worker *w);
+void worker_stopp(struct worker **w);
+
+pid_t worker_pid(const struct worker *w);
+
+/*
+ * One round: @chunks times @calls of @what.  *ret_ns: time of one, on the wall: of each thread the median
+ * over the chunks in which nobody took the CPU from it (over all, where there are not two such), and of
+ * the threads the mean.
+ */
+int worker_run(struct worker *w, enum work what, unsigned int calls, unsigned int chunks,
+	       double *ret_ns, struct error *err);
+
+struct deeds worker_deeds(const struct worker *w);
