@@ -249,7 +249,7 @@ static __always_inline struct call_kind kind_of(long nr)
 static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_leaf)
 {
 	struct cgroup *cgroup = cgroup_of(task);
-	__u64 leaf = BPF_CORE_READ(cgroup, kn, id);
+	__u64 leaf = cgroup_id(cgroup);
 
 	if (leaf != slot->judged_leaf || watched_id != slot->judged_for) {
 		slot->judged_for = watched_id;

@@ -16,20 +16,25 @@ volatile __u64 watched_id;
 
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 
+/*
+ * The pointers from a task of the kernel's own on are typed, so each step is one load: a probe read would
+ * be a call, and on machines that guard returns it costs as much as all that is loaded here.
+ */
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
 	struct css_set *sets = task->cgroups;
-	struct cgroup_subsys_state *state = NULL;
+	struct cgroup_subsys_state **states;
 
 	if (key_subsys < 0)
 		return sets->dfl_cgrp;
-	bpf_probe_read_kernel(&state, sizeof(state), (void *)&sets->subsys + 8 * key_subsys);
-	return BPF_CORE_READ(state, cgroup);
+	states = (void *)sets + bpf_core_field_offset(struct css_set, subsys);
+	return states[key_subsys]->cgroup; /* the verifier knows key_subsys: a fixed offset */
 }
 
-static __always_inline __u64 leaf_of(struct task_struct *task)
+/* @cgroup as cgroup_of() gave it. */
+static __always_inline __u64 cgroup_id(const struct cgroup *cgroup)
 {
-	return BPF_CORE_READ(cgroup_of(task), kn, id);
+	return cgroup->kn->id;
 }
 
 /* A few probe reads: callers on a hot road keep the answer by leaf. */
@@ -39,7 +44,7 @@ static __always_inline bool is_watched(const struct cgroup *cgroup)
 
 	if (!watched_id)
 		return true;
-	level = BPF_CORE_READ(cgroup, level);
+	level = cgroup->level;
 	for (int i = 0; i < LEVELS_MAX && i <= level; i++) {
 		const struct cgroup *ancestor = NULL;
 

@@ -128,7 +128,7 @@ int BPF_PROG(home_task, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	home = bpf_task_storage_get(&homes, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (home)
-		home->leaf = BPF_CORE_READ(cgroup, kn, id);
+		home->leaf = cgroup_id(cgroup);
 	return 0;
 }
 
@@ -141,7 +141,7 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 	     bool is_process)
 {
 	struct cgroup *cgroup = cgroup_of(task); /* @to may be of another hierarchy */
-	__u64 leaf = BPF_CORE_READ(cgroup, kn, id);
+	__u64 leaf = cgroup_id(cgroup);
 	struct signal_struct *signal = task->signal;
 	struct task_home *home = bpf_task_storage_get(&homes, task, 0, 0);
 	struct task_counters now;
@@ -178,7 +178,7 @@ int BPF_PROG(count_exit, struct task_struct *task)
 
 	if (!is_watched(cgroup))
 		return 0;
-	totals = get_totals(BPF_CORE_READ(cgroup, kn, id));
+	totals = get_totals(cgroup_id(cgroup));
 	if (totals)
 		__sync_fetch_and_add(&totals->exits, 1);
 	return 0;
@@ -201,7 +201,7 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 
 	if (!is_watched(cgroup))
 		return 0;
-	totals = get_totals(BPF_CORE_READ(cgroup, kn, id));
+	totals = get_totals(cgroup_id(cgroup));
 	if (!totals)
 		return 0;
 	read_counters(task, &now);
@@ -230,7 +230,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	cgroup = cgroup_of(task);
 	if (!is_watched(cgroup))
 		return 0;
-	record.leaf = BPF_CORE_READ(cgroup, kn, id);
+	record.leaf = cgroup_id(cgroup);
 	record.pid = task->pid;
 	record.tgid = task->tgid;
 	record.is_exiting = task->exit_state != 0;
