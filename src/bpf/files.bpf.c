@@ -88,21 +88,77 @@ static __always_inline __u64 clock_ns(void)
 	return has_clock ? bpf_ktime_get_ns() : 0;
 }
 
-/* NULL: no such descriptor. */
-static __always_inline struct file *file_of(struct task_struct *task, __u64 descriptor)
-{
-	struct fdtable *table = task->files->fdt;
-	struct file *file = NULL;
+/* What is behind a descriptor; DEVICE_UNRESOLVED: nothing that we could find. */
+struct resolved {
+	struct super_block *sb;
+	__u32 device;
+	__u32 mode; /* its f_mode, where it was asked for */
+};
 
-	if ((__u32)descriptor >= table->max_fds)
-		return NULL;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + (__u32)descriptor);
-	return file;
+#define CASE_1(n)                                                                                  \
+	case n:                                                                                    \
+		return files->fd_array[n];
+#define CASE_4(n) CASE_1(n) CASE_1((n) + 1) CASE_1((n) + 2) CASE_1((n) + 3)
+#define CASE_16(n) CASE_4(n) CASE_4((n) + 4) CASE_4((n) + 8) CASE_4((n) + 12)
+
+/* The verifier takes no variable index into the kernel's arrays, so each index stands for itself. */
+static __always_inline struct file *own_file(struct files_struct *files, __u32 descriptor)
+{
+	switch (descriptor) {
+		CASE_16(0)
+		CASE_16(16)
+		CASE_16(32)
+		CASE_16(48)
+	}
+	return NULL;
 }
 
-static __always_inline struct super_block *superblock_of(struct file *file)
+/* By probe reads, each of which costs some 40 ns. */
+static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor, bool has_mode,
+					struct resolved *ret)
 {
-	return BPF_CORE_READ(file, f_inode, i_sb);
+	struct super_block *sb;
+	struct file *file = NULL;
+
+	if (descriptor >= table->max_fds)
+		return;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+	if (!file)
+		return;
+	if (has_mode)
+		ret->mode = BPF_CORE_READ(file, f_mode);
+	sb = BPF_CORE_READ(file, f_inode, i_sb);
+	if (!sb)
+		return;
+	ret->sb = sb;
+	ret->device = BPF_CORE_READ(sb, s_dev);
+}
+
+/* A process of few files has its table within files_struct, where pointers are typed: one load each. */
+static __always_inline void resolve(struct task_struct *task, __u64 descriptor, bool has_mode,
+				    struct resolved *ret)
+{
+	struct files_struct *files = task->files;
+	struct super_block *sb;
+	struct file *file;
+
+	ret->sb = NULL;
+	ret->device = DEVICE_UNRESOLVED;
+	ret->mode = 0;
+	if (files->fdt != &files->fdtab || (__u32)descriptor >= OWN_FILES) {
+		resolve_far(files->fdt, descriptor, has_mode, ret);
+		return;
+	}
+	file = own_file(files, descriptor);
+	if (!file)
+		return;
+	if (has_mode)
+		ret->mode = file->f_mode;
+	sb = file->f_inode->i_sb;
+	if (!sb)
+		return;
+	ret->sb = sb;
+	ret->device = sb->s_dev;
 }
 
 static void learn_superblock(struct super_block *sb, __u32 device)
@@ -260,20 +316,15 @@ static __always_inline bool judge(struct call_slot *slot, struct task_struct *ta
 	return slot->is_judged_watched;
 }
 
-/* A descriptor's superblock, learned if it is new. */
-static __always_inline __u32 device_of(struct call_slot *slot, struct file *file)
+/* A descriptor's file, its superblock learned if it is new. */
+static __always_inline void look_up(struct call_slot *slot, struct task_struct *task,
+				    __u64 descriptor, bool has_mode, struct resolved *ret)
 {
-	struct super_block *sb = superblock_of(file);
-	__u32 device;
-
-	if (!sb)
-		return DEVICE_UNRESOLVED;
-	device = BPF_CORE_READ(sb, s_dev);
-	if (device != slot->known_device) {
-		learn_superblock(sb, device);
-		slot->known_device = device;
+	resolve(task, descriptor, has_mode, ret);
+	if (ret->sb && ret->device != slot->known_device) {
+		learn_superblock(ret->sb, ret->device);
+		slot->known_device = ret->device;
 	}
-	return device;
 }
 
 SEC("tp_btf/sys_enter")
@@ -297,10 +348,10 @@ int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
 	slot->call.nr = nr;
 	slot->call.device = DEVICE_UNRESOLVED;
 	if (kind.how == CALL_BY_DESCRIPTOR) {
-		struct file *file = file_of(task, call_first_argument(regs));
+		struct resolved file;
 
-		if (file)
-			slot->call.device = device_of(slot, file);
+		look_up(slot, task, call_first_argument(regs), false, &file);
+		slot->call.device = file.device;
 	} else if (kind.how == CALL_EXEC) {
 		slot->call.chars = task->ioac.rchar;
 		slot->call.chars_calls = task->ioac.syscr;
@@ -385,7 +436,7 @@ static __always_inline bool adopt_call(struct call_slot *slot, struct task_struc
 				       const struct pt_regs *regs, struct call_kind kind,
 				       struct call *ret)
 {
-	struct file *file;
+	struct resolved file;
 
 	if (kind.how == CALL_EXEC || !judge(slot, task, &ret->leaf) || is_compat_call(task))
 		return false;
@@ -393,9 +444,8 @@ static __always_inline bool adopt_call(struct call_slot *slot, struct task_struc
 	ret->task = (__u64)task;
 	ret->device = DEVICE_UNRESOLVED;
 	if (kind.how == CALL_BY_DESCRIPTOR) {
-		file = file_of(task, call_first_argument(regs));
-		if (file)
-			ret->device = device_of(slot, file);
+		look_up(slot, task, call_first_argument(regs), false, &file);
+		ret->device = file.device;
 	}
 	return true;
 }
@@ -431,13 +481,12 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 		return 0;
 	}
 	if (kind.how == CALL_BY_RESULT && result >= 0) {
-		struct file *file = file_of(task, result);
+		struct resolved file;
 
-		if (file) {
-			call.device = device_of(slot, file);
-			if (BPF_CORE_READ(file, f_mode) & FMODE_CREATED)
-				kind.op = kind.op_if_created;
-		}
+		look_up(slot, task, result, true, &file);
+		call.device = file.device;
+		if (file.mode & FMODE_CREATED)
+			kind.op = kind.op_if_created;
 	}
 	count_call(&call, kind, result, ns, 0);
 	return 0;

@@ -55,8 +55,12 @@ struct fdtable {
 	struct file **fd;
 };
 
+#define OWN_FILES 64 /* the kernel's NR_OPEN_DEFAULT, bits of a long */
+
 struct files_struct {
-	struct fdtable *fdt;
+	struct fdtable *fdt;          /* what counts */
+	struct fdtable fdtab;         /* where fdt points to while fd_array suffices */
+	struct file *fd_array[OWN_FILES];
 };
 
 struct sched_entity {

@@ -52,3 +52,20 @@ def test_each_mount_stands_once(run_truth):
     _, record = run_truth()
     names = [row["mount"] for row in record["io"]]
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("highest", (40, 63, 64, 199))
+def test_a_descriptor_table_of_any_size_is_read(run_metered, mounts, highest):
+    file = mounts.a / "of-many"
+    file.write_bytes(bytes(17))
+    script = f"""
+import os
+fd = os.open({str(file)!r}, os.O_RDONLY)
+os.dup2(fd, {highest})
+for descriptor in (fd, {highest}):
+    for i in range(101):
+        os.pread(descriptor, 13, 0)
+"""
+    record = run_metered("python3", "-c", script)
+    (row,) = rows_of(record, mounts.a)
+    assert (row["read"]["calls"], row["read"]["bytes"]) == (202, 202 * 13)
