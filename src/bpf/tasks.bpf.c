@@ -30,6 +30,13 @@ struct {
 	__type(value, struct task_totals);
 } task_totals SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096); /* tasks between their end and their freeing, some 20 ms */
+	__type(key, __u64);        /* task_struct's address; added at the end, removed when freed */
+	__type(value, struct leaving_task);
+} leaving_tasks SEC(".maps");
+
 static const struct task_totals no_totals;
 
 static __always_inline struct task_totals *get_totals(__u64 leaf)
@@ -170,17 +177,36 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 	return 0;
 }
 
+/*
+ * A task ends.  Until it is freed nobody else knows of it, once its parent has waited for it; and where a
+ * CPU is held up (a virtual one may be, for seconds) that is long.  So what it did is kept aside: complete
+ * but for the last of its CPU time.
+ */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
 {
 	struct cgroup *cgroup = cgroup_of(task);
+	struct signal_struct *signal = task->signal;
+	struct leaving_task leaving = {};
+	struct task_counters now;
 	struct task_totals *totals;
+	struct task_home *home;
+	__u64 key = (__u64)task;
 
 	if (!is_watched(cgroup))
 		return 0;
-	totals = get_totals(cgroup_id(cgroup));
+	leaving.leaf = cgroup_id(cgroup);
+	leaving.pid = task->pid;
+	totals = get_totals(leaving.leaf);
 	if (totals)
 		__sync_fetch_and_add(&totals->exits, 1);
+	read_counters(task, &now);
+	if (task->pid == task->tgid)
+		split_time(signal->utime + task->utime, signal->stime + task->stime,
+			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
+	home = bpf_task_storage_get(&homes, task, 0, 0);
+	add_difference(&leaving.counters, &now, home ? &home->base : &no_counters);
+	bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY);
 	return 0;
 }
 
@@ -198,9 +224,11 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 	struct task_home *home;
 	struct task_counters now;
 	struct task_totals *totals;
+	__u64 key = (__u64)task;
 
 	if (!is_watched(cgroup))
 		return 0;
+	bpf_map_delete_elem(&leaving_tasks, &key);
 	totals = get_totals(cgroup_id(cgroup));
 	if (!totals)
 		return 0;

@@ -29,6 +29,13 @@ struct task_totals {
 	__u64 process_peak_pages;   /* greatest resident set of one process */
 };
 
+/* A task that has ended and is not yet freed; its time on a CPU may still grow. */
+struct leaving_task {
+	__u64 leaf;
+	__u32 pid, pad;
+	struct task_counters counters; /* less its base */
+};
+
 /* What the iterator writes of a live task, or one not yet freed. */
 struct task_record {
 	__u64 leaf;
@@ -46,4 +53,5 @@ struct task_record {
 _Static_assert(sizeof(struct task_counters) == 13 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaf_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 16 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct leaving_task) == 16 + 13 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct task_record) == 24 + 13 * 8 + 6 * 8 + 13 * 8, "shared with the kernel side");

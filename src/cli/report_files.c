@@ -13,6 +13,8 @@
 #define MOUNTS_SHOWN 8
 #define META_SHOWN 6
 #define FAILURES_SHOWN 4
+#define TIMES_SHOWN 3
+#define TIME_SHARE_MIN 100 /* one part in so many of the elapsed time is worth a word */
 
 const char *report_bound(const struct record *r)
 {
@@ -279,6 +281,51 @@ static void tell_failures(const struct record *r, struct page *page)
 		page_paragraph(page, "failed", s.text);
 }
 
+/* Which row and operation took the most time below @below_ns; NULL: none took @least_ns. */
+static const struct mount_row *find_longest(const struct record *r, uint64_t below_ns,
+					    uint64_t least_ns, enum file_op *ret_op)
+{
+	const struct mount_row *longest = NULL;
+	uint64_t longest_ns = least_ns;
+
+	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
+		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
+		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
+
+		if (!row->has_seconds || row->ops[op].ns >= below_ns || row->ops[op].ns < longest_ns)
+			continue;
+		longest = row;
+		longest_ns = row->ops[op].ns;
+		*ret_op = op;
+	}
+	return longest;
+}
+
+/* Where threads spent their time inside reads and writes: at most a few places. */
+static void tell_times(const struct record *r, struct page *page)
+{
+	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
+	_cleanup_(sentence_freep) struct sentence s = {};
+	uint64_t below_ns = UINT64_MAX, least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
+
+	for (size_t shown = 0; shown < TIMES_SHOWN; shown++) {
+		enum file_op op = OP_READ;
+		const struct mount_row *row = find_longest(r, below_ns, least_ns, &op);
+		double p99;
+
+		if (!row)
+			break;
+		below_ns = row->ops[op].ns;
+		sentence_add(&s, "; ", "%s inside %s %s", humanize_duration(below_ns).text, words[op],
+			     row->mount);
+		if (row->has_histograms &&
+		    histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
+			sentence_add(&s, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
+	}
+	if (s.text)
+		page_paragraph(page, "time", s.text);
+}
+
 static void tell_book(const struct books *books, const char *verb, struct sentence *s)
 {
 	if (books->tasks_bytes > books->rows_bytes)
@@ -311,6 +358,7 @@ void report_files(const struct record *r, struct page *page)
 		return;
 	}
 	tell_data(r, page);
+	tell_times(r, page);
 	tell_meta(r, page);
 	tell_failures(r, page);
 	tell_books(r, page);

@@ -172,6 +172,21 @@ static void tell_memory_use(const struct record *r, struct page *page)
 		page_put(page, PAGE_PLAIN, " of %s", humanize_bytes(limit->number).text);
 }
 
+/* Pages that others brought in are not the group's, but a process that uses them shows them as its own:
+ * then people find a larger number elsewhere, and want to know why. */
+static void tell_largest_process(const struct record *r, struct page *page)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
+	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+
+	if (!peak->is_known || !process->is_known || process->number <= peak->number)
+		return;
+	page_label(page, NULL);
+	page_put(page, PAGE_PLAIN, "%s in one process, with pages that it shares with others",
+		 humanize_bytes(process->number).text);
+	page_end_line(page);
+}
+
 static void tell_memory(const struct record *r, struct page *page)
 {
 	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
@@ -192,6 +207,7 @@ static void tell_memory(const struct record *r, struct page *page)
 	}
 	page_put(page, PAGE_PLAIN, "%s", faults.text ? faults.text : "");
 	page_end_line(page);
+	tell_largest_process(r, page);
 	if (kills->is_known && kills->number > 0) {
 		page_label(page, NULL);
 		page_put(page, PAGE_ALERT, "%s process%s killed because memory ran out",

@@ -27,7 +27,7 @@
 /* clang-format off */
 static const struct hook hook_table[] = {
 	{ "T0", "count_freed_task",        "tp_btf/sched_process_free", "totals of ended tasks" },
-	{ "T0", "count_exit",              "tp_btf/sched_process_exit", "the moment when the totals are complete" },
+	{ "T0", "count_exit",              "tp_btf/sched_process_exit", "tasks that ended and are not yet freed" },
 	{ "T0", "home_task",               "tp_btf/sched_process_fork", "totals of tasks that move between groups" },
 	{ "T0", "move_task",               "tp_btf/cgroup_attach_task", "totals of tasks that move between groups" },
 	{ "T0", "read_tasks",              "iter/task",                 "totals of live tasks" },
@@ -215,6 +215,7 @@ void meter_watch(struct meter *m, uint64_t id)
 	if (m->tasks) {
 		m->tasks->bss->watched_id = id;
 		empty_map(m->tasks->maps.task_totals);
+		empty_map(m->tasks->maps.leaving_tasks);
 	}
 }
 

@@ -116,3 +116,26 @@ void collect_children(int root_fd, const struct children_usage *begin, struct re
 			reading_set(to, id, now[id] - begin->before[id]);
 	}
 }
+
+uint64_t children_cpu_ns(const struct children_usage *begin)
+{
+	uint64_t now[METRIC_JOB_COUNT] = {}, peak_bytes;
+
+	read_usage(now, &peak_bytes);
+	return now[METRIC_CPU_USER] - begin->before[METRIC_CPU_USER] + now[METRIC_CPU_SYSTEM] -
+	       begin->before[METRIC_CPU_SYSTEM];
+}
+
+void raise_to_children(const struct children_usage *begin, struct reading *to)
+{
+	uint64_t now[METRIC_JOB_COUNT] = {}, peak_bytes;
+
+	read_usage(now, &peak_bytes);
+	for (size_t i = 0; i < ARRAY_SIZE(usage_metrics); i++) {
+		enum metric_id id = usage_metrics[i];
+		uint64_t used = now[id] - begin->before[id];
+
+		if (to->values[id].is_known && to->values[id].number < used)
+			reading_set(to, id, used);
+	}
+}

@@ -166,6 +166,29 @@ static void take_off_base(struct task_record *task)
 		now[i] -= MIN(now[i], base[i]);
 }
 
+static bool is_live(const struct task_record *tasks, size_t count, uint32_t pid)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (tasks[i].pid == pid)
+			return true;
+	}
+	return false;
+}
+
+/* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
+static void collect_leaving_tasks(struct tasks_bpf *bpf, const struct task_record *live, size_t count,
+				  struct reading *to)
+{
+	int fd = bpf_map__fd(bpf->maps.leaving_tasks);
+	struct leaving_task task;
+	uint64_t key, *previous = NULL;
+
+	for (; bpf_map_get_next_key(fd, previous, &key) == 0; previous = &key) {
+		if (bpf_map_lookup_elem(fd, &key, &task) == 0 && !is_live(live, count, task.pid))
+			add_counters(to, &task.counters);
+	}
+}
+
 static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
 {
 	_cleanup_free_ struct task_record *tasks = NULL;
@@ -175,6 +198,7 @@ static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
 	r = read_live_tasks(bpf, &tasks, &count);
 	if (r < 0)
 		return r;
+	collect_leaving_tasks(bpf, tasks, count, to);
 	if (count)
 		qsort(tasks, count, sizeof(*tasks), compare_tasks);
 	for (size_t i = 0; i < count; i = end) {
@@ -194,7 +218,7 @@ int collect_tasks(struct tasks_bpf *bpf, struct reading *to)
 	struct sums sums;
 	int r;
 
-	/* The totals before the live tasks: one that is freed between is missed this time, and not
+	/* The totals before the others: a task that is freed between is missed this time, and not
 	 * counted twice. */
 	sum_totals(bpf, &sums);
 	r = collect_live_tasks(bpf, to);
