@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "cleanup.h"
 #include "error.h"
 #include "file.h"
+#include "macro.h"
 #include "parse.h"
 
 #define MOUNTINFO_MAX_BYTES (64u << 20)
@@ -102,7 +105,7 @@ static int add_mount(struct mounts *m, size_t *room)
 	if (m->count >= MOUNTS_MAX)
 		return -E2BIG;
 	if (m->count == *room) {
-		*room = *room ? *room * 2 : 64;
+		*room = MAX(*room * 2, (size_t)64);
 		larger = realloc(m->items, *room * sizeof(*larger));
 		if (!larger)
 			return -ENOMEM;
@@ -132,8 +135,36 @@ int mounts_parse(char *text, struct mounts *ret, struct error *err)
 	return 0;
 }
 
+/* In a chroot the file system of "/" may be mounted out of sight; it is "/" all the same. */
+static int name_root(int root_fd, struct mounts *m)
+{
+	struct stat st;
+	size_t room = m->count; /* what parsing left over is not known, nor needed */
+	struct mount *root;
+	int r;
+
+	for (size_t i = 0; i < m->count; i++) {
+		if (strcmp(m->items[i].point, "/") == 0)
+			return 0;
+	}
+	if (fstat(root_fd, &st) < 0)
+		return 0;
+	r = add_mount(m, &room);
+	if (r < 0)
+		return r;
+	root = &m->items[m->count - 1];
+	root->device = (uint32_t)(major(st.st_dev) << 20 | minor(st.st_dev));
+	root->root = strdup("/");
+	root->point = strdup("/");
+	root->fstype = strdup("");
+	root->source = strdup("");
+	root->options = strdup("");
+	return root->root && root->point && root->fstype && root->source && root->options ? 0 : -ENOMEM;
+}
+
 int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *err)
 {
+	_cleanup_(mounts_clear) struct mounts m = {};
 	_cleanup_free_ char *text = NULL;
 	char path[64];
 	int r;
@@ -142,7 +173,14 @@ int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *
 	r = file_read(root_fd, path, MOUNTINFO_MAX_BYTES, &text, NULL);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", path);
-	return mounts_parse(text, ret, err);
+	r = mounts_parse(text, &m, err);
+	if (r >= 0)
+		r = name_root(root_fd, &m);
+	if (r < 0)
+		return r;
+	*ret = m;
+	m = (struct mounts){};
+	return 0;
 }
 
 static bool is_hidden(const struct mounts *m, size_t i)

@@ -26,7 +26,8 @@ struct mounts {
 /* Parse @text, which is changed.  -EINVAL: a line is not as proc(5) has it; -E2BIG: too many. */
 int mounts_parse(char *text, struct mounts *ret, struct error *err);
 
-/* Read "proc/PID/mountinfo" below @root_fd; @pid: "self" or a number. */
+/* Read "proc/PID/mountinfo" below @root_fd; @pid: "self" or a number.  Where no mount is at "/" (in a
+ * chroot), @root_fd's own file system is, with an fstype of "". */
 int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *err);
 
 /* The mount that names @device: the one of its root folder, else that with the shortest path; never one

@@ -81,7 +81,7 @@ static struct mount_row *get_row(struct files_bpf *bpf, const struct mounts *mou
 	kind = kind_of(device, sb.fstype, mount);
 	if (kind != ROW_MOUNT)
 		return reading_get_mount(to, kind, row_kind_name(kind), NULL);
-	row = reading_get_mount(to, kind, mount->point, mount->fstype);
+	row = reading_get_mount(to, kind, mount->point, *mount->fstype ? mount->fstype : sb.fstype);
 	if (!row || row->source)
 		return row;
 	row->source = strdup(mount->source);
