@@ -72,10 +72,10 @@ def test_a_user_is_told_why_not(doctor, root):
     assert max(len(line) for line in done.stdout.splitlines() if "/" not in line) <= 80
 
 
-def test_root_of_a_user_namespace_is_nobody(doctor, root, demand):
+def test_root_of_a_user_namespace_is_nobody(doctor, root):
     unshare = ["unshare", "--user", "--map-root-user"]
-    demand(subprocess.run([*unshare, "true"], capture_output=True).returncode == 0,
-           "no user namespaces here")
+    if subprocess.run([*unshare, "true"], capture_output=True).returncode != 0:
+        pytest.skip("no user namespaces here")
     found = json.loads(doctor("--json", "--no-costs", before=unshare).stdout)
     assert not found["works"]
     assert found["rights"]["uid"] == 0 and found["rights"]["user_namespace"]

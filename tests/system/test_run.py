@@ -253,6 +253,8 @@ class TestWithoutRights:
             if folder.stat().st_mode & 0o005 != 0o005 and str(folder).startswith("/tmp"):
                 folder.chmod(folder.stat().st_mode | 0o055)
         tmp_path.chmod(0o755)
+        for program in ("jobmeter", "tests/truth/truth"):  # the build may lie where nobody may go
+            shutil.copy2(programs / program, tmp_path / pathlib.Path(program).name)
 
         def run(*argv):
             return subprocess.run(
@@ -260,13 +262,13 @@ class TestWithoutRights:
                 capture_output=True, text=True, cwd=home, timeout=120,
                 env={**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")})
 
-        run.home = home
+        run.home, run.jobmeter, run.truth = home, tmp_path / "jobmeter", tmp_path / "truth"
         return run
 
     def test_totals_equal_the_truth_plus_the_exec_row(self, as_user, programs, jobmeter, tmp_path):
         truth, out = as_user.home / "truth.json", as_user.home / "r.json"
-        done = as_user(programs / "jobmeter", "run", "--quiet", "--output", out, "--",
-                       programs / "tests/truth/truth", "--output", truth, "--mount", as_user.home,
+        done = as_user(as_user.jobmeter, "run", "--quiet", "--output", out, "--",
+                       as_user.truth, "--output", truth, "--mount", as_user.home,
                        "--processes", "7")
         assert done.returncode == 0, done.stderr
         by_root = tmp_path / "root.json"
@@ -279,8 +281,8 @@ class TestWithoutRights:
         assert tasks["rchar_bytes"] == totals["rchar_bytes"] + exec_bytes
         assert load(out)["io"] is None  # nobody looked: absent, not zero
 
-    def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user, programs):
-        done = as_user(programs / "jobmeter", "run", "--", "true")
+    def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user):
+        done = as_user(as_user.jobmeter, "run", "--", "true")
         assert done.returncode == 0
         assert "root" in done.stderr and "not seen" in done.stderr
 
@@ -338,3 +340,40 @@ class TestBadInput:
         assert done.returncode == 0
         assert record["cpu"]["user_seconds"] is not None and record["memory"]["peak_bytes"] is not None
         assert record["io"] is None and "switched off" in done.stderr
+
+
+class TestWhatIsRefused:
+    """Whatever the machine does not permit costs its own numbers, a line, and nothing else."""
+
+    def measure(self, programs, tmp_path, *before):
+        out = tmp_path / "r.json"
+        done = subprocess.run([*before, programs / "jobmeter", "run", "--output", out, "--", "sh", "-c", "exit 5"],
+                              capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")})
+        assert done.returncode == 5, done.stderr
+        return load(out), done.stderr
+
+    def test_bpf(self, programs, root, tmp_path):
+        record, said = self.measure(programs, tmp_path, "setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin")
+        assert record["io"] is None and record["memory"]["peak_bytes"] and record["cpu"]["user_seconds"] is not None
+        assert len(record["coverage"]["missing"]) == 1 and "BPF" in said
+
+    def test_cgroups(self, programs, root, tmp_path):
+        record, said = self.measure(programs, tmp_path, "unshare", "-m", "sh", "-c",
+                                    'umount -a -t cgroup,cgroup2; exec "$@"', "sh")
+        assert record["io"] is None and record["memory"]["peak_bytes"] is None
+        assert record["cpu"]["user_seconds"] is not None and record["memory"]["process_peak_bytes"]
+        assert len(record["coverage"]["missing"]) == 1 and "no cgroup" in said
+
+
+def test_ranks_of_mpirun_leave_records_that_merge(jobmeter, programs, root, demand, tmp_path):
+    demand(shutil.which("mpirun"), "needs mpirun")
+    ranks = tmp_path / "ranks"
+    done = subprocess.run(["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "3", programs / "jobmeter", "run",
+                           "--quiet", "--output", f"{ranks}/", "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=1009",
+                           "count=1013", "status=none"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert sorted(load(p)["job"]["rank"] for p in ranks.iterdir()) == [0, 1, 2]
+    merged = json.loads(jobmeter("report", "--json", ranks).stdout)
+    dev = next(r for r in merged["io"] if r["mount"] == "/dev")
+    assert dev["write"]["bytes"] == 3 * 1009 * 1013 and dev["write"]["calls"] == 3 * 1013
