@@ -11,7 +11,8 @@
  */
 #include "leaf.bpf.h"
 #include "lost.bpf.h"
-#include "files.h"
+#include "resolve.bpf.h"
+#include "rows.bpf.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -21,8 +22,6 @@
 #define FMODE_CREATED 0x100000U
 
 const volatile struct call_kind call_kinds[FILES_CALLS];
-const volatile bool has_clock = true;
-const volatile bool has_histograms = true;
 
 struct call_slot {
 	struct call call;
@@ -45,37 +44,6 @@ struct {
 	__type(value, struct call);
 } parked_calls SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);    /* set before load, from the memory limit */
-	__type(key, struct file_key); /* added here; removed by user space when the leaf has gone */
-	__type(value, struct file_counts);
-} file_rows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2048);    /* as file_rows, for operations that move data */
-	__type(key, struct file_key);
-	__type(value, struct file_histograms);
-} file_histograms SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); /* where rows go for which file_rows has no room */
-	__uint(max_entries, FILES_OPS);
-	__type(key, __u32);
-	__type(value, struct file_counts);
-} other_rows SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32); /* s_dev; added with its first row, never removed */
-	__type(value, struct superblock);
-} superblocks SEC(".maps");
-
-static const struct file_counts no_counts;
-static const struct file_histograms no_histograms;
-
 static __always_inline struct call_slot *get_slot(void)
 {
 	__u32 zero = 0;
@@ -86,206 +54,6 @@ static __always_inline struct call_slot *get_slot(void)
 static __always_inline __u64 clock_ns(void)
 {
 	return has_clock ? bpf_ktime_get_ns() : 0;
-}
-
-/* What is behind a descriptor; DEVICE_UNRESOLVED: nothing that we could find. */
-struct resolved {
-	struct super_block *sb;
-	__u32 device;
-	__u32 mode; /* its f_mode, where it was asked for */
-};
-
-#define CASE_1(n)                                                                                  \
-	case n:                                                                                    \
-		return files->fd_array[n];
-#define CASE_4(n) CASE_1(n) CASE_1((n) + 1) CASE_1((n) + 2) CASE_1((n) + 3)
-#define CASE_16(n) CASE_4(n) CASE_4((n) + 4) CASE_4((n) + 8) CASE_4((n) + 12)
-
-/* The verifier takes no variable index into the kernel's arrays, so each index stands for itself. */
-static __always_inline struct file *own_file(struct files_struct *files, __u32 descriptor)
-{
-	switch (descriptor) {
-		CASE_16(0)
-		CASE_16(16)
-		CASE_16(32)
-		CASE_16(48)
-	}
-	return NULL;
-}
-
-/* By probe reads, each of which costs some 40 ns. */
-static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor, bool has_mode,
-					struct resolved *ret)
-{
-	struct super_block *sb;
-	struct file *file = NULL;
-
-	if (descriptor >= table->max_fds)
-		return;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
-	if (!file)
-		return;
-	if (has_mode)
-		ret->mode = BPF_CORE_READ(file, f_mode);
-	sb = BPF_CORE_READ(file, f_inode, i_sb);
-	if (!sb)
-		return;
-	ret->sb = sb;
-	ret->device = BPF_CORE_READ(sb, s_dev);
-}
-
-/* A process of few files has its table within files_struct, where pointers are typed: one load each. */
-static __always_inline void resolve(struct task_struct *task, __u64 descriptor, bool has_mode,
-				    struct resolved *ret)
-{
-	struct files_struct *files = task->files;
-	struct super_block *sb;
-	struct file *file;
-
-	ret->sb = NULL;
-	ret->device = DEVICE_UNRESOLVED;
-	ret->mode = 0;
-	if (files->fdt != &files->fdtab || (__u32)descriptor >= OWN_FILES) {
-		resolve_far(files->fdt, descriptor, has_mode, ret);
-		return;
-	}
-	file = own_file(files, descriptor);
-	if (!file)
-		return;
-	if (has_mode)
-		ret->mode = file->f_mode;
-	sb = file->f_inode->i_sb;
-	if (!sb)
-		return;
-	ret->sb = sb;
-	ret->device = sb->s_dev;
-}
-
-static void learn_superblock(struct super_block *sb, __u32 device)
-{
-	struct superblock seen = {};
-	const char *name;
-
-	if (bpf_map_lookup_elem(&superblocks, &device))
-		return;
-	seen.magic = BPF_CORE_READ(sb, s_magic);
-	name = BPF_CORE_READ(sb, s_type, name);
-	bpf_probe_read_kernel_str(seen.fstype, sizeof(seen.fstype), name);
-	bpf_map_update_elem(&superblocks, &device, &seen, BPF_ANY);
-}
-
-/* 0 to 27: the position of the highest bit, plus one. */
-static __always_inline __u64 bucket_of(__u64 value)
-{
-	__u64 bucket = 0;
-
-	if (value >> 27)
-		return FILES_BUCKETS - 1;
-	if (value >> 16) {
-		bucket = 16;
-		value >>= 16;
-	}
-	if (value >> 8) {
-		bucket += 8;
-		value >>= 8;
-	}
-	if (value >> 4) {
-		bucket += 4;
-		value >>= 4;
-	}
-	if (value >> 2) {
-		bucket += 2;
-		value >>= 2;
-	}
-	if (value >> 1) {
-		bucket += 1;
-		value >>= 1;
-	}
-	return bucket + value; /* what is left is 0 or 1 */
-}
-
-static __always_inline struct file_counts *get_row(const struct file_key *key)
-{
-	struct file_counts *row = bpf_map_lookup_elem(&file_rows, key);
-	__u32 op = key->op;
-
-	if (row)
-		return row;
-	bpf_map_update_elem(&file_rows, key, &no_counts, BPF_NOEXIST);
-	row = bpf_map_lookup_elem(&file_rows, key);
-	if (row)
-		return row;
-	count_lost(LOST_ROW);
-	return bpf_map_lookup_elem(&other_rows, &op);
-}
-
-static __always_inline void count_histograms(const struct file_key *key, long result, __u64 ns)
-{
-	struct file_histograms *h = bpf_map_lookup_elem(&file_histograms, key);
-	__u64 bucket;
-
-	if (!h) {
-		bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST);
-		h = bpf_map_lookup_elem(&file_histograms, key);
-	}
-	if (!h) {
-		count_lost(LOST_HISTOGRAM);
-		return;
-	}
-	if (result >= 0) {
-		bucket = bucket_of(result);
-		if (bucket < FILES_BUCKETS)
-			h->sizes[bucket]++;
-	}
-	if (has_clock) {
-		bucket = bucket_of(ns >> 7);
-		if (bucket)
-			bucket--; /* the first bucket holds all under 2^8 ns */
-		if (bucket < FILES_BUCKETS)
-			h->latencies[bucket]++;
-	}
-}
-
-/* One whole call.  @timed_ns of its @ns are in the row already. */
-static __always_inline void count_call(const struct call *call, struct call_kind kind, long result,
-				       __u64 ns, __u64 timed_ns)
-{
-	struct file_key key = {
-		.leaf = call->leaf,
-		.device = call->device,
-		.cpu = bpf_get_smp_processor_id(),
-		.op = kind.op,
-	};
-	struct file_counts *row = get_row(&key);
-
-	if (!row)
-		return;
-	row->calls++;
-	row->ns += ns - timed_ns;
-	if (result < 0)
-		row->errors++;
-	else if (kind.moves_data)
-		row->bytes += result;
-	if (kind.moves_data && has_histograms)
-		count_histograms(&key, result, ns);
-}
-
-static __always_inline void count_exec(const struct call *call, struct call_kind kind,
-				       struct task_struct *task, __u64 ns)
-{
-	struct file_key key = {
-		.leaf = call->leaf,
-		.device = DEVICE_EXEC,
-		.cpu = bpf_get_smp_processor_id(),
-		.op = kind.op,
-	};
-	struct file_counts *row = get_row(&key);
-
-	if (!row)
-		return;
-	row->calls += task->ioac.syscr - call->chars_calls;
-	row->bytes += task->ioac.rchar - call->chars;
-	row->ns += ns;
 }
 
 static __always_inline struct call_kind kind_of(long nr)
@@ -416,19 +184,15 @@ static __always_inline bool is_restart(long result)
  */
 static __always_inline void interrupt_call(struct call *call, struct call_kind kind, __u64 ns)
 {
-	struct file_key key = {
-		.leaf = call->leaf,
-		.device = call->device,
-		.cpu = bpf_get_smp_processor_id(),
-		.op = kind.op,
-	};
+	struct file_key key = key_for(call->leaf, call->device, kind.op);
 	struct file_counts *row = get_row(&key);
 
 	if (row)
 		row->ns += ns;
 	call->start_ns = ns;
 	call->is_interrupted = 1;
-	bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY);
+	if (bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY) < 0)
+		count_lost(LOST_INTERRUPTED);
 }
 
 /* A call whose beginning was not seen: resolved now, and its time is not known. */

@@ -6,6 +6,7 @@ enum lost_reason {
 	LOST_ROW,       /* no room for a row of files: counted in (other) */
 	LOST_HISTOGRAM, /* no room for a histogram: the counts are there */
 	LOST_CLOCK,     /* a call was begun unseen or could not be parked: counted without its time */
+	LOST_INTERRUPTED, /* no room for a call that a signal interrupted: its EINTR is not counted */
 	LOST_COMPAT,    /* a 32-bit program's call: not counted */
 	LOST_TASK,      /* no room for a leaf's totals */
 	LOST_MOVE,      /* a process with several threads was moved: what they did before moved along */

@@ -17,6 +17,7 @@ static const struct {
 	{ LOST_ROW,       false, "calls counted in (other), since the table of files was full" },
 	{ LOST_HISTOGRAM, false, "calls in no histogram, since the table of histograms was full" },
 	{ LOST_CLOCK,     false, "calls counted without their time" },
+	{ LOST_INTERRUPTED, true, "calls that a signal ended may be missing, since the table of calls was full" },
 	{ LOST_COMPAT,    true,  "calls of 32-bit programs not counted" },
 	{ LOST_TASK,      true,  "ended tasks not counted, since the table of tasks was full" },
 	{ LOST_MOVE,      false, "processes moved with their threads' earlier use" },
