@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "parse.h"
 
 #define V2 CONTROLLER_COUNT /* the place of v2's folder among the controllers' */
+#define STALE_SECONDS 60
 #define DEPTH_MAX 16        /* groups below ours that are looked into */
 
 struct place {
@@ -136,6 +138,40 @@ static void switch_on_controllers(struct group *g)
 		g->switched_on = strdup(undo);
 }
 
+/* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is younger may
+ * belong to a process that we cannot see, in a container beside us. */
+static bool is_stale(int parent_fd, const char *name)
+{
+	const char *dash = strrchr(name, '-');
+	struct stat st;
+	int pid;
+
+	if (strncmp(name, "jobmeter-", strlen("jobmeter-")) != 0 ||
+	    parse_int(dash + 1, 1, INT32_MAX, &pid) < 0 || kill(pid, 0) == 0 || errno != ESRCH)
+		return false;
+	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       st.st_mtime + STALE_SECONDS < time(NULL);
+}
+
+/* Only empty groups go: the kernel refuses the others. */
+static void sweep(int parent_fd)
+{
+	int copy = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *entry;
+
+	if (!dir) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && is_stale(parent_fd, entry->d_name))
+			unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(dir);
+}
+
 static int make_place(int root_fd, const char *mount, const char *own, const char *name,
 		      struct place *ret, struct error *err)
 {
@@ -148,6 +184,7 @@ static int make_place(int root_fd, const char *mount, const char *own, const cha
 	parent_fd = openat(root_fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (parent_fd < 0)
 		return error_set_errno(err, errno, "cannot open cgroup '%s%s'", mount, own);
+	sweep(parent_fd);
 	if (mkdirat(parent_fd, name, 0755) < 0)
 		return error_set_errno(err, errno, "cannot make a cgroup in '%s%s'", mount, own);
 	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

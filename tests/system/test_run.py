@@ -146,6 +146,24 @@ class TestTheCommandsLife:
         assert leftovers() == []
         os.unlink("/dev/shm/nested")
 
+    def test_what_a_killed_jobmeter_left_is_swept_up_by_a_later_one(self, jobmeter, programs, root, tmp_path):
+        """Groups of processes that are no more go once they are a minute old, and not before."""
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sleep", "61"])
+        time.sleep(0.7)
+        left = [g for g in pathlib.Path("/sys/fs/cgroup").rglob(f"jobmeter-run-{process.pid}") if g.is_dir()]
+        pids = {int(line) for g in left for line in (g / "cgroup.procs").read_text().split()}
+        process.kill()
+        process.wait()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        jobmeter("run", "--quiet", "--", "true")
+        assert left and all(g.is_dir() for g in left)
+
+        for g in left:
+            os.utime(g, (time.time() - 61, time.time() - 61))
+        jobmeter("run", "--quiet", "--", "true")
+        assert not any(g.is_dir() for g in left)
+
     def test_memory_peak_is_the_groups_own(self, jobmeter, root, tmp_path):
         """The command itself reads the peak of its group just before it ends."""
         out, own = tmp_path / "r.json", tmp_path / "own"
