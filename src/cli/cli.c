@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "macro.h"
+#include "utf8.h"
 
 #define HELP_COLUMN 26
 #define WORD_MAX 32
@@ -240,19 +241,29 @@ int cli_parse(const struct cli_command *command, const struct cli_options *group
 	return 1;
 }
 
-static void say(const struct cli_command *command, const struct error *err)
+void cli_say(const struct cli_command *command, const struct error *err)
 {
-	fprintf(stderr, "jobmeter %s: %s\n", command->name, err->text);
+	const char *text = err->text;
+	uint32_t c;
+
+	fprintf(stderr, "jobmeter%s%s: ", command ? " " : "", command ? command->name : "");
+	while ((c = utf8_next(&text))) {
+		char bytes[UTF8_MAX] = "?"; /* a name that holds an escape must not steer the terminal */
+		size_t length = utf8_is_printable(c) ? utf8_encode(c, bytes) : 1;
+
+		fwrite(bytes, 1, length, stderr);
+	}
+	fputc('\n', stderr);
 }
 
 int cli_fail(const struct cli_command *command, const struct error *err)
 {
-	say(command, err);
+	cli_say(command, err);
 	return CLI_FAILED;
 }
 
 int cli_misuse(const struct cli_command *command, const struct error *err)
 {
-	say(command, err);
+	cli_say(command, err);
 	return CLI_USAGE;
 }

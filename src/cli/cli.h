@@ -49,7 +49,11 @@ int cli_parse(const struct cli_command *command, const struct cli_options *group
  */
 const char *cli_guess(const char *text, const void *names, size_t count, size_t stride);
 
-/* Say what failed, as "jobmeter COMMAND: TEXT", and return CLI_FAILED or (for cli_misuse)
+/* Say what failed, as "jobmeter COMMAND: TEXT" (no @command: "jobmeter: TEXT") in one line on the standard
+ * error, without control characters. */
+void cli_say(const struct cli_command *command, const struct error *err);
+
+/* The same, and return CLI_FAILED or (for cli_misuse)
  * CLI_USAGE. */
 int cli_fail(const struct cli_command *command, const struct error *err);
 int cli_misuse(const struct cli_command *command, const struct error *err);

@@ -109,10 +109,12 @@ static int tell(const struct output *output, struct record *record, struct error
 		struct page page = page_for(stderr);
 
 		if (report_print(&records, &page, err) < 0)
-			fprintf(stderr, "jobmeter run: %s\n", err->text);
+			cli_say(&cmd_run, err);
 	}
-	if (runs_store(record, NULL, err) < 0)
-		fprintf(stderr, "jobmeter run: the record is not kept: %s\n", err->text);
+	if (runs_store(record, NULL, err) < 0) {
+		error_prefix(err, 0, "the record is not kept");
+		cli_say(&cmd_run, err);
+	}
 	return output->file ? output_save(output, &records, err) : 0;
 }
 

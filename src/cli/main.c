@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "error.h"
 #include "macro.h"
 
 static const struct cli_command *const commands[] = {
@@ -32,15 +33,16 @@ static void print_usage(FILE *out)
 static int refuse_command(const char *name)
 {
 	const char *names[ARRAY_SIZE(commands)], *guess;
+	struct error err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
 	guess = cli_guess(name, names, ARRAY_SIZE(names), sizeof(names[0]));
 	if (guess)
-		fprintf(stderr, "jobmeter: there is no command '%s'; did you mean '%s'?\n", name, guess);
+		error_set(&err, 0, "there is no command '%s'; did you mean '%s'?", name, guess);
 	else
-		fprintf(stderr, "jobmeter: there is no command '%s'; 'jobmeter --help' lists them\n", name);
-	return CLI_USAGE;
+		error_set(&err, 0, "there is no command '%s'; 'jobmeter --help' lists them", name);
+	return cli_misuse(NULL, &err);
 }
 
 int main(int argc, char **argv)

@@ -316,6 +316,12 @@ class TestBadInput:
         one_line_error(done, "no-such-command")
         assert leftovers() == []
 
+    def test_an_escape_in_a_name_does_not_reach_the_terminal(self, jobmeter, root):
+        done = jobmeter("run", "--", "ev\x1b[31mil")
+        assert done.returncode == 127 and "\x1b" not in done.stderr
+        one_line_error(done, "ev?[31mil")
+        assert "\x1b" not in jobmeter("ev\x1b[31mil").stderr
+
     def test_a_file_that_is_no_program(self, jobmeter, root, tmp_path):
         (tmp_path / "data").write_text("")
         done = jobmeter("run", "--", tmp_path / "data")
