@@ -2,6 +2,7 @@
 """`jobmeter run` inside real Slurm jobs."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -21,6 +22,13 @@ def slurm(tmp_path_factory, demand):
         yield s
     finally:
         s.stop()
+
+
+@pytest.fixture(autouse=True)
+def no_files_left():
+    yield
+    for name in ("job.out", "rank.0", "rank.1"):
+        pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
 
 
 def dd(out):
