@@ -179,13 +179,20 @@ static bool is_live(const struct task_record *tasks, size_t count, uint32_t pid)
 static void collect_leaving_tasks(struct tasks_bpf *bpf, const struct task_record *live, size_t count,
 				  struct reading *to)
 {
-	int fd = bpf_map__fd(bpf->maps.leaving_tasks);
-	struct leaving_task task;
-	uint64_t key, *previous = NULL;
+	uint32_t room = bpf_map__max_entries(bpf->maps.leaving_tasks), found = room, position;
+	_cleanup_free_ struct leaving_task *tasks = calloc(room, sizeof(*tasks));
+	_cleanup_free_ uint64_t *keys = calloc(room, sizeof(*keys));
 
-	for (; bpf_map_get_next_key(fd, previous, &key) == 0; previous = &key) {
-		if (bpf_map_lookup_elem(fd, &key, &task) == 0 && !is_live(live, count, task.pid))
-			add_counters(to, &task.counters);
+	if (!tasks || !keys)
+		return;
+	/* In one call: a walk from key to key begins anew where a key has gone meanwhile, and tasks go
+	 * all the time.  -ENOENT: that was all of them. */
+	if (bpf_map_lookup_batch(bpf_map__fd(bpf->maps.leaving_tasks), NULL, &position, keys, tasks,
+				 &found, NULL) < 0 && errno != ENOENT)
+		return;
+	for (uint32_t i = 0; i < found; i++) {
+		if (!is_live(live, count, tasks[i].pid))
+			add_counters(to, &tasks[i].counters);
 	}
 }
 
