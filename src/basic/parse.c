@@ -124,3 +124,15 @@ char *parse_next_word(char **text)
 	*end = '\0';
 	return word;
 }
+
+bool parse_has_word(const char *words, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	for (const char *p = words; *p; p += strcspn(p, " \t\n")) {
+		p += strspn(p, " \t\n");
+		if (strcspn(p, " \t\n") == length && strncmp(p, wanted, length) == 0 && length)
+			return true;
+	}
+	return false;
+}

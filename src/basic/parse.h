@@ -28,3 +28,6 @@ char *parse_next_line(char **text);
 
 /* Cut the next word (separated by blanks) off *@text, in place; NULL at the end. */
 char *parse_next_word(char **text);
+
+/* Is @wanted one of the words (separated by blanks and newlines) of @words? */
+bool parse_has_word(const char *words, const char *wanted);

@@ -99,7 +99,6 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	int pid, tgid;
-	int exit_state;
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct files_struct *files;

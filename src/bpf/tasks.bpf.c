@@ -70,11 +70,9 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 		ret->system_ns = said_system;
 		return;
 	}
-	if (!system) {
-		system = 0;
-	} else if (!user) {
+	if (system && !user) {
 		system = exec;
-	} else {
+	} else if (system) {
 		__u64 ticks = user + system;
 
 		for (int i = 0; i < 32 && ticks >> 31; i++) { /* the products must fit 64 bits */
@@ -261,7 +259,6 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.leaf = cgroup_id(cgroup);
 	record.pid = task->pid;
 	record.tgid = task->tgid;
-	record.is_exiting = task->exit_state != 0;
 	read_counters(task, &record.counters);
 	record.counters.user_ns = task->utime;
 	record.counters.system_ns = task->stime;

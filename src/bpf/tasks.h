@@ -40,7 +40,6 @@ struct leaving_task {
 struct task_record {
 	__u64 leaf;
 	__u32 pid, tgid;
-	__u32 is_exiting, pad;
 	struct task_counters counters; /* user and system: this thread's raw ones */
 	__u64 exec_ns;                 /* this thread's time on a CPU */
 	/* Of the whole process, as far as threads have ended: raw, with the time on a CPU. */
@@ -54,4 +53,4 @@ _Static_assert(sizeof(struct task_counters) == 13 * 8, "shared with the kernel s
 _Static_assert(sizeof(struct leaf_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 16 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaving_task) == 16 + 13 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct task_record) == 24 + 13 * 8 + 6 * 8 + 13 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct task_record) == 16 + 13 * 8 + 6 * 8 + 13 * 8, "shared with the kernel side");

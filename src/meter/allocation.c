@@ -10,43 +10,31 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "cpulist.h"
 #include "file.h"
 #include "macro.h"
 #include "parse.h"
 
-#define CPUS_MAX 8192
 #define LEVELS_MAX 64
 
 /* "0-3,8" and how many they are. */
 static int read_affinity(char **ret_list, size_t *ret_count)
 {
-	_cleanup_free_ char *list = NULL;
-	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-	size_t size = CPU_ALLOC_SIZE(CPUS_MAX), length = 0;
-	FILE *out;
+	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
+	size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
+	struct cpulist list = {};
 
 	if (!set)
 		return -ENOMEM;
 	if (sched_getaffinity(0, size, set) < 0)
 		return -errno;
-	out = open_memstream(&list, &length);
-	if (!out)
-		return -ENOMEM;
-	for (int cpu = 0, last; cpu < CPUS_MAX; cpu = last + 1) {
-		last = cpu;
-		if (!CPU_ISSET_S((size_t)cpu, size, set))
-			continue;
-		while (last + 1 < CPUS_MAX && CPU_ISSET_S((size_t)last + 1, size, set))
-			last++;
-		fprintf(out, "%s%d", ftell(out) ? "," : "", cpu);
-		if (last > cpu)
-			fprintf(out, "-%d", last);
+	for (unsigned int cpu = 0; cpu < CPULIST_MAX; cpu++) {
+		if (CPU_ISSET_S(cpu, size, set))
+			cpulist_set(&list, cpu);
 	}
-	if (fclose(out) != 0)
-		return -ENOMEM;
-	*ret_count = (size_t)CPU_COUNT_S(size, set);
-	*ret_list = TAKE_PTR(list);
-	return 0;
+	*ret_list = cpulist_format(&list);
+	*ret_count = cpulist_count(&list);
+	return *ret_list ? 0 : -ENOMEM;
 }
 
 /* "QUOTA PERIOD" or "max PERIOD" in us, as v2's cpu.max has it, in thousandths of a core. */

@@ -38,19 +38,14 @@ static bool is_live(int root_fd)
 /* v2 hands down only what the caller's group has itself. */
 static bool has_memory_controller(int root_fd, const struct hierarchy *h)
 {
-	char path[4096], text[512], *rest = text, *word;
+	char path[4096], text[512];
 
 	if (!h->is_v2)
 		return h->mount[CONTROLLER_MEMORY] != NULL;
 	snprintf(path, sizeof(path), ".%s%s/cgroup.controllers", h->v2_mount, h->v2_own);
 	if (file_read_small(root_fd, path, text, sizeof(text)) < 0)
 		return false;
-	text[strcspn(text, "\n")] = '\0';
-	while ((word = parse_next_word(&rest))) {
-		if (strcmp(word, "memory") == 0)
-			return true;
-	}
-	return false;
+	return parse_has_word(text, "memory");
 }
 
 static void keep_hooks(struct checkup *c, const struct meter *m)

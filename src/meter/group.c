@@ -54,17 +54,6 @@ static struct group *group_new(const struct hierarchy *h, const char *name)
 	return g;
 }
 
-static bool has_word(const char *words, const char *wanted)
-{
-	size_t length = strlen(wanted);
-
-	for (const char *p = words; (p = strstr(p, wanted)); p += length) {
-		if ((p == words || p[-1] == ' ') && (p[length] == ' ' || p[length] == '\n'))
-			return true;
-	}
-	return false;
-}
-
 /* We are the only process of the group. */
 static bool is_alone(int group_fd)
 {
@@ -128,7 +117,7 @@ static void switch_on_controllers(struct group *g)
 		const char *name = v2_controllers[i];
 		size_t used = strlen(undo);
 
-		if (!has_word(has, name) || has_word(given, name))
+		if (!parse_has_word(has, name) || parse_has_word(given, name))
 			continue;
 		snprintf(wish, sizeof(wish), "+%s", name);
 		if (file_write_existing(parent_fd, "cgroup.subtree_control", wish) >= 0)
@@ -136,6 +125,34 @@ static void switch_on_controllers(struct group *g)
 	}
 	if (*undo)
 		g->switched_on = strdup(undo);
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+/* NULL: it cannot be read, and next_folder() finds nothing in it. */
+static DIR *open_folder(int fd)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+
+	if (!dir && copy >= 0)
+		close(copy);
+	return dir;
+}
+
+static struct dirent *next_folder(DIR *dir)
+{
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			return entry;
+	}
+	return NULL;
 }
 
 /* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is younger may
@@ -156,20 +173,13 @@ static bool is_stale(int parent_fd, const char *name)
 /* Only empty groups go: the kernel refuses the others. */
 static void sweep(int parent_fd)
 {
-	int copy = openat(parent_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_(closedirp) DIR *dir = open_folder(parent_fd);
 	struct dirent *entry;
 
-	if (!dir) {
-		if (copy >= 0)
-			close(copy);
-		return;
-	}
-	while ((entry = readdir(dir))) {
-		if (entry->d_type == DT_DIR && is_stale(parent_fd, entry->d_name))
+	while ((entry = next_folder(dir))) {
+		if (is_stale(parent_fd, entry->d_name))
 			unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
 	}
-	closedir(dir);
 }
 
 static int make_place(int root_fd, const char *mount, const char *own, const char *name,
@@ -298,26 +308,17 @@ int group_add_process(const struct group *g, pid_t pid, struct error *err)
 /* Calls @visit with each folder below @fd, deepest first, then with the folder itself. */
 static void walk(int fd, int depth, void (*visit)(int fd, void *data), void *data)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	_cleanup_(closedirp) DIR *dir = open_folder(fd);
 	struct dirent *entry;
 
-	if (!dir) {
-		if (copy >= 0)
-			close(copy);
-		return;
-	}
-	while (depth < DEPTH_MAX && (entry = readdir(dir))) {
-		_cleanup_close_ int below = -EBADF;
+	while (depth < DEPTH_MAX && (entry = next_folder(dir))) {
+		_cleanup_close_ int below = openat(fd, entry->d_name,
+						   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
-			continue;
-		below = openat(fd, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 		if (below >= 0)
 			walk(below, depth + 1, visit, data);
 	}
 	visit(fd, data);
-	closedir(dir);
 }
 
 struct pid_list {
@@ -373,22 +374,12 @@ static void evict(int fd, void *data)
 
 static void remove_below(int fd, void *data)
 {
-	DIR *dir;
+	_cleanup_(closedirp) DIR *dir = open_folder(fd);
 	struct dirent *entry;
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	(void)data;
-	dir = copy < 0 ? NULL : fdopendir(copy);
-	if (!dir) {
-		if (copy >= 0)
-			close(copy);
-		return;
-	}
-	while ((entry = readdir(dir))) {
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			unlinkat(fd, entry->d_name, AT_REMOVEDIR);
-	}
-	closedir(dir);
+	while ((entry = next_folder(dir)))
+		unlinkat(fd, entry->d_name, AT_REMOVEDIR);
 }
 
 /* A group may be busy for a moment after its last process has gone. */

@@ -112,19 +112,14 @@ static int place(const char *cgroups, const struct mount *mount, const char *nam
 /* Controllers that count; hugetlb alone, say, does not make v2 the tree where jobs are. */
 static bool v2_has_controllers(int root_fd, const struct hierarchy *h)
 {
-	char path[4096], text[512], *rest = text, *word;
+	char path[4096], text[512];
 
 	if (!h->v2_mount)
 		return false;
 	snprintf(path, sizeof(path), ".%s/cgroup.controllers", h->v2_mount);
 	if (file_read_small(root_fd, path, text, sizeof(text)) < 0)
 		return false;
-	text[strcspn(text, "\n")] = '\0';
-	while ((word = parse_next_word(&rest))) {
-		if (strcmp(word, "memory") == 0 || strcmp(word, "cpu") == 0)
-			return true;
-	}
-	return false;
+	return parse_has_word(text, "memory") || parse_has_word(text, "cpu");
 }
 
 static int choose_key(int root_fd, struct hierarchy *h, struct error *err)

@@ -22,7 +22,7 @@
 #include "macro.h"
 #include "tasks.skel.h"
 
-#define HISTOGRAMS_PER_ROW 4 /* one row in so many has a histogram, or more exactly: bounds */
+#define ROWS_PER_HISTOGRAM 4 /* one row in so many may have histograms: only reads and writes do */
 
 /* clang-format off */
 static const struct hook hook_table[] = {
@@ -162,7 +162,7 @@ static int load_files(struct meter *m, int subsys)
 	bpf_map__set_max_entries(m->files->maps.file_rows, (unsigned int)rows);
 	bpf_map__set_max_entries(m->files->maps.file_histograms,
 				 m->options.has_histograms ?
-					 (unsigned int)MAX(rows / HISTOGRAMS_PER_ROW, (size_t)1) :
+					 (unsigned int)MAX(rows / ROWS_PER_HISTOGRAM, (size_t)1) :
 					 1);
 	return files_bpf__load(m->files);
 }

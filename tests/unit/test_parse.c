@@ -75,3 +75,13 @@ TEST(lines_and_words_are_cut_off_in_place)
 	ASSERT_STREQ(parse_next_line(&rest), "three");
 	ASSERT(parse_next_line(&rest) == NULL);
 }
+
+TEST(a_word_is_found_whole_or_not_at_all)
+{
+	ASSERT(parse_has_word("cpuset cpu io\n", "cpu"));
+	ASSERT(parse_has_word("cpu", "cpu"));
+	ASSERT(!parse_has_word("cpuset io\n", "cpu"));
+	ASSERT(!parse_has_word(" \n", "cpu"));
+	ASSERT(!parse_has_word("cpu", ""));
+	ASSERT(!parse_has_word("", "cpu"));
+}
