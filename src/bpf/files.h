@@ -6,7 +6,7 @@
 
 #define FILES_BUCKETS 28  /* the model's HISTOGRAM_BUCKETS, asserted where both are known */
 #define FILES_CALLS 512   /* system call numbers looked at; more than any machine has */
-#define FILES_OPS 16      /* operations that user space may number */
+#define FILES_OPS 32      /* operations that user space may number */
 
 /* Rows that belong to no superblock. */
 #define DEVICE_UNRESOLVED 0xffffffffU

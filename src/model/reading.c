@@ -10,12 +10,6 @@
 #include "text.h"
 
 /* clang-format off */
-static const char *const op_names[OP_COUNT] = {
-	[OP_READ] = "read", [OP_WRITE] = "write",
-	[OP_OPEN] = "open", [OP_CREATE] = "create", [OP_CLOSE] = "close",
-	[OP_FSYNC] = "fsync", [OP_FDATASYNC] = "fdatasync",
-};
-
 static const char *const row_names[ROW_KIND_COUNT] = {
 	[ROW_PIPE] = "(pipe)", [ROW_SOCKET] = "(socket)", [ROW_PSEUDO] = "(pseudo)", [ROW_EXEC] = "(exec)",
 	[ROW_KERNEL] = "(kernel)", [ROW_UNRESOLVED] = "(unresolved)", [ROW_OTHER] = "(other)",
@@ -42,12 +36,6 @@ static const struct place {
 #undef PLACE
 };
 /* clang-format on */
-
-const char *file_op_name(enum file_op op)
-{
-	assert(op < OP_COUNT);
-	return op_names[op];
-}
 
 const char *row_kind_name(enum row_kind kind)
 {
@@ -166,15 +154,24 @@ static int merge_strings(struct mount_row *to, const struct mount_row *from)
 	return 0;
 }
 
+void op_counts_add(struct op_counts *to, const struct op_counts *from)
+{
+	to->calls += from->calls;
+	to->bytes += from->bytes;
+	to->errors += from->errors;
+	to->ns += from->ns;
+	to->not_found += from->not_found;
+}
+
 static int merge_row(struct mount_row *to, const struct mount_row *from)
 {
 	to->has_seconds &= from->has_seconds;
 	to->has_histograms &= from->has_histograms;
-	for (size_t op = 0; op < OP_COUNT; op++) {
-		to->ops[op].calls += from->ops[op].calls;
-		to->ops[op].bytes += from->ops[op].bytes;
-		to->ops[op].errors += from->ops[op].errors;
-		to->ops[op].ns += from->ops[op].ns;
+	for (size_t op = 0; op < OP_COUNT; op++)
+		op_counts_add(&to->ops[op], &from->ops[op]);
+	for (size_t way = 0; way < WAY_COUNT; way++) {
+		for (size_t op = 0; op < OP_DATA_COUNT; op++)
+			op_counts_add(&to->ways[way][op], &from->ways[way][op]);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		histogram_add(&to->sizes[op], &from->sizes[op]);

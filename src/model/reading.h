@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "file_op.h"
 #include "histogram.h"
 #include "metric.h"
 
@@ -18,25 +19,12 @@ struct value {
 	bool is_known;
 };
 
-/* Operations on files.  The first two move data; the rest are metadata's. */
-enum file_op {
-	OP_READ,
-	OP_WRITE,
-	OP_OPEN,
-	OP_CREATE, /* an open that created the file */
-	OP_CLOSE,
-	OP_FSYNC,
-	OP_FDATASYNC,
-	OP_COUNT,
-};
-#define OP_DATA_COUNT 2 /* OP_READ and OP_WRITE */
-
-/* "read", "open"... */
-const char *file_op_name(enum file_op op);
-
 struct op_counts {
 	uint64_t calls, bytes, errors, ns;
+	uint64_t not_found; /* of the errors: there was no such file (ENOENT); operations on metadata only */
 };
+
+void op_counts_add(struct op_counts *to, const struct op_counts *from);
 
 /* What a row of files stands for. */
 enum row_kind {
@@ -60,7 +48,8 @@ struct mount_row {
 	char *fstype; /* NULL for rows that are no mount; so is source */
 	char *source;
 	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
-	struct op_counts ops[OP_COUNT];
+	struct op_counts ops[OP_COUNT];                  /* data operations: all ways but mappings together */
+	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT]; /* the parts; calls, bytes and errors only */
 	bool has_seconds;    /* the clock was on */
 	bool has_histograms;
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * file_op - the operations on files that are counted, and the ways by which data moves.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The first two move data; the rest are metadata's. */
+enum file_op {
+	OP_READ,
+	OP_WRITE,
+	OP_OPEN,
+	OP_CREATE, /* an open that created the file */
+	OP_CLOSE,
+	OP_STAT,
+	OP_ACCESS,
+	OP_READDIR,
+	OP_READLINK,
+	OP_STATFS,
+	OP_RENAME,
+	OP_LINK,
+	OP_SYMLINK,
+	OP_UNLINK,
+	OP_MKDIR,
+	OP_RMDIR,
+	OP_MKNOD,
+	OP_TRUNCATE,
+	OP_FALLOCATE,
+	OP_CHMOD,
+	OP_CHOWN,
+	OP_UTIME,
+	OP_XATTR, /* get, set, list and remove */
+	OP_FSYNC,
+	OP_FDATASYNC,
+	OP_SYNC, /* sync, syncfs, sync_file_range, msync */
+	OP_COUNT,
+};
+#define OP_DATA_COUNT 2 /* OP_READ and OP_WRITE */
+
+/* How bytes came or went. */
+enum file_way {
+	WAY_CALL, /* the read and write families of system calls */
+	WAY_IO_URING,
+	WAY_LIBAIO,
+	WAY_SENDFILE,
+	WAY_COPY_FILE_RANGE,
+	WAY_SPLICE,
+	WAY_MAPPING, /* by page faults: not in the sum of reads and writes, since it is no call */
+	WAY_COUNT,
+};
+
+/* "read", "open"... */
+const char *file_op_name(enum file_op op);
+/* OP_COUNT: no operation has that name. */
+enum file_op file_op_find(const char *name);
+
+/* "call", "io_uring"... */
+const char *file_way_name(enum file_way way);
+/* WAY_COUNT: no way has that name. */
+enum file_way file_way_find(const char *name);
+/* Is what moves this way part of the tasks' own rchar and wchar? */
+bool file_way_is_in_books(enum file_way way);
