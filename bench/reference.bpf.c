@@ -18,37 +18,6 @@
 #define NAME_MAX 63
 #define PATH_MAX (MOUNTS_MAX * (NAME_MAX + 1))
 
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct qstr {
-	__u64 hash_len;
-	const unsigned char *name;
-};
-
-struct dentry {
-	struct qstr d_name;
-};
-
-struct vfsmount {
-	struct dentry *mnt_root;
-};
-
-struct mount {
-	struct mount *mnt_parent;
-	struct dentry *mnt_mountpoint;
-	struct vfsmount mnt;
-};
-
-struct path {
-	struct vfsmount *mnt;
-};
-
-struct file___path { /* beside the meter's struct file, which has no need of the path */
-	struct path f_path;
-};
-
-#pragma clang attribute pop
-
 enum cgroup_subsys_id { /* the kernel's configuration makes the values */
 	memory_cgrp_id = 1,
 	cpuacct_cgrp_id,
@@ -119,7 +88,7 @@ static __always_inline __u64 cgroup_id(struct task_struct *task)
 static __always_inline struct vfsmount *mount_of(struct task_struct *task, __u64 descriptor)
 {
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file___path *file = NULL;
+	struct file *file = NULL;
 	struct file **files;
 
 	if ((__u32)descriptor >= BPF_CORE_READ(table, max_fds))
@@ -223,7 +192,7 @@ int BPF_PROG(end_call, struct pt_regs *regs, long result)
 	bpf_map_delete_elem(&starts, &tid);
 
 	task = bpf_get_current_task_btf();
-	mount = mount_of(task, call_first_argument(regs));
+	mount = mount_of(task, call_argument(regs, 0));
 	scratch = bpf_map_lookup_elem(&scratches, &zero);
 	if (!mount || !scratch)
 		return 0;

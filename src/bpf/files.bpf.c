@@ -9,10 +9,10 @@
  * These programs run with preemption off, on tracepoints, so a slot and a row have one writer.
  * (From Linux 6.13 system call tracepoints may fault; BPF's programs there stay non-preemptible.)
  */
-#include "leaf.bpf.h"
 #include "lost.bpf.h"
 #include "resolve.bpf.h"
 #include "rows.bpf.h"
+#include "slots.bpf.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513
@@ -20,40 +20,14 @@
 #define ERESTART_RESTARTBLOCK 516
 #define SA_RESTART 0x10000000UL
 #define FMODE_CREATED 0x100000U
+#define AT_REMOVEDIR 0x200
+#define AT_EMPTY_PATH 0x1000
 
 const volatile struct call_kind call_kinds[FILES_CALLS];
 
-struct call_slot {
-	struct call call;
-	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watched_id */
-	__u32 is_judged_watched;
-	__u32 known_device; /* a device that is in superblocks already */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call_slot);
-} slots SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
-	__uint(max_entries, 8192);       /* tasks asleep in a counted call */
-	__type(key, __u64);              /* task_struct's address; removed at the call's end or the task's */
-	__type(value, struct call);
-} parked_calls SEC(".maps");
-
-static __always_inline struct call_slot *get_slot(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&slots, &zero);
-}
-
 static __always_inline __u64 clock_ns(void)
 {
-	return has_clock ? bpf_ktime_get_ns() : 0;
+	return settings.has_clock ? bpf_ktime_get_ns() : 0;
 }
 
 static __always_inline struct call_kind kind_of(long nr)
@@ -63,35 +37,77 @@ static __always_inline struct call_kind kind_of(long nr)
 	if ((__u64)nr < FILES_CALLS) {
 		kind.how = call_kinds[nr].how;
 		kind.op = call_kinds[nr].op;
-		kind.op_if_created = call_kinds[nr].op_if_created;
-		kind.moves_data = call_kinds[nr].moves_data;
+		kind.other_op = call_kinds[nr].other_op;
+		kind.way = call_kinds[nr].way;
+		kind.file = call_kinds[nr].file;
+		kind.path = call_kinds[nr].path;
+		kind.flags = call_kinds[nr].flags;
+		kind.traits = call_kinds[nr].traits;
 	}
 	return kind;
 }
 
-/* Is the task of a leaf that we watch?  Keeps the last answer. */
-static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_leaf)
+/* The place of a descriptor's file, its superblock learned if it is new. */
+static __noinline __u64 look_up(struct call_slot *slot, struct task_struct *task,
+				     __u64 descriptor, __u32 *ret_mode)
 {
-	struct cgroup *cgroup = cgroup_of(task);
-	__u64 leaf = cgroup_id(cgroup);
+	struct resolved file;
 
-	if (leaf != slot->judged_leaf || watched_id != slot->judged_for) {
-		slot->judged_for = watched_id;
-		slot->is_judged_watched = is_watched(cgroup);
-		slot->judged_leaf = leaf;
-	}
-	*ret_leaf = leaf;
-	return slot->is_judged_watched;
+	resolve(task, descriptor, ret_mode, &slot->scratch, &file);
+	if (file.sb && file.place != slot->known_place &&
+	    learn_superblock(file.place, file.sb, file.mnt))
+		slot->known_place = file.place;
+	if (ret_mode)
+		*ret_mode = file.mode;
+	return file.place;
 }
 
-/* A descriptor's file, its superblock learned if it is new. */
-static __always_inline void look_up(struct call_slot *slot, struct task_struct *task,
-				    __u64 descriptor, bool has_mode, struct resolved *ret)
+/* Is it a call on the descriptor itself?  Its path is NULL, or empty where that is allowed. */
+static __always_inline bool has_no_path(const struct pt_regs *regs, struct call_kind kind)
 {
-	resolve(task, descriptor, has_mode, ret);
-	if (ret->sb && ret->device != slot->known_device) {
-		learn_superblock(ret->sb, ret->device);
-		slot->known_device = ret->device;
+	__u64 path = call_argument(regs, kind.path);
+	char first = 0;
+
+	if (kind.file == ARGUMENT_NONE)
+		return false;
+	if (!path && kind.traits & CALL_NULL_IS_FILE)
+		return true;
+	if (kind.flags == ARGUMENT_NONE || !(call_argument(regs, kind.flags) & AT_EMPTY_PATH))
+		return false;
+	return !path || (bpf_probe_read_user(&first, 1, (void *)path) == 0 && !first);
+}
+
+/* Where the call is about to work, and what it does, as far as its arguments tell. */
+static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
+				       const struct pt_regs *regs, struct call_kind kind,
+				       struct call *call)
+{
+	call->op = kind.op;
+	call->place = PLACE_UNRESOLVED;
+	call->is_interrupted = 0;
+	call->is_by_path = 0;
+	switch (kind.how) {
+	case CALL_COPY:
+		call->to_place = look_up(slot, task, call_argument(regs, kind.path), NULL);
+		call->place = look_up(slot, task, call_argument(regs, kind.file), NULL);
+		break;
+	case CALL_BY_DESCRIPTOR:
+		call->place = look_up(slot, task, call_argument(regs, kind.file), NULL);
+		break;
+	case CALL_BY_PATH:
+		if (kind.other_op != kind.op && call_argument(regs, kind.flags) & AT_REMOVEDIR)
+			call->op = kind.other_op;
+		if (has_no_path(regs, kind)) {
+			call->place = look_up(slot, task, call_argument(regs, kind.file), NULL);
+			break;
+		}
+		call->is_by_path = 1;
+		call->cred = 0;
+		break;
+	case CALL_BY_RESULT:
+		call->is_by_path = 1;
+		call->cred = 0;
+		break;
 	}
 }
 
@@ -114,13 +130,8 @@ int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
 
 	slot->call.leaf = leaf;
 	slot->call.nr = nr;
-	slot->call.device = DEVICE_UNRESOLVED;
-	if (kind.how == CALL_BY_DESCRIPTOR) {
-		struct resolved file;
-
-		look_up(slot, task, call_first_argument(regs), false, &file);
-		slot->call.device = file.device;
-	} else if (kind.how == CALL_EXEC) {
+	begin_call(slot, task, regs, kind, &slot->call);
+	if (kind.how == CALL_EXEC) {
 		slot->call.chars = task->ioac.rchar;
 		slot->call.chars_calls = task->ioac.syscr;
 	}
@@ -184,11 +195,9 @@ static __always_inline bool is_restart(long result)
  */
 static __always_inline void interrupt_call(struct call *call, struct call_kind kind, __u64 ns)
 {
-	struct file_key key = key_for(call->leaf, call->device, kind.op);
-	struct file_counts *row = get_row(&key);
+	struct file_key key = key_for(call->leaf, call->place, call->op, kind.way);
 
-	if (row)
-		row->ns += ns;
+	count_time(&key, ns);
 	call->start_ns = ns;
 	call->is_interrupted = 1;
 	if (bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY) < 0)
@@ -200,18 +209,56 @@ static __always_inline bool adopt_call(struct call_slot *slot, struct task_struc
 				       const struct pt_regs *regs, struct call_kind kind,
 				       struct call *ret)
 {
-	struct resolved file;
-
 	if (kind.how == CALL_EXEC || !judge(slot, task, &ret->leaf) || is_compat_call(task))
 		return false;
 	count_lost(LOST_CLOCK);
 	ret->task = (__u64)task;
-	ret->device = DEVICE_UNRESOLVED;
-	if (kind.how == CALL_BY_DESCRIPTOR) {
-		look_up(slot, task, call_first_argument(regs), false, &file);
-		ret->device = file.device;
-	}
+	begin_call(slot, task, regs, kind, ret);
 	return true;
+}
+
+/* One whole call.  @timed_ns of its @ns are in the row already. */
+static __always_inline void count_call(const struct call *call, struct call_kind kind, long result,
+				       __u64 ns, __u64 timed_ns)
+{
+	struct file_key key = key_for(call->leaf, call->place, call->op, kind.way);
+
+	if (kind.traits & CALL_MOVES_DATA)
+		count_data(&key, result, ns, true);
+	else
+		count_meta(&key, result);
+	count_time(&key, ns - timed_ns);
+	if (kind.how != CALL_COPY)
+		return;
+	key.place = call->to_place;
+	key.op = kind.other_op;
+	count_data(&key, result, 0, false); /* its time stands where it read */
+}
+
+/* The kernel's own reads of a program. */
+static __always_inline void count_exec(const struct call *call, struct call_kind kind,
+				       struct task_struct *task, __u64 ns)
+{
+	struct file_key key = key_for(call->leaf, PLACE_EXEC, kind.op, kind.way);
+	struct file_counts *row = get_row(&key);
+
+	if (!row)
+		return;
+	row->calls += task->ioac.syscr - call->chars_calls;
+	row->amount += task->ioac.rchar - call->chars;
+	row->ns += ns;
+}
+
+static __always_inline void count_submitted(long result)
+{
+	__u32 reason = LOST_LIBAIO;
+	__u64 *count;
+
+	if (watch.sees_libaio || result <= 0)
+		return;
+	count = bpf_map_lookup_elem(&lost, &reason);
+	if (count)
+		__sync_fetch_and_add(count, result);
 }
 
 SEC("tp_btf/sys_exit")
@@ -222,6 +269,7 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 	struct call_slot *slot;
 	struct call call = {};
 	__u64 ns = 0;
+	__u32 mode;
 
 	if (kind.how == CALL_IGNORED)
 		return 0;
@@ -230,7 +278,7 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 	if (!slot)
 		return 0;
 	if (take_call(slot, task, &call)) {
-		if (has_clock)
+		if (settings.has_clock)
 			ns = bpf_ktime_get_ns() - call.start_ns;
 	} else if (!adopt_call(slot, task, regs, kind, &call)) {
 		return 0;
@@ -240,17 +288,18 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 		count_exec(&call, kind, task, ns);
 		return 0;
 	}
+	if (kind.how == CALL_SUBMIT) {
+		count_submitted(result);
+		return 0;
+	}
 	if (is_restart(result)) {
 		interrupt_call(&call, kind, ns);
 		return 0;
 	}
 	if (kind.how == CALL_BY_RESULT && result >= 0) {
-		struct resolved file;
-
-		look_up(slot, task, result, true, &file);
-		call.device = file.device;
-		if (file.mode & FMODE_CREATED)
-			kind.op = kind.op_if_created;
+		call.place = look_up(slot, task, result, &mode);
+		if (mode & FMODE_CREATED)
+			call.op = kind.other_op;
 	}
 	count_call(&call, kind, result, ns, 0);
 	return 0;

@@ -35,19 +35,111 @@ struct file_system_type {
 	const char *name;
 };
 
+struct uuid {
+	__u8 b[16];
+};
+
 struct super_block {
 	__u32 s_dev;
 	unsigned long s_magic;
 	struct file_system_type *s_type;
+	struct dentry *s_root;
+	struct uuid s_uuid; /* the kernel's uuid_t */
 };
 
 struct inode {
 	struct super_block *i_sb;
+	__u32 i_generation;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+	struct inode *d_inode;
+	struct super_block *d_sb;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct mnt_namespace {
+	struct ns_common ns;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+	struct mnt_namespace *mnt_ns; /* none, or an error, where it is mounted nowhere */
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
 };
 
 struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
+	struct path f_path;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+/* A page, or several in one. */
+struct folio {
+	struct address_space *mapping;
+};
+
+struct cred;
+
+struct kiocb {
+	struct file *ki_filp;
+};
+
+struct io_uring_task {
+	struct task_struct *task;
+};
+
+struct io_uring_cqe {
+	__s32 res;
+};
+
+/* A request of an io_uring. */
+struct io_kiocb {
+	struct file *file;
+	__u8 opcode;
+	unsigned int flags; /* 64 bits wide on newer kernels */
+	struct task_struct *task;   /* until Linux 6.12 */
+	struct io_uring_task *tctx; /* from 6.13: b6f58a3f4aa8 "io_uring: move struct io_kiocb from task_struct to io_uring_task" */
+};
+
+struct io_splice {
+	int splice_fd_in;
+	unsigned int flags;
+};
+
+struct io_open {
+	__u32 file_slot;
+};
+
+struct io_sync {
+	int flags;
+};
+
+struct io_unlink {
+	int flags;
 };
 
 struct fdtable {
@@ -98,6 +190,8 @@ struct thread_info {
 
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int flags;
+	const struct cred *cred;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
@@ -124,7 +218,7 @@ struct k_sigaction {
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, ax, orig_ax;
+	unsigned long di, si, dx, r10, r8, ax, orig_ax;
 #elif defined(__TARGET_ARCH_arm64)
 	__u64 regs[31];
 	__u64 orig_x0;

@@ -7,12 +7,7 @@
 #pragma once
 
 #include "compat.bpf.h"
-
-/* Index into css_set.subsys of the key hierarchy's controller; -1: cgroup v2. */
-const volatile __s32 key_subsys = -1;
-
-/* The cgroup whose subtree is watched; 0: everything is.  User space sets it. */
-volatile __u64 watched_id;
+#include "settings.bpf.h"
 
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 
@@ -25,10 +20,23 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 	struct css_set *sets = task->cgroups;
 	struct cgroup_subsys_state **states;
 
-	if (key_subsys < 0)
+	if (settings.key_subsys < 0)
 		return sets->dfl_cgrp;
 	states = (void *)sets + bpf_core_field_offset(struct css_set, subsys);
-	return states[key_subsys]->cgroup; /* the verifier knows key_subsys: a fixed offset */
+	return states[settings.key_subsys]->cgroup; /* the verifier knows it: a fixed offset */
+}
+
+/* The same of a task that is known by its address alone: by probe reads. */
+static __always_inline struct cgroup *far_cgroup_of(struct task_struct *task)
+{
+	struct css_set *sets = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = NULL, **states;
+
+	if (settings.key_subsys < 0)
+		return BPF_CORE_READ(sets, dfl_cgrp);
+	states = (void *)sets + bpf_core_field_offset(struct css_set, subsys);
+	bpf_probe_read_kernel(&state, sizeof(state), states + settings.key_subsys);
+	return BPF_CORE_READ(state, cgroup);
 }
 
 /* @cgroup as cgroup_of() gave it. */
@@ -37,19 +45,19 @@ static __always_inline __u64 cgroup_id(const struct cgroup *cgroup)
 	return cgroup->kn->id;
 }
 
-/* A few probe reads: callers on a hot road keep the answer by leaf. */
+/* A few probe reads, so any pointer does: callers on a hot road keep the answer by leaf. */
 static __always_inline bool is_watched(const struct cgroup *cgroup)
 {
 	int level;
 
-	if (!watched_id)
+	if (!watch.id)
 		return true;
-	level = cgroup->level;
+	level = BPF_CORE_READ(cgroup, level);
 	for (int i = 0; i < LEVELS_MAX && i <= level; i++) {
 		const struct cgroup *ancestor = NULL;
 
 		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level - i]);
-		if (BPF_CORE_READ(ancestor, kn, id) == watched_id)
+		if (BPF_CORE_READ(ancestor, kn, id) == watch.id)
 			return true;
 	}
 	return false;

@@ -10,5 +10,8 @@ enum lost_reason {
 	LOST_COMPAT,    /* a 32-bit program's call: not counted */
 	LOST_TASK,      /* no room for a leaf's totals */
 	LOST_MOVE,      /* a process with several threads was moved: what they did before moved along */
+	LOST_PLACE,     /* no room for a superblock's description: its rows have no name */
+	LOST_LIBAIO,    /* a libaio request whose result no program sees: not counted */
+	LOST_SKIPPED,   /* an io_uring request that asked for no completion: not counted if it succeeded */
 	LOST_COUNT,
 };

@@ -1,23 +1,30 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* resolve - from a descriptor to the superblock of its file. */
+/* resolve - from a descriptor to its file, and from a file to its place. */
 #pragma once
 
 #include "compat.bpf.h"
 #include "files.h"
+#include "lost.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32); /* s_dev; added with its first row, never removed */
+	__uint(max_entries, 1024);
+	__type(key, __u64); /* place; added with its first row, never removed */
 	__type(value, struct superblock);
 } superblocks SEC(".maps");
 
-/* What is behind a descriptor; DEVICE_UNRESOLVED: nothing that we could find. */
-struct resolved {
-	struct super_block *sb;
-	__u32 device;
-	__u32 mode; /* its f_mode, where it was asked for */
+struct new_superblock {
+	__u64 address;
+	__u64 vfsmount; /* 0: it was met without a file */
+	struct superblock seen;
 };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); /* too large for a stack */
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct new_superblock);
+} new_superblock SEC(".maps");
 
 #define CASE_1(n)                                                                                  \
 	case n:                                                                                    \
@@ -37,37 +44,171 @@ static __always_inline struct file *own_file(struct files_struct *files, __u32 d
 	return NULL;
 }
 
-/* By probe reads, each of which costs some 40 ns. */
-static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor, bool has_mode,
-					struct resolved *ret)
+/* What a superblock's place is made of; see files.h. */
+static __always_inline __u64 make_place(__u32 device, __u64 address, __u32 generation, __u32 uuid)
+{
+	return (__u64)device << 32 | ((__u32)(address >> 6) ^ generation ^ uuid);
+}
+
+/* @sb: typed, so that each step is one load.  The verifier lets nobody count with a typed pointer, so its
+ * value goes through @scratch, in a map. */
+static __always_inline __u64 place_of(struct super_block *sb, volatile __u64 *scratch)
+{
+	__u32 uuid = sb->s_uuid.b[0] | sb->s_uuid.b[1] << 8 | sb->s_uuid.b[2] << 16 |
+		     (__u32)sb->s_uuid.b[3] << 24;
+
+	*scratch = (__u64)sb;
+	return make_place(sb->s_dev, *scratch, sb->s_root->d_inode->i_generation, uuid);
+}
+
+/* The same by probe reads, each of which costs some 40 ns. */
+static __always_inline __u64 far_place_of(struct super_block *sb)
+{
+	__u32 uuid = 0;
+
+	bpf_probe_read_kernel(&uuid, sizeof(uuid), &sb->s_uuid);
+	return make_place(BPF_CORE_READ(sb, s_dev), (__u64)sb,
+			  BPF_CORE_READ(sb, s_root, d_inode, i_generation), uuid);
+}
+
+#define CLIMBS 40 /* names and mounts on the way from a mount to its namespace's root */
+
+static __always_inline bool is_in_namespace(const struct mount *mount)
+{
+	__u64 ns = (__u64)BPF_CORE_READ(mount, mnt_ns);
+
+	return ns && ns < (__u64)-4095; /* errors stand for the kernel's own mounts */
+}
+
+/* Note the names from @mnt's mount point up to the root of its namespace.  Their count stays in memory, where
+ * the verifier forgets its value: else it would look at each number of names by itself. */
+static __always_inline void note_path(struct vfsmount *mnt, struct superblock *sb)
+{
+	struct mount *mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt), *parent;
+	struct dentry *dentry = BPF_CORE_READ(mount, mnt.mnt_root);
+	const unsigned char *name;
+	long length;
+	__u8 count;
+
+	sb->has_path = 1;
+	sb->is_mounted = is_in_namespace(mount);
+	sb->is_cut = 1;
+	for (int i = 0; i < CLIMBS; i++) {
+		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+			parent = BPF_CORE_READ(mount, mnt_parent);
+			if (parent == mount) {
+				sb->is_cut = 0;
+				break;
+			}
+			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+			mount = parent;
+			continue;
+		}
+		count = *(volatile __u8 *)&sb->name_count;
+		if (count >= PATH_NAMES)
+			break;
+		name = BPF_CORE_READ(dentry, d_name.name);
+		length = bpf_probe_read_kernel_str(sb->names[count], PATH_NAME, name);
+		if (length < 0 || length == PATH_NAME)
+			break;
+		*(volatile __u8 *)&sb->name_count = count + 1;
+		dentry = BPF_CORE_READ(dentry, d_parent);
+	}
+}
+
+/*
+ * Learn the new_superblock, which is behind @place.  1: there is no more to learn.  A global function, which
+ * the verifier looks at once and not at each call; such a one takes no pointers.
+ */
+__noinline int learn_new_superblock(__u64 place)
+{
+	struct superblock *known = bpf_map_lookup_elem(&superblocks, &place), *seen;
+	struct new_superblock *new;
+	struct super_block *sb;
+	const char *name;
+	__u32 zero = 0;
+
+	new = bpf_map_lookup_elem(&new_superblock, &zero);
+	if (!new)
+		return 0;
+	if (known && (known->has_path || !new->vfsmount))
+		return known->has_path;
+	sb = (void *)new->address;
+	seen = &new->seen;
+	seen->magic = BPF_CORE_READ(sb, s_magic);
+	seen->device = BPF_CORE_READ(sb, s_dev);
+	seen->is_mounted = seen->has_path = seen->is_cut = seen->name_count = 0;
+	name = BPF_CORE_READ(sb, s_type, name);
+	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
+	if (new->vfsmount)
+		note_path((void *)new->vfsmount, seen);
+	if (bpf_map_update_elem(&superblocks, &place, seen, BPF_ANY) < 0)
+		count_lost(LOST_PLACE);
+	return seen->has_path;
+}
+
+/* Learn what is behind @place: once, and once more if it was first met without a file (@mnt is NULL).  True:
+ * there is no more to learn. */
+static __always_inline bool learn_superblock(__u64 place, struct super_block *sb,
+					     struct vfsmount *mnt)
+{
+	__u32 zero = 0;
+	struct new_superblock *new = bpf_map_lookup_elem(&new_superblock, &zero);
+
+	if (!new)
+		return false;
+	new->address = (__u64)sb;
+	new->vfsmount = (__u64)mnt;
+	return learn_new_superblock(place);
+}
+
+/* What is behind a descriptor; PLACE_UNRESOLVED: nothing that we could find. */
+struct resolved {
+	struct super_block *sb;
+	struct vfsmount *mnt;
+	__u64 place;
+	__u32 mode; /* its f_mode, where it was asked for */
+	__u32 pad;
+};
+
+/* By an untyped pointer: by probe reads. */
+static __always_inline void resolve_file(struct file *file, bool has_mode, struct resolved *ret)
 {
 	struct super_block *sb;
-	struct file *file = NULL;
 
-	if (descriptor >= table->max_fds)
-		return;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
-	if (!file)
-		return;
 	if (has_mode)
 		ret->mode = BPF_CORE_READ(file, f_mode);
 	sb = BPF_CORE_READ(file, f_inode, i_sb);
 	if (!sb)
 		return;
 	ret->sb = sb;
-	ret->device = BPF_CORE_READ(sb, s_dev);
+	ret->mnt = BPF_CORE_READ(file, f_path.mnt);
+	ret->place = far_place_of(sb);
+}
+
+static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor, bool has_mode,
+					struct resolved *ret)
+{
+	struct file *file = NULL;
+
+	if (descriptor >= table->max_fds)
+		return;
+	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+	if (file)
+		resolve_file(file, has_mode, ret);
 }
 
 /* A process of few files has its table within files_struct, where pointers are typed: one load each. */
 static __always_inline void resolve(struct task_struct *task, __u64 descriptor, bool has_mode,
-				    struct resolved *ret)
+				    volatile __u64 *scratch, struct resolved *ret)
 {
 	struct files_struct *files = task->files;
 	struct super_block *sb;
 	struct file *file;
 
 	ret->sb = NULL;
-	ret->device = DEVICE_UNRESOLVED;
+	ret->mnt = NULL;
+	ret->place = PLACE_UNRESOLVED;
 	ret->mode = 0;
 	if (files->fdt != &files->fdtab || (__u32)descriptor >= OWN_FILES) {
 		resolve_far(files->fdt, descriptor, has_mode, ret);
@@ -82,18 +223,6 @@ static __always_inline void resolve(struct task_struct *task, __u64 descriptor, 
 	if (!sb)
 		return;
 	ret->sb = sb;
-	ret->device = sb->s_dev;
-}
-
-static void learn_superblock(struct super_block *sb, __u32 device)
-{
-	struct superblock seen = {};
-	const char *name;
-
-	if (bpf_map_lookup_elem(&superblocks, &device))
-		return;
-	seen.magic = BPF_CORE_READ(sb, s_magic);
-	name = BPF_CORE_READ(sb, s_type, name);
-	bpf_probe_read_kernel_str(seen.fstype, sizeof(seen.fstype), name);
-	bpf_map_update_elem(&superblocks, &device, &seen, BPF_ANY);
+	ret->mnt = file->f_path.mnt;
+	ret->place = place_of(sb, scratch);
 }

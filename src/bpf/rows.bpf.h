@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rows - the counters of files: a row by leaf, superblock, operation and CPU, written by that CPU alone,
- * and beside it its histograms.  A row costs one look-up in a hash a call, its histograms another.
+ * rows - the counters of files: a row by leaf, place, operation and CPU, written by that CPU alone, and
+ * beside it its histograms.  A row costs one look-up in a hash a call, its histograms another.
  */
 #pragma once
 
 #include "compat.bpf.h"
 #include "files.h"
 #include "lost.bpf.h"
+#include "settings.bpf.h"
 
-const volatile bool has_clock = true;
-const volatile bool has_histograms = true;
+#define ENOENT 2
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -28,21 +28,22 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY); /* where rows go for which file_rows has no room */
-	__uint(max_entries, FILES_OPS);
-	__type(key, __u32);
+	__uint(max_entries, OTHER_ROWS);
+	__type(key, __u32); /* OTHER_ROW() */
 	__type(value, struct file_counts);
 } other_rows SEC(".maps");
 
 static const struct file_counts no_counts;
 static const struct file_histograms no_histograms;
 
-static __always_inline struct file_key key_for(__u64 leaf, __u32 device, __u8 op)
+static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op, __u8 way)
 {
 	struct file_key key = {
 		.leaf = leaf,
-		.device = device,
+		.place = place,
 		.cpu = bpf_get_smp_processor_id(),
 		.op = op,
+		.way = way,
 	};
 
 	return key;
@@ -81,7 +82,7 @@ static __always_inline __u64 bucket_of(__u64 value)
 static __always_inline struct file_counts *get_row(const struct file_key *key)
 {
 	struct file_counts *row = bpf_map_lookup_elem(&file_rows, key);
-	__u32 op = key->op;
+	__u32 other;
 
 	if (row)
 		return row;
@@ -90,64 +91,96 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 	if (row)
 		return row;
 	count_lost(LOST_ROW);
-	return bpf_map_lookup_elem(&other_rows, &op);
+	other = OTHER_ROW(key->op, key->way);
+	return bpf_map_lookup_elem(&other_rows, &other);
 }
 
-static __always_inline void count_histograms(const struct file_key *key, long result, __u64 ns)
+static __always_inline struct file_histograms *get_histograms(const struct file_key *key)
 {
 	struct file_histograms *h = bpf_map_lookup_elem(&file_histograms, key);
-	__u64 bucket;
 
-	if (!h) {
-		bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST);
-		h = bpf_map_lookup_elem(&file_histograms, key);
-	}
-	if (!h) {
+	if (h)
+		return h;
+	bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST);
+	h = bpf_map_lookup_elem(&file_histograms, key);
+	if (!h)
 		count_lost(LOST_HISTOGRAM);
-		return;
-	}
-	if (result >= 0) {
-		bucket = bucket_of(result);
-		if (bucket < FILES_BUCKETS)
-			h->sizes[bucket]++;
-	}
-	if (has_clock) {
-		bucket = bucket_of(ns >> 7);
-		if (bucket)
-			bucket--; /* the first bucket holds all under 2^8 ns */
-		if (bucket < FILES_BUCKETS)
-			h->latencies[bucket]++;
-	}
+	return h;
 }
 
-/* One whole call.  @timed_ns of its @ns are in the row already. */
-static __always_inline void count_call(const struct call *call, struct call_kind kind, long result,
-				       __u64 ns, __u64 timed_ns)
+static __always_inline void count_size(struct file_histograms *h, long result)
 {
-	struct file_key key = key_for(call->leaf, call->device, kind.op);
-	struct file_counts *row = get_row(&key);
+	__u64 bucket;
+
+	if (result < 0)
+		return;
+	bucket = bucket_of(result);
+	if (bucket < FILES_BUCKETS)
+		h->sizes[bucket]++;
+}
+
+static __always_inline void count_latency(struct file_histograms *h, __u64 ns)
+{
+	__u64 bucket = bucket_of(ns >> 7);
+
+	if (bucket)
+		bucket--; /* the first bucket holds all under 2^8 ns */
+	if (bucket < FILES_BUCKETS)
+		h->latencies[bucket]++;
+}
+
+/* One operation that moves data; @ns: time inside the call, where @is_timed. */
+static __always_inline void count_data(const struct file_key *key, long result, __u64 ns, bool is_timed)
+{
+	struct file_counts *row = get_row(key);
+	struct file_histograms *h;
 
 	if (!row)
 		return;
 	row->calls++;
-	row->ns += ns - timed_ns;
 	if (result < 0)
 		row->errors++;
-	else if (kind.moves_data)
-		row->bytes += result;
-	if (kind.moves_data && has_histograms)
-		count_histograms(&key, result, ns);
+	else
+		row->amount += result;
+	if (!settings.has_histograms)
+		return;
+	h = get_histograms(key);
+	if (!h)
+		return;
+	count_size(h, result);
+	if (is_timed && settings.has_clock)
+		count_latency(h, ns);
 }
 
-static __always_inline void count_exec(const struct call *call, struct call_kind kind,
-				       struct task_struct *task, __u64 ns)
+/* Bytes that no call moved. */
+static __always_inline void count_bytes(const struct file_key *key, __u64 bytes)
 {
-	struct file_key key = key_for(call->leaf, DEVICE_EXEC, kind.op);
-	struct file_counts *row = get_row(&key);
+	struct file_counts *row = get_row(key);
 
 	if (!row)
 		return;
-	row->calls += task->ioac.syscr - call->chars_calls;
-	row->bytes += task->ioac.rchar - call->chars;
-	row->ns += ns;
+	row->calls++;
+	row->amount += bytes;
+}
+
+/* Time inside a call, or a part of it. */
+static __always_inline void count_time(const struct file_key *key, __u64 ns)
+{
+	struct file_counts *row = get_row(key);
+
+	if (row)
+		row->ns += ns;
+}
+
+static __always_inline void count_meta(const struct file_key *key, long result)
+{
+	struct file_counts *row = get_row(key);
+
+	if (!row)
+		return;
+	row->calls++;
+	if (result < 0)
+		row->errors++;
+	if (result == -ENOENT)
+		row->amount++;
 }

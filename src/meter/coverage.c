@@ -21,6 +21,9 @@ static const struct {
 	{ LOST_COMPAT,    true,  "calls of 32-bit programs not counted" },
 	{ LOST_TASK,      true,  "ended tasks not counted, since the table of tasks was full" },
 	{ LOST_MOVE,      false, "processes moved with their threads' earlier use" },
+	{ LOST_PLACE,     false, "calls on file systems that have no name, since the table of file systems was full" },
+	{ LOST_LIBAIO,    true,  "libaio requests not counted, since their results cannot be seen here" },
+	{ LOST_SKIPPED,   true,  "io_uring requests that asked for no completion not counted where they succeeded" },
 };
 /* clang-format on */
 
@@ -65,7 +68,18 @@ static struct tier_state state_of(const struct meter *m, const char *tier)
 	return state;
 }
 
-/* Some hooks of a tier are off: each for itself. */
+/* Has a hook before @i that is off the same words to say? */
+static bool is_said(const struct hook *hooks, size_t i)
+{
+	for (size_t before = 0; before < i; before++) {
+		if (!hooks[before].is_on && strcmp(hooks[before].tier, hooks[i].tier) == 0 &&
+		    strcmp(hooks[before].gives, hooks[i].gives) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Some hooks of a tier are off: each thing that they give once. */
 static int describe_hooks(const struct meter *m, const char *tier, struct strings *missing)
 {
 	size_t count;
@@ -73,11 +87,25 @@ static int describe_hooks(const struct meter *m, const char *tier, struct string
 	int r = 0;
 
 	for (size_t i = 0; i < count && r >= 0; i++) {
-		if (!hooks[i].is_on && strcmp(hooks[i].tier, tier) == 0)
+		if (!hooks[i].is_on && strcmp(hooks[i].tier, tier) == 0 && !is_said(hooks, i))
 			r = strings_add(missing, "%s: %s (%s)", hooks[i].gives, hooks[i].why,
 					hooks[i].attach);
 	}
 	return r;
+}
+
+/* Programs that the kernel skipped only add a place to a call, or a count that nothing else has. */
+static int describe_skipped(const struct meter *m, struct record *record)
+{
+	uint64_t n = meter_skipped_runs(m);
+
+	if (!n)
+		return 0;
+	record->coverage.lost_events += n;
+	return strings_add(&record->coverage.notes,
+			   "%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
+			   "by path may stand beside their mount, and libaio's may be missing",
+			   n);
 }
 
 static bool is_all_off(const struct tier_state *state)
@@ -109,5 +137,9 @@ int meter_describe(const struct meter *m, struct record *record)
 	r = describe_tier(m, "T0", "waiting for a CPU, and processes that nobody waits for", record);
 	if (r >= 0)
 		r = describe_tier(m, "T2", "files by mount", record);
+	if (r >= 0 && !is_all_off(&t2))
+		r = describe_hooks(m, "T2+", &record->coverage.missing);
+	if (r >= 0)
+		r = describe_skipped(m, record);
 	return r < 0 ? r : describe_lost(m, record);
 }

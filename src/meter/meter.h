@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "group.h"
+#include "objects.h"
 #include "reading.h"
 #include "record.h"
 
@@ -32,16 +33,6 @@ struct meter_options {
 	size_t rows_max;           /* T2: rows of files; 0: a default that suits one command */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy;
-};
-
-/* What became of one hook. */
-struct hook {
-	const char *tier;    /* "T2" */
-	const char *program; /* the BPF program's name */
-	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
-	const char *gives;   /* what is missing without it, in words */
-	bool is_on;
-	char why[160];       /* why not */
 };
 
 /* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
@@ -72,6 +63,8 @@ int meter_settle(struct meter *m, int timeout_ms);
 
 /* Counted lost so far, by enum lost_reason. */
 uint64_t meter_lost(const struct meter *m, unsigned int reason);
+/* Runs of programs that the kernel skipped. */
+uint64_t meter_skipped_runs(const struct meter *m);
 /* Bytes that all maps take. */
 uint64_t meter_map_bytes(const struct meter *m);
 

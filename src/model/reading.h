@@ -49,7 +49,7 @@ struct mount_row {
 	char *source;
 	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
 	struct op_counts ops[OP_COUNT];                  /* data operations: all ways but mappings together */
-	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT]; /* the parts; calls, bytes and errors only */
+	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT]; /* the parts; [WAY_CALL] stays 0: what is left */
 	bool has_seconds;    /* the clock was on */
 	bool has_histograms;
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];

@@ -12,9 +12,10 @@ struct error;
 struct files_bpf;
 struct tasks_bpf;
 
-/* T2: the rows of the program files, summed over leaves and CPUs and named by @mounts. */
-int collect_files(struct files_bpf *bpf, const struct mounts *mounts, bool has_clock,
-		  bool has_histograms, struct reading *to);
+/* T2: the rows of files, summed over leaves and CPUs and named by the mounts @before (as measuring began)
+ * and @now. */
+int collect_files(struct files_bpf *bpf, const struct mounts *before, const struct mounts *now,
+		  bool has_clock, bool has_histograms, struct reading *to);
 
 /* T0: totals of ended tasks, and the live ones. */
 int collect_tasks(struct tasks_bpf *bpf, struct reading *to);

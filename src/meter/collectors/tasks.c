@@ -11,6 +11,7 @@
 #include "collectors.h"
 #include "macro.h"
 #include "tasks.h"
+#include "settings.h" /* the skeletons hold its structs */
 #include "tasks.skel.h"
 
 #define COUNTER(member) (offsetof(struct task_counters, member) / sizeof(uint64_t))

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * libaio - results of Linux' asynchronous I/O, which no system call shows.  A request is remembered where it
+ * starts, in the process that asked, since it may end in an interrupt or a kernel thread.
+ */
+#include "lost.bpf.h"
+#include "resolve.bpf.h"
+#include "rows.bpf.h"
+#include "slots.bpf.h"
+
+struct request {
+	__u64 leaf;
+	__u64 place;
+	__u8 op;
+	__u8 pad[7];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it may be read in an interrupt */
+	__uint(max_entries, 8192);       /* requests on their way */
+	__type(key, __u64);              /* the kiocb's address; added at its start, removed at its end */
+	__type(value, struct request);
+} libaio_requests SEC(".maps");
+
+/* Set by user space. */
+const volatile __u8 libaio_way, read_op, write_op;
+
+static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct resolved file = { .place = PLACE_UNRESOLVED };
+	struct call_slot *slot = get_slot();
+	__u64 key = (__u64)kiocb;
+	struct request request = { .op = op };
+
+	if (!slot || !judge(slot, task, &request.leaf))
+		return 0;
+	resolve_file(kiocb->ki_filp, false, &file);
+	if (file.sb && file.place != slot->known_place &&
+	    learn_superblock(file.place, file.sb, file.mnt))
+		slot->known_place = file.place;
+	request.place = file.place;
+	if (bpf_map_update_elem(&libaio_requests, &key, &request, BPF_ANY) < 0)
+		count_lost(LOST_LIBAIO);
+	return 0;
+}
+
+SEC("fentry/aio_read")
+int BPF_PROG(start_libaio_read, struct kiocb *kiocb)
+{
+	return start_request(kiocb, read_op);
+}
+
+SEC("fentry/aio_write")
+int BPF_PROG(start_libaio_write, struct kiocb *kiocb)
+{
+	return start_request(kiocb, write_op);
+}
+
+SEC("fentry/aio_complete_rw")
+int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
+{
+	__u64 address = (__u64)kiocb;
+	struct request *request = bpf_map_lookup_elem(&libaio_requests, &address);
+	struct file_key key;
+
+	if (!request)
+		return 0;
+	key = key_for(request->leaf, request->place, request->op, libaio_way);
+	count_data(&key, result, 0, false);
+	bpf_map_delete_elem(&libaio_requests, &address);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * places - which file system a call by path ended on.  Adds places to calls that files.bpf.c counts, and
+ * counts nothing: where these programs cannot be had, or miss something, a call is only less well placed.
+ *
+ * The kernel asks its security hooks at each folder that it searches and at each object that it touches.
+ * The last one asked tells where the call ended.  A stacked file system (overlay) asks the ones below it
+ * with rights of its own: these are not the caller's, and don't count.
+ *
+ * Costs some 30 ns a folder on the way, of every task on the machine.
+ */
+#include "lost.bpf.h"
+#include "resolve.bpf.h"
+#include "slots.bpf.h"
+
+/* Which argument is the dentry: from Linux 5.12 on, and of some only later, the user namespace (then the
+ * idmap) goes before it.  User space looks it up in BTF. */
+const volatile __u8 setattr_dentry, setxattr_dentry, removexattr_dentry;
+
+static __always_inline struct call *current_call(struct call_slot *slot, struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+	struct call *parked;
+
+	if (slot->call.task == key)
+		return &slot->call;
+	parked = bpf_map_lookup_elem(&parked_calls, &key);
+	return parked && !parked->is_interrupted ? parked : NULL;
+}
+
+static __always_inline int note_superblock(struct super_block *sb)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_slot *slot = get_slot();
+	struct call *call;
+	__u64 cred;
+
+	if (!slot)
+		return 0;
+	call = current_call(slot, task);
+	if (!call || !call->is_by_path)
+		return 0;
+	cred = (__u64)task->cred;
+	if (!call->cred)
+		call->cred = cred;
+	else if (call->cred != cred)
+		return 0;
+	call->place = place_of(sb, &slot->scratch);
+	if (call->place != slot->known_place)
+		learn_superblock(call->place, sb, NULL);
+	return 0;
+}
+
+SEC("fentry/security_inode_permission")
+int BPF_PROG(note_permission, struct inode *inode)
+{
+	return note_superblock(inode->i_sb);
+}
+
+SEC("fentry/security_inode_getattr")
+int BPF_PROG(note_getattr, struct path *path)
+{
+	return note_superblock(path->dentry->d_sb);
+}
+
+SEC("fentry/security_inode_readlink")
+int BPF_PROG(note_readlink, struct dentry *dentry)
+{
+	return note_superblock(dentry->d_sb);
+}
+
+SEC("fentry/security_inode_getxattr")
+int BPF_PROG(note_getxattr, struct dentry *dentry)
+{
+	return note_superblock(dentry->d_sb);
+}
+
+SEC("fentry/security_inode_listxattr")
+int BPF_PROG(note_listxattr, struct dentry *dentry)
+{
+	return note_superblock(dentry->d_sb);
+}
+
+SEC("fentry/security_sb_statfs")
+int BPF_PROG(note_statfs, struct dentry *dentry)
+{
+	return note_superblock(dentry->d_sb);
+}
+
+static __always_inline int note_argument(__u64 *ctx, __u8 argument)
+{
+	struct dentry *dentry;
+
+	if (argument)
+		dentry = (struct dentry *)ctx[1];
+	else
+		dentry = (struct dentry *)ctx[0];
+	return note_superblock(dentry->d_sb);
+}
+
+SEC("fentry/security_inode_setattr")
+int note_setattr(__u64 *ctx)
+{
+	return note_argument(ctx, setattr_dentry);
+}
+
+SEC("fentry/security_inode_setxattr")
+int note_setxattr(__u64 *ctx)
+{
+	return note_argument(ctx, setxattr_dentry);
+}
+
+SEC("fentry/security_inode_removexattr")
+int note_removexattr(__u64 *ctx)
+{
+	return note_argument(ctx, removexattr_dentry);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * slots - the call that each CPU's task is inside of, those whose task sleeps meanwhile, and whether a
+ * leaf is watched.  Programs that run with preemption off, so a slot has one writer.
+ */
+#pragma once
+
+#include "files.h"
+#include "leaf.bpf.h"
+
+struct call_slot {
+	struct call call;
+	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
+	__u64 known_place;             /* a place that is in superblocks already, with its path */
+	__u64 scratch;
+	__u32 is_judged_watched;
+	__u32 pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call_slot);
+} slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
+	__uint(max_entries, 8192);       /* tasks asleep in a counted call */
+	__type(key, __u64);              /* task_struct's address; removed at the call's end or the task's */
+	__type(value, struct call);
+} parked_calls SEC(".maps");
+
+static __always_inline struct call_slot *get_slot(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&slots, &zero);
+}
+
+/* Is the task of a leaf that we watch?  Keeps the last answer. */
+static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_leaf)
+{
+	struct cgroup *cgroup = cgroup_of(task);
+	__u64 leaf = cgroup_id(cgroup);
+
+	if (leaf != slot->judged_leaf || watch.id != slot->judged_for) {
+		slot->judged_for = watch.id;
+		slot->is_judged_watched = is_watched(cgroup);
+		slot->judged_leaf = leaf;
+	}
+	*ret_leaf = leaf;
+	return slot->is_judged_watched;
+}

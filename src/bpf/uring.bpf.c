@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * uring - operations that come by io_uring, counted where the kernel posts their results.  That happens in
+ * the process' own threads, or in workers that belong to its group; only what outlives its process is
+ * ended by the kernel's threads.
+ *
+ * Several programs for one tracepoint, of which user space loads the one that fits its prototype.  Costs
+ * nothing but where io_uring is used.
+ */
+#include "lost.bpf.h"
+#include "resolve.bpf.h"
+#include "rows.bpf.h"
+#include "slots.bpf.h"
+
+#define PF_KTHREAD 0x00200000
+#define SPLICE_F_FD_IN_FIXED (1U << 31)
+#define IORING_FSYNC_DATASYNC 1
+#define AT_REMOVEDIR 0x200
+#define CQE_SKIP_SUCCESS (1U << 6) /* a request's flags begin with its submission's */
+#define FMODE_CREATED 0x100000U
+
+/* Set by user space. */
+const volatile struct request_kind request_kinds[FILES_OPCODES];
+const volatile __u8 uring_way, splice_way;
+
+static __always_inline struct request_kind kind_of(__u8 opcode)
+{
+	struct request_kind kind = {
+		.how = request_kinds[opcode].how,
+		.op = request_kinds[opcode].op,
+		.other_op = request_kinds[opcode].other_op,
+		.moves_data = request_kinds[opcode].moves_data,
+	};
+
+	return kind;
+}
+
+/* The leaf whose request it is; false: not one that we watch. */
+static __always_inline bool find_leaf(struct call_slot *slot, struct task_struct *task,
+				      struct io_kiocb *req, __u64 *ret)
+{
+	struct task_struct *owner = NULL;
+	struct cgroup *cgroup;
+
+	if (!(task->flags & PF_KTHREAD))
+		return judge(slot, task, ret);
+	if (bpf_core_field_exists(struct io_kiocb, task))
+		owner = BPF_CORE_READ(req, task);
+	else if (bpf_core_field_exists(struct io_kiocb, tctx))
+		owner = BPF_CORE_READ(req, tctx, task);
+	if (!owner)
+		return false;
+	cgroup = far_cgroup_of(owner);
+	*ret = BPF_CORE_READ(cgroup, kn, id);
+	return is_watched(cgroup);
+}
+
+static __always_inline void learn(struct call_slot *slot, const struct resolved *file)
+{
+	if (file->sb && file->place != slot->known_place &&
+	    learn_superblock(file->place, file->sb, file->mnt))
+		slot->known_place = file->place;
+}
+
+static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct task_struct *task,
+						 __u64 descriptor, __u32 *ret_mode)
+{
+	struct resolved file;
+
+	*ret_mode = 0;
+	if (task->flags & PF_KTHREAD)
+		return PLACE_UNRESOLVED; /* it has none of the process' descriptors */
+	resolve(task, descriptor, true, &slot->scratch, &file);
+	learn(slot, &file);
+	*ret_mode = file.mode;
+	return file.place;
+}
+
+static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_kiocb *req)
+{
+	struct resolved found = { .place = PLACE_UNRESOLVED };
+	struct file *file = BPF_CORE_READ(req, file);
+
+	if (!file)
+		return PLACE_UNRESOLVED;
+	resolve_file(file, false, &found);
+	learn(slot, &found);
+	return found.place;
+}
+
+/* An open into io_uring's own table gives no descriptor back. */
+static __always_inline bool is_direct_open(struct io_kiocb *req)
+{
+	struct io_open *open = (void *)req;
+
+	return bpf_core_type_exists(struct io_open) && BPF_CORE_READ(open, file_slot);
+}
+
+static __always_inline bool has_other_op(struct io_kiocb *req, __u8 how)
+{
+	struct io_sync *sync = (void *)req;
+	struct io_unlink *unlink = (void *)req;
+
+	if (how == REQUEST_SYNC && bpf_core_type_exists(struct io_sync))
+		return BPF_CORE_READ(sync, flags) & IORING_FSYNC_DATASYNC;
+	if (how == REQUEST_UNLINK && bpf_core_type_exists(struct io_unlink))
+		return BPF_CORE_READ(unlink, flags) & AT_REMOVEDIR;
+	return false;
+}
+
+/* The request's own file is where a splice writes. */
+static __always_inline void count_splice(struct call_slot *slot, struct task_struct *task,
+					 struct io_kiocb *req, __u64 leaf, struct request_kind kind,
+					 long result)
+{
+	struct file_key key = key_for(leaf, place_of_request(slot, req), kind.other_op, splice_way);
+	struct io_splice *splice = (void *)req;
+	__u32 mode;
+
+	count_data(&key, result, 0, false);
+	key.op = kind.op;
+	key.place = PLACE_UNRESOLVED;
+	if (bpf_core_type_exists(struct io_splice) &&
+	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED))
+		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in),
+						&mode);
+	count_data(&key, result, 0, false);
+}
+
+static __always_inline int count_request(struct io_kiocb *req, long result)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_slot *slot = get_slot();
+	struct request_kind kind;
+	struct file_key key;
+	__u32 mode = 0;
+	__u64 leaf;
+
+	if (!req || !slot)
+		return 0;
+	kind = kind_of(BPF_CORE_READ(req, opcode));
+	if (kind.how == REQUEST_IGNORED || !find_leaf(slot, task, req, &leaf))
+		return 0;
+	if (kind.how == REQUEST_SPLICE) {
+		count_splice(slot, task, req, leaf, kind, result);
+		return 0;
+	}
+	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
+	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC)
+		key.place = place_of_request(slot, req);
+	else if (kind.how == REQUEST_BY_RESULT && result >= 0 && !is_direct_open(req))
+		key.place = place_of_descriptor(slot, task, result, &mode);
+	if (has_other_op(req, kind.how) || mode & FMODE_CREATED)
+		key.op = kind.other_op;
+	if (kind.moves_data) {
+		key.way = uring_way;
+		count_data(&key, result, 0, false);
+	} else {
+		count_meta(&key, result);
+	}
+	return 0;
+}
+
+/* Until Linux 6.12: (ctx, req, user_data, res, cflags, ...). */
+SEC("tp_btf/io_uring_complete")
+int count_request_result(__u64 *ctx)
+{
+	return count_request((struct io_kiocb *)ctx[1], (__s32)ctx[3]);
+}
+
+/* From Linux 6.13: (ctx, req, cqe); 072d37b53a8a "io_uring: make io_uring_complete() take io_uring_cqe". */
+SEC("tp_btf/io_uring_complete")
+int count_request_entry(__u64 *ctx)
+{
+	struct io_uring_cqe *cqe = (struct io_uring_cqe *)ctx[2];
+
+	return count_request((struct io_kiocb *)ctx[1], BPF_CORE_READ(cqe, res));
+}
+
+/* A request that wants no completion for its success passes by unseen. */
+static __always_inline int count_skipped(struct io_kiocb *req)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_slot *slot = get_slot();
+	__u64 leaf;
+
+	if (watch.sees_skipped || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
+		return 0;
+	if (!slot || !kind_of(BPF_CORE_READ(req, opcode)).how || !judge(slot, task, &leaf))
+		return 0;
+	return count_lost(LOST_SKIPPED);
+}
+
+/* Until Linux 6.5. */
+SEC("tp_btf/io_uring_submit_sqe")
+int BPF_PROG(count_skipped_sqe, struct io_kiocb *req)
+{
+	return count_skipped(req);
+}
+
+SEC("tp_btf/io_uring_submit_req")
+int BPF_PROG(count_skipped_request, struct io_kiocb *req)
+{
+	return count_skipped(req);
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

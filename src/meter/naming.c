@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include "naming.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cleanup.h"
+#include "macro.h"
+
+/* What a place was found to be. */
+struct named {
+	uint64_t place;
+	enum row_kind kind;
+	char *name, *fstype, *source; /* of mounts; fstype and source may be NULL */
+	const struct mount *mount;    /* NULL: only the kernel side knows of it */
+};
+
+/* File systems that hold nothing but what the kernel makes up as it is read. */
+static const char *const pseudo_types[] = {
+	"anon_inodefs", "bpf",      "cgroup", "cgroup2",    "configfs", "debugfs", "dma_buf",
+	"efivarfs",     "nsfs",     "pidfs",  "proc",       "pstore",   "secretmem", "securityfs",
+	"selinuxfs",    "sysfs",    "tracefs", "mqueue",    "binfmt_misc",
+};
+
+/* Where memfd and System V shared memory live: a tmpfs that is mounted nowhere. */
+static uint32_t find_shared_memory_device(void)
+{
+	_cleanup_close_ int fd = memfd_create("jobmeter", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return UINT32_MAX;
+	return major(st.st_dev) << 20 | minor(st.st_dev);
+}
+
+void naming_format_path(const struct superblock *sb, char *ret)
+{
+	size_t count = MIN((size_t)sb->name_count, (size_t)PATH_NAMES);
+
+	*ret = '\0';
+	if (!sb->has_path || !sb->is_mounted)
+		return;
+	if (sb->is_cut)
+		ret = stpcpy(ret, "...");
+	else if (!count)
+		stpcpy(ret, "/");
+	while (count-- > 0) {
+		size_t length = strnlen(sb->names[count], PATH_NAME);
+
+		*ret++ = '/';
+		memcpy(ret, sb->names[count], length);
+		ret += length;
+		*ret = '\0';
+	}
+}
+
+static bool is_same(const struct mount *a, const struct mount *b)
+{
+	return a && b && strcmp(a->root, b->root) == 0 && strcmp(a->point, b->point) == 0 &&
+	       strcmp(a->fstype, b->fstype) == 0;
+}
+
+/* Is a superblock of @device mounted at @path?  In a chroot mount points lack its own path. */
+static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path)
+{
+	size_t length = strlen(path);
+
+	for (size_t i = 0; i < m->count; i++) {
+		const char *point = m->items[i].point;
+		size_t point_length = strlen(point);
+
+		if (m->items[i].device == device && point_length <= length &&
+		    strcmp(path + length - point_length, point) == 0)
+			return true;
+	}
+	return false;
+}
+
+const struct mount *naming_find_mount(const struct mounts *before, const struct mounts *now,
+				      uint32_t device, const char *path)
+{
+	const struct mount *first = mounts_find(before, device), *last = mounts_find(now, device);
+
+	if (is_same(first, last)) /* it was there all the time: its number was nobody else's */
+		return last;
+	if (!*path)
+		return last ? last : first;
+	if (has_mount_at(now, device, path))
+		return last;
+	return has_mount_at(before, device, path) ? first : NULL;
+}
+
+static enum row_kind kind_of(const struct superblock *sb)
+{
+	if (strcmp(sb->fstype, "pipefs") == 0)
+		return ROW_PIPE;
+	if (strcmp(sb->fstype, "sockfs") == 0)
+		return ROW_SOCKET;
+	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
+		if (strcmp(sb->fstype, pseudo_types[i]) == 0)
+			return ROW_PSEUDO;
+	}
+	return ROW_MOUNT;
+}
+
+static char *copy(const char *text)
+{
+	return text && *text ? strdup(text) : NULL;
+}
+
+static int name_superblock(const struct naming *n, const struct superblock *sb, struct named *ret)
+{
+	char path[NAMING_PATH_SIZE];
+
+	ret->kind = kind_of(sb);
+	if (ret->kind != ROW_MOUNT)
+		return 0;
+	naming_format_path(sb, path);
+	ret->mount = naming_find_mount(n->before, n->now, sb->device, path);
+	if (!ret->mount && !*path) {
+		ret->kind = sb->device == find_shared_memory_device() ? ROW_PSEUDO : ROW_UNRESOLVED;
+		return 0;
+	}
+	ret->name = strdup(ret->mount ? ret->mount->point : path);
+	ret->fstype = copy(ret->mount && *ret->mount->fstype ? ret->mount->fstype : sb->fstype);
+	ret->source = copy(ret->mount ? ret->mount->source : NULL);
+	return ret->name ? 0 : -ENOMEM;
+}
+
+static int name_place(const struct naming *n, uint64_t place, struct named *ret)
+{
+	struct superblock sb;
+
+	*ret = (struct named){ .place = place, .kind = ROW_UNRESOLVED };
+	if (place == PLACE_EXEC)
+		ret->kind = ROW_EXEC;
+	else if (place == PLACE_KERNEL)
+		ret->kind = ROW_KERNEL;
+	else if (place != PLACE_UNRESOLVED && bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
+		return name_superblock(n, &sb, ret);
+	return 0;
+}
+
+static const struct named *find_named(struct naming *n, uint64_t place)
+{
+	struct named *larger;
+
+	for (size_t i = 0; i < n->known_count; i++) {
+		if (n->known[i].place == place)
+			return &n->known[i];
+	}
+	larger = reallocarray(n->known, n->known_count + 1, sizeof(*larger));
+	if (!larger)
+		return NULL;
+	n->known = larger;
+	if (name_place(n, place, &n->known[n->known_count]) < 0)
+		return NULL;
+	return &n->known[n->known_count++];
+}
+
+static int add_aliases(const struct naming *n, const struct mount *main, struct mount_row *row)
+{
+	for (size_t i = 0; i < n->now->count; i++) {
+		const struct mount *m = &n->now->items[i];
+		int r = m->device == main->device ? mount_row_add_alias(row, m->point) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to)
+{
+	const struct named *named = find_named(n, place);
+	struct mount_row *row;
+
+	if (!named)
+		return NULL;
+	if (named->kind != ROW_MOUNT)
+		return reading_get_mount(to, named->kind, row_kind_name(named->kind), NULL);
+	row = reading_get_mount(to, named->kind, named->name, named->fstype);
+	if (!row || row->source || !named->mount)
+		return row;
+	row->source = named->source ? strdup(named->source) : NULL;
+	if ((named->source && !row->source) || add_aliases(n, named->mount, row) < 0)
+		return NULL;
+	return row;
+}
+
+void naming_clear(struct naming *n)
+{
+	for (size_t i = 0; i < n->known_count; i++) {
+		free(n->known[i].name);
+		free(n->known[i].fstype);
+		free(n->known[i].source);
+	}
+	free(n->known);
+	n->known = NULL;
+	n->known_count = 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * naming - which row a place of the kernel side stands in.
+ *
+ * A superblock is named by mountinfo where that shows it both before and now: its root's mount point, or the
+ * shortest.  Else by where the kernel side saw it mounted first: in a mount namespace of the job's own, or
+ * mounted and gone between, nothing else can tell.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "files.h"
+#include "mounts.h"
+#include "reading.h"
+
+struct naming {
+	const struct mounts *before, *now; /* the caller's */
+	int superblocks_fd;                /* the map, by place */
+	struct named *known;
+	size_t known_count;
+};
+
+/* The row of @place in @to, as reading_get_mount() gives it. */
+struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
+
+void naming_clear(struct naming *n);
+
+/* "/a/b" of the names that the kernel side noted, ".../b" if it could not note all; empty: not known.
+ * @ret needs NAMING_PATH_SIZE bytes. */
+#define NAMING_PATH_SIZE (PATH_NAMES * PATH_NAME + 8)
+void naming_format_path(const struct superblock *sb, char *ret);
+
+/* The mount that names a superblock of @device, told to be at @path (empty: not told).  NULL: @path is
+ * its name, or it has none. */
+const struct mount *naming_find_mount(const struct mounts *before, const struct mounts *now,
+				      uint32_t device, const char *path);

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: MIT */
+#include "objects.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "calls.h"
+#include "files.h"
+#include "settings.h" /* the skeletons hold its structs */
+#include "files.skel.h"
+#include "kthreads.skel.h"
+#include "libaio.skel.h"
+#include "macro.h"
+#include "mappings.skel.h"
+#include "places.skel.h"
+#include "prototypes.h"
+#include "reading.h"
+#include "tasks.skel.h"
+#include "uring.skel.h"
+
+/* What every skeleton begins with. */
+struct any_bpf {
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *object;
+};
+
+#define PATHS "where operations by path, and opens that failed, took place"
+#define URING "operations by io_uring"
+#define SKIPPED "how many io_uring requests wanted no completion"
+
+/*
+ * @arguments: of two programs for one tracepoint, the one whose number of arguments the kernel's has is
+ * used; 0: any.
+ */
+/* clang-format off */
+static const struct {
+	enum object_id object;
+	const char *tier, *program, *attach, *gives;
+	int arguments;
+} table[] = {
+	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0 },
+	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0 },
+	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0 },
+	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0 },
+	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0 },
+
+	{ OBJECT_FILES, "T2", "enter_call", "tp_btf/sys_enter", "operations on files", 0 },
+	{ OBJECT_FILES, "T2", "leave_call", "tp_btf/sys_exit", "operations on files", 0 },
+	{ OBJECT_FILES, "T2", "park_call", "tp_btf/sched_switch", "time and descriptor of calls that sleep", 0 },
+	{ OBJECT_FILES, "T2", "forget_call", "tp_btf/sched_process_exit", "room taken by tasks killed in a call", 0 },
+	{ OBJECT_FILES, "T2", "settle_interrupted_call", "tp_btf/signal_deliver", "calls that end with EINTR", 0 },
+
+	{ OBJECT_URING, "T2+", "count_request_result", "tp_btf/io_uring_complete", URING, 7 },
+	{ OBJECT_URING, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3 },
+	{ OBJECT_URING, "T2+", "count_skipped_sqe", "tp_btf/io_uring_submit_sqe", SKIPPED, 2 },
+	{ OBJECT_URING, "T2+", "count_skipped_request", "tp_btf/io_uring_submit_req", SKIPPED, 1 },
+
+	{ OBJECT_MAPPINGS, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0 },
+	{ OBJECT_MAPPINGS, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0 },
+
+	{ OBJECT_PLACES, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_setattr", "fentry/security_inode_setattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_readlink", "fentry/security_inode_readlink", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_getxattr", "fentry/security_inode_getxattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_setxattr", "fentry/security_inode_setxattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_listxattr", "fentry/security_inode_listxattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0 },
+	{ OBJECT_PLACES, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0 },
+
+	{ OBJECT_LIBAIO, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0 },
+	{ OBJECT_LIBAIO, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0 },
+	{ OBJECT_LIBAIO, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0 },
+
+	{ OBJECT_KTHREADS, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0 },
+	{ OBJECT_KTHREADS, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0 },
+	{ OBJECT_KTHREADS, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0 },
+};
+/* clang-format on */
+static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
+
+/* ---- each object's own settings ---- */
+
+static void *open_tasks(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+{
+	return tasks_bpf__open();
+}
+
+static void *open_files(const struct object_sizes *sizes, const struct btf *btf UNUSED)
+{
+	struct files_bpf *files = files_bpf__open();
+
+	if (!files)
+		return NULL;
+	calls_fill((struct call_kind *)files->rodata->call_kinds);
+	bpf_map__set_max_entries(files->maps.file_rows, sizes->rows);
+	bpf_map__set_max_entries(files->maps.file_histograms, sizes->histograms);
+	return files;
+}
+
+static void *open_uring(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+{
+	struct uring_bpf *uring = uring_bpf__open();
+
+	if (!uring)
+		return NULL;
+	requests_fill((struct request_kind *)uring->rodata->request_kinds);
+	uring->rodata->uring_way = WAY_IO_URING;
+	uring->rodata->splice_way = WAY_SPLICE;
+	return uring;
+}
+
+static void *open_mappings(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+{
+	struct mappings_bpf *mappings = mappings_bpf__open();
+
+	if (!mappings)
+		return NULL;
+	mapping_calls_fill((int32_t *)mappings->rodata->mapping_calls,
+			   ARRAY_SIZE(mappings->rodata->mapping_calls));
+	mappings->rodata->mapping_way = WAY_MAPPING;
+	mappings->rodata->read_op = OP_READ;
+	mappings->rodata->write_op = OP_WRITE;
+	mappings->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
+	return mappings;
+}
+
+static void *open_places(const struct object_sizes *sizes UNUSED, const struct btf *btf)
+{
+	struct places_bpf *places = places_bpf__open();
+
+	if (!places)
+		return NULL;
+	places->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
+	places->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
+	places->rodata->removexattr_dentry =
+		prototype_has_dentry_second(btf, "security_inode_removexattr");
+	return places;
+}
+
+static void *open_libaio(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+{
+	struct libaio_bpf *libaio = libaio_bpf__open();
+
+	if (!libaio)
+		return NULL;
+	libaio->rodata->libaio_way = WAY_LIBAIO;
+	libaio->rodata->read_op = OP_READ;
+	libaio->rodata->write_op = OP_WRITE;
+	return libaio;
+}
+
+static void *open_kthreads(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+{
+	struct kthreads_bpf *kthreads = kthreads_bpf__open();
+
+	if (!kthreads)
+		return NULL;
+	kthreads->rodata->read_op = OP_READ;
+	kthreads->rodata->write_op = OP_WRITE;
+	return kthreads;
+}
+
+static void *(*const openers[OBJECT_COUNT])(const struct object_sizes *, const struct btf *) = {
+	[OBJECT_TASKS] = open_tasks,	   [OBJECT_FILES] = open_files,
+	[OBJECT_URING] = open_uring,	   [OBJECT_MAPPINGS] = open_mappings,
+	[OBJECT_PLACES] = open_places,	   [OBJECT_LIBAIO] = open_libaio,
+	[OBJECT_KTHREADS] = open_kthreads,
+};
+
+/* ---- what is common ---- */
+
+/* libbpf tells its reasons through one hook without a context: the last line is kept for each thread
+ * that opens objects. */
+static __thread char *libbpf_line;
+static __thread size_t libbpf_line_size;
+
+static int listen_to_libbpf(enum libbpf_print_level level, const char *format, va_list args)
+{
+	const char *debug = getenv("JOBMETER_DEBUG");
+
+	if (debug && strstr(debug, "bpf"))
+		return vfprintf(stderr, format, args);
+	if (level == LIBBPF_WARN && libbpf_line) {
+		vsnprintf(libbpf_line, libbpf_line_size, format, args);
+		libbpf_line[strcspn(libbpf_line, "\n")] = '\0';
+	}
+	return 0;
+}
+
+struct hook *objects_find_hook(struct objects *o, const char *program)
+{
+	for (size_t i = 0; i < o->hook_count; i++) {
+		if (strcmp(o->hooks[i].program, program) == 0)
+			return &o->hooks[i];
+	}
+	return NULL;
+}
+
+static void refuse_object(struct objects *o, enum object_id id, const char *why)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct hook *hook = table[i].object == id ? objects_find_hook(o, table[i].program) : NULL;
+
+		if (hook && !*hook->why)
+			snprintf(hook->why, sizeof(hook->why), "%s", why);
+	}
+}
+
+static bool is_trampoline(const char *attach)
+{
+	return strncmp(attach, "fentry/", 7) == 0 || strncmp(attach, "fexit/", 6) == 0;
+}
+
+/* In words, where a load of a whole object failed. */
+static void explain_load(struct objects *o, enum object_id id, int error_number)
+{
+	char why[160];
+
+	if (error_number == -EPERM && o->items[OBJECT_FILES]) /* EACCES is the verifier's */
+		snprintf(why, sizeof(why), "this kernel offers no fentry");
+	else if (error_number == -EPERM)
+		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
+	else
+		snprintf(why, sizeof(why), "cannot load: %.60s (%.80s)", strerror(-error_number),
+			 *o->libbpf_says ? o->libbpf_says : "no reason given");
+	refuse_object(o, id, why);
+}
+
+/* Programs that do not fit this kernel are not loaded. */
+static void choose_programs(struct objects *o, const struct any_bpf *bpf, const struct btf *btf)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->object) {
+		struct hook *hook = objects_find_hook(o, bpf_program__name(program));
+		const char *attach = bpf_program__section_name(program);
+
+		if (hook && is_trampoline(attach) && !prototype_has_function(btf, strchr(attach, '/') + 1)) {
+			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
+				 strchr(attach, '/') + 1);
+			hook = NULL;
+		}
+		if (!hook)
+			bpf_program__set_autoload(program, false);
+	}
+}
+
+static void *map_value(const struct any_bpf *bpf, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(bpf->object, name);
+	size_t size;
+
+	/* libbpf's own memory, which it maps into the kernel at load */
+	return map ? (void *)bpf_map__initial_value(map, &size) : NULL;
+}
+
+/* Maps that files has too are the same maps. */
+static int share_maps(const struct any_bpf *bpf, const struct any_bpf *files)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, bpf->object) {
+		const struct bpf_map *shared =
+			bpf_object__find_map_by_name(files->object, bpf_map__name(map));
+		int r;
+
+		if (!shared || bpf_map__is_internal(map))
+			continue;
+		r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static void destroy(struct any_bpf *bpf)
+{
+	if (!bpf)
+		return;
+	bpf_object__destroy_skeleton(bpf->skeleton);
+	free(bpf);
+}
+
+static int load_object(struct objects *o, enum object_id id, const struct settings *settings,
+		       const struct object_sizes *sizes, uint64_t watched_id, const struct btf *btf)
+{
+	struct any_bpf *bpf = openers[id](sizes, btf);
+	struct settings *its_settings;
+	struct watch *watch;
+	int r = 0;
+
+	if (!bpf)
+		return -errno;
+	its_settings = map_value(bpf, ".rodata.settings");
+	watch = map_value(bpf, ".data.watch");
+	if (its_settings) /* an object that has no use for them has none */
+		*its_settings = *settings;
+	if (watch)
+		watch->id = watched_id;
+	choose_programs(o, bpf, btf);
+	if (id > OBJECT_FILES)
+		r = share_maps(bpf, o->items[OBJECT_FILES]);
+	if (r >= 0)
+		r = bpf_object__load_skeleton(bpf->skeleton);
+	if (r < 0) {
+		destroy(bpf);
+		return r;
+	}
+	o->items[id] = bpf;
+	return 0;
+}
+
+/* Attach each program by itself, so that one refusal costs one hook. */
+static void attach_each(struct objects *o, struct any_bpf *bpf)
+{
+	for (int i = 0; i < bpf->skeleton->prog_cnt; i++) {
+		struct bpf_prog_skeleton *program = &bpf->skeleton->progs[i];
+		struct hook *hook = objects_find_hook(o, program->name);
+
+		if (!hook || bpf_program__fd(*program->prog) < 0)
+			continue; /* was not loaded, and says why */
+		*program->link = bpf_program__attach(*program->prog);
+		if (*program->link)
+			hook->is_on = true;
+		else
+			snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(errno));
+	}
+}
+
+static void start_object(struct objects *o, enum object_id id, const struct settings *settings,
+			 const struct object_sizes *sizes, uint64_t watched_id, const struct btf *btf)
+{
+	int r;
+
+	if (id > OBJECT_FILES && !o->items[OBJECT_FILES]) {
+		refuse_object(o, id, "T2 is off");
+		return;
+	}
+	*o->libbpf_says = '\0';
+	r = load_object(o, id, settings, sizes, watched_id, btf);
+	if (r < 0)
+		explain_load(o, id, r);
+	else
+		attach_each(o, o->items[id]);
+}
+
+static bool fits(const char *attach, int arguments, const struct btf *btf)
+{
+	if (!arguments)
+		return true;
+	return btf && prototype_count_arguments(btf, strchr(attach, '/') + 1) == arguments;
+}
+
+/* Of programs for one tracepoint only the one that fits, or where none does the first. */
+static void list_hooks(struct objects *o, const struct btf *btf)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (!fits(table[i].attach, table[i].arguments, btf))
+			continue;
+		o->hooks[o->hook_count++] = (struct hook){ table[i].tier, table[i].program, table[i].attach,
+							   table[i].gives, false, "" };
+	}
+}
+
+static bool is_on(struct objects *o, const char *program)
+{
+	const struct hook *hook = objects_find_hook(o, program);
+
+	return hook && hook->is_on;
+}
+
+void objects_open(unsigned int wanted, const struct settings *settings,
+		  const struct object_sizes *sizes, uint64_t watched_id, struct objects *ret)
+{
+	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
+	struct btf *btf;
+	struct watch *watch;
+
+	*ret = (struct objects){};
+	libbpf_line = ret->libbpf_says;
+	libbpf_line_size = sizeof(ret->libbpf_says);
+	btf = wanted ? btf__load_vmlinux_btf() : NULL;
+	list_hooks(ret, btf);
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (wanted & 1U << id)
+			start_object(ret, (enum object_id)id, settings, sizes, watched_id, btf);
+		else
+			refuse_object(ret, (enum object_id)id, "switched off");
+	}
+	btf__free(btf);
+	watch = ret->items[OBJECT_FILES] ? map_value(ret->items[OBJECT_FILES], ".data.watch") : NULL;
+	if (watch)
+		watch->sees_libaio = is_on(ret, "start_libaio_read") &&
+				     is_on(ret, "start_libaio_write") &&
+				     is_on(ret, "end_libaio_request");
+	libbpf_line = NULL;
+	libbpf_set_print(before);
+}
+
+void objects_close(struct objects *o)
+{
+	for (size_t id = OBJECT_COUNT; id-- > 0;)
+		destroy(o->items[id]);
+	*o = (struct objects){};
+}
+
+struct tasks_bpf *objects_tasks(const struct objects *o)
+{
+	return (struct tasks_bpf *)o->items[OBJECT_TASKS];
+}
+
+struct files_bpf *objects_files(const struct objects *o)
+{
+	return (struct files_bpf *)o->items[OBJECT_FILES];
+}
+
+static void empty_map(const struct bpf_map *map)
+{
+	char key[64];
+
+	assert(bpf_map__key_size(map) <= sizeof(key));
+	while (bpf_map_get_next_key(bpf_map__fd(map), NULL, key) == 0) {
+		if (bpf_map_delete_elem(bpf_map__fd(map), key) < 0)
+			return;
+	}
+}
+
+/* Counters that stand until they are read for the last time. */
+static const char *const counting_maps[] = { "file_rows", "file_histograms", "task_totals",
+					     "leaving_tasks" };
+
+void objects_watch(struct objects *o, uint64_t id)
+{
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		struct watch *watch = o->items[i] ? map_value(o->items[i], ".data.watch") : NULL;
+
+		if (watch)
+			watch->id = id;
+	}
+	for (size_t i = 0; i <= OBJECT_FILES; i++) {
+		for (size_t map = 0; o->items[i] && map < ARRAY_SIZE(counting_maps); map++) {
+			const struct bpf_map *found = bpf_object__find_map_by_name(
+				o->items[i]->object, counting_maps[map]);
+
+			if (found)
+				empty_map(found);
+		}
+	}
+}
+
+uint64_t objects_skipped_runs(const struct objects *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t id = OBJECT_FILES; id < OBJECT_COUNT; id++) {
+		struct bpf_program *program;
+
+		if (!o->items[id])
+			continue;
+		bpf_object__for_each_program(program, o->items[id]->object) {
+			struct bpf_prog_info info = {};
+			uint32_t size = sizeof(info);
+			int fd = bpf_program__fd(program);
+
+			if (fd >= 0 && is_trampoline(bpf_program__section_name(program)) &&
+			    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+				sum += info.recursion_misses;
+		}
+	}
+	return sum;
+}
+
+static uint64_t map_bytes(const struct bpf_map *map)
+{
+	uint64_t value = bpf_map__value_size(map), copies = 1;
+
+	if (bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
+		copies = (uint64_t)libbpf_num_possible_cpus();
+	if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
+		value += bpf_map__key_size(map) + 48; /* the kernel's struct htab_elem */
+	return value * copies * bpf_map__max_entries(map);
+}
+
+uint64_t objects_map_bytes(const struct objects *o)
+{
+	const struct bpf_map *map;
+	uint64_t sum = 0;
+
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (!o->items[id])
+			continue;
+		bpf_object__for_each_map(map, o->items[id]->object) {
+			bool is_shared = id > OBJECT_FILES && !bpf_map__is_internal(map) &&
+					 bpf_object__find_map_by_name(o->items[OBJECT_FILES]->object,
+								      bpf_map__name(map));
+
+			if (!is_shared)
+				sum += map_bytes(map);
+		}
+	}
+	return sum;
+}
+
+int objects_program_fd(const struct objects *o, const char *program)
+{
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		const struct bpf_program *found =
+			o->items[id] ? bpf_object__find_program_by_name(o->items[id]->object, program) :
+				       NULL;
+
+		if (found && bpf_program__fd(found) >= 0)
+			return bpf_program__fd(found);
+	}
+	return -ENOENT;
+}

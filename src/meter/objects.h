@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * objects - the BPF objects of the meter and their hooks: opened, given their settings and the maps that they
+ * share, loaded, and attached program by program.
+ *
+ * What cannot be loaded or attached is off and says why; it never stops the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct files_bpf;
+struct settings;
+struct tasks_bpf;
+
+/* What became of one hook. */
+struct hook {
+	const char *tier;    /* "T2"; "T2+": adds to T2, which stands without it */
+	const char *program; /* the BPF program's name */
+	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
+	const char *gives;   /* what is missing without it, in words */
+	bool is_on;
+	char why[160];       /* why not */
+};
+
+#define HOOKS_MAX 48
+
+enum object_id {
+	OBJECT_TASKS,
+	OBJECT_FILES,
+	OBJECT_URING, /* from here on: they share the maps of files */
+	OBJECT_MAPPINGS,
+	OBJECT_PLACES,
+	OBJECT_LIBAIO,
+	OBJECT_KTHREADS,
+	OBJECT_COUNT,
+};
+
+struct objects {
+	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not loaded */
+	struct hook hooks[HOOKS_MAX];
+	size_t hook_count;
+	char libbpf_says[256];
+};
+
+struct object_sizes { /* entries of the maps whose size is chosen */
+	unsigned int rows, histograms;
+};
+
+/* Load and attach the objects of the tiers in @wanted (bit by object_id).  @ret need not be cleared
+ * before; objects_close() gives back all.  Settings are the same in all. */
+void objects_open(unsigned int wanted, const struct settings *settings,
+		  const struct object_sizes *sizes, uint64_t watched_id, struct objects *ret);
+void objects_close(struct objects *o);
+
+struct tasks_bpf *objects_tasks(const struct objects *o); /* NULL: not loaded */
+struct files_bpf *objects_files(const struct objects *o);
+
+/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far. */
+void objects_watch(struct objects *o, uint64_t id);
+
+/* NULL: no such hook on this kernel. */
+struct hook *objects_find_hook(struct objects *o, const char *program);
+
+/* How often the kernel skipped programs that only fentry can attach, which is when one is preempted and
+ * another task comes by. */
+uint64_t objects_skipped_runs(const struct objects *o);
+
+/* Bytes that all maps take, by the sizes of their keys and values. */
+uint64_t objects_map_bytes(const struct objects *o);
+
+/* -ENOENT: not loaded. */
+int objects_program_fd(const struct objects *o, const char *program);

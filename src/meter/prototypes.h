@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* prototypes - what the running kernel's functions and tracepoints look like, by its BTF. */
+#pragma once
+
+#include <stdbool.h>
+
+struct btf;
+
+/* All take a NULL @btf, of which nothing is known. */
+
+/* The kernel has a function of that name, not inlined everywhere. */
+bool prototype_has_function(const struct btf *btf, const char *function);
+
+/* How many arguments a tracepoint hands out; -ENOENT: there is no such tracepoint. */
+int prototype_count_arguments(const struct btf *btf, const char *tracepoint);
+
+/* Is a function's second argument, and not its first, a struct dentry? */
+bool prototype_has_dentry_second(const struct btf *btf, const char *function);
+
+/* The kernel's number of a constant of a named enum; -ENOENT: there is none. */
+int prototype_enum_value(const struct btf *btf, const char *type, const char *name);
