@@ -10,6 +10,14 @@
 #define FILES_WAYS 8      /* ways of data that user space may number */
 #define FILES_OPCODES 256 /* io_uring's operations: all that a byte can name */
 
+/* What the kernel side has to call by its number itself; the model's, asserted where both are known. */
+#define FILES_READ 0
+#define FILES_WRITE 1
+#define FILES_BY_URING 1
+#define FILES_BY_LIBAIO 2
+#define FILES_BY_SPLICE 5
+#define FILES_BY_MAPPING 6
+
 /*
  * A place is a superblock for as long as it lives: its device number above, and below it what tells it
  * from another that gets the same number later.  Places that are no superblock:
@@ -112,12 +120,12 @@ struct call {
 	__u64 start_ns;
 	__u64 chars, chars_calls; /* CALL_EXEC: rchar and syscr before */
 	__u64 place, to_place;    /* to: CALL_COPY's second */
-	__u64 cred;               /* by path: whose rights the first folder was searched with */
-	__u16 nr;
-	__u8 op;
+	struct call_kind kind;
+	__u8 op;             /* which of its kind's it is */
 	__u8 is_interrupted; /* it answered -ERESTART*, and start_ns holds its time so far */
 	__u8 is_by_path;     /* @place is still looked for */
-	__u8 pad[3];
+	__u8 has_statfs;     /* it was asked for the object of a statfs() */
+	__u8 pad[4];
 };
 
 _Static_assert(sizeof(struct call_kind) == 8, "shared with the kernel side");

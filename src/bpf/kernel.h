@@ -87,6 +87,9 @@ struct path {
 	struct dentry *dentry;
 };
 
+#define FMODE_CREATED 0x100000U /* of file.f_mode */
+#define AT_REMOVEDIR 0x200      /* unlinkat(2) */
+
 struct file {
 	unsigned int f_mode;
 	struct inode *f_inode;
@@ -102,7 +105,9 @@ struct folio {
 	struct address_space *mapping;
 };
 
-struct cred;
+struct cred {
+	int non_rcu;
+};
 
 struct kiocb {
 	struct file *ki_filp;
@@ -188,10 +193,12 @@ struct thread_info {
 	__u32 status;
 };
 
+#define PF_KTHREAD 0x00200000 /* of task_struct.flags */
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
-	const struct cred *cred;
+	const struct cred *real_cred, *cred;
 	int pid, tgid;
 	struct task_struct *group_leader;
 	struct css_set *cgroups;

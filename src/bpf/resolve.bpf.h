@@ -167,17 +167,16 @@ struct resolved {
 	struct super_block *sb;
 	struct vfsmount *mnt;
 	__u64 place;
-	__u32 mode; /* its f_mode, where it was asked for */
+	__u32 mode; /* its f_mode */
 	__u32 pad;
 };
 
 /* By an untyped pointer: by probe reads. */
-static __always_inline void resolve_file(struct file *file, bool has_mode, struct resolved *ret)
+static __always_inline void resolve_file(struct file *file, struct resolved *ret)
 {
 	struct super_block *sb;
 
-	if (has_mode)
-		ret->mode = BPF_CORE_READ(file, f_mode);
+	ret->mode = BPF_CORE_READ(file, f_mode);
 	sb = BPF_CORE_READ(file, f_inode, i_sb);
 	if (!sb)
 		return;
@@ -186,7 +185,7 @@ static __always_inline void resolve_file(struct file *file, bool has_mode, struc
 	ret->place = far_place_of(sb);
 }
 
-static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor, bool has_mode,
+static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor,
 					struct resolved *ret)
 {
 	struct file *file = NULL;
@@ -195,11 +194,11 @@ static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor,
 		return;
 	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
 	if (file)
-		resolve_file(file, has_mode, ret);
+		resolve_file(file, ret);
 }
 
 /* A process of few files has its table within files_struct, where pointers are typed: one load each. */
-static __always_inline void resolve(struct task_struct *task, __u64 descriptor, bool has_mode,
+static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 				    volatile __u64 *scratch, struct resolved *ret)
 {
 	struct files_struct *files = task->files;
@@ -210,15 +209,14 @@ static __always_inline void resolve(struct task_struct *task, __u64 descriptor, 
 	ret->mnt = NULL;
 	ret->place = PLACE_UNRESOLVED;
 	ret->mode = 0;
-	if (files->fdt != &files->fdtab || (__u32)descriptor >= OWN_FILES) {
-		resolve_far(files->fdt, descriptor, has_mode, ret);
+	if (files->fdt != &files->fdtab || descriptor >= OWN_FILES) {
+		resolve_far(files->fdt, descriptor, ret);
 		return;
 	}
 	file = own_file(files, descriptor);
 	if (!file)
 		return;
-	if (has_mode)
-		ret->mode = file->f_mode;
+	ret->mode = file->f_mode;
 	sb = file->f_inode->i_sb;
 	if (!sb)
 		return;

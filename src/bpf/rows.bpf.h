@@ -49,34 +49,22 @@ static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op,
 	return key;
 }
 
-/* 0 to 27: the position of the highest bit, plus one. */
+/* 0 to 27: the position of the highest bit, plus one.  Without a branch, each of which would double what the
+ * verifier has to look at. */
 static __always_inline __u64 bucket_of(__u64 value)
 {
-	__u64 bucket = 0;
+	__u64 is_over = -(__u64)(value >> 27 != 0);
 
-	if (value >> 27)
-		return FILES_BUCKETS - 1;
-	if (value >> 16) {
-		bucket = 16;
-		value >>= 16;
-	}
-	if (value >> 8) {
-		bucket += 8;
-		value >>= 8;
-	}
-	if (value >> 4) {
-		bucket += 4;
-		value >>= 4;
-	}
-	if (value >> 2) {
-		bucket += 2;
-		value >>= 2;
-	}
-	if (value >> 1) {
-		bucket += 1;
-		value >>= 1;
-	}
-	return bucket + value; /* what is left is 0 or 1 */
+	value = (value & ~is_over) | (is_over & 1ULL << (FILES_BUCKETS - 2));
+	value |= value >> 1;
+	value |= value >> 2;
+	value |= value >> 4;
+	value |= value >> 8;
+	value |= value >> 16;
+	value = (value & 0x55555555) + (value >> 1 & 0x55555555); /* now count the bits */
+	value = (value & 0x33333333) + (value >> 2 & 0x33333333);
+	value = (value + (value >> 4)) & 0x0f0f0f0f;
+	return (value * 0x01010101 >> 24) & 0xff;
 }
 
 static __always_inline struct file_counts *get_row(const struct file_key *key)
@@ -129,8 +117,9 @@ static __always_inline void count_latency(struct file_histograms *h, __u64 ns)
 		h->latencies[bucket]++;
 }
 
-/* One operation that moves data; @ns: time inside the call, where @is_timed. */
-static __always_inline void count_data(const struct file_key *key, long result, __u64 ns, bool is_timed)
+/* One operation that moves data; @ns: its time where @is_timed, of which @new_ns are not in the row. */
+static __always_inline void count_data(const struct file_key *key, long result, __u64 ns, __u64 new_ns,
+				       bool is_timed)
 {
 	struct file_counts *row = get_row(key);
 	struct file_histograms *h;
@@ -138,6 +127,7 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 	if (!row)
 		return;
 	row->calls++;
+	row->ns += new_ns;
 	if (result < 0)
 		row->errors++;
 	else
@@ -172,13 +162,14 @@ static __always_inline void count_time(const struct file_key *key, __u64 ns)
 		row->ns += ns;
 }
 
-static __always_inline void count_meta(const struct file_key *key, long result)
+static __always_inline void count_meta(const struct file_key *key, long result, __u64 ns)
 {
 	struct file_counts *row = get_row(key);
 
 	if (!row)
 		return;
 	row->calls++;
+	row->ns += ns;
 	if (result < 0)
 		row->errors++;
 	if (result == -ENOENT)

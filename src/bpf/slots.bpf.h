@@ -7,14 +7,16 @@
 
 #include "files.h"
 #include "leaf.bpf.h"
+#include "resolve.bpf.h"
 
 struct call_slot {
 	struct call call;
 	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
 	__u64 known_place;             /* a place that is in superblocks already, with its path */
 	__u64 scratch;
+	__u64 found_place;             /* what look_up() found */
+	__u32 found_mode;
 	__u32 is_judged_watched;
-	__u32 pad;
 };
 
 struct {
@@ -51,4 +53,30 @@ static __always_inline bool judge(struct call_slot *slot, struct task_struct *ta
 	}
 	*ret_leaf = leaf;
 	return slot->is_judged_watched;
+}
+
+/* Note the place of what was resolved as found, and learn its superblock if it is new. */
+static __always_inline void note_resolved(struct call_slot *slot, const struct resolved *file)
+{
+	slot->found_place = file->place;
+	slot->found_mode = file->mode;
+	if (file->sb && file->place != slot->known_place &&
+	    learn_superblock(file->place, file->sb, file->mnt))
+		slot->known_place = file->place;
+}
+
+/*
+ * Find the place of the current task's descriptor, and its file's mode, into the slot.  A global function,
+ * which the verifier looks at once; so it looks for slot and task itself, which costs next to nothing.
+ */
+__noinline int look_up(__u32 descriptor)
+{
+	struct call_slot *slot = get_slot();
+	struct resolved file;
+
+	if (!slot)
+		return 0;
+	resolve(bpf_get_current_task_btf(), descriptor, &slot->scratch, &file);
+	note_resolved(slot, &file);
+	return 0;
 }

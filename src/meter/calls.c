@@ -12,6 +12,10 @@
 static_assert(FILES_BUCKETS == HISTOGRAM_BUCKETS, "the kernel side fills the model's histograms");
 static_assert(OP_COUNT <= FILES_OPS, "the kernel side has room for each operation");
 static_assert(WAY_COUNT <= FILES_WAYS, "and for each way");
+static_assert((int)FILES_READ == OP_READ && (int)FILES_WRITE == OP_WRITE &&
+		      (int)FILES_BY_URING == WAY_IO_URING && (int)FILES_BY_LIBAIO == WAY_LIBAIO &&
+		      (int)FILES_BY_SPLICE == WAY_SPLICE && (int)FILES_BY_MAPPING == WAY_MAPPING,
+	      "both number alike");
 
 /* Newer than the headers that we build with; one number on all machines. */
 #ifndef SYS_fchmodat2

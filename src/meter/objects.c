@@ -16,16 +16,12 @@
 #include "calls.h"
 #include "files.h"
 #include "settings.h" /* the skeletons hold its structs */
+#include "fentry.skel.h"
 #include "files.skel.h"
-#include "kthreads.skel.h"
-#include "libaio.skel.h"
 #include "macro.h"
-#include "mappings.skel.h"
-#include "places.skel.h"
 #include "prototypes.h"
 #include "reading.h"
 #include "tasks.skel.h"
-#include "uring.skel.h"
 
 /* What every skeleton begins with. */
 struct any_bpf {
@@ -59,31 +55,31 @@ static const struct {
 	{ OBJECT_FILES, "T2", "forget_call", "tp_btf/sched_process_exit", "room taken by tasks killed in a call", 0 },
 	{ OBJECT_FILES, "T2", "settle_interrupted_call", "tp_btf/signal_deliver", "calls that end with EINTR", 0 },
 
-	{ OBJECT_URING, "T2+", "count_request_result", "tp_btf/io_uring_complete", URING, 7 },
-	{ OBJECT_URING, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3 },
-	{ OBJECT_URING, "T2+", "count_skipped_sqe", "tp_btf/io_uring_submit_sqe", SKIPPED, 2 },
-	{ OBJECT_URING, "T2+", "count_skipped_request", "tp_btf/io_uring_submit_req", SKIPPED, 1 },
+	{ OBJECT_FILES, "T2+", "count_request_result", "tp_btf/io_uring_complete", URING, 7 },
+	{ OBJECT_FILES, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3 },
+	{ OBJECT_FILES, "T2+", "count_skipped_sqe", "tp_btf/io_uring_submit_sqe", SKIPPED, 2 },
+	{ OBJECT_FILES, "T2+", "count_skipped_request", "tp_btf/io_uring_submit_req", SKIPPED, 1 },
 
-	{ OBJECT_MAPPINGS, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0 },
-	{ OBJECT_MAPPINGS, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0 },
+	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0 },
+	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0 },
 
-	{ OBJECT_PLACES, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_setattr", "fentry/security_inode_setattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_readlink", "fentry/security_inode_readlink", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_getxattr", "fentry/security_inode_getxattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_setxattr", "fentry/security_inode_setxattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_listxattr", "fentry/security_inode_listxattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0 },
-	{ OBJECT_PLACES, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_setattr", "fentry/security_inode_setattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_readlink", "fentry/security_inode_readlink", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_getxattr", "fentry/security_inode_getxattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_setxattr", "fentry/security_inode_setxattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_listxattr", "fentry/security_inode_listxattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0 },
 
-	{ OBJECT_LIBAIO, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0 },
-	{ OBJECT_LIBAIO, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0 },
-	{ OBJECT_LIBAIO, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0 },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0 },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0 },
+	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0 },
 
-	{ OBJECT_KTHREADS, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0 },
-	{ OBJECT_KTHREADS, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0 },
-	{ OBJECT_KTHREADS, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0 },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0 },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0 },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0 },
 };
 /* clang-format on */
 static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
@@ -102,79 +98,32 @@ static void *open_files(const struct object_sizes *sizes, const struct btf *btf 
 	if (!files)
 		return NULL;
 	calls_fill((struct call_kind *)files->rodata->call_kinds);
+	requests_fill((struct request_kind *)files->rodata->request_kinds);
+	mapping_calls_fill((int32_t *)files->rodata->mapping_calls,
+			   ARRAY_SIZE(files->rodata->mapping_calls));
+	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
 	bpf_map__set_max_entries(files->maps.file_rows, sizes->rows);
 	bpf_map__set_max_entries(files->maps.file_histograms, sizes->histograms);
 	return files;
 }
 
-static void *open_uring(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+static void *open_fentry(const struct object_sizes *sizes UNUSED, const struct btf *btf)
 {
-	struct uring_bpf *uring = uring_bpf__open();
+	struct fentry_bpf *fentry = fentry_bpf__open();
 
-	if (!uring)
+	if (!fentry)
 		return NULL;
-	requests_fill((struct request_kind *)uring->rodata->request_kinds);
-	uring->rodata->uring_way = WAY_IO_URING;
-	uring->rodata->splice_way = WAY_SPLICE;
-	return uring;
-}
-
-static void *open_mappings(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
-{
-	struct mappings_bpf *mappings = mappings_bpf__open();
-
-	if (!mappings)
-		return NULL;
-	mapping_calls_fill((int32_t *)mappings->rodata->mapping_calls,
-			   ARRAY_SIZE(mappings->rodata->mapping_calls));
-	mappings->rodata->mapping_way = WAY_MAPPING;
-	mappings->rodata->read_op = OP_READ;
-	mappings->rodata->write_op = OP_WRITE;
-	mappings->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
-	return mappings;
-}
-
-static void *open_places(const struct object_sizes *sizes UNUSED, const struct btf *btf)
-{
-	struct places_bpf *places = places_bpf__open();
-
-	if (!places)
-		return NULL;
-	places->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
-	places->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
-	places->rodata->removexattr_dentry =
+	fentry->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
+	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
+	fentry->rodata->removexattr_dentry =
 		prototype_has_dentry_second(btf, "security_inode_removexattr");
-	return places;
-}
-
-static void *open_libaio(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
-{
-	struct libaio_bpf *libaio = libaio_bpf__open();
-
-	if (!libaio)
-		return NULL;
-	libaio->rodata->libaio_way = WAY_LIBAIO;
-	libaio->rodata->read_op = OP_READ;
-	libaio->rodata->write_op = OP_WRITE;
-	return libaio;
-}
-
-static void *open_kthreads(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
-{
-	struct kthreads_bpf *kthreads = kthreads_bpf__open();
-
-	if (!kthreads)
-		return NULL;
-	kthreads->rodata->read_op = OP_READ;
-	kthreads->rodata->write_op = OP_WRITE;
-	return kthreads;
+	return fentry;
 }
 
 static void *(*const openers[OBJECT_COUNT])(const struct object_sizes *, const struct btf *) = {
-	[OBJECT_TASKS] = open_tasks,	   [OBJECT_FILES] = open_files,
-	[OBJECT_URING] = open_uring,	   [OBJECT_MAPPINGS] = open_mappings,
-	[OBJECT_PLACES] = open_places,	   [OBJECT_LIBAIO] = open_libaio,
-	[OBJECT_KTHREADS] = open_kthreads,
+	[OBJECT_TASKS] = open_tasks,
+	[OBJECT_FILES] = open_files,
+	[OBJECT_FENTRY] = open_fentry,
 };
 
 /* ---- what is common ---- */
@@ -337,6 +286,28 @@ static void attach_each(struct objects *o, struct any_bpf *bpf)
 	}
 }
 
+/* A program that does nothing, tried before much is prepared for others of its kind. */
+static int try_fentry(const struct btf *btf)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int id = btf ? btf__find_by_name_kind(btf, "security_inode_permission", BTF_KIND_FUNC) : -ENOENT;
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = (unsigned int)id);
+	int fd;
+
+	if (id < 0)
+		return id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "try_fentry", "Dual MIT/GPL", nothing,
+			   ARRAY_SIZE(nothing), &options);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 static void start_object(struct objects *o, enum object_id id, const struct settings *settings,
 			 const struct object_sizes *sizes, uint64_t watched_id, const struct btf *btf)
 {
@@ -347,7 +318,9 @@ static void start_object(struct objects *o, enum object_id id, const struct sett
 		return;
 	}
 	*o->libbpf_says = '\0';
-	r = load_object(o, id, settings, sizes, watched_id, btf);
+	r = id == OBJECT_FENTRY ? try_fentry(btf) : 0;
+	if (r >= 0)
+		r = load_object(o, id, settings, sizes, watched_id, btf);
 	if (r < 0)
 		explain_load(o, id, r);
 	else

@@ -30,11 +30,7 @@ struct hook {
 enum object_id {
 	OBJECT_TASKS,
 	OBJECT_FILES,
-	OBJECT_URING, /* from here on: they share the maps of files */
-	OBJECT_MAPPINGS,
-	OBJECT_PLACES,
-	OBJECT_LIBAIO,
-	OBJECT_KTHREADS,
+	OBJECT_FENTRY, /* shares the maps of files */
 	OBJECT_COUNT,
 };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * uring - operations that come by io_uring, counted where the kernel posts their results.  That happens in
  * the process' own threads, or in workers that belong to its group; only what outlives its process is
@@ -7,23 +7,20 @@
  * Several programs for one tracepoint, of which user space loads the one that fits its prototype.  Costs
  * nothing but where io_uring is used.
  */
+#pragma once
+
 #include "lost.bpf.h"
 #include "resolve.bpf.h"
 #include "rows.bpf.h"
 #include "slots.bpf.h"
 
-#define PF_KTHREAD 0x00200000
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1
-#define AT_REMOVEDIR 0x200
 #define CQE_SKIP_SUCCESS (1U << 6) /* a request's flags begin with its submission's */
-#define FMODE_CREATED 0x100000U
 
-/* Set by user space. */
-const volatile struct request_kind request_kinds[FILES_OPCODES];
-const volatile __u8 uring_way, splice_way;
+const volatile struct request_kind request_kinds[FILES_OPCODES]; /* set by user space */
 
-static __always_inline struct request_kind kind_of(__u8 opcode)
+static __always_inline struct request_kind request_kind_of(__u8 opcode)
 {
 	struct request_kind kind = {
 		.how = request_kinds[opcode].how,
@@ -36,7 +33,7 @@ static __always_inline struct request_kind kind_of(__u8 opcode)
 }
 
 /* The leaf whose request it is; false: not one that we watch. */
-static __always_inline bool find_leaf(struct call_slot *slot, struct task_struct *task,
+static __always_inline bool leaf_of_request(struct call_slot *slot, struct task_struct *task,
 				      struct io_kiocb *req, __u64 *ret)
 {
 	struct task_struct *owner = NULL;
@@ -55,25 +52,14 @@ static __always_inline bool find_leaf(struct call_slot *slot, struct task_struct
 	return is_watched(cgroup);
 }
 
-static __always_inline void learn(struct call_slot *slot, const struct resolved *file)
-{
-	if (file->sb && file->place != slot->known_place &&
-	    learn_superblock(file->place, file->sb, file->mnt))
-		slot->known_place = file->place;
-}
-
 static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct task_struct *task,
-						 __u64 descriptor, __u32 *ret_mode)
+						 __u32 descriptor)
 {
-	struct resolved file;
-
-	*ret_mode = 0;
+	slot->found_mode = 0;
 	if (task->flags & PF_KTHREAD)
 		return PLACE_UNRESOLVED; /* it has none of the process' descriptors */
-	resolve(task, descriptor, true, &slot->scratch, &file);
-	learn(slot, &file);
-	*ret_mode = file.mode;
-	return file.place;
+	look_up(descriptor);
+	return slot->found_place;
 }
 
 static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_kiocb *req)
@@ -83,8 +69,8 @@ static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_
 
 	if (!file)
 		return PLACE_UNRESOLVED;
-	resolve_file(file, false, &found);
-	learn(slot, &found);
+	resolve_file(file, &found);
+	note_resolved(slot, &found);
 	return found.place;
 }
 
@@ -113,18 +99,16 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 					 struct io_kiocb *req, __u64 leaf, struct request_kind kind,
 					 long result)
 {
-	struct file_key key = key_for(leaf, place_of_request(slot, req), kind.other_op, splice_way);
+	struct file_key key = key_for(leaf, place_of_request(slot, req), kind.other_op, FILES_BY_SPLICE);
 	struct io_splice *splice = (void *)req;
-	__u32 mode;
 
-	count_data(&key, result, 0, false);
+	count_data(&key, result, 0, 0, false);
 	key.op = kind.op;
 	key.place = PLACE_UNRESOLVED;
 	if (bpf_core_type_exists(struct io_splice) &&
 	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED))
-		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in),
-						&mode);
-	count_data(&key, result, 0, false);
+		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in));
+	count_data(&key, result, 0, 0, false);
 }
 
 static __always_inline int count_request(struct io_kiocb *req, long result)
@@ -133,13 +117,13 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	struct call_slot *slot = get_slot();
 	struct request_kind kind;
 	struct file_key key;
-	__u32 mode = 0;
+	bool is_created = false;
 	__u64 leaf;
 
 	if (!req || !slot)
 		return 0;
-	kind = kind_of(BPF_CORE_READ(req, opcode));
-	if (kind.how == REQUEST_IGNORED || !find_leaf(slot, task, req, &leaf))
+	kind = request_kind_of(BPF_CORE_READ(req, opcode));
+	if (kind.how == REQUEST_IGNORED || !leaf_of_request(slot, task, req, &leaf))
 		return 0;
 	if (kind.how == REQUEST_SPLICE) {
 		count_splice(slot, task, req, leaf, kind, result);
@@ -148,15 +132,17 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC)
 		key.place = place_of_request(slot, req);
-	else if (kind.how == REQUEST_BY_RESULT && result >= 0 && !is_direct_open(req))
-		key.place = place_of_descriptor(slot, task, result, &mode);
-	if (has_other_op(req, kind.how) || mode & FMODE_CREATED)
+	if (kind.how == REQUEST_BY_RESULT && result >= 0 && !is_direct_open(req)) {
+		key.place = place_of_descriptor(slot, task, result);
+		is_created = slot->found_mode & FMODE_CREATED;
+	}
+	if (has_other_op(req, kind.how) || is_created)
 		key.op = kind.other_op;
 	if (kind.moves_data) {
-		key.way = uring_way;
-		count_data(&key, result, 0, false);
+		key.way = FILES_BY_URING;
+		count_data(&key, result, 0, 0, false);
 	} else {
-		count_meta(&key, result);
+		count_meta(&key, result, 0);
 	}
 	return 0;
 }
@@ -186,7 +172,7 @@ static __always_inline int count_skipped(struct io_kiocb *req)
 
 	if (watch.sees_skipped || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
 		return 0;
-	if (!slot || !kind_of(BPF_CORE_READ(req, opcode)).how || !judge(slot, task, &leaf))
+	if (!slot || !request_kind_of(BPF_CORE_READ(req, opcode)).how || !judge(slot, task, &leaf))
 		return 0;
 	return count_lost(LOST_SKIPPED);
 }
@@ -203,5 +189,3 @@ int BPF_PROG(count_skipped_request, struct io_kiocb *req)
 {
 	return count_skipped(req);
 }
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,14 +1,17 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * places - which file system a call by path ended on.  Adds places to calls that files.bpf.c counts, and
- * counts nothing: where these programs cannot be had, or miss something, a call is only less well placed.
+ * places - which file system a call by path ended on.  Adds places to calls that files counts, and counts
+ * nothing: where these programs cannot be had, or miss something, a call is only less well placed.
  *
- * The kernel asks its security hooks at each folder that it searches and at each object that it touches.
- * The last one asked tells where the call ended.  A stacked file system (overlay) asks the ones below it
- * with rights of its own: these are not the caller's, and don't count.
+ * The kernel asks its security hooks at each folder that it searches and at each object that it touches.  The
+ * last one asked tells where the call ended.  A stacked file system (overlay) asks the ones below it with
+ * rights of its own, which the caller's never are, and only for statfs() with the caller's: there the first
+ * one tells.
  *
  * Costs some 30 ns a folder on the way, of every task on the machine.
  */
+#pragma once
+
 #include "lost.bpf.h"
 #include "resolve.bpf.h"
 #include "slots.bpf.h"
@@ -28,23 +31,24 @@ static __always_inline struct call *current_call(struct call_slot *slot, struct 
 	return parked && !parked->is_interrupted ? parked : NULL;
 }
 
-static __always_inline int note_superblock(struct super_block *sb)
+/* Has a file system put other rights in the caller's place?  access() does too, and marks them so. */
+static __always_inline bool has_other_rights(struct task_struct *task)
+{
+	return task->cred != task->real_cred && !task->cred->non_rcu;
+}
+
+static __always_inline int note_superblock(struct super_block *sb, bool is_statfs)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_slot *slot = get_slot();
 	struct call *call;
-	__u64 cred;
 
 	if (!slot)
 		return 0;
 	call = current_call(slot, task);
-	if (!call || !call->is_by_path)
+	if (!call || !call->is_by_path || call->has_statfs || has_other_rights(task))
 		return 0;
-	cred = (__u64)task->cred;
-	if (!call->cred)
-		call->cred = cred;
-	else if (call->cred != cred)
-		return 0;
+	call->has_statfs = is_statfs;
 	call->place = place_of(sb, &slot->scratch);
 	if (call->place != slot->known_place)
 		learn_superblock(call->place, sb, NULL);
@@ -54,37 +58,37 @@ static __always_inline int note_superblock(struct super_block *sb)
 SEC("fentry/security_inode_permission")
 int BPF_PROG(note_permission, struct inode *inode)
 {
-	return note_superblock(inode->i_sb);
+	return note_superblock(inode->i_sb, false);
 }
 
 SEC("fentry/security_inode_getattr")
 int BPF_PROG(note_getattr, struct path *path)
 {
-	return note_superblock(path->dentry->d_sb);
+	return note_superblock(path->dentry->d_sb, false);
 }
 
 SEC("fentry/security_inode_readlink")
 int BPF_PROG(note_readlink, struct dentry *dentry)
 {
-	return note_superblock(dentry->d_sb);
+	return note_superblock(dentry->d_sb, false);
 }
 
 SEC("fentry/security_inode_getxattr")
 int BPF_PROG(note_getxattr, struct dentry *dentry)
 {
-	return note_superblock(dentry->d_sb);
+	return note_superblock(dentry->d_sb, false);
 }
 
 SEC("fentry/security_inode_listxattr")
 int BPF_PROG(note_listxattr, struct dentry *dentry)
 {
-	return note_superblock(dentry->d_sb);
+	return note_superblock(dentry->d_sb, false);
 }
 
 SEC("fentry/security_sb_statfs")
 int BPF_PROG(note_statfs, struct dentry *dentry)
 {
-	return note_superblock(dentry->d_sb);
+	return note_superblock(dentry->d_sb, true);
 }
 
 static __always_inline int note_argument(__u64 *ctx, __u8 argument)
@@ -95,7 +99,7 @@ static __always_inline int note_argument(__u64 *ctx, __u8 argument)
 		dentry = (struct dentry *)ctx[1];
 	else
 		dentry = (struct dentry *)ctx[0];
-	return note_superblock(dentry->d_sb);
+	return note_superblock(dentry->d_sb, false);
 }
 
 SEC("fentry/security_inode_setattr")
@@ -115,5 +119,3 @@ int note_removexattr(__u64 *ctx)
 {
 	return note_argument(ctx, removexattr_dentry);
 }
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";

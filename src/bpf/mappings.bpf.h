@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * mappings - what files that are mapped into memory read and write without a call: pages that a fault (or a
  * call that asks for pages of a mapping) brought into the page cache, and pages that were dirtied.
@@ -7,16 +7,16 @@
  * is that call's doing, and costs some 40 ns.  A fault of the kernel's own on a mapping, while it copies to
  * or from one inside a call, can't be told from the call, and is not counted.
  */
+#pragma once
+
 #include "resolve.bpf.h"
 #include "rows.bpf.h"
 #include "slots.bpf.h"
 
-#define PF_KTHREAD 0x00200000
 #define CALLS_MAX 8
 
 /* Set by user space. */
 const volatile __s32 mapping_calls[CALLS_MAX]; /* system calls that fault pages in; 0 ends the list */
-const volatile __u8 mapping_way, read_op, write_op;
 const volatile __u32 page_bytes = 4096;
 
 static __always_inline bool is_mapping_at_work(struct task_struct *task)
@@ -50,7 +50,7 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 	sb = folio->mapping->host->i_sb;
 	if (!sb)
 		return 0;
-	key = key_for(leaf, place_of(sb, &slot->scratch), op, mapping_way);
+	key = key_for(leaf, place_of(sb, &slot->scratch), op, FILES_BY_MAPPING);
 	if (key.place != slot->known_place)
 		learn_superblock(key.place, sb, NULL);
 	count_bytes(&key, (__u64)folio_pages(folio) * page_bytes);
@@ -60,13 +60,11 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 SEC("tp_btf/mm_filemap_add_to_page_cache")
 int BPF_PROG(count_page_in, struct folio *folio)
 {
-	return count_folio(folio, read_op);
+	return count_folio(folio, FILES_READ);
 }
 
 SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(count_dirtied, struct folio *folio)
 {
-	return count_folio(folio, write_op);
+	return count_folio(folio, FILES_WRITE);
 }
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,14 +1,11 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * kthreads - what the kernel's own threads read and write: loop devices on their backing files, nfsd on what
  * it exports.  For whom is not known, so it is a row of the node's and no job's.
  */
+#pragma once
+
 #include "rows.bpf.h"
-
-#define PF_KTHREAD 0x00200000
-
-/* Set by user space. */
-const volatile __u8 read_op, write_op;
 
 static __always_inline int count_kernel(__u8 op, long result)
 {
@@ -18,27 +15,25 @@ static __always_inline int count_kernel(__u8 op, long result)
 	if (!(task->flags & PF_KTHREAD))
 		return 0;
 	key = key_for(0, PLACE_KERNEL, op, 0);
-	count_data(&key, result, 0, false);
+	count_data(&key, result, 0, 0, false);
 	return 0;
 }
 
 SEC("fexit/vfs_iter_read")
 int BPF_PROG(count_kernel_read, void *file, void *iter, void *position, int flags, long result)
 {
-	return count_kernel(read_op, result);
+	return count_kernel(FILES_READ, result);
 }
 
 SEC("fexit/vfs_iter_write")
 int BPF_PROG(count_kernel_write, void *file, void *iter, void *position, int flags, long result)
 {
-	return count_kernel(write_op, result);
+	return count_kernel(FILES_WRITE, result);
 }
 
 /* How nfsd reads. */
 SEC("fexit/splice_direct_to_actor")
 int BPF_PROG(count_kernel_splice, void *file, void *splice, void *actor, long result)
 {
-	return count_kernel(read_op, result);
+	return count_kernel(FILES_READ, result);
 }
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";

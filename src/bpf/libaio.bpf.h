@@ -1,8 +1,10 @@
-// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * libaio - results of Linux' asynchronous I/O, which no system call shows.  A request is remembered where it
  * starts, in the process that asked, since it may end in an interrupt or a kernel thread.
  */
+#pragma once
+
 #include "lost.bpf.h"
 #include "resolve.bpf.h"
 #include "rows.bpf.h"
@@ -22,9 +24,6 @@ struct {
 	__type(value, struct request);
 } libaio_requests SEC(".maps");
 
-/* Set by user space. */
-const volatile __u8 libaio_way, read_op, write_op;
-
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -35,10 +34,8 @@ static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 
 	if (!slot || !judge(slot, task, &request.leaf))
 		return 0;
-	resolve_file(kiocb->ki_filp, false, &file);
-	if (file.sb && file.place != slot->known_place &&
-	    learn_superblock(file.place, file.sb, file.mnt))
-		slot->known_place = file.place;
+	resolve_file(kiocb->ki_filp, &file);
+	note_resolved(slot, &file);
 	request.place = file.place;
 	if (bpf_map_update_elem(&libaio_requests, &key, &request, BPF_ANY) < 0)
 		count_lost(LOST_LIBAIO);
@@ -48,13 +45,13 @@ static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 SEC("fentry/aio_read")
 int BPF_PROG(start_libaio_read, struct kiocb *kiocb)
 {
-	return start_request(kiocb, read_op);
+	return start_request(kiocb, FILES_READ);
 }
 
 SEC("fentry/aio_write")
 int BPF_PROG(start_libaio_write, struct kiocb *kiocb)
 {
-	return start_request(kiocb, write_op);
+	return start_request(kiocb, FILES_WRITE);
 }
 
 SEC("fentry/aio_complete_rw")
@@ -66,10 +63,8 @@ int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
 
 	if (!request)
 		return 0;
-	key = key_for(request->leaf, request->place, request->op, libaio_way);
-	count_data(&key, result, 0, false);
+	key = key_for(request->leaf, request->place, request->op, FILES_BY_LIBAIO);
+	count_data(&key, result, 0, 0, false);
 	bpf_map_delete_elem(&libaio_requests, &address);
 	return 0;
 }
-
-char LICENSE[] SEC("license") = "Dual MIT/GPL";
