@@ -26,14 +26,15 @@ static const struct scope {
 } scopes[] = {
 	{ SCOPE_JOB, "Of a job", "" },
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
-	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata", "io[]." },
+	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
+	{ SCOPE_MOUNT_WAY, "Of a job, a mount and a way of data (label `way`)", "io[].ways.WAY." },
 };
 
 static void print_metric(const struct metric *metric, const char *key_prefix)
 {
 	printf("| `%s%s%s%s` | `%s%s%s.%s` | %s | %s | %s |\n", metric->name,
 	       metric->label ? "{" : "", metric->label ? metric->label : "",
-	       metric->label ? "}" : "", key_prefix, metric->section,
+	       metric->label ? "}" : "", key_prefix, metric_part(metric),
 	       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key,
 	       units[metric->unit], kinds[metric->kind], metric->help);
 }

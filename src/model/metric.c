@@ -48,35 +48,53 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_BYTES, KIND_COUNTER, SCOPE_JOB, "Bytes that the tasks dirtied for storage (write_bytes)." },
 
 	[METRIC_READ_BYTES] = { "jobmeter_job_io_read_bytes_total", NULL, "read", "bytes",
-		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that read calls returned." },
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that reads returned, all ways but mappings together." },
 	[METRIC_READ_CALLS] = { "jobmeter_job_io_read_calls_total", NULL, "read", "calls",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Read calls, failed ones included." },
 	[METRIC_READ_ERRORS] = { "jobmeter_job_io_read_errors_total", NULL, "read", "errors",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Read calls that failed." },
 	[METRIC_READ_SECONDS] = { "jobmeter_job_io_read_seconds_total", NULL, "read", "seconds",
-		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside read calls." },
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside read calls; io_uring's and libaio's have none." },
 	[METRIC_READ_SIZES] = { "jobmeter_job_io_read_size_bytes", NULL, "read", "sizes",
 		UNIT_BYTES, KIND_HISTOGRAM, SCOPE_MOUNT, "Bytes that each successful read call returned." },
 	[METRIC_READ_LATENCIES] = { "jobmeter_job_io_read_latency_seconds", NULL, "read", "latencies",
-		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each read call." },
+		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each read call that has one." },
 	[METRIC_WRITE_BYTES] = { "jobmeter_job_io_write_bytes_total", NULL, "write", "bytes",
-		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that write calls returned as written." },
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that writes returned as written, all ways but mappings together." },
 	[METRIC_WRITE_CALLS] = { "jobmeter_job_io_write_calls_total", NULL, "write", "calls",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Write calls, failed ones included." },
 	[METRIC_WRITE_ERRORS] = { "jobmeter_job_io_write_errors_total", NULL, "write", "errors",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT, "Write calls that failed." },
 	[METRIC_WRITE_SECONDS] = { "jobmeter_job_io_write_seconds_total", NULL, "write", "seconds",
-		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside write calls." },
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT, "Time that threads spent inside write calls; io_uring's and libaio's have none, copies have it as reads." },
 	[METRIC_WRITE_SIZES] = { "jobmeter_job_io_write_size_bytes", NULL, "write", "sizes",
 		UNIT_BYTES, KIND_HISTOGRAM, SCOPE_MOUNT, "Bytes that each successful write call wrote." },
 	[METRIC_WRITE_LATENCIES] = { "jobmeter_job_io_write_latency_seconds", NULL, "write", "latencies",
-		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each write call." },
+		UNIT_SECONDS, KIND_HISTOGRAM, SCOPE_MOUNT, "Time of each write call that has one." },
+	[METRIC_MAPPED_READ_BYTES] = { "jobmeter_job_io_mapped_read_bytes_total", NULL, "mapped", "read_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes that were brought into the page cache for mappings of files, read-ahead included." },
+	[METRIC_MAPPED_WRITE_BYTES] = { "jobmeter_job_io_mapped_write_bytes_total", NULL, "mapped", "write_bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT, "Bytes of the pages that were dirtied through mappings of files." },
 	[METRIC_META_CALLS] = { "jobmeter_job_io_meta_calls_total", NULL, "meta", "calls",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_OP, "Calls of one operation on metadata, failed ones included." },
 	[METRIC_META_ERRORS] = { "jobmeter_job_io_meta_errors_total", NULL, "meta", "errors",
 		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_OP, "Calls of one operation on metadata that failed." },
+	[METRIC_META_NOT_FOUND] = { "jobmeter_job_io_meta_not_found_total", NULL, "meta", "not_found",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_OP, "Of the failed ones: those for a file that does not exist (ENOENT)." },
 	[METRIC_META_SECONDS] = { "jobmeter_job_io_meta_seconds_total", NULL, "meta", "seconds",
 		UNIT_SECONDS, KIND_COUNTER, SCOPE_MOUNT_OP, "Time inside calls of one operation on metadata." },
+	[METRIC_WAY_READ_BYTES] = { "jobmeter_job_io_way_read_bytes_total", NULL, "ways.read", "bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the bytes read: those that came this way." },
+	[METRIC_WAY_READ_CALLS] = { "jobmeter_job_io_way_read_calls_total", NULL, "ways.read", "calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the read calls: those of this way, failed ones included." },
+	[METRIC_WAY_READ_ERRORS] = { "jobmeter_job_io_way_read_errors_total", NULL, "ways.read", "errors",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the read calls that failed: those of this way." },
+	[METRIC_WAY_WRITE_BYTES] = { "jobmeter_job_io_way_write_bytes_total", NULL, "ways.write", "bytes",
+		UNIT_BYTES, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the bytes written: those that went this way." },
+	[METRIC_WAY_WRITE_CALLS] = { "jobmeter_job_io_way_write_calls_total", NULL, "ways.write", "calls",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the write calls: those of this way, failed ones included." },
+	[METRIC_WAY_WRITE_ERRORS] = { "jobmeter_job_io_way_write_errors_total", NULL, "ways.write", "errors",
+		UNIT_COUNT, KIND_COUNTER, SCOPE_MOUNT_WAY, "Of the write calls that failed: those of this way." },
 };
 /* clang-format on */
 
@@ -107,6 +125,13 @@ const struct metric *metric_find(const char *section, const char *key)
 			return &metrics[i];
 	}
 	return NULL;
+}
+
+const char *metric_part(const struct metric *metric)
+{
+	const char *point = strrchr(metric->section, '.');
+
+	return point ? point + 1 : metric->section;
 }
 
 enum metric_id metric_id_of(const struct metric *metric)

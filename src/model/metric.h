@@ -30,14 +30,15 @@ enum metric_kind {
 
 enum metric_scope {
 	SCOPE_JOB,
-	SCOPE_MOUNT,    /* job x mount */
-	SCOPE_MOUNT_OP, /* job x mount x operation on metadata */
+	SCOPE_MOUNT,	 /* job x mount */
+	SCOPE_MOUNT_OP,	 /* job x mount x operation on metadata */
+	SCOPE_MOUNT_WAY, /* job x mount x way of data, but plain calls and mappings */
 };
 
 struct metric {
 	const char *name;    /* Prometheus' name */
 	const char *label;   /* a fixed label, as KEY="VALUE", or NULL */
-	const char *section; /* the record's section: "cpu", "io.read" */
+	const char *section; /* the record's section: "cpu", "read", "ways.read" */
 	const char *key;     /* the record's key within it */
 	enum metric_unit unit;
 	enum metric_kind kind;
@@ -81,9 +82,18 @@ enum metric_id {
 	METRIC_WRITE_SECONDS,
 	METRIC_WRITE_SIZES,
 	METRIC_WRITE_LATENCIES,
+	METRIC_MAPPED_READ_BYTES,
+	METRIC_MAPPED_WRITE_BYTES,
 	METRIC_META_CALLS,
 	METRIC_META_ERRORS,
+	METRIC_META_NOT_FOUND,
 	METRIC_META_SECONDS,
+	METRIC_WAY_READ_BYTES,
+	METRIC_WAY_READ_CALLS,
+	METRIC_WAY_READ_ERRORS,
+	METRIC_WAY_WRITE_BYTES,
+	METRIC_WAY_WRITE_CALLS,
+	METRIC_WAY_WRITE_ERRORS,
 	METRIC_COUNT,
 };
 
@@ -92,6 +102,9 @@ const struct metric *metric_get(enum metric_id id);
 
 /* "user_seconds" in section "cpu"; NULL: no such metric.  For records that come back. */
 const struct metric *metric_find(const char *section, const char *key);
+
+/* The last part of its section: "read" of "ways.read". */
+const char *metric_part(const struct metric *metric);
 
 /* The row's own index. */
 enum metric_id metric_id_of(const struct metric *metric);

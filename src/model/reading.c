@@ -15,24 +15,34 @@ static const char *const row_names[ROW_KIND_COUNT] = {
 	[ROW_KERNEL] = "(kernel)", [ROW_UNRESOLVED] = "(unresolved)", [ROW_OTHER] = "(other)",
 };
 
-/* Where a metric's number stands: in the counts of its operation (meta's is the caller's), at an
- * offset. */
+/* Where a metric's number stands: at an offset in the counts of an operation (meta's is the caller's)
+ * that stand in a row's ops, or in one of its ways (those of SCOPE_MOUNT_WAY in the caller's). */
 static const struct place {
 	enum file_op op;
+	enum file_way way; /* WAY_COUNT: not in the ways */
 	size_t offset;
 } places[METRIC_COUNT] = {
-#define PLACE(op, member) { op, offsetof(struct op_counts, member) }
-	[METRIC_READ_BYTES] = PLACE(OP_READ, bytes),
-	[METRIC_READ_CALLS] = PLACE(OP_READ, calls),
-	[METRIC_READ_ERRORS] = PLACE(OP_READ, errors),
-	[METRIC_READ_SECONDS] = PLACE(OP_READ, ns),
-	[METRIC_WRITE_BYTES] = PLACE(OP_WRITE, bytes),
-	[METRIC_WRITE_CALLS] = PLACE(OP_WRITE, calls),
-	[METRIC_WRITE_ERRORS] = PLACE(OP_WRITE, errors),
-	[METRIC_WRITE_SECONDS] = PLACE(OP_WRITE, ns),
-	[METRIC_META_CALLS] = PLACE(OP_COUNT, calls),
-	[METRIC_META_ERRORS] = PLACE(OP_COUNT, errors),
-	[METRIC_META_SECONDS] = PLACE(OP_COUNT, ns),
+#define PLACE(op, way, member) { op, way, offsetof(struct op_counts, member) }
+	[METRIC_READ_BYTES] = PLACE(OP_READ, WAY_COUNT, bytes),
+	[METRIC_READ_CALLS] = PLACE(OP_READ, WAY_COUNT, calls),
+	[METRIC_READ_ERRORS] = PLACE(OP_READ, WAY_COUNT, errors),
+	[METRIC_READ_SECONDS] = PLACE(OP_READ, WAY_COUNT, ns),
+	[METRIC_WRITE_BYTES] = PLACE(OP_WRITE, WAY_COUNT, bytes),
+	[METRIC_WRITE_CALLS] = PLACE(OP_WRITE, WAY_COUNT, calls),
+	[METRIC_WRITE_ERRORS] = PLACE(OP_WRITE, WAY_COUNT, errors),
+	[METRIC_WRITE_SECONDS] = PLACE(OP_WRITE, WAY_COUNT, ns),
+	[METRIC_MAPPED_READ_BYTES] = PLACE(OP_READ, WAY_MAPPING, bytes),
+	[METRIC_MAPPED_WRITE_BYTES] = PLACE(OP_WRITE, WAY_MAPPING, bytes),
+	[METRIC_META_CALLS] = PLACE(OP_COUNT, WAY_COUNT, calls),
+	[METRIC_META_ERRORS] = PLACE(OP_COUNT, WAY_COUNT, errors),
+	[METRIC_META_NOT_FOUND] = PLACE(OP_COUNT, WAY_COUNT, not_found),
+	[METRIC_META_SECONDS] = PLACE(OP_COUNT, WAY_COUNT, ns),
+	[METRIC_WAY_READ_BYTES] = PLACE(OP_READ, WAY_COUNT, bytes),
+	[METRIC_WAY_READ_CALLS] = PLACE(OP_READ, WAY_COUNT, calls),
+	[METRIC_WAY_READ_ERRORS] = PLACE(OP_READ, WAY_COUNT, errors),
+	[METRIC_WAY_WRITE_BYTES] = PLACE(OP_WRITE, WAY_COUNT, bytes),
+	[METRIC_WAY_WRITE_CALLS] = PLACE(OP_WRITE, WAY_COUNT, calls),
+	[METRIC_WAY_WRITE_ERRORS] = PLACE(OP_WRITE, WAY_COUNT, errors),
 #undef PLACE
 };
 /* clang-format on */
@@ -167,6 +177,7 @@ static int merge_row(struct mount_row *to, const struct mount_row *from)
 {
 	to->has_seconds &= from->has_seconds;
 	to->has_histograms &= from->has_histograms;
+	to->lacks_not_found |= from->lacks_not_found;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		op_counts_add(&to->ops[op], &from->ops[op]);
 	for (size_t way = 0; way < WAY_COUNT; way++) {
@@ -271,26 +282,81 @@ void reading_sort_mounts(struct reading *r)
 		qsort(r->mounts, r->mount_count, sizeof(*r->mounts), compare_mounts);
 }
 
-uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op)
+static uint64_t *number_in(struct op_counts *counts, enum metric_id id)
 {
-	const struct metric *metric = metric_get(id);
-	const struct place *place = &places[id];
-
-	assert(metric->scope != SCOPE_JOB && metric->kind != KIND_HISTOGRAM);
-	if (metric->scope == SCOPE_MOUNT)
-		op = place->op;
-	return (uint64_t *)(void *)((char *)&row->ops[op] + place->offset);
+	return (uint64_t *)(void *)((char *)counts + places[id].offset);
 }
 
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id)
 {
-	assert(metric_get(id)->scope == SCOPE_MOUNT);
-	return mount_row_op_number_ref(row, id, OP_READ);
+	const struct metric *metric = metric_get(id);
+	const struct place *place = &places[id];
+
+	assert(metric->scope == SCOPE_MOUNT && metric->kind != KIND_HISTOGRAM);
+	return number_in(place->way < WAY_COUNT ? &row->ways[place->way][place->op]
+						: &row->ops[place->op],
+			 id);
+}
+
+uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op)
+{
+	assert(metric_get(id)->scope == SCOPE_MOUNT_OP);
+	return number_in(&row->ops[op], id);
+}
+
+uint64_t *mount_row_way_number_ref(struct mount_row *row, enum metric_id id, enum file_way way)
+{
+	assert(metric_get(id)->scope == SCOPE_MOUNT_WAY);
+	return number_in(&row->ways[way][places[id].op], id);
 }
 
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id)
 {
-	return *mount_row_number_ref((struct mount_row *)row, id);
+	struct mount_row *unchanged = (struct mount_row *)row;
+	uint64_t sum = 0;
+
+	if (metric_get(id)->scope == SCOPE_MOUNT)
+		return *mount_row_number_ref(unchanged, id);
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
+		sum += *mount_row_op_number_ref(unchanged, id, (enum file_op)op);
+	return sum;
+}
+
+bool mount_row_has_way(const struct mount_row *row, enum file_way way)
+{
+	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
+		const struct op_counts *counts = &row->ways[way][op];
+
+		if (counts->calls || counts->bytes || counts->errors)
+			return true;
+	}
+	return false;
+}
+
+bool mount_row_ways_fit(const struct mount_row *row, enum metric_id id)
+{
+	struct mount_row *unchanged = (struct mount_row *)row;
+	uint64_t left = *number_in(&unchanged->ops[places[id].op], id);
+
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		uint64_t part = *mount_row_way_number_ref(unchanged, id, (enum file_way)way);
+
+		if (part > left)
+			return false;
+		left -= part;
+	}
+	return true;
+}
+
+uint64_t mount_row_book_bytes(const struct mount_row *row, enum file_op op)
+{
+	uint64_t bytes = row->ops[op].bytes;
+
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		if (!file_way_is_in_books((enum file_way)way))
+			bytes -= row->ways[way][op].bytes;
+	}
+	return bytes;
 }
 
 struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id)
@@ -316,6 +382,8 @@ bool mount_row_knows(const struct mount_row *row, enum metric_id id)
 
 	if (metric->kind == KIND_HISTOGRAM && !row->has_histograms)
 		return false;
+	if (id == METRIC_META_NOT_FOUND)
+		return !row->lacks_not_found;
 	return metric->unit != UNIT_SECONDS || row->has_seconds;
 }
 

@@ -49,9 +49,12 @@ struct mount_row {
 	char *source;
 	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
 	struct op_counts ops[OP_COUNT];                  /* data operations: all ways but mappings together */
-	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT]; /* the parts; [WAY_CALL] stays 0: what is left */
+	/* The parts: calls, bytes and errors.  Plain calls are what is left: WAY_CALL's place is
+	 * read by nobody. */
+	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT];
 	bool has_seconds;    /* the clock was on */
 	bool has_histograms;
+	bool lacks_not_found; /* it comes from a record that does not tell op_counts.not_found */
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];
 };
 
@@ -93,15 +96,24 @@ int reading_copy(struct reading *to, const struct reading *from);
 
 void reading_sort_mounts(struct reading *r);
 
-/* One number of a mount row by its metric, of SCOPE_MOUNT and no histogram. */
+/* One number of a mount row by its metric, which is no histogram: of SCOPE_MOUNT, or of
+ * SCOPE_MOUNT_OP and then the sum over the operations on metadata. */
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
-/* The same, to set it. */
+/* One of SCOPE_MOUNT, to set it. */
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
-/* The same for SCOPE_MOUNT_OP too, whose operation is @op. */
+/* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_WAY. */
 uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op);
+uint64_t *mount_row_way_number_ref(struct mount_row *row, enum metric_id id, enum file_way way);
+/* Did anything come or go, or fail, this way? */
+bool mount_row_has_way(const struct mount_row *row, enum file_way way);
+/* Whether the ways together are no more than the number of which they are the parts; @id is of
+ * SCOPE_MOUNT_WAY. */
+bool mount_row_ways_fit(const struct mount_row *row, enum metric_id id);
+/* The bytes of OP_READ or OP_WRITE that the tasks' own rchar or wchar should hold. */
+uint64_t mount_row_book_bytes(const struct mount_row *row, enum file_op op);
 /* The histogram of a metric of KIND_HISTOGRAM. */
 struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id);
-/* Whether the row knows the metric at all: times only if the clock was on. */
+/* Whether the row knows the metric at all: times only if the clock was on... */
 bool mount_row_knows(const struct mount_row *row, enum metric_id id);
 
 /* Frees what the reading owns, not the reading; leaves it empty. */

@@ -159,7 +159,7 @@ bool record_total(const struct record *r, enum metric_id id, uint64_t *ret)
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
 		const struct mount_row *row = &r->reading.mounts[i];
 
-		if (row->kind == ROW_KERNEL) /* another's work on the job's behalf */
+		if (row->kind == ROW_KERNEL) /* done for anybody on the node */
 			continue;
 		if (!mount_row_knows(row, id))
 			return false;
@@ -169,22 +169,36 @@ bool record_total(const struct record *r, enum metric_id id, uint64_t *ret)
 	return true;
 }
 
-static void close_book(const struct record *r, enum metric_id tasks, enum metric_id rows,
+int64_t books_difference(const struct books *books)
+{
+	return (int64_t)(books->tasks_bytes - books->rows_bytes - books->twice_bytes);
+}
+
+static void close_book(const struct record *r, enum metric_id tasks, enum file_op op,
 		       struct books *books)
 {
 	const struct value *value = &r->reading.values[tasks];
-	uint64_t rows_bytes;
 
 	*books = (struct books){};
-	if (!value->is_known || !record_total(r, rows, &rows_bytes))
+	if (!value->is_known || !r->reading.has_mounts)
 		return;
-	*books = (struct books){ true, value->number, rows_bytes };
+	*books = (struct books){ .is_known = true, .tasks_bytes = value->number };
+	for (size_t i = 0; i < r->reading.mount_count; i++) {
+		const struct mount_row *row = &r->reading.mounts[i];
+
+		if (row->kind == ROW_KERNEL)
+			continue;
+		books->rows_bytes += mount_row_book_bytes(row, op);
+		/* the copy is begun anew on the file system below, and counted there once more */
+		if (text_is_equal(row->fstype, "overlay"))
+			books->twice_bytes += row->ways[WAY_COPY_FILE_RANGE][op].bytes;
+	}
 }
 
 void record_close_books(struct record *r)
 {
-	close_book(r, METRIC_IO_CHARS_READ, METRIC_READ_BYTES, &r->coverage.read_books);
-	close_book(r, METRIC_IO_CHARS_WRITTEN, METRIC_WRITE_BYTES, &r->coverage.write_books);
+	close_book(r, METRIC_IO_CHARS_READ, OP_READ, &r->coverage.read_books);
+	close_book(r, METRIC_IO_CHARS_WRITTEN, OP_WRITE, &r->coverage.write_books);
 }
 
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns)

@@ -35,7 +35,8 @@ void strings_clear(struct strings *list);
 struct books {
 	bool is_known;
 	uint64_t tasks_bytes; /* rchar or wchar */
-	uint64_t rows_bytes;  /* sum over the rows */
+	uint64_t rows_bytes;  /* sum over the rows, of the ways that the tasks' counters cover */
+	uint64_t twice_bytes; /* of copies on overlay, which the tasks' counters hold twice */
 };
 
 struct survivor { /* a process that outlived the command and was left alone */
@@ -92,8 +93,12 @@ int record_set_command(struct record *r, char *const argv[]);
 /* @command is copied, and may be NULL.  -ENOSPC: there are too many already. */
 int record_add_survivor(struct record *r, int pid, const char *command);
 
-/* What a metric of SCOPE_MOUNT and no histogram sums to over the job's own rows: all but kernel
- * threads'.  False: not known. */
+/* tasks_bytes without what the rows and the second count of copies explain; below zero the rows
+ * hold more. */
+int64_t books_difference(const struct books *books);
+
+/* What a metric that mount_row_number() has sums to over the job's own rows: all but kernel
+ * threads'. False: not known. */
 bool record_total(const struct record *r, enum metric_id id, uint64_t *ret);
 
 /* User and system time; how many cores that kept busy on average.  False: not known. */

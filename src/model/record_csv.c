@@ -134,7 +134,7 @@ static void put_job_metrics(struct row *row)
 	}
 }
 
-/* One metric's number of one mount, or of all of them together. */
+/* One metric's number of one mount, or of all of them together; over operations its sum. */
 static void put_mount_number(struct row *row, const struct mount_row *mount, enum metric_id id)
 {
 	uint64_t number = 0;
@@ -155,7 +155,7 @@ static void put_mount_metrics(struct row *row, const struct mount_row *mount)
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope != SCOPE_MOUNT || metric->kind == KIND_HISTOGRAM)
+		if (metric->scope == SCOPE_MOUNT_WAY || metric->kind == KIND_HISTOGRAM)
 			continue;
 		if (row->record)
 			put_mount_number(row, mount, id);
@@ -180,6 +180,24 @@ static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
 	}
 }
 
+static void put_way(struct row *row, struct mount_row *mount, enum file_way way)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope != SCOPE_MOUNT_WAY)
+			continue;
+		if (mount) {
+			put_number(row, true, *mount_row_way_number_ref(mount, id, way),
+				   metric->unit);
+			continue;
+		}
+		separate(row);
+		fprintf(row->out, "%s_%s_%s", file_way_name(way), metric_part(metric), metric->key);
+	}
+}
+
 /* @mount is NULL for the header. */
 static void put_mount_row(struct row *row, struct mount_row *mount)
 {
@@ -197,6 +215,8 @@ static void put_mount_row(struct row *row, struct mount_row *mount)
 	put_mount_metrics(row, mount);
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
 		put_op(row, mount, (enum file_op)op);
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++)
+		put_way(row, mount, (enum file_way)way);
 	fputc('\n', row->out);
 }
 

@@ -122,27 +122,73 @@ static void format_mount_metric(const struct metric *metric, struct mount_row *r
 		document_null(d);
 }
 
-/* The metrics of SCOPE_MOUNT, a map a section: "read", "write". */
-static void format_data(struct mount_row *row, struct document *d)
+/* The metrics of SCOPE_MOUNT that stand in one section. */
+static void format_mount_metrics(const char *section, struct mount_row *row, struct document *d)
 {
-	const char *section = NULL;
-
 	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 
-		if (metric->scope != SCOPE_MOUNT)
-			continue;
-		if (!section || strcmp(section, metric->section) != 0) {
-			if (section)
-				document_end_map(d);
-			section = metric->section;
-			document_key(d, section);
-			document_begin_map(d);
-		}
-		format_mount_metric(metric, row, d);
+		if (metric->scope == SCOPE_MOUNT && strcmp(metric->section, section) == 0)
+			format_mount_metric(metric, row, d);
 	}
-	if (section)
+}
+
+static void format_data(struct mount_row *row, struct document *d)
+{
+	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
+		const char *name = file_op_name((enum file_op)op);
+
+		document_key(d, name);
+		document_begin_map(d);
+		format_mount_metrics(name, row, d);
 		document_end_map(d);
+	}
+}
+
+static void format_mapped(struct mount_row *row, struct document *d)
+{
+	if (row->ways[WAY_MAPPING][OP_READ].bytes == 0 &&
+	    row->ways[WAY_MAPPING][OP_WRITE].bytes == 0)
+		return;
+	document_key(d, "mapped");
+	document_begin_flat_map(d);
+	format_mount_metrics("mapped", row, d);
+	document_end_map(d);
+}
+
+static void format_way_op(struct mount_row *row, enum file_way way, enum file_op op,
+			  struct document *d)
+{
+	const char *name = file_op_name(op);
+
+	document_key(d, name);
+	document_begin_flat_map(d);
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope == SCOPE_MOUNT_WAY && strcmp(metric_part(metric), name) == 0)
+			format_metric_number(metric, true, *mount_row_way_number_ref(row, id, way),
+					     d);
+	}
+	document_end_map(d);
+}
+
+/* Plain calls are what is left, and mappings no part of it. */
+static void format_ways(struct mount_row *row, struct document *d)
+{
+	document_key(d, "ways");
+	document_begin_map(d);
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		if (!mount_row_has_way(row, (enum file_way)way))
+			continue;
+		document_key(d, file_way_name((enum file_way)way));
+		document_begin_map(d);
+		for (size_t op = 0; op < OP_DATA_COUNT; op++)
+			format_way_op(row, (enum file_way)way, (enum file_op)op, d);
+		document_end_map(d);
+	}
+	document_end_map(d);
 }
 
 static void format_op(struct mount_row *row, enum file_op op, struct document *d)
@@ -175,6 +221,8 @@ static void format_mount(struct mount_row *row, struct document *d)
 	document_key(d, "source");
 	document_string(d, row->source);
 	format_data(row, d);
+	format_ways(row, d);
+	format_mapped(row, d);
 	document_key(d, "meta");
 	document_begin_map(d);
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
@@ -234,8 +282,10 @@ static void format_book(const char *key, const struct books *books, struct docum
 	document_unsigned(d, books->tasks_bytes);
 	document_key(d, "rows_bytes");
 	document_unsigned(d, books->rows_bytes);
+	document_key(d, "twice_bytes");
+	document_unsigned(d, books->twice_bytes);
 	document_key(d, "difference_bytes");
-	document_signed(d, (int64_t)(books->tasks_bytes - books->rows_bytes));
+	document_signed(d, books_difference(books));
 	document_end_map(d);
 }
 

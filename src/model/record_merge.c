@@ -108,6 +108,7 @@ static void merge_books(const struct books *from, struct books *to, bool is_firs
 	to->is_known = from->is_known && (is_first || to->is_known);
 	to->tasks_bytes = to->is_known ? to->tasks_bytes + from->tasks_bytes : 0;
 	to->rows_bytes = to->is_known ? to->rows_bytes + from->rows_bytes : 0;
+	to->twice_bytes = to->is_known ? to->twice_bytes + from->twice_bytes : 0;
 }
 
 static int merge_coverage(const struct record *from, struct record *to, bool is_first)

@@ -134,7 +134,7 @@ static int take_histogram(const struct place *place, const json_t *map, const st
 	return 0;
 }
 
-/* One metric of a mount's "read" or "write"; clears what the row can't know without it. */
+/* One metric of a mount's "read", "write" or "mapped"; clears what isn't known without it. */
 static int take_mount_metric(const struct place *place, const json_t *map, enum metric_id id,
 			     struct mount_row *row)
 {
@@ -156,23 +156,95 @@ static int take_mount_metric(const struct place *place, const json_t *map, enum 
 	return r;
 }
 
+/* The metrics of SCOPE_MOUNT that stand in one section of a row. */
+static int take_mount_metrics(const struct place *place, const json_t *section, const char *name,
+			      struct mount_row *row)
+{
+	struct place here = place_below(place, ".%s", name);
+	int r = 0;
+
+	for (size_t id = METRIC_JOB_COUNT; r == 0 && id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->scope == SCOPE_MOUNT && strcmp(metric->section, name) == 0)
+			r = take_mount_metric(&here, section, (enum metric_id)id, row);
+	}
+	return r;
+}
+
 static int take_data(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-		struct place here = place_below(place, ".%s", metric->section);
+	const json_t *section;
+	int r = 0;
+
+	for (size_t op = 0; r == 0 && op < OP_DATA_COUNT; op++) {
+		const char *name = file_op_name((enum file_op)op);
+
+		r = place_get(place, map, name, JSON_OBJECT, &section);
+		if (r == 0)
+			r = take_mount_metrics(place, section, name, row);
+	}
+	return r;
+}
+
+static int take_mapped(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	const json_t *section;
+	int r = place_get(place, map, "mapped", JSON_OBJECT, &section);
+
+	return r < 0 || !section ? r : take_mount_metrics(place, section, "mapped", row);
+}
+
+static int take_way(const struct place *place, const json_t *map, enum file_way way,
+		    struct mount_row *row)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+		struct place here = place_below(place, ".%s", metric_part(metric));
 		const json_t *section;
 		int r;
 
-		if (metric->scope != SCOPE_MOUNT)
+		if (metric->scope != SCOPE_MOUNT_WAY)
 			continue;
-		r = place_get(place, map, metric->section, JSON_OBJECT, &section);
-		if (r == 0)
-			r = take_mount_metric(&here, section, (enum metric_id)id, row);
+		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
+		if (r == 0 && section)
+			r = place_need_number(&here, section, metric->key,
+					      mount_row_way_number_ref(row, id, way));
 		if (r < 0)
 			return r;
 	}
 	return 0;
+}
+
+static int check_ways(const struct place *place, const struct mount_row *row)
+{
+	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+		struct place here = place_below(place, ".%s", metric_part(metric));
+
+		if (metric->scope == SCOPE_MOUNT_WAY &&
+		    !mount_row_ways_fit(row, (enum metric_id)id))
+			return place_refuse(&here, metric->key, "is less than its ways together");
+	}
+	return 0;
+}
+
+static int take_ways(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	struct place above = place_below(place, ".ways");
+	const json_t *ways, *section;
+	int r = place_get(place, map, "ways", JSON_OBJECT, &ways);
+
+	for (size_t way = WAY_CALL + 1; r == 0 && way < WAY_MAPPING; way++) {
+		const char *name = file_way_name((enum file_way)way);
+		struct place here = place_below(&above, ".%s", name);
+
+		r = place_get(&above, ways, name, JSON_OBJECT, &section);
+		if (r == 0 && section)
+			r = take_way(&here, section, (enum file_way)way, row);
+	}
+	return r < 0 ? r : check_ways(place, row);
 }
 
 static int take_op(const struct place *place, const json_t *map, enum file_op op,
@@ -190,7 +262,11 @@ static int take_op(const struct place *place, const json_t *map, enum file_op op
 				      mount_row_op_number_ref(row, id, op), &is_known);
 		if (r < 0)
 			return r;
+		if (id == METRIC_META_NOT_FOUND && !is_known)
+			row->lacks_not_found = true;
 	}
+	if (row->ops[op].not_found > row->ops[op].errors)
+		return place_refuse(place, "errors", "is less than its not_found");
 	return 0;
 }
 
@@ -257,6 +333,10 @@ static int take_mount(const struct place *place, const json_t *map, struct readi
 		r = take_aliases(place, map, row);
 	if (r == 0)
 		r = take_data(place, map, row);
+	if (r == 0)
+		r = take_ways(place, map, row);
+	if (r == 0)
+		r = take_mapped(place, map, row);
 	return r < 0 ? r : take_meta(place, map, row);
 }
 
@@ -312,6 +392,7 @@ static int take_book(const struct place *place, const json_t *books, const char 
 {
 	struct place here = place_below(place, ".%s", key);
 	const json_t *book;
+	bool is_known;
 	int r = place_get(place, books, key, JSON_OBJECT, &book);
 
 	if (r < 0 || !book)
@@ -319,6 +400,8 @@ static int take_book(const struct place *place, const json_t *books, const char 
 	r = place_need_number(&here, book, "tasks_bytes", &ret->tasks_bytes);
 	if (r == 0)
 		r = place_need_number(&here, book, "rows_bytes", &ret->rows_bytes);
+	if (r == 0)
+		r = place_take_number(&here, book, "twice_bytes", 0, &ret->twice_bytes, &is_known);
 	ret->is_known = r == 0;
 	return r;
 }

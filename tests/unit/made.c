@@ -24,7 +24,8 @@ static void add_mount(struct reading *r, const char *mount, const char *fstype, 
 
 	row->has_seconds = row->has_histograms = true;
 	row->ops[OP_READ] = (struct op_counts){ calls, bytes, 1, 50700000017 };
-	row->ops[OP_OPEN] = (struct op_counts){ .calls = 17, .errors = 2, .ns = 13000 };
+	row->ops[OP_OPEN] =
+		(struct op_counts){ .calls = 17, .errors = 2, .ns = 13000, .not_found = 1 };
 	row->sizes[OP_READ].counts[13] = calls;
 	row->latencies[OP_READ].counts[14] = calls;
 }
@@ -42,6 +43,8 @@ static void fill_reading(struct reading *r, int rank)
 	add_mount(r, "/scratch", "lustre", 1900007, 8160437862);
 	add_mount(r, "/", "ext4", 1, 2048);
 	add_mount(r, "(pipe)", NULL, 1, 4096);
+	r->mounts[0].ways[WAY_SENDFILE][OP_READ] = (struct op_counts){ .calls = 7, .bytes = 4095 };
+	r->mounts[0].ways[WAY_MAPPING][OP_WRITE].bytes = 8192;
 	if (mount_row_add_alias(&r->mounts[0], "/work") < 0)
 		abort();
 	reading_sort_mounts(r);

@@ -75,6 +75,34 @@ TEST(what_is_not_there_is_not_found)
 	ASSERT(metric_find("nonsense", "user_seconds") == NULL);
 }
 
+/* Every number of the operations on metadata and of the ways, one by one. */
+static void visit_parts(struct mount_row *row, void (*visit)(uint64_t *number, uint64_t *next),
+			uint64_t *next)
+{
+	for (unsigned int i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+
+		for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
+			if (metric_get(id)->scope == SCOPE_MOUNT_OP)
+				visit(mount_row_op_number_ref(row, id, (enum file_op)op), next);
+		}
+		for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+			if (metric_get(id)->scope == SCOPE_MOUNT_WAY)
+				visit(mount_row_way_number_ref(row, id, (enum file_way)way), next);
+		}
+	}
+}
+
+static void set_next(uint64_t *number, uint64_t *next)
+{
+	*number = (*next)++;
+}
+
+static void expect_next(uint64_t *number, uint64_t *next)
+{
+	ASSERT_EQ(*number, (*next)++);
+}
+
 TEST(every_number_of_a_mount_has_a_place_of_its_own)
 {
 	struct mount_row row = {};
@@ -88,6 +116,7 @@ TEST(every_number_of_a_mount_has_a_place_of_its_own)
 		else if (metric->scope == SCOPE_MOUNT)
 			mount_row_histogram(&row, (enum metric_id)i)->counts[0] = next++;
 	}
+	visit_parts(&row, set_next, &next);
 	next = 1;
 	for (unsigned int i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
@@ -97,4 +126,11 @@ TEST(every_number_of_a_mount_has_a_place_of_its_own)
 		else if (metric->scope == SCOPE_MOUNT)
 			ASSERT_EQ(mount_row_histogram(&row, (enum metric_id)i)->counts[0], next++);
 	}
+	visit_parts(&row, expect_next, &next);
+}
+
+TEST(a_metrics_part_is_what_stands_last_in_its_section)
+{
+	ASSERT_STREQ(metric_part(metric_get(METRIC_WAY_WRITE_CALLS)), "write");
+	ASSERT_STREQ(metric_part(metric_get(METRIC_CPU_USER)), "cpu");
 }

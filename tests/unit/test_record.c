@@ -91,6 +91,71 @@ TEST(the_books_compare_the_tasks_counters_with_the_rows)
 	ASSERT(!r->coverage.read_books.is_known);
 }
 
+TEST(the_books_are_over_what_the_tasks_counters_cover)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+	struct mount_row *row = &r->reading.mounts[0];
+	const struct books *books = &r->coverage.read_books;
+
+	row->ways[WAY_IO_URING][OP_READ].bytes = 1000;
+	row->ways[WAY_LIBAIO][OP_READ].bytes = 200;
+	row->ways[WAY_SPLICE][OP_READ].bytes = 30;
+	row->ways[WAY_MAPPING][OP_READ].bytes = 1 << 20; /* no part of the reads */
+	record_close_books(r);
+	ASSERT_EQ(books->rows_bytes, 8160437862 + 2048 + 4096 - 1230);
+	ASSERT_EQ(books_difference(books), 1230);
+	ASSERT_EQ(books->twice_bytes, 0);
+}
+
+TEST(copies_on_overlay_are_expected_twice)
+{
+	_cleanup_record_ struct record *r = made_record(0), *merged = NULL;
+	const struct record *records[] = { r, r };
+	struct mount_row *row = &r->reading.mounts[0];
+
+	row->ways[WAY_COPY_FILE_RANGE][OP_READ].bytes = 4095;
+	row->ways[WAY_COPY_FILE_RANGE][OP_WRITE].bytes = row->ops[OP_WRITE].bytes = 503;
+	record_close_books(r);
+	ASSERT_EQ(r->coverage.read_books.twice_bytes, 0); /* not on lustre */
+
+	free(row->fstype);
+	row->fstype = strdup("overlay");
+	r->reading.values[METRIC_IO_CHARS_READ].number += 4095;
+	r->reading.values[METRIC_IO_CHARS_WRITTEN].number += 2 * 503;
+	record_close_books(r);
+	ASSERT_EQ(r->coverage.read_books.twice_bytes, 4095);
+	ASSERT_EQ(r->coverage.write_books.twice_bytes, 503);
+	ASSERT_EQ(books_difference(&r->coverage.read_books), 0);
+	ASSERT_EQ(books_difference(&r->coverage.write_books), 0);
+
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT_EQ(merged->coverage.write_books.twice_bytes, 2 * 503);
+	ASSERT_EQ(books_difference(&merged->coverage.write_books), 0);
+}
+
+TEST(totals_leave_kernel_threads_out_and_know_metadata)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+	uint64_t total = 0;
+
+	r->reading.mounts[1].ways[WAY_MAPPING][OP_WRITE].bytes = 4096;
+	ASSERT(record_total(r, METRIC_MAPPED_WRITE_BYTES, &total));
+	ASSERT_EQ(total, 8192 + 4096);
+	ASSERT(record_total(r, METRIC_META_CALLS, &total));
+	ASSERT_EQ(total, 3 * 17);
+	ASSERT(record_total(r, METRIC_META_NOT_FOUND, &total));
+	ASSERT_EQ(total, 3);
+
+	r->reading.mounts[0].kind = ROW_KERNEL;
+	r->reading.mounts[0].lacks_not_found = true;
+	ASSERT(record_total(r, METRIC_META_NOT_FOUND, &total));
+	ASSERT_EQ(total, 2);
+	ASSERT(record_total(r, METRIC_MAPPED_WRITE_BYTES, &total));
+	ASSERT_EQ(total, 4096);
+	r->reading.mounts[1].lacks_not_found = true;
+	ASSERT(!record_total(r, METRIC_META_NOT_FOUND, &total));
+}
+
 TEST(utilization_is_unknown_without_its_parts)
 {
 	_cleanup_record_ struct record *r = made_record(0);

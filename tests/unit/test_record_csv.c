@@ -50,6 +50,25 @@ TEST(values_stand_in_their_units_and_mounts_are_summed)
 	ASSERT_CONTAINS(text, ",cpu_user_seconds,");
 	ASSERT_CONTAINS(text, ",190.000000001,");
 	ASSERT_CONTAINS(text, ",8160444006,1900009,3,"); /* read_bytes, read_calls, read_errors */
+	ASSERT_CONTAINS(text, ",mapped_read_bytes,mapped_write_bytes,meta_calls,meta_errors,"
+			      "meta_not_found,meta_seconds\n");
+	ASSERT_CONTAINS(text, ",0,8192,51,6,3,0.000039\n");
+}
+
+TEST(a_mount_has_columns_of_every_operation_and_way)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *text = NULL;
+
+	r->reading.mounts[0].lacks_not_found = true;
+	text = made_csv(r, ROWS_MOUNT);
+	ASSERT_CONTAINS(text, ",meta_seconds,open_calls,open_errors,open_not_found,open_seconds,");
+	ASSERT_CONTAINS(text, ",sync_seconds,io_uring_read_bytes,io_uring_read_calls,");
+	ASSERT_CONTAINS(text, ",splice_write_errors\n");
+	ASSERT_LACKS(text, "mapping");
+	ASSERT_CONTAINS(text, ",0,8192,17,2,,0.000013,17,2,,0.000013,0,0,,0,"); /* /scratch */
+	ASSERT_CONTAINS(text, ",4095,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n");	/* its sendfile */
+	ASSERT_CONTAINS(text, ",0,0,17,2,1,0.000013,17,2,1,0.000013,0,0,0,0,"); /* the others */
 }
 
 TEST(text_is_quoted_where_it_has_to_be)

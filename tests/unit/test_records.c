@@ -63,6 +63,56 @@ TEST(what_is_unknown_stays_unknown)
 	round_trip(r);
 }
 
+TEST(a_record_tells_ways_and_mappings_where_there_are_any)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = NULL;
+	const struct mount_row *row;
+
+	r->reading.mounts[0].ways[WAY_CALL][OP_READ].bytes = 5; /* is what is left, and not told */
+	r->reading.mounts[1].ways[WAY_LIBAIO][OP_READ] = (struct op_counts){ 1, 0, 1, 0, 0 };
+	json = made_json(r);
+	ASSERT_CONTAINS(json,
+			"      \"ways\": {\n"
+			"        \"sendfile\": {\n"
+			"          \"read\": {\"bytes\": 4095, \"calls\": 7, \"errors\": 0},\n"
+			"          \"write\": {\"bytes\": 0, \"calls\": 0, \"errors\": 0}\n"
+			"        }\n"
+			"      },\n"
+			"      \"mapped\": {\"read_bytes\": 0, \"write_bytes\": 8192},\n"
+			"      \"meta\": {\n"
+			"        \"open\": {\"calls\": 17, \"errors\": 2, \"not_found\": 1, "
+			"\"seconds\": 0.000013}\n");
+	ASSERT_CONTAINS(json, "      \"ways\": {},\n      \"meta\": {\n");
+	ASSERT_LACKS(json, "\"call\"");
+	ASSERT_LACKS(json, "mapping");
+	back = parse(json);
+	row = reading_find_mount(&back->reading, ROW_MOUNT, "/scratch", "lustre");
+	ASSERT_EQ(row->ways[WAY_SENDFILE][OP_READ].calls, 7);
+	ASSERT_EQ(row->ways[WAY_MAPPING][OP_WRITE].bytes, 8192);
+	ASSERT_EQ(row->ops[OP_OPEN].not_found, 1);
+	ASSERT(mount_row_has_way(&back->reading.mounts[1], WAY_LIBAIO)); /* one that failed */
+	round_trip(r);
+}
+
+TEST(an_older_record_does_not_know_what_was_not_found)
+{
+	static const char text[] =
+		"{\"schema\": \"jobmeter.record/1\", \"io\": [{\"mount\": \"/\", \"read\": "
+		"{\"bytes\": 1, \"calls\": 1, \"errors\": 0}, \"write\": {\"bytes\": 1, "
+		"\"calls\": 1, \"errors\": 0}, \"meta\": {\"open\": {\"calls\": 7, \"errors\": 3,"
+		" \"seconds\": 1}}}], \"coverage\": {\"books\": {\"read\": {\"tasks_bytes\": 1,"
+		" \"rows_bytes\": 1, \"difference_bytes\": 0}}}}";
+	_cleanup_(record_freep) struct record *r = parse(text);
+	_cleanup_free_ char *json = made_json(r);
+
+	ASSERT(!mount_row_knows(&r->reading.mounts[0], METRIC_META_NOT_FOUND));
+	ASSERT(mount_row_knows(&r->reading.mounts[0], METRIC_META_ERRORS));
+	ASSERT_CONTAINS(json, "{\"calls\": 7, \"errors\": 3, \"not_found\": null, ");
+	ASSERT_CONTAINS(json, "\"twice_bytes\": 0, \"difference_bytes\": 0}");
+	round_trip(r);
+}
+
 TEST(a_merged_record_comes_back)
 {
 	struct record *records[] = { made_record(0), made_record(1), made_record(2) };
@@ -108,6 +158,7 @@ TEST(keys_of_a_newer_version_are_left_alone)
 #define HEAD "{\"schema\": \"jobmeter.record/1\", "
 #define READ "\"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0}"
 #define WRITE "\"write\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0}"
+#define ROW "\"io\": [{\"mount\": \"/\", " READ ", " WRITE ", "
 
 /* clang-format off */
 static const struct broken {
@@ -148,6 +199,17 @@ static const struct broken {
 	{ HEAD "\"io\": [{\"mount\": \"/\", " READ "," WRITE ", \"meta\": {\"open\": 1}}]}", "made: io[0].meta.open is a number" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}}]}", "made: io[0].read.sizes has more than 28 entries" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [-1]}}]}", "made: io[0].read.sizes holds something else than counts" },
+	{ HEAD ROW "\"meta\": {\"open\": {\"calls\": 9, \"errors\": 2, \"not_found\": 3}}}]}", "made: io[0].meta.open.errors is less than its not_found" },
+	{ HEAD ROW "\"ways\": []}]}", "made: io[0].ways is a list and should be a map" },
+	{ HEAD ROW "\"ways\": {\"splice\": 1}}]}", "made: io[0].ways.splice is a number and should be a map" },
+	{ HEAD ROW "\"ways\": {\"splice\": {\"read\": 1}}}]}", "made: io[0].ways.splice.read is a number and should be a map" },
+	{ HEAD ROW "\"ways\": {\"splice\": {\"read\": {\"bytes\": 1}}}}]}", "made: io[0].ways.splice.read.calls is missing" },
+	{ HEAD ROW "\"ways\": {\"splice\": {\"write\": {\"bytes\": -1}}}}]}", "made: io[0].ways.splice.write.bytes is out of range" },
+	{ HEAD ROW "\"ways\": {\"splice\": {" READ "}, \"libaio\": {" READ "}}}]}", "made: io[0].read.bytes is less than its ways together" },
+	{ HEAD ROW "\"ways\": {\"splice\": {\"write\": {\"bytes\": 1, \"calls\": 2, \"errors\": 0}}}}]}", "made: io[0].write.calls is less than its ways together" },
+	{ HEAD ROW "\"mapped\": 4096}]}", "made: io[0].mapped is a number and should be a map" },
+	{ HEAD ROW "\"mapped\": {\"read_bytes\": 4096}}]}", "made: io[0].mapped.write_bytes is missing" },
+	{ HEAD "\"coverage\": {\"books\": {\"read\": {\"tasks_bytes\": 1, \"rows_bytes\": 1, \"twice_bytes\": \"\"}}}}", "made: coverage.books.read.twice_bytes is a string" },
 	{ HEAD "\"survivors\": [{\"pid\": \"1\"}]}", "made: survivors[0].pid is a string" },
 	{ HEAD "\"coverage\": {\"tiers\": \"T0\"}}", "made: coverage.tiers is a string and should be a list" },
 	{ HEAD "\"coverage\": {\"books\": {\"read\": {}}}}", "made: coverage.books.read.tasks_bytes is missing" },
