@@ -19,6 +19,7 @@
 #define CORES_MIN 100 /* thousandths */
 #define MEMORY_MIN (UINT64_C(64) << 20)
 #define BYTES_MIN (UINT64_C(16) << 20)
+#define META_CALLS_MIN 10000
 
 #define CHANGES_MAX 2 /* beside the elapsed time */
 
@@ -98,33 +99,45 @@ static struct human times(double ratio)
 	return humanize_cores((uint64_t)(MIN(ratio, 1e6) * 1000));
 }
 
-static void describe_bytes(uint64_t before, uint64_t after, const char *verb, const char *mount,
-			   char *text, size_t size)
+/* How a change of bytes, or of a count, is put. */
+struct words {
+	struct human (*humanize)(uint64_t number);
+	const char *as, *less, *no, *nothing;
+};
+static const struct words words_of_bytes = { humanize_bytes, "as much", "less", "nothing",
+					     "nothing" };
+static const struct words words_of_count = { humanize_count, "as many", "fewer", "no", "none" };
+
+/* What of a row is compared. */
+static const struct quantity {
+	enum metric_id id;
+	uint64_t min; /* a smaller difference is noise */
+	const struct words *words;
+	const char *what;
+} quantities[] = {
+	{ METRIC_READ_BYTES, BYTES_MIN, &words_of_bytes, "read" },
+	{ METRIC_WRITE_BYTES, BYTES_MIN, &words_of_bytes, "written" },
+	{ METRIC_MAPPED_READ_BYTES, BYTES_MIN, &words_of_bytes, "paged in" },
+	{ METRIC_MAPPED_WRITE_BYTES, BYTES_MIN, &words_of_bytes, "dirtied" },
+	{ METRIC_META_CALLS, META_CALLS_MIN, &words_of_count, "metadata calls" },
+};
+
+static void describe(const struct quantity *q, uint64_t before, uint64_t after, const char *mount,
+		     char *text, size_t size)
 {
 	double ratio = before ? (double)after / (double)before : 0;
 
 	if (before == 0)
-		snprintf(text, size, "%s %s on %s, and nothing before", humanize_bytes(after).text,
-			 verb, mount);
+		snprintf(text, size, "%s %s on %s, and %s before", q->words->humanize(after).text,
+			 q->what, mount, q->words->nothing);
 	else if (after == 0)
-		snprintf(text, size, "nothing %s on %s any more", verb, mount);
+		snprintf(text, size, "%s %s on %s any more", q->words->no, q->what, mount);
 	else if (ratio >= 2)
-		snprintf(text, size, "%s times as much %s on %s", times(ratio).text, verb, mount);
+		snprintf(text, size, "%s times %s %s on %s", times(ratio).text, q->words->as,
+			 q->what, mount);
 	else
 		snprintf(text, size, "%s %s %s on %s", humanize_percent(fabs(ratio - 1)).text,
-			 ratio > 1 ? "more" : "less", verb, mount);
-}
-
-static void compare_bytes(uint64_t before, uint64_t after, const char *verb, const char *mount,
-			  struct changes *changes)
-{
-	struct change change;
-
-	if (!is_large(before, after, BYTES_MIN, SHARE_MIN))
-		return;
-	change.weight = weight_of(before, after);
-	describe_bytes(before, after, verb, mount, change.text, sizeof(change.text));
-	add_change(changes, &change);
+			 ratio > 1 ? "more" : q->words->less, q->what, mount);
 }
 
 static void compare_row(const struct mount_row *last, const struct mount_row *now,
@@ -133,11 +146,20 @@ static void compare_row(const struct mount_row *last, const struct mount_row *no
 	static const struct mount_row nothing;
 	const char *mount = (now ? now : last)->mount;
 
-	last = last ? last : &nothing;
-	now = now ? now : &nothing;
-	compare_bytes(last->ops[OP_READ].bytes, now->ops[OP_READ].bytes, "read", mount, changes);
-	compare_bytes(last->ops[OP_WRITE].bytes, now->ops[OP_WRITE].bytes, "written", mount,
-		      changes);
+	if ((now ? now : last)->kind == ROW_KERNEL) /* not the job's */
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
+		const struct quantity *q = &quantities[i];
+		uint64_t before = mount_row_number(last ? last : &nothing, q->id);
+		uint64_t after = mount_row_number(now ? now : &nothing, q->id);
+		struct change change;
+
+		if (!is_large(before, after, q->min, SHARE_MIN))
+			continue;
+		change.weight = weight_of(before, after);
+		describe(q, before, after, mount, change.text, sizeof(change.text));
+		add_change(changes, &change);
+	}
 }
 
 static void compare_mounts(const struct record *last, const struct record *now,

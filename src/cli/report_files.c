@@ -1,140 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_files.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "cleanup.h"
 #include "humanize.h"
 #include "record.h"
+#include "report_meta.h"
+#include "report_rows.h"
 #include "sentence.h"
 #include "table.h"
 
 #define MOUNTS_SHOWN 8
-#define META_SHOWN 6
+#define WAY_MOUNTS_SHOWN 3
+#define MAPPED_SHOWN 4
 #define FAILURES_SHOWN 4
 #define TIMES_SHOWN 3
 #define TIME_SHARE_MIN 100 /* one part in so many of the elapsed time is worth a word */
 
-const char *report_bound(const struct record *r)
+static uint64_t data_of(const struct mount_row *row, const void *what)
 {
-	for (size_t i = 0; i < r->coverage.notes.count; i++) {
-		if (strncmp(r->coverage.notes.items[i], "lower bound", strlen("lower bound")) == 0)
-			return "≥";
-	}
-	return "";
-}
+	uint64_t bytes = row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
 
-/* Rows in the order in which they are told: mounts, then what is none, each by @compare. */
-struct rows {
-	const struct mount_row **items;
-	size_t count;
-};
-
-static void rows_clear(struct rows *rows)
-{
-	free(rows->items);
-}
-
-static bool has_data(const struct mount_row *row)
-{
-	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		if (row->ops[op].bytes > 0 || row->ops[op].errors > 0)
-			return true;
-	}
-	return false;
-}
-
-static bool has_meta(const struct mount_row *row)
-{
-	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
-		if (row->ops[op].calls > 0)
-			return true;
-	}
-	return false;
-}
-
-/* Calls of metadata operations and their time, all together. */
-static struct op_counts sum_meta(const struct mount_row *row)
-{
-	struct op_counts sum = {};
-
-	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
-		sum.calls += row->ops[op].calls;
-		sum.errors += row->ops[op].errors;
-		sum.ns += row->ops[op].ns;
-	}
-	return sum;
-}
-
-static uint64_t sum_bytes(const struct mount_row *row)
-{
-	return row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
-}
-
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a == b ? 0 : a > b ? -1 : 1;
-}
-
-static int compare_kinds(const struct mount_row *a, const struct mount_row *b)
-{
-	return (a->kind != ROW_MOUNT) - (b->kind != ROW_MOUNT);
-}
-
-static int compare_by_bytes(const void *a, const void *b)
-{
-	const struct mount_row *x = *(const struct mount_row *const *)a;
-	const struct mount_row *y = *(const struct mount_row *const *)b;
-	int r = compare_kinds(x, y);
-
-	r = r ? r : compare_numbers(sum_bytes(x), sum_bytes(y));
-	return r ? r : strcmp(x->mount, y->mount);
-}
-
-static int compare_by_meta(const void *a, const void *b)
-{
-	const struct mount_row *x = *(const struct mount_row *const *)a;
-	const struct mount_row *y = *(const struct mount_row *const *)b;
-	int r = compare_kinds(x, y);
-
-	r = r ? r : compare_numbers(sum_meta(x).calls, sum_meta(y).calls);
-	return r ? r : strcmp(x->mount, y->mount);
-}
-
-static struct rows select_rows(const struct record *r, bool (*is_wanted)(const struct mount_row *),
-			       int (*compare)(const void *, const void *))
-{
-	struct rows rows = { .items = calloc(MAX(r->reading.mount_count, (size_t)1),
-					     sizeof(*rows.items)) };
-
-	for (size_t i = 0; rows.items && i < r->reading.mount_count; i++) {
-		if (is_wanted(&r->reading.mounts[i]))
-			rows.items[rows.count++] = &r->reading.mounts[i];
-	}
-	if (rows.count > 1)
-		qsort(rows.items, rows.count, sizeof(*rows.items), compare);
-	return rows;
-}
-
-/* The mounts beyond the first @shown are left out; what is no mount is always told. */
-static bool is_left_out(const struct rows *rows, size_t i, size_t shown)
-{
-	return i >= shown && rows->items[i]->kind == ROW_MOUNT;
-}
-
-/* A zero is a zero: its bound says no more than the note. */
-static void cell_bytes(struct table *table, const char *bound, uint64_t bytes)
-{
-	if (bytes == 0)
-		table_cell(table, "0");
-	else
-		table_cell(table, "%s%s", bound, humanize_bytes(bytes).text);
-}
-
-static void cell_count(struct table *table, const char *bound, uint64_t count)
-{
-	table_cell(table, "%s%s", count ? bound : "", humanize_count(count).text);
+	(void)what;
+	/* what only failed stands last */
+	return bytes ? bytes : row->ops[OP_READ].errors || row->ops[OP_WRITE].errors;
 }
 
 static void cell_mean(struct table *table, const struct op_counts *op)
@@ -176,7 +64,7 @@ static void tell_left_out(const struct rows *rows, size_t shown, struct page *pa
 	size_t count = 0;
 
 	for (size_t i = 0; i < rows->count; i++) {
-		if (!is_left_out(rows, i, shown))
+		if (!rows_leave_out(rows, i, shown))
 			continue;
 		count++;
 		read += rows->items[i]->ops[OP_READ].bytes;
@@ -202,14 +90,14 @@ static void tell_data(const struct record *r, struct page *page)
 		{ "p99 read", .rank = 2 },
 	};
 	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
-	_cleanup_(rows_clear) struct rows rows = select_rows(r, has_data, compare_by_bytes);
+	_cleanup_(rows_clear) struct rows rows = rows_select(r, data_of, NULL);
 
 	if (rows.count == 0) {
 		page_paragraph(page, "files", "nothing was read or written");
 		return;
 	}
 	for (size_t i = 0; table && i < rows.count; i++) {
-		if (!is_left_out(&rows, i, MOUNTS_SHOWN))
+		if (!rows_leave_out(&rows, i, MOUNTS_SHOWN))
 			add_data_row(table, report_bound(r), rows.items[i]);
 	}
 	if (table)
@@ -217,82 +105,135 @@ static void tell_data(const struct record *r, struct page *page)
 	tell_left_out(&rows, MOUNTS_SHOWN, page);
 }
 
-static void add_meta_row(struct table *table, const char *bound, const struct mount_row *row)
-{
-	struct op_counts sum = sum_meta(row);
+/* A way, and whether its reads or its writes. */
+struct way_op {
+	enum file_way way;
+	enum file_op op;
+};
 
-	table_cell(table, "%s", row->mount);
-	cell_count(table, bound, row->ops[OP_OPEN].calls);
-	cell_count(table, bound, row->ops[OP_CREATE].calls);
-	cell_count(table, bound, row->ops[OP_CLOSE].calls);
-	cell_count(table, bound, row->ops[OP_FSYNC].calls + row->ops[OP_FDATASYNC].calls);
-	cell_count(table, bound, sum.errors);
-	table_cell(table, "%s", row->has_seconds ? humanize_duration(sum.ns).text : "-");
+static uint64_t way_bytes_of(const struct mount_row *row, const void *what)
+{
+	const struct way_op *wanted = what;
+
+	return row->ways[wanted->way][wanted->op].bytes;
 }
 
-static void tell_meta(const struct record *r, struct page *page)
+/* "1.2 GiB read from /scratch", for the mounts with the most bytes. */
+static void add_way(const struct record *r, const struct way_op *what, struct sentence *s)
 {
-	static const struct table_column columns[] = {
-		{ "mount" },
-		{ "open" },
-		{ "create" },
-		{ "close" },
-		{ "fsync" },
-		{ "failed" },
-		{ "time in all", .rank = 1 },
-	};
-	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
-	_cleanup_(rows_clear) struct rows rows = select_rows(r, has_meta, compare_by_meta);
-	size_t left_out = 0;
+	static const char *const verbs[OP_DATA_COUNT] = { "read from", "written to" };
+	_cleanup_(rows_clear) struct rows rows = rows_select(r, way_bytes_of, what);
 
-	for (size_t i = 0; table && i < rows.count; i++) {
-		if (is_left_out(&rows, i, META_SHOWN))
-			left_out++;
+	for (size_t i = 0; i < MIN(rows.count, (size_t)WAY_MOUNTS_SHOWN); i++) {
+		const struct mount_row *row = rows.items[i];
+
+		if (!s->text)
+			sentence_add(s, "", "%s ", file_way_name(what->way));
 		else
-			add_meta_row(table, report_bound(r), rows.items[i]);
+			sentence_add(s, "", ", ");
+		sentence_add(s, "", "%s%s %s %s", report_bound(r),
+			     humanize_bytes(way_bytes_of(row, what)).text, verbs[what->op],
+			     row->mount);
 	}
-	if (table)
-		table_print(table, "open/close", page);
-	if (left_out == 0)
+	if (rows.count > WAY_MOUNTS_SHOWN)
+		sentence_add(s, " ", "and %zu more", rows.count - WAY_MOUNTS_SHOWN);
+}
+
+/* What of the data came and went by other ways than plain calls: a line a way. */
+static void tell_ways(const struct record *r, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence untimed = {}, told = {};
+	bool is_first = true;
+
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		_cleanup_(sentence_freep) struct sentence s = {};
+
+		for (size_t op = 0; op < OP_DATA_COUNT; op++)
+			add_way(r, &(struct way_op){ (enum file_way)way, (enum file_op)op }, &s);
+		if (!s.text)
+			continue;
+		page_paragraph(page, is_first ? "of it by" : NULL, s.text);
+		is_first = false;
+		if (!file_way_has_time((enum file_way)way))
+			sentence_add(&untimed, " and ", "%s", file_way_name((enum file_way)way));
+	}
+	if (!untimed.text)
 		return;
-	page_label(page, NULL);
-	page_put(page, PAGE_PLAIN, "and %zu more mount%s", left_out, left_out == 1 ? "" : "s");
-	page_end_line(page);
+	sentence_add(&told, "", "times are without those of %s, which are not known", untimed.text);
+	page_paragraph(page, NULL, told.text ? told.text : "");
+}
+
+static void add_bytes(struct sentence *s, const char *between, const char *bound, uint64_t bytes,
+		      const char *verb)
+{
+	if (bytes > 0)
+		sentence_add(s, between, "%s%s %s", bound, humanize_bytes(bytes).text, verb);
+}
+
+static uint64_t mapped_of(const struct mount_row *row, const void *what)
+{
+	(void)what;
+	return mount_row_number(row, METRIC_MAPPED_READ_BYTES) +
+	       mount_row_number(row, METRIC_MAPPED_WRITE_BYTES);
+}
+
+/* "/data 2.1 GiB paged in, 16 MiB dirtied" */
+static void tell_mapped(const struct record *r, struct page *page)
+{
+	_cleanup_(rows_clear) struct rows rows = rows_select(r, mapped_of, NULL);
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	for (size_t i = 0; i < MIN(rows.count, (size_t)MAPPED_SHOWN); i++) {
+		const struct mount_row *row = rows.items[i];
+		_cleanup_(sentence_freep) struct sentence here = {};
+
+		add_bytes(&here, "", report_bound(r),
+			  mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
+		add_bytes(&here, ", ", report_bound(r),
+			  mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
+		sentence_add(&s, "; ", "%s %s", row->mount, here.text ? here.text : "-");
+	}
+	if (rows.count > MAPPED_SHOWN)
+		sentence_add(&s, "; ", "and %zu more", rows.count - MAPPED_SHOWN);
+	if (s.text)
+		page_paragraph(page, "mapped", s.text);
 }
 
 static void tell_failures(const struct record *r, struct page *page)
 {
-	static const char *const verbs[OP_DATA_COUNT] = { "read", "write" };
 	_cleanup_(sentence_freep) struct sentence s = {};
-	size_t failures = 0;
+	size_t told = report_meta_failures(r, "failed", page), failures = 0;
 
 	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
 		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
-		uint64_t errors = row->ops[i % OP_DATA_COUNT].errors;
+		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
+		uint64_t errors = row->ops[op].errors;
 
-		if (errors == 0 || ++failures > FAILURES_SHOWN)
+		if (!row_is_own(row) || errors == 0 || ++failures > FAILURES_SHOWN)
 			continue;
 		sentence_add(&s, ", ", "%s %s%s on %s", humanize_count(errors).text,
-			     verbs[i % OP_DATA_COUNT], errors == 1 ? "" : "s", row->mount);
+			     file_op_name(op), errors == 1 ? "" : "s", row->mount);
 	}
 	if (failures > FAILURES_SHOWN)
 		sentence_add(&s, " ", "and more");
 	if (s.text)
-		page_paragraph(page, "failed", s.text);
+		page_paragraph(page, told ? NULL : "failed", s.text);
 }
 
-/* Which row and operation took the most time below @below_ns; NULL: none took @least_ns. */
+/* Which of the job's own rows and operation took the most time below @below_ns; NULL: none took
+ * @least_ns. */
 static const struct mount_row *find_longest(const struct record *r, uint64_t below_ns,
 					    uint64_t least_ns, enum file_op *ret_op)
 {
 	const struct mount_row *longest = NULL;
 	uint64_t longest_ns = least_ns;
 
-	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
-		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
-		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
+	for (size_t i = 0; i < r->reading.mount_count * OP_COUNT; i++) {
+		const struct mount_row *row = &r->reading.mounts[i / OP_COUNT];
+		enum file_op op = (enum file_op)(i % OP_COUNT);
 
-		if (!row->has_seconds || row->ops[op].ns >= below_ns || row->ops[op].ns < longest_ns)
+		if (!row_is_own(row) || !row->has_seconds || row->ops[op].ns >= below_ns ||
+		    row->ops[op].ns < longest_ns)
 			continue;
 		longest = row;
 		longest_ns = row->ops[op].ns;
@@ -301,40 +242,95 @@ static const struct mount_row *find_longest(const struct record *r, uint64_t bel
 	return longest;
 }
 
-/* Where threads spent their time inside reads and writes: at most a few places. */
-static void tell_times(const struct record *r, struct page *page)
+/* "9.5 s inside open on /scratch (231 µs each)" */
+static void add_time(const struct mount_row *row, enum file_op op, struct sentence *s)
 {
 	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
+	const struct op_counts *counts = &row->ops[op];
+	bool is_data = op < OP_DATA_COUNT;
+	double p99;
+
+	sentence_add(s, "; ", "%s inside %s%s %s", humanize_duration(counts->ns).text,
+		     is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
+	if (!is_data && counts->calls > 0)
+		sentence_add(s, " ", "(%s each)",
+			     humanize_duration(counts->ns / counts->calls).text);
+	else if (is_data && row->has_histograms &&
+		 histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
+		sentence_add(s, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
+}
+
+/* Where threads spent their time inside calls on files: at most a few places. */
+static void tell_times(const struct record *r, struct page *page)
+{
 	_cleanup_(sentence_freep) struct sentence s = {};
 	uint64_t below_ns = UINT64_MAX, least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
 
 	for (size_t shown = 0; shown < TIMES_SHOWN; shown++) {
 		enum file_op op = OP_READ;
 		const struct mount_row *row = find_longest(r, below_ns, least_ns, &op);
-		double p99;
 
 		if (!row)
 			break;
 		below_ns = row->ops[op].ns;
-		sentence_add(&s, "; ", "%s inside %s %s", humanize_duration(below_ns).text, words[op],
-			     row->mount);
-		if (row->has_histograms &&
-		    histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
-			sentence_add(&s, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
+		add_time(row, op, &s);
 	}
 	if (s.text)
 		page_paragraph(page, "time", s.text);
 }
 
+/* What is no part of all the above. */
+static void tell_kernel(const struct record *r, struct page *page)
+{
+	const struct mount_row *row =
+		reading_find_mount(&r->reading, ROW_KERNEL, row_kind_name(ROW_KERNEL), NULL);
+	_cleanup_(sentence_freep) struct sentence s = {};
+	uint64_t calls;
+
+	if (!row)
+		return;
+	calls = mount_row_number(row, METRIC_META_CALLS);
+	add_bytes(&s, "", "", row->ops[OP_READ].bytes, "read");
+	add_bytes(&s, ", ", "", row->ops[OP_WRITE].bytes, "written");
+	add_bytes(&s, ", ", "", mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
+	add_bytes(&s, ", ", "", mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
+	if (calls > 0)
+		sentence_add(&s, ", ", "%s operation%s on metadata", humanize_count(calls).text,
+			     calls == 1 ? "" : "s");
+	if (!s.text)
+		return;
+	sentence_add(&s, " ",
+		     "by kernel threads of the node%s meanwhile, for anybody: not the job's, "
+		     "and in no figure above",
+		     r->merged_nodes > 1 ? "s" : "");
+	page_paragraph(page, row->mount, s.text);
+}
+
 static void tell_book(const struct books *books, const char *verb, struct sentence *s)
 {
-	if (books->tasks_bytes > books->rows_bytes)
+	int64_t difference = books_difference(books);
+
+	if (difference > 0)
 		sentence_add(s, "; ", "%s of the %s %s are in no row",
-			     humanize_bytes(books->tasks_bytes - books->rows_bytes).text,
+			     humanize_bytes((uint64_t)difference).text,
 			     humanize_bytes(books->tasks_bytes).text, verb);
-	else if (books->tasks_bytes < books->rows_bytes)
+	else if (difference < 0)
 		sentence_add(s, "; ", "the rows hold %s more %s than the tasks' own counters",
-			     humanize_bytes(books->rows_bytes - books->tasks_bytes).text, verb);
+			     humanize_bytes(-(uint64_t)difference).text, verb);
+}
+
+/* The kernel's own counters hold the same bytes two times. */
+static void tell_twice(const struct books *read, const struct books *write, struct sentence *s)
+{
+	_cleanup_(sentence_freep) struct sentence parts = {};
+
+	add_bytes(&parts, "", "", read->twice_bytes, "read");
+	add_bytes(&parts, " and ", "", write->twice_bytes, "written");
+	if (parts.text)
+		sentence_add(s, "; ",
+			     "%s by copy_file_range on overlay stand in those counters twice, "
+			     "which is taken off",
+			     parts.text);
 }
 
 static void tell_books(const struct record *r, struct page *page)
@@ -348,6 +344,7 @@ static void tell_books(const struct record *r, struct page *page)
 	tell_book(write, "written", &s);
 	if (!s.text)
 		sentence_add(&s, "", "every byte of the tasks' own counters is in a row above");
+	tell_twice(read, write, &s);
 	page_paragraph(page, "books", s.text ? s.text : "");
 }
 
@@ -358,8 +355,11 @@ void report_files(const struct record *r, struct page *page)
 		return;
 	}
 	tell_data(r, page);
+	tell_ways(r, page);
+	tell_mapped(r, page);
+	report_meta(r, page);
 	tell_times(r, page);
-	tell_meta(r, page);
 	tell_failures(r, page);
+	tell_kernel(r, page);
 	tell_books(r, page);
 }

@@ -6,8 +6,6 @@
 
 struct record;
 
-/* What was read and written, opened and closed, what failed, and whether the books agree. */
+/* What was read and written, by which ways, what was done with metadata, what took the time, what
+ * failed, what kernel threads did meanwhile, and whether the books agree. */
 void report_files(const struct record *r, struct page *page);
-
-/* "≥" before figures that a note of the record calls a lower bound; else "". */
-const char *report_bound(const struct record *r);

@@ -10,6 +10,7 @@
 #include "records.h"
 #include "report_compare.h"
 #include "report_files.h"
+#include "report_rows.h"
 #include "sentence.h"
 #include "table.h"
 #include "utf8.h"

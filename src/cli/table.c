@@ -10,7 +10,6 @@
 #include "utf8.h"
 
 #define GAP 2
-#define FIRST_MIN 12 /* the first column is not shortened below this while others can go */
 
 struct table {
 	const struct table_column *columns;
@@ -98,10 +97,9 @@ static size_t find_next_to_go(const struct table *t, const struct layout *layout
 	return found;
 }
 
-static void lay_out(const struct table *t, size_t available, struct layout *ret)
+/* Every column as wide as its widest cell. */
+static void measure(const struct table *t, struct layout *ret)
 {
-	size_t first, others, next;
-
 	assert(t->column_count > 0);
 	*ret = (struct layout){};
 	for (size_t i = 0; i < t->column_count; i++)
@@ -111,8 +109,24 @@ static void lay_out(const struct table *t, size_t available, struct layout *ret)
 
 		*width = MAX(*width, utf8_columns(t->cells[i]));
 	}
+}
+
+size_t table_width(const struct table *t, size_t first_max)
+{
+	struct layout layout;
+
+	measure(t, &layout);
+	layout.widths[0] = MIN(layout.widths[0], first_max);
+	return total_width(t, &layout);
+}
+
+static void lay_out(const struct table *t, size_t available, struct layout *ret)
+{
+	size_t first, others, next;
+
+	measure(t, ret);
 	first = ret->widths[0];
-	ret->widths[0] = MIN(first, (size_t)FIRST_MIN);
+	ret->widths[0] = MIN(first, (size_t)TABLE_FIRST_MIN);
 	while (total_width(t, ret) > available && (next = find_next_to_go(t, ret)) != 0)
 		ret->is_gone[next] = true;
 	others = total_width(t, ret) - ret->widths[0];

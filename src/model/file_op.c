@@ -18,15 +18,15 @@ static const char *const op_names[OP_COUNT] = {
 
 static const struct {
 	const char *name;
-	bool is_in_books;
+	bool has_time, is_in_books;
 } ways[WAY_COUNT] = {
-	[WAY_CALL]            = { "call", true },
-	[WAY_IO_URING]        = { "io_uring", false },
-	[WAY_LIBAIO]          = { "libaio", false },
-	[WAY_SENDFILE]        = { "sendfile", true },
-	[WAY_COPY_FILE_RANGE] = { "copy_file_range", true },
-	[WAY_SPLICE]          = { "splice", false },
-	[WAY_MAPPING]         = { "mapping", false },
+	[WAY_CALL]            = { "call", true, true },
+	[WAY_IO_URING]        = { "io_uring", false, false },
+	[WAY_LIBAIO]          = { "libaio", false, false },
+	[WAY_SENDFILE]        = { "sendfile", true, true },
+	[WAY_COPY_FILE_RANGE] = { "copy_file_range", true, true },
+	[WAY_SPLICE]          = { "splice", true, false },
+	[WAY_MAPPING]         = { "mapping", false, false },
 };
 /* clang-format on */
 
@@ -58,6 +58,12 @@ enum file_way file_way_find(const char *name)
 	while (way < WAY_COUNT && strcmp(ways[way].name, name) != 0)
 		way++;
 	return (enum file_way)way;
+}
+
+bool file_way_has_time(enum file_way way)
+{
+	assert(way < WAY_COUNT);
+	return ways[way].has_time;
 }
 
 bool file_way_is_in_books(enum file_way way)

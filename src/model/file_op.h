@@ -60,5 +60,7 @@ enum file_op file_op_find(const char *name);
 const char *file_way_name(enum file_way way);
 /* WAY_COUNT: no way has that name. */
 enum file_way file_way_find(const char *name);
+/* Are its calls timed? */
+bool file_way_has_time(enum file_way way);
 /* Is what moves this way part of the tasks' own rchar and wchar? */
 bool file_way_is_in_books(enum file_way way);

@@ -39,9 +39,11 @@ static char *report(const struct record *now, const struct record *last, unsigne
 	return text;
 }
 
-static void check_width(const char *text, unsigned int width)
+/* Lines from @begin on fit. */
+static void check_width(const char *text, const char *begin, unsigned int width)
 {
-	_cleanup_free_ char *copy = strdup(text);
+	const char *from = strstr(text, begin);
+	_cleanup_free_ char *copy = strdup(from ? from : "");
 	char *save = NULL;
 
 	for (char *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -52,17 +54,30 @@ static void check_width(const char *text, unsigned int width)
 
 TEST(the_whole_page_reads_as_it_is_kept)
 {
-	_cleanup_record_ struct record *now = load("made-train.json"),
-				       *last = load("made-train-before.json");
-	_cleanup_free_ char *text = report(now, last, 80), *wanted = test_data("made-train.txt");
+	static const struct {
+		const char *now, *last, *text;
+	} rows[] = {
+		{ "made-train.json", "made-train-before.json", "made-train.txt" },
+		{ "made-storm.json", NULL, "made-storm.txt" },
+		{ "made-ways.json", NULL, "made-ways.txt" },
+	};
 
-	ASSERT_STREQ(text, wanted);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_record_ struct record *now = load(rows[i].now),
+					       *last = rows[i].last ? load(rows[i].last) : NULL;
+		_cleanup_free_ char *text = report(now, last, 80),
+				    *wanted = test_data(rows[i].text);
+
+		ASSERT_STREQ(text, wanted);
+	}
 }
 
 TEST(every_page_fits_its_width_and_steers_no_terminal)
 {
-	static const char *const names[] = { "made-train.json", "made-short.json", "made-long.json",
-					     "made-nasty.json" };
+	static const char *const names[] = {
+		"made-train.json", "made-short.json", "made-long.json",
+		"made-nasty.json", "made-storm.json", "made-ways.json"
+	};
 	static const unsigned int widths[] = { 60, 80, 100 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
@@ -74,7 +89,7 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 
 		if (r->reading.mount_count <
 		    10) /* a path in a sentence may be longer than a line */
-			check_width(text, width);
+			check_width(text, "", width);
 		while ((c = utf8_next(&p)) != 0)
 			ASSERT(c == '\n' || utf8_is_printable(c));
 	}
@@ -125,11 +140,156 @@ TEST(a_job_without_files_says_so)
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
 		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){ .calls = 3 };
 		r->reading.mounts[i].ops[OP_OPEN] = (struct op_counts){};
+		memset(r->reading.mounts[i].ways, 0, sizeof(r->reading.mounts[i].ways));
 	}
 	text = report(r, NULL, 80);
 	ASSERT_CONTAINS(text, "\nfiles       nothing was read or written\n");
-	ASSERT_LACKS(text, "open/close");
+	ASSERT_LACKS(text, "metadata");
 	ASSERT_LACKS(text, "/scratch");
+}
+
+static struct mount_row *clean_row(struct record *r, const char *mount)
+{
+	struct mount_row *row = reading_get_mount(&r->reading, row_kind_of(mount), mount, NULL);
+
+	ASSERT(row != NULL);
+	r->reading.has_mounts = row->has_seconds = true;
+	return row;
+}
+
+TEST(a_narrow_page_has_fewer_operations_and_every_line_fits)
+{
+	_cleanup_record_ struct record *r = load("made-storm.json");
+	_cleanup_free_ char *wide = report(r, NULL, 100), *middle = report(r, NULL, 60),
+			    *narrow = report(r, NULL, 40);
+
+	ASSERT_CONTAINS(wide, "\nmetadata    mount        open  close     stat  access  readdir  "
+			      "readlink  fsync   failed     time\n");
+	ASSERT_LACKS(wide, "others");
+	ASSERT_CONTAINS(middle, "\nmetadata    mount        open     stat   failed     time\n"
+				"            /scratch  200,031  412,345  589,832     11 s\n");
+	ASSERT_CONTAINS(middle, "\n            others: 2,104 readdir, 1,354 close, 613\n"
+				"            readlink, 14 access, 1 fsync\n");
+	ASSERT_CONTAINS(narrow, "\nmetadata    mount        stat   failed\n"
+				"            /scratch  412,345  589,832\n");
+	check_width(narrow, "\nmapped ", 40);
+}
+
+TEST(few_slow_operations_have_a_column_before_many_fast_ones)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct mount_row *row = clean_row(r, "/scratch");
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
+		row->ops[op] = (struct op_counts){ .calls = 1000 + op, .ns = 1000 };
+	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 3, .ns = 1000000000 };
+	text = report(r, NULL, 80);
+	ASSERT_CONTAINS(text, "  fsync  ");
+	ASSERT_CONTAINS(text, "time        1 s inside fsync on /scratch (333 ms each); 1 µs ");
+	row->has_seconds = false;
+	free(text);
+	text = report(r, NULL, 80);
+	ASSERT_CONTAINS(text, " others: ");
+	ASSERT_LACKS(text, "inside fsync");
+}
+
+static char *failed(struct mount_row *row, struct record *r, uint64_t calls, uint64_t errors,
+		    uint64_t not_found)
+{
+	row->ops[OP_OPEN] = (struct op_counts){ calls, 0, errors, 3100000000, not_found };
+	return report(r, NULL, 200);
+}
+
+TEST(a_storm_of_failures_is_told_in_words)
+{
+	static const struct {
+		uint64_t calls, errors, not_found;
+		const char *words;
+	} rows[] = {
+		{ 200031, 200000, 200000,
+		  "200,000 of 200,031 open calls failed, all of them for files that do not "
+		  "exist (ENOENT), all on /scratch; open took 3.1 s in all\n" },
+		{ 3548, 3548, 12,
+		  "all 3,548 open calls failed, 12 of them for files that do not exist "
+		  "(ENOENT), all on /scratch; open took 3.1 s in all\n" },
+		{ 1999999, 1999996, 1999990,
+		  "all but 3 of 2 M open calls failed, all but 6 of them for files that do not "
+		  "exist (ENOENT), all on /scratch; open took 3.1 s in all\n" },
+		{ 10000, 1000, 0,
+		  "1,000 of 10,000 open calls failed, all on /scratch; open took 3.1 s "
+		  "in all\n" },
+		{ 999, 999, 999, NULL },     /* a table says it */
+		{ 20000, 1999, 1999, NULL }, /* one in ten is usual */
+	};
+	_cleanup_record_ struct record *r = record_new();
+	struct mount_row *row = clean_row(r, "/scratch");
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text =
+			failed(row, r, rows[i].calls, rows[i].errors, rows[i].not_found);
+
+		if (rows[i].words)
+			ASSERT_CONTAINS(text, rows[i].words);
+		else
+			ASSERT_LACKS(text, "open calls failed");
+	}
+}
+
+TEST(a_storm_says_only_what_is_known_of_it)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct mount_row *row = clean_row(r, "(unresolved)");
+	_cleanup_free_ char *nowhere = failed(row, r, 5000, 5000, 5000), *untimed = NULL,
+			    *older = NULL;
+
+	ASSERT_CONTAINS(nowhere,
+			"failed      all 5,000 open calls failed, all of them for files that do "
+			"not exist (ENOENT); open took 3.1 s in all\n");
+	row->has_seconds = false;
+	untimed = failed(row, r, 5000, 5000, 5000);
+	ASSERT_CONTAINS(untimed, "exist (ENOENT)\n");
+	row->lacks_not_found = true;
+	older = failed(row, r, 5000, 5000, 0);
+	ASSERT_CONTAINS(older, "failed      all 5,000 open calls failed\n");
+}
+
+TEST(only_ways_that_moved_bytes_are_told)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct mount_row *row = clean_row(r, "/data");
+	_cleanup_free_ char *none = NULL, *some = NULL;
+
+	row->ops[OP_READ] = (struct op_counts){ .calls = 9, .bytes = 4096, .errors = 8 };
+	row->ways[WAY_SPLICE][OP_READ] = (struct op_counts){ .calls = 8, .errors = 8 };
+	none = report(r, NULL, 80);
+	ASSERT_LACKS(none, "of it by");
+	ASSERT_LACKS(none, "mapped");
+	row->ways[WAY_SENDFILE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 4096 };
+	some = report(r, NULL, 80);
+	ASSERT_CONTAINS(some, "\nof it by    sendfile 4 KiB read from /data\n");
+	ASSERT_LACKS(some, "times are without");
+}
+
+TEST(what_kernel_threads_did_is_told_apart_and_in_no_sum)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct mount_row *row = clean_row(r, "(kernel)");
+	_cleanup_free_ char *nothing = report(r, NULL, 80), *some = NULL;
+
+	ASSERT_LACKS(nothing, "kernel threads");
+	r->time.elapsed_ns = 1;
+	for (size_t op = 0; op < OP_COUNT; op++)
+		row->ops[op] = (struct op_counts){ 5000, 0, 5000, 1000000000, 5000 };
+	row->ops[OP_READ].bytes = row->ways[WAY_IO_URING][OP_READ].bytes = UINT64_C(5) << 30;
+	row->ways[WAY_MAPPING][OP_WRITE].bytes = 8192;
+	some = report(r, NULL, 80);
+	ASSERT_CONTAINS(
+		some,
+		"\nfiles       nothing was read or written\n"
+		"(kernel)    5 GiB read, 8 KiB dirtied, 120,000 operations on metadata by kernel\n"
+		"            threads of the node meanwhile, for anybody: not the job's, and in no\n"
+		"            figure above\n");
 }
 
 TEST(merged_records_say_so)
@@ -194,6 +354,25 @@ TEST(the_greatest_changes_are_told)
 	expect_change(last, now,
 		      "2.4 times as long, nothing read on /scratch any more, 0.3 cores used "
 		      "instead of 2.1");
+}
+
+TEST(metadata_and_mappings_are_compared_and_kernel_threads_are_not)
+{
+	_cleanup_record_ struct record *last = made_record(0), *now = made_record(0);
+	struct op_counts *stat = &now->reading.mounts[0].ops[OP_STAT];
+
+	stat->calls = 9999;
+	expect_change(last, now, "about the same");
+	stat->calls = 51 * 10000;
+	last->reading.mounts[0].ops[OP_STAT].calls = 17 * 10000;
+	expect_change(last, now, "3 times as many metadata calls on /scratch");
+	expect_change(now, last, "67 % fewer metadata calls on /scratch");
+	now->reading.mounts[0].ways[WAY_MAPPING][OP_READ].bytes = UINT64_C(2) << 30;
+	expect_change(last, now,
+		      "2 GiB paged in on /scratch, and nothing before, 3 times as many "
+		      "metadata calls on /scratch");
+	now->reading.mounts[0].kind = last->reading.mounts[0].kind = ROW_KERNEL;
+	expect_change(last, now, "about the same");
 }
 
 TEST(a_failure_before_or_now_is_told_first)
