@@ -113,6 +113,20 @@ struct kiocb {
 	struct file *ki_filp;
 };
 
+struct counter { /* the kernel's atomic_t */
+	int counter;
+};
+
+/* A request of a loop device; of the module loop. */
+struct loop_cmd {
+	struct counter ref;
+	long ret;
+};
+
+struct request { /* of a block device */
+	unsigned int cmd_flags;
+};
+
 struct io_uring_task {
 	struct task_struct *task;
 };

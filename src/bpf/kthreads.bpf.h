@@ -31,6 +31,26 @@ int BPF_PROG(count_kernel_write, void *file, void *iter, void *position, int fla
 	return count_kernel(FILES_WRITE, result);
 }
 
+#define REQUEST_DIRECTION 1 /* of request.cmd_flags: set where data go out */
+
+/*
+ * Loop devices, where they don't use the above: for direct requests, and on newer kernels for all.  Called
+ * twice for each request; the last time its result is known.
+ */
+SEC("fentry/lo_rw_aio_do_completion")
+int BPF_PROG(count_loop_request, struct loop_cmd *cmd)
+{
+	struct request *request = (void *)cmd - bpf_core_type_size(struct request); /* it goes before */
+	struct file_key key = key_for(0, PLACE_KERNEL, FILES_READ, 0);
+
+	if (BPF_CORE_READ(cmd, ref.counter) != 1)
+		return 0;
+	if (BPF_CORE_READ(request, cmd_flags) & REQUEST_DIRECTION)
+		key.op = FILES_WRITE;
+	count_data(&key, BPF_CORE_READ(cmd, ret), 0, 0, false);
+	return 0;
+}
+
 /* How nfsd reads. */
 SEC("fexit/splice_direct_to_actor")
 int BPF_PROG(count_kernel_splice, void *file, void *splice, void *actor, long result)

@@ -10,7 +10,7 @@
 #include "rows.bpf.h"
 #include "slots.bpf.h"
 
-struct request {
+struct libaio_request {
 	__u64 leaf;
 	__u64 place;
 	__u8 op;
@@ -21,7 +21,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it may be read in an interrupt */
 	__uint(max_entries, 8192);       /* requests on their way */
 	__type(key, __u64);              /* the kiocb's address; added at its start, removed at its end */
-	__type(value, struct request);
+	__type(value, struct libaio_request);
 } libaio_requests SEC(".maps");
 
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
@@ -30,7 +30,7 @@ static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 	struct resolved file = { .place = PLACE_UNRESOLVED };
 	struct call_slot *slot = get_slot();
 	__u64 key = (__u64)kiocb;
-	struct request request = { .op = op };
+	struct libaio_request request = { .op = op };
 
 	if (!slot || !judge(slot, task, &request.leaf))
 		return 0;
@@ -58,7 +58,7 @@ SEC("fentry/aio_complete_rw")
 int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
 {
 	__u64 address = (__u64)kiocb;
-	struct request *request = bpf_map_lookup_elem(&libaio_requests, &address);
+	struct libaio_request *request = bpf_map_lookup_elem(&libaio_requests, &address);
 	struct file_key key;
 
 	if (!request)

@@ -91,31 +91,30 @@ int BPF_PROG(note_statfs, struct dentry *dentry)
 	return note_superblock(dentry->d_sb, true);
 }
 
-static __always_inline int note_argument(__u64 *ctx, __u8 argument)
+/* One of the first two arguments; both are loaded, since the verifier takes no chosen offset. */
+static __always_inline int note_either(void *first, void *second, __u8 is_second)
 {
-	struct dentry *dentry;
+	struct dentry *dentry = first;
 
-	if (argument)
-		dentry = (struct dentry *)ctx[1];
-	else
-		dentry = (struct dentry *)ctx[0];
+	if (is_second)
+		dentry = second;
 	return note_superblock(dentry->d_sb, false);
 }
 
 SEC("fentry/security_inode_setattr")
-int note_setattr(__u64 *ctx)
+int BPF_PROG(note_setattr, void *first, void *second)
 {
-	return note_argument(ctx, setattr_dentry);
+	return note_either(first, second, setattr_dentry);
 }
 
 SEC("fentry/security_inode_setxattr")
-int note_setxattr(__u64 *ctx)
+int BPF_PROG(note_setxattr, void *first, void *second)
 {
-	return note_argument(ctx, setxattr_dentry);
+	return note_either(first, second, setxattr_dentry);
 }
 
 SEC("fentry/security_inode_removexattr")
-int note_removexattr(__u64 *ctx)
+int BPF_PROG(note_removexattr, void *first, void *second)
 {
-	return note_argument(ctx, removexattr_dentry);
+	return note_either(first, second, removexattr_dentry);
 }

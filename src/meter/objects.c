@@ -42,44 +42,46 @@ static const struct {
 	enum object_id object;
 	const char *tier, *program, *attach, *gives;
 	int arguments;
+	const char *module; /* that the function belongs to; without it there is no such hook */
 } table[] = {
-	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0 },
-	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0 },
-	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0 },
-	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0 },
-	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0 },
+	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0, NULL },
+	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0, NULL },
+	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
+	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0, NULL },
+	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0, NULL },
 
-	{ OBJECT_FILES, "T2", "enter_call", "tp_btf/sys_enter", "operations on files", 0 },
-	{ OBJECT_FILES, "T2", "leave_call", "tp_btf/sys_exit", "operations on files", 0 },
-	{ OBJECT_FILES, "T2", "park_call", "tp_btf/sched_switch", "time and descriptor of calls that sleep", 0 },
-	{ OBJECT_FILES, "T2", "forget_call", "tp_btf/sched_process_exit", "room taken by tasks killed in a call", 0 },
-	{ OBJECT_FILES, "T2", "settle_interrupted_call", "tp_btf/signal_deliver", "calls that end with EINTR", 0 },
+	{ OBJECT_FILES, "T2", "enter_call", "tp_btf/sys_enter", "operations on files", 0, NULL },
+	{ OBJECT_FILES, "T2", "leave_call", "tp_btf/sys_exit", "operations on files", 0, NULL },
+	{ OBJECT_FILES, "T2", "park_call", "tp_btf/sched_switch", "time and descriptor of calls that sleep", 0, NULL },
+	{ OBJECT_FILES, "T2", "forget_call", "tp_btf/sched_process_exit", "room taken by tasks killed in a call", 0, NULL },
+	{ OBJECT_FILES, "T2", "settle_interrupted_call", "tp_btf/signal_deliver", "calls that end with EINTR", 0, NULL },
 
-	{ OBJECT_FILES, "T2+", "count_request_result", "tp_btf/io_uring_complete", URING, 7 },
-	{ OBJECT_FILES, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3 },
-	{ OBJECT_FILES, "T2+", "count_skipped_sqe", "tp_btf/io_uring_submit_sqe", SKIPPED, 2 },
-	{ OBJECT_FILES, "T2+", "count_skipped_request", "tp_btf/io_uring_submit_req", SKIPPED, 1 },
+	{ OBJECT_FILES, "T2+", "count_request_result", "tp_btf/io_uring_complete", URING, 7, NULL },
+	{ OBJECT_FILES, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3, NULL },
+	{ OBJECT_FILES, "T2+", "count_skipped_sqe", "tp_btf/io_uring_submit_sqe", SKIPPED, 2, NULL },
+	{ OBJECT_FILES, "T2+", "count_skipped_request", "tp_btf/io_uring_submit_req", SKIPPED, 1, NULL },
 
-	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0 },
-	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0 },
+	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0, NULL },
+	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0, NULL },
 
-	{ OBJECT_FENTRY, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_setattr", "fentry/security_inode_setattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_readlink", "fentry/security_inode_readlink", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_getxattr", "fentry/security_inode_getxattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_setxattr", "fentry/security_inode_setxattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_listxattr", "fentry/security_inode_listxattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0 },
-	{ OBJECT_FENTRY, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0 },
+	{ OBJECT_FENTRY, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_setattr", "fentry/security_inode_setattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_readlink", "fentry/security_inode_readlink", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_getxattr", "fentry/security_inode_getxattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_setxattr", "fentry/security_inode_setxattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_listxattr", "fentry/security_inode_listxattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0, NULL },
 
-	{ OBJECT_FENTRY, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0 },
-	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0 },
-	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0 },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0, NULL },
 
-	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0 },
-	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0 },
-	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0 },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_loop_request", "fentry/lo_rw_aio_do_completion", "what kernel threads read and wrote", 0, "loop" },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0, NULL },
 };
 /* clang-format on */
 static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
@@ -165,6 +167,11 @@ static void refuse_object(struct objects *o, enum object_id id, const char *why)
 	}
 }
 
+static const char *target_of(const char *attach)
+{
+	return strchr(attach, '/') + 1;
+}
+
 static bool is_trampoline(const char *attach)
 {
 	return strncmp(attach, "fentry/", 7) == 0 || strncmp(attach, "fexit/", 6) == 0;
@@ -185,22 +192,33 @@ static void explain_load(struct objects *o, enum object_id id, int error_number)
 	refuse_object(o, id, why);
 }
 
+static bool is_there(const struct btf *btf, const char *program, const char *attach)
+{
+	if (!is_trampoline(attach))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (table[i].module && strcmp(table[i].program, program) == 0)
+			return true; /* else it were not listed */
+	}
+	return prototype_has_function(btf, target_of(attach));
+}
+
 /* Programs that do not fit this kernel are not loaded. */
 static void choose_programs(struct objects *o, const struct any_bpf *bpf, const struct btf *btf)
 {
 	struct bpf_program *program;
 
 	bpf_object__for_each_program(program, bpf->object) {
-		struct hook *hook = objects_find_hook(o, bpf_program__name(program));
+		const char *name = bpf_program__name(program);
 		const char *attach = bpf_program__section_name(program);
+		struct hook *hook = objects_find_hook(o, name);
 
-		if (hook && is_trampoline(attach) && !prototype_has_function(btf, strchr(attach, '/') + 1)) {
+		if (hook && is_there(btf, name, attach))
+			continue;
+		if (hook)
 			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
-				 strchr(attach, '/') + 1);
-			hook = NULL;
-		}
-		if (!hook)
-			bpf_program__set_autoload(program, false);
+				 target_of(attach));
+		bpf_program__set_autoload(program, false);
 	}
 }
 
@@ -327,18 +345,20 @@ static void start_object(struct objects *o, enum object_id id, const struct sett
 		attach_each(o, o->items[id]);
 }
 
-static bool fits(const char *attach, int arguments, const struct btf *btf)
+static bool fits(size_t i, const struct btf *btf)
 {
-	if (!arguments)
-		return true;
-	return btf && prototype_count_arguments(btf, strchr(attach, '/') + 1) == arguments;
+	const char *target = target_of(table[i].attach);
+
+	if (table[i].module && !prototype_is_in_module(btf, table[i].module, target))
+		return false;
+	return !table[i].arguments || prototype_count_arguments(btf, target) == table[i].arguments;
 }
 
 /* Of programs for one tracepoint only the one that fits, or where none does the first. */
 static void list_hooks(struct objects *o, const struct btf *btf)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (!fits(table[i].attach, table[i].arguments, btf))
+		if (!fits(i, btf))
 			continue;
 		o->hooks[o->hook_count++] = (struct hook){ table[i].tier, table[i].program, table[i].attach,
 							   table[i].gives, false, "" };

@@ -19,6 +19,15 @@ bool prototype_has_function(const struct btf *btf, const char *function)
 	return find(btf, function, BTF_KIND_FUNC) != NULL;
 }
 
+bool prototype_is_in_module(const struct btf *btf, const char *module, const char *function)
+{
+	struct btf *its = btf ? btf__load_module_btf(module, (struct btf *)btf) : NULL;
+	bool is_there = its && prototype_has_function(its, function);
+
+	btf__free(its);
+	return is_there;
+}
+
 int prototype_count_arguments(const struct btf *btf, const char *tracepoint)
 {
 	const struct btf_type *type;

@@ -11,6 +11,9 @@ struct btf;
 /* The kernel has a function of that name, not inlined everywhere. */
 bool prototype_has_function(const struct btf *btf, const char *function);
 
+/* A loaded module has it. */
+bool prototype_is_in_module(const struct btf *btf, const char *module, const char *function);
+
 /* How many arguments a tracepoint hands out; -ENOENT: there is no such tracepoint. */
 int prototype_count_arguments(const struct btf *btf, const char *tracepoint);
 
