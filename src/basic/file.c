@@ -73,16 +73,11 @@ int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t
 int file_read_small(int dir_fd, const char *path, char *buffer, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n;
+	ssize_t n = fd < 0 ? -errno : read_full(fd, buffer, size);
 
-	if (fd < 0)
-		return -errno;
-	n = read_full(fd, buffer, size);
-	if (n < 0)
-		return (int)n;
-	if ((size_t)n >= size)
-		return -EFBIG;
-	buffer[n] = '\0';
+	if (n >= 0 && (size_t)n >= size)
+		n = -EFBIG;
+	buffer[MAX(n, 0)] = '\0';
 	return (int)n;
 }
 

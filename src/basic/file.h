@@ -15,7 +15,7 @@ int file_read(int dir_fd, const char *path, size_t max_bytes, char **ret, size_t
 int file_read_fd(int fd, size_t max_bytes, char **ret, size_t *ret_length);
 
 /* Read a file of at most @size - 1 bytes into @buffer, NUL-ended, without allocating.
- * Returns the length, or -Exxx; -EFBIG: it does not fit. */
+ * Returns the length, or -Exxx; -EFBIG: it does not fit.  Then @buffer is "". */
 int file_read_small(int dir_fd, const char *path, char *buffer, size_t size);
 
 /* The one number that the file holds.  "max" is -ENODATA (no limit). */

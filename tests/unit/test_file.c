@@ -69,6 +69,10 @@ TEST(a_small_file_has_to_fit_with_its_nul)
 	ASSERT_STREQ(buffer, "1234567");
 	make(dir, "small", "12345678", 0);
 	ASSERT_ERR(file_read_small(dir, "small", buffer, sizeof(buffer)), -EFBIG);
+	ASSERT_STREQ(buffer, "");
+	strcpy(buffer, "before");
+	ASSERT_ERR(file_read_small(dir, "nothing", buffer, sizeof(buffer)), -ENOENT);
+	ASSERT_STREQ(buffer, "");
 }
 
 TEST(one_number_is_read_and_max_is_no_number)

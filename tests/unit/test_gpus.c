@@ -60,3 +60,16 @@ TEST(the_version_of_either_nvidia_module_is_found)
 	gpus_read(root, &g);
 	ASSERT_STREQ(g.nvidia_driver, "");
 }
+
+TEST(a_device_number_that_does_not_fit_is_none)
+{
+	_cleanup_close_ int root = tree_open("long");
+	struct gpus g;
+
+	tree_write(root, PCI "0000:17:00.0/class", "0x030200\n");
+	tree_write(root, PCI "0000:17:00.0/vendor", "0x10de\n");
+	tree_write(root, PCI "0000:17:00.0/device", "0x2335 and more than an array holds\n");
+	gpus_read(root, &g);
+	ASSERT_EQ(g.count, (uint64_t)1);
+	ASSERT_STREQ(g.items[0].device, "");
+}
