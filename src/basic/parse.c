@@ -86,6 +86,8 @@ int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t 
 		r = parse_leading_u64(&p, &value);
 		if (r < 0)
 			return r;
+		if (*p && !strchr(" \t\n", *p))
+			return -EINVAL;
 		*ret = value;
 		return 0;
 	}

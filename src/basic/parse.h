@@ -19,8 +19,9 @@ int parse_int(const char *text, int min, int max, int *ret);
 /* The first decimal number at *@text, which moves behind it.  -EINVAL: no digit there. */
 int parse_leading_u64(const char **text, uint64_t *ret);
 
-/* The number behind @key in lines of "KEY VALUE" (any run of blanks between; @separator, such as
- * ':', may end the key).  -ENOENT: no such line; -EINVAL, -ERANGE: no number behind it. */
+/* The number behind @key in lines of "KEY VALUE" or "KEY VALUE UNIT" (any run of blanks between;
+ * @separator, such as ':', may end the key).  -ENOENT: no such line; -EINVAL, -ERANGE: no number
+ * behind it. */
 int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t *ret);
 
 /* Cut the next line off *@text, in place, without its newline; NULL at the end. */

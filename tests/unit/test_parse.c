@@ -61,6 +61,7 @@ TEST(a_key_is_a_whole_word_at_the_start_of_a_line)
 	ASSERT_OK(parse_keyed_u64("VmPeak:\t  123 kB\n", "VmPeak", ':', &number));
 	ASSERT_EQ(number, 123);
 	ASSERT_ERR(parse_keyed_u64("VmPeak:\n", "VmPeak", ':', &number), -EINVAL);
+	ASSERT_ERR(parse_keyed_u64("VmPeak: 123kB\n", "VmPeak", ':', &number), -EINVAL);
 }
 
 TEST(lines_and_words_are_cut_off_in_place)
