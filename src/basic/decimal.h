@@ -4,7 +4,7 @@
  *
  * Most readers of JSON keep a number with a point as a double, which holds any 15 digits and no more.
  * So no more are written: ns are exact up to 11 days, and beyond that to a part in 10^15; what is
- * printed comes back as it was printed.
+ * printed comes back as it was printed.  Only a whole part is written in any case, however long.
  */
 #pragma once
 
