@@ -92,6 +92,8 @@ char *cpulist_format(const struct cpulist *list)
 	for (unsigned int first = 0; first < CPULIST_MAX; first++) {
 		unsigned int last = first;
 
+		if (!list->bits[first / 64])
+			first |= 63; /* most of a list is empty */
 		if (!has_cpu(list, first))
 			continue;
 		while (has_cpu(list, last + 1))

@@ -173,8 +173,8 @@ char *utf8_shorten(const char *text, size_t columns)
 		return strdup(text);
 	head_end = skip_columns(text, head);
 	tail_start = text;
-	while (utf8_columns(tail_start) > tail)
-		utf8_next(&tail_start);
+	while (all > tail)
+		all -= utf8_width(utf8_next(&tail_start));
 	copy = malloc((size_t)(head_end - text) + strlen("…") + strlen(tail_start) + 1);
 	if (!copy)
 		return NULL;
