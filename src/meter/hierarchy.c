@@ -76,6 +76,8 @@ static int find_own_path(const char *text, const char *name, char **ret)
 		if (!path)
 			return -EINVAL;
 		*path++ = '\0';
+		if (*path != '/')
+			return -EINVAL;
 		list++;
 		if (*name ? lists_controller(list, name) : *list == '\0') {
 			*ret = strdup(path);

@@ -62,6 +62,15 @@ TEST(no_cgroup_file_system_is_told)
 	ASSERT_CONTAINS(err.text, "cgroup");
 }
 
+TEST(a_path_that_does_not_begin_at_the_root_is_no_path)
+{
+	struct hierarchy h = {};
+	struct error err = {};
+
+	ASSERT_ERR(read_made("relative", V2_MOUNT, "0::job_7\n", "", &h, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, "cgroup");
+}
+
 TEST(a_broken_cgroup_file_is_told)
 {
 	struct hierarchy h = {};
