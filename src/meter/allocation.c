@@ -23,21 +23,34 @@ static int read_affinity(char **ret_list, size_t *ret_count)
 	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
 	size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
 	struct cpulist list = {};
+	int left;
 
 	if (!set)
 		return -ENOMEM;
 	if (sched_getaffinity(0, size, set) < 0)
 		return -errno;
-	for (unsigned int cpu = 0; cpu < CPULIST_MAX; cpu++) {
-		if (CPU_ISSET_S(cpu, size, set))
-			cpulist_set(&list, cpu);
+	left = CPU_COUNT_S(size, set);
+	for (unsigned int cpu = 0; left > 0; cpu++) {
+		if (!CPU_ISSET_S(cpu, size, set))
+			continue;
+		cpulist_set(&list, cpu);
+		left--;
 	}
 	*ret_list = cpulist_format(&list);
 	*ret_count = cpulist_count(&list);
 	return *ret_list ? 0 : -ENOMEM;
 }
 
-/* "QUOTA PERIOD" or "max PERIOD" in us, as v2's cpu.max has it, in thousandths of a core. */
+/* In thousandths of a core.  -EINVAL: that is no quota. */
+static int set_cores(uint64_t quota, uint64_t period, uint64_t *ret)
+{
+	if (!period || __builtin_mul_overflow(quota, 1000, &quota))
+		return -EINVAL;
+	*ret = quota / period;
+	return 0;
+}
+
+/* "QUOTA PERIOD" or "max PERIOD" in us, as v2's cpu.max has it. */
 static int parse_cpu_max(char *text, uint64_t *ret)
 {
 	uint64_t quota, period;
@@ -48,10 +61,9 @@ static int parse_cpu_max(char *text, uint64_t *ret)
 	if (!word || parse_u64(word, &quota) < 0)
 		return -ENODATA;
 	word = parse_next_word(&text);
-	if (!word || parse_u64(word, &period) < 0 || !period)
+	if (!word || parse_u64(word, &period) < 0)
 		return -EINVAL;
-	*ret = quota * 1000 / period;
-	return 0;
+	return set_cores(quota, period, ret);
 }
 
 static int read_v1_quota(int fd, uint64_t *ret)
@@ -59,10 +71,9 @@ static int read_v1_quota(int fd, uint64_t *ret)
 	uint64_t quota, period;
 
 	if (file_read_u64(fd, "cpu.cfs_quota_us", &quota) < 0 || /* -1: none, and no u64 */
-	    file_read_u64(fd, "cpu.cfs_period_us", &period) < 0 || !period)
+	    file_read_u64(fd, "cpu.cfs_period_us", &period) < 0)
 		return -ENODATA;
-	*ret = quota * 1000 / period;
-	return 0;
+	return set_cores(quota, period, ret);
 }
 
 static int read_v2_quota(int fd, uint64_t *ret)

@@ -51,6 +51,7 @@ TEST(rubbish_in_a_limit_is_no_limit)
 
 	tree_write(fd, "cg/a/b/cpu.max", "25000\n");
 	tree_write(fd, "cg/a/cpu.max", "25000 0\n");
+	tree_write(fd, "cg/cpu.max", "18446744073709552 100000\n"); /* times 1000 is over 64 bits */
 	tree_write(fd, "cg/a/b/memory.max", "99999999999999999999999\n");
 	read_made(fd, &r);
 	ASSERT(r.values[METRIC_CPU_ALLOCATED].number >= 1000);
