@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "descendants.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "file.h"
+#include "folder.h"
 #include "parse.h"
 
 #define PROCESSES_MAX (1u << 22) /* the kernel's own limit of pids */
@@ -24,69 +22,50 @@ struct process {
 
 struct processes {
 	struct process *items;
-	size_t count, room;
+	size_t count;
 };
 
 int descendants_parse_stat(const char *text, char *ret_state, pid_t *ret_parent)
 {
 	const char *p = strrchr(text, ')'); /* the last: a name may hold one too */
 	uint64_t parent;
+	char state;
 
 	if (!p || p[1] != ' ' || p[2] == '\0' || p[3] != ' ')
 		return -EINVAL;
-	*ret_state = p[2];
+	state = p[2];
 	p += 4;
 	if (parse_leading_u64(&p, &parent) < 0 || parent > INT32_MAX)
 		return -EINVAL;
+	*ret_state = state;
 	*ret_parent = (pid_t)parent;
-	return 0;
-}
-
-static int add_process(struct processes *list, pid_t pid, pid_t parent)
-{
-	if (list->count == list->room) {
-		size_t room = list->room ? list->room * 2 : 256;
-		struct process *larger;
-
-		if (room > PROCESSES_MAX)
-			return -E2BIG;
-		larger = realloc(list->items, room * sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		list->items = larger;
-		list->room = room;
-	}
-	list->items[list->count++] = (struct process){ .pid = pid, .parent = parent };
 	return 0;
 }
 
 static int read_processes(int root_fd, struct processes *list)
 {
-	int fd = openat(root_fd, "proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
+	_cleanup_(folder_clear) struct folder names = {};
+	int r = folder_read(root_fd, "proc", PROCESSES_MAX, &names);
 
-	if (!dir) {
-		r = -errno;
-		if (fd >= 0)
-			close(fd);
+	if (r < 0)
 		return r;
-	}
-	while (r >= 0 && (entry = readdir(dir))) {
+	list->items = calloc(names.count + 1, sizeof(*list->items));
+	if (!list->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < names.count; i++) {
 		char path[64], text[1024], state;
 		pid_t parent;
 		int pid;
 
-		if (parse_int(entry->d_name, 1, INT32_MAX, &pid) < 0)
+		if (parse_int(names.names[i], 1, INT32_MAX, &pid) < 0)
 			continue;
 		snprintf(path, sizeof(path), "proc/%d/stat", pid);
 		if (file_read_small(root_fd, path, text, sizeof(text)) < 0 ||
 		    descendants_parse_stat(text, &state, &parent) < 0 || state == 'Z')
 			continue; /* it went while we looked */
-		r = add_process(list, pid, parent);
+		list->items[list->count++] = (struct process){ .pid = pid, .parent = parent };
 	}
-	closedir(dir);
-	return r;
+	return 0;
 }
 
 static bool is_below(const struct processes *list, pid_t parent, pid_t top)
@@ -112,7 +91,7 @@ ssize_t descendants_list(int root_fd, pid_t top, pid_t *pids, size_t max)
 		for (size_t i = 0; i < list.count; i++) {
 			struct process *p = &list.items[i];
 
-			if (p->is_below || !is_below(&list, p->parent, top))
+			if (p->is_below || p->pid == top || !is_below(&list, p->parent, top))
 				continue;
 			p->is_below = has_grown = true;
 			if ((size_t)count < max)

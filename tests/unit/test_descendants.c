@@ -7,7 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cleanup.h"
 #include "test.h"
+#include "tree.h"
 
 TEST(a_stat_line_is_read_behind_whatever_the_name_holds)
 {
@@ -28,6 +30,8 @@ TEST(broken_stat_lines_are_refused)
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
 		ASSERT_ERR(descendants_parse_stat(broken[i], &state, &parent), -EINVAL);
+	ASSERT_EQ(state, 'x');
+	ASSERT_EQ(parent, 1);
 }
 
 TEST(a_child_is_found_and_a_stranger_is_not)
@@ -46,4 +50,25 @@ TEST(a_child_is_found_and_a_stranger_is_not)
 	close(root_fd);
 	ASSERT_EQ(count, 1);
 	ASSERT_EQ(pids[0], child);
+}
+
+TEST(parents_in_a_circle_are_not_below_themselves)
+{
+	_cleanup_close_ int root_fd = tree_open("circle");
+	pid_t pids[4] = { 0 };
+
+	tree_write(root_fd, "proc/7/stat", "7 (a) S 23 0");
+	tree_write(root_fd, "proc/23/stat", "23 (b) S 7 0");
+	tree_write(root_fd, "proc/29/stat", "29 (c) Z 7 0");
+	tree_write(root_fd, "proc/31/stat", "31 (d) S 1 0");
+	ASSERT_EQ(descendants_list(root_fd, 7, pids, 4), 1);
+	ASSERT_EQ(pids[0], 23);
+}
+
+TEST(without_proc_nothing_can_be_listed)
+{
+	_cleanup_close_ int root_fd = tree_open("empty");
+	pid_t pid = 0;
+
+	ASSERT_ERR(descendants_list(root_fd, 7, &pid, 1), -ENOENT);
 }
