@@ -14,6 +14,7 @@
 #include "macro.h"
 
 #define NAMES_MAX 4096 /* in one folder */
+#define NAME_MAX_LENGTH 60 /* the kernel's own are shorter; what was cut would be another's */
 
 /* clang-format off */
 static const char *const hwmon_suffixes[] = { "_input", "_average" };
@@ -30,7 +31,7 @@ static int add(struct sensors *s, int root_fd, const char *source, const char *p
 	_cleanup_close_ int fd = -EBADF;
 	struct sensor *items;
 
-	if (s->count == SENSORS_MAX)
+	if (s->count == SENSORS_MAX || strlen(path) >= sizeof(items->path))
 		return 0;
 	items = reallocarray(s->items, s->count + 1, sizeof(*items));
 	if (!items)
@@ -38,7 +39,7 @@ static int add(struct sensors *s, int root_fd, const char *source, const char *p
 	s->items = items;
 	items[s->count] = (struct sensor){ .source = source };
 	snprintf(items[s->count].name, sizeof(items->name), "%.63s", name);
-	snprintf(items[s->count].path, sizeof(items->path), "%.127s", path);
+	strcpy(items[s->count].path, path);
 	fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	items[s->count].is_readable = fd >= 0;
 	s->count++;
@@ -47,11 +48,10 @@ static int add(struct sensors *s, int root_fd, const char *source, const char *p
 
 static void read_name(int root_fd, const char *path, const char *otherwise, char *ret, size_t size)
 {
-	int r = file_read_small(root_fd, path, ret, size);
-
-	if (r < 0)
-		snprintf(ret, size, "%.60s", otherwise);
+	(void)file_read_small(root_fd, path, ret, size);
 	ret[strcspn(ret, "\n")] = '\0';
+	if (!*ret)
+		snprintf(ret, size, "%.60s", otherwise);
 }
 
 /* Zones and the zones in them; intel-rapl-mmio is the same package a second time. */
@@ -82,7 +82,8 @@ static bool is_hwmon_figure(const char *file)
 {
 	const char *suffix = strchr(file, '_');
 
-	if (!suffix || (strncmp(file, "energy", 6) != 0 && strncmp(file, "power", 5) != 0))
+	if (!suffix || strlen(file) > NAME_MAX_LENGTH ||
+	    (strncmp(file, "energy", 6) != 0 && strncmp(file, "power", 5) != 0))
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(hwmon_suffixes); i++) {
 		if (strcmp(suffix, hwmon_suffixes[i]) == 0)
@@ -120,8 +121,10 @@ static int read_hwmon(int root_fd, struct sensors *s)
 
 	if (folder_read(root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
 		return 0;
-	for (size_t i = 0; i < chips.count && r >= 0; i++)
-		r = read_chip(root_fd, chips.names[i], s);
+	for (size_t i = 0; i < chips.count && r >= 0; i++) {
+		if (strlen(chips.names[i]) <= NAME_MAX_LENGTH)
+			r = read_chip(root_fd, chips.names[i], s);
+	}
 	return r;
 }
 

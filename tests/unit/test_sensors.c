@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "sensors.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "cleanup.h"
 #include "test.h"
 #include "tree.h"
@@ -66,4 +69,27 @@ TEST(the_board_and_the_blade_are_seen)
 	ASSERT_EQ(s.count, (uint64_t)2);
 	ASSERT_STREQ(s.items[0].source, "ipmi");
 	ASSERT_STREQ(s.items[1].source, "pm_counters");
+}
+
+TEST(a_name_that_is_empty_or_does_not_fit_is_the_folders)
+{
+	_cleanup_close_ int root = tree_open("names");
+	_cleanup_(sensors_clear) struct sensors s = {};
+	char path[300], name[101];
+
+	memset(name, 'x', 100);
+	name[100] = '\0';
+	tree_write(root, POWERCAP "intel-rapl:0/name", "\n");
+	tree_write(root, POWERCAP "intel-rapl:0/energy_uj", "1\n");
+	tree_write(root, POWERCAP "intel-rapl:1/name", name);
+	tree_write(root, POWERCAP "intel-rapl:1/energy_uj", "1\n");
+	/* cut, the next two would be another's */
+	snprintf(path, sizeof(path), HWMON "%s/energy1_input", name);
+	tree_write(root, path, "1\n");
+	snprintf(path, sizeof(path), POWERCAP "intel-rapl:%s/energy_uj", name);
+	tree_write(root, path, "1\n");
+	ASSERT_OK(sensors_read(root, &s));
+	ASSERT_EQ(s.count, (uint64_t)2);
+	ASSERT_STREQ(s.items[0].name, "intel-rapl:0");
+	ASSERT_STREQ(s.items[1].name, "intel-rapl:1");
 }
