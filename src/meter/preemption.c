@@ -28,7 +28,8 @@ static const struct option { const char *line, *mode; } config_modes[] = {
 
 static int set(struct preemption *ret, const char *mode, size_t length, const char *source)
 {
-	if (length == 0 || length >= sizeof(ret->mode))
+	if (length == 0 || length >= sizeof(ret->mode) ||
+	    strspn(mode, "abcdefghijklmnopqrstuvwxyz_") < length)
 		return -EINVAL;
 	memcpy(ret->mode, mode, length);
 	ret->mode[length] = '\0';

@@ -8,7 +8,7 @@
 #pragma once
 
 struct preemption {
-	char mode[16];      /* "none", "voluntary", "lazy", "full", "rt"; "": unknown */
+	char mode[16];      /* a word: "none", "voluntary", "lazy", "full", "rt"; "": unknown */
 	const char *source; /* where that stands; if unknown, why it is not known */
 };
 

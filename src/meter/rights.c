@@ -68,12 +68,12 @@ int rights_parse_status(const char *text, struct rights *ret)
 
 void rights_parse_lockdown(const char *text, struct rights *ret)
 {
-	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+	const char *open = strchr(text, '[');
+	size_t length = open ? strcspn(open + 1, " \n]") : 0;
 
 	ret->lockdown[0] = '\0';
-	if (close && (size_t)(close - open) <= sizeof(ret->lockdown))
-		snprintf(ret->lockdown, sizeof(ret->lockdown), "%.*s", (int)(close - open - 1),
-			 open + 1);
+	if (open && open[1 + length] == ']' && length < sizeof(ret->lockdown))
+		snprintf(ret->lockdown, sizeof(ret->lockdown), "%.*s", (int)length, open + 1);
 }
 
 static int read_setting(int root_fd, const char *path, int unknown)

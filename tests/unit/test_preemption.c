@@ -27,6 +27,7 @@ TEST(the_schedulers_word_is_the_one_in_brackets)
 TEST(a_broken_word_of_the_scheduler_leaves_the_result_alone)
 {
 	static const char *const texts[] = { "", "none full", "none (full", "none )full(", "()",
+					     "(two words)", "(a\nb)",
 					     "(a mode that is far too long to be one)" };
 	struct preemption p = { .mode = "as was" };
 

@@ -59,6 +59,8 @@ TEST(lockdown_is_the_word_in_brackets)
 	ASSERT_STREQ(r.lockdown, "confidentiality");
 	rights_parse_lockdown("[none] integrity confidentiality\n", &r);
 	ASSERT_STREQ(r.lockdown, "none");
+	rights_parse_lockdown("none [inte\ngrity]", &r);
+	ASSERT_STREQ(r.lockdown, "");
 	rights_parse_lockdown("none", &r);
 	ASSERT_STREQ(r.lockdown, "");
 	rights_parse_lockdown("[a word that is longer than any of them could be]", &r);
