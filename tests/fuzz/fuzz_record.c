@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is read as records must come back from their JSON byte by byte, can be merged, and prints as
- * a page without control characters.
+ * What is read as records must come back from their JSON byte by byte, can be merged, prints as a
+ * page without control characters, as YAML that can be read, and as CSV with as many cells in every
+ * row.
  */
-#include <locale.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
 #include "cleanup.h"
 #include "document.h"
@@ -27,8 +26,7 @@ static char *json_of(const struct record *record)
 
 	d = document_new_json(out, DOCUMENT_ONE_LINE);
 	record_format(record, d);
-	if (document_finish(d) < 0)
-		abort();
+	CHECK(document_finish(d) == 0);
 	fclose(out);
 	return text;
 }
@@ -39,11 +37,9 @@ static void check_round_trip(const struct record *record)
 	_cleanup_(records_clear) struct records back = {};
 	struct error err;
 
-	if (records_parse(before, strlen(before), "back", &back, &err) < 0 || back.count != 1)
-		abort();
+	CHECK(records_parse(before, strlen(before), "back", &back, &err) == 0 && back.count == 1);
 	after = json_of(back.items[0]);
-	if (strcmp(before, after) != 0)
-		abort();
+	CHECK(strcmp(before, after) == 0);
 }
 
 static void check_page(const struct record *record)
@@ -56,12 +52,61 @@ static void check_page(const struct record *record)
 
 	report_text(record, record, &page);
 	fclose(page.out);
-	for (p = text; (c = utf8_next(&p)) != 0;) {
-		if (c != '\n' && !utf8_is_printable(c))
-			abort();
+	for (p = text; (c = utf8_next(&p)) != 0;)
+		CHECK(c == '\n' || utf8_is_printable(c));
+	CHECK(p == text + size);
+}
+
+static void check_yaml(const struct record *record)
+{
+	_cleanup_(document_freep) struct document *d = NULL;
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	yaml_parser_t parser;
+	yaml_document_t tree;
+
+	d = document_new_yaml(out);
+	record_format(record, d);
+	CHECK(document_finish(d) == 0 && fclose(out) == 0);
+	CHECK(yaml_parser_initialize(&parser));
+	yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
+	CHECK(yaml_parser_load(&parser, &tree));
+	CHECK(yaml_document_get_root_node(&tree)->type == YAML_MAPPING_NODE);
+	yaml_document_delete(&tree);
+	yaml_parser_delete(&parser);
+}
+
+/* Every row has as many cells as the first, the header. */
+static void check_csv(const struct record *record, enum record_rows rows)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size, cells = 1, columns = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool is_quoted = false;
+
+	record_format_csv_header(rows, out);
+	record_format_csv(record, rows, out);
+	CHECK(fclose(out) == 0);
+	for (const char *p = text; p < text + size; p++) {
+		is_quoted ^= *p == '"';
+		cells += *p == ',' && !is_quoted;
+		if (*p != '\n' || is_quoted)
+			continue;
+		CHECK(columns == 0 || cells == columns);
+		columns = cells;
+		cells = 1;
 	}
-	if (p != text + size)
-		abort();
+	CHECK(!is_quoted && cells == 1 && columns > 1);
+}
+
+static void check_record(const struct record *record)
+{
+	check_round_trip(record);
+	check_page(record);
+	check_yaml(record);
+	check_csv(record, ROWS_RECORD);
+	check_csv(record, ROWS_MOUNT);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -71,15 +116,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct error err;
 
 	records_parse((const char *)data, size, "fuzz", &records, &err);
-	for (size_t i = 0; i < records.count; i++) {
-		check_round_trip(records.items[i]);
-		check_page(records.items[i]);
-	}
+	for (size_t i = 0; i < records.count; i++)
+		check_record(records.items[i]);
 	if (records.count > 1) {
-		if (record_merge((const struct record *const *)records.items, records.count,
-				 &merged) < 0)
-			abort();
-		check_page(merged);
+		CHECK(record_merge((const struct record *const *)records.items, records.count,
+				   &merged) == 0);
+		check_record(merged);
 	}
 	return 0;
 }

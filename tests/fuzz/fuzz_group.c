@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any files as those of a group, v1's and v2's: each number is what a simpler reader finds, times
+ * its scale, and absent where that finds none.
+ */
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "allocation.h"
+#include "cleanup.h"
+#include "collectors/collectors.h"
+#include "cpulist.h"
+#include "error.h"
+#include "file.h"
+#include "fuzz.h"
+#include "macro.h"
+#include "made_root.h"
+
+/* clang-format off */
+static const struct source {
+	enum metric_id metric;
+	const char *v1_file, *v1_key, *v2_file, *v2_key; /* no key: one number */
+	uint64_t v2_scale;
+} sources[] = {
+	{ METRIC_MEMORY_PEAK, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1 },
+	{ METRIC_MEMORY_OOM_KILLS, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1 },
+	{ METRIC_MEMORY_MAJOR_FAULTS, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1 },
+	{ METRIC_CPU_THROTTLED, "cpu.stat", "throttled_time", "cpu.stat", "throttled_usec", 1000 },
+	{ METRIC_CPU_USER, "cpuacct.usage_user", NULL, "cpu.stat", "user_usec", 1000 },
+	{ METRIC_CPU_SYSTEM, "cpuacct.usage_sys", NULL, "cpu.stat", "system_usec", 1000 },
+};
+/* clang-format on */
+
+static char mount_point[] = "/cg", own[] = "/", own_group[] = "/made";
+
+#define SMALL_SIZE 64 /* a file of one or two numbers that is larger is none */
+
+/* All of v1 in one mount, or v2. */
+static struct hierarchy made_hierarchy(bool is_v2, char *group)
+{
+	struct hierarchy h = { .is_v2 = is_v2, .key = CONTROLLER_MEMORY };
+
+	for (size_t i = 0; i < CONTROLLER_COUNT && !is_v2; i++) {
+		h.mount[i] = mount_point;
+		h.own[i] = group;
+		h.root[i] = own;
+	}
+	if (is_v2) {
+		h.v2_mount = mount_point;
+		h.v2_own = group;
+		h.v2_root = own;
+	}
+	return h;
+}
+
+/* The text of a number of at most 19 digits; false: there is none. */
+static bool read_number(const char *text, const char *ends, uint64_t *ret)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	*ret = digits && digits < 20 ? strtoull(text, NULL, 10) : 0;
+	return digits && digits < 20 && strchr(ends, text[digits]);
+}
+
+static bool find_number(int fd, const char *file, const char *key, uint64_t *ret)
+{
+	_cleanup_free_ char *text = NULL;
+	char *rest, *line;
+	size_t size;
+
+	if (file_read(fd, file, 1 << 20, &text, &size) < 0)
+		return false;
+	if (!key)
+		return size < SMALL_SIZE && read_number(text, "\n", ret);
+	for (rest = text; (line = strsep(&rest, "\n"));) {
+		size_t length = strlen(key);
+
+		if (strncmp(line, key, length) == 0 && line[length] && strchr(" \t", line[length]))
+			return read_number(line + length + strspn(line + length, " \t"), " \t",
+					   ret);
+	}
+	return false;
+}
+
+static void check_numbers(const struct group *g)
+{
+	bool is_v2 = group_is_v2(g);
+	int fd = group_fd(g, CONTROLLER_MEMORY);
+	struct reading reading = {};
+
+	collect_group_files(g, &reading);
+	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+		const struct source *s = &sources[i];
+		const struct value *value = &reading.values[s->metric];
+		uint64_t scale = is_v2 ? s->v2_scale : 1, number;
+		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
+					    is_v2 ? s->v2_key : s->v1_key, &number);
+
+		if (is_there)
+			CHECK(value->is_known && value->number == number * scale);
+		else if (value->is_known) /* of 20 digits, or followed by a NUL */
+			CHECK(value->number > 0 || scale > 1 || number == 0);
+	}
+	reading_clear(&reading);
+}
+
+static void check_processes(const struct group *g)
+{
+	pid_t pids[16];
+	ssize_t count = group_list_processes(g, pids, ARRAY_SIZE(pids));
+
+	CHECK(count >= 0);
+	for (ssize_t i = 0; i < count && i < (ssize_t)ARRAY_SIZE(pids); i++)
+		CHECK(pids[i] > 0);
+}
+
+/* "QUOTA PERIOD", and all else is none; in thousandths of a core. */
+static uint64_t read_quota(int fd, uint64_t most)
+{
+	_cleanup_free_ char *text = NULL;
+	uint64_t number, period;
+	size_t size;
+
+	if (file_read(fd, "cpu.max", 1 << 20, &text, &size) < 0 || size >= SMALL_SIZE ||
+	    !strchr(text, ' ') || !read_number(text, " ", &number) ||
+	    !read_number(strchr(text, ' ') + 1, "\n", &period) || !period ||
+	    number > UINT64_MAX / 1000)
+		return UINT64_MAX;
+	return MIN(number * 1000 / period, most);
+}
+
+static void check_limits(int root_fd, const struct group *g)
+{
+	struct hierarchy h = made_hierarchy(group_is_v2(g), own_group);
+	struct reading reading = {};
+	_cleanup_free_ char *cpus = NULL;
+	uint64_t limit, cores;
+	struct cpulist list;
+
+	CHECK(allocation_read(root_fd, &h, &reading, &cpus) == 0);
+	CHECK(cpulist_parse(cpus, &list) == 0);
+	cores = (uint64_t)cpulist_count(&list) * 1000;
+	CHECK(reading.values[METRIC_CPU_ALLOCATED].number <= cores);
+	limit = group_is_v2(g) ? read_quota(group_fd(g, CONTROLLER_CPU), cores) : UINT64_MAX;
+	if (limit != UINT64_MAX)
+		CHECK(reading.values[METRIC_CPU_ALLOCATED].number == limit);
+	if (find_number(group_fd(g, CONTROLLER_MEMORY),
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, &limit) &&
+	    limit < 1 << 30)
+		CHECK(reading.values[METRIC_MEMORY_LIMIT].number == limit);
+	reading_clear(&reading);
+}
+
+/* The same files stand in the group and in the caller's, above it. */
+static void check_group(bool is_v2, const uint8_t *data, size_t size)
+{
+	struct hierarchy h = made_hierarchy(is_v2, own);
+	int root_fd = made_root_fd();
+	struct group *g = NULL;
+	struct error err = {};
+	_cleanup_close_ int fd = -EBADF;
+
+	CHECK(mkdirat(root_fd, "cg", 0700) == 0);
+	fd = openat(root_fd, "cg", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	made_root_fill(fd, data, size);
+	if (group_make(root_fd, &h, "made", &g, &err) == 0) {
+		CHECK(group_is_v2(g) == is_v2 && group_id(g) != 0);
+		made_root_fill(group_fd(g, CONTROLLER_MEMORY), data, size);
+		check_numbers(g);
+		check_processes(g);
+		check_limits(root_fd, g);
+	}
+	made_root_clear();
+	group_remove(g);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	check_group(false, data, size);
+	check_group(true, data, size);
+	return 0;
+}

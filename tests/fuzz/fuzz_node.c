@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any files as those that a node is known by: texts end within their arrays and are one line,
+ * numbers are within their bounds, and what is listed is there.
+ */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpulist.h"
+#include "fuzz.h"
+#include "gpus.h"
+#include "machine.h"
+#include "macro.h"
+#include "made_root.h"
+#include "managers.h"
+#include "rights.h"
+#include "sensors.h"
+
+#define CHECK_LINE(array) check_line(array, sizeof(array))
+
+static void check_line(const char *text, size_t size)
+{
+	CHECK(strnlen(text, size) < size);
+	CHECK(!strchr(text, '\n'));
+}
+
+static void check_machine(int root_fd)
+{
+	struct machine m;
+
+	machine_read(root_fd, &m);
+	CHECK_LINE(m.node);
+	CHECK_LINE(m.kernel);
+	CHECK_LINE(m.arch);
+	CHECK_LINE(m.product);
+	CHECK_LINE(m.preemption.mode);
+	CHECK(!strpbrk(m.preemption.mode, " ()\t"));
+	CHECK(m.preemption.source && *m.preemption.source);
+	CHECK(m.cpus_online <= CPULIST_MAX && m.cpus_possible <= CPULIST_MAX);
+	CHECK(m.memory_bytes % 1024 == 0);
+}
+
+static void check_rights(int root_fd)
+{
+	struct rights r;
+
+	rights_read(root_fd, &r);
+	CHECK_LINE(r.lockdown);
+	CHECK(r.is_known || (!r.uid && !r.capabilities));
+	CHECK(r.unprivileged_bpf_disabled >= -1 && r.unprivileged_bpf_disabled <= 100);
+	CHECK(r.perf_event_paranoid >= RIGHTS_UNKNOWN_PARANOIA && r.perf_event_paranoid <= 100);
+}
+
+static void check_sensors(int root_fd)
+{
+	struct sensors sensors = {};
+
+	CHECK(sensors_read(root_fd, &sensors) == 0);
+	CHECK(sensors.count <= SENSORS_MAX);
+	for (size_t i = 0; i < sensors.count; i++) {
+		const struct sensor *s = &sensors.items[i];
+
+		CHECK_LINE(s->name);
+		CHECK(*s->source && *s->name);
+		CHECK(strnlen(s->path, sizeof(s->path)) < sizeof(s->path));
+		CHECK(faccessat(root_fd, s->path, F_OK, 0) == 0);
+	}
+	sensors_clear(&sensors);
+}
+
+static void check_gpus(int root_fd)
+{
+	struct gpus gpus;
+
+	gpus_read(root_fd, &gpus);
+	CHECK(gpus.count <= GPUS_MAX);
+	CHECK_LINE(gpus.nvidia_driver);
+	CHECK(strspn(gpus.nvidia_driver, "0123456789.") == strlen(gpus.nvidia_driver));
+	for (size_t i = 0; i < gpus.count; i++) {
+		const struct gpu *gpu = &gpus.items[i];
+
+		CHECK(gpu->vendor && *gpu->vendor && *gpu->address);
+		CHECK(strnlen(gpu->address, sizeof(gpu->address)) < sizeof(gpu->address));
+		CHECK(strnlen(gpu->driver, sizeof(gpu->driver)) < sizeof(gpu->driver));
+		CHECK_LINE(gpu->device);
+	}
+}
+
+static void check_managers(int root_fd)
+{
+	struct managers managers;
+
+	managers_read(root_fd, &managers);
+	CHECK(managers.count <= MANAGERS_MAX);
+	for (size_t i = 0; i < managers.count; i++) {
+		const struct manager *m = &managers.items[i];
+
+		CHECK(m->name && (m->file || m->daemon));
+		CHECK(m->daemon ? m->daemon_pid > 0 : m->daemon_pid == 0);
+		CHECK(m->tracking == TRACKING_UNKNOWN || (m->file && m->setting));
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int root_fd = made_root_fd();
+
+	made_root_fill(root_fd, data, size);
+	check_machine(root_fd);
+	check_rights(root_fd);
+	check_sensors(root_fd);
+	check_gpus(root_fd);
+	check_managers(root_fd);
+	made_root_clear();
+	return 0;
+}
