@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,9 +109,13 @@ int child_prepare(char *const argv[], struct child *ret, struct error *err)
 
 int child_release(struct child *c, struct error *err)
 {
+	struct timespec used;
 	int error_number = 0;
+	clockid_t clock;
 	ssize_t n;
 
+	if (clock_getcpuclockid(c->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
+		c->overhead_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 	c->start_ns = now_ns(CLOCK_REALTIME);
 	c->start_boot_ns = now_ns(CLOCK_BOOTTIME);
 	if (held_release(&(struct held){ .pid = c->pid, .fd = c->release_fd }) < 0)
@@ -141,11 +146,19 @@ static bool witness_has(struct child *c, int number)
 	return line && strtoull(line + strlen("\nShdPnd:"), NULL, 16) >> (number - 1) & 1;
 }
 
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
 static void end_witness(struct child *c)
 {
+	struct rusage usage;
+
 	if (c->witness_pid > 0) {
 		kill(c->witness_pid, SIGKILL);
-		waitpid(c->witness_pid, NULL, 0);
+		if (wait4(c->witness_pid, NULL, 0, &usage) > 0)
+			c->overhead_ns += timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
 	}
 	c->witness_pid = 0;
 }

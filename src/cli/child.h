@@ -22,6 +22,7 @@ struct child {
 	int signal_fd;
 	uint64_t start_ns, end_ns;           /* CLOCK_REALTIME */
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
+	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
 };
 

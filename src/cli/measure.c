@@ -25,7 +25,7 @@
 
 #define SETTLE_MS 1000       /* tasks are freed within some 20 ms of their end */
 #define SHORT_TRIES 3
-#define CPU_SLACK_NS 10000000 /* ticks, and a witness' start */
+#define CPU_SLACK_NS 10000000 /* ticks */
 #define SURVIVORS_NAMED 16
 #define WAIT_STEP_MS 50
 
@@ -155,7 +155,7 @@ static bool is_short_of_wait(const struct measurement *m)
 	uint64_t counted = values[METRIC_CPU_USER].number + values[METRIC_CPU_SYSTEM].number;
 	uint64_t waited = children_cpu_ns(&m->before);
 
-	return counted + waited / 100 + CPU_SLACK_NS < waited;
+	return counted + m->child.overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
 }
 
 /* Read until all that ended is in, or patience is. */
