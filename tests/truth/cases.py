@@ -11,3 +11,9 @@ CASES = {
     "exec": ["--exec"],
     "all": ["--processes", "3", "--threads", "2", "--blocked", "7", "--dup2", "--signals", "--exec"],
 }
+
+# What records have no rows for yet.
+MORE_CASES = {
+    "metadata": ["--meta"],
+    "metadata of threads": ["--meta", "--threads", "5", "--processes", "2", "--repeat", "2"],
+}

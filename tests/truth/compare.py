@@ -11,20 +11,32 @@ import json
 import sys
 
 DATA_OPS = ("read", "write")
-META_OPS = ("open", "create", "close", "fsync", "fdatasync")
+UNRESOLVED = "(unresolved)"
 
 # What no program does by a system call of its own: the kernel's reads of programs at execve.
 IGNORED_ROWS = ("(exec)",)
 
+# Records have these and no other operation yet, all data as calls, and do not tell errors apart.  It is
+# the default of every @only_ops below; None there compares all that the truth program knows.
+RECORDED_SO_FAR = ("read", "write", "open", "create", "close", "fsync", "fdatasync")
 
-class Counts(collections.namedtuple("Counts", "calls bytes errors")):
-    """A call that failed is in calls and in errors; operations on metadata have 0 bytes."""
+
+class Counts(collections.namedtuple("Counts", "calls bytes errors not_found")):
+    """A call that failed is in calls and in errors, and where it was ENOENT in not_found; operations on
+    metadata have 0 bytes, and the way "mapping" has bytes alone."""
 
     def __add__(self, other):
         return Counts(*(a + b for a, b in zip(self, other)))
 
+    def __sub__(self, other):
+        return Counts(*(a - b for a, b in zip(self, other)))
 
-ZERO = Counts(0, 0, 0)
+
+ZERO = Counts(0, 0, 0, 0)
+
+
+def counts_of(n):
+    return Counts(n.get("calls", 0), n.get("bytes", 0), n.get("errors", 0), n.get("not_found", 0))
 
 
 def as_function(place_of):
@@ -34,43 +46,91 @@ def as_function(place_of):
     return lambda place: (place_of or {}).get(place, place)
 
 
-def truth_counts(truth, place_of=None):
-    """{(mount, op): Counts} of what was done; places on one mount are added up."""
-    name, counts = as_function(place_of), collections.defaultdict(lambda: ZERO)
-    for row in truth["rows"]:
-        mount = row["place"] if row["place"].startswith("(") else name(row["place"])
-        counts[mount, row["op"]] += Counts(row["calls"], row["bytes"], row["errors"])
+def truth_counts(truth, member="rows"):
+    """{(place, op, way, by): Counts} of what was done, by the places' names as they were given."""
+    counts = collections.defaultdict(lambda: ZERO)
+    for row in truth.get(member, ()):
+        counts[row["place"], row["op"], row["way"], row["by"]] += counts_of(row)
     return counts
+
+
+def on_mounts(counts, place_of=None, placed_by_path=True):
+    """{(mount, op, way): Counts} from {(place, op, way, by): Counts}; places on one mount are added up.
+
+    @place_of: from a place to the record's name of its mount.  @placed_by_path: False where nobody can
+    know on which mount a path ended.  Operations on metadata are "call", however they were asked for."""
+    name, found = as_function(place_of), collections.defaultdict(lambda: ZERO)
+    for (place, op, way, by), n in counts.items():
+        if by == "path" and not placed_by_path:
+            place = UNRESOLVED
+        mount = place if place.startswith("(") else name(place)
+        found[mount, op, way if op in DATA_OPS else "call"] += n
+    return found
+
+
+def done(truth, place_of=None, placed_by_path=False, absent_ways=(), skipped=True):
+    """{(mount, op, way): Counts} of what a meter has to have seen.
+
+    @absent_ways: those that the kernel does not show.  @skipped: does it show those requests to a ring
+    of which no completion was asked?"""
+    counts = truth_counts(truth)
+    if not skipped:
+        for key, n in truth_counts(truth, "skipped").items():
+            counts[key] -= n
+    seen = {key: n for key, n in counts.items() if key[2] not in absent_ways}
+    return on_mounts(seen, place_of, placed_by_path)
 
 
 def record_counts(record, ignore=IGNORED_ROWS):
-    """{(mount, op): Counts} of what was recorded; operations that the truth program has no word for
-    are left out."""
+    """{(mount, op, way): Counts} of what was recorded; "call" is what the other ways leave of a row's
+    reads and writes."""
     counts = collections.defaultdict(lambda: ZERO)
     for row in record.get("io") or []:
-        if row["mount"] in ignore:
+        mount = row["mount"]
+        if mount in ignore:
             continue
-        numbers = {op: row.get(op) for op in DATA_OPS}
-        numbers.update({op: (row.get("meta") or {}).get(op) for op in META_OPS})
-        for op, n in numbers.items():
-            if n:
-                counts[row["mount"], op] += Counts(n["calls"], n.get("bytes", 0), n["errors"])
+        for op in DATA_OPS:
+            counts[mount, op, "call"] += counts_of(row.get(op) or {})
+            for way, numbers in (row.get("ways") or {}).items():
+                n = counts_of(numbers.get(op) or {})
+                counts[mount, op, way] += n
+                counts[mount, op, "call"] -= n
+            counts[mount, op, "mapping"] += counts_of(
+                {"bytes": (row.get("mapped") or {}).get(f"{op}_bytes", 0)})
+        for op, numbers in (row.get("meta") or {}).items():
+            counts[mount, op, "call"] += counts_of(numbers)
     return counts
 
 
-def differences(truth, record, place_of=None, ignore=IGNORED_ROWS):
-    """A sentence for each number in which @record is not @truth; empty: they are equal.
+def without_ways(counts):
+    """As records have been so far: {(mount, op): Counts}, in the form of the one that knows ways."""
+    return {key: n._replace(not_found=0) for key, n in counts.items() if key[2] == "call"}
 
-    @place_of: from a place as the truth program was given it to the record's name of its mount."""
-    if record.get("io") is None:
-        return ["the record has no io"]
-    did, recorded = truth_counts(truth, place_of), record_counts(record, ignore)
+
+def count_differences(did, recorded, only_ops=None):
+    """A sentence for each number in which two {(mount, op, way): Counts} are not equal."""
+    if only_ops is not None:
+        did, recorded = without_ways(did), without_ways(recorded)
     return [
-        f"{mount} {op} {field}: did {x}, recorded {y}"
-        for mount, op in sorted(set(did) | set(recorded))
-        for field, x, y in zip(Counts._fields, did[mount, op], recorded[mount, op])
+        f"{mount} {op}{'' if way == 'call' else ' by ' + way} {field}: did {x}, recorded {y}"
+        for mount, op, way in sorted(set(did) | set(recorded))
+        if only_ops is None or op in only_ops
+        for field, x, y in zip(Counts._fields, did.get((mount, op, way), ZERO),
+                               recorded.get((mount, op, way), ZERO))
         if x != y
     ]
+
+
+def differences(truth, record, place_of=None, ignore=IGNORED_ROWS, placed_by_path=False,
+                absent_ways=(), skipped=True, only_ops=RECORDED_SO_FAR):
+    """A sentence for each number in which @record is not @truth; empty: they are equal.  The options
+    are those of done(), and @absent_ways are left out of the record too."""
+    if record.get("io") is None:
+        return ["the record has no io"]
+    did = done(truth, place_of, placed_by_path, absent_ways, skipped)
+    recorded = {key: n for key, n in record_counts(record, ignore).items()
+                if key[2] not in absent_ways}
+    return count_differences(did, recorded, only_ops)
 
 
 def row_bytes(record, mount, op):
@@ -82,13 +142,14 @@ def book_differences(truth, record):
     record's books against themselves."""
     found = []
     for op, key in (("read", "rchar_bytes"), ("write", "wchar_bytes")):
-        tasks = record["tasks"][key]
-        expected = truth["totals"][key] + row_bytes(record, "(exec)", op)
+        tasks, book = record["tasks"][key], record["coverage"]["books"][op]
+        twice = book.get("twice_bytes", 0)
+        expected = truth["totals"][key] + twice + row_bytes(record, "(exec)", op)
         if tasks != expected:
             found.append(f"tasks.{key}: did {expected} (exec's share in it), recorded {tasks}")
-        book = record["coverage"]["books"][op]
-        if book["tasks_bytes"] != book["rows_bytes"] or book["difference_bytes"] != 0:
-            found.append(f"books.{op}: tasks {book['tasks_bytes']}, rows {book['rows_bytes']}")
+        if book["tasks_bytes"] != book["rows_bytes"] + twice or book["difference_bytes"] != 0:
+            found.append(f"books.{op}: tasks {book['tasks_bytes']}, rows {book['rows_bytes']}, "
+                         f"of them {twice} twice")
     return found
 
 

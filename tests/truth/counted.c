@@ -82,7 +82,7 @@ long counted_transfer(struct ledger *l, struct file file, const struct transfer 
 {
 	long r = result_of(data_calls[t->call].call(data_calls[t->call].number, file.fd, t));
 
-	ledger_note(l, place_of(file), data_calls[t->call].op, r);
+	ledger_note(l, (struct deed){.place = place_of(file), .op = data_calls[t->call].op}, r);
 	return r;
 }
 
@@ -144,15 +144,16 @@ static long (*const open_calls[OPEN_CALL_COUNT])(const struct opening *o) = {
 	[CALL_CREAT] = call_creat,
 };
 
-/* An open that fails has created nothing and shows no mount. */
+/* An open that fails has created nothing and has no file to tell its place. */
 struct file counted_open(struct ledger *l, int place, const struct opening *o)
 {
 	struct file file = {.fd = result_of(open_calls[o->call](o)), .place = place};
 
-	if (file.fd < 0)
-		ledger_note(l, PLACE_UNRESOLVED, OP_OPEN, file.fd);
-	else
-		ledger_note(l, place, o->creates ? OP_CREATE : OP_OPEN, file.fd);
+	ledger_note(l,
+		    (struct deed){.place = place,
+				  .op = file.fd >= 0 && o->creates ? OP_CREATE : OP_OPEN,
+				  .by = file.fd < 0 ? BY_PATH : BY_RESULT},
+		    file.fd);
 	return file;
 }
 
@@ -168,7 +169,7 @@ long counted_close(struct ledger *l, struct file file)
 {
 	long r = result_of(syscall(SYS_close, file.fd));
 
-	ledger_note(l, place_of(file), OP_CLOSE, r);
+	ledger_note(l, (struct deed){.place = place_of(file), .op = OP_CLOSE}, r);
 	return r;
 }
 
@@ -176,8 +177,43 @@ long counted_sync(struct ledger *l, struct file file, enum op op)
 {
 	long r = result_of(syscall(op == OP_FSYNC ? SYS_fsync : SYS_fdatasync, file.fd));
 
-	ledger_note(l, place_of(file), op, r);
+	ledger_note(l, (struct deed){.place = place_of(file), .op = op}, r);
 	return r;
+}
+
+long counted_call(struct ledger *l, int place, const struct call *c)
+{
+	const long *a = c->args;
+	bool is_bad = c->by == BY_DESCRIPTOR && (int)a[0] < 0;
+	long r = 0;
+
+	if (c->number == CALL_NOWHERE)
+		return -ENOSYS;
+	for (int i = 0; i < c->times; i++) {
+		r = result_of(syscall(c->number, a[0], a[1], a[2], a[3], a[4]));
+		ledger_note(l,
+			    (struct deed){.place = is_bad ? PLACE_UNRESOLVED : place,
+					  .op = c->op,
+					  .by = c->by},
+			    r);
+	}
+	return r;
+}
+
+void counted_calls(struct ledger *l, int place, const struct call *calls, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		counted_call(l, place, &calls[i]);
+}
+
+long counted_unlink(struct ledger *l, int place, const char *path)
+{
+	return counted_call(l, place,
+			    &(struct call){.op = OP_UNLINK,
+					   .by = BY_PATH,
+					   .times = 1,
+					   .number = SYS_unlinkat,
+					   .args = {AT_FDCWD, ARG(path)}});
 }
 
 bool pipe_make(struct file ret[2], int flags)

@@ -58,7 +58,8 @@ struct opening {
 	bool creates; /* the file is not there, and is made */
 };
 
-/* A file in @place, should it open. */
+/* A file in @place, should it open; should it not, its path ends in @place: PLACE_UNRESOLVED where
+ * nothing is searched at all. */
 struct file counted_open(struct ledger *l, int place, const struct opening *opening);
 
 /* The plain one: open an existing file. */
@@ -68,6 +69,25 @@ long counted_close(struct ledger *l, struct file file);
 
 /* @op: OP_FSYNC or OP_FDATASYNC. */
 long counted_sync(struct ledger *l, struct file file, enum op op);
+
+/* Any other call on metadata. */
+struct call {
+	enum op op;
+	enum by by; /* BY_DESCRIPTOR: the first argument is one, and a bad one is of no place */
+	int times;
+	long number; /* CALL_NOWHERE: this machine never had it, and it is left out */
+	long args[5];
+};
+#define CALL_NOWHERE (-1L)
+#define ARG(x) ((long)(x)) /* a pointer as an argument of a call */
+
+/* What the last of its times gave back. */
+long counted_call(struct ledger *l, int place, const struct call *call);
+
+void counted_calls(struct ledger *l, int place, const struct call *calls, size_t count);
+
+/* The plain one: unlink a file whose folder is in @place. */
+long counted_unlink(struct ledger *l, int place, const char *path);
 
 /* A pipe: [0] to read, [1] to write.  Making one is no open; false: there are no descriptors left.
  */

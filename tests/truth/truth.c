@@ -17,7 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "document.h"
 #include "macro.h"
+#include "meta.h"
 #include "waiting.h"
 #include "work.h"
 
@@ -35,13 +37,13 @@ struct options {
 	struct target targets[PLACES_MAX];
 	size_t target_count;
 	size_t processes, threads, blocked, repeat;
-	bool with_dup2, with_signals, with_exec, only_end;
+	bool with_meta, with_newest, with_dup2, with_signals, with_exec, only_end;
 };
 
 static const char usage[] =
 	"usage: truth --output FILE [--mount DIR]... [--bind DIR]... [--device FILE]...\n"
 	"	[--processes N] [--threads N] [--repeat N] [--blocked N] [--dup2] [--signals]\n"
-	"	[--exec]\n";
+	"	[--exec] [--meta [--newest]]\n";
 
 static int fail(const char *what)
 {
@@ -94,6 +96,10 @@ static bool take_option(struct options *o, int letter, const char *value)
 		return o->with_signals = true;
 	case 'x':
 		return o->with_exec = true;
+	case 'M':
+		return o->with_meta = true;
+	case 'N':
+		return o->with_newest = true;
 	case 'e':
 		return o->only_end = true;
 	default:
@@ -113,6 +119,8 @@ static bool parse_options(int argc, char **argv, struct options *o)
 		{ "threads",   required_argument, NULL, 't' },
 		{ "repeat",    required_argument, NULL, 'r' },
 		{ "blocked",   required_argument, NULL, 'b' },
+		{ "meta",      no_argument,       NULL, 'M' },
+		{ "newest",    no_argument,       NULL, 'N' },
 		{ "dup2",      no_argument,       NULL, '2' },
 		{ "signals",   no_argument,       NULL, 's' },
 		{ "exec",      no_argument,       NULL, 'x' },
@@ -137,6 +145,19 @@ struct thread {
 	pthread_t id;
 };
 
+static void work_on_target(struct worker *w, const struct options *o, const struct target *t)
+{
+	if (t->is_device) {
+		work_on_device(w, t->place, t->path);
+		if (o->with_meta)
+			meta_on_device(w, t->place, t->path);
+		return;
+	}
+	work_in_folder(w, t->place, t->path);
+	if (o->with_meta)
+		meta_in_folder(w, t->place, t->path, o->with_newest);
+}
+
 static void *thread_main(void *data)
 {
 	struct thread *thread = data;
@@ -144,18 +165,14 @@ static void *thread_main(void *data)
 	struct worker *w = &thread->worker;
 
 	for (size_t round = 0; round < o->repeat; round++) {
-		for (size_t i = 0; i < o->target_count; i++) {
-			const struct target *t = &o->targets[i];
-
-			if (t->is_device)
-				work_on_device(w, t->place, t->path);
-			else
-				work_in_folder(w, t->place, t->path);
-		}
+		for (size_t i = 0; i < o->target_count; i++)
+			work_on_target(w, o, &o->targets[i]);
 		work_on_pipes(w);
 		work_on_sockets(w);
 		work_on_pseudo_files(w);
 		work_on_bad_descriptors(w);
+		if (o->with_meta)
+			meta_elsewhere(w);
 	}
 	return NULL;
 }
@@ -202,6 +219,14 @@ static bool run_dup2(const struct options *o, struct ledgers *all, size_t i)
 	       replace_under_reader(all, o->targets[i].place, o->targets[i].path);
 }
 
+/* The static C library's start asks where the program lies, which is no work of ours but counts. */
+static void note_start(struct ledger *l)
+{
+#ifdef __GLIBC__
+	ledger_note(l, (struct deed){.place = PLACE_PSEUDO, .op = OP_READLINK, .by = BY_PATH}, 0);
+#endif
+}
+
 /* Does some work, then becomes another program, which closes descriptors without a close(). */
 static bool run_exec(const struct options *o UNUSED, struct ledgers *all, size_t i UNUSED)
 {
@@ -212,6 +237,7 @@ static bool run_exec(const struct options *o UNUSED, struct ledgers *all, size_t
 	if (!w.buffer || !pipe_make(ends, O_CLOEXEC))
 		return false;
 	work_on_pipes(&w);
+	note_start(w.ledger);
 	execv("/proc/self/exe", argv);
 	return false;
 }
@@ -328,9 +354,10 @@ int main(int argc, char **argv)
 	if (place < 0 || name_places(&options, all) < 0)
 		return fail("too many places, or one with a letter that JSON would escape");
 	signal(SIGPIPE, SIG_IGN);
+	note_start(ledgers_take(all));
 
 	if (!work(&options, all))
 		return fail("a case could not be made");
-	errno = -ledgers_publish(all, place, options.output);
+	errno = -document_publish(all, place, options.output);
 	return errno ? fail(strerror(errno)) : 0;
 }

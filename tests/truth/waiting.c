@@ -330,6 +330,6 @@ bool replace_under_reader(struct ledgers *all, int place, const char *folder)
 		is_well =
 			is_well && replace_once(all, file, true) && replace_once(all, file, false);
 	counted_close(l, file);
-	unlink(path);
+	counted_unlink(l, place, path);
 	return is_well && file.fd >= 0;
 }

@@ -4,9 +4,11 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "macro.h"
+#include "path.h"
 #include "work.h"
 
 #define PAGE_MAX 65536 /* of any kernel */
@@ -87,25 +89,6 @@ static void sync_both_ways(struct worker *w, struct file file)
 
 /* ---- regular files ---- */
 
-#define PATH_BYTES 4096
-
-/* One of the worker's files, by its whole path and by its name in the folder. */
-struct path {
-	char text[PATH_BYTES];
-	const char *name;
-};
-
-static void path_make(struct path *path, const char *folder, const char *worker, const char *what)
-{
-	char *end = stpncpy(path->text, folder, PATH_BYTES - 128);
-
-	*end++ = '/';
-	path->name = end;
-	end = stpncpy(stpcpy(end, "truth-"), worker, 64);
-	*end++ = '-';
-	stpncpy(end, what, 31)[0] = '\0';
-}
-
 /* Each way to open, first to create and then, still with O_CREAT, to find what is there. */
 static void open_all_ways(struct worker *w, struct file dir, const char *folder)
 {
@@ -126,38 +109,48 @@ static void open_all_ways(struct worker *w, struct file dir, const char *folder)
 
 			counted_close(w->ledger, counted_open(w->ledger, dir.place, &opening));
 		}
-		unlink(path.text);
+		counted_unlink(w->ledger, dir.place, path.text);
 	}
 }
 
+/* What is found in the folder, or missed there: the folder may be a mount point, which is itself
+ * searched for elsewhere. */
 static void open_wrongly(struct worker *w, struct file dir, const char *folder)
 {
-	struct path there, absent, below;
+	struct path there, absent, below, inner;
 
 	path_make(&there, folder, w->name, "data");
 	path_make(&absent, folder, w->name, "absent");
 	path_make(&below, folder, w->name, "data/below");
+	path_make(&inner, folder, w->name, "inner");
 
+	const struct call make = {
+		OP_MKDIR, BY_PATH, 1, SYS_mkdirat, { AT_FDCWD, ARG(inner.text), 0700 }};
+	const struct call remove = {
+		OP_RMDIR, BY_PATH, 1, SYS_unlinkat, { AT_FDCWD, ARG(inner.text), AT_REMOVEDIR }};
 	const struct opening wrong[] = {
 		/* clang-format off */
 		{ .call = CALL_OPEN,    .path = absent.text, .flags = O_RDONLY },
 		{ .call = CALL_OPEN,    .path = there.text,  .flags = O_CREAT | O_EXCL | O_RDWR },
-		{ .call = CALL_OPEN,    .path = folder,      .flags = O_WRONLY },
+		{ .call = CALL_OPEN,    .path = inner.text,  .flags = O_WRONLY },
 		{ .call = CALL_OPENAT,  .path = absent.name, .flags = O_RDWR },
 		{ .call = CALL_OPENAT,  .path = below.name,  .flags = O_CREAT | O_RDWR },
 		{ .call = CALL_OPENAT2, .path = absent.name, .flags = O_RDONLY },
 		{ .call = CALL_OPENAT2, .path = NOWHERE,     .flags = O_RDONLY },
 		{ .call = CALL_CREAT,   .path = below.text },
-		{ .call = CALL_CREAT,   .path = folder },
+		{ .call = CALL_CREAT,   .path = inner.text },
 		/* clang-format on */
 	};
 
+	counted_call(w->ledger, dir.place, &make);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct opening opening = wrong[i];
+		bool is_searched = opening.path != NOWHERE;
 
 		opening.dir_fd = (int)dir.fd;
-		counted_open(w->ledger, dir.place, &opening);
+		counted_open(w->ledger, is_searched ? dir.place : PLACE_UNRESOLVED, &opening);
 	}
+	counted_call(w->ledger, dir.place, &remove);
 }
 
 struct portion {
@@ -304,7 +297,7 @@ void work_in_folder(struct worker *w, int place, const char *folder)
 
 	/* This one stays open to the process' end, which is no close(). */
 	counted_open_existing(w->ledger, place, path.text, O_RDONLY | O_CLOEXEC);
-	unlink(path.text);
+	counted_unlink(w->ledger, place, path.text);
 }
 
 /* ---- other files ---- */
