@@ -47,7 +47,11 @@ struct super_block {
 	struct uuid s_uuid; /* the kernel's uuid_t */
 };
 
+#define S_IFMT 0170000 /* of inode.i_mode */
+#define S_IFREG 0100000
+
 struct inode {
+	unsigned short i_mode;
 	struct super_block *i_sb;
 	__u32 i_generation;
 };

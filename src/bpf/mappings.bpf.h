@@ -39,6 +39,7 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_slot *slot;
 	struct super_block *sb;
+	struct inode *inode;
 	struct file_key key;
 	__u64 leaf;
 
@@ -47,7 +48,10 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 	slot = get_slot();
 	if (!slot || !judge(slot, task, &leaf))
 		return 0;
-	sb = folio->mapping->host->i_sb;
+	inode = folio->mapping->host;
+	if ((inode->i_mode & S_IFMT) != S_IFREG)
+		return 0; /* a block device's: the file system's own metadata */
+	sb = inode->i_sb;
 	if (!sb)
 		return 0;
 	key = key_for(leaf, place_of(sb, &slot->scratch), op, FILES_BY_MAPPING);
