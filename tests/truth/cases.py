@@ -16,4 +16,8 @@ CASES = {
 MORE_CASES = {
     "metadata": ["--meta"],
     "metadata of threads": ["--meta", "--threads", "5", "--processes", "2", "--repeat", "2"],
+    "sendfile": ["--sendfile"],
+    "splice": ["--splice"],
+    "copy_file_range": ["--copy-file-range"],
+    "all ways": ["--ways", "--threads", "3", "--processes", "2"],
 }

@@ -99,6 +99,29 @@ long counted_write(struct ledger *l, struct file file, const void *buffer, size_
 		&(struct transfer){.call = CALL_WRITE, .buffer = (void *)buffer, .bytes = bytes});
 }
 
+static long call_passing(const struct passing *p)
+{
+	switch (p->way) {
+	case WAY_SENDFILE:
+		return syscall(SYS_sendfile, p->out.fd, p->in.fd, p->in_at, p->bytes);
+	case WAY_COPY_FILE_RANGE:
+		return syscall(SYS_copy_file_range, p->in.fd, p->in_at, p->out.fd, p->out_at,
+			       p->bytes, p->flags);
+	default:
+		return syscall(SYS_splice, p->in.fd, p->in_at, p->out.fd, p->out_at, p->bytes,
+			       p->flags);
+	}
+}
+
+long counted_pass(struct ledger *l, const struct passing *p)
+{
+	long r = result_of(call_passing(p));
+
+	ledger_note(l, (struct deed){.place = place_of(p->in), .op = OP_READ, .way = p->way}, r);
+	ledger_note(l, (struct deed){.place = place_of(p->out), .op = OP_WRITE, .way = p->way}, r);
+	return r;
+}
+
 /* arm64 never had open and creat: there openat stands in for them. */
 #ifdef SYS_open
 static long call_open(const struct opening *o)

@@ -48,6 +48,16 @@ long counted_transfer(struct ledger *l, struct file file, const struct transfer 
 long counted_read(struct ledger *l, struct file file, void *buffer, size_t bytes);
 long counted_write(struct ledger *l, struct file file, const void *buffer, size_t bytes);
 
+struct passing { /* from file to file, inside the kernel */
+	enum way way; /* of sendfile, copy_file_range and splice */
+	struct file in, out;
+	off_t *in_at, *out_at; /* NULL: at the file's own position; sendfile has no second */
+	size_t bytes;
+	unsigned int flags; /* of copy_file_range and splice */
+};
+
+long counted_pass(struct ledger *l, const struct passing *passing);
+
 enum open_call { CALL_OPEN, CALL_OPENAT, CALL_OPENAT2, CALL_CREAT, OPEN_CALL_COUNT };
 
 struct opening {

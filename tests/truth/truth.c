@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,120 +19,17 @@
 #include "document.h"
 #include "macro.h"
 #include "meta.h"
+#include "options.h"
+#include "passing.h"
 #include "waiting.h"
 #include "work.h"
 
-#define PROCESSES_MAX 256
-#define THREADS_MAX 64
-
-struct target { /* a folder or a device to work on */
-	const char *path;
-	int place;
-	bool is_device;
-};
-
-struct options {
-	const char *output;
-	struct target targets[PLACES_MAX];
-	size_t target_count;
-	size_t processes, threads, blocked, repeat;
-	bool with_meta, with_newest, with_dup2, with_signals, with_exec, only_end;
-};
-
-static const char usage[] =
-	"usage: truth --output FILE [--mount DIR]... [--bind DIR]... [--device FILE]...\n"
-	"	[--processes N] [--threads N] [--repeat N] [--blocked N] [--dup2] [--signals]\n"
-	"	[--exec] [--meta [--newest]]\n";
+#define WAYS_OF_PASSING (1U << WAY_SENDFILE | 1U << WAY_COPY_FILE_RANGE | 1U << WAY_SPLICE)
 
 static int fail(const char *what)
 {
 	dprintf(STDERR_FILENO, "truth: %s\n", what);
 	return 1;
-}
-
-/* ---- options ---- */
-
-static bool parse_count(const char *text, size_t min, size_t max, size_t *ret)
-{
-	char *end;
-	unsigned long n = strtoul(text, &end, 10);
-
-	if (*text < '0' || *text > '9' || *end || n < min || n > max)
-		return false;
-	*ret = n;
-	return true;
-}
-
-static bool add_target(struct options *o, const char *path, bool is_device)
-{
-	if (o->target_count == ARRAY_SIZE(o->targets))
-		return false;
-	o->targets[o->target_count++] = (struct target){.path = path, .is_device = is_device};
-	return true;
-}
-
-static bool take_option(struct options *o, int letter, const char *value)
-{
-	switch (letter) {
-	case 'o':
-		o->output = value;
-		return true;
-	case 'm':
-		return add_target(o, value, false);
-	case 'd':
-		return add_target(o, value, true);
-	case 'p':
-		return parse_count(value, 0, PROCESSES_MAX, &o->processes);
-	case 't':
-		return parse_count(value, 1, THREADS_MAX, &o->threads);
-	case 'r':
-		return parse_count(value, 1, 1000, &o->repeat);
-	case 'b':
-		return parse_count(value, 0, 1000, &o->blocked);
-	case '2':
-		return o->with_dup2 = true;
-	case 's':
-		return o->with_signals = true;
-	case 'x':
-		return o->with_exec = true;
-	case 'M':
-		return o->with_meta = true;
-	case 'N':
-		return o->with_newest = true;
-	case 'e':
-		return o->only_end = true;
-	default:
-		return false;
-	}
-}
-
-static bool parse_options(int argc, char **argv, struct options *o)
-{
-	static const struct option known[] = {
-		/* clang-format off */
-		{ "output",    required_argument, NULL, 'o' },
-		{ "mount",     required_argument, NULL, 'm' },
-		{ "bind",      required_argument, NULL, 'm' }, /* a folder as any other */
-		{ "device",    required_argument, NULL, 'd' },
-		{ "processes", required_argument, NULL, 'p' },
-		{ "threads",   required_argument, NULL, 't' },
-		{ "repeat",    required_argument, NULL, 'r' },
-		{ "blocked",   required_argument, NULL, 'b' },
-		{ "meta",      no_argument,       NULL, 'M' },
-		{ "newest",    no_argument,       NULL, 'N' },
-		{ "dup2",      no_argument,       NULL, '2' },
-		{ "signals",   no_argument,       NULL, 's' },
-		{ "exec",      no_argument,       NULL, 'x' },
-		{ "only-end",  no_argument,       NULL, 'e' }, /* what --exec starts: ends at once */
-		{}
-		/* clang-format on */
-	};
-	int letter;
-
-	while ((letter = getopt_long(argc, argv, "", known, NULL)) != -1)
-		if (!take_option(o, letter, optarg))
-			return false;
-	return optind == argc && (o->output || o->only_end);
 }
 
 /* ---- workers ---- */
@@ -145,17 +41,40 @@ struct thread {
 	pthread_t id;
 };
 
+/* Within each folder, and from each to the next. */
+static void pass_files(struct worker *w, const struct options *o)
+{
+	const struct target *last = NULL;
+
+	for (size_t i = 0; i < o->target_count; i++) {
+		const struct target *t = &o->targets[i];
+		struct folder folder = {.place = t->place, .path = t->path};
+
+		if (t->kind != TARGET_FOLDER)
+			continue;
+		pass_between(w, o->ways, folder, folder);
+		if (last)
+			pass_between(w, o->ways, (struct folder){last->place, last->path}, folder);
+		last = t;
+	}
+}
+
 static void work_on_target(struct worker *w, const struct options *o, const struct target *t)
 {
-	if (t->is_device) {
+	switch (t->kind) {
+	case TARGET_FOLDER:
+		work_in_folder(w, t->place, t->path);
+		if (o->with_meta)
+			meta_in_folder(w, t->place, t->path, o->with_newest);
+		break;
+	case TARGET_DEVICE:
 		work_on_device(w, t->place, t->path);
 		if (o->with_meta)
 			meta_on_device(w, t->place, t->path);
-		return;
+		break;
+	case TARGET_MAPPED:
+		break;
 	}
-	work_in_folder(w, t->place, t->path);
-	if (o->with_meta)
-		meta_in_folder(w, t->place, t->path, o->with_newest);
 }
 
 static void *thread_main(void *data)
@@ -173,6 +92,8 @@ static void *thread_main(void *data)
 		work_on_bad_descriptors(w);
 		if (o->with_meta)
 			meta_elsewhere(w);
+		if (o->ways & WAYS_OF_PASSING)
+			pass_files(w, o);
 	}
 	return NULL;
 }
@@ -191,6 +112,7 @@ static bool run_worker(const struct options *o, struct ledgers *all, size_t proc
 {
 	static struct thread threads[THREADS_MAX];
 	struct file hole = work_make_hole(ledgers_take(all));
+	bool is_well;
 
 	for (size_t i = 0; i < o->threads; i++) {
 		if (!prepare_thread(&threads[i], o, all, process, i))
@@ -201,9 +123,12 @@ static bool run_worker(const struct options *o, struct ledgers *all, size_t proc
 		if (pthread_create(&threads[i].id, NULL, thread_main, &threads[i]) != 0)
 			return false;
 	thread_main(&threads[0]);
-	for (size_t i = 1; i < o->threads; i++)
+	is_well = !threads[0].worker.is_wrong;
+	for (size_t i = 1; i < o->threads; i++) {
 		pthread_join(threads[i].id, NULL);
-	return true;
+		is_well = is_well && !threads[i].worker.is_wrong;
+	}
+	return is_well;
 }
 
 /* ---- processes ---- */
@@ -215,7 +140,7 @@ static bool run_signals(const struct options *o UNUSED, struct ledgers *all, siz
 
 static bool run_dup2(const struct options *o, struct ledgers *all, size_t i)
 {
-	return o->targets[i].is_device ||
+	return o->targets[i].kind != TARGET_FOLDER ||
 	       replace_under_reader(all, o->targets[i].place, o->targets[i].path);
 }
 
@@ -336,12 +261,12 @@ static int place_of_output(struct ledgers *all, const char *output)
 
 int main(int argc, char **argv)
 {
-	struct options options = {.processes = 1, .threads = 1, .repeat = 1};
+	struct options options;
 	struct ledgers *all;
 	int place;
 
-	if (!parse_options(argc, argv, &options)) {
-		dprintf(STDERR_FILENO, "%s", usage);
+	if (!options_parse(argc, argv, &options)) {
+		dprintf(STDERR_FILENO, "%s", options_usage);
 		return 2;
 	}
 	if (options.only_end)
