@@ -99,12 +99,15 @@ FILE = re.compile(r"(?:-?\d+|AT_FDCWD)<(.*?)>")
 PIECE = re.compile(r'"(?:[^"\\]|\\.)*"(?:\.\.\.)?|(?:\d+|AT_FDCWD)<[^>]*>|[\[({]|[\])}]|,|[^",\[({\])}]')
 
 
-def trace(output, *argv):
-    """Run @argv and return strace's lines; -y shows a descriptor's file as it is at the call's entry."""
-    names = [*PLAIN, *PASSING, SUBMIT, *REAP, "rt_sigreturn"]
+def trace(output, *argv, more=(), letters=0):
+    """Run @argv and return strace's lines; -y shows a descriptor's file as it is at the call's entry.
+
+    @more: further system calls to show; @letters: how much of strings that are no paths."""
+    names = [*PLAIN, *PASSING, SUBMIT, *REAP, "rt_sigreturn", *more]
     expression = ",".join("?" + name for name in names)  # ?: if this strace and machine know it
     subprocess.run(
-        ["strace", "-f", "-y", "-s", "0", "-o", output, "-e", f"trace={expression}", *map(str, argv)],
+        ["strace", "-f", "-y", "-s", str(letters), "-o", output, "-e", f"trace={expression}",
+         *map(str, argv)],
         check=True,
     )
     with open(output, errors="surrogateescape") as lines:
