@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""matrix - what became of each operation on each kernel, and the page that says so.
+
+An outcome is found out, never declared: what was recorded is held against what the truth program did, by
+operation, way, and whether it names its file by a descriptor or by a path."""
+
+import collections
+import re
+
+import compare
+
+EXACT = "exact"            # every call, byte and error, on the mount where it was done
+UNPLACED = "unplaced"      # every call, byte and error, in the row (unresolved)
+MISSING = "missing"        # not counted, and the record says so
+WRONG = "WRONG"            # anything else
+ORDER = (EXACT, UNPLACED, MISSING, WRONG)  # the worst of several counts
+
+CALLS = "the system call's exit"
+PATHS = "the security hooks (fentry) of the folders that it searched and the object that it touched"
+COUNTED_AND_PLACED = {  # by way; None: metadata
+    (None, "descriptor"): (CALLS, "the descriptor, at the call's entry"),
+    (None, "result"): (CALLS, "the descriptor that it gave back"),
+    (None, "path"): (CALLS, PATHS),
+    ("call", "descriptor"): (CALLS, "the descriptor, at the call's entry"),
+    ("sendfile", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
+    ("copy_file_range", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
+    ("splice", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
+    ("io_uring", "descriptor"): ("`io_uring_complete`", "the request's file"),
+    ("libaio", "descriptor"): ("`aio_complete_rw` (fentry)", "the request's file, as it starts"),
+    ("mapping", "descriptor"): ("`mm_filemap_add_to_page_cache`, `writeback_dirty_folio`", "the page's file"),
+}
+
+Label = collections.namedtuple("Label", "op way by")
+
+
+def label_of(op, way, by):
+    return Label(op, way if op in compare.DATA_OPS else None, by)
+
+
+def is_named_missing(label, record):
+    return any(label.way and label.way in line for line in record["coverage"]["missing"])
+
+
+def outcomes(truth, record, place_of):
+    """{Label: outcome} of one run."""
+    found = {}
+    recorded = compare.record_counts(record)
+    did = compare.truth_counts(truth)
+    placed = compare.on_mounts(did, place_of, True)
+    unplaced = compare.on_mounts(did, place_of, False)
+
+    def worse(label, outcome):
+        found[label] = max(found.get(label, EXACT), outcome, key=ORDER.index)
+
+    def is_equal(counts, key):
+        expected, n = counts.get(key, compare.ZERO), recorded.get(key, compare.ZERO)
+        return n.bytes == expected.bytes if key[2] == "mapping" else n == expected
+
+    for (place, op, way, by), n in did.items():
+        name = place if place.startswith("(") else place_of(place)
+        key = (name, op, way if op in compare.DATA_OPS else "call")
+        label = label_of(op, way, by)
+        if is_equal(placed, key):
+            worse(label, EXACT)
+        elif by == "path" and is_equal(unplaced, (compare.UNRESOLVED, *key[1:])):
+            worse(label, UNPLACED)
+        elif recorded.get(key, compare.ZERO) == compare.ZERO and is_named_missing(label, record):
+            worse(label, MISSING)
+        elif by != "path" and is_equal(unplaced, key):
+            worse(label, EXACT)
+        else:
+            worse(label, WRONG)
+    return found
+
+
+class Matrix:
+    """{Label: {kernel: outcome}}, the worst of all runs."""
+
+    def __init__(self):
+        self.cells = collections.defaultdict(dict)
+
+    def note(self, kernel, found):
+        for label, outcome in found.items():
+            before = self.cells[label].get(kernel, EXACT)
+            self.cells[label][kernel] = max(before, outcome, key=ORDER.index)
+
+    def column(self, kernel):
+        return {label: row[kernel] for label, row in self.cells.items() if kernel in row}
+
+
+BY = {"descriptor": "by descriptor", "result": "that succeeded", "path": "by path"}
+
+
+def name_of(label):
+    if label.way:
+        return label.op if label.way == "call" else f"{label.op} by {label.way}"
+    return f"{label.op} {BY[label.by]}"
+
+
+def lines_of(matrix, kernels):
+    """The table, as Markdown."""
+    labels = sorted(matrix.cells, key=lambda l: (l.way is None, l.way or "", l.op, l.by))
+    lines = ["| operation | " + " | ".join(kernels) + " | counted by | placed by |",
+             "|---" * (len(kernels) + 3) + "|"]
+    for label in labels:
+        counted, placed = COUNTED_AND_PLACED[label.way, label.by]
+        cells = [matrix.cells[label].get(kernel, "-") for kernel in kernels]
+        lines.append("| " + " | ".join([name_of(label), *cells, counted, placed]) + " |")
+    return lines
+
+
+BEGIN, END = "<!-- made by the tests: begin -->", "<!-- made by the tests: end -->"
+
+
+def page_cells(page):
+    """{(operation, kernel): cell} of the page's table."""
+    found, kernels = {}, None
+    for line in page.partition(BEGIN)[2].partition(END)[0].splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] == "operation":
+            kernels = cells[1:-2]
+        elif kernels and not re.match(r"-+$", cells[0]) and len(cells) > 3:
+            found.update({(cells[0], kernel): cell for kernel, cell in zip(kernels, cells[1:-2])})
+    return found
+
+
+def with_table(page, lines):
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{rest.partition(END)[2]}"
+
+
+def contradictions(page, matrix, kernel, column=None):
+    """What the page says otherwise than it was found."""
+    said = page_cells(page)
+    return [f"{name_of(label)} on {kernel}: the page says {said.get((name_of(label), column or kernel))}, "
+            f"found {outcome}"
+            for label, outcome in matrix.column(kernel).items()
+            if said.get((name_of(label), column or kernel)) != outcome]
