@@ -4,7 +4,6 @@ they left.  Software emulation only, so that it is the same on every machine; a 
 seconds, and so one boot runs many cases."""
 
 import io
-import lzma
 import os
 import re
 import shutil
@@ -14,6 +13,8 @@ import tarfile
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from modules import Modules
 
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
@@ -33,7 +34,9 @@ COMMAND_LINE = "console=ttyS0 loglevel=5 panic=-1 oops=panic nowatchdog mitigati
 
 PASSWD = b"root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000:Alice:/home/alice:/bin/sh\n"
 GROUP = b"root:x:0:\nalice:x:1000:\n"
-FOLDERS = ["bin", "cases", "dev", "etc", "home", "modules", "proc", "results", "root", "run", "sys", "tmp"]
+FOLDERS = ["bin", "cases", "dev", "etc", "home", "proc", "results", "root", "run", "sys", "tmp"]
+# None is loaded before something asks for it: mount, or a case by modprobe.
+MODULES = ["fuse", "loop", "nfsd", "nfsv4", "overlay", "xfs"]
 
 
 @dataclass(frozen=True)
@@ -111,13 +114,6 @@ def libraries_of(program):
     return re.findall(r"(/\S+) \(0x", found.stdout)  # none for a static program
 
 
-def module_content(kernel, name):
-    for path in kernel.glob(f"modules/**/{name}.ko*"):
-        content = path.read_bytes()
-        return lzma.decompress(content) if path.suffix == ".xz" else content
-    raise GuestError(f"kernel {kernel.name} has no module '{name}'")
-
-
 def base_system(kernel, programs, modules):
     """The initramfs but for the cases."""
     archive = Archive()
@@ -128,8 +124,7 @@ def base_system(kernel, programs, modules):
     archive.add_file("init", (HERE / "init").read_bytes(), 0o755)
     archive.add_file("etc/passwd", PASSWD)
     archive.add_file("etc/group", GROUP)
-    for number, name in enumerate(modules):
-        archive.add_file(f"modules/{number:02}-{name}.ko", module_content(kernel, name))
+    add_modules(archive, kernel, Modules(kernel, modules))
 
     libraries = set()
     for name, path in programs.items():
@@ -144,6 +139,16 @@ def base_system(kernel, programs, modules):
         if f"bin/{applet}" not in archive.names:
             archive.add(f"bin/{applet}", stat.S_IFLNK | 0o777, b"busybox")
     return archive.finish()
+
+
+def add_modules(archive, kernel, modules):
+    folder = f"lib/modules/{(kernel / 'release').read_text().strip()}"
+    archive.add_folder(folder)
+    for name, content in modules.items():
+        archive.add_file(f"{folder}/{name}.ko", content)
+    archive.add_file(f"{folder}/modules.dep", modules.dep().encode())
+    archive.add_file(f"{folder}/modules.alias", modules.alias().encode())
+    archive.add("sbin", stat.S_IFLNK | 0o777, b"bin")  # the kernel itself calls /sbin/modprobe
 
 
 def cases_part(cases):
@@ -180,9 +185,9 @@ def result_of(files):
 
 class Guest:
     """@kernel: a folder that fetch-kernels made.  @programs: {name in the guest's /bin: path here};
-    the libraries that they need come along."""
+    the libraries that they need come along.  @modules can be loaded in it."""
 
-    def __init__(self, kernel, programs, modules=("loop",)):
+    def __init__(self, kernel, programs, modules=MODULES):
         self.kernel = Path(kernel)
         self.base = base_system(self.kernel, programs, modules)
 
