@@ -10,12 +10,16 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest
 
-sys.path.insert(0, str(REPO / "tests" / "truth"))
+for shared in ("truth", "mounts"):
+    sys.path.insert(0, str(REPO / "tests" / shared))
+
+SYSTEM_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
 def missing(series, reason):
@@ -42,7 +46,10 @@ def kernel(request):
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
     ours = {"jobmeter": BUILD / "jobmeter"} | {name: BUILD / "tests/truth" / name for name in ("truth", "burn")}
-    return {name: path for name, path in ours.items() if path.exists()} | smoke(tmp_path_factory.mktemp("smoke"))
+    debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
+    shared = {"filesystems.sh": REPO / "tests/mounts/filesystems.sh"}
+    built = {name: path for name, path in ours.items() if path.exists()}
+    return built | debians | shared | smoke(tmp_path_factory.mktemp("smoke"))
 
 
 def smoke(folder):

@@ -11,7 +11,8 @@ import sys
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPOSITORY / "tests/truth"))
+for shared in ("truth", "mounts"):
+    sys.path.insert(0, str(REPOSITORY / "tests" / shared))
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""Mounts of every kind on other kernels: bytes and calls counted once, where the job asked."""
+
+import json
+
+import pytest
+import scenes
+
+from guest import OPTIONAL, Case
+
+WORK = "/tmp/w"
+
+
+def cases(of):
+    return [pytest.param(scene, Case(scene.script(WORK, "/out")), id=name) for name, scene in of.items()]
+
+
+def record_of(kernel, result):
+    if kernel.name in OPTIONAL and result.status == 77:
+        pytest.skip(f"kernel {kernel.name}: {result.stderr.strip()}")
+    if result.status:
+        raise RuntimeError(result.stderr)
+    record = json.loads(result.files["record.json"])
+    coverage = record["coverage"]
+    if kernel.name in OPTIONAL and "T2" not in coverage["tiers"]:
+        pytest.skip(f"kernel {kernel.name}: no T2: {'; '.join(coverage['missing'])}")
+    assert "T2" in coverage["tiers"], coverage["missing"]
+    return record
+
+
+@pytest.mark.parametrize("scene, result", cases(scenes.KINDS), indirect=["result"])
+def test_each_kind_of_file_system_is_counted_where_the_job_asked(kernel, scene, result):
+    assert scene.differences(record_of(kernel, result), WORK) == []
+
+
+@pytest.mark.parametrize("scene, result", cases(scenes.MOUNTS), indirect=["result"])
+def test_each_mount_is_a_row_of_its_own(kernel, scene, result):
+    assert scene.differences(record_of(kernel, result), WORK) == []
+
+
+@pytest.mark.parametrize("scene, result", cases({"bind": scenes.BIND}), indirect=["result"])
+def test_a_bind_mount_is_an_alias(kernel, scene, result):
+    (row,) = [row for row in record_of(kernel, result)["io"] if row["mount"] == f"{WORK}/m"]
+    assert row["aliases"] == [f"{WORK}/bind"]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.NOT_YET)
+@pytest.mark.parametrize("scene, result", cases(scenes.OUT_OF_SIGHT), indirect=["result"])
+def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(kernel, scene, result):
+    assert scene.differences(record_of(kernel, result), WORK) == []

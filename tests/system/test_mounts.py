@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Mounts of every kind on this kernel: bytes and calls counted once, where the job asked.  Each scene
+has a mount namespace of its own, so that it leaves nothing behind whatever becomes of it."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+import scenes
+
+PATIENCE_S = 100
+
+
+@pytest.fixture
+def shell(programs, root):
+    """shell(script): what a script said on stdout that ran in a mount namespace of its own."""
+    path = [programs, scenes.LIBRARY.parent, os.environ["PATH"], "/usr/sbin"]
+    environment = os.environ | {"PATH": ":".join(map(str, path))}
+
+    def shell(script):
+        running = subprocess.Popen(["unshare", "--mount", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env=environment, start_new_session=True)
+        try:
+            said, complaint = running.communicate(timeout=PATIENCE_S)
+        finally:
+            end_session(running)
+        if running.returncode == 77:  # the guests have every kind
+            pytest.skip(complaint.strip())
+        if running.returncode:
+            raise RuntimeError(complaint)
+        return said
+
+    return shell
+
+
+@pytest.fixture
+def play(shell, tmp_path, demand):
+    """play(scene): the record of its job, and the folder of its mounts."""
+
+    def play(scene):
+        work = tmp_path / "w"
+        shell(scene.script(work, tmp_path))
+        record = json.loads((tmp_path / "record.json").read_text())
+        coverage = record["coverage"]
+        demand("T2" in coverage["tiers"], f"no T2 here: {'; '.join(coverage['missing'])}")
+        return record, work
+
+    return play
+
+
+def end_session(process):
+    """A daemon that outlives its scene would keep the scene's mounts."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+@pytest.mark.parametrize("scene", scenes.KINDS.values(), ids=scenes.KINDS)
+def test_each_kind_of_file_system_is_counted_where_the_job_asked(play, scene):
+    record, work = play(scene)
+    assert scene.differences(record, work) == []
+
+
+@pytest.mark.parametrize("scene", scenes.MOUNTS.values(), ids=scenes.MOUNTS)
+def test_each_mount_is_a_row_of_its_own(play, scene):
+    record, work = play(scene)
+    assert scene.differences(record, work) == []
+
+
+def test_a_bind_mount_is_an_alias(play):
+    record, work = play(scenes.BIND)
+    (row,) = [row for row in record["io"] if row["mount"] == f"{work}/m"]
+    assert row["aliases"] == [f"{work}/bind"]
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.NOT_YET)
+@pytest.mark.parametrize("scene", scenes.OUT_OF_SIGHT.values(), ids=scenes.OUT_OF_SIGHT)
+def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(play, scene):
+    record, work = play(scene)
+    assert scene.differences(record, work) == []
