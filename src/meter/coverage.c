@@ -7,6 +7,7 @@
 #include "lost.h"
 #include "macro.h"
 #include "meter.h"
+#include "missing.h"
 
 /* clang-format off */
 static const struct {
@@ -68,30 +69,12 @@ static struct tier_state state_of(const struct meter *m, const char *tier)
 	return state;
 }
 
-/* Has a hook before @i that is off the same words to say? */
-static bool is_said(const struct hook *hooks, size_t i)
-{
-	for (size_t before = 0; before < i; before++) {
-		if (!hooks[before].is_on && strcmp(hooks[before].tier, hooks[i].tier) == 0 &&
-		    strcmp(hooks[before].gives, hooks[i].gives) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* Some hooks of a tier are off: each thing that they give once. */
-static int describe_hooks(const struct meter *m, const char *tier, struct strings *missing)
+static int describe_hooks(const struct meter *m, const char *tier, struct record *record)
 {
 	size_t count;
 	const struct hook *hooks = meter_hooks(m, &count);
-	int r = 0;
 
-	for (size_t i = 0; i < count && r >= 0; i++) {
-		if (!hooks[i].is_on && strcmp(hooks[i].tier, tier) == 0 && !is_said(hooks, i))
-			r = strings_add(missing, "%s: %s (%s)", hooks[i].gives, hooks[i].why,
-					hooks[i].attach);
-	}
-	return r;
+	return missing_list(hooks, count, tier, &record->coverage.missing);
 }
 
 /* Programs that the kernel skipped only add a place to a call, or a count that nothing else has. */
@@ -123,7 +106,7 @@ static int describe_tier(const struct meter *m, const char *tier, const char *gi
 	if (is_all_off(&state))
 		return strings_add(&record->coverage.missing, "%s: %s", gives, state.first_off->why);
 	r = strings_add(&record->coverage.tiers, "%s", tier);
-	return r < 0 ? r : describe_hooks(m, tier, &record->coverage.missing);
+	return r < 0 ? r : describe_hooks(m, tier, record);
 }
 
 int meter_describe(const struct meter *m, struct record *record)
@@ -138,7 +121,7 @@ int meter_describe(const struct meter *m, struct record *record)
 	if (r >= 0)
 		r = describe_tier(m, "T2", "files by mount", record);
 	if (r >= 0 && !is_all_off(&t2))
-		r = describe_hooks(m, "T2+", &record->coverage.missing);
+		r = describe_hooks(m, "T2+", record);
 	if (r >= 0)
 		r = describe_skipped(m, record);
 	return r < 0 ? r : describe_lost(m, record);

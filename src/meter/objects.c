@@ -29,7 +29,9 @@ struct any_bpf {
 	struct bpf_object *object;
 };
 
-#define PATHS "where operations by path, and opens that failed, took place"
+#define PATHS "where operations by path took place"
+#define LIBAIO "bytes by libaio"
+#define THREADS "what kernel threads did"
 #define URING "operations by io_uring"
 #define SKIPPED "how many io_uring requests wanted no completion"
 
@@ -74,14 +76,14 @@ static const struct {
 	{ OBJECT_FENTRY, "T2+", "note_removexattr", "fentry/security_inode_removexattr", PATHS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "note_statfs", "fentry/security_sb_statfs", PATHS, 0, NULL },
 
-	{ OBJECT_FENTRY, "T2+", "start_libaio_read", "fentry/aio_read", "bytes by libaio", 0, NULL },
-	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", "bytes by libaio", 0, NULL },
-	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", "bytes by libaio", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_read", "fentry/aio_read", LIBAIO, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", LIBAIO, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", LIBAIO, 0, NULL },
 
-	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", "what kernel threads read and wrote", 0, NULL },
-	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", "what kernel threads read and wrote", 0, NULL },
-	{ OBJECT_FENTRY, "T2+", "count_loop_request", "fentry/lo_rw_aio_do_completion", "what kernel threads read and wrote", 0, "loop" },
-	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", "what kernel threads read and wrote", 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", THREADS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", THREADS, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_loop_request", "fentry/lo_rw_aio_do_completion", THREADS, 0, "loop" },
+	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", THREADS, 0, NULL },
 };
 /* clang-format on */
 static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
