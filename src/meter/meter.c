@@ -53,17 +53,23 @@ void meter_watch(struct meter *m, uint64_t id)
 	objects_watch(&m->objects, id);
 }
 
-void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
+void meter_believe(struct meter *m, const char *program)
 {
 	struct hook *hook = objects_find_hook(&m->objects, program);
+
+	if (hook)
+		hook->is_checked = hook->is_on;
+}
+
+void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
+{
+	char why[160];
 	va_list args;
 
-	if (!hook) /* this kernel has none such */
-		return;
-	hook->is_on = false;
 	va_start(args, format);
-	vsnprintf(hook->why, sizeof(hook->why), format, args);
+	vsnprintf(why, sizeof(why), format, args);
 	va_end(args);
+	objects_disbelieve(&m->objects, program, why);
 }
 
 static unsigned int wanted_objects(unsigned int tiers)

@@ -42,7 +42,11 @@ int meter_open(const struct meter_options *options, struct meter **ret);
  * Nothing may run in either group meanwhile. */
 void meter_watch(struct meter *m, uint64_t id);
 
-/* A hook is attached, but does not see what it should: it is off, and @format says why. */
+/* A hook that is on was seen to count right. */
+void meter_believe(struct meter *m, const char *program);
+
+/* A hook is attached, but does not see what it should: it is off, and @format says why.  One that was off
+ * keeps its reason. */
 void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 

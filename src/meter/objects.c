@@ -362,16 +362,60 @@ static void list_hooks(struct objects *o, const struct btf *btf)
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (!fits(i, btf))
 			continue;
-		o->hooks[o->hook_count++] = (struct hook){ table[i].tier, table[i].program, table[i].attach,
-							   table[i].gives, false, "" };
+		o->hooks[o->hook_count++] = (struct hook){ .tier = table[i].tier,
+							   .program = table[i].program,
+							   .attach = table[i].attach,
+							   .gives = table[i].gives };
 	}
 }
 
-static bool is_on(struct objects *o, const char *program)
-{
-	const struct hook *hook = objects_find_hook(o, program);
+static const char *const libaio_programs[] = { "start_libaio_read", "start_libaio_write",
+					       "end_libaio_request" };
 
-	return hook && hook->is_on;
+static void detach(struct objects *o, const char *program)
+{
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		const struct bpf_object_skeleton *skeleton = o->items[id] ? o->items[id]->skeleton : NULL;
+
+		for (int i = 0; skeleton && i < skeleton->prog_cnt; i++) {
+			if (strcmp(skeleton->progs[i].name, program) != 0)
+				continue;
+			bpf_link__destroy(*skeleton->progs[i].link);
+			*skeleton->progs[i].link = NULL;
+		}
+	}
+}
+
+static void switch_off(struct objects *o, struct hook *hook, const char *why)
+{
+	hook->is_on = hook->is_checked = false;
+	if (why != hook->why)
+		snprintf(hook->why, sizeof(hook->why), "%s", why);
+	if (strcmp(hook->tier, "T2+") == 0)
+		detach(o, hook->program); /* so that it adds nothing wrong to what T2 counts */
+}
+
+/* One of libaio's programs is worth nothing without the others; the kernel side says so of the requests
+ * that nobody counts then. */
+static void settle_libaio(struct objects *o)
+{
+	struct watch *watch = o->items[OBJECT_FILES] ? map_value(o->items[OBJECT_FILES], ".data.watch") :
+						       NULL;
+	const struct hook *off = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(libaio_programs) && !off; i++) {
+		const struct hook *hook = objects_find_hook(o, libaio_programs[i]);
+
+		off = hook->is_on ? NULL : hook;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(libaio_programs) && off; i++) {
+		struct hook *hook = objects_find_hook(o, libaio_programs[i]);
+
+		if (hook->is_on)
+			switch_off(o, hook, off->why);
+	}
+	if (watch)
+		watch->sees_libaio = !off;
 }
 
 void objects_open(unsigned int wanted, const struct settings *settings,
@@ -379,7 +423,6 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 {
 	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
 	struct btf *btf;
-	struct watch *watch;
 
 	*ret = (struct objects){};
 	libbpf_line = ret->libbpf_says;
@@ -393,13 +436,19 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 			refuse_object(ret, (enum object_id)id, "switched off");
 	}
 	btf__free(btf);
-	watch = ret->items[OBJECT_FILES] ? map_value(ret->items[OBJECT_FILES], ".data.watch") : NULL;
-	if (watch)
-		watch->sees_libaio = is_on(ret, "start_libaio_read") &&
-				     is_on(ret, "start_libaio_write") &&
-				     is_on(ret, "end_libaio_request");
+	settle_libaio(ret);
 	libbpf_line = NULL;
 	libbpf_set_print(before);
+}
+
+void objects_disbelieve(struct objects *o, const char *program, const char *why)
+{
+	struct hook *hook = objects_find_hook(o, program);
+
+	if (!hook || !hook->is_on) /* this kernel has none such, or there is a better reason */
+		return;
+	switch_off(o, hook, why);
+	settle_libaio(o);
 }
 
 void objects_close(struct objects *o)

@@ -22,6 +22,7 @@ struct hook {
 	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
 	const char *gives;   /* what is missing without it, in words */
 	bool is_on;
+	bool is_checked;     /* it was seen to count right; without, a hook that is on is believed */
 	char why[160];       /* why not */
 };
 
@@ -59,6 +60,9 @@ void objects_watch(struct objects *o, uint64_t id);
 
 /* NULL: no such hook on this kernel. */
 struct hook *objects_find_hook(struct objects *o, const char *program);
+
+/* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+" is detached. */
+void objects_disbelieve(struct objects *o, const char *program, const char *why);
 
 /* How often the kernel skipped programs that only fentry can attach, which is when one is preempted and
  * another task comes by. */
