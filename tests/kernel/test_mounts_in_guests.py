@@ -44,7 +44,6 @@ def test_a_bind_mount_is_an_alias(kernel, scene, result):
     assert row["aliases"] == [f"{WORK}/bind"]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.NOT_YET)
 @pytest.mark.parametrize("scene, result", cases(scenes.OUT_OF_SIGHT), indirect=["result"])
 def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(kernel, scene, result):
     assert scene.differences(record_of(kernel, result), WORK) == []

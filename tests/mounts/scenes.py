@@ -181,7 +181,6 @@ MOUNTS = {
     "chroot": CHROOT,
 }
 
-NOT_YET = "mounts are named at the job's end, by jobmeter's own mount namespace and by device number"
 
 # Mounts of which jobmeter's own mount namespace has nothing when the job has ended.
 OUT_OF_SIGHT = {

@@ -78,7 +78,6 @@ def test_a_bind_mount_is_an_alias(play):
     assert row["aliases"] == [f"{work}/bind"]
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.NOT_YET)
 @pytest.mark.parametrize("scene", scenes.OUT_OF_SIGHT.values(), ids=scenes.OUT_OF_SIGHT)
 def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(play, scene):
     record, work = play(scene)
