@@ -47,3 +47,15 @@ def test_a_bind_mount_is_an_alias(kernel, scene, result):
 @pytest.mark.parametrize("scene, result", cases(scenes.OUT_OF_SIGHT), indirect=["result"])
 def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(kernel, scene, result):
     assert scene.differences(record_of(kernel, result), WORK) == []
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.COPYING_NOT_YET)
+@pytest.mark.parametrize("scene, result", cases(scenes.COPYING), indirect=["result"])
+def test_a_copy_is_counted_where_the_job_asked(kernel, scene, result):
+    assert scene.differences(record_of(kernel, result), WORK) == []
+
+
+@pytest.mark.parametrize("result", [Case(scenes.COPYING_UNMETERED.format(work=WORK))], indirect=True)
+def test_the_kernel_charges_a_copy_on_an_overlay_twice(result):
+    assert result.status == 0, result.stderr
+    assert scenes.times_charged(result.stdout) == scenes.TIMES_CHARGED

@@ -3,6 +3,7 @@
 record must have.  The host's tests and the guests' run the same scenes: they need a shell, no more."""
 
 import collections
+import json
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,3 +191,44 @@ OUT_OF_SIGHT = {
     "two namespaces": TWO_NAMESPACES,
     "container": CONTAINER,
 }
+
+COPY = Row(1, 10007, 1, 10007)
+
+
+def copying(kind, fstype):
+    return Scene(
+        f"make {kind} $W/m\ndd status=none if=/dev/zero of=$W/m/f bs={COPY.read_bytes} count=1\n",
+        f"copy-range $W/m/f $W/m/g {COPY.read_bytes} >/dev/null",
+        {("m", fstype): COPY},
+    )
+
+
+# By copy_file_range(2).  An overlay hands it on to the file system below, and the kernel adds the bytes
+# to the task's counters on both levels.
+COPYING = {kind: copying(kind, fstype) for kind, fstype in FSTYPES.items()}
+COPYING_NOT_YET = "copy_file_range is not counted"
+
+COPYING_UNMETERED = f"""set -e
+export W={{work}}
+mkdir -p $W
+. {LIBRARY.name}
+for kind in {' '.join(kind for kind in FSTYPES if kind != "nfs")}; do
+	make $kind $W/$kind
+	dd status=none if=/dev/zero of=$W/$kind/f bs={COPY.read_bytes} count=1
+	echo "$kind $(copy-range $W/$kind/f $W/$kind/g {COPY.read_bytes})"
+done
+"""
+
+
+def times_charged(text):
+    """{kind: how often the kernel put the bytes of a copy into the task's rchar and wchar}"""
+    found = {}
+    for line in text.splitlines():
+        kind, counters = line.split(maxsplit=1)
+        counters = json.loads(counters)
+        assert counters["copied"] == COPY.read_bytes
+        found[kind] = counters["rchar"] / counters["copied"], counters["wchar"] / counters["copied"]
+    return found
+
+
+TIMES_CHARGED = {kind: (2, 2) if fstype == "overlay" else (1, 1) for kind, fstype in FSTYPES.items() if kind != "nfs"}

@@ -16,7 +16,7 @@ PATIENCE_S = 100
 @pytest.fixture
 def shell(programs, root):
     """shell(script): what a script said on stdout that ran in a mount namespace of its own."""
-    path = [programs, scenes.LIBRARY.parent, os.environ["PATH"], "/usr/sbin"]
+    path = [programs, programs / "tests/mounts", scenes.LIBRARY.parent, os.environ["PATH"], "/usr/sbin"]
     environment = os.environ | {"PATH": ":".join(map(str, path))}
 
     def shell(script):
@@ -82,3 +82,15 @@ def test_a_bind_mount_is_an_alias(play):
 def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(play, scene):
     record, work = play(scene)
     assert scene.differences(record, work) == []
+
+
+@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.COPYING_NOT_YET)
+@pytest.mark.parametrize("scene", scenes.COPYING.values(), ids=scenes.COPYING)
+def test_a_copy_is_counted_where_the_job_asked(play, scene):
+    record, work = play(scene)
+    assert scene.differences(record, work) == []
+
+
+def test_the_kernel_charges_a_copy_on_an_overlay_twice(shell, tmp_path):
+    said = shell(scenes.COPYING_UNMETERED.format(work=tmp_path / "w"))
+    assert scenes.times_charged(said) == scenes.TIMES_CHARGED
