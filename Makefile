@@ -12,7 +12,7 @@ TEST_PACKAGES := clang-tidy libclang-rt-14-dev python3 python3-pytest strace tmu
 	slurm-client munge
 BENCH_PACKAGES := bpftrace strace
 
-.PHONY: build run test bench install clean
+.PHONY: build run test test-kernel bench install clean
 
 build:
 	@sh tools/install-packages $(BUILD_PACKAGES)
@@ -28,6 +28,11 @@ run: build
 test: build
 	@sh tools/install-packages $(TEST_PACKAGES)
 	@tests/run
+
+# On other kernels than this machine's, in QEMU.
+test-kernel: build
+	@sh tools/install-packages $(TEST_PACKAGES)
+	@tests/run kernel
 
 bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
