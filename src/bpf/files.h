@@ -101,16 +101,17 @@ struct file_histograms {
 #define PATH_NAMES 16
 #define PATH_NAME 64
 
-/* What a superblock is, and where it was mounted as it was first seen. */
+/* What a superblock is, and where it was mounted as it was first seen, by the task that saw it. */
 struct superblock {
 	__u64 magic;
 	__u32 device;
+	__u32 mnt_ns;    /* the task's mount namespace, by the number of its inode */
 	__u8 is_mounted; /* in some mount namespace */
 	__u8 has_path;   /* it was seen through an open file, so that @names tell */
 	__u8 is_cut;     /* there are names above the first, or one is longer */
 	__u8 name_count;
-	char fstype[24];
-	char names[PATH_NAMES][PATH_NAME]; /* of the mount point, from its last to its first */
+	char fstype[28];
+	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its last to its first */
 };
 
 /* A call in progress. */
@@ -133,5 +134,5 @@ _Static_assert(sizeof(struct request_kind) == 4, "shared with the kernel side");
 _Static_assert(sizeof(struct file_key) == 24, "shared with the kernel side");
 _Static_assert(sizeof(struct file_counts) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct file_histograms) == 448, "shared with the kernel side");
-_Static_assert(sizeof(struct superblock) == 40 + 1024, "shared with the kernel side");
+_Static_assert(sizeof(struct superblock) == 48 + 1024, "shared with the kernel side");
 _Static_assert(sizeof(struct call) == 72, "shared with the kernel side");

@@ -91,6 +91,14 @@ struct path {
 	struct dentry *dentry;
 };
 
+struct fs_struct {
+	struct path root;
+};
+
+struct nsproxy {
+	struct mnt_namespace *mnt_ns;
+};
+
 #define FMODE_CREATED 0x100000U /* of file.f_mode */
 #define AT_REMOVEDIR 0x200      /* unlinkat(2) */
 
@@ -221,6 +229,8 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct files_struct *files;
+	struct fs_struct *fs;
+	struct nsproxy *nsproxy;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct sched_entity se;

@@ -80,11 +80,14 @@ static __always_inline bool is_in_namespace(const struct mount *mount)
 	return ns && ns < (__u64)-4095; /* errors stand for the kernel's own mounts */
 }
 
-/* Note the names from @mnt's mount point up to the root of its namespace.  Their count stays in memory, where
- * the verifier forgets its value: else it would look at each number of names by itself. */
-static __always_inline void note_path(struct vfsmount *mnt, struct superblock *sb)
+/* Note the names from @mnt's mount point up to @root, the task's own, or the root of the namespace.  Their count
+ * stays in memory, where the verifier forgets its value: else it would look at each number of names by
+ * itself. */
+static __always_inline void note_path(struct vfsmount *mnt, const struct path *root,
+				      struct superblock *sb)
 {
 	struct mount *mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt), *parent;
+	struct mount *root_mount = (void *)root->mnt - bpf_core_field_offset(struct mount, mnt);
 	struct dentry *dentry = BPF_CORE_READ(mount, mnt.mnt_root);
 	const unsigned char *name;
 	long length;
@@ -94,6 +97,10 @@ static __always_inline void note_path(struct vfsmount *mnt, struct superblock *s
 	sb->is_mounted = is_in_namespace(mount);
 	sb->is_cut = 1;
 	for (int i = 0; i < CLIMBS; i++) {
+		if (mount == root_mount && dentry == root->dentry) {
+			sb->is_cut = 0;
+			break;
+		}
 		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
 			parent = BPF_CORE_READ(mount, mnt_parent);
 			if (parent == mount) {
@@ -124,6 +131,8 @@ __noinline int learn_new_superblock(__u64 place)
 {
 	struct superblock *known = bpf_map_lookup_elem(&superblocks, &place), *seen;
 	struct new_superblock *new;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct path root = {};
 	struct super_block *sb;
 	const char *name;
 	__u32 zero = 0;
@@ -140,8 +149,11 @@ __noinline int learn_new_superblock(__u64 place)
 	seen->is_mounted = seen->has_path = seen->is_cut = seen->name_count = 0;
 	name = BPF_CORE_READ(sb, s_type, name);
 	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
+	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	root.mnt = BPF_CORE_READ(task, fs, root.mnt);
+	root.dentry = BPF_CORE_READ(task, fs, root.dentry);
 	if (new->vfsmount)
-		note_path((void *)new->vfsmount, seen);
+		note_path((void *)new->vfsmount, &root, seen);
 	if (bpf_map_update_elem(&superblocks, &place, seen, BPF_ANY) < 0)
 		count_lost(LOST_PLACE);
 	return seen->has_path;

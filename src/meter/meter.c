@@ -20,6 +20,7 @@
 #include "files.skel.h"
 #include "lost.h"
 #include "macro.h"
+#include "naming.h"
 #include "prototypes.h"
 #include "tasks.skel.h"
 
@@ -153,6 +154,11 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 	struct tasks_bpf *tasks = objects_tasks(&m->objects);
 	struct files_bpf *files = objects_files(&m->objects);
 	_cleanup_(mounts_clear) struct mounts now = {};
+	_cleanup_(naming_clear) struct naming naming = {
+		.before = &m->mounts,
+		.now = &now,
+		.mnt_ns = naming_own_namespace(m->options.root_fd),
+	};
 	int r = 0;
 
 	if (tasks && is_on(m, "count_freed_task"))
@@ -160,7 +166,7 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 	if (r >= 0 && files && is_on(m, "leave_call")) {
 		r = mounts_read(m->options.root_fd, "self", &now, err);
 		if (r >= 0)
-			r = collect_files(files, &m->mounts, &now, m->options.has_clock,
+			r = collect_files(files, &naming, m->options.has_clock,
 					  m->options.has_histograms, ret);
 	}
 	if (r < 0)

@@ -2,6 +2,7 @@
 #include "naming.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,6 +41,13 @@ static uint32_t find_shared_memory_device(void)
 	return major(st.st_dev) << 20 | minor(st.st_dev);
 }
 
+uint32_t naming_own_namespace(int root_fd)
+{
+	struct stat st;
+
+	return fstatat(root_fd, "proc/self/ns/mnt", &st, 0) < 0 ? 0 : (uint32_t)st.st_ino;
+}
+
 void naming_format_path(const struct superblock *sb, char *ret)
 {
 	size_t count = MIN((size_t)sb->name_count, (size_t)PATH_NAMES);
@@ -67,34 +75,43 @@ static bool is_same(const struct mount *a, const struct mount *b)
 	       strcmp(a->fstype, b->fstype) == 0;
 }
 
-/* Is a superblock of @device mounted at @path?  In a chroot mount points lack its own path. */
-static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path)
+static bool ends_with(const char *text, const char *end)
 {
-	size_t length = strlen(path);
+	size_t length = strlen(text), end_length = strlen(end);
 
+	return end_length <= length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* Is a superblock of @device mounted at @path?  Where we or the job are in a chroot, one of the paths lacks that
+ * one's own. */
+static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path, bool is_own_namespace)
+{
 	for (size_t i = 0; i < m->count; i++) {
 		const char *point = m->items[i].point;
-		size_t point_length = strlen(point);
 
-		if (m->items[i].device == device && point_length <= length &&
-		    strcmp(path + length - point_length, point) == 0)
+		if (m->items[i].device != device)
+			continue;
+		if (strcmp(point, path) == 0)
+			return true;
+		if (is_own_namespace && (ends_with(point, path) || ends_with(path, point)))
 			return true;
 	}
 	return false;
 }
 
-const struct mount *naming_find_mount(const struct mounts *before, const struct mounts *now,
-				      uint32_t device, const char *path)
+const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
+				      bool is_own_namespace)
 {
-	const struct mount *first = mounts_find(before, device), *last = mounts_find(now, device);
+	const struct mount *first = mounts_find(n->before, device), *last = mounts_find(n->now, device);
 
-	if (is_same(first, last)) /* it was there all the time: its number was nobody else's */
+	/* It was there all the time, so that its number was nobody else's. */
+	if (is_same(first, last) && (is_own_namespace || !*path))
 		return last;
 	if (!*path)
 		return last ? last : first;
-	if (has_mount_at(now, device, path))
+	if (has_mount_at(n->now, device, path, is_own_namespace))
 		return last;
-	return has_mount_at(before, device, path) ? first : NULL;
+	return has_mount_at(n->before, device, path, is_own_namespace) ? first : NULL;
 }
 
 static enum row_kind kind_of(const struct superblock *sb)
@@ -123,7 +140,7 @@ static int name_superblock(const struct naming *n, const struct superblock *sb, 
 	if (ret->kind != ROW_MOUNT)
 		return 0;
 	naming_format_path(sb, path);
-	ret->mount = naming_find_mount(n->before, n->now, sb->device, path);
+	ret->mount = naming_find_mount(n, sb->device, path, sb->mnt_ns == n->mnt_ns);
 	if (!ret->mount && !*path) {
 		ret->kind = sb->device == find_shared_memory_device() ? ROW_PSEUDO : ROW_UNRESOLVED;
 		return 0;

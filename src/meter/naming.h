@@ -2,12 +2,13 @@
 /*
  * naming - which row a place of the kernel side stands in.
  *
- * A superblock is named by mountinfo where that shows it both before and now: its root's mount point, or the
- * shortest.  Else by where the kernel side saw it mounted first: in a mount namespace of the job's own, or
- * mounted and gone between, nothing else can tell.
+ * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task of our mount
+ * namespace saw it first and mountinfo shows it both before and now, or where it was seen.  Else by where it was
+ * seen: in a mount namespace of the job's own, or mounted and gone between, nothing else can tell.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,9 +19,13 @@
 struct naming {
 	const struct mounts *before, *now; /* the caller's */
 	int superblocks_fd;                /* the map, by place */
+	uint32_t mnt_ns;                   /* our own */
 	struct named *known;
 	size_t known_count;
 };
+
+/* This process' mount namespace, as the kernel side numbers it; 0: not known. */
+uint32_t naming_own_namespace(int root_fd);
 
 /* The row of @place in @to, as reading_get_mount() gives it. */
 struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
@@ -32,7 +37,7 @@ void naming_clear(struct naming *n);
 #define NAMING_PATH_SIZE (PATH_NAMES * PATH_NAME + 8)
 void naming_format_path(const struct superblock *sb, char *ret);
 
-/* The mount that names a superblock of @device, told to be at @path (empty: not told).  NULL: @path is
- * its name, or it has none. */
-const struct mount *naming_find_mount(const struct mounts *before, const struct mounts *now,
-				      uint32_t device, const char *path);
+/* The mount that names a superblock of @device, seen at @path (empty: not told) by a task of our own mount
+ * namespace or of another.  NULL: @path is its name, or it has none. */
+const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
+				      bool is_own_namespace);

@@ -49,7 +49,6 @@ def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(kernel, sc
     assert scene.differences(record_of(kernel, result), WORK) == []
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.COPYING_NOT_YET)
 @pytest.mark.parametrize("scene, result", cases(scenes.COPYING), indirect=["result"])
 def test_a_copy_is_counted_where_the_job_asked(kernel, scene, result):
     assert scene.differences(record_of(kernel, result), WORK) == []

@@ -74,7 +74,7 @@ def data_rows(record):
     found = {}
     for row in record["io"]:
         numbers = [(row.get(op) or {}).get(key, 0) for op in ("write", "read") for key in ("calls", "bytes")]
-        if any(numbers):
+        if any(numbers) and row["mount"] != "(kernel)":  # nobody's in particular, and only some kernels show it
             key = row["mount"], row["fstype"]
             found[key] = total(found.get(key, Row(0, 0, 0, 0)), Row(*numbers))
     return found
@@ -206,7 +206,6 @@ def copying(kind, fstype):
 # By copy_file_range(2).  An overlay hands it on to the file system below, and the kernel adds the bytes
 # to the task's counters on both levels.
 COPYING = {kind: copying(kind, fstype) for kind, fstype in FSTYPES.items()}
-COPYING_NOT_YET = "copy_file_range is not counted"
 
 COPYING_UNMETERED = f"""set -e
 export W={{work}}

@@ -84,7 +84,6 @@ def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(play, scen
     assert scene.differences(record, work) == []
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason=scenes.COPYING_NOT_YET)
 @pytest.mark.parametrize("scene", scenes.COPYING.values(), ids=scenes.COPYING)
 def test_a_copy_is_counted_where_the_job_asked(play, scene):
     record, work = play(scene)

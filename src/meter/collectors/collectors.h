@@ -5,17 +5,16 @@
 #include <stdbool.h>
 
 #include "group.h"
-#include "mounts.h"
 #include "reading.h"
 
 struct error;
 struct files_bpf;
+struct naming;
 struct tasks_bpf;
 
-/* T2: the rows of files, summed over leaves and CPUs and named by the mounts @before (as measuring began)
- * and @now. */
-int collect_files(struct files_bpf *bpf, const struct mounts *before, const struct mounts *now,
-		  bool has_clock, bool has_histograms, struct reading *to);
+/* T2: the rows of files, summed over leaves and CPUs; @naming needs no map of superblocks yet. */
+int collect_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool has_histograms,
+		  struct reading *to);
 
 /* T0: totals of ended tasks, and the live ones. */
 int collect_tasks(struct tasks_bpf *bpf, struct reading *to);

@@ -124,20 +124,18 @@ static int collect_other(struct files_bpf *bpf, bool has_clock, struct reading *
 	return 0;
 }
 
-int collect_files(struct files_bpf *bpf, const struct mounts *before, const struct mounts *now,
-		  bool has_clock, bool has_histograms, struct reading *to)
+int collect_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool has_histograms,
+		  struct reading *to)
 {
-	_cleanup_(naming_clear) struct naming naming = {
-		.before = before, .now = now, .superblocks_fd = bpf_map__fd(bpf->maps.superblocks)
-	};
 	int r;
 
+	naming->superblocks_fd = bpf_map__fd(bpf->maps.superblocks);
 	to->has_mounts = true;
-	r = collect_rows(bpf, &naming, has_clock, to);
+	r = collect_rows(bpf, naming, has_clock, to);
 	if (r >= 0)
 		r = collect_other(bpf, has_clock, to);
 	if (r >= 0 && has_histograms)
-		r = collect_histograms(bpf, &naming, to);
+		r = collect_histograms(bpf, naming, to);
 	if (r >= 0)
 		reading_sort_mounts(to);
 	return r;
