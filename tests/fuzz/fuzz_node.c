@@ -64,7 +64,7 @@ static void check_sensors(int root_fd)
 		CHECK_LINE(s->name);
 		CHECK(*s->source && *s->name);
 		CHECK(strnlen(s->path, sizeof(s->path)) < sizeof(s->path));
-		CHECK(faccessat(root_fd, s->path, F_OK, 0) == 0);
+		CHECK(faccessat(root_fd, s->path, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 	}
 	sensors_clear(&sensors);
 }
