@@ -39,7 +39,7 @@ static int add(struct sensors *s, int root_fd, const char *source, const char *p
 	s->items = items;
 	items[s->count] = (struct sensor){ .source = source };
 	snprintf(items[s->count].name, sizeof(items->name), "%.63s", name);
-	strcpy(items[s->count].path, path);
+	snprintf(items[s->count].path, sizeof(items->path), "%s", path);
 	fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	items[s->count].is_readable = fd >= 0;
 	s->count++;
