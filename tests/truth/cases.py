@@ -19,5 +19,6 @@ MORE_CASES = {
     "sendfile": ["--sendfile"],
     "splice": ["--splice"],
     "copy_file_range": ["--copy-file-range"],
+    "io_uring": ["--io-uring"],
     "all ways": ["--ways", "--threads", "3", "--processes", "2"],
 }

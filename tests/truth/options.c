@@ -31,13 +31,13 @@ static const struct option known[] = {
 	{ "exec",            no_argument,       NULL, 'x' },
 	{ "meta",            no_argument,       NULL, 'M' },
 	{ "newest",          no_argument,       NULL, 'N' }, /* calls that strace may not know */
-	{ "ways",            no_argument,       NULL, 'w' }, /* all of the following */
+	{ "ways",            no_argument,       NULL, 'w' }, /* all of the next five */
 	{ "sendfile",        no_argument,       NULL, 'S' },
 	{ "splice",          no_argument,       NULL, 'L' },
 	{ "copy-file-range", no_argument,       NULL, 'C' },
 	{ "io-uring",        no_argument,       NULL, 'U' },
-	{ "io-uring-splice", no_argument,       NULL, 'R' },
 	{ "libaio",          no_argument,       NULL, 'A' },
+	{ "io-uring-splice", no_argument,       NULL, 'R' }, /* apart, for strace sees all splices but these */
 	{ "only-end",        no_argument,       NULL, 'e' }, /* what --exec starts: ends at once */
 	{}
 	/* clang-format on */
@@ -101,8 +101,6 @@ static bool take_way(struct options *o, int letter)
 	for (size_t i = 0; i < ARRAY_SIZE(ways); i++)
 		if (letter == 'w' || letter == ways[i].letter)
 			o->ways |= 1U << ways[i].way;
-	if (letter == 'w' || letter == 'R')
-		o->with_ring_splice = true;
 	return true;
 }
 
@@ -117,6 +115,8 @@ static bool take_flag(struct options *o, int letter)
 		return o->with_exec = true;
 	case 'M':
 		return o->with_meta = true;
+	case 'R':
+		return o->with_ring_splice = true;
 	case 'N':
 		return o->with_newest = true;
 	case 'e':

@@ -21,6 +21,7 @@
 #include "meta.h"
 #include "options.h"
 #include "passing.h"
+#include "uring.h"
 #include "waiting.h"
 #include "work.h"
 
@@ -66,6 +67,10 @@ static void work_on_target(struct worker *w, const struct options *o, const stru
 		work_in_folder(w, t->place, t->path);
 		if (o->with_meta)
 			meta_in_folder(w, t->place, t->path, o->with_newest);
+		if (o->ways & 1U << WAY_IO_URING)
+			uring_in_folder(w, t->place, t->path);
+		if (o->with_ring_splice)
+			uring_splice(w, t->place, t->path);
 		break;
 	case TARGET_DEVICE:
 		work_on_device(w, t->place, t->path);
