@@ -91,7 +91,7 @@ IO_EVENT = re.compile(r"\{data=(\w+), obj=\w+, res=(-?\d+)")
 
 STARTED = re.compile(r"(\d+) +(\w+)\((.*?)(?: *<unfinished \.\.\.>)?$")
 RESUMED = re.compile(r"(\d+) +<\.\.\. (\w+) resumed>(.*)$")
-RESULT = re.compile(r"\) += (-?\d+|\?)(.*)$")
+RESULT = re.compile(r".*\) += (-?\d+|\?)(.*)$")
 ERROR = re.compile(r"\s*(E[A-Z0-9_]+)\b")
 FILE = re.compile(r"(?:-?\d+|AT_FDCWD)<(.*?)>")
 
@@ -99,14 +99,15 @@ FILE = re.compile(r"(?:-?\d+|AT_FDCWD)<(.*?)>")
 PIECE = re.compile(r'"(?:[^"\\]|\\.)*"(?:\.\.\.)?|(?:\d+|AT_FDCWD)<[^>]*>|[\[({]|[\])}]|,|[^",\[({\])}]')
 
 
-def trace(output, *argv, more=(), letters=0):
+def trace(output, *argv, more=(), elements=0):
     """Run @argv and return strace's lines; -y shows a descriptor's file as it is at the call's entry.
 
-    @more: further system calls to show; @letters: how much of strings that are no paths."""
+    @more: further system calls to show; @elements: of arrays, and bytes of strings that are no paths,
+    that strace is to show; libaio's requests are arrays."""
     names = [*PLAIN, *PASSING, SUBMIT, *REAP, "rt_sigreturn", *more]
     expression = ",".join("?" + name for name in names)  # ?: if this strace and machine know it
     subprocess.run(
-        ["strace", "-f", "-y", "-s", str(letters), "-o", output, "-e", f"trace={expression}",
+        ["strace", "-f", "-y", "-s", str(elements), "-o", output, "-e", f"trace={expression}",
          *map(str, argv)],
         check=True,
     )
@@ -220,7 +221,9 @@ class Sum:
         return [(place, op, "call", by)]
 
     def submit(self, task, text, count):
-        for data, opcode, fd in IOCB.findall(text)[:max(count, 0)]:
+        requests = IOCB.findall(text)
+        assert len(requests) >= count, f"strace was not asked for the elements of arrays: {text}"
+        for data, opcode, fd in requests[:max(count, 0)]:
             if opcode in IOCB_OPS:
                 key = self.place_of_descriptor(fd), IOCB_OPS[opcode], "libaio", "descriptor"
                 self.submitted[task, int(data, 0)].append(key)
@@ -232,7 +235,7 @@ class Sum:
             self.note(self.submitted[task, int(data, 0)].pop(0), int(result))
 
     def end(self, task, name, text):
-        result = RESULT.search(text)
+        result = RESULT.match(text)
         if not result:
             return
         value, rest = result.groups()

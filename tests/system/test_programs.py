@@ -33,7 +33,7 @@ def run_both(programs, tmp_path, root, demand):
         demand(shutil.which(argv[0]), f"{argv[0]} is not installed")
         output = tmp_path / "record.json"
         lines = straced.trace(tmp_path / "strace.txt", programs / "jobmeter", "run", "--quiet", "--output",
-                              output, "--", *argv, more=metered.PROCESS_CALLS, letters=4096)
+                              output, "--", *argv, more=metered.PROCESS_CALLS, elements=4096)
         record = json.loads(output.read_text())
         placed = fentry_is_here(record)
         seen = compare.on_mounts(straced.counts(metered.lines_of_command(lines, argv)),

@@ -20,5 +20,6 @@ MORE_CASES = {
     "splice": ["--splice"],
     "copy_file_range": ["--copy-file-range"],
     "io_uring": ["--io-uring"],
+    "libaio": ["--libaio"],
     "all ways": ["--ways", "--threads", "3", "--processes", "2"],
 }

@@ -42,7 +42,7 @@ struct file content_create(struct worker *w, int place, const struct path *path,
 		part = MIN(bytes - at, WORK_BUFFER_BYTES);
 		content_fill(w->buffer, part, (off_t)at);
 		if (counted_write(w->ledger, file, w->buffer, part) != (long)part) {
-			w->is_wrong = true; /* no space: nothing that follows means anything */
+			w->wrong = __func__; /* no space: nothing that follows means anything */
 			break;
 		}
 	}
@@ -55,5 +55,5 @@ void content_check(struct worker *w, struct file file, off_t at, size_t bytes, o
 
 	if (counted_transfer(w->ledger, file, &t) != (long)bytes ||
 	    !content_is(w->buffer, bytes, origin))
-		w->is_wrong = true;
+		w->wrong = __func__;
 }

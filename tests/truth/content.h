@@ -16,5 +16,5 @@ bool content_is(const char *buffer, size_t bytes, off_t at);
 struct path;
 struct file content_create(struct worker *w, int place, const struct path *path, size_t bytes);
 
-/* Read @bytes at @at, and have it noted in the worker if they are not those of @origin and on. */
+/* Read @bytes at @at, and note in the worker should they not be those of @origin and on. */
 void content_check(struct worker *w, struct file file, off_t at, size_t bytes, off_t origin);

@@ -219,7 +219,7 @@ void pass_between(struct worker *w, unsigned int ways, struct folder from, struc
 	struct pair p = {};
 
 	if (!make_pair(&p, w, from, to)) {
-		w->is_wrong = true;
+		w->wrong = __func__;
 		return;
 	}
 	if (ways & 1U << WAY_SENDFILE)

@@ -97,8 +97,11 @@ void ring_put(struct ring *r, const struct io_uring_sqe *sqe)
 
 static int enter(struct ring *r, unsigned int submit, unsigned int wait, unsigned int flags)
 {
-	int n = (int)syscall(SYS_io_uring_enter, r->fd, submit, wait, flags, NULL, 0);
+	int n;
 
+	do
+		n = (int)syscall(SYS_io_uring_enter, r->fd, submit, wait, flags, NULL, 0);
+	while (n < 0 && errno == EINTR); /* nothing was submitted, nor taken */
 	return n < 0 ? -errno : n;
 }
 

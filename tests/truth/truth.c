@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "aio.h"
 #include "document.h"
 #include "macro.h"
 #include "meta.h"
@@ -69,6 +70,8 @@ static void work_on_target(struct worker *w, const struct options *o, const stru
 			meta_in_folder(w, t->place, t->path, o->with_newest);
 		if (o->ways & 1U << WAY_IO_URING)
 			uring_in_folder(w, t->place, t->path);
+		if (o->ways & 1U << WAY_LIBAIO)
+			aio_in_folder(w, t->place, t->path);
 		if (o->with_ring_splice)
 			uring_splice(w, t->place, t->path);
 		break;
@@ -113,6 +116,13 @@ static bool prepare_thread(struct thread *thread, const struct options *o, struc
 	return thread->worker.buffer;
 }
 
+static bool is_well_done(const struct worker *w)
+{
+	if (w->wrong)
+		dprintf(STDERR_FILENO, "truth: wrong: %s\n", w->wrong);
+	return !w->wrong;
+}
+
 static bool run_worker(const struct options *o, struct ledgers *all, size_t process)
 {
 	static struct thread threads[THREADS_MAX];
@@ -128,10 +138,10 @@ static bool run_worker(const struct options *o, struct ledgers *all, size_t proc
 		if (pthread_create(&threads[i].id, NULL, thread_main, &threads[i]) != 0)
 			return false;
 	thread_main(&threads[0]);
-	is_well = !threads[0].worker.is_wrong;
+	is_well = is_well_done(&threads[0].worker);
 	for (size_t i = 1; i < o->threads; i++) {
 		pthread_join(threads[i].id, NULL);
-		is_well = is_well && !threads[i].worker.is_wrong;
+		is_well = is_well_done(&threads[i].worker) && is_well;
 	}
 	return is_well;
 }

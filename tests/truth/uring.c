@@ -33,7 +33,7 @@ void requests_do(struct worker *w, struct ring *r, const struct request *request
 		struct io_uring_cqe end;
 
 		if (ring_wait(r, &end) < 0 || end.user_data >= count) {
-			w->is_wrong = true;
+			w->wrong = __func__;
 			return;
 		}
 		ledger_note(w->ledger, requests[end.user_data].deed, end.res);
@@ -46,7 +46,7 @@ long request_do(struct worker *w, struct ring *r, const struct request *request)
 
 	ring_put(r, &request->sqe);
 	if (ring_wait(r, &end) < 0) {
-		w->is_wrong = true;
+		w->wrong = __func__;
 		return -EIO;
 	}
 	ledger_note(w->ledger, request->deed, end.res);
@@ -147,7 +147,7 @@ static void transfer_round(struct worker *w, struct ring *r, const struct place_
 	}
 	is_well &= read_at(w, r, p, IORING_OP_READ, 0, 11);
 	if (!is_well)
-		w->is_wrong = true;
+		w->wrong = __func__;
 }
 
 /* Behind the end, and up to it. */
@@ -171,7 +171,7 @@ static void read_many_at_once(struct worker *w, struct ring *r, const struct pla
 		requests[i] = data_request(p, IORING_OP_READ, w->buffer + i * 1009, 1009, i * 1009);
 	requests_do(w, r, requests, CROWD);
 	if (!content_is(w->buffer, CROWD * 1009, 0))
-		w->is_wrong = true;
+		w->wrong = __func__;
 }
 
 static void transfer_wrongly(struct worker *w, struct ring *r, struct file file, struct file dir)
@@ -218,7 +218,7 @@ static void transfer_directly(struct worker *w, struct ring *r, int place, const
 		is_well &= read_at(w, r, &later, IORING_OP_READ, 8192, i * 4096);
 	}
 	if (!is_well)
-		w->is_wrong = true;
+		w->wrong = __func__;
 
 	struct request askew = data_request(&p, IORING_OP_READ, w->buffer + 1, 13, 7);
 
@@ -244,7 +244,7 @@ static void read_late(struct worker *w, struct ring *r, unsigned char flags)
 		usleep(5000); /* so that it is likely to wait; it is counted once if not */
 		counted_write(w->ledger, ends[1], w->buffer, 211);
 		if (ring_wait(r, &end) < 0)
-			w->is_wrong = true;
+			w->wrong = __func__;
 		else
 			ledger_note(w->ledger, q.deed, end.res);
 	}
@@ -280,7 +280,7 @@ static void do_silently(struct worker *w, struct ring *r, struct request *reques
 	}
 	ring_put(r, &last);
 	if (ring_wait(r, &end) < 0 || end.user_data != 1 || end.res != 0)
-		w->is_wrong = true;
+		w->wrong = __func__;
 	for (int i = 0; i < SILENT; i++)
 		ledger_note(w->ledger, requests[i].deed, requests[i].sqe.len);
 }
@@ -307,7 +307,7 @@ static void transfer_silently(struct worker *w, struct ring *r, struct file file
 	content_fill(w->buffer, SILENT * 1009, 0);
 	do_silently(w, r, requests);
 	if (!content_is(w->buffer, SILENT * 1009, 40009))
-		w->is_wrong = true;
+		w->wrong = __func__;
 }
 
 /* ---- in a folder ---- */

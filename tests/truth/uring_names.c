@@ -62,7 +62,7 @@ static struct file open_file(struct worker *w, struct ring *r, const struct name
 
 	ring_put(r, &q.sqe);
 	if (ring_wait(r, &end) < 0)
-		w->is_wrong = true;
+		w->wrong = __func__;
 	if (end.res >= 0) {
 		q.deed.by = BY_RESULT;
 		q.deed.op = creates ? OP_CREATE : OP_OPEN;
@@ -204,7 +204,7 @@ static void splice_once(struct worker *w, struct ring *r, struct file in, long i
 
 	ring_put(r, &sqe);
 	if (ring_wait(r, &end) < 0)
-		w->is_wrong = true;
+		w->wrong = __func__;
 	ledger_note(w->ledger, (struct deed){ .place = in.place, .way = WAY_SPLICE, .op = OP_READ },
 		    end.res);
 	ledger_note(w->ledger,
