@@ -61,6 +61,7 @@ enum request_how {
 	REQUEST_BY_FILE,   /* the request's file */
 	REQUEST_BY_RESULT, /* the result is the descriptor */
 	REQUEST_UNPLACED,  /* by path: nothing tells where it ended */
+	REQUEST_CLOSE,     /* the descriptor's file, as the request begins */
 	REQUEST_SYNC,      /* by file; @other_op: of data only */
 	REQUEST_UNLINK,    /* unplaced; @other_op: of a folder */
 	REQUEST_SPLICE,    /* the request's file is where it writes, which is @other_op */

@@ -165,6 +165,11 @@ struct io_open {
 	__u32 file_slot;
 };
 
+struct io_close {
+	int fd;
+	__u32 file_slot;
+};
+
 struct io_sync {
 	int flags;
 };

@@ -20,6 +20,13 @@
 
 const volatile struct request_kind request_kinds[FILES_OPCODES]; /* set by user space */
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024); /* requests to close, on their way; without room they are unresolved */
+	__type(key, __u64);        /* the request's address; removed at its end */
+	__type(value, __u64);      /* place */
+} closing_places SEC(".maps");
+
 static __always_inline struct request_kind request_kind_of(__u8 opcode)
 {
 	struct request_kind kind = {
@@ -72,6 +79,15 @@ static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_
 	resolve_file(file, &found);
 	note_resolved(slot, &found);
 	return found.place;
+}
+
+static __always_inline __u64 take_closing_place(struct io_kiocb *req)
+{
+	__u64 key = (__u64)req, *found = bpf_map_lookup_elem(&closing_places, &key);
+	__u64 place = found ? *found : PLACE_UNRESOLVED;
+
+	bpf_map_delete_elem(&closing_places, &key);
+	return place;
 }
 
 /* An open into io_uring's own table gives no descriptor back. */
@@ -132,6 +148,8 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC)
 		key.place = place_of_request(slot, req);
+	if (kind.how == REQUEST_CLOSE)
+		key.place = take_closing_place(req);
 	if (kind.how == REQUEST_BY_RESULT && result >= 0 && !is_direct_open(req)) {
 		key.place = place_of_descriptor(slot, task, result);
 		is_created = slot->found_mode & FMODE_CREATED;
@@ -163,29 +181,45 @@ int count_request_entry(__u64 *ctx)
 	return count_request((struct io_kiocb *)ctx[1], BPF_CORE_READ(cqe, res));
 }
 
-/* A request that wants no completion for its success passes by unseen. */
-static __always_inline int count_skipped(struct io_kiocb *req)
+/* Where it closes is known only before it is closed. */
+static __always_inline void note_closing(struct call_slot *slot, struct task_struct *task,
+					 struct io_kiocb *req)
+{
+	struct io_close *closing = (void *)req;
+	__u64 key = (__u64)req, place;
+
+	if (!bpf_core_type_exists(struct io_close) || BPF_CORE_READ(closing, file_slot))
+		return;
+	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
+	bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY);
+}
+
+/* A request begins.  One that wants no completion for its success passes by unseen. */
+static __always_inline int begin_request(struct io_kiocb *req)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct request_kind kind = request_kind_of(BPF_CORE_READ(req, opcode));
 	struct call_slot *slot = get_slot();
 	__u64 leaf;
 
-	if (watch.sees_skipped || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
+	if (!slot || kind.how == REQUEST_IGNORED || !judge(slot, task, &leaf))
 		return 0;
-	if (!slot || !request_kind_of(BPF_CORE_READ(req, opcode)).how || !judge(slot, task, &leaf))
-		return 0;
-	return count_lost(LOST_SKIPPED);
+	if (kind.how == REQUEST_CLOSE)
+		note_closing(slot, task, req);
+	if (!watch.sees_skipped && BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS)
+		count_lost(LOST_SKIPPED);
+	return 0;
 }
 
 /* Until Linux 6.5. */
 SEC("tp_btf/io_uring_submit_sqe")
-int BPF_PROG(count_skipped_sqe, struct io_kiocb *req)
+int BPF_PROG(begin_request_sqe, struct io_kiocb *req)
 {
-	return count_skipped(req);
+	return begin_request(req);
 }
 
 SEC("tp_btf/io_uring_submit_req")
-int BPF_PROG(count_skipped_request, struct io_kiocb *req)
+int BPF_PROG(begin_request_req, struct io_kiocb *req)
 {
-	return count_skipped(req);
+	return begin_request(req);
 }
