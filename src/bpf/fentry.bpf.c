@@ -7,5 +7,6 @@
 #include "kthreads.bpf.h"
 #include "libaio.bpf.h"
 #include "places.bpf.h"
+#include "skipped.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -147,11 +147,16 @@ struct io_uring_cqe {
 	__s32 res;
 };
 
+struct io_cqe {
+	__s32 res;
+};
+
 /* A request of an io_uring. */
 struct io_kiocb {
 	struct file *file;
 	__u8 opcode;
 	unsigned int flags; /* 64 bits wide on newer kernels */
+	struct io_cqe cqe;
 	struct task_struct *task;   /* until Linux 6.12 */
 	struct io_uring_task *tctx; /* from 6.13: b6f58a3f4aa8 "io_uring: move struct io_kiocb from task_struct to io_uring_task" */
 };

@@ -9,55 +9,16 @@
  */
 #pragma once
 
-#include "lost.bpf.h"
-#include "resolve.bpf.h"
-#include "rows.bpf.h"
-#include "slots.bpf.h"
+#include "request.bpf.h"
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1
-#define CQE_SKIP_SUCCESS (1U << 6) /* a request's flags begin with its submission's */
-
-const volatile struct request_kind request_kinds[FILES_OPCODES]; /* set by user space */
-
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024); /* requests to close, on their way; without room they are unresolved */
 	__type(key, __u64);        /* the request's address; removed at its end */
 	__type(value, __u64);      /* place */
 } closing_places SEC(".maps");
-
-static __always_inline struct request_kind request_kind_of(__u8 opcode)
-{
-	struct request_kind kind = {
-		.how = request_kinds[opcode].how,
-		.op = request_kinds[opcode].op,
-		.other_op = request_kinds[opcode].other_op,
-		.moves_data = request_kinds[opcode].moves_data,
-	};
-
-	return kind;
-}
-
-/* The leaf whose request it is; false: not one that we watch. */
-static __always_inline bool leaf_of_request(struct call_slot *slot, struct task_struct *task,
-				      struct io_kiocb *req, __u64 *ret)
-{
-	struct task_struct *owner = NULL;
-	struct cgroup *cgroup;
-
-	if (!(task->flags & PF_KTHREAD))
-		return judge(slot, task, ret);
-	if (bpf_core_field_exists(struct io_kiocb, task))
-		owner = BPF_CORE_READ(req, task);
-	else if (bpf_core_field_exists(struct io_kiocb, tctx))
-		owner = BPF_CORE_READ(req, tctx, task);
-	if (!owner)
-		return false;
-	cgroup = far_cgroup_of(owner);
-	*ret = BPF_CORE_READ(cgroup, kn, id);
-	return is_watched(cgroup);
-}
 
 static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct task_struct *task,
 						 __u32 descriptor)
@@ -67,18 +28,6 @@ static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct 
 		return PLACE_UNRESOLVED; /* it has none of the process' descriptors */
 	look_up(descriptor);
 	return slot->found_place;
-}
-
-static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_kiocb *req)
-{
-	struct resolved found = { .place = PLACE_UNRESOLVED };
-	struct file *file = BPF_CORE_READ(req, file);
-
-	if (!file)
-		return PLACE_UNRESOLVED;
-	resolve_file(file, &found);
-	note_resolved(slot, &found);
-	return found.place;
 }
 
 static __always_inline __u64 take_closing_place(struct io_kiocb *req)
@@ -206,7 +155,7 @@ static __always_inline int begin_request(struct io_kiocb *req)
 		return 0;
 	if (kind.how == REQUEST_CLOSE)
 		note_closing(slot, task, req);
-	if (!watch.sees_skipped && BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS)
+	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS && !(watch.sees_skipped && kind.moves_data))
 		count_lost(LOST_SKIPPED);
 	return 0;
 }

@@ -33,6 +33,7 @@ struct any_bpf {
 #define LIBAIO "bytes by libaio"
 #define THREADS "what kernel threads did"
 #define URING "operations by io_uring"
+#define UNPOSTED "bytes of io_uring requests that want no completion"
 #define BEGINS "files closed by io_uring, and requests that want no completion"
 
 /*
@@ -80,6 +81,9 @@ static const struct {
 	{ OBJECT_FENTRY, "T2+", "start_libaio_write", "fentry/aio_write", LIBAIO, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "end_libaio_request", "fentry/aio_complete_rw", LIBAIO, 0, NULL },
 
+	{ OBJECT_FENTRY, "T2+", "count_unposted_at_once", "fentry/kiocb_done", UNPOSTED, 0, NULL },
+	{ OBJECT_FENTRY, "T2+", "count_unposted_later", "fentry/io_complete_rw", UNPOSTED, 0, NULL },
+
 	{ OBJECT_FENTRY, "T2+", "count_kernel_read", "fexit/vfs_iter_read", THREADS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", THREADS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "count_loop_request", "fentry/lo_rw_aio_do_completion", THREADS, 0, "loop" },
@@ -117,6 +121,7 @@ static void *open_fentry(const struct object_sizes *sizes UNUSED, const struct b
 
 	if (!fentry)
 		return NULL;
+	requests_fill((struct request_kind *)fentry->rodata->request_kinds);
 	fentry->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
 	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
 	fentry->rodata->removexattr_dentry =
@@ -369,9 +374,6 @@ static void list_hooks(struct objects *o, const struct btf *btf)
 	}
 }
 
-static const char *const libaio_programs[] = { "start_libaio_read", "start_libaio_write",
-					       "end_libaio_request" };
-
 static void detach(struct objects *o, const char *program)
 {
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
@@ -395,27 +397,42 @@ static void switch_off(struct objects *o, struct hook *hook, const char *why)
 		detach(o, hook->program); /* so that it adds nothing wrong to what T2 counts */
 }
 
-/* One of libaio's programs is worth nothing without the others; the kernel side says so of the requests
- * that nobody counts then. */
-static void settle_libaio(struct objects *o)
+/* Programs of which one is worth nothing without the others; NULL ends a list. */
+static const char *const libaio_programs[] = { "start_libaio_read", "start_libaio_write",
+					       "end_libaio_request", NULL };
+static const char *const unposted_programs[] = { "count_unposted_at_once", "count_unposted_later", NULL };
+
+/* Switch all of them off where one is.  True: all are on. */
+static bool settle_together(struct objects *o, const char *const *programs)
 {
-	struct watch *watch = o->items[OBJECT_FILES] ? map_value(o->items[OBJECT_FILES], ".data.watch") :
-						       NULL;
 	const struct hook *off = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(libaio_programs) && !off; i++) {
-		const struct hook *hook = objects_find_hook(o, libaio_programs[i]);
+	for (size_t i = 0; programs[i] && !off; i++) {
+		const struct hook *hook = objects_find_hook(o, programs[i]);
 
 		off = hook->is_on ? NULL : hook;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(libaio_programs) && off; i++) {
-		struct hook *hook = objects_find_hook(o, libaio_programs[i]);
+	for (size_t i = 0; programs[i] && off; i++) {
+		struct hook *hook = objects_find_hook(o, programs[i]);
 
 		if (hook->is_on)
 			switch_off(o, hook, off->why);
 	}
-	if (watch)
-		watch->sees_libaio = !off;
+	return !off;
+}
+
+/* Tell the programs of files what others count, so that they need not call it lost. */
+static void settle(struct objects *o)
+{
+	struct watch *watch = o->items[OBJECT_FILES] ? map_value(o->items[OBJECT_FILES], ".data.watch") :
+						       NULL;
+	bool sees_libaio = settle_together(o, libaio_programs);
+	bool sees_skipped = settle_together(o, unposted_programs);
+
+	if (!watch)
+		return;
+	watch->sees_libaio = sees_libaio;
+	watch->sees_skipped = sees_skipped;
 }
 
 void objects_open(unsigned int wanted, const struct settings *settings,
@@ -436,7 +453,7 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 			refuse_object(ret, (enum object_id)id, "switched off");
 	}
 	btf__free(btf);
-	settle_libaio(ret);
+	settle(ret);
 	libbpf_line = NULL;
 	libbpf_set_print(before);
 }
@@ -448,7 +465,7 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
 	if (!hook || !hook->is_on) /* this kernel has none such, or there is a better reason */
 		return;
 	switch_off(o, hook, why);
-	settle_libaio(o);
+	settle(o);
 }
 
 void objects_close(struct objects *o)

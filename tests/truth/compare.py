@@ -58,10 +58,10 @@ def on_mounts(counts, place_of=None, placed_by_path=True):
     """{(mount, op, way): Counts} from {(place, op, way, by): Counts}; places on one mount are added up.
 
     @place_of: from a place to the record's name of its mount.  @placed_by_path: False where nobody can
-    know on which mount a path ended.  Operations on metadata are "call", however they were asked for."""
+    know on which mount a path ended; of requests to a ring nobody ever can.  Operations on metadata are "call", however they were asked for."""
     name, found = as_function(place_of), collections.defaultdict(lambda: ZERO)
     for (place, op, way, by), n in counts.items():
-        if by == "path" and not placed_by_path:
+        if by == "path" and (not placed_by_path or way == "io_uring"):
             place = UNRESOLVED
         mount = place if place.startswith("(") else name(place)
         found[mount, op, way if op in DATA_OPS else "call"] += n

@@ -16,16 +16,20 @@ WRONG = "WRONG"            # anything else
 ORDER = (EXACT, UNPLACED, MISSING, WRONG)  # the worst of several counts
 
 CALLS = "the system call's exit"
+RESULTS = "`io_uring_complete`"
 PATHS = "the security hooks (fentry) of the folders that it searched and the object that it touched"
 COUNTED_AND_PLACED = {  # by way; None: metadata
     (None, "descriptor"): (CALLS, "the descriptor, at the call's entry"),
     (None, "result"): (CALLS, "the descriptor that it gave back"),
     (None, "path"): (CALLS, PATHS),
+    (None, "io_uring, by descriptor"): (RESULTS, "the request's file"),
+    (None, "io_uring, by result"): (RESULTS, "the descriptor that it gave back"),
+    (None, "io_uring, by path"): (RESULTS, "nothing"),
     ("call", "descriptor"): (CALLS, "the descriptor, at the call's entry"),
     ("sendfile", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
     ("copy_file_range", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
     ("splice", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
-    ("io_uring", "descriptor"): ("`io_uring_complete`", "the request's file"),
+    ("io_uring", "descriptor"): (RESULTS, "the request's file"),
     ("libaio", "descriptor"): ("`aio_complete_rw` (fentry)", "the request's file, as it starts"),
     ("mapping", "descriptor"): ("`mm_filemap_add_to_page_cache`, `writeback_dirty_folio`", "the page's file"),
 }
@@ -34,7 +38,9 @@ Label = collections.namedtuple("Label", "op way by")
 
 
 def label_of(op, way, by):
-    return Label(op, way if op in compare.DATA_OPS else None, by)
+    if op in compare.DATA_OPS:
+        return Label(op, way, by)
+    return Label(op, None, by if way == "call" else f"{way}, by {by}")
 
 
 def is_named_missing(label, record):
@@ -88,7 +94,10 @@ class Matrix:
         return {label: row[kernel] for label, row in self.cells.items() if kernel in row}
 
 
-BY = {"descriptor": "by descriptor", "result": "that succeeded", "path": "by path"}
+BY = {"descriptor": "by descriptor", "result": "that succeeded", "path": "by path",
+      "io_uring, by descriptor": "by io_uring, by descriptor",
+      "io_uring, by result": "by io_uring, that succeeded",
+      "io_uring, by path": "by io_uring, by path"}
 
 
 def name_of(label):

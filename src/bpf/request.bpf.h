@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* request - what a request to an io_uring is, whose, and on which file. */
+#pragma once
+
+#include "lost.bpf.h"
+#include "resolve.bpf.h"
+#include "rows.bpf.h"
+#include "slots.bpf.h"
+
+#define CQE_SKIP_SUCCESS (1U << 6) /* a request's flags begin with its submission's */
+
+const volatile struct request_kind request_kinds[FILES_OPCODES]; /* set by user space */
+
+static __always_inline struct request_kind request_kind_of(__u8 opcode)
+{
+	struct request_kind kind = {
+		.how = request_kinds[opcode].how,
+		.op = request_kinds[opcode].op,
+		.other_op = request_kinds[opcode].other_op,
+		.moves_data = request_kinds[opcode].moves_data,
+	};
+
+	return kind;
+}
+
+/* The leaf of the task that submitted it, by probe reads; false: not one that we watch. */
+static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
+{
+	struct task_struct *owner = NULL;
+	struct cgroup *cgroup;
+
+	if (bpf_core_field_exists(struct io_kiocb, task))
+		owner = BPF_CORE_READ(req, task);
+	else if (bpf_core_field_exists(struct io_kiocb, tctx))
+		owner = BPF_CORE_READ(req, tctx, task);
+	if (!owner)
+		return false;
+	cgroup = far_cgroup_of(owner);
+	*ret = BPF_CORE_READ(cgroup, kn, id);
+	return is_watched(cgroup);
+}
+
+/* The same, where the current task belongs to the process as a rule. */
+static __always_inline bool leaf_of_request(struct call_slot *slot, struct task_struct *task,
+					    struct io_kiocb *req, __u64 *ret)
+{
+	return task->flags & PF_KTHREAD ? owner_of_request(req, ret) : judge(slot, task, ret);
+}
+
+static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_kiocb *req)
+{
+	struct resolved found = { .place = PLACE_UNRESOLVED };
+	struct file *file = BPF_CORE_READ(req, file);
+
+	if (!file)
+		return PLACE_UNRESOLVED;
+	resolve_file(file, &found);
+	note_resolved(slot, &found);
+	return found.place;
+}

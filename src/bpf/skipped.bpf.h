@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * skipped - io_uring's reads and writes that want no completion for their success, for which nothing is posted.
+ * Those that end at once are seen in kiocb_done, the others in io_complete_rw, which may be in an interrupt.
+ * One that fell short of what was asked for fails, to io_uring, and is posted all the same.
+ */
+#pragma once
+
+#include "request.bpf.h"
+
+static __always_inline int count_unposted(struct io_kiocb *req, long result)
+{
+	struct request_kind kind = request_kind_of(BPF_CORE_READ(req, opcode));
+	struct call_slot *slot = get_slot();
+	struct file_key key;
+	__u64 leaf;
+
+	if (!slot || !kind.moves_data || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
+		return 0;
+	if (result < 0 || result != BPF_CORE_READ(req, cqe.res)) /* what was asked for, until it is done */
+		return 0;
+	if (!owner_of_request(req, &leaf))
+		return 0;
+	key = key_for(leaf, place_of_request(slot, req), kind.op, FILES_BY_URING);
+	count_data(&key, result, 0, 0, false);
+	return 0;
+}
+
+SEC("fentry/kiocb_done")
+int BPF_PROG(count_unposted_at_once, struct io_kiocb *req, long result)
+{
+	return count_unposted(req, result);
+}
+
+SEC("fentry/io_complete_rw")
+int BPF_PROG(count_unposted_later, struct kiocb *kiocb, long result)
+{
+	return count_unposted((struct io_kiocb *)kiocb, result); /* a request begins with what its operation needs */
+}
