@@ -19,9 +19,11 @@
 #include "aio.h"
 #include "document.h"
 #include "macro.h"
+#include "mapped.h"
 #include "meta.h"
 #include "options.h"
 #include "passing.h"
+#include "storm.h"
 #include "uring.h"
 #include "waiting.h"
 #include "work.h"
@@ -74,6 +76,8 @@ static void work_on_target(struct worker *w, const struct options *o, const stru
 			aio_in_folder(w, t->place, t->path);
 		if (o->with_ring_splice)
 			uring_splice(w, t->place, t->path);
+		if (o->storm_opens || o->storm_stats)
+			storm_in_folder(w, t->place, t->path, o->storm_opens, o->storm_stats);
 		break;
 	case TARGET_DEVICE:
 		work_on_device(w, t->place, t->path);
@@ -81,6 +85,7 @@ static void work_on_target(struct worker *w, const struct options *o, const stru
 			meta_on_device(w, t->place, t->path);
 		break;
 	case TARGET_MAPPED:
+		mapped_in_folder(w, t->place, t->path);
 		break;
 	}
 }
