@@ -67,6 +67,25 @@ def guest(kernel, programs):
     return Guest(kernel, programs)
 
 
+MATRIX = matrices.Matrix()
+
+
+@pytest.fixture(scope="session")
+def matrix():
+    """What became of each operation on each kernel, in all cases."""
+    return MATRIX
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Print the matrix, and with JOBMETER_UPDATE_DOCS=1 write it into its page."""
+    kernels = [name for name in REQUIRED + OPTIONAL if MATRIX.column(name)]
+    if not kernels:
+        return
+    terminalreporter.write_sep("=", "operations by kernel")
+    for line in matrices.lines_of(MATRIX, kernels):
+        terminalreporter.write_line(line)
+
+
 @pytest.fixture(scope="session")
 def boots():
     """{(guest, command line): Results} of the guests that have run."""

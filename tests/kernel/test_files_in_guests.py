@@ -6,45 +6,59 @@ import json
 import shlex
 
 import compare
+import matrix as matrices
 import mountinfo
 import pytest
-from cases import CASES
+from cases import CASES, MAPPED_CASES
 
-from guest import OPTIONAL, Case
+from guest import OPTIONAL, REPO, Case
 
-# Two mounts whose paths end alike, a bind mount of a part of the first, and a plain folder.
+# Two mounts whose paths end alike, a bind mount of a part of the first, a plain folder, and an overlay.
 SCRIPT = """set -e
-mkdir -p /tmp/x/a/data /tmp/x/b/data /tmp/x/bind /tmp/x/plain
+mkdir -p /tmp/x/a/data /tmp/x/b/data /tmp/x/bind /tmp/x/plain /tmp/x/lower /tmp/x/over
 mount -t tmpfs truth /tmp/x/a/data
 dd if=/dev/zero of=/tmp/image bs=1M count=64 2>/dev/null
 mke2fs -F /tmp/image >/dev/null
 mount -t ext4 -o loop /tmp/image /tmp/x/b/data
-mkdir /tmp/x/a/data/part
+mkdir /tmp/x/a/data/part /tmp/x/b/data/upper /tmp/x/b/data/work
 mount --bind /tmp/x/a/data/part /tmp/x/bind
+mount -t overlay -o lowerdir=/tmp/x/lower,upperdir=/tmp/x/b/data/upper,workdir=/tmp/x/b/data/work over /tmp/x/over
 cp /proc/self/mountinfo /out/mountinfo
 jobmeter run --quiet --output /out/record.json -- truth --output /out/truth.json --device /dev/zero \
-    --mount /tmp/x/a/data --mount /tmp/x/b/data --bind /tmp/x/bind --mount /tmp/x/plain {options}
+    --mount /tmp/x/a/data --mount /tmp/x/b/data --bind /tmp/x/bind --mount /tmp/x/plain --mount /tmp/x/over {options}
 """
 
 
 def truth_cases():
-    for name, options in CASES.items():
+    mapped = {name: options("/tmp/x/b/data") for name, options in MAPPED_CASES.items()}
+    for name, options in (CASES | mapped).items():
         for boot in ("", "preempt=full"):
             case = Case(SCRIPT.format(options=shlex.join(options)), boot=boot)
             yield pytest.param(case, id=f"{name}, {boot}" if boot else name)
 
 
 @pytest.mark.parametrize("result", truth_cases(), indirect=True)
-def test_every_operation_byte_call_and_error_is_recorded(kernel, result, tmp_path):
+def test_every_operation_byte_call_and_error_is_recorded(kernel, result, tmp_path, matrix):
     assert result.status == 0, result.stderr
     (tmp_path / "mountinfo").write_bytes(result.files["mountinfo"])
     mounts = mountinfo.read(tmp_path / "mountinfo")
     truth, record = json.loads(result.files["truth.json"]), json.loads(result.files["record.json"])
     coverage = record["coverage"]
 
+    def name_of(path):
+        return mountinfo.name_of(path, mounts)
+
     if "T2" not in coverage["tiers"] and kernel.name in OPTIONAL:
         pytest.skip(f"kernel {kernel.name}: no T2: {'; '.join(coverage['missing'])}")
     assert "T2" in coverage["tiers"], coverage["missing"]
-    assert compare.differences(truth, record, lambda path: mountinfo.name_of(path, mounts)) == []
+    matrix.note(kernel.name, matrices.outcomes(truth, record, name_of))
+    assert compare.differences(truth, record, name_of, **compare.abilities(record)) == []
     assert compare.book_differences(truth, record) == []
-    assert coverage["lost_events"] == 0
+    assert coverage["lost_events"] == compare.named_lost(record)
+
+
+def test_the_page_of_operations_says_what_was_found(kernel, matrix):
+    found = matrix.column(kernel.name)
+    if not found:
+        pytest.skip("no case of this kernel has run")
+    assert matrices.contradictions((REPO / "docs/operations.md").read_text(), matrix, kernel.name) == []

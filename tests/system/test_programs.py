@@ -153,22 +153,6 @@ def test_fio_by_io_uring(run_fio, data_file):
     assert books_close(record)
 
 
-@pytest.fixture
-def disk(tmp_path, root, demand):
-    """An ext4 on a loop device."""
-    image, folder = tmp_path / "image", tmp_path / "disk"
-    folder.mkdir()
-    with open(image, "wb") as f:
-        f.truncate(64 << 20)
-    try:
-        subprocess.run(["mke2fs", "-qF", "-t", "ext4", image], check=True, capture_output=True)
-        subprocess.run(["mount", "-o", "loop", image, folder], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as e:
-        demand(False, f"no ext4 on a loop device: {e}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
-
-
 def test_fio_by_libaio_and_direct(run_fio, disk):
     file = disk / "data"
     file.write_bytes(os.urandom(FILE_BYTES))

@@ -10,10 +10,6 @@ CASES = {
     "signals": ["--signals"],
     "exec": ["--exec"],
     "all": ["--processes", "3", "--threads", "2", "--blocked", "7", "--dup2", "--signals", "--exec"],
-}
-
-# What records have no rows for yet.
-MORE_CASES = {
     "metadata": ["--meta"],
     "metadata of threads": ["--meta", "--threads", "5", "--processes", "2", "--repeat", "2"],
     "sendfile": ["--sendfile"],
@@ -22,4 +18,10 @@ MORE_CASES = {
     "io_uring": ["--io-uring"],
     "libaio": ["--libaio"],
     "all ways": ["--ways", "--threads", "3", "--processes", "2"],
+    "storm": ["--storm", "2003", "1009"],
+}
+
+# These want a folder on storage, which a memory file system is not.
+MAPPED_CASES = {
+    "mapping": lambda disk: ["--mapped", disk],
 }

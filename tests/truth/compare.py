@@ -14,11 +14,10 @@ DATA_OPS = ("read", "write")
 UNRESOLVED = "(unresolved)"
 
 # What no program does by a system call of its own: the kernel's reads of programs at execve.
-IGNORED_ROWS = ("(exec)",)
+IGNORED_ROWS = ("(exec)", "(kernel)")
 
-# Records have these and no other operation yet, all data as calls, and do not tell errors apart.  It is
-# the default of every @only_ops below; None there compares all that the truth program knows.
-RECORDED_SO_FAR = ("read", "write", "open", "create", "close", "fsync", "fdatasync")
+# Programs are mapped too: pages of them that were in no cache are no work of the truth program's.
+PROGRAM_PAGES = ("read", "mapping")
 
 
 class Counts(collections.namedtuple("Counts", "calls bytes errors not_found")):
@@ -102,19 +101,11 @@ def record_counts(record, ignore=IGNORED_ROWS):
     return counts
 
 
-def without_ways(counts):
-    """As records have been so far: {(mount, op): Counts}, in the form of the one that knows ways."""
-    return {key: n._replace(not_found=0) for key, n in counts.items() if key[2] == "call"}
-
-
-def count_differences(did, recorded, only_ops=None):
+def count_differences(did, recorded):
     """A sentence for each number in which two {(mount, op, way): Counts} are not equal."""
-    if only_ops is not None:
-        did, recorded = without_ways(did), without_ways(recorded)
     return [
         f"{mount} {op}{'' if way == 'call' else ' by ' + way} {field}: did {x}, recorded {y}"
         for mount, op, way in sorted(set(did) | set(recorded))
-        if only_ops is None or op in only_ops
         for field, x, y in zip(Counts._fields, did.get((mount, op, way), ZERO),
                                recorded.get((mount, op, way), ZERO))
         if x != y
@@ -122,15 +113,29 @@ def count_differences(did, recorded, only_ops=None):
 
 
 def differences(truth, record, place_of=None, ignore=IGNORED_ROWS, placed_by_path=False,
-                absent_ways=(), skipped=True, only_ops=RECORDED_SO_FAR):
+                absent_ways=(), skipped=True):
     """A sentence for each number in which @record is not @truth; empty: they are equal.  The options
     are those of done(), and @absent_ways are left out of the record too."""
     if record.get("io") is None:
         return ["the record has no io"]
     did = done(truth, place_of, placed_by_path, absent_ways, skipped)
     recorded = {key: n for key, n in record_counts(record, ignore).items()
-                if key[2] not in absent_ways}
-    return count_differences(did, recorded, only_ops)
+                if key[2] not in absent_ways and (key in did or key[1:] != PROGRAM_PAGES)}
+    return count_differences(did, recorded)
+
+
+def abilities(record):
+    """What a record says that its kernel shows, as options of differences()."""
+    missing = "; ".join(record["coverage"]["missing"])
+    return {"placed_by_path": "by path" not in missing,
+            "absent_ways": tuple(way for way in ("io_uring", "libaio", "mapping") if way in missing
+                                 and f"{way} requests that asked" not in missing),
+            "skipped": "asked for no completion" not in missing}
+
+
+def named_lost(record):
+    """Events that the record says are missing, in numbers."""
+    return sum(int(line.split()[0]) for line in record["coverage"]["missing"] if line[0].isdigit())
 
 
 def row_bytes(record, mount, op):
