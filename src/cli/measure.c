@@ -86,7 +86,7 @@ static int open_meter(struct measurement *m, struct error *err)
 		return error_set_errno(err, r, "cannot start the meter");
 	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
 		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id,
-				  &m->why_no_canary);
+				  false, &m->why_no_canary);
 	return 0;
 }
 

@@ -11,8 +11,12 @@ struct error;
 
 /*
  * Sing in a group of the canary's own, that is removed afterwards; then @m watches @watched_id again,
- * with nothing counted.  Costs some 20 ms, since T0 is checked too.  A negative return means that the
- * canary could not sing (no group, no process), and then no hook is judged.
+ * with nothing counted.  Costs some 20 ms, since T0 is checked too.  @is_thorough: sing by libaio and by a
+ * mapping of a file on storage too; that takes some 30 ms more where libaio is seen, and may have to wait for
+ * the storage.  A negative return means that the canary could not sing (no group, no process), and then no
+ * hook is judged.
+ *
+ * Never judged are the hooks on kernel threads: no process of ours is one.
  */
 int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
-		struct error *err);
+		bool is_thorough, struct error *err);

@@ -89,7 +89,7 @@ static int try_hooks(int root_fd, struct checkup *c)
 	if (r < 0)
 		return r;
 	if (c->has_hierarchy) {
-		c->song_error = canary_sing(meter, root_fd, &c->hierarchy, NOBODY,
+		c->song_error = canary_sing(meter, root_fd, &c->hierarchy, NOBODY, true,
 					    &c->why_no_song);
 		c->has_sung = c->song_error >= 0;
 	} else {

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* verdict - which hooks counted the canary's song right, by what it did and what was counted.  No side effects. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct hook;
+struct reading;
+
+struct judged {
+	const char *program;
+	char why[160]; /* what it counted wrong; "": all that rests on it was counted right */
+};
+
+#define VERDICT_MAX 48
+
+struct verdict { /* hooks that are not in it were not tried */
+	struct judged items[VERDICT_MAX];
+	size_t count;
+};
+
+/* What a reading of the canary's group is held against. */
+struct evidence {
+	const long *results;       /* of the song, by verse */
+	const struct hook *hooks;  /* as they are on now; a tier of which one is off is not judged */
+	size_t hook_count;
+	const struct reading *reading;
+	bool is_settled;           /* the canary's end was seen */
+	int settle_ms;             /* after so long */
+	bool is_disturbed;         /* programs were skipped meanwhile: those that may be are not doubted */
+};
+
+void verdict_find(const struct evidence *e, struct verdict *ret);

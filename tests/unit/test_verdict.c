@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+#include "verdict.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "macro.h"
+#include "objects.h"
+#include "reading.h"
+#include "song.h"
+#include "test.h"
+
+#define STAGE "/dev/shm"
+#define NAP_NS (SONG_NAP_US * UINT64_C(1100))
+
+/* clang-format off */
+static const char *const programs[][2] = {
+	{ "T0", "count_freed_task" }, { "T0", "count_exit" },
+	{ "T2", "enter_call" }, { "T2", "leave_call" }, { "T2", "park_call" }, { "T2", "settle_interrupted_call" },
+	{ "T2+", "count_request_result" }, { "T2+", "count_page_in" }, { "T2+", "count_dirtied" },
+	{ "T2+", "note_permission" }, { "T2+", "note_getattr" }, { "T2+", "note_setattr" },
+	{ "T2+", "note_readlink" }, { "T2+", "note_getxattr" }, { "T2+", "note_setxattr" },
+	{ "T2+", "note_listxattr" }, { "T2+", "note_removexattr" }, { "T2+", "note_statfs" },
+	{ "T2+", "start_libaio_read" }, { "T2+", "start_libaio_write" }, { "T2+", "end_libaio_request" },
+	{ "T2+", "count_kernel_read" },
+};
+/* clang-format on */
+
+/* A song that went well, and what a meter that counts right reads of it. */
+struct trial {
+	long results[SONG_VERSES_MAX];
+	struct hook hooks[ARRAY_SIZE(programs)];
+	struct reading reading;
+	struct evidence evidence;
+	struct verdict verdict;
+};
+
+static void clear(struct trial *t)
+{
+	reading_clear(&t->reading);
+}
+#define _cleanup_trial_ _cleanup_(clear)
+
+static struct mount_row *row_of(struct trial *t, enum verse_place place)
+{
+	if (place == VERSE_ON_PIPE)
+		return reading_get_mount(&t->reading, ROW_PIPE, "(pipe)", NULL);
+	return reading_get_mount(&t->reading, ROW_MOUNT, place == VERSE_ON_STAGE ? STAGE : "/", "fs");
+}
+
+static void count(struct trial *t, const struct verse *v, enum file_op op, enum verse_place place, long result)
+{
+	struct mount_row *row = row_of(t, place);
+	struct op_counts counts = { .calls = 1, .errors = result < 0 };
+
+	if (op < OP_DATA_COUNT && result >= 0)
+		counts.bytes = (uint64_t)result;
+	if (v->is_ended_by_signal)
+		counts.ns = NAP_NS;
+	if (v->way != WAY_MAPPING)
+		op_counts_add(&row->ops[op], &counts);
+	if (v->way != WAY_CALL)
+		op_counts_add(&row->ways[v->way][op], &counts);
+	if (op < OP_DATA_COUNT && file_way_is_in_books(v->way))
+		reading_add(&t->reading, op == OP_READ ? METRIC_IO_CHARS_READ : METRIC_IO_CHARS_WRITTEN,
+			    counts.bytes);
+}
+
+/* Count the verses as they went. */
+static void read_song(struct trial *t)
+{
+	size_t verse_count;
+	const struct verse *verses = song_verses(&verse_count);
+
+	reading_clear(&t->reading);
+	for (size_t i = 0; i < verse_count; i++) {
+		if (t->results[i] == VERSE_NOT_SUNG)
+			continue;
+		count(t, &verses[i], verses[i].op, verses[i].place, t->results[i]);
+		if (verses[i].is_copy)
+			count(t, &verses[i], OP_WRITE, verses[i].to, t->results[i]);
+	}
+}
+
+static void begin(struct trial *t)
+{
+	size_t verse_count;
+	const struct verse *verses = song_verses(&verse_count);
+
+	*t = (struct trial){};
+	for (size_t i = 0; i < verse_count; i++)
+		t->results[i] = verses[i].is_ended_by_signal ? -EINTR : 5 + (long)i;
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		t->hooks[i] = (struct hook){ .tier = programs[i][0], .program = programs[i][1], .is_on = true };
+	t->evidence = (struct evidence){ .results = t->results,
+					 .hooks = t->hooks,
+					 .hook_count = ARRAY_SIZE(programs),
+					 .reading = &t->reading,
+					 .is_settled = true,
+					 .settle_ms = 500 };
+	read_song(t);
+}
+
+/* All that is doubted, as "program: why", a line each. */
+static const char *doubts(struct trial *t)
+{
+	static char text[8192];
+	size_t used = 0;
+
+	verdict_find(&t->evidence, &t->verdict);
+	*text = '\0';
+	for (size_t i = 0; i < t->verdict.count; i++) {
+		const struct judged *j = &t->verdict.items[i];
+
+		if (*j->why)
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s: %s\n", j->program,
+						 j->why);
+	}
+	return text;
+}
+
+static bool is_judged(const struct trial *t, const char *program)
+{
+	for (size_t i = 0; i < t->verdict.count; i++) {
+		if (strcmp(t->verdict.items[i].program, program) == 0)
+			return true;
+	}
+	return false;
+}
+
+static struct hook *hook_of(struct trial *t, const char *program)
+{
+	size_t i = 0;
+
+	while (strcmp(t->hooks[i].program, program) != 0)
+		i++;
+	return &t->hooks[i];
+}
+
+static struct mount_row *stage_of(struct trial *t)
+{
+	return row_of(t, VERSE_ON_STAGE);
+}
+
+TEST(what_was_counted_as_it_was_sung_is_believed)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	ASSERT_STREQ(doubts(&t), "");
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		bool is_kernels = strcmp(programs[i][1], "count_kernel_read") == 0;
+
+		ASSERT(is_judged(&t, programs[i][1]) == !is_kernels);
+	}
+}
+
+TEST(every_operation_is_sung)
+{
+	bool is_sung[OP_COUNT] = {}, is_sung_by[WAY_COUNT] = {};
+	size_t verse_count;
+	const struct verse *verses = song_verses(&verse_count);
+
+	for (size_t i = 0; i < verse_count; i++)
+		is_sung[verses[i].op] = is_sung_by[verses[i].way] = true;
+	for (size_t op = 0; op < OP_COUNT; op++)
+		ASSERT(is_sung[op]);
+	for (size_t way = 0; way < WAY_COUNT; way++)
+		ASSERT(is_sung_by[way]);
+}
+
+TEST(a_call_too_few_or_too_many_is_the_fault_of_those_that_count_calls)
+{
+	_cleanup_trial_ struct trial t;
+
+	for (size_t op = 0; op < OP_COUNT; op++) {
+		begin(&t);
+		stage_of(&t)->ops[op].calls++;
+		ASSERT_CONTAINS(doubts(&t), "enter_call: the canary's ");
+		ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's ");
+		stage_of(&t)->ops[op].calls -= 2;
+		ASSERT_CONTAINS(doubts(&t), "enter_call: the canary's ");
+		reading_clear(&t.reading);
+	}
+}
+
+TEST(the_words_have_both_numbers)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	stage_of(&t)->ops[OP_STAT].calls = 1;
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's stat of 2 calls, 0 bytes, 0 errors was counted "
+				    "as 1, 0 and 0\n");
+}
+
+TEST(a_byte_or_an_error_more_is_wrong_too)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	stage_of(&t)->ops[OP_WRITE].bytes++;
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's write of 3 calls");
+	stage_of(&t)->ops[OP_WRITE].bytes--;
+	stage_of(&t)->ops[OP_MKDIR].errors++;
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's mkdir of 1 calls");
+}
+
+TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
+{
+	_cleanup_trial_ struct trial t;
+	struct op_counts *reads;
+
+	begin(&t);
+	reads = &row_of(&t, VERSE_ON_PIPE)->ops[OP_READ];
+	reads->calls--;
+	reads->errors--;
+	ASSERT_STREQ(doubts(&t), "settle_interrupted_call: the canary's read that a signal ended was not "
+				 "counted\n");
+	reads->ns = 0;
+	ASSERT_CONTAINS(doubts(&t), "park_call: the canary's sleep in a read was not timed\n");
+}
+
+TEST(each_way_is_the_fault_of_its_own_hooks)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	stage_of(&t)->ways[WAY_IO_URING][OP_WRITE].bytes--;
+	stage_of(&t)->ops[OP_WRITE].bytes--;
+	ASSERT(strncmp(doubts(&t), "count_request_", 14) == 0);
+	ASSERT_CONTAINS(doubts(&t), "the canary's write by io_uring of 1 calls");
+	ASSERT_LACKS(doubts(&t), "enter_call");
+
+	reading_clear(&t.reading);
+	begin(&t);
+	stage_of(&t)->ways[WAY_LIBAIO][OP_READ].calls--;
+	stage_of(&t)->ops[OP_READ].calls--;
+	ASSERT_CONTAINS(doubts(&t), "start_libaio_read: the canary's read by libaio");
+	ASSERT_CONTAINS(doubts(&t), "end_libaio_request: the canary's read by libaio");
+	ASSERT_LACKS(doubts(&t), "start_libaio_write");
+}
+
+TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
+{
+	_cleanup_trial_ struct trial t;
+	struct mount_row *row;
+
+	begin(&t);
+	row = row_of(&t, VERSE_ON_STORAGE);
+	row->ways[WAY_MAPPING][OP_READ].calls += 3;
+	row->ways[WAY_MAPPING][OP_READ].bytes += 3 * 4096;
+	ASSERT_STREQ(doubts(&t), "");
+	row->ways[WAY_MAPPING][OP_READ] = (struct op_counts){};
+	row->ways[WAY_MAPPING][OP_WRITE].calls++;
+	ASSERT_CONTAINS(doubts(&t), "count_page_in: the canary's read by mapping");
+	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the canary's write by mapping");
+}
+
+TEST(what_was_not_sung_is_not_judged)
+{
+	_cleanup_trial_ struct trial t;
+	size_t verse_count;
+	const struct verse *verses = song_verses(&verse_count);
+
+	begin(&t);
+	for (size_t i = 0; i < verse_count; i++) {
+		if (verses[i].way == WAY_IO_URING || verses[i].way == WAY_LIBAIO || verses[i].way == WAY_MAPPING)
+			t.results[i] = VERSE_NOT_SUNG;
+	}
+	read_song(&t);
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(!is_judged(&t, "count_request_result"));
+	ASSERT(!is_judged(&t, "end_libaio_request"));
+	ASSERT(!is_judged(&t, "count_page_in"));
+	ASSERT(is_judged(&t, "leave_call"));
+}
+
+TEST(what_kernel_threads_did_meanwhile_is_not_the_canarys)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	reading_get_mount(&t.reading, ROW_KERNEL, "(kernel)", NULL)->ops[OP_READ] =
+		(struct op_counts){ .calls = 3, .bytes = 1024 };
+	ASSERT_STREQ(doubts(&t), "");
+}
+
+/* As many calls, but elsewhere. */
+static void misplace(struct trial *t, enum file_op op, uint64_t calls)
+{
+	stage_of(t)->ops[op].calls -= calls;
+	reading_get_mount(&t->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[op].calls += calls;
+}
+
+TEST(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	misplace(&t, OP_STATFS, 1);
+	misplace(&t, OP_CHMOD, 1);
+	ASSERT_CONTAINS(doubts(&t), "note_statfs: of the canary's 1 calls of statfs 0 were placed on its file "
+				    "system\n");
+	ASSERT_CONTAINS(doubts(&t), "note_setattr: of the canary's 1 calls of chmod");
+	ASSERT_LACKS(doubts(&t), "note_permission");
+	ASSERT_LACKS(doubts(&t), "leave_call");
+}
+
+TEST(where_a_hook_is_off_the_others_are_not_blamed_for_it)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	hook_of(&t, "note_getxattr")->is_on = false;
+	misplace(&t, OP_XATTR, 1);
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(!is_judged(&t, "note_setxattr"));
+}
+
+TEST(calls_that_were_refused_tell_no_place)
+{
+	_cleanup_trial_ struct trial t;
+	size_t verse_count;
+	const struct verse *verses = song_verses(&verse_count);
+
+	begin(&t);
+	for (size_t i = 0; i < verse_count; i++) {
+		if (verses[i].op == OP_MKNOD)
+			t.results[i] = -EPERM;
+	}
+	read_song(&t);
+	misplace(&t, OP_MKNOD, 1);
+	ASSERT_STREQ(doubts(&t), "");
+}
+
+TEST(programs_that_the_kernel_skipped_are_not_doubted)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	t.evidence.is_disturbed = true;
+	misplace(&t, OP_STATFS, 1);
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(!is_judged(&t, "note_statfs"));
+	ASSERT(is_judged(&t, "note_getattr"));
+	stage_of(&t)->ops[OP_STAT].calls++;
+	ASSERT_CONTAINS(doubts(&t), "enter_call");
+}
+
+TEST(a_tier_of_which_a_hook_is_off_is_not_judged)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	hook_of(&t, "park_call")->is_on = false;
+	stage_of(&t)->ops[OP_STAT].calls++;
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(!is_judged(&t, "leave_call"));
+	ASSERT(is_judged(&t, "count_freed_task"));
+}
+
+TEST(tasks_are_judged_by_their_own_bytes_and_by_their_end)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	reading_add(&t.reading, METRIC_IO_CHARS_READ, 1);
+	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the canary's ");
+	t.evidence.is_settled = false;
+	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the canary's end was not seen in 500 ms\n");
+	ASSERT(!is_judged(&t, "count_exit"));
+}
