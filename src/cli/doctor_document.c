@@ -5,6 +5,7 @@
 
 #include "advice.h"
 #include "checkup.h"
+#include "cleanup.h"
 #include "document.h"
 #include "macro.h"
 #include "placement.h"
@@ -125,6 +126,7 @@ static void put_hook(struct document *d, const struct hook *hook)
 	put_string(d, "attach", hook->attach);
 	put_string(d, "gives", hook->gives);
 	put_boolean(d, "on", hook->is_on);
+	put_boolean(d, "checked", hook->is_checked);
 	put_string(d, "why", hook->is_on ? NULL : hook->why);
 	document_end_map(d);
 }
@@ -138,6 +140,7 @@ static void put_tiers(struct document *d, const struct checkup *c)
 		document_begin_map(d);
 		put_string(d, "tier", tier->name);
 		put_string(d, "gives", tier->gives);
+		put_boolean(d, "default", tier->is_default);
 		put_boolean(d, "on", tier->is_on);
 		put_boolean(d, "checked", c->has_sung);
 		put_string(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
@@ -151,6 +154,17 @@ static void put_tiers(struct document *d, const struct checkup *c)
 	}
 	document_end_list(d);
 	put_known(d, "map_bytes", c->map_bytes);
+}
+
+static void put_missing(struct document *d, const struct checkup *c)
+{
+	_cleanup_(strings_clear) struct strings missing = {};
+
+	(void)checkup_list_missing(c, &missing);
+	begin_list(d, "missing");
+	for (size_t i = 0; i < missing.count; i++)
+		document_string(d, missing.items[i]);
+	document_end_list(d);
 }
 
 static void put_attempts(struct document *d, const struct checkup *c)
@@ -292,6 +306,7 @@ void doctor_document(const struct checkup *c, struct document *d)
 	put_cgroups(d, c);
 	put_rights(d, &c->rights);
 	put_tiers(d, c);
+	put_missing(d, c);
 	put_attempts(d, c);
 	put_costs(d, c);
 	put_managers(d, &c->managers);

@@ -37,7 +37,7 @@ static void print_verdict(const struct checkup *c, struct page *page)
 		return;
 	}
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
-		if (!c->tiers[i].is_on)
+		if (c->tiers[i].is_default && !c->tiers[i].is_on)
 			sentence_add(&off, " and ", "%s", c->tiers[i].name);
 	}
 	if (c->is_live) {
@@ -129,10 +129,25 @@ static void print_rights(const struct rights *r, struct page *page)
 	print_settings(r, page);
 }
 
+/* What the default set could give more. */
+static void print_missing(const struct checkup *c, struct page *page)
+{
+	_cleanup_(strings_clear) struct strings missing = {};
+	_cleanup_(sentence_freep) struct sentence line = {};
+
+	if (checkup_list_missing(c, &missing) < 0 || !missing.count)
+		return;
+	for (size_t i = 0; i < missing.count; i++)
+		sentence_add(&line, "; ", "%s", missing.items[i]);
+	print_line(page, "not seen", &line);
+}
+
 static const char *state_of(const struct checkup *c, const struct checkup_tier *tier)
 {
 	if (!c->is_live)
 		return "not tried";
+	if (tier->is_on && !tier->is_default && tier->checked_count < tier->hook_count)
+		return "on, checked in part";
 	if (tier->is_on)
 		return "on, checked";
 	return tier->on_count == tier->hook_count ? "not checked" : tier->on_count ? "in part" : "off";
@@ -158,6 +173,8 @@ static bool is_all_off(const struct checkup *c)
 	const char *why = checkup_why_off(c, &c->tiers[0]);
 
 	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
+		if (!c->tiers[t].is_default)
+			continue;
 		if (c->tiers[t].is_on || !has_one_reason(&c->tiers[t]) ||
 		    strcmp(checkup_why_off(c, &c->tiers[t]), why) != 0)
 			return false;
@@ -189,9 +206,14 @@ static void print_reasons(const struct checkup *c, struct page *page)
 		return;
 	}
 	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
-		if (!c->tiers[t].is_on)
+		if (c->tiers[t].is_default && !c->tiers[t].is_on)
 			print_tier_reasons(c, &c->tiers[t], page);
 	}
+}
+
+static const char *state_of_hook(const struct hook *hook)
+{
+	return hook->is_checked ? "checked" : hook->is_on ? "on" : "off";
 }
 
 static void print_hooks(const struct checkup *c, struct page *page)
@@ -211,7 +233,7 @@ static void print_hooks(const struct checkup *c, struct page *page)
 
 		table_cell(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
 		table_cell(t, "%s", c->hooks[i].tier);
-		table_cell(t, "%s", c->hooks[i].is_on ? "on" : "off");
+		table_cell(t, "%s", state_of_hook(&c->hooks[i]));
 		table_cell(t, "%s", c->hooks[i].gives);
 	}
 	table_print(t, "hooks", page);
@@ -256,7 +278,7 @@ static void print_attempts(const struct checkup *c, struct page *page)
 	static const struct table_column columns[] = {
 		{ "feature", true, 0 },
 		{ "", true, 0 },
-		{ "would give", true, 1 },
+		{ "gives", true, 1 },
 	};
 	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
 
@@ -270,7 +292,7 @@ static void print_attempts(const struct checkup *c, struct page *page)
 		table_cell(t, "%s", a->gives);
 	}
 	page_end_line(page);
-	table_print(t, "not used", page);
+	table_print(t, "features", page);
 }
 
 static void cell_spread(struct table *t, const struct cost *cost, const struct cost_spread *s,
@@ -386,6 +408,7 @@ static void print_advice(const struct checkup *c, struct page *page)
 void doctor_text(const struct checkup *c, bool is_verbose, struct page *page)
 {
 	print_verdict(c, page);
+	print_missing(c, page);
 	page_end_line(page);
 	print_machine(&c->machine, page);
 	print_cgroups(c, page);

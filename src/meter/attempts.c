@@ -23,9 +23,9 @@ struct kind {
 
 /* clang-format off */
 static const struct kind kinds[] = {
-	{ "fentry", "vfs_read",   "mounts by path, page-ins of mappings", "see_fentry" },
-	{ "kprobe", "vfs_read",   "tracing of kernel functions",          "see_kprobe" },
-	{ "cycles", "perf event", "hardware counters",                    NULL },
+	{ "fentry", "vfs_read",   "where calls by path took place, libaio", "see_fentry" },
+	{ "kprobe", "vfs_read",   "tracing of kernel functions",            "see_kprobe" },
+	{ "cycles", "perf event", "hardware counters",                      NULL },
 };
 /* clang-format on */
 

@@ -13,12 +13,14 @@
 #include "cleanup.h"
 #include "file.h"
 #include "macro.h"
+#include "missing.h"
 #include "parse.h"
 
 /* clang-format off */
 static const struct checkup_tier tiers[CHECKUP_TIERS_COUNT] = {
-	{ METER_T0, "T0", "totals of tasks" },
-	{ METER_T2, "T2", "files by mount" },
+	{ true,  "T0",  "totals of tasks" },
+	{ true,  "T2",  "files by mount" },
+	{ false, "T2+", "what T2 gains by more hooks" },
 };
 /* clang-format on */
 
@@ -68,6 +70,7 @@ static void judge_tiers(struct checkup *c)
 				continue;
 			tier->hook_count++;
 			tier->on_count += c->hooks[i].is_on;
+			tier->checked_count += c->hooks[i].is_checked;
 		}
 		tier->is_on = c->has_sung && tier->hook_count && tier->on_count == tier->hook_count;
 	}
@@ -145,10 +148,19 @@ void checkup_clear(struct checkup *c)
 bool checkup_is_well(const struct checkup *c)
 {
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
-		if (!c->tiers[i].is_on)
+		if (c->tiers[i].is_default && !c->tiers[i].is_on)
 			return false;
 	}
 	return true;
+}
+
+int checkup_list_missing(const struct checkup *c, struct strings *ret)
+{
+	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
+		if (strcmp(c->tiers[i].name, "T2") == 0 && !c->tiers[i].on_count)
+			return 0;
+	}
+	return missing_list(c->hooks, c->hook_count, "T2+", ret);
 }
 
 const char *checkup_why_off(const struct checkup *c, const struct checkup_tier *tier)

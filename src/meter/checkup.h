@@ -17,20 +17,20 @@
 #include "machine.h"
 #include "managers.h"
 #include "meter.h"
+#include "record.h"
 #include "rights.h"
 #include "sensors.h"
 
 #define CHECKUP_HOOKS_MAX 64
 
-/* One tier of the default set. */
 struct checkup_tier {
-	enum meter_tier tier;
+	bool is_default; /* of the default set; the others add to it */
 	const char *name, *gives; /* "T0", "totals" */
-	size_t hook_count, on_count;
+	size_t hook_count, on_count, checked_count;
 	bool is_on; /* all hooks are on and believed */
 };
 
-#define CHECKUP_TIERS_COUNT 2
+#define CHECKUP_TIERS_COUNT 3
 
 struct checkup {
 	bool is_live; /* the root is this machine's own: else nothing can be tried, only read */
@@ -61,8 +61,11 @@ struct checkup {
 int checkup_make(int root_fd, bool with_costs, struct checkup *ret);
 void checkup_clear(struct checkup *c);
 
-/* The default set works: every hook of every tier is on and was believed. */
+/* The default set works: every hook of its tiers is on and was believed. */
 bool checkup_is_well(const struct checkup *c);
+
+/* What T2 could give more than it does, and why it does not, by reason; nothing where T2 is off itself. */
+int checkup_list_missing(const struct checkup *c, struct strings *ret);
 
 /* Why the tier is not on, in a few words; its first reason. */
 const char *checkup_why_off(const struct checkup *c, const struct checkup_tier *tier);

@@ -7,7 +7,14 @@ import pytest
 
 from guest import OPTIONAL, Case
 
-ROOT = "jobmeter doctor --json > /out/found.json"
+# With a file system on storage, so that mappings are checked too.
+ROOT = """mkdir -p /var/tmp
+dd if=/dev/zero of=/tmp/image bs=1M count=64 2>/dev/null
+mke2fs -F /tmp/image >/dev/null
+mount -t ext4 -o loop /tmp/image /var/tmp
+jobmeter doctor --json > /out/found.json"""
+# No process of ours is a kernel thread, nor asks for a request without a completion.
+NEVER_CHECKED = ("count_kernel_", "count_loop_", "count_skipped_")
 USER = 'jobmeter doctor --json > /out/found.json; [ $? = 1 ]'
 
 
@@ -29,6 +36,10 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
         assert found["machine"]["preemption"] == "full"
     works = {feature["name"]: feature["works"] for feature in found["features"]}
     assert works["fentry"] and works["kprobe"]
+    (more,) = (tier for tier in found["tiers"] if tier["tier"] == "T2+")
+    assert more["on"] and found["missing"] == []
+    not_checked = [hook["program"] for hook in more["hooks"] if not hook["checked"]]
+    assert [name for name in not_checked if not name.startswith(NEVER_CHECKED)] == []
     default = found["costs"]["settings"][-1]
     assert default["added_read_nanoseconds"]["median"] > 0
 

@@ -34,12 +34,13 @@ def test_root_has_the_default_set(doctor, root, demand):
     done = doctor("--json")
     found = json.loads(done.stdout)
     assert found["schema"] == "jobmeter.doctor/1"
-    hooks = [hook for tier in found["tiers"] for hook in tier["hooks"]]
+    hooks = [hook for tier in found["tiers"] if tier["default"] for hook in tier["hooks"]]
     off = [f"{hook['attach']}: {hook['why']}" for hook in hooks if not hook["on"]]
     demand(found["machine"]["btf"] and found["rights"]["capabilities"]["BPF"], "no BPF here")
     assert not off
-    assert [tier["tier"] for tier in found["tiers"]] == ["T0", "T2"]
-    assert all(tier["on"] and tier["checked"] for tier in found["tiers"])
+    assert [tier["tier"] for tier in found["tiers"]] == ["T0", "T2", "T2+"]
+    assert all(tier["on"] and tier["checked"] for tier in found["tiers"] if tier["default"])
+    assert all(hook["on"] for hook in hooks)
     assert found["works"] and done.returncode == 0
     assert done.stderr == ""
 
@@ -54,6 +55,42 @@ def test_costs_are_measured_and_belong_to_their_tiers(doctor, root, demand):
     assert counts["added_call_nanoseconds"]["median"] > 0
     assert default["added_read_nanoseconds"]["median"] > \
         totals["added_read_nanoseconds"]["median"]
+
+
+def hooks_of(found, tier):
+    (tier,) = (t for t in found["tiers"] if t["tier"] == tier)
+    return {hook["program"]: hook for hook in tier["hooks"]}
+
+
+# No process of ours is a kernel thread, nor asks for a request without a completion.
+NEVER_CHECKED = ["count_kernel_", "count_loop_", "count_skipped_"]
+ON_STORAGE = ["count_page_in", "count_dirtied"]
+
+
+def test_what_T2_gains_by_more_hooks_is_checked_or_told_missing(doctor, root, demand):
+    done = doctor("--json", "--no-costs")
+    found = json.loads(done.stdout)
+    demand(found["works"], "the default set does not work here")
+    hooks = hooks_of(found, "T2+")
+    for hook in hooks.values():
+        if hook["on"] and not hook["program"].startswith((*NEVER_CHECKED, *ON_STORAGE)):
+            assert hook["checked"], hook
+        if not hook["on"]:
+            assert any(hook["gives"] in text and hook["why"] in text for text in found["missing"])
+    works = {feature["name"]: feature["works"] for feature in found["features"]}
+    assert hooks["note_permission"]["on"] == works["fentry"]
+    assert hooks["count_page_in"]["on"] and hooks["count_dirtied"]["on"]
+
+    text = doctor("--no-costs").stdout
+    reasons = {hook["why"] for hook in hooks.values() if not hook["on"]}
+    assert text.startswith("The default set works here")
+    assert all(" ".join(text.split()).count(why) == 1 for why in reasons)
+
+
+def test_the_canary_leaves_nothing_behind(doctor, root):
+    before = set(os.listdir("/dev/shm"))
+    doctor("--no-costs")
+    assert [name for name in set(os.listdir("/dev/shm")) - before if "canary" in name] == []
 
 
 def test_no_group_is_left_behind(doctor, root):
@@ -94,7 +131,7 @@ def test_hooks_that_nothing_could_check_do_not_work(doctor, root, demand):
     assert done.returncode == 1 and not found["works"]
     assert not any(tier["on"] or tier["checked"] for tier in found["tiers"])
     demand(any(hook["on"] for tier in found["tiers"] for hook in tier["hooks"]), "no BPF here")
-    assert all("cgroup" in tier["why"] for tier in found["tiers"])
+    assert all("cgroup" in tier["why"] for tier in found["tiers"] if tier["default"])
 
 
 def test_explain_pid_finds_the_run_that_it_is_in(programs, root):

@@ -26,7 +26,7 @@ static void add_hook(struct checkup *c, const char *tier, const char *attach, co
 {
 	struct hook *hook = &c->hooks[c->hook_count++];
 
-	*hook = (struct hook){ tier, "a_program", attach, "something", .is_on = !why };
+	*hook = (struct hook){ tier, "a_program", attach, "something", .is_on = !why, .is_checked = !why };
 	snprintf(hook->why, sizeof(hook->why), "%s", why ? why : "");
 }
 
@@ -48,8 +48,10 @@ static struct checkup *make_well(void)
 		c->attempts[i] = (struct attempt){ "fentry", "vfs_read", "more", .is_well = true };
 	add_hook(c, "T0", "tp_btf/a", NULL);
 	add_hook(c, "T2", "tp_btf/b", NULL);
-	c->tiers[0] = (struct checkup_tier){ METER_T0, "T0", "totals", 1, 1, true };
-	c->tiers[1] = (struct checkup_tier){ METER_T2, "T2", "files", 1, 1, true };
+	add_hook(c, "T2+", "fentry/c", NULL);
+	c->tiers[0] = (struct checkup_tier){ true, "T0", "totals", 1, 1, 1, true };
+	c->tiers[1] = (struct checkup_tier){ true, "T2", "files", 1, 1, 1, true };
+	c->tiers[2] = (struct checkup_tier){ false, "T2+", "more of T2", 1, 1, 1, true };
 	return c;
 }
 
@@ -99,7 +101,7 @@ TEST(where_all_works_the_first_line_says_so_and_no_hook_is_named)
 
 	ASSERT(strncmp(text, "The default set works here", 26) == 0);
 	ASSERT_CONTAINS(text, "node17");
-	ASSERT_LACKS(text, "hooks  ");
+	ASSERT_LACKS(text, "hooks       hook");
 	ASSERT_LACKS(text, "better");
 	ASSERT_CONTAINS(long_text, "something");
 }
@@ -124,11 +126,47 @@ TEST(one_hook_that_is_off_is_named_with_its_reason)
 
 	add_hook(c, "T2", "tp_btf/io", "the canary's read of 7 bytes was counted as 0, and that is "
 				       "quite some way off what it did");
-	c->tiers[1] = (struct checkup_tier){ METER_T2, "T2", "files", 2, 1, false };
+	c->tiers[1] = (struct checkup_tier){ true, "T2", "files", 2, 1, 1, false };
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "T2 is off");
 	ASSERT_CONTAINS(text, "in part");
 	ASSERT_CONTAINS(text, "tp_btf/io: the canary's read of 7 bytes");
+}
+
+TEST(what_T2_could_give_more_is_told_once_and_is_no_failure)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL, *text_without_T2 = NULL;
+	json_t *json;
+
+	switch_off(c, 2, "this kernel offers no fentry");
+	text = print(c, false);
+	ASSERT(strncmp(text, "The default set works here", 26) == 0);
+	ASSERT_CONTAINS(text, "not seen    something: this kernel offers no fentry\n");
+	ASSERT_LACKS(strstr(text, "no fentry") + 1, "no fentry");
+	json = write_json(c);
+	ASSERT(json_is_true(json_object_get(json, "works")));
+	ASSERT_STREQ(json_string_value(json_array_get(json_object_get(json, "missing"), 0)),
+		     "something: this kernel offers no fentry");
+	json_decref(json);
+
+	switch_off(c, 1, "not permitted");
+	text_without_T2 = print(c, false);
+	ASSERT_CONTAINS(text_without_T2, "T2 is off.");
+	ASSERT_LACKS(text_without_T2, "not seen");
+}
+
+TEST(a_hook_that_nothing_checked_is_told_apart)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+
+	c->hooks[2].is_checked = false;
+	c->tiers[2].checked_count = 0;
+	text = print(c, true);
+	ASSERT_CONTAINS(text, "on, checked in part");
+	ASSERT_CONTAINS(text, "T2+  on ");
+	ASSERT_CONTAINS(text, "T2   checked");
 }
 
 TEST(what_could_not_be_checked_is_not_said_to_work)
