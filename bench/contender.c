@@ -42,6 +42,19 @@ static void tell_program(int fd, void (*tell)(const char *, uint64_t, uint64_t, 
 		tell(info.name, info.run_cnt, info.run_time_ns, data);
 }
 
+/* What only adds to a tier ("T2+") may be off: not every kernel offers it. */
+static int check_tier(const struct meter *m, bool is_wanted, const char *tier, struct error *err)
+{
+	size_t count;
+	const struct hook *hooks = meter_hooks(m, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (is_wanted && strcmp(hooks[i].tier, tier) == 0 && !hooks[i].is_on)
+			return error_set(err, -ENODEV, "%s: %s", hooks[i].program, hooks[i].why);
+	}
+	return 0;
+}
+
 static int meter_start(struct contest *c, struct error *err)
 {
 	const struct contender *who = c->contender;
@@ -54,24 +67,18 @@ static int meter_start(struct contest *c, struct error *err)
 		.hierarchy = c->ring->hierarchy,
 	};
 	struct meter *m;
-	const struct hook *hooks;
-	size_t count;
 	int r = meter_open(&options, &m);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
-	c->state = m;
-	hooks = meter_hooks(m, &count);
-	for (size_t i = 0; i < count; i++) {
-		bool is_wanted = who->tiers & (hooks[i].tier[1] == '0' ? METER_T0 : METER_T2);
-
-		if (is_wanted && !hooks[i].is_on) {
-			r = error_set(err, -ENODEV, "%s: %s", hooks[i].program, hooks[i].why);
-			c->state = meter_close(m);
-			return r;
-		}
-	}
-	return 0;
+	r = check_tier(m, who->tiers & METER_T0, "T0", err);
+	if (r >= 0)
+		r = check_tier(m, who->tiers & METER_T2, "T2", err);
+	if (r < 0)
+		meter_close(m);
+	else
+		c->state = m;
+	return r;
 }
 
 static int meter_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes, struct error *err)
