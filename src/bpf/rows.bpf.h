@@ -14,7 +14,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);    /* set before load, from the memory limit */
+	__uint(max_entries, 8192);    /* set before load: see the meter's sizing */
 	__type(key, struct file_key); /* added here; removed by user space when the leaf has gone */
 	__type(value, struct file_counts);
 } file_rows SEC(".maps");

@@ -24,8 +24,6 @@
 #include "prototypes.h"
 #include "tasks.skel.h"
 
-#define ROWS_PER_HISTOGRAM 4 /* one row in so many may have histograms: only reads and writes do */
-
 struct meter {
 	struct meter_options options;
 	struct objects objects;
@@ -86,12 +84,10 @@ static unsigned int wanted_objects(unsigned int tiers)
 
 int meter_open(const struct meter_options *options, struct meter **ret)
 {
-	size_t rows = options->rows_max ? options->rows_max : 8192;
-	const struct object_sizes sizes = {
-		.rows = (unsigned int)rows,
-		.histograms = options->has_histograms ?
-				      (unsigned int)MAX(rows / ROWS_PER_HISTOGRAM, (size_t)1) :
-				      1,
+	struct sizing sizing = {
+		.shape = options->shape,
+		.limit_bytes = (uint64_t)options->maps_memory_mib << 20,
+		.fixed = options->sizes,
 	};
 	struct settings settings = { .key_subsys = -1,
 				     .has_clock = options->has_clock,
@@ -101,10 +97,11 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	if (!m)
 		return -ENOMEM;
 	m->options = *options;
+	sizing.shape.has_histograms = options->has_histograms;
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	if (options->tiers)
 		settings.key_subsys = find_subsys(options->hierarchy);
-	objects_open(wanted_objects(options->tiers), &settings, &sizes, options->watched_id,
+	objects_open(wanted_objects(options->tiers), &settings, &sizing, options->watched_id,
 		     &m->objects);
 	*ret = TAKE_PTR(m);
 	return 0;
@@ -219,6 +216,11 @@ uint64_t meter_skipped_runs(const struct meter *m)
 uint64_t meter_map_bytes(const struct meter *m)
 {
 	return objects_map_bytes(&m->objects);
+}
+
+size_t meter_list_maps(const struct meter *m, struct object_map *ret)
+{
+	return objects_list_maps(&m->objects, ret);
 }
 
 int meter_program_fd(const struct meter *m, const char *program)

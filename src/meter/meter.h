@@ -30,7 +30,9 @@ struct meter_options {
 	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
 	bool has_clock;            /* T2: time of calls */
 	bool has_histograms;       /* T2 */
-	size_t rows_max;           /* T2: rows of files; 0: a default that suits one command */
+	struct sizing_shape shape; /* what is to be measured at once; has_histograms is as above */
+	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
+	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name; may be NULL */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy;
 };
@@ -69,8 +71,10 @@ int meter_settle(struct meter *m, int timeout_ms);
 uint64_t meter_lost(const struct meter *m, unsigned int reason);
 /* Runs of programs that the kernel skipped. */
 uint64_t meter_skipped_runs(const struct meter *m);
-/* Bytes that all maps take. */
+/* Bytes that all maps take, filled or not. */
 uint64_t meter_map_bytes(const struct meter *m);
+/* All maps; @ret has room for MAPS_MAX.  Returns how many. */
+size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 
 /* Say in the record what was on, what was not, and what was lost. */
 int meter_describe(const struct meter *m, struct record *record);

@@ -94,12 +94,12 @@ static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
 
 /* ---- each object's own settings ---- */
 
-static void *open_tasks(const struct object_sizes *sizes UNUSED, const struct btf *btf UNUSED)
+static void *open_tasks(const struct btf *btf UNUSED)
 {
 	return tasks_bpf__open();
 }
 
-static void *open_files(const struct object_sizes *sizes, const struct btf *btf UNUSED)
+static void *open_files(const struct btf *btf UNUSED)
 {
 	struct files_bpf *files = files_bpf__open();
 
@@ -110,12 +110,10 @@ static void *open_files(const struct object_sizes *sizes, const struct btf *btf 
 	mapping_calls_fill((int32_t *)files->rodata->mapping_calls,
 			   ARRAY_SIZE(files->rodata->mapping_calls));
 	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
-	bpf_map__set_max_entries(files->maps.file_rows, sizes->rows);
-	bpf_map__set_max_entries(files->maps.file_histograms, sizes->histograms);
 	return files;
 }
 
-static void *open_fentry(const struct object_sizes *sizes UNUSED, const struct btf *btf)
+static void *open_fentry(const struct btf *btf)
 {
 	struct fentry_bpf *fentry = fentry_bpf__open();
 
@@ -129,7 +127,7 @@ static void *open_fentry(const struct object_sizes *sizes UNUSED, const struct b
 	return fentry;
 }
 
-static void *(*const openers[OBJECT_COUNT])(const struct object_sizes *, const struct btf *) = {
+static void *(*const openers[OBJECT_COUNT])(const struct btf *) = {
 	[OBJECT_TASKS] = open_tasks,
 	[OBJECT_FILES] = open_files,
 	[OBJECT_FENTRY] = open_fentry,
@@ -189,7 +187,7 @@ static void explain_load(struct objects *o, enum object_id id, int error_number)
 {
 	char why[160];
 
-	if (error_number == -EPERM && o->items[OBJECT_FILES]) /* EACCES is the verifier's */
+	if (error_number == -EPERM && id > OBJECT_FILES) /* EACCES is the verifier's */
 		snprintf(why, sizeof(why), "this kernel offers no fentry");
 	else if (error_number == -EPERM)
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
@@ -265,13 +263,13 @@ static void destroy(struct any_bpf *bpf)
 	free(bpf);
 }
 
-static int load_object(struct objects *o, enum object_id id, const struct settings *settings,
-		       const struct object_sizes *sizes, uint64_t watched_id, const struct btf *btf)
+/* Into @o's items, not yet loaded. */
+static int open_object(struct objects *o, enum object_id id, const struct settings *settings,
+		       uint64_t watched_id, const struct btf *btf)
 {
-	struct any_bpf *bpf = openers[id](sizes, btf);
+	struct any_bpf *bpf = openers[id](btf);
 	struct settings *its_settings;
 	struct watch *watch;
-	int r = 0;
 
 	if (!bpf)
 		return -errno;
@@ -282,16 +280,22 @@ static int load_object(struct objects *o, enum object_id id, const struct settin
 	if (watch)
 		watch->id = watched_id;
 	choose_programs(o, bpf, btf);
-	if (id > OBJECT_FILES)
-		r = share_maps(bpf, o->items[OBJECT_FILES]);
+	o->items[id] = bpf;
+	return 0;
+}
+
+static int load_object(struct objects *o, enum object_id id)
+{
+	struct any_bpf *bpf = o->items[id];
+	int r = id > OBJECT_FILES ? share_maps(bpf, o->items[OBJECT_FILES]) : 0;
+
 	if (r >= 0)
 		r = bpf_object__load_skeleton(bpf->skeleton);
 	if (r < 0) {
 		destroy(bpf);
-		return r;
+		o->items[id] = NULL;
 	}
-	o->items[id] = bpf;
-	return 0;
+	return r;
 }
 
 /* Attach each program by itself, so that one refusal costs one hook. */
@@ -333,23 +337,143 @@ static int try_fentry(const struct btf *btf)
 	return 0;
 }
 
-static void start_object(struct objects *o, enum object_id id, const struct settings *settings,
-			 const struct object_sizes *sizes, uint64_t watched_id, const struct btf *btf)
+static void prepare_object(struct objects *o, enum object_id id, const struct settings *settings,
+			   uint64_t watched_id, const struct btf *btf)
+{
+	int r = id == OBJECT_FENTRY ? try_fentry(btf) : 0;
+
+	*o->libbpf_says = '\0';
+	if (r >= 0)
+		r = open_object(o, id, settings, watched_id, btf);
+	if (r < 0)
+		explain_load(o, id, r);
+}
+
+static void start_object(struct objects *o, enum object_id id)
 {
 	int r;
 
 	if (id > OBJECT_FILES && !o->items[OBJECT_FILES]) {
+		destroy(o->items[id]);
+		o->items[id] = NULL;
 		refuse_object(o, id, "T2 is off");
 		return;
 	}
 	*o->libbpf_says = '\0';
-	r = id == OBJECT_FENTRY ? try_fentry(btf) : 0;
-	if (r >= 0)
-		r = load_object(o, id, settings, sizes, watched_id, btf);
+	r = load_object(o, id);
 	if (r < 0)
 		explain_load(o, id, r);
 	else
 		attach_each(o, o->items[id]);
+}
+
+/* ---- maps ---- */
+
+struct map_list {
+	struct bpf_map *maps[MAPS_MAX];
+	struct map_form forms[MAPS_MAX];
+	size_t count;
+};
+
+/* Is it also of the object files, whose maps others share? */
+static bool is_shared(const struct objects *o, size_t id, const struct bpf_map *map)
+{
+	return id > OBJECT_FILES && o->items[OBJECT_FILES] && !bpf_map__is_internal(map) &&
+	       bpf_object__find_map_by_name(o->items[OBJECT_FILES]->object, bpf_map__name(map));
+}
+
+static struct map_form form_of(const struct bpf_map *map)
+{
+	struct map_form form = {
+		.type = bpf_map__type(map),
+		.flags = bpf_map__map_flags(map),
+		.key_bytes = bpf_map__key_size(map),
+		.value_bytes = bpf_map__value_size(map),
+		.entries = bpf_map__max_entries(map),
+	};
+
+	snprintf(form.name, sizeof(form.name), "%s", bpf_map__name(map));
+	return form;
+}
+
+static void list_maps(const struct objects *o, struct map_list *ret)
+{
+	struct bpf_map *map;
+
+	ret->count = 0;
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (!o->items[id])
+			continue;
+		bpf_object__for_each_map(map, o->items[id]->object) {
+			if (is_shared(o, id, map))
+				continue;
+			assert(ret->count < MAPS_MAX);
+			ret->maps[ret->count] = map;
+			ret->forms[ret->count++] = form_of(map);
+		}
+	}
+}
+
+/* Of objects that are open and not yet loaded. */
+static void size_maps(const struct objects *o, const struct sizing *sizing, struct map_list *list)
+{
+	list_maps(o, list);
+	sizing_choose(sizing, list->forms, list->count);
+	for (size_t i = 0; i < list->count; i++) {
+		if (list->forms[i].type != BPF_MAP_TYPE_TASK_STORAGE) /* which has no bound */
+			bpf_map__set_max_entries(list->maps[i], list->forms[i].entries);
+	}
+}
+
+static void fill_object_map(const struct map_form *form, unsigned int cpus, int fd,
+			    struct object_map *ret)
+{
+	*ret = (struct object_map){ *form, map_form_bytes(form, cpus), fd };
+}
+
+size_t objects_list_maps(const struct objects *o, struct object_map *ret)
+{
+	struct map_list list;
+
+	list_maps(o, &list);
+	for (size_t i = 0; i < list.count; i++)
+		fill_object_map(&list.forms[i], sizing_cpus(), bpf_map__fd(list.maps[i]), &ret[i]);
+	return list.count;
+}
+
+uint64_t objects_map_bytes(const struct objects *o)
+{
+	struct object_map maps[MAPS_MAX];
+	size_t count = objects_list_maps(o, maps);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += maps[i].bytes;
+	return sum;
+}
+
+int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
+{
+	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
+	struct objects o = {};
+	struct map_list list;
+	int r = 0;
+
+	for (size_t id = 0; id < OBJECT_COUNT && r >= 0; id++) {
+		o.items[id] = openers[id](NULL);
+		r = o.items[id] ? 0 : -ENOMEM;
+	}
+	if (r >= 0) {
+		size_maps(&o, sizing, &list);
+		for (size_t i = 0; i < list.count; i++)
+			fill_object_map(&list.forms[i],
+					sizing->shape.cpus ? sizing->shape.cpus : sizing_cpus(),
+					-EBADF, &ret[i]);
+		*ret_count = list.count;
+	}
+	objects_close(&o);
+	libbpf_set_print(before);
+	return r;
 }
 
 static bool fits(size_t i, const struct btf *btf)
@@ -436,9 +560,10 @@ static void settle(struct objects *o)
 }
 
 void objects_open(unsigned int wanted, const struct settings *settings,
-		  const struct object_sizes *sizes, uint64_t watched_id, struct objects *ret)
+		  const struct sizing *sizing, uint64_t watched_id, struct objects *ret)
 {
 	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
+	struct map_list list;
 	struct btf *btf;
 
 	*ret = (struct objects){};
@@ -448,9 +573,14 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 	list_hooks(ret, btf);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (wanted & 1U << id)
-			start_object(ret, (enum object_id)id, settings, sizes, watched_id, btf);
+			prepare_object(ret, (enum object_id)id, settings, watched_id, btf);
 		else
 			refuse_object(ret, (enum object_id)id, "switched off");
+	}
+	size_maps(ret, sizing, &list);
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (ret->items[id])
+			start_object(ret, (enum object_id)id);
 	}
 	btf__free(btf);
 	settle(ret);
@@ -536,37 +666,6 @@ uint64_t objects_skipped_runs(const struct objects *o)
 			if (fd >= 0 && is_trampoline(bpf_program__section_name(program)) &&
 			    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
 				sum += info.recursion_misses;
-		}
-	}
-	return sum;
-}
-
-static uint64_t map_bytes(const struct bpf_map *map)
-{
-	uint64_t value = bpf_map__value_size(map), copies = 1;
-
-	if (bpf_map__type(map) == BPF_MAP_TYPE_PERCPU_ARRAY)
-		copies = (uint64_t)libbpf_num_possible_cpus();
-	if (bpf_map__type(map) == BPF_MAP_TYPE_HASH)
-		value += bpf_map__key_size(map) + 48; /* the kernel's struct htab_elem */
-	return value * copies * bpf_map__max_entries(map);
-}
-
-uint64_t objects_map_bytes(const struct objects *o)
-{
-	const struct bpf_map *map;
-	uint64_t sum = 0;
-
-	for (size_t id = 0; id < OBJECT_COUNT; id++) {
-		if (!o->items[id])
-			continue;
-		bpf_object__for_each_map(map, o->items[id]->object) {
-			bool is_shared = id > OBJECT_FILES && !bpf_map__is_internal(map) &&
-					 bpf_object__find_map_by_name(o->items[OBJECT_FILES]->object,
-								      bpf_map__name(map));
-
-			if (!is_shared)
-				sum += map_bytes(map);
 		}
 	}
 	return sum;

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sizing.h"
+
 struct files_bpf;
 struct settings;
 struct tasks_bpf;
@@ -42,14 +44,18 @@ struct objects {
 	char libbpf_says[256];
 };
 
-struct object_sizes { /* entries of the maps whose size is chosen */
-	unsigned int rows, histograms;
+/* A map of theirs; what two objects share is one. */
+struct object_map {
+	struct map_form form;
+	uint64_t bytes; /* that the kernel takes for it */
+	int fd;         /* the objects'; negative: it was only planned */
 };
+#define MAPS_MAX 64
 
 /* Load and attach the objects of the tiers in @wanted (bit by object_id).  @ret need not be cleared
  * before; objects_close() gives back all.  Settings are the same in all. */
 void objects_open(unsigned int wanted, const struct settings *settings,
-		  const struct object_sizes *sizes, uint64_t watched_id, struct objects *ret);
+		  const struct sizing *sizing, uint64_t watched_id, struct objects *ret);
 void objects_close(struct objects *o);
 
 struct tasks_bpf *objects_tasks(const struct objects *o); /* NULL: not loaded */
@@ -68,8 +74,13 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
  * another task comes by. */
 uint64_t objects_skipped_runs(const struct objects *o);
 
-/* Bytes that all maps take, by the sizes of their keys and values. */
+/* All maps; @ret has room for MAPS_MAX.  Returns how many. */
+size_t objects_list_maps(const struct objects *o, struct object_map *ret);
+/* Bytes that all maps take, as sizing has it; tasks that live take more. */
 uint64_t objects_map_bytes(const struct objects *o);
+
+/* The maps that all objects would have, on a kernel that loads them all; asks no kernel.  -ENOMEM. */
+int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count);
 
 /* -ENOENT: not loaded. */
 int objects_program_fd(const struct objects *o, const char *program);

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sizing - how many entries each map of the kernel side gets, and what memory they take.
+ *
+ * What a map needs follows from the shape of what is measured.  A limit for all maps together is kept by
+ * giving up histograms first, then rows.  Beyond their entries maps turn new keys away, and each loss is
+ * counted: see docs/how-it-counts.md, "When a table is full".
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Holds 1,024 jobs with 8 mounts each on 256 CPUs (tests/unit/test_sizing.c has the sum): with an agent of 24 MiB
+ * that stays under 64 MiB.
+ */
+#define SIZING_LIMIT_MIB 40
+
+/*
+ * What a shape is taken to need.
+ *
+ * A row is a leaf's, on a CPU, at a place, of an operation.  A CPU works for one leaf at a time and a leaf stays on
+ * its CPUs, so there are about as many pairs of leaf and CPU as there are CPUs and jobs together; a job that
+ * wanders over all CPUs has more.  The operations are measured: compilers, Python, tar, git, meson and pack-headers
+ * used 3.1 to 4.4 of them a leaf, CPU and place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no
+ * mount of theirs: pipes, programs, proc, devices, what is unresolved.
+ */
+#define SIZING_PLACES_BESIDE_MOUNTS 5
+#define SIZING_ROWS_OF_A_PLACE 5
+#define SIZING_HISTOGRAMS_OF_TWO_PLACES 3
+#define SIZING_LEAVES_OF_A_JOB 2      /* the manager's own processes beside the job's */
+#define SIZING_TASKS_OF_A_JOB 8       /* live at once, where jobs are as many as CPUs and more */
+#define SIZING_SUPERBLOCKS_OF_ALL 64  /* mounts of the node */
+#define SIZING_SUPERBLOCKS_OF_A_JOB 3 /* a container's root, proc and shm */
+
+/* What is measured at once; 0: the CPUs that this machine may have, one job, 8 mounts. */
+struct sizing_shape {
+	unsigned int cpus;
+	unsigned int jobs;
+	unsigned int mounts; /* that one job works on */
+	bool has_histograms;
+};
+
+/* One map, as libbpf tells it. */
+struct map_form {
+	char name[48];
+	unsigned int type, flags;
+	unsigned int key_bytes, value_bytes;
+	unsigned int entries; /* of task storage: tasks */
+};
+
+/* CPUs that this machine may ever have: per-CPU maps hold a value for each. */
+unsigned int sizing_cpus(void);
+
+/* What the kernel takes for it (kernel/bpf/hashtab.c, arraymap.c, bpf_local_storage.c), filled or not; 0: a kind
+ * of map that we have none of. */
+uint64_t map_form_bytes(const struct map_form *form, unsigned int cpus);
+
+/* A map that is to have so many entries, whatever shape and limit are. */
+struct map_size {
+	const char *map;
+	unsigned int entries;
+};
+
+struct sizing {
+	struct sizing_shape shape;
+	uint64_t limit_bytes;         /* 0: SIZING_LIMIT_MIB */
+	const struct map_size *fixed; /* the caller's; ends with a NULL name; may be NULL */
+};
+
+/*
+ * Choose the entries of @forms, which are all maps there are to be.  Returns the bytes of all: over the limit
+ * where that is less than the least of histograms and rows leaves.
+ */
+uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size_t count);
