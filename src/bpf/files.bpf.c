@@ -235,8 +235,10 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 	if (!slot)
 		return 0;
 	if (!unpark_call(slot, task)) { /* its beginning was not seen: its time is not known */
-		if (how_of(nr) == CALL_EXEC || !judge(slot, task, &leaf) || is_compat_call(task))
+		if (!judge(slot, task, &leaf) || is_compat_call(task))
 			return 0;
+		if (how_of(nr) == CALL_EXEC)
+			return count_lost(LOST_EXEC);
 		count_lost(LOST_CLOCK);
 		begin_call(slot, task, regs, nr, leaf);
 	} else if (settings.has_clock) {

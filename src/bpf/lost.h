@@ -8,7 +8,9 @@ enum lost_reason {
 	LOST_CLOCK,     /* a call was begun unseen or could not be parked: counted without its time */
 	LOST_INTERRUPTED, /* no room for a call that a signal interrupted: its EINTR is not counted */
 	LOST_COMPAT,    /* a 32-bit program's call: not counted */
-	LOST_TASK,      /* no room for a leaf's totals */
+	LOST_EXEC,      /* a start of a program was begun unseen, or could not be parked: its reads are not counted */
+	LOST_TASK,      /* no room for a leaf's totals: a task's end, or its move, is not counted */
+	LOST_LEAVING,   /* no room for a task that ended: in no reading until it is freed */
 	LOST_MOVE,      /* a process with several threads was moved: what they did before moved along */
 	LOST_PLACE,     /* no room for a superblock's description: its rows have no name */
 	LOST_LIBAIO,    /* a libaio request whose result no program sees: not counted */

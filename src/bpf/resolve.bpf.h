@@ -6,9 +6,11 @@
 #include "files.h"
 #include "lost.bpf.h"
 
+#define E2BIG 7 /* of a map: it is full */
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 1024); /* set before load, as all hashes here: see the meter's sizing */
 	__type(key, __u64); /* place; added with its first row, never removed */
 	__type(value, struct superblock);
 } superblocks SEC(".maps");
@@ -150,13 +152,16 @@ __noinline int learn_new_superblock(__u64 place)
 	name = BPF_CORE_READ(sb, s_type, name);
 	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
+	if (!known && bpf_map_update_elem(&superblocks, &place, seen, BPF_NOEXIST) == -E2BIG)
+		return count_lost(LOST_PLACE); /* before the long part: it may be so for each call */
+	if (!new->vfsmount)
+		return 0;
 	root.mnt = BPF_CORE_READ(task, fs, root.mnt);
 	root.dentry = BPF_CORE_READ(task, fs, root.dentry);
-	if (new->vfsmount)
-		note_path((void *)new->vfsmount, &root, seen);
+	note_path((void *)new->vfsmount, &root, seen);
 	if (bpf_map_update_elem(&superblocks, &place, seen, BPF_ANY) < 0)
 		count_lost(LOST_PLACE);
-	return seen->has_path;
+	return 1;
 }
 
 /* Learn what is behind @place: once, and once more if it was first met without a file (@mnt is NULL).  True:

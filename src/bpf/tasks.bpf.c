@@ -25,7 +25,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);    /* set before load, from the memory limit */
+	__uint(max_entries, 4096);    /* set before load: see the meter's sizing */
 	__type(key, struct leaf_cpu); /* added here; removed by user space when the leaf has gone */
 	__type(value, struct task_totals);
 } task_totals SEC(".maps");
@@ -39,6 +39,7 @@ struct {
 
 static const struct task_totals no_totals;
 
+/* NULL: no room. */
 static __always_inline struct task_totals *get_totals(__u64 leaf)
 {
 	struct leaf_cpu key = { .leaf = leaf, .cpu = bpf_get_smp_processor_id() };
@@ -47,10 +48,7 @@ static __always_inline struct task_totals *get_totals(__u64 leaf)
 	if (totals)
 		return totals;
 	bpf_map_update_elem(&task_totals, &key, &no_totals, BPF_NOEXIST);
-	totals = bpf_map_lookup_elem(&task_totals, &key);
-	if (!totals)
-		count_lost(LOST_TASK);
-	return totals;
+	return bpf_map_lookup_elem(&task_totals, &key);
 }
 
 /*
@@ -165,6 +163,8 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 
 		if (totals)
 			add_difference(&totals->ended, &now, &home->base);
+		else
+			count_lost(LOST_TASK);
 	} else {
 		home = bpf_task_storage_get(&homes, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	}
@@ -204,7 +204,8 @@ int BPF_PROG(count_exit, struct task_struct *task)
 			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
 	home = bpf_task_storage_get(&homes, task, 0, 0);
 	add_difference(&leaving.counters, &now, home ? &home->base : &no_counters);
-	bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY);
+	if (bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY) < 0)
+		count_lost(LOST_LEAVING);
 	return 0;
 }
 
@@ -229,7 +230,7 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	totals = get_totals(cgroup_id(cgroup));
 	if (!totals)
-		return 0;
+		return count_lost(LOST_TASK);
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);

@@ -77,6 +77,7 @@ static int open_meter(struct measurement *m, struct error *err)
 		.tiers = m->options->tiers,
 		.has_clock = true,
 		.has_histograms = true,
+		.sizes = m->options->map_sizes,
 		.watched_id = group_id(m->group),
 		.hierarchy = &m->hierarchy,
 	};

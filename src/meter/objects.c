@@ -14,6 +14,7 @@
 #include <bpf/libbpf.h>
 
 #include "calls.h"
+#include "cleanup.h"
 #include "files.h"
 #include "settings.h" /* the skeletons hold its structs */
 #include "fentry.skel.h"
@@ -626,9 +627,19 @@ static void empty_map(const struct bpf_map *map)
 	}
 }
 
+/* A value for each CPU, of which none can be deleted. */
+static void zero_map(const struct bpf_map *map)
+{
+	size_t size = (bpf_map__value_size(map) + 7) / 8 * 8;
+	_cleanup_free_ void *zeros = calloc(sizing_cpus(), size);
+
+	for (uint32_t i = 0; zeros && i < bpf_map__max_entries(map); i++)
+		(void)bpf_map_update_elem(bpf_map__fd(map), &i, zeros, BPF_ANY);
+}
+
 /* Counters that stand until they are read for the last time. */
-static const char *const counting_maps[] = { "file_rows", "file_histograms", "task_totals",
-					     "leaving_tasks" };
+static const char *const counting_maps[] = { "file_rows", "file_histograms", "other_rows", "task_totals",
+					     "leaving_tasks", "lost" };
 
 void objects_watch(struct objects *o, uint64_t id)
 {
@@ -643,7 +654,9 @@ void objects_watch(struct objects *o, uint64_t id)
 			const struct bpf_map *found = bpf_object__find_map_by_name(
 				o->items[i]->object, counting_maps[map]);
 
-			if (found)
+			if (found && bpf_map__type(found) == BPF_MAP_TYPE_PERCPU_ARRAY)
+				zero_map(found);
+			else if (found)
 				empty_map(found);
 		}
 	}

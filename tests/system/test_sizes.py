@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Sizes of the kernel side's maps: what they take, and what is told when one is full.
+
+Each is filled by a table of a few entries, and a workload that knows what it did: what was counted is still
+what was done, and what was not counted is said."""
+
+import collections
+import json
+import re
+import subprocess
+
+import compare
+import mountinfo
+import pytest
+
+# Four CPUs' worth of one job's rows, the least of histograms, and numbers that are no power of two.
+CHOSEN = ((), ("file_rows=10007", "file_histograms=1"), ("superblocks=77", "parked_calls=4097"))
+
+
+@pytest.mark.parametrize("sizes", CHOSEN, ids=lambda sizes: " ".join(sizes) or "as they are")
+def test_the_memory_that_we_reckon_is_what_the_kernel_says(programs, root, demand, sizes):
+    told = subprocess.run([programs / "tests/system/sized", "--maps", *sizes], check=True,
+                          capture_output=True, text=True).stdout
+    maps = [line.rsplit(maxsplit=4) for line in told.splitlines()]
+    demand(maps, "no BPF here")
+    # Until Linux 6.4 the kernel itself only guesses, in whole pages.
+    demand(any(int(kernel) % 4096 for *_, kernel in maps), "this kernel does not know it exactly")
+    assert [(name, ours, kernel) for name, _, _, ours, kernel in maps
+            if abs(int(ours) - int(kernel)) > max(0.03 * int(kernel), 64)] == []
+
+
+@pytest.fixture
+def run_sized(programs, tmp_path, root, demand):
+    """run_sized(size..., command=[...]): the record of a command that ends well, with maps of these sizes."""
+
+    def run(*sizes, command):
+        file = tmp_path / "sized.json"
+        done = subprocess.run([programs / "tests/system/sized", file, *sizes, "--", *map(str, command)],
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        record = json.loads(file.read_text())
+        demand({"T0", "T2"} <= set(record["coverage"]["tiers"]),
+               f"not here: {'; '.join(record['coverage']['missing'])}")
+        return record
+
+    return run
+
+
+@pytest.fixture
+def run_truth(programs, tmp_path, mounts, run_sized):
+    """run_truth(size..., options=[...]): what was done on two mounts, and the record of it."""
+
+    def run(*sizes, options=()):
+        output = tmp_path / "truth.json"
+        record = run_sized(*sizes, command=[
+            programs / "tests/truth/truth", "--output", output, "--mount", mounts.a,
+            "--mount", mounts.b, *options])
+        return json.loads(output.read_text()), record
+
+    return run
+
+
+def done_by_op(truth):
+    """{op: (calls, bytes, errors)} over all places."""
+    sums = collections.defaultdict(lambda: compare.ZERO)
+    for (_, op), counts in compare.truth_counts(truth).items():
+        sums[op] += counts
+    return dict(sums)
+
+
+def recorded_by_op(record, ops):
+    sums = collections.defaultdict(lambda: compare.ZERO)
+    for (_, op), counts in compare.record_counts(record).items():
+        sums[op] += counts
+    return {op: sums[op] for op in ops}
+
+
+def told(sentences, words):
+    """The number that stands before these words; 0: nobody says so."""
+    for sentence in sentences:
+        found = re.fullmatch(r"(\d+) " + re.escape(words), sentence)
+        if found:
+            return int(found[1])
+    return 0
+
+
+def row_of(record, mount):
+    (row,) = [row for row in record["io"] if row["mount"] == mount]
+    return row
+
+
+def calls_of(row):
+    data = [row[op] for op in ("read", "write") if row.get(op)]
+    return sum(part["calls"] for part in data + list((row.get("meta") or {}).values()))
+
+
+def is_balanced(record):
+    return all(book["difference_bytes"] == 0 for book in record["coverage"]["books"].values())
+
+
+NO_ROW = "calls counted in (other), since the table of files was full"
+NO_HISTOGRAM = "calls in no histogram, since the table of histograms was full"
+NO_CLOCK = "calls counted without their time"
+NO_NAME = "calls on file systems that have no name, since the table of file systems was full"
+NO_SIGNAL = "calls that a signal ended may be missing, since the table of calls was full"
+NO_TASK = "ended tasks not counted, since the table of tasks was full"
+NO_LEAVING = "ended tasks in no reading until they were freed, since the table of those was full"
+
+
+def test_calls_for_which_there_is_no_row_are_counted_in_other(run_truth):
+    truth, record = run_truth("file_rows=3", options=["--processes", "3"])
+    done = done_by_op(truth)
+    assert recorded_by_op(record, done) == done
+    assert is_balanced(record)
+    assert told(record["coverage"]["notes"], NO_ROW) == calls_of(row_of(record, "(other)")) > 100
+    assert record["coverage"]["lost_events"] >= told(record["coverage"]["notes"], NO_ROW)
+
+
+def test_calls_for_which_there_is_no_histogram_are_counted(run_truth):
+    truth, record = run_truth("file_histograms=1")
+    assert compare.differences(truth, record, mountinfo.name_of) == []
+    assert told(record["coverage"]["notes"], NO_HISTOGRAM) > 100
+
+
+def test_calls_on_a_file_system_that_has_no_name_are_counted_as_unresolved(run_truth, mounts):
+    truth, record = run_truth("superblocks=1")
+    done = done_by_op(truth)
+    assert recorded_by_op(record, done) == done
+    assert is_balanced(record)
+    assert {str(mounts.a), str(mounts.b)} - {row["mount"] for row in record["io"]}
+    assert row_of(record, "(unresolved)")["read"]["bytes"] > 0
+    assert told(record["coverage"]["notes"], NO_NAME) > 100
+
+
+def test_calls_that_cannot_be_parked_are_counted_without_their_time(run_truth):
+    truth, record = run_truth("parked_calls=1", options=["--blocked", "97"])
+    assert compare.differences(truth, record, mountinfo.name_of) == []
+    assert told(record["coverage"]["notes"], NO_CLOCK) > 90
+
+
+def test_interrupted_calls_that_cannot_be_parked_are_told(run_truth):
+    truth, record = run_truth("parked_calls=1", options=["--signals", "--blocked", "97"])
+    done = done_by_op(truth)
+    recorded = recorded_by_op(record, done)
+    missing = sum(done[op].calls - recorded[op].calls for op in done)
+    assert 0 <= missing <= told(record["coverage"]["missing"], NO_SIGNAL)
+    assert {op: n.bytes for op, n in recorded.items()} == {op: n.bytes for op, n in done.items()}
+
+
+def test_tasks_for_which_there_is_no_total_are_told(run_sized, demand):
+    script = """
+import os
+for cpu in sorted(os.sched_getaffinity(0))[:2]:
+    os.sched_setaffinity(0, {cpu})
+    for i in range(11):
+        if os.fork() == 0:
+            os._exit(0)
+        os.wait()
+"""
+    record = run_sized("task_totals=1", command=["python3", "-c", script])
+    demand(record["cpu"]["allocated_cores"] is None or record["cpu"]["allocated_cores"] > 1, "one CPU")
+    assert told(record["coverage"]["missing"], NO_TASK) >= 11
+
+
+def test_tasks_that_end_at_once_are_in_the_totals(run_sized):
+    script = "for i in $(seq 101); do /bin/true & done; wait"
+    record = run_sized("leaving_tasks=1", command=["sh", "-c", script])
+    assert record["tasks"]["ended"] >= 102
+    assert told(record["coverage"]["notes"], NO_LEAVING) > 0
