@@ -73,6 +73,24 @@ def mounts(tmp_path, root, demand):
 
 
 @pytest.fixture
+def disk(tmp_path, root, demand):
+    """An ext4 of its own, empty."""
+    image, folder = tmp_path / "image", tmp_path / "disk"
+    folder.mkdir()
+    try:
+        with open(image, "wb") as file:
+            file.truncate(128 << 20)
+        command("mke2fs", "-q", "-F", "-t", "ext4", "-b", "4096", image)
+        command("mount", "-o", "loop", image, folder)
+    except (OSError, subprocess.CalledProcessError) as e:
+        demand(False, f"cannot make a disk: {getattr(e, 'stderr', None) or e}")
+    try:
+        yield folder
+    finally:
+        command("umount", folder)
+
+
+@pytest.fixture
 def run_metered(programs, tmp_path, root, demand):
     """run_metered(*argv, options=[...]): the record of a command that has to end well."""
 

@@ -17,7 +17,7 @@
 #define PAGES 251 /* of a file; the last one is not whole */
 #define STRIDE 16
 #define PATIENCE_MS 10000
-#define STABLE_MS 50
+#define CALM_MS 1000
 
 struct mapping {
 	struct file file;
@@ -43,16 +43,45 @@ static size_t resident_bytes(const struct mapping *m)
 	return pages * m->page;
 }
 
-/* What is read ahead comes later than what is asked for. */
-static size_t settled_bytes(const struct mapping *m)
+/* One of the task's own counts, such as the bytes that it asked a disk for.  Asking is an open, a
+ * read and a close. */
+static uint64_t own_bytes(struct worker *w, const char *label)
 {
-	size_t bytes = resident_bytes(m), before = 0;
+	char text[1024] = "", *line;
+	struct file io = counted_open_existing(w->ledger, PLACE_PSEUDO, "/proc/thread-self/io",
+					       O_RDONLY | O_CLOEXEC);
 
-	for (long calm = 0, waited = 0; calm < STABLE_MS && waited < PATIENCE_MS; waited++) {
-		before = bytes;
+	counted_read(w->ledger, io, text, sizeof(text) - 1);
+	counted_close(w->ledger, io);
+	line = strstr(text, label);
+	if (!line)
+		w->wrong = __func__;
+	return line ? strtoull(line + strlen(label), NULL, 10) : 0;
+}
+
+static uint64_t fetched_bytes(struct worker *w)
+{
+	return own_bytes(w, "\nread_bytes: ");
+}
+
+static uint64_t dirtied_bytes(struct worker *w)
+{
+	return own_bytes(w, "\nwrite_bytes: ");
+}
+
+/* What is read ahead comes later than what is asked for: @fetched has been, but some of it may have
+ * been the file system's own blocks, so what does not change for long is taken as it is. */
+static size_t settled_bytes(const struct mapping *m, uint64_t fetched)
+{
+	size_t bytes = resident_bytes(m);
+
+	for (int calm = 0; bytes < fetched && calm < CALM_MS; calm++) {
+		size_t before = bytes;
+
 		pause_ms(1);
 		bytes = resident_bytes(m);
-		calm = bytes == before ? calm + 1 : 0;
+		if (bytes != before)
+			calm = 0;
 	}
 	return bytes;
 }
@@ -156,11 +185,15 @@ static const struct reading {
 static void read_mapped(struct worker *w, struct mapping *observed, const struct reading *reading)
 {
 	struct mapping m = *observed;
+	uint64_t before;
 
-	if (!make_cold(w, observed) || !map(w, &m, reading->protection, reading->flags))
+	if (!make_cold(w, observed))
+		return;
+	before = fetched_bytes(w);
+	if (!map(w, &m, reading->protection, reading->flags))
 		return;
 	reading->bring(&m);
-	note(w, &m, OP_READ, settled_bytes(observed));
+	note(w, &m, OP_READ, settled_bytes(observed, fetched_bytes(w) - before));
 	if (!(reading->protection & PROT_WRITE) && !content_is((char *)m.memory, m.page, 0))
 		w->wrong = __func__;
 	munmap(m.memory, m.bytes);
@@ -168,28 +201,10 @@ static void read_mapped(struct worker *w, struct mapping *observed, const struct
 
 /* ---- to write ---- */
 
-/* The task's own count of bytes that it dirtied.  Asking is an open, a read and a close. */
-static uint64_t dirtied_bytes(struct worker *w)
+static void write_pages(const struct mapping *m, size_t stride)
 {
-	char text[1024] = "", *line;
-	struct file io = counted_open_existing(w->ledger, PLACE_PSEUDO, "/proc/thread-self/io",
-					       O_RDONLY | O_CLOEXEC);
-
-	counted_read(w->ledger, io, text, sizeof(text) - 1);
-	counted_close(w->ledger, io);
-	line = strstr(text, "\nwrite_bytes: ");
-	if (!line)
-		w->wrong = __func__;
-	return line ? strtoull(line + strlen("\nwrite_bytes: "), NULL, 10) : 0;
-}
-
-static size_t write_pages(const struct mapping *m, size_t stride)
-{
-	size_t pages = 0;
-
-	for (size_t i = 0; i < PAGES; i += stride, pages++)
+	for (size_t i = 0; i < PAGES; i += stride)
 		content_fill((char *)m->memory + i * m->page, 1, (off_t)(i * m->page));
-	return pages;
 }
 
 /* A store notes a new time in the file's inode, which may be one more page: that is dirtied before.
@@ -204,16 +219,17 @@ static void dirty_inode(struct worker *w, const struct mapping *m)
 static void write_mapped(struct worker *w, struct mapping *observed, size_t stride)
 {
 	struct mapping m = *observed;
-	uint64_t before, dirtied;
+	uint64_t fetched, before, dirtied;
 
 	if (!make_cold(w, observed) || !map(w, &m, PROT_READ | PROT_WRITE, MAP_SHARED))
 		return;
 	dirty_inode(w, &m);
+	fetched = fetched_bytes(w);
 	before = dirtied_bytes(w);
 	write_pages(&m, stride);
 	dirtied = dirtied_bytes(w) - before;
 	note(w, &m, OP_WRITE, dirtied);
-	note(w, &m, OP_READ, settled_bytes(observed));
+	note(w, &m, OP_READ, settled_bytes(observed, fetched_bytes(w) - fetched));
 
 	/* What is dirty already is not dirtied again, but once it has been written. */
 	before = dirtied_bytes(w);

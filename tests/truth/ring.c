@@ -114,19 +114,24 @@ static unsigned int flags_to_wake(const struct ring *r)
 	return *r->request_flags & IORING_SQ_NEED_WAKEUP ? IORING_ENTER_SQ_WAKEUP : 0;
 }
 
+/* A request that is refused as it comes can end a submission: the rest has to be submitted again.
+ */
 int ring_submit(struct ring *r)
 {
-	unsigned int submit = r->unsubmitted;
-	int n = enter(r, submit, 0, flags_to_wake(r));
+	while (r->unsubmitted) {
+		int n = enter(r, r->unsubmitted, 0, flags_to_wake(r));
 
-	r->unsubmitted = 0;
-	return n < 0 ? n : 0;
+		if (n < 0)
+			return n;
+		r->unsubmitted -= MIN((unsigned int)n, r->unsubmitted);
+	}
+	return 0;
 }
 
 int ring_wait(struct ring *r, struct io_uring_cqe *ret)
 {
 	unsigned int head = *r->end_head;
-	int error = r->unsubmitted ? ring_submit(r) : 0;
+	int error = ring_submit(r);
 
 	while (error >= 0 && __atomic_load_n(r->end_tail, __ATOMIC_ACQUIRE) == head)
 		error = enter(r, 0, 1, IORING_ENTER_GETEVENTS | flags_to_wake(r));
