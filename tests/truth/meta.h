@@ -16,3 +16,11 @@ void meta_on_device(struct worker *w, int place, const char *path);
 
 /* Pipes, sockets, what the kernel makes on the fly, and descriptors that are none. */
 void meta_elsewhere(struct worker *w);
+
+/* A sync of all there is, which has no place.  Slow where others write much. */
+void meta_of_machine(struct ledger *l);
+
+/* ---- for meta's own parts ---- */
+
+/* A folder to its end, by as many calls as it takes; the end is one of them. */
+void meta_list_folder(struct worker *w, struct file dir, long number);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -44,15 +45,15 @@ static void find_parts(struct ring *r, const struct io_uring_params *p)
 
 static void learn_opcodes(struct ring *r)
 {
-	struct {
-		struct io_uring_probe probe;
-		struct io_uring_probe_op ops[256];
-	} answer = {};
+	enum { OPS = 256 };
+	uint64_t room[(sizeof(struct io_uring_probe) + OPS * sizeof(struct io_uring_probe_op)) /
+		      8] = {};
+	const struct io_uring_probe *probe = (const struct io_uring_probe *)room;
 
-	if (ring_register(r, IORING_REGISTER_PROBE, &answer, 256) < 0)
+	if (ring_register(r, IORING_REGISTER_PROBE, room, OPS) < 0)
 		return;
-	for (int i = 0; i <= answer.probe.last_op; i++)
-		r->is_known[i] = answer.ops[i].flags & IO_URING_OP_SUPPORTED;
+	for (int i = 0; i <= probe->last_op; i++)
+		r->is_known[i] = probe->ops[i].flags & IO_URING_OP_SUPPORTED;
 }
 
 int ring_open(struct ring *ret, unsigned int setup_flags)

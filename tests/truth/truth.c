@@ -245,6 +245,8 @@ static bool work(const struct options *o, struct ledgers *all)
 	if (o->blocked && !herd_start(&herd, all, o->blocked))
 		return false;
 	is_well = start_all(&crowd, o, all);
+	if (o->with_meta)
+		meta_of_machine(ledgers_take(all));
 	is_well = wait_for_all(&crowd) && is_well;
 	if (o->blocked)
 		is_well = herd_release(&herd, ledgers_take(all)) && is_well;
