@@ -19,6 +19,8 @@ from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPO / "tests" / shared))
 
+import matrix as matrices  # noqa: E402
+
 SYSTEM_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 

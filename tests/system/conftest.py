@@ -109,19 +109,3 @@ def run_metered(programs, tmp_path, root, demand):
         return record
 
     return run
-
-
-@pytest.fixture
-def disk(tmp_path, root, demand):
-    """An ext4 on a loop device."""
-    image, folder = tmp_path / "image", tmp_path / "disk"
-    folder.mkdir()
-    with open(image, "wb") as f:
-        f.truncate(64 << 20)
-    try:
-        command("mke2fs", "-qF", "-t", "ext4", image)
-        command("mount", "-o", "loop", image, folder)
-    except (OSError, subprocess.CalledProcessError) as e:
-        demand(False, f"no ext4 on a loop device: {e}")
-    yield folder
-    command("umount", folder)

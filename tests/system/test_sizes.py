@@ -63,14 +63,14 @@ def run_truth(programs, tmp_path, mounts, run_sized):
 def done_by_op(truth):
     """{op: (calls, bytes, errors)} over all places."""
     sums = collections.defaultdict(lambda: compare.ZERO)
-    for (_, op), counts in compare.truth_counts(truth).items():
+    for (_, op, *_), counts in compare.truth_counts(truth).items():
         sums[op] += counts
     return dict(sums)
 
 
 def recorded_by_op(record, ops):
     sums = collections.defaultdict(lambda: compare.ZERO)
-    for (_, op), counts in compare.record_counts(record).items():
+    for (_, op, _), counts in compare.record_counts(record).items():
         sums[op] += counts
     return {op: sums[op] for op in ops}
 
