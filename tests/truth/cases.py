@@ -25,3 +25,6 @@ CASES = {
 MAPPED_CASES = {
     "mapping": lambda disk: ["--mapped", disk],
 }
+
+# Those that have many tasks at once: what a kernel that preempts everywhere may get wrong.
+CROWDED = ("100 blocked", "all", "metadata of threads", "all ways")

@@ -8,6 +8,7 @@ that it also serves a bench that runs the truth program in a guest and compares 
 
 import collections
 import json
+import re
 import sys
 
 DATA_OPS = ("read", "write")
@@ -112,8 +113,16 @@ def count_differences(did, recorded):
     ]
 
 
+def anywhere(counts):
+    """The same with all mounts' metadata together."""
+    found = collections.defaultdict(lambda: ZERO)
+    for (mount, op, way), n in counts.items():
+        found[mount if op in DATA_OPS else "*", op, way] += n
+    return found
+
+
 def differences(truth, record, place_of=None, ignore=IGNORED_ROWS, placed_by_path=False,
-                absent_ways=(), skipped=True):
+                absent_ways=(), skipped=True, is_placed_well=True):
     """A sentence for each number in which @record is not @truth; empty: they are equal.  The options
     are those of done(), and @absent_ways are left out of the record too."""
     if record.get("io") is None:
@@ -121,21 +130,33 @@ def differences(truth, record, place_of=None, ignore=IGNORED_ROWS, placed_by_pat
     did = done(truth, place_of, placed_by_path, absent_ways, skipped)
     recorded = {key: n for key, n in record_counts(record, ignore).items()
                 if key[2] not in absent_ways and (key in did or key[1:] != PROGRAM_PAGES)}
+    if not is_placed_well:
+        did, recorded = anywhere(did), anywhere(recorded)
     return count_differences(did, recorded)
 
 
 def abilities(record):
     """What a record says that its kernel shows, as options of differences()."""
     missing = "; ".join(record["coverage"]["missing"])
+    is_placed_well = not looks_skipped(record)
+    absent = [way for way in ("io_uring", "libaio", "mapping")
+              if re.search(rf"\b{way}(?! requests that)", missing)]
     return {"placed_by_path": "by path" not in missing,
-            "absent_ways": tuple(way for way in ("io_uring", "libaio", "mapping") if way in missing
-                                 and f"{way} requests that asked" not in missing),
-            "skipped": "asked for no completion" not in missing}
+            "absent_ways": tuple(absent) if is_placed_well else (*absent, "libaio"),
+            "skipped": "no completion" not in missing and is_placed_well,
+            "is_placed_well": is_placed_well}
+
+
+def looks_skipped(record):
+    """How often the kernel skipped a program that looks where a call by path ends, or what libaio did."""
+    found = re.search(r"(\d+) looks were skipped", "; ".join(record["coverage"]["notes"]))
+    return int(found[1]) if found else 0
 
 
 def named_lost(record):
     """Events that the record says are missing, in numbers."""
-    return sum(int(line.split()[0]) for line in record["coverage"]["missing"] if line[0].isdigit())
+    return sum(int(line.split()[0]) for line in record["coverage"]["missing"]
+               if line[0].isdigit()) + looks_skipped(record)
 
 
 def row_bytes(record, mount, op):
