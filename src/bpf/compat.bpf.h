@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* compat - what differs between kernels and machines, and nowhere else. */
+/*
+ * compat - what differs between kernels and machines, and nowhere else.
+ *
+ * Each object is compiled twice, and user space loads the first that the kernel takes: one for Linux 6.1 and
+ * later; and with OLD_KERNEL defined one for kernels from 5.10 on, which asks for each difference at load and
+ * reads the current task by probe reads.  Both have the same maps and programs.
+ */
 #pragma once
 
 #include "kernel.h"
@@ -8,6 +14,27 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+
+/*
+ * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's type, which
+ * it does from Linux 5.11 on; before, the task is an address like any other.
+ * 3ca1032ab7ab "bpf: Implement get_current_task_btf and RET_PTR_TO_BTF_ID"
+ */
+#ifndef OLD_KERNEL
+#define LOAD(from, field) ((from)->field)
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return bpf_get_current_task_btf();
+}
+#else
+#define LOAD(from, field) BPF_CORE_READ(from, field)
+
+static __always_inline struct task_struct *current_task(void)
+{
+	return (struct task_struct *)bpf_get_current_task();
+}
+#endif
 
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x0002 /* the call came through a 32-bit gate: other numbers */
@@ -40,9 +67,20 @@ static __always_inline long call_result(const struct pt_regs *regs)
 	return (long)regs->ax;
 }
 
+/* The same by probe reads. */
+static __always_inline long far_call_number(const struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline long far_call_result(const struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, ax);
+}
+
 static __always_inline bool is_compat_call(const struct task_struct *task)
 {
-	return task->thread_info.status & TS_COMPAT;
+	return LOAD(task, thread_info.status) & TS_COMPAT;
 }
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline __u64 call_argument(const struct pt_regs *regs, __u8 n)
@@ -72,9 +110,88 @@ static __always_inline long call_result(const struct pt_regs *regs)
 	return (long)regs->regs[0];
 }
 
+static __always_inline long far_call_number(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ(regs, syscallno);
+}
+
+static __always_inline long far_call_result(const struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, regs[0]);
+}
+
 static __always_inline bool is_compat_call(const struct task_struct *task)
 {
 	return false; /* 32-bit ARM shares neither numbers nor kernels with the machines we know */
+}
+#endif
+
+/*
+ * What the current task entered the kernel with, at any depth: -1 as the number where that was no call.
+ * dd6e10fbd9fb "bpf: Add bpf_task_pt_regs() helper", Linux 5.15; before, they are found where the kernel puts
+ * them, at the end of the task's stack.
+ */
+#ifndef OLD_KERNEL
+static __always_inline long current_call_number(struct task_struct *task)
+{
+	return call_number((struct pt_regs *)bpf_task_pt_regs(task));
+}
+
+static __always_inline long current_call_result(struct task_struct *task)
+{
+	return call_result((struct pt_regs *)bpf_task_pt_regs(task));
+}
+#else
+#define STACK_BYTES 16384 /* the kernel's THREAD_SIZE, but with pages of 64 KiB or with KASAN */
+
+static __always_inline struct pt_regs *current_regs(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, stack) + STACK_BYTES - bpf_core_type_size(struct pt_regs);
+}
+
+static __always_inline long current_call_number(struct task_struct *task)
+{
+	return far_call_number(current_regs(task));
+}
+
+static __always_inline long current_call_result(struct task_struct *task)
+{
+	return far_call_result(current_regs(task));
+}
+#endif
+
+/*
+ * The id of @cgroup's ancestor at @level.
+ * 7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", Linux 6.1
+ */
+static __always_inline __u64 near_ancestor_id(const struct cgroup *cgroup, int level)
+{
+	const struct cgroup *ancestor = NULL;
+
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level]);
+	return BPF_CORE_READ(ancestor, kn, id);
+}
+
+#ifndef OLD_KERNEL
+static __always_inline __u64 ancestor_id(const struct cgroup *cgroup, int level)
+{
+	return near_ancestor_id(cgroup, level);
+}
+#else
+struct cgroup___ids {
+	int level;
+	__u64 ancestor_ids[];
+} __attribute__((preserve_access_index));
+
+static __always_inline __u64 ancestor_id(const struct cgroup *cgroup, int level)
+{
+	const struct cgroup___ids *old = (const void *)cgroup;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(cgroup->ancestors))
+		return near_ancestor_id(cgroup, level);
+	bpf_probe_read_kernel(&id, sizeof(id), &old->ancestor_ids[level]);
+	return id;
 }
 #endif
 
@@ -115,7 +232,7 @@ static __always_inline bool is_large_folio(const struct folio *folio)
 	return flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1;
 }
 
-static __always_inline __u32 folio_pages(const struct folio *folio)
+static __always_inline __u32 count_pages(const struct folio *folio)
 {
 	const struct folio___nr_pages *old = (const void *)folio;
 	const struct folio___pages *new = (const void *)folio;
@@ -126,3 +243,57 @@ static __always_inline __u32 folio_pages(const struct folio *folio)
 		return new->_nr_pages;
 	return old->_folio_nr_pages;
 }
+
+/*
+ * What enters the page cache, and becomes dirty, is a folio from Linux 5.16 on, and before a page of the same
+ * beginning, of which there are as many as it has.
+ * 203a31516616 "mm/writeback: Add __folio_mark_dirty()"
+ */
+#ifndef OLD_KERNEL
+static __always_inline struct address_space *mapping_of(const struct folio *folio)
+{
+	return folio->mapping;
+}
+
+static __always_inline __u32 folio_pages(const struct folio *folio)
+{
+	return count_pages(folio);
+}
+#else
+struct page {
+	struct address_space *mapping;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct address_space *mapping_of(const struct folio *folio)
+{
+	const struct page *page = (const void *)folio;
+
+	if (bpf_core_type_exists(struct folio))
+		return folio->mapping;
+	return page->mapping;
+}
+
+static __always_inline __u32 folio_pages(const struct folio *folio)
+{
+	if (bpf_core_type_exists(struct folio))
+		return count_pages(folio);
+	return 1;
+}
+#endif
+
+/*
+ * How much an io_uring request asks for, until it is done.
+ * cef216fc32d7 "io_uring: explicitly keep a CQE in io_kiocb", Linux 5.19; not known before, nor needed: there a
+ * request that wants no completion hardly is.
+ */
+#ifndef OLD_KERNEL
+static __always_inline long asked_of_request(const struct io_kiocb *req)
+{
+	return BPF_CORE_READ(req, cqe.res);
+}
+#else
+static __always_inline long asked_of_request(const struct io_kiocb *req)
+{
+	return bpf_core_field_exists(req->cqe) ? BPF_CORE_READ(req, cqe.res) : -1;
+}
+#endif

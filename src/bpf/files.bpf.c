@@ -84,8 +84,8 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		look_up(call_argument(regs, kind->file));
 		call->place = slot->found_place;
 	}
-	call->chars = task->ioac.rchar;
-	call->chars_calls = task->ioac.syscr;
+	call->chars = LOAD(task, ioac.rchar);
+	call->chars_calls = LOAD(task, ioac.syscr);
 }
 
 SEC("tp_btf/sys_enter")
@@ -97,7 +97,7 @@ int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
 
 	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
 		return 0;
-	task = bpf_get_current_task_btf();
+	task = current_task();
 	slot = get_slot();
 	if (!slot || !judge(slot, task, &leaf))
 		return 0;
@@ -192,8 +192,8 @@ static __always_inline void count_exec(const struct call *call, struct task_stru
 
 	if (!row)
 		return;
-	row->calls += task->ioac.syscr - call->chars_calls;
-	row->amount += task->ioac.rchar - call->chars;
+	row->calls += LOAD(task, ioac.syscr) - call->chars_calls;
+	row->amount += LOAD(task, ioac.rchar) - call->chars;
 	row->ns += ns;
 }
 
@@ -230,7 +230,7 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 
 	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
 		return 0;
-	task = bpf_get_current_task_btf();
+	task = current_task();
 	slot = get_slot();
 	if (!slot)
 		return 0;
@@ -275,19 +275,19 @@ static __always_inline bool is_given_up(long result, const struct k_sigaction *a
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(settle_interrupted_call, int sig, void *info, struct k_sigaction *action)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct task_struct *task = current_task();
 	__u64 key = (__u64)task;
 	struct call *call;
 
-	if (how_of(call_number(regs)) == CALL_IGNORED || !is_restart(call_result(regs)))
+	if (how_of(current_call_number(task)) == CALL_IGNORED ||
+	    !is_restart(current_call_result(task)))
 		return 0;
 	if ((__u64)action->sa.sa_handler <= 1) /* SIG_DFL, SIG_IGN: nothing runs, the call begins anew */
 		return 0;
 	call = bpf_map_lookup_elem(&parked_calls, &key);
 	if (!call || !call->is_interrupted)
 		return 0;
-	if (is_given_up(call_result(regs), action))
+	if (is_given_up(current_call_result(task), action))
 		count_call(call, -1, call->start_ns, call->start_ns);
 	bpf_map_delete_elem(&parked_calls, &key);
 	return 0;

@@ -250,6 +250,7 @@ struct task_struct {
 	__u64 start_boottime;
 	struct task_io_accounting ioac;
 	char comm[16];
+	void *stack;
 };
 
 struct sigaction {

@@ -9,10 +9,10 @@
 
 static __always_inline int count_kernel(__u8 op, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct file_key key;
 
-	if (!(task->flags & PF_KTHREAD))
+	if (!(LOAD(task, flags) & PF_KTHREAD))
 		return 0;
 	key = key_for(0, PLACE_KERNEL, op, 0);
 	count_data(&key, result, 0, 0, false);

@@ -15,6 +15,7 @@
  * The pointers from a task of the kernel's own on are typed, so each step is one load: a probe read would
  * be a call, and on machines that guard returns it costs as much as all that is loaded here.
  */
+#ifndef OLD_KERNEL
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 {
 	struct css_set *sets = task->cgroups;
@@ -25,6 +26,7 @@ static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
 	states = (void *)sets + bpf_core_field_offset(struct css_set, subsys);
 	return states[settings.key_subsys]->cgroup; /* the verifier knows it: a fixed offset */
 }
+#endif
 
 /* The same of a task that is known by its address alone: by probe reads. */
 static __always_inline struct cgroup *far_cgroup_of(struct task_struct *task)
@@ -39,10 +41,19 @@ static __always_inline struct cgroup *far_cgroup_of(struct task_struct *task)
 	return BPF_CORE_READ(state, cgroup);
 }
 
+#ifdef OLD_KERNEL
+static __always_inline struct cgroup *cgroup_of(struct task_struct *task)
+{
+	return far_cgroup_of(task);
+}
+#endif
+
 /* @cgroup as cgroup_of() gave it. */
 static __always_inline __u64 cgroup_id(const struct cgroup *cgroup)
 {
-	return cgroup->kn->id;
+	const struct kernfs_node *node = LOAD(cgroup, kn);
+
+	return LOAD(node, id);
 }
 
 /* A few probe reads, so any pointer does: callers on a hot road keep the answer by leaf. */
@@ -54,10 +65,7 @@ static __always_inline bool is_watched(const struct cgroup *cgroup)
 		return true;
 	level = BPF_CORE_READ(cgroup, level);
 	for (int i = 0; i < LEVELS_MAX && i <= level; i++) {
-		const struct cgroup *ancestor = NULL;
-
-		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level - i]);
-		if (BPF_CORE_READ(ancestor, kn, id) == watch.id)
+		if (ancestor_id(cgroup, level - i) == watch.id)
 			return true;
 	}
 	return false;

@@ -26,7 +26,7 @@ struct {
 
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct resolved file = { .place = PLACE_UNRESOLVED };
 	struct call_slot *slot = get_slot();
 	__u64 key = (__u64)kiocb;

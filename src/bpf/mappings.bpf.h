@@ -21,7 +21,7 @@ const volatile __u32 page_bytes = 4096;
 
 static __always_inline bool is_mapping_at_work(struct task_struct *task)
 {
-	long nr = call_number((struct pt_regs *)bpf_task_pt_regs(task));
+	long nr = current_call_number(task);
 
 	if (nr == -1)
 		return true; /* an exception */
@@ -36,19 +36,19 @@ static __always_inline bool is_mapping_at_work(struct task_struct *task)
 
 static __always_inline int count_folio(struct folio *folio, __u8 op)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct call_slot *slot;
 	struct super_block *sb;
 	struct inode *inode;
 	struct file_key key;
 	__u64 leaf;
 
-	if (task->flags & PF_KTHREAD || !is_mapping_at_work(task))
+	if (LOAD(task, flags) & PF_KTHREAD || !is_mapping_at_work(task))
 		return 0;
 	slot = get_slot();
 	if (!slot || !judge(slot, task, &leaf))
 		return 0;
-	inode = folio->mapping->host;
+	inode = mapping_of(folio)->host;
 	if ((inode->i_mode & S_IFMT) != S_IFREG)
 		return 0; /* a block device's: the file system's own metadata */
 	sb = inode->i_sb;
@@ -71,4 +71,11 @@ SEC("tp_btf/writeback_dirty_folio")
 int BPF_PROG(count_dirtied, struct folio *folio)
 {
 	return count_folio(folio, FILES_WRITE);
+}
+
+/* Until Linux 5.15. */
+SEC("tp_btf/writeback_dirty_page")
+int BPF_PROG(count_dirtied_page, struct folio *page)
+{
+	return count_folio(page, FILES_WRITE);
 }

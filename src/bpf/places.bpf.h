@@ -34,12 +34,14 @@ static __always_inline struct call *current_call(struct call_slot *slot, struct 
 /* Has a file system put other rights in the caller's place?  access() does too, and marks them so. */
 static __always_inline bool has_other_rights(struct task_struct *task)
 {
-	return task->cred != task->real_cred && !task->cred->non_rcu;
+	const struct cred *cred = LOAD(task, cred);
+
+	return cred != LOAD(task, real_cred) && !LOAD(cred, non_rcu);
 }
 
 static __always_inline int note_superblock(struct super_block *sb, bool is_statfs)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct call_slot *slot = get_slot();
 	struct call *call;
 

@@ -44,7 +44,7 @@ static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
 static __always_inline bool leaf_of_request(struct call_slot *slot, struct task_struct *task,
 					    struct io_kiocb *req, __u64 *ret)
 {
-	return task->flags & PF_KTHREAD ? owner_of_request(req, ret) : judge(slot, task, ret);
+	return LOAD(task, flags) & PF_KTHREAD ? owner_of_request(req, ret) : judge(slot, task, ret);
 }
 
 static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_kiocb *req)

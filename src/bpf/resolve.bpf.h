@@ -207,13 +207,22 @@ static __always_inline void resolve_far(struct fdtable *table, __u32 descriptor,
 {
 	struct file *file = NULL;
 
-	if (descriptor >= table->max_fds)
+	if (descriptor >= LOAD(table, max_fds))
 		return;
-	bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+	bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
 	if (file)
 		resolve_file(file, ret);
 }
 
+static __always_inline void begin_resolved(struct resolved *ret)
+{
+	ret->sb = NULL;
+	ret->mnt = NULL;
+	ret->place = PLACE_UNRESOLVED;
+	ret->mode = 0;
+}
+
+#ifndef OLD_KERNEL
 /* A process of few files has its table within files_struct, where pointers are typed: one load each. */
 static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 				    volatile __u64 *scratch, struct resolved *ret)
@@ -222,10 +231,7 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 	struct super_block *sb;
 	struct file *file;
 
-	ret->sb = NULL;
-	ret->mnt = NULL;
-	ret->place = PLACE_UNRESOLVED;
-	ret->mode = 0;
+	begin_resolved(ret);
 	if (files->fdt != &files->fdtab || descriptor >= OWN_FILES) {
 		resolve_far(files->fdt, descriptor, ret);
 		return;
@@ -241,3 +247,11 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 	ret->mnt = file->f_path.mnt;
 	ret->place = place_of(sb, scratch);
 }
+#else
+static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
+				    volatile __u64 *scratch, struct resolved *ret)
+{
+	begin_resolved(ret);
+	resolve_far(BPF_CORE_READ(task, files, fdt), descriptor, ret);
+}
+#endif

@@ -17,7 +17,7 @@ static __always_inline int count_unposted(struct io_kiocb *req, long result)
 
 	if (!slot || !kind.moves_data || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
 		return 0;
-	if (result < 0 || result != BPF_CORE_READ(req, cqe.res)) /* what was asked for, until it is done */
+	if (result < 0 || result != asked_of_request(req))
 		return 0;
 	if (!owner_of_request(req, &leaf))
 		return 0;

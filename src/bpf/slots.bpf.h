@@ -76,7 +76,7 @@ __noinline int look_up(__u32 descriptor)
 
 	if (!slot)
 		return 0;
-	resolve(bpf_get_current_task_btf(), descriptor, &slot->scratch, &file);
+	resolve(current_task(), descriptor, &slot->scratch, &file);
 	note_resolved(slot, &file);
 	return 0;
 }

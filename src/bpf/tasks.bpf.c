@@ -6,22 +6,10 @@
  * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick, and
  * from Linux 6.18 by the freeing of the address space.
  */
+#include "homes.bpf.h"
 #include "leaf.bpf.h"
 #include "lost.bpf.h"
 #include "tasks.h"
-
-/* What a task did before it came to its leaf, which is another leaf's. */
-struct task_home {
-	__u64 leaf;
-	struct task_counters base;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE); /* one a live, watched task; goes with it */
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct task_home);
-} homes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -129,7 +117,7 @@ int BPF_PROG(home_task, struct task_struct *parent, struct task_struct *child)
 
 	if (!is_watched(cgroup))
 		return 0;
-	home = bpf_task_storage_get(&homes, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	home = make_home(child);
 	if (home)
 		home->leaf = cgroup_id(cgroup);
 	return 0;
@@ -146,7 +134,7 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 	struct cgroup *cgroup = cgroup_of(task); /* @to may be of another hierarchy */
 	__u64 leaf = cgroup_id(cgroup);
 	struct signal_struct *signal = task->signal;
-	struct task_home *home = bpf_task_storage_get(&homes, task, 0, 0);
+	struct task_home *home = find_home(task);
 	struct task_counters now;
 
 	if (home && home->leaf == leaf)
@@ -166,7 +154,7 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 		else
 			count_lost(LOST_TASK);
 	} else {
-		home = bpf_task_storage_get(&homes, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		home = make_home(task);
 	}
 	if (home) {
 		home->leaf = leaf;
@@ -202,7 +190,7 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
 			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
-	home = bpf_task_storage_get(&homes, task, 0, 0);
+	home = find_home(task);
 	add_difference(&leaving.counters, &now, home ? &home->base : &no_counters);
 	if (bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY) < 0)
 		count_lost(LOST_LEAVING);
@@ -215,8 +203,7 @@ int BPF_PROG(count_exit, struct task_struct *task)
  * split_time).  Runs in a softirq, which no other of these programs interrupts halfway, but may itself
  * interrupt count_exit: so both add atomically to what they share.
  */
-SEC("tp_btf/sched_process_free")
-int BPF_PROG(count_freed_task, struct task_struct *task)
+static __always_inline int count_freed(struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
 	struct cgroup *cgroup = cgroup_of(task);
@@ -237,9 +224,17 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 		if (signal->maxrss > totals->process_peak_pages)
 			totals->process_peak_pages = signal->maxrss;
 	}
-	home = bpf_task_storage_get(&homes, task, 0, 0);
+	home = find_home(task);
 	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
 	__sync_fetch_and_add(&totals->frees, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(count_freed_task, struct task_struct *task)
+{
+	count_freed(task);
+	drop_home(task);
 	return 0;
 }
 
@@ -269,7 +264,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.ended_exec_ns = task->signal->sum_sched_runtime;
 	record.said_user_ns = task->signal->prev_cputime.utime;
 	record.said_system_ns = task->signal->prev_cputime.stime;
-	home = bpf_task_storage_get(&homes, task, 0, 0);
+	home = find_home(task);
 	if (home)
 		record.base = home->base;
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

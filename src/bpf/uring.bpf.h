@@ -24,7 +24,7 @@ static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct 
 						 __u32 descriptor)
 {
 	slot->found_mode = 0;
-	if (task->flags & PF_KTHREAD)
+	if (LOAD(task, flags) & PF_KTHREAD)
 		return PLACE_UNRESOLVED; /* it has none of the process' descriptors */
 	look_up(descriptor);
 	return slot->found_place;
@@ -78,7 +78,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 
 static __always_inline int count_request(struct io_kiocb *req, long result)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct call_slot *slot = get_slot();
 	struct request_kind kind;
 	struct file_key key;
@@ -146,7 +146,7 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 /* A request begins.  One that wants no completion for its success passes by unseen. */
 static __always_inline int begin_request(struct io_kiocb *req)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_struct *task = current_task();
 	struct request_kind kind = request_kind_of(BPF_CORE_READ(req, opcode));
 	struct call_slot *slot = get_slot();
 	__u64 leaf;

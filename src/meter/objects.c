@@ -18,11 +18,14 @@
 #include "files.h"
 #include "settings.h" /* the skeletons hold its structs */
 #include "fentry.skel.h"
+#include "fentry_old.skel.h"
 #include "files.skel.h"
+#include "files_old.skel.h"
 #include "macro.h"
 #include "prototypes.h"
 #include "reading.h"
 #include "tasks.skel.h"
+#include "tasks_old.skel.h"
 
 /* What every skeleton begins with. */
 struct any_bpf {
@@ -66,7 +69,8 @@ static const struct {
 	{ OBJECT_FILES, "T2+", "begin_request_req", "tp_btf/io_uring_submit_req", BEGINS, 1, NULL },
 
 	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0, NULL },
-	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 0, NULL },
+	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 2, NULL },
+	{ OBJECT_FILES, "T2+", "count_dirtied_page", "tp_btf/writeback_dirty_page", "pages dirtied by mappings", 2, NULL },
 
 	{ OBJECT_FENTRY, "T2+", "note_permission", "fentry/security_inode_permission", PATHS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "note_getattr", "fentry/security_inode_getattr", PATHS, 0, NULL },
@@ -95,44 +99,94 @@ static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
 
 /* ---- each object's own settings ---- */
 
-static void *open_tasks(const struct btf *btf UNUSED)
+static int create_tasks(void *bpf)
 {
-	return tasks_bpf__open();
+	return tasks_bpf__create_skeleton(bpf);
 }
 
-static void *open_files(const struct btf *btf UNUSED)
+static int create_files(void *bpf)
 {
-	struct files_bpf *files = files_bpf__open();
+	return files_bpf__create_skeleton(bpf);
+}
 
-	if (!files)
-		return NULL;
+static int create_fentry(void *bpf)
+{
+	return fentry_bpf__create_skeleton(bpf);
+}
+
+static void set_tasks(void *bpf UNUSED, const struct btf *btf UNUSED)
+{
+}
+
+static void set_files(void *bpf, const struct btf *btf UNUSED)
+{
+	struct files_bpf *files = bpf;
+
 	calls_fill((struct call_kind *)files->rodata->call_kinds);
 	requests_fill((struct request_kind *)files->rodata->request_kinds);
 	mapping_calls_fill((int32_t *)files->rodata->mapping_calls,
 			   ARRAY_SIZE(files->rodata->mapping_calls));
 	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
-	return files;
 }
 
-static void *open_fentry(const struct btf *btf)
+static void set_fentry(void *bpf, const struct btf *btf)
 {
-	struct fentry_bpf *fentry = fentry_bpf__open();
+	struct fentry_bpf *fentry = bpf;
 
-	if (!fentry)
-		return NULL;
 	requests_fill((struct request_kind *)fentry->rodata->request_kinds);
 	fentry->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
 	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
 	fentry->rodata->removexattr_dentry =
 		prototype_has_dentry_second(btf, "security_inode_removexattr");
-	return fentry;
 }
 
-static void *(*const openers[OBJECT_COUNT])(const struct btf *) = {
-	[OBJECT_TASKS] = open_tasks,
-	[OBJECT_FILES] = open_files,
-	[OBJECT_FENTRY] = open_fentry,
+/* The code for newer kernels and that for older ones have the same maps and programs (see compat.bpf.h), so that
+ * one skeleton serves both. */
+static const struct {
+	size_t size;
+	int (*create)(void *bpf); /* with the newer code */
+	const void *(*older_code)(size_t *ret_size);
+	void (*set)(void *bpf, const struct btf *btf);
+} skeletons[OBJECT_COUNT] = {
+	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_tasks },
+	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes, set_files },
+	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes, set_fentry },
 };
+
+#define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
+static_assert(ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
+		      ARE_ALIKE(files_bpf__rodata, files_old_bpf__rodata) &&
+		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) &&
+		      ARE_ALIKE(fentry_bpf__rodata, fentry_old_bpf__rodata),
+	      "the same maps, programs and settings");
+
+static void destroy(struct any_bpf *bpf)
+{
+	if (!bpf)
+		return;
+	if (bpf->skeleton)
+		bpf_object__destroy_skeleton(bpf->skeleton);
+	free(bpf);
+}
+
+static int open_skeleton(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret)
+{
+	struct any_bpf *bpf = calloc(1, skeletons[id].size);
+	int r = bpf ? skeletons[id].create(bpf) : -ENOMEM;
+
+	if (r >= 0) {
+		if (is_older)
+			bpf->skeleton->data = (void *)skeletons[id].older_code(&bpf->skeleton->data_sz);
+		r = bpf_object__open_skeleton(bpf->skeleton, NULL);
+	}
+	if (r < 0) {
+		destroy(bpf);
+		return r;
+	}
+	skeletons[id].set(bpf, btf);
+	*ret = bpf;
+	return 0;
+}
 
 /* ---- what is common ---- */
 
@@ -256,31 +310,31 @@ static int share_maps(const struct any_bpf *bpf, const struct any_bpf *files)
 	return 0;
 }
 
-static void destroy(struct any_bpf *bpf)
-{
-	if (!bpf)
-		return;
-	bpf_object__destroy_skeleton(bpf->skeleton);
-	free(bpf);
-}
+/* What all objects are opened with. */
+struct opening {
+	const struct settings *settings;
+	const struct sizing *sizing;
+	uint64_t watched_id;
+	const struct btf *btf;
+};
 
 /* Into @o's items, not yet loaded. */
-static int open_object(struct objects *o, enum object_id id, const struct settings *settings,
-		       uint64_t watched_id, const struct btf *btf)
+static int open_object(struct objects *o, enum object_id id, bool is_older, const struct opening *opening)
 {
-	struct any_bpf *bpf = openers[id](btf);
 	struct settings *its_settings;
 	struct watch *watch;
+	struct any_bpf *bpf;
+	int r = open_skeleton(id, is_older, opening->btf, &bpf);
 
-	if (!bpf)
-		return -errno;
+	if (r < 0)
+		return r;
 	its_settings = map_value(bpf, ".rodata.settings");
 	watch = map_value(bpf, ".data.watch");
 	if (its_settings) /* an object that has no use for them has none */
-		*its_settings = *settings;
+		*its_settings = *opening->settings;
 	if (watch)
-		watch->id = watched_id;
-	choose_programs(o, bpf, btf);
+		watch->id = opening->watched_id;
+	choose_programs(o, bpf, opening->btf);
 	o->items[id] = bpf;
 	return 0;
 }
@@ -338,34 +392,15 @@ static int try_fentry(const struct btf *btf)
 	return 0;
 }
 
-static void prepare_object(struct objects *o, enum object_id id, const struct settings *settings,
-			   uint64_t watched_id, const struct btf *btf)
+static void prepare_object(struct objects *o, enum object_id id, const struct opening *opening)
 {
-	int r = id == OBJECT_FENTRY ? try_fentry(btf) : 0;
+	int r = id == OBJECT_FENTRY ? try_fentry(opening->btf) : 0;
 
 	*o->libbpf_says = '\0';
 	if (r >= 0)
-		r = open_object(o, id, settings, watched_id, btf);
+		r = open_object(o, id, false, opening);
 	if (r < 0)
 		explain_load(o, id, r);
-}
-
-static void start_object(struct objects *o, enum object_id id)
-{
-	int r;
-
-	if (id > OBJECT_FILES && !o->items[OBJECT_FILES]) {
-		destroy(o->items[id]);
-		o->items[id] = NULL;
-		refuse_object(o, id, "T2 is off");
-		return;
-	}
-	*o->libbpf_says = '\0';
-	r = load_object(o, id);
-	if (r < 0)
-		explain_load(o, id, r);
-	else
-		attach_each(o, o->items[id]);
 }
 
 /* ---- maps ---- */
@@ -461,8 +496,7 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	int r = 0;
 
 	for (size_t id = 0; id < OBJECT_COUNT && r >= 0; id++) {
-		o.items[id] = openers[id](NULL);
-		r = o.items[id] ? 0 : -ENOMEM;
+		r = open_skeleton((enum object_id)id, false, NULL, &o.items[id]);
 	}
 	if (r >= 0) {
 		size_maps(&o, sizing, &list);
@@ -475,6 +509,43 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	objects_close(&o);
 	libbpf_set_print(before);
 	return r;
+}
+
+/* ---- starting ---- */
+
+/* Load an object that is open, or its code for older kernels where that for newer ones does not fit.  Who has not
+ * the rights has them for neither. */
+static int load_either(struct objects *o, enum object_id id, const struct opening *opening)
+{
+	struct map_list list;
+	int r = load_object(o, id);
+
+	if (r >= 0 || r == -EPERM)
+		return r;
+	r = open_object(o, id, true, opening);
+	if (r < 0)
+		return r;
+	size_maps(o, opening->sizing, &list); /* those of objects that are loaded stay as they are */
+	*o->libbpf_says = '\0';
+	return load_object(o, id);
+}
+
+static void start_object(struct objects *o, enum object_id id, const struct opening *opening)
+{
+	int r;
+
+	if (id > OBJECT_FILES && !o->items[OBJECT_FILES]) {
+		destroy(o->items[id]);
+		o->items[id] = NULL;
+		refuse_object(o, id, "T2 is off");
+		return;
+	}
+	*o->libbpf_says = '\0';
+	r = load_either(o, id, opening);
+	if (r < 0)
+		explain_load(o, id, r);
+	else
+		attach_each(o, o->items[id]);
 }
 
 static bool fits(size_t i, const struct btf *btf)
@@ -564,24 +635,25 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 		  const struct sizing *sizing, uint64_t watched_id, struct objects *ret)
 {
 	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
+	struct opening opening = { settings, sizing, watched_id, NULL };
 	struct map_list list;
 	struct btf *btf;
 
 	*ret = (struct objects){};
 	libbpf_line = ret->libbpf_says;
 	libbpf_line_size = sizeof(ret->libbpf_says);
-	btf = wanted ? btf__load_vmlinux_btf() : NULL;
+	opening.btf = btf = wanted ? btf__load_vmlinux_btf() : NULL;
 	list_hooks(ret, btf);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (wanted & 1U << id)
-			prepare_object(ret, (enum object_id)id, settings, watched_id, btf);
+			prepare_object(ret, (enum object_id)id, &opening);
 		else
 			refuse_object(ret, (enum object_id)id, "switched off");
 	}
 	size_maps(ret, sizing, &list);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (ret->items[id])
-			start_object(ret, (enum object_id)id);
+			start_object(ret, (enum object_id)id, &opening);
 	}
 	btf__free(btf);
 	settle(ret);

@@ -162,7 +162,7 @@ static unsigned int entries_for(const char *map, const struct sizing_shape *shap
 			continue;
 		if (table[i].needed == histograms && !shape->has_histograms)
 			return HISTOGRAMS_MIN;
-		return MAX(table[i].needed(shape), table[i].usual);
+		return MAX(table[i].needed(shape), MAX(table[i].usual, own));
 	}
 	return own;
 }

@@ -22,7 +22,7 @@ static const struct {
 } rests[] = {
 	{ WAY_IO_URING, { { "count_request_result", "count_request_entry" }, { "count_request_result", "count_request_entry" } } },
 	{ WAY_LIBAIO,   { { "start_libaio_read", "end_libaio_request" }, { "start_libaio_write", "end_libaio_request" } } },
-	{ WAY_MAPPING,  { { "count_page_in" }, { "count_dirtied" } } },
+	{ WAY_MAPPING,  { { "count_page_in" }, { "count_dirtied", "count_dirtied_page" } } },
 };
 static const char *const rests_of_calls[RESTS_MAX] = { "enter_call", "leave_call" };
 /* clang-format on */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * homes - the leaf that a watched task was born in or moved to, and what it had done before it came there.
+ * All take a task as a tracepoint hands it out.
+ */
+#pragma once
+
+#include "compat.bpf.h"
+#include "lost.bpf.h"
+#include "tasks.h"
+
+/* What a task did before it came to its leaf, which is another leaf's. */
+struct task_home {
+	__u64 leaf;
+	struct task_counters base;
+};
+
+/*
+ * In the task itself; until Linux 5.12 that is not offered.
+ * a10787e6d58c "bpf: Enable task local storage for tracing programs"
+ */
+#ifndef OLD_KERNEL
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE); /* one a live, watched task; goes with it */
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_home);
+} homes SEC(".maps");
+
+static __always_inline struct task_home *find_home(struct task_struct *task)
+{
+	return bpf_task_storage_get(&homes, task, 0, 0);
+}
+
+/* An empty one; NULL: there is no room. */
+static __always_inline struct task_home *make_home(struct task_struct *task)
+{
+	return bpf_task_storage_get(&homes, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+static __always_inline void drop_home(struct task_struct *task)
+{
+}
+#else
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written while a task is freed */
+	__uint(max_entries, 16384);      /* live, watched tasks */
+	__type(key, __u64);              /* task_struct's address; removed when the task is freed */
+	__type(value, struct task_home);
+} homes SEC(".maps");
+
+static const struct task_home no_home;
+
+static __always_inline struct task_home *find_home(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	return bpf_map_lookup_elem(&homes, &key);
+}
+
+static __always_inline struct task_home *make_home(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	if (bpf_map_update_elem(&homes, &key, &no_home, BPF_ANY) < 0)
+		count_lost(LOST_HOME);
+	return bpf_map_lookup_elem(&homes, &key);
+}
+
+static __always_inline void drop_home(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+
+	bpf_map_delete_elem(&homes, &key);
+}
+#endif
