@@ -15,6 +15,7 @@ enum lost_reason {
 	LOST_PLACE,     /* no room for a superblock's description: its rows have no name */
 	LOST_LIBAIO,    /* a libaio request whose result no program sees: not counted */
 	LOST_SKIPPED,   /* an io_uring request that asked for no completion: not counted if it succeeded */
+	LOST_REQUEST,   /* an io_uring request whose end does not tell which it is: not counted */
 	LOST_HOME,      /* no room for a task's home: were it moved, what it did before would be missing */
 	LOST_COUNT,
 };

@@ -17,7 +17,8 @@ struct watch {
 	__u64 id;            /* the cgroup whose subtree is watched; 0: everything is */
 	__u8 sees_libaio;    /* other programs count libaio's results */
 	__u8 sees_skipped;   /* other programs count io_uring's requests that ask for no completion */
-	__u8 pad[6];
+	__u8 sees_requests;  /* other programs count io_uring's requests */
+	__u8 pad[5];
 };
 
 _Static_assert(sizeof(struct settings) == 8, "shared with the kernel side");

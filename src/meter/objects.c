@@ -39,10 +39,10 @@ struct any_bpf {
 #define URING "operations by io_uring"
 #define UNPOSTED "bytes of io_uring requests that want no completion"
 #define BEGINS "files closed by io_uring, and requests that want no completion"
+#define UNSEEN "how many operations by io_uring were not counted"
 
 /*
- * @arguments: of two programs for one tracepoint, the one whose number of arguments the kernel's has is
- * used; 0: any.
+ * @arguments: of programs for one tracepoint, the one whose number of arguments the kernel's has is used; 0: any.
  */
 /* clang-format off */
 static const struct {
@@ -67,6 +67,7 @@ static const struct {
 	{ OBJECT_FILES, "T2+", "count_request_entry", "tp_btf/io_uring_complete", URING, 3, NULL },
 	{ OBJECT_FILES, "T2+", "begin_request_sqe", "tp_btf/io_uring_submit_sqe", BEGINS, 2, NULL },
 	{ OBJECT_FILES, "T2+", "begin_request_req", "tp_btf/io_uring_submit_req", BEGINS, 1, NULL },
+	{ OBJECT_FILES, "T2+", "count_unseen_request", "tp_btf/io_uring_submit_sqe", UNSEEN, 7, NULL },
 
 	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0, NULL },
 	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 2, NULL },
@@ -273,9 +274,9 @@ static void choose_programs(struct objects *o, const struct any_bpf *bpf, const 
 		const char *attach = bpf_program__section_name(program);
 		struct hook *hook = objects_find_hook(o, name);
 
-		if (hook && is_there(btf, name, attach))
+		if (hook && !*hook->why && is_there(btf, name, attach))
 			continue;
-		if (hook)
+		if (hook && !*hook->why)
 			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
 				 target_of(attach));
 		bpf_program__set_autoload(program, false);
@@ -557,16 +558,33 @@ static bool fits(size_t i, const struct btf *btf)
 	return !table[i].arguments || prototype_count_arguments(btf, target) == table[i].arguments;
 }
 
-/* Of programs for one tracepoint only the one that fits, or where none does the first. */
+/* Is it the first for a tracepoint that is there, and that no program fits? */
+static bool stands_for_none(size_t i, const struct btf *btf)
+{
+	if (!table[i].arguments || prototype_count_arguments(btf, target_of(table[i].attach)) < 0)
+		return false;
+	for (size_t other = 0; other < ARRAY_SIZE(table); other++) {
+		if (strcmp(table[other].attach, table[i].attach) == 0 && (other < i || fits(other, btf)))
+			return false;
+	}
+	return true;
+}
+
+/* Of programs for one tracepoint only the one that fits, or where none does the first, which is off. */
 static void list_hooks(struct objects *o, const struct btf *btf)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (!fits(i, btf))
+		struct hook hook = { .tier = table[i].tier,
+				     .program = table[i].program,
+				     .attach = table[i].attach,
+				     .gives = table[i].gives };
+
+		if (stands_for_none(i, btf))
+			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' tells other things",
+				 target_of(hook.attach));
+		else if (!fits(i, btf))
 			continue;
-		o->hooks[o->hook_count++] = (struct hook){ .tier = table[i].tier,
-							   .program = table[i].program,
-							   .attach = table[i].attach,
-							   .gives = table[i].gives };
+		o->hooks[o->hook_count++] = hook;
 	}
 }
 
@@ -617,6 +635,13 @@ static bool settle_together(struct objects *o, const char *const *programs)
 	return !off;
 }
 
+static bool is_on(const struct objects *o, const char *program)
+{
+	const struct hook *hook = objects_find_hook((struct objects *)o, program);
+
+	return hook && hook->is_on;
+}
+
 /* Tell the programs of files what others count, so that they need not call it lost. */
 static void settle(struct objects *o)
 {
@@ -629,6 +654,7 @@ static void settle(struct objects *o)
 		return;
 	watch->sees_libaio = sees_libaio;
 	watch->sees_skipped = sees_skipped;
+	watch->sees_requests = is_on(o, "count_request_result") || is_on(o, "count_request_entry");
 }
 
 void objects_open(unsigned int wanted, const struct settings *settings,
