@@ -28,6 +28,7 @@ static const struct scope {
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
 	{ SCOPE_MOUNT_WAY, "Of a job, a mount and a way of data (label `way`)", "io[].ways.WAY." },
+	{ SCOPE_FILE, "Of a job and a file or folder, of those used most (`run --files`; in the record only)", "" },
 };
 
 static void print_metric(const struct metric *metric, const char *key_prefix)

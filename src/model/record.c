@@ -100,6 +100,7 @@ struct record *record_free(struct record *r)
 		free(r->survivors[i].command);
 	free(r->survivors);
 	reading_clear(&r->reading);
+	hot_files_clear(&r->files);
 	free(r);
 	return NULL;
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hot_files.h"
 #include "macro.h"
 #include "reading.h"
 
@@ -67,6 +68,7 @@ struct record {
 	} time;
 
 	struct reading reading;
+	struct hot_files files; /* on demand */
 
 	struct survivor *survivors;
 	size_t survivor_count;

@@ -155,7 +155,8 @@ static void put_mount_metrics(struct row *row, const struct mount_row *mount)
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope == SCOPE_MOUNT_WAY || metric->kind == KIND_HISTOGRAM)
+		if (metric->scope == SCOPE_MOUNT_WAY || metric->scope == SCOPE_FILE ||
+		    metric->kind == KIND_HISTOGRAM)
 			continue;
 		if (row->record)
 			put_mount_number(row, mount, id);

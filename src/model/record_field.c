@@ -36,7 +36,7 @@ const struct record_field record_fields[] = {
 
 	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
 
-	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T2\" files by mount; merged: in all of them." },
+	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T2\" files by mount, \"T3\" files one by one; merged: in all of them." },
 	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop." },
 	{ "coverage", "missing", FIELD_STRINGS, AT(coverage.missing), 0, false, "What was not seen, and why." },
 	{ "coverage", "notes", FIELD_STRINGS, AT(coverage.notes), 0, false, "What weakens a number, such as \"lower bound: ...\"." },
@@ -45,7 +45,8 @@ const struct record_field record_fields[] = {
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
 const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
-					"tasks", "io",  "survivors", "coverage", "merged" };
+					"tasks", "io",  "files",     "survivors", "coverage",
+					"merged" };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 
 bool record_section_is_plain(const char *section)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "document.h"
+#include "hot_files_json.h"
 #include "macro.h"
 #include "record.h"
 #include "record_field.h"
@@ -298,6 +299,11 @@ static void format_books(const struct record *record, struct document *d)
 	document_end_map(d);
 }
 
+static void format_files(const struct record *record, struct document *d)
+{
+	hot_files_format(&record->files, d);
+}
+
 static void format_merged(const struct record *record, struct document *d)
 {
 	document_begin_flat_map(d);
@@ -332,7 +338,7 @@ static const struct section {
 } special_sections[] = {
 	{ "cpu", NULL, format_utilization },	 { "io", format_io, NULL },
 	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
-	{ "merged", format_merged, NULL },
+	{ "merged", format_merged, NULL },	 { "files", format_files, NULL },
 };
 
 static const struct section *find_special(const char *name)
@@ -360,6 +366,13 @@ static void format_section(const struct record *record, const char *name, struct
 	document_end_map(d);
 }
 
+static bool has_section(const struct record *record, const char *name)
+{
+	if (strcmp(name, "merged") == 0)
+		return record->merged_records > 1;
+	return strcmp(name, "files") != 0 || record->files.is_known;
+}
+
 void record_format(const struct record *record, struct document *d)
 {
 	document_begin_map(d);
@@ -370,7 +383,7 @@ void record_format(const struct record *record, struct document *d)
 
 		if (*name == '\0')
 			format_members(record, name, d);
-		else if (strcmp(name, "merged") != 0 || record->merged_records > 1)
+		else if (has_section(record, name))
 			format_section(record, name, d);
 	}
 	document_end_map(d);

@@ -144,6 +144,9 @@ static int merge_one(const struct record *from, struct record *to, bool is_first
 	int r = is_first ? reading_copy(&to->reading, &from->reading)
 			 : reading_merge(&to->reading, &from->reading);
 
+	if (r == 0)
+		r = is_first ? hot_files_copy(&to->files, &from->files)
+			     : hot_files_merge(&to->files, &from->files);
 	if (r < 0)
 		return r;
 	to->merged_records += from->merged_records;
@@ -273,6 +276,8 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 	if (r < 0)
 		return r;
 	reading_sort_mounts(&merged->reading);
+	hot_list_choose(&merged->files.hot, HOT_SHOWN);
+	hot_list_choose(&merged->files.folders, HOT_SHOWN);
 	*ret = TAKE_PTR(merged);
 	return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "hot_files_json.h"
 #include "json_place.h"
 #include "record.h"
 #include "record_field.h"
@@ -358,6 +359,15 @@ static int take_io(const struct place *place, const json_t *root, struct record 
 	return r;
 }
 
+static int take_files(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "files");
+	const json_t *files;
+	int r = place_get(place, root, "files", JSON_OBJECT, &files);
+
+	return r < 0 || !files ? r : hot_files_parse(&here, files, &record->files);
+}
+
 static int take_survivor(const struct place *place, const json_t *map, struct record *record)
 {
 	_cleanup_free_ char *command = NULL;
@@ -437,6 +447,7 @@ static int take_sections(const struct place *place, const json_t *root, struct r
 {
 	static int (*const specials[])(const struct place *, const json_t *, struct record *) = {
 		take_io,
+		take_files,
 		take_survivors,
 		take_books,
 		take_merged,
