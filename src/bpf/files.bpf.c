@@ -9,6 +9,7 @@
  * These programs run with preemption off, on tracepoints, so a slot and a row have one writer.
  * (From Linux 6.13 system call tracepoints may fault; BPF's programs there stay non-preemptible.)
  */
+#include "hot_files.bpf.h"
 #include "lost.bpf.h"
 #include "mappings.bpf.h"
 #include "resolve.bpf.h"
@@ -24,6 +25,7 @@
 #define AT_EMPTY_PATH 0x1000
 
 const volatile struct call_kind call_kinds[FILES_CALLS];
+const volatile struct call_position call_positions[FILES_CALLS]; /* of those that move data */
 
 static __always_inline __u64 clock_ns(void)
 {
@@ -79,10 +81,16 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	if (kind->how == CALL_COPY) {
 		look_up(call_argument(regs, kind->path));
 		call->to_place = slot->found_place;
+		if (settings.follows_files)
+			follow_descriptor(REF_TO, call_argument(regs, kind->path), call_positions[nr].to_how,
+					  call_argument(regs, call_positions[nr].to_argument));
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
 		look_up(call_argument(regs, kind->file));
 		call->place = slot->found_place;
+		if (settings.follows_files)
+			follow_descriptor(REF_FROM, call_argument(regs, kind->file), call_positions[nr].how,
+					  call_argument(regs, call_positions[nr].argument));
 	}
 	call->chars = LOAD(task, ioac.rchar);
 	call->chars_calls = LOAD(task, ioac.syscr);
@@ -118,6 +126,8 @@ int BPF_PROG(park_call, bool preempt, struct task_struct *prev)
 	if (!slot || slot->call.task != task)
 		return 0;
 	bpf_map_update_elem(&parked_calls, &task, &slot->call, BPF_ANY);
+	if (settings.follows_files)
+		park_refs(task);
 	slot->call.task = 0;
 	return 0;
 }
@@ -129,6 +139,8 @@ int BPF_PROG(forget_call, struct task_struct *task)
 	__u64 key = (__u64)task;
 
 	bpf_map_delete_elem(&parked_calls, &key);
+	if (settings.follows_files)
+		bpf_map_delete_elem(&parked_refs, &key);
 	return 0;
 }
 
@@ -145,6 +157,8 @@ static __always_inline bool unpark_call(struct call_slot *slot, struct task_stru
 		return false;
 	slot->call = *parked;
 	bpf_map_delete_elem(&parked_calls, &key);
+	if (settings.follows_files)
+		unpark_refs(key);
 	return true;
 }
 
@@ -164,6 +178,11 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 	count_time(&key, ns);
 	call->start_ns = ns;
 	call->is_interrupted = 1;
+	if (settings.follows_files) {
+		if (!call->is_by_path)
+			count_on_file(REF_FROM, call->op, 0, ns, 0);
+		park_refs(call->task);
+	}
 	if (bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY) < 0)
 		count_lost(LOST_INTERRUPTED);
 }
@@ -177,11 +196,15 @@ static __always_inline void count_call(const struct call *call, long result, __u
 		count_data(&key, result, ns, ns - timed_ns, true);
 	else
 		count_meta(&key, result, ns - timed_ns);
+	if (settings.follows_files && !call->is_by_path)
+		count_on_file(REF_FROM, call->op, result, ns - timed_ns, 1);
 	if (call->kind.how != CALL_COPY)
 		return;
 	key.place = call->to_place;
 	key.op = call->kind.other_op;
 	count_data(&key, result, 0, 0, false); /* its time stands where it read */
+	if (settings.follows_files)
+		count_on_file(REF_TO, call->kind.other_op, result, 0, 1);
 }
 
 /* The kernel's own reads of a program. */
@@ -218,6 +241,10 @@ static __always_inline void settle_open(struct call_slot *slot, long result)
 	slot->call.place = slot->found_place;
 	if (slot->found_mode & FMODE_CREATED)
 		slot->call.op = slot->call.kind.other_op;
+	if (settings.follows_files) {
+		follow_descriptor(REF_FROM, result, POSITION_START, 0);
+		slot->call.is_by_path = 0; /* from here on it is known */
+	}
 }
 
 SEC("tp_btf/sys_exit")
@@ -287,6 +314,8 @@ int BPF_PROG(settle_interrupted_call, int sig, void *info, struct k_sigaction *a
 	call = bpf_map_lookup_elem(&parked_calls, &key);
 	if (!call || !call->is_interrupted)
 		return 0;
+	if (settings.follows_files)
+		unpark_refs(key);
 	if (is_given_up(current_call_result(task), action))
 		count_call(call, -1, call->start_ns, call->start_ns);
 	bpf_map_delete_elem(&parked_calls, &key);

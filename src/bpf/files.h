@@ -17,6 +17,9 @@
 #define FILES_BY_LIBAIO 2
 #define FILES_BY_SPLICE 5
 #define FILES_BY_MAPPING 6
+#define FILES_OPEN 2
+#define FILES_CREATE 3
+#define FILES_CLOSE 4
 
 /*
  * A place is a superblock for as long as it lives: its device number above, and below it what tells it
@@ -53,6 +56,20 @@ struct call_kind {
 	__u8 way;      /* user space's number, of data */
 	__u8 file, path, flags; /* which argument, from 0; ARGUMENT_NONE: none of them */
 	__u8 traits;
+};
+
+/* How a call tells where in its file the data stand. */
+enum position_how {
+	POSITION_UNKNOWN,
+	POSITION_OWN,     /* where the open file stands */
+	POSITION_GIVEN,   /* the argument, unless it is -1: then as POSITION_OWN */
+	POSITION_POINTED, /* what the argument points to, unless it is NULL: then as POSITION_OWN */
+	POSITION_START,   /* the call opened the file, and nothing was read or written */
+};
+
+struct call_position {
+	__u8 how, argument;     /* of the one file, or the one from which is copied */
+	__u8 to_how, to_argument; /* of the one to which is copied */
 };
 
 /* How a request of an io_uring is counted; user space fills one for each opcode it cares for. */
@@ -115,6 +132,67 @@ struct superblock {
 	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its last to its first */
 };
 
+/* ---- files that are followed one by one; see hot_files.bpf.h ---- */
+
+struct followed_key {
+	__u64 place;
+	__u64 inode;
+	__u32 generation; /* tells it from another that is given the same inode number later */
+	__u32 cpu;        /* 0 where a map is not by CPU */
+};
+
+/* What all CPUs have to know of a file; written where it changes, which is seldom. */
+struct followed_file {
+	__u64 written_low_inverse; /* ~ of the lowest offset written; 0: nothing was */
+	__u64 written_high;        /* the end of what was written */
+	__u64 size;                /* as it was last seen */
+	__u32 mode;                /* the inode's */
+	__u32 pad;
+};
+
+struct followed_data {
+	__u64 calls, errors, bytes, ns;
+	__u64 sequential_bytes, random_bytes; /* the rest of the bytes: their position is not known */
+};
+
+/* The counters of a file that one CPU writes. */
+struct followed_counts {
+	struct followed_data data[2]; /* FILES_READ, FILES_WRITE */
+	__u64 opens, creates, closes, others, meta_ns;
+	__u64 read_low_inverse; /* as of written_low_inverse and written_high */
+	__u64 read_high;
+	__u64 read_after_write_bytes;
+};
+
+#define FILE_NAMES 32          /* the most names on the way to the root of its file system */
+#define FILE_NAME_SIZE 256     /* the longest that a file system knows, and its end */
+#define FILE_PATH_SIZE 256     /* a name begins below this */
+
+/* Its names from the last to the first, each with its end, as it was first seen. */
+struct followed_name {
+	__u16 length;
+	__u8 is_cut; /* there are names above the first */
+	__u8 pad[5];
+	char text[FILE_PATH_SIZE + FILE_NAME_SIZE];
+};
+
+/* A file that a call works on. */
+struct file_ref {
+	__u64 file; /* the address of the kernel's struct file; 0: none that would be followed */
+	__u64 place, inode;
+	__u64 position, size;
+	__u32 generation;
+	__u16 mode;        /* the inode's */
+	__u8 position_how; /* enum position_how */
+	__u8 is_append;
+};
+
+/* An open file: where its last access ended. */
+struct open_file {
+	__u64 inode;
+	__u64 end;
+};
+
 /* A call in progress. */
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
@@ -137,3 +215,9 @@ _Static_assert(sizeof(struct file_counts) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct file_histograms) == 448, "shared with the kernel side");
 _Static_assert(sizeof(struct superblock) == 48 + 1024, "shared with the kernel side");
 _Static_assert(sizeof(struct call) == 72, "shared with the kernel side");
+_Static_assert(sizeof(struct call_position) == 4, "shared with the kernel side");
+_Static_assert(sizeof(struct followed_key) == 24, "shared with the kernel side");
+_Static_assert(sizeof(struct followed_file) == 32, "shared with the kernel side");
+_Static_assert(sizeof(struct followed_counts) == 160, "shared with the kernel side");
+_Static_assert(sizeof(struct followed_name) == 520, "shared with the kernel side");
+_Static_assert(sizeof(struct file_ref) == 48, "shared with the kernel side");

@@ -41,18 +41,21 @@ struct uuid {
 
 struct super_block {
 	__u32 s_dev;
-	unsigned long s_magic;
+	unsigned long s_flags, s_magic;
 	struct file_system_type *s_type;
 	struct dentry *s_root;
 	struct uuid s_uuid; /* the kernel's uuid_t */
 };
 
 #define S_IFMT 0170000 /* of inode.i_mode */
+#define S_IFDIR 0040000
 #define S_IFREG 0100000
 
 struct inode {
 	unsigned short i_mode;
 	struct super_block *i_sb;
+	unsigned long i_ino;
+	__s64 i_size;
 	__u32 i_generation;
 };
 
@@ -99,11 +102,14 @@ struct nsproxy {
 	struct mnt_namespace *mnt_ns;
 };
 
+#define SB_NOUSER (1UL << 31)   /* of super_block.s_flags: mounted nowhere that a user sees */
 #define FMODE_CREATED 0x100000U /* of file.f_mode */
+#define O_APPEND 02000          /* of file.f_flags */
 #define AT_REMOVEDIR 0x200      /* unlinkat(2) */
 
 struct file {
-	unsigned int f_mode;
+	unsigned int f_mode, f_flags;
+	__s64 f_pos;
 	struct inode *f_inode;
 	struct path f_path;
 };

@@ -17,5 +17,8 @@ enum lost_reason {
 	LOST_SKIPPED,   /* an io_uring request that asked for no completion: not counted if it succeeded */
 	LOST_REQUEST,   /* an io_uring request whose end does not tell which it is: not counted */
 	LOST_HOME,      /* no room for a task's home: were it moved, what it did before would be missing */
+	LOST_FILE,      /* a call on a file that is not followed: counted in the sum of those */
+	LOST_FILE_NAME, /* no room to remember that a file is not followed: how many are is not known (no loss) */
+	LOST_ORDER,     /* no room for an open file: whether its accesses follow each other is not known */
 	LOST_COUNT,
 };

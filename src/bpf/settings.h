@@ -9,7 +9,8 @@ struct settings {
 	__s32 key_subsys; /* index into css_set.subsys of the key hierarchy's controller; -1: cgroup v2 */
 	__u8 has_clock;
 	__u8 has_histograms;
-	__u8 pad[2];
+	__u8 follows_files;  /* each file by itself, too */
+	__u8 pad;
 };
 
 /* May change at any time. */
@@ -18,7 +19,8 @@ struct watch {
 	__u8 sees_libaio;    /* other programs count libaio's results */
 	__u8 sees_skipped;   /* other programs count io_uring's requests that ask for no completion */
 	__u8 sees_requests;  /* other programs count io_uring's requests */
-	__u8 pad[5];
+	__u8 is_following;   /* with settings.follows_files: from now on */
+	__u8 pad[4];
 };
 
 _Static_assert(sizeof(struct settings) == 8, "shared with the kernel side");

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "hot_files.bpf.h"
 #include "request.bpf.h"
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
@@ -76,6 +77,34 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 	count_data(&key, result, 0, 0, false);
 }
 
+/* The same on the files by themselves; nothing tells where in them the data stand. */
+static __always_inline void count_request_on_files(struct io_kiocb *req, struct request_kind kind, __u8 op,
+						   long result)
+{
+	struct io_splice *splice = (void *)req;
+	bool is_kernel = bpf_get_current_task_btf()->flags & PF_KTHREAD;
+
+	if (kind.how == REQUEST_BY_RESULT) {
+		if (result < 0 || is_kernel || is_direct_open(req))
+			return;
+		follow_descriptor(REF_REQUEST, result, POSITION_START, 0);
+		count_on_file(REF_REQUEST, op, result, 0, 1);
+	}
+	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC || kind.how == REQUEST_SPLICE) {
+		follow_file(REF_REQUEST, (__u64)BPF_CORE_READ(req, file));
+		count_on_file(REF_REQUEST, kind.how == REQUEST_SPLICE ? kind.other_op : op, result, 0, 1);
+	}
+	if (kind.how == REQUEST_CLOSE) {
+		take_request((__u64)req);
+		count_on_file(REF_REQUEST, op, result, 0, 1);
+	}
+	if (kind.how == REQUEST_SPLICE && !is_kernel && bpf_core_type_exists(struct io_splice) &&
+	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED)) {
+		follow_descriptor(REF_REQUEST, BPF_CORE_READ(splice, splice_fd_in), POSITION_UNKNOWN, 0);
+		count_on_file(REF_REQUEST, op, result, 0, 1);
+	}
+}
+
 static __always_inline int count_request(struct io_kiocb *req, long result)
 {
 	struct task_struct *task = current_task();
@@ -92,6 +121,8 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 		return 0;
 	if (kind.how == REQUEST_SPLICE) {
 		count_splice(slot, task, req, leaf, kind, result);
+		if (settings.follows_files)
+			count_request_on_files(req, kind, kind.op, result);
 		return 0;
 	}
 	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
@@ -111,6 +142,8 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	} else {
 		count_meta(&key, result, 0);
 	}
+	if (settings.follows_files)
+		count_request_on_files(req, kind, key.op, result);
 	return 0;
 }
 
@@ -141,6 +174,10 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 		return;
 	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
 	bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY);
+	if (settings.follows_files && !(task->flags & PF_KTHREAD)) {
+		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
+		park_request(key);
+	}
 }
 
 /* A request begins.  One that wants no completion for its success passes by unseen. */

@@ -16,12 +16,14 @@
 #include "meter.h"
 #include "output.h"
 #include "page.h"
+#include "parse.h"
 #include "records.h"
 #include "report.h"
 #include "runs.h"
 
 struct settings {
-	bool is_patient;
+	bool is_patient, follows_files;
+	unsigned int followed_max;
 	unsigned int tiers;
 };
 
@@ -47,12 +49,30 @@ static int parse_tiers(const char *text, void *at, struct error *err)
 			 text);
 }
 
+#define FOLLOWED_DEFAULT 16384
+#define FOLLOWED_MOST (1 << 20) /* some 1.5 GiB of maps */
+
+static int parse_followed(const char *text, void *at, struct error *err)
+{
+	int number;
+
+	if (parse_int(text, 1, FOLLOWED_MOST, &number) < 0)
+		return error_set(err, -EINVAL, "files to follow are a number from 1 to %d, and not '%s'",
+				 FOLLOWED_MOST, text);
+	*(unsigned int *)at = (unsigned int)number;
+	return 0;
+}
+
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
 	  offsetof(struct settings, is_patient), NULL },
 	{ "tiers", 0, "LIST", "measure by BPF only T0 (totals) or T2 (files); 'none': no BPF",
 	  offsetof(struct settings, tiers), parse_tiers },
+	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
+	  offsetof(struct settings, follows_files), NULL },
+	{ "files-max", 0, "N", "follow at most N files (16384), some 1.5 KiB of memory each",
+	  offsetof(struct settings, followed_max), parse_followed },
 };
 /* clang-format on */
 
@@ -120,7 +140,7 @@ static int tell(const struct output *output, struct record *record, struct error
 
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .tiers = METER_ALL };
+	struct settings settings = { .tiers = METER_ALL, .followed_max = FOLLOWED_DEFAULT };
 	struct output output = {};
 	const struct cli_options groups[] = {
 		{ options, ARRAY_SIZE(options), &settings },
@@ -146,6 +166,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 
 	measure.is_patient = settings.is_patient;
 	measure.tiers = settings.tiers;
+	measure.followed_max = settings.follows_files ? settings.followed_max : 0;
 	r = measure_command(&measure, argv, &record, &code, &err);
 	if (r < 0) {
 		cli_fail(command, &err);

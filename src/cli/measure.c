@@ -78,6 +78,7 @@ static int open_meter(struct measurement *m, struct error *err)
 		.has_clock = true,
 		.has_histograms = true,
 		.sizes = m->options->map_sizes,
+		.followed_max = m->options->followed_max,
 		.watched_id = group_id(m->group),
 		.hierarchy = &m->hierarchy,
 	};
@@ -88,6 +89,7 @@ static int open_meter(struct measurement *m, struct error *err)
 	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
 		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id,
 				  false, &m->why_no_canary);
+	meter_follow_files(m->meter);
 	return 0;
 }
 
@@ -190,6 +192,8 @@ static int read_counters(struct measurement *m, struct error *err)
 	struct reading *reading = &m->record->reading;
 	int r = m->meter ? read_meter(m, err) : 0;
 
+	if (r >= 0 && m->meter)
+		r = meter_read_files(m->meter, reading, &m->record->files, err);
 	if (r < 0)
 		return r;
 	if (!uses_tasks(m))
@@ -296,6 +300,10 @@ static int tell_not_seen(struct measurement *m)
 	if (r >= 0 && *m->why_no_canary.text)
 		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
 				m->why_no_canary.text);
+	if (r >= 0 && m->options->followed_max)
+		r = record->files.is_known ?
+			    strings_add(&record->coverage.tiers, "T3") :
+			    strings_add(&record->coverage.missing, "hot files: they take T2, files by mount");
 	if (r >= 0 && !uses_tasks(m)) {
 		r = strings_add(&record->coverage.tiers, "children");
 		if (r >= 0)

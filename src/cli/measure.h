@@ -16,6 +16,7 @@ struct error;
 struct measure_options {
 	const char *root;     /* below which proc and sys are read: "/" */
 	bool is_patient;      /* wait for processes that outlive the command */
+	unsigned int followed_max; /* files to follow one by one; 0: none */
 	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
 };

@@ -16,6 +16,8 @@ static_assert((int)FILES_READ == OP_READ && (int)FILES_WRITE == OP_WRITE &&
 		      (int)FILES_BY_URING == WAY_IO_URING && (int)FILES_BY_LIBAIO == WAY_LIBAIO &&
 		      (int)FILES_BY_SPLICE == WAY_SPLICE && (int)FILES_BY_MAPPING == WAY_MAPPING,
 	      "both number alike");
+static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (int)FILES_CLOSE == OP_CLOSE,
+	      "both number alike");
 
 /* Newer than the headers that we build with; one number on all machines. */
 #ifndef SYS_fchmodat2
@@ -141,6 +143,29 @@ static const struct {
 	{ SYS_execveat,  EXECS },
 };
 
+#define OWN POSITION_OWN, 0
+#define GIVEN(argument) POSITION_GIVEN, argument
+#define POINTED(argument) POSITION_POINTED, argument
+
+static const struct {
+	long nr;
+	struct call_position position;
+} positions[] = {
+	{ SYS_read,     { OWN } },
+	{ SYS_readv,    { OWN } },
+	{ SYS_write,    { OWN } },
+	{ SYS_writev,   { OWN } },
+	{ SYS_pread64,  { GIVEN(3) } },
+	{ SYS_preadv,   { GIVEN(3) } },
+	{ SYS_preadv2,  { GIVEN(3) } },
+	{ SYS_pwrite64, { GIVEN(3) } },
+	{ SYS_pwritev,  { GIVEN(3) } },
+	{ SYS_pwritev2, { GIVEN(3) } },
+	{ SYS_sendfile, { POINTED(2), OWN } },
+	{ SYS_splice,   { POINTED(1), POINTED(3) } },
+	{ SYS_copy_file_range, { POINTED(1), POINTED(3) } },
+};
+
 /* Opcodes newer than the headers that we build with are numbers of the kernel's interface. */
 #define OP_FTRUNCATE_REQUEST 55 /* IORING_OP_FTRUNCATE, Linux 6.9 */
 #define OP_READV_FIXED_REQUEST 58 /* IORING_OP_READV_FIXED, Linux 6.15 */
@@ -188,6 +213,12 @@ void calls_fill(struct call_kind *kinds)
 		assert(calls[i].nr >= 0 && calls[i].nr < FILES_CALLS);
 		kinds[calls[i].nr] = calls[i].kind;
 	}
+}
+
+void call_positions_fill(struct call_position *ret)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(positions); i++)
+		ret[positions[i].nr] = positions[i].position;
 }
 
 void requests_fill(struct request_kind *kinds)

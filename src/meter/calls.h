@@ -9,6 +9,8 @@
 
 /* Fill FILES_CALLS entries, by system call number. */
 void calls_fill(struct call_kind *kinds);
+/* Fill FILES_CALLS entries: where the data of each call stand. */
+void call_positions_fill(struct call_position *positions);
 /* Fill FILES_OPCODES entries, by opcode. */
 void requests_fill(struct request_kind *kinds);
 /* System calls that bring pages of mappings in; the rest of the @count numbers is left 0. */

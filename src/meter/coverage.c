@@ -26,6 +26,8 @@ static const struct {
 	{ LOST_MOVE,      false, "processes moved with their threads' earlier use" },
 	{ LOST_PLACE,     false, "calls on file systems that have no name, since the table of file systems was full" },
 	{ LOST_LIBAIO,    true,  "libaio requests not counted, since their results cannot be seen here" },
+	{ LOST_FILE,      false, "calls counted only in the sum over files that were not followed" },
+	{ LOST_ORDER,     false, "accesses of which is not known whether they were sequential" },
 	{ LOST_SKIPPED,   true,  "io_uring requests that asked for no completion not counted where they succeeded" },
 	{ LOST_REQUEST,   true,  "io_uring requests not counted, since their results cannot be told apart here" },
 	{ LOST_HOME,      false, "tasks not followed where they moved between groups, since the table of tasks was full" },

@@ -52,6 +52,11 @@ void meter_watch(struct meter *m, uint64_t id)
 	objects_watch(&m->objects, id);
 }
 
+void meter_follow_files(struct meter *m)
+{
+	objects_follow_files(&m->objects);
+}
+
 void meter_believe(struct meter *m, const char *program)
 {
 	struct hook *hook = objects_find_hook(&m->objects, program);
@@ -91,13 +96,15 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	};
 	struct settings settings = { .key_subsys = -1,
 				     .has_clock = options->has_clock,
-				     .has_histograms = options->has_histograms };
+				     .has_histograms = options->has_histograms,
+				     .follows_files = options->followed_max > 0 };
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
 
 	if (!m)
 		return -ENOMEM;
 	m->options = *options;
 	sizing.shape.has_histograms = options->has_histograms;
+	sizing.shape.followed = options->followed_max;
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	if (options->tiers)
 		settings.key_subsys = find_subsys(options->hierarchy);
@@ -169,6 +176,27 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's counters");
 	return 0;
+}
+
+int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err)
+{
+	struct files_bpf *files = objects_files(&m->objects);
+	_cleanup_(mounts_clear) struct mounts now = {};
+	_cleanup_(naming_clear) struct naming naming = {
+		.before = &m->mounts,
+		.now = &now,
+		.mnt_ns = naming_own_namespace(m->options.root_fd),
+	};
+	int r;
+
+	if (!m->options.followed_max || !files || !is_on(m, "leave_call"))
+		return 0;
+	r = mounts_read(m->options.root_fd, "self", &now, err);
+	if (r < 0)
+		return r;
+	r = collect_hot_files(files, &naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0,
+			      reading, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }
 
 int meter_settle(struct meter *m, int timeout_ms)

@@ -22,7 +22,7 @@ struct meter;
 enum meter_tier {
 	METER_T0 = 1 << 0,
 	METER_T2 = 1 << 1,
-	METER_ALL = METER_T0 | METER_T2,
+	METER_ALL = METER_T0 | METER_T2, /* T3 is on demand */
 };
 
 struct meter_options {
@@ -30,9 +30,10 @@ struct meter_options {
 	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
 	bool has_clock;            /* T2: time of calls */
 	bool has_histograms;       /* T2 */
-	struct sizing_shape shape; /* what is to be measured at once; has_histograms is as above */
+	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
 	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name; may be NULL */
+	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy;
 };
@@ -43,6 +44,9 @@ int meter_open(const struct meter_options *options, struct meter **ret);
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far.
  * Nothing may run in either group meanwhile. */
 void meter_watch(struct meter *m, uint64_t id);
+
+/* Follow files one by one from now on: after the canary, whose files would be among them. */
+void meter_follow_files(struct meter *m);
 
 /* A hook that is on was seen to count right. */
 void meter_believe(struct meter *m, const char *program);
@@ -63,6 +67,9 @@ bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 
 /* Put what the kernel side counted so far into an empty @ret. */
 int meter_read(struct meter *m, struct reading *ret, struct error *err);
+
+/* The files that were followed, none if they were not.  @reading is what meter_read() gave. */
+int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err);
 
 /* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
 int meter_settle(struct meter *m, int timeout_ms);

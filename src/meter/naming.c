@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,12 +24,31 @@ struct named {
 	const struct mount *mount;    /* NULL: only the kernel side knows of it */
 };
 
-/* File systems that hold nothing but what the kernel makes up as it is read. */
-static const char *const pseudo_types[] = {
-	"anon_inodefs", "bpf",      "cgroup", "cgroup2",    "configfs", "debugfs", "dma_buf",
-	"efivarfs",     "nsfs",     "pidfs",  "proc",       "pstore",   "secretmem", "securityfs",
-	"selinuxfs",    "sysfs",    "tracefs", "mqueue",    "binfmt_misc",
+/* File systems that hold nothing but what the kernel makes up as it is read.  Those without a magic number
+ * here are mounted nowhere, which is told otherwise. */
+/* clang-format off */
+static const struct {
+	const char *type;
+	uint64_t magic;
+} pseudo_types[] = {
+	{ "anon_inodefs", 0 }, { "dma_buf", 0 }, { "nsfs", 0 }, { "pidfs", 0 }, { "secretmem", 0 },
+	{ "bpf", BPF_FS_MAGIC }, { "cgroup", CGROUP_SUPER_MAGIC }, { "cgroup2", CGROUP2_SUPER_MAGIC },
+	{ "configfs", 0x62656570 }, { "debugfs", DEBUGFS_MAGIC }, { "efivarfs", EFIVARFS_MAGIC },
+	{ "proc", PROC_SUPER_MAGIC }, { "pstore", PSTOREFS_MAGIC }, { "securityfs", SECURITYFS_MAGIC },
+	{ "selinuxfs", SELINUX_MAGIC }, { "sysfs", SYSFS_MAGIC }, { "tracefs", TRACEFS_MAGIC },
+	{ "mqueue", 0x19800202 }, { "binfmt_misc", BINFMTFS_MAGIC },
 };
+/* clang-format on */
+
+void pseudo_magics_fill(uint64_t *magics, size_t count)
+{
+	size_t filled = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
+		if (pseudo_types[i].magic && filled < count)
+			magics[filled++] = pseudo_types[i].magic;
+	}
+}
 
 /* Where memfd and System V shared memory live: a tmpfs that is mounted nowhere. */
 static uint32_t find_shared_memory_device(void)
@@ -121,7 +141,7 @@ static enum row_kind kind_of(const struct superblock *sb)
 	if (strcmp(sb->fstype, "sockfs") == 0)
 		return ROW_SOCKET;
 	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
-		if (strcmp(sb->fstype, pseudo_types[i]) == 0)
+		if (strcmp(sb->fstype, pseudo_types[i].type) == 0)
 			return ROW_PSEUDO;
 	}
 	return ROW_MOUNT;
@@ -210,6 +230,13 @@ struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct readin
 	if ((named->source && !row->source) || add_aliases(n, named->mount, row) < 0)
 		return NULL;
 	return row;
+}
+
+const char *naming_get_root(struct naming *n, uint64_t place)
+{
+	const struct named *named = find_named(n, place);
+
+	return named && named->mount ? named->mount->root : "/";
 }
 
 void naming_clear(struct naming *n)

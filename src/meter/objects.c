@@ -22,6 +22,7 @@
 #include "files.skel.h"
 #include "files_old.skel.h"
 #include "macro.h"
+#include "naming.h"
 #include "prototypes.h"
 #include "reading.h"
 #include "tasks.skel.h"
@@ -128,6 +129,8 @@ static void set_files(void *bpf, const struct btf *btf UNUSED)
 	mapping_calls_fill((int32_t *)files->rodata->mapping_calls,
 			   ARRAY_SIZE(files->rodata->mapping_calls));
 	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
+	call_positions_fill((struct call_position *)files->rodata->call_positions);
+	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics, ARRAY_SIZE(files->rodata->pseudo_magics));
 }
 
 static void set_fentry(void *bpf, const struct btf *btf)
@@ -758,6 +761,14 @@ void objects_watch(struct objects *o, uint64_t id)
 				empty_map(found);
 		}
 	}
+}
+
+void objects_follow_files(struct objects *o)
+{
+	struct watch *watch = o->items[OBJECT_FILES] ? map_value(o->items[OBJECT_FILES], ".data.watch") : NULL;
+
+	if (watch)
+		watch->is_following = 1;
 }
 
 uint64_t objects_skipped_runs(const struct objects *o)

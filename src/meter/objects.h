@@ -64,6 +64,9 @@ struct files_bpf *objects_files(const struct objects *o);
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far. */
 void objects_watch(struct objects *o, uint64_t id);
 
+/* From now on follow files one by one, if the settings say so. */
+void objects_follow_files(struct objects *o);
+
 /* NULL: no such hook on this kernel. */
 struct hook *objects_find_hook(struct objects *o, const char *program);
 

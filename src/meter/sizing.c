@@ -119,6 +119,34 @@ static unsigned int tasks(const struct sizing_shape *s)
 	return s->jobs * SIZING_TASKS_OF_A_JOB;
 }
 
+/* Files that are followed one by one, and what goes with them. */
+static unsigned int followed(const struct sizing_shape *s)
+{
+	return s->followed;
+}
+
+/* A CPU that finds no room counts among the unfollowed. */
+static unsigned int followed_counts(const struct sizing_shape *s)
+{
+	return s->followed * MIN(s->cpus, 4U);
+}
+
+/* So that how many they are can be told. */
+static unsigned int unfollowed(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(s->followed, 1024U) * 4 : 0;
+}
+
+static unsigned int open_files(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(s->followed, 8192U) : 0;
+}
+
+static unsigned int followed_calls(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(tasks(s), 8192U) : 0; /* as parked_calls */
+}
+
 static unsigned int totals(const struct sizing_shape *s)
 {
 	return pairs(s) * SIZING_LEAVES_OF_A_JOB;
@@ -133,15 +161,22 @@ static const struct {
 	const char *map;
 	unsigned int (*needed)(const struct sizing_shape *shape);
 	unsigned int usual;
+	bool is_on_demand; /* its memory was asked for, beyond the limit */
 } table[] = {
-	{ "file_rows",       rows,        8192 },
-	{ "file_histograms", histograms,  2048 },
-	{ "superblocks",     superblocks, 1024 },
-	{ "parked_calls",    tasks,       8192 }, /* tasks asleep in a counted call */
-	{ "libaio_requests", tasks,       8192 }, /* on their way */
-	{ "task_totals",     totals,      4096 },
-	{ "leaving_tasks",   tasks,       4096 }, /* ended and not yet freed, for some 20 ms */
-	{ "homes",           tasks,          1 },
+	{ "file_rows",       rows,        8192, false },
+	{ "file_histograms", histograms,  2048, false },
+	{ "superblocks",     superblocks, 1024, false },
+	{ "parked_calls",    tasks,       8192, false }, /* tasks asleep in a counted call */
+	{ "libaio_requests", tasks,       8192, false }, /* on their way */
+	{ "task_totals",     totals,      4096, false },
+	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
+	{ "homes",           tasks,          1, false },
+	{ "followed_files",   followed,        1, true },
+	{ "followed_names",   followed,        1, true },
+	{ "followed_counts",  followed_counts, 1, true },
+	{ "unfollowed_files", unfollowed,      1, true },
+	{ "open_files",       open_files,      1, true },
+	{ "parked_refs",      followed_calls,  1, true },
 };
 /* clang-format on */
 
@@ -165,6 +200,15 @@ static unsigned int entries_for(const char *map, const struct sizing_shape *shap
 		return MAX(table[i].needed(shape), MAX(table[i].usual, own));
 	}
 	return own;
+}
+
+static bool is_on_demand(const char *map)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) == 0)
+			return table[i].is_on_demand;
+	}
+	return false;
 }
 
 static const struct map_size *find_fixed(const struct map_size *fixed, const char *map)
@@ -216,6 +260,8 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 
 		forms[i].entries = fixed ? fixed->entries :
 					   entries_for(forms[i].name, &shape, forms[i].entries);
+		if (shape.followed && is_on_demand(forms[i].name) && limit < UINT64_MAX / 2)
+			limit += map_form_bytes(&forms[i], shape.cpus);
 	}
 	bytes = sum(forms, count, shape.cpus);
 	for (size_t map = 0; map < ARRAY_SIZE(least); map++) {

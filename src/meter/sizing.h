@@ -41,6 +41,7 @@ struct sizing_shape {
 	unsigned int jobs;
 	unsigned int mounts; /* that one job works on */
 	bool has_histograms;
+	unsigned int followed; /* files to follow one by one, in memory beyond the limit; 0: none */
 };
 
 /* One map, as libbpf tells it. */

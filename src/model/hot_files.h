@@ -24,7 +24,7 @@
 struct hot_file {
 	char *path;  /* owned; NULL: a sum */
 	char *mount; /* owned: the row of files in which it stands */
-	uint64_t files;    /* how many files it is about */
+	uint64_t files;    /* how many files it is about: of one path, those that had it one after the other */
 	bool lacks_order;  /* sizes, and what depends on where the data stood, are not known */
 	uint64_t numbers[FILE_METRICS];
 };

@@ -9,12 +9,18 @@
 
 struct error;
 struct files_bpf;
+struct hot_files;
 struct naming;
 struct tasks_bpf;
 
 /* T2: the rows of files, summed over leaves and CPUs; @naming needs no map of superblocks yet. */
 int collect_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool has_histograms,
 		  struct reading *to);
+
+/* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by now.
+ * @knows_dropped: all files that were not followed are in the map of those. */
+int collect_hot_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool knows_dropped,
+		      struct reading *reading, struct hot_files *ret);
 
 /* T0: totals of ended tasks, and the live ones. */
 int collect_tasks(struct tasks_bpf *bpf, struct reading *to);
