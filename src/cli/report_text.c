@@ -10,6 +10,7 @@
 #include "records.h"
 #include "report_compare.h"
 #include "report_files.h"
+#include "report_hot.h"
 #include "report_rows.h"
 #include "sentence.h"
 #include "table.h"
@@ -266,6 +267,7 @@ void report_text(const struct record *now, const struct record *last, struct pag
 	tell_cores(now, page);
 	tell_memory(now, page);
 	report_files(now, page);
+	report_hot(now, page);
 	tell_survivors(now, page);
 	for (size_t i = 0; i < now->coverage.notes.count; i++)
 		page_paragraph(page, "note", now->coverage.notes.items[i]);

@@ -60,6 +60,7 @@ TEST(the_whole_page_reads_as_it_is_kept)
 		{ "made-train.json", "made-train-before.json", "made-train.txt" },
 		{ "made-storm.json", NULL, "made-storm.txt" },
 		{ "made-ways.json", NULL, "made-ways.txt" },
+		{ "made-hot.json", NULL, "made-hot.txt" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -76,7 +77,8 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 {
 	static const char *const names[] = {
 		"made-train.json", "made-short.json", "made-long.json",
-		"made-nasty.json", "made-storm.json", "made-ways.json"
+		"made-nasty.json", "made-storm.json", "made-ways.json",
+		"made-hot.json"
 	};
 	static const unsigned int widths[] = { 60, 80, 100 };
 
@@ -92,6 +94,45 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 			check_width(text, "", width);
 		while ((c = utf8_next(&p)) != 0)
 			ASSERT(c == '\n' || utf8_is_printable(c));
+	}
+}
+
+TEST(what_is_not_known_of_files_is_not_said)
+{
+	_cleanup_record_ struct record *r = load("made-hot.json");
+	_cleanup_free_ char *text = NULL;
+
+	r->files.has_seconds = r->files.knows_dropped = false;
+	r->files.total.lacks_order = r->files.hot.items[0].lacks_order = true;
+	text = report(r, NULL, 80);
+	ASSERT_CONTAINS(text, "shard-000017.tar    8 GiB         0  131,113         -     -\n");
+	ASSERT_CONTAINS(text, "3,017 files followed; for many more there was no room");
+	ASSERT_LACKS(text, "read again");
+	ASSERT_LACKS(text, "read back");
+}
+
+TEST(files_are_told_by_all_three_rankings)
+{
+	_cleanup_record_ struct record *r = record_new();
+	char path[16];
+
+	r->files.is_known = r->files.has_seconds = true;
+	for (uint64_t i = 0; i < 30; i++) {
+		struct hot_file *file;
+
+		snprintf(path, sizeof(path), "/file-%02u", (unsigned int)i);
+		ASSERT_OK(hot_list_add(&r->files.hot, path, "/", &file));
+		*hot_file_number(file, METRIC_FILE_READ_BYTES) = (1000 - i) << 20;
+		*hot_file_number(file, METRIC_FILE_READ_CALLS) = i == 23 ? 1000 : 1;
+		*hot_file_number(file, METRIC_FILE_READ_SECONDS) = i == 29 ? 1000 : 1;
+	}
+	{
+		_cleanup_free_ char *text = report(r, NULL, 80);
+
+		ASSERT_CONTAINS(text, "/file-00");
+		ASSERT_CONTAINS(text, "/file-23");
+		ASSERT_CONTAINS(text, "/file-29");
+		ASSERT_LACKS(text, "/file-22");
 	}
 }
 
