@@ -50,7 +50,7 @@ static int parse_tiers(const char *text, void *at, struct error *err)
 }
 
 #define FOLLOWED_DEFAULT 16384
-#define FOLLOWED_MOST (1 << 20) /* some 1.5 GiB of maps */
+#define FOLLOWED_MOST (1 << 20) /* some 2 GiB of maps */
 
 static int parse_followed(const char *text, void *at, struct error *err)
 {
@@ -71,7 +71,7 @@ static const struct cli_option options[] = {
 	  offsetof(struct settings, tiers), parse_tiers },
 	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
 	  offsetof(struct settings, follows_files), NULL },
-	{ "files-max", 0, "N", "follow at most N files (16384), some 1.5 KiB of memory each",
+	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
 	  offsetof(struct settings, followed_max), parse_followed },
 };
 /* clang-format on */

@@ -6,6 +6,7 @@ import json
 import shlex
 
 import compare
+import hot_cases
 import matrix as matrices
 import mountinfo
 import pytest
@@ -63,3 +64,24 @@ def test_the_page_of_operations_says_what_was_found(kernel, matrix):
     if not found:
         pytest.skip("no case of this kernel has run")
     assert matrices.contradictions((REPO / "docs/operations.md").read_text(), matrix, kernel.name) == []
+
+
+# Two fresh tmpfs, which number their files alike.
+HOT = """set -e
+mkdir -p /tmp/x/a /tmp/x/b
+mount -t tmpfs hot /tmp/x/a
+mount -t tmpfs hot /tmp/x/b
+jobmeter run --quiet --files --output /out/record.json -- hot /tmp/x/a /tmp/x/b
+"""
+
+
+@pytest.mark.parametrize("result", [Case(HOT)], indirect=True)
+def test_files_are_told_one_by_one(kernel, result):
+    assert result.status == 0, result.stderr
+    record = json.loads(result.files["record.json"])
+    if "T3" not in record["coverage"]["tiers"] and kernel.name in OPTIONAL:
+        pytest.skip(f"kernel {kernel.name}: no T3: {'; '.join(record['coverage']['missing'])}")
+    assert hot_cases.differences(record, "/tmp/x/a") == {}
+    assert hot_cases.sums_of_files(record) == hot_cases.sums_of_rows(record)
+    assert record["files"]["small"]["opens"] == hot_cases.SMALL_OPENS
+    assert record["coverage"]["lost_events"] == 0
