@@ -63,6 +63,7 @@ static int meter_start(struct contest *c, struct error *err)
 		.tiers = who->tiers,
 		.has_clock = who->has_clock,
 		.has_histograms = who->has_histograms,
+		.followed_max = who->followed_max,
 		.watched_id = c->ring->group_id,
 		.hierarchy = c->ring->hierarchy,
 	};
@@ -71,6 +72,7 @@ static int meter_start(struct contest *c, struct error *err)
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
+	meter_follow_files(m);
 	r = check_tier(m, who->tiers & METER_T0, "T0", err);
 	if (r >= 0)
 		r = check_tier(m, who->tiers & METER_T2, "T2", err);
@@ -280,17 +282,18 @@ static const struct contender_kind kind_strace = { strace_start, strace_end, fal
 
 /* clang-format off */
 const struct contender contenders[] = {
-	{ ENTRY_T0,        NULL, ALL_WORKS, 1, &kind_meter, METER_T0, false, false, NULL },
-	{ ENTRY_T2_BARE,   NULL, ALL_WORKS, 1, &kind_meter, METER_T2, false, false, NULL },
-	{ ENTRY_T2_CLOCK,  NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  false, NULL },
-	{ ENTRY_T2,        NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  true,  NULL },
-	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, NULL },
-	{ ENTRY_REFERENCE, NULL, ALL_WORKS, 1, &kind_reference, 0, false, false, NULL },
-	{ ENTRY_BPFTRACE,  "bpftrace", ALL_WORKS & ~WRITES, 1, &kind_bpftrace, 0, false, false,
+	{ ENTRY_T0,        NULL, ALL_WORKS, 1, &kind_meter, METER_T0, false, false, 0, NULL },
+	{ ENTRY_T2_BARE,   NULL, ALL_WORKS, 1, &kind_meter, METER_T2, false, false, 0, NULL },
+	{ ENTRY_T2_CLOCK,  NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  false, 0, NULL },
+	{ ENTRY_T2,        NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  true,  0, NULL },
+	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, 0, NULL },
+	{ ENTRY_FILES,     NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, 16384, NULL },
+	{ ENTRY_REFERENCE, NULL, ALL_WORKS, 1, &kind_reference, 0, false, false, 0, NULL },
+	{ ENTRY_BPFTRACE,  "bpftrace", ALL_WORKS & ~WRITES, 1, &kind_bpftrace, 0, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_pread64 /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
-	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false,
+	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_write /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
-	{ ENTRY_STRACE,    "strace", ALL_WORKS, 20, &kind_strace, 0, false, false, NULL },
+	{ ENTRY_STRACE,    "strace", ALL_WORKS, 20, &kind_strace, 0, false, false, 0, NULL },
 };
 /* clang-format on */
 const int contender_count = ARRAY_SIZE(contenders);
@@ -303,6 +306,7 @@ const char *entry_name(enum entry e)
 		[ENTRY_T2_CLOCK] = "T2 without histograms",
 		[ENTRY_T2] = "T2",
 		[ENTRY_ALL] = "T0 + T2: all",
+		[ENTRY_FILES] = "T0 + T2 + T3 (--files)",
 		[ENTRY_REFERENCE] = "the reference",
 		[ENTRY_BPFTRACE] = "a bpftrace one-liner",
 		[ENTRY_STRACE] = "strace -c",

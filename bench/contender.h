@@ -16,6 +16,7 @@ enum entry {
 	ENTRY_T2_CLOCK,
 	ENTRY_T2,
 	ENTRY_ALL,
+	ENTRY_FILES,
 	ENTRY_REFERENCE,
 	ENTRY_BPFTRACE,
 	ENTRY_STRACE,
@@ -31,6 +32,7 @@ struct contender {
 	/* jobmeter's */
 	unsigned int tiers;
 	bool has_clock, has_histograms;
+	unsigned int followed_max; /* files, one by one */
 	const char *program;  /* bpftrace's */
 };
 
