@@ -73,7 +73,6 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	call->task = (__u64)task;
 	call->leaf = leaf;
 	call->place = PLACE_UNRESOLVED;
-	call->has_statfs = 0;
 	call->op = removes_folder(regs, kind) ? kind->other_op : kind->op;
 	call->is_interrupted = 0;
 	call->is_by_path = kind->how == CALL_BY_RESULT ||
@@ -139,6 +138,8 @@ int BPF_PROG(forget_call, struct task_struct *task)
 	__u64 key = (__u64)task;
 
 	bpf_map_delete_elem(&parked_calls, &key);
+	if (watch.sees_places)
+		bpf_map_delete_elem(&path_ends, &key);
 	if (settings.follows_files)
 		bpf_map_delete_elem(&parked_refs, &key);
 	return 0;
@@ -160,6 +161,21 @@ static __always_inline bool unpark_call(struct call_slot *slot, struct task_stru
 	if (settings.follows_files)
 		unpark_refs(key);
 	return true;
+}
+
+/* Where a call by path ended, as others noted. */
+static __always_inline void take_path_end(struct call_slot *slot, struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+	struct path_end *end = bpf_map_lookup_elem(&path_ends, &key);
+
+	if (!end || end->place == PLACE_UNRESOLVED)
+		return;
+	slot->call.place = end->place;
+	if (end->place != slot->known_place)
+		learn_superblock(end->place, (void *)end->superblock, NULL);
+	end->place = PLACE_UNRESOLVED;
+	end->is_final = 0;
 }
 
 static __always_inline bool is_restart(long result)
@@ -280,6 +296,8 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 		count_submitted(result);
 		break;
 	default:
+		if (slot->call.is_by_path && watch.sees_places)
+			take_path_end(slot, task);
 		if (is_restart(result)) {
 			interrupt_call(&slot->call, ns);
 			break;

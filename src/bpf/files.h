@@ -91,14 +91,14 @@ struct request_kind {
 	__u8 moves_data;
 };
 
-/* A row of counters that only CPU @cpu writes. */
+/* A row of counters that only CPU @cpu writes, on tracepoints or on trampolines: one may interrupt the other. */
 struct file_key {
 	__u64 leaf;
 	__u64 place;
 	__u16 cpu;
 	__u8 op;
 	__u8 way;
-	__u32 pad;
+	__u32 is_trampolines;
 };
 
 struct file_counts {
@@ -204,8 +204,7 @@ struct call {
 	__u8 op;             /* which of its kind's it is */
 	__u8 is_interrupted; /* it answered -ERESTART*, and start_ns holds its time so far */
 	__u8 is_by_path;     /* @place is still looked for */
-	__u8 has_statfs;     /* it was asked for the object of a statfs() */
-	__u8 pad[4];
+	__u8 pad[5];
 };
 
 _Static_assert(sizeof(struct call_kind) == 8, "shared with the kernel side");

@@ -15,7 +15,7 @@ static __always_inline int count_kernel(__u8 op, long result)
 	if (!(LOAD(task, flags) & PF_KTHREAD))
 		return 0;
 	key = key_for(0, PLACE_KERNEL, op, 0);
-	count_data(&key, result, 0, 0, false);
+	count_trampolined(&key, result);
 	return 0;
 }
 
@@ -47,7 +47,7 @@ int BPF_PROG(count_loop_request, struct loop_cmd *cmd)
 		return 0;
 	if (BPF_CORE_READ(request, cmd_flags) & REQUEST_DIRECTION)
 		key.op = FILES_WRITE;
-	count_data(&key, BPF_CORE_READ(cmd, ret), 0, 0, false);
+	count_trampolined(&key, BPF_CORE_READ(cmd, ret));
 	return 0;
 }
 

@@ -24,18 +24,17 @@ struct {
 	__type(value, struct libaio_request);
 } libaio_requests SEC(".maps");
 
+/* The file's superblock is known from its open; that of one that was open before stays without a name. */
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
-	struct task_struct *task = current_task();
+	struct cgroup *cgroup = cgroup_of(current_task());
 	struct resolved file = { .place = PLACE_UNRESOLVED };
-	struct call_slot *slot = get_slot();
+	struct libaio_request request = { .leaf = cgroup_id(cgroup), .op = op };
 	__u64 key = (__u64)kiocb;
-	struct libaio_request request = { .op = op };
 
-	if (!slot || !judge(slot, task, &request.leaf))
+	if (!is_watched(cgroup))
 		return 0;
 	resolve_file(kiocb->ki_filp, &file);
-	note_resolved(slot, &file);
 	request.place = file.place;
 	if (bpf_map_update_elem(&libaio_requests, &key, &request, BPF_ANY) < 0)
 		count_lost(LOST_LIBAIO);
@@ -64,7 +63,7 @@ int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
 	if (!request)
 		return 0;
 	key = key_for(request->leaf, request->place, request->op, FILES_BY_LIBAIO);
-	count_data(&key, result, 0, 0, false);
+	count_trampolined(&key, result);
 	bpf_map_delete_elem(&libaio_requests, &address);
 	return 0;
 }

@@ -142,6 +142,30 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 		count_latency(h, ns);
 }
 
+/* The same without time, by a program that can be preempted or come in an interrupt: in a row of its kind, and
+ * atomically. */
+static __always_inline void count_trampolined(struct file_key *key, long result)
+{
+	struct file_histograms *h;
+	struct file_counts *row;
+	__u64 bucket;
+
+	key->is_trampolines = 1;
+	row = get_row(key);
+	if (!row)
+		return;
+	__sync_fetch_and_add(&row->calls, 1);
+	if (result < 0) {
+		__sync_fetch_and_add(&row->errors, 1);
+		return;
+	}
+	__sync_fetch_and_add(&row->amount, result);
+	h = settings.has_histograms ? get_histograms(key) : NULL;
+	bucket = bucket_of(result);
+	if (h && bucket < FILES_BUCKETS)
+		__sync_fetch_and_add(&h->sizes[bucket], 1);
+}
+
 /* Bytes that no call moved. */
 static __always_inline void count_bytes(const struct file_key *key, __u64 bytes)
 {

@@ -19,8 +19,9 @@ struct watch {
 	__u8 sees_libaio;    /* other programs count libaio's results */
 	__u8 sees_skipped;   /* other programs count io_uring's requests that ask for no completion */
 	__u8 sees_requests;  /* other programs count io_uring's requests */
+	__u8 sees_places;    /* other programs note where calls by path end */
 	__u8 is_following;   /* with settings.follows_files: from now on */
-	__u8 pad[4];
+	__u8 pad[3];
 };
 
 _Static_assert(sizeof(struct settings) == 8, "shared with the kernel side");

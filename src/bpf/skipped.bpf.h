@@ -11,18 +11,20 @@
 static __always_inline int count_unposted(struct io_kiocb *req, long result)
 {
 	struct request_kind kind = request_kind_of(BPF_CORE_READ(req, opcode));
-	struct call_slot *slot = get_slot();
+	struct resolved found = { .place = PLACE_UNRESOLVED };
+	struct file *file = BPF_CORE_READ(req, file);
 	struct file_key key;
 	__u64 leaf;
 
-	if (!slot || !kind.moves_data || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
+	if (!file || !kind.moves_data || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
 		return 0;
 	if (result < 0 || result != asked_of_request(req))
 		return 0;
 	if (!owner_of_request(req, &leaf))
 		return 0;
-	key = key_for(leaf, place_of_request(slot, req), kind.op, FILES_BY_URING);
-	count_data(&key, result, 0, 0, false);
+	resolve_file(file, &found);
+	key = key_for(leaf, found.place, kind.op, FILES_BY_URING);
+	count_trampolined(&key, result);
 	return 0;
 }
 

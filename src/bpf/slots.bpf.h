@@ -33,6 +33,23 @@ struct {
 	__type(value, struct call);
 } parked_calls SEC(".maps");
 
+/*
+ * Where a task's call by path ended.  Programs on trampolines note it, which may be preempted halfway: so they
+ * write nothing that belongs to a CPU, and take nothing from a slot that they do not check.
+ */
+struct path_end {
+	__u64 place; /* PLACE_UNRESOLVED: nothing was noted */
+	__u64 superblock;
+	__u64 is_final; /* nothing after it counts */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192); /* tasks that made calls by path; without room those are unresolved */
+	__type(key, __u64);        /* task_struct's address; removed at the task's end */
+	__type(value, struct path_end);
+} path_ends SEC(".maps");
+
 static __always_inline struct call_slot *get_slot(void)
 {
 	__u32 zero = 0;

@@ -656,6 +656,7 @@ static void settle(struct objects *o)
 	if (!watch)
 		return;
 	watch->sees_libaio = sees_libaio;
+	watch->sees_places = o->items[OBJECT_FENTRY] != NULL;
 	watch->sees_skipped = sees_skipped;
 	watch->sees_requests = is_on(o, "count_request_result") || is_on(o, "count_request_entry");
 }

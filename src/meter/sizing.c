@@ -167,6 +167,7 @@ static const struct {
 	{ "file_histograms", histograms,  2048, false },
 	{ "superblocks",     superblocks, 1024, false },
 	{ "parked_calls",    tasks,       8192, false }, /* tasks asleep in a counted call */
+	{ "path_ends",       tasks,       8192, false }, /* of live tasks */
 	{ "libaio_requests", tasks,       8192, false }, /* on their way */
 	{ "task_totals",     totals,      4096, false },
 	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
