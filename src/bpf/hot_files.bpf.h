@@ -283,20 +283,43 @@ static __always_inline struct file *far_file(struct fdtable *table, __u32 descri
 {
 	struct file *file = NULL;
 
-	if (descriptor < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), table->fd + descriptor);
+	if (descriptor < LOAD(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), LOAD(table, fd) + descriptor);
 	return file;
 }
+
+/* As resolve() does it; NULL: there is none. */
+#ifndef OLD_KERNEL
+static __always_inline struct super_block *describe_descriptor(__u32 descriptor, struct hot_slot *slot,
+							       struct file_ref *ret)
+{
+	struct files_struct *files = current_task()->files;
+	struct file *file;
+
+	if (files->fdt == &files->fdtab && descriptor < OWN_FILES) {
+		file = own_file(files, descriptor);
+		return file ? describe(file, slot, ret) : NULL;
+	}
+	file = far_file(files->fdt, descriptor);
+	return file ? describe_far(file, slot, ret) : NULL;
+}
+#else
+static __always_inline struct super_block *describe_descriptor(__u32 descriptor, struct hot_slot *slot,
+							       struct file_ref *ret)
+{
+	struct file *file = far_file(BPF_CORE_READ(current_task(), files, fdt), descriptor);
+
+	return file ? describe_far(file, slot, ret) : NULL;
+}
+#endif
 
 /* Called while the file is open for sure, so that its name can be looked up.  A global function, which the
  * verifier looks at once. */
 __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 argument)
 {
-	struct files_struct *files;
 	struct super_block *sb;
 	struct hot_slot *slot;
 	struct file_ref *ref;
-	struct file *file;
 
 	if (!settings.follows_files)
 		return 0;
@@ -307,21 +330,9 @@ __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 ar
 	ref->file = 0;
 	if (!watch.is_following)
 		return 0;
-	files = bpf_get_current_task_btf()->files;
-	if (files->fdt == &files->fdtab && descriptor < OWN_FILES) {
-		file = own_file(files, descriptor);
-		if (!file)
-			return 0;
-		sb = describe(file, slot, ref);
-	} else {
-		file = far_file(files->fdt, descriptor);
-		if (!file)
-			return 0;
-		sb = describe_far(file, slot, ref);
-		if (!sb)
-			return 0;
-	}
-	follow(slot, ref, sb, how, argument);
+	sb = describe_descriptor(descriptor, slot, ref);
+	if (sb)
+		follow(slot, ref, sb, how, argument);
 	return 0;
 }
 

@@ -82,7 +82,7 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 						   long result)
 {
 	struct io_splice *splice = (void *)req;
-	bool is_kernel = bpf_get_current_task_btf()->flags & PF_KTHREAD;
+	bool is_kernel = LOAD(current_task(), flags) & PF_KTHREAD;
 
 	if (kind.how == REQUEST_BY_RESULT) {
 		if (result < 0 || is_kernel || is_direct_open(req))
@@ -174,7 +174,7 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 		return;
 	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
 	bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY);
-	if (settings.follows_files && !(task->flags & PF_KTHREAD)) {
+	if (settings.follows_files && !(LOAD(task, flags) & PF_KTHREAD)) {
 		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
 		park_request(key);
 	}
