@@ -15,6 +15,7 @@
 #include "verdict.h"
 
 #define SETTLE_MS 500
+#define SONGS_MAX 3 /* on a busy machine a hook may miss a call now and then */
 
 /* Put the canary in @group and let it sing to its end. */
 static int wait_for_song(const struct group *group, const struct held *canary, struct error *err)
@@ -45,17 +46,23 @@ static int let_sing(const struct group *group, struct stage *stage, struct error
 	return wait_for_song(group, &canary, err);
 }
 
-static void judge(struct meter *m, const struct evidence *evidence)
+static void apply(struct meter *m, const struct verdict *verdict)
 {
-	struct verdict verdict;
-
-	verdict_find(evidence, &verdict);
-	for (size_t i = 0; i < verdict.count; i++)
-		meter_believe(m, verdict.items[i].program);
-	for (size_t i = 0; i < verdict.count; i++) {
-		if (*verdict.items[i].why)
-			meter_disbelieve(m, verdict.items[i].program, "%s", verdict.items[i].why);
+	for (size_t i = 0; i < verdict->count; i++)
+		meter_believe(m, verdict->items[i].program);
+	for (size_t i = 0; i < verdict->count; i++) {
+		if (*verdict->items[i].why)
+			meter_disbelieve(m, verdict->items[i].program, "%s", verdict->items[i].why);
 	}
+}
+
+static bool has_doubts(const struct verdict *verdict)
+{
+	for (size_t i = 0; i < verdict->count; i++) {
+		if (*verdict->items[i].why)
+			return true;
+	}
+	return false;
 }
 
 static bool is_on(const struct meter *m, const char *program)
@@ -70,7 +77,8 @@ static bool is_on(const struct meter *m, const char *program)
 	return false;
 }
 
-static int sing_and_judge(struct meter *m, const struct group *group, bool is_thorough, struct error *err)
+static int sing_and_judge(struct meter *m, const struct group *group, bool is_thorough,
+			  struct verdict *ret, struct error *err)
 {
 	_cleanup_(reading_clear) struct reading reading = {};
 	_cleanup_(stage_close) struct stage stage = {};
@@ -90,7 +98,7 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	evidence.is_disturbed = meter_skipped_runs(m) != skipped;
 	evidence.hooks = meter_hooks(m, &evidence.hook_count);
 	evidence.results = stage.results;
-	judge(m, &evidence);
+	verdict_find(&evidence, ret);
 	return 0;
 }
 
@@ -98,6 +106,7 @@ int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_
 		bool is_thorough, struct error *err)
 {
 	_cleanup_(group_removep) struct group *group = NULL;
+	struct verdict verdict = {};
 	char name[64];
 	int r;
 
@@ -105,8 +114,12 @@ int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_
 	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;
-	meter_watch(m, group_id(group));
-	r = sing_and_judge(m, group, is_thorough, err);
+	for (int songs = 0; r >= 0 && songs < SONGS_MAX && (!songs || has_doubts(&verdict)); songs++) {
+		meter_watch(m, group_id(group));
+		r = sing_and_judge(m, group, is_thorough, &verdict, err);
+	}
+	if (r >= 0)
+		apply(m, &verdict);
 	meter_watch(m, watched_id);
 	return r;
 }

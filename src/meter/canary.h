@@ -11,9 +11,10 @@ struct error;
 
 /*
  * Sing in a group of the canary's own, that is removed afterwards; then @m watches @watched_id again,
- * with nothing counted.  Costs some 20 ms, since T0 is checked too.  @is_thorough: sing by libaio and by a
+ * with nothing counted.  Costs some 35 ms: a group is joined, and an end waited for.  @is_thorough: sing by libaio and by a
  * mapping of a file on storage too; that takes some 30 ms more where libaio is seen, and may have to wait for
- * the storage.  A negative return means that the canary could not sing (no group, no process), and then no
+ * the storage.  Where a hook counted wrong the canary sings again, up to three times: on a busy machine one may
+ * miss a call.  A negative return means that the canary could not sing (no group, no process), and then no
  * hook is judged.
  *
  * Never judged are the hooks on kernel threads: no process of ours is one.

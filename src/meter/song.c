@@ -18,6 +18,8 @@
 #include "ring.h"
 #include "stage.h"
 
+#define NAP_US 1000 /* how long the canary sleeps in a read, until a signal ends it */
+
 /* Arguments that stand for something of the stage. */
 #define FD(file) (-1000000L - STAGE_##file)
 enum {
@@ -45,11 +47,11 @@ static long write_by_mapping(struct stage *s);
 #define SEARCHED BY("note_permission") /* where its folder is */
 #define DO(number, ...) .nr = SYS_##number, .arguments = { __VA_ARGS__ }
 #define TO_PIPE .place = VERSE_ON_STAGE, .is_copy = true, .to = VERSE_ON_PIPE
-#define FROM_PIPE .place = VERSE_ON_PIPE, .is_copy = true, .to = VERSE_ON_STAGE
 #define TO_STAGE .place = VERSE_ON_STAGE, .is_copy = true, .to = VERSE_ON_STAGE
 
 /* clang-format off */
 static const struct verse verses[] = {
+	/* It alone reads from the pipe: by its time it is seen that calls that sleep are not forgotten. */
 	{ OP_READ,  WAY_CALL, .place = VERSE_ON_PIPE, .sing = nap, .is_ended_by_signal = true },
 
 	{ OP_CREATE, 0, ON_STAGE, DO(openat, HERE, PATH("file"), O_RDWR | O_CREAT | O_EXCL, 0600), .keeps = STAGE_FILE },
@@ -63,7 +65,7 @@ static const struct verse verses[] = {
 	{ OP_READ,  WAY_CALL, ON_STAGE, DO(pread64, FD(FILE), BYTES, 11, 0) },
 	{ OP_READ,  WAY_CALL, ON_STAGE, DO(preadv, FD(FILE), PIECE, 1, 0) },
 	{ OP_READ,  WAY_SENDFILE, TO_PIPE, DO(sendfile, FD(PIPE_IN), FD(FILE), FROM, 3) },
-	{ OP_READ,  WAY_SPLICE, FROM_PIPE, DO(splice, FD(PIPE_OUT), 0, FD(FILE), 0, 3, 0) },
+	{ OP_READ,  WAY_SPLICE, TO_PIPE, DO(splice, FD(FILE), FROM, FD(PIPE_IN), 0, 2, 0) },
 	{ OP_READ,  WAY_COPY_FILE_RANGE, TO_STAGE, DO(copy_file_range, FD(FILE), FROM, FD(FILE), TO, 5, 0) },
 	{ OP_WRITE, WAY_IO_URING, ON_STAGE, .sing = write_by_ring },
 	{ OP_READ,  WAY_IO_URING, ON_STAGE, .sing = read_by_ring },
@@ -121,8 +123,8 @@ static void wake_up(int number)
 static long nap(struct stage *s)
 {
 	const struct sigaction action = { .sa_handler = wake_up }; /* no SA_RESTART */
-	const struct itimerval timer = { .it_value = { .tv_usec = SONG_NAP_US },
-					 .it_interval = { .tv_usec = SONG_NAP_US } };
+	const struct itimerval timer = { .it_value = { .tv_usec = NAP_US },
+					 .it_interval = { .tv_usec = NAP_US } };
 	const struct itimerval off = {};
 	sigset_t alarm;
 	char byte;

@@ -12,7 +12,6 @@
 
 #include "file_op.h"
 
-#define SONG_NAP_US 1000 /* how long the canary sleeps in a read, until a signal ends it */
 #define SONG_VERSES_MAX 64
 #define VERSE_NOT_SUNG (-999999L) /* no result of any call */
 

@@ -13,7 +13,7 @@
 #include "test.h"
 
 #define STAGE "/dev/shm"
-#define NAP_NS (SONG_NAP_US * UINT64_C(1100))
+#define NAP_NS 1100000
 
 /* clang-format off */
 static const char *const programs[][2] = {
@@ -57,6 +57,7 @@ static void count(struct trial *t, const struct verse *v, enum file_op op, enum 
 
 	if (op < OP_DATA_COUNT && result >= 0)
 		counts.bytes = (uint64_t)result;
+	row->has_seconds = true;
 	if (v->is_ended_by_signal)
 		counts.ns = NAP_NS;
 	if (v->way != WAY_MAPPING)
@@ -221,6 +222,9 @@ TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
 				 "counted\n");
 	reads->ns = 0;
 	ASSERT_CONTAINS(doubts(&t), "park_call: the canary's sleep in a read was not timed\n");
+	row_of(&t, VERSE_ON_PIPE)->has_seconds = false; /* the clock is off */
+	ASSERT_LACKS(doubts(&t), "park_call");
+	ASSERT(!is_judged(&t, "park_call"));
 }
 
 TEST(each_way_is_the_fault_of_its_own_hooks)
