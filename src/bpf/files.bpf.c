@@ -85,7 +85,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 					  call_argument(regs, call_positions[nr].to_argument));
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
-		look_up(call_argument(regs, kind->file));
+		look_up_here(slot, task, call_argument(regs, kind->file));
 		call->place = slot->found_place;
 		if (settings.follows_files)
 			follow_descriptor(REF_FROM, call_argument(regs, kind->file), call_positions[nr].how,
