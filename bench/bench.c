@@ -64,7 +64,9 @@ static const unsigned int chunk_calls[WORK_COUNT] = {
 	[WORK_PREAD_1] = 500,    [WORK_PREAD_2] = 500,    [WORK_PREAD_LAST] = 500,
 	[WORK_WRITE_1] = 400,    [WORK_WRITE_2] = 400,    [WORK_GETPPID_1] = 1500,
 	[WORK_GETPPID_2] = 1500, [WORK_SWITCH] = 100,     [WORK_PIPE] = 100,
-	[WORK_FORK] = 2,
+	[WORK_FORK] = 2,         [WORK_STAT] = 300,       [WORK_OPEN] = 150,
+	[WORK_ABSENT] = 300,     [WORK_UNLINK] = 40,      [WORK_NEW] = 256,
+	[WORK_COLD] = 20,
 };
 
 /* BPF programs that may hook what we measure, whoever's they are. */
@@ -145,7 +147,8 @@ static int run_contender(struct bench *b, const struct contender *c, bool *ret_i
 	for (int w = 0; *ret_is_calm && w < WORK_COUNT; w++) {
 		if (isnan(with[w]))
 			continue;
-		b->added[c->entry][w] = with[w] - (before[w] + after[w]) / 2;
+		if (c->works & 1u << w)
+			b->added[c->entry][w] = with[w] - (before[w] + after[w]) / 2;
 		samples_add(&b->results.bare[w], before[w]);
 		samples_add(&b->results.bare[w], after[w]);
 	}
@@ -336,7 +339,7 @@ static int prepare(struct bench *b, struct error *err)
 	if (r >= 0)
 		r = group_make(b->ring.root_fd, &b->hierarchy, name, &b->group, err);
 	if (r >= 0)
-		r = worker_start(b->folder, &b->worker, err);
+		r = worker_start(b->folder, "/var/tmp", &b->worker, err);
 	if (r >= 0)
 		r = group_add_process(b->group, worker_pid(b->worker), err);
 	if (r < 0)

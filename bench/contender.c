@@ -76,11 +76,16 @@ static int meter_start(struct contest *c, struct error *err)
 	r = check_tier(m, who->tiers & METER_T0, "T0", err);
 	if (r >= 0)
 		r = check_tier(m, who->tiers & METER_T2, "T2", err);
-	if (r < 0)
+	if (r < 0) {
 		meter_close(m);
-	else
-		c->state = m;
-	return r;
+		return r;
+	}
+	if (!who->has_mappings) { /* which detaches them */
+		meter_disbelieve(m, "count_page_in", "not wanted");
+		meter_disbelieve(m, "count_dirtied", "not wanted");
+	}
+	c->state = m;
+	return 0;
 }
 
 static int meter_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes, struct error *err)
@@ -278,22 +283,26 @@ static int strace_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes
 static const struct contender_kind kind_strace = { strace_start, strace_end, false, NULL };
 
 #define ALL_WORKS ((1u << WORK_COUNT) - 1)
+#define METADATA (1u << WORK_STAT | 1u << WORK_OPEN | 1u << WORK_ABSENT | 1u << WORK_UNLINK)
+#define PAGES (1u << WORK_NEW | 1u << WORK_COLD)
+#define DATA (ALL_WORKS & ~METADATA & ~PAGES) /* what others count, too */
 #define WRITES (1u << WORK_WRITE_1 | 1u << WORK_WRITE_2)
 
 /* clang-format off */
 const struct contender contenders[] = {
-	{ ENTRY_T0,        NULL, ALL_WORKS, 1, &kind_meter, METER_T0, false, false, 0, NULL },
-	{ ENTRY_T2_BARE,   NULL, ALL_WORKS, 1, &kind_meter, METER_T2, false, false, 0, NULL },
-	{ ENTRY_T2_CLOCK,  NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  false, 0, NULL },
-	{ ENTRY_T2,        NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  true,  0, NULL },
-	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, 0, NULL },
-	{ ENTRY_FILES,     NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, 16384, NULL },
-	{ ENTRY_REFERENCE, NULL, ALL_WORKS, 1, &kind_reference, 0, false, false, 0, NULL },
-	{ ENTRY_BPFTRACE,  "bpftrace", ALL_WORKS & ~WRITES, 1, &kind_bpftrace, 0, false, false, 0,
+	{ ENTRY_T0,        NULL, ALL_WORKS, 1, &kind_meter, METER_T0, false, false, false, 0, NULL },
+	{ ENTRY_T2_CALLS,  NULL, PAGES,     1, &kind_meter, METER_T2, false, false, false, 0, NULL },
+	{ ENTRY_T2_BARE,   NULL, ALL_WORKS, 1, &kind_meter, METER_T2, false, false, true,  0, NULL },
+	{ ENTRY_T2_CLOCK,  NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  false, true,  0, NULL },
+	{ ENTRY_T2,        NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  true,  true,  0, NULL },
+	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, true, 0, NULL },
+	{ ENTRY_FILES,     NULL, DATA,      1, &kind_meter, METER_T0 | METER_T2, true, true, true, 16384, NULL },
+	{ ENTRY_REFERENCE, NULL, DATA,      1, &kind_reference, 0, false, false, false, 0, NULL },
+	{ ENTRY_BPFTRACE,  "bpftrace", DATA & ~WRITES, 1, &kind_bpftrace, 0, false, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_pread64 /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
-	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false, 0,
+	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_write /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
-	{ ENTRY_STRACE,    "strace", ALL_WORKS, 20, &kind_strace, 0, false, false, 0, NULL },
+	{ ENTRY_STRACE,    "strace", DATA | METADATA, 20, &kind_strace, 0, false, false, false, 0, NULL },
 };
 /* clang-format on */
 const int contender_count = ARRAY_SIZE(contenders);
@@ -302,6 +311,7 @@ const char *entry_name(enum entry e)
 {
 	static const char *const names[ENTRY_COUNT] = {
 		[ENTRY_T0] = "T0",
+		[ENTRY_T2_CALLS] = "T2 without clock, histograms, mappings",
 		[ENTRY_T2_BARE] = "T2 without clock, histograms",
 		[ENTRY_T2_CLOCK] = "T2 without histograms",
 		[ENTRY_T2] = "T2",

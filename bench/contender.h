@@ -12,6 +12,7 @@ struct error;
 /* Columns of the tables.  One may be run by several contenders, each for some of the works. */
 enum entry {
 	ENTRY_T0,
+	ENTRY_T2_CALLS,
 	ENTRY_T2_BARE,
 	ENTRY_T2_CLOCK,
 	ENTRY_T2,
@@ -31,7 +32,7 @@ struct contender {
 	const struct contender_kind *kind;
 	/* jobmeter's */
 	unsigned int tiers;
-	bool has_clock, has_histograms;
+	bool has_clock, has_histograms, has_mappings;
 	unsigned int followed_max; /* files, one by one */
 	const char *program;  /* bpftrace's */
 };

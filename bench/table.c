@@ -21,6 +21,8 @@
 static const enum work call_works[] = { WORK_PREAD_1,   WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
 					WORK_WRITE_2,   WORK_GETPPID_1, WORK_GETPPID_2 };
 static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
+static const enum work metadata_works[] = { WORK_STAT, WORK_OPEN, WORK_ABSENT, WORK_UNLINK };
+static const enum work page_works[] = { WORK_NEW, WORK_COLD };
 
 /* Without a sign before 0. */
 static double rounded(double value, int places)
@@ -63,12 +65,23 @@ static void print_row(const char *name, struct samples row[WORK_COUNT], const en
 	fputc('\n', out);
 }
 
+static bool is_measured(const struct samples row[WORK_COUNT], const enum work *works, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (row[works[i]].count)
+			return true;
+	}
+	return false;
+}
+
 static void print_added(struct results *r, const enum work *works, size_t count, FILE *out)
 {
 	print_head("ns", works, count, out);
 	print_row("nothing: all of it", r->bare, works, count, 0, out);
-	for (int e = 0; e < ENTRY_COUNT; e++)
-		print_row(entry_name((enum entry)e), r->added[e], works, count, 0, out);
+	for (int e = 0; e < ENTRY_COUNT; e++) {
+		if (is_measured(r->added[e], works, count))
+			print_row(entry_name((enum entry)e), r->added[e], works, count, 0, out);
+	}
 	fputc('\n', out);
 }
 
@@ -141,6 +154,10 @@ void table_print(struct results *r, FILE *out)
 	print_added(r, call_works, ARRAY_SIZE(call_works), out);
 	fputs("Ratios of one repetition:\n\n", out);
 	print_ratios(r, out);
+	fputs("Added to operations on metadata, on paths two folders below the mount point:\n\n", out);
+	print_added(r, metadata_works, ARRAY_SIZE(metadata_works), out);
+	fputs("Added to calls that bring new pages into the page cache, on a disk's file system:\n\n", out);
+	print_added(r, page_works, ARRAY_SIZE(page_works), out);
 	fputs("Added to one switch between two threads of a CPU, and to one short process:\n\n", out);
 	print_added(r, other_works, ARRAY_SIZE(other_works), out);
 	if (r->startup_count) {

@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,7 @@
 #define BLOCK_BYTES 4096
 #define THREADS_MAX 2
 #define WARM_CALLS 256 /* before each round: rows are inserted, caches are warm */
+#define COLD_BYTES 65536
 
 struct request {
 	enum work what;
@@ -42,7 +44,7 @@ struct worker {
 
 /* What one thread of a round works with; shares no cache line with another's. */
 struct hand {
-	_Alignas(4096) char block[BLOCK_BYTES];
+	_Alignas(4096) char block[COLD_BYTES];
 	struct party *party;
 	int number;
 	int fd;
@@ -52,6 +54,8 @@ struct hand {
 struct party {
 	struct request request;
 	int fds[THREADS_MAX];
+	int disk_fd;             /* a file of nothing but a hole */
+	char there[64], absent[64], made[64]; /* paths */
 	int pipes[THREADS_MAX][2];
 	atomic_uint turn;        /* WORK_SWITCH: whose it is */
 	atomic_uint arrived;     /* at the chunks' starting line */
@@ -73,6 +77,12 @@ static const struct {
 	[WORK_SWITCH]     = { "switch", 2 },
 	[WORK_PIPE]       = { "switch by pipe", 2 },
 	[WORK_FORK]       = { "fork, exit, wait", 1 },
+	[WORK_STAT]       = { "stat", 1 },
+	[WORK_OPEN]       = { "open, close", 1 },
+	[WORK_ABSENT]     = { "open of what is absent", 1 },
+	[WORK_UNLINK]     = { "create, close, unlink", 1 },
+	[WORK_NEW]        = { "write 4 KiB, a new page", 1 },
+	[WORK_COLD]       = { "pread 64 KiB, cold", 1 },
 };
 /* clang-format on */
 
@@ -148,6 +158,37 @@ static void fork_and_wait(unsigned int calls)
 	}
 }
 
+static void open_and_close(const char *path, int flags, unsigned int calls)
+{
+	for (unsigned int i = 0; i < calls; i++) {
+		int fd = open(path, flags | O_CLOEXEC, 0600);
+
+		if (fd < 0 || close(fd) < 0 || (flags & O_CREAT && unlink(path) < 0))
+			abort();
+	}
+}
+
+/* Inside a chunk the file is only cut off or dropped from the cache now and then; it is a small part. */
+static void write_new_pages(int fd, const char *block, unsigned int calls)
+{
+	for (unsigned int i = 0; i < calls; i++) {
+		if (i % 256 == 0 && (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+			abort();
+		if (write(fd, block, BLOCK_BYTES) != BLOCK_BYTES)
+			abort();
+	}
+}
+
+static void read_cold_pages(int fd, char *block, unsigned int calls)
+{
+	if (ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)calls * COLD_BYTES) < 0)
+		abort(); /* a hole, of which nothing is cached */
+	for (unsigned int i = 0; i < calls; i++) {
+		if (pread(fd, block, COLD_BYTES, (off_t)i * COLD_BYTES) != COLD_BYTES)
+			abort();
+	}
+}
+
 static void do_calls(struct hand *hand, unsigned int calls)
 {
 	switch (hand->party->request.what) {
@@ -182,6 +223,32 @@ static void do_calls(struct hand *hand, unsigned int calls)
 	case WORK_FORK:
 		fork_and_wait(calls);
 		break;
+	case WORK_STAT:
+		for (unsigned int i = 0; i < calls; i++) {
+			struct stat st;
+
+			if (stat(hand->party->there, &st) < 0)
+				abort();
+		}
+		break;
+	case WORK_OPEN:
+		open_and_close(hand->party->there, O_RDONLY, calls);
+		break;
+	case WORK_ABSENT:
+		for (unsigned int i = 0; i < calls; i++) {
+			if (open(hand->party->absent, O_RDONLY | O_CLOEXEC) >= 0)
+				abort();
+		}
+		break;
+	case WORK_UNLINK:
+		open_and_close(hand->party->made, O_RDWR | O_CREAT | O_EXCL, calls);
+		break;
+	case WORK_NEW:
+		write_new_pages(hand->party->disk_fd, hand->block, calls);
+		break;
+	case WORK_COLD:
+		read_cold_pages(hand->party->disk_fd, hand->block, calls);
+		break;
 	case WORK_COUNT:
 		abort();
 	}
@@ -192,7 +259,7 @@ static int cpu_for(enum work what, int hand)
 {
 	if (what == WORK_PREAD_LAST)
 		return -1;
-	return what == WORK_SWITCH || what == WORK_PIPE || what == WORK_FORK ? 0 : hand;
+	return works[what].threads == 2 && what != WORK_SWITCH && what != WORK_PIPE ? hand : 0;
 }
 
 static void pin(int number)
@@ -306,16 +373,45 @@ static int make_file(const char *folder, int number, struct error *err)
 	return TAKE_FD(fd);
 }
 
-int worker_start(const char *folder, struct worker **ret, struct error *err)
+/* The file that other works are done on, unnamed. */
+static int make_disk_file(const char *folder, struct error *err)
+{
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	return fd < 0 ? error_set_errno(err, errno, "cannot make a file in '%s'", folder) : fd;
+}
+
+/* "FOLDER/sub/there", two folders below a mount point as files of work are. */
+static int make_paths(const char *folder, struct party *party, struct error *err)
+{
+	_cleanup_close_ int fd = -EBADF;
+
+	snprintf(party->there, sizeof(party->there), "%s/sub", folder);
+	if (mkdir(party->there, 0700) < 0)
+		return error_set_errno(err, errno, "cannot make '%s'", party->there);
+	snprintf(party->there, sizeof(party->there), "%s/sub/there", folder);
+	snprintf(party->absent, sizeof(party->absent), "%s/sub/absent", folder);
+	snprintf(party->made, sizeof(party->made), "%s/sub/made", folder);
+	fd = open(party->there, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	return fd < 0 ? error_set_errno(err, errno, "cannot make '%s'", party->there) : 0;
+}
+
+int worker_start(const char *folder, const char *disk_folder, struct worker **ret, struct error *err)
 {
 	_cleanup_(worker_stopp) struct worker *w = calloc(1, sizeof(*w));
 	_cleanup_free_ struct party *party = aligned_alloc(alignof(struct party), sizeof(*party));
-	int pair[2];
+	int pair[2], r;
 
 	if (!w || !party)
 		return -ENOMEM;
 	memset(party, 0, sizeof(*party));
 	w->fd = -EBADF;
+	r = make_paths(folder, party, err);
+	if (r < 0)
+		return r;
+	party->disk_fd = make_disk_file(disk_folder, err);
+	if (party->disk_fd < 0)
+		return party->disk_fd;
 	for (int i = 0; i < THREADS_MAX; i++) {
 		party->fds[i] = make_file(folder, i, err);
 		if (party->fds[i] < 0)
@@ -332,6 +428,7 @@ int worker_start(const char *folder, struct worker **ret, struct error *err)
 		be_worker(party, pair[1]);
 	}
 	close(pair[1]);
+	close(party->disk_fd);
 	for (int i = 0; i < THREADS_MAX; i++) { /* the worker has its own */
 		close(party->fds[i]);
 		close(party->pipes[i][0]);

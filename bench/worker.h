@@ -2,7 +2,9 @@
 /*
  * worker - the process that is measured: it does system calls in rounds, and says what one took.
  *
- * Its files lie on a tmpfs of their own, one file a thread, on one mount.
+ * Its files lie on a tmpfs of their own, one file a thread, on one mount.  The two works on new pages have a
+ * file on a disk's file system, since a tmpfs has no page cache of that kind; what they read is a hole, so that
+ * no disk is waited for.
  */
 #pragma once
 
@@ -23,6 +25,12 @@ enum work {
 	WORK_SWITCH, /* two threads on one CPU wake each other by a futex: one switch */
 	WORK_PIPE,   /* the same by a byte in a pipe: one switch, a read that sleeps and a write */
 	WORK_FORK,   /* fork, _exit, wait */
+	WORK_STAT,   /* of a path that is there, two folders deep */
+	WORK_OPEN,   /* the same opened, and closed again: 2 calls */
+	WORK_ABSENT, /* open of a path that is not there */
+	WORK_UNLINK, /* a file made, closed and removed: 3 calls */
+	WORK_NEW,    /* write of 4 KiB that are not in the page cache yet */
+	WORK_COLD,   /* pread of 64 KiB that are not: 16 pages */
 	WORK_COUNT,
 };
 
@@ -30,13 +38,14 @@ const char *work_name(enum work w);
 /* Calls to one thread of pread, write or getppid. */
 int work_threads(enum work w);
 
-/* What the worker has done since its start, to be compared with what a contender says. */
+/* What the worker has done to the tmpfs since its start, to be compared with what a contender says. */
 struct deeds {
 	uint64_t preads, writes;
 };
 
-/* Starts it; it waits.  @folder: an empty one, of the caller's mount namespace. */
-int worker_start(const char *folder, struct worker **ret, struct error *err);
+/* Starts it; it waits.  @folder: an empty one on a tmpfs, of the caller's mount namespace; @disk_folder: one on a
+ * disk's file system. */
+int worker_start(const char *folder, const char *disk_folder, struct worker **ret, struct error *err);
 struct worker *worker_stop(struct worker *w);
 void worker_stopp(struct worker **w);
 
