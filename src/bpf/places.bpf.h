@@ -39,7 +39,8 @@ static __always_inline struct path_end *get_path_end(__u64 task)
 
 	if (end)
 		return end;
-	bpf_map_update_elem(&path_ends, &task, &nothing, BPF_NOEXIST);
+	if (bpf_map_update_elem(&path_ends, &task, &nothing, BPF_NOEXIST) < 0)
+		count_lost(LOST_PATH);
 	return bpf_map_lookup_elem(&path_ends, &task);
 }
 

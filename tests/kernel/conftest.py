@@ -79,10 +79,11 @@ def matrix():
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print the matrix, and with JOBMETER_UPDATE_DOCS=1 write it into its page."""
+    """Print the matrix, and save it for its page."""
     kernels = [name for name in REQUIRED + OPTIONAL if MATRIX.column(name)]
     if not kernels:
         return
+    MATRIX.save(BUILD / "matrix-kernels.json")
     terminalreporter.write_sep("=", "operations by kernel")
     for line in matrices.lines_of(MATRIX, kernels):
         terminalreporter.write_line(line)

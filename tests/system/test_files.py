@@ -37,8 +37,12 @@ def rows_of(record, mount):
 
 
 @pytest.fixture(scope="module")
-def matrix():
-    return matrices.Matrix()
+def matrix(programs):
+    """What becomes of each operation on this kernel; saved for the page."""
+    found = matrices.Matrix()
+    yield found
+    if found.column(COLUMN):
+        found.save(programs / "matrix-host.json")
 
 
 def check(truth, record, matrix):

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """matrix - what became of each operation on each kernel, and the page that says so.
 
+    matrix.py PAGE SAVED...     put the tables that the tests saved into the page
+
 An outcome is found out, never declared: what was recorded is held against what the truth program did, by
 operation, way, and whether it names its file by a descriptor or by a path."""
 
 import collections
+import json
 import re
+import sys
+from pathlib import Path
 
 import compare
 
@@ -17,7 +22,7 @@ ORDER = (EXACT, UNPLACED, MISSING, WRONG)  # the worst of several counts
 
 CALLS = "the system call's exit"
 RESULTS = "`io_uring_complete`"
-PATHS = "the security hooks (fentry) of the folders that it searched and the object that it touched"
+PATHS = "the security hooks (fentry)"
 COUNTED_AND_PLACED = {  # by way; None: metadata
     (None, "descriptor"): (CALLS, "the descriptor, at the call's entry"),
     (None, "result"): (CALLS, "the descriptor that it gave back"),
@@ -90,6 +95,15 @@ class Matrix:
             before = self.cells[label].get(kernel, EXACT)
             self.cells[label][kernel] = max(before, outcome, key=ORDER.index)
 
+    def save(self, path):
+        path.write_text(json.dumps([[*label, row] for label, row in self.cells.items()]))
+
+    def add(self, path):
+        """What was saved."""
+        for *label, row in json.loads(path.read_text()):
+            for kernel, outcome in row.items():
+                self.note(kernel, {Label(*label): outcome})
+
     def column(self, kernel):
         return {label: row[kernel] for label, row in self.cells.items() if kernel in row}
 
@@ -145,3 +159,16 @@ def contradictions(page, matrix, kernel, column=None):
             f"found {outcome}"
             for label, outcome in matrix.column(kernel).items()
             if said.get((name_of(label), column or kernel)) != outcome]
+
+
+def main(argv):
+    page, matrix = Path(argv[1]), Matrix()
+    for path in argv[2:]:
+        matrix.add(Path(path))
+    kernels = sorted({kernel for row in matrix.cells.values() for kernel in row},
+                     key=lambda name: [int(n) if n.isdigit() else 99 for n in name.split(".")])
+    page.write_text(with_table(page.read_text(), lines_of(matrix, kernels)))
+
+
+if __name__ == "__main__":
+    main(sys.argv)
