@@ -51,7 +51,7 @@ static const struct {
 	const char *tier, *program, *attach, *gives;
 	int arguments;
 	const char *module; /* that the function belongs to; without it there is no such hook */
-} table[] = { // NOLINT(clang-analyzer-optin.performance.Padding): rows read better so
+} table[] = {
 	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0, NULL },
 	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0, NULL },
 	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
