@@ -63,7 +63,7 @@ def hooks_of(found, tier):
 
 
 # No process of ours is a kernel thread, nor asks for a request without a completion.
-NEVER_CHECKED = ["count_kernel_", "count_loop_", "count_skipped_"]
+NEVER_CHECKED = ["count_kernel_", "count_loop_", "begin_request_", "count_unposted_"]
 ON_STORAGE = ["count_page_in", "count_dirtied"]
 
 
