@@ -583,7 +583,7 @@ static void list_hooks(struct objects *o, const struct btf *btf)
 				     .gives = table[i].gives };
 
 		if (stands_for_none(i, btf))
-			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' tells other things",
+			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' has other arguments",
 				 target_of(hook.attach));
 		else if (!fits(i, btf))
 			continue;

@@ -12,7 +12,7 @@ import mountinfo
 import pytest
 from cases import CASES, CROWDED, MAPPED_CASES
 
-from guest import OPTIONAL, REPO, Case
+from guest import REPO, Case
 
 # Two mounts whose paths end alike, a bind mount of a part of the first, a plain folder, and an overlay.
 SCRIPT = """set -e
@@ -49,8 +49,6 @@ def test_every_operation_byte_call_and_error_is_recorded(kernel, result, tmp_pat
     def name_of(path):
         return mountinfo.name_of(path, mounts)
 
-    if "T2" not in coverage["tiers"] and kernel.name in OPTIONAL:
-        pytest.skip(f"kernel {kernel.name}: no T2: {'; '.join(coverage['missing'])}")
     assert "T2" in coverage["tiers"], coverage["missing"]
     if not compare.looks_skipped(record):
         matrix.note(kernel.name, matrices.outcomes(truth, record, name_of))

@@ -48,17 +48,15 @@ def label_of(op, way, by):
     return Label(op, None, by if way == "call" else f"{way}, by {by}")
 
 
-def is_named_missing(label, record):
-    return any(label.way and label.way in line for line in record["coverage"]["missing"])
-
-
 def outcomes(truth, record, place_of):
     """{Label: outcome} of one run."""
     found = {}
     recorded = compare.record_counts(record)
     did = compare.truth_counts(truth)
-    placed = compare.on_mounts(did, place_of, True)
-    unplaced = compare.on_mounts(did, place_of, False)
+    absent = compare.abilities(record)["absent_ways"]
+    shown = {key: n for key, n in did.items() if key[2] not in absent}
+    placed = compare.on_mounts(shown, place_of, True)
+    unplaced = compare.on_mounts(shown, place_of, False)
 
     def worse(label, outcome):
         found[label] = max(found.get(label, EXACT), outcome, key=ORDER.index)
@@ -71,12 +69,13 @@ def outcomes(truth, record, place_of):
         name = place if place.startswith("(") else place_of(place)
         key = (name, op, way if op in compare.DATA_OPS else "call")
         label = label_of(op, way, by)
-        if is_equal(placed, key):
+        if way in absent:  # metadata's row may be other ways', which have labels of their own
+            is_empty = op not in compare.DATA_OPS or recorded.get(key, compare.ZERO) == compare.ZERO
+            worse(label, MISSING if is_empty else WRONG)
+        elif is_equal(placed, key):
             worse(label, EXACT)
         elif by == "path" and is_equal(unplaced, (compare.UNRESOLVED, *key[1:])):
             worse(label, UNPLACED)
-        elif recorded.get(key, compare.ZERO) == compare.ZERO and is_named_missing(label, record):
-            worse(label, MISSING)
         elif by != "path" and is_equal(unplaced, key):
             worse(label, EXACT)
         else:
