@@ -21,6 +21,7 @@ WRONG = "WRONG"            # anything else
 ORDER = (EXACT, UNPLACED, MISSING, WRONG)  # the worst of several counts
 
 CALLS = "the system call's exit"
+SILENT = "io_uring, no completion wanted"
 RESULTS = "`io_uring_complete`"
 PATHS = "the security hooks (fentry)"
 COUNTED_AND_PLACED = {  # by way; None: metadata
@@ -35,6 +36,7 @@ COUNTED_AND_PLACED = {  # by way; None: metadata
     ("copy_file_range", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
     ("splice", "descriptor"): (CALLS, "both descriptors, at the call's entry"),
     ("io_uring", "descriptor"): (RESULTS, "the request's file"),
+    (SILENT, "descriptor"): ("`kiocb_done`, `io_complete_rw` (fentry)", "the request's file"),
     ("libaio", "descriptor"): ("`aio_complete_rw` (fentry)", "the request's file, as it starts"),
     ("mapping", "descriptor"): ("`mm_filemap_add_to_page_cache`, `writeback_dirty_folio`", "the page's file"),
 }
@@ -53,7 +55,10 @@ def outcomes(truth, record, place_of):
     found = {}
     recorded = compare.record_counts(record)
     did = compare.truth_counts(truth)
-    absent = compare.abilities(record)["absent_ways"]
+    silent = compare.truth_counts(truth, "skipped")
+    absent, shows_silent = (compare.abilities(record)[key] for key in ("absent_ways", "skipped"))
+    for key, n in (() if shows_silent else silent.items()):
+        did[key] -= n
     shown = {key: n for key, n in did.items() if key[2] not in absent}
     placed = compare.on_mounts(shown, place_of, True)
     unplaced = compare.on_mounts(shown, place_of, False)
@@ -80,6 +85,9 @@ def outcomes(truth, record, place_of):
             worse(label, EXACT)
         else:
             worse(label, WRONG)
+    for _, op, way, by in silent:
+        if way not in absent:
+            worse(Label(op, SILENT, by), found[Label(op, way, by)] if shows_silent else MISSING)
     return found
 
 
