@@ -3,9 +3,10 @@
 
 import json
 
+import loads
 import pytest
 
-from guest import Case
+from guest import BUILD, REPO, Case
 
 # With a file system on storage, so that mappings are checked too.
 ROOT = """mkdir -p /var/tmp
@@ -47,6 +48,14 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
     assert [name for name in not_checked if not name.startswith(NEVER_CHECKED)] == []
     default = found["costs"]["settings"][-1]
     assert default["added_read_nanoseconds"]["median"] > 0
+
+
+@pytest.mark.parametrize("result", [Case(ROOT, limit_s=LIMIT_S)], indirect=True)
+def test_the_page_of_operations_says_which_programs_load(kernel, result):
+    found = found_of(result)
+    (BUILD / f"doctor-{kernel.name}.json").write_text(json.dumps(found))  # loads.py makes the page of it
+    page = (REPO / "docs/operations.md").read_text()
+    assert loads.page_column(page, kernel.name) == loads.column(found)
 
 
 @pytest.mark.parametrize("result", [Case(USER, user="alice")], indirect=True)
