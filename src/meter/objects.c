@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,24 +193,6 @@ static int open_skeleton(enum object_id id, bool is_older, const struct btf *btf
 
 /* ---- what is common ---- */
 
-/* libbpf tells its reasons through one hook without a context: the last line is kept for each thread
- * that opens objects. */
-static __thread char *libbpf_line;
-static __thread size_t libbpf_line_size;
-
-static int listen_to_libbpf(enum libbpf_print_level level, const char *format, va_list args)
-{
-	const char *debug = getenv("JOBMETER_DEBUG");
-
-	if (debug && strstr(debug, "bpf"))
-		return vfprintf(stderr, format, args);
-	if (level == LIBBPF_WARN && libbpf_line) {
-		vsnprintf(libbpf_line, libbpf_line_size, format, args);
-		libbpf_line[strcspn(libbpf_line, "\n")] = '\0';
-	}
-	return 0;
-}
-
 struct hook *objects_find_hook(struct objects *o, const char *program)
 {
 	for (size_t i = 0; i < o->hook_count; i++) {
@@ -221,12 +202,28 @@ struct hook *objects_find_hook(struct objects *o, const char *program)
 	return NULL;
 }
 
-static void refuse_object(struct objects *o, enum object_id id, const char *why)
+static enum object_id object_of(const struct hook *hook)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		struct hook *hook = table[i].object == id ? objects_find_hook(o, table[i].program) : NULL;
+	size_t i = 0;
 
-		if (hook && !*hook->why)
+	while (strcmp(table[i].program, hook->program) != 0) /* hooks are made of the table */
+		i++;
+	return table[i].object;
+}
+
+/* Is the hook of that tier, or does it give that?  NULL: any is. */
+static bool is_part(const struct hook *hook, const char *part)
+{
+	return !part || strcmp(hook->tier, part) == 0 || strcmp(hook->gives, part) == 0;
+}
+
+/* @part: see is_part(). */
+static void refuse(struct objects *o, enum object_id id, const char *part, const char *why)
+{
+	for (size_t i = 0; i < o->hook_count; i++) {
+		struct hook *hook = &o->hooks[i];
+
+		if (object_of(hook) == id && is_part(hook, part) && !*hook->why)
 			snprintf(hook->why, sizeof(hook->why), "%s", why);
 	}
 }
@@ -241,9 +238,10 @@ static bool is_trampoline(const char *attach)
 	return strncmp(attach, "fentry/", 7) == 0 || strncmp(attach, "fexit/", 6) == 0;
 }
 
-/* In words, where a load of a whole object failed. */
-static void explain_load(struct objects *o, enum object_id id, int error_number)
+/* In words, where a load failed. */
+static void explain_load(struct objects *o, enum object_id id, const char *part, int error_number)
 {
+	const char *heard = o->complaint.text;
 	char why[160];
 
 	if (error_number == -EPERM && id > OBJECT_FILES) /* EACCES is the verifier's */
@@ -251,9 +249,9 @@ static void explain_load(struct objects *o, enum object_id id, int error_number)
 	else if (error_number == -EPERM)
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
 	else
-		snprintf(why, sizeof(why), "cannot load: %.60s (%.80s)", strerror(-error_number),
-			 *o->libbpf_says ? o->libbpf_says : "no reason given");
-	refuse_object(o, id, why);
+		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
+			 *heard ? heard : "no reason given");
+	refuse(o, id, part, why);
 }
 
 static bool is_there(const struct btf *btf, const char *program, const char *attach)
@@ -267,8 +265,9 @@ static bool is_there(const struct btf *btf, const char *program, const char *att
 	return prototype_has_function(btf, target_of(attach));
 }
 
-/* Programs that do not fit this kernel are not loaded. */
-static void choose_programs(struct objects *o, const struct any_bpf *bpf, const struct btf *btf)
+/* Programs that do not fit this kernel, or were refused, are not loaded, nor those that are not of @part. */
+static void choose_programs(struct objects *o, const struct any_bpf *bpf, const struct btf *btf,
+			    const char *part)
 {
 	struct bpf_program *program;
 
@@ -277,12 +276,11 @@ static void choose_programs(struct objects *o, const struct any_bpf *bpf, const 
 		const char *attach = bpf_program__section_name(program);
 		struct hook *hook = objects_find_hook(o, name);
 
-		if (hook && !*hook->why && is_there(btf, name, attach))
-			continue;
-		if (hook && !*hook->why)
+		if (hook && !*hook->why && !is_there(btf, name, attach))
 			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
 				 target_of(attach));
-		bpf_program__set_autoload(program, false);
+		if (!hook || *hook->why || !is_part(hook, part))
+			bpf_program__set_autoload(program, false);
 	}
 }
 
@@ -322,8 +320,9 @@ struct opening {
 	const struct btf *btf;
 };
 
-/* Into @o's items, not yet loaded. */
-static int open_object(struct objects *o, enum object_id id, bool is_older, const struct opening *opening)
+/* Into @o's items, not yet loaded; only @part of it. */
+static int open_object(struct objects *o, enum object_id id, bool is_older, const struct opening *opening,
+		       const char *part)
 {
 	struct settings *its_settings;
 	struct watch *watch;
@@ -338,7 +337,7 @@ static int open_object(struct objects *o, enum object_id id, bool is_older, cons
 		*its_settings = *opening->settings;
 	if (watch)
 		watch->id = opening->watched_id;
-	choose_programs(o, bpf, opening->btf);
+	choose_programs(o, bpf, opening->btf, part);
 	o->items[id] = bpf;
 	return 0;
 }
@@ -348,6 +347,7 @@ static int load_object(struct objects *o, enum object_id id)
 	struct any_bpf *bpf = o->items[id];
 	int r = id > OBJECT_FILES ? share_maps(bpf, o->items[OBJECT_FILES]) : 0;
 
+	o->complaint = (struct complaint){};
 	if (r >= 0)
 		r = bpf_object__load_skeleton(bpf->skeleton);
 	if (r < 0) {
@@ -400,11 +400,11 @@ static void prepare_object(struct objects *o, enum object_id id, const struct op
 {
 	int r = id == OBJECT_FENTRY ? try_fentry(opening->btf) : 0;
 
-	*o->libbpf_says = '\0';
+	o->complaint = (struct complaint){};
 	if (r >= 0)
-		r = open_object(o, id, false, opening);
+		r = open_object(o, id, false, opening, NULL);
 	if (r < 0)
-		explain_load(o, id, r);
+		explain_load(o, id, NULL, r);
 }
 
 /* ---- maps ---- */
@@ -494,11 +494,11 @@ uint64_t objects_map_bytes(const struct objects *o)
 
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
 {
-	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
 	struct objects o = {};
 	struct map_list list;
 	int r = 0;
 
+	complaint_listen(&o.complaint);
 	for (size_t id = 0; id < OBJECT_COUNT && r >= 0; id++) {
 		r = open_skeleton((enum object_id)id, false, NULL, &o.items[id]);
 	}
@@ -510,28 +510,93 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 					-EBADF, &ret[i]);
 		*ret_count = list.count;
 	}
+	complaint_stop();
 	objects_close(&o);
-	libbpf_set_print(before);
 	return r;
 }
 
 /* ---- starting ---- */
 
+static int open_and_load(struct objects *o, enum object_id id, bool is_older,
+			 const struct opening *opening, const char *part)
+{
+	struct map_list list;
+	int r = open_object(o, id, is_older, opening, part);
+
+	if (r < 0)
+		return r;
+	size_maps(o, opening->sizing, &list); /* those of objects that are loaded stay as they are */
+	return load_object(o, id);
+}
+
 /* Load an object that is open, or its code for older kernels where that for newer ones does not fit.  Who has not
  * the rights has them for neither. */
 static int load_either(struct objects *o, enum object_id id, const struct opening *opening)
 {
-	struct map_list list;
 	int r = load_object(o, id);
 
 	if (r >= 0 || r == -EPERM)
 		return r;
-	r = open_object(o, id, true, opening);
-	if (r < 0)
+	r = open_and_load(o, id, true, opening, NULL);
+	o->needs_older |= r >= 0;
+	return r;
+}
+
+static int try_part(struct objects *o, enum object_id id, bool is_older, const struct opening *opening,
+		    const char *part)
+{
+	int r = open_and_load(o, id, is_older, opening, part);
+
+	destroy(o->items[id]);
+	o->items[id] = NULL;
+	return r;
+}
+
+/* Is @hook the first of its object, of those that may still be, that gives what it gives? */
+static bool is_first(const struct objects *o, size_t hook)
+{
+	for (size_t i = 0; i < hook; i++) {
+		if (!*o->hooks[i].why && object_of(&o->hooks[i]) == object_of(&o->hooks[hook]) &&
+		    strcmp(o->hooks[i].gives, o->hooks[hook].gives) == 0)
+			return false;
+	}
+	return !*o->hooks[hook].why;
+}
+
+/* One program that the kernel does not take would cost the whole object: try each thing of T2+ alone, and refuse
+ * what fails.  True: something was refused. */
+static bool refuse_bad_parts(struct objects *o, enum object_id id, bool is_older,
+			     const struct opening *opening)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < o->hook_count; i++) {
+		const struct hook *hook = &o->hooks[i];
+		int r;
+
+		if (object_of(hook) != id || strcmp(hook->tier, "T2+") != 0 || !is_first(o, i))
+			continue;
+		r = try_part(o, id, is_older, opening, hook->gives);
+		if (r < 0)
+			explain_load(o, id, hook->gives, r);
+		is_any |= r < 0;
+	}
+	return is_any;
+}
+
+static int load_what_can_be(struct objects *o, enum object_id id, const struct opening *opening)
+{
+	int r = load_either(o, id, opening);
+	const struct complaint of_all = o->complaint;
+	bool is_older;
+
+	if (r >= 0 || r == -EPERM || id < OBJECT_FILES)
 		return r;
-	size_maps(o, opening->sizing, &list); /* those of objects that are loaded stay as they are */
-	*o->libbpf_says = '\0';
-	return load_object(o, id);
+	is_older = o->needs_older || try_part(o, id, false, opening, "T2") < 0;
+	if (refuse_bad_parts(o, id, is_older, opening))
+		return open_and_load(o, id, is_older, opening, NULL);
+	o->complaint = of_all;
+	return r;
 }
 
 static void start_object(struct objects *o, enum object_id id, const struct opening *opening)
@@ -541,13 +606,12 @@ static void start_object(struct objects *o, enum object_id id, const struct open
 	if (id > OBJECT_FILES && !o->items[OBJECT_FILES]) {
 		destroy(o->items[id]);
 		o->items[id] = NULL;
-		refuse_object(o, id, "T2 is off");
+		refuse(o, id, NULL, "T2 is off");
 		return;
 	}
-	*o->libbpf_says = '\0';
-	r = load_either(o, id, opening);
+	r = load_what_can_be(o, id, opening);
 	if (r < 0)
-		explain_load(o, id, r);
+		explain_load(o, id, NULL, r);
 	else
 		attach_each(o, o->items[id]);
 }
@@ -664,21 +728,19 @@ static void settle(struct objects *o)
 void objects_open(unsigned int wanted, const struct settings *settings,
 		  const struct sizing *sizing, uint64_t watched_id, struct objects *ret)
 {
-	libbpf_print_fn_t before = libbpf_set_print(listen_to_libbpf);
 	struct opening opening = { settings, sizing, watched_id, NULL };
 	struct map_list list;
 	struct btf *btf;
 
 	*ret = (struct objects){};
-	libbpf_line = ret->libbpf_says;
-	libbpf_line_size = sizeof(ret->libbpf_says);
+	complaint_listen(&ret->complaint);
 	opening.btf = btf = wanted ? btf__load_vmlinux_btf() : NULL;
 	list_hooks(ret, btf);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (wanted & 1U << id)
 			prepare_object(ret, (enum object_id)id, &opening);
 		else
-			refuse_object(ret, (enum object_id)id, "switched off");
+			refuse(ret, (enum object_id)id, NULL, "switched off");
 	}
 	size_maps(ret, sizing, &list);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
@@ -687,8 +749,7 @@ void objects_open(unsigned int wanted, const struct settings *settings,
 	}
 	btf__free(btf);
 	settle(ret);
-	libbpf_line = NULL;
-	libbpf_set_print(before);
+	complaint_stop();
 }
 
 void objects_disbelieve(struct objects *o, const char *program, const char *why)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "complaint.h"
 #include "sizing.h"
 
 struct files_bpf;
@@ -41,7 +42,8 @@ struct objects {
 	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not loaded */
 	struct hook hooks[HOOKS_MAX];
 	size_t hook_count;
-	char libbpf_says[256];
+	struct complaint complaint; /* of the last load */
+	bool needs_older;           /* this kernel takes the code for older ones only */
 };
 
 /* A map of theirs; what two objects share is one. */

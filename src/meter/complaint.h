@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * complaint - why libbpf could not load an object, in one line.
+ *
+ * libbpf tells much, through one hook without a context, and ends with what is known anyway ("failed to load BPF
+ * skeleton").  What tells something is the verifier's last line before its statistics, or libbpf's first.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+struct complaint {
+	char text[160];      /* "": nothing heard */
+	bool is_verifiers;   /* nothing tells more */
+};
+
+/* Hear one message, which may be of many lines. */
+void complaint_hear(struct complaint *c, const char *message);
+
+/* From now on, until complaint_stop(), hear what libbpf warns of in this thread. */
+void complaint_listen(struct complaint *c);
+void complaint_stop(void);
