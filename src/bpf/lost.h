@@ -13,7 +13,7 @@ enum lost_reason {
 	LOST_LEAVING,   /* no room for a task that ended: in no reading until it is freed */
 	LOST_MOVE,      /* a process with several threads was moved: what they did before moved along */
 	LOST_PLACE,     /* no room for a superblock's description: its rows have no name */
-	LOST_PATH,      /* no room to note where a task's calls by path end: they stand in (unresolved) */
+	LOST_PATH,      /* no room to note where a call ends: it stands in (unresolved) */
 	LOST_LIBAIO,    /* a libaio request whose result no program sees: not counted */
 	LOST_SKIPPED,   /* an io_uring request that asked for no completion: not counted if it succeeded */
 	LOST_REQUEST,   /* an io_uring request whose end does not tell which it is: not counted */

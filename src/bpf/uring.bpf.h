@@ -14,6 +14,7 @@
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024); /* requests to close, on their way; without room they are unresolved */
@@ -173,7 +174,8 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 	if (!bpf_core_type_exists(struct io_close) || BPF_CORE_READ(closing, file_slot))
 		return;
 	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
-	bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY);
+	if (bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY) < 0)
+		count_lost(LOST_PATH);
 	if (settings.follows_files && !(LOAD(task, flags) & PF_KTHREAD)) {
 		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
 		park_request(key);

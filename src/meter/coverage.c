@@ -25,7 +25,7 @@ static const struct {
 	{ LOST_LEAVING,   false, "ended tasks in no reading until they were freed, since the table of those was full" },
 	{ LOST_MOVE,      false, "processes moved with their threads' earlier use" },
 	{ LOST_PLACE,     false, "calls on file systems that have no name, since the table of file systems was full" },
-	{ LOST_PATH,      false, "looks at folders left out, since the table of tasks was full: some calls by path stand in (unresolved)" },
+	{ LOST_PATH,      false, "places of calls not noted, since a table was full: they stand in (unresolved)" },
 	{ LOST_LIBAIO,    true,  "libaio requests not counted, since their results cannot be seen here" },
 	{ LOST_FILE,      false, "calls counted only in the sum over files that were not followed" },
 	{ LOST_ORDER,     false, "accesses of which is not known whether they were sequential" },

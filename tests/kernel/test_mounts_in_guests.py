@@ -31,6 +31,13 @@ def test_each_kind_of_file_system_is_counted_where_the_job_asked(kernel, scene, 
     assert scene.differences(record_of(kernel, result), WORK) == []
 
 
+@pytest.mark.parametrize("scene, result", cases(scenes.BY_KERNEL_THREADS), indirect=["result"])
+def test_what_kernel_threads_do_is_a_row_of_its_own(kernel, scene, result):
+    record = record_of(kernel, result)
+    assert scene.differences(record, WORK) == []
+    assert scenes.kernel_threads_row(record)["write"]["bytes"] >= scenes.WRITE.write_bytes
+
+
 @pytest.mark.parametrize("scene, result", cases(scenes.MOUNTS), indirect=["result"])
 def test_each_mount_is_a_row_of_its_own(kernel, scene, result):
     assert scene.differences(record_of(kernel, result), WORK) == []

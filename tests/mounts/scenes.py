@@ -97,6 +97,18 @@ KINDS = {
     for kind, fstype in FSTYPES.items()
 }
 
+# What the kernel's own threads do for it on the file system below: a loop device's, and the NFS server's.
+BY_KERNEL_THREADS = {
+    "ext4": Scene("make ext4 $W/m", dd(WRITE, "$W/m/f conv=fsync"), {("m", "ext4"): WRITE}),
+    "nfs": Scene("make nfs $W/m", dd(WRITE, "$W/m/f conv=fsync"), {("m", "nfs4"): WRITE}),
+}
+
+
+def kernel_threads_row(record):
+    (row,) = [row for row in record["io"] if row["mount"] == "(kernel)"]
+    return row
+
+
 COPY_UP = Scene(
     """make overlay_on_ext4 $W/m
 dd status=none if=/dev/zero of=$W/m.below/lower/f bs=10007 count=1
