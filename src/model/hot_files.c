@@ -152,11 +152,12 @@ static int compare_time(const void *a, const void *b)
 static size_t keep_first(struct hot_list *list, size_t kept, size_t shown, enum hot_rank rank,
 			 int (*compare)(const void *, const void *))
 {
-	struct hot_file *rest = list->items + kept;
 	size_t left = list->count - kept, better = 0;
+	struct hot_file *rest;
 
-	if (left == 0)
+	if (left == 0) /* of an empty list there are not even items */
 		return kept;
+	rest = list->items + kept;
 	qsort(rest, left, sizeof(*rest), compare);
 	/* those kept for another reason may stand before them in this ranking, too */
 	for (size_t i = 0; i < left && better < shown; i++) {
