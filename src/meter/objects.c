@@ -588,13 +588,12 @@ static int load_what_can_be(struct objects *o, enum object_id id, const struct o
 {
 	int r = load_either(o, id, opening);
 	const struct complaint of_all = o->complaint;
-	bool is_older;
 
 	if (r >= 0 || r == -EPERM || id < OBJECT_FILES)
 		return r;
-	is_older = o->needs_older || try_part(o, id, false, opening, "T2") < 0;
-	if (refuse_bad_parts(o, id, is_older, opening))
-		return open_and_load(o, id, is_older, opening, NULL);
+	o->needs_older = o->needs_older || try_part(o, id, false, opening, "T2") < 0; /* then of others too */
+	if (refuse_bad_parts(o, id, o->needs_older, opening))
+		return open_and_load(o, id, o->needs_older, opening, NULL);
 	o->complaint = of_all;
 	return r;
 }
