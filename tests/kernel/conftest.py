@@ -6,6 +6,8 @@
 
 All cases that the selected tests want of one kernel and one command line run in a single boot."""
 
+import concurrent.futures
+import functools
 import os
 import shutil
 import subprocess
@@ -31,6 +33,15 @@ def missing(series, reason):
     pytest.skip(f"kernel {series}: {reason}")
 
 
+KERNELS = REPO / ".cache" / "kernels"
+
+
+@functools.cache
+def fetch(series):
+    """Bring a kernel into its folder."""
+    return subprocess.run([HERE / "fetch-kernels", series], capture_output=True, text=True)
+
+
 @pytest.fixture(scope="session", params=REQUIRED + OPTIONAL)
 def kernel(request):
     """The folder of a kernel: vmlinuz, config, modules/, release."""
@@ -38,10 +49,10 @@ def kernel(request):
     for tool in ("qemu-system-x86_64", "busybox"):
         if not shutil.which(tool):
             missing(series, f"{tool} is not installed")
-    fetched = subprocess.run([HERE / "fetch-kernels", series], capture_output=True, text=True)
+    fetched = fetch(series)
     if fetched.returncode:
         missing(series, fetched.stderr.strip())
-    return REPO / ".cache" / "kernels" / series
+    return KERNELS / series
 
 
 @pytest.fixture(scope="session")
@@ -61,12 +72,6 @@ def smoke(folder):
                     "-c", HERE / "smoke.bpf.c", "-o", folder / "smoke.bpf.o"], check=True)
     subprocess.run(["cc", HERE / "smoke.c", "-o", folder / "smoke", "-lbpf"], check=True)
     return {name: folder / name for name in ("smoke", "smoke.bpf.o")}
-
-
-@pytest.fixture(scope="session")
-def guest(kernel, programs):
-    """A kernel with our programs, not yet booted."""
-    return Guest(kernel, programs)
 
 
 MATRIX = matrices.Matrix()
@@ -89,27 +94,42 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(line)
 
 
+def chooses_preemption(kernel):
+    return "CONFIG_PREEMPT_DYNAMIC=y" in (kernel / "config").read_text()
+
+
+def wanted_boots(session):
+    """{(kernel, command line): the cases that the selected tests want of it}, in the order of the tests."""
+    wanted = {}
+    for item in session.items:
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        if "result" in params and "kernel" in params:
+            cases = wanted.setdefault((params["kernel"], params["result"].boot), [])
+            cases.append(params["result"])
+    return {key: list(dict.fromkeys(cases)) for key, cases in wanted.items()}
+
+
 @pytest.fixture(scope="session")
-def boots():
-    """{(guest, command line): Results} of the guests that have run."""
-    return {}
+def boots(request, programs):
+    """{(kernel, command line): a future of Results}: all boots, two at a time, since each keeps one processor
+    busy."""
+    futures, guests = {}, {}
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for (series, boot), cases in wanted_boots(request.session).items():
+            if fetch(series).returncode or ("preempt=" in boot and not chooses_preemption(KERNELS / series)):
+                continue
+            guests[series] = guests.get(series) or Guest(KERNELS / series, programs)
+            futures[series, boot] = pool.submit(guests[series].run, cases, boot)
+        yield futures
+        pool.shutdown(cancel_futures=True)
 
 
 @pytest.fixture
-def result(request, guest, boots):
+def result(request, kernel, boots):
     """The result of the case that the test names."""
     case = request.param
-    if "preempt=" in case.boot and "CONFIG_PREEMPT_DYNAMIC=y" not in (guest.kernel / "config").read_text():
-        pytest.skip(f"kernel {guest.kernel.name} cannot choose its preemption at boot")
-    if (guest, case.boot) not in boots:
-        boots[guest, case.boot] = guest.run(cases_of(request.session, guest, case.boot), case.boot)
-    result = boots[guest, case.boot][case]
+    if "preempt=" in case.boot and not chooses_preemption(kernel):
+        pytest.skip(f"kernel {kernel.name} cannot choose its preemption at boot")
+    result = boots[kernel.name, case.boot].result()[case]
     assert not result.complaint(), f"the kernel complained:\n{result.complaint()}"
     return result
-
-
-def cases_of(session, guest, boot):
-    """The cases that the selected tests want of one boot, each once, in the order of the tests."""
-    params = [item.callspec.params for item in session.items if hasattr(item, "callspec")]
-    cases = [p["result"] for p in params if "result" in p and p.get("kernel") == guest.kernel.name]
-    return list(dict.fromkeys(case for case in cases if case.boot == boot))
