@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * http - the server side of HTTP, for agent and server: listens on TCP (with TLS, with a bearer token) or on a Unix
+ * socket, and calls a route's function.  Runs in the caller's loop: wait for http_fd(), then call http_run().
+ *
+ * Bounds: 64 connections a listener, 8 KiB of head, 64 KiB of body, 10 s of silence.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct http;
+
+struct http_peer { /* of a Unix socket, from SO_PEERCRED */
+	bool is_known;
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;
+};
+
+struct http_request {
+	const char *method, *path; /* "GET", "/metrics": without the query */
+	struct http_peer peer;
+	const char *body;
+	size_t body_length;
+	void *connection;          /* http's own */
+};
+
+/* NULL: the query has no such field, or the request no such header. */
+const char *http_query(const struct http_request *request, const char *key);
+const char *http_header(const struct http_request *request, const char *name);
+
+/*
+ * What is answered.  A body is either @text, which http frees, or made piece by piece: @next writes up to @size
+ * bytes into @buffer and returns how many, 0 at the end, negative to break off; @done gives back @context.
+ * gzip is used where the client takes it and the body is streamed or not small.
+ */
+struct http_answer {
+	unsigned int status; /* 200 */
+	const char *type;    /* Content-Type, of static duration */
+	char *text;
+	size_t length;
+	ssize_t (*next)(void *context, char *buffer, size_t size);
+	void (*done)(void *context);
+	void *context;
+};
+
+/* Answer {"error": "..."} as JSON, or as plain text for a route that gives text. */
+int http_fail(struct http_answer *ret, unsigned int status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* 0: @ret is the answer; negative: http answers 500. */
+typedef int (*http_function)(void *context, const struct http_request *request, struct http_answer *ret);
+
+struct http_route {
+	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the table */
+	http_function answer;
+	bool is_open;              /* needs no token */
+};
+
+struct http_options {
+	const struct http_route *routes;
+	void *context;           /* for the routes */
+	/* Either: */
+	const char *address;     /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
+	const char *token;       /* the bearer token that every request must bring; NULL: none */
+	const char *certificate, *key; /* PEM files: TLS; NULL: none */
+	/* Or: */
+	const char *socket_path; /* a Unix socket, replaced if nobody listens on it */
+	mode_t socket_mode;
+};
+
+/* -EADDRINUSE, -EACCES...; @err says so in words. */
+int http_listen(const struct http_options *options, struct http **ret, struct error *err);
+struct http *http_close(struct http *h); /* NULL is fine; returns NULL */
+void http_closep(struct http **h);
+
+int http_fd(const struct http *h);         /* for poll(2): readable when there is something to do */
+int http_timeout_ms(const struct http *h); /* call http_run() after that at the latest; -1: no need */
+void http_run(struct http *h);             /* do what can be done without waiting */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leaves - what the kernel side knows, by leaf: groups that were born or died, what their tasks used, what they
+ * did with files.  Raw: naming jobs, mounts and metrics is for others.
+ *
+ * A group's life is kept in a map, not told by events: nothing is lost while nobody reads.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "files.h" /* the kernel side's */
+#include "tasks.h"
+
+struct error;
+struct meter;
+
+#define GROUP_PATH_SIZE 512
+
+/* A cgroup of the key hierarchy. */
+struct group_life {
+	uint64_t id, parent;       /* as the kernel numbers them; parent 0: not known */
+	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it lives */
+	uint64_t peak_bytes;       /* as it died; 0: not known */
+	uint64_t oom_kills;        /* as it died */
+	bool has_oom_kills;
+	uint32_t maker_uid;        /* who made it; UINT32_MAX: not known */
+	bool is_cut;               /* @path is only its beginning */
+	char path[GROUP_PATH_SIZE]; /* from the hierarchy's root on: "/slurm/uid_1000/job_7" */
+};
+
+struct leaf_tasks {
+	uint64_t leaf;
+	struct task_counters counters;  /* of live and of ended tasks; since they came to the leaf */
+	uint64_t ended;                 /* tasks that ended */
+	uint64_t live;                  /* tasks that live now */
+	uint64_t unsettled;             /* tasks that ended whose counters are not in yet; 0: all is final */
+	uint64_t process_peak_pages;
+	uint32_t uid;                   /* of the first task that was not root's; UINT32_MAX: none was */
+};
+
+struct leaf_row { /* of one leaf, place, operation, way and CPU */
+	struct file_key key;
+	struct file_counts counts;
+};
+
+struct leaf_histograms {
+	struct file_key key;
+	struct file_histograms histograms;
+};
+
+/* Changes with every birth and death: while it stays, groups need not be listed again. */
+uint64_t leaves_generation(const struct meter *m);
+
+/* All groups that are known, dead ones until they are forgotten.  The caller frees *@ret. */
+int leaves_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count, struct error *err);
+
+/* Walk the tree of groups and tell the kernel side of those that it does not know (they were there before it, or
+ * there was no room), and mark as dead those that are no more.  The safety net: bears groups that vanish. */
+int leaves_walk(struct meter *m, struct error *err);
+
+/* One entry a leaf; the caller frees. */
+int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count, struct error *err);
+
+/* All rows; the caller frees.  Those for which there was no room have the leaf LEAF_OTHER. */
+#define LEAF_OTHER UINT64_MAX
+int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, struct error *err);
+
+/* Those of the @count leaves in @leaves, which are sorted; the caller frees. */
+int leaves_read_histograms(struct meter *m, const uint64_t *leaves, size_t count,
+			   struct leaf_histograms **ret, size_t *ret_count, struct error *err);
+
+/* Erase all that is kept of dead leaves: their rows, totals and lives.  @leaves is sorted. */
+int leaves_forget(struct meter *m, const uint64_t *leaves, size_t count);
+
+/* Erase superblocks that no row tells of and that are mounted nowhere now. */
+int leaves_forget_places(struct meter *m);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry - the jobs of a node: which groups belong to which job and step, and what they did together.
+ *
+ * Pure bookkeeping: it is fed with lives of groups and with what leaves did, and asks the kernel nothing.  What
+ * leaves that end did is folded into their job, so that nothing ever falls: a value that was shown once is the
+ * least that is shown from then on.  A job inside another (a `run` in a Slurm job) is counted in both.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "leaves.h"
+#include "snapshot.h"
+
+struct error;
+struct identity_rules;
+struct registry;
+
+struct registry_options {
+	const struct identity_rules *rules; /* the caller's; NULL: the built-in ones only */
+	bool has_units;           /* systemd's units and sessions are jobs too */
+	uint64_t grace_ns;        /* from a group's death to its folding; 0: 200 ms */
+	uint64_t retention_ns;    /* how long ended jobs are shown; 0: 5 minutes */
+	size_t jobs_max, steps_max; /* of all jobs; of one job (beyond, steps are one step "(other)"); 0: 16384, 1024 */
+	uint64_t started_real_ns, started_boot_ns; /* when measuring began: groups born before are older */
+};
+
+struct registry *registry_new(const struct registry_options *options); /* NULL: no memory */
+struct registry *registry_free(struct registry *r);                   /* NULL is fine; returns NULL */
+void registry_freep(struct registry **r);
+
+/* Take over what is new among @groups: births and deaths.  Groups of no job are ignored. */
+int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
+		   uint64_t real_ns);
+
+/* A place, named once and for as long as rows tell of it. */
+typedef const struct snapshot_mount *(*registry_name_place)(void *context, uint64_t place);
+
+/* What all leaves did until now; replaces what was fed before. */
+struct registry_feed {
+	const struct leaf_tasks *tasks;
+	size_t task_count;
+	const struct leaf_row *rows;
+	size_t row_count;
+	bool has_tasks, has_files, has_clock; /* else they are not known, which is not zero */
+	registry_name_place name_place;
+	void *context;
+};
+int registry_feed(struct registry *r, const struct registry_feed *feed);
+
+/* ---- the jobs, for who adds to them ---- */
+
+struct registry_job; /* valid until the next registry_learn() or registry_fold() */
+
+/* All jobs, live first to last; NULL ends the walk. */
+struct registry_job *registry_next(struct registry *r, struct registry_job *previous);
+struct job *registry_job_facts(struct registry_job *j); /* to be filled by who knows more */
+bool registry_job_is_live(const struct registry_job *j);
+/* The path of the group that is the job (its top one), where it lives; else NULL. */
+const char *registry_job_path(const struct registry_job *j);
+/* Set what files of the live group say now. Counters and peaks never fall; kept when the job ends. */
+void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number);
+/* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
+void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));
+void *registry_job_attached(const struct registry_job *j);
+
+/* ---- folding: leaves that ended ---- */
+
+/*
+ * Fold every leaf that died more than the grace ago, and whose tasks are all in.  Their ids, sorted, are in
+ * *@ret_leaves (the caller frees); they are remembered as folded until registry_forget().  The order is: fold,
+ * write down what registry_format_job() gives of each job that changed, erase them on the kernel side, forget.
+ * So whatever is cut off in between is neither lost nor counted twice.
+ */
+int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count);
+int registry_forget(struct registry *r, const uint64_t *leaves, size_t count);
+
+/* Which jobs have changed since they were written down last; cleared by registry_job_saved(). */
+bool registry_job_is_changed(const struct registry_job *j);
+void registry_job_saved(struct registry_job *j);
+
+/* A job's folded part as JSON text ("jobmeter.job-state/1"); the caller frees. */
+int registry_format_job(const struct registry_job *j, char **ret);
+/* The way back, into a registry that has learned nothing yet.  -EINVAL: it is not such a text; nothing is taken.
+ * Leaves that it names as folded are in what registry_folded() gives: they must be erased first. */
+int registry_parse_job(struct registry *r, const char *text, size_t length, struct error *err);
+int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count);
+
+/* Drop jobs that ended more than the retention ago.  @dropped is called with each. */
+void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void *context, struct registry_job *j),
+		     void *context);
+
+/* All jobs as they are now. */
+int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret);
+
+/* The leaves of a live job, sorted; the caller frees: for histograms.  @folded gets those of leaves that ended. */
+int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *ret_count);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job - who a job on this node is, and what it may use: what a manager, the prolog's file or the cgroup says.
+ *
+ * Shared by count; nothing here is thread-safe.  Strings are owned by the job; NULL means absent.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "reading.h" /* struct value */
+
+struct job {
+	unsigned int refs;
+	char *manager, *id;
+	char *user;     /* the name, where the uid has one */
+	int64_t uid;    /* -1: not known yet */
+	char *account, *partition, *name, *qos;
+	struct value allocated_cores; /* in thousandths */
+	struct value memory_limit;    /* in bytes */
+	char *cpus_allowed;           /* a CPU list */
+	/* ns since the epoch; 0: not known, or not yet. */
+	uint64_t start_ns, end_ns;
+	uint64_t measured_from_ns;    /* later than the start, if the agent came later */
+	uint64_t start_boot_ns, end_boot_ns; /* the same by CLOCK_BOOTTIME */
+};
+
+struct job *job_new(const char *manager, const char *id); /* one reference; NULL: no memory */
+struct job *job_ref(struct job *job);
+struct job *job_unref(struct job *job); /* NULL is fine; returns NULL */
+void job_unrefp(struct job **job);

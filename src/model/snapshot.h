@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot - the readings of all jobs of a node at one moment.
+ *
+ * It never changes once it is made, and is shared by count: a slow scraper may still read one when the next is
+ * made.  Rows are kept small and sparse, since a node has up to 1,024 jobs; snapshot_expand() gives the whole
+ * reading of one job.  Nothing here is thread-safe.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "job.h"
+#include "reading.h"
+
+/* What rows stand for; shared by all jobs of a snapshot. */
+struct snapshot_mount {
+	enum row_kind kind;
+	char *name;   /* as mount_row.mount; never NULL */
+	char *fstype, *source; /* NULL for rows that are no mount */
+	char *aliases[MOUNT_ALIASES_MAX]; /* NULL-padded */
+};
+
+/* One operation of one job on one mount, one way; over all of its leaves, live and ended.  At most one a key. */
+struct snapshot_row {
+	uint32_t mount; /* index */
+	uint8_t op;     /* enum file_op */
+	uint8_t way;    /* enum file_way */
+	uint16_t pad;
+	struct op_counts counts; /* bytes: data; not_found: metadata */
+};
+
+struct snapshot_step {
+	char *id;                /* as the manager names it: "0", "batch" */
+	bool is_live;
+	uint64_t start_ns, end_ns; /* since the epoch; 0: not known, or not yet */
+	struct value values[METRIC_JOB_COUNT];
+};
+
+struct snapshot_job {
+	struct job *job;       /* a reference */
+	bool is_live;          /* else it has ended, and is shown for a while */
+	struct value values[METRIC_JOB_COUNT];
+	struct snapshot_row *rows; /* sorted by mount, op, way; of all the job's steps together */
+	size_t row_count;
+	struct snapshot_step *steps;
+	size_t step_count;
+};
+
+struct snapshot {
+	unsigned int refs;
+	uint64_t real_ns, boot_ns; /* when it was taken: since the epoch, and by CLOCK_BOOTTIME */
+	uint64_t took_ns;          /* how long the reading took */
+	bool has_mounts;           /* files were looked at */
+	bool has_seconds;          /* with the clock */
+	struct snapshot_mount *mounts;
+	size_t mount_count;
+	struct snapshot_job *jobs; /* sorted by manager, then id as strverscmp(3) has it */
+	size_t job_count;
+};
+
+struct snapshot *snapshot_new(void); /* empty, one reference; NULL: no memory */
+struct snapshot *snapshot_ref(struct snapshot *s);
+struct snapshot *snapshot_unref(struct snapshot *s); /* NULL is fine; returns NULL */
+void snapshot_unrefp(struct snapshot **s);
+
+/* NULL: none such. */
+const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager, const char *id);
+
+/* The whole reading of one of its jobs, into an empty @ret: values, and a row a mount.  -ENOMEM. */
+int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret);
