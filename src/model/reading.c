@@ -222,6 +222,12 @@ static void merge_value(struct value *to, const struct value *from, enum metric_
 		*to = *from;
 }
 
+void values_merge(struct value *to, const struct value *from)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
+		merge_value(&to[id], &from[id], metric_get((enum metric_id)id)->kind);
+}
+
 static void clear_mounts(struct reading *r)
 {
 	for (size_t i = 0; i < r->mount_count; i++)
@@ -233,9 +239,7 @@ static void clear_mounts(struct reading *r)
 
 int reading_merge(struct reading *to, const struct reading *from)
 {
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
-		merge_value(&to->values[id], &from->values[id],
-			    metric_get((enum metric_id)id)->kind);
+	values_merge(to->values, from->values);
 	to->has_mounts &= from->has_mounts;
 	if (!to->has_mounts) {
 		clear_mounts(to);

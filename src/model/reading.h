@@ -85,6 +85,9 @@ struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind
 /* Remember another mount point of the row's superblock; too many are dropped. */
 int mount_row_add_alias(struct mount_row *row, const char *alias);
 
+/* Merge METRIC_JOB_COUNT values into @to, each by its kind, as reading_merge() has it. */
+void values_merge(struct value *to, const struct value *from);
+
 /* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
  * name and type, and histograms.  A counter that only one side knows becomes unknown (a sum of a part
  * is not the sum), and so do the mounts.  To sum many, begin with a copy of the first: an empty

@@ -101,6 +101,7 @@ struct record *record_free(struct record *r)
 	free(r->survivors);
 	reading_clear(&r->reading);
 	hot_files_clear(&r->files);
+	steps_clear(&r->steps);
 	free(r);
 	return NULL;
 }

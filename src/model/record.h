@@ -14,6 +14,7 @@
 #include "hot_files.h"
 #include "macro.h"
 #include "reading.h"
+#include "steps.h"
 
 #define RECORD_SCHEMA "jobmeter.record/1"
 
@@ -51,7 +52,7 @@ struct record {
 	bool is_final;
 
 	struct {
-		char *manager, *id, *name, *user, *state;
+		char *manager, *id, *name, *user, *account, *partition, *qos, *state;
 		char **command; /* NULL-ended argv */
 		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted from */
 		char *folder;   /* where it was run */
@@ -69,6 +70,7 @@ struct record {
 
 	struct reading reading;
 	struct hot_files files; /* on demand */
+	struct steps steps;     /* as far as the manager made any */
 
 	struct survivor *survivors;
 	size_t survivor_count;

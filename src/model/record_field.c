@@ -22,6 +22,9 @@ const struct record_field record_fields[] = {
 	{ "job", "name", FIELD_STRING, AT(job.name), 0, true, "The job's name." },
 	{ "job", "user", FIELD_STRING, AT(job.user), 0, true, "Name of the user." },
 	{ "job", "uid", FIELD_INT64, AT(job.uid), -1, false, "Number of the user." },
+	{ "job", "account", FIELD_STRING, AT(job.account), 0, true, "The account that is charged, as the manager has it." },
+	{ "job", "partition", FIELD_STRING, AT(job.partition), 0, true, "The manager's partition or queue." },
+	{ "job", "qos", FIELD_STRING, AT(job.qos), 0, false, "The manager's quality of service." },
 	{ "job", "state", FIELD_STRING, AT(job.state), 0, false, "How the job stands or ended." },
 	{ "job", "exit_code", FIELD_INT, AT(job.exit_code), -1, false, "The command's exit status; absent when a signal ended it." },
 	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that ended the command." },
@@ -45,8 +48,8 @@ const struct record_field record_fields[] = {
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
 const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
-					"tasks", "io",  "files",     "survivors", "coverage",
-					"merged" };
+					"tasks", "io",  "files",     "steps",    "survivors",
+					"coverage", "merged" };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 
 bool record_section_is_plain(const char *section)

@@ -6,6 +6,7 @@
 #include "document.h"
 #include "hot_files_json.h"
 #include "macro.h"
+#include "metric_json.h"
 #include "record.h"
 #include "record_field.h"
 #include "timestamp.h"
@@ -83,16 +84,6 @@ static void format_field(const struct record_field *field, const struct record *
 	}
 }
 
-static void format_metric_number(const struct metric *metric, bool is_known, uint64_t number,
-				 struct document *d)
-{
-	document_key(d, metric->key);
-	if (is_known)
-		document_decimal(d, number, metric_unit_places(metric->unit));
-	else
-		document_null(d);
-}
-
 /* The list ends with the last count that is not zero. */
 static void format_histogram(const struct histogram *h, struct document *d)
 {
@@ -112,7 +103,7 @@ static void format_mount_metric(const struct metric *metric, struct mount_row *r
 	enum metric_id id = metric_id_of(metric);
 
 	if (metric->kind != KIND_HISTOGRAM) {
-		format_metric_number(metric, mount_row_knows(row, id), mount_row_number(row, id),
+		metric_format(metric, mount_row_knows(row, id), mount_row_number(row, id),
 				     d);
 		return;
 	}
@@ -169,7 +160,7 @@ static void format_way_op(struct mount_row *row, enum file_way way, enum file_op
 		const struct metric *metric = metric_get(id);
 
 		if (metric->scope == SCOPE_MOUNT_WAY && strcmp(metric_part(metric), name) == 0)
-			format_metric_number(metric, true, *mount_row_way_number_ref(row, id, way),
+			metric_format(metric, true, *mount_row_way_number_ref(row, id, way),
 					     d);
 	}
 	document_end_map(d);
@@ -201,7 +192,7 @@ static void format_op(struct mount_row *row, enum file_op op, struct document *d
 		const struct metric *metric = metric_get(id);
 
 		if (metric->scope == SCOPE_MOUNT_OP)
-			format_metric_number(metric, mount_row_knows(row, id),
+			metric_format(metric, mount_row_knows(row, id),
 					     *mount_row_op_number_ref(row, id, op), d);
 	}
 	document_end_map(d);
@@ -304,6 +295,11 @@ static void format_files(const struct record *record, struct document *d)
 	hot_files_format(&record->files, d);
 }
 
+static void format_steps(const struct record *record, struct document *d)
+{
+	steps_format(&record->steps, d);
+}
+
 static void format_merged(const struct record *record, struct document *d)
 {
 	document_begin_flat_map(d);
@@ -322,7 +318,7 @@ static void format_members(const struct record *record, const char *section, str
 		const struct value *value = &record->reading.values[id];
 
 		if (strcmp(metric->section, section) == 0)
-			format_metric_number(metric, value->is_known, value->number, d);
+			metric_format(metric, value->is_known, value->number, d);
 	}
 	for (size_t i = 0; i < record_field_count; i++) {
 		if (strcmp(record_fields[i].section, section) == 0)
@@ -339,6 +335,7 @@ static const struct section {
 	{ "cpu", NULL, format_utilization },	 { "io", format_io, NULL },
 	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
 	{ "merged", format_merged, NULL },	 { "files", format_files, NULL },
+	{ "steps", format_steps, NULL },
 };
 
 static const struct section *find_special(const char *name)
@@ -370,6 +367,8 @@ static bool has_section(const struct record *record, const char *name)
 {
 	if (strcmp(name, "merged") == 0)
 		return record->merged_records > 1;
+	if (strcmp(name, "steps") == 0)
+		return record->steps.count > 0;
 	return strcmp(name, "files") != 0 || record->files.is_known;
 }
 

@@ -147,6 +147,8 @@ static int merge_one(const struct record *from, struct record *to, bool is_first
 	if (r == 0)
 		r = is_first ? hot_files_copy(&to->files, &from->files)
 			     : hot_files_merge(&to->files, &from->files);
+	if (r == 0)
+		r = steps_merge(&to->steps, &from->steps);
 	if (r < 0)
 		return r;
 	to->merged_records += from->merged_records;

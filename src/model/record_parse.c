@@ -9,6 +9,7 @@
 #include "error.h"
 #include "hot_files_json.h"
 #include "json_place.h"
+#include "metric_json.h"
 #include "record.h"
 #include "record_field.h"
 
@@ -87,13 +88,6 @@ static int take_field(const struct place *place, const json_t *map,
 	return 0;
 }
 
-static int take_metric(const struct place *place, const json_t *map, const struct metric *metric,
-		       struct value *ret)
-{
-	return place_take_number(place, map, metric->key, metric_unit_places(metric->unit),
-				 &ret->number, &ret->is_known);
-}
-
 /* The metrics and fields that are plain members of @section. */
 static int take_members(const struct place *place, const json_t *map, const char *section,
 			struct record *record)
@@ -104,7 +98,7 @@ static int take_members(const struct place *place, const json_t *map, const char
 		const struct metric *metric = metric_get((enum metric_id)id);
 
 		if (strcmp(metric->section, section) == 0)
-			r = take_metric(place, map, metric, &record->reading.values[id]);
+			r = metric_take(place, map, metric, &record->reading.values[id]);
 	}
 	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
 		if (strcmp(record_fields[i].section, section) == 0)
@@ -368,6 +362,15 @@ static int take_files(const struct place *place, const json_t *root, struct reco
 	return r < 0 || !files ? r : hot_files_parse(&here, files, &record->files);
 }
 
+static int take_steps(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "steps");
+	const json_t *steps;
+	int r = place_get(place, root, "steps", JSON_ARRAY, &steps);
+
+	return r < 0 || !steps ? r : steps_parse(&here, steps, &record->steps);
+}
+
 static int take_survivor(const struct place *place, const json_t *map, struct record *record)
 {
 	_cleanup_free_ char *command = NULL;
@@ -448,6 +451,7 @@ static int take_sections(const struct place *place, const json_t *root, struct r
 	static int (*const specials[])(const struct place *, const json_t *, struct record *) = {
 		take_io,
 		take_files,
+		take_steps,
 		take_survivors,
 		take_books,
 		take_merged,

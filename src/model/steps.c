@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "json_place.h"
+#include "macro.h"
+#include "metric_json.h"
+#include "timestamp.h"
+
+struct step *steps_add(struct steps *s, const char *id)
+{
+	struct step *larger, step = { .id = s->count < STEPS_MAX ? strdup(id) : NULL };
+
+	if (!step.id)
+		return NULL;
+	larger = reallocarray(s->items, s->count + 1, sizeof(*larger));
+	if (!larger) {
+		free(step.id);
+		return NULL;
+	}
+	s->items = larger;
+	s->items[s->count] = step;
+	return &s->items[s->count++];
+}
+
+struct step *steps_find(const struct steps *s, const char *id)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (strcmp(s->items[i].id, id) == 0)
+			return &s->items[i];
+	}
+	return NULL;
+}
+
+void steps_clear(struct steps *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->items[i].id);
+	free(s->items);
+	*s = (struct steps){};
+}
+
+static void merge_step(struct step *to, const struct step *from)
+{
+	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
+		to->start_ns = from->start_ns;
+	/* one that still runs somewhere has not ended */
+	to->end_ns = to->end_ns && from->end_ns ? MAX(to->end_ns, from->end_ns) : 0;
+	values_merge(to->values, from->values);
+}
+
+int steps_merge(struct steps *to, const struct steps *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		struct step *step = steps_find(to, from->items[i].id);
+		char *id;
+
+		if (step) {
+			merge_step(step, &from->items[i]);
+			continue;
+		}
+		step = steps_add(to, from->items[i].id);
+		if (!step)
+			return to->count >= STEPS_MAX ? 0 : -ENOMEM;
+		id = step->id;
+		*step = from->items[i];
+		step->id = id;
+	}
+	return 0;
+}
+
+/* ---- as text ---- */
+
+/* Sections of job metrics stand together in the table. */
+static const char *section_of(size_t id)
+{
+	return metric_get((enum metric_id)id)->section;
+}
+
+static bool is_first_of_section(size_t id)
+{
+	for (size_t other = 0; other < id; other++) {
+		if (strcmp(section_of(other), section_of(id)) == 0)
+			return false;
+	}
+	return true;
+}
+
+static void format_section(const struct step *step, const char *section, struct document *d)
+{
+	document_key(d, section);
+	document_begin_map(d);
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct value *value = &step->values[id];
+
+		if (strcmp(section_of(id), section) == 0)
+			metric_format(metric_get((enum metric_id)id), value->is_known,
+				      value->number, d);
+	}
+	document_end_map(d);
+}
+
+static void format_time(const char *key, uint64_t ns, struct document *d)
+{
+	char text[TIMESTAMP_SIZE];
+
+	document_key(d, key);
+	document_string(d, ns ? timestamp_format(text, ns) : NULL);
+}
+
+void steps_format(const struct steps *s, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct step *step = &s->items[i];
+
+		document_begin_map(d);
+		document_key(d, "id");
+		document_string(d, step->id);
+		format_time("start", step->start_ns, d);
+		format_time("end", step->end_ns, d);
+		for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+			if (is_first_of_section(id))
+				format_section(step, section_of(id), d);
+		}
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static int take_values(const struct place *place, const json_t *map, struct step *step)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+		struct place here = place_below(place, ".%s", metric->section);
+		const json_t *section;
+		int r = place_get(place, map, metric->section, JSON_OBJECT, &section);
+
+		if (r == 0)
+			r = metric_take(&here, section, metric, &step->values[id]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_step(const struct place *place, const json_t *map, struct steps *ret)
+{
+	_cleanup_free_ char *id = NULL;
+	struct step *step;
+	int r;
+
+	if (!json_is_object(map))
+		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
+	r = place_take_string(place, map, "id", &id);
+	if (r < 0)
+		return r;
+	if (!id)
+		return place_refuse(place, "id", "is missing");
+	if (steps_find(ret, id))
+		return place_refuse(place, "id", "stands there twice");
+	step = steps_add(ret, id);
+	if (!step)
+		return -ENOMEM;
+	r = place_take_time(place, map, "start", &step->start_ns);
+	if (r == 0)
+		r = place_take_time(place, map, "end", &step->end_ns);
+	return r < 0 ? r : take_values(place, map, step);
+}
+
+int steps_parse(const struct place *place, const json_t *list, struct steps *ret)
+{
+	int r = 0;
+
+	if (json_array_size(list) > STEPS_MAX)
+		return place_refuse(place, "", "has more than %d entries", STEPS_MAX);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "[%zu]", i);
+
+		r = take_step(&here, json_array_get(list, i), ret);
+	}
+	return r;
+}

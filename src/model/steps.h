@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* steps - the parts of a job, as its manager numbers them, each with the job's own metrics. */
+#pragma once
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reading.h"
+
+struct document;
+struct place;
+
+#define STEPS_MAX 4096
+
+struct step {
+	char *id;		   /* "0", "batch"; never NULL */
+	uint64_t start_ns, end_ns; /* since the epoch; 0: not known, or not yet */
+	struct value values[METRIC_JOB_COUNT];
+};
+
+struct steps {
+	struct step *items;
+	size_t count;
+};
+
+/* A new step, all of it unknown; @id is copied.  The pointer holds until the next call.  NULL: no
+ * memory, or there are STEPS_MAX. */
+struct step *steps_add(struct steps *s, const char *id);
+struct step *steps_find(const struct steps *s, const char *id); /* NULL: none */
+void steps_clear(struct steps *s);
+
+/* Merge those of another rank or node: of one id by each metric's kind, the others are added. */
+int steps_merge(struct steps *to, const struct steps *from);
+
+void steps_format(const struct steps *s, struct document *d);
+/* -EINVAL: @list is not such a list; @ret is empty before. */
+int steps_parse(const struct place *place, const json_t *list, struct steps *ret);

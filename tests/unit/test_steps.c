@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "steps.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "error.h"
+#include "json_place.h"
+#include "test.h"
+
+#define _cleanup_steps_ _cleanup_(steps_clear)
+
+static void set(struct step *step, enum metric_id id, uint64_t number)
+{
+	step->values[id] = (struct value){ number, true };
+}
+
+static char *text_of(const struct steps *steps)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *file = open_memstream(&text, &size);
+	struct document *d = document_new_json(file, DOCUMENT_ONE_LINE);
+
+	steps_format(steps, d);
+	document_free(d);
+	fclose(file);
+	return text;
+}
+
+static int parse(const char *text, struct steps *ret, struct error *err)
+{
+	struct place place = { .path = "steps", .err = err };
+	json_t *json = json_loads(text, 0, NULL);
+	int r = steps_parse(&place, json, ret);
+
+	json_decref(json);
+	return r;
+}
+
+TEST(steps_come_back_as_they_were_written)
+{
+	_cleanup_steps_ struct steps steps = {}, back = {};
+	_cleanup_free_ char *text = NULL, *again = NULL;
+	struct step *step = steps_add(&steps, "batch");
+	struct error err = {};
+
+	step->start_ns = UINT64_C(1700000000000000000);
+	set(step, METRIC_CPU_USER, 1234567891);
+	step = steps_add(&steps, "ex\"tern\n");
+	set(step, METRIC_MEMORY_PEAK, 4099);
+	text = text_of(&steps);
+	ASSERT_OK(parse(text, &back, &err));
+	ASSERT_EQ(back.count, 2U);
+	ASSERT_EQ(back.items[0].values[METRIC_CPU_USER].number, 1234567891U);
+	ASSERT(!back.items[0].values[METRIC_MEMORY_PEAK].is_known);
+	ASSERT_EQ(back.items[1].values[METRIC_MEMORY_PEAK].number, 4099U);
+	again = text_of(&back);
+	ASSERT_STREQ(again, text);
+}
+
+TEST(steps_of_two_nodes_become_one_by_their_ids)
+{
+	_cleanup_steps_ struct steps a = {}, b = {};
+	struct step *step = steps_add(&a, "0");
+
+	set(step, METRIC_CPU_USER, 7);
+	set(step, METRIC_MEMORY_PEAK, 11);
+	step->start_ns = 5;
+	step->end_ns = 9;
+	step = steps_add(&b, "0");
+	set(step, METRIC_CPU_USER, 3);
+	set(step, METRIC_MEMORY_PEAK, 13);
+	step->start_ns = 4;
+	set(steps_add(&b, "1"), METRIC_CPU_USER, 17);
+	ASSERT_OK(steps_merge(&a, &b));
+	ASSERT_EQ(a.count, 2U);
+	ASSERT_EQ(a.items[0].values[METRIC_CPU_USER].number, 10U);
+	ASSERT_EQ(a.items[0].values[METRIC_MEMORY_PEAK].number, 13U);
+	ASSERT_EQ(a.items[0].start_ns, 4U);
+	ASSERT_EQ(a.items[0].end_ns, 0U); /* on one node it still runs */
+	ASSERT_EQ(a.items[1].values[METRIC_CPU_USER].number, 17U);
+}
+
+TEST(broken_steps_are_refused_with_their_place)
+{
+	static const struct {
+		const char *text, *says;
+	} cases[] = {
+		{ "[7]", "steps[0]" },
+		{ "[{}]", "id" },
+		{ "[{\"id\": 7}]", "id" },
+		{ "[{\"id\": \"0\"}, {\"id\": \"0\"}]", "twice" },
+		{ "[{\"id\": \"0\", \"cpu\": {\"user_seconds\": \"x\"}}]",
+		  "steps[0].cpu.user_seconds" },
+		{ "[{\"id\": \"0\", \"cpu\": []}]", "steps[0].cpu" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_steps_ struct steps steps = {};
+		struct error err = {};
+
+		ASSERT_ERR(parse(cases[i].text, &steps, &err), -EINVAL);
+		ASSERT(strstr(err.text, cases[i].says));
+	}
+}
+
+TEST(steps_are_bounded)
+{
+	_cleanup_steps_ struct steps steps = {};
+	char id[16];
+
+	for (int i = 0; i < STEPS_MAX; i++) {
+		snprintf(id, sizeof(id), "%d", i);
+		ASSERT(steps_add(&steps, id));
+	}
+	ASSERT(!steps_add(&steps, "more"));
+	ASSERT(!steps_find(&steps, "more"));
+	ASSERT(steps_find(&steps, "4095"));
+}
