@@ -10,38 +10,10 @@
 #include "cleanup.h"
 #include "collectors.h"
 #include "macro.h"
+#include "task_metrics.h"
 #include "tasks.h"
 #include "settings.h" /* the skeletons hold its structs */
 #include "tasks.skel.h"
-
-#define COUNTER(member) (offsetof(struct task_counters, member) / sizeof(uint64_t))
-
-/* clang-format off */
-static const struct {
-	size_t counter;
-	enum metric_id metric;
-} fields[] = {
-	{ COUNTER(user_ns),              METRIC_CPU_USER },
-	{ COUNTER(system_ns),            METRIC_CPU_SYSTEM },
-	{ COUNTER(run_delay_ns),         METRIC_CPU_RUN_QUEUE },
-	{ COUNTER(voluntary_switches),   METRIC_CPU_VOLUNTARY_SWITCHES },
-	{ COUNTER(involuntary_switches), METRIC_CPU_INVOLUNTARY_SWITCHES },
-	{ COUNTER(minor_faults),         METRIC_MEMORY_MINOR_FAULTS },
-	{ COUNTER(major_faults),         METRIC_MEMORY_MAJOR_FAULTS },
-	{ COUNTER(rchar),                METRIC_IO_CHARS_READ },
-	{ COUNTER(wchar),                METRIC_IO_CHARS_WRITTEN },
-	{ COUNTER(syscr),                METRIC_IO_CALLS_READ },
-	{ COUNTER(syscw),                METRIC_IO_CALLS_WRITTEN },
-	{ COUNTER(read_bytes),           METRIC_IO_STORAGE_READ },
-	{ COUNTER(write_bytes),          METRIC_IO_STORAGE_WRITTEN },
-};
-/* clang-format on */
-
-static void add_counters(struct reading *to, const struct task_counters *from)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		reading_add(to, fields[i].metric, ((const uint64_t *)from)[fields[i].counter]);
-}
 
 struct sums {
 	struct task_counters ended;
@@ -193,7 +165,7 @@ static void collect_leaving_tasks(struct tasks_bpf *bpf, const struct task_recor
 		return;
 	for (uint32_t i = 0; i < found; i++) {
 		if (!is_live(live, count, tasks[i].pid))
-			add_counters(to, &tasks[i].counters);
+			task_metrics_add(to->values, &tasks[i].counters);
 	}
 }
 
@@ -216,7 +188,7 @@ static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
 	}
 	for (size_t i = 0; i < count; i++) {
 		take_off_base(&tasks[i]);
-		add_counters(to, &tasks[i].counters);
+		task_metrics_add(to->values, &tasks[i].counters);
 	}
 	return 0;
 }
@@ -232,7 +204,7 @@ int collect_tasks(struct tasks_bpf *bpf, struct reading *to)
 	r = collect_live_tasks(bpf, to);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	add_counters(to, &sums.ended);
+	task_metrics_add(to->values, &sums.ended);
 	reading_add(to, METRIC_TASKS_ENDED, sums.frees);
 	if (sums.process_peak_pages)
 		reading_set(to, METRIC_MEMORY_PROCESS_PEAK,
