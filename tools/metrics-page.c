@@ -17,6 +17,7 @@ static const char *const kinds[] = {
 	[KIND_COUNTER] = "counter",
 	[KIND_PEAK] = "peak",
 	[KIND_LIMIT] = "limit",
+	[KIND_GAUGE] = "gauge",
 	[KIND_HISTOGRAM] = "histogram",
 };
 
@@ -70,9 +71,10 @@ int main(void)
 	     "# Metrics\n\n"
 	     "Counters add up over processes, ranks and nodes; of peaks the greatest is kept; "
 	     "limits are one\n"
-	     "within a node and add up over nodes.  A value that nobody measured is `null` in a "
-	     "record and has\n"
-	     "no series: absent is not zero.  [record.md](record.md) has the record as a whole.");
+	     "within a node and add up over nodes; gauges tell of now, and add up over nodes only.  "
+	     "A value that\n"
+	     "nobody measured is `null` in a record and has no series: absent is not zero.\n"
+	     "[record.md](record.md) has the record as a whole.");
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		print_scope(&scopes[i]);
 	print_fields();

@@ -25,6 +25,7 @@ enum metric_kind {
 	KIND_COUNTER, /* the sum */
 	KIND_PEAK,    /* the sum over nodes and ranks is an upper bound, so: the greatest */
 	KIND_LIMIT,   /* what was granted: the sum over nodes, the same within one */
+	KIND_GAUGE,   /* what is so now: the sum over nodes, never over time */
 	KIND_HISTOGRAM,
 };
 
@@ -59,10 +60,12 @@ enum metric_id {
 	METRIC_MEMORY_PEAK,
 	METRIC_MEMORY_PROCESS_PEAK,
 	METRIC_MEMORY_LIMIT,
+	METRIC_MEMORY_USAGE,
 	METRIC_MEMORY_MINOR_FAULTS,
 	METRIC_MEMORY_MAJOR_FAULTS,
 	METRIC_MEMORY_OOM_KILLS,
 	METRIC_TASKS_ENDED,
+	METRIC_TASKS_LIVE,
 	METRIC_IO_CHARS_READ,
 	METRIC_IO_CHARS_WRITTEN,
 	METRIC_IO_CALLS_READ,

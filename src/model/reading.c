@@ -215,7 +215,7 @@ static void merge_value(struct value *to, const struct value *from, enum metric_
 {
 	bool is_both = to->is_known && from->is_known;
 
-	if (kind == KIND_COUNTER)
+	if (kind == KIND_COUNTER || kind == KIND_GAUGE)
 		*to = is_both ? (struct value){ to->number + from->number, true }
 			      : (struct value){};
 	else if (!to->is_known || (is_both && from->number > to->number))

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "test.h"
 
 static struct mount_row *add(struct reading *r, const char *mount, const char *fstype,
@@ -76,6 +77,18 @@ TEST(counters_are_added_peaks_and_limits_are_the_greater)
 	ASSERT_EQ(a.values[METRIC_CPU_USER].number, 17);
 	ASSERT_EQ(a.values[METRIC_MEMORY_PEAK].number, 5);
 	ASSERT_EQ(a.values[METRIC_MEMORY_LIMIT].number, 9);
+}
+
+TEST(gauges_of_two_nodes_are_added)
+{
+	_cleanup_(reading_clear) struct reading a = {}, b = {};
+
+	reading_set(&a, METRIC_TASKS_LIVE, 3);
+	reading_set(&b, METRIC_TASKS_LIVE, 4);
+	reading_set(&b, METRIC_MEMORY_USAGE, 4096); /* a node of two: half a sum says nothing */
+	ASSERT_OK(reading_merge(&a, &b));
+	ASSERT_EQ(a.values[METRIC_TASKS_LIVE].number, (uint64_t)7);
+	ASSERT(!a.values[METRIC_MEMORY_USAGE].is_known);
 }
 
 TEST(a_sum_of_a_part_is_not_the_sum)
