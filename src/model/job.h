@@ -17,9 +17,12 @@ struct job {
 	char *user;     /* the name, where the uid has one */
 	int64_t uid;    /* -1: not known yet */
 	char *account, *partition, *name, *qos;
+	char *array_id;      /* the job that this one is an element of; NULL: of none */
+	int64_t array_index; /* -1: of none */
 	struct value allocated_cores; /* in thousandths */
 	struct value memory_limit;    /* in bytes */
 	char *cpus_allowed;           /* a CPU list */
+	char *gpus;                   /* minors of the GPUs allocated, as a CPU list is written; "": none */
 	/* ns since the epoch; 0: not known, or not yet. */
 	uint64_t start_ns, end_ns;
 	uint64_t measured_from_ns;    /* later than the start, if the agent came later */
@@ -30,3 +33,6 @@ struct job *job_new(const char *manager, const char *id); /* one reference; NULL
 struct job *job_ref(struct job *job);
 struct job *job_unref(struct job *job); /* NULL is fine; returns NULL */
 void job_unrefp(struct job **job);
+
+/* One of its own, with one reference, for who changes what others look at.  NULL: no memory. */
+struct job *job_copy(const struct job *job);

@@ -23,6 +23,10 @@ struct snapshot_mount {
 	char *aliases[MOUNT_ALIASES_MAX]; /* NULL-padded */
 };
 
+/* All strings are copied; -ENOMEM: @to is empty. */
+int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from);
+void snapshot_mount_clear(struct snapshot_mount *m);
+
 /* One operation of one job on one mount, one way; over all of its leaves, live and ended.  At most one a key. */
 struct snapshot_row {
 	uint32_t mount; /* index */

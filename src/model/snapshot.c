@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+#include "snapshot.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+
+void snapshot_mount_clear(struct snapshot_mount *m)
+{
+	free(m->name);
+	free(m->fstype);
+	free(m->source);
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX; i++)
+		free(m->aliases[i]);
+	*m = (struct snapshot_mount){};
+}
+
+static int copy_string(char **to, const char *from)
+{
+	if (!from)
+		return 0;
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from)
+{
+	int r;
+
+	*to = (struct snapshot_mount){ .kind = from->kind };
+	r = copy_string(&to->name, from->name);
+	if (r == 0)
+		r = copy_string(&to->fstype, from->fstype);
+	if (r == 0)
+		r = copy_string(&to->source, from->source);
+	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX; i++)
+		r = copy_string(&to->aliases[i], from->aliases[i]);
+	if (r < 0)
+		snapshot_mount_clear(to);
+	return r;
+}
+
+struct snapshot *snapshot_new(void)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->refs = 1;
+	return s;
+}
+
+struct snapshot *snapshot_ref(struct snapshot *s)
+{
+	s->refs++;
+	return s;
+}
+
+static void clear_job(struct snapshot_job *job)
+{
+	for (size_t i = 0; i < job->step_count; i++)
+		free(job->steps[i].id);
+	free(job->steps);
+	free(job->rows);
+	job_unref(job->job);
+}
+
+struct snapshot *snapshot_unref(struct snapshot *s)
+{
+	if (!s)
+		return NULL;
+	assert(s->refs > 0);
+	if (--s->refs > 0)
+		return NULL;
+	for (size_t i = 0; i < s->job_count; i++)
+		clear_job(&s->jobs[i]);
+	for (size_t i = 0; i < s->mount_count; i++)
+		snapshot_mount_clear(&s->mounts[i]);
+	free(s->jobs);
+	free(s->mounts);
+	free(s);
+	return NULL;
+}
+
+void snapshot_unrefp(struct snapshot **s)
+{
+	snapshot_unref(*s);
+}
+
+const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager, const char *id)
+{
+	size_t low = 0, high = s->job_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct snapshot_job *job = &s->jobs[middle];
+		int r = strcmp(job->job->manager, manager);
+
+		if (r == 0)
+			r = strverscmp(job->job->id, id);
+		if (r == 0)
+			return job;
+		if (r < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static int copy_names(struct mount_row *to, const struct snapshot_mount *from)
+{
+	int r = to->source ? 0 : copy_string(&to->source, from->source);
+
+	for (size_t i = 0; r == 0 && i < MOUNT_ALIASES_MAX && from->aliases[i]; i++)
+		r = mount_row_add_alias(to, from->aliases[i]);
+	return r;
+}
+
+static void add_row(struct mount_row *to, const struct snapshot_row *from)
+{
+	if (from->op >= OP_DATA_COUNT) {
+		op_counts_add(&to->ops[from->op], &from->counts);
+		return;
+	}
+	if (from->way != WAY_CALL)
+		op_counts_add(&to->ways[from->way][from->op], &from->counts);
+	if (from->way != WAY_MAPPING)
+		op_counts_add(&to->ops[from->op], &from->counts);
+}
+
+static int expand_rows(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
+{
+	for (size_t i = 0; i < job->row_count; i++) {
+		const struct snapshot_row *row = &job->rows[i];
+		const struct snapshot_mount *mount = &s->mounts[row->mount];
+		struct mount_row *to;
+
+		assert(row->mount < s->mount_count && row->op < OP_COUNT && row->way < WAY_COUNT);
+		to = reading_get_mount(ret, mount->kind, mount->name, mount->fstype);
+		if (!to || copy_names(to, mount) < 0)
+			return -ENOMEM;
+		to->has_seconds = s->has_seconds;
+		add_row(to, row);
+	}
+	return 0;
+}
+
+int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
+{
+	struct reading reading = { .has_mounts = s->has_mounts };
+	int r = expand_rows(s, job, &reading);
+
+	if (r < 0) {
+		reading_clear(&reading);
+		return r;
+	}
+	memcpy(reading.values, job->values, sizeof(reading.values));
+	reading_sort_mounts(&reading);
+	*ret = reading;
+	return 0;
+}
