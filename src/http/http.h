@@ -3,7 +3,9 @@
  * http - the server side of HTTP, for agent and server: listens on TCP (with TLS, with a bearer token) or on a Unix
  * socket, and calls a route's function.  Runs in the caller's loop: wait for http_fd(), then call http_run().
  *
- * Bounds: 64 connections a listener, 8 KiB of head, 64 KiB of body, 10 s of silence.
+ * Bounds: 64 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64 KiB of body; a
+ * whole request within 10 s, an answer taken within 2 minutes and without 10 s of silence.  Where connections get
+ * scarce, those without a request go first.
  */
 #pragma once
 
@@ -49,22 +51,26 @@ struct http_answer {
 	void *context;
 };
 
-/* Answer {"error": "..."} as JSON, or as plain text for a route that gives text. */
+/* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what @ret held. */
 int http_fail(struct http_answer *ret, unsigned int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* 0: @ret is the answer; negative: http answers 500. */
+/* 0: @ret is the answer (it comes with status 200 and the route's type); negative: http answers 500. */
 typedef int (*http_function)(void *context, const struct http_request *request, struct http_answer *ret);
 
 struct http_route {
 	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the table */
 	http_function answer;
 	bool is_open;              /* needs no token */
+	bool gives_text;           /* failures are text, too; else they are JSON */
 };
 
 struct http_options {
 	const struct http_route *routes;
 	void *context;           /* for the routes */
+	/* Called as each answer begins; @route is NULL where none fits.  May be NULL. */
+	void (*answered)(void *context, const struct http_route *route, unsigned int status);
+	unsigned int silence_s;  /* 0: 10 */
 	/* Either: */
 	const char *address;     /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
 	const char *token;       /* the bearer token that every request must bring; NULL: none */
@@ -79,6 +85,7 @@ int http_listen(const struct http_options *options, struct http **ret, struct er
 struct http *http_close(struct http *h); /* NULL is fine; returns NULL */
 void http_closep(struct http **h);
 
+uint16_t http_port(const struct http *h);  /* of TCP: where the address said 0, the one that was found */
 int http_fd(const struct http *h);         /* for poll(2): readable when there is something to do */
 int http_timeout_ms(const struct http *h); /* call http_run() after that at the latest; -1: no need */
 void http_run(struct http *h);             /* do what can be done without waiting */

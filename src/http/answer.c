@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "answer.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "accept.h"
+#include "cleanup.h"
+#include "gzip.h"
+#include "macro.h"
+#include "parse.h"
+#include "utf8.h"
+
+#define HEAD_MAX_BYTES 8192
+#define BODY_MAX_BYTES 65536
+#define PIECE_BYTES 32768
+#define SMALL_BYTES 1024 /* not worth compressing */
+#define STATUS_TOO_LARGE 413 /* its name in the library has changed */
+
+#define TYPE_JSON "application/json"
+#define TYPE_TEXT "text/plain; charset=utf-8"
+
+uint64_t answer_now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+const char *http_query(const struct http_request *request, const char *key)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, key);
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+	return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+/* ---- failures ---- */
+
+static void answer_clear(struct http_answer *a)
+{
+	if (a->done)
+		a->done(a->context);
+	free(a->text);
+	*a = (struct http_answer){ .type = a->type };
+}
+
+/* @text as the content of a JSON string. */
+static void put_escaped(FILE *out, const char *text)
+{
+	char bytes[UTF8_MAX];
+	uint32_t c;
+
+	while ((c = utf8_next(&text)) != 0) {
+		if (c == '"' || c == '\\')
+			fputc('\\', out);
+		if (c < 0x20 || c == 0x7f)
+			fprintf(out, "\\u%04x", (unsigned int)c);
+		else
+			fwrite(bytes, 1, utf8_encode(c, bytes), out);
+	}
+}
+
+static int format_failure(const char *message, bool is_text, struct http_answer *ret)
+{
+	_cleanup_fclose_ FILE *out = open_memstream(&ret->text, &ret->length);
+
+	if (!out)
+		return -ENOMEM;
+	if (!is_text)
+		fputs("{\"error\": \"", out);
+	if (is_text)
+		fputs(message, out);
+	else
+		put_escaped(out, message);
+	fputs(is_text ? "\n" : "\"}\n", out);
+	return 0;
+}
+
+int http_fail(struct http_answer *ret, unsigned int status, const char *format, ...)
+{
+	bool is_text = ret->type && strncmp(ret->type, "text/plain", strlen("text/plain")) == 0;
+	char message[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	answer_clear(ret);
+	ret->status = status;
+	ret->type = is_text ? TYPE_TEXT : TYPE_JSON;
+	return format_failure(message, is_text, ret);
+}
+
+/* ---- may it? ---- */
+
+/* The time it takes tells nothing of where @given differs. */
+static bool is_same_secret(const char *given, const char *secret)
+{
+	size_t given_length = strlen(given), length = strlen(secret);
+	volatile unsigned char difference = given_length != length;
+
+	for (size_t i = 0; i < length; i++)
+		difference |= (unsigned char)(secret[i] ^ given[given_length ? i % given_length : 0]);
+	return difference == 0;
+}
+
+static bool brings_token(const struct exchange *x)
+{
+	const char *header = http_header(&x->request, MHD_HTTP_HEADER_AUTHORIZATION);
+
+	if (!header || strncasecmp(header, "Bearer ", strlen("Bearer ")) != 0)
+		return false;
+	header += strlen("Bearer ");
+	return is_same_secret(header + strspn(header, " "), x->http->token);
+}
+
+/* ---- routes ---- */
+
+static bool is_path(const struct http_route *route, const char *path)
+{
+	size_t length = strlen(route->path);
+
+	if (length > 1 && route->path[length - 1] == '/')
+		return strncmp(route->path, path, length) == 0;
+	return strcmp(route->path, path) == 0;
+}
+
+static bool is_method(const struct http_route *route, const char *method)
+{
+	/* HTTP wants HEAD wherever there is GET; the body is left out on the way */
+	return strcmp(route->method, strcmp(method, "HEAD") == 0 ? "GET" : method) == 0;
+}
+
+/* The route of the path, and of the method where there is one. */
+static const struct http_route *find_route(const struct http_route *routes, const char *method, const char *path)
+{
+	const struct http_route *other = NULL;
+
+	for (const struct http_route *route = routes; route->path; route++) {
+		if (!is_path(route, path))
+			continue;
+		if (is_method(route, method))
+			return route;
+		other = other ? other : route;
+	}
+	return other;
+}
+
+/* ---- the way back ---- */
+
+static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t size)
+{
+	struct http_answer *a = context;
+	ssize_t n = a->next(a->context, buffer, size);
+
+	(void)position;
+	return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void give_back(void *context)
+{
+	struct http_answer *a = context;
+
+	answer_clear(a);
+	free(a);
+}
+
+static struct MHD_Response *make_response(struct http_answer *a)
+{
+	struct MHD_Response *response;
+	struct http_answer *kept;
+
+	if (!a->next) {
+		response = MHD_create_response_from_buffer(a->length, a->text, MHD_RESPMEM_MUST_FREE);
+		if (response)
+			a->text = NULL;
+		return response;
+	}
+	kept = malloc(sizeof(*kept));
+	if (!kept)
+		return NULL;
+	*kept = *a;
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece, kept, give_back);
+	if (response)
+		*a = (struct http_answer){ .status = a->status, .type = a->type };
+	else
+		free(kept);
+	return response;
+}
+
+static bool wants_gzip(const struct exchange *x, const struct http_answer *a)
+{
+	return (a->next || a->length >= SMALL_BYTES) &&
+	       accept_coding(http_header(&x->request, MHD_HTTP_HEADER_ACCEPT_ENCODING), "gzip");
+}
+
+static void add_headers(const struct exchange *x, const struct http_answer *a, bool is_gzip,
+			struct MHD_Response *response)
+{
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->type ? a->type : TYPE_JSON);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (is_gzip)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"jobmeter\"");
+	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED && x->route)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
+					strcmp(x->route->method, "GET") == 0 ? "GET, HEAD" : x->route->method);
+}
+
+/* Send it; MHD_NO makes libmicrohttpd cut the connection.  What @a held is given back in any case. */
+static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
+{
+	bool is_gzip = wants_gzip(x, a) && gzip_answer(a) == 0, is_streamed = a->next;
+	struct MHD_Response *response = make_response(a);
+	enum MHD_Result result = MHD_NO;
+
+	if (response) {
+		add_headers(x, a, is_gzip, response);
+		/* 0.9.75 ends the body of an answer to HEAD that has none, where that is in chunks */
+		if (strcmp(x->request.method, "HEAD") == 0 && is_streamed)
+			MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+		result = MHD_queue_response(x->mhd, a->status, response);
+		MHD_destroy_response(response);
+	}
+	if (result == MHD_YES && x->http->options.answered)
+		x->http->options.answered(x->http->options.context, x->route, a->status);
+	answer_clear(a);
+	return result;
+}
+
+/* ---- requests ---- */
+
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static size_t head_bytes(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	return info ? info->header_size : 0;
+}
+
+static bool has_body(const struct exchange *x)
+{
+	return http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH) ||
+	       http_header(&x->request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+static bool announces_too_much(const struct exchange *x)
+{
+	const char *length = http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH);
+	uint64_t bytes = 0;
+
+	return length && (parse_u64(length, &bytes) < 0 || bytes > BODY_MAX_BYTES);
+}
+
+/* What can be said no to before the body comes; 0: it may come. */
+static int refuse(struct exchange *x, struct http_answer *ret)
+{
+	const struct http_request *request = &x->request;
+
+	if (head_bytes(x->mhd) > HEAD_MAX_BYTES)
+		return http_fail(ret, MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE,
+				 "the head of the request is larger than %d bytes", HEAD_MAX_BYTES);
+	if (x->http->token && !(x->route && x->route->is_open) && !brings_token(x))
+		return http_fail(ret, MHD_HTTP_UNAUTHORIZED, "this needs the bearer token");
+	if (!x->route)
+		return http_fail(ret, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
+	if (!is_method(x->route, request->method))
+		return http_fail(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "this path takes %s only", x->route->method);
+	if (announces_too_much(x) || x->is_too_large)
+		return http_fail(ret, STATUS_TOO_LARGE, "the body is larger than %d bytes",
+				 BODY_MAX_BYTES);
+	return 0;
+}
+
+static struct http_answer empty_answer(const struct exchange *x)
+{
+	return (struct http_answer){ .status = MHD_HTTP_OK,
+				     .type = x->route && x->route->gives_text ? TYPE_TEXT : TYPE_JSON };
+}
+
+/* The head is there. */
+static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd, const char *path,
+				      const char *method, void **state)
+{
+	const struct connection *connection = connection_of(mhd);
+	struct exchange *x = calloc(1, sizeof(*x));
+	struct http_answer answer;
+
+	if (!x || !connection) {
+		free(x);
+		return MHD_NO;
+	}
+	*state = x; /* freed as the exchange ends, in any way */
+	x->http = h;
+	x->mhd = mhd;
+	x->request = (struct http_request){ .method = method, .path = path, .peer = connection->peer,
+					    .connection = mhd };
+	x->route = find_route(h->options.routes, method, path);
+	answer = empty_answer(x);
+	if (!has_body(x)) /* an answer this early would end the connection */
+		return MHD_YES;
+	if (refuse(x, &answer) < 0)
+		return MHD_NO;
+	return answer.text ? send_answer(x, &answer) : MHD_YES;
+}
+
+static void take_body(struct exchange *x, const char *data, size_t size)
+{
+	char *larger = x->is_too_large || size > BODY_MAX_BYTES - x->request.body_length
+			       ? NULL
+			       : realloc(x->body, x->request.body_length + size + 1);
+
+	if (!larger) {
+		x->is_too_large = true;
+		return;
+	}
+	x->body = larger;
+	memcpy(x->body + x->request.body_length, data, size);
+	x->request.body_length += size;
+	x->body[x->request.body_length] = '\0';
+}
+
+static enum MHD_Result end_exchange(struct exchange *x)
+{
+	struct http_answer answer = empty_answer(x);
+
+	connections_set(connection_of(x->mhd), CONNECTION_ANSWERING, answer_now_ms());
+	x->request.body = x->body ? x->body : "";
+	if (refuse(x, &answer) < 0)
+		return MHD_NO;
+	if (!answer.text && x->route->answer(x->http->options.context, &x->request, &answer) < 0 &&
+	    http_fail(&answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") < 0)
+		return MHD_NO;
+	return send_answer(x, &answer);
+}
+
+enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
+			       const char *version, const char *data, size_t *data_size, void **state)
+{
+	struct exchange *x = *state;
+
+	(void)version;
+	if (!x)
+		return begin_exchange(context, mhd, path, method, state);
+	if (*data_size == 0)
+		return end_exchange(x);
+	take_body(x, data, *data_size);
+	*data_size = 0;
+	return MHD_YES;
+}
+
+struct exchange *exchange_free(struct exchange *x)
+{
+	if (x)
+		free(x->body);
+	free(x);
+	return NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* answer - one request: what it brings, whether it may, which route takes it, and the way back.  Within http only. */
+#pragma once
+
+#include <microhttpd.h>
+
+#include "connections.h"
+#include "http.h"
+
+struct http {
+	struct MHD_Daemon *daemon;
+	struct http_options options; /* strings are its own */
+	char *token, *socket_path;
+	int epoll_fd;
+	uint16_t port;
+	ino_t socket_inode;
+	struct connections connections;
+	char complaint[256]; /* the HTTP library's last */
+};
+
+/* One request, from the end of its head to the end of its answer. */
+struct exchange {
+	struct http *http;
+	struct MHD_Connection *mhd;
+	const struct http_route *route; /* NULL: none fits */
+	struct http_request request;
+	char *body;
+	bool is_too_large;
+};
+
+uint64_t answer_now_ms(void);
+
+/* libmicrohttpd's MHD_AccessHandlerCallback; @context is the struct http, *@state the exchange. */
+enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
+			       const char *version, const char *data, size_t *data_size, void **state);
+
+struct exchange *exchange_free(struct exchange *x); /* NULL is fine */

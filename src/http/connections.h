@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * connections - who is connected, since when and why, so that none can keep the others out.
+ *
+ * A client has so long to bring a whole request, however many bytes it sends meanwhile, and longer to take the
+ * answer.  When room gets scarce, the one that has waited longest without a request goes; of one user on a Unix
+ * socket only so many stay.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "http.h"
+
+#define CONNECTIONS_MAX 64
+#define CONNECTIONS_SCARCE 56    /* from here on those without a request are cut for new ones */
+#define CONNECTIONS_OF_A_USER 16 /* of one that is not root, over a Unix socket */
+
+enum connection_state {
+	CONNECTION_FREE,
+	CONNECTION_IDLE,      /* no whole request yet */
+	CONNECTION_ANSWERING,
+	CONNECTION_CUT,
+};
+
+struct connection {
+	enum connection_state state;
+	int fd;               /* the HTTP library's */
+	uint64_t since_ms;
+	struct http_peer peer;
+};
+
+struct connections { /* begins as {} */
+	struct connection items[CONNECTIONS_MAX];
+	uint64_t idle_ms, answer_ms; /* how long they may take */
+};
+
+/* NULL: no room, and it was cut. */
+struct connection *connections_add(struct connections *c, int fd, uint64_t now_ms);
+void connections_remove(struct connection *connection); /* NULL is fine */
+void connections_set(struct connection *connection, enum connection_state state, uint64_t now_ms);
+
+/* Cut those that take too long. */
+void connections_sweep(struct connections *c, uint64_t now_ms);
+/* Until there is one to cut; -1: there is none. */
+int connections_timeout_ms(const struct connections *c, uint64_t now_ms);
