@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "error.h"
+#include "guess.h"
 #include "macro.h"
 #include "utf8.h"
 
 #define HELP_COLUMN 26
-#define WORD_MAX 32
 
 /* What parsing goes along with. */
 struct state {
@@ -22,53 +22,12 @@ struct state {
 	struct error *err;
 };
 
-/* Letters to add, drop or change; words longer than WORD_MAX are as far as can be. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t rows[WORD_MAX + 1], a_length = strlen(a), b_length = strlen(b);
-
-	if (a_length > WORD_MAX || b_length > WORD_MAX)
-		return SIZE_MAX;
-	for (size_t j = 0; j <= b_length; j++)
-		rows[j] = j;
-	for (size_t i = 1; i <= a_length; i++) {
-		size_t diagonal = rows[0];
-
-		rows[0] = i;
-		for (size_t j = 1; j <= b_length; j++) {
-			size_t above = rows[j], change = diagonal + (a[i - 1] != b[j - 1]);
-
-			rows[j] = MIN(MIN(above, rows[j - 1]) + 1, change);
-			diagonal = above;
-		}
-	}
-	return rows[b_length];
-}
-
-const char *cli_guess(const char *text, const void *names, size_t count, size_t stride)
-{
-	const char *best = NULL;
-	size_t best_distance = MIN(strlen(text) / 3 + 1, (size_t)3) + 1;
-
-	for (size_t i = 0; i < count; i++) {
-		const char *name =
-			*(const char *const *)(const void *)((const char *)names + i * stride);
-		size_t d = distance(text, name);
-
-		if (d < best_distance) {
-			best_distance = d;
-			best = name;
-		}
-	}
-	return best;
-}
-
 static int refuse_name(const struct state *state, const char *name)
 {
 	for (size_t i = 0; i < state->group_count; i++) {
 		const struct cli_options *group = &state->groups[i];
-		const char *guess = cli_guess(name, &group->rows[0].name, group->count,
-					      sizeof(struct cli_option));
+		const char *guess = guess_nearest(name, &group->rows[0].name, group->count,
+						  sizeof(struct cli_option));
 
 		if (guess)
 			return error_set(state->err, -EINVAL,

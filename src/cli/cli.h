@@ -45,10 +45,6 @@ struct cli_command {
 int cli_parse(const struct cli_command *command, const struct cli_options *groups,
 	      size_t group_count, int *argc, char **argv, struct error *err);
 
-/* The one of @names (@stride bytes apart, each a const char *) that was probably meant; NULL: none.
- */
-const char *cli_guess(const char *text, const void *names, size_t count, size_t stride);
-
 /* Say what failed, as "jobmeter COMMAND: TEXT" (no @command: "jobmeter: TEXT") in one line on the standard
  * error, without control characters. */
 void cli_say(const struct cli_command *command, const struct error *err);

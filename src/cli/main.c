@@ -5,6 +5,7 @@
 
 #include "commands.h"
 #include "error.h"
+#include "guess.h"
 #include "macro.h"
 
 static const struct cli_command *const commands[] = {
@@ -37,7 +38,7 @@ static int refuse_command(const char *name)
 
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		names[i] = commands[i]->name;
-	guess = cli_guess(name, names, ARRAY_SIZE(names), sizeof(names[0]));
+	guess = guess_nearest(name, names, ARRAY_SIZE(names), sizeof(names[0]));
 	if (guess)
 		error_set(&err, 0, "there is no command '%s'; did you mean '%s'?", name, guess);
 	else

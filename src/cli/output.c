@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "document.h"
 #include "error.h"
+#include "guess.h"
 #include "macro.h"
 #include "page.h"
 #include "record_format.h"
@@ -37,7 +38,7 @@ static int parse_format(const char *text, void *at, struct error *err)
 			return 0;
 		}
 	}
-	guess = cli_guess(text, &formats[0].name, ARRAY_SIZE(formats), sizeof(formats[0]));
+	guess = guess_nearest(text, &formats[0].name, ARRAY_SIZE(formats), sizeof(formats[0]));
 	if (guess)
 		return error_set(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", text, guess);
 	return error_set(err, -EINVAL, "there is no format '%s'; there are text, json, ndjson, csv, yaml", text);

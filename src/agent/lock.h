@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* lock - a file that one process at a time holds, and in which its PID stands. */
+#pragma once
+
+struct error;
+
+/*
+ * Hold it for as long as *@ret is open, here and in processes that were forked from here; the file
+ * stays. -EALREADY: another one holds it; @what is the one who would ("agent"), and *@err names the
+ * other's PID.
+ */
+int lock_take(const char *path, const char *what, int *ret, struct error *err);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "test.h"
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	return path;
+}
+
+TEST(the_second_is_told_who_the_first_is)
+{
+	int first = -EBADF, second = -EBADF;
+	char wanted[64];
+	struct error err;
+
+	ASSERT_OK(lock_take(path_of("a"), "agent", &first, &err));
+	ASSERT_ERR(lock_take(path_of("a"), "agent", &second, &err), -EALREADY);
+	snprintf(wanted, sizeof(wanted), "another agent runs (PID %d)", getpid());
+	ASSERT_STREQ(err.text, wanted);
+	ASSERT_EQ(second, -EBADF);
+	close(first);
+	ASSERT_OK(lock_take(path_of("a"), "agent", &second, &err));
+	close(second);
+}
+
+TEST(a_file_that_is_left_over_is_no_lock)
+{
+	int fd = -EBADF;
+	char text[32], wanted[32];
+	struct error err;
+
+	fd = open(path_of("b"), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	ASSERT_EQ(write(fd, "1234567890\n", 11), 11);
+	close(fd);
+	ASSERT_OK(lock_take(path_of("b"), "agent", &fd, &err));
+	ASSERT(file_read_small(AT_FDCWD, path_of("b"), text, sizeof(text)) > 0);
+	snprintf(wanted, sizeof(wanted), "%d\n", getpid());
+	ASSERT_STREQ(text, wanted);
+	close(fd);
+}
+
+TEST(a_link_and_what_is_no_plain_file_are_refused)
+{
+	int fd = -EBADF;
+	struct error err;
+
+	ASSERT_OK(symlink("/etc/passwd", path_of("link")));
+	ASSERT_ERR(lock_take(path_of("link"), "agent", &fd, &err), -ELOOP);
+	ASSERT_OK(mkfifo(path_of("pipe"), 0600));
+	ASSERT_ERR(lock_take(path_of("pipe"), "agent", &fd, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, "it is no plain file");
+	ASSERT_ERR(lock_take("/nonexistent/agent.lock", "agent", &fd, &err), -ENOENT);
+	ASSERT_EQ(fd, -EBADF);
+}
