@@ -18,7 +18,7 @@
 #define LEVELS_MAX 64
 
 /* "0-3,8" and how many they are. */
-static int read_affinity(char **ret_list, size_t *ret_count)
+static int read_affinity(pid_t pid, char **ret_list, size_t *ret_count)
 {
 	_cleanup_free_ cpu_set_t *set = CPU_ALLOC(CPULIST_MAX);
 	size_t size = CPU_ALLOC_SIZE(CPULIST_MAX);
@@ -27,7 +27,7 @@ static int read_affinity(char **ret_list, size_t *ret_count)
 
 	if (!set)
 		return -ENOMEM;
-	if (sched_getaffinity(0, size, set) < 0)
+	if (sched_getaffinity(pid, size, set) < 0)
 		return -errno;
 	left = CPU_COUNT_S(size, set);
 	for (unsigned int cpu = 0; left > 0; cpu++) {
@@ -134,12 +134,14 @@ static void read_limits(int root_fd, const struct hierarchy *h, uint64_t *ret_mi
 	*ret_memory = MIN(v1_memory, v2_memory);
 }
 
-int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus)
+/* @pid: as sched_getaffinity(2) has it; @h may be NULL. */
+static int read_allocation(int root_fd, const struct hierarchy *h, pid_t pid, struct reading *to,
+			   char **ret_cpus)
 {
 	uint64_t quota = UINT64_MAX, memory = UINT64_MAX;
 	uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	size_t cores = 0;
-	int r = read_affinity(ret_cpus, &cores);
+	int r = read_affinity(pid, ret_cpus, &cores);
 
 	if (r < 0)
 		return r;
@@ -149,4 +151,40 @@ int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, 
 	if (memory < machine)
 		reading_set(to, METRIC_MEMORY_LIMIT, memory);
 	return 0;
+}
+
+int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus)
+{
+	return read_allocation(root_fd, h, 0, to, ret_cpus);
+}
+
+/* @h, with @path as the own group; to be cleared as the hierarchy's own paths only. */
+static int place_in(const struct hierarchy *h, const char *path, struct hierarchy *ret)
+{
+	*ret = *h;
+	for (size_t c = 0; c < CONTROLLER_COUNT; c++)
+		ret->own[c] =
+			h->mount[c] && !h->is_v2 ? hierarchy_path_below(path, h->root[c]) : NULL;
+	ret->v2_own = h->is_v2 ? hierarchy_path_below(path, h->v2_root) : NULL;
+	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
+		if (!ret->own[c])
+			ret->mount[c] = NULL;
+	}
+	if (!ret->v2_own)
+		ret->v2_mount = NULL;
+	return h->is_v2 && !ret->v2_own ? -ENOMEM : 0;
+}
+
+int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path, pid_t pid,
+			  struct reading *to, char **ret_cpus)
+{
+	struct hierarchy there;
+	int r = place_in(h, path, &there);
+
+	if (r == 0)
+		r = pid ? read_allocation(root_fd, &there, pid, to, ret_cpus) : -ESRCH;
+	for (size_t c = 0; c < CONTROLLER_COUNT; c++)
+		free(there.own[c]);
+	free(there.v2_own);
+	return r;
 }

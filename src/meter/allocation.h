@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* allocation - what the calling process, and so its command, may use. */
+/* allocation - what a process and its group may use. */
 #pragma once
+
+#include <sys/types.h>
 
 #include "hierarchy.h"
 #include "reading.h"
@@ -11,3 +13,7 @@
  * @h may be NULL.  *ret_cpus: the affinity as a CPU list, owned by the caller.
  */
 int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus);
+
+/* The same for the group @path of the key hierarchy, in which @pid is.  -ESRCH: there is no such process. */
+int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path, pid_t pid, struct reading *to,
+			  char **ret_cpus);

@@ -31,6 +31,7 @@ struct group {
 	char *name;
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
+	bool is_of_others;   /* to be read, and left as it is */
 	struct place aside; /* v2: where we went ourselves, so that the caller's group could hand down */
 };
 
@@ -260,6 +261,54 @@ int group_make(int root_fd, const struct hierarchy *h, const char *name, struct 
 	return 0;
 }
 
+/* The folder of the group @path, as the mount of its hierarchy shows it.  Returns a descriptor. */
+static int open_path(int root_fd, const char *mount, const char *root, const char *path)
+{
+	_cleanup_free_ char *below = hierarchy_path_below(path, root);
+	char folder[4096];
+	int fd;
+
+	if (!below)
+		return -ENOMEM;
+	if ((size_t)snprintf(folder, sizeof(folder), ".%s%s", mount, below) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	fd = openat(root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static void open_v1_places(int root_fd, struct group *g, const char *path)
+{
+	const struct hierarchy *h = g->hierarchy;
+
+	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
+		if (h->mount[c] && g->places[c].fd < 0)
+			g->places[c].fd = open_path(root_fd, h->mount[c], h->root[c], path);
+	}
+}
+
+int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret,
+	       struct error *err)
+{
+	_cleanup_(group_removep) struct group *g = group_new(h, path);
+	size_t key = h->is_v2 ? V2 : (size_t)h->key;
+	int fd;
+
+	if (!g)
+		return -ENOMEM;
+	g->is_of_others = true;
+	fd = h->is_v2 ? open_path(root_fd, h->v2_mount, h->v2_root, path)
+		      : open_path(root_fd, h->mount[key], h->root[key], path);
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return error_set(err, -ENOENT, "there is no cgroup '%s'", path);
+	if (fd < 0)
+		return error_set_errno(err, fd, "cannot open cgroup '%s'", path);
+	g->places[key].fd = fd;
+	if (!h->is_v2)
+		open_v1_places(root_fd, g, path);
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
 int group_fd(const struct group *g, enum controller c)
 {
 	const struct hierarchy *h = g->hierarchy;
@@ -286,6 +335,11 @@ uint64_t group_id(const struct group *g)
 
 	/* The inode of a cgroup's folder is the kernel's kn->id wherever inodes have 64 bits. */
 	return fstat(key_fd(g), &st) < 0 ? 0 : st.st_ino;
+}
+
+bool group_exists(const struct group *g)
+{
+	return faccessat(key_fd(g), "cgroup.procs", F_OK, 0) == 0;
 }
 
 int group_add_process(const struct group *g, pid_t pid, struct error *err)
@@ -416,9 +470,10 @@ struct group *group_remove(struct group *g)
 {
 	if (!g)
 		return NULL;
-	for (size_t i = 0; i < CONTROLLER_COUNT; i++)
+	for (size_t i = 0; i < CONTROLLER_COUNT && !g->is_of_others; i++)
 		remove_place(&g->places[i], g->name, g->places[i].parent_fd);
-	remove_v2_place(g);
+	if (!g->is_of_others)
+		remove_v2_place(g);
 	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) {
 		closep(&g->places[i].fd);
 		closep(&g->places[i].parent_fd);

@@ -20,7 +20,11 @@ struct group;
 int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
 	       struct error *err);
 
-/* Move what still lives in the group back to the caller's group, remove the group, free @g.  NULL is
+/* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones: to read it.
+ * -ENOENT: there is none. */
+int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret, struct error *err);
+
+/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to the caller's group, remove the group, free @g.  NULL is
  * fine; returns NULL. */
 struct group *group_remove(struct group *g);
 void group_removep(struct group **g);
@@ -32,6 +36,9 @@ uint64_t group_id(const struct group *g);
 int group_fd(const struct group *g, enum controller c);
 
 bool group_is_v2(const struct group *g);
+
+/* Is its folder still there? */
+bool group_exists(const struct group *g);
 
 /* Put a process in.  Its threads move along. */
 int group_add_process(const struct group *g, pid_t pid, struct error *err);

@@ -40,7 +40,7 @@ void hierarchy_clear(struct hierarchy *h)
 }
 
 /* A group's path as proc shows it, below a mount of the folder @mounted. */
-static char *path_below(const char *path, const char *mounted)
+char *hierarchy_path_below(const char *path, const char *mounted)
 {
 	size_t length = strlen(mounted);
 
@@ -100,7 +100,7 @@ static int place(const char *cgroups, const struct mount *mount, const char *nam
 		return 0;
 	if (r < 0)
 		return r;
-	own = path_below(path, mount->root);
+	own = hierarchy_path_below(path, mount->root);
 	point = strdup(mount->point);
 	root = strdup(mount->root);
 	if (!own || !point || !root)
@@ -183,10 +183,30 @@ int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **r
 
 char *hierarchy_find_folder(const struct hierarchy *h, const char *path)
 {
-	_cleanup_free_ char *below = path_below(path, h->is_v2 ? h->v2_root : h->root[h->key]);
+	_cleanup_free_ char *below =
+		hierarchy_path_below(path, h->is_v2 ? h->v2_root : h->root[h->key]);
 	char *folder;
 
 	if (!below || asprintf(&folder, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)
 		return NULL;
 	return folder;
+}
+
+char *hierarchy_path_of(const struct hierarchy *h, const char *folder)
+{
+	const char *mount = h->is_v2 ? h->v2_mount : h->mount[h->key];
+	const char *root = h->is_v2 ? h->v2_root : h->root[h->key];
+	size_t length = strlen(mount), end = strlen(folder);
+	char *path;
+
+	while (end > 1 && folder[end - 1] == '/') /* as a shell completes it */
+		end--;
+	if (strncmp(folder, mount, length) != 0 || (folder[length] != '/' && folder[length]))
+		return strndup(folder, end);
+	if (end <= length)
+		return strdup(root);
+	if (asprintf(&path, "%s%.*s", strcmp(root, "/") == 0 ? "" : root, (int)(end - length),
+		     folder + length) < 0)
+		return NULL;
+	return path;
 }

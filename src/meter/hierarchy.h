@@ -48,3 +48,10 @@ int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **r
 /* Where the group of that path in the key hierarchy is seen, as a folder from "/" on; the caller frees.
  * NULL: no memory. */
 char *hierarchy_find_folder(const struct hierarchy *h, const char *path);
+
+/* The way back: which path the group has whose folder is @folder, as a mount of the key hierarchy shows it; else
+ * @folder is the path already.  The caller frees.  NULL: no memory. */
+char *hierarchy_path_of(const struct hierarchy *h, const char *folder);
+
+/* The path of a group below the folder @mounted of its hierarchy; the caller frees.  NULL: no memory. */
+char *hierarchy_path_below(const char *path, const char *mounted);

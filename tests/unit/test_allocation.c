@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "allocation.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -56,4 +57,22 @@ TEST(rubbish_in_a_limit_is_no_limit)
 	read_made(fd, &r);
 	ASSERT(r.values[METRIC_CPU_ALLOCATED].number >= 1000);
 	ASSERT(!r.values[METRIC_MEMORY_LIMIT].is_known);
+}
+
+TEST(that_of_another_group_is_its_own)
+{
+	_cleanup_close_ int fd = tree_open("other");
+	static char root[] = "/";
+	struct hierarchy h = { .is_v2 = true, .v2_mount = mount_point, .v2_own = own, .v2_root = root };
+	_cleanup_free_ char *cpus = NULL;
+	struct reading r = {};
+
+	tree_write(fd, "cg/a/b/memory.max", "1048576\n");
+	tree_write(fd, "cg/c/memory.max", "33554432\n");
+	tree_write(fd, "cg/c/d/cpu.max", "13000 100000\n");
+	ASSERT_OK(allocation_read_group(fd, &h, "/c/d", getpid(), &r, &cpus));
+	ASSERT_EQ(r.values[METRIC_CPU_ALLOCATED].number, 130);
+	ASSERT_EQ(r.values[METRIC_MEMORY_LIMIT].number, 33554432);
+	ASSERT(cpus && *cpus);
+	ASSERT_ERR(allocation_read_group(fd, &h, "/c/d", 0, &r, &cpus), -ESRCH);
 }

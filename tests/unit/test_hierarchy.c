@@ -79,3 +79,23 @@ TEST(a_broken_cgroup_file_is_told)
 	ASSERT(read_made("broken", V2_MOUNT V1_MEMORY, "rubbish\n", "", &h, &err) < 0);
 	ASSERT_CONTAINS(err.text, "cgroup");
 }
+
+TEST(a_folder_and_a_path_lead_to_each_other)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	static const struct row {
+		const char *folder, *path;
+	} rows[] = {
+		{ "/cg/memory/slurm/job_7", "/slurm/job_7" },  { "/cg/memory/slurm/job_7//", "/slurm/job_7" },
+		{ "/cg/memory", "/" },                         { "/cg/memory/", "/" },
+		{ "/slurm/job_7", "/slurm/job_7" },            { "/cg/memory2/x", "/cg/memory2/x" },
+		{ "", "" },                                    { "/", "/" },
+	};
+
+	ASSERT_OK(read_made("there", V1_MEMORY, "4:memory:/slurm/job_7\n", "", &h, NULL));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *path = hierarchy_path_of(&h, rows[i].folder);
+
+		ASSERT_STREQ(path, rows[i].path);
+	}
+}
