@@ -59,7 +59,7 @@ void meter_follow_files(struct meter *m)
 
 void meter_believe(struct meter *m, const char *program)
 {
-	struct hook *hook = objects_find_hook(&m->objects, program);
+	struct hook *hook = hooks_find(&m->objects.hooks, program);
 
 	if (hook)
 		hook->is_checked = hook->is_on;
@@ -131,26 +131,19 @@ void meter_closep(struct meter **m)
 
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
 {
-	*ret_count = m->objects.hook_count;
-	return m->objects.hooks;
+	*ret_count = m->objects.hooks.count;
+	return m->objects.hooks.items;
 }
 
 bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 {
 	const char *name = tier == METER_T0 ? "T0" : "T2";
 
-	for (size_t i = 0; i < m->objects.hook_count; i++) {
-		if (strcmp(m->objects.hooks[i].tier, name) == 0 && !m->objects.hooks[i].is_on)
+	for (size_t i = 0; i < m->objects.hooks.count; i++) {
+		if (strcmp(m->objects.hooks.items[i].tier, name) == 0 && !m->objects.hooks.items[i].is_on)
 			return false;
 	}
 	return true;
-}
-
-static bool is_on(const struct meter *m, const char *program)
-{
-	const struct hook *hook = objects_find_hook((struct objects *)&m->objects, program);
-
-	return hook && hook->is_on;
 }
 
 int meter_read(struct meter *m, struct reading *ret, struct error *err)
@@ -165,9 +158,9 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 	};
 	int r = 0;
 
-	if (tasks && is_on(m, "count_freed_task"))
+	if (tasks && hooks_is_on(&m->objects.hooks, "count_freed_task"))
 		r = collect_tasks(tasks, ret);
-	if (r >= 0 && files && is_on(m, "leave_call")) {
+	if (r >= 0 && files && hooks_is_on(&m->objects.hooks, "leave_call")) {
 		r = mounts_read(m->options.root_fd, "self", &now, err);
 		if (r >= 0)
 			r = collect_files(files, &naming, m->options.has_clock,
@@ -189,7 +182,7 @@ int meter_read_files(struct meter *m, struct reading *reading, struct hot_files 
 	};
 	int r;
 
-	if (!m->options.followed_max || !files || !is_on(m, "leave_call"))
+	if (!m->options.followed_max || !files || !hooks_is_on(&m->objects.hooks, "leave_call"))
 		return 0;
 	r = mounts_read(m->options.root_fd, "self", &now, err);
 	if (r < 0)
@@ -204,7 +197,7 @@ int meter_settle(struct meter *m, int timeout_ms)
 	struct tasks_bpf *tasks = objects_tasks(&m->objects);
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
-	if (!tasks || !is_on(m, "count_freed_task") || !is_on(m, "count_exit"))
+	if (!tasks || !hooks_is_on(&m->objects.hooks, "count_freed_task") || !hooks_is_on(&m->objects.hooks, "count_exit"))
 		return 0;
 	for (int waited = 0; waited < timeout_ms; waited++) {
 		if (tasks_are_settled(tasks))

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "objects.h"
+#include "hooks.h"
 #include "record.h"
 
 /* The hooks of one tier. */

@@ -12,36 +12,16 @@
 #include <stdint.h>
 
 #include "complaint.h"
+#include "hooks.h"
 #include "sizing.h"
 
 struct files_bpf;
 struct settings;
 struct tasks_bpf;
 
-/* What became of one hook. */
-struct hook {
-	const char *tier;    /* "T2"; "T2+": adds to T2, which stands without it */
-	const char *program; /* the BPF program's name */
-	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
-	const char *gives;   /* what is missing without it, in words */
-	bool is_on;
-	bool is_checked;     /* it was seen to count right; without, a hook that is on is believed */
-	char why[160];       /* why not */
-};
-
-#define HOOKS_MAX 48
-
-enum object_id {
-	OBJECT_TASKS,
-	OBJECT_FILES,
-	OBJECT_FENTRY, /* shares the maps of files */
-	OBJECT_COUNT,
-};
-
 struct objects {
 	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not loaded */
-	struct hook hooks[HOOKS_MAX];
-	size_t hook_count;
+	struct hooks hooks;
 	struct complaint complaint; /* of the last load */
 	bool needs_older;           /* this kernel takes the code for older ones only */
 };
@@ -68,9 +48,6 @@ void objects_watch(struct objects *o, uint64_t id);
 
 /* From now on follow files one by one, if the settings say so. */
 void objects_follow_files(struct objects *o);
-
-/* NULL: no such hook on this kernel. */
-struct hook *objects_find_hook(struct objects *o, const char *program);
 
 /* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+" is detached. */
 void objects_disbelieve(struct objects *o, const char *program, const char *why);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "macro.h"
-#include "objects.h"
+#include "hooks.h"
 #include "reading.h"
 #include "song.h"
 

@@ -6,7 +6,7 @@
 
 #include "cleanup.h"
 #include "macro.h"
-#include "objects.h"
+#include "hooks.h"
 #include "record.h"
 #include "test.h"
 

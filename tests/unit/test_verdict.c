@@ -7,7 +7,7 @@
 
 #include "cleanup.h"
 #include "macro.h"
-#include "objects.h"
+#include "hooks.h"
 #include "reading.h"
 #include "song.h"
 #include "test.h"

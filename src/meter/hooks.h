@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks - the programs of the kernel side and where each is attached, as one table; and what became of each on this
+ * kernel.  Asks libbpf nothing but the kernel's BTF.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct btf;
+
+enum object_id {
+	OBJECT_TASKS,
+	OBJECT_FILES,
+	OBJECT_FENTRY, /* shares the maps of files */
+	OBJECT_COUNT,
+};
+
+/* What became of one hook. */
+struct hook {
+	const char *tier;    /* "T2"; "T2+": adds to T2, which stands without it */
+	const char *program; /* the BPF program's name */
+	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
+	const char *gives;   /* what is missing without it, in words */
+	bool is_on;
+	bool is_checked;     /* it was seen to count right; without, a hook that is on is believed */
+	char why[160];       /* why not */
+};
+
+#define HOOKS_MAX 48
+
+struct hooks {
+	struct hook items[HOOKS_MAX];
+	size_t count;
+};
+
+/* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where none does the
+ * first, which is off.  A NULL @btf tells nothing. */
+void hooks_list(const struct btf *btf, struct hooks *ret);
+
+/* NULL: no such hook on this kernel. */
+struct hook *hooks_find(struct hooks *hooks, const char *program);
+bool hooks_is_on(const struct hooks *hooks, const char *program);
+
+/* All of the object that are @part (see hook_is_part()) are off, unless there is a reason already. */
+void hooks_refuse(struct hooks *hooks, enum object_id id, const char *part, const char *why);
+
+/* Is it the first of its object, of those that may still be, that gives what it gives? */
+bool hooks_is_first(const struct hooks *hooks, size_t i);
+
+/* A hook that hooks_list() made. */
+enum object_id hook_object(const struct hook *hook);
+
+/* Is the hook of that tier, or does it give that?  NULL: any is. */
+bool hook_is_part(const struct hook *hook, const char *part);
+
+/* By fentry or fexit. */
+bool hook_is_trampoline(const struct hook *hook);
+
+/* "sys_enter" of "tp_btf/sys_enter". */
+const char *hook_target(const struct hook *hook);
+
+/* The kernel has the function that it is to be attached to. */
+bool hook_has_target(const struct hook *hook, const struct btf *btf);

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "skeletons.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "calls.h"
+#include "files.h"
+#include "settings.h" /* the skeletons hold its structs */
+#include "fentry.skel.h"
+#include "fentry_old.skel.h"
+#include "files.skel.h"
+#include "files_old.skel.h"
+#include "macro.h"
+#include "naming.h"
+#include "prototypes.h"
+#include "tasks.skel.h"
+#include "tasks_old.skel.h"
+
+static int create_tasks(void *bpf)
+{
+	return tasks_bpf__create_skeleton(bpf);
+}
+
+static int create_files(void *bpf)
+{
+	return files_bpf__create_skeleton(bpf);
+}
+
+static int create_fentry(void *bpf)
+{
+	return fentry_bpf__create_skeleton(bpf);
+}
+
+static void set_tasks(void *bpf UNUSED, const struct btf *btf UNUSED)
+{
+}
+
+static void set_files(void *bpf, const struct btf *btf UNUSED)
+{
+	struct files_bpf *files = bpf;
+
+	calls_fill((struct call_kind *)files->rodata->call_kinds);
+	requests_fill((struct request_kind *)files->rodata->request_kinds);
+	mapping_calls_fill((int32_t *)files->rodata->mapping_calls,
+			   ARRAY_SIZE(files->rodata->mapping_calls));
+	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
+	call_positions_fill((struct call_position *)files->rodata->call_positions);
+	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics, ARRAY_SIZE(files->rodata->pseudo_magics));
+}
+
+static void set_fentry(void *bpf, const struct btf *btf)
+{
+	struct fentry_bpf *fentry = bpf;
+
+	requests_fill((struct request_kind *)fentry->rodata->request_kinds);
+	fentry->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
+	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
+	fentry->rodata->removexattr_dentry =
+		prototype_has_dentry_second(btf, "security_inode_removexattr");
+}
+
+/* The code for newer kernels and that for older ones have the same maps and programs (see compat.bpf.h), so that
+ * one skeleton serves both. */
+static const struct {
+	size_t size;
+	int (*create)(void *bpf); /* with the newer code */
+	const void *(*older_code)(size_t *ret_size);
+	void (*set)(void *bpf, const struct btf *btf);
+} skeletons[OBJECT_COUNT] = {
+	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_tasks },
+	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes, set_files },
+	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes, set_fentry },
+};
+
+#define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
+static_assert(ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
+		      ARE_ALIKE(files_bpf__rodata, files_old_bpf__rodata) &&
+		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) &&
+		      ARE_ALIKE(fentry_bpf__rodata, fentry_old_bpf__rodata),
+	      "the same maps, programs and settings");
+
+struct any_bpf *skeleton_close(struct any_bpf *bpf)
+{
+	if (!bpf)
+		return NULL;
+	if (bpf->skeleton)
+		bpf_object__destroy_skeleton(bpf->skeleton);
+	free(bpf);
+	return NULL;
+}
+
+int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret)
+{
+	struct any_bpf *bpf = calloc(1, skeletons[id].size);
+	int r = bpf ? skeletons[id].create(bpf) : -ENOMEM;
+
+	if (r >= 0) {
+		if (is_older)
+			bpf->skeleton->data = (void *)skeletons[id].older_code(&bpf->skeleton->data_sz);
+		r = bpf_object__open_skeleton(bpf->skeleton, NULL);
+	}
+	if (r < 0) {
+		skeleton_close(bpf);
+		return r;
+	}
+	skeletons[id].set(bpf, btf);
+	*ret = bpf;
+	return 0;
+}
+
+void *skeleton_map_value(const struct any_bpf *bpf, const char *name)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(bpf->object, name);
+	size_t size;
+
+	/* libbpf's own memory, which it maps into the kernel at load */
+	return map ? (void *)bpf_map__initial_value(map, &size) : NULL;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* skeletons - the BPF objects that are built in, opened with what only they need to know. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hooks.h"
+
+struct bpf_object;
+struct bpf_object_skeleton;
+struct btf;
+
+/* What every skeleton begins with. */
+struct any_bpf {
+	struct bpf_object_skeleton *skeleton;
+	struct bpf_object *object;
+};
+
+/* Not yet loaded.  @is_older: the code for older kernels; both have the same maps and programs (see compat.bpf.h). */
+int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret);
+struct any_bpf *skeleton_close(struct any_bpf *bpf); /* NULL is fine; returns NULL */
+
+/* Where the first value of a map of data stands; once the object is loaded the kernel's own, where it may be
+ * written.  NULL: no such map. */
+void *skeleton_map_value(const struct any_bpf *bpf, const char *map);
