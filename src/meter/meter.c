@@ -14,15 +14,14 @@
 
 #include "cleanup.h"
 #include "collectors/collectors.h"
+#include "complaint.h"
 #include "error.h"
 #include "files.h"
-#include "settings.h" /* the skeletons hold its structs */
-#include "files.skel.h"
 #include "lost.h"
 #include "macro.h"
 #include "naming.h"
 #include "prototypes.h"
-#include "tasks.skel.h"
+#include "settings.h"
 
 struct meter {
 	struct meter_options options;
@@ -31,19 +30,28 @@ struct meter {
 };
 
 /* The kernel's own number of a controller, which its configuration makes; -1: v2, or unknown. */
-static int find_subsys(const struct hierarchy *h)
+static int find_subsys(const struct hierarchy *h, const struct btf *btf)
 {
-	struct btf *btf;
 	char name[32];
 	int number;
 
 	if (!h || h->is_v2)
 		return -1;
-	btf = btf__load_vmlinux_btf();
 	snprintf(name, sizeof(name), "%s_cgrp_id", controller_name(h->key));
 	number = prototype_enum_value(btf, "cgroup_subsys_id", name);
-	btf__free(btf);
 	return number < 0 ? -1 : number;
+}
+
+/* NULL: the kernel has none. */
+static struct btf *load_btf(void)
+{
+	struct complaint unheard;
+	struct btf *btf;
+
+	complaint_listen(&unheard);
+	btf = btf__load_vmlinux_btf();
+	complaint_stop();
+	return btf;
 }
 
 void meter_watch(struct meter *m, uint64_t id)
@@ -59,10 +67,7 @@ void meter_follow_files(struct meter *m)
 
 void meter_believe(struct meter *m, const char *program)
 {
-	struct hook *hook = hooks_find(&m->objects.hooks, program);
-
-	if (hook)
-		hook->is_checked = hook->is_on;
+	objects_believe(&m->objects, program);
 }
 
 void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
@@ -83,7 +88,7 @@ static unsigned int wanted_objects(unsigned int tiers)
 	if (tiers & METER_T0)
 		wanted |= 1U << OBJECT_TASKS;
 	if (tiers & METER_T2)
-		wanted |= (1U << OBJECT_COUNT) - (1U << OBJECT_FILES);
+		wanted |= 1U << OBJECT_FILES | 1U << OBJECT_FENTRY;
 	return wanted;
 }
 
@@ -98,7 +103,12 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 				     .has_clock = options->has_clock,
 				     .has_histograms = options->has_histograms,
 				     .follows_files = options->followed_max > 0 };
+	struct opening opening = { .wanted = wanted_objects(options->tiers),
+				   .settings = &settings,
+				   .sizing = &sizing,
+				   .watched_id = options->watched_id };
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
+	struct btf *btf;
 
 	if (!m)
 		return -ENOMEM;
@@ -106,10 +116,10 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	sizing.shape.has_histograms = options->has_histograms;
 	sizing.shape.followed = options->followed_max;
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
-	if (options->tiers)
-		settings.key_subsys = find_subsys(options->hierarchy);
-	objects_open(wanted_objects(options->tiers), &settings, &sizing, options->watched_id,
-		     &m->objects);
+	opening.btf = btf = opening.wanted ? load_btf() : NULL;
+	settings.key_subsys = find_subsys(options->hierarchy, btf);
+	objects_open(&opening, &m->objects);
+	btf__free(btf);
 	*ret = TAKE_PTR(m);
 	return 0;
 }
@@ -148,8 +158,6 @@ bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 
 int meter_read(struct meter *m, struct reading *ret, struct error *err)
 {
-	struct tasks_bpf *tasks = objects_tasks(&m->objects);
-	struct files_bpf *files = objects_files(&m->objects);
 	_cleanup_(mounts_clear) struct mounts now = {};
 	_cleanup_(naming_clear) struct naming naming = {
 		.before = &m->mounts,
@@ -158,12 +166,12 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 	};
 	int r = 0;
 
-	if (tasks && hooks_is_on(&m->objects.hooks, "count_freed_task"))
-		r = collect_tasks(tasks, ret);
-	if (r >= 0 && files && hooks_is_on(&m->objects.hooks, "leave_call")) {
+	if (hooks_is_on(&m->objects.hooks, "count_freed_task"))
+		r = collect_tasks(&m->objects, ret);
+	if (r >= 0 && hooks_is_on(&m->objects.hooks, "leave_call")) {
 		r = mounts_read(m->options.root_fd, "self", &now, err);
 		if (r >= 0)
-			r = collect_files(files, &naming, m->options.has_clock,
+			r = collect_files(&m->objects, &naming, m->options.has_clock,
 					  m->options.has_histograms, ret);
 	}
 	if (r < 0)
@@ -173,7 +181,6 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 
 int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err)
 {
-	struct files_bpf *files = objects_files(&m->objects);
 	_cleanup_(mounts_clear) struct mounts now = {};
 	_cleanup_(naming_clear) struct naming naming = {
 		.before = &m->mounts,
@@ -182,25 +189,25 @@ int meter_read_files(struct meter *m, struct reading *reading, struct hot_files 
 	};
 	int r;
 
-	if (!m->options.followed_max || !files || !hooks_is_on(&m->objects.hooks, "leave_call"))
+	if (!m->options.followed_max || !hooks_is_on(&m->objects.hooks, "leave_call"))
 		return 0;
 	r = mounts_read(m->options.root_fd, "self", &now, err);
 	if (r < 0)
 		return r;
-	r = collect_hot_files(files, &naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0,
-			      reading, ret);
+	r = collect_hot_files(&m->objects, &naming, m->options.has_clock,
+			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }
 
 int meter_settle(struct meter *m, int timeout_ms)
 {
-	struct tasks_bpf *tasks = objects_tasks(&m->objects);
 	const struct timespec pause = { .tv_nsec = 1000000 };
 
-	if (!tasks || !hooks_is_on(&m->objects.hooks, "count_freed_task") || !hooks_is_on(&m->objects.hooks, "count_exit"))
+	if (!hooks_is_on(&m->objects.hooks, "count_freed_task") ||
+	    !hooks_is_on(&m->objects.hooks, "count_exit"))
 		return 0;
 	for (int waited = 0; waited < timeout_ms; waited++) {
-		if (tasks_are_settled(tasks))
+		if (tasks_are_settled(&m->objects))
 			return 0;
 		nanosleep(&pause, NULL);
 	}
@@ -222,11 +229,13 @@ static uint64_t sum_lost(int fd, uint32_t reason)
 
 uint64_t meter_lost(const struct meter *m, unsigned int reason)
 {
-	const struct tasks_bpf *tasks = objects_tasks(&m->objects);
-	const struct files_bpf *files = objects_files(&m->objects);
+	uint64_t sum = 0;
 
-	return (files ? sum_lost(bpf_map__fd(files->maps.lost), reason) : 0) +
-	       (tasks ? sum_lost(bpf_map__fd(tasks->maps.lost), reason) : 0);
+	for (size_t i = 0; i < m->objects.map_count; i++) {
+		if (strcmp(m->objects.maps[i].form.name, "lost") == 0)
+			sum += sum_lost(m->objects.maps[i].fd, reason);
+	}
+	return sum;
 }
 
 uint64_t meter_skipped_runs(const struct meter *m)
@@ -241,7 +250,8 @@ uint64_t meter_map_bytes(const struct meter *m)
 
 size_t meter_list_maps(const struct meter *m, struct object_map *ret)
 {
-	return objects_list_maps(&m->objects, ret);
+	memcpy(ret, m->objects.maps, m->objects.map_count * sizeof(*ret));
+	return m->objects.map_count;
 }
 
 int meter_program_fd(const struct meter *m, const char *program)

@@ -8,24 +8,23 @@
 #include "reading.h"
 
 struct error;
-struct files_bpf;
 struct hot_files;
 struct naming;
-struct tasks_bpf;
+struct objects;
 
 /* T2: the rows of files, summed over leaves and CPUs; @naming needs no map of superblocks yet. */
-int collect_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool has_histograms,
-		  struct reading *to);
+int collect_files(const struct objects *objects, struct naming *naming, bool has_clock,
+		  bool has_histograms, struct reading *to);
 
 /* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by now.
  * @knows_dropped: all files that were not followed are in the map of those. */
-int collect_hot_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool knows_dropped,
-		      struct reading *reading, struct hot_files *ret);
+int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
+		      bool knows_dropped, struct reading *reading, struct hot_files *ret);
 
 /* T0: totals of ended tasks, and the live ones. */
-int collect_tasks(struct tasks_bpf *bpf, struct reading *to);
+int collect_tasks(const struct objects *objects, struct reading *to);
 /* Do the totals hold every task that ended? */
-bool tasks_are_settled(struct tasks_bpf *bpf);
+bool tasks_are_settled(const struct objects *objects);
 
 /* The group's own files.  What they know better than tasks is set, the rest only where unknown. */
 void collect_group_files(const struct group *g, struct reading *to);

@@ -10,10 +10,9 @@
 #include "cleanup.h"
 #include "collectors.h"
 #include "files.h"
-#include "settings.h" /* the skeletons hold its structs */
-#include "files.skel.h"
 #include "macro.h"
 #include "naming.h"
+#include "objects.h"
 
 static void add_data(struct mount_row *row, const struct file_key *key, const struct op_counts *counts)
 {
@@ -41,9 +40,10 @@ static bool is_known(const struct file_key *key)
 	return key->op < OP_COUNT && key->way < WAY_COUNT;
 }
 
-static int collect_rows(struct files_bpf *bpf, struct naming *naming, bool has_clock, struct reading *to)
+static int collect_rows(const struct objects *objects, struct naming *naming, bool has_clock,
+			struct reading *to)
 {
-	int fd = bpf_map__fd(bpf->maps.file_rows);
+	int fd = objects_map_fd(objects, OBJECT_FILES, "file_rows");
 	struct file_key key, *previous = NULL;
 	struct file_counts counts;
 
@@ -61,9 +61,9 @@ static int collect_rows(struct files_bpf *bpf, struct naming *naming, bool has_c
 	return 0;
 }
 
-static int collect_histograms(struct files_bpf *bpf, struct naming *naming, struct reading *to)
+static int collect_histograms(const struct objects *objects, struct naming *naming, struct reading *to)
 {
-	int fd = bpf_map__fd(bpf->maps.file_histograms);
+	int fd = objects_map_fd(objects, OBJECT_FILES, "file_histograms");
 	struct file_key key, *previous = NULL;
 	struct file_histograms h;
 
@@ -94,9 +94,9 @@ static struct file_key other_key(uint32_t other)
 }
 
 /* What the kernel side had no room for. */
-static int collect_other(struct files_bpf *bpf, bool has_clock, struct reading *to)
+static int collect_other(const struct objects *objects, bool has_clock, struct reading *to)
 {
-	int fd = bpf_map__fd(bpf->maps.other_rows), cpus = libbpf_num_possible_cpus();
+	int fd = objects_map_fd(objects, OBJECT_FILES, "other_rows"), cpus = libbpf_num_possible_cpus();
 	_cleanup_free_ struct file_counts *per_cpu = NULL;
 
 	if (cpus < 0)
@@ -124,18 +124,18 @@ static int collect_other(struct files_bpf *bpf, bool has_clock, struct reading *
 	return 0;
 }
 
-int collect_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool has_histograms,
-		  struct reading *to)
+int collect_files(const struct objects *objects, struct naming *naming, bool has_clock,
+		  bool has_histograms, struct reading *to)
 {
 	int r;
 
-	naming->superblocks_fd = bpf_map__fd(bpf->maps.superblocks);
+	naming->superblocks_fd = objects_map_fd(objects, OBJECT_FILES, "superblocks");
 	to->has_mounts = true;
-	r = collect_rows(bpf, naming, has_clock, to);
+	r = collect_rows(objects, naming, has_clock, to);
 	if (r >= 0)
-		r = collect_other(bpf, has_clock, to);
+		r = collect_other(objects, has_clock, to);
 	if (r >= 0 && has_histograms)
-		r = collect_histograms(bpf, naming, to);
+		r = collect_histograms(objects, naming, to);
 	if (r >= 0)
 		reading_sort_mounts(to);
 	return r;

@@ -11,11 +11,10 @@
 #include "cleanup.h"
 #include "collectors.h"
 #include "files.h"
-#include "settings.h" /* the skeletons hold its structs */
-#include "files.skel.h"
 #include "hot_files.h"
 #include "macro.h"
 #include "naming.h"
+#include "objects.h"
 
 #define AT_ONCE 4096 /* entries of a map that one call reads */
 
@@ -45,21 +44,24 @@ static void finds_clear(struct finds *finds)
 /* ---- out of the kernel's maps ---- */
 
 /* Call @visit with each entry of a hash map, some thousand a system call. */
-static int visit_map(const struct bpf_map *map, int (*visit)(const void *key, const void *value, void *data),
-		     void *data)
+static int visit_map(const struct objects *objects, const char *name,
+		     int (*visit)(const void *key, const void *value, void *data), void *data)
 {
-	size_t key_size = bpf_map__key_size(map), value_size = bpf_map__value_size(map);
+	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
+	size_t key_size = map ? map->form.key_bytes : 0, value_size = map ? map->form.value_bytes : 0;
 	_cleanup_free_ char *keys = calloc(AT_ONCE, key_size), *values = calloc(AT_ONCE, value_size);
 	uint32_t place = 0, next = 0;
 	bool is_first = true;
 	int r = 0, end = 0;
 
+	if (!map)
+		return -ENOENT;
 	if (!keys || !values)
 		return -ENOMEM;
 	while (r >= 0 && end == 0) {
 		uint32_t count = AT_ONCE;
 
-		end = bpf_map_lookup_batch(bpf_map__fd(map), is_first ? NULL : &place, &next, keys, values,
+		end = bpf_map_lookup_batch(map->fd, is_first ? NULL : &place, &next, keys, values,
 					   &count, NULL);
 		if (end < 0 && end != -ENOENT) /* that is the last part */
 			return end;
@@ -375,9 +377,9 @@ static int count_file(const void *key UNUSED, const void *value, void *data)
 	return 0;
 }
 
-static int sum_dropped(struct files_bpf *bpf, struct hot_files *ret)
+static int sum_dropped(const struct objects *objects, struct hot_files *ret)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = bpf_map__fd(bpf->maps.unfollowed_counts);
+	int cpus = libbpf_num_possible_cpus(), fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
 	_cleanup_free_ struct followed_counts *per_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(*per_cpu)) : NULL;
 	struct followed_counts sum = {};
 	const uint32_t zero = 0;
@@ -390,7 +392,7 @@ static int sum_dropped(struct files_bpf *bpf, struct hot_files *ret)
 		add_counts(&sum, &per_cpu[cpu]);
 	set_counts(&ret->dropped, &sum);
 	ret->dropped.lacks_order = true;
-	return visit_map(bpf->maps.unfollowed_files, count_file, &ret->dropped.files);
+	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped.files);
 }
 
 /* A file that has no name for want of room for it is told by its mount alone. */
@@ -407,21 +409,21 @@ static int name_rest(struct finds *finds)
 	return 0;
 }
 
-int collect_hot_files(struct files_bpf *bpf, struct naming *naming, bool has_clock, bool knows_dropped,
-		      struct reading *reading, struct hot_files *ret)
+int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
+		      bool knows_dropped, struct reading *reading, struct hot_files *ret)
 {
 	_cleanup_(finds_clear) struct finds finds = {};
 	struct name_context context = { &finds, naming, reading };
 	int r;
 
-	naming->superblocks_fd = bpf_map__fd(bpf->maps.superblocks);
-	r = visit_map(bpf->maps.followed_files, add_found, &finds);
+	naming->superblocks_fd = objects_map_fd(objects, OBJECT_FILES, "superblocks");
+	r = visit_map(objects, "followed_files", add_found, &finds);
 	if (r >= 0 && finds.count > 1)
 		qsort(finds.items, finds.count, sizeof(*finds.items), compare_found_keys);
 	if (r >= 0)
-		r = visit_map(bpf->maps.followed_counts, add_cpu, &finds);
+		r = visit_map(objects, "followed_counts", add_cpu, &finds);
 	if (r >= 0)
-		r = visit_map(bpf->maps.followed_names, add_name, &context);
+		r = visit_map(objects, "followed_names", add_name, &context);
 	if (r >= 0)
 		r = set_mounts(&finds, naming, reading);
 	if (r >= 0)
@@ -432,7 +434,7 @@ int collect_hot_files(struct files_bpf *bpf, struct naming *naming, bool has_clo
 	if (r >= 0)
 		r = sum_folders(&finds, &ret->folders);
 	if (r >= 0)
-		r = sum_dropped(bpf, ret);
+		r = sum_dropped(objects, ret);
 	hot_list_choose(&ret->hot, HOT_SHOWN);
 	hot_list_choose(&ret->folders, HOT_SHOWN);
 	if (r < 0)

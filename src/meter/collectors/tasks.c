@@ -10,19 +10,18 @@
 #include "cleanup.h"
 #include "collectors.h"
 #include "macro.h"
+#include "objects.h"
 #include "task_metrics.h"
 #include "tasks.h"
-#include "settings.h" /* the skeletons hold its structs */
-#include "tasks.skel.h"
 
 struct sums {
 	struct task_counters ended;
 	uint64_t exits, frees, process_peak_pages;
 };
 
-static void sum_totals(struct tasks_bpf *bpf, struct sums *ret)
+static void sum_totals(const struct objects *objects, struct sums *ret)
 {
-	int fd = bpf_map__fd(bpf->maps.task_totals);
+	int fd = objects_map_fd(objects, OBJECT_TASKS, "task_totals");
 	struct leaf_cpu key, *previous = NULL;
 	struct task_totals totals;
 
@@ -38,24 +37,26 @@ static void sum_totals(struct tasks_bpf *bpf, struct sums *ret)
 	}
 }
 
-bool tasks_are_settled(struct tasks_bpf *bpf)
+bool tasks_are_settled(const struct objects *objects)
 {
 	struct sums sums;
 
-	sum_totals(bpf, &sums);
+	sum_totals(objects, &sums);
 	return sums.exits == sums.frees;
 }
 
 /* All the iterator's records, that the caller frees. */
-static int read_live_tasks(struct tasks_bpf *bpf, struct task_record **ret, size_t *ret_count)
+static int read_live_tasks(const struct objects *objects, struct task_record **ret,
+			   size_t *ret_count)
 {
+	int link = objects_link_fd(objects, "read_tasks");
 	_cleanup_close_ int fd = -EBADF;
 	_cleanup_free_ char *buffer = NULL;
 	size_t used = 0, size = 0;
 
-	if (!bpf->links.read_tasks)
-		return -ENOENT;
-	fd = bpf_iter_create(bpf_link__fd(bpf->links.read_tasks));
+	if (link < 0)
+		return link;
+	fd = bpf_iter_create(link);
 	if (fd < 0)
 		return fd;
 	for (;;) {
@@ -149,18 +150,19 @@ static bool is_live(const struct task_record *tasks, size_t count, uint32_t pid)
 }
 
 /* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
-static void collect_leaving_tasks(struct tasks_bpf *bpf, const struct task_record *live, size_t count,
-				  struct reading *to)
+static void collect_leaving_tasks(const struct objects *objects, const struct task_record *live,
+				  size_t count, struct reading *to)
 {
-	uint32_t room = bpf_map__max_entries(bpf->maps.leaving_tasks), found = room, position;
+	const struct object_map *map = objects_find_map(objects, OBJECT_TASKS, "leaving_tasks");
+	uint32_t room = map ? map->form.entries : 0, found = room, position;
 	_cleanup_free_ struct leaving_task *tasks = calloc(room, sizeof(*tasks));
 	_cleanup_free_ uint64_t *keys = calloc(room, sizeof(*keys));
 
-	if (!tasks || !keys)
+	if (!map || !tasks || !keys)
 		return;
 	/* In one call: a walk from key to key begins anew where a key has gone meanwhile, and tasks go
 	 * all the time.  -ENOENT: that was all of them. */
-	if (bpf_map_lookup_batch(bpf_map__fd(bpf->maps.leaving_tasks), NULL, &position, keys, tasks,
+	if (bpf_map_lookup_batch(map->fd, NULL, &position, keys, tasks,
 				 &found, NULL) < 0 && errno != ENOENT)
 		return;
 	for (uint32_t i = 0; i < found; i++) {
@@ -169,16 +171,16 @@ static void collect_leaving_tasks(struct tasks_bpf *bpf, const struct task_recor
 	}
 }
 
-static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
+static int collect_live_tasks(const struct objects *objects, struct reading *to)
 {
 	_cleanup_free_ struct task_record *tasks = NULL;
 	size_t count = 0, end;
 	int r;
 
-	r = read_live_tasks(bpf, &tasks, &count);
+	r = read_live_tasks(objects, &tasks, &count);
 	if (r < 0)
 		return r;
-	collect_leaving_tasks(bpf, tasks, count, to);
+	collect_leaving_tasks(objects, tasks, count, to);
 	if (count)
 		qsort(tasks, count, sizeof(*tasks), compare_tasks);
 	for (size_t i = 0; i < count; i = end) {
@@ -193,15 +195,15 @@ static int collect_live_tasks(struct tasks_bpf *bpf, struct reading *to)
 	return 0;
 }
 
-int collect_tasks(struct tasks_bpf *bpf, struct reading *to)
+int collect_tasks(const struct objects *objects, struct reading *to)
 {
 	struct sums sums;
 	int r;
 
 	/* The totals before the others: a task that is freed between is missed this time, and not
 	 * counted twice. */
-	sum_totals(bpf, &sums);
-	r = collect_live_tasks(bpf, to);
+	sum_totals(objects, &sums);
+	r = collect_live_tasks(objects, to);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	task_metrics_add(to->values, &sums.ended);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "loading.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "macro.h"
+#include "settings.h"
+#include "skeletons.h"
+
+/* In words, where a load failed. */
+static void explain_load(struct loading *l, enum object_id id, const char *part, int error_number)
+{
+	const char *heard = l->complaint.text;
+	char why[160];
+
+	if (error_number == -EPERM && id == OBJECT_FENTRY) /* EACCES is the verifier's */
+		snprintf(why, sizeof(why), "this kernel offers no fentry");
+	else if (error_number == -EPERM)
+		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
+	else
+		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
+			 *heard ? heard : "no reason given");
+	hooks_refuse(l->hooks, id, part, why);
+}
+
+/* Programs that do not fit this kernel, or were refused, are not loaded, nor those that are not of @part. */
+static void choose_programs(struct loading *l, const struct any_bpf *bpf, const char *part)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->object) {
+		const char *name = bpf_program__name(program);
+		struct hook *hook = hooks_find(l->hooks, name);
+
+		if (hook && !*hook->why && !hook_has_target(hook, l->opening->btf))
+			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
+				 hook_target(hook));
+		if (!hook || *hook->why || !hook_is_part(hook, part))
+			bpf_program__set_autoload(program, false);
+	}
+}
+
+/* Not yet loaded, and only @part of it. */
+static int open_object(struct loading *l, enum object_id id, bool is_older, const char *part)
+{
+	struct settings *its_settings;
+	struct watch *watch;
+	struct any_bpf *bpf;
+	int r = skeleton_open(id, is_older, l->opening->btf, &bpf);
+
+	if (r < 0)
+		return r;
+	its_settings = skeleton_map_value(bpf, ".rodata.settings");
+	watch = skeleton_map_value(bpf, ".data.watch");
+	if (its_settings) /* an object that has no use for them has none */
+		*its_settings = *l->opening->settings;
+	if (watch)
+		watch->id = l->opening->watched_id;
+	choose_programs(l, bpf, part);
+	l->items[id] = bpf;
+	return 0;
+}
+
+static int load_object(struct loading *l, enum object_id id)
+{
+	struct any_bpf *bpf = l->items[id];
+	int r = maps_are_shared(id) ? maps_share(bpf, l->items[OBJECT_FILES]) : 0;
+
+	l->complaint = (struct complaint){};
+	if (r >= 0)
+		r = bpf_object__load_skeleton(bpf->skeleton);
+	if (r < 0) {
+		l->items[id] = skeleton_close(bpf);
+	}
+	return r;
+}
+
+/* A program that does nothing, tried before much is prepared for others of its kind. */
+static int try_fentry(const struct btf *btf)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int id = btf ? btf__find_by_name_kind(btf, "security_inode_permission", BTF_KIND_FUNC) : -ENOENT;
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = (unsigned int)id);
+	int fd;
+
+	if (id < 0)
+		return id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "try_fentry", "Dual MIT/GPL", nothing,
+			   ARRAY_SIZE(nothing), &options);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static void prepare_object(struct loading *l, enum object_id id)
+{
+	int r = id == OBJECT_FENTRY ? try_fentry(l->opening->btf) : 0;
+
+	l->complaint = (struct complaint){};
+	if (r >= 0)
+		r = open_object(l, id, false, NULL);
+	if (r < 0)
+		explain_load(l, id, NULL, r);
+}
+
+static int open_and_load(struct loading *l, enum object_id id, bool is_older, const char *part)
+{
+	int r = open_object(l, id, is_older, part);
+
+	if (r < 0)
+		return r;
+	maps_size(l->items, l->opening->sizing, &l->maps); /* those of objects that are loaded stay as they are */
+	return load_object(l, id);
+}
+
+/* Load an object that is open, or its code for older kernels where that for newer ones does not fit.  Who has not
+ * the rights has them for neither. */
+static int load_either(struct loading *l, enum object_id id)
+{
+	int r = load_object(l, id);
+
+	if (r >= 0 || r == -EPERM)
+		return r;
+	r = open_and_load(l, id, true, NULL);
+	l->needs_older |= r >= 0;
+	return r;
+}
+
+static int try_part(struct loading *l, enum object_id id, bool is_older,
+		    const char *part)
+{
+	int r = open_and_load(l, id, is_older, part);
+
+	l->items[id] = skeleton_close(l->items[id]);
+	return r;
+}
+
+/* One program that the kernel does not take would cost the whole object: try each thing of T2+ alone, and refuse
+ * what fails.  True: something was refused. */
+static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < l->hooks->count; i++) {
+		const struct hook *hook = &l->hooks->items[i];
+		int r;
+
+		if (hook_object(hook) != id || strcmp(hook->tier, "T2+") != 0 || !hooks_is_first(l->hooks, i))
+			continue;
+		r = try_part(l, id, is_older, hook->gives);
+		if (r < 0)
+			explain_load(l, id, hook->gives, r);
+		is_any |= r < 0;
+	}
+	return is_any;
+}
+
+/* Has it hooks of T2+, which it can do without? */
+static bool has_parts(enum object_id id)
+{
+	return id == OBJECT_FILES || id == OBJECT_FENTRY;
+}
+
+static int load_what_can_be(struct loading *l, enum object_id id)
+{
+	int r = load_either(l, id);
+	const struct complaint of_all = l->complaint;
+
+	if (r >= 0 || r == -EPERM || !has_parts(id))
+		return r;
+	l->needs_older = l->needs_older || try_part(l, id, false, "T2") < 0; /* then of others too */
+	if (refuse_bad_parts(l, id, l->needs_older))
+		return open_and_load(l, id, l->needs_older, NULL);
+	l->complaint = of_all;
+	return r;
+}
+
+void loading_prepare(const struct opening *opening, struct hooks *hooks, struct loading *ret)
+{
+	*ret = (struct loading){ .opening = opening, .hooks = hooks };
+	complaint_listen(&ret->complaint);
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (opening->wanted & 1U << id)
+			prepare_object(ret, (enum object_id)id);
+		else
+			hooks_refuse(hooks, (enum object_id)id, NULL, "switched off");
+	}
+	maps_size(ret->items, opening->sizing, &ret->maps);
+}
+
+struct any_bpf *loading_load(struct loading *l, enum object_id id)
+{
+	int r;
+
+	if (!l->items[id])
+		return NULL;
+	if (maps_are_shared(id) && !l->items[OBJECT_FILES]) {
+		l->items[id] = skeleton_close(l->items[id]);
+		hooks_refuse(l->hooks, id, NULL, "T2 is off");
+		return NULL;
+	}
+	r = load_what_can_be(l, id);
+	if (r < 0)
+		explain_load(l, id, NULL, r);
+	return l->items[id];
+}
+
+void loading_clear(struct loading *l)
+{
+	complaint_stop();
+	for (size_t id = OBJECT_COUNT; id-- > 0;)
+		l->items[id] = skeleton_close(l->items[id]);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loading - objects on their way into the kernel: opened with their settings and sizes, then loaded one by one, in
+ * the code for this kernel and without the programs that it does not take.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "complaint.h"
+#include "hooks.h"
+#include "maps.h"
+
+struct any_bpf;
+struct btf;
+struct settings;
+
+/* What all objects are opened with. */
+struct opening {
+	unsigned int wanted; /* bit by object_id */
+	const struct settings *settings; /* the same in all */
+	const struct sizing *sizing;
+	uint64_t watched_id;
+	const struct btf *btf; /* the kernel's; NULL: not known */
+};
+
+struct loading {
+	const struct opening *opening;
+	struct hooks *hooks;                 /* the caller's; those that cannot be are off and say why */
+	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not wanted, or it cannot be */
+	struct map_list maps;                /* of those that are open */
+	struct complaint complaint;          /* of the last load */
+	bool needs_older;                    /* this kernel takes the code for older ones only */
+};
+
+/* Open what is wanted; nothing is in the kernel yet.  libbpf is heard until loading_clear(). */
+void loading_prepare(const struct opening *opening, struct hooks *hooks, struct loading *ret);
+
+/* Load one object, those with the lower number first.  NULL: it cannot be, or was not wanted. */
+struct any_bpf *loading_load(struct loading *l, enum object_id id);
+
+void loading_clear(struct loading *l);
