@@ -232,6 +232,51 @@ struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct readin
 	return row;
 }
 
+static int copy_into(const char *text, char **ret)
+{
+	*ret = copy(text);
+	return text && *text && !*ret ? -ENOMEM : 0;
+}
+
+static int copy_aliases(const struct naming *n, const struct mount *main, struct snapshot_mount *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n->now->count && count < MOUNT_ALIASES_MAX; i++) {
+		const struct mount *m = &n->now->items[i];
+
+		if (m->device != main->device || strcmp(m->point, ret->name) == 0)
+			continue;
+		ret->aliases[count] = strdup(m->point);
+		if (!ret->aliases[count++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret)
+{
+	const struct named *named = find_named(n, place);
+	struct snapshot_mount mount = {};
+	int r;
+
+	if (!named)
+		return -ENOMEM;
+	mount.kind = named->kind;
+	r = copy_into(named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind), &mount.name);
+	if (r == 0)
+		r = copy_into(named->fstype, &mount.fstype);
+	if (r == 0)
+		r = copy_into(named->source, &mount.source);
+	if (r == 0 && named->mount)
+		r = copy_aliases(n, named->mount, &mount);
+	if (r < 0)
+		snapshot_mount_clear(&mount);
+	else
+		*ret = mount;
+	return r;
+}
+
 const char *naming_get_root(struct naming *n, uint64_t place)
 {
 	const struct named *named = find_named(n, place);

@@ -15,6 +15,7 @@
 #include "files.h"
 #include "mounts.h"
 #include "reading.h"
+#include "snapshot.h"
 
 struct naming {
 	const struct mounts *before, *now; /* the caller's */
@@ -29,6 +30,9 @@ uint32_t naming_own_namespace(int root_fd);
 
 /* The row of @place in @to, as reading_get_mount() gives it. */
 struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
+
+/* What @place is, in a copy that needs the naming no more; to be given back by snapshot_mount_clear(). */
+int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret);
 
 /* Which part of its file system the mount shows that names it: "/" for all, or where it is not known. */
 const char *naming_get_root(struct naming *n, uint64_t place);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place_names - the names of places for as long as rows tell of them: what was named once keeps its
+ * name, whatever is mounted or unmounted later, so that no counter of a mount ever falls.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "snapshot.h"
+
+struct error;
+struct place_names;
+
+/* A name that the site gives a mount point: SCRATCH for /scratch. */
+struct site_mount {
+	const char *path, *name;
+};
+
+/* @sites stays the caller's. */
+int place_names_open(int root_fd, const struct site_mount *sites, size_t site_count,
+		     struct place_names **ret, struct error *err);
+struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
+
+/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  Names that
+ * nobody asked for since the last refresh are forgotten. */
+int place_names_refresh(struct place_names *p, int superblocks_fd, struct error *err);
+
+/* Good until the next refresh.  NULL: no memory. */
+const struct snapshot_mount *place_names_get(struct place_names *p, uint64_t place);
