@@ -54,8 +54,8 @@ int placement_read(int root_fd, const struct hierarchy *h, pid_t pid, struct pla
 	if (!p.folder)
 		return -ENOMEM;
 	p.leaf_id = read_leaf_id(root_fd, p.folder);
-	p.has_identity = identity_of(p.path, &p.identity);
-	p.has_outer = p.has_identity && identity_around(p.path, &p.identity, &p.outer);
+	p.has_identity = identity_of(NULL, p.path, &p.identity);
+	p.has_outer = p.has_identity && identity_around(NULL, p.path, &p.identity, &p.outer);
 	*ret = p;
 	memset(&p, 0, sizeof(p)); /* handed over */
 	return 0;

@@ -31,6 +31,9 @@ static void check_identity(const char *path, const struct identity *id)
 	CHECK(path[id->end] == '/' || path[id->end] == '\0');
 	CHECK(id->start == 0 || path[id->start - 1] == '/');
 	CHECK(*id->job);
+	CHECK(id->start < id->job_end && id->job_end <= id->end);
+	CHECK(id->step_end == 0 || (id->start < id->step_end && id->step_end <= id->end));
+	CHECK(!*id->step || id->step_end);
 	CHECK(strspn(id->user, "0123456789") == strlen(id->user));
 	covered = strndup(path + id->start, id->end - id->start);
 	check_field(covered, id->job);
@@ -59,15 +62,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (length > NAME_MAX)
 			return 0; /* no group can be named so */
 	}
-	if (!identity_of(path, &inner))
+	if (!identity_of(NULL, path, &inner))
 		return 0;
 	check_identity(path, &inner);
-	if (identity_around(path, &inner, &outer)) {
+	if (identity_around(NULL, path, &inner, &outer)) {
 		check_identity(path, &outer);
 		CHECK(outer.end <= inner.start);
 	}
 	path[inner.end] = '\0'; /* what is below does not count */
-	CHECK(identity_of(path, &again));
+	CHECK(identity_of(NULL, path, &again));
 	check_equal(&inner, &again);
 	return 0;
 }

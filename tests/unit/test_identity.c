@@ -1,76 +1,129 @@
 /* SPDX-License-Identifier: MIT */
 #include "identity.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
+#include "error.h"
+#include "folder.h"
 #include "macro.h"
+#include "parse.h"
 #include "test.h"
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define POD "0f1e2d3c-1111-2222-3333-444455556666"
-#define POD_IN_SLICE "0f1e2d3c_1111_2222_3333_444455556666"
 
-/* clang-format off */
-static const struct {
-	const char *path, *rule, *manager, *job, *step, *task, *user, *node;
-} layouts[] = {
-	{ "/jobmeter-run-4711", "run", "run", "4711" },
-	{ "/slurm/uid_1000/job_42", "slurm-v1", "slurm", "42", "", "", "1000" },
-	{ "/slurm/uid_1000/job_42/step_batch", "slurm-v1", "slurm", "42", "batch", "", "1000" },
-	{ "/slurm/uid_1000/job_42/step_0/task_3", "slurm-v1", "slurm", "42", "0", "3", "1000" },
-	{ "/slurm_node_7/uid_0/job_42/step_extern", "slurm-v1", "slurm", "42", "extern", "", "0", "node_7" },
-	{ "/system.slice/slurmstepd.scope/job_9", "slurm-v2", "slurm", "9" },
-	{ "/system.slice/slurmstepd.scope/job_9/step_0/slurm", "slurm-v2", "slurm", "9", "0" },
-	{ "/system.slice/slurmstepd.scope/job_9/step_0/user", "slurm-v2", "slurm", "9", "0" },
-	{ "/system.slice/slurmstepd.scope/job_9/step_0/user/task_0", "slurm-v2", "slurm", "9", "0", "0" },
-	{ "/system.slice/n_1_slurmstepd.scope/job_9/step_batch/user/task_special", "slurm-v2", "slurm", "9", "batch", "special", "", "n_1" },
-	{ "/system.slice/slurmstepd.scope/sFQ3ZX81/step_0/user/task_1", "slurm-sluid", "slurm", "sFQ3ZX81", "0", "1" },
-	{ "/pbs_jobs.service/jobid/123[4].server.example", "pbs-v1", "pbs", "123[4].server.example" },
-	{ "/pbs_jobs.service/jobs/123.server", "pbs-v2", "pbs", "123.server" },
-	{ "/lsf/cluster1/job.77.1234.1700000000", "lsf", "lsf", "77" },
-	{ "/user.slice/user-500.slice/user@500.service/app.slice/imp-shell-3-f2uKBc1.service", "flux", "flux", "f2uKBc1", "", "3" },
-	{ "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod" POD_IN_SLICE ".slice/cri-containerd-" HEX64 ".scope", "kubernetes-systemd", "kubernetes", POD, HEX64 },
-	{ "/kubepods.slice/kubepods-pod" POD_IN_SLICE ".slice", "kubernetes-systemd", "kubernetes", POD },
-	{ "/kubepods/besteffort/pod" POD "/" HEX64, "kubernetes-cgroupfs", "kubernetes", POD, HEX64 },
-	{ "/kubepods/pod" POD, "kubernetes-cgroupfs", "kubernetes", POD },
-	{ "/system.slice/docker-" HEX64 ".scope", "docker-systemd", "docker", HEX64 },
-	{ "/docker/" HEX64, "docker-cgroupfs", "docker", HEX64 },
-	{ "/machine.slice/libpod-" HEX64 ".scope/container", "podman", "podman", HEX64 },
-	{ "/libpod_parent/libpod-" HEX64, "podman", "podman", HEX64 },
-	{ "/user.slice/user-1000.slice/session-3.scope", "session", "systemd", "session-3.scope", "", "", "1000" },
-	{ "/user.slice/user-1000.slice/user@1000.service/init.scope", "user-manager", "systemd", "user@1000.service", "", "", "1000" },
-	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/a.service", "user-unit", "systemd", "a.service", "", "", "1000" },
-	{ "/user.slice/user-1000.slice/user@1000.service/app.slice/run-u7.scope", "user-scope", "systemd", "run-u7.scope", "", "", "1000" },
-	{ "/system.slice/cron.service", "unit", "systemd", "cron.service" },
-	{ "/system.slice/system-getty.slice/getty@tty1.service", "unit", "systemd", "getty@tty1.service" },
-	{ "/machine.slice/machine-a.scope", "scope", "systemd", "machine-a.scope" },
-	{ "/init.scope", "root-scope", "systemd", "init.scope" },
-};
-/* clang-format on */
-
-static const char *or_empty(const char *text)
+static const char *or_dash(const char *text)
 {
-	return text ? text : "";
+	return *text ? text : "-";
 }
 
-TEST(each_layout_gives_its_job_and_its_parts)
+/* Whose @path is, as a layout writes it. */
+static void describe(const char *path, char *ret, size_t size)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++) {
-		struct identity id;
+	struct identity id;
 
-		if (!identity_of(layouts[i].path, &id))
-			fprintf(stderr, "no rule matches %s\n", layouts[i].path);
-		ASSERT(identity_of(layouts[i].path, &id));
-		ASSERT_STREQ(id.rule, layouts[i].rule);
-		ASSERT_STREQ(id.manager, layouts[i].manager);
-		ASSERT_STREQ(id.job, or_empty(layouts[i].job));
-		ASSERT_STREQ(id.step, or_empty(layouts[i].step));
-		ASSERT_STREQ(id.task, or_empty(layouts[i].task));
-		ASSERT_STREQ(id.user, or_empty(layouts[i].user));
-		ASSERT_STREQ(id.node, or_empty(layouts[i].node));
+	if (!identity_of(NULL, path, &id)) {
+		snprintf(ret, size, "none");
+		return;
 	}
+	snprintf(ret, size, "%s %s %s %s %s %s", id.manager, id.job, or_dash(id.step), or_dash(id.task),
+		 or_dash(id.user), id.rule);
+}
+
+static size_t check_layout(const char *name)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	size_t count = 0;
+
+	ASSERT(asprintf(&path, "layouts/%s", name) > 0);
+	text = test_data(path);
+	ASSERT_CONTAINS(text, "# A layout: drawn from a description, not captured from a machine.\n# Source: ");
+	for (char *rest = text, *line; (line = parse_next_line(&rest));) {
+		char found[2048], *arrow = strstr(line, " -> ");
+
+		if (*line == '#')
+			continue;
+		ASSERT(arrow);
+		*arrow = '\0';
+		describe(line, found, sizeof(found));
+		if (strcmp(found, arrow + 4) != 0)
+			fprintf(stderr, "%s: %s\n", name, line);
+		ASSERT_STREQ(found, arrow + 4);
+		count++;
+	}
+	return count;
+}
+
+TEST(each_layout_gives_its_jobs_and_their_parts)
+{
+	_cleanup_(folder_clear) struct folder folder = {};
+	size_t count = 0;
+
+	ASSERT_OK(folder_read(AT_FDCWD, TEST_DATA "/layouts", 100, &folder));
+	for (size_t i = 0; i < folder.count; i++)
+		count += check_layout(folder.names[i]);
+	ASSERT(folder.count >= 12 && count > 80);
+}
+
+TEST(each_built_in_rule_has_a_layout_that_it_matches)
+{
+	_cleanup_(folder_clear) struct folder folder = {};
+	const char *name, *manager, *pattern;
+
+	ASSERT_OK(folder_read(AT_FDCWD, TEST_DATA "/layouts", 100, &folder));
+	for (size_t rule = 0; identity_builtin(rule, &name, &manager, &pattern); rule++) {
+		char end[64];
+		bool is_there = false;
+
+		snprintf(end, sizeof(end), " %s\n", name);
+		for (size_t i = 0; i < folder.count; i++) {
+			_cleanup_free_ char *path = NULL, *text = NULL;
+
+			ASSERT(asprintf(&path, "layouts/%s", folder.names[i]) > 0);
+			text = test_data(path);
+			is_there |= strstr(text, end) != NULL;
+		}
+		if (strcmp(name, "root-unit") == 0) /* no manager makes one, but some init systems might */
+			continue;
+		if (!is_there)
+			fprintf(stderr, "no layout of %s\n", name);
+		ASSERT(is_there);
+	}
+}
+
+TEST(built_in_rules_are_such_as_a_site_might_write)
+{
+	const char *name, *manager, *pattern;
+
+	for (size_t i = 0; identity_builtin(i, &name, &manager, &pattern); i++) {
+		_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+		struct error err = {};
+
+		if (identity_rules_add(rules, name, manager, pattern, false, &err) < 0)
+			fprintf(stderr, "%s: %s\n", name, err.text);
+		ASSERT_OK(identity_rules_add(rules, name, manager, pattern, false, &err));
+	}
+}
+
+TEST(where_the_job_and_the_step_end_is_told)
+{
+	struct identity id;
+
+	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/step_3/task_4/mine", &id));
+	ASSERT_EQ(id.job_end, strlen("/slurm/uid_1/job_2"));
+	ASSERT_EQ(id.step_end, strlen("/slurm/uid_1/job_2/step_3"));
+	ASSERT(id.is_remade && id.is_roots);
+	ASSERT(identity_of(NULL, "/a/jobmeter-run-5/b", &id));
+	ASSERT_EQ(id.job_end, strlen("/a/jobmeter-run-5"));
+	ASSERT_EQ(id.step_end, (size_t)0);
+	ASSERT(!id.is_remade && !id.is_roots);
+	ASSERT(identity_of(NULL, "/docker/" HEX64 "/x", &id));
+	ASSERT_EQ(id.job_end, strlen("/docker/" HEX64));
 }
 
 TEST(a_path_of_nobody_has_no_identity)
@@ -85,7 +138,7 @@ TEST(a_path_of_nobody_has_no_identity)
 	struct identity id = { .rule = "as it was" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-		if (identity_of(paths[i], &id))
+		if (identity_of(NULL, paths[i], &id))
 			fprintf(stderr, "%s is matched by %s\n", paths[i], id.rule);
 		ASSERT_STREQ(id.rule, "as it was");
 	}
@@ -95,9 +148,9 @@ TEST(groups_below_a_job_are_the_jobs)
 {
 	struct identity id;
 
-	ASSERT(identity_of("/slurm/uid_1/job_2/step_3/task_4/mine/deeper", &id));
+	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/step_3/task_4/mine/deeper", &id));
 	ASSERT_STREQ(id.task, "4");
-	ASSERT(identity_of("/slurm/uid_1/job_2/mine", &id));
+	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/mine", &id));
 	ASSERT_STREQ(id.job, "2");
 	ASSERT_STREQ(id.step, "");
 }
@@ -106,9 +159,9 @@ TEST(what_an_optional_part_took_in_vain_is_not_kept)
 {
 	struct identity id;
 
-	ASSERT(identity_of("/slurm/uid_1/job_2/step_", &id));
+	ASSERT(identity_of(NULL, "/slurm/uid_1/job_2/step_", &id));
 	ASSERT_STREQ(id.step, "");
-	ASSERT(identity_of("/slurmstepd.scope/job_1/step_5/user/task_", &id));
+	ASSERT(identity_of(NULL, "/slurmstepd.scope/job_1/step_5/user/task_", &id));
 	ASSERT_STREQ(id.step, "5");
 	ASSERT_STREQ(id.task, "");
 }
@@ -117,7 +170,7 @@ TEST(the_stepd_of_slurm_is_no_job)
 {
 	struct identity id;
 
-	ASSERT(identity_of("/system.slice/slurmstepd.scope/system", &id));
+	ASSERT(identity_of(NULL, "/system.slice/slurmstepd.scope/system", &id));
 	ASSERT_STREQ(id.rule, "scope");
 }
 
@@ -126,13 +179,13 @@ TEST(a_run_inside_a_job_has_both)
 	const char *path = "/slurm/uid_1000/job_42/step_0/task_3/jobmeter-run-99";
 	struct identity inner, outer;
 
-	ASSERT(identity_of(path, &inner));
+	ASSERT(identity_of(NULL, path, &inner));
 	ASSERT_STREQ(inner.rule, "run");
 	ASSERT_STREQ(inner.job, "99");
-	ASSERT(identity_around(path, &inner, &outer));
+	ASSERT(identity_around(NULL, path, &inner, &outer));
 	ASSERT_STREQ(outer.rule, "slurm-v1");
 	ASSERT_STREQ(outer.job, "42");
-	ASSERT(!identity_around(path, &outer, &inner));
+	ASSERT(!identity_around(NULL, path, &outer, &inner));
 }
 
 TEST(a_pod_in_a_container_and_a_run_in_a_session_have_both)
@@ -141,12 +194,12 @@ TEST(a_pod_in_a_container_and_a_run_in_a_session_have_both)
 	const char *run = "/user.slice/user-7.slice/session-c2.scope/jobmeter-run-1";
 	struct identity inner, outer;
 
-	ASSERT(identity_of(pod, &inner));
+	ASSERT(identity_of(NULL, pod, &inner));
 	ASSERT_STREQ(inner.manager, "kubernetes");
-	ASSERT(identity_around(pod, &inner, &outer));
+	ASSERT(identity_around(NULL, pod, &inner, &outer));
 	ASSERT_STREQ(outer.rule, "docker-cgroupfs");
-	ASSERT(identity_of(run, &inner));
-	ASSERT(identity_around(run, &inner, &outer));
+	ASSERT(identity_of(NULL, run, &inner));
+	ASSERT(identity_around(NULL, run, &inner, &outer));
 	ASSERT_STREQ(outer.job, "session-c2.scope");
 }
 
@@ -155,8 +208,8 @@ TEST(the_system_slice_around_a_slurm_job_is_no_second_identity)
 	const char *path = "/system.slice/slurmstepd.scope/job_9/step_0/user/task_0";
 	struct identity inner, outer;
 
-	ASSERT(identity_of(path, &inner));
-	ASSERT(!identity_around(path, &inner, &outer));
+	ASSERT(identity_of(NULL, path, &inner));
+	ASSERT(!identity_around(NULL, path, &inner, &outer));
 }
 
 TEST(a_hostile_path_is_bounded)
@@ -166,12 +219,129 @@ TEST(a_hostile_path_is_bounded)
 
 	memset(path, '_', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	ASSERT(!identity_of(path, &id));
+	ASSERT(!identity_of(NULL, path, &id));
 	for (size_t i = 0; i + 1 < sizeof(path); i++)
 		path[i] = "/job.1"[i % 6];
-	ASSERT(!identity_of(path, &id));
+	ASSERT(!identity_of(NULL, path, &id));
 	memcpy(path, "/pbs_jobs.service/jobs/", 23); /* a name longer than any file's is cut */
 	memset(path + 23, 'x', sizeof(path) - 24);
-	ASSERT(identity_of(path, &id));
+	ASSERT(identity_of(NULL, path, &id));
 	ASSERT_EQ(strlen(id.job), (size_t)IDENTITY_MAX - 1);
+}
+
+/* ---- a site's own rules ---- */
+
+TEST(a_sites_rule_comes_before_the_built_in_ones)
+{
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	struct identity id;
+
+	ASSERT_OK(identity_rules_add(rules, "ours", "ours", "/batch/<user:#>-<job:+>[/part<step:#>]", false, NULL));
+	ASSERT_OK(identity_rules_add(rules, "crons", "ours", "system.slice/<job:cron.service>", false, NULL));
+	ASSERT(identity_of(rules, "/batch/12-a.b/part7/x", &id));
+	ASSERT_STREQ(id.rule, "ours");
+	ASSERT_STREQ(id.manager, "ours");
+	ASSERT_STREQ(id.job, "a.b");
+	ASSERT_STREQ(id.user, "12");
+	ASSERT_STREQ(id.step, "7");
+	ASSERT(id.is_roots && !id.is_remade);
+	ASSERT(identity_of(rules, "/system.slice/cron.service", &id));
+	ASSERT_STREQ(id.rule, "crons");
+	ASSERT(identity_of(rules, "/jobmeter-run-1", &id)); /* the built-in ones are there, too */
+	ASSERT_STREQ(id.rule, "run");
+	ASSERT(!identity_of(NULL, "/batch/12-a.b", &id));
+}
+
+TEST(a_sites_rule_of_a_known_manager_has_its_traits)
+{
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	struct identity id;
+
+	ASSERT_OK(identity_rules_add(rules, "a", "slurm", "/our-slurm/<job:#>", false, NULL));
+	ASSERT_OK(identity_rules_add(rules, "b", "podman", "/our-pods/<job:+>", true, NULL));
+	ASSERT(identity_of(rules, "/our-slurm/5", &id));
+	ASSERT(id.is_remade && id.is_roots);
+	ASSERT(identity_of(rules, "/our-pods/a_b", &id));
+	ASSERT(!id.is_remade && !id.is_roots);
+	ASSERT_STREQ(id.job, "a-b");
+}
+
+TEST(a_rule_that_is_no_good_is_refused_with_the_reason)
+{
+	static const struct {
+		const char *manager, *pattern, *says;
+	} bad[] = {
+		{ "x", "", "is empty" },
+		{ "x", "job", "no <job:...>" },
+		{ "x", "a/<step:+>", "no <job:...>" },
+		{ "x", "<joob:+>", "no field 'joob'" },
+		{ "x", "<job>", "without FIELD:" },
+		{ "x", "<job:+", "'<' without its '>'" },
+		{ "x", "<", "without FIELD:" },
+		{ "x", "job:+>", "'>' without its '<'" },
+		{ "x", "<job:>", "'job' is empty" },
+		{ "x", "<job:+>/<job:+>", "'job' is there twice" },
+		{ "x", "<job:+><step:+><step:+>", "'step' is there twice" },
+		{ "x", "[<job:+>]", "cannot be missing" },
+		{ "x", "[a<job:+>", "cannot be missing" },
+		{ "x", "<job:+>[a", "'[' without its ']'" },
+		{ "x", "<job:+>]", "']' without its '['" },
+		{ "x", "<job:a[b>]", "overlap" },
+		{ "x", "[<step:a]b>/<job:+>", "overlap" },
+		{ "x", "<job:a<step:+>>", "a field within a field" },
+		{ "x", "<job:a/b>", "cannot hold a '/'" },
+		{ "x", "<job:#>_<user:+>", "must be a number" },
+		{ "x", "[[[[[[[[[a]]]]]]]]]<job:#>", "more than 8 brackets" },
+		{ "", "<job:+>", "no name" },
+		{ "My Manager", "<job:+>", "no name" },
+		{ "../x", "<job:+>", "no name" },
+	};
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	struct identity id;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		struct error err = {};
+
+		if (identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false, &err) == 0)
+			fprintf(stderr, "taken: %s\n", bad[i].pattern);
+		ASSERT_ERR(identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false, &err), -EINVAL);
+		ASSERT_CONTAINS(err.text, bad[i].says);
+	}
+	ASSERT_ERR(identity_rules_add(rules, "", "x", "<job:+>", false, NULL), -EINVAL);
+	ASSERT(!identity_of(rules, "/a", &id));
+}
+
+TEST(rules_and_their_length_are_bounded)
+{
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	char pattern[IDENTITY_PATTERN_MAX + 2] = "<job:#>";
+	struct error err = {};
+
+	memset(pattern + 7, 'a', sizeof(pattern) - 8);
+	ASSERT_ERR(identity_rules_add(rules, "r", "x", pattern, false, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, "longer than 255");
+	pattern[IDENTITY_PATTERN_MAX] = '\0';
+	for (size_t i = 0; i < IDENTITY_RULES_MAX; i++)
+		ASSERT_OK(identity_rules_add(rules, "r", "x", pattern, false, NULL));
+	ASSERT_ERR(identity_rules_add(rules, "r", "x", pattern, false, &err), -ENOSPC);
+	ASSERT_CONTAINS(err.text, "more than 64");
+	ASSERT(identity_rules_free(NULL) == NULL);
+}
+
+/* Without a bound this takes longer than the universe lasts. */
+TEST(a_rule_with_many_runs_and_a_hostile_path_come_to_an_end)
+{
+	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
+	char path[512];
+	struct identity id;
+
+	ASSERT_OK(identity_rules_add(rules, "r", "x", "+_+_+_+_+_+_+_+_+_+[_+[_+[_+]]]<job:#>", false, NULL));
+	memset(path, '_', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	for (size_t i = 0; i < sizeof(path) - 1; i += 200)
+		path[i] = '/';
+	ASSERT(!identity_of(rules, path, &id));
+	memcpy(path, "/jobmeter-run-7/", 16); /* others are matched as ever */
+	ASSERT(identity_of(rules, path, &id));
+	ASSERT_STREQ(id.job, "7");
 }
