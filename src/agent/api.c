@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "api.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api_format.h"
+#include "cleanup.h"
+#include "descendants.h"
+#include "error.h"
+#include "file.h"
+#include "hierarchy.h"
+#include "identity.h"
+#include "macro.h"
+#include "meter.h"
+#include "parse.h"
+#include "permission.h"
+#include "record.h"
+#include "rights.h"
+#include "sampler.h"
+
+#define JOBS "/v1/jobs/"
+#define RUNS "/v1/runs/"
+#define END "/end"
+#define PROC_TEXT_MAX (64 * 1024)
+#define PATH_LENGTH_MAX 4096
+
+struct run { /* that a client announced, and has not ended */
+	char *id;
+	uid_t uid;
+	pid_t client;
+};
+
+struct api {
+	struct api_options options;
+	struct run runs[API_RUNS_MAX];
+	size_t run_count;
+};
+
+int api_open(const struct api_options *options, struct api **ret)
+{
+	struct api *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return -ENOMEM;
+	a->options = *options;
+	*ret = a;
+	return 0;
+}
+
+struct api *api_close(struct api *a)
+{
+	for (size_t i = 0; a && i < a->run_count; i++)
+		free(a->runs[i].id);
+	free(a);
+	return NULL;
+}
+
+void api_closep(struct api **a)
+{
+	api_close(*a);
+}
+
+bool api_view_sees(const struct api_view *view, const struct snapshot_job *job)
+{
+	return permission_sees(view->permission, &view->peer, job->job);
+}
+
+/* The same words whether it is not there or not his. */
+static int fail_job(struct http_answer *ret)
+{
+	return http_fail(ret, 404, "there is no such job, or it is not yours");
+}
+
+static int get_snapshot(struct api *a, uint64_t max_age_ns, struct snapshot **ret,
+			struct http_answer *answer)
+{
+	struct error err = {};
+
+	if (sampler_get(a->options.sampler, max_age_ns, ret, &err) == 0)
+		return 0;
+	(void)http_fail(answer, 503, "there is no reading: %s", err.text);
+	return -EIO;
+}
+
+/* A job that @peer may see; NULL: none such. */
+static const struct snapshot_job *find_job(struct api *a, const struct snapshot *snapshot,
+					   const struct http_peer *peer, const char *manager,
+					   const char *id)
+{
+	const struct snapshot_job *job = snapshot_find(snapshot, manager, id);
+
+	return job && permission_sees(a->options.permission, peer, job->job) ? job : NULL;
+}
+
+static int answer_record(struct api *a, const struct http_request *request, uint64_t max_age_ns,
+			 const char *manager, const char *id, struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	_cleanup_(record_freep) struct record *record = NULL;
+	const struct snapshot_job *job;
+	struct error err = {};
+	int r;
+
+	if (get_snapshot(a, max_age_ns, &snapshot, ret) < 0)
+		return 0;
+	job = find_job(a, snapshot, &request->peer, manager, id);
+	if (!job)
+		return fail_job(ret);
+	r = sampler_get_record(a->options.sampler, snapshot, job, &record, &err);
+	if (r == -ENOENT)
+		return fail_job(ret);
+	if (r < 0)
+		return http_fail(ret, 503, "there is no record of the job: %s", err.text);
+	return api_answer(api_format_record, record, ret);
+}
+
+static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct api *a = context;
+	struct api_view view = { a->options.permission, request->peer };
+
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+		return 0;
+	return api_stream_jobs(snapshot, &view, ret);
+}
+
+/* A name from the URL: something, and not longer than the kernel has names. */
+static bool is_name(const char *text, size_t length)
+{
+	return length > 0 && length < IDENTITY_MAX && strlen(text) >= length;
+}
+
+/* "/v1/jobs/MANAGER/ID", which http has decoded: an ID may hold slashes, a manager's name does not.
+ */
+static int get_job(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const char *manager = request->path + strlen(JOBS), *slash = strchr(manager, '/');
+	_cleanup_free_ char *name = NULL;
+
+	if (!slash || !is_name(manager, (size_t)(slash - manager)) ||
+	    !is_name(slash + 1, strlen(slash + 1)))
+		return fail_job(ret);
+	name = strndup(manager, (size_t)(slash - manager));
+	if (!name)
+		return -ENOMEM;
+	return answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, ret);
+}
+
+/* ---- groups ---- */
+
+/* -EINVAL: @pid_text is no number of a process. */
+static int find_path_of(const struct api *a, const char *pid_text, char **ret)
+{
+	_cleanup_free_ char *cgroups = NULL;
+	char path[64];
+	int pid;
+
+	if (!a->options.hierarchy || parse_int(pid_text, 1, INT32_MAX, &pid) < 0)
+		return -EINVAL;
+	snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
+	if (file_read(a->options.root_fd, path, PROC_TEXT_MAX, &cgroups, NULL) < 0)
+		return -ENOENT;
+	return hierarchy_find_path(a->options.hierarchy, cgroups, ret) < 0 ? -ENOENT : 0;
+}
+
+static int answer_group(struct api *a, const struct http_request *request, const char *path,
+			struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct identity identity;
+	struct api_group group;
+
+	if (!identity_of(a->options.rules, path, &identity))
+		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+		return 0;
+	if (!find_job(a, snapshot, &request->peer, identity.manager, identity.job))
+		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
+	group = (struct api_group){
+		.manager = identity.manager,
+		.id = identity.job,
+		.step = *identity.step ? identity.step : NULL,
+		.task = *identity.task ? identity.task : NULL,
+		.path = path,
+	};
+	return api_answer(api_format_group, &group, ret);
+}
+
+static int get_group(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const char *pid = http_query(request, "pid"), *path = http_query(request, "path");
+	_cleanup_free_ char *found = NULL;
+	int r;
+
+	if (!pid == !path)
+		return http_fail(ret, 400, "either 'pid' or 'path' is wanted");
+	if (path)
+		return *path == '/' && strlen(path) < PATH_LENGTH_MAX
+			       ? answer_group(context, request, path, ret)
+			       : http_fail(ret, 400, "'path' is a group's path, from '/' on");
+	r = find_path_of(context, pid, &found);
+	if (r == -EINVAL)
+		return http_fail(ret, 400, "'pid' is a process' number");
+	if (r < 0) /* the same as for a process of another */
+		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
+	return answer_group(context, request, found, ret);
+}
+
+/* ---- runs ---- */
+
+static size_t count_runs_of(const struct api *a, uid_t uid)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->run_count; i++)
+		count += a->runs[i].uid == uid;
+	return count;
+}
+
+static void forget_run(struct api *a, size_t index)
+{
+	free(a->runs[index].id);
+	a->runs[index] = a->runs[--a->run_count];
+}
+
+/* Of those whose client was killed nobody will end: their groups are swept by who made them. */
+static void forget_orphans(struct api *a)
+{
+	for (size_t i = a->run_count; i-- > 0;) {
+		if (kill(a->runs[i].client, 0) < 0 && errno == ESRCH)
+			forget_run(a, i);
+	}
+}
+
+/* Where the run stands in the list; run_count: nowhere. */
+static size_t find_run(const struct api *a, const struct http_peer *peer, const char *id)
+{
+	size_t i = 0;
+
+	while (i < a->run_count && (a->runs[i].uid != peer->uid || strcmp(a->runs[i].id, id) != 0))
+		i++;
+	return i;
+}
+
+static int parse_run(const struct http_request *request, pid_t *ret)
+{
+	json_t *json = request->body ? json_loadb(request->body, request->body_length,
+						  JSON_REJECT_DUPLICATES, NULL)
+				     : NULL;
+	json_int_t pid =
+		json_integer_value(json_object_get(json, "pid")); /* 0 for everything else */
+
+	json_decref(json);
+	if (pid < 1 || pid > INT32_MAX)
+		return -EINVAL;
+	*ret = (pid_t)pid;
+	return 0;
+}
+
+/* A child of the client, and no other's process: what is moved into a group is accounted to him. */
+static bool is_child_of(const struct api *a, pid_t pid, const struct http_peer *peer)
+{
+	char path[64], text[8192], state;
+	struct rights rights = {};
+	pid_t parent;
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	if (file_read_small(a->options.root_fd, path, text, sizeof(text)) < 0 ||
+	    descendants_parse_stat(text, &state, &parent) < 0 || parent != peer->pid)
+		return false;
+	snprintf(path, sizeof(path), "proc/%d/status", pid);
+	if (file_read_small(a->options.root_fd, path, text, sizeof(text)) < 0 ||
+	    rights_parse_status(text, &rights) < 0)
+		return false;
+	return rights.is_known && rights.uid == peer->uid;
+}
+
+static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
+		     struct http_answer *ret)
+{
+	const struct api_runs *runs = a->options.runs;
+	struct run *run = &a->runs[a->run_count];
+	struct api_run made = {};
+	struct error err = {};
+	int r = runs->begin(runs->context, peer, pid, &made, &err);
+
+	if (r < 0)
+		return http_fail(ret, 503, "there can be no group for the run: %s", err.text);
+	*run = (struct run){ .id = strdup(made.id), .uid = peer->uid, .client = peer->pid };
+	if (run->id) {
+		a->run_count++;
+		r = api_answer(api_format_run, &made, ret);
+	} else {
+		(void)runs->end(runs->context, made.id, NULL);
+		r = -ENOMEM;
+	}
+	free(made.id);
+	free(made.path);
+	return r;
+}
+
+static int post_run(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	struct api *a = context;
+	const struct http_peer *peer = &request->peer;
+	pid_t pid;
+
+	if (!a->options.runs)
+		return http_fail(ret, 503,
+				 "this agent has no helper, and so makes no groups for runs");
+	if (parse_run(request, &pid) < 0)
+		return http_fail(ret, 400, "wanted is {\"pid\": NUMBER}");
+	if (!peer->is_known || !is_child_of(a, pid, peer))
+		return http_fail(ret, 403, "process %d is no child of yours", pid);
+	if (a->run_count >= API_RUNS_MAX ||
+	    (peer->uid && count_runs_of(a, peer->uid) >= API_RUNS_OF_USER_MAX))
+		forget_orphans(a);
+	if (a->run_count >= API_RUNS_MAX ||
+	    (peer->uid && count_runs_of(a, peer->uid) >= API_RUNS_OF_USER_MAX))
+		return http_fail(ret, 503, "too many runs are under way");
+	return begin_run(a, peer, pid, ret);
+}
+
+/*
+ * The record as it is now, and then the group goes.  Tasks that have just ended may not be in yet:
+ * the agent has one thread, and waits for nobody.  The client asks for the job's record until it is
+ * final.
+ */
+static int end_run(struct api *a, const struct http_request *request, const char *id,
+		   struct http_answer *ret)
+{
+	const struct api_runs *runs = a->options.runs;
+	size_t index = find_run(a, &request->peer, id);
+	struct error err = {};
+	int r;
+
+	if (!request->peer.is_known || !runs || index == a->run_count)
+		return http_fail(ret, 404, "there is no such run, or it is not yours");
+	r = answer_record(a, request, 0, "run", id, ret);
+	if (runs->end(runs->context, id, &err) < 0 && r == 0 && ret->status == 200) {
+		free(ret->text);
+		*ret = (struct http_answer){};
+		r = http_fail(ret, 503, "the group of the run cannot be removed: %s", err.text);
+	}
+	forget_run(a, index);
+	return r;
+}
+
+static int post_run_end(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	const char *id = request->path + strlen(RUNS);
+	size_t length = strlen(id), end = strlen(END);
+	_cleanup_free_ char *name = NULL;
+
+	if (length <= end || strcmp(id + length - end, END) != 0 || !is_name(id, length - end))
+		return http_fail(ret, 404, "there is no such run, or it is not yours");
+	name = strndup(id, length - end);
+	return name ? end_run(context, request, name, ret) : -ENOMEM;
+}
+
+/* ---- the agent itself ---- */
+
+static int get_agent(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_(record_freep) struct record *coverage = record_new();
+	struct api *a = context;
+	struct meter *meter = sampler_meter(a->options.sampler);
+	struct sampler_state state = {};
+	int r;
+
+	(void)request;
+	if (!coverage)
+		return -ENOMEM;
+	r = meter ? meter_describe(meter, coverage)
+		  : strings_add(&coverage->coverage.missing, "BPF: it is off");
+	if (r < 0)
+		return r;
+	sampler_get_state(a->options.sampler, &state);
+	return api_answer(api_format_agent, &(struct api_agent){ &state, coverage }, ret);
+}
+
+static int get_metrics(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct api *a = context;
+	struct api_view view = { a->options.permission, request->peer };
+
+	if (!a->options.expose)
+		return http_fail(ret, 404, "there are no metrics here");
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+		return 0;
+	return a->options.expose(a->options.context, request, snapshot, &view, ret);
+}
+
+static int get_health(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	(void)context;
+	(void)request;
+	ret->status = 200;
+	ret->type = "application/json";
+	ret->text = strdup("{\"status\": \"ok\", \"version\": \"" JOBMETER_VERSION "\"}\n");
+	ret->length = ret->text ? strlen(ret->text) : 0;
+	return ret->text ? 0 : -ENOMEM;
+}
+
+const struct http_route *api_routes(void)
+{
+	/* clang-format off */
+	static const struct http_route routes[] = {
+		{ "GET", "/health", get_health, .is_open = true },
+		{ "GET", "/metrics", get_metrics },
+		{ "GET", "/v1/agent", get_agent },
+		{ "GET", "/v1/group", get_group },
+		{ "GET", "/v1/jobs", get_jobs },
+		{ "GET", JOBS, get_job },
+		{ "POST", "/v1/runs", post_run },
+		{ "POST", RUNS, post_run_end },
+		{},
+	};
+	/* clang-format on */
+
+	return routes;
+}

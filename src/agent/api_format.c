@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+#include "api_format.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api.h"
+#include "cleanup.h"
+#include "document.h"
+#include "file_op.h"
+#include "macro.h"
+#include "record.h"
+#include "record_format.h"
+#include "timestamp.h"
+
+#define TYPE_JSON "application/json"
+
+static int format_text(void (*format)(const void *what, struct document *d), const void *what,
+		       char **ret, size_t *ret_length)
+{
+	_cleanup_(document_freep) struct document *d = NULL;
+	FILE *out = open_memstream(ret, ret_length);
+	int r = -ENOMEM;
+
+	if (!out)
+		return -ENOMEM;
+	d = document_new_json(out, DOCUMENT_ONE_LINE);
+	if (d) {
+		format(what, d);
+		r = document_finish(d);
+	}
+	if (fclose(out) != 0 && r == 0)
+		r = -ENOMEM;
+	if (r < 0) {
+		free(*ret);
+		*ret = NULL;
+	}
+	return r;
+}
+
+int api_answer(void (*format)(const void *what, struct document *d), const void *what,
+	       struct http_answer *ret)
+{
+	ret->status = 200;
+	ret->type = TYPE_JSON;
+	return format_text(format, what, &ret->text, &ret->length);
+}
+
+static void add_string(struct document *d, const char *key, const char *text)
+{
+	document_key(d, key);
+	document_string(d, text);
+}
+
+static void add_unsigned(struct document *d, const char *key, uint64_t number)
+{
+	document_key(d, key);
+	document_unsigned(d, number);
+}
+
+static void add_time(struct document *d, const char *key, uint64_t ns)
+{
+	char text[TIMESTAMP_SIZE];
+
+	add_string(d, key, ns ? timestamp_format(text, ns) : NULL);
+}
+
+void api_format_group(const void *group, struct document *d)
+{
+	const struct api_group *g = group;
+
+	document_begin_map(d);
+	add_string(d, "schema", API_GROUP_SCHEMA);
+	add_string(d, "manager", g->manager);
+	add_string(d, "id", g->id);
+	add_string(d, "step", g->step);
+	add_string(d, "task", g->task);
+	add_string(d, "path", g->path);
+	document_end_map(d);
+}
+
+void api_format_run(const void *run, struct document *d)
+{
+	const struct api_run *r = run;
+
+	document_begin_map(d);
+	add_string(d, "schema", API_RUN_SCHEMA);
+	add_string(d, "manager", "run");
+	add_string(d, "id", r->id);
+	add_string(d, "path", r->path);
+	document_end_map(d);
+}
+
+static void add_strings(struct document *d, const char *key, const struct strings *list)
+{
+	document_key(d, key);
+	document_begin_list(d);
+	for (size_t i = 0; i < list->count; i++)
+		document_string(d, list->items[i]);
+	document_end_list(d);
+}
+
+void api_format_agent(const void *agent, struct document *d)
+{
+	const struct api_agent *a = agent;
+	const struct sampler_state *s = a->state;
+
+	document_begin_map(d);
+	add_string(d, "schema", API_AGENT_SCHEMA);
+	add_string(d, "version", JOBMETER_VERSION);
+	add_unsigned(d, "readings", s->readings);
+	add_unsigned(d, "failed_readings", s->failed_readings);
+	document_key(d, "last_reading_seconds");
+	document_decimal(d, s->last_reading_ns, 9);
+	add_unsigned(d, "jobs_live", s->jobs_live);
+	add_unsigned(d, "jobs_ended", s->jobs_ended);
+	add_unsigned(d, "groups", s->groups);
+	add_unsigned(d, "walks", s->walks);
+	add_unsigned(d, "found_by_walk", s->found_by_walk);
+	add_unsigned(d, "state_errors", s->state_errors);
+	add_unsigned(d, "set_aside", s->set_aside);
+	add_strings(d, "tiers", &a->coverage->coverage.tiers);
+	add_strings(d, "missing", &a->coverage->coverage.missing);
+	add_strings(d, "notes", &a->coverage->coverage.notes);
+	add_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
+	document_end_map(d);
+}
+
+/* ---- the list of jobs ---- */
+
+struct listed {
+	const struct snapshot *snapshot;
+	const struct snapshot_job *job;
+};
+
+static void add_identity(const struct listed *l, struct document *d)
+{
+	const struct job *job = l->job->job;
+
+	add_string(d, "manager", job->manager);
+	add_string(d, "id", job->id);
+	add_string(d, "name", job->name);
+	add_string(d, "user", job->user);
+	document_key(d, "uid");
+	if (job->uid >= 0)
+		document_signed(d, job->uid);
+	else
+		document_null(d);
+	add_string(d, "account", job->account);
+	add_string(d, "partition", job->partition);
+	document_key(d, "live");
+	document_boolean(d, l->job->is_live);
+	add_time(d, "start", job->start_ns);
+	add_time(d, "end", job->end_ns);
+	add_time(d, "measured_from", job->measured_from_ns);
+}
+
+/* The metrics of one section of the table. */
+static void add_section(const struct value *values, const char *section, struct document *d)
+{
+	document_key(d, section);
+	document_begin_map(d);
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (strcmp(metric->section, section) != 0)
+			continue;
+		document_key(d, metric->key);
+		if (values[id].is_known)
+			document_decimal(d, values[id].number, metric_unit_places(metric->unit));
+		else
+			document_null(d);
+	}
+	document_end_map(d);
+}
+
+/* Each section once, in the order of the table. */
+static void add_values(const struct value *values, struct document *d)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const char *section = metric_get((enum metric_id)id)->section;
+		bool is_first = true;
+
+		for (size_t before = 0; before < id && is_first; before++)
+			is_first =
+				strcmp(metric_get((enum metric_id)before)->section, section) != 0;
+		if (is_first)
+			add_section(values, section, d);
+	}
+}
+
+/* What reads, writes and operations on metadata were over all mounts; kernel threads' row is
+ * nobody's. */
+static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct op_counts *ret_meta)
+{
+	for (size_t i = 0; i < l->job->row_count; i++) {
+		const struct snapshot_row *row = &l->job->rows[i];
+
+		if (l->snapshot->mounts[row->mount].kind == ROW_KERNEL || row->way == WAY_MAPPING)
+			continue;
+		op_counts_add(row->op < OP_DATA_COUNT ? &ret_data[row->op] : ret_meta,
+			      &row->counts);
+	}
+}
+
+static void add_counts(struct document *d, const char *key, const struct op_counts *counts,
+		       bool has_bytes)
+{
+	document_key(d, key);
+	document_begin_map(d);
+	if (has_bytes)
+		add_unsigned(d, "bytes", counts->bytes);
+	add_unsigned(d, "calls", counts->calls);
+	add_unsigned(d, "errors", counts->errors);
+	document_end_map(d);
+}
+
+static void add_io(const struct listed *l, struct document *d)
+{
+	struct op_counts data[OP_DATA_COUNT] = {}, meta = {};
+
+	document_key(d, "io");
+	if (!l->snapshot->has_mounts) {
+		document_null(d);
+		return;
+	}
+	sum_rows(l, data, &meta);
+	document_begin_map(d);
+	for (size_t op = 0; op < OP_DATA_COUNT; op++)
+		add_counts(d, file_op_name((enum file_op)op), &data[op], true);
+	add_counts(d, "meta", &meta, false);
+	document_end_map(d);
+}
+
+static void format_listed(const void *listed, struct document *d)
+{
+	const struct listed *l = listed;
+
+	document_begin_map(d);
+	add_identity(l, d);
+	add_values(l->job->values, d);
+	add_io(l, d);
+	document_end_map(d);
+}
+
+void api_format_record(const void *record, struct document *d)
+{
+	record_format(record, d);
+}
+
+/* A list on its way out: one job's text at a time. */
+struct stream {
+	struct snapshot *snapshot;
+	struct api_view view;
+	size_t next, listed;
+	char *text; /* what is being sent */
+	size_t length, sent;
+	bool has_begun, has_ended;
+};
+
+static void stream_free(void *context)
+{
+	struct stream *s = context;
+
+	snapshot_unref(s->snapshot);
+	free(s->text);
+	free(s);
+}
+
+static int set_text(struct stream *s, char *text)
+{
+	free(s->text);
+	s->text = text;
+	s->length = text ? strlen(text) : 0;
+	s->sent = 0;
+	return text ? 0 : -ENOMEM;
+}
+
+static int begin_list(struct stream *s)
+{
+	char time[TIMESTAMP_SIZE], *text;
+
+	s->has_begun = true;
+	if (asprintf(&text, "{\"schema\":\"%s\",\"time\":\"%s\",\"jobs\":[", API_JOBS_SCHEMA,
+		     timestamp_format(time, s->snapshot->real_ns)) < 0)
+		text = NULL;
+	return set_text(s, text);
+}
+
+static int list_job(struct stream *s, const struct snapshot_job *job)
+{
+	struct listed listed = { s->snapshot, job };
+	char *text = NULL, *item;
+	size_t length;
+	int r = format_text(format_listed, &listed, &text, &length);
+
+	if (r < 0)
+		return r;
+	text[strcspn(text, "\n")] = '\0'; /* the document's end */
+	if (asprintf(&item, "%s%s\n", s->listed++ ? "," : "", text) < 0)
+		item = NULL;
+	free(text);
+	return set_text(s, item);
+}
+
+/* The next piece of text. */
+static int go_on(struct stream *s)
+{
+	if (!s->has_begun)
+		return begin_list(s);
+	while (s->next < s->snapshot->job_count) {
+		const struct snapshot_job *job = &s->snapshot->jobs[s->next++];
+
+		if (api_view_sees(&s->view, job))
+			return list_job(s, job);
+	}
+	s->has_ended = true;
+	return set_text(s, strdup("]}\n"));
+}
+
+static ssize_t stream_next(void *context, char *buffer, size_t size)
+{
+	struct stream *s = context;
+	size_t used = 0;
+
+	while (used < size) {
+		size_t piece = MIN(size - used, s->length - s->sent);
+
+		if (piece) {
+			memcpy(buffer + used, s->text + s->sent, piece);
+			s->sent += piece;
+			used += piece;
+			continue;
+		}
+		if (s->has_ended)
+			break;
+		if (go_on(s) < 0)
+			return -1;
+	}
+	return (ssize_t)used;
+}
+
+int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, struct http_answer *ret)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->snapshot = snapshot_ref(snapshot);
+	s->view = *view;
+	*ret = (struct http_answer){ .status = 200,
+				     .type = TYPE_JSON,
+				     .next = stream_next,
+				     .done = stream_free,
+				     .context = s };
+	return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* api_format - the documents that the socket answers. */
+#pragma once
+
+#include "http.h"
+#include "sampler.h"
+
+struct api_view;
+struct document;
+struct record;
+
+#define API_JOBS_SCHEMA "jobmeter.jobs/1"
+#define API_GROUP_SCHEMA "jobmeter.group/1"
+#define API_RUN_SCHEMA "jobmeter.run/1"
+#define API_AGENT_SCHEMA "jobmeter.agent/1"
+
+/* Make an answer of what @format writes into the document. */
+int api_answer(void (*format)(const void *what, struct document *d), const void *what,
+	       struct http_answer *ret);
+
+void api_format_record(const void *record, struct document *d);
+
+struct api_group { /* in which job a group is; NULL where it does not say */
+	const char *manager, *id, *step, *task, *path;
+};
+void api_format_group(const void *group, struct document *d);
+
+void api_format_run(const void *run, struct document *d); /* of a struct api_run */
+
+struct api_agent {
+	const struct sampler_state *state;
+	const struct record *coverage; /* what is on, and what is not */
+};
+void api_format_agent(const void *agent, struct document *d);
+
+/* All jobs of @snapshot (a reference is taken) that @view sees, made piece by piece. */
+int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,
+		    struct http_answer *ret);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * permission - who may see which job: its own user; root and the members of the admins' groups see
+ * all.
+ *
+ * Whose a job is, is the uid of the job; who asks, what the kernel says of the other end of the
+ * socket.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+struct http_peer;
+struct job;
+struct permission;
+
+#define PERMISSION_GROUPS_MAX 16 /* that may be named */
+#define PERMISSION_CACHED 64	 /* users whose groups are remembered... */
+#define PERMISSION_CACHED_S 10	 /* ...for so long */
+
+/* Members of these groups see all; @groups ends with NULL, and may be NULL.  -ENOENT: there is no
+ * such group; -E2BIG: too many. */
+int permission_new(const char *const *groups, struct permission **ret, struct error *err);
+struct permission *permission_free(struct permission *p); /* NULL is fine; returns NULL */
+void permission_freep(struct permission **p);
+
+/* Where a user's groups come from, and what time it is: for tests.  @list is as getgrouplist(3)
+ * with a uid for a name: returns how many there are, which may be more than @max, or -Exxx. */
+struct permission_source {
+	int (*list)(void *context, uid_t uid, gid_t primary, gid_t *groups, int max);
+	uint64_t (*now_ns)(void *context);
+	void *context;
+};
+void permission_set_source(struct permission *p, const struct permission_source *source);
+
+/* Root, or one of the admins.  A peer that is not known sees nothing. */
+bool permission_sees_all(struct permission *p, const struct http_peer *peer);
+
+/* A job whose user is not known (yet) is nobody's: only who sees all sees it. */
+bool permission_sees(struct permission *p, const struct http_peer *peer, const struct job *job);

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+#include "api.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "permission.h"
+#include "record.h"
+#include "sampler_double.h"
+#include "test.h"
+#include "tree.h"
+
+#define FIRST 1000
+#define SECOND 1001
+#define ODD_ID "7/\"\\ \xc3\xa9\xff\n<&%"
+
+/* An agent with a made node: four jobs of two users and of nobody known. */
+struct node {
+	struct snapshot *snapshot;
+	struct sampler *sampler;
+	struct permission *permission;
+	struct hierarchy hierarchy;
+	struct api_runs runs;
+	struct api *api;
+	int root_fd;
+	int begun, ended;
+	bool cannot_begin;
+};
+
+static char mount_point[] = "/cg", top[] = "/";
+
+static int make_run(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret, struct error *err)
+{
+	struct node *n = context;
+
+	(void)peer;
+	(void)pid;
+	if (n->cannot_begin)
+		return error_set(err, -EACCES, "his group is not his");
+	n->begun++;
+	*ret = (struct api_run){ strdup("41"), strdup("/a/jobmeter-run-41") };
+	return 0;
+}
+
+static int unmake_run(void *context, const char *id, struct error *err)
+{
+	struct node *n = context;
+
+	(void)err;
+	ASSERT_STREQ(id, "41");
+	n->ended++;
+	return 0;
+}
+
+static void node_open(const char *name, struct node *n)
+{
+	struct api_options options;
+	struct snapshot_job *job;
+
+	*n = (struct node){ .root_fd = tree_open(name) };
+	n->hierarchy = (struct hierarchy){ .is_v2 = true, .v2_mount = mount_point, .v2_own = top, .v2_root = top };
+	n->snapshot = snapshot_double_new(4);
+	snapshot_double_fill(n->snapshot, 0, "run", "41", FIRST);
+	job = snapshot_double_fill(n->snapshot, 1, "slurm", "123", FIRST);
+	job->is_live = false;
+	snapshot_double_fill(n->snapshot, 2, "slurm", "124", SECOND);
+	job = snapshot_double_fill(n->snapshot, 3, "units", ODD_ID, -1);
+	job->job->name = strdup(ODD_ID);
+	n->sampler = sampler_double_new(n->snapshot);
+	ASSERT_OK(permission_new(NULL, &n->permission, NULL));
+	n->runs = (struct api_runs){ make_run, unmake_run, n };
+	options = (struct api_options){ .sampler = n->sampler,
+					.permission = n->permission,
+					.root_fd = n->root_fd,
+					.hierarchy = &n->hierarchy,
+					.runs = &n->runs };
+	ASSERT_OK(api_open(&options, &n->api));
+}
+
+static void node_close(struct node *n)
+{
+	api_close(n->api);
+	permission_free(n->permission);
+	sampler_double_free(n->sampler);
+	snapshot_unref(n->snapshot);
+	close(n->root_fd);
+}
+
+/* The text of the answer, which the caller frees; pieces of @piece bytes are asked for. */
+static unsigned int ask_by(struct node *n, struct http_request *request, size_t piece, char **ret)
+{
+	const struct http_route *found = NULL;
+	struct http_answer answer = {};
+	_cleanup_free_ char *buffer = malloc(piece);
+	size_t size = 0;
+	ssize_t got;
+	FILE *out;
+
+	for (const struct http_route *r = api_routes(); r->path && !found; r++) {
+		size_t length = strlen(r->path);
+
+		if (strcmp(r->method, request->method) == 0 &&
+		    (r->path[length - 1] == '/' ? strncmp(r->path, request->path, length)
+						: strcmp(r->path, request->path)) == 0)
+			found = r;
+	}
+	ASSERT(found);
+	ASSERT_OK(found->answer(n->api, request, &answer));
+	if (!answer.next) {
+		*ret = answer.text;
+		return answer.status;
+	}
+	out = open_memstream(ret, &size);
+	while ((got = answer.next(answer.context, buffer, piece)) > 0) {
+		ASSERT((size_t)got <= piece);
+		fwrite(buffer, 1, (size_t)got, out);
+	}
+	ASSERT_EQ(got, 0);
+	answer.done(answer.context);
+	fclose(out);
+	return answer.status;
+}
+
+static unsigned int ask(struct node *n, const char *method, const char *path, uid_t uid, char **ret)
+{
+	struct http_request request = { .method = method,
+					.path = path,
+					.peer = { true, uid, uid, getpid() } };
+
+	return ask_by(n, &request, 4096, ret);
+}
+
+TEST(a_list_holds_the_callers_jobs_and_no_other)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL, *third = NULL, *root = NULL;
+	struct node n;
+
+	node_open("list", &n);
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &first), 200u);
+	ASSERT_CONTAINS(first, "{\"schema\":\"jobmeter.jobs/1\",\"time\":\"2026-02-03T04:05:06.123456789Z\"");
+	ASSERT_CONTAINS(first, "\"manager\":\"run\",\"id\":\"41\"");
+	ASSERT_CONTAINS(first, "\"id\":\"123\"");
+	ASSERT_CONTAINS(first, "\"live\":false");
+	ASSERT_CONTAINS(first, "\"cpu\":{\"user_seconds\":0.000000007,\"system_seconds\":null,");
+	ASSERT_LACKS(first, "124");
+	ASSERT_LACKS(first, "units");
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &second), 200u);
+	ASSERT_CONTAINS(second, "\"id\":\"124\"");
+	ASSERT_LACKS(second, "\"id\":\"123\"");
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", 4711, &third), 200u);
+	ASSERT_CONTAINS(third, "\"jobs\":[]}\n");
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", 0, &root), 200u);
+	ASSERT_CONTAINS(root, "\"manager\":\"units\"");
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS);
+	node_close(&n);
+}
+
+TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
+{
+	struct node n;
+
+	node_open("pieces", &n);
+	for (size_t piece = 1; piece < 700; piece += 37) {
+		struct http_request request = { .method = "GET", .path = "/v1/jobs", .peer = { true, 0, 0, 1 } };
+		_cleanup_free_ char *text = NULL;
+		json_t *json, *jobs;
+
+		ASSERT_EQ(ask_by(&n, &request, piece, &text), 200u);
+		json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+		jobs = json_object_get(json, "jobs");
+		ASSERT_EQ((uint64_t)json_array_size(jobs), (uint64_t)4);
+		ASSERT_STREQ(json_string_value(json_object_get(json_array_get(jobs, 3), "id")),
+			     "7/\"\\ \xc3\xa9\xef\xbf\xbd\n<&%");
+		json_decref(json);
+	}
+	node_close(&n);
+}
+
+TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
+{
+	_cleanup_free_ char *text = NULL;
+	struct node n;
+	struct snapshot_job *job;
+
+	node_open("sums", &n);
+	n.snapshot->has_mounts = true;
+	n.snapshot->mounts = calloc(2, sizeof(*n.snapshot->mounts));
+	n.snapshot->mount_count = 2;
+	n.snapshot->mounts[0] = (struct snapshot_mount){ .kind = ROW_MOUNT, .name = strdup("/a") };
+	n.snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL, .name = strdup("(kernel)") };
+	job = &n.snapshot->jobs[2];
+	job->rows = calloc(5, sizeof(*job->rows));
+	job->row_count = 5;
+	job->rows[0] = (struct snapshot_row){ 0, OP_READ, WAY_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 } };
+	job->rows[1] = (struct snapshot_row){ 0, OP_READ, WAY_IO_URING, 0, { .calls = 1, .bytes = 7 } };
+	job->rows[2] = (struct snapshot_row){ 0, OP_READ, WAY_MAPPING, 0, { .bytes = 4096 } };
+	job->rows[3] = (struct snapshot_row){ 0, OP_STAT, WAY_CALL, 0, { .calls = 11, .errors = 2 } };
+	job->rows[4] = (struct snapshot_row){ 1, OP_WRITE, WAY_CALL, 0, { .calls = 5, .bytes = 5 } };
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &text), 200u);
+	ASSERT_CONTAINS(text, "\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
+			      "\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");
+	node_close(&n);
+}
+
+TEST(a_record_is_given_to_its_owner_and_to_root)
+{
+	_cleanup_free_ char *live = NULL, *ended = NULL, *odd = NULL;
+	struct node n;
+
+	node_open("record", &n);
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &live), 200u);
+	ASSERT_CONTAINS(live, "\"schema\":\"jobmeter.record/1\"");
+	ASSERT_CONTAINS(live, "\"final\":false");
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS);
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/123", FIRST, &ended), 200u);
+	ASSERT_CONTAINS(ended, "\"final\":true");
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/units/" ODD_ID, 0, &odd), 200u); /* the id holds a slash */
+	ASSERT_CONTAINS(odd, "\"manager\":\"units\"");
+	node_close(&n);
+}
+
+TEST(not_yours_and_not_there_are_the_same_answer)
+{
+	static const char *const paths[] = {
+		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",    "/v1/jobs/nothing/1", "/v1/jobs/units/" ODD_ID,
+		"/v1/jobs/slurm",     "/v1/jobs/slurm/",        "/v1/jobs/",          "/v1/jobs//123",
+		"/v1/jobs/../../etc", "/v1/jobs/slurm/../run/41",
+	};
+	_cleanup_free_ char *wanted = NULL, *long_path = NULL, *long_text = NULL;
+	struct node n;
+
+	node_open("hidden", &n);
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/0", FIRST, &wanted), 404u);
+	for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask(&n, "GET", paths[i], FIRST, &text), 404u);
+		ASSERT_STREQ(text, wanted);
+	}
+	ASSERT(asprintf(&long_path, "/v1/jobs/slurm/%05000d", 1) > 0);
+	ASSERT_EQ(ask(&n, "GET", long_path, FIRST, &long_text), 404u);
+	ASSERT_STREQ(long_text, wanted);
+	node_close(&n);
+}
+
+TEST(a_peer_that_is_not_known_gets_nothing)
+{
+	struct http_request request = { .method = "GET", .path = "/v1/jobs" };
+	_cleanup_free_ char *list = NULL, *record = NULL, *health = NULL;
+	struct node n;
+
+	node_open("unknown", &n);
+	ASSERT_EQ(ask_by(&n, &request, 4096, &list), 200u);
+	ASSERT_CONTAINS(list, "\"jobs\":[]");
+	request.path = "/v1/jobs/run/41";
+	ASSERT_EQ(ask_by(&n, &request, 4096, &record), 404u);
+	request.path = "/health";
+	ASSERT_EQ(ask_by(&n, &request, 4096, &health), 200u);
+	ASSERT_CONTAINS(health, "\"status\": \"ok\"");
+	node_close(&n);
+}
+
+static unsigned int ask_group(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
+{
+	struct query_double query[2] = { { key, value } };
+	struct http_request request = {
+		.method = "GET", .path = "/v1/group", .peer = { true, uid, uid, 1 }, .connection = query
+	};
+
+	return ask_by(n, &request, 4096, ret);
+}
+
+TEST(a_process_and_a_group_lead_to_their_job)
+{
+	_cleanup_free_ char *by_path = NULL, *by_pid = NULL, *below = NULL;
+	struct node n;
+
+	node_open("group", &n);
+	tree_write(n.root_fd, "proc/77/cgroup", "0::/slurm/uid_1000/job_123/step_batch/task_0\n");
+	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41", FIRST, &by_path), 200u);
+	ASSERT_CONTAINS(by_path, "\"manager\":\"run\",\"id\":\"41\",\"step\":null");
+	ASSERT_EQ(ask_group(&n, "pid", "77", FIRST, &by_pid), 200u);
+	ASSERT_CONTAINS(by_pid, "\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
+	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41/below", FIRST, &below), 200u);
+	node_close(&n);
+}
+
+TEST(a_group_of_another_is_like_one_that_is_no_jobs)
+{
+	static const struct row {
+		const char *key, *value;
+		unsigned int status;
+	} rows[] = {
+		{ "path", "/slurm/uid_1001/job_124", 404 }, { "path", "/slurm/uid_1001/job_125", 404 },
+		{ "path", "/user.slice", 404 },             { "pid", "78", 404 },
+		{ "pid", "79", 404 },                       { "pid", "4194304", 404 },
+		{ "pid", "0", 400 },                        { "pid", "-1", 400 },
+		{ "pid", "77x", 400 },                      { "pid", "99999999999999999999", 400 },
+		{ "pid", "../1", 400 },                     { "path", "slurm", 400 },
+		{ "path", "", 400 },                        { "other", "1", 400 },
+	};
+	struct node n;
+
+	node_open("groups", &n);
+	tree_write(n.root_fd, "proc/78/cgroup", "0::/slurm/uid_1001/job_124/step_0\n");
+	tree_write(n.root_fd, "proc/79/cgroup", "rubbish\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_group(&n, rows[i].key, rows[i].value, FIRST, &text), rows[i].status);
+		if (rows[i].status == 404)
+			ASSERT_STREQ(text, "that is part of no job, or of one that is not yours");
+	}
+	node_close(&n);
+}
+
+static unsigned int post(struct node *n, const char *path, uid_t uid, const char *body, char **ret)
+{
+	struct http_request request = { .method = "POST",
+					.path = path,
+					.peer = { true, uid, uid, 50 },
+					.body = body,
+					.body_length = body ? strlen(body) : 0 };
+
+	return ask_by(n, &request, 4096, ret);
+}
+
+static void write_process(const struct node *n, int pid, int parent, unsigned int uid)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof(path), "proc/%d/stat", pid);
+	snprintf(text, sizeof(text), "%d (a) b) S %d 1 1\n", pid, parent);
+	tree_write(n->root_fd, path, text);
+	snprintf(path, sizeof(path), "proc/%d/status", pid);
+	snprintf(text, sizeof(text), "Name:\ta\nUid:\t%u\t%u\t%u\t%u\nCapEff:\t0000000000000000\n", uid, uid, uid, uid);
+	tree_write(n->root_fd, path, text);
+}
+
+TEST(a_run_begins_and_ends)
+{
+	_cleanup_free_ char *begun = NULL, *ended = NULL, *again = NULL;
+	struct node n;
+
+	node_open("run", &n);
+	write_process(&n, 51, 50, FIRST);
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
+	ASSERT_CONTAINS(begun, "\"manager\":\"run\",\"id\":\"41\",\"path\":\"/a/jobmeter-run-41\"");
+	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &ended), 200u);
+	ASSERT_CONTAINS(ended, "\"schema\":\"jobmeter.record/1\"");
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), (uint64_t)0);
+	ASSERT_EQ(n.begun, 1);
+	ASSERT_EQ(n.ended, 1);
+	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &again), 404u);
+	ASSERT_EQ(n.ended, 1);
+	node_close(&n);
+}
+
+TEST(only_who_began_a_run_ends_it)
+{
+	_cleanup_free_ char *begun = NULL;
+	static const struct row {
+		const char *path;
+		uid_t uid;
+	} rows[] = {
+		{ "/v1/runs/41/end", SECOND }, { "/v1/runs/41/end", 0 },    { "/v1/runs/42/end", FIRST },
+		{ "/v1/runs//end", FIRST },    { "/v1/runs/end", FIRST },   { "/v1/runs/41", FIRST },
+		{ "/v1/runs/", FIRST },        { "/v1/runs/41/endx", FIRST },
+	};
+	struct node n;
+
+	node_open("owner", &n);
+	write_process(&n, 51, 50, FIRST);
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(post(&n, rows[i].path, rows[i].uid, NULL, &text), 404u);
+		ASSERT_STREQ(text, "there is no such run, or it is not yours");
+	}
+	ASSERT_EQ(n.ended, 0);
+	node_close(&n);
+}
+
+TEST(only_an_own_child_can_be_run)
+{
+	static const struct row {
+		const char *body;
+		unsigned int status;
+	} rows[] = {
+		{ "{\"pid\": 52}", 403 },          /* another's child */
+		{ "{\"pid\": 53}", 403 },          /* of another user */
+		{ "{\"pid\": 54}", 403 },          /* not there */
+		{ "{\"pid\": 50}", 403 },          /* himself */
+		{ "{\"pid\": 0}", 400 },           { "{\"pid\": -1}", 400 },
+		{ "{\"pid\": 4294967347}", 400 },  { "{\"pid\": \"51\"}", 400 },
+		{ "{\"pid\": 51.0}", 400 },        { "[51]", 400 },
+		{ "{}", 400 },                     { "", 400 },
+		{ NULL, 400 },                     { "{\"pid\": 51", 400 },
+		{ "{\"pid\": 51, \"pid\": 52}", 400 },
+	};
+	struct node n;
+
+	node_open("child", &n);
+	write_process(&n, 51, 50, FIRST);
+	write_process(&n, 52, 1, FIRST);
+	write_process(&n, 53, 50, SECOND);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(post(&n, "/v1/runs", FIRST, rows[i].body, &text), rows[i].status);
+	}
+	ASSERT_EQ(n.begun, 0);
+	node_close(&n);
+}
+
+TEST(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
+{
+	_cleanup_free_ char *refused = NULL, *none = NULL;
+	struct api_options options;
+	struct node n;
+
+	node_open("helpless", &n);
+	write_process(&n, 51, 50, FIRST);
+	n.cannot_begin = true;
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &refused), 503u);
+	ASSERT_STREQ(refused, "there can be no group for the run: his group is not his");
+	api_close(n.api);
+	options = (struct api_options){ .sampler = n.sampler, .permission = n.permission, .root_fd = n.root_fd };
+	ASSERT_OK(api_open(&options, &n.api));
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &none), 503u);
+	node_close(&n);
+}
+
+/* A number that no process has any more. */
+static pid_t dead_pid(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	return pid;
+}
+
+TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
+{
+	_cleanup_free_ char *over = NULL, *other = NULL, *after = NULL;
+	pid_t dead = dead_pid();
+	struct http_request request = { .method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11 };
+	struct node n;
+
+	node_open("many", &n);
+	request.peer = (struct http_peer){ true, FIRST, FIRST, getpid() };
+	write_process(&n, 51, getpid(), FIRST);
+	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_by(&n, &request, 4096, &text), 200u);
+	}
+	ASSERT_EQ(ask_by(&n, &request, 4096, &over), 503u);
+	ASSERT_STREQ(over, "too many runs are under way");
+	request.peer.uid = SECOND;
+	request.peer.pid = dead;
+	write_process(&n, 51, dead, SECOND);
+	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_by(&n, &request, 4096, &text), 200u);
+	}
+	ASSERT_EQ(ask_by(&n, &request, 4096, &after), 200u);
+	node_close(&n);
+}
+
+TEST(the_agent_tells_of_itself)
+{
+	_cleanup_free_ char *agent = NULL, *metrics = NULL;
+	struct node n;
+
+	node_open("agent", &n);
+	ASSERT_EQ(ask(&n, "GET", "/v1/agent", FIRST, &agent), 200u);
+	ASSERT_CONTAINS(agent, "\"readings\":41,");
+	ASSERT_CONTAINS(agent, "\"missing\":[\"BPF: it is off\"]");
+	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
+	node_close(&n);
+}
+
+TEST(without_a_reading_the_answer_says_why)
+{
+	_cleanup_free_ char *list = NULL, *record = NULL;
+	struct api_options options;
+	struct node n;
+
+	node_open("blind", &n);
+	sampler_double_free(n.sampler);
+	n.sampler = sampler_double_new(NULL);
+	api_close(n.api);
+	options = (struct api_options){ .sampler = n.sampler, .permission = n.permission, .root_fd = n.root_fd };
+	ASSERT_OK(api_open(&options, &n.api));
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &list), 503u);
+	ASSERT_STREQ(list, "there is no reading: the double has none");
+	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/run/41", FIRST, &record), 503u);
+	node_close(&n);
+}
