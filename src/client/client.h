@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * client - talks to the agent of this node on its Unix socket (docs/socket.md).
+ *
+ * Every function returns in a bounded time, whatever the agent does, with errors in words: -ENOENT:
+ * there is no such thing, or it is not yours; -ETIMEDOUT: no answer; -ECONNREFUSED and the like:
+ * the agent is gone; -EPROTO: that was no answer of an agent; -EBUSY: it cannot do that now, and
+ * says why.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct client;
+struct error;
+struct record;
+
+#define CLIENT_SOCKET "/run/jobmeter/agent.sock"
+#define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
+#define CLIENT_HELLO_MS 500    /* for whether an agent lives */
+#define CLIENT_ANSWER_MS 10000 /* for everything else */
+#define CLIENT_JOBS_MAX 65536
+
+/* Open it if a live agent answers there.  @socket_path NULL: $JOBMETER_SOCKET, else CLIENT_SOCKET.
+ * -ENOENT, -ECONNREFUSED: no agent runs. */
+int client_open(const char *socket_path, struct client **ret, struct error *err);
+struct client *client_close(struct client *c); /* NULL is fine; returns NULL */
+void client_closep(struct client **c);
+
+struct client_job { /* strings are owned, NULL: not known */
+	char *manager, *id, *name, *user;
+	int64_t uid; /* -1: not known */
+	bool is_live;
+};
+
+struct client_jobs {
+	struct client_job *items;
+	size_t count;
+};
+void client_jobs_clear(struct client_jobs *jobs);
+
+/* The caller's jobs, live and those that ended lately; root's and admins': all. */
+int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err);
+
+int client_get_record(struct client *c, const char *manager, const char *id, struct record **ret,
+		      struct error *err);
+
+struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
+	char *manager, *id, *step, *path;
+};
+void client_group_clear(struct client_group *g);
+int client_find_process(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
+int client_find_group(struct client *c, const char *path, struct client_group *ret,
+		      struct error *err);
+
+/* Announce a run: @pid, a child of ours that has not begun, is put into a group of its own.  *ret:
+ * its manager, id and path. */
+int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
+/* The run is over.  Its record may lack what has just ended: while record.is_final is false, a
+ * later client_get_record() may know more. */
+int client_end_run(struct client *c, const char *id, struct record **ret, struct error *err);

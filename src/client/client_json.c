@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "client_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "json_place.h"
+
+static void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+static void job_clear(struct client_job *job)
+{
+	free(job->manager);
+	free(job->id);
+	free(job->name);
+	free(job->user);
+}
+
+void client_jobs_clear(struct client_jobs *jobs)
+{
+	for (size_t i = 0; i < jobs->count; i++)
+		job_clear(&jobs->items[i]);
+	free(jobs->items);
+	*jobs = (struct client_jobs){};
+}
+
+void client_group_clear(struct client_group *g)
+{
+	free(g->manager);
+	free(g->id);
+	free(g->step);
+	free(g->path);
+	*g = (struct client_group){};
+}
+
+static int load(const char *text, size_t length, json_t **ret, struct error *err)
+{
+	json_error_t error;
+
+	*ret = text ? json_loadb(text, length, JSON_REJECT_DUPLICATES, &error) : NULL;
+	if (!*ret || !json_is_object(*ret))
+		return error_set(err, -EPROTO, "the agent's answer is no JSON%s%s",
+				 text && !*ret ? ": " : "", text && !*ret ? error.text : "");
+	return 0;
+}
+
+/* A text of another's is told with where it is from. */
+static int refuse(int r, struct error *err)
+{
+	return error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer");
+}
+
+static int take_job(const struct place *place, const json_t *map, struct client_job *ret)
+{
+	int r = place_take_string(place, map, "manager", &ret->manager);
+
+	ret->uid = -1;
+	if (r == 0)
+		r = place_take_string(place, map, "id", &ret->id);
+	if (r == 0)
+		r = place_take_string(place, map, "name", &ret->name);
+	if (r == 0)
+		r = place_take_string(place, map, "user", &ret->user);
+	if (r == 0)
+		r = place_take_signed(place, map, "uid", 0, INT64_MAX, &ret->uid);
+	if (r == 0)
+		r = place_take_boolean(place, map, "live", &ret->is_live);
+	if (r == 0 && (!ret->manager || !ret->id))
+		r = place_refuse(place, "", "lacks manager or id");
+	return r;
+}
+
+static int take_jobs(const struct place *top, const json_t *list, struct client_jobs *jobs)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct place place = place_below(top, "jobs[%zu]", i);
+		const json_t *item = json_array_get(list, i);
+		int r;
+
+		if (!json_is_object(item))
+			return place_refuse(&place, "", "is %s and should be a map",
+					    place_type_name(item));
+		r = take_job(&place, item, &jobs->items[jobs->count++]);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, struct error *err)
+{
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err };
+	const json_t *list = NULL;
+	int r = load(text, length, &root, err);
+
+	if (r < 0)
+		return r;
+	r = place_get(&place, root, "jobs", JSON_ARRAY, &list);
+	if (r < 0 || !list || json_array_size(list) > CLIENT_JOBS_MAX)
+		return r < 0 ? refuse(r, err)
+			     : error_set(err, -EPROTO, "the agent's answer is no list of jobs");
+	jobs.items = calloc(json_array_size(list) + 1, sizeof(*jobs.items));
+	if (!jobs.items)
+		return error_set_errno(err, ENOMEM, "cannot read the agent's answer");
+	r = take_jobs(&place, list, &jobs);
+	if (r < 0)
+		return refuse(r, err);
+	*ret = jobs;
+	jobs = (struct client_jobs){};
+	return 0;
+}
+
+int client_parse_group(const char *text, size_t length, struct client_group *ret, struct error *err)
+{
+	_cleanup_(client_group_clear) struct client_group group = {};
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err };
+	int r = load(text, length, &root, err);
+
+	if (r < 0)
+		return r;
+	r = place_take_string(&place, root, "manager", &group.manager);
+	if (r == 0)
+		r = place_take_string(&place, root, "id", &group.id);
+	if (r == 0)
+		r = place_take_string(&place, root, "step", &group.step);
+	if (r == 0)
+		r = place_take_string(&place, root, "path", &group.path);
+	if (r < 0)
+		return refuse(r, err);
+	if (!group.manager || !group.id)
+		return error_set(err, -EPROTO, "the agent's answer lacks manager or id");
+	*ret = group;
+	group = (struct client_group){};
+	return 0;
+}
+
+char *client_parse_error(const char *text, size_t length)
+{
+	_cleanup_(json_freep) json_t *root = json_loadb(text, length, 0, NULL);
+	const char *why = json_string_value(json_object_get(root, "error"));
+
+	return why ? strdup(why) : NULL;
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "client.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "client_json.h"
+#include "error.h"
+#include "macro.h"
+#include "made.h"
+#include "test.h"
+
+TEST(a_list_of_jobs_comes_back)
+{
+	static const char text[] = "{\"jobs\": [{\"manager\": \"slurm\", \"id\": \"1\", \"name\": null, \"user\": \"a\","
+				   " \"uid\": 1000, \"live\": true, \"more\": [1]}, {\"manager\": \"run\", \"id\": \"2\"}]}";
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
+
+	ASSERT_OK(client_parse_jobs(text, strlen(text), &jobs, NULL));
+	ASSERT_EQ((uint64_t)jobs.count, (uint64_t)2);
+	ASSERT_STREQ(jobs.items[0].manager, "slurm");
+	ASSERT_STREQ(jobs.items[0].user, "a");
+	ASSERT(!jobs.items[0].name && jobs.items[0].is_live);
+	ASSERT_EQ(jobs.items[0].uid, 1000);
+	ASSERT_EQ(jobs.items[1].uid, -1);
+	ASSERT(!jobs.items[1].is_live);
+}
+
+TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
+{
+	static const struct row {
+		const char *text, *error;
+	} jobs_rows[] = {
+		{ NULL, "the agent's answer is no JSON" },
+		{ "", "the agent's answer is no JSON" },
+		{ "<html>", "the agent's answer is no JSON" },
+		{ "[]", "the agent's answer is no JSON" },
+		{ "{}", "the agent's answer is no list of jobs" },
+		{ "{\"jobs\": 1}", "the agent's answer: jobs is a number" },
+		{ "{\"jobs\": [1]}", "the agent's answer: jobs[0] is a number" },
+		{ "{\"jobs\": [{}]}", "the agent's answer: jobs[0] lacks manager or id" },
+		{ "{\"jobs\": [{\"manager\": 1}]}", "the agent's answer: jobs[0].manager is a number" },
+		{ "{\"jobs\": [{\"manager\": \"a\", \"id\": \"1\", \"uid\": -2}]}", "jobs[0].uid" },
+	}, group_rows[] = {
+		{ NULL, "the agent's answer is no JSON" },
+		{ "{\"manager\": \"run\"}", "the agent's answer lacks manager or id" },
+		{ "{\"manager\": \"run\", \"id\": {}}", "the agent's answer: id is a map" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(jobs_rows); i++) {
+		const char *text = jobs_rows[i].text;
+		struct client_jobs jobs = { .count = 7 };
+		struct error err = {};
+
+		ASSERT_ERR(client_parse_jobs(text, text ? strlen(text) : 0, &jobs, &err), -EPROTO);
+		ASSERT_CONTAINS(err.text, jobs_rows[i].error);
+		ASSERT_EQ((uint64_t)jobs.count, (uint64_t)7);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(group_rows); i++) {
+		const char *text = group_rows[i].text;
+		struct client_group group = {};
+		struct error err = {};
+
+		ASSERT_ERR(client_parse_group(text, text ? strlen(text) : 0, &group, &err), -EPROTO);
+		ASSERT_CONTAINS(err.text, group_rows[i].error);
+		ASSERT(!group.manager);
+	}
+}
+
+TEST(a_refusals_words_are_found)
+{
+	_cleanup_free_ char *why = client_parse_error("{\"error\": \"no\"}", 15);
+
+	ASSERT_STREQ(why, "no");
+	ASSERT(!client_parse_error("{\"error\": 1}", 12));
+	ASSERT(!client_parse_error("<html>", 6));
+}
+
+/* A socket on which a made agent stands. */
+static int listen_at(const char *name, char *ret_path, size_t size)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(ret_path, size, "%s/%s", test_folder(), name);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", ret_path);
+	unlink(ret_path);
+	ASSERT(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
+	ASSERT(listen(fd, 8) == 0);
+	return fd;
+}
+
+/* A process that gives @answers, one a connection, and ends; the requests' first lines go to @log. */
+static pid_t answer_with(int fd, const char *const *answers, FILE *log)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (; *answers; answers++) {
+		int connection = accept(fd, NULL, NULL);
+		char request[4096] = "";
+		ssize_t n = recv(connection, request, sizeof(request) - 1, 0);
+
+		request[n > 0 ? n : 0] = '\0';
+		fprintf(log, "%.*s\n", (int)strcspn(request, "\r"), request);
+		fflush(log);
+		(void)send(connection, *answers, strlen(*answers), MSG_NOSIGNAL);
+		close(connection);
+	}
+	_exit(0);
+}
+
+#define WELL "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+#define HEALTHY WELL "{\"status\": \"ok\"}"
+
+TEST(odd_ids_arrive_as_they_are)
+{
+	static const char *const answers[] = { HEALTHY, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n{\"error\": \"not yours\"}",
+					       NULL };
+	_cleanup_(client_closep) struct client *c = NULL;
+	struct record *record = NULL;
+	struct error err = {};
+	char path[100], line[256] = "";
+	FILE *log = tmpfile();
+	int fd = listen_at("odd.sock", path, sizeof(path));
+	pid_t pid = answer_with(fd, answers, log);
+
+	ASSERT_OK(client_open(path, &c, &err));
+	ASSERT_ERR(client_get_record(c, "slurm", "1/%\n?\"\xc3\xa9 [7]", &record, &err), -ENOENT);
+	ASSERT_STREQ(err.text, "not yours");
+	waitpid(pid, NULL, 0);
+	rewind(log);
+	ASSERT(fgets(line, sizeof(line), log) && fgets(line, sizeof(line), log));
+	ASSERT_STREQ(line, "GET /v1/jobs/slurm/1%2F%25%0A%3F%22%C3%A9%20%5B7%5D HTTP/1.1\n");
+	fclose(log);
+	close(fd);
+}
+
+TEST(a_record_comes_back)
+{
+	_cleanup_(record_freep) struct record *made = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = made_json(made), *text = NULL, *again = NULL;
+	_cleanup_(client_closep) struct client *c = NULL;
+	const char *answers[] = { HEALTHY, NULL, NULL };
+	char path[100];
+	FILE *log = tmpfile();
+	int fd = listen_at("record.sock", path, sizeof(path));
+	pid_t pid;
+
+	ASSERT(asprintf(&text, "%s%s", WELL, json) > 0);
+	answers[1] = text;
+	pid = answer_with(fd, answers, log);
+	setenv("JOBMETER_SOCKET", path, 1);
+	ASSERT_OK(client_open(NULL, &c, NULL));
+	unsetenv("JOBMETER_SOCKET");
+	ASSERT_OK(client_get_record(c, "run", "1", &back, NULL));
+	again = made_json(back);
+	ASSERT_STREQ(again, json);
+	waitpid(pid, NULL, 0);
+	fclose(log);
+	close(fd);
+}
+
+TEST(what_answers_but_is_no_agent_is_told)
+{
+	static const char *const answers[] = { HEALTHY, WELL "{\"schema\": \"other/1\"}", "nonsense\r\n\r\n", "", NULL };
+	_cleanup_(client_closep) struct client *c = NULL;
+	struct record *record = NULL;
+	struct error err = {};
+	char path[100];
+	FILE *log = tmpfile();
+	int fd = listen_at("other.sock", path, sizeof(path));
+	pid_t pid = answer_with(fd, answers, log);
+
+	ASSERT_OK(client_open(path, &c, &err));
+	ASSERT_ERR(client_get_record(c, "run", "1", &record, &err), -EPROTO);
+	ASSERT_CONTAINS(err.text, "the agent's answer: ");
+	ASSERT_ERR(client_get_record(c, "run", "1", &record, &err), -EPROTO);
+	ASSERT_ERR(client_get_record(c, "run", "1", &record, &err), -ECONNRESET);
+	ASSERT_CONTAINS(err.text, "went away");
+	waitpid(pid, NULL, 0);
+	close(fd);
+	ASSERT_ERR(client_get_record(c, "run", "1", &record, &err), -ECONNREFUSED);
+	fclose(log);
+}
+
+TEST(without_an_agent_it_is_said_at_once)
+{
+	struct client *c = NULL;
+	struct error err = {};
+	char path[100], text[300];
+	int fd = listen_at("dead.sock", path, sizeof(path));
+
+	close(fd); /* the socket's file stays, as after kill -9 */
+	ASSERT_ERR(client_open(path, &c, &err), -ECONNREFUSED);
+	snprintf(text, sizeof(text), "no agent answers at '%s': Connection refused", path);
+	ASSERT_STREQ(err.text, text);
+	ASSERT_ERR(client_open("/nonexistent/agent.sock", &c, &err), -ENOENT);
+	memset(text, 'x', 200);
+	text[200] = '\0';
+	ASSERT_ERR(client_open(text, &c, &err), -ENAMETOOLONG);
+	ASSERT(!c);
+}
+
+TEST(an_agent_that_stands_still_is_not_waited_for)
+{
+	struct client *c = NULL;
+	struct error err = {};
+	char path[100];
+	int fd = listen_at("still.sock", path, sizeof(path)); /* takes connections, as a stopped process' does */
+
+	ASSERT_ERR(client_open(path, &c, &err), -ETIMEDOUT);
+	ASSERT_CONTAINS(err.text, "does not answer");
+	close(fd);
+}
