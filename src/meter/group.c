@@ -231,7 +231,7 @@ static int make_v1_places(int root_fd, struct group *g, struct error *err)
 	if (r < 0)
 		return r;
 	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
-		if (c == h->key || c == CONTROLLER_FREEZER || !h->mount[c] ||
+		if (c == h->key || c == CONTROLLER_FREEZER || c == CONTROLLER_CPUSET || !h->mount[c] ||
 		    is_made(g, (enum controller)c) || strcmp(h->mount[c], h->mount[h->key]) == 0)
 			continue;
 		/* What cannot be made here is a number less, not a failure. */

@@ -16,7 +16,7 @@
 static const char *const names[CONTROLLER_COUNT] = {
 	[CONTROLLER_MEMORY] = "memory",   [CONTROLLER_CPUACCT] = "cpuacct",
 	[CONTROLLER_CPU] = "cpu",         [CONTROLLER_PIDS] = "pids",
-	[CONTROLLER_FREEZER] = "freezer",
+	[CONTROLLER_FREEZER] = "freezer", [CONTROLLER_CPUSET] = "cpuset",
 };
 
 static const enum controller keys[] = { CONTROLLER_MEMORY, CONTROLLER_CPUACCT, CONTROLLER_FREEZER };
@@ -40,14 +40,19 @@ void hierarchy_clear(struct hierarchy *h)
 }
 
 /* A group's path as proc shows it, below a mount of the folder @mounted. */
-char *hierarchy_path_below(const char *path, const char *mounted)
+static const char *skip_mounted(const char *path, const char *mounted)
 {
 	size_t length = strlen(mounted);
 
 	if (strcmp(mounted, "/") != 0 && strncmp(path, mounted, length) == 0 &&
 	    (path[length] == '/' || path[length] == '\0'))
 		path += length;
-	return strdup(*path ? path : "/");
+	return *path ? path : "/";
+}
+
+char *hierarchy_path_below(const char *path, const char *mounted)
+{
+	return strdup(skip_mounted(path, mounted));
 }
 
 static bool lists_controller(char *list, const char *name)
@@ -179,6 +184,18 @@ const char *hierarchy_own_path(const struct hierarchy *h)
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret)
 {
 	return find_own_path(cgroups, h->is_v2 ? "" : names[h->key], ret);
+}
+
+bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path, const char **ret_mount,
+			  const char **ret_below)
+{
+	const char *mount = h->is_v2 ? h->v2_mount : h->mount[c], *root = h->is_v2 ? h->v2_root : h->root[c];
+
+	if (!mount)
+		return false;
+	*ret_mount = mount;
+	*ret_below = skip_mounted(path, root ? root : "/");
+	return true;
 }
 
 char *hierarchy_find_folder(const struct hierarchy *h, const char *path)

@@ -19,6 +19,7 @@ enum controller {
 	CONTROLLER_CPU,
 	CONTROLLER_PIDS,
 	CONTROLLER_FREEZER,
+	CONTROLLER_CPUSET,
 	CONTROLLER_COUNT,
 };
 
@@ -44,6 +45,12 @@ const char *hierarchy_own_path(const struct hierarchy *h);
 /* The path of a process in the key hierarchy, as @cgroups, the text of its proc/PID/cgroup, has it; the
  * caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
+
+/* Where the files of controller @c are for the group of that path in the key hierarchy: in v2's tree, or at the same
+ * path in the controller's own: the folder @ret_mount, and @ret_below in it, which is a part of @path or "/".  False:
+ * it is mounted nowhere. */
+bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path, const char **ret_mount,
+			  const char **ret_below);
 
 /* Where the group of that path in the key hierarchy is seen, as a folder from "/" on; the caller frees.
  * NULL: no memory. */
