@@ -19,6 +19,7 @@
 #include "descendants.h"
 #include "error.h"
 #include "file.h"
+#include "group_files.h"
 #include "macro.h"
 #include "meter.h"
 #include "parse.h"
@@ -199,7 +200,7 @@ static int read_counters(struct measurement *m, struct error *err)
 	if (!uses_tasks(m))
 		collect_children(m->root_fd, &m->before, reading);
 	if (m->group)
-		collect_group_files(m->group, reading);
+		group_files_collect(m->group, reading);
 	return allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL, reading,
 			       &m->record->job.cpus_allowed);
 }

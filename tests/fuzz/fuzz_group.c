@@ -10,11 +10,12 @@
 
 #include "allocation.h"
 #include "cleanup.h"
-#include "collectors/collectors.h"
 #include "cpulist.h"
 #include "error.h"
 #include "file.h"
 #include "fuzz.h"
+#include "group.h"
+#include "group_files.h"
 #include "macro.h"
 #include "made_root.h"
 
@@ -24,6 +25,7 @@ static const struct source {
 	const char *v1_file, *v1_key, *v2_file, *v2_key; /* no key: one number */
 	uint64_t v2_scale;
 } sources[] = {
+	{ METRIC_MEMORY_USAGE, "memory.usage_in_bytes", NULL, "memory.current", NULL, 1 },
 	{ METRIC_MEMORY_PEAK, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1 },
 	{ METRIC_MEMORY_OOM_KILLS, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1 },
 	{ METRIC_MEMORY_MAJOR_FAULTS, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1 },
@@ -35,6 +37,7 @@ static const struct source {
 
 static char mount_point[] = "/cg", own[] = "/", own_group[] = "/made";
 
+#define FILE_SIZE 8192
 #define SMALL_SIZE 64 /* a file of one or two numbers that is larger is none */
 
 /* All of v1 in one mount, or v2. */
@@ -72,6 +75,11 @@ static bool find_number(int fd, const char *file, const char *key, uint64_t *ret
 
 	if (file_read(fd, file, 1 << 20, &text, &size) < 0)
 		return false;
+	if (size >= FILE_SIZE - 1) { /* what is behind the last whole line is not read */
+		const char *end = memrchr(text, '\n', FILE_SIZE - 1);
+
+		text[end ? end + 1 - text : 0] = '\0';
+	}
 	if (!key)
 		return size < SMALL_SIZE && read_number(text, "\n", ret);
 	for (rest = text; (line = strsep(&rest, "\n"));) {
@@ -84,13 +92,20 @@ static bool find_number(int fd, const char *file, const char *key, uint64_t *ret
 	return false;
 }
 
+static bool has_folders(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_nlink > 2;
+}
+
 static void check_numbers(const struct group *g)
 {
 	bool is_v2 = group_is_v2(g);
 	int fd = group_fd(g, CONTROLLER_MEMORY);
 	struct reading reading = {};
 
-	collect_group_files(g, &reading);
+	group_files_collect(g, &reading);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		const struct source *s = &sources[i];
 		const struct value *value = &reading.values[s->metric];
@@ -98,12 +113,65 @@ static void check_numbers(const struct group *g)
 		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
 					    is_v2 ? s->v2_key : s->v1_key, &number);
 
-		if (is_there)
+		if (is_there && number > UINT64_MAX / scale)
+			CHECK(!value->is_known);
+		else if (is_there && s->metric == METRIC_MEMORY_OOM_KILLS && !is_v2 && has_folders(fd))
+			CHECK(!value->is_known); /* those of groups below are not in it */
+		else if (is_there)
 			CHECK(value->is_known && value->number == number * scale);
 		else if (value->is_known) /* of 20 digits, or followed by a NUL */
 			CHECK(value->number > 0 || scale > 1 || number == 0);
 	}
 	reading_clear(&reading);
+}
+
+/* By its path, kept open or opened each time: the same numbers as by the folders of @g. */
+static void check_path(int root_fd, const struct group *g)
+{
+	struct hierarchy h = made_hierarchy(group_is_v2(g), own);
+	struct group_files_budget none = {}, enough = { .max = 100 };
+	struct group_files *kept = NULL, *passing = NULL;
+	struct reading reading = {};
+
+	group_files_collect(g, &reading);
+	CHECK(group_files_open(root_fd, &h, own_group, group_id(g), &enough, &kept) == 0);
+	CHECK(group_files_open(root_fd, &h, own_group, 0, &none, &passing) == 0);
+	for (int i = 0; i < 2; i++) {
+		struct value values[2][METRIC_JOB_COUNT] = {};
+
+		CHECK(group_files_read(kept, UINT64_MAX, values[0]) == 0);
+		CHECK(group_files_read(passing, UINT64_MAX, values[1]) == 0);
+		for (size_t m = 0; m < METRIC_JOB_COUNT; m++) {
+			CHECK(values[0][m].is_known == reading.values[m].is_known &&
+			      values[0][m].number == reading.values[m].number);
+			CHECK(values[1][m].is_known == reading.values[m].is_known &&
+			      values[1][m].number == reading.values[m].number);
+		}
+	}
+	group_files_close(kept);
+	group_files_close(passing);
+	CHECK(enough.used == 0 && none.used == 0);
+	reading_clear(&reading);
+}
+
+/* What a group may use, by its path, is no more than what its files say. */
+static void check_allocation(int root_fd, const struct group *g)
+{
+	struct hierarchy h = made_hierarchy(group_is_v2(g), own);
+	struct allocation a = {};
+	struct cpulist list;
+	uint64_t limit;
+
+	CHECK(allocation_read_group(root_fd, &h, own_group, &a) == 0);
+	if (a.cpus) {
+		CHECK(cpulist_parse(a.cpus, &list) == 0 && a.cores.is_known);
+		CHECK(a.cores.number <= (uint64_t)cpulist_count(&list) * 1000);
+	}
+	if (find_number(group_fd(g, CONTROLLER_MEMORY),
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, &limit) &&
+	    limit < 1 << 30)
+		CHECK(a.memory.is_known && a.memory.number == limit);
+	allocation_clear(&a);
 }
 
 static void check_processes(const struct group *g)
@@ -171,6 +239,8 @@ static void check_group(bool is_v2, const uint8_t *data, size_t size)
 		check_numbers(g);
 		check_processes(g);
 		check_limits(root_fd, g);
+		check_path(root_fd, g);
+		check_allocation(root_fd, g);
 	}
 	made_root_clear();
 	group_remove(g);

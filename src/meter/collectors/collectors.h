@@ -26,9 +26,6 @@ int collect_tasks(const struct objects *objects, struct reading *to);
 /* Do the totals hold every task that ended? */
 bool tasks_are_settled(const struct objects *objects);
 
-/* The group's own files.  What they know better than tasks is set, the rest only where unknown. */
-void collect_group_files(const struct group *g, struct reading *to);
-
 /*
  * Without BPF: what wait() and proc give the calling process of the children that it waited for.
  * _begin remembers what was before; @to gets the difference.

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "group_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "test.h"
+#include "tree.h"
+
+#define ALL UINT64_MAX
+
+static char cg[] = "/cg", memory[] = "/cg/memory", cpu[] = "/cg/cpu", top[] = "/", inner[] = "/inner";
+static char own[] = "/";
+
+static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = cg, .v2_own = own, .v2_root = top };
+static const struct hierarchy v1 = {
+	.key = CONTROLLER_MEMORY,
+	.mount = { [CONTROLLER_MEMORY] = memory, [CONTROLLER_CPU] = cpu, [CONTROLLER_CPUACCT] = cpu },
+	.root = { [CONTROLLER_MEMORY] = top, [CONTROLLER_CPU] = top, [CONTROLLER_CPUACCT] = top },
+};
+
+static int v2_tree(const char *name)
+{
+	int fd = tree_open(name);
+
+	tree_write(fd, "cg/job/memory.current", "17825792\n");
+	tree_write(fd, "cg/job/memory.peak", "19922944\n");
+	tree_write(fd, "cg/job/memory.events", "low 0\noom 2\noom_kill 1\noom_group_kill 0\n");
+	tree_write(fd, "cg/job/memory.stat", "anon 4096\npgfault 1009\npgmajfault 13\n");
+	tree_write(fd, "cg/job/cpu.stat", "usage_usec 5000\nuser_usec 3001\nsystem_usec 1999\nthrottled_usec 311\n");
+	return fd;
+}
+
+TEST(numbers_of_v2_are_in_the_units_of_their_metrics)
+{
+	_cleanup_close_ int fd = v2_tree("v2");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 17825792);
+	ASSERT_EQ(values[METRIC_MEMORY_PEAK].number, 19922944);
+	ASSERT_EQ(values[METRIC_MEMORY_OOM_KILLS].number, 1);
+	ASSERT_EQ(values[METRIC_MEMORY_MAJOR_FAULTS].number, 13);
+	ASSERT_EQ(values[METRIC_CPU_THROTTLED].number, 311000);
+	ASSERT_EQ(values[METRIC_CPU_USER].number, 3001000);
+	ASSERT_EQ(values[METRIC_CPU_SYSTEM].number, 1999000);
+	ASSERT_EQ(budget.used, 5); /* one descriptor a file, not a number */
+}
+
+static void write_v1(int fd, const char *folder)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "cg/memory%s/memory.usage_in_bytes", folder);
+	tree_write(fd, path, "1048576\n");
+	snprintf(path, sizeof(path), "cg/memory%s/memory.oom_control", folder);
+	tree_write(fd, path, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+	snprintf(path, sizeof(path), "cg/cpu%s/cpuacct.usage_user", folder);
+	tree_write(fd, path, "123456789\n");
+	snprintf(path, sizeof(path), "cg/cpu%s/cpu.stat", folder);
+	tree_write(fd, path, "nr_periods 0\nnr_throttled 0\nthrottled_time 17\n");
+}
+
+TEST(numbers_of_v1_come_from_the_same_path_in_each_hierarchy)
+{
+	_cleanup_close_ int fd = tree_open("v1");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	write_v1(fd, "/job_7");
+	ASSERT_OK(group_files_open(fd, &v1, "/job_7", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 1048576);
+	ASSERT_EQ(values[METRIC_CPU_USER].number, 123456789);
+	ASSERT_EQ(values[METRIC_CPU_THROTTLED].number, 17);
+	ASSERT(!values[METRIC_CPU_SYSTEM].is_known); /* there is no such file */
+	ASSERT(!values[METRIC_MEMORY_PEAK].is_known);
+}
+
+TEST(a_mount_that_shows_a_part_of_the_hierarchy_is_entered_from_there)
+{
+	_cleanup_close_ int fd = tree_open("part");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+	struct hierarchy h = v2;
+
+	h.v2_root = inner;
+	tree_write(fd, "cg/job/memory.current", "4096\n");
+	ASSERT_OK(group_files_open(fd, &h, "/inner/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 4096);
+}
+
+/* There the kernel counts the kills of a group, but not of those below it. */
+TEST(oom_kills_of_a_v1_group_with_groups_below_are_absent)
+{
+	_cleanup_close_ int fd = tree_open("v1-below");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	write_v1(fd, "/job_7");
+	ASSERT_OK(group_files_open(fd, &v1, "/job_7", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_MEMORY_OOM_KILLS].number, 3);
+	write_v1(fd, "/job_7/step_0");
+	memset(values, 0, sizeof(values));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT(!values[METRIC_MEMORY_OOM_KILLS].is_known);
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 1048576);
+}
+
+TEST(what_nobody_wants_is_not_even_opened)
+{
+	_cleanup_close_ int fd = v2_tree("wanted");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values));
+	ASSERT_EQ(budget.used, 1);
+	ASSERT(values[METRIC_MEMORY_USAGE].is_known && !values[METRIC_MEMORY_PEAK].is_known);
+	ASSERT(!(group_files_metrics(true, true) & GROUP_FILES_BIT(METRIC_MEMORY_MAJOR_FAULTS)));
+	ASSERT(group_files_metrics(true, false) & GROUP_FILES_BIT(METRIC_MEMORY_MAJOR_FAULTS));
+	ASSERT(group_files_metrics(true, true) & GROUP_FILES_BIT(METRIC_MEMORY_OOM_KILLS));
+	ASSERT(!(group_files_metrics(false, true) & GROUP_FILES_BIT(METRIC_MEMORY_OOM_KILLS)));
+}
+
+TEST(each_reading_has_what_the_files_say_then)
+{
+	_cleanup_close_ int fd = v2_tree("again");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	for (unsigned int i = 1; i < 4; i++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%u\n", i * 4096);
+		tree_write(fd, "cg/job/memory.current", text);
+		ASSERT_OK(group_files_read(g, ALL, values));
+		ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, i * 4096);
+	}
+}
+
+TEST(beyond_the_budget_files_are_opened_each_time_and_that_is_counted)
+{
+	_cleanup_close_ int fd = v2_tree("budget");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 2 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(budget.used, 2);
+	ASSERT_EQ(budget.reopened, UINT64_C(0));
+	tree_write(fd, "cg/job/cpu.stat", "user_usec 4001\nsystem_usec 2999\nthrottled_usec 312\n");
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_CPU_USER].number, 4001000);
+	ASSERT_EQ(budget.used, 2);
+	ASSERT_EQ(budget.reopened, UINT64_C(3));
+	g = group_files_close(g);
+	ASSERT_EQ(budget.used, 0);
+}
+
+TEST(files_that_cannot_be_opened_for_want_of_descriptors_are_counted_and_come_back)
+{
+	_cleanup_close_ int fd = v2_tree("refused");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+	struct rlimit limit, none = {};
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(getrlimit(RLIMIT_NOFILE, &limit));
+	none.rlim_max = limit.rlim_max;
+	none.rlim_cur = 1 + (rlim_t)fd;
+	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &none));
+	(void)group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values);
+	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &limit));
+	ASSERT_EQ(budget.refused, UINT64_C(1));
+	ASSERT(!values[METRIC_MEMORY_USAGE].is_known);
+	ASSERT_OK(group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values));
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 17825792);
+}
+
+TEST(the_budget_leaves_descriptors_to_others)
+{
+	struct group_files_budget budget;
+	struct rlimit limit;
+
+	group_files_budget_init(&budget, 64);
+	ASSERT_OK(getrlimit(RLIMIT_NOFILE, &limit));
+	ASSERT(budget.max > 0 && budget.max <= GROUP_FILES_MAX);
+	ASSERT(budget.max + 64 <= limit.rlim_cur);
+	group_files_budget_init(&budget, UINT32_MAX / 2);
+	ASSERT_EQ(budget.max, 0);
+}
+
+TEST(a_file_that_comes_later_is_found)
+{
+	_cleanup_close_ int fd = tree_open("later");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	tree_write(fd, "cg/job/memory.current", "4096\n");
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	for (int i = 0; i < 3; i++)
+		ASSERT_OK(group_files_read(g, ALL, values));
+	tree_write(fd, "cg/job/memory.peak", "8192\n");
+	for (int i = 0; i < 64 && !values[METRIC_MEMORY_PEAK].is_known; i++)
+		ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_MEMORY_PEAK].number, 8192);
+}
+
+TEST(no_such_group_is_not_a_group_without_files)
+{
+	_cleanup_close_ int fd = v2_tree("absent");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	ASSERT_ERR(group_files_open(fd, &v2, "/other", 0, &budget, &g), -ENODEV);
+	ASSERT_ERR(group_files_open(fd, &v2, "/job", 1, &budget, &g), -ENODEV); /* of another id */
+	ASSERT(!g);
+	tree_write(fd, "cg/empty/README", "");
+	ASSERT_OK(group_files_open(fd, &v2, "/empty", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++)
+		ASSERT(!values[i].is_known);
+}
+
+/* Files of a real group say ENODEV then; here they are not kept, and so the path is asked. */
+TEST(another_group_at_the_same_path_is_not_taken_for_ours)
+{
+	_cleanup_close_ int fd = v2_tree("replaced");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = {};
+	struct value values[METRIC_JOB_COUNT] = { [METRIC_MEMORY_USAGE] = { 42, true } };
+
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(renameat(fd, "cg/job", fd, "cg/before"));
+	tree_write(fd, "cg/job/memory.current", "4096\n");
+	ASSERT_ERR(group_files_read(g, ALL, values), -ENODEV);
+	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 42);
+	ASSERT_OK(renameat(fd, "cg/job", fd, "cg/after"));
+	ASSERT_OK(renameat(fd, "cg/before", fd, "cg/job"));
+	ASSERT_ERR(group_files_read(g, ALL, values), -ENODEV); /* for ever */
+}
+
+TEST(rubbish_is_absent)
+{
+	_cleanup_close_ int fd = tree_open("rubbish");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	tree_write(fd, "cg/job/memory.current", "-1\n");
+	tree_write(fd, "cg/job/memory.peak", "99999999999999999999\n");
+	tree_write(fd, "cg/job/memory.events", "oom_kill\noom_kill x\n");
+	/* times 1,000 over 64 bits; a number with a tail */
+	tree_write(fd, "cg/job/cpu.stat", "user_usec 18446744073709552\nsystem_usec 5x\nthrottled_usec 18446744073709551\n");
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++)
+		ASSERT(values[i].is_known == (i == METRIC_CPU_THROTTLED));
+	ASSERT_EQ(values[METRIC_CPU_THROTTLED].number, UINT64_C(18446744073709551000));
+}
+
+TEST(a_number_cut_off_by_the_end_of_the_buffer_is_absent)
+{
+	_cleanup_close_ int fd = tree_open("long");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+	char text[9000];
+	size_t at = 8191 - strlen("pgmajfault 12");
+
+	memset(text, 'x', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	memcpy(text + at - 1, "\npgmajfault 12345\n", strlen("\npgmajfault 12345\n"));
+	memcpy(text, "pgfault 5\n", strlen("pgfault 5\n"));
+	tree_write(fd, "cg/job/memory.stat", text);
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT(!values[METRIC_MEMORY_MAJOR_FAULTS].is_known);
+}
+
+TEST(a_path_that_is_too_long_is_refused)
+{
+	_cleanup_close_ int fd = v2_tree("deep");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	char path[5000];
+
+	memset(path, '/', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	ASSERT_ERR(group_files_open(fd, &v2, path, 0, &budget, &g), -ENAMETOOLONG);
+}
+
+TEST(fields_of_one_file_stand_together)
+{
+	for (size_t i = 0; i + 1 < group_field_count; i++) {
+		for (size_t j = i + 2; j < group_field_count; j++) {
+			const struct group_field *a = &group_fields[i], *next = &group_fields[i + 1], *b = &group_fields[j];
+
+			ASSERT(strcmp(a->v2_file, b->v2_file) != 0 || strcmp(a->v2_file, next->v2_file) == 0);
+		}
+	}
+}
