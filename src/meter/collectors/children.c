@@ -139,3 +139,16 @@ void raise_to_children(const struct children_usage *begin, struct reading *to)
 			reading_set(to, id, used);
 	}
 }
+
+bool children_know(enum metric_id metric)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(io_fields); i++) {
+		if (io_fields[i].metric == metric)
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(usage_metrics); i++) {
+		if (usage_metrics[i] == metric)
+			return true;
+	}
+	return metric == METRIC_MEMORY_PROCESS_PEAK;
+}
