@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+#include "config.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cpulist.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+#include "outline.h"
+#include "parse.h"
+
+#define SOCKET_PATH_MAX 107 /* of struct sockaddr_un */
+#define NAME_BYTES_MAX 64
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+#define HOUR (3600 * SECOND)
+
+/* ---- what may stand there ---- */
+
+static bool is_path(size_t field, const char *text)
+{
+	(void)field;
+	return *text == '/';
+}
+
+static bool is_path_or_none(size_t field, const char *text)
+{
+	return !*text || is_path(field, text);
+}
+
+static bool is_socket_path(size_t field, const char *text)
+{
+	return is_path_or_none(field, text) && strlen(text) <= SOCKET_PATH_MAX;
+}
+
+/* Splits "HOST:PORT" and "[HOST]:PORT"; the host must be an address, so that nobody asks a name
+ * server. */
+static bool split_address(const char *text, char *host, size_t size, bool *ret_is_v6)
+{
+	const char *colon = strrchr(text, ':');
+	size_t length = colon ? (size_t)(colon - text) : 0;
+	int port;
+
+	if (!length || !isdigit((unsigned char)colon[1]) ||
+	    parse_int(colon + 1, 1, 65535, &port) < 0)
+		return false;
+	*ret_is_v6 = *text == '[' && colon[-1] == ']' && length > 2;
+	if (*ret_is_v6) {
+		text++;
+		length -= 2;
+	}
+	if (length >= size)
+		return false;
+	memcpy(host, text, length);
+	host[length] = '\0';
+	return true;
+}
+
+static bool is_address(size_t field, const char *text)
+{
+	unsigned char address[16];
+	char host[INET6_ADDRSTRLEN];
+	bool is_v6;
+
+	(void)field;
+	return !*text || (split_address(text, host, sizeof(host), &is_v6) &&
+			  inet_pton(is_v6 ? AF_INET6 : AF_INET, host, address) == 1);
+}
+
+static bool is_word(const char *text, const char *others)
+{
+	size_t length = strlen(text);
+
+	for (const char *p = text; *p; p++) {
+		if (!isalnum((unsigned char)*p) && !strchr(others, *p))
+			return false;
+	}
+	return length > 0 && length < NAME_BYTES_MAX && *text != '-';
+}
+
+static bool is_account(size_t field, const char *text)
+{
+	(void)field;
+	return is_word(text, "._-@\\");
+}
+
+static bool is_filesystem(size_t field, const char *text)
+{
+	(void)field;
+	return is_word(text, "._-");
+}
+
+static bool is_label(size_t field, const char *text)
+{
+	(void)field;
+	return strlen(text) < NAME_BYTES_MAX;
+}
+
+static bool is_mount(size_t field, const char *text)
+{
+	return field == CONFIG_MOUNT_PATH ? is_path(0, text) : *text && is_label(0, text);
+}
+
+static bool is_rule(size_t field, const char *text)
+{
+	return field == CONFIG_RULE_PATTERN ? *text && *text != '/' : is_word(text, "_-");
+}
+
+static bool is_cpulist(size_t field, const char *text)
+{
+	struct cpulist list;
+
+	(void)field;
+	return cpulist_parse(text, &list) == 0;
+}
+
+/* ---- the table ---- */
+
+static const char *const key_hierarchies[] = { "auto",	  "memory", "cpuacct",
+					       "freezer", "cpuset", NULL };
+static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
+static const char *const command_lines[] = { "argv0", "all", NULL };
+static const char *const mount_fields[] = { "path", "name", NULL };
+static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
+
+#define AT(member) .offset = offsetof(struct config, member)
+
+/* Rows of one map stand together. */
+/* clang-format off */
+static const struct setting rows[] = {
+	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,
+	  .is_allowed = is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
+	  .help = "Where HTTP is served. Beyond this machine (any other address than 127.0.0.1 and [::1]) it wants tls." },
+	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
+	  .help = "Serve TCP to whoever asks, without the token, and without TLS even beyond this machine." },
+	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/scrape.token", .needs_restart = true,
+	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .help = "The token that a scraper must bring; made at the first start." },
+	{ "tls.certificate", SETTING_TEXT, AT(tls_certificate), .standard = "", .needs_restart = true,
+	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .help = "The certificate in PEM, with those between it and the root." },
+	{ "tls.key", SETTING_TEXT, AT(tls_key), .standard = "", .needs_restart = true,
+	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .help = "Its key in PEM." },
+	{ "socket.path", SETTING_TEXT, AT(socket_path), .standard = "/run/jobmeter/agent.sock", .needs_restart = true,
+	  .is_allowed = is_socket_path, .allowed = "an absolute path of at most 107 bytes, or '' for no socket",
+	  .help = "Where users of this machine see their own jobs." },
+	{ "socket.admin_groups", SETTING_LIST, AT(admin_groups), .standard = "", .max = 32,
+	  .is_allowed = is_account, .allowed = "names of groups",
+	  .help = "Members of these see all jobs by the socket, as root does." },
+	{ "socket.everyone_sees_all", SETTING_BOOL, AT(everyone_sees_all), .standard = "off",
+	  .help = "Every user sees all jobs by the socket." },
+
+	{ "interval", SETTING_DURATION, AT(interval_ns), .standard = "10s", .min = SECOND, .max = HOUR,
+	  .help = "How often a reading is taken when nobody asks for one, at multiples of this by the wall clock." },
+	{ "retention", SETTING_DURATION, AT(retention_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
+	  .needs_restart = true,
+	  .help = "How long a job that has ended is still shown." },
+	{ "checkpoint", SETTING_DURATION, AT(checkpoint_ns), .standard = "5m", .min = 10 * SECOND, .max = 24 * HOUR,
+	  .help = "How often a record of each job that runs is written down." },
+	{ "bpf", SETTING_BOOL, AT(has_bpf), .standard = "on", .needs_restart = true,
+	  .help = "Load programs into the kernel. Without them there are only the numbers of cgroup files." },
+	{ "tiers.T0", SETTING_BOOL, AT(has_t0), .standard = "on", .needs_restart = true,
+	  .help = "Totals of tasks: CPU time, memory, faults, bytes." },
+	{ "tiers.T2", SETTING_BOOL, AT(has_t2), .standard = "on", .needs_restart = true,
+	  .help = "Files by mount: each call, its bytes, errors and time." },
+	{ "clock", SETTING_BOOL, AT(has_clock), .standard = "on", .needs_restart = true,
+	  .help = "Take the time of calls on files." },
+	{ "histograms", SETTING_BOOL, AT(has_histograms), .standard = "on", .needs_restart = true,
+	  .help = "Sort calls on files by size and by time." },
+	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,
+	  .words = key_hierarchies,
+	  .help = "cgroup v1: by whose groups jobs are told apart. auto: memory, else cpuacct, else freezer." },
+	{ "maps_memory_mib", SETTING_MIB, AT(maps_memory_mib), .standard = "40MiB", .min = 4, .max = 65536,
+	  .needs_restart = true,
+	  .help = "Memory of the kernel for all counters together." },
+	{ "jobs_max", SETTING_NUMBER, AT(jobs_max), .standard = "16384", .min = 16, .max = 1 << 20, .needs_restart = true,
+	  .help = "Jobs that are kept at once; further ones are not learned, and counted." },
+
+	{ "mounts", SETTING_LIST, AT(mounts), .standard = "", .max = 64, .words = mount_fields, .needs_restart = true,
+	  .is_allowed = is_mount, .allowed = "an absolute path and a name",
+	  .help = "Names that the site gives to mounts, such as [{path: /lustre/scratch, name: SCRATCH}]." },
+	{ "rules", SETTING_LIST, AT(rules), .standard = "", .max = 64, .words = rule_fields, .needs_restart = true,
+	  .is_allowed = is_rule, .allowed = "two words and a pattern",
+	  .help = "Rules by which the path of a cgroup tells whose it is, before those that are built in: docs/doctor.md." },
+	{ "units", SETTING_BOOL, AT(has_units), .standard = "off", .needs_restart = true,
+	  .help = "systemd's units and sessions are jobs, too." },
+	{ "node_metrics", SETTING_BOOL, AT(has_node_metrics), .standard = "on",
+	  .help = "Numbers of the node as a whole." },
+	{ "filesystems", SETTING_LIST, AT(filesystems), .max = 64,
+	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
+	  .is_allowed = is_filesystem, .allowed = "types of file systems",
+	  .help = "Types whose size and free space may be asked. Those over a network can keep the asker waiting." },
+	{ "command_line", SETTING_CHOICE, AT(command_line), .standard = "argv0", .words = command_lines,
+	  .help = "How much of a job's command line is kept: the program alone, or all of it." },
+	{ "cluster", SETTING_TEXT, AT(cluster), .standard = "", .needs_restart = true,
+	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
+	  .help = "The cluster's name in records." },
+
+	{ "state_dir", SETTING_TEXT, AT(state_dir), .standard = "/var/lib/jobmeter", .needs_restart = true,
+	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .help = "What must outlive the agent." },
+	{ "run_dir", SETTING_TEXT, AT(run_dir), .standard = "/run/jobmeter", .needs_restart = true,
+	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .help = "The lock, and jobs/ for what the site's prolog tells of jobs." },
+	{ "pin_dir", SETTING_TEXT, AT(pin_dir), .standard = "/sys/fs/bpf/jobmeter", .needs_restart = true,
+	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .help = "Programs and maps that outlive the agent, in a BPF file system." },
+	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter", .needs_restart = true,
+	  .is_allowed = is_account, .allowed = "the name of a user",
+	  .help = "Who the agent is after its start. root: it stays root, and keeps only what docs/rights.md says." },
+	{ "helper", SETTING_BOOL, AT(has_helper), .standard = "on", .needs_restart = true,
+	  .help = "Keep a small process with root's rights, which makes the group of a user's `jobmeter run`." },
+	{ "cpu_affinity", SETTING_TEXT, AT(cpu_affinity), .standard = "", .needs_restart = true,
+	  .is_allowed = is_cpulist, .allowed = "a list of CPUs such as 0-3,8, or '' for all",
+	  .help = "The CPUs that the agent may use." },
+	{ "log_level", SETTING_CHOICE, AT(log_level), .standard = "info", .words = log_levels,
+	  .help = "What is said on the standard error." },
+};
+/* clang-format on */
+
+static const struct settings settings = { rows, ARRAY_SIZE(rows), "JOBMETER_" };
+
+_Static_assert(ARRAY_SIZE(rows) <= SETTINGS_MAX, "origins have no room");
+
+const struct settings *config_settings(void)
+{
+	return &settings;
+}
+
+/* ---- what must fit together ---- */
+
+static size_t row_of(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(rows[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* "agent.yaml:12: " or "JOBMETER_LISTEN: " or nothing, before the text. */
+static int refuse(const struct config *c, const char *name, const char *base, struct error *err)
+{
+	const struct setting_origin *origin = &c->origins[row_of(name)];
+
+	if (origin->source == SETTING_FROM_FILE)
+		return error_prefix(err, -EINVAL, "%s:%u", base, origin->line);
+	if (origin->source == SETTING_FROM_ENVIRONMENT)
+		return error_prefix(err, -EINVAL, "%s",
+				    settings_environment_name(&settings, &rows[row_of(name)]).text);
+	return -EINVAL;
+}
+
+static bool is_loopback(const char *address)
+{
+	char host[INET6_ADDRSTRLEN];
+	bool is_v6;
+
+	return !split_address(address, host, sizeof(host), &is_v6) || strcmp(host, "::1") == 0 ||
+	       (!is_v6 && strncmp(host, "127.", 4) == 0);
+}
+
+static int check_tls(const struct config *c, const char *base, struct error *err)
+{
+	bool has_certificate = *c->tls_certificate;
+
+	if (has_certificate != !!*c->tls_key) {
+		const char *has = has_certificate ? "tls.certificate" : "tls.key";
+
+		error_set(err, 0, "%s is set, and %s is not; TLS wants both", has,
+			  has_certificate ? "tls.key" : "tls.certificate");
+		return refuse(c, has, base, err);
+	}
+	if (is_loopback(c->listen) || has_certificate || c->is_insecure)
+		return 0;
+	error_set(err, 0,
+		  "listen: '%s' can be reached from other machines, which wants tls.certificate "
+		  "and tls.key "
+		  "(or 'insecure: on')",
+		  c->listen);
+	return refuse(c, "listen", base, err);
+}
+
+/* A name belongs to one entry of a list. */
+static int check_unique(const struct config *c, const char *name, const struct setting_list *list,
+			size_t field, const char *base, struct error *err)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		for (size_t j = 0; j < i; j++) {
+			const char *text = setting_list_get(list, i, field);
+
+			if (strcmp(text, setting_list_get(list, j, field)) != 0)
+				continue;
+			error_set(err, 0, "%s: '%.64s' stands there twice", name, text);
+			return refuse(c, name, base, err);
+		}
+	}
+	return 0;
+}
+
+static int check(const struct config *c, const char *base, struct error *err)
+{
+	int r = check_tls(c, base, err);
+
+	if (r >= 0)
+		r = check_unique(c, "mounts", &c->mounts, CONFIG_MOUNT_PATH, base, err);
+	if (r >= 0)
+		r = check_unique(c, "rules", &c->rules, CONFIG_RULE_NAME, base, err);
+	return r;
+}
+
+/* ---- reading ---- */
+
+struct config *config_free(struct config *c)
+{
+	if (!c)
+		return NULL;
+	settings_clear(&settings, c);
+	free(c->path);
+	free(c);
+	return NULL;
+}
+
+void config_freep(struct config **c)
+{
+	config_free(*c);
+}
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int config_parse(const char *text, size_t length, const char *name, char *const *environment,
+		 struct config **ret, struct error *unknown, struct error *err)
+{
+	_cleanup_(config_freep) struct config *c = calloc(1, sizeof(*c));
+	const char *base = base_of(name);
+	int r;
+
+	if (!c)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	c->path = strdup(name);
+	c->environment = environment;
+	r = c->path ? settings_set_defaults(&settings, c) : -ENOMEM;
+	if (r >= 0)
+		r = settings_parse_yaml(&settings, text, length, base, c, c->origins, err);
+	if (r >= 0)
+		r = settings_parse_environment(&settings, environment, c, c->origins, unknown, err);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	if (r >= 0)
+		r = check(c, base, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+/* It says what root does: so nobody else may write there. */
+static int read_text(const char *path, char **ret, size_t *ret_length, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set_errno(err, errno, "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "cannot read '%s': it is no plain file", path);
+	if (st.st_mode & S_IWOTH)
+		return error_set(err, -EPERM,
+				 "'%s' is not read: everyone may write to it (chmod o-w)", path);
+	r = file_read_fd(fd, OUTLINE_BYTES_MAX, ret, ret_length);
+	if (r == -EFBIG)
+		return error_set(err, r, "%s: larger than %u KiB", base_of(path),
+				 OUTLINE_BYTES_MAX >> 10);
+	return r < 0 ? error_set_errno(err, r, "cannot read '%s'", path) : 0;
+}
+
+int config_load(const char *path, char *const *environment, struct config **ret,
+		struct error *unknown, struct error *err)
+{
+	const char *name = path ? path : CONFIG_PATH;
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0;
+	int r = read_text(name, &text, &length, err);
+
+	if (r == -ENOENT && !path)
+		text = strdup("");
+	else if (r < 0)
+		return r;
+	if (!text)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	r = config_parse(text, length, name, environment, ret, unknown, err);
+	if (r >= 0)
+		(*ret)->is_demanded = path != NULL;
+	return r;
+}
+
+/* ---- reading again ---- */
+
+static void add_name(char *names, size_t size, const char *name)
+{
+	size_t used = strlen(names);
+
+	snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
+}
+
+int config_reload(struct config **config, struct config_changes *ret, struct error *err)
+{
+	_cleanup_(config_freep) struct config *fresh = NULL;
+	struct config *old = *config;
+	struct config_changes changes = {};
+	int r = config_load(old->is_demanded ? old->path : NULL, old->environment, &fresh, NULL,
+			    err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < settings.count; i++) {
+		r = setting_is_equal(&rows[i], old, fresh);
+		if (r < 0)
+			return error_set_errno(err, r, "cannot read the configuration again");
+		if (!r)
+			add_name(rows[i].needs_restart ? changes.waiting : changes.applied,
+				 sizeof(changes.applied), rows[i].name);
+	}
+	for (size_t i = 0; i < settings.count; i++) { /* from here on nothing fails */
+		if (!rows[i].needs_restart)
+			continue;
+		setting_swap(&rows[i], old, fresh);
+		fresh->origins[i] = old->origins[i];
+	}
+	*config = TAKE_PTR(fresh);
+	config_free(old);
+	*ret = changes;
+	return 0;
+}
+
+/* ---- showing ---- */
+
+int config_dump(const struct config *c, FILE *out)
+{
+	return settings_print(&settings, c, c->origins, base_of(c->path), out);
+}
+
+void config_print_reference(FILE *out)
+{
+	settings_print_reference(&settings, out);
+}
+
+int config_print_example(FILE *out)
+{
+	return settings_print_example(&settings, out);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config - what the site set for this node's agent: /etc/jobmeter/agent.yaml, and JOBMETER_* in the
+ * environment, which goes before it.  docs/agent-config.md is made of the table in config.c.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "settings.h"
+
+struct error;
+
+#define CONFIG_PATH "/etc/jobmeter/agent.yaml"
+
+enum config_key_hierarchy {
+	CONFIG_KEY_AUTO,
+	CONFIG_KEY_MEMORY,
+	CONFIG_KEY_CPUACCT,
+	CONFIG_KEY_FREEZER,
+	CONFIG_KEY_CPUSET,
+};
+
+enum config_log_level {
+	CONFIG_LOG_ERROR,
+	CONFIG_LOG_WARNING,
+	CONFIG_LOG_INFO,
+	CONFIG_LOG_DEBUG,
+};
+
+enum config_command_line {
+	CONFIG_COMMAND_ARGV0,
+	CONFIG_COMMAND_ALL,
+};
+
+enum { CONFIG_MOUNT_PATH, CONFIG_MOUNT_NAME };			     /* fields of mounts */
+enum { CONFIG_RULE_NAME, CONFIG_RULE_MANAGER, CONFIG_RULE_PATTERN }; /* fields of rules */
+
+/* Texts are never NULL; "" is none. */
+struct config {
+	char *listen; /* "127.0.0.1:9840" */
+	bool is_insecure;
+	char *token_file;
+	char *tls_certificate, *tls_key; /* both or none */
+	char *socket_path;
+	struct setting_list admin_groups;
+	bool everyone_sees_all;
+
+	uint64_t interval_ns, retention_ns, checkpoint_ns;
+	bool has_t0, has_t2, has_bpf, has_clock, has_histograms;
+	unsigned int key_hierarchy; /* enum config_key_hierarchy */
+	uint64_t maps_memory_mib, jobs_max;
+
+	struct setting_list mounts, rules;
+	bool has_units, has_node_metrics;
+	struct setting_list filesystems;
+	unsigned int command_line; /* enum config_command_line */
+	char *cluster;
+
+	char *state_dir, *run_dir, *pin_dir;
+	char *user;
+	bool has_helper;
+	char *cpu_affinity;
+	unsigned int log_level; /* enum config_log_level */
+
+	/* Where each comes from, by its row; and what it was read from. */
+	struct setting_origin origins[SETTINGS_MAX];
+	char *path;
+	char *const *environment; /* the caller's */
+	bool is_demanded;
+};
+
+/*
+ * @path: NULL is CONFIG_PATH, which need not be there; another must.  @environment: as environ(7),
+ * kept. -EINVAL, -EFBIG, -ENOENT...: *err says what is wrong in one line, with its place:
+ * "agent.yaml:12: ...". *unknown (may be NULL): a name in the environment that looks like a setting
+ * and is none; else "".
+ */
+int config_load(const char *path, char *const *environment, struct config **ret,
+		struct error *unknown, struct error *err);
+/* The same of a text, as if it stood in a file @name. */
+int config_parse(const char *text, size_t length, const char *name, char *const *environment,
+		 struct config **ret, struct error *unknown, struct error *err);
+struct config *config_free(struct config *c); /* NULL is fine; returns NULL */
+void config_freep(struct config **c);
+
+/* Names of settings, separated by ", ". */
+struct config_changes {
+	char applied[1024]; /* hold from now on */
+	char waiting[1024]; /* hold after a restart: *config keeps what it had */
+};
+
+/* Read it all again into *@config.  After an error *@config is as it was, and *err says why. */
+int config_reload(struct config **config, struct config_changes *ret, struct error *err);
+
+const struct settings *config_settings(void);
+
+/* What holds, as YAML, and where it comes from: --dump-config. */
+int config_dump(const struct config *c, FILE *out);
+/* docs/agent-config.md and share/agent.yaml. */
+void config_print_reference(FILE *out);
+int config_print_example(FILE *out);
