@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+#include "state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "test.h"
+#include "tree.h"
+
+static const char *name_of(const char *manager, const char *id)
+{
+	static char names[4][STATE_NAME_SIZE];
+	static int next;
+	char *name = names[next++ % 4];
+
+	ASSERT_OK(state_name(manager, id, name));
+	return name;
+}
+
+TEST(names_are_readable_and_safe)
+{
+	ASSERT_STREQ(name_of("slurm", "42"), "slurm-42.json");
+	ASSERT_STREQ(name_of("kubernetes", "a-b.c_D"), "kubernetes-a-b.c_D.json");
+	ASSERT_STREQ(name_of("x", "../../etc/passwd"), "x-..%2f..%2fetc%2fpasswd.json");
+	ASSERT_STREQ(name_of("x", "a\n\"\xff"), "x-a%0a%22%ff.json");
+	ASSERT_STREQ(name_of("", ""), "-.json");
+	ASSERT_STREQ(name_of(".", "1"), "%2e-1.json");
+}
+
+TEST(no_two_jobs_share_a_name)
+{
+	char a[256], b[256];
+
+	ASSERT(strcmp(name_of("a", "b-c"), name_of("a-b", "c")) != 0);
+	ASSERT(strcmp(name_of("a", "%2f"), name_of("a", "/")) != 0);
+	ASSERT(strcmp(name_of("~a", "b"), name_of("a", "b")) != 0);
+	memset(a, '/', 130);
+	a[130] = '\0';
+	for (size_t i = 0; i < 130; i++) { /* packed names differ in each byte, and by length */
+		strcpy(b, a);
+		b[i]++;
+		ASSERT(strcmp(name_of("slurm", a), name_of("slurm", b)) != 0);
+		b[i] = '\0';
+		ASSERT(strcmp(name_of("slurm", a), name_of("slurm", b)) != 0);
+	}
+	ASSERT(strlen(name_of("slurm", a)) < STATE_NAME_SIZE);
+}
+
+TEST(a_name_that_is_too_long_is_refused)
+{
+	char id[256], name[STATE_NAME_SIZE];
+
+	memset(id, '/', 255);
+	id[255] = '\0';
+	ASSERT_ERR(state_name("slurm", id, name), -ENAMETOOLONG);
+	memset(id, 'x', 210);
+	id[210] = '\0';
+	ASSERT_OK(state_name("slurm", id, name));
+}
+
+/* ---- the store ---- */
+
+static struct state *open_new(const char *name, char path[256])
+{
+	struct state *s = NULL;
+	struct error err = {};
+
+	snprintf(path, 256, "%s/%s", test_folder(), name);
+	ASSERT_OK(state_open(path, geteuid(), getegid(), &s, &err));
+	return s;
+}
+
+struct seen {
+	char text[1024];
+	const char *refused; /* a text that is not taken */
+	int result;
+};
+
+static int see(void *context, const char *name, const char *text, size_t length)
+{
+	struct seen *seen = context;
+
+	ASSERT_EQ(strlen(text), length);
+	if (seen->refused && strcmp(text, seen->refused) == 0)
+		return seen->result;
+	snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s=%s;",
+		 name, text);
+	return 0;
+}
+
+static void write_state(struct state *s, const char *name, const char *text)
+{
+	struct error err;
+
+	ASSERT_OK(state_write(s, name, text, strlen(text), false, &err));
+}
+
+TEST(what_was_written_comes_back_and_what_was_removed_does_not)
+{
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("a", path);
+	struct seen seen = {};
+	struct stat st;
+	struct error err;
+
+	ASSERT_OK(stat(path, &st));
+	ASSERT_EQ(st.st_mode & 0777, 0700U);
+	write_state(s, "x-1.json", "one");
+	write_state(s, "x-2.json", "two");
+	ASSERT_OK(state_write(s, "x-1.json", "more", 4, true, &err));
+	ASSERT_OK(state_remove(s, "x-2.json", &err));
+	ASSERT_OK(state_remove(s, "x-2.json", &err));
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_STREQ(seen.text, "x-1.json=more;");
+	strcat(path, "/x-1.json");
+	ASSERT_OK(stat(path, &st));
+	ASSERT_EQ(st.st_mode & 0777, 0600U);
+	ASSERT_EQ(state_get_counts(s).errors + state_get_counts(s).set_aside, UINT64_C(0));
+}
+
+TEST(names_that_lead_elsewhere_are_refused)
+{
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("names", path);
+	struct error err;
+
+	ASSERT_ERR(state_write(s, "../x.json", "1", 1, false, &err), -EINVAL);
+	ASSERT_ERR(state_write(s, ".x.json", "1", 1, false, &err), -EINVAL);
+	ASSERT_ERR(state_write(s, "", "1", 1, false, &err), -EINVAL);
+	ASSERT_ERR(state_remove(s, "../a", &err), -EINVAL);
+	ASSERT_EQ(state_get_counts(s).errors, UINT64_C(3));
+	ASSERT(!state_has_news(s, &err));
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+	char path[512];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return lstat(path, &st) == 0;
+}
+
+TEST(what_is_not_ours_is_set_aside_once)
+{
+	_cleanup_close_ int root = tree_open("foreign");
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("foreign", path);
+	struct seen seen = { .refused = "{torn", .result = -EINVAL };
+	struct error err;
+
+	write_state(s, "x-good.json", "good");
+	tree_write(root, "x-torn.json", "{torn");
+	tree_write(root, "x-empty.json", "");
+	tree_write(root, "README", "hello");
+	tree_write(root, "x-open.json", "open");
+	ASSERT_OK(fchmodat(root, "x-open.json", 0666, 0));
+	tree_link(root, "x-link.json", "/etc/passwd");
+	tree_write(root, "x-folder.json/inside", "1");
+	ASSERT_OK(mkfifoat(root, "x-pipe.json", 0600));
+	tree_write(root, ".x-1.json.new", "half");
+	ASSERT_OK(linkat(root, "README", root, "x-two.json", 0));
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_STREQ(seen.text, "x-good.json=good;");
+	ASSERT_EQ(state_get_counts(s).set_aside, UINT64_C(8));
+	ASSERT(is_there(path, "x-torn.json.bad") && !is_there(path, "x-torn.json"));
+	ASSERT(is_there(path, "x-link.json.bad") && is_there(path, "README.bad"));
+	ASSERT(is_there(path, "x-folder.json.bad") && !is_there(path, ".x-1.json.new"));
+
+	seen.text[0] = '\0';
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_STREQ(seen.text, "x-good.json=good;");
+	ASSERT_EQ(state_get_counts(s).set_aside, UINT64_C(8));
+}
+
+TEST(of_what_is_set_aside_a_bounded_number_is_kept)
+{
+	_cleanup_close_ int root = tree_open("many");
+	char path[256], name[32];
+	_cleanup_(state_closep) struct state *s = open_new("many", path);
+	struct seen seen = { .refused = "torn", .result = -EBADMSG };
+	struct error err;
+	int kept = 0;
+
+	for (int i = 0; i < STATE_BAD_MAX + 23; i++) {
+		snprintf(name, sizeof(name), "x-%d.json", i);
+		tree_write(root, name, "torn");
+	}
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_EQ(state_get_counts(s).set_aside, UINT64_C(39));
+	for (int i = 0; i < STATE_BAD_MAX + 23; i++) {
+		snprintf(name, sizeof(name), "x-%d.json", i);
+		ASSERT(!is_there(path, name));
+		strcat(name, ".bad");
+		kept += is_there(path, name);
+	}
+	ASSERT_EQ(kept, STATE_BAD_MAX);
+}
+
+TEST(a_reader_who_fails_for_a_reason_of_his_own_sets_nothing_aside)
+{
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("own", path);
+	struct seen seen = { .refused = "one", .result = -ENOMEM };
+	struct error err;
+
+	write_state(s, "x-1.json", "one");
+	ASSERT_ERR(state_read_all(s, see, &seen, &err), -ENOMEM);
+	ASSERT(is_there(path, "x-1.json"));
+}
+
+TEST(a_folder_of_anothers_is_not_taken)
+{
+	struct state *s = NULL;
+	struct error err;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/elsewhere", test_folder());
+	ASSERT_OK(symlink("/tmp", path));
+	ASSERT_ERR(state_open(path, geteuid(), getegid(), &s, &err), -ENOTDIR);
+	ASSERT_ERR(state_open("/nonexistent/jobs", geteuid(), getegid(), &s, &err), -ENOENT);
+	if (geteuid() == 0) {
+		snprintf(path, sizeof(path), "%s/anothers", test_folder());
+		ASSERT_OK(mkdir(path, 0700));
+		ASSERT_OK(chown(path, 12345, 12345));
+		ASSERT_ERR(state_open(path, 23456, 23456, &s, &err), -EPERM);
+		ASSERT_CONTAINS(err.text, "belongs to another user (UID 12345)");
+	}
+	ASSERT(s == NULL);
+}
+
+/* ---- a disk that is full or read-only: in a mount of this test's own ---- */
+
+static void fill(const char *folder)
+{
+	static const char block[4096];
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/fill", folder);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	close(fd);
+}
+
+static void expect_failure(struct state *s, int error, const char *words)
+{
+	static char large[8192];
+	struct error err = {};
+
+	memset(large, 'x', sizeof(large));
+	ASSERT_ERR(state_write(s, "x-1.json", large, sizeof(large), false, &err), error);
+	ASSERT_CONTAINS(err.text, "/jobs/x-1.json': ");
+	ASSERT_CONTAINS(err.text, words);
+	ASSERT_ERR(state_write(s, "x-1.json", large, sizeof(large), false, &err), error);
+	ASSERT(state_has_news(s, &err)); /* twice it failed, once it is said */
+	ASSERT_CONTAINS(err.text, "the state of jobs cannot be written to '");
+	ASSERT_CONTAINS(err.text, words);
+	ASSERT(!state_has_news(s, &err));
+}
+
+static void try_full_disk(const char *folder)
+{
+	_cleanup_(state_closep) struct state *s = NULL;
+	struct seen seen = {};
+	char jobs[300], path[512];
+	struct error err;
+
+	snprintf(jobs, sizeof(jobs), "%s/jobs", folder);
+	ASSERT_OK(state_open(jobs, geteuid(), getegid(), &s, &err));
+	write_state(s, "x-1.json", "old");
+	fill(folder);
+	expect_failure(s, -ENOSPC, "No space left on device");
+	ASSERT_OK(mount(NULL, folder, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	expect_failure(s, -EROFS, "Read-only file system");
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_STREQ(seen.text, "x-1.json=old;"); /* what was there stands */
+	ASSERT_OK(mount(NULL, folder, NULL, MS_REMOUNT, NULL));
+	snprintf(path, sizeof(path), "%s/fill", folder);
+	ASSERT_OK(unlink(path));
+	write_state(s, "x-1.json", "new");
+	ASSERT(state_has_news(s, &err));
+	ASSERT_CONTAINS(err.text, "is written to");
+	ASSERT(!state_has_news(s, &err));
+	ASSERT_EQ(state_get_counts(s).errors, UINT64_C(4));
+}
+
+TEST(a_full_disk_is_said_once_and_what_was_there_stands)
+{
+	char folder[256];
+
+	snprintf(folder, sizeof(folder), "%s/full", test_folder());
+	ASSERT_OK(mkdir(folder, 0700));
+	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("jobmeter-test", folder, "tmpfs", 0, "size=64k") < 0) {
+		printf("  (no right to mount: not tried)\n");
+		return;
+	}
+	try_full_disk(folder);
+	ASSERT_OK(umount2(folder, MNT_DETACH));
+}
