@@ -138,3 +138,26 @@ bool parse_has_word(const char *words, const char *wanted)
 	}
 	return false;
 }
+
+int parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	uint64_t whole, fraction = 0, unit = 1000000000;
+	int r = parse_leading_u64(&text, &whole);
+
+	if (r < 0)
+		return r;
+	if (*text == '.') {
+		for (text++; *text >= '0' && *text <= '9' && unit > 1; text++) {
+			unit /= 10;
+			fraction += (uint64_t)(*text - '0') * unit;
+		}
+		if (unit == 1000000000)
+			return -EINVAL;
+	}
+	if (*text)
+		return -EINVAL;
+	if (__builtin_mul_overflow(whole, 1000000000, &whole) || __builtin_add_overflow(whole, fraction, &whole))
+		return -ERANGE;
+	*ret_ns = whole;
+	return 0;
+}

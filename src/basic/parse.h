@@ -16,6 +16,10 @@ int parse_u64(const char *text, uint64_t *ret);
 /* The whole of @text is one decimal number in [@min, @max]; else -EINVAL or -ERANGE. */
 int parse_int(const char *text, int min, int max, int *ret);
 
+/* The whole of @text is a number of seconds, "10" or "0.25", with at most 9 digits behind the point.  In ns.
+ * -EINVAL, -ERANGE. */
+int parse_seconds(const char *text, uint64_t *ret_ns);
+
 /* The first decimal number at *@text, which moves behind it.  -EINVAL: no digit there. */
 int parse_leading_u64(const char **text, uint64_t *ret);
 

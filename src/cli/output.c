@@ -151,21 +151,34 @@ int output_write(const struct output *output, const struct records *records, FIL
 	return 0;
 }
 
-int output_save(const struct output *output, const struct records *records, struct error *err)
+int output_save_by(const struct output *output,
+		   int (*write)(const struct output *output, const void *what, FILE *out, struct error *err),
+		   const void *what, struct error *err)
 {
 	_cleanup_(replacement_abandon) struct replacement file = {};
-	struct page page;
 	int r = replacement_open(output->file, 0666, &file, err);
 
 	if (r < 0)
 		return r;
-	if (output->format == OUTPUT_TEXT) {
-		page = page_for(file.stream);
-		r = report_print(records, &page, err);
-	} else {
-		r = output_write(output, records, file.stream);
-		if (r < 0)
-			error_set_errno(err, r, "cannot write '%s'", output->file);
-	}
+	r = write(output, what, file.stream, err);
 	return r < 0 ? r : replacement_commit(&file, err);
+}
+
+static int write_file(const struct output *output, const void *what, FILE *out, struct error *err)
+{
+	const struct records *records = what;
+	int r;
+
+	if (output->format == OUTPUT_TEXT) {
+		struct page page = page_for(out);
+
+		return report_print(records, &page, err);
+	}
+	r = output_write(output, records, out);
+	return r < 0 ? error_set_errno(err, r, "cannot write '%s'", output->file) : 0;
+}
+
+int output_save(const struct output *output, const struct records *records, struct error *err)
+{
+	return output_save_by(output, write_file, records, err);
 }

@@ -50,3 +50,8 @@ int output_write(const struct output *output, const struct records *records, FIL
 
 /* Write the file in the format, text included: whole, or not at all. */
 int output_save(const struct output *output, const struct records *records, struct error *err);
+
+/* The same for what @write writes; it fills @err. */
+int output_save_by(const struct output *output,
+		   int (*write)(const struct output *output, const void *what, FILE *out, struct error *err),
+		   const void *what, struct error *err);

@@ -11,7 +11,9 @@
 #include "cleanup.h"
 #include "error.h"
 #include "file.h"
+#include "json_place.h"
 #include "record_parse.h"
+#include "session.h"
 
 static void json_freep(json_t **json)
 {
@@ -49,10 +51,45 @@ static int line_at(const char *text, const char *rest)
 	return line;
 }
 
+static int add_parsed(const json_t *json, struct records *list, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r = record_parse(json, &record, err);
+
+	if (r == 0)
+		r = records_add(list, record);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read it");
+	if (r == 0)
+		record = NULL;
+	return r;
+}
+
+static bool is_session(const json_t *root)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+
+	return schema && strcmp(schema, SESSION_SCHEMA) == 0;
+}
+
+/* Its jobs; the summary can be made from them. */
+static int add_session(const json_t *root, struct records *list, struct error *err)
+{
+	struct place place = { .err = err };
+	const json_t *jobs = NULL;
+	int r = place_get(&place, root, "jobs", JSON_ARRAY, &jobs);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
+		r = add_parsed(json_array_get(jobs, i), list, err);
+		if (r < 0)
+			error_prefix(err, r, "jobs[%zu]", i);
+	}
+	return r;
+}
+
 static int parse_next(const char *text, const char **rest, const char *end, struct records *list,
 		      struct error *err)
 {
-	_cleanup_(record_freep) struct record *record = NULL;
 	_cleanup_(json_freep) json_t *root = NULL;
 	json_error_t error;
 	int r;
@@ -62,15 +99,9 @@ static int parse_next(const char *text, const char **rest, const char *end, stru
 	if (!root)
 		return error_set(err, -EINVAL, "line %d: %s", line_at(text, *rest) + error.line - 1,
 				 error.text);
-	r = record_parse(root, &record, err);
-	if (r == -ENOMEM)
-		return error_set_errno(err, ENOMEM, "cannot read it");
-	if (r < 0)
-		return r;
-	*rest += error.position;
-	r = records_add(list, record);
+	r = is_session(root) ? add_session(root, list, err) : add_parsed(root, list, err);
 	if (r == 0)
-		record = NULL;
+		*rest += error.position;
 	return r;
 }
 

@@ -86,3 +86,26 @@ TEST(a_word_is_found_whole_or_not_at_all)
 	ASSERT(!parse_has_word("cpu", ""));
 	ASSERT(!parse_has_word("", "cpu"));
 }
+
+TEST(seconds_have_at_most_nine_digits_behind_the_point)
+{
+	static const struct row {
+		const char *text;
+		int r;
+		uint64_t ns;
+	} rows[] = {
+		{ "10", 0, 10000000000 },      { "0.25", 0, 250000000 },   { "0", 0, 0 },
+		{ "1.000000001", 0, 1000000001 }, { "18446744073", 0, 18446744073000000000u },
+		{ "1.0000000001", -EINVAL, 0 }, { "", -EINVAL, 0 },        { ".5", -EINVAL, 0 },
+		{ "5.", -EINVAL, 0 },          { "-1", -EINVAL, 0 },       { "1s", -EINVAL, 0 },
+		{ "1e3", -EINVAL, 0 },         { " 1", -EINVAL, 0 },       { "inf", -EINVAL, 0 },
+		{ "18446744074", -ERANGE, 0 }, { "99999999999999999999", -ERANGE, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		uint64_t ns = 0;
+
+		ASSERT_ERR(parse_seconds(rows[i].text, &ns), rows[i].r);
+		ASSERT_EQ(ns, rows[i].ns);
+	}
+}
