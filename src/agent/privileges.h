@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * privileges - the rights that a process gives up for good, and the few that it keeps, each with
+ * its reason.
+ *
+ * docs/rights.md has the same table in words.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct error;
+
+/* What is on, of which each wants some rights. */
+enum privilege_feature {
+	PRIVILEGE_BPF = 1 << 0,	      /* programs and maps are in the kernel */
+	PRIVILEGE_PROCESSES = 1 << 1, /* what proc tells of others' processes */
+	PRIVILEGE_SENSORS = 1 << 2,   /* files of mode 0400 below sys, and tracefs */
+	PRIVILEGE_HELPER = 1 << 3,    /* groups made for others: the helper's own process only */
+	PRIVILEGE_AGENT = PRIVILEGE_BPF | PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
+};
+
+struct privilege {
+	unsigned int capability; /* CAP_BPF... */
+	const char *name;	 /* "BPF" */
+	unsigned int features;	 /* any of these wants it */
+	const char *why;
+};
+const struct privilege *privileges_table(size_t *ret_count);
+
+/* Capabilities, a bit each, that @features want. */
+uint64_t privileges_wanted(unsigned int features);
+
+struct service_user {
+	bool is_known; /* else we stay who we are */
+	char name[64];
+	uid_t uid;
+	gid_t gid;
+};
+
+/* -ENOENT: there is no such user; *err says what to do. */
+int service_user_find(const char *name, struct service_user *ret, struct error *err);
+
+struct privileges_options {
+	unsigned int features;		 /* of enum privilege_feature */
+	const struct service_user *user; /* whose processes we become; NULL, or not root: stay */
+	bool is_dumpable; /* may be traced and dumped by the same user; else by root alone */
+};
+
+/*
+ * Give up everything else, for this process and all that it starts: groups, user, capabilities
+ * (also what a later exec could bring), new privileges.  Read back afterwards; an error means that
+ * something did not hold, and then the process must end.  Of one thread only. *ret_missing (may be
+ * NULL): of what was wanted, capabilities that were not there to keep: what needs them will fail.
+ */
+int privileges_drop(const struct privileges_options *options, uint64_t *ret_missing,
+		    struct error *err);
+
+/* "BPF, PERFMON" into @text; "" for none. */
+char *privileges_format(uint64_t capabilities, char *text, size_t size);

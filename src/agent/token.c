@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#include "token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+
+#define RANDOM_BYTES 32
+
+static int write_random(int fd)
+{
+	unsigned char bytes[RANDOM_BYTES];
+	char text[2 * RANDOM_BYTES + 2];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	strcat(text, "\n");
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+/* Nobody but us can open it before it has its group and mode. */
+static int fill(int fd, gid_t gid)
+{
+	errno = 0;
+	if (fchown(fd, (uid_t)-1, gid) < 0 || fchmod(fd, 0640) < 0)
+		return -errno;
+	return write_random(fd);
+}
+
+/* It appears when it is whole; one that another made meanwhile stands. */
+static int make(const char *path, gid_t gid)
+{
+	_cleanup_free_ char *temporary = NULL;
+	_cleanup_close_ int fd = -EBADF;
+	int r;
+
+	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	fd = mkostemp(temporary, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	r = fill(fd, gid);
+	if (r >= 0 && link(temporary, path) < 0 && errno != EEXIST)
+		r = -errno;
+	unlink(temporary);
+	return r;
+}
+
+static int check(int fd, const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_set_errno(err, errno, "cannot read the token '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "the token '%s' is no plain file", path);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return error_set(err, -EPERM, "the token '%s' belongs to another user (UID %u)",
+				 path, st.st_uid);
+	if (st.st_mode & 027)
+		return error_set(
+			err, -EPERM,
+			"the token '%s' has mode %04o: others can read or write it (chmod 0640)",
+			path, st.st_mode & 07777);
+	return 0;
+}
+
+/* What a header can carry, without blanks. */
+static int take(char *text, const char *path, char ret[TOKEN_SIZE], struct error *err)
+{
+	size_t length = strcspn(text, "\n");
+
+	if (text[length] == '\n' && text[length + 1])
+		return error_set(err, -EINVAL, "the token '%s' has more than one line", path);
+	text[length] = '\0';
+	if (length < TOKEN_MIN)
+		return error_set(err, -EINVAL,
+				 "the token '%s' has %zu letters; it must have %d at least", path,
+				 length, TOKEN_MIN);
+	for (const char *p = text; *p; p++) {
+		if (*p <= ' ' || *p >= 127)
+			return error_set(err, -EINVAL,
+					 "the token '%s' has other than plain letters", path);
+	}
+	strcpy(ret, text);
+	return 0;
+}
+
+int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err)
+{
+	_cleanup_close_ int fd = -EBADF;
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = 0;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		r = make(path, gid);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make the token '%s'", path);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set_errno(err, errno, "cannot read the token '%s'", path);
+	r = check(fd, path, err);
+	if (r < 0)
+		return r;
+	r = file_read_fd(fd, TOKEN_SIZE - 1, &text, &length);
+	if (r == -EFBIG)
+		return error_set(err, -EINVAL, "the token '%s' is longer than %d letters", path,
+				 TOKEN_SIZE - 2);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the token '%s'", path);
+	if (strlen(text) != length)
+		return error_set(err, -EINVAL, "the token '%s' has other than plain letters", path);
+	return take(text, path, ret, err);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "folder.h"
+#include "test.h"
+#include "tree.h"
+
+static const char *path_of(const char *folder, const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s/%s", test_folder(), folder, name);
+	return path;
+}
+
+TEST(the_first_start_makes_it_and_the_next_finds_it)
+{
+	_cleanup_close_ int root = tree_open("new"), other = tree_open("other");
+	char first[TOKEN_SIZE], second[TOKEN_SIZE], third[TOKEN_SIZE];
+	struct folder files;
+	struct stat st;
+	struct error err;
+
+	ASSERT_OK(token_get(path_of("new", "t"), getegid(), first, &err));
+	ASSERT_EQ(strlen(first), (size_t)64);
+	ASSERT_EQ(strspn(first, "0123456789abcdef"), (size_t)64);
+	ASSERT_OK(token_get(path_of("new", "t"), getegid(), second, &err));
+	ASSERT_STREQ(first, second);
+	ASSERT_OK(token_get(path_of("other", "t"), getegid(), third, &err));
+	ASSERT(strcmp(first, third) != 0);
+	ASSERT_OK(fstatat(root, "t", &st, 0));
+	ASSERT_EQ(st.st_mode & 07777, 0640U);
+	ASSERT_EQ(st.st_size, 65);
+	ASSERT_OK(folder_read(root, ".", 10, &files)); /* nothing else is left */
+	ASSERT_EQ(files.count, (size_t)1);
+	folder_clear(&files);
+}
+
+static void refuse(const char *text, mode_t mode, int error, const char *words)
+{
+	static int count;
+	char folder[32], token[TOKEN_SIZE] = "before";
+	_cleanup_close_ int root = -EBADF;
+	struct error err;
+
+	snprintf(folder, sizeof(folder), "refused-%d", count++);
+	root = tree_open(folder);
+	tree_write(root, "t", text);
+	ASSERT_OK(fchmodat(root, "t", mode, 0));
+	ASSERT_ERR(token_get(path_of(folder, "t"), getegid(), token, &err), error);
+	ASSERT_CONTAINS(err.text, words);
+	ASSERT_STREQ(token, "before");
+}
+
+TEST(one_that_others_can_read_or_is_none_is_refused)
+{
+	char long_text[400];
+
+	memset(long_text, 'x', sizeof(long_text));
+	long_text[399] = '\0';
+	refuse("0123456789abcdef\n", 0644, -EPERM,
+	       "has mode 0644: others can read or write it (chmod 0640)");
+	refuse("0123456789abcdef\n", 0660, -EPERM, "has mode 0660");
+	refuse("0123456789abcde\n", 0600, -EINVAL, "has 15 letters; it must have 16 at least");
+	refuse("", 0600, -EINVAL, "has 0 letters");
+	refuse("0123456789abcdef\n\n", 0600, -EINVAL, "more than one line");
+	refuse("0123456789 abcdef\n", 0600, -EINVAL, "other than plain letters");
+	refuse("0123456789abcdef\xc3\xa9\n", 0600, -EINVAL, "other than plain letters");
+	refuse(long_text, 0600, -EINVAL, "longer than");
+}
+
+TEST(one_that_the_site_made_is_taken)
+{
+	_cleanup_close_ int root = tree_open("made");
+	char token[TOKEN_SIZE];
+	struct error err;
+
+	tree_write(root, "t", "Correct-Horse=Battery/Staple");
+	ASSERT_OK(fchmodat(root, "t", 0400, 0));
+	ASSERT_OK(token_get(path_of("made", "t"), getegid(), token, &err));
+	ASSERT_STREQ(token, "Correct-Horse=Battery/Staple");
+}
+
+TEST(a_link_and_what_is_no_file_are_refused)
+{
+	_cleanup_close_ int root = tree_open("links");
+	char token[TOKEN_SIZE];
+	struct error err;
+
+	tree_write(root, "real", "0123456789abcdef");
+	tree_link(root, "t", "real");
+	ASSERT_ERR(token_get(path_of("links", "t"), getegid(), token, &err), -ELOOP);
+	ASSERT_OK(mkfifoat(root, "pipe", 0600));
+	ASSERT_ERR(token_get(path_of("links", "pipe"), getegid(), token, &err), -EINVAL);
+	ASSERT_ERR(token_get(path_of("nowhere", "t"), getegid(), token, &err), -ENOENT);
+	ASSERT_CONTAINS(err.text, "cannot make the token '");
+}
