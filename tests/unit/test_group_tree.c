@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "group_tree.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "hierarchy.h"
+#include "test.h"
+#include "tree.h"
+
+static char mount_point[] = "/cg", top[] = "/", own[] = "/";
+static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = mount_point, .v2_root = top, .v2_own = own };
+
+struct look {
+	struct group_life *items;
+	size_t count;
+};
+
+static struct look look(struct group_tree *t, uint64_t boot_ns)
+{
+	struct look l = {};
+	struct error err = {};
+
+	ASSERT_OK(group_tree_look(t, boot_ns, &l.items, &l.count, &err));
+	return l;
+}
+
+static const struct group_life *find(const struct look *l, const char *path)
+{
+	for (size_t i = 0; i < l->count; i++) {
+		if (strcmp(l->items[i].path, path) == 0)
+			return &l->items[i];
+	}
+	return NULL;
+}
+
+static struct group_tree *open_tree(int root_fd)
+{
+	struct group_tree *t;
+	struct error err = {};
+
+	tree_write(root_fd, "cg/slurm/job_7/cgroup.procs", "");
+	tree_write(root_fd, "cg/slurm/job_7/step_0/cgroup.procs", "");
+	ASSERT_OK(group_tree_open(root_fd, &v2, &t, &err));
+	return t;
+}
+
+TEST(the_first_look_does_not_know_when_groups_were_born)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-first");
+	struct group_tree *t = open_tree(fd);
+	struct look l = look(t, 17);
+
+	ASSERT_EQ(l.count, 3U);
+	ASSERT_EQ(find(&l, "/slurm/job_7/step_0")->parent, find(&l, "/slurm/job_7")->id);
+	ASSERT_EQ(find(&l, "/slurm/job_7")->born_ns, 0U);
+	free(l.items);
+	group_tree_close(t);
+}
+
+TEST(a_group_is_born_and_dies_once)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-life");
+	struct group_tree *t = open_tree(fd);
+	struct look l = look(t, 17);
+
+	free(l.items);
+	ASSERT_EQ(mkdirat(fd, "cg/slurm/job_11", 0755), 0);
+	l = look(t, 19);
+	ASSERT_EQ(find(&l, "/slurm/job_11")->born_ns, 19U);
+	free(l.items);
+	ASSERT_EQ(unlinkat(fd, "cg/slurm/job_11", AT_REMOVEDIR), 0);
+	l = look(t, 23);
+	ASSERT_EQ(find(&l, "/slurm/job_11")->born_ns, 19U);
+	ASSERT_EQ(find(&l, "/slurm/job_11")->died_ns, 23U);
+	free(l.items);
+	l = look(t, 29);
+	ASSERT(!find(&l, "/slurm/job_11"));
+	ASSERT_EQ(l.count, 3U);
+	free(l.items);
+	group_tree_close(t);
+}
+
+TEST(a_path_that_is_too_long_is_cut_and_says_so)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-long");
+	struct group_tree *t = open_tree(fd);
+	char path[1024] = "cg";
+	struct look l;
+	size_t cut = 0;
+
+	while (strlen(path) < 600) {
+		strcat(path, "/0123456789abcdef0123456789abcdef");
+		ASSERT_EQ(mkdirat(fd, path, 0755), 0);
+	}
+	l = look(t, 17);
+	for (size_t i = 0; i < l.count; i++)
+		cut += l.items[i].is_cut;
+	ASSERT(cut > 0 && cut < l.count);
+	free(l.items);
+	group_tree_close(t);
+}
+
+TEST(without_a_hierarchy_there_is_an_error)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-none");
+	struct group_tree *t = NULL;
+	struct error err = {};
+
+	ASSERT(group_tree_open(fd, &v2, &t, &err) < 0);
+	ASSERT(!t && *err.text);
+	ASSERT(!group_tree_close(NULL));
+}
