@@ -71,7 +71,7 @@ static int open_object(struct loading *l, enum object_id id, bool is_older, cons
 static int load_object(struct loading *l, enum object_id id)
 {
 	struct any_bpf *bpf = l->items[id];
-	int r = maps_are_shared(id) ? maps_share(bpf, l->items[OBJECT_FILES]) : 0;
+	int r = maps_share(l->items, id);
 
 	l->complaint = (struct complaint){};
 	if (r >= 0)
@@ -138,8 +138,7 @@ static int load_either(struct loading *l, enum object_id id)
 	return r;
 }
 
-static int try_part(struct loading *l, enum object_id id, bool is_older,
-		    const char *part)
+static int try_part(struct loading *l, enum object_id id, bool is_older, const char *part)
 {
 	int r = open_and_load(l, id, is_older, part);
 
@@ -206,7 +205,7 @@ struct any_bpf *loading_load(struct loading *l, enum object_id id)
 
 	if (!l->items[id])
 		return NULL;
-	if (maps_are_shared(id) && !l->items[OBJECT_FILES]) {
+	if (id == OBJECT_FENTRY && !l->items[OBJECT_FILES]) {
 		l->items[id] = skeleton_close(l->items[id]);
 		hooks_refuse(l->hooks, id, NULL, "T2 is off");
 		return NULL;

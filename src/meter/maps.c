@@ -8,36 +8,48 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include "macro.h"
 #include "skeletons.h"
 
-bool maps_are_shared(enum object_id id)
+/* Maps of one object that another uses too, where both have one of that name. */
+static const struct {
+	enum object_id owner, user;
+	const char *map; /* NULL: any but libbpf's own, of data */
+} shared[] = {
+	{ OBJECT_FILES, OBJECT_FENTRY, NULL },
+};
+
+/* The map that @map of object @id, which need not be loaded, is one with; NULL: it is its own. */
+static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id, const struct bpf_map *map)
 {
-	return id == OBJECT_FENTRY;
+	const char *name = bpf_map__name(map);
+
+	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
+		const struct any_bpf *owner = items[shared[i].owner];
+		const struct bpf_map *found;
+
+		if (shared[i].user != id || !owner || bpf_map__is_internal(map) ||
+		    (shared[i].map && strcmp(shared[i].map, name) != 0))
+			continue;
+		found = bpf_object__find_map_by_name(owner->object, name);
+		if (found)
+			return found;
+	}
+	return NULL;
 }
 
-int maps_share(const struct any_bpf *bpf, const struct any_bpf *files)
+int maps_share(struct any_bpf *const *items, enum object_id id)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, bpf->object) {
-		const struct bpf_map *shared =
-			bpf_object__find_map_by_name(files->object, bpf_map__name(map));
-		int r;
+	bpf_object__for_each_map(map, items[id]->object) {
+		const struct bpf_map *found = find_shared(items, id, map);
+		int r = found ? bpf_map__reuse_fd(map, bpf_map__fd(found)) : 0;
 
-		if (!shared || bpf_map__is_internal(map))
-			continue;
-		r = bpf_map__reuse_fd(map, bpf_map__fd(shared));
 		if (r < 0)
 			return r;
 	}
 	return 0;
-}
-
-/* Is it also of the object files, whose maps others share? */
-static bool is_of_files(struct any_bpf *const *items, size_t id, const struct bpf_map *map)
-{
-	return maps_are_shared((enum object_id)id) && items[OBJECT_FILES] && !bpf_map__is_internal(map) &&
-	       bpf_object__find_map_by_name(items[OBJECT_FILES]->object, bpf_map__name(map));
 }
 
 static struct map_form form_of(const struct bpf_map *map)
@@ -63,7 +75,7 @@ void maps_list(struct any_bpf *const *items, struct map_list *ret)
 		if (!items[id])
 			continue;
 		bpf_object__for_each_map(map, items[id]->object) {
-			if (is_of_files(items, id, map))
+			if (find_shared(items, id, map))
 				continue;
 			assert(ret->count < MAPS_MAX);
 			ret->maps[ret->count] = map;

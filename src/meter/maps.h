@@ -33,8 +33,5 @@ void maps_list(struct any_bpf *const *items, struct map_list *ret);
 /* List them and choose their entries; those of objects that are loaded stay as they are. */
 void maps_size(struct any_bpf *const *items, const struct sizing *sizing, struct map_list *ret);
 
-/* Does the object use the maps of files? */
-bool maps_are_shared(enum object_id id);
-
-/* Let @bpf, not yet loaded, have the maps of @files, which is loaded, where both have one of that name. */
-int maps_share(const struct any_bpf *bpf, const struct any_bpf *files);
+/* Let object @id, not yet loaded, have the maps that are others' too, which are loaded. */
+int maps_share(struct any_bpf *const *items, enum object_id id);
