@@ -73,6 +73,17 @@ static const struct {
 /* clang-format on */
 static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
 
+const char *object_name(enum object_id id)
+{
+	static const char *const names[OBJECT_COUNT] = {
+		[OBJECT_TASKS] = "tasks",
+		[OBJECT_FILES] = "files",
+		[OBJECT_FENTRY] = "fentry",
+	};
+
+	return names[id];
+}
+
 struct hook *hooks_find(struct hooks *hooks, const char *program)
 {
 	for (size_t i = 0; i < hooks->count; i++) {

@@ -17,6 +17,9 @@ enum object_id {
 	OBJECT_COUNT,
 };
 
+/* "tasks" */
+const char *object_name(enum object_id id);
+
 /* What became of one hook. */
 struct hook {
 	const char *tier;    /* "T2"; "T2+": adds to T2, which stands without it */

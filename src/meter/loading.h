@@ -23,6 +23,7 @@ struct opening {
 	const struct sizing *sizing;
 	uint64_t watched_id;
 	const struct btf *btf; /* the kernel's; NULL: not known */
+	const char *pin_dir;   /* NULL: what is loaded ends with this process */
 };
 
 struct loading {

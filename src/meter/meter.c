@@ -17,6 +17,7 @@
 #include "complaint.h"
 #include "error.h"
 #include "files.h"
+#include "heritage.h"
 #include "lost.h"
 #include "macro.h"
 #include "naming.h"
@@ -27,6 +28,8 @@ struct meter {
 	struct meter_options options;
 	struct objects objects;
 	struct mounts mounts; /* as they were at the start */
+	struct heritage heritage;
+	struct error pin_error;
 };
 
 /* The kernel's own number of a controller, which its configuration makes; -1: v2, or unknown. */
@@ -92,6 +95,18 @@ static unsigned int wanted_objects(unsigned int tiers)
 	return wanted;
 }
 
+/* Rows of theirs are named as ours are; a place is the same superblock for all. */
+static void give_places(const struct meter *m)
+{
+	int fd = objects_map_fd(&m->objects, OBJECT_FILES, "superblocks");
+
+	for (size_t i = 0; fd >= 0 && i < m->heritage.place_count; i++) {
+		const struct heritage_place *place = &m->heritage.places[i];
+
+		(void)bpf_map_update_elem(fd, &place->place, &place->superblock, BPF_NOEXIST);
+	}
+}
+
 int meter_open(const struct meter_options *options, struct meter **ret)
 {
 	struct sizing sizing = {
@@ -106,7 +121,8 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	struct opening opening = { .wanted = wanted_objects(options->tiers),
 				   .settings = &settings,
 				   .sizing = &sizing,
-				   .watched_id = options->watched_id };
+				   .watched_id = options->watched_id,
+				   .pin_dir = options->pin_dir };
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
 	struct btf *btf;
 
@@ -118,10 +134,37 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	opening.btf = btf = opening.wanted ? load_btf() : NULL;
 	settings.key_subsys = find_subsys(options->hierarchy, btf);
-	objects_open(&opening, &m->objects);
+	objects_open(&opening, &m->heritage, &m->pin_error, &m->objects);
 	btf__free(btf);
+	give_places(m);
 	*ret = TAKE_PTR(m);
 	return 0;
+}
+
+bool meter_is_taken_over(const struct meter *m)
+{
+	return m->objects.is_taken_over;
+}
+
+const char *meter_why_unpinned(const struct meter *m)
+{
+	return *m->pin_error.text ? m->pin_error.text : NULL;
+}
+
+int meter_seal(struct meter *m, struct error *err)
+{
+	return objects_seal(&m->objects, err);
+}
+
+void meter_take_heritage(struct meter *m, struct heritage *ret)
+{
+	*ret = m->heritage;
+	m->heritage = (struct heritage){};
+}
+
+void meter_keep(struct meter *m)
+{
+	m->objects.is_kept = true;
 }
 
 struct meter *meter_close(struct meter *m)
@@ -130,6 +173,7 @@ struct meter *meter_close(struct meter *m)
 		return NULL;
 	objects_close(&m->objects);
 	mounts_clear(&m->mounts);
+	heritage_clear(&m->heritage);
 	free(m);
 	return NULL;
 }

@@ -17,6 +17,7 @@
 #include "record.h"
 
 struct error;
+struct heritage;
 struct meter;
 
 enum meter_tier {
@@ -36,10 +37,28 @@ struct meter_options {
 	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy;
+	const char *pin_dir;       /* where all stays if this process ends: "/sys/fs/bpf/jobmeter"; NULL: nowhere */
 };
 
 /* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
 int meter_open(const struct meter_options *options, struct meter **ret);
+
+/*
+ * With options->pin_dir.  One process at a time may have it open, which is for the caller to see to.
+ *
+ * What another process has pinned, and sealed, is taken over where it is of the same build, options and kernel: it has
+ * counted all the time.  Then no canary is to sing, which would drop what was counted; hooks are as they were.
+ * Anything else that is pinned there is harvested, and removed.
+ */
+bool meter_is_taken_over(const struct meter *m);
+/* Why nothing is pinned that should be; NULL: all is.  Such a meter counts, and ends with this process. */
+const char *meter_why_unpinned(const struct meter *m);
+/* All that has to be tried is tried: what is pinned may be taken over from now on, and not before. */
+int meter_seal(struct meter *m, struct error *err);
+/* What was harvested; once, and the caller's to clear. */
+void meter_take_heritage(struct meter *m, struct heritage *ret);
+/* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it. */
+void meter_keep(struct meter *m);
 
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far.
  * Nothing may run in either group meanwhile. */

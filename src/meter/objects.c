@@ -14,7 +14,9 @@
 #include <bpf/libbpf.h>
 
 #include "cleanup.h"
+#include "error.h"
 #include "macro.h"
+#include "pinned.h"
 #include "settings.h"
 #include "skeletons.h"
 
@@ -40,8 +42,7 @@ static struct watch *map_watch(int fd)
 	return watch == MAP_FAILED ? NULL : watch;
 }
 
-/* Takes @fd over. */
-static int add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd)
+int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd)
 {
 	if (fd < 0)
 		return fd;
@@ -61,7 +62,7 @@ static int take_maps(struct objects *o, enum object_id id, const struct loading 
 	maps_list(l->items, &list);
 	for (size_t i = 0; i < list.count && r >= 0; i++) {
 		if (list.objects[i] == id)
-			r = add_map(o, id, &list.forms[i], copy_fd(bpf_map__fd(list.maps[i])));
+			r = objects_add_map(o, id, &list.forms[i], copy_fd(bpf_map__fd(list.maps[i])));
 	}
 	return r;
 }
@@ -129,7 +130,7 @@ static void close_fd(int *fd)
 
 static void detach(struct objects *o, const struct hook *hook)
 {
-	close_fd(&attachment_of(o, hook)->link_fd);
+	close_fd(&attachment_of(o, hook)->link_fd); /* its pin goes as the hook's change is noted */
 }
 
 static void switch_off(struct objects *o, struct hook *hook, const char *why)
@@ -139,6 +140,7 @@ static void switch_off(struct objects *o, struct hook *hook, const char *why)
 		snprintf(hook->why, sizeof(hook->why), "%s", why);
 	if (strcmp(hook->tier, "T2+") == 0)
 		detach(o, hook); /* so that it adds nothing wrong to what T2 counts */
+	pinned_note(o, hook);
 }
 
 /* Programs of which one is worth nothing without the others; NULL ends a list. */
@@ -165,7 +167,7 @@ static bool settle_together(struct objects *o, const char *const *programs)
 	return !off;
 }
 
-static bool is_loaded(const struct objects *o, enum object_id id)
+bool objects_has_program(const struct objects *o, enum object_id id)
 {
 	for (size_t i = 0; i < o->hooks.count; i++) {
 		if (hook_object(&o->hooks.items[i]) == id && o->attachments[i].program_fd >= 0)
@@ -184,33 +186,81 @@ static void settle(struct objects *o)
 	if (!watch)
 		return;
 	watch->sees_libaio = sees_libaio;
-	watch->sees_places = is_loaded(o, OBJECT_FENTRY);
+	watch->sees_places = objects_has_program(o, OBJECT_FENTRY);
 	watch->sees_skipped = sees_skipped;
 	watch->sees_requests = hooks_is_on(&o->hooks, "count_request_result") ||
 			       hooks_is_on(&o->hooks, "count_request_entry");
 }
 
-void objects_open(const struct opening *opening, struct objects *ret)
+static void start(struct objects *o, struct loading *l)
+{
+	for (size_t id = 0; id < OBJECT_COUNT; id++)
+		start_object(o, (enum object_id)id, l);
+	settle(o);
+}
+
+static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l, struct heritage *heritage,
+		       struct error *err)
+{
+	int r = pins_make_root(pin_dir, err);
+
+	if (r < 0)
+		return r;
+	r = pinned_settle(o, pin_dir, l, heritage);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot remove what is pinned in '%s'", pin_dir);
+	return 0;
+}
+
+static void pin(struct objects *o, const char *pin_dir, struct error *err)
+{
+	int r = pinned_make(o);
+
+	if (r >= 0)
+		return;
+	error_set_errno(err, r, "cannot pin programs and maps in '%s'", pin_dir);
+	o->pins = (struct pins){};
+	pins_remove_root(pin_dir);
+}
+
+void objects_open(const struct opening *opening, struct heritage *heritage, struct error *pin_error,
+		  struct objects *ret)
 {
 	struct loading loading;
+	int r = -ENOENT;
 
-	*ret = (struct objects){};
+	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
+	*pin_error = (struct error){};
 	hooks_list(opening->btf, &ret->hooks);
 	for (size_t i = 0; i < ret->hooks.count; i++)
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
-	for (size_t id = 0; id < OBJECT_COUNT; id++)
-		start_object(ret, (enum object_id)id, &loading);
+	if (opening->pin_dir)
+		r = settle_pins(ret, opening->pin_dir, &loading, heritage, pin_error);
+	if (r < 0 && !ret->is_taken_over)
+		ret->pins = (struct pins){};
+	if (!ret->is_taken_over)
+		start(ret, &loading);
+	if (*ret->pins.path && !ret->is_taken_over)
+		pin(ret, opening->pin_dir, pin_error);
 	loading_clear(&loading);
-	settle(ret);
+}
+
+int objects_seal(struct objects *o, struct error *err)
+{
+	int r = *o->pins.path && o->pinned_hooks_fd < 0 ? pinned_seal(o) : 0;
+
+	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'", o->pins.path) : 0;
 }
 
 void objects_believe(struct objects *o, const char *program)
 {
 	struct hook *hook = hooks_find(&o->hooks, program);
 
-	if (hook)
-		hook->is_checked = hook->is_on;
+	if (!hook)
+		return;
+	hook->is_checked = hook->is_on;
+	pinned_note(o, hook);
 }
 
 void objects_disbelieve(struct objects *o, const char *program, const char *why)
@@ -223,7 +273,7 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
 	settle(o);
 }
 
-void objects_close(struct objects *o)
+void objects_let_go(struct objects *o)
 {
 	for (size_t i = o->hooks.count; i-- > 0;) {
 		close_fd(&o->attachments[i].link_fd);
@@ -231,11 +281,24 @@ void objects_close(struct objects *o)
 	}
 	for (size_t i = 0; i < o->map_count; i++)
 		close_fd(&o->maps[i].fd);
+	o->map_count = 0;
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (o->watches[id])
 			munmap(o->watches[id], sizeof(*o->watches[id]));
+		o->watches[id] = NULL;
 	}
-	*o = (struct objects){};
+	close_fd(&o->pinned_hooks_fd);
+}
+
+void objects_close(struct objects *o)
+{
+	if (*o->pins.path && !(o->is_kept && o->pinned_hooks_fd >= 0)) {
+		(void)pins_remove(&o->pins);
+		*strrchr(o->pins.path, '/') = '\0';
+		pins_remove_root(o->pins.path);
+	}
+	objects_let_go(o);
+	*o = (struct objects){ .pinned_hooks_fd = -EBADF };
 }
 
 /* ---- maps ---- */

@@ -14,7 +14,10 @@
 #include "hooks.h"
 #include "loading.h"
 #include "maps.h"
+#include "pins.h"
 
+struct error;
+struct heritage;
 struct watch;
 
 /* Of one hook; negative: not loaded, not attached. */
@@ -28,11 +31,25 @@ struct objects {
 	struct object_map maps[MAPS_MAX];
 	size_t map_count;
 	struct watch *watches[OBJECT_COUNT]; /* the kernel's own memory; NULL: not loaded, or it has none */
+
+	struct pins pins;     /* where they are pinned too; empty: nowhere */
+	int pinned_hooks_fd;  /* of a set that is sealed: a map; see pinned.h */
+	bool is_taken_over;   /* another process made them */
+	bool is_kept;         /* they are to outlive us */
 };
 
-/* Load and attach what is wanted.  @ret need not be cleared before; objects_close() gives back all. */
-void objects_open(const struct opening *opening, struct objects *ret);
+/*
+ * Load and attach what is wanted, or take over what is pinned of it; @heritage gets what other pinned sets had
+ * counted, which are gone then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
+ * process, as they do without opening->pin_dir.  @ret need not be cleared before.
+ */
+void objects_open(const struct opening *opening, struct heritage *heritage, struct error *pin_error,
+		  struct objects *ret);
+/* Give back all, and remove the pins unless they are kept. */
 void objects_close(struct objects *o);
+
+/* They are known to count right: from now on another process may take over what is pinned. */
+int objects_seal(struct objects *o, struct error *err);
 
 /* NULL: not loaded, or there is none of that name.  What objects share is the first one's. */
 const struct object_map *objects_find_map(const struct objects *o, enum object_id id, const char *map);
@@ -62,6 +79,17 @@ uint64_t objects_skipped_runs(const struct objects *o);
 
 /* Bytes that all maps take, as sizing has it; tasks that live take more. */
 uint64_t objects_map_bytes(const struct objects *o);
+
+/* ---- for who fills them ---- */
+
+/* Takes @fd over, on failure too. */
+int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd);
+/* Is any of the object's programs loaded? */
+bool objects_has_program(const struct objects *o, enum object_id id);
+/* Close all descriptors; hooks and pins stay as they are. */
+void objects_let_go(struct objects *o);
+
+/* ---- */
 
 /* The maps that all objects would have, on a kernel that loads them all; asks no kernel.  @ret has room for
  * MAPS_MAX.  -ENOMEM. */

@@ -113,6 +113,11 @@ int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struc
 	return 0;
 }
 
+const void *skeleton_older_code(enum object_id id, size_t *ret_size)
+{
+	return skeletons[id].older_code(ret_size);
+}
+
 void *skeleton_map_value(const struct any_bpf *bpf, const char *name)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(bpf->object, name);

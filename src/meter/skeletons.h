@@ -22,6 +22,9 @@ struct any_bpf {
 int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret);
 struct any_bpf *skeleton_close(struct any_bpf *bpf); /* NULL is fine; returns NULL */
 
+/* The object for older kernels, as it is built in. */
+const void *skeleton_older_code(enum object_id id, size_t *ret_size);
+
 /* Where the first value of a map of data stands; once the object is loaded the kernel's own, where it may be
  * written.  NULL: no such map. */
 void *skeleton_map_value(const struct any_bpf *bpf, const char *map);

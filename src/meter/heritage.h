@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * heritage - what pinned sets that cannot be taken over have counted: those of an older or newer build, or of other
+ * settings.
+ *
+ * Their hooks are detached, then their maps read by the types that they themselves tell.  What ran meanwhile is counted
+ * by nobody; tasks that still live are counted whole by who comes next.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "leaves.h"
+
+struct pins;
+
+struct heritage_place {
+	uint64_t place;
+	struct superblock superblock;
+};
+
+struct heritage { /* begins as {} */
+	struct leaf_row *rows; /* LEAF_OTHER's too */
+	size_t row_count;
+	struct leaf_histograms *histograms;
+	size_t histogram_count;
+	struct leaf_tasks *tasks; /* one a leaf and set, sorted by leaf: of tasks that ended, whose number is @ended */
+	size_t task_count;
+	struct group_life *groups;
+	size_t group_count;
+	struct heritage_place *places; /* what places of rows are */
+	size_t place_count;
+
+	size_t sets;        /* harvested */
+	uint64_t lost;      /* what they could not count, over all reasons */
+	uint64_t unsettled; /* tasks that had ended and are in no counter yet */
+	uint64_t unread;    /* entries that could not be read */
+	size_t unread_maps; /* maps that could not be read at all */
+	char why[256];      /* what of the first was not understood, in words; "": all was */
+};
+
+/* Detach the hooks of a set, and add what it counted.  Removing it is the caller's. */
+void heritage_harvest(struct heritage *h, const struct pins *set);
+
+void heritage_clear(struct heritage *h);

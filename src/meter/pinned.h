@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pinned - the kernel side as a set of pins: made of what runs, sealed once it is known to count right, and taken
+ * over by who comes later, who loads nothing then.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "files.h"
+
+struct heritage;
+struct hook;
+struct loading;
+struct objects;
+struct pins;
+
+/* One hook as a sealed set has it, in the map "hooks" by their order. */
+struct pinned_hook {
+	char program[32];
+	char why[160];
+	uint8_t is_on, is_checked, pad[6];
+};
+_Static_assert(sizeof(struct pinned_hook) == 200, "shared with other builds");
+
+/* The model's names of operations, and behind them of ways: what their numbers in the rows mean to who made the set.
+ * The map "names". */
+#define PINNED_NAME_SIZE 32
+#define PINNED_NAMES (FILES_OPS + FILES_WAYS)
+
+/* Pin all at @o->pins.  After a failure nothing is left of it. */
+int pinned_make(struct objects *o);
+
+/* Note the hooks; from then on the set is complete. */
+int pinned_seal(struct objects *o);
+
+/* Have what is pinned at @o->pins, of the layout that @l is of, with its hooks as they were.  -ENOENT: it is not
+ * complete, or a part is missing; then @o is as it was. */
+int pinned_take(struct objects *o, const struct loading *l);
+
+/* A hook is other than it was. */
+void pinned_note(const struct objects *o, const struct hook *hook);
+
+/* Settle what is in @pin_dir: take over the set of the layout of @l, of every other give @heritage what it counted;
+ * those are gone then.  0: nothing was taken over, @o->pins says where to pin. */
+int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l, struct heritage *heritage);
