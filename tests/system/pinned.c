@@ -25,6 +25,7 @@
 #include "naming.h"
 #include "parse.h"
 
+#define ROWS_SHOWN 3
 #define SIZES_MAX 16
 #define SETTLE_MS 200
 
@@ -91,6 +92,13 @@ static int tell_hooks(const struct meter *m)
 	return 0;
 }
 
+static void tell_row(const struct leaf_row *row)
+{
+	printf(" row=%llu,%u,%s,%llu,%llu,%llu", row->key.leaf, row->key.cpu,
+	       file_op_name((enum file_op)row->key.op), row->counts.calls, row->counts.errors,
+	       row->counts.amount);
+}
+
 static void tell_written(const struct heritage *h, const struct heritage_place *place)
 {
 	uint64_t calls = 0, bytes = 0;
@@ -118,6 +126,8 @@ static void tell_heritage(struct meter *m)
 	printf(" sets=%zu rows=%zu ended=%" PRIu64 " unsettled=%" PRIu64 " leaves=%zu unread=%" PRIu64
 	       " unread_maps=%zu",
 	       h.sets, h.row_count, ended, h.unsettled, h.task_count, h.unread, h.unread_maps);
+	for (size_t i = 0; i < h.row_count && i < ROWS_SHOWN; i++)
+		tell_row(&h.rows[i]);
 	for (size_t i = 0; i < h.place_count; i++)
 		tell_written(&h, &h.places[i]);
 	printf(" why=%s\n", h.why);
