@@ -44,18 +44,15 @@ static void finds_clear(struct finds *finds)
 /* ---- out of the kernel's maps ---- */
 
 /* Call @visit with each entry of a hash map, some thousand a system call. */
-static int visit_map(const struct objects *objects, const char *name,
-		     int (*visit)(const void *key, const void *value, void *data), void *data)
+static int visit_entries(const struct object_map *map,
+			 int (*visit)(const void *key, const void *value, void *data), void *data)
 {
-	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
-	size_t key_size = map ? map->form.key_bytes : 0, value_size = map ? map->form.value_bytes : 0;
+	size_t key_size = map->form.key_bytes, value_size = map->form.value_bytes;
 	_cleanup_free_ char *keys = calloc(AT_ONCE, key_size), *values = calloc(AT_ONCE, value_size);
 	uint32_t place = 0, next = 0;
 	bool is_first = true;
 	int r = 0, end = 0;
 
-	if (!map)
-		return -ENOENT;
 	if (!keys || !values)
 		return -ENOMEM;
 	while (r >= 0 && end == 0) {
@@ -71,6 +68,14 @@ static int visit_map(const struct objects *objects, const char *name,
 		is_first = false;
 	}
 	return r;
+}
+
+static int visit_map(const struct objects *objects, const char *name,
+		     int (*visit)(const void *key, const void *value, void *data), void *data)
+{
+	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
+
+	return map ? visit_entries(map, visit, data) : -ENOENT;
 }
 
 static int add_found(const void *key, const void *value, void *data)

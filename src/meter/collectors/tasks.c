@@ -150,15 +150,14 @@ static bool is_live(const struct task_record *tasks, size_t count, uint32_t pid)
 }
 
 /* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
-static void collect_leaving_tasks(const struct objects *objects, const struct task_record *live,
-				  size_t count, struct reading *to)
+static void collect_leaving_tasks(const struct object_map *map, const struct task_record *live, size_t count,
+				  struct reading *to)
 {
-	const struct object_map *map = objects_find_map(objects, OBJECT_TASKS, "leaving_tasks");
-	uint32_t room = map ? map->form.entries : 0, found = room, position;
+	uint32_t room = map->form.entries, found = room, position;
 	_cleanup_free_ struct leaving_task *tasks = calloc(room, sizeof(*tasks));
 	_cleanup_free_ uint64_t *keys = calloc(room, sizeof(*keys));
 
-	if (!map || !tasks || !keys)
+	if (!tasks || !keys)
 		return;
 	/* In one call: a walk from key to key begins anew where a key has gone meanwhile, and tasks go
 	 * all the time.  -ENOENT: that was all of them. */
@@ -173,6 +172,7 @@ static void collect_leaving_tasks(const struct objects *objects, const struct ta
 
 static int collect_live_tasks(const struct objects *objects, struct reading *to)
 {
+	const struct object_map *leaving = objects_find_map(objects, OBJECT_TASKS, "leaving_tasks");
 	_cleanup_free_ struct task_record *tasks = NULL;
 	size_t count = 0, end;
 	int r;
@@ -180,7 +180,8 @@ static int collect_live_tasks(const struct objects *objects, struct reading *to)
 	r = read_live_tasks(objects, &tasks, &count);
 	if (r < 0)
 		return r;
-	collect_leaving_tasks(objects, tasks, count, to);
+	if (leaving)
+		collect_leaving_tasks(leaving, tasks, count, to);
 	if (count)
 		qsort(tasks, count, sizeof(*tasks), compare_tasks);
 	for (size_t i = 0; i < count; i = end) {
