@@ -4,8 +4,8 @@
  *
  *     foreign PIN_DIR
  *
- * Rows: one operation that we know by another number, one that we do not; a member that is new to us, one that we
- * have and it has not.  Totals of two CPUs of a leaf.  A map of a kind and name that we do not know.
+ * A group that has died.  Rows: one operation that we know by another number, one that we do not; a member that is
+ * new to us, one that we have and it has not.  Totals that lack what is needed.  A map of a name that we do not know.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "leaves.h"
 #include "macro.h"
 #include "pinned.h"
 #include "pins.h"
@@ -38,13 +39,15 @@ struct made {
 static int add_struct(struct btf *btf, const char *name, unsigned int size, const struct field *fields)
 {
 	static const char *const names[] = { [1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64" };
-	int types[9] = {}, id;
+	int types[9] = {}, text, id;
 
 	for (size_t bytes = 1; bytes <= 8; bytes *= 2)
 		types[bytes] = btf__add_int(btf, names[bytes], bytes, 0);
+	text = btf__add_array(btf, types[4], types[1], GROUP_PATH_SIZE);
 	id = btf__add_struct(btf, name, size);
 	for (; fields->name; fields++)
-		btf__add_field(btf, fields->name, types[fields->bytes], fields->offset * 8, 0);
+		btf__add_field(btf, fields->name, fields->bytes == GROUP_PATH_SIZE ? text : types[fields->bytes],
+			       fields->offset * 8, 0);
 	return id;
 }
 
@@ -101,7 +104,7 @@ static int put_rows(const struct pins *set)
 		       0;
 }
 
-/* Without a counter of what ended, which is needed. */
+/* Without the number of tasks that were freed. */
 static int put_totals(const struct pins *set)
 {
 	static const struct field key[] = { { "leaf", 8, 0 }, { "cpu", 4, 8 }, {} };
@@ -115,6 +118,30 @@ static int put_totals(const struct pins *set)
 	fd = put_map(set, "tasks-task_totals", &made, sizeof(leaf), sizeof(exits));
 	btf__free(made.btf);
 	return fd < 0 ? fd : bpf_map_update_elem(fd, leaf, &exits, BPF_ANY);
+}
+
+struct their_group {
+	char path[GROUP_PATH_SIZE];
+	uint64_t died_ns, born_ns, parent;
+};
+
+static int put_groups(const struct pins *set)
+{
+	static const struct field group[] = { { "path", GROUP_PATH_SIZE, 0 },
+					      { "died_ns", 8, offsetof(struct their_group, died_ns) },
+					      { "born_ns", 8, offsetof(struct their_group, born_ns) },
+					      { "parent", 8, offsetof(struct their_group, parent) },
+					      {} };
+	const struct their_group job = { "/slurm/job_7", 202, 101, 5 };
+	const uint64_t id = 77;
+	struct made made = { btf__new_empty(), 0, 0 };
+	int fd;
+
+	made.value = add_struct(made.btf, "group", sizeof(job), group);
+	made.key = btf__find_by_name_kind(made.btf, "u64", BTF_KIND_INT);
+	fd = put_map(set, "life-groups", &made, sizeof(id), sizeof(job));
+	btf__free(made.btf);
+	return fd < 0 ? fd : bpf_map_update_elem(fd, &id, &job, BPF_ANY);
 }
 
 static int put_array(const struct pins *set, const char *folder, const char *pin, uint32_t size, uint32_t count,
@@ -153,6 +180,8 @@ int main(int argc, char **argv)
 		r = put_rows(&set);
 	if (r >= 0)
 		r = put_totals(&set);
+	if (r >= 0)
+		r = put_groups(&set);
 	if (r >= 0)
 		r = put_names(&set);
 	if (r >= 0)

@@ -128,6 +128,9 @@ static void tell_heritage(struct meter *m)
 	       h.sets, h.row_count, ended, h.unsettled, h.task_count, h.unread, h.unread_maps);
 	for (size_t i = 0; i < h.row_count && i < ROWS_SHOWN; i++)
 		tell_row(&h.rows[i]);
+	for (size_t i = 0; i < h.group_count; i++)
+		printf(" group=%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s", h.groups[i].id,
+		       h.groups[i].parent, h.groups[i].born_ns, h.groups[i].died_ns, h.groups[i].path);
 	for (size_t i = 0; i < h.place_count; i++)
 		tell_written(&h, &h.places[i]);
 	printf(" why=%s\n", h.why);

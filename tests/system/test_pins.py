@@ -272,6 +272,7 @@ def test_a_set_of_another_build_is_read_by_its_own_types(programs, open_pinned, 
     one = open_pinned()
     assert one.began.startswith("made sets=1 rows=1 ")
     assert " row=101,1,write,54,2,608 " in one.began
+    assert " group=77,5,101,202,/slurm/job_7 " in one.began
     # An operation that we do not know, and totals that lack what is needed: counted, and the first is named.
     assert " unread=1 unread_maps=1 " in one.began
     assert one.began.endswith(" why=their map 'files-file_rows' has no 'is_trampolines'")
