@@ -125,10 +125,10 @@ int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error 
 		return r;
 	fchmod(fd, mode); /* the file is born with no more than that; the umask may take from it... */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return error_set_errno(err, errno, "cannot listen on '%s'", path);
-	if (chmod(path, mode) < 0 || listen(fd, BACKLOG) < 0) { /* ... which is given back */
-		r = error_set_errno(err, errno, "cannot listen on '%s'", path);
-		unlink(path);
+		return error_set_errno(err, errno, "cannot listen on '%s'", address.sun_path);
+	if (chmod(address.sun_path, mode) < 0 || listen(fd, BACKLOG) < 0) { /* ... which is given back */
+		r = error_set_errno(err, errno, "cannot listen on '%s'", address.sun_path);
+		unlink(address.sun_path);
 		return r;
 	}
 	*ret_fd = TAKE_FD(fd);
