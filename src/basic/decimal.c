@@ -29,7 +29,12 @@ char *decimal_format(char buffer[DECIMAL_SIZE], uint64_t value, unsigned int pla
 
 	assert(places < ARRAY_SIZE(powers));
 	value = value / powers[drop] + (drop && value % powers[drop] >= powers[drop] / 2);
-	places -= drop;
+	return decimal_format_exact(buffer, value, places - drop);
+}
+
+char *decimal_format_exact(char buffer[DECIMAL_SIZE], uint64_t value, unsigned int places)
+{
+	assert(places < ARRAY_SIZE(powers));
 	for (; places > 0 && value % 10 == 0; places--)
 		value /= 10;
 	if (places == 0)

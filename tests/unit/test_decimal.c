@@ -26,6 +26,16 @@ TEST(nanoseconds_are_exact_and_trailing_zeros_are_cut)
 	ASSERT_STREQ(format(999999999999999, 9), "999999.999999999");
 }
 
+TEST(all_digits_are_there_where_they_are_wanted)
+{
+	char buffer[DECIMAL_SIZE];
+
+	ASSERT_STREQ(decimal_format_exact(buffer, 12345678901, 9), "12.345678901");
+	ASSERT_STREQ(decimal_format_exact(buffer, UINT64_MAX, 9), "18446744073.709551615");
+	ASSERT_STREQ(decimal_format_exact(buffer, 12000000000, 9), "12");
+	ASSERT_STREQ(decimal_format_exact(buffer, 0, 9), "0");
+}
+
 TEST(beyond_15_digits_it_is_rounded)
 {
 	ASSERT_STREQ(format(1234567890123456789, 9), "1234567890.12346");
