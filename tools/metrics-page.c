@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Print docs/metrics.md: the reference of all metrics and fields of a record, from their tables. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ static const char *const units[] = {
 	[UNIT_BYTES] = "bytes",
 	[UNIT_SECONDS] = "seconds",
 	[UNIT_CORES] = "cores",
+	[UNIT_LOAD] = "",
 };
 
 static const char *const kinds[] = {
@@ -19,6 +21,7 @@ static const char *const kinds[] = {
 	[KIND_LIMIT] = "limit",
 	[KIND_GAUGE] = "gauge",
 	[KIND_HISTOGRAM] = "histogram",
+	[KIND_INFO] = "info",
 };
 
 static const struct scope {
@@ -30,21 +33,47 @@ static const struct scope {
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
 	{ SCOPE_MOUNT_WAY, "Of a job, a mount and a way of data (label `way`)", "io[].ways.WAY." },
 	{ SCOPE_FILE, "Of a job and a file or folder, of those used most (`run --files`; in the record only)", "" },
+	{ SCOPE_JOB_INFO, "Of a job, to say whose it is (scraped only, as all that follows)", "" },
+	{ SCOPE_JOB_TIME, "Of a job: when", "" },
+	{ SCOPE_NODE, "Of the node", "" },
+	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
+	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },
+	{ SCOPE_NODE_INFO, "Of the node, to say what it is", "" },
+	{ SCOPE_AGENT, "Of the agent itself", "" },
+	{ SCOPE_AGENT_INFO, "Of the agent, to say what it is", "" },
+	{ SCOPE_AGENT_MAP, "Of the agent's maps in the kernel", "" },
+	{ SCOPE_AGENT_LOSS, "Of the agent: what was not counted as it should", "" },
+	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
+	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };
 
 static void print_metric(const struct metric *metric, const char *key_prefix)
 {
-	printf("| `%s%s%s%s` | `%s%s%s.%s` | %s | %s | %s |\n", metric->name,
-	       metric->label ? "{" : "", metric->label ? metric->label : "",
-	       metric->label ? "}" : "", key_prefix, metric_part(metric),
-	       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key,
-	       units[metric->unit], kinds[metric->kind], metric->help);
+	printf("| `%s%s%s%s` | ", metric->name, metric->label ? "{" : "",
+	       metric->label ? metric->label : "", metric->label ? "}" : "");
+	if (metric->section)
+		printf("`%s%s%s.%s` | ", key_prefix, metric_part(metric),
+		       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key);
+	printf("%s | %s | %s |\n", units[metric->unit], kinds[metric->kind], metric->help);
+}
+
+static void print_labels(enum metric_scope scope)
+{
+	const char *const *labels = metric_labels(scope);
+
+	for (size_t i = 0; labels[i]; i++)
+		printf("%s`%s`", i ? ", " : "Labels: ", labels[i]);
+	printf("%s", labels[0] ? ".\n\n" : "");
 }
 
 static void print_scope(const struct scope *scope)
 {
-	printf("\n## %s\n\n| metric | in a record | unit | kind | |\n|---|---|---|---|---|\n",
-	       scope->title);
+	bool has_record = scope->scope <= SCOPE_FILE;
+
+	printf("\n## %s\n\n", scope->title);
+	print_labels(scope->scope);
+	printf("| metric |%s unit | kind | |\n|---|%s---|---|---|\n", has_record ? " in a record |" : "",
+	       has_record ? "---|" : "");
 	for (size_t id = 0; id < METRIC_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 
@@ -74,7 +103,8 @@ int main(void)
 	     "within a node and add up over nodes; gauges tell of now, and add up over nodes only.  "
 	     "A value that\n"
 	     "nobody measured is `null` in a record and has no series: absent is not zero.\n"
-	     "[record.md](record.md) has the record as a whole.");
+	     "[record.md](record.md) has the record as a whole, [exposition.md](exposition.md) what\n"
+	     "is scraped.");
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		print_scope(&scopes[i]);
 	print_fields();

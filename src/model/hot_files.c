@@ -11,7 +11,7 @@
 
 uint64_t *hot_file_number(struct hot_file *file, enum metric_id id)
 {
-	assert(id >= METRIC_FILE_FIRST && id < METRIC_COUNT);
+	assert(id >= METRIC_FILE_FIRST && id < METRIC_FILE_END);
 	return &file->numbers[id - METRIC_FILE_FIRST];
 }
 

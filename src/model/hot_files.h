@@ -18,7 +18,7 @@
 #define HOT_MAX 1024       /* of a list while records are merged, or as it may be read */
 #define SMALL_FILE_BYTES (64 * 1024)
 
-#define FILE_METRICS (METRIC_COUNT - METRIC_FILE_FIRST)
+#define FILE_METRICS (METRIC_FILE_END - METRIC_FILE_FIRST)
 
 /* A file, a folder, or a sum over some. */
 struct hot_file {

@@ -24,7 +24,7 @@ static bool knows(const struct hot_files *files, const struct hot_file *file, co
 static void format_numbers(const struct hot_files *files, const struct hot_file *file, const char *section,
 			   struct document *d)
 {
-	for (size_t i = METRIC_FILE_FIRST; i < METRIC_COUNT; i++) {
+	for (size_t i = METRIC_FILE_FIRST; i < METRIC_FILE_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		if (metric->scope != SCOPE_FILE || strcmp(metric->section, section) != 0)
@@ -128,7 +128,7 @@ static int take_numbers(const struct place *place, const json_t *map, const char
 {
 	int r = 0;
 
-	for (size_t i = METRIC_FILE_FIRST; r == 0 && i < METRIC_COUNT; i++) {
+	for (size_t i = METRIC_FILE_FIRST; r == 0 && i < METRIC_FILE_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		if (metric->scope == SCOPE_FILE && strcmp(metric->section, section) == 0)

@@ -7,7 +7,8 @@
 /* clang-format off */
 static const struct metric metrics[METRIC_COUNT] = {
 	[METRIC_CPU_USER] = { "jobmeter_job_cpu_seconds_total", "mode=\"user\"", "cpu", "user_seconds",
-		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in user mode, as getrusage(2) splits it." },
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in user mode, as getrusage(2) splits it.",
+		"CPU time by mode, as getrusage(2) splits it." },
 	[METRIC_CPU_SYSTEM] = { "jobmeter_job_cpu_seconds_total", "mode=\"system\"", "cpu", "system_seconds",
 		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in the kernel, as getrusage(2) splits it." },
 	[METRIC_CPU_RUN_QUEUE] = { "jobmeter_job_cpu_run_queue_seconds_total", NULL, "cpu", "run_queue_seconds",
@@ -140,6 +141,180 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_BYTES, KIND_COUNTER, SCOPE_FILE, "Bytes read beyond the range between the lowest and the highest offset read, which must have been read before." },
 	[METRIC_FILE_READ_AFTER_WRITE] = { "jobmeter_job_file_read_after_write_bytes_total", NULL, "files", "read_after_write_bytes",
 		UNIT_BYTES, KIND_COUNTER, SCOPE_FILE, "Bytes read between the lowest and the highest offset that the job had written until then." },
+
+	[METRIC_JOB_INFO] = { "jobmeter_job_info", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_INFO, SCOPE_JOB_INFO, "Whose the job is, as far as it is known." },
+	[METRIC_JOB_START] = { "jobmeter_job_start_time_seconds", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_GAUGE, SCOPE_JOB_TIME, "When the job started, since the epoch." },
+	[METRIC_JOB_END] = { "jobmeter_job_end_time_seconds", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_GAUGE, SCOPE_JOB_TIME, "When the job ended, since the epoch; live jobs have none." },
+
+	[METRIC_NODE_CPU_USER] = { "jobmeter_node_cpu_seconds_total", "mode=\"user\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "CPU time of programs, guests included, of all CPUs together.",
+		"Time of all CPUs together by what they did." },
+	[METRIC_NODE_CPU_NICE] = { "jobmeter_node_cpu_seconds_total", "mode=\"nice\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "CPU time of programs of lowered priority, of all CPUs together." },
+	[METRIC_NODE_CPU_SYSTEM] = { "jobmeter_node_cpu_seconds_total", "mode=\"system\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "CPU time in the kernel, of all CPUs together." },
+	[METRIC_NODE_CPU_IDLE] = { "jobmeter_node_cpu_seconds_total", "mode=\"idle\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time that CPUs had nothing to do and nothing waited for storage, of all CPUs together." },
+	[METRIC_NODE_CPU_IOWAIT] = { "jobmeter_node_cpu_seconds_total", "mode=\"iowait\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time that CPUs had nothing to do while something waited for storage, of all CPUs together." },
+	[METRIC_NODE_CPU_IRQ] = { "jobmeter_node_cpu_seconds_total", "mode=\"irq\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "CPU time in interrupts, of all CPUs together." },
+	[METRIC_NODE_CPU_SOFTIRQ] = { "jobmeter_node_cpu_seconds_total", "mode=\"softirq\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "CPU time in deferred interrupts, of all CPUs together." },
+	[METRIC_NODE_CPU_STEAL] = { "jobmeter_node_cpu_seconds_total", "mode=\"steal\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time that the hypervisor gave to others, of all CPUs together." },
+	[METRIC_NODE_CPUS] = { "jobmeter_node_cpus", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE, "CPUs that are online." },
+	[METRIC_NODE_SWITCHES] = { "jobmeter_node_context_switches_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE, "Context switches." },
+	[METRIC_NODE_FORKS] = { "jobmeter_node_forks_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE, "Processes and threads that were started." },
+	[METRIC_NODE_PROCS_RUNNING] = { "jobmeter_node_procs_running", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE, "Threads that run or wait for a CPU." },
+	[METRIC_NODE_PROCS_BLOCKED] = { "jobmeter_node_procs_blocked", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE, "Threads that wait for storage." },
+	[METRIC_NODE_BOOT_TIME] = { "jobmeter_node_boot_time_seconds", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_GAUGE, SCOPE_NODE, "When the node was started, since the epoch." },
+	[METRIC_NODE_LOAD_1] = { "jobmeter_node_load1", NULL, NULL, NULL,
+		UNIT_LOAD, KIND_GAUGE, SCOPE_NODE, "Threads that run, or wait for a CPU or for storage: mean of 1 minute." },
+	[METRIC_NODE_LOAD_5] = { "jobmeter_node_load5", NULL, NULL, NULL,
+		UNIT_LOAD, KIND_GAUGE, SCOPE_NODE, "The same: mean of 5 minutes." },
+	[METRIC_NODE_LOAD_15] = { "jobmeter_node_load15", NULL, NULL, NULL,
+		UNIT_LOAD, KIND_GAUGE, SCOPE_NODE, "The same: mean of 15 minutes." },
+	[METRIC_NODE_MEMORY_TOTAL] = { "jobmeter_node_memory_total_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Memory that the kernel has to give." },
+	[METRIC_NODE_MEMORY_FREE] = { "jobmeter_node_memory_free_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Memory that holds nothing." },
+	[METRIC_NODE_MEMORY_AVAILABLE] = { "jobmeter_node_memory_available_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Memory that programs could get without swapping, as the kernel estimates it." },
+	[METRIC_NODE_MEMORY_BUFFERS] = { "jobmeter_node_memory_buffers_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Page cache of block devices." },
+	[METRIC_NODE_MEMORY_CACHED] = { "jobmeter_node_memory_cached_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Page cache of files, shared memory included." },
+	[METRIC_NODE_SWAP_TOTAL] = { "jobmeter_node_swap_total_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Swap space." },
+	[METRIC_NODE_SWAP_FREE] = { "jobmeter_node_swap_free_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE, "Swap space that is not used." },
+	[METRIC_NODE_PRESSURE_CPU_WAITING] = { "jobmeter_node_pressure_cpu_waiting_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time in which some thread waited for a CPU." },
+	[METRIC_NODE_PRESSURE_IO_WAITING] = { "jobmeter_node_pressure_io_waiting_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time in which some thread waited for storage." },
+	[METRIC_NODE_PRESSURE_IO_STALLED] = { "jobmeter_node_pressure_io_stalled_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time in which all threads that were not idle waited for storage." },
+	[METRIC_NODE_PRESSURE_MEMORY_WAITING] = { "jobmeter_node_pressure_memory_waiting_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time in which some thread waited for memory." },
+	[METRIC_NODE_PRESSURE_MEMORY_STALLED] = { "jobmeter_node_pressure_memory_stalled_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE, "Time in which all threads that were not idle waited for memory." },
+	[METRIC_NODE_NETWORK_RECEIVE_BYTES] = { "jobmeter_node_network_receive_bytes_total", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_COUNTER, SCOPE_NODE_DEVICE, "Bytes that the interface received." },
+	[METRIC_NODE_NETWORK_RECEIVE_PACKETS] = { "jobmeter_node_network_receive_packets_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that the interface received." },
+	[METRIC_NODE_NETWORK_RECEIVE_ERRORS] = { "jobmeter_node_network_receive_errors_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that came with errors." },
+	[METRIC_NODE_NETWORK_RECEIVE_DROPS] = { "jobmeter_node_network_receive_drops_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that were dropped on the way in." },
+	[METRIC_NODE_NETWORK_TRANSMIT_BYTES] = { "jobmeter_node_network_transmit_bytes_total", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_COUNTER, SCOPE_NODE_DEVICE, "Bytes that the interface sent." },
+	[METRIC_NODE_NETWORK_TRANSMIT_PACKETS] = { "jobmeter_node_network_transmit_packets_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that the interface sent." },
+	[METRIC_NODE_NETWORK_TRANSMIT_ERRORS] = { "jobmeter_node_network_transmit_errors_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that went with errors." },
+	[METRIC_NODE_NETWORK_TRANSMIT_DROPS] = { "jobmeter_node_network_transmit_drops_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Packets that were dropped on the way out." },
+	[METRIC_NODE_DISK_READ_BYTES] = { "jobmeter_node_disk_read_bytes_total", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_COUNTER, SCOPE_NODE_DEVICE, "Bytes read from the disk." },
+	[METRIC_NODE_DISK_READ_CALLS] = { "jobmeter_node_disk_read_calls_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Reads that the disk completed." },
+	[METRIC_NODE_DISK_WRITE_BYTES] = { "jobmeter_node_disk_write_bytes_total", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_COUNTER, SCOPE_NODE_DEVICE, "Bytes written to the disk." },
+	[METRIC_NODE_DISK_WRITE_CALLS] = { "jobmeter_node_disk_write_calls_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_NODE_DEVICE, "Writes that the disk completed." },
+	[METRIC_NODE_DISK_BUSY] = { "jobmeter_node_disk_busy_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE_DEVICE, "Time in which the disk had something to do." },
+	[METRIC_NODE_DISK_WEIGHTED] = { "jobmeter_node_disk_weighted_seconds_total", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_NODE_DEVICE, "The same, times the requests that were under way." },
+	[METRIC_NODE_FILESYSTEM_SIZE] = { "jobmeter_node_filesystem_size_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE_MOUNT, "Size of the file system." },
+	[METRIC_NODE_FILESYSTEM_FREE] = { "jobmeter_node_filesystem_free_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE_MOUNT, "Free space, that which only root may use included." },
+	[METRIC_NODE_FILESYSTEM_AVAILABLE] = { "jobmeter_node_filesystem_available_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_NODE_MOUNT, "Free space for everybody." },
+	[METRIC_NODE_FILESYSTEM_INODES] = { "jobmeter_node_filesystem_inodes", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE_MOUNT, "Inodes that there may be." },
+	[METRIC_NODE_FILESYSTEM_FREE_INODES] = { "jobmeter_node_filesystem_free_inodes", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_NODE_MOUNT, "Inodes that are free." },
+	[METRIC_NODE_INFO] = { "jobmeter_node_info", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_INFO, SCOPE_NODE_INFO, "What the node is." },
+
+	[METRIC_AGENT_INFO] = { "jobmeter_agent_build_info", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_INFO, SCOPE_AGENT_INFO, "Which agent this is." },
+	[METRIC_AGENT_CPU_USER] = { "jobmeter_agent_cpu_seconds_total", "mode=\"user\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_AGENT, "CPU time of the agent itself, in user mode.",
+		"CPU time of the agent itself." },
+	[METRIC_AGENT_CPU_SYSTEM] = { "jobmeter_agent_cpu_seconds_total", "mode=\"system\"", NULL, NULL,
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_AGENT, "CPU time of the agent itself, in the kernel." },
+	[METRIC_AGENT_RESIDENT_MEMORY] = { "jobmeter_agent_resident_memory_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_AGENT, "Memory of the agent, without its maps in the kernel." },
+	[METRIC_AGENT_OPEN_DESCRIPTORS] = { "jobmeter_agent_open_descriptors", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT, "File descriptors that the agent holds." },
+	[METRIC_AGENT_READINGS] = { "jobmeter_agent_readings_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Readings of all jobs that were taken." },
+	[METRIC_AGENT_FAILED_READINGS] = { "jobmeter_agent_failed_readings_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Readings that failed." },
+	[METRIC_AGENT_LAST_READING] = { "jobmeter_agent_last_reading_seconds", NULL, NULL, NULL,
+		UNIT_SECONDS, KIND_GAUGE, SCOPE_AGENT, "How long the last reading took." },
+	[METRIC_AGENT_JOBS_LIVE] = { "jobmeter_agent_jobs", "state=\"live\"", NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT, "Jobs that the agent knows and that are live.",
+		"Jobs that the agent knows, live ones and those that have ended and are still shown." },
+	[METRIC_AGENT_JOBS_ENDED] = { "jobmeter_agent_jobs", "state=\"ended\"", NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT, "Jobs that have ended and are still shown." },
+	[METRIC_AGENT_GROUPS] = { "jobmeter_agent_groups", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT, "Control groups that the agent knows." },
+	[METRIC_AGENT_WALKS] = { "jobmeter_agent_walks_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Walks of the tree of control groups, the safety net." },
+	[METRIC_AGENT_FOUND_BY_WALK] = { "jobmeter_agent_found_by_walk_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Control groups that only a walk found." },
+	[METRIC_AGENT_STATE_ERRORS] = { "jobmeter_agent_state_errors_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "States of jobs that could not be written; what they hold stays in the kernel." },
+	[METRIC_AGENT_SET_ASIDE] = { "jobmeter_agent_set_aside_files_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Torn or foreign files of state that were set aside." },
+	[METRIC_AGENT_SKIPPED_RUNS] = { "jobmeter_agent_skipped_runs_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT, "Runs of programs that the kernel skipped." },
+	[METRIC_AGENT_LOST_EVENTS] = { "jobmeter_agent_lost_events_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT_LOSS, "Events that could not be counted as they should." },
+	[METRIC_AGENT_MAP_BYTES] = { "jobmeter_agent_map_bytes", NULL, NULL, NULL,
+		UNIT_BYTES, KIND_GAUGE, SCOPE_AGENT_MAP, "Memory that the map takes in the kernel, filled or not." },
+	[METRIC_AGENT_MAP_CAPACITY] = { "jobmeter_agent_map_capacity_entries", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_MAP, "Entries that the map has room for." },
+	[METRIC_AGENT_MAP_ENTRIES] = { "jobmeter_agent_map_entries", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_MAP, "Entries that the map held at the last reading." },
+	[METRIC_AGENT_HOOK_ON] = { "jobmeter_agent_hook_on", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_HOOK, "Whether the hook is on: 1, or 0." },
+	[METRIC_AGENT_SCRAPES] = { "jobmeter_agent_scrapes_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT_SCRAPE, "Requests that the agent answered." },
+};
+
+#define JOB_LABELS "manager", "jobid"
+#define MOUNT_LABELS JOB_LABELS, "mount", "fstype"
+
+static const char *const labels[SCOPE_COUNT][SCOPE_LABELS_MAX + 1] = {
+	[SCOPE_JOB] = { JOB_LABELS },
+	[SCOPE_MOUNT] = { MOUNT_LABELS },
+	[SCOPE_MOUNT_OP] = { MOUNT_LABELS, "op" },
+	[SCOPE_MOUNT_WAY] = { MOUNT_LABELS, "way" },
+	[SCOPE_JOB_INFO] = { JOB_LABELS, "user", "account", "partition", "name" },
+	[SCOPE_JOB_TIME] = { JOB_LABELS },
+	[SCOPE_NODE_DEVICE] = { "device" },
+	[SCOPE_NODE_MOUNT] = { "mount", "fstype" },
+	[SCOPE_NODE_INFO] = { "node", "kernel", "arch" },
+	[SCOPE_AGENT_INFO] = { "version" },
+	[SCOPE_AGENT_MAP] = { "map" },
+	[SCOPE_AGENT_LOSS] = { "reason" },
+	[SCOPE_AGENT_HOOK] = { "tier", "program" },
+	[SCOPE_AGENT_SCRAPE] = { "endpoint", "status" },
 };
 /* clang-format on */
 
@@ -150,6 +325,8 @@ unsigned int metric_unit_places(enum metric_unit unit)
 		return 9;
 	case UNIT_CORES:
 		return 3;
+	case UNIT_LOAD:
+		return 2;
 	case UNIT_COUNT:
 	case UNIT_BYTES:
 		break;
@@ -166,17 +343,23 @@ const struct metric *metric_get(enum metric_id id)
 const struct metric *metric_find(const char *section, const char *key)
 {
 	for (size_t i = 0; i < METRIC_COUNT; i++) {
-		if (strcmp(metrics[i].section, section) == 0 && strcmp(metrics[i].key, key) == 0)
+		if (metrics[i].section && strcmp(metrics[i].section, section) == 0 && strcmp(metrics[i].key, key) == 0)
 			return &metrics[i];
 	}
 	return NULL;
 }
 
+const char *const *metric_labels(enum metric_scope scope)
+{
+	assert(scope < SCOPE_COUNT);
+	return labels[scope];
+}
+
 const char *metric_part(const struct metric *metric)
 {
-	const char *point = strrchr(metric->section, '.');
+	const char *section = metric->section ? metric->section : "", *point = strrchr(section, '.');
 
-	return point ? point + 1 : metric->section;
+	return point ? point + 1 : section;
 }
 
 enum metric_id metric_id_of(const struct metric *metric)

@@ -291,6 +291,30 @@ static uint64_t *number_in(struct op_counts *counts, enum metric_id id)
 	return (uint64_t *)(void *)((char *)counts + places[id].offset);
 }
 
+bool metric_takes(enum metric_id id, enum file_op op, enum file_way way)
+{
+	const struct metric *metric = metric_get(id);
+	const struct place *place = &places[id];
+
+	if (metric->kind == KIND_HISTOGRAM)
+		return false;
+	switch (metric->scope) {
+	case SCOPE_MOUNT:
+		return op == place->op && (place->way < WAY_COUNT ? way == place->way : way != WAY_MAPPING);
+	case SCOPE_MOUNT_OP:
+		return op >= OP_DATA_COUNT;
+	case SCOPE_MOUNT_WAY:
+		return op == place->op && way > WAY_CALL && way < WAY_MAPPING;
+	default:
+		return false;
+	}
+}
+
+uint64_t op_counts_number(const struct op_counts *counts, enum metric_id id)
+{
+	return *number_in((struct op_counts *)counts, id);
+}
+
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id)
 {
 	const struct metric *metric = metric_get(id);

@@ -107,6 +107,9 @@ uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
 /* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_WAY. */
 uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op);
 uint64_t *mount_row_way_number_ref(struct mount_row *row, enum metric_id id, enum file_way way);
+/* Whether what was done by @op, this way, is part of the metric's number, which is no histogram; and that part. */
+bool metric_takes(enum metric_id id, enum file_op op, enum file_way way);
+uint64_t op_counts_number(const struct op_counts *counts, enum metric_id id);
 /* Did anything come or go, or fail, this way? */
 bool mount_row_has_way(const struct mount_row *row, enum file_way way);
 /* Whether the ways together are no more than the number of which they are the parts; @id is of

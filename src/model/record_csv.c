@@ -155,7 +155,7 @@ static void put_mount_metrics(struct row *row, const struct mount_row *mount)
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope == SCOPE_MOUNT_WAY || metric->scope == SCOPE_FILE ||
+		if ((metric->scope != SCOPE_MOUNT && metric->scope != SCOPE_MOUNT_OP) ||
 		    metric->kind == KIND_HISTOGRAM)
 			continue;
 		if (row->record)

@@ -32,7 +32,7 @@ static struct record *record_with_files(void)
 
 	r->files.is_known = r->files.has_seconds = r->files.knows_dropped = true;
 	file = add(&r->files.hot, "/scratch/a", 0, 0, 0);
-	for (unsigned int i = METRIC_FILE_FIRST; i < METRIC_COUNT; i++)
+	for (unsigned int i = METRIC_FILE_FIRST; i < METRIC_FILE_END; i++)
 		*hot_file_number(file, (enum metric_id)i) = 100 + i;
 	*hot_file_number(file, METRIC_FILE_READ_BYTES) = 10007;
 	*hot_file_number(file, METRIC_FILE_WRITE_BYTES) = 1009;

@@ -21,8 +21,11 @@ TEST(every_row_is_filled_in)
 	for (unsigned int i = 0; i < METRIC_COUNT; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
-		ASSERT(metric->name && strncmp(metric->name, "jobmeter_job_", 13) == 0);
-		ASSERT(metric->section && metric->key && metric->help);
+		ASSERT(metric->name && metric->help);
+		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0, metric->scope <= SCOPE_JOB_TIME);
+		ASSERT_EQ(metric->section != NULL, metric->scope <= SCOPE_FILE); /* what is in records... */
+		ASSERT_EQ(metric->key != NULL, metric->section != NULL);
+		ASSERT_EQ(metric->section != NULL, i < METRIC_FILE_END);         /* ... stands first */
 		ASSERT(ends_with(metric->help, "."));
 		ASSERT_EQ(metric_id_of(metric), i);
 		ASSERT_EQ(metric->scope == SCOPE_JOB, i < METRIC_JOB_COUNT);
@@ -34,7 +37,8 @@ TEST(names_with_labels_and_keys_with_sections_are_unique)
 	for (unsigned int i = 0; i < METRIC_COUNT; i++) {
 		const struct metric *a = metric_get((enum metric_id)i);
 
-		ASSERT(metric_find(a->section, a->key) == a);
+		if (a->section)
+			ASSERT(metric_find(a->section, a->key) == a);
 		for (unsigned int j = 0; j < i; j++) {
 			const struct metric *b = metric_get((enum metric_id)j);
 
@@ -50,6 +54,7 @@ TEST(names_tell_kind_and_unit)
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		ASSERT_EQ(ends_with(metric->name, "_total"), metric->kind == KIND_COUNTER);
+		ASSERT_EQ(ends_with(metric->name, "_info"), metric->kind == KIND_INFO);
 		if (metric->unit == UNIT_SECONDS)
 			ASSERT_CONTAINS(metric->name, "_seconds");
 		if (metric->unit == UNIT_BYTES)
@@ -59,13 +64,45 @@ TEST(names_tell_kind_and_unit)
 
 TEST(a_sections_rows_stand_together)
 {
-	for (unsigned int i = 2; i < METRIC_COUNT; i++) {
+	for (unsigned int i = 2; i < METRIC_FILE_END; i++) {
 		const char *section = metric_get((enum metric_id)i)->section;
 
 		if (is_same(section, metric_get((enum metric_id)(i - 1))->section))
 			continue;
 		for (unsigned int j = 0; j < i; j++)
 			ASSERT(!is_same(section, metric_get((enum metric_id)j)->section));
+	}
+}
+
+/* A family is one block of a page, of one kind, unit and set of labels. */
+TEST(a_names_rows_stand_together_and_are_alike)
+{
+	for (unsigned int i = 1; i < METRIC_COUNT; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i), *before = metric_get((enum metric_id)(i - 1));
+
+		if (is_same(metric->name, before->name)) {
+			ASSERT(metric->kind == before->kind && metric->unit == before->unit);
+			ASSERT(metric->scope == before->scope && metric->label && before->label);
+			ASSERT(!metric->family_help);
+			continue;
+		}
+		ASSERT_EQ(metric->family_help != NULL, metric->label != NULL);
+		for (unsigned int j = 0; j < i; j++)
+			ASSERT(!is_same(metric->name, metric_get((enum metric_id)j)->name));
+	}
+}
+
+/* OpenMetrics takes the ends off: what is left must still be different. */
+TEST(families_have_names_of_their_own)
+{
+	for (unsigned int i = 0; i < METRIC_COUNT; i++) {
+		for (unsigned int j = 0; j < METRIC_COUNT; j++) {
+			const char *a = metric_get((enum metric_id)i)->name, *b = metric_get((enum metric_id)j)->name;
+			size_t length = strlen(b);
+
+			if (strncmp(a, b, length) == 0 && a[length])
+				ASSERT(strcmp(a + length, "_total") != 0 && strcmp(a + length, "_info") != 0);
+		}
 	}
 }
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "macro.h"
+#include "text.h"
+
+static void clear_one(struct sample *one)
+{
+	for (size_t i = 0; i < SAMPLE_LABELS_MAX; i++)
+		free(one->labels[i]);
+	*one = (struct sample){};
+}
+
+static int make_room(struct samples *s)
+{
+	size_t room = MAX(s->room * 2, (size_t)128);
+	struct sample *larger;
+
+	if (s->count < s->room)
+		return 0;
+	if (s->count >= SAMPLES_MAX)
+		return -ENOSPC;
+	larger = reallocarray(s->items, room, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	s->items = larger;
+	s->room = room;
+	return 0;
+}
+
+int samples_add(struct samples *s, enum metric_id id, const char *const values[SAMPLE_LABELS_MAX], uint64_t number)
+{
+	struct sample one = { .id = id, .number = number };
+	int r = make_room(s);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < SAMPLE_LABELS_MAX; i++) {
+		one.labels[i] = values[i] ? strdup(values[i]) : NULL;
+		if (values[i] && !one.labels[i]) {
+			clear_one(&one);
+			return -ENOMEM;
+		}
+	}
+	s->items[s->count++] = one;
+	return 0;
+}
+
+int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number)
+{
+	static const char *const none[SAMPLE_LABELS_MAX];
+
+	return samples_add(s, id, none, number);
+}
+
+const struct sample *samples_find(const struct samples *s, enum metric_id id, const char *label)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->items[i].id == id && (!label || text_is_equal(s->items[i].labels[0], label)))
+			return &s->items[i];
+	}
+	return NULL;
+}
+
+void samples_clear(struct samples *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		clear_one(&s->items[i]);
+	free(s->items);
+	*s = (struct samples){};
+}

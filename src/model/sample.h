@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* sample - numbers of the node and of the agent, one a metric and thing: what is scraped and in no record. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metric.h"
+
+#define SAMPLES_MAX 16384
+#define SAMPLE_LABELS_MAX 3
+
+struct sample {
+	enum metric_id id;
+	char *labels[SAMPLE_LABELS_MAX]; /* values, as metric_labels() names them; NULL: none */
+	uint64_t number;
+};
+
+struct samples { /* begins as {} */
+	struct sample *items;
+	size_t count, room;
+};
+
+/* What the thing is called; the rest NULL.  Copied.  -ENOSPC: over SAMPLES_MAX. */
+int samples_add(struct samples *s, enum metric_id id, const char *const labels[SAMPLE_LABELS_MAX], uint64_t number);
+/* Of a scope without labels. */
+int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number);
+
+/* NULL: there is none.  @label: the first one's value; NULL: any. */
+const struct sample *samples_find(const struct samples *s, enum metric_id id, const char *label);
+
+void samples_clear(struct samples *s);
