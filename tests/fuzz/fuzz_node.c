@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any files as those that a node is known by: texts end within their arrays and are one line,
- * numbers are within their bounds, and what is listed is there.
+ * numbers are within their bounds, what is listed is there, and no number has two values.
  */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collectors/node.h"
 #include "cpulist.h"
 #include "fuzz.h"
 #include "gpus.h"
@@ -102,6 +103,38 @@ static void check_managers(int root_fd)
 	}
 }
 
+static void check_same(const struct sample *a, const struct sample *b)
+{
+	bool is_same = a->id == b->id;
+
+	for (size_t i = 0; i < SAMPLE_LABELS_MAX; i++)
+		is_same &= (!a->labels[i] && !b->labels[i]) ||
+			   (a->labels[i] && b->labels[i] && strcmp(a->labels[i], b->labels[i]) == 0);
+	CHECK(!is_same);
+}
+
+static void check_samples(int root_fd)
+{
+	struct node_options options = {};
+	struct samples samples = {};
+	struct node *node = NULL;
+
+	CHECK(node_open(root_fd, &options, &node) == 0);
+	CHECK(node_read(node, &samples) == 0);
+	for (size_t i = 0; i < samples.count; i++) {
+		const struct sample *s = &samples.items[i];
+		const char *const *names = metric_labels(metric_get(s->id)->scope);
+
+		CHECK(s->id >= METRIC_NODE_CPU_USER && s->id <= METRIC_NODE_INFO);
+		for (size_t j = 0; j < SAMPLE_LABELS_MAX && names[j]; j++)
+			CHECK(s->labels[j]);
+		for (size_t j = 0; j < i; j++)
+			check_same(s, &samples.items[j]);
+	}
+	samples_clear(&samples);
+	node_close(node);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int root_fd = made_root_fd();
@@ -112,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_sensors(root_fd);
 	check_gpus(root_fd);
 	check_managers(root_fd);
+	check_samples(root_fd);
 	made_root_clear();
 	return 0;
 }

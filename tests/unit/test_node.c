@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+#include "collectors/node.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "test.h"
+#include "tree.h"
+
+static struct samples read_node(int root_fd, bool has_remote)
+{
+	struct node_options options = { .has_remote_mounts = has_remote };
+	_cleanup_(node_closep) struct node *node = NULL;
+	struct samples samples = {};
+
+	ASSERT_OK(node_open(root_fd, &options, &node));
+	ASSERT_OK(node_read(node, &samples));
+	return samples;
+}
+
+static void expect(const struct samples *s, enum metric_id id, const char *label, uint64_t number)
+{
+	const struct sample *found = samples_find(s, id, label);
+
+	if (!found)
+		printf("  no %s\n", metric_get(id)->name);
+	ASSERT(found);
+	ASSERT_EQ(found->number, number);
+}
+
+TEST(time_of_cpus_is_exact_and_guests_are_users)
+{
+	_cleanup_close_ int root_fd = tree_open("stat");
+	_cleanup_(samples_clear) struct samples s = {};
+
+	tree_write(root_fd, "proc/stat", "cpu  101 103 107 109 113 127 131 137 139 149\ncpu0 1 2 3\ncpu7 1\n"
+					 "intr 5 1 2\nctxt 10007\nbtime 1790000000\nprocesses 1009\n"
+					 "procs_running 3\nprocs_blocked 2\n");
+	s = read_node(root_fd, false);
+	expect(&s, METRIC_NODE_CPU_USER, NULL, 1010000000);
+	expect(&s, METRIC_NODE_CPU_IDLE, NULL, 1090000000);
+	expect(&s, METRIC_NODE_CPU_STEAL, NULL, 1370000000);
+	expect(&s, METRIC_NODE_CPUS, NULL, 2);
+	expect(&s, METRIC_NODE_SWITCHES, NULL, 10007);
+	expect(&s, METRIC_NODE_FORKS, NULL, 1009);
+	expect(&s, METRIC_NODE_PROCS_BLOCKED, NULL, 2);
+	expect(&s, METRIC_NODE_BOOT_TIME, NULL, UINT64_C(1790000000000000000));
+}
+
+TEST(memory_load_and_pressure_are_exact)
+{
+	_cleanup_close_ int root_fd = tree_open("memory");
+	_cleanup_(samples_clear) struct samples s = {};
+
+	tree_write(root_fd, "proc/meminfo", "MemTotal:       16000003 kB\nMemFree: 7 kB\nMemAvailable:   11 kB\n"
+					    "Buffers: 13 kB\nCached: 17 kB\nSwapCached: 19 kB\nSwapTotal: 0 kB\n");
+	tree_write(root_fd, "proc/loadavg", "0.07 1.25 112.00 1/234 5678\n");
+	tree_write(root_fd, "proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n"
+						 "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	tree_write(root_fd, "proc/pressure/io", "some avg10=1.00 avg60=0.00 avg300=0.00 total=13\n"
+						"full avg10=0.00 avg60=0.00 avg300=0.00 total=17\n");
+	s = read_node(root_fd, false);
+	expect(&s, METRIC_NODE_MEMORY_TOTAL, NULL, UINT64_C(16000003) * 1024);
+	expect(&s, METRIC_NODE_MEMORY_CACHED, NULL, 17 * 1024);
+	expect(&s, METRIC_NODE_SWAP_TOTAL, NULL, 0);
+	ASSERT(!samples_find(&s, METRIC_NODE_SWAP_FREE, NULL));
+	expect(&s, METRIC_NODE_LOAD_1, NULL, 7);
+	expect(&s, METRIC_NODE_LOAD_5, NULL, 125);
+	expect(&s, METRIC_NODE_LOAD_15, NULL, 11200);
+	expect(&s, METRIC_NODE_PRESSURE_CPU_WAITING, NULL, 11000);
+	expect(&s, METRIC_NODE_PRESSURE_IO_STALLED, NULL, 17000);
+	ASSERT(!samples_find(&s, METRIC_NODE_PRESSURE_MEMORY_WAITING, NULL));
+}
+
+TEST(devices_are_told_apart_and_partitions_are_none)
+{
+	_cleanup_close_ int root_fd = tree_open("devices");
+	_cleanup_(samples_clear) struct samples s = {};
+
+	tree_write(root_fd, "proc/net/dev",
+		   "Inter-|   Receive       |  Transmit\n face |bytes    packets|bytes    packets\n"
+		   "    lo:    3267      29    0    0    0     0          0         0     3271      31    0 0 0 0 0 0\n"
+		   " eth0:1:18446744073709551615 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n torn: 1 2 3\n");
+	tree_write(root_fd, "proc/diskstats", "   8       0 sda 1009 0 2003 7 3001 0 4001 11 0 13 17 0 0 0 0 0 0\n"
+					      "   8       1 sda1 1 0 2 7 3 0 4 11 0 13 17\n"
+					      "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
+					      " 259       0 nvme0n1 18446744073709551615 0 18446744073709551615 0 0 0 0 0 0 0 0\n");
+	tree_write(root_fd, "sys/class/block/sda1/partition", "1\n");
+	s = read_node(root_fd, false);
+	expect(&s, METRIC_NODE_NETWORK_RECEIVE_BYTES, "lo", 3267);
+	expect(&s, METRIC_NODE_NETWORK_TRANSMIT_PACKETS, "lo", 31);
+	expect(&s, METRIC_NODE_NETWORK_RECEIVE_BYTES, "eth0:1", UINT64_MAX);
+	expect(&s, METRIC_NODE_NETWORK_TRANSMIT_DROPS, "eth0:1", 12);
+	ASSERT(!samples_find(&s, METRIC_NODE_NETWORK_RECEIVE_BYTES, "torn"));
+	expect(&s, METRIC_NODE_DISK_READ_CALLS, "sda", 1009);
+	expect(&s, METRIC_NODE_DISK_READ_BYTES, "sda", 2003 * 512);
+	expect(&s, METRIC_NODE_DISK_WRITE_BYTES, "sda", 4001 * 512);
+	expect(&s, METRIC_NODE_DISK_BUSY, "sda", 13000000);
+	expect(&s, METRIC_NODE_DISK_WEIGHTED, "sda", 17000000);
+	ASSERT(!samples_find(&s, METRIC_NODE_DISK_READ_CALLS, "sda1"));
+	ASSERT(!samples_find(&s, METRIC_NODE_DISK_READ_CALLS, "loop0")); /* never used */
+	expect(&s, METRIC_NODE_DISK_READ_CALLS, "nvme0n1", UINT64_MAX);
+	ASSERT(!samples_find(&s, METRIC_NODE_DISK_READ_BYTES, "nvme0n1")); /* over 64 bits */
+}
+
+TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
+{
+	_cleanup_close_ int root_fd = tree_open("mounts");
+	_cleanup_(samples_clear) struct samples local = {}, all = {};
+	char text[512];
+	struct statvfs now;
+	struct stat st;
+
+	tree_write(root_fd, "data/x", "");
+	tree_write(root_fd, "nfs/x", "");
+	tree_write(root_fd, "other/x", "");
+	tree_write(root_fd, "proc/x", "");
+	ASSERT_OK(fstatat(root_fd, "data", &st, 0));
+	snprintf(text, sizeof(text),
+		 "1 0 0:9997 / / rw - ext4 /dev/root rw\n1 0 0:9998 / /other rw - ext4 /dev/a rw\n2 1 %u:%u /x /bind rw - ext4 /dev/b rw\n"
+		 "2 1 %u:%u / /data rw - ext4 /dev/b rw\n3 1 0:9999 / /proc rw - proc proc rw\n",
+		 major(st.st_dev), minor(st.st_dev), major(st.st_dev), minor(st.st_dev));
+	tree_write(root_fd, "proc/self/mountinfo", text);
+	local = read_node(root_fd, false);
+	ASSERT_OK(statvfs(test_folder(), &now));
+	expect(&local, METRIC_NODE_FILESYSTEM_SIZE, "/data", now.f_blocks * now.f_frsize);
+	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/other"));
+	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/bind"));
+	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/proc"));
+	snprintf(text, sizeof(text), "1 0 0:9997 / / rw - ext4 /dev/root rw\n2 1 %u:%u / /nfs rw - nfs4 server:/ rw\n", major(st.st_dev), minor(st.st_dev));
+	tree_write(root_fd, "proc/self/mountinfo", text);
+	samples_clear(&local);
+	local = read_node(root_fd, false);
+	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, NULL));
+	all = read_node(root_fd, true);
+	expect(&all, METRIC_NODE_FILESYSTEM_SIZE, "/nfs", now.f_blocks * now.f_frsize);
+}
+
+TEST(what_may_hang_is_known_by_its_type)
+{
+	ASSERT(node_may_hang("nfs4"));
+	ASSERT(node_may_hang("lustre"));
+	ASSERT(node_may_hang("fuse"));
+	ASSERT(node_may_hang("fuse.sshfs"));
+	ASSERT(node_may_hang("fuseblk"));
+	ASSERT(!node_may_hang("ext4"));
+	ASSERT(!node_may_hang("tmpfs"));
+}
+
+TEST(files_are_read_anew_each_time_and_may_vanish)
+{
+	_cleanup_close_ int root_fd = tree_open("again");
+	struct node_options options = {};
+	_cleanup_(node_closep) struct node *node = NULL;
+	_cleanup_(samples_clear) struct samples first = {}, second = {}, broken = {};
+
+	ASSERT_OK(node_open(root_fd, &options, &node));
+	ASSERT_OK(node_read(node, &first));
+	ASSERT_EQ(first.count, 1u); /* it has a name, at most */
+	tree_write(root_fd, "proc/loadavg", "0.07 1.25 112.00 1/234 5678\n");
+	ASSERT_OK(node_read(node, &second));
+	expect(&second, METRIC_NODE_LOAD_1, NULL, 7);
+	tree_write(root_fd, "proc/loadavg", "0.1 x 1.234");
+	tree_write(root_fd, "proc/stat", "cpu  x 1\ncpu");
+	tree_write(root_fd, "proc/meminfo", "MemTotal: 18446744073709551615 kB\nMemFree: -3 kB");
+	tree_write(root_fd, "proc/pressure/io", "some total=x\nfull\n total=3\n");
+	tree_write(root_fd, "proc/diskstats", "8\n8 0\n8 0 sda\n8 0 ../etc 1 2 3 4 5 6 7 8 9 10 11\n");
+	tree_write(root_fd, "proc/net/dev", ":\n  :1\n");
+	ASSERT_OK(node_read(node, &broken));
+	ASSERT(!samples_find(&broken, METRIC_NODE_LOAD_1, NULL));
+	ASSERT(!samples_find(&broken, METRIC_NODE_MEMORY_TOTAL, NULL));
+	ASSERT(!samples_find(&broken, METRIC_NODE_DISK_READ_CALLS, NULL));
+}
+
+/* The real machine's own. */
+TEST(this_machine_is_read)
+{
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(samples_clear) struct samples s = read_node(root_fd, false);
+
+	ASSERT(samples_find(&s, METRIC_NODE_CPU_USER, NULL));
+	expect(&s, METRIC_NODE_CPUS, NULL, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+	expect(&s, METRIC_NODE_MEMORY_TOTAL, NULL,
+	       (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+	ASSERT(samples_find(&s, METRIC_NODE_LOAD_1, NULL));
+}
