@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent_metrics.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "folder.h"
+#include "macro.h"
+#include "parse.h"
+#include "text.h"
+
+#define DESCRIPTORS_MAX 65536
+
+static const char *const lost_names[LOST_COUNT] = {
+	[LOST_ROW] = "row",	      [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock",
+	[LOST_INTERRUPTED] = "interrupted", [LOST_COMPAT] = "compat", [LOST_EXEC] = "exec",
+	[LOST_TASK] = "task",	      [LOST_LEAVING] = "leaving",     [LOST_MOVE] = "move",
+	[LOST_PLACE] = "place",	      [LOST_PATH] = "path",	      [LOST_LIBAIO] = "libaio",
+	[LOST_SKIPPED] = "skipped",   [LOST_REQUEST] = "request",     [LOST_HOME] = "home",
+	[LOST_FILE] = "file",	      [LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
+};
+
+const char *lost_reason_name(enum lost_reason reason)
+{
+	assert(reason < LOST_COUNT);
+	return lost_names[reason] ? lost_names[reason] : "other";
+}
+
+void scrapes_add(struct scrapes *s, const char *endpoint, unsigned int status)
+{
+	endpoint = endpoint ? endpoint : "";
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->items[i].status == status && text_is_equal(s->items[i].endpoint, endpoint)) {
+			s->items[i].count++;
+			return;
+		}
+	}
+	if (s->count < SCRAPES_MAX) /* as many as there are routes and statuses */
+		s->items[s->count++] = (struct scrape){ endpoint, status, 1 };
+}
+
+/* ---- reading ---- */
+
+static uint64_t ns_of(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+static void read_process(int root_fd, struct agent_facts *ret)
+{
+	struct folder descriptors = {};
+	char statm[128];
+	char *rest = statm, *word = NULL;
+	struct rusage usage;
+	uint64_t pages = 0;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0) {
+		ret->cpu_user_ns = (struct value){ ns_of(&usage.ru_utime), true };
+		ret->cpu_system_ns = (struct value){ ns_of(&usage.ru_stime), true };
+	}
+	ret->resident_bytes = ret->open_descriptors = (struct value){};
+	if (file_read_small(root_fd, "proc/self/statm", statm, sizeof(statm)) > 0 && parse_next_word(&rest))
+		word = parse_next_word(&rest);
+	if (word && parse_u64(word, &pages) == 0)
+		ret->resident_bytes = (struct value){ pages * (uint64_t)sysconf(_SC_PAGESIZE), true };
+	if (folder_read(root_fd, "proc/self/fd", DESCRIPTORS_MAX, &descriptors) == 0)
+		ret->open_descriptors = (struct value){ descriptors.count, true };
+	folder_clear(&descriptors);
+}
+
+static void read_maps(const struct meter *meter, struct object_map *forms, struct agent_facts *ret)
+{
+	ret->map_count = meter_list_maps(meter, forms);
+	for (size_t i = 0; i < ret->map_count; i++)
+		ret->maps[i] = (struct agent_map){ .name = forms[i].form.name, .bytes = forms[i].bytes,
+						   .capacity = forms[i].form.entries };
+}
+
+void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms, struct agent_facts *ret)
+{
+	ret->version = JOBMETER_VERSION;
+	read_process(root_fd, ret);
+	ret->has_meter = meter;
+	if (!meter)
+		return;
+	ret->skipped_runs = meter_skipped_runs(meter);
+	for (unsigned int i = 0; i < LOST_COUNT; i++)
+		ret->lost[i] = meter_lost(meter, i);
+	ret->hooks = meter_hooks(meter, &ret->hook_count);
+	read_maps(meter, forms, ret);
+}
+
+/* ---- as samples ---- */
+
+static int put(struct samples *to, enum metric_id id, const char *first, const char *second, uint64_t number)
+{
+	const char *labels[SAMPLE_LABELS_MAX] = { first, second };
+
+	return samples_add(to, id, labels, number);
+}
+
+static int put_value(struct samples *to, enum metric_id id, const struct value *value)
+{
+	return value->is_known ? samples_add_plain(to, id, value->number) : 0;
+}
+
+static int put_sampler(const struct sampler_state *s, struct samples *to)
+{
+	const struct {
+		enum metric_id id;
+		uint64_t number;
+	} rows[] = {
+		{ METRIC_AGENT_READINGS, s->readings },
+		{ METRIC_AGENT_FAILED_READINGS, s->failed_readings },
+		{ METRIC_AGENT_LAST_READING, s->last_reading_ns },
+		{ METRIC_AGENT_JOBS_LIVE, s->jobs_live },
+		{ METRIC_AGENT_JOBS_ENDED, s->jobs_ended },
+		{ METRIC_AGENT_GROUPS, s->groups },
+		{ METRIC_AGENT_WALKS, s->walks },
+		{ METRIC_AGENT_FOUND_BY_WALK, s->found_by_walk },
+		{ METRIC_AGENT_STATE_ERRORS, s->state_errors },
+		{ METRIC_AGENT_SET_ASIDE, s->set_aside },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
+		r = samples_add_plain(to, rows[i].id, rows[i].number);
+	return r;
+}
+
+/* Two hooks of one tier and program would be one series twice. */
+static bool is_hook_again(const struct agent_facts *facts, size_t index)
+{
+	const struct hook *hook = &facts->hooks[index];
+
+	for (size_t i = 0; i < index; i++) {
+		if (strcmp(facts->hooks[i].tier, hook->tier) == 0 &&
+		    strcmp(facts->hooks[i].program, hook->program) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int put_maps(const struct agent_facts *facts, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < facts->map_count; i++) {
+		const struct agent_map *map = &facts->maps[i];
+
+		r = put(to, METRIC_AGENT_MAP_BYTES, map->name, NULL, map->bytes);
+		if (r == 0)
+			r = put(to, METRIC_AGENT_MAP_CAPACITY, map->name, NULL, map->capacity);
+		if (r == 0 && map->entries.is_known)
+			r = put(to, METRIC_AGENT_MAP_ENTRIES, map->name, NULL, map->entries.number);
+	}
+	return r;
+}
+
+static int put_meter(const struct agent_facts *facts, struct samples *to)
+{
+	int r = samples_add_plain(to, METRIC_AGENT_SKIPPED_RUNS, facts->skipped_runs);
+
+	for (unsigned int i = 0; r == 0 && i < LOST_COUNT; i++)
+		r = put(to, METRIC_AGENT_LOST_EVENTS, lost_reason_name((enum lost_reason)i), NULL, facts->lost[i]);
+	for (size_t i = 0; r == 0 && i < facts->hook_count; i++) {
+		const struct hook *hook = &facts->hooks[i];
+
+		if (!is_hook_again(facts, i))
+			r = put(to, METRIC_AGENT_HOOK_ON, hook->tier, hook->program, hook->is_on);
+	}
+	return r ? r : put_maps(facts, to);
+}
+
+static int put_scrapes(const struct scrapes *scrapes, struct samples *to)
+{
+	char status[16];
+	int r = 0;
+
+	for (size_t i = 0; scrapes && r == 0 && i < scrapes->count; i++) {
+		snprintf(status, sizeof(status), "%u", scrapes->items[i].status);
+		r = put(to, METRIC_AGENT_SCRAPES, scrapes->items[i].endpoint, status, scrapes->items[i].count);
+	}
+	return r;
+}
+
+int agent_facts_put(const struct agent_facts *facts, struct samples *to)
+{
+	int r = put(to, METRIC_AGENT_INFO, facts->version, NULL, 1);
+
+	if (r == 0)
+		r = put_value(to, METRIC_AGENT_CPU_USER, &facts->cpu_user_ns);
+	if (r == 0)
+		r = put_value(to, METRIC_AGENT_CPU_SYSTEM, &facts->cpu_system_ns);
+	if (r == 0)
+		r = put_value(to, METRIC_AGENT_RESIDENT_MEMORY, &facts->resident_bytes);
+	if (r == 0)
+		r = put_value(to, METRIC_AGENT_OPEN_DESCRIPTORS, &facts->open_descriptors);
+	if (r == 0)
+		r = put_sampler(&facts->sampler, to);
+	if (r == 0 && facts->has_meter)
+		r = put_meter(facts, to);
+	return r ? r : put_scrapes(facts->scrapes, to);
+}

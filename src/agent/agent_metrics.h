@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_metrics - the agent about itself, as samples of jobmeter_agent_*. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lost.h" /* the kernel side's */
+#include "meter.h"
+#include "sample.h"
+#include "sampler.h"
+
+/* How often each endpoint was answered how.  Begins as {}. */
+#define SCRAPES_MAX 64
+struct scrapes {
+	struct scrape {
+		const char *endpoint; /* of static duration */
+		unsigned int status;
+		uint64_t count;
+	} items[SCRAPES_MAX];
+	size_t count;
+};
+
+/* @endpoint: a route's path; NULL: none fitted. */
+void scrapes_add(struct scrapes *s, const char *endpoint, unsigned int status);
+
+struct agent_map {
+	const char *name;
+	uint64_t bytes, capacity;
+	struct value entries; /* that it holds now, where somebody has just read them */
+};
+
+struct agent_facts {
+	const char *version;
+	struct value cpu_user_ns, cpu_system_ns, resident_bytes, open_descriptors;
+	struct sampler_state sampler;
+	/* Of the meter; without BPF none. */
+	bool has_meter;
+	uint64_t skipped_runs;
+	uint64_t lost[LOST_COUNT];
+	const struct hook *hooks;
+	size_t hook_count;
+	struct agent_map maps[MAPS_MAX];
+	size_t map_count;
+	const struct scrapes *scrapes; /* NULL: nobody counts them */
+};
+
+/* What the process and its @meter (NULL: no BPF) say now; @ret's other members stay as they are.  Names of maps are
+ * in @forms, which has room for MAPS_MAX. */
+void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms, struct agent_facts *ret);
+
+/* -ENOMEM. */
+int agent_facts_put(const struct agent_facts *facts, struct samples *to);
+
+/* "no room for a row" is "row": enum lost_reason as the label says it. */
+const char *lost_reason_name(enum lost_reason reason);

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""What is exposed, as curl, promtool, Prometheus' own parsers and a real Prometheus see it.
+
+The pages are made (tests/system/exposed.c): no node has measured them.
+"""
+
+import gzip
+import http.client
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+
+TOKEN = "made-token"
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def exposed(programs):
+    """exposed(*options): the demo as a process; .port where it listens."""
+    running = []
+
+    def start(*options):
+        process = subprocess.Popen([programs / "tests/system/exposed", *map(str, options)],
+                                   stdout=subprocess.PIPE, text=True)
+        running.append(process)
+        process.port = int(process.stdout.readline())
+        return process
+
+    yield start
+    for process in running:
+        process.terminate()
+        assert process.wait() == 0
+
+
+@pytest.fixture
+def certificate(tmp_path, demand):
+    demand(shutil.which("openssl"), "needs openssl")
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    return cert, key
+
+
+def page(programs, kind, *options):
+    return subprocess.run([programs / "tests/system/exposed", "--print", kind, *map(str, options)],
+                          check=True, capture_output=True).stdout
+
+
+def lint(text, demand):
+    demand(shutil.which("promtool"), "needs promtool (package prometheus)")
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True)
+    return done.returncode, done.stdout.decode() + done.stderr.decode()
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", 5, "--mounts", 3)])
+def test_promtool_finds_nothing(programs, demand, options):
+    assert lint(page(programs, "text", *options), demand) == (0, "")
+
+
+def samples(families):
+    return {(s.name, tuple(sorted(s.labels.items()))): float(s.value) for f in families for s in f.samples}
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", 5, "--mounts", 3)])
+def test_a_strict_parser_reads_the_same_of_both_formats(programs, demand, options):
+    try:
+        from prometheus_client import parser as text
+        from prometheus_client.openmetrics import parser as openmetrics
+    except ImportError:
+        demand(False, "needs python3-prometheus-client")
+    strict = list(openmetrics.text_string_to_metric_families(page(programs, "openmetrics", *options).decode()))
+    plain = list(text.text_string_to_metric_families(page(programs, "text", *options).decode()))
+    assert len(strict) == len(plain) > 40
+    assert samples(strict) == samples(plain)
+    units = {f.name: f.unit for f in strict}
+    assert units["jobmeter_job_cpu_seconds"] == "seconds" and units["jobmeter_job_io_read_bytes"] == "bytes"
+
+
+def get(port, path="/metrics", **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
+    answer = connection.getresponse()
+    return answer, answer.read()
+
+
+def test_another_client_gets_what_it_takes(exposed):
+    port = exposed("--jobs", 200, "--mounts", 4).port
+    answer, body = get(port)
+    assert answer.status == 200 and answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert len(body) > 5_000_000
+    answer, packed = get(port, Accept_Encoding="gzip", Accept="application/openmetrics-text; version=1.0.0")
+    assert answer.headers["Content-Encoding"] == "gzip" and len(packed) < len(body) / 5
+    assert gzip.decompress(packed).endswith(b"\n# EOF\n")
+    assert get(port, "/nowhere")[0].status == 404
+
+
+def test_curl_takes_it_by_tls_with_the_token_only(exposed, certificate, demand):
+    demand(shutil.which("curl"), "needs curl")
+    cert, key = certificate
+    port = exposed("--certificate", cert, "--key", key, "--token", TOKEN).port
+
+    def curl(*options, path="metrics"):
+        return subprocess.run(["curl", "--silent", "--show-error", "--fail-with-body", "--cacert", cert, *options,
+                               f"https://localhost:{port}/{path}"], capture_output=True, text=True)
+
+    done = curl("--compressed", "-H", f"Authorization: Bearer {TOKEN}")
+    assert done.returncode == 0 and "jobmeter_job_info{" in done.stdout
+    refused = curl("-H", "Authorization: Bearer made-tokem")
+    assert refused.returncode == 22 and refused.stdout == "this needs the bearer token\n"
+    assert curl(path="health").stdout == "well\n"
+    assert curl("--tlsv1.0", "--tls-max", "1.1", path="health").returncode != 0
+
+
+def test_a_socket_takes_curl_too(exposed, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    path = tmp_path / "agent.sock"
+    exposed("--socket", path)
+    done = subprocess.run(["curl", "--silent", "--fail", "--unix-socket", path, "http://agent/metrics"],
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and "jobmeter_job_info{" in done.stdout
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Prometheus:
+    """A real one, that scrapes each second."""
+
+    def __init__(self, folder, port, cert, name="prometheus.yml"):
+        self.port = free_port()
+        (folder / "token").write_text(TOKEN)
+        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [
+            {"job_name": "jobmeter", "scheme": "https",
+             "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
+             "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": [f"localhost:{port}"]}]}]}
+        (folder / name).write_text(json.dumps(config))  # JSON is YAML, too
+        self.log = open(folder / "prometheus.log", "w+")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={folder / name}", f"--storage.tsdb.path={folder / 'data'}",
+             f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=subprocess.STDOUT)
+
+    def ask(self, what, **arguments):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            return json.load(answer)["data"]
+
+    def wait_for(self, query, is_enough):
+        """What the query gives once that is enough; scrapes have to happen first."""
+        end = time.monotonic() + PATIENCE_S
+        result = None
+        while time.monotonic() < end:
+            try:
+                result = self.ask("query", query=query)["result"]
+            except OSError:
+                pass  # it is not up yet
+            if result and is_enough(result):
+                return result
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.2)
+        pytest.fail(f"{query}: {result}\n{self.said()}")
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()[-3000:]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+def test_a_real_prometheus_scrapes_and_rates(exposed, certificate, tmp_path, demand):
+    demand(shutil.which("prometheus"), "needs prometheus")
+    cert, key = certificate
+    port = exposed("--certificate", cert, "--key", key, "--token", TOKEN, "--jobs", 3, "--mounts", 2).port
+    prometheus = Prometheus(tmp_path, port, cert)
+    try:
+        name = 'jobmeter_job_memory_minor_faults_total{jobid="1001"}'
+        values = prometheus.wait_for(f"{name}[1m]", lambda r: len(r[0]["values"]) >= 6)[0]["values"]
+        numbers = [int(number) for _, number in values]
+        assert [b - a for a, b in zip(numbers, numbers[1:])] == [10007] * (len(numbers) - 1)
+        rate = float(prometheus.ask("query", query=f"rate({name}[4s])")["result"][0]["value"][1])
+        assert rate == pytest.approx(10007, rel=0.02)  # scrapes are a second apart, but for some ms
+        assert prometheus.ask("query", query="up")["result"][0]["value"][1] == "1"
+        joined = prometheus.ask("query", query="sum by (user) (jobmeter_job_memory_peak_bytes "
+                                               "* on (manager, jobid) group_left (user) jobmeter_job_info)")
+        assert [r["metric"] for r in joined["result"]] == [{"user": "ada"}]
+        target = prometheus.ask("targets")["activeTargets"][0]
+        assert target["lastError"] == ""
+        metadata = prometheus.ask("metadata", metric="jobmeter_job_io_read_bytes")
+        assert not metadata or metadata["jobmeter_job_io_read_bytes"][0]["unit"] == "bytes"
+    finally:
+        prometheus.stop()

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "agent_metrics.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "exposition.h"
+#include "test.h"
+#include "tree.h"
+
+TEST(every_loss_has_a_name_of_its_own)
+{
+	for (unsigned int i = 0; i < LOST_COUNT; i++) {
+		ASSERT(strcmp(lost_reason_name((enum lost_reason)i), "other") != 0);
+		for (unsigned int j = 0; j < i; j++)
+			ASSERT(strcmp(lost_reason_name((enum lost_reason)i), lost_reason_name((enum lost_reason)j)) != 0);
+	}
+}
+
+TEST(answers_are_counted_by_endpoint_and_status)
+{
+	struct scrapes s = {};
+
+	for (size_t i = 0; i < 3; i++)
+		scrapes_add(&s, "/metrics", 200);
+	scrapes_add(&s, "/metrics", 401);
+	scrapes_add(&s, NULL, 404);
+	for (unsigned int i = 0; i < 2 * SCRAPES_MAX; i++)
+		scrapes_add(&s, "/metrics", 1000 + i);
+	ASSERT_EQ(s.count, (size_t)SCRAPES_MAX);
+	ASSERT_EQ(s.items[0].count, (uint64_t)3);
+	ASSERT_EQ(s.items[1].count, (uint64_t)1);
+	ASSERT_STREQ(s.items[2].endpoint, "");
+}
+
+static struct agent_facts made_facts(void)
+{
+	static const struct hook hooks[] = {
+		{ .tier = "T2", .program = "enter_call", .is_on = true },
+		{ .tier = "T2+", .program = "place_open", .is_on = false },
+		{ .tier = "T2", .program = "enter_call", .is_on = true },
+	};
+	struct agent_facts facts = { .version = "1.2.3", .has_meter = true, .skipped_runs = 7, .hooks = hooks,
+				     .hook_count = 3, .map_count = 1 };
+
+	facts.sampler = (struct sampler_state){ .readings = 11, .failed_readings = 13, .last_reading_ns = 17,
+						.jobs_live = 19, .jobs_ended = 23, .groups = 29, .walks = 31,
+						.found_by_walk = 37, .state_errors = 41, .set_aside = 43 };
+	facts.lost[LOST_ROW] = 47;
+	facts.maps[0] = (struct agent_map){ "rows", 53, 59, { 61, true } };
+	facts.cpu_user_ns = (struct value){ 67, true };
+	return facts;
+}
+
+TEST(facts_become_samples)
+{
+	struct agent_facts facts = made_facts();
+	_cleanup_(samples_clear) struct samples s = {};
+
+	ASSERT_OK(agent_facts_put(&facts, &s));
+	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_INFO, NULL)->labels[0], "1.2.3");
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_FOUND_BY_WALK, NULL)->number, (uint64_t)37);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "row")->number, (uint64_t)47);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "compat")->number, (uint64_t)0);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_MAP_ENTRIES, "rows")->number, (uint64_t)61);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2+")->number, (uint64_t)0);
+	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2")->labels[1], "enter_call");
+	ASSERT(!samples_find(&s, METRIC_AGENT_CPU_SYSTEM, NULL));
+}
+
+TEST(without_a_meter_nothing_is_said_of_it)
+{
+	struct agent_facts facts = made_facts();
+	_cleanup_(samples_clear) struct samples s = {};
+
+	facts.has_meter = false;
+	ASSERT_OK(agent_facts_put(&facts, &s));
+	ASSERT(!samples_find(&s, METRIC_AGENT_LOST_EVENTS, NULL));
+	ASSERT(!samples_find(&s, METRIC_AGENT_HOOK_ON, NULL));
+	ASSERT(samples_find(&s, METRIC_AGENT_READINGS, NULL));
+}
+
+TEST(the_process_knows_itself)
+{
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), empty = tree_open("empty");
+	struct agent_facts facts = {};
+
+	agent_facts_read(root_fd, NULL, NULL, &facts);
+	ASSERT(facts.cpu_user_ns.is_known && facts.cpu_system_ns.is_known);
+	ASSERT(facts.resident_bytes.is_known && facts.resident_bytes.number > 4096);
+	ASSERT(facts.open_descriptors.is_known && facts.open_descriptors.number >= 4);
+	ASSERT(!facts.has_meter);
+	agent_facts_read(empty, NULL, NULL, &facts);
+	ASSERT(!facts.resident_bytes.is_known && !facts.open_descriptors.is_known);
+}
