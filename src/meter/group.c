@@ -29,6 +29,7 @@ struct place {
 struct group {
 	const struct hierarchy *hierarchy;
 	char *name;
+	pid_t pid; /* whose group is the parent */
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
 	bool is_of_others;   /* to be read, and left as it is */
@@ -37,13 +38,14 @@ struct group {
 
 static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
 
-static struct group *group_new(const struct hierarchy *h, const char *name)
+static struct group *group_new(const struct hierarchy *h, const char *name, pid_t pid)
 {
 	struct group *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
 	g->hierarchy = h;
+	g->pid = pid;
 	g->name = strdup(name);
 	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++)
 		g->places[i] = (struct place){ -EBADF, -EBADF };
@@ -55,12 +57,12 @@ static struct group *group_new(const struct hierarchy *h, const char *name)
 	return g;
 }
 
-/* We are the only process of the group. */
-static bool is_alone(int group_fd)
+/* The caller is the only process of its group. */
+static bool is_alone(const struct group *g, int group_fd)
 {
 	char pids[64], own[16];
 
-	snprintf(own, sizeof(own), "%d\n", getpid());
+	snprintf(own, sizeof(own), "%d\n", g->pid);
 	return file_read_small(group_fd, "cgroup.procs", pids, sizeof(pids)) > 0 &&
 	       strcmp(pids, own) == 0;
 }
@@ -70,20 +72,21 @@ static void name_aside(const struct group *g, char *text, size_t size)
 	snprintf(text, size, "%.64s-self", g->name);
 }
 
-/* A group with processes hands no controller down (unless it is the root).  Where we are the only one,
- * as in a scope or a task of our own, we can go into a group beside the command's meanwhile. */
+/* A group with processes hands no controller down (unless it is the root).  Where the caller is the only one,
+ * as in a scope or a task of its own, it can go into a group beside the command's meanwhile. */
 static void step_aside(struct group *g)
 {
 	int parent_fd = g->places[V2].parent_fd;
-	char name[80];
+	char name[80], pid[16];
 
 	name_aside(g, name, sizeof(name));
-	if (!is_alone(parent_fd) || mkdirat(parent_fd, name, 0755) < 0)
+	if (!is_alone(g, parent_fd) || mkdirat(parent_fd, name, 0755) < 0)
 		return;
 	g->aside.fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g->aside.parent_fd = fcntl(parent_fd, F_DUPFD_CLOEXEC, 3);
+	snprintf(pid, sizeof(pid), "%d", g->pid);
 	if (g->aside.fd >= 0)
-		(void)file_write_existing(g->aside.fd, "cgroup.procs", "0");
+		(void)file_write_existing(g->aside.fd, "cgroup.procs", pid);
 }
 
 /* May the caller's group hand controllers down?  Not while it has processes, unless it is the root:
@@ -243,7 +246,13 @@ static int make_v1_places(int root_fd, struct group *g, struct error *err)
 int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
 	       struct error *err)
 {
-	_cleanup_(group_removep) struct group *g = group_new(h, name);
+	return group_make_for(root_fd, h, name, getpid(), ret, err);
+}
+
+int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t pid,
+		   struct group **ret, struct error *err)
+{
+	_cleanup_(group_removep) struct group *g = group_new(h, name, pid);
 	int r;
 
 	if (!g)
@@ -436,53 +445,100 @@ static void remove_below(int fd, void *data)
 		unlinkat(fd, entry->d_name, AT_REMOVEDIR);
 }
 
-/* A group may be busy for a moment after its last process has gone. */
-static void remove_place(const struct place *place, const char *name, int evict_to_fd)
+/* The folder is gone, or cannot go. */
+static bool remove_once(const struct place *place, const char *name, int evict_to_fd)
 {
-	const struct timespec pause = { .tv_nsec = 2000000 };
-
 	if (place->fd < 0)
-		return;
-	for (int tries = 0; tries < 250; tries++) {
-		walk(place->fd, 0, evict, &evict_to_fd);
-		walk(place->fd, 0, remove_below, NULL);
-		if (unlinkat(place->parent_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
-			break;
-		nanosleep(&pause, NULL);
-	}
+		return true;
+	walk(place->fd, 0, evict, &evict_to_fd);
+	walk(place->fd, 0, remove_below, NULL);
+	return unlinkat(place->parent_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY;
 }
 
-/* Whoever is left goes to where we are ourselves; at the end, all go back together. */
-static void remove_v2_place(struct group *g)
+static void place_close(struct place *place)
 {
-	const struct place *place = &g->places[V2];
+	closep(&place->fd);
+	closep(&place->parent_fd);
+	*place = (struct place){ -EBADF, -EBADF };
+}
+
+/* Whoever is left goes to where the caller is; at the end, all go back together. */
+static bool remove_v2_once(struct group *g)
+{
+	struct place *place = &g->places[V2];
 	char name[80];
 
-	remove_place(place, g->name, g->aside.fd >= 0 ? g->aside.fd : place->parent_fd);
+	if (!remove_once(place, g->name, g->aside.fd >= 0 ? g->aside.fd : place->parent_fd))
+		return false;
 	if (g->switched_on) /* another group may need them by now: then the kernel refuses */
 		(void)file_write_existing(place->parent_fd, "cgroup.subtree_control",
 					  g->switched_on);
 	name_aside(g, name, sizeof(name));
-	remove_place(&g->aside, name, place->parent_fd);
+	return remove_once(&g->aside, name, place->parent_fd);
 }
 
-struct group *group_remove(struct group *g)
+static bool remove_all_once(struct group *g)
 {
-	if (!g)
-		return NULL;
-	for (size_t i = 0; i < CONTROLLER_COUNT && !g->is_of_others; i++)
-		remove_place(&g->places[i], g->name, g->places[i].parent_fd);
-	if (!g->is_of_others)
-		remove_v2_place(g);
-	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) {
-		closep(&g->places[i].fd);
-		closep(&g->places[i].parent_fd);
+	bool is_gone = true;
+
+	if (g->is_of_others)
+		return true;
+	for (size_t i = 0; i < CONTROLLER_COUNT; i++) {
+		if (remove_once(&g->places[i], g->name, g->places[i].parent_fd))
+			place_close(&g->places[i]);
+		else
+			is_gone = false;
 	}
-	closep(&g->aside.fd);
-	closep(&g->aside.parent_fd);
+	return remove_v2_once(g) && is_gone;
+}
+
+static void group_free(struct group *g)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++)
+		place_close(&g->places[i]);
+	place_close(&g->aside);
 	free(g->switched_on);
 	free(g->name);
 	free(g);
+}
+
+/* A group may be busy for a moment after its last process has gone. */
+struct group *group_remove(struct group *g)
+{
+	const struct timespec pause = { .tv_nsec = 2000000 };
+
+	if (!g)
+		return NULL;
+	for (int tries = 0; tries < 250 && !remove_all_once(g); tries++)
+		nanosleep(&pause, NULL);
+	group_free(g);
+	return NULL;
+}
+
+int group_try_remove(struct group **g)
+{
+	if (!remove_all_once(*g))
+		return -EBUSY;
+	group_free(*g);
+	*g = NULL;
+	return 0;
+}
+
+/* The kernel removes no folder that has processes. */
+struct group *group_abandon(struct group *g)
+{
+	char name[80];
+
+	if (!g)
+		return NULL;
+	name_aside(g, name, sizeof(name));
+	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++) {
+		if (g->places[i].fd >= 0)
+			unlinkat(g->places[i].parent_fd, g->name, AT_REMOVEDIR);
+	}
+	if (g->aside.fd >= 0)
+		unlinkat(g->aside.parent_fd, name, AT_REMOVEDIR);
+	group_free(g);
 	return NULL;
 }
 

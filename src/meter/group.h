@@ -20,14 +20,25 @@ struct group;
 int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
 	       struct error *err);
 
+/* The same below the group of another process, as whose hierarchy_read_of() was read. */
+int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t pid,
+		   struct group **ret, struct error *err);
+
 /* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones: to read it.
  * -ENOENT: there is none. */
 int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret, struct error *err);
 
-/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to the caller's group, remove the group, free @g.  NULL is
+/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to the caller's
+ * group, remove the group, free @g.  NULL is
  * fine; returns NULL. */
 struct group *group_remove(struct group *g);
 void group_removep(struct group **g);
+
+/* The same without waiting.  -EBUSY: something is still in it; *g stays, to be tried again. */
+int group_try_remove(struct group **g);
+
+/* Remove it only if nothing lives in it, free @g.  NULL is fine; returns NULL. */
+struct group *group_abandon(struct group *g);
 
 /* The id by which the kernel side knows the group in the key hierarchy. */
 uint64_t group_id(const struct group *g);

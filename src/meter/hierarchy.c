@@ -147,16 +147,19 @@ static int choose_key(int root_fd, struct hierarchy *h, struct error *err)
 	return 0;
 }
 
-int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
+/* @process: "self" or a number.  Mounts are the caller's: another's may show anything. */
+static int read_of(int root_fd, const char *process, struct hierarchy *ret, struct error *err)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
 	_cleanup_(mounts_clear) struct mounts mounts = {};
 	_cleanup_free_ char *cgroups = NULL;
+	char path[64];
 	int r;
 
-	r = file_read(root_fd, "proc/self/cgroup", 1 << 20, &cgroups, NULL);
+	snprintf(path, sizeof(path), "proc/%s/cgroup", process);
+	r = file_read(root_fd, path, 1 << 20, &cgroups, NULL);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot read 'proc/self/cgroup'");
+		return error_set_errno(err, r, "cannot read '%s'", path);
 	r = mounts_read(root_fd, "self", &mounts, err);
 	if (r < 0)
 		return r;
@@ -167,13 +170,26 @@ int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
 		r = place(cgroups, mounts_find_type(&mounts, "cgroup2", NULL), "", &h.v2_mount,
 			  &h.v2_own, &h.v2_root);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot understand 'proc/self/cgroup'");
+		return error_set_errno(err, r, "cannot understand '%s'", path);
 	r = choose_key(root_fd, &h, err);
 	if (r < 0)
 		return r;
 	*ret = h;
 	h = (struct hierarchy){};
 	return 0;
+}
+
+int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err)
+{
+	return read_of(root_fd, "self", ret, err);
+}
+
+int hierarchy_read_of(int root_fd, pid_t pid, struct hierarchy *ret, struct error *err)
+{
+	char process[16];
+
+	snprintf(process, sizeof(process), "%d", pid);
+	return read_of(root_fd, process, ret, err);
 }
 
 const char *hierarchy_own_path(const struct hierarchy *h)

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 struct error;
 
@@ -37,6 +38,8 @@ struct hierarchy {
 
 /* Read it below @root_fd, for the calling process.  -ENOENT: there is no cgroup file system. */
 int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err);
+/* The same with the groups of another process as its own ones, which may have changed when this returns. */
+int hierarchy_read_of(int root_fd, pid_t pid, struct hierarchy *ret, struct error *err);
 void hierarchy_clear(struct hierarchy *h);
 
 /* Path of the caller's own group in the key hierarchy, from "/" on. */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "helper_message.h"
+#include "macro.h"
+
+#define HELLO_MS 10000
+#define MAKE_MS 1000
+
+struct helper {
+	int fd;
+	pid_t pid;
+	uint32_t sequence; /* of the last request */
+};
+
+/* ---- the start ---- */
+
+static void close_others(int a, int b)
+{
+	unsigned int low = (unsigned int)MIN(a, b), high = (unsigned int)MAX(a, b);
+
+	if (low > 3)
+		close_range(3, low - 1, 0);
+	if (high > low + 1)
+		close_range(low + 1, high - 1, 0);
+	close_range(high + 1, ~0U, 0);
+}
+
+static void be_helper(int fd, int root_fd) __attribute__((noreturn));
+static void be_helper(int fd, int root_fd)
+{
+	close_others(fd, root_fd);
+	helper_serve(fd, root_fd);
+	_exit(0);
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* 0: *ret is a reply; -EAGAIN: there is none; -EPIPE: there will be none. */
+static int receive(const struct helper *h, struct helper_reply *ret)
+{
+	ssize_t n = recv(h->fd, ret, sizeof(*ret), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return -EAGAIN;
+	if (n != (ssize_t)sizeof(*ret) || ret->magic != HELPER_MAGIC ||
+	    ret->version != HELPER_VERSION)
+		return -EPIPE;
+	ret->text[sizeof(ret->text) - 1] = '\0';
+	return 0;
+}
+
+static int wait_until(const struct helper *h, int64_t end_ms)
+{
+	struct pollfd p = { .fd = h->fd, .events = POLLIN };
+	int64_t left = end_ms - now_ms();
+
+	if (left <= 0)
+		return -ETIMEDOUT;
+	return poll(&p, 1, (int)left) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int wait_for_hello(const struct helper *h, struct error *err)
+{
+	int64_t end_ms = now_ms() + HELLO_MS;
+	struct helper_reply reply;
+	int r;
+
+	while ((r = receive(h, &reply)) == -EAGAIN) {
+		r = wait_until(h, end_ms);
+		if (r < 0)
+			break;
+	}
+	if (r < 0)
+		return error_set_errno(err, r, "the root helper did not start");
+	if (reply.result < 0)
+		return error_set(err, reply.result, "the root helper did not start: %s",
+				 reply.text);
+	return 0;
+}
+
+int helper_start(int root_fd, struct helper **ret, struct error *err)
+{
+	_cleanup_(helper_stopp) struct helper *h = calloc(1, sizeof(*h));
+	int ends[2], r;
+
+	if (!h)
+		return error_set_errno(err, ENOMEM, "cannot start the root helper");
+	h->fd = -EBADF;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_set_errno(err, errno, "cannot start the root helper");
+	h->pid = fork();
+	if (h->pid == 0)
+		be_helper(ends[1], root_fd);
+	close(ends[1]);
+	h->fd = ends[0];
+	if (h->pid < 0)
+		return error_set_errno(err, errno, "cannot start the root helper");
+	r = wait_for_hello(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(h);
+	return 0;
+}
+
+struct helper *helper_stop(struct helper *h)
+{
+	if (!h)
+		return NULL;
+	closep(&h->fd); /* it ends by that */
+	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(h);
+	return NULL;
+}
+
+void helper_stopp(struct helper **h)
+{
+	helper_stop(*h);
+}
+
+/* ---- requests ---- */
+
+static int request(struct helper *h, struct helper_request *request, struct error *err)
+{
+	request->magic = HELPER_MAGIC;
+	request->version = HELPER_VERSION;
+	request->sequence = ++h->sequence ? h->sequence : ++h->sequence;
+	if (send(h->fd, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return error_set_errno(err, errno == ECONNRESET ? EPIPE : errno,
+				       "cannot ask the root helper");
+	return 0;
+}
+
+/* A group that nobody waits for any more goes at once. */
+static void take_late(struct helper *h, const struct helper_reply *reply)
+{
+	if (reply->kind == HELPER_MAKE && reply->result == 0)
+		(void)helper_remove_group(h, reply->token, NULL);
+}
+
+static int wait_for_group(struct helper *h, uint32_t sequence, struct helper_reply *ret)
+{
+	int64_t end_ms = now_ms() + MAKE_MS;
+
+	for (;;) {
+		int r = receive(h, ret);
+
+		if (r == 0 && ret->sequence == sequence)
+			return 0;
+		if (r == 0)
+			take_late(h, ret);
+		else if (r == -EAGAIN)
+			r = wait_until(h, end_ms);
+		if (r < 0)
+			return r;
+	}
+}
+
+int helper_make_group(struct helper *h, pid_t pid, uid_t uid, unsigned int number,
+		      struct helper_group *ret, struct error *err)
+{
+	struct helper_request make = {
+		.kind = HELPER_MAKE, .pid = pid, .uid = uid, .number = number
+	};
+	struct helper_reply reply;
+	int r = request(h, &make, err);
+
+	if (r < 0)
+		return r;
+	r = wait_for_group(h, make.sequence, &reply);
+	if (r < 0)
+		return error_set_errno(err, r, "the root helper does not answer");
+	if (reply.result < 0)
+		return error_set(err, reply.result, "%s", reply.text);
+	*ret = (struct helper_group){ .token = reply.token, .id = reply.group_id };
+	return 0;
+}
+
+int helper_remove_group(struct helper *h, uint64_t token, struct error *err)
+{
+	struct helper_request remove = { .kind = HELPER_REMOVE, .token = token };
+
+	return request(h, &remove, err);
+}
+
+int helper_run(struct helper *h)
+{
+	struct helper_reply reply;
+	int r;
+
+	while ((r = receive(h, &reply)) == 0)
+		take_late(h, &reply);
+	return r == -EAGAIN ? 0 : r;
+}
+
+int helper_fd(const struct helper *h)
+{
+	return h->fd;
+}
+
+pid_t helper_pid(const struct helper *h)
+{
+	return h->pid;
+}

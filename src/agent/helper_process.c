@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* The helper's side: what runs as root.  Whatever comes in is checked here, as if from an enemy. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "group.h"
+#include "helper.h"
+#include "helper_message.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "parse.h"
+#include "privileges.h"
+
+#define AGAIN_MS 20 /* a group that is busy is tried again */
+
+struct made {
+	struct group *group; /* NULL: free */
+	struct hierarchy hierarchy;
+	uid_t uid;
+	uint32_t generation; /* of this place: a token is good once */
+	bool is_leaving;
+};
+
+struct process {
+	int fd, root_fd;
+	struct made made[HELPER_GROUPS_MAX];
+};
+
+/* ---- whose a process is ---- */
+
+/* All four of "Uid:\t1\t1\t1\t1": a program that is another's for the moment, as by set-user-ID, is
+ * not taken. */
+static bool is_of(const char *status, uid_t uid)
+{
+	const char *at = strstr(status, "\nUid:\t");
+
+	if (!at)
+		return false;
+	at += strlen("\nUid:");
+	for (int i = 0; i < 4; i++) {
+		uint64_t number;
+
+		if (*at++ != '\t' || parse_leading_u64(&at, &number) < 0 || number != uid)
+			return false;
+	}
+	return *at == '\n';
+}
+
+/* While this has not become readable, the number was this process' all along. */
+static bool has_ended(int pid_fd)
+{
+	struct pollfd p = { .fd = pid_fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) != 0;
+}
+
+static int check_process(const struct process *p, const struct helper_request *request, int pid_fd,
+			 struct error *err)
+{
+	char path[32], status[8192];
+	int r;
+
+	snprintf(path, sizeof(path), "proc/%d/status", request->pid);
+	r = file_read_small(p->root_fd, path, status, sizeof(status));
+	if (r < 0)
+		return error_set_errno(err, r == -ENOENT ? -ESRCH : r, "cannot read '%s'", path);
+	if (!is_of(status, request->uid))
+		return error_set(err, -EPERM, "process %d is not user %u's", request->pid,
+				 request->uid);
+	if (has_ended(pid_fd))
+		return error_set_errno(err, ESRCH, "process %d", request->pid);
+	return 0;
+}
+
+/* ---- making ---- */
+
+/* Outside of our own view of the tree the kernel shows "/..". */
+static bool leads_out(const char *path)
+{
+	return path && (strstr(path, "/../") ||
+			(strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/..") == 0));
+}
+
+static int find_place(const struct process *p, const struct helper_request *request,
+		      struct hierarchy *ret, struct error *err)
+{
+	int r = hierarchy_read_of(p->root_fd, request->pid, ret, err);
+
+	for (size_t i = 0; i < CONTROLLER_COUNT && r >= 0; i++) {
+		if (leads_out(ret->own[i]))
+			r = -EXDEV;
+	}
+	if (r >= 0 && leads_out(ret->v2_own))
+		r = -EXDEV;
+	return r == -EXDEV ? error_set(err, r,
+				       "process %d is in a cgroup that cannot be seen from here",
+				       request->pid)
+			   : r;
+}
+
+/* Where it is now must be the new group, just below where it was. */
+static int check_moved(const struct process *p, const struct made *made,
+		       const struct helper_request *request, const char *name, int pid_fd,
+		       struct error *err)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy now = {};
+	_cleanup_free_ char *wanted = NULL;
+	const char *before = hierarchy_own_path(&made->hierarchy);
+	int r = hierarchy_read_of(p->root_fd, request->pid, &now, err);
+
+	if (r < 0)
+		return r;
+	if (asprintf(&wanted, "%s/%s", strcmp(before, "/") == 0 ? "" : before, name) < 0)
+		return -ENOMEM;
+	if (has_ended(pid_fd))
+		return error_set_errno(err, ESRCH, "process %d", request->pid);
+	if (strcmp(hierarchy_own_path(&now), wanted) != 0)
+		return error_set(err, -EBUSY, "process %d was moved elsewhere meanwhile",
+				 request->pid);
+	return 0;
+}
+
+static int fill(const struct process *p, struct made *made, const struct helper_request *request,
+		int pid_fd, struct error *err)
+{
+	char name[32];
+	int r;
+
+	snprintf(name, sizeof(name), "jobmeter-run-%u", request->number);
+	r = group_make_for(p->root_fd, &made->hierarchy, name, request->pid, &made->group, err);
+	if (r >= 0)
+		r = check_process(p, request, pid_fd, err); /* again, as late as can be */
+	if (r >= 0)
+		r = group_add_process(made->group, request->pid, err);
+	if (r >= 0)
+		r = check_moved(p, made, request, name, pid_fd, err);
+	return r;
+}
+
+static struct made *find_free(struct process *p, uid_t uid, struct error *err)
+{
+	struct made *found = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < HELPER_GROUPS_MAX; i++) {
+		if (!p->made[i].group)
+			found = found ? found : &p->made[i];
+		else if (p->made[i].uid == uid)
+			count++;
+	}
+	if (count >= HELPER_GROUPS_OF_USER) {
+		error_set(err, 0, "user %u has %zu groups already", uid, count);
+		return NULL;
+	}
+	if (!found)
+		error_set(err, 0, "there are %d groups already", HELPER_GROUPS_MAX);
+	return found;
+}
+
+static void clear(struct made *made)
+{
+	hierarchy_clear(&made->hierarchy);
+	made->is_leaving = false;
+	made->generation++;
+}
+
+static uint64_t token_of(const struct process *p, const struct made *made)
+{
+	return (uint64_t)made->generation << 32 | (uint64_t)(made - p->made);
+}
+
+static int make(struct process *p, const struct helper_request *request, struct helper_reply *reply,
+		struct error *err)
+{
+	_cleanup_close_ int pid_fd = -EBADF;
+	struct made *made;
+	int r;
+
+	if (request->pid <= 1 || !request->number || request->number > HELPER_NUMBER_MAX ||
+	    request->token)
+		return error_set(err, -EBADMSG, "this is no request");
+	pid_fd = (int)syscall(SYS_pidfd_open, request->pid, 0);
+	if (pid_fd < 0)
+		return error_set_errno(err, errno, "process %d", request->pid);
+	r = check_process(p, request, pid_fd, err);
+	if (r < 0)
+		return r;
+	made = find_free(p, request->uid, err);
+	if (!made)
+		return -EDQUOT;
+	r = find_place(p, request, &made->hierarchy, err);
+	if (r >= 0)
+		r = fill(p, made, request, pid_fd, err);
+	if (r < 0) {
+		made->is_leaving = made->group && group_try_remove(&made->group) < 0;
+		made->uid = request->uid;
+		if (!made->group)
+			clear(made);
+		return r;
+	}
+	made->uid = request->uid;
+	reply->token = token_of(p, made);
+	reply->group_id = group_id(made->group);
+	return 0;
+}
+
+/* ---- removing ---- */
+
+static int leave(struct process *p, const struct helper_request *request, struct error *err)
+{
+	size_t i = request->token & UINT32_MAX;
+
+	if (request->pid || request->uid || request->number)
+		return error_set(err, -EBADMSG, "this is no request");
+	if (i >= HELPER_GROUPS_MAX || !p->made[i].group ||
+	    token_of(p, &p->made[i]) != request->token || p->made[i].is_leaving)
+		return error_set(err, -ENOENT, "there is no such group");
+	p->made[i].is_leaving = true;
+	return 0;
+}
+
+/* Returns whether some are still busy. */
+static bool remove_leaving(struct process *p)
+{
+	bool are_left = false;
+
+	for (size_t i = 0; i < HELPER_GROUPS_MAX; i++) {
+		struct made *made = &p->made[i];
+
+		if (!made->is_leaving)
+			continue;
+		if (group_try_remove(&made->group) < 0)
+			are_left = true;
+		else
+			clear(made);
+	}
+	return are_left;
+}
+
+/* ---- its life ---- */
+
+static void answer(struct process *p, const struct helper_request *request)
+{
+	struct helper_reply reply = { .magic = HELPER_MAGIC,
+				      .version = HELPER_VERSION,
+				      .kind = request->kind,
+				      .sequence = request->sequence };
+	struct error err = {};
+
+	if (request->magic != HELPER_MAGIC || request->version != HELPER_VERSION || request->pad)
+		reply.result = error_set(&err, -EBADMSG, "this is no request");
+	else if (request->kind == HELPER_MAKE)
+		reply.result = make(p, request, &reply, &err);
+	else if (request->kind == HELPER_REMOVE)
+		reply.result = leave(p, request, &err);
+	else
+		reply.result = error_set(&err, -EBADMSG, "this is no request");
+	if (reply.result < 0)
+		snprintf(reply.text, sizeof(reply.text), "%.215s", err.text);
+	(void)send(p->fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* False: the agent is gone. */
+static bool serve_once(struct process *p)
+{
+	struct helper_request request;
+	ssize_t n = recv(p->fd, &request, sizeof(request), MSG_DONTWAIT | MSG_TRUNC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR;
+	if (n == 0)
+		return false;
+	if (n != (ssize_t)sizeof(request)) /* too short or too long: answered as what is none */
+		request = (struct helper_request){};
+	answer(p, &request);
+	return true;
+}
+
+/* Its end is the agent's, and nothing else: a signal to the whole service must not come before
+ * that. */
+static void ignore_signals(void)
+{
+	static const int ignored[] = {
+		SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT
+	};
+	sigset_t none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int begin(const struct process *p)
+{
+	const struct privileges_options options = { .features = PRIVILEGE_HELPER };
+	struct helper_reply hello = { .magic = HELPER_MAGIC,
+				      .version = HELPER_VERSION,
+				      .kind = HELPER_HELLO };
+	struct error err = {};
+
+	prctl(PR_SET_NAME, "jobmeter-helper");
+	ignore_signals();
+	raise_limit();
+	hello.result = privileges_drop(&options, NULL, &err);
+	snprintf(hello.text, sizeof(hello.text), "%.215s", err.text);
+	if (send(p->fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
+		return -errno;
+	return hello.result;
+}
+
+void helper_serve(int fd, int root_fd)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+	bool is_on;
+
+	if (!p)
+		return;
+	p->fd = fd;
+	p->root_fd = root_fd;
+	is_on = begin(p) >= 0;
+	while (is_on) {
+		bool is_busy = remove_leaving(p);
+
+		if (poll(&wait, 1, is_busy ? AGAIN_MS : -1) > 0)
+			is_on = serve_once(p);
+	}
+	for (size_t i = 0; i < HELPER_GROUPS_MAX; i++) {
+		if (p->made[i].group) {
+			group_abandon(p->made[i].group);
+			hierarchy_clear(&p->made[i].hierarchy);
+		}
+	}
+	free(p);
+}
