@@ -7,3 +7,4 @@
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_watch;

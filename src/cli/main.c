@@ -10,6 +10,7 @@
 
 static const struct cli_command *const commands[] = {
 	&cmd_run,
+	&cmd_watch,
 	&cmd_report,
 	&cmd_doctor,
 };

@@ -298,7 +298,7 @@ static void open_v1_places(int root_fd, struct group *g, const char *path)
 int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret,
 	       struct error *err)
 {
-	_cleanup_(group_removep) struct group *g = group_new(h, path);
+	_cleanup_(group_removep) struct group *g = group_new(h, path, 0);
 	size_t key = h->is_v2 ? V2 : (size_t)h->key;
 	int fd;
 

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "cli.h"
+#include "client.h"
+#include "commands.h"
+#include "error.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "output.h"
+#include "parse.h"
+#include "watch.h"
+#include "watch_live.h"
+#include "watch_report.h"
+#include "watch_source.h"
+#include "watch_target.h"
+
+#define INTERVAL_LEAST_NS 100000000u
+#define INTERVAL_MOST_NS UINT64_C(60000000000)
+#define DURATION_MOST_NS (UINT64_C(10000) * 24 * 3600 * 1000000000)
+
+struct settings {
+	const char *jobs, *user, *pid, *cgroup;
+	uint64_t duration_ns, interval_ns;
+	bool is_live, is_standalone;
+};
+
+static int parse_duration(const char *text, void *at, struct error *err)
+{
+	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0 || *(uint64_t *)at > DURATION_MOST_NS)
+		return error_set(err, -EINVAL, "a duration is a number of seconds, and not '%s'", text);
+	return 0;
+}
+
+static int parse_interval(const char *text, void *at, struct error *err)
+{
+	uint64_t *ns = at;
+
+	if (parse_seconds(text, ns) < 0 || *ns < INTERVAL_LEAST_NS || *ns > INTERVAL_MOST_NS)
+		return error_set(err, -EINVAL, "an interval is from 0.1 to 60 seconds, and not '%s'", text);
+	return 0;
+}
+
+#define AT(member) offsetof(struct settings, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "job", 'j', "ID[,ID]", "these jobs: 123, slurm/123", AT(jobs), NULL },
+	{ "user", 'u', "NAME", "all jobs of a user, also those that begin meanwhile", AT(user), NULL },
+	{ "pid", 'p', "PID", "the job or group that a process is in", AT(pid), NULL },
+	{ "cgroup", 'c', "PATH", "a cgroup, or the job that it is part of", AT(cgroup), NULL },
+	{ "duration", 'd', "S", "for so many seconds (default: to the end)", AT(duration_ns), parse_duration },
+	{ "interval", 'i', "S", "look that often (default: every second)", AT(interval_ns), parse_interval },
+	{ "live", 'l', NULL, "a line a job and interval: what it does now", AT(is_live), NULL },
+	{ "standalone", 0, NULL, "measure here, and ask no agent (takes root)", AT(is_standalone), NULL },
+};
+/* clang-format on */
+
+/* What is to be watched, checked. */
+struct request {
+	struct watch_targets targets;
+	pid_t pid;
+	uid_t uid;
+	char *name; /* of a session */
+};
+
+static void request_clear(struct request *r)
+{
+	watch_targets_clear(&r->targets);
+	free(r->name);
+}
+
+static int find_user(const char *name, uid_t *ret, struct error *err)
+{
+	const struct passwd *user = getpwnam(name);
+	int number;
+
+	if (user)
+		*ret = user->pw_uid;
+	else if (parse_int(name, 0, INT32_MAX, &number) == 0)
+		*ret = (uid_t)number;
+	else
+		return error_set(err, -EINVAL, "there is no user '%s'", name);
+	return 0;
+}
+
+static int check_request(const struct settings *s, int argc, char **argv, struct request *ret, struct error *err)
+{
+	int given = !!s->jobs + !!s->user + !!s->pid + !!s->cgroup, r = 0;
+
+	if (argc > 0)
+		return error_set(err, -EINVAL, "there is nothing to do with '%s'; did you mean '--job %s'?", argv[0],
+				 argv[0]);
+	if (given != 1)
+		return error_set(err, -EINVAL, "%s of --job, --user, --pid and --cgroup says what to watch",
+				 given ? "only one" : "one");
+	if (s->jobs)
+		r = watch_targets_parse(s->jobs, &ret->targets, err);
+	else if (s->user)
+		r = find_user(s->user, &ret->uid, err);
+	else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->pid) < 0)
+		r = error_set(err, -EINVAL, "a process is a number, and not '%s'", s->pid);
+	else if (s->cgroup && *s->cgroup != '/')
+		r = error_set(err, -EINVAL, "a cgroup is a path from '/' on, and not '%s'", s->cgroup);
+	if (r < 0)
+		return -EINVAL;
+	if (asprintf(&ret->name, "%s%s", s->user ? "user " : "", s->user ? s->user : s->jobs ? s->jobs : "") < 0) {
+		ret->name = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The path that the agent knows a group by, where a folder was named. */
+static char *path_of(const char *cgroup)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (root_fd < 0 || hierarchy_read(root_fd, &h, NULL) < 0)
+		return strdup(cgroup);
+	return hierarchy_path_of(&h, cgroup);
+}
+
+static int open_with_agent(const struct settings *s, const struct request *request, struct client *client,
+			   struct watch_source **ret, struct error *err)
+{
+	_cleanup_free_ char *path = s->cgroup ? path_of(s->cgroup) : NULL;
+	int r;
+
+	if (s->jobs)
+		return watch_agent_open_jobs(client, &request->targets, ret, err);
+	if (s->user)
+		return watch_agent_open_user(client, request->uid, ret, err);
+	if (s->cgroup && !path)
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	r = watch_agent_open_group(client, request->pid, path, ret, err);
+	if (r == -ENOENT) /* what is no job can still be metered here */
+		return error_prefix(err, r, "%s %s", s->pid ? "process" : "group", s->pid ? s->pid : s->cgroup);
+	return r;
+}
+
+static int open_standalone(const struct settings *s, const struct request *request, struct watch_source **ret,
+			   struct error *err)
+{
+	if (s->user)
+		return error_set(err, -EINVAL, "'--user' takes a running agent: without one, one job or group is watched");
+	if (s->jobs)
+		return watch_meter_open_job(&request->targets, ret, err);
+	return s->pid ? watch_meter_open_process(request->pid, ret, err) :
+			watch_meter_open_group(s->cgroup, ret, err);
+}
+
+/* The agent where one lives; a group that is no job, and all where none lives, by ourselves. */
+static int open_source(const struct settings *s, const struct request *request, struct watch_source **ret,
+		       struct error *err)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	bool is_root = geteuid() == 0;
+	int r;
+
+	if (s->is_standalone && !is_root)
+		return error_set(err, -EPERM, "'--standalone' takes root");
+	if (s->is_standalone)
+		return open_standalone(s, request, ret, err);
+	r = client_open(NULL, &client, err);
+	if (r < 0)
+		return is_root ? open_standalone(s, request, ret, err) :
+				 error_prefix(err, r, "watching takes a running agent, or root");
+	r = open_with_agent(s, request, client, ret, err);
+	if (r == 0)
+		TAKE_PTR(client);
+	if (r == -ENOENT && is_root && (s->pid || s->cgroup))
+		return open_standalone(s, request, ret, err);
+	return r;
+}
+
+/* Lines go where the report for people goes. */
+static struct watch_live make_live(const struct output *output)
+{
+	FILE *out = output->format == OUTPUT_TEXT || output->file ? stdout : stderr;
+
+	return (struct watch_live){ .page = page_for(out), .is_terminal = isatty(fileno(out)) == 1 };
+}
+
+static int watch(const struct settings *s, const struct output *output, struct request *request, struct error *err)
+{
+	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
+	_cleanup_(session_clear) struct session session = {};
+	struct watch_live live = make_live(output);
+	struct watch_options watch_options = { .duration_ns = s->duration_ns,
+					       .interval_ns = s->interval_ns,
+					       .look = s->is_live ? watch_live_print : NULL,
+					       .context = &live };
+	bool is_session = s->user || request->targets.count > 1;
+	int r = open_source(s, request, &source, err), watched;
+
+	if (r < 0)
+		return r;
+	watched = watch_jobs(source, &watch_options, &session, err);
+	if (watched < 0 && watched != -EPIPE)
+		return watched;
+	session.name = request->name;
+	if (!session.jobs.count)
+		return watched < 0 ? watched : error_set(err, -ENOENT, "user '%s' has no job here", s->user);
+	if (s->is_live)
+		fputc('\n', live.page.out);
+	r = watch_report(output, &session, is_session, watched < 0 ? NULL : err);
+	return watched < 0 ? watched : r;
+}
+
+static int run_watch(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings settings = { .interval_ns = 1000000000 };
+	struct output output = {};
+	const struct cli_options groups[] = {
+		{ options, ARRAY_SIZE(options), &settings },
+		{ output_options, output_option_count, &output },
+	};
+	_cleanup_(request_clear) struct request request = {};
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0)
+		r = check_request(&settings, argc, argv, &request, &err);
+	if (r == 0)
+		r = output_settle(&output, &err);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = output_check(&output, &err);
+	if (r == 0)
+		r = watch(&settings, &output, &request, &err);
+	return r < 0 ? cli_fail(command, &err) : CLI_WELL;
+}
+
+const struct cli_command cmd_watch = {
+	.name = "watch",
+	.arguments = "(--job ID[,ID] | --user NAME | --pid PID | --cgroup PATH) [OPTION...]",
+	.summary = "Watch what already runs, from now on, and say what it did in this time",
+	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is asked, where one runs:\n"
+		   "users see their own jobs.  Where none runs, root can watch one job or group.\n",
+	.run = run_watch,
+};

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "record.h"
+#include "record_difference.h"
+#include "timestamp.h"
+#include "watch_source.h"
+
+#define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
+#define FINAL_TRIES 20      /* the last of a job that ended comes a moment later */
+#define FINAL_STEP_NS 100000000
+
+struct watch {
+	struct watch_source *source;
+	const struct watch_options *options;
+	struct watched_list list;
+	int signal_fd;
+	uint64_t looks, start_ns, start_boot_ns;
+};
+
+static void watch_clear(struct watch *w)
+{
+	watched_clear(&w->list);
+	if (w->signal_fd >= 0)
+		close(w->signal_fd);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int hold_signals(struct watch *w, struct error *err)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	w->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
+	return w->signal_fd < 0 ? error_set_errno(err, errno, "cannot watch for signals") : 0;
+}
+
+/* True: somebody wants an end. */
+static bool wait_for_signal(const struct watch *w, uint64_t ns)
+{
+	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	struct pollfd p = { .fd = w->signal_fd, .events = POLLIN };
+
+	return ppoll(&p, 1, &timeout, NULL) > 0;
+}
+
+/* -ENOENT: the job is not there any more. */
+static int read_job(struct watch *w, struct watched *job, struct error *err)
+{
+	struct record *record = NULL;
+	int r = w->source->read(w->source, job, &record, err);
+
+	if (r < 0)
+		return r;
+	if (!job->first) {
+		job->first = record;
+		r = record_merge((const struct record *const *)&job->first, 1, &job->last);
+		return r < 0 ? error_set_errno(err, r, "cannot keep the record") : 0;
+	}
+	record_free(job->before);
+	job->before = job->last;
+	job->last = record;
+	return 0;
+}
+
+static bool is_due(const struct watch *w, const struct watched *job)
+{
+	if (!job->first)
+		return true;
+	if (job->last->is_final)
+		return false;
+	return !job->is_live || w->options->look || w->looks % CHECKPOINT_LOOKS == 0;
+}
+
+static int look(struct watch *w, struct error *err)
+{
+	int r = w->source->refresh(w->source, &w->list, err);
+
+	for (size_t i = 0; r == 0 && i < w->list.count; i++) {
+		struct watched *job = w->list.items[i];
+
+		r = is_due(w, job) ? read_job(w, job, err) : 0;
+		if (r == -ENOENT) { /* it ended, and is not shown any longer */
+			job->is_live = false;
+			r = 0;
+		}
+	}
+	if (r == 0 && w->options->look && w->looks)
+		w->options->look(w->options->context, &w->list);
+	w->looks++;
+	return r;
+}
+
+static bool has_live(const struct watch *w)
+{
+	for (size_t i = 0; i < w->list.count; i++) {
+		if (w->list.items[i]->is_live)
+			return true;
+	}
+	return false;
+}
+
+/* Looks are aligned to the start, so that slow ones do not add up. */
+static int go_on(struct watch *w, struct error *err)
+{
+	uint64_t interval = w->options->interval_ns, duration = w->options->duration_ns;
+
+	while (has_live(w)) {
+		uint64_t passed = now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
+		uint64_t next = (passed / interval + 1) * interval;
+		bool is_last = duration && next >= duration;
+		int r;
+
+		if (is_last)
+			next = MAX(duration, passed);
+		if (wait_for_signal(w, next - passed) || is_last)
+			return 0;
+		r = look(w, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The last look at all of them; those that ended, until all of it is in. */
+static int finish(struct watch *w, struct error *err)
+{
+	int r = w->source->refresh(w->source, &w->list, err);
+
+	for (size_t i = 0; r == 0 && i < w->list.count; i++) {
+		struct watched *job = w->list.items[i];
+
+		for (int tries = 0; r == 0 && (!job->last || !job->last->is_final) && tries < FINAL_TRIES; tries++) {
+			const struct timespec step = { .tv_nsec = FINAL_STEP_NS };
+
+			if (tries)
+				nanosleep(&step, NULL);
+			r = read_job(w, job, err);
+			if (job->is_live)
+				break;
+		}
+		if (r == -ENOENT)
+			r = 0;
+	}
+	return r;
+}
+
+static int note_start(struct record *record)
+{
+	char text[TIMESTAMP_SIZE];
+	int r;
+
+	timestamp_format(text, record->time.measured_from_ns);
+	text[strcspn(text, ".Z")] = '\0';
+	r = strings_add(&record->coverage.notes, "of the time since %sZ only; what was before is not in here", text);
+
+	return r == -ENOSPC ? 0 : r;
+}
+
+/* What the job did while we watched. */
+static int conclude(const struct watched *job, struct record **ret, struct error *err)
+{
+	int r;
+
+	if (job->is_new) {
+		r = record_merge((const struct record *const *)&job->last, 1, ret);
+		return r < 0 ? error_set_errno(err, r, "cannot keep the record") : 0;
+	}
+	r = record_subtract(job->last, job->first, ret, err);
+	return r < 0 ? error_prefix(err, r, "%s", job->label) : note_start(*ret);
+}
+
+static int collect(const struct watch *w, struct session *ret, struct error *err)
+{
+	_cleanup_(session_clear) struct session session = {
+		.start_ns = w->start_ns,
+		.end_ns = now_ns(CLOCK_REALTIME),
+		.elapsed_ns = now_ns(CLOCK_BOOTTIME) - w->start_boot_ns,
+	};
+
+	for (size_t i = 0; i < w->list.count; i++) {
+		struct record *record = NULL;
+		int r;
+
+		if (!w->list.items[i]->last)
+			continue;
+		r = conclude(w->list.items[i], &record, err);
+		if (r == 0)
+			r = records_add(&session.jobs, record);
+		if (r < 0) {
+			record_free(record);
+			return r;
+		}
+	}
+	*ret = session;
+	session = (struct session){};
+	return 0;
+}
+
+static bool has_records(const struct watch *w)
+{
+	for (size_t i = 0; i < w->list.count; i++) {
+		if (w->list.items[i]->last)
+			return true;
+	}
+	return false;
+}
+
+int watch_jobs(struct watch_source *source, const struct watch_options *options, struct session *ret,
+	       struct error *err)
+{
+	_cleanup_(watch_clear) struct watch w = { .source = source, .options = options, .signal_fd = -EBADF };
+	int r = hold_signals(&w, err), broken;
+
+	if (r < 0)
+		return r;
+	w.start_ns = now_ns(CLOCK_REALTIME);
+	w.start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	r = look(&w, err);
+	if (r == 0)
+		r = go_on(&w, err);
+	if (r == 0)
+		r = finish(&w, err);
+	if (r < 0 && !has_records(&w))
+		return r;
+	broken = r;
+	r = collect(&w, ret, broken < 0 ? NULL : err);
+	return r < 0 ? r : broken < 0 ? -EPIPE : 0;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* A meter of our own as a source: it counts one group from now on. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "allocation.h"
+#include "canary.h"
+#include "cleanup.h"
+#include "collectors/collectors.h"
+#include "error.h"
+#include "file.h"
+#include "group_files.h"
+#include "identify.h"
+#include "identity.h"
+#include "macro.h"
+#include "meter.h"
+#include "record.h"
+#include "rights.h"
+#include "watch_groups.h"
+#include "watch_source.h"
+#include "watch_target.h"
+
+#define SETTLE_MS 1000
+#define CGROUP_TEXT_MAX 65536
+
+struct meter_source {
+	struct watch_source source;
+	int root_fd;
+	struct hierarchy hierarchy;
+	char *path;
+	struct group *group;
+	struct meter *meter;
+	struct identity identity;
+	bool has_identity, was_peopled;
+	uint64_t start_ns, start_boot_ns;
+	struct reading files; /* of the group, as they were when it was there last */
+	char *cpus;
+	struct error why_no_canary;
+};
+
+static struct meter_source *source_of(struct watch_source *s)
+{
+	return (struct meter_source *)(void *)s;
+}
+
+static void close_meter(struct watch_source *s)
+{
+	struct meter_source *m = source_of(s);
+
+	meter_close(m->meter);
+	group_remove(m->group); /* one of others: it is only closed */
+	hierarchy_clear(&m->hierarchy);
+	reading_clear(&m->files);
+	if (m->root_fd >= 0)
+		close(m->root_fd);
+	free(m->path);
+	free(m->cpus);
+	free(m);
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Files of the group and what it may use, as long as it is there. */
+static void look_at_group(struct meter_source *m)
+{
+	_cleanup_(allocation_clear) struct allocation allocation = {};
+	struct reading now = {};
+	pid_t pid;
+
+	if (!group_exists(m->group))
+		return;
+	group_files_collect(m->group, &now);
+	m->was_peopled |= group_list_processes(m->group, &pid, 1) > 0;
+	if (allocation_read_group(m->root_fd, &m->hierarchy, m->path, &allocation) == 0) {
+		now.values[METRIC_CPU_ALLOCATED] = allocation.cores;
+		now.values[METRIC_MEMORY_LIMIT] = allocation.memory;
+		free(m->cpus);
+		m->cpus = TAKE_PTR(allocation.cpus);
+	}
+	reading_clear(&m->files);
+	m->files = now;
+}
+
+/* "slurm/123", "slurm/123.0", or the group's path; NULL: no memory. */
+static char *make_label(const struct meter_source *m)
+{
+	const struct identity *identity = &m->identity;
+	char *label;
+
+	if (!m->has_identity)
+		return strdup(m->path);
+	if (asprintf(&label, "%s/%s%s%s", identity->manager, identity->job, *identity->step ? "." : "",
+		     identity->step) < 0)
+		return NULL;
+	return label;
+}
+
+/* It ends when nobody is in it any more.  One that nobody was in yet is waited for. */
+static int refresh_meter(struct watch_source *s, struct watched_list *list, struct error *err)
+{
+	struct meter_source *m = source_of(s);
+	struct watched *job = list->count ? list->items[0] : watched_add(list);
+
+	if (!job)
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	if (!job->label && !(job->label = make_label(m)))
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	look_at_group(m);
+	job->is_live = group_exists(m->group) &&
+		       (!m->was_peopled || group_list_processes(m->group, NULL, 0) > 0);
+	return 0;
+}
+
+static int identify_job(const struct meter_source *m, struct record *record)
+{
+	const struct identity *identity = &m->identity;
+
+	identify_node(m->root_fd, record);
+	record->job.cpus_allowed = m->cpus ? strdup(m->cpus) : NULL;
+	record->job.name = make_label(m);
+	if (!m->has_identity)
+		return record->job.name ? 0 : -ENOMEM;
+	record->job.manager = strdup(identity->manager);
+	record->job.id = strdup(identity->job);
+	return record->job.manager && record->job.id && record->job.name ? 0 : -ENOMEM;
+}
+
+static void add_owner(const struct meter_source *m, struct record *record)
+{
+	char path[64], text[8192];
+	struct rights rights = {};
+	const struct passwd *user;
+	pid_t pid;
+
+	if (group_list_processes(m->group, &pid, 1) < 1)
+		return;
+	snprintf(path, sizeof(path), "proc/%d/status", pid);
+	if (file_read_small(m->root_fd, path, text, sizeof(text)) < 0 || rights_parse_status(text, &rights) < 0)
+		return;
+	record->job.uid = rights.uid;
+	user = getpwuid(rights.uid);
+	record->job.user = user ? strdup(user->pw_name) : NULL;
+}
+
+/* What files of the group said last, where nothing else says it. */
+static int add_files(const struct meter_source *m, struct record *record)
+{
+	bool is_gone = !group_exists(m->group), has_old = false;
+
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		const struct value *value = &m->files.values[i];
+		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
+
+		if (!value->is_known || record->reading.values[i].is_known)
+			continue;
+		reading_set(&record->reading, (enum metric_id)i, value->number);
+		has_old |= kind != KIND_LIMIT;
+	}
+	if (!is_gone || !has_old)
+		return 0;
+	return strings_add(&record->coverage.notes,
+			   "what the group's own files say (memory, throttling) is as of the last look at them");
+}
+
+static int describe(const struct meter_source *m, struct record *record)
+{
+	int r = meter_describe(m->meter, record);
+
+	if (r == 0 && *m->why_no_canary.text)
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", m->why_no_canary.text);
+	return r;
+}
+
+static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret, struct error *err)
+{
+	struct meter_source *m = source_of(s);
+	_cleanup_(record_freep) struct record *record = record_new();
+	int r;
+
+	if (!record)
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	if (!job->is_live)
+		(void)meter_settle(m->meter, SETTLE_MS);
+	r = meter_read(m->meter, &record->reading, err);
+	if (r < 0)
+		return r;
+	record->is_final = !job->is_live;
+	record->time.measured_from_ns = m->start_ns;
+	record->time.elapsed_ns = now_ns(CLOCK_BOOTTIME) - m->start_boot_ns;
+	if (!job->is_live) {
+		record->time.end_ns = m->start_ns + record->time.elapsed_ns;
+		record->job.state = strdup("ENDED");
+	}
+	look_at_group(m);
+	add_owner(m, record);
+	r = add_files(m, record);
+	if (r == 0)
+		r = identify_job(m, record);
+	if (r == 0)
+		r = describe(m, record);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the counters");
+	reading_sort_mounts(&record->reading);
+	record_close_books(record);
+	*ret = TAKE_PTR(record);
+	return 0;
+}
+
+static int new_source(struct meter_source **ret, struct error *err)
+{
+	struct meter_source *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
+	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = m->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'") :
+			     hierarchy_read(m->root_fd, &m->hierarchy, err);
+	if (r < 0) {
+		close_meter(&m->source);
+		return r;
+	}
+	*ret = m;
+	return 0;
+}
+
+static int start_meter(struct meter_source *m, struct error *err)
+{
+	struct meter_options options = { .root_fd = m->root_fd,
+					 .tiers = METER_ALL,
+					 .has_clock = true,
+					 .has_histograms = true,
+					 .hierarchy = &m->hierarchy };
+	int r = group_open(m->root_fd, &m->hierarchy, m->path, &m->group, err);
+
+	if (r < 0)
+		return r;
+	options.watched_id = group_id(m->group);
+	r = meter_open(&options, &m->meter);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start the meter");
+	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
+		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id, false,
+				  &m->why_no_canary);
+	m->has_identity = identity_of(NULL, m->path, &m->identity);
+	m->start_ns = now_ns(CLOCK_REALTIME);
+	m->start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	return 0;
+}
+
+/* Takes @path over.  NULL: no memory for it. */
+static int start_at(struct meter_source *m, char *path, struct watch_source **ret, struct error *err)
+{
+	int r = path ? 0 : error_set_errno(err, ENOMEM, "cannot watch");
+
+	m->path = path;
+	if (r == 0)
+		r = start_meter(m, err);
+	if (r < 0)
+		close_meter(&m->source);
+	else
+		*ret = &m->source;
+	return r;
+}
+
+static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct error *err)
+{
+	_cleanup_free_ char *cgroups = NULL;
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "proc/%d/cgroup", pid);
+	r = file_read(m->root_fd, path, CGROUP_TEXT_MAX, &cgroups, NULL);
+	if (r == -ENOENT)
+		return error_set(err, r, "there is no process %d", pid);
+	if (r == 0)
+		r = hierarchy_find_path(&m->hierarchy, cgroups, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot find the group of process %d", pid) : 0;
+}
+
+int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error *err)
+{
+	struct meter_source *m;
+	char *path = NULL;
+	int r = new_source(&m, err);
+
+	if (r < 0)
+		return r;
+	r = find_path(m, pid, &path, err);
+	if (r < 0) {
+		close_meter(&m->source);
+		return r;
+	}
+	return start_at(m, path, ret, err);
+}
+
+int watch_meter_open_group(const char *path, struct watch_source **ret, struct error *err)
+{
+	struct meter_source *m;
+	int r = new_source(&m, err);
+
+	return r < 0 ? r : start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err);
+}
+
+int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret, struct error *err)
+{
+	struct meter_source *m;
+	char *path = NULL;
+	int r;
+
+	if (targets->count != 1)
+		return error_set(err, -EINVAL, "without an agent one job can be watched, and not %zu", targets->count);
+	r = new_source(&m, err);
+	if (r < 0)
+		return r;
+	r = watch_groups_find(m->root_fd, &m->hierarchy, &targets->items[0], &path, err);
+	if (r < 0) {
+		close_meter(&m->source);
+		return r;
+	}
+	return start_at(m, path, ret, err);
+}

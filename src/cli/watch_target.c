@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch_target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "sentence.h"
+#include "text.h"
+
+#define NAMED_MAX 8 /* jobs that an error names */
+
+void watch_targets_clear(struct watch_targets *targets)
+{
+	for (size_t i = 0; i < targets->count; i++) {
+		free(targets->items[i].manager);
+		free(targets->items[i].id);
+	}
+	*targets = (struct watch_targets){};
+}
+
+/* One of the parts between commas. */
+static int parse_one(const char *text, size_t length, struct watch_target *ret)
+{
+	const char *slash = memchr(text, '/', length);
+	size_t skipped = slash ? (size_t)(slash - text) + 1 : 0;
+
+	if (length == skipped || skipped == 1)
+		return -EINVAL;
+	*ret = (struct watch_target){ .id = strndup(text + skipped, length - skipped) };
+	ret->manager = slash ? strndup(text, skipped - 1) : NULL;
+	return ret->id && (ret->manager || !slash) ? 0 : -ENOMEM;
+}
+
+int watch_targets_parse(const char *text, struct watch_targets *ret, struct error *err)
+{
+	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
+	const char *whole = text;
+
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		int r;
+
+		if (targets.count >= WATCH_TARGETS_MAX)
+			return error_set(err, -E2BIG, "more than %d jobs cannot be watched at once", WATCH_TARGETS_MAX);
+		r = parse_one(text, length, &targets.items[targets.count++]);
+		if (r == -EINVAL)
+			return error_set(err, r, "a job is ID or MANAGER/ID, several with commas between, and not '%s'",
+					 whole);
+		if (r < 0)
+			return error_set_errno(err, r, "cannot read '%s'", whole);
+		if (!text[length])
+			break;
+		text += length + 1;
+	}
+	*ret = targets;
+	targets = (struct watch_targets){};
+	return 0;
+}
+
+const char *watch_find_step(const char *id)
+{
+	const char *point = strrchr(id, '.');
+
+	return point && point != id && point[1] ? point + 1 : NULL;
+}
+
+static bool is_meant(const struct watch_target *target, const struct watch_candidate *candidate)
+{
+	return strcmp(candidate->id, target->id) == 0 &&
+	       (!target->manager || text_is_equal(candidate->manager, target->manager));
+}
+
+static void name_candidates(const struct watch_target *target, const struct watch_candidate *candidates,
+			    size_t count, struct sentence *s)
+{
+	size_t named = 0, found = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (target && !is_meant(target, &candidates[i]))
+			continue;
+		if (++found > NAMED_MAX)
+			continue;
+		sentence_add(s, ", ", "%s/%s", candidates[i].manager, candidates[i].id);
+		named++;
+	}
+	if (found > named)
+		sentence_add(s, " ", "and %zu more", found - named);
+}
+
+static int say_none(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
+		    struct error *err)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	name_candidates(NULL, candidates, count, &s);
+	return error_set(err, -ENOENT, "there is no job '%s%s%s' of yours here; there %s %s",
+			 target->manager ? target->manager : "", target->manager ? "/" : "", target->id,
+			 count == 1 ? "is" : "are", s.text ? s.text : "none");
+}
+
+static int say_several(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
+		       struct error *err)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	name_candidates(target, candidates, count, &s);
+	return error_set(err, -ENOTUNIQ, "'%s' is more than one job: %s; name one with its manager", target->id,
+			 s.text ? s.text : "");
+}
+
+int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
+			size_t *ret, struct error *err)
+{
+	size_t found = 0, chosen = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_meant(target, &candidates[i]))
+			continue;
+		found++;
+		chosen = i;
+	}
+	if (found > 1)
+		return say_several(target, candidates, count, err);
+	if (!found)
+		return say_none(target, candidates, count, err);
+	*ret = chosen;
+	return 0;
+}
