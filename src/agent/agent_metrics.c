@@ -16,14 +16,15 @@
 
 #define DESCRIPTORS_MAX 65536
 
+/* clang-format off */
 static const char *const lost_names[LOST_COUNT] = {
-	[LOST_ROW] = "row",	      [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock",
-	[LOST_INTERRUPTED] = "interrupted", [LOST_COMPAT] = "compat", [LOST_EXEC] = "exec",
-	[LOST_TASK] = "task",	      [LOST_LEAVING] = "leaving",     [LOST_MOVE] = "move",
-	[LOST_PLACE] = "place",	      [LOST_PATH] = "path",	      [LOST_LIBAIO] = "libaio",
-	[LOST_SKIPPED] = "skipped",   [LOST_REQUEST] = "request",     [LOST_HOME] = "home",
-	[LOST_FILE] = "file",	      [LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
+	[LOST_ROW] = "row", [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock", [LOST_INTERRUPTED] = "interrupted",
+	[LOST_COMPAT] = "compat", [LOST_EXEC] = "exec", [LOST_TASK] = "task", [LOST_LEAVING] = "leaving",
+	[LOST_MOVE] = "move", [LOST_PLACE] = "place", [LOST_PATH] = "path", [LOST_LIBAIO] = "libaio",
+	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_HOME] = "home", [LOST_FILE] = "file",
+	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
 };
+/* clang-format on */
 
 const char *lost_reason_name(enum lost_reason reason)
 {

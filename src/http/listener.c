@@ -60,7 +60,7 @@ int listener_parse_address(const char *address, struct sockaddr_storage *ret, so
 int listener_open_tcp(const char *address, int *ret_fd, struct error *err)
 {
 	_cleanup_close_ int fd = -EBADF;
-	struct sockaddr_storage storage;
+	struct sockaddr_storage storage = {};
 	socklen_t length = 0;
 	int on = 1, r = listener_parse_address(address, &storage, &length, err);
 
@@ -85,7 +85,7 @@ static int set_path(const char *path, struct sockaddr_un *ret, struct error *err
 	if (strlen(path) >= sizeof(ret->sun_path))
 		return error_set(err, -ENAMETOOLONG, "the path of socket '%.200s' is longer than %zu bytes", path,
 				 sizeof(ret->sun_path) - 1);
-	strcpy(ret->sun_path, path);
+	memcpy(ret->sun_path, path, strlen(path) + 1);
 	return 0;
 }
 

@@ -119,12 +119,14 @@ int main(int argc, char **argv)
 		{ "GET", "/health", answer_health, true, true },
 		{},
 	};
+	/* clang-format off */
 	static const struct option names[] = {
 		{ "listen", required_argument, NULL, 'l' }, { "token", required_argument, NULL, 't' },
 		{ "certificate", required_argument, NULL, 'c' }, { "key", required_argument, NULL, 'k' },
 		{ "socket", required_argument, NULL, 's' }, { "jobs", required_argument, NULL, 'j' },
 		{ "mounts", required_argument, NULL, 'm' }, { "print", required_argument, NULL, 'p' }, {},
 	};
+	/* clang-format on */
 	struct demo demo = { .mounts = 1 };
 	struct http_options options = { .routes = routes, .context = &demo, .answered = note_answer,
 					.address = "127.0.0.1:0", .socket_mode = 0666 };
@@ -134,6 +136,7 @@ int main(int argc, char **argv)
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		/* clang-format off */
 		switch (c) {
 		case 'l': options.address = optarg; break;
 		case 't': options.token = optarg; break;
@@ -145,6 +148,7 @@ int main(int argc, char **argv)
 		case 'p': format = optarg; break;
 		default: return 2;
 		}
+		/* clang-format on */
 	}
 	if (format)
 		return print_page(&demo, format);

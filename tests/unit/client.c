@@ -51,8 +51,10 @@ static short wait_for(struct http *server, int fd, short events)
 	return fds[1].revents;
 }
 
-void client_send(struct http *server, int fd, const char *text, size_t length)
+void client_send(struct http *server, int fd, const char *text)
 {
+	size_t length = strlen(text);
+
 	while (length) {
 		ssize_t n = send(fd, text, length, MSG_DONTWAIT | MSG_NOSIGNAL);
 
@@ -94,8 +96,13 @@ char *client_ask(struct http *server, const char *text)
 {
 	int fd = client_connect(server);
 
-	client_send(server, fd, text, strlen(text));
+	client_send(server, fd, text);
 	return client_receive(server, fd, NULL);
+}
+
+void client_turn(struct http *server)
+{
+	wait_for(server, -1, 0);
 }
 
 void client_settle(struct http *server)

@@ -11,7 +11,7 @@ int client_connect(const struct http *server);
 int client_connect_unix(const char *path);
 
 /* Send all of @text, the server running meanwhile. */
-void client_send(struct http *server, int fd, const char *text, size_t length);
+void client_send(struct http *server, int fd, const char *text);
 
 /* Run the server until it has closed the connection, and give all that it sent, NUL-ended; the caller frees. */
 char *client_receive(struct http *server, int fd, size_t *ret_length);
@@ -19,6 +19,8 @@ char *client_receive(struct http *server, int fd, size_t *ret_length);
 /* Connect, send @text, and receive. */
 char *client_ask(struct http *server, const char *text);
 
+/* Wait until the server has something to do, and let it. */
+void client_turn(struct http *server);
 /* Run the server until it has nothing to do. */
 void client_settle(struct http *server);
 

@@ -39,7 +39,7 @@ TEST(time_of_cpus_is_exact_and_guests_are_users)
 	_cleanup_close_ int root_fd = tree_open("stat");
 	_cleanup_(samples_clear) struct samples s = {};
 
-	tree_write(root_fd, "proc/stat", "cpu  101 103 107 109 113 127 131 137 139 149\ncpu0 1 2 3\ncpu7 1\n"
+	tree_write(root_fd, "proc/stat", "cpu  101 103 107 109 113 127 131 137 139 149\ncpu0 1 2 3\ncpu7 1\ncpu  7 7\n"
 					 "intr 5 1 2\nctxt 10007\nbtime 1790000000\nprocesses 1009\n"
 					 "procs_running 3\nprocs_blocked 2\n");
 	s = read_node(root_fd, false);
@@ -140,6 +140,26 @@ TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, NULL));
 	all = read_node(root_fd, true);
 	expect(&all, METRIC_NODE_FILESYSTEM_SIZE, "/nfs", now.f_blocks * now.f_frsize);
+}
+
+TEST(a_path_through_what_may_hang_is_not_walked)
+{
+	_cleanup_close_ int root_fd = tree_open("through");
+	_cleanup_(samples_clear) struct samples local = {}, all = {};
+	char text[512];
+	struct stat st;
+
+	tree_write(root_fd, "home/fast/x", "");
+	ASSERT_OK(fstatat(root_fd, "home", &st, 0));
+	snprintf(text, sizeof(text),
+		 "1 0 0:9997 / / rw - ext4 /dev/root rw\n2 1 0:9998 / /home rw - nfs4 server:/ rw\n"
+		 "3 2 %u:%u / /home/fast rw - ext4 /dev/fast rw\n",
+		 major(st.st_dev), minor(st.st_dev));
+	tree_write(root_fd, "proc/self/mountinfo", text);
+	local = read_node(root_fd, false);
+	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, NULL));
+	all = read_node(root_fd, true);
+	ASSERT(samples_find(&all, METRIC_NODE_FILESYSTEM_SIZE, "/home/fast"));
 }
 
 TEST(what_may_hang_is_known_by_its_type)

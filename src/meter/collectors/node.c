@@ -75,11 +75,14 @@ static bool read_file(struct node *n, enum node_file file)
 	return r == 0 && used > 0;
 }
 
-/* A number in another unit; more than 64 bits of it are not known. */
+/* A number in another unit; more than 64 bits of it are not known.  Of a line that is there twice the first counts:
+ * a page must not have a series twice. */
 static int add_scaled(struct samples *to, enum metric_id id, const char *label, uint64_t number, uint64_t scale)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { label };
 
+	if (!label && samples_find(to, id, NULL))
+		return 0;
 	return __builtin_mul_overflow(number, scale, &number) ? 0 : samples_add(to, id, labels, number);
 }
 
@@ -107,12 +110,13 @@ static int add_keyed(const char *text, char separator, const struct key *keys, s
 /* "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL GUEST GUEST_NICE"; user has guest in it. */
 static int add_modes(const struct node *n, char *line, struct samples *to)
 {
-	char *word = parse_next_word(&line);
 	uint64_t ticks = 0;
 	int r = 0;
 
+	parse_next_word(&line);
 	for (size_t id = METRIC_NODE_CPU_USER; r == 0 && id <= METRIC_NODE_CPU_STEAL; id++) {
-		word = parse_next_word(&line);
+		const char *word = parse_next_word(&line);
+
 		if (!word || parse_u64(word, &ticks) < 0)
 			break;
 		r = add_scaled(to, (enum metric_id)id, NULL, ticks, n->ns_of_a_tick);
@@ -263,21 +267,30 @@ static int add_columns(char *line, const char *device, const struct column *colu
 	int r = 0;
 
 	if (!parse_columns(line, columns, count, numbers) || samples_find(to, columns[0].id, device))
-		return 0; /* a page must not have a series twice */
+		return 0;
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_scaled(to, columns[i].id, device, numbers[i], columns[i].scale);
 	return r;
 }
 
+/* clang-format off */
+static const struct column interface_columns[] = {
+	{ 0, METRIC_NODE_NETWORK_RECEIVE_BYTES, 1 }, { 1, METRIC_NODE_NETWORK_RECEIVE_PACKETS, 1 },
+	{ 2, METRIC_NODE_NETWORK_RECEIVE_ERRORS, 1 }, { 3, METRIC_NODE_NETWORK_RECEIVE_DROPS, 1 },
+	{ 8, METRIC_NODE_NETWORK_TRANSMIT_BYTES, 1 }, { 9, METRIC_NODE_NETWORK_TRANSMIT_PACKETS, 1 },
+	{ 10, METRIC_NODE_NETWORK_TRANSMIT_ERRORS, 1 }, { 11, METRIC_NODE_NETWORK_TRANSMIT_DROPS, 1 },
+};
+
+static const struct column disk_columns[] = { /* a sector has 512 bytes here, whatever the disk's have */
+	{ 0, METRIC_NODE_DISK_READ_CALLS, 1 }, { 2, METRIC_NODE_DISK_READ_BYTES, 512 },
+	{ 4, METRIC_NODE_DISK_WRITE_CALLS, 1 }, { 6, METRIC_NODE_DISK_WRITE_BYTES, 512 },
+	{ 9, METRIC_NODE_DISK_BUSY, NS_OF_A_MS }, { 10, METRIC_NODE_DISK_WEIGHTED, NS_OF_A_MS },
+};
+/* clang-format on */
+
 /* "  eth0: BYTES PACKETS ERRORS DROPS FIFO FRAME COMPRESSED MULTICAST BYTES PACKETS ..." */
 static int read_net_dev(struct node *n, struct samples *to)
 {
-	static const struct column columns[] = {
-		{ 0, METRIC_NODE_NETWORK_RECEIVE_BYTES, 1 },	{ 1, METRIC_NODE_NETWORK_RECEIVE_PACKETS, 1 },
-		{ 2, METRIC_NODE_NETWORK_RECEIVE_ERRORS, 1 },	{ 3, METRIC_NODE_NETWORK_RECEIVE_DROPS, 1 },
-		{ 8, METRIC_NODE_NETWORK_TRANSMIT_BYTES, 1 },	{ 9, METRIC_NODE_NETWORK_TRANSMIT_PACKETS, 1 },
-		{ 10, METRIC_NODE_NETWORK_TRANSMIT_ERRORS, 1 }, { 11, METRIC_NODE_NETWORK_TRANSMIT_DROPS, 1 },
-	};
 	char *rest = n->text, *line;
 	size_t devices = 0;
 	int r = 0;
@@ -291,7 +304,7 @@ static int read_net_dev(struct node *n, struct samples *to)
 			continue;
 		*colon = '\0';
 		devices++;
-		r = add_columns(colon + 1, name, columns, ARRAY_SIZE(columns), to);
+		r = add_columns(colon + 1, name, interface_columns, ARRAY_SIZE(interface_columns), to);
 	}
 	return r;
 }
@@ -310,11 +323,6 @@ static bool is_whole_disk(int root_fd, const char *name)
 /* "  8  0 sda READS MERGED SECTORS MS WRITES MERGED SECTORS MS UNDERWAY BUSY_MS WEIGHTED_MS ..." */
 static int read_diskstats(struct node *n, struct samples *to)
 {
-	static const struct column columns[] = { /* a sector has 512 bytes here, whatever the disk's have */
-		{ 0, METRIC_NODE_DISK_READ_CALLS, 1 },		{ 2, METRIC_NODE_DISK_READ_BYTES, 512 },
-		{ 4, METRIC_NODE_DISK_WRITE_CALLS, 1 },		{ 6, METRIC_NODE_DISK_WRITE_BYTES, 512 },
-		{ 9, METRIC_NODE_DISK_BUSY, NS_OF_A_MS },	{ 10, METRIC_NODE_DISK_WEIGHTED, NS_OF_A_MS },
-	};
 	char *rest = n->text, *line;
 	size_t devices = 0;
 	int r = 0;
@@ -327,7 +335,7 @@ static int read_diskstats(struct node *n, struct samples *to)
 		if (!name || !is_whole_disk(n->root_fd, name) || strspn(line, " 0") == strlen(line))
 			continue;
 		devices++;
-		r = add_columns(line, name, columns, ARRAY_SIZE(columns), to);
+		r = add_columns(line, name, disk_columns, ARRAY_SIZE(disk_columns), to);
 	}
 	return r;
 }

@@ -15,6 +15,7 @@
 #include "mounts.h"
 #include "node.h"
 
+/* clang-format off */
 /* Made by the kernel on the fly, or no place where files are kept. */
 static const char *const unreal[] = {
 	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "efivarfs", "fusectl",
@@ -27,6 +28,7 @@ static const char *const remote[] = {
 	"9p", "afs", "beegfs", "beegfs_nodev", "ceph", "cifs", "coda", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs",
 	"nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "virtiofs", "wekafs",
 };
+/* clang-format on */
 
 static bool is_in(const char *name, const char *const *list, size_t count)
 {
@@ -83,10 +85,29 @@ static int add_mount(int root_fd, const struct mount *mount, struct samples *to)
 	return r;
 }
 
-static bool is_wanted(const struct mount *mount, bool has_remote)
+static bool is_below(const char *path, const char *folder)
 {
-	return mount->point[0] == '/' && !is_in(mount->fstype, unreal, ARRAY_SIZE(unreal)) &&
-	       (has_remote || !node_may_hang(mount->fstype));
+	size_t length = strlen(folder);
+
+	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* It is one that may hang, or its path leads through one. */
+static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mount)
+{
+	for (size_t i = 0; i < mounts->count; i++) {
+		const struct mount *other = &mounts->items[i];
+
+		if (node_may_hang(other->fstype) &&
+		    (strcmp(other->point, "/") == 0 || is_below(mount->point, other->point)))
+			return true;
+	}
+	return false;
+}
+
+static bool is_wanted(const struct mounts *mounts, const struct mount *mount, bool has_remote)
+{
+	return mount->point[0] == '/' && (has_remote || !hangs_on_remote(mounts, mount));
 }
 
 int node_mounts_read(int root_fd, bool has_remote, struct samples *to)
@@ -100,9 +121,11 @@ int node_mounts_read(int root_fd, bool has_remote, struct samples *to)
 	for (size_t i = 0; r == 0 && i < mounts.count && count < NODE_MOUNTS_MAX; i++) {
 		const struct mount *mount = &mounts.items[i];
 
-		if (!is_wanted(mount, has_remote))
+		if (is_in(mount->fstype, unreal, ARRAY_SIZE(unreal)))
 			continue;
 		count++;
+		if (!is_wanted(&mounts, mount, has_remote))
+			continue;
 		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a hidden one */
 			r = add_mount(root_fd, mount, to);
 	}
