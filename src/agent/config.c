@@ -395,6 +395,7 @@ int config_load(const char *path, char *const *environment, struct config **ret,
 {
 	const char *name = path ? path : CONFIG_PATH;
 	_cleanup_free_ char *text = NULL;
+	struct config *c = NULL;
 	size_t length = 0;
 	int r = read_text(name, &text, &length, err);
 
@@ -404,10 +405,12 @@ int config_load(const char *path, char *const *environment, struct config **ret,
 		return r;
 	if (!text)
 		return error_set_errno(err, ENOMEM, "cannot read the configuration");
-	r = config_parse(text, length, name, environment, ret, unknown, err);
-	if (r >= 0)
-		(*ret)->is_demanded = path != NULL;
-	return r;
+	r = config_parse(text, length, name, environment, &c, unknown, err);
+	if (r < 0 || !c)
+		return r;
+	c->is_demanded = path != NULL;
+	*ret = c;
+	return 0;
 }
 
 /* ---- reading again ---- */

@@ -252,6 +252,12 @@ static bool remove_leaving(struct process *p)
 
 /* ---- its life ---- */
 
+static bool is_request(const struct helper_request *request)
+{
+	return request->magic == HELPER_MAGIC && request->version == HELPER_VERSION &&
+	       !request->pad && (request->kind == HELPER_MAKE || request->kind == HELPER_REMOVE);
+}
+
 static void answer(struct process *p, const struct helper_request *request)
 {
 	struct helper_reply reply = { .magic = HELPER_MAGIC,
@@ -260,14 +266,12 @@ static void answer(struct process *p, const struct helper_request *request)
 				      .sequence = request->sequence };
 	struct error err = {};
 
-	if (request->magic != HELPER_MAGIC || request->version != HELPER_VERSION || request->pad)
+	if (!is_request(request))
 		reply.result = error_set(&err, -EBADMSG, "this is no request");
 	else if (request->kind == HELPER_MAKE)
 		reply.result = make(p, request, &reply, &err);
-	else if (request->kind == HELPER_REMOVE)
-		reply.result = leave(p, request, &err);
 	else
-		reply.result = error_set(&err, -EBADMSG, "this is no request");
+		reply.result = leave(p, request, &err);
 	if (reply.result < 0)
 		snprintf(reply.text, sizeof(reply.text), "%.215s", err.text);
 	(void)send(p->fd, &reply, sizeof(reply), MSG_NOSIGNAL | MSG_DONTWAIT);

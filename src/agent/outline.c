@@ -48,7 +48,8 @@ void outline_freep(struct outline **o)
 
 static int refuse(const struct parse *p, size_t line, const char *what)
 {
-	return error_set(p->err, -EINVAL, "%s:%zu: %s", p->name, line, what);
+	(void)error_set(p->err, -EINVAL, "%s:%zu: %s", p->name, line, what);
+	return -EINVAL;
 }
 
 /* ---- the text as a whole ---- */

@@ -37,8 +37,8 @@ struct outline {
 /* "a scalar", "a list", "a map". */
 const char *outline_kind_name(enum outline_kind kind);
 
-/* @name stands before line numbers in errors.  A text without anything in it is an empty map.
- * -EINVAL: *err says "NAME:LINE: what is wrong"; -EFBIG: too large. */
+/* @text ends in a NUL.  @name stands before line numbers in errors.  A text without anything in it
+ * is an empty map. -EINVAL: *err says "NAME:LINE: what is wrong"; -EFBIG: too large. */
 int outline_parse(const char *text, size_t length, const char *name, struct outline **ret,
 		  struct error *err);
 

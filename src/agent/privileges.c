@@ -88,7 +88,7 @@ int service_user_find(const char *name, struct service_user *ret, struct error *
 				 "or name another in the setting 'user'",
 				 name, name);
 	*ret = (struct service_user){ .is_known = true, .uid = entry.pw_uid, .gid = entry.pw_gid };
-	strcpy(ret->name, name);
+	snprintf(ret->name, sizeof(ret->name), "%s", name);
 	return 0;
 }
 
@@ -221,7 +221,7 @@ static bool has_own_groups(const struct service_user *user)
 static const char *find_flaw(const struct privileges_options *options, uint64_t kept,
 			     bool is_another, bool is_limited)
 {
-	struct sets sets;
+	struct sets sets = {};
 
 	if (is_another && (!is_user(options->user) || !has_own_groups(options->user)))
 		return "user or groups are not those of the service";
@@ -249,7 +249,7 @@ int privileges_drop(const struct privileges_options *options, uint64_t *ret_miss
 	uint64_t wanted = privileges_wanted(options->features), kept;
 	bool is_another = becomes_another(options), is_limited;
 	const char *flaw;
-	struct sets sets;
+	struct sets sets = {};
 	int r = get_sets(&sets);
 
 	if (r < 0)

@@ -158,16 +158,16 @@ int setting_set_list(const struct setting *setting, char *const *texts, size_t c
 		if (!is_allowed(setting, i % list.fields, texts[i]))
 			return -EINVAL;
 	}
-	list.texts = calloc(MAX(count, (size_t)1) * list.fields, sizeof(*list.texts));
-	list.count = list.texts ? count : 0;
-	for (size_t i = 0; i < list.count * list.fields; i++) {
-		list.texts[i] = strdup(texts[i]);
-		if (!list.texts[i])
-			break;
-	}
-	if (!list.texts || (count && !list.texts[count * list.fields - 1])) {
-		clear_list(&list);
+	list.texts = calloc(count * list.fields + 1, sizeof(*list.texts));
+	if (!list.texts)
 		return -ENOMEM;
+	list.count = count;
+	for (size_t i = 0; i < count * list.fields; i++) {
+		list.texts[i] = texts[i] ? strdup(texts[i]) : NULL;
+		if (!list.texts[i]) {
+			clear_list(&list);
+			return -ENOMEM;
+		}
 	}
 	clear_list(value);
 	*value = list;
@@ -372,16 +372,13 @@ static struct setting_words allowed_numbers(const struct setting *setting)
 
 static struct setting_words allowed_list(const struct setting *setting)
 {
-	struct setting_words words = { "a list of " };
+	struct setting_words fields = {}, words;
 
-	if (setting->words) {
-		strcat(words.text, "{");
-		put_words(&words, setting->words);
-		strcat(words.text, "}: ");
-	}
-	snprintf(words.text + strlen(words.text), sizeof(words.text) - strlen(words.text),
-		 "%s, at most %" PRIu64, setting->allowed ? setting->allowed : "texts",
-		 setting->max);
+	if (setting->words)
+		put_words(&fields, setting->words);
+	snprintf(words.text, sizeof(words.text), "a list of %s%.128s%s%.128s, at most %" PRIu64,
+		 setting->words ? "{" : "", fields.text, setting->words ? "}: " : "",
+		 setting->allowed ? setting->allowed : "texts", setting->max);
 	return words;
 }
 

@@ -314,7 +314,7 @@ static int walk_map(const struct walk *w, const struct outline *map, const char 
 				      w->name, o->line, name,
 				      o->is_null ? "empty" : outline_kind_name(o->kind));
 		} else {
-			strcat(name, ".");
+			snprintf(name, sizeof(name), "%s%s.", prefix, o->key);
 			r = walk_map(w, o, name);
 		}
 		if (r < 0)

@@ -87,8 +87,7 @@ struct setting_words setting_allowed(const struct setting *setting);
 int setting_parse(const struct setting *setting, const char *text, void *values);
 /* The entries of a list take the place of those that are there; @texts are copied. */
 int setting_set_list(const struct setting *setting, char *const *texts, size_t count, void *values);
-/* A text that setting_parse() takes, or YAML for a list of several fields; the caller frees.  NULL:
- * no memory. */
+/* A text as it is, lists as YAML has them; the caller frees.  NULL: no memory. */
 char *setting_format(const struct setting *setting, const void *values);
 /* The same as YAML, quoted where it must be. */
 char *setting_format_yaml(const struct setting *setting, const void *values);

@@ -66,6 +66,6 @@ int state_name(const char *manager, const char *id, char ret[STATE_NAME_SIZE])
 		    !put_packed(&w, id))
 			return -ENAMETOOLONG;
 	}
-	strcpy(w.at, ".json");
+	memcpy(w.at, ".json", sizeof(".json"));
 	return 0;
 }

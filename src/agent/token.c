@@ -25,7 +25,8 @@ static int write_random(int fd)
 		return -EIO;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		sprintf(text + 2 * i, "%02x", bytes[i]);
-	strcat(text, "\n");
+	text[2 * sizeof(bytes)] = '\n';
+	text[2 * sizeof(bytes) + 1] = '\0';
 	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text) || fsync(fd) < 0)
 		return errno ? -errno : -EIO;
 	return 0;
@@ -95,7 +96,7 @@ static int take(char *text, const char *path, char ret[TOKEN_SIZE], struct error
 			return error_set(err, -EINVAL,
 					 "the token '%s' has other than plain letters", path);
 	}
-	strcpy(ret, text);
+	memcpy(ret, text, length + 1);
 	return 0;
 }
 
