@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "cli.h"
+#include "client.h"
 #include "commands.h"
 #include "error.h"
 #include "file.h"
@@ -22,7 +23,7 @@
 #include "runs.h"
 
 struct settings {
-	bool is_patient, follows_files;
+	bool is_patient, follows_files, is_standalone;
 	unsigned int followed_max;
 	unsigned int tiers;
 };
@@ -73,6 +74,8 @@ static const struct cli_option options[] = {
 	  offsetof(struct settings, follows_files), NULL },
 	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
 	  offsetof(struct settings, followed_max), parse_followed },
+	{ "standalone", 0, NULL, "measure here, and ask no agent",
+	  offsetof(struct settings, is_standalone), NULL },
 };
 /* clang-format on */
 
@@ -138,6 +141,24 @@ static int tell(const struct output *output, struct record *record, struct error
 	return output->file ? output_save(output, &records, err) : 0;
 }
 
+/* The agent of the node, unless it is not wanted or cannot do what is; NULL: there is none. */
+static struct client *find_agent(const struct settings *settings)
+{
+	bool is_root = geteuid() == 0;
+	struct client *client = NULL;
+	struct error err = {};
+	int r;
+
+	if (settings->is_standalone || settings->tiers != METER_ALL || (settings->follows_files && is_root))
+		return NULL;
+	r = client_open(NULL, &client, &err);
+	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED) {
+		error_prefix(&err, r, "measuring without the agent");
+		cli_say(&cmd_run, &err);
+	}
+	return client;
+}
+
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = { .tiers = METER_ALL, .followed_max = FOLLOWED_DEFAULT };
@@ -147,6 +168,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		{ output_options, output_option_count, &output },
 	};
 	struct measure_options measure = { .root = "/" };
+	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_free_ char *name = NULL;
 	struct record *record;
 	struct error err = {};
@@ -164,6 +186,8 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	if (output_check(&output, &err) < 0)
 		return cli_fail(command, &err);
 
+	client = find_agent(&settings);
+	measure.agent = client;
 	measure.is_patient = settings.is_patient;
 	measure.tiers = settings.tiers;
 	measure.followed_max = settings.follows_files ? settings.followed_max : 0;

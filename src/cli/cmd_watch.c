@@ -34,8 +34,10 @@ struct settings {
 
 static int parse_duration(const char *text, void *at, struct error *err)
 {
-	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0 || *(uint64_t *)at > DURATION_MOST_NS)
-		return error_set(err, -EINVAL, "a duration is a number of seconds, and not '%s'", text);
+	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0 ||
+	    *(uint64_t *)at > DURATION_MOST_NS)
+		return error_set(err, -EINVAL, "a duration is a number of seconds, and not '%s'",
+				 text);
 	return 0;
 }
 
@@ -44,7 +46,8 @@ static int parse_interval(const char *text, void *at, struct error *err)
 	uint64_t *ns = at;
 
 	if (parse_seconds(text, ns) < 0 || *ns < INTERVAL_LEAST_NS || *ns > INTERVAL_MOST_NS)
-		return error_set(err, -EINVAL, "an interval is from 0.1 to 60 seconds, and not '%s'", text);
+		return error_set(err, -EINVAL,
+				 "an interval is from 0.1 to 60 seconds, and not '%s'", text);
 	return 0;
 }
 
@@ -90,15 +93,18 @@ static int find_user(const char *name, uid_t *ret, struct error *err)
 	return 0;
 }
 
-static int check_request(const struct settings *s, int argc, char **argv, struct request *ret, struct error *err)
+static int check_request(const struct settings *s, int argc, char **argv, struct request *ret,
+			 struct error *err)
 {
 	int given = !!s->jobs + !!s->user + !!s->pid + !!s->cgroup, r = 0;
 
 	if (argc > 0)
-		return error_set(err, -EINVAL, "there is nothing to do with '%s'; did you mean '--job %s'?", argv[0],
-				 argv[0]);
+		return error_set(err, -EINVAL,
+				 "there is nothing to do with '%s'; did you mean '--job %s'?",
+				 argv[0], argv[0]);
 	if (given != 1)
-		return error_set(err, -EINVAL, "%s of --job, --user, --pid and --cgroup says what to watch",
+		return error_set(err, -EINVAL,
+				 "%s of --job, --user, --pid and --cgroup says what to watch",
 				 given ? "only one" : "one");
 	if (s->jobs)
 		r = watch_targets_parse(s->jobs, &ret->targets, err);
@@ -107,10 +113,14 @@ static int check_request(const struct settings *s, int argc, char **argv, struct
 	else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->pid) < 0)
 		r = error_set(err, -EINVAL, "a process is a number, and not '%s'", s->pid);
 	else if (s->cgroup && *s->cgroup != '/')
-		r = error_set(err, -EINVAL, "a cgroup is a path from '/' on, and not '%s'", s->cgroup);
+		r = error_set(err, -EINVAL, "a cgroup is a path from '/' on, and not '%s'",
+			      s->cgroup);
 	if (r < 0)
 		return -EINVAL;
-	if (asprintf(&ret->name, "%s%s", s->user ? "user " : "", s->user ? s->user : s->jobs ? s->jobs : "") < 0) {
+	if (asprintf(&ret->name, "%s%s", s->user ? "user " : "",
+		     s->user   ? s->user
+		     : s->jobs ? s->jobs
+			       : "") < 0) {
 		ret->name = NULL;
 		return -ENOMEM;
 	}
@@ -128,8 +138,8 @@ static char *path_of(const char *cgroup)
 	return hierarchy_path_of(&h, cgroup);
 }
 
-static int open_with_agent(const struct settings *s, const struct request *request, struct client *client,
-			   struct watch_source **ret, struct error *err)
+static int open_with_agent(const struct settings *s, const struct request *request,
+			   struct client *client, struct watch_source **ret, struct error *err)
 {
 	_cleanup_free_ char *path = s->cgroup ? path_of(s->cgroup) : NULL;
 	int r;
@@ -142,24 +152,27 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	r = watch_agent_open_group(client, request->pid, path, ret, err);
 	if (r == -ENOENT) /* what is no job can still be metered here */
-		return error_prefix(err, r, "%s %s", s->pid ? "process" : "group", s->pid ? s->pid : s->cgroup);
+		return error_prefix(err, r, "%s %s", s->pid ? "process" : "group",
+				    s->pid ? s->pid : s->cgroup);
 	return r;
 }
 
-static int open_standalone(const struct settings *s, const struct request *request, struct watch_source **ret,
-			   struct error *err)
+static int open_standalone(const struct settings *s, const struct request *request,
+			   struct watch_source **ret, struct error *err)
 {
 	if (s->user)
-		return error_set(err, -EINVAL, "'--user' takes a running agent: without one, one job or group is watched");
+		return error_set(
+			err, -EINVAL,
+			"'--user' takes a running agent: without one, one job or group is watched");
 	if (s->jobs)
 		return watch_meter_open_job(&request->targets, ret, err);
-	return s->pid ? watch_meter_open_process(request->pid, ret, err) :
-			watch_meter_open_group(s->cgroup, ret, err);
+	return s->pid ? watch_meter_open_process(request->pid, ret, err)
+		      : watch_meter_open_group(s->cgroup, ret, err);
 }
 
 /* The agent where one lives; a group that is no job, and all where none lives, by ourselves. */
-static int open_source(const struct settings *s, const struct request *request, struct watch_source **ret,
-		       struct error *err)
+static int open_source(const struct settings *s, const struct request *request,
+		       struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
 	bool is_root = geteuid() == 0;
@@ -171,8 +184,8 @@ static int open_source(const struct settings *s, const struct request *request, 
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
 	if (r < 0)
-		return is_root ? open_standalone(s, request, ret, err) :
-				 error_prefix(err, r, "watching takes a running agent, or root");
+		return is_root ? open_standalone(s, request, ret, err)
+			       : error_prefix(err, r, "watching takes a running agent, or root");
 	r = open_with_agent(s, request, client, ret, err);
 	if (r == 0)
 		TAKE_PTR(client);
@@ -186,10 +199,12 @@ static struct watch_live make_live(const struct output *output)
 {
 	FILE *out = output->format == OUTPUT_TEXT || output->file ? stdout : stderr;
 
-	return (struct watch_live){ .page = page_for(out), .is_terminal = isatty(fileno(out)) == 1 };
+	return (struct watch_live){ .page = page_for(out),
+				    .is_terminal = isatty(fileno(out)) == 1 };
 }
 
-static int watch(const struct settings *s, const struct output *output, struct request *request, struct error *err)
+static int watch(const struct settings *s, const struct output *output, struct request *request,
+		 struct error *err)
 {
 	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
 	_cleanup_(session_clear) struct session session = {};
@@ -208,7 +223,8 @@ static int watch(const struct settings *s, const struct output *output, struct r
 		return watched;
 	session.name = request->name;
 	if (!session.jobs.count)
-		return watched < 0 ? watched : error_set(err, -ENOENT, "user '%s' has no job here", s->user);
+		return watched < 0 ? watched
+				   : error_set(err, -ENOENT, "user '%s' has no job here", s->user);
 	if (s->is_live)
 		fputc('\n', live.page.out);
 	r = watch_report(output, &session, is_session, watched < 0 ? NULL : err);
@@ -245,7 +261,8 @@ const struct cli_command cmd_watch = {
 	.name = "watch",
 	.arguments = "(--job ID[,ID] | --user NAME | --pid PID | --cgroup PATH) [OPTION...]",
 	.summary = "Watch what already runs, from now on, and say what it did in this time",
-	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is asked, where one runs:\n"
+	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is "
+		   "asked, where one runs:\n"
 		   "users see their own jobs.  Where none runs, root can watch one job or group.\n",
 	.run = run_watch,
 };

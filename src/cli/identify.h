@@ -4,5 +4,6 @@
 
 struct record;
 
-/* Node, boot and version of who measures, from proc below @root_fd.  What cannot be read is absent. */
+/* Node, boot and version of who measures, from proc below @root_fd.  What cannot be read is absent.
+ */
 void identify_node(int root_fd, struct record *record);

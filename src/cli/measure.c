@@ -12,21 +12,17 @@
 #include <unistd.h>
 
 #include "allocation.h"
-#include "canary.h"
 #include "child.h"
 #include "cleanup.h"
 #include "collectors/collectors.h"
 #include "descendants.h"
 #include "error.h"
 #include "file.h"
-#include "group_files.h"
+#include "identify.h"
 #include "macro.h"
-#include "meter.h"
+#include "measurer.h"
 #include "parse.h"
 
-#define SETTLE_MS 1000       /* tasks are freed within some 20 ms of their end */
-#define SHORT_TRIES 3
-#define CPU_SLACK_NS 10000000 /* ticks */
 #define SURVIVORS_NAMED 16
 #define WAIT_STEP_MS 50
 
@@ -36,82 +32,64 @@ struct measurement {
 	int root_fd;
 	struct hierarchy hierarchy;
 	bool has_hierarchy;
-	struct group *group;
-	struct meter *meter;
+	struct measurer *measurer;
 	struct child child;
 	struct children_usage before;
-	struct error why_no_group, why_no_canary;
+	struct error why_no_cgroups, why_no_agent;
 	struct record *record;
 };
 
 static void measurement_clear(struct measurement *m)
 {
 	child_clear(&m->child);
-	meter_close(m->meter);
-	group_remove(m->group);
+	measurer_freep(&m->measurer);
 	hierarchy_clear(&m->hierarchy);
 	record_free(m->record);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 }
 
-static void make_group(struct measurement *m)
+static int choose_measurer(struct measurement *m, bool is_agent, struct error *err)
 {
-	char name[64];
+	const struct hierarchy *h = m->has_hierarchy ? &m->hierarchy : NULL;
+	int r;
 
-	if (hierarchy_read(m->root_fd, &m->hierarchy, &m->why_no_group) < 0)
-		return;
-	m->has_hierarchy = true;
-	snprintf(name, sizeof(name), "jobmeter-run-%d", getpid());
-	(void)group_make(m->root_fd, &m->hierarchy, name, &m->group, &m->why_no_group);
-}
-
-static bool uses_tasks(const struct measurement *m)
-{
-	return m->meter && meter_has_tier(m->meter, METER_T0);
-}
-
-static int open_meter(struct measurement *m, struct error *err)
-{
-	struct meter_options options = {
-		.root_fd = m->root_fd,
-		.tiers = m->options->tiers,
-		.has_clock = true,
-		.has_histograms = true,
-		.sizes = m->options->map_sizes,
-		.followed_max = m->options->followed_max,
-		.watched_id = group_id(m->group),
-		.hierarchy = &m->hierarchy,
-	};
-	int r = meter_open(&options, &m->meter);
-
+	measurer_freep(&m->measurer);
+	m->measurer = NULL;
+	r = is_agent ? measurer_new_agent(m->options, m->root_fd, h, &m->measurer) :
+		       measurer_new_own(m->options, m->root_fd, h, &m->why_no_cgroups, &m->measurer);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
-	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
-		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id,
-				  false, &m->why_no_canary);
-	meter_follow_files(m->meter);
-	return 0;
+	r = m->measurer->begin(m->measurer, err);
+	if (r == 0 && m->measurer->needs_children) /* then wait() has to tell, of all that the command leaves too */
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return r;
+}
+
+/* The command stands still meanwhile: where the agent cannot take it, we can. */
+static int admit(struct measurement *m, bool is_agent, struct error *err)
+{
+	int r = m->measurer->admit(m->measurer, m->child.pid, is_agent ? &m->why_no_agent : err);
+
+	if (r == 0 || !is_agent)
+		return r;
+	r = choose_measurer(m, false, err);
+	return r < 0 ? r : m->measurer->admit(m->measurer, m->child.pid, err);
 }
 
 /* The command is in its group before anything counts it, and runs nothing before it is. */
 static int start(struct measurement *m, char *const argv[], struct error *err)
 {
+	bool is_agent = m->options->agent != NULL;
 	int r;
 
-	make_group(m);
-	if (m->group) {
-		r = open_meter(m, err);
-		if (r < 0)
-			return r;
-	}
-	if (!uses_tasks(m)) /* then wait() has to tell, of all that the command leaves too */
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	children_usage_begin(m->root_fd, &m->before);
-	r = child_prepare(argv, &m->child, err);
+	m->has_hierarchy = hierarchy_read(m->root_fd, &m->hierarchy, &m->why_no_cgroups) >= 0;
+	r = choose_measurer(m, is_agent, err);
 	if (r < 0)
 		return r;
-	return m->group ? group_add_process(m->group, m->child.pid, err) : 0;
+	children_usage_begin(m->root_fd, &m->before);
+	r = child_prepare(argv, &m->child, err);
+	return r < 0 ? r : admit(m, is_agent, err);
 }
 
 /* Until nobody is left in the group, or without a group no child, or we are asked to end. */
@@ -119,10 +97,12 @@ static void wait_for_survivors(struct measurement *m)
 {
 	for (;;) {
 		int r = child_wait_other(&m->child, WAIT_STEP_MS);
+		ssize_t count;
 
 		if (r == -EINTR)
 			return;
-		if (m->group ? group_list_processes(m->group, NULL, 0) == 0 : r == -ECHILD)
+		count = m->measurer->list(m->measurer, NULL, 0);
+		if (count < 0 ? r == -ECHILD : count == 0)
 			return;
 	}
 }
@@ -130,10 +110,11 @@ static void wait_for_survivors(struct measurement *m)
 static int name_survivors(struct measurement *m)
 {
 	pid_t pids[SURVIVORS_NAMED];
-	ssize_t count = m->group ? group_list_processes(m->group, pids, ARRAY_SIZE(pids)) :
-				   descendants_list(m->root_fd, getpid(), pids, ARRAY_SIZE(pids));
+	ssize_t count = m->measurer->list(m->measurer, pids, ARRAY_SIZE(pids));
 	struct record *record = m->record;
 
+	if (count < 0)
+		count = descendants_list(m->root_fd, getpid(), pids, ARRAY_SIZE(pids));
 	for (ssize_t i = 0; i < MIN(count, (ssize_t)ARRAY_SIZE(pids)); i++) {
 		char path[64], comm[64];
 		int r;
@@ -152,59 +133,6 @@ static int name_survivors(struct measurement *m)
 	return 0;
 }
 
-/* What wait() says of the command and those that it waited for is part of the whole. */
-static bool is_short_of_wait(const struct measurement *m)
-{
-	const struct value *values = m->record->reading.values;
-	uint64_t counted = values[METRIC_CPU_USER].number + values[METRIC_CPU_SYSTEM].number;
-	uint64_t waited = children_cpu_ns(&m->before);
-
-	return counted + m->child.overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
-}
-
-/* Read until all that ended is in, or patience is. */
-static int read_meter(struct measurement *m, struct error *err)
-{
-	struct reading *reading = &m->record->reading;
-	struct strings *notes = &m->record->coverage.notes;
-	bool is_settled = meter_settle(m->meter, SETTLE_MS) == 0;
-	int r = meter_read(m->meter, reading, err);
-
-	if (r < 0 || !uses_tasks(m))
-		return r;
-	for (int tries = 0; is_short_of_wait(m) && tries < SHORT_TRIES; tries++) {
-		reading_clear(reading);
-		is_settled = meter_settle(m->meter, SETTLE_MS) == 0;
-		r = meter_read(m->meter, reading, err);
-		if (r < 0)
-			return r;
-	}
-	if (is_short_of_wait(m)) {
-		raise_to_children(&m->before, reading);
-		return strings_add(notes, "CPU time is what wait() says: the kernel side saw less");
-	}
-	if (!is_settled && !m->record->survivor_count)
-		return strings_add(notes, "the last of the CPU time of tasks that ended is not in");
-	return 0;
-}
-
-static int read_counters(struct measurement *m, struct error *err)
-{
-	struct reading *reading = &m->record->reading;
-	int r = m->meter ? read_meter(m, err) : 0;
-
-	if (r >= 0 && m->meter)
-		r = meter_read_files(m->meter, reading, &m->record->files, err);
-	if (r < 0)
-		return r;
-	if (!uses_tasks(m))
-		collect_children(m->root_fd, &m->before, reading);
-	if (m->group)
-		group_files_collect(m->group, reading);
-	return allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL, reading,
-			       &m->record->job.cpus_allowed);
-}
-
 /* A label of the environment; it never decides whose the job is. */
 static int read_rank(void)
 {
@@ -221,25 +149,13 @@ static int read_rank(void)
 	return -1;
 }
 
-static char *read_word(int root_fd, const char *path)
-{
-	char text[256];
-
-	if (file_read_small(root_fd, path, text, sizeof(text)) < 0)
-		return NULL;
-	text[strcspn(text, "\n")] = '\0';
-	return strdup(text);
-}
-
 static int identify(struct measurement *m, char *const argv[])
 {
 	struct record *record = m->record;
 	const struct passwd *user = getpwuid(getuid());
 	const char *slash = strrchr(argv[0], '/');
 
-	record->node = read_word(m->root_fd, "proc/sys/kernel/hostname");
-	record->boot_id = read_word(m->root_fd, "proc/sys/kernel/random/boot_id");
-	record->agent_version = strdup(JOBMETER_VERSION);
+	identify_node(m->root_fd, record);
 	record->is_final = true;
 	record->job.manager = strdup("run");
 	record->job.name = strdup(slash && slash[1] ? slash + 1 : argv[0]);
@@ -271,53 +187,6 @@ static void tell_end(struct measurement *m)
 	record->job.state = strdup(child->status == 0 ? "COMPLETED" : "FAILED");
 }
 
-/* Why the group's peak is not known, where there is a group. */
-static const char *why_no_peak(const struct measurement *m)
-{
-	int fd = group_fd(m->group, CONTROLLER_MEMORY);
-
-	if (fd >= 0 && faccessat(fd, "memory.current", F_OK, 0) == 0)
-		return "this kernel keeps none (memory.peak came with Linux 5.19)";
-	return "its cgroup has no memory controller";
-}
-
-static int tell_no_meter(struct measurement *m)
-{
-	struct strings *missing = &m->record->coverage.missing;
-
-	if (geteuid() != 0)
-		return strings_add(missing, "files by mount, waiting for a CPU and memory of the whole "
-					    "command: run as root to see them");
-	return strings_add(missing, "files by mount, waiting for a CPU and memory of the whole command: %s",
-			   m->why_no_group.text);
-}
-
-/* In words: what is absent from this record, and what weakens its numbers. */
-static int tell_not_seen(struct measurement *m)
-{
-	struct record *record = m->record;
-	int r = m->meter ? meter_describe(m->meter, record) : tell_no_meter(m);
-
-	if (r >= 0 && *m->why_no_canary.text)
-		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
-				m->why_no_canary.text);
-	if (r >= 0 && m->options->followed_max)
-		r = record->files.is_known ?
-			    strings_add(&record->coverage.tiers, "T3") :
-			    strings_add(&record->coverage.missing, "hot files: they take T2, files by mount");
-	if (r >= 0 && !uses_tasks(m)) {
-		r = strings_add(&record->coverage.tiers, "children");
-		if (r >= 0)
-			r = strings_add(&record->coverage.notes,
-					"lower bound: processes that nobody waited for, if there were "
-					"any, are not in CPU time and I/O");
-	}
-	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
-		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",
-				why_no_peak(m));
-	return r;
-}
-
 static int finish(struct measurement *m, char *const argv[], struct error *err)
 {
 	int r;
@@ -328,11 +197,15 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	tell_end(m);
 	r = name_survivors(m);
 	if (r >= 0)
-		r = read_counters(m, err);
+		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
+	if (r >= 0)
+		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL, &m->record->reading,
+				    &m->record->job.cpus_allowed);
 	if (r >= 0)
 		r = identify(m, argv);
-	if (r >= 0)
-		r = tell_not_seen(m);
+	if (r >= 0 && *m->why_no_agent.text)
+		r = strings_add(&m->record->coverage.notes, "the agent did not measure this run: %s",
+				m->why_no_agent.text);
 	if (r < 0)
 		return r;
 	record_close_books(m->record);

@@ -11,6 +11,7 @@
 
 #include "record.h"
 
+struct client;
 struct error;
 
 struct measure_options {
@@ -18,6 +19,7 @@ struct measure_options {
 	bool is_patient;      /* wait for processes that outlive the command */
 	unsigned int followed_max; /* files to follow one by one; 0: none */
 	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
+	struct client *agent; /* it measures; NULL: we do */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
 };
 

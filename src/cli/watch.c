@@ -18,7 +18,7 @@
 #include "watch_source.h"
 
 #define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
-#define FINAL_TRIES 20      /* the last of a job that ended comes a moment later */
+#define FINAL_TRIES 20	    /* the last of a job that ended comes a moment later */
 #define FINAL_STEP_NS 100000000
 
 struct watch {
@@ -60,7 +60,8 @@ static int hold_signals(struct watch *w, struct error *err)
 /* True: somebody wants an end. */
 static bool wait_for_signal(const struct watch *w, uint64_t ns)
 {
-	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000) };
+	struct timespec timeout = { .tv_sec = (time_t)(ns / 1000000000),
+				    .tv_nsec = (long)(ns % 1000000000) };
 	struct pollfd p = { .fd = w->signal_fd, .events = POLLIN };
 
 	return ppoll(&p, 1, &timeout, NULL) > 0;
@@ -152,7 +153,9 @@ static int finish(struct watch *w, struct error *err)
 	for (size_t i = 0; r == 0 && i < w->list.count; i++) {
 		struct watched *job = w->list.items[i];
 
-		for (int tries = 0; r == 0 && (!job->last || !job->last->is_final) && tries < FINAL_TRIES; tries++) {
+		for (int tries = 0;
+		     r == 0 && (!job->last || !job->last->is_final) && tries < FINAL_TRIES;
+		     tries++) {
 			const struct timespec step = { .tv_nsec = FINAL_STEP_NS };
 
 			if (tries)
@@ -174,7 +177,8 @@ static int note_start(struct record *record)
 
 	timestamp_format(text, record->time.measured_from_ns);
 	text[strcspn(text, ".Z")] = '\0';
-	r = strings_add(&record->coverage.notes, "of the time since %sZ only; what was before is not in here", text);
+	r = strings_add(&record->coverage.notes,
+			"of the time since %sZ only; what was before is not in here", text);
 
 	return r == -ENOSPC ? 0 : r;
 }
@@ -228,10 +232,12 @@ static bool has_records(const struct watch *w)
 	return false;
 }
 
-int watch_jobs(struct watch_source *source, const struct watch_options *options, struct session *ret,
-	       struct error *err)
+int watch_jobs(struct watch_source *source, const struct watch_options *options,
+	       struct session *ret, struct error *err)
 {
-	_cleanup_(watch_clear) struct watch w = { .source = source, .options = options, .signal_fd = -EBADF };
+	_cleanup_(watch_clear) struct watch w = { .source = source,
+						  .options = options,
+						  .signal_fd = -EBADF };
 	int r = hold_signals(&w, err), broken;
 
 	if (r < 0)

@@ -39,7 +39,8 @@ static void close_agent(struct watch_source *s)
 static struct watched *find_watched(const struct watched_list *list, const struct client_job *job)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (text_is_equal(list->items[i]->manager, job->manager) && text_is_equal(list->items[i]->id, job->id))
+		if (text_is_equal(list->items[i]->manager, job->manager) &&
+		    text_is_equal(list->items[i]->id, job->id))
 			return list->items[i];
 	}
 	return NULL;
@@ -50,7 +51,9 @@ static int watch_job(struct watched_list *list, const struct client_job *job, bo
 	struct watched *watched = watched_add(list);
 
 	if (!watched)
-		return list->count >= WATCHED_MAX ? 0 : -ENOMEM; /* what is over the bound is not watched */
+		return list->count >= WATCHED_MAX
+			       ? 0
+			       : -ENOMEM; /* what is over the bound is not watched */
 	watched->manager = strdup(job->manager);
 	watched->id = strdup(job->id);
 	if (asprintf(&watched->label, "%s/%s", job->manager, job->id) < 0)
@@ -96,7 +99,8 @@ static int refresh_agent(struct watch_source *s, struct watched_list *list, stru
 	return r < 0 ? error_set_errno(err, r, "cannot watch the jobs") : 0;
 }
 
-static int read_agent(struct watch_source *s, const struct watched *job, struct record **ret, struct error *err)
+static int read_agent(struct watch_source *s, const struct watched *job, struct record **ret,
+		      struct error *err)
 {
 	return client_get_record(source_of(s)->client, job->manager, job->id, ret, err);
 }
@@ -115,7 +119,8 @@ static struct agent_source *new_source(struct error *err)
 
 static int choose(struct agent_source *a, const struct client_job *job)
 {
-	struct client_job *larger = reallocarray(a->chosen.items, a->chosen.count + 1, sizeof(*larger));
+	struct client_job *larger =
+		reallocarray(a->chosen.items, a->chosen.count + 1, sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
@@ -126,45 +131,51 @@ static int choose(struct agent_source *a, const struct client_job *job)
 }
 
 /* The agent's records are of whole jobs. */
-static int refuse_step(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
-		       struct error *err)
+static int refuse_step(const struct watch_target *target, const struct watch_candidate *candidates,
+		       size_t count, struct error *err)
 {
 	const char *step = watch_find_step(target->id);
-	_cleanup_free_ char *id = step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
+	_cleanup_free_ char *id =
+		step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
 	struct watch_target whole = { .manager = target->manager, .id = id };
 	size_t chosen;
 
 	if (!id || watch_target_choose(&whole, candidates, count, &chosen, NULL) < 0)
 		return 0;
-	return error_set(err, -ENOENT, "the agent watches whole jobs: '--job %s/%s' holds step '%s' too",
+	return error_set(err, -ENOENT,
+			 "the agent watches whole jobs: '--job %s/%s' holds step '%s' too",
 			 candidates[chosen].manager, candidates[chosen].id, step);
 }
 
-static int choose_target(struct agent_source *a, const struct watch_target *target, const struct client_jobs *jobs,
-			 struct error *err)
+static int choose_target(struct agent_source *a, const struct watch_target *target,
+			 const struct client_jobs *jobs, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates = calloc(jobs->count + 1, sizeof(*candidates));
+	_cleanup_free_ struct watch_candidate *candidates =
+		calloc(jobs->count + 1, sizeof(*candidates));
 	size_t chosen;
 	int r;
 
 	if (!candidates)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	for (size_t i = 0; i < jobs->count; i++)
-		candidates[i] = (struct watch_candidate){ jobs->items[i].manager, jobs->items[i].id };
+		candidates[i] =
+			(struct watch_candidate){ jobs->items[i].manager, jobs->items[i].id };
 	r = watch_target_choose(target, candidates, jobs->count, &chosen, err);
 	if (r == -ENOENT && refuse_step(target, candidates, jobs->count, err) < 0)
 		return -ENOENT;
 	if (r < 0)
 		return r;
 	if (!jobs->items[chosen].is_live)
-		return error_set(err, -ENOENT, "job '%s/%s' has ended: 'jobmeter report %s' prints its record",
-				 jobs->items[chosen].manager, jobs->items[chosen].id, jobs->items[chosen].id);
+		return error_set(err, -ENOENT,
+				 "job '%s/%s' has ended: 'jobmeter report %s' prints its record",
+				 jobs->items[chosen].manager, jobs->items[chosen].id,
+				 jobs->items[chosen].id);
 	r = choose(a, &jobs->items[chosen]);
 	return r < 0 ? error_set_errno(err, r, "cannot watch") : 0;
 }
 
-int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets, struct watch_source **ret,
-			  struct error *err)
+int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets,
+			  struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	struct agent_source *a;
@@ -186,7 +197,8 @@ int watch_agent_open_jobs(struct client *client, const struct watch_targets *tar
 	return 0;
 }
 
-int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret, struct error *err)
+int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret,
+			  struct error *err)
 {
 	struct agent_source *a = new_source(err);
 
@@ -199,12 +211,13 @@ int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source 
 	return 0;
 }
 
-int watch_agent_open_group(struct client *client, pid_t pid, const char *path, struct watch_source **ret,
-			   struct error *err)
+int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
+			   struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_group_clear) struct client_group group = {};
 	struct agent_source *a;
-	int r = pid ? client_find_process(client, pid, &group, err) : client_find_group(client, path, &group, err);
+	int r = pid ? client_find_process(client, pid, &group, err)
+		    : client_find_group(client, path, &group, err);
 
 	if (r < 0)
 		return r;

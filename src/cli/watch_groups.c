@@ -42,7 +42,8 @@ static bool is_known(const struct walk *w, const struct identity *identity)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct identity *known = &w->items[i].identity;
 
-		if (strcmp(known->manager, identity->manager) == 0 && strcmp(known->job, identity->job) == 0 &&
+		if (strcmp(known->manager, identity->manager) == 0 &&
+		    strcmp(known->job, identity->job) == 0 &&
 		    strcmp(known->step, identity->step) == 0)
 			return true;
 	}
@@ -94,11 +95,13 @@ static int visit(struct walk *w, const char *path, int depth)
 	int r = keep(w, path);
 
 	while (r == 0 && dir && depth < DEPTH_MAX && (entry = readdir(dir))) {
-		if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 ||
+		    strcmp(entry->d_name, "..") == 0)
 			continue;
 		if (w->seen++ >= WATCH_GROUPS_MAX)
 			break;
-		if ((size_t)snprintf(below, sizeof(below), "%s/%s", strcmp(path, "/") == 0 ? "" : path,
+		if ((size_t)snprintf(below, sizeof(below), "%s/%s",
+				     strcmp(path, "/") == 0 ? "" : path,
 				     entry->d_name) < sizeof(below))
 			r = visit(w, below, depth + 1);
 	}
@@ -106,10 +109,11 @@ static int visit(struct walk *w, const char *path, int depth)
 }
 
 /* Jobs only, or the steps of the job with @target's id. */
-static int choose(const struct walk *w, const struct watch_target *target, const char *step, size_t *ret,
-		  struct error *err)
+static int choose(const struct walk *w, const struct watch_target *target, const char *step,
+		  size_t *ret, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates = calloc(w->count + 1, sizeof(*candidates));
+	_cleanup_free_ struct watch_candidate *candidates =
+		calloc(w->count + 1, sizeof(*candidates));
 	_cleanup_free_ size_t *places = calloc(w->count + 1, sizeof(*places));
 	size_t count = 0, chosen;
 	int r;
@@ -130,10 +134,12 @@ static int choose(const struct walk *w, const struct watch_target *target, const
 	return r;
 }
 
-static int choose_step(const struct walk *w, const struct watch_target *target, size_t *ret, struct error *err)
+static int choose_step(const struct walk *w, const struct watch_target *target, size_t *ret,
+		       struct error *err)
 {
 	const char *step = watch_find_step(target->id);
-	_cleanup_free_ char *id = step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
+	_cleanup_free_ char *id =
+		step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
 	struct watch_target job = { .manager = target->manager, .id = id };
 	struct error why = {};
 	int r;
@@ -146,8 +152,8 @@ static int choose_step(const struct walk *w, const struct watch_target *target, 
 	return r;
 }
 
-int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch_target *target, char **ret_path,
-		      struct error *err)
+int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch_target *target,
+		      char **ret_path, struct error *err)
 {
 	_cleanup_(walk_clear) struct walk w = { .root_fd = root_fd, .hierarchy = h };
 	size_t chosen = 0;

@@ -61,10 +61,12 @@ static void put_calls(struct page *page, size_t column, const struct record *r)
 	uint64_t reads, writes, meta;
 
 	if (!r->time.elapsed_ns || !record_total(r, METRIC_READ_CALLS, &reads) ||
-	    !record_total(r, METRIC_WRITE_CALLS, &writes) || !record_total(r, METRIC_META_CALLS, &meta))
+	    !record_total(r, METRIC_WRITE_CALLS, &writes) ||
+	    !record_total(r, METRIC_META_CALLS, &meta))
 		put(page, column, "-");
 	else
-		put(page, column, humanize_count(rate(reads + writes + meta, r->time.elapsed_ns)).text);
+		put(page, column,
+		    humanize_count(rate(reads + writes + meta, r->time.elapsed_ns)).text);
 }
 
 /* Memory as it is now, where somebody knows it; else the peak, marked as one. */

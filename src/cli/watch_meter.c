@@ -101,8 +101,8 @@ static char *make_label(const struct meter_source *m)
 
 	if (!m->has_identity)
 		return strdup(m->path);
-	if (asprintf(&label, "%s/%s%s%s", identity->manager, identity->job, *identity->step ? "." : "",
-		     identity->step) < 0)
+	if (asprintf(&label, "%s/%s%s%s", identity->manager, identity->job,
+		     *identity->step ? "." : "", identity->step) < 0)
 		return NULL;
 	return label;
 }
@@ -147,7 +147,8 @@ static void add_owner(const struct meter_source *m, struct record *record)
 	if (group_list_processes(m->group, &pid, 1) < 1)
 		return;
 	snprintf(path, sizeof(path), "proc/%d/status", pid);
-	if (file_read_small(m->root_fd, path, text, sizeof(text)) < 0 || rights_parse_status(text, &rights) < 0)
+	if (file_read_small(m->root_fd, path, text, sizeof(text)) < 0 ||
+	    rights_parse_status(text, &rights) < 0)
 		return;
 	record->job.uid = rights.uid;
 	user = getpwuid(rights.uid);
@@ -170,8 +171,8 @@ static int add_files(const struct meter_source *m, struct record *record)
 	}
 	if (!is_gone || !has_old)
 		return 0;
-	return strings_add(&record->coverage.notes,
-			   "what the group's own files say (memory, throttling) is as of the last look at them");
+	return strings_add(&record->coverage.notes, "what the group's own files say (memory, "
+						    "throttling) is as of the last look at them");
 }
 
 static int describe(const struct meter_source *m, struct record *record)
@@ -179,11 +180,13 @@ static int describe(const struct meter_source *m, struct record *record)
 	int r = meter_describe(m->meter, record);
 
 	if (r == 0 && *m->why_no_canary.text)
-		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", m->why_no_canary.text);
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
+				m->why_no_canary.text);
 	return r;
 }
 
-static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret, struct error *err)
+static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret,
+		      struct error *err)
 {
 	struct meter_source *m = source_of(s);
 	_cleanup_(record_freep) struct record *record = record_new();
@@ -227,8 +230,8 @@ static int new_source(struct meter_source **ret, struct error *err)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = m->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'") :
-			     hierarchy_read(m->root_fd, &m->hierarchy, err);
+	r = m->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
+			   : hierarchy_read(m->root_fd, &m->hierarchy, err);
 	if (r < 0) {
 		close_meter(&m->source);
 		return r;
@@ -262,7 +265,8 @@ static int start_meter(struct meter_source *m, struct error *err)
 }
 
 /* Takes @path over.  NULL: no memory for it. */
-static int start_at(struct meter_source *m, char *path, struct watch_source **ret, struct error *err)
+static int start_at(struct meter_source *m, char *path, struct watch_source **ret,
+		    struct error *err)
 {
 	int r = path ? 0 : error_set_errno(err, ENOMEM, "cannot watch");
 
@@ -315,14 +319,17 @@ int watch_meter_open_group(const char *path, struct watch_source **ret, struct e
 	return r < 0 ? r : start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err);
 }
 
-int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret, struct error *err)
+int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret,
+			 struct error *err)
 {
 	struct meter_source *m;
 	char *path = NULL;
 	int r;
 
 	if (targets->count != 1)
-		return error_set(err, -EINVAL, "without an agent one job can be watched, and not %zu", targets->count);
+		return error_set(err, -EINVAL,
+				 "without an agent one job can be watched, and not %zu",
+				 targets->count);
 	r = new_source(&m, err);
 	if (r < 0)
 		return r;

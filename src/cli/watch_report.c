@@ -30,7 +30,8 @@ static void list_job(const struct record *r, struct table *table)
 	bool has_read = record_total(r, METRIC_READ_BYTES, &read);
 	bool has_written = record_total(r, METRIC_WRITE_BYTES, &written);
 
-	table_cell(table, "%s/%s", r->job.manager ? r->job.manager : "-", r->job.id ? r->job.id : "-");
+	table_cell(table, "%s/%s", r->job.manager ? r->job.manager : "-",
+		   r->job.id ? r->job.id : "-");
 	table_cell(table, "%s", r->job.name ? r->job.name : "-");
 	table_cell(table, "%s", humanize_duration(r->time.elapsed_ns).text);
 	table_cell(table, "%s", has_cores ? humanize_cores(cores).text : "-");
@@ -42,9 +43,12 @@ static void list_job(const struct record *r, struct table *table)
 static void list_jobs(const struct session *session, struct page *page)
 {
 	static const struct table_column columns[] = {
-		{ "job" },  { "name", .is_left = true, .rank = 2 },
-		{ "time" }, { "cores used" },
-		{ "peak", .rank = 1 }, { "read" },
+		{ "job" },
+		{ "name", .is_left = true, .rank = 2 },
+		{ "time" },
+		{ "cores used" },
+		{ "peak", .rank = 1 },
+		{ "read" },
 		{ "written" },
 	};
 	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
@@ -93,18 +97,22 @@ static int write_machine(const struct output *output, const struct what *what, F
 {
 	bool is_tree = output->format == OUTPUT_JSON || output->format == OUTPUT_YAML;
 
-	return what->is_session && is_tree ? write_session(output, what->session, out) :
-					     output_write(output, &what->session->jobs, out);
+	return what->is_session && is_tree ? write_session(output, what->session, out)
+					   : output_write(output, &what->session->jobs, out);
 }
 
 static int write_file(const struct output *output, const void *data, FILE *out, struct error *err)
 {
-	int r = output->format == OUTPUT_TEXT ? print_page(data, out, err) : write_machine(output, data, out);
+	int r = output->format == OUTPUT_TEXT ? print_page(data, out, err)
+					      : write_machine(output, data, out);
 
-	return r < 0 && output->format != OUTPUT_TEXT ? error_set_errno(err, r, "cannot write '%s'", output->file) : r;
+	return r < 0 && output->format != OUTPUT_TEXT
+		       ? error_set_errno(err, r, "cannot write '%s'", output->file)
+		       : r;
 }
 
-int watch_report(const struct output *output, const struct session *session, bool is_session, struct error *err)
+int watch_report(const struct output *output, const struct session *session, bool is_session,
+		 struct error *err)
 {
 	const struct what what = { session, is_session };
 	/* a file for machines leaves the terminal free for people */
@@ -120,6 +128,7 @@ int watch_report(const struct output *output, const struct session *session, boo
 	if (output->format != OUTPUT_TEXT)
 		r = write_machine(output, &what, stdout);
 	if (fflush(stdout) != 0 || r < 0)
-		return error_set_errno(err, r < 0 ? r : errno, "cannot write to the standard output");
+		return error_set_errno(err, r < 0 ? r : errno,
+				       "cannot write to the standard output");
 	return 0;
 }

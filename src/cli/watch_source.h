@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_source - where the numbers of watched jobs come from: the agent of the node, or a meter of our own.
+ * watch_source - where the numbers of watched jobs come from: the agent of the node, or a meter of
+ * our own.
  */
 #pragma once
 
@@ -16,12 +17,13 @@ struct watch_targets;
 
 #define WATCHED_MAX 4096
 
-struct watched { /* a job; strings and records are owned */
-	char *manager, *id;  /* NULL: it is only a group */
-	char *label;         /* what it is called in a line */
+struct watched {	    /* a job; strings and records are owned */
+	char *manager, *id; /* NULL: it is only a group */
+	char *label;	    /* what it is called in a line */
 	bool is_live;
-	bool is_new;         /* it began while we watched, so all of it is ours */
-	struct record *first, *before, *last; /* NULL: not read yet; before: the one before the last */
+	bool is_new; /* it began while we watched, so all of it is ours */
+	struct record *first, *before,
+		*last; /* NULL: not read yet; before: the one before the last */
 };
 
 struct watched_list {
@@ -36,22 +38,26 @@ struct watch_source {
 	/* Find out which jobs there are and which of them live: new ones are added. */
 	int (*refresh)(struct watch_source *s, struct watched_list *list, struct error *err);
 	/* Its record from its beginning (or the source's) to now. */
-	int (*read)(struct watch_source *s, const struct watched *job, struct record **ret, struct error *err);
+	int (*read)(struct watch_source *s, const struct watched *job, struct record **ret,
+		    struct error *err);
 	void (*close)(struct watch_source *s);
 };
 void watch_source_closep(struct watch_source **s);
 
-/* Jobs that the agent knows; @client is taken over on success.  -ENOENT, -ENOTUNIQ: see watch_target_choose(). */
-int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets, struct watch_source **ret,
-			  struct error *err);
+/* Jobs that the agent knows; @client is taken over on success.  -ENOENT, -ENOTUNIQ: see
+ * watch_target_choose(). */
+int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets,
+			  struct watch_source **ret, struct error *err);
 /* All jobs of a user, also those that begin later. */
-int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret, struct error *err);
+int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret,
+			  struct error *err);
 /* The job in which a process (or, @pid 0, the group @path) is.  -ENOENT: in none. */
-int watch_agent_open_group(struct client *client, pid_t pid, const char *path, struct watch_source **ret,
-			   struct error *err);
+int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
+			   struct watch_source **ret, struct error *err);
 
-/* Without an agent: the group in which a process is, a group, or the group of a job.  Takes root.  Its folder may stand
- * for a group. */
+/* Without an agent: the group in which a process is, a group, or the group of a job.  Takes root.
+ * Its folder may stand for a group. */
 int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error *err);
 int watch_meter_open_group(const char *path, struct watch_source **ret, struct error *err);
-int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret, struct error *err);
+int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret,
+			 struct error *err);

@@ -45,10 +45,13 @@ int watch_targets_parse(const char *text, struct watch_targets *ret, struct erro
 		int r;
 
 		if (targets.count >= WATCH_TARGETS_MAX)
-			return error_set(err, -E2BIG, "more than %d jobs cannot be watched at once", WATCH_TARGETS_MAX);
+			return error_set(err, -E2BIG, "more than %d jobs cannot be watched at once",
+					 WATCH_TARGETS_MAX);
 		r = parse_one(text, length, &targets.items[targets.count++]);
 		if (r == -EINVAL)
-			return error_set(err, r, "a job is ID or MANAGER/ID, several with commas between, and not '%s'",
+			return error_set(err, r,
+					 "a job is ID or MANAGER/ID, several with commas between, "
+					 "and not '%s'",
 					 whole);
 		if (r < 0)
 			return error_set_errno(err, r, "cannot read '%s'", whole);
@@ -74,8 +77,9 @@ static bool is_meant(const struct watch_target *target, const struct watch_candi
 	       (!target->manager || text_is_equal(candidate->manager, target->manager));
 }
 
-static void name_candidates(const struct watch_target *target, const struct watch_candidate *candidates,
-			    size_t count, struct sentence *s)
+static void name_candidates(const struct watch_target *target,
+			    const struct watch_candidate *candidates, size_t count,
+			    struct sentence *s)
 {
 	size_t named = 0, found = 0;
 
@@ -91,29 +95,29 @@ static void name_candidates(const struct watch_target *target, const struct watc
 		sentence_add(s, " ", "and %zu more", found - named);
 }
 
-static int say_none(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
-		    struct error *err)
+static int say_none(const struct watch_target *target, const struct watch_candidate *candidates,
+		    size_t count, struct error *err)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 
 	name_candidates(NULL, candidates, count, &s);
 	return error_set(err, -ENOENT, "there is no job '%s%s%s' of yours here; there %s %s",
-			 target->manager ? target->manager : "", target->manager ? "/" : "", target->id,
-			 count == 1 ? "is" : "are", s.text ? s.text : "none");
+			 target->manager ? target->manager : "", target->manager ? "/" : "",
+			 target->id, count == 1 ? "is" : "are", s.text ? s.text : "none");
 }
 
-static int say_several(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
-		       struct error *err)
+static int say_several(const struct watch_target *target, const struct watch_candidate *candidates,
+		       size_t count, struct error *err)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 
 	name_candidates(target, candidates, count, &s);
-	return error_set(err, -ENOTUNIQ, "'%s' is more than one job: %s; name one with its manager", target->id,
-			 s.text ? s.text : "");
+	return error_set(err, -ENOTUNIQ, "'%s' is more than one job: %s; name one with its manager",
+			 target->id, s.text ? s.text : "");
 }
 
-int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
-			size_t *ret, struct error *err)
+int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates,
+			size_t count, size_t *ret, struct error *err)
 {
 	size_t found = 0, chosen = 0;
 

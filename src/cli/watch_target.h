@@ -18,12 +18,13 @@ struct watch_targets { /* owned */
 	size_t count;
 };
 
-/* "123", "slurm/123", "123,slurm/124".  What stands behind the first slash is the id, whatever it holds but commas.
- * -EINVAL: an empty part; -E2BIG: too many. */
+/* "123", "slurm/123", "123,slurm/124".  What stands behind the first slash is the id, whatever it
+ * holds but commas. -EINVAL: an empty part; -E2BIG: too many. */
 int watch_targets_parse(const char *text, struct watch_targets *ret, struct error *err);
 void watch_targets_clear(struct watch_targets *targets);
 
-/* "123.0" is step "0" of job "123", if no job has that id: where the step begins; NULL: there is none. */
+/* "123.0" is step "0" of job "123", if no job has that id: where the step begins; NULL: there is
+ * none. */
 const char *watch_find_step(const char *id);
 
 struct watch_candidate {
@@ -31,8 +32,8 @@ struct watch_candidate {
 };
 
 /*
- * The one of @candidates that is meant.  -ENOENT: none; -ENOTUNIQ: jobs of several managers; @err says which there
- * are.  *ret: its index.
+ * The one of @candidates that is meant.  -ENOENT: none; -ENOTUNIQ: jobs of several managers; @err
+ * says which there are.  *ret: its index.
  */
-int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates, size_t count,
-			size_t *ret, struct error *err);
+int watch_target_choose(const struct watch_target *target, const struct watch_candidate *candidates,
+			size_t count, size_t *ret, struct error *err);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * measurer - who measures a command: a meter of our own, or the agent of the node.  measure.c runs
+ * the command, and asks its measurer in this order: begin, admit, list (any number of times), read.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct child;
+struct children_usage;
+struct error;
+struct hierarchy;
+struct measure_options;
+struct record;
+
+struct measurer {
+	/* Before the command's process is there. */
+	int (*begin)(struct measurer *m, struct error *err);
+	/* The command's process stands still: put it where it is counted. */
+	int (*admit)(struct measurer *m, pid_t pid, struct error *err);
+	/* The processes of the command that live: at most @max are written, returns how many there
+	 * are.  -ENOSYS: it cannot tell, and descendants have to be looked for. */
+	ssize_t (*list)(struct measurer *m, pid_t *pids, size_t max);
+	/* The command has ended: add to the record what was counted, what was not seen, and why. */
+	int (*read)(struct measurer *m, const struct child *child,
+		    const struct children_usage *usage, struct record *record, struct error *err);
+	void (*free)(struct measurer *m);
+	/* Set after begin: what wait() tells is needed, also of processes that the command leaves.
+	 */
+	bool needs_children;
+};
+
+void measurer_freep(struct measurer **m);
+
+/* @options outlive it; root_fd stays the caller's; @h is NULL where there are no cgroups, and
+ * @why_no_cgroups says why. */
+int measurer_new_own(const struct measure_options *options, int root_fd, const struct hierarchy *h,
+		     const struct error *why_no_cgroups, struct measurer **ret);
+/* That of options.agent.  Its admit may fail where ours would not: then the command can still be
+ * given to another. */
+int measurer_new_agent(const struct measure_options *options, int root_fd,
+		       const struct hierarchy *h, struct measurer **ret);
+
+/* What wait() says of the command and those that it waited for is more than the record has. */
+bool measurer_is_short(const struct child *child, const struct children_usage *usage,
+		       const struct record *record);
+/* Say that the numbers are what wait() tells. */
+int measurer_note_children(struct record *record);

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* The agent of the node measures: it makes a group for the command, and gives the record; nothing
+ * is loaded here. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "child.h"
+#include "cleanup.h"
+#include "client.h"
+#include "collectors/collectors.h"
+#include "error.h"
+#include "file.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "measure.h"
+#include "measurer.h"
+#include "parse.h"
+#include "record.h"
+
+#define PROCS_MAX (1 << 20)
+#define FINAL_TRIES 40 /* what has just ended is in some 200 ms later */
+#define FINAL_STEP_NS 50000000
+
+struct agent_measurer {
+	struct measurer measurer;
+	struct client *client;
+	const struct hierarchy *hierarchy;
+	int root_fd;
+	struct client_group run;
+	bool is_begun, follows_files;
+};
+
+static struct agent_measurer *agent_of(struct measurer *m)
+{
+	return (struct agent_measurer *)(void *)m;
+}
+
+/* A run that was not ended, since its command could not be run, is ended here. */
+static void free_agent(struct measurer *measurer)
+{
+	struct agent_measurer *m = agent_of(measurer);
+	struct record *record = NULL;
+
+	if (m->is_begun && client_end_run(m->client, m->run.id, &record, NULL) == 0)
+		record_free(record);
+	client_group_clear(&m->run);
+	free(m);
+}
+
+/* Should the agent go, what wait() tells is all that there is. */
+static int begin_agent(struct measurer *measurer, struct error *err)
+{
+	(void)err;
+	measurer->needs_children = true;
+	return 0;
+}
+
+static int admit_agent(struct measurer *measurer, pid_t pid, struct error *err)
+{
+	struct agent_measurer *m = agent_of(measurer);
+
+	int r = client_begin_run(m->client, pid, &m->run, err);
+
+	m->is_begun = r == 0;
+	return r;
+}
+
+/* The processes of the group itself, whose file everybody may read. */
+static ssize_t list_agent(struct measurer *measurer, pid_t *pids, size_t max)
+{
+	const struct agent_measurer *m = agent_of(measurer);
+	_cleanup_free_ char *folder = NULL, *path = NULL, *text = NULL;
+	char *rest, *line;
+	size_t count = 0;
+	int pid;
+
+	folder = m->run.path && m->hierarchy ? hierarchy_find_folder(m->hierarchy, m->run.path)
+					     : NULL;
+	if (!folder || asprintf(&path, ".%s/cgroup.procs", folder) < 0) {
+		path = NULL;
+		return -ENOSYS;
+	}
+	if (file_read(m->root_fd, path, PROCS_MAX, &text, NULL) < 0)
+		return -ENOSYS;
+	for (rest = text; (line = parse_next_line(&rest));) {
+		if (parse_int(line, 1, INT32_MAX, &pid) < 0)
+			continue;
+		if (count < max)
+			pids[count] = pid;
+		count++;
+	}
+	return (ssize_t)count;
+}
+
+/* Until tasks that have just ended are in, or the agent has none to add. */
+static int get_final(struct agent_measurer *m, struct record **record, struct error *err)
+{
+	const struct timespec step = { .tv_nsec = FINAL_STEP_NS };
+
+	for (int tries = 0; !(*record)->is_final && tries < FINAL_TRIES; tries++) {
+		struct record *later = NULL;
+		int r;
+
+		nanosleep(&step, NULL);
+		r = client_get_record(m->client, m->run.manager, m->run.id, &later, err);
+		if (r < 0)
+			return r;
+		record_free(*record);
+		*record = later;
+	}
+	return 0;
+}
+
+static int get_record(struct agent_measurer *m, struct record **ret, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r;
+
+	m->is_begun = false; /* whatever comes of it */
+	r = client_end_run(m->client, m->run.id, &record, err);
+	if (r == 0)
+		r = get_final(m, &record, err);
+	if (r == 0)
+		*ret = TAKE_PTR(record);
+	return r;
+}
+
+static int read_without(struct agent_measurer *m, const struct children_usage *usage,
+			const struct error *why, struct record *record)
+{
+	int r;
+
+	collect_children(m->root_fd, usage, &record->reading);
+	r = measurer_note_children(record);
+	return r < 0 ? r
+		     : strings_add(&record->coverage.missing,
+				   "files by mount, waiting for a CPU and memory of the whole "
+				   "command: %s",
+				   why->text);
+}
+
+/* The agent's numbers and what it says of them; who and when is the caller's to say. */
+static int take_over(struct record *from, struct record *record)
+{
+	struct reading reading = record->reading;
+
+	record->reading = from->reading;
+	from->reading = reading;
+	for (size_t i = 0; i < from->coverage.notes.count; i++)
+		(void)strings_add(&record->coverage.notes, "%s", from->coverage.notes.items[i]);
+	for (size_t i = 0; i < from->coverage.missing.count; i++)
+		(void)strings_add(&record->coverage.missing, "%s", from->coverage.missing.items[i]);
+	for (size_t i = 0; i < from->coverage.tiers.count; i++)
+		(void)strings_add(&record->coverage.tiers, "%s", from->coverage.tiers.items[i]);
+	record->coverage.lost_events = from->coverage.lost_events;
+	return from->is_final || record->survivor_count
+		       ? 0
+		       : strings_add(&record->coverage.notes,
+				     "the last of what tasks that ended did is not in");
+}
+
+static int read_agent(struct measurer *measurer, const struct child *child,
+		      const struct children_usage *usage, struct record *record, struct error *err)
+{
+	_cleanup_(record_freep) struct record *counted = NULL;
+	struct agent_measurer *m = agent_of(measurer);
+	struct error why = {};
+	int r;
+
+	(void)err;
+	if (get_record(m, &counted, &why) < 0) {
+		fprintf(stderr, "jobmeter run: %s; what follows is what wait() tells\n", why.text);
+		return read_without(m, usage, &why, record);
+	}
+	r = take_over(counted, record);
+	if (r == 0 && m->follows_files)
+		r = strings_add(&record->coverage.missing,
+				"hot files: the agent follows no files one by one");
+	if (r == 0 && measurer_is_short(child, usage, record)) {
+		raise_to_children(usage, &record->reading);
+		r = strings_add(&record->coverage.notes,
+				"CPU time is what wait() says: the kernel side saw less");
+	}
+	return r;
+}
+
+int measurer_new_agent(const struct measure_options *options, int root_fd,
+		       const struct hierarchy *h, struct measurer **ret)
+{
+	struct agent_measurer *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	m->measurer = (struct measurer){ .begin = begin_agent,
+					 .admit = admit_agent,
+					 .list = list_agent,
+					 .read = read_agent,
+					 .free = free_agent };
+	m->client = options->agent;
+	m->follows_files = options->followed_max > 0;
+	m->hierarchy = h;
+	m->root_fd = root_fd;
+	*ret = &m->measurer;
+	return 0;
+}
