@@ -8,6 +8,7 @@
 
 #include "cleanup.h"
 #include "cli.h"
+#include "client.h"
 #include "commands.h"
 #include "error.h"
 #include "macro.h"
@@ -16,6 +17,7 @@
 #include "records.h"
 #include "report.h"
 #include "runs.h"
+#include "watch_target.h"
 
 struct settings {
 	bool is_merged;
@@ -67,24 +69,63 @@ static int take_over(int r, struct record *record, struct records *records, stru
 	return r;
 }
 
-/* A file, a folder of files, or the id of a local run. */
+/* A job that the agent of this node knows, live or ended lately. */
+static int find_with_agent(const char *argument, struct record **ret, struct error *err)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
+	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
+	_cleanup_free_ struct watch_candidate *candidates = NULL;
+	size_t chosen;
+	int r;
+
+	if (client_open(NULL, &client, NULL) < 0)
+		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'", argument);
+	r = watch_targets_parse(argument, &targets, err);
+	if (r == 0)
+		r = client_list_jobs(client, &jobs, err);
+	candidates = r == 0 ? calloc(jobs.count + 1, sizeof(*candidates)) : NULL;
+	if (r == 0 && !candidates)
+		r = error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < jobs.count; i++)
+		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
+	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
+	if (r == -ENOENT)
+		return error_prefix(err, r, "there is no file, folder or local run '%s'", argument);
+	if (r < 0)
+		return r;
+	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret, err);
+}
+
+/* "123" or "slurm/123", which is no path. */
+static bool is_id(const char *argument)
+{
+	const char *slash = strchr(argument, '/');
+
+	return *argument && (!slash || (slash != argument && *argument != '.' && !strchr(slash + 1, '/') && slash[1]));
+}
+
+/* A file, a folder of files, or the id of a local run or of a job that the agent knows. */
 static int read_argument(const char *argument, struct records *records, int *exit_code,
 			 struct error *err)
 {
 	struct record *record = NULL;
 	struct stat st;
+	int r;
 
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
 	if (stat(argument, &st) == 0)
 		return S_ISDIR(st.st_mode) ? read_folder(argument, records, exit_code, err)
 					   : records_read(argument, records, err);
-	if (errno != ENOENT || strchr(argument, '/'))
+	if (errno != ENOENT || !is_id(argument))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);
-	if (runs_find(argument, &record, err) < 0)
-		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'",
-				 argument);
-	return take_over(0, record, records, err);
+	r = runs_find(argument, &record, err);
+	if (r < 0)
+		r = find_with_agent(argument, &record, err);
+	return take_over(r, record, records, err);
 }
 
 /* Replace the records by one that is all of them. */
@@ -178,6 +219,6 @@ const struct cli_command cmd_report = {
 	.summary =
 		"Print a record, or several as one; without an argument that of the last local run",
 	.details = "A folder stands for all *.json in it, '-' for the standard input, an ID for a "
-		   "local run.\n",
+		   "local run, or a job that the agent of this node knows (123, slurm/123).\n",
 	.run = run_report,
 };

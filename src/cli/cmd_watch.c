@@ -183,9 +183,15 @@ static int open_source(const struct settings *s, const struct request *request,
 	if (s->is_standalone)
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
-	if (r < 0)
-		return is_root ? open_standalone(s, request, ret, err)
-			       : error_prefix(err, r, "watching takes a running agent, or root");
+	if (r < 0 && !is_root)
+		return error_prefix(err, r, "watching takes a running agent, or root");
+	if (r < 0) {
+		if (r != -ENOENT && r != -ECONNREFUSED) { /* there is one, but */
+			error_prefix(err, r, "measuring without the agent");
+			cli_say(&cmd_watch, err);
+		}
+		return open_standalone(s, request, ret, err);
+	}
 	r = open_with_agent(s, request, client, ret, err);
 	if (r == 0)
 		TAKE_PTR(client);

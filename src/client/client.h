@@ -20,7 +20,7 @@ struct record;
 
 #define CLIENT_SOCKET "/run/jobmeter/agent.sock"
 #define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
-#define CLIENT_HELLO_MS 500    /* for whether an agent lives */
+#define CLIENT_HELLO_MS 2000   /* for whether an agent lives: where none does, that is known at once */
 #define CLIENT_ANSWER_MS 10000 /* for everything else */
 #define CLIENT_JOBS_MAX 65536
 

@@ -18,8 +18,9 @@ def is_alive(pid):
 
 def groups():
     """Groups whose maker has gone; the name ends in its pid."""
-    found = pathlib.Path("/sys/fs/cgroup").rglob("jobmeter-*")
-    return [str(p) for p in found if (m := re.search(r"-(\d+)$", p.name)) and not is_alive(m[1])]
+    found = (f"{folder}/{name}" for folder, names, _ in os.walk("/sys/fs/cgroup")  # bears groups that vanish
+             for name in names if name.startswith("jobmeter-"))
+    return [path for path in found if (m := re.search(r"-(\d+)$", path)) and not is_alive(m[1])]
 
 
 def bpf_programs():
