@@ -292,6 +292,12 @@ static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
 
 	if (r < 0)
 		return http_fail(ret, 503, "there can be no group for the run: %s", err.text);
+	if (!made.path) { /* where it is now */
+		char number[16];
+
+		snprintf(number, sizeof(number), "%d", pid);
+		(void)find_path_of(a, number, &made.path);
+	}
 	*run = (struct run){ .id = strdup(made.id), .uid = peer->uid, .client = peer->pid };
 	if (run->id) {
 		a->run_count++;

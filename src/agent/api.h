@@ -28,7 +28,7 @@ struct sampler;
 
 struct api_run {    /* strings are the receiver's */
 	char *id;   /* the job's id with the manager "run" */
-	char *path; /* of its group in the key hierarchy */
+	char *path; /* of its group in the key hierarchy; NULL: the API looks where the process is now */
 };
 
 /* Who makes groups for runs: the root helper. */

@@ -33,7 +33,7 @@ struct node {
 	struct api *api;
 	int root_fd;
 	int begun, ended;
-	bool cannot_begin;
+	bool cannot_begin, tells_no_path;
 };
 
 static char mount_point[] = "/cg", top[] = "/";
@@ -47,7 +47,7 @@ static int make_run(void *context, const struct http_peer *peer, pid_t pid, stru
 	if (n->cannot_begin)
 		return error_set(err, -EACCES, "his group is not his");
 	n->begun++;
-	*ret = (struct api_run){ strdup("41"), strdup("/a/jobmeter-run-41") };
+	*ret = (struct api_run){ strdup("41"), n->tells_no_path ? NULL : strdup("/a/jobmeter-run-41") };
 	return 0;
 }
 
@@ -362,6 +362,20 @@ TEST(a_run_begins_and_ends)
 	ASSERT_EQ(n.ended, 1);
 	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &again), 404u);
 	ASSERT_EQ(n.ended, 1);
+	node_close(&n);
+}
+
+TEST(the_group_of_a_run_is_where_its_process_is)
+{
+	_cleanup_free_ char *begun = NULL;
+	struct node n;
+
+	node_open("where", &n);
+	n.tells_no_path = true;
+	write_process(&n, 51, 50, FIRST);
+	tree_write(n.root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
+	ASSERT_CONTAINS(begun, "\"path\":\"/b/jobmeter-run-41\"");
 	node_close(&n);
 }
 
