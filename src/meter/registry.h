@@ -26,13 +26,17 @@ struct registry_options {
 	uint64_t retention_ns;    /* how long ended jobs are shown; 0: 5 minutes */
 	size_t jobs_max, steps_max; /* of all jobs; of one job (beyond, steps are one step "(other)"); 0: 16384, 1024 */
 	uint64_t started_real_ns, started_boot_ns; /* when measuring began: groups born before are older */
+	char boot_id[40];         /* the kernel's, for what is written down */
 };
 
 struct registry *registry_new(const struct registry_options *options); /* NULL: no memory */
 struct registry *registry_free(struct registry *r);                   /* NULL is fine; returns NULL */
 void registry_freep(struct registry **r);
 
-/* Take over what is new among @groups: births and deaths.  Groups of no job are ignored. */
+/*
+ * Take over what is new among @groups: births and deaths.  Groups of no job are ignored, and so is one that a user
+ * made where only root makes a manager's groups.
+ */
 int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
 		   uint64_t real_ns);
 
@@ -51,13 +55,22 @@ struct registry_feed {
 };
 int registry_feed(struct registry *r, const struct registry_feed *feed);
 
+/* What the kernel side had no room for, of all jobs and of others together; never falls. */
+void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT]);
+/* How many groups are no job of their own for want of room: over jobs_max, or over what one user may have. */
+uint64_t registry_left_out(const struct registry *r);
+
 /* ---- the jobs, for who adds to them ---- */
 
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 
-/* All jobs, live first to last; NULL ends the walk. */
+/* All jobs, live ones first; NULL ends the walk. */
 struct registry_job *registry_next(struct registry *r, struct registry_job *previous);
-struct job *registry_job_facts(struct registry_job *j); /* to be filled by who knows more */
+/* The one that a snapshot shows under this name; NULL: none. */
+struct registry_job *registry_find(struct registry *r, const char *manager, const char *id);
+const struct job *registry_job_known(const struct registry_job *j); /* what is known of it, to look at */
+/* The same to be filled by who knows more: a copy of its own where a snapshot holds it.  NULL: no memory. */
+struct job *registry_job_facts(struct registry_job *j);
 bool registry_job_is_live(const struct registry_job *j);
 /* The path of the group that is the job (its top one), where it lives; else NULL. */
 const char *registry_job_path(const struct registry_job *j);
@@ -70,13 +83,21 @@ void *registry_job_attached(const struct registry_job *j);
 /* ---- folding: leaves that ended ---- */
 
 /*
- * Fold every leaf that died more than the grace ago, and whose tasks are all in.  Their ids, sorted, are in
- * *@ret_leaves (the caller frees); they are remembered as folded until registry_forget().  The order is: fold,
- * write down what registry_format_job() gives of each job that changed, erase them on the kernel side, forget.
- * So whatever is cut off in between is neither lost nor counted twice.
+ * Fold every leaf that died more than the grace before @boot_ns, a moment before the last feed, and whose tasks are
+ * all in.  Their ids, sorted, are in *@ret_leaves (the caller frees); they are remembered as folded, and what is fed
+ * of them is ignored, until registry_forget().  The order is: fold, fold histograms, write down what
+ * registry_format_job() gives of each job that changed, erase them on the kernel side, forget.  So whatever is cut
+ * off in between is neither lost nor counted twice.  Where writing failed, registry_folded() has them the next time.
  */
 int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count);
 int registry_forget(struct registry *r, const uint64_t *leaves, size_t count);
+
+/* Keep the histograms of leaves that were folded, before they are erased; of others, and a second time, nothing is
+ * taken.  All of one leaf come in one call. */
+int registry_fold_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+			     registry_name_place name_place, void *context);
+/* Add the histograms of the job's leaves that were folded to an expanded reading of it. */
+int registry_add_histograms(const struct registry_job *j, struct reading *to);
 
 /* Which jobs have changed since they were written down last; cleared by registry_job_saved(). */
 bool registry_job_is_changed(const struct registry_job *j);
@@ -85,16 +106,18 @@ void registry_job_saved(struct registry_job *j);
 /* A job's folded part as JSON text ("jobmeter.job-state/1"); the caller frees. */
 int registry_format_job(const struct registry_job *j, char **ret);
 /* The way back, into a registry that has learned nothing yet.  -EINVAL: it is not such a text; nothing is taken.
- * Leaves that it names as folded are in what registry_folded() gives: they must be erased first. */
+ * A job of another boot is over.  Leaves that all of their jobs name as folded are in what registry_folded() gives:
+ * they must be erased first. */
 int registry_parse_job(struct registry *r, const char *text, size_t length, struct error *err);
 int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count);
 
-/* Drop jobs that ended more than the retention ago.  @dropped is called with each. */
+/* Drop jobs that ended more than the retention ago and have no leaf left to be forgotten.  @dropped (may be NULL) is
+ * called with each. */
 void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void *context, struct registry_job *j),
 		     void *context);
 
-/* All jobs as they are now. */
+/* All jobs as they are now.  Of two with one name the live one is shown, else the newer. */
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret);
 
-/* The leaves of a live job, sorted; the caller frees: for histograms.  @folded gets those of leaves that ended. */
+/* The leaves of a job that are not folded, sorted; the caller frees: for histograms. */
 int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *ret_count);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* registry_parts - what the files of the registry share, and nobody else. */
+#pragma once
+
+#include "idmap.h"
+#include "identity.h"
+#include "registry.h"
+
+#define MEMBERS_MAX 3	     /* a `run` in a pod in a container */
+#define MOUNTS_MAX 16384     /* names of mounts, of all jobs */
+#define MOUNTS_JOB_MAX 256   /* of one; beyond, they are "(other)" */
+#define USERS_JOBS_SHARE 16  /* one user's own groups may be this part of jobs_max */
+#define PATIENCE_NS UINT64_C(60000000000) /* for tasks that never come in */
+
+/* ---- values, by metric ---- */
+
+void values_add(struct value *to, const struct value *from); /* leaves into a job: sums, of peaks the greatest */
+void values_raise(struct value *to, const struct value *least); /* counters and peaks never fall */
+void value_add(struct value *to, enum metric_id id, uint64_t number);
+void values_add_tasks(struct value *to, const struct leaf_tasks *tasks); /* all but those that live */
+
+/* ---- rows ---- */
+
+/* Counts as the kernel side has them: of data the amount is bytes, of metadata what was not found. */
+struct registry_row {
+	uint32_t mount; /* a slot */
+	uint8_t op, way;
+	uint16_t pad;
+	struct file_counts counts;
+};
+_Static_assert(sizeof(struct registry_row) == 40, "there may be a hundred thousand");
+
+int registry_row_compare(const void *a, const void *b);
+/* Sort, and make one of those with one key.  Returns how many are left. */
+size_t registry_rows_sum(struct registry_row *rows, size_t count);
+
+/* A bucket of a histogram of a job's folded leaves that is not empty. */
+struct registry_bucket {
+	uint32_t mount; /* a slot */
+	uint8_t op;
+	uint8_t kind;   /* enum histogram_kind */
+	uint8_t bucket;
+	uint8_t pad;
+	uint64_t count;
+};
+
+size_t registry_buckets_sum(struct registry_bucket *buckets, size_t count); /* the same of them */
+
+/* ---- jobs ---- */
+
+struct registry_step {
+	char *id;
+	uint32_t live_groups;
+	uint64_t start_ns, end_ns; /* since the epoch */
+	struct value folded[METRIC_JOB_COUNT];
+};
+
+struct registry_leaf_name { /* a folded leaf, to be forgotten */
+	uint64_t id;
+	uint32_t members; /* how many jobs it belongs to */
+	uint32_t pad;
+};
+
+struct registry_job {
+	struct registry *registry;
+	struct job *facts;
+	struct registry_job *next_same; /* of those whose names have the same hash */
+	size_t index;     /* in the registry's list */
+	char *top_path;   /* of its top group, live or not; NULL: not known */
+	uint64_t top_id;  /* 0: not known */
+	bool has_top;     /* it lives */
+	bool is_remade;   /* as in struct identity */
+	bool is_ended, is_changed;
+	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
+	uint32_t groups, live_groups;
+	uint64_t last_death_ns;
+	struct value folded[METRIC_JOB_COUNT];
+	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
+	struct value base[METRIC_JOB_COUNT]; /* and those of its top groups before */
+	struct registry_row *rows; /* folded; sorted */
+	size_t row_count;
+	struct registry_bucket *buckets; /* sorted */
+	size_t bucket_count;
+	struct registry_step **steps;
+	size_t step_count;
+	uint32_t *mounts; /* the slots of all mounts that it was seen on; sorted */
+	size_t mount_count;
+	struct registry_leaf_name *pending; /* folded leaves that are not forgotten */
+	size_t pending_count;
+	size_t shown;     /* where it stands in the last snapshot, from 1; 0: nowhere */
+	void *attached;
+	void (*free_attached)(void *);
+};
+
+struct registry_member {
+	struct registry_job *job;
+	struct registry_step *step; /* NULL: of none */
+	bool is_folded;
+	bool is_step_top;
+};
+
+struct registry_group {
+	uint64_t id, parent, died_ns;
+	struct registry_member members[MEMBERS_MAX]; /* innermost first */
+	uint8_t member_count;
+	uint8_t wanted_members; /* of one that is known from a state only; else 0 */
+	bool is_learned;        /* else it is known from a state only */
+	bool has_oom_kills, has_folded_histograms;
+	uint32_t children;      /* that are not folded */
+	uint64_t oom_kills, oom_below; /* its own, and those that folded children hand up */
+	uint64_t peak_bytes;
+	uint64_t died_feed;     /* how many feeds there were as its death was learned */
+	size_t task;            /* in the registry's tasks, from 1; 0: none */
+	size_t first_row, row_count; /* in the registry's rows */
+};
+
+struct registry_mount {
+	struct snapshot_mount mount;
+	uint64_t hash;
+	bool is_used, is_marked;
+};
+
+struct registry {
+	struct registry_options options;
+	uint64_t real_minus_boot_ns;
+	struct idmap groups;     /* by id */
+	struct idmap ignored;    /* ids of groups of no job, which need not be looked at again */
+	struct idmap jobs_by_name; /* the first of those with one hash */
+	struct idmap user_jobs;  /* by uid; the value is how many */
+	struct registry_job **jobs; /* oldest first */
+	size_t job_count, job_room;
+	uint64_t left_out, seed;
+	bool has_restored; /* groups from states, and nothing was learned since */
+
+	bool has_tasks, has_files, has_clock;
+	uint64_t feeds;
+	struct leaf_tasks *tasks;
+	size_t task_count;
+	struct registry_row *rows; /* of groups that are not folded; sorted by group */
+	size_t row_count;
+	struct op_counts unplaced[OP_COUNT];
+
+	struct registry_mount *mounts; /* slots */
+	size_t mount_room;
+	struct idmap mounts_by_name; /* by hash; the value is the slot, from 1 */
+
+	struct snapshot *shown;  /* the last one */
+	uint32_t *shown_slots;   /* of each of its mounts, ascending */
+};
+
+struct registry_job *registry_job_new(struct registry *r, const char *manager, const char *id); /* in no list */
+struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
+int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */
+void registry_job_drop(struct registry_job *j);
+/* The step of that name, which is made if need be; NULL: no memory. */
+struct registry_step *registry_job_step(struct registry_job *j, const char *id);
+bool registry_group_is_folded(const struct registry_group *g); /* all of it */
+void registry_drop_halves(struct registry *r);
+void registry_job_set_end(struct registry_job *j, uint64_t end_boot_ns);
+void registry_end_jobs(struct registry *r, uint64_t boot_ns);
+uint64_t registry_real(const struct registry *r, uint64_t boot_ns);
+
+/* The slot of a mount of that kind, name and type, which becomes known; MOUNTS_MAX: no memory. */
+uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mount);
+/* The slot in which a job shows the mount of @slot: another one where it has too many; MOUNTS_MAX: no memory. */
+uint32_t registry_job_mount(struct registry_job *j, uint32_t slot);
+/* Give back the slots that no job was seen on. */
+void registry_mounts_sweep(struct registry *r);
+
+/* Append the group's rows, as @j shows them, to the @count at *@rows, which grow.  -ENOMEM. */
+int registry_rows_append(struct registry_row **rows, size_t *count, const struct registry_group *g,
+			 struct registry_job *j);

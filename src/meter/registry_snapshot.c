@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/* All jobs at one moment. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "macro.h"
+#include "registry_parts.h"
+
+/* A group that is not folded, and one of its jobs. */
+struct part {
+	struct registry_job *job;
+	struct registry_step *step;
+	const struct registry_group *group;
+};
+
+struct making {
+	struct registry *registry;
+	struct snapshot *snapshot;
+	struct part *parts; /* by job */
+	size_t part_count;
+	uint32_t *indexes;  /* of each slot, in the snapshot's mounts */
+	uint32_t *slots;    /* and the way back */
+	struct registry_row *rows; /* of the job that is being made */
+	size_t row_count;
+};
+
+static void making_clear(struct making *m)
+{
+	free(m->parts);
+	free(m->indexes);
+	free(m->slots);
+	free(m->rows);
+	snapshot_unref(m->snapshot);
+}
+
+/* ---- which jobs, in which order ---- */
+
+static int compare_names(const struct registry_job *a, const struct registry_job *b)
+{
+	int r = strcmp(a->facts->manager, b->facts->manager);
+
+	return r ? r : strverscmp(a->facts->id, b->facts->id);
+}
+
+/* Of those with one name the live one first, and of these the first; else the latest. */
+static int compare_jobs(const void *a, const void *b)
+{
+	const struct registry_job *x = *(struct registry_job *const *)a, *y = *(struct registry_job *const *)b;
+	int r = compare_names(x, y);
+
+	if (r)
+		return r;
+	if (x->is_ended != y->is_ended)
+		return x->is_ended ? 1 : -1;
+	return (x->index < y->index) == x->is_ended ? 1 : -1;
+}
+
+/* Those to be shown, sorted; the caller frees. */
+static int choose_jobs(const struct registry *r, struct registry_job ***ret, size_t *ret_count)
+{
+	struct registry_job **jobs = calloc(r->job_count + 1, sizeof(*jobs));
+	size_t kept = 0;
+
+	if (!jobs)
+		return -ENOMEM;
+	if (r->job_count) {
+		memcpy(jobs, r->jobs, r->job_count * sizeof(*jobs));
+		qsort(jobs, r->job_count, sizeof(*jobs), compare_jobs);
+	}
+	for (size_t i = 0; i < r->job_count; i++) {
+		if (kept == 0 || compare_names(jobs[kept - 1], jobs[i]) != 0)
+			jobs[kept++] = jobs[i];
+	}
+	*ret = jobs;
+	*ret_count = kept;
+	return 0;
+}
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job->index < y->job->index ? -1 : 1;
+	return (x->group->id > y->group->id) - (x->group->id < y->group->id);
+}
+
+static int list_parts(struct making *m)
+{
+	const struct idmap *groups = &m->registry->groups;
+	size_t at = 0;
+
+	m->parts = calloc(groups->count * MEMBERS_MAX + 1, sizeof(*m->parts));
+	if (!m->parts)
+		return -ENOMEM;
+	for (struct registry_group *g; (g = idmap_next(groups, &at));) {
+		for (size_t i = 0; i < g->member_count; i++) {
+			const struct registry_member *member = &g->members[i];
+
+			if (!member->is_folded && (g->task || g->row_count))
+				m->parts[m->part_count++] = (struct part){ member->job, member->step, g };
+		}
+	}
+	if (m->part_count > 1)
+		qsort(m->parts, m->part_count, sizeof(*m->parts), compare_parts);
+	return 0;
+}
+
+/* The parts of one job. */
+static const struct part *find_parts(const struct making *m, const struct registry_job *j, size_t *ret_count)
+{
+	size_t low = 0, high = m->part_count, end;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->parts[middle].job->index < j->index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < m->part_count && m->parts[end].job == j; end++)
+		;
+	*ret_count = end - low;
+	return m->parts + low;
+}
+
+/* ---- mounts ---- */
+
+static int list_mounts(struct making *m)
+{
+	const struct registry *r = m->registry;
+	struct snapshot *s = m->snapshot;
+
+	s->mounts = calloc(r->mount_room + 1, sizeof(*s->mounts));
+	m->indexes = calloc(r->mount_room + 1, sizeof(*m->indexes));
+	m->slots = calloc(r->mount_room + 1, sizeof(*m->slots));
+	if (!s->mounts || !m->indexes || !m->slots)
+		return -ENOMEM;
+	for (size_t slot = 0; slot < r->mount_room; slot++) {
+		if (!r->mounts[slot].is_used)
+			continue;
+		m->indexes[slot] = (uint32_t)s->mount_count;
+		m->slots[s->mount_count] = (uint32_t)slot;
+		if (snapshot_mount_copy(&s->mounts[s->mount_count], &r->mounts[slot].mount) < 0)
+			return -ENOMEM;
+		s->mount_count++;
+	}
+	return 0;
+}
+
+/* ---- one job's rows ---- */
+
+static int append_folded(struct making *m, const struct registry_job *j)
+{
+	m->rows = calloc(j->row_count + 1, sizeof(*m->rows));
+	if (!m->rows)
+		return -ENOMEM;
+	if (j->row_count)
+		memcpy(m->rows, j->rows, j->row_count * sizeof(*m->rows));
+	m->row_count = j->row_count;
+	return 0;
+}
+
+/* All of them, over the folded leaves and the others, in @m. */
+static int gather_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t count)
+{
+	int r;
+
+	free(m->rows);
+	r = append_folded(m, j);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = registry_rows_append(&m->rows, &m->row_count, parts[i].group, j);
+	if (r == 0)
+		m->row_count = registry_rows_sum(m->rows, m->row_count);
+	return r;
+}
+
+static struct op_counts counts_of(const struct registry_row *row)
+{
+	struct op_counts counts = { .calls = row->counts.calls, .errors = row->counts.errors, .ns = row->counts.ns };
+
+	if (row->op < OP_DATA_COUNT)
+		counts.bytes = row->counts.amount;
+	else
+		counts.not_found = row->counts.amount;
+	return counts;
+}
+
+static void raise_counts(struct op_counts *to, const struct op_counts *least)
+{
+	to->calls = MAX(to->calls, least->calls);
+	to->bytes = MAX(to->bytes, least->bytes);
+	to->errors = MAX(to->errors, least->errors);
+	to->ns = MAX(to->ns, least->ns);
+	to->not_found = MAX(to->not_found, least->not_found);
+}
+
+static int compare_keys(const struct snapshot_row *a, const struct snapshot_row *b)
+{
+	if (a->mount != b->mount)
+		return a->mount < b->mount ? -1 : 1;
+	return a->op != b->op ? a->op - b->op : a->way - b->way;
+}
+
+/* The job as it was shown last; NULL: it was not. */
+static const struct snapshot_job *last_shown(const struct registry_job *j)
+{
+	return j->shown ? &j->registry->shown->jobs[j->shown - 1] : NULL;
+}
+
+/* A row that was shown, as the new snapshot numbers its mounts. */
+static struct snapshot_row translate(const struct making *m, const struct snapshot_row *row)
+{
+	struct snapshot_row here = *row;
+
+	here.mount = m->indexes[m->registry->shown_slots[row->mount]];
+	return here;
+}
+
+/* Merge what there is with what was shown, which is the least of each.  Both are sorted. */
+static int put_rows(const struct making *m, const struct snapshot_job *last, struct snapshot_job *ret)
+{
+	size_t last_count = last ? last->row_count : 0, i = 0, k = 0;
+	struct snapshot_row *rows = calloc(m->row_count + last_count + 1, sizeof(*rows)), *smaller;
+
+	if (!rows)
+		return -ENOMEM;
+	while (i < m->row_count || k < last_count) {
+		struct snapshot_row now = {}, before = {};
+		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
+
+		if (i < m->row_count)
+			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op, m->rows[i].way, 0,
+						     counts_of(&m->rows[i]) };
+		if (k < last_count)
+			before = translate(m, &last->rows[k]);
+		order = order ? order : compare_keys(&now, &before);
+		rows[ret->row_count] = order > 0 ? before : now;
+		if (order == 0)
+			raise_counts(&rows[ret->row_count].counts, &before.counts);
+		ret->row_count++;
+		i += order <= 0;
+		k += order >= 0;
+	}
+	smaller = realloc(rows, (ret->row_count + 1) * sizeof(*rows));
+	ret->rows = smaller ? smaller : rows;
+	return 0;
+}
+
+/* ---- one job's values ---- */
+
+/* What the tasks of all leaves used, and how many live. */
+static void add_parts(const struct registry *r, const struct part *parts, size_t count,
+		      const struct registry_step *step, struct value *values)
+{
+	uint64_t live = 0;
+
+	if (r->has_tasks)
+		values_add_tasks(values, &(struct leaf_tasks){}); /* from now on they are known */
+	for (size_t i = 0; i < count; i++) {
+		const struct registry_group *g = parts[i].group;
+
+		if (!g->task || (step && parts[i].step != step))
+			continue;
+		values_add_tasks(values, &r->tasks[g->task - 1]);
+		live += r->tasks[g->task - 1].live;
+	}
+	if (r->has_tasks)
+		values[METRIC_TASKS_LIVE] = (struct value){ live, true };
+}
+
+/* What files of the job's group said: the sum over its top groups. */
+static void add_files(const struct registry_job *j, struct value *values)
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
+		struct value said = j->set[i];
+
+		if (kind == KIND_COUNTER && j->base[i].is_known)
+			said = (struct value){ said.number + j->base[i].number, true };
+		else if (kind == KIND_PEAK && j->base[i].is_known)
+			said = (struct value){ MAX(said.number, j->base[i].number), true };
+		if (said.is_known && (!values[i].is_known || values[i].number < said.number))
+			values[i] = said;
+	}
+}
+
+static void add_facts(const struct registry_job *j, struct value *values)
+{
+	if (j->facts->allocated_cores.is_known)
+		values[METRIC_CPU_ALLOCATED] = j->facts->allocated_cores;
+	if (j->facts->memory_limit.is_known)
+		values[METRIC_MEMORY_LIMIT] = j->facts->memory_limit;
+}
+
+static void drop_gauges(struct value *values)
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		if (metric_get((enum metric_id)i)->kind == KIND_GAUGE)
+			values[i] = (struct value){};
+	}
+}
+
+static void put_values(const struct registry_job *j, const struct part *parts, size_t count,
+		       const struct snapshot_job *last, struct value *ret)
+{
+	memcpy(ret, j->folded, sizeof(j->folded));
+	add_parts(j->registry, parts, count, NULL, ret);
+	add_files(j, ret);
+	add_facts(j, ret);
+	if (last)
+		values_raise(ret, last->values);
+	if (j->is_ended)
+		drop_gauges(ret);
+}
+
+static int put_step(const struct registry_job *j, const struct registry_step *step, const struct part *parts,
+		    size_t count, const struct snapshot_step *last, struct snapshot_step *ret)
+{
+	ret->id = strdup(step->id);
+	if (!ret->id)
+		return -ENOMEM;
+	ret->is_live = step->live_groups > 0 && !j->is_ended;
+	ret->start_ns = step->start_ns;
+	ret->end_ns = ret->is_live ? 0 : step->end_ns;
+	memcpy(ret->values, step->folded, sizeof(ret->values));
+	add_parts(j->registry, parts, count, step, ret->values);
+	if (last)
+		values_raise(ret->values, last->values);
+	if (!ret->is_live)
+		drop_gauges(ret->values);
+	return 0;
+}
+
+static int compare_by_step(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Steps are never dropped or reordered, so that each stands where it was shown last. */
+static int put_steps(const struct registry_job *j, const struct part *parts, size_t count,
+		     const struct snapshot_job *last, struct snapshot_job *ret)
+{
+	_cleanup_free_ struct part *by_step = calloc(count + 1, sizeof(*by_step));
+
+	ret->steps = calloc(j->step_count + 1, sizeof(*ret->steps));
+	if (!ret->steps || !by_step)
+		return -ENOMEM;
+	if (count) {
+		memcpy(by_step, parts, count * sizeof(*parts));
+		qsort(by_step, count, sizeof(*by_step), compare_by_step);
+	}
+	for (size_t i = 0; i < j->step_count; i++) {
+		const struct part key = { .step = j->steps[i] };
+		const struct part *first = bsearch(&key, by_step, count, sizeof(key), compare_by_step), *end = first;
+		const struct snapshot_step *before = last && i < last->step_count ? &last->steps[i] : NULL;
+
+		while (first && first > by_step && first[-1].step == j->steps[i])
+			first--;
+		while (end && end < by_step + count && end->step == j->steps[i])
+			end++;
+		ret->step_count++;
+		if (put_step(j, j->steps[i], first, (size_t)(end - first), before, &ret->steps[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int put_job(struct making *m, struct registry_job *j, struct snapshot_job *ret)
+{
+	const struct snapshot_job *last = last_shown(j);
+	size_t count;
+	const struct part *parts = find_parts(m, j, &count);
+	int r = gather_rows(m, j, parts, count);
+
+	ret->is_live = !j->is_ended;
+	ret->job = job_ref(j->facts);
+	if (r == 0)
+		r = put_rows(m, last, ret);
+	if (r == 0)
+		r = put_steps(j, parts, count, last, ret);
+	if (r == 0)
+		put_values(j, parts, count, last, ret->values);
+	return r;
+}
+
+/* Give each job its "(other)" now, if it needs one: mounts are listed before rows are made. */
+static int settle_mounts(struct making *m)
+{
+	for (size_t i = 0; i < m->part_count; i++) {
+		const struct part *part = &m->parts[i];
+
+		for (size_t k = 0; k < part->group->row_count; k++) {
+			uint32_t slot = m->registry->rows[part->group->first_row + k].mount;
+
+			if (registry_job_mount(part->job, slot) == MOUNTS_MAX)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int make(struct making *m, struct registry_job **jobs, size_t count)
+{
+	struct snapshot *s = m->snapshot;
+	int r = list_parts(m);
+
+	if (r == 0)
+		r = settle_mounts(m);
+	if (r == 0) {
+		registry_mounts_sweep(m->registry);
+		r = list_mounts(m);
+	}
+	s->jobs = calloc(count + 1, sizeof(*s->jobs));
+	if (r == 0 && !s->jobs)
+		r = -ENOMEM;
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		s->job_count++;
+		r = put_job(m, jobs[i], &s->jobs[i]);
+	}
+	return r;
+}
+
+/* From now on it is the least that is shown. */
+static void remember(struct making *m, struct registry_job **jobs, size_t count)
+{
+	struct registry *r = m->registry;
+
+	for (size_t i = 0; i < r->job_count; i++)
+		r->jobs[i]->shown = 0;
+	for (size_t i = 0; i < count; i++)
+		jobs[i]->shown = i + 1;
+	snapshot_unref(r->shown);
+	r->shown = snapshot_ref(m->snapshot);
+	free(r->shown_slots);
+	r->shown_slots = TAKE_PTR(m->slots);
+}
+
+int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret)
+{
+	_cleanup_(making_clear) struct making m = { .registry = r, .snapshot = snapshot_new() };
+	_cleanup_free_ struct registry_job **jobs = NULL;
+	size_t count = 0;
+	int code;
+
+	if (!m.snapshot)
+		return -ENOMEM;
+	registry_end_jobs(r, boot_ns);
+	m.snapshot->boot_ns = boot_ns;
+	m.snapshot->real_ns = real_ns;
+	m.snapshot->has_mounts = r->has_files;
+	m.snapshot->has_seconds = r->has_files && r->has_clock;
+	code = choose_jobs(r, &jobs, &count);
+	if (code == 0)
+		code = make(&m, jobs, count);
+	if (code < 0)
+		return code;
+	remember(&m, jobs, count);
+	*ret = TAKE_PTR(m.snapshot);
+	return 0;
+}

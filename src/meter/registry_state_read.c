@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: MIT */
+/* The way back from the text of registry_state.c.  Nothing of a text in which anything is odd is taken. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "json_place.h"
+#include "macro.h"
+#include "parse.h"
+#include "registry_parts.h"
+#include "registry_state.h"
+#include "text.h"
+
+/* clang-format off */
+const struct state_key state_strings[] = {
+	{ "user", offsetof(struct job, user) },       { "account", offsetof(struct job, account) },
+	{ "partition", offsetof(struct job, partition) }, { "name", offsetof(struct job, name) },
+	{ "qos", offsetof(struct job, qos) },         { "cpus_allowed", offsetof(struct job, cpus_allowed) },
+	{ "gpus", offsetof(struct job, gpus) },       { "array_id", offsetof(struct job, array_id) },
+};
+const size_t state_string_count = ARRAY_SIZE(state_strings);
+
+const struct state_key state_numbers[] = {
+	{ "start_ns", offsetof(struct job, start_ns) }, { "end_ns", offsetof(struct job, end_ns) },
+	{ "measured_from_ns", offsetof(struct job, measured_from_ns) },
+	{ "start_boot_ns", offsetof(struct job, start_boot_ns) }, { "end_boot_ns", offsetof(struct job, end_boot_ns) },
+};
+const size_t state_number_count = ARRAY_SIZE(state_numbers);
+
+/* All keys there may be; any other is odd. */
+static const char *const job_keys[] = {
+	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
+	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "steps", "mounts", "rows",
+	"histograms", "leaves", NULL,
+};
+static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", NULL };
+static const char *const mount_keys[] = { "kind", "name", "fstype", "source", "aliases", NULL };
+/* clang-format on */
+
+char *const *state_string_get(const struct job *facts, size_t i)
+{
+	return (char *const *)(const void *)((const char *)facts + state_strings[i].offset);
+}
+
+const uint64_t *state_number_get(const struct job *facts, size_t i)
+{
+	return (const uint64_t *)(const void *)((const char *)facts + state_numbers[i].offset);
+}
+
+/* What was read, until all of it is known to be good. */
+struct saved {
+	struct registry_job *job; /* of no registry's list; its rows name mounts by their place below */
+	char *boot_id;
+	struct snapshot_mount *mounts;
+	size_t mount_count;
+};
+
+static void saved_clear(struct saved *s)
+{
+	for (size_t i = 0; i < s->mount_count; i++)
+		snapshot_mount_clear(&s->mounts[i]);
+	free(s->mounts);
+	free(s->boot_id);
+	registry_job_free(s->job);
+}
+
+static bool is_listed(const char *const *keys, const char *key)
+{
+	for (; *keys; keys++) {
+		if (strcmp(*keys, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_fact(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(state_strings); i++) {
+		if (strcmp(state_strings[i].key, key) == 0)
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(state_numbers); i++) {
+		if (strcmp(state_numbers[i].key, key) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int check_keys(const struct place *place, const json_t *map, const char *const *keys, bool has_facts)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(map))
+		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
+	json_object_foreach((json_t *)map, key, value) {
+		if (!is_listed(keys, key) && !(has_facts && is_fact(key)))
+			return place_refuse(place, "", "has something else: '%.40s'", key);
+		if (json_is_null(value))
+			return place_refuse(place, "", "has a null in it: '%.40s'", key);
+	}
+	return 0;
+}
+
+static int take_string(const struct place *place, const json_t *map, const char *key, char **ret)
+{
+	int r = place_take_string(place, map, key, ret);
+
+	if (r == 0 && *ret && strlen(*ret) > STATE_STRING_MAX)
+		return place_refuse(place, key, "is longer than %d bytes", STATE_STRING_MAX);
+	if (r == 0 && *ret && strlen(*ret) != json_string_length(place_member(map, key)))
+		return place_refuse(place, key, "has a NUL in it");
+	return r;
+}
+
+static int need_string(const struct place *place, const json_t *map, const char *key, char **ret)
+{
+	int r = take_string(place, map, key, ret);
+
+	return r == 0 && (!*ret || !**ret) ? place_refuse(place, key, "is missing") : r;
+}
+
+static int take_number(const struct place *place, const json_t *map, const char *key, uint64_t max, uint64_t *ret,
+		       bool *ret_is_known)
+{
+	int r = place_take_number(place, map, key, 0, ret, ret_is_known);
+
+	return r == 0 && *ret_is_known && *ret > max ? place_refuse(place, key, "is out of range") : r;
+}
+
+static int take_value(const struct place *place, const json_t *map, const char *key, struct value *ret)
+{
+	return take_number(place, map, key, INT64_MAX, &ret->number, &ret->is_known);
+}
+
+static int need_list(const struct place *place, const json_t *map, const char *key, size_t max, const json_t **ret)
+{
+	int r = place_get(place, map, key, JSON_ARRAY, ret);
+
+	if (r < 0)
+		return r;
+	if (!*ret)
+		return place_refuse(place, key, "is missing");
+	return json_array_size(*ret) > max ? place_refuse(place, key, "has more than %zu entries", max) : 0;
+}
+
+/* ---- ids, in lists and maps ---- */
+
+static int parse_id(const struct place *place, const char *key, const json_t *json, uint64_t *ret)
+{
+	if (!json_is_string(json) || parse_u64(json_string_value(json), ret) < 0 || *ret == 0)
+		return place_refuse(place, key, "is no group's number");
+	return 0;
+}
+
+/* A whole number at that place of a list. */
+static int number_at(const struct place *place, const json_t *list, size_t i, uint64_t max, uint64_t *ret)
+{
+	const json_t *json = json_array_get(list, i);
+
+	if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > max)
+		return place_refuse(place, "", "has something else where a number should be");
+	*ret = (uint64_t)json_integer_value(json);
+	return 0;
+}
+
+static const char *word_at(const json_t *list, size_t i)
+{
+	const json_t *json = json_array_get(list, i);
+
+	return json_is_string(json) ? json_string_value(json) : "";
+}
+
+static int check_length(const struct place *place, const json_t *list, size_t length)
+{
+	return json_is_array(list) && json_array_size(list) == length ?
+		       0 : place_refuse(place, "", "should be a list of %zu", length);
+}
+
+/* ---- parts ---- */
+
+static enum metric_id find_metric(const char *name)
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i);
+		size_t length = strlen(metric->section);
+
+		if (strncmp(name, metric->section, length) == 0 && name[length] == '.' &&
+		    strcmp(name + length + 1, metric->key) == 0)
+			return (enum metric_id)i;
+	}
+	return METRIC_JOB_COUNT;
+}
+
+static int take_values(const struct place *place, const json_t *above, const char *key, struct value *ret)
+{
+	struct place here = place_below(place, "%s%s", *place->path ? "." : "", key);
+	const json_t *map;
+	const char *name;
+	json_t *value;
+	int r = place_get(place, above, key, JSON_OBJECT, &map);
+
+	if (r == 0 && !map)
+		return place_refuse(place, key, "is missing");
+	if (r < 0)
+		return r;
+	json_object_foreach((json_t *)map, name, value) {
+		enum metric_id id = find_metric(name);
+
+		if (id == METRIC_JOB_COUNT)
+			return place_refuse(&here, "", "has something else: '%.40s'", name);
+		r = take_value(&here, map, name, &ret[id]);
+		if (r == 0 && !ret[id].is_known)
+			r = place_refuse(&here, name, "is null");
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_facts(const struct place *place, const json_t *root, struct job *facts)
+{
+	struct value uid, index;
+	bool is_known;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_strings); i++)
+		r = take_string(place, root, state_strings[i].key, (char **)state_string_get(facts, i));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_numbers); i++)
+		r = take_number(place, root, state_numbers[i].key, INT64_MAX, (uint64_t *)state_number_get(facts, i),
+				&is_known);
+	if (r == 0)
+		r = take_number(place, root, "uid", UINT32_MAX, &uid.number, &uid.is_known);
+	if (r < 0)
+		return r;
+	r = take_value(place, root, "array_index", &index);
+	if (r < 0)
+		return r;
+	facts->uid = uid.is_known ? (int64_t)uid.number : -1;
+	facts->array_index = index.is_known ? (int64_t)index.number : -1;
+	r = take_value(place, root, "allocated_cores", &facts->allocated_cores);
+	return r < 0 ? r : take_value(place, root, "memory_limit", &facts->memory_limit);
+}
+
+static int take_top(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct value maker = {}, death = {};
+	const json_t *id = place_member(root, "top_id");
+	int r = id ? parse_id(place, "top_id", id, &j->top_id) : 0;
+
+	if (r == 0)
+		r = take_string(place, root, "top_path", &j->top_path);
+	if (r == 0)
+		r = take_number(place, root, "maker_uid", UINT32_MAX - 1, &maker.number, &maker.is_known);
+	if (r == 0)
+		r = take_value(place, root, "last_death_ns", &death);
+	if (r == 0)
+		r = place_take_boolean(place, root, "is_remade", &j->is_remade);
+	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
+	j->last_death_ns = death.is_known ? death.number : 0;
+	return r;
+}
+
+static int take_step(const struct place *place, const json_t *map, struct registry_job *j)
+{
+	_cleanup_free_ char *id = NULL;
+	struct registry_step *step;
+	bool is_known;
+	size_t before = j->step_count;
+	int r = check_keys(place, map, step_keys, false);
+
+	if (r == 0)
+		r = need_string(place, map, "id", &id);
+	if (r < 0)
+		return r;
+	step = registry_job_step(j, id);
+	if (!step)
+		return -ENOMEM;
+	if (j->step_count == before)
+		return place_refuse(place, "id", "is there twice");
+	r = take_number(place, map, "start_ns", INT64_MAX, &step->start_ns, &is_known);
+	if (r == 0)
+		r = take_number(place, map, "end_ns", INT64_MAX, &step->end_ns, &is_known);
+	return r < 0 ? r : take_values(place, map, "values", step->folded);
+}
+
+static int take_steps(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const json_t *list;
+	int r = need_list(place, root, "steps", j->registry->options.steps_max, &list);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "steps[%zu]", i);
+
+		r = take_step(&here, json_array_get(list, i), j);
+	}
+	return r;
+}
+
+static int take_aliases(const struct place *place, const json_t *map, struct snapshot_mount *m)
+{
+	const json_t *list;
+	int r = place_get(place, map, "aliases", JSON_ARRAY, &list);
+
+	if (r == 0 && list && json_array_size(list) > MOUNT_ALIASES_MAX)
+		return place_refuse(place, "aliases", "has more than %d entries", MOUNT_ALIASES_MAX);
+	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++)
+		r = place_copy_string(place, "aliases", json_array_get(list, i), &m->aliases[i]);
+	return r;
+}
+
+static int take_mount(const struct place *place, const json_t *map, struct snapshot_mount *m)
+{
+	_cleanup_free_ char *kind = NULL;
+	int r = check_keys(place, map, mount_keys, false);
+
+	if (r == 0)
+		r = take_string(place, map, "kind", &kind);
+	if (r == 0)
+		r = need_string(place, map, "name", &m->name);
+	if (r == 0)
+		r = take_string(place, map, "fstype", &m->fstype);
+	if (r == 0)
+		r = take_string(place, map, "source", &m->source);
+	if (r == 0)
+		r = take_aliases(place, map, m);
+	if (r < 0 || !kind)
+		return r;
+	m->kind = row_kind_of(kind);
+	return m->kind == ROW_MOUNT ? place_refuse(place, "kind", "is none") : 0;
+}
+
+static int take_mounts(const struct place *place, const json_t *root, struct saved *s)
+{
+	const json_t *list;
+	int r = need_list(place, root, "mounts", MOUNTS_JOB_MAX, &list);
+
+	if (r < 0)
+		return r;
+	s->mounts = calloc(json_array_size(list) + 1, sizeof(*s->mounts));
+	if (!s->mounts)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "mounts[%zu]", i);
+
+		s->mount_count++;
+		r = take_mount(&here, json_array_get(list, i), &s->mounts[i]);
+	}
+	return r;
+}
+
+static int take_row(const struct place *place, const json_t *list, size_t mount_count, struct registry_row *ret)
+{
+	uint64_t numbers[4], mount;
+	enum file_op op = file_op_find(word_at(list, 1));
+	enum file_way way = file_way_find(word_at(list, 2));
+	int r = check_length(place, list, 7);
+
+	if (r == 0)
+		r = number_at(place, list, 0, UINT32_MAX, &mount);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
+		r = number_at(place, list, 3 + i, INT64_MAX, &numbers[i]);
+	if (r < 0)
+		return r;
+	if (mount >= mount_count || op == OP_COUNT || way == WAY_COUNT || (op >= OP_DATA_COUNT && way != WAY_CALL))
+		return place_refuse(place, "", "names what there is not");
+	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .way = (uint8_t)way };
+	ret->counts = (struct file_counts){ numbers[0], numbers[1], numbers[2], numbers[3] };
+	return 0;
+}
+
+static int take_rows(const struct place *place, const json_t *root, struct saved *s)
+{
+	const json_t *list;
+	int r = need_list(place, root, "rows", (size_t)MOUNTS_JOB_MAX * OP_COUNT * WAY_COUNT, &list);
+
+	if (r < 0)
+		return r;
+	s->job->rows = calloc(json_array_size(list) + 1, sizeof(*s->job->rows));
+	if (!s->job->rows)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "rows[%zu]", i);
+
+		r = take_row(&here, json_array_get(list, i), s->mount_count, &s->job->rows[s->job->row_count++]);
+	}
+	return r;
+}
+
+static int take_bucket(const struct place *place, const json_t *list, size_t mount_count,
+		       struct registry_bucket *ret)
+{
+	uint64_t mount, bucket, count;
+	enum file_op op = file_op_find(word_at(list, 1));
+	uint8_t kind = HISTOGRAM_SIZE;
+	int r = check_length(place, list, 5);
+
+	if (r == 0)
+		r = number_at(place, list, 0, UINT32_MAX, &mount);
+	if (r == 0)
+		r = number_at(place, list, 3, HISTOGRAM_BUCKETS - 1, &bucket);
+	if (r == 0)
+		r = number_at(place, list, 4, INT64_MAX, &count);
+	if (r < 0)
+		return r;
+	while (kind <= HISTOGRAM_LATENCY && strcmp(state_histogram_name(kind), word_at(list, 2)) != 0)
+		kind++;
+	if (mount >= mount_count || op >= OP_DATA_COUNT || kind > HISTOGRAM_LATENCY || !count)
+		return place_refuse(place, "", "names what there is not");
+	*ret = (struct registry_bucket){ (uint32_t)mount, (uint8_t)op, kind, (uint8_t)bucket, 0, count };
+	return 0;
+}
+
+static int take_buckets(const struct place *place, const json_t *root, struct saved *s)
+{
+	const json_t *list;
+	int r = need_list(place, root, "histograms", (size_t)MOUNTS_JOB_MAX * OP_DATA_COUNT * 2 * HISTOGRAM_BUCKETS,
+			  &list);
+
+	if (r < 0)
+		return r;
+	s->job->buckets = calloc(json_array_size(list) + 1, sizeof(*s->job->buckets));
+	if (!s->job->buckets)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "histograms[%zu]", i);
+
+		r = take_bucket(&here, json_array_get(list, i), s->mount_count,
+				&s->job->buckets[s->job->bucket_count++]);
+	}
+	return r;
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+	const struct registry_leaf_name *x = a, *y = b;
+
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+static int take_leaf(const struct place *place, const json_t *list, struct registry_leaf_name *ret)
+{
+	uint64_t members;
+	int r = check_length(place, list, 2);
+
+	if (r == 0)
+		r = parse_id(place, "", json_array_get(list, 0), &ret->id);
+	if (r == 0)
+		r = number_at(place, list, 1, MEMBERS_MAX, &members);
+	if (r == 0 && members == 0)
+		r = place_refuse(place, "", "belongs to nobody");
+	if (r == 0)
+		ret->members = (uint32_t)members;
+	return r;
+}
+
+static size_t power_above(size_t count)
+{
+	size_t room = 1;
+
+	while (room <= count)
+		room *= 2;
+	return room;
+}
+
+static int take_leaves(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const json_t *list;
+	int r = need_list(place, root, "leaves", STATE_LEAVES_MAX, &list);
+
+	if (r < 0)
+		return r;
+	j->pending = calloc(power_above(json_array_size(list)), sizeof(*j->pending));
+	if (!j->pending)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "leaves[%zu]", i);
+
+		r = take_leaf(&here, json_array_get(list, i), &j->pending[j->pending_count++]);
+	}
+	if (r < 0)
+		return r;
+	qsort(j->pending, j->pending_count, sizeof(*j->pending), compare_leaves);
+	for (size_t i = 1; i < j->pending_count; i++) {
+		if (j->pending[i].id == j->pending[i - 1].id)
+			return place_refuse(place, "leaves", "names one twice");
+	}
+	return 0;
+}
+
+/* ---- the whole ---- */
+
+static int check_schema(const json_t *root, struct error *err)
+{
+	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
+
+	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
+		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'", STATE_SCHEMA);
+	return 0;
+}
+
+static int read_job(struct registry *r, const json_t *root, struct saved *s, struct error *err)
+{
+	struct place place = { .err = err };
+	_cleanup_free_ char *manager = NULL, *id = NULL;
+	int code = check_schema(root, err);
+
+	if (code == 0)
+		code = check_keys(&place, root, job_keys, true);
+	if (code == 0)
+		code = need_string(&place, root, "manager", &manager);
+	if (code == 0)
+		code = need_string(&place, root, "id", &id);
+	if (code == 0)
+		code = need_string(&place, root, "boot_id", &s->boot_id);
+	if (code < 0)
+		return code;
+	s->job = registry_job_new(r, manager, id);
+	if (!s->job)
+		return -ENOMEM;
+	code = take_facts(&place, root, s->job->facts);
+	if (code == 0)
+		code = take_top(&place, root, s->job);
+	if (code == 0)
+		code = take_values(&place, root, "values", s->job->folded);
+	if (code == 0)
+		code = take_values(&place, root, "base", s->job->base);
+	if (code == 0)
+		code = take_steps(&place, root, s->job);
+	if (code == 0)
+		code = take_mounts(&place, root, s);
+	if (code == 0)
+		code = take_rows(&place, root, s);
+	if (code == 0)
+		code = take_buckets(&place, root, s);
+	return code < 0 ? code : take_leaves(&place, root, s->job);
+}
+
+/* Its rows name slots from now on. */
+static int place_rows(struct saved *s)
+{
+	struct registry_job *j = s->job;
+	_cleanup_free_ uint32_t *slots = calloc(s->mount_count + 1, sizeof(*slots));
+
+	if (!slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->mount_count; i++) {
+		slots[i] = registry_mount_slot(j->registry, &s->mounts[i]);
+		if (slots[i] != MOUNTS_MAX)
+			slots[i] = registry_job_mount(j, slots[i]);
+		if (slots[i] == MOUNTS_MAX)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < j->row_count; i++)
+		j->rows[i].mount = slots[j->rows[i].mount];
+	for (size_t i = 0; i < j->bucket_count; i++)
+		j->buckets[i].mount = slots[j->buckets[i].mount];
+	j->row_count = registry_rows_sum(j->rows, j->row_count);
+	j->bucket_count = registry_buckets_sum(j->buckets, j->bucket_count);
+	return 0;
+}
+
+/* A leaf that was folded into this job. */
+static int adopt_leaf(struct registry_job *j, const struct registry_leaf_name *leaf)
+{
+	struct registry *r = j->registry;
+	struct registry_group *g = idmap_get(&r->groups, leaf->id);
+
+	if (!g) {
+		g = calloc(1, sizeof(*g));
+		if (!g)
+			return -ENOMEM;
+		g->id = leaf->id;
+		if (idmap_put(&r->groups, g->id, g) < 0) {
+			free(g);
+			return -ENOMEM;
+		}
+	}
+	if (g->member_count == MEMBERS_MAX)
+		return 0;
+	g->wanted_members = (uint8_t)MAX(g->wanted_members, leaf->members);
+	g->members[g->member_count++] = (struct registry_member){ .job = j, .is_folded = true };
+	j->groups++;
+	return 0;
+}
+
+/* With the boot went all groups, and what CLOCK_BOOTTIME said. */
+static void end_with_boot(struct registry_job *j)
+{
+	j->facts->start_boot_ns = 0;
+	j->facts->end_boot_ns = j->registry->options.started_boot_ns;
+	j->is_ended = true;
+	j->top_id = 0;
+	j->last_death_ns = 0;
+	j->pending_count = 0;
+}
+
+static int adopt(struct registry *r, struct saved *s)
+{
+	struct registry_job *j = s->job;
+	int code = place_rows(s);
+
+	if (code == 0)
+		code = registry_job_enlist(j);
+	if (code < 0)
+		return code;
+	s->job = NULL; /* it is the registry's */
+	if (strcmp(s->boot_id, r->options.boot_id) != 0)
+		end_with_boot(j);
+	else
+		j->is_ended = j->facts->end_boot_ns != 0;
+	for (size_t i = 0; code == 0 && i < j->pending_count; i++)
+		code = adopt_leaf(j, &j->pending[i]);
+	r->has_restored = true;
+	return code;
+}
+
+static void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+int registry_parse_job(struct registry *r, const char *text, size_t length, struct error *err)
+{
+	_cleanup_(saved_clear) struct saved saved = {};
+	_cleanup_(json_freep) json_t *root = NULL;
+	json_error_t error;
+	int code;
+
+	if (length > STATE_BYTES_MAX)
+		return error_set(err, -EINVAL, "it has more than %u MiB", STATE_BYTES_MAX >> 20);
+	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		return error_set(err, -EINVAL, "line %d: %s", error.line, error.text);
+	code = read_job(r, root, &saved, err);
+	if (code == 0)
+		code = adopt(r, &saved);
+	return code == -ENOMEM ? error_set_errno(err, ENOMEM, "cannot take it in") : code;
+}

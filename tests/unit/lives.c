@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "lives.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+struct registry *lives_registry(void)
+{
+	const struct registry_options options = { .started_boot_ns = 100 * SECOND,
+						  .started_real_ns = EPOCH + 100 * SECOND, .boot_id = "boot-a" };
+	struct registry *r = registry_new(&options);
+
+	ASSERT(r);
+	return r;
+}
+
+struct group_life life(uint64_t id, uint64_t parent, uint64_t born, uint64_t died, const char *path)
+{
+	struct group_life l = { .id = id, .parent = parent, .born_ns = born * SECOND, .died_ns = died * SECOND };
+
+	snprintf(l.path, sizeof(l.path), "%s", path);
+	return l;
+}
+
+void learn(struct registry *r, uint64_t second, const struct group_life *lives, size_t count)
+{
+	ASSERT_OK(registry_learn(r, lives, count, second * SECOND, EPOCH + second * SECOND));
+}
+
+struct leaf_tasks tasks_of(uint64_t leaf, uint64_t user_ns, uint64_t live, uint64_t ended)
+{
+	return (struct leaf_tasks){ .leaf = leaf, .counters = { .user_ns = user_ns }, .live = live, .ended = ended,
+				    .uid = UINT32_MAX };
+}
+
+struct leaf_row row_of(uint64_t leaf, uint64_t place, unsigned int op, unsigned int way, uint64_t calls, uint64_t amount)
+{
+	return (struct leaf_row){ .key = { .leaf = leaf, .place = place, .op = (uint8_t)op, .way = (uint8_t)way },
+				  .counts = { .calls = calls, .amount = amount } };
+}
+
+const struct snapshot_mount *name_by_number(void *context, uint64_t place)
+{
+	static struct snapshot_mount mount = { .kind = ROW_MOUNT, .fstype = (char *)"ext4", .source = (char *)"disk" };
+	static char name[32];
+
+	(void)context;
+	snprintf(name, sizeof(name), "/%llu", (unsigned long long)place);
+	mount.name = name;
+	return &mount;
+}
+
+void feed(struct registry *r, const struct leaf_tasks *tasks, size_t task_count, const struct leaf_row *rows,
+	  size_t row_count)
+{
+	const struct registry_feed f = { .tasks = tasks, .task_count = task_count, .rows = rows, .row_count = row_count,
+					 .has_tasks = true, .has_files = true, .has_clock = true,
+					 .name_place = name_by_number };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+size_t fold(struct registry *r, uint64_t second)
+{
+	uint64_t *leaves = NULL;
+	size_t count = 0;
+
+	ASSERT_OK(registry_fold(r, second * SECOND, &leaves, &count));
+	for (size_t i = 1; i < count; i++)
+		ASSERT(leaves[i - 1] < leaves[i]);
+	free(leaves);
+	return count;
+}
+
+size_t fold_and_forget(struct registry *r, uint64_t second)
+{
+	uint64_t *leaves = NULL;
+	size_t count = fold(r, second), pending = 0;
+
+	ASSERT_OK(registry_folded(r, &leaves, &pending));
+	ASSERT_OK(registry_forget(r, leaves, pending));
+	free(leaves);
+	return count;
+}
+
+struct snapshot *snap(struct registry *r, uint64_t second)
+{
+	struct snapshot *s = NULL;
+
+	ASSERT_OK(registry_snapshot(r, second * SECOND, EPOCH + second * SECOND, &s));
+	return s;
+}
+
+uint64_t number_of(const struct snapshot *s, const char *manager, const char *id, enum metric_id metric)
+{
+	const struct snapshot_job *job = snapshot_find(s, manager, id);
+
+	ASSERT(job);
+	return job->values[metric].is_known ? job->values[metric].number : UINT64_MAX;
+}
+
+struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id, const char *mount,
+			   unsigned int op, unsigned int way)
+{
+	const struct snapshot_job *job = snapshot_find(s, manager, id);
+
+	ASSERT(job);
+	for (size_t i = 0; i < job->row_count; i++) {
+		const struct snapshot_row *row = &job->rows[i];
+
+		if (row->op == op && row->way == way && strcmp(s->mounts[row->mount].name, mount) == 0)
+			return row->counts;
+	}
+	return (struct op_counts){};
+}

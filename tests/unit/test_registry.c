@@ -1,0 +1,717 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "identity.h"
+#include "lives.h"
+#include "test.h"
+
+#define JOB "/slurm/uid_1000/job_42"
+#define V2 "/system.slice/slurmstepd.scope"
+
+static size_t count_jobs(struct registry *r)
+{
+	size_t count = 0;
+
+	for (struct registry_job *j = NULL; (j = registry_next(r, j));)
+		count++;
+	return count;
+}
+
+/* Job 42 with steps 0 (two tasks) and batch. */
+static void learn_job(struct registry *r)
+{
+	const struct group_life lives[] = {
+		life(5, 3, 120, 0, JOB "/step_batch/task_0"), life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0"),
+		life(3, 1, 112, 0, JOB "/step_batch"), life(4, 2, 113, 0, JOB "/step_0/task_0"),
+		life(6, 2, 113, 0, JOB "/step_0/task_1"),
+	};
+
+	learn(r, 130, lives, 6);
+}
+
+TEST(an_empty_registry_makes_an_empty_snapshot)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 101);
+
+	ASSERT_EQ(s->job_count, (size_t)0);
+	ASSERT(!s->has_mounts);
+	ASSERT(registry_next(r, NULL) == NULL);
+	ASSERT(registry_free(NULL) == NULL);
+}
+
+TEST(groups_become_a_job_with_its_steps)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	const struct leaf_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0), tasks_of(5, 13, 2, 1),
+					    tasks_of(99, 1000, 1, 1) };
+	struct registry_job *j;
+
+	learn_job(r);
+	feed(r, tasks, 4, NULL, 0);
+	s = snap(r, 130);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)31);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)4);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_ENDED), (uint64_t)3);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_PEAK), UINT64_MAX);
+	ASSERT(s->jobs[0].is_live);
+	ASSERT_EQ(s->jobs[0].job->uid, (int64_t)1000);
+	ASSERT_EQ(s->jobs[0].job->start_ns, EPOCH + 110 * SECOND);
+	ASSERT_EQ(s->jobs[0].job->measured_from_ns, EPOCH + 110 * SECOND);
+	ASSERT_EQ(s->jobs[0].step_count, (size_t)2);
+	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
+	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_CPU_USER].number, (uint64_t)18);
+	ASSERT_STREQ(s->jobs[0].steps[1].id, "batch");
+	ASSERT_EQ(s->jobs[0].steps[1].values[METRIC_CPU_USER].number, (uint64_t)13);
+	j = registry_find(r, "slurm", "42");
+	ASSERT_STREQ(registry_job_path(j), JOB);
+	ASSERT(registry_next(r, NULL) == j && registry_next(r, j) == NULL);
+}
+
+TEST(groups_of_no_job_are_ignored_and_units_are_jobs_by_choice)
+{
+	const struct group_life lives[] = { life(1, 0, 0, 0, "/system.slice"), life(2, 1, 0, 0, "/system.slice/cron.service"),
+					    life(3, 0, 0, 0, "/slurm"), life(4, 0, 0, 0, "/") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry(), *units = NULL;
+	struct registry_options options = { .has_units = true };
+
+	learn(r, 101, lives, 4);
+	learn(r, 102, lives, 4);
+	ASSERT_EQ(count_jobs(r), (size_t)0);
+	units = registry_new(&options);
+	learn(units, 101, lives, 4);
+	ASSERT_EQ(count_jobs(units), (size_t)1);
+	ASSERT(registry_find(units, "systemd", "cron.service"));
+}
+
+TEST(a_job_that_was_there_before_us_is_older_than_the_measurement)
+{
+	const struct group_life lives[] = { life(1, 0, 0, 0, JOB) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct job *facts;
+
+	learn(r, 101, lives, 1);
+	facts = registry_job_known(registry_find(r, "slurm", "42"));
+	ASSERT_EQ(facts->start_ns, (uint64_t)0);
+	ASSERT_EQ(facts->measured_from_ns, EPOCH + 100 * SECOND);
+}
+
+TEST(a_run_inside_a_job_counts_in_both)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0"),
+					    life(3, 2, 112, 0, JOB "/step_0/jobmeter-run-9") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 1, 0) };
+	const struct leaf_row rows[] = { row_of(3, 1, OP_READ, WAY_CALL, 3, 300) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+
+	learn(r, 115, lives, 3);
+	feed(r, tasks, 2, rows, 1);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)2);
+	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
+	ASSERT_EQ(snapshot_find(s, "slurm", "42")->steps[0].values[METRIC_CPU_USER].number, (uint64_t)12);
+	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+}
+
+TEST(rows_are_summed_over_leaves_cpus_and_places_of_one_name)
+{
+	struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 1, 10), row_of(4, 1, OP_READ, WAY_CALL, 2, 20),
+				   row_of(6, 1, OP_READ, WAY_CALL, 4, 40), row_of(6, 2, OP_OPEN, WAY_CALL, 8, 3),
+				   row_of(6, 1, OP_READ, WAY_SENDFILE, 16, 160), row_of(99, 1, OP_READ, WAY_CALL, 1, 1),
+				   row_of(4, 1, 77, WAY_CALL, 1, 1), row_of(4, 1, OP_READ, 77, 1, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+
+	rows[1].key.cpu = 1;
+	learn_job(r);
+	feed(r, NULL, 0, rows, 8);
+	s = snap(r, 130);
+	ASSERT(s->has_mounts && s->has_seconds);
+	ASSERT_EQ(s->mount_count, (size_t)2);
+	ASSERT_STREQ(s->mounts[0].source, "disk");
+	ASSERT_EQ(s->jobs[0].row_count, (size_t)3);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).calls, (uint64_t)7);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)70);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_SENDFILE).bytes, (uint64_t)160);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_OPEN, WAY_CALL).not_found, (uint64_t)3);
+}
+
+TEST(what_there_was_no_room_for_is_of_no_job_and_not_dropped)
+{
+	const struct leaf_row rows[] = { row_of(LEAF_OTHER, 0, OP_READ, WAY_CALL, 5, 500),
+					 row_of(LEAF_OTHER, 0, OP_READ, WAY_SPLICE, 1, 100),
+					 row_of(LEAF_OTHER, 0, OP_STAT, WAY_CALL, 3, 2) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct op_counts counts[OP_COUNT];
+
+	feed(r, NULL, 0, rows, 3);
+	registry_unplaced(r, counts);
+	ASSERT_EQ(counts[OP_READ].bytes, (uint64_t)600);
+	ASSERT_EQ(counts[OP_STAT].not_found, (uint64_t)2);
+	feed(r, NULL, 0, rows, 1); /* it never falls */
+	registry_unplaced(r, counts);
+	ASSERT_EQ(counts[OP_READ].bytes, (uint64_t)600);
+}
+
+TEST(a_leaf_that_ends_is_folded_and_nothing_falls)
+{
+	const struct leaf_tasks before[] = { tasks_of(4, 7, 1, 0), tasks_of(6, 11, 1, 0) };
+	const struct leaf_tasks after[] = { tasks_of(4, 9, 0, 3), tasks_of(6, 12, 1, 0) };
+	const struct leaf_row rows[] = { row_of(4, 1, OP_WRITE, WAY_CALL, 2, 200), row_of(6, 1, OP_WRITE, WAY_CALL, 1, 50) };
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_job(r);
+	feed(r, before, 2, rows, 2);
+	learn(r, 141, dead, 1);
+	ASSERT_EQ(fold(r, 141), (size_t)0); /* nothing was fed since its death */
+	feed(r, after, 2, rows, 2);
+	ASSERT_EQ(fold(r, 141), (size_t)1);
+	ASSERT_EQ(fold(r, 141), (size_t)0);
+	feed(r, after, 2, rows, 2); /* the kernel side still has it: not twice */
+	s = snap(r, 141);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)250);
+	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_CPU_USER].number, (uint64_t)21);
+	snapshot_unref(s);
+	ASSERT_OK(registry_forget(r, (const uint64_t[]){ 4 }, 1));
+	feed(r, after + 1, 1, rows + 1, 1);
+	s = snap(r, 142);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)250);
+	snapshot_unref(s);
+}
+
+TEST(a_leaf_waits_for_the_grace_and_for_its_tasks)
+{
+	struct leaf_tasks tasks = tasks_of(4, 9, 0, 3);
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	uint64_t *leaves = NULL;
+	size_t count;
+
+	learn_job(r);
+	learn(r, 140, dead, 1);
+	feed(r, &tasks, 1, NULL, 0);
+	ASSERT_OK(registry_fold(r, 140 * SECOND + SECOND / 10, &leaves, &count));
+	free(leaves);
+	ASSERT_EQ(count, (size_t)0);
+	tasks.unsettled = 1;
+	feed(r, &tasks, 1, NULL, 0);
+	ASSERT_EQ(fold(r, 141), (size_t)0);
+	ASSERT_EQ(fold(r, 300), (size_t)1); /* some day it is enough */
+}
+
+TEST(the_least_that_is_shown_is_what_was_shown)
+{
+	const struct leaf_tasks more[] = { tasks_of(4, 100, 5, 9) }, less[] = { tasks_of(4, 90, 1, 8) };
+	const struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 9, 900), row_of(4, 2, OP_READ, WAY_CALL, 1, 1),
+					 row_of(4, 1, OP_READ, WAY_CALL, 8, 1000) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct registry_job *j;
+	struct snapshot *s;
+
+	learn_job(r);
+	feed(r, more, 1, rows, 2);
+	j = registry_find(r, "slurm", "42");
+	registry_job_set(j, METRIC_MEMORY_PEAK, 5000);
+	registry_job_set(j, METRIC_MEMORY_USAGE, 4000);
+	snapshot_unref(snap(r, 130));
+	feed(r, less, 1, rows + 2, 1);
+	registry_job_set(j, METRIC_MEMORY_PEAK, 100);
+	registry_job_set(j, METRIC_MEMORY_USAGE, 100);
+	s = snap(r, 131);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)100);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_PEAK), (uint64_t)5000);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_USAGE), (uint64_t)100);
+	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_TASKS_ENDED].number, (uint64_t)9);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).calls, (uint64_t)9);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)1000);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, WAY_CALL).calls, (uint64_t)1);
+	snapshot_unref(s);
+}
+
+TEST(a_job_ends_a_grace_after_its_last_group)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 150, JOB), life(2, 1, 111, 149, JOB "/step_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 120, (const struct group_life[]){ life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0") }, 2);
+	registry_job_set(registry_find(r, "slurm", "42"), METRIC_MEMORY_USAGE, 7);
+	learn(r, 150, lives, 2);
+	ASSERT(registry_job_is_live(registry_find(r, "slurm", "42")));
+	ASSERT(registry_job_path(registry_find(r, "slurm", "42")) == NULL);
+	s = snap(r, 151);
+	ASSERT(!s->jobs[0].is_live);
+	ASSERT_EQ(s->jobs[0].job->end_ns, EPOCH + 150 * SECOND);
+	ASSERT_EQ(s->jobs[0].steps[0].end_ns, EPOCH + 149 * SECOND);
+	ASSERT(!s->jobs[0].steps[0].is_live);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_USAGE), UINT64_MAX);
+	snapshot_unref(s);
+}
+
+TEST(a_job_of_a_moment_is_whole)
+{
+	const struct group_life lives[] = { life(7, 0, 110, 111, "/jobmeter-run-5") };
+	const struct leaf_tasks tasks[] = { tasks_of(7, 33, 0, 2) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 115, lives, 1);
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 115), (size_t)1);
+	feed(r, NULL, 0, NULL, 0);
+	s = snap(r, 116);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)33);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_TASKS_LIVE), UINT64_MAX);
+	ASSERT_EQ(s->jobs[0].job->start_ns, EPOCH + 110 * SECOND);
+	ASSERT_EQ(s->jobs[0].job->end_ns, EPOCH + 111 * SECOND);
+	snapshot_unref(s);
+}
+
+TEST(a_slurm_job_whose_groups_are_made_anew_goes_on)
+{
+	const struct group_life first[] = { life(1, 0, 110, 120, V2 "/job_9"), life(2, 1, 111, 119, V2 "/job_9/step_0") };
+	const struct group_life second[] = { life(3, 0, 200, 0, V2 "/job_9"), life(4, 3, 201, 0, V2 "/job_9/step_1") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 0, 1) }, more[] = { tasks_of(4, 6, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct registry_job *j;
+	struct snapshot *s;
+
+	learn(r, 115, (const struct group_life[]){ life(1, 0, 110, 0, V2 "/job_9"), life(2, 1, 111, 0, V2 "/job_9/step_0") }, 2);
+	j = registry_find(r, "slurm", "9");
+	registry_job_set(j, METRIC_CPU_THROTTLED, 100);
+	learn(r, 121, first, 2);
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 122), (size_t)2);
+	ASSERT(!registry_job_is_live(j));
+	learn(r, 202, second, 2);
+	feed(r, more, 1, NULL, 0);
+	j = registry_find(r, "slurm", "9");
+	ASSERT(registry_job_is_live(j));
+	registry_job_set(j, METRIC_CPU_THROTTLED, 7);
+	s = snap(r, 202);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(s->jobs[0].job->start_ns, EPOCH + 110 * SECOND);
+	ASSERT_EQ(s->jobs[0].job->end_ns, (uint64_t)0);
+	ASSERT_EQ(number_of(s, "slurm", "9", METRIC_CPU_USER), (uint64_t)11);
+	ASSERT_EQ(number_of(s, "slurm", "9", METRIC_CPU_THROTTLED), (uint64_t)107);
+	ASSERT_EQ(s->jobs[0].step_count, (size_t)2);
+	ASSERT(!s->jobs[0].steps[0].is_live && s->jobs[0].steps[1].is_live);
+	snapshot_unref(s);
+}
+
+TEST(a_run_whose_number_comes_again_is_another_job)
+{
+	const struct group_life first[] = { life(1, 0, 110, 120, "/a/jobmeter-run-5") };
+	const struct group_life second[] = { life(2, 0, 130, 0, "/a/jobmeter-run-5") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 100, 0, 1) }, more[] = { tasks_of(2, 3, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 125, first, 1);
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 126), (size_t)1);
+	snapshot_unref(snap(r, 127));
+	learn(r, 131, second, 1);
+	feed(r, more, 1, NULL, 0);
+	s = snap(r, 131);
+	ASSERT_EQ(s->job_count, (size_t)1); /* the newer is shown */
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)3);
+	ASSERT(s->jobs[0].is_live);
+	ASSERT_EQ(count_jobs(r), (size_t)2);
+	snapshot_unref(s);
+}
+
+TEST(two_groups_of_one_name_at_two_places_are_not_merged)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5"),
+					    life(3, 2, 112, 0, "/b/jobmeter-run-5/c") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 115, lives, 3);
+	feed(r, tasks, 3, NULL, 0);
+	ASSERT_EQ(count_jobs(r), (size_t)2);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1); /* the first stays */
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)1);
+	snapshot_unref(s);
+}
+
+TEST(a_job_of_two_nodes_on_one_machine_is_one)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm_n1/uid_7/job_3"), life(2, 0, 110, 0, "/slurm_n2/uid_7/job_3") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 115, lives, 2);
+	feed(r, tasks, 2, NULL, 0);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "3", METRIC_CPU_USER), (uint64_t)11);
+	snapshot_unref(s);
+}
+
+TEST(a_group_that_a_user_made_is_not_a_managers)
+{
+	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/mine"),
+				      life(3, 0, 112, 0, "/user.slice/user-7.slice/user@7.service/x" JOB),
+				      life(4, 3, 113, 0, "/user.slice/user-7.slice/user@7.service/x" JOB "/step_0") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
+					    tasks_of(4, 1000, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	lives[1].maker_uid = lives[2].maker_uid = lives[3].maker_uid = 7;
+	learn(r, 115, lives, 4);
+	feed(r, tasks, 4, NULL, 0);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)11);
+	snapshot_unref(s);
+}
+
+TEST(one_user_leaves_room_for_others)
+{
+	const struct registry_options options = { .jobs_max = 32 };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
+	char path[64];
+
+	for (uint64_t i = 1; i <= 10; i++) {
+		struct group_life one;
+
+		snprintf(path, sizeof(path), "/u/jobmeter-run-%u", (unsigned int)i);
+		one = life(i, 0, i, 0, path);
+		one.maker_uid = 7;
+		learn(r, 100, &one, 1);
+	}
+	ASSERT_EQ(count_jobs(r), (size_t)2); /* a sixteenth */
+	ASSERT_EQ(registry_left_out(r), (uint64_t)8);
+	for (uint64_t i = 100; i < 140; i++) {
+		struct group_life one;
+
+		snprintf(path, sizeof(path), "/slurm/uid_1/job_%u", (unsigned int)i);
+		one = life(i, 0, i, 0, path);
+		learn(r, 200, &one, 1);
+	}
+	ASSERT_EQ(count_jobs(r), (size_t)32);
+	ASSERT_EQ(registry_left_out(r), (uint64_t)18);
+}
+
+TEST(a_path_that_was_cut_is_matched_as_far_as_it_goes)
+{
+	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_1"), life(3, 0, 112, 0, "/slurm/uid_1/job_12"),
+				      life(4, 99, 113, 0, JOB "/step_0/task_1") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 1, 1, 0), tasks_of(3, 10, 1, 0), tasks_of(4, 100, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	lives[1].is_cut = true; /* may be step_12 */
+	lives[2].is_cut = true; /* may be job_123: of no job, rather than of a wrong one */
+	lives[3].is_cut = true;
+	learn(r, 115, lives, 4);
+	feed(r, tasks, 3, NULL, 0);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)101);
+	ASSERT_EQ(s->jobs[0].step_count, (size_t)1);
+	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
+	snapshot_unref(s);
+}
+
+TEST(too_many_steps_are_one)
+{
+	const struct registry_options options = { .steps_max = 4 };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
+	struct leaf_tasks tasks[10];
+	struct snapshot *s;
+	char path[64];
+
+	for (uint64_t i = 0; i < 10; i++) {
+		struct group_life one;
+
+		snprintf(path, sizeof(path), JOB "/step_%u", (unsigned int)i);
+		one = life(i + 1, 0, 110 + i, 0, path);
+		learn(r, 130, &one, 1);
+		tasks[i] = tasks_of(i + 1, 1, 1, 0);
+	}
+	feed(r, tasks, 10, NULL, 0);
+	s = snap(r, 130);
+	ASSERT_EQ(s->jobs[0].step_count, (size_t)4);
+	ASSERT_STREQ(s->jobs[0].steps[3].id, "(other)");
+	ASSERT_EQ(s->jobs[0].steps[3].values[METRIC_CPU_USER].number, (uint64_t)7);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)10);
+	snapshot_unref(s);
+}
+
+TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct leaf_row rows[1001];
+	struct snapshot *s;
+	uint64_t calls = 0;
+
+	learn(r, 115, lives, 2);
+	for (size_t i = 0; i < 1000; i++)
+		rows[i] = row_of(1, i + 1, OP_READ, WAY_CALL, 1, 1);
+	rows[1000] = row_of(2, 999999, OP_READ, WAY_CALL, 5, 5);
+	feed(r, NULL, 0, rows, 1001);
+	s = snap(r, 115);
+	ASSERT_EQ(snapshot_find(s, "slurm", "42")->row_count, (size_t)256);
+	for (size_t i = 0; i < 256; i++)
+		calls += snapshot_find(s, "slurm", "42")->rows[i].counts.calls;
+	ASSERT_EQ(calls, (uint64_t)1000);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, WAY_CALL).calls, (uint64_t)745);
+	ASSERT_EQ(counts_of(s, "run", "3", "/999999", OP_READ, WAY_CALL).calls, (uint64_t)5);
+	snapshot_unref(s);
+}
+
+TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
+{
+	/* v2: each counts those below; v1: only its own */
+	for (int is_v1 = 0; is_v1 < 2; is_v1++) {
+		_cleanup_(registry_freep) struct registry *r = lives_registry();
+		struct group_life lives[] = { life(1, 0, 110, 120, JOB), life(2, 1, 111, 119, JOB "/step_0"),
+					      life(3, 2, 112, 118, JOB "/step_0/task_0"), life(4, 2, 112, 118, JOB "/step_0/task_1"),
+					      life(5, 1, 112, 118, JOB "/step_1") };
+		struct snapshot *s;
+
+		for (size_t i = 0; i < 5; i++)
+			lives[i].has_oom_kills = true;
+		lives[2].oom_kills = 2;
+		lives[3].oom_kills = 1;
+		lives[4].oom_kills = 5;
+		lives[1].oom_kills = is_v1 ? 0 : 3;
+		lives[0].oom_kills = is_v1 ? 0 : 8;
+		lives[1].peak_bytes = 700;
+		lives[0].peak_bytes = 900;
+		learn(r, 121, lives, 5);
+		feed(r, NULL, 0, NULL, 0);
+		ASSERT_EQ(fold_and_forget(r, 122), (size_t)5);
+		s = snap(r, 122);
+		ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_OOM_KILLS), (uint64_t)8);
+		ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_MEMORY_OOM_KILLS].number, (uint64_t)3);
+		ASSERT_EQ(s->jobs[0].steps[1].values[METRIC_MEMORY_OOM_KILLS].number, (uint64_t)5);
+		ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_PEAK), (uint64_t)900);
+		ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_MEMORY_PEAK].number, (uint64_t)700);
+		snapshot_unref(s);
+	}
+}
+
+TEST(a_group_waits_for_those_below_it)
+{
+	const struct group_life dead[] = { life(1, 0, 110, 120, JOB), life(2, 1, 111, 119, JOB "/step_0") };
+	struct leaf_tasks tasks[] = { tasks_of(2, 5, 0, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 121, dead, 2);
+	tasks[0].unsettled = 1;
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold(r, 122), (size_t)0);
+	tasks[0].unsettled = 0;
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold(r, 122), (size_t)2);
+}
+
+static void count_dropped(void *context, struct registry_job *j)
+{
+	ASSERT_STREQ(registry_job_known(j)->id, "5");
+	++*(size_t *)context;
+}
+
+static void count_freed(void *what)
+{
+	++*(size_t *)what;
+}
+
+TEST(ended_jobs_are_dropped_after_the_retention)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5"), life(2, 0, 110, 0, "/jobmeter-run-6") };
+	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	size_t dropped = 0, freed = 0;
+	struct snapshot *s;
+
+	learn(r, 119, (const struct group_life[]){ life(1, 0, 110, 0, "/jobmeter-run-5") }, 1);
+	registry_job_attach(registry_find(r, "run", "5"), &freed, count_freed);
+	ASSERT(registry_job_attached(registry_find(r, "run", "5")) == &freed);
+	learn(r, 121, lives, 2);
+	ASSERT_EQ(freed, (size_t)1);
+	feed(r, NULL, 0, rows, 1);
+	fold(r, 122);
+	registry_expire(r, 1000 * SECOND, count_dropped, &dropped);
+	ASSERT_EQ(dropped, (size_t)0); /* its leaf is not forgotten yet */
+	fold_and_forget(r, 123);
+	registry_expire(r, 419 * SECOND, count_dropped, &dropped);
+	ASSERT_EQ(dropped, (size_t)0);
+	snapshot_unref(snap(r, 419));
+	registry_expire(r, 420 * SECOND, count_dropped, &dropped);
+	ASSERT_EQ(dropped, (size_t)1);
+	ASSERT(!registry_find(r, "run", "5") && registry_find(r, "run", "6"));
+	feed(r, NULL, 0, NULL, 0);
+	s = snap(r, 421);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(s->mount_count, (size_t)0); /* nobody was on it any more */
+	snapshot_unref(s);
+}
+
+TEST(a_snapshot_does_not_change_any_more)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+	struct job *facts;
+
+	learn_job(r);
+	s = snap(r, 130);
+	facts = registry_job_facts(registry_find(r, "slurm", "42"));
+	ASSERT(facts != s->jobs[0].job);
+	facts->user = strdup("ada");
+	facts->allocated_cores = (struct value){ 4000, true };
+	ASSERT(!s->jobs[0].job->user);
+	snapshot_unref(s);
+	s = snap(r, 131);
+	ASSERT_STREQ(s->jobs[0].job->user, "ada");
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_ALLOCATED), (uint64_t)4000);
+	r = registry_free(r); /* it outlives the registry */
+	ASSERT_STREQ(s->jobs[0].job->user, "ada");
+	snapshot_unref(s);
+}
+
+TEST(the_user_is_that_of_the_first_task_if_the_path_does_not_tell)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, V2 "/job_9"), life(2, 0, 110, 0, JOB) };
+	struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 1, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 115, lives, 2);
+	tasks[0].uid = 500;
+	tasks[1].uid = 500;
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "9"))->uid, (int64_t)500);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "42"))->uid, (int64_t)1000);
+}
+
+TEST(without_tasks_or_files_nothing_is_said_of_them)
+{
+	const struct registry_feed nothing = { 0 };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_job(r);
+	ASSERT_OK(registry_feed(r, &nothing));
+	s = snap(r, 130);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), UINT64_MAX);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), UINT64_MAX);
+	ASSERT(!s->has_mounts);
+	snapshot_unref(s);
+}
+
+TEST(leaves_of_a_job_are_those_that_are_not_folded)
+{
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_free_ uint64_t *leaves = NULL;
+	size_t count;
+
+	learn_job(r);
+	learn(r, 141, dead, 1);
+	feed(r, NULL, 0, NULL, 0);
+	ASSERT_EQ(fold(r, 142), (size_t)1);
+	ASSERT_OK(registry_job_leaves(registry_find(r, "slurm", "42"), &leaves, &count));
+	ASSERT_EQ(count, (size_t)5);
+	ASSERT_EQ(leaves[0], (uint64_t)1);
+	ASSERT_EQ(leaves[3], (uint64_t)5);
+}
+
+TEST(histograms_of_folded_leaves_are_kept)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
+	struct leaf_histograms histograms[] = {
+		{ .key = { .leaf = 1, .place = 1, .op = OP_READ } }, { .key = { .leaf = 1, .place = 1, .op = OP_READ, .cpu = 1 } },
+		{ .key = { .leaf = 2, .place = 1, .op = OP_READ } }, { .key = { .leaf = 1, .place = 1, .op = OP_OPEN } },
+	};
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(reading_clear) struct reading reading = {};
+	struct mount_row *row;
+
+	for (size_t i = 0; i < 4; i++) {
+		histograms[i].histograms.sizes[3] = 5;
+		histograms[i].histograms.latencies[27] = 1;
+	}
+	learn(r, 121, lives, 2);
+	feed(r, NULL, 0, NULL, 0);
+	ASSERT_EQ(fold(r, 122), (size_t)1);
+	ASSERT_OK(registry_fold_histograms(r, histograms, 4, name_by_number, NULL));
+	ASSERT_OK(registry_fold_histograms(r, histograms, 4, name_by_number, NULL)); /* not twice */
+	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
+	row = reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4");
+	ASSERT(row && row->has_histograms);
+	ASSERT_EQ(row->sizes[OP_READ].counts[3], (uint64_t)10);
+	ASSERT_EQ(row->latencies[OP_READ].counts[27], (uint64_t)2);
+	reading_clear(&reading);
+	ASSERT_OK(registry_add_histograms(registry_find(r, "run", "3"), &reading));
+	ASSERT_EQ(reading.mount_count, (size_t)0);
+}
+
+TEST(live_jobs_come_first)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 111, "/jobmeter-run-1"), life(2, 0, 112, 0, "/jobmeter-run-2"),
+					    life(3, 0, 113, 114, "/jobmeter-run-3"), life(4, 0, 115, 0, "/jobmeter-run-4") };
+	static const char *const order[] = { "2", "4", "1", "3" };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct registry_job *j = NULL;
+
+	learn(r, 120, lives, 4);
+	for (size_t i = 0; i < 4; i++) {
+		j = registry_next(r, j);
+		ASSERT_STREQ(registry_job_known(j)->id, order[i]);
+	}
+	ASSERT(!registry_next(r, j));
+}
+
+static const struct snapshot_mount *name_oddly(void *context, uint64_t place)
+{
+	static struct snapshot_mount mount = { .kind = ROW_MOUNT, .fstype = (char *)"ext4" };
+
+	(void)context;
+	mount.name = (char *)(place == 1 ? "/a\xff\"\n" : "/a\xfe\"\n");
+	return &mount;
+}
+
+TEST(odd_names_of_jobs_and_mounts_become_text)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
+					    life(2, 0, 110, 0, "/pbs_jobs.service/jobs/\xfe\n\"x") };
+	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, 1), row_of(1, 2, OP_READ, WAY_CALL, 2, 1) };
+	const struct registry_feed f = { .rows = rows, .row_count = 2, .has_files = true, .name_place = name_oddly };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 115, lives, 2);
+	ASSERT_EQ(count_jobs(r), (size_t)2); /* not one, though they look alike */
+	ASSERT_OK(registry_feed(r, &f));
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_STREQ(s->jobs[0].job->id, "\xef\xbf\xbd\n\"x");
+	ASSERT_EQ(s->jobs[0].row_count, (size_t)1);
+	ASSERT_EQ(s->jobs[0].rows[0].counts.calls, (uint64_t)3);
+	snapshot_unref(s);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* A node at its largest: what the registry takes, and that its work grows no faster than it does. */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "lives.h"
+#include "macro.h"
+#include "test.h"
+
+/* Sanitizers keep no count of malloc's own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_MALLINFO 0
+#else
+#define HAS_MALLINFO 1
+#endif
+
+static size_t bytes_in_use(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* @jobs jobs of @leaves groups each, one of which did something at @places places in 5 ways. */
+static void fill(struct registry *r, size_t jobs, size_t leaves, size_t places)
+{
+	static const unsigned int ops[] = { OP_READ, OP_WRITE, OP_OPEN, OP_CLOSE, OP_STAT };
+	_cleanup_free_ struct group_life *lives = calloc(jobs * leaves, sizeof(*lives));
+	_cleanup_free_ struct leaf_tasks *tasks = calloc(jobs * leaves, sizeof(*tasks));
+	_cleanup_free_ struct leaf_row *rows = calloc(jobs * places * 5, sizeof(*rows));
+	size_t row = 0;
+
+	for (size_t j = 0; j < jobs; j++) {
+		uint64_t id = j * leaves + 1;
+		char path[128];
+
+		for (size_t i = 0; i < leaves; i++) {
+			snprintf(path, sizeof(path), i ? "/slurm/uid_1000/job_%zu/step_0/task_%zu" : "/slurm/uid_1000/job_%zu", j, i);
+			lives[id + i - 1] = life(id + i, i ? id : 0, 110, 0, path);
+			tasks[id + i - 1] = tasks_of(id + i, 1, 1, 1);
+		}
+		for (size_t k = 0; k < places * 5; k++)
+			rows[row++] = row_of(id + leaves - 1, k / 5 + 1, ops[k % 5], WAY_CALL, 1, 1);
+	}
+	learn(r, 120, lives, jobs * leaves);
+	feed(r, tasks, jobs * leaves, rows, row);
+}
+
+TEST(a_thousand_jobs_take_little_memory)
+{
+	size_t before = bytes_in_use(), registry_bytes, both_bytes;
+	struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	fill(r, 1024, 1, 13);
+	registry_bytes = bytes_in_use() - before;
+	s = snap(r, 121);
+	both_bytes = bytes_in_use() - before;
+	ASSERT_EQ(s->job_count, (size_t)1024);
+	ASSERT_EQ(s->jobs[0].row_count, (size_t)65);
+	if (HAS_MALLINFO) {
+		printf("1,024 jobs x 13 places x 5 rows: registry %zu KiB, with a snapshot %zu KiB; a snapshot's row has %zu bytes\n",
+		       registry_bytes >> 10, both_bytes >> 10, sizeof(struct snapshot_row));
+		ASSERT(both_bytes < 8 << 20);
+	}
+	snapshot_unref(s);
+	registry_free(r);
+}
+
+TEST(what_ended_is_folded_and_given_back)
+{
+	struct registry *r = lives_registry();
+	size_t first = 0;
+
+	for (uint64_t round = 0; round < 20; round++) {
+		_cleanup_free_ struct group_life *lives = calloc(64, sizeof(*lives));
+		_cleanup_free_ struct leaf_row *rows = calloc(64, sizeof(*rows));
+		uint64_t now = 200 + round * 1000;
+		char path[64];
+
+		for (uint64_t i = 0; i < 64; i++) {
+			snprintf(path, sizeof(path), "/jobmeter-run-%u", (unsigned int)(round * 64 + i));
+			lives[i] = life(round * 64 + i + 1, 0, now, now + 1, path);
+			rows[i] = row_of(lives[i].id, round * 64 + i + 1, OP_READ, WAY_CALL, 1, 1);
+		}
+		learn(r, now + 2, lives, 64);
+		feed(r, NULL, 0, rows, 64);
+		ASSERT_EQ(fold_and_forget(r, now + 3), (size_t)64);
+		registry_expire(r, (now + 3) * SECOND, NULL, NULL);
+		snapshot_unref(snap(r, now + 4));
+		if (round == 9)
+			first = bytes_in_use();
+	}
+	if (HAS_MALLINFO)
+		ASSERT(bytes_in_use() < first + 65536);
+	registry_free(r);
+}
+
+/* With work that grows with the square this would take minutes, and with sanitizers hours. */
+TEST(the_largest_node_is_learned_fed_and_shown)
+{
+	struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	fill(r, 1024, 8, 2);
+	s = snap(r, 121);
+	ASSERT_EQ(s->job_count, (size_t)1024);
+	ASSERT_EQ(s->jobs[7].values[METRIC_TASKS_LIVE].number, (uint64_t)8);
+	snapshot_unref(s);
+	registry_free(r);
+}
+
+TEST(a_job_of_thousands_of_steps_and_groups_is_bounded)
+{
+	struct registry *r = lives_registry();
+	_cleanup_free_ struct group_life *lives = calloc(8192, sizeof(*lives));
+	struct snapshot *s;
+	char path[64];
+
+	for (uint64_t i = 0; i < 8192; i++) {
+		snprintf(path, sizeof(path), "/slurm/uid_1/job_1/step_%u", (unsigned int)i);
+		lives[i] = life(i + 1, 0, 110, 0, path);
+	}
+	learn(r, 120, lives, 8192);
+	s = snap(r, 121);
+	ASSERT_EQ(s->jobs[0].step_count, (size_t)1024);
+	snapshot_unref(s);
+	registry_free(r);
+}

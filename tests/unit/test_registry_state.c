@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+#include "registry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "identity.h"
+#include "lives.h"
+#include "test.h"
+
+#define JOB "/slurm/uid_1000/job_42"
+
+static const struct group_life top = { .id = 1, .born_ns = 110 * SECOND, .path = JOB };
+
+static char *format(struct registry *r, const char *manager, const char *id)
+{
+	struct registry_job *j = registry_find(r, manager, id);
+	char *text = NULL;
+
+	ASSERT(j);
+	ASSERT_OK(registry_format_job(j, &text));
+	return text;
+}
+
+static void parse(struct registry *r, const char *text)
+{
+	struct error err = {};
+	int code = registry_parse_job(r, text, strlen(text), &err);
+
+	if (code < 0)
+		fprintf(stderr, "%s\n%s\n", err.text, text);
+	ASSERT_OK(code);
+}
+
+/* A job of which one leaf is folded, and a run in it of which that leaf is, too. */
+static struct registry *make(void)
+{
+	struct registry *r = lives_registry();
+	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
+					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
+	const struct leaf_row rows[] = { row_of(3, 1, OP_READ, WAY_CALL, 3, 300), row_of(3, 2, OP_STAT, WAY_CALL, 4, 1),
+					 row_of(2, 1, OP_READ, WAY_CALL, 10, 1000) };
+	struct leaf_histograms histograms = { .key = { .leaf = 3, .place = 1, .op = OP_READ } };
+
+	learn(r, 121, lives, 3);
+	feed(r, tasks, 2, rows, 3);
+	registry_job_facts(registry_find(r, "slurm", "42"))->account = strdup("physics");
+	ASSERT_EQ(fold(r, 122), (size_t)1);
+	histograms.histograms.sizes[9] = 3;
+	ASSERT_OK(registry_fold_histograms(r, &histograms, 1, name_by_number, NULL));
+	return r;
+}
+
+/* What the kernel side still has of it: without the leaf that is folded, or with it. */
+static void go_on(struct registry *r, bool has_leaf)
+{
+	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
+					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 6, 1, 0), tasks_of(3, 7, 0, 2) };
+	const struct leaf_row rows[] = { row_of(2, 1, OP_READ, WAY_CALL, 11, 1100), row_of(3, 1, OP_READ, WAY_CALL, 3, 300),
+					 row_of(3, 2, OP_STAT, WAY_CALL, 4, 1) };
+
+	learn(r, 131, lives, has_leaf ? 3 : 2);
+	feed(r, tasks, has_leaf ? 2 : 1, rows, has_leaf ? 3 : 1);
+}
+
+static void check_whole(struct registry *r)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
+	const struct snapshot_job *job = snapshot_find(s, "slurm", "42");
+
+	ASSERT_EQ(s->job_count, (size_t)2);
+	ASSERT(job->is_live && !snapshot_find(s, "run", "9")->is_live);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)13);
+	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)1400);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_STAT, WAY_CALL).not_found, (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(job->steps[0].values[METRIC_CPU_USER].number, (uint64_t)13);
+	ASSERT_EQ(job->job->start_ns, EPOCH + 110 * SECOND);
+	ASSERT_STREQ(job->job->account, "physics");
+	ASSERT_EQ(job->job->uid, (int64_t)1000);
+}
+
+TEST(what_was_written_down_comes_back)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9"), *again = NULL;
+	_cleanup_(reading_clear) struct reading reading = {};
+	uint64_t *leaves = NULL;
+	size_t count;
+
+	parse(after, slurm);
+	parse(after, run);
+	again = format(after, "slurm", "42");
+	ASSERT_STREQ(again, slurm);
+	ASSERT_OK(registry_folded(after, &leaves, &count));
+	ASSERT_EQ(count, (size_t)1);
+	ASSERT_EQ(leaves[0], (uint64_t)3);
+	ASSERT_OK(registry_forget(after, leaves, count));
+	free(leaves);
+	go_on(after, false);
+	check_whole(after);
+	ASSERT_OK(registry_add_histograms(registry_find(after, "slurm", "42"), &reading));
+	ASSERT_EQ(reading.mounts[0].sizes[OP_READ].counts[9], (uint64_t)3);
+}
+
+TEST(a_leaf_that_was_written_down_and_not_erased_is_not_counted_twice)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9");
+
+	parse(after, slurm);
+	parse(after, run);
+	go_on(after, true);
+	ASSERT_EQ(fold(after, 132), (size_t)0);
+	check_whole(after);
+}
+
+TEST(a_leaf_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
+{
+	for (int which = 0; which < 2; which++) {
+		_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+		_cleanup_free_ char *text = which ? format(before, "slurm", "42") : format(before, "run", "9");
+		_cleanup_free_ uint64_t *leaves = NULL;
+		size_t count;
+
+		parse(after, text);
+		ASSERT_OK(registry_folded(after, &leaves, &count));
+		ASSERT_EQ(count, (size_t)0); /* the other one still needs it */
+		go_on(after, true);
+		if (!which)
+			registry_job_facts(registry_find(after, "slurm", "42"))->account = strdup("physics");
+		check_whole(after);
+		ASSERT_EQ(fold(after, 132), (size_t)1);
+		check_whole(after);
+	}
+}
+
+TEST(a_half_that_is_gone_is_forgotten)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *run = format(before, "run", "9");
+	uint64_t *leaves = NULL;
+	size_t count;
+
+	parse(after, run);
+	go_on(after, false);
+	ASSERT_OK(registry_folded(after, &leaves, &count));
+	ASSERT_EQ(count, (size_t)1);
+	ASSERT_OK(registry_forget(after, leaves, count));
+	free(leaves);
+	registry_expire(after, 1000 * SECOND, NULL, NULL);
+	ASSERT(!registry_find(after, "run", "9"));
+}
+
+TEST(a_job_of_another_boot_is_over)
+{
+	const struct registry_options options = { .started_boot_ns = 5 * SECOND, .started_real_ns = EPOCH + 999 * SECOND,
+						  .boot_id = "boot-b" };
+	_cleanup_(registry_freep) struct registry *before = make(), *after = registry_new(&options);
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	const struct group_life lives[] = { life(1, 0, 6, 0, "/slurm/uid_1000/job_43"), life(3, 1, 6, 0, "/slurm/uid_1000/job_43/step_0") };
+	const struct leaf_tasks tasks[] = { tasks_of(3, 1000, 1, 0) };
+	struct snapshot *s;
+	uint64_t *leaves;
+	size_t count;
+
+	parse(after, text);
+	ASSERT_OK(registry_folded(after, &leaves, &count)); /* numbers of another boot's groups */
+	free(leaves);
+	ASSERT_EQ(count, (size_t)0);
+	learn(after, 7, lives, 2);
+	feed(after, tasks, 1, NULL, 0);
+	s = snap(after, 7);
+	ASSERT(!snapshot_find(s, "slurm", "42")->is_live);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)7);
+	ASSERT_EQ(number_of(s, "slurm", "43", METRIC_CPU_USER), (uint64_t)1000);
+	snapshot_unref(s);
+	registry_expire(after, 306 * SECOND, NULL, NULL);
+	ASSERT(!registry_find(after, "slurm", "42"));
+}
+
+TEST(an_ended_job_stays_ended)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };
+	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
+	_cleanup_free_ char *text = NULL;
+	struct snapshot *s;
+
+	learn(before, 121, lives, 1);
+	feed(before, NULL, 0, NULL, 0);
+	ASSERT(registry_job_is_changed(registry_find(before, "run", "5")));
+	ASSERT_EQ(fold_and_forget(before, 122), (size_t)1);
+	registry_job_saved(registry_find(before, "run", "5"));
+	ASSERT(!registry_job_is_changed(registry_find(before, "run", "5")));
+	text = format(before, "run", "5");
+	parse(after, text);
+	learn(after, 130, NULL, 0);
+	s = snap(after, 130);
+	ASSERT(!s->jobs[0].is_live);
+	ASSERT_EQ(s->jobs[0].job->end_ns, EPOCH + 120 * SECOND);
+	snapshot_unref(s);
+	registry_expire(after, 420 * SECOND, NULL, NULL);
+	ASSERT(!registry_find(after, "run", "5"));
+}
+
+TEST(a_live_run_is_itself_again_and_no_other_one)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 1, 111, 120, "/jobmeter-run-5/x") };
+	const struct group_life others[] = { life(7, 0, 140, 0, "/jobmeter-run-5") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
+	_cleanup_(registry_freep) struct registry *before = lives_registry(), *same = lives_registry(), *other = lives_registry();
+	_cleanup_free_ char *text = NULL;
+	struct snapshot *s;
+
+	learn(before, 121, lives, 2);
+	feed(before, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold_and_forget(before, 122), (size_t)1);
+	text = format(before, "run", "5");
+	parse(same, text);
+	learn(same, 130, lives, 1);
+	feed(same, NULL, 0, NULL, 0);
+	s = snap(same, 130);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)9);
+	ASSERT(s->jobs[0].is_live);
+	snapshot_unref(s);
+	parse(other, text);
+	learn(other, 141, others, 1);
+	feed(other, NULL, 0, NULL, 0);
+	s = snap(other, 141);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)0);
+	snapshot_unref(s);
+}
+
+/* @text with @from replaced by @to, which must be there. */
+static char *replace(const char *text, const char *from, const char *to)
+{
+	const char *at = strstr(text, from);
+	char *changed = NULL;
+
+	if (!at)
+		fprintf(stderr, "no %s in %s\n", from, text);
+	ASSERT(at);
+	ASSERT(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) > 0);
+	return changed;
+}
+
+TEST(of_a_text_with_anything_odd_nothing_is_taken)
+{
+	static const char *const odd[][2] = {
+		{ "jobmeter.job-state/1", "jobmeter.job-state/2" },
+		{ "\"schema\"", "\"skema\"" },
+		{ "\"manager\": \"slurm\"", "\"manager\": 7" },
+		{ "\"manager\": \"slurm\"", "\"manager\": \"\"" },
+		{ "\"id\": \"42\"", "\"id\": null" },
+		{ "\"id\": \"42\"", "\"id\": \"4\\u00002\"" },
+		{ "\"id\": \"42\"", "\"id\": \"42\", \"id\": \"43\"" },
+		{ "\"boot_id\"", "\"boot_ids\"" },
+		{ "\"uid\": 1000", "\"uid\": -1" },
+		{ "\"uid\": 1000", "\"uid\": 4294967296" },
+		{ "\"uid\": 1000", "\"uid\": 1.5" },
+		{ "\"values\": {", "\"values\": {\"cpu.nonsense\": 1, " },
+		{ "\"values\": {", "\"values\": {\"cpu.system_seconds\": -1, " },
+		{ "\"cpu.user_seconds\": 7", "\"cpu.user_seconds\": \"7\"" },
+		{ "\"base\": {}", "\"base\": []" },
+		{ "\"steps\": [", "\"steps\": [7, " },
+		{ "\"steps\": [", "\"steps\": [{\"id\": \"0\", \"values\": {}}, " },
+		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\"}, " },
+		{ "\"mounts\": [", "\"mounts\": [{}, " },
+		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"kind\": \"what\"}, " },
+		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"aliases\": [1]}, " },
+		{ "\"rows\": [", "\"rows\": [[0, \"read\", \"call\", 1, 1, 1], " },
+		{ "\"rows\": [", "\"rows\": [[2, \"read\", \"call\", 1, 1, 1, 1], " },
+		{ "\"rows\": [", "\"rows\": [[0, \"reed\", \"call\", 1, 1, 1, 1], " },
+		{ "\"rows\": [", "\"rows\": [[0, \"stat\", \"splice\", 1, 1, 1, 1], " },
+		{ "\"rows\": [", "\"rows\": [[0, \"read\", \"call\", -1, 1, 1, 1], " },
+		{ "\"rows\": [", "\"rows\": {\"a\": [" },
+		{ "\"histograms\": [", "\"histograms\": [[0, \"read\", \"size\", 28, 1], " },
+		{ "\"histograms\": [", "\"histograms\": [[0, \"stat\", \"size\", 1, 1], " },
+		{ "\"histograms\": [", "\"histograms\": [[0, \"read\", \"sighs\", 1, 1], " },
+		{ "\"leaves\": [", "\"leaves\": [[\"0\", 1], " },
+		{ "\"leaves\": [", "\"leaves\": [[\"3\", 1], " },
+		{ "\"leaves\": [", "\"leaves\": [[\"99999999999999999999\", 1], " },
+		{ "\"leaves\": [", "\"leaves\": [[\"7\", 4], " },
+		{ "\"leaves\": [", "\"leaves\": [[\"7\", 0], " },
+		{ "\"top_id\": \"1\"", "\"top_id\": 1" },
+		{ "\"is_remade\": true", "\"is_remade\": 1" },
+		{ "\"is_remade\": true", "\"is_remade\": true, \"more\": 1" },
+	};
+	_cleanup_(registry_freep) struct registry *before = make();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		_cleanup_(registry_freep) struct registry *after = lives_registry();
+		_cleanup_free_ char *changed = replace(text, odd[i][0], odd[i][1]);
+		struct error err = {};
+
+		if (registry_parse_job(after, changed, strlen(changed), &err) == 0)
+			fprintf(stderr, "taken: %s\n", odd[i][1]);
+		ASSERT(*err.text);
+		ASSERT(!registry_next(after, NULL));
+	}
+}
+
+TEST(a_torn_text_is_none)
+{
+	_cleanup_(registry_freep) struct registry *before = make();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	size_t length = strlen(text);
+
+	for (size_t i = 0; i + 2 < length; i += 7) {
+		_cleanup_(registry_freep) struct registry *after = lives_registry();
+
+		ASSERT_ERR(registry_parse_job(after, text, i, NULL), -EINVAL);
+		ASSERT(!registry_next(after, NULL));
+	}
+}
+
+TEST(odd_names_come_back)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
+					    life(2, 1, 111, 120, "/pbs_jobs.service/jobs/\xff\n\"x/y") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
+	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
+	_cleanup_free_ char *text = NULL;
+	struct snapshot *s;
+
+	learn(before, 121, lives, 2);
+	feed(before, tasks, 1, NULL, 0);
+	ASSERT_EQ(fold_and_forget(before, 122), (size_t)1);
+	text = format(before, "pbs", "\xef\xbf\xbd\n\"x");
+	parse(after, text);
+	learn(after, 130, lives, 1);
+	feed(after, NULL, 0, NULL, 0);
+	s = snap(after, 130);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "pbs", "\xef\xbf\xbd\n\"x", METRIC_CPU_USER), (uint64_t)9);
+	snapshot_unref(s);
+}
