@@ -10,9 +10,9 @@ BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev 
 TEST_PACKAGES := clang-tidy libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin fio sqlite3 git slurmctld slurmd \
 	slurm-client munge curl openssl prometheus python3-prometheus-client
-BENCH_PACKAGES := bpftrace strace
+BENCH_PACKAGES := bpftrace strace prometheus-node-exporter stress-ng openmpi-bin libopenmpi-dev
 
-.PHONY: build run test test-kernel bench install clean
+.PHONY: build run test test-kernel bench bench-agent install clean
 
 build:
 	@sh tools/install-packages $(BUILD_PACKAGES)
@@ -37,6 +37,11 @@ test-kernel: build
 bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/cost.md
+
+# What a reading of many jobs costs.
+bench-agent: build
+	@sh tools/install-packages $(BENCH_PACKAGES)
+	@$(BUILD)/bench/bench-reading --update docs/cost.md
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

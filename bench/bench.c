@@ -26,6 +26,7 @@
 #include "error.h"
 #include "group.h"
 #include "macro.h"
+#include "page.h"
 #include "parse.h"
 #include "samples.h"
 #include "startup.h"
@@ -374,7 +375,7 @@ static int tell(struct bench *b, struct error *err)
 	table_print(&b->results, out);
 	fclose(out);
 	fputs(text, stdout);
-	return b->options->update ? table_put(b->options->update, text, err) : 0;
+	return b->options->update ? page_put(b->options->update, "make bench", text, err) : 0;
 }
 
 static int run(struct bench *b, struct error *err)

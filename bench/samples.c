@@ -32,3 +32,22 @@ double samples_quantile(struct samples *s, double share)
 		return below;
 	return below + (s->items[i + 1] - below) * (place - (double)i);
 }
+
+/* Without a sign before 0. */
+static double rounded(double value, int places)
+{
+	double scale = pow(10, places);
+	double result = round(value * scale) / scale;
+
+	return result == 0 ? 0 : result;
+}
+
+void samples_print(struct samples *s, int places, FILE *out)
+{
+	if (s->count)
+		fprintf(out, "%.*f (%.*f..%.*f)", places, rounded(samples_quantile(s, 0.5), places), places,
+			rounded(samples_quantile(s, 0.25), places), places,
+			rounded(samples_quantile(s, 0.75), places));
+	else
+		fputc('-', out);
+}

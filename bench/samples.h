@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 #define SAMPLES_MAX 512
 
@@ -16,3 +17,6 @@ void samples_add(struct samples *s, double value);
 
 /* @share 0.5: the median, between two neighbours linearly.  Sorts.  NAN: there are none. */
 double samples_quantile(struct samples *s, double share);
+
+/* "456 (440..470)": median and quartiles; "-": there are none. */
+void samples_print(struct samples *s, int places, FILE *out);

@@ -1,22 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
-
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
 #include "macro.h"
+#include "page.h"
 #include "tool.h"
-
-#define BEGIN "<!-- begin: make bench -->\n"
-#define END "<!-- end: make bench -->\n"
-#define FILE_MAX_BYTES (1u << 20)
 
 static const enum work call_works[] = { WORK_PREAD_1,   WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
 					WORK_WRITE_2,   WORK_GETPPID_1, WORK_GETPPID_2 };
@@ -24,25 +11,11 @@ static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
 static const enum work metadata_works[] = { WORK_STAT, WORK_OPEN, WORK_ABSENT, WORK_UNLINK };
 static const enum work page_works[] = { WORK_NEW, WORK_COLD };
 
-/* Without a sign before 0. */
-static double rounded(double value, int places)
-{
-	double scale = places == 0 ? 1 : places == 1 ? 10 : 100;
-	double result = (double)(long long)(value * scale + (value < 0 ? -0.5 : 0.5)) / scale;
-
-	return result == 0 ? 0 : result;
-}
-
-/* "456 (440..470)": median and quartiles; "-": not measured. */
 static void print_cell(struct samples *s, int places, FILE *out)
 {
-	if (s->count)
-		fprintf(out, " %.*f (%.*f..%.*f) |", places,
-			rounded(samples_quantile(s, 0.5), places), places,
-			rounded(samples_quantile(s, 0.25), places), places,
-			rounded(samples_quantile(s, 0.75), places));
-	else
-		fputs(" - |", out);
+	fputc(' ', out);
+	samples_print(s, places, out);
+	fputs(" |", out);
 }
 
 static void print_head(const char *corner, const enum work *works, size_t count, FILE *out)
@@ -116,28 +89,14 @@ static void print_programs(struct results *r, FILE *out)
 	fputc('\n', out);
 }
 
-static bool is_virtual(void)
-{
-	_cleanup_free_ char *text = NULL;
-
-	return file_read(AT_FDCWD, "/proc/cpuinfo", FILE_MAX_BYTES, &text, NULL) >= 0 &&
-	       strstr(text, " hypervisor");
-}
-
 static void print_where(struct results *r, FILE *out)
 {
 	char bpftrace[64], strace[64];
-	struct utsname u;
 
-	uname(&u);
-	u.release[strspn(u.release, "0123456789")] = ' '; /* "6.18.3" -> "6 18.3" -> "6.18" */
-	u.release[strspn(u.release, "0123456789 ")] = '\0';
-	u.release[strcspn(u.release, " ")] = '.';
 	tool_version("bpftrace", "--version", bpftrace, sizeof(bpftrace));
 	tool_version("strace", "-V", strace, sizeof(strace));
-	fprintf(out, "A %ld-CPU %s, Linux %s, %s; bpftrace %s; strace %s.\n",
-		sysconf(_SC_NPROCESSORS_ONLN), is_virtual() ? "virtual machine" : "machine",
-		u.release, u.machine, *bpftrace ? bpftrace : "absent", *strace ? strace : "absent");
+	page_print_machine(out);
+	fprintf(out, "; bpftrace %s; strace %s.\n", *bpftrace ? bpftrace : "absent", *strace ? strace : "absent");
 	fprintf(out, "%d repetitions; median (quartiles).\n", r->repetitions);
 	if (r->dropped)
 		fprintf(out, "%d measurements were dropped, because other BPF programs came or went.\n",
@@ -169,24 +128,4 @@ void table_print(struct results *r, FILE *out)
 		      "(which cost\nsomething themselves) have it:\n\n", out);
 		print_programs(r, out);
 	}
-}
-
-int table_put(const char *path, const char *text, struct error *err)
-{
-	_cleanup_free_ char *old = NULL;
-	_cleanup_fclose_ FILE *file = NULL;
-	char *begin, *end;
-	int r = file_read(AT_FDCWD, path, FILE_MAX_BYTES, &old, NULL);
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read '%s'", path);
-	begin = strstr(old, BEGIN);
-	end = begin ? strstr(begin, END) : NULL;
-	if (!end)
-		return error_set(err, -EINVAL, "'%s' has no place for the table", path);
-	file = fopen(path, "we");
-	if (!file)
-		return error_set_errno(err, errno, "cannot write '%s'", path);
-	fprintf(file, "%.*s" BEGIN "\n%s%s", (int)(begin - old), old, text, end);
-	return ferror(file) ? error_set_errno(err, EIO, "cannot write '%s'", path) : 0;
 }

@@ -33,7 +33,3 @@ struct results {
 };
 
 void table_print(struct results *r, FILE *out);
-
-/* Put @text between the lines "<!-- begin: make bench -->" and "<!-- end: make bench -->" of @path. */
-struct error;
-int table_put(const char *path, const char *text, struct error *err);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include "groups.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "file.h"
+#include "macro.h"
+
+#define FIRST_JOB 90000001 /* so that none is in the way of a real one */
+#define TOPS_MAX (CONTROLLER_COUNT + 1)
+#define TOUCHED_BYTES (1u << 20)
+
+static const char v1_above[] = "/slurm/uid_1000", v2_above[] = "/system.slice/slurmstepd.scope";
+
+struct groups {
+	int root_fd;
+	size_t count;
+	const char *above;
+	const char *mounts[TOPS_MAX];
+	size_t mount_count;
+	pid_t *sleepers;
+	size_t sleeper_count;
+	char path[128];
+};
+
+const char *groups_path(struct groups *g, size_t index)
+{
+	snprintf(g->path, sizeof(g->path), "%s/job_%zu", g->above, FIRST_JOB + index);
+	return g->path;
+}
+
+/* Cpusets apart: nothing may run in one before it is given CPUs. */
+static void choose_mounts(const struct hierarchy *h, struct groups *g)
+{
+	if (h->is_v2)
+		g->mounts[g->mount_count++] = h->v2_mount;
+	for (size_t c = 0; !h->is_v2 && c < CONTROLLER_CPUSET; c++) {
+		bool is_new = h->mount[c];
+
+		for (size_t i = 0; i < g->mount_count && is_new; i++)
+			is_new = strcmp(g->mounts[i], h->mount[c]) != 0;
+		if (is_new)
+			g->mounts[g->mount_count++] = h->mount[c];
+	}
+}
+
+static void full_path(const char *mount, const char *path, char ret[4096])
+{
+	snprintf(ret, 4096, ".%s%s", mount, path);
+}
+
+/* On v2 each group above hands its controllers down; v1 has no such file. */
+static int make_group(const struct groups *g, const char *mount, const char *path, struct error *err)
+{
+	char full[4096];
+	size_t begin = strlen(mount) + 1;
+
+	full_path(mount, path, full);
+	for (char *slash = full + begin; slash; slash = strchr(slash + 1, '/')) {
+		char control[4200];
+
+		*slash = '\0';
+		if (mkdirat(g->root_fd, full, 0755) < 0 && errno != EEXIST)
+			return error_set_errno(err, errno, "cannot make '%s'", full);
+		snprintf(control, sizeof(control), "%s/cgroup.subtree_control", full);
+		(void)file_write_existing(g->root_fd, control, "+cpu +memory +pids");
+		*slash = '/';
+	}
+	if (mkdirat(g->root_fd, full, 0755) < 0 && errno != EEXIST)
+		return error_set_errno(err, errno, "cannot make '%s'", full);
+	return 0;
+}
+
+static _Noreturn void sleep_for_ever(void)
+{
+	char *block = malloc(TOUCHED_BYTES);
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (block)
+		memset(block, 'x', TOUCHED_BYTES); /* so that the group has something to tell */
+	for (;;)
+		pause();
+}
+
+/* It is in its group before it does anything. */
+static int start_sleeper(struct groups *g, size_t index, struct error *err)
+{
+	char text[16], path[4096];
+	int pipe_fds[2];
+	pid_t pid;
+
+	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
+		return error_set_errno(err, errno, "cannot make a pipe");
+	pid = fork();
+	if (pid == 0) {
+		char byte;
+
+		close(pipe_fds[1]);
+		if (read(pipe_fds[0], &byte, 1) < 0)
+			_exit(1);
+		close_range(3, ~0u, 0);
+		sleep_for_ever();
+	}
+	close(pipe_fds[0]);
+	if (pid > 0)
+		g->sleepers[g->sleeper_count++] = pid;
+	snprintf(text, sizeof(text), "%d", pid);
+	for (size_t i = 0; i < g->mount_count && pid > 0; i++) {
+		char procs[4200];
+
+		full_path(g->mounts[i], groups_path(g, index), path);
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+		(void)file_write_existing(g->root_fd, procs, text);
+	}
+	close(pipe_fds[1]);
+	return pid < 0 ? error_set_errno(err, errno, "cannot start a process") : 0;
+}
+
+int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, struct groups **ret,
+		struct error *err)
+{
+	_cleanup_(groups_removep) struct groups *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return -ENOMEM;
+	g->root_fd = root_fd;
+	g->above = h->is_v2 ? v2_above : v1_above;
+	g->sleepers = calloc(count, sizeof(*g->sleepers));
+	if (!g->sleepers)
+		return -ENOMEM;
+	choose_mounts(h, g);
+	for (size_t i = 0; i < count; i++) {
+		g->count = i + 1;
+		for (size_t m = 0; m < g->mount_count; m++) {
+			int r = make_group(g, g->mounts[m], groups_path(g, i), err);
+
+			if (r < 0)
+				return r;
+		}
+		if (every && i % every == 0) {
+			int r = start_sleeper(g, i, err);
+
+			if (r < 0)
+				return r;
+		}
+	}
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
+/* A group is busy for a moment after its last process has gone. */
+static void remove_group(const struct groups *g, const char *mount, const char *path)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	char full[4096];
+
+	full_path(mount, path, full);
+	for (int i = 0; i < 1000 && unlinkat(g->root_fd, full, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
+		nanosleep(&pause, NULL);
+}
+
+/* Those above go too, unless there is somebody else's in them. */
+static void remove_above(const struct groups *g, const char *mount)
+{
+	char full[4096], *slash;
+
+	full_path(mount, g->above, full);
+	while (strlen(full) > strlen(mount) + 1 && unlinkat(g->root_fd, full, AT_REMOVEDIR) == 0 &&
+	       (slash = strrchr(full, '/')))
+		*slash = '\0';
+}
+
+struct groups *groups_remove(struct groups *g)
+{
+	if (!g)
+		return NULL;
+	for (size_t i = 0; i < g->sleeper_count; i++)
+		kill(g->sleepers[i], SIGKILL);
+	for (size_t i = 0; i < g->sleeper_count; i++)
+		waitpid(g->sleepers[i], NULL, 0);
+	for (size_t m = 0; m < g->mount_count; m++) {
+		for (size_t i = 0; i < g->count; i++)
+			remove_group(g, g->mounts[m], groups_path(g, i));
+		remove_above(g, g->mounts[m]);
+	}
+	free(g->sleepers);
+	free(g);
+	return NULL;
+}
+
+void groups_removep(struct groups **g)
+{
+	groups_remove(*g);
+}
