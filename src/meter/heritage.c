@@ -3,13 +3,10 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -24,7 +21,6 @@
 #include "pins.h"
 #include "translation.h"
 
-#define DETACH_MS 2000
 #define ENTRIES_MAX (1 << 24) /* that a map is believed to hold */
 
 PRINTF_LIKE(2, 3) static void tell(struct heritage *h, const char *format, ...)
@@ -456,58 +452,6 @@ static void read_names(struct source *s, const struct pins *set)
 	}
 }
 
-static uint32_t program_id(const struct pins *set, const char *name)
-{
-	_cleanup_close_ int fd = pins_get(set, PINS_PROGRAMS, name);
-	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
-
-	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
-}
-
-static bool is_loaded(uint32_t id)
-{
-	_cleanup_close_ int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
-
-	return fd >= 0;
-}
-
-/*
- * The kernel detaches some time after the last pin has gone, and tells nobody; but a program lives on as long as it
- * is attached.  Then wait for runs of it that had begun.
- */
-static bool wait_for_end(const uint32_t *ids, size_t count)
-{
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	size_t gone = 0;
-
-	for (int waited = 0; gone < count && waited < DETACH_MS;) {
-		if (!is_loaded(ids[gone])) {
-			gone++;
-			continue;
-		}
-		nanosleep(&pause, NULL);
-		waited++;
-	}
-	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	return gone == count;
-}
-
-static void detach(struct heritage *h, const struct pins *set)
-{
-	_cleanup_(folder_clear) struct folder programs = {};
-	_cleanup_free_ uint32_t *ids = NULL;
-	int r = pins_list(set, PINS_PROGRAMS, &programs);
-
-	ids = calloc(programs.count + 1, sizeof(*ids));
-	for (size_t i = 0; ids && i < programs.count; i++)
-		ids[i] = program_id(set, programs.names[i]);
-	if (pins_drop_all(set, PINS_LINKS) < 0 || pins_drop_all(set, PINS_PROGRAMS) < 0)
-		r = -EIO;
-	if (r < 0 || !ids || !wait_for_end(ids, programs.count))
-		tell(h, "their hooks may count on: another process holds them");
-}
-
 static int compare_leaves(const void *a, const void *b)
 {
 	const struct leaf_tasks *x = a, *y = b;
@@ -548,7 +492,6 @@ void heritage_harvest(struct heritage *h, const struct pins *set)
 	struct source source = { .to = h };
 	size_t first = h->task_count;
 
-	detach(h, set);
 	read_names(&source, set);
 	read_maps(&source, set);
 	fold_tasks(h, first);

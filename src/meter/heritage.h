@@ -3,11 +3,12 @@
  * heritage - what pinned sets that cannot be taken over have counted: those of an older or newer build, or of other
  * settings.
  *
- * Their hooks are detached, then their maps read by the types that they themselves tell.  What ran meanwhile is counted
- * by nobody; tasks that still live are counted whole by who comes next.
+ * Their maps are read by the types that they themselves tell.  What runs until the next ones are attached is counted by
+ * nobody; tasks that still live are counted whole by who comes next.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,10 +38,11 @@ struct heritage { /* begins as {} */
 	uint64_t unsettled; /* tasks that had ended and are in no counter yet */
 	uint64_t unread;    /* entries that could not be read */
 	size_t unread_maps; /* maps that could not be read at all */
+	bool is_counting;   /* hooks of theirs could not be detached, since another process holds them */
 	char why[256];      /* what of the first was not understood, in words; "": all was */
 };
 
-/* Detach the hooks of a set, and add what it counted.  Removing it is the caller's. */
+/* Add what a set counted, whose hooks are detached. */
 void heritage_harvest(struct heritage *h, const struct pins *set);
 
 void heritage_clear(struct heritage *h);

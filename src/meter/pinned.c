@@ -2,8 +2,12 @@
 #include "pinned.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -22,6 +26,7 @@
 _Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook *)NULL)->why), "a reason fits");
 
 #define MAP_NAME_SIZE 80
+#define DETACH_MS 2000
 
 static void format_map(enum object_id id, const char *map, char ret[static MAP_NAME_SIZE])
 {
@@ -221,12 +226,65 @@ int pinned_take(struct objects *o, const struct loading *l)
 
 /* ---- what others left ---- */
 
+static uint32_t program_id(const struct pins *set, const char *name)
+{
+	_cleanup_close_ int fd = pins_get(set, PINS_PROGRAMS, name);
+	struct bpf_prog_info info = {};
+	uint32_t size = sizeof(info);
+
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
+}
+
+static bool is_loaded(uint32_t id)
+{
+	_cleanup_close_ int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
+
+	return fd >= 0;
+}
+
+/*
+ * The kernel detaches some time after the last pin has gone, and tells nobody; but a program lives on as long as it
+ * is attached.  Then wait for runs of it that had begun.
+ */
+static bool wait_for_end(const uint32_t *ids, size_t count)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	size_t gone = 0;
+
+	for (int waited = 0; gone < count && waited < DETACH_MS;) {
+		if (!is_loaded(ids[gone])) {
+			gone++;
+			continue;
+		}
+		nanosleep(&pause, NULL);
+		waited++;
+	}
+	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return gone == count;
+}
+
+/* False: they may count on. */
+static bool detach(const struct pins *set)
+{
+	_cleanup_(folder_clear) struct folder programs = {};
+	_cleanup_free_ uint32_t *ids = NULL;
+	int r = pins_list(set, PINS_PROGRAMS, &programs);
+
+	ids = calloc(programs.count + 1, sizeof(*ids));
+	for (size_t i = 0; ids && i < programs.count; i++)
+		ids[i] = program_id(set, programs.names[i]);
+	if (pins_drop_all(set, PINS_LINKS) < 0 || pins_drop_all(set, PINS_PROGRAMS) < 0)
+		r = -EIO;
+	return r >= 0 && ids && wait_for_end(ids, programs.count);
+}
+
 static int settle_set(const struct pins *set, struct heritage *heritage)
 {
 	int hooks_fd = pins_get(set, NULL, PINS_HOOKS);
 
 	if (hooks_fd >= 0) { /* else nobody knows whether it ever counted right */
 		close(hooks_fd);
+		heritage->is_counting |= !detach(set);
 		heritage_harvest(heritage, set);
 	}
 	return pins_remove(set);

@@ -31,8 +31,8 @@ struct translation {
 	const char *missing; /* the first of ours that is not there, which stays as it is; NULL: none is */
 };
 
-/* Of @members, TRANSLATION_MAX at most, which stay the caller's.  -ENOENT: one that is needed is missing, or @type is no
- * struct of at most @size bytes. */
+/* Of @members, TRANSLATION_MAX at most, which stay the caller's.  -ENOENT: one that is needed is missing, or @type is
+ * no struct of at most @size bytes. */
 int translation_make(const struct btf *btf, uint32_t type, size_t size, const struct member *members,
 		     size_t count, struct translation *ret);
 

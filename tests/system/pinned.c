@@ -133,7 +133,7 @@ static void tell_heritage(struct meter *m)
 		       h.groups[i].parent, h.groups[i].born_ns, h.groups[i].died_ns, h.groups[i].path);
 	for (size_t i = 0; i < h.place_count; i++)
 		tell_written(&h, &h.places[i]);
-	printf(" why=%s\n", h.why);
+	printf("%s why=%s\n", h.is_counting ? " counting" : "", h.why);
 }
 
 static int answer(struct meter *m, const char *word)
