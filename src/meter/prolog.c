@@ -154,26 +154,30 @@ static int check_owner(int fd, mode_t type, const char *what, struct error *err)
 		return error_set(err, -EPERM, "%s is no %s", what, type == S_IFDIR ? "folder" : "plain file");
 	if (st.st_uid != 0)
 		return error_set(err, -EPERM, "%s is not root's", what);
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
+	/* in a sticky folder nobody takes root's things away */
+	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(type == S_IFDIR && st.st_mode & S_ISVTX))
 		return error_set(err, -EPERM, "%s can be written by others than root", what);
 	return 0;
 }
 
 /* One by one, since a link in the way would lead into somebody else's folder. */
-static int open_folder(int root_fd, int *ret, struct error *err)
+static int open_folder(int root_fd, const char *path, int *ret, struct error *err)
 {
-	static const char *const names[] = { "run", "jobmeter", "jobs" };
+	_cleanup_free_ char *names = strdup(path);
 	_cleanup_close_ int fd = -EBADF;
+	char *rest = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		int below = openat(i ? fd : root_fd, names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (!names)
+		return -ENOMEM;
+	for (char *name = strtok_r(names, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
+		int below = openat(fd >= 0 ? fd : root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		int r;
 
 		if (below < 0)
-			return error_set_errno(err, errno, "cannot open folder '%s' of " PROLOG_FOLDER, names[i]);
+			return error_set_errno(err, errno, "cannot open folder '%s' of %s", name, path);
 		closep(&fd);
 		fd = below;
-		r = check_owner(fd, S_IFDIR, names[i], err);
+		r = check_owner(fd, S_IFDIR, name, err);
 		if (r < 0)
 			return r;
 	}
@@ -197,7 +201,7 @@ static int name_file(const struct job *job, char ret[NAME_MAX + 1], struct error
 	return length > NAME_MAX ? error_set(err, -EINVAL, "the job's id is too long for a file's name") : 0;
 }
 
-int prolog_read(int root_fd, struct job *job, struct error *err)
+int prolog_read(int root_fd, const char *folder_path, struct job *job, struct error *err)
 {
 	_cleanup_close_ int folder = -EBADF, fd = -EBADF;
 	_cleanup_free_ char *text = NULL;
@@ -206,7 +210,7 @@ int prolog_read(int root_fd, struct job *job, struct error *err)
 	int r = name_file(job, name, err);
 
 	if (r == 0)
-		r = open_folder(root_fd, &folder, err);
+		r = open_folder(root_fd, folder_path, &folder, err);
 	if (r < 0)
 		return r;
 	/* a FIFO would keep us waiting */

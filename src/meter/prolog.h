@@ -18,15 +18,15 @@
 
 struct error;
 
-#define PROLOG_FOLDER "run/jobmeter/jobs"
+#define PROLOG_FOLDER "run/jobmeter/jobs" /* by default */
 #define PROLOG_BYTES_MAX 65536
 
 /*
- * Fill in what the file says of @job, whose manager and id name it; what it does not say is left alone.  On failure
+ * Fill in what the file in @folder, a path below @root_fd, says of @job, whose manager and id name it; what it does not say is left alone.  On failure
  * nothing is taken.  -ENOENT: there is no such file, nor a folder; -EPERM: somebody else than root could have written
  * it; -EINVAL: what stands there is odd, or the id is no name of a file.  @err says which.
  */
-int prolog_read(int root_fd, struct job *job, struct error *err);
+int prolog_read(int root_fd, const char *folder, struct job *job, struct error *err);
 
 /* The same from a text. */
 int prolog_parse(const char *text, size_t length, struct job *job, struct error *err);

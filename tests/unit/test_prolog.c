@@ -110,7 +110,7 @@ TEST(strings_and_the_whole_are_bounded)
 static int read_file(int root, const char *id, struct error *err)
 {
 	_cleanup_(job_unrefp) struct job *job = job_new("slurm", id);
-	int r = prolog_read(root, job, err);
+	int r = prolog_read(root, PROLOG_FOLDER, job, err);
 
 	ASSERT_EQ(job->account != NULL, r == 0);
 	return r;
