@@ -18,12 +18,6 @@
 #define NAME_MAX 63
 #define PATH_MAX (MOUNTS_MAX * (NAME_MAX + 1))
 
-enum cgroup_subsys_id { /* the kernel's configuration makes the values */
-	memory_cgrp_id = 1,
-	cpuacct_cgrp_id,
-	freezer_cgrp_id,
-};
-
 struct name { /* the kernel's struct qstr, in one read */
 	__u32 hash, length;
 	const unsigned char *text;

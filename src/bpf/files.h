@@ -28,6 +28,7 @@
 #define PLACE_UNRESOLVED (~0ULL)
 #define PLACE_EXEC (~0ULL - 1)
 #define PLACE_KERNEL (~0ULL - 2)
+#define PLACE_OTHER (~0ULL - 3) /* of a leaf that has used up its share of rows */
 
 /* How a system call is counted; user space fills one for each number it cares for. */
 enum call_how {
@@ -129,6 +130,7 @@ struct superblock {
 	__u8 is_cut;     /* there are names above the first, or one is longer */
 	__u8 name_count;
 	char fstype[28];
+	__u64 leaf; /* that met it first, and answers for its room; 0: nobody does */
 	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its last to its first */
 };
 
@@ -212,7 +214,7 @@ _Static_assert(sizeof(struct request_kind) == 4, "shared with the kernel side");
 _Static_assert(sizeof(struct file_key) == 24, "shared with the kernel side");
 _Static_assert(sizeof(struct file_counts) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct file_histograms) == 448, "shared with the kernel side");
-_Static_assert(sizeof(struct superblock) == 48 + 1024, "shared with the kernel side");
+_Static_assert(sizeof(struct superblock) == 56 + 1024, "shared with the kernel side");
 _Static_assert(sizeof(struct call) == 72, "shared with the kernel side");
 _Static_assert(sizeof(struct call_position) == 4, "shared with the kernel side");
 _Static_assert(sizeof(struct followed_key) == 24, "shared with the kernel side");

@@ -12,6 +12,7 @@
 /* What a task did before it came to its leaf, which is another leaf's. */
 struct task_home {
 	__u64 leaf;
+	__u64 counted; /* the leaf that it is counted as: see groups.bpf.h */
 	struct task_counters base;
 };
 

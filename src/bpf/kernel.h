@@ -16,14 +16,47 @@ struct kernfs_node {
 	__u64 id;
 };
 
-struct cgroup {
-	struct kernfs_node *kn;
-	int level;
-	struct cgroup *ancestors[];
+struct cgroup_root {
+	int hierarchy_id; /* 0: that of cgroup v2 */
 };
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+	struct cgroup_subsys_state *subsys[1];
+	int level;
+	struct cgroup *ancestors[];
+};
+
+/* The kernel's configuration makes the values. */
+enum cgroup_subsys_id {
+	memory_cgrp_id = 1,
+	cpuacct_cgrp_id,
+	freezer_cgrp_id,
+};
+
+struct page_counter {
+	unsigned long watermark; /* in pages */
+};
+
+struct long_counter { /* the kernel's atomic_long_t */
+	__s64 counter;
+};
+
+enum memcg_memory_event {
+	MEMCG_OOM_KILL,
+};
+
+/* Begins with its cgroup_subsys_state. */
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
+	struct long_counter memory_events[1];
 };
 
 struct css_set {
@@ -123,7 +156,12 @@ struct folio {
 	struct address_space *mapping;
 };
 
+struct kuid { /* the kernel's kuid_t */
+	__u32 val;
+};
+
 struct cred {
+	struct kuid uid;
 	int non_rcu;
 };
 

@@ -27,9 +27,10 @@ struct {
 /* The file's superblock is known from its open; that of one that was open before stays without a name. */
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
-	struct cgroup *cgroup = cgroup_of(current_task());
+	struct task_struct *task = current_task();
+	struct cgroup *cgroup = cgroup_of(task);
 	struct resolved file = { .place = PLACE_UNRESOLVED };
-	struct libaio_request request = { .leaf = cgroup_id(cgroup), .op = op };
+	struct libaio_request request = { .leaf = fold_leaf(task, cgroup_id(cgroup)), .op = op };
 	__u64 key = (__u64)kiocb;
 
 	if (!is_watched(cgroup))

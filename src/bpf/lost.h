@@ -21,5 +21,8 @@ enum lost_reason {
 	LOST_FILE,      /* a call on a file that is not followed: counted in the sum of those */
 	LOST_FILE_NAME, /* no room to remember that a file is not followed: how many are is not known (no loss) */
 	LOST_ORDER,     /* no room for an open file: whether its accesses follow each other is not known */
+	LOST_GROUP,     /* no room for a group: it is counted with the one above it */
+	LOST_GUEST,     /* a group that a user made beyond his share of them: the same */
+	LOST_FREEING,   /* the freeing of a task that ended was not seen: its last CPU time is not counted */
 	LOST_COUNT,
 };

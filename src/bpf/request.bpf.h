@@ -36,7 +36,7 @@ static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
 	if (!owner)
 		return false;
 	cgroup = far_cgroup_of(owner);
-	*ret = BPF_CORE_READ(cgroup, kn, id);
+	*ret = has_groups() ? fold_group((__u64)cgroup) : BPF_CORE_READ(cgroup, kn, id);
 	return is_watched(cgroup);
 }
 

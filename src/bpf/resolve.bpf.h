@@ -4,6 +4,7 @@
 
 #include "compat.bpf.h"
 #include "files.h"
+#include "groups.bpf.h"
 #include "lost.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
@@ -11,7 +12,8 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024); /* set before load, as all hashes here: see the meter's sizing */
-	__type(key, __u64); /* place; added with its first row, never removed */
+	__type(key, __u64); /* place; added with its first row, removed by user space where groups
+			       are told apart */
 	__type(value, struct superblock);
 } superblocks SEC(".maps");
 
@@ -124,6 +126,22 @@ static __always_inline void note_path(struct vfsmount *mnt, const struct path *r
 	}
 }
 
+/* A place that is new.  False: there is no room. */
+static __always_inline bool add_superblock(__u64 place, struct task_struct *task,
+					   struct superblock *sb)
+{
+	if (has_groups()) {
+		sb->leaf = answering_group(fold_group((__u64)far_cgroup_of(task)));
+		if (!take_share(sb->leaf, SHARE_SUPERBLOCKS))
+			return false;
+	}
+	if (bpf_map_update_elem(&superblocks, &place, sb, BPF_NOEXIST) != -E2BIG)
+		return true;
+	if (has_groups())
+		untake_share(sb->leaf, SHARE_SUPERBLOCKS);
+	return false;
+}
+
 /*
  * Learn the new_superblock, which is behind @place.  1: there is no more to learn.  A global function, which
  * the verifier looks at once and not at each call; such a one takes no pointers.
@@ -151,7 +169,8 @@ __noinline int learn_new_superblock(__u64 place)
 	name = BPF_CORE_READ(sb, s_type, name);
 	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
-	if (!known && bpf_map_update_elem(&superblocks, &place, seen, BPF_NOEXIST) == -E2BIG)
+	seen->leaf = known ? known->leaf : 0;
+	if (!known && !add_superblock(place, task, seen))
 		return count_lost(LOST_PLACE); /* before the long part: it may be so for each call */
 	if (!new->vfsmount)
 		return 0;

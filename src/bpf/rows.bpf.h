@@ -7,8 +7,10 @@
 
 #include "compat.bpf.h"
 #include "files.h"
+#include "groups.bpf.h"
 #include "lost.bpf.h"
 #include "settings.bpf.h"
+#include "slots.bpf.h"
 
 #define ENOENT 2
 
@@ -67,6 +69,50 @@ static __always_inline __u64 bucket_of(__u64 value)
 	return (value * 0x01010101 >> 24) & 0xff;
 }
 
+/* Make a row, of @share of its leaf; 0: it may have no more.  @rest: the key from its CPU on. */
+__noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
+{
+	struct file_key key = {
+		.leaf = leaf,
+		.place = place,
+		.cpu = rest & 0xffff,
+		.op = rest >> 16 & 0xff,
+		.way = rest >> 24 & 0xff,
+		.is_trampolines = rest >> 32,
+	};
+	struct call_slot *slot;
+
+	if (!take_share(leaf, share))
+		return 0;
+	if (bpf_map_update_elem(&file_rows, &key, &no_counts, BPF_NOEXIST) < 0)
+		untake_share(leaf, share);
+	slot = get_slot();
+	if (slot && !bpf_map_lookup_elem(&superblocks, &place))
+		slot->known_place = 0; /* it was erased meanwhile: learn it anew */
+	return 1;
+}
+
+/* The new row; beyond the leaf's share what is other of the group that answers for it; NULL: there
+ * is no room. */
+static __always_inline struct file_counts *make_shared_row(const struct file_key *key)
+{
+	__u64 rest = key->cpu | (__u64)key->op << 16 | (__u64)key->way << 24 |
+		     (__u64)key->is_trampolines << 32;
+	struct file_key other = *key;
+	struct file_counts *row;
+
+	if (make_row(key->leaf, key->place, rest, SHARE_ROWS))
+		return bpf_map_lookup_elem(&file_rows, key);
+	other.leaf = answering_group(key->leaf);
+	other.place = PLACE_OTHER;
+	row = bpf_map_lookup_elem(&file_rows, &other);
+	if (!row && make_row(other.leaf, other.place, rest, SHARE_OTHER_ROWS))
+		row = bpf_map_lookup_elem(&file_rows, &other);
+	if (row)
+		count_lost(LOST_ROW);
+	return row;
+}
+
 static __always_inline struct file_counts *get_row(const struct file_key *key)
 {
 	struct file_counts *row = bpf_map_lookup_elem(&file_rows, key);
@@ -74,8 +120,12 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 
 	if (row)
 		return row;
-	bpf_map_update_elem(&file_rows, key, &no_counts, BPF_NOEXIST);
-	row = bpf_map_lookup_elem(&file_rows, key);
+	if (settings.has_groups) {
+		row = make_shared_row(key);
+	} else {
+		bpf_map_update_elem(&file_rows, key, &no_counts, BPF_NOEXIST);
+		row = bpf_map_lookup_elem(&file_rows, key);
+	}
 	if (row)
 		return row;
 	count_lost(LOST_ROW);
@@ -89,7 +139,15 @@ static __always_inline struct file_histograms *get_histograms(const struct file_
 
 	if (h)
 		return h;
-	bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST);
+	/* None without its row: what is erased is found by rows. */
+	if (settings.has_groups &&
+	    (!bpf_map_lookup_elem(&file_rows, key) || !take_share(key->leaf, SHARE_HISTOGRAMS))) {
+		count_lost(LOST_HISTOGRAM);
+		return NULL;
+	}
+	if (bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST) < 0 &&
+	    settings.has_groups)
+		untake_share(key->leaf, SHARE_HISTOGRAMS);
 	h = bpf_map_lookup_elem(&file_histograms, key);
 	if (!h)
 		count_lost(LOST_HISTOGRAM);

@@ -6,12 +6,14 @@
 #pragma once
 
 #include "files.h"
+#include "groups.bpf.h"
 #include "leaf.bpf.h"
 #include "resolve.bpf.h"
 
 struct call_slot {
 	struct call call;
 	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
+	__u64 counted_leaf;	       /* that the leaf is counted as */
 	__u64 known_place;             /* a place that is in superblocks already, with its path */
 	__u64 scratch;
 	__u64 found_place;             /* what look_up() found */
@@ -66,9 +68,11 @@ static __always_inline bool judge(struct call_slot *slot, struct task_struct *ta
 	if (leaf != slot->judged_leaf || watch.id != slot->judged_for) {
 		slot->judged_for = watch.id;
 		slot->is_judged_watched = is_watched(cgroup);
+		if (settings.has_groups)
+			slot->counted_leaf = fold_leaf(task, leaf);
 		slot->judged_leaf = leaf;
 	}
-	*ret_leaf = leaf;
+	*ret_leaf = settings.has_groups ? slot->counted_leaf : leaf;
 	return slot->is_judged_watched;
 }
 

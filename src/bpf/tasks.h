@@ -27,12 +27,15 @@ struct task_totals {
 	struct task_counters ended; /* sum over the tasks that were freed, or moved away */
 	__u64 exits, frees;         /* while they differ, an end is not yet in the sum */
 	__u64 process_peak_pages;   /* greatest resident set of one process */
+	__u32 uid;		    /* of the first task freed that was not root's; 0: none was */
+	__u32 pad;
 };
 
 /* A task that has ended and is not yet freed; its time on a CPU may still grow. */
 struct leaving_task {
 	__u64 leaf;
 	__u32 pid, pad;
+	__u64 ended_ns;		       /* by CLOCK_BOOTTIME */
 	struct task_counters counters; /* less its base */
 };
 
@@ -40,6 +43,7 @@ struct leaving_task {
 struct task_record {
 	__u64 leaf;
 	__u32 pid, tgid;
+	__u32 uid, pad;
 	struct task_counters counters; /* user and system: this thread's raw ones */
 	__u64 exec_ns;                 /* this thread's time on a CPU */
 	/* Of the whole process, as far as threads have ended: raw, with the time on a CPU. */
@@ -51,6 +55,7 @@ struct task_record {
 
 _Static_assert(sizeof(struct task_counters) == 13 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaf_cpu) == 16, "shared with the kernel side");
-_Static_assert(sizeof(struct task_totals) == 16 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct leaving_task) == 16 + 13 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct task_record) == 16 + 13 * 8 + 6 * 8 + 13 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct task_totals) == 17 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct leaving_task) == 24 + 13 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct task_record) == 24 + 13 * 8 + 6 * 8 + 13 * 8,
+	       "shared with the kernel side");

@@ -31,6 +31,9 @@ static const struct {
 	{ LOST_ORDER,     false, "accesses of which is not known whether they were sequential" },
 	{ LOST_SKIPPED,   true,  "io_uring requests that asked for no completion not counted where they succeeded" },
 	{ LOST_REQUEST,   true,  "io_uring requests not counted, since their results cannot be told apart here" },
+	{ LOST_GROUP,     false, "groups counted with the group above them, since the table of groups was full" },
+	{ LOST_GUEST,     false, "groups that users made counted with the group above them, since there were so many" },
+	{ LOST_FREEING,   false, "ended tasks of whose CPU time the last part is not in, since their freeing was not seen" },
 	{ LOST_HOME,      false, "tasks not followed where they moved between groups, since the table of tasks was full" },
 };
 /* clang-format on */

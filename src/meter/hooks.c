@@ -14,6 +14,7 @@
 #define URING "operations by io_uring"
 #define UNPOSTED "bytes of io_uring requests that want no completion"
 #define BEGINS "files closed by io_uring, and requests that want no completion"
+#define LIVES "births and deaths of groups"
 #define UNSEEN "how many operations by io_uring were not counted"
 
 /*
@@ -26,6 +27,9 @@ static const struct {
 	int arguments;
 	const char *module; /* that the function belongs to; without it there is no such hook */
 } table[] = {
+	{ OBJECT_LIFE, "T0", "begin_group", "tp_btf/cgroup_mkdir", LIVES, 0, NULL },
+	{ OBJECT_LIFE, "T0", "end_group", "tp_btf/cgroup_rmdir", LIVES, 0, NULL },
+
 	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0, NULL },
 	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0, NULL },
 	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
@@ -76,6 +80,7 @@ static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
 const char *object_name(enum object_id id)
 {
 	static const char *const names[OBJECT_COUNT] = {
+		[OBJECT_LIFE] = "life",
 		[OBJECT_TASKS] = "tasks",
 		[OBJECT_FILES] = "files",
 		[OBJECT_FENTRY] = "fentry",
@@ -184,7 +189,7 @@ static bool stands_for_none(size_t i, const struct btf *btf)
 	return true;
 }
 
-void hooks_list(const struct btf *btf, struct hooks *ret)
+void hooks_list(const struct btf *btf, bool has_groups, struct hooks *ret)
 {
 	ret->count = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -193,6 +198,8 @@ void hooks_list(const struct btf *btf, struct hooks *ret)
 				     .attach = table[i].attach,
 				     .gives = table[i].gives };
 
+		if (table[i].object == OBJECT_LIFE && !has_groups)
+			continue;
 		if (stands_for_none(i, btf))
 			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' has other arguments",
 				 target_of(hook.attach));

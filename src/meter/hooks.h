@@ -10,10 +10,12 @@
 
 struct btf;
 
+/* Those before share their maps with those behind. */
 enum object_id {
+	OBJECT_LIFE, /* where groups are told apart */
 	OBJECT_TASKS,
 	OBJECT_FILES,
-	OBJECT_FENTRY, /* shares the maps of files */
+	OBJECT_FENTRY,
 	OBJECT_COUNT,
 };
 
@@ -39,8 +41,8 @@ struct hooks {
 };
 
 /* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where none does the
- * first, which is off.  A NULL @btf tells nothing. */
-void hooks_list(const struct btf *btf, struct hooks *ret);
+ * first, which is off.  A NULL @btf tells nothing.  Without @has_groups none of the object life. */
+void hooks_list(const struct btf *btf, bool has_groups, struct hooks *ret);
 
 /* NULL: no such hook on this kernel. */
 struct hook *hooks_find(struct hooks *hooks, const char *program);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaves - what the kernel side knows, by leaf: groups that were born or died, what their tasks used, what they
- * did with files.  Raw: naming jobs, mounts and metrics is for others.
+ * leaves - what the kernel side knows, by leaf: groups that were born or died, what their tasks
+ * used, what they did with files.  Raw: naming jobs, mounts and metrics is for others.
  *
- * A group's life is kept in a map, not told by events: nothing is lost while nobody reads.
+ * A group's life is kept in a map, not told by events: nothing is lost while nobody reads.  A group
+ * that is not known (there was no room, or users made too many: see bpf/groups.h) is counted with
+ * the nearest one above it.
+ *
+ * The meter is one with meter_options.has_groups.  Open it watching nobody (UINT64_MAX), walk the
+ * tree once, let the canary sing, and only then watch the node: so what is counted has its right
+ * leaf from the first call on.
  */
 #pragma once
 
@@ -67,6 +73,11 @@ int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_coun
 /* All rows; the caller frees.  Those for which there was no room have the leaf LEAF_OTHER. */
 #define LEAF_OTHER UINT64_MAX
 int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, struct error *err);
+
+/* The group as the kernel side keeps it; @page_bytes: of this machine. */
+struct group_entry;
+void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_bytes,
+		     struct group_life *ret);
 
 /* Those of the @count leaves in @leaves, which are sorted; the caller frees. */
 int leaves_read_histograms(struct meter *m, const uint64_t *leaves, size_t count,

@@ -11,31 +11,19 @@
 #include "macro.h"
 #include "skeletons.h"
 
-/* Maps of one object that another uses too, where both have one of that name. */
-static const struct {
-	enum object_id owner, user;
-	const char *map; /* NULL: any but libbpf's own, of data */
-} shared[] = {
-	{ OBJECT_FILES, OBJECT_FENTRY, NULL },
-};
-
-/* The map that @map of object @id, which need not be loaded, is one with; NULL: it is its own. */
+/* The map that @map of object @id, which need not be loaded, is one with: that of the same name of the first object
+ * before it that has one.  NULL: it is its own; so are all that libbpf makes of data. */
 static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id, const struct bpf_map *map)
 {
-	const char *name = bpf_map__name(map);
+	const struct bpf_map *found = NULL;
 
-	for (size_t i = 0; i < ARRAY_SIZE(shared); i++) {
-		const struct any_bpf *owner = items[shared[i].owner];
-		const struct bpf_map *found;
-
-		if (shared[i].user != id || !owner || bpf_map__is_internal(map) ||
-		    (shared[i].map && strcmp(shared[i].map, name) != 0))
-			continue;
-		found = bpf_object__find_map_by_name(owner->object, name);
-		if (found)
-			return found;
+	if (bpf_map__is_internal(map))
+		return NULL;
+	for (size_t owner = 0; owner < id && !found; owner++) {
+		if (items[owner])
+			found = bpf_object__find_map_by_name(items[owner]->object, bpf_map__name(map));
 	}
-	return NULL;
+	return found;
 }
 
 int maps_share(struct any_bpf *const *items, enum object_id id)

@@ -24,6 +24,7 @@
 #include "naming.h"
 #include "prototypes.h"
 #include "settings.h"
+#include "tallies.h"
 
 struct meter {
 	struct meter_options options;
@@ -85,13 +86,15 @@ void meter_disbelieve(struct meter *m, const char *program, const char *format, 
 	objects_disbelieve(&m->objects, program, why);
 }
 
-static unsigned int wanted_objects(unsigned int tiers)
+static unsigned int wanted_objects(const struct meter_options *options)
 {
 	unsigned int wanted = 0;
 
-	if (tiers & METER_T0)
+	if (options->tiers && options->has_groups)
+		wanted |= 1U << OBJECT_LIFE;
+	if (options->tiers & METER_T0)
 		wanted |= 1U << OBJECT_TASKS;
-	if (tiers & METER_T2)
+	if (options->tiers & METER_T2)
 		wanted |= 1U << OBJECT_FILES | 1U << OBJECT_FENTRY;
 	return wanted;
 }
@@ -118,8 +121,9 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	struct settings settings = { .key_subsys = -1,
 				     .has_clock = options->has_clock,
 				     .has_histograms = options->has_histograms,
-				     .follows_files = options->followed_max > 0 };
-	struct opening opening = { .wanted = wanted_objects(options->tiers),
+				     .follows_files = options->followed_max > 0,
+				     .has_groups = options->has_groups };
+	struct opening opening = { .wanted = wanted_objects(options),
 				   .settings = &settings,
 				   .sizing = &sizing,
 				   .watched_id = options->watched_id,
@@ -132,6 +136,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	m->options = *options;
 	sizing.shape.has_histograms = options->has_histograms;
 	sizing.shape.followed = options->followed_max;
+	sizing.shape.has_groups = options->has_groups;
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	opening.btf = btf = opening.wanted ? load_btf() : NULL;
 	settings.key_subsys = find_subsys(options->hierarchy, btf);
@@ -184,6 +189,16 @@ struct meter *meter_close(struct meter *m)
 void meter_closep(struct meter **m)
 {
 	meter_close(*m);
+}
+
+const struct meter_options *meter_opened_with(const struct meter *m)
+{
+	return &m->options;
+}
+
+const struct objects *meter_objects(const struct meter *m)
+{
+	return &m->objects;
 }
 
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
@@ -254,7 +269,7 @@ int meter_settle(struct meter *m, int timeout_ms)
 	    !hooks_is_on(&m->objects.hooks, "count_exit"))
 		return 0;
 	for (int waited = 0; waited < timeout_ms; waited++) {
-		if (tasks_are_settled(&m->objects))
+		if (tallies_are_settled(&m->objects))
 			return 0;
 		nanosleep(&pause, NULL);
 	}

@@ -31,12 +31,13 @@ struct meter_options {
 	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
 	bool has_clock;            /* T2: time of calls */
 	bool has_histograms;       /* T2 */
+	bool has_groups; /* tell groups apart by their lives: see leaves.h; needs the hierarchy */
 	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
 	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name; may be NULL */
 	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
-	const struct hierarchy *hierarchy;
+	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd does */
 	const char *pin_dir;       /* where all stays if this process ends: "/sys/fs/bpf/jobmeter"; NULL: nowhere */
 };
 
@@ -74,6 +75,10 @@ void meter_believe(struct meter *m, const char *program);
  * keeps its reason. */
 void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* What it was opened with, and its objects: for other parts of the meter. */
+const struct meter_options *meter_opened_with(const struct meter *m);
+const struct objects *meter_objects(const struct meter *m);
 
 /* Detach all, free @m.  NULL is fine; returns NULL. */
 struct meter *meter_close(struct meter *m);

@@ -180,6 +180,8 @@ static int name_place(const struct naming *n, uint64_t place, struct named *ret)
 		ret->kind = ROW_EXEC;
 	else if (place == PLACE_KERNEL)
 		ret->kind = ROW_KERNEL;
+	else if (place == PLACE_OTHER)
+		ret->kind = ROW_OTHER;
 	else if (place != PLACE_UNRESOLVED && bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
 		return name_superblock(n, &sb, ret);
 	return 0;

@@ -15,6 +15,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "groups.h"
 #include "macro.h"
 #include "pinned.h"
 #include "settings.h"
@@ -176,6 +177,41 @@ bool objects_has_program(const struct objects *o, enum object_id id)
 	return false;
 }
 
+/* Where births are not seen, groups cannot be told apart as they are counted. */
+static void settle_groups(struct objects *o)
+{
+	bool sees_groups = hooks_is_on(&o->hooks, "begin_group") && hooks_is_on(&o->hooks, "end_group");
+
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (o->watches[id])
+			o->watches[id]->sees_groups = sees_groups;
+	}
+}
+
+/* How much one group may take of what all share. */
+static void set_shares(struct objects *o, const struct sizing *sizing)
+{
+	uint32_t shares[SHARES] = { [SHARE_GROUPS] = GROUPS_OF_ONE };
+
+	for (size_t i = 0; i < o->map_count; i++) {
+		const char *name = o->maps[i].form.name;
+		uint32_t share = sizing_share(name, o->maps[i].form.entries, &sizing->shape);
+
+		if (strcmp(name, "file_rows") == 0) {
+			shares[SHARE_ROWS] = share;
+			shares[SHARE_OTHER_ROWS] = share / 4;
+		}
+		if (strcmp(name, "file_histograms") == 0)
+			shares[SHARE_HISTOGRAMS] = share;
+		if (strcmp(name, "superblocks") == 0)
+			shares[SHARE_SUPERBLOCKS] = share;
+	}
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (o->watches[id])
+			memcpy(o->watches[id]->shares, shares, sizeof(shares));
+	}
+}
+
 /* Tell the programs of files what others count, so that they need not call it lost. */
 static void settle(struct objects *o)
 {
@@ -183,6 +219,7 @@ static void settle(struct objects *o)
 	bool sees_libaio = settle_together(o, libaio_programs);
 	bool sees_skipped = settle_together(o, unposted_programs);
 
+	settle_groups(o);
 	if (!watch)
 		return;
 	watch->sees_libaio = sees_libaio;
@@ -196,6 +233,7 @@ static void start(struct objects *o, struct loading *l)
 {
 	for (size_t id = 0; id < OBJECT_COUNT; id++)
 		start_object(o, (enum object_id)id, l);
+	set_shares(o, l->opening->sizing);
 	settle(o);
 }
 
@@ -231,7 +269,7 @@ void objects_open(const struct opening *opening, struct heritage *heritage, stru
 
 	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
 	*pin_error = (struct error){};
-	hooks_list(opening->btf, &ret->hooks);
+	hooks_list(opening->btf, opening->settings->has_groups, &ret->hooks);
 	for (size_t i = 0; i < ret->hooks.count; i++)
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
@@ -353,12 +391,18 @@ static bool is_counting(const struct object_map *map)
 	return false;
 }
 
-void objects_watch(struct objects *o, uint64_t id)
+static void set_watched(struct objects *o, uint64_t id)
 {
 	for (size_t i = 0; i < OBJECT_COUNT; i++) {
 		if (o->watches[i])
 			o->watches[i]->id = id;
 	}
+}
+
+/* Nobody is watched meanwhile: half of what a task did would be dropped, and half kept. */
+void objects_watch(struct objects *o, uint64_t id)
+{
+	set_watched(o, UINT64_MAX);
 	for (size_t i = 0; i < o->map_count; i++) {
 		if (!is_counting(&o->maps[i]))
 			continue;
@@ -367,6 +411,7 @@ void objects_watch(struct objects *o, uint64_t id)
 		else
 			empty_map(&o->maps[i]);
 	}
+	set_watched(o, id);
 }
 
 void objects_follow_files(struct objects *o)

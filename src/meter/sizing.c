@@ -152,9 +152,22 @@ static unsigned int totals(const struct sizing_shape *s)
 	return pairs(s) * SIZING_LEAVES_OF_A_JOB;
 }
 
+/* Of the key hierarchy. */
+static unsigned int groups(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs * SIZING_GROUPS_OF_A_JOB + SIZING_GROUPS_OF_ALL : 0;
+}
+
+/* One a group that outlives others which took from its shares. */
+static unsigned int given_back(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs + SIZING_GROUPS_OF_ALL : 0;
+}
+
 /*
- * @usual: one job may be of any kind: of thousands of tasks, say, or of all operations by all ways.  So there are
- * so many entries at least, unless the limit says otherwise.
+ * @needed: 0: it is not used.  @usual: one job may be of any kind: of thousands of tasks, say, or
+ * of all operations by all ways.  So there are so many entries at least, unless the limit says
+ * otherwise.
  */
 /* clang-format off */
 static const struct {
@@ -172,6 +185,8 @@ static const struct {
 	{ "task_totals",     totals,      4096, false },
 	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
 	{ "homes",           tasks,          1, false },
+	{ "groups",          groups,         1, false },
+	{ "given_back",      given_back,     1, false },
 	{ "followed_files",   followed,        1, true },
 	{ "followed_names",   followed,        1, true },
 	{ "followed_counts",  followed_counts, 1, true },
@@ -182,7 +197,8 @@ static const struct {
 /* clang-format on */
 
 #define ROWS_MIN 64
-#define HISTOGRAMS_MIN 1 /* a map has one at least */
+#define HISTOGRAMS_MIN 1
+#define UNUSED_ENTRIES 1 /* a map has one at least */
 
 static void fill_shape(struct sizing_shape *s)
 {
@@ -196,11 +212,24 @@ static unsigned int entries_for(const char *map, const struct sizing_shape *shap
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (strcmp(table[i].map, map) != 0)
 			continue;
-		if (table[i].needed == histograms && !shape->has_histograms)
-			return HISTOGRAMS_MIN;
+		if (!table[i].needed(shape))
+			return UNUSED_ENTRIES;
 		return MAX(table[i].needed(shape), MAX(table[i].usual, own));
 	}
 	return own;
+}
+
+unsigned int sizing_share(const char *map, unsigned int entries, const struct sizing_shape *shape)
+{
+	struct sizing_shape one = *shape;
+
+	one.jobs = 1;
+	fill_shape(&one);
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) == 0)
+			return MIN(MAX(entries / 8, table[i].needed(&one)), entries / 2);
+	}
+	return entries / 8;
 }
 
 static bool is_on_demand(const char *map)

@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 /*
- * Holds 1,024 jobs with 8 mounts each on 256 CPUs (tests/unit/test_sizing.c has the sum): with an agent of 24 MiB
- * that stays under 64 MiB.
+ * Holds 1,024 jobs with 8 mounts each on 256 CPUs, and the lives of their groups with their paths
+ * (tests/unit/test_sizing.c has the sum): with an agent of 16 MiB that stays under 64 MiB.
  */
-#define SIZING_LIMIT_MIB 40
+#define SIZING_LIMIT_MIB 44
 
 /*
  * What a shape is taken to need.
@@ -32,6 +32,8 @@
 #define SIZING_HISTOGRAMS_OF_TWO_PLACES 3
 #define SIZING_LEAVES_OF_A_JOB 2      /* the manager's own processes beside the job's */
 #define SIZING_TASKS_OF_A_JOB 8       /* live at once, where jobs are as many as CPUs and more */
+#define SIZING_GROUPS_OF_A_JOB 8      /* Slurm's job with two steps; a pod of six containers */
+#define SIZING_GROUPS_OF_ALL 512 /* services, sessions, and what has died and is not yet read */
 #define SIZING_SUPERBLOCKS_OF_ALL 64  /* mounts of the node */
 #define SIZING_SUPERBLOCKS_OF_A_JOB 3 /* a container's root, proc and shm */
 
@@ -42,6 +44,7 @@ struct sizing_shape {
 	unsigned int mounts; /* that one job works on */
 	bool has_histograms;
 	unsigned int followed; /* files to follow one by one, in memory beyond the limit; 0: none */
+	bool has_groups;       /* groups are told apart by their lives */
 };
 
 /* One map, as libbpf tells it. */
@@ -64,6 +67,10 @@ struct map_size {
 	const char *map;
 	unsigned int entries;
 };
+
+/* How many of the @entries of a map one group may take, so that it leaves others theirs: an eighth,
+ * or what one job on all CPUs is taken to need, but half at most. */
+unsigned int sizing_share(const char *map, unsigned int entries, const struct sizing_shape *shape);
 
 struct sizing {
 	struct sizing_shape shape;

@@ -15,11 +15,19 @@
 #include "fentry_old.skel.h"
 #include "files.skel.h"
 #include "files_old.skel.h"
+#include "groups.h"
+#include "life.skel.h"
+#include "life_old.skel.h"
 #include "macro.h"
 #include "naming.h"
 #include "prototypes.h"
 #include "tasks.skel.h"
 #include "tasks_old.skel.h"
+
+static int create_life(void *bpf)
+{
+	return life_bpf__create_skeleton(bpf);
+}
 
 static int create_tasks(void *bpf)
 {
@@ -36,7 +44,7 @@ static int create_fentry(void *bpf)
 	return fentry_bpf__create_skeleton(bpf);
 }
 
-static void set_tasks(void *bpf UNUSED, const struct btf *btf UNUSED)
+static void set_nothing(void *bpf UNUSED, const struct btf *btf UNUSED)
 {
 }
 
@@ -72,13 +80,14 @@ static const struct {
 	const void *(*older_code)(size_t *ret_size);
 	void (*set)(void *bpf, const struct btf *btf);
 } skeletons[OBJECT_COUNT] = {
-	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_tasks },
+	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes, set_nothing },
+	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_nothing },
 	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes, set_files },
 	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes, set_fentry },
 };
 
 #define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
-static_assert(ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
+static_assert(ARE_ALIKE(life_bpf, life_old_bpf) && ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
 		      ARE_ALIKE(files_bpf__rodata, files_old_bpf__rodata) &&
 		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) &&
 		      ARE_ALIKE(fentry_bpf__rodata, fentry_old_bpf__rodata),

@@ -15,7 +15,9 @@
 #define MIB (UINT64_C(1) << 20)
 
 /* What is promised: see the design's scale. */
-static const struct sizing_shape large_node = { 256, 1024, 8, true };
+static const struct sizing_shape large_node = {
+	.cpus = 256, .jobs = 1024, .mounts = 8, .has_histograms = true, .has_groups = true
+};
 
 struct plan {
 	struct object_map maps[MAPS_MAX];
@@ -61,6 +63,7 @@ TEST(a_large_node_fits_the_limit_with_all_it_needs)
 	ASSERT_EQ(plan(&unlimited, &without), bytes); /* it is the shape that asks for no more */
 	ASSERT(entries_of(&with, "file_rows") >= (256 + 1024) * 8);
 	ASSERT(entries_of(&with, "superblocks") >= 1024);
+	ASSERT(entries_of(&with, "groups") >= 1024 * 8);
 	if (getenv("PRINT_MAPS"))
 		print(&with);
 }
@@ -78,11 +81,11 @@ TEST(no_map_is_of_a_kind_whose_memory_is_not_known)
 
 TEST(histograms_give_way_before_rows)
 {
-	const struct sizing sizing = { .shape = large_node, .limit_bytes = 28 * MIB };
+	const struct sizing sizing = { .shape = large_node, .limit_bytes = 34 * MIB };
 	struct plan p;
 	uint64_t bytes = plan(&sizing, &p);
 
-	ASSERT(bytes <= 28 * MIB);
+	ASSERT(bytes <= 34 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_rows"), 1280u * 13 * 5);
 	ASSERT(entries_of(&p, "file_histograms") < 1280 * 13 * 3 / 2);
 	ASSERT(entries_of(&p, "file_histograms") > 1000);
@@ -101,10 +104,10 @@ TEST(what_a_limit_leaves_is_used)
 
 TEST(rows_give_way_when_no_histogram_is_left)
 {
-	const struct sizing sizing = { .shape = large_node, .limit_bytes = 16 * MIB };
+	const struct sizing sizing = { .shape = large_node, .limit_bytes = 22 * MIB };
 	struct plan p;
 
-	ASSERT(plan(&sizing, &p) <= 16 * MIB);
+	ASSERT(plan(&sizing, &p) <= 22 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_histograms"), 1u);
 	ASSERT(entries_of(&p, "file_rows") < 1280 * 13 * 5);
 	ASSERT(entries_of(&p, "file_rows") > 1000);
@@ -158,4 +161,25 @@ TEST(a_fixed_size_stands_whatever_the_limit)
 	plan(&sizing, &p);
 	ASSERT_EQ(entries_of(&p, "file_rows"), 1000u);
 	ASSERT_EQ(entries_of(&p, "superblocks"), 3u);
+}
+
+TEST(without_groups_there_is_no_room_for_any)
+{
+	const struct sizing sizing = { .shape = { 256, 1024, 8, true } };
+	struct plan p;
+
+	ASSERT(plan(&sizing, &p) < 38 * MIB);
+	ASSERT_EQ(entries_of(&p, "groups"), 1u);
+	ASSERT_EQ(entries_of(&p, "given_back"), 1u);
+}
+
+TEST(one_group_may_have_an_eighth_or_what_one_job_on_all_cpus_needs)
+{
+	const struct sizing_shape few = { .cpus = 2, .jobs = 1 };
+
+	ASSERT_EQ(sizing_share("file_rows", 8192, &few), 1024u);
+	ASSERT_EQ(sizing_share("file_rows", 83200, &large_node), 257u * 13 * 5);
+	ASSERT_EQ(sizing_share("file_rows", 64, &few), 32u);
+	ASSERT_EQ(sizing_share("superblocks", 1024, &few), 128u);
+	ASSERT_EQ(sizing_share("no such map", 800, &few), 100u);
 }

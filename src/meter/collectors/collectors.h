@@ -21,10 +21,8 @@ int collect_files(const struct objects *objects, struct naming *naming, bool has
 int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
 		      bool knows_dropped, struct reading *reading, struct hot_files *ret);
 
-/* T0: totals of ended tasks, and the live ones. */
+/* T0: totals of ended tasks, and the live ones; over all leaves. */
 int collect_tasks(const struct objects *objects, struct reading *to);
-/* Do the totals hold every task that ended? */
-bool tasks_are_settled(const struct objects *objects);
 
 /*
  * Without BPF: what wait() and proc give the calling process of the children that it waited for.

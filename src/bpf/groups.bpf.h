@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * groups - the cgroups that are counted one by one, with what each may take of what all share.
+ *
+ * A group of which there is no entry (a user made too many, or the table was full) is counted with
+ * the nearest one above it.  Without settings.has_groups nothing of this is loaded.  Costs a
+ * look-up where a CPU comes to work for another leaf, and some where a row is made; beyond a share,
+ * some 200 ns a call.
+ */
+#pragma once
+
+#include "groups.h"
+#include "leaf.bpf.h"
+#include "settings.bpf.h"
+
+_Static_assert(sizeof(((struct watch *)0)->shares) == SHARES * sizeof(__u32), "one each");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated */
+	__uint(max_entries, 1); /* set before load, as all hashes here: see the meter's sizing */
+	__type(key, __u64); /* a cgroup's id; added at its birth, removed by user space after its
+			       death */
+	__type(value, struct group_entry);
+} groups SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64); /* a cgroup's id; added and removed by user space */
+	__type(value, struct given_back);
+} given_back SEC(".maps");
+
+/* Are groups told apart? */
+static __always_inline bool has_groups(void)
+{
+	return settings.has_groups && watch.sees_groups;
+}
+
+/*
+ * The leaf that @cgroup, an address, is counted as: itself if it has an entry, else the nearest
+ * above it that has one; and itself where none has, which is so until user space has told of those
+ * that were there before.  A global function, as others here, since the verifier looks at such a
+ * one once; those take no pointers.
+ */
+__noinline __u64 fold_group(__u64 address)
+{
+	const struct cgroup *cgroup = (const void *)address;
+	int level;
+
+	if (!settings.has_groups)
+		return 0;
+	level = BPF_CORE_READ(cgroup, level);
+	if (level >= GROUPS_LEVELS)
+		level = GROUPS_LEVELS - 1;
+	for (int i = 0; i < GROUPS_LEVELS; i++) {
+		__u64 id;
+
+		if (i > level)
+			break;
+		id = ancestor_id(cgroup, level - i);
+		if (bpf_map_lookup_elem(&groups, &id))
+			return id;
+	}
+	return BPF_CORE_READ(cgroup, kn, id);
+}
+
+/* The same of a task's group, of which @leaf is the id. */
+static __always_inline __u64 fold_leaf(struct task_struct *task, __u64 leaf)
+{
+	return has_groups() ? fold_group((__u64)far_cgroup_of(task)) : leaf;
+}
+
+/* Who answers for @leaf; NULL: nobody knows it. */
+static __always_inline struct group_entry *find_answering(__u64 leaf)
+{
+	struct group_entry *group = bpf_map_lookup_elem(&groups, &leaf), *answering;
+	__u64 id;
+
+	if (!group || group->answers == leaf)
+		return group;
+	id = group->answers;
+	answering = bpf_map_lookup_elem(&groups, &id);
+	return answering ? answering : group;
+}
+
+__noinline __u64 answering_group(__u64 leaf)
+{
+	struct group_entry *group =
+		settings.has_groups ? bpf_map_lookup_elem(&groups, &leaf) : NULL;
+
+	return group ? group->answers : leaf;
+}
+
+/* Take one of @share for @leaf; 0: the share is used up. */
+__noinline int take_share(__u64 leaf, __u32 share)
+{
+	struct given_back *given;
+	struct group_entry *group;
+	__u32 taken;
+	__u64 id;
+
+	if (!settings.has_groups || share >= SHARE_COUNT)
+		return 1;
+	group = find_answering(leaf);
+	if (!group)
+		return 1;
+	id = group->answers;
+	given = bpf_map_lookup_elem(&given_back, &id);
+	taken = group->taken[share];
+	if (given)
+		taken -= given->counts[share];
+	if ((__s32)taken >= (__s32)watch.shares[share])
+		return 0;
+	__sync_fetch_and_add(&group->taken[share], 1);
+	return 1;
+}
+
+/* What was taken was of no use. */
+__noinline int untake_share(__u64 leaf, __u32 share)
+{
+	struct group_entry *group;
+
+	if (!settings.has_groups || share >= SHARE_COUNT)
+		return 0;
+	group = find_answering(leaf);
+	if (group)
+		__sync_fetch_and_add(&group->taken[share], -1);
+	return 0;
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+#include "leaves.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cleanup.h"
+#include "entries.h"
+#include "error.h"
+#include "groups.h"
+#include "macro.h"
+#include "meter.h"
+#include "tallies.h"
+
+static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
+
+/* ---- a list that grows ---- */
+
+struct list {
+	char *items;
+	size_t count, room, item_size;
+};
+
+static void list_clear(struct list *l)
+{
+	free(l->items);
+	l->items = NULL;
+}
+
+/* Room for one more, at the end; NULL: no memory. */
+static void *add_item(struct list *l)
+{
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 64;
+		char *items = reallocarray(l->items, room, l->item_size);
+
+		if (!items)
+			return NULL;
+		l->items = items;
+		l->room = room;
+	}
+	return l->items + l->count++ * l->item_size;
+}
+
+static int map_fd(const struct meter *m, enum object_id id, const char *map)
+{
+	return objects_map_fd(meter_objects(m), id, map);
+}
+
+/* ---- groups ---- */
+
+uint64_t leaves_generation(const struct meter *m)
+{
+	int fd = map_fd(m, OBJECT_LIFE, "generations");
+	uint64_t sum = 0, value;
+
+	for (uint32_t i = 0; i < GENERATION_COUNT; i++) {
+		if (bpf_map_lookup_elem(fd, &i, &value) == 0)
+			sum += value;
+	}
+	return sum;
+}
+
+void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_bytes,
+		     struct group_life *ret)
+{
+	*ret = (struct group_life){
+		.id = id,
+		.parent = from->parent,
+		.born_ns = from->born_ns,
+		.died_ns = from->died_ns,
+		.peak_bytes = from->peak_pages * page_bytes,
+		.oom_kills = from->oom_kills,
+		.has_oom_kills = from->has_oom_kills,
+		.maker_uid = from->maker_uid,
+		.is_cut = from->is_cut,
+	};
+	memcpy(ret->path, from->path, sizeof(ret->path));
+	ret->path[sizeof(ret->path) - 1] = '\0';
+}
+
+static int visit_group(void *list, const void *key, const void *value)
+{
+	struct group_life *life = add_item(list);
+
+	if (!life)
+		return -ENOMEM;
+	group_life_fill(*(const uint64_t *)key, value, (uint64_t)sysconf(_SC_PAGESIZE), life);
+	return 0;
+}
+
+int leaves_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count,
+		       struct error *err)
+{
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct group_life) };
+	int r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
+			      sizeof(struct group_entry), visit_group, &list);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's groups");
+	*ret_count = list.count;
+	*ret = (struct group_life *)TAKE_PTR(list.items);
+	return 0;
+}
+
+/* ---- tasks ---- */
+
+int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count,
+		      struct error *err)
+{
+	struct tallies tallies;
+	int r = tallies_read(meter_objects(m), &tallies);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's tasks");
+	free(tallies.index);
+	*ret = tallies.items;
+	*ret_count = tallies.count;
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static int visit_row(void *list, const void *key, const void *value)
+{
+	struct leaf_row *row = add_item(list);
+
+	if (!row)
+		return -ENOMEM;
+	row->key = *(const struct file_key *)key;
+	row->counts = *(const struct file_counts *)value;
+	return 0;
+}
+
+/* The way back from OTHER_ROW(). */
+static struct file_key other_key(uint32_t other, int cpu)
+{
+	struct file_key key = { .leaf = LEAF_OTHER, .place = PLACE_OTHER, .cpu = (uint16_t)cpu };
+
+	if (other < FILES_OPS) {
+		key.op = (uint8_t)other;
+	} else {
+		key.op = (uint8_t)((other - FILES_OPS) % 2);
+		key.way = (uint8_t)((other - FILES_OPS) / 2);
+	}
+	return key;
+}
+
+/* What the kernel side had no room for. */
+static int list_other_rows(int fd, struct list *to)
+{
+	unsigned int cpus = sizing_cpus();
+	_cleanup_free_ struct file_counts *per_cpu = calloc(cpus, sizeof(*per_cpu));
+
+	if (!per_cpu)
+		return -ENOMEM;
+	for (uint32_t other = 0; other < OTHER_ROWS; other++) {
+		if (bpf_map_lookup_elem(fd, &other, per_cpu) < 0)
+			return -errno;
+		for (unsigned int cpu = 0; cpu < cpus; cpu++) {
+			const struct file_key key = other_key(other, (int)cpu);
+			int r = per_cpu[cpu].calls ? visit_row(to, &key, &per_cpu[cpu]) : 0;
+
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, struct error *err)
+{
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_row) };
+	int r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
+			      sizeof(struct file_counts), visit_row, &list);
+
+	if (r >= 0)
+		r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
+	*ret_count = list.count;
+	*ret = (struct leaf_row *)TAKE_PTR(list.items);
+	return 0;
+}
+
+/* ---- histograms ---- */
+
+struct search {
+	const uint64_t *leaves;
+	size_t count;
+	struct list found;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static int visit_histograms(void *context, const void *key, const void *value)
+{
+	const struct file_key *its = key;
+	struct search *search = context;
+	struct leaf_histograms *item;
+
+	if (!bsearch(&its->leaf, search->leaves, search->count, sizeof(uint64_t), compare_ids))
+		return 0;
+	item = add_item(&search->found);
+	if (!item)
+		return -ENOMEM;
+	item->key = *its;
+	memcpy(&item->histograms, value, sizeof(item->histograms));
+	return 0;
+}
+
+int leaves_read_histograms(struct meter *m, const uint64_t *leaves, size_t count,
+			   struct leaf_histograms **ret, size_t *ret_count, struct error *err)
+{
+	struct search search = { leaves, count, { .item_size = sizeof(struct leaf_histograms) } };
+	int r = 0;
+
+	if (count)
+		r = entries_visit(map_fd(m, OBJECT_FILES, "file_histograms"),
+				  sizeof(struct file_key), sizeof(struct file_histograms),
+				  visit_histograms, &search);
+	if (r < 0) {
+		list_clear(&search.found);
+		return error_set_errno(err, r, "cannot read the kernel side's histograms");
+	}
+	*ret_count = search.found.count;
+	*ret = (struct leaf_histograms *)search.found.items;
+	return 0;
+}

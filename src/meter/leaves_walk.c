@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* The safety net: the tree of groups as it is now, against what the kernel side knows of it. */
+#include "leaves.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "cleanup.h"
+#include "entries.h"
+#include "error.h"
+#include "groups.h"
+#include "hierarchy.h"
+#include "leaves_share.h"
+#include "macro.h"
+#include "meter.h"
+
+#define FOLDERS_MAX 65536 /* looked at in one walk */
+#define GUESTS_MAX 1024	  /* of those that users made in one folder */
+
+struct walk {
+	struct meter *meter;
+	int groups_fd;
+	struct group_entry group; /* being told */
+	char path[GROUPS_PATH]; /* of the folder where the walk is, from the hierarchy's root on */
+	size_t path_length;
+	uint64_t *seen;
+	size_t seen_count, seen_room;
+	bool is_changed;
+};
+
+/* A folder on the way, and what those in it begin with. */
+struct branch {
+	uint64_t id, answers;
+	bool is_users; /* one who is not root may make groups in it */
+};
+
+static int note_seen(struct walk *w, uint64_t id)
+{
+	if (w->seen_count == w->seen_room) {
+		size_t room = w->seen_room ? w->seen_room * 2 : 256;
+		uint64_t *seen = reallocarray(w->seen, room, sizeof(*seen));
+
+		if (!seen)
+			return -ENOMEM;
+		w->seen = seen;
+		w->seen_room = room;
+	}
+	w->seen[w->seen_count++] = id;
+	return 0;
+}
+
+/* Has a user as many groups of his own there as he may? */
+static bool has_used_up(const struct walk *w, uint64_t answers)
+{
+	int fd = objects_map_fd(meter_objects(w->meter), OBJECT_LIFE, "given_back");
+	struct given_back given = {};
+	struct group_entry group;
+
+	if (bpf_map_lookup_elem(w->groups_fd, &answers, &group) < 0)
+		return true;
+	(void)bpf_map_lookup_elem(fd, &answers, &given);
+	return (int32_t)(group.taken[SHARE_GROUPS] - given.counts[SHARE_GROUPS]) >= GROUPS_OF_ONE;
+}
+
+/* Tell the kernel side of a group that it may not know.  Without room it stays unknown. */
+static int tell(struct walk *w, const struct branch *parent, bool is_guest, struct branch *ret)
+{
+	struct group_entry *group = &w->group;
+	int r;
+
+	if (bpf_map_lookup_elem(w->groups_fd, &ret->id, group) == 0) {
+		ret->answers = group->answers;
+		return 0;
+	}
+	ret->answers = is_guest ? parent->answers : ret->id;
+	if (is_guest && has_used_up(w, ret->answers))
+		return 0;
+	*group = (struct group_entry){ .parent = parent->id,
+				       .answers = ret->answers,
+				       .maker_uid = UINT32_MAX,
+				       .is_guest = is_guest,
+				       .is_cut = w->path_length >= GROUPS_PATH };
+	snprintf(group->path, sizeof(group->path), "%s", w->path);
+	r = bpf_map_update_elem(w->groups_fd, &ret->id, group, BPF_NOEXIST) < 0 ? -errno : 0;
+	if (r < 0)
+		return r == -EEXIST || r == -E2BIG ? 0 : r;
+	w->is_changed = true;
+	return is_guest ? leaves_give_back(w->meter, ret->answers, SHARE_GROUPS, -1) : 0;
+}
+
+/* Returns the length that the path had before. */
+static size_t append_name(struct walk *w, const char *name)
+{
+	size_t before = w->path_length, room = before < GROUPS_PATH ? GROUPS_PATH - before : 0;
+	bool is_root = before == 1;
+
+	if (room)
+		snprintf(w->path + (is_root ? 0 : before), room, "/%s", name);
+	w->path_length = (is_root ? 0 : before) + 1 + strlen(name);
+	return before;
+}
+
+static void cut_path(struct walk *w, size_t length)
+{
+	w->path_length = length;
+	if (length < GROUPS_PATH)
+		w->path[length] = '\0';
+}
+
+static int walk_folder(struct walk *w, int fd, int level, const struct branch *at);
+
+/* One that vanishes meanwhile is no error. */
+static int walk_into(struct walk *w, int parent_fd, const char *name, const struct stat *st,
+		     int level, const struct branch *parent)
+{
+	/* Only who may write to the folder above can have made it. */
+	const bool is_guest = parent->is_users && st->st_uid != 0;
+	struct branch here = { .id = st->st_ino, .is_users = st->st_uid != 0 };
+	size_t length = append_name(w, name);
+	int fd, r = note_seen(w, here.id);
+
+	if (r >= 0)
+		r = tell(w, parent, is_guest, &here);
+	if (r >= 0 && level + 1 < GROUPS_LEVELS) {
+		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		r = fd < 0 ? 0 : walk_folder(w, fd, level + 1, &here);
+	}
+	cut_path(w, length);
+	return r;
+}
+
+/* Takes @fd over. */
+static int walk_folder(struct walk *w, int fd, int level, const struct branch *at)
+{
+	DIR *folder = fdopendir(fd);
+	unsigned int guests = 0;
+	struct dirent *entry;
+	struct stat st;
+	int r = 0;
+
+	if (!folder) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (r >= 0 && w->seen_count < FOLDERS_MAX && (entry = readdir(folder))) {
+		if (entry->d_type != DT_DIR || *entry->d_name == '.')
+			continue;
+		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (at->is_users && ++guests > GUESTS_MAX)
+			break;
+		r = walk_into(w, fd, entry->d_name, &st, level, at);
+	}
+	closedir(folder);
+	return r;
+}
+
+static int open_tree(const struct meter *m, const char *path)
+{
+	const struct meter_options *options = meter_opened_with(m);
+	_cleanup_free_ char *folder = NULL, *below = NULL;
+	int fd;
+
+	if (!options->hierarchy)
+		return -EINVAL;
+	folder = hierarchy_find_folder(options->hierarchy, path);
+	if (!folder || asprintf(&below, ".%s", folder) < 0)
+		return -ENOMEM;
+	fd = openat(options->root_fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int walk_tree(struct walk *w)
+{
+	const struct hierarchy *h = meter_opened_with(w->meter)->hierarchy;
+	const char *top = h->is_v2 ? h->v2_root : h->root[h->key];
+	struct branch above = {}, here = {};
+	struct stat st;
+	int fd = open_tree(w->meter, top), r;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0) {
+		close(fd);
+		return -errno;
+	}
+	snprintf(w->path, sizeof(w->path), "%s", top);
+	w->path_length = strlen(top);
+	here = (struct branch){ .id = st.st_ino, .is_users = st.st_uid != 0 };
+	r = note_seen(w, here.id);
+	if (r >= 0)
+		r = tell(w, &above, false, &here);
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	return walk_folder(w, fd, 0, &here);
+}
+
+/* ---- those that are gone ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct living {
+	uint64_t *ids;
+	size_t count, room;
+};
+
+static int visit_living(void *context, const void *key, const void *value)
+{
+	const struct group_entry *group = value;
+	struct living *l = context;
+
+	if (group->died_ns)
+		return 0;
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 256;
+		uint64_t *ids = reallocarray(l->ids, room, sizeof(*ids));
+
+		if (!ids)
+			return -ENOMEM;
+		l->ids = ids;
+		l->room = room;
+	}
+	l->ids[l->count++] = *(const uint64_t *)key;
+	return 0;
+}
+
+/* Is nothing, or another group, at that path now?  Who cannot look does not know, and says no. */
+static bool is_gone(const struct walk *w, uint64_t id, const struct group_entry *group)
+{
+	_cleanup_close_ int fd = open_tree(w->meter, group->path);
+	struct stat st;
+
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ENODEV;
+	return fstat(fd, &st) == 0 && st.st_ino != id;
+}
+
+static void mark_dead(struct walk *w, uint64_t id)
+{
+	struct timespec now;
+	struct group_entry group;
+
+	if (bpf_map_lookup_elem(w->groups_fd, &id, &group) < 0 || group.died_ns)
+		return; /* its end was seen meanwhile */
+	if (!group.is_cut && !is_gone(w, id, &group))
+		return; /* made while we walked, or beyond what one walk looks at */
+	if (group.is_cut && w->seen_count >= FOLDERS_MAX)
+		return;
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	if (bpf_map_lookup_elem(w->groups_fd, &id, &group) < 0 || group.died_ns)
+		return;
+	group.died_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	if (bpf_map_update_elem(w->groups_fd, &id, &group, BPF_EXIST) == 0)
+		w->is_changed = true;
+}
+
+static void mark_gone(struct walk *w, const struct living *living)
+{
+	if (w->seen_count)
+		qsort(w->seen, w->seen_count, sizeof(*w->seen), compare_ids);
+	for (size_t i = 0; i < living->count; i++) {
+		if (!bsearch(&living->ids[i], w->seen, w->seen_count, sizeof(*w->seen),
+			     compare_ids))
+			mark_dead(w, living->ids[i]);
+	}
+}
+
+static void count_change(const struct walk *w)
+{
+	int fd = objects_map_fd(meter_objects(w->meter), OBJECT_LIFE, "generations");
+	uint32_t told = GENERATION_TOLD;
+	uint64_t generation;
+
+	if (!w->is_changed || bpf_map_lookup_elem(fd, &told, &generation) < 0)
+		return;
+	generation++;
+	(void)bpf_map_update_elem(fd, &told, &generation, BPF_ANY);
+}
+
+static bool sees_births(const struct meter *m)
+{
+	size_t count;
+	const struct hook *hooks = meter_hooks(m, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(hooks[i].program, "begin_group") == 0)
+			return hooks[i].is_on;
+	}
+	return false;
+}
+
+int leaves_walk(struct meter *m, struct error *err)
+{
+	struct walk w = { .meter = m,
+			  .groups_fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") };
+	struct living living = {};
+	int r;
+
+	/* Those that live before the walk: who is made meanwhile cannot be missed by it. */
+	r = entries_visit(w.groups_fd, sizeof(uint64_t), sizeof(struct group_entry), visit_living,
+			  &living);
+	if (r >= 0)
+		r = walk_tree(&w);
+	if (r >= 0) {
+		mark_gone(&w, &living);
+		count_change(&w);
+	}
+	free(w.seen);
+	free(living.ids);
+	if (r >= 0 && sees_births(m)) /* else leaves may be counted of which nobody knows yet */
+		r = leaves_forget_strays(m);
+	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : 0;
+}

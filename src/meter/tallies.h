@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tallies - what tasks did, by leaf: those that were freed, those that ended and are not yet freed,
+ * and those that live.  Here is the arithmetic of it; the reading of the kernel side's maps is
+ * tallies_read().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "leaves.h"
+
+struct objects;
+
+struct tallies {
+	struct leaf_tasks *items; /* sorted by leaf once they are settled */
+	size_t count, room;
+	uint32_t *index; /* by hash of the leaf: item plus one; 0: none */
+	size_t index_size;
+};
+
+/* All that the kernel side knows.  @ret need not be cleared before; tallies_clear() gives back all.
+ */
+int tallies_read(const struct objects *o, struct tallies *ret);
+void tallies_clear(struct tallies *t);
+
+/* Are all tasks that ended freed? */
+bool tallies_are_settled(const struct objects *o);
+
+/* ---- its parts; all return -ENOMEM or 0 ---- */
+
+/* Totals of one leaf and CPU. */
+int tallies_add_totals(struct tallies *t, uint64_t leaf, const struct task_totals *totals);
+
+/* All records of the iterator, which are changed and sorted, and all tasks that end.  One that
+ * ended more than TALLIES_PATIENCE_NS before @now_ns and that the iterator no longer shows was
+ * freed unseen: its end is settled. */
+#define TALLIES_PATIENCE_NS UINT64_C(10000000000)
+int tallies_add_tasks(struct tallies *t, struct task_record *live, size_t live_count,
+		      const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
+
+/* Sort: nothing can be added afterwards. */
+void tallies_settle(struct tallies *t);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#include "tallies.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "macro.h"
+#include "test.h"
+
+#define NOW UINT64_C(100000000000)
+
+static const struct leaf_tasks *find(const struct tallies *t, uint64_t leaf)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->items[i].leaf == leaf)
+			return &t->items[i];
+	}
+	return NULL;
+}
+
+static struct task_record task(uint64_t leaf, uint32_t pid, uint32_t tgid, uint64_t exec_ns)
+{
+	return (struct task_record){ .leaf = leaf,
+				     .pid = pid,
+				     .tgid = tgid,
+				     .exec_ns = exec_ns,
+				     .counters = { .user_ns = 3, .system_ns = 1, .wchar = pid } };
+}
+
+TEST(what_was_freed_is_summed_over_cpus)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct task_totals first = { .ended = { .rchar = 5 },
+					   .exits = 3,
+					   .frees = 1,
+					   .uid = 1000,
+					   .process_peak_pages = 7 };
+	const struct task_totals second = { .ended = { .rchar = 11 },
+					    .exits = 0,
+					    .frees = 2,
+					    .uid = 999,
+					    .process_peak_pages = 5 };
+
+	ASSERT_OK(tallies_add_totals(&t, 42, &first));
+	ASSERT_OK(tallies_add_totals(&t, 42, &second));
+	tallies_settle(&t);
+	ASSERT_EQ(t.count, 1u);
+	ASSERT_EQ(t.items[0].counters.rchar, 16u);
+	ASSERT_EQ(t.items[0].ended, 3u);
+	ASSERT_EQ(t.items[0].unsettled, 0u);
+	ASSERT_EQ(t.items[0].process_peak_pages, 7u);
+	ASSERT_EQ(t.items[0].uid, 999u);
+}
+
+TEST(ends_that_were_before_us_leave_nothing_unsettled)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct task_totals totals = { .exits = 1, .frees = 4 };
+
+	ASSERT_OK(tallies_add_totals(&t, 42, &totals));
+	tallies_settle(&t);
+	ASSERT_EQ(t.items[0].unsettled, 0u);
+	ASSERT_EQ(t.items[0].uid, UINT32_MAX);
+}
+
+TEST(leaves_are_told_apart_and_sorted_however_many)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+
+	for (uint64_t i = 0; i < 10007; i++) {
+		const struct task_totals totals = { .ended = { .syscr = i },
+						    .frees = 1,
+						    .exits = 2 };
+
+		ASSERT_OK(tallies_add_totals(&t, (i * 7919) % 10007 << 32 | 1, &totals));
+		ASSERT_OK(tallies_add_totals(&t, (i * 7919) % 10007 << 32 | 1, &totals));
+	}
+	tallies_settle(&t);
+	ASSERT_EQ(t.count, 10007u);
+	for (size_t i = 0; i < t.count; i++) {
+		ASSERT_EQ(t.items[i].leaf, (uint64_t)i << 32 | 1);
+		ASSERT_EQ(t.items[i].ended, 2u);
+		ASSERT_EQ(t.items[i].unsettled, 2u);
+	}
+}
+
+TEST(time_of_a_process_stands_with_its_main_thread_wherever_its_threads_are)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	struct task_record live[] = { task(2, 12, 10, 600), task(1, 10, 10, 200) };
+
+	ASSERT_OK(tallies_add_tasks(&t, live, ARRAY_SIZE(live), NULL, 0, NOW));
+	tallies_settle(&t);
+	ASSERT_EQ(find(&t, 1)->counters.user_ns, 600u); /* by the ticks, 6 to 2 of 800 */
+	ASSERT_EQ(find(&t, 1)->counters.system_ns, 200u);
+	ASSERT_EQ(find(&t, 2)->counters.user_ns + find(&t, 2)->counters.system_ns, 0u);
+	ASSERT_EQ(find(&t, 1)->counters.wchar, 10u);
+	ASSERT_EQ(find(&t, 2)->counters.wchar, 12u);
+	ASSERT_EQ(find(&t, 1)->live, 1u);
+}
+
+TEST(what_a_task_did_elsewhere_is_not_its_leafs)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	struct task_record live[] = { task(1, 10, 10, 0) };
+
+	live[0].base.wchar = 7;
+	live[0].base.rchar = 7; /* more than there is: never below nothing */
+	live[0].uid = 1000;
+	ASSERT_OK(tallies_add_tasks(&t, live, 1, NULL, 0, NOW));
+	ASSERT_EQ(find(&t, 1)->counters.wchar, 3u);
+	ASSERT_EQ(find(&t, 1)->counters.rchar, 0u);
+	ASSERT_EQ(find(&t, 1)->uid, 1000u);
+}
+
+TEST(a_task_that_ended_and_is_still_shown_is_counted_once_and_does_not_live)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	struct task_record live[] = { task(1, 10, 10, 0) };
+	const struct leaving_task leaving[] = {
+		{ .leaf = 1, .pid = 10, .counters = { .wchar = 10 } },
+		{ .leaf = 1, .pid = 11, .ended_ns = NOW, .counters = { .wchar = 100 } }
+	};
+
+	ASSERT_OK(tallies_add_tasks(&t, live, 1, leaving, ARRAY_SIZE(leaving), NOW));
+	ASSERT_EQ(find(&t, 1)->counters.wchar, 110u);
+	ASSERT_EQ(find(&t, 1)->live, 0u);
+	ASSERT_EQ(find(&t, 1)->ended, 0u);
+}
+
+TEST(a_task_whose_freeing_was_not_seen_is_settled_after_a_while)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct task_totals totals = { .exits = 5, .frees = 4 };
+	const struct leaving_task leaving = { .leaf = 1,
+					      .pid = 10,
+					      .ended_ns = NOW - TALLIES_PATIENCE_NS,
+					      .counters = { .wchar = 17 } };
+
+	ASSERT_OK(tallies_add_totals(&t, 1, &totals));
+	ASSERT_OK(tallies_add_tasks(&t, NULL, 0, &leaving, 1, NOW - 1));
+	ASSERT_EQ(find(&t, 1)->unsettled, 1u);
+	tallies_clear(&t);
+	ASSERT_OK(tallies_add_totals(&t, 1, &totals));
+	ASSERT_OK(tallies_add_tasks(&t, NULL, 0, &leaving, 1, NOW));
+	tallies_settle(&t);
+	ASSERT_EQ(find(&t, 1)->unsettled, 0u);
+	ASSERT_EQ(find(&t, 1)->ended, 5u);
+	ASSERT_EQ(find(&t, 1)->counters.wchar, 17u);
+}
