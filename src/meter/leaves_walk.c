@@ -272,8 +272,9 @@ static void mark_dead(struct walk *w, uint64_t id)
 
 static void mark_gone(struct walk *w, const struct living *living)
 {
-	if (w->seen_count)
-		qsort(w->seen, w->seen_count, sizeof(*w->seen), compare_ids);
+	if (!w->seen_count) /* the root itself is always seen */
+		return;
+	qsort(w->seen, w->seen_count, sizeof(*w->seen), compare_ids);
 	for (size_t i = 0; i < living->count; i++) {
 		if (!bsearch(&living->ids[i], w->seen, w->seen_count, sizeof(*w->seen),
 			     compare_ids))

@@ -61,6 +61,7 @@ def programs(tmp_path_factory):
     ours = {"jobmeter": BUILD / "jobmeter"} | {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "hot")}
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"
+    ours["leaves"] = BUILD / "tests/system/leaves"
     debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
     shared = {"filesystems.sh": REPO / "tests/mounts/filesystems.sh"}
     built = {name: path for name, path in ours.items() if path.exists()}
