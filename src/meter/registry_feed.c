@@ -8,92 +8,22 @@
 #include "macro.h"
 #include "registry_parts.h"
 
-/* A group's row while they are summed over CPUs. */
-struct fed_row {
-	struct registry_group *group;
-	struct registry_row row;
-};
-
+/* The feed's rows of our groups are sorted by index, since they are many and stay where they are. */
 struct feeding {
 	struct registry *registry;
 	const struct registry_feed *feed;
-	struct idmap slots; /* by place; the value is the slot, from 1 */
-	struct fed_row *rows;
-	size_t count, room;
-	uint32_t *table;    /* open addressing: of each row its index, from 1 */
-	size_t table_size;  /* a power of two, above twice the room */
+	struct idmap slots;   /* by place; the value is the slot, from 1 */
+	uint32_t *slot;       /* of each row */
+	uint32_t *order;      /* the rows that are taken */
+	size_t count;
 	struct op_counts unplaced[OP_COUNT];
 };
 
 static void feeding_clear(struct feeding *f)
 {
 	idmap_clear(&f->slots);
-	free(f->rows);
-	free(f->table);
-}
-
-static uint64_t hash_row(const struct fed_row *row)
-{
-	uint64_t hash = row->group->id * UINT64_C(0x9e3779b97f4a7c15);
-
-	hash ^= (uint64_t)row->row.mount << 16 | (uint64_t)row->row.op << 8 | row->row.way;
-	return (hash * UINT64_C(0xff51afd7ed558ccd)) >> 16;
-}
-
-static bool is_same_row(const struct fed_row *a, const struct fed_row *b)
-{
-	return a->group == b->group && registry_row_compare(&a->row, &b->row) == 0;
-}
-
-/* Where the row stands in the table, or the empty place where it would. */
-static uint32_t *find_row(const struct feeding *f, const struct fed_row *row)
-{
-	size_t i = (size_t)hash_row(row) & (f->table_size - 1);
-
-	while (f->table[i] && !is_same_row(&f->rows[f->table[i] - 1], row))
-		i = (i + 1) & (f->table_size - 1);
-	return &f->table[i];
-}
-
-static int grow(struct feeding *f)
-{
-	size_t room = f->room ? f->room * 2 : 1024;
-	struct fed_row *rows = reallocarray(f->rows, room, sizeof(*rows));
-
-	if (!rows)
-		return -ENOMEM;
-	f->rows = rows;
-	f->room = room;
-	free(f->table);
-	f->table_size = room * 2;
-	f->table = calloc(f->table_size, sizeof(*f->table));
-	if (!f->table)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->count; i++)
-		*find_row(f, &f->rows[i]) = (uint32_t)i + 1;
-	return 0;
-}
-
-static int add_row(struct feeding *f, const struct fed_row *row)
-{
-	struct file_counts *to;
-	uint32_t *at;
-	int r = f->count == f->room ? grow(f) : 0;
-
-	if (r < 0)
-		return r;
-	at = find_row(f, row);
-	if (!*at) {
-		f->rows[f->count++] = *row;
-		*at = (uint32_t)f->count;
-		return 0;
-	}
-	to = &f->rows[*at - 1].row.counts;
-	to->calls += row->row.counts.calls;
-	to->errors += row->row.counts.errors;
-	to->ns += row->row.counts.ns;
-	to->amount += row->row.counts.amount;
-	return 0;
+	free(f->slot);
+	free(f->order);
 }
 
 /* The slot of a place, which is asked for once a feed; MOUNTS_MAX: no memory. */
@@ -126,9 +56,10 @@ static void add_unplaced(struct feeding *f, const struct leaf_row *row)
 		to->bytes += row->counts.amount;
 }
 
-static int take_row(struct feeding *f, const struct leaf_row *row)
+static int take_row(struct feeding *f, size_t i)
 {
-	struct fed_row fed = { .row = { .op = row->key.op, .way = row->key.way, .counts = row->counts } };
+	const struct leaf_row *row = &f->feed->rows[i];
+	const struct registry_group *g;
 
 	if (row->key.op >= OP_COUNT || row->key.way >= WAY_COUNT)
 		return 0;
@@ -136,20 +67,45 @@ static int take_row(struct feeding *f, const struct leaf_row *row)
 		add_unplaced(f, row);
 		return 0;
 	}
-	fed.group = idmap_get(&f->registry->groups, row->key.leaf);
-	if (!fed.group || registry_group_is_folded(fed.group))
+	g = idmap_get(&f->registry->groups, row->key.leaf);
+	if (!g || registry_group_is_folded(g))
 		return 0;
-	fed.row.mount = slot_of(f, row->key.place);
-	return fed.row.mount == MOUNTS_MAX ? -ENOMEM : add_row(f, &fed);
+	f->slot[i] = slot_of(f, row->key.place);
+	f->order[f->count++] = (uint32_t)i;
+	return f->slot[i] == MOUNTS_MAX ? -ENOMEM : 0;
 }
 
-static int compare_groups(const void *a, const void *b)
+static int take_rows(struct feeding *f)
 {
-	const struct fed_row *x = a, *y = b;
+	int r = 0;
 
-	if (x->group->id != y->group->id)
-		return x->group->id < y->group->id ? -1 : 1;
-	return registry_row_compare(&x->row, &y->row);
+	if (f->feed->row_count > UINT32_MAX)
+		return -E2BIG;
+	f->slot = calloc(f->feed->row_count + 1, sizeof(*f->slot));
+	f->order = calloc(f->feed->row_count + 1, sizeof(*f->order));
+	if (!f->slot || !f->order)
+		return -ENOMEM;
+	for (size_t i = 0; r == 0 && i < f->feed->row_count; i++)
+		r = take_row(f, i);
+	return r;
+}
+
+static int compare_order(const void *a, const void *b, void *context)
+{
+	const struct feeding *f = context;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct file_key *x = &f->feed->rows[i].key, *y = &f->feed->rows[k].key;
+
+	if (x->leaf != y->leaf)
+		return x->leaf < y->leaf ? -1 : 1;
+	if (f->slot[i] != f->slot[k])
+		return f->slot[i] < f->slot[k] ? -1 : 1;
+	return x->op != y->op ? x->op - y->op : x->way - y->way;
+}
+
+static bool is_new_row(const struct feeding *f, size_t i)
+{
+	return i == 0 || compare_order(&f->order[i - 1], &f->order[i], (void *)f) != 0;
 }
 
 static void raise_counts(struct op_counts *to, const struct op_counts *least)
@@ -161,26 +117,44 @@ static void raise_counts(struct op_counts *to, const struct op_counts *least)
 	to->not_found = MAX(to->not_found, least->not_found);
 }
 
+/* Rows of one leaf, mount, operation and way, which are its CPUs', become one. */
+static void sum_rows(struct feeding *f, struct registry_row *rows)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct leaf_row *from = &f->feed->rows[f->order[i]];
+
+		if (is_new_row(f, i)) {
+			struct registry_group *g = idmap_get(&f->registry->groups, from->key.leaf);
+
+			if (g->row_count++ == 0)
+				g->first_row = count;
+			rows[count++] = (struct registry_row){ .mount = f->slot[f->order[i]], .op = from->key.op,
+							       .way = from->key.way };
+		}
+		registry_counts_add(&rows[count - 1].counts, &from->counts);
+	}
+}
+
 /* The registry's rows are those of the feed from now on. */
 static int hand_over(struct feeding *f)
 {
 	struct registry *r = f->registry;
-	struct registry_row *rows = calloc(MAX(f->count, (size_t)1), sizeof(*rows));
+	struct registry_row *rows;
+	size_t count = 0;
 
+	if (f->count > 1)
+		qsort_r(f->order, f->count, sizeof(*f->order), compare_order, f);
+	for (size_t i = 0; i < f->count; i++)
+		count += is_new_row(f, i);
+	rows = calloc(MAX(count, (size_t)1), sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
-	if (f->count > 1)
-		qsort(f->rows, f->count, sizeof(*f->rows), compare_groups);
-	for (size_t i = 0; i < f->count; i++) {
-		struct registry_group *g = f->rows[i].group;
-
-		if (g->row_count++ == 0)
-			g->first_row = i;
-		rows[i] = f->rows[i].row;
-	}
-	free(r->rows);
+	sum_rows(f, rows);
 	r->rows = rows;
-	r->row_count = f->count;
+	r->row_count = count;
+	r->has_rows = true;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		raise_counts(&r->unplaced[op], &f->unplaced[op]);
 	return 0;
@@ -215,36 +189,48 @@ static int take_tasks(struct registry *r, const struct registry_feed *feed)
 		take_uid(g, feed->tasks[i].uid);
 	}
 	smaller = realloc(tasks, (count + 1) * sizeof(*tasks));
-	free(r->tasks);
 	r->tasks = smaller ? smaller : tasks;
 	r->task_count = count;
 	return 0;
 }
 
-static void forget_last(struct registry *r)
+void registry_forget_rows(struct registry *r)
 {
 	size_t at = 0;
 
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));)
-		g->task = g->first_row = g->row_count = 0;
-	r->task_count = r->row_count = 0;
+		g->first_row = g->row_count = 0;
+	free(r->rows);
+	r->rows = NULL;
+	r->row_count = 0;
+	r->has_rows = false;
+}
+
+static void forget_feed(struct registry *r)
+{
+	size_t at = 0;
+
+	registry_forget_rows(r);
+	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));)
+		g->task = 0;
+	free(r->tasks);
+	r->tasks = NULL;
+	r->task_count = 0;
 }
 
 int registry_feed(struct registry *r, const struct registry_feed *feed)
 {
 	_cleanup_(feeding_clear) struct feeding f = { .registry = r, .feed = feed };
-	int code = 0;
+	int code = take_rows(&f);
 
-	for (size_t i = 0; code == 0 && i < feed->row_count; i++)
-		code = take_row(&f, &feed->rows[i]);
 	if (code < 0)
 		return code; /* what was fed before stands */
-	forget_last(r);
+	forget_feed(r);
 	code = take_tasks(r, feed);
 	if (code == 0)
 		code = hand_over(&f);
 	if (code < 0) {
-		forget_last(r);
+		forget_feed(r);
 		return code;
 	}
 	r->has_tasks = feed->has_tasks;

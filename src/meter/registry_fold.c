@@ -68,7 +68,7 @@ static bool is_settled(const struct registry *r, const struct registry_group *g,
 
 static bool is_ripe(const struct registry *r, const struct registry_group *g, uint64_t boot_ns)
 {
-	return g->is_learned && g->died_ns && !g->children && !registry_group_is_folded(g) &&
+	return r->has_rows && g->is_learned && g->died_ns && !g->children && !registry_group_is_folded(g) &&
 	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed && is_settled(r, g, boot_ns);
 }
 

@@ -30,6 +30,7 @@ struct registry_row {
 };
 _Static_assert(sizeof(struct registry_row) == 40, "there may be a hundred thousand");
 
+void registry_counts_add(struct file_counts *to, const struct file_counts *from);
 int registry_row_compare(const void *a, const void *b);
 /* Sort, and make one of those with one key.  Returns how many are left. */
 size_t registry_rows_sum(struct registry_row *rows, size_t count);
@@ -136,8 +137,9 @@ struct registry {
 	uint64_t feeds;
 	struct leaf_tasks *tasks;
 	size_t task_count;
-	struct registry_row *rows; /* of groups that are not folded; sorted by group */
+	struct registry_row *rows; /* of groups that are not folded; sorted by group; from a feed to the snapshot */
 	size_t row_count;
+	bool has_rows;
 	struct op_counts unplaced[OP_COUNT];
 
 	struct registry_mount *mounts; /* slots */
@@ -148,6 +150,7 @@ struct registry {
 	uint32_t *shown_slots;   /* of each of its mounts, ascending */
 };
 
+void registry_forget_rows(struct registry *r);
 struct registry_job *registry_job_new(struct registry *r, const char *manager, const char *id); /* in no list */
 struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
 int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */

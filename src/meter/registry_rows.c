@@ -186,6 +186,14 @@ int registry_row_compare(const void *a, const void *b)
 	return x->op != y->op ? x->op - y->op : x->way - y->way;
 }
 
+void registry_counts_add(struct file_counts *to, const struct file_counts *from)
+{
+	to->calls += from->calls;
+	to->errors += from->errors;
+	to->ns += from->ns;
+	to->amount += from->amount;
+}
+
 size_t registry_rows_sum(struct registry_row *rows, size_t count)
 {
 	size_t kept = 0;
@@ -193,16 +201,10 @@ size_t registry_rows_sum(struct registry_row *rows, size_t count)
 	if (count > 1)
 		qsort(rows, count, sizeof(*rows), registry_row_compare);
 	for (size_t i = 1; i < count; i++) {
-		struct file_counts *to = &rows[kept].counts;
-
-		if (registry_row_compare(&rows[kept], &rows[i]) != 0) {
+		if (registry_row_compare(&rows[kept], &rows[i]) == 0)
+			registry_counts_add(&rows[kept].counts, &rows[i].counts);
+		else
 			rows[++kept] = rows[i];
-			continue;
-		}
-		to->calls += rows[i].counts.calls;
-		to->errors += rows[i].counts.errors;
-		to->ns += rows[i].counts.ns;
-		to->amount += rows[i].counts.amount;
 	}
 	return count ? kept + 1 : 0;
 }

@@ -671,6 +671,30 @@ TEST(histograms_of_folded_leaves_are_kept)
 	ASSERT_EQ(reading.mount_count, (size_t)0);
 }
 
+TEST(what_a_snapshot_took_is_fed_again_before_it_is_folded)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, JOB) };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 5, 0, 1) };
+	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 3, 300) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn(r, 121, lives, 1);
+	feed(r, tasks, 1, rows, 1);
+	snapshot_unref(snap(r, 121));
+	ASSERT_EQ(fold(r, 122), (size_t)0);
+	s = snap(r, 122); /* and one without a feed is as the last one */
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
+	snapshot_unref(s);
+	feed(r, tasks, 1, rows, 1);
+	ASSERT_EQ(fold_and_forget(r, 122), (size_t)1);
+	s = snap(r, 123);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
+	snapshot_unref(s);
+}
+
 TEST(live_jobs_come_first)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 111, "/jobmeter-run-1"), life(2, 0, 112, 0, "/jobmeter-run-2"),

@@ -137,6 +137,7 @@ TEST(a_leaf_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
 		if (!which)
 			registry_job_facts(registry_find(after, "slurm", "42"))->account = strdup("physics");
 		check_whole(after);
+		go_on(after, true);
 		ASSERT_EQ(fold(after, 132), (size_t)1);
 		check_whole(after);
 	}
