@@ -33,17 +33,10 @@ static int ids_add(struct ids *ids, uint64_t id)
 	return 0;
 }
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void ids_hand_over(struct ids *ids, uint64_t **ret, size_t *ret_count)
 {
 	if (ids->count > 1)
-		qsort(ids->items, ids->count, sizeof(*ids->items), compare_ids);
+		qsort(ids->items, ids->count, sizeof(*ids->items), registry_compare_ids);
 	*ret = TAKE_PTR(ids->items);
 	*ret_count = ids->count;
 }

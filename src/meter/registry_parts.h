@@ -151,6 +151,10 @@ struct registry {
 };
 
 void registry_forget_rows(struct registry *r);
+/* The latest of those whose names have the same hash; the rest are at its next_same. */
+struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id);
+bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id);
+int registry_compare_ids(const void *a, const void *b);
 struct registry_job *registry_job_new(struct registry *r, const char *manager, const char *id); /* in no list */
 struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
 int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */
