@@ -223,7 +223,7 @@ static int take_values(const struct place *place, const json_t *above, const cha
 
 static int take_facts(const struct place *place, const json_t *root, struct job *facts)
 {
-	struct value uid, index;
+	struct value uid = {}, index = {};
 	bool is_known;
 	int r = 0;
 
@@ -354,7 +354,7 @@ static int take_mounts(const struct place *place, const json_t *root, struct sav
 
 static int take_row(const struct place *place, const json_t *list, size_t mount_count, struct registry_row *ret)
 {
-	uint64_t numbers[4], mount;
+	uint64_t numbers[4] = {}, mount = 0;
 	enum file_op op = file_op_find(word_at(list, 1));
 	enum file_way way = file_way_find(word_at(list, 2));
 	int r = check_length(place, list, 7);
@@ -393,7 +393,7 @@ static int take_rows(const struct place *place, const json_t *root, struct saved
 static int take_bucket(const struct place *place, const json_t *list, size_t mount_count,
 		       struct registry_bucket *ret)
 {
-	uint64_t mount, bucket, count;
+	uint64_t mount = 0, bucket = 0, count = 0;
 	enum file_op op = file_op_find(word_at(list, 1));
 	uint8_t kind = HISTOGRAM_SIZE;
 	int r = check_length(place, list, 5);
@@ -443,7 +443,7 @@ static int compare_leaves(const void *a, const void *b)
 
 static int take_leaf(const struct place *place, const json_t *list, struct registry_leaf_name *ret)
 {
-	uint64_t members;
+	uint64_t members = 0;
 	int r = check_length(place, list, 2);
 
 	if (r == 0)
@@ -608,7 +608,7 @@ static int adopt(struct registry *r, struct saved *s)
 	if (code < 0)
 		return code;
 	s->job = NULL; /* it is the registry's */
-	if (strcmp(s->boot_id, r->options.boot_id) != 0)
+	if (!text_is_equal(s->boot_id, r->options.boot_id))
 		end_with_boot(j);
 	else
 		j->is_ended = j->facts->end_boot_ns != 0;
