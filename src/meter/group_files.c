@@ -166,7 +166,7 @@ static struct group_files *group_files_new(const char *path, struct group_files_
 
 	if (!g)
 		return NULL;
-	strcpy(g->path, path);
+	memcpy(g->path, path, strlen(path) + 1);
 	g->budget = budget;
 	g->root_fd = -EBADF;
 	for (size_t i = 0; i < FIELD_COUNT; i++)

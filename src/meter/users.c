@@ -78,7 +78,7 @@ static int look_up(uint32_t uid, char name[USERS_NAME_MAX])
 		return r && r != ENOENT && r != ESRCH ? -r : -ENOENT;
 	if (strlen(found->pw_name) >= USERS_NAME_MAX)
 		return -ENOENT;
-	strcpy(name, found->pw_name);
+	memcpy(name, found->pw_name, strlen(found->pw_name) + 1);
 	return 0;
 }
 

@@ -239,6 +239,7 @@ TEST(the_child_has_neither_descriptors_nor_blocked_signals_nor_rights)
 	sigset_t term, before;
 	const char *name;
 
+	ASSERT(fd >= 0);
 	sigemptyset(&term);
 	sigaddset(&term, SIGTERM);
 	sigprocmask(SIG_BLOCK, &term, &before);
