@@ -38,10 +38,11 @@ bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/cost.md
 
-# What a reading of many jobs costs.
+# What a reading of many jobs costs; with AGENT="PROGRAM ARGUMENT..." also a whole agent, beside another exporter.
 bench-agent: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/bench-reading --update docs/cost.md
+	@$(if $(AGENT),$(BUILD)/bench/bench-agent -- $(AGENT))
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)
