@@ -84,11 +84,11 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	r = watch_targets_parse(argument, &targets, err);
 	if (r == 0)
 		r = client_list_jobs(client, &jobs, err);
-	candidates = r == 0 ? calloc(jobs.count + 1, sizeof(*candidates)) : NULL;
-	if (r == 0 && !candidates)
-		r = error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
 	if (r < 0)
 		return r;
+	candidates = calloc(jobs.count + 1, sizeof(*candidates));
+	if (!candidates)
+		return error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
 	for (size_t i = 0; i < jobs.count; i++)
 		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
 	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -60,6 +61,7 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 		       measurer_new_own(m->options, m->root_fd, h, &m->why_no_cgroups, &m->measurer);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
+	assert(m->measurer);
 	r = m->measurer->begin(m->measurer, err);
 	if (r == 0 && m->measurer->needs_children) /* then wait() has to tell, of all that the command leaves too */
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -69,12 +71,17 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 /* The command stands still meanwhile: where the agent cannot take it, we can. */
 static int admit(struct measurement *m, bool is_agent, struct error *err)
 {
-	int r = m->measurer->admit(m->measurer, m->child.pid, is_agent ? &m->why_no_agent : err);
+	int r;
 
+	assert(m->measurer);
+	r = m->measurer->admit(m->measurer, m->child.pid, is_agent ? &m->why_no_agent : err);
 	if (r == 0 || !is_agent)
 		return r;
 	r = choose_measurer(m, false, err);
-	return r < 0 ? r : m->measurer->admit(m->measurer, m->child.pid, err);
+	if (r < 0)
+		return r;
+	assert(m->measurer);
+	return m->measurer->admit(m->measurer, m->child.pid, err);
 }
 
 /* The command is in its group before anything counts it, and runs nothing before it is. */

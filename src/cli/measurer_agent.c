@@ -172,7 +172,7 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 	int r;
 
 	(void)err;
-	if (get_record(m, &counted, &why) < 0) {
+	if (get_record(m, &counted, &why) < 0 || !counted) {
 		fprintf(stderr, "jobmeter run: %s; what follows is what wait() tells\n", why.text);
 		return read_without(m, usage, &why, record);
 	}

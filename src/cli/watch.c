@@ -219,7 +219,7 @@ static int collect(const struct watch *w, struct session *ret, struct error *err
 		}
 	}
 	*ret = session;
-	session = (struct session){};
+	memset(&session, 0, sizeof(session)); /* it is the caller's now */
 	return 0;
 }
 

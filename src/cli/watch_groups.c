@@ -148,7 +148,7 @@ static int choose_step(const struct walk *w, const struct watch_target *target, 
 		return -ENOENT;
 	r = choose(w, &job, step, ret, &why);
 	if (r == -ENOTUNIQ)
-		*err = why;
+		error_set(err, r, "%s", why.text);
 	return r;
 }
 
@@ -164,8 +164,8 @@ int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch
 	r = choose(&w, target, "", &chosen, err);
 	if (r == -ENOENT)
 		r = choose_step(&w, target, &chosen, err);
-	if (r < 0)
-		return r;
+	if (r < 0 || chosen >= w.count)
+		return r < 0 ? r : -ENOENT;
 	*ret_path = TAKE_PTR(w.items[chosen].path);
 	return 0;
 }

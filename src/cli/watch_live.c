@@ -90,7 +90,7 @@ static void print_job(const struct watched *job, const char *time_text, struct p
 	_cleanup_free_ char *label = utf8_shorten(job->label, LABEL_COLUMNS);
 	uint64_t cores;
 
-	if (!job->before || !label || record_subtract(job->last, job->before, &r, NULL) < 0)
+	if (!job->before || !label || record_subtract(job->last, job->before, &r, NULL) < 0 || !r)
 		return;
 	page_put(page, PAGE_PLAIN, "%s  %s", time_text, label);
 	put(page, 0, record_cores_used(r, &cores) ? humanize_cores(cores).text : "-");

@@ -221,23 +221,23 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	return 0;
 }
 
-static int new_source(struct meter_source **ret, struct error *err)
+/* NULL: err says why. */
+static struct meter_source *new_source(struct error *err)
 {
 	struct meter_source *m = calloc(1, sizeof(*m));
-	int r;
 
-	if (!m)
-		return error_set_errno(err, ENOMEM, "cannot watch");
+	if (!m) {
+		error_set_errno(err, ENOMEM, "cannot watch");
+		return NULL;
+	}
 	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = m->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
-			   : hierarchy_read(m->root_fd, &m->hierarchy, err);
-	if (r < 0) {
-		close_meter(&m->source);
-		return r;
-	}
-	*ret = m;
-	return 0;
+	if (m->root_fd < 0)
+		error_set_errno(err, errno, "cannot open '/'");
+	else if (hierarchy_read(m->root_fd, &m->hierarchy, err) == 0)
+		return m;
+	close_meter(&m->source);
+	return NULL;
 }
 
 static int start_meter(struct meter_source *m, struct error *err)
@@ -297,12 +297,12 @@ static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct
 
 int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error *err)
 {
-	struct meter_source *m;
+	struct meter_source *m = new_source(err);
 	char *path = NULL;
-	int r = new_source(&m, err);
+	int r;
 
-	if (r < 0)
-		return r;
+	if (!m)
+		return -EIO;
 	r = find_path(m, pid, &path, err);
 	if (r < 0) {
 		close_meter(&m->source);
@@ -313,10 +313,9 @@ int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error 
 
 int watch_meter_open_group(const char *path, struct watch_source **ret, struct error *err)
 {
-	struct meter_source *m;
-	int r = new_source(&m, err);
+	struct meter_source *m = new_source(err);
 
-	return r < 0 ? r : start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err);
+	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
 }
 
 int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret,
@@ -330,9 +329,9 @@ int watch_meter_open_job(const struct watch_targets *targets, struct watch_sourc
 		return error_set(err, -EINVAL,
 				 "without an agent one job can be watched, and not %zu",
 				 targets->count);
-	r = new_source(&m, err);
-	if (r < 0)
-		return r;
+	m = new_source(err);
+	if (!m)
+		return -EIO;
 	r = watch_groups_find(m->root_fd, &m->hierarchy, &targets->items[0], &path, err);
 	if (r < 0) {
 		close_meter(&m->source);

@@ -60,7 +60,7 @@ int watch_targets_parse(const char *text, struct watch_targets *ret, struct erro
 		text += length + 1;
 	}
 	*ret = targets;
-	targets = (struct watch_targets){};
+	memset(&targets, 0, sizeof(targets)); /* they are the caller's now */
 	return 0;
 }
 

@@ -114,7 +114,7 @@ int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, 
 	if (r < 0)
 		return refuse(r, err);
 	*ret = jobs;
-	jobs = (struct client_jobs){};
+	memset(&jobs, 0, sizeof(jobs)); /* they are the caller's now */
 	return 0;
 }
 
@@ -139,7 +139,7 @@ int client_parse_group(const char *text, size_t length, struct client_group *ret
 	if (!group.manager || !group.id)
 		return error_set(err, -EPROTO, "the agent's answer lacks manager or id");
 	*ret = group;
-	group = (struct client_group){};
+	memset(&group, 0, sizeof(group)); /* it is the caller's now */
 	return 0;
 }
 

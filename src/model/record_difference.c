@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "record_difference.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,10 +227,12 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	_cleanup_(record_freep) struct record *difference = NULL;
 	int r = check_sameness(later, earlier, err);
 
-	if (r == 0) /* of one, that is a copy */
-		r = record_merge(&later, 1, &difference);
 	if (r < 0)
 		return r;
+	r = record_merge(&later, 1, &difference); /* of one, that is a copy */
+	if (r < 0)
+		return r;
+	assert(difference);
 	hot_files_clear(&difference->files);
 	subtract_time(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
