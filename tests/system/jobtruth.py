@@ -3,7 +3,7 @@
 
 Needs nothing but Python, so that it also runs in a guest:
 
-    jobtruth.py [--v2] [--agent PROGRAM] --jobwork PROGRAM --report FILE
+    jobtruth.py [--v2] --jobwork PROGRAM --report FILE [--agent PROGRAM SCENARIO...]
 """
 
 import argparse
@@ -33,8 +33,8 @@ Count = collections.namedtuple("Count", "bytes calls")
 class Bench:
     """Two mounts to work on, an ext4 and a tmpfs, and a third for the ledger; all may write everywhere."""
 
-    def __init__(self, keeper, folder, jobwork):
-        self.folder = folder
+    def __init__(self, keeper, folder, jobwork, jobs):
+        self.folder, self.jobs = folder, jobs
         self.disk, self.memory, self.ledger = folder / "disk", folder / "memory", folder / "ledger"
         self.mounts = [self.disk, self.memory]
         image = folder / "image"
@@ -149,13 +149,13 @@ class Scraper(threading.Thread):
 
 
 @contextlib.contextmanager
-def bench(slurm, jobwork):
-    """A Bench whose mounts go before the Slurm whose jobs use them."""
+def bench(slurm, jobwork, jobs=20):
+    """A Bench whose mounts go before the Slurm whose jobs use them; @jobs: how many the plain scenario has."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobtruth-"))
     folder.chmod(0o755)
     with Keeper() as keeper:
         keeper.undo("rm", "-rf", "--one-file-system", folder)
-        yield Bench(keeper, folder, jobwork)
+        yield Bench(keeper, folder, jobwork, jobs)
 
 
 class Jobs:
@@ -269,9 +269,9 @@ def wrong_owners(page, jobs):
 
 
 def plain(slurm, bench, agent, scraper):
-    """20 jobs of all kinds."""
+    """Jobs of all kinds."""
     jobs = Jobs(slurm, bench)
-    for _ in range(20):
+    for _ in range(bench.jobs):
         jobs.submit_one()
     jobs.wait()
     return jobs
@@ -312,15 +312,15 @@ def hostile(slurm, bench, agent, scraper):
 SCENARIOS = {"plain": plain, "killed": killed, "hostile": hostile}
 
 
-def play(name, slurm, jobwork, program):
+def play(name, slurm, jobwork, program, jobs=20, interval_s=0.1):
     """One scenario under an agent: what was wrong, in words."""
-    with bench(slurm, jobwork) as place, \
+    with bench(slurm, jobwork, jobs) as place, \
          Agent(place.folder / "agent", slurm.keeper, program, run_dir=slurm.facts.parent) as agent:
-        with Scraper(agent) as scraper:
-            jobs = SCENARIOS[name](slurm, place, agent, scraper)
+        with Scraper(agent, interval_s) as scraper:
+            done = SCENARIOS[name](slurm, place, agent, scraper)
             wrong, page = await_truth(scraper, place)
-        wrong += scraper.complaints + wrong_owners(page, jobs)
-        wrong += [f"job {job} ended as {state}" for job, state in jobs.unfinished().items()]
+        wrong += scraper.complaints + wrong_owners(page, done)
+        wrong += [f"job {job} ended as {state}" for job, state in done.unfinished().items()]
         if not scraper.scrapes:
             wrong.append("nothing was scraped")
         if wrong:
@@ -329,18 +329,18 @@ def play(name, slurm, jobwork, program):
     return wrong
 
 
-def ledger_only(slurm, jobwork):
+def ledger_only(slurm, jobwork, jobs=20):
     """The jobs without an agent: they all end, and what they left adds up."""
-    with bench(slurm, jobwork) as place:
-        jobs = plain(slurm, place, None, None)
-        truth, wrong = place.truth(), [f"job {job} ended as {state}" for job, state in jobs.unfinished().items()]
-        wrong += [f"job {job} left nothing" for job in jobs.owners if job not in place.steps()]
+    with bench(slurm, jobwork, jobs) as place:
+        done = plain(slurm, place, None, None)
+        truth, wrong = place.truth(), [f"job {job} ended as {state}" for job, state in done.unfinished().items()]
+        wrong += [f"job {job} left nothing" for job in done.owners if job not in place.steps()]
         for job, mount in {key[:2] for key in truth}:
             read, write = truth[job, mount, "read"], truth[job, mount, "write"]
             times = truth[job, mount, "open"].calls // truth[job, mount, "create"].calls
             if not write.bytes or read.bytes not in (write.bytes, times * write.bytes):
                 wrong.append(f"job {job}, {mount}: wrote {write}, read {read}")
-        return wrong, {"jobs": len(jobs.owners), "steps": sum(map(len, place.steps().values())),
+        return wrong, {"jobs": len(done.owners), "steps": sum(map(len, place.steps().values())),
                        "bytes": sum(count.bytes for count in truth.values()),
                        "calls": sum(count.calls for count in truth.values())}
 
@@ -368,6 +368,8 @@ def main():
     parser.add_argument("--jobwork", required=True)
     parser.add_argument("--report", type=pathlib.Path, required=True)
     parser.add_argument("--address", default="127.0.0.1")
+    parser.add_argument("--jobs", type=int, default=20)
+    parser.add_argument("--interval", type=float, default=0.1)
     parser.add_argument("scenarios", nargs="*")
     wanted = parser.parse_args()
     report = {}
@@ -383,9 +385,10 @@ def main():
     with Slurm(version="v2" if wanted.v2 else "v1", address=wanted.address, jobscripts=True, memory=768,
                cgroup_more="IgnoreSystemd=yes" if wanted.v2 else "") as slurm:
         keep("groups", lambda: captured(slurm))
-        keep("ledger", lambda: ledger_only(slurm, wanted.jobwork))
+        if not wanted.scenarios:
+            keep("ledger", lambda: ledger_only(slurm, wanted.jobwork, wanted.jobs))
         for name in wanted.scenarios:
-            keep(name, lambda: play(name, slurm, wanted.jobwork, wanted.agent))
+            keep(name, lambda: play(name, slurm, wanted.jobwork, wanted.agent, wanted.jobs, wanted.interval))
     keep("groups after", lambda: [str(path) for path in slurm_groups.groups(slurm.node)])
     return 0
 

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Real Slurm on cgroup v2: the scenarios of tests/system/jobtruth.py, in one boot of a guest."""
+
+import json
+import re
+import shutil
+
+import pytest
+
+from conftest import KERNELS, fetch, missing
+from guest import BUILD, REPO
+from slurm_guest import SlurmGuest, make_image
+
+SERIES = "6.1"
+AGENT = BUILD / "jobmeter-agent"
+SCENARIOS = ["plain", "killed", "hostile"]
+
+
+@pytest.fixture(scope="module")
+def guest():
+    """{name: bytes} of what the guest left."""
+    for tool in ("qemu-system-x86_64", "busybox"):
+        if not shutil.which(tool):
+            missing(SERIES, f"{tool} is not installed")
+    fetched = fetch(SERIES)
+    why_not = fetched.stderr.strip() if fetched.returncode else make_image()
+    if why_not:
+        missing(SERIES, why_not)
+    return SlurmGuest(KERNELS / SERIES).run(BUILD / "tests/truth/jobwork", AGENT if AGENT.exists() else None, SCENARIOS)
+
+
+@pytest.fixture
+def report(guest):
+    return json.loads(guest["report.json"])
+
+
+def shapes(lines):
+    return {re.sub(r"(job|uid)_\d+", r"\1_", line.split()[0]) for line in lines if line and line[0] != "#"}
+
+
+def test_groups_are_those_of_the_capture(report):
+    captured = (REPO / "tests/data/captured/slurm-22.05-v2.txt").read_text().splitlines()
+    assert shapes(report["groups"]) == shapes(captured)
+
+
+@pytest.mark.skipif(AGENT.exists(), reason="the same jobs run under the agent")
+def test_jobs_of_all_kinds_end_and_their_ledger_adds_up(report):
+    wrong, sums = report["ledger"]
+    assert not wrong
+    assert sums["jobs"] == 14 and sums["steps"] > 20
+
+
+def test_nothing_stays(guest, report):
+    assert report["groups after"] == []
+    assert b"slurmstepd" not in guest["groups-left"]
+    assert not re.search(rb"\b(slurm(d|ctld|stepd)|munged|python3|jobmeter)", guest["processes-left"])
+    assert b"jobtruth" not in guest["mounts-left"]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_metrics_tell_what_jobs_did(report, scenario):
+    if not AGENT.exists():
+        pytest.skip(f"there is no {AGENT.name} yet")
+    assert report[scenario] == []
