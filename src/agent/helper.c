@@ -40,11 +40,13 @@ static void close_others(int a, int b)
 	close_range(high + 1, ~0U, 0);
 }
 
-static void be_helper(int fd, int root_fd) __attribute__((noreturn));
-static void be_helper(int fd, int root_fd)
+static void be_helper(int fd, int root_fd, const char *leftover) __attribute__((noreturn));
+static void be_helper(int fd, int root_fd, const char *leftover)
 {
 	close_others(fd, root_fd);
 	helper_serve(fd, root_fd);
+	if (leftover)
+		(void)rmdir(leftover);
 	_exit(0);
 }
 
@@ -99,7 +101,7 @@ static int wait_for_hello(const struct helper *h, struct error *err)
 	return 0;
 }
 
-int helper_start(int root_fd, struct helper **ret, struct error *err)
+int helper_start(int root_fd, const char *leftover, struct helper **ret, struct error *err)
 {
 	_cleanup_(helper_stopp) struct helper *h = calloc(1, sizeof(*h));
 	int ends[2], r;
@@ -111,7 +113,7 @@ int helper_start(int root_fd, struct helper **ret, struct error *err)
 		return error_set_errno(err, errno, "cannot start the root helper");
 	h->pid = fork();
 	if (h->pid == 0)
-		be_helper(ends[1], root_fd);
+		be_helper(ends[1], root_fd, leftover);
 	close(ends[1]);
 	h->fd = ends[0];
 	if (h->pid < 0)

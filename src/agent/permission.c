@@ -26,6 +26,7 @@ struct cached {
 struct permission {
 	gid_t groups[PERMISSION_GROUPS_MAX];
 	size_t group_count;
+	bool is_open;
 	struct permission_source source;
 	struct cached cached[PERMISSION_CACHED]; /* at the place that the uid gives */
 };
@@ -108,6 +109,17 @@ void permission_set_source(struct permission *p, const struct permission_source 
 	p->source = *source;
 }
 
+void permission_open_to_all(struct permission *p, bool is_open)
+{
+	p->is_open = is_open;
+}
+
+void permission_become(struct permission *p, struct permission *other)
+{
+	*p = *other;
+	permission_free(other);
+}
+
 static bool is_admins(const struct permission *p, gid_t gid)
 {
 	for (size_t i = 0; i < p->group_count; i++) {
@@ -151,7 +163,7 @@ bool permission_sees_all(struct permission *p, const struct http_peer *peer)
 {
 	if (!peer->is_known)
 		return false;
-	if (peer->uid == 0 || is_admins(p, peer->gid))
+	if (p->is_open || peer->uid == 0 || is_admins(p, peer->gid))
 		return true;
 	return p->group_count && is_admin(p, peer->uid, peer->gid);
 }

@@ -28,6 +28,12 @@ int permission_new(const char *const *groups, struct permission **ret, struct er
 struct permission *permission_free(struct permission *p); /* NULL is fine; returns NULL */
 void permission_freep(struct permission **p);
 
+/* Everybody sees all jobs, whoever asks (but whom the kernel does not name). */
+void permission_open_to_all(struct permission *p, bool is_open);
+
+/* @p is from now on what @other is, which is freed: those who hold @p need not be told. */
+void permission_become(struct permission *p, struct permission *other);
+
 /* Where a user's groups come from, and what time it is: for tests.  @list is as getgrouplist(3)
  * with a uid for a name: returns how many there are, which may be more than @max, or -Exxx. */
 struct permission_source {

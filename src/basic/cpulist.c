@@ -17,6 +17,11 @@ static bool has_cpu(const struct cpulist *list, unsigned int cpu)
 	return cpu < CPULIST_MAX && (list->bits[cpu / 64] >> (cpu % 64) & 1);
 }
 
+bool cpulist_contains(const struct cpulist *list, unsigned int cpu)
+{
+	return cpu < CPULIST_MAX && list->bits[cpu / 64] >> cpu % 64 & 1;
+}
+
 void cpulist_set(struct cpulist *list, unsigned int cpu)
 {
 	assert(cpu < CPULIST_MAX);

@@ -2,6 +2,7 @@
 /* cpulist - a set of CPUs, as the kernel writes it: "0-3,8". */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ struct cpulist {
 int cpulist_parse(const char *text, struct cpulist *ret);
 
 unsigned int cpulist_count(const struct cpulist *list);
+bool cpulist_contains(const struct cpulist *list, unsigned int cpu);
 void cpulist_set(struct cpulist *list, unsigned int cpu);
 
 /* Make @to the union of both. */

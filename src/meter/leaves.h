@@ -64,7 +64,8 @@ uint64_t leaves_generation(const struct meter *m);
 int leaves_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count, struct error *err);
 
 /* Walk the tree of groups and tell the kernel side of those that it does not know (they were there before it, or
- * there was no room), and mark as dead those that are no more.  The safety net: bears groups that vanish. */
+ * there was no room), and mark as dead those that are no more.  The safety net: bears groups that vanish.  Returns how
+ * many births and deaths it found. */
 int leaves_walk(struct meter *m, struct error *err);
 
 /* One entry a leaf; the caller frees. */

@@ -34,7 +34,7 @@ struct walk {
 	size_t path_length;
 	uint64_t *seen;
 	size_t seen_count, seen_room;
-	bool is_changed;
+	int found; /* births and deaths that no program had told */
 };
 
 /* A folder on the way, and what those in it begin with. */
@@ -93,7 +93,7 @@ static int tell(struct walk *w, const struct branch *parent, bool is_guest, stru
 	r = bpf_map_update_elem(w->groups_fd, &ret->id, group, BPF_NOEXIST) < 0 ? -errno : 0;
 	if (r < 0)
 		return r == -EEXIST || r == -E2BIG ? 0 : r;
-	w->is_changed = true;
+	w->found++;
 	return is_guest ? leaves_give_back(w->meter, ret->answers, SHARE_GROUPS, -1) : 0;
 }
 
@@ -267,7 +267,7 @@ static void mark_dead(struct walk *w, uint64_t id)
 		return;
 	group.died_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	if (bpf_map_update_elem(w->groups_fd, &id, &group, BPF_EXIST) == 0)
-		w->is_changed = true;
+		w->found++;
 }
 
 static void mark_gone(struct walk *w, const struct living *living)
@@ -288,7 +288,7 @@ static void count_change(const struct walk *w)
 	uint32_t told = GENERATION_TOLD;
 	uint64_t generation;
 
-	if (!w->is_changed || bpf_map_lookup_elem(fd, &told, &generation) < 0)
+	if (!w->found || bpf_map_lookup_elem(fd, &told, &generation) < 0)
 		return;
 	generation++;
 	(void)bpf_map_update_elem(fd, &told, &generation, BPF_ANY);
@@ -326,5 +326,5 @@ int leaves_walk(struct meter *m, struct error *err)
 	free(living.ids);
 	if (r >= 0 && sees_births(m)) /* else leaves may be counted of which nobody knows yet */
 		r = leaves_forget_strays(m);
-	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : 0;
+	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;
 }

@@ -214,6 +214,34 @@ int pins_remove(const struct pins *p)
 	return rmdir(p->path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+static int give(const char *path, uid_t uid, gid_t gid)
+{
+	return lchown(path, uid, gid) < 0 ? -errno : 0;
+}
+
+int pins_give(const char *pin_dir, uid_t uid, gid_t gid)
+{
+	static const char *const parts[] = { "", "/" PINS_MAPS, "/" PINS_PROGRAMS, "/" PINS_LINKS };
+	_cleanup_(folder_clear) struct folder sets = {};
+	int r = pins_list_sets(pin_dir, &sets);
+
+	if (r == -ENOENT)
+		return 0;
+	for (size_t i = 0; r >= 0 && i < sets.count; i++) {
+		struct pins set;
+
+		pins_find(pin_dir, sets.names[i], &set);
+		for (size_t f = 0; r >= 0 && f < ARRAY_SIZE(parts); f++) {
+			char path[PINS_PATH_SIZE + 16];
+
+			snprintf(path, sizeof(path), "%s%s", set.path, parts[f]);
+			r = give(path, uid, gid);
+			r = r == -ENOENT ? 0 : r; /* half a set */
+		}
+	}
+	return r < 0 ? r : give(pin_dir, uid, gid);
+}
+
 int pins_remove_all(const char *pin_dir)
 {
 	_cleanup_(folder_clear) struct folder sets = {};

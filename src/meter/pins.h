@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "layout.h"
 
@@ -58,6 +59,9 @@ int pins_drop_all(const struct pins *p, const char *folder);
 
 /* All of a set, what makes it complete first. */
 int pins_remove(const struct pins *p);
+
+/* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in them then. */
+int pins_give(const char *pin_dir, uid_t uid, gid_t gid);
 
 /* Every set and PIN_DIR itself, for who has to do it for another who has not the rights. */
 int pins_remove_all(const char *pin_dir);

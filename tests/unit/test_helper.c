@@ -81,7 +81,7 @@ static struct helper *start(void)
 		printf("  (not root, or no cgroup file system: not tried)\n");
 		return NULL;
 	}
-	if (helper_start(root_fd, &helper, &err) < 0)
+	if (helper_start(root_fd, NULL, &helper, &err) < 0)
 		printf("  %s\n", err.text);
 	ASSERT(helper != NULL);
 	return helper;
@@ -387,7 +387,7 @@ TEST(no_helper_is_left_behind_a_killed_agent)
 	if (agent == 0) {
 		struct helper *helper = NULL;
 
-		if (helper_start(root_fd, &helper, NULL) < 0)
+		if (helper_start(root_fd, NULL, &helper, NULL) < 0)
 			_exit(1);
 		helper_process = helper_pid(helper);
 		if (write(pipe_fds[1], &helper_process, sizeof(helper_process)) < 0)

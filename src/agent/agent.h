@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * agent - one process, one thread, one loop: readings at an interval and when somebody asks, HTTP
+ * on TCP and on a Unix socket.  The root helper is the only other process.
+ */
+#pragma once
+
+struct agent;
+struct config;
+struct error;
+
+/*
+ * As root: take the lock, make what has to be made, load the kernel side, listen, and give up
+ * rights.  @config is taken over, on failure too.  -EALREADY: another agent runs.
+ */
+int agent_open(struct config *config, const char *root, struct agent **ret, struct error *err);
+
+/* Until a signal ends it: SIGTERM and SIGINT for good, SIGUSR1 for the next agent, which takes over
+ * what counts. */
+int agent_run(struct agent *a, struct error *err);
+
+struct agent *agent_close(struct agent *a); /* NULL is fine; returns NULL */

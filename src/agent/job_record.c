@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+#include "job_record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "macro.h"
+
+static int set_text(char **to, const char *text)
+{
+	*to = text && *text ? strdup(text) : NULL;
+	return text && *text && !*to ? -ENOMEM : 0;
+}
+
+static int set_identity(const struct job *job, const struct job_record_node *node,
+			struct record *to)
+{
+	const struct {
+		char **to;
+		const char *text;
+	} texts[] = {
+		{ &to->cluster, node->cluster },    { &to->node, node->node },
+		{ &to->boot_id, node->boot_id },    { &to->agent_version, JOBMETER_VERSION },
+		{ &to->job.manager, job->manager }, { &to->job.id, job->id },
+		{ &to->job.name, job->name },	    { &to->job.user, job->user },
+		{ &to->job.account, job->account }, { &to->job.partition, job->partition },
+		{ &to->job.qos, job->qos },	    { &to->job.cpus_allowed, job->cpus_allowed },
+	};
+
+	to->job.uid = job->uid;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (set_text(texts[i].to, texts[i].text) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static void set_times(const struct snapshot *s, const struct snapshot_job *job, struct record *to)
+{
+	const struct job *facts = job->job;
+	uint64_t end_boot_ns = job->is_live ? s->boot_ns : facts->end_boot_ns;
+
+	to->time.start_ns = facts->start_ns;
+	to->time.end_ns = job->is_live ? 0 : facts->end_ns;
+	to->time.measured_from_ns = facts->measured_from_ns;
+	if (facts->start_boot_ns && end_boot_ns > facts->start_boot_ns)
+		to->time.elapsed_ns = end_boot_ns - facts->start_boot_ns;
+}
+
+static int set_steps(const struct snapshot_job *job, struct record *to)
+{
+	for (size_t i = 0; i < job->step_count; i++) {
+		const struct snapshot_step *from = &job->steps[i];
+		struct step *step = steps_add(&to->steps, from->id);
+
+		if (!step)
+			return to->steps.count >= STEPS_MAX ? 0 : -ENOMEM;
+		step->start_ns = from->start_ns;
+		step->end_ns = from->end_ns;
+		memcpy(step->values, from->values, sizeof(step->values));
+	}
+	return 0;
+}
+
+int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
+		    const struct job_record_node *node, struct record **ret)
+{
+	_cleanup_(record_freep) struct record *record = record_new();
+	int r;
+
+	if (!record)
+		return -ENOMEM;
+	record->is_final = !job->is_live;
+	r = set_identity(job->job, node, record);
+	if (r == 0)
+		r = set_text(&record->job.state, job->is_live ? "RUNNING" : "ENDED");
+	if (r == 0)
+		r = set_steps(job, record);
+	if (r == 0)
+		r = snapshot_expand(s, job, &record->reading);
+	if (r < 0)
+		return r;
+	set_times(s, job, record);
+	*ret = TAKE_PTR(record);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* job_record - the record of a job of this node, out of a snapshot. */
+#pragma once
+
+#include "record.h"
+#include "snapshot.h"
+
+struct job_record_node { /* what all records of the node share; NULL: absent */
+	const char *cluster, *node, *boot_id;
+};
+
+/* All but coverage and histograms: whoever knows of them adds them to *@ret.  -ENOMEM. */
+int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
+		    const struct job_record_node *node, struct record **ret);

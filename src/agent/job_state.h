@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* job_state - the folded part of jobs, written down: a file of state for each. */
+#pragma once
+
+#include <stdbool.h>
+
+struct error;
+struct registry;
+struct registry_job;
+struct state;
+
+/* Into a registry that has learned nothing yet.  What is not to be taken is set aside. */
+int job_state_read(struct state *state, struct registry *registry, struct error *err);
+
+/* Each job that changed.  False: not all could be written, and the others will be tried again. */
+bool job_state_write(struct state *state, struct registry *registry);
+
+void job_state_remove(struct state *state, struct registry_job *job);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_side - the kernel's part of the agent: programs and maps, and what of them goes into the
+ * registry.  Without BPF the groups' folders tell which jobs there are, and their files what these
+ * use.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct config;
+struct error;
+struct hierarchy;
+struct kernel_side;
+struct meter;
+struct place_names;
+struct reading;
+struct record;
+struct registry;
+struct registry_job;
+struct sampler_state;
+
+/* Load, or take over what is pinned; as root.  @h outlives it, and so do the others that it is
+ * given later. */
+int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h,
+		     struct kernel_side **ret, struct error *err);
+
+/* Before the first reading: erase what the state on disk holds already, and take what pinned sets
+ * of others counted. */
+int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		       struct error *err);
+
+struct kernel_side *kernel_side_close(struct kernel_side *k,
+				      bool keeps); /* NULL is fine; returns NULL */
+
+struct meter *kernel_side_meter(struct kernel_side *k); /* NULL: no BPF */
+bool kernel_side_has_tasks(const struct kernel_side *k);
+
+/* ---- a reading, in this order ---- */
+
+int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
+		      uint64_t real_ns, struct error *err);
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		     struct error *err);
+/* Of @count leaves that were just folded. */
+int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
+				struct place_names *names, const uint64_t *leaves, size_t count,
+				struct error *err);
+/* All that is folded is written down: erase it here. */
+int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
+
+/* ---- records, and what is told of it ---- */
+
+/* Those of the job's leaves, live and ended. */
+int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
+			       struct place_names *names, struct reading *to, struct error *err);
+/* What was on, what was not, and what was lost. */
+int kernel_side_describe(const struct kernel_side *k, struct record *record);
+bool kernel_side_has_news(struct kernel_side *k, struct error *err);
+void kernel_side_count(const struct kernel_side *k, struct sampler_state *to);

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+#include "sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "config.h"
+#include "error.h"
+#include "file.h"
+#include "hierarchy.h"
+#include "identity.h"
+#include "job_record.h"
+#include "job_state.h"
+#include "kernel_side.h"
+#include "macro.h"
+#include "place_names.h"
+#include "registry.h"
+#include "sampled_job.h"
+#include "state.h"
+#include "users.h"
+
+#define OTHER_DESCRIPTORS 512 /* beside those of the jobs' groups */
+
+struct sampler {
+	struct sampler_options options;
+	const struct config *config;
+	struct hierarchy hierarchy;
+	bool has_hierarchy;
+	struct identity_rules *rules;
+	struct site_mount *sites;
+	struct place_names *names;
+	struct kernel_side *kernel;
+	struct registry *registry;
+	struct state *state;
+	struct job_sources sources;
+	struct snapshot *last;
+	struct sampler_state counts;
+	char node[65], boot_id[40];
+	char prolog_dir[4096 + 8];
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void read_word(int root_fd, const char *path, char *ret, size_t size)
+{
+	if (file_read_small(root_fd, path, ret, size) < 0)
+		*ret = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+/* ---- opening ---- */
+
+static int read_hierarchy(struct sampler *s, struct error *err)
+{
+	static const enum controller controllers[] = {
+		[CONFIG_KEY_MEMORY] = CONTROLLER_MEMORY,
+		[CONFIG_KEY_CPUACCT] = CONTROLLER_CPUACCT,
+		[CONFIG_KEY_FREEZER] = CONTROLLER_FREEZER,
+		[CONFIG_KEY_CPUSET] = CONTROLLER_CPUSET,
+	};
+	unsigned int key = s->config->key_hierarchy;
+	int r = hierarchy_read(s->options.root_fd, &s->hierarchy, err);
+
+	if (r < 0)
+		return r;
+	s->has_hierarchy = true;
+	if (key == CONFIG_KEY_AUTO)
+		return 0;
+	if (!s->hierarchy.mount[controllers[key]])
+		return error_set(err, -ENOENT,
+				 "key_hierarchy: cgroup v1's '%s' is not mounted here",
+				 controller_name(controllers[key]));
+	s->hierarchy.is_v2 = false;
+	s->hierarchy.key = controllers[key];
+	return 0;
+}
+
+static int make_rules(struct sampler *s, struct error *err)
+{
+	const struct setting_list *rules = &s->config->rules;
+
+	s->rules = identity_rules_new();
+	if (!s->rules)
+		return -ENOMEM;
+	for (size_t i = 0; i < rules->count; i++) {
+		int r = identity_rules_add(s->rules, setting_list_get(rules, i, CONFIG_RULE_NAME),
+					   setting_list_get(rules, i, CONFIG_RULE_MANAGER),
+					   setting_list_get(rules, i, CONFIG_RULE_PATTERN), 0, err);
+
+		if (r < 0)
+			return error_prefix(err, r, "rules[%zu]", i);
+	}
+	return 0;
+}
+
+static int open_names(struct sampler *s, struct error *err)
+{
+	const struct setting_list *mounts = &s->config->mounts;
+
+	s->sites = calloc(mounts->count + 1, sizeof(*s->sites));
+	if (!s->sites)
+		return -ENOMEM;
+	for (size_t i = 0; i < mounts->count; i++)
+		s->sites[i] = (struct site_mount){
+			.path = setting_list_get(mounts, i, CONFIG_MOUNT_PATH),
+			.name = setting_list_get(mounts, i, CONFIG_MOUNT_NAME),
+		};
+	return place_names_open(s->options.root_fd, s->sites, mounts->count, &s->names, err);
+}
+
+static int make_registry(struct sampler *s)
+{
+	struct registry_options options = {
+		.rules = s->rules,
+		.has_units = s->config->has_units,
+		.retention_ns = s->config->retention_ns,
+		.jobs_max = s->config->jobs_max,
+		.started_real_ns = now_ns(CLOCK_REALTIME),
+		.started_boot_ns = now_ns(CLOCK_BOOTTIME),
+	};
+
+	snprintf(options.boot_id, sizeof(options.boot_id), "%s", s->boot_id);
+	s->registry = registry_new(&options);
+	return s->registry ? 0 : -ENOMEM;
+}
+
+static int open_sources(struct sampler *s)
+{
+	static const struct users_options names = {};
+
+	s->sources = (struct job_sources){
+		.root_fd = s->options.root_fd,
+		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
+		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
+		.users = users_new(&names),
+		.prolog_dir = s->prolog_dir,
+	};
+	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
+		 s->config->run_dir + strspn(s->config->run_dir, "/"));
+	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
+	return s->sources.users ? 0 : -ENOMEM;
+}
+
+static int open_state(struct sampler *s, struct error *err)
+{
+	_cleanup_free_ char *folder = NULL;
+	int r;
+
+	if (asprintf(&folder, "%s/jobs", s->config->state_dir) < 0) {
+		folder = NULL;
+		return -ENOMEM;
+	}
+	r = state_open(folder, s->options.uid, s->options.gid, &s->state, err);
+	return r < 0 ? r : job_state_read(s->state, s->registry, err);
+}
+
+static int open_all(struct sampler *s, struct error *err)
+{
+	int r = read_hierarchy(s, err);
+
+	if (r >= 0)
+		r = make_rules(s, err);
+	if (r >= 0)
+		r = open_names(s, err);
+	if (r >= 0)
+		r = make_registry(s);
+	if (r >= 0)
+		r = open_state(s, err);
+	if (r >= 0)
+		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, &s->kernel, err);
+	if (r >= 0)
+		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
+	if (r >= 0)
+		r = open_sources(s);
+	return r == -ENOMEM ? error_set_errno(err, r, "cannot start") : r;
+}
+
+int sampler_open(const struct sampler_options *options, struct sampler **ret, struct error *err)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return error_set_errno(err, ENOMEM, "cannot start");
+	s->options = *options;
+	s->config = options->config;
+	read_word(options->root_fd, "proc/sys/kernel/hostname", s->node, sizeof(s->node));
+	read_word(options->root_fd, "proc/sys/kernel/random/boot_id", s->boot_id,
+		  sizeof(s->boot_id));
+	r = open_all(s, err);
+	if (r < 0) {
+		sampler_close(s, false);
+		return r;
+	}
+	*ret = s;
+	return 0;
+}
+
+struct sampler *sampler_close(struct sampler *s, bool keeps)
+{
+	if (!s)
+		return NULL;
+	snapshot_unref(s->last);
+	kernel_side_close(s->kernel, keeps);
+	registry_free(s->registry); /* gives back what jobs have from the sources */
+	users_free(s->sources.users);
+	state_close(s->state);
+	place_names_close(s->names);
+	free(s->sites);
+	identity_rules_free(s->rules);
+	hierarchy_clear(&s->hierarchy);
+	free(s);
+	return NULL;
+}
+
+void sampler_configure(struct sampler *s, const struct config *config)
+{
+	s->config = config;
+}
+
+void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, const char *id),
+			void *context)
+{
+	s->sources.find_owner = find_owner;
+	s->sources.context = context;
+}
+
+/* ---- a reading ---- */
+
+static void drop_state(void *context, struct registry_job *job)
+{
+	struct sampler *s = context;
+
+	job_state_remove(s->state, job);
+}
+
+/* What ended is erased on the kernel side only when all of it is written down. */
+static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
+{
+	_cleanup_free_ uint64_t *leaves = NULL;
+	size_t count = 0;
+	int r = registry_fold(s->registry, boot_ns, &leaves, &count);
+
+	if (r >= 0 && count)
+		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, leaves, count,
+						err);
+	if (r >= 0 && job_state_write(s->state, s->registry))
+		r = kernel_side_forget_folded(s->kernel, s->registry);
+	return r < 0 ? error_set_errno(err, r, "cannot fold what ended") : 0;
+}
+
+static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
+{
+	uint64_t real_ns = now_ns(CLOCK_REALTIME);
+	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
+
+	if (r >= 0)
+		r = kernel_side_feed(s->kernel, s->registry, s->names, err);
+	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
+		r = sampled_job_read(&s->sources, job, boot_ns);
+	if (r >= 0)
+		r = fold(s, boot_ns, err);
+	if (r < 0)
+		return r;
+	registry_expire(s->registry, boot_ns, drop_state, s);
+	return registry_snapshot(s->registry, boot_ns, real_ns, ret);
+}
+
+static int take_reading(struct sampler *s, struct error *err)
+{
+	uint64_t started_ns = now_ns(CLOCK_BOOTTIME);
+	struct snapshot *snapshot = NULL;
+	int r;
+
+	s->counts.readings++;
+	r = read_all(s, started_ns, &snapshot, err);
+	if (r < 0) {
+		s->counts.failed_readings++;
+		return *err->text ? r : error_set_errno(err, r, "cannot take a reading");
+	}
+	snapshot->took_ns = s->counts.last_reading_ns = now_ns(CLOCK_BOOTTIME) - started_ns;
+	snapshot_unref(s->last);
+	s->last = snapshot;
+	return 0;
+}
+
+int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err)
+{
+	int r = 0;
+
+	if (!s->last || now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
+		r = take_reading(s, err);
+	if (r >= 0)
+		*ret = snapshot_ref(s->last);
+	return r;
+}
+
+/* ---- records ---- */
+
+int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
+		       const struct snapshot_job *job, struct record **ret, struct error *err)
+{
+	const struct job_record_node node = { s->config->cluster, s->node, s->boot_id };
+	struct registry_job *known = registry_find(s->registry, job->job->manager, job->job->id);
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r;
+
+	if (!known)
+		return error_set(err, -ENOENT, "there is no such job");
+	r = job_record_make(snapshot, job, &node, &record);
+	if (r >= 0)
+		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
+	if (r >= 0)
+		r = kernel_side_describe(s->kernel, record);
+	if (r < 0)
+		return *err->text ? r : error_set_errno(err, r, "cannot make the record");
+	record_close_books(record);
+	*ret = TAKE_PTR(record);
+	return 0;
+}
+
+/* ---- what others may know ---- */
+
+struct meter *sampler_meter(struct sampler *s)
+{
+	return kernel_side_meter(s->kernel);
+}
+
+const struct hierarchy *sampler_hierarchy(const struct sampler *s)
+{
+	return s->has_hierarchy ? &s->hierarchy : NULL;
+}
+
+const struct identity_rules *sampler_rules(const struct sampler *s)
+{
+	return s->rules;
+}
+
+int sampler_fd(const struct sampler *s)
+{
+	return users_fd(s->sources.users);
+}
+
+void sampler_work(struct sampler *s)
+{
+	users_work(s->sources.users, now_ns(CLOCK_BOOTTIME));
+}
+
+bool sampler_has_news(struct sampler *s, struct error *err)
+{
+	return state_has_news(s->state, err) || kernel_side_has_news(s->kernel, err);
+}
+
+void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
+{
+	const struct state_counts files = state_get_counts(s->state);
+
+	*ret = s->counts;
+	kernel_side_count(s->kernel, ret);
+	for (size_t i = 0; s->last && i < s->last->job_count; i++) {
+		ret->jobs_live += s->last->jobs[i].is_live;
+		ret->jobs_ended += !s->last->jobs[i].is_live;
+	}
+	ret->state_errors = files.errors;
+	ret->set_aside = files.set_aside;
+}
