@@ -23,13 +23,15 @@ static const char *const lost_names[LOST_COUNT] = {
 	[LOST_MOVE] = "move", [LOST_PLACE] = "place", [LOST_PATH] = "path", [LOST_LIBAIO] = "libaio",
 	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_HOME] = "home", [LOST_FILE] = "file",
 	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
+	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
 };
 /* clang-format on */
 
 const char *lost_reason_name(enum lost_reason reason)
 {
 	assert(reason < LOST_COUNT);
-	return lost_names[reason] ? lost_names[reason] : "other";
+	assert(lost_names[reason]); /* else two series would have one name */
+	return lost_names[reason];
 }
 
 void scrapes_add(struct scrapes *s, const char *endpoint, unsigned int status)
@@ -74,12 +76,29 @@ static void read_process(int root_fd, struct agent_facts *ret)
 	folder_clear(&descriptors);
 }
 
+void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes, uint64_t capacity)
+{
+	struct agent_map *map = facts->maps;
+
+	while (map < facts->maps + facts->map_count && strcmp(map->name, name) != 0)
+		map++;
+	if (map == facts->maps + MAPS_MAX)
+		return;
+	if (map == facts->maps + facts->map_count) {
+		*map = (struct agent_map){ .name = name };
+		facts->map_count++;
+	}
+	map->bytes += bytes;
+	map->capacity += capacity;
+}
+
 static void read_maps(const struct meter *meter, struct object_map *forms, struct agent_facts *ret)
 {
-	ret->map_count = meter_list_maps(meter, forms);
-	for (size_t i = 0; i < ret->map_count; i++)
-		ret->maps[i] = (struct agent_map){ .name = forms[i].form.name, .bytes = forms[i].bytes,
-						   .capacity = forms[i].form.entries };
+	size_t count = meter_list_maps(meter, forms);
+
+	ret->map_count = 0;
+	for (size_t i = 0; i < count; i++)
+		agent_facts_add_map(ret, forms[i].form.name, forms[i].bytes, forms[i].form.entries);
 }
 
 void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms, struct agent_facts *ret)

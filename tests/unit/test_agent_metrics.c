@@ -2,6 +2,7 @@
 #include "agent_metrics.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -67,6 +68,24 @@ TEST(facts_become_samples)
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2+")->number, (uint64_t)0);
 	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2")->labels[1], "enter_call");
 	ASSERT(!samples_find(&s, METRIC_AGENT_CPU_SYSTEM, NULL));
+}
+
+TEST(maps_of_one_name_are_one)
+{
+	struct agent_facts facts = {};
+	char names[MAPS_MAX + 2][8];
+
+	agent_facts_add_map(&facts, "lost", 3, 5);
+	agent_facts_add_map(&facts, "rows", 7, 11);
+	agent_facts_add_map(&facts, "lost", 13, 17);
+	ASSERT_EQ(facts.map_count, (size_t)2);
+	ASSERT_EQ(facts.maps[0].bytes, (uint64_t)16);
+	ASSERT_EQ(facts.maps[0].capacity, (uint64_t)22);
+	for (unsigned int i = 0; i < MAPS_MAX + 2; i++) {
+		snprintf(names[i], sizeof(names[i]), "m%u", i);
+		agent_facts_add_map(&facts, names[i], 1, 1);
+	}
+	ASSERT_EQ(facts.map_count, (size_t)MAPS_MAX);
 }
 
 TEST(without_a_meter_nothing_is_said_of_it)
