@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "canary.h"
 #include "cleanup.h"
@@ -12,6 +13,7 @@
 #include "group_tree.h"
 #include "heritage.h"
 #include "hierarchy.h"
+#include "idmap.h"
 #include "leaves.h"
 #include "macro.h"
 #include "meter.h"
@@ -150,6 +152,11 @@ static const struct snapshot_mount *name_place(void *names, uint64_t place)
 	return place_names_get(names, place);
 }
 
+static int superblocks_fd(const struct kernel_side *k)
+{
+	return objects_map_fd(meter_objects(k->meter), OBJECT_FILES, "superblocks");
+}
+
 /* ---- a reading ---- */
 
 static int learn_from_folders(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
@@ -219,7 +226,7 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, err);
 	if (r >= 0 && feed.has_files)
 		r = place_names_refresh(
-			names, objects_map_fd(meter_objects(k->meter), OBJECT_FILES, "superblocks"),
+			names, superblocks_fd(k),
 			err);
 	if (r >= 0 && feed.has_files)
 		r = leaves_read_rows(k->meter, &rows, &feed.row_count, err);
@@ -259,6 +266,70 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 
 /* ---- the start ---- */
 
+/* Groups that ended after their kernel side did are told by nobody else. */
+static int end_groups_of_before(struct kernel_side *k, struct group_life *groups, size_t count, uint64_t boot_ns,
+				struct error *err)
+{
+	_cleanup_free_ struct group_life *now = NULL;
+	struct idmap there = {};
+	size_t now_count = 0;
+	int r = leaves_list_groups(k->meter, &now, &now_count, err);
+
+	for (size_t i = 0; r >= 0 && i < now_count; i++)
+		r = idmap_put(&there, now[i].id, k);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		if (!groups[i].died_ns && !idmap_get(&there, groups[i].id))
+			groups[i].died_ns = boot_ns;
+	}
+	idmap_clear(&there);
+	return r;
+}
+
+/* The clocks that stamp lives. */
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Superblocks of theirs are in our map by now, so that places have their names. */
+static int inherit(struct kernel_side *k, struct registry *registry, struct place_names *names, struct error *err)
+{
+	const struct heritage *h = &k->heritage;
+	const struct registry_feed feed = {
+		.tasks = h->tasks,
+		.task_count = h->task_count,
+		.rows = h->rows,
+		.row_count = h->row_count,
+		.has_tasks = true,
+		.has_files = true,
+		.has_clock = true,
+		.name_place = name_place,
+		.context = names,
+	};
+	uint64_t boot_ns = now_ns(CLOCK_BOOTTIME);
+	int r = end_groups_of_before(k, h->groups, h->group_count, boot_ns, err);
+
+	if (r >= 0)
+		r = registry_learn(registry, h->groups, h->group_count, boot_ns, now_ns(CLOCK_REALTIME));
+	if (r >= 0)
+		r = place_names_refresh(names, superblocks_fd(k), err);
+	if (r >= 0)
+		r = registry_feed(registry, &feed);
+	if (r >= 0)
+		r = registry_inherit(registry);
+	if (r >= 0)
+		r = registry_inherit_histograms(registry, h->histograms, h->histogram_count, name_place, names);
+	if (r < 0)
+		return r;
+	error_set(&k->news, 0,
+		  "took over what another build, or other settings, had counted until now; what ran since was not "
+		  "counted%s%s", *h->why ? "; not understood: " : "", h->why);
+	return 0;
+}
+
 int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct place_names *names,
 		       struct error *err)
 {
@@ -266,9 +337,9 @@ int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct 
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
-	(void)names;
+	r = k->heritage.sets ? inherit(k, registry, names, err) : 0;
 	heritage_clear(&k->heritage);
-	return 0;
+	return r;
 }
 
 /* ---- records ---- */

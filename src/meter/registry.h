@@ -60,6 +60,14 @@ void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
 /* How many groups are no job of their own for want of room: over jobs_max, or over what one user may have. */
 uint64_t registry_left_out(const struct registry *r);
 
+/*
+ * Make what was just fed part of the jobs for good, also of leaves that live: it comes from a kernel side that is no
+ * more, and the next feed begins at zero.  Only counters of tasks that ended are taken.
+ */
+int registry_inherit(struct registry *r);
+int registry_inherit_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+				registry_name_place name_place, void *context);
+
 /* ---- the jobs, for who adds to them ---- */
 
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */

@@ -325,14 +325,13 @@ static bool takes_histograms(const struct registry_group *g)
 	return g && g->is_learned && g->died_ns && registry_group_is_folded(g) && !g->has_folded_histograms;
 }
 
-static int fold_histograms(struct registry *r, const struct leaf_histograms *from, registry_name_place name_place,
-			   void *context)
+static int fold_histograms(struct registry *r, const struct registry_group *g, const struct leaf_histograms *from,
+			   registry_name_place name_place, void *context)
 {
-	struct registry_group *g = idmap_get(&r->groups, from->key.leaf);
 	const struct snapshot_mount *mount;
 	uint32_t slot;
 
-	if (!takes_histograms(g) || from->key.op >= OP_DATA_COUNT)
+	if (from->key.op >= OP_DATA_COUNT)
 		return 0;
 	mount = name_place(context, from->key.place);
 	slot = mount ? registry_mount_slot(r, mount) : MOUNTS_MAX;
@@ -352,13 +351,31 @@ int registry_fold_histograms(struct registry *r, const struct leaf_histograms *h
 {
 	int code = 0;
 
-	for (size_t i = 0; code == 0 && i < count; i++)
-		code = fold_histograms(r, &histograms[i], name_place, context);
+	for (size_t i = 0; code == 0 && i < count; i++) {
+		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
+
+		if (takes_histograms(g))
+			code = fold_histograms(r, g, &histograms[i], name_place, context);
+	}
 	for (size_t i = 0; i < count; i++) { /* after a failure, too: rather too few than twice */
 		struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
 
 		if (takes_histograms(g))
 			g->has_folded_histograms = true;
+	}
+	return code;
+}
+
+int registry_inherit_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+				registry_name_place name_place, void *context)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < count; i++) {
+		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
+
+		if (g && g->is_learned && !registry_group_is_folded(g))
+			code = fold_histograms(r, g, &histograms[i], name_place, context);
 	}
 	return code;
 }

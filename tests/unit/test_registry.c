@@ -739,3 +739,31 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 	ASSERT_EQ(s->jobs[0].rows[0].counts.calls, (uint64_t)3);
 	snapshot_unref(s);
 }
+
+TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
+{
+	/* ended tasks count, live ones do not: the next kernel side counts these whole */
+	const struct leaf_tasks before[] = { tasks_of(4, 7, 0, 3) };
+	const struct leaf_tasks after[] = { tasks_of(4, 5, 1, 0) };
+	const struct leaf_row rows[] = { row_of(4, 1, OP_WRITE, WAY_CALL, 2, 200) };
+	const struct leaf_histograms histograms[] = { { .key = { .leaf = 4, .place = 1, .op = OP_WRITE },
+							.histograms.sizes[3] = 11 } };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(reading_clear) struct reading reading = {};
+	struct snapshot *s;
+
+	ASSERT_ERR(registry_inherit(r), -EINVAL); /* nothing was fed */
+	learn_job(r);
+	feed(r, before, 1, rows, 1);
+	ASSERT_OK(registry_inherit(r));
+	ASSERT_OK(registry_inherit_histograms(r, histograms, 1, name_by_number, NULL));
+	ASSERT(registry_job_is_changed(registry_find(r, "slurm", "42")));
+	feed(r, after, 1, rows, 1);
+	s = snap(r, 141);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)400);
+	snapshot_unref(s);
+	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
+	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3], (uint64_t)11);
+}

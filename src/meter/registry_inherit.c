@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What another kernel side counted before becomes part of the jobs, whose leaves may live on. */
+#include <errno.h>
+
+#include "registry_parts.h"
+
+static int add_rows(struct registry_group *g, struct registry_job *j)
+{
+	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
+
+	if (r == 0)
+		j->row_count = registry_rows_sum(j->rows, j->row_count);
+	return r;
+}
+
+static int inherit_group(struct registry *r, struct registry_group *g)
+{
+	struct value ended[METRIC_JOB_COUNT] = {};
+	int code = 0;
+
+	if (g->task)
+		values_add_tasks(ended, &r->tasks[g->task - 1]);
+	for (size_t i = 0; code == 0 && i < g->member_count; i++) {
+		struct registry_member *m = &g->members[i];
+
+		if (m->is_folded)
+			continue;
+		code = add_rows(g, m->job);
+		if (code < 0)
+			return code;
+		values_add(m->job->folded, ended);
+		if (m->step)
+			values_add(m->step->folded, ended);
+		m->job->is_changed = true;
+	}
+	g->task = g->row_count = 0;
+	return code;
+}
+
+int registry_inherit(struct registry *r)
+{
+	size_t at = 0;
+	int code = 0;
+
+	if (!r->has_rows)
+		return -EINVAL;
+	for (struct registry_group *g; code == 0 && (g = idmap_next(&r->groups, &at));)
+		code = g->is_learned ? inherit_group(r, g) : 0;
+	return code;
+}
