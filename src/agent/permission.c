@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "cleanup.h"
 #include "error.h"
@@ -13,46 +11,13 @@
 #include "job.h"
 #include "macro.h"
 
-#define MEMBERSHIPS_MAX 1024 /* groups of one user that are looked at */
 #define NAME_BUFFER 16384
-
-struct cached {
-	uid_t uid;
-	gid_t gid;
-	bool is_used, is_admin;
-	uint64_t until_ns;
-};
 
 struct permission {
 	gid_t groups[PERMISSION_GROUPS_MAX];
 	size_t group_count;
 	bool is_open;
-	struct permission_source source;
-	struct cached cached[PERMISSION_CACHED]; /* at the place that the uid gives */
 };
-
-static int list_groups(void *context, uid_t uid, gid_t primary, gid_t *groups, int max)
-{
-	_cleanup_free_ char *buffer = malloc(NAME_BUFFER);
-	struct passwd entry, *found = NULL;
-
-	(void)context;
-	if (!buffer)
-		return -ENOMEM;
-	if (getpwuid_r(uid, &entry, buffer, NAME_BUFFER, &found) != 0 || !found)
-		return 0; /* no name, no supplementary groups */
-	(void)getgrouplist(entry.pw_name, primary, groups, &max);
-	return max;
-}
-
-static uint64_t monotonic_ns(void *context)
-{
-	struct timespec t;
-
-	(void)context;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static int find_group(const char *name, gid_t *ret, struct error *err)
 {
@@ -77,7 +42,6 @@ int permission_new(const char *const *groups, struct permission **ret, struct er
 
 	if (!p)
 		return -ENOMEM;
-	p->source = (struct permission_source){ .list = list_groups, .now_ns = monotonic_ns };
 	for (; groups && *groups; groups++) {
 		int r;
 
@@ -104,11 +68,6 @@ void permission_freep(struct permission **p)
 	permission_free(*p);
 }
 
-void permission_set_source(struct permission *p, const struct permission_source *source)
-{
-	p->source = *source;
-}
-
 void permission_open_to_all(struct permission *p, bool is_open)
 {
 	p->is_open = is_open;
@@ -129,43 +88,17 @@ static bool is_admins(const struct permission *p, gid_t gid)
 	return false;
 }
 
-/* Of a user with more groups than we look at, the first ones count. */
-static bool is_member(const struct permission *p, uid_t uid, gid_t gid)
-{
-	_cleanup_free_ gid_t *groups = calloc(MEMBERSHIPS_MAX, sizeof(*groups));
-	int count =
-		groups ? p->source.list(p->source.context, uid, gid, groups, MEMBERSHIPS_MAX) : 0;
-
-	for (int i = 0; i < MIN(count, MEMBERSHIPS_MAX); i++) {
-		if (is_admins(p, groups[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_admin(struct permission *p, uid_t uid, gid_t gid)
-{
-	struct cached *cached = &p->cached[uid % PERMISSION_CACHED];
-	uint64_t now = p->source.now_ns(p->source.context);
-
-	if (!cached->is_used || cached->uid != uid || cached->gid != gid || cached->until_ns <= now)
-		*cached = (struct cached){
-			.uid = uid,
-			.gid = gid,
-			.is_used = true,
-			.is_admin = is_member(p, uid, gid),
-			.until_ns = now + PERMISSION_CACHED_S * UINT64_C(1000000000),
-		};
-	return cached->is_admin;
-}
-
 bool permission_sees_all(struct permission *p, const struct http_peer *peer)
 {
 	if (!peer->is_known)
 		return false;
 	if (p->is_open || peer->uid == 0 || is_admins(p, peer->gid))
 		return true;
-	return p->group_count && is_admin(p, peer->uid, peer->gid);
+	for (size_t i = 0; i < MIN(peer->group_count, (size_t)HTTP_GROUPS_MAX); i++) {
+		if (is_admins(p, peer->groups[i]))
+			return true;
+	}
+	return false;
 }
 
 bool permission_sees(struct permission *p, const struct http_peer *peer, const struct job *job)

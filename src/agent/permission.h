@@ -19,8 +19,6 @@ struct job;
 struct permission;
 
 #define PERMISSION_GROUPS_MAX 16 /* that may be named */
-#define PERMISSION_CACHED 64	 /* users whose groups are remembered... */
-#define PERMISSION_CACHED_S 10	 /* ...for so long */
 
 /* Members of these groups see all; @groups ends with NULL, and may be NULL.  -ENOENT: there is no
  * such group; -E2BIG: too many. */
@@ -33,15 +31,6 @@ void permission_open_to_all(struct permission *p, bool is_open);
 
 /* @p is from now on what @other is, which is freed: those who hold @p need not be told. */
 void permission_become(struct permission *p, struct permission *other);
-
-/* Where a user's groups come from, and what time it is: for tests.  @list is as getgrouplist(3)
- * with a uid for a name: returns how many there are, which may be more than @max, or -Exxx. */
-struct permission_source {
-	int (*list)(void *context, uid_t uid, gid_t primary, gid_t *groups, int max);
-	uint64_t (*now_ns)(void *context);
-	void *context;
-};
-void permission_set_source(struct permission *p, const struct permission_source *source);
 
 /* Root, or one of the admins.  A peer that is not known sees nothing. */
 bool permission_sees_all(struct permission *p, const struct http_peer *peer);

@@ -2,9 +2,13 @@
 #include "connections.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "macro.h"
+
+#define GROUPS_MAX 65536 /* the kernel's own bound */
 
 static bool is_open(const struct connection *c)
 {
@@ -18,8 +22,22 @@ static void cut(struct connection *c)
 	c->state = CONNECTION_CUT;
 }
 
+/* Of a peer with more groups than that, the first ones count. */
+static void read_groups(int fd, struct http_peer *peer)
+{
+	socklen_t length = GROUPS_MAX * sizeof(gid_t);
+	gid_t *groups = malloc(length);
+
+	if (groups && getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &length) == 0) {
+		peer->group_count = MIN(length / sizeof(gid_t), (size_t)HTTP_GROUPS_MAX);
+		memcpy(peer->groups, groups, peer->group_count * sizeof(gid_t));
+	}
+	free(groups);
+}
+
 static struct http_peer peer_of(int fd)
 {
+	struct http_peer peer;
 	struct sockaddr_storage address = {};
 	socklen_t address_length = sizeof(address), length = sizeof(struct ucred);
 	struct ucred ucred;
@@ -27,7 +45,9 @@ static struct http_peer peer_of(int fd)
 	if (getsockname(fd, (struct sockaddr *)&address, &address_length) < 0 || address.ss_family != AF_UNIX ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &length) < 0)
 		return (struct http_peer){};
-	return (struct http_peer){ true, ucred.uid, ucred.gid, ucred.pid };
+	peer = (struct http_peer){ true, ucred.uid, ucred.gid, ucred.pid };
+	read_groups(fd, &peer);
+	return peer;
 }
 
 static size_t count_of(const struct connections *c, const struct http_peer *peer)

@@ -17,11 +17,15 @@
 struct error;
 struct http;
 
-struct http_peer { /* of a Unix socket, from SO_PEERCRED */
+#define HTTP_GROUPS_MAX 256 /* of a peer, that are looked at */
+
+struct http_peer { /* of a Unix socket, from SO_PEERCRED and SO_PEERGROUPS: as it connected */
 	bool is_known;
 	uid_t uid;
 	gid_t gid;
 	pid_t pid;
+	gid_t groups[HTTP_GROUPS_MAX]; /* supplementary ones */
+	size_t group_count;
 };
 
 struct http_request {

@@ -474,7 +474,7 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 	struct node n;
 
 	node_open("many", &n);
-	request.peer = (struct http_peer){ true, FIRST, FIRST, getpid() };
+	request.peer = (struct http_peer){ .is_known = true, .uid = FIRST, .gid = FIRST, .pid = getpid() };
 	write_process(&n, 51, getpid(), FIRST);
 	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
 		_cleanup_free_ char *text = NULL;
