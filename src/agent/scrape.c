@@ -58,7 +58,7 @@ int scrape_answer(struct scrape_sources *sources, const struct http_request *req
 		.done = let_go,
 	};
 	struct held *held = calloc(1, sizeof(*held));
-	struct exposition *exposition;
+	struct exposition *exposition = NULL;
 	int r = held ? 0 : -ENOMEM;
 
 	if (r == 0 && view->is_whole)

@@ -15,6 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	_cleanup_free_ char *why = client_parse_error(text, size);
 	struct error err = {};
 
+	CHECK(!why || strlen(why) <= size * 3 + 64);
+
 	if (client_parse_jobs(text, size, &jobs, &err) == 0) {
 		for (size_t i = 0; i < jobs.count; i++)
 			CHECK(jobs.items[i].manager && jobs.items[i].id && jobs.items[i].uid >= -1);

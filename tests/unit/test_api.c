@@ -223,7 +223,7 @@ TEST(a_record_is_given_to_its_owner_and_to_root)
 	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/123", FIRST, &ended), 200u);
 	ASSERT_CONTAINS(ended, "\"final\":true");
-	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/units/" ODD_ID, 0, &odd), 200u); /* the id holds a slash */
+	ASSERT_EQ(ask(&n, "GET", ("/v1/jobs/units/" ODD_ID), 0, &odd), 200u); /* the id holds a slash */
 	ASSERT_CONTAINS(odd, "\"manager\":\"units\"");
 	node_close(&n);
 }
@@ -231,7 +231,7 @@ TEST(a_record_is_given_to_its_owner_and_to_root)
 TEST(not_yours_and_not_there_are_the_same_answer)
 {
 	static const char *const paths[] = {
-		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",    "/v1/jobs/nothing/1", "/v1/jobs/units/" ODD_ID,
+		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",    "/v1/jobs/nothing/1", ("/v1/jobs/units/" ODD_ID),
 		"/v1/jobs/slurm",     "/v1/jobs/slurm/",        "/v1/jobs/",          "/v1/jobs//123",
 		"/v1/jobs/../../etc", "/v1/jobs/slurm/../run/41",
 	};
@@ -468,7 +468,7 @@ static pid_t dead_pid(void)
 
 TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 {
-	_cleanup_free_ char *over = NULL, *other = NULL, *after = NULL;
+	_cleanup_free_ char *over = NULL, *after = NULL;
 	pid_t dead = dead_pid();
 	struct http_request request = { .method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11 };
 	struct node n;
