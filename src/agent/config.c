@@ -112,7 +112,7 @@ static bool is_mount(size_t field, const char *text)
 
 static bool is_rule(size_t field, const char *text)
 {
-	return field == CONFIG_RULE_PATTERN ? *text && *text != '/' : is_word(text, "_-");
+	return field == CONFIG_RULE_PATTERN ? *text : is_word(text, "_-");
 }
 
 static bool is_cpulist(size_t field, const char *text)

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "cli.h"
 #include "commands.h"
+#include "doctor_agent.h"
 #include "doctor_document.h"
 #include "doctor_text.h"
 #include "document.h"
@@ -33,6 +34,7 @@ struct finding {
 	struct checkup *checkup;
 	const struct placement *placement;
 	struct hierarchy *hierarchy;
+	const struct doctor_agent *agent;
 };
 
 static int parse_pid(const char *text, void *at, struct error *err)
@@ -58,14 +60,14 @@ static void print_text(const struct finding *f, FILE *out)
 	char name[64];
 
 	if (!f->placement) {
-		doctor_text(f->checkup, f->settings->is_verbose, &page);
+		doctor_text(f->checkup, f->agent, f->settings->is_verbose, &page);
 		return;
 	}
 	if (f->hierarchy->is_v2)
 		snprintf(name, sizeof(name), "the v2 hierarchy");
 	else
 		snprintf(name, sizeof(name), "the v1 hierarchy %s", controller_name(f->hierarchy->key));
-	doctor_text_placement(f->placement, name, &page);
+	doctor_text_placement(f->placement, f->agent, name, &page);
 }
 
 static int write_to(const struct finding *f, const struct output *output, FILE *out)
@@ -80,9 +82,9 @@ static int write_to(const struct finding *f, const struct output *output, FILE *
 	if (!d)
 		return -ENOMEM;
 	if (f->placement)
-		doctor_document_placement(f->placement, f->hierarchy, d);
+		doctor_document_placement(f->placement, f->agent, f->hierarchy, d);
 	else
-		doctor_document(f->checkup, d);
+		doctor_document(f->checkup, f->agent, d);
 	return document_finish(d);
 }
 
@@ -117,18 +119,28 @@ static int print(const struct finding *f, const struct output *output, struct er
 	return 0;
 }
 
+/* Of a captured tree there is nobody to ask. */
+static bool is_own_machine(const struct settings *settings)
+{
+	return strcmp(settings->root, "/") == 0;
+}
+
 static int explain(int root_fd, const struct settings *settings, const struct output *output,
 		   struct error *err)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy hierarchy = {};
 	_cleanup_(placement_clear) struct placement placement = {};
+	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {};
 	const struct finding finding = { .settings = settings,
 					 .placement = &placement,
-					 .hierarchy = &hierarchy };
+					 .hierarchy = &hierarchy,
+					 .agent = &agent };
 	int r = hierarchy_read(root_fd, &hierarchy, err);
 
 	if (r >= 0)
 		r = placement_read(root_fd, &hierarchy, settings->explained_pid, &placement, err);
+	if (r >= 0 && is_own_machine(settings))
+		doctor_agent_ask(&agent, settings->explained_pid);
 	return r < 0 ? r : print(&finding, output, err);
 }
 
@@ -144,11 +156,16 @@ static int examine(int root_fd, const struct settings *settings, const struct ou
 		   struct error *err)
 {
 	_cleanup_(checkup_freep) struct checkup *checkup = calloc(1, sizeof(*checkup));
-	const struct finding finding = { .settings = settings, .checkup = checkup };
+	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {};
+	const struct finding finding = { .settings = settings,
+					 .checkup = checkup,
+					 .agent = &agent };
 	int r = checkup ? checkup_make(root_fd, !settings->is_without_costs, checkup) : -ENOMEM;
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot examine this machine");
+	if (is_own_machine(settings))
+		doctor_agent_ask(&agent, 0);
 	r = print(&finding, output, err);
 	return r < 0 ? r : !checkup_is_well(checkup);
 }

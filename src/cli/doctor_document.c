@@ -6,6 +6,7 @@
 #include "advice.h"
 #include "checkup.h"
 #include "cleanup.h"
+#include "doctor_agent.h"
 #include "document.h"
 #include "macro.h"
 #include "placement.h"
@@ -295,7 +296,7 @@ static void put_advice(struct document *d, const struct checkup *c)
 	document_end_list(d);
 }
 
-void doctor_document(const struct checkup *c, struct document *d)
+void doctor_document(const struct checkup *c, const struct doctor_agent *agent, struct document *d)
 {
 	document_begin_map(d);
 	put_string(d, "schema", DOCTOR_SCHEMA);
@@ -305,6 +306,7 @@ void doctor_document(const struct checkup *c, struct document *d)
 	put_machine(d, &c->machine);
 	put_cgroups(d, c);
 	put_rights(d, &c->rights);
+	doctor_agent_put(agent, d);
 	put_tiers(d, c);
 	put_missing(d, c);
 	put_attempts(d, c);
@@ -351,8 +353,8 @@ static void put_groups(struct document *d, const char *cgroups)
 	document_end_list(d);
 }
 
-void doctor_document_placement(const struct placement *p, const struct hierarchy *h,
-			       struct document *d)
+void doctor_document_placement(const struct placement *p, const struct doctor_agent *agent,
+			       const struct hierarchy *h, struct document *d)
 {
 	document_begin_map(d);
 	put_string(d, "schema", DOCTOR_SCHEMA);
@@ -367,5 +369,6 @@ void doctor_document_placement(const struct placement *p, const struct hierarchy
 	put_identity(d, "around", p->has_outer ? &p->outer : NULL);
 	put_groups(d, p->cgroups);
 	document_end_map(d);
+	doctor_agent_put_group(agent, d);
 	document_end_map(d);
 }

@@ -8,6 +8,7 @@
 #include "advice.h"
 #include "checkup.h"
 #include "cleanup.h"
+#include "doctor_agent.h"
 #include "humanize.h"
 #include "page.h"
 #include "placement.h"
@@ -405,7 +406,8 @@ static void print_advice(const struct checkup *c, struct page *page)
 	}
 }
 
-void doctor_text(const struct checkup *c, bool is_verbose, struct page *page)
+void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose,
+		 struct page *page)
 {
 	print_verdict(c, page);
 	print_missing(c, page);
@@ -413,6 +415,7 @@ void doctor_text(const struct checkup *c, bool is_verbose, struct page *page)
 	print_machine(&c->machine, page);
 	print_cgroups(c, page);
 	print_rights(&c->rights, page);
+	doctor_agent_print(agent, page);
 	page_end_line(page);
 	print_tiers(c, is_verbose, page);
 	print_attempts(c, page);
@@ -454,7 +457,8 @@ static void print_groups(const char *cgroups, struct page *page)
 	}
 }
 
-void doctor_text_placement(const struct placement *p, const char *hierarchy, struct page *page)
+void doctor_text_placement(const struct placement *p, const struct doctor_agent *agent,
+			   const char *hierarchy, struct page *page)
 {
 	page_label(page, "process");
 	page_put(page, PAGE_PLAIN, "%d%s%s", p->pid, *p->command ? " " : "", p->command);
@@ -472,8 +476,10 @@ void doctor_text_placement(const struct placement *p, const char *hierarchy, str
 	if (p->has_identity)
 		print_identity(&p->identity, "rule", page);
 	else
-		page_paragraph(page, "rule", "none matches: no job's");
+		page_paragraph(page, "rule",
+			       "none of the built-in ones matches: no job's by these");
 	if (p->has_outer)
 		print_identity(&p->outer, "around it", page);
+	doctor_agent_print_group(agent, page);
 	print_groups(p->cgroups, page);
 }

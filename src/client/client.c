@@ -170,6 +170,19 @@ int client_open(const char *socket_path, struct client **ret, struct error *err)
 	return 0;
 }
 
+const char *client_socket_path(const struct client *c)
+{
+	return c->path;
+}
+
+int client_get_agent(struct client *c, struct client_agent *ret, struct error *err)
+{
+	_cleanup_(answer_clear) struct answer answer = {};
+	int r = ask(c, URL "/v1/agent", NULL, CLIENT_ANSWER_MS, &answer, err);
+
+	return r < 0 ? r : client_parse_agent(answer.text, answer.length, ret, err);
+}
+
 int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err)
 {
 	_cleanup_(answer_clear) struct answer answer = {};

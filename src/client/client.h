@@ -14,9 +14,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "record.h" /* struct strings */
+
 struct client;
 struct error;
-struct record;
 
 #define CLIENT_SOCKET "/run/jobmeter/agent.sock"
 #define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
@@ -41,6 +42,17 @@ struct client_jobs {
 	size_t count;
 };
 void client_jobs_clear(struct client_jobs *jobs);
+
+/* What is on, what it does not see, and what weakens a number: in its own words. */
+struct client_agent {
+	char *version; /* never NULL */
+	struct strings tiers, missing, notes;
+	uint64_t jobs_live;
+};
+void client_agent_clear(struct client_agent *a);
+int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);
+
+const char *client_socket_path(const struct client *c);
 
 /* The caller's jobs, live and those that ended lately; root's and admins': all. */
 int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *err);

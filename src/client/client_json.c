@@ -39,6 +39,15 @@ void client_group_clear(struct client_group *g)
 	*g = (struct client_group){};
 }
 
+void client_agent_clear(struct client_agent *a)
+{
+	free(a->version);
+	strings_clear(&a->tiers);
+	strings_clear(&a->missing);
+	strings_clear(&a->notes);
+	*a = (struct client_agent){};
+}
+
 static int load(const char *text, size_t length, json_t **ret, struct error *err)
 {
 	json_error_t error;
@@ -115,6 +124,51 @@ int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, 
 		return refuse(r, err);
 	*ret = jobs;
 	memset(&jobs, 0, sizeof(jobs)); /* they are the caller's now */
+	return 0;
+}
+
+static int take_strings(const struct place *place, const json_t *map, const char *key,
+			struct strings *ret)
+{
+	const json_t *list = NULL;
+	int r = place_get(place, map, key, JSON_ARRAY, &list);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		if (!text)
+			return place_refuse(place, key, "holds what is no text");
+		r = strings_add(ret, "%s", text);
+	}
+	return r == -ENOSPC ? 0 : r; /* the first ones do */
+}
+
+int client_parse_agent(const char *text, size_t length, struct client_agent *ret, struct error *err)
+{
+	_cleanup_(client_agent_clear) struct client_agent agent = {};
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err };
+	int64_t jobs = 0;
+	int r = load(text, length, &root, err);
+
+	if (r < 0)
+		return r;
+	r = place_take_string(&place, root, "version", &agent.version);
+	if (r == 0)
+		r = place_take_signed(&place, root, "jobs_live", 0, INT64_MAX, &jobs);
+	if (r == 0)
+		r = take_strings(&place, root, "tiers", &agent.tiers);
+	if (r == 0)
+		r = take_strings(&place, root, "missing", &agent.missing);
+	if (r == 0)
+		r = take_strings(&place, root, "notes", &agent.notes);
+	if (r < 0)
+		return refuse(r, err);
+	if (!agent.version)
+		return error_set(err, -EPROTO, "the agent's answer lacks its version");
+	agent.jobs_live = (uint64_t)jobs;
+	*ret = agent;
+	memset(&agent, 0, sizeof(agent)); /* it is the caller's now */
 	return 0;
 }
 

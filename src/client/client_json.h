@@ -13,6 +13,8 @@
 
 /* @text may be NULL: an empty answer. */
 int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, struct error *err);
+int client_parse_agent(const char *text, size_t length, struct client_agent *ret,
+		       struct error *err);
 int client_parse_group(const char *text, size_t length, struct client_group *ret,
 		       struct error *err);
 

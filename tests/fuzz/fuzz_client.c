@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	_cleanup_(client_group_clear) struct client_group group = {};
+	_cleanup_(client_agent_clear) struct client_agent agent = {};
 	const char *text = (const char *)data;
 	_cleanup_free_ char *why = client_parse_error(text, size);
 	struct error err = {};
@@ -28,5 +29,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(group.manager && group.id);
 	else
 		CHECK(*err.text && !group.manager);
+	err = (struct error){};
+	if (client_parse_agent(text, size, &agent, &err) == 0)
+		CHECK(agent.version);
+	else
+		CHECK(*err.text && !agent.version);
 	return 0;
 }

@@ -8,7 +8,11 @@ import subprocess
 
 import pytest
 
+from agent import Agent
+from keeper import Keeper
+
 NOBODY = 65534
+GROUPS = "/sys/fs/cgroup"
 
 
 @pytest.fixture
@@ -155,6 +159,69 @@ def test_explain_pid_of_oneself_and_of_nobody(doctor):
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr == f"jobmeter doctor: there is no process {2**22 + 1}\n"
+
+
+@pytest.fixture
+def agent(programs, tmp_path, root):
+    """One with a rule of the site's own."""
+    rule = {"name": "ours", "manager": "made", "pattern": "jm-doctor-<job:#>"}
+    with Keeper() as keeper, Agent(tmp_path / "agent", keeper, rules=[rule]) as agent:
+        yield agent
+
+
+def test_the_agent_of_the_node_is_asked(programs, agent):
+    def ask(*options, **environment):
+        return subprocess.run([programs / "jobmeter", "doctor", "--no-costs", *options], capture_output=True,
+                              text=True, env={**os.environ, **environment}).stdout
+
+    socket = {"JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+    found = json.loads(ask("--json", **socket))
+    said = found["agent"]
+    assert said["runs"] and said["socket"] == socket["JOBMETER_SOCKET"] and said["why"] is None
+    assert said["version"] == found["version"]
+    assert set(said["tiers"]) <= {"T0", "T2"} and isinstance(said["jobs_live"], int)
+    assert f" agent {said['version']} answers at {said['socket']}, T0 " in " ".join(ask(**socket).split())
+
+    nowhere = {"JOBMETER_SOCKET": "/nowhere/agent.sock"}
+    none = json.loads(ask("--json", **nowhere))["agent"]
+    assert not none["runs"] and none["version"] is None and "no agent answers" in none["why"]
+    assert "agent       none runs: no agent answers at '/nowhere/agent.sock'" in ask(**nowhere)
+
+
+def test_explain_pid_tells_what_the_sites_rules_say(doctor, agent, monkeypatch):
+    own = next(line.split(":", 2) for line in open("/proc/self/cgroup") if is_key(line))
+    folder = f"{GROUPS}/{own[1]}{own[2].strip()}/jm-doctor-1009".replace("//", "/")
+    agent.keeper.run("mkdir", folder, undo=["rmdir", folder])
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        with open(f"{folder}/cgroup.procs", "w") as procs:
+            procs.write(str(sleeper.pid))
+        monkeypatch.setenv("JOBMETER_SOCKET", agent.settings["socket"]["path"])
+        found = explain_when_known(doctor, sleeper.pid)
+        assert found["process"]["identity"] is None
+        assert found["agent"]["identity"] == {"manager": "made", "job": "1009", "step": None}
+        text = doctor("--explain-pid", sleeper.pid).stdout
+        assert "none of the built-in ones matches" in text
+        assert "by the site's rules too: manager made, job 1009\n" in text
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+    monkeypatch.setenv("JOBMETER_SOCKET", "/nowhere/agent.sock")
+    assert "none runs here: it would know the site's own rules, too" in doctor("--explain-pid", os.getpid()).stdout
+
+
+def explain_when_known(doctor, pid):
+    """The agent's list may be a second old."""
+    for _ in range(1009):
+        found = json.loads(doctor("--explain-pid", pid, "--json").stdout)
+        if found["agent"]["identity"]:
+            break
+    return found
+
+
+def is_key(line):
+    """v1's memory, as the agent has it here; on v2 the only one."""
+    return "memory" in line.split(":")[1].split(",") or not os.path.isdir(f"{GROUPS}/memory") and line.startswith("0:")
 
 
 def make_node(root):

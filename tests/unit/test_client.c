@@ -35,6 +35,18 @@ TEST(a_list_of_jobs_comes_back)
 	ASSERT(!jobs.items[1].is_live);
 }
 
+TEST(what_an_agent_says_of_itself_comes_back)
+{
+	static const char text[] = "{\"schema\": \"jobmeter.agent/1\", \"version\": \"7\", \"jobs_live\": 1009,"
+				   " \"tiers\": [\"T0\"], \"missing\": [], \"more\": 1}";
+	_cleanup_(client_agent_clear) struct client_agent agent = {};
+
+	ASSERT_OK(client_parse_agent(text, strlen(text), &agent, NULL));
+	ASSERT_STREQ(agent.version, "7");
+	ASSERT_EQ(agent.jobs_live, (uint64_t)1009);
+	ASSERT(agent.tiers.count == 1 && !agent.missing.count && !agent.notes.count);
+}
+
 TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 {
 	static const struct row {
@@ -50,6 +62,13 @@ TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 		{ "{\"jobs\": [{}]}", "the agent's answer: jobs[0] lacks manager or id" },
 		{ "{\"jobs\": [{\"manager\": 1}]}", "the agent's answer: jobs[0].manager is a number" },
 		{ "{\"jobs\": [{\"manager\": \"a\", \"id\": \"1\", \"uid\": -2}]}", "jobs[0].uid" },
+	}, agent_rows[] = {
+		{ NULL, "the agent's answer is no JSON" },
+		{ "{}", "the agent's answer lacks its version" },
+		{ "{\"version\": 1}", "the agent's answer: version is a number" },
+		{ "{\"version\": \"1\", \"tiers\": \"T0\"}", "the agent's answer: tiers is" },
+		{ "{\"version\": \"1\", \"notes\": [1]}", "the agent's answer: notes holds what is no text" },
+		{ "{\"version\": \"1\", \"jobs_live\": -1}", "jobs_live" },
 	}, group_rows[] = {
 		{ NULL, "the agent's answer is no JSON" },
 		{ "{\"manager\": \"run\"}", "the agent's answer lacks manager or id" },
@@ -64,6 +83,15 @@ TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 		ASSERT_ERR(client_parse_jobs(text, text ? strlen(text) : 0, &jobs, &err), -EPROTO);
 		ASSERT_CONTAINS(err.text, jobs_rows[i].error);
 		ASSERT_EQ((uint64_t)jobs.count, (uint64_t)7);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(agent_rows); i++) {
+		const char *text = agent_rows[i].text;
+		struct client_agent agent = {};
+		struct error err = {};
+
+		ASSERT_ERR(client_parse_agent(text, text ? strlen(text) : 0, &agent, &err), -EPROTO);
+		ASSERT_CONTAINS(err.text, agent_rows[i].error);
+		ASSERT(!agent.version);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(group_rows); i++) {
 		const char *text = group_rows[i].text;

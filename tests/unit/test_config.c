@@ -116,7 +116,8 @@ TEST(each_kind_of_value_is_read)
 		       "- {path: /lustre/scratch, name: SCRATCH}\n"
 		       "- path: /home\n"
 		       "  name: the homes\n"
-		       "rules: [{name: ours, manager: grid, pattern: 'grid/<job:#>'}]\n"
+		       "rules: [{name: ours, manager: grid, pattern: 'grid/<job:#>'},"
+		       " {name: top, manager: grid, pattern: '/grid_<job:#>'}]\n"
 		       "command_line: all\n"
 		       "cluster: \"caf\\u00e9\"\n"
 		       "cpu_affinity: 0-1,3\n"
@@ -136,6 +137,7 @@ TEST(each_kind_of_value_is_read)
 	ASSERT_STREQ(setting_list_get(&c->mounts, 1, CONFIG_MOUNT_PATH), "/home");
 	ASSERT_STREQ(setting_list_get(&c->mounts, 1, CONFIG_MOUNT_NAME), "the homes");
 	ASSERT_STREQ(setting_list_get(&c->rules, 0, CONFIG_RULE_PATTERN), "grid/<job:#>");
+	ASSERT_STREQ(setting_list_get(&c->rules, 1, CONFIG_RULE_PATTERN), "/grid_<job:#>");
 	ASSERT_STREQ(c->cluster, "caf\xc3\xa9");
 	ASSERT_EQ(c->log_level, (unsigned int)CONFIG_LOG_DEBUG);
 }

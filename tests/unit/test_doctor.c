@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "doctor_agent.h"
 #include "doctor_document.h"
 #include "doctor_text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,21 +65,26 @@ static void switch_off(struct checkup *c, size_t i, const char *why)
 }
 
 /* The text, of which no line is wider than the page. */
-static char *print(const struct checkup *c, bool is_verbose)
+static char *print_with(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	struct page page = { .out = out, .width = 80 };
 
-	doctor_text(c, is_verbose, &page);
+	doctor_text(c, agent, is_verbose, &page);
 	fclose(out);
 	for (char *line = text; *line; line += strcspn(line, "\n") + 1)
 		ASSERT(strcspn(line, "\n") <= 80);
 	return text;
 }
 
-static json_t *write_json(const struct checkup *c)
+static char *print(const struct checkup *c, bool is_verbose)
+{
+	return print_with(c, NULL, is_verbose);
+}
+
+static json_t *write_json_with(const struct checkup *c, const struct doctor_agent *agent)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -85,13 +92,18 @@ static json_t *write_json(const struct checkup *c)
 	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
 	json_t *json;
 
-	doctor_document(c, d);
+	doctor_document(c, agent, d);
 	ASSERT_OK(document_finish(d));
 	document_free(d);
 	fclose(out);
 	json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	ASSERT(json != NULL);
 	return json;
+}
+
+static json_t *write_json(const struct checkup *c)
+{
+	return write_json_with(c, NULL);
 }
 
 TEST(where_all_works_the_first_line_says_so_and_no_hook_is_named)
@@ -251,11 +263,91 @@ TEST(a_placement_names_both_jobs)
 		.outer = { .rule = "slurm-v1", .manager = "slurm", .job = "42", .step = "0" },
 	};
 
-	doctor_text_placement(&p, "the v1 hierarchy memory", &page);
+	doctor_text_placement(&p, NULL, "the v1 hierarchy memory", &page);
 	fclose(out);
 	ASSERT_CONTAINS(text, "run: manager run, job 9\n");
 	ASSERT_CONTAINS(text, "slurm-v1: manager slurm, job 42, step 0\n");
 	ASSERT_CONTAINS(text, "id unknown");
 	ASSERT_CONTAINS(text, "4:memory:/x\n            0::/\n");
 	ASSERT_LACKS(text, "\x1b");
+}
+
+TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {
+		.was_asked = true, .is_there = true, .has_answer = true,
+		.socket_path = strdup("/run/a.sock"),
+		.facts = { .version = strdup("7.8.9"), .jobs_live = 1 },
+	};
+	_cleanup_free_ char *text = NULL;
+	json_t *json, *part;
+
+	ASSERT_OK(strings_add(&agent.facts.tiers, "T0"));
+	ASSERT_OK(strings_add(&agent.facts.missing, "bytes by libaio"));
+	text = print_with(c, &agent, false);
+	ASSERT_CONTAINS(text, "agent       7.8.9 answers at /run/a.sock, T0 on, T2 off, 1 live job\n");
+	ASSERT_CONTAINS(text, "            does not see bytes by libaio\n");
+	json = write_json_with(c, &agent);
+	part = json_object_get(json, "agent");
+	ASSERT(json_is_true(json_object_get(part, "runs")));
+	ASSERT_STREQ(json_string_value(json_object_get(part, "version")), "7.8.9");
+	ASSERT_EQ(json_array_size(json_object_get(part, "tiers")), (uint64_t)1);
+	json_decref(json);
+}
+
+TEST(without_an_agent_that_is_said_and_of_a_tree_nothing)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	struct doctor_agent none = { .was_asked = true }, silent = { .was_asked = true, .is_there = true };
+	_cleanup_free_ char *text = NULL, *silent_text = NULL, *tree_text = print(c, false);
+	json_t *json = write_json(c);
+
+	ASSERT_LACKS(tree_text, "agent");
+	ASSERT(json_is_null(json_object_get(json, "agent")));
+	json_decref(json);
+
+	error_set(&none.why, -ENOENT, "no agent answers at 'x'");
+	text = print_with(c, &none, false);
+	ASSERT_CONTAINS(text, "agent       none runs: no agent answers at 'x'\n");
+	json = write_json_with(c, &none);
+	ASSERT(json_is_false(json_object_get(json_object_get(json, "agent"), "runs")));
+	ASSERT(json_is_null(json_object_get(json_object_get(json, "agent"), "version")));
+	json_decref(json);
+
+	error_set(&silent.why, -ETIMEDOUT, "the agent at 'x' does not answer");
+	silent_text = print_with(c, &silent, false);
+	ASSERT_CONTAINS(silent_text, "it says nothing: the agent at 'x' does not answer");
+}
+
+static char *print_group(const struct doctor_agent *agent)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct page page = { .out = out, .width = 80 };
+	struct placement p = { .pid = 7, .path = (char *)"/x", .cgroups = (char *)"0::/x" };
+
+	doctor_text_placement(&p, agent, "the v2 hierarchy", &page);
+	fclose(out);
+	return text;
+}
+
+TEST(the_sites_rules_are_the_agents)
+{
+	struct doctor_agent agent = {
+		.was_asked = true, .is_there = true, .has_group = true,
+		.group = { .manager = (char *)"ours", .id = (char *)"9", .step = (char *)"2" },
+	};
+	_cleanup_free_ char *found = print_group(&agent), *refused = NULL, *without = NULL;
+
+	ASSERT_CONTAINS(found, "rule        none of the built-in ones matches");
+	ASSERT_CONTAINS(found, "agent       by the site's rules too: manager ours, job 9, step 2\n");
+	agent.has_group = false;
+	error_set(&agent.why, -ENOENT, "that is part of no job");
+	refused = print_group(&agent);
+	ASSERT_CONTAINS(refused, "agent       says: that is part of no job\n");
+	agent.is_there = false;
+	without = print_group(&agent);
+	ASSERT_CONTAINS(without, "agent       none runs here: it would know the site's own rules");
 }

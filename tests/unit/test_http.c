@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "client.h"
+#include "http_client.h"
 #include "error.h"
 #include "macro.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "http_client.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

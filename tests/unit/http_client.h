@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client - a raw client of an HTTP server that runs in the same process. */
+/* http_client - a raw client of an HTTP server that runs in the same process. */
 #pragma once
 
 #include <stddef.h>

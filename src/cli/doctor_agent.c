@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "doctor_agent.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "macro.h"
+#include "page.h"
+#include "sentence.h"
+
+static const char *const tiers[] = { "T0", "T2" }; /* those of an agent */
+
+void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	int r;
+
+	a->was_asked = true;
+	r = client_open(NULL, &client, &a->why);
+	if (r < 0) {
+		a->is_there = r != -ENOENT && r != -ECONNREFUSED;
+		return;
+	}
+	a->is_there = true;
+	a->socket_path = strdup(client_socket_path(client));
+	if (pid)
+		r = client_find_process(client, pid, &a->group, &a->why);
+	else
+		r = client_get_agent(client, &a->facts, &a->why);
+	a->has_answer = r >= 0 && !pid;
+	a->has_group = r >= 0 && pid;
+}
+
+void doctor_agent_clear(struct doctor_agent *a)
+{
+	free(a->socket_path);
+	client_agent_clear(&a->facts);
+	client_group_clear(&a->group);
+	*a = (struct doctor_agent){};
+}
+
+/* ---- for people ---- */
+
+static void print_line(struct page *page, const char *label, const struct sentence *line)
+{
+	page_paragraph(page, label, line->text ? line->text : "");
+}
+
+static void print_list(struct page *page, const char *name, const struct strings *list)
+{
+	_cleanup_(sentence_freep) struct sentence line = {};
+
+	for (size_t i = 0; i < list->count; i++)
+		sentence_add(&line, "; ", "%s%s", i ? "" : name, list->items[i]);
+	if (list->count)
+		print_line(page, NULL, &line);
+}
+
+void doctor_agent_print(const struct doctor_agent *a, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence line = {};
+
+	if (!a || !a->was_asked)
+		return;
+	if (!a->has_answer) {
+		sentence_add(&line, "", "%s: %s", a->is_there ? "it says nothing" : "none runs",
+			     a->why.text);
+		print_line(page, "agent", &line);
+		return;
+	}
+	sentence_add(&line, "", "%s answers at %s", a->facts.version, a->socket_path);
+	for (size_t i = 0; i < ARRAY_SIZE(tiers); i++)
+		sentence_add(&line, ", ", "%s %s", tiers[i],
+			     strings_contain(&a->facts.tiers, tiers[i]) ? "on" : "off");
+	sentence_add(&line, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
+		     a->facts.jobs_live == 1 ? "" : "s");
+	print_line(page, "agent", &line);
+	print_list(page, "does not see ", &a->facts.missing);
+	print_list(page, "", &a->facts.notes);
+}
+
+void doctor_agent_print_group(const struct doctor_agent *a, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence line = {};
+
+	if (!a || !a->was_asked)
+		return;
+	if (!a->is_there)
+		sentence_add(&line, "",
+			     "none runs here: it would know the site's own rules, too");
+	else if (!a->has_group)
+		sentence_add(&line, "", "says: %s", a->why.text);
+	else
+		sentence_add(&line, "", "by the site's rules too: manager %s, job %s",
+			     a->group.manager, a->group.id);
+	if (a->has_group && a->group.step)
+		sentence_add(&line, ", ", "step %s", a->group.step);
+	print_line(page, "agent", &line);
+}
+
+/* ---- for programs ---- */
+
+static void put_string(struct document *d, const char *key, const char *text)
+{
+	document_key(d, key);
+	document_string(d, text && *text ? text : NULL);
+}
+
+static void put_strings(struct document *d, const char *key, const struct strings *list)
+{
+	document_key(d, key);
+	document_begin_list(d);
+	for (size_t i = 0; i < list->count; i++)
+		document_string(d, list->items[i]);
+	document_end_list(d);
+}
+
+/* False: there is no more to say. */
+static bool begin(const struct doctor_agent *a, struct document *d)
+{
+	document_key(d, "agent");
+	if (!a || !a->was_asked) {
+		document_null(d);
+		return false;
+	}
+	document_begin_map(d);
+	document_key(d, "runs");
+	document_boolean(d, a->is_there);
+	put_string(d, "socket", a->socket_path);
+	put_string(d, "why", a->why.text);
+	return true;
+}
+
+void doctor_agent_put(const struct doctor_agent *a, struct document *d)
+{
+	if (!begin(a, d))
+		return;
+	put_string(d, "version", a->facts.version);
+	put_strings(d, "tiers", &a->facts.tiers);
+	put_strings(d, "missing", &a->facts.missing);
+	put_strings(d, "notes", &a->facts.notes);
+	document_key(d, "jobs_live");
+	if (a->has_answer)
+		document_unsigned(d, a->facts.jobs_live);
+	else
+		document_null(d);
+	document_end_map(d);
+}
+
+void doctor_agent_put_group(const struct doctor_agent *a, struct document *d)
+{
+	if (!begin(a, d))
+		return;
+	document_key(d, "identity");
+	if (a->has_group) {
+		document_begin_flat_map(d);
+		put_string(d, "manager", a->group.manager);
+		put_string(d, "job", a->group.id);
+		put_string(d, "step", a->group.step);
+		document_end_map(d);
+	} else {
+		document_null(d);
+	}
+	document_end_map(d);
+}

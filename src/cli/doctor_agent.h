@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* doctor_agent - the agent of this node, as doctor sees it: by its socket. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "client.h"
+#include "error.h"
+
+struct document;
+struct page;
+
+struct doctor_agent {	 /* begins as {} */
+	bool was_asked;	 /* the root is this machine's own */
+	bool is_there;	 /* else @why says why not */
+	bool has_answer; /* else @why says why not, too */
+	struct error why;
+	char *socket_path;
+	struct client_agent facts;
+	/* What it says of one process, by the site's rules. */
+	bool has_group;
+	struct client_group group;
+};
+
+/* @pid: 0: ask for the agent itself, else whose that process is. */
+void doctor_agent_ask(struct doctor_agent *a, pid_t pid);
+void doctor_agent_clear(struct doctor_agent *a);
+
+/* NULL: nobody was asked, as of a captured tree. */
+void doctor_agent_print(const struct doctor_agent *a, struct page *page);
+void doctor_agent_print_group(const struct doctor_agent *a, struct page *page);
+
+/* The key "agent" of the document; null: nobody was asked. */
+void doctor_agent_put(const struct doctor_agent *a, struct document *d);
+void doctor_agent_put_group(const struct doctor_agent *a, struct document *d);
