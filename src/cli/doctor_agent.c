@@ -90,8 +90,7 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct page *page)
 	if (!a || !a->was_asked)
 		return;
 	if (!a->is_there)
-		sentence_add(&line, "",
-			     "none runs here: it would know the site's own rules, too");
+		sentence_add(&line, "", "none runs here: it would know the site's own rules, too");
 	else if (!a->has_group)
 		sentence_add(&line, "", "says: %s", a->why.text);
 	else
