@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cleanup.h"
 #include "client.h"
@@ -18,6 +19,7 @@ struct agent_source {
 	struct client *client;
 	bool is_of_user;
 	bool has_looked; /* jobs that come from now on are new ones */
+	uint64_t since_ns; /* when we began, since the epoch */
 	int64_t uid;
 	struct client_jobs chosen; /* else: those */
 };
@@ -75,6 +77,12 @@ static bool is_chosen(const struct agent_source *a, const struct client_job *job
 	return false;
 }
 
+/* What had ended before we came is still listed for a while, and none of ours. */
+static bool is_of_our_time(const struct agent_source *a, const struct client_job *job)
+{
+	return job->is_live || (a->has_looked && job->end_ns >= a->since_ns);
+}
+
 /* What is no longer listed has ended long ago. */
 static int refresh_agent(struct watch_source *s, struct watched_list *list, struct error *err)
 {
@@ -92,7 +100,7 @@ static int refresh_agent(struct watch_source *s, struct watched_list *list, stru
 
 		if (watched)
 			watched->is_live = job->is_live;
-		else if (is_chosen(a, job) && (job->is_live || a->has_looked))
+		else if (is_chosen(a, job) && is_of_our_time(a, job))
 			r = watch_job(list, job, a->has_looked);
 	}
 	a->has_looked = true;
@@ -108,11 +116,14 @@ static int read_agent(struct watch_source *s, const struct watched *job, struct 
 static struct agent_source *new_source(struct error *err)
 {
 	struct agent_source *a = calloc(1, sizeof(*a));
+	struct timespec now;
 
 	if (!a) {
 		error_set_errno(err, ENOMEM, "cannot watch");
 		return NULL;
 	}
+	clock_gettime(CLOCK_REALTIME, &now);
+	a->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 	a->source = (struct watch_source){ refresh_agent, read_agent, close_agent };
 	return a;
 }

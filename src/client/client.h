@@ -35,6 +35,7 @@ struct client_job { /* strings are owned, NULL: not known */
 	char *manager, *id, *name, *user;
 	int64_t uid; /* -1: not known */
 	bool is_live;
+	uint64_t end_ns; /* since the epoch; 0: not known, or not yet */
 };
 
 struct client_jobs {

@@ -80,6 +80,8 @@ static int take_job(const struct place *place, const json_t *map, struct client_
 		r = place_take_signed(place, map, "uid", 0, INT64_MAX, &ret->uid);
 	if (r == 0)
 		r = place_take_boolean(place, map, "live", &ret->is_live);
+	if (r == 0)
+		r = place_take_time(place, map, "end", &ret->end_ns);
 	if (r == 0 && (!ret->manager || !ret->id))
 		r = place_refuse(place, "", "lacks manager or id");
 	return r;

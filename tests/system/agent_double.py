@@ -32,6 +32,7 @@ class Agent:
         self.path, self.jobs, self.runs, self.groups = str(path), jobs or {}, runs, groups or {}
         self.uid = os.getuid() if uid is None else uid
         self.asked, self.looks, self.lists = [], {}, 0
+        self.ends = {}  # when, of those that have ended
         self.begin = []  # [(after so many lists, (manager, id))]: jobs that begin later
         double = self
 
@@ -75,7 +76,8 @@ class Agent:
     def listed(self):
         self.lists += 1
         late = {key for after, key in self.begin if self.lists <= after}
-        return [{"manager": m, "id": i, "name": None, "user": "u", "uid": self.uid, "live": self.is_live((m, i))}
+        return [{"manager": m, "id": i, "name": None, "user": "u", "uid": self.uid, "live": self.is_live((m, i)),
+                 "end": self.ends.get((m, i))}
                 for m, i in self.jobs if (m, i) not in late]
 
     def next_record(self, key):

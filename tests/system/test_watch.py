@@ -271,6 +271,16 @@ class TestThroughAnAgent:
         assert read["2"][0]["read"]["bytes"] == 2018  # from its birth on
         assert read["1"] == []                         # nothing since we look
 
+    def test_what_had_ended_before_is_not_watched_and_what_ends_unseen_is(self, watch):
+        jobs = {("slurm", "1"): [record("1"), record("1", elapsed=11), record("1", elapsed=12, final=True)],
+                ("slurm", "2"): [record("2", read_bytes=1009, final=True)],
+                ("slurm", "3"): [record("3", read_bytes=1013, final=True)]}
+        with Agent(watch.socket, jobs) as agent:
+            agent.ends = {("slurm", "2"): "2026-02-03T04:05:06Z", ("slurm", "3"): "2499-02-03T04:05:06.5Z"}
+            agent.begin = [(1, ("slurm", "3"))]
+            document = json.loads(finish(watch("--user", os.getuid(), "--json", "--live", "-i", "0.1"))[0])
+        assert {j["job"]["id"] for j in document["jobs"]} == {"1", "3"}
+
     def test_live_lines_are_rates(self, watch):
         looks = [record("7", elapsed=e, user_seconds=e, read_bytes=e * 1024 * 1024) for e in (10, 12, 14)]
         with Agent(watch.socket, {("slurm", "7"): looks + [{**looks[-1], "final": True}]}):

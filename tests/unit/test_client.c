@@ -22,7 +22,7 @@
 TEST(a_list_of_jobs_comes_back)
 {
 	static const char text[] = "{\"jobs\": [{\"manager\": \"slurm\", \"id\": \"1\", \"name\": null, \"user\": \"a\","
-				   " \"uid\": 1000, \"live\": true, \"more\": [1]}, {\"manager\": \"run\", \"id\": \"2\"}]}";
+				   " \"uid\": 1000, \"live\": true, \"end\": null, \"more\": [1]}, {\"manager\": \"run\", \"id\": \"2\", \"end\": \"1970-01-01T00:00:07Z\"}]}";
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 
 	ASSERT_OK(client_parse_jobs(text, strlen(text), &jobs, NULL));
@@ -33,6 +33,8 @@ TEST(a_list_of_jobs_comes_back)
 	ASSERT_EQ(jobs.items[0].uid, 1000);
 	ASSERT_EQ(jobs.items[1].uid, -1);
 	ASSERT(!jobs.items[1].is_live);
+	ASSERT_EQ(jobs.items[0].end_ns, (uint64_t)0);
+	ASSERT_EQ(jobs.items[1].end_ns, UINT64_C(7000000000));
 }
 
 TEST(what_an_agent_says_of_itself_comes_back)
