@@ -180,7 +180,7 @@ static const struct setting rows[] = {
 	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,
 	  .words = key_hierarchies,
 	  .help = "cgroup v1: by whose groups jobs are told apart. auto: memory, else cpuacct, else freezer." },
-	{ "maps_memory_mib", SETTING_MIB, AT(maps_memory_mib), .standard = "40MiB", .min = 4, .max = 65536,
+	{ "maps_memory_mib", SETTING_MIB, AT(maps_memory_mib), .standard = "44MiB", .min = 4, .max = 65536,
 	  .needs_restart = true,
 	  .help = "Memory of the kernel for all counters together." },
 	{ "jobs_max", SETTING_NUMBER, AT(jobs_max), .standard = "16384", .min = 16, .max = 1 << 20, .needs_restart = true,

@@ -18,7 +18,7 @@ struct http_peer;
 struct job;
 struct permission;
 
-#define PERMISSION_GROUPS_MAX 16 /* that may be named */
+#define PERMISSION_GROUPS_MAX 32 /* that may be named */
 
 /* Members of these groups see all; @groups ends with NULL, and may be NULL.  -ENOENT: there is no
  * such group; -E2BIG: too many. */
