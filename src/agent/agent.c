@@ -148,7 +148,8 @@ static int make_folders(const struct agent *a, struct error *err)
 	snprintf(path, sizeof(path), "%s/jobs", a->config->run_dir);
 	if (r >= 0)
 		r = make_folder(path, 0755, 0, 0, err);
-	return r < 0 ? r : make_folder(a->config->state_dir, 0755, a->user.uid, a->user.gid, err);
+	/* root's too: runs of its own lie there, and jobs/ below it is given to our user */
+	return r < 0 ? r : make_folder(a->config->state_dir, 0755, 0, 0, err);
 }
 
 static int take_lock(struct agent *a, struct error *err)
