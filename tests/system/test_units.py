@@ -2,18 +2,20 @@
 """What systemd says of the agent's files: its unit, and its user."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 
 FILES = pathlib.Path(__file__).resolve().parents[2] / "share/systemd"
 
 
-def test_systemd_finds_nothing_in_the_unit(tmp_path, demand):
+def test_systemd_finds_nothing_in_the_unit(programs, tmp_path, demand):
     demand(shutil.which("systemd-analyze"), "needs systemd-analyze")
     unit = tmp_path / "jobmeter-agent.service"
-    text = (FILES / "jobmeter-agent.service").read_text()
-    assert "ExecStart=/usr/local/bin/jobmeter-agent\n" in text
-    unit.write_text(text.replace("/usr/local/bin/jobmeter-agent", "/bin/true"))  # which need not be installed
+    text = (programs / "share/jobmeter-agent.service").read_text()
+    text, count = re.subn("(?m)^ExecStart=.*/bin/jobmeter-agent$", "ExecStart=/bin/true", text)  # it need not be installed
+    assert count == 1
+    unit.write_text(text)
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
     ours = [line for line in done.stderr.splitlines() if "jobmeter" in line]
     assert (done.returncode, ours) == (0, [])

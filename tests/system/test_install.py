@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""What `meson install` puts where: programs, the unit that starts them, what sites copy, the pages."""
+
+import json
+import os
+import pwd
+import re
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+from agent import USER, Agent
+from keeper import Keeper
+
+OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/sysusers.d/jobmeter.conf",
+             "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
+             "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
+             "share/jobmeter/examples/pack-headers", "share/doc/jobmeter/README.md"}
+
+
+@pytest.fixture(scope="module")
+def installed(programs, demand, tmp_path_factory):
+    """The folder that stands for the prefix, and the prefix."""
+    demand(shutil.which("meson"), "needs meson")
+    options = json.loads(subprocess.run(["meson", "introspect", "--buildoptions", programs], check=True,
+                                        capture_output=True).stdout)
+    prefix = next(o["value"] for o in options if o["name"] == "prefix")
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(["meson", "install", "-C", programs, "--no-rebuild", "--quiet", "--destdir", folder], check=True,
+                   capture_output=True)
+    return folder / prefix.lstrip("/"), prefix
+
+
+def files_below(top):
+    return {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file() and not path.is_symlink()}
+
+
+def test_all_that_is_needed_is_there_and_nothing_else(installed):
+    top, _ = installed
+    found = files_below(top)
+    assert OWN_FILES <= found
+    rest = {path for path in found - OWN_FILES if not path.startswith("share/doc/jobmeter/")}
+    assert rest == {"bin/jobmeter", "bin/jobmeter-agent"}
+    assert not [path for path in found if path.startswith("etc/")]  # settings are the site's
+
+
+def test_programs_and_scripts_can_be_run(installed):
+    top, _ = installed
+    for path in ("bin/jobmeter", "bin/jobmeter-agent"):
+        done = subprocess.run([top / path, "--version"], capture_output=True, text=True)
+        assert (done.returncode, done.stdout.split()[0]) == (0, os.path.basename(path))
+    for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "examples/pack-headers"):
+        assert stat.S_IMODE((top / "share/jobmeter" / path).stat().st_mode) == 0o755
+
+
+def test_the_unit_starts_what_was_installed(installed):
+    top, prefix = installed
+    text = (top / "lib/systemd/system/jobmeter-agent.service").read_text()
+    started = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1)
+    assert started == f"{prefix}/bin/jobmeter-agent"
+    page = re.search(r"^Documentation=file:(.*)$", text, re.MULTILINE).group(1)
+    assert (top / os.path.relpath(page, prefix)).is_file()
+    assert not re.search(r"@\w+@", text)
+
+
+def test_links_among_the_pages_lead_somewhere(installed):
+    pages = installed[0] / "share/doc/jobmeter"
+    links = 0
+    for page in pages.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+            links += 1
+    assert links > 20
+
+
+def test_paths_are_whose_the_docs_say(tmp_path, root, programs):
+    """The table in docs/rights.md."""
+    with Keeper() as keeper, Agent(tmp_path / "agent", keeper) as agent:
+        service = pwd.getpwnam(USER)
+        agent.get("/metrics")
+        paths = {"state": (0, 0o755), "state/jobs": (service.pw_uid, 0o700), "run": (0, 0o755), "run/jobs": (0, 0o755),
+                 "run/agent.lock": (0, 0o644), "agent.sock": (0, 0o666)}
+        for path, (owner, mode) in paths.items():
+            st = (agent.folder / path).stat()
+            assert (path, st.st_uid, stat.S_IMODE(st.st_mode)) == (path, owner, mode)
+        st = agent.pins.stat()
+        assert (st.st_uid, stat.S_IMODE(st.st_mode)) == (service.pw_uid, 0o700)
