@@ -227,9 +227,21 @@ static int open_sampler(struct agent *a, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot give away '%s'", a->config->pin_dir) : 0;
 }
 
+static bool may_ask_filesystem(const void *context, const char *fstype)
+{
+	const struct agent *a = context;
+	const struct setting_list *types = &a->config->filesystems;
+
+	for (size_t i = 0; i < types->count; i++) {
+		if (strcmp(setting_list_get(types, i, 0), fstype) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int read_node(struct agent *a)
 {
-	static const struct node_options options = {};
+	const struct node_options options = { may_ask_filesystem, a };
 
 	a->node = node_close(a->node);
 	if (a->config->has_node_metrics && node_open(a->root_fd, &options, &a->node) < 0)

@@ -13,9 +13,15 @@
 #include "test.h"
 #include "tree.h"
 
+static bool is_no_xfs(const void *context, const char *fstype)
+{
+	(void)context;
+	return strcmp(fstype, "xfs") != 0;
+}
+
 static struct samples read_node(int root_fd, bool has_remote)
 {
-	struct node_options options = { .has_remote_mounts = has_remote };
+	struct node_options options = { .may_ask = has_remote ? is_no_xfs : NULL };
 	_cleanup_(node_closep) struct node *node = NULL;
 	struct samples samples = {};
 
@@ -140,6 +146,13 @@ TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, NULL));
 	all = read_node(root_fd, true);
 	expect(&all, METRIC_NODE_FILESYSTEM_SIZE, "/nfs", now.f_blocks * now.f_frsize);
+	snprintf(text, sizeof(text),
+		 "1 0 0:9997 / / rw - ext4 /dev/root rw\n2 1 %u:%u / /nfs rw - xfs /dev/c rw\n",
+		 major(st.st_dev), minor(st.st_dev));
+	tree_write(root_fd, "proc/self/mountinfo", text);
+	samples_clear(&all);
+	all = read_node(root_fd, true);
+	ASSERT(!samples_find(&all, METRIC_NODE_FILESYSTEM_SIZE, NULL));
 }
 
 TEST(a_path_through_what_may_hang_is_not_walked)

@@ -365,7 +365,7 @@ int node_read(struct node *n, struct samples *to)
 		r = read_net_dev(n, to);
 	if (r == 0)
 		r = read_diskstats(n, to);
-	return r ? r : node_mounts_read(n->root_fd, n->options.has_remote_mounts, to);
+	return r ? r : node_mounts_read(n->root_fd, &n->options, to);
 }
 
 int node_open(int root_fd, const struct node_options *options, struct node **ret)

@@ -17,8 +17,10 @@
 struct node;
 
 struct node_options {
-	/* Ask file systems that may hang, too: those of other machines (NFS, Lustre...) and of FUSE. */
-	bool has_remote_mounts;
+	/* Whether file systems of that type may be asked how full they are; NULL: all may but those
+	 * that may hang: of other machines (NFS, Lustre...) and of FUSE. */
+	bool (*may_ask)(const void *context, const char *fstype);
+	const void *context;
 };
 
 /* @root_fd: a folder that holds proc and sys; the caller's.  -ENOMEM. */

@@ -92,25 +92,34 @@ static bool is_below(const char *path, const char *folder)
 	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-/* It is one that may hang, or its path leads through one. */
-static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mount)
+static bool may_ask(const struct node_options *options, const char *fstype)
+{
+	return options->may_ask ? options->may_ask(options->context, fstype)
+				: !node_may_hang(fstype);
+}
+
+/* Its path leads through one that may hang, and that nobody wants to be asked. */
+static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mount,
+			    const struct node_options *options)
 {
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount *other = &mounts->items[i];
 
-		if (node_may_hang(other->fstype) &&
+		if (node_may_hang(other->fstype) && !may_ask(options, other->fstype) &&
 		    (strcmp(other->point, "/") == 0 || is_below(mount->point, other->point)))
 			return true;
 	}
 	return false;
 }
 
-static bool is_wanted(const struct mounts *mounts, const struct mount *mount, bool has_remote)
+static bool is_wanted(const struct mounts *mounts, const struct mount *mount,
+		      const struct node_options *options)
 {
-	return mount->point[0] == '/' && (has_remote || !hangs_on_remote(mounts, mount));
+	return mount->point[0] == '/' && may_ask(options, mount->fstype) &&
+	       !hangs_on_remote(mounts, mount, options);
 }
 
-int node_mounts_read(int root_fd, bool has_remote, struct samples *to)
+int node_mounts_read(int root_fd, const struct node_options *options, struct samples *to)
 {
 	_cleanup_(mounts_clear) struct mounts mounts = {};
 	size_t count = 0;
@@ -124,7 +133,7 @@ int node_mounts_read(int root_fd, bool has_remote, struct samples *to)
 		if (is_in(mount->fstype, unreal, ARRAY_SIZE(unreal)))
 			continue;
 		count++;
-		if (!is_wanted(&mounts, mount, has_remote))
+		if (!is_wanted(&mounts, mount, options))
 			continue;
 		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a hidden one */
 			r = add_mount(root_fd, mount, to);
