@@ -17,7 +17,7 @@
 #define MISUSED 2
 
 static const char usage[] =
-	"Usage: jobmeter-agent [OPTION...]\n"
+	"usage: jobmeter-agent [OPTION...]\n"
 	"Measures every job of this node: for Prometheus, and for people without root.\n"
 	"\n"
 	"  --config FILE    settings (" CONFIG_PATH ")\n"
@@ -27,9 +27,8 @@ static const char usage[] =
 	"  --root DIR       read proc and sys below this folder\n"
 	"  --help, --version\n"
 	"\n"
-	"SIGHUP reads the settings again; SIGTERM ends, and leaves nothing in the kernel; SIGUSR1 "
-	"ends, and leaves\n"
-	"what counts to the next agent.\n";
+	"SIGHUP reads the settings again; SIGTERM ends, and leaves nothing in the kernel;\n"
+	"SIGUSR1 ends, and leaves what counts to the next agent.\n";
 
 struct arguments {
 	const char *config, *root;
