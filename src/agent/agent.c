@@ -567,14 +567,20 @@ static void tell_start(const struct agent *a)
 		where);
 }
 
-int agent_run(struct agent *a, struct error *err UNUSED)
+int agent_run(struct agent *a)
 {
+	struct error err = {};
+
 	take_reading(a);
 	tell_start(a);
 	(void)notify_send("READY=1", NULL);
 	while (!a->is_ending)
 		run_once(a);
 	(void)notify_send("STOPPING=1", NULL);
-	take_reading(a); /* folds what has ended, and writes it down */
+	if (a->keeps)
+		take_reading(a);
+	else if (sampler_finish(a->sampler, &err) < 0)
+		log_say(CONFIG_LOG_WARNING, "what live jobs did is not written down: %s", err.text);
+	tell_news(a);
 	return 0;
 }

@@ -17,6 +17,6 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 
 /* Until a signal ends it: SIGTERM and SIGINT for good, SIGUSR1 for the next agent, which takes over
  * what counts. */
-int agent_run(struct agent *a, struct error *err);
+int agent_run(struct agent *a);
 
 struct agent *agent_close(struct agent *a); /* NULL is fine; returns NULL */

@@ -128,7 +128,6 @@ static bool is_cpulist(size_t field, const char *text)
 static const char *const key_hierarchies[] = { "auto",	  "memory", "cpuacct",
 					       "freezer", "cpuset", NULL };
 static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
-static const char *const command_lines[] = { "argv0", "all", NULL };
 static const char *const mount_fields[] = { "path", "name", NULL };
 static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 
@@ -165,8 +164,6 @@ static const struct setting rows[] = {
 	{ "retention", SETTING_DURATION, AT(retention_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
 	  .needs_restart = true,
 	  .help = "How long a job that has ended is still shown." },
-	{ "checkpoint", SETTING_DURATION, AT(checkpoint_ns), .standard = "5m", .min = 10 * SECOND, .max = 24 * HOUR,
-	  .help = "How often a record of each job that runs is written down." },
 	{ "bpf", SETTING_BOOL, AT(has_bpf), .standard = "on", .needs_restart = true,
 	  .help = "Load programs into the kernel. Without them there are only the numbers of cgroup files." },
 	{ "tiers.T0", SETTING_BOOL, AT(has_t0), .standard = "on", .needs_restart = true,
@@ -200,8 +197,6 @@ static const struct setting rows[] = {
 	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
 	  .is_allowed = is_filesystem, .allowed = "types of file systems",
 	  .help = "Types whose size and free space may be asked. Those over a network can keep the asker waiting." },
-	{ "command_line", SETTING_CHOICE, AT(command_line), .standard = "argv0", .words = command_lines,
-	  .help = "How much of a job's command line is kept: the program alone, or all of it." },
 	{ "cluster", SETTING_TEXT, AT(cluster), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
 	  .help = "The cluster's name in records." },

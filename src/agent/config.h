@@ -30,11 +30,6 @@ enum config_log_level {
 	CONFIG_LOG_DEBUG,
 };
 
-enum config_command_line {
-	CONFIG_COMMAND_ARGV0,
-	CONFIG_COMMAND_ALL,
-};
-
 enum { CONFIG_MOUNT_PATH, CONFIG_MOUNT_NAME };			     /* fields of mounts */
 enum { CONFIG_RULE_NAME, CONFIG_RULE_MANAGER, CONFIG_RULE_PATTERN }; /* fields of rules */
 
@@ -48,7 +43,7 @@ struct config {
 	struct setting_list admin_groups;
 	bool everyone_sees_all;
 
-	uint64_t interval_ns, retention_ns, checkpoint_ns;
+	uint64_t interval_ns, retention_ns;
 	bool has_t0, has_t2, has_bpf, has_clock, has_histograms;
 	unsigned int key_hierarchy; /* enum config_key_hierarchy */
 	uint64_t maps_memory_mib, jobs_max;
@@ -56,7 +51,6 @@ struct config {
 	struct setting_list mounts, rules;
 	bool has_units, has_node_metrics;
 	struct setting_list filesystems;
-	unsigned int command_line; /* enum config_command_line */
 	char *cluster;
 
 	char *state_dir, *run_dir, *pin_dir;

@@ -264,6 +264,35 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 	return r < 0 ? r : registry_forget(registry, leaves, count);
 }
 
+static int put_histograms_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
+				struct error *err)
+{
+	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
+		_cleanup_free_ struct leaf_histograms *histograms = NULL;
+		_cleanup_free_ uint64_t *leaves = NULL;
+		size_t leaf_count = 0, count = 0;
+		int r = registry_job_leaves(job, &leaves, &leaf_count);
+
+		if (r >= 0)
+			r = leaves_read_histograms(k->meter, leaves, leaf_count, &histograms, &count, err);
+		if (r >= 0)
+			r = registry_inherit_histograms(registry, job, histograms, count, name_place, names);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
+			  struct error *err)
+{
+	int r = kernel_side_feed(k, registry, names, err);
+
+	if (r >= 0 && k->meter && k->has_histograms)
+		r = put_histograms_aside(k, registry, names, err);
+	return r < 0 ? r : registry_inherit(registry);
+}
+
 /* ---- the start ---- */
 
 /* Groups that ended after their kernel side did are told by nobody else. */
@@ -321,7 +350,7 @@ static int inherit(struct kernel_side *k, struct registry *registry, struct plac
 	if (r >= 0)
 		r = registry_inherit(registry);
 	if (r >= 0)
-		r = registry_inherit_histograms(registry, h->histograms, h->histogram_count, name_place, names);
+		r = registry_inherit_histograms(registry, NULL, h->histograms, h->histogram_count, name_place, names);
 	if (r < 0)
 		return r;
 	error_set(&k->news, 0,

@@ -51,6 +51,10 @@ int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry
 /* All that is folded is written down: erase it here. */
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
 
+/* Make all that is counted part of the jobs for good, also of leaves that live: the kernel side is to end. */
+int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
+			  struct error *err);
+
 /* ---- records, and what is told of it ---- */
 
 /* Those of the job's leaves, live and ended. */

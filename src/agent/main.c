@@ -125,7 +125,7 @@ static int run(struct config *config, const char *root)
 	int r = agent_open(config, root, &agent, &err);
 
 	if (r >= 0)
-		r = agent_run(agent, &err);
+		r = agent_run(agent);
 	agent_close(agent);
 	return r < 0 ? say(FAILED, &err) : 0;
 }

@@ -306,6 +306,19 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	return r;
 }
 
+int sampler_finish(struct sampler *s, struct error *err)
+{
+	struct snapshot *last = NULL;
+	int r = sampler_get(s, 0, &last, err);
+
+	snapshot_unref(last);
+	if (r >= 0)
+		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
+	if (r >= 0)
+		(void)job_state_write(s->state, s->registry); /* what fails is told as news */
+	return r;
+}
+
 /* ---- records ---- */
 
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,

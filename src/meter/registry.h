@@ -18,6 +18,7 @@
 struct error;
 struct identity_rules;
 struct registry;
+struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 
 struct registry_options {
 	const struct identity_rules *rules; /* the caller's; NULL: the built-in ones only */
@@ -65,12 +66,12 @@ uint64_t registry_left_out(const struct registry *r);
  * more, and the next feed begins at zero.  Only counters of tasks that ended are taken.
  */
 int registry_inherit(struct registry *r);
-int registry_inherit_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+/* Into one job, or NULL: into all to which their leaves belong. */
+int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
+				const struct leaf_histograms *histograms, size_t count,
 				registry_name_place name_place, void *context);
 
 /* ---- the jobs, for who adds to them ---- */
-
-struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 
 /* All jobs, live ones first; NULL ends the walk. */
 struct registry_job *registry_next(struct registry *r, struct registry_job *previous);

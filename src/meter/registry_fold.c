@@ -325,8 +325,9 @@ static bool takes_histograms(const struct registry_group *g)
 	return g && g->is_learned && g->died_ns && registry_group_is_folded(g) && !g->has_folded_histograms;
 }
 
-static int fold_histograms(struct registry *r, const struct registry_group *g, const struct leaf_histograms *from,
-			   registry_name_place name_place, void *context)
+/* @only: NULL: of all jobs that the group belongs to. */
+static int fold_histograms(struct registry *r, const struct registry_group *g, const struct registry_job *only,
+			   const struct leaf_histograms *from, registry_name_place name_place, void *context)
 {
 	const struct snapshot_mount *mount;
 	uint32_t slot;
@@ -338,7 +339,7 @@ static int fold_histograms(struct registry *r, const struct registry_group *g, c
 	if (slot == MOUNTS_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->member_count; i++) {
-		int code = add_histograms(g->members[i].job, from, slot);
+		int code = only && only != g->members[i].job ? 0 : add_histograms(g->members[i].job, from, slot);
 
 		if (code < 0)
 			return code;
@@ -355,7 +356,7 @@ int registry_fold_histograms(struct registry *r, const struct leaf_histograms *h
 		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
 
 		if (takes_histograms(g))
-			code = fold_histograms(r, g, &histograms[i], name_place, context);
+			code = fold_histograms(r, g, NULL, &histograms[i], name_place, context);
 	}
 	for (size_t i = 0; i < count; i++) { /* after a failure, too: rather too few than twice */
 		struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
@@ -366,7 +367,8 @@ int registry_fold_histograms(struct registry *r, const struct leaf_histograms *h
 	return code;
 }
 
-int registry_inherit_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
+				const struct leaf_histograms *histograms, size_t count,
 				registry_name_place name_place, void *context)
 {
 	int code = 0;
@@ -375,7 +377,7 @@ int registry_inherit_histograms(struct registry *r, const struct leaf_histograms
 		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
 
 		if (g && g->is_learned && !registry_group_is_folded(g))
-			code = fold_histograms(r, g, &histograms[i], name_place, context);
+			code = fold_histograms(r, g, only, &histograms[i], name_place, context);
 	}
 	return code;
 }

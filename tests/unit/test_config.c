@@ -87,13 +87,11 @@ TEST(without_a_word_the_defaults_hold)
 	ASSERT_STREQ(c->socket_path, "/run/jobmeter/agent.sock");
 	ASSERT_EQ(c->interval_ns, UINT64_C(10000000000));
 	ASSERT_EQ(c->retention_ns, UINT64_C(300000000000));
-	ASSERT_EQ(c->checkpoint_ns, UINT64_C(300000000000));
 	ASSERT_EQ(c->maps_memory_mib, UINT64_C(44));
 	ASSERT_STREQ(c->user, "jobmeter");
 	ASSERT_EQ(c->mounts.count, 0);
 	ASSERT(c->filesystems.count > 5);
 	ASSERT_EQ(c->key_hierarchy, (unsigned int)CONFIG_KEY_AUTO);
-	ASSERT_EQ(c->command_line, (unsigned int)CONFIG_COMMAND_ARGV0);
 	expect_equal(c, d);
 }
 
@@ -118,7 +116,6 @@ TEST(each_kind_of_value_is_read)
 		       "  name: the homes\n"
 		       "rules: [{name: ours, manager: grid, pattern: 'grid/<job:#>'},"
 		       " {name: top, manager: grid, pattern: '/grid_<job:#>'}]\n"
-		       "command_line: all\n"
 		       "cluster: \"caf\\u00e9\"\n"
 		       "cpu_affinity: 0-1,3\n"
 		       "log_level: debug\n");

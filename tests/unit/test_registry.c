@@ -756,7 +756,7 @@ TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
 	learn_job(r);
 	feed(r, before, 1, rows, 1);
 	ASSERT_OK(registry_inherit(r));
-	ASSERT_OK(registry_inherit_histograms(r, histograms, 1, name_by_number, NULL));
+	ASSERT_OK(registry_inherit_histograms(r, NULL, histograms, 1, name_by_number, NULL));
 	ASSERT(registry_job_is_changed(registry_find(r, "slurm", "42")));
 	feed(r, after, 1, rows, 1);
 	s = snap(r, 141);
