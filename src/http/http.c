@@ -129,6 +129,18 @@ static int copy_options(struct http *h, const struct http_options *options)
 	return (options->token && !h->token) || (options->socket_path && !h->socket_path) ? -ENOMEM : 0;
 }
 
+static int refuse_start(const struct http *h, const struct http_options *options, struct error *err)
+{
+	const char *why = h->complaint[0] ? h->complaint : "the HTTP library does not say why";
+
+	if (options->key)
+		return error_set(err, -EINVAL,
+				 "cannot serve %s with certificate '%s' and key '%s': %s",
+				 options->address, options->certificate, options->key, why);
+	return error_set(err, -EINVAL, "cannot serve %s: %s",
+			 options->socket_path ? options->socket_path : options->address, why);
+}
+
 static int start_on(struct http *h, int fd, const struct http_options *options, struct error *err)
 {
 	_cleanup_(pem_clear) struct pem pem = {};
@@ -139,10 +151,7 @@ static int start_on(struct http *h, int fd, const struct http_options *options, 
 		return r;
 	h->daemon = start(h, fd, &pem);
 	if (!h->daemon)
-		return error_set(err, -EINVAL, "cannot serve %s%s: %s",
-				 options->socket_path ? options->socket_path : options->address,
-				 pem.key ? " with this certificate and key" : "",
-				 h->complaint[0] ? h->complaint : "the HTTP library does not say why");
+		return refuse_start(h, options, err);
 	info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	if (!info)
 		return error_set(err, -ENOTSUP, "the HTTP library has no epoll");
