@@ -41,7 +41,7 @@
 
 struct agent {
 	struct config *config;
-	int root_fd, lock_fd, signal_fd;
+	int root_fd, lock_fd, pins_fd, signal_fd;
 	struct service_user user;
 	struct helper *helper;
 	struct run_groups *runs;
@@ -206,6 +206,20 @@ static int64_t find_owner(void *context, const char *id)
 	return run_groups_owner(context, id);
 }
 
+/* They are taken over from one who was killed, and from nobody who lives. */
+static int hold_pins(struct agent *a, struct error *err)
+{
+	int r;
+
+	if (a->pins_fd >= 0)
+		return 0;
+	r = lock_take_folder(a->config->pin_dir, "agent", &a->pins_fd, err);
+	if (r != -ENOENT)
+		return r;
+	*err = (struct error){};
+	return 0;
+}
+
 static int open_sampler(struct agent *a, struct error *err)
 {
 	struct sampler_options options = {
@@ -214,10 +228,14 @@ static int open_sampler(struct agent *a, struct error *err)
 		.uid = a->user.uid,
 		.gid = a->user.gid,
 	};
-	int r = pins_give(a->config->pin_dir, 0, 0); /* of an agent that was killed */
+	int r = hold_pins(a, err);
 
 	if (r >= 0)
+		r = pins_give(a->config->pin_dir, 0, 0); /* of an agent that was killed */
+	if (r >= 0)
 		r = sampler_open(&options, &a->sampler, err);
+	if (r >= 0)
+		r = hold_pins(a, err); /* made just now */
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot start");
 	if (a->runs)
@@ -381,7 +399,11 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 		return error_set_errno(err, ENOMEM, "cannot start");
 	}
 	*a = (struct agent){
-		.config = config, .lock_fd = -EBADF, .signal_fd = -EBADF, .ticker = TICKER_NONE
+		.config = config,
+		.lock_fd = -EBADF,
+		.pins_fd = -EBADF,
+		.signal_fd = -EBADF,
+		.ticker = TICKER_NONE,
 	};
 	log_set_level(config->log_level);
 	a->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -416,6 +438,7 @@ struct agent *agent_close(struct agent *a)
 	node_close(a->node);
 	ticker_close(&a->ticker);
 	closep(&a->signal_fd);
+	closep(&a->pins_fd);
 	closep(&a->lock_fd);
 	closep(&a->root_fd);
 	config_free(a->config);

@@ -48,3 +48,18 @@ int lock_take(const char *path, const char *what, int *ret, struct error *err)
 	*ret = TAKE_FD(fd);
 	return 0;
 }
+
+int lock_take_folder(const char *path, const char *what, int *ret, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0)
+		return error_set_errno(err, errno, "cannot lock '%s'", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EWOULDBLOCK)
+			return error_set(err, -EALREADY, "another %s uses '%s'", what, path);
+		return error_set_errno(err, errno, "cannot lock '%s'", path);
+	}
+	*ret = TAKE_FD(fd);
+	return 0;
+}

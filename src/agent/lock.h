@@ -10,3 +10,6 @@ struct error;
  * other's PID.
  */
 int lock_take(const char *path, const char *what, int *ret, struct error *err);
+
+/* The same of a folder, which has to be there (-ENOENT), and in which nothing is written. */
+int lock_take_folder(const char *path, const char *what, int *ret, struct error *err);

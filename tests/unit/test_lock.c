@@ -36,6 +36,24 @@ TEST(the_second_is_told_who_the_first_is)
 	close(second);
 }
 
+TEST(a_folder_is_held_by_one)
+{
+	int first = -EBADF, second = -EBADF;
+	char wanted[300];
+	struct error err;
+
+	ASSERT_ERR(lock_take_folder(path_of("folder"), "agent", &first, &err), -ENOENT);
+	ASSERT_OK(mkdir(path_of("folder"), 0700));
+	ASSERT_OK(lock_take_folder(path_of("folder"), "agent", &first, &err));
+	ASSERT_ERR(lock_take_folder(path_of("folder"), "agent", &second, &err), -EALREADY);
+	snprintf(wanted, sizeof(wanted), "another agent uses '%s'", path_of("folder"));
+	ASSERT_STREQ(err.text, wanted);
+	ASSERT_EQ(second, -EBADF);
+	close(first);
+	ASSERT_OK(lock_take_folder(path_of("folder"), "agent", &second, &err));
+	close(second);
+}
+
 TEST(a_file_that_is_left_over_is_no_lock)
 {
 	int fd = -EBADF;
