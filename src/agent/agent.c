@@ -190,9 +190,14 @@ static int set_affinity(const struct config *config, struct error *err)
 
 static int start_helper(struct agent *a, struct error *err)
 {
+	const struct helper_leftovers leftovers = {
+		.folder = a->config->pin_dir,
+		.socket = *a->config->socket_path ? a->config->socket_path : NULL,
+	};
+
 	if (!a->config->has_helper)
 		return 0;
-	if (helper_start(a->root_fd, a->config->pin_dir, &a->helper, err) < 0)
+	if (helper_start(a->root_fd, &leftovers, &a->helper, err) < 0)
 		return -EIO;
 	a->runs = run_groups_new(a->helper);
 	if (!a->runs)

@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "helper_message.h"
+#include "listener.h"
 #include "macro.h"
 
 #define HELLO_MS 10000
@@ -26,6 +27,19 @@ struct helper {
 	pid_t pid;
 	uint32_t sequence; /* of the last request */
 };
+
+/* ---- what it is told ---- */
+
+static int request(struct helper *h, struct helper_request *request, struct error *err)
+{
+	request->magic = HELPER_MAGIC;
+	request->version = HELPER_VERSION;
+	request->sequence = ++h->sequence ? h->sequence : ++h->sequence;
+	if (send(h->fd, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		return error_set_errno(err, errno == ECONNRESET ? EPIPE : errno,
+				       "cannot ask the root helper");
+	return 0;
+}
 
 /* ---- the start ---- */
 
@@ -40,13 +54,24 @@ static void close_others(int a, int b)
 	close_range(high + 1, ~0U, 0);
 }
 
-static void be_helper(int fd, int root_fd, const char *leftover) __attribute__((noreturn));
-static void be_helper(int fd, int root_fd, const char *leftover)
+/* The agent holds its lock until we are gone, so no other one has begun to listen. */
+static void remove_leftovers(const struct helper_leftovers *leftovers)
+{
+	struct error err = {};
+
+	if (leftovers->folder)
+		(void)rmdir(leftovers->folder);
+	if (leftovers->socket)
+		(void)listener_remove_stale(leftovers->socket, &err);
+}
+
+static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
+	__attribute__((noreturn));
+static void be_helper(int fd, int root_fd, const struct helper_leftovers *leftovers)
 {
 	close_others(fd, root_fd);
-	helper_serve(fd, root_fd);
-	if (leftover)
-		(void)rmdir(leftover);
+	if (helper_serve(fd, root_fd) && leftovers)
+		remove_leftovers(leftovers);
 	_exit(0);
 }
 
@@ -101,35 +126,15 @@ static int wait_for_hello(const struct helper *h, struct error *err)
 	return 0;
 }
 
-int helper_start(int root_fd, const char *leftover, struct helper **ret, struct error *err)
-{
-	_cleanup_(helper_stopp) struct helper *h = calloc(1, sizeof(*h));
-	int ends[2], r;
-
-	if (!h)
-		return error_set_errno(err, ENOMEM, "cannot start the root helper");
-	h->fd = -EBADF;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return error_set_errno(err, errno, "cannot start the root helper");
-	h->pid = fork();
-	if (h->pid == 0)
-		be_helper(ends[1], root_fd, leftover);
-	close(ends[1]);
-	h->fd = ends[0];
-	if (h->pid < 0)
-		return error_set_errno(err, errno, "cannot start the root helper");
-	r = wait_for_hello(h, err);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(h);
-	return 0;
-}
-
 struct helper *helper_stop(struct helper *h)
 {
+	struct helper_request end = { .kind = HELPER_END };
+
 	if (!h)
 		return NULL;
-	closep(&h->fd); /* it ends by that */
+	if (h->fd >= 0 && h->pid > 0)
+		(void)request(h, &end, NULL);
+	closep(&h->fd); /* it ends by that, too */
 	while (h->pid > 0 && waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(h);
@@ -141,18 +146,32 @@ void helper_stopp(struct helper **h)
 	helper_stop(*h);
 }
 
-/* ---- requests ---- */
-
-static int request(struct helper *h, struct helper_request *request, struct error *err)
+int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct helper **ret,
+		 struct error *err)
 {
-	request->magic = HELPER_MAGIC;
-	request->version = HELPER_VERSION;
-	request->sequence = ++h->sequence ? h->sequence : ++h->sequence;
-	if (send(h->fd, request, sizeof(*request), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return error_set_errno(err, errno == ECONNRESET ? EPIPE : errno,
-				       "cannot ask the root helper");
+	_cleanup_(helper_stopp) struct helper *h = calloc(1, sizeof(*h));
+	int ends[2], r;
+
+	if (!h)
+		return error_set_errno(err, ENOMEM, "cannot start the root helper");
+	h->fd = -EBADF;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return error_set_errno(err, errno, "cannot start the root helper");
+	h->pid = fork();
+	if (h->pid == 0)
+		be_helper(ends[1], root_fd, leftovers);
+	close(ends[1]);
+	h->fd = ends[0];
+	if (h->pid < 0)
+		return error_set_errno(err, errno, "cannot start the root helper");
+	r = wait_for_hello(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(h);
 	return 0;
 }
+
+/* ---- requests ---- */
 
 /* A group that nobody waits for any more goes at once. */
 static void take_late(struct helper *h, const struct helper_reply *reply)

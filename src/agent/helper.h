@@ -18,10 +18,16 @@ struct helper;
 #define HELPER_GROUPS_MAX 1024 /* at once */
 #define HELPER_GROUPS_OF_USER 64
 
+struct helper_leftovers {
+	const char *folder; /* if it is empty; NULL: none */
+	const char *socket; /* if nobody listens on it any more; NULL: none */
+};
+
 /* Fork it, as root and before rights are given up; it closes whatever else the caller has open but
- * the standard error.  @root_fd: a folder that holds proc and sys.  @leftover: a folder that it
- * removes at its end, if it is empty (the agent, who emptied it, may not); NULL: none. */
-int helper_start(int root_fd, const char *leftover, struct helper **ret, struct error *err);
+ * the standard error.  @root_fd: a folder that holds proc and sys.  @leftovers: what helper_stop()
+ * removes, since the agent may not (NULL: nothing), and an agent that was killed keeps. */
+int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct helper **ret,
+		 struct error *err);
 /* It removes its groups that are empty, and ends.  NULL is fine; returns NULL. */
 struct helper *helper_stop(struct helper *h);
 void helper_stopp(struct helper **h);

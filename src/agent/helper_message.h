@@ -3,6 +3,7 @@
  * build. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HELPER_MAGIC UINT32_C(0x6a6d6870)
@@ -13,6 +14,7 @@ enum helper_kind {
 	HELPER_HELLO, /* the helper's own, when it is ready, or why it is not */
 	HELPER_MAKE,
 	HELPER_REMOVE,
+	HELPER_END, /* the agent ends in good order */
 };
 
 struct helper_request {
@@ -35,5 +37,6 @@ struct helper_reply {
 };
 _Static_assert(sizeof(struct helper_reply) == 256, "no padding");
 
-/* The helper's whole life; returns when the agent has gone.  @fd and @root_fd are its own. */
-void helper_serve(int fd, int root_fd);
+/* The helper's whole life; returns when the agent has gone: whether in good order.  @fd and
+ * @root_fd are its own. */
+bool helper_serve(int fd, int root_fd);

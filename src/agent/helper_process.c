@@ -36,6 +36,7 @@ struct made {
 
 struct process {
 	int fd, root_fd;
+	bool is_over; /* the agent said so */
 	struct made made[HELPER_GROUPS_MAX];
 };
 
@@ -255,7 +256,9 @@ static bool remove_leaving(struct process *p)
 static bool is_request(const struct helper_request *request)
 {
 	return request->magic == HELPER_MAGIC && request->version == HELPER_VERSION &&
-	       !request->pad && (request->kind == HELPER_MAKE || request->kind == HELPER_REMOVE);
+	       !request->pad &&
+	       (request->kind == HELPER_MAKE || request->kind == HELPER_REMOVE ||
+		request->kind == HELPER_END);
 }
 
 static void answer(struct process *p, const struct helper_request *request)
@@ -289,7 +292,10 @@ static bool serve_once(struct process *p)
 		return false;
 	if (n != (ssize_t)sizeof(request)) /* too short or too long: answered as what is none */
 		request = (struct helper_request){};
-	answer(p, &request);
+	if (is_request(&request) && request.kind == HELPER_END)
+		p->is_over = true;
+	else
+		answer(p, &request);
 	return true;
 }
 
@@ -336,23 +342,24 @@ static int begin(const struct process *p)
 	return hello.result;
 }
 
-void helper_serve(int fd, int root_fd)
+bool helper_serve(int fd, int root_fd)
 {
 	struct process *p = calloc(1, sizeof(*p));
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
-	bool is_on;
+	bool is_on, is_over;
 
 	if (!p)
-		return;
+		return false;
 	p->fd = fd;
 	p->root_fd = root_fd;
 	is_on = begin(p) >= 0;
-	while (is_on) {
+	while (is_on && !p->is_over) {
 		bool is_busy = remove_leaving(p);
 
 		if (poll(&wait, 1, is_busy ? AGAIN_MS : -1) > 0)
 			is_on = serve_once(p);
 	}
+	is_over = p->is_over;
 	for (size_t i = 0; i < HELPER_GROUPS_MAX; i++) {
 		if (p->made[i].group) {
 			group_abandon(p->made[i].group);
@@ -360,4 +367,5 @@ void helper_serve(int fd, int root_fd)
 		}
 	}
 	free(p);
+	return is_over;
 }

@@ -89,7 +89,6 @@ static int set_path(const char *path, struct sockaddr_un *ret, struct error *err
 	return 0;
 }
 
-/* Remove a socket file that is left over.  0: there is none now. */
 static int remove_stale(const struct sockaddr_un *address, struct error *err)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -109,6 +108,14 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
 	if (unlink(address->sun_path) < 0 && errno != ENOENT)
 		return error_set_errno(err, errno, "cannot remove the old socket '%s'", address->sun_path);
 	return 0;
+}
+
+int listener_remove_stale(const char *path, struct error *err)
+{
+	struct sockaddr_un address;
+	int r = set_path(path, &address, err);
+
+	return r < 0 ? r : remove_stale(&address, err);
 }
 
 int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error *err)

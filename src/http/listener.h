@@ -19,5 +19,9 @@ int listener_open_tcp(const char *address, int *ret_fd, struct error *err);
 /* A socket file that nobody listens on is replaced; -EADDRINUSE: somebody does; -EEXIST: it is no socket. */
 int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error *err);
 
+/* Remove a socket file that is left over; what is listened on, or is none, stays.  0: there is none
+ * now. */
+int listener_remove_stale(const char *path, struct error *err);
+
 /* The port of a TCP socket; 0 for others. */
 uint16_t listener_port(int fd);

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -121,6 +122,35 @@ static void wait_until_gone(struct helper *helper, const char *path)
 		poll(NULL, 0, 10);
 	ASSERT(access(folder, F_OK) < 0);
 	ASSERT_OK(helper_run(helper));
+}
+
+/* A folder and a socket that nobody listens on, as an agent leaves them. */
+static void leave_behind(const char *folder, const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	ASSERT_OK(mkdir(folder, 0700));
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	ASSERT_OK(bind(fd, (const struct sockaddr *)&address, sizeof(address)));
+	close(fd);
+}
+
+TEST(a_clean_end_takes_along_what_the_agent_may_not_remove)
+{
+	_cleanup_free_ char *folder = NULL, *path = NULL;
+	struct helper *probe = start(), *helper = NULL;
+
+	if (!probe)
+		return;
+	helper_stop(probe);
+	ASSERT(asprintf(&folder, "%s/pins", test_folder()) > 0);
+	ASSERT(asprintf(&path, "%s/sock", test_folder()) > 0);
+	leave_behind(folder, path);
+	ASSERT_OK(helper_start(root_fd, &(struct helper_leftovers){ folder, path }, &helper, NULL));
+	ASSERT_OK(access(path, F_OK));
+	helper_stop(helper);
+	ASSERT(access(folder, F_OK) < 0 && access(path, F_OK) < 0);
 }
 
 TEST(a_users_process_is_put_below_its_own_group_and_nowhere_else)
