@@ -581,18 +581,26 @@ static void run_once(struct agent *a)
 		http_run(a->socket);
 }
 
-static void tell_start(const struct agent *a)
+static const char *form_of_start(const struct agent *a)
 {
 	struct meter *meter = sampler_meter(a->sampler);
+
+	if (meter)
+		return meter_is_taken_over(meter) ? "started, and took over what was counting"
+						  : "started";
+	return a->config->has_bpf ? "started without BPF, which the kernel does not permit: only "
+				    "files of cgroups tell"
+				  : "started without BPF, which is switched off: only files of "
+				    "cgroups tell";
+}
+
+static void tell_start(const struct agent *a)
+{
 	char where[128] = "";
 
 	if (a->tcp)
 		snprintf(where, sizeof(where), ", scraped on %s", a->config->listen);
-	log_say(CONFIG_LOG_INFO, "%s%s",
-		!meter			     ? "started without BPF: only files of cgroups tell"
-		: meter_is_taken_over(meter) ? "started, and took over what was counting"
-					     : "started",
-		where);
+	log_say(CONFIG_LOG_INFO, "%s%s", form_of_start(a), where);
 }
 
 int agent_run(struct agent *a)

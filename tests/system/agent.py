@@ -29,6 +29,13 @@ class AgentError(Exception):
     pass
 
 
+def environment():
+    found = {"PATH": os.environ.get("PATH", "")}
+    if libraries := os.environ.get("JOBMETER_LIBRARIES"):  # in a guest
+        found["LD_LIBRARY_PATH"] = libraries
+    return found
+
+
 class Agent:
     """@folder: where it keeps all it has.  @run_dir: where its jobs/ is, if the folder's own will not do.
     @settings: more of agent.yaml."""
@@ -37,6 +44,7 @@ class Agent:
         self.folder, self.keeper, self.program = folder, keeper, program
         self.port, = free_ports(1)
         self.pins = BPFFS / f"jobmeter-test-{os.getpid()}-{self.port}"
+        self.config = folder / "agent.yaml"
         self.process = None
         self.settings = {
             "listen": f"127.0.0.1:{self.port}", "insecure": True, "socket": {"path": f"{folder}/agent.sock"},
@@ -44,16 +52,26 @@ class Agent:
             "user": USER, "interval": "1s", **settings}
 
     def __enter__(self):
+        self.prepare()
+        self.start()
+        return self
+
+    def prepare(self):
+        """What there has to be before it starts."""
         self.folder.mkdir(exist_ok=True)
         self.folder.chmod(0o755)
         make_users(self.keeper, [USER])
         if not os.path.ismount(BPFFS):
             self.keeper.run("mount", "-t", "bpf", "bpf", BPFFS, undo=["umount", BPFFS])
         self.keeper.undo("rm", "-rf", self.pins)
-        # JSON is YAML
-        (self.folder / "agent.yaml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in self.settings.items()))
-        self.start()
+        self.configure()
         return self
+
+    def configure(self, **settings):
+        """It reads them when it starts, or at a SIGHUP."""
+        self.settings.update(settings)
+        # JSON is YAML
+        self.config.write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in self.settings.items()))
 
     def __exit__(self, kind, *_):
         if kind:
@@ -62,20 +80,23 @@ class Agent:
         else:
             self.stop()
 
-    def start(self, seconds=60):
-        """Returns when it serves."""
-        environment = {"PATH": os.environ.get("PATH", "")}
-        if libraries := os.environ.get("JOBMETER_LIBRARIES"):  # in a guest
-            environment["LD_LIBRARY_PATH"] = libraries
+    def start(self, seconds=60, before=()):
+        """Returns when it serves; @before: what it is started by."""
         with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen([self.program, "--config", self.folder / "agent.yaml"], stdout=log,
-                                            stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, env=environment)
+            self.process = subprocess.Popen([*before, self.program, "--config", self.config], stdout=log, stderr=log,
+                                            stdin=subprocess.DEVNULL, start_new_session=True, env=environment())
         self.keeper.undo("/bin/sh", "-c", f"kill -KILL {self.process.pid}")
         end = time.monotonic() + seconds
         while not self.is_ready():
             if self.process.poll() is not None or time.monotonic() > end:
                 raise AgentError(f"the agent did not start ({self.process.poll()}):\n{self.log()}")
             time.sleep(0.02)
+
+    def refusal(self, *options, before=(), **arguments):
+        """(status, what it says) of one that is not to start; @before: what it is started by."""
+        done = subprocess.run([*before, self.program, "--config", self.config, *options], capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=60, env=environment(), **arguments)
+        return done.returncode, done.stderr
 
     def is_ready(self):
         try:

@@ -1,0 +1,340 @@
+# SPDX-License-Identifier: MIT
+"""What keeps an agent from starting: one clear line, the right exit status, and nothing that stays."""
+
+import fcntl
+import os
+import pathlib
+import pwd
+import shutil
+import socket
+import subprocess
+
+import pytest
+
+from agent import PROGRAM, USER, Agent, environment
+from keeper import Keeper
+
+FAILED, MISUSED = 1, 2
+
+
+@pytest.fixture
+def keeper():
+    with Keeper() as keeper:
+        yield keeper
+
+
+@pytest.fixture
+def prepared(tmp_path, keeper, root):
+    """prepared(**settings): an agent that has all it needs, but was not started."""
+    for folder in (tmp_path, *tmp_path.parents):  # users have to get to what they may see
+        if str(folder).startswith("/tmp/"):
+            folder.chmod(folder.stat().st_mode | 0o011)
+
+    def prepare(**settings):
+        return Agent(tmp_path / "agent", keeper, **settings).prepare()
+
+    return prepare
+
+
+def processes_of(agent):
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if os.fsencode(agent.config) in words and words[0] == os.fsencode(agent.program):
+            found.append(path.parent.name)
+    return found
+
+
+def what_stays(agent):
+    """Of an agent that is over; its folders may stay, and the lock's file, if nobody holds it."""
+    left = [str(path) for path in (agent.pins, pathlib.Path(agent.settings["socket"]["path"])) if path.exists()]
+    lock = pathlib.Path(agent.settings["run_dir"]) / "agent.lock"
+    if lock.exists():
+        with open(lock, "rb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                left.append(f"{lock} is held")
+    return left + [f"process {pid}" for pid in processes_of(agent)]
+
+
+def refused(agent, status, *words, **arguments):
+    """It says one line that holds the words."""
+    told, said = agent.refusal(**arguments)
+    print(said)
+    assert told == status, said
+    assert said.count("\n") == 1 and said.startswith("jobmeter-agent: "), said
+    assert not [word for word in words if word not in said], said
+    assert not what_stays(agent)
+
+
+# ---- the command line, and the settings ----
+
+
+@pytest.mark.parametrize("argv, words", [
+    (["--nonsense"], "there is no option '--nonsense'; see 'jobmeter-agent --help'"),
+    (["-x"], "there is no option '-x'"),
+    (["--config"], "'--config' needs a value"),
+    (["left", "over"], "'left' is too much"),
+    (["--config", "/no/such.yaml"], "/no/such.yaml"),
+])
+def test_wrong_usage_is_a_line(argv, words):
+    done = subprocess.run([PROGRAM, *argv], capture_output=True, text=True, env=environment(), timeout=60)
+    assert done.returncode == MISUSED and done.stdout == ""
+    assert words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_help_and_version_are_data():
+    for option, words in (("--help", "Usage: jobmeter-agent"), ("--version", "jobmeter-agent ")):
+        done = subprocess.run([PROGRAM, option], capture_output=True, text=True, env=environment(), timeout=60)
+        assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith(words)
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("interval: 10s\nintervall: 5s\n", 2, ["intervall", "interval"]),
+    ("interval: fast\n", 1, ["interval", "1s to 1h"]),
+    ("interval: 0s\n", 1, ["1s to 1h"]),
+    ("# none\n\nbpf: maybe\n", 3, ["bpf", "on, off"]),
+    ("interval: 10s\ninterval: 5s\n", 2, ["interval"]),
+    ("listen: localhost:9840\n", 1, ["listen"]),
+    ("tiers:\n  T7: on\n", 2, ["T7"]),
+    ("jobs_max: 1\n", 1, ["jobs_max", "16"]),
+    ("user: [root]\n", 1, ["user"]),
+    ("interval: {\n", None, []),
+    ("a: &a 1\n", 1, []),
+    ("state_dir: here\n", 1, ["state_dir", "absolute"]),
+])
+def test_wrong_settings_are_told_with_their_line(prepared, text, line, words):
+    agent = prepared()
+    agent.config.write_text(text)
+    where = f"agent.yaml:{line}:" if line else "agent.yaml:"
+    refused(agent, MISUSED, where, *words)
+    assert agent.refusal("--check-config")[0] == MISUSED
+    assert agent.refusal("--dump-config")[0] == MISUSED
+
+
+@pytest.mark.parametrize("rule, words", [
+    ({"name": "made", "manager": "made", "pattern": "x<job:"}, "rules[0]"),
+    ({"name": "made", "manager": "made", "pattern": "no-job"}, "rules[0]"),
+    ({"name": "made", "pattern": "<job:#>"}, "manager"),
+])
+def test_a_rule_that_says_nothing_is_refused(prepared, rule, words):
+    refused(prepared(rules=[rule]), MISUSED, words)
+
+
+def test_settings_that_cannot_be_read(prepared):
+    agent = prepared()
+    agent.config.chmod(0o600)
+    user = pwd.getpwnam(USER)
+    status, said = agent.refusal(user=user.pw_uid, group=user.pw_gid, extra_groups=[])
+    assert status == MISUSED and said.count("\n") == 1 and "agent.yaml': Permission denied" in said, said
+    agent.config.unlink()
+    agent.config.mkdir()
+    refused(agent, MISUSED, "agent.yaml")
+
+
+def test_settings_that_everyone_may_write_are_not_believed(prepared):
+    agent = prepared()
+    agent.config.chmod(0o666)
+    refused(agent, MISUSED, "agent.yaml")
+
+
+def test_check_config_says_nothing_of_what_is_right(prepared):
+    agent = prepared()
+    assert agent.refusal("--check-config") == (0, "")
+    assert not what_stays(agent)
+
+
+def test_what_is_dumped_are_settings_again(prepared, tmp_path):
+    agent = prepared(interval="7s", mounts=[{"path": "/scratch", "name": 'a "scratch"'}])
+
+    def dump():
+        return subprocess.run([PROGRAM, "--config", agent.config, "--dump-config"], capture_output=True, text=True,
+                              env={**environment(), "JOBMETER_RETENTION": "90s"}, check=True).stdout
+
+    first = dump()
+    assert "7s" in first and "JOBMETER_RETENTION" in first and "agent.yaml" in first
+    agent.config.write_text(first)
+    assert agent.refusal("--check-config") == (0, "")
+
+
+# ---- what is not to be had ----
+
+
+def test_a_port_in_use(prepared):
+    agent = prepared()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", agent.port))
+        other.listen()
+        refused(agent, FAILED, f"cannot listen on 127.0.0.1:{agent.port}: Address already in use")
+
+
+def test_another_agent_runs(prepared, tmp_path, keeper):
+    agent = prepared()
+    agent.start()
+    try:
+        other = Agent(tmp_path / "other", keeper, run_dir=agent.settings["run_dir"]).prepare()
+        status, said = other.refusal()
+        assert status == FAILED
+        assert said == f"jobmeter-agent: another agent runs (PID {agent.process.pid})\n"
+        assert agent.get("/metrics").status == 200  # which is none the worse for it
+    finally:
+        agent.stop()
+    assert not what_stays(agent)
+
+
+def test_another_agent_has_its_place_in_the_kernel(prepared, tmp_path, keeper):
+    """Of one in another run_dir, which the lock cannot tell of."""
+    agent = prepared()
+    agent.start()
+    try:
+        other = Agent(tmp_path / "other", keeper, pin_dir=str(agent.pins)).prepare()
+        status, said = other.refusal()
+        assert (status, said) == (FAILED, f"jobmeter-agent: another agent uses '{agent.pins}'\n")
+        assert agent.get("/metrics").status == 200 and agent.pins.exists()
+    finally:
+        agent.stop()
+
+
+def test_no_such_user(prepared):
+    refused(prepared(user="jm-nobody-at-all"), FAILED, "jm-nobody-at-all")
+
+
+def test_an_ordinary_user_cannot_start_it(prepared):
+    agent = prepared()
+    user = pwd.getpwnam(USER)
+    refused(agent, FAILED, "has to be started as root", user=user.pw_uid, group=user.pw_gid, extra_groups=[])
+
+
+def test_a_token_that_everyone_may_read(prepared, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a-token-that-is-long-enough-0123456789\n")
+    token.chmod(0o644)
+    refused(prepared(insecure=False, token_file=str(token)), FAILED, str(token))
+
+
+def test_a_token_that_is_none(prepared, tmp_path):
+    token = tmp_path / "token"
+    token.write_text("\n")
+    token.chmod(0o600)
+    refused(prepared(insecure=False, token_file=str(token)), FAILED, str(token))
+
+
+def test_a_place_for_the_token_that_is_not_there(prepared, tmp_path):
+    refused(prepared(insecure=False, token_file=str(tmp_path / "no/such/token")), FAILED, "no/such/token")
+
+
+@pytest.mark.parametrize("text", [None, "no key\n"])
+def test_a_key_that_cannot_be_read(prepared, tmp_path, text):
+    """Root reads everything: a file that is none, and one that is not there."""
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    cert.write_text("no certificate\n")
+    if text:
+        key.write_text(text)
+        key.chmod(0o600)
+    refused(prepared(tls={"certificate": str(cert), "key": str(key)}), FAILED, str(key))
+
+
+def test_a_certificate_without_its_key(prepared, tmp_path):
+    refused(prepared(tls={"certificate": str(tmp_path / "cert.pem")}), MISUSED, "tls")
+
+
+def test_an_address_for_everyone_wants_tls(prepared):
+    refused(prepared(listen="0.0.0.0:19841", insecure=False), MISUSED, "tls")
+
+
+def test_a_socket_where_there_is_no_folder(prepared, tmp_path):
+    refused(prepared(socket={"path": str(tmp_path / "no/such/agent.sock")}), FAILED, "agent.sock")
+
+
+def test_a_socket_that_is_somebodys_file(prepared, tmp_path):
+    path = tmp_path / "file.sock"
+    path.write_text("kept\n")
+    status, said = prepared(socket={"path": str(path)}).refusal()
+    assert status == FAILED and said.count("\n") == 1 and str(path) in said, said
+    assert path.read_text() == "kept\n"
+
+
+def test_a_state_of_another_user(prepared, tmp_path):
+    agent = prepared()
+    jobs = tmp_path / "agent/state/jobs"
+    jobs.mkdir(parents=True)
+    os.chown(jobs, 54321, 54321)
+    refused(agent, FAILED, str(jobs), "belongs to another user")
+
+
+def test_a_state_that_cannot_be_written(prepared, tmp_path, keeper):
+    agent = prepared()
+    state = tmp_path / "agent/state"
+    state.mkdir()
+    keeper.run("mount", "-t", "tmpfs", "-o", "ro", "state", state, undo=["umount", "-l", state])
+    refused(agent, FAILED, str(state), "Read-only file system")
+
+
+def test_a_state_that_is_a_link(prepared, tmp_path):
+    agent = prepared()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "agent/state").mkdir()
+    (tmp_path / "agent/state/jobs").symlink_to(tmp_path / "elsewhere")
+    refused(agent, FAILED, "state/jobs")
+
+
+def test_no_cgroup_is_mounted(prepared):
+    refused(prepared(), FAILED, "cgroup", before=["unshare", "--mount", "sh", "-c", 'umount -R -l /sys/fs/cgroup; exec "$@"', "sh"])
+
+
+def test_a_key_hierarchy_that_is_not_there(prepared, demand):
+    """On v2 there is none of v1's."""
+    demand(pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists(), "needs cgroup v2")
+    refused(prepared(key_hierarchy="freezer"), FAILED, "key_hierarchy")
+
+
+def test_pins_on_another_file_system(prepared, tmp_path):
+    """It measures, but nothing outlives it when it is killed; it says so."""
+    agent = prepared(pin_dir=str(tmp_path / "pins"))
+    agent.start()
+    try:
+        assert agent.get("/metrics").status == 200
+        assert "nothing outlives this agent if it is killed: " in agent.log()
+    finally:
+        agent.stop()
+    assert not what_stays(agent)
+
+
+# ---- an end ----
+
+
+def test_a_clean_end_leaves_nothing(prepared):
+    agent = prepared()
+    agent.start()
+    assert processes_of(agent)
+    agent.stop()
+    assert not what_stays(agent)
+
+
+def test_an_agent_that_was_killed_is_followed_by_another(prepared):
+    """The socket that it leaves is in nobody's way, its helper ends with it."""
+    agent = prepared()
+    agent.start()
+    agent.kill()
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    agent.stop()
+    assert not what_stays(agent)
+
+
+def test_root_without_bpf_measures_what_files_tell(prepared, demand):
+    """As in a container: root, whose rights are cut."""
+    demand(shutil.which("setpriv"), "needs setpriv")
+    agent = prepared()
+    agent.start(before=["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin,-sys_resource", "--"])
+    try:
+        print(agent.log())
+        assert "started without BPF, which the kernel does not permit: only files of cgroups tell" in agent.log()
+        assert "jobmeter_node_load1 " in agent.get("/metrics").text
+    finally:
+        agent.stop()
+    assert not what_stays(agent)
