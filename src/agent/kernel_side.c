@@ -235,6 +235,12 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 	return r < 0 ? r : registry_feed(registry, &feed);
 }
 
+/* They are of the calls on files. */
+static bool sorts_calls(const struct kernel_side *k)
+{
+	return k->has_histograms && k->meter && meter_has_tier(k->meter, METER_T2);
+}
+
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
 				struct place_names *names, const uint64_t *leaves, size_t count,
 				struct error *err)
@@ -243,7 +249,7 @@ int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry
 	size_t found = 0;
 	int r;
 
-	if (!k->meter || !k->has_histograms)
+	if (!sorts_calls(k))
 		return 0;
 	r = leaves_read_histograms(k->meter, leaves, count, &histograms, &found, err);
 	return r < 0 ? r : registry_fold_histograms(registry, histograms, found, name_place, names);
@@ -401,7 +407,7 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	size_t leaf_count = 0, count = 0;
 	int r;
 
-	if (!k->meter || !k->has_histograms)
+	if (!sorts_calls(k))
 		return 0;
 	for (size_t i = 0; i < to->mount_count; i++)
 		to->mounts[i].has_histograms = true;
