@@ -141,7 +141,8 @@ static int fill(const struct process *p, struct made *made, const struct helper_
 	int r;
 
 	snprintf(name, sizeof(name), "jobmeter-run-%u", request->number);
-	r = group_make_for(p->root_fd, &made->hierarchy, name, request->pid, &made->group, err);
+	r = group_make_for(p->root_fd, &made->hierarchy, name, (pid_t)request->number,
+			   &made->group, err);
 	if (r >= 0)
 		r = check_process(p, request, pid_fd, err); /* again, as late as can be */
 	if (r >= 0)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "descendants.h"
 #include "error.h"
 #include "file.h"
 #include "macro.h"
@@ -21,6 +22,8 @@
 #define V2 CONTROLLER_COUNT /* the place of v2's folder among the controllers' */
 #define STALE_SECONDS 60
 #define DEPTH_MAX 16        /* groups below ours that are looked into */
+#define ALONE_MAX 8         /* processes of a client: itself, its command, and few others */
+#define ASIDE "-self"       /* ends the name of the group beside ours */
 
 struct place {
 	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it */
@@ -29,7 +32,7 @@ struct place {
 struct group {
 	const struct hierarchy *hierarchy;
 	char *name;
-	pid_t pid; /* whose group is the parent */
+	pid_t client; /* who wants it: with its children it may be all that is in the parent */
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
 	bool is_of_others;   /* to be read, and left as it is */
@@ -38,14 +41,14 @@ struct group {
 
 static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
 
-static struct group *group_new(const struct hierarchy *h, const char *name, pid_t pid)
+static struct group *group_new(const struct hierarchy *h, const char *name, pid_t client)
 {
 	struct group *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
 	g->hierarchy = h;
-	g->pid = pid;
+	g->client = client;
 	g->name = strdup(name);
 	for (size_t i = 0; i < ARRAY_SIZE(g->places); i++)
 		g->places[i] = (struct place){ -EBADF, -EBADF };
@@ -57,42 +60,71 @@ static struct group *group_new(const struct hierarchy *h, const char *name, pid_
 	return g;
 }
 
-/* The caller is the only process of its group. */
-static bool is_alone(const struct group *g, int group_fd)
+/* The client itself, or a child of its that is no other user's. */
+static bool is_clients(int root_fd, pid_t client, int pid)
 {
-	char pids[64], own[16];
+	char own[32], path[32], stat_path[40], text[1024], state;
+	struct stat clients, its;
+	pid_t parent;
 
-	snprintf(own, sizeof(own), "%d\n", g->pid);
-	return file_read_small(group_fd, "cgroup.procs", pids, sizeof(pids)) > 0 &&
-	       strcmp(pids, own) == 0;
+	snprintf(own, sizeof(own), "proc/%d", client);
+	snprintf(path, sizeof(path), "proc/%d", pid);
+	snprintf(stat_path, sizeof(stat_path), "%s/stat", path);
+	if (pid == client)
+		return true;
+	return file_read_small(root_fd, stat_path, text, sizeof(text)) > 0 &&
+	       descendants_parse_stat(text, &state, &parent) == 0 && parent == client &&
+	       fstatat(root_fd, own, &clients, 0) == 0 && fstatat(root_fd, path, &its, 0) == 0 &&
+	       its.st_uid == clients.st_uid;
+}
+
+/* In the group are processes of the client, and no others.  Returns how many; 0: it is not so. */
+static size_t list_alone(const struct group *g, int root_fd, pid_t ret[static ALONE_MAX])
+{
+	char pids[ALONE_MAX * 8 + 1], *rest = pids, *line; /* a line has 8 characters at most */
+	size_t count = 0;
+	int pid;
+
+	if (file_read_small(g->places[V2].parent_fd, "cgroup.procs", pids, sizeof(pids)) < 0)
+		return 0;
+	while ((line = parse_next_line(&rest))) {
+		if (count == ALONE_MAX || parse_int(line, 1, INT32_MAX, &pid) < 0 ||
+		    !is_clients(root_fd, g->client, pid))
+			return 0;
+		ret[count++] = pid;
+	}
+	return count;
 }
 
 static void name_aside(const struct group *g, char *text, size_t size)
 {
-	snprintf(text, size, "%.64s-self", g->name);
+	snprintf(text, size, "%.64s" ASIDE, g->name);
 }
 
-/* A group with processes hands no controller down (unless it is the root).  Where the caller is the only one,
- * as in a scope or a task of its own, it can go into a group beside the command's meanwhile. */
-static void step_aside(struct group *g)
+/* A group with processes hands no controller down (unless it is the root).  Where the client's are the only
+ * ones, as in a scope or a task of its own, they can go into a group beside the command's meanwhile. */
+static void step_aside(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
-	char name[80], pid[16];
+	pid_t pids[ALONE_MAX];
+	size_t count = list_alone(g, root_fd, pids);
+	char name[80], text[16];
 
 	name_aside(g, name, sizeof(name));
-	if (!is_alone(g, parent_fd) || mkdirat(parent_fd, name, 0755) < 0)
+	if (!count || mkdirat(parent_fd, name, 0755) < 0)
 		return;
 	g->aside.fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	g->aside.parent_fd = fcntl(parent_fd, F_DUPFD_CLOEXEC, 3);
-	snprintf(pid, sizeof(pid), "%d", g->pid);
-	if (g->aside.fd >= 0)
-		(void)file_write_existing(g->aside.fd, "cgroup.procs", pid);
+	for (size_t i = 0; i < count && g->aside.fd >= 0; i++) {
+		snprintf(text, sizeof(text), "%d", pids[i]);
+		(void)file_write_existing(g->aside.fd, "cgroup.procs", text);
+	}
 }
 
 /* May the caller's group hand controllers down?  Not while it has processes, unless it is the root:
  * some controllers would be refused, and others would turn the group into a root of threads, below which
  * no group of ours could live. */
-static bool may_hand_down(struct group *g)
+static bool may_hand_down(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
 	char byte[2];
@@ -103,19 +135,19 @@ static bool may_hand_down(struct group *g)
 	r = file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte));
 	if (r == 0)
 		return true;
-	step_aside(g);
+	step_aside(g, root_fd);
 	return g->aside.fd >= 0 && file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte)) == 0;
 }
 
 /* Hand down what the parent has and its children do not.  What cannot be is a number less, and said. */
-static void switch_on_controllers(struct group *g)
+static void switch_on_controllers(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
 	char has[512], given[512], wish[32], undo[128] = "";
 
 	if (file_read_small(parent_fd, "cgroup.controllers", has, sizeof(has)) < 0 ||
 	    file_read_small(parent_fd, "cgroup.subtree_control", given, sizeof(given)) < 0 ||
-	    !may_hand_down(g))
+	    !may_hand_down(g, root_fd))
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(v2_controllers); i++) {
 		const char *name = v2_controllers[i];
@@ -159,16 +191,30 @@ static struct dirent *next_folder(DIR *dir)
 	return NULL;
 }
 
+/* The number of the process that "jobmeter-...-N", or what is beside it, was made for; 0: it is no such group. */
+static int maker_of(const char *name)
+{
+	size_t length = strlen(name), end = strlen(ASIDE);
+	char text[64], *dash;
+	int pid;
+
+	if (strncmp(name, "jobmeter-", strlen("jobmeter-")) != 0 || length >= sizeof(text))
+		return 0;
+	memcpy(text, name, length + 1);
+	if (length > end && strcmp(text + length - end, ASIDE) == 0)
+		text[length - end] = '\0';
+	dash = strrchr(text, '-');
+	return dash && parse_int(dash + 1, 1, INT32_MAX, &pid) == 0 ? pid : 0;
+}
+
 /* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is younger may
  * belong to a process that we cannot see, in a container beside us. */
 static bool is_stale(int parent_fd, const char *name)
 {
-	const char *dash = strrchr(name, '-');
+	int pid = maker_of(name);
 	struct stat st;
-	int pid;
 
-	if (strncmp(name, "jobmeter-", strlen("jobmeter-")) != 0 ||
-	    parse_int(dash + 1, 1, INT32_MAX, &pid) < 0 || kill(pid, 0) == 0 || errno != ESRCH)
+	if (!pid || kill(pid, 0) == 0 || errno != ESRCH)
 		return false;
 	return fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       st.st_mtime + STALE_SECONDS < time(NULL);
@@ -249,10 +295,10 @@ int group_make(int root_fd, const struct hierarchy *h, const char *name, struct 
 	return group_make_for(root_fd, h, name, getpid(), ret, err);
 }
 
-int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t pid,
+int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err)
 {
-	_cleanup_(group_removep) struct group *g = group_new(h, name, pid);
+	_cleanup_(group_removep) struct group *g = group_new(h, name, client);
 	int r;
 
 	if (!g)
@@ -260,7 +306,7 @@ int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid
 	if (h->is_v2) {
 		r = make_place(root_fd, h->v2_mount, h->v2_own, name, &g->places[V2], err);
 		if (r >= 0)
-			switch_on_controllers(g);
+			switch_on_controllers(g, root_fd);
 	} else {
 		r = make_v1_places(root_fd, g, err);
 	}

@@ -20,8 +20,9 @@ struct group;
 int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
 	       struct error *err);
 
-/* The same below the group of another process, as whose hierarchy_read_of() was read. */
-int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t pid,
+/* The same below the group of another process, as whose hierarchy_read_of() was read; @client wants it, and may be
+ * put, with its children, into a group beside it. */
+int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);
 
 /* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones: to read it.
