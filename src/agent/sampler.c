@@ -269,6 +269,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 		r = kernel_side_feed(s->kernel, s->registry, s->names, err);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
 		r = sampled_job_read(&s->sources, job, boot_ns);
+	users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
 	if (r >= 0)
 		r = fold(s, boot_ns, err);
 	if (r < 0)
