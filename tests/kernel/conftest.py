@@ -58,7 +58,8 @@ def kernel(request):
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
-    ours = {"jobmeter": BUILD / "jobmeter"} | {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "hot")}
+    ours = {name: BUILD / name for name in ("jobmeter", "jobmeter-agent")}
+    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "hot")}
     ours["grouped"] = BUILD / "tests/system/grouped"
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"

@@ -32,8 +32,9 @@ QEMU = ["qemu-system-x86_64", "-accel", "tcg,thread=single", "-cpu", "max", "-sm
         "-nodefaults", "-display", "none", "-no-reboot"]
 COMMAND_LINE = "console=ttyS0 loglevel=5 panic=-1 oops=panic nowatchdog mitigations=off"
 
-PASSWD = b"root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000:Alice:/home/alice:/bin/sh\n"
-GROUP = b"root:x:0:\nalice:x:1000:\n"
+PASSWD = b"root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000:Alice:/home/alice:/bin/sh\n" \
+         b"jobmeter:x:900:900::/:/bin/false\n"
+GROUP = b"root:x:0:\nalice:x:1000:\njobmeter:x:900:\n"
 FOLDERS = ["bin", "cases", "dev", "etc", "home", "proc", "results", "root", "run", "sys", "tmp"]
 # None is loaded before something asks for it: mount, or a case by modprobe.
 MODULES = ["fuse", "loop", "nfsd", "nfsv4", "overlay", "xfs"]
