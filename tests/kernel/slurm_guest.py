@@ -72,8 +72,8 @@ class SlurmGuest:
     def run(self, jobwork, agent=None, scenarios=(), cmdline_extra=""):
         """What the guest left: the report of jobtruth.py, and logs."""
         programs = {"jobwork": jobwork} | ({"jobmeter-agent": agent} if agent else {})
-        # A guest is much slower than its host, and so has two jobs of each kind.
-        arguments = ["--jobs", "12", "--interval", "0.5"]
+        # A guest is much slower than its host, and so has one job of each kind; 20 take over three minutes.
+        arguments = ["--jobs", "6", "--interval", "0.1"]
         arguments += ["--agent", "/jobmeter/bin/jobmeter-agent", *scenarios] if agent else []
         with tempfile.TemporaryDirectory(prefix="jobmeter-guest-") as folder:
             run = Run(Path(folder), self.kernel, self.initramfs(arguments, programs), cmdline_extra)

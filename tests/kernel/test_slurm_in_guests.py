@@ -47,7 +47,7 @@ def test_groups_are_those_of_the_capture(report):
 def test_jobs_of_all_kinds_end_and_their_ledger_adds_up(report):
     wrong, sums = report["ledger"]
     assert not wrong
-    assert sums["jobs"] == 14 and sums["steps"] > 20
+    assert sums["jobs"] == 7 and sums["steps"] > 10
 
 
 def test_nothing_stays(guest, report):
