@@ -18,12 +18,15 @@
 #include "job_state.h"
 #include "kernel_side.h"
 #include "macro.h"
+#include "meter.h"
 #include "place_names.h"
+#include "published.h"
 #include "registry.h"
 #include "sampled_job.h"
 #include "state.h"
 #include "users.h"
 
+#define PUBLISHED_JOBS 4096   /* of which we remember what was shown: 800 KB */
 #define OTHER_DESCRIPTORS 512 /* beside those of the jobs' groups */
 
 struct sampler {
@@ -38,8 +41,11 @@ struct sampler {
 	struct registry *registry;
 	struct state *state;
 	struct job_sources sources;
+	struct published *published; /* NULL: what an agent before us showed is not known */
+	bool has_read;
 	struct snapshot *last;
 	struct sampler_state counts;
+	struct error news;
 	char node[65], boot_id[40];
 	char prolog_dir[4096 + 8];
 };
@@ -165,6 +171,28 @@ static int open_state(struct sampler *s, struct error *err)
 	return r < 0 ? r : job_state_read(s->state, s->registry, err);
 }
 
+/* What can be had without is more than nothing; but what goes on is shown with less than before,
+ * perhaps. */
+static void open_published(struct sampler *s)
+{
+	_cleanup_free_ char *path = NULL;
+	int r;
+
+	if (!kernel_side_meter(s->kernel))
+		return;
+	if (asprintf(&path, "%s/published", s->config->run_dir) < 0) {
+		path = NULL;
+		return;
+	}
+	r = published_open(path, s->boot_id, PUBLISHED_JOBS, &s->published);
+	if (r < 0)
+		error_set_errno(&s->news, r,
+				"after a restart values may be less than before: cannot keep '%s'",
+				path);
+	else if (!meter_is_taken_over(kernel_side_meter(s->kernel)))
+		published_clear(s->published);
+}
+
 static int open_all(struct sampler *s, struct error *err)
 {
 	int r = read_hierarchy(s, err);
@@ -183,6 +211,8 @@ static int open_all(struct sampler *s, struct error *err)
 		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
 	if (r >= 0)
 		r = open_sources(s);
+	if (r >= 0)
+		open_published(s);
 	return r == -ENOMEM ? error_set_errno(err, r, "cannot start") : r;
 }
 
@@ -212,6 +242,9 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	if (!s)
 		return NULL;
 	snapshot_unref(s->last);
+	if (s->published && !keeps)
+		published_clear(s->published);
+	published_close(s->published);
 	kernel_side_close(s->kernel, keeps);
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
@@ -260,11 +293,29 @@ static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot fold what ended") : 0;
 }
 
+/* Jobs that are there at our first reading were there before us. */
+static int take_published(struct sampler *s)
+{
+	struct value values[METRIC_JOB_COUNT];
+	int r = 0;
+
+	if (!s->published || s->has_read)
+		return 0;
+	for (struct registry_job *job = NULL; r == 0 && (job = registry_next(s->registry, job));) {
+		if (published_get(s->published, registry_job_known(job), values))
+			r = registry_job_set_least(job, values);
+	}
+	s->has_read = r == 0;
+	return r;
+}
+
 static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
 {
 	uint64_t real_ns = now_ns(CLOCK_REALTIME);
 	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
 
+	if (r >= 0)
+		r = take_published(s);
 	if (r >= 0)
 		r = kernel_side_feed(s->kernel, s->registry, s->names, err);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
@@ -291,6 +342,8 @@ static int take_reading(struct sampler *s, struct error *err)
 		return *err->text ? r : error_set_errno(err, r, "cannot take a reading");
 	}
 	snapshot->took_ns = s->counts.last_reading_ns = now_ns(CLOCK_BOOTTIME) - started_ns;
+	if (s->published)
+		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
 	s->last = snapshot;
 	return 0;
@@ -373,6 +426,11 @@ void sampler_work(struct sampler *s)
 
 bool sampler_has_news(struct sampler *s, struct error *err)
 {
+	if (*s->news.text) {
+		*err = s->news;
+		*s->news.text = '\0';
+		return true;
+	}
 	return state_has_news(s->state, err) || kernel_side_has_news(s->kernel, err);
 }
 

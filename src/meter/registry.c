@@ -56,6 +56,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 		free(j->steps[i]);
 	}
 	free(j->steps);
+	free(j->least);
 	free(j->rows);
 	free(j->buckets);
 	free(j->mounts);
@@ -362,6 +363,19 @@ void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number
 	if ((kind == KIND_COUNTER || kind == KIND_PEAK) && value->is_known)
 		number = MAX(number, value->number);
 	*value = (struct value){ number, true };
+}
+
+int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT])
+{
+	size_t size = METRIC_JOB_COUNT * sizeof(*least);
+	struct value *copy = malloc(size);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, least, size);
+	free(j->least);
+	j->least = copy;
+	return 0;
 }
 
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *))

@@ -85,6 +85,8 @@ bool registry_job_is_live(const struct registry_job *j);
 const char *registry_job_path(const struct registry_job *j);
 /* Set what files of the live group say now. Counters and peaks never fall; kept when the job ends. */
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number);
+/* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */
+int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT]);
 /* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));
 void *registry_job_attached(const struct registry_job *j);

@@ -78,6 +78,7 @@ struct registry_job {
 	struct value folded[METRIC_JOB_COUNT];
 	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
 	struct value base[METRIC_JOB_COUNT]; /* and those of its top groups before */
+	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
 	struct registry_row *rows; /* folded; sorted */
 	size_t row_count;
 	struct registry_bucket *buckets; /* sorted */

@@ -311,6 +311,8 @@ static void put_values(const struct registry_job *j, const struct part *parts, s
 	add_parts(j->registry, parts, count, NULL, ret);
 	add_files(j, ret);
 	add_facts(j, ret);
+	if (j->least)
+		values_raise(ret, j->least);
 	if (last)
 		values_raise(ret, last->values);
 	if (j->is_ended)

@@ -244,6 +244,28 @@ TEST(the_least_that_is_shown_is_what_was_shown)
 	snapshot_unref(s);
 }
 
+TEST(the_least_that_is_shown_is_what_another_registry_showed)
+{
+	struct registry *r = lives_registry();
+	struct group_life group = life(7, 1, 110, 0, "/slurm/uid_1000/job_7/step_0");
+	struct leaf_tasks tasks = tasks_of(7, 50, 1, 0);
+	struct value least[METRIC_JOB_COUNT] = { [METRIC_CPU_USER] = { 70, true } };
+	struct snapshot *s;
+
+	learn(r, 111, &group, 1);
+	ASSERT_OK(registry_job_set_least(registry_find(r, "slurm", "7"), least));
+	feed(r, &tasks, 1, NULL, 0);
+	s = snap(r, 112);
+	ASSERT_EQ(number_of(s, "slurm", "7", METRIC_CPU_USER), 70);
+	snapshot_unref(s);
+	tasks = tasks_of(7, 90, 1, 0);
+	feed(r, &tasks, 1, NULL, 0);
+	s = snap(r, 113);
+	ASSERT_EQ(number_of(s, "slurm", "7", METRIC_CPU_USER), 90);
+	snapshot_unref(s);
+	registry_free(r);
+}
+
 TEST(a_job_ends_a_grace_after_its_last_group)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 150, JOB), life(2, 1, 111, 149, JOB "/step_0") };
