@@ -178,7 +178,7 @@ static int answer_group(struct api *a, const struct http_request *request, const
 
 	if (!identity_of(a->options.rules, path, &identity))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
-	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+	if (get_snapshot(a, API_RECORD_AGE_NS, &snapshot, ret) < 0)
 		return 0;
 	if (!find_job(a, snapshot, &request->peer, identity.manager, identity.job))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
