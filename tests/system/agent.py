@@ -124,7 +124,7 @@ class Agent:
     def stop(self):
         """As systemd stops it: nothing stays in the kernel."""
         status = self.end(signal.SIGTERM)
-        left = [str(p) for p in self.pins.rglob("*")] if self.pins.exists() else []
+        left = [str(p) for p in [self.pins, *self.pins.rglob("*")]] if self.pins.exists() else []
         if status or left:
             raise AgentError(f"the agent ended with {status} and left {left}:\n{self.log()}")
 

@@ -10,6 +10,8 @@ import sys
 
 import pytest
 
+import slurm as slurm_module
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPOSITORY / "tests" / shared))
@@ -88,6 +90,17 @@ def disk(tmp_path, root, demand):
         yield folder
     finally:
         command("umount", folder)
+
+
+@pytest.fixture(scope="module")
+def slurm(demand):
+    """A Slurm of one node on this machine's cgroup v1, whose prolog is ours."""
+    demand(os.geteuid() == 0, "needs root")
+    missing = slurm_module.missing_program()
+    demand(not missing, f"needs Slurm: there is no {missing}")
+    demand(not pathlib.Path("/sys/fs/cgroup/cgroup.controllers").exists(), "needs cgroup v1; v2 has its guest")
+    with slurm_module.Slurm(jobscripts=True) as s:
+        yield s
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ Needs nothing but Python, so that it also runs in a guest:
 import argparse
 import collections
 import contextlib
+import http.client
 import json
 import pathlib
 import subprocess
@@ -27,7 +28,13 @@ from slurm import USERS, Slurm
 DATA = {"read": "read", "write": "write"}
 META = ("create", "open", "close", "fsync")
 
+# What the agent says of its own process begins with each process; all else outlives it.
+OF_ITS_PROCESS = {f"jobmeter_agent_{name}_total" for name in (
+    "cpu_seconds", "readings", "failed_readings", "walks", "found_by_walk", "state_errors", "set_aside_files",
+    "scrapes")}
+
 Count = collections.namedtuple("Count", "bytes calls")
+Facts = collections.namedtuple("Facts", "user account partition start end")
 
 
 class Bench:
@@ -103,7 +110,7 @@ class Scraper(threading.Thread):
         super().__init__(daemon=True)
         self.agent, self.interval_s = agent, interval_s
         self.over, self.complaints, self.scrapes, self.last = threading.Event(), [], 0, {}
-        self.is_down = False
+        self.is_down, self.restarts, self.restarts_seen = False, 0, 0
 
     def __enter__(self):
         self.start()
@@ -120,15 +127,20 @@ class Scraper(threading.Thread):
         try:
             yield
         finally:
+            self.restarts += 1
             self.is_down = False
 
     def run(self):
         while not self.over.wait(self.interval_s):
-            may_fail = self.is_down
+            may_fail, restarts = self.is_down, self.restarts
             try:
-                self.look_at(self.scrape())
+                page = self.scrape()
+                if may_fail or restarts != self.restarts_seen:
+                    self.forget_process()
+                    self.restarts_seen = restarts
+                self.look_at(page)
                 self.scrapes += 1
-            except (OSError, PageError, ValueError) as e:
+            except (OSError, http.client.HTTPException, PageError, ValueError) as e:
                 if not (may_fail or self.is_down):
                     self.complain(f"scrape {self.scrapes}: {type(e).__name__}: {e}")
 
@@ -137,6 +149,10 @@ class Scraper(threading.Thread):
         if answer.status != 200 or not (answer.type or "").startswith("text/plain"):
             raise PageError(f"status {answer.status}, type {answer.type}")
         return parse(answer.text)
+
+    def forget_process(self):
+        """A page from before a restart may still be looked at after it: it was asked for before."""
+        self.last = {key: value for key, value in self.last.items() if key[0] not in OF_ITS_PROCESS}
 
     def look_at(self, page):
         for key, value in page.counters().items():
@@ -166,6 +182,7 @@ class Jobs:
     def __init__(self, slurm, bench):
         self.slurm, self.bench = slurm, bench
         self.count, self.owners, self.batches, self.talks = 0, {}, [], []
+        self.lingering = set()  # jobs whose groups Slurm cannot remove: for the agent they live on
 
     def srun(self, *options, seed=0):
         return f"srun -n1 {self.bench.work('--seed', self.count + seed, *options)}\n"
@@ -181,7 +198,9 @@ class Jobs:
         kind(self, user)
 
     def batch(self, user, script, *options, name="job"):
-        self.batches.append((user, self.slurm.submit(f"set -e\n{script}", *options, user=user, name=name)))
+        job = self.slurm.submit(f"set -e\n{script}", "-A", f"of {user}", *options, user=user, name=name)
+        self.batches.append((user, job))
+        return job
 
     def steps(self, user):
         self.batch(user, self.srun() + self.srun("--sleep-ms", 300, seed=1) + self.srun("--children", 3, seed=2))
@@ -199,11 +218,12 @@ class Jobs:
     def interactive(self, user):
         """As after salloc: steps of an allocation without a batch script."""
         script = "echo id $SLURM_JOB_ID\n" + self.srun() + self.srun(seed=5)
-        self.talks.append((user, self.slurm.popen("salloc", "-n1", "sh", "-ec", script, user=user)))
+        self.talks.append((user, self.slurm.popen("salloc", "-n1", "-A", f"of {user}", "sh", "-ec", script,
+                                                  user=user)))
 
     def held(self, user):
         """An allocation that nobody is in, but for a step in its midst; somebody has to end it."""
-        done = self.slurm.run("salloc", "-n1", "--no-shell", user=user)
+        done = self.slurm.run("salloc", "-n1", "-A", f"of {user}", "--no-shell", user=user)
         job = done.stderr.split("job allocation ")[1].split()[0]
         self.owners[job] = user
         self.slurm.run("srun", f"--jobid={job}", "-n1", *self.bench.work("--seed", self.count).split(), user=user)
@@ -227,47 +247,71 @@ class Jobs:
         states = {job: self.slurm.states(job) for job in self.owners}
         return {job: state for job, state in states.items() if not state <= {"COMPLETED", "CANCELLED"}}
 
+    def facts(self):
+        """{job: Facts}, as Slurm has them."""
+        return {job: Facts(user, *self.slurm.facts_of(job)) for job, user in self.owners.items()}
 
-def hostile_script(jobs):
-    """In another job's name, as far as the environment goes; with as many groups of its own as it can make,
-    and work from within one of them.  On v1 Slurm gives a user the groups of his step, though not their
-    cgroup.procs: he gets into a group of his own and never back, and it keeps Slurm from removing the job's."""
+
+def hostile_script(jobs, victim):
+    """In another job's name, as far as the environment goes; with as many groups of its own as it can make, some
+    named like the victim's (but root, who may name groups as the manager does, and is believed), and work from
+    within one of those.  On v1 Slurm gives a user the groups of his step,
+    though not their cgroup.procs: he gets into a group of his own and never back, and it keeps Slurm from removing
+    the job's."""
     work = jobs.bench.work("--job", "$me", "--nasty", "--children", 5)
-    return f"""
+    return rf"""
     me=$SLURM_JOB_ID
-    export SLURM_JOB_ID=1 SLURM_JOBID=1 SLURM_STEP_ID=7 SLURM_JOB_USER=root SLURM_JOB_ACCOUNT='"}} 1'
-    nasty=$(printf 'a"\\\\\\n}} 9')
-    groups=$(sed -n 's,^[0-9]*:\\(memory\\|cpuacct\\|freezer\\):,/sys/fs/cgroup/\\1,p; s,^0::/.,/sys/fs/cgroup&,p' \\
+    export SLURM_JOB_ID={victim} SLURM_JOBID={victim} SLURM_STEP_ID=7 SLURM_JOB_USER=root SLURM_JOB_ACCOUNT='"}} 1'
+    nasty=$(printf 'a"\\\\}}\t\377{{x= ')
+    groups=$(sed -n 's,^[0-9]*:\(memory\|cpuacct\|freezer\):,/sys/fs/cgroup/\1,p; s,^0::/.,/sys/fs/cgroup&,p' \
              /proc/self/cgroup | sed 's,0::,,' | grep job_ || true)
     for group in $groups; do
-        for i in $(seq 200); do mkdir "$group/$nasty$i" 2>/dev/null || break; done
-        mkdir "$group/job_1" 2>/dev/null && echo 0 >"$group/job_1/cgroup.procs" || true
+        for i in $(seq 1000); do echo "$nasty$i"; done | (cd "$group" && xargs -d '\n' mkdir 2>/dev/null || true)
+        for own in job_{victim}/step_0 slurm_{jobs.slurm.node}/uid_0/job_{victim}/step_0; do
+            test $(id -u) != 0 && mkdir -p "$group/$own" 2>/dev/null || own=job_1
+            mkdir -p "$group/$own" 2>/dev/null && echo 0 2>/dev/null >"$group/$own/cgroup.procs" || true
+        done
     done
+    find $groups -type d | grep -ac x= >>{jobs.slurm.out}/made || true
     {work}
     for group in $groups; do
         echo 0 2>/dev/null >"$group/cgroup.procs" || true
-        rmdir "$group"/*/ 2>/dev/null || true
+        find "$group" -mindepth 1 -depth -type d -exec rmdir {{}} + 2>/dev/null || true
     done
     {work}
     """
 
 
-def await_truth(scraper, bench, seconds=60):
-    """Until the page says what was done, or time is up: the differences that stay."""
-    end = time.monotonic() + seconds
+def await_truth(scraper, bench, seconds=60, readings=3):
+    """Until the page says what was done, and says so still some readings later, when all is folded; or time is up
+    while it does not: the differences that stay."""
+    end, held = time.monotonic() + seconds, set()
     while True:
         page = scraper.scrape()
         wrong = differences(bench.truth(), measured(page, bench.mounts))
-        if not wrong or time.monotonic() > end:
+        held = set() if wrong else held | {value for _, value in page.of("jobmeter_agent_readings_total")}
+        if len(held) > readings or (wrong and time.monotonic() > end):
             return wrong, page
         time.sleep(0.2)
 
 
-def wrong_owners(page, jobs):
-    """What jobmeter_job_info says of users, where that is not so."""
-    shown = {labels["jobid"]: labels["user"] for labels, _ in page.of("jobmeter_job_info")}
-    return [f"job {job} is {user}'s, /metrics says {shown.get(job)!r}" for job, user in jobs.owners.items()
-            if shown.get(job) != user]
+def wrong_facts(page, jobs):
+    """What /metrics says of whose the jobs are and when they were, where that is not so."""
+    shown = {labels["jobid"]: labels for labels, _ in page.of("jobmeter_job_info") if labels["manager"] == "slurm"}
+    times = {name: {labels["jobid"]: value for labels, value in page.of(f"jobmeter_job_{name}_time_seconds")
+                    if labels["manager"] == "slurm"} for name in ("start", "end")}
+    wrong = []
+    for job, facts in jobs.facts().items():
+        labels = shown.get(job, {})
+        for name in ("user", "account", "partition"):
+            if labels.get(name) != getattr(facts, name):
+                wrong.append(f"job {job}: {name} is {getattr(facts, name)!r}, /metrics says {labels.get(name)!r}")
+        start, end = times["start"].get(job, 0), times["end"].get(job, 0)
+        if job in jobs.lingering and not end:
+            end = start
+        if not facts.start - 1 <= start <= facts.end + 1 or not start <= end:  # Slurm's seconds are whole
+            wrong.append(f"job {job}: was from {facts.start} to {facts.end}, /metrics says {start} to {end}")
+    return wrong
 
 
 def plain(slurm, bench, agent, scraper):
@@ -279,39 +323,76 @@ def plain(slurm, bench, agent, scraper):
     return jobs
 
 
-def killed(slurm, bench, agent, scraper):
-    """The agent is killed while a job runs, and comes back when many have come and gone."""
-    jobs = Jobs(slurm, bench)
+def long_job(jobs):
+    """One that works now, and again when the function that is given back is called."""
+    slurm = jobs.slurm
     for name in ("begun", "end"):
         (slurm.out / name).unlink(missing_ok=True)
     jobs.batch(USERS[0], jobs.here() + f"touch {slurm.out}/begun\nuntil test -e {slurm.out}/end; do sleep 0.1; done\n"
                + jobs.srun(seed=1))
     slurm.wait_for((slurm.out / "begun").exists)
+    return (slurm.out / "end").touch
+
+
+def wait_for_all_but_one(slurm):
+    slurm.wait_for(lambda: len(slurm.run("squeue", "-h").stdout.split("\n")) <= 2)
+
+
+def killed(slurm, bench, agent, scraper):
+    """The agent is killed while a job runs, when others have ended, and comes back when many have come and gone."""
+    jobs = Jobs(slurm, bench)
+    finish = long_job(jobs)
+    for _ in range(3):
+        jobs.submit_one()
+    wait_for_all_but_one(slurm)
     with scraper.without_agent():
         agent.kill()
         died = time.monotonic()
-        while jobs.count < 6 or time.monotonic() < died + 10:
+        while jobs.count < 9 or time.monotonic() < died + 10:
             jobs.submit_one()
-        slurm.wait_for(lambda: len(slurm.run("squeue", "-h").stdout.split("\n")) <= 2)
+        wait_for_all_but_one(slurm)
         agent.start()
-    (slurm.out / "end").touch()
+    finish()
     for _ in range(6):
         jobs.submit_one()
     jobs.wait()
+    return jobs
+
+
+def restarted(slurm, bench, agent, scraper):
+    """As systemd restarts it, again and again, and in the end killed once more: whatever happens at that moment."""
+    jobs = Jobs(slurm, bench)
+    finish = long_job(jobs)
+    for _ in range(6):
+        with scraper.without_agent():
+            if agent.step_aside():
+                raise RuntimeError(f"the agent did not step aside\n{agent.log()}")
+            jobs.submit_one()
+            agent.start()
+        jobs.submit_one()
+    finish()
+    jobs.wait()
+    with scraper.without_agent():
+        agent.kill()
+        agent.start()
     return jobs
 
 
 def hostile(slurm, bench, agent, scraper):
     jobs = Jobs(slurm, bench)
-    for user in (USERS[0], "root"):
-        jobs.batch(user, hostile_script(jobs), name='\n"},x{\\')
+    finish = long_job(jobs)
+    victim = jobs.batches[0][1]
+    for user in (USERS[1], "root"):
+        jobs.lingering.add(str(jobs.batch(user, hostile_script(jobs, victim), name='\n"},x{\\')))
     for _ in range(6):
         jobs.submit_one()
+    wait_for_all_but_one(slurm)
+    finish()
     jobs.wait()
     return jobs
 
 
-SCENARIOS = {"plain": plain, "killed": killed, "hostile": hostile}
+SCENARIOS = {"plain": plain, "killed": killed, "restarted": restarted, "hostile": hostile}
 
 
 def play(name, slurm, jobwork, program, jobs=20, interval_s=0.1):
@@ -321,7 +402,7 @@ def play(name, slurm, jobwork, program, jobs=20, interval_s=0.1):
         with Scraper(agent, interval_s) as scraper:
             done = SCENARIOS[name](slurm, place, agent, scraper)
             wrong, page = await_truth(scraper, place)
-        wrong += scraper.complaints + wrong_owners(page, done)
+        wrong += scraper.complaints + wrong_facts(page, done)
         wrong += [f"job {job} ended as {state}" for job, state in done.unfinished().items()]
         if not scraper.scrapes:
             wrong.append("nothing was scraped")

@@ -233,6 +233,13 @@ class Slurm:
         shown = self.run("scontrol", "show", "job", job).stdout
         return set(re.findall(r"JobState=(\w+)", shown))
 
+    def facts_of(self, job):
+        """Account, partition, start and end, these in seconds since the epoch."""
+        shown = self.run("scontrol", "show", "job", job).stdout
+        account, partition, start, end = (re.search(rf"^\s*(?:.*\s)?{name}=(.*?)(?: [\w:]+=|$)", shown, re.M)[1]
+                                          for name in ("Account", "Partition", "StartTime", "EndTime"))
+        return account, partition, *(time.mktime(time.strptime(at, "%Y-%m-%dT%H:%M:%S")) for at in (start, end))
+
     def environment_of(self, script, job):
         """What the prolog or epilog of @job was told."""
         path = self.folder / "scripts" / f"{script}.{job}"

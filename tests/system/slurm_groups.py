@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import glob
 import os
 import signal
 import sys
@@ -16,8 +17,8 @@ TREE = Path("/sys/fs/cgroup")
 
 def roots(node):
     """Of each hierarchy."""
-    return [path for pattern in (f"slurm_{node}", f"*/slurm_{node}", f"**/{node}_slurmstepd.scope")
-            for path in TREE.glob(pattern)]
+    return [TREE / path for pattern in (f"slurm_{node}", f"*/slurm_{node}", f"**/{node}_slurmstepd.scope")
+            for path in glob.glob(pattern, root_dir=TREE, recursive=True)]  # bears what vanishes, as Path's does not
 
 
 def groups(node):
