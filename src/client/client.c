@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include "records.h"
 
 #define URL "http://localhost"
+#define AGAIN_MS 3000 /* for how long who was cut tries again... */
+#define AGAIN_FIRST_MS 10
+#define AGAIN_LAST_MS 160 /* ...at intervals that grow up to this */
 
 struct client {
 	CURL *curl;
@@ -116,6 +120,27 @@ static int say_refusal(const struct client *c, long status, const struct answer 
 	return error_set(err, code, "the agent at '%s' answers with status %ld", c->path, status);
 }
 
+/* An agent that has many to serve cuts who comes, before it reads what he wants; so he may ask
+ * again. Of one that is gone, the next try tells. */
+static bool was_cut(CURLcode code, const struct answer *a)
+{
+	return !a->length &&
+	       (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR);
+}
+
+static CURLcode perform(CURL *curl, const struct answer *a)
+{
+	int wait_ms = AGAIN_FIRST_MS, waited_ms = 0;
+	CURLcode code;
+
+	while (was_cut(code = curl_easy_perform(curl), a) && waited_ms < AGAIN_MS) {
+		(void)poll(NULL, 0, wait_ms);
+		waited_ms += wait_ms;
+		wait_ms = MIN(wait_ms * 2, AGAIN_LAST_MS);
+	}
+	return code;
+}
+
 /* One request, of one connection: none is held while the command runs.  @body NULL: it is a GET. */
 static int ask(struct client *c, const char *url, const char *body, long timeout_ms,
 	       struct answer *ret, struct error *err)
@@ -137,7 +162,7 @@ static int ask(struct client *c, const char *url, const char *body, long timeout
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
 		curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	}
-	code = curl_easy_perform(curl);
+	code = perform(curl, ret);
 	if (code != CURLE_OK)
 		return say_failure(c, code, ret, err);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
