@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import signal
+import ssl
 import subprocess
 import time
 import urllib.error
@@ -21,6 +22,8 @@ BUILD = pathlib.Path(os.environ.get("JOBMETER_BUILD", pathlib.Path(__file__).res
 PROGRAM = BUILD.resolve() / "jobmeter-agent"
 USER = "jm-agent"
 BPFFS = pathlib.Path("/sys/fs/bpf")
+
+UNVERIFIED = ssl._create_unverified_context()  # that a certificate holds is for curl and Prometheus to say
 
 Answer = collections.namedtuple("Answer", "status type text")
 
@@ -105,9 +108,10 @@ class Agent:
             return False
 
     def get(self, path, timeout=20, **headers):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", headers=headers)
+        scheme = "https" if "tls" in self.settings else "http"
+        request = urllib.request.Request(f"{scheme}://127.0.0.1:{self.port}{path}", headers=headers)
         try:
-            with urllib.request.urlopen(request, timeout=timeout) as answer:
+            with urllib.request.urlopen(request, timeout=timeout, context=UNVERIFIED) as answer:
                 return Answer(answer.status, answer.headers.get("Content-Type"), answer.read().decode("utf-8"))
         except urllib.error.HTTPError as e:
             return Answer(e.code, e.headers.get("Content-Type"), e.read().decode("utf-8", "replace"))

@@ -5,8 +5,10 @@ import collections
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -15,6 +17,11 @@ import slurm as slurm_module
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPOSITORY / "tests" / shared))
+
+from agent import Agent  # noqa: E402
+from job_groups import RULES, JobGroups  # noqa: E402
+from jobtruth import Bench  # noqa: E402
+from keeper import Keeper  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -122,3 +129,63 @@ def run_metered(programs, tmp_path, root, demand):
         return record
 
     return run
+
+
+@pytest.fixture
+def keeper(root):
+    with Keeper() as keeper:
+        yield keeper
+
+
+@pytest.fixture
+def groups(keeper, demand):
+    try:
+        return JobGroups(keeper)
+    except OSError as e:
+        demand(False, f"cannot make a cgroup: {e}")
+
+
+@pytest.fixture
+def bench(keeper, programs):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-jobs-"))
+    folder.chmod(0o755)
+    keeper.undo("rm", "-rf", "--one-file-system", folder)
+    return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
+
+
+@pytest.fixture
+def start_agent(bench, keeper, demand):
+    agents = []
+
+    def start(**settings):
+        agent = Agent(bench.folder / "agent", keeper, rules=RULES, **settings)
+        agents.append(agent.__enter__())
+        demand("started without BPF" not in agent.log(), "needs BPF")
+        return agent
+
+    yield start
+    for agent in agents:
+        print(agent.log())
+        agent.stop()
+
+
+@pytest.fixture
+def work(bench, groups):
+    """work(job, ...): a part of a job that notes in the ledger what it did."""
+
+    def work(job, step=None, task=None, seed=0, group=None, **options):
+        argv = bench.work("--job", job, "--seed", seed, *(str(word) for key, value in options.items()
+                                                         for word in (f"--{key.replace('_', '-')}", value))).split()
+        groups.run(group or groups.name(job, step, task), *argv, env={"SLURM_STEP_ID": str(step)})
+
+    return work
+
+
+@pytest.fixture
+def certificate(tmp_path, demand):
+    demand(shutil.which("openssl"), "needs openssl")
+    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost",
+                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
+    return cert, key

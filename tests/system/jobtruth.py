@@ -81,18 +81,18 @@ class Bench:
         return dict(found)
 
 
-def measured(page, mounts):
-    """The same of a page of /metrics: {(job, mount, op): Count}, of these mounts alone.  Calls that failed are not in
+def measured(page, mounts, manager="slurm"):
+    """The same of a page of /metrics: {(job, mount, op): Count}, of one manager's jobs on these mounts.  Calls that failed are not in
     it: an open for O_DIRECT that a file system refuses stands on its mount only where fentry is offered."""
     sums, names = collections.defaultdict(lambda: [0, 0]), {str(m) for m in mounts}
     for op, word in DATA.items():
         for at, unit in enumerate(("bytes", "calls")):
             for labels, value in page.of(f"jobmeter_job_io_{word}_{unit}_total"):
-                if labels["manager"] == "slurm" and labels["mount"] in names:
+                if labels["manager"] == manager and labels["mount"] in names:
                     sums[labels["jobid"], labels["mount"], op][at] += value
     for unit, sign in (("calls", 1), ("errors", -1)):
         for labels, value in page.of(f"jobmeter_job_io_meta_{unit}_total"):
-            if labels["manager"] == "slurm" and labels["mount"] in names and labels["op"] in META:
+            if labels["manager"] == manager and labels["mount"] in names and labels["op"] in META:
                 sums[labels["jobid"], labels["mount"], labels["op"]][1] += sign * value
     return {key: Count(*value) for key, value in sums.items() if any(value)}
 

@@ -12,19 +12,12 @@ import subprocess
 import pytest
 
 from agent import PROGRAM, USER, Agent, environment
-from keeper import Keeper
 
 FAILED, MISUSED = 1, 2
 
 
 @pytest.fixture
-def keeper():
-    with Keeper() as keeper:
-        yield keeper
-
-
-@pytest.fixture
-def prepared(tmp_path, keeper, root):
+def prepared(tmp_path, keeper):
     """prepared(**settings): an agent that has all it needs, but was not started."""
     for folder in (tmp_path, *tmp_path.parents):  # users have to get to what they may see
         if str(folder).startswith("/tmp/"):

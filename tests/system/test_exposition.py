@@ -6,15 +6,12 @@ The pages are made (tests/system/exposed.c): no node has measured them.
 
 import gzip
 import http.client
-import json
 import shutil
-import socket
 import subprocess
-import time
-import urllib.parse
-import urllib.request
 
 import pytest
+
+from prometheus import Prometheus
 
 TOKEN = "made-token"
 PATIENCE_S = 60
@@ -36,16 +33,6 @@ def exposed(programs):
     for process in running:
         process.terminate()
         assert process.wait() == 0
-
-
-@pytest.fixture
-def certificate(tmp_path, demand):
-    demand(shutil.which("openssl"), "needs openssl")
-    key, cert = tmp_path / "key.pem", tmp_path / "cert.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-                    "-keyout", key, "-out", cert, "-days", "1", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"], check=True, capture_output=True)
-    return cert, key
 
 
 def page(programs, kind, *options):
@@ -127,63 +114,11 @@ def test_a_socket_takes_curl_too(exposed, tmp_path, demand):
     assert done.returncode == 0 and "jobmeter_job_info{" in done.stdout
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
-class Prometheus:
-    """A real one, that scrapes each second."""
-
-    def __init__(self, folder, port, cert, name="prometheus.yml"):
-        self.port = free_port()
-        (folder / "token").write_text(TOKEN)
-        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [
-            {"job_name": "jobmeter", "scheme": "https",
-             "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
-             "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": [f"localhost:{port}"]}]}]}
-        (folder / name).write_text(json.dumps(config))  # JSON is YAML, too
-        self.log = open(folder / "prometheus.log", "w+")
-        self.process = subprocess.Popen(
-            ["prometheus", f"--config.file={folder / name}", f"--storage.tsdb.path={folder / 'data'}",
-             f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=subprocess.STDOUT)
-
-    def ask(self, what, **arguments):
-        url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
-        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
-            return json.load(answer)["data"]
-
-    def wait_for(self, query, is_enough):
-        """What the query gives once that is enough; scrapes have to happen first."""
-        end = time.monotonic() + PATIENCE_S
-        result = None
-        while time.monotonic() < end:
-            try:
-                result = self.ask("query", query=query)["result"]
-            except OSError:
-                pass  # it is not up yet
-            if result and is_enough(result):
-                return result
-            assert self.process.poll() is None, self.said()
-            time.sleep(0.2)
-        pytest.fail(f"{query}: {result}\n{self.said()}")
-
-    def said(self):
-        self.log.seek(0)
-        return self.log.read()[-3000:]
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        self.log.close()
-
-
 def test_a_real_prometheus_scrapes_and_rates(exposed, certificate, tmp_path, demand):
     demand(shutil.which("prometheus"), "needs prometheus")
     cert, key = certificate
     port = exposed("--certificate", cert, "--key", key, "--token", TOKEN, "--jobs", 3, "--mounts", 2).port
-    prometheus = Prometheus(tmp_path, port, cert)
+    prometheus = Prometheus(tmp_path, port, cert, TOKEN)
     try:
         name = 'jobmeter_job_memory_minor_faults_total{jobid="1001"}'
         values = prometheus.wait_for(f"{name}[1m]", lambda r: len(r[0]["values"]) >= 6)[0]["values"]

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What an agent says: of the jobs of job_groups.py, held against the ledger of what they did."""
+
+import json
+import subprocess
+import time
+
+from exposition import parse
+from job_groups import MANAGER
+from jobtruth import differences, measured
+
+PATIENCE_S = 30
+
+
+def page_of(agent):
+    answer = agent.get("/metrics")
+    assert answer.status == 200, answer.text
+    return parse(answer.text)
+
+
+def await_page(agent, is_enough, seconds=PATIENCE_S):
+    """The page once it is as it should be; a reading is up to a second old."""
+    end = time.monotonic() + seconds
+    while not is_enough(page := page_of(agent)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return page
+
+
+def wrong_totals(agent, bench, truth=None, manager=MANAGER):
+    """Differences that stay, in words."""
+    truth = bench.truth() if truth is None else truth
+    found = {}
+
+    def is_right(page):
+        nonlocal found
+        found = measured(page, bench.mounts, manager)
+        return not differences(truth, found)
+
+    await_page(agent, is_right)
+    return differences(truth, found)
+
+
+def those_of(bench, *jobs):
+    return {key: count for key, count in bench.truth().items() if key[0] in jobs}
+
+
+def known_jobs(page, manager=MANAGER):
+    return {labels["jobid"] for labels, _ in page.of("jobmeter_job_info") if labels["manager"] == manager}
+
+
+def state_files(agent):
+    """Of the jobs that we made: the machine may have others."""
+    return sorted(path.name for path in (agent.folder / "state/jobs").glob(f"{MANAGER}-*"))
+
+
+def ask(agent, path):
+    """The JSON of its socket."""
+    done = subprocess.run(["curl", "--silent", "--unix-socket", agent.settings["socket"]["path"], f"http://agent{path}"],
+                          check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def final_record(agent, job):
+    end = time.monotonic() + PATIENCE_S
+    while not (record := ask(agent, f"/v1/jobs/{MANAGER}/{job}"))["final"] and time.monotonic() < end:
+        time.sleep(0.1)
+    assert record["final"] is True
+    return record
+
+
+def await_log(agent, words):
+    end = time.monotonic() + PATIENCE_S
+    while words not in agent.log() and time.monotonic() < end:
+        time.sleep(0.02)
+    return agent.log()

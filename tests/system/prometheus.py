@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""A real Prometheus, for a test's own."""
+
+import json
+import socket
+import subprocess
+import time
+import urllib.parse
+import urllib.request
+
+import pytest
+
+PATIENCE_S = 60
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Prometheus:
+    """A real one, that scrapes each second."""
+
+    def __init__(self, folder, port, cert, token, name="prometheus.yml"):
+        self.port = free_port()
+        (folder / "token").write_text(token)
+        config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": [
+            {"job_name": "jobmeter", "scheme": "https",
+             "authorization": {"type": "Bearer", "credentials_file": str(folder / "token")},
+             "tls_config": {"ca_file": str(cert)}, "static_configs": [{"targets": [f"localhost:{port}"]}]}]}
+        (folder / name).write_text(json.dumps(config))  # JSON is YAML, too
+        self.log = open(folder / "prometheus.log", "w+")
+        self.process = subprocess.Popen(
+            ["prometheus", f"--config.file={folder / name}", f"--storage.tsdb.path={folder / 'data'}",
+             f"--web.listen-address=127.0.0.1:{self.port}"], stdout=self.log, stderr=subprocess.STDOUT)
+
+    def ask(self, what, **arguments):
+        url = f"http://127.0.0.1:{self.port}/api/v1/{what}?{urllib.parse.urlencode(arguments)}"
+        with urllib.request.urlopen(url, timeout=PATIENCE_S) as answer:
+            return json.load(answer)["data"]
+
+    def wait_for(self, query, is_enough):
+        """What the query gives once that is enough; scrapes have to happen first."""
+        end = time.monotonic() + PATIENCE_S
+        result = None
+        while time.monotonic() < end:
+            try:
+                result = self.ask("query", query=query)["result"]
+            except OSError:
+                pass  # it is not up yet
+            if result and is_enough(result):
+                return result
+            assert self.process.poll() is None, self.said()
+            time.sleep(0.2)
+        pytest.fail(f"{query}: {result}\n{self.said()}")
+
+    def said(self):
+        self.log.seek(0)
+        return self.log.read()[-3000:]
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: MIT
+"""What the agent says of jobs is what they did, to the byte, whatever happens to the agent meanwhile."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from agent import Agent
+from agent_pages import (ask, await_log, await_page, final_record, known_jobs, page_of, state_files, those_of,
+                         wrong_totals)
+from job_groups import MANAGER, RULES
+from jobtruth import Count
+
+
+# ---- totals ----
+
+
+def test_steps_and_tasks_add_up(start_agent, bench, work, groups, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    for seed, (step, task) in enumerate([("0", 0), ("0", 1), ("1", 0), ("batch", None)]):
+        work(7, step, task, seed=seed, children=2)
+    assert not wrong_totals(agent, bench)
+    groups.remove(groups.name(7, "0"))  # a part of it ends before the others
+    work(7, "1", 5, seed=5)
+    assert not wrong_totals(agent, bench)
+    groups.remove(groups.name(7))
+    assert not wrong_totals(agent, bench)
+    record = final_record(agent, 7)
+    assert sorted(step["id"] for step in record["steps"]) == ["0", "1", "batch"]
+    ended = {step["id"]: step["tasks"]["ended"] for step in record["steps"]}
+    assert ended == {"0": 6, "1": 4, "batch": 3}  # a process and its children
+
+
+def test_short_jobs(start_agent, bench, work, groups):
+    """Each is over within some ms, and removed before anybody could have looked."""
+    agent = start_agent()
+    for job in range(100, 140):
+        work(job, seed=job)
+        groups.remove(groups.name(job))
+    assert not wrong_totals(agent, bench)
+    assert known_jobs(page_of(agent)) == {str(job) for job in range(100, 140)}
+
+
+def test_a_job_inside_a_job(start_agent, bench, work, groups):
+    """As a `jobmeter run` within a job of the batch system: it is one by itself, and a part of the other."""
+    agent = start_agent()
+    run = str(os.getpid())
+    inner = groups.name(1, "0") + f"/jobmeter-run-{run}"
+    work(1, "0")
+    work(run, seed=1, group=inner)
+    work(1, "0", seed=2)
+    inside = {key[1:]: count for key, count in bench.truth().items() if key[0] == run}
+    outside = {key[1:]: count for key, count in bench.truth().items() if key[0] == "1"}
+    both = {("1", *key): Count(*map(sum, zip(count, inside[key]))) for key, count in outside.items()}
+    for _ in range(2):
+        assert not wrong_totals(agent, bench, both)
+        assert not wrong_totals(agent, bench, {(run, *key): count for key, count in inside.items()}, "run")
+        if (groups.roots[0] / groups.name(1)).exists():
+            groups.remove(groups.name(1))
+
+
+def test_a_job_that_comes_again(start_agent, bench, work, groups):
+    """As one that is requeued: its groups are removed and made anew, and its counters go on."""
+    again = "slurm_test/uid_0/job_4711"
+    agent = start_agent()
+    for seed in range(3):
+        work(4711, seed=seed, group=again)
+        groups.remove("slurm_test")
+        assert not wrong_totals(agent, bench, manager="slurm")
+
+
+def test_another_job_with_the_same_name(start_agent, bench, work, groups):
+    """A manager that does not remake its groups gave the name to another job, which begins with nothing."""
+    agent = start_agent()
+    work(3)
+    groups.remove(groups.name(3))
+    assert not wrong_totals(agent, bench)
+    for path in bench.ledger.iterdir():
+        path.unlink()
+    work(3, seed=1)
+    assert not wrong_totals(agent, bench)
+
+
+# ---- the agent's own troubles ----
+
+
+def jobs_meanwhile(work, groups, first, count=8):
+    """Jobs that are born, and die, at once."""
+    for job in range(first, first + count):
+        work(job, step="0", seed=job)
+        groups.remove(groups.name(job))
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_kill_loses_nothing(start_agent, bench, work, groups, rounds):
+    agent = start_agent()
+    for turn in range(rounds):
+        work(1, "0", seed=turn)  # lives through all of it
+        work(50 + turn, seed=1)  # ends while nobody looks
+        agent.kill()
+        work(1, "0", seed=10 + turn)
+        jobs_meanwhile(work, groups, 100 * (turn + 1))
+        groups.remove(groups.name(50 + turn))
+        agent.start()
+        assert not wrong_totals(agent, bench)
+    groups.remove(groups.name(1))
+    assert not wrong_totals(agent, bench)
+
+
+def test_a_restart_loses_nothing(start_agent, bench, work, groups):
+    """As systemd does it: the agent steps aside for the next one."""
+    agent = start_agent()
+    work(1, "0")
+    assert agent.step_aside() == 0
+    work(1, "0", seed=1)
+    jobs_meanwhile(work, groups, 100)
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    assert not wrong_totals(agent, bench)
+
+
+def test_a_kill_in_the_midst_of_work_loses_nothing(start_agent, bench, groups):
+    agent = start_agent()
+    argv = [bench.work("--job", job, "--seed", job, "--rounds", 40, "--children", 2).split() for job in (1, 2)]
+    running = [groups.start(groups.name(job), *words, env={}) for job, words in enumerate(argv, 1)]
+    for _ in range(3):
+        agent.kill()
+        agent.start()
+    assert [process.wait(120) for process in running] == [0, 0]
+    assert not wrong_totals(agent, bench)
+
+
+def test_another_layout_of_maps_takes_over_what_was_counted(start_agent, bench, work, groups):
+    """As after an update: maps of other sizes cannot be used again."""
+    agent = start_agent(maps_memory_mib="40MiB")
+    work(1, "0")
+    work(2, "0")
+    agent.kill()
+    work(1, "0", seed=1)
+    groups.remove(groups.name(2))
+    jobs_meanwhile(work, groups, 100)
+    agent.configure(maps_memory_mib="32MiB")
+    agent.start()
+    work(1, "0", seed=2)
+    assert not wrong_totals(agent, bench)
+    groups.remove(groups.name(1))
+    assert not wrong_totals(agent, bench)
+
+
+def test_a_full_disk_loses_nothing(start_agent, bench, work, groups, keeper):
+    state = bench.folder / "state"
+    state.mkdir()
+    keeper.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=755", "state", state, undo=["umount", "-l", state])
+    agent = start_agent(state_dir=str(state))
+    jobs_meanwhile(work, groups, 100, 40)
+    assert not wrong_totals(agent, bench)
+    assert agent.log().count("the state of jobs cannot be written") == 1, agent.log()
+    assert page_of(agent).of("jobmeter_agent_state_errors_total")[0][1] > 0
+    agent.kill()  # while the disk is still full
+    jobs_meanwhile(work, groups, 200, 10)
+    agent.start()
+    assert not wrong_totals(agent, bench)
+    subprocess.run(["mount", "-o", "remount,size=16m", state], check=True)
+    await_page(agent, lambda _: "is written to" in agent.log())
+    assert "is written to" in agent.log()
+    agent.kill()
+    agent.start()
+    assert not wrong_totals(agent, bench)
+
+
+def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
+    agent = start_agent()
+    for job in (1, 2, 3):
+        work(job)
+        groups.remove(groups.name(job))
+    assert not wrong_totals(agent, bench)
+    await_page(agent, lambda _: len(state_files(agent)) == 3)
+    agent.kill()
+    whole = agent.folder / "state/jobs" / state_files(agent)[0]
+    whole.write_bytes(whole.read_bytes()[:-40])
+    agent.start()
+    page = await_page(agent, lambda page: known_jobs(page) == {"2", "3"})
+    assert known_jobs(page) == {"2", "3"}
+    assert page.of("jobmeter_agent_set_aside_files_total")[0][1] == 1
+    assert [name for name in state_files(agent) if name.endswith(".bad")] == [whole.name + ".bad"]
+    assert not wrong_totals(agent, bench, those_of(bench, "2", "3"))
+
+
+# ---- their end ----
+
+
+def test_what_has_ended_is_shown_for_a_while(start_agent, bench, work, groups):
+    agent = start_agent(retention="4s")
+    work(1)
+    work(2)
+    groups.remove(groups.name(1))
+    assert not wrong_totals(agent, bench)
+    await_page(agent, lambda _: state_files(agent))
+    assert state_files(agent) == [f"{MANAGER}-1.json"]  # what lives is written down when a part of it has ended
+    await_page(agent, lambda page: known_jobs(page) == {"2"})
+    page = page_of(agent)
+    assert known_jobs(page) == {"2"}
+    assert not [key for key in page.samples if ("jobid", "1") in key[1] and ("manager", MANAGER) in key[1]]
+    assert not state_files(agent)
+    assert not wrong_totals(agent, bench, those_of(bench, "2"))
+
+
+# ---- settings ----
+
+
+def test_settings_are_read_again(start_agent):
+    agent = start_agent(interval="1h")
+    assert page_of(agent).of("jobmeter_node_load1")
+    agent.configure(node_metrics=False, interval="1s", retention="9m")
+    agent.process.send_signal(signal.SIGHUP)
+    log = await_log(agent, "read the settings again")
+    assert "changed: " in log and "interval" in log and "node_metrics" in log
+    assert "after a restart: retention" in log
+    assert not page_of(agent).of("jobmeter_node_load1")
+    agent.config.write_text(agent.config.read_text() + "interval: never\n")
+    agent.process.send_signal(signal.SIGHUP)
+    log = await_log(agent, "what held before goes on holding")
+    assert f"agent.yaml:{len(agent.config.read_text().splitlines())}:" in log
+    readings = page_of(agent).of("jobmeter_agent_readings_total")[0][1]
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] > readings + 1)
+    assert page.of("jobmeter_agent_readings_total")[0][1] > readings + 1
+
+
+@pytest.mark.parametrize("settings, missing", [({"bpf": False}, "BPF is switched off"),
+                                               ({"tiers": {"T2": False}}, "files by mount: switched off")])
+def test_what_is_switched_off_is_said(bench, keeper, groups, settings, missing, demand):
+    demand(shutil.which("curl"), "needs curl")
+    with Agent(bench.folder / "agent", keeper, rules=RULES, **settings) as agent:
+        process = groups.start(groups.name(5), "sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec cat",
+                               stdin=subprocess.PIPE, env={})
+
+        def cpu(page):
+            return sum(value for labels, value in page.of("jobmeter_job_cpu_seconds_total") if labels["jobid"] == "5")
+
+        page = await_page(agent, lambda page: cpu(page) > 0.05)
+        assert cpu(page) > 0.05
+        assert any(labels["jobid"] == "5" and value > 0 for labels, value in page.of("jobmeter_job_memory_usage_bytes"))
+        assert not page.of("jobmeter_job_io_read_bytes_total")
+        coverage = ask(agent, f"/v1/jobs/{MANAGER}/5")["coverage"]
+        process.communicate(timeout=30)
+        assert "T2" not in coverage["tiers"]
+        assert any(missing in text for text in coverage["missing"]), coverage

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""`jobmeter run` through a real agent: as root, and as a user without any rights."""
+
+import json
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+from agent import USER
+from agent_pages import await_page, page_of
+from jobtruth import META, Count, differences
+
+PATIENCE_S = 60
+
+
+@pytest.fixture(params=["root", "user"])
+def run(request, programs, bench, start_agent, demand):
+    """run(*argv): a `jobmeter run` that writes its record to .output(name)."""
+    demand(shutil.which("setpriv"), "needs setpriv")
+    agent = start_agent()
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    program = bench.folder / "jobmeter"
+    shutil.copy(programs / "jobmeter", program)
+    user = pwd.getpwnam(USER if request.param == "user" else "root")
+    become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+
+    class Run:
+        uid = user.pw_uid
+
+        def start(self, name, *argv, **options):
+            environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"],
+                           "XDG_STATE_HOME": str(place)}
+            return subprocess.Popen([*become, program, "run", "--output", place / f"{name}.json", "--", *map(str, argv)],
+                                    env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, cwd="/", **options)
+
+        def __call__(self, name, *argv):
+            process = self.start(name, *argv)
+            out, err = process.communicate(timeout=PATIENCE_S)
+            return process.returncode, out, err
+
+        def record(self, name):
+            return json.loads((place / f"{name}.json").read_text())
+
+    Run.agent = agent
+    return Run()
+
+
+def found_in(record, job, mounts):
+    found, names = {}, {str(mount) for mount in mounts}
+    for row in record["io"]:
+        if row["mount"] not in names:
+            continue
+        for op in ("read", "write"):
+            found[job, row["mount"], op] = Count(row[op]["bytes"], row[op]["calls"])
+        for op in META:
+            found[job, row["mount"], op] = Count(0, row["meta"].get(op, {"calls": 0})["calls"])
+    return found
+
+
+def test_the_record_is_exact(run, bench):
+    status, out, err = run("one", *bench.work("--job", "one", "--children", 3).split())
+    assert status == 0, err
+    record = run.record("one")
+    assert not differences(bench.truth(), found_in(record, "one", bench.mounts))
+    assert record["job"]["manager"] == "run" and record["job"]["uid"] == run.uid
+    assert record["job"]["exit_code"] == 0 and record["final"] is True
+    assert not any("agent" in note for note in record["coverage"]["notes"]), record["coverage"]
+    name = pwd.getpwuid(run.uid).pw_name
+    page = await_page(run.agent, lambda page: shown(page, record["job"]["id"]) == name)  # it is asked for, meanwhile
+    assert shown(page, record["job"]["id"]) == name
+
+
+def shown(page, job):
+    return next((labels["user"] for labels, _ in page.of("jobmeter_job_info")
+                 if (labels["manager"], labels["jobid"]) == ("run", job)), None)
+
+
+@pytest.mark.parametrize("code", [0, 1, 42, 255])
+def test_the_exit_code_is_the_commands(run, code):
+    status, out, err = run("code", "sh", "-c", f"echo said; exit {code}")
+    assert (status, out) == (code, "said\n")
+    assert run.record("code")["job"]["exit_code"] == code
+
+
+def test_fifty_at_once(run, bench):
+    """None is mixed up with another."""
+    before = left_groups(0)
+    running = [(f"n{n}", run.start(f"n{n}", *bench.work("--job", f"n{n}", "--seed", n).split())) for n in range(50)]
+    errors = {name: process.communicate(timeout=120)[1] for name, process in running}
+    assert {name: process.returncode for name, process in running if process.returncode} == {}, errors
+    truth = bench.truth()
+    for name, _ in running:
+        record = run.record(name)
+        own = {key: count for key, count in truth.items() if key[0] == name}
+        assert record["io"] is not None, (record["coverage"], errors[name])
+        assert not differences(own, found_in(record, name, bench.mounts)), record["coverage"]
+    assert not left_groups(10, before)
+
+
+def left_groups(seconds, others=()):
+    """Groups of runs whose maker is gone, and that stay."""
+    end = time.monotonic() + seconds
+    while True:
+        found = [line for line in subprocess.run(["find", "/sys/fs/cgroup", "-name", "jobmeter-run-*", "-type", "d"],
+                                                 capture_output=True, text=True).stdout.splitlines()
+                 if line not in others and not os.path.exists("/proc/" + re.search(r"(\d+)$", line)[1])]
+        if not found or time.monotonic() > end:
+            return found
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_an_agent_that_fails_costs_numbers_only(run, tmp_path, number):
+    """Its exit code is the command's, a line says what is missing, and what wait() tells is there."""
+    go = run.agent.folder.parent / "go"
+    process = run.start("f", "sh", "-c", f"echo up; until test -e {go}; do sleep 0.05; done; exit 7")
+    assert process.stdout.readline() == "up\n"
+    run.agent.process.send_signal(number)
+    if number == signal.SIGKILL:
+        run.agent.process.wait()
+    go.touch()
+    begun = time.monotonic()
+    out, err = process.communicate(timeout=PATIENCE_S)
+    took = time.monotonic() - begun
+    if number == signal.SIGSTOP:
+        run.agent.process.send_signal(signal.SIGCONT)
+    print(err)
+    assert process.returncode == 7 and took < 30
+    complaints = [line for line in err.splitlines() if line.startswith("jobmeter")]
+    assert len(complaints) == 1 and "agent" in complaints[0], err
+    record = run.record("f")
+    assert record["job"]["exit_code"] == 7 and record["io"] is None and record["cpu"]["user_seconds"] is not None
+    if number == signal.SIGKILL:
+        run.agent.start()
+    assert page_of(run.agent).samples
+
+
+def test_an_agent_that_comes_back_is_asked_again(run):
+    """It is killed and started again in the midst of a run: the run goes on, and nothing of it is lost."""
+    run.agent.kill()
+    run.agent.start()
+    assert run("again", "true")[0] == 0
+    assert run.record("again")["io"] is not None
