@@ -8,8 +8,10 @@
 #include <bpf/bpf.h>
 
 #include "cleanup.h"
+#include "macro.h"
 
-#define AT_ONCE 512
+#define AT_ONCE_BYTES (256U << 10) /* a call costs the kernel more than the entries that it gives */
+#define AT_ONCE_MIN 512
 #define AT_ONCE_MAX (1U << 20)
 
 struct batch {
@@ -65,12 +67,17 @@ static int read_batch(int fd, const uint32_t *from, uint32_t *to, const struct b
 		       : 0;
 }
 
+static uint32_t at_once(size_t entry_size)
+{
+	return (uint32_t)MAX(AT_ONCE_BYTES / entry_size, (size_t)AT_ONCE_MIN);
+}
+
 int entries_visit(int fd, size_t key_size, size_t value_size, entries_visitor visit, void *context)
 {
 	_cleanup_(batch_clear) struct batch b = {};
 	uint32_t place = 0, next = 0, count;
 	bool is_first = true;
-	int end = 0, r = make_room(&b, AT_ONCE, key_size, value_size);
+	int end = 0, r = make_room(&b, at_once(key_size + value_size), key_size, value_size);
 
 	while (r >= 0 && end == 0) {
 		end = read_batch(fd, is_first ? NULL : &place, &next, &b, &count);
