@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Taking in what leaves did. */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,21 +9,34 @@
 #include "macro.h"
 #include "registry_parts.h"
 
-/* The feed's rows of our groups are sorted by index, since they are many and stay where they are. */
+/* A row that is taken: @key is what it is summed by within its group. */
+struct fed_row {
+	uint32_t key, index;
+};
+
+/* The feed's rows of our groups are sorted by index, since they are many and stay where they are: into their groups
+ * by counting, and then within each, where they are few. */
 struct feeding {
 	struct registry *registry;
 	const struct registry_feed *feed;
-	struct idmap slots;   /* by place; the value is the slot, from 1 */
-	uint32_t *slot;       /* of each row */
-	uint32_t *order;      /* the rows that are taken */
+	struct idmap slots;     /* by place; the value is the slot, from 1 */
+	struct registry_group **groups; /* that have rows, in the order in which they came */
+	size_t group_count, group_room;
+	uint32_t *group;        /* of each row, from 1; 0: not taken */
+	uint32_t *key;
+	struct fed_row *order;  /* the rows that are taken */
 	size_t count;
 	struct op_counts unplaced[OP_COUNT];
 };
 
 static void feeding_clear(struct feeding *f)
 {
+	for (size_t i = 0; i < f->group_count; i++)
+		f->groups[i]->fed = (struct registry_fed){};
+	free(f->groups);
 	idmap_clear(&f->slots);
-	free(f->slot);
+	free(f->group);
+	free(f->key);
 	free(f->order);
 }
 
@@ -56,10 +70,37 @@ static void add_unplaced(struct feeding *f, const struct leaf_row *row)
 		to->bytes += row->counts.amount;
 }
 
+static uint32_t key_of(uint32_t slot, const struct file_key *key)
+{
+	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && WAY_COUNT <= 256, "they share a word");
+	return slot << 16 | (uint32_t)key->op << 8 | key->way;
+}
+
+/* Count the row as the group's; 0: no memory. */
+static uint32_t note_group(struct feeding *f, struct registry_group *g)
+{
+	if (!g->fed.number && f->group_count == f->group_room) {
+		size_t room = f->group_room ? f->group_room * 2 : 64;
+		struct registry_group **larger = reallocarray(f->groups, room, sizeof(*larger));
+
+		if (!larger)
+			return 0;
+		f->groups = larger;
+		f->group_room = room;
+	}
+	if (!g->fed.number) {
+		f->groups[f->group_count++] = g;
+		g->fed.number = (uint32_t)f->group_count;
+	}
+	g->fed.rows++;
+	return g->fed.number;
+}
+
 static int take_row(struct feeding *f, size_t i)
 {
 	const struct leaf_row *row = &f->feed->rows[i];
-	const struct registry_group *g;
+	struct registry_group *g;
+	uint32_t slot;
 
 	if (row->key.op >= OP_COUNT || row->key.way >= WAY_COUNT)
 		return 0;
@@ -70,9 +111,42 @@ static int take_row(struct feeding *f, size_t i)
 	g = idmap_get(&f->registry->groups, row->key.leaf);
 	if (!g || registry_group_is_folded(g))
 		return 0;
-	f->slot[i] = slot_of(f, row->key.place);
-	f->order[f->count++] = (uint32_t)i;
-	return f->slot[i] == MOUNTS_MAX ? -ENOMEM : 0;
+	slot = slot_of(f, row->key.place);
+	f->key[i] = key_of(slot, &row->key);
+	f->group[i] = note_group(f, g);
+	f->count++;
+	return slot == MOUNTS_MAX || !f->group[i] ? -ENOMEM : 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	uint32_t x = ((const struct fed_row *)a)->key, y = ((const struct fed_row *)b)->key;
+
+	return (x > y) - (x < y);
+}
+
+/* Each group's rows together, sorted. */
+static int order_rows(struct feeding *f)
+{
+	uint32_t begin = 0;
+
+	f->order = calloc(f->count + 1, sizeof(*f->order));
+	if (!f->order)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->group_count; i++) {
+		f->groups[i]->fed.end = begin; /* moves on as they come */
+		begin += f->groups[i]->fed.rows;
+	}
+	for (size_t i = 0; i < f->feed->row_count; i++) {
+		if (f->group[i])
+			f->order[f->groups[f->group[i] - 1]->fed.end++] = (struct fed_row){ f->key[i], (uint32_t)i };
+	}
+	for (size_t i = 0; i < f->group_count; i++) {
+		const struct registry_fed *fed = &f->groups[i]->fed;
+
+		qsort(f->order + fed->end - fed->rows, fed->rows, sizeof(*f->order), compare_keys);
+	}
+	return 0;
 }
 
 static int take_rows(struct feeding *f)
@@ -81,31 +155,13 @@ static int take_rows(struct feeding *f)
 
 	if (f->feed->row_count > UINT32_MAX)
 		return -E2BIG;
-	f->slot = calloc(f->feed->row_count + 1, sizeof(*f->slot));
-	f->order = calloc(f->feed->row_count + 1, sizeof(*f->order));
-	if (!f->slot || !f->order)
+	f->group = calloc(f->feed->row_count + 1, sizeof(*f->group));
+	f->key = calloc(f->feed->row_count + 1, sizeof(*f->key));
+	if (!f->group || !f->key)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < f->feed->row_count; i++)
 		r = take_row(f, i);
-	return r;
-}
-
-static int compare_order(const void *a, const void *b, void *context)
-{
-	const struct feeding *f = context;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct file_key *x = &f->feed->rows[i].key, *y = &f->feed->rows[k].key;
-
-	if (x->leaf != y->leaf)
-		return x->leaf < y->leaf ? -1 : 1;
-	if (f->slot[i] != f->slot[k])
-		return f->slot[i] < f->slot[k] ? -1 : 1;
-	return x->op != y->op ? x->op - y->op : x->way - y->way;
-}
-
-static bool is_new_row(const struct feeding *f, size_t i)
-{
-	return i == 0 || compare_order(&f->order[i - 1], &f->order[i], (void *)f) != 0;
+	return r < 0 ? r : order_rows(f);
 }
 
 static void raise_counts(struct op_counts *to, const struct op_counts *least)
@@ -117,38 +173,47 @@ static void raise_counts(struct op_counts *to, const struct op_counts *least)
 	to->not_found = MAX(to->not_found, least->not_found);
 }
 
-/* Rows of one leaf, mount, operation and way, which are its CPUs', become one. */
-static void sum_rows(struct feeding *f, struct registry_row *rows)
+static bool begins_row(const struct fed_row *order, size_t i, size_t begin)
+{
+	return i == begin || order[i].key != order[i - 1].key;
+}
+
+/* Rows of one leaf, mount, operation and way, which are its CPUs', become one; returns how many there are then.
+ * @rows: NULL, they are only counted. */
+static size_t sum_rows(const struct feeding *f, struct registry_row *rows)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < f->count; i++) {
-		const struct leaf_row *from = &f->feed->rows[f->order[i]];
+	for (size_t i = 0; i < f->group_count; i++) {
+		struct registry_group *g = f->groups[i];
+		const size_t begin = g->fed.end - g->fed.rows, first = count;
 
-		if (is_new_row(f, i)) {
-			struct registry_group *g = idmap_get(&f->registry->groups, from->key.leaf);
+		for (size_t k = begin; k < g->fed.end; k++) {
+			const struct leaf_row *from = &f->feed->rows[f->order[k].index];
 
-			if (g->row_count++ == 0)
-				g->first_row = count;
-			rows[count++] = (struct registry_row){ .mount = f->slot[f->order[i]], .op = from->key.op,
-							       .way = from->key.way };
+			if (begins_row(f->order, k, begin) && rows)
+				rows[count] = (struct registry_row){ .mount = f->order[k].key >> 16,
+								     .op = from->key.op,
+								     .way = from->key.way };
+			count += begins_row(f->order, k, begin);
+			if (rows)
+				registry_counts_add(&rows[count - 1].counts, &from->counts);
 		}
-		registry_counts_add(&rows[count - 1].counts, &from->counts);
+		if (rows) {
+			g->first_row = first;
+			g->row_count = count - first;
+		}
 	}
+	return count;
 }
 
 /* The registry's rows are those of the feed from now on. */
 static int hand_over(struct feeding *f)
 {
 	struct registry *r = f->registry;
-	struct registry_row *rows;
-	size_t count = 0;
+	size_t count = sum_rows(f, NULL);
+	struct registry_row *rows = calloc(MAX(count, (size_t)1), sizeof(*rows));
 
-	if (f->count > 1)
-		qsort_r(f->order, f->count, sizeof(*f->order), compare_order, f);
-	for (size_t i = 0; i < f->count; i++)
-		count += is_new_row(f, i);
-	rows = calloc(MAX(count, (size_t)1), sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;
 	sum_rows(f, rows);

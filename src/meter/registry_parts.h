@@ -101,6 +101,11 @@ struct registry_member {
 	bool is_step_top;
 };
 
+/* While rows are taken in: the group's number among those that have any, from 1, how many, and where they end. */
+struct registry_fed {
+	uint32_t number, rows, end;
+};
+
 struct registry_group {
 	uint64_t id, parent, died_ns;
 	struct registry_member members[MEMBERS_MAX]; /* innermost first */
@@ -114,6 +119,7 @@ struct registry_group {
 	uint64_t died_feed;     /* how many feeds there were as its death was learned */
 	size_t task;            /* in the registry's tasks, from 1; 0: none */
 	size_t first_row, row_count; /* in the registry's rows */
+	struct registry_fed fed;
 };
 
 struct registry_mount {
@@ -138,7 +144,7 @@ struct registry {
 	uint64_t feeds;
 	struct leaf_tasks *tasks;
 	size_t task_count;
-	struct registry_row *rows; /* of groups that are not folded; sorted by group; from a feed to the snapshot */
+	struct registry_row *rows; /* of groups that are not folded; each group's together, sorted; from a feed to the snapshot */
 	size_t row_count;
 	bool has_rows;
 	struct op_counts unplaced[OP_COUNT];
