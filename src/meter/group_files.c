@@ -34,6 +34,7 @@ const size_t group_field_count = FIELD_COUNT;
 #define NUMBER_SIZE 64
 #define PATH_SIZE 4096
 #define SEARCH_PERIOD 64 /* readings */
+#define LIMIT_PERIOD 16
 
 /* In the place of a descriptor. */
 #define FD_UNTRIED (-EBADF)
@@ -46,6 +47,7 @@ struct group_files {
 	struct group_files_budget *budget;
 	int root_fd;
 	bool is_v2, is_gone;
+	bool is_unlimited; /* has never had a limit to its CPU time, as far as we saw */
 	uint64_t id;
 	unsigned int readings;
 	int fds[FIELD_COUNT]; /* at the first field of the file */
@@ -303,6 +305,23 @@ static int parse_field(const struct group_files *g, const struct group_field *f,
 	return __builtin_mul_overflow(number, scale, ret) ? -ERANGE : 0;
 }
 
+/* Who has no limit is not throttled, and most have none for all of their life: so it is looked for ever more rarely,
+ * and each time in other groups. */
+static bool rests(const struct group_files *g, const struct group_field *f)
+{
+	return f->metric == METRIC_CPU_THROTTLED && g->is_unlimited && g->readings >= LIMIT_PERIOD &&
+	       (g->readings + g->id) % LIMIT_PERIOD != 0;
+}
+
+/* Periods pass only while there is a limit. */
+static void look_for_limit(struct group_files *g, const struct group_field *f, const struct text *t)
+{
+	uint64_t periods;
+
+	if (f->metric == METRIC_CPU_THROTTLED)
+		g->is_unlimited = parse_keyed_u64(t->text, "nr_periods", '\0', &periods) == 0 && periods == 0;
+}
+
 /* Does the group have others below it, which what the file says leaves out? */
 static bool has_groups_below(const struct group_files *g, const struct group_field *f)
 {
@@ -317,12 +336,15 @@ static void read_field(struct group_files *g, size_t i, struct text *t, bool *ha
 	size_t first = first_of_file(g, i);
 	uint64_t number;
 
+	if (rests(g, f))
+		return;
 	if (t->field != first) {
 		t->field = first;
 		t->length = read_file(g, first, t->text, has_opened);
 	}
 	if (t->length < 0 || parse_field(g, f, t, &number) < 0)
 		return;
+	look_for_limit(g, f, t);
 	if (f->is_v1_own && !g->is_v2 && has_groups_below(g, f))
 		return;
 	*ret = (struct value){ number, true };

@@ -63,8 +63,10 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 
 /*
  * Set in @values what the files say of the metrics in @wanted, and leave the rest alone.  A file that is absent is
- * looked for again, ever more rarely, at least each 64th time.  -ENODEV: the group is gone, now and for ever; of a
- * group that has lost only some of its files the others are still read.  After other errors it may be better next time.
+ * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the
+ * time that it was throttled is looked at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and
+ * for ever; of a group that has lost only some of its files the others are still read.  After other errors it may be
+ * better next time.
  */
 int group_files_read(struct group_files *g, uint64_t wanted, struct value values[METRIC_JOB_COUNT]);
 

@@ -86,6 +86,37 @@ TEST(numbers_of_v1_come_from_the_same_path_in_each_hierarchy)
 	ASSERT(!values[METRIC_MEMORY_PEAK].is_known);
 }
 
+static uint64_t throttled(struct group_files *g)
+{
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	(void)group_files_read(g, GROUP_FILES_BIT(METRIC_CPU_THROTTLED), values);
+	return values[METRIC_CPU_THROTTLED].is_known ? values[METRIC_CPU_THROTTLED].number : UINT64_MAX;
+}
+
+TEST(a_group_without_a_limit_is_asked_rarely_whether_it_was_throttled_and_found_when_it_is)
+{
+	_cleanup_close_ int fd = tree_open("v1-limit");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	unsigned int asked = 0, waits = 0;
+
+	write_v1(fd, "/job_7");
+	tree_write(fd, "cg/cpu/job_7/cpu.stat", "nr_periods 0\nnr_throttled 0\nthrottled_time 0\n");
+	ASSERT_OK(group_files_open(fd, &v1, "/job_7", 0, &budget, &g));
+	for (int i = 0; i < 16; i++)
+		ASSERT_EQ(throttled(g), 0); /* a limit is set early in a life */
+	for (int i = 0; i < 160; i++)
+		asked += throttled(g) != UINT64_MAX;
+	ASSERT_EQ(asked, 10);
+	tree_write(fd, "cg/cpu/job_7/cpu.stat", "nr_periods 5\nnr_throttled 2\nthrottled_time 23\n");
+	while (throttled(g) == UINT64_MAX && waits < 16)
+		waits++;
+	ASSERT(waits < 16);
+	for (int i = 0; i < 40; i++)
+		ASSERT_EQ(throttled(g), 23); /* from now on each time */
+}
+
 TEST(a_mount_that_shows_a_part_of_the_hierarchy_is_entered_from_there)
 {
 	_cleanup_close_ int fd = tree_open("part");
