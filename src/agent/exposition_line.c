@@ -130,7 +130,18 @@ static void put_character(struct line *line, uint32_t c)
 	put_bytes(line, bytes, utf8_encode(c, bytes));
 }
 
-static void put_value(struct line *line, const char *value)
+/* As nearly all are: short, and nothing in it has to be looked at twice. */
+static bool is_plain(const char *value, size_t *ret_length)
+{
+	size_t i = 0;
+
+	while (value[i] >= ' ' && value[i] < 0x7f && value[i] != '"' && value[i] != '\\')
+		i++;
+	*ret_length = i;
+	return !value[i] && i <= LABEL_MAX_BYTES;
+}
+
+static void put_odd_value(struct line *line, const char *value)
 {
 	bool is_marked = !is_harmless(value);
 	const char *p = value, *end = value + LABEL_MAX_BYTES;
@@ -142,6 +153,16 @@ static void put_value(struct line *line, const char *value)
 		return;
 	snprintf(mark, sizeof(mark), "~%016" PRIx64, hash_of(value));
 	line_put(line, mark);
+}
+
+static void put_value(struct line *line, const char *value)
+{
+	size_t length;
+
+	if (is_plain(value, &length))
+		put_bytes(line, value, length);
+	else
+		put_odd_value(line, value);
 }
 
 void line_begin(struct line *line, const struct metric *metric)
