@@ -2,6 +2,7 @@
 #include "sampler.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,8 @@
 
 #define PUBLISHED_JOBS 4096   /* of which we remember what was shown: 800 KB */
 #define OTHER_DESCRIPTORS 512 /* beside those of the jobs' groups */
+
+#define JOBS_TO_TRIM 100
 
 struct sampler {
 	struct sampler_options options;
@@ -346,6 +349,8 @@ static int take_reading(struct sampler *s, struct error *err)
 		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
 	s->last = snapshot;
+	if (snapshot->job_count >= JOBS_TO_TRIM)
+		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants again */
 	return 0;
 }
 

@@ -24,6 +24,8 @@ struct making {
 	uint32_t *slots;    /* and the way back */
 	struct registry_row *rows; /* of the job that is being made */
 	size_t row_count;
+	struct snapshot_row *merged; /* the same with what was shown, before it gets its own place */
+	size_t merged_room;
 };
 
 static void making_clear(struct making *m)
@@ -32,6 +34,7 @@ static void making_clear(struct making *m)
 	free(m->indexes);
 	free(m->slots);
 	free(m->rows);
+	free(m->merged);
 	snapshot_unref(m->snapshot);
 }
 
@@ -220,14 +223,26 @@ static struct snapshot_row translate(const struct making *m, const struct snapsh
 	return here;
 }
 
-/* Merge what there is with what was shown, which is the least of each.  Both are sorted. */
-static int put_rows(const struct making *m, const struct snapshot_job *last, struct snapshot_job *ret)
+static int make_room_to_merge(struct making *m, size_t count)
 {
-	size_t last_count = last ? last->row_count : 0, i = 0, k = 0;
-	struct snapshot_row *rows = calloc(m->row_count + last_count + 1, sizeof(*rows)), *smaller;
+	struct snapshot_row *larger;
 
-	if (!rows)
+	if (count <= m->merged_room)
+		return 0;
+	larger = reallocarray(m->merged, count, sizeof(*larger));
+	if (!larger)
 		return -ENOMEM;
+	m->merged = larger;
+	m->merged_room = count;
+	return 0;
+}
+
+/* Merge what there is with what was shown, which is the least of each.  Both are sorted; returns how many there are
+ * in m->merged. */
+static size_t merge_rows(const struct making *m, const struct snapshot_job *last)
+{
+	size_t last_count = last ? last->row_count : 0, i = 0, k = 0, count = 0;
+
 	while (i < m->row_count || k < last_count) {
 		struct snapshot_row now = {}, before = {};
 		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
@@ -238,15 +253,30 @@ static int put_rows(const struct making *m, const struct snapshot_job *last, str
 		if (k < last_count)
 			before = translate(m, &last->rows[k]);
 		order = order ? order : compare_keys(&now, &before);
-		rows[ret->row_count] = order > 0 ? before : now;
+		m->merged[count] = order > 0 ? before : now;
 		if (order == 0)
-			raise_counts(&rows[ret->row_count].counts, &before.counts);
-		ret->row_count++;
+			raise_counts(&m->merged[count].counts, &before.counts);
+		count++;
 		i += order <= 0;
 		k += order >= 0;
 	}
-	smaller = realloc(rows, (ret->row_count + 1) * sizeof(*rows));
-	ret->rows = smaller ? smaller : rows;
+	return count;
+}
+
+/* Each job's rows take just their room: they stay until the next snapshot is made. */
+static int put_rows(struct making *m, const struct snapshot_job *last, struct snapshot_job *ret)
+{
+	size_t count;
+
+	if (make_room_to_merge(m, m->row_count + (last ? last->row_count : 0)) < 0)
+		return -ENOMEM;
+	count = merge_rows(m, last);
+	ret->rows = calloc(count + 1, sizeof(*ret->rows));
+	if (!ret->rows)
+		return -ENOMEM;
+	if (count)
+		memcpy(ret->rows, m->merged, count * sizeof(*ret->rows));
+	ret->row_count = count;
 	return 0;
 }
 
