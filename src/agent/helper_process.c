@@ -21,10 +21,12 @@
 #include "helper_message.h"
 #include "hierarchy.h"
 #include "macro.h"
+#include "orphans.h"
 #include "parse.h"
 #include "privileges.h"
 
-#define AGAIN_MS 20 /* a group that is busy is tried again */
+#define AGAIN_MS 20	/* a group that is busy is tried again */
+#define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */
 
 struct made {
 	struct group *group; /* NULL: free */
@@ -37,6 +39,7 @@ struct made {
 struct process {
 	int fd, root_fd;
 	bool is_over; /* the agent said so */
+	struct orphans orphans;
 	struct made made[HELPER_GROUPS_MAX];
 };
 
@@ -354,10 +357,11 @@ bool helper_serve(int fd, int root_fd)
 	p->fd = fd;
 	p->root_fd = root_fd;
 	is_on = begin(p) >= 0;
+	(void)orphans_find(root_fd, &p->orphans); /* without it they stay, which hurts no number */
 	while (is_on && !p->is_over) {
-		bool is_busy = remove_leaving(p);
+		int timeout = orphans_sweep(&p->orphans) ? ORPHANS_MS : -1;
 
-		if (poll(&wait, 1, is_busy ? AGAIN_MS : -1) > 0)
+		if (poll(&wait, 1, remove_leaving(p) ? AGAIN_MS : timeout) > 0)
 			is_on = serve_once(p);
 	}
 	is_over = p->is_over;
@@ -367,6 +371,7 @@ bool helper_serve(int fd, int root_fd)
 			hierarchy_clear(&p->made[i].hierarchy);
 		}
 	}
+	orphans_clear(&p->orphans);
 	free(p);
 	return is_over;
 }

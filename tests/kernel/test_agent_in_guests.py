@@ -23,7 +23,7 @@ mount -t tmpfs -o mode=1777 x /tmp/x
 scope=/sys/fs/cgroup/system.slice/slurmstepd.scope
 
 start() {
-	jobmeter-agent --insecure 2>>/out/log &
+	jobmeter-agent --insecure 2>>/out/log 3>&- &
 	agent=$!
 	until wget -qO /tmp/health http://127.0.0.1:9840/health 2>/dev/null; do
 		kill -0 $agent || { cat /out/log >&2; exit 1; }
@@ -125,6 +125,30 @@ finish
 """, limit_s=180)
 
 
+# The agent is killed in the midst of a run: what the helper made and could not remove goes when the run has ended.
+ORPHANED = Case(AGENT + """
+task=$scope/job_6/step_0/user/task_0
+mkdir -p $task
+mkfifo -m 666 /tmp/go
+start
+sh -c "echo 0 >$task/cgroup.procs; exec su alice -c \\
+	'exec jobmeter run --quiet --output /out/record.json -- dd if=/tmp/go of=/tmp/w/run bs=1009 iflag=fullblock'" 2>/out/said &
+run=$!
+exec 3>/tmp/go
+kill -KILL $agent
+wait $agent || true
+find $scope -name 'jobmeter*' >/out/before
+start
+dd if=/dev/zero bs=1009 count=19 >&3 2>/dev/null
+exec 3>&-
+wait $run
+until test -z "$(find $scope -name 'jobmeter*')"; do sleep 0.1; done
+end 6
+await '{manager="slurm",jobid="6",mount="/tmp/w",fstype="tmpfs"} 19171' 'end_time.*jobid="6"'
+finish
+""", limit_s=180)
+
+
 def cases(*items, **options):
     return pytest.mark.parametrize("result", items, indirect=True, **options)
 
@@ -139,7 +163,7 @@ def written(page, job):
             if (labels["manager"], labels["jobid"], labels["mount"]) == ("slurm", job, "/tmp/w")]
 
 
-@cases(RIGHTS, KILLED, RUN, IN_A_TASK, ids=["rights", "killed", "run", "task"])
+@cases(RIGHTS, KILLED, RUN, IN_A_TASK, ORPHANED, ids=["rights", "killed", "run", "task", "orphaned"])
 def test_a_clean_end_leaves_nothing(kernel, result):
     assert result.status == 0, result.stderr + result.files["log"].decode()
     assert result.files["ended"] == b"0\n"
@@ -190,3 +214,11 @@ def test_a_run_in_a_task_of_its_own_has_its_groups_memory_and_is_the_jobs_too(ke
     assert written(page, "5") == [(11 + 13) * 1009]
     if kernel.name not in OPTIONAL:  # no memory.peak there
         assert record["memory"]["peak_bytes"] >= 31 << 20
+
+
+@cases(ORPHANED, ids=["orphaned"])
+def test_the_group_of_a_run_goes_though_its_agent_was_killed(kernel, result):
+    page = page_of(result)
+    assert len(result.files["before"].splitlines()) == 2  # the command's, and the one beside it
+    assert written(page, "6") == [19 * 1009]
+    assert b"what follows is what wait() tells" in result.files["said"]

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "orphans.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "parse.h"
+
+#define LEVELS_MAX 32
+
+static const char start[] = "jobmeter-run-", aside[] = "-self";
+
+pid_t orphans_client_of(const char *name)
+{
+	uint64_t number;
+
+	if (strncmp(name, start, strlen(start)) != 0)
+		return 0;
+	name += strlen(start);
+	if (parse_leading_u64(&name, &number) < 0 || number > INT32_MAX)
+		return 0;
+	return *name == '\0' || strcmp(name, aside) == 0 ? (pid_t)number : 0;
+}
+
+static int add(struct orphans *o, const char *path)
+{
+	char **larger;
+
+	if (o->count == ORPHANS_MAX)
+		return 0;
+	larger = reallocarray(o->paths, o->count + 1, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	o->paths = larger;
+	larger[o->count] = strdup(path);
+	if (!larger[o->count])
+		return -ENOMEM;
+	o->count++;
+	return 0;
+}
+
+static void closedirp(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static bool is_ours(DIR *dir, const char *name)
+{
+	struct stat st;
+
+	return orphans_client_of(name) &&
+	       fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
+}
+
+/* Folders that vanish meanwhile are no error. */
+static int walk(struct orphans *o, const char *path, int level)
+{
+	int fd = openat(o->root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_(closedirp) DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!dir) {
+		closep(&fd);
+		return 0;
+	}
+	while (r >= 0 && (entry = readdir(dir))) {
+		_cleanup_free_ char *below = NULL;
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.')
+			continue;
+		if (asprintf(&below, "%s/%s", path, entry->d_name) < 0) {
+			below = NULL;
+			return -ENOMEM;
+		}
+		if (level < LEVELS_MAX)
+			r = walk(o, below, level + 1);
+		if (r >= 0 && is_ours(dir, entry->d_name))
+			r = add(o, below);
+	}
+	return r;
+}
+
+static int walk_mount(struct orphans *o, const char *mount)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (asprintf(&path, ".%s", mount) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	return walk(o, path, 0);
+}
+
+/* Controllers that are mounted together have one tree. */
+static bool is_seen(const struct hierarchy *h, size_t controller)
+{
+	for (size_t i = 0; i < controller; i++) {
+		if (h->mount[i] && strcmp(h->mount[i], h->mount[controller]) == 0)
+			return true;
+	}
+	return false;
+}
+
+int orphans_find(int root_fd, struct orphans *ret)
+{
+	_cleanup_(hierarchy_clear) struct hierarchy h = {};
+	int r = hierarchy_read(root_fd, &h, NULL);
+
+	*ret = (struct orphans){ .root_fd = root_fd };
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r >= 0 && i < CONTROLLER_COUNT; i++) {
+		if (h.mount[i] && !is_seen(&h, i))
+			r = walk_mount(ret, h.mount[i]);
+	}
+	if (r >= 0 && h.v2_mount)
+		r = walk_mount(ret, h.v2_mount);
+	if (r < 0)
+		orphans_clear(ret);
+	return r;
+}
+
+void orphans_clear(struct orphans *o)
+{
+	for (size_t i = 0; i < o->count; i++)
+		free(o->paths[i]);
+	free(o->paths);
+	*o = (struct orphans){ .root_fd = o->root_fd };
+}
+
+/* The kernel removes none that has processes; what does not go for another reason never will. */
+static bool is_gone(const struct orphans *o, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	pid_t client = orphans_client_of(slash + 1);
+
+	if (kill(client, 0) == 0 || errno != ESRCH)
+		return false;
+	return unlinkat(o->root_fd, path, AT_REMOVEDIR) == 0 ||
+	       (errno != EBUSY && errno != ENOTEMPTY);
+}
+
+bool orphans_sweep(struct orphans *o)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < o->count; i++) {
+		if (is_gone(o, o->paths[i]))
+			free(o->paths[i]);
+		else
+			o->paths[left++] = o->paths[i];
+	}
+	o->count = left;
+	return left > 0;
+}
