@@ -21,7 +21,7 @@ MODULES = ["virtio_pci", "virtio_blk", "loop"]
 TESTS = ["agent.py", "exposition.py", "jobtruth.py", "keeper.py", "slurm.py", "slurm_groups.py"]
 GUESTS_OWN = ("ld-linux", "libc.so", "libm.so", "libpthread.so", "libdl.so", "librt.so")  # its loader's, one version
 MEMORY = "2G"
-PATIENCE_S = 300  # without a byte of results, which come at the end of each scenario
+PATIENCE_S = 600  # without a byte of results, which come at the end of each scenario
 
 INIT = """\
 #!/bin/sh
@@ -72,8 +72,8 @@ class SlurmGuest:
     def run(self, jobwork, agent=None, scenarios=(), cmdline_extra=""):
         """What the guest left: the report of jobtruth.py, and logs."""
         programs = {"jobwork": jobwork} | ({"jobmeter-agent": agent} if agent else {})
-        # A guest is much slower than its host, and so has one job of each kind; 20 take over three minutes.
-        arguments = ["--jobs", "6", "--interval", "0.1"]
+        # A guest is much slower than its host, and so has one job of each kind, and scrapes that leave it some time.
+        arguments = ["--jobs", "6", "--interval", "0.5"]
         arguments += ["--agent", "/jobmeter/bin/jobmeter-agent", *scenarios] if agent else []
         with tempfile.TemporaryDirectory(prefix="jobmeter-guest-") as folder:
             run = Run(Path(folder), self.kernel, self.initramfs(arguments, programs), cmdline_extra)

@@ -183,7 +183,7 @@ class Slurm:
             done
             kill -KILL {process.pid}""")
 
-    def wait_for(self, condition, seconds=60):
+    def wait_for(self, condition, seconds=300):  # a guest on a busy machine is some ten times slower
         end = time.monotonic() + seconds
         while not condition():
             dead = [p.args[0] for p in self.processes if p.poll() is not None]
