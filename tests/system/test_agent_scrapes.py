@@ -53,6 +53,7 @@ class Client(threading.Thread):
         if answer.status != 200 or not body.endswith(end) or b"jobmeter_agent_build_info" not in body:
             raise ValueError(f"status {answer.status}, {len(body)} bytes: ...{body[-100:]!r}")
         if not self.openmetrics and self.scrapes % 10 == 0:
+            connection.close()  # that takes a while, and who is silent for long is cut
             parse(body.decode())
         self.scrapes += 1
 
