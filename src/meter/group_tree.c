@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "group_tree.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +12,6 @@
 
 #include "cleanup.h"
 #include "error.h"
-#include "folder.h"
 #include "hierarchy.h"
 
 #define GROUPS_SEEN_MAX 65536
@@ -91,31 +91,66 @@ static int note(struct groups *g, const char *path, const struct stat *st, uint6
 	return 0;
 }
 
-/* Folders that vanish meanwhile are no error. */
-static int walk(struct groups *g, int dir_fd, const char *path, uint64_t parent, int level)
+/* What is no folder is a file of the group above: none of them is looked at further.  A group with none below it has
+ * two links on every kernel, and need not be opened. */
+static bool is_folder(const struct dirent *entry, int dir_fd, struct stat *ret)
 {
-	_cleanup_(folder_clear) struct folder folder = {};
-	int r = folder_read(dir_fd, ".", NAMES_MAX, &folder);
+	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) && strcmp(entry->d_name, ".") != 0 &&
+	       strcmp(entry->d_name, "..") != 0 && fstatat(dir_fd, entry->d_name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       S_ISDIR(ret->st_mode);
+}
 
-	if (r < 0)
-		return r == -ENOMEM ? r : 0;
-	for (size_t i = 0; r >= 0 && i < folder.count && g->count < GROUPS_SEEN_MAX; i++) {
-		_cleanup_close_ int fd =
-			openat(dir_fd, folder.names[i], O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		_cleanup_free_ char *below = NULL;
-		struct stat st;
+static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int level);
 
-		if (fd < 0 || fstat(fd, &st) < 0)
-			continue; /* a file of the group, or gone */
-		if (asprintf(&below, "%s/%s", path, folder.names[i]) < 0) {
-			below = NULL;
-			return -ENOMEM;
-		}
-		r = note(g, below, &st, parent);
-		if (r >= 0 && level + 1 < LEVELS_MAX)
-			r = walk(g, fd, below, st.st_ino, level + 1);
+static int walk_into(struct groups *g, int dir_fd, const char *name, const struct stat *st, const char *path,
+		     uint64_t parent, int level)
+{
+	_cleanup_free_ char *below = NULL;
+	int fd, r;
+
+	if (asprintf(&below, "%s/%s", path, name) < 0) {
+		below = NULL;
+		return -ENOMEM;
 	}
+	r = note(g, below, st, parent);
+	if (r < 0 || st->st_nlink == 2 || level + 1 >= LEVELS_MAX)
+		return r;
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? 0 : walk(g, fd, below, st->st_ino, level + 1);
+}
+
+/* Takes @fd over.  Folders that vanish meanwhile are no error. */
+static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int level)
+{
+	DIR *folder = fdopendir(fd);
+	struct dirent *entry;
+	struct stat st;
+	int names = 0, r = 0;
+
+	if (!folder) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX && (entry = readdir(folder))) {
+		if (!is_folder(entry, fd, &st))
+			continue;
+		names++;
+		r = walk_into(g, fd, entry->d_name, &st, path, parent, level);
+	}
+	closedir(folder);
 	return r;
+}
+
+/* The top's own descriptor stays where it is. */
+static int walk_all(const struct group_tree *t, struct groups *ret)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(t->fd, &st) < 0)
+		return -errno;
+	fd = openat(t->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : walk(ret, fd, t->top, st.st_ino, 0);
 }
 
 static int compare(const void *a, const void *b)
@@ -162,8 +197,7 @@ int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **
 {
 	struct groups now = {};
 	struct group_life *copy = NULL;
-	struct stat st;
-	int r = fstat(t->fd, &st) < 0 ? -errno : walk(&now, t->fd, t->top, st.st_ino, 0);
+	int r = walk_all(t, &now);
 
 	if (now.count)
 		qsort(now.items, now.count, sizeof(*now.items), compare);
