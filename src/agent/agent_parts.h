@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* agent_parts - what the files of the agent share, and nobody else. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "agent.h"
+#include "api.h"
+#include "http.h"
+#include "privileges.h"
+#include "scrape.h"
+#include "ticker.h"
+
+struct agent {
+	struct config *config;
+	int root_fd, lock_fd, pins_fd, signal_fd;
+	struct service_user user;
+	struct helper *helper;
+	struct run_groups *runs;
+	struct api_runs api_runs;
+	struct sampler *sampler;
+	struct node *node;
+	struct scrape_sources scrape;
+	struct permission *permission;
+	struct api *api;
+	struct http *tcp, *socket; /* NULL: not wanted */
+	struct ticker ticker;
+	bool is_ending, keeps;
+};
+
+/* ---- agent_pages.c: what it answers itself ---- */
+
+extern const struct http_route agent_tcp_routes[];
+void agent_count_answer(void *context, const struct http_route *route, unsigned int status);
+/* For the API: over the socket each sees his own jobs, and who sees all the node and the agent, too. */
+int agent_expose(void *context, const struct http_request *request, struct snapshot *snapshot,
+		 const struct api_view *view, struct http_answer *ret);
+
+/* ---- agent_open.c: also for a reload ---- */
+
+int agent_read_node(struct agent *a);
+int agent_make_permission(const struct config *config, struct permission **ret, struct error *err);
