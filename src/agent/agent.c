@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent_parts.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -168,6 +169,15 @@ static void tell_start(const struct agent *a)
 	log_say(CONFIG_LOG_INFO, "%s%s", form_of_start(a), where);
 }
 
+/* What cannot be written down stays where it is. */
+static int keep(struct agent *a, const struct error *why)
+{
+	a->keeps = sampler_meter(a->sampler);
+	log_say(CONFIG_LOG_ERROR, "%s: what jobs did %s", why->text,
+		a->keeps ? "stays in the kernel, for the next agent" : "is lost");
+	return -EIO;
+}
+
 int agent_run(struct agent *a)
 {
 	struct error err = {};
@@ -181,7 +191,7 @@ int agent_run(struct agent *a)
 	if (a->keeps)
 		take_reading(a);
 	else if (sampler_finish(a->sampler, &err) < 0)
-		log_say(CONFIG_LOG_WARNING, "what live jobs did is not written down: %s", err.text);
+		return keep(a, &err);
 	tell_news(a);
 	return 0;
 }

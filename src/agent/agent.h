@@ -16,7 +16,7 @@ struct error;
 int agent_open(struct config *config, const char *root, struct agent **ret, struct error *err);
 
 /* Until a signal ends it: SIGTERM and SIGINT for good, SIGUSR1 for the next agent, which takes over
- * what counts. */
+ * what counts.  -EIO: what jobs did could not be written down; that is said already. */
 int agent_run(struct agent *a);
 
 struct agent *agent_close(struct agent *a); /* NULL is fine; returns NULL */

@@ -294,7 +294,7 @@ int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, stru
 {
 	int r = kernel_side_feed(k, registry, names, err);
 
-	if (r >= 0 && k->meter && k->has_histograms)
+	if (r >= 0 && sorts_calls(k))
 		r = put_histograms_aside(k, registry, names, err);
 	return r < 0 ? r : registry_inherit(registry);
 }

@@ -124,10 +124,12 @@ static int run(struct config *config, const char *root)
 	struct error err = {};
 	int r = agent_open(config, root, &agent, &err);
 
-	if (r >= 0)
-		r = agent_run(agent);
+	if (r < 0)
+		say(FAILED, &err);
+	else
+		r = agent_run(agent); /* which says what fails */
 	agent_close(agent);
-	return r < 0 ? say(FAILED, &err) : 0;
+	return r < 0 ? FAILED : 0;
 }
 
 int main(int argc, char **argv)

@@ -36,7 +36,7 @@ struct sampler {
 	struct sampler_options options;
 	const struct config *config;
 	struct hierarchy hierarchy;
-	bool has_hierarchy;
+	bool has_hierarchy, is_saved; /* what had ended at the last reading */
 	struct identity_rules *rules;
 	struct site_mount *sites;
 	struct place_names *names;
@@ -291,7 +291,8 @@ static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 	if (r >= 0 && count)
 		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, leaves, count,
 						err);
-	if (r >= 0 && job_state_write(s->state, s->registry))
+	s->is_saved = r >= 0 && job_state_write(s->state, s->registry);
+	if (s->is_saved)
 		r = kernel_side_forget_folded(s->kernel, s->registry);
 	return r < 0 ? error_set_errno(err, r, "cannot fold what ended") : 0;
 }
@@ -371,6 +372,9 @@ int sampler_finish(struct sampler *s, struct error *err)
 	int r = sampler_get(s, 0, &last, err);
 
 	snapshot_unref(last);
+	if (r >= 0 && !s->is_saved) /* then the rest would fail, too */
+		r = error_set(err, -EIO, "the state of jobs cannot be written to '%s'",
+			      s->config->state_dir);
 	if (r >= 0)
 		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
 	if (r >= 0)

@@ -31,7 +31,8 @@ struct sampler_options { /* the configuration outlives the sampler */
  * what failed; lesser things (a tier that cannot be had) are in sampler_meter()'s hooks. */
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct error *err);
 
-/* The last reading before a clean end: what live jobs did so far is written down, for the next agent. */
+/* The last reading before a clean end: what live jobs did so far is written down, for the next
+ * agent. On failure nothing is, and the kernel side still has it all. */
 int sampler_finish(struct sampler *s, struct error *err);
 
 /* @keeps: leave programs and maps pinned for the next agent; else nothing stays in bpffs, as far as

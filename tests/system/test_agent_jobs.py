@@ -172,6 +172,34 @@ def test_a_full_disk_loses_nothing(start_agent, bench, work, groups, keeper):
     assert not wrong_totals(agent, bench)
 
 
+def test_a_clean_end_keeps_what_jobs_did(start_agent, bench, work, groups):
+    """Also of those that live: what they do until the next agent starts is not seen, and the rest adds up."""
+    agent = start_agent()
+    work(1, "0")
+    work(2, "0", seed=1)
+    groups.remove(groups.name(2))
+    agent.stop()
+    agent.start()
+    work(1, "0", seed=2)
+    assert not wrong_totals(agent, bench)
+
+
+def test_an_end_on_a_full_disk_loses_nothing(start_agent, bench, work, groups, keeper):
+    state = bench.folder / "state"
+    state.mkdir()
+    keeper.run("mount", "-t", "tmpfs", "-o", "size=64k,mode=755", "state", state, undo=["umount", "-l", state])
+    agent = start_agent(state_dir=str(state))
+    work(1, "0")
+    jobs_meanwhile(work, groups, 100, 40)
+    assert not wrong_totals(agent, bench)
+    assert agent.end(signal.SIGTERM) == 1
+    assert "what jobs did stays in the kernel, for the next agent" in agent.log()
+    work(1, "0", seed=1)
+    subprocess.run(["mount", "-o", "remount,size=16m", state], check=True)
+    agent.start()
+    assert not wrong_totals(agent, bench)
+
+
 def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
     agent = start_agent()
     for job in (1, 2, 3):
