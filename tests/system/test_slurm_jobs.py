@@ -34,24 +34,6 @@ def test_jobs_of_all_kinds_end_and_their_ledger_adds_up(slurm, jobwork):
     assert sums["jobs"] == 23 and sums["steps"] > 40  # 20 submissions, 3 of them arrays of two
 
 
-class NoAgent:
-    def kill(self):
-        pass
-
-    start = step_aside = kill
-
-
-@pytest.mark.parametrize("scenario", ["killed", "restarted", "hostile"])
-def test_a_scenario_ends_well_without_an_agent(slurm, jobwork, scenario):
-    with jobtruth.bench(slurm, jobwork) as bench:
-        agent = NoAgent()
-        jobs = jobtruth.SCENARIOS[scenario](slurm, bench, agent, jobtruth.Scraper(agent))
-        assert not jobs.unfinished()
-        assert bench.steps().keys() == jobs.owners.keys()
-    slurm_groups.remove(slurm.node, listed=slurm_groups.of_jobs)
-    assert not slurm_groups.of_jobs(slurm.node)
-
-
 def test_the_ledger_is_what_another_meter_counts(slurm, run_metered, jobwork):
     """The truth itself is held against `jobmeter run`, which other tests hold against strace."""
     with jobtruth.bench(slurm, jobwork) as bench:
