@@ -38,11 +38,11 @@ bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/cost.md
 
-# What a reading of many jobs costs; with AGENT="PROGRAM ARGUMENT..." also a whole agent, beside another exporter.
+# What a reading of many jobs costs; a whole agent, beside another exporter; and what works lose to it: half an hour.
 bench-agent: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/bench-reading --update docs/cost.md
-	@$(if $(AGENT),$(BUILD)/bench/bench-agent -- $(AGENT))
+	@$(BUILD)/bench/bench-agent --update docs/cost.md
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

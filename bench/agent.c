@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-agent - what an agent costs a node: its own CPU time and memory, beside Debian's prometheus-node-exporter, and
- * what works lose to it.
+ * bench-agent - what an agent costs a node: its own CPU time and memory, beside a plain reading of the same files and
+ * beside Debian's prometheus-node-exporter, and what works lose to it.
  *
- * Both are scraped each second of the same minute, in turn; the CPU time of a second is all that the process took in
- * it, at the scrape or not.  Works take turns with the agent on and off: each round with it stands between two without.
+ * What is compared takes turns within the same seconds; the CPU time of a second is all that a process and its
+ * children took in it, whatever for.  Works take turns with the agent on and off: each round with it stands between
+ * two without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +23,7 @@
 
 #include "cleanup.h"
 #include "error.h"
-#include "file.h"
-#include "groups.h"
+#include "ground.h"
 #include "losses.h"
 #include "macro.h"
 #include "page.h"
@@ -31,166 +31,46 @@
 #include "samples.h"
 #include "served.h"
 #include "tool.h"
+#include "weighing.h"
 
 #define EXIT_SKIP 77
-#define SLEEPER_EVERY 10
-#define EXPORTER "prometheus-node-exporter"
-#define EXPORTER_PORT 9841
-#define WARM_SECONDS 3
 
-static const size_t counts[] = { 10, 100, 1000 };
-
-enum who {
-	WHO_AGENT,
-	WHO_EXPORTER,
-	WHO_COUNT,
-};
-
-struct result {
-	struct samples cpu_ms[WHO_COUNT], ratio; /* of one second; the agent's to the exporter's */
-	struct served_weight weight[WHO_COUNT];
-	size_t page_bytes[WHO_COUNT];
-};
+#define COUNTS 3
 
 struct options {
-	char **agent; /* its command line, or NULL */
-	int port, seconds, rounds, round_seconds;
-	char token[512];
+	struct weighing_options weighing;
+	int idle_seconds, rounds, round_seconds;
+	bool has_losses, has_jobs;
+	size_t counts[COUNTS], count; /* of jobs */
 	const char *update;
-	char pingpong[4096];
+	char pingpong[4096], agent[4096];
 };
 
 struct bench {
-	const struct options *options;
-	int root_fd;
+	struct options *options;
 	struct hierarchy hierarchy;
-	struct result results[ARRAY_SIZE(counts)];
+	struct weighing weighings[COUNTS];
+	struct idling idling;
 	struct samples kept[LOSS_COUNT]; /* the speed with the agent, of that without */
+	double load_before, load_after;
 };
 
-static const char *name_of(enum who who)
+static double load(void)
 {
-	return who == WHO_AGENT ? "the agent" : "`" EXPORTER "`";
+	double averages[1] = {};
+
+	(void)getloadavg(averages, 1);
+	return averages[0];
 }
 
-static int start(const struct bench *b, enum who who, struct served **ret, struct error *err)
-{
-	static char *exporter[] = { (char *)EXPORTER, (char *)"--web.listen-address=127.0.0.1:9841",
-				    (char *)"--log.level=error", NULL };
-	const struct options *o = b->options;
-
-	if (who == WHO_AGENT)
-		return o->agent ? served_start(o->agent, o->port, *o->token ? o->token : NULL, ret, err) : 0;
-	return tool_exists(EXPORTER) ? served_start(exporter, EXPORTER_PORT, NULL, ret, err) : 0;
-}
-
-/* The beginnings of seconds by the clock, so that a late one does not push the others. */
-static void wait_until(struct timespec *next)
-{
-	next->tv_sec++;
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, next, NULL) == EINTR)
-		;
-}
-
-static int scrape_both(struct served *served[WHO_COUNT], int second, struct result *result, struct error *err)
-{
-	for (int i = 0; i < WHO_COUNT; i++) {
-		int who = (i + second) % WHO_COUNT;
-		int r = served[who] ? served_scrape(served[who], &result->page_bytes[who], err) : 0;
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static void keep_second(struct served *served[WHO_COUNT], uint64_t before[WHO_COUNT], bool is_warm, struct result *result)
-{
-	double ms[WHO_COUNT] = {};
-
-	for (int who = 0; who < WHO_COUNT; who++) {
-		uint64_t now = served[who] ? served_cpu_ns(served[who]) : 0;
-
-		ms[who] = (double)(now - before[who]) / 1e6;
-		before[who] = now;
-		if (served[who] && is_warm)
-			samples_add(&result->cpu_ms[who], ms[who]);
-	}
-	if (is_warm && served[WHO_AGENT] && served[WHO_EXPORTER] && ms[WHO_EXPORTER] > 0)
-		samples_add(&result->ratio, ms[WHO_AGENT] / ms[WHO_EXPORTER]);
-}
-
-static int scrape_for_a_while(const struct bench *b, struct served *served[WHO_COUNT], struct result *result,
-			      struct error *err)
-{
-	uint64_t before[WHO_COUNT] = {};
-	struct timespec next;
-
-	clock_gettime(CLOCK_MONOTONIC, &next);
-	for (int second = -WARM_SECONDS; second < b->options->seconds; second++) {
-		int r = scrape_both(served, second + WARM_SECONDS, result, err);
-
-		if (r < 0)
-			return r;
-		wait_until(&next);
-		keep_second(served, before, second >= 0, result);
-	}
-	for (int who = 0; who < WHO_COUNT; who++) {
-		if (served[who])
-			served_weigh(served[who], &result->weight[who]);
-	}
-	return 0;
-}
-
-static int run_count(struct bench *b, size_t index, struct error *err)
-{
-	_cleanup_(groups_removep) struct groups *groups = NULL;
-	struct served *served[WHO_COUNT] = {};
-	int r = groups_make(b->root_fd, &b->hierarchy, counts[index], SLEEPER_EVERY, &groups, err);
-
-	for (int who = 0; who < WHO_COUNT && r >= 0; who++)
-		r = start(b, (enum who)who, &served[who], err);
-	if (r >= 0)
-		r = scrape_for_a_while(b, served, &b->results[index], err);
-	for (int who = 0; who < WHO_COUNT; who++)
-		served_stop(served[who]);
-	return r;
-}
-
-/* A process of its own scrapes the agent each second while a work runs. */
-static pid_t start_scraper(struct served *agent)
-{
-	pid_t pid = fork();
-
-	if (pid == 0) {
-		struct timespec next;
-		size_t bytes;
-
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		clock_gettime(CLOCK_MONOTONIC, &next);
-		for (;;) {
-			wait_until(&next);
-			(void)served_scrape(agent, &bytes, NULL);
-		}
-	}
-	return pid;
-}
+/* ---- losses ---- */
 
 static int measure_with(struct bench *b, enum loss loss, double *ret, struct error *err)
 {
 	_cleanup_(served_stopp) struct served *agent = NULL;
-	int r = start(b, WHO_AGENT, &agent, err);
-	pid_t scraper;
+	int r = weighing_start_agent(&b->options->weighing, 1, true, &agent, err);
 
-	if (r < 0)
-		return r;
-	scraper = start_scraper(agent);
-	r = loss_measure(loss, b->options->pingpong, b->options->round_seconds, ret, err);
-	if (scraper > 0) {
-		kill(scraper, SIGKILL);
-		waitpid(scraper, NULL, 0);
-	}
-	return r;
+	return r < 0 ? r : loss_measure(loss, b->options->pingpong, b->options->round_seconds, ret, err);
 }
 
 static int run_loss(struct bench *b, enum loss loss, struct error *err)
@@ -228,58 +108,45 @@ static int run_losses(struct bench *b, struct error *err)
 	return 0;
 }
 
-static double mib(uint64_t bytes)
+/* ---- the page ---- */
+
+static void print_begin(const struct bench *b, FILE *out)
 {
-	return (double)bytes / (1 << 20);
+	page_print_machine(out);
+	fprintf(out, "; cgroup %s.\nLoad %.1f as it began, %.1f as it ended; median (quartiles).\n\n",
+		b->hierarchy.is_v2 ? "v2" : "v1", b->load_before, b->load_after);
 }
 
-static void print_row(struct result *r, size_t jobs, enum who who, FILE *out)
+static void print_jobs(struct bench *b, FILE *out)
 {
-	const struct served_weight *w = &r->weight[who];
+	char version[64];
 
-	if (!r->cpu_ms[who].count)
-		return;
-	fprintf(out, "| %zu | %s | ", jobs, name_of(who));
-	samples_print(&r->cpu_ms[who], 2, out);
-	fputs(" | ", out);
-	if (who == WHO_AGENT)
-		samples_print(&r->ratio, 2, out);
-	fprintf(out, " | %.1f | %.1f | %.1f | %.0f |\n", mib(w->rss_bytes), mib(w->pss_bytes), mib(w->map_bytes),
-		(double)r->page_bytes[who] / 1024);
+	print_begin(b, out);
+	tool_version("dpkg-query", "-W -f '${Version}\n' prometheus-node-exporter", version, sizeof(version));
+	fprintf(out, "%d s each; %s %s.\n\n", b->options->weighing.seconds, weighing_exporter(),
+		*version ? version : "is absent");
+	weighing_print(b->weighings, b->options->count, out);
+	if (b->idling.seconds)
+		fprintf(out, "\nWith %zu jobs, an interval of %d s and nobody who asks, it took %.1f ms of CPU time a minute, and "
+			     "woke\n%.0f times.\n", b->idling.jobs, b->idling.interval_s, b->idling.cpu_ms, b->idling.sleeps);
+	fputc('\n', out);
 }
 
 static void print_losses(struct bench *b, FILE *out)
 {
-	fprintf(out, "\n%d rounds of %d s with the agent scraped each second, each between two without; the speed with it, "
-		     "of\nthat without:\n\n| | speed |\n|---|---|\n",
+	print_begin(b, out);
+	fprintf(out, "%d rounds of %d s with the agent, which takes a reading each second, each between two without:\n\n"
+		     "| | speed with the agent, of that without |\n|---|---|\n",
 		b->options->rounds, b->options->round_seconds);
 	for (int loss = 0; loss < LOSS_COUNT; loss++) {
 		fprintf(out, "| %s | ", loss_name((enum loss)loss));
 		samples_print(&b->kept[loss], 4, out);
 		fputs(" |\n", out);
 	}
-}
-
-static void print(struct bench *b, FILE *out)
-{
-	char version[64];
-
-	page_print_machine(out);
-	tool_version("dpkg-query", "-W -f '${Version}\n' " EXPORTER, version, sizeof(version));
-	fprintf(out, "; cgroup %s; " EXPORTER " %s.\n%d s each, one scrape a second; median (quartiles).\n\n",
-		b->hierarchy.is_v2 ? "v2" : "v1", *version ? version : "absent", b->options->seconds);
-	fputs("| jobs | | CPU ms a second | of the exporter's | RSS MiB | Pss MiB | maps MiB | page KiB |\n"
-	      "|---|---|---|---|---|---|---|---|\n", out);
-	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		for (int who = 0; who < WHO_COUNT; who++)
-			print_row(&b->results[i], counts[i], (enum who)who, out);
-	}
-	if (b->options->agent)
-		print_losses(b, out);
 	fputc('\n', out);
 }
 
-static int tell(struct bench *b, struct error *err)
+static int tell(struct bench *b, const char *mark, void (*print)(struct bench *b, FILE *out), struct error *err)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -287,99 +154,138 @@ static int tell(struct bench *b, struct error *err)
 
 	if (!out)
 		return -ENOMEM;
+	b->load_after = load();
 	print(b, out);
 	fclose(out);
 	fputs(text, stdout);
-	return b->options->update ? page_put(b->options->update, "bench-agent", text, err) : 0;
+	return b->options->update ? page_put(b->options->update, mark, text, err) : 0;
+}
+
+static int run_jobs(struct bench *b, struct error *err)
+{
+	struct weighing_options *w = &b->options->weighing;
+	int r = 0;
+
+	b->load_before = load();
+	for (size_t i = 0; i < b->options->count && r >= 0; i++)
+		r = weighing_run(w, b->options->counts[i], &b->weighings[i], err);
+	if (r >= 0 && w->agent) {
+		b->idling.seconds = b->options->idle_seconds;
+		r = idling_run(w, 3, 10, &b->idling, err);
+	}
+	return r < 0 ? r : tell(b, "bench-agent: jobs", print_jobs, err);
 }
 
 static int run(struct bench *b, struct error *err)
 {
-	int r = hierarchy_read(b->root_fd, &b->hierarchy, err);
+	struct weighing_options *w = &b->options->weighing;
+	int r = hierarchy_read(w->root_fd, &b->hierarchy, err);
 
-	for (size_t i = 0; i < ARRAY_SIZE(counts) && r >= 0; i++)
-		r = run_count(b, i, err);
-	if (r >= 0 && b->options->agent)
+	w->hierarchy = &b->hierarchy;
+	if (r >= 0 && b->options->has_jobs)
+		r = run_jobs(b, err);
+	b->load_before = load();
+	if (r >= 0 && w->agent && b->options->has_losses) {
 		r = run_losses(b, err);
-	return r < 0 ? r : tell(b, err);
+		if (r >= 0)
+			r = tell(b, "bench-agent: losses", print_losses, err);
+	}
+	return r;
 }
+
+/* ---- the program ---- */
 
 static const char help[] =
 	"bench-agent - what an agent costs a node\n"
-	"usage: bench-agent [OPTION...] [-- AGENT [ARGUMENT...]]    without an agent: the node exporter alone\n"
-	"  --port N        where the agent serves /metrics (9840)\n"
-	"  --token FILE    what it wants for a scrape\n"
-	"  --quick         few seconds and rounds: to see that it works\n"
-	"  --update FILE   put the table into that page\n";
+	"usage: bench-agent [OPTION...]\n"
+	"  --agent PROGRAM  what to measure (jobmeter-agent, built beside); \"\": the node exporter alone\n"
+	"  --quick          few seconds and rounds: to see that it works\n"
+	"  --jobs N         with so many only, in place of 10, 100 and 1000\n"
+	"  --seconds N      for so long each (60)\n"
+	"  --only PART      jobs: readings, scrapes, memory; losses: what works lose\n"
+	"  --update FILE    put the tables into that page\n";
 
-static void read_token(const char *path, char *ret, size_t size)
+static void be_quick(struct options *o)
 {
-	if (file_read_small(AT_FDCWD, path, ret, size) < 0) {
-		fprintf(stderr, "bench-agent: cannot read '%s'\n", path);
-		exit(1);
-	}
-	ret[strcspn(ret, "\n")] = '\0';
+	o->weighing.seconds = 6;
+	o->idle_seconds = 10;
+	o->rounds = 3;
+	o->round_seconds = 1;
 }
 
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option list[] = {
-		{ "port", required_argument, NULL, 'p' },   { "token", required_argument, NULL, 't' },
+		{ "agent", required_argument, NULL, 'a' }, { "only", required_argument, NULL, 'o' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "seconds", required_argument, NULL, 's' },
 		{ "update", required_argument, NULL, 'u' }, { "quick", no_argument, NULL, 'q' },
 		{ "help", no_argument, NULL, 'h' },         {},
 	};
-	int c;
+	int c, jobs;
 
-	while ((c = getopt_long(argc, argv, "+h", list, NULL)) >= 0) {
-		if (c == 'p' && parse_int(optarg, 1, 65535, &o->port) == 0)
-			continue;
-		if (c == 't') {
-			read_token(optarg, o->token, sizeof(o->token));
+	while ((c = getopt_long(argc, argv, "h", list, NULL)) >= 0) {
+		if (c == 'a') {
+			o->weighing.agent = *optarg ? optarg : NULL;
 		} else if (c == 'u') {
 			o->update = optarg;
+		} else if (c == 'o') {
+			o->has_jobs = strcmp(optarg, "losses") != 0;
+			o->has_losses = strcmp(optarg, "jobs") != 0;
+		} else if (c == 'j' && parse_int(optarg, 1, 1000, &jobs) == 0) {
+			o->counts[0] = (size_t)jobs;
+			o->count = 1;
+		} else if (c == 's' && parse_int(optarg, 1, 3600, &o->weighing.seconds) == 0) {
+			o->idle_seconds = o->weighing.seconds;
 		} else if (c == 'q') {
-			o->seconds = 5;
-			o->rounds = 3;
-			o->round_seconds = 1;
+			be_quick(o);
 		} else {
 			fputs(help, c == 'h' ? stdout : stderr);
 			exit(c == 'h' ? 0 : 2);
 		}
 	}
-	if (optind < argc)
-		o->agent = argv + optind;
 }
 
-/* It is built beside us, where MPI can be compiled for. */
-static void find_pingpong(struct options *o)
+/* Both are built beside us: the ping-pong where MPI can be compiled for. */
+static void find_programs(struct options *o)
 {
 	char own[4000] = "";
 
-	if (readlink("/proc/self/exe", own, sizeof(own) - 1) > 0)
-		snprintf(o->pingpong, sizeof(o->pingpong), "%s/pingpong", dirname(own));
+	if (readlink("/proc/self/exe", own, sizeof(own) - 1) <= 0)
+		return;
+	dirname(own); /* cuts it */
+	snprintf(o->pingpong, sizeof(o->pingpong), "%s/pingpong", own);
+	snprintf(o->agent, sizeof(o->agent), "%s/../jobmeter-agent", own);
+	o->weighing.agent = o->agent;
 }
 
 int main(int argc, char **argv)
 {
-	static struct options options = { .port = 9840, .seconds = 60, .rounds = 15, .round_seconds = 5 };
+	static struct options options = { .weighing = { .seconds = 60 },
+					  .counts = { 10, 100, 1000 },
+					  .count = COUNTS,
+					  .idle_seconds = 60,
+					  .rounds = 15,
+					  .round_seconds = 5,
+					  .has_losses = true,
+					  .has_jobs = true };
 	static struct bench b = { .options = &options };
 	struct error err = {};
 	int r;
 
+	find_programs(&options);
 	parse_options(argc, argv, &options);
 	if (geteuid() != 0) {
 		fputs("bench-agent: skipped: it needs root, to make groups\n", stderr);
 		return EXIT_SKIP;
 	}
-	if (!options.agent && !tool_exists(EXPORTER)) {
-		fputs("bench-agent: skipped: neither an agent is given nor is " EXPORTER " installed\n", stderr);
-		return EXIT_SKIP;
-	}
-	find_pingpong(&options);
-	b.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = run(&b, &err);
+	options.weighing.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = ground_make(&options.weighing.ground, &err);
+	if (r >= 0)
+		r = run(&b, &err);
+	ground_remove(options.weighing.ground);
 	hierarchy_clear(&b.hierarchy);
-	close(b.root_fd);
+	close(options.weighing.root_fd);
 	if (r < 0) {
 		fprintf(stderr, "bench-agent: %s\n", *err.text ? err.text : strerror(-r));
 		return 1;

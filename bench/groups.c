@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 
 #define FIRST_JOB 90000001 /* so that none is in the way of a real one */
 #define TOPS_MAX (CONTROLLER_COUNT + 1)
-#define TOUCHED_BYTES (1u << 20)
+#define TOUCHED_BYTES (256u << 10)
 
 static const char v1_above[] = "/slurm/uid_1000", v2_above[] = "/system.slice/slurmstepd.scope";
 
@@ -30,6 +31,8 @@ struct groups {
 	const char *above;
 	const char *mounts[TOPS_MAX];
 	size_t mount_count;
+	const struct groups_mounts *work;
+	int done_fds[2]; /* a byte for each that has worked */
 	pid_t *sleepers;
 	size_t sleeper_count;
 	char path[128];
@@ -83,15 +86,64 @@ static int make_group(const struct groups *g, const char *mount, const char *pat
 	return 0;
 }
 
-static _Noreturn void sleep_for_ever(void)
+static bool use_file(const char *folder)
+{
+	char path[4096], block[4096] = "x";
+	struct stat st;
+	bool is_good;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%d", folder, getpid());
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	is_good = write(fd, block, sizeof(block)) == (ssize_t)sizeof(block) &&
+		  pread(fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) && fstat(fd, &st) == 0 &&
+		  fsync(fd) == 0;
+	close(fd);
+	return unlink(path) == 0 && is_good;
+}
+
+static bool work(const struct groups_mounts *mounts, size_t index)
+{
+	size_t count = 2 + index % (mounts->count - 1);
+	bool is_good = true;
+
+	for (size_t i = 0; i < count; i++)
+		is_good &= use_file(mounts->paths[i]);
+	return is_good;
+}
+
+/* SIGUSR1, which is blocked, wakes it. */
+static _Noreturn void sleep_and_work(const struct groups *g, size_t index)
 {
 	char *block = malloc(TOUCHED_BYTES);
+	sigset_t wake;
+	int number;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (block)
 		memset(block, 'x', TOUCHED_BYTES); /* so that the group has something to tell */
-	for (;;)
-		pause();
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGUSR1);
+	for (;;) {
+		bool is_good = sigwait(&wake, &number) == 0 && work(g->work, index);
+
+		if (write(g->done_fds[1], is_good ? "y" : "n", 1) != 1)
+			_exit(1);
+	}
+}
+
+int groups_work(struct groups *g)
+{
+	bool is_good = true;
+	char byte;
+
+	for (size_t i = 0; i < g->sleeper_count; i++) {
+		kill(g->sleepers[i], SIGUSR1);
+		is_good &= read(g->done_fds[0], &byte, 1) == 1 && byte == 'y';
+	}
+	return is_good ? 0 : -EIO;
 }
 
 /* It is in its group before it does anything. */
@@ -110,8 +162,8 @@ static int start_sleeper(struct groups *g, size_t index, struct error *err)
 		close(pipe_fds[1]);
 		if (read(pipe_fds[0], &byte, 1) < 0)
 			_exit(1);
-		close_range(3, ~0u, 0);
-		sleep_for_ever();
+		close(pipe_fds[0]);
+		sleep_and_work(g, index);
 	}
 	close(pipe_fds[0]);
 	if (pid > 0)
@@ -128,14 +180,30 @@ static int start_sleeper(struct groups *g, size_t index, struct error *err)
 	return pid < 0 ? error_set_errno(err, errno, "cannot start a process") : 0;
 }
 
-int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, struct groups **ret,
-		struct error *err)
+/* So that no process is woken before it waits for it. */
+static int open_work(struct groups *g, const struct groups_mounts *mounts, struct error *err)
+{
+	sigset_t wake;
+
+	g->work = mounts;
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGUSR1);
+	if (sigprocmask(SIG_BLOCK, &wake, NULL) < 0 || pipe2(g->done_fds, O_CLOEXEC) < 0)
+		return error_set_errno(err, errno, "cannot make a pipe");
+	return 0;
+}
+
+int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, const struct groups_mounts *mounts,
+		struct groups **ret, struct error *err)
 {
 	_cleanup_(groups_removep) struct groups *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return -ENOMEM;
 	g->root_fd = root_fd;
+	g->done_fds[0] = g->done_fds[1] = -EBADF;
+	if (open_work(g, mounts, err) < 0)
+		return -EIO;
 	g->above = h->is_v2 ? v2_above : v1_above;
 	g->sleepers = calloc(count, sizeof(*g->sleepers));
 	if (!g->sleepers)
@@ -195,6 +263,8 @@ struct groups *groups_remove(struct groups *g)
 			remove_group(g, g->mounts[m], groups_path(g, i));
 		remove_above(g, g->mounts[m]);
 	}
+	closep(&g->done_fds[0]);
+	closep(&g->done_fds[1]);
 	free(g->sleepers);
 	free(g);
 	return NULL;

@@ -23,6 +23,7 @@
 #include "macro.h"
 #include "page.h"
 #include "parse.h"
+#include "plain.h"
 #include "samples.h"
 
 #define EXIT_SKIP 77
@@ -58,7 +59,7 @@ struct bench {
 	struct groups *groups;
 	struct group_files_budget budget, none;
 	struct group_files *kept[1000], *passing[1000];
-	char *paths[1000][16]; /* of all files of a set, NULL-ended */
+	struct plain *plain;
 	uint64_t sum;
 	struct result results[ARRAY_SIZE(counts)][SETS];
 	double kernel_kib; /* that a kept descriptor takes */
@@ -70,22 +71,6 @@ static double cpu_us(void)
 
 	getrusage(RUSAGE_SELF, &u);
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static int read_plain(struct bench *b, size_t group)
-{
-	char text[8192];
-
-	for (char **path = b->paths[group]; *path; path++) {
-		int fd = open(*path, O_RDONLY | O_CLOEXEC);
-		ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-
-		if (n < 0)
-			return -errno;
-		b->sum += (uint64_t)n;
-		close(fd);
-	}
-	return 0;
 }
 
 static int read_ours(struct bench *b, struct group_files *files, uint64_t wanted)
@@ -105,7 +90,7 @@ static int measure(struct bench *b, enum way way, size_t count, uint64_t wanted,
 
 	for (size_t t = 0; t < times; t++) {
 		for (size_t i = 0; i < count; i++) {
-			int r = way == WAY_PLAIN ? read_plain(b, i) :
+			int r = way == WAY_PLAIN ? plain_read(b->plain, i) :
 						   read_ours(b, way == WAY_KEPT ? b->kept[i] : b->passing[i], wanted);
 
 			if (r < 0)
@@ -116,48 +101,15 @@ static int measure(struct bench *b, enum way way, size_t count, uint64_t wanted,
 	return 0;
 }
 
-static size_t list_files(struct bench *b, size_t group, uint64_t wanted)
-{
-	bool is_v2 = b->hierarchy.is_v2;
-	const char *last = "", *mount, *below;
-	size_t count = 0;
-
-	for (size_t i = 0; i < group_field_count; i++) {
-		const struct group_field *f = &group_fields[i];
-		const char *file = is_v2 ? f->v2_file : f->v1_file;
-		char *path;
-
-		if (!(wanted & GROUP_FILES_BIT(f->metric)) || strcmp(file, last) == 0 ||
-		    !hierarchy_find_place(&b->hierarchy, f->controller, groups_path(b->groups, group), &mount, &below) ||
-		    asprintf(&path, "%s%s/%s", mount, below, file) < 0)
-			continue;
-		last = file;
-		if (access(path, R_OK) == 0)
-			b->paths[group][count++] = path;
-		else
-			free(path);
-	}
-	b->paths[group][count] = NULL;
-	return count;
-}
-
-static void forget_files(struct bench *b)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(b->paths); i++) {
-		for (char **path = b->paths[i]; *path; path++) {
-			free(*path);
-			*path = NULL;
-		}
-	}
-}
-
 static int run_set(struct bench *b, size_t count, enum set set, struct result *result)
 {
 	uint64_t wanted = group_files_metrics(b->hierarchy.is_v2, set == SET_BPF);
 	double us[WAYS];
 
-	for (size_t i = 0; i < count; i++)
-		result->files = list_files(b, i, wanted);
+	b->plain = plain_new(&b->hierarchy, b->groups, count, wanted);
+	if (!b->plain)
+		return -ENOMEM;
+	result->files = plain_files(b->plain);
 	for (int repetition = -1; repetition < b->repetitions; repetition++) { /* the first is for the caches */
 		for (int w = 0; w < WAYS; w++) {
 			enum way way = (enum way)((w + repetition + 1) % WAYS);
@@ -171,7 +123,7 @@ static int run_set(struct bench *b, size_t count, enum set set, struct result *r
 			samples_add(&result->ratio[w], us[w] / us[WAY_PLAIN]);
 		}
 	}
-	forget_files(b);
+	b->plain = plain_free(b->plain);
 	return 0;
 }
 
@@ -221,7 +173,7 @@ static void close_all(struct bench *b)
 static int run_count(struct bench *b, size_t index, struct error *err)
 {
 	size_t count = counts[index];
-	int r = groups_make(b->root_fd, &b->hierarchy, count, SLEEPER_EVERY, &b->groups, err);
+	int r = groups_make(b->root_fd, &b->hierarchy, count, SLEEPER_EVERY, NULL, &b->groups, err);
 
 	if (r < 0)
 		return r;

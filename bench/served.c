@@ -30,7 +30,7 @@
 struct served {
 	pid_t pid;
 	int port;
-	const char *name, *token;
+	const char *name;
 };
 
 static int connect_to(int port)
@@ -44,33 +44,86 @@ static int connect_to(int port)
 	return TAKE_FD(fd);
 }
 
-int served_scrape(struct served *s, size_t *ret_bytes, struct error *err)
+static uint64_t now_ns(void)
 {
-	_cleanup_close_ int fd = connect_to(s->port);
-	char request[512], block[65536];
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int ask(const struct served *s, int fd, const char *path, bool wants_gzip, struct error *err)
+{
+	char request[768];
+
+	snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n%sConnection: close\r\n\r\n", path,
+		 wants_gzip ? "Accept-Encoding: gzip\r\n" : "");
+	return send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 ?
+		       error_set_errno(err, errno, "cannot ask %s", s->name) :
+		       0;
+}
+
+/* Takes the answer to its end; its head comes in one piece. */
+static int take_page(const struct served *s, int fd, uint64_t begin_ns, struct served_page *ret, struct error *err)
+{
+	char block[65536];
 	size_t total = 0, head = 0;
 	bool is_good = false;
 	ssize_t n;
 
-	if (fd < 0)
-		return error_set_errno(err, fd, "cannot connect to %s", s->name);
-	snprintf(request, sizeof(request), "GET /metrics HTTP/1.0\r\nHost: 127.0.0.1\r\n%s%s%sConnection: close\r\n\r\n",
-		 s->token ? "Authorization: Bearer " : "", s->token ? s->token : "", s->token ? "\r\n" : "");
-	if (send(fd, request, strlen(request), MSG_NOSIGNAL) < 0)
-		return error_set_errno(err, errno, "cannot ask %s", s->name);
 	while ((n = recv(fd, block, sizeof(block), 0)) > 0) {
 		const char *end = total ? NULL : memmem(block, (size_t)n, "\r\n\r\n", 4);
 
-		if (!total)
+		if (!total) {
 			is_good = n > 12 && strncmp(block, "HTTP/1.", 7) == 0 && strncmp(block + 9, "200", 3) == 0;
+			ret->first_ns = now_ns() - begin_ns;
+		}
 		if (end)
 			head = (size_t)(end + 4 - block);
 		total += (size_t)n;
 	}
 	if (n < 0 || !is_good || total <= head)
-		return error_set(err, -EPROTO, "%s did not answer a scrape", s->name);
-	*ret_bytes = total - head;
+		return error_set(err, -EPROTO, "%s did not answer", s->name);
+	ret->last_ns = now_ns() - begin_ns;
+	ret->bytes = total - head;
 	return 0;
+}
+
+static int get(const struct served *s, const char *path, bool wants_gzip, struct served_page *ret, struct error *err)
+{
+	uint64_t begin_ns = now_ns();
+	_cleanup_close_ int fd = connect_to(s->port);
+	int r;
+
+	if (fd < 0)
+		return error_set_errno(err, fd, "cannot connect to %s", s->name);
+	r = ask(s, fd, path, wants_gzip, err);
+	return r < 0 ? r : take_page(s, fd, begin_ns, ret, err);
+}
+
+int served_scrape(struct served *s, bool wants_gzip, struct served_page *ret, struct error *err)
+{
+	return get(s, "/metrics", wants_gzip, ret, err);
+}
+
+int served_ask_meanwhile(struct served *s, uint64_t *ret_health_ns, struct error *err)
+{
+	_cleanup_close_ int slow = connect_to(s->port);
+	struct served_page page, health;
+	char byte;
+	int r;
+
+	if (slow < 0)
+		return error_set_errno(err, slow, "cannot connect to %s", s->name);
+	r = ask(s, slow, "/metrics", false, err);
+	if (r >= 0 && recv(slow, &byte, 1, MSG_PEEK) != 1)
+		r = error_set_errno(err, errno, "%s did not answer", s->name);
+	if (r >= 0)
+		r = get(s, "/health", false, &health, err);
+	if (r < 0)
+		return r;
+	*ret_health_ns = health.last_ns;
+	return take_page(s, slow, 0, &page, err);
 }
 
 static bool has_ended(struct served *s)
@@ -81,19 +134,23 @@ static bool has_ended(struct served *s)
 	return true;
 }
 
-int served_start(char *const argv[], int port, const char *token, struct served **ret, struct error *err)
+int served_start(char *const argv[], int port, struct served **ret, struct error *err)
 {
 	_cleanup_(served_stopp) struct served *s = calloc(1, sizeof(*s));
 	const struct timespec pause = { .tv_nsec = 10000000 };
-	size_t bytes;
+	struct served_page page;
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct served){ .port = port, .name = argv[0], .token = token };
+	*s = (struct served){ .port = port, .name = argv[0] };
 	s->pid = fork();
 	if (s->pid == 0) {
 		int null_fd = open("/dev/null", O_RDWR);
 
+		sigset_t none;
+
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		dup2(null_fd, STDOUT_FILENO);
 		if (!getenv("BENCH_DEBUG"))
@@ -104,7 +161,7 @@ int served_start(char *const argv[], int port, const char *token, struct served 
 	if (s->pid < 0)
 		return error_set_errno(err, errno, "cannot start a process");
 	for (int i = 0; i < START_TRIES && !has_ended(s); i++) {
-		if (served_scrape(s, &bytes, NULL) == 0) {
+		if (served_scrape(s, false, &page, NULL) == 0) {
 			*ret = TAKE_PTR(s);
 			return 0;
 		}
@@ -165,16 +222,49 @@ uint64_t served_cpu_ns(const struct served *s)
 	return sum;
 }
 
-static uint64_t read_kib(pid_t pid, const char *file, const char *key)
+static uint64_t read_number(pid_t pid, const char *file, const char *key)
 {
 	_cleanup_free_ char *text = NULL;
 	char path[64];
-	uint64_t kib = 0;
+	uint64_t number = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
 	if (file_read(AT_FDCWD, path, 1 << 20, &text, NULL) >= 0)
-		(void)parse_keyed_u64(text, key, ':', &kib);
-	return kib * 1024;
+		(void)parse_keyed_u64(text, key, ':', &number);
+	return number;
+}
+
+/* Of all threads that live: one that ends takes its own with it. */
+static uint64_t sleeps_of(pid_t pid)
+{
+	struct dirent *entry;
+	uint64_t sum = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		char status[300];
+
+		snprintf(status, sizeof(status), "task/%s/status", entry->d_name);
+		if (*entry->d_name != '.')
+			sum += read_number(pid, status, "voluntary_ctxt_switches");
+	}
+	if (dir)
+		closedir(dir);
+	return sum;
+}
+
+uint64_t served_sleeps(const struct served *s)
+{
+	pid_t pids[CHILDREN_MAX];
+	size_t count = list_processes(s, pids);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += sleeps_of(pids[i]);
+	return sum;
 }
 
 struct map_list {
@@ -224,8 +314,8 @@ void served_weigh(const struct served *s, struct served_weight *ret)
 
 	*ret = (struct served_weight){};
 	for (size_t i = 0; i < count; i++) {
-		ret->rss_bytes += read_kib(pids[i], "status", "VmRSS");
-		ret->pss_bytes += read_kib(pids[i], "smaps_rollup", "Pss");
+		*(i == 0 ? &ret->rss_bytes : &ret->children_bytes) += read_number(pids[i], "status", "VmRSS") * 1024;
+		ret->pss_bytes += read_number(pids[i], "smaps_rollup", "Pss") * 1024;
 		ret->map_bytes += weigh_maps(pids[i], &seen);
 	}
 }
