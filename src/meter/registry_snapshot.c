@@ -274,7 +274,7 @@ static int put_rows(struct making *m, const struct snapshot_job *last, struct sn
 	ret->rows = calloc(count + 1, sizeof(*ret->rows));
 	if (!ret->rows)
 		return -ENOMEM;
-	if (count)
+	if (m->merged)
 		memcpy(ret->rows, m->merged, count * sizeof(*ret->rows));
 	ret->row_count = count;
 	return 0;
