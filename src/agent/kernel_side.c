@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "canary.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "config.h"
 #include "error.h"
 #include "group_tree.h"
@@ -22,8 +22,7 @@
 #include "sampler.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
-#define WALK_NS UINT64_C(60000000000) /* how often the tree is walked for what no program told of  \
-				       */
+#define WALK_NS UINT64_C(60000000000) /* how often the tree is walked for what no program told of */
 #define NOBODY UINT64_MAX	      /* no group has that id */
 
 struct kernel_side {
@@ -196,8 +195,8 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	r = walk(k, boot_ns, err);
 	if (r < 0)
 		return r;
-	generation = leaves_generation(
-		k->meter); /* before the list: what comes meanwhile is listed again */
+	/* before the list: what comes meanwhile is listed again */
+	generation = leaves_generation(k->meter);
 	if (generation == k->generation)
 		return 0;
 	r = leaves_list_groups(k->meter, &groups, &k->groups, err);
@@ -225,9 +224,7 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 	if (feed.has_tasks)
 		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, err);
 	if (r >= 0 && feed.has_files)
-		r = place_names_refresh(
-			names, superblocks_fd(k),
-			err);
+		r = place_names_refresh(names, superblocks_fd(k), err);
 	if (r >= 0 && feed.has_files)
 		r = leaves_read_rows(k->meter, &rows, &feed.row_count, err);
 	feed.tasks = tasks;
@@ -270,17 +267,25 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 	return r < 0 ? r : registry_forget(registry, leaves, count);
 }
 
+/* Those of the job's leaves that are not folded; the caller frees. */
+static int read_histograms_of(struct kernel_side *k, const struct registry_job *job, struct leaf_histograms **ret,
+			      size_t *ret_count, struct error *err)
+{
+	_cleanup_free_ uint64_t *leaves = NULL;
+	size_t count = 0;
+	int r = registry_job_leaves(job, &leaves, &count);
+
+	return r < 0 ? r : leaves_read_histograms(k->meter, leaves, count, ret, ret_count, err);
+}
+
 static int put_histograms_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 				struct error *err)
 {
 	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
 		_cleanup_free_ struct leaf_histograms *histograms = NULL;
-		_cleanup_free_ uint64_t *leaves = NULL;
-		size_t leaf_count = 0, count = 0;
-		int r = registry_job_leaves(job, &leaves, &leaf_count);
+		size_t count = 0;
+		int r = read_histograms_of(k, job, &histograms, &count, err);
 
-		if (r >= 0)
-			r = leaves_read_histograms(k->meter, leaves, leaf_count, &histograms, &count, err);
 		if (r >= 0)
 			r = registry_inherit_histograms(registry, job, histograms, count, name_place, names);
 		if (r < 0)
@@ -320,15 +325,6 @@ static int end_groups_of_before(struct kernel_side *k, struct group_life *groups
 	return r;
 }
 
-/* The clocks that stamp lives. */
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Superblocks of theirs are in our map by now, so that places have their names. */
 static int inherit(struct kernel_side *k, struct registry *registry, struct place_names *names, struct error *err)
 {
@@ -344,11 +340,11 @@ static int inherit(struct kernel_side *k, struct registry *registry, struct plac
 		.name_place = name_place,
 		.context = names,
 	};
-	uint64_t boot_ns = now_ns(CLOCK_BOOTTIME);
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	int r = end_groups_of_before(k, h->groups, h->group_count, boot_ns, err);
 
 	if (r >= 0)
-		r = registry_learn(registry, h->groups, h->group_count, boot_ns, now_ns(CLOCK_REALTIME));
+		r = registry_learn(registry, h->groups, h->group_count, boot_ns, clock_now_ns(CLOCK_REALTIME));
 	if (r >= 0)
 		r = place_names_refresh(names, superblocks_fd(k), err);
 	if (r >= 0)
@@ -403,17 +399,14 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 			       struct place_names *names, struct reading *to, struct error *err)
 {
 	_cleanup_free_ struct leaf_histograms *histograms = NULL;
-	_cleanup_free_ uint64_t *leaves = NULL;
-	size_t leaf_count = 0, count = 0;
+	size_t count = 0;
 	int r;
 
 	if (!sorts_calls(k))
 		return 0;
 	for (size_t i = 0; i < to->mount_count; i++)
 		to->mounts[i].has_histograms = true;
-	r = registry_job_leaves(job, &leaves, &leaf_count);
-	if (r >= 0)
-		r = leaves_read_histograms(k->meter, leaves, leaf_count, &histograms, &count, err);
+	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = add_histograms(&histograms[i], names, to);
 	return r < 0 ? r : registry_add_histograms(job, to);

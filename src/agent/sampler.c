@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "config.h"
 #include "error.h"
 #include "file.h"
@@ -52,14 +53,6 @@ struct sampler {
 	char node[65], boot_id[40];
 	char prolog_dir[4096 + 8];
 };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void read_word(int root_fd, const char *path, char *ret, size_t size)
 {
@@ -135,8 +128,8 @@ static int make_registry(struct sampler *s)
 		.has_units = s->config->has_units,
 		.retention_ns = s->config->retention_ns,
 		.jobs_max = s->config->jobs_max,
-		.started_real_ns = now_ns(CLOCK_REALTIME),
-		.started_boot_ns = now_ns(CLOCK_BOOTTIME),
+		.started_real_ns = clock_now_ns(CLOCK_REALTIME),
+		.started_boot_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
 
 	snprintf(options.boot_id, sizeof(options.boot_id), "%s", s->boot_id);
@@ -315,7 +308,7 @@ static int take_published(struct sampler *s)
 
 static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
 {
-	uint64_t real_ns = now_ns(CLOCK_REALTIME);
+	uint64_t real_ns = clock_now_ns(CLOCK_REALTIME);
 	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
 
 	if (r >= 0)
@@ -335,7 +328,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 
 static int take_reading(struct sampler *s, struct error *err)
 {
-	uint64_t started_ns = now_ns(CLOCK_BOOTTIME);
+	uint64_t started_ns = clock_now_ns(CLOCK_BOOTTIME);
 	struct snapshot *snapshot = NULL;
 	int r;
 
@@ -345,7 +338,7 @@ static int take_reading(struct sampler *s, struct error *err)
 		s->counts.failed_readings++;
 		return *err->text ? r : error_set_errno(err, r, "cannot take a reading");
 	}
-	snapshot->took_ns = s->counts.last_reading_ns = now_ns(CLOCK_BOOTTIME) - started_ns;
+	snapshot->took_ns = s->counts.last_reading_ns = clock_now_ns(CLOCK_BOOTTIME) - started_ns;
 	if (s->published)
 		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
@@ -359,7 +352,7 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 {
 	int r = 0;
 
-	if (!s->last || now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
+	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
 		r = take_reading(s, err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
@@ -430,7 +423,7 @@ int sampler_fd(const struct sampler *s)
 
 void sampler_work(struct sampler *s)
 {
-	users_work(s->sources.users, now_ns(CLOCK_BOOTTIME));
+	users_work(s->sources.users, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 bool sampler_has_news(struct sampler *s, struct error *err)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "error.h"
 #include "file.h"
 #include "held.h"
@@ -25,14 +26,6 @@
 /* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
 				 SIGALRM, SIGCONT, SIGXCPU, SIGXFSZ, SIGWINCH };
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void watched_signals(sigset_t *ret)
 {
@@ -116,8 +109,8 @@ int child_release(struct child *c, struct error *err)
 
 	if (clock_getcpuclockid(c->pid, &clock) == 0 && clock_gettime(clock, &used) == 0)
 		c->overhead_ns += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
-	c->start_ns = now_ns(CLOCK_REALTIME);
-	c->start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	c->start_ns = clock_now_ns(CLOCK_REALTIME);
+	c->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	if (held_release(&(struct held){ .pid = c->pid, .fd = c->release_fd }) < 0)
 		return error_set_errno(err, errno, "cannot start the command");
 	/* The other end closes at execve(), or says why that failed. */
@@ -200,8 +193,8 @@ static int reap(struct child *c)
 		if (pid == 0)
 			return 0;
 		if (pid == c->pid) {
-			c->end_ns = now_ns(CLOCK_REALTIME);
-			c->end_boot_ns = now_ns(CLOCK_BOOTTIME);
+			c->end_ns = clock_now_ns(CLOCK_REALTIME);
+			c->end_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 			c->status = status;
 			c->pid = 0;
 			return 1;

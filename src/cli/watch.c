@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "clock.h"
 #include "error.h"
 #include "macro.h"
 #include "record.h"
@@ -34,14 +35,6 @@ static void watch_clear(struct watch *w)
 	watched_clear(&w->list);
 	if (w->signal_fd >= 0)
 		close(w->signal_fd);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static int hold_signals(struct watch *w, struct error *err)
@@ -129,7 +122,7 @@ static int go_on(struct watch *w, struct error *err)
 	uint64_t interval = w->options->interval_ns, duration = w->options->duration_ns;
 
 	while (has_live(w)) {
-		uint64_t passed = now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
+		uint64_t passed = clock_now_ns(CLOCK_BOOTTIME) - w->start_boot_ns;
 		uint64_t next = (passed / interval + 1) * interval;
 		bool is_last = duration && next >= duration;
 		int r;
@@ -200,8 +193,8 @@ static int collect(const struct watch *w, struct session *ret, struct error *err
 {
 	_cleanup_(session_clear) struct session session = {
 		.start_ns = w->start_ns,
-		.end_ns = now_ns(CLOCK_REALTIME),
-		.elapsed_ns = now_ns(CLOCK_BOOTTIME) - w->start_boot_ns,
+		.end_ns = clock_now_ns(CLOCK_REALTIME),
+		.elapsed_ns = clock_now_ns(CLOCK_BOOTTIME) - w->start_boot_ns,
 	};
 
 	for (size_t i = 0; i < w->list.count; i++) {
@@ -242,8 +235,8 @@ int watch_jobs(struct watch_source *source, const struct watch_options *options,
 
 	if (r < 0)
 		return r;
-	w.start_ns = now_ns(CLOCK_REALTIME);
-	w.start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	w.start_ns = clock_now_ns(CLOCK_REALTIME);
+	w.start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	r = look(&w, err);
 	if (r == 0)
 		r = go_on(&w, err);

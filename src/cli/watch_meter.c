@@ -12,6 +12,7 @@
 #include "allocation.h"
 #include "canary.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "collectors/collectors.h"
 #include "error.h"
 #include "file.h"
@@ -62,14 +63,6 @@ static void close_meter(struct watch_source *s)
 	free(m->path);
 	free(m->cpus);
 	free(m);
-}
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* Files of the group and what it may use, as long as it is there. */
@@ -201,7 +194,7 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 		return r;
 	record->is_final = !job->is_live;
 	record->time.measured_from_ns = m->start_ns;
-	record->time.elapsed_ns = now_ns(CLOCK_BOOTTIME) - m->start_boot_ns;
+	record->time.elapsed_ns = clock_now_ns(CLOCK_BOOTTIME) - m->start_boot_ns;
 	if (!job->is_live) {
 		record->time.end_ns = m->start_ns + record->time.elapsed_ns;
 		record->job.state = strdup("ENDED");
@@ -259,8 +252,8 @@ static int start_meter(struct meter_source *m, struct error *err)
 		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id, false,
 				  &m->why_no_canary);
 	m->has_identity = identity_of(NULL, m->path, &m->identity);
-	m->start_ns = now_ns(CLOCK_REALTIME);
-	m->start_boot_ns = now_ns(CLOCK_BOOTTIME);
+	m->start_ns = clock_now_ns(CLOCK_REALTIME);
+	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "entries.h"
 #include "error.h"
 #include "groups.h"
+#include "ids.h"
 #include "macro.h"
 #include "meter.h"
 #include "tallies.h"
@@ -196,20 +197,13 @@ struct search {
 	struct list found;
 };
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 static int visit_histograms(void *context, const void *key, const void *value)
 {
 	const struct file_key *its = key;
 	struct search *search = context;
 	struct leaf_histograms *item;
 
-	if (!bsearch(&its->leaf, search->leaves, search->count, sizeof(uint64_t), compare_ids))
+	if (!ids_contain(search->leaves, search->count, its->leaf))
 		return 0;
 	item = add_item(&search->found);
 	if (!item)

@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "entries.h"
 #include "groups.h"
+#include "ids.h"
 #include "leaves_share.h"
 #include "macro.h"
 #include "meter.h"
@@ -47,18 +48,6 @@ static int add_key(struct keys *k, const void *key)
 static const void *key_at(const struct keys *k, size_t i)
 {
 	return k->items + i * k->size;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static bool has_id(const uint64_t *ids, size_t count, uint64_t id)
-{
-	return count && bsearch(&id, ids, count, sizeof(id), compare_ids);
 }
 
 static int map_fd(const struct meter *m, enum object_id id, const char *map)
@@ -102,7 +91,7 @@ static int visit_key(void *context, const void *key, const void *value UNUSED)
 {
 	struct forgetting *f = context;
 
-	return has_id(f->leaves, f->count, *(const uint64_t *)key) ? add_key(&f->found, key) : 0;
+	return ids_contain(f->leaves, f->count, *(const uint64_t *)key) ? add_key(&f->found, key) : 0;
 }
 
 /* To a group that is not forgotten itself. */
@@ -111,7 +100,7 @@ static void give_back(const struct forgetting *f, uint64_t leaf, enum share shar
 	struct group_entry group;
 
 	if (bpf_map_lookup_elem(map_fd(f->meter, OBJECT_LIFE, "groups"), &leaf, &group) == 0 &&
-	    !has_id(f->leaves, f->count, group.answers))
+	    !ids_contain(f->leaves, f->count, group.answers))
 		(void)leaves_give_back(f->meter, group.answers, share, count);
 }
 
@@ -135,7 +124,7 @@ static int visit_leaving(void *context, const void *key, const void *value)
 {
 	struct forgetting *f = context;
 
-	return has_id(f->leaves, f->count, ((const struct leaving_task *)value)->leaf)
+	return ids_contain(f->leaves, f->count, ((const struct leaving_task *)value)->leaf)
 		       ? add_key(&f->found, key)
 		       : 0;
 }
@@ -263,7 +252,7 @@ static int list_ids(struct meter *m, struct keys *ret_leaves, struct keys *ret_k
 static void sort_ids(struct keys *k)
 {
 	if (k->count)
-		qsort(k->items, k->count, k->size, compare_ids);
+		qsort(k->items, k->count, k->size, ids_compare);
 }
 
 int leaves_forget_strays(struct meter *m)
@@ -281,7 +270,7 @@ int leaves_forget_strays(struct meter *m)
 	sort_ids(&known);
 	for (size_t i = 0; i < leaves.count; i++) {
 		if (ids[i] && !(strays && ids[strays - 1] == ids[i]) &&
-		    !has_id(known_ids, known.count, ids[i]))
+		    !ids_contain(known_ids, known.count, ids[i]))
 			ids[strays++] = ids[i];
 	}
 	return leaves_forget(m, ids, strays);
@@ -319,7 +308,7 @@ static int visit_superblock(void *context, const void *key, const void *value)
 	struct place_search *search = context;
 	struct unused_place unused = { *(const uint64_t *)key, sb->leaf };
 
-	if (has_id((const uint64_t *)search->used->items, search->used->count, unused.place) ||
+	if (ids_contain((const uint64_t *)search->used->items, search->used->count, unused.place) ||
 	    is_mounted(search->mounts, sb->device))
 		return 0;
 	return add_key(&search->unused, &unused);
@@ -336,7 +325,7 @@ static int find_unused_places(struct meter *m, int superblocks, struct keys *ret
 		r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
 				  sizeof(struct file_counts), visit_place, &used);
 	if (r >= 0 && used.count)
-		qsort(used.items, used.count, used.size, compare_ids);
+		qsort(used.items, used.count, used.size, ids_compare);
 	if (r >= 0)
 		r = entries_visit(superblocks, sizeof(uint64_t), sizeof(struct superblock),
 				  visit_superblock, &search);

@@ -19,6 +19,7 @@
 #include "error.h"
 #include "groups.h"
 #include "hierarchy.h"
+#include "ids.h"
 #include "leaves_share.h"
 #include "macro.h"
 #include "meter.h"
@@ -208,13 +209,6 @@ static int walk_tree(struct walk *w)
 
 /* ---- those that are gone ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 struct living {
 	uint64_t *ids;
 	size_t count, room;
@@ -274,10 +268,9 @@ static void mark_gone(struct walk *w, const struct living *living)
 {
 	if (!w->seen_count) /* the root itself is always seen */
 		return;
-	qsort(w->seen, w->seen_count, sizeof(*w->seen), compare_ids);
+	ids_sort(w->seen, w->seen_count);
 	for (size_t i = 0; i < living->count; i++) {
-		if (!bsearch(&living->ids[i], w->seen, w->seen_count, sizeof(*w->seen),
-			     compare_ids))
+		if (!ids_contain(w->seen, w->seen_count, living->ids[i]))
 			mark_dead(w, living->ids[i]);
 	}
 }

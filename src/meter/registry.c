@@ -448,13 +448,6 @@ void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void 
 	r->job_count = kept;
 }
 
-int registry_compare_ids(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
 int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *ret_count)
 {
 	const struct idmap *groups = &j->registry->groups;
@@ -469,7 +462,7 @@ int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *re
 				leaves[count++] = g->id;
 		}
 	}
-	qsort(leaves, count, sizeof(*leaves), registry_compare_ids);
+	ids_sort(leaves, count);
 	*ret = leaves;
 	*ret_count = count;
 	return 0;

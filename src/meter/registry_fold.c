@@ -8,17 +8,17 @@
 #include "macro.h"
 #include "registry_parts.h"
 
-struct ids {
+struct found {
 	uint64_t *items;
 	size_t count, room;
 };
 
-static void ids_clear(struct ids *ids)
+static void found_clear(struct found *ids)
 {
 	free(ids->items);
 }
 
-static int ids_add(struct ids *ids, uint64_t id)
+static int found_add(struct found *ids, uint64_t id)
 {
 	if (ids->count == ids->room) {
 		size_t room = ids->room ? ids->room * 2 : 16;
@@ -33,10 +33,9 @@ static int ids_add(struct ids *ids, uint64_t id)
 	return 0;
 }
 
-static void ids_hand_over(struct ids *ids, uint64_t **ret, size_t *ret_count)
+static void found_hand_over(struct found *ids, uint64_t **ret, size_t *ret_count)
 {
-	if (ids->count > 1)
-		qsort(ids->items, ids->count, sizeof(*ids->items), registry_compare_ids);
+	ids_sort(ids->items, ids->count);
 	*ret = TAKE_PTR(ids->items);
 	*ret_count = ids->count;
 }
@@ -65,7 +64,7 @@ static bool is_ripe(const struct registry *r, const struct registry_group *g, ui
 	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed && is_settled(r, g, boot_ns);
 }
 
-static int add_rows(struct registry_group *g, struct registry_job *j)
+int registry_job_add_rows(struct registry_job *j, const struct registry_group *g)
 {
 	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
 
@@ -141,7 +140,7 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	r = remember(m->job, g);
 	if (r < 0)
 		return r;
-	r = add_rows(g, m->job);
+	r = registry_job_add_rows(m->job, g);
 	if (r < 0) {
 		m->job->pending_count--;
 		return r;
@@ -174,7 +173,7 @@ static int fold_group(struct registry *r, struct registry_group *g, struct regis
 }
 
 /* From a leaf upwards, as far as the groups above have ended too and wait for nobody else. */
-static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct ids *folded)
+static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct found *folded)
 {
 	while (g && is_ripe(r, g, boot_ns)) {
 		struct registry_group *parent;
@@ -182,7 +181,7 @@ static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t b
 		int code = fold_group(r, g, &parent);
 
 		if (code == 0)
-			code = ids_add(folded, id);
+			code = found_add(folded, id);
 		if (code < 0)
 			return code;
 		g = parent;
@@ -192,7 +191,7 @@ static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t b
 
 int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count)
 {
-	_cleanup_(ids_clear) struct ids folded = {};
+	_cleanup_(found_clear) struct found folded = {};
 	size_t at = 0;
 	int code = 0;
 
@@ -201,20 +200,20 @@ int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, s
 	registry_end_jobs(r, boot_ns);
 	if (code < 0)
 		return code; /* what is folded by now is in registry_folded() */
-	ids_hand_over(&folded, ret_leaves, ret_count);
+	found_hand_over(&folded, ret_leaves, ret_count);
 	return 0;
 }
 
 int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count)
 {
-	_cleanup_(ids_clear) struct ids folded = {};
+	_cleanup_(found_clear) struct found folded = {};
 	size_t at = 0;
 
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
-		if (registry_group_is_folded(g) && ids_add(&folded, g->id) < 0)
+		if (registry_group_is_folded(g) && found_add(&folded, g->id) < 0)
 			return -ENOMEM;
 	}
-	ids_hand_over(&folded, ret_leaves, ret_count);
+	found_hand_over(&folded, ret_leaves, ret_count);
 	return 0;
 }
 

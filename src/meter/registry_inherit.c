@@ -4,15 +4,6 @@
 
 #include "registry_parts.h"
 
-static int add_rows(struct registry_group *g, struct registry_job *j)
-{
-	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
-
-	if (r == 0)
-		j->row_count = registry_rows_sum(j->rows, j->row_count);
-	return r;
-}
-
 static int inherit_group(struct registry *r, struct registry_group *g)
 {
 	struct value ended[METRIC_JOB_COUNT] = {};
@@ -25,7 +16,7 @@ static int inherit_group(struct registry *r, struct registry_group *g)
 
 		if (m->is_folded)
 			continue;
-		code = add_rows(g, m->job);
+		code = registry_job_add_rows(m->job, g);
 		if (code < 0)
 			return code;
 		values_add(m->job->folded, ended);

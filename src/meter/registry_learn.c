@@ -319,7 +319,7 @@ static int compare_births(const void *a, const void *b)
 	y_length = strlen(y->path);
 	if (x_length != y_length)
 		return x_length < y_length ? -1 : 1;
-	return registry_compare_ids(&x->id, &y->id);
+	return ids_compare(&x->id, &y->id);
 }
 
 static int learn_birth(struct registry *r, const struct group_life *life, struct idmap *ignored)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "idmap.h"
+#include "ids.h"
 #include "identity.h"
 #include "registry.h"
 
@@ -161,7 +162,6 @@ void registry_forget_rows(struct registry *r);
 /* The latest of those whose names have the same hash; the rest are at its next_same. */
 struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id);
 bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id);
-int registry_compare_ids(const void *a, const void *b);
 struct registry_job *registry_job_new(struct registry *r, const char *manager, const char *id); /* in no list */
 struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
 int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */
@@ -180,6 +180,9 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 uint32_t registry_job_mount(struct registry_job *j, uint32_t slot);
 /* Give back the slots that no job was seen on. */
 void registry_mounts_sweep(struct registry *r);
+
+/* Make the group's rows part of what is folded of the job.  -ENOMEM. */
+int registry_job_add_rows(struct registry_job *j, const struct registry_group *g);
 
 /* Append the group's rows, as @j shows them, to the @count at *@rows, which grow.  -ENOMEM. */
 int registry_rows_append(struct registry_row **rows, size_t *count, const struct registry_group *g,
