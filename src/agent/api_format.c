@@ -62,9 +62,8 @@ static void add_unsigned(struct document *d, const char *key, uint64_t number)
 
 static void add_time(struct document *d, const char *key, uint64_t ns)
 {
-	char text[TIMESTAMP_SIZE];
-
-	add_string(d, key, ns ? timestamp_format(text, ns) : NULL);
+	document_key(d, key);
+	document_time(d, ns);
 }
 
 void api_format_group(const void *group, struct document *d)

@@ -5,6 +5,7 @@
 
 #include "decimal.h"
 #include "document_backend.h"
+#include "timestamp.h"
 
 struct document *document_free(struct document *d)
 {
@@ -79,6 +80,13 @@ void document_decimal(struct document *d, uint64_t number, unsigned int places)
 	char text[DECIMAL_SIZE];
 
 	d->backend->literal(d, decimal_format(text, number, places));
+}
+
+void document_time(struct document *d, uint64_t ns)
+{
+	char text[TIMESTAMP_SIZE];
+
+	document_string(d, ns ? timestamp_format(text, ns) : NULL);
 }
 
 void document_boolean(struct document *d, bool is_true)

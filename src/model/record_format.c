@@ -9,7 +9,6 @@
 #include "metric_json.h"
 #include "record.h"
 #include "record_field.h"
-#include "timestamp.h"
 
 static void format_strings(const struct strings *list, struct document *d)
 {
@@ -29,13 +28,6 @@ static void format_argv(char *const *argv, struct document *d)
 	for (; *argv; argv++)
 		document_string(d, *argv);
 	document_end_list(d);
-}
-
-static void format_time(uint64_t ns, struct document *d)
-{
-	char text[TIMESTAMP_SIZE];
-
-	document_string(d, ns ? timestamp_format(text, ns) : NULL);
 }
 
 static void format_number_or_null(const struct record_field *field, const struct record *record,
@@ -76,7 +68,7 @@ static void format_field(const struct record_field *field, const struct record *
 		format_number_or_null(field, record, d);
 		break;
 	case FIELD_TIME:
-		format_time(*(const uint64_t *)at, d);
+		document_time(d, *(const uint64_t *)at);
 		break;
 	case FIELD_SECONDS:
 		document_decimal(d, *(const uint64_t *)at, metric_unit_places(UNIT_SECONDS));

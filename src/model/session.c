@@ -9,7 +9,6 @@
 #include "metric.h"
 #include "record_format.h"
 #include "text.h"
-#include "timestamp.h"
 
 void session_clear(struct session *s)
 {
@@ -50,10 +49,8 @@ int session_sum(const struct session *s, struct record **ret)
 
 static void add_time(struct document *d, const char *key, uint64_t ns)
 {
-	char text[TIMESTAMP_SIZE];
-
 	document_key(d, key);
-	document_string(d, ns ? timestamp_format(text, ns) : NULL);
+	document_time(d, ns);
 }
 
 static void format_head(const struct session *s, struct document *d)

@@ -10,7 +10,6 @@
 #include "json_place.h"
 #include "macro.h"
 #include "metric_json.h"
-#include "timestamp.h"
 
 struct step *steps_add(struct steps *s, const char *id)
 {
@@ -105,14 +104,6 @@ static void format_section(const struct step *step, const char *section, struct 
 	document_end_map(d);
 }
 
-static void format_time(const char *key, uint64_t ns, struct document *d)
-{
-	char text[TIMESTAMP_SIZE];
-
-	document_key(d, key);
-	document_string(d, ns ? timestamp_format(text, ns) : NULL);
-}
-
 void steps_format(const struct steps *s, struct document *d)
 {
 	document_begin_list(d);
@@ -122,8 +113,10 @@ void steps_format(const struct steps *s, struct document *d)
 		document_begin_map(d);
 		document_key(d, "id");
 		document_string(d, step->id);
-		format_time("start", step->start_ns, d);
-		format_time("end", step->end_ns, d);
+		document_key(d, "start");
+		document_time(d, step->start_ns);
+		document_key(d, "end");
+		document_time(d, step->end_ns);
 		for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 			if (is_first_of_section(id))
 				format_section(step, section_of(id), d);
