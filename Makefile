@@ -6,11 +6,12 @@ BUILD := build
 PREFIX := /usr/local
 
 BUILD_PACKAGES := meson ninja-build gcc libc6-dev clang llvm bpftool libbpf-dev libelf-dev zlib1g-dev \
-	libjansson-dev libyaml-dev libcurl4-gnutls-dev libmicrohttpd-dev pkg-config
+	libjansson-dev libyaml-dev libcurl4-gnutls-dev libmicrohttpd-dev libncurses-dev pkg-config
 TEST_PACKAGES := clang-tidy libclang-rt-14-dev python3 python3-pytest strace tmux vim-tiny \
 	qemu-system-x86 busybox-static xfsprogs bindfs e2fsprogs openmpi-bin fio sqlite3 git slurmctld slurmd \
-	slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus python3-prometheus-client
-BENCH_PACKAGES := bpftrace strace prometheus-node-exporter stress-ng openmpi-bin libopenmpi-dev
+	slurm-client munge mawk gawk shellcheck debootstrap curl openssl prometheus python3-prometheus-client \
+	chromium chromium-driver fonts-liberation zsh fish mandoc man-db groff-base iperf3 wrk
+BENCH_PACKAGES := bpftrace libbpf-tools strace prometheus-node-exporter stress-ng htop openmpi-bin libopenmpi-dev
 
 .PHONY: build run test test-kernel bench bench-agent install clean
 
@@ -43,6 +44,7 @@ bench-agent: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
 	@$(BUILD)/bench/bench-reading --update docs/cost.md
 	@$(BUILD)/bench/bench-agent --update docs/cost.md
+	@$(BUILD)/bench/bench-top --update docs/cost.md
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jobmeter-bench - what jobmeter costs, against nothing, a bpftrace one-liner, strace -c, and a BPF
- * program of the usual design.
+ * jobmeter-bench - what jobmeter costs, against nothing, a bpftrace one-liner, strace -c, a BPF
+ * program of the usual design, and those who measure switches.
  *
  * All take turns within one run, each between two measurements of nothing; what counts is the
  * difference to their mean.  A contender that did not count what was done fails the run.
@@ -44,11 +44,39 @@ struct options {
 	int startups;
 	unsigned int works;
 	unsigned int entries;
+	const struct part *only; /* NULL: all */
 	const char *jobmeter, *update;
 };
 
+/* What has a table of its own. */
+struct part {
+	const char *name;
+	const char *mark; /* of its place on the page */
+	unsigned int entries, works;
+	void (*print)(struct results *r, FILE *out);
+	bool has_startups, has_programs;
+};
+
+#define SWITCH_ONLY (1u << ENTRY_T1 | 1u << ENTRY_SWITCH_TOOLS | 1u << ENTRY_SWITCH_REFERENCE)
+#define SWITCH_ENTRIES (SWITCH_ONLY | 1u << ENTRY_T0 | 1u << ENTRY_T2 | 1u << ENTRY_ALL)
+#define SWITCH_WORKS (1u << WORK_SWITCH | 1u << WORK_PIPE | 1u << WORK_FORK | 1u << WORK_PREAD_1)
+
+#define SYSCALL_ONLY (1u << ENTRY_SYSCALLS | 1u << ENTRY_SYSCALLS_ALL | 1u << ENTRY_SYSCOUNT)
+#define SYSCALL_ENTRIES (SYSCALL_ONLY | 1u << ENTRY_ALL | 1u << ENTRY_STRACE)
+#define SYSCALL_WORKS (1u << WORK_GETPPID_1 | 1u << WORK_GETPPID_2 | 1u << WORK_PREAD_1 | 1u << WORK_PREAD_2 | 1u << WORK_PIPE)
+
+/* clang-format off */
+static const struct part parts[] = {
+	{ "calls",  "make bench",           ~(SWITCH_ONLY | SYSCALL_ONLY), ~0u,          table_print_calls,    true,  true },
+	{ "switch", "make bench: switches", SWITCH_ENTRIES, SWITCH_WORKS, table_print_switches, false, false },
+	{ "syscalls", "make bench: syscalls", SYSCALL_ENTRIES, SYSCALL_WORKS, table_print_syscalls, false, false },
+};
+/* clang-format on */
+
 struct bench {
 	const struct options *options;
+	const struct part *part;
+	unsigned int refused; /* entries that do not run on this machine */
 	struct hierarchy hierarchy;
 	struct group *group;
 	struct worker *worker;
@@ -110,7 +138,7 @@ static int run_works(struct bench *b, unsigned int works, unsigned int slowness,
 		int r;
 
 		ret[w] = NAN;
-		if (!(works & b->options->works & 1u << w))
+		if (!(works & b->part->works & b->options->works & 1u << w))
 			continue;
 		r = worker_run(b->worker, (enum work)w, MAX(chunk_calls[w] / slowness, 2u),
 			       b->options->chunks, &ret[w], err);
@@ -179,14 +207,16 @@ static void keep_repetition(struct bench *b)
 		for (int w = 0; w < WORK_COUNT; w++) {
 			double added = b->added[e][w];
 
-			if (isnan(added))
-				continue;
-			samples_add(&r->added[e][w], added);
-			if (!isnan(b->added[ENTRY_REFERENCE][w]))
-				samples_add(&r->to_reference[e][w],
-					    added / b->added[ENTRY_REFERENCE][w]);
-			if (!isnan(b->added[ENTRY_BPFTRACE][w]))
-				samples_add(&r->to_bpftrace[e][w], added / b->added[ENTRY_BPFTRACE][w]);
+			if (!isnan(added))
+				samples_add(&r->added[e][w], added);
+		}
+	}
+	for (int i = 0; i < RATIO_COUNT; i++) {
+		for (int w = 0; w < WORK_COUNT; w++) {
+			double ratio = b->added[ratio_sides[i].of][w] / b->added[ratio_sides[i].to][w];
+
+			if (!isnan(ratio))
+				samples_add(&r->ratios[i][w], ratio);
 		}
 	}
 	r->repetitions++;
@@ -207,6 +237,21 @@ static bool is_missing(struct bench *b, const char *program)
 	return true;
 }
 
+static bool is_wanted(struct bench *b, const struct contender *c)
+{
+	return b->options->entries & b->part->entries & ~b->refused & 1u << c->entry &&
+	       b->options->works & b->part->works & c->works && !is_missing(b, c->needs);
+}
+
+/* The machine does not run it, which says why. */
+static void refuse(struct bench *b, const struct contender *c, struct error *err)
+{
+	fprintf(stderr, "jobmeter-bench: skipped: %s\n", err->text);
+	b->refused |= 1u << c->entry;
+	b->results.refused = entry_name(c->entry);
+	*err = (struct error){};
+}
+
 /* All contenders once, each repetition beginning with another. */
 static int run_repetition(struct bench *b, int number, struct error *err)
 {
@@ -218,11 +263,12 @@ static int run_repetition(struct bench *b, int number, struct error *err)
 		const struct contender *c = &contenders[(i + number) % contender_count];
 		int r;
 
-		if (!(b->options->entries & 1u << c->entry) ||
-		    !(b->options->works & c->works) || is_missing(b, c->needs))
+		if (!is_wanted(b, c))
 			continue;
 		r = run_until_calm(b, c, err);
-		if (r < 0)
+		if (r == -EOPNOTSUPP)
+			refuse(b, c, err);
+		else if (r < 0)
 			return r;
 	}
 	keep_repetition(b);
@@ -372,16 +418,19 @@ static int tell(struct bench *b, struct error *err)
 
 	if (!out)
 		return -ENOMEM;
-	table_print(&b->results, out);
+	b->part->print(&b->results, out);
 	fclose(out);
 	fputs(text, stdout);
-	return b->options->update ? page_put(b->options->update, "make bench", text, err) : 0;
+	return b->options->update ? page_put(b->options->update, b->part->mark, text, err) : 0;
 }
 
-static int run(struct bench *b, struct error *err)
+static int run_part(struct bench *b, const struct part *part, struct error *err)
 {
-	int r = prepare(b, err);
+	int r = 0;
 
+	b->part = part;
+	b->refused = 0;
+	memset(&b->results, 0, sizeof(b->results));
 	for (int i = 0; r >= 0 && i < b->options->repetitions; i++) {
 		if (isatty(STDERR_FILENO))
 			fprintf(stderr, "\rrepetition %d of %d", i + 1, b->options->repetitions);
@@ -389,17 +438,29 @@ static int run(struct bench *b, struct error *err)
 	}
 	if (isatty(STDERR_FILENO))
 		fputs("\r\033[K", stderr);
-	if (r >= 0 && b->options->entries == ~0u)
+	if (r >= 0 && part->has_programs && b->options->entries == ~0u)
 		r = run_programs(b, err);
-	if (r >= 0 && b->options->startups)
+	if (r >= 0 && part->has_startups && b->options->startups)
 		run_startups(b);
 	return r >= 0 ? tell(b, err) : r;
+}
+
+static int run(struct bench *b, struct error *err)
+{
+	int r = prepare(b, err);
+
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(parts); i++) {
+		if (!b->options->only || b->options->only == &parts[i])
+			r = run_part(b, &parts[i], err);
+	}
+	return r;
 }
 
 static const char help[] =
 	"jobmeter-bench - what jobmeter costs, against other ways to measure\n"
 	"  --quick            few repetitions: to see that it works\n"
 	"  --repetitions N    (default 21)\n"
+	"  --only PART        of calls, switch, syscalls: each has a table of its own\n"
 	"  --entries MASK     bits of contenders, in the order of the table\n"
 	"  --works MASK       bits of works, in the order of the table\n"
 	"  --jobmeter PATH    the program whose start and end is measured\n"
@@ -416,11 +477,21 @@ static int parse_number(const char *text)
 	return number;
 }
 
+static const struct part *parse_part(const char *text)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		if (strcmp(parts[i].name, text) == 0)
+			return &parts[i];
+	}
+	fprintf(stderr, "jobmeter-bench: '%s' is no part\n", text);
+	exit(2);
+}
+
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option list[] = {
 		{ "quick", no_argument, NULL, 'q' },      { "repetitions", required_argument, NULL, 'r' },
-		{ "entries", required_argument, NULL, 'e' }, { "works", required_argument, NULL, 'w' },
+		{ "only", required_argument, NULL, 'o' }, { "entries", required_argument, NULL, 'e' }, { "works", required_argument, NULL, 'w' },
 		{ "jobmeter", required_argument, NULL, 'j' }, { "update", required_argument, NULL, 'u' },
 		{ "help", no_argument, NULL, 'h' },       {},
 	};
@@ -434,6 +505,9 @@ static void parse_options(int argc, char **argv, struct options *o)
 			break;
 		case 'r':
 			o->repetitions = parse_number(optarg);
+			break;
+		case 'o':
+			o->only = parse_part(optarg);
 			break;
 		case 'e':
 			o->entries = (unsigned int)parse_number(optarg);

@@ -13,6 +13,7 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "kinds.h"
 #include "macro.h"
 #include "meter.h"
 #include "parse.h"
@@ -23,17 +24,7 @@
 #define BLOCK_BYTES 4096
 #define ATTACH_MS 300 /* bpftrace attaches after it says so; its sum tells whether in time */
 
-struct contender_kind {
-	int (*start)(struct contest *c, struct error *err);
-	/* Sets what was counted; -1 where it cannot be told. */
-	int (*end)(struct contest *c, int64_t *ret_reads, int64_t *ret_writes, struct error *err);
-	bool is_exact; /* it sees the worker alone */
-	void (*tell)(struct contest *c,
-		     void (*tell)(const char *program, uint64_t runs, uint64_t ns, void *data),
-		     void *data);
-};
-
-static void tell_program(int fd, void (*tell)(const char *, uint64_t, uint64_t, void *), void *data)
+static void tell_program(int fd, program_teller tell, void *data)
 {
 	struct bpf_prog_info info = {};
 	__u32 size = sizeof(info);
@@ -64,6 +55,7 @@ static int meter_start(struct contest *c, struct error *err)
 		.has_clock = who->has_clock,
 		.has_histograms = who->has_histograms,
 		.followed_max = who->followed_max,
+		.names_syscalls = who->names_syscalls,
 		.watched_id = c->ring->group_id,
 		.hierarchy = c->ring->hierarchy,
 	};
@@ -73,9 +65,16 @@ static int meter_start(struct contest *c, struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
 	meter_follow_files(m);
+	meter_follow_syscalls(m, false);
 	r = check_tier(m, who->tiers & METER_T0, "T0", err);
 	if (r >= 0)
+		r = check_tier(m, who->tiers & METER_T1, "T1", err);
+	if (r >= 0)
 		r = check_tier(m, who->tiers & METER_T2, "T2", err);
+	if (r >= 0)
+		r = check_tier(m, who->names_syscalls, "T3", err);
+	if (r >= 0)
+		r = look_take(m, &c->look, err);
 	if (r < 0) {
 		meter_close(m);
 		return r;
@@ -88,28 +87,30 @@ static int meter_start(struct contest *c, struct error *err)
 	return 0;
 }
 
-static int meter_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes, struct error *err)
+static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	struct reading reading = {};
 	struct meter *m = c->state;
 	int r = meter_read(m, &reading, err);
 
-	*ret_reads = *ret_writes = c->contender->tiers & METER_T2 ? 0 : -1;
+	if (c->contender->tiers & METER_T2)
+		ret->reads = ret->writes = 0;
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		const struct mount_row *row = &reading.mounts[i];
 
 		if (row->kind == ROW_MOUNT && strcmp(row->mount, c->ring->folder) == 0) {
-			*ret_reads += (int64_t)row->ops[OP_READ].calls;
-			*ret_writes += (int64_t)row->ops[OP_WRITE].calls;
+			ret->reads += (int64_t)row->ops[OP_READ].calls;
+			ret->writes += (int64_t)row->ops[OP_WRITE].calls;
 		}
 	}
 	reading_clear(&reading);
+	if (r >= 0 && c->contender->tiers & METER_T1)
+		r = lived_check(m, &c->look, &c->before, c->ring->worker, err);
 	meter_close(m);
 	return r;
 }
 
-static void meter_tell(struct contest *c, void (*tell)(const char *, uint64_t, uint64_t, void *),
-		       void *data)
+static void meter_tell(struct contest *c, program_teller tell, void *data)
 {
 	const struct hook *hooks;
 	size_t count;
@@ -122,6 +123,7 @@ static void meter_tell(struct contest *c, void (*tell)(const char *, uint64_t, u
 }
 
 static const struct contender_kind kind_meter = { meter_start, meter_end, true, meter_tell };
+static const struct contender_kind kind_syscalls = { meter_start, syscalls_end, false, meter_tell };
 
 /* The calls that jobmeter counts as moving data. */
 static const long data_calls[] = {
@@ -153,8 +155,7 @@ static int reference_start(struct contest *c, struct error *err)
 	return 0;
 }
 
-static int reference_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes,
-			 struct error *err)
+static int reference_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	struct reference_bpf *bpf = c->state;
 	const char *name = strrchr(c->ring->folder, '/'); /* the mount point's last part */
@@ -173,14 +174,12 @@ static int reference_end(struct contest *c, int64_t *ret_reads, int64_t *ret_wri
 			calls += value.calls;
 	}
 	/* It keeps one number for both: told as reads, and no writes. */
-	*ret_reads = (int64_t)calls;
-	*ret_writes = -1;
+	ret->reads = (int64_t)calls;
 	reference_bpf__destroy(bpf);
 	return 0;
 }
 
-static void reference_tell(struct contest *c,
-			   void (*tell)(const char *, uint64_t, uint64_t, void *), void *data)
+static void reference_tell(struct contest *c, program_teller tell, void *data)
 {
 	struct reference_bpf *bpf = c->state;
 
@@ -206,8 +205,7 @@ static int bpftrace_start(struct contest *c, struct error *err)
 }
 
 /* "@[CGROUP]: BYTES" a line; its sum, in blocks. */
-static int bpftrace_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes,
-			struct error *err)
+static int bpftrace_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	const char *says = tool_end(c->state);
 	uint64_t bytes = 0;
@@ -220,11 +218,10 @@ static int bpftrace_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writ
 		if (parse_leading_u64(&at, &number) == 0)
 			bytes += number;
 	}
-	*ret_reads = *ret_writes = -1;
 	if (c->contender->works & 1 << WORK_WRITE_1)
-		*ret_writes = (int64_t)(bytes / BLOCK_BYTES);
+		ret->writes = (int64_t)(bytes / BLOCK_BYTES);
 	else
-		*ret_reads = (int64_t)(bytes / BLOCK_BYTES);
+		ret->reads = (int64_t)(bytes / BLOCK_BYTES);
 	tool_free(c->state);
 	return 0;
 }
@@ -269,13 +266,13 @@ static int64_t strace_calls(const char *says, const char *call)
 	return (int64_t)number;
 }
 
-static int strace_end(struct contest *c, int64_t *ret_reads, int64_t *ret_writes, struct error *err)
+static int strace_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	const char *says = tool_end(c->state);
 
 	(void)err;
-	*ret_reads = strace_calls(says, "pread64");
-	*ret_writes = strace_calls(says, "write");
+	ret->reads = strace_calls(says, "pread64");
+	ret->writes = strace_calls(says, "write");
 	tool_free(c->state);
 	return 0;
 }
@@ -286,23 +283,30 @@ static const struct contender_kind kind_strace = { strace_start, strace_end, fal
 #define METADATA (1u << WORK_STAT | 1u << WORK_OPEN | 1u << WORK_ABSENT | 1u << WORK_UNLINK)
 #define PAGES (1u << WORK_NEW | 1u << WORK_COLD)
 #define DATA (ALL_WORKS & ~METADATA & ~PAGES) /* what others count, too */
+#define SWITCHES (1u << WORK_SWITCH | 1u << WORK_PIPE | 1u << WORK_FORK | 1u << WORK_PREAD_1)
 #define WRITES (1u << WORK_WRITE_1 | 1u << WORK_WRITE_2)
 
 /* clang-format off */
 const struct contender contenders[] = {
 	{ ENTRY_T0,        NULL, ALL_WORKS, 1, &kind_meter, METER_T0, false, false, false, 0, NULL },
+	{ ENTRY_T1,        NULL, ALL_WORKS, 1, &kind_meter, METER_T1, false, false, false, 0, NULL },
 	{ ENTRY_T2_CALLS,  NULL, PAGES,     1, &kind_meter, METER_T2, false, false, false, 0, NULL },
 	{ ENTRY_T2_BARE,   NULL, ALL_WORKS, 1, &kind_meter, METER_T2, false, false, true,  0, NULL },
 	{ ENTRY_T2_CLOCK,  NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  false, true,  0, NULL },
 	{ ENTRY_T2,        NULL, ALL_WORKS, 1, &kind_meter, METER_T2, true,  true,  true,  0, NULL },
-	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_T0 | METER_T2, true, true, true, 0, NULL },
-	{ ENTRY_FILES,     NULL, DATA,      1, &kind_meter, METER_T0 | METER_T2, true, true, true, 16384, NULL },
+	{ ENTRY_ALL,       NULL, ALL_WORKS, 1, &kind_meter, METER_ALL, true, true, true, 0, NULL },
+	{ ENTRY_FILES,     NULL, DATA,      1, &kind_meter, METER_ALL, true, true, true, 16384, NULL },
 	{ ENTRY_REFERENCE, NULL, DATA,      1, &kind_reference, 0, false, false, false, 0, NULL },
 	{ ENTRY_BPFTRACE,  "bpftrace", DATA & ~WRITES, 1, &kind_bpftrace, 0, false, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_pread64 /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
 	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_write /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
+	{ ENTRY_SYSCALLS,     NULL, DATA, 1, &kind_syscalls, 0,      false, false, false, 0, NULL, .names_syscalls = true },
+	{ ENTRY_SYSCALLS_ALL, NULL, DATA, 1, &kind_meter, METER_ALL, true,  true,  true,  0, NULL, .names_syscalls = true },
+	{ ENTRY_SYSCOUNT, "syscount", DATA, 1, &kind_syscount,  0,   false, false, false, 0, NULL },
 	{ ENTRY_STRACE,    "strace", DATA | METADATA, 20, &kind_strace, 0, false, false, false, 0, NULL },
+	{ ENTRY_SWITCH_TOOLS,     "runqlat", SWITCHES, 1, &kind_switch_tools,     0, false, false, false, 0, NULL },
+	{ ENTRY_SWITCH_REFERENCE, NULL,      SWITCHES, 1, &kind_switch_reference, 0, false, false, false, 0, NULL },
 };
 /* clang-format on */
 const int contender_count = ARRAY_SIZE(contenders);
@@ -311,15 +315,21 @@ const char *entry_name(enum entry e)
 {
 	static const char *const names[ENTRY_COUNT] = {
 		[ENTRY_T0] = "T0",
+		[ENTRY_T1] = "T1",
 		[ENTRY_T2_CALLS] = "T2 without clock, histograms, mappings",
 		[ENTRY_T2_BARE] = "T2 without clock, histograms",
 		[ENTRY_T2_CLOCK] = "T2 without histograms",
 		[ENTRY_T2] = "T2",
-		[ENTRY_ALL] = "T0 + T2: all",
-		[ENTRY_FILES] = "T0 + T2 + T3 (--files)",
+		[ENTRY_ALL] = "T0 + T1 + T2: all",
+		[ENTRY_FILES] = "T0 + T1 + T2 + T3 (--files)",
 		[ENTRY_REFERENCE] = "the reference",
 		[ENTRY_BPFTRACE] = "a bpftrace one-liner",
 		[ENTRY_STRACE] = "strace -c",
+		[ENTRY_SWITCH_TOOLS] = "runqlat and offcputime",
+		[ENTRY_SWITCH_REFERENCE] = "their design in one reference program",
+		[ENTRY_SYSCALLS] = "T3 (--syscalls) alone",
+		[ENTRY_SYSCALLS_ALL] = "T0 + T1 + T2 + T3 (--syscalls)",
+		[ENTRY_SYSCOUNT] = "syscount -L",
 	};
 
 	return names[e];
@@ -328,7 +338,7 @@ const char *entry_name(enum entry e)
 int contest_start(const struct contender *c, const struct ring *ring, struct contest *ret,
 		  struct error *err)
 {
-	struct contest contest = { c, ring, worker_deeds(ring->worker), NULL };
+	struct contest contest = { c, ring, worker_deeds(ring->worker), {}, NULL };
 	int r = c->kind->start(&contest, err);
 
 	if (r >= 0)
@@ -342,24 +352,32 @@ static bool is_right(int64_t counted, int64_t done, bool is_exact)
 	return counted < 0 || counted == done || (counted > done && !is_exact);
 }
 
+/* What it cannot tell is right. */
+static bool is_right_of_all(const struct contender *who, const struct counted *counted, const struct counted *done)
+{
+	return is_right(counted->reads, done->reads, who->kind->is_exact) &&
+	       is_right(counted->writes, done->writes, who->kind->is_exact) &&
+	       is_right(counted->switches, done->switches, false);
+}
+
 int contest_end(struct contest *c, struct error *err)
 {
 	const struct contender *who = c->contender;
 	struct deeds now = worker_deeds(c->ring->worker);
-	int64_t done_reads = (int64_t)(now.preads - c->before.preads);
-	int64_t done_writes = (int64_t)(now.writes - c->before.writes), reads, writes;
-	int r = who->kind->end(c, &reads, &writes, err);
+	struct counted done = { (int64_t)(now.preads - c->before.preads), (int64_t)(now.writes - c->before.writes),
+				(int64_t)(now.switches - c->before.switches) };
+	struct counted counted = { -1, -1, -1 };
+	int r = who->kind->end(c, &counted, err);
 
 	if (r < 0)
 		return r;
 	if (who->entry == ENTRY_REFERENCE)
-		done_reads += done_writes;
-	if (!is_right(reads, done_reads, who->kind->is_exact) ||
-	    !is_right(writes, done_writes, who->kind->is_exact))
+		done.reads += done.writes;
+	if (!is_right_of_all(who, &counted, &done))
 		return error_set(err, -ERANGE,
-				 "%s counted %" PRId64 " reads and %" PRId64 " writes, not %" PRId64
-				 " and %" PRId64, entry_name(who->entry), reads, writes, done_reads,
-				 done_writes);
+				 "%s counted %" PRId64 " reads, %" PRId64 " writes, %" PRId64 " switches, not %" PRId64
+				 ", %" PRId64 ", %" PRId64, entry_name(who->entry), counted.reads, counted.writes,
+				 counted.switches, done.reads, done.writes, done.switches);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "hierarchy.h"
+#include "lived.h"
 #include "worker.h"
 
 struct error;
@@ -12,6 +13,7 @@ struct error;
 /* Columns of the tables.  One may be run by several contenders, each for some of the works. */
 enum entry {
 	ENTRY_T0,
+	ENTRY_T1,
 	ENTRY_T2_CALLS,
 	ENTRY_T2_BARE,
 	ENTRY_T2_CLOCK,
@@ -21,6 +23,11 @@ enum entry {
 	ENTRY_REFERENCE,
 	ENTRY_BPFTRACE,
 	ENTRY_STRACE,
+	ENTRY_SWITCH_TOOLS,
+	ENTRY_SWITCH_REFERENCE,
+	ENTRY_SYSCALLS,
+	ENTRY_SYSCALLS_ALL,
+	ENTRY_SYSCOUNT,
 	ENTRY_COUNT,
 };
 
@@ -35,6 +42,7 @@ struct contender {
 	bool has_clock, has_histograms, has_mappings;
 	unsigned int followed_max; /* files, one by one */
 	const char *program;  /* bpftrace's */
+	bool names_syscalls;  /* jobmeter's */
 };
 
 /* What contenders are put to. */
@@ -51,6 +59,7 @@ struct contest {
 	const struct contender *contender;
 	const struct ring *ring;
 	struct deeds before;
+	struct look look; /* T1's sums as it began */
 	void *state;
 };
 
@@ -59,6 +68,7 @@ extern const int contender_count;
 
 const char *entry_name(enum entry e);
 
+/* -EOPNOTSUPP: what is not ours does not run on this machine. */
 int contest_start(const struct contender *c, const struct ring *ring, struct contest *ret,
 		  struct error *err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "groups.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -17,9 +19,11 @@
 #include "cleanup.h"
 #include "error.h"
 #include "file.h"
+#include "keeper.h"
 #include "macro.h"
 
 #define FIRST_JOB 90000001 /* so that none is in the way of a real one */
+#define JOBS_MOST 1000000
 #define TOPS_MAX (CONTROLLER_COUNT + 1)
 #define TOUCHED_BYTES (256u << 10)
 
@@ -35,6 +39,8 @@ struct groups {
 	int done_fds[2]; /* a byte for each that has worked */
 	pid_t *sleepers;
 	size_t sleeper_count;
+	int lock_fd;
+	pid_t keeper; /* removes them where we are killed */
 	char path[128];
 };
 
@@ -115,13 +121,15 @@ static bool work(const struct groups_mounts *mounts, size_t index)
 }
 
 /* SIGUSR1, which is blocked, wakes it. */
-static _Noreturn void sleep_and_work(const struct groups *g, size_t index)
+static _Noreturn void sleep_and_work(const struct groups *g, size_t index, pid_t parent)
 {
 	char *block = malloc(TOUCHED_BYTES);
 	sigset_t wake;
 	int number;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent) /* it has ended already */
+		_exit(1);
 	if (block)
 		memset(block, 'x', TOUCHED_BYTES); /* so that the group has something to tell */
 	sigemptyset(&wake);
@@ -150,8 +158,8 @@ int groups_work(struct groups *g)
 static int start_sleeper(struct groups *g, size_t index, struct error *err)
 {
 	char text[16], path[4096];
+	pid_t parent = getpid(), pid;
 	int pipe_fds[2];
-	pid_t pid;
 
 	if (pipe2(pipe_fds, O_CLOEXEC) < 0)
 		return error_set_errno(err, errno, "cannot make a pipe");
@@ -163,7 +171,7 @@ static int start_sleeper(struct groups *g, size_t index, struct error *err)
 		if (read(pipe_fds[0], &byte, 1) < 0)
 			_exit(1);
 		close(pipe_fds[0]);
-		sleep_and_work(g, index);
+		sleep_and_work(g, index, parent);
 	}
 	close(pipe_fds[0]);
 	if (pid > 0)
@@ -178,54 +186,6 @@ static int start_sleeper(struct groups *g, size_t index, struct error *err)
 	}
 	close(pipe_fds[1]);
 	return pid < 0 ? error_set_errno(err, errno, "cannot start a process") : 0;
-}
-
-/* So that no process is woken before it waits for it. */
-static int open_work(struct groups *g, const struct groups_mounts *mounts, struct error *err)
-{
-	sigset_t wake;
-
-	g->work = mounts;
-	sigemptyset(&wake);
-	sigaddset(&wake, SIGUSR1);
-	if (sigprocmask(SIG_BLOCK, &wake, NULL) < 0 || pipe2(g->done_fds, O_CLOEXEC) < 0)
-		return error_set_errno(err, errno, "cannot make a pipe");
-	return 0;
-}
-
-int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, const struct groups_mounts *mounts,
-		struct groups **ret, struct error *err)
-{
-	_cleanup_(groups_removep) struct groups *g = calloc(1, sizeof(*g));
-
-	if (!g)
-		return -ENOMEM;
-	g->root_fd = root_fd;
-	g->done_fds[0] = g->done_fds[1] = -EBADF;
-	if (open_work(g, mounts, err) < 0)
-		return -EIO;
-	g->above = h->is_v2 ? v2_above : v1_above;
-	g->sleepers = calloc(count, sizeof(*g->sleepers));
-	if (!g->sleepers)
-		return -ENOMEM;
-	choose_mounts(h, g);
-	for (size_t i = 0; i < count; i++) {
-		g->count = i + 1;
-		for (size_t m = 0; m < g->mount_count; m++) {
-			int r = make_group(g, g->mounts[m], groups_path(g, i), err);
-
-			if (r < 0)
-				return r;
-		}
-		if (every && i % every == 0) {
-			int r = start_sleeper(g, i, err);
-
-			if (r < 0)
-				return r;
-		}
-	}
-	*ret = TAKE_PTR(g);
-	return 0;
 }
 
 /* A group is busy for a moment after its last process has gone. */
@@ -250,6 +210,135 @@ static void remove_above(const struct groups *g, const char *mount)
 		*slash = '\0';
 }
 
+/* ---- their end ---- */
+
+static void remove_all(const struct groups *g)
+{
+	for (size_t m = 0; m < g->mount_count; m++) {
+		for (size_t i = 0; i < g->count; i++) {
+			char path[128];
+
+			snprintf(path, sizeof(path), "%s/job_%zu", g->above, FIRST_JOB + i);
+			remove_group(g, g->mounts[m], path);
+		}
+		remove_above(g, g->mounts[m]);
+	}
+}
+
+/* One bench at a time has such groups: what is there without a lock was left behind. */
+static int lock(struct groups *g, struct error *err)
+{
+	char full[4096];
+
+	full_path(g->mounts[0], "/", full);
+	g->lock_fd = openat(g->root_fd, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (g->lock_fd < 0)
+		return error_set_errno(err, errno, "cannot open '%s'", full);
+	if (flock(g->lock_fd, LOCK_EX | LOCK_NB) < 0)
+		return error_set_errno(err, errno, "another bench has its groups there");
+	return 0;
+}
+
+static bool is_ours(const char *name, size_t *ret_index)
+{
+	char *end;
+	unsigned long number;
+
+	if (strncmp(name, "job_", 4) != 0)
+		return false;
+	number = strtoul(name + 4, &end, 10);
+	*ret_index = number - FIRST_JOB;
+	return !*end && number >= FIRST_JOB && *ret_index < JOBS_MOST;
+}
+
+/* How many groups of one hierarchy a bench left that was killed together with its keeper. */
+static size_t remove_left(const struct groups *g, const char *mount)
+{
+	char full[4096];
+	struct dirent *entry;
+	size_t count = 0, index;
+	DIR *folder;
+	int fd;
+
+	full_path(mount, g->above, full);
+	fd = openat(g->root_fd, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder = fd < 0 ? NULL : fdopendir(fd);
+	while (folder && (entry = readdir(folder)))
+		count += is_ours(entry->d_name, &index) &&
+			 unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0;
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+static void remove_leftovers(const struct groups *g)
+{
+	size_t count = 0;
+
+	for (size_t m = 0; m < g->mount_count; m++)
+		count += remove_left(g, g->mounts[m]);
+	if (count)
+		fprintf(stderr, "bench: %zu groups of an earlier one are removed\n", count);
+}
+
+static void end(const void *what)
+{
+	remove_all(what);
+}
+
+/* ---- making them ---- */
+
+/* So that no process is woken before it waits for it. */
+static int open_work(struct groups *g, const struct groups_mounts *mounts, struct error *err)
+{
+	sigset_t wake;
+
+	g->work = mounts;
+	sigemptyset(&wake);
+	sigaddset(&wake, SIGUSR1);
+	if (sigprocmask(SIG_BLOCK, &wake, NULL) < 0 || pipe2(g->done_fds, O_CLOEXEC) < 0)
+		return error_set_errno(err, errno, "cannot make a pipe");
+	return 0;
+}
+
+int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, const struct groups_mounts *mounts,
+		struct groups **ret, struct error *err)
+{
+	_cleanup_(groups_removep) struct groups *g = calloc(1, sizeof(*g));
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	g->root_fd = root_fd;
+	g->count = count;
+	g->done_fds[0] = g->done_fds[1] = g->lock_fd = -EBADF;
+	if (open_work(g, mounts, err) < 0)
+		return -EIO;
+	g->above = h->is_v2 ? v2_above : v1_above;
+	g->sleepers = calloc(count, sizeof(*g->sleepers));
+	if (!g->sleepers)
+		return -ENOMEM;
+	choose_mounts(h, g);
+	r = lock(g, err);
+	if (r < 0)
+		return r;
+	remove_leftovers(g);
+	r = keeper_start(end, g, &g->keeper, err);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		for (size_t m = 0; m < g->mount_count; m++) {
+			r = make_group(g, g->mounts[m], groups_path(g, i), err);
+			if (r < 0)
+				return r;
+		}
+		if (every && i % every == 0)
+			r = start_sleeper(g, i, err);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
 struct groups *groups_remove(struct groups *g)
 {
 	if (!g)
@@ -258,11 +347,10 @@ struct groups *groups_remove(struct groups *g)
 		kill(g->sleepers[i], SIGKILL);
 	for (size_t i = 0; i < g->sleeper_count; i++)
 		waitpid(g->sleepers[i], NULL, 0);
-	for (size_t m = 0; m < g->mount_count; m++) {
-		for (size_t i = 0; i < g->count; i++)
-			remove_group(g, g->mounts[m], groups_path(g, i));
-		remove_above(g, g->mounts[m]);
-	}
+	if (g->keeper > 0)
+		remove_all(g);
+	keeper_dismiss(g->keeper);
+	closep(&g->lock_fd);
 	closep(&g->done_fds[0]);
 	closep(&g->done_fds[1]);
 	free(g->sleepers);

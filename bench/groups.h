@@ -16,7 +16,8 @@ struct groups_mounts {
 };
 
 /* @count jobs, in every hierarchy that there is; every @every'th has a process (0: none).  @mounts: NULL, they never
- * work.  @h, @root_fd and @mounts must outlive it.  They are removed when it is freed. */
+ * work.  @h, @root_fd and @mounts must outlive it.  They are removed when it is freed, and by a process of its own when
+ * we are killed; what even so was left behind is removed here.  -EWOULDBLOCK: another bench has its groups there. */
 int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, const struct groups_mounts *mounts,
 		struct groups **ret, struct error *err);
 /* Each process makes a file on each of its mounts, writes and reads it, asks for its size and removes it, and sleeps

@@ -31,7 +31,7 @@ static bool list_files(struct plain *p, const struct hierarchy *h, const char *g
 		const char *file = h->is_v2 ? f->v2_file : f->v1_file;
 		char *path;
 
-		if (!(wanted & GROUP_FILES_BIT(f->metric)) || strcmp(file, last) == 0 ||
+		if (!file || !(wanted & GROUP_FILES_BIT(f->metric)) || strcmp(file, last) == 0 ||
 		    !hierarchy_find_place(h, f->controller, group, &mount, &below))
 			continue;
 		last = file;

@@ -103,7 +103,7 @@ static int measure(struct bench *b, enum way way, size_t count, uint64_t wanted,
 
 static int run_set(struct bench *b, size_t count, enum set set, struct result *result)
 {
-	uint64_t wanted = group_files_metrics(b->hierarchy.is_v2, set == SET_BPF);
+	uint64_t wanted = group_files_metrics(b->hierarchy.is_v2, set == SET_BPF) & ~group_files_seldom();
 	double us[WAYS];
 
 	b->plain = plain_new(&b->hierarchy, b->groups, count, wanted);

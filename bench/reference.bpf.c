@@ -12,6 +12,7 @@
  * up to the root; one value that holds counters and histograms; no filter by file system.
  */
 #include "compat.bpf.h"
+#include "log2.bpf.h"
 #include "reference.h"
 
 #define MOUNTS_MAX 8 /* mounts above one another */
@@ -127,20 +128,6 @@ static __always_inline void build_path(struct scratch *scratch, struct vfsmount 
 				  &scratch->path[at & (PATH_MAX - 1)]);
 }
 
-static __always_inline __u32 log2_of(__u64 value)
-{
-	__u32 result = 0;
-
-#pragma unroll
-	for (int shift = 32; shift; shift >>= 1) {
-		if (value >> shift) {
-			value >>= shift;
-			result += shift;
-		}
-	}
-	return result < REFERENCE_BUCKETS ? result : REFERENCE_BUCKETS - 1;
-}
-
 static __always_inline struct reference_value *get_value(const struct reference_key *key)
 {
 	struct reference_value *value = bpf_map_lookup_elem(&totals, key);
@@ -201,9 +188,9 @@ int BPF_PROG(end_call, struct pt_regs *regs, long result)
 		__sync_fetch_and_add(&value->errors, 1);
 	} else {
 		__sync_fetch_and_add(&value->bytes, result);
-		__sync_fetch_and_add(&value->sizes[log2_of(result)], 1);
+		__sync_fetch_and_add(&value->sizes[log2_of(result, REFERENCE_BUCKETS)], 1);
 	}
-	__sync_fetch_and_add(&value->latencies[log2_of(ns)], 1);
+	__sync_fetch_and_add(&value->latencies[log2_of(ns, REFERENCE_BUCKETS)], 1);
 	return 0;
 }
 

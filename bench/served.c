@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +20,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "file.h"
+#include "keeper.h"
 #include "macro.h"
 #include "parse.h"
 
@@ -28,7 +29,8 @@
 #define MAPS_MAX 256
 
 struct served {
-	pid_t pid;
+	pid_t pid, keeper;
+	int pid_fd;
 	int port;
 	const char *name;
 };
@@ -134,6 +136,14 @@ static bool has_ended(struct served *s)
 	return true;
 }
 
+/* A signal at the parent's death is lost to who gives up rights, as the agent does. */
+static void end(const void *what)
+{
+	const struct served *s = what;
+
+	(void)syscall(SYS_pidfd_send_signal, s->pid_fd, SIGTERM, NULL, 0);
+}
+
 int served_start(char *const argv[], int port, struct served **ret, struct error *err)
 {
 	_cleanup_(served_stopp) struct served *s = calloc(1, sizeof(*s));
@@ -142,7 +152,7 @@ int served_start(char *const argv[], int port, struct served **ret, struct error
 
 	if (!s)
 		return -ENOMEM;
-	*s = (struct served){ .port = port, .name = argv[0] };
+	*s = (struct served){ .port = port, .name = argv[0], .pid_fd = -EBADF };
 	s->pid = fork();
 	if (s->pid == 0) {
 		int null_fd = open("/dev/null", O_RDWR);
@@ -151,7 +161,6 @@ int served_start(char *const argv[], int port, struct served **ret, struct error
 
 		sigemptyset(&none);
 		sigprocmask(SIG_SETMASK, &none, NULL);
-		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		dup2(null_fd, STDOUT_FILENO);
 		if (!getenv("BENCH_DEBUG"))
 			dup2(null_fd, STDERR_FILENO);
@@ -160,6 +169,9 @@ int served_start(char *const argv[], int port, struct served **ret, struct error
 	}
 	if (s->pid < 0)
 		return error_set_errno(err, errno, "cannot start a process");
+	s->pid_fd = (int)syscall(SYS_pidfd_open, s->pid, 0);
+	if (s->pid_fd < 0 || keeper_start(end, s, &s->keeper, err) < 0)
+		return error_set_errno(err, errno, "cannot keep an eye on %s", argv[0]);
 	for (int i = 0; i < START_TRIES && !has_ended(s); i++) {
 		if (served_scrape(s, false, &page, NULL) == 0) {
 			*ret = TAKE_PTR(s);
@@ -179,6 +191,8 @@ struct served *served_stop(struct served *s)
 		kill(s->pid, SIGTERM);
 		waitpid(s->pid, NULL, 0);
 	}
+	keeper_dismiss(s->keeper);
+	closep(&s->pid_fd);
 	free(s);
 	return NULL;
 }

@@ -8,8 +8,18 @@
 static const enum work call_works[] = { WORK_PREAD_1,   WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
 					WORK_WRITE_2,   WORK_GETPPID_1, WORK_GETPPID_2 };
 static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
+static const enum work switch_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK, WORK_PREAD_1 };
+static const enum work syscall_works[] = { WORK_GETPPID_1, WORK_GETPPID_2, WORK_PREAD_1, WORK_PREAD_2, WORK_PIPE };
 static const enum work metadata_works[] = { WORK_STAT, WORK_OPEN, WORK_ABSENT, WORK_UNLINK };
 static const enum work page_works[] = { WORK_NEW, WORK_COLD };
+
+const struct ratio_sides ratio_sides[RATIO_COUNT] = {
+	[RATIO_ALL_TO_REFERENCE] = { ENTRY_ALL, ENTRY_REFERENCE },
+	[RATIO_ALL_TO_BPFTRACE] = { ENTRY_ALL, ENTRY_BPFTRACE },
+	[RATIO_T1_TO_TOOLS] = { ENTRY_T1, ENTRY_SWITCH_TOOLS },
+	[RATIO_T1_TO_SWITCH_REFERENCE] = { ENTRY_T1, ENTRY_SWITCH_REFERENCE },
+	[RATIO_ALL_TO_TOOLS] = { ENTRY_ALL, ENTRY_SWITCH_TOOLS },
+};
 
 static void print_cell(struct samples *s, int places, FILE *out)
 {
@@ -63,8 +73,24 @@ static void print_ratios(struct results *r, FILE *out)
 	const size_t count = 5; /* calls that the others count too */
 
 	print_head("all of jobmeter adds, of what", call_works, count, out);
-	print_row("the reference adds", r->to_reference[ENTRY_ALL], call_works, count, 2, out);
-	print_row("a bpftrace one-liner adds", r->to_bpftrace[ENTRY_ALL], call_works, count, 2, out);
+	print_row("the reference adds", r->ratios[RATIO_ALL_TO_REFERENCE], call_works, count, 2, out);
+	print_row("a bpftrace one-liner adds", r->ratios[RATIO_ALL_TO_BPFTRACE], call_works, count, 2, out);
+	fputc('\n', out);
+}
+
+static void print_switch_ratios(struct results *r, FILE *out)
+{
+	const size_t count = 3; /* those that switch */
+
+	print_head("adds, of what others add", switch_works, count, out);
+	for (int i = RATIO_T1_TO_TOOLS; i <= RATIO_ALL_TO_TOOLS; i++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s, of %s", entry_name(ratio_sides[i].of),
+			 entry_name(ratio_sides[i].to));
+		if (is_measured(r->ratios[i], switch_works, count))
+			print_row(name, r->ratios[i], switch_works, count, 2, out);
+	}
 	fputc('\n', out);
 }
 
@@ -89,26 +115,34 @@ static void print_programs(struct results *r, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_where(struct results *r, FILE *out)
+static void print_version(const char *name, const char *command, const char *option, FILE *out)
 {
-	char bpftrace[64], strace[64];
+	char version[64];
 
-	tool_version("bpftrace", "--version", bpftrace, sizeof(bpftrace));
-	tool_version("strace", "-V", strace, sizeof(strace));
-	page_print_machine(out);
-	fprintf(out, "; bpftrace %s; strace %s.\n", *bpftrace ? bpftrace : "absent", *strace ? strace : "absent");
+	tool_version(command, option, version, sizeof(version));
+	fprintf(out, "; %s %s", name, *version ? version : "absent");
+}
+
+static void print_repetitions(struct results *r, FILE *out)
+{
 	fprintf(out, "%d repetitions; median (quartiles).\n", r->repetitions);
 	if (r->dropped)
 		fprintf(out, "%d measurements were dropped, because other BPF programs came or went.\n",
 			r->dropped);
 	for (int i = 0; i < r->missing_count; i++)
 		fprintf(out, "Skipped: %s is not installed.\n", r->missing[i]);
+	if (r->refused)
+		fprintf(out, "Skipped: %s do not run here.\n", r->refused);
 	fputc('\n', out);
 }
 
-void table_print(struct results *r, FILE *out)
+void table_print_calls(struct results *r, FILE *out)
 {
-	print_where(r, out);
+	page_print_machine(out);
+	print_version("bpftrace", "bpftrace", "--version", out);
+	print_version("strace", "strace", "-V", out);
+	fputs(".\n", out);
+	print_repetitions(r, out);
 	fputs("Added to one system call:\n\n", out);
 	print_added(r, call_works, ARRAY_SIZE(call_works), out);
 	fputs("Ratios of one repetition:\n\n", out);
@@ -128,4 +162,28 @@ void table_print(struct results *r, FILE *out)
 		      "(which cost\nsomething themselves) have it:\n\n", out);
 		print_programs(r, out);
 	}
+}
+
+void table_print_syscalls(struct results *r, FILE *out)
+{
+	page_print_machine(out);
+	print_version("libbpf-tools", "dpkg-query", "-W -f '${Version}\n' libbpf-tools", out);
+	print_version("strace", "strace", "-V", out);
+	fputs(".\n", out);
+	print_repetitions(r, out);
+	fputs("Added to one system call, and to a switch between two threads by a pipe, of which each half is one:\n\n", out);
+	print_added(r, syscall_works, ARRAY_SIZE(syscall_works), out);
+}
+
+void table_print_switches(struct results *r, FILE *out)
+{
+	page_print_machine(out);
+	print_version("libbpf-tools", "dpkg-query", "-W -f '${Version}\n' libbpf-tools", out);
+	fputs(".\n", out);
+	print_repetitions(r, out);
+	fputs("Added to one switch between two threads of a CPU, to one short process, and to a call that "
+	      "switches\nnothing:\n\n", out);
+	print_added(r, switch_works, ARRAY_SIZE(switch_works), out);
+	fputs("Ratios of one repetition:\n\n", out);
+	print_switch_ratios(r, out);
 }

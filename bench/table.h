@@ -11,6 +11,20 @@
 #define PROGRAMS_MAX 16
 #define STARTUPS_MAX 8
 
+/* What one adds, of what another adds. */
+enum ratio {
+	RATIO_ALL_TO_REFERENCE,
+	RATIO_ALL_TO_BPFTRACE,
+	RATIO_T1_TO_TOOLS,
+	RATIO_T1_TO_SWITCH_REFERENCE,
+	RATIO_ALL_TO_TOOLS,
+	RATIO_COUNT,
+};
+
+extern const struct ratio_sides {
+	enum entry of, to;
+} ratio_sides[RATIO_COUNT];
+
 struct program_cost { /* of a BPF program, by the kernel's statistics */
 	const char *owner;
 	char name[16];
@@ -21,15 +35,19 @@ struct results {
 	int repetitions, dropped;
 	const char *missing[4]; /* programs that were not there */
 	int missing_count;
+	const char *refused; /* whom this machine does not run; NULL: it runs all */
 	struct samples bare[WORK_COUNT];               /* ns a call with nothing on */
 	struct samples added[ENTRY_COUNT][WORK_COUNT]; /* ns */
-	/* Ratios of one repetition's added cost to another entry's. */
-	struct samples to_reference[ENTRY_COUNT][WORK_COUNT];
-	struct samples to_bpftrace[ENTRY_COUNT][WORK_COUNT];
+	struct samples ratios[RATIO_COUNT][WORK_COUNT]; /* of one repetition's added costs */
 	struct program_cost programs[PROGRAMS_MAX];
 	int program_count;
 	struct startup startups[STARTUPS_MAX];
 	int startup_count;
 };
 
-void table_print(struct results *r, FILE *out);
+/* System calls, and all that belongs to them. */
+void table_print_calls(struct results *r, FILE *out);
+/* System calls by name, against those who count them too. */
+void table_print_syscalls(struct results *r, FILE *out);
+/* T1 at switches, against those who measure switches too. */
+void table_print_switches(struct results *r, FILE *out);

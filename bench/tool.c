@@ -14,15 +14,17 @@
 
 #include "cleanup.h"
 #include "error.h"
+#include "file.h"
 
 #define PATIENCE_MS 30000
 #define IMPATIENCE_MS 1000
+#define STATUS_MAX_BYTES 65536
 
 struct tool {
 	pid_t pid;
 	int fd;
 	size_t used;
-	char says[65536]; /* the rest is read and dropped */
+	char says[1 << 20]; /* the rest is read and dropped */
 };
 
 bool tool_exists(const char *name)
@@ -96,7 +98,7 @@ int tool_start(char *const argv[], const char *ready, struct tool **ret, struct 
 	close(ends[1]);
 	if (t->pid < 0)
 		return error_set_errno(err, errno, "cannot start %s", argv[0]);
-	while (!strstr(t->says, ready)) {
+	while (ready && !strstr(t->says, ready)) {
 		struct pollfd p = { .fd = t->fd, .events = POLLIN };
 
 		if (poll(&p, 1, PATIENCE_MS) <= 0)
@@ -106,6 +108,26 @@ int tool_start(char *const argv[], const char *ready, struct tool **ret, struct 
 	}
 	*ret = TAKE_PTR(t);
 	return 0;
+}
+
+bool tool_is_running(const struct tool *t)
+{
+	siginfo_t info = {};
+
+	return waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+}
+
+bool tool_catches_sigint(const struct tool *t)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *caught; /* a bit a signal in 16 digits, from the right: SIGINT is the second */
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", t->pid);
+	if (file_read(AT_FDCWD, path, STATUS_MAX_BYTES, &text, NULL) < 0)
+		return false;
+	caught = strstr(text, "SigCgt:\t");
+	return caught && strlen(caught) > 24 && strchr("2367abef", caught[23]);
 }
 
 const char *tool_end(struct tool *t)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
@@ -36,6 +37,11 @@ struct request {
 	unsigned int calls, chunks;
 };
 
+struct answer {
+	double ns;
+	struct deeds deeds; /* of the round */
+};
+
 struct worker {
 	pid_t pid;
 	int fd;
@@ -49,6 +55,9 @@ struct hand {
 	int number;
 	int fd;
 	struct samples clean, all;
+	double born_ns, begun_ns, ended_ns, gone_ns; /* its maker sees the first and the last */
+	double children_ns;
+	long switches;
 };
 
 struct party {
@@ -113,6 +122,32 @@ static long times_pushed_off(void)
 	return usage.ru_nivcsw;
 }
 
+/* How often we left it ourselves. */
+static long times_left(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+static double to_ns(struct timeval t)
+{
+	return (double)t.tv_sec * 1e9 + (double)t.tv_usec * 1e3;
+}
+
+/* All threads that we ever had, and children that we have waited for. */
+static double cpu_ns(void)
+{
+	struct rusage children;
+	struct timespec own;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
+	getrusage(RUSAGE_CHILDREN, &children);
+	return (double)own.tv_sec * 1e9 + (double)own.tv_nsec + to_ns(children.ru_utime) +
+	       to_ns(children.ru_stime);
+}
+
 static void futex(atomic_uint *word, int op, unsigned int value)
 {
 	syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
@@ -146,8 +181,10 @@ static void pass_bytes(struct hand *hand, unsigned int calls)
 	}
 }
 
-static void fork_and_wait(unsigned int calls)
+static void fork_and_wait(struct hand *hand, unsigned int calls)
 {
+	double start = now_ns();
+
 	for (unsigned int i = 0; i < calls; i++) {
 		pid_t pid = fork();
 
@@ -156,6 +193,7 @@ static void fork_and_wait(unsigned int calls)
 		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
 			abort();
 	}
+	hand->children_ns += now_ns() - start; /* one at a time, all the time */
 }
 
 static void open_and_close(const char *path, int flags, unsigned int calls)
@@ -221,7 +259,7 @@ static void do_calls(struct hand *hand, unsigned int calls)
 		pass_bytes(hand, calls);
 		break;
 	case WORK_FORK:
-		fork_and_wait(calls);
+		fork_and_wait(hand, calls);
 		break;
 	case WORK_STAT:
 		for (unsigned int i = 0; i < calls; i++) {
@@ -295,6 +333,7 @@ static void *work_by_chunks(void *data)
 	struct hand *hand = data;
 	const struct request *request = &hand->party->request;
 
+	hand->begun_ns = now_ns();
 	pin(cpu_for(request->what, hand->number));
 	line_up(hand, 0);
 	do_calls(hand, MIN(request->calls, (unsigned int)WARM_CALLS));
@@ -311,15 +350,37 @@ static void *work_by_chunks(void *data)
 		if (times_pushed_off() == pushed)
 			samples_add(&hand->clean, ns);
 	}
+	hand->switches = times_left();
+	hand->ended_ns = now_ns();
 	return NULL;
 }
 
+static void add_deeds(struct deeds *to, const struct deeds *from)
+{
+	to->preads += from->preads;
+	to->writes += from->writes;
+	to->switches += from->switches;
+	to->cpu_ns += from->cpu_ns;
+	to->least_ns += from->least_ns;
+	to->most_ns += from->most_ns;
+}
+
+static struct deeds deeds_of(const struct hand *hand)
+{
+	return (struct deeds){
+		.switches = (uint64_t)hand->switches,
+		.least_ns = (uint64_t)(hand->ended_ns - hand->begun_ns),
+		.most_ns = (uint64_t)(hand->gone_ns - hand->born_ns + hand->children_ns),
+	};
+}
+
 /* In the worker: one round, by threads of its own. */
-static double do_round(struct party *party)
+static struct answer do_round(struct party *party)
 {
 	int threads = works[party->request.what].threads;
 	pthread_t others[THREADS_MAX];
-	double sum = 0;
+	double before = cpu_ns();
+	struct answer answer = {};
 
 	atomic_store(&party->turn, 0);
 	atomic_store(&party->arrived, 0);
@@ -330,17 +391,24 @@ static double do_round(struct party *party)
 		hand->number = i;
 		hand->fd = party->fds[i];
 		hand->clean.count = hand->all.count = 0;
+		hand->children_ns = 0;
+		hand->born_ns = now_ns();
 		if (pthread_create(&others[i], NULL, work_by_chunks, hand) != 0)
 			abort();
 	}
-	for (int i = 0; i < threads; i++)
+	for (int i = 0; i < threads; i++) {
 		pthread_join(others[i], NULL);
+		party->hands[i].gone_ns = now_ns();
+	}
 	for (int i = 0; i < threads; i++) {
 		struct hand *hand = &party->hands[i];
+		struct deeds deeds = deeds_of(hand);
 
-		sum += samples_quantile(hand->clean.count >= 2 ? &hand->clean : &hand->all, 0.5);
+		answer.ns += samples_quantile(hand->clean.count >= 2 ? &hand->clean : &hand->all, 0.5) / threads;
+		add_deeds(&answer.deeds, &deeds);
 	}
-	return sum / threads;
+	answer.deeds.cpu_ns = (uint64_t)(cpu_ns() - before);
+	return answer;
 }
 
 static _Noreturn void be_worker(struct party *party, int fd)
@@ -348,9 +416,9 @@ static _Noreturn void be_worker(struct party *party, int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* recv and send, not read and write: what is counted is the rounds' alone */
 	while (recv(fd, &party->request, sizeof(party->request), 0) == sizeof(party->request)) {
-		double ns = do_round(party);
+		struct answer answer = do_round(party);
 
-		if (send(fd, &ns, sizeof(ns), MSG_NOSIGNAL) != sizeof(ns))
+		if (send(fd, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer))
 			break;
 	}
 	_exit(0);
@@ -462,15 +530,28 @@ pid_t worker_pid(const struct worker *w)
 	return w->pid;
 }
 
+/* Of each two at least one is of a thread's own will: who wakes the other may be pushed off by it.  A chunk's first may
+ * be none. */
+static bool has_switched(const struct request *request, const struct deeds *deeds)
+{
+	return deeds->switches + 2 * (uint64_t)request->chunks >= (uint64_t)request->chunks * (request->calls / 2);
+}
+
 int worker_run(struct worker *w, enum work what, unsigned int calls, unsigned int chunks,
 	       double *ret_ns, struct error *err)
 {
 	struct request request = { what, calls, chunks };
 	uint64_t done = (uint64_t)calls * chunks + MIN(calls, (unsigned int)WARM_CALLS);
+	struct answer answer;
 
 	if (send(w->fd, &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
-	    recv(w->fd, ret_ns, sizeof(*ret_ns), 0) != sizeof(*ret_ns))
+	    recv(w->fd, &answer, sizeof(answer), 0) != sizeof(answer))
 		return error_set(err, -EPIPE, "the worker has died");
+	*ret_ns = answer.ns;
+	add_deeds(&w->deeds, &answer.deeds);
+	if ((what == WORK_SWITCH || what == WORK_PIPE) && !has_switched(&request, &answer.deeds))
+		return error_set(err, -ERANGE, "'%s': %" PRIu64 " switches of %u", works[what].name,
+				 answer.deeds.switches, calls * chunks);
 	done *= (uint64_t)works[what].threads;
 	if (what == WORK_PREAD_1 || what == WORK_PREAD_2 || what == WORK_PREAD_LAST)
 		w->deeds.preads += done;

@@ -38,9 +38,13 @@ const char *work_name(enum work w);
 /* Calls to one thread of pread, write or getppid. */
 int work_threads(enum work w);
 
-/* What the worker has done to the tmpfs since its start, to be compared with what a contender says. */
+/* What the worker has done since its start, to be compared with what a contender says. */
 struct deeds {
-	uint64_t preads, writes;
+	uint64_t preads, writes; /* of the tmpfs */
+	uint64_t switches; /* how often threads of rounds left their CPU of their own will */
+	uint64_t cpu_ns;   /* on a CPU in rounds, by the clock of processes; children with it */
+	/* Between which lies what threads of rounds and children have lived, from birth to end, taken together. */
+	uint64_t least_ns, most_ns;
 };
 
 /* Starts it; it waits.  @folder: an empty one on a tmpfs, of the caller's mount namespace; @disk_folder: one on a
@@ -52,7 +56,7 @@ void worker_stopp(struct worker **w);
 pid_t worker_pid(const struct worker *w);
 
 /*
- * One round: @chunks times @calls of @what.  *ret_ns: time of one, on the wall: of each thread the median
+ * One round: @chunks times @calls of @what.  -ERANGE: what should switch did not.  *ret_ns: time of one, on the wall: of each thread the median
  * over the chunks in which nobody took the CPU from it (over all, where there are not two such), and of
  * the threads the mean.
  */

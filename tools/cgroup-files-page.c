@@ -5,6 +5,7 @@
 #include "allocation.h"
 #include "collectors/collectors.h"
 #include "group_files.h"
+#include "hardware.h"
 
 static const struct group_field *find_field(enum metric_id metric)
 {
@@ -17,7 +18,7 @@ static const struct group_field *find_field(enum metric_id metric)
 
 static void print_file(const char *file, const char *key)
 {
-	printf("`%s`", file);
+	printf(file ? "`%s`" : "-", file);
 	if (key)
 		printf(": `%s`", key);
 }
@@ -29,8 +30,12 @@ static void print_field(const struct group_field *f)
 		printf(", of the group alone");
 	printf(" | ");
 	print_file(f->v2_file, f->v2_key);
+	if (f->v2_label)
+		printf(" `%s`", f->v2_label);
 	if (f->since)
 		printf(", from Linux %s on", f->since);
+	if (f->is_seldom)
+		printf(" (looked at)");
 	if (f->is_fallback)
 		printf(" | tasks");
 	else
@@ -74,6 +79,8 @@ static void print_metric(enum metric_id id)
 	printf("| `%s.%s` | ", metric->section, metric->key);
 	if (f)
 		print_field(f);
+	else if (hardware_counts(id))
+		puts("- | - | perf events | perf events |");
 	else if (!print_sources(id))
 		printf("- | - | tasks | %s |\n", children_know(id) ? "`run` only: wait and proc" : "-");
 }
@@ -88,6 +95,13 @@ int main(void)
 	     "says \"of the group alone\"; the time that a quota held a group back is of its own quota alone.\n\n"
 	     "- **with BPF**: \"tasks\" are the counters that each task has in the kernel, summed over the live and the\n"
 	     "  ended ones. A peak is taken once more as the group ends, with what no reading saw.\n"
+	     "- **looked at**: `run` and `watch` read it each second while the job lives, the agent as the job begins, whenever\n"
+	     "  memory in use is a tenth more than at the greatest look before, and at each 64th reading; what is told is the\n"
+	     "  greatest that was seen, so it may have been more in between, and a job that was never looked at has none. `failcnt`\n"
+	     "  is read by the agent as the job begins, and while seven eighths of the limit are in use. How often the limit was\n"
+	     "  hit is as the last reading before the group's end had it.\n"
+	     "- **perf events** are the processor's own counters, of a command and all that it starts, or of the job's group:\n"
+	     "  [how-it-counts.md](how-it-counts.md).\n"
 	     "- **without BPF**: what is left where BPF is refused or switched off. Then the files of a \"tasks\" number\n"
 	     "  are read, and only then: `memory.stat` costs more than all the others together.\n\n"
 	     "| number | v1 | v2 | with BPF | without BPF |\n|---|---|---|---|---|");

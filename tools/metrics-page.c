@@ -7,17 +7,10 @@
 #include "metric.h"
 #include "record_field.h"
 
-static const char *const units[] = {
-	[UNIT_COUNT] = "",
-	[UNIT_BYTES] = "bytes",
-	[UNIT_SECONDS] = "seconds",
-	[UNIT_CORES] = "cores",
-	[UNIT_LOAD] = "",
-};
-
 static const char *const kinds[] = {
 	[KIND_COUNTER] = "counter",
 	[KIND_PEAK] = "peak",
+	[KIND_LEAST] = "least",
 	[KIND_LIMIT] = "limit",
 	[KIND_GAUGE] = "gauge",
 	[KIND_HISTOGRAM] = "histogram",
@@ -32,12 +25,17 @@ static const struct scope {
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
 	{ SCOPE_MOUNT_WAY, "Of a job, a mount and a way of data (label `way`)", "io[].ways.WAY." },
+	{ SCOPE_SOCKET, "Of a job and a kind of sockets (label `type`)", "network.TYPE." },
+	{ SCOPE_SYSCALL, "Of a job and a system call by its name (`run --syscalls`; in the record only)", "" },
+	{ SCOPE_DEVICE, "Of a job and a block device (label `device`)", "block[]." },
 	{ SCOPE_FILE, "Of a job and a file or folder, of those used most (`run --files`; in the record only)", "" },
 	{ SCOPE_JOB_INFO, "Of a job, to say whose it is (scraped only, as all that follows)", "" },
 	{ SCOPE_JOB_TIME, "Of a job: when", "" },
 	{ SCOPE_NODE, "Of the node", "" },
 	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
 	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },
+	{ SCOPE_NODE_PORT, "Of an InfiniBand or Omni-Path port", "" },
+	{ SCOPE_NODE_SENSOR, "Of a sensor of temperature", "" },
 	{ SCOPE_NODE_INFO, "Of the node, to say what it is", "" },
 	{ SCOPE_AGENT, "Of the agent itself", "" },
 	{ SCOPE_AGENT_INFO, "Of the agent, to say what it is", "" },
@@ -49,12 +47,15 @@ static const struct scope {
 
 static void print_metric(const struct metric *metric, const char *key_prefix)
 {
+	const char *unit = metric_unit_name(metric->unit);
+
 	printf("| `%s%s%s%s` | ", metric->name, metric->label ? "{" : "",
 	       metric->label ? metric->label : "", metric->label ? "}" : "");
 	if (metric->section)
-		printf("`%s%s%s.%s` | ", key_prefix, metric_part(metric),
+		printf("`%s%s%s.%s` | ", key_prefix,
+		       metric->scope == SCOPE_JOB ? metric->section : metric_part(metric),
 		       metric->scope == SCOPE_MOUNT_OP ? ".OPERATION" : "", metric->key);
-	printf("%s | %s | %s |\n", units[metric->unit], kinds[metric->kind], metric->help);
+	printf("%s | %s | %s |\n", unit ? unit : "", kinds[metric->kind], metric->help);
 }
 
 static void print_labels(enum metric_scope scope)

@@ -172,7 +172,7 @@ static void tell_start(const struct agent *a)
 /* What cannot be written down stays where it is. */
 static int keep(struct agent *a, const struct error *why)
 {
-	a->keeps = sampler_meter(a->sampler);
+	a->keeps = sampler_can_keep(a->sampler);
 	log_say(CONFIG_LOG_ERROR, "%s: what jobs did %s", why->text,
 		a->keeps ? "stays in the kernel, for the next agent" : "is lost");
 	return -EIO;

@@ -24,6 +24,11 @@ static const char *const lost_names[LOST_COUNT] = {
 	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_HOME] = "home", [LOST_FILE] = "file",
 	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
 	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
+	[LOST_TIME] = "time", [LOST_MOMENT] = "moment", [LOST_LOOK] = "look", [LOST_TEAM] = "team",
+	[LOST_VICTIM] = "victim",
+	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_SYSCALL] = "syscall",
+	[LOST_BLOCK_ROW] = "block_row", [LOST_BLOCK_REQUEST] = "block_request",
+	[LOST_BLOCK_END] = "block_end",
 };
 /* clang-format on */
 
@@ -145,12 +150,24 @@ static int put_sampler(const struct sampler_state *s, struct samples *to)
 		{ METRIC_AGENT_FOUND_BY_WALK, s->found_by_walk },
 		{ METRIC_AGENT_STATE_ERRORS, s->state_errors },
 		{ METRIC_AGENT_SET_ASIDE, s->set_aside },
+		{ METRIC_AGENT_BAD_PROLOGS, s->bad_prologs },
+		{ METRIC_AGENT_REOPENED_FILES, s->reopened_files },
+		{ METRIC_AGENT_REFUSED_FILES, s->refused_files },
 	};
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
 		r = samples_add_plain(to, rows[i].id, rows[i].number);
 	return r;
+}
+
+static int put_costs(const struct sampler_state *s, struct samples *to)
+{
+	int r = samples_add_plain(to, METRIC_AGENT_HOOKED_CALLS, s->hooked_calls);
+
+	if (r == 0)
+		r = samples_add_plain(to, METRIC_AGENT_PROGRAMS, s->cost_ns);
+	return r ? r : samples_add_plain(to, METRIC_AGENT_UNCLOCKED, s->unclocked_ns);
 }
 
 /* Two hooks of one tier and program would be one series twice. */
@@ -223,6 +240,8 @@ int agent_facts_put(const struct agent_facts *facts, struct samples *to)
 		r = put_value(to, METRIC_AGENT_OPEN_DESCRIPTORS, &facts->open_descriptors);
 	if (r == 0)
 		r = put_sampler(&facts->sampler, to);
+	if (r == 0 && facts->sampler.is_governed)
+		r = put_costs(&facts->sampler, to);
 	if (r == 0 && facts->has_meter)
 		r = put_meter(facts, to);
 	return r ? r : put_scrapes(facts->scrapes, to);

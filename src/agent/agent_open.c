@@ -260,7 +260,8 @@ static int open_signals(struct agent *a, struct error *err)
 static int give_up_rights(struct agent *a, struct error *err)
 {
 	const struct privileges_options options = {
-		.features = PRIVILEGE_PROCESSES | (sampler_meter(a->sampler) ? PRIVILEGE_BPF : 0),
+		.features = PRIVILEGE_PROCESSES | (sampler_meter(a->sampler) ? PRIVILEGE_BPF : 0) |
+			    (a->config->has_hardware ? PRIVILEGE_COUNTERS : 0),
 		.user = &a->user,
 	};
 	uint64_t missing = 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api_format.h"
+#include "api_tick.h"
 #include "cleanup.h"
 #include "descendants.h"
 #include "error.h"
@@ -39,6 +40,7 @@ struct api {
 	struct api_options options;
 	struct run runs[API_RUNS_MAX];
 	size_t run_count;
+	struct api_ticks ticks;
 };
 
 int api_open(const struct api_options *options, struct api **ret)
@@ -56,6 +58,8 @@ struct api *api_close(struct api *a)
 {
 	for (size_t i = 0; a && i < a->run_count; i++)
 		free(a->runs[i].id);
+	if (a)
+		api_ticks_clear(&a->ticks);
 	free(a);
 	return NULL;
 }
@@ -128,6 +132,14 @@ static int get_jobs(void *context, const struct http_request *request, struct ht
 	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
 		return 0;
 	return api_stream_jobs(snapshot, &view, ret);
+}
+
+static int get_tick(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	struct api *a = context;
+	struct api_view view = { a->options.permission, request->peer };
+
+	return api_ticks_answer(&a->ticks, a->options.sampler, request, &view, ret);
 }
 
 /* A name from the URL: something, and not longer than the kernel has names. */
@@ -333,6 +345,26 @@ static int post_run(void *context, const struct http_request *request, struct ht
 	return begin_run(a, peer, pid, ret);
 }
 
+/* A run has its client's number. */
+static bool is_number_of(const struct http_peer *peer, const char *id)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", peer->pid);
+	return strcmp(id, number) == 0;
+}
+
+/* An agent before us began it.  Whoever may see the job's record and has its number is its client. */
+static int end_inherited(struct api *a, const struct http_request *request, const char *id,
+			 struct http_answer *ret)
+{
+	int r = answer_record(a, request, 0, "run", id, ret);
+
+	if (r == 0 && ret->status == 200)
+		(void)a->options.runs->end(a->options.runs->context, id, NULL); /* else it goes with its client */
+	return r;
+}
+
 /*
  * The record as it is now, and then the group goes.  Tasks that have just ended may not be in yet:
  * the agent has one thread, and waits for nobody.  The client asks for the job's record until it is
@@ -346,8 +378,11 @@ static int end_run(struct api *a, const struct http_request *request, const char
 	struct error err = {};
 	int r;
 
-	if (!request->peer.is_known || !runs || index == a->run_count)
+	if (!request->peer.is_known || !runs ||
+	    (index == a->run_count && !is_number_of(&request->peer, id)))
 		return http_fail(ret, 404, "there is no such run, or it is not yours");
+	if (index == a->run_count)
+		return end_inherited(a, request, id, ret);
 	r = answer_record(a, request, 0, "run", id, ret);
 	if (runs->end(runs->context, id, &err) < 0 && r == 0 && ret->status == 200) {
 		free(ret->text);
@@ -425,6 +460,7 @@ const struct http_route *api_routes(void)
 		{ "GET", "/v1/group", get_group },
 		{ "GET", "/v1/jobs", get_jobs },
 		{ "GET", JOBS, get_job },
+		{ "GET", "/v1/tick", get_tick },
 		{ "POST", "/v1/runs", post_run },
 		{ "POST", RUNS, post_run_end },
 		{},

@@ -37,7 +37,8 @@ struct api_runs {
 	 * not begun yet. */
 	int (*begin)(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret,
 		     struct error *err);
-	/* Remove the group; who is left in it goes to the group above. */
+	/* Remove the group; who is left in it goes to the group above.  Of a run that an agent before
+	 * this one began, it goes once it is empty. */
 	int (*end)(void *context, const char *id, struct error *err);
 	void *context;
 };

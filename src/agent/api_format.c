@@ -10,10 +10,13 @@
 #include "cleanup.h"
 #include "document.h"
 #include "file_op.h"
+#include "job_record.h"
 #include "macro.h"
+#include "metric_json.h"
 #include "record.h"
 #include "record_format.h"
-#include "timestamp.h"
+#include "tick.h"
+#include "tick_delta.h"
 
 #define TYPE_JSON "application/json"
 
@@ -156,40 +159,6 @@ static void add_identity(const struct listed *l, struct document *d)
 	add_time(d, "measured_from", job->measured_from_ns);
 }
 
-/* The metrics of one section of the table. */
-static void add_section(const struct value *values, const char *section, struct document *d)
-{
-	document_key(d, section);
-	document_begin_map(d);
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-
-		if (strcmp(metric->section, section) != 0)
-			continue;
-		document_key(d, metric->key);
-		if (values[id].is_known)
-			document_decimal(d, values[id].number, metric_unit_places(metric->unit));
-		else
-			document_null(d);
-	}
-	document_end_map(d);
-}
-
-/* Each section once, in the order of the table. */
-static void add_values(const struct value *values, struct document *d)
-{
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		const char *section = metric_get((enum metric_id)id)->section;
-		bool is_first = true;
-
-		for (size_t before = 0; before < id && is_first; before++)
-			is_first =
-				strcmp(metric_get((enum metric_id)before)->section, section) != 0;
-		if (is_first)
-			add_section(values, section, d);
-	}
-}
-
 /* What reads, writes and operations on metadata were over all mounts; kernel threads' row is
  * nobody's. */
 static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct op_counts *ret_meta)
@@ -239,7 +208,7 @@ static void format_listed(const void *listed, struct document *d)
 
 	document_begin_map(d);
 	add_identity(l, d);
-	add_values(l->job->values, d);
+	values_format_all(l->job->values, d);
 	add_io(l, d);
 	document_end_map(d);
 }
@@ -249,14 +218,26 @@ void api_format_record(const void *record, struct document *d)
 	record_format(record, d);
 }
 
-/* A list on its way out: one job's text at a time. */
+/* ---- lists, on their way out: one job's text at a time ---- */
+
 struct stream {
 	struct snapshot *snapshot;
 	struct api_view view;
+	const struct list_form *form;
+	struct snapshot *since;	     /* what the reader has; NULL: nothing */
+	bool has_its_mounts;	     /* as tick_delta_has_mounts_of() */
+	struct job_record_node node; /* of records */
+	uint64_t ended_ns;	     /* jobs that ended longer ago are left out */
 	size_t next, listed;
 	char *text; /* what is being sent */
 	size_t length, sent;
 	bool has_begun, has_ended;
+};
+
+struct list_form {
+	void (*format_head)(const struct stream *s, struct document *d);
+	int (*format_job)(const struct stream *s, const struct snapshot_job *job, char **ret,
+			  size_t *ret_length);
 };
 
 static void stream_free(void *context)
@@ -264,6 +245,7 @@ static void stream_free(void *context)
 	struct stream *s = context;
 
 	snapshot_unref(s->snapshot);
+	snapshot_unref(s->since);
 	free(s->text);
 	free(s);
 }
@@ -277,23 +259,109 @@ static int set_text(struct stream *s, char *text)
 	return text ? 0 : -ENOMEM;
 }
 
+static void format_jobs_head(const struct stream *s, struct document *d)
+{
+	add_string(d, "schema", API_JOBS_SCHEMA);
+	add_time(d, "time", s->snapshot->real_ns);
+}
+
+static int format_jobs_job(const struct stream *s, const struct snapshot_job *job, char **ret,
+			   size_t *ret_length)
+{
+	return format_text(format_listed, &(struct listed){ s->snapshot, job }, ret, ret_length);
+}
+
+static void format_tick_head(const struct stream *s, struct document *d)
+{
+	const struct tick tick = { .real_ns = s->snapshot->real_ns,
+				   .boot_ns = s->snapshot->boot_ns,
+				   .took_ns = s->snapshot->took_ns };
+
+	tick_format_head(&tick, d);
+}
+
+static int format_tick_job(const struct stream *s, const struct snapshot_job *job, char **ret,
+			   size_t *ret_length)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r = job_record_make(s->snapshot, job, &s->node, &record);
+
+	if (r >= 0)
+		r = job_record_add_label(job, record);
+	return r < 0 ? r : format_text(api_format_record, record, ret, ret_length);
+}
+
+static bool is_listed(const struct stream *s, const struct snapshot *snapshot, const struct snapshot_job *job)
+{
+	if (!job->is_live && snapshot->boot_ns > job->job->end_boot_ns &&
+	    snapshot->boot_ns - job->job->end_boot_ns > s->ended_ns)
+		return false;
+	return api_view_sees(&s->view, job);
+}
+
+static void format_delta_head(const struct stream *s, struct document *d)
+{
+	tick_delta_format_head(s->snapshot, s->since, s->node.node, d);
+}
+
+struct changed {
+	const struct stream *stream;
+	const struct snapshot_job *job, *before;
+};
+
+static void format_changed(const void *changed, struct document *d)
+{
+	const struct changed *c = changed;
+
+	tick_delta_format_job(c->stream->snapshot, c->job, c->before, c->stream->has_its_mounts, d);
+}
+
+/* What it was before, as far as the reader saw it then. */
+static int format_delta_job(const struct stream *s, const struct snapshot_job *job, char **ret, size_t *ret_length)
+{
+	const struct snapshot_job *before =
+		s->since ? snapshot_find(s->since, job->job->manager, job->job->id) : NULL;
+
+	if (before && (before->job->start_ns != job->job->start_ns || !is_listed(s, s->since, before)))
+		before = NULL;
+	return format_text(format_changed, &(struct changed){ s, job, before }, ret, ret_length);
+}
+
+static const struct list_form jobs_form = { format_jobs_head, format_jobs_job },
+			      tick_form = { format_tick_head, format_tick_job },
+			      delta_form = { format_delta_head, format_delta_job };
+
+static void format_empty(const void *stream, struct document *d)
+{
+	const struct stream *s = stream;
+
+	document_begin_map(d);
+	s->form->format_head(s, d);
+	document_key(d, "jobs");
+	document_begin_list(d);
+	document_end_list(d);
+	document_end_map(d);
+}
+
+/* A document without jobs, up to where they come. */
 static int begin_list(struct stream *s)
 {
-	char time[TIMESTAMP_SIZE], *text;
+	char *text = NULL;
+	size_t length;
+	int r = format_text(format_empty, s, &text, &length);
 
 	s->has_begun = true;
-	if (asprintf(&text, "{\"schema\":\"%s\",\"time\":\"%s\",\"jobs\":[", API_JOBS_SCHEMA,
-		     timestamp_format(time, s->snapshot->real_ns)) < 0)
-		text = NULL;
+	if (r < 0)
+		return r;
+	*strrchr(text, ']') = '\0';
 	return set_text(s, text);
 }
 
 static int list_job(struct stream *s, const struct snapshot_job *job)
 {
-	struct listed listed = { s->snapshot, job };
 	char *text = NULL, *item;
 	size_t length;
-	int r = format_text(format_listed, &listed, &text, &length);
+	int r = s->form->format_job(s, job, &text, &length);
 
 	if (r < 0)
 		return r;
@@ -312,7 +380,7 @@ static int go_on(struct stream *s)
 	while (s->next < s->snapshot->job_count) {
 		const struct snapshot_job *job = &s->snapshot->jobs[s->next++];
 
-		if (api_view_sees(&s->view, job))
+		if (is_listed(s, s->snapshot, job))
 			return list_job(s, job);
 	}
 	s->has_ended = true;
@@ -341,18 +409,55 @@ static ssize_t stream_next(void *context, char *buffer, size_t size)
 	return (ssize_t)used;
 }
 
-int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, struct http_answer *ret)
+static int answer_stream(const struct stream *stream, struct http_answer *ret)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *s = malloc(sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
-	s->snapshot = snapshot_ref(snapshot);
-	s->view = *view;
+	*s = *stream;
+	snapshot_ref(s->snapshot);
+	if (s->since)
+		snapshot_ref(s->since);
 	*ret = (struct http_answer){ .status = 200,
 				     .type = TYPE_JSON,
 				     .next = stream_next,
 				     .done = stream_free,
 				     .context = s };
 	return 0;
+}
+
+int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, struct http_answer *ret)
+{
+	const struct stream stream = {
+		.snapshot = snapshot, .view = *view, .form = &jobs_form, .ended_ns = UINT64_MAX
+	};
+
+	return answer_stream(&stream, ret);
+}
+
+int api_stream_tick(struct snapshot *snapshot, const struct api_view *view,
+		    const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret)
+{
+	const struct stream stream = { .snapshot = snapshot,
+				       .view = *view,
+				       .form = &tick_form,
+				       .node = *node,
+				       .ended_ns = ended_ns };
+
+	return answer_stream(&stream, ret);
+}
+
+int api_stream_delta(struct snapshot *snapshot, struct snapshot *since, const struct api_view *view,
+		     const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret)
+{
+	const struct stream stream = { .snapshot = snapshot,
+				       .view = *view,
+				       .form = &delta_form,
+				       .since = since,
+				       .has_its_mounts = tick_delta_has_mounts_of(snapshot, since),
+				       .node = *node,
+				       .ended_ns = ended_ns };
+
+	return answer_stream(&stream, ret);
 }

@@ -7,6 +7,7 @@
 
 struct api_view;
 struct document;
+struct job_record_node;
 struct record;
 
 #define API_JOBS_SCHEMA "jobmeter.jobs/1"
@@ -36,3 +37,12 @@ void api_format_agent(const void *agent, struct document *d);
 /* All jobs of @snapshot (a reference is taken) that @view sees, made piece by piece. */
 int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,
 		    struct http_answer *ret);
+
+/* The same as records, short ones (see tick.h); those that ended more than @ended_ns before the snapshot are left out.
+ * What @node points to outlives the answer. */
+int api_stream_tick(struct snapshot *snapshot, const struct api_view *view,
+		    const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret);
+
+/* The same as what the jobs have more than in @since (see tick_delta.h), of which a reference is taken; NULL: all. */
+int api_stream_delta(struct snapshot *snapshot, struct snapshot *since, const struct api_view *view,
+		     const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret);

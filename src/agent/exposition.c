@@ -154,13 +154,62 @@ static bool put_job_row(struct exposition *e, const struct metric *metric, const
 	return true;
 }
 
+/* The next kind of socket that was used. */
+static bool put_job_sockets(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct network *n = &job->network;
+
+	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
+					       network_takes((enum socket_kind)e->row, metric_id_of(metric))))
+		e->row++;
+	if (metric->kind == KIND_HISTOGRAM || !network_knows(n, metric_id_of(metric)) || e->row == SOCKET_KIND_COUNT)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "type", socket_kind_name((enum socket_kind)e->row));
+	line_end(&e->line, metric, network_number(n, (enum socket_kind)e->row, metric_id_of(metric)));
+	e->row++;
+	return true;
+}
+
+/* The next device on which there was such an operation. */
+static bool put_job_devices(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct block *b = &job->block;
+	enum block_op op = block_metric_op(metric_id_of(metric));
+	const struct block_row *row;
+
+	while (e->row < b->count && b->rows[e->row].op != op)
+		e->row++;
+	if (metric->kind == KIND_HISTOGRAM || !b->is_known || e->row >= b->count)
+		return false;
+	row = &b->rows[e->row++];
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "device", row->device);
+	line_end(&e->line, metric, block_number(&row->counts, metric_id_of(metric)));
+	return true;
+}
+
+/* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices. */
+static bool has_parts(enum metric_scope scope)
+{
+	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_WAY || scope == SCOPE_SOCKET ||
+	       scope == SCOPE_DEVICE;
+}
+
+static bool put_job_part(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	if (metric->scope == SCOPE_SOCKET)
+		return put_job_sockets(e, metric, job);
+	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job) : put_job_row(e, metric, job);
+}
+
 /* The next sample of a job and a metric; the metric moves on where it has no more. */
 static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
 {
 	const struct metric *metric = metric_get((enum metric_id)e->id);
 
-	if (metric->scope == SCOPE_MOUNT || metric->scope == SCOPE_MOUNT_OP || metric->scope == SCOPE_MOUNT_WAY) {
-		if (put_job_row(e, metric, job))
+	if (has_parts(metric->scope)) {
+		if (put_job_part(e, metric, job))
 			return true;
 		e->row = 0;
 		e->id++;
@@ -214,16 +263,22 @@ static int put_next_of_samples(struct exposition *e)
 
 /* ---- the page ---- */
 
+/* In records only. */
+static bool is_on_demand(enum metric_scope scope)
+{
+	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL;
+}
+
 static bool is_of_jobs(enum metric_scope scope)
 {
-	return scope <= SCOPE_JOB_TIME && scope != SCOPE_FILE;
+	return scope <= SCOPE_JOB_TIME && !is_on_demand(scope);
 }
 
 static int put_next_of_family(struct exposition *e)
 {
 	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
 
-	if (scope == SCOPE_FILE)
+	if (is_on_demand(scope))
 		return 0;
 	return is_of_jobs(scope) ? put_next_of_jobs(e) : put_next_of_samples(e);
 }

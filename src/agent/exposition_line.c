@@ -10,11 +10,6 @@
 #include "macro.h"
 #include "utf8.h"
 
-static const char *const units[] = {
-	[UNIT_COUNT] = NULL, [UNIT_BYTES] = "bytes", [UNIT_SECONDS] = "seconds", [UNIT_CORES] = "cores",
-	[UNIT_LOAD] = NULL,
-};
-
 static void put_bytes(struct line *line, const char *text, size_t length)
 {
 	assert(length <= sizeof(line->text) - line->length);
@@ -75,13 +70,14 @@ static void put_help(struct line *line, const char *text)
 
 void line_put_family(struct line *line, const struct metric *metric)
 {
+	const char *unit = metric_unit_name(metric->unit);
 	int length = family_length(line, metric);
 	char text[256];
 
 	snprintf(text, sizeof(text), "# TYPE %.*s %s\n", length, metric->name, type_of(line, metric));
 	line_put(line, text);
-	if (line->format == EXPOSITION_OPENMETRICS && ends_in_unit(metric->name, length, units[metric->unit])) {
-		snprintf(text, sizeof(text), "# UNIT %.*s %s\n", length, metric->name, units[metric->unit]);
+	if (line->format == EXPOSITION_OPENMETRICS && ends_in_unit(metric->name, length, unit)) {
+		snprintf(text, sizeof(text), "# UNIT %.*s %s\n", length, metric->name, unit);
 		line_put(line, text);
 	}
 	snprintf(text, sizeof(text), "# HELP %.*s ", length, metric->name);

@@ -225,6 +225,13 @@ int helper_remove_group(struct helper *h, uint64_t token, struct error *err)
 	return request(h, &remove, err);
 }
 
+int helper_release_group(struct helper *h, unsigned int number, struct error *err)
+{
+	struct helper_request release = { .kind = HELPER_RELEASE, .number = number };
+
+	return request(h, &release, err);
+}
+
 int helper_run(struct helper *h)
 {
 	struct helper_reply reply;

@@ -50,6 +50,10 @@ int helper_make_group(struct helper *h, pid_t pid, uid_t uid, unsigned int numbe
  * nothing. */
 int helper_remove_group(struct helper *h, uint64_t token, struct error *err);
 
+/* The same of the group that a helper before this one made under that number, though its client lives; what lives in
+ * it stays there, and so does the group until then. */
+int helper_release_group(struct helper *h, unsigned int number, struct error *err);
+
 int helper_fd(const struct helper *h); /* for poll(2): call helper_run() when it is readable */
 /* -EPIPE: the helper is gone. */
 int helper_run(struct helper *h);

@@ -14,6 +14,7 @@ enum helper_kind {
 	HELPER_HELLO, /* the helper's own, when it is ready, or why it is not */
 	HELPER_MAKE,
 	HELPER_REMOVE,
+	HELPER_RELEASE, /* what a helper before this one made for NUMBER */
 	HELPER_END, /* the agent ends in good order */
 };
 

@@ -237,6 +237,16 @@ static int leave(struct process *p, const struct helper_request *request, struct
 	return 0;
 }
 
+static int release(struct process *p, const struct helper_request *request, struct error *err)
+{
+	if (request->pid || request->uid || request->token || !request->number ||
+	    request->number > HELPER_NUMBER_MAX)
+		return error_set(err, -EBADMSG, "this is no request");
+	if (!orphans_release(&p->orphans, (pid_t)request->number))
+		return error_set(err, -ENOENT, "there is no such group");
+	return 0;
+}
+
 /* Returns whether some are still busy. */
 static bool remove_leaving(struct process *p)
 {
@@ -262,7 +272,7 @@ static bool is_request(const struct helper_request *request)
 	return request->magic == HELPER_MAGIC && request->version == HELPER_VERSION &&
 	       !request->pad &&
 	       (request->kind == HELPER_MAKE || request->kind == HELPER_REMOVE ||
-		request->kind == HELPER_END);
+		request->kind == HELPER_RELEASE || request->kind == HELPER_END);
 }
 
 static void answer(struct process *p, const struct helper_request *request)
@@ -277,6 +287,8 @@ static void answer(struct process *p, const struct helper_request *request)
 		reply.result = error_set(&err, -EBADMSG, "this is no request");
 	else if (request->kind == HELPER_MAKE)
 		reply.result = make(p, request, &reply, &err);
+	else if (request->kind == HELPER_RELEASE)
+		reply.result = release(p, request, &err);
 	else
 		reply.result = leave(p, request, &err);
 	if (reply.result < 0)

@@ -83,6 +83,21 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 	if (r < 0)
 		return r;
 	set_times(s, job, record);
+	record->cores = job->cores;
+	record->ranks = job->ranks;
+	record->threads = job->threads;
+	record->thermal = job->thermal;
 	*ret = TAKE_PTR(record);
 	return 0;
+}
+
+int job_record_add_label(const struct snapshot_job *job, struct record *to)
+{
+	const struct job *known = job->job;
+
+	if (known->name)
+		return 0;
+	if (known->label)
+		return set_text(&to->job.name, known->label);
+	return known->command ? record_set_command(to, (char *const[]){ known->command, NULL }) : 0;
 }

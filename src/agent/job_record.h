@@ -12,3 +12,6 @@ struct job_record_node { /* what all records of the node share; NULL: absent */
 /* All but coverage and histograms: whoever knows of them adds them to *@ret.  -ENOMEM. */
 int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		    const struct job_record_node *node, struct record **ret);
+
+/* Of a job without a name, for who looks at it now: its label as its name, else what it runs as its command. */
+int job_record_add_label(const struct snapshot_job *job, struct record *to);

@@ -4,21 +4,29 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "blocks.h"
 #include "canary.h"
 #include "cleanup.h"
 #include "clock.h"
 #include "config.h"
+#include "decimal.h"
 #include "error.h"
+#include "governor.h"
 #include "group_tree.h"
 #include "heritage.h"
 #include "hierarchy.h"
+#include "humanize.h"
 #include "idmap.h"
+#include "killed.h"
 #include "leaves.h"
 #include "macro.h"
 #include "meter.h"
+#include "own_costs.h"
 #include "place_names.h"
 #include "registry.h"
+#include "row_book.h"
 #include "sampler.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
@@ -31,6 +39,8 @@ struct kernel_side {
 	const struct hierarchy *hierarchy;
 	struct meter *meter;	 /* NULL: no BPF */
 	struct group_tree *tree; /* instead */
+	struct row_book *rows;	 /* NULL: files are not counted */
+	struct governor *governor; /* NULL: nor are they timed */
 	struct heritage heritage;
 	uint64_t generation, walked_ns;
 	size_t groups;
@@ -42,7 +52,7 @@ struct kernel_side {
 
 static unsigned int tiers_of(const struct config *config)
 {
-	return (config->has_t0 ? METER_T0 : 0) | (config->has_t2 ? METER_T2 : 0);
+	return (config->has_t0 ? METER_T0 : 0) | (config->has_t1 ? METER_T1 : 0) | (config->has_t2 ? METER_T2 : 0);
 }
 
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
@@ -67,19 +77,20 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct config *config, struct error *err)
+static int open_meter(struct kernel_side *k, const struct config *config, bool pins, struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
 		.tiers = tiers_of(config),
 		.has_clock = config->has_clock,
 		.has_histograms = config->has_histograms,
+		.has_block = config->has_block,
 		.has_groups = true,
 		.shape = { .jobs = JOBS_AT_ONCE },
 		.maps_memory_mib = (unsigned int)config->maps_memory_mib,
 		.watched_id = NOBODY,
 		.hierarchy = k->hierarchy,
-		.pin_dir = config->pin_dir,
+		.pin_dir = pins ? config->pin_dir : NULL,
 	};
 	int r = meter_open(&options, &k->meter);
 
@@ -96,7 +107,17 @@ static int open_meter(struct kernel_side *k, const struct config *config, struct
 	return meter_is_taken_over(k->meter) ? 0 : start_watching(k, err);
 }
 
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h,
+static int open_files(struct kernel_side *k)
+{
+	int r = row_book_open(k->meter, &k->rows);
+
+	if (r < 0 || !k->has_clock) /* there is nothing that could be given up */
+		return r;
+	k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
+	return k->governor ? 0 : -ENOMEM;
+}
+
+int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
 		     struct kernel_side **ret, struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
@@ -112,7 +133,9 @@ int kernel_side_open(const struct config *config, int root_fd, const struct hier
 		.hierarchy = h,
 	};
 	if (config->has_bpf && tiers_of(config))
-		r = open_meter(k, config, err);
+		r = open_meter(k, config, pins, err);
+	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
+		r = open_files(k);
 	if (r >= 0 && !k->meter)
 		r = group_tree_open(root_fd, h, &k->tree, err);
 	if (r < 0) {
@@ -127,6 +150,8 @@ struct kernel_side *kernel_side_close(struct kernel_side *k, bool keeps)
 {
 	if (!k)
 		return NULL;
+	row_book_close(k->rows);
+	governor_free(k->governor);
 	if (k->meter && keeps)
 		meter_keep(k->meter);
 	meter_close(k->meter);
@@ -207,29 +232,77 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	return r;
 }
 
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+/* The rows of jobs that did something, or all.  Their places are in the kernel side's map before they are: so that is
+ * looked at after them. */
+static int feed_rows(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
+		     struct leaf_row **ret, struct registry_feed *feed, struct error *err)
+{
+	_cleanup_free_ uint64_t *leaves = NULL;
+	size_t count;
+	const uint64_t *changed = row_book_begin(k->rows, boot_ns, &count);
+	bool is_whole;
+	int r = changed ? registry_touch(registry, changed, count, &leaves, &count) : 0;
+
+	if (r >= 0)
+		r = row_book_read(k->rows, leaves, count, ret, &feed->row_count, &is_whole, err);
+	if (r >= 0)
+		r = place_names_refresh(names, superblocks_fd(k), is_whole, err);
+	feed->rows = *ret;
+	feed->is_partial = r >= 0 && !is_whole;
+	return r;
+}
+
+static int add_victim(void *registry, uint64_t leaf, const struct victim *victim)
+{
+	return registry_add_victim(registry, leaf, victim);
+}
+
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		     struct error *err)
 {
 	struct registry_feed feed = {
 		.has_tasks = kernel_side_has_tasks(k),
-		.has_files = k->meter && meter_has_tier(k->meter, METER_T2),
+		.has_times = k->meter && meter_has_tier(k->meter, METER_T1),
+		.has_looks = k->meter && meter_has_tier(k->meter, METER_T2),
+		.has_network = k->meter && meter_has_tier(k->meter, METER_T2),
+		.has_connections = k->meter && meter_sees_connections(k->meter),
+		.has_details = k->meter && meter_sees_connections(k->meter),
+		.has_block = k->meter && meter_sees_block(k->meter),
+		.has_files = k->rows != NULL,
 		.has_clock = k->has_clock,
 		.name_place = name_place,
 		.context = names,
 	};
 	_cleanup_free_ struct leaf_tasks *tasks = NULL;
+	_cleanup_free_ struct leaf_core *cores = NULL;
+	_cleanup_free_ struct leaf_block *blocks = NULL;
 	_cleanup_free_ struct leaf_row *rows = NULL;
 	int r = 0;
 
-	if (feed.has_tasks)
+	if (feed.has_tasks || feed.has_times || feed.has_looks)
 		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, err);
+	if (r >= 0 && feed.has_times)
+		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
+	if (r >= 0 && feed.has_block)
+		r = blocks_read(meter_objects(k->meter), &blocks, &feed.block_count);
 	if (r >= 0 && feed.has_files)
-		r = place_names_refresh(names, superblocks_fd(k), err);
-	if (r >= 0 && feed.has_files)
-		r = leaves_read_rows(k->meter, &rows, &feed.row_count, err);
+		r = feed_rows(k, registry, names, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
-	feed.rows = rows;
-	return r < 0 ? r : registry_feed(registry, &feed);
+	feed.cores = cores;
+	feed.blocks = blocks;
+	if (r >= 0)
+		r = registry_feed(registry, &feed);
+	if (r >= 0 && feed.has_tasks)
+		r = killed_visit(meter_objects(k->meter), add_victim, registry);
+	if (r < 0)
+		kernel_side_distrust(k); /* what changed is known to nobody now */
+	return r;
+}
+
+void kernel_side_distrust(struct kernel_side *k)
+{
+	if (k->rows)
+		row_book_distrust(k->rows);
 }
 
 /* They are of the calls on files. */
@@ -297,11 +370,18 @@ static int put_histograms_aside(struct kernel_side *k, struct registry *registry
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 			  struct error *err)
 {
-	int r = kernel_side_feed(k, registry, names, err);
+	int r;
 
+	kernel_side_distrust(k); /* all rows are wanted */
+	r = kernel_side_feed(k, registry, names, clock_now_ns(CLOCK_BOOTTIME), err);
 	if (r >= 0 && sorts_calls(k))
 		r = put_histograms_aside(k, registry, names, err);
 	return r < 0 ? r : registry_inherit(registry);
+}
+
+uint32_t kernel_side_pinned_id(const struct kernel_side *k)
+{
+	return k->meter ? meter_pinned_id(k->meter) : 0;
 }
 
 /* ---- the start ---- */
@@ -335,6 +415,14 @@ static int inherit(struct kernel_side *k, struct registry *registry, struct plac
 		.rows = h->rows,
 		.row_count = h->row_count,
 		.has_tasks = true,
+		.has_times = h->has_times,
+		.has_looks = h->has_looks,
+		.has_network = h->has_network,
+		.has_connections = h->has_network,
+		.has_details = h->has_details,
+		.blocks = h->blocks,
+		.block_count = h->block_count,
+		.has_block = h->has_block,
 		.has_files = true,
 		.has_clock = true,
 		.name_place = name_place,
@@ -346,11 +434,17 @@ static int inherit(struct kernel_side *k, struct registry *registry, struct plac
 	if (r >= 0)
 		r = registry_learn(registry, h->groups, h->group_count, boot_ns, clock_now_ns(CLOCK_REALTIME));
 	if (r >= 0)
-		r = place_names_refresh(names, superblocks_fd(k), err);
+		r = place_names_refresh(names, superblocks_fd(k), true, err);
 	if (r >= 0)
 		r = registry_feed(registry, &feed);
 	if (r >= 0)
 		r = registry_inherit(registry);
+	for (size_t i = 0; i < h->victim_count && r >= 0; i++) {
+		struct victim victim = killed_describe(&h->victims[i].victim, boot_ns, clock_now_ns(CLOCK_REALTIME),
+						       (uint64_t)sysconf(_SC_PAGESIZE));
+
+		r = registry_add_victim(registry, h->victims[i].leaf, &victim);
+	}
 	if (r >= 0)
 		r = registry_inherit_histograms(registry, NULL, h->histograms, h->histogram_count, name_place, names);
 	if (r < 0)
@@ -412,6 +506,58 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
+/* ---- what it costs ---- */
+
+static void tell_change(struct kernel_side *k, uint64_t budget, bool is_unclocked)
+{
+	char limit[DECIMAL_SIZE], worst[DECIMAL_SIZE];
+
+	decimal_format(limit, budget, 4);
+	decimal_format(worst, governor_state(k->governor, 0).worst, 4);
+	if (is_unclocked)
+		error_set(&k->news, 0,
+			  "the programs take %s%% of a core, and may take %s%% (budget): from now on no times of calls on "
+			  "files are taken",
+			  worst, limit);
+	else
+		error_set(&k->news, 0, "the programs take %s%% of a core: times of calls on files are taken again", worst);
+}
+
+int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
+{
+	const struct objects *objects = k->governor ? meter_objects(k->meter) : NULL;
+	_cleanup_free_ struct own_costs *costs = NULL;
+	struct governor_feed feed = { .boot_ns = boot_ns, .budget = budget };
+	uint64_t since_ns;
+	int r;
+
+	if (!objects)
+		return 0;
+	feed.bases = own_costs_bases(objects);
+	r = own_costs_read(objects, &costs, &feed.cpus);
+	if (r < 0)
+		return r;
+	feed.costs = costs;
+	r = governor_feed(k->governor, &feed, &since_ns);
+	if (r < 0 || since_ns == own_costs_unclocked(objects))
+		return r;
+	own_costs_set_unclocked(objects, since_ns);
+	tell_change(k, budget, since_ns);
+	return 0;
+}
+
+int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record)
+{
+	uint64_t ns = k->governor ? governor_unclocked(k->governor, from_ns, to_ns) : 0;
+
+	if (!ns)
+		return 0;
+	return strings_add(&record->coverage.notes,
+			   "lower bound: times of calls on files, which were not taken for %s, since the meter would have "
+			   "cost more than its budget",
+			   humanize_duration(ns).text);
+}
+
 int kernel_side_describe(const struct kernel_side *k, struct record *record)
 {
 	int r;
@@ -435,9 +581,18 @@ bool kernel_side_has_news(struct kernel_side *k, struct error *err)
 	return true;
 }
 
-void kernel_side_count(const struct kernel_side *k, struct sampler_state *to)
+void kernel_side_count(const struct kernel_side *k, uint64_t boot_ns, struct sampler_state *to)
 {
+	struct governor_state costs;
+
 	to->groups = k->groups;
 	to->walks = k->walks;
 	to->found_by_walk = k->found_by_walk;
+	to->is_governed = k->governor;
+	if (!k->governor)
+		return;
+	costs = governor_state(k->governor, boot_ns);
+	to->hooked_calls = costs.calls;
+	to->cost_ns = costs.cost_ns;
+	to->unclocked_ns = costs.unclocked_total_ns;
 }

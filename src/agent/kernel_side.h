@@ -22,9 +22,9 @@ struct registry;
 struct registry_job;
 struct sampler_state;
 
-/* Load, or take over what is pinned; as root.  @h outlives it, and so do the others that it is
- * given later. */
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h,
+/* Load, or take over what is pinned; as root.  @pins: it can be left to another one, else it ends with us.  @h
+ * outlives it, and so do the others that it is given later. */
+int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
 		     struct kernel_side **ret, struct error *err);
 
 /* Before the first reading: erase what the state on disk holds already, and take what pinned sets
@@ -38,11 +38,11 @@ struct kernel_side *kernel_side_close(struct kernel_side *k,
 struct meter *kernel_side_meter(struct kernel_side *k); /* NULL: no BPF */
 bool kernel_side_has_tasks(const struct kernel_side *k);
 
-/* ---- a reading, in this order ---- */
+/* ---- a reading, in this order; @boot_ns: now ---- */
 
 int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
 		      uint64_t real_ns, struct error *err);
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		     struct error *err);
 /* Of @count leaves that were just folded. */
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
@@ -55,7 +55,19 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 			  struct error *err);
 
+/* A reading failed: the next takes in all there is. */
+void kernel_side_distrust(struct kernel_side *k);
+
+/* What tells it from every other of this boot; 0: it ends with this process. */
+uint32_t kernel_side_pinned_id(const struct kernel_side *k);
+
+/* Hold the programs to @budget, in millionths of each core. */
+int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns);
+
 /* ---- records, and what is told of it ---- */
+
+/* What the budget made of a job that lived between two moments of CLOCK_BOOTTIME. */
+int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record);
 
 /* Those of the job's leaves, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
@@ -63,4 +75,4 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 /* What was on, what was not, and what was lost. */
 int kernel_side_describe(const struct kernel_side *k, struct record *record);
 bool kernel_side_has_news(struct kernel_side *k, struct error *err);
-void kernel_side_count(const struct kernel_side *k, struct sampler_state *to);
+void kernel_side_count(const struct kernel_side *k, uint64_t boot_ns, struct sampler_state *to);

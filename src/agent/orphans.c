@@ -35,16 +35,16 @@ pid_t orphans_client_of(const char *name)
 
 static int add(struct orphans *o, const char *path)
 {
-	char **larger;
+	struct orphan *larger;
 
 	if (o->count == ORPHANS_MAX)
 		return 0;
-	larger = reallocarray(o->paths, o->count + 1, sizeof(*larger));
+	larger = reallocarray(o->items, o->count + 1, sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
-	o->paths = larger;
-	larger[o->count] = strdup(path);
-	if (!larger[o->count])
+	o->items = larger;
+	larger[o->count] = (struct orphan){ .path = strdup(path) };
+	if (!larger[o->count].path)
 		return -ENOMEM;
 	o->count++;
 	return 0;
@@ -136,20 +136,33 @@ int orphans_find(int root_fd, struct orphans *ret)
 void orphans_clear(struct orphans *o)
 {
 	for (size_t i = 0; i < o->count; i++)
-		free(o->paths[i]);
-	free(o->paths);
+		free(o->items[i].path);
+	free(o->items);
 	*o = (struct orphans){ .root_fd = o->root_fd };
 }
 
-/* The kernel removes none that has processes; what does not go for another reason never will. */
-static bool is_gone(const struct orphans *o, const char *path)
+static pid_t client_of(const struct orphan *orphan)
 {
-	const char *slash = strrchr(path, '/');
-	pid_t client = orphans_client_of(slash + 1);
+	return orphans_client_of(strrchr(orphan->path, '/') + 1);
+}
 
-	if (kill(client, 0) == 0 || errno != ESRCH)
+bool orphans_release(struct orphans *o, pid_t client)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < o->count; i++) {
+		if (client_of(&o->items[i]) == client)
+			is_there = o->items[i].is_released = true;
+	}
+	return is_there;
+}
+
+/* The kernel removes none that has processes; what does not go for another reason never will. */
+static bool is_gone(const struct orphans *o, const struct orphan *orphan)
+{
+	if (!orphan->is_released && (kill(client_of(orphan), 0) == 0 || errno != ESRCH))
 		return false;
-	return unlinkat(o->root_fd, path, AT_REMOVEDIR) == 0 ||
+	return unlinkat(o->root_fd, orphan->path, AT_REMOVEDIR) == 0 ||
 	       (errno != EBUSY && errno != ENOTEMPTY);
 }
 
@@ -158,10 +171,10 @@ bool orphans_sweep(struct orphans *o)
 	size_t left = 0;
 
 	for (size_t i = 0; i < o->count; i++) {
-		if (is_gone(o, o->paths[i]))
-			free(o->paths[i]);
+		if (is_gone(o, &o->items[i]))
+			free(o->items[i].path);
 		else
-			o->paths[left++] = o->paths[i];
+			o->items[left++] = o->items[i];
 	}
 	o->count = left;
 	return left > 0;

@@ -11,9 +11,14 @@
 
 #define ORPHANS_MAX 4096
 
+struct orphan {
+	char *path; /* below the root */
+	bool is_released;
+};
+
 struct orphans { /* begins as {} */
 	int root_fd; /* not ours */
-	char **paths;	 /* below it; what is deeper stands first */
+	struct orphan *items; /* what is deeper stands first */
 	size_t count;
 };
 
@@ -21,7 +26,10 @@ struct orphans { /* begins as {} */
 int orphans_find(int root_fd, struct orphans *ret);
 void orphans_clear(struct orphans *o);
 
-/* Remove those that are empty and whose client has ended.  Returns whether some are left. */
+/* The client lives, and says that its command has ended.  Returns whether there is a group of its. */
+bool orphans_release(struct orphans *o, pid_t client);
+
+/* Remove those that are empty and released, or whose client has ended.  Returns whether some are left. */
 bool orphans_sweep(struct orphans *o);
 
 /* The client's number in the name of a run's group, or of the one beside it; 0: it is none. */

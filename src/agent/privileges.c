@@ -24,8 +24,8 @@
 static const struct privilege table[] = {
 	{ CAP_BPF, "BPF", PRIVILEGE_BPF,
 	  "read and erase maps: 5.10 asks for it each time; attach or load a program again" },
-	{ CAP_PERFMON, "PERFMON", PRIVILEGE_BPF,
-	  "attach or load again a program that reads the kernel" },
+	{ CAP_PERFMON, "PERFMON", PRIVILEGE_BPF | PRIVILEGE_COUNTERS,
+	  "attach or load again a program that reads the kernel; count groups by the processor's own counters" },
 	{ CAP_SYS_PTRACE, "SYS_PTRACE", PRIVILEGE_PROCESSES | PRIVILEGE_HELPER,
 	  "io, exe, fd and root of other users' processes below /proc; all of it where /proc hides them (hidepid)" },
 	{ CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH", PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "fnv.h"
 #include "idmap.h"
 #include "macro.h"
 
@@ -36,34 +37,20 @@ struct published {
 	struct slot *slots;
 	size_t slot_count, size;
 	struct idmap by_key; /* the slots that are taken */
-	uint64_t *rounds;    /* of each slot, when it was used last */
-	uint64_t round;
+	uint64_t *rounds;    /* of each slot, when it was used last; 0: it is free, and is not looked at */
+	uint64_t round;      /* from 1 */
 	size_t hand; /* where the search for a free slot goes on */
 };
-
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	return hash_bytes(hash, text, strlen(text) + 1);
-}
-
-#define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 
 /* Which numbers stand where. */
 static uint64_t layout(void)
 {
-	uint64_t hash = HASH_BEGIN;
+	uint64_t hash = FNV_BEGIN;
 
 	for (int id = 0; id < METRIC_JOB_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 
-		hash = hash_text(hash_text(hash, metric->section), metric->key);
+		hash = fnv_text(fnv_text(hash, metric->section), metric->key);
 	}
 	return hash;
 }
@@ -71,9 +58,9 @@ static uint64_t layout(void)
 /* A job that a manager makes anew under the same id is another one. */
 static uint64_t key_of(const struct job *job)
 {
-	uint64_t hash = hash_text(hash_text(HASH_BEGIN, job->manager), job->id);
+	uint64_t hash = fnv_text(fnv_text(FNV_BEGIN, job->manager), job->id);
 
-	hash = hash_bytes(hash, &job->start_boot_ns, sizeof(job->start_boot_ns));
+	hash = fnv_bytes(hash, &job->start_boot_ns, sizeof(job->start_boot_ns));
 	return hash ? hash : 1;
 }
 
@@ -137,8 +124,11 @@ static void begin(struct published *p, const char *boot_id)
 static int list_slots(struct published *p)
 {
 	for (size_t i = 0; i < p->slot_count; i++) {
-		if (p->slots[i].key && idmap_put(&p->by_key, p->slots[i].key, &p->slots[i]) < 0)
+		if (!p->slots[i].key)
+			continue;
+		if (idmap_put(&p->by_key, p->slots[i].key, &p->slots[i]) < 0)
 			return -ENOMEM;
+		p->rounds[i] = p->round;
 	}
 	return 0;
 }
@@ -150,6 +140,7 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 
 	if (!p)
 		return -ENOMEM;
+	p->round = 1;
 	p->slot_count = slots;
 	p->size = sizeof(struct header) + slots * sizeof(struct slot);
 	p->rounds = calloc(slots + 1, sizeof(*p->rounds));
@@ -160,6 +151,7 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 	if (!is_ours(p, boot_id))
 		begin(p, boot_id);
 	r = list_slots(p);
+	(void)madvise(p->header, p->size, MADV_DONTNEED); /* of the file, only what is used is mapped */
 	if (r == 0)
 		*ret = TAKE_PTR(p);
 	return r;
@@ -185,13 +177,14 @@ void published_closep(struct published **p)
 static void give_back(struct published *p, struct slot *slot)
 {
 	idmap_remove(&p->by_key, slot->key);
+	p->rounds[slot - p->slots] = 0;
 	slot->key = 0;
 }
 
 void published_clear(struct published *p)
 {
 	for (size_t i = 0; i < p->slot_count; i++) {
-		if (p->slots[i].key)
+		if (p->rounds[i])
 			give_back(p, &p->slots[i]);
 	}
 }
@@ -217,15 +210,17 @@ static struct slot *get_slot(struct published *p, uint64_t key)
 	struct slot *slot = idmap_get(&p->by_key, key);
 
 	for (size_t i = 0; !slot && i < p->slot_count; i++) {
-		struct slot *next = &p->slots[p->hand++ % p->slot_count];
+		size_t at = p->hand++ % p->slot_count;
+		struct slot *next = &p->slots[at];
 
-		if (next->key)
+		if (p->rounds[at])
 			continue;
 		next->known = 0;
 		atomic_signal_fence(memory_order_seq_cst); /* a job finds no other's numbers */
 		if (idmap_put(&p->by_key, key, next) < 0)
 			return NULL;
 		next->key = key;
+		p->rounds[at] = p->round;
 		slot = next;
 	}
 	return slot;
@@ -256,7 +251,7 @@ void published_put(struct published *p, const struct snapshot *s)
 			put_job(p, &s->jobs[i]);
 	}
 	for (size_t i = 0; i < p->slot_count; i++) {
-		if (p->slots[i].key && p->rounds[i] != p->round)
+		if (p->rounds[i] && p->rounds[i] != p->round)
 			give_back(p, &p->slots[i]);
 	}
 }

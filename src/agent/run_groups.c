@@ -9,6 +9,7 @@
 #include "error.h"
 #include "helper.h"
 #include "http.h"
+#include "parse.h"
 
 #define OWNERS_MAX 2048 /* remembered; who came first goes first */
 
@@ -90,13 +91,16 @@ static int end(void *context, const char *id, struct error *err)
 {
 	struct run_groups *g = context;
 	struct owner *owner = find(g, id);
+	int number;
 
-	if (!owner || !owner->is_live)
+	if (owner ? !owner->is_live : parse_int(id, 1, INT32_MAX, &number) < 0)
 		return error_set(err, -ENOENT, "there is no such run");
-	owner->is_live = false;
+	if (owner)
+		owner->is_live = false;
 	if (!g->helper)
 		return error_set(err, -EPIPE, "the root helper is gone");
-	return helper_remove_group(g->helper, owner->token, err);
+	return owner ? helper_remove_group(g->helper, owner->token, err)
+		     : helper_release_group(g->helper, (unsigned int)number, err);
 }
 
 void run_groups_fill(struct run_groups *g, struct api_runs *ret)

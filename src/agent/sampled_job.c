@@ -7,25 +7,40 @@
 
 #include "allocation.h"
 #include "cleanup.h"
+#include "collectors/node_ports.h"
+#include "cpulist.h"
 #include "error.h"
+#include "job_command.h"
 #include "macro.h"
 #include "prolog.h"
+#include "record.h"
 #include "registry.h"
+#include "thermal.h"
 #include "users.h"
 
-#define PROLOG_FIRST_NS                                                                            \
-	UINT64_C(1000000000) /* how long to wait before looking again; twice as long each time...  \
-			      */
-#define PROLOG_WAIT_MAX_NS UINT64_C(60000000000) /* ...up to this */
+/* How long to wait before looking again for what the prolog says, or for a command; twice as long each time up to... */
+#define LOOK_FIRST_NS UINT64_C(1000000000)
+#define LOOK_WAIT_MAX_NS UINT64_C(60000000000)
+
+#define HARDWARE_SHARE 4  /* one part in so many of the files' descriptors may be the processor's counters... */
+#define HARDWARE_MAX 4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */
 
 /* What stays with the job. */
 struct sampled_job {
 	struct group_files *files;
 	char *path; /* of the group that files are of */
+	uint64_t known; /* GROUP_FILES_BIT of what they have told */
+	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the last look at what they are */
+	unsigned int readings;	      /* since that look */
 	struct allocation allocation;
-	bool has_prolog; /* or one that is not to be taken */
+	struct sampled_hardware hardware;
+	bool has_prolog;     /* or one that is not to be taken */
+	bool has_bad_prolog; /* or one that cannot be read just now; it is counted and told */
 	struct value prolog_cores, prolog_memory;
 	uint64_t look_ns, wait_ns; /* when to look for the prolog's file, and how long after that */
+	pid_t command_pid;            /* the process that its command, among its facts, is of; 0: it has none */
+	uint64_t command_start;       /* as in struct job_command */
+	uint64_t command_ns, command_wait_ns; /* as of the prolog's file */
 };
 
 static void sampled_job_free(void *what)
@@ -35,6 +50,7 @@ static void sampled_job_free(void *what)
 	if (!own)
 		return;
 	group_files_close(own->files);
+	sampled_hardware_clear(&own->hardware);
 	allocation_clear(&own->allocation);
 	free(own->path);
 	free(own);
@@ -59,12 +75,48 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 	if (own->path && strcmp(own->path, path) == 0 && own->files)
 		return;
 	own->files = group_files_close(own->files);
+	own->known = 0;
 	allocation_clear(&own->allocation);
 	free(own->path);
 	own->path = strdup(path);
 	if (own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
 					  &sources->budget, &own->files) < 0)
 		own->files = NULL; /* it goes just now */
+}
+
+/* What is as it was where no task has run: none has charged a page then, nor was one held back (which is counted as it
+ * goes on).  Memory in use may have become less, since the kernel takes pages back. */
+#define STILL (GROUP_FILES_BIT(METRIC_MEMORY_PEAK) | GROUP_FILES_BIT(METRIC_CPU_THROTTLED))
+
+/* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever when that was looked at,
+ * and now and then: so its parts are known within a tenth, and of jobs that do not grow nearly nothing is read. */
+#define LOOK_PERIOD 64 /* readings */
+
+static bool is_look_due(const struct sampled_job *own)
+{
+	return own->readings >= LOOK_PERIOD || own->usage > own->looked_usage + own->looked_usage / 10;
+}
+
+/* Who never came near the limit did not hit it. */
+static bool is_near_limit(const struct sampled_job *own)
+{
+	return own->allocation.memory.is_known && own->usage >= own->allocation.memory.number / 8 * 7;
+}
+
+static uint64_t wanted_files(const struct job_sources *sources, struct sampled_job *own, const struct registry_job *job)
+{
+	uint64_t wanted = sources->wanted, limit_hits = own->known & GROUP_FILES_BIT(METRIC_MEMORY_LIMIT_HITS);
+
+	if (!registry_job_has_run(job))
+		wanted &= ~(own->known & STILL);
+	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
+		wanted &= ~limit_hits;
+	own->readings++;
+	if (own->known && !is_look_due(own))
+		return wanted & ~group_files_seldom();
+	own->readings = 0;
+	own->looked_usage = MAX(own->usage, own->looked_usage);
+	return wanted;
 }
 
 static void read_files(struct job_sources *sources, struct sampled_job *own,
@@ -74,12 +126,16 @@ static void read_files(struct job_sources *sources, struct sampled_job *own,
 
 	if (!own->files)
 		return;
-	if (group_files_read(own->files, sources->wanted, values) == -ENODEV)
+	if (group_files_read(own->files, wanted_files(sources, own, job), values) == -ENODEV)
 		own->files = group_files_close(own->files);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		if (values[id].is_known)
-			registry_job_set(job, (enum metric_id)id, values[id].number);
+		if (!values[id].is_known)
+			continue;
+		registry_job_set(job, (enum metric_id)id, values[id].number);
+		own->known |= GROUP_FILES_BIT(id);
 	}
+	if (values[METRIC_MEMORY_USAGE].is_known)
+		own->usage = values[METRIC_MEMORY_USAGE].number;
 }
 
 /* ---- what it may use ---- */
@@ -141,6 +197,18 @@ static int read_allocation(struct job_sources *sources, struct sampled_job *own,
 
 /* ---- what the site's prolog says ---- */
 
+/* Whatever the reason, once a job. */
+static void tell_bad_prolog(struct job_sources *sources, struct sampled_job *own, uint64_t boot_ns,
+			    struct error *why)
+{
+	if (own->has_bad_prolog)
+		return;
+	own->has_bad_prolog = true;
+	sources->bad_prologs++;
+	error_prefix(why, 0, "not taken from the prolog, in '/%.160s'", sources->prolog_dir);
+	notices_add(&sources->prolog_news, boot_ns, why);
+}
+
 static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 		       struct registry_job *job, uint64_t boot_ns)
 {
@@ -150,7 +218,7 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 
 	if (own->has_prolog || boot_ns < own->look_ns)
 		return 0;
-	own->wait_ns = own->wait_ns ? MIN(own->wait_ns * 2, PROLOG_WAIT_MAX_NS) : PROLOG_FIRST_NS;
+	own->wait_ns = own->wait_ns ? MIN(own->wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
 	own->look_ns = boot_ns + own->wait_ns;
 	facts = registry_job_facts(job);
 	if (!facts)
@@ -158,12 +226,47 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	facts->allocated_cores = facts->memory_limit = (struct value){};
 	r = prolog_read(sources->root_fd, sources->prolog_dir, facts, &err);
 	own->has_prolog = r == 0 || r == -EPERM || r == -EINVAL;
-	sources->bad_prologs += r == -EPERM || r == -EINVAL;
+	if (r < 0 && r != -ENOENT && r != -ENOMEM)
+		tell_bad_prolog(sources, own, boot_ns, &err);
 	if (r == 0) {
 		own->prolog_cores = facts->allocated_cores;
 		own->prolog_memory = facts->memory_limit;
 	}
 	return r == -ENOMEM ? r : 0;
+}
+
+/* ---- what it runs ---- */
+
+/* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one reading; of these at least
+ * the half are jobs that were never looked at, if there are so many. */
+#define COMMAND_LOOKS_MAX 64
+
+/* A job that nobody named is told by what its processes say: the oldest one, for as long as that lives. */
+static int find_command(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
+			uint64_t boot_ns)
+{
+	const struct job *known = registry_job_known(job);
+	struct job_command found = {};
+	struct job *facts;
+
+	if (known->name || !own->path || !sources->hierarchy || boot_ns < own->command_ns ||
+	    sources->command_looks >= (own->command_wait_ns ? COMMAND_LOOKS_MAX / 2 : COMMAND_LOOKS_MAX))
+		return 0;
+	sources->command_looks++;
+	own->command_wait_ns =
+		own->command_wait_ns ? MIN(own->command_wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
+	own->command_ns = boot_ns + own->command_wait_ns;
+	if (job_command_lives(sources->root_fd, own->command_pid, own->command_start, known->command) ||
+	    job_command_find(sources->root_fd, sources->hierarchy, known->manager, own->path, &found) < 0)
+		return 0;
+	if (*found.label)
+		own->command_ns = UINT64_MAX; /* it stays that */
+	facts = registry_job_facts(job);
+	if (!facts || replace_text(&facts->command, found.name) < 0)
+		return -ENOMEM;
+	own->command_pid = found.pid;
+	own->command_start = found.start;
+	return *found.label ? replace_text(&facts->label, found.label) : 0;
 }
 
 /* ---- whose it is ---- */
@@ -200,6 +303,27 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 	return facts ? replace_text(&facts->user, name) : -ENOMEM;
 }
 
+/* Of the CPUs that it may use, as long as it lives. */
+static void sample_thermal(const struct job_sources *sources, const struct sampled_job *own, struct registry_job *job)
+{
+	struct thermal_moment moment;
+	struct cpulist cpus;
+
+	if (!sources->thermal || !registry_job_path(job) || !own->allocation.cpus ||
+	    cpulist_parse(own->allocation.cpus, &cpus) < 0)
+		return;
+	thermal_get(sources->thermal, &cpus, &moment);
+	registry_job_sample(job, &moment);
+}
+
+/* The job's last group takes its counters with it, once they are read. */
+static void leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
+			const char *path)
+{
+	if (own->path && path && strcmp(own->path, path) != 0)
+		sampled_hardware_read(&sources->hardware, &own->hardware, job, NULL, NULL);
+}
+
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)
 {
 	const char *path = registry_job_path(job);
@@ -208,6 +332,7 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 
 	if (!own)
 		return -ENOMEM;
+	leave_group(sources, own, job, path);
 	if (path && sources->hierarchy) {
 		open_files(sources, own, path);
 		read_files(sources, own, job);
@@ -216,6 +341,41 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	if (r >= 0)
 		r = read_allocation(sources, own, job, boot_ns);
 	if (r >= 0)
+		sampled_hardware_read(&sources->hardware, &own->hardware, job, path, own->allocation.cpus);
+	if (r >= 0)
+		r = find_command(sources, own, job, boot_ns);
+	if (r >= 0)
+		sample_thermal(sources, own, job);
+	if (r >= 0)
 		r = find_owner(sources, job);
 	return r < 0 ? r : name_user(sources, job, boot_ns);
+}
+
+int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
+{
+	int r = thermal_open(sources->root_fd, &sources->thermal);
+
+	if (r >= 0 && !thermal_has_any(sources->thermal))
+		sources->thermal = thermal_close(sources->thermal);
+	sources->hardware = (struct hardware_source){ .is_on = has_hardware,
+						      .root_fd = sources->root_fd,
+						      .hierarchy = sources->hierarchy };
+	if (r < 0 || !has_hardware)
+		return r;
+	hardware_events_read(sources->root_fd, &sources->hardware.events);
+	sources->hardware.descriptors_left = MIN(sources->budget.max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
+	sources->budget.max -= (unsigned int)sources->hardware.descriptors_left;
+	return 0;
+}
+
+int job_sources_describe(const struct job_sources *sources, struct record *record)
+{
+	int r = hardware_source_describe(&sources->hardware, record);
+
+	if (r >= 0 && node_ports_exist(sources->root_fd))
+		r = strings_add(&record->coverage.missing, NODE_PORTS_MISSING);
+	if (r < 0 || record->thermal.samples.is_known)
+		return r;
+	return strings_add(&record->coverage.missing, THERMAL_LABEL "%s",
+			   sources->thermal ? "it began and ended between two readings" : "not offered by this machine");
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampled_job - what the sampler adds to a job of the registry from elsewhere: the numbers in its
- * cgroup's own files, what it may use, what the site's prolog left of it, its user's name.
+ * cgroup's own files, what it may use, what the site's prolog left of it, its user's name, what a job without
+ * a name runs.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "group_files.h"
+#include "notices.h"
+#include "sampled_hardware.h"
 
 struct hierarchy;
+struct thermal;
 struct registry_job;
 struct users;
 
@@ -22,9 +27,19 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	/* Whose a run is that was announced to us; -1: not known.  NULL: none ever is. */
 	int64_t (*find_owner)(void *context, const char *id);
 	void *context;
-	const char *prolog_dir; /* below root_fd */
-	uint64_t bad_prologs;	/* files that the prolog left and that were not taken */
+	struct hardware_source hardware;
+	unsigned int command_looks; /* how many jobs' commands were looked for at this reading: the caller sets it to 0 */
+	struct thermal *thermal; /* swept for this reading; NULL: the machine has nothing of the kind */
+	const char *prolog_dir;	    /* below root_fd */
+	uint64_t bad_prologs;	    /* files that the prolog left and that were not taken */
+	struct notices prolog_news; /* and why */
 };
+
+/* The processor's counters, if they are wanted, and its sensors, of which there may be none. Descriptors for them are taken
+ * off the files' budget. -ENOMEM. */
+int job_sources_open_sensors(struct job_sources *sources, bool has_hardware);
+/* Say in a job's record what they have not.  -ENOMEM, -ENOSPC. */
+int job_sources_describe(const struct job_sources *sources, struct record *record);
 
 /* Ask all sources, each as often as it changes.  -ENOMEM. */
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns);

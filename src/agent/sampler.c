@@ -24,8 +24,10 @@
 #include "place_names.h"
 #include "published.h"
 #include "registry.h"
+#include "resident.h"
 #include "sampled_job.h"
 #include "state.h"
+#include "thermal.h"
 #include "users.h"
 
 #define PUBLISHED_JOBS 4096   /* of which we remember what was shown: 800 KB */
@@ -38,6 +40,7 @@ struct sampler {
 	const struct config *config;
 	struct hierarchy hierarchy;
 	bool has_hierarchy, is_saved; /* what had ended at the last reading */
+	bool has_last;		      /* states that wait for the end of the kernel side */
 	struct identity_rules *rules;
 	struct site_mount *sites;
 	struct place_names *names;
@@ -151,19 +154,29 @@ static int open_sources(struct sampler *s)
 	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 		 s->config->run_dir + strspn(s->config->run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? 0 : -ENOMEM;
+	return s->sources.users ? job_sources_open_sensors(&s->sources, s->config->has_hardware) : -ENOMEM;
 }
 
+static bool is_pinned(void *context, uint32_t kernel_side)
+{
+	const struct sampler *s = context;
+
+	return kernel_side && meter_is_pinned(s->config->pin_dir, kernel_side);
+}
+
+/* Before the kernel side is opened, which takes over what is pinned, or makes an end of it. */
 static int open_state(struct sampler *s, struct error *err)
 {
 	_cleanup_free_ char *folder = NULL;
 	int r;
 
-	if (asprintf(&folder, "%s/jobs", s->config->state_dir) < 0) {
+	if (asprintf(&folder, "%s/jobs", s->options.state_dir ? s->options.state_dir : s->config->state_dir) < 0) {
 		folder = NULL;
 		return -ENOMEM;
 	}
 	r = state_open(folder, s->options.uid, s->options.gid, &s->state, err);
+	if (r >= 0)
+		r = state_settle(s->state, is_pinned, s, err);
 	return r < 0 ? r : job_state_read(s->state, s->registry, err);
 }
 
@@ -174,7 +187,7 @@ static void open_published(struct sampler *s)
 	_cleanup_free_ char *path = NULL;
 	int r;
 
-	if (!kernel_side_meter(s->kernel))
+	if (!kernel_side_meter(s->kernel) || s->options.state_dir)
 		return;
 	if (asprintf(&path, "%s/published", s->config->run_dir) < 0) {
 		path = NULL;
@@ -202,7 +215,8 @@ static int open_all(struct sampler *s, struct error *err)
 	if (r >= 0)
 		r = open_state(s, err);
 	if (r >= 0)
-		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, &s->kernel, err);
+		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, !s->options.state_dir,
+				     &s->kernel, err);
 	if (r >= 0)
 		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
 	if (r >= 0)
@@ -233,6 +247,11 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	return 0;
 }
 
+bool sampler_can_keep(struct sampler *s)
+{
+	return kernel_side_pinned_id(s->kernel);
+}
+
 struct sampler *sampler_close(struct sampler *s, bool keeps)
 {
 	if (!s)
@@ -242,8 +261,11 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 		published_clear(s->published);
 	published_close(s->published);
 	kernel_side_close(s->kernel, keeps);
+	if (s->has_last)
+		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
+	thermal_close(s->sources.thermal);
 	state_close(s->state);
 	place_names_close(s->names);
 	free(s->sites);
@@ -314,9 +336,14 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 	if (r >= 0)
 		r = take_published(s);
 	if (r >= 0)
-		r = kernel_side_feed(s->kernel, s->registry, s->names, err);
+		r = kernel_side_feed(s->kernel, s->registry, s->names, boot_ns, err);
+	s->sources.command_looks = 0;
+	if (r >= 0 && s->sources.thermal)
+		thermal_sweep(s->sources.thermal);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
 		r = sampled_job_read(&s->sources, job, boot_ns);
+	if (r >= 0)
+		r = kernel_side_govern(s->kernel, s->config->budget, boot_ns);
 	users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
 	if (r >= 0)
 		r = fold(s, boot_ns, err);
@@ -336,6 +363,7 @@ static int take_reading(struct sampler *s, struct error *err)
 	r = read_all(s, started_ns, &snapshot, err);
 	if (r < 0) {
 		s->counts.failed_readings++;
+		kernel_side_distrust(s->kernel);
 		return *err->text ? r : error_set_errno(err, r, "cannot take a reading");
 	}
 	snapshot->took_ns = s->counts.last_reading_ns = clock_now_ns(CLOCK_BOOTTIME) - started_ns;
@@ -343,6 +371,8 @@ static int take_reading(struct sampler *s, struct error *err)
 		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
 	s->last = snapshot;
+	if (s->counts.readings == 1)
+		resident_drop_text(); /* that of starting is not needed again */
 	if (snapshot->job_count >= JOBS_TO_TRIM)
 		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants again */
 	return 0;
@@ -359,6 +389,11 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	return r;
 }
 
+/*
+ * What live jobs did must be in the kernel or in their states, and not in both, wherever this is
+ * cut off: so all states are written beside those that are there, and take their place when the
+ * kernel side is gone, which is one call, the first in pins_remove().
+ */
 int sampler_finish(struct sampler *s, struct error *err)
 {
 	struct snapshot *last = NULL;
@@ -366,32 +401,50 @@ int sampler_finish(struct sampler *s, struct error *err)
 
 	snapshot_unref(last);
 	if (r >= 0 && !s->is_saved) /* then the rest would fail, too */
-		r = error_set(err, -EIO, "the state of jobs cannot be written to '%s'",
-			      s->config->state_dir);
+		r = error_set_errno(err, state_failure(s->state) < 0 ? state_failure(s->state) : -EIO,
+				    "the state of jobs cannot be written to '%s'", s->config->state_dir);
 	if (r >= 0)
 		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
+	s->has_last = r >= 0;
+	registry_save_timelines(s->registry);
 	if (r >= 0)
-		(void)job_state_write(s->state, s->registry); /* what fails is told as news */
+		r = job_state_write_last(s->state, s->registry, kernel_side_pinned_id(s->kernel),
+					 err);
 	return r;
 }
 
 /* ---- records ---- */
 
+void sampler_get_node(const struct sampler *s, struct job_record_node *ret)
+{
+	*ret = (struct job_record_node){ s->config->cluster, s->node, s->boot_id };
+}
+
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err)
 {
-	const struct job_record_node node = { s->config->cluster, s->node, s->boot_id };
 	struct registry_job *known = registry_find(s->registry, job->job->manager, job->job->id);
 	_cleanup_(record_freep) struct record *record = NULL;
+	struct job_record_node node;
 	int r;
 
+	sampler_get_node(s, &node);
 	if (!known)
 		return error_set(err, -ENOENT, "there is no such job");
 	r = job_record_make(snapshot, job, &node, &record);
 	if (r >= 0)
 		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
 	if (r >= 0)
+		r = timeline_copy(&record->timeline, registry_job_timeline(known));
+	if (r >= 0)
 		r = kernel_side_describe(s->kernel, record);
+	if (r >= 0)
+		r = job_sources_describe(&s->sources, record);
+	if (r >= 0)
+		r = kernel_side_tell_budget(s->kernel, job->job->start_boot_ns,
+					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
+	if (r >= 0)
+		victims_merge(&record->victims, registry_job_victims(known));
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot make the record");
 	record_close_books(record);
@@ -433,7 +486,8 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		*s->news.text = '\0';
 		return true;
 	}
-	return state_has_news(s->state, err) || kernel_side_has_news(s->kernel, err);
+	return state_has_news(s->state, err) || kernel_side_has_news(s->kernel, err) ||
+	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }
 
 void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
@@ -441,11 +495,14 @@ void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
 	const struct state_counts files = state_get_counts(s->state);
 
 	*ret = s->counts;
-	kernel_side_count(s->kernel, ret);
+	kernel_side_count(s->kernel, clock_now_ns(CLOCK_BOOTTIME), ret);
 	for (size_t i = 0; s->last && i < s->last->job_count; i++) {
 		ret->jobs_live += s->last->jobs[i].is_live;
 		ret->jobs_ended += !s->last->jobs[i].is_live;
 	}
 	ret->state_errors = files.errors;
 	ret->set_aside = files.set_aside;
+	ret->bad_prologs = s->sources.bad_prologs;
+	ret->reopened_files = s->sources.budget.reopened;
+	ret->refused_files = s->sources.budget.refused;
 }

@@ -15,6 +15,7 @@ struct config;
 struct error;
 struct hierarchy;
 struct identity_rules;
+struct job_record_node;
 struct meter;
 struct record;
 struct sampler;
@@ -25,6 +26,9 @@ struct sampler_options { /* the configuration outlives the sampler */
 	/* Whose the files of state are. */
 	uid_t uid;
 	gid_t gid;
+	/* NULL: the configuration's, which agents take over from each other.  Else a folder of our own, without an
+	 * agent: nothing is left for another one, and what agents left there is not touched. */
+	const char *state_dir;
 };
 
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
@@ -32,8 +36,12 @@ struct sampler_options { /* the configuration outlives the sampler */
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct error *err);
 
 /* The last reading before a clean end: what live jobs did so far is written down, for the next
- * agent. On failure nothing is, and the kernel side still has it all. */
+ * agent, and holds once sampler_close() has removed the kernel side.  On failure nothing of it ever
+ * holds: the kernel side still has it all, and is to be kept. */
 int sampler_finish(struct sampler *s, struct error *err);
+
+/* Whether the kernel side can be left to the next agent. */
+bool sampler_can_keep(struct sampler *s);
 
 /* @keeps: leave programs and maps pinned for the next agent; else nothing stays in bpffs, as far as
  * we have the rights to remove it. */
@@ -55,6 +63,9 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err);
 
+/* What its records say of the node; the sampler's. */
+void sampler_get_node(const struct sampler *s, struct job_record_node *ret);
+
 struct meter *sampler_meter(struct sampler *s);			    /* NULL: no BPF */
 const struct hierarchy *sampler_hierarchy(const struct sampler *s); /* NULL: no cgroups */
 const struct identity_rules *sampler_rules(const struct sampler *s);
@@ -64,8 +75,8 @@ const struct identity_rules *sampler_rules(const struct sampler *s);
 int sampler_fd(const struct sampler *s);
 void sampler_work(struct sampler *s);
 
-/* What should be said once, in a line: news of writing state, of what was found at the start.
- * False: nothing. */
+/* What should be said once, in a line: news of writing state, of what was found at the start, of
+ * files that were not taken.  False: nothing. */
 bool sampler_has_news(struct sampler *s, struct error *err);
 
 struct sampler_state {
@@ -76,5 +87,9 @@ struct sampler_state {
 	uint64_t state_errors; /* states that could not be written: what they hold stays in the
 				  kernel side */
 	uint64_t set_aside;    /* torn or foreign files of state */
+	uint64_t bad_prologs;  /* files that the prolog left and that were not taken */
+	uint64_t reopened_files, refused_files; /* as in struct group_files_budget */
+	bool is_governed;      /* what follows is known: see governor.h */
+	uint64_t hooked_calls, cost_ns, unclocked_ns;
 };
 void sampler_get_state(const struct sampler *s, struct sampler_state *ret);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "decimal.h"
 #include "macro.h"
 #include "parse.h"
 #include "settings.h"
@@ -63,6 +64,24 @@ static int parse_unit(const char *text, const struct unit *units, size_t count, 
 	return -EINVAL;
 }
 
+/* "0.5%", as millionths. */
+static int parse_percent(const char *text, uint64_t *ret)
+{
+	uint64_t number, scale = 10000;
+
+	if (!isdigit((unsigned char)*text) || parse_leading_u64(&text, &number) < 0 || number > 100)
+		return -EINVAL;
+	number *= scale;
+	if (*text == '.' && !isdigit((unsigned char)*++text))
+		return -EINVAL;
+	for (; scale > 1 && isdigit((unsigned char)*text); text++)
+		number += (uint64_t)(*text - '0') * (scale /= 10);
+	if (strcmp(text, "%") != 0)
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}
+
 static int parse_number(const struct setting *setting, const char *text, uint64_t *ret)
 {
 	uint64_t number;
@@ -72,6 +91,8 @@ static int parse_number(const struct setting *setting, const char *text, uint64_
 		r = parse_unit(text, durations, ARRAY_SIZE(durations), &number);
 	else if (setting->type == SETTING_MIB)
 		r = parse_unit(text, sizes, ARRAY_SIZE(sizes), &number);
+	else if (setting->type == SETTING_PERCENT)
+		r = parse_percent(text, &number);
 	else
 		r = isdigit((unsigned char)*text) ? parse_u64(text, &number) : -EINVAL;
 	if (r < 0 || number < setting->min || number > setting->max)
@@ -202,6 +223,7 @@ int setting_parse(const struct setting *setting, const char *text, void *values)
 	case SETTING_NUMBER:
 	case SETTING_DURATION:
 	case SETTING_MIB:
+	case SETTING_PERCENT:
 		return parse_number(setting, text, value);
 	case SETTING_CHOICE:
 		return parse_choice(setting, text, value);
@@ -227,12 +249,15 @@ static char *format_unit(uint64_t value, const struct unit *units, size_t count)
 
 static char *format_number(const struct setting *setting, uint64_t value)
 {
+	char decimal[DECIMAL_SIZE];
 	char *text;
 
 	if (setting->type == SETTING_DURATION)
 		return format_unit(value, durations, ARRAY_SIZE(durations));
 	if (setting->type == SETTING_MIB)
 		return format_unit(value, sizes, ARRAY_SIZE(sizes) - 1);
+	if (setting->type == SETTING_PERCENT)
+		return asprintf(&text, "%s%%", decimal_format(decimal, value, 4)) < 0 ? NULL : text;
 	return asprintf(&text, "%" PRIu64, value) < 0 ? NULL : text;
 }
 
@@ -315,6 +340,7 @@ char *setting_format(const struct setting *setting, const void *values)
 	case SETTING_NUMBER:
 	case SETTING_DURATION:
 	case SETTING_MIB:
+	case SETTING_PERCENT:
 		return format_number(setting, *(const uint64_t *)value);
 	case SETTING_CHOICE:
 		return strdup(setting->words[*(const unsigned int *)value]);
@@ -392,6 +418,7 @@ struct setting_words setting_allowed(const struct setting *setting)
 	case SETTING_NUMBER:
 	case SETTING_DURATION:
 	case SETTING_MIB:
+	case SETTING_PERCENT:
 		return allowed_numbers(setting);
 	case SETTING_CHOICE:
 		put_words(&words, setting->words);
@@ -423,6 +450,7 @@ static size_t size_of(enum setting_type type)
 	case SETTING_NUMBER:
 	case SETTING_DURATION:
 	case SETTING_MIB:
+	case SETTING_PERCENT:
 		return sizeof(uint64_t);
 	case SETTING_CHOICE:
 		return sizeof(unsigned int);

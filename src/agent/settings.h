@@ -24,6 +24,7 @@ enum setting_type {
 	SETTING_NUMBER,	  /* uint64_t */
 	SETTING_DURATION, /* uint64_t, in ns */
 	SETTING_MIB,	  /* uint64_t, in MiB */
+	SETTING_PERCENT,  /* uint64_t, in millionths */
 	SETTING_CHOICE,	  /* unsigned int: the place among the words */
 	SETTING_TEXT,	  /* char *, never NULL */
 	SETTING_LIST,	  /* struct setting_list */
@@ -47,7 +48,7 @@ struct setting {
 	enum setting_type type;
 	size_t offset;	      /* of its value in the struct */
 	const char *standard; /* its default, as the environment would give it */
-	uint64_t min, max;    /* NUMBER, DURATION, MIB: of the value; LIST: max is of its entries */
+	uint64_t min, max;    /* NUMBER, DURATION, MIB, PERCENT: of the value; LIST: max is of its entries */
 	const char *const *words; /* CHOICE: which there are; LIST: names of fields, NULL: it has
 				     one text; NULL ends */
 	bool (*is_allowed)(size_t field,

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "state.h"
+#include "fnv.h"
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
@@ -54,18 +57,37 @@ static bool put_packed(struct writer *w, const char *text)
 	return !count || put(w, letters[bits << (5 - count) & 31]);
 }
 
-/* "slurm-42.json"; the first "-" ends the manager, so the id may have more.  "~slurm-..." is
- * packed. */
+/* From two beginnings: for what cannot be told in so many letters. */
+static bool put_digest(struct writer *w, const char *text)
+{
+	uint64_t halves[] = { FNV_BEGIN, UINT64_C(0x9e3779b97f4a7c15) };
+	int size = (int)(w->end - w->at);
+
+	for (size_t i = 0; i < 2; i++)
+		halves[i] = fnv_bytes(halves[i], text, strlen(text));
+	if (snprintf(w->at, (size_t)size, "%016" PRIx64 "%016" PRIx64, halves[0], halves[1]) >= size)
+		return false;
+	w->at += strlen(w->at);
+	return true;
+}
+
+/* "slurm-42.json"; the first "-" ends the manager, so the id may have more.  "~slurm-..." is packed, "=slurm-..." a
+ * digest. */
 int state_name(const char *manager, const char *id, char ret[STATE_NAME_SIZE])
 {
 	struct writer w = { ret, ret + STATE_NAME_SIZE - strlen(".json") };
+	bool is_put = put_escaped(&w, manager, "") && put(&w, '-') && put_escaped(&w, id, ".-");
 
-	if (!put_escaped(&w, manager, "") || !put(&w, '-') || !put_escaped(&w, id, ".-")) {
+	if (!is_put) {
 		w.at = ret;
-		if (!put(&w, '~') || !put_escaped(&w, manager, "") || !put(&w, '-') ||
-		    !put_packed(&w, id))
-			return -ENAMETOOLONG;
+		is_put = put(&w, '~') && put_escaped(&w, manager, "") && put(&w, '-') && put_packed(&w, id);
 	}
+	if (!is_put) {
+		w.at = ret;
+		is_put = put(&w, '=') && put_escaped(&w, manager, "") && put(&w, '-') && put_digest(&w, id);
+	}
+	if (!is_put)
+		return -ENAMETOOLONG;
 	memcpy(w.at, ".json", sizeof(".json"));
 	return 0;
 }

@@ -120,3 +120,34 @@ struct human humanize_percent(double share)
 		 percent);
 	return h;
 }
+
+/* One decimal below 10, unless it is a zero; what rounds to four digits is one of the next unit. */
+static struct human in_four_columns(double value, double step, const char *units)
+{
+	unsigned int tenths;
+	struct human h;
+	size_t i = 0;
+
+	while (value >= 999.5 && units[i + 1]) {
+		value /= step;
+		i++;
+	}
+	tenths = (unsigned int)(value * 10 + 0.5);
+	if (i == 0)
+		snprintf(h.text, sizeof(h.text), "%.0f", value);
+	else if (tenths < 100 && tenths % 10)
+		snprintf(h.text, sizeof(h.text), "%u.%u%c", tenths / 10, tenths % 10, units[i]);
+	else
+		snprintf(h.text, sizeof(h.text), "%.0f%c", value, units[i]);
+	return h;
+}
+
+struct human humanize_bytes_short(uint64_t bytes)
+{
+	return in_four_columns((double)bytes, 1024, " KMGTPE");
+}
+
+struct human humanize_count_short(uint64_t count)
+{
+	return in_four_columns((double)count, 1000, " kMGTPE");
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ids.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 int ids_compare(const void *a, const void *b)
@@ -19,4 +20,36 @@ void ids_sort(uint64_t *ids, size_t count)
 bool ids_contain(const uint64_t *ids, size_t count, uint64_t id)
 {
 	return count && bsearch(&id, ids, count, sizeof(id), ids_compare);
+}
+
+size_t ids_unique(uint64_t *ids, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!kept || ids[kept - 1] != ids[i])
+			ids[kept++] = ids[i];
+	}
+	return kept;
+}
+
+int id_list_add(struct id_list *l, uint64_t id)
+{
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 64;
+		uint64_t *larger = reallocarray(l->items, room, sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		l->items = larger;
+		l->room = room;
+	}
+	l->items[l->count++] = id;
+	return 0;
+}
+
+void id_list_clear(struct id_list *l)
+{
+	free(l->items);
+	*l = (struct id_list){};
 }

@@ -64,14 +64,26 @@ static const char *skip_blanks(const char *p)
 	return p;
 }
 
+/* A number that a blank or the end of the text ends. */
+static int parse_word_u64(const char *p, uint64_t *ret)
+{
+	uint64_t value;
+	int r = parse_leading_u64(&p, &value);
+
+	if (r < 0)
+		return r;
+	if (*p && !strchr(" \t\n", *p))
+		return -EINVAL;
+	*ret = value;
+	return 0;
+}
+
 int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t *ret)
 {
 	size_t length = strlen(key);
 
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		const char *p;
-		uint64_t value;
-		int r;
 
 		if (*line == '\n')
 			line++;
@@ -82,14 +94,25 @@ int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t 
 			p++;
 		else if (*p != ' ' && *p != '\t')
 			continue;
-		p = skip_blanks(p);
-		r = parse_leading_u64(&p, &value);
-		if (r < 0)
-			return r;
-		if (*p && !strchr(" \t\n", *p))
-			return -EINVAL;
-		*ret = value;
-		return 0;
+		return parse_word_u64(skip_blanks(p), ret);
+	}
+	return -ENOENT;
+}
+
+int parse_labelled_u64(const char *text, const char *key, const char *label, uint64_t *ret)
+{
+	size_t key_length = strlen(key), label_length = strlen(label);
+
+	for (const char *line = text; *line; line += *line == '\n') {
+		const char *p = line, *end = line + strcspn(line, "\n");
+		bool is_key = strncmp(line, key, key_length) == 0 && line[key_length] == ' ';
+
+		line = end;
+		while (is_key && (p = memchr(p, ' ', (size_t)(end - p)))) {
+			if (strncmp(++p, label, label_length) != 0 || p[label_length] != '=')
+				continue;
+			return parse_word_u64(p + label_length + 1, ret);
+		}
 	}
 	return -ENOENT;
 }

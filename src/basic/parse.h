@@ -28,6 +28,10 @@ int parse_leading_u64(const char **text, uint64_t *ret);
  * behind it. */
 int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t *ret);
 
+/* The number behind "@label=" in the line that begins with the word @key, as in "some avg10=0.00 total=12345".
+ * -ENOENT: no such line, or no such label in it; -EINVAL, -ERANGE: no number behind it. */
+int parse_labelled_u64(const char *text, const char *key, const char *label, uint64_t *ret);
+
 /* Cut the next line off *@text, in place, without its newline; NULL at the end. */
 char *parse_next_line(char **text);
 

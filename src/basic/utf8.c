@@ -183,3 +183,29 @@ char *utf8_shorten(const char *text, size_t columns)
 	memcpy(end, tail_start, strlen(tail_start) + 1);
 	return copy;
 }
+
+char utf8_ascii(uint32_t c)
+{
+	/* clang-format off */
+	static const struct {
+		uint32_t c;
+		char ascii;
+	} rows[] = {
+		{ 0x2592, '%' }, { 0x2588, '#' }, { 0x2589, '#' }, { 0x258a, '#' }, { 0x258b, '#' }, { 0x258c, '#' },
+		{ 0x258d, '.' }, { 0x258e, '.' }, { 0x258f, '.' }, /* bars in eighths */
+		{ 0x2581, '_' }, { 0x2582, ',' }, { 0x2583, '-' }, { 0x2584, '=' }, { 0x2585, '+' },
+		{ 0x2586, '*' }, { 0x2587, '%' }, /* levels in eighths */
+		{ 0x25bc, 'v' }, { 0x25b2, '^' }, { 0x2502, '|' }, { 0x251c, '|' }, { 0x2514, '`' },
+		{ 0x2500, '-' }, /* a sorted column, a tree */
+		{ 0xb7, '.' }, { 0x2026, '~' }, { 0x2265, '>' }, { 0xb5, 'u' },
+	};
+	/* clang-format on */
+
+	if (c < 0x80)
+		return (char)c;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].c == c)
+			return rows[i].ascii;
+	}
+	return '?';
+}

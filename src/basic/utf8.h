@@ -33,3 +33,6 @@ char *utf8_repair(const char *text);
 /* A copy of at most @columns (at least 1) columns: what is too long loses its middle to a "…".
  * NULL: no memory. */
 char *utf8_shorten(const char *text, size_t columns);
+
+/* What stands for a character of ours (bars, curves, lines) where there is only ASCII; '?' for all others. */
+char utf8_ascii(uint32_t c);

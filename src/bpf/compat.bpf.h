@@ -36,6 +36,69 @@ static __always_inline struct task_struct *current_task(void)
 }
 #endif
 
+/*
+ * What CPUs do to one number together, beyond adding.
+ * 5ffa25502b5a "bpf: Add instructions for atomic_[cmp]xchg", Linux 5.12; before, the same is done step by step, which
+ * is almost always right.
+ */
+#ifndef OLD_KERNEL
+#define RAISE_TRIES 8
+#define TAKE_TRIES 64
+
+static __always_inline void raise(__u64 *to, __u64 least)
+{
+	for (int i = 0; i < RAISE_TRIES; i++) {
+		__u64 seen = *(volatile __u64 *)to;
+
+		if (seen >= least || __sync_val_compare_and_swap(to, seen, least) == seen)
+			return;
+	}
+}
+
+static __always_inline bool take(__u64 *flag)
+{
+	for (int i = 0; i < TAKE_TRIES; i++) {
+		if (__sync_val_compare_and_swap(flag, 0, 1) == 0)
+			return true;
+	}
+	return false;
+}
+
+static __always_inline void give_back(__u64 *flag)
+{
+	__sync_lock_test_and_set(flag, 0);
+}
+
+/* Nobody has changed it meanwhile. */
+static __always_inline bool replace(__u32 *number, __u32 before, __u32 new)
+{
+	return __sync_val_compare_and_swap(number, before, new) == before;
+}
+#else
+static __always_inline void raise(__u64 *to, __u64 least)
+{
+	volatile __u64 *now = to;
+
+	for (int i = 0; i < 4 && least > *now; i++)
+		*now = least;
+}
+
+static __always_inline bool take(__u64 *flag)
+{
+	return true;
+}
+
+static __always_inline void give_back(__u64 *flag)
+{
+}
+
+static __always_inline bool replace(__u32 *number, __u32 before, __u32 new)
+{
+	*(volatile __u32 *)number = new;
+	return true;
+}
+#endif
+
 #if defined(__TARGET_ARCH_x86)
 #define TS_COMPAT 0x0002 /* the call came through a 32-bit gate: other numbers */
 
@@ -82,6 +145,18 @@ static __always_inline bool is_compat_call(const struct task_struct *task)
 {
 	return LOAD(task, thread_info.status) & TS_COMPAT;
 }
+
+/*
+ * Did the task, whose @regs these are, enter the kernel by a system call?  SYSCALL puts the address to return to
+ * into a register; other ways in leave that alone.  Under FRED, which notes the way above the stack's segment,
+ * the kernel sees to it that only calls have a number.
+ */
+static __always_inline bool is_in_call(const struct pt_regs *regs)
+{
+	if (regs->ss >> 16)
+		return (long)regs->orig_ax >= 0;
+	return regs->cx == regs->ip;
+}
 #elif defined(__TARGET_ARCH_arm64)
 static __always_inline __u64 call_argument(const struct pt_regs *regs, __u8 n)
 {
@@ -123,6 +198,11 @@ static __always_inline long far_call_result(const struct pt_regs *regs)
 static __always_inline bool is_compat_call(const struct task_struct *task)
 {
 	return false; /* 32-bit ARM shares neither numbers nor kernels with the machines we know */
+}
+
+static __always_inline bool is_in_call(const struct pt_regs *regs)
+{
+	return regs->syscallno >= 0;
 }
 #endif
 
@@ -295,5 +375,56 @@ static __always_inline long asked_of_request(const struct io_kiocb *req)
 static __always_inline long asked_of_request(const struct io_kiocb *req)
 {
 	return bpf_core_field_exists(req->cqe) ? BPF_CORE_READ(req, cqe.res) : -1;
+}
+#endif
+
+/*
+ * A task's state.
+ * 2f064a59a11f "sched: Change task_struct::state", Linux 5.14
+ */
+#ifndef OLD_KERNEL
+static __always_inline __u32 task_state(const struct task_struct *task)
+{
+	return *(const volatile unsigned int *)&task->__state;
+}
+#else
+struct task_struct___long_state {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 task_state(const struct task_struct *task)
+{
+	const struct task_struct___long_state *old = (const void *)task;
+
+	return bpf_core_field_exists(task->__state) ? LOAD(task, __state) : (__u32)LOAD(old, state);
+}
+#endif
+
+static __always_inline bool is_on_cpu(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+}
+
+/*
+ * The whole disk that a bio goes to, whichever partition.
+ * 309dca309fc3 "block: store a block_device pointer in struct bio", Linux 5.12
+ */
+#ifndef OLD_KERNEL
+static __always_inline struct gendisk *disk_of(const struct bio *bio)
+{
+	return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+}
+#else
+struct bio___of_disk {
+	struct gendisk *bi_disk;
+} __attribute__((preserve_access_index));
+
+static __always_inline struct gendisk *disk_of(const struct bio *bio)
+{
+	const struct bio___of_disk *old = (const void *)bio;
+
+	if (bpf_core_field_exists(bio->bi_bdev))
+		return BPF_CORE_READ(bio, bi_bdev, bd_disk);
+	return BPF_CORE_READ(old, bi_disk);
 }
 #endif

@@ -9,19 +9,19 @@
  * These programs run with preemption off, on tracepoints, so a slot and a row have one writer.
  * (From Linux 6.13 system call tracepoints may fault; BPF's programs there stay non-preemptible.)
  */
+#include "connections.bpf.h"
 #include "hot_files.bpf.h"
+#include "looks.bpf.h"
 #include "lost.bpf.h"
 #include "mappings.bpf.h"
+#include "own.bpf.h"
 #include "resolve.bpf.h"
+#include "restart.bpf.h"
 #include "rows.bpf.h"
 #include "slots.bpf.h"
+#include "traffic.bpf.h"
 #include "uring.bpf.h"
 
-#define ERESTARTSYS 512
-#define ERESTARTNOINTR 513
-#define ERESTARTNOHAND 514
-#define ERESTART_RESTARTBLOCK 516
-#define SA_RESTART 0x10000000UL
 #define AT_EMPTY_PATH 0x1000
 
 const volatile struct call_kind call_kinds[FILES_CALLS];
@@ -29,7 +29,7 @@ const volatile struct call_position call_positions[FILES_CALLS]; /* of those tha
 
 static __always_inline __u64 clock_ns(void)
 {
-	return settings.has_clock ? bpf_ktime_get_ns() : 0;
+	return settings.has_clock && !watch.unclocked_ns ? bpf_ktime_get_ns() : 0;
 }
 
 static __always_inline __u8 how_of(long nr)
@@ -75,11 +75,17 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	call->place = PLACE_UNRESOLVED;
 	call->op = removes_folder(regs, kind) ? kind->other_op : kind->op;
 	call->is_interrupted = 0;
+	call->socket = call->to_socket = 0;
+	call->moves_nothing = kind->how == CALL_SOCKET && kind->flags != ARGUMENT_NONE &&
+			      call_argument(regs, kind->flags) & MOVES_NOTHING;
 	call->is_by_path = kind->how == CALL_BY_RESULT ||
 			   (kind->how == CALL_BY_PATH && !has_no_path(regs, kind));
 	if (kind->how == CALL_COPY) {
 		look_up(call_argument(regs, kind->path));
 		call->to_place = slot->found_place;
+		call->to_socket = slot->found_socket;
+		if (slot->found_socket == TRAFFIC_TCP + 1)
+			use_connection(leaf, slot->found_address);
 		if (settings.follows_files)
 			follow_descriptor(REF_TO, call_argument(regs, kind->path), call_positions[nr].to_how,
 					  call_argument(regs, call_positions[nr].to_argument));
@@ -87,7 +93,10 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
 		look_up_here(slot, task, call_argument(regs, kind->file));
 		call->place = slot->found_place;
-		if (settings.follows_files)
+		call->socket = slot->found_socket;
+		if (slot->found_socket == TRAFFIC_TCP + 1)
+			use_connection(leaf, slot->found_address);
+		if (settings.follows_files && kind->how != CALL_SOCKET)
 			follow_descriptor(REF_FROM, call_argument(regs, kind->file), call_positions[nr].how,
 					  call_argument(regs, call_positions[nr].argument));
 	}
@@ -95,8 +104,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	call->chars_calls = LOAD(task, ioac.syscr);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
+static __always_inline int enter(const struct pt_regs *regs, long nr)
 {
 	struct task_struct *task;
 	struct call_slot *slot;
@@ -104,6 +112,8 @@ int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
 
 	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
 		return 0;
+	if (how_of(nr) == CALL_LOOK)
+		return begin_look(regs, (const struct call_kind *)&call_kinds[nr]);
 	task = current_task();
 	slot = get_slot();
 	if (!slot || !judge(slot, task, &leaf))
@@ -113,6 +123,15 @@ int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
 	begin_call(slot, task, regs, nr, leaf);
 	slot->call.start_ns = clock_ns();
 	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(enter_call, struct pt_regs *regs, long nr)
+{
+	struct own_cost *own = own_begin(OWN_ENTER);
+
+	enter(regs, nr);
+	return own_end(own);
 }
 
 /* The task leaves the CPU inside a call: keep it where the next CPU finds it. */
@@ -154,7 +173,7 @@ static __always_inline bool unpark_call(struct call_slot *slot, struct task_stru
 	if (slot->call.task == key)
 		return true;
 	parked = bpf_map_lookup_elem(&parked_calls, &key);
-	if (!parked || parked->is_interrupted)
+	if (!parked || parked->is_interrupted || parked->kind.how == CALL_LOOK)
 		return false;
 	slot->call = *parked;
 	bpf_map_delete_elem(&parked_calls, &key);
@@ -178,24 +197,17 @@ static __always_inline void take_path_end(struct call_slot *slot, struct task_st
 	end->is_final = 0;
 }
 
-static __always_inline bool is_restart(long result)
-{
-	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
-}
-
-/*
- * A signal came.  Whether the program will see EINTR or the kernel begins the call anew is decided
- * when the signal is delivered; one that is begun anew is one call.
- */
+/* A signal came: see restart.bpf.h. */
 static __always_inline void interrupt_call(struct call *call, __u64 ns)
 {
 	struct file_key key = key_for(call->leaf, call->place, call->op, call->kind.way);
 
-	count_time(&key, ns);
+	if (call->kind.how != CALL_SOCKET)
+		count_time(&key, ns);
 	call->start_ns = ns;
 	call->is_interrupted = 1;
 	if (settings.follows_files) {
-		if (!call->is_by_path)
+		if (!call->is_by_path && call->kind.how != CALL_SOCKET)
 			count_on_file(REF_FROM, call->op, 0, ns, 0);
 		park_refs(call->task);
 	}
@@ -203,13 +215,27 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 		count_lost(LOST_INTERRUPTED);
 }
 
+/* What it moved through sockets. */
+static __always_inline void count_sockets(const struct call *call, long result)
+{
+	if (call->kind.how == CALL_SOCKET && !call->socket)
+		count_traffic(call->leaf, TRAFFIC_OTHER + 1, call->op, result); /* no socket at all */
+	else if (call->socket && call->kind.traits & CALL_MOVES_DATA)
+		count_traffic(call->leaf, call->socket, call->op, result);
+	if (call->to_socket)
+		count_traffic(call->leaf, call->to_socket, call->kind.other_op, result);
+}
+
 /* One whole call.  @timed_ns of its @ns are in the row already. */
 static __always_inline void count_call(const struct call *call, long result, __u64 ns, __u64 timed_ns)
 {
 	struct file_key key = key_for(call->leaf, call->place, call->op, call->kind.way);
 
+	count_sockets(call, result);
+	if (call->kind.how == CALL_SOCKET)
+		return;
 	if (call->kind.traits & CALL_MOVES_DATA)
-		count_data(&key, result, ns, ns - timed_ns, true);
+		count_data(&key, result, ns, ns - timed_ns, ns > 0);
 	else
 		count_meta(&key, result, ns - timed_ns);
 	if (settings.follows_files && !call->is_by_path)
@@ -263,16 +289,14 @@ static __always_inline void settle_open(struct call_slot *slot, long result)
 	}
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(leave_call, struct pt_regs *regs, long result)
+static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 {
-	long nr = call_number(regs);
 	struct task_struct *task;
 	struct call_slot *slot;
 	__u64 ns = 0, leaf;
 
-	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
-		return 0;
+	if (how_of(nr) == CALL_LOOK)
+		return end_look((const struct call_kind *)&call_kinds[nr], result);
 	task = current_task();
 	slot = get_slot();
 	if (!slot)
@@ -282,9 +306,10 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 			return 0;
 		if (how_of(nr) == CALL_EXEC)
 			return count_lost(LOST_EXEC);
-		count_lost(LOST_CLOCK);
+		if (how_of(nr) != CALL_SOCKET && how_of(nr) != CALL_ACCEPT)
+			count_lost(LOST_CLOCK);
 		begin_call(slot, task, regs, nr, leaf);
-	} else if (settings.has_clock) {
+	} else if (slot->call.start_ns) {
 		ns = bpf_ktime_get_ns() - slot->call.start_ns;
 	}
 
@@ -295,6 +320,10 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 	case CALL_SUBMIT:
 		count_submitted(result);
 		break;
+	case CALL_ACCEPT:
+		if (result >= 0)
+			accept_connection(slot, slot->call.leaf, result);
+		break;
 	default:
 		if (slot->call.is_by_path && watch.sees_places)
 			take_path_end(slot, task);
@@ -303,18 +332,25 @@ int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 			break;
 		}
 		settle_open(slot, result);
+		if (slot->call.kind.how == CALL_SOCKET)
+			result = moved_bytes(&slot->call, regs, result);
 		count_call(&slot->call, result, ns, 0);
 	}
 	slot->call.task = 0;
 	return 0;
 }
 
-/* Does the program see EINTR? */
-static __always_inline bool is_given_up(long result, const struct k_sigaction *action)
+SEC("tp_btf/sys_exit")
+int BPF_PROG(leave_call, struct pt_regs *regs, long result)
 {
-	if (result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK)
-		return true;
-	return result == -ERESTARTSYS && !(action->sa.sa_flags & SA_RESTART);
+	long nr = call_number(regs);
+	struct own_cost *own;
+
+	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
+		return 0;
+	own = own_begin(OWN_LEAVE);
+	leave(regs, nr, result);
+	return own_end(own);
 }
 
 SEC("tp_btf/signal_deliver")
@@ -327,7 +363,7 @@ int BPF_PROG(settle_interrupted_call, int sig, void *info, struct k_sigaction *a
 	if (how_of(current_call_number(task)) == CALL_IGNORED ||
 	    !is_restart(current_call_result(task)))
 		return 0;
-	if ((__u64)action->sa.sa_handler <= 1) /* SIG_DFL, SIG_IGN: nothing runs, the call begins anew */
+	if (!has_handler(action))
 		return 0;
 	call = bpf_map_lookup_elem(&parked_calls, &key);
 	if (!call || !call->is_interrupted)

@@ -39,6 +39,9 @@ enum call_how {
 	CALL_COPY,          /* from argument @file to argument @path, both descriptors */
 	CALL_EXEC,          /* the kernel's own reads of the program, from the task's rchar */
 	CALL_SUBMIT,        /* libaio: the result is how many requests were taken */
+	CALL_SOCKET,        /* argument @file is a socket: traffic counts it, and files does not; see below */
+	CALL_ACCEPT,        /* the result is a new socket */
+	CALL_LOOK,          /* a poll, of which argument @file is the longest wait; none: it gives the CPU away */
 };
 
 #define ARGUMENT_NONE 0xff
@@ -46,9 +49,12 @@ enum call_how {
 /* Traits of a call. */
 #define CALL_MOVES_DATA 1  /* the result is a number of bytes */
 #define CALL_NULL_IS_FILE 2 /* a path of NULL stands for the descriptor, whatever the flags */
+#define CALL_HAS_MESSAGES 8 /* the result is how many of the messages that argument @path points to */
+#define CALL_TIME_IS_POINTED 4 /* its longest wait is not a number of ms but a pointer to seconds and a part; NULL: for ever */
 
 /*
- * A call by path is one by descriptor where its path is empty, or NULL, and its @flags hold AT_EMPTY_PATH.
+ * A call by path is one by descriptor where its path is empty, or NULL, and its @flags hold AT_EMPTY_PATH.  One on a
+ * socket moves nothing where its @flags say so.
  */
 struct call_kind {
 	__u8 how;
@@ -82,6 +88,7 @@ enum request_how {
 	REQUEST_CLOSE,     /* the descriptor's file, as the request begins */
 	REQUEST_SYNC,      /* by file; @other_op: of data only */
 	REQUEST_UNLINK,    /* unplaced; @other_op: of a folder */
+	REQUEST_SOCKET,    /* the request's file, which is a socket: traffic counts it, and files does not */
 	REQUEST_SPLICE,    /* the request's file is where it writes, which is @other_op */
 };
 
@@ -106,6 +113,15 @@ struct file_counts {
 	__u64 calls, errors, ns;
 	__u64 amount; /* data: bytes; metadata: how many of the errors were ENOENT */
 };
+
+/* A row as it is kept: its counts, and when it was last told of. */
+struct file_row {
+	__u64 calls, errors, ns, amount; /* as struct file_counts has them */
+	__u32 epoch;                     /* watch.epoch as it changed first; see rows.bpf.h */
+	__u32 pad;
+};
+
+#define TOUCHED_BYTES 32768 /* 1,024 rows that changed; beyond, all are read */
 
 /* See the model's histogram for the buckets. */
 struct file_histograms {
@@ -195,24 +211,27 @@ struct open_file {
 	__u64 end;
 };
 
-/* A call in progress. */
+/* A call in progress; or, with CALL_LOOK, the last look of a task: see looks.bpf.h. */
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
 	__u64 leaf;
-	__u64 start_ns;
-	__u64 chars, chars_calls; /* CALL_EXEC: rchar and syscr before */
+	__u64 start_ns;           /* CALL_LOOK: its time on a CPU */
+	__u64 chars, chars_calls; /* CALL_EXEC: rchar and syscr before; CALL_LOOK: its reads and writes, and waits */
 	__u64 place, to_place;    /* to: CALL_COPY's second */
 	struct call_kind kind;
 	__u8 op;             /* which of its kind's it is */
 	__u8 is_interrupted; /* it answered -ERESTART*, and start_ns holds its time so far */
 	__u8 is_by_path;     /* @place is still looked for */
-	__u8 pad[5];
+	__u8 socket, to_socket; /* the kind of socket that the file is, plus one; 0: it is none */
+	__u8 moves_nothing;  /* CALL_SOCKET: what is read stays there */
+	__u8 pad[2];
 };
 
 _Static_assert(sizeof(struct call_kind) == 8, "shared with the kernel side");
 _Static_assert(sizeof(struct request_kind) == 4, "shared with the kernel side");
 _Static_assert(sizeof(struct file_key) == 24, "shared with the kernel side");
 _Static_assert(sizeof(struct file_counts) == 32, "shared with the kernel side");
+_Static_assert(sizeof(struct file_row) == 40, "shared with the kernel side");
 _Static_assert(sizeof(struct file_histograms) == 448, "shared with the kernel side");
 _Static_assert(sizeof(struct superblock) == 56 + 1024, "shared with the kernel side");
 _Static_assert(sizeof(struct call) == 72, "shared with the kernel side");

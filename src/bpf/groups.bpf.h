@@ -64,10 +64,20 @@ __noinline __u64 fold_group(__u64 address)
 	return BPF_CORE_READ(cgroup, kn, id);
 }
 
-/* The same of a task's group, of which @leaf is the id. */
+/* The same of a task's group, of which @leaf is the id; most have an entry of their own. */
 static __always_inline __u64 fold_leaf(struct task_struct *task, __u64 leaf)
 {
-	return has_groups() ? fold_group((__u64)far_cgroup_of(task)) : leaf;
+	if (!has_groups() || bpf_map_lookup_elem(&groups, &leaf))
+		return leaf;
+	return fold_group((__u64)far_cgroup_of(task));
+}
+
+/* Did a user make the group?  Then all CPUs count in one entry, so that those of many groups are not many. */
+static __always_inline bool is_guest(__u64 leaf)
+{
+	struct group_entry *group = has_groups() ? bpf_map_lookup_elem(&groups, &leaf) : NULL;
+
+	return group && group->is_guest;
 }
 
 /* Who answers for @leaf; NULL: nobody knows it. */

@@ -22,7 +22,7 @@ enum share {
 	SHARE_SUPERBLOCKS,
 	SHARE_COUNT,
 };
-#define SHARES 6 /* with padding */
+#define SHARES 5
 
 struct group_entry {
 	__u64 parent;  /* 0: not known */
@@ -37,6 +37,7 @@ struct group_entry {
 	__u8 is_cut; /* @path is only its beginning */
 	__u8 pad;
 	__u32 taken[SHARES];	/* in all, by those that it answers for; see struct given_back */
+	__u32 rows_epoch;	/* when a row of its own was last told of; see rows.bpf.h */
 	char path[GROUPS_PATH]; /* from the hierarchy's root on */
 };
 
@@ -54,5 +55,5 @@ enum generation {
 };
 
 _Static_assert(sizeof(struct group_entry) == 80 + GROUPS_PATH, "shared with the kernel side");
-_Static_assert(sizeof(struct given_back) == 24, "shared with the kernel side");
-_Static_assert((int)SHARE_COUNT <= SHARES, "each share has its place");
+_Static_assert(sizeof(struct given_back) == 20, "shared with the kernel side");
+_Static_assert((int)SHARE_COUNT == SHARES, "each share has its place");

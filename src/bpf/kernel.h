@@ -82,7 +82,9 @@ struct super_block {
 
 #define S_IFMT 0170000 /* of inode.i_mode */
 #define S_IFDIR 0040000
+#define S_IFBLK 0060000
 #define S_IFREG 0100000
+#define S_IFSOCK 0140000
 
 struct inode {
 	unsigned short i_mode;
@@ -145,6 +147,52 @@ struct file {
 	__s64 f_pos;
 	struct inode *f_inode;
 	struct path f_path;
+	void *private_data; /* of a socket: its struct socket */
+};
+
+#define AF_UNIX 1 /* of sock_common.skc_family */
+#define AF_INET 2
+#define AF_INET6 10
+#define SOCK_STREAM 1 /* of sock.sk_type */
+#define SOCK_DGRAM 2
+#define IPPROTO_TCP 6 /* of sock.sk_protocol */
+#define IPPROTO_UDP 17
+#define MSG_PEEK 2
+#define MSG_ERRQUEUE 0x2000
+
+struct sock_common {
+	unsigned short skc_family;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	unsigned short sk_type, sk_protocol;
+};
+
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_CLOSE 7
+#define TCP_CLOSE_WAIT 8 /* the other side has ended it */
+
+struct minmax_sample {
+	__u32 t, v;
+};
+
+/* The least or the greatest of some time, and what it will be when that is over. */
+struct minmax {
+	struct minmax_sample s[3];
+};
+
+/* Begins with its sock. */
+struct tcp_sock {
+	struct minmax rtt_min; /* us; all bits set: there is none */
+	__u32 srtt_us; /* the smoothed round-trip time, in eighths of us; 0: there is none */
+	__u32 total_retrans; /* segments sent again */
+	__u32 data_segs_out; /* segments of data sent, those included */
+};
+
+struct socket {
+	struct sock *sk;
 };
 
 struct address_space {
@@ -181,6 +229,37 @@ struct loop_cmd {
 
 struct request { /* of a block device */
 	unsigned int cmd_flags;
+	struct bio *bio; /* the first of those that became one */
+};
+
+struct gendisk {
+	int major, first_minor;
+	char disk_name[32];
+};
+
+struct block_device {
+	struct gendisk *bd_disk;
+};
+
+struct bvec_iter {
+	unsigned int bi_size;
+};
+
+struct blkcg { /* begins with it */
+	struct cgroup_subsys_state css;
+};
+
+struct blkcg_gq {
+	struct blkcg *blkcg;
+};
+
+struct bio {
+	struct bio *bi_next;
+	struct block_device *bi_bdev; /* from Linux 5.12 on; see compat.bpf.h */
+	unsigned int bi_opf;
+	__u8 bi_status;
+	struct bvec_iter bi_iter;
+	struct blkcg_gq *bi_blkg; /* where the kernel has cgroups of block devices */
 };
 
 struct io_uring_task {
@@ -203,6 +282,13 @@ struct io_kiocb {
 	struct io_cqe cqe;
 	struct task_struct *task;   /* until Linux 6.12 */
 	struct io_uring_task *tctx; /* from 6.13: b6f58a3f4aa8 "io_uring: move struct io_kiocb from task_struct to io_uring_task" */
+};
+
+#define IORING_RECV_MULTISHOT 2 /* of io_sr_msg.flags */
+
+struct io_sr_msg {
+	int msg_flags;
+	unsigned short flags; /* from Linux 6.0 */
 };
 
 struct io_splice {
@@ -241,7 +327,7 @@ struct files_struct {
 };
 
 struct sched_entity {
-	__u64 sum_exec_runtime;
+	__u64 sum_exec_runtime, nr_migrations;
 };
 
 struct sched_info {
@@ -267,19 +353,36 @@ struct signal_struct {
 	struct prev_cputime prev_cputime;
 	unsigned long maxrss; /* in pages; of processes whose memory is gone */
 	int nr_threads;
+	unsigned int flags;
+	int group_exit_code; /* of processes that end, as wait() tells it; others use it while they are stopped */
 };
+
+#define SIGNAL_GROUP_EXIT 0x00000004 /* of signal_struct.flags */
 
 struct thread_info {
 	__u32 status;
 };
 
 #define PF_KTHREAD 0x00200000 /* of task_struct.flags */
+#define PF_IO_WORKER 0x00000010
+
+#define TASK_STOPPED 0x0004U /* of task_struct.__state */
+#define TASK_TRACED 0x0008U
+#define TASK_DEAD 0x0080U
+#define TASK_WAKING 0x0200U
+#define TASK_NEW 0x0800U
+#define TASK_FROZEN 0x8000U
+
+#define JOBCTL_TRAP_FREEZE (1UL << 23) /* of task_struct.jobctl */
 
 struct task_struct {
 	struct thread_info thread_info;
+	unsigned int __state;
+	int on_cpu; /* of kernels for several CPUs */
 	unsigned int flags;
 	const struct cred *real_cred, *cred;
 	int pid, tgid;
+	int exit_code; /* as wait() tells it */
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct files_struct *files;
@@ -292,6 +395,7 @@ struct task_struct {
 	__u64 utime, stime;
 	unsigned long nvcsw, nivcsw, min_flt, maj_flt;
 	__u64 start_boottime;
+	unsigned long jobctl;
 	struct task_io_accounting ioac;
 	char comm[16];
 	void *stack;
@@ -308,7 +412,7 @@ struct k_sigaction {
 
 struct pt_regs {
 #if defined(__TARGET_ARCH_x86)
-	unsigned long di, si, dx, r10, r8, ax, orig_ax;
+	unsigned long di, si, dx, r10, r8, cx, ax, orig_ax, ip, ss;
 #elif defined(__TARGET_ARCH_arm64)
 	__u64 regs[31];
 	__u64 orig_x0;

@@ -24,5 +24,17 @@ enum lost_reason {
 	LOST_GROUP,     /* no room for a group: it is counted with the one above it */
 	LOST_GUEST,     /* a group that a user made beyond his share of them: the same */
 	LOST_FREEING,   /* the freeing of a task that ended was not seen: its last CPU time is not counted */
+	LOST_TIME,      /* no room for a leaf's times by cause: not counted */
+	LOST_MOMENT,    /* no room to follow a task's time: not counted before the next reading */
+	LOST_LOOK,      /* no room for a task or leaf that looks for work: its looks, or their time, are not counted */
+	LOST_TEAM,      /* no room for what a process' threads did, or the leaf's busiest process was not to be had: they are not looked at */
+	LOST_VICTIM,    /* no room for a process that was killed for want of memory: it is counted, and not named */
+	LOST_TRAFFIC,   /* no room for what a leaf sends and receives: not counted by kind of socket */
+	LOST_MESSAGE,   /* a message whose length could not be read, or a request that sees many: its bytes are not counted */
+	LOST_CONNECTION, /* no room for a TCP socket: neither opened nor what it sent again is counted */
+	LOST_SYSCALL, /* of all calls by name: one was begun unseen, or could not be parked: counted without its time */
+	LOST_BLOCK_ROW, /* no room for what a leaf has a block device do: not counted */
+	LOST_BLOCK_REQUEST, /* no room for a request to a block device on its way: not counted */
+	LOST_BLOCK_END, /* the end of a request to a block device was not seen: counted later, without its time */
 	LOST_COUNT,
 };

@@ -52,6 +52,7 @@ static __always_inline __u64 place_of_request(struct call_slot *slot, struct io_
 	struct resolved found = { .place = PLACE_UNRESOLVED };
 	struct file *file = BPF_CORE_READ(req, file);
 
+	slot->found_socket = 0;
 	if (!file)
 		return PLACE_UNRESOLVED;
 	resolve_file(file, &found);

@@ -202,6 +202,7 @@ struct resolved {
 	struct super_block *sb;
 	struct vfsmount *mnt;
 	__u64 place;
+	__u64 socket; /* its struct socket's address; 0: it is none */
 	__u32 mode; /* its f_mode */
 	__u32 pad;
 };
@@ -209,12 +210,15 @@ struct resolved {
 /* By an untyped pointer: by probe reads. */
 static __always_inline void resolve_file(struct file *file, struct resolved *ret)
 {
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
 	struct super_block *sb;
 
 	ret->mode = BPF_CORE_READ(file, f_mode);
-	sb = BPF_CORE_READ(file, f_inode, i_sb);
+	sb = BPF_CORE_READ(inode, i_sb);
 	if (!sb)
 		return;
+	if ((BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK)
+		ret->socket = (__u64)BPF_CORE_READ(file, private_data);
 	ret->sb = sb;
 	ret->mnt = BPF_CORE_READ(file, f_path.mnt);
 	ret->place = far_place_of(sb);
@@ -237,6 +241,7 @@ static __always_inline void begin_resolved(struct resolved *ret)
 	ret->sb = NULL;
 	ret->mnt = NULL;
 	ret->place = PLACE_UNRESOLVED;
+	ret->socket = 0;
 	ret->mode = 0;
 }
 
@@ -247,6 +252,7 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 {
 	struct files_struct *files = task->files;
 	struct super_block *sb;
+	struct inode *inode;
 	struct file *file;
 
 	begin_resolved(ret);
@@ -258,9 +264,12 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 	if (!file)
 		return;
 	ret->mode = file->f_mode;
-	sb = file->f_inode->i_sb;
+	inode = file->f_inode;
+	sb = inode->i_sb;
 	if (!sb)
 		return;
+	if ((inode->i_mode & S_IFMT) == S_IFSOCK)
+		ret->socket = (__u64)file->private_data;
 	ret->sb = sb;
 	ret->mnt = file->f_path.mnt;
 	ret->place = place_of(sb, scratch);

@@ -2,9 +2,14 @@
 /*
  * rows - the counters of files: a row by leaf, place, operation and CPU, written by that CPU alone, and
  * beside it its histograms.  A row costs one look-up in a hash a call, its histograms another.
+ *
+ * User space need not read rows that stay as they are: it begins an epoch with each reading, and of each group the
+ * first row that changes in an epoch is told of, and each new row.  A program that looks at the epoch just before it
+ * changes may count just after, so whoever was told of is read in the next epoch, too.
  */
 #pragma once
 
+#include "buckets.bpf.h"
 #include "compat.bpf.h"
 #include "files.h"
 #include "groups.bpf.h"
@@ -18,8 +23,13 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);    /* set before load: see the meter's sizing */
 	__type(key, struct file_key); /* added here; removed by user space when the leaf has gone */
-	__type(value, struct file_counts);
+	__type(value, struct file_row);
 } file_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF); /* of struct file_key: rows that are told of */
+	__uint(max_entries, 4096);	    /* TOUCHED_BYTES where groups are told apart */
+} touched_rows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -35,7 +45,7 @@ struct {
 	__type(value, struct file_counts);
 } other_rows SEC(".maps");
 
-static const struct file_counts no_counts;
+static const struct file_row no_counts;
 static const struct file_histograms no_histograms;
 
 static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op, __u8 way)
@@ -51,26 +61,13 @@ static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op,
 	return key;
 }
 
-/* 0 to 27: the position of the highest bit, plus one.  Without a branch, each of which would double what the
- * verifier has to look at. */
-static __always_inline __u64 bucket_of(__u64 value)
+/* The key from its CPU on, as one number: global functions take no pointers. */
+static __always_inline __u64 rest_of(const struct file_key *key)
 {
-	__u64 is_over = -(__u64)(value >> 27 != 0);
-
-	value = (value & ~is_over) | (is_over & 1ULL << (FILES_BUCKETS - 2));
-	value |= value >> 1;
-	value |= value >> 2;
-	value |= value >> 4;
-	value |= value >> 8;
-	value |= value >> 16;
-	value = (value & 0x55555555) + (value >> 1 & 0x55555555); /* now count the bits */
-	value = (value & 0x33333333) + (value >> 2 & 0x33333333);
-	value = (value + (value >> 4)) & 0x0f0f0f0f;
-	return (value * 0x01010101 >> 24) & 0xff;
+	return key->cpu | (__u64)key->op << 16 | (__u64)key->way << 24 | (__u64)key->is_trampolines << 32;
 }
 
-/* Make a row, of @share of its leaf; 0: it may have no more.  @rest: the key from its CPU on. */
-__noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
+static __always_inline struct file_key whole_key(__u64 leaf, __u64 place, __u64 rest)
 {
 	struct file_key key = {
 		.leaf = leaf,
@@ -80,12 +77,56 @@ __noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
 		.way = rest >> 24 & 0xff,
 		.is_trampolines = rest >> 32,
 	};
+
+	return key;
+}
+
+/* Tell of a row that is new, or changes first in this epoch. */
+__noinline int tell_of_row(__u64 leaf, __u64 place, __u64 rest, __u32 is_new)
+{
+	struct file_key key = whole_key(leaf, place, rest);
+	__u32 epoch = watch.epoch;
+	struct group_entry *group;
+
+	if (!settings.has_groups)
+		return 0;
+	group = bpf_map_lookup_elem(&groups, &leaf);
+	if (group && group->rows_epoch == epoch && !is_new)
+		return 0; /* another row of the group's was told of */
+	if (group)
+		group->rows_epoch = epoch;
+	if (bpf_ringbuf_output(&touched_rows, &key, sizeof(key), BPF_RB_NO_WAKEUP) < 0)
+		watch.has_missed = 1;
+	return 0;
+}
+
+/* A row that is there is about to change. */
+static __always_inline void touch_row(struct file_row *row, const struct file_key *key)
+{
+	__u32 epoch = watch.epoch;
+
+	if (!settings.has_groups || row->epoch == epoch)
+		return;
+	row->epoch = epoch;
+	tell_of_row(key->leaf, key->place, rest_of(key), 0);
+}
+
+static __always_inline struct file_counts *counts_of(struct file_row *row)
+{
+	return (struct file_counts *)row; /* which it begins with */
+}
+
+/* Make a row, of @share of its leaf; 0: it may have no more. */
+__noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
+{
+	struct file_key key = whole_key(leaf, place, rest);
 	struct call_slot *slot;
 
 	if (!take_share(leaf, share))
 		return 0;
 	if (bpf_map_update_elem(&file_rows, &key, &no_counts, BPF_NOEXIST) < 0)
 		untake_share(leaf, share);
+	tell_of_row(leaf, place, rest, 1);
 	slot = get_slot();
 	if (slot && !bpf_map_lookup_elem(&superblocks, &place))
 		slot->known_place = 0; /* it was erased meanwhile: learn it anew */
@@ -94,12 +135,11 @@ __noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
 
 /* The new row; beyond the leaf's share what is other of the group that answers for it; NULL: there
  * is no room. */
-static __always_inline struct file_counts *make_shared_row(const struct file_key *key)
+static __always_inline struct file_row *make_shared_row(const struct file_key *key)
 {
-	__u64 rest = key->cpu | (__u64)key->op << 16 | (__u64)key->way << 24 |
-		     (__u64)key->is_trampolines << 32;
+	__u64 rest = rest_of(key);
 	struct file_key other = *key;
-	struct file_counts *row;
+	struct file_row *row;
 
 	if (make_row(key->leaf, key->place, rest, SHARE_ROWS))
 		return bpf_map_lookup_elem(&file_rows, key);
@@ -108,18 +148,22 @@ static __always_inline struct file_counts *make_shared_row(const struct file_key
 	row = bpf_map_lookup_elem(&file_rows, &other);
 	if (!row && make_row(other.leaf, other.place, rest, SHARE_OTHER_ROWS))
 		row = bpf_map_lookup_elem(&file_rows, &other);
-	if (row)
-		count_lost(LOST_ROW);
+	if (!row)
+		return NULL;
+	touch_row(row, &other);
+	count_lost(LOST_ROW);
 	return row;
 }
 
 static __always_inline struct file_counts *get_row(const struct file_key *key)
 {
-	struct file_counts *row = bpf_map_lookup_elem(&file_rows, key);
+	struct file_row *row = bpf_map_lookup_elem(&file_rows, key);
 	__u32 other;
 
-	if (row)
-		return row;
+	if (row) {
+		touch_row(row, key);
+		return counts_of(row);
+	}
 	if (settings.has_groups) {
 		row = make_shared_row(key);
 	} else {
@@ -127,7 +171,7 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 		row = bpf_map_lookup_elem(&file_rows, key);
 	}
 	if (row)
-		return row;
+		return counts_of(row);
 	count_lost(LOST_ROW);
 	other = OTHER_ROW(key->op, key->way);
 	return bpf_map_lookup_elem(&other_rows, &other);
@@ -167,10 +211,8 @@ static __always_inline void count_size(struct file_histograms *h, long result)
 
 static __always_inline void count_latency(struct file_histograms *h, __u64 ns)
 {
-	__u64 bucket = bucket_of(ns >> 7);
+	__u64 bucket = latency_bucket_of(ns);
 
-	if (bucket)
-		bucket--; /* the first bucket holds all under 2^8 ns */
 	if (bucket < FILES_BUCKETS)
 		h->latencies[bucket]++;
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "request.bpf.h"
+#include "traffic.bpf.h"
 
 static __always_inline int count_unposted(struct io_kiocb *req, long result)
 {
@@ -25,6 +26,8 @@ static __always_inline int count_unposted(struct io_kiocb *req, long result)
 	resolve_file(file, &found);
 	key = key_for(leaf, found.place, kind.op, FILES_BY_URING);
 	count_trampolined(&key, result);
+	if (found.socket)
+		count_traffic(leaf, kind_of_socket(found.socket), kind.op, result);
 	return 0;
 }
 

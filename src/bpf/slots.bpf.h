@@ -9,6 +9,7 @@
 #include "groups.bpf.h"
 #include "leaf.bpf.h"
 #include "resolve.bpf.h"
+#include "traffic.bpf.h"
 
 struct call_slot {
 	struct call call;
@@ -16,9 +17,12 @@ struct call_slot {
 	__u64 counted_leaf;	       /* that the leaf is counted as */
 	__u64 known_place;             /* a place that is in superblocks already, with its path */
 	__u64 scratch;
+	__u64 looking;                 /* the task inside a poll that must not wait */
 	__u64 found_place;             /* what look_up() found */
 	__u32 found_mode;
-	__u32 is_judged_watched;
+	__u32 found_socket;	       /* its kind, plus one; 0: it is none */
+	__u64 found_address;	       /* that of its struct socket */
+	__u64 is_judged_watched;
 };
 
 struct {
@@ -30,7 +34,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
-	__uint(max_entries, 8192);       /* tasks asleep in a counted call */
+	__uint(max_entries, 8192);       /* tasks asleep in a counted call, or looking for work */
 	__type(key, __u64);              /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct call);
 } parked_calls SEC(".maps");
@@ -81,6 +85,8 @@ static __always_inline void note_resolved(struct call_slot *slot, const struct r
 {
 	slot->found_place = file->place;
 	slot->found_mode = file->mode;
+	slot->found_address = file->socket;
+	slot->found_socket = file->socket ? kind_of_socket(file->socket) : 0;
 	if (file->sb && file->place != slot->known_place &&
 	    learn_superblock(file->place, file->sb, file->mnt))
 		slot->known_place = file->place;

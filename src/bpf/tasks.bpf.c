@@ -10,7 +10,9 @@
 #include "homes.bpf.h"
 #include "leaf.bpf.h"
 #include "lost.bpf.h"
+#include "oom.bpf.h"
 #include "tasks.h"
+#include "teams.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -27,15 +29,6 @@ struct {
 } leaving_tasks SEC(".maps");
 
 static const struct task_totals no_totals;
-
-/* Did a user make the group?  Then all CPUs count in one entry, so that those of many groups are
- * not many. */
-static __always_inline bool is_guest(__u64 leaf)
-{
-	struct group_entry *group = has_groups() ? bpf_map_lookup_elem(&groups, &leaf) : NULL;
-
-	return group && group->is_guest;
-}
 
 /* NULL: no room. */
 static __always_inline struct task_totals *get_totals(__u64 leaf)
@@ -86,6 +79,23 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 	ret->user_ns = exec - system;
 }
 
+/* The signals that tell of a fault in the program, or of a limit that it reached: those that leave a core file,
+ * but for SIGQUIT, which people send. */
+#define BIT_OF(signal) (1ULL << (signal))
+#define FAULTS                                                                                                   \
+	(BIT_OF(4) | BIT_OF(5) | BIT_OF(6) | BIT_OF(7) | BIT_OF(8) | BIT_OF(11) | BIT_OF(24) | BIT_OF(25) |      \
+	 BIT_OF(31)) /* SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS */
+
+/* Of a task that ends: did a fault end its process, and is it the main thread?  That may have ended before the
+ * others, and then the process' own word comes with its freeing. */
+static __always_inline __u32 is_crash(struct task_struct *task)
+{
+	struct signal_struct *process = task->signal;
+	int status = process->flags & SIGNAL_GROUP_EXIT ? process->group_exit_code : task->exit_code;
+
+	return task->pid == task->tgid && FAULTS >> (status & 63) & 1;
+}
+
 /* The thread's own counters; user and system stay 0. */
 static __always_inline void read_counters(struct task_struct *task, struct task_counters *ret)
 {
@@ -93,6 +103,7 @@ static __always_inline void read_counters(struct task_struct *task, struct task_
 	ret->run_delay_ns = task->sched_info.run_delay;
 	ret->voluntary_switches = task->nvcsw;
 	ret->involuntary_switches = task->nivcsw;
+	ret->migrations = task->se.nr_migrations;
 	ret->minor_faults = task->min_flt;
 	ret->major_faults = task->maj_flt;
 	ret->rchar = task->ioac.rchar;
@@ -129,9 +140,16 @@ static __always_inline __u64 leaf_of(struct task_struct *task, __u64 leaf,
 	return fold_leaf(task, leaf);
 }
 
+static __always_inline __u32 uid_of(const struct task_struct *task)
+{
+	const struct cred *cred = LOAD(task, cred);
+
+	return LOAD(cred, uid.val);
+}
+
 static __always_inline void note_uid(struct task_totals *totals, struct task_struct *task)
 {
-	__u32 uid = BPF_CORE_READ(task, cred, uid.val);
+	__u32 uid = uid_of(task);
 
 	if (uid && !totals->uid)
 		totals->uid = uid;
@@ -140,10 +158,7 @@ static __always_inline void note_uid(struct task_totals *totals, struct task_str
 /* Another CPU may write it at the same time where a user made the group. */
 static __always_inline void raise_peak(struct task_totals *totals, __u64 pages)
 {
-	volatile __u64 *peak = &totals->process_peak_pages;
-
-	for (int i = 0; i < 4 && pages > *peak; i++)
-		*peak = pages;
+	raise(&totals->process_peak_pages, pages);
 }
 
 /* A task is born inside what we watch. */
@@ -160,6 +175,7 @@ int BPF_PROG(home_task, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	home->leaf = cgroup_id(cgroup);
 	home->counted = fold_leaf(child, home->leaf);
+	drop_levels(child); /* of another at its address, whose freeing was not seen */
 	return 0;
 }
 
@@ -224,6 +240,7 @@ static __always_inline void settle_unseen(__u64 key)
 		return;
 	count_lost(LOST_FREEING);
 	add_difference(&totals->ended, &unseen->counters, &no_counters);
+	__sync_fetch_and_add(&totals->crashed, unseen->crashed);
 	__sync_fetch_and_add(&totals->frees, 1);
 }
 
@@ -248,7 +265,9 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	home = find_home(task);
 	leaving.leaf = leaf_of(task, cgroup_id(cgroup), home);
 	leaving.pid = task->pid;
+	leaving.crashed = is_crash(task);
 	leaving.ended_ns = bpf_ktime_get_boot_ns();
+	join_team(task);
 	read_counters(task, &now);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
@@ -312,10 +331,13 @@ static __always_inline int count_freed(struct task_struct *task)
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
 		raise_peak(totals, signal->maxrss);
+		keep_team(totals, task);
 	}
 	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
 	if (!was_seen)
 		__sync_fetch_and_add(&totals->exits, 1);
+	if (is_crash(task))
+		__sync_fetch_and_add(&totals->crashed, 1);
 	__sync_fetch_and_add(&totals->frees, 1);
 	return 0;
 }
@@ -325,7 +347,28 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 {
 	count_freed(task);
 	drop_home(task);
+	drop_levels(task);
 	return 0;
+}
+
+/* Any signal: nearly all of them go on after the first line. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(note_kill, int signal, unsigned long info, struct task_struct *task)
+{
+	struct cgroup *cgroup;
+
+	if (signal != SIGKILL || info != SEND_SIG_PRIV)
+		return 0;
+	cgroup = cgroup_of(task);
+	if (!is_watched(cgroup))
+		return 0;
+	return note_oom_signal(task, leaf_of(task, cgroup_id(cgroup), find_home(task)));
+}
+
+SEC("tp_btf/mark_victim")
+int keep_victim(void *ctx)
+{
+	return keep_oom_victim();
 }
 
 /* One record a live task, of those that we watch; also of those that ended and are not yet freed. */
@@ -334,6 +377,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_record record = {};
+	struct thread_levels *ended;
 	struct task_home *home;
 	struct cgroup *cgroup;
 
@@ -346,7 +390,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.leaf = leaf_of(task, cgroup_id(cgroup), home);
 	record.pid = task->pid;
 	record.tgid = task->tgid;
-	record.uid = BPF_CORE_READ(task, cred, uid.val);
+	record.uid = uid_of(task);
 	read_counters(task, &record.counters);
 	record.counters.user_ns = task->utime;
 	record.counters.system_ns = task->stime;
@@ -359,6 +403,12 @@ int read_tasks(struct bpf_iter__task *ctx)
 	if (home)
 		record.base = home->base;
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	ended = task->pid == task->tgid ? find_levels(task) : NULL;
+	if (ended) {
+		record.pid = 0;
+		record.ended = *ended;
+		bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	}
 	return 0;
 }
 

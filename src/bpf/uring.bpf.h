@@ -11,6 +11,7 @@
 
 #include "hot_files.bpf.h"
 #include "request.bpf.h"
+#include "traffic.bpf.h"
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1
@@ -25,7 +26,7 @@ struct {
 static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct task_struct *task,
 						 __u32 descriptor)
 {
-	slot->found_mode = 0;
+	slot->found_mode = slot->found_socket = 0;
 	if (LOAD(task, flags) & PF_KTHREAD)
 		return PLACE_UNRESOLVED; /* it has none of the process' descriptors */
 	look_up(descriptor);
@@ -70,12 +71,17 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 	struct io_splice *splice = (void *)req;
 
 	count_data(&key, result, 0, 0, false);
+	if (slot->found_socket)
+		count_traffic(leaf, slot->found_socket, kind.other_op, result);
 	key.op = kind.op;
 	key.place = PLACE_UNRESOLVED;
+	slot->found_socket = 0;
 	if (bpf_core_type_exists(struct io_splice) &&
 	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED))
 		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in));
 	count_data(&key, result, 0, 0, false);
+	if (slot->found_socket)
+		count_traffic(leaf, slot->found_socket, kind.op, result);
 }
 
 /* The same on the files by themselves; nothing tells where in them the data stand. */
@@ -106,6 +112,19 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 	}
 }
 
+/* A send or a receive. */
+static __always_inline int count_request_on_socket(struct call_slot *slot, struct io_kiocb *req, __u64 leaf, __u8 op,
+						    long result)
+{
+	struct io_sr_msg *message = (void *)req;
+
+	place_of_request(slot, req);
+	if (result > 0 && bpf_core_type_exists(struct io_sr_msg) &&
+	    BPF_CORE_READ(message, msg_flags) & MOVES_NOTHING)
+		result = 0;
+	return count_traffic(leaf, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
+}
+
 static __always_inline int count_request(struct io_kiocb *req, long result)
 {
 	struct task_struct *task = current_task();
@@ -126,6 +145,9 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 			count_request_on_files(req, kind, kind.op, result);
 		return 0;
 	}
+	if (kind.how == REQUEST_SOCKET)
+		return count_request_on_socket(slot, req, leaf, kind.op, result);
+	slot->found_socket = 0;
 	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC)
 		key.place = place_of_request(slot, req);
@@ -140,6 +162,8 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	if (kind.moves_data) {
 		key.way = FILES_BY_URING;
 		count_data(&key, result, 0, 0, false);
+		if (slot->found_socket)
+			count_traffic(leaf, slot->found_socket, kind.op, result);
 	} else {
 		count_meta(&key, result, 0);
 	}
@@ -182,6 +206,14 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 	}
 }
 
+/* One that goes on to receive after its first message; what it posts of the others names no request. */
+static __always_inline bool is_multishot(struct io_kiocb *req)
+{
+	struct io_sr_msg *message = (void *)req;
+
+	return bpf_core_field_exists(struct io_sr_msg, flags) && BPF_CORE_READ(message, flags) & IORING_RECV_MULTISHOT;
+}
+
 /* A request begins.  One that wants no completion for its success passes by unseen. */
 static __always_inline int begin_request(struct io_kiocb *req)
 {
@@ -194,6 +226,8 @@ static __always_inline int begin_request(struct io_kiocb *req)
 		return 0;
 	if (kind.how == REQUEST_CLOSE)
 		note_closing(slot, task, req);
+	if (kind.how == REQUEST_SOCKET && is_multishot(req))
+		count_lost(LOST_MESSAGE);
 	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS && !(watch.sees_skipped && kind.moves_data))
 		count_lost(LOST_SKIPPED);
 	return 0;

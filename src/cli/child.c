@@ -213,7 +213,7 @@ static int wait_signal(struct child *c, int timeout_ms, struct signalfd_siginfo 
 	return read(c->signal_fd, ret, sizeof(*ret)) == sizeof(*ret) ? (int)ret->ssi_signo : 0;
 }
 
-int child_wait(struct child *c, struct error *err)
+int child_wait(struct child *c, int timeout_ms, struct error *err)
 {
 	for (;;) {
 		struct signalfd_siginfo info;
@@ -223,9 +223,11 @@ int child_wait(struct child *c, struct error *err)
 			break;
 		if (r < 0)
 			return error_set_errno(err, r, "cannot wait for the command");
-		number = wait_signal(c, -1, &info);
+		number = wait_signal(c, timeout_ms, &info);
 		if (number && number != SIGCHLD)
 			pass_on(c, &info);
+		if (timeout_ms >= 0)
+			return 1;
 	}
 	end_witness(c);
 	return 0;

@@ -32,8 +32,9 @@ int child_prepare(char *const argv[], struct child *ret, struct error *err);
 /* Let it run.  -ENOENT and the like: it could not be executed, and is gone; the text names it. */
 int child_release(struct child *c, struct error *err);
 
-/* Wait until it ends; other children that end meanwhile are reaped. */
-int child_wait(struct child *c, struct error *err);
+/* Wait until it ends, up to @timeout_ms (-1: however long); other children that end meanwhile are reaped.
+ * 1: it may still run: time is up, or a signal came. */
+int child_wait(struct child *c, int timeout_ms, struct error *err);
 
 /* After that: wait up to @timeout_ms for one of those that it left, and reap what ended.  0: time is up
  * or somebody ended; -ECHILD: the same, and we have no child; -EINTR: we were asked to end. */

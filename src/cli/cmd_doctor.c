@@ -174,17 +174,13 @@ static int check_usage(int argc, char **argv, struct output *output, struct erro
 {
 	if (argc > 0)
 		return error_set(err, -EINVAL, "it takes no argument, and not '%s'", argv[0]);
-	if (output_settle(output, err) < 0)
-		return -EINVAL;
-	if (output->format == OUTPUT_CSV)
-		return error_set(err, -EINVAL, "what it finds is no table; there is no csv of it");
-	return 0;
+	return output_settle(output, err);
 }
 
 static int run_doctor(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = { .root = "/" };
-	struct output output = {};
+	struct output output = { .no_csv = "what it finds is no table; there is no csv of it" };
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
+#include "arguments.h"
 #include "cleanup.h"
 #include "cli.h"
-#include "client.h"
 #include "commands.h"
 #include "error.h"
 #include "macro.h"
@@ -16,132 +12,17 @@
 #include "page.h"
 #include "records.h"
 #include "report.h"
-#include "runs.h"
-#include "watch_target.h"
+#include "rules.h"
+#include "site_rules.h"
 
 struct settings {
 	bool is_merged;
 };
 
 static const struct cli_option options[] = {
-	{ "merge", 'm', NULL, "one record of all, as text, json and yaml have it anyway",
+	{ "merge", 'm', NULL, "one record of all, as all but csv and ndjson have it anyway",
 	  offsetof(struct settings, is_merged), NULL },
 };
-
-static int is_record_file(const struct dirent *entry)
-{
-	const char *dot = strrchr(entry->d_name, '.');
-
-	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
-}
-
-/* A file of a folder that is no record is told and passed over; it costs the exit code. */
-static int read_folder(const char *folder, struct records *records, int *exit_code,
-		       struct error *err)
-{
-	struct dirent **entries;
-	int count = scandir(folder, &entries, is_record_file, alphasort);
-
-	if (count < 0)
-		return error_set_errno(err, errno, "cannot read the folder '%s'", folder);
-	for (int i = 0; i < count; i++) {
-		_cleanup_free_ char *path = NULL;
-
-		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
-			path = NULL;
-		else if (records_read(path, records, err) < 0)
-			*exit_code = cli_fail(&cmd_report, err);
-		free(entries[i]);
-	}
-	free(entries);
-	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the folder '%s'", folder);
-}
-
-static int take_over(int r, struct record *record, struct records *records, struct error *err)
-{
-	if (r < 0)
-		return r;
-	r = records_add(records, record);
-	if (r < 0) {
-		record_free(record);
-		error_set_errno(err, r, "cannot keep the record");
-	}
-	return r;
-}
-
-/* A job that the agent of this node knows, live or ended lately. */
-static int find_with_agent(const char *argument, struct record **ret, struct error *err)
-{
-	_cleanup_(client_closep) struct client *client = NULL;
-	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
-	_cleanup_(watch_targets_clear) struct watch_targets targets = {};
-	_cleanup_free_ struct watch_candidate *candidates = NULL;
-	size_t chosen;
-	int r;
-
-	if (client_open(NULL, &client, NULL) < 0)
-		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'", argument);
-	r = watch_targets_parse(argument, &targets, err);
-	if (r == 0)
-		r = client_list_jobs(client, &jobs, err);
-	if (r < 0)
-		return r;
-	candidates = calloc(jobs.count + 1, sizeof(*candidates));
-	if (!candidates)
-		return error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
-	for (size_t i = 0; i < jobs.count; i++)
-		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
-	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
-	if (r == -ENOENT)
-		return error_prefix(err, r, "there is no file, folder or local run '%s'", argument);
-	if (r < 0)
-		return r;
-	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret, err);
-}
-
-/* "123" or "slurm/123", which is no path. */
-static bool is_id(const char *argument)
-{
-	const char *slash = strchr(argument, '/');
-
-	return *argument && (!slash || (slash != argument && *argument != '.' && !strchr(slash + 1, '/') && slash[1]));
-}
-
-/* A file, a folder of files, or the id of a local run or of a job that the agent knows. */
-static int read_argument(const char *argument, struct records *records, int *exit_code,
-			 struct error *err)
-{
-	struct record *record = NULL;
-	struct stat st;
-	int r;
-
-	if (strcmp(argument, "-") == 0)
-		return records_read(argument, records, err);
-	if (stat(argument, &st) == 0)
-		return S_ISDIR(st.st_mode) ? read_folder(argument, records, exit_code, err)
-					   : records_read(argument, records, err);
-	if (errno != ENOENT || !is_id(argument))
-		return error_set_errno(err, errno, "cannot read '%s'", argument);
-	r = runs_find(argument, &record, err);
-	if (r < 0)
-		r = find_with_agent(argument, &record, err);
-	return take_over(r, record, records, err);
-}
-
-/* Replace the records by one that is all of them. */
-static int merge(struct records *records, struct error *err)
-{
-	struct record *merged;
-	int r;
-
-	if (records->count < 2)
-		return 0;
-	r = record_merge((const struct record *const *)records->items, records->count, &merged);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot merge the records");
-	records_clear(records);
-	return take_over(0, merged, records, err);
-}
 
 static int print(const struct output *output, struct records *records, bool is_merged,
 		 struct error *err)
@@ -153,13 +34,12 @@ static int print(const struct output *output, struct records *records, bool is_m
 	if (is_text_wanted && !output->is_quiet) {
 		struct page page = page_for(stdout);
 
-		r = report_print(records, &page, err);
+		r = report_print(records, output->rules, &page, err);
 		if (r < 0)
 			return r;
 	}
-	if (output->format == OUTPUT_JSON || output->format == OUTPUT_YAML ||
-	    (is_merged && output->format != OUTPUT_TEXT))
-		r = merge(records, err);
+	if (output_is_of_one(output) || (is_merged && output->format != OUTPUT_TEXT))
+		r = arguments_merge(records, err);
 	if (r < 0)
 		return r;
 	if (output->file)
@@ -172,31 +52,16 @@ static int print(const struct output *output, struct records *records, bool is_m
 	return 0;
 }
 
-static int read_arguments(int argc, char **argv, struct records *records, int *exit_code,
-			  struct error *err)
-{
-	struct record *newest = NULL;
-
-	if (argc == 0)
-		return take_over(runs_find_newest(&newest, err), newest, records, err);
-	for (int i = 0; i < argc; i++) {
-		int r = read_argument(argv[i], records, exit_code, err);
-
-		if (r < 0)
-			return r;
-	}
-	return records->count ? 0 : error_set(err, -ENOENT, "there is no record to report");
-}
-
 static int run_report(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = {};
-	struct output output = {};
+	struct output output = { .has_markdown = true, .has_html = true };
 	const struct cli_options groups[] = {
 		{ output_options, output_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
 	};
 	_cleanup_(records_clear) struct records records = {};
+	_cleanup_(rules_freep) struct rules *rules = NULL;
 	int exit_code = CLI_WELL;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
@@ -207,7 +72,10 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
-		r = read_arguments(argc, argv, &records, &exit_code, &err);
+		r = arguments_read(command, argc, argv, &records, &exit_code, &err);
+	if (r == 0)
+		r = site_rules_load(command, NULL, &rules, &err);
+	output.rules = rules;
 	if (r == 0)
 		r = print(&output, &records, settings.is_merged, &err);
 	return r < 0 ? cli_fail(command, &err) : exit_code;

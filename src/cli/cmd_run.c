@@ -20,34 +20,26 @@
 #include "parse.h"
 #include "records.h"
 #include "report.h"
+#include "rules.h"
 #include "runs.h"
+#include "site_rules.h"
+#include "tiers.h"
 
 struct settings {
-	bool is_patient, follows_files, is_standalone;
+	bool is_patient, follows_files, names_syscalls, is_standalone;
 	unsigned int followed_max;
 	unsigned int tiers;
 };
 
 static int parse_tiers(const char *text, void *at, struct error *err)
 {
-	static const struct {
-		const char *name;
-		unsigned int tiers;
-	} names[] = {
-		{ "none", 0 },
-		{ "T0", METER_T0 },
-		{ "T2", METER_T2 },
-		{ "T0,T2", METER_T0 | METER_T2 },
-	};
+	return tiers_parse(text, at, err);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i].name, text) == 0) {
-			*(unsigned int *)at = names[i].tiers;
-			return 0;
-		}
-	}
-	return error_set(err, -EINVAL, "there are the tiers T0, T2, 'T0,T2' and 'none', and not '%s'",
-			 text);
+static const char *tier_word(const void *target, size_t i)
+{
+	(void)target;
+	return i < meter_tier_count ? meter_tiers[i].name : i == meter_tier_count ? "none" : NULL;
 }
 
 #define FOLLOWED_DEFAULT 16384
@@ -68,12 +60,14 @@ static int parse_followed(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure by BPF only T0 (totals) or T2 (files); 'none': no BPF",
-	  offsetof(struct settings, tiers), parse_tiers },
+	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
+	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
 	  offsetof(struct settings, follows_files), NULL },
 	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
 	  offsetof(struct settings, followed_max), parse_followed },
+	{ "syscalls", 0, NULL, "say which system calls took most time, and which failed (T3)",
+	  offsetof(struct settings, names_syscalls), NULL },
 	{ "standalone", 0, NULL, "measure here, and ask no agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
@@ -119,19 +113,24 @@ static int check_output(struct output *output, char **ret_name, struct error *er
 
 /* Prints, keeps and saves what was measured; takes @record over.  Only a file that was asked for and
  * is not there is a failure. */
-static int tell(const struct output *output, struct record *record, struct error *err)
+static int tell(struct output *output, struct record *record, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
+	_cleanup_(rules_freep) struct rules *rules = NULL;
 	int r = records_add(&records, record);
 
 	if (r < 0) {
 		record_free(record);
 		return error_set_errno(err, r, "cannot keep the record");
 	}
+	r = site_rules_load(&cmd_run, NULL, &rules, err);
+	if (r < 0)
+		return r;
+	output->rules = rules;
 	if (!output->is_quiet) {
 		struct page page = page_for(stderr);
 
-		if (report_print(&records, &page, err) < 0)
+		if (report_print(&records, rules, &page, err) < 0)
 			cli_say(&cmd_run, err);
 	}
 	if (runs_store(record, NULL, err) < 0) {
@@ -147,9 +146,10 @@ static struct client *find_agent(const struct settings *settings)
 	bool is_root = geteuid() == 0;
 	struct client *client = NULL;
 	struct error err = {};
+	bool is_on_demand = settings->follows_files || settings->names_syscalls;
 	int r;
 
-	if (settings->is_standalone || settings->tiers != METER_ALL || (settings->follows_files && is_root))
+	if (settings->is_standalone || settings->tiers != METER_ALL || (is_on_demand && is_root))
 		return NULL;
 	r = client_open(NULL, &client, &err);
 	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED) {
@@ -162,7 +162,7 @@ static struct client *find_agent(const struct settings *settings)
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = { .tiers = METER_ALL, .followed_max = FOLLOWED_DEFAULT };
-	struct output output = {};
+	struct output output = { .has_markdown = true, .has_html = true };
 	const struct cli_options groups[] = {
 		{ options, ARRAY_SIZE(options), &settings },
 		{ output_options, output_option_count, &output },
@@ -190,6 +190,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.agent = client;
 	measure.is_patient = settings.is_patient;
 	measure.tiers = settings.tiers;
+	measure.names_syscalls = settings.names_syscalls;
 	measure.followed_max = settings.follows_files ? settings.followed_max : 0;
 	r = measure_command(&measure, argv, &record, &code, &err);
 	if (r < 0) {

@@ -16,6 +16,8 @@
 #include "macro.h"
 #include "output.h"
 #include "parse.h"
+#include "rules.h"
+#include "site_rules.h"
 #include "watch.h"
 #include "watch_live.h"
 #include "watch_report.h"
@@ -29,7 +31,7 @@
 struct settings {
 	const char *jobs, *user, *pid, *cgroup;
 	uint64_t duration_ns, interval_ns;
-	bool is_live, is_standalone;
+	bool is_live, is_standalone, names_syscalls;
 };
 
 static int parse_duration(const char *text, void *at, struct error *err)
@@ -55,12 +57,13 @@ static int parse_interval(const char *text, void *at, struct error *err)
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "job", 'j', "ID[,ID]", "these jobs: 123, slurm/123", AT(jobs), NULL },
-	{ "user", 'u', "NAME", "all jobs of a user, also those that begin meanwhile", AT(user), NULL },
+	{ "user", 'u', "USER", "all jobs of a user, also those that begin meanwhile", AT(user), NULL },
 	{ "pid", 'p', "PID", "the job or group that a process is in", AT(pid), NULL },
 	{ "cgroup", 'c', "PATH", "a cgroup, or the job that it is part of", AT(cgroup), NULL },
 	{ "duration", 'd', "S", "for so many seconds (default: to the end)", AT(duration_ns), parse_duration },
 	{ "interval", 'i', "S", "look that often (default: every second)", AT(interval_ns), parse_interval },
 	{ "live", 'l', NULL, "a line a job and interval: what it does now", AT(is_live), NULL },
+	{ "syscalls", 0, NULL, "say which system calls took most time (T3; measures here, takes root)", AT(names_syscalls), NULL },
 	{ "standalone", 0, NULL, "measure here, and ask no agent (takes root)", AT(is_standalone), NULL },
 };
 /* clang-format on */
@@ -165,9 +168,9 @@ static int open_standalone(const struct settings *s, const struct request *reque
 			err, -EINVAL,
 			"'--user' takes a running agent: without one, one job or group is watched");
 	if (s->jobs)
-		return watch_meter_open_job(&request->targets, ret, err);
-	return s->pid ? watch_meter_open_process(request->pid, ret, err)
-		      : watch_meter_open_group(s->cgroup, ret, err);
+		return watch_meter_open_job(&request->targets, s->names_syscalls, ret, err);
+	return s->pid ? watch_meter_open_process(request->pid, s->names_syscalls, ret, err)
+		      : watch_meter_open_group(s->cgroup, s->names_syscalls, ret, err);
 }
 
 /* The agent where one lives; a group that is no job, and all where none lives, by ourselves. */
@@ -180,7 +183,9 @@ static int open_source(const struct settings *s, const struct request *request,
 
 	if (s->is_standalone && !is_root)
 		return error_set(err, -EPERM, "'--standalone' takes root");
-	if (s->is_standalone)
+	if (s->names_syscalls && !is_root)
+		return error_set(err, -EPERM, "'--syscalls' takes root: the agent does not count them");
+	if (s->is_standalone || s->names_syscalls)
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
 	if (r < 0 && !is_root)
@@ -209,9 +214,10 @@ static struct watch_live make_live(const struct output *output)
 				    .is_terminal = isatty(fileno(out)) == 1 };
 }
 
-static int watch(const struct settings *s, const struct output *output, struct request *request,
+static int watch(const struct settings *s, struct output *output, struct request *request,
 		 struct error *err)
 {
+	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
 	_cleanup_(session_clear) struct session session = {};
 	struct watch_live live = make_live(output);
@@ -220,8 +226,11 @@ static int watch(const struct settings *s, const struct output *output, struct r
 					       .look = s->is_live ? watch_live_print : NULL,
 					       .context = &live };
 	bool is_session = s->user || request->targets.count > 1;
-	int r = open_source(s, request, &source, err), watched;
+	int r = site_rules_load(&cmd_watch, NULL, &rules, err), watched;
 
+	output->rules = rules;
+	if (r == 0)
+		r = open_source(s, request, &source, err);
 	if (r < 0)
 		return r;
 	watched = watch_jobs(source, &watch_options, &session, err);
@@ -265,7 +274,7 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cmd_watch = {
 	.name = "watch",
-	.arguments = "(--job ID[,ID] | --user NAME | --pid PID | --cgroup PATH) [OPTION...]",
+	.arguments = "(--job ID[,ID] | --user USER | --pid PID | --cgroup PATH) [OPTION...]",
 	.summary = "Watch what already runs, from now on, and say what it did in this time",
 	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is "
 		   "asked, where one runs:\n"

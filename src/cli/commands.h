@@ -4,7 +4,14 @@
 
 #include "cli.h"
 
+extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;
+extern const struct cli_command cmd_insights;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
+extern const struct cli_command cmd_top;
 extern const struct cli_command cmd_watch;
+
+/* All of them, as help lists them. */
+extern const struct cli_command *const commands[];
+extern const size_t command_count;

@@ -11,8 +11,7 @@
 #include "macro.h"
 #include "page.h"
 #include "sentence.h"
-
-static const char *const tiers[] = { "T0", "T2" }; /* those of an agent */
+#include "tiers.h"
 
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
 {
@@ -73,9 +72,9 @@ void doctor_agent_print(const struct doctor_agent *a, struct page *page)
 		return;
 	}
 	sentence_add(&line, "", "%s answers at %s", a->facts.version, a->socket_path);
-	for (size_t i = 0; i < ARRAY_SIZE(tiers); i++)
-		sentence_add(&line, ", ", "%s %s", tiers[i],
-			     strings_contain(&a->facts.tiers, tiers[i]) ? "on" : "off");
+	for (size_t i = 0; i < meter_tier_count; i++)
+		sentence_add(&line, ", ", "%s %s", meter_tiers[i].name,
+			     strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
 	sentence_add(&line, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
 		     a->facts.jobs_live == 1 ? "" : "s");
 	print_line(page, "agent", &line);

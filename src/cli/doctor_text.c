@@ -27,13 +27,27 @@ static void print_line(struct page *page, const char *label, struct sentence *li
 	page_paragraph(page, label, line->text ? line->text : "");
 }
 
+/* "T0, T1 and T2": the tiers that are on, but those that only add to others. */
+static void list_on(const struct checkup *c, struct sentence *ret)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
+		left += c->tiers[i].is_on && !strchr(c->tiers[i].name, '+');
+	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
+		if (c->tiers[i].is_on && !strchr(c->tiers[i].name, '+'))
+			sentence_add(ret, --left ? ", " : " and ", "%s", c->tiers[i].name);
+	}
+}
+
 static void print_verdict(const struct checkup *c, struct page *page)
 {
-	_cleanup_(sentence_freep) struct sentence off = {};
+	_cleanup_(sentence_freep) struct sentence off = {}, on = {};
 
 	if (checkup_is_well(c)) {
 		page_put(page, PAGE_BOLD, "The default set works here: ");
-		page_put(page, PAGE_PLAIN, "T0 and T2, each hook tried and checked.");
+		list_on(c, &on);
+		page_put(page, PAGE_PLAIN, "%s, each hook tried and checked.", on.text ? on.text : "");
 		page_end_line(page);
 		return;
 	}

@@ -1,23 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "commands.h"
 #include "error.h"
 #include "guess.h"
-#include "macro.h"
-
-static const struct cli_command *const commands[] = {
-	&cmd_run,
-	&cmd_watch,
-	&cmd_report,
-	&cmd_doctor,
-};
 
 static const struct cli_command *find_command(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+	for (size_t i = 0; i < command_count; i++) {
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	}
@@ -27,19 +21,20 @@ static const struct cli_command *find_command(const char *name)
 static void print_usage(FILE *out)
 {
 	fputs("usage: jobmeter COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+	for (size_t i = 0; i < command_count; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fputs("\n'jobmeter COMMAND --help' says more; 'jobmeter --version' which one this is.\n", out);
 }
 
 static int refuse_command(const char *name)
 {
-	const char *names[ARRAY_SIZE(commands)], *guess;
+	_cleanup_free_ const char **names = calloc(command_count, sizeof(*names));
+	const char *guess;
 	struct error err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+	for (size_t i = 0; names && i < command_count; i++)
 		names[i] = commands[i]->name;
-	guess = guess_nearest(name, names, ARRAY_SIZE(names), sizeof(names[0]));
+	guess = names ? guess_nearest(name, names, command_count, sizeof(*names)) : NULL;
 	if (guess)
 		error_set(&err, 0, "there is no command '%s'; did you mean '%s'?", name, guess);
 	else

@@ -15,17 +15,23 @@
 #include "allocation.h"
 #include "child.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "collectors/collectors.h"
+#include "collectors/node_ports.h"
 #include "descendants.h"
 #include "error.h"
 #include "file.h"
+#include "hardware.h"
 #include "identify.h"
 #include "macro.h"
+#include "cpulist.h"
 #include "measurer.h"
 #include "parse.h"
+#include "thermal.h"
 
 #define SURVIVORS_NAMED 16
 #define WAIT_STEP_MS 50
+#define LOOK_NS UINT64_C(1000000000)
 
 /* Everything that a measurement holds, so that it is given back in one place. */
 struct measurement {
@@ -35,17 +41,26 @@ struct measurement {
 	bool has_hierarchy;
 	struct measurer *measurer;
 	struct child child;
+	struct hardware *hardware;
+	struct thermal *thermal; /* NULL: the machine has nothing of the kind */
+	struct cpulist cpus;     /* that the command may use */
+	struct thermal_sums sums;
 	struct children_usage before;
-	struct error why_no_cgroups, why_no_agent;
+	struct timeline timeline; /* of our looks */
+	uint64_t looks, next_look_ns; /* by CLOCK_BOOTTIME */
+	struct error why_no_cgroups, why_no_agent, why_no_hardware;
 	struct record *record;
 };
 
 static void measurement_clear(struct measurement *m)
 {
 	child_clear(&m->child);
+	hardware_close(m->hardware);
+	thermal_close(m->thermal);
 	measurer_freep(&m->measurer);
 	hierarchy_clear(&m->hierarchy);
 	record_free(m->record);
+	timeline_clear(&m->timeline);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 }
@@ -84,6 +99,43 @@ static int admit(struct measurement *m, bool is_agent, struct error *err)
 	return m->measurer->admit(m->measurer, m->child.pid, err);
 }
 
+/* They need neither BPF nor a group, and nobody else counts them for us: from the command's execve() on. */
+static void open_hardware(struct measurement *m)
+{
+	struct hardware_events events;
+
+	if (m->options->hardware)
+		events = *m->options->hardware;
+	else
+		hardware_events_read(m->root_fd, &events);
+	(void)hardware_open_process(&events, m->child.pid, true, &m->hardware, &m->why_no_hardware);
+}
+
+static void sample_thermal(struct measurement *m)
+{
+	struct thermal_moment moment;
+
+	if (!m->thermal)
+		return;
+	thermal_sweep(m->thermal);
+	thermal_get(m->thermal, &m->cpus, &moment);
+	thermal_sums_add(&m->sums, &moment);
+}
+
+/* As the command begins, with each look, and as it ends. */
+static void open_thermal(struct measurement *m)
+{
+	_cleanup_(reading_clear) struct reading unused = {};
+	_cleanup_free_ char *cpus = NULL;
+
+	if (allocation_read(m->root_fd, NULL, &unused, &cpus) < 0 || cpulist_parse(cpus, &m->cpus) < 0 ||
+	    thermal_open(m->root_fd, &m->thermal) < 0)
+		return;
+	if (!thermal_has_any(m->thermal))
+		m->thermal = thermal_close(m->thermal);
+	sample_thermal(m);
+}
+
 /* The command is in its group before anything counts it, and runs nothing before it is. */
 static int start(struct measurement *m, char *const argv[], struct error *err)
 {
@@ -96,7 +148,95 @@ static int start(struct measurement *m, char *const argv[], struct error *err)
 		return r;
 	children_usage_begin(m->root_fd, &m->before);
 	r = child_prepare(argv, &m->child, err);
-	return r < 0 ? r : admit(m, is_agent, err);
+	if (r >= 0)
+		r = admit(m, is_agent, err);
+	if (r >= 0) {
+		open_hardware(m);
+		open_thermal(m);
+	}
+	return r;
+}
+
+/* ---- looks while it runs ---- */
+
+/* They are aligned to the wall clock, so that each is one of a bucket's edges. */
+static void plan_look(struct measurement *m)
+{
+	m->next_look_ns = clock_now_ns(CLOCK_BOOTTIME) + LOOK_NS - clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
+}
+
+/* A timeline that cannot be had is none. */
+static void begin_looks(struct measurement *m)
+{
+	if (m->measurer->look)
+		(void)timeline_begin(&m->timeline, m->child.start_ns, m->child.start_boot_ns);
+	plan_look(m);
+}
+
+/* How long until the next look; -1: there is none. */
+static int time_to_look(const struct measurement *m)
+{
+	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
+
+	if (!m->timeline.series && !m->thermal)
+		return -1;
+	return now_ns < m->next_look_ns ? (int)((m->next_look_ns - now_ns + 999999) / 1000000) : 0;
+}
+
+static void look(struct measurement *m)
+{
+	_cleanup_(reading_clear) struct reading reading = {};
+	struct value values[TIMELINE_SERIES];
+	struct error err = {};
+	int r;
+
+	if (time_to_look(m) != 0)
+		return;
+	plan_look(m);
+	sample_thermal(m);
+	if (!m->timeline.series)
+		return;
+	r = m->measurer->look(m->measurer, &reading, &err);
+	if (r == -ENOSYS)
+		timeline_clear(&m->timeline);
+	if (r < 0)
+		return;
+	m->looks++;
+	timeline_values(&reading, values);
+	(void)timeline_feed(&m->timeline, clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME), values);
+}
+
+/* The last reading is the record's own.  What it knows and no look did has no timeline: all of it would
+ * seem to be of the last moment. */
+static int end_looks(struct measurement *m)
+{
+	struct value values[TIMELINE_SERIES];
+	uint64_t end_ns = m->options->is_patient ? clock_now_ns(CLOCK_BOOTTIME) : m->child.end_boot_ns;
+	int r;
+
+	if (!m->timeline.series) /* another measurer's */
+		return record_settle_timeline(m->record);
+	timeline_values(&m->record->reading, values);
+	for (size_t i = 0; m->looks && i < TIMELINE_SERIES; i++)
+		values[i].is_known &= timeline_knows(&m->timeline, i);
+	r = timeline_feed(&m->timeline, m->child.end_ns, end_ns, values);
+	if (r < 0)
+		return r;
+	m->record->timeline = m->timeline;
+	m->timeline = (struct timeline){};
+	return 0;
+}
+
+/* ---- its end ---- */
+
+static int wait_for_command(struct measurement *m, struct error *err)
+{
+	int r;
+
+	begin_looks(m);
+	while ((r = child_wait(&m->child, time_to_look(m), err)) > 0)
+		look(m);
+	return r;
 }
 
 /* Until nobody is left in the group, or without a group no child, or we are asked to end. */
@@ -108,6 +248,7 @@ static void wait_for_survivors(struct measurement *m)
 
 		if (r == -EINTR)
 			return;
+		look(m);
 		count = m->measurer->list(m->measurer, NULL, 0);
 		if (count < 0 ? r == -ECHILD : count == 0)
 			return;
@@ -194,6 +335,29 @@ static void tell_end(struct measurement *m)
 	record->job.state = strdup(child->status == 0 ? "COMPLETED" : "FAILED");
 }
 
+static int read_hardware(struct measurement *m)
+{
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	if (!m->hardware)
+		return strings_add(&m->record->coverage.missing, HARDWARE_LABEL "%s", m->why_no_hardware.text);
+	hardware_read(m->hardware, values);
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (values[id].is_known)
+			m->record->reading.values[id] = values[id];
+	}
+	return record_note_counters(m->record, hardware_is_user_only(m->hardware));
+}
+
+static int end_thermal(struct measurement *m)
+{
+	sample_thermal(m);
+	m->record->thermal = thermal_samples_of(&m->sums);
+	if (m->thermal)
+		return 0;
+	return strings_add(&m->record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+}
+
 static int finish(struct measurement *m, char *const argv[], struct error *err)
 {
 	int r;
@@ -206,6 +370,12 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r >= 0)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
 	if (r >= 0)
+		r = read_hardware(m);
+	if (r >= 0)
+		r = end_thermal(m);
+	if (r >= 0 && !m->options->agent && node_ports_exist(m->root_fd))
+		r = strings_add(&m->record->coverage.missing, NODE_PORTS_MISSING);
+	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL, &m->record->reading,
 				    &m->record->job.cpus_allowed);
 	if (r >= 0)
@@ -216,7 +386,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r < 0)
 		return r;
 	record_close_books(m->record);
-	return 0;
+	return end_looks(m);
 }
 
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,
@@ -240,7 +410,7 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 		*ret_code = r == -ENOENT ? 127 : 126;
 		return error_set_errno(err, r, "cannot run '%s'", argv[0]);
 	}
-	r = child_wait(&m.child, err);
+	r = wait_for_command(&m, err);
 	if (r < 0)
 		return r;
 	*ret_code = child_exit_code(&m.child);

@@ -18,9 +18,11 @@ struct measure_options {
 	const char *root;     /* below which proc and sys are read: "/" */
 	bool is_patient;      /* wait for processes that outlive the command */
 	unsigned int followed_max; /* files to follow one by one; 0: none */
+	bool names_syscalls;  /* count system calls by name */
 	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
 	struct client *agent; /* it measures; NULL: we do */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
+	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
 };
 
 /*

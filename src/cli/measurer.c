@@ -2,6 +2,7 @@
 #include "measurer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "child.h"
 #include "collectors/collectors.h"
@@ -23,6 +24,19 @@ bool measurer_is_short(const struct child *child, const struct children_usage *u
 	uint64_t waited = children_cpu_ns(usage);
 
 	return counted + child->overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
+}
+
+int measurer_note_syscalls(uint64_t open, struct record *record)
+{
+	int r = 0;
+
+	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
+		r = strings_add(&record->coverage.tiers, "T3");
+	if (r >= 0 && open)
+		r = strings_add(&record->coverage.notes,
+				"%" PRIu64 " system call%s that went on at the end %s not counted", open,
+				   open == 1 ? "" : "s", open == 1 ? "is" : "are");
+	return r;
 }
 
 int measurer_note_children(struct record *record)

@@ -14,12 +14,14 @@
 #include "collectors/collectors.h"
 #include "error.h"
 #include "file.h"
+#include "hardware.h"
 #include "hierarchy.h"
 #include "macro.h"
 #include "measure.h"
 #include "measurer.h"
 #include "parse.h"
 #include "record.h"
+#include "thermal.h"
 
 #define PROCS_MAX (1 << 20)
 #define FINAL_TRIES 40 /* what has just ended is in some 200 ms later */
@@ -31,7 +33,7 @@ struct agent_measurer {
 	const struct hierarchy *hierarchy;
 	int root_fd;
 	struct client_group run;
-	bool is_begun, follows_files;
+	bool is_begun, follows_files, names_syscalls;
 };
 
 static struct agent_measurer *agent_of(struct measurer *m)
@@ -143,6 +145,20 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 				   why->text);
 }
 
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* The processor's counters and sensors are read here, by ourselves. */
+static void add_texts(const struct strings *from, struct strings *to)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		if (!begins_with(from->items[i], HARDWARE_LABEL) && !begins_with(from->items[i], THERMAL_LABEL))
+			(void)strings_add(to, "%s", from->items[i]);
+	}
+}
+
 /* The agent's numbers and what it says of them; who and when is the caller's to say. */
 static int take_over(struct record *from, struct record *record)
 {
@@ -150,10 +166,10 @@ static int take_over(struct record *from, struct record *record)
 
 	record->reading = from->reading;
 	from->reading = reading;
-	for (size_t i = 0; i < from->coverage.notes.count; i++)
-		(void)strings_add(&record->coverage.notes, "%s", from->coverage.notes.items[i]);
-	for (size_t i = 0; i < from->coverage.missing.count; i++)
-		(void)strings_add(&record->coverage.missing, "%s", from->coverage.missing.items[i]);
+	record->timeline = from->timeline;
+	from->timeline = (struct timeline){};
+	add_texts(&from->coverage.notes, &record->coverage.notes);
+	add_texts(&from->coverage.missing, &record->coverage.missing);
 	for (size_t i = 0; i < from->coverage.tiers.count; i++)
 		(void)strings_add(&record->coverage.tiers, "%s", from->coverage.tiers.items[i]);
 	record->coverage.lost_events = from->coverage.lost_events;
@@ -180,6 +196,8 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 	if (r == 0 && m->follows_files)
 		r = strings_add(&record->coverage.missing,
 				"hot files: the agent follows no files one by one");
+	if (r == 0 && m->names_syscalls)
+		r = strings_add(&record->coverage.missing, "system calls by name: the agent does not count them");
 	if (r == 0 && measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
 		r = strings_add(&record->coverage.notes,
@@ -202,6 +220,7 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 					 .free = free_agent };
 	m->client = options->agent;
 	m->follows_files = options->followed_max > 0;
+	m->names_syscalls = options->names_syscalls;
 	m->hierarchy = h;
 	m->root_fd = root_fd;
 	*ret = &m->measurer;

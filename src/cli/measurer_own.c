@@ -27,6 +27,8 @@ struct own_measurer {
 	const struct hierarchy *hierarchy;
 	struct group *group;
 	struct meter *meter;
+	struct value looked[METRIC_JOB_COUNT]; /* the greatest that looks saw */
+	uint64_t open_syscalls; /* at the end: see meter_read_syscalls() */
 	struct error why_no_group, why_no_canary;
 };
 
@@ -64,8 +66,10 @@ static int open_meter(struct own_measurer *m, struct error *err)
 		.tiers = m->options->tiers,
 		.has_clock = true,
 		.has_histograms = true,
+		.has_block = true,
 		.sizes = m->options->map_sizes,
 		.followed_max = m->options->followed_max,
+		.names_syscalls = m->options->names_syscalls,
 		.watched_id = group_id(m->group),
 		.hierarchy = m->hierarchy,
 	};
@@ -73,10 +77,11 @@ static int open_meter(struct own_measurer *m, struct error *err)
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
-	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
+	if (meter_has_any_tier(m->meter))
 		(void)canary_sing(m->meter, m->root_fd, m->hierarchy, options.watched_id, false,
 				  &m->why_no_canary);
 	meter_follow_files(m->meter);
+	meter_follow_syscalls(m->meter, true);
 	return 0;
 }
 
@@ -105,6 +110,35 @@ static ssize_t list_own(struct measurer *measurer, pid_t *pids, size_t max)
 	const struct own_measurer *m = own_of(measurer);
 
 	return m->group ? group_list_processes(m->group, pids, max) : -ENOSYS;
+}
+
+/* What memory was used for is gone when the command is: the greatest that looks saw are the record's. */
+static void raise_looked(struct value looked[METRIC_JOB_COUNT], const struct value now[METRIC_JOB_COUNT])
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		if (now[i].is_known && (!looked[i].is_known || looked[i].number < now[i].number))
+			looked[i] = now[i];
+	}
+}
+
+static void put_looked(const struct value looked[METRIC_JOB_COUNT], struct value to[METRIC_JOB_COUNT])
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		if (group_files_seldom() & GROUP_FILES_BIT(i))
+			to[i] = looked[i];
+	}
+}
+
+static int look_own(struct measurer *measurer, struct reading *ret, struct error *err)
+{
+	struct own_measurer *m = own_of(measurer);
+	int r = m->meter ? meter_look(m->meter, ret, err) : -ENOSYS;
+
+	if (r >= 0) {
+		group_files_collect(m->group, ret);
+		raise_looked(m->looked, ret->values);
+	}
+	return r;
 }
 
 /* Read until all that ended is in, or patience is. */
@@ -143,10 +177,20 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 
 	if (r >= 0 && m->meter)
 		r = meter_read_files(m->meter, &record->reading, &record->files, err);
+	if (r >= 0 && m->meter)
+		r = meter_read_syscalls(m->meter, &record->syscalls, &m->open_syscalls, err);
+	if (r >= 0 && m->meter)
+		r = meter_read_cores(m->meter, record->time.elapsed_ns, &record->cores);
+	if (r >= 0 && m->meter)
+		record->threads = meter_threads(m->meter);
+	if (r >= 0 && m->meter)
+		r = meter_read_victims(m->meter, &record->victims);
 	if (r >= 0 && !uses_tasks(m))
 		collect_children(m->root_fd, usage, &record->reading);
-	if (r >= 0 && m->group)
+	if (r >= 0 && m->group) {
 		group_files_collect(m->group, &record->reading);
+		put_looked(m->looked, record->reading.values);
+	}
 	return r;
 }
 
@@ -185,6 +229,10 @@ static int tell_not_seen(const struct own_measurer *m, struct record *record)
 		r = record->files.is_known ? strings_add(&record->coverage.tiers, "T3")
 					   : strings_add(&record->coverage.missing,
 							 "hot files: they take T2, files by mount");
+	if (r >= 0 && m->options->names_syscalls && m->meter)
+		r = measurer_note_syscalls(m->open_syscalls, record);
+	if (r >= 0 && m->options->names_syscalls && !m->meter)
+		r = strings_add(&record->coverage.missing, "system calls by name: they take BPF, and root");
 	if (r >= 0 && !uses_tasks(m))
 		r = measurer_note_children(record);
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
@@ -212,6 +260,7 @@ int measurer_new_own(const struct measure_options *options, int root_fd, const s
 	m->measurer = (struct measurer){ .begin = begin_own,
 					 .admit = admit_own,
 					 .list = list_own,
+					 .look = look_own,
 					 .read = read_own,
 					 .free = free_own };
 	m->options = options;

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
+#include "analysis.h"
 #include "cleanup.h"
 #include "document.h"
 #include "error.h"
 #include "guess.h"
+#include "html_report.h"
 #include "macro.h"
+#include "markdown_report.h"
 #include "page.h"
 #include "record_format.h"
 #include "records.h"
@@ -26,6 +29,8 @@ static const struct format {
 	{ "ndjson", OUTPUT_NDJSON, { ".ndjson", ".jsonl" } },
 	{ "csv", OUTPUT_CSV, { ".csv" } },
 	{ "yaml", OUTPUT_YAML, { ".yaml", ".yml" } },
+	{ "markdown", OUTPUT_MARKDOWN, { ".md" } },
+	{ "html", OUTPUT_HTML, { ".html", ".htm" } },
 };
 
 static int parse_format(const char *text, void *at, struct error *err)
@@ -41,25 +46,65 @@ static int parse_format(const char *text, void *at, struct error *err)
 	guess = guess_nearest(text, &formats[0].name, ARRAY_SIZE(formats), sizeof(formats[0]));
 	if (guess)
 		return error_set(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", text, guess);
-	return error_set(err, -EINVAL, "there is no format '%s'; there are text, json, ndjson, csv, yaml", text);
+	return error_set(err, -EINVAL, "there is no format '%s'; there are text, json, ndjson, csv, yaml, markdown, html", text);
 }
+
+static const struct {
+	const char *word;
+	enum record_rows rows;
+} row_words[] = { { "mount", ROWS_MOUNT }, { "device", ROWS_DEVICE }, { "socket", ROWS_SOCKET }, { "syscall", ROWS_SYSCALL } };
 
 static int parse_by(const char *text, void *at, struct error *err)
 {
-	if (strcmp(text, "mount") != 0)
-		return error_set(err, -EINVAL, "rows can be by 'mount', and not by '%s'", text);
-	*(bool *)at = true;
-	return 0;
+	for (size_t i = 0; i < ARRAY_SIZE(row_words); i++) {
+		if (strcmp(row_words[i].word, text) == 0) {
+			*(enum record_rows *)at = row_words[i].rows;
+			return 0;
+		}
+	}
+	return error_set(err, -EINVAL, "rows can be by 'mount', 'device', 'socket' or 'syscall', and not by '%s'", text);
+}
+
+static const char *word_of_rows(enum record_rows rows)
+{
+	size_t i = 0;
+
+	while (row_words[i].rows != rows)
+		i++;
+	return row_words[i].word;
+}
+
+/* ---- the words that will do ---- */
+
+static bool has_format(const struct output *output, enum output_format format)
+{
+	return (format != OUTPUT_MARKDOWN || output->has_markdown) &&
+	       (format != OUTPUT_HTML || output->has_html) && (format != OUTPUT_CSV || !output->no_csv);
+}
+
+static const char *format_word(const void *target, size_t i)
+{
+	for (size_t j = 0; j < ARRAY_SIZE(formats); j++) {
+		if (has_format(target, formats[j].format) && i-- == 0)
+			return formats[j].name;
+	}
+	return NULL;
+}
+
+static const char *by_word(const void *target, size_t i)
+{
+	(void)target;
+	return i < ARRAY_SIZE(row_words) ? row_words[i].word : NULL;
 }
 
 #define AT(member) offsetof(struct output, member)
 /* clang-format off */
 const struct cli_option output_options[] = {
-	{ "format", 'f', "FORMAT", "text, json, ndjson, csv or yaml", AT(format), parse_format },
+	{ "format", 'f', "FORMAT", "the form of what is written", AT(format), parse_format, format_word },
 	{ "json", 0, NULL, "the same as --format json", AT(is_json), NULL },
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
 	{ "quiet", 'q', NULL, "no report for people", AT(is_quiet), NULL },
-	{ "by", 0, "mount", "in CSV: a row a mount, not a row a record", AT(is_by_mount), parse_by },
+	{ "by", 0, "WHAT", "in CSV: a row a mount, block device, kind of socket or system call, not a row a record", AT(rows), parse_by, by_word },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);
@@ -86,15 +131,21 @@ int output_settle(struct output *output, struct error *err)
 		output->format = OUTPUT_JSON;
 	if (output->format == OUTPUT_UNSET && output->file)
 		output->format = format_of_ending(output->file);
-	if (output->format == OUTPUT_UNSET && output->is_by_mount)
+	if (output->format == OUTPUT_UNSET && output->rows != ROWS_RECORD)
 		output->format = OUTPUT_CSV;
 	if (output->format == OUTPUT_UNSET && output->file)
 		return error_set(err, -EINVAL, "the ending of '%s' tells no format; say '--format'",
 				 output->file);
 	if (output->format == OUTPUT_UNSET)
 		output->format = OUTPUT_TEXT;
-	if (output->is_by_mount && output->format != OUTPUT_CSV)
-		return error_set(err, -EINVAL, "'--by mount' is for '--format csv'");
+	if (output->format == OUTPUT_MARKDOWN && !output->has_markdown)
+		return error_set(err, -EINVAL, "there is no markdown of this");
+	if (output->format == OUTPUT_HTML && !output->has_html)
+		return error_set(err, -EINVAL, "there is no html of this");
+	if (output->format == OUTPUT_CSV && output->no_csv)
+		return error_set(err, -EINVAL, "%s", output->no_csv);
+	if (output->rows != ROWS_RECORD && output->format != OUTPUT_CSV)
+		return error_set(err, -EINVAL, "'--by %s' is for '--format csv'", word_of_rows(output->rows));
 	return 0;
 }
 
@@ -114,46 +165,69 @@ struct document *output_new_document(const struct output *output, FILE *out)
 static int write_document(const struct output *output, const struct record *record, FILE *out)
 {
 	_cleanup_(document_freep) struct document *d = output_new_document(output, out);
+	int r;
 
 	if (!d)
 		return -ENOMEM;
-	record_format(record, d);
-	return document_finish(d);
+	r = analysis_format_record(output->rules, record, d);
+	return r < 0 ? r : document_finish(d);
 }
 
 static int write_csv(const struct output *output, const struct records *records, FILE *out)
 {
-	enum record_rows rows = output->is_by_mount ? ROWS_MOUNT : ROWS_RECORD;
-
-	record_format_csv_header(rows, out);
+	record_format_csv_header(output->rows, out);
 	for (size_t i = 0; i < records->count; i++)
-		record_format_csv(records->items[i], rows, out);
+		record_format_csv(records->items[i], output->rows, out);
 	errno = 0;
 	if (fflush(out) != 0 || ferror(out))
 		return errno ? -errno : -EIO;
 	return 0;
 }
 
-int output_write(const struct output *output, const struct records *records, FILE *out)
+static int write_page(const struct output *output, const struct record *record, FILE *out)
 {
-	assert(output->format > OUTPUT_TEXT);
-	if (output->format == OUTPUT_CSV)
-		return write_csv(output, records, out);
-	for (size_t i = 0; i < records->count; i++) {
-		int r;
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+	int r = analysis_make(output->rules, record, &analysis);
 
-		if (output->format == OUTPUT_YAML && i > 0)
-			fputs("---\n", out);
-		r = write_document(output, records->items[i], out);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
+	if (output->format == OUTPUT_HTML)
+		html_report(record, &analysis, out);
+	else
+		markdown_report(record, &analysis, out);
+	errno = 0;
+	if (fflush(out) != 0 || ferror(out))
+		return errno ? -errno : -EIO;
 	return 0;
 }
 
-int output_save_by(const struct output *output,
-		   int (*write)(const struct output *output, const void *what, FILE *out, struct error *err),
-		   const void *what, struct error *err)
+static bool is_page(const struct output *output)
+{
+	return output->format == OUTPUT_HTML || output->format == OUTPUT_MARKDOWN;
+}
+
+bool output_is_of_one(const struct output *output)
+{
+	return output->format == OUTPUT_JSON || output->format == OUTPUT_YAML || is_page(output);
+}
+
+int output_write(const struct output *output, const struct records *records, FILE *out)
+{
+	int r = 0;
+
+	if (output->format == OUTPUT_CSV)
+		return write_csv(output, records, out);
+	assert(output->rules);
+	for (size_t i = 0; r == 0 && i < records->count; i++) {
+		if (output->format == OUTPUT_YAML && i > 0)
+			fputs("---\n", out);
+		r = is_page(output) ? write_page(output, records->items[i], out)
+				    : write_document(output, records->items[i], out);
+	}
+	return r;
+}
+
+int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err)
 {
 	_cleanup_(replacement_abandon) struct replacement file = {};
 	int r = replacement_open(output->file, 0666, &file, err);
@@ -164,6 +238,18 @@ int output_save_by(const struct output *output,
 	return r < 0 ? r : replacement_commit(&file, err);
 }
 
+int output_print_by(const struct output *output, output_writer write, const void *what, struct error *err)
+{
+	static const struct output text = { .format = OUTPUT_TEXT };
+	int r = 0;
+
+	if (!output->file)
+		return write(output, what, stdout, err);
+	if (!output->is_quiet)
+		r = write(&text, what, stdout, err);
+	return r < 0 ? r : output_save_by(output, write, what, err);
+}
+
 static int write_file(const struct output *output, const void *what, FILE *out, struct error *err)
 {
 	const struct records *records = what;
@@ -172,7 +258,7 @@ static int write_file(const struct output *output, const void *what, FILE *out, 
 	if (output->format == OUTPUT_TEXT) {
 		struct page page = page_for(out);
 
-		return report_print(records, &page, err);
+		return report_print(records, output->rules, &page, err);
 	}
 	r = output_write(output, records, out);
 	return r < 0 ? error_set_errno(err, r, "cannot write '%s'", output->file) : 0;

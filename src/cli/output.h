@@ -8,10 +8,12 @@
 #include <stdio.h>
 
 #include "cli.h"
+#include "record_format.h"
 
 struct document;
 struct error;
 struct records;
+struct rules;
 
 enum output_format {
 	OUTPUT_UNSET,
@@ -20,6 +22,8 @@ enum output_format {
 	OUTPUT_NDJSON, /* a record a line */
 	OUTPUT_CSV,
 	OUTPUT_YAML,
+	OUTPUT_MARKDOWN,
+	OUTPUT_HTML,
 };
 
 struct output { /* begins as {}; filled by cli_parse() */
@@ -27,7 +31,10 @@ struct output { /* begins as {}; filled by cli_parse() */
 	const char *file; /* NULL: stdout */
 	bool is_json;     /* --json was given */
 	bool is_quiet;
-	bool is_by_mount;
+	enum record_rows rows; /* in CSV */
+	bool has_markdown, has_html; /* set before parsing: there is such a form of it */
+	const char *no_csv;	     /* set before parsing: why there is no table of it, or NULL */
+	const struct rules *rules;   /* set before writing records: what is concluded from them */
 };
 
 extern const struct cli_option output_options[];
@@ -45,13 +52,20 @@ int output_check(const struct output *output, struct error *err);
 /* A new document in the format, which is one (JSON, NDJSON, YAML).  NULL: no memory. */
 struct document *output_new_document(const struct output *output, FILE *out);
 
+/* Whether the format is one that several records are merged for. */
+bool output_is_of_one(const struct output *output);
+
 /* Write the records in a format other than text; several as one document behind the other. */
 int output_write(const struct output *output, const struct records *records, FILE *out);
 
 /* Write the file in the format, text included: whole, or not at all. */
 int output_save(const struct output *output, const struct records *records, struct error *err);
 
-/* The same for what @write writes; it fills @err. */
-int output_save_by(const struct output *output,
-		   int (*write)(const struct output *output, const void *what, FILE *out, struct error *err),
-		   const void *what, struct error *err);
+/* Writes @what in the format, text included; it fills @err. */
+typedef int (*output_writer)(const struct output *output, const void *what, FILE *out, struct error *err);
+
+/* The same for what @write writes. */
+int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err);
+
+/* To stdout, or to the file; then a text for people still appears unless that is unwanted. */
+int output_print_by(const struct output *output, output_writer write, const void *what, struct error *err);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <langinfo.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,27 +42,6 @@ struct page page_for(FILE *out)
 	};
 }
 
-/* What stands for a character of ours where there is only ASCII; as wide as it. */
-static char ascii_for(uint32_t c)
-{
-	/* clang-format off */
-	static const struct {
-		uint32_t c;
-		char ascii;
-	} rows[] = {
-		{ 0x2588, '#' }, { 0x2589, '#' }, { 0x258a, '#' }, { 0x258b, '#' }, { 0x258c, '#' },
-		{ 0x258d, '.' }, { 0x258e, '.' }, { 0x258f, '.' }, /* bars in eighths */
-		{ 0xb7, '.' }, { 0x2026, '~' }, { 0x2265, '>' }, { 0xb5, 'u' },
-	};
-	/* clang-format on */
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		if (rows[i].c == c)
-			return rows[i].ascii;
-	}
-	return '?';
-}
-
 static void put_character(struct page *page, uint32_t c)
 {
 	unsigned int width = utf8_is_printable(c) ? utf8_width(c) : 1;
@@ -74,7 +54,7 @@ static void put_character(struct page *page, uint32_t c)
 		fwrite(buffer, 1, utf8_encode(c, buffer), page->out);
 	else
 		for (unsigned int i = 0; i < width; i++)
-			fputc(ascii_for(c), page->out);
+			fputc(utf8_ascii(c), page->out);
 }
 
 static void put_text(struct page *page, enum page_style style, const char *text)
@@ -142,19 +122,19 @@ static size_t word_length(const char *text)
 	return blanks + strcspn(text + blanks, " ");
 }
 
-void page_paragraph(struct page *page, const char *label, const char *text)
+/* From where the line stands, and broken where the page ends; further lines begin at @indent. */
+static void put_words(struct page *page, size_t indent, const char *text)
 {
-	page_label(page, label);
 	while (*text) {
 		_cleanup_free_ char *word = strndup(text, word_length(text));
-		bool is_first = page->column == PAGE_INDENT;
+		bool is_first = page->column == indent;
 
 		if (!word)
 			break;
 		text += strlen(word);
 		if (!is_first && page->column + utf8_columns(word) > page->width) {
 			page_end_line(page);
-			page_label(page, NULL);
+			page_pad(page, indent, 0);
 			is_first = true;
 		}
 		put_text(page, PAGE_PLAIN, is_first ? word + strspn(word, " ") : word);
@@ -162,17 +142,53 @@ void page_paragraph(struct page *page, const char *label, const char *text)
 	page_end_line(page);
 }
 
-void page_bar(struct page *page, double share, unsigned int columns)
+void page_paragraph(struct page *page, const char *label, const char *text)
+{
+	page_label(page, label);
+	put_words(page, PAGE_INDENT, text);
+}
+
+void page_item(struct page *page, const char *mark, const char *text)
+{
+	put_text(page, PAGE_PLAIN, mark);
+	page_pad(page, 0, 1);
+	put_words(page, page->column, text);
+}
+
+/* In eighths of a column; returns how many columns that takes. */
+static unsigned int put_blocks(struct page *page, double columns)
 {
 	static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	unsigned int eighths = (unsigned int)(MIN(MAX(share, 0.0), 1.0) * columns * 8 + 0.5);
-	char full[BAR_MAX * sizeof("█")] = "", empty[BAR_MAX * sizeof("·")] = "";
+	unsigned int eighths = (unsigned int)(MIN(MAX(columns, 0.0), (double)BAR_MAX) * 8 + 0.5);
+	char full[BAR_MAX * sizeof("█")] = "";
 
-	assert(columns <= BAR_MAX);
 	for (unsigned int i = 0; i < eighths / 8; i++)
 		memcpy(full + i * strlen("█"), "█", sizeof("█"));
-	for (unsigned int i = 0; i < columns - (eighths + 7) / 8; i++)
-		memcpy(empty + i * strlen("·"), "·", sizeof("·"));
 	page_put(page, PAGE_PLAIN, "%s%s", full, parts[eighths % 8]);
+	return (eighths + 7) / 8;
+}
+
+void page_bar(struct page *page, double share, unsigned int columns)
+{
+	char empty[BAR_MAX * sizeof("·")] = "";
+	unsigned int taken;
+
+	assert(columns <= BAR_MAX);
+	taken = put_blocks(page, MIN(share, 1.0) * columns);
+	for (unsigned int i = 0; i < columns - taken; i++)
+		memcpy(empty + i * strlen("·"), "·", sizeof("·"));
 	page_put(page, PAGE_DIM, "%s", empty);
+}
+
+void page_block(struct page *page, double columns)
+{
+	put_blocks(page, columns);
+}
+
+void page_level(struct page *page, double share)
+{
+	static const char *const levels[] = { "·", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	double level = ceil(MIN(MAX(share, 0.0), 1.0) * 8);
+
+	page_put(page, PAGE_PLAIN, "%s", isnan(share) ? " " : levels[(size_t)level]);
 }

@@ -43,5 +43,14 @@ void page_label(struct page *page, const char *label);
 /* A labelled text that is broken between words where the page ends. */
 void page_paragraph(struct page *page, const char *label, const char *text);
 
+/* The same behind a mark such as "1.", right below which nothing stands. */
+void page_item(struct page *page, const char *mark, const char *text);
+
+/* One column of a curve, for a share from 0 to 1; not a number: a blank, for what is not known. */
+void page_level(struct page *page, double share);
+
+/* A bar of @columns, whole or not, and nothing behind it. */
+void page_block(struct page *page, double columns);
+
 /* A bar of @columns (at most 64) for a share from 0 to 1; more is a full one. */
 void page_bar(struct page *page, double share, unsigned int columns);

@@ -98,7 +98,7 @@ static void tell_data(const struct record *r, struct page *page)
 	}
 	for (size_t i = 0; table && i < rows.count; i++) {
 		if (!rows_leave_out(&rows, i, MOUNTS_SHOWN))
-			add_data_row(table, report_bound(r), rows.items[i]);
+			add_data_row(table, rows_bound(r), rows.items[i]);
 	}
 	if (table)
 		table_print(table, "files", page);
@@ -131,7 +131,7 @@ static void add_way(const struct record *r, const struct way_op *what, struct se
 			sentence_add(s, "", "%s ", file_way_name(what->way));
 		else
 			sentence_add(s, "", ", ");
-		sentence_add(s, "", "%s%s %s %s", report_bound(r),
+		sentence_add(s, "", "%s%s %s %s", rows_bound(r),
 			     humanize_bytes(way_bytes_of(row, what)).text, verbs[what->op],
 			     row->mount);
 	}
@@ -187,9 +187,9 @@ static void tell_mapped(const struct record *r, struct page *page)
 		const struct mount_row *row = rows.items[i];
 		_cleanup_(sentence_freep) struct sentence here = {};
 
-		add_bytes(&here, "", report_bound(r),
+		add_bytes(&here, "", rows_bound(r),
 			  mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
-		add_bytes(&here, ", ", report_bound(r),
+		add_bytes(&here, ", ", rows_bound(r),
 			  mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
 		sentence_add(&s, "; ", "%s %s", row->mount, here.text ? here.text : "-");
 	}

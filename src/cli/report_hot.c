@@ -88,7 +88,7 @@ static char *shorten_path(const char *path, size_t columns)
 static void add_file(struct table *table, const struct record *r, const struct hot_file *file, size_t columns)
 {
 	_cleanup_free_ char *path = columns ? shorten_path(file->path, columns) : NULL;
-	const char *bound = report_bound(r);
+	const char *bound = rows_bound(r);
 	double share;
 
 	table_cell(table, "%s", path ? path : "");
@@ -103,7 +103,7 @@ static void add_folder(struct table *table, const struct record *r, const struct
 		       size_t columns)
 {
 	_cleanup_free_ char *path = columns ? shorten_path(folder->path, columns) : NULL;
-	const char *bound = report_bound(r);
+	const char *bound = rows_bound(r);
 
 	table_cell(table, "%s", path ? path : "");
 	cell_count(table, bound, folder->files);

@@ -148,9 +148,10 @@ static size_t make_columns(const struct choice *choice, struct table_column *col
 	return count;
 }
 
-static void add_row(struct table *table, const struct choice *choice, const char *bound,
+static void add_row(struct table *table, const struct choice *choice, const struct record *r,
 		    const struct mount_row *row)
 {
+	const char *bound = rows_bound(r);
 	uint64_t others = 0;
 
 	table_cell(table, "%s", row->mount);
@@ -162,7 +163,7 @@ static void add_row(struct table *table, const struct choice *choice, const char
 	}
 	if (has_others(choice))
 		cell_count(table, bound, others);
-	cell_count(table, bound, mount_row_number(row, METRIC_META_ERRORS));
+	table_cell(table, "%s", rows_failed(r, row).text);
 	table_cell(table, "%s",
 		   row->has_seconds
 			   ? humanize_duration(mount_row_number(row, METRIC_META_SECONDS)).text
@@ -216,7 +217,7 @@ static bool print_table(const struct record *r, const struct rows *rows,
 
 	for (size_t i = 0; table && i < rows->count; i++) {
 		if (!rows_leave_out(rows, i, MOUNTS_SHOWN))
-			add_row(table, &choice, report_bound(r), rows->items[i]);
+			add_row(table, &choice, r, rows->items[i]);
 	}
 	if (!table || (wanted > 1 && table_width(table, first_max) > page->width - PAGE_INDENT))
 		return false;

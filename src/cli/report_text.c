@@ -4,23 +4,34 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis.h"
 #include "cleanup.h"
+#include "hardware_words.h"
+#include "headline.h"
 #include "humanize.h"
 #include "record.h"
 #include "records.h"
+#include "report_block.h"
 #include "report_compare.h"
+#include "report_core_time.h"
 #include "report_files.h"
 #include "report_hot.h"
+#include "report_insights.h"
+#include "report_network.h"
+#include "report_syscalls.h"
 #include "report_rows.h"
+#include "report_timeline.h"
+#include "report_waits.h"
 #include "sentence.h"
 #include "table.h"
+#include "thermal_words.h"
 #include "utf8.h"
+#include "victim_words.h"
 
 #define BAR_COLUMN 30
 #define BAR_WIDTH 20
 #define FAULTS_COLUMN 42
 #define NAME_MIN 16
-#define NODE_MAX 32
 #define GAP 2 /* between the parts of the head */
 #define SURVIVORS_SHOWN 8
 
@@ -29,64 +40,20 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 	return &r->reading.values[id];
 }
 
-static const char *name_of(const struct record *r)
+/* At the end of the line, where there is room. */
+static void tell_score(const char *score, struct page *page)
 {
-	const char *program = r->job.command ? r->job.command[0] : NULL;
-	const char *slash = program ? strrchr(program, '/') : NULL;
+	size_t columns = score ? utf8_columns(score) : 0;
 
-	if (r->job.name)
-		return r->job.name;
-	if (program && *program)
-		return slash && slash[1] ? slash + 1 : program;
-	return r->job.id ? r->job.id : "(no name)";
+	if (!columns || page->column + GAP + columns > page->width)
+		return;
+	page_pad(page, page->width - columns, GAP);
+	page_put(page, PAGE_BOLD, "%s", score);
 }
 
-static bool has_failed(const struct record *r)
+static void tell_head(const struct record *r, const char *score, struct page *page)
 {
-	return r->job.signal > 0 || r->job.exit_code > 0;
-}
-
-static char *describe_outcome(const struct record *r)
-{
-	const char *signal = r->job.signal > 0 ? sigabbrev_np(r->job.signal) : NULL;
-	struct sentence s = {};
-
-	if (signal)
-		sentence_add(&s, "", "killed by SIG%s", signal);
-	else if (r->job.signal > 0)
-		sentence_add(&s, "", "killed by signal %d", r->job.signal);
-	else if (r->job.exit_code >= 0)
-		sentence_add(&s, "", "exit %d", r->job.exit_code);
-	else if (!r->is_final)
-		sentence_add(&s, "", "still running");
-	else if (r->merged_records > 1)
-		sentence_add(&s, "", "ended differently");
-	else
-		sentence_add(&s, "", "%s", r->job.state ? r->job.state : "exit -");
-	return s.text;
-}
-
-/* How long, where, and with how many cores. */
-static char *describe_extent(const struct record *r)
-{
-	_cleanup_free_ char *node = r->node ? utf8_shorten(r->node, NODE_MAX) : NULL;
-	const struct value *cores = value_of(r, METRIC_CPU_ALLOCATED);
-	struct sentence s = {};
-
-	sentence_add(&s, "", "%s", humanize_duration(r->time.elapsed_ns).text);
-	if (r->merged_nodes > 1)
-		sentence_add(&s, " ", "on %u nodes", r->merged_nodes);
-	else if (node)
-		sentence_add(&s, " ", "on %s", node);
-	if (cores->is_known)
-		sentence_add(&s, ", ", "%s core%s allowed", humanize_cores(cores->number).text,
-			     cores->number == 1000 ? "" : "s");
-	return s.text;
-}
-
-static void tell_head(const struct record *r, struct page *page)
-{
-	_cleanup_free_ char *extent = describe_extent(r), *outcome = describe_outcome(r),
+	_cleanup_free_ char *extent = headline_extent(r), *outcome = headline_outcome(r),
 			    *name = NULL;
 	size_t behind;
 
@@ -96,15 +63,16 @@ static void tell_head(const struct record *r, struct page *page)
 	behind = utf8_columns(outcome) + GAP;
 	if (behind + GAP + utf8_columns(extent) + NAME_MIN <= page->width)
 		behind += GAP + utf8_columns(extent);
-	name = utf8_shorten(name_of(r), page->width - behind);
+	name = utf8_shorten(headline_name(r), page->width - behind);
 	page_put(page, PAGE_BOLD, "%s", name ? name : "");
 	page_pad(page, 0, GAP);
-	page_put(page, has_failed(r) ? PAGE_ALERT : PAGE_PLAIN, "%s", outcome);
+	page_put(page, headline_is_failure(r) ? PAGE_ALERT : PAGE_PLAIN, "%s", outcome);
 	if (page->column + GAP + utf8_columns(extent) > page->width)
 		page_end_line(page);
 	else
 		page_pad(page, 0, GAP);
 	page_put(page, PAGE_PLAIN, "%s", extent);
+	tell_score(score, page);
 	page_end_line(page);
 	if (r->merged_records == 1)
 		return;
@@ -120,7 +88,8 @@ static void tell_duration(const char *what, const struct value *value, struct se
 		     value->is_known ? humanize_duration(value->number).text : "-");
 }
 
-static void tell_cores(const struct record *r, struct page *page)
+/* @has_bar: the share is not drawn already. */
+static void tell_cores(const struct record *r, bool has_bar, struct page *page)
 {
 	_cleanup_(sentence_freep) struct sentence times = {};
 	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
@@ -129,12 +98,12 @@ static void tell_cores(const struct record *r, struct page *page)
 	bool is_known = record_cores_used(r, &used);
 
 	page_label(page, "cores");
-	page_put(page, PAGE_PLAIN, "%s%s", report_bound(r),
+	page_put(page, PAGE_PLAIN, "%s%s", rows_bound(r),
 		 is_known ? humanize_cores(used).text : "-");
 	if (allocated->is_known)
 		page_put(page, PAGE_PLAIN, " of %s", humanize_cores(allocated->number).text);
 	page_put(page, PAGE_PLAIN, " used");
-	if (record_utilization(r, &share)) {
+	if (has_bar && record_utilization(r, &share)) {
 		page_pad(page, BAR_COLUMN, 2);
 		page_bar(page, (double)share / 10000, BAR_WIDTH);
 		page_pad(page, 0, 2);
@@ -152,6 +121,16 @@ static void tell_cores(const struct record *r, struct page *page)
 	page_put(page, PAGE_PLAIN, "held back by a quota %s",
 		 humanize_duration(throttled->number).text);
 	page_end_line(page);
+}
+
+static void tell_hardware(const struct record *r, struct page *page)
+{
+	_cleanup_free_ char *counted = hardware_words(r), *felt = thermal_words(r);
+
+	if (counted)
+		page_paragraph(page, "processor", counted);
+	if (felt)
+		page_paragraph(page, counted ? NULL : "processor", felt);
 }
 
 static void tell_memory_use(const struct record *r, struct page *page)
@@ -189,6 +168,49 @@ static void tell_largest_process(const struct record *r, struct page *page)
 	page_end_line(page);
 }
 
+#define VICTIMS_SHOWN 4
+
+static void tell_victim(const struct victim *v, struct page *page)
+{
+	_cleanup_free_ char *words = victim_words(v);
+
+	page_label(page, NULL);
+	page_put(page, PAGE_ALERT, "killed: %s", words ? words : "-");
+	page_end_line(page);
+}
+
+static void tell_victims(const struct victims *victims, struct page *page)
+{
+	for (size_t i = 0; i < MIN(victims->count, (size_t)VICTIMS_SHOWN); i++)
+		tell_victim(&victims->items[i], page);
+}
+
+/* What the group's memory was used for, each at its own greatest. */
+static void tell_memory_parts(const struct record *r, struct page *page)
+{
+	static const struct {
+		enum metric_id id;
+		const char *name;
+	} parts[] = {
+		{ METRIC_MEMORY_ANON_PEAK, "programs" },
+		{ METRIC_MEMORY_FILE_PEAK, "page cache" },
+		{ METRIC_MEMORY_SHMEM_PEAK, "shared memory" },
+		{ METRIC_MEMORY_KERNEL_PEAK, "kernel" },
+	};
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const struct value *value = value_of(r, parts[i].id);
+
+		if (value->is_known && value->number)
+			sentence_add(&s, ", ", "%s %s", parts[i].name, humanize_bytes(value->number).text);
+	}
+	if (!s.text)
+		return;
+	sentence_add(&s, " ", "(each at its greatest look)");
+	page_paragraph(page, NULL, s.text);
+}
+
 static void tell_memory(const struct record *r, struct page *page)
 {
 	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
@@ -209,6 +231,7 @@ static void tell_memory(const struct record *r, struct page *page)
 	}
 	page_put(page, PAGE_PLAIN, "%s", faults.text ? faults.text : "");
 	page_end_line(page);
+	tell_memory_parts(r, page);
 	tell_largest_process(r, page);
 	if (kills->is_known && kills->number > 0) {
 		page_label(page, NULL);
@@ -217,6 +240,7 @@ static void tell_memory(const struct record *r, struct page *page)
 			 kills->number == 1 ? " was" : "es were");
 		page_end_line(page);
 	}
+	tell_victims(&r->victims, page);
 }
 
 static void tell_survivors(const struct record *r, struct page *page)
@@ -260,14 +284,34 @@ static void tell_change(const struct record *now, const struct record *last, str
 	page_paragraph(page, "since the last run of this command:", change);
 }
 
-void report_text(const struct record *now, const struct record *last, struct page *page)
+/* The head, and the first sentences below it. */
+static void tell_conclusions(const struct record *r, const struct analysis *analysis,
+			     struct page *page)
 {
-	tell_head(now, page);
+	_cleanup_free_ char *score = report_score(analysis);
+
+	tell_head(r, score, page);
+	report_sentences(analysis, page);
+}
+
+void report_text(const struct record *now, const struct record *last, const struct rules *rules,
+		 struct page *page)
+{
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+
+	(void)analysis_make(rules, now, &analysis); /* without memory for that, the record stands alone */
+	tell_conclusions(now, &analysis, page);
 	page_end_line(page);
-	tell_cores(now, page);
+	tell_cores(now, !report_core_time(now, page), page);
+	tell_hardware(now, page);
+	report_waits(now, page);
 	tell_memory(now, page);
+	report_timeline(now, analysis.patterns, page);
 	report_files(now, page);
 	report_hot(now, page);
+	report_block(now, page);
+	report_network(now, page);
+	report_syscalls(now, page);
 	tell_survivors(now, page);
 	for (size_t i = 0; i < now->coverage.notes.count; i++)
 		page_paragraph(page, "note", now->coverage.notes.items[i]);

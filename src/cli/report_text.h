@@ -11,9 +11,11 @@
 
 struct record;
 struct records;
+struct rules;
 
-/* @last is the run of the same command before, or NULL. */
-void report_text(const struct record *now, const struct record *last, struct page *page);
+/* @last is the run of the same command before, or NULL; @rules tell what stands out. */
+void report_text(const struct record *now, const struct record *last, const struct rules *rules,
+		 struct page *page);
 
 /* One line a record, for a few ranks or nodes. */
 void report_list(const struct records *records, struct page *page);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@
 
 #define NS_PER_S UINT64_C(1000000000)
 #define ENDING ".json"
+#define KEY_DIGITS 16
 
 /* The names of the runs, the oldest first: they begin with the time. */
 struct runs {
@@ -54,7 +56,8 @@ static char *find_folder(void)
 	return r < 0 ? NULL : folder;
 }
 
-/* Names that we gave: "20260203T040506.123456789Z-1234.json". */
+/* Names that we gave: "20260203T040506.123456789Z-1234-0123456789abcdef.json"; before there was a
+ * key of the command, without it. */
 static int is_run(const struct dirent *entry)
 {
 	const char *name = entry->d_name;
@@ -118,18 +121,58 @@ static void prune(const char *folder)
 	}
 }
 
-static int name_for(const struct record *record, char **ret)
+/* "20260203T040506.123456789Z": in their order these stand in that of time. */
+struct name_time {
+	char text[64];
+};
+
+static struct name_time name_time_of(const struct record *record)
 {
 	time_t seconds = (time_t)(record->time.start_ns / NS_PER_S);
+	struct name_time t;
 	struct tm tm = {};
-	char text[32];
+	size_t length;
 
 	gmtime_r(&seconds, &tm);
-	strftime(text, sizeof(text), "%Y%m%dT%H%M%S", &tm);
-	if (asprintf(ret, "%s.%09uZ-%d" ENDING, text,
-		     (unsigned int)(record->time.start_ns % NS_PER_S), (int)getpid()) < 0)
-		return -ENOMEM;
-	return 0;
+	length = strftime(t.text, sizeof(t.text), "%Y%m%dT%H%M%S", &tm);
+	snprintf(t.text + length, sizeof(t.text) - length, ".%09uZ",
+		 (unsigned int)(record->time.start_ns % NS_PER_S));
+	return t;
+}
+
+static int name_for(const struct record *record, char **ret)
+{
+	struct name_time t = name_time_of(record);
+	uint64_t key;
+	int r;
+
+	if (record_command_key(record, &key))
+		r = asprintf(ret, "%s-%d-%0*" PRIx64 ENDING, t.text, (int)getpid(), KEY_DIGITS,
+			     key);
+	else
+		r = asprintf(ret, "%s-%d" ENDING, t.text, (int)getpid());
+	return r < 0 ? -ENOMEM : 0;
+}
+
+/* What a name says of the command. */
+struct stem {
+	size_t length; /* of what stands before it */
+	bool has_key;
+	uint64_t key;
+};
+
+static struct stem stem_of(const char *name)
+{
+	struct stem stem = { .length = strlen(name) - strlen(ENDING) };
+	const char *key = name + stem.length - KEY_DIGITS;
+
+	if (stem.length <= KEY_DIGITS + 1 || key[-1] != '-' ||
+	    strspn(key, "0123456789abcdef") != KEY_DIGITS)
+		return stem;
+	stem.key = strtoull(key, NULL, 16);
+	stem.has_key = true;
+	stem.length -= KEY_DIGITS + 1;
+	return stem;
 }
 
 static int write_record(const struct record *record, const char *path, struct error *err)
@@ -175,17 +218,29 @@ static bool is_run_before(const struct record *last, const struct record *now)
 	       last->time.end_ns <= now->time.start_ns;
 }
 
+/* By its name alone; one without a key may be. */
+static bool may_be_before(const char *name, const struct name_time *now, uint64_t key)
+{
+	struct stem stem = stem_of(name);
+
+	return (!stem.has_key || stem.key == key) &&
+	       strncmp(name, now->text, strlen(now->text)) < 0;
+}
+
 int runs_find_last_same(const struct record *record, struct record **ret)
 {
 	_cleanup_(runs_close) struct runs runs = {};
-	int r = runs_open(&runs);
+	struct name_time now = name_time_of(record);
+	uint64_t key;
+	int r = record_command_key(record, &key) ? runs_open(&runs) : -ENOENT;
 
 	if (r < 0)
 		return r;
 	for (size_t i = runs.count; i > 0; i--) {
 		_cleanup_(record_freep) struct record *last = NULL;
 
-		if (runs_read(&runs, i - 1, &last, NULL) < 0 || !last ||
+		if (!may_be_before(runs.entries[i - 1]->d_name, &now, key) ||
+		    runs_read(&runs, i - 1, &last, NULL) < 0 || !last ||
 		    !is_run_before(last, record))
 			continue;
 		*ret = TAKE_PTR(last);
@@ -194,11 +249,13 @@ int runs_find_last_same(const struct record *record, struct record **ret)
 	return -ENOENT;
 }
 
-static bool has_stem(const char *name, const char *stem)
+/* "...Z-1234", or with the key of the command behind it. */
+static bool has_id(const char *name, const char *id)
 {
-	size_t length = strlen(stem);
+	size_t length = strlen(id);
 
-	return strncmp(name, stem, length) == 0 && strcmp(name + length, ENDING) == 0;
+	return strncmp(name, id, length) == 0 &&
+	       (length == stem_of(name).length || strcmp(name + length, ENDING) == 0);
 }
 
 int runs_find(const char *id, struct record **ret, struct error *err)
@@ -209,7 +266,7 @@ int runs_find(const char *id, struct record **ret, struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the folder of local runs");
 	for (size_t i = runs.count; i > 0; i--) {
-		if (has_stem(runs.entries[i - 1]->d_name, id))
+		if (has_id(runs.entries[i - 1]->d_name, id))
 			return runs_read(&runs, i - 1, ret, err);
 	}
 	for (size_t i = runs.count; i > 0; i--) {

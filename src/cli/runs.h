@@ -3,8 +3,10 @@
  * runs - the records of this user's own runs, in a folder of his: the last 200.
  *
  * $XDG_STATE_HOME/jobmeter/runs, without it ~/.local/state/jobmeter/runs, and
- * /var/lib/jobmeter/runs for root; 0700, files 0600.  A run's id is its file's name without the
- * ending.
+ * /var/lib/jobmeter/runs for root; 0700, files 0600.  A file's name tells when the run began, who
+ * ran it, and which command it was ("20260203T040506.123456789Z-1234-0123456789abcdef.json"): so
+ * those of one command are found without a look into the others.  A run's id is that name without
+ * the ending, the command may be left out.
  */
 #pragma once
 

@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
 #include "clock.h"
+#include "endings.h"
 #include "error.h"
 #include "macro.h"
 #include "record.h"
@@ -39,15 +38,8 @@ static void watch_clear(struct watch *w)
 
 static int hold_signals(struct watch *w, struct error *err)
 {
-	sigset_t signals;
-
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigprocmask(SIG_BLOCK, &signals, NULL);
-	w->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC);
-	return w->signal_fd < 0 ? error_set_errno(err, errno, "cannot watch for signals") : 0;
+	w->signal_fd = endings_open();
+	return w->signal_fd < 0 ? error_set_errno(err, w->signal_fd, "cannot watch for signals") : 0;
 }
 
 /* True: somebody wants an end. */

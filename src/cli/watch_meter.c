@@ -20,6 +20,7 @@
 #include "identify.h"
 #include "identity.h"
 #include "macro.h"
+#include "measurer.h"
 #include "meter.h"
 #include "record.h"
 #include "rights.h"
@@ -38,9 +39,10 @@ struct meter_source {
 	struct group *group;
 	struct meter *meter;
 	struct identity identity;
-	bool has_identity, was_peopled;
+	bool has_identity, was_peopled, names_syscalls;
 	uint64_t start_ns, start_boot_ns;
 	struct reading files; /* of the group, as they were when it was there last */
+	struct timeline timeline; /* of all looks */
 	char *cpus;
 	struct error why_no_canary;
 };
@@ -58,11 +60,23 @@ static void close_meter(struct watch_source *s)
 	group_remove(m->group); /* one of others: it is only closed */
 	hierarchy_clear(&m->hierarchy);
 	reading_clear(&m->files);
+	timeline_clear(&m->timeline);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 	free(m->path);
 	free(m->cpus);
 	free(m);
+}
+
+/* Of what memory is used for each look sees the moment, and the greatest is wanted. */
+static void keep_greatest(const struct value before[METRIC_JOB_COUNT], struct value now[METRIC_JOB_COUNT])
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		bool is_wanted = group_files_seldom() & GROUP_FILES_BIT(i);
+
+		if (is_wanted && before[i].is_known && (!now[i].is_known || now[i].number < before[i].number))
+			now[i] = before[i];
+	}
 }
 
 /* Files of the group and what it may use, as long as it is there. */
@@ -75,6 +89,7 @@ static void look_at_group(struct meter_source *m)
 	if (!group_exists(m->group))
 		return;
 	group_files_collect(m->group, &now);
+	keep_greatest(m->files.values, now.values);
 	m->was_peopled |= group_list_processes(m->group, &pid, 1) > 0;
 	if (allocation_read_group(m->root_fd, &m->hierarchy, m->path, &allocation) == 0) {
 		now.values[METRIC_CPU_ALLOCATED] = allocation.cores;
@@ -100,6 +115,43 @@ static char *make_label(const struct meter_source *m)
 	return label;
 }
 
+/* What files of the group said last, where nothing else says it.  Returns whether any does. */
+static bool put_files(const struct meter_source *m, struct reading *to)
+{
+	bool has_any = false;
+
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		const struct value *value = &m->files.values[i];
+
+		if (!value->is_known || to->values[i].is_known)
+			continue;
+		reading_set(to, (enum metric_id)i, value->number);
+		has_any |= metric_get((enum metric_id)i)->kind != KIND_LIMIT;
+	}
+	return has_any;
+}
+
+static int feed_timeline(struct meter_source *m, const struct reading *reading)
+{
+	struct value values[TIMELINE_SERIES];
+
+	timeline_values(reading, values);
+	return timeline_feed(&m->timeline, clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME), values);
+}
+
+/* For the timeline only: records are read less often. */
+static int look_at_counters(struct meter_source *m, struct error *err)
+{
+	_cleanup_(reading_clear) struct reading now = {};
+	int r = meter_look(m->meter, &now, err);
+
+	if (r < 0)
+		return r;
+	put_files(m, &now);
+	r = feed_timeline(m, &now);
+	return r < 0 ? error_set_errno(err, r, "cannot watch") : 0;
+}
+
 /* It ends when nobody is in it any more.  One that nobody was in yet is waited for. */
 static int refresh_meter(struct watch_source *s, struct watched_list *list, struct error *err)
 {
@@ -113,7 +165,7 @@ static int refresh_meter(struct watch_source *s, struct watched_list *list, stru
 	look_at_group(m);
 	job->is_live = group_exists(m->group) &&
 		       (!m->was_peopled || group_list_processes(m->group, NULL, 0) > 0);
-	return 0;
+	return look_at_counters(m, err);
 }
 
 static int identify_job(const struct meter_source *m, struct record *record)
@@ -148,21 +200,11 @@ static void add_owner(const struct meter_source *m, struct record *record)
 	record->job.user = user ? strdup(user->pw_name) : NULL;
 }
 
-/* What files of the group said last, where nothing else says it. */
 static int add_files(const struct meter_source *m, struct record *record)
 {
-	bool is_gone = !group_exists(m->group), has_old = false;
+	bool is_gone = !group_exists(m->group);
 
-	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
-		const struct value *value = &m->files.values[i];
-		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
-
-		if (!value->is_known || record->reading.values[i].is_known)
-			continue;
-		reading_set(&record->reading, (enum metric_id)i, value->number);
-		has_old |= kind != KIND_LIMIT;
-	}
-	if (!is_gone || !has_old)
+	if (!put_files(m, &record->reading) || !is_gone)
 		return 0;
 	return strings_add(&record->coverage.notes, "what the group's own files say (memory, "
 						    "throttling) is as of the last look at them");
@@ -183,6 +225,7 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 {
 	struct meter_source *m = source_of(s);
 	_cleanup_(record_freep) struct record *record = record_new();
+	uint64_t open_syscalls = 0;
 	int r;
 
 	if (!record)
@@ -190,6 +233,8 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	if (!job->is_live)
 		(void)meter_settle(m->meter, SETTLE_MS);
 	r = meter_read(m->meter, &record->reading, err);
+	if (r == 0)
+		r = meter_read_syscalls(m->meter, &record->syscalls, &open_syscalls, err);
 	if (r < 0)
 		return r;
 	record->is_final = !job->is_live;
@@ -203,9 +248,15 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	add_owner(m, record);
 	r = add_files(m, record);
 	if (r == 0)
+		r = feed_timeline(m, &record->reading);
+	if (r == 0)
+		r = timeline_copy(&record->timeline, &m->timeline);
+	if (r == 0)
 		r = identify_job(m, record);
 	if (r == 0)
 		r = describe(m, record);
+	if (r == 0 && m->names_syscalls)
+		r = measurer_note_syscalls(open_syscalls, record);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the counters");
 	reading_sort_mounts(&record->reading);
@@ -215,7 +266,7 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 }
 
 /* NULL: err says why. */
-static struct meter_source *new_source(struct error *err)
+static struct meter_source *new_source(bool names_syscalls, struct error *err)
 {
 	struct meter_source *m = calloc(1, sizeof(*m));
 
@@ -224,6 +275,7 @@ static struct meter_source *new_source(struct error *err)
 		return NULL;
 	}
 	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
+	m->names_syscalls = names_syscalls;
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->root_fd < 0)
 		error_set_errno(err, errno, "cannot open '/'");
@@ -239,6 +291,8 @@ static int start_meter(struct meter_source *m, struct error *err)
 					 .tiers = METER_ALL,
 					 .has_clock = true,
 					 .has_histograms = true,
+					 .names_syscalls = m->names_syscalls,
+					 .has_block = true,
 					 .hierarchy = &m->hierarchy };
 	int r = group_open(m->root_fd, &m->hierarchy, m->path, &m->group, err);
 
@@ -248,9 +302,10 @@ static int start_meter(struct meter_source *m, struct error *err)
 	r = meter_open(&options, &m->meter);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
-	if (meter_has_tier(m->meter, METER_T0) || meter_has_tier(m->meter, METER_T2))
+	if (meter_has_any_tier(m->meter))
 		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id, false,
 				  &m->why_no_canary);
+	meter_follow_syscalls(m->meter, false);
 	m->has_identity = identity_of(NULL, m->path, &m->identity);
 	m->start_ns = clock_now_ns(CLOCK_REALTIME);
 	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -288,9 +343,9 @@ static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct
 	return r < 0 ? error_set_errno(err, r, "cannot find the group of process %d", pid) : 0;
 }
 
-int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error *err)
+int watch_meter_open_process(pid_t pid, bool names_syscalls, struct watch_source **ret, struct error *err)
 {
-	struct meter_source *m = new_source(err);
+	struct meter_source *m = new_source(names_syscalls, err);
 	char *path = NULL;
 	int r;
 
@@ -304,15 +359,16 @@ int watch_meter_open_process(pid_t pid, struct watch_source **ret, struct error 
 	return start_at(m, path, ret, err);
 }
 
-int watch_meter_open_group(const char *path, struct watch_source **ret, struct error *err)
+int watch_meter_open_group(const char *path, bool names_syscalls, struct watch_source **ret,
+			   struct error *err)
 {
-	struct meter_source *m = new_source(err);
+	struct meter_source *m = new_source(names_syscalls, err);
 
 	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
 }
 
-int watch_meter_open_job(const struct watch_targets *targets, struct watch_source **ret,
-			 struct error *err)
+int watch_meter_open_job(const struct watch_targets *targets, bool names_syscalls,
+			 struct watch_source **ret, struct error *err)
 {
 	struct meter_source *m;
 	char *path = NULL;
@@ -322,7 +378,7 @@ int watch_meter_open_job(const struct watch_targets *targets, struct watch_sourc
 		return error_set(err, -EINVAL,
 				 "without an agent one job can be watched, and not %zu",
 				 targets->count);
-	m = new_source(err);
+	m = new_source(names_syscalls, err);
 	if (!m)
 		return -EIO;
 	r = watch_groups_find(m->root_fd, &m->hierarchy, &targets->items[0], &path, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis.h"
 #include "cleanup.h"
 #include "document.h"
 #include "error.h"
@@ -20,6 +21,7 @@
 struct what {
 	const struct session *session;
 	bool is_session;
+	const struct rules *rules;
 };
 
 static void list_job(const struct record *r, struct table *table)
@@ -67,7 +69,7 @@ static int print_page(const struct what *what, FILE *out, struct error *err)
 	int r;
 
 	if (!what->is_session) {
-		report_text(what->session->jobs.items[0], NULL, &page);
+		report_text(what->session->jobs.items[0], NULL, what->rules, &page);
 		return 0;
 	}
 	r = session_sum(what->session, &sum);
@@ -75,21 +77,26 @@ static int print_page(const struct what *what, FILE *out, struct error *err)
 		return error_set_errno(err, r, "cannot sum the jobs");
 	free(sum->job.name);
 	sum->job.name = strdup(what->session->name);
-	report_text(sum, NULL, &page);
+	report_text(sum, NULL, what->rules, &page);
 	list_jobs(what->session, &page);
 	return 0;
 }
 
+static int write_record(const void *rules, const struct record *record, struct document *d)
+{
+	return analysis_format_record(rules, record, d);
+}
+
 static int write_session(const struct output *output, const struct session *session, FILE *out)
 {
+	const struct record_writer writer = { write_record, output->rules };
 	_cleanup_(document_freep) struct document *d = output_new_document(output, out);
 	_cleanup_(record_freep) struct record *sum = NULL;
 	int r = d ? session_sum(session, &sum) : -ENOMEM;
 
-	if (r < 0)
-		return r;
-	session_format(session, sum, d);
-	return document_finish(d);
+	if (r == 0)
+		r = session_format(session, sum, &writer, d);
+	return r < 0 ? r : document_finish(d);
 }
 
 /* CSV and NDJSON have a record a line, whatever it is. */
@@ -114,7 +121,7 @@ static int write_file(const struct output *output, const void *data, FILE *out, 
 int watch_report(const struct output *output, const struct session *session, bool is_session,
 		 struct error *err)
 {
-	const struct what what = { session, is_session };
+	const struct what what = { session, is_session, output->rules };
 	/* a file for machines leaves the terminal free for people */
 	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
 	int r = 0;

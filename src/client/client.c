@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,13 @@
 
 #include "cleanup.h"
 #include "client_json.h"
+#include "decimal.h"
 #include "error.h"
 #include "macro.h"
 #include "record.h"
 #include "records.h"
+#include "tick.h"
+#include "tick_delta.h"
 
 #define URL "http://localhost"
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */
@@ -263,6 +267,70 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 		return error_set_errno(err, ENOMEM, "cannot ask the agent");
 	r = ask(c, url, NULL, CLIENT_ANSWER_MS, &answer, err);
 	return r < 0 ? r : take_record(c, &answer, ret, err);
+}
+
+/* @more: further of the query. */
+static int ask_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const char *more, struct answer *ret,
+		    struct error *err)
+{
+	char url[192], age[DECIMAL_SIZE], ended[DECIMAL_SIZE];
+	int r;
+
+	snprintf(url, sizeof(url), URL "/v1/tick?max_age=%s&ended=%s%s", decimal_format(age, max_age_ns, 9),
+		 decimal_format(ended, ended_ns, 9), more);
+	r = ask(c, url, NULL, CLIENT_ANSWER_MS, ret, err);
+	if (r == -ENOENT && ret->text) /* somebody answered */
+		return error_set(err, -EPROTO,
+				 "the agent at '%s' is older than this program: it knows no ticks", c->path);
+	return r;
+}
+
+static int say_wrong(int r, struct error *err)
+{
+	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : 0;
+}
+
+int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, struct tick *ret, struct error *err)
+{
+	_cleanup_(answer_clear) struct answer answer = {};
+	int r = ask_tick(c, max_age_ns, ended_ns, "", &answer, err);
+
+	if (r < 0)
+		return r;
+	return say_wrong(tick_parse(answer.text ? answer.text : "", answer.length, ret, err), err);
+}
+
+/* An agent that knows no deltas gives whole ticks. */
+static int parse_next(const struct answer *a, const struct tick *before, struct tick *ret, struct error *err)
+{
+	const char *text = a->text ? a->text : "";
+	static const char whole[] = "{\"schema\":\"" TICK_SCHEMA "\"";
+
+	return strncmp(text, whole, strlen(whole)) == 0 ? tick_parse(text, a->length, ret, err)
+							: tick_delta_parse(text, a->length, before, ret, err);
+}
+
+static int get_next(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+		    struct tick *ret, struct error *err)
+{
+	_cleanup_(answer_clear) struct answer answer = {};
+	char more[64] = "&form=delta";
+	int r;
+
+	if (before->boot_ns)
+		snprintf(more, sizeof(more), "&form=delta&since=%" PRIu64, before->boot_ns);
+	r = ask_tick(c, max_age_ns, ended_ns, more, &answer, err);
+	return r < 0 ? r : parse_next(&answer, before, ret, err);
+}
+
+int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+			 struct tick *ret, struct error *err)
+{
+	int r = get_next(c, max_age_ns, ended_ns, before, ret, err);
+
+	if (r == -ESTALE) /* it went on from what we have not: once more from the beginning */
+		r = get_next(c, max_age_ns, ended_ns, &(struct tick){}, ret, err);
+	return r == -EINVAL || r == -ESTALE ? say_wrong(r, err) : r;
 }
 
 static int find_group(struct client *c, const char *start, const char *what,

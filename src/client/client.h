@@ -18,6 +18,7 @@
 
 struct client;
 struct error;
+struct tick;
 
 #define CLIENT_SOCKET "/run/jobmeter/agent.sock"
 #define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
@@ -61,8 +62,17 @@ int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *er
 int client_get_record(struct client *c, const char *manager, const char *id, struct record **ret,
 		      struct error *err);
 
+/* All of the caller's jobs as they are now, from a reading no older than @max_age_ns (the agent takes none more often
+ * than every 50 ms); those that ended only if it was less than @ended_ns before. */
+int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, struct tick *ret, struct error *err);
+
+/* The same by what the agent has more than in @before, the last answer (one that begins as {}: none yet), with which
+ * the result shares what did not change.  Of each job only what a tick_delta tells. */
+int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+			 struct tick *ret, struct error *err);
+
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
-	char *manager, *id, *step, *path;
+	char *manager, *id, *step, *task, *path;
 };
 void client_group_clear(struct client_group *g);
 int client_find_process(struct client *c, pid_t pid, struct client_group *ret, struct error *err);

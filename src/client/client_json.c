@@ -35,6 +35,7 @@ void client_group_clear(struct client_group *g)
 	free(g->manager);
 	free(g->id);
 	free(g->step);
+	free(g->task);
 	free(g->path);
 	*g = (struct client_group){};
 }
@@ -188,6 +189,8 @@ int client_parse_group(const char *text, size_t length, struct client_group *ret
 		r = place_take_string(&place, root, "id", &group.id);
 	if (r == 0)
 		r = place_take_string(&place, root, "step", &group.step);
+	if (r == 0)
+		r = place_take_string(&place, root, "task", &group.task);
 	if (r == 0)
 		r = place_take_string(&place, root, "path", &group.path);
 	if (r < 0)

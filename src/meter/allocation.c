@@ -13,6 +13,7 @@
 #include "cleanup.h"
 #include "cpulist.h"
 #include "file.h"
+#include "fnv.h"
 #include "macro.h"
 #include "parse.h"
 
@@ -269,16 +270,21 @@ int allocation_refresh(int root_fd, const struct hierarchy *h, const char *path,
 		       struct allocation *a)
 {
 	struct allocation now;
+	uint64_t wait_ns;
 	int r;
 
-	if (a->read_ns && now_ns - a->read_ns < ALLOCATION_AGE_NS)
+	if (a->read_ns && now_ns - a->read_ns < a->wait_ns)
 		return 0;
+	/* Groups that are met together are not read together ever after. */
+	wait_ns = a->read_ns ? MIN(a->wait_ns * 2, ALLOCATION_AGE_MAX_NS)
+			     : ALLOCATION_AGE_NS / 2 + fnv_text(FNV_BEGIN, path) % (ALLOCATION_AGE_NS / 2);
 	r = allocation_read_group(root_fd, h, path, &now);
 	if (r < 0)
 		return r;
 	allocation_clear(a);
 	*a = now;
 	a->read_ns = now_ns;
+	a->wait_ns = wait_ns;
 	return 1;
 }
 

@@ -31,6 +31,7 @@ struct allocation {
 	struct value memory; /* in bytes: the least limit from the group up; absent as above */
 	char *cpus;          /* the cpuset as a CPU list; owned; NULL: not known */
 	uint64_t read_ns;    /* when; 0: never yet */
+	uint64_t wait_ns;    /* and for how long that is good */
 };
 void allocation_clear(struct allocation *a);
 
@@ -38,8 +39,10 @@ void allocation_clear(struct allocation *a);
  * counts; without any cpuset, the CPUs that are online.  -ENOMEM. */
 int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path, struct allocation *ret);
 
-/* Some 15 files are looked for at each reading, and limits change seldom: this reads only once a minute.  @now_ns: of
- * the clock that the caller likes.  1: read anew; 0: still good. */
-#define ALLOCATION_AGE_NS UINT64_C(60000000000)
+/* Some 15 files are looked for at each reading, and limits change seldom: this reads again within a minute, each path at
+ * a moment of its own, then after twice that time, and so on.  @now_ns: of the clock that the caller likes.  1: read
+ * anew; 0: still good. */
+#define ALLOCATION_AGE_NS UINT64_C(60000000000)	     /* the first time, at most */
+#define ALLOCATION_AGE_MAX_NS UINT64_C(480000000000)
 int allocation_refresh(int root_fd, const struct hierarchy *h, const char *path, uint64_t now_ns,
 		       struct allocation *a);

@@ -43,6 +43,10 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (i
 #define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, WAY_CALL, NO, 1, flags, 0 }
 #define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, WAY_CALL, NO, NO, NO, 0 }
 #define EXECS { CALL_EXEC, OP_READ, OP_READ, WAY_CALL, NO, NO, NO, CALL_MOVES_DATA }
+#define LOOKS(limit, traits) { CALL_LOOK, 0, 0, WAY_CALL, limit, NO, NO, traits }
+#define ON_SOCKET(op, messages, flags, traits)                                                     \
+	{ CALL_SOCKET, op, op, WAY_CALL, 0, messages, flags, CALL_MOVES_DATA | (traits) }
+#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, WAY_CALL, NO, NO, NO, 0 }
 #define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, WAY_LIBAIO, NO, NO, NO, CALL_MOVES_DATA }
 
 /* clang-format off */
@@ -64,6 +68,15 @@ static const struct {
 	{ SYS_splice,    COPIES(WAY_SPLICE, 0, 2) },
 	{ SYS_copy_file_range, COPIES(WAY_COPY_FILE_RANGE, 0, 2) },
 	{ SYS_io_submit, SUBMITS },
+
+	{ SYS_sendto,    ON_SOCKET(OP_WRITE, NO, NO, 0) },
+	{ SYS_sendmsg,   ON_SOCKET(OP_WRITE, NO, NO, 0) },
+	{ SYS_sendmmsg,  ON_SOCKET(OP_WRITE, 1, NO, CALL_HAS_MESSAGES) },
+	{ SYS_recvfrom,  ON_SOCKET(OP_READ, NO, 3, 0) },
+	{ SYS_recvmsg,   ON_SOCKET(OP_READ, NO, 2, 0) },
+	{ SYS_recvmmsg,  ON_SOCKET(OP_READ, 1, 3, CALL_HAS_MESSAGES) },
+	{ SYS_accept,    ACCEPTS },
+	{ SYS_accept4,   ACCEPTS },
 
 	{ SYS_openat,    OPENS },
 	{ SYS_openat2,   OPENS },
@@ -141,6 +154,17 @@ static const struct {
 #endif
 	{ SYS_execve,    EXECS },
 	{ SYS_execveat,  EXECS },
+
+	{ SYS_sched_yield, LOOKS(NO, 0) },
+	{ SYS_ppoll,       LOOKS(2, CALL_TIME_IS_POINTED) },
+	{ SYS_pselect6,    LOOKS(4, CALL_TIME_IS_POINTED) },
+	{ SYS_epoll_pwait, LOOKS(3, 0) },
+	{ SYS_epoll_pwait2, LOOKS(3, CALL_TIME_IS_POINTED) },
+#ifdef SYS_poll
+	{ SYS_poll,        LOOKS(2, 0) },
+	{ SYS_select,      LOOKS(4, CALL_TIME_IS_POINTED) },
+	{ SYS_epoll_wait,  LOOKS(3, 0) },
+#endif
 };
 
 #define OWN POSITION_OWN, 0
@@ -167,6 +191,8 @@ static const struct {
 };
 
 /* Opcodes newer than the headers that we build with are numbers of the kernel's interface. */
+#define OP_SEND_ZC_REQUEST 47 /* IORING_OP_SEND_ZC, Linux 6.0 */
+#define OP_SENDMSG_ZC_REQUEST 48 /* Linux 6.1 */
 #define OP_FTRUNCATE_REQUEST 55 /* IORING_OP_FTRUNCATE, Linux 6.9 */
 #define OP_READV_FIXED_REQUEST 58 /* IORING_OP_READV_FIXED, Linux 6.15 */
 #define OP_WRITEV_FIXED_REQUEST 59
@@ -184,6 +210,12 @@ static const struct {
 	{ IORING_OP_WRITE_FIXED, { REQUEST_BY_FILE, OP_WRITE, OP_WRITE, 1 } },
 	{ OP_WRITEV_FIXED_REQUEST, { REQUEST_BY_FILE, OP_WRITE, OP_WRITE, 1 } },
 	{ IORING_OP_SPLICE,      { REQUEST_SPLICE, OP_READ, OP_WRITE, 1 } },
+	{ IORING_OP_SEND,        { REQUEST_SOCKET, OP_WRITE, OP_WRITE, 0 } },
+	{ IORING_OP_SENDMSG,     { REQUEST_SOCKET, OP_WRITE, OP_WRITE, 0 } },
+	{ OP_SEND_ZC_REQUEST,    { REQUEST_SOCKET, OP_WRITE, OP_WRITE, 0 } },
+	{ OP_SENDMSG_ZC_REQUEST, { REQUEST_SOCKET, OP_WRITE, OP_WRITE, 0 } },
+	{ IORING_OP_RECV,        { REQUEST_SOCKET, OP_READ, OP_READ, 0 } },
+	{ IORING_OP_RECVMSG,     { REQUEST_SOCKET, OP_READ, OP_READ, 0 } },
 	{ IORING_OP_FSYNC,       { REQUEST_SYNC, OP_FSYNC, OP_FDATASYNC, 0 } },
 	{ IORING_OP_SYNC_FILE_RANGE, { REQUEST_BY_FILE, OP_SYNC, OP_SYNC, 0 } },
 	{ IORING_OP_FALLOCATE,   { REQUEST_BY_FILE, OP_FALLOCATE, OP_FALLOCATE, 0 } },

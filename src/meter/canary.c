@@ -2,6 +2,7 @@
 #include "canary.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,6 +13,8 @@
 #include "held.h"
 #include "song.h"
 #include "stage.h"
+#include "syscall_song.h"
+#include "syscalls.h"
 #include "verdict.h"
 
 #define SETTLE_MS 500
@@ -24,9 +27,11 @@ static int wait_for_song(const struct group *group, const struct held *canary, s
 
 	if (r >= 0)
 		r = held_release(canary);
-	close(canary->fd); /* one that was not released ends */
+	if (r < 0)
+		kill(canary->pid, SIGKILL);
 	while (waitpid(canary->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	close(canary->fd); /* who is released and finds it closed takes that for an end */
 	if (r < 0)
 		return r;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -34,7 +39,16 @@ static int wait_for_song(const struct group *group, const struct held *canary, s
 	return 0;
 }
 
-static int let_sing(const struct group *group, struct stage *stage, struct error *err)
+static _Noreturn void be_canary(struct stage *stage, bool names_syscalls)
+{
+	int r = song_sing(stage);
+
+	if (names_syscalls)
+		syscall_song_sing();
+	_exit(r < 0);
+}
+
+static int let_sing(const struct group *group, struct stage *stage, bool names_syscalls, struct error *err)
 {
 	struct held canary;
 	int r = held_fork(&canary);
@@ -42,7 +56,7 @@ static int let_sing(const struct group *group, struct stage *stage, struct error
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
 	if (canary.pid == 0)
-		_exit(song_sing(stage) < 0);
+		be_canary(stage, names_syscalls);
 	return wait_for_song(group, &canary, err);
 }
 
@@ -77,6 +91,17 @@ static bool is_on(const struct meter *m, const char *program)
 	return false;
 }
 
+static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct error *err)
+{
+	_cleanup_(syscalls_clear) struct syscalls counted = {};
+	uint64_t open;
+	int r = meter_read_syscalls(m, &counted, &open, err);
+
+	if (r == 0 && counted.is_known)
+		syscall_song_judge(&counted, verdict);
+	return r;
+}
+
 static int sing_and_judge(struct meter *m, const struct group *group, bool is_thorough,
 			  struct verdict *ret, struct error *err)
 {
@@ -84,11 +109,13 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	_cleanup_(stage_close) struct stage stage = {};
 	struct evidence evidence = { .reading = &reading, .settle_ms = SETTLE_MS };
 	uint64_t skipped = meter_skipped_runs(m);
+	bool names_syscalls = meter_opened_with(m)->names_syscalls;
+	size_t followed = meter_followed_connections(m);
 	int r = stage_open(is_thorough, &stage, err);
 
 	stage.has_libaio = is_thorough && is_on(m, "end_libaio_request");
 	if (r >= 0)
-		r = let_sing(group, &stage, err);
+		r = let_sing(group, &stage, names_syscalls, err);
 	if (r < 0)
 		return r;
 	evidence.is_settled = meter_settle(m, SETTLE_MS) == 0;
@@ -98,8 +125,10 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	evidence.is_disturbed = meter_skipped_runs(m) != skipped;
 	evidence.hooks = meter_hooks(m, &evidence.hook_count);
 	evidence.results = stage.results;
+	evidence.talk = stage.talk;
+	evidence.has_left_connections = meter_followed_connections(m) > followed;
 	verdict_find(&evidence, ret);
-	return 0;
+	return names_syscalls ? judge_syscalls(m, ret, err) : 0;
 }
 
 int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
@@ -114,6 +143,7 @@ int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_
 	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;
+	meter_follow_syscalls(m, false);
 	for (int songs = 0; r >= 0 && songs < SONGS_MAX && (!songs || has_doubts(&verdict)); songs++) {
 		meter_watch(m, group_id(group));
 		r = sing_and_judge(m, group, is_thorough, &verdict, err);

@@ -16,14 +16,6 @@
 #include "missing.h"
 #include "parse.h"
 
-/* clang-format off */
-static const struct checkup_tier tiers[CHECKUP_TIERS_COUNT] = {
-	{ true,  "T0",  "totals of tasks" },
-	{ true,  "T2",  "files by mount" },
-	{ false, "T2+", "what T2 gains by more hooks" },
-};
-/* clang-format on */
-
 /* No cgroup has this id, so that only the canary is counted: a watch may change only while nobody runs
  * in it. */
 #define NOBODY UINT64_MAX
@@ -50,18 +42,40 @@ static bool has_memory_controller(int root_fd, const struct hierarchy *h)
 	return parse_has_word(text, "memory");
 }
 
+/* Without what is on demand. */
+static uint64_t sum_default_maps(const struct meter *m)
+{
+	struct object_map maps[MAPS_MAX];
+	size_t count = meter_list_maps(m, maps);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += maps[i].object == OBJECT_SYSCALLS ? 0 : maps[i].bytes;
+	return bytes;
+}
+
 static void keep_hooks(struct checkup *c, const struct meter *m)
 {
 	const struct hook *hooks = meter_hooks(m, &c->hook_count);
 
 	assert(c->hook_count <= CHECKUP_HOOKS_MAX);
 	memcpy(c->hooks, hooks, c->hook_count * sizeof(*hooks));
-	c->map_bytes = meter_map_bytes(m);
+	c->map_bytes = sum_default_maps(m);
+}
+
+static void list_tiers(struct checkup *c)
+{
+	assert(meter_tier_count + 2 == CHECKUP_TIERS_COUNT);
+	for (size_t i = 0; i < meter_tier_count; i++)
+		c->tiers[i] = (struct checkup_tier){ meter_tiers[i].is_needed, meter_tiers[i].name,
+							meter_tiers[i].gives };
+	c->tiers[meter_tier_count] = (struct checkup_tier){ false, "T2+", "what T2 gains by more hooks" };
+	c->tiers[meter_tier_count + 1] = (struct checkup_tier){ false, "T3", "system calls by name" };
 }
 
 static void judge_tiers(struct checkup *c)
 {
-	memcpy(c->tiers, tiers, sizeof(tiers));
+	list_tiers(c);
 	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
 		struct checkup_tier *tier = &c->tiers[t];
 
@@ -83,6 +97,8 @@ static int try_hooks(int root_fd, struct checkup *c)
 		.tiers = METER_ALL,
 		.has_clock = true,
 		.has_histograms = true,
+		.names_syscalls = true,
+		.has_block = true,
 		.watched_id = NOBODY,
 		.hierarchy = c->has_hierarchy ? &c->hierarchy : NULL,
 	};

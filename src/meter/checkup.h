@@ -30,7 +30,7 @@ struct checkup_tier {
 	bool is_on; /* all hooks are on and believed */
 };
 
-#define CHECKUP_TIERS_COUNT 3
+#define CHECKUP_TIERS_COUNT 5
 
 struct checkup {
 	bool is_live; /* the root is this machine's own: else nothing can be tried, only read */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "lost.h"
 #include "macro.h"
 #include "meter.h"
@@ -33,8 +34,20 @@ static const struct {
 	{ LOST_REQUEST,   true,  "io_uring requests not counted, since their results cannot be told apart here" },
 	{ LOST_GROUP,     false, "groups counted with the group above them, since the table of groups was full" },
 	{ LOST_GUEST,     false, "groups that users made counted with the group above them, since there were so many" },
-	{ LOST_FREEING,   false, "ended tasks of whose CPU time the last part is not in, since their freeing was not seen" },
+	{ LOST_FREEING,   false, "ended tasks: the last part of their CPU time is not in, since their freeing was not seen" },
 	{ LOST_HOME,      false, "tasks not followed where they moved between groups, since the table of tasks was full" },
+	{ LOST_TIME,      true,  "turns of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
+	{ LOST_MOMENT,    false, "tasks whose time by cause is not counted from their birth on, for want of memory" },
+	{ LOST_LOOK,      true,  "looks for work of which the number or the time is not counted, since a table was full" },
+	{ LOST_TRAFFIC,   true,  "calls on sockets not counted by kind of socket, since the table of those was full" },
+	{ LOST_MESSAGE,   true,  "calls or requests of several messages whose bytes are not counted, since their lengths could not be read" },
+	{ LOST_CONNECTION, true, "TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
+	{ LOST_SYSCALL,   false, "system calls counted without their time: begun unseen, or the table of calls was full" },
+	{ LOST_BLOCK_ROW, true,  "requests to block devices not counted, since the table of those was full" },
+	{ LOST_BLOCK_END, false, "requests to block devices counted without their time, since their end was not seen" },
+	{ LOST_BLOCK_REQUEST, true, "requests to block devices not counted, since too many were on their way at once" },
+	{ LOST_TEAM,      false, "processes that may have been the busiest, whose threads were not looked at" },
+	{ LOST_VICTIM,    false, "processes that were killed for want of memory and are not named, since the table of them was full" },
 };
 /* clang-format on */
 
@@ -97,8 +110,20 @@ static int describe_skipped(const struct meter *m, struct record *record)
 	record->coverage.lost_events += n;
 	return strings_add(&record->coverage.notes,
 			   "%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
-			   "by path may stand beside their mount, and libaio's may be missing",
+			   "by path may stand beside their mount, and libaio's and requests to block devices may be missing",
 			   n);
+}
+
+/* Of a node's jobs some always are on their way. */
+static int describe_unended(const struct meter *m, struct record *record)
+{
+	size_t n = meter_opened_with(m)->has_groups ? 0 : blocks_unended(meter_objects(m));
+
+	if (!n)
+		return 0;
+	record->coverage.lost_events += n;
+	return strings_add(&record->coverage.missing,
+			   "%zu requests to block devices not counted, which had not ended or were not seen to", n);
 }
 
 static bool is_all_off(const struct tier_state *state)
@@ -119,20 +144,49 @@ static int describe_tier(const struct meter *m, const char *tier, const char *gi
 	return r < 0 ? r : describe_hooks(m, tier, record);
 }
 
+/* Why all of them are off, where it is one reason; else NULL. */
+static const char *why_all_off(const struct meter *m)
+{
+	const struct hook *first = NULL;
+
+	for (size_t i = 0; i < meter_tier_count; i++) {
+		struct tier_state state = state_of(m, meter_tiers[i].name);
+
+		if (!is_all_off(&state) || (first && strcmp(first->why, state.first_off->why) != 0))
+			return NULL;
+		first = state.first_off;
+	}
+	return first ? first->why : NULL;
+}
+
+static int describe_tiers(const struct meter *m, struct record *record)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < meter_tier_count; i++)
+		r = describe_tier(m, meter_tiers[i].name, meter_tiers[i].missing, record);
+	return r;
+}
+
 int meter_describe(const struct meter *m, struct record *record)
 {
-	struct tier_state t0 = state_of(m, "T0"), t2 = state_of(m, "T2");
+	struct tier_state t2 = state_of(m, "T2");
+	const char *why = why_all_off(m);
 	int r;
 
-	if (is_all_off(&t0) && is_all_off(&t2) && strcmp(t0.first_off->why, t2.first_off->why) == 0)
-		return strings_add(&record->coverage.missing, "files by mount and waiting for a CPU: %s",
-				   t2.first_off->why);
-	r = describe_tier(m, "T0", "waiting for a CPU, and processes that nobody waits for", record);
-	if (r >= 0)
-		r = describe_tier(m, "T2", "files by mount", record);
+	if (why)
+		r = strings_add(&record->coverage.missing, "files by mount and waiting for a CPU: %s", why);
+	else
+		r = describe_tiers(m, record);
+	if (r >= 0) /* on demand: without it there is none in the list */
+		r = describe_hooks(m, "T3", record);
+	if (why)
+		return r;
 	if (r >= 0 && !is_all_off(&t2))
 		r = describe_hooks(m, "T2+", record);
 	if (r >= 0)
 		r = describe_skipped(m, record);
+	if (r >= 0)
+		r = describe_unended(m, record);
 	return r < 0 ? r : describe_lost(m, record);
 }

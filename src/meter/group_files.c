@@ -17,13 +17,26 @@
 
 /* clang-format off */
 const struct group_field group_fields[] = {
-	{ CONTROLLER_MEMORY, "memory.usage_in_bytes", NULL, "memory.current", NULL, 1, 1, METRIC_MEMORY_USAGE, false, false, NULL },
-	{ CONTROLLER_MEMORY, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1, 1, METRIC_MEMORY_PEAK, false, false, "5.19" },
-	{ CONTROLLER_MEMORY, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1, 1, METRIC_MEMORY_OOM_KILLS, false, true, NULL },
-	{ CONTROLLER_MEMORY, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1, 1, METRIC_MEMORY_MAJOR_FAULTS, true, false, NULL },
-	{ CONTROLLER_CPU, "cpu.stat", "throttled_time", "cpu.stat", "throttled_usec", 1, 1000, METRIC_CPU_THROTTLED, false, false, NULL },
-	{ CONTROLLER_CPUACCT, "cpuacct.usage_user", NULL, "cpu.stat", "user_usec", 1, 1000, METRIC_CPU_USER, true, false, NULL },
-	{ CONTROLLER_CPUACCT, "cpuacct.usage_sys", NULL, "cpu.stat", "system_usec", 1, 1000, METRIC_CPU_SYSTEM, true, false, NULL },
+	{ CONTROLLER_MEMORY, "memory.usage_in_bytes", NULL, "memory.current", NULL, 1, 1, METRIC_MEMORY_USAGE, false, false, NULL, NULL },
+	{ CONTROLLER_MEMORY, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1, 1, METRIC_MEMORY_PEAK, false, false, "5.19", NULL },
+	{ CONTROLLER_MEMORY, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1, 1, METRIC_MEMORY_OOM_KILLS, false, true, NULL, NULL },
+	{ CONTROLLER_MEMORY, "memory.failcnt", NULL, "memory.events", "max", 1, 1, METRIC_MEMORY_LIMIT_HITS, false, false, NULL, NULL },
+	{ CONTROLLER_MEMORY, NULL, NULL, "memory.events", "high", 1, 1, METRIC_MEMORY_HIGH_HITS, false, false, NULL, NULL },
+	{ CONTROLLER_MEMORY, NULL, NULL, "memory.events", "oom", 1, 1, METRIC_MEMORY_LIMIT_FAILURES, false, false, NULL, NULL },
+	{ CONTROLLER_MEMORY, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1, 1, METRIC_MEMORY_MAJOR_FAULTS, true, false, NULL, NULL },
+	{ CONTROLLER_MEMORY, "memory.stat", "total_rss", "memory.stat", "anon", 1, 1, METRIC_MEMORY_ANON_PEAK, false, false, NULL, NULL, true },
+	{ CONTROLLER_MEMORY, "memory.stat", "total_cache", "memory.stat", "file", 1, 1, METRIC_MEMORY_FILE_PEAK, false, false, NULL, NULL, true },
+	{ CONTROLLER_MEMORY, "memory.stat", "total_shmem", "memory.stat", "shmem", 1, 1, METRIC_MEMORY_SHMEM_PEAK, false, false, NULL, NULL, true },
+	{ CONTROLLER_MEMORY, "memory.kmem.usage_in_bytes", NULL, "memory.stat", "kernel", 1, 1, METRIC_MEMORY_KERNEL_PEAK, false, false, "5.18", NULL, true },
+	{ CONTROLLER_CPU, "cpu.stat", "throttled_time", "cpu.stat", "throttled_usec", 1, 1000, METRIC_CPU_THROTTLED, false, false, NULL, NULL },
+	{ CONTROLLER_CPUACCT, "cpuacct.usage_user", NULL, "cpu.stat", "user_usec", 1, 1000, METRIC_CPU_USER, true, false, NULL, NULL },
+	{ CONTROLLER_CPUACCT, "cpuacct.usage_sys", NULL, "cpu.stat", "system_usec", 1, 1000, METRIC_CPU_SYSTEM, true, false, NULL, NULL },
+	{ CONTROLLER_CPU, NULL, NULL, "cpu.pressure", "some", 1, 1000, METRIC_PRESSURE_CPU_WAITING, false, false, "4.20", "total" },
+	{ CONTROLLER_CPU, NULL, NULL, "cpu.pressure", "full", 1, 1000, METRIC_PRESSURE_CPU_STALLED, false, false, "5.13", "total" },
+	{ CONTROLLER_CPU, NULL, NULL, "io.pressure", "some", 1, 1000, METRIC_PRESSURE_IO_WAITING, false, false, "4.20", "total" },
+	{ CONTROLLER_CPU, NULL, NULL, "io.pressure", "full", 1, 1000, METRIC_PRESSURE_IO_STALLED, false, false, "4.20", "total" },
+	{ CONTROLLER_MEMORY, NULL, NULL, "memory.pressure", "some", 1, 1000, METRIC_PRESSURE_MEMORY_WAITING, false, false, "4.20", "total" },
+	{ CONTROLLER_MEMORY, NULL, NULL, "memory.pressure", "full", 1, 1000, METRIC_PRESSURE_MEMORY_STALLED, false, false, "4.20", "total" },
 };
 /* clang-format on */
 
@@ -92,6 +105,18 @@ uint64_t group_files_metrics(bool is_v2, bool has_tasks)
 	return metrics;
 }
 
+uint64_t group_files_seldom(void)
+{
+	uint64_t metrics = 0;
+
+	for (size_t i = 0; i < FIELD_COUNT; i++) {
+		if (group_fields[i].is_seldom)
+			metrics |= GROUP_FILES_BIT(group_fields[i].metric);
+	}
+	return metrics;
+}
+
+/* NULL: there is none. */
 static const char *file_of(const struct group_files *g, size_t field)
 {
 	return g->is_v2 ? group_fields[field].v2_file : group_fields[field].v1_file;
@@ -101,7 +126,7 @@ static const char *file_of(const struct group_files *g, size_t field)
 static size_t first_of_file(const struct group_files *g, size_t field)
 {
 	while (field > 0 && (g->is_v2 || group_fields[field].controller == group_fields[field - 1].controller) &&
-	       strcmp(file_of(g, field), file_of(g, field - 1)) == 0)
+	       file_of(g, field - 1) && strcmp(file_of(g, field), file_of(g, field - 1)) == 0)
 		field--;
 	return field;
 }
@@ -243,7 +268,7 @@ static ssize_t read_at_start(int fd, char text[TEXT_SIZE])
 	return n;
 }
 
-static ssize_t open_and_read(struct group_files *g, size_t field, char text[TEXT_SIZE])
+static ssize_t open_and_read(struct group_files *g, size_t field, bool is_kept, char text[TEXT_SIZE])
 {
 	bool was_there = g->fds[field] == FD_PASSING;
 	int fd = open_file(g, field);
@@ -256,6 +281,10 @@ static ssize_t open_and_read(struct group_files *g, size_t field, char text[TEXT
 		return fd;
 	}
 	n = read_at_start(fd, text);
+	if (n >= 0 && !is_kept) {
+		close(fd);
+		return n;
+	}
 	if (n >= 0 && g->budget->used < g->budget->max) {
 		g->budget->used++;
 		g->fds[field] = fd;
@@ -268,7 +297,7 @@ static ssize_t open_and_read(struct group_files *g, size_t field, char text[TEXT
 }
 
 /* *@has_opened: some file was opened by its path, which need not lead to the same group any more. */
-static ssize_t read_file(struct group_files *g, size_t field, char text[TEXT_SIZE], bool *has_opened)
+static ssize_t read_file(struct group_files *g, size_t field, bool is_kept, char text[TEXT_SIZE], bool *has_opened)
 {
 	ssize_t n;
 
@@ -276,7 +305,7 @@ static ssize_t read_file(struct group_files *g, size_t field, char text[TEXT_SIZ
 		return -ENOENT;
 	if (g->fds[field] < 0) {
 		*has_opened = true;
-		return open_and_read(g, field, text);
+		return open_and_read(g, field, is_kept, text);
 	}
 	n = read_at_start(g->fds[field], text);
 	if (n < 0) /* ENODEV: the group is gone, or only its controller */
@@ -292,7 +321,9 @@ static int parse_field(const struct group_files *g, const struct group_field *f,
 	uint64_t number;
 	int r;
 
-	if (key) {
+	if (g->is_v2 && f->v2_label) {
+		r = parse_labelled_u64(t->text, key, f->v2_label, &number);
+	} else if (key) {
 		r = parse_keyed_u64(t->text, key, '\0', &number);
 	} else {
 		if (t->length >= NUMBER_SIZE)
@@ -333,16 +364,17 @@ static bool has_groups_below(const struct group_files *g, const struct group_fie
 static void read_field(struct group_files *g, size_t i, struct text *t, bool *has_opened, struct value *ret)
 {
 	const struct group_field *f = &group_fields[i];
-	size_t first = first_of_file(g, i);
 	uint64_t number;
+	size_t first;
 
-	if (rests(g, f))
+	if (!file_of(g, i) || rests(g, f))
 		return;
+	first = first_of_file(g, i);
 	if (t->field != first) {
 		t->field = first;
-		t->length = read_file(g, first, t->text, has_opened);
+		t->length = read_file(g, first, !f->is_seldom, t->text, has_opened);
 	}
-	if (t->length < 0 || parse_field(g, f, t, &number) < 0)
+	if (t->length < 0 || parse_field(g, f, t, &number) < 0 || number > VALUE_MAX)
 		return;
 	look_for_limit(g, f, t);
 	if (f->is_v1_own && !g->is_v2 && has_groups_below(g, f))

@@ -20,13 +20,15 @@ struct group_files;
 /* Where a number stands.  On v1 each controller may have a hierarchy of its own, with the group at the same path. */
 struct group_field {
 	enum controller controller;
-	const char *v1_file, *v1_key; /* no key: the file is one number */
+	const char *v1_file, *v1_key; /* no file: v1 has none such; no key: the file is one number */
 	const char *v2_file, *v2_key;
 	unsigned int v1_scale, v2_scale; /* to the metric's stored unit */
 	enum metric_id metric;
 	bool is_fallback;      /* BPF knows it as well or better */
 	bool is_v1_own;        /* on v1 the group alone, without those below it; there BPF knows better */
 	const char *since;     /* the kernel that brought v2's file, or NULL */
+	const char *v2_label;  /* behind the key there are several numbers, and this is the label of the one; or NULL */
+	bool is_seldom;        /* what it costs is not worth it at each reading of many groups */
 };
 
 extern const struct group_field group_fields[]; /* those of one file stand together */
@@ -53,6 +55,9 @@ void group_files_budget_init(struct group_files_budget *b, unsigned int others);
 /* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as well or better. */
 uint64_t group_files_metrics(bool is_v2, bool has_tasks);
 
+/* Those that need not be read each time. */
+uint64_t group_files_seldom(void);
+
 /*
  * The group of that path in the key hierarchy.  @id is by what the kernel knows it (0: what is there now); another
  * group that comes to the same path later is never taken for it.  @h, @root_fd and @budget must outlive it.
@@ -62,7 +67,7 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 		     struct group_files_budget *budget, struct group_files **ret);
 
 /*
- * Set in @values what the files say of the metrics in @wanted, and leave the rest alone.  A file that is absent is
+ * Set in @values what the files say of the metrics in @wanted, and leave the rest alone.  A file that is read seldom is not kept open.  One that is absent is
  * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the
  * time that it was throttled is looked at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and
  * for ever; of a group that has lost only some of its files the others are still read.  After other errors it may be

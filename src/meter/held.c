@@ -2,6 +2,7 @@
 #include "held.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -12,9 +13,15 @@
 /* In the child: say that all else is done, and wait. */
 static void rest(int fd)
 {
-	char byte = 0;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	int r;
 
-	if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1 || recv(fd, &byte, 1, 0) != 1)
+	if (send(fd, "", 1, MSG_NOSIGNAL) != 1)
+		_exit(127);
+	do {
+		r = poll(&end, 1, -1);
+	} while (r < 0 && errno == EINTR);
+	if (r != 1 || end.revents & (POLLHUP | POLLERR))
 		_exit(127); /* the parent has gone, or gave up */
 }
 
@@ -50,5 +57,5 @@ int held_fork(struct held *ret)
 
 int held_release(const struct held *h)
 {
-	return send(h->fd, "", 1, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return shutdown(h->fd, SHUT_WR) == 0 ? 0 : -errno;
 }

@@ -3,8 +3,9 @@
  * held - a process of ours that stands still until it is released, so that it can be put in a group
  * first.
  *
- * It waits in recv(), which neither the tasks' own I/O counters nor the rows of files know.  It is at
- * rest there before the parent goes on: from then on whatever is counted is what it does afterwards.
+ * It waits in poll(), without a limit, until nothing more can come: so it needs no call that moves data, each of which
+ * somebody counts.  It is at rest there before the parent goes on: from then on whatever is counted is what it does
+ * afterwards.
  */
 #pragma once
 
@@ -19,5 +20,5 @@ struct held {
  * released (and never, if its parent gave up).  -Exxx: no process was made. */
 int held_fork(struct held *ret);
 
-/* Let it go on. */
+/* Let it go on.  Its socket stays open until it has. */
 int held_release(const struct held *h);

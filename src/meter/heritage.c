@@ -13,12 +13,16 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "block_rows.h" /* the kernel side's */
 #include "cleanup.h"
 #include "file_op.h"
 #include "folder.h"
 #include "macro.h"
 #include "pinned.h"
 #include "pins.h"
+#include "teams.h"
+#include "tallies.h"
+#include "traffic.h"
 #include "translation.h"
 
 #define ENTRIES_MAX (1 << 24) /* that a map is believed to hold */
@@ -73,10 +77,46 @@ static const struct member leaf_members[] = { MEMBER(struct leaf_cpu, leaf, true
 /* clang-format off */
 static const struct member total_members[] = {
 	TOTAL(exits, true), TOTAL(frees, true), TOTAL(process_peak_pages, false),
+	TOTAL(team.count, false), TOTAL(team.sum_ns, false), TOTAL(team.greatest_ns, false),
 	ENDED(user_ns), ENDED(system_ns), ENDED(run_delay_ns), ENDED(voluntary_switches),
-	ENDED(involuntary_switches), ENDED(minor_faults), ENDED(major_faults), ENDED(rchar), ENDED(wchar),
+	ENDED(involuntary_switches), ENDED(migrations), ENDED(minor_faults), ENDED(major_faults), ENDED(rchar), ENDED(wchar),
 	ENDED(syscr), ENDED(syscw), ENDED(read_bytes), ENDED(write_bytes),
 	{ "uid", offsetof(struct total, uid), sizeof(uint32_t), false },
+	{ "crashed", offsetof(struct total, totals.crashed), sizeof(uint32_t), false },
+};
+
+#define BLOCKED(cause) MEMBER(struct task_times, blocked.cause, false)
+static const struct member times_members[] = {
+	MEMBER(struct task_times, on, true), MEMBER(struct task_times, queued, true),
+	BLOCKED(file_read), BLOCKED(file_write), BLOCKED(file_meta), BLOCKED(file_async), BLOCKED(sync),
+	BLOCKED(page_fault), BLOCKED(network), BLOCKED(lock), BLOCKED(pipe), BLOCKED(poll), BLOCKED(sleep),
+	BLOCKED(children), BLOCKED(stopped), BLOCKED(other),
+};
+
+static const struct member looks_members[] = {
+	MEMBER(struct looks, polls, true), MEMBER(struct looks, yields, true), MEMBER(struct looks, ns, true),
+};
+
+static const struct member traffic_key_members[] = {
+	MEMBER(struct traffic_key, leaf, true), MEMBER(struct traffic_key, kind, true),
+};
+static const struct member traffic_members[] = {
+	MEMBER(struct traffic_counts, sent_bytes, true), MEMBER(struct traffic_counts, sent_calls, true),
+	MEMBER(struct traffic_counts, sent_errors, true), MEMBER(struct traffic_counts, received_bytes, true),
+	MEMBER(struct traffic_counts, received_calls, true), MEMBER(struct traffic_counts, received_errors, true),
+	MEMBER(struct traffic_counts, opened, true), MEMBER(struct traffic_counts, accepted, true),
+	MEMBER(struct traffic_counts, retransmits, true), MEMBER(struct traffic_counts, round_trip_ns, true),
+	MEMBER(struct traffic_counts, round_trips, true),
+	MEMBER(struct traffic_counts, segments, false), MEMBER(struct traffic_counts, least_round_trip_ns, false), MEMBER(struct traffic_counts, round_trip_times, false),
+};
+
+static const struct member block_key_members[] = {
+	MEMBER(struct block_key, leaf, true), MEMBER(struct block_key, op, true),
+};
+static const struct member block_members[] = {
+	MEMBER(struct block_value, bytes, true), MEMBER(struct block_value, requests, true),
+	MEMBER(struct block_value, errors, true), MEMBER(struct block_value, ns, true),
+	MEMBER(struct block_value, latencies, true), MEMBER(struct block_value, name, true),
 };
 
 #define LIFE(member, is_needed)                                                                    \
@@ -87,6 +127,13 @@ static const struct member life_members[] = {
 	MEMBER(struct born, has_oom_kills, false), MEMBER(struct born, is_cut, false),
 };
 
+static const struct member victim_members[] = {
+	MEMBER(struct oom_victim, killed_ns, true), MEMBER(struct oom_victim, anon_pages, false),
+	MEMBER(struct oom_victim, file_pages, false), MEMBER(struct oom_victim, shmem_pages, false),
+	MEMBER(struct oom_victim, pid, true), MEMBER(struct oom_victim, uid, true),
+	MEMBER(struct oom_victim, has_pages, false), MEMBER(struct oom_victim, command, true),
+};
+
 static const struct member place_members[] = {
 	MEMBER(struct superblock, magic, true), MEMBER(struct superblock, device, true),
 	MEMBER(struct superblock, mnt_ns, true), MEMBER(struct superblock, is_mounted, true),
@@ -95,7 +142,10 @@ static const struct member place_members[] = {
 	MEMBER(struct superblock, names, true),
 };
 /* clang-format on */
-static_assert(ARRAY_SIZE(total_members) == 3 + TASK_COUNTERS + 1, "each counter is told");
+static_assert(ARRAY_SIZE(total_members) == 6 + TASK_COUNTERS + 2, "each counter is told");
+static_assert(ARRAY_SIZE(times_members) == 2 + TIME_CAUSES, "and each cause");
+static_assert(ARRAY_SIZE(looks_members) == LOOKS_COUNTERS, "and each number of looks");
+static_assert(ARRAY_SIZE(traffic_members) == TRAFFIC_COUNTERS + 2, "and of traffic");
 
 /* ---- reading a map of theirs ---- */
 
@@ -107,6 +157,9 @@ struct source {
 	struct bpf_map_info info;
 	struct translation key, value;
 	int ops[256], ways[256]; /* their numbers' meaning; negative: not known */
+	bool has_traffic;	 /* it was read... */
+	bool has_details; /* ...with all that we know of */
+	bool has_block;
 };
 
 /* @list with room for one entry more than its @count, that one zeroed; NULL: no memory. */
@@ -189,10 +242,90 @@ static bool take_total(const struct source *s, const void *key, const void *valu
 	tasks->leaf = leaf.leaf;
 	tasks->counters = total.totals.ended;
 	tasks->ended = total.totals.frees;
+	tasks->crashed = total.totals.crashed;
 	tasks->unsettled = total.totals.exits - total.totals.frees;
 	tasks->process_peak_pages = total.totals.process_peak_pages;
+	tasks->team = total.totals.team;
 	tasks->uid = total.uid ? total.uid : UINT32_MAX;
 	return true;
+}
+
+static bool take_times(const struct source *s, const void *key, const void *value)
+{
+	struct leaf_tasks *tasks = ADD(s->to->tasks, s->to->task_count);
+	struct leaf_cpu leaf = {};
+
+	if (!tasks)
+		return false;
+	translation_apply(&s->key, key, &leaf);
+	translation_apply(&s->value, value, &tasks->times);
+	tasks->leaf = leaf.leaf;
+	tasks->uid = UINT32_MAX;
+	s->to->has_times = true;
+	return true;
+}
+
+static bool take_looks(const struct source *s, const void *key, const void *value)
+{
+	struct leaf_tasks *tasks = ADD(s->to->tasks, s->to->task_count);
+	struct leaf_cpu leaf = {};
+
+	if (!tasks)
+		return false;
+	translation_apply(&s->key, key, &leaf);
+	translation_apply(&s->value, value, &tasks->looks);
+	tasks->leaf = leaf.leaf;
+	tasks->uid = UINT32_MAX;
+	s->to->has_looks = true;
+	return true;
+}
+
+static bool take_victim(const struct source *s, const void *key, const void *value)
+{
+	struct heritage_victim *victim = ADD(s->to->victims, s->to->victim_count);
+	struct leaf_cpu leaf = {};
+
+	if (!victim)
+		return false;
+	translation_apply(&s->key, key, &leaf);
+	translation_apply(&s->value, value, &victim->victim);
+	victim->leaf = leaf.leaf;
+	return true;
+}
+
+static bool take_traffic(const struct source *s, const void *key, const void *value)
+{
+	struct leaf_tasks *tasks = ADD(s->to->tasks, s->to->task_count);
+	struct traffic_counts counts = {};
+	struct traffic_key own_key = {};
+
+	if (!tasks)
+		return false;
+	translation_apply(&s->key, key, &own_key);
+	tasks->leaf = own_key.leaf;
+	tasks->uid = UINT32_MAX;
+	if (own_key.kind >= TRAFFIC_KINDS)
+		return false;
+	translation_apply(&s->value, value, &counts);
+	traffic_add(&tasks->network, own_key.kind, &counts);
+	return true;
+}
+
+static bool take_block(const struct source *s, const void *key, const void *value)
+{
+	struct leaf_block *block = ADD(s->to->blocks, s->to->block_count);
+	struct block_key own_key = {};
+	struct block_value own_value = {};
+
+	if (!block)
+		return false;
+	translation_apply(&s->key, key, &own_key);
+	translation_apply(&s->value, value, &own_value);
+	block->leaf = own_key.leaf;
+	if (blocks_row_of(own_key.op, &own_value, &block->row))
+		return true;
+	s->to->block_count--;
+	return false;
 }
 
 static bool take_group(const struct source *s, const void *key, const void *value)
@@ -238,6 +371,14 @@ static const struct {
 	{ "superblocks", NULL, 0, place_members, ARRAY_SIZE(place_members), take_place },
 	{ "task_totals", leaf_members, ARRAY_SIZE(leaf_members),
 	  total_members, ARRAY_SIZE(total_members), take_total },
+	{ "task_times", leaf_members, ARRAY_SIZE(leaf_members),
+	  times_members, ARRAY_SIZE(times_members), take_times },
+	{ "looks", leaf_members, ARRAY_SIZE(leaf_members), looks_members, ARRAY_SIZE(looks_members), take_looks },
+	{ "oom_victims", leaf_members, ARRAY_SIZE(leaf_members), victim_members, ARRAY_SIZE(victim_members), take_victim },
+	{ "traffic_rows", traffic_key_members, ARRAY_SIZE(traffic_key_members),
+	  traffic_members, ARRAY_SIZE(traffic_members), take_traffic },
+	{ "block_rows", block_key_members, ARRAY_SIZE(block_key_members),
+	  block_members, ARRAY_SIZE(block_members), take_block },
 	{ "groups", NULL, 0, life_members, ARRAY_SIZE(life_members), take_group },
 };
 /* clang-format on */
@@ -312,6 +453,11 @@ static void read_hash(struct source *s, const struct pins *set, const char *pin,
 		r = s->info.type == BPF_MAP_TYPE_HASH ? read_types(s, i) : -ENOENT;
 	if (r >= 0)
 		r = visit(s, known[i].take);
+	if (r >= 0 && known[i].take == take_traffic) {
+		s->has_traffic = true;
+		s->has_details = !s->value.missing;
+	}
+	s->has_block |= r >= 0 && known[i].take == take_block;
 	if (r < 0) {
 		s->to->unread_maps++;
 		tell(s->to, "their map '%s' cannot be read", pin);
@@ -475,9 +621,16 @@ static void fold_tasks(struct heritage *h, size_t first)
 		}
 		for (size_t n = 0; n < TASK_COUNTERS; n++)
 			((uint64_t *)&to->counters)[n] += ((uint64_t *)&from->counters)[n];
+		for (size_t n = 0; n < sizeof(to->times) / sizeof(uint64_t); n++)
+			((uint64_t *)&to->times)[n] += ((uint64_t *)&from->times)[n];
+		for (size_t n = 0; n < LOOKS_COUNTERS; n++)
+			((uint64_t *)&to->looks)[n] += ((uint64_t *)&from->looks)[n];
+		network_add(&to->network, &from->network);
 		to->ended += from->ended;
+		to->crashed += from->crashed;
 		to->unsettled += from->unsettled; /* one CPU's may be below zero: modulo 2^64 */
 		to->process_peak_pages = MAX(to->process_peak_pages, from->process_peak_pages);
+		thread_team_raise(&to->team, &from->team);
 		to->uid = to->uid == UINT32_MAX ? from->uid : to->uid;
 	}
 	h->task_count = kept;
@@ -495,6 +648,9 @@ void heritage_harvest(struct heritage *h, const struct pins *set)
 	read_names(&source, set);
 	read_maps(&source, set);
 	fold_tasks(h, first);
+	h->has_details = source.has_details && (h->has_details || !h->sets);
+	h->has_network = source.has_traffic && (h->has_network || !h->sets); /* a part would not do */
+	h->has_block = source.has_block && (h->has_block || !h->sets);
 	h->sets++;
 }
 
@@ -503,6 +659,8 @@ void heritage_clear(struct heritage *h)
 	free(h->rows);
 	free(h->histograms);
 	free(h->tasks);
+	free(h->victims);
+	free(h->blocks);
 	free(h->groups);
 	free(h->places);
 	*h = (struct heritage){};

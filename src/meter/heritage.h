@@ -12,13 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "blocks.h"
 #include "leaves.h"
+#include "oom.h" /* the kernel side's */
 
 struct pins;
 
 struct heritage_place {
 	uint64_t place;
 	struct superblock superblock;
+};
+
+struct heritage_victim {
+	uint64_t leaf;
+	struct oom_victim victim;
 };
 
 struct heritage { /* begins as {} */
@@ -28,6 +35,14 @@ struct heritage { /* begins as {} */
 	size_t histogram_count;
 	struct leaf_tasks *tasks; /* one a leaf and set, sorted by leaf: of tasks that ended, whose number is @ended */
 	size_t task_count;
+	bool has_times, has_looks; /* those of them are known, of some set at least */
+	struct heritage_victim *victims; /* whom the kernel killed */
+	size_t victim_count;
+	bool has_network; /* of all sets */
+	bool has_details;
+	struct leaf_block *blocks;
+	size_t block_count;
+	bool has_block; /* the same */
 	struct group_life *groups;
 	size_t group_count;
 	struct heritage_place *places; /* what places of rows are */

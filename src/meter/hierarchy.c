@@ -17,6 +17,7 @@ static const char *const names[CONTROLLER_COUNT] = {
 	[CONTROLLER_MEMORY] = "memory",   [CONTROLLER_CPUACCT] = "cpuacct",
 	[CONTROLLER_CPU] = "cpu",         [CONTROLLER_PIDS] = "pids",
 	[CONTROLLER_FREEZER] = "freezer", [CONTROLLER_CPUSET] = "cpuset",
+	[CONTROLLER_PERF_EVENT] = "perf_event",
 };
 
 static const enum controller keys[] = { CONTROLLER_MEMORY, CONTROLLER_CPUACCT, CONTROLLER_FREEZER };

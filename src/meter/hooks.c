@@ -11,10 +11,15 @@
 #define PATHS "where operations by path took place"
 #define LIBAIO "bytes by libaio"
 #define THREADS "what kernel threads did"
+#define CONNECTIONS "TCP connections and their retransmits"
 #define URING "operations by io_uring"
 #define UNPOSTED "bytes of io_uring requests that want no completion"
 #define BEGINS "files closed by io_uring, and requests that want no completion"
+#define TIMES "time by cause"
 #define LIVES "births and deaths of groups"
+#define VICTIMS "whom the kernel killed for want of memory"
+#define SYSCALLS "system calls by name"
+#define BLOCK "block devices"
 #define UNSEEN "how many operations by io_uring were not counted"
 
 /*
@@ -35,6 +40,14 @@ static const struct {
 	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
 	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0, NULL },
 	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0, NULL },
+	{ OBJECT_TASKS, "T0", "note_kill", "tp_btf/signal_generate", VICTIMS, 0, NULL },
+	{ OBJECT_TASKS, "T0", "keep_victim", "tp_btf/mark_victim", VICTIMS, 0, NULL },
+
+	{ OBJECT_TIME, "T1", "charge_switch", "tp_btf/sched_switch", TIMES, 4, NULL },
+	{ OBJECT_TIME, "T1", "charge_switch_unstated", "tp_btf/sched_switch", TIMES, 3, NULL },
+	{ OBJECT_TIME, "T1", "begin_task", "tp_btf/sched_process_fork", "time by cause of tasks from their birth on", 0, NULL },
+	{ OBJECT_TIME, "T1", "split_task", "tp_btf/cgroup_attach_task", "time by cause of tasks that move between groups", 0, NULL },
+	{ OBJECT_TIME, "T1", "charge_tasks", "iter/task", "time by cause of waits that go on", 0, NULL },
 
 	{ OBJECT_FILES, "T2", "enter_call", "tp_btf/sys_enter", "operations on files", 0, NULL },
 	{ OBJECT_FILES, "T2", "leave_call", "tp_btf/sys_exit", "operations on files", 0, NULL },
@@ -47,6 +60,9 @@ static const struct {
 	{ OBJECT_FILES, "T2+", "begin_request_sqe", "tp_btf/io_uring_submit_sqe", BEGINS, 2, NULL },
 	{ OBJECT_FILES, "T2+", "begin_request_req", "tp_btf/io_uring_submit_req", BEGINS, 1, NULL },
 	{ OBJECT_FILES, "T2+", "count_unseen_request", "tp_btf/io_uring_submit_sqe", UNSEEN, 7, NULL },
+
+	{ OBJECT_FILES, "T2+", "open_connection", "tp_btf/inet_sock_set_state", CONNECTIONS, 0, NULL },
+	{ OBJECT_FILES, "T2+", "end_connection", "tp_btf/tcp_destroy_sock", CONNECTIONS, 0, NULL },
 
 	{ OBJECT_FILES, "T2+", "count_page_in", "tp_btf/mm_filemap_add_to_page_cache", "pages read by mappings", 0, NULL },
 	{ OBJECT_FILES, "T2+", "count_dirtied", "tp_btf/writeback_dirty_folio", "pages dirtied by mappings", 2, NULL },
@@ -73,6 +89,16 @@ static const struct {
 	{ OBJECT_FENTRY, "T2+", "count_kernel_write", "fexit/vfs_iter_write", THREADS, 0, NULL },
 	{ OBJECT_FENTRY, "T2+", "count_loop_request", "fentry/lo_rw_aio_do_completion", THREADS, 0, "loop" },
 	{ OBJECT_FENTRY, "T2+", "count_kernel_splice", "fexit/splice_direct_to_actor", THREADS, 0, NULL },
+
+	{ OBJECT_SYSCALLS, "T3", "enter_syscall", "tp_btf/sys_enter", SYSCALLS, 0, NULL },
+	{ OBJECT_SYSCALLS, "T3", "leave_syscall", "tp_btf/sys_exit", SYSCALLS, 0, NULL },
+	{ OBJECT_SYSCALLS, "T3", "park_syscall", "tp_btf/sched_switch", "time of system calls that sleep", 0, NULL },
+	{ OBJECT_SYSCALLS, "T3", "end_syscall", "tp_btf/sched_process_exit", "system calls in which a thread ends", 0, NULL },
+	{ OBJECT_SYSCALLS, "T3", "settle_syscall", "tp_btf/signal_deliver", "system calls that end with EINTR", 0, NULL },
+	{ OBJECT_BLOCK, "T2+", "note_bio", "tp_btf/block_bio_queue", BLOCK, 1, NULL },
+	{ OBJECT_BLOCK, "T2+", "note_bio_of_queue", "tp_btf/block_bio_queue", BLOCK, 2, NULL },
+	{ OBJECT_BLOCK, "T2+", "count_bios", "tp_btf/block_rq_complete", BLOCK, 3, NULL },
+	{ OBJECT_BLOCK, "T2+", "count_bio", "tp_btf/block_bio_complete", BLOCK, 2, NULL },
 };
 /* clang-format on */
 static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
@@ -82,8 +108,11 @@ const char *object_name(enum object_id id)
 	static const char *const names[OBJECT_COUNT] = {
 		[OBJECT_LIFE] = "life",
 		[OBJECT_TASKS] = "tasks",
+		[OBJECT_TIME] = "time",
 		[OBJECT_FILES] = "files",
 		[OBJECT_FENTRY] = "fentry",
+		[OBJECT_SYSCALLS] = "syscalls",
+		[OBJECT_BLOCK] = "block",
 	};
 
 	return names[id];
@@ -162,6 +191,13 @@ bool hook_is_trampoline(const struct hook *hook)
 	return strncmp(hook->attach, "fentry/", 7) == 0 || strncmp(hook->attach, "fexit/", 6) == 0;
 }
 
+/* 05b24ff9b2cf "bpf: Prevent bpf program recursion for raw tracepoint probes", Linux 6.1: the end of a request may come
+ * in an interrupt. */
+bool hook_may_be_skipped(const struct hook *hook)
+{
+	return hook_is_trampoline(hook) || hook_object(hook) == OBJECT_BLOCK;
+}
+
 bool hook_has_target(const struct hook *hook, const struct btf *btf)
 {
 	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not listed */
@@ -177,19 +213,20 @@ static bool fits(size_t i, const struct btf *btf)
 	return !table[i].arguments || prototype_count_arguments(btf, target) == table[i].arguments;
 }
 
-/* Is it the first for a tracepoint that is there, and that no program fits? */
+/* Is it the first of its object for a tracepoint that is there, and that no program of it fits? */
 static bool stands_for_none(size_t i, const struct btf *btf)
 {
 	if (!table[i].arguments || prototype_count_arguments(btf, target_of(table[i].attach)) < 0)
 		return false;
 	for (size_t other = 0; other < ARRAY_SIZE(table); other++) {
-		if (strcmp(table[other].attach, table[i].attach) == 0 && (other < i || fits(other, btf)))
+		if (table[other].object == table[i].object && strcmp(table[other].attach, table[i].attach) == 0 &&
+		    (other < i || fits(other, btf)))
 			return false;
 	}
 	return true;
 }
 
-void hooks_list(const struct btf *btf, bool has_groups, struct hooks *ret)
+void hooks_list(const struct btf *btf, unsigned int left_out, struct hooks *ret)
 {
 	ret->count = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -198,7 +235,7 @@ void hooks_list(const struct btf *btf, bool has_groups, struct hooks *ret)
 				     .attach = table[i].attach,
 				     .gives = table[i].gives };
 
-		if (table[i].object == OBJECT_LIFE && !has_groups)
+		if (left_out & 1U << table[i].object)
 			continue;
 		if (stands_for_none(i, btf))
 			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' has other arguments",

@@ -14,8 +14,11 @@ struct btf;
 enum object_id {
 	OBJECT_LIFE, /* where groups are told apart */
 	OBJECT_TASKS,
+	OBJECT_TIME,
 	OBJECT_FILES,
 	OBJECT_FENTRY,
+	OBJECT_SYSCALLS, /* on demand */
+	OBJECT_BLOCK,
 	OBJECT_COUNT,
 };
 
@@ -33,7 +36,7 @@ struct hook {
 	char why[160];       /* why not */
 };
 
-#define HOOKS_MAX 48
+#define HOOKS_MAX 64
 
 struct hooks {
 	struct hook items[HOOKS_MAX];
@@ -41,8 +44,9 @@ struct hooks {
 };
 
 /* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where none does the
- * first, which is off.  A NULL @btf tells nothing.  Without @has_groups none of the object life. */
-void hooks_list(const struct btf *btf, bool has_groups, struct hooks *ret);
+ * first, which is off.  A NULL @btf tells nothing.  None of the objects in @left_out, bit by
+ * object_id, which nobody would miss. */
+void hooks_list(const struct btf *btf, unsigned int left_out, struct hooks *ret);
 
 /* NULL: no such hook on this kernel. */
 struct hook *hooks_find(struct hooks *hooks, const char *program);
@@ -62,6 +66,9 @@ bool hook_is_part(const struct hook *hook, const char *part);
 
 /* By fentry or fexit. */
 bool hook_is_trampoline(const struct hook *hook);
+
+/* May the kernel skip runs of its program, since one may come while another of the CPU's is at work? */
+bool hook_may_be_skipped(const struct hook *hook);
 
 /* "sys_enter" of "tp_btf/sys_enter". */
 const char *hook_target(const struct hook *hook);

@@ -8,31 +8,22 @@
 
 #include <bpf/libbpf.h>
 
+#include "fnv.h"
 #include "loading.h"
 #include "skeletons.h"
 
 #define PINS_FORMAT 1 /* of what is pinned beside maps, programs and links: see pinned.c */
 
-/* FNV-1a of 64 bits. */
 void layout_begin(struct layout *ret)
 {
-	ret->hash = UINT64_C(0xcbf29ce484222325);
-}
-
-static void mix(struct layout *l, const void *bytes, size_t size)
-{
-	const unsigned char *byte = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		l->hash = (l->hash ^ byte[i]) * UINT64_C(0x100000001b3);
+	ret->hash = FNV_BEGIN;
 }
 
 void layout_add(struct layout *l, const void *bytes, size_t size)
 {
 	const uint64_t length = size;
 
-	mix(l, &length, sizeof(length));
-	mix(l, bytes, size);
+	l->hash = fnv_bytes(fnv_bytes(l->hash, &length, sizeof(length)), bytes, size);
 }
 
 void layout_add_text(struct layout *l, const char *text)

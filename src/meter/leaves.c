@@ -17,6 +17,7 @@
 #include "macro.h"
 #include "meter.h"
 #include "tallies.h"
+#include "times.h"
 
 static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
 
@@ -125,6 +126,29 @@ int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_coun
 	return 0;
 }
 
+/* ---- cores ---- */
+
+static int visit_core(void *list, uint64_t leaf, uint32_t cpu, const struct task_times *times)
+{
+	struct leaf_core *core = times->on ? add_item(list) : NULL;
+
+	if (core)
+		*core = (struct leaf_core){ .leaf = leaf, .on_ns = times->on, .cpu = cpu };
+	return !core && times->on ? -ENOMEM : 0;
+}
+
+int leaves_read_cores(struct meter *m, struct leaf_core **ret, size_t *ret_count, struct error *err)
+{
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_core) };
+	int r = times_visit(meter_objects(m), visit_core, &list);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's times");
+	*ret_count = list.count;
+	*ret = (struct leaf_core *)TAKE_PTR(list.items);
+	return 0;
+}
+
 /* ---- rows ---- */
 
 static int visit_row(void *list, const void *key, const void *value)
@@ -134,7 +158,22 @@ static int visit_row(void *list, const void *key, const void *value)
 	if (!row)
 		return -ENOMEM;
 	row->key = *(const struct file_key *)key;
-	row->counts = *(const struct file_counts *)value;
+	row->counts = leaves_counts_of(value);
+	return 0;
+}
+
+struct file_counts leaves_counts_of(const struct file_row *row)
+{
+	return (struct file_counts){ .calls = row->calls, .errors = row->errors, .ns = row->ns, .amount = row->amount };
+}
+
+static int add_row(struct list *to, const struct file_key *key, const struct file_counts *counts)
+{
+	struct leaf_row *row = add_item(to);
+
+	if (!row)
+		return -ENOMEM;
+	*row = (struct leaf_row){ *key, *counts };
 	return 0;
 }
 
@@ -165,7 +204,7 @@ static int list_other_rows(int fd, struct list *to)
 			return -errno;
 		for (unsigned int cpu = 0; cpu < cpus; cpu++) {
 			const struct file_key key = other_key(other, (int)cpu);
-			int r = per_cpu[cpu].calls ? visit_row(to, &key, &per_cpu[cpu]) : 0;
+			int r = per_cpu[cpu].calls ? add_row(to, &key, &per_cpu[cpu]) : 0;
 
 			if (r < 0)
 				return r;
@@ -178,7 +217,7 @@ int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, 
 {
 	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_row) };
 	int r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
-			      sizeof(struct file_counts), visit_row, &list);
+			      sizeof(struct file_row), visit_row, &list);
 
 	if (r >= 0)
 		r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
@@ -186,6 +225,23 @@ int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, 
 		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
 	*ret_count = list.count;
 	*ret = (struct leaf_row *)TAKE_PTR(list.items);
+	return 0;
+}
+
+int leaves_read_other_rows(struct meter *m, size_t room, struct leaf_row **ret, size_t *ret_count, struct error *err)
+{
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_row) };
+	int r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
+	struct leaf_row *rows;
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
+	rows = reallocarray(list.items, list.count + room + 1, sizeof(*rows));
+	if (!rows)
+		return error_set_errno(err, ENOMEM, "cannot read the kernel side's rows of files");
+	list.items = NULL;
+	*ret = rows;
+	*ret_count = list.count;
 	return 0;
 }
 

@@ -18,6 +18,9 @@
 #include <stdint.h>
 
 #include "files.h" /* the kernel side's */
+#include "looks.h"
+#include "network.h"
+#include "task_times.h"
 #include "tasks.h"
 
 struct error;
@@ -41,10 +44,21 @@ struct leaf_tasks {
 	uint64_t leaf;
 	struct task_counters counters;  /* of live and of ended tasks; since they came to the leaf */
 	uint64_t ended;                 /* tasks that ended */
+	uint64_t crashed;               /* processes that a fault ended */
 	uint64_t live;                  /* tasks that live now */
 	uint64_t unsettled;             /* tasks that ended whose counters are not in yet; 0: all is final */
 	uint64_t process_peak_pages;
 	uint32_t uid;                   /* of the first task that was not root's; UINT32_MAX: none was */
+	struct task_times times;        /* over all CPUs, of waits that go on as far as they have gone */
+	struct looks looks;             /* over all CPUs */
+	struct network network;         /* the same, its numbers alone */
+	struct thread_team team;        /* of that of its processes that did most */
+};
+
+struct leaf_core { /* time of one leaf on one CPU */
+	uint64_t leaf, on_ns;
+	uint32_t cpu; /* TIME_ALL_CPUS: it is not told apart */
+	uint32_t pad;
 };
 
 struct leaf_row { /* of one leaf, place, operation, way and CPU */
@@ -71,9 +85,15 @@ int leaves_walk(struct meter *m, struct error *err);
 /* One entry a leaf; the caller frees. */
 int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count, struct error *err);
 
+/* One entry a leaf and CPU that it was on; none without T1.  The caller frees. */
+int leaves_read_cores(struct meter *m, struct leaf_core **ret, size_t *ret_count, struct error *err);
+
 /* All rows; the caller frees.  Those for which there was no room have the leaf LEAF_OTHER. */
 #define LEAF_OTHER UINT64_MAX
 int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, struct error *err);
+/* Those of LEAF_OTHER, with room for @room more behind them. */
+int leaves_read_other_rows(struct meter *m, size_t room, struct leaf_row **ret, size_t *ret_count, struct error *err);
+struct file_counts leaves_counts_of(const struct file_row *row);
 
 /* The group as the kernel side keeps it; @page_bytes: of this machine. */
 struct group_entry;

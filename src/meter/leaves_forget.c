@@ -10,6 +10,7 @@
 
 #include <bpf/bpf.h>
 
+#include "block_rows.h" /* the kernel side's */
 #include "cleanup.h"
 #include "entries.h"
 #include "groups.h"
@@ -17,7 +18,9 @@
 #include "leaves_share.h"
 #include "macro.h"
 #include "meter.h"
+#include "traffic.h"
 #include "mounts.h"
+#include "oom.h" /* the kernel side's */
 
 /* Keys of one map. */
 struct keys {
@@ -104,18 +107,41 @@ static void give_back(const struct forgetting *f, uint64_t leaf, enum share shar
 		(void)leaves_give_back(f->meter, group.answers, share, count);
 }
 
-static int erase_totals(const struct forgetting *of)
+/* Maps by leaf and CPU (or another number); what is not counted has none. */
+static const struct {
+	enum object_id object;
+	const char *map;
+	size_t key_size, value_size;
+} leaf_maps[] = {
+	{ OBJECT_TASKS, "task_totals", sizeof(struct leaf_cpu), sizeof(struct task_totals) },
+	{ OBJECT_TASKS, "oom_victims", sizeof(struct leaf_cpu), sizeof(struct oom_victim) },
+	{ OBJECT_TIME, "task_times", sizeof(struct leaf_cpu), sizeof(struct task_times) },
+	{ OBJECT_FILES, "looks", sizeof(struct leaf_cpu), sizeof(struct looks) },
+	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts) },
+	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value) },
+};
+
+static int erase_leaf_map(const struct forgetting *of, size_t i)
 {
 	_cleanup_(forgetting_clear) struct forgetting f = {
-		of->meter, of->leaves, of->count, { .size = sizeof(struct leaf_cpu) }
+		of->meter, of->leaves, of->count, { .size = leaf_maps[i].key_size }
 	};
-	int fd = map_fd(f.meter, OBJECT_TASKS, "task_totals"), r;
+	int fd = map_fd(f.meter, leaf_maps[i].object, leaf_maps[i].map), r;
 
 	if (fd < 0)
-		return 0; /* tasks are not counted */
-	r = entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct task_totals), visit_key, &f);
-	for (size_t i = 0; i < f.found.count && r >= 0; i++)
-		(void)bpf_map_delete_elem(fd, key_at(&f.found, i));
+		return 0;
+	r = entries_visit(fd, leaf_maps[i].key_size, leaf_maps[i].value_size, visit_key, &f);
+	for (size_t k = 0; k < f.found.count && r >= 0; k++)
+		(void)bpf_map_delete_elem(fd, key_at(&f.found, k));
+	return r;
+}
+
+static int erase_leaf_maps(const struct forgetting *of)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(leaf_maps) && r >= 0; i++)
+		r = erase_leaf_map(of, i);
 	return r;
 }
 
@@ -180,7 +206,7 @@ static int erase_rows(const struct forgetting *of)
 
 	if (fd < 0)
 		return 0; /* files are not counted */
-	r = entries_visit(fd, sizeof(struct file_key), sizeof(struct file_counts), visit_key, &f);
+	r = entries_visit(fd, sizeof(struct file_key), sizeof(struct file_row), visit_key, &f);
 	if (r < 0 || !f.found.count)
 		return r;
 	qsort(f.found.items, f.found.count, f.found.size, compare_rows);
@@ -216,7 +242,7 @@ int leaves_forget(struct meter *m, const uint64_t *leaves, size_t count)
 		return 0;
 	r = erase_rows(&f);
 	if (r >= 0)
-		r = erase_totals(&f);
+		r = erase_leaf_maps(&f);
 	if (r >= 0)
 		r = erase_leaving(&f);
 	/* Its life last: who is cut off before finds the group, and begins anew. */
@@ -234,15 +260,17 @@ static int visit_id(void *keys, const void *key, const void *value UNUSED)
 
 static int list_ids(struct meter *m, struct keys *ret_leaves, struct keys *ret_known)
 {
-	int rows = map_fd(m, OBJECT_FILES, "file_rows"),
-	    totals = map_fd(m, OBJECT_TASKS, "task_totals"), r = 0;
+	int rows = map_fd(m, OBJECT_FILES, "file_rows"), r = 0;
 
 	if (rows >= 0)
-		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_counts),
+		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_row),
 				  visit_id, ret_leaves);
-	if (r >= 0 && totals >= 0)
-		r = entries_visit(totals, sizeof(struct leaf_cpu), sizeof(struct task_totals),
-				  visit_id, ret_leaves);
+	for (size_t i = 0; i < ARRAY_SIZE(leaf_maps) && r >= 0; i++) {
+		int fd = map_fd(m, leaf_maps[i].object, leaf_maps[i].map);
+
+		if (fd >= 0)
+			r = entries_visit(fd, leaf_maps[i].key_size, leaf_maps[i].value_size, visit_id, ret_leaves);
+	}
 	if (r >= 0) /* after the others: who is born meanwhile is known */
 		r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
 				  sizeof(struct group_entry), visit_id, ret_known);
@@ -323,7 +351,7 @@ static int find_unused_places(struct meter *m, int superblocks, struct keys *ret
 
 	if (r >= 0)
 		r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
-				  sizeof(struct file_counts), visit_place, &used);
+				  sizeof(struct file_row), visit_place, &used);
 	if (r >= 0 && used.count)
 		qsort(used.items, used.count, used.size, ids_compare);
 	if (r >= 0)

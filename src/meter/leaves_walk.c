@@ -33,8 +33,7 @@ struct walk {
 	struct group_entry group; /* being told */
 	char path[GROUPS_PATH]; /* of the folder where the walk is, from the hierarchy's root on */
 	size_t path_length;
-	uint64_t *seen;
-	size_t seen_count, seen_room;
+	struct id_list seen;
 	int found; /* births and deaths that no program had told */
 };
 
@@ -43,21 +42,6 @@ struct branch {
 	uint64_t id, answers;
 	bool is_users; /* one who is not root may make groups in it */
 };
-
-static int note_seen(struct walk *w, uint64_t id)
-{
-	if (w->seen_count == w->seen_room) {
-		size_t room = w->seen_room ? w->seen_room * 2 : 256;
-		uint64_t *seen = reallocarray(w->seen, room, sizeof(*seen));
-
-		if (!seen)
-			return -ENOMEM;
-		w->seen = seen;
-		w->seen_room = room;
-	}
-	w->seen[w->seen_count++] = id;
-	return 0;
-}
 
 /* Has a user as many groups of his own there as he may? */
 static bool has_used_up(const struct walk *w, uint64_t answers)
@@ -127,7 +111,7 @@ static int walk_into(struct walk *w, int parent_fd, const char *name, const stru
 	const bool is_guest = parent->is_users && st->st_uid != 0;
 	struct branch here = { .id = st->st_ino, .is_users = st->st_uid != 0 };
 	size_t length = append_name(w, name);
-	int fd, r = note_seen(w, here.id);
+	int fd, r = id_list_add(&w->seen, here.id);
 
 	if (r >= 0)
 		r = tell(w, parent, is_guest, &here);
@@ -152,7 +136,7 @@ static int walk_folder(struct walk *w, int fd, int level, const struct branch *a
 		close(fd);
 		return -ENOMEM;
 	}
-	while (r >= 0 && w->seen_count < FOLDERS_MAX && (entry = readdir(folder))) {
+	while (r >= 0 && w->seen.count < FOLDERS_MAX && (entry = readdir(folder))) {
 		if (entry->d_type != DT_DIR || *entry->d_name == '.')
 			continue;
 		if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -197,7 +181,7 @@ static int walk_tree(struct walk *w)
 	snprintf(w->path, sizeof(w->path), "%s", top);
 	w->path_length = strlen(top);
 	here = (struct branch){ .id = st.st_ino, .is_users = st.st_uid != 0 };
-	r = note_seen(w, here.id);
+	r = id_list_add(&w->seen, here.id);
 	if (r >= 0)
 		r = tell(w, &above, false, &here);
 	if (r < 0) {
@@ -209,29 +193,11 @@ static int walk_tree(struct walk *w)
 
 /* ---- those that are gone ---- */
 
-struct living {
-	uint64_t *ids;
-	size_t count, room;
-};
-
-static int visit_living(void *context, const void *key, const void *value)
+static int visit_living(void *living, const void *key, const void *value)
 {
 	const struct group_entry *group = value;
-	struct living *l = context;
 
-	if (group->died_ns)
-		return 0;
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 256;
-		uint64_t *ids = reallocarray(l->ids, room, sizeof(*ids));
-
-		if (!ids)
-			return -ENOMEM;
-		l->ids = ids;
-		l->room = room;
-	}
-	l->ids[l->count++] = *(const uint64_t *)key;
-	return 0;
+	return group->died_ns ? 0 : id_list_add(living, *(const uint64_t *)key);
 }
 
 /* Is nothing, or another group, at that path now?  Who cannot look does not know, and says no. */
@@ -254,7 +220,7 @@ static void mark_dead(struct walk *w, uint64_t id)
 		return; /* its end was seen meanwhile */
 	if (!group.is_cut && !is_gone(w, id, &group))
 		return; /* made while we walked, or beyond what one walk looks at */
-	if (group.is_cut && w->seen_count >= FOLDERS_MAX)
+	if (group.is_cut && w->seen.count >= FOLDERS_MAX)
 		return;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	if (bpf_map_lookup_elem(w->groups_fd, &id, &group) < 0 || group.died_ns)
@@ -264,14 +230,14 @@ static void mark_dead(struct walk *w, uint64_t id)
 		w->found++;
 }
 
-static void mark_gone(struct walk *w, const struct living *living)
+static void mark_gone(struct walk *w, const struct id_list *living)
 {
-	if (!w->seen_count) /* the root itself is always seen */
+	if (!w->seen.count) /* the root itself is always seen */
 		return;
-	ids_sort(w->seen, w->seen_count);
+	ids_sort(w->seen.items, w->seen.count);
 	for (size_t i = 0; i < living->count; i++) {
-		if (!ids_contain(w->seen, w->seen_count, living->ids[i]))
-			mark_dead(w, living->ids[i]);
+		if (!ids_contain(w->seen.items, w->seen.count, living->items[i]))
+			mark_dead(w, living->items[i]);
 	}
 }
 
@@ -303,7 +269,7 @@ int leaves_walk(struct meter *m, struct error *err)
 {
 	struct walk w = { .meter = m,
 			  .groups_fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") };
-	struct living living = {};
+	struct id_list living = {};
 	int r;
 
 	/* Those that live before the walk: who is made meanwhile cannot be missed by it. */
@@ -315,8 +281,8 @@ int leaves_walk(struct meter *m, struct error *err)
 		mark_gone(&w, &living);
 		count_change(&w);
 	}
-	free(w.seen);
-	free(living.ids);
+	id_list_clear(&w.seen);
+	id_list_clear(&living);
 	if (r >= 0 && sees_births(m)) /* else leaves may be counted of which nobody knows yet */
 		r = leaves_forget_strays(m);
 	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;

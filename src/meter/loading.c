@@ -24,6 +24,8 @@ static void explain_load(struct loading *l, enum object_id id, const char *part,
 		snprintf(why, sizeof(why), "this kernel offers no fentry");
 	else if (error_number == -EPERM)
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
+	else if (id == OBJECT_TIME && strstr(heard, "(moments)")) /* the one map of its kind */
+		snprintf(why, sizeof(why), "this kernel offers no storage in tasks");
 	else
 		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
 			 *heard ? heard : "no reason given");

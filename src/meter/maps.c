@@ -80,5 +80,6 @@ void maps_size(struct any_bpf *const *items, const struct sizing *sizing, struct
 	for (size_t i = 0; i < ret->count; i++) {
 		if (ret->forms[i].type != BPF_MAP_TYPE_TASK_STORAGE) /* which has no bound */
 			bpf_map__set_max_entries(ret->maps[i], ret->forms[i].entries);
+		bpf_map__set_map_flags(ret->maps[i], ret->forms[i].flags);
 	}
 }

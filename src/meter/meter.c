@@ -16,21 +16,28 @@
 #include "cleanup.h"
 #include "collectors/collectors.h"
 #include "complaint.h"
+#include "entries.h"
 #include "error.h"
 #include "files.h"
 #include "heritage.h"
+#include "killed.h"
 #include "lost.h"
 #include "macro.h"
 #include "naming.h"
+#include "own_costs.h"
+#include "pinned.h"
 #include "prototypes.h"
 #include "settings.h"
 #include "tallies.h"
+#include "times.h"
+#include "traffic.h"
 
 struct meter {
 	struct meter_options options;
 	struct objects objects;
 	struct mounts mounts; /* as they were at the start */
 	struct heritage heritage;
+	struct threads threads; /* as of the last reading */
 	struct error pin_error;
 };
 
@@ -63,11 +70,17 @@ void meter_watch(struct meter *m, uint64_t id)
 {
 	m->options.watched_id = id;
 	objects_watch(&m->objects, id);
+	(void)times_charge_open(&m->objects); /* which counts from here on */
 }
 
 void meter_follow_files(struct meter *m)
 {
 	objects_follow_files(&m->objects);
+}
+
+void meter_follow_syscalls(struct meter *m, bool is_from_program)
+{
+	objects_follow_syscalls(&m->objects, is_from_program);
 }
 
 void meter_believe(struct meter *m, const char *program)
@@ -92,10 +105,14 @@ static unsigned int wanted_objects(const struct meter_options *options)
 
 	if (options->tiers && options->has_groups)
 		wanted |= 1U << OBJECT_LIFE;
-	if (options->tiers & METER_T0)
-		wanted |= 1U << OBJECT_TASKS;
-	if (options->tiers & METER_T2)
-		wanted |= 1U << OBJECT_FILES | 1U << OBJECT_FENTRY;
+	if (options->names_syscalls)
+		wanted |= 1U << OBJECT_SYSCALLS;
+	for (size_t i = 0; i < meter_tier_count; i++) {
+		if (options->tiers & meter_tiers[i].tier)
+			wanted |= meter_tiers[i].objects;
+	}
+	if (!options->has_block)
+		wanted &= ~(1U << OBJECT_BLOCK);
 	return wanted;
 }
 
@@ -129,6 +146,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 				   .watched_id = options->watched_id,
 				   .pin_dir = options->pin_dir };
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
+	uint64_t bare_ns = 0;
 	struct btf *btf;
 
 	if (!m)
@@ -138,11 +156,15 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	sizing.shape.followed = options->followed_max;
 	sizing.shape.has_groups = options->has_groups;
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
+	if (options->has_groups)
+		bare_ns = own_costs_time_call();
 	opening.btf = btf = opening.wanted ? load_btf() : NULL;
 	settings.key_subsys = find_subsys(options->hierarchy, btf);
 	objects_open(&opening, &m->heritage, &m->pin_error, &m->objects);
 	btf__free(btf);
 	give_places(m);
+	if (options->has_groups && !m->objects.is_taken_over)
+		own_costs_calibrate(&m->objects, bare_ns);
 	if (options->pin_dir)
 		malloc_trim(0); /* who pins stays long, and opening took some 15 MiB */
 	*ret = TAKE_PTR(m);
@@ -168,6 +190,16 @@ void meter_take_heritage(struct meter *m, struct heritage *ret)
 {
 	*ret = m->heritage;
 	m->heritage = (struct heritage){};
+}
+
+uint32_t meter_pinned_id(const struct meter *m)
+{
+	return pinned_id(&m->objects);
+}
+
+bool meter_is_pinned(const char *pin_dir, uint32_t id)
+{
+	return pinned_is_there(pin_dir, id);
 }
 
 void meter_keep(struct meter *m)
@@ -209,7 +241,7 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
 
 bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 {
-	const char *name = tier == METER_T0 ? "T0" : "T2";
+	const char *name = tier_get(tier)->name;
 
 	for (size_t i = 0; i < m->objects.hooks.count; i++) {
 		if (strcmp(m->objects.hooks.items[i].tier, name) == 0 && !m->objects.hooks.items[i].is_on)
@@ -218,7 +250,45 @@ bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 	return true;
 }
 
-int meter_read(struct meter *m, struct reading *ret, struct error *err)
+bool meter_has_any_tier(const struct meter *m)
+{
+	for (size_t i = 0; i < meter_tier_count; i++) {
+		if (meter_has_tier(m, meter_tiers[i].tier))
+			return true;
+	}
+	return false;
+}
+
+static int visit_connection(void *count, const void *key UNUSED, const void *value UNUSED)
+{
+	++*(size_t *)count;
+	return 0;
+}
+
+size_t meter_followed_connections(const struct meter *m)
+{
+	int fd = objects_map_fd(&m->objects, OBJECT_FILES, "connections");
+	size_t count = 0;
+
+	if (fd >= 0)
+		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct connection), visit_connection, &count);
+	return count;
+}
+
+bool meter_sees_connections(const struct meter *m)
+{
+	return hooks_is_on(&m->objects.hooks, "open_connection") && hooks_is_on(&m->objects.hooks, "end_connection");
+}
+
+bool meter_sees_block(const struct meter *m)
+{
+	const struct hooks *hooks = &m->objects.hooks;
+
+	return (hooks_is_on(hooks, "note_bio") || hooks_is_on(hooks, "note_bio_of_queue")) &&
+	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
+}
+
+static int read_all(struct meter *m, bool has_histograms, struct reading *ret, struct error *err)
 {
 	_cleanup_(mounts_clear) struct mounts now = {};
 	_cleanup_(naming_clear) struct naming naming = {
@@ -226,19 +296,38 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err)
 		.now = &now,
 		.mnt_ns = naming_own_namespace(m->options.root_fd),
 	};
+	const struct tasks_known known = {
+		.has_totals = hooks_is_on(&m->objects.hooks, "count_freed_task"),
+		.has_times = meter_has_tier(m, METER_T1),
+		.has_looks = hooks_is_on(&m->objects.hooks, "leave_call"),
+		.has_network = hooks_is_on(&m->objects.hooks, "leave_call"),
+		.has_connections = meter_sees_connections(m),
+	};
 	int r = 0;
 
-	if (hooks_is_on(&m->objects.hooks, "count_freed_task"))
-		r = collect_tasks(&m->objects, ret);
-	if (r >= 0 && hooks_is_on(&m->objects.hooks, "leave_call")) {
+	if (known.has_totals || known.has_times || known.has_looks)
+		r = collect_tasks(&m->objects, known, ret, &m->threads);
+	if (r >= 0 && known.has_looks) {
 		r = mounts_read(m->options.root_fd, "self", &now, err);
 		if (r >= 0)
 			r = collect_files(&m->objects, &naming, m->options.has_clock,
-					  m->options.has_histograms, ret);
+					  has_histograms, ret);
 	}
+	if (r >= 0 && meter_sees_block(m))
+		r = collect_block(&m->objects, &ret->block);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's counters");
 	return 0;
+}
+
+int meter_read(struct meter *m, struct reading *ret, struct error *err)
+{
+	return read_all(m, m->options.has_histograms, ret, err);
+}
+
+int meter_look(struct meter *m, struct reading *ret, struct error *err)
+{
+	return read_all(m, false, ret, err);
 }
 
 int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err)
@@ -259,6 +348,41 @@ int meter_read_files(struct meter *m, struct reading *reading, struct hot_files 
 	r = collect_hot_files(&m->objects, &naming, m->options.has_clock,
 			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
+}
+
+int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err)
+{
+	int r;
+
+	*ret_open = 0;
+	if (!hooks_is_on(&m->objects.hooks, "enter_syscall") || !hooks_is_on(&m->objects.hooks, "leave_syscall"))
+		return 0;
+	r = collect_syscalls(&m->objects, ret);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's system calls");
+	*ret_open = count_open_syscalls(&m->objects);
+	return 0;
+}
+
+int meter_read_cores(const struct meter *m, uint64_t elapsed_ns, struct evenness *ret)
+{
+	return times_read_cores(&m->objects, elapsed_ns, ret);
+}
+
+struct threads meter_threads(const struct meter *m)
+{
+	return m->threads;
+}
+
+static int add_victim(void *victims, uint64_t leaf UNUSED, const struct victim *victim)
+{
+	(void)victims_add(victims, victim);
+	return 0;
+}
+
+int meter_read_victims(const struct meter *m, struct victims *ret)
+{
+	return killed_visit(&m->objects, add_victim, ret);
 }
 
 int meter_settle(struct meter *m, int timeout_ms)

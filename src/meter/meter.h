@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meter - measures a group, or the whole node, by tiers: T0 totals, T2 files by mount.
+ * meter - measures a group, or the whole node, by tiers: T0 totals, T1 time by cause, T2 files by mount.
  *
  * Each hook is tried by a real load and attach.  One that fails is named and never stops the rest;
  * without BPF at all a meter still reads the group's own files.
@@ -15,27 +15,24 @@
 #include "objects.h"
 #include "reading.h"
 #include "record.h"
+#include "tiers.h"
 
 struct error;
 struct heritage;
 struct meter;
-
-enum meter_tier {
-	METER_T0 = 1 << 0,
-	METER_T2 = 1 << 1,
-	METER_ALL = METER_T0 | METER_T2, /* T3 is on demand */
-};
 
 struct meter_options {
 	int root_fd;               /* a folder that holds proc and sys */
 	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
 	bool has_clock;            /* T2: time of calls */
 	bool has_histograms;       /* T2 */
+	bool has_block;            /* T2: block devices */
 	bool has_groups; /* tell groups apart by their lives: see leaves.h; needs the hierarchy */
 	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
 	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name; may be NULL */
 	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
+	bool names_syscalls;       /* T3: count all system calls by name */
 	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd does */
 	const char *pin_dir;       /* where all stays if this process ends: "/sys/fs/bpf/jobmeter"; NULL: nowhere */
@@ -58,6 +55,10 @@ const char *meter_why_unpinned(const struct meter *m);
 int meter_seal(struct meter *m, struct error *err);
 /* What was harvested; once, and the caller's to clear. */
 void meter_take_heritage(struct meter *m, struct heritage *ret);
+/* What tells this meter's pinned set from every other of this boot; 0: nothing of it is pinned, and sealed. */
+uint32_t meter_pinned_id(const struct meter *m);
+/* Is that set still in @pin_dir, for the next one to take over, or to harvest? */
+bool meter_is_pinned(const char *pin_dir, uint32_t id);
 /* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it. */
 void meter_keep(struct meter *m);
 
@@ -67,6 +68,10 @@ void meter_watch(struct meter *m, uint64_t id);
 
 /* Follow files one by one from now on: after the canary, whose files would be among them. */
 void meter_follow_files(struct meter *m);
+
+/* Count system calls by name from now on: after the canary.  @is_from_program: only from when the next program is started
+ * on, so that what whoever starts it does before is not in it. */
+void meter_follow_syscalls(struct meter *m, bool is_from_program);
 
 /* A hook that is on was seen to count right. */
 void meter_believe(struct meter *m, const char *program);
@@ -88,12 +93,33 @@ void meter_closep(struct meter **m);
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
+/* TCP's own numbers: what is opened, accepted and sent again. */
+bool meter_sees_connections(const struct meter *m);
+/* How many are followed now. */
+size_t meter_followed_connections(const struct meter *m);
+/* What block devices do. */
+bool meter_sees_block(const struct meter *m);
+bool meter_has_any_tier(const struct meter *m);
 
 /* Put what the kernel side counted so far into an empty @ret. */
 int meter_read(struct meter *m, struct reading *ret, struct error *err);
+/* The same without histograms, which takes a part of the time: for a look while it goes on. */
+int meter_look(struct meter *m, struct reading *ret, struct error *err);
 
 /* The files that were followed, none if they were not.  @reading is what meter_read() gave. */
 int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err);
+
+/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not counted yet. */
+int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err);
+
+/* How many cores worked in @elapsed_ns, and how evenly; not known without T1. */
+int meter_read_cores(const struct meter *m, uint64_t elapsed_ns, struct evenness *ret);
+
+/* The threads of the busiest process, as of the last reading; not known without T0. */
+struct threads meter_threads(const struct meter *m);
+
+/* Which processes the kernel killed for want of memory; added to @ret. */
+int meter_read_victims(const struct meter *m, struct victims *ret);
 
 /* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
 int meter_settle(struct meter *m, int timeout_ms);

@@ -20,6 +20,7 @@
 #include "pinned.h"
 #include "settings.h"
 #include "skeletons.h"
+#include "syscall_counts.h"
 
 /* ---- from libbpf's hands into ours ---- */
 
@@ -225,6 +226,7 @@ static void settle(struct objects *o)
 	watch->sees_libaio = sees_libaio;
 	watch->sees_places = objects_has_program(o, OBJECT_FENTRY);
 	watch->sees_skipped = sees_skipped;
+	watch->sees_connections = hooks_is_on(&o->hooks, "end_connection");
 	watch->sees_requests = hooks_is_on(&o->hooks, "count_request_result") ||
 			       hooks_is_on(&o->hooks, "count_request_entry");
 }
@@ -261,6 +263,14 @@ static void pin(struct objects *o, const char *pin_dir, struct error *err)
 	pins_remove_root(pin_dir);
 }
 
+/* What is not asked for is nothing that is switched off. */
+static unsigned int left_out(const struct opening *opening)
+{
+	unsigned int demanded = 1U << OBJECT_SYSCALLS & ~opening->wanted;
+
+	return demanded | (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE);
+}
+
 void objects_open(const struct opening *opening, struct heritage *heritage, struct error *pin_error,
 		  struct objects *ret)
 {
@@ -269,7 +279,7 @@ void objects_open(const struct opening *opening, struct heritage *heritage, stru
 
 	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
 	*pin_error = (struct error){};
-	hooks_list(opening->btf, opening->settings->has_groups, &ret->hooks);
+	hooks_list(opening->btf, left_out(opening), &ret->hooks);
 	for (size_t i = 0; i < ret->hooks.count; i++)
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
@@ -380,7 +390,8 @@ static void zero_map(const struct object_map *map)
 
 /* Counters that stand until they are read for the last time. */
 static const char *const counting_maps[] = { "file_rows", "file_histograms", "other_rows", "task_totals",
-					     "leaving_tasks", "lost" };
+					     "task_times", "leaving_tasks", "looks", "traffic_rows", "block_rows",
+					     "syscall_rows", "lost" };
 
 static bool is_counting(const struct object_map *map)
 {
@@ -397,6 +408,21 @@ static void set_watched(struct objects *o, uint64_t id)
 		if (o->watches[i])
 			o->watches[i]->id = id;
 	}
+}
+
+bool objects_begin_epoch(const struct objects *o)
+{
+	bool has_missed = false;
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		struct watch *watch = o->watches[i];
+
+		if (!watch)
+			continue;
+		__atomic_store_n(&watch->epoch, watch->epoch + 1, __ATOMIC_SEQ_CST);
+		has_missed |= __atomic_exchange_n(&watch->has_missed, 0, __ATOMIC_SEQ_CST);
+	}
+	return has_missed;
 }
 
 /* Nobody is watched meanwhile: half of what a task did would be dropped, and half kept. */
@@ -420,6 +446,13 @@ void objects_follow_files(struct objects *o)
 		o->watches[OBJECT_FILES]->is_following = 1;
 }
 
+void objects_follow_syscalls(struct objects *o, bool is_from_program)
+{
+	if (o->watches[OBJECT_SYSCALLS])
+		o->watches[OBJECT_SYSCALLS]->is_following =
+			is_from_program ? SYSCALL_FOLLOW_PROGRAM : SYSCALL_FOLLOW_ALL;
+}
+
 uint64_t objects_map_bytes(const struct objects *o)
 {
 	uint64_t sum = 0;
@@ -438,7 +471,7 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	int r = 0;
 
 	complaint_listen(&complaint);
-	for (size_t id = 0; id < OBJECT_COUNT && r >= 0; id++)
+	for (size_t id = 0; id < OBJECT_SYSCALLS && r >= 0; id++)
 		r = skeleton_open((enum object_id)id, false, NULL, &items[id]);
 	if (r >= 0) {
 		maps_size(items, sizing, &list);
@@ -464,7 +497,7 @@ uint64_t objects_skipped_runs(const struct objects *o)
 		uint32_t size = sizeof(info);
 		int fd = o->attachments[i].program_fd;
 
-		if (fd >= 0 && hook_is_trampoline(&o->hooks.items[i]) &&
+		if (fd >= 0 && hook_may_be_skipped(&o->hooks.items[i]) &&
 		    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
 			sum += info.recursion_misses;
 	}

@@ -64,8 +64,15 @@ int objects_link_fd(const struct objects *o, const char *program);
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far. */
 void objects_watch(struct objects *o, uint64_t id);
 
+/* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told of since the last
+ * time. */
+bool objects_begin_epoch(const struct objects *o);
+
 /* From now on follow files one by one, if the settings say so. */
 void objects_follow_files(struct objects *o);
+
+/* From now on count system calls by name, if that object is loaded; or from when the next program is started on. */
+void objects_follow_syscalls(struct objects *o, bool is_from_program);
 
 /* It was seen to count right, if it is on. */
 void objects_believe(struct objects *o, const char *program);
@@ -73,8 +80,8 @@ void objects_believe(struct objects *o, const char *program);
 /* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+" is detached. */
 void objects_disbelieve(struct objects *o, const char *program, const char *why);
 
-/* How often the kernel skipped programs that only fentry can attach, which is when one is preempted and
- * another task comes by. */
+/* How often the kernel skipped programs: those that only fentry can attach, which is when one is preempted and
+ * another task comes by, and those of requests to block devices, which is when one ends while another is counted. */
 uint64_t objects_skipped_runs(const struct objects *o);
 
 /* Bytes that all maps take, as sizing has it; tasks that live take more. */
@@ -91,6 +98,6 @@ void objects_let_go(struct objects *o);
 
 /* ---- */
 
-/* The maps that all objects would have, on a kernel that loads them all; asks no kernel.  @ret has room for
+/* The maps that all objects but those on demand would have, on a kernel that loads them all; asks no kernel.  @ret has room for
  * MAPS_MAX.  -ENOMEM. */
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count);

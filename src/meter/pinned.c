@@ -133,6 +133,39 @@ void pinned_note(const struct objects *o, const struct hook *hook)
 		(void)pins_drop(&o->pins, PINS_LINKS, hook->program);
 }
 
+/* ---- which it is ---- */
+
+/* The kernel gives each map a number, and begins anew after two thousand million. */
+static uint32_t map_id(int fd)
+{
+	struct bpf_map_info info = {};
+	uint32_t size = sizeof(info);
+
+	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
+}
+
+uint32_t pinned_id(const struct objects *o)
+{
+	return *o->pins.path ? map_id(o->pinned_hooks_fd) : 0;
+}
+
+bool pinned_is_there(const char *pin_dir, uint32_t id)
+{
+	_cleanup_(folder_clear) struct folder sets = {};
+	bool is_there = false;
+
+	(void)pins_list_sets(pin_dir, &sets);
+	for (size_t i = 0; i < sets.count && !is_there; i++) {
+		_cleanup_close_ int fd = -EBADF;
+		struct pins set;
+
+		pins_find(pin_dir, sets.names[i], &set);
+		fd = pins_get(&set, NULL, PINS_HOOKS);
+		is_there = fd >= 0 ? map_id(fd) == id : fd != -ENOENT;
+	}
+	return is_there;
+}
+
 /* ---- taking over ---- */
 
 static int take_fd(const struct pins *pins, const char *folder, const char *name, int *ret)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "files.h"
@@ -40,6 +41,11 @@ int pinned_take(struct objects *o, const struct loading *l);
 
 /* A hook is other than it was. */
 void pinned_note(const struct objects *o, const struct hook *hook);
+
+/* What tells the set of @o from every other of this boot, once it is sealed; 0: it is none. */
+uint32_t pinned_id(const struct objects *o);
+/* Is that set in @pin_dir, and complete?  Who has no right to look at a set that is there takes it for that one. */
+bool pinned_is_there(const char *pin_dir, uint32_t id);
 
 /* Settle what is in @pin_dir: take over the set of the layout of @l, of every other give @heritage what it counted;
  * those are gone then.  0: nothing was taken over, @o->pins says where to pin. */

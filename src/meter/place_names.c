@@ -113,9 +113,10 @@ static void forget_unused(struct place_names *p)
 	p->count = kept;
 }
 
-int place_names_refresh(struct place_names *p, int superblocks_fd, struct error *err)
+int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err)
 {
-	forget_unused(p);
+	if (forgets)
+		forget_unused(p);
 	naming_clear(&p->naming);
 	p->naming.superblocks_fd = superblocks_fd;
 	return have_mounts_changed(p) ? look_at_mounts(p, err) : 0;

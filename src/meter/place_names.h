@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,9 +24,9 @@ int place_names_open(int root_fd, const struct site_mount *sites, size_t site_co
 		     struct place_names **ret, struct error *err);
 struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
 
-/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  Names that
- * nobody asked for since the last refresh are forgotten. */
-int place_names_refresh(struct place_names *p, int superblocks_fd, struct error *err);
+/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all that are needed
+ * are about to be asked for; names that nobody asked for since it was so last are forgotten. */
+int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err);
 
 /* Good until the next refresh.  NULL: no memory. */
 const struct snapshot_mount *place_names_get(struct place_names *p, uint64_t place);

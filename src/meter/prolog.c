@@ -15,6 +15,7 @@
 #include "file.h"
 #include "json_place.h"
 #include "macro.h"
+#include "metric_json.h"
 
 #define STRING_MAX 1024
 #define GPUS_MAX 1024
@@ -49,7 +50,7 @@ static int take_number(const struct place *place, const json_t *map, const char 
 		       uint64_t max, struct value *ret)
 {
 	struct value value = {};
-	int r = place_take_number(place, map, key, places, &value.number, &value.is_known);
+	int r = value_take(place, map, key, places, &value);
 
 	if (r == 0 && value.is_known && value.number > max)
 		return place_refuse(place, key, "is out of range");
@@ -196,9 +197,9 @@ static int name_file(const struct job *job, char ret[NAME_MAX + 1], struct error
 	int length;
 
 	if (!is_file_name(job->id) || !is_file_name(job->manager))
-		return error_set(err, -EINVAL, "the job's id is no name of a file");
+		return error_set(err, -ENOENT, "the job's id is no name of a file");
 	length = snprintf(ret, NAME_MAX + 1, "%s-%s.json", job->manager, job->id);
-	return length > NAME_MAX ? error_set(err, -EINVAL, "the job's id is too long for a file's name") : 0;
+	return length > NAME_MAX ? error_set(err, -ENOENT, "the job's id is too long for a file's name") : 0;
 }
 
 int prolog_read(int root_fd, const char *folder_path, struct job *job, struct error *err)

@@ -24,7 +24,7 @@ struct error;
 /*
  * Fill in what the file in @folder, a path below @root_fd, says of @job, whose manager and id name it; what it does not say is left alone.  On failure
  * nothing is taken.  -ENOENT: there is no such file, nor a folder; -EPERM: somebody else than root could have written
- * it; -EINVAL: what stands there is odd, or the id is no name of a file.  @err says which.
+ * it; -EINVAL: what stands there is odd.  @err says which.  A job whose id is no name of a file has none: -ENOENT.
  */
 int prolog_read(int root_fd, const char *folder, struct job *job, struct error *err);
 

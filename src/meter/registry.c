@@ -8,7 +8,9 @@
 #include <sys/random.h>
 
 #include "cleanup.h"
+#include "fnv.h"
 #include "macro.h"
+#include "hardware.h"
 #include "registry_parts.h"
 #include "text.h"
 #include "utf8.h"
@@ -34,7 +36,7 @@ struct registry *registry_new(const struct registry_options *options)
 	r->real_minus_boot_ns = options->started_real_ns - options->started_boot_ns;
 	/* Names come from outside.  Without a seed, only those who choose them to collide take longer. */
 	if (getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) < 0)
-		r->seed = UINT64_C(0xcbf29ce484222325);
+		r->seed = FNV_BEGIN;
 	return r;
 }
 
@@ -53,10 +55,16 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free_attached(j);
 	for (size_t i = 0; i < j->step_count; i++) {
 		free(j->steps[i]->id);
+		registry_cores_clear(&j->steps[i]->ranks);
 		free(j->steps[i]);
 	}
 	free(j->steps);
+	timeline_clear(&j->timeline);
 	free(j->least);
+	free(j->victims);
+	free(j->base);
+	registry_cores_clear(&j->cores);
+	block_clear(&j->block);
 	free(j->rows);
 	free(j->buckets);
 	free(j->mounts);
@@ -87,7 +95,10 @@ struct registry *registry_free(struct registry *r)
 	snapshot_unref(r->shown);
 	free(r->shown_slots);
 	free(r->jobs);
+	free(r->order);
 	free(r->tasks);
+	registry_forget_cores(r);
+	registry_forget_blocks(r);
 	free(r->rows);
 	free(r->mounts);
 	free(r);
@@ -116,17 +127,9 @@ void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
 
 /* ---- jobs by name ---- */
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do {
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	} while (*text++);
-	return hash;
-}
-
 static uint64_t hash_name(const struct registry *r, const char *manager, const char *id)
 {
-	return hash_text(hash_text(r->seed, manager), id);
+	return fnv_text(fnv_text(r->seed, manager), id);
 }
 
 struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id)
@@ -152,6 +155,7 @@ static int append_job(struct registry *r, struct registry_job *j)
 	}
 	j->index = r->job_count;
 	r->jobs[r->job_count++] = j;
+	r->is_ordered = false;
 	return 0;
 }
 
@@ -354,6 +358,11 @@ const char *registry_job_path(const struct registry_job *j)
 	return j->has_top ? j->top_path : NULL;
 }
 
+bool registry_job_has_run(const struct registry_job *j)
+{
+	return !j->registry->has_tasks || j->work != j->last_work;
+}
+
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number)
 {
 	struct value *value = &j->set[id];
@@ -363,6 +372,28 @@ void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number
 	if ((kind == KIND_COUNTER || kind == KIND_PEAK) && value->is_known)
 		number = MAX(number, value->number);
 	*value = (struct value){ number, true };
+}
+
+void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number)
+{
+	assert(id < METRIC_JOB_COUNT && metric_get(id)->kind == KIND_COUNTER);
+	value_add(j->folded, id, number);
+}
+
+void registry_job_sample(struct registry_job *j, const struct thermal_moment *m)
+{
+	thermal_sums_add(&j->thermal, m);
+}
+
+/* What was added and shown, but not yet written down: what is counted from now on comes on top of it. */
+static void take_up_counters(struct registry_job *j)
+{
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		const struct value *least = &j->least[id];
+
+		if (hardware_counts((enum metric_id)id) && least->is_known && j->folded[id].number < least->number)
+			j->folded[id] = *least;
+	}
 }
 
 int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT])
@@ -375,6 +406,7 @@ int registry_job_set_least(struct registry_job *j, const struct value least[METR
 	memcpy(copy, least, size);
 	free(j->least);
 	j->least = copy;
+	take_up_counters(j);
 	return 0;
 }
 
@@ -398,6 +430,8 @@ bool registry_job_is_changed(const struct registry_job *j)
 void registry_job_saved(struct registry_job *j)
 {
 	j->is_changed = false;
+	j->saved_changes = j->timeline.changes;
+	j->saved_boot_ns = j->timeline.last_boot_ns;
 }
 
 /* ---- the ends of jobs ---- */
@@ -408,6 +442,7 @@ void registry_job_set_end(struct registry_job *j, uint64_t end_boot_ns)
 
 	j->is_ended = end_boot_ns != 0;
 	j->is_changed = true;
+	j->registry->is_ordered = false;
 	if (!facts)
 		return; /* its end is not known, that is all */
 	facts->end_boot_ns = end_boot_ns;
@@ -444,6 +479,7 @@ void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void 
 		if (dropped)
 			dropped(context, j);
 		registry_job_drop(j);
+		r->is_ordered = false;
 	}
 	r->job_count = kept;
 }

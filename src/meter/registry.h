@@ -19,6 +19,9 @@ struct error;
 struct identity_rules;
 struct registry;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
+struct timeline;
+struct victim;
+struct victims;
 
 struct registry_options {
 	const struct identity_rules *rules; /* the caller's; NULL: the built-in ones only */
@@ -44,17 +47,35 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 /* A place, named once and for as long as rows tell of it. */
 typedef const struct snapshot_mount *(*registry_name_place)(void *context, uint64_t place);
 
-/* What all leaves did until now; replaces what was fed before. */
+/*
+ * Of leaves that changed, sorted, whose rows are to be read: all leaves of their jobs, and of those that were in no feed
+ * since they were learned or that ended.  The caller frees *@ret, which is sorted.  -ENOMEM.
+ */
+int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret, size_t *ret_count);
+
+/*
+ * What all leaves did until now; replaces what was fed before.  @is_partial: there are rows only of the leaves that
+ * registry_touch() told; what the others did is what was shown last.
+ */
 struct registry_feed {
 	const struct leaf_tasks *tasks;
 	size_t task_count;
+	const struct leaf_core *cores;
+	size_t core_count;
+	const struct leaf_block *blocks;
+	size_t block_count;
 	const struct leaf_row *rows;
 	size_t row_count;
-	bool has_tasks, has_files, has_clock; /* else they are not known, which is not zero */
+	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock; /* else they are not known, which is not zero */
+	bool is_partial;
 	registry_name_place name_place;
 	void *context;
 };
 int registry_feed(struct registry *r, const struct registry_feed *feed);
+
+/* A process of @leaf that the kernel killed; one that was told before, and of a leaf that nobody knows, is ignored.
+ * -ENOMEM. */
+int registry_add_victim(struct registry *r, uint64_t leaf, const struct victim *victim);
 
 /* What the kernel side had no room for, of all jobs and of others together; never falls. */
 void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT]);
@@ -83,13 +104,27 @@ struct job *registry_job_facts(struct registry_job *j);
 bool registry_job_is_live(const struct registry_job *j);
 /* The path of the group that is the job (its top one), where it lives; else NULL. */
 const char *registry_job_path(const struct registry_job *j);
+/* False: since the last feed but one no task of it has run, as far as tasks are told. */
+bool registry_job_has_run(const struct registry_job *j);
 /* Set what files of the live group say now. Counters and peaks never fall; kept when the job ends. */
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number);
+/* Count more of what is no leaf's: it is the job's from now on, and written down with it, though not at once. */
+void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number);
+/* How its CPUs were at one moment. */
+void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
 /* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */
 int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT]);
 /* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));
 void *registry_job_attached(const struct registry_job *j);
+
+/* Whom the kernel killed for want of memory. */
+const struct victims *registry_job_victims(const struct registry_job *j);
+/* What it did over time, as the last snapshot has it; the job's own. */
+const struct timeline *registry_job_timeline(const struct registry_job *j);
+/* Jobs whose timelines have changed are to be written down, which is put off otherwise: after a crash the time in
+ * between is one step, and no count is lost. */
+void registry_save_timelines(struct registry *r);
 
 /* ---- folding: leaves that ended ---- */
 

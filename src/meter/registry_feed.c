@@ -164,15 +164,6 @@ static int take_rows(struct feeding *f)
 	return r < 0 ? r : order_rows(f);
 }
 
-static void raise_counts(struct op_counts *to, const struct op_counts *least)
-{
-	to->calls = MAX(to->calls, least->calls);
-	to->bytes = MAX(to->bytes, least->bytes);
-	to->errors = MAX(to->errors, least->errors);
-	to->ns = MAX(to->ns, least->ns);
-	to->not_found = MAX(to->not_found, least->not_found);
-}
-
 static bool begins_row(const struct fed_row *order, size_t i, size_t begin)
 {
 	return i == begin || order[i].key != order[i - 1].key;
@@ -221,7 +212,7 @@ static int hand_over(struct feeding *f)
 	r->row_count = count;
 	r->has_rows = true;
 	for (size_t op = 0; op < OP_COUNT; op++)
-		raise_counts(&r->unplaced[op], &f->unplaced[op]);
+		op_counts_raise(&r->unplaced[op], &f->unplaced[op]);
 	return 0;
 }
 
@@ -237,6 +228,15 @@ static void take_uid(struct registry_group *g, uint32_t uid)
 	}
 }
 
+static void add_work(struct registry_group *g, const struct leaf_tasks *tasks)
+{
+	const struct task_counters *c = &tasks->counters;
+
+	for (size_t i = 0; i < g->member_count; i++)
+		g->members[i].job->work += c->user_ns + c->system_ns + c->voluntary_switches +
+					   c->involuntary_switches + tasks->ended + tasks->live;
+}
+
 static int take_tasks(struct registry *r, const struct registry_feed *feed)
 {
 	size_t count = 0;
@@ -244,6 +244,10 @@ static int take_tasks(struct registry *r, const struct registry_feed *feed)
 
 	if (!tasks)
 		return -ENOMEM;
+	for (size_t i = 0; i < r->job_count; i++) {
+		r->jobs[i]->last_work = r->jobs[i]->work;
+		r->jobs[i]->work = 0;
+	}
 	for (size_t i = 0; i < feed->task_count; i++) {
 		struct registry_group *g = idmap_get(&r->groups, feed->tasks[i].leaf);
 
@@ -251,11 +255,78 @@ static int take_tasks(struct registry *r, const struct registry_feed *feed)
 			continue;
 		tasks[count++] = feed->tasks[i];
 		g->task = count;
+		add_work(g, &feed->tasks[i]);
 		take_uid(g, feed->tasks[i].uid);
 	}
 	smaller = realloc(tasks, (count + 1) * sizeof(*tasks));
 	r->tasks = smaller ? smaller : tasks;
 	r->task_count = count;
+	return 0;
+}
+
+/* ---- what is to be fed ---- */
+
+static bool is_to_be_fed(const struct registry_group *g, const uint64_t *changed, size_t count)
+{
+	if (registry_group_is_folded(g))
+		return false;
+	return !g->is_fed || g->died_ns || ids_contain(changed, count, g->id);
+}
+
+bool registry_group_is_touched(const struct registry_group *g)
+{
+	for (size_t i = 0; i < g->member_count; i++) {
+		if (g->members[i].job->is_touched)
+			return true;
+	}
+	return false;
+}
+
+/* Whether that was new of one. */
+static bool touch(struct registry_group *g)
+{
+	bool is_new = false;
+
+	for (size_t i = 0; i < g->member_count; i++) {
+		is_new |= !g->members[i].job->is_touched;
+		g->members[i].job->is_touched = true;
+	}
+	return is_new;
+}
+
+/* A group of two jobs touches both, and so their other groups. */
+static void touch_jobs(struct registry *r, const uint64_t *changed, size_t count)
+{
+	bool is_new = true;
+
+	for (size_t i = 0; i < r->job_count; i++)
+		r->jobs[i]->is_touched = !r->jobs[i]->shown; /* of others it is known what was shown last */
+	while (is_new) {
+		size_t at = 0;
+
+		is_new = false;
+		for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
+			if (registry_group_is_touched(g) || is_to_be_fed(g, changed, count))
+				is_new |= touch(g);
+		}
+	}
+}
+
+int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret, size_t *ret_count)
+{
+	uint64_t *leaves = calloc(r->groups.count + 1, sizeof(*leaves));
+	size_t found = 0, at = 0;
+
+	if (!leaves)
+		return -ENOMEM;
+	touch_jobs(r, changed, count);
+	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
+		if (registry_group_is_touched(g) && !registry_group_is_folded(g))
+			leaves[found++] = g->id;
+	}
+	ids_sort(leaves, found);
+	*ret = leaves;
+	*ret_count = found;
 	return 0;
 }
 
@@ -281,6 +352,21 @@ static void forget_feed(struct registry *r)
 	free(r->tasks);
 	r->tasks = NULL;
 	r->task_count = 0;
+	registry_forget_cores(r);
+	registry_forget_blocks(r);
+}
+
+/* Whose rows it has. */
+static void note_fed(struct registry *r, bool is_partial)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		r->jobs[i]->is_touched |= !is_partial;
+		r->jobs[i]->has_new_rows |= r->jobs[i]->is_touched;
+	}
+	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));)
+		g->is_fed |= registry_group_is_touched(g);
 }
 
 int registry_feed(struct registry *r, const struct registry_feed *feed)
@@ -293,12 +379,23 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	forget_feed(r);
 	code = take_tasks(r, feed);
 	if (code == 0)
+		code = registry_take_cores(r, feed->cores, feed->core_count);
+	if (code == 0)
+		code = registry_take_blocks(r, feed->blocks, feed->block_count);
+	if (code == 0)
 		code = hand_over(&f);
 	if (code < 0) {
 		forget_feed(r);
 		return code;
 	}
+	note_fed(r, feed->is_partial);
 	r->has_tasks = feed->has_tasks;
+	r->has_times = feed->has_times;
+	r->has_looks = feed->has_looks;
+	r->has_network = feed->has_network;
+	r->has_connections = feed->has_connections;
+	r->has_details = feed->has_details;
+	r->has_block = feed->has_block;
 	r->has_files = feed->has_files;
 	r->has_clock = feed->has_clock;
 	r->feeds++;

@@ -8,32 +8,7 @@
 #include "macro.h"
 #include "registry_parts.h"
 
-struct found {
-	uint64_t *items;
-	size_t count, room;
-};
-
-static void found_clear(struct found *ids)
-{
-	free(ids->items);
-}
-
-static int found_add(struct found *ids, uint64_t id)
-{
-	if (ids->count == ids->room) {
-		size_t room = ids->room ? ids->room * 2 : 16;
-		uint64_t *larger = reallocarray(ids->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		ids->items = larger;
-		ids->room = room;
-	}
-	ids->items[ids->count++] = id;
-	return 0;
-}
-
-static void found_hand_over(struct found *ids, uint64_t **ret, size_t *ret_count)
+static void hand_over(struct id_list *ids, uint64_t **ret, size_t *ret_count)
 {
 	ids_sort(ids->items, ids->count);
 	*ret = TAKE_PTR(ids->items);
@@ -60,7 +35,7 @@ static bool is_settled(const struct registry *r, const struct registry_group *g,
 
 static bool is_ripe(const struct registry *r, const struct registry_group *g, uint64_t boot_ns)
 {
-	return r->has_rows && g->is_learned && g->died_ns && !g->children && !registry_group_is_folded(g) &&
+	return r->has_rows && registry_group_is_touched(g) && g->is_learned && g->died_ns && !g->children && !registry_group_is_folded(g) &&
 	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed && is_settled(r, g, boot_ns);
 }
 
@@ -68,9 +43,11 @@ int registry_job_add_rows(struct registry_job *j, const struct registry_group *g
 {
 	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
 
-	if (r == 0)
-		j->row_count = registry_rows_sum(j->rows, j->row_count);
-	return r;
+	if (r < 0)
+		return r;
+	j->row_count = registry_rows_sum(j->rows, j->row_count);
+	j->has_new_rows = true;
+	return 0;
 }
 
 static struct registry_member *member_of(struct registry_group *g, const struct registry_job *j)
@@ -105,15 +82,18 @@ static void add_oom_kills(struct registry_group *g, struct registry_member *m, s
 static void fold_values(struct registry_group *g, struct registry_member *m, struct registry_group *parent)
 {
 	const struct registry *r = m->job->registry;
+	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	struct value leaf[METRIC_JOB_COUNT] = {};
 
-	if (g->task)
-		values_add_tasks(leaf, &r->tasks[g->task - 1]);
+	if (tasks)
+		registry_add_tasks(r, leaf, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
 	if (g->peak_bytes)
 		leaf[METRIC_MEMORY_PEAK] = (struct value){ g->peak_bytes, true };
 	values_add(m->job->folded, leaf);
-	if (m->step)
+	if (m->step) {
 		values_add(m->step->folded, leaf);
+		registry_step_add_rank(m->step, m->rank, r, g);
+	}
 	add_oom_kills(g, m, parent);
 }
 
@@ -140,11 +120,21 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	r = remember(m->job, g);
 	if (r < 0)
 		return r;
-	r = registry_job_add_rows(m->job, g);
+	r = registry_job_reserve_cores(m->job, g);
+	if (r == 0 && m->step)
+		r = registry_step_reserve_rank(m->step, m->rank);
+	if (r == 0)
+		r = registry_job_reserve_block(m->job, g);
+	if (r == 0)
+		r = registry_job_add_rows(m->job, g);
 	if (r < 0) {
 		m->job->pending_count--;
 		return r;
 	}
+	registry_job_add_cores(m->job, g);
+	registry_team_add_group(&m->job->team, m->job->registry, g);
+	registry_job_add_network(m->job, g);
+	registry_job_add_block(m->job, g);
 	fold_values(g, m, parent);
 	m->is_folded = true;
 	m->job->is_changed = true;
@@ -173,7 +163,7 @@ static int fold_group(struct registry *r, struct registry_group *g, struct regis
 }
 
 /* From a leaf upwards, as far as the groups above have ended too and wait for nobody else. */
-static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct found *folded)
+static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct id_list *folded)
 {
 	while (g && is_ripe(r, g, boot_ns)) {
 		struct registry_group *parent;
@@ -181,7 +171,7 @@ static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t b
 		int code = fold_group(r, g, &parent);
 
 		if (code == 0)
-			code = found_add(folded, id);
+			code = id_list_add(folded, id);
 		if (code < 0)
 			return code;
 		g = parent;
@@ -191,7 +181,7 @@ static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t b
 
 int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count)
 {
-	_cleanup_(found_clear) struct found folded = {};
+	_cleanup_(id_list_clear) struct id_list folded = {};
 	size_t at = 0;
 	int code = 0;
 
@@ -200,20 +190,20 @@ int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, s
 	registry_end_jobs(r, boot_ns);
 	if (code < 0)
 		return code; /* what is folded by now is in registry_folded() */
-	found_hand_over(&folded, ret_leaves, ret_count);
+	hand_over(&folded, ret_leaves, ret_count);
 	return 0;
 }
 
 int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count)
 {
-	_cleanup_(found_clear) struct found folded = {};
+	_cleanup_(id_list_clear) struct id_list folded = {};
 	size_t at = 0;
 
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
-		if (registry_group_is_folded(g) && found_add(&folded, g->id) < 0)
+		if (registry_group_is_folded(g) && id_list_add(&folded, g->id) < 0)
 			return -ENOMEM;
 	}
-	found_hand_over(&folded, ret_leaves, ret_count);
+	hand_over(&folded, ret_leaves, ret_count);
 	return 0;
 }
 

@@ -6,22 +6,35 @@
 
 static int inherit_group(struct registry *r, struct registry_group *g)
 {
-	struct value ended[METRIC_JOB_COUNT] = {};
+	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	int code = 0;
 
-	if (g->task)
-		values_add_tasks(ended, &r->tasks[g->task - 1]);
 	for (size_t i = 0; code == 0 && i < g->member_count; i++) {
 		struct registry_member *m = &g->members[i];
+		struct value ended[METRIC_JOB_COUNT] = {};
 
 		if (m->is_folded)
 			continue;
-		code = registry_job_add_rows(m->job, g);
+		code = registry_job_reserve_cores(m->job, g);
+		if (code == 0 && m->step)
+			code = registry_step_reserve_rank(m->step, m->rank);
+		if (code == 0)
+			code = registry_job_reserve_block(m->job, g);
+		if (code == 0)
+			code = registry_job_add_rows(m->job, g);
 		if (code < 0)
 			return code;
+		if (tasks)
+			registry_add_tasks(r, ended, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
+		registry_job_add_cores(m->job, g);
+		registry_team_add_group(&m->job->team, r, g);
+		registry_job_add_network(m->job, g);
+		registry_job_add_block(m->job, g);
 		values_add(m->job->folded, ended);
-		if (m->step)
+		if (m->step) {
 			values_add(m->step->folded, ended);
+			registry_step_add_rank(m->step, m->rank, r, g);
+		}
 		m->job->is_changed = true;
 	}
 	g->task = g->row_count = 0;

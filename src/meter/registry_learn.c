@@ -152,9 +152,9 @@ static void begin_step(struct registry *r, struct registry_step *step, const str
 	step->live_groups++;
 }
 
-/* Make the group one of @j's and @step's. */
+/* Make the group one of @j's and @step's, of the task @rank. */
 static void join(struct registry *r, struct registry_group *g, struct registry_job *j, struct registry_step *step,
-		 bool is_step_top, const struct group_life *life)
+		 uint32_t rank, bool is_step_top, const struct group_life *life)
 {
 	struct registry_member *m = find_member(g, j);
 
@@ -166,6 +166,7 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 		j->groups++;
 	}
 	m->step = step;
+	m->rank = step ? rank : RANK_NONE;
 	m->is_step_top = is_step_top;
 	j->live_groups++;
 	if (step)
@@ -183,7 +184,7 @@ static void join_as(struct registry *r, struct registry_group *g, const struct n
 	if (*id->step)
 		step = registry_job_step(j, id->step);
 	take_top(j, n, id);
-	join(r, g, j, step, n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
+	join(r, g, j, step, registry_rank_of(id->task), n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
 }
 
 static bool is_job(const struct registry *r, const struct identity *id)
@@ -212,7 +213,7 @@ static void join_as_parent(struct registry *r, struct registry_group *g, const s
 	for (size_t i = 0; i < n->parent->member_count; i++) {
 		const struct registry_member *m = &n->parent->members[i];
 
-		join(r, g, m->job, m->step, false, n->life);
+		join(r, g, m->job, m->step, m->rank, false, n->life);
 	}
 }
 
@@ -220,6 +221,9 @@ static void join_as_parent(struct registry *r, struct registry_group *g, const s
 static void end_top(struct registry_job *j)
 {
 	j->has_top = false;
+	j->base = j->base ? j->base : calloc(METRIC_JOB_COUNT, sizeof(*j->base));
+	if (!j->base)
+		return; /* what the next one says counts from where it is more */
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
 		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
 
@@ -284,6 +288,7 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 		g->id = life->id;
 	}
 	g->is_learned = true;
+	g->is_fed = false;
 	g->wanted_members = 0; /* its path tells better */
 	g->parent = life->parent;
 	if (life->is_cut && n.parent)

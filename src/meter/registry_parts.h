@@ -2,10 +2,14 @@
 /* registry_parts - what the files of the registry share, and nobody else. */
 #pragma once
 
+#include "block.h"
 #include "idmap.h"
 #include "ids.h"
 #include "identity.h"
 #include "registry.h"
+#include "thermal_samples.h"
+#include "timeline.h"
+#include "victims.h"
 
 #define MEMBERS_MAX 3	     /* a `run` in a pod in a container */
 #define MOUNTS_MAX 16384     /* names of mounts, of all jobs */
@@ -18,7 +22,6 @@
 void values_add(struct value *to, const struct value *from); /* leaves into a job: sums, of peaks the greatest */
 void values_raise(struct value *to, const struct value *least); /* counters and peaks never fall */
 void value_add(struct value *to, enum metric_id id, uint64_t number);
-void values_add_tasks(struct value *to, const struct leaf_tasks *tasks); /* all but those that live */
 
 /* ---- rows ---- */
 
@@ -48,6 +51,67 @@ struct registry_bucket {
 
 size_t registry_buckets_sum(struct registry_bucket *buckets, size_t count); /* the same of them */
 
+/* ---- cores ---- */
+
+struct registry_core {
+	uint32_t key; /* the CPU, TIME_ALL_CPUS: of a part it is not told apart; of ranks the task's number */
+	uint32_t pad;
+	uint64_t on_ns;
+};
+
+struct registry_cores { /* begins as {}; sorted by key */
+	struct registry_core *items;
+	size_t count;
+};
+
+void registry_cores_clear(struct registry_cores *c);
+int registry_cores_add(struct registry_cores *c, uint32_t cpu, uint64_t on_ns); /* -ENOMEM */
+int registry_cores_copy(struct registry_cores *to, const struct registry_cores *from);
+/* How many of them, and how evenly, in so long a time; not known where it is 0. */
+int registry_cores_evenness(const struct registry_cores *c, uint64_t elapsed_ns, struct evenness *ret);
+
+/* ---- ranks ---- */
+
+#define RANK_NONE UINT32_MAX /* no task's */
+#define RANKS_MAX 4096	     /* of one step on one node; beyond, how even they are is not known */
+
+struct registry_step;
+struct registry_group;
+
+/* The number that a manager gave a task: "3"; RANK_NONE: it is none ("special"). */
+uint32_t registry_rank_of(const char *task);
+/* What the group's tasks did, made part of what is folded of the step's ranks, once there is room for it. */
+int registry_step_reserve_rank(struct registry_step *s, uint32_t rank);
+void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct registry *r,
+			    const struct registry_group *g);
+/* The same of one that lives. */
+int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
+			     const struct registry_group *g);
+int registry_ranks_evenness(const struct registry_cores *ranks, struct evenness *ret);
+
+/* ---- threads ---- */
+
+/* The group's busiest process, if it did more. */
+void registry_team_add_group(struct thread_team *to, const struct registry *r, const struct registry_group *g);
+
+/* ---- network ---- */
+
+/* The same of what the group sent and received. */
+void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g);
+/* And made part of what is folded. */
+void registry_job_add_network(struct registry_job *j, const struct registry_group *g);
+
+/* ---- block devices ---- */
+
+/* Replace what was fed of them. */
+int registry_take_blocks(struct registry *r, const struct leaf_block *blocks, size_t count);
+void registry_forget_blocks(struct registry *r);
+/* The group's made part of what is folded of the job, once there is room for them. */
+int registry_job_reserve_block(struct registry_job *j, const struct registry_group *g);
+void registry_job_add_block(struct registry_job *j, const struct registry_group *g);
+bool registry_group_has_blocks(const struct registry *r, const struct registry_group *g);
+int registry_block_add_group(struct block *to, const struct registry *r, const struct registry_group *g);
+
 /* ---- jobs ---- */
 
 struct registry_step {
@@ -55,6 +119,8 @@ struct registry_step {
 	uint32_t live_groups;
 	uint64_t start_ns, end_ns; /* since the epoch */
 	struct value folded[METRIC_JOB_COUNT];
+	struct registry_cores ranks; /* folded; work of each task, by its number */
+	bool lacks_ranks;            /* of some of what is folded it is not known which task did it */
 };
 
 struct registry_leaf_name { /* a folded leaf, to be forgotten */
@@ -73,13 +139,25 @@ struct registry_job {
 	bool has_top;     /* it lives */
 	bool is_remade;   /* as in struct identity */
 	bool is_ended, is_changed;
+	bool is_touched;  /* its rows are in the feed */
+	bool has_new_rows; /* they may be others than those that were shown last */
+	bool is_restored; /* from a state */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
 	uint32_t groups, live_groups;
 	uint64_t last_death_ns;
+	uint64_t work, last_work; /* what changes whenever a task of it runs, at the last feed and at that before */
 	struct value folded[METRIC_JOB_COUNT];
 	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
-	struct value base[METRIC_JOB_COUNT]; /* and those of its top groups before */
+	struct value *base;                  /* and those of its top groups before; NULL: there were none */
 	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
+	struct network network; /* folded: its numbers alone */
+	bool lacks_network, lacks_connections, lacks_details; /* of some of what is folded they are not known */
+	struct block block; /* folded: its rows alone */
+	bool lacks_block;
+	struct registry_cores cores; /* folded */
+	struct thread_team team;     /* of that process which did most, in what is folded */
+	struct victims *victims;     /* NULL: there are none */
+	struct thermal_sums thermal;
 	struct registry_row *rows; /* folded; sorted */
 	size_t row_count;
 	struct registry_bucket *buckets; /* sorted */
@@ -91,6 +169,8 @@ struct registry_job {
 	struct registry_leaf_name *pending; /* folded leaves that are not forgotten */
 	size_t pending_count;
 	size_t shown;     /* where it stands in the last snapshot, from 1; 0: nowhere */
+	struct timeline timeline; /* of what was shown */
+	uint64_t saved_changes, saved_boot_ns; /* those of the timeline that was written down last, and when that ended */
 	void *attached;
 	void (*free_attached)(void *);
 };
@@ -98,6 +178,7 @@ struct registry_job {
 struct registry_member {
 	struct registry_job *job;
 	struct registry_step *step; /* NULL: of none */
+	uint32_t rank;              /* within the step; RANK_NONE: no task's */
 	bool is_folded;
 	bool is_step_top;
 };
@@ -114,6 +195,7 @@ struct registry_group {
 	uint8_t wanted_members; /* of one that is known from a state only; else 0 */
 	bool is_learned;        /* else it is known from a state only */
 	bool has_oom_kills, has_folded_histograms;
+	bool is_fed;            /* its rows were in a feed */
 	uint32_t children;      /* that are not folded */
 	uint64_t oom_kills, oom_below; /* its own, and those that folded children hand up */
 	uint64_t peak_bytes;
@@ -138,13 +220,20 @@ struct registry {
 	struct idmap user_jobs;  /* by uid; the value is how many */
 	struct registry_job **jobs; /* oldest first */
 	size_t job_count, job_room;
+	struct registry_job **order; /* those that are shown, as they are */
+	size_t order_count;
+	bool is_ordered; /* and no job came, ended or went since */
 	uint64_t left_out, seed;
 	bool has_restored; /* groups from states, and nothing was learned since */
 
-	bool has_tasks, has_files, has_clock;
+	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock;
 	uint64_t feeds;
 	struct leaf_tasks *tasks;
 	size_t task_count;
+	struct leaf_core *cores; /* by leaf */
+	size_t core_count;
+	struct leaf_block *blocks; /* the same */
+	size_t block_count;
 	struct registry_row *rows; /* of groups that are not folded; each group's together, sorted; from a feed to the snapshot */
 	size_t row_count;
 	bool has_rows;
@@ -154,10 +243,17 @@ struct registry {
 	size_t mount_room;
 	struct idmap mounts_by_name; /* by hash; the value is the slot, from 1 */
 
+	unsigned int saves_left; /* timelines that may be written down after this reading */
 	struct snapshot *shown;  /* the last one */
 	uint32_t *shown_slots;   /* of each of its mounts, ascending */
 };
 
+/* What was fed of a leaf's tasks, as far as it is known of any: all but how many live.  What a manager's own processes
+ * wait for, which is the end of what they started, is no time that the job lost: it is left out. */
+void registry_add_tasks(const struct registry *r, struct value *to, const struct leaf_tasks *tasks, bool is_managers);
+/* Are the leaf's tasks the manager's?  Slurm's steps have a process of root's beside the tasks. */
+bool registry_is_managers(const struct registry_job *j, const struct registry_step *step, uint32_t rank,
+			  const struct leaf_tasks *tasks);
 void registry_forget_rows(struct registry *r);
 /* The latest of those whose names have the same hash; the rest are at its next_same. */
 struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id);
@@ -169,6 +265,7 @@ void registry_job_drop(struct registry_job *j);
 /* The step of that name, which is made if need be; NULL: no memory. */
 struct registry_step *registry_job_step(struct registry_job *j, const char *id);
 bool registry_group_is_folded(const struct registry_group *g); /* all of it */
+bool registry_group_is_touched(const struct registry_group *g); /* one of its jobs is */
 void registry_drop_halves(struct registry *r);
 void registry_job_set_end(struct registry_job *j, uint64_t end_boot_ns);
 void registry_end_jobs(struct registry *r, uint64_t boot_ns);
@@ -181,8 +278,21 @@ uint32_t registry_job_mount(struct registry_job *j, uint32_t slot);
 /* Give back the slots that no job was seen on. */
 void registry_mounts_sweep(struct registry *r);
 
+/* Replace what was fed of cores. */
+int registry_take_cores(struct registry *r, const struct leaf_core *cores, size_t count);
+void registry_forget_cores(struct registry *r);
+/* Make the group's cores part of what is folded of the job, once there is room for them. */
+int registry_job_reserve_cores(struct registry_job *j, const struct registry_group *g);
+void registry_job_add_cores(struct registry_job *j, const struct registry_group *g);
+int registry_cores_add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g);
+
 /* Make the group's rows part of what is folded of the job.  -ENOMEM. */
 int registry_job_add_rows(struct registry_job *j, const struct registry_group *g);
+
+/* Put what is shown of the job into its timeline, which is written down when that is due.  -ENOMEM. */
+int registry_feed_timeline(struct registry_job *j, const struct snapshot *s, const struct snapshot_job *job);
+/* Before all jobs are fed once. */
+void registry_allow_saves(struct registry *r);
 
 /* Append the group's rows, as @j shows them, to the @count at *@rows, which grow.  -ENOMEM. */
 int registry_rows_append(struct registry_row **rows, size_t *count, const struct registry_group *g,

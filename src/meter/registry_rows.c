@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "fnv.h"
 #include "macro.h"
 #include "registry_parts.h"
 #include "text.h"
@@ -12,18 +13,11 @@
 
 /* ---- mounts ---- */
 
-static uint64_t hash_bytes(uint64_t hash, const char *text)
-{
-	for (; text && *text; text++)
-		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-	return hash * UINT64_C(0x100000001b3);
-}
-
 static uint64_t hash_mount(const struct registry *r, const struct snapshot_mount *m)
 {
 	uint64_t hash = r->seed ^ (uint64_t)m->kind;
 
-	return hash_bytes(hash_bytes(hash, m->name), m->fstype);
+	return fnv_text(fnv_text(hash, m->name ? m->name : ""), m->fstype ? m->fstype : "");
 }
 
 static bool is_same_mount(const struct snapshot_mount *a, const struct snapshot_mount *b)

@@ -7,12 +7,14 @@
 #include "cleanup.h"
 #include "macro.h"
 #include "registry_parts.h"
+#include "steps.h"
 
 /* A group that is not folded, and one of its jobs. */
 struct part {
 	struct registry_job *job;
 	struct registry_step *step;
 	const struct registry_group *group;
+	uint32_t rank;
 };
 
 struct making {
@@ -22,6 +24,7 @@ struct making {
 	size_t part_count;
 	uint32_t *indexes;  /* of each slot, in the snapshot's mounts */
 	uint32_t *slots;    /* and the way back */
+	bool has_moved;     /* a mount has another index than in the last snapshot */
 	struct registry_row *rows; /* of the job that is being made */
 	size_t row_count;
 	struct snapshot_row *merged; /* the same with what was shown, before it gets its own place */
@@ -60,14 +63,18 @@ static int compare_jobs(const void *a, const void *b)
 	return (x->index < y->index) == x->is_ended ? 1 : -1;
 }
 
-/* Those to be shown, sorted; the caller frees. */
-static int choose_jobs(const struct registry *r, struct registry_job ***ret, size_t *ret_count)
+/* Which are to be shown, sorted. */
+static int order_jobs(struct registry *r)
 {
-	struct registry_job **jobs = calloc(r->job_count + 1, sizeof(*jobs));
+	struct registry_job **jobs;
 	size_t kept = 0;
 
+	if (r->is_ordered)
+		return 0;
+	jobs = reallocarray(r->order, r->job_count + 1, sizeof(*jobs));
 	if (!jobs)
 		return -ENOMEM;
+	r->order = jobs;
 	if (r->job_count) {
 		memcpy(jobs, r->jobs, r->job_count * sizeof(*jobs));
 		qsort(jobs, r->job_count, sizeof(*jobs), compare_jobs);
@@ -76,8 +83,8 @@ static int choose_jobs(const struct registry *r, struct registry_job ***ret, siz
 		if (kept == 0 || compare_names(jobs[kept - 1], jobs[i]) != 0)
 			jobs[kept++] = jobs[i];
 	}
-	*ret = jobs;
-	*ret_count = kept;
+	r->order_count = kept;
+	r->is_ordered = true;
 	return 0;
 }
 
@@ -102,8 +109,8 @@ static int list_parts(struct making *m)
 		for (size_t i = 0; i < g->member_count; i++) {
 			const struct registry_member *member = &g->members[i];
 
-			if (!member->is_folded && (g->task || g->row_count))
-				m->parts[m->part_count++] = (struct part){ member->job, member->step, g };
+			if (!member->is_folded && (g->task || g->row_count || registry_group_has_blocks(m->registry, g)))
+				m->parts[m->part_count++] = (struct part){ member->job, member->step, g, member->rank };
 		}
 	}
 	if (m->part_count > 1)
@@ -132,6 +139,17 @@ static const struct part *find_parts(const struct making *m, const struct regist
 
 /* ---- mounts ---- */
 
+static bool has_moved(const struct making *m)
+{
+	const struct registry *r = m->registry;
+
+	for (size_t i = 0; r->shown && i < r->shown->mount_count; i++) {
+		if (i >= m->snapshot->mount_count || m->slots[i] != r->shown_slots[i])
+			return true;
+	}
+	return false;
+}
+
 static int list_mounts(struct making *m)
 {
 	const struct registry *r = m->registry;
@@ -151,6 +169,7 @@ static int list_mounts(struct making *m)
 			return -ENOMEM;
 		s->mount_count++;
 	}
+	m->has_moved = has_moved(m);
 	return 0;
 }
 
@@ -190,15 +209,6 @@ static struct op_counts counts_of(const struct registry_row *row)
 	else
 		counts.not_found = row->counts.amount;
 	return counts;
-}
-
-static void raise_counts(struct op_counts *to, const struct op_counts *least)
-{
-	to->calls = MAX(to->calls, least->calls);
-	to->bytes = MAX(to->bytes, least->bytes);
-	to->errors = MAX(to->errors, least->errors);
-	to->ns = MAX(to->ns, least->ns);
-	to->not_found = MAX(to->not_found, least->not_found);
 }
 
 static int compare_keys(const struct snapshot_row *a, const struct snapshot_row *b)
@@ -255,7 +265,7 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 		order = order ? order : compare_keys(&now, &before);
 		m->merged[count] = order > 0 ? before : now;
 		if (order == 0)
-			raise_counts(&m->merged[count].counts, &before.counts);
+			op_counts_raise(&m->merged[count].counts, &before.counts);
 		count++;
 		i += order <= 0;
 		k += order >= 0;
@@ -263,20 +273,35 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 	return count;
 }
 
-/* Each job's rows take just their room: they stay until the next snapshot is made. */
-static int put_rows(struct making *m, const struct snapshot_job *last, struct snapshot_job *ret)
+/* Each job's rows take just their room: they stay until others are shown. */
+static int make_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t part_count,
+		     const struct snapshot_job *last, struct snapshot_job *ret)
 {
 	size_t count;
+	int r = gather_rows(m, j, parts, part_count);
 
+	if (r < 0)
+		return r;
 	if (make_room_to_merge(m, m->row_count + (last ? last->row_count : 0)) < 0)
 		return -ENOMEM;
 	count = merge_rows(m, last);
-	ret->rows = calloc(count + 1, sizeof(*ret->rows));
+	ret->rows = snapshot_rows_new(count);
 	if (!ret->rows)
 		return -ENOMEM;
 	if (m->merged)
 		memcpy(ret->rows, m->merged, count * sizeof(*ret->rows));
 	ret->row_count = count;
+	return 0;
+}
+
+/* Those of a job that did nothing since it was shown are what they were. */
+static int put_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t part_count,
+		    const struct snapshot_job *last, struct snapshot_job *ret)
+{
+	if (!last || j->has_new_rows || m->has_moved)
+		return make_rows(m, j, parts, part_count, last, ret);
+	ret->rows = snapshot_rows_ref(last->rows);
+	ret->row_count = last->row_count;
 	return 0;
 }
 
@@ -288,15 +313,15 @@ static void add_parts(const struct registry *r, const struct part *parts, size_t
 {
 	uint64_t live = 0;
 
-	if (r->has_tasks)
-		values_add_tasks(values, &(struct leaf_tasks){}); /* from now on they are known */
+	registry_add_tasks(r, values, &(struct leaf_tasks){}, false); /* from now on they are known */
 	for (size_t i = 0; i < count; i++) {
-		const struct registry_group *g = parts[i].group;
+		const struct part *p = &parts[i];
+		const struct leaf_tasks *tasks = p->group->task ? &r->tasks[p->group->task - 1] : NULL;
 
-		if (!g->task || (step && parts[i].step != step))
+		if (!tasks || (step && p->step != step))
 			continue;
-		values_add_tasks(values, &r->tasks[g->task - 1]);
-		live += r->tasks[g->task - 1].live;
+		registry_add_tasks(r, values, tasks, registry_is_managers(p->job, p->step, p->rank, tasks));
+		live += tasks->live;
 	}
 	if (r->has_tasks)
 		values[METRIC_TASKS_LIVE] = (struct value){ live, true };
@@ -307,12 +332,12 @@ static void add_files(const struct registry_job *j, struct value *values)
 {
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
 		enum metric_kind kind = metric_get((enum metric_id)i)->kind;
-		struct value said = j->set[i];
+		struct value said = j->set[i], base = j->base ? j->base[i] : (struct value){};
 
-		if (kind == KIND_COUNTER && j->base[i].is_known)
-			said = (struct value){ said.number + j->base[i].number, true };
-		else if (kind == KIND_PEAK && j->base[i].is_known)
-			said = (struct value){ MAX(said.number, j->base[i].number), true };
+		if (kind == KIND_COUNTER && base.is_known)
+			said = (struct value){ said.number + base.number, true };
+		else if (kind == KIND_PEAK && base.is_known)
+			said = (struct value){ MAX(said.number, base.number), true };
 		if (said.is_known && (!values[i].is_known || values[i].number < said.number))
 			values[i] = said;
 	}
@@ -403,22 +428,124 @@ static int put_steps(const struct registry_job *j, const struct part *parts, siz
 	return 0;
 }
 
+static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
+{
+	uint64_t start = j->facts->start_boot_ns, end = j->is_ended ? j->facts->end_boot_ns : boot_ns;
+
+	return start && end > start ? end - start : 0;
+}
+
+static int put_cores(const struct making *m, const struct registry_job *j, const struct part *parts, size_t count,
+		     struct evenness *ret)
+{
+	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
+	int r = registry_cores_copy(&cores, &j->cores);
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
+	return r < 0 ? r : registry_cores_evenness(&cores, elapsed_ns(j, m->snapshot->boot_ns), ret);
+}
+
+/* The step that did most of those that start ranks; NULL: there is none. */
+static const struct registry_step *main_step(const struct registry_job *j, const struct snapshot_job *job)
+{
+	const struct registry_step *found = NULL;
+	uint64_t most = 0, ns;
+
+	for (size_t i = 0; i < job->step_count; i++) {
+		if (!step_has_ranks(job->steps[i].id) ||
+		    !rank_work(job->steps[i].values, j->registry->has_looks, &ns) || (found && ns <= most))
+			continue;
+		found = j->steps[i];
+		most = ns;
+	}
+	return found;
+}
+
+static int put_ranks(const struct registry_job *j, const struct part *parts, size_t count, struct snapshot_job *ret)
+{
+	_cleanup_(registry_cores_clear) struct registry_cores ranks = {};
+	const struct registry_step *step = main_step(j, ret);
+	int r;
+
+	if (!step || step->lacks_ranks || !j->registry->has_tasks)
+		return 0;
+	r = registry_cores_copy(&ranks, &step->ranks);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (parts[i].step == step)
+			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry, parts[i].group);
+	}
+	return r < 0 ? r : registry_ranks_evenness(&ranks, &ret->ranks);
+}
+
+static struct threads threads_of(const struct registry_job *j, const struct part *parts, size_t count)
+{
+	struct thread_team team = j->team;
+
+	for (size_t i = 0; i < count; i++)
+		registry_team_add_group(&team, j->registry, parts[i].group);
+	return threads_of_sum(team.count, team.sum_ns, team.greatest_ns);
+}
+
+/* What was shown last is the least. */
+static struct network network_of(const struct registry_job *j, const struct part *parts, size_t count,
+				 const struct snapshot_job *last)
+{
+	struct network network = { .is_known = j->registry->has_network && !j->lacks_network,
+				   .has_connections = j->registry->has_connections && !j->lacks_connections,
+				   .has_details = j->registry->has_details &&
+							   !j->lacks_details };
+
+	if (!network.is_known)
+		return network;
+	network_add(&network, &j->network);
+	for (size_t i = 0; i < count; i++)
+		registry_network_add_group(&network, j->registry, parts[i].group);
+	if (last && last->network.is_known)
+		network_raise(&network, &last->network);
+	return network;
+}
+
+/* What was shown last is the least. */
+static int put_block(const struct registry_job *j, const struct part *parts, size_t count,
+		     const struct snapshot_job *last, struct block *ret)
+{
+	int r;
+
+	if (!j->registry->has_block || j->lacks_block)
+		return 0;
+	r = block_copy(ret, &j->block);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = registry_block_add_group(ret, j->registry, parts[i].group);
+	if (r == 0 && last && last->block.is_known)
+		r = block_raise(ret, &last->block);
+	ret->is_known = r == 0;
+	return r;
+}
+
 static int put_job(struct making *m, struct registry_job *j, struct snapshot_job *ret)
 {
 	const struct snapshot_job *last = last_shown(j);
 	size_t count;
 	const struct part *parts = find_parts(m, j, &count);
-	int r = gather_rows(m, j, parts, count);
+	int r = put_rows(m, j, parts, count, last, ret);
 
 	ret->is_live = !j->is_ended;
 	ret->job = job_ref(j->facts);
+	ret->threads = threads_of(j, parts, count);
+	ret->thermal = thermal_samples_of(&j->thermal);
+	ret->network = network_of(j, parts, count, last);
 	if (r == 0)
-		r = put_rows(m, last, ret);
+		r = put_block(j, parts, count, last, &ret->block);
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)
+		r = put_cores(m, j, parts, count, &ret->cores);
+	if (r == 0)
+		r = put_ranks(j, parts, count, ret);
+	if (r == 0)
 		put_values(j, parts, count, last, ret->values);
-	return r;
+	return r < 0 ? r : registry_feed_timeline(j, m->snapshot, ret);
 }
 
 /* Give each job its "(other)" now, if it needs one: mounts are listed before rows are made. */
@@ -437,8 +564,9 @@ static int settle_mounts(struct making *m)
 	return 0;
 }
 
-static int make(struct making *m, struct registry_job **jobs, size_t count)
+static int make(struct making *m)
 {
+	const struct registry *registry = m->registry;
 	struct snapshot *s = m->snapshot;
 	int r = list_parts(m);
 
@@ -448,25 +576,27 @@ static int make(struct making *m, struct registry_job **jobs, size_t count)
 		registry_mounts_sweep(m->registry);
 		r = list_mounts(m);
 	}
-	s->jobs = calloc(count + 1, sizeof(*s->jobs));
+	s->jobs = calloc(registry->order_count + 1, sizeof(*s->jobs));
 	if (r == 0 && !s->jobs)
 		r = -ENOMEM;
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; r == 0 && i < registry->order_count; i++) {
 		s->job_count++;
-		r = put_job(m, jobs[i], &s->jobs[i]);
+		r = put_job(m, registry->order[i], &s->jobs[i]);
 	}
 	return r;
 }
 
 /* From now on it is the least that is shown. */
-static void remember(struct making *m, struct registry_job **jobs, size_t count)
+static void remember(struct making *m)
 {
 	struct registry *r = m->registry;
 
 	for (size_t i = 0; i < r->job_count; i++)
 		r->jobs[i]->shown = 0;
-	for (size_t i = 0; i < count; i++)
-		jobs[i]->shown = i + 1;
+	for (size_t i = 0; i < r->order_count; i++) {
+		r->order[i]->shown = i + 1;
+		r->order[i]->has_new_rows = false;
+	}
 	snapshot_unref(r->shown);
 	r->shown = snapshot_ref(m->snapshot);
 	free(r->shown_slots);
@@ -476,23 +606,22 @@ static void remember(struct making *m, struct registry_job **jobs, size_t count)
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret)
 {
 	_cleanup_(making_clear) struct making m = { .registry = r, .snapshot = snapshot_new() };
-	_cleanup_free_ struct registry_job **jobs = NULL;
-	size_t count = 0;
 	int code;
 
 	if (!m.snapshot)
 		return -ENOMEM;
 	registry_end_jobs(r, boot_ns);
+	registry_allow_saves(r);
 	m.snapshot->boot_ns = boot_ns;
 	m.snapshot->real_ns = real_ns;
 	m.snapshot->has_mounts = r->has_files;
 	m.snapshot->has_seconds = r->has_files && r->has_clock;
-	code = choose_jobs(r, &jobs, &count);
+	code = order_jobs(r);
 	if (code == 0)
-		code = make(&m, jobs, count);
+		code = make(&m);
 	if (code < 0)
 		return code;
-	remember(&m, jobs, count);
+	remember(&m);
 	registry_forget_rows(r); /* they are the snapshot's now, which is the least that is shown */
 	*ret = TAKE_PTR(m.snapshot);
 	return 0;

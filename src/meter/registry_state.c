@@ -10,6 +10,7 @@
 #include "macro.h"
 #include "registry_parts.h"
 #include "registry_state.h"
+#include "timeline_json.h"
 #include "utf8.h"
 
 static const char *const histogram_names[] = { [HISTOGRAM_SIZE] = "size", [HISTOGRAM_LATENCY] = "latency" };
@@ -100,6 +101,120 @@ static void put_top(struct document *d, const struct registry_job *j)
 	document_boolean(d, j->is_remade);
 }
 
+/* A list of two numbers for each CPU, or task. */
+static void put_pairs(struct document *d, const char *key, const struct registry_cores *c)
+{
+	document_key(d, key);
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < c->count; i++) {
+		document_unsigned(d, c->items[i].key);
+		document_unsigned(d, MIN(c->items[i].on_ns, (uint64_t)INT64_MAX));
+	}
+	document_end_list(d);
+}
+
+static void put_team(struct document *d, const struct thread_team *team)
+{
+	if (!team->count)
+		return;
+	document_key(d, "team");
+	document_begin_flat_list(d);
+	document_unsigned(d, MIN(team->count, (uint64_t)INT64_MAX));
+	document_unsigned(d, MIN(team->sum_ns, (uint64_t)INT64_MAX));
+	document_unsigned(d, MIN(team->greatest_ns, (uint64_t)INT64_MAX));
+	document_end_list(d);
+}
+
+/* A list of its numbers as they stand in the struct. */
+static void put_thermal(struct document *d, const struct thermal_sums *sums)
+{
+	uint64_t numbers[THERMAL_SUMS];
+
+	if (!sums->samples)
+		return;
+	memcpy(numbers, sums, sizeof(numbers));
+	document_key(d, "thermal");
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < THERMAL_SUMS; i++)
+		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
+	document_end_list(d);
+}
+
+static void put_victims(struct document *d, const struct registry_job *j)
+{
+	if (!j->victims)
+		return;
+	document_key(d, "oom");
+	victims_format(j->victims, d);
+}
+
+/* The least, then those of each bucket. */
+static void put_round_trip_times(struct document *d, const struct network *n)
+{
+	document_key(d, "round_trip_times");
+	document_begin_flat_list(d);
+	document_unsigned(d, MIN(n->least_round_trip_ns, (uint64_t)INT64_MAX));
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		document_unsigned(d, MIN(n->round_trip_times.counts[i], (uint64_t)INT64_MAX));
+	document_end_list(d);
+}
+
+/* A list of the numbers of each kind of socket that was used; without TCP's own where they are not known. */
+static void put_network(struct document *d, const struct registry_job *j)
+{
+	const size_t count = j->lacks_connections ? METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST
+			     : j->lacks_details	  ? METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST
+						  : NETWORK_NUMBERS;
+
+	if (j->lacks_network)
+		return;
+	document_key(d, "network");
+	document_begin_map(d);
+	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
+		if (!network_has_kind(&j->network, (enum socket_kind)kind))
+			continue;
+		document_key(d, socket_kind_name((enum socket_kind)kind));
+		document_begin_flat_list(d);
+		for (size_t i = 0; i < count; i++)
+			document_unsigned(d, MIN(network_number(&j->network, (enum socket_kind)kind,
+								(enum metric_id)(METRIC_NETWORK_FIRST + i)),
+						 (uint64_t)INT64_MAX));
+		document_end_list(d);
+	}
+	document_end_map(d);
+	if (!j->lacks_details)
+		put_round_trip_times(d, &j->network);
+}
+
+/* A list of its name, its operation, its numbers and then its times, up to the last that is not zero. */
+static void put_block_row(struct document *d, const struct block_row *row)
+{
+	const uint64_t numbers[BLOCK_NUMBERS] = { row->counts.bytes, row->counts.requests, row->counts.errors, row->counts.ns };
+	size_t buckets = HISTOGRAM_BUCKETS;
+
+	while (buckets > 0 && !row->counts.latencies.counts[buckets - 1])
+		buckets--;
+	document_begin_flat_list(d);
+	document_string(d, row->device);
+	document_string(d, block_op_name(row->op));
+	for (size_t i = 0; i < BLOCK_NUMBERS; i++)
+		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
+	for (size_t i = 0; i < buckets; i++)
+		document_unsigned(d, MIN(row->counts.latencies.counts[i], (uint64_t)INT64_MAX));
+	document_end_list(d);
+}
+
+static void put_block(struct document *d, const struct registry_job *j)
+{
+	if (j->lacks_block)
+		return;
+	document_key(d, "block");
+	document_begin_list(d);
+	for (size_t i = 0; i < j->block.count; i++)
+		put_block_row(d, &j->block.rows[i]);
+	document_end_list(d);
+}
+
 static void put_steps(struct document *d, const struct registry_job *j)
 {
 	document_key(d, "steps");
@@ -112,6 +227,8 @@ static void put_steps(struct document *d, const struct registry_job *j)
 		put_number(d, "start_ns", step->start_ns);
 		put_number(d, "end_ns", step->end_ns);
 		put_values(d, "values", step->folded);
+		if (!step->lacks_ranks)
+			put_pairs(d, "ranks", &step->ranks);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -205,8 +322,19 @@ static void put_leaves(struct document *d, const struct registry_job *j)
 	document_end_list(d);
 }
 
-static void put_job(struct document *d, const struct registry_job *j)
+static int put_timeline(struct document *d, const struct registry_job *j)
 {
+	if (!timeline_is_known(&j->timeline))
+		return 0;
+	document_key(d, "timeline");
+	return timeline_save(&j->timeline, d);
+}
+
+static int put_job(struct document *d, const struct registry_job *j)
+{
+	static const struct value nothing[METRIC_JOB_COUNT];
+	int r;
+
 	document_begin_map(d);
 	put_string(d, "schema", STATE_SCHEMA);
 	put_string(d, "boot_id", j->registry->options.boot_id);
@@ -216,13 +344,22 @@ static void put_job(struct document *d, const struct registry_job *j)
 	put_top(d, j);
 	put_number(d, "last_death_ns", j->last_death_ns);
 	put_values(d, "values", j->folded);
-	put_values(d, "base", j->base);
+	put_values(d, "base", j->base ? j->base : nothing);
+	if (j->cores.count)
+		put_pairs(d, "cores", &j->cores);
+	put_team(d, &j->team);
+	put_thermal(d, &j->thermal);
+	put_victims(d, j);
+	put_network(d, j);
+	put_block(d, j);
 	put_steps(d, j);
 	put_mounts(d, j);
 	put_rows(d, j);
 	put_buckets(d, j);
 	put_leaves(d, j);
+	r = put_timeline(d, j);
 	document_end_map(d);
+	return r;
 }
 
 static void document_closep(struct document **d)
@@ -236,14 +373,15 @@ int registry_format_job(const struct registry_job *j, char **ret)
 	_cleanup_fclose_ FILE *out = NULL;
 	_cleanup_(document_closep) struct document *d = NULL;
 	size_t size;
-	int r;
+	int r, code;
 
 	out = open_memstream(&text, &size);
 	d = out ? document_new_json(out, DOCUMENT_INDENTED) : NULL;
 	if (!d)
 		return -ENOMEM;
-	put_job(d, j);
-	r = document_finish(d);
+	r = put_job(d, j);
+	code = document_finish(d);
+	r = r < 0 ? r : code;
 	if (fclose(TAKE_PTR(out)) != 0 && r == 0)
 		r = -ENOMEM;
 	if (r == 0)

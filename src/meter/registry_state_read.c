@@ -13,6 +13,7 @@
 #include "registry_parts.h"
 #include "registry_state.h"
 #include "text.h"
+#include "timeline_json.h"
 
 /* clang-format off */
 const struct state_key state_strings[] = {
@@ -33,10 +34,11 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "steps", "mounts", "rows",
-	"histograms", "leaves", NULL,
+	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "network", "round_trip_times",
+	"block", "steps", "mounts", "rows",
+	"histograms", "leaves", "timeline", NULL,
 };
-static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", NULL };
+static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
 static const char *const mount_keys[] = { "kind", "name", "fstype", "source", "aliases", NULL };
 /* clang-format on */
 
@@ -131,9 +133,15 @@ static int take_number(const struct place *place, const json_t *map, const char 
 	return r == 0 && *ret_is_known && *ret > max ? place_refuse(place, key, "is out of range") : r;
 }
 
-static int take_value(const struct place *place, const json_t *map, const char *key, struct value *ret)
+static int take_value(const struct place *place, const json_t *map, const char *key, uint64_t max, struct value *ret)
 {
-	return take_number(place, map, key, INT64_MAX, &ret->number, &ret->is_known);
+	uint64_t number = 0;
+	bool is_known;
+	int r = take_number(place, map, key, max, &number, &is_known);
+
+	if (r == 0)
+		*ret = (struct value){ number, is_known };
+	return r;
 }
 
 static int need_list(const struct place *place, const json_t *map, const char *key, size_t max, const json_t **ret)
@@ -212,7 +220,7 @@ static int take_values(const struct place *place, const json_t *above, const cha
 
 		if (id == METRIC_JOB_COUNT)
 			return place_refuse(&here, "", "has something else: '%.40s'", name);
-		r = take_value(&here, map, name, &ret[id]);
+		r = take_value(&here, map, name, VALUE_MAX, &ret[id]);
 		if (r == 0 && !ret[id].is_known)
 			r = place_refuse(&here, name, "is null");
 		if (r < 0)
@@ -233,16 +241,16 @@ static int take_facts(const struct place *place, const json_t *root, struct job 
 		r = take_number(place, root, state_numbers[i].key, INT64_MAX, (uint64_t *)state_number_get(facts, i),
 				&is_known);
 	if (r == 0)
-		r = take_number(place, root, "uid", UINT32_MAX, &uid.number, &uid.is_known);
+		r = take_value(place, root, "uid", UINT32_MAX, &uid);
 	if (r < 0)
 		return r;
-	r = take_value(place, root, "array_index", &index);
+	r = take_value(place, root, "array_index", VALUE_MAX, &index);
 	if (r < 0)
 		return r;
 	facts->uid = uid.is_known ? (int64_t)uid.number : -1;
 	facts->array_index = index.is_known ? (int64_t)index.number : -1;
-	r = take_value(place, root, "allocated_cores", &facts->allocated_cores);
-	return r < 0 ? r : take_value(place, root, "memory_limit", &facts->memory_limit);
+	r = take_value(place, root, "allocated_cores", VALUE_MAX, &facts->allocated_cores);
+	return r < 0 ? r : take_value(place, root, "memory_limit", VALUE_MAX, &facts->memory_limit);
 }
 
 static int take_top(const struct place *place, const json_t *root, struct registry_job *j)
@@ -254,13 +262,191 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 	if (r == 0)
 		r = take_string(place, root, "top_path", &j->top_path);
 	if (r == 0)
-		r = take_number(place, root, "maker_uid", UINT32_MAX - 1, &maker.number, &maker.is_known);
+		r = take_value(place, root, "maker_uid", UINT32_MAX - 1, &maker);
 	if (r == 0)
-		r = take_value(place, root, "last_death_ns", &death);
+		r = take_value(place, root, "last_death_ns", VALUE_MAX, &death);
 	if (r == 0)
 		r = place_take_boolean(place, root, "is_remade", &j->is_remade);
 	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
 	j->last_death_ns = death.is_known ? death.number : 0;
+	return r;
+}
+
+static int take_base(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const json_t *base = json_object_get(root, "base");
+
+	if (json_is_object(base) && json_object_size(base) == 0)
+		return 0;
+	j->base = calloc(METRIC_JOB_COUNT, sizeof(*j->base));
+	return j->base ? take_values(place, root, "base", j->base) : -ENOMEM;
+}
+
+static int take_pairs(const struct place *place, const json_t *root, const char *key, struct registry_cores *ret)
+{
+	struct place here = place_below(place, "%s", key);
+	const json_t *list;
+	int r = place_get(place, root, key, JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	if (json_array_size(list) > 2 * STATE_CORES_MAX || json_array_size(list) % 2)
+		return place_refuse(place, key, "should be at most %d pairs", STATE_CORES_MAX);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i += 2) {
+		uint64_t cpu = 0, on_ns = 0;
+
+		r = number_at(&here, list, i, UINT32_MAX, &cpu);
+		if (r == 0)
+			r = number_at(&here, list, i + 1, INT64_MAX, &on_ns);
+		if (r == 0)
+			r = registry_cores_add(ret, (uint32_t)cpu, on_ns);
+	}
+	return r;
+}
+
+static int take_team(const struct place *place, const json_t *root, struct thread_team *ret)
+{
+	struct place here = place_below(place, "team");
+	uint64_t numbers[3] = {}; /* count, sum, greatest */
+	const json_t *list;
+	int r = place_get(place, root, "team", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	r = check_length(&here, list, ARRAY_SIZE(numbers));
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
+		r = number_at(&here, list, i, INT64_MAX, &numbers[i]);
+	*ret = (struct thread_team){ numbers[0], numbers[1], numbers[2] };
+	return r;
+}
+
+static int take_thermal(const struct place *place, const json_t *root, struct thermal_sums *ret)
+{
+	struct place here = place_below(place, "thermal");
+	uint64_t numbers[THERMAL_SUMS] = {};
+	const json_t *list;
+	int r = place_get(place, root, "thermal", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	r = check_length(&here, list, THERMAL_SUMS);
+	for (size_t i = 0; r == 0 && i < THERMAL_SUMS; i++)
+		r = number_at(&here, list, i, INT64_MAX, &numbers[i]);
+	if (r == 0)
+		memcpy(ret, numbers, sizeof(numbers));
+	return r;
+}
+
+static int take_victims(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct place here = place_below(place, "oom");
+	const json_t *list;
+	int r = place_get(place, root, "oom", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	j->victims = calloc(1, sizeof(*j->victims));
+	return j->victims ? victims_parse(&here, list, j->victims) : -ENOMEM;
+}
+
+static int take_round_trip_times(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct place here = place_below(place, "round_trip_times");
+	const json_t *list;
+	int r = place_get(place, root, "round_trip_times", JSON_ARRAY, &list);
+
+	j->lacks_details |= !list; /* from before it was counted */
+	if (r < 0 || !list)
+		return r;
+	r = check_length(&here, list, HISTOGRAM_BUCKETS + 1);
+	if (r == 0)
+		r = number_at(&here, list, 0, INT64_MAX, &j->network.least_round_trip_ns);
+	for (size_t i = 0; r == 0 && i < HISTOGRAM_BUCKETS; i++)
+		r = number_at(&here, list, i + 1, INT64_MAX, &j->network.round_trip_times.counts[i]);
+	return r;
+}
+
+static int take_socket_number(const struct place *place, const json_t *list, enum socket_kind kind, size_t i, struct network *ret)
+{
+	enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
+	uint64_t number = 0;
+	int r = number_at(place, list, i, INT64_MAX, &number);
+
+	if (r == 0 && network_takes(kind, id))
+		*network_number_ref(ret, kind, id) = number;
+	return r;
+}
+
+static int take_network(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct place here = place_below(place, "network");
+	const json_t *map;
+	const char *name;
+	json_t *list;
+	size_t count;
+	int r = place_get(place, root, "network", JSON_OBJECT, &map);
+
+	j->lacks_network = j->lacks_connections = !map; /* from before it was counted */
+	if (r < 0 || !map)
+		return r;
+	json_object_foreach((json_t *)map, name, list) {
+		enum socket_kind kind = socket_kind_find(name);
+
+		if (kind == SOCKET_KIND_COUNT)
+			return place_refuse(&here, "", "has something else: '%.40s'", name);
+		count = NETWORK_NUMBERS;
+		if (json_array_size(list) == METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST) {
+			count = json_array_size(list);
+			j->lacks_connections = true;
+		}
+		if (json_array_size(list) == METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST) {
+			count = json_array_size(list);
+			j->lacks_details = true;
+		}
+		r = check_length(&here, list, count);
+		for (size_t i = 0; r == 0 && i < count; i++)
+			r = take_socket_number(&here, list, kind, i, &j->network);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int take_block_row(const struct place *place, const json_t *list, struct block *ret)
+{
+	const char *device = word_at(list, 0);
+	enum block_op op = block_op_find(word_at(list, 1));
+	struct block_counts counts = {};
+	uint64_t *const numbers[BLOCK_NUMBERS] = { &counts.bytes, &counts.requests, &counts.errors, &counts.ns };
+	size_t length = json_array_size(list), first = 2 + BLOCK_NUMBERS;
+	int r = 0;
+
+	if (length < first || length > first + HISTOGRAM_BUCKETS)
+		return place_refuse(place, "", "has %zu entries", length);
+	if (!*device || strlen(device) >= BLOCK_DEVICE_SIZE || op == BLOCK_OP_COUNT)
+		return place_refuse(place, "", "names what there is not");
+	for (size_t i = 0; r == 0 && i < BLOCK_NUMBERS; i++)
+		r = number_at(place, list, 2 + i, INT64_MAX, numbers[i]);
+	for (size_t i = first; r == 0 && i < length; i++)
+		r = number_at(place, list, i, INT64_MAX, &counts.latencies.counts[i - first]);
+	return r < 0 ? r : block_add(ret, device, op, &counts);
+}
+
+static int take_block(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const json_t *list;
+	int r = place_get(place, root, "block", JSON_ARRAY, &list);
+
+	j->lacks_block = !list; /* from before it was counted */
+	if (r < 0 || !list)
+		return r;
+	if (json_array_size(list) > (BLOCK_DEVICES_MAX + 1) * BLOCK_OP_COUNT)
+		return place_refuse(place, "block", "has too many entries");
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "block[%zu]", i);
+
+		r = take_block_row(&here, json_array_get(list, i), &j->block);
+	}
 	return r;
 }
 
@@ -284,7 +470,10 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 	r = take_number(place, map, "start_ns", INT64_MAX, &step->start_ns, &is_known);
 	if (r == 0)
 		r = take_number(place, map, "end_ns", INT64_MAX, &step->end_ns, &is_known);
-	return r < 0 ? r : take_values(place, map, "values", step->folded);
+	if (r == 0)
+		r = take_values(place, map, "values", step->folded);
+	step->lacks_ranks = !json_object_get(map, "ranks"); /* from before they were told apart */
+	return r < 0 ? r : take_pairs(place, map, "ranks", &step->ranks);
 }
 
 static int take_steps(const struct place *place, const json_t *root, struct registry_job *j)
@@ -457,6 +646,15 @@ static int take_leaf(const struct place *place, const json_t *list, struct regis
 	return r;
 }
 
+static int take_timeline(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct place here = place_below(place, "timeline");
+	const json_t *timeline;
+	int r = place_get(place, root, "timeline", JSON_OBJECT, &timeline);
+
+	return r < 0 || !timeline ? r : timeline_restore(&here, timeline, &j->timeline);
+}
+
 static size_t power_above(size_t count)
 {
 	size_t room = 1;
@@ -527,7 +725,21 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	if (code == 0)
 		code = take_values(&place, root, "values", s->job->folded);
 	if (code == 0)
-		code = take_values(&place, root, "base", s->job->base);
+		code = take_base(&place, root, s->job);
+	if (code == 0)
+		code = take_pairs(&place, root, "cores", &s->job->cores);
+	if (code == 0)
+		code = take_team(&place, root, &s->job->team);
+	if (code == 0)
+		code = take_thermal(&place, root, &s->job->thermal);
+	if (code == 0)
+		code = take_victims(&place, root, s->job);
+	if (code == 0)
+		code = take_network(&place, root, s->job);
+	if (code == 0)
+		code = take_round_trip_times(&place, root, s->job);
+	if (code == 0)
+		code = take_block(&place, root, s->job);
 	if (code == 0)
 		code = take_steps(&place, root, s->job);
 	if (code == 0)
@@ -536,6 +748,8 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = take_rows(&place, root, s);
 	if (code == 0)
 		code = take_buckets(&place, root, s);
+	if (code == 0)
+		code = take_timeline(&place, root, s->job);
 	return code < 0 ? code : take_leaves(&place, root, s->job);
 }
 
@@ -592,6 +806,7 @@ static void end_with_boot(struct registry_job *j)
 {
 	j->facts->start_boot_ns = 0;
 	j->facts->end_boot_ns = j->registry->options.started_boot_ns;
+	j->timeline.last_boot_ns = j->facts->end_boot_ns; /* nothing goes on after its last reading */
 	j->is_ended = true;
 	j->top_id = 0;
 	j->last_death_ns = 0;
@@ -608,6 +823,8 @@ static int adopt(struct registry *r, struct saved *s)
 	if (code < 0)
 		return code;
 	s->job = NULL; /* it is the registry's */
+	j->is_restored = true;
+	j->saved_boot_ns = j->timeline.last_boot_ns;
 	if (!text_is_equal(s->boot_id, r->options.boot_id))
 		end_with_boot(j);
 	else

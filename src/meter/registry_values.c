@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* How numbers of leaves become those of jobs. */
+#include <string.h>
 #include <unistd.h>
 
 #include "macro.h"
 #include "registry_parts.h"
 #include "task_metrics.h"
+#include "teams.h"
 
 void value_add(struct value *to, enum metric_id id, uint64_t number)
 {
@@ -44,12 +46,52 @@ void values_raise(struct value *to, const struct value *least)
 	}
 }
 
-void values_add_tasks(struct value *to, const struct leaf_tasks *tasks)
+static void values_add_tasks(struct value *to, const struct leaf_tasks *tasks)
 {
 	const struct value peak = { tasks->process_peak_pages * (uint64_t)sysconf(_SC_PAGESIZE),
 				    tasks->process_peak_pages > 0 };
 
 	task_metrics_add(to, &tasks->counters);
 	value_add(to, METRIC_TASKS_ENDED, tasks->ended);
+	value_add(to, METRIC_TASKS_CRASHED, tasks->crashed);
 	value_raise(&to[METRIC_MEMORY_PROCESS_PEAK], &peak);
+}
+
+bool registry_is_managers(const struct registry_job *j, const struct registry_step *step, uint32_t rank,
+			  const struct leaf_tasks *tasks)
+{
+	return strcmp(j->facts->manager, "slurm") == 0 && step && rank == RANK_NONE && j->facts->uid > 0 &&
+	       tasks->uid == UINT32_MAX;
+}
+
+void registry_add_tasks(const struct registry *r, struct value *to, const struct leaf_tasks *tasks, bool is_managers)
+{
+	static const struct task_times no_times;
+
+	if (r->has_tasks)
+		values_add_tasks(to, tasks);
+	if (r->has_times)
+		task_times_add(to, is_managers ? &no_times : &tasks->times);
+	if (r->has_looks)
+		looks_add(to, &tasks->looks);
+}
+
+void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g)
+{
+	if (g->task)
+		network_add(to, &r->tasks[g->task - 1].network);
+}
+
+void registry_job_add_network(struct registry_job *j, const struct registry_group *g)
+{
+	registry_network_add_group(&j->network, j->registry, g);
+	j->lacks_network |= !j->registry->has_network;
+	j->lacks_connections |= !j->registry->has_connections;
+	j->lacks_details |= !j->registry->has_details;
+}
+
+void registry_team_add_group(struct thread_team *to, const struct registry *r, const struct registry_group *g)
+{
+	if (g->task)
+		thread_team_raise(to, &r->tasks[g->task - 1].team);
 }

@@ -8,7 +8,9 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include "files.h" /* the kernel side's */
 #include "macro.h"
+#include "syscall_counts.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -21,6 +23,8 @@
 #define HASH_ELEMENT 48     /* struct htab_elem */
 #define HASH_BUCKET 16      /* struct bucket */
 #define HASH_LOCKS 32       /* counters of a CPU, one a lock class */
+#define RING_HEAD 264       /* struct bpf_ringbuf_map */
+#define RING_META_PAGES 3   /* its head, and the positions of its consumer and producer */
 #define STORAGE_BUCKET 16   /* struct bpf_local_storage_map_bucket */
 #define STORAGE_OF_TASK 192 /* struct bpf_local_storage, of a task that has any */
 #define STORAGE_ELEMENT 72 /* struct bpf_local_storage_elem up to its value */
@@ -50,9 +54,11 @@ static uint64_t power_of_two(uint64_t at_least)
 static uint64_t hash_bytes(const struct map_form *f, unsigned int cpus)
 {
 	uint64_t element = HASH_ELEMENT + round_up(f->key_bytes, 8) + round_up(f->value_bytes, 8);
+	uint64_t empty = HASH_HEAD + HASH_BUCKET * power_of_two(f->entries) + HASH_LOCKS * cpus;
 
-	return HASH_HEAD + HASH_BUCKET * power_of_two(f->entries) +
-	       element * ((uint64_t)f->entries + cpus) + (sizeof(void *) + HASH_LOCKS) * cpus;
+	if (f->flags & BPF_F_NO_PREALLOC) /* one that nothing is put into */
+		return empty;
+	return empty + element * ((uint64_t)f->entries + cpus) + sizeof(void *) * cpus;
 }
 
 static uint64_t array_bytes(const struct map_form *f)
@@ -71,6 +77,14 @@ static uint64_t storage_bytes(const struct map_form *f, unsigned int cpus)
 	return STORAGE_HEAD + STORAGE_BUCKET * power_of_two(cpus) + of_task * f->entries;
 }
 
+/* Its data pages are mapped twice, so that what wraps can be read in one. */
+static uint64_t ring_bytes(const struct map_form *f)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = f->entries / page;
+
+	return RING_HEAD + (RING_META_PAGES + pages) * page + (RING_META_PAGES + 2 * pages) * sizeof(void *);
+}
+
 uint64_t map_form_bytes(const struct map_form *f, unsigned int cpus)
 {
 	switch (f->type) {
@@ -83,6 +97,8 @@ uint64_t map_form_bytes(const struct map_form *f, unsigned int cpus)
 		       (sizeof(void *) + round_up(f->value_bytes, 8) * cpus) * f->entries;
 	case BPF_MAP_TYPE_TASK_STORAGE:
 		return storage_bytes(f, cpus);
+	case BPF_MAP_TYPE_RINGBUF:
+		return ring_bytes(f);
 	}
 	return 0;
 }
@@ -106,7 +122,7 @@ static unsigned int rows(const struct sizing_shape *s)
 
 static unsigned int histograms(const struct sizing_shape *s)
 {
-	return s->has_histograms ? pairs(s) * places(s) * SIZING_HISTOGRAMS_OF_TWO_PLACES / 2 : 0;
+	return s->has_histograms ? pairs(s) * places(s) * SIZING_HISTOGRAMS_OF_FIVE_PLACES / 5 : 0;
 }
 
 static unsigned int superblocks(const struct sizing_shape *s)
@@ -147,15 +163,53 @@ static unsigned int followed_calls(const struct sizing_shape *s)
 	return s->followed ? MAX(tasks(s), 8192U) : 0; /* as parked_calls */
 }
 
+static unsigned int syscall_rows(const struct sizing_shape *s UNUSED)
+{
+	return SYSCALL_ROWS;
+}
+
 static unsigned int totals(const struct sizing_shape *s)
 {
 	return pairs(s) * SIZING_LEAVES_OF_A_JOB;
+}
+
+static unsigned int threaded(const struct sizing_shape *s)
+{
+	return MAX(s->jobs, s->cpus);
+}
+
+/* Most jobs use one kind of socket or two. */
+static unsigned int traffic_rows(const struct sizing_shape *s)
+{
+	return pairs(s) * SIZING_SOCKETS_OF_A_JOB;
+}
+
+static unsigned int connections(const struct sizing_shape *s)
+{
+	return s->jobs * SIZING_CONNECTIONS_OF_A_JOB;
+}
+
+/* On its way; a device's queue holds some hundred to a thousand. */
+static unsigned int block_requests(const struct sizing_shape *s)
+{
+	return s->cpus * SIZING_REQUESTS_OF_A_CPU;
+}
+
+static unsigned int times(const struct sizing_shape *s)
+{
+	return totals(s) + s->cpus * SIZING_SERVICES;
 }
 
 /* Of the key hierarchy. */
 static unsigned int groups(const struct sizing_shape *s)
 {
 	return s->has_groups ? s->jobs * SIZING_GROUPS_OF_A_JOB + SIZING_GROUPS_OF_ALL : 0;
+}
+
+/* Bytes, at least a page. */
+static unsigned int touched_rows(const struct sizing_shape *s)
+{
+	return s->has_groups ? TOUCHED_BYTES : (unsigned int)sysconf(_SC_PAGESIZE);
 }
 
 /* One a group that outlives others which took from its shares. */
@@ -184,15 +238,26 @@ static const struct {
 	{ "libaio_requests", tasks,       8192, false }, /* on their way */
 	{ "task_totals",     totals,      4096, false },
 	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
+	{ "looks",           pairs,       1024, false },
+	{ "traffic_rows",    traffic_rows, 1024, false },
+	{ "block_rows",      pairs,        512, false }, /* most jobs work on file systems over the network */
+	{ "block_requests",  block_requests, 2048, false },
+	{ "connections",     connections, 8192, false }, /* TCP sockets that are there at once */
 	{ "homes",           tasks,          1, false },
+	{ "ended_threads",   threaded,     512, false }, /* processes of which threads ended */
+	{ "task_times",      times,       2048, false },
+	{ "moments",         tasks,          1, false },
 	{ "groups",          groups,         1, false },
 	{ "given_back",      given_back,     1, false },
+	{ "touched_rows",    touched_rows,   1, false },
 	{ "followed_files",   followed,        1, true },
 	{ "followed_names",   followed,        1, true },
 	{ "followed_counts",  followed_counts, 1, true },
 	{ "unfollowed_files", unfollowed,      1, true },
 	{ "open_files",       open_files,      1, true },
 	{ "parked_refs",      followed_calls,  1, true },
+	{ "syscall_rows",     syscall_rows,    1, true },
+	{ "parked_syscalls",  tasks,       16384, true }, /* tasks asleep in a call */
 };
 /* clang-format on */
 
@@ -290,6 +355,8 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 
 		forms[i].entries = fixed ? fixed->entries :
 					   entries_for(forms[i].name, &shape, forms[i].entries);
+		if (!shape.followed && is_on_demand(forms[i].name) && forms[i].type == BPF_MAP_TYPE_HASH)
+			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU */
 		if (shape.followed && is_on_demand(forms[i].name) && limit < UINT64_MAX / 2)
 			limit += map_form_bytes(&forms[i], shape.cpus);
 	}

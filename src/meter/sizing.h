@@ -16,7 +16,7 @@
  * Holds 1,024 jobs with 8 mounts each on 256 CPUs, and the lives of their groups with their paths
  * (tests/unit/test_sizing.c has the sum): with an agent of 16 MiB that stays under 64 MiB.
  */
-#define SIZING_LIMIT_MIB 44
+#define SIZING_LIMIT_MIB 50
 
 /*
  * What a shape is taken to need.
@@ -29,8 +29,12 @@
  */
 #define SIZING_PLACES_BESIDE_MOUNTS 5
 #define SIZING_ROWS_OF_A_PLACE 5
-#define SIZING_HISTOGRAMS_OF_TWO_PLACES 3
+#define SIZING_HISTOGRAMS_OF_FIVE_PLACES 7
 #define SIZING_LEAVES_OF_A_JOB 2      /* the manager's own processes beside the job's */
+#define SIZING_SOCKETS_OF_A_JOB 2     /* kinds of them */
+#define SIZING_REQUESTS_OF_A_CPU 8     /* to block devices, on their way at once */
+#define SIZING_CONNECTIONS_OF_A_JOB 8 /* of TCP, at once */
+#define SIZING_SERVICES 16            /* that are no jobs, and run on every CPU */
 #define SIZING_TASKS_OF_A_JOB 8       /* live at once, where jobs are as many as CPUs and more */
 #define SIZING_GROUPS_OF_A_JOB 8      /* Slurm's job with two steps; a pod of six containers */
 #define SIZING_GROUPS_OF_ALL 512 /* services, sessions, and what has died and is not yet read */

@@ -9,8 +9,11 @@
 #include <bpf/libbpf.h>
 
 #include "calls.h"
+#include "causes.h"
 #include "files.h"
 #include "settings.h" /* the skeletons hold its structs */
+#include "block.skel.h"
+#include "block_old.skel.h"
 #include "fentry.skel.h"
 #include "fentry_old.skel.h"
 #include "files.skel.h"
@@ -21,8 +24,14 @@
 #include "macro.h"
 #include "naming.h"
 #include "prototypes.h"
+#include "syscall_counts.h"
+#include "syscall_names.h"
+#include "syscalls.skel.h"
+#include "syscalls_old.skel.h"
 #include "tasks.skel.h"
 #include "tasks_old.skel.h"
+#include "time.skel.h"
+#include "time_old.skel.h"
 
 static int create_life(void *bpf)
 {
@@ -32,6 +41,11 @@ static int create_life(void *bpf)
 static int create_tasks(void *bpf)
 {
 	return tasks_bpf__create_skeleton(bpf);
+}
+
+static int create_time(void *bpf)
+{
+	return time_bpf__create_skeleton(bpf);
 }
 
 static int create_files(void *bpf)
@@ -44,8 +58,25 @@ static int create_fentry(void *bpf)
 	return fentry_bpf__create_skeleton(bpf);
 }
 
+static int create_syscalls(void *bpf)
+{
+	return syscalls_bpf__create_skeleton(bpf);
+}
+
+static int create_block(void *bpf)
+{
+	return block_bpf__create_skeleton(bpf);
+}
+
 static void set_nothing(void *bpf UNUSED, const struct btf *btf UNUSED)
 {
+}
+
+static void set_time(void *bpf, const struct btf *btf UNUSED)
+{
+	struct time_bpf *time = bpf;
+
+	causes_fill((struct call_cause *)time->rodata->call_causes);
 }
 
 static void set_files(void *bpf, const struct btf *btf UNUSED)
@@ -72,6 +103,13 @@ static void set_fentry(void *bpf, const struct btf *btf)
 		prototype_has_dentry_second(btf, "security_inode_removexattr");
 }
 
+static void set_syscalls(void *bpf, const struct btf *btf UNUSED)
+{
+	struct syscalls_bpf *syscalls = bpf;
+
+	syscall_traits_fill((uint8_t *)syscalls->rodata->syscall_traits);
+}
+
 /* The code for newer kernels and that for older ones have the same maps and programs (see compat.bpf.h), so that
  * one skeleton serves both. */
 static const struct {
@@ -82,14 +120,19 @@ static const struct {
 } skeletons[OBJECT_COUNT] = {
 	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes, set_nothing },
 	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_nothing },
+	[OBJECT_TIME] = { sizeof(struct time_bpf), create_time, time_old_bpf__elf_bytes, set_time },
 	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes, set_files },
 	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes, set_fentry },
+	[OBJECT_SYSCALLS] = { sizeof(struct syscalls_bpf), create_syscalls, syscalls_old_bpf__elf_bytes, set_syscalls },
+	[OBJECT_BLOCK] = { sizeof(struct block_bpf), create_block, block_old_bpf__elf_bytes, set_nothing },
 };
 
 #define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
 static_assert(ARE_ALIKE(life_bpf, life_old_bpf) && ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
+		      ARE_ALIKE(time_bpf, time_old_bpf) && ARE_ALIKE(time_bpf__rodata, time_old_bpf__rodata) &&
 		      ARE_ALIKE(files_bpf__rodata, files_old_bpf__rodata) &&
-		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) &&
+		      ARE_ALIKE(syscalls_bpf, syscalls_old_bpf) && ARE_ALIKE(syscalls_bpf__rodata, syscalls_old_bpf__rodata) &&
+		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) && ARE_ALIKE(block_bpf, block_old_bpf) &&
 		      ARE_ALIKE(fentry_bpf__rodata, fentry_old_bpf__rodata),
 	      "the same maps, programs and settings");
 

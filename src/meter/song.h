@@ -2,17 +2,19 @@
 /*
  * song - what the canary does: each operation on files once, as a table, with where it should be counted.
  *
- * It is sung in memory.  Two parts are sung only where the stage has what they need: libaio, whose end the
+ * Behind it it says a few bytes to itself through a connection of TCP, where there is a loopback.  It is sung in memory.  Two parts are sung only where the stage has what they need: libaio, whose end the
  * kernel draws out for some 30 ms, and mappings, for which a file on storage is needed.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "file_op.h"
 
 #define SONG_VERSES_MAX 64
+#define SONG_NAP_NS UINT64_C(1000000) /* how long the canary sleeps in a read at least */
 #define VERSE_NOT_SUNG (-999999L) /* no result of any call */
 
 enum verse_place {

@@ -19,6 +19,7 @@
 
 #define NAMES_MAX 32 /* that the song may leave */
 #define RESULTS_BYTES (SONG_VERSES_MAX * sizeof(long))
+#define SHARED_BYTES (RESULTS_BYTES + sizeof(struct song_talk))
 
 /* Where a file on storage may be made. */
 static const char *const storage_folders[] = { "/var/tmp", "/tmp", "/" };
@@ -67,11 +68,12 @@ static char *map_storage_page(void)
 
 static int map_results(struct stage *s, struct error *err)
 {
-	void *results = mmap(NULL, RESULTS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *results = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (results == MAP_FAILED)
 		return error_set_errno(err, errno, "cannot share memory with a process");
 	s->results = results;
+	s->talk = (struct song_talk *)(s->results + SONG_VERSES_MAX);
 	for (size_t i = 0; i < SONG_VERSES_MAX; i++)
 		s->results[i] = VERSE_NOT_SUNG;
 	return 0;
@@ -124,5 +126,5 @@ void stage_close(struct stage *s)
 	if (s->page)
 		munmap(s->page, page_size());
 	if (s->results)
-		munmap(s->results, RESULTS_BYTES);
+		munmap(s->results, SHARED_BYTES);
 }

@@ -24,13 +24,20 @@ enum stage_file {
 
 #define STAGE_BYTES 4096
 
+/* What the canary sent to itself through a connection of TCP, in calls of their own. */
+struct song_talk {
+	bool is_made; /* else nothing is told: there is no loopback, say */
+	unsigned int calls, bytes; /* each way */
+};
+
 struct stage {
 	char folder[64];
 	int files[STAGE_FILES]; /* the pipe's; the others are the canary's */
 	bool has_proc;
 	bool has_libaio;        /* sing by libaio too */
 	char *page;             /* of a file on storage, not in memory yet; NULL: there is none */
-	long *results;          /* by verse, in memory that both processes see */
+	long *results;          /* by verse, in memory that both processes see... */
+	struct song_talk *talk; /* ...as this */
 
 	/* The canary's own. */
 	struct ring *ring;

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "tallies.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#include <bpf/bpf.h>
 
 #include "cleanup.h"
-#include "entries.h"
 #include "macro.h"
-#include "objects.h"
+#include "teams.h"
+#include "traffic.h"
 
 #define INDEX_MIN 64
 
@@ -123,21 +121,122 @@ int tallies_add_totals(struct tallies *t, uint64_t leaf, const struct task_total
 		return -ENOMEM;
 	add_counters(&item->counters, &totals->ended);
 	item->ended += totals->frees;
+	item->crashed += totals->crashed;
 	item->unsettled +=
 		totals->exits - totals->frees; /* of one CPU it may be below 0, of all it is not */
 	item->process_peak_pages = MAX(item->process_peak_pages, totals->process_peak_pages);
 	note_uid(item, totals->uid);
+	thread_team_raise(&item->team, &totals->team);
 	return 0;
 }
 
-/* By process, its main thread first: pids may wrap, so a thread's can be the smaller. */
+int tallies_add_times(struct tallies *t, uint64_t leaf, const struct task_times *times)
+{
+	struct leaf_tasks *item = get_item(t, leaf);
+
+	if (!item)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(*times) / sizeof(uint64_t); i++)
+		((uint64_t *)&item->times)[i] += ((const uint64_t *)times)[i];
+	return 0;
+}
+
+int tallies_add_looks(struct tallies *t, uint64_t leaf, const struct looks *looks)
+{
+	struct leaf_tasks *item = get_item(t, leaf);
+
+	if (!item)
+		return -ENOMEM;
+	item->looks.polls += looks->polls;
+	item->looks.yields += looks->yields;
+	item->looks.ns += looks->ns;
+	return 0;
+}
+
+static_assert(TRAFFIC_COUNTERS == NETWORK_NUMBERS, "both number alike");
+static_assert((int)TRAFFIC_TCP == SOCKET_TCP && (int)TRAFFIC_UDP == SOCKET_UDP &&
+		      (int)TRAFFIC_UNIX_STREAM == SOCKET_UNIX_STREAM && (int)TRAFFIC_UNIX_DGRAM == SOCKET_UNIX_DGRAM &&
+		      (int)TRAFFIC_OTHER == SOCKET_OTHER && (int)TRAFFIC_KINDS == SOCKET_KIND_COUNT,
+	      "and kinds of sockets");
+static_assert(sizeof(((struct traffic_counts *)NULL)->round_trip_times) == sizeof(struct histogram), "and round-trip times");
+
+void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts)
+{
+	struct network from = { .least_round_trip_ns = counts->least_round_trip_ns };
+
+	for (size_t i = 0; i < TRAFFIC_COUNTERS; i++) {
+		enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
+
+		if (network_takes((enum socket_kind)kind, id))
+			*network_number_ref(&from, (enum socket_kind)kind, id) = ((const uint64_t *)counts)[i];
+	}
+	memcpy(&from.round_trip_times, counts->round_trip_times, sizeof(from.round_trip_times));
+	network_add(to, &from);
+}
+
+int tallies_add_traffic(struct tallies *t, uint64_t leaf, uint32_t kind, const struct traffic_counts *counts)
+{
+	struct leaf_tasks *item = get_item(t, leaf);
+
+	if (!item)
+		return -ENOMEM;
+	traffic_add(&item->network, kind, counts);
+	return 0;
+}
+
+/* ---- which tasks are in both lists ---- */
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct pids {
+	uint32_t *items;
+	size_t count;
+};
+
+static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_offset,
+		     struct pids *ret)
+{
+	ret->count = count;
+	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		ret->items[i] = *(const uint32_t *)((const char *)tasks + i * size + pid_offset);
+	qsort(ret->items, count, sizeof(*ret->items), compare_pids);
+	return 0;
+}
+
+static void pids_clear(struct pids *p)
+{
+	free(p->items);
+}
+
+static bool has_pid(const struct pids *p, uint32_t pid)
+{
+	return bsearch(&pid, p->items, p->count, sizeof(pid), compare_pids) != NULL;
+}
+
+/* ---- processes ---- */
+
+/* The main thread, the others, and those that ended. */
+static int place_in_process(const struct task_record *task)
+{
+	return task->pid == 0 ? 2 : task->pid != task->tgid;
+}
+
+/* By process: pids may wrap, so a thread's can be smaller than the main thread's. */
 static int compare_tasks(const void *a, const void *b)
 {
 	const struct task_record *x = a, *y = b;
 
 	if (x->tgid != y->tgid)
 		return x->tgid < y->tgid ? -1 : 1;
-	return (x->pid != x->tgid) - (y->pid != y->tgid);
+	return place_in_process(x) - place_in_process(y);
 }
 
 /* As the kernel splits a process' time for getrusage(2): see split_time() of the kernel side. */
@@ -178,19 +277,6 @@ static void settle_process(struct task_record *threads, size_t count)
 		   &first->counters);
 }
 
-static void settle_processes(struct task_record *tasks, size_t count)
-{
-	size_t end;
-
-	if (count)
-		qsort(tasks, count, sizeof(*tasks), compare_tasks);
-	for (size_t i = 0; i < count; i = end) {
-		for (end = i + 1; end < count && tasks[end].tgid == tasks[i].tgid; end++)
-			;
-		settle_process(&tasks[i], end - i);
-	}
-}
-
 static void take_off_base(struct task_record *task)
 {
 	uint64_t *now = (uint64_t *)&task->counters;
@@ -200,42 +286,7 @@ static void take_off_base(struct task_record *task)
 		now[i] -= MIN(now[i], base[i]);
 }
 
-/* ---- which tasks are in both lists ---- */
-
-static int compare_pids(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-struct pids {
-	uint32_t *items;
-	size_t count;
-};
-
-static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_offset,
-		     struct pids *ret)
-{
-	ret->count = count;
-	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
-	if (!ret->items)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
-		ret->items[i] = *(const uint32_t *)((const char *)tasks + i * size + pid_offset);
-	qsort(ret->items, count, sizeof(*ret->items), compare_pids);
-	return 0;
-}
-
-static void pids_clear(struct pids *p)
-{
-	free(p->items);
-}
-
-static bool has_pid(const struct pids *p, uint32_t pid)
-{
-	return bsearch(&pid, p->items, p->count, sizeof(pid), compare_pids) != NULL;
-}
+/* ---- both lists ---- */
 
 /* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
 static int add_leaving(struct tallies *t, const struct leaving_task *leaving, size_t count,
@@ -252,27 +303,64 @@ static int add_leaving(struct tallies *t, const struct leaving_task *leaving, si
 		if (now_ns < leaving[i].ended_ns + TALLIES_PATIENCE_NS)
 			continue;
 		item->ended++;
+		item->crashed += leaving[i].crashed;
 		item->unsettled--;
 	}
 	return 0;
 }
 
-static int add_live(struct tallies *t, struct task_record *live, size_t count,
-		    const struct pids *leaving)
+/* With its threads that @ended; those that are @leaving are among them. */
+static struct thread_team team_of(const struct task_record *threads, size_t count, const struct thread_levels *ended,
+				  const struct pids *leaving)
 {
-	settle_processes(live, count);
-	for (size_t i = 0; i < count; i++) {
-		struct leaf_tasks *item = get_item(t, live[i].leaf);
+	struct thread_levels levels = ended ? *ended : (struct thread_levels){};
 
+	for (size_t i = 0; i < count; i++) {
+		if (!has_pid(leaving, threads[i].pid))
+			thread_levels_join(&levels, threads[i].exec_ns);
+	}
+	return thread_levels_team(&levels);
+}
+
+/* The @count records of one process. */
+static int add_process(struct tallies *t, struct task_record *threads, size_t count, const struct pids *leaving)
+{
+	const struct thread_levels *ended = threads[count - 1].pid ? NULL : &threads[--count].ended;
+	struct thread_team team;
+	struct leaf_tasks *item;
+
+	if (!count) /* freed while they were read */
+		return 0;
+	team = team_of(threads, count, ended, leaving);
+	settle_process(threads, count);
+	for (size_t i = 0; i < count; i++) {
+		item = get_item(t, threads[i].leaf);
 		if (!item)
 			return -ENOMEM;
-		take_off_base(&live[i]);
-		add_counters(&item->counters, &live[i].counters);
-		note_uid(item, live[i].uid);
-		if (!has_pid(leaving, live[i].pid))
+		take_off_base(&threads[i]);
+		add_counters(&item->counters, &threads[i].counters);
+		note_uid(item, threads[i].uid);
+		if (!has_pid(leaving, threads[i].pid))
 			item->live++;
+		if (i == 0)
+			thread_team_raise(&item->team, &team);
 	}
 	return 0;
+}
+
+static int add_live(struct tallies *t, struct task_record *live, size_t count, const struct pids *leaving)
+{
+	size_t end;
+	int r = 0;
+
+	if (count)
+		qsort(live, count, sizeof(*live), compare_tasks);
+	for (size_t i = 0; r == 0 && i < count; i = end) {
+		for (end = i + 1; end < count && live[end].tgid == live[i].tgid; end++)
+			;
+		r = add_process(t, &live[i], end - i, leaving);
+	}
+	return r;
 }
 
 int tallies_add_tasks(struct tallies *t, struct task_record *live, size_t live_count,
@@ -288,128 +376,4 @@ int tallies_add_tasks(struct tallies *t, struct task_record *live, size_t live_c
 	if (r >= 0)
 		r = add_leaving(t, leaving, leaving_count, &live_pids, now_ns);
 	return r < 0 ? r : add_live(t, live, live_count, &leaving_pids);
-}
-
-/* ---- out of the kernel ---- */
-
-static int visit_totals(void *tallies, const void *key, const void *value)
-{
-	return tallies_add_totals(tallies, ((const struct leaf_cpu *)key)->leaf, value);
-}
-
-static int read_totals(const struct objects *o, struct tallies *to)
-{
-	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
-			     sizeof(struct leaf_cpu), sizeof(struct task_totals), visit_totals, to);
-}
-
-static int visit_settled(void *sum, const void *key UNUSED, const void *value)
-{
-	const struct task_totals *totals = value;
-
-	*(uint64_t *)sum += totals->exits - totals->frees;
-	return 0;
-}
-
-bool tallies_are_settled(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"), sizeof(struct leaf_cpu),
-			    sizeof(struct task_totals), visit_settled, &sum);
-	return sum == 0;
-}
-
-/* All the iterator's records, that the caller frees.  Without an iterator there are none. */
-static int read_live_tasks(const struct objects *o, struct task_record **ret, size_t *ret_count)
-{
-	int link = objects_link_fd(o, "read_tasks");
-	_cleanup_close_ int fd = -EBADF;
-	_cleanup_free_ char *buffer = NULL;
-	size_t used = 0, size = 0;
-
-	if (link < 0)
-		return 0;
-	fd = bpf_iter_create(link);
-	if (fd < 0)
-		return fd;
-	for (;;) {
-		ssize_t n;
-
-		if (size - used < 16384) {
-			char *larger = realloc(buffer, size = size * 2 + 65536);
-
-			if (!larger)
-				return -ENOMEM;
-			buffer = larger;
-		}
-		n = read(fd, buffer + used, size - used);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		used += (size_t)n;
-	}
-	*ret = (struct task_record *)TAKE_PTR(buffer);
-	*ret_count = used / sizeof(struct task_record);
-	return 0;
-}
-
-struct leaving_list {
-	struct leaving_task *items;
-	size_t count, room;
-};
-
-static void leaving_list_clear(struct leaving_list *l)
-{
-	free(l->items);
-}
-
-static int visit_leaving(void *list, const void *key UNUSED, const void *value)
-{
-	struct leaving_list *l = list;
-
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct leaving_task *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->room = room;
-	}
-	l->items[l->count++] = *(const struct leaving_task *)value;
-	return 0;
-}
-
-int tallies_read(const struct objects *o, struct tallies *ret)
-{
-	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
-	_cleanup_(tallies_clear) struct tallies t = {};
-	_cleanup_free_ struct task_record *live = NULL;
-	size_t live_count = 0;
-	struct timespec now;
-	int r;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	/* The totals before the others: a task that is freed between is missed this time, and not
-	 * counted twice. */
-	r = read_totals(o, &t);
-	if (r >= 0)
-		r = read_live_tasks(o, &live, &live_count);
-	if (r >= 0)
-		r = entries_visit(objects_map_fd(o, OBJECT_TASKS, "leaving_tasks"),
-				  sizeof(uint64_t), sizeof(struct leaving_task), visit_leaving,
-				  &leaving);
-	if (r >= 0)
-		r = tallies_add_tasks(&t, live, live_count, leaving.items, leaving.count,
-				      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-	if (r < 0)
-		return r;
-	tallies_settle(&t);
-	*ret = t;
-	t = (struct tallies){};
-	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "leaves.h"
 
+struct traffic_counts;
 struct objects;
 
 struct tallies {
@@ -21,7 +22,7 @@ struct tallies {
 	size_t index_size;
 };
 
-/* All that the kernel side knows.  @ret need not be cleared before; tallies_clear() gives back all.
+/* All that the kernel side knows, by T0, T1 and T2, as far as each is there.  @ret need not be cleared before; tallies_clear() gives back all.
  */
 int tallies_read(const struct objects *o, struct tallies *ret);
 void tallies_clear(struct tallies *t);
@@ -33,6 +34,18 @@ bool tallies_are_settled(const struct objects *o);
 
 /* Totals of one leaf and CPU. */
 int tallies_add_totals(struct tallies *t, uint64_t leaf, const struct task_totals *totals);
+
+/* Times by cause of one leaf and CPU. */
+int tallies_add_times(struct tallies *t, uint64_t leaf, const struct task_times *times);
+
+/* Looks for work of one leaf and CPU. */
+int tallies_add_looks(struct tallies *t, uint64_t leaf, const struct looks *looks);
+
+/* What the kernel side counted of sockets of a kind, below TRAFFIC_KINDS. */
+void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts);
+
+/* What went through sockets of one kind, of one leaf and CPU. */
+int tallies_add_traffic(struct tallies *t, uint64_t leaf, uint32_t kind, const struct traffic_counts *counts);
 
 /* All records of the iterator, which are changed and sorted, and all tasks that end.  One that
  * ended more than TALLIES_PATIENCE_NS before @now_ns and that the iterator no longer shows was

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "task_metrics.h"
 
+#include "cause.h"
 #include "macro.h"
+
+struct field {
+	size_t counter;
+	enum metric_id metric;
+};
 
 #define COUNTER(member) (offsetof(struct task_counters, member) / sizeof(uint64_t))
 
 /* clang-format off */
-static const struct {
-	size_t counter;
-	enum metric_id metric;
-} fields[] = {
+static const struct field fields[] = {
 	{ COUNTER(user_ns),              METRIC_CPU_USER },
 	{ COUNTER(system_ns),            METRIC_CPU_SYSTEM },
 	{ COUNTER(run_delay_ns),         METRIC_CPU_RUN_QUEUE },
 	{ COUNTER(voluntary_switches),   METRIC_CPU_VOLUNTARY_SWITCHES },
 	{ COUNTER(involuntary_switches), METRIC_CPU_INVOLUNTARY_SWITCHES },
+	{ COUNTER(migrations),           METRIC_CPU_MIGRATIONS },
 	{ COUNTER(minor_faults),         METRIC_MEMORY_MINOR_FAULTS },
 	{ COUNTER(major_faults),         METRIC_MEMORY_MAJOR_FAULTS },
 	{ COUNTER(rchar),                METRIC_IO_CHARS_READ },
@@ -24,14 +28,45 @@ static const struct {
 	{ COUNTER(read_bytes),           METRIC_IO_STORAGE_READ },
 	{ COUNTER(write_bytes),          METRIC_IO_STORAGE_WRITTEN },
 };
+
+#define LOOKS(member) (offsetof(struct looks, member) / sizeof(uint64_t))
+
+static const struct field look_fields[] = {
+	{ LOOKS(polls),  METRIC_CPU_EMPTY_POLLS },
+	{ LOOKS(yields), METRIC_CPU_YIELDS },
+	{ LOOKS(ns),     METRIC_CPU_POLLING },
+};
 /* clang-format on */
+
+static void add_fields(struct value values[METRIC_JOB_COUNT], const struct field *from, size_t count,
+		       const uint64_t *counters)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct value *value = &values[from[i].metric];
+
+		value->number += counters[from[i].counter];
+		value->is_known = true;
+	}
+}
 
 void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_counters *from)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-		struct value *value = &values[fields[i].metric];
+	add_fields(values, fields, ARRAY_SIZE(fields), (const uint64_t *)from);
+}
 
-		value->number += ((const uint64_t *)from)[fields[i].counter];
+void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from)
+{
+	const uint64_t *blocked = (const uint64_t *)&from->blocked;
+
+	for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
+		struct value *value = &values[cause_metric((enum cause)cause)];
+
+		value->number += blocked[cause];
 		value->is_known = true;
 	}
+}
+
+void looks_add(struct value values[METRIC_JOB_COUNT], const struct looks *from)
+{
+	add_fields(values, look_fields, ARRAY_SIZE(look_fields), (const uint64_t *)from);
 }

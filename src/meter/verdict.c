@@ -11,8 +11,10 @@
 #include "hooks.h"
 #include "reading.h"
 #include "song.h"
+#include "stage.h"
 
 #define RESTS_MAX 3
+#define NAP_LONGEST 1000 /* times as long, where the machine is busy */
 
 /* Which hooks counts rest on. */
 /* clang-format off */
@@ -214,6 +216,62 @@ static void judge_files(const struct evidence *e, struct verdict *v)
 	}
 }
 
+/* ---- a connection ---- */
+
+static bool is_traffic_right(const struct network *n, const struct song_talk *talk)
+{
+	static const enum metric_id calls[] = { METRIC_NETWORK_SENT_CALLS, METRIC_NETWORK_RECEIVED_CALLS };
+	static const enum metric_id bytes[] = { METRIC_NETWORK_SENT_BYTES, METRIC_NETWORK_RECEIVED_BYTES };
+	bool is_right = true;
+
+	for (size_t way = 0; way < ARRAY_SIZE(calls); way++) {
+		is_right &= network_number(n, SOCKET_TCP, calls[way]) == talk->calls;
+		is_right &= network_number(n, SOCKET_TCP, bytes[way]) == talk->bytes;
+	}
+	return is_right;
+}
+
+static void judge_traffic(const struct evidence *e, struct verdict *v)
+{
+	const struct network *n = &e->reading->network;
+
+	for (size_t i = 0; i < RESTS_MAX && rests_of_calls[i]; i++) {
+		if (is_traffic_right(n, e->talk))
+			believe(v, rests_of_calls[i]);
+		else
+			doubt(v, rests_of_calls[i],
+			      "the canary's %u calls and %u bytes each way by TCP were counted as %" PRIu64 " and %" PRIu64
+			      " sent, %" PRIu64 " and %" PRIu64 " received",
+			      e->talk->calls, e->talk->bytes, network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
+			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
+			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
+			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
+	}
+}
+
+/* It opened one and accepted it, and sent a segment with each call. */
+static void judge_connection(const struct evidence *e, struct verdict *v)
+{
+	const struct network *n = &e->reading->network;
+	uint64_t opened = network_number(n, SOCKET_TCP, METRIC_NETWORK_OPENED);
+	uint64_t accepted = network_number(n, SOCKET_TCP, METRIC_NETWORK_ACCEPTED);
+	uint64_t segments = network_number(n, SOCKET_TCP, METRIC_NETWORK_SEGMENTS);
+
+	if (!is_on(e, "open_connection") || !is_on(e, "end_connection"))
+		return;
+	if (opened == 1 && accepted == 1 && segments == e->talk->calls)
+		believe(v, "open_connection");
+	else if (!e->is_disturbed)
+		doubt(v, "open_connection",
+		      "the canary's connection to itself and its %u segments were counted as %" PRIu64 " opened, %" PRIu64
+		      " accepted and %" PRIu64 " segments",
+		      e->talk->calls, opened, accepted, segments);
+	if (!e->has_left_connections)
+		believe(v, "end_connection");
+	else if (!e->is_disturbed)
+		doubt(v, "end_connection", "the end of the canary's connection was not seen");
+}
+
 /* ---- where ---- */
 
 /* The row of the canary's folder: fsync is by descriptor, and is done nowhere else. */
@@ -316,13 +374,46 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 		      values[METRIC_IO_CHARS_WRITTEN].number);
 }
 
+/* The program that sees tasks leave a CPU; NULL: there is none. */
+static const char *find_switch(const struct evidence *e)
+{
+	static const char *const programs[] = { "charge_switch", "charge_switch_unstated" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		if (is_on(e, programs[i]))
+			return programs[i];
+	}
+	return NULL;
+}
+
+/* The canary slept in a read of a pipe, unless it came to it late; and before that until it was let go. */
+static void judge_times(const struct evidence *e, struct verdict *v)
+{
+	const char *program = find_switch(e);
+	const struct value *slept = &e->reading->values[METRIC_BLOCKED_PIPE];
+
+	if (!program)
+		return;
+	if (slept->number >= SONG_NAP_NS / 10 && slept->number < SONG_NAP_NS * NAP_LONGEST)
+		believe(v, program);
+	else
+		doubt(v, program, "the canary's sleep of %" PRIu64 " us in a read was counted as %" PRIu64 " us",
+		      SONG_NAP_NS / 1000, slept->number / 1000);
+}
+
 void verdict_find(const struct evidence *e, struct verdict *ret)
 {
 	*ret = (struct verdict){};
 	if (is_tier_on(e, "T2")) {
 		judge_files(e, ret);
 		judge_places(e, ret);
+		if (e->talk && e->talk->is_made) {
+			judge_traffic(e, ret);
+			judge_connection(e, ret);
+		}
 	}
 	if (is_tier_on(e, "T0"))
 		judge_tasks(e, ret);
+	if (is_tier_on(e, "T1"))
+		judge_times(e, ret);
 }

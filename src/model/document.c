@@ -82,6 +82,15 @@ void document_decimal(struct document *d, uint64_t number, unsigned int places)
 	d->backend->literal(d, decimal_format(text, number, places));
 }
 
+void document_signed_decimal(struct document *d, int64_t number, unsigned int places)
+{
+	char digits[DECIMAL_SIZE], text[DECIMAL_SIZE + 1];
+	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
+
+	snprintf(text, sizeof(text), "%s%s", number < 0 ? "-" : "", decimal_format(digits, size, places));
+	d->backend->literal(d, text);
+}
+
 void document_time(struct document *d, uint64_t ns)
 {
 	char text[TIMESTAMP_SIZE];

@@ -5,15 +5,36 @@
 #include <string.h>
 
 /* clang-format off */
-static const char *const op_names[OP_COUNT] = {
-	[OP_READ] = "read", [OP_WRITE] = "write",
-	[OP_OPEN] = "open", [OP_CREATE] = "create", [OP_CLOSE] = "close",
-	[OP_STAT] = "stat", [OP_ACCESS] = "access", [OP_READDIR] = "readdir", [OP_READLINK] = "readlink",
-	[OP_STATFS] = "statfs", [OP_RENAME] = "rename", [OP_LINK] = "link", [OP_SYMLINK] = "symlink",
-	[OP_UNLINK] = "unlink", [OP_MKDIR] = "mkdir", [OP_RMDIR] = "rmdir", [OP_MKNOD] = "mknod",
-	[OP_TRUNCATE] = "truncate", [OP_FALLOCATE] = "fallocate", [OP_CHMOD] = "chmod", [OP_CHOWN] = "chown",
-	[OP_UTIME] = "utime", [OP_XATTR] = "xattr",
-	[OP_FSYNC] = "fsync", [OP_FDATASYNC] = "fdatasync", [OP_SYNC] = "sync",
+static const struct {
+	const char *name;
+	bool is_by_path;
+} ops[OP_COUNT] = {
+	[OP_READ]      = { "read", false },
+	[OP_WRITE]     = { "write", false },
+	[OP_OPEN]      = { "open", true },
+	[OP_CREATE]    = { "create", true },
+	[OP_CLOSE]     = { "close", false },
+	[OP_STAT]      = { "stat", true },
+	[OP_ACCESS]    = { "access", true },
+	[OP_READDIR]   = { "readdir", false },
+	[OP_READLINK]  = { "readlink", true },
+	[OP_STATFS]    = { "statfs", true },
+	[OP_RENAME]    = { "rename", true },
+	[OP_LINK]      = { "link", true },
+	[OP_SYMLINK]   = { "symlink", true },
+	[OP_UNLINK]    = { "unlink", true },
+	[OP_MKDIR]     = { "mkdir", true },
+	[OP_RMDIR]     = { "rmdir", true },
+	[OP_MKNOD]     = { "mknod", true },
+	[OP_TRUNCATE]  = { "truncate", true },
+	[OP_FALLOCATE] = { "fallocate", false },
+	[OP_CHMOD]     = { "chmod", true },
+	[OP_CHOWN]     = { "chown", true },
+	[OP_UTIME]     = { "utime", true },
+	[OP_XATTR]     = { "xattr", true },
+	[OP_FSYNC]     = { "fsync", false },
+	[OP_FDATASYNC] = { "fdatasync", false },
+	[OP_SYNC]      = { "sync", false },
 };
 
 static const struct {
@@ -33,16 +54,22 @@ static const struct {
 const char *file_op_name(enum file_op op)
 {
 	assert(op < OP_COUNT);
-	return op_names[op];
+	return ops[op].name;
 }
 
 enum file_op file_op_find(const char *name)
 {
 	size_t op = 0;
 
-	while (op < OP_COUNT && strcmp(op_names[op], name) != 0)
+	while (op < OP_COUNT && strcmp(ops[op].name, name) != 0)
 		op++;
 	return (enum file_op)op;
+}
+
+bool file_op_is_by_path(enum file_op op)
+{
+	assert(op < OP_COUNT);
+	return ops[op].is_by_path;
 }
 
 const char *file_way_name(enum file_way way)

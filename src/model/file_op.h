@@ -55,6 +55,8 @@ enum file_way {
 const char *file_op_name(enum file_op op);
 /* OP_COUNT: no operation has that name. */
 enum file_op file_op_find(const char *name);
+/* Is there a call of it that takes a path?  Where one ends is not known on every kernel. */
+bool file_op_is_by_path(enum file_op op);
 
 /* "call", "io_uring"... */
 const char *file_way_name(enum file_way way);

@@ -17,6 +17,7 @@ struct job {
 	char *user;     /* the name, where the uid has one */
 	int64_t uid;    /* -1: not known yet */
 	char *account, *partition, *name, *qos;
+	char *label, *command; /* where it has no name: see job_command.h */
 	char *array_id;      /* the job that this one is an element of; NULL: of none */
 	int64_t array_index; /* -1: of none */
 	struct value allocated_cores; /* in thousandths */

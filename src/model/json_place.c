@@ -92,14 +92,11 @@ int place_take_string(const struct place *place, const json_t *map, const char *
 	return json ? place_copy_string(place, key, json, ret) : 0;
 }
 
-int place_take_signed(const struct place *place, const json_t *map, const char *key, int64_t min,
-		      int64_t max, int64_t *ret)
+static int read_signed(const struct place *place, const char *key, const json_t *json, int64_t min,
+		       int64_t max, int64_t *ret)
 {
-	const json_t *json = place_member(map, key);
 	int64_t number;
 
-	if (!json)
-		return 0;
 	if (!json_is_integer(json))
 		return place_refuse(place, key, "is %s and should be a whole number",
 				    json_is_real(json) ? "a fraction" : place_type_name(json));
@@ -110,25 +107,38 @@ int place_take_signed(const struct place *place, const json_t *map, const char *
 	return 0;
 }
 
-int place_take_number(const struct place *place, const json_t *map, const char *key,
-		      unsigned int places, uint64_t *ret, bool *ret_is_known)
+int place_take_signed(const struct place *place, const json_t *map, const char *key, int64_t min,
+		      int64_t max, int64_t *ret)
 {
 	const json_t *json = place_member(map, key);
+
+	return json ? read_signed(place, key, json, min, max, ret) : 0;
+}
+
+int place_read_number(const struct place *place, const char *key, const json_t *json,
+		      unsigned int places, uint64_t *ret)
+{
 	int64_t whole = 0;
 	int r;
 
-	*ret_is_known = json != NULL;
-	if (!json)
-		return 0;
 	if (places > 0 && json_is_number(json)) {
 		if (decimal_from_double(json_number_value(json), places, ret) < 0)
 			return place_refuse(place, key, "is out of range");
 		return 0;
 	}
-	r = place_take_signed(place, map, key, 0, INT64_MAX, &whole);
+	r = read_signed(place, key, json, 0, INT64_MAX, &whole);
 	if (r == 0)
 		*ret = (uint64_t)whole;
 	return r;
+}
+
+int place_take_number(const struct place *place, const json_t *map, const char *key,
+		      unsigned int places, uint64_t *ret, bool *ret_is_known)
+{
+	const json_t *json = place_member(map, key);
+
+	*ret_is_known = json != NULL;
+	return json ? place_read_number(place, key, json, places, ret) : 0;
 }
 
 int place_need_number(const struct place *place, const json_t *map, const char *key, uint64_t *ret)

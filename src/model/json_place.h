@@ -51,7 +51,10 @@ int place_take_time(const struct place *place, const json_t *map, const char *ke
 int place_take_signed(const struct place *place, const json_t *map, const char *key, int64_t min,
 		      int64_t max, int64_t *ret);
 
-/* A number that is not negative, times 10^@places.  *ret_is_known: it is there. */
+/* A number that is not negative, times 10^@places.  @json is a value found below @key. */
+int place_read_number(const struct place *place, const char *key, const json_t *json,
+		      unsigned int places, uint64_t *ret);
+/* A member of @map that is such a number.  *ret_is_known: it is there. */
 int place_take_number(const struct place *place, const json_t *map, const char *key,
 		      unsigned int places, uint64_t *ret, bool *ret_is_known);
 

@@ -9,6 +9,8 @@
 #include "macro.h"
 #include "text.h"
 
+#define UNPLACED_SHARE_MAX 100 /* a part of this is next to none */
+
 /* clang-format off */
 static const char *const row_names[ROW_KIND_COUNT] = {
 	[ROW_PIPE] = "(pipe)", [ROW_SOCKET] = "(socket)", [ROW_PSEUDO] = "(pseudo)", [ROW_EXEC] = "(exec)",
@@ -62,6 +64,11 @@ enum row_kind row_kind_of(const char *mount)
 	return ROW_MOUNT;
 }
 
+bool row_is_own(const struct mount_row *row)
+{
+	return row->kind != ROW_KERNEL; /* done for anybody on the node */
+}
+
 void reading_set(struct reading *r, enum metric_id id, uint64_t number)
 {
 	assert(id < METRIC_JOB_COUNT);
@@ -74,19 +81,36 @@ void reading_add(struct reading *r, enum metric_id id, uint64_t number)
 	reading_set(r, id, r->values[id].number + number);
 }
 
+struct shared_mounts { /* what a reading's mounts stand in */
+	size_t refs;
+	struct mount_row rows[];
+};
+
+static struct shared_mounts *shared_mounts_of(const struct reading *r)
+{
+	return r->mounts ? (struct shared_mounts *)(void *)((char *)r->mounts - offsetof(struct shared_mounts, rows))
+			 : NULL;
+}
+
+static bool has_own_mounts(const struct reading *r)
+{
+	return !r->mounts || shared_mounts_of(r)->refs == 1;
+}
+
 /* Room for one row more.  There is always room for a power of two of rows. */
 static int grow_mounts(struct reading *r)
 {
-	struct mount_row *larger;
+	struct shared_mounts *larger;
 
 	if (r->mount_count >= MOUNT_ROWS_MAX)
 		return -ENOSPC;
 	if (r->mount_count & (r->mount_count - 1))
 		return 0;
-	larger = reallocarray(r->mounts, MAX(r->mount_count * 2, (size_t)1), sizeof(*larger));
+	larger = realloc(shared_mounts_of(r), sizeof(*larger) + MAX(r->mount_count * 2, (size_t)1) * sizeof(*larger->rows));
 	if (!larger)
 		return -ENOMEM;
-	r->mounts = larger;
+	larger->refs = 1;
+	r->mounts = larger->rows;
 	return 0;
 }
 
@@ -118,6 +142,7 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 {
 	struct mount_row *row = reading_find_mount(r, kind, mount, fstype);
 
+	assert(has_own_mounts(r));
 	if (row)
 		return row;
 	if (grow_mounts(r) < 0)
@@ -173,7 +198,16 @@ void op_counts_add(struct op_counts *to, const struct op_counts *from)
 	to->not_found += from->not_found;
 }
 
-static int merge_row(struct mount_row *to, const struct mount_row *from)
+void op_counts_raise(struct op_counts *to, const struct op_counts *least)
+{
+	to->calls = MAX(to->calls, least->calls);
+	to->bytes = MAX(to->bytes, least->bytes);
+	to->errors = MAX(to->errors, least->errors);
+	to->ns = MAX(to->ns, least->ns);
+	to->not_found = MAX(to->not_found, least->not_found);
+}
+
+static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 {
 	to->has_seconds &= from->has_seconds;
 	to->has_histograms &= from->has_histograms;
@@ -188,7 +222,6 @@ static int merge_row(struct mount_row *to, const struct mount_row *from)
 		histogram_add(&to->sizes[op], &from->sizes[op]);
 		histogram_add(&to->latencies[op], &from->latencies[op]);
 	}
-	return merge_strings(to, from);
 }
 
 static int merge_mounts(struct reading *to, const struct reading *from)
@@ -204,7 +237,8 @@ static int merge_mounts(struct reading *to, const struct reading *from)
 			return before >= MOUNT_ROWS_MAX ? -ENOSPC : -ENOMEM;
 		if (to->mount_count > before) /* a new row knows what its first source knows */
 			row->has_seconds = row->has_histograms = true;
-		r = merge_row(row, source);
+		merge_numbers(row, source);
+		r = merge_strings(row, source);
 		if (r < 0)
 			return r;
 	}
@@ -230,16 +264,35 @@ void values_merge(struct value *to, const struct value *from)
 
 static void clear_mounts(struct reading *r)
 {
-	for (size_t i = 0; i < r->mount_count; i++)
-		mount_row_clear(&r->mounts[i]);
-	free(r->mounts);
+	struct shared_mounts *shared = shared_mounts_of(r);
+
+	if (shared && --shared->refs == 0) {
+		for (size_t i = 0; i < r->mount_count; i++)
+			mount_row_clear(&shared->rows[i]);
+		free(shared);
+	}
 	r->mounts = NULL;
 	r->mount_count = 0;
+}
+
+void reading_share_mounts(struct reading *to, const struct reading *from)
+{
+	struct shared_mounts *shared = shared_mounts_of(from);
+
+	if (shared)
+		shared->refs++;
+	clear_mounts(to);
+	to->mounts = from->mounts;
+	to->mount_count = from->mount_count;
+	to->has_mounts = from->has_mounts;
 }
 
 int reading_merge(struct reading *to, const struct reading *from)
 {
 	values_merge(to->values, from->values);
+	if (block_merge(&to->block, &from->block) < 0)
+		return -ENOMEM;
+	network_merge(&to->network, &from->network);
 	to->has_mounts &= from->has_mounts;
 	if (!to->has_mounts) {
 		clear_mounts(to);
@@ -250,9 +303,11 @@ int reading_merge(struct reading *to, const struct reading *from)
 
 int reading_copy(struct reading *to, const struct reading *from)
 {
-	struct reading copy = { .has_mounts = from->has_mounts };
+	struct reading copy = { .has_mounts = from->has_mounts, .network = from->network };
 	int r = merge_mounts(&copy, from);
 
+	if (r == 0)
+		r = block_copy(&copy.block, &from->block);
 	if (r < 0) {
 		reading_clear(&copy);
 		return r;
@@ -282,8 +337,70 @@ static int compare_mounts(const void *a, const void *b)
 
 void reading_sort_mounts(struct reading *r)
 {
+	assert(has_own_mounts(r));
 	if (r->mount_count > 1)
 		qsort(r->mounts, r->mount_count, sizeof(*r->mounts), compare_mounts);
+}
+
+/* Rows that stand for no place. */
+static bool row_is_unplaced(const struct mount_row *row)
+{
+	return row->kind == ROW_UNRESOLVED || row->kind == ROW_OTHER;
+}
+
+static uint64_t calls_by_path(const struct mount_row *row)
+{
+	uint64_t calls = 0;
+
+	for (size_t op = 0; op < OP_COUNT; op++)
+		calls += file_op_is_by_path((enum file_op)op) ? row->ops[op].calls : 0;
+	return calls;
+}
+
+bool reading_paths_are_placed(const struct reading *r)
+{
+	uint64_t unplaced = 0, all = 0;
+
+	for (size_t i = 0; i < r->mount_count; i++) {
+		uint64_t calls = calls_by_path(&r->mounts[i]);
+
+		if (!row_is_own(&r->mounts[i]))
+			continue;
+		all += calls;
+		unplaced += row_is_unplaced(&r->mounts[i]) ? calls : 0;
+	}
+	return unplaced <= all / UNPLACED_SHARE_MAX;
+}
+
+bool reading_failures_are_known(const struct reading *r, const struct mount_row *row)
+{
+	return row_is_unplaced(row) || reading_paths_are_placed(r);
+}
+
+struct mount_row *mount_row_free(struct mount_row *row)
+{
+	if (row)
+		mount_row_clear(row);
+	free(row);
+	return NULL;
+}
+
+struct mount_row *reading_sum_rows(const struct reading *r, const char *name)
+{
+	struct mount_row *sum = calloc(1, sizeof(*sum));
+
+	if (!sum)
+		return NULL;
+	sum->mount = strdup(name);
+	if (!sum->mount)
+		return mount_row_free(sum);
+	sum->kind = ROW_OTHER;
+	sum->has_seconds = sum->has_histograms = true;
+	for (size_t i = 0; i < r->mount_count; i++) {
+		if (row_is_own(&r->mounts[i]))
+			merge_numbers(sum, &r->mounts[i]);
+	}
+	return sum;
 }
 
 static uint64_t *number_in(struct op_counts *counts, enum metric_id id)
@@ -348,6 +465,30 @@ uint64_t mount_row_number(const struct mount_row *row, enum metric_id id)
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
 		sum += *mount_row_op_number_ref(unchanged, id, (enum file_op)op);
 	return sum;
+}
+
+bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret)
+{
+	uint64_t total = 0;
+
+	if (metric_get(id)->scope == SCOPE_SOCKET) {
+		if (network_knows(&r->network, id))
+			*ret = network_total(&r->network, id);
+		return network_knows(&r->network, id);
+	}
+	if (!r->has_mounts)
+		return false;
+	for (size_t i = 0; i < r->mount_count; i++) {
+		const struct mount_row *row = &r->mounts[i];
+
+		if (!row_is_own(row))
+			continue;
+		if (!mount_row_knows(row, id))
+			return false;
+		total += mount_row_number(row, id);
+	}
+	*ret = total;
+	return true;
 }
 
 bool mount_row_has_way(const struct mount_row *row, enum file_way way)
@@ -418,5 +559,6 @@ bool mount_row_knows(const struct mount_row *row, enum metric_id id)
 void reading_clear(struct reading *r)
 {
 	clear_mounts(r);
+	block_clear(&r->block);
 	*r = (struct reading){};
 }

@@ -10,14 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "block.h"
 #include "file_op.h"
 #include "histogram.h"
 #include "metric.h"
+#include "network.h"
 
+/* One word, since a node holds some hundred of each of its jobs. */
 struct value {
-	uint64_t number; /* in the metric's stored unit */
-	bool is_known;
+	uint64_t number : 63; /* in the metric's stored unit; at most VALUE_MAX, which all sources are held to */
+	uint64_t is_known : 1;
 };
+#define VALUE_MAX ((UINT64_C(1) << 63) - 1)
+_Static_assert(sizeof(struct value) == sizeof(uint64_t), "the compiler packs it");
 
 struct op_counts {
 	uint64_t calls, bytes, errors, ns;
@@ -25,6 +30,7 @@ struct op_counts {
 };
 
 void op_counts_add(struct op_counts *to, const struct op_counts *from);
+void op_counts_raise(struct op_counts *to, const struct op_counts *least); /* each to that, if it is less */
 
 /* What a row of files stands for. */
 enum row_kind {
@@ -60,14 +66,18 @@ struct mount_row {
 
 struct reading {
 	struct value values[METRIC_JOB_COUNT];
-	struct mount_row *mounts; /* owned; sorted by bytes moved, then name */
+	struct mount_row *mounts; /* owned, or shared with others; sorted by bytes moved, then name */
 	size_t mount_count;
 	bool has_mounts; /* false: nobody looked at files, and no row does not mean no I/O */
+	struct network network;
+	struct block block; /* owned */
 };
 
 /* "(pipe)"...; NULL for ROW_MOUNT. */
 const char *row_kind_name(enum row_kind kind);
-/* The way back; ROW_MOUNT for every other name. */
+/* Is it the job's own: no kernel thread's? */
+bool row_is_own(const struct mount_row *row);
+/* The way back of row_kind_name(); ROW_MOUNT for every other name. */
 enum row_kind row_kind_of(const char *mount);
 
 void reading_set(struct reading *r, enum metric_id id, uint64_t number);
@@ -89,7 +99,7 @@ int mount_row_add_alias(struct mount_row *row, const char *alias);
 void values_merge(struct value *to, const struct value *from);
 
 /* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
- * name and type, and histograms.  A counter that only one side knows becomes unknown (a sum of a part
+ * name and type, and histograms, sockets by kind.  A counter that only one side knows becomes unknown (a sum of a part
  * is not the sum), and so do the mounts.  To sum many, begin with a copy of the first: an empty
  * reading knows nothing, and so would the sum. */
 int reading_merge(struct reading *to, const struct reading *from);
@@ -97,11 +107,28 @@ int reading_merge(struct reading *to, const struct reading *from);
 /* Make @to, which may be empty, a copy of @from. */
 int reading_copy(struct reading *to, const struct reading *from);
 
+/* @to has the mounts of @from from now on, without a copy: they last as long as one of both, and neither may be
+ * given a row, merged into or sorted any more. */
+void reading_share_mounts(struct reading *to, const struct reading *from);
+
 void reading_sort_mounts(struct reading *r);
+
+/* Whether it is known on which mounts operations by path took place: of those, next to none stands in rows
+ * without a mount.  Where it is not, what failed stands there, and what went well at its mount: then no
+ * mount's own count of failures says anything. */
+bool reading_paths_are_placed(const struct reading *r);
+/* Whether the row's count of failed operations on metadata is all of them. */
+bool reading_failures_are_known(const struct reading *r, const struct mount_row *row);
+
+/* The job's own rows as one, of that name; the caller frees it.  NULL: no memory. */
+struct mount_row *reading_sum_rows(const struct reading *r, const char *name);
+struct mount_row *mount_row_free(struct mount_row *row); /* NULL is fine; returns NULL */
 
 /* One number of a mount row by its metric, which is no histogram: of SCOPE_MOUNT, or of
  * SCOPE_MOUNT_OP and then the sum over the operations on metadata. */
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
+/* The sum of that over the job's own rows: all but kernel threads'.  False: not known. */
+bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret);
 /* One of SCOPE_MOUNT, to set it. */
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
 /* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_WAY. */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "cleanup.h"
+#include "fnv.h"
 #include "macro.h"
 #include "record_field.h"
 #include "text.h"
@@ -100,8 +102,10 @@ struct record *record_free(struct record *r)
 		free(r->survivors[i].command);
 	free(r->survivors);
 	reading_clear(&r->reading);
+	syscalls_clear(&r->syscalls);
 	hot_files_clear(&r->files);
 	steps_clear(&r->steps);
+	timeline_clear(&r->timeline);
 	free(r);
 	return NULL;
 }
@@ -154,21 +158,7 @@ int record_add_survivor(struct record *r, int pid, const char *command)
 
 bool record_total(const struct record *r, enum metric_id id, uint64_t *ret)
 {
-	uint64_t total = 0;
-
-	if (!r->reading.has_mounts)
-		return false;
-	for (size_t i = 0; i < r->reading.mount_count; i++) {
-		const struct mount_row *row = &r->reading.mounts[i];
-
-		if (row->kind == ROW_KERNEL) /* done for anybody on the node */
-			continue;
-		if (!mount_row_knows(row, id))
-			return false;
-		total += mount_row_number(row, id);
-	}
-	*ret = total;
-	return true;
+	return reading_total(&r->reading, id, ret);
 }
 
 int64_t books_difference(const struct books *books)
@@ -203,6 +193,35 @@ void record_close_books(struct record *r)
 	close_book(r, METRIC_IO_CHARS_WRITTEN, OP_WRITE, &r->coverage.write_books);
 }
 
+int record_settle_timeline(struct record *r)
+{
+	struct value values[TIMELINE_SERIES];
+
+	timeline_values(&r->reading, values);
+	return timeline_settle(&r->timeline, values);
+}
+
+/* By how much the elapsed time from @moment_ns ends elsewhere than the timeline. */
+static uint64_t miss_of(const struct record *r, uint64_t moment_ns)
+{
+	const struct timeline *t = &r->timeline;
+	uint64_t end_ns = t->start_ns + timeline_count(t) * timeline_interval_ns(t);
+	uint64_t elapsed_end_ns = moment_ns + r->time.elapsed_ns;
+
+	return MAX(end_ns, elapsed_end_ns) - MIN(end_ns, elapsed_end_ns);
+}
+
+uint64_t record_elapsed_from(const struct record *r)
+{
+	uint64_t start_ns = r->time.start_ns, measured_ns = r->time.measured_from_ns;
+
+	if (!timeline_count(&r->timeline))
+		return start_ns ? start_ns : measured_ns;
+	if (!start_ns)
+		return measured_ns ? measured_ns : r->timeline.start_ns;
+	return measured_ns && miss_of(r, measured_ns) < miss_of(r, start_ns) ? measured_ns : start_ns;
+}
+
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
 {
 	const struct value *user = &r->reading.values[METRIC_CPU_USER];
@@ -211,6 +230,54 @@ bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
 	if (!user->is_known || !system->is_known)
 		return false;
 	*ret_ns = user->number + system->number;
+	return true;
+}
+
+#define ESTIMATE_PERCENT 99 /* of the time, below which it is told: counters are not read all at one instant */
+#define LATE_PERCENT 95
+#define LATE_NS UINT64_C(100000000) /* what the command's start takes is no part of what is counted */
+
+bool record_counters_are_estimates(const struct record *r)
+{
+	const struct value *enabled = &r->reading.values[METRIC_CPU_COUNTERS_ENABLED];
+	const struct value *running = &r->reading.values[METRIC_CPU_COUNTERS_RUNNING];
+
+	return enabled->is_known && running->is_known &&
+	       running->number / ESTIMATE_PERCENT < enabled->number / 100;
+}
+
+int record_note_counters(struct record *r, bool is_user_only)
+{
+	const uint64_t enabled_ns = r->reading.values[METRIC_CPU_COUNTERS_ENABLED].number;
+	const uint64_t running_ns = r->reading.values[METRIC_CPU_COUNTERS_RUNNING].number;
+	uint64_t cpu_ns = 0;
+	int code = 0;
+
+	if (is_user_only)
+		code = strings_add(&r->coverage.notes, RECORD_NOTE_USER_MODE);
+	if (code >= 0 && record_counters_are_estimates(r))
+		code = strings_add(&r->coverage.notes,
+				   "hardware counters: estimates, since they took turns and counted %.0f %% of the time",
+				   100 * (double)running_ns / (double)enabled_ns);
+	if (code >= 0 && record_cpu_time(r, &cpu_ns) && cpu_ns > enabled_ns + LATE_NS &&
+	    enabled_ns / LATE_PERCENT < cpu_ns / 100)
+		code = strings_add(&r->coverage.notes, "hardware counters: lower bounds, since they stand for %.0f %% of the CPU time",
+				   100 * (double)enabled_ns / (double)cpu_ns);
+	return code;
+}
+
+bool record_blocked_time(const struct record *r, uint64_t *ret_ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
+		const struct value *value = &r->reading.values[cause_metric((enum cause)cause)];
+
+		if (!value->is_known)
+			return false;
+		sum += value->number;
+	}
+	*ret_ns = sum;
 	return true;
 }
 
@@ -243,4 +310,18 @@ bool record_is_same_command(const struct record *a, const struct record *b)
 		return false;
 	return text_lists_are_equal(a->job.command, b->job.command) &&
 	       text_is_equal(a->job.folder, b->job.folder);
+}
+
+bool record_command_key(const struct record *r, uint64_t *ret)
+{
+	uint64_t key = FNV_BEGIN;
+
+	if (!r->job.command || !r->job.folder)
+		return false;
+	for (char **argument = r->job.command; *argument; argument++)
+		key = fnv_text(key, *argument);
+	key = fnv_text(key, ""); /* where the arguments end */
+	key = fnv_text(key, r->job.folder);
+	*ret = fnv_bytes(key, &r->job.rank, sizeof(r->job.rank));
+	return true;
 }

@@ -11,10 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "evenness.h"
 #include "hot_files.h"
 #include "macro.h"
 #include "reading.h"
 #include "steps.h"
+#include "syscalls.h"
+#include "thermal_samples.h"
+#include "timeline.h"
+#include "victims.h"
 
 #define RECORD_SCHEMA "jobmeter.record/1"
 
@@ -69,8 +74,15 @@ struct record {
 	} time;
 
 	struct reading reading;
+	struct evenness cores; /* those that it touched: was on for at least CORES_TOUCHED_PERCENT of the time */
+	struct evenness ranks; /* by their work (see rank_work): tasks of the step that did most, or records merged that are a rank each */
+	struct threads threads; /* those that worked, of the process that did most: see the kernel side's tasks.h */
+	struct thermal_samples thermal; /* of the CPUs that it may use */
+	struct victims victims; /* see memory.oom_kills for how many there were */
+	struct syscalls syscalls; /* on demand */
 	struct hot_files files; /* on demand */
 	struct steps steps;     /* as far as the manager made any */
+	struct timeline timeline;
 
 	struct survivor *survivors;
 	size_t survivor_count;
@@ -105,6 +117,10 @@ int64_t books_difference(const struct books *books);
  * threads'. False: not known. */
 bool record_total(const struct record *r, enum metric_id id, uint64_t *ret);
 
+/* The moment since the epoch from which time.elapsed_ns counts: the job's start, or, where somebody only began to watch
+ * then, that of the measurement: the one from which it reaches to the timeline's end.  0: not known. */
+uint64_t record_elapsed_from(const struct record *r);
+
 /* User and system time; how many cores that kept busy on average.  False: not known. */
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
 bool record_cores_used(const struct record *r, uint64_t *ret_millicores);
@@ -112,15 +128,32 @@ bool record_cores_used(const struct record *r, uint64_t *ret_millicores);
 bool record_utilization(const struct record *r, uint64_t *ret);
 #define RECORD_UTILIZATION_PLACES 4
 
+/* Time in which its threads were blocked, whatever the cause. */
+bool record_blocked_time(const struct record *r, uint64_t *ret_ns);
+
+/* The processor's own counters took turns, so that what they say was scaled. */
+bool record_counters_are_estimates(const struct record *r);
+/* Among the notes of a record whose counters are of user mode only. */
+#define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
+/* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */
+int record_note_counters(struct record *r, bool is_user_only);
+
 /* Fill the books from the reading's values and rows. */
 void record_close_books(struct record *r);
 
+/* Make the timeline end with the reading's counters, which are what was measured last.  -ENOMEM. */
+int record_settle_timeline(struct record *r);
+
 /* Merge ranks or nodes of one thing (which the caller has to know) into a new record.  Counters are
- * added, peaks are the greatest.  Allocated cores are the union of the CPU lists of each node (at most
+ * added, peaks are the greatest; so are timelines, where all have one.  Allocated cores are the union of the CPU lists of each node (at most
  * what the records were allocated together, if a quota gave them less), added over nodes; so are
- * limits of memory, which are one within a node.  The time is from the first start to the last end.
+ * limits of memory, which are one within a node.  Evenness is that of all cores and ranks together, as far as
+ * each of them is in one record only; of threads that of the process that did most.  The time is from the first start to the last end.
  * What they do not share (exit code, state, rank...) is absent.  -EINVAL: @count is 0. */
 int record_merge(const struct record *const *records, size_t count, struct record **ret);
 
 /* argv and folder are equal: the same command. */
 bool record_is_same_command(const struct record *a, const struct record *b);
+
+/* The same for the same command and rank; others differ but for chance.  False: the command or its folder is not known. */
+bool record_command_key(const struct record *r, uint64_t *ret);

@@ -132,11 +132,12 @@ static int subtract_rows(struct record *to, const struct reading *from)
 static int subtract_mounts(struct record *to, const struct reading *from)
 {
 	struct reading *reading = &to->reading;
-	struct reading bare = {};
+	struct reading bare = { .network = reading->network, .block = reading->block };
 
 	if (reading->has_mounts && from->has_mounts)
 		return subtract_rows(to, from);
 	memcpy(bare.values, reading->values, sizeof(bare.values));
+	reading->block = (struct block){}; /* it is the other's now */
 	reading_clear(reading);
 	*reading = bare;
 	return 0;
@@ -144,27 +145,36 @@ static int subtract_mounts(struct record *to, const struct reading *from)
 
 static int subtract_value(struct record *to, enum metric_id id, const struct value *from)
 {
-	struct value *value = &to->reading.values[id];
+	struct value *value = &to->reading.values[id], later = *value;
 
-	if (value->is_known && from->is_known && take_off(&value->number, from->number))
-		return 0;
-	if (!value->is_known || !from->is_known) {
-		*value = (struct value){};
-		return 0;
-	}
 	*value = (struct value){};
-	return note_fallen(to, metric_get(id)->name);
+	if (!later.is_known || !from->is_known)
+		return 0;
+	if (later.number < from->number)
+		return note_fallen(to, metric_get(id)->name);
+	*value = (struct value){ later.number - from->number, true };
+	return 0;
+}
+
+/* A peak that looks saw, and not the kernel. */
+static bool is_looked_at(enum metric_id id)
+{
+	return id >= METRIC_MEMORY_ANON_PEAK && id <= METRIC_MEMORY_KERNEL_PEAK;
 }
 
 /* A peak that did not rise was reached before: nobody knows how high it was meanwhile. */
 static int label_peak(struct record *to, enum metric_id id, const struct value *from)
 {
-	const struct value *value = &to->reading.values[id];
+	struct value *value = &to->reading.values[id];
 	const struct metric *metric = metric_get(id);
 	int r;
 
 	if (!value->is_known || !from->is_known || value->number > from->number)
 		return 0;
+	if (is_looked_at(id)) { /* it may have been higher, between two looks */
+		*value = (struct value){};
+		return 0;
+	}
 	r = strings_add(&to->coverage.notes,
 			"%s.%s, %s, is from before: since then it was no higher", metric->section,
 			metric->key, humanize_bytes(value->number).text);
@@ -234,11 +244,20 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 		return r;
 	assert(difference);
 	hot_files_clear(&difference->files);
+	difference->cores = difference->ranks = (struct evenness){}; /* of the whole life */
+	difference->threads = (struct threads){};
+	difference->thermal = (struct thermal_samples){};
+	victims_subtract(&difference->victims, &earlier->victims);
 	subtract_time(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
+	network_subtract(&difference->reading.network, &earlier->reading.network);
+	syscalls_subtract(&difference->syscalls, &earlier->syscalls);
+	block_subtract(&difference->reading.block, &earlier->reading.block);
 	r = subtract_values(difference, &earlier->reading);
 	if (r == 0)
 		r = subtract_mounts(difference, &earlier->reading);
+	if (r == 0)
+		r = timeline_subtract(&difference->timeline, &earlier->timeline);
 	if (r < 0)
 		return r;
 	record_close_books(difference);

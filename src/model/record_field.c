@@ -39,7 +39,24 @@ const struct record_field record_fields[] = {
 
 	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
 
-	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T2\" files by mount, \"T3\" files one by one; merged: in all of them." },
+	{ "cores", "touched", FIELD_COUNT, AT(cores.count), 0, false, "Cores that it was on for at least 5 % of the time; merged: of all nodes." },
+	{ "cores", "balance", FIELD_SHARE, AT(cores.balance), 0, false, "The mean time on those cores by the greatest: 1 is even." },
+	{ "ranks", "count", FIELD_COUNT, AT(ranks.count), 0, false, "Ranks: tasks of that of the manager's steps that did most, or records merged that were a rank each." },
+	{ "ranks", "balance", FIELD_SHARE, AT(ranks.balance), 0, false, "The mean CPU time of a rank, less what it is known to have spun while it waited, by the greatest: 1 is even." },
+
+	{ "threads", "count", FIELD_COUNT, AT(threads.count), 0, false, "Threads that worked, of the process that did most: those that did at least some tenth of what its busiest one did." },
+	{ "threads", "balance", FIELD_SHARE, AT(threads.balance), 0, false, "The mean CPU time of these by the greatest: 1 is even." },
+	{ "threads", "cpu_seconds", FIELD_DURATION, AT(threads.cpu_ns), 0, false, "What they did together: CPU time, user and system." },
+
+	{ "thermal", "samples", FIELD_COUNT, AT(thermal.samples), 0, false, "At how many moments somebody looked at frequency and temperature of the CPUs that it may use." },
+	{ "thermal", "frequency_hertz", FIELD_COUNT, AT(thermal.frequency_hz), 0, false, "The mean frequency of these CPUs over those moments." },
+	{ "thermal", "frequency_min_hertz", FIELD_COUNT, AT(thermal.frequency_min_hz), 0, false, "The least of any of these CPUs that was seen." },
+	{ "thermal", "temperature_celsius", FIELD_CELSIUS, AT(thermal.temperature), 0, false, "The temperature of their packages, of several the greatest; the mean over those moments." },
+	{ "thermal", "temperature_max_celsius", FIELD_CELSIUS, AT(thermal.temperature_max), 0, false, "The greatest that was seen." },
+	{ "thermal", "core_throttles", FIELD_COUNT, AT(thermal.core_throttles), 0, false, "How often these cores were slowed down meanwhile because they were too warm, by whomever." },
+	{ "thermal", "package_throttles", FIELD_COUNT, AT(thermal.package_throttles), 0, false, "How often their packages were." },
+
+	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T1\" time by cause, \"T2\" files by mount, \"T3\" what was asked for: files one by one, system calls by name; merged: in all of them." },
 	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop." },
 	{ "coverage", "missing", FIELD_STRINGS, AT(coverage.missing), 0, false, "What was not seen, and why." },
 	{ "coverage", "notes", FIELD_STRINGS, AT(coverage.notes), 0, false, "What weakens a number, such as \"lower bound: ...\"." },
@@ -48,8 +65,8 @@ const struct record_field record_fields[] = {
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
 const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
-					"tasks", "io",  "files",     "steps",    "survivors",
-					"coverage", "merged" };
+					"pressure", "tasks", "cores", "ranks", "threads", "thermal", "io",
+					"network", "block", "syscalls", "files", "steps", "survivors", "coverage", "timeline", "merged" };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 
 bool record_section_is_plain(const char *section)
@@ -73,6 +90,26 @@ void *record_field_ref(const struct record_field *field, struct record *record)
 const void *record_field_get(const struct record_field *field, const struct record *record)
 {
 	return (const char *)record + field->offset;
+}
+
+bool record_field_is_value(const struct record_field *field)
+{
+	return field->type == FIELD_COUNT || field->type == FIELD_DURATION || field->type == FIELD_CELSIUS ||
+	       field->type == FIELD_SHARE;
+}
+
+unsigned int record_field_places(const struct record_field *field)
+{
+	switch (field->type) {
+	case FIELD_SHARE:
+		return EVENNESS_PLACES;
+	case FIELD_DURATION:
+		return metric_unit_places(UNIT_SECONDS);
+	case FIELD_CELSIUS:
+		return metric_unit_places(UNIT_CELSIUS);
+	default:
+		return 0;
+	}
 }
 
 bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret)

@@ -22,6 +22,10 @@ enum field_type {
 	FIELD_INT64,   /* the same as int64_t */
 	FIELD_TIME,    /* uint64_t ns since the epoch, 0: absent */
 	FIELD_SECONDS, /* uint64_t ns */
+	FIELD_COUNT,   /* struct value */
+	FIELD_DURATION, /* struct value, ns */
+	FIELD_CELSIUS, /* struct value, in thousandths */
+	FIELD_SHARE,   /* struct value, times 10^EVENNESS_PLACES */
 };
 
 struct record_field {
@@ -47,6 +51,12 @@ bool record_section_is_plain(const char *section);
 /* Where the field stands in @record, to be cast as its type says. */
 void *record_field_ref(const struct record_field *field, struct record *record);
 const void *record_field_get(const struct record_field *field, const struct record *record);
+
+/* Is it a struct value? */
+bool record_field_is_value(const struct record_field *field);
+
+/* Digits behind the point of a FIELD_COUNT, FIELD_DURATION, FIELD_CELSIUS or FIELD_SHARE. */
+unsigned int record_field_places(const struct record_field *field);
 
 /* The number of a FIELD_INT or FIELD_INT64; false: absent. */
 bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret);

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "block_json.h"
 #include "document.h"
+#include "histogram_json.h"
 #include "hot_files_json.h"
 #include "macro.h"
 #include "metric_json.h"
 #include "record.h"
 #include "record_field.h"
+#include "timeline_json.h"
 
 static void format_strings(const struct strings *list, struct document *d)
 {
@@ -37,6 +40,14 @@ static void format_number_or_null(const struct record_field *field, const struct
 
 	if (record_field_number(field, record, &number))
 		document_signed(d, number);
+	else
+		document_null(d);
+}
+
+static void format_value(const struct record_field *field, const struct value *value, struct document *d)
+{
+	if (value->is_known)
+		document_decimal(d, value->number, record_field_places(field));
 	else
 		document_null(d);
 }
@@ -73,20 +84,13 @@ static void format_field(const struct record_field *field, const struct record *
 	case FIELD_SECONDS:
 		document_decimal(d, *(const uint64_t *)at, metric_unit_places(UNIT_SECONDS));
 		break;
+	case FIELD_COUNT:
+	case FIELD_DURATION:
+	case FIELD_CELSIUS:
+	case FIELD_SHARE:
+		format_value(field, at, d);
+		break;
 	}
-}
-
-/* The list ends with the last count that is not zero. */
-static void format_histogram(const struct histogram *h, struct document *d)
-{
-	size_t count = HISTOGRAM_BUCKETS;
-
-	while (count > 0 && h->counts[count - 1] == 0)
-		count--;
-	document_begin_flat_list(d);
-	for (size_t i = 0; i < count; i++)
-		document_unsigned(d, h->counts[i]);
-	document_end_list(d);
 }
 
 static void format_mount_metric(const struct metric *metric, struct mount_row *row,
@@ -99,11 +103,7 @@ static void format_mount_metric(const struct metric *metric, struct mount_row *r
 				     d);
 		return;
 	}
-	document_key(d, metric->key);
-	if (mount_row_knows(row, id))
-		format_histogram(mount_row_histogram(row, id), d);
-	else
-		document_null(d);
+	histogram_format(metric, mount_row_knows(row, id) ? mount_row_histogram(row, id) : NULL, d);
 }
 
 /* The metrics of SCOPE_MOUNT that stand in one section. */
@@ -229,6 +229,64 @@ static void format_io(const struct record *record, struct document *d)
 	document_end_list(d);
 }
 
+static void format_round_trip_times(const struct network *n, struct document *d)
+{
+	bool is_known = network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES);
+
+	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES), is_known ? &n->round_trip_times : NULL, d);
+}
+
+static void format_direction(const struct network *n, enum socket_kind kind, const char *section, struct document *d)
+{
+	document_begin_flat_map(d);
+	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i);
+
+		if (strcmp(metric->section, section) == 0)
+			metric_format(metric, network_knows(n, (enum metric_id)i),
+				      network_number(n, kind, (enum metric_id)i), d);
+	}
+	if (strcmp(section, metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES)->section) == 0)
+		format_round_trip_times(n, d);
+	document_end_map(d);
+}
+
+/* Of each kind of socket that was used, a map for each direction, as the sections of the metrics have them. */
+static void format_sockets(const struct network *n, enum socket_kind kind, struct document *d)
+{
+	const char *before = "";
+
+	document_key(d, socket_kind_name(kind));
+	document_begin_map(d);
+	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i);
+
+		if (strcmp(metric->section, before) == 0 || !network_takes(kind, (enum metric_id)i))
+			continue;
+		before = metric->section;
+		document_key(d, metric_part(metric));
+		format_direction(n, kind, metric->section, d);
+	}
+	document_end_map(d);
+}
+
+static void format_network(const struct record *record, struct document *d)
+{
+	const struct network *n = &record->reading.network;
+
+	document_begin_map(d);
+	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
+		if (network_has_kind(n, (enum socket_kind)kind))
+			format_sockets(n, (enum socket_kind)kind, d);
+	}
+	document_end_map(d);
+}
+
+static void format_block(const struct record *record, struct document *d)
+{
+	block_format(&record->reading.block, d);
+}
+
 static void format_survivors(const struct record *record, struct document *d)
 {
 	document_begin_list(d);
@@ -250,6 +308,18 @@ static void format_utilization(const struct record *record, struct document *d)
 	document_key(d, "utilization");
 	if (record_utilization(record, &ten_thousandths))
 		document_decimal(d, ten_thousandths, RECORD_UTILIZATION_PLACES);
+	else
+		document_null(d);
+}
+
+static void format_cpu_sums(const struct record *record, struct document *d)
+{
+	uint64_t blocked_ns;
+
+	format_utilization(record, d);
+	document_key(d, "blocked_seconds");
+	if (record_blocked_time(record, &blocked_ns))
+		document_decimal(d, blocked_ns, metric_unit_places(UNIT_SECONDS));
 	else
 		document_null(d);
 }
@@ -287,9 +357,27 @@ static void format_files(const struct record *record, struct document *d)
 	hot_files_format(&record->files, d);
 }
 
+static void format_syscalls(const struct record *record, struct document *d)
+{
+	syscalls_format(&record->syscalls, d);
+}
+
 static void format_steps(const struct record *record, struct document *d)
 {
 	steps_format(&record->steps, d);
+}
+
+static void format_timeline(const struct record *record, struct document *d)
+{
+	timeline_format(&record->timeline, d);
+}
+
+static void format_victims(const struct record *record, struct document *d)
+{
+	if (!record->victims.count)
+		return;
+	document_key(d, "oom");
+	victims_format(&record->victims, d);
 }
 
 static void format_merged(const struct record *record, struct document *d)
@@ -305,13 +393,7 @@ static void format_merged(const struct record *record, struct document *d)
 /* The section's metrics, then its fields. */
 static void format_members(const struct record *record, const char *section, struct document *d)
 {
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-		const struct value *value = &record->reading.values[id];
-
-		if (strcmp(metric->section, section) == 0)
-			metric_format(metric, value->is_known, value->number, d);
-	}
+	values_format(record->reading.values, section, d);
 	for (size_t i = 0; i < record_field_count; i++) {
 		if (strcmp(record_fields[i].section, section) == 0)
 			format_field(&record_fields[i], record, d);
@@ -324,10 +406,12 @@ static const struct section {
 	void (*format_whole)(const struct record *record, struct document *d);
 	void (*format_more)(const struct record *record, struct document *d);
 } special_sections[] = {
-	{ "cpu", NULL, format_utilization },	 { "io", format_io, NULL },
-	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
+	{ "cpu", NULL, format_cpu_sums },	 { "memory", NULL, format_victims },
+	{ "io", format_io, NULL },		 { "network", format_network, NULL },
+	{ "block", format_block, NULL },		 { "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
 	{ "merged", format_merged, NULL },	 { "files", format_files, NULL },
-	{ "steps", format_steps, NULL },
+	{ "steps", format_steps, NULL },	 { "timeline", format_timeline, NULL },
+	{ "syscalls", format_syscalls, NULL },
 };
 
 static const struct section *find_special(const char *name)
@@ -359,12 +443,32 @@ static bool has_section(const struct record *record, const char *name)
 {
 	if (strcmp(name, "merged") == 0)
 		return record->merged_records > 1;
+	if (strcmp(name, "pressure") == 0)
+		return values_know(record->reading.values, name);
+	if (strcmp(name, "network") == 0)
+		return record->reading.network.is_known;
+	if (strcmp(name, "block") == 0)
+		return record->reading.block.is_known;
+	if (strcmp(name, "cores") == 0)
+		return record->cores.count.is_known;
+	if (strcmp(name, "ranks") == 0)
+		return record->ranks.count.is_known;
+	if (strcmp(name, "threads") == 0)
+		return record->threads.count.is_known;
+	if (strcmp(name, "syscalls") == 0)
+		return record->syscalls.is_known;
+	if (strcmp(name, "thermal") == 0)
+		return record->thermal.samples.is_known;
 	if (strcmp(name, "steps") == 0)
 		return record->steps.count > 0;
+	if (strcmp(name, "timeline") == 0)
+		return timeline_is_known(&record->timeline);
 	return strcmp(name, "files") != 0 || record->files.is_known;
 }
 
-void record_format(const struct record *record, struct document *d)
+void record_format_with(const struct record *record,
+			void (*format_more)(const void *context, struct document *d),
+			const void *context, struct document *d)
 {
 	document_begin_map(d);
 	document_key(d, "schema");
@@ -377,5 +481,12 @@ void record_format(const struct record *record, struct document *d)
 		else if (has_section(record, name))
 			format_section(record, name, d);
 	}
+	if (format_more)
+		format_more(context, d);
 	document_end_map(d);
+}
+
+void record_format(const struct record *record, struct document *d)
+{
+	record_format_with(record, NULL, NULL, d);
 }

@@ -148,9 +148,13 @@ static int merge_one(const struct record *from, struct record *to, bool is_first
 		r = is_first ? hot_files_copy(&to->files, &from->files)
 			     : hot_files_merge(&to->files, &from->files);
 	if (r == 0)
+		r = is_first ? syscalls_copy(&to->syscalls, &from->syscalls)
+			     : syscalls_merge(&to->syscalls, &from->syscalls);
+	if (r == 0)
 		r = steps_merge(&to->steps, &from->steps);
 	if (r < 0)
 		return r;
+	victims_merge(&to->victims, &from->victims);
 	to->merged_records += from->merged_records;
 	to->sequence = is_first || from->sequence == to->sequence ? from->sequence : 0;
 	to->is_final = from->is_final && (is_first || to->is_final);
@@ -250,6 +254,119 @@ static int merge_grants(const struct record *const *records, size_t count, struc
 	return 0;
 }
 
+/* Things that worked, of several records. */
+struct crowd {
+	uint64_t count;
+	uint64_t sum_ns, greatest_ns; /* on a CPU */
+	bool is_known;
+};
+
+/* @cpu_ns: what they did together, so that their balance tells what the one that did most did. */
+static void add_crowd(struct crowd *crowd, const struct evenness *e, uint64_t cpu_ns)
+{
+	unsigned __int128 others = (unsigned __int128)e->count.number * e->balance.number;
+
+	crowd->is_known &= e->count.is_known && e->balance.is_known && others > 0;
+	if (!crowd->is_known)
+		return;
+	crowd->count += e->count.number;
+	crowd->sum_ns += cpu_ns;
+	crowd->greatest_ns = MAX(crowd->greatest_ns,
+				 (uint64_t)((unsigned __int128)cpu_ns * EVENNESS_ONE / others));
+}
+
+static struct evenness evenness_of_crowd(const struct crowd *crowd)
+{
+	return crowd->is_known ? evenness_of_sum(crowd->count, crowd->sum_ns, crowd->greatest_ns)
+			       : (struct evenness){};
+}
+
+static struct evenness ranks_of(const struct record *record)
+{
+	const struct evenness one = { { 1, true }, { EVENNESS_ONE, true } };
+
+	return !record->ranks.count.is_known && record->job.rank >= 0 ? one : record->ranks;
+}
+
+/* What the ranks of a record did together: of a manager's job, those of the step that did most. */
+static bool work_of_ranks(const struct record *record, bool is_spun_known, uint64_t *ret_ns)
+{
+	uint64_t most = 0, ns;
+
+	for (size_t i = 0; i < record->steps.count; i++) {
+		const struct step *step = &record->steps.items[i];
+
+		if (step_has_ranks(step->id) && rank_work(step->values, is_spun_known, &ns))
+			most = MAX(most, ns);
+	}
+	*ret_ns = most;
+	return most || rank_work(record->reading.values, is_spun_known, ret_ns);
+}
+
+/* Of all processes that which did most, where each record knows its own. */
+static struct threads busiest_threads(const struct record *const *records, size_t count)
+{
+	struct threads found = records[0]->threads;
+
+	for (size_t i = 1; i < count; i++) {
+		const struct threads *threads = &records[i]->threads;
+
+		if (!found.cpu_ns.is_known || !threads->cpu_ns.is_known)
+			return (struct threads){};
+		if (threads->cpu_ns.number > found.cpu_ns.number)
+			found = *threads;
+	}
+	return found;
+}
+
+/* Cores of one node may be the same in two records, and nobody knows which: then they are absent. */
+static void merge_evenness(const struct record *const *records, size_t count, struct record *to)
+{
+	struct crowd cores = { .is_known = true }, ranks = { .is_known = true };
+	bool is_spun_known = true;
+
+	to->cores = records[0]->cores;
+	to->ranks = records[0]->ranks;
+	to->threads = busiest_threads(records, count);
+	if (count == 1)
+		return;
+	for (size_t i = 0; i < count; i++)
+		is_spun_known &= records[i]->reading.values[METRIC_CPU_POLLING].is_known;
+	for (size_t i = 0; i < count; i++) {
+		const struct evenness of_ranks = ranks_of(records[i]);
+		uint64_t cpu_ns = 0, work_ns = 0;
+
+		ranks.is_known &= work_of_ranks(records[i], is_spun_known, &work_ns);
+		cores.is_known &= record_cpu_time(records[i], &cpu_ns) && is_first_of_node(records, i);
+		add_crowd(&cores, &records[i]->cores, cpu_ns);
+		add_crowd(&ranks, &of_ranks, work_ns);
+	}
+	to->cores = evenness_of_crowd(&cores);
+	to->ranks = evenness_of_crowd(&ranks);
+}
+
+/* Of two records of one node nobody knows which throttling is in both. */
+static void merge_thermal(const struct record *const *records, size_t count, struct record *to)
+{
+	to->thermal = records[0]->thermal;
+	for (size_t i = 1; i < count; i++) {
+		to->thermal = thermal_samples_merge(&to->thermal, &records[i]->thermal);
+		if (!is_first_of_node(records, i))
+			to->thermal.core_throttles = to->thermal.package_throttles = (struct value){};
+	}
+}
+
+static int merge_timelines(const struct record *const *records, size_t count, struct record *to)
+{
+	_cleanup_free_ const struct timeline **timelines = calloc(count, sizeof(*timelines));
+
+	if (!timelines)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		timelines[i] = &records[i]->timeline;
+	return timeline_merge(timelines, count, &to->timeline);
+}
+
 int record_merge(const struct record *const *records, size_t count, struct record **ret)
 {
 	_cleanup_(record_freep) struct record *merged = record_new();
@@ -275,8 +392,12 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 	r = merge_command(records, count, merged);
 	if (r == 0)
 		r = merge_grants(records, count, merged);
+	if (r == 0)
+		r = merge_timelines(records, count, merged);
 	if (r < 0)
 		return r;
+	merge_evenness(records, count, merged);
+	merge_thermal(records, count, merged);
 	reading_sort_mounts(&merged->reading);
 	hot_list_choose(&merged->files.hot, HOT_SHOWN);
 	hot_list_choose(&merged->files.folders, HOT_SHOWN);

@@ -5,13 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "block_json.h"
 #include "cleanup.h"
 #include "error.h"
+#include "histogram_json.h"
 #include "hot_files_json.h"
 #include "json_place.h"
 #include "metric_json.h"
 #include "record.h"
 #include "record_field.h"
+#include "timeline_json.h"
 
 static int take_strings(const struct place *place, const json_t *map, const char *key,
 			struct strings *ret)
@@ -78,6 +81,11 @@ static int take_field(const struct place *place, const json_t *map,
 	case FIELD_SECONDS:
 		return place_take_number(place, map, field->key, metric_unit_places(UNIT_SECONDS),
 					 at, &is_known);
+	case FIELD_COUNT:
+	case FIELD_DURATION:
+	case FIELD_CELSIUS:
+	case FIELD_SHARE:
+		return value_take(place, map, field->key, record_field_places(field), at);
 	case FIELD_INT:
 		r = place_take_signed(place, map, field->key, 0, INT32_MAX, &number);
 		*(int *)at = (int)number;
@@ -92,41 +100,13 @@ static int take_field(const struct place *place, const json_t *map,
 static int take_members(const struct place *place, const json_t *map, const char *section,
 			struct record *record)
 {
-	int r = 0;
+	int r = values_take(place, map, section, record->reading.values);
 
-	for (size_t id = 0; r == 0 && id < METRIC_JOB_COUNT; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-
-		if (strcmp(metric->section, section) == 0)
-			r = metric_take(place, map, metric, &record->reading.values[id]);
-	}
 	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
 		if (strcmp(record_fields[i].section, section) == 0)
 			r = take_field(place, map, &record_fields[i], record);
 	}
 	return r;
-}
-
-static int take_histogram(const struct place *place, const json_t *map, const struct metric *metric,
-			  struct histogram *ret, bool *ret_is_known)
-{
-	const json_t *list;
-	int r = place_get(place, map, metric->key, JSON_ARRAY, &list);
-
-	*ret_is_known = r == 0 && list;
-	if (r < 0 || !list)
-		return r;
-	if (json_array_size(list) > HISTOGRAM_BUCKETS)
-		return place_refuse(place, metric->key, "has more than %d entries",
-				    HISTOGRAM_BUCKETS);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *json = json_array_get(list, i);
-
-		if (!json_is_integer(json) || json_integer_value(json) < 0)
-			return place_refuse(place, metric->key, "holds something else than counts");
-		ret->counts[i] = (uint64_t)json_integer_value(json);
-	}
-	return 0;
 }
 
 /* One metric of a mount's "read", "write" or "mapped"; clears what isn't known without it. */
@@ -138,7 +118,7 @@ static int take_mount_metric(const struct place *place, const json_t *map, enum 
 	int r;
 
 	if (metric->kind == KIND_HISTOGRAM) {
-		r = take_histogram(place, map, metric, mount_row_histogram(row, id), &is_known);
+		r = histogram_take(place, map, metric, mount_row_histogram(row, id), &is_known);
 		if (metric->unit != UNIT_SECONDS)
 			row->has_histograms &= is_known;
 		return r;
@@ -362,6 +342,24 @@ static int take_files(const struct place *place, const json_t *root, struct reco
 	return r < 0 || !files ? r : hot_files_parse(&here, files, &record->files);
 }
 
+static int take_syscalls(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "syscalls");
+	const json_t *syscalls;
+	int r = place_get(place, root, "syscalls", JSON_ARRAY, &syscalls);
+
+	return r < 0 || !syscalls ? r : syscalls_parse(&here, syscalls, &record->syscalls);
+}
+
+static int take_victims(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place above = place_below(place, "memory"), here = place_below(&above, ".oom");
+	const json_t *memory = place_member(root, "memory"), *list;
+	int r = place_get(&above, memory, "oom", JSON_ARRAY, &list);
+
+	return r < 0 || !list ? r : victims_parse(&here, list, &record->victims);
+}
+
 static int take_steps(const struct place *place, const json_t *root, struct record *record)
 {
 	struct place here = place_below(place, "steps");
@@ -430,6 +428,96 @@ static int take_books(const struct place *place, const json_t *root, struct reco
 	return r < 0 ? r : take_book(&here, books, "write", &record->coverage.write_books);
 }
 
+static int take_timeline(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "timeline");
+	const json_t *timeline;
+	int r = place_get(place, root, "timeline", JSON_OBJECT, &timeline);
+
+	return r < 0 || !timeline ? r : timeline_parse(&here, timeline, &record->timeline);
+}
+
+static int take_socket_number(const struct place *place, const json_t *map, const struct metric *metric,
+			      struct network *n, uint64_t *ret)
+{
+	bool is_known;
+	int r;
+
+	const char *part = metric_part(metric);
+	struct place here = place_below(place, ".%s", part);
+	const json_t *section;
+	r = place_get(place, map, part, JSON_OBJECT, &section);
+	if (r < 0)
+		return r;
+	if (metric_id_of(metric) < METRIC_NETWORK_OPENED)
+		return section ? place_need_number(&here, section, metric->key, ret) : 0;
+	r = place_take_number(&here, section, metric->key, metric_unit_places(metric->unit), ret, &is_known);
+	if (metric_id_of(metric) < METRIC_NETWORK_SEGMENTS)
+		n->has_connections &= is_known;
+	else if (metric_id_of(metric) != METRIC_NETWORK_LEAST_ROUND_TRIP) /* of which there may be none */
+		n->has_details &= is_known;
+	return r;
+}
+
+/* A list, which older records lack. */
+static int take_round_trip_times(const struct place *place, const json_t *tcp, struct network *ret)
+{
+	const struct metric *metric = metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES);
+	struct place here = place_below(place, ".%s", metric_part(metric));
+	const json_t *section;
+	bool is_known;
+	int r = place_get(place, tcp, metric_part(metric), JSON_OBJECT, &section);
+
+	if (r == 0)
+		r = histogram_take(&here, section, metric, &ret->round_trip_times, &is_known);
+	if (r == 0)
+		ret->has_details &= is_known;
+	return r;
+}
+
+static int take_sockets(const struct place *place, const json_t *map, enum socket_kind kind, struct network *ret)
+{
+	int r = 0;
+
+	for (size_t id = METRIC_NETWORK_FIRST; r == 0 && id < METRIC_NETWORK_END; id++)
+		r = network_takes(kind, (enum metric_id)id)
+			    ? take_socket_number(place, map, metric_get((enum metric_id)id), ret,
+						 network_number_ref(ret, kind, (enum metric_id)id))
+			    : 0;
+	if (r == 0 && kind == SOCKET_TCP)
+		r = take_round_trip_times(place, map, ret);
+	return r;
+}
+
+static int take_network(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place above = place_below(place, "network");
+	const json_t *network, *sockets;
+	int r = place_get(place, root, "network", JSON_OBJECT, &network);
+
+	record->reading.network.is_known = r == 0 && network;
+	record->reading.network.has_connections = record->reading.network.is_known; /* until something is missing */
+	record->reading.network.has_details = record->reading.network.is_known;
+	for (size_t kind = 0; r == 0 && network && kind < SOCKET_KIND_COUNT; kind++) {
+		const char *name = socket_kind_name((enum socket_kind)kind);
+		struct place here = place_below(&above, ".%s", name);
+
+		r = place_get(&above, network, name, JSON_OBJECT, &sockets);
+		if (r == 0 && sockets)
+			r = take_sockets(&here, sockets, (enum socket_kind)kind, &record->reading.network);
+	}
+	return r;
+}
+
+static int take_block(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "block");
+	const json_t *list;
+	int r = place_get(place, root, "block", JSON_ARRAY, &list);
+
+	return r < 0 || !list ? r : block_parse(&here, list, &record->reading.block);
+}
+
 static int take_merged(const struct place *place, const json_t *root, struct record *record)
 {
 	struct place here = place_below(place, "merged");
@@ -450,10 +538,15 @@ static int take_sections(const struct place *place, const json_t *root, struct r
 {
 	static int (*const specials[])(const struct place *, const json_t *, struct record *) = {
 		take_io,
+		take_network,
+		take_syscalls,
+		take_block,
 		take_files,
+		take_victims,
 		take_steps,
 		take_survivors,
 		take_books,
+		take_timeline,
 		take_merged,
 	};
 	int r = take_members(place, root, "", record);

@@ -7,7 +7,6 @@
 #include "cleanup.h"
 #include "document.h"
 #include "metric.h"
-#include "record_format.h"
 #include "text.h"
 
 void session_clear(struct session *s)
@@ -65,8 +64,11 @@ static void format_head(const struct session *s, struct document *d)
 	document_end_map(d);
 }
 
-void session_format(const struct session *s, const struct record *summary, struct document *d)
+int session_format(const struct session *s, const struct record *summary,
+		   const struct record_writer *writer, struct document *d)
 {
+	int r = 0;
+
 	document_begin_map(d);
 	document_key(d, "schema");
 	document_string(d, SESSION_SCHEMA);
@@ -74,13 +76,14 @@ void session_format(const struct session *s, const struct record *summary, struc
 	format_head(s, d);
 	document_key(d, "jobs");
 	document_begin_list(d);
-	for (size_t i = 0; i < s->jobs.count; i++)
-		record_format(s->jobs.items[i], d);
+	for (size_t i = 0; r == 0 && i < s->jobs.count; i++)
+		r = writer->write(writer->context, s->jobs.items[i], d);
 	document_end_list(d);
 	document_key(d, "summary");
-	if (summary)
-		record_format(summary, d);
+	if (summary && r == 0)
+		r = writer->write(writer->context, summary, d);
 	else
 		document_null(d);
 	document_end_map(d);
+	return r;
 }

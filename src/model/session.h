@@ -23,5 +23,13 @@ void session_clear(struct session *s);
  * -ENODATA: it has none. */
 int session_sum(const struct session *s, struct record **ret);
 
-/* Write it as one map, with @summary, which may be NULL. */
-void session_format(const struct session *s, const struct record *summary, struct document *d);
+/* Writes a record as one map, with what its owner concludes from it. */
+struct record_writer {
+	int (*write)(const void *context, const struct record *record, struct document *d);
+	const void *context;
+};
+
+/* Write it as one map, with @summary, which may be NULL; all records by @writer.  What that
+ * returns. */
+int session_format(const struct session *s, const struct record *summary,
+		   const struct record_writer *writer, struct document *d);

@@ -58,12 +58,53 @@ struct snapshot *snapshot_ref(struct snapshot *s)
 	return s;
 }
 
+/* ---- rows ---- */
+
+struct shared_rows {
+	size_t refs;
+	struct snapshot_row rows[];
+};
+
+static struct shared_rows *shared_rows_of(struct snapshot_row *rows)
+{
+	return (struct shared_rows *)((char *)rows - offsetof(struct shared_rows, rows));
+}
+
+struct snapshot_row *snapshot_rows_new(size_t count)
+{
+	struct shared_rows *shared;
+
+	if (count > (SIZE_MAX - sizeof(*shared)) / sizeof(*shared->rows))
+		return NULL;
+	shared = calloc(1, sizeof(*shared) + count * sizeof(*shared->rows));
+	if (!shared)
+		return NULL;
+	shared->refs = 1;
+	return shared->rows;
+}
+
+struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows)
+{
+	shared_rows_of(rows)->refs++;
+	return rows;
+}
+
+struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows)
+{
+	if (rows && --shared_rows_of(rows)->refs == 0)
+		free(shared_rows_of(rows));
+	return NULL;
+}
+
+/* ---- snapshots ---- */
+
 static void clear_job(struct snapshot_job *job)
 {
 	for (size_t i = 0; i < job->step_count; i++)
 		free(job->steps[i].id);
 	free(job->steps);
-	free(job->rows);
+	snapshot_rows_unref(job->rows);
+	block_clear(&job->block);
 	job_unref(job->job);
 }
 
@@ -119,7 +160,7 @@ static int copy_names(struct mount_row *to, const struct snapshot_mount *from)
 	return r;
 }
 
-static void add_row(struct mount_row *to, const struct snapshot_row *from)
+void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from)
 {
 	if (from->op >= OP_DATA_COUNT) {
 		op_counts_add(&to->ops[from->op], &from->counts);
@@ -143,16 +184,18 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 		if (!to || copy_names(to, mount) < 0)
 			return -ENOMEM;
 		to->has_seconds = s->has_seconds;
-		add_row(to, row);
+		snapshot_row_add(to, row);
 	}
 	return 0;
 }
 
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
 {
-	struct reading reading = { .has_mounts = s->has_mounts };
+	struct reading reading = { .has_mounts = s->has_mounts, .network = job->network };
 	int r = expand_rows(s, job, &reading);
 
+	if (r == 0)
+		r = block_copy(&reading.block, &job->block);
 	if (r < 0) {
 		reading_clear(&reading);
 		return r;

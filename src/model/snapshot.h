@@ -12,8 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "block.h"
+#include "evenness.h"
 #include "job.h"
 #include "reading.h"
+#include "thermal_samples.h"
 
 /* What rows stand for; shared by all jobs of a snapshot. */
 struct snapshot_mount {
@@ -47,7 +50,12 @@ struct snapshot_job {
 	struct job *job;       /* a reference */
 	bool is_live;          /* else it has ended, and is shown for a while */
 	struct value values[METRIC_JOB_COUNT];
-	struct snapshot_row *rows; /* sorted by mount, op, way; of all the job's steps together */
+	struct network network;
+	struct block block;
+	struct evenness cores, ranks; /* as in a record */
+	struct threads threads;
+	struct thermal_samples thermal;
+	struct snapshot_row *rows; /* a reference; sorted by mount, op, way; of all the job's steps together */
 	size_t row_count;
 	struct snapshot_step *steps;
 	size_t step_count;
@@ -70,8 +78,16 @@ struct snapshot *snapshot_ref(struct snapshot *s);
 struct snapshot *snapshot_unref(struct snapshot *s); /* NULL is fine; returns NULL */
 void snapshot_unrefp(struct snapshot **s);
 
+/* Rows of one job, zeroed, with one reference: snapshots share what did not change between them.  NULL: no memory. */
+struct snapshot_row *snapshot_rows_new(size_t count);
+struct snapshot_row *snapshot_rows_ref(struct snapshot_row *rows);
+struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows); /* NULL is fine; returns NULL */
+
 /* NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager, const char *id);
+
+/* Add its counts to the row of its mount. */
+void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from);
 
 /* The whole reading of one of its jobs, into an empty @ret: values, and a row a mount.  -ENOMEM. */
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret);

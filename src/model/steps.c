@@ -44,6 +44,23 @@ void steps_clear(struct steps *s)
 	*s = (struct steps){};
 }
 
+bool step_has_ranks(const char *id)
+{
+	return *id >= '0' && *id <= '9';
+}
+
+bool rank_work(const struct value values[METRIC_JOB_COUNT], bool is_spun_known, uint64_t *ret_ns)
+{
+	const struct value *user = &values[METRIC_CPU_USER], *system = &values[METRIC_CPU_SYSTEM],
+			   *spun = &values[METRIC_CPU_POLLING];
+	uint64_t cpu_ns = user->number + system->number;
+
+	if (!user->is_known || !system->is_known)
+		return false;
+	*ret_ns = cpu_ns - (is_spun_known && spun->is_known ? MIN(spun->number, cpu_ns) : 0);
+	return true;
+}
+
 static void merge_step(struct step *to, const struct step *from)
 {
 	if (from->start_ns && (!to->start_ns || from->start_ns < to->start_ns))
@@ -75,35 +92,6 @@ int steps_merge(struct steps *to, const struct steps *from)
 
 /* ---- as text ---- */
 
-/* Sections of job metrics stand together in the table. */
-static const char *section_of(size_t id)
-{
-	return metric_get((enum metric_id)id)->section;
-}
-
-static bool is_first_of_section(size_t id)
-{
-	for (size_t other = 0; other < id; other++) {
-		if (strcmp(section_of(other), section_of(id)) == 0)
-			return false;
-	}
-	return true;
-}
-
-static void format_section(const struct step *step, const char *section, struct document *d)
-{
-	document_key(d, section);
-	document_begin_map(d);
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		const struct value *value = &step->values[id];
-
-		if (strcmp(section_of(id), section) == 0)
-			metric_format(metric_get((enum metric_id)id), value->is_known,
-				      value->number, d);
-	}
-	document_end_map(d);
-}
-
 void steps_format(const struct steps *s, struct document *d)
 {
 	document_begin_list(d);
@@ -117,29 +105,10 @@ void steps_format(const struct steps *s, struct document *d)
 		document_time(d, step->start_ns);
 		document_key(d, "end");
 		document_time(d, step->end_ns);
-		for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-			if (is_first_of_section(id))
-				format_section(step, section_of(id), d);
-		}
+		values_format_all(step->values, d);
 		document_end_map(d);
 	}
 	document_end_list(d);
-}
-
-static int take_values(const struct place *place, const json_t *map, struct step *step)
-{
-	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		const struct metric *metric = metric_get((enum metric_id)id);
-		struct place here = place_below(place, ".%s", metric->section);
-		const json_t *section;
-		int r = place_get(place, map, metric->section, JSON_OBJECT, &section);
-
-		if (r == 0)
-			r = metric_take(&here, section, metric, &step->values[id]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 static int take_step(const struct place *place, const json_t *map, struct steps *ret)
@@ -163,7 +132,7 @@ static int take_step(const struct place *place, const json_t *map, struct steps 
 	r = place_take_time(place, map, "start", &step->start_ns);
 	if (r == 0)
 		r = place_take_time(place, map, "end", &step->end_ns);
-	return r < 0 ? r : take_values(place, map, step);
+	return r < 0 ? r : values_take_all(place, map, step->values);
 }
 
 int steps_parse(const struct place *place, const json_t *list, struct steps *ret)

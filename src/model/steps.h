@@ -3,6 +3,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,6 +30,12 @@ struct steps {
 struct step *steps_add(struct steps *s, const char *id);
 struct step *steps_find(const struct steps *s, const char *id); /* NULL: none */
 void steps_clear(struct steps *s);
+
+/* Does the manager start tasks in steps of that name, which are ranks then?  "0" and "7+1" are such, "batch" is not. */
+bool step_has_ranks(const char *id);
+
+/* What a rank did: user and system time; @is_spun_known: without what it spun, waiting for others.  False: not known. */
+bool rank_work(const struct value values[METRIC_JOB_COUNT], bool is_spun_known, uint64_t *ret_ns);
 
 /* Merge those of another rank or node: of one id by each metric's kind, the others are added. */
 int steps_merge(struct steps *to, const struct steps *from);

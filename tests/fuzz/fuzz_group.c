@@ -22,16 +22,23 @@
 /* clang-format off */
 static const struct source {
 	enum metric_id metric;
-	const char *v1_file, *v1_key, *v2_file, *v2_key; /* no key: one number */
+	const char *v1_file, *v1_key, *v2_file, *v2_key; /* no file: none; no key: one number */
 	uint64_t v2_scale;
+	const char *v2_label; /* NULL: the number is behind the key */
 } sources[] = {
-	{ METRIC_MEMORY_USAGE, "memory.usage_in_bytes", NULL, "memory.current", NULL, 1 },
-	{ METRIC_MEMORY_PEAK, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1 },
-	{ METRIC_MEMORY_OOM_KILLS, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1 },
-	{ METRIC_MEMORY_MAJOR_FAULTS, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1 },
-	{ METRIC_CPU_THROTTLED, "cpu.stat", "throttled_time", "cpu.stat", "throttled_usec", 1000 },
-	{ METRIC_CPU_USER, "cpuacct.usage_user", NULL, "cpu.stat", "user_usec", 1000 },
-	{ METRIC_CPU_SYSTEM, "cpuacct.usage_sys", NULL, "cpu.stat", "system_usec", 1000 },
+	{ METRIC_MEMORY_USAGE, "memory.usage_in_bytes", NULL, "memory.current", NULL, 1, NULL },
+	{ METRIC_MEMORY_PEAK, "memory.max_usage_in_bytes", NULL, "memory.peak", NULL, 1, NULL },
+	{ METRIC_MEMORY_OOM_KILLS, "memory.oom_control", "oom_kill", "memory.events", "oom_kill", 1, NULL },
+	{ METRIC_MEMORY_MAJOR_FAULTS, "memory.stat", "total_pgmajfault", "memory.stat", "pgmajfault", 1, NULL },
+	{ METRIC_CPU_THROTTLED, "cpu.stat", "throttled_time", "cpu.stat", "throttled_usec", 1000, NULL },
+	{ METRIC_CPU_USER, "cpuacct.usage_user", NULL, "cpu.stat", "user_usec", 1000, NULL },
+	{ METRIC_CPU_SYSTEM, "cpuacct.usage_sys", NULL, "cpu.stat", "system_usec", 1000, NULL },
+	{ METRIC_PRESSURE_CPU_WAITING, NULL, NULL, "cpu.pressure", "some", 1000, "total" },
+	{ METRIC_PRESSURE_CPU_STALLED, NULL, NULL, "cpu.pressure", "full", 1000, "total" },
+	{ METRIC_PRESSURE_IO_WAITING, NULL, NULL, "io.pressure", "some", 1000, "total" },
+	{ METRIC_PRESSURE_IO_STALLED, NULL, NULL, "io.pressure", "full", 1000, "total" },
+	{ METRIC_PRESSURE_MEMORY_WAITING, NULL, NULL, "memory.pressure", "some", 1000, "total" },
+	{ METRIC_PRESSURE_MEMORY_STALLED, NULL, NULL, "memory.pressure", "full", 1000, "total" },
 };
 /* clang-format on */
 
@@ -67,13 +74,26 @@ static bool read_number(const char *text, const char *ends, uint64_t *ret)
 	return digits && digits < 20 && strchr(ends, text[digits]);
 }
 
-static bool find_number(int fd, const char *file, const char *key, uint64_t *ret)
+/* Of "some avg10=0.00 total=123", behind the key. */
+static bool read_label(char *line, const char *label, uint64_t *ret)
+{
+	size_t length = strlen(label);
+	char *word;
+
+	while ((word = strsep(&line, " "))) {
+		if (strncmp(word, label, length) == 0 && word[length] == '=')
+			return read_number(word + length + 1, "\t", ret);
+	}
+	return false;
+}
+
+static bool find_number(int fd, const char *file, const char *key, const char *label, uint64_t *ret)
 {
 	_cleanup_free_ char *text = NULL;
 	char *rest, *line;
 	size_t size;
 
-	if (file_read(fd, file, 1 << 20, &text, &size) < 0)
+	if (!file || file_read(fd, file, 1 << 20, &text, &size) < 0)
 		return false;
 	if (size >= FILE_SIZE - 1) { /* what is behind the last whole line is not read */
 		const char *end = memrchr(text, '\n', FILE_SIZE - 1);
@@ -85,9 +105,12 @@ static bool find_number(int fd, const char *file, const char *key, uint64_t *ret
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		size_t length = strlen(key);
 
-		if (strncmp(line, key, length) == 0 && line[length] && strchr(" \t", line[length]))
-			return read_number(line + length + strspn(line + length, " \t"), " \t",
-					   ret);
+		if (strncmp(line, key, length) != 0 || !line[length] || !strchr(label ? " " : " \t", line[length]))
+			continue;
+		if (label)
+			return read_label(line + length + 1, label, ret);
+		return read_number(line + length + strspn(line + length, " \t"), " \t",
+				   ret);
 	}
 	return false;
 }
@@ -111,9 +134,9 @@ static void check_numbers(const struct group *g)
 		const struct value *value = &reading.values[s->metric];
 		uint64_t scale = is_v2 ? s->v2_scale : 1, number;
 		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
-					    is_v2 ? s->v2_key : s->v1_key, &number);
+					    is_v2 ? s->v2_key : s->v1_key, is_v2 ? s->v2_label : NULL, &number);
 
-		if (is_there && number > UINT64_MAX / scale)
+		if (is_there && number > VALUE_MAX / scale)
 			CHECK(!value->is_known);
 		else if (is_there && s->metric == METRIC_MEMORY_OOM_KILLS && !is_v2 && has_folders(fd))
 			CHECK(!value->is_known); /* those of groups below are not in it */
@@ -168,7 +191,7 @@ static void check_allocation(int root_fd, const struct group *g)
 		CHECK(a.cores.number <= (uint64_t)cpulist_count(&list) * 1000);
 	}
 	if (find_number(group_fd(g, CONTROLLER_MEMORY),
-			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, &limit) &&
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL, &limit) &&
 	    limit < 1 << 30)
 		CHECK(a.memory.is_known && a.memory.number == limit);
 	allocation_clear(&a);
@@ -215,7 +238,7 @@ static void check_limits(int root_fd, const struct group *g)
 	if (limit != UINT64_MAX)
 		CHECK(reading.values[METRIC_CPU_ALLOCATED].number == limit);
 	if (find_number(group_fd(g, CONTROLLER_MEMORY),
-			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, &limit) &&
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL, &limit) &&
 	    limit < 1 << 30)
 		CHECK(reading.values[METRIC_MEMORY_LIMIT].number == limit);
 	reading_clear(&reading);

@@ -17,6 +17,7 @@
 #include "managers.h"
 #include "rights.h"
 #include "sensors.h"
+#include "thermal.h"
 
 #define CHECK_LINE(array) check_line(array, sizeof(array))
 
@@ -135,6 +136,36 @@ static void check_samples(int root_fd)
 	node_close(node);
 }
 
+/* What some CPUs do is within what all do. */
+static void check_thermal(int root_fd)
+{
+	struct thermal_moment all, some;
+	const struct thermal_sensor *sensors;
+	struct thermal *t = NULL;
+	struct cpulist cpus = {};
+	size_t count;
+
+	CHECK(thermal_open(root_fd, &t) == 0);
+	thermal_sweep(t);
+	thermal_sweep(t);
+	cpulist_set(&cpus, 0);
+	cpulist_set(&cpus, 2);
+	thermal_get(t, NULL, &all);
+	thermal_get(t, &cpus, &some);
+	CHECK(some.cpus <= all.cpus && some.frequency_max_hz <= all.frequency_max_hz);
+	CHECK(all.frequency_min_hz <= all.frequency_hz && all.frequency_hz <= all.frequency_max_hz);
+	CHECK(!all.core_throttles && !all.package_throttles); /* nothing changed in between */
+	CHECK(!some.has_temperature || some.millicelsius <= all.millicelsius);
+	sensors = thermal_sensors(t, &count);
+	CHECK(count <= THERMAL_SENSORS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		CHECK_LINE(sensors[i].chip);
+		CHECK_LINE(sensors[i].name);
+		CHECK(strnlen(sensors[i].path, sizeof(sensors[i].path)) < sizeof(sensors[i].path));
+	}
+	thermal_close(t);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int root_fd = made_root_fd();
@@ -146,6 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_gpus(root_fd);
 	check_managers(root_fd);
 	check_samples(root_fd);
+	check_thermal(root_fd);
 	made_root_clear();
 	return 0;
 }

@@ -12,9 +12,11 @@
 #include "error.h"
 #include "fuzz.h"
 #include "page.h"
+#include "record_difference.h"
 #include "record_format.h"
 #include "records.h"
 #include "report_text.h"
+#include "rules.h"
 #include "utf8.h"
 
 static char *json_of(const struct record *record)
@@ -44,13 +46,16 @@ static void check_round_trip(const struct record *record)
 
 static void check_page(const struct record *record)
 {
+	static struct rules *rules; /* the same for all */
 	_cleanup_free_ char *text = NULL;
 	size_t size;
 	struct page page = { .out = open_memstream(&text, &size), .width = 60, .is_utf8 = true };
 	const char *p;
 	uint32_t c;
 
-	report_text(record, record, &page);
+	if (!rules)
+		CHECK(rules_load_built_in(&rules, NULL) == 0);
+	report_text(record, record, rules, &page);
 	fclose(page.out);
 	for (p = text; (c = utf8_next(&p)) != 0;)
 		CHECK(c == '\n' || utf8_is_printable(c));
@@ -107,6 +112,20 @@ static void check_record(const struct record *record)
 	check_yaml(record);
 	check_csv(record, ROWS_RECORD);
 	check_csv(record, ROWS_MOUNT);
+	check_csv(record, ROWS_SYSCALL);
+	check_csv(record, ROWS_DEVICE);
+}
+
+/* What a watch of a job would say; not all of that has to be readable, where its ends say nonsense. */
+static void check_difference(const struct record *later, const struct record *earlier)
+{
+	_cleanup_(record_freep) struct record *difference = NULL;
+	struct error err;
+
+	if (record_subtract(later, earlier, &difference, &err) < 0)
+		return;
+	check_page(difference);
+	check_yaml(difference);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -122,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(record_merge((const struct record *const *)records.items, records.count,
 				   &merged) == 0);
 		check_record(merged);
+		check_difference(records.items[1], records.items[0]);
 	}
 	return 0;
 }

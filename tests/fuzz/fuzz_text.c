@@ -79,6 +79,38 @@ static void check_key(const char *text, const char *key, char separator)
 	CHECK(r < 0 || number == expected);
 }
 
+/* The same of "KEY a=1 LABEL=2". */
+static int read_labelled(const char *text, const char *key, const char *label, uint64_t *ret)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *rest = copy, *line, *word, *end = NULL;
+	size_t length = strlen(label);
+
+	while ((line = strsep(&rest, "\n"))) {
+		word = strsep(&line, " ");
+		if (strcmp(word, key) != 0)
+			continue;
+		while ((word = strsep(&line, " "))) {
+			int r;
+
+			if (strncmp(word, label, length) != 0 || word[length] != '=')
+				continue;
+			r = read_number(word + length + 1, ret, &end);
+			return r == 0 && !strchr("\t", *end) ? -EINVAL : r;
+		}
+	}
+	return -ENOENT;
+}
+
+static void check_label(const char *text, const char *key, const char *label)
+{
+	uint64_t number = 0, expected = 0;
+	int r = parse_labelled_u64(text, key, label, &number);
+
+	CHECK(r == read_labelled(text, key, label, &expected));
+	CHECK(r < 0 || number == expected);
+}
+
 static void check_words(const char *text)
 {
 	_cleanup_free_ char *copy = strdup(text);
@@ -196,6 +228,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_number(text);
 	check_key(text, "oom_kill", '\0');
 	check_key(text, "rchar", ':');
+	check_label(text, "some", "total");
+	check_label(text, "full", "avg10");
 	check_words(text);
 	check_cpulist(text);
 	check_timestamp(text);

@@ -4,7 +4,7 @@
     @pytest.mark.parametrize("result", [Case("uname -r")], indirect=True)
     def test_something(result): ...
 
-All cases that the selected tests want of one kernel and one command line run in a single boot."""
+All cases that the selected tests want of one kernel and one command line run in a boot or two."""
 
 import concurrent.futures
 import functools
@@ -12,10 +12,14 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+import disk_guest
+import slurm_guest
+import systemd_guest
 from guest import BUILD, HERE, OPTIONAL, REPO, REQUIRED, Guest
 
 for shared in ("truth", "mounts"):
@@ -34,6 +38,12 @@ def missing(series, reason):
 
 
 KERNELS = REPO / ".cache" / "kernels"
+# Each keeps a processor busy, for half of its time.  Where there are more of them than processors a process in a guest
+# that waits for the host is charged for that, and its CPU time is no longer what it itself saw of it.
+GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
+CASES_MANY = 40  # for one boot
+SLURM_SERIES, SYSTEMD_SERIES = "6.1", "6.12"
+SLURM_SCENARIOS = ["plain", "killed", "hostile"]
 
 
 @functools.cache
@@ -59,13 +69,13 @@ def kernel(request):
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
     ours = {name: BUILD / name for name in ("jobmeter", "jobmeter-agent")}
-    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "hot")}
+    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "hot", "looks", "talk", "waits")}
     ours["grouped"] = BUILD / "tests/system/grouped"
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"
     ours["leaves"] = BUILD / "tests/system/leaves"
     debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
-    shared = {"filesystems.sh": REPO / "tests/mounts/filesystems.sh"}
+    shared = {path.name: path for path in (REPO / "tests/mounts/filesystems.sh", REPO / "tests/truth/throttled.sh")}
     built = {name: path for name, path in ours.items() if path.exists()}
     return built | debians | shared | smoke(tmp_path_factory.mktemp("smoke"))
 
@@ -102,30 +112,112 @@ def chooses_preemption(kernel):
     return "CONFIG_PREEMPT_DYNAMIC=y" in (kernel / "config").read_text()
 
 
-def wanted_boots(session):
-    """{(kernel, command line): the cases that the selected tests want of it}, in the order of the tests."""
+def wanted_cases(session):
+    """{(kernel, command line, are they timed): the cases that the selected tests want of it}, in the order of the tests."""
     wanted = {}
     for item in session.items:
         params = item.callspec.params if hasattr(item, "callspec") else {}
         if "result" in params and "kernel" in params:
-            cases = wanted.setdefault((params["kernel"], params["result"].boot), [])
-            cases.append(params["result"])
+            case = params["result"]
+            wanted.setdefault((params["kernel"], case.boot, case.is_timed), []).append(case)
     return {key: list(dict.fromkeys(cases)) for key, cases in wanted.items()}
 
 
+def halves(cases):
+    """Of many cases: each half has a boot of its own, so that no boot is left running alone for long."""
+    middle = len(cases) // 2 if len(cases) > CASES_MANY else len(cases)
+    return [part for part in (cases[:middle], cases[middle:]) if part]
+
+
+def wanted_boots(session):
+    """[(kernel, command line, are they timed, cases)] for those kernels that there are, the longest first."""
+    found = [(series, boot, is_timed, part) for (series, boot, is_timed), cases in wanted_cases(session).items()
+             if not fetch(series).returncode and ("preempt=" not in boot or chooses_preemption(KERNELS / series))
+             for part in halves(cases)]
+    return sorted(found, key=lambda boot: -len(boot[3]))
+
+
+class Pool:
+    """Runs guests; those whose times count after the others, fewer at once."""
+
+    def __init__(self):
+        self.many = concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE)
+        self.few = concurrent.futures.ThreadPoolExecutor(TIMED_GUESTS_AT_ONCE)
+        self.first = []
+
+    def submit(self, run, *arguments, is_timed=False):
+        if is_timed:
+            return self.few.submit(self.run_after, list(self.first), run, arguments)
+        self.first.append(self.many.submit(run, *arguments))
+        return self.first[-1]
+
+    @staticmethod
+    def run_after(others, run, arguments):
+        while not all(other.done() for other in others):  # wait() would not see those that are cancelled
+            time.sleep(0.2)
+        return run(*arguments)
+
+    def shutdown(self):
+        for pool in (self.many, self.few):
+            pool.shutdown(cancel_futures=True)
+
+
 @pytest.fixture(scope="session")
-def boots(request, programs):
-    """{(kernel, command line): a future of Results}: all boots, two at a time, since each keeps one processor
-    busy."""
-    futures, guests = {}, {}
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for (series, boot), cases in wanted_boots(request.session).items():
-            if fetch(series).returncode or ("preempt=" in boot and not chooses_preemption(KERNELS / series)):
-                continue
+def pool():
+    pool = Pool()
+    yield pool
+    pool.shutdown()
+
+
+def disk_kernel(series):
+    """The kernel's folder, once there is a disk, too."""
+    for tool in ("qemu-system-x86_64", "busybox"):
+        if not shutil.which(tool):
+            missing(series, f"{tool} is not installed")
+    fetched = fetch(series)
+    why_not = fetched.stderr.strip() if fetched.returncode else disk_guest.make_image()
+    if why_not:
+        missing(series, why_not)
+    return KERNELS / series
+
+
+def boot_slurm():
+    """{name: bytes} of what a guest with Slurm left."""
+    agent = BUILD / "jobmeter-agent"
+    return slurm_guest.SlurmGuest(disk_kernel(SLURM_SERIES)).run(
+        BUILD / "tests/truth/jobwork", agent if agent.exists() else None, SLURM_SCENARIOS)
+
+
+def boot_systemd():
+    """{name: bytes} of what a guest with systemd left."""
+    return systemd_guest.SystemdGuest(disk_kernel(SYSTEMD_SERIES)).run(BUILD)
+
+
+@pytest.fixture(scope="session")
+def slurm_boot(pool):
+    """A future of boot_slurm(), the longest of all boots; in it much is done within time limits."""
+    return pool.submit(boot_slurm, is_timed=True)
+
+
+@pytest.fixture(scope="session")
+def systemd_boot(pool):
+    """A future of boot_systemd()."""
+    return pool.submit(boot_systemd, is_timed=True)
+
+
+@pytest.fixture(scope="session")
+def boots(request, programs, pool):
+    """{(kernel, case): a future of Results}, of all boots."""
+    boots, futures, guests = wanted_boots(request.session), {}, {}
+    for is_timed in (False, True):
+        for series, boot, _, cases in filter(lambda boot: boot[2] == is_timed, boots):
             guests[series] = guests.get(series) or Guest(KERNELS / series, programs)
-            futures[series, boot] = pool.submit(guests[series].run, cases, boot)
-        yield futures
-        pool.shutdown(cancel_futures=True)
+            future = pool.submit(guests[series].run, cases, boot, is_timed=is_timed)
+            futures |= {(series, case): future for case in cases}
+        for longest in ("slurm_boot", "systemd_boot"):  # have timeouts of their own; after those that are not timed
+            if any(longest in item.fixturenames for item in request.session.items):
+                request.getfixturevalue(longest)
+    return futures
 
 
 @pytest.fixture
@@ -134,6 +226,6 @@ def result(request, kernel, boots):
     case = request.param
     if "preempt=" in case.boot and not chooses_preemption(kernel):
         pytest.skip(f"kernel {kernel.name} cannot choose its preemption at boot")
-    result = boots[kernel.name, case.boot].result()[case]
+    result = boots[kernel.name, case].result()[case]
     assert not result.complaint(), f"the kernel complained:\n{result.complaint()}"
     return result

@@ -51,7 +51,11 @@ def test_files_of_v2_are_read(kernel, result):
     assert first["/top/a"]["memory.usage_bytes"] == "0"
     # memory.peak came with Linux 5.19
     assert ("memory.peak_bytes" in first["/top/a"]) == (kernel.name != "5.10")
-    assert {"cpu.user_seconds", "cpu.throttled_seconds", "memory.oom_kills"} <= set(first["/top/a"])
+    assert {"cpu.user_seconds", "cpu.throttled_seconds", "memory.oom_kills", "memory.limit_hits", "memory.high_hits",
+            "memory.limit_failures", "memory.anon_peak_bytes", "memory.file_peak_bytes",
+            "memory.shmem_peak_bytes"} <= set(first["/top/a"])
+    # memory.stat has it since Linux 5.18
+    assert ("memory.kernel_peak_bytes" in first["/top/a"]) == (kernel.name != "5.10")
 
 
 @case

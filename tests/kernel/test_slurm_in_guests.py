@@ -3,30 +3,19 @@
 
 import json
 import re
-import shutil
 
 import pytest
 
-from conftest import KERNELS, fetch, missing
+from conftest import SLURM_SCENARIOS
 from guest import BUILD, REPO
-from slurm_guest import SlurmGuest, make_image
 
-SERIES = "6.1"
 AGENT = BUILD / "jobmeter-agent"
-SCENARIOS = ["plain", "killed", "hostile"]
 
 
-@pytest.fixture(scope="module")
-def guest():
+@pytest.fixture
+def guest(slurm_boot):
     """{name: bytes} of what the guest left."""
-    for tool in ("qemu-system-x86_64", "busybox"):
-        if not shutil.which(tool):
-            missing(SERIES, f"{tool} is not installed")
-    fetched = fetch(SERIES)
-    why_not = fetched.stderr.strip() if fetched.returncode else make_image()
-    if why_not:
-        missing(SERIES, why_not)
-    return SlurmGuest(KERNELS / SERIES).run(BUILD / "tests/truth/jobwork", AGENT if AGENT.exists() else None, SCENARIOS)
+    return slurm_boot.result()
 
 
 @pytest.fixture
@@ -57,7 +46,7 @@ def test_nothing_stays(guest, report):
     assert b"jobtruth" not in guest["mounts-left"]
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS)
+@pytest.mark.parametrize("scenario", SLURM_SCENARIOS)
 def test_metrics_tell_what_jobs_did(report, scenario):
     if not AGENT.exists():
         pytest.skip(f"there is no {AGENT.name} yet")

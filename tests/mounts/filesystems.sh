@@ -123,7 +123,8 @@ make_fuse()
 }
 
 # NFSv4.2 over the loopback: the caches that mountd would fill are filled by hand, as there is one export
-# and one client.  For the server's grace period, 10 s at least, the first open and the first write wait.
+# and one client.  The first open and the first write wait for the server's grace period, 10 s at least: nobody is to
+# come back, and so it is ended at once, where the server can (with a folder for its list of clients).
 make_nfs()
 {
 	modprobe nfsd 2>/dev/null && modprobe nfsv4 || lacks "the kernel has no NFS server and client"
@@ -139,6 +140,7 @@ make_nfs()
 	echo "-2 -3 +4 +4.2" >/proc/fs/nfsd/versions # before the port; 2 and 3 would want rpcbind
 	echo "tcp 2049" >/proc/fs/nfsd/portlist
 	echo 2 >/proc/fs/nfsd/threads
+	echo Y 2>/dev/null >/proc/fs/nfsd/v4_end_grace || :
 	mount -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ "$1" 2>/dev/null ||
 		lacks "cannot mount NFS from the loopback"
 }

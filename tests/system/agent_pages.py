@@ -2,6 +2,7 @@
 """What an agent says: of the jobs of job_groups.py, held against the ledger of what they did."""
 
 import json
+import shutil
 import subprocess
 import time
 
@@ -53,11 +54,15 @@ def state_files(agent):
     return sorted(path.name for path in (agent.folder / "state/jobs").glob(f"{MANAGER}-*"))
 
 
-def ask(agent, path):
-    """The JSON of its socket."""
+def text_of(agent, path):
+    """What its socket answers."""
     done = subprocess.run(["curl", "--silent", "--unix-socket", agent.settings["socket"]["path"], f"http://agent{path}"],
                           check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def ask(agent, path):
+    return json.loads(text_of(agent, path))
 
 
 def final_record(agent, job):
@@ -73,3 +78,12 @@ def await_log(agent, words):
     while words not in agent.log() and time.monotonic() < end:
         time.sleep(0.02)
     return agent.log()
+
+
+def entries(agent, name, ids):
+    """How many a pinned map holds of these groups; the machine may have others.  A key begins with the group."""
+    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
+    path, = agent.pins.glob(f"*/maps/*-{name}")
+    listed = subprocess.run([bpftool, "-j", "map", "dump", "pinned", path], check=True, capture_output=True, text=True)
+    keys = (entry["key"][:8] for entry in json.loads(listed.stdout))
+    return sum(int.from_bytes(bytes(int(byte, 16) for byte in key), "little") in ids for key in keys)

@@ -32,7 +32,7 @@ static void tell_values(const struct value values[METRIC_JOB_COUNT])
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		if (values[i].is_known)
-			printf(" %s.%s=%" PRIu64, metric->section, metric->key, values[i].number);
+			printf(" %s.%s=%" PRIu64, metric->section, metric->key, (uint64_t)values[i].number);
 	}
 }
 
@@ -44,9 +44,9 @@ static void tell_allocation(int root_fd, const struct hierarchy *h, const char *
 		return;
 	printf(" cpus=%s", a.cpus ? a.cpus : "-");
 	if (a.cores.is_known)
-		printf(" millicores=%" PRIu64, a.cores.number);
+		printf(" millicores=%" PRIu64, (uint64_t)a.cores.number);
 	if (a.memory.is_known)
-		printf(" limit=%" PRIu64, a.memory.number);
+		printf(" limit=%" PRIu64, (uint64_t)a.memory.number);
 }
 
 static void tell(int root_fd, const struct hierarchy *h, const struct watched *w)

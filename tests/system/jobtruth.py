@@ -31,7 +31,8 @@ META = ("create", "open", "close", "fsync")
 # What the agent says of its own process begins with each process; all else outlives it.
 OF_ITS_PROCESS = {f"jobmeter_agent_{name}_total" for name in (
     "cpu_seconds", "readings", "failed_readings", "walks", "found_by_walk", "state_errors", "set_aside_files",
-    "scrapes")}
+    "bad_prolog_files", "reopened_files", "refused_files", "hooked_calls",
+    "programs_seconds", "unclocked_seconds", "scrapes")}
 
 Count = collections.namedtuple("Count", "bytes calls")
 Facts = collections.namedtuple("Facts", "user account partition start end")

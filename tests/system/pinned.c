@@ -72,7 +72,7 @@ static int tell_reading(struct meter *m)
 	(void)meter_settle(m, SETTLE_MS); /* the test sees whether all are in */
 	if (meter_read(m, &reading, &err) < 0)
 		return fail(err.text);
-	printf("ended=%" PRIu64, reading.values[METRIC_TASKS_ENDED].number);
+	printf("ended=%" PRIu64, (uint64_t)reading.values[METRIC_TASKS_ENDED].number);
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		if (reading.mounts[i].kind == ROW_MOUNT)
 			tell_ops(&reading.mounts[i]);

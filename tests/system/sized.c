@@ -5,6 +5,8 @@
  *
  *     sized RECORD.json [MAP=ENTRIES]... -- COMMAND [ARGUMENT]...
  *     sized --maps [MAP=ENTRIES]...    "MAP TYPE ENTRIES BYTES KERNEL-SAYS" a line
+ *
+ * Where parked_syscalls is one of the maps, system calls are counted by name, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +25,7 @@
 #include "output.h"
 #include "parse.h"
 #include "records.h"
+#include "rules.h"
 
 #define SIZES_MAX 16
 
@@ -49,6 +52,15 @@ static int take_sizes(char **argv, struct map_size sizes[SIZES_MAX])
 	return count;
 }
 
+static bool names_syscalls(const struct map_size *sizes)
+{
+	for (; sizes->map; sizes++) {
+		if (strcmp(sizes->map, "parked_syscalls") == 0)
+			return true;
+	}
+	return false;
+}
+
 /* The kernel's own figure. */
 static uint64_t ask_kernel(int fd)
 {
@@ -70,6 +82,7 @@ static int tell_maps(const struct map_size *sizes)
 					       .has_clock = true,
 					       .has_histograms = true,
 					       .sizes = sizes,
+					       .names_syscalls = names_syscalls(sizes),
 					       .watched_id = UINT64_MAX };
 	_cleanup_(meter_closep) struct meter *meter = NULL;
 	struct object_map maps[MAPS_MAX];
@@ -88,8 +101,10 @@ static int measure(const char *file, const struct map_size *sizes, char **comman
 {
 	const struct measure_options options = { .root = "/",
 						 .tiers = METER_ALL,
-						 .map_sizes = sizes };
-	const struct output output = { .format = OUTPUT_JSON, .file = file };
+						 .map_sizes = sizes,
+						 .names_syscalls = names_syscalls(sizes) };
+	_cleanup_(rules_freep) struct rules *rules = NULL;
+	struct output output = { .format = OUTPUT_JSON, .file = file };
 	_cleanup_(records_clear) struct records records = {};
 	struct record *record;
 	struct error err = {};
@@ -97,6 +112,9 @@ static int measure(const char *file, const struct map_size *sizes, char **comman
 
 	if (r >= 0)
 		r = records_add(&records, record);
+	if (r >= 0)
+		r = rules_load_built_in(&rules, &err);
+	output.rules = rules;
 	if (r >= 0)
 		r = output_save(&output, &records, &err);
 	return r < 0 ? fail(err.text) : code;

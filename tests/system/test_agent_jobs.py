@@ -200,6 +200,77 @@ def test_an_end_on_a_full_disk_loses_nothing(start_agent, bench, work, groups, k
     assert not wrong_totals(agent, bench)
 
 
+def last_states(state):
+    return sorted(path.name for path in (state / "jobs").glob(".*.last"))
+
+
+@pytest.mark.parametrize("pages", [0, 4])  # none of the states fits, or some
+def test_a_disk_that_is_full_at_the_end_loses_nothing(start_agent, bench, work, keeper, pages):
+    """Until then there was nothing to write of jobs that live."""
+    state = bench.folder / "state"
+    state.mkdir()
+    keeper.run("mount", "-t", "tmpfs", "-o", "size=32m,mode=755", "state", state, undo=["umount", "-l", state])
+    agent = start_agent(state_dir=str(state))
+    for job in range(1, 7):
+        work(job, "0", seed=job)
+    assert not wrong_totals(agent, bench)
+    subprocess.run(["dd", "if=/dev/zero", f"of={state}/fill", "bs=64k"], stderr=subprocess.DEVNULL)
+    os.truncate(state / "fill", (state / "fill").stat().st_size - 4096 * pages)
+    assert agent.end(signal.SIGTERM) == 1
+    assert agent.log().count("what jobs did stays in the kernel, for the next agent") == 1
+    assert "No space left on device" in agent.log()
+    assert not last_states(state)
+    work(1, "0", seed=11)
+    (state / "fill").unlink()
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    assert not wrong_totals(agent, bench)
+    agent.stop()
+    assert not last_states(state)
+    agent.start()
+    assert not wrong_totals(agent, bench)
+
+
+def end_at(agent, path):
+    """SIGTERM, and a SIGKILL as it is about to remove @path."""
+    with subprocess.Popen(["strace", "-p", str(agent.process.pid), "-P", path, "-e", "inject=unlink,unlinkat:signal=KILL"],
+                          stderr=subprocess.PIPE, text=True) as tracer:
+        assert "attached" in tracer.stderr.readline()
+        assert agent.end(signal.SIGTERM) == -signal.SIGKILL
+        print(tracer.stderr.read())
+    assert path.exists()
+
+
+def test_a_kill_before_the_kernel_side_is_gone_counts_nothing_twice(start_agent, bench, work, demand):
+    demand(shutil.which("strace"), "needs strace")
+    agent = start_agent()
+    for job in (1, 2, 3):
+        work(job, "0", seed=job)
+    assert not wrong_totals(agent, bench)
+    end_at(agent, next(agent.pins.glob("*/hooks")))
+    assert len(last_states(agent.folder / "state")) >= 3
+    work(1, "0", seed=11)
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    assert not last_states(agent.folder / "state")
+    assert not wrong_totals(agent, bench)
+
+
+def test_a_kill_after_the_kernel_side_is_gone_loses_nothing(start_agent, bench, work, demand):
+    demand(shutil.which("strace"), "needs strace")
+    agent = start_agent()
+    for job in (1, 2, 3):
+        work(job, "0", seed=job)
+    assert not wrong_totals(agent, bench)
+    end_at(agent, next(agent.pins.glob("*/links/*")))
+    assert not list(agent.pins.glob("*/hooks"))
+    agent.start()
+    assert "took over what was counting" not in agent.log()
+    work(1, "0", seed=11)
+    assert not last_states(agent.folder / "state")
+    assert not wrong_totals(agent, bench)
+
+
 def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
     agent = start_agent()
     for job in (1, 2, 3):
@@ -215,7 +286,49 @@ def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
     assert known_jobs(page) == {"2", "3"}
     assert page.of("jobmeter_agent_set_aside_files_total")[0][1] == 1
     assert [name for name in state_files(agent) if name.endswith(".bad")] == [whole.name + ".bad"]
+    told = [line for line in agent.log().splitlines() if "was not believed" in line]
+    assert len(told) == 1 and f"'{whole}' was not believed, and is kept as .bad: line " in told[0], told
     assert not wrong_totals(agent, bench, those_of(bench, "2", "3"))
+
+
+def test_a_bad_file_of_the_prolog_is_told_once(start_agent, bench, work):
+    """One a job, with the reason, however often it is read; and of very many only the first."""
+    folder = bench.folder / "agent/run/jobs"
+    folder.mkdir(parents=True)
+    for job in range(1, 21):
+        (folder / f"{MANAGER}-{job}.json").write_text("{torn")
+    (folder / f"{MANAGER}-2.json").write_text('{"account": 7}')
+    agent = start_agent()
+    for job in (1, 2, 30):  # the last has none
+        work(job)
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 2)
+    readings = page.of("jobmeter_agent_readings_total")[0][1]
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] > readings + 3)
+    assert page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 2
+    told = [line for line in agent.log().splitlines() if "not taken from the prolog" in line]
+    assert len(told) == 2, told
+    where = f"not taken from the prolog, in '{folder}': "
+    assert any(f"{where}'{MANAGER}-1.json': line 1: " in line for line in told), told
+    assert any(f"{where}'{MANAGER}-2.json': account is a number" in line for line in told), told
+    for job in range(3, 21):
+        work(job)
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 20)
+    assert page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 20
+    assert agent.log().count("not taken from the prolog") == 16
+
+
+def test_files_that_cannot_be_kept_open_are_counted(start_agent, work):
+    agent = start_agent()
+    for job in range(1, 9):
+        work(job)
+    assert page_of(agent).of("jobmeter_agent_reopened_files_total")[0][1] == 0
+    assert agent.step_aside() == 0
+    agent.start(before=["prlimit", "--nofile=516:516"])  # four of them may be kept
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_reopened_files_total")[0][1] > 0)
+    assert page.of("jobmeter_agent_reopened_files_total")[0][1] > 0
+    assert page.of("jobmeter_agent_refused_files_total")[0][1] == 0
+    live = [labels["jobid"] for labels, _ in page.of("jobmeter_job_memory_usage_bytes") if labels["manager"] == MANAGER]
+    assert sorted(live) == [str(job) for job in range(1, 9)]
 
 
 # ---- their end ----
@@ -227,13 +340,13 @@ def test_what_has_ended_is_shown_for_a_while(start_agent, bench, work, groups):
     work(2)
     groups.remove(groups.name(1))
     assert not wrong_totals(agent, bench)
-    await_page(agent, lambda _: state_files(agent))
-    assert state_files(agent) == [f"{MANAGER}-1.json"]  # what lives is written down when a part of it has ended
+    await_page(agent, lambda _: f"{MANAGER}-1.json" in state_files(agent))
+    assert f"{MANAGER}-1.json" in state_files(agent)
     await_page(agent, lambda page: known_jobs(page) == {"2"})
     page = page_of(agent)
     assert known_jobs(page) == {"2"}
     assert not [key for key in page.samples if ("jobid", "1") in key[1] and ("manager", MANAGER) in key[1]]
-    assert not state_files(agent)
+    assert state_files(agent) == [f"{MANAGER}-2.json"]  # what lives has its timeline written down
     assert not wrong_totals(agent, bench, those_of(bench, "2"))
 
 

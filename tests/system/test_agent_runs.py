@@ -35,15 +35,16 @@ def run(request, programs, bench, start_agent, demand):
     class Run:
         uid = user.pw_uid
 
-        def start(self, name, *argv, **options):
+        def start(self, name, *argv, asked=(), **options):
             environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"],
                            "XDG_STATE_HOME": str(place)}
-            return subprocess.Popen([*become, program, "run", "--output", place / f"{name}.json", "--", *map(str, argv)],
+            return subprocess.Popen([*become, program, "run", "--output", place / f"{name}.json", *asked, "--",
+                                     *map(str, argv)],
                                     env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                     stderr=subprocess.PIPE, text=True, cwd="/", **options)
 
-        def __call__(self, name, *argv):
-            process = self.start(name, *argv)
+        def __call__(self, name, *argv, asked=()):
+            process = self.start(name, *argv, asked=asked)
             out, err = process.communicate(timeout=PATIENCE_S)
             return process.returncode, out, err
 
@@ -89,6 +90,19 @@ def test_the_exit_code_is_the_commands(run, code):
     status, out, err = run("code", "sh", "-c", f"echo said; exit {code}")
     assert (status, out) == (code, "said\n")
     assert run.record("code")["job"]["exit_code"] == code
+
+
+def test_what_is_on_demand_root_measures_himself_and_others_are_told_that_it_is_missing(run):
+    status, _, err = run("demand", "sh", "-c", "exit 0", asked=["--files", "--syscalls"])
+    assert status == 0, err
+    record = run.record("demand")
+    if run.uid == 0:
+        assert "T3" in record["coverage"]["tiers"] and record["files"]["hot"]
+        assert {row["name"]: row["calls"] for row in record["syscalls"]}["exit_group"] == 1
+        return
+    assert "files" not in record and "syscalls" not in record
+    assert {"hot files: the agent follows no files one by one", "system calls by name: the agent does not count them"} <= \
+        set(record["coverage"]["missing"])
 
 
 def test_fifty_at_once(run, bench):
@@ -144,9 +158,21 @@ def test_an_agent_that_fails_costs_numbers_only(run, tmp_path, number):
     assert page_of(run.agent).samples
 
 
-def test_an_agent_that_comes_back_is_asked_again(run):
-    """It is killed and started again in the midst of a run: the run goes on, and nothing of it is lost."""
-    run.agent.kill()
+@pytest.mark.parametrize("end", ["kill", "step_aside"])
+def test_an_agent_that_comes_back_has_missed_nothing(run, bench, end):
+    """It is killed, or restarted, and started again in the midst of a run: the next one ends the run for it."""
+    go, work = bench.folder / "go", bench.work("--job", "back", "--children", 3)
+    process = run.start("back", "sh", "-c",
+                        f"{work}; echo up; until test -e {go}; do sleep 0.05; done; {work} --seed 2; exit 7")
+    assert process.stdout.readline() == "up\n"
+    getattr(run.agent, end)()
     run.agent.start()
-    assert run("again", "true")[0] == 0
-    assert run.record("again")["io"] is not None
+    go.touch()
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 7
+    assert not [line for line in err.splitlines() if line.startswith("jobmeter")], err
+    record = run.record("back")
+    assert not differences(bench.truth(), found_in(record, "back", bench.mounts)), record["coverage"]
+    assert record["final"] is True and record["job"]["exit_code"] == 7
+    assert not left_groups(10)
+

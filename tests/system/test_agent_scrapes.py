@@ -4,7 +4,6 @@
 import collections
 import gzip
 import http.client
-import json
 import os
 import pathlib
 import re
@@ -15,7 +14,7 @@ import time
 
 import pytest
 
-from agent_pages import await_page, known_jobs, page_of, state_files
+from agent_pages import await_page, entries, known_jobs, page_of, state_files
 from exposition import parse
 from job_groups import MANAGER
 from prometheus import Prometheus
@@ -56,15 +55,6 @@ class Client(threading.Thread):
             connection.close()  # that takes a while, and who is silent for long is cut
             parse(body.decode())
         self.scrapes += 1
-
-
-def entries(agent, name, ids):
-    """How many a pinned map holds of these groups; the machine may have others.  A key begins with the group."""
-    bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
-    path, = agent.pins.glob(f"*/maps/*-{name}")
-    listed = subprocess.run([bpftool, "-j", "map", "dump", "pinned", path], check=True, capture_output=True, text=True)
-    keys = (entry["key"][:8] for entry in json.loads(listed.stdout))
-    return sum(int.from_bytes(bytes(int(byte, 16) for byte in key), "little") in ids for key in keys)
 
 
 Held = collections.namedtuple("Held", "resident_kib descriptors files groups file_rows task_totals histograms")

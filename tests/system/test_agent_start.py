@@ -68,9 +68,9 @@ def refused(agent, status, *words, **arguments):
 
 
 @pytest.mark.parametrize("argv, words", [
-    (["--nonsense"], "there is no option '--nonsense'; see 'jobmeter-agent --help'"),
+    (["--nonsense"], "there is no option '--nonsense'; --help lists them"),
     (["-x"], "there is no option '-x'"),
-    (["--config"], "'--config' needs a value"),
+    (["--config"], "'--config' needs its FILE"),
     (["left", "over"], "'left' is too much"),
     (["--config", "/no/such.yaml"], "/no/such.yaml"),
 ])

@@ -2,8 +2,13 @@
 """Processor time: user and system within 1 % of what the kernel charged the program itself."""
 
 import json
+import shutil
+import time
 
 import pytest
+
+from agent_pages import ask, final_record
+from job_groups import MANAGER
 
 CASES = {
     "spin": 1999,  # ms
@@ -24,3 +29,33 @@ def test_user_and_system_time_are_the_kernels(programs, tmp_path, run_metered, m
     assert cpu["user_seconds"] + cpu["system_seconds"] == pytest.approx(user + system, abs=allowed)
     assert cpu["user_seconds"] == pytest.approx(user, abs=allowed)
     assert cpu["system_seconds"] == pytest.approx(system, abs=allowed)
+
+
+def test_the_busiest_process_tells_how_even_its_threads_were(programs, tmp_path, run_metered):
+    output = tmp_path / "burn.json"
+    record = run_metered(programs / "tests/truth/burn", "team", 997, output, tier="T0")
+    parts = [0.997, 0.498, 0.249]
+    assert record["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
+                                 "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}
+    cpu, burnt = record["cpu"], json.loads(output.read_text())
+    assert cpu["user_seconds"] + cpu["system_seconds"] == \
+        pytest.approx((burnt["user_us"] + burnt["system_us"]) / 1e6, rel=0.01)
+
+
+def test_a_program_of_one_thread_is_even(programs, tmp_path, run_metered):
+    record = run_metered(programs / "tests/truth/burn", "spin", 499, tmp_path / "burn.json", tier="T0")
+    assert record["threads"] == {"count": 1, "balance": 1, "cpu_seconds": pytest.approx(0.499, rel=0.02)}
+
+
+def test_an_agent_tells_it_of_a_job_that_lives_and_of_one_that_ended(start_agent, groups, programs, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent, seen = start_agent(), set()
+    team = groups.start(groups.name(1), programs / "tests/truth/burn", "team", "1499", tmp_path / "burn.json")
+    while team.poll() is None:
+        seen.add(ask(agent, f"/v1/jobs/{MANAGER}/1").get("threads", {}).get("count"))
+        time.sleep(0.1)
+    assert team.returncode == 0 and {1, 3} <= seen
+    groups.remove(groups.name(1))
+    parts = [1.499, 0.749, 0.374]
+    assert final_record(agent, 1)["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
+                                                 "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}

@@ -42,7 +42,7 @@ def test_root_has_the_default_set(doctor, root, demand):
     off = [f"{hook['attach']}: {hook['why']}" for hook in hooks if not hook["on"]]
     demand(found["machine"]["btf"] and found["rights"]["capabilities"]["BPF"], "no BPF here")
     assert not off
-    assert [tier["tier"] for tier in found["tiers"]] == ["T0", "T2", "T2+"]
+    assert [tier["tier"] for tier in found["tiers"]] == ["T0", "T1", "T2", "T2+", "T3"]
     assert all(tier["on"] and tier["checked"] for tier in found["tiers"] if tier["default"])
     assert all(hook["on"] for hook in hooks)
     assert found["works"] and done.returncode == 0
@@ -67,8 +67,20 @@ def hooks_of(found, tier):
 
 
 # No process of ours is a kernel thread, nor asks for a request without a completion.
-NEVER_CHECKED = ["count_kernel_", "count_loop_", "begin_request_", "count_unposted_"]
+NEVER_CHECKED = ["count_kernel_", "count_loop_", "begin_request_", "count_unposted_", "note_bio", "count_bio"]
 ON_STORAGE = ["count_page_in", "count_dirtied"]
+
+
+def test_without_a_loopback_connections_are_believed_and_not_checked(doctor, root, demand):
+    demand(shutil.which("unshare"), "needs unshare")
+    hooks = {}
+    for name, before in (("up", ()), ("down", ("unshare", "--net"))):
+        found = json.loads(doctor("--json", "--no-costs", before=before).stdout)
+        demand(found["works"], "the default set does not work here")
+        hooks[name] = hooks_of(found, "T2+")
+    for program in ("open_connection", "end_connection"):
+        assert (hooks["up"][program]["on"], hooks["up"][program]["checked"]) == (True, True)
+        assert (hooks["down"][program]["on"], hooks["down"][program]["checked"]) == (True, False)
 
 
 def test_what_T2_gains_by_more_hooks_is_checked_or_told_missing(doctor, root, demand):
@@ -179,7 +191,7 @@ def test_the_agent_of_the_node_is_asked(programs, agent):
     said = found["agent"]
     assert said["runs"] and said["socket"] == socket["JOBMETER_SOCKET"] and said["why"] is None
     assert said["version"] == found["version"]
-    assert set(said["tiers"]) <= {"T0", "T2"} and isinstance(said["jobs_live"], int)
+    assert set(said["tiers"]) <= {"T0", "T1", "T2"} and isinstance(said["jobs_live"], int)
     assert f" agent {said['version']} answers at {said['socket']}, T0 " in " ".join(ask(**socket).split())
 
     nowhere = {"JOBMETER_SOCKET": "/nowhere/agent.sock"}

@@ -17,7 +17,13 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
-             "share/jobmeter/examples/pack-headers", "share/doc/jobmeter/README.md"}
+             "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
+             "share/jobmeter/examples/ranks.c", "share/jobmeter/examples/pack-headers", "share/jobmeter/insights.yaml",
+             "share/jobmeter/site-insights.yaml",
+             "share/doc/jobmeter/README.md"}
+COMPLETION = {pattern.format(program) for program in ("jobmeter", "jobmeter-agent")
+              for pattern in ("share/bash-completion/completions/{}", "share/zsh/site-functions/_{}",
+                              "share/fish/vendor_completions.d/{}.fish")}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +48,9 @@ def test_all_that_is_needed_is_there_and_nothing_else(installed):
     found = files_below(top)
     assert OWN_FILES <= found
     rest = {path for path in found - OWN_FILES if not path.startswith("share/doc/jobmeter/")}
-    assert rest == {"bin/jobmeter", "bin/jobmeter-agent"}
+    manual = {path for path in rest if re.fullmatch(r"share/man/man([158])/jobmeter[a-z.-]*\.\1", path)}
+    assert {"share/man/man1/jobmeter.1", "share/man/man8/jobmeter-agent.8"} <= manual  # test_manual knows which there are
+    assert rest == {"bin/jobmeter", "bin/jobmeter-agent"} | COMPLETION | manual
     assert not [path for path in found if path.startswith("etc/")]  # settings are the site's
 
 

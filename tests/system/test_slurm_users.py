@@ -291,3 +291,16 @@ def test_an_ended_job_is_shown_as_long_as_the_site_wants(node):
     when(node, lambda page: str(job) not in shown_jobs(page))
     assert time.time() > ended + 6
     assert not list((node.agent.folder / "state/jobs").glob(f"*{job}*"))
+
+
+def test_what_slurms_own_processes_wait_for_is_not_lost_to_the_job(node):
+    """Each step has a process of Slurm's, whose threads wait for as long as it lives, and so do srun's."""
+    job = node.slurm.submit("srun sleep 5", user=ALICE)
+    node.slurm.wait_until_over()
+    record = json.loads(ask(node, ALICE, f"/v1/jobs/slurm/{job}")[1])
+    step = next(step for step in record["steps"] if step["id"] == "0")
+    assert step["cpu"]["causes"]["sleep_seconds"] == pytest.approx(5, abs=0.1)
+    causes = record["cpu"]["causes"]
+    lost = ("file_read", "file_write", "file_meta", "file_async", "sync", "lock", "network", "page_fault")
+    assert sum(causes[f"{cause}_seconds"] for cause in lost) < 0.5  # slurmstepd's and srun's locks were 15 s
+    assert causes["children_seconds"] > 9.5  # srun's, and the script's that waits for it

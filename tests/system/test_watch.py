@@ -16,6 +16,7 @@ import pytest
 
 from agent_double import Agent, record
 from leftovers import groups, processes
+from timelines import load, wrong_series
 
 SERVANT = 'echo $$ > "$1/cgroup.procs"; while read n; do dd if=/dev/zero of="$2" bs=1009 count=$n status=none; echo $n; done'
 
@@ -112,8 +113,10 @@ class TestByItself:
         servant.write(17)
         servant.write(211)
         servant.end()
-        document = json.loads(finish(process)[0])
+        out = finish(process)[0]
+        document = json.loads(out)
         assert document["schema"] == "jobmeter.record/1" and document["final"]
+        assert not wrong_series(load(out))
         assert written(document) == ((17 + 211) * 1009, 17 + 211)
         assert document["tasks"]["ended"] == 3  # two dd, and the shell
         books = document["coverage"]["books"]
@@ -127,8 +130,10 @@ class TestByItself:
         wait_until_it_looks(process)
         servant.write(37)
         process.send_signal(number)
-        document = json.loads(finish(process)[0])
+        out = finish(process)[0]
+        document = json.loads(out)
         assert not document["final"]
+        assert not wrong_series(load(out))
         assert written(document) == (37 * 1009, 37)
         servant.write(1)  # it lives
         assert nothing_new()
@@ -256,6 +261,9 @@ class TestThroughAnAgent:
         assert document["schema"] == "jobmeter.session/1" and document["session"]["name"] == "2,slurm/3"
         assert [j["io"][0]["read"]["bytes"] for j in document["jobs"]] == [2018, 3027]
         assert document["summary"]["io"][0]["read"]["bytes"] == 5045
+        for one in (*document["jobs"], document["summary"]):
+            assert {"classification", "efficiency", "insights", "patterns"} <= one.keys()
+        assert document["jobs"][0]["efficiency"]["cores"]["allocated_cores"] == 2
         file = tmp_path / "session.json"
         file.write_text(json.dumps(document))
         done = subprocess.run([programs / "jobmeter", "report", file], capture_output=True, text=True)

@@ -5,6 +5,7 @@
  * Static, like the truth program; what it writes is not counted by anyone.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -30,15 +31,51 @@ static uint64_t now_ms(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Arithmetic until @ms of processor time are used; the clock is asked about every ms. */
-static bool spin(unsigned long ms)
+/* Arithmetic until @ms of processor time are used by that clock, which is asked about every ms. */
+static void compute(clockid_t clock, unsigned long ms)
 {
 	volatile uint64_t sink = 1;
 
-	while (now_ms(CLOCK_PROCESS_CPUTIME_ID) < ms)
+	while (now_ms(clock) < ms)
 		for (int i = 0; i < 500000; i++)
 			sink = sink * 6364136223846793005u + 1442695040888963407u;
+}
+
+static bool spin(unsigned long ms)
+{
+	compute(CLOCK_PROCESS_CPUTIME_ID, ms);
 	return true;
+}
+
+static void *compute_aside(void *ms)
+{
+	compute(CLOCK_THREAD_CPUTIME_ID, *(const unsigned long *)ms);
+	return NULL;
+}
+
+/* The main thread only waits for them. */
+static bool run_threads(const unsigned long *ms, size_t count)
+{
+	pthread_t threads[8];
+
+	for (size_t i = 0; i < count; i++)
+		if (pthread_create(&threads[i], NULL, compute_aside, (void *)&ms[i]) != 0)
+			return false;
+	for (size_t i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	return true;
+}
+
+/* Beside the threads, and before them, a process that does less than they do together. */
+static bool run_team(unsigned long ms)
+{
+	const unsigned long parts[] = { ms, ms / 2, ms / 4 };
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(!spin(ms / 2));
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0 && run_threads(parts, 3);
 }
 
 /* Cheap system calls until @ms are used, most of them the kernel's. */
@@ -92,6 +129,7 @@ static const struct mode {
 } modes[] = {
 	/* clang-format off */
 	{ "spin",   spin,        "N ms of processor time by arithmetic" },
+	{ "team",   run_team,    "threads that compute for N, N/2 and N/4 ms, after a child that does for N/2 ms" },
 	{ "calls",  call,        "N ms of processor time by system calls" },
 	{ "forks",  fork_storm,  "N short children that touch 4 MiB each" },
 	{ "memory", fill_memory, "one child that touches N MiB and ends" },

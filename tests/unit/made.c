@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "document.h"
 #include "record_format.h"
 
@@ -35,6 +36,9 @@ static void fill_reading(struct reading *r, int rank)
 	reading_set(r, METRIC_CPU_USER, 190000000001);
 	reading_set(r, METRIC_CPU_SYSTEM, 91000000000);
 	reading_set(r, METRIC_CPU_ALLOCATED, 2000);
+	reading_set(r, METRIC_CPU_MIGRATIONS, 13);
+	for (size_t cause = 0; cause < CAUSE_COUNT; cause++)
+		reading_set(r, cause_metric((enum cause)cause), 1000000007 * cause);
 	reading_set(r, METRIC_MEMORY_PEAK, UINT64_C(3328599654) + (unsigned int)rank);
 	reading_set(r, METRIC_MEMORY_LIMIT, UINT64_C(17179869184));
 	reading_set(r, METRIC_IO_CHARS_READ, 8160437862 + 2048 + 4096);
@@ -74,6 +78,7 @@ struct record *made_record(int rank)
 	r->time.end_ns = r->time.start_ns + r->time.elapsed_ns;
 	r->time.measured_from_ns = r->time.start_ns;
 	fill_reading(&r->reading, rank);
+	r->cores = (struct evenness){ { 2, true }, { 9973, true } };
 	record_close_books(r);
 	return r;
 }

@@ -64,6 +64,17 @@ static void set_facts(struct job *job)
 	job->start_ns = BEGAN_NS;
 }
 
+static void fill_block(struct block *b)
+{
+	const struct block_counts read = { .bytes = 61 * 4096, .requests = 61, .errors = 2, .ns = 67000000 };
+	const struct block_counts flush = { .requests = 71, .ns = 73000000 };
+
+	b->is_known = true;
+	if (block_add(b, "nvme0n1", BLOCK_READ, &read) < 0 || block_add(b, "nvme0n1", BLOCK_FLUSH, &flush) < 0 ||
+	    block_add(b, "sda", BLOCK_READ, &flush) < 0)
+		abort();
+}
+
 static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 {
 	struct snapshot_job *job = made_job(s, "slurm", "7");
@@ -71,8 +82,16 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 	set_facts(job->job);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
 		job->values[id] = (struct value){ 1000003 * (id + 1), true };
-	job->values[METRIC_CPU_SYSTEM].number = UINT64_MAX;
-	job->values[METRIC_MEMORY_PEAK].number = UINT64_MAX;
+	job->values[METRIC_CPU_SYSTEM].number = VALUE_MAX;
+	job->values[METRIC_MEMORY_PEAK].number = VALUE_MAX;
+	job->network.is_known = job->network.has_connections = job->network.has_details = true;
+	for (size_t id = METRIC_NETWORK_FIRST; id < METRIC_NETWORK_END; id++) {
+		*network_number_ref(&job->network, SOCKET_TCP, (enum metric_id)id) = 53 + id - METRIC_NETWORK_FIRST;
+		if (network_takes(SOCKET_UNIX_DGRAM, (enum metric_id)id))
+			*network_number_ref(&job->network, SOCKET_UNIX_DGRAM, (enum metric_id)id) =
+				59 * (id - METRIC_NETWORK_FIRST);
+	}
+	fill_block(&job->block);
 	made_row(s, scratch, OP_READ, WAY_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
 	made_row(s, scratch, OP_READ, WAY_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
 	made_row(s, scratch, OP_READ, WAY_MAPPING, (struct op_counts){ 0, 4096, 0, 0, 0 });
@@ -177,6 +196,7 @@ void made_snapshot_clear(struct snapshot *s)
 		free(job->name);
 		free(job);
 		free(s->jobs[i].rows);
+		block_clear(&s->jobs[i].block);
 	}
 	free(s->mounts);
 	free(s->jobs);

@@ -105,6 +105,47 @@ char *test_data(const char *name)
 	return text;
 }
 
+/* Tell of the first line that differs. */
+static void show_difference(const char *text, const char *wanted)
+{
+	size_t same = 0, start = 0, line = 1;
+
+	for (; text[same] && text[same] == wanted[same]; same++) {
+		if (text[same] == '\n') {
+			start = same + 1;
+			line++;
+		}
+	}
+	printf("  line %zu is\n    %.*s\n  and should be\n    %.*s\n", line, (int)strcspn(text + start, "\n"),
+	       text + start, (int)strcspn(wanted + start, "\n"), wanted + start);
+}
+
+void test_golden(const char *text, const char *name, const char *file, int line)
+{
+	bool is_right = true;
+	char path[512];
+	FILE *out;
+
+	if (!getenv("JOBMETER_WRITE_GOLDENS")) {
+		char *wanted = test_data(name);
+
+		is_right = strcmp(text, wanted) == 0;
+		if (!is_right) {
+			printf("  not what stands in %s:\n", name);
+			show_difference(text, wanted);
+		}
+		free(wanted);
+	} else {
+		snprintf(path, sizeof(path), "%s/%s", TEST_DATA, name);
+		out = fopen(path, "w");
+		is_right = out && fputs(text, out) >= 0;
+		if (out && fclose(out) < 0)
+			is_right = false;
+	}
+	if (!is_right)
+		fail(file, line);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 {
 	(void)st, (void)type, (void)where;

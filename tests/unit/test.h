@@ -31,6 +31,10 @@ const char *test_folder(void);
 /* The contents of a file below tests/data; never NULL; the caller frees. */
 char *test_data(const char *name);
 
+/* @text is what stands in @name below tests/data; with JOBMETER_WRITE_GOLDENS in the environment it is written there. */
+void test_golden(const char *text, const char *name, const char *file, int line);
+#define ASSERT_GOLDEN(text, name) test_golden(text, name, __FILE__, __LINE__)
+
 #define TEST(what)                                                                                 \
 	static void test_##what(void);                                                             \
 	static struct test entry_##what = { #what, test_##what, 0 };                               \

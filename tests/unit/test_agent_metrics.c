@@ -47,7 +47,8 @@ static struct agent_facts made_facts(void)
 
 	facts.sampler = (struct sampler_state){ .readings = 11, .failed_readings = 13, .last_reading_ns = 17,
 						.jobs_live = 19, .jobs_ended = 23, .groups = 29, .walks = 31,
-						.found_by_walk = 37, .state_errors = 41, .set_aside = 43 };
+						.found_by_walk = 37, .state_errors = 41, .set_aside = 43,
+						.bad_prologs = 71, .reopened_files = 73, .refused_files = 79 };
 	facts.lost[LOST_ROW] = 47;
 	facts.maps[0] = (struct agent_map){ "rows", 53, 59, { 61, true } };
 	facts.cpu_user_ns = (struct value){ 67, true };
@@ -62,6 +63,9 @@ TEST(facts_become_samples)
 	ASSERT_OK(agent_facts_put(&facts, &s));
 	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_INFO, NULL)->labels[0], "1.2.3");
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_FOUND_BY_WALK, NULL)->number, (uint64_t)37);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_BAD_PROLOGS, NULL)->number, (uint64_t)71);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_REOPENED_FILES, NULL)->number, (uint64_t)73);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_REFUSED_FILES, NULL)->number, (uint64_t)79);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "row")->number, (uint64_t)47);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_LOST_EVENTS, "compat")->number, (uint64_t)0);
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_MAP_ENTRIES, "rows")->number, (uint64_t)61);

@@ -150,17 +150,40 @@ TEST(rubbish_in_a_cpuset_is_no_cpuset)
 	ASSERT(!a.cores.is_known && !a.memory.is_known && !a.cpus);
 }
 
-TEST(limits_are_read_once_a_minute)
+TEST(limits_are_read_again_within_a_minute_and_then_ever_more_seldom)
 {
 	_cleanup_close_ int fd = tree_open("group-refresh");
 	_cleanup_(allocation_clear) struct allocation a = {};
-	uint64_t now = 17;
+	uint64_t now = 17, age = 0;
 
 	tree_write(fd, "cg/job/memory.max", "1048576\n");
 	ASSERT_EQ(allocation_refresh(fd, &v2, "/job", now, &a), 1);
-	tree_write(fd, "cg/job/memory.max", "2097152\n");
-	ASSERT_EQ(allocation_refresh(fd, &v2, "/job", now + ALLOCATION_AGE_NS - 1, &a), 0);
-	ASSERT_EQ(a.memory.number, 1048576);
-	ASSERT_EQ(allocation_refresh(fd, &v2, "/job", now + ALLOCATION_AGE_NS, &a), 1);
-	ASSERT_EQ(a.memory.number, 2097152);
+	ASSERT(a.wait_ns >= ALLOCATION_AGE_NS / 2 && a.wait_ns <= ALLOCATION_AGE_NS);
+	for (int i = 0; i < 8; i++) {
+		age = a.wait_ns;
+		tree_write(fd, "cg/job/memory.max", i % 2 ? "1048576\n" : "2097152\n");
+		ASSERT_EQ(allocation_refresh(fd, &v2, "/job", now + age - 1, &a), 0);
+		ASSERT_EQ(a.memory.number, i % 2 ? 2097152 : 1048576);
+		now += age;
+		ASSERT_EQ(allocation_refresh(fd, &v2, "/job", now, &a), 1);
+		ASSERT_EQ(a.memory.number, i % 2 ? 1048576 : 2097152);
+	}
+	ASSERT_EQ(age, ALLOCATION_AGE_MAX_NS);
+}
+
+TEST(limits_of_groups_that_are_met_together_are_not_read_together_ever_after)
+{
+	_cleanup_close_ int fd = tree_open("group-spread");
+	const uint64_t met = 3 * ALLOCATION_AGE_NS, half = met + ALLOCATION_AGE_NS * 3 / 4;
+	size_t early = 0;
+
+	for (int i = 0; i < 64; i++) {
+		_cleanup_(allocation_clear) struct allocation a = {};
+		char path[32];
+
+		snprintf(path, sizeof(path), "/job_%d", i);
+		ASSERT_EQ(allocation_refresh(fd, &v2, path, met, &a), 1);
+		early += allocation_refresh(fd, &v2, path, half, &a) == 1;
+	}
+	ASSERT(early > 16 && early < 48);
 }

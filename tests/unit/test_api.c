@@ -17,6 +17,8 @@
 #include "record.h"
 #include "sampler_double.h"
 #include "test.h"
+#include "tick.h"
+#include "tick_delta.h"
 #include "tree.h"
 
 #define FIRST 1000
@@ -164,6 +166,122 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	node_close(&n);
 }
 
+static unsigned int ask_tick(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
+{
+	struct query_double query[2] = { { key, value } };
+	struct http_request request = {
+		.method = "GET", .path = "/v1/tick", .peer = { true, uid, uid, 1 }, .connection = query
+	};
+
+	return ask_by(n, &request, 331, ret);
+}
+
+TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
+{
+	_cleanup_free_ char *first = NULL, *ended = NULL, *root = NULL;
+	struct tick tick = {}, all = {};
+	struct node n;
+
+	node_open("tick", &n);
+	n.snapshot->boot_ns = UINT64_C(1009000000000);
+	n.snapshot->took_ns = 7000000;
+	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
+	ASSERT_EQ(ask_tick(&n, NULL, NULL, FIRST, &first), 200u);
+	ASSERT_OK(tick_parse(first, strlen(first), &tick, NULL));
+	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
+	ASSERT_EQ(tick.real_ns, n.snapshot->real_ns);
+	ASSERT_EQ(tick.took_ns, n.snapshot->took_ns);
+	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)1);
+	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
+	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
+	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
+	tick_clear(&tick);
+	ASSERT_EQ(ask_tick(&n, "ended", "5.5", FIRST, &ended), 200u);
+	ASSERT_OK(tick_parse(ended, strlen(ended), &tick, NULL));
+	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
+	ASSERT(tick.jobs.items[1]->is_final);
+	tick_clear(&tick);
+	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &root), 200u);
+	ASSERT_OK(tick_parse(root, strlen(root), &all, NULL));
+	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
+	tick_clear(&all);
+	node_close(&n);
+}
+
+static unsigned int ask_delta(struct node *n, const char *since, uid_t uid, char **ret)
+{
+	struct query_double query[] = { { "form", "delta" }, { "ended", "5.5" }, { since ? "since" : NULL, since }, {} };
+	struct http_request request = {
+		.method = "GET", .path = "/v1/tick", .peer = { true, uid, uid, 1 }, .connection = query
+	};
+
+	return ask_by(n, &request, 331, ret);
+}
+
+TEST(who_has_a_tick_gets_what_is_new_since_it)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL, *other = NULL, *unknown = NULL, *wrong = NULL;
+	struct tick tick = {}, next = {};
+	struct node n;
+
+	node_open("delta", &n);
+	n.snapshot->boot_ns = UINT64_C(9007199254740993);
+	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
+	ASSERT_EQ(ask_delta(&n, NULL, FIRST, &first), 200u);
+	ASSERT_OK(tick_delta_parse(first, strlen(first), NULL, &tick, NULL));
+	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
+	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
+	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
+	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
+	ASSERT(!tick.jobs.items[0]->is_final && tick.jobs.items[1]->is_final);
+	ASSERT_CONTAINS(first, "\"values\":[0,7]");
+	ASSERT_EQ(ask_delta(&n, "9007199254740993", FIRST, &second), 200u);
+	ASSERT_CONTAINS(second, "\"since_ns\":9007199254740993");
+	ASSERT_CONTAINS(second, "\"again\":true");
+	ASSERT_LACKS(second, "\"values\":[0,7]");
+	ASSERT_OK(tick_delta_parse(second, strlen(second), &tick, &next, NULL));
+	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)2);
+	ASSERT_EQ((uint64_t)next.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
+	tick_clear(&next);
+	ASSERT_EQ(ask_delta(&n, "9007199254740993", SECOND, &other), 200u); /* they are not his */
+	ASSERT_LACKS(other, "\"id\":\"41\"");
+	ASSERT_EQ(ask_delta(&n, "4711", FIRST, &unknown), 200u);
+	ASSERT_CONTAINS(unknown, "\"since_ns\":null");
+	ASSERT_CONTAINS(unknown, "\"values\":[0,7]");
+	ASSERT_EQ(ask_delta(&n, "x", FIRST, &wrong), 400u);
+	ASSERT_CONTAINS(wrong, "'since' is the 'boot_ns' of an earlier answer");
+	free(wrong);
+	ASSERT_EQ(ask_tick(&n, "form", "short", FIRST, &wrong), 400u);
+	ASSERT_CONTAINS(wrong, "'form' is 'delta', or is not given");
+	tick_clear(&tick);
+	node_close(&n);
+}
+
+TEST(a_tick_is_as_fresh_as_it_is_asked_for_within_bounds)
+{
+	static const struct row {
+		const char *age;
+		uint64_t ns;
+	} rows[] = { { NULL, API_LIST_AGE_NS }, { "0.25", 250000000 }, { "0", API_RECORD_AGE_NS },
+		     { "0.01", API_RECORD_AGE_NS }, { "60", API_LIST_AGE_NS } };
+	struct node n;
+
+	node_open("fresh", &n);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_tick(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, &text), 200u);
+		ASSERT_EQ(sampler_double_asked_age(n.sampler), rows[i].ns);
+	}
+	for (size_t i = 0; i < 2; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_tick(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
+		ASSERT_CONTAINS(text, "'max_age' and 'ended' are numbers of seconds");
+	}
+	node_close(&n);
+}
+
 TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 {
 	struct node n;
@@ -198,7 +316,7 @@ TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 	n.snapshot->mounts[0] = (struct snapshot_mount){ .kind = ROW_MOUNT, .name = strdup("/a") };
 	n.snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL, .name = strdup("(kernel)") };
 	job = &n.snapshot->jobs[2];
-	job->rows = calloc(5, sizeof(*job->rows));
+	job->rows = snapshot_rows_new(5);
 	job->row_count = 5;
 	job->rows[0] = (struct snapshot_row){ 0, OP_READ, WAY_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 } };
 	job->rows[1] = (struct snapshot_row){ 0, OP_READ, WAY_IO_URING, 0, { .calls = 1, .bytes = 7 } };
@@ -376,6 +494,28 @@ TEST(the_group_of_a_run_is_where_its_process_is)
 	tree_write(n.root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
 	ASSERT_CONTAINS(begun, "\"path\":\"/b/jobmeter-run-41\"");
+	node_close(&n);
+}
+
+/* An agent before this one began it: a run has its client's number. */
+TEST(a_run_of_before_is_ended_by_its_client)
+{
+	static const struct row {
+		pid_t pid;
+		uid_t uid;
+		unsigned int status;
+	} rows[] = { { 50, FIRST, 404 }, { 41, SECOND, 404 }, { 41, FIRST, 200 } };
+	struct node n;
+
+	node_open("inherited", &n);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct http_request request = { .method = "POST", .path = "/v1/runs/41/end" };
+		_cleanup_free_ char *text = NULL;
+
+		request.peer = (struct http_peer){ .is_known = true, .uid = rows[i].uid, .pid = rows[i].pid };
+		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
+		ASSERT_EQ(n.ended, rows[i].status == 200);
+	}
 	node_close(&n);
 }
 

@@ -132,24 +132,25 @@ TEST(the_format_comes_from_the_option_or_the_ending)
 {
 	static const struct row {
 		const char *format, *file;
-		bool is_json, is_by_mount;
+		bool is_json;
+		enum record_rows rows;
 		enum output_format wanted;
 	} good[] = {
-		{ NULL, NULL, false, false, OUTPUT_TEXT },
-		{ NULL, NULL, true, false, OUTPUT_JSON },
-		{ "yaml", NULL, false, false, OUTPUT_YAML },
-		{ NULL, "a.b/x.jsonl", false, false, OUTPUT_NDJSON },
-		{ NULL, "x.csv", false, true, OUTPUT_CSV },
-		{ "yaml", "x.json", false, false, OUTPUT_YAML },
-		{ NULL, NULL, false, true, OUTPUT_CSV },
-		{ NULL, "/dev/stdout", true, false, OUTPUT_JSON },
-		{ NULL, "x.txt", false, false, OUTPUT_TEXT },
+		{ NULL, NULL, false, ROWS_RECORD, OUTPUT_TEXT },
+		{ NULL, NULL, true, ROWS_RECORD, OUTPUT_JSON },
+		{ "yaml", NULL, false, ROWS_RECORD, OUTPUT_YAML },
+		{ NULL, "a.b/x.jsonl", false, ROWS_RECORD, OUTPUT_NDJSON },
+		{ NULL, "x.csv", false, ROWS_SYSCALL, OUTPUT_CSV },
+		{ "yaml", "x.json", false, ROWS_RECORD, OUTPUT_YAML },
+		{ NULL, NULL, false, ROWS_MOUNT, OUTPUT_CSV },
+		{ NULL, "/dev/stdout", true, ROWS_RECORD, OUTPUT_JSON },
+		{ NULL, "x.txt", false, ROWS_RECORD, OUTPUT_TEXT },
 	};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		struct output output = { .file = good[i].file,
 					 .is_json = good[i].is_json,
-					 .is_by_mount = good[i].is_by_mount };
+					 .rows = good[i].rows };
 		struct error err;
 
 		ASSERT_OK(settle(&output, good[i].format, &err));
@@ -161,21 +162,24 @@ TEST(what_does_not_agree_is_refused)
 {
 	static const struct row {
 		const char *format, *file;
-		bool is_json, is_by_mount;
+		bool is_json;
+		enum record_rows rows;
 		const char *reason;
 	} bad[] = {
-		{ "jsn", NULL, false, false, "there is no format 'jsn'; did you mean 'json'?" },
-		{ "xml", NULL, false, false, "there is no format 'xml'" },
-		{ "csv", NULL, true, false, "'--json' and another '--format' exclude each other" },
-		{ NULL, "x.dat", false, false,
+		{ "jsn", NULL, false, ROWS_RECORD, "there is no format 'jsn'; did you mean 'json'?" },
+		{ "xml", NULL, false, ROWS_RECORD, "there is no format 'xml'" },
+		{ "csv", NULL, true, ROWS_RECORD, "'--json' and another '--format' exclude each other" },
+		{ NULL, "x.dat", false, ROWS_RECORD,
 		  "the ending of 'x.dat' tells no format; say '--format'" },
-		{ NULL, NULL, true, true, "'--by mount' is for '--format csv'" },
+		{ NULL, NULL, true, ROWS_MOUNT, "'--by mount' is for '--format csv'" },
+		{ NULL, NULL, true, ROWS_SOCKET, "'--by socket' is for '--format csv'" },
+		{ NULL, NULL, true, ROWS_SYSCALL, "'--by syscall' is for '--format csv'" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		struct output output = { .file = bad[i].file,
 					 .is_json = bad[i].is_json,
-					 .is_by_mount = bad[i].is_by_mount };
+					 .rows = bad[i].rows };
 		struct error err = { "" };
 
 		ASSERT_ERR(settle(&output, bad[i].format, &err), -EINVAL);

@@ -1,87 +1,66 @@
 /* SPDX-License-Identifier: MIT */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cleanup.h"
 #include "commands.h"
-#include "file.h"
+#include "error.h"
 #include "macro.h"
+#include "made.h"
+#include "records.h"
 #include "test.h"
+#include "typed.h"
 
-#define ARGUMENTS_MAX 16
-
-/* Run 'report' with the words of @format, which may hold DATA and OUT for folders; what it printed
- * to either stream is *ret (may be NULL).  Returns the exit code. */
 static int report(const char *line, char **ret)
 {
-	_cleanup_free_ char *copy = strdup(line);
-	char *argv[ARGUMENTS_MAX] = { "report" }, *save = NULL, words[ARGUMENTS_MAX][300],
-	     path[300];
-	int argc = 1, saved[2] = { dup(1), dup(2) }, fd, code;
-
-	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		bool is_data = strncmp(word, "DATA", 4) == 0, is_out = strncmp(word, "OUT", 3) == 0;
-
-		snprintf(words[argc], sizeof(words[argc]), "%s%s",
-			 is_data  ? TEST_DATA
-			 : is_out ? test_folder()
-				  : "",
-			 word + (is_data  ? 4
-				 : is_out ? 3
-					  : 0));
-		argv[argc] = words[argc];
-		argc++;
-	}
-	setenv("XDG_STATE_HOME", test_folder(), 1);
-	snprintf(path, sizeof(path), "%s/printed", test_folder());
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	fflush(stdout);
-	dup2(fd, 1);
-	dup2(fd, 2);
-	close(fd);
-	code = cmd_report.run(&cmd_report, argc, argv);
-	fflush(stdout);
-	for (int i = 0; i < 2; i++) {
-		dup2(saved[i], i + 1);
-		close(saved[i]);
-	}
-	if (ret)
-		ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, ret, NULL));
-	return code;
+	return typed(&cmd_report, line, ret);
 }
 
-static char *contents(const char *name)
+/* The record of a text that may say more. */
+static char *record_of(const char *text)
 {
-	char path[300], *text = NULL;
+	_cleanup_(records_clear) struct records records = {};
+	struct error err = {};
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
-	ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, &text, NULL));
-	return text;
+	ASSERT_OK(records_parse(text, strlen(text), "printed", &records, &err));
+	return made_json(records.items[0]);
 }
 
 TEST(json_of_one_record_is_the_record)
 {
-	_cleanup_free_ char *printed = NULL, *wanted = test_data("made-long.json");
+	_cleanup_free_ char *printed = NULL, *data = test_data("made-long.json"), *wanted = record_of(data);
+	_cleanup_free_ char *record = NULL;
 
 	ASSERT_EQ(report("--json DATA/made-long.json", &printed), CLI_WELL);
-	ASSERT_STREQ(printed, wanted);
+	record = record_of(printed);
+	ASSERT_STREQ(record, wanted);
+}
+
+TEST(json_has_what_is_concluded)
+{
+	_cleanup_free_ char *printed = NULL;
+
+	ASSERT_EQ(report("--json DATA/made-train.json", &printed), CLI_WELL);
+	ASSERT_CONTAINS(printed, "\"classification\": {");
+	ASSERT_CONTAINS(printed, "\"score\": 52.546642");
+	ASSERT_CONTAINS(printed, "\"id\": \"memory-low\"");
+	ASSERT_CONTAINS(printed, "\"directive\": \"#SBATCH --mem=4G\"");
 }
 
 TEST(text_is_for_people_also_beside_a_file)
 {
 	_cleanup_free_ char *printed = NULL, *quiet = NULL, *json = NULL, *text = NULL;
-	_cleanup_free_ char *wanted = test_data("made-train.json");
+	_cleanup_free_ char *data = test_data("made-train.json"), *wanted = record_of(data), *record = NULL;
 
 	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.json", &printed), CLI_WELL);
 	ASSERT_CONTAINS(printed, "train.sh  exit 0  2 m 14 s");
-	json = contents("x.json");
-	ASSERT_STREQ(json, wanted);
+	json = typed_contents("x.json");
+	record = record_of(json);
+	ASSERT_STREQ(record, wanted);
 	ASSERT_EQ(report("DATA/made-train.json -q --output OUT/x.txt", &quiet), CLI_WELL);
 	ASSERT_STREQ(quiet, "");
-	text = contents("x.txt");
+	text = typed_contents("x.txt");
 	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
 }
 
@@ -99,12 +78,37 @@ TEST(several_are_merged_or_stand_on_lines)
 	ASSERT_CONTAINS(json, "\"merged\": {\"records\": 2, \"nodes\": 1}");
 	snprintf(line, sizeof(line), "%s -f ndjson --output OUT/x.ndjson -q", both);
 	ASSERT_EQ(report(line, NULL), CLI_WELL);
-	lines = contents("x.ndjson");
+	lines = typed_contents("x.ndjson");
 	ASSERT_LACKS(lines, "merged");
 	ASSERT_EQ(report("--merge -f ndjson OUT/x.ndjson", &one), CLI_WELL);
-	ASSERT_CONTAINS(one, "\"merged\":{\"records\":2,\"nodes\":1}}\n");
+	ASSERT_CONTAINS(one, "\"merged\":{\"records\":2,\"nodes\":1},");
 	ASSERT_EQ(report("-f csv OUT/x.ndjson", &csv), CLI_WELL);
 	ASSERT_CONTAINS(csv, "\n,made-node17,");
+}
+
+TEST(a_page_is_of_all_records_together)
+{
+	_cleanup_free_ char *printed = NULL, *text = NULL, *saved = NULL;
+
+	ASSERT_EQ(report("-f html DATA/made-train.json DATA/made-train-before.json", &printed),
+		  CLI_WELL);
+	ASSERT_CONTAINS(printed, "<!DOCTYPE html>\n<html lang=\"en\">");
+	ASSERT_CONTAINS(printed, "Merged from 2 records on 1 node.");
+	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.html", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
+	saved = typed_contents("x.html");
+	ASSERT_CONTAINS(saved, "<h1>train.sh</h1>");
+}
+
+TEST(a_ticket_is_in_markdown)
+{
+	_cleanup_free_ char *printed = NULL, *saved = NULL;
+
+	ASSERT_EQ(report("-f markdown DATA/made-train.json", &printed), CLI_WELL);
+	ASSERT_CONTAINS(printed, "## train.sh\n\n**exit 0**, 2 m 14 s on made-node17");
+	ASSERT_EQ(report("-q DATA/made-train.json --output OUT/x.md", NULL), CLI_WELL);
+	saved = typed_contents("x.md");
+	ASSERT_STREQ(saved, printed);
 }
 
 TEST(a_folder_is_all_its_records)

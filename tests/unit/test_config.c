@@ -81,13 +81,14 @@ TEST(without_a_word_the_defaults_hold)
 	_cleanup_(config_freep) struct config *c = parsed(""), *d = parsed("# nothing\n---\n");
 
 	ASSERT_STREQ(c->listen, "127.0.0.1:9840");
-	ASSERT(!c->is_insecure && c->has_bpf && c->has_t0 && c->has_t2 && c->has_clock &&
+	ASSERT(!c->is_insecure && c->has_bpf && c->has_t0 && c->has_t1 && c->has_t2 && c->has_clock &&
 	       c->has_histograms);
 	ASSERT_STREQ(c->token_file, "/etc/jobmeter/scrape.token");
 	ASSERT_STREQ(c->socket_path, "/run/jobmeter/agent.sock");
 	ASSERT_EQ(c->interval_ns, UINT64_C(10000000000));
 	ASSERT_EQ(c->retention_ns, UINT64_C(300000000000));
-	ASSERT_EQ(c->maps_memory_mib, UINT64_C(44));
+	ASSERT_EQ(c->maps_memory_mib, UINT64_C(50));
+	ASSERT_EQ(c->budget, UINT64_C(5000));
 	ASSERT_STREQ(c->user, "jobmeter");
 	ASSERT_EQ(c->mounts.count, 0);
 	ASSERT(c->filesystems.count > 5);
@@ -108,6 +109,7 @@ TEST(each_kind_of_value_is_read)
 		       "retention: 2h\n"
 		       "tiers: {T0: off, T2: no}\n"
 		       "maps_memory_mib: 1GiB\n"
+		       "budget: 1.0203%\n"
 		       "jobs_max: 64\n"
 		       "key_hierarchy: freezer\n"
 		       "mounts:\n"
@@ -128,6 +130,7 @@ TEST(each_kind_of_value_is_read)
 	ASSERT_EQ(c->interval_ns, UINT64_C(1500000000));
 	ASSERT_EQ(c->retention_ns, UINT64_C(7200000000000));
 	ASSERT_EQ(c->maps_memory_mib, UINT64_C(1024));
+	ASSERT_EQ(c->budget, UINT64_C(10203));
 	ASSERT_EQ(c->jobs_max, UINT64_C(64));
 	ASSERT_EQ(c->key_hierarchy, (unsigned int)CONFIG_KEY_FREEZER);
 	ASSERT_EQ(c->mounts.count, 2);
@@ -149,7 +152,7 @@ TEST(an_unknown_name_is_guessed)
 	expect_contained("everyone_sees_all: on\n", "did you mean 'socket.everyone_sees_all'?");
 	expect_contained("palette: red\n",
 			 "agent.yaml:1: 'palette' is not known here (allowed: listen, ");
-	expect_contained("palette: red\n", "tiers, clock, ");
+	expect_contained("palette: red\n", "tiers, block, clock, ");
 	expect_contained("tls.key: /x\n", "agent.yaml:1: 'tls.key' is not known here");
 	expect_contained("'': 1\n", "agent.yaml:1: '' is not known here");
 }
@@ -196,6 +199,14 @@ TEST(a_bad_range_says_what_is_allowed)
 		"jobs_max: 0x20",
 		"jobs_max: +20",
 		"maps_memory_mib: 3",
+		"budget: 0%",
+		"budget: 101%",
+		"budget: 100.1%",
+		"budget: 0.5",
+		"budget: .5%",
+		"budget: 1.%",
+		"budget: 0.00005%",
+		"budget: -1%",
 		"maps_memory_mib: 40MB",
 		"listen: localhost:9840",
 		"listen: 127.0.0.1",

@@ -51,9 +51,12 @@ static struct checkup *make_well(void)
 	add_hook(c, "T0", "tp_btf/a", NULL);
 	add_hook(c, "T2", "tp_btf/b", NULL);
 	add_hook(c, "T2+", "fentry/c", NULL);
+	add_hook(c, "T1", "tp_btf/d", NULL);
 	c->tiers[0] = (struct checkup_tier){ true, "T0", "totals", 1, 1, 1, true };
 	c->tiers[1] = (struct checkup_tier){ true, "T2", "files", 1, 1, 1, true };
 	c->tiers[2] = (struct checkup_tier){ false, "T2+", "more of T2", 1, 1, 1, true };
+	c->tiers[3] = (struct checkup_tier){ false, "T1", "times", 1, 1, 1, true };
+	c->tiers[4] = (struct checkup_tier){ false, "T3", "calls", 1, 1, 1, true };
 	return c;
 }
 
@@ -125,6 +128,7 @@ TEST(one_reason_for_all_is_told_once)
 
 	switch_off(c, 0, "not permitted");
 	switch_off(c, 1, "not permitted");
+	switch_off(c, 3, "not permitted");
 	text = print(c, false);
 	ASSERT(strncmp(text, "The default set does not work here: T0 and T2 are off.", 54) == 0);
 	ASSERT_CONTAINS(text, "all: not permitted");
@@ -286,7 +290,7 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 	ASSERT_OK(strings_add(&agent.facts.tiers, "T0"));
 	ASSERT_OK(strings_add(&agent.facts.missing, "bytes by libaio"));
 	text = print_with(c, &agent, false);
-	ASSERT_CONTAINS(text, "agent       7.8.9 answers at /run/a.sock, T0 on, T2 off, 1 live job\n");
+	ASSERT_CONTAINS(text, "agent       7.8.9 answers at /run/a.sock, T0 on, T1 off, T2 off, 1 live job\n");
 	ASSERT_CONTAINS(text, "            does not see bytes by libaio\n");
 	json = write_json_with(c, &agent);
 	part = json_object_get(json, "agent");

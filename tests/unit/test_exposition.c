@@ -33,13 +33,6 @@ static char *page_of(const struct snapshot *s, enum exposition_format format)
 	return page_in(&options, 16384);
 }
 
-static void expect_data(const char *page, const char *name)
-{
-	_cleanup_free_ char *wanted = test_data(name);
-
-	ASSERT_STREQ(page, wanted);
-}
-
 TEST(a_made_snapshot_is_as_it_should_be)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
@@ -52,8 +45,8 @@ TEST(a_made_snapshot_is_as_it_should_be)
 	options = (struct exposition_options){ .format = EXPOSITION_OPENMETRICS, .snapshot = &s };
 	made_samples_fill(&options.samples);
 	openmetrics = page_in(&options, 16384);
-	expect_data(text, "made-exposition.txt");
-	expect_data(openmetrics, "made-exposition.openmetrics");
+	ASSERT_GOLDEN(text, "made-exposition.txt");
+	ASSERT_GOLDEN(openmetrics, "made-exposition.openmetrics");
 }
 
 TEST(the_page_is_the_same_however_small_its_pieces)

@@ -55,6 +55,52 @@ TEST(numbers_of_v2_are_in_the_units_of_their_metrics)
 	ASSERT_EQ(budget.used, 5); /* one descriptor a file, not a number */
 }
 
+TEST(what_memory_is_used_for_is_read_and_not_kept_open)
+{
+	_cleanup_close_ int fd = v2_tree("parts");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	tree_write(fd, "cg/job/memory.stat", "anon 4096\nfile 12288\nkernel 7\nshmem 8192\npgmajfault 3\n");
+	tree_write(fd, "cg/job/memory.events", "low 0\nhigh 5\nmax 11\noom 2\noom_kill 1\noom_group_kill 0\n");
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, group_files_seldom(), values));
+	ASSERT_EQ(budget.used, 0);
+	ASSERT_EQ(values[METRIC_MEMORY_ANON_PEAK].number, 4096);
+	ASSERT_EQ(values[METRIC_MEMORY_FILE_PEAK].number, 12288);
+	ASSERT_EQ(values[METRIC_MEMORY_SHMEM_PEAK].number, 8192);
+	ASSERT_EQ(values[METRIC_MEMORY_KERNEL_PEAK].number, 7);
+	tree_write(fd, "cg/job/memory.stat", "anon 8192\n");
+	ASSERT_OK(group_files_read(g, group_files_seldom(), values));
+	ASSERT_EQ(values[METRIC_MEMORY_ANON_PEAK].number, 8192);
+	ASSERT_OK(group_files_read(g, group_files_metrics(true, true) & ~group_files_seldom(), values));
+	ASSERT_EQ(values[METRIC_MEMORY_LIMIT_HITS].number, 11);
+	ASSERT_EQ(values[METRIC_MEMORY_HIGH_HITS].number, 5);
+	ASSERT_EQ(values[METRIC_MEMORY_LIMIT_FAILURES].number, 2);
+	ASSERT_EQ(values[METRIC_MEMORY_OOM_KILLS].number, 1);
+}
+
+TEST(pressure_is_there_where_the_kernel_tells_it)
+{
+	_cleanup_close_ int fd = v2_tree("pressure");
+	_cleanup_(group_files_closep) struct group_files *g = NULL;
+	struct group_files_budget budget = { .max = 100 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	tree_write(fd, "cg/job/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n");
+	tree_write(fd, "cg/job/memory.pressure", "some avg10=2.00 avg60=0.00 avg300=0.00 total=17\n"
+						 "full avg10=1.00 avg60=0.00 avg300=0.00 total=13\n");
+	tree_write(fd, "cg/job/io.pressure", "some avg10=2.00 total=x\nfull avg10=1.00\n");
+	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
+	ASSERT_OK(group_files_read(g, ALL, values));
+	ASSERT_EQ(values[METRIC_PRESSURE_CPU_WAITING].number, 11000);
+	ASSERT(!values[METRIC_PRESSURE_CPU_STALLED].is_known); /* before Linux 5.13 */
+	ASSERT_EQ(values[METRIC_PRESSURE_MEMORY_WAITING].number, 17000);
+	ASSERT_EQ(values[METRIC_PRESSURE_MEMORY_STALLED].number, 13000);
+	ASSERT(!values[METRIC_PRESSURE_IO_WAITING].is_known && !values[METRIC_PRESSURE_IO_STALLED].is_known);
+}
+
 static void write_v1(int fd, const char *folder)
 {
 	char path[128];
@@ -302,13 +348,13 @@ TEST(rubbish_is_absent)
 	tree_write(fd, "cg/job/memory.current", "-1\n");
 	tree_write(fd, "cg/job/memory.peak", "99999999999999999999\n");
 	tree_write(fd, "cg/job/memory.events", "oom_kill\noom_kill x\n");
-	/* times 1,000 over 64 bits; a number with a tail */
-	tree_write(fd, "cg/job/cpu.stat", "user_usec 18446744073709552\nsystem_usec 5x\nthrottled_usec 18446744073709551\n");
+	/* times 1,000 over 63 bits; a number with a tail; the greatest that there is */
+	tree_write(fd, "cg/job/cpu.stat", "user_usec 9223372036854776\nsystem_usec 5x\nthrottled_usec 9223372036854775\n");
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
 	ASSERT_OK(group_files_read(g, ALL, values));
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++)
 		ASSERT(values[i].is_known == (i == METRIC_CPU_THROTTLED));
-	ASSERT_EQ(values[METRIC_CPU_THROTTLED].number, UINT64_C(18446744073709551000));
+	ASSERT_EQ(values[METRIC_CPU_THROTTLED].number, UINT64_C(9223372036854775000));
 }
 
 TEST(a_number_cut_off_by_the_end_of_the_buffer_is_absent)

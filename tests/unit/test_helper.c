@@ -359,6 +359,14 @@ TEST(forged_and_short_messages_are_refused)
 	ASSERT_ERR(WITH(bad.token = 1), -EBADMSG);
 	bad = (struct helper_request){ .magic = HELPER_MAGIC,
 				       .version = HELPER_VERSION,
+				       .kind = HELPER_RELEASE };
+	ASSERT_ERR(ask(fd, &bad, sizeof(bad)), -EBADMSG);
+	bad.number = HELPER_NUMBER_MAX;
+	ASSERT_ERR(ask(fd, &bad, sizeof(bad)), -ENOENT);
+	bad.uid = 1;
+	ASSERT_ERR(ask(fd, &bad, sizeof(bad)), -EBADMSG);
+	bad = (struct helper_request){ .magic = HELPER_MAGIC,
+				       .version = HELPER_VERSION,
 				       .kind = HELPER_REMOVE };
 	ASSERT_ERR(ask(fd, &bad, sizeof(bad)), -ENOENT);
 	bad.token = UINT64_MAX;

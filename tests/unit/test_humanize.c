@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "humanize.h"
 
+#include <string.h>
+
+#include "macro.h"
 #include "test.h"
 
 TEST(bytes_have_binary_units_and_one_decimal_below_100)
@@ -58,4 +61,32 @@ TEST(cores_and_percents_keep_what_is_small)
 	ASSERT_STREQ(humanize_percent(0.00001).text, "<0.1 %");
 	ASSERT_STREQ(humanize_percent(0).text, "0 %");
 	ASSERT_STREQ(humanize_percent(1.5).text, "150 %");
+}
+
+TEST(short_forms_take_four_columns_whatever_the_number)
+{
+	static const struct row {
+		uint64_t number;
+		const char *bytes, *count;
+	} rows[] = {
+		{ 0, "0", "0" },
+		{ 7, "7", "7" },
+		{ 999, "999", "999" },
+		{ 1000, "1K", "1k" },
+		{ 10189, "10K", "10k" },
+		{ 999499, "976K", "999k" },
+		{ 999500, "976K", "1M" },
+		{ 1048064, "1M", "1M" },
+		{ UINT64_C(8160437862), "7.6G", "8.2G" },
+		{ UINT64_MAX, "16E", "18E" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		ASSERT_STREQ(humanize_bytes_short(rows[i].number).text, rows[i].bytes);
+		ASSERT_STREQ(humanize_count_short(rows[i].number).text, rows[i].count);
+	}
+	for (uint64_t n = 1; n < UINT64_MAX / 3; n = n * 3 + 1) {
+		ASSERT(strlen(humanize_bytes_short(n).text) <= 4);
+		ASSERT(strlen(humanize_count_short(n).text) <= 4);
+	}
 }

@@ -20,3 +20,28 @@ TEST(an_empty_list_needs_no_memory)
 	ids_sort(NULL, 0);
 	ASSERT(!ids_contain(NULL, 0, 0));
 }
+
+TEST(of_sorted_ones_each_is_kept_once)
+{
+	uint64_t ids[] = { 1, 1, 2, 5, 5, 5, UINT64_MAX };
+
+	ASSERT_EQ(ids_unique(ids, 7), (size_t)4);
+	ASSERT_EQ(ids[1], (uint64_t)2);
+	ASSERT_EQ(ids[2], (uint64_t)5);
+	ASSERT_EQ(ids[3], UINT64_MAX);
+	ASSERT_EQ(ids_unique(ids, 0), (size_t)0);
+}
+
+TEST(a_list_grows_and_is_empty_when_it_is_cleared)
+{
+	struct id_list list = {};
+
+	for (uint64_t id = 0; id < 1009; id++)
+		ASSERT_OK(id_list_add(&list, id * id));
+	ASSERT_EQ(list.count, (size_t)1009);
+	ASSERT_EQ(list.items[1008], (uint64_t)1008 * 1008);
+	id_list_clear(&list);
+	ASSERT(!list.items && !list.count);
+	ASSERT_OK(id_list_add(&list, 7));
+	id_list_clear(&list);
+}

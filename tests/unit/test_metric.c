@@ -25,7 +25,7 @@ TEST(every_row_is_filled_in)
 		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0, metric->scope <= SCOPE_JOB_TIME);
 		ASSERT_EQ(metric->section != NULL, metric->scope <= SCOPE_FILE); /* what is in records... */
 		ASSERT_EQ(metric->key != NULL, metric->section != NULL);
-		ASSERT_EQ(metric->section != NULL, i < METRIC_FILE_END);         /* ... stands first */
+		ASSERT_EQ(metric->section != NULL, i < METRIC_RECORD_END);         /* ... stands first */
 		ASSERT(ends_with(metric->help, "."));
 		ASSERT_EQ(metric_id_of(metric), i);
 		ASSERT_EQ(metric->scope == SCOPE_JOB, i < METRIC_JOB_COUNT);
@@ -64,7 +64,7 @@ TEST(names_tell_kind_and_unit)
 
 TEST(a_sections_rows_stand_together)
 {
-	for (unsigned int i = 2; i < METRIC_FILE_END; i++) {
+	for (unsigned int i = 2; i < METRIC_RECORD_END; i++) {
 		const char *section = metric_get((enum metric_id)i)->section;
 
 		if (is_same(section, metric_get((enum metric_id)(i - 1))->section))

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "collectors/node_ports.h"
 #include "test.h"
 #include "tree.h"
 
@@ -222,4 +223,60 @@ TEST(this_machine_is_read)
 	expect(&s, METRIC_NODE_MEMORY_TOTAL, NULL,
 	       (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 	ASSERT(samples_find(&s, METRIC_NODE_LOAD_1, NULL));
+}
+
+#define PORT "sys/class/infiniband/mlx5_0/ports/1/"
+
+/* As the kernel's documentation of sysfs has them: a layout, not captured. */
+TEST(ports_of_a_fabric_are_counted_in_bytes)
+{
+	_cleanup_close_ int root_fd = tree_open("made-sysfs-infiniband");
+	_cleanup_(samples_clear) struct samples s = {};
+
+	tree_write(root_fd, PORT "counters/port_xmit_data", "1000003\n");
+	tree_write(root_fd, PORT "counters/port_rcv_data", "4611686018427387904\n"); /* times 4 is over 64 bits */
+	tree_write(root_fd, PORT "counters/port_xmit_packets", "1009\n");
+	tree_write(root_fd, PORT "counters/port_rcv_packets", "N/A (no PMA)\n");
+	tree_write(root_fd, PORT "counters/link_downed", "3\n");
+	tree_write(root_fd, PORT "state", "4: ACTIVE\n");
+	tree_write(root_fd, PORT "rate", "100 Gb/sec (4X EDR)\n");
+	tree_write(root_fd, "sys/class/infiniband/hfi1_0/ports/1/state", "1: DOWN\n");
+	tree_write(root_fd, "sys/class/infiniband/hfi1_0/ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
+	tree_write(root_fd, "sys/class/infiniband/hfi1_0/ports/2/rate", "fast\n");
+	ASSERT(node_ports_exist(root_fd));
+	s = read_node(root_fd, false);
+	expect(&s, METRIC_NODE_PORT_TRANSMIT_BYTES, "mlx5_0", 4000012);
+	ASSERT_STREQ(samples_find(&s, METRIC_NODE_PORT_TRANSMIT_BYTES, "mlx5_0")->labels[1], "1");
+	ASSERT(!samples_find(&s, METRIC_NODE_PORT_RECEIVE_BYTES, NULL));
+	ASSERT(!samples_find(&s, METRIC_NODE_PORT_RECEIVE_PACKETS, NULL));
+	expect(&s, METRIC_NODE_PORT_TRANSMIT_PACKETS, "mlx5_0", 1009);
+	expect(&s, METRIC_NODE_PORT_LINK_FAILURES, "mlx5_0", 3);
+	expect(&s, METRIC_NODE_PORT_ACTIVE, "mlx5_0", 1);
+	expect(&s, METRIC_NODE_PORT_RATE, "mlx5_0", UINT64_C(12500000000));
+	expect(&s, METRIC_NODE_PORT_ACTIVE, "hfi1_0", 0);
+	expect(&s, METRIC_NODE_PORT_RATE, "hfi1_0", 312500000);
+}
+
+TEST(frequency_and_temperature_of_the_node)
+{
+	_cleanup_close_ int root_fd = tree_open("made-sysfs-thermal");
+	_cleanup_(samples_clear) struct samples s = {};
+
+	tree_write(root_fd, "sys/devices/system/cpu/online", "0-1\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1300000\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2900000\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "11\n");
+	tree_write(root_fd, "sys/class/hwmon/hwmon3/name", "coretemp\n");
+	tree_write(root_fd, "sys/class/hwmon/hwmon3/temp1_label", "Package id 0\n");
+	tree_write(root_fd, "sys/class/hwmon/hwmon3/temp1_input", "61003\n");
+	ASSERT(!node_ports_exist(root_fd));
+	s = read_node(root_fd, false);
+	expect(&s, METRIC_NODE_FREQUENCY_MEAN, NULL, UINT64_C(2100000000));
+	expect(&s, METRIC_NODE_FREQUENCY_MIN, NULL, UINT64_C(1300000000));
+	expect(&s, METRIC_NODE_FREQUENCY_MAX, NULL, UINT64_C(2900000000));
+	expect(&s, METRIC_NODE_THROTTLES_CORE, NULL, 7);
+	expect(&s, METRIC_NODE_THROTTLES_PACKAGE, NULL, 11);
+	expect(&s, METRIC_NODE_TEMPERATURE, "coretemp", 61003);
+	ASSERT_STREQ(samples_find(&s, METRIC_NODE_TEMPERATURE, NULL)->labels[2], "0");
 }

@@ -89,6 +89,22 @@ TEST(runs_that_have_ended_go_and_nothing_else)
 	orphans_clear(&o);
 }
 
+TEST(a_run_whose_client_lives_goes_once_that_says_so)
+{
+	_cleanup_close_ int fd = open_root("orphans-released");
+	struct orphans o = {};
+
+	make(fd, "cg/jobmeter-run-%d", getpid());
+	ASSERT_OK(orphans_find(fd, &o));
+	ASSERT(!orphans_release(&o, ended()));
+	ASSERT(orphans_sweep(&o));
+	ASSERT(exists(fd, "cg/jobmeter-run-%d", getpid()));
+	ASSERT(orphans_release(&o, getpid()));
+	ASSERT(!orphans_sweep(&o));
+	ASSERT(!exists(fd, "cg/jobmeter-run-%d", getpid()));
+	orphans_clear(&o);
+}
+
 /* What is deeper goes first; what went by itself is no longer looked for. */
 TEST(a_run_in_a_run_goes_with_it)
 {

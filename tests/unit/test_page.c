@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "page.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,23 @@ TEST(bars_are_as_long_as_they_should_be)
 
 	ASSERT_STREQ(text, "····\n██··\n██▏·\n████\n████\n····\n");
 	ASSERT_STREQ(plain, "....\n##..\n##..\n####\n####\n....\n");
+}
+
+static void print_levels(struct page *page)
+{
+	static const double shares[] = { 0, 0.001, 0.125, 0.126, 0.5, 0.99, 1, 7, -1, NAN, 1 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++)
+		page_level(page, shares[i]);
+	page_end_line(page);
+}
+
+TEST(levels_are_as_high_as_they_should_be)
+{
+	_cleanup_free_ char *text = printed(wide, print_levels), *plain = printed(ascii, print_levels);
+
+	ASSERT_STREQ(text, "·▁▁▂▄███· █\n");
+	ASSERT_STREQ(plain, ".__,=###. #\n");
 }
 
 static const struct table_column columns[] = {

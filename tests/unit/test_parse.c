@@ -109,3 +109,26 @@ TEST(seconds_have_at_most_nine_digits_behind_the_point)
 		ASSERT_EQ(ns, rows[i].ns);
 	}
 }
+
+TEST(a_number_behind_a_label_in_the_line_of_its_key)
+{
+	const char *text = "some avg10=0.00 avg60=1.50 avg300=0.00 total=12345\nfull avg10=0.00 total=67 x=8";
+	uint64_t number = 1;
+
+	ASSERT_OK(parse_labelled_u64(text, "some", "total", &number));
+	ASSERT_EQ(number, 12345u);
+	ASSERT_OK(parse_labelled_u64(text, "full", "total", &number));
+	ASSERT_EQ(number, 67u);
+	ASSERT_OK(parse_labelled_u64(text, "full", "x", &number));
+	ASSERT_EQ(number, 8u);
+	ASSERT_ERR(parse_labelled_u64(text, "some", "x", &number), -ENOENT); /* it is in another line */
+	ASSERT_ERR(parse_labelled_u64(text, "so", "total", &number), -ENOENT);
+	ASSERT_ERR(parse_labelled_u64(text, "some", "tota", &number), -ENOENT);
+	ASSERT_ERR(parse_labelled_u64(text, "some", "avg60", &number), -EINVAL);
+	ASSERT_ERR(parse_labelled_u64("some total=", "some", "total", &number), -EINVAL);
+	ASSERT_ERR(parse_labelled_u64("some total=99999999999999999999", "some", "total", &number), -ERANGE);
+	ASSERT_ERR(parse_labelled_u64("some", "some", "total", &number), -ENOENT);
+	ASSERT_ERR(parse_labelled_u64("\n\nsome", "some", "total", &number), -ENOENT);
+	ASSERT_ERR(parse_labelled_u64("", "some", "total", &number), -ENOENT);
+	ASSERT_EQ(number, 8u);
+}

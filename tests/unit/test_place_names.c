@@ -49,7 +49,7 @@ TEST(names_that_are_asked_for_outlive_a_refresh)
 	const struct snapshot_mount *first = place_names_get(names, PLACE_EXEC);
 	struct error err = {};
 
-	ASSERT_OK(place_names_refresh(names, -EBADF, &err));
+	ASSERT_OK(place_names_refresh(names, -EBADF, true, &err));
 	ASSERT(place_names_get(names, PLACE_EXEC) == first);
 	place_names_close(names);
 	ASSERT(!place_names_close(NULL));

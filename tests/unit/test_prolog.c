@@ -179,7 +179,7 @@ TEST(links_folders_and_pipes_are_no_files)
 	ASSERT_CONTAINS(err.text, "cannot open folder 'run'");
 }
 
-TEST(an_id_that_is_no_file_name_is_refused)
+TEST(a_job_whose_id_is_no_file_name_has_no_file)
 {
 	static const char *const ids[] = { "../../x", "a/b", "", ".", ".." };
 	_cleanup_close_ int root = tree_open("ids");
@@ -187,9 +187,9 @@ TEST(an_id_that_is_no_file_name_is_refused)
 	struct error err = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++)
-		ASSERT_ERR(read_file(root, ids[i], &err), -EINVAL);
+		ASSERT_ERR(read_file(root, ids[i], &err), -ENOENT);
 	memset(longest, 'x', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	ASSERT_ERR(read_file(root, longest, &err), -EINVAL);
+	ASSERT_ERR(read_file(root, longest, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "too long");
 }

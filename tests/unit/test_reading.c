@@ -219,3 +219,52 @@ TEST(mounts_are_sorted_by_bytes_then_name)
 	ASSERT_STREQ(r.mounts[2].mount, "/b");
 	reading_clear(&r);
 }
+
+static void open_on(struct reading *r, const char *mount, uint64_t calls, uint64_t errors)
+{
+	struct mount_row *row = add(r, mount, NULL, 0);
+
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = calls, .errors = errors };
+	row->ops[OP_CLOSE] = (struct op_counts){ .calls = 7, .errors = 7 };
+}
+
+TEST(paths_are_placed_where_next_to_none_is_without_a_mount)
+{
+	struct reading r = {};
+
+	ASSERT(reading_paths_are_placed(&r));
+	open_on(&r, "/", 9900, 3);
+	open_on(&r, "(kernel)", 100000, 0); /* nobody's */
+	ASSERT(reading_paths_are_placed(&r));
+	open_on(&r, "(unresolved)", 100, 100);
+	ASSERT(reading_paths_are_placed(&r));
+	ASSERT(reading_failures_are_known(&r, &r.mounts[0]));
+	r.mounts[2].ops[OP_OPEN].calls = 101;
+	ASSERT(!reading_paths_are_placed(&r));
+	ASSERT(!reading_failures_are_known(&r, &r.mounts[0]));
+	ASSERT(reading_failures_are_known(&r, &r.mounts[2]));
+	/* a wrong descriptor has no mount on any kernel */
+	r.mounts[2].ops[OP_OPEN].calls = 1;
+	r.mounts[2].ops[OP_CLOSE].calls = 1000000;
+	ASSERT(reading_paths_are_placed(&r));
+	reading_clear(&r);
+}
+
+TEST(rows_add_up_to_one_without_kernel_threads)
+{
+	struct reading r = {};
+	struct mount_row *sum;
+
+	add(&r, "/", "ext4", 17)->ways[WAY_IO_URING][OP_READ].calls = 5;
+	add(&r, "(pipe)", NULL, 19)->has_seconds = false;
+	add(&r, "(kernel)", NULL, 23);
+	sum = reading_sum_rows(&r, "all");
+	ASSERT_STREQ(sum->mount, "all");
+	ASSERT_EQ(sum->ops[OP_READ].bytes, (uint64_t)36);
+	ASSERT_EQ(sum->ops[OP_READ].ns, (uint64_t)6);
+	ASSERT_EQ(sum->ways[WAY_IO_URING][OP_READ].calls, (uint64_t)5);
+	ASSERT_EQ(sum->sizes[OP_READ].counts[5], (uint64_t)2);
+	ASSERT(!sum->has_seconds && sum->has_histograms);
+	mount_row_free(sum);
+	reading_clear(&r);
+}

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "cleanup.h"
 #include "made.h"
+#include "records.h"
 #include "test.h"
 
 #define _cleanup_record_ _cleanup_(record_freep)
@@ -278,4 +280,151 @@ TEST(one_record_merged_says_the_same)
 	after = made_json(merged);
 	ASSERT_STREQ(after, before);
 	ASSERT_ERR(record_merge(records, 0, &merged), -EINVAL);
+}
+
+TEST(blocked_time_is_the_sum_of_its_causes_and_unknown_without_one)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+	uint64_t ns = 0;
+
+	ASSERT(record_blocked_time(r, &ns));
+	ASSERT_EQ(ns, UINT64_C(1000000007) * (CAUSE_COUNT * (CAUSE_COUNT - 1) / 2));
+	r->reading.values[cause_metric(CAUSE_LOCK)].is_known = false;
+	ASSERT(!record_blocked_time(r, &ns));
+}
+
+TEST(balance_is_the_mean_by_the_greatest)
+{
+	const uint64_t times[] = { 10, 20, 30, 40 }, nothing[] = { 0, 0 };
+	struct evenness e = evenness_of(times, 4);
+
+	ASSERT(e.count.is_known && e.balance.is_known);
+	ASSERT_EQ(e.count.number, 4);
+	ASSERT_EQ(e.balance.number, 6250);
+	ASSERT(!evenness_of(nothing, 2).count.is_known);
+	ASSERT(!evenness_of(times, 0).balance.is_known);
+}
+
+/* Times of ranks, and what each of them says of itself. */
+static struct record *merge_ranks(uint64_t first_ns, uint64_t second_ns, const char *second_node)
+{
+	struct record *a = made_record(0), *b = made_record(1), *merged = NULL;
+	const struct record *records[] = { a, b };
+
+	reading_set(&a->reading, METRIC_CPU_USER, first_ns);
+	reading_set(&b->reading, METRIC_CPU_USER, second_ns);
+	reading_set(&a->reading, METRIC_CPU_SYSTEM, 0);
+	reading_set(&b->reading, METRIC_CPU_SYSTEM, 0);
+	a->cores = (struct evenness){ { 2, true }, { 10000, true } };
+	b->cores = (struct evenness){ { 4, true }, { 5000, true } };
+	free(b->node);
+	b->node = strdup(second_node);
+	ASSERT_OK(record_merge(records, 2, &merged));
+	record_free(a);
+	record_free(b);
+	return merged;
+}
+
+TEST(a_rank_that_spins_while_it_waits_does_less)
+{
+	_cleanup_record_ struct record *slow = record_new(), *waiting = record_new(), *both = NULL, *blind = NULL;
+	const struct record *records[] = { slow, waiting };
+
+	for (int i = 0; i < 2; i++) {
+		struct record *r = i ? waiting : slow;
+
+		r->job.rank = i;
+		r->node = strdup("made-node0");
+		reading_set(&r->reading, METRIC_CPU_USER, 7000000000);
+		reading_set(&r->reading, METRIC_CPU_SYSTEM, 1000000000);
+		reading_set(&r->reading, METRIC_CPU_POLLING, i ? 4000000000 : 0);
+	}
+	ASSERT_OK(record_merge(records, 2, &both));
+	ASSERT_EQ(both->ranks.count.number, 2);
+	ASSERT_EQ(both->ranks.balance.number, 7500); /* 6 s of 8 s */
+	slow->reading.values[METRIC_CPU_POLLING].is_known = false; /* then of none */
+	ASSERT_OK(record_merge(records, 2, &blind));
+	ASSERT_EQ(blind->ranks.balance.number, EVENNESS_ONE);
+}
+
+TEST(of_a_managers_ranks_those_of_the_step_that_did_most_are_told)
+{
+	_cleanup_record_ struct record *first = record_new(), *second = record_new(), *both = NULL;
+	const struct record *records[] = { first, second };
+	static const char *const steps[] = { "batch", "0", "1" };
+
+	for (int i = 0; i < 2; i++) {
+		struct record *r = i ? second : first;
+
+		r->node = strdup(i ? "made-node1" : "made-node0");
+		reading_set(&r->reading, METRIC_CPU_USER, 90000000000);
+		reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
+		r->ranks = (struct evenness){ { 2, true }, { EVENNESS_ONE, true } };
+		for (size_t k = 0; k < 3; k++) {
+			struct step *step = steps_add(&r->steps, steps[k]);
+
+			step->values[METRIC_CPU_USER] = (struct value){ k == 0 ? 70000000000 : k * (i ? 4 : 6) * 1000000000, true };
+			step->values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
+		}
+	}
+	ASSERT_OK(record_merge(records, 2, &both));
+	ASSERT_EQ(both->ranks.count.number, 4);
+	ASSERT_EQ(both->ranks.balance.number, 8333); /* 6, 6, 4 and 4 s: 5 s of 6 s */
+}
+
+TEST(records_that_are_a_rank_each_tell_how_even_the_ranks_are)
+{
+	_cleanup_record_ struct record *r = merge_ranks(6000000000, 2000000000, "made-node0");
+
+	ASSERT_EQ(r->ranks.count.number, 2);
+	ASSERT_EQ(r->ranks.balance.number, 6666); /* 4 s of 6 s */
+	ASSERT(!r->cores.count.is_known);         /* of one node: nobody knows which were the same */
+}
+
+TEST(of_several_records_the_threads_of_the_busiest_process_are_told)
+{
+	_cleanup_record_ struct record *first = record_new(), *second = record_new(), *both = NULL, *blind = NULL;
+	const struct record *records[] = { first, second };
+
+	first->threads = threads_of_sum(4, 3000000000, 1000000000);
+	second->threads = threads_of_sum(8, 4000000000, 1000000000);
+	ASSERT_OK(record_merge(records, 2, &both));
+	ASSERT_EQ(both->threads.count.number, 8);
+	ASSERT_EQ(both->threads.balance.number, 5000);
+	ASSERT_EQ(both->threads.cpu_ns.number, 4000000000);
+	second->threads = (struct threads){}; /* it may have been busier */
+	ASSERT_OK(record_merge(records, 2, &blind));
+	ASSERT(!blind->threads.count.is_known);
+}
+
+TEST(cores_of_nodes_are_merged_by_their_greatest)
+{
+	_cleanup_record_ struct record *r = merge_ranks(6000000000, 2000000000, "made-node1");
+
+	ASSERT_EQ(r->cores.count.number, 6);
+	ASSERT_EQ(r->cores.balance.number, 4444); /* 8 s by 6; the one that did most did 3 s */
+}
+
+TEST(frequency_and_temperature_come_back_and_merge_by_samples)
+{
+	_cleanup_record_ struct record *first = made_record(0), *second = made_record(1), *both = NULL;
+	_cleanup_(records_clear) struct records parsed = {};
+	const struct record *back, *records[] = { first, second };
+	_cleanup_free_ char *text = NULL;
+
+	first->thermal = (struct thermal_samples){ { 3, true }, { 2900000000, true }, { 1300000000, true },
+						   { 61003, true }, { 73009, true }, { 5, true }, {} };
+	second->thermal = first->thermal;
+	second->thermal.samples.number = 1;
+	second->thermal.temperature.number = 65003;
+	text = made_json(first);
+	ASSERT_CONTAINS(text, "\"temperature_celsius\": 61.003");
+	ASSERT_CONTAINS(text, "\"frequency_min_hertz\": 1300000000");
+	ASSERT_CONTAINS(text, "\"package_throttles\": null");
+	ASSERT_OK(records_parse(text, strlen(text), "text", &parsed, NULL));
+	back = parsed.items[0];
+	ASSERT(memcmp(&back->thermal, &first->thermal, sizeof(back->thermal)) == 0);
+	ASSERT_OK(record_merge(records, 2, &both));
+	ASSERT_EQ(both->thermal.samples.number, 4);
+	ASSERT_EQ(both->thermal.temperature.number, 62003);
 }

@@ -28,10 +28,14 @@ static int count_cells(const char **text)
 
 TEST(header_and_rows_have_the_same_columns)
 {
+	static const enum record_rows each[] = { ROWS_RECORD, ROWS_MOUNT, ROWS_DEVICE };
 	_cleanup_(record_freep) struct record *r = made_record(0);
 
-	for (int rows = ROWS_RECORD; rows <= ROWS_MOUNT; rows++) {
-		_cleanup_free_ char *text = made_csv(r, (enum record_rows)rows);
+	for (int i = 0; i < 3; i++)
+		ASSERT_OK(block_add(&r->reading.block, i == 0 ? "sda" : i == 1 ? "sdb" : "sdc", BLOCK_READ, &(struct block_counts){}));
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++) {
+		enum record_rows rows = each[i];
+		_cleanup_free_ char *text = made_csv(r, rows);
 		const char *p = text;
 		int columns = count_cells(&p), lines = 0;
 
@@ -48,11 +52,14 @@ TEST(values_stand_in_their_units_and_mounts_are_summed)
 
 	ASSERT_CONTAINS(text, "node,");
 	ASSERT_CONTAINS(text, ",cpu_user_seconds,");
+	ASSERT_CONTAINS(text, ",cpu_causes_file_write_seconds,");
+	ASSERT_CONTAINS(text, ",cores_touched,cores_balance,");
+	ASSERT_CONTAINS(text, ",2,0.9973,");
 	ASSERT_CONTAINS(text, ",190.000000001,");
 	ASSERT_CONTAINS(text, ",8160444006,1900009,3,"); /* read_bytes, read_calls, read_errors */
 	ASSERT_CONTAINS(text, ",mapped_read_bytes,mapped_write_bytes,meta_calls,meta_errors,"
-			      "meta_not_found,meta_seconds\n");
-	ASSERT_CONTAINS(text, ",0,8192,51,6,3,0.000039\n");
+			      "meta_not_found,meta_seconds,network_sent_bytes,");
+	ASSERT_CONTAINS(text, ",0,8192,51,6,3,0.000039,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
 TEST(a_mount_has_columns_of_every_operation_and_way)

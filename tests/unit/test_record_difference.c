@@ -65,6 +65,29 @@ TEST(what_was_done_in_between_is_left)
 	ASSERT_STREQ(row->aliases[0], "/work");
 }
 
+TEST(a_timeline_begins_where_the_earlier_one_ended)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier(), *d;
+	struct value values[TIMELINE_SERIES];
+	size_t series = timeline_find("read", "bytes");
+	uint64_t start_ns = 1790000000000000000, second = 1000000000;
+
+	timeline_values(&earlier->reading, values);
+	ASSERT_OK(timeline_begin(&earlier->timeline, start_ns, 0));
+	ASSERT_OK(timeline_feed(&earlier->timeline, 0, 7 * second, values));
+	ASSERT_OK(timeline_copy(&later->timeline, &earlier->timeline));
+	timeline_values(&later->reading, values);
+	ASSERT_OK(timeline_feed(&later->timeline, 0, 10 * second, values));
+	d = subtract(later, earlier);
+	ASSERT_EQ(timeline_sum(&d->timeline, series), (uint64_t)3 * 1009);
+	ASSERT_EQ(d->timeline.start_ns, start_ns + 6 * second);
+	ASSERT_EQ(timeline_count(&d->timeline), (size_t)4);
+	record_free(d);
+	timeline_clear(&earlier->timeline); /* an older agent's */
+	d = subtract(later, earlier);
+	ASSERT_EQ(timeline_count(&d->timeline), (size_t)0);
+}
+
 TEST(time_is_that_in_between_and_the_books_are_its_own)
 {
 	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier();

@@ -42,6 +42,20 @@ TEST(a_record_comes_back_byte_by_byte)
 	round_trip(empty);
 }
 
+TEST(causes_stand_in_a_map_of_their_own)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = made_json(r);
+
+	ASSERT_CONTAINS(json, "\"causes\": {");
+	ASSERT_CONTAINS(json, "\"file_write_seconds\": 1.000000007");
+	ASSERT_CONTAINS(json, "\"blocked_seconds\": 91.000000637");
+	back = parse(json);
+	ASSERT_EQ(back->reading.values[METRIC_BLOCKED_FILE_WRITE].number, 1000000007);
+	ASSERT_EQ(back->cores.balance.number, 9973);
+	ASSERT(!back->ranks.count.is_known);
+}
+
 TEST(what_is_unknown_stays_unknown)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
@@ -111,6 +125,58 @@ TEST(an_older_record_does_not_know_what_was_not_found)
 	ASSERT_CONTAINS(json, "{\"calls\": 7, \"errors\": 3, \"not_found\": null, ");
 	ASSERT_CONTAINS(json, "\"twice_bytes\": 0, \"difference_bytes\": 0}");
 	round_trip(r);
+}
+
+/* 3 s of which the last two readings know user time; bytes read are what the rows have. */
+static void add_timeline(struct record *r)
+{
+	struct value values[TIMELINE_SERIES];
+
+	timeline_values(&r->reading, values);
+	ASSERT_OK(timeline_begin(&r->timeline, 1790000000500000000, 7));
+	values[timeline_find("cpu", "user_seconds")].is_known = false;
+	ASSERT_OK(timeline_feed(&r->timeline, 0, 7 + 1000000000, values));
+	timeline_values(&r->reading, values);
+	ASSERT_OK(timeline_feed(&r->timeline, 0, 7 + 2300000000, values));
+}
+
+TEST(a_timeline_comes_back_with_its_record)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
+	_cleanup_free_ char *json = NULL;
+	uint64_t total, user = r->reading.values[METRIC_CPU_USER].number;
+
+	json = made_json(r);
+	ASSERT_LACKS(json, "\"timeline\"");
+	add_timeline(r);
+	round_trip(r);
+	free(json);
+	json = made_json(r);
+	ASSERT_CONTAINS(json, "\"timeline\": {\n    \"start\": \"2026-09-21T14:13:20.000000000Z\"");
+	back = parse(json);
+	ASSERT(record_total(back, METRIC_READ_BYTES, &total));
+	ASSERT_EQ(timeline_sum(&back->timeline, timeline_find("read", "bytes")), total);
+	ASSERT_EQ(timeline_sum(&back->timeline, timeline_find("cpu", "user_seconds")), user);
+}
+
+TEST(timelines_are_merged_with_their_records)
+{
+	struct record *records[] = { made_record(0), made_record(1), made_record(2) };
+	_cleanup_(record_freep) struct record *merged = NULL, *lacking = NULL;
+	uint64_t total;
+
+	add_timeline(records[0]);
+	add_timeline(records[1]);
+	ASSERT_OK(record_merge((const struct record *const *)records, 2, &merged));
+	ASSERT(record_total(merged, METRIC_READ_BYTES, &total));
+	ASSERT_EQ(timeline_sum(&merged->timeline, timeline_find("read", "bytes")), total);
+	ASSERT_EQ(timeline_sum(&merged->timeline, timeline_find("cpu", "user_seconds")),
+		  merged->reading.values[METRIC_CPU_USER].number);
+	round_trip(merged);
+	ASSERT_OK(record_merge((const struct record *const *)records, 3, &lacking));
+	ASSERT(!timeline_is_known(&lacking->timeline));
+	for (int i = 0; i < 3; i++)
+		record_free(records[i]);
 }
 
 TEST(a_merged_record_comes_back)
@@ -213,6 +279,10 @@ static const struct broken {
 	{ HEAD "\"survivors\": [{\"pid\": \"1\"}]}", "made: survivors[0].pid is a string" },
 	{ HEAD "\"coverage\": {\"tiers\": \"T0\"}}", "made: coverage.tiers is a string and should be a list" },
 	{ HEAD "\"coverage\": {\"books\": {\"read\": {}}}}", "made: coverage.books.read.tasks_bytes is missing" },
+	{ HEAD "\"timeline\": []}", "made: timeline is a list and should be a map" },
+	{ HEAD "\"timeline\": {\"interval_seconds\": 6}}", "made: timeline.interval_seconds is no power of two" },
+	{ HEAD "\"timeline\": {\"interval_seconds\": 4, \"start\": \"2026-02-03T04:05:06Z\", \"series\": {\"read.bytes\": {\"values\": [1]}}}}", "made: timeline.start is no multiple of the interval" },
+	{ HEAD "\"timeline\": {\"interval_seconds\": 2, \"start\": \"2026-02-03T04:05:06Z\", \"series\": {\"read.bytes\": {\"values\": [\"1\"]}}}}", "made: timeline.series.read.bytes.values is a string" },
 	{ HEAD "\"merged\": {\"records\": 0}}", "made: merged.records is out of range" },
 };
 /* clang-format on */

@@ -194,6 +194,165 @@ TEST(a_leaf_that_ends_is_folded_and_nothing_falls)
 	snapshot_unref(s);
 }
 
+static void feed_times(struct registry *r, const struct leaf_tasks *tasks, bool has_times)
+{
+	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .has_tasks = true,
+					 .has_times = has_times };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
+{
+	struct leaf_tasks tasks = tasks_of(4, 9, 1, 0);
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_job(r);
+	feed_times(r, &tasks, false);
+	s = snap(r, 130);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), UINT64_MAX);
+	snapshot_unref(s);
+
+	tasks.times.blocked.lock = 17;
+	feed_times(r, &tasks, true);
+	s = snap(r, 131);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_SLEEP), (uint64_t)0);
+	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_BLOCKED_LOCK].number, (uint64_t)17);
+	snapshot_unref(s);
+
+	learn(r, 140, dead, 1);
+	feed_times(r, &tasks, true);
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
+	feed_times(r, NULL, false); /* switched off: what was counted stands */
+	s = snap(r, 142);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
+	snapshot_unref(s);
+}
+
+/* The job is user 1000's; of the step's own leaf no task was anybody's but root's. */
+TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
+{
+	struct leaf_tasks tasks[] = { tasks_of(2, 3, 1, 0), tasks_of(4, 5, 1, 0) };
+	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .has_tasks = true, .has_times = true };
+	const struct group_life dead[] = { life(2, 1, 111, 140, JOB "/step_0"),
+					   life(4, 2, 113, 140, JOB "/step_0/task_0"),
+					   life(6, 2, 113, 140, JOB "/step_0/task_1") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	tasks[0].times.blocked.lock = 1000;
+	tasks[1].times.blocked.lock = 17;
+	tasks[1].uid = 1000;
+	learn_job(r);
+	ASSERT_OK(registry_feed(r, &f));
+	s = snap(r, 130);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)8); /* what they do is */
+	snapshot_unref(s);
+	learn(r, 140, dead, 3);
+	tasks[0].live = tasks[1].live = 0;
+	ASSERT_OK(registry_feed(r, &f));
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)3);
+	s = snap(r, 142);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
+	snapshot_unref(s);
+}
+
+TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it)
+{
+	struct leaf_tasks tasks = tasks_of(2, 3, 1, 0);
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	tasks.times.blocked.lock = 17;
+	tasks.uid = 1000;
+	learn_job(r);
+	feed_times(r, &tasks, true);
+	s = snap(r, 130);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_BLOCKED_LOCK), (uint64_t)17);
+	snapshot_unref(s);
+}
+
+static void feed_cores(struct registry *r, const struct leaf_tasks *tasks, const struct leaf_core *cores, size_t count)
+{
+	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .cores = cores, .core_count = count,
+					 .has_tasks = true, .has_times = true };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
+	const struct evenness *cores = &snapshot_find(s, "slurm", "42")->cores;
+
+	ASSERT(cores->count.is_known == (count > 0));
+	ASSERT_EQ(cores->count.number, count);
+	ASSERT_EQ(cores->balance.number, balance);
+}
+
+/* The job began at 110 s: at 130 s a core is touched from 1 s on. */
+TEST(cores_are_touched_by_all_leaves_of_a_job_and_kept_when_they_end)
+{
+	const struct leaf_core cores[] = { { 6, 2 * SECOND, 3 }, { 4, 4 * SECOND, 7 }, { 4, SECOND / 2, 1 },
+					   { 6, 2 * SECOND, 7 }, { 99, 9 * SECOND, 2 } };
+	const struct leaf_core unknown[] = { { 6, SECOND, TIME_ALL_CPUS } };
+	struct leaf_tasks tasks = tasks_of(4, 9, 0, 1), other = tasks_of(6, 9, 1, 0);
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct leaf_tasks both[] = { tasks, other };
+	const struct registry_feed f = { .tasks = both, .task_count = 2, .cores = cores, .core_count = 5,
+					 .has_tasks = true, .has_times = true };
+
+	learn_job(r);
+	ASSERT_OK(registry_feed(r, &f));
+	expect_cores(r, 130, 2, 6666); /* 6 s and 2 s */
+	learn(r, 140, dead, 1);
+	ASSERT_OK(registry_feed(r, &f));
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
+	feed_cores(r, NULL, NULL, 0);
+	expect_cores(r, 142, 1, 10000); /* what of it was folded: 4 s, and 0.5 s are not enough by now */
+	feed_cores(r, &other, unknown, 1);
+	expect_cores(r, 143, 0, 0);
+}
+
+static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance, uint64_t cpu_ns)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
+	const struct threads *threads = &snapshot_find(s, "slurm", "42")->threads;
+
+	ASSERT(threads->count.is_known == (count > 0));
+	ASSERT_EQ(threads->count.number, count);
+	ASSERT_EQ(threads->balance.number, balance);
+	ASSERT_EQ(threads->cpu_ns.number, cpu_ns);
+}
+
+TEST(threads_are_those_of_the_busiest_process_of_all_leaves_also_of_those_that_ended)
+{
+	struct leaf_tasks tasks[] = { tasks_of(4, 9, 0, 1), tasks_of(6, 9, 1, 0) };
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn_job(r);
+	feed(r, tasks, 2, NULL, 0);
+	expect_threads(r, 130, 0, 0, 0);
+	tasks[0].team = (struct thread_team){ 4, 3 * SECOND, SECOND };
+	tasks[1].team = (struct thread_team){ 2, 2 * SECOND, SECOND };
+	feed(r, tasks, 2, NULL, 0);
+	expect_threads(r, 131, 4, 7500, 3 * SECOND);
+	learn(r, 140, dead, 1);
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
+	feed(r, &tasks[1], 1, NULL, 0);
+	expect_threads(r, 142, 4, 7500, 3 * SECOND);
+	tasks[1].team = (struct thread_team){ 8, 4 * SECOND, SECOND };
+	feed(r, &tasks[1], 1, NULL, 0);
+	expect_threads(r, 143, 8, 5000, 4 * SECOND);
+}
+
 TEST(a_leaf_waits_for_the_grace_and_for_its_tasks)
 {
 	struct leaf_tasks tasks = tasks_of(4, 9, 0, 3);
@@ -788,4 +947,161 @@ TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
 	snapshot_unref(s);
 	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
 	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3], (uint64_t)11);
+}
+
+/* ---- feeds of what changed ---- */
+
+static void feed_some(struct registry *r, const struct leaf_row *rows, size_t count)
+{
+	const struct registry_feed f = { .rows = rows,
+					 .row_count = count,
+					 .has_files = true,
+					 .is_partial = true,
+					 .name_place = name_by_number };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+/* The leaves that are to be read after those of @changed did something, as text. */
+static const char *touched(struct registry *r, const uint64_t *changed, size_t count)
+{
+	static char text[128];
+	_cleanup_free_ uint64_t *leaves = NULL;
+	size_t found = 0, used = 0;
+
+	ASSERT_OK(registry_touch(r, changed, count, &leaves, &found));
+	*text = '\0';
+	for (size_t i = 0; i < found; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu", i ? " " : "",
+					 (unsigned long long)leaves[i]);
+	return text;
+}
+
+#define RUN 0xa
+#define OTHER 0xb
+
+/* Job 42, a run in its second task, and a job 43. */
+static void learn_three_jobs(struct registry *r)
+{
+	const struct group_life lives[] = { life(RUN, 6, 114, 0, JOB "/step_0/task_1/jobmeter-run-9"),
+					    life(OTHER, 0, 110, 0, "/slurm/uid_1000/job_43") };
+
+	learn_job(r);
+	learn(r, 130, lives, 2);
+}
+
+TEST(what_changed_is_read_with_all_leaves_of_its_jobs)
+{
+	const uint64_t run = RUN, other = OTHER, unknown = 99;
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn_three_jobs(r);
+	ASSERT_STREQ(touched(r, NULL, 0), "1 2 3 4 5 6 10 11"); /* nobody was ever shown */
+	feed(r, NULL, 0, NULL, 0);
+	snapshot_unref(snap(r, 130));
+	ASSERT_STREQ(touched(r, NULL, 0), "");
+	ASSERT_STREQ(touched(r, &unknown, 1), "");
+	ASSERT_STREQ(touched(r, &other, 1), "11");
+	ASSERT_STREQ(touched(r, &run, 1), "1 2 3 4 5 6 10"); /* it is a part of job 42's rows, too */
+}
+
+TEST(jobs_whose_leaves_did_nothing_stay_as_they_were_shown)
+{
+	const struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 1, 10), row_of(6, 1, OP_READ, WAY_CALL, 2, 20),
+					 row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30) };
+	const struct leaf_row later[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 4, 40),
+					  row_of(OTHER, 2, OP_READ, WAY_CALL, 5, 50) };
+	const uint64_t other = OTHER;
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_three_jobs(r);
+	feed(r, NULL, 0, rows, 3);
+	snapshot_unref(snap(r, 130));
+	for (uint64_t second = 131; second < 134; second++) {
+		touched(r, &other, 1);
+		feed_some(r, later, 2);
+		ASSERT_EQ(fold(r, second), (size_t)0);
+		s = snap(r, second);
+		ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)30);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)40);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, WAY_CALL).bytes, (uint64_t)50);
+		snapshot_unref(s);
+	}
+}
+
+TEST(a_leaf_that_ends_or_is_new_is_read_though_it_did_nothing)
+{
+	const struct leaf_row rows[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30) };
+	const struct group_life death = life(OTHER, 0, 110, 131, "/slurm/uid_1000/job_43");
+	const struct group_life birth = life(12, 1, 132, 0, JOB "/step_1");
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_three_jobs(r);
+	feed(r, NULL, 0, rows, 1);
+	snapshot_unref(snap(r, 130));
+	learn(r, 132, &birth, 1);
+	ASSERT_STREQ(touched(r, NULL, 0), "1 2 3 4 5 6 10 12");
+	feed_some(r, NULL, 0);
+	snapshot_unref(snap(r, 132));
+	learn(r, 133, &death, 1);
+	ASSERT_STREQ(touched(r, NULL, 0), "11");
+	feed_some(r, rows, 1);
+	ASSERT_EQ(fold_and_forget(r, 133), (size_t)1);
+	ASSERT_STREQ(touched(r, NULL, 0), "");
+	feed_some(r, NULL, 0);
+	s = snap(r, 134);
+	ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)30);
+	snapshot_unref(s);
+}
+
+TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
+{
+	const struct leaf_row rows[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30), row_of(4, 2, OP_READ, WAY_CALL, 1, 10) };
+	const struct group_life death = life(OTHER, 0, 110, 131, "/slurm/uid_1000/job_43");
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct snapshot_row *shown;
+	struct snapshot *s;
+
+	learn_three_jobs(r);
+	feed(r, NULL, 0, rows, 2);
+	s = snap(r, 130);
+	shown = snapshot_find(s, "slurm", "42")->rows;
+	ASSERT_EQ(shown->mount, 1u);
+	snapshot_unref(s);
+	learn(r, 133, &death, 1);
+	ASSERT_STREQ(touched(r, NULL, 0), "11");
+	feed_some(r, rows, 1);
+	ASSERT_EQ(fold_and_forget(r, 133), (size_t)1);
+	s = snap(r, 134);
+	ASSERT(snapshot_find(s, "slurm", "42")->rows == shown);
+	snapshot_unref(s);
+	registry_expire(r, 500 * SECOND, NULL, NULL); /* and with it mount /1 */
+	touched(r, NULL, 0);
+	feed_some(r, NULL, 0);
+	s = snap(r, 500);
+	ASSERT_EQ(s->mount_count, (size_t)1);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, WAY_CALL).bytes, (uint64_t)10);
+	snapshot_unref(s);
+}
+
+TEST(a_job_whose_tasks_did_not_run_is_told_from_others)
+{
+	struct leaf_tasks tasks[] = { tasks_of(4, 10, 20, 1), tasks_of(OTHER, 10, 20, 1) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn_three_jobs(r);
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT(registry_job_has_run(registry_find(r, "slurm", "42")));
+	tasks[1].counters.voluntary_switches++;
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT(!registry_job_has_run(registry_find(r, "slurm", "42")));
+	ASSERT(registry_job_has_run(registry_find(r, "slurm", "43")));
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT(!registry_job_has_run(registry_find(r, "slurm", "43")));
+	feed(r, tasks, 1, NULL, 0); /* its task is in no feed any more */
+	ASSERT(registry_job_has_run(registry_find(r, "slurm", "43")));
+	feed_some(r, NULL, 0); /* nobody tells of tasks */
+	ASSERT(registry_job_has_run(registry_find(r, "slurm", "42")));
 }

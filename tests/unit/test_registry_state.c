@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "blocks.h"
 #include "cleanup.h"
 #include "error.h"
 #include "identity.h"
 #include "lives.h"
 #include "test.h"
+#include "victims.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 
@@ -37,20 +39,51 @@ static void parse(struct registry *r, const char *text)
 }
 
 /* A job of which one leaf is folded, and a run in it of which that leaf is, too. */
+static struct leaf_block block_of(uint64_t leaf, enum block_op op, uint64_t bytes)
+{
+	struct leaf_block block = { leaf, { "sda", op, { .bytes = bytes, .requests = 1, .ns = 13 } } };
+
+	block.row.counts.latencies.counts[5] = 1;
+	return block;
+}
+
 static struct registry *make(void)
 {
 	struct registry *r = lives_registry();
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
+	struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
 	const struct leaf_row rows[] = { row_of(3, 1, OP_READ, WAY_CALL, 3, 300), row_of(3, 2, OP_STAT, WAY_CALL, 4, 1),
 					 row_of(2, 1, OP_READ, WAY_CALL, 10, 1000) };
+	const struct leaf_core cores[] = { { 3, SECOND, 5 }, { 3, 2 * SECOND, 0 }, { 2, SECOND, 1 } };
 	struct leaf_histograms histograms = { .key = { .leaf = 3, .place = 1, .op = OP_READ } };
+	const struct leaf_block blocks[] = { block_of(3, BLOCK_WRITE, 503), block_of(2, BLOCK_WRITE, 7), block_of(3, BLOCK_WRITE, 11) };
+	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
+					 .has_details = true,
+					 .core_count = 3, .blocks = blocks, .block_count = 3, .has_tasks = true, .has_network = true,
+					 .has_connections = true, .has_block = true, .has_files = true, .has_clock = true,
+					 .name_place = name_by_number };
+	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900000000, .frequency_min_hz = 1300000000,
+					     .has_temperature = true, .millicelsius = 61003, .has_throttles = true,
+					     .core_throttles = 5 };
+	const struct victim killed = { .time_ns = 121 * SECOND, .pid = 4711, .uid = -1, .command = "hog" };
 
+	tasks[1].team = (struct thread_team){ 4, 3 * SECOND, SECOND };
+	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1009;
+	*network_number_ref(&tasks[1].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 503;
+	*network_number_ref(&tasks[1].network, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 3;
+	tasks[1].network.least_round_trip_ns = 31000;
+	tasks[1].network.round_trip_times.counts[7] = 13;
 	learn(r, 121, lives, 3);
-	feed(r, tasks, 2, rows, 3);
+	ASSERT_OK(registry_feed(r, &f));
 	registry_job_facts(registry_find(r, "slurm", "42"))->account = strdup("physics");
+	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
+	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
+	registry_job_add(registry_find(r, "slurm", "42"), METRIC_CPU_CYCLES, 10007);
 	ASSERT_EQ(fold(r, 122), (size_t)1);
+	ASSERT_OK(registry_add_victim(r, 2, &killed));
+	ASSERT_OK(registry_add_victim(r, 2, &killed)); /* it is told at each reading */
+	ASSERT_OK(registry_add_victim(r, 4711, &killed));
 	histograms.histograms.sizes[9] = 3;
 	ASSERT_OK(registry_fold_histograms(r, &histograms, 1, name_by_number, NULL));
 	return r;
@@ -87,6 +120,153 @@ static void check_whole(struct registry *r)
 	ASSERT_EQ(job->job->uid, (int64_t)1000);
 }
 
+/* What no leaf of it did. */
+static void check_sensors(struct registry *r)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
+	const struct snapshot_job *job = snapshot_find(s, "slurm", "42");
+
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_CYCLES), (uint64_t)10007);
+	ASSERT_EQ(job->thermal.samples.number, (uint64_t)2);
+	ASSERT_EQ(job->thermal.frequency_hz.number, UINT64_C(2900000000));
+	ASSERT_EQ(job->thermal.frequency_min_hz.number, UINT64_C(1300000000));
+	ASSERT_EQ(job->thermal.temperature_max.number, UINT64_C(61003));
+	ASSERT_EQ(job->thermal.core_throttles.number, UINT64_C(5));
+	ASSERT(!snapshot_find(s, "run", "9")->thermal.samples.is_known);
+}
+
+/* The folded leaf's 2 s; 1 s of 21 s are not enough. */
+static void check_cores(struct registry *r)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
+
+	ASSERT_EQ(snapshot_find(s, "slurm", "42")->cores.count.number, (uint64_t)1);
+}
+
+static void check_threads(struct registry *r)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
+	const struct threads *threads = &snapshot_find(s, "slurm", "42")->threads;
+
+	ASSERT_EQ(threads->count.number, (uint64_t)4);
+	ASSERT_EQ(threads->balance.number, (uint64_t)7500);
+}
+
+/* What is fed after a restart beside what is folded. */
+static const struct network *network_after(struct registry *r, struct snapshot **ret)
+{
+	struct leaf_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
+	const struct registry_feed f = { .tasks = tasks, .task_count = 1, .has_tasks = true, .has_network = true,
+					 .has_connections = true, .has_details = true, .has_files = true,
+					 .name_place = name_by_number };
+
+	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
+	tasks[0].network.least_round_trip_ns = 37000;
+	tasks[0].network.round_trip_times.counts[7] = 17;
+	ASSERT_OK(registry_feed(r, &f));
+	*ret = snap(r, 132);
+	return &snapshot_find(*ret, "slurm", "42")->network;
+}
+
+TEST(what_was_sent_comes_back_and_goes_on)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	const struct network *n;
+
+	parse(after, text);
+	go_on(after, false);
+	n = network_after(after, &s);
+	ASSERT(n->is_known && n->has_connections);
+	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(503 + 2003));
+	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS), (uint64_t)3);
+	ASSERT(n->has_details);
+	ASSERT_EQ(n->least_round_trip_ns, (uint64_t)31000);
+	ASSERT_EQ(n->round_trip_times.counts[7], (uint64_t)(13 + 17));
+}
+
+/* As a build before wrote it down. */
+TEST(round_trip_times_are_not_known_if_those_before_are_not)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	char *list = strstr(text, "\"round_trip_times\""), *end = list ? strchr(strchr(list, ']'), ',') : NULL;
+	const struct network *n;
+
+	ASSERT(end);
+	memset(list, ' ', (size_t)(end - list) + 1);
+	parse(after, text);
+	go_on(after, false);
+	n = network_after(after, &s);
+	ASSERT(n->has_connections && !n->has_details);
+}
+
+/* What is fed after a restart beside what is folded. */
+static const struct block *block_after(struct registry *r, struct snapshot **ret)
+{
+	const struct leaf_block blocks[] = { block_of(2, BLOCK_WRITE, 1009) };
+	const struct registry_feed f = { .blocks = blocks, .block_count = 1, .has_block = true, .has_files = true,
+					 .name_place = name_by_number };
+
+	ASSERT_OK(registry_feed(r, &f));
+	*ret = snap(r, 132);
+	return &snapshot_find(*ret, "slurm", "42")->block;
+}
+
+TEST(what_devices_did_comes_back_and_goes_on)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(), *older = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *t = NULL;
+	const struct block *b;
+	const struct block_row *row;
+	char *list;
+
+	parse(after, text);
+	go_on(after, false);
+	b = block_after(after, &s);
+	row = block_find(b, "sda", BLOCK_WRITE);
+	ASSERT(b->is_known && row);
+	ASSERT_EQ(row->counts.bytes, (uint64_t)(503 + 11 + 1009));
+	ASSERT_EQ(row->counts.requests, (uint64_t)3);
+	ASSERT_EQ(row->counts.latencies.counts[5], (uint64_t)3);
+
+	list = strstr(text, "\"block\": [");
+	ASSERT(list);
+	memset(list, ' ', (size_t)(strstr(list, "\"steps\"") - list)); /* from before it was counted */
+	parse(older, text);
+	go_on(older, false);
+	ASSERT(!block_after(older, &t)->is_known);
+}
+
+/* A part of it is not it. */
+TEST(what_was_sent_is_not_known_if_a_part_is_not)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(), *older = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *t = NULL;
+	char *list = strstr(text, "\"tcp\": ["), *end = list ? strchr(list, ']') : NULL;
+	const struct network *n;
+
+	ASSERT(end);
+	memset(list, ' ', (size_t)(end - list) + 1);
+	memcpy(list, "\"tcp\": [1, 2, 3, 4, 5, 6]", strlen("\"tcp\": [1, 2, 3, 4, 5, 6]")); /* and no connections */
+	parse(after, text);
+	go_on(after, false);
+	n = network_after(after, &s);
+	ASSERT(n->is_known && !n->has_connections);
+	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(1 + 2003));
+
+	list = strstr(text, "\"network\"");
+	end = strchr(strchr(list, ']'), ',');
+	memset(list, ' ', (size_t)(end - list) + 1);
+	parse(older, text);
+	go_on(older, false);
+	ASSERT(!network_after(older, &t)->is_known);
+}
+
 TEST(what_was_written_down_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
@@ -106,6 +286,12 @@ TEST(what_was_written_down_comes_back)
 	free(leaves);
 	go_on(after, false);
 	check_whole(after);
+	check_cores(after);
+	check_sensors(after);
+	check_threads(after);
+	ASSERT_EQ(registry_job_victims(registry_find(after, "slurm", "42"))->count, (size_t)1);
+	ASSERT_EQ(registry_job_victims(registry_find(after, "slurm", "42"))->items[0].pid, 4711);
+	ASSERT_EQ(registry_job_victims(registry_find(after, "run", "9"))->count, (size_t)0);
 	ASSERT_OK(registry_add_histograms(registry_find(after, "slurm", "42"), &reading));
 	ASSERT_EQ(reading.mounts[0].sizes[OP_READ].counts[9], (uint64_t)3);
 }
@@ -270,6 +456,29 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"values\": {", "\"values\": {\"cpu.system_seconds\": -1, " },
 		{ "\"cpu.user_seconds\": 7", "\"cpu.user_seconds\": \"7\"" },
 		{ "\"base\": {}", "\"base\": []" },
+		{ "\"cores\": [", "\"cores\": [7, " },
+		{ "\"cores\": [", "\"cores\": [7, -1, " },
+		{ "\"cores\": [", "\"cores\": [7, \"1\", " },
+		{ "\"cores\": [", "\"cores\": [4294967296, 1, " },
+		{ "\"team\": [", "\"team\": [7, " },
+		{ "\"team\": [4", "\"team\": [-4" },
+		{ "\"team\": [4", "\"team\": [\"4\"" },
+		{ "\"thermal\": [", "\"thermal\": [7, " },
+		{ "\"thermal\": [2", "\"thermal\": [-2" },
+		{ "\"thermal\": [2", "\"thermal\": [null" },
+		{ "\"network\": {", "\"network\": {\"pigeon\": [1, 2, 3, 4, 5, 6], " },
+		{ "\"network\": {", "\"network\": {\"udp\": [1, 2, 3], " },
+		{ "\"round_trip_times\": [", "\"round_trip_times\": [1, " },
+		{ "\"round_trip_times\": [", "\"round_trip_times\": [-1, " },
+		{ "\"network\": {", "\"network\": {\"udp\": [1, 2, 3, 4, 5, -6], " },
+		{ "\"network\": {", "\"network\": {\"udp\": null, " },
+		{ "\"block\": [", "\"block\": [7, " },
+		{ "\"block\": [", "\"block\": [[\"sda\", \"read\", 1, 1, 0], " },
+		{ "\"block\": [", "\"block\": [[\"sda\", \"reed\", 1, 1, 0, 1], " },
+		{ "\"block\": [", "\"block\": [[\"\", \"read\", 1, 1, 0, 1], " },
+		{ "\"block\": [", "\"block\": [[\"sda\", \"read\", 1, 1, 0, -1], " },
+		{ "\"block\": [", "\"block\": [[\"sda\", \"read\", 1, 1, 0, 1, -1], " },
+		{ "\"block\": [", "\"block\": [[\"a23456789012345678901234567890123\", \"read\", 1, 1, 0, 1], " },
 		{ "\"steps\": [", "\"steps\": [7, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"0\", \"values\": {}}, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\"}, " },

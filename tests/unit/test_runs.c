@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static void store_at(uint64_t second, uint64_t sequence)
 TEST(a_run_is_private_and_found_again)
 {
 	_cleanup_record_ struct record *r = made_record(0), *by_name = NULL, *by_job = NULL,
-				       *newest = NULL;
+				       *by_stem = NULL, *newest = NULL;
 	_cleanup_free_ char *path = NULL;
 	char id[128];
 	struct error err;
@@ -57,6 +58,10 @@ TEST(a_run_is_private_and_found_again)
 	ASSERT_OK(stat(path, &st));
 	ASSERT_EQ(st.st_mode & 0777, 0700U);
 	ASSERT_OK(runs_find(id, &by_name, &err));
+	*strrchr(id, '-') = '\0'; /* without what stands for the command */
+	ASSERT_OK(runs_find(id, &by_stem, &err));
+	*strrchr(id, '-') = '\0';
+	ASSERT_ERR(runs_find(id, &newest, &err), -ENOENT);
 	ASSERT_OK(runs_find("run-17", &by_job, &err));
 	ASSERT_OK(runs_find_newest(&newest, &err));
 	ASSERT_STREQ(by_name->job.id, "run-17");
@@ -127,4 +132,120 @@ TEST(a_broken_file_is_passed_over)
 	now->time.start_ns += UINT64_C(1000000000) * 1000;
 	ASSERT_OK(runs_find_last_same(now, &last));
 	ASSERT_EQ(last->sequence, 1);
+}
+
+/* ---- the last one of a command ---- */
+
+static void path_of(const char *name, char path[400])
+{
+	snprintf(path, 400, "%s/jobmeter/runs/%s", getenv("XDG_STATE_HOME"), name);
+}
+
+/* The only run's name. */
+static void name_of_run(char name[256])
+{
+	char folder[400];
+	struct dirent **entries;
+	int count;
+
+	path_of("", folder);
+	count = scandir(folder, &entries, NULL, alphasort);
+	ASSERT_EQ(count, 3); /* with "." and ".." */
+	snprintf(name, 256, "%s", entries[2]->d_name);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+}
+
+static void rename_run(const char *from, const char *to)
+{
+	char old[400], new[400];
+
+	path_of(from, old);
+	path_of(to, new);
+	ASSERT_OK(rename(old, new));
+}
+
+static struct record *find_last(void)
+{
+	_cleanup_record_ struct record *now = made_record(0);
+	struct record *last = NULL;
+
+	now->time.start_ns += UINT64_C(1000000000) * 1000;
+	return runs_find_last_same(now, &last) == 0 ? last : NULL;
+}
+
+TEST(a_run_of_before_there_were_keys_is_found)
+{
+	_cleanup_record_ struct record *last = NULL;
+	char name[256];
+
+	begin("old");
+	store_at(0, 7);
+	name_of_run(name);
+	rename_run(name, "20260203T040506.000000000Z-1.json");
+	last = find_last();
+	ASSERT(last && last->sequence == 7);
+}
+
+TEST(a_key_alone_makes_no_command_the_same)
+{
+	_cleanup_record_ struct record *other = made_record(0), *now = made_record(0), *last = NULL;
+	struct error err;
+	char name[256], lie[256];
+	uint64_t key;
+
+	begin("lie");
+	ASSERT(record_command_key(now, &key));
+	free(other->job.folder);
+	other->job.folder = strdup("/elsewhere");
+	ASSERT_OK(runs_store(other, NULL, &err));
+	name_of_run(name);
+	snprintf(lie, sizeof(lie), "20260203T040600.000000000Z-1-%016" PRIx64 ".json", key);
+	rename_run(name, lie);
+	store_at(0, 1);
+	last = find_last();
+	ASSERT(last && last->sequence == 1);
+}
+
+TEST(files_of_other_commands_are_not_opened)
+{
+	_cleanup_record_ struct record *last = NULL;
+	char path[400], name[256];
+
+	begin("unopened");
+	store_at(0, 1);
+	name_of_run(name);
+	path_of("20260203T040600.000000000Z-1-0123456789abcdef.json", path);
+	ASSERT_OK(mkfifo(path, 0600)); /* who opens it waits for ever */
+	last = find_last();
+	ASSERT(last && last->sequence == 1);
+}
+
+TEST(a_record_whose_command_is_not_known_has_no_run_before)
+{
+	_cleanup_record_ struct record *nothing = record_new(), *last = NULL;
+
+	begin("nothing");
+	store_at(0, 1);
+	nothing->time.start_ns = UINT64_C(1780000000000000000);
+	ASSERT_ERR(runs_find_last_same(nothing, &last), -ENOENT);
+}
+
+TEST(keys_tell_arguments_folders_and_ranks_apart)
+{
+	_cleanup_record_ struct record *a = record_new(), *b = record_new();
+	uint64_t key = 0, other = 0;
+
+	ASSERT(!record_command_key(a, &key));
+	ASSERT_OK(record_set_command(a, (char *[]){ "ab", "c", NULL }));
+	ASSERT_OK(record_set_command(b, (char *[]){ "a", "bc", NULL }));
+	a->job.folder = strdup("/x");
+	b->job.folder = strdup("/x");
+	ASSERT(record_command_key(a, &key) && record_command_key(b, &other));
+	ASSERT(key != other);
+	ASSERT_OK(record_set_command(b, (char *[]){ "ab", "c", NULL }));
+	ASSERT(record_command_key(b, &other) && key == other);
+	b->job.rank = 3;
+	ASSERT(record_command_key(b, &other) && key != other);
 }

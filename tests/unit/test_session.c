@@ -9,6 +9,7 @@
 #include "document.h"
 #include "error.h"
 #include "made.h"
+#include "record_format.h"
 #include "test.h"
 
 static struct session made_session(size_t count)
@@ -27,14 +28,21 @@ static struct session made_session(size_t count)
 	return s;
 }
 
+static int write_record(const void *context, const struct record *record, struct document *d)
+{
+	record_format(record, d);
+	return *(const int *)context;
+}
+
 static char *json_of(const struct session *s, const struct record *summary)
 {
+	const struct record_writer writer = { write_record, &(const int){ 0 } };
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
 
-	session_format(s, summary, d);
+	ASSERT_OK(session_format(s, summary, &writer, d));
 	ASSERT_OK(document_finish(d));
 	document_free(d);
 	fclose(out);
@@ -71,6 +79,20 @@ TEST(the_sum_is_of_the_sessions_time_and_says_what_is_counted_twice)
 	ASSERT(strings_contain(&sum->coverage.notes, "a run within another job is counted in both"));
 	ASSERT_OK(session_sum(&one, &single));
 	ASSERT_EQ((uint64_t)single->coverage.notes.count, (uint64_t)0);
+}
+
+TEST(a_record_that_cannot_be_written_is_an_error)
+{
+	_cleanup_(session_clear) struct session s = made_session(2);
+	const struct record_writer writer = { write_record, &(const int){ -ENOMEM } };
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+
+	ASSERT_ERR(session_format(&s, NULL, &writer, d), -ENOMEM);
+	document_free(d);
+	fclose(out);
 }
 
 TEST(without_jobs_there_is_no_sum)

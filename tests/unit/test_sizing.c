@@ -68,6 +68,27 @@ TEST(a_large_node_fits_the_limit_with_all_it_needs)
 		print(&with);
 }
 
+static uint64_t bytes_of(const struct plan *plan, const char *map)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (strcmp(plan->maps[i].form.name, map) == 0)
+			return plan->maps[i].bytes;
+	}
+	return 0;
+}
+
+TEST(what_is_on_demand_takes_its_memory_when_it_is_asked_for)
+{
+	struct sizing asked = { .shape = large_node };
+	struct plan p;
+
+	plan(&asked, &p);
+	ASSERT(bytes_of(&p, "followed_names") < 16 << 10); /* and not an element for each CPU */
+	asked.shape.followed = 1000;
+	plan(&asked, &p);
+	ASSERT(bytes_of(&p, "followed_names") > 1000 * 520);
+}
+
 TEST(no_map_is_of_a_kind_whose_memory_is_not_known)
 {
 	const struct sizing sizing = { .shape = large_node };
@@ -81,13 +102,13 @@ TEST(no_map_is_of_a_kind_whose_memory_is_not_known)
 
 TEST(histograms_give_way_before_rows)
 {
-	const struct sizing sizing = { .shape = large_node, .limit_bytes = 34 * MIB };
+	const struct sizing sizing = { .shape = large_node, .limit_bytes = 39 * MIB };
 	struct plan p;
 	uint64_t bytes = plan(&sizing, &p);
 
-	ASSERT(bytes <= 34 * MIB);
+	ASSERT(bytes <= 39 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_rows"), 1280u * 13 * 5);
-	ASSERT(entries_of(&p, "file_histograms") < 1280 * 13 * 3 / 2);
+	ASSERT(entries_of(&p, "file_histograms") < 1280 * 13 * 7 / 5);
 	ASSERT(entries_of(&p, "file_histograms") > 1000);
 }
 
@@ -104,10 +125,10 @@ TEST(what_a_limit_leaves_is_used)
 
 TEST(rows_give_way_when_no_histogram_is_left)
 {
-	const struct sizing sizing = { .shape = large_node, .limit_bytes = 22 * MIB };
+	const struct sizing sizing = { .shape = large_node, .limit_bytes = 28 * MIB };
 	struct plan p;
 
-	ASSERT(plan(&sizing, &p) <= 22 * MIB);
+	ASSERT(plan(&sizing, &p) <= 28 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_histograms"), 1u);
 	ASSERT(entries_of(&p, "file_rows") < 1280 * 13 * 5);
 	ASSERT(entries_of(&p, "file_rows") > 1000);
@@ -128,7 +149,7 @@ TEST(one_job_has_room_for_any_kind_of_job)
 	const struct sizing sizing = { .shape = { .cpus = 2, .has_histograms = true } };
 	struct plan p;
 
-	ASSERT(plan(&sizing, &p) < 8 * MIB);
+	ASSERT(plan(&sizing, &p) < 10 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_rows"), 8192u);
 	ASSERT_EQ(entries_of(&p, "file_histograms"), 2048u);
 	ASSERT_EQ(entries_of(&p, "parked_calls"), 8192u);
@@ -168,7 +189,7 @@ TEST(without_groups_there_is_no_room_for_any)
 	const struct sizing sizing = { .shape = { 256, 1024, 8, true } };
 	struct plan p;
 
-	ASSERT(plan(&sizing, &p) < 38 * MIB);
+	ASSERT(plan(&sizing, &p) < 46 * MIB);
 	ASSERT_EQ(entries_of(&p, "groups"), 1u);
 	ASSERT_EQ(entries_of(&p, "given_back"), 1u);
 }

@@ -28,7 +28,7 @@ static struct snapshot *make(const char *const (*names)[2], size_t count)
 
 static void add_rows(struct snapshot_job *job, const struct snapshot_row *rows, size_t count)
 {
-	job->rows = calloc(count, sizeof(*rows));
+	job->rows = snapshot_rows_new(count);
 	memcpy(job->rows, rows, count * sizeof(*rows));
 	job->row_count = count;
 }

@@ -57,16 +57,22 @@ TEST(no_two_jobs_share_a_name)
 	ASSERT(strlen(name_of("slurm", a)) < STATE_NAME_SIZE);
 }
 
-TEST(a_name_that_is_too_long_is_refused)
+TEST(an_id_of_any_length_has_a_name_of_its_own)
 {
-	char id[256], name[STATE_NAME_SIZE];
+	char id[256], name[STATE_NAME_SIZE], other[STATE_NAME_SIZE], manager[256];
 
 	memset(id, '/', 255);
 	id[255] = '\0';
-	ASSERT_ERR(state_name("slurm", id, name), -ENAMETOOLONG);
-	memset(id, 'x', 210);
-	id[210] = '\0';
 	ASSERT_OK(state_name("slurm", id, name));
+	ASSERT(*name == '=');
+	id[254] = ':';
+	ASSERT_OK(state_name("slurm", id, other));
+	ASSERT(strcmp(name, other) != 0);
+	ASSERT_OK(state_name("pbs", id, name));
+	ASSERT(strcmp(name, other) != 0);
+	memset(manager, 'm', 255);
+	manager[255] = '\0';
+	ASSERT_ERR(state_name(manager, "1", name), -ENAMETOOLONG);
 }
 
 /* ---- the store ---- */
@@ -87,13 +93,13 @@ struct seen {
 	int result;
 };
 
-static int see(void *context, const char *name, const char *text, size_t length)
+static int see(void *context, const char *name, const char *text, size_t length, struct error *err)
 {
 	struct seen *seen = context;
 
 	ASSERT_EQ(strlen(text), length);
 	if (seen->refused && strcmp(text, seen->refused) == 0)
-		return seen->result;
+		return error_set(err, seen->result, "it is refused");
 	snprintf(seen->text + strlen(seen->text), sizeof(seen->text) - strlen(seen->text), "%s=%s;",
 		 name, text);
 	return 0;
@@ -152,6 +158,41 @@ static bool is_there(const char *folder, const char *name)
 	return lstat(path, &st) == 0;
 }
 
+/* One line of those that are told now has both. */
+static bool is_told(char lines[][sizeof(struct error)], size_t count, const char *name,
+		    const char *why)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (strstr(lines[i], name) && strstr(lines[i], why))
+			return true;
+	}
+	return false;
+}
+
+static void expect_reasons(struct state *s)
+{
+	static const char *const reasons[][2] = {
+		{ "/foreign/x-torn.json' was not believed, and is kept as .bad: ",
+		  ": it is refused" },
+		{ "x-empty.json'", ": it is empty" },
+		{ "README'", ": it has no name of a state" },
+		{ "x-open.json'", ": others may write to it" },
+		{ "x-link.json'", ": it is a link" },
+		{ "x-folder.json'", ": it is no plain file" },
+		{ "x-pipe.json'", ": it is no plain file" },
+		{ "x-two.json'", ": it is linked elsewhere, too" },
+	};
+	char lines[16][sizeof(struct error)];
+	struct error line;
+	size_t count = 0;
+
+	while (count < ARRAY_SIZE(lines) && state_has_news(s, &line))
+		memcpy(lines[count++], line.text, sizeof(line.text));
+	ASSERT_EQ(count, ARRAY_SIZE(reasons));
+	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+		ASSERT(is_told(lines, count, reasons[i][0], reasons[i][1]));
+}
+
 TEST(what_is_not_ours_is_set_aside_once)
 {
 	_cleanup_close_ int root = tree_open("foreign");
@@ -177,12 +218,101 @@ TEST(what_is_not_ours_is_set_aside_once)
 	ASSERT(is_there(path, "x-torn.json.bad") && !is_there(path, "x-torn.json"));
 	ASSERT(is_there(path, "x-link.json.bad") && is_there(path, "README.bad"));
 	ASSERT(is_there(path, "x-folder.json.bad") && !is_there(path, ".x-1.json.new"));
+	expect_reasons(s);
 
 	seen.text[0] = '\0';
 	ASSERT_OK(state_read_all(s, see, &seen, &err));
 	ASSERT_STREQ(seen.text, "x-good.json=good;");
 	ASSERT_EQ(state_get_counts(s).set_aside, UINT64_C(8));
+	ASSERT(!state_has_news(s, &err));
 }
+
+/* ---- the last ones, before a kernel side ends ---- */
+
+static void write_last(struct state *s, const char *name, uint32_t kernel_side, const char *text)
+{
+	struct error err;
+
+	ASSERT_OK(state_write_last(s, name, kernel_side, text, strlen(text), &err));
+}
+
+/* Of all kernel sides one is there. */
+static bool is_that_one(void *context, uint32_t kernel_side)
+{
+	const uint32_t *there = context;
+
+	return kernel_side == *there;
+}
+
+static const char *settled(struct state *s, uint32_t there, struct seen *seen)
+{
+	struct error err;
+
+	*seen = (struct seen){};
+	ASSERT_OK(state_settle(s, is_that_one, &there, &err));
+	ASSERT_OK(state_read_all(s, see, seen, &err));
+	return seen->text;
+}
+
+TEST(a_last_state_counts_for_nothing_until_its_kernel_side_is_gone)
+{
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("last", path);
+	struct seen seen = {};
+	struct error err;
+
+	write_state(s, "x-1.json", "old");
+	write_last(s, "x-1.json", UINT32_MAX, "new");
+	ASSERT(is_there(path, ".x-1.json.4294967295.last"));
+	ASSERT_OK(state_read_all(s, see, &seen, &err));
+	ASSERT_STREQ(seen.text, "x-1.json=old;");
+	ASSERT_STREQ(settled(s, 7, &seen), "x-1.json=new;");
+	ASSERT_STREQ(settled(s, UINT32_MAX, &seen),
+		     "x-1.json=new;"); /* nothing is left to settle */
+	ASSERT(!is_there(path, ".x-1.json.4294967295.last"));
+}
+
+TEST(a_last_state_of_a_kernel_side_that_goes_on_is_removed)
+{
+	char path[256];
+	_cleanup_(state_closep) struct state *s = open_new("kept", path);
+	struct seen seen = {};
+
+	write_state(s, "x-1.json", "old");
+	write_last(s, "x-1.json", 7, "new");
+	write_last(s, "x-2.json", 7, "new");
+	ASSERT_STREQ(settled(s, 7, &seen), "x-1.json=old;");
+	ASSERT_STREQ(settled(s, 8, &seen), "x-1.json=old;");
+}
+
+TEST(settling_that_was_cut_off_goes_on)
+{
+	_cleanup_close_ int root = tree_open("cut");
+	char path[256], longest[STATE_NAME_SIZE], id[225];
+	_cleanup_(state_closep) struct state *s = open_new("cut", path);
+	struct seen seen = {};
+
+	memset(id, 'x', sizeof(id) - 1);
+	id[sizeof(id) - 1] = '\0';
+	ASSERT_OK(state_name("x", id, longest));
+	write_state(s, "x-1.json", "settled");
+	write_last(s, longest, 7, "long");
+	ASSERT_CONTAINS(settled(s, 0, &seen), "=long;");
+	ASSERT_CONTAINS(seen.text, "x-1.json=settled;");
+	ASSERT(is_there(path, longest));
+	tree_write(root, ".x-1.json.last", "odd");
+	tree_write(root, ".last", "odd");
+	tree_write(root, "..0000000007.last", "odd");
+	tree_write(root, "...0000000007.last", "odd");
+	tree_write(root, ".x-1.json.000000007x.last", "odd");
+	tree_write(root, ".x-1.json.9999999999.last", "odd");
+	tree_write(root, ".x-1.jsonx0000000007.last", "odd");
+	ASSERT_CONTAINS(settled(s, 0, &seen), "x-1.json=settled;");
+	ASSERT(!strstr(seen.text, "odd"));
+	ASSERT(!is_there(path, ".x-1.json.last") && !is_there(path, ".x-1.json.9999999999.last"));
+}
+
+/* ---- what is not ours ---- */
 
 TEST(of_what_is_set_aside_a_bounded_number_is_kept)
 {
@@ -191,7 +321,7 @@ TEST(of_what_is_set_aside_a_bounded_number_is_kept)
 	_cleanup_(state_closep) struct state *s = open_new("many", path);
 	struct seen seen = { .refused = "torn", .result = -EBADMSG };
 	struct error err;
-	int kept = 0;
+	int kept = 0, told = 0;
 
 	for (int i = 0; i < STATE_BAD_MAX + 23; i++) {
 		snprintf(name, sizeof(name), "x-%d.json", i);
@@ -206,6 +336,10 @@ TEST(of_what_is_set_aside_a_bounded_number_is_kept)
 		kept += is_there(path, name);
 	}
 	ASSERT_EQ(kept, STATE_BAD_MAX);
+	while (state_has_news(s, &err))
+		told++;
+	ASSERT_EQ(told, 17);
+	ASSERT_CONTAINS(err.text, "23 more were like '");
 }
 
 TEST(a_reader_who_fails_for_a_reason_of_his_own_sets_nothing_aside)

@@ -121,3 +121,9 @@ TEST(steps_are_bounded)
 	ASSERT(!steps_find(&steps, "more"));
 	ASSERT(steps_find(&steps, "4095"));
 }
+
+TEST(a_manager_starts_ranks_in_numbered_steps)
+{
+	ASSERT(step_has_ranks("0") && step_has_ranks("12") && step_has_ranks("7+1"));
+	ASSERT(!step_has_ranks("batch") && !step_has_ranks("extern") && !step_has_ranks(""));
+}

@@ -5,7 +5,9 @@
 
 #include "cleanup.h"
 #include "macro.h"
+#include "teams.h"
 #include "test.h"
+#include "traffic.h"
 
 #define NOW UINT64_C(100000000000)
 
@@ -34,11 +36,13 @@ TEST(what_was_freed_is_summed_over_cpus)
 					   .exits = 3,
 					   .frees = 1,
 					   .uid = 1000,
+					   .crashed = 3,
 					   .process_peak_pages = 7 };
 	const struct task_totals second = { .ended = { .rchar = 11 },
 					    .exits = 0,
 					    .frees = 2,
 					    .uid = 999,
+					    .crashed = 5,
 					    .process_peak_pages = 5 };
 
 	ASSERT_OK(tallies_add_totals(&t, 42, &first));
@@ -47,9 +51,60 @@ TEST(what_was_freed_is_summed_over_cpus)
 	ASSERT_EQ(t.count, 1u);
 	ASSERT_EQ(t.items[0].counters.rchar, 16u);
 	ASSERT_EQ(t.items[0].ended, 3u);
+	ASSERT_EQ(t.items[0].crashed, 8u);
 	ASSERT_EQ(t.items[0].unsettled, 0u);
 	ASSERT_EQ(t.items[0].process_peak_pages, 7u);
 	ASSERT_EQ(t.items[0].uid, 999u);
+}
+
+TEST(times_are_summed_over_cpus_and_make_a_leaf_known)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct task_times first = { .on = 5, .blocked = { .file_read = 7, .other = 1 } };
+	const struct task_times second = { .on = 11, .queued = 2, .blocked = { .other = 3 } };
+
+	ASSERT_OK(tallies_add_times(&t, 42, &first));
+	ASSERT_OK(tallies_add_times(&t, 42, &second));
+	tallies_settle(&t);
+	ASSERT_EQ(t.count, 1u);
+	ASSERT_EQ(t.items[0].times.on, 16u);
+	ASSERT_EQ(t.items[0].times.queued, 2u);
+	ASSERT_EQ(t.items[0].times.blocked.file_read, 7u);
+	ASSERT_EQ(t.items[0].times.blocked.other, 4u);
+	ASSERT_EQ(t.items[0].ended, 0u);
+	ASSERT_EQ(t.items[0].uid, UINT32_MAX);
+}
+
+TEST(traffic_is_summed_over_cpus_and_kinds_stay_apart)
+{
+	struct tallies t = {};
+	const struct traffic_counts first = { .sent_bytes = 5, .received_errors = 7, .round_trips = 11 };
+
+	ASSERT_OK(tallies_add_traffic(&t, 42, TRAFFIC_TCP, &first));
+	ASSERT_OK(tallies_add_traffic(&t, 42, TRAFFIC_TCP, &first));
+	ASSERT_OK(tallies_add_traffic(&t, 42, TRAFFIC_UDP, &first));
+	tallies_settle(&t);
+	ASSERT_EQ(t.count, 1u);
+	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 10u);
+	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_RECEIVED_ERRORS), 14u);
+	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_ROUND_TRIPS), 22u);
+	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES), 5u);
+	tallies_clear(&t);
+}
+
+TEST(looks_are_summed_over_cpus)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct looks first = { .polls = 5, .yields = 7, .ns = 11 }, second = { .polls = 13, .ns = 17 };
+
+	ASSERT_OK(tallies_add_looks(&t, 42, &first));
+	ASSERT_OK(tallies_add_looks(&t, 42, &second));
+	tallies_settle(&t);
+	ASSERT_EQ(t.count, 1u);
+	ASSERT_EQ(t.items[0].looks.polls, 18u);
+	ASSERT_EQ(t.items[0].looks.yields, 7u);
+	ASSERT_EQ(t.items[0].looks.ns, 28u);
+	ASSERT_EQ(t.items[0].uid, UINT32_MAX);
 }
 
 TEST(ends_that_were_before_us_leave_nothing_unsettled)
@@ -99,6 +154,57 @@ TEST(time_of_a_process_stands_with_its_main_thread_wherever_its_threads_are)
 	ASSERT_EQ(find(&t, 1)->live, 1u);
 }
 
+static void check_team(const struct tallies *t, uint64_t count, uint64_t sum_ns, uint64_t greatest_ns)
+{
+	const struct thread_team *team = &find(t, 1)->team;
+
+	ASSERT_EQ(team->count, count);
+	ASSERT_EQ(team->sum_ns, sum_ns);
+	ASSERT_EQ(team->greatest_ns, greatest_ns);
+}
+
+#define MS UINT64_C(1000000)
+
+/* The last one has ended, and is in what the kernel side says of the process. */
+TEST(threads_that_work_are_a_team_with_those_that_ended)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	struct task_record live[] = { task(1, 0, 10, 0), task(1, 10, 10, 700 * MS), task(1, 11, 10, 30 * MS),
+				      task(1, 12, 10, 90 * MS), task(1, 13, 10, 900 * MS) };
+	const struct leaving_task leaving = { .leaf = 1, .pid = 13, .ended_ns = NOW };
+
+	live[0].ended = (struct thread_levels){};
+	thread_levels_join(&live[0].ended, 900 * MS);
+	thread_levels_join(&live[0].ended, 400 * MS);
+	ASSERT_OK(tallies_add_tasks(&t, live, ARRAY_SIZE(live), &leaving, 1, NOW));
+	check_team(&t, 4, (900 + 400 + 700 + 90) * MS, 900 * MS); /* 90 are a tenth, and 30 are not */
+	ASSERT_EQ(find(&t, 1)->live, 3u);
+}
+
+TEST(ended_threads_of_a_process_that_is_gone_are_nobodys)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	struct task_record live[] = { task(1, 0, 10, 0), task(1, 11, 11, 5 * MS) };
+
+	ASSERT_OK(tallies_add_tasks(&t, live, ARRAY_SIZE(live), NULL, 0, NOW));
+	check_team(&t, 1, 5 * MS, 5 * MS);
+}
+
+TEST(of_a_leafs_processes_that_which_did_most_is_told)
+{
+	_cleanup_(tallies_clear) struct tallies t = {};
+	const struct task_totals less = { .team = { 3, 600, 200 } }, most = { .team = { 2, 900, 800 } };
+	struct task_record live[] = { task(1, 10, 10, 800) };
+
+	ASSERT_OK(tallies_add_totals(&t, 1, &less));
+	check_team(&t, 3, 600, 200);
+	ASSERT_OK(tallies_add_totals(&t, 1, &most));
+	ASSERT_OK(tallies_add_totals(&t, 1, &less));
+	check_team(&t, 2, 900, 800);
+	ASSERT_OK(tallies_add_tasks(&t, live, 1, NULL, 0, NOW)); /* on a CPU for less */
+	check_team(&t, 2, 900, 800);
+}
+
 TEST(what_a_task_did_elsewhere_is_not_its_leafs)
 {
 	_cleanup_(tallies_clear) struct tallies t = {};
@@ -134,6 +240,7 @@ TEST(a_task_whose_freeing_was_not_seen_is_settled_after_a_while)
 	const struct task_totals totals = { .exits = 5, .frees = 4 };
 	const struct leaving_task leaving = { .leaf = 1,
 					      .pid = 10,
+					      .crashed = 1,
 					      .ended_ns = NOW - TALLIES_PATIENCE_NS,
 					      .counters = { .wchar = 17 } };
 
@@ -146,5 +253,6 @@ TEST(a_task_whose_freeing_was_not_seen_is_settled_after_a_while)
 	tallies_settle(&t);
 	ASSERT_EQ(find(&t, 1)->unsettled, 0u);
 	ASSERT_EQ(find(&t, 1)->ended, 5u);
+	ASSERT_EQ(find(&t, 1)->crashed, 1u);
 	ASSERT_EQ(find(&t, 1)->counters.wchar, 17u);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cause.h"
 #include "test.h"
 
 TEST(each_counter_adds_to_a_metric_of_its_own)
@@ -33,4 +34,32 @@ TEST(what_tasks_do_not_count_stays_unknown)
 	ASSERT(values[METRIC_CPU_SYSTEM].is_known);
 	ASSERT(!values[METRIC_MEMORY_PEAK].is_known);
 	ASSERT(!values[METRIC_TASKS_ENDED].is_known);
+}
+
+TEST(each_cause_adds_to_a_metric_of_its_own)
+{
+	struct task_times times = { .on = 1000, .queued = 2000 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	for (size_t i = 0; i < TIME_CAUSES; i++)
+		((uint64_t *)&times.blocked)[i] = i + 1;
+	task_times_add(values, &times);
+	task_times_add(values, &times);
+	for (size_t i = 0; i < CAUSE_COUNT; i++)
+		ASSERT_EQ(values[cause_metric((enum cause)i)].number, 2 * (i + 1));
+	ASSERT_EQ(values[METRIC_BLOCKED_LOCK].number, 2 * times.blocked.lock);
+	ASSERT(!values[METRIC_CPU_USER].is_known && !values[METRIC_CPU_RUN_QUEUE].is_known); /* T0's */
+}
+
+TEST(each_number_of_looks_is_a_metric_of_its_own)
+{
+	const struct looks looks = { .polls = 3, .yields = 5, .ns = 7 };
+	struct value values[METRIC_JOB_COUNT] = {};
+
+	looks_add(values, &looks);
+	looks_add(values, &looks);
+	ASSERT_EQ(values[METRIC_CPU_EMPTY_POLLS].number, (uint64_t)6);
+	ASSERT_EQ(values[METRIC_CPU_YIELDS].number, (uint64_t)10);
+	ASSERT_EQ(values[METRIC_CPU_POLLING].number, (uint64_t)14);
+	ASSERT(values[METRIC_CPU_POLLING].is_known && !values[METRIC_CPU_USER].is_known);
 }

@@ -10,6 +10,7 @@
 #include "hooks.h"
 #include "reading.h"
 #include "song.h"
+#include "stage.h"
 #include "test.h"
 
 #define STAGE "/dev/shm"
@@ -18,6 +19,7 @@
 /* clang-format off */
 static const char *const programs[][2] = {
 	{ "T0", "count_freed_task" }, { "T0", "count_exit" },
+	{ "T1", "charge_switch" },
 	{ "T2", "enter_call" }, { "T2", "leave_call" }, { "T2", "park_call" }, { "T2", "settle_interrupted_call" },
 	{ "T2+", "count_request_result" }, { "T2+", "count_page_in" }, { "T2+", "count_dirtied" },
 	{ "T2+", "note_permission" }, { "T2+", "note_getattr" }, { "T2+", "note_setattr" },
@@ -25,12 +27,14 @@ static const char *const programs[][2] = {
 	{ "T2+", "note_listxattr" }, { "T2+", "note_removexattr" }, { "T2+", "note_statfs" },
 	{ "T2+", "start_libaio_read" }, { "T2+", "start_libaio_write" }, { "T2+", "end_libaio_request" },
 	{ "T2+", "count_kernel_read" },
+	{ "T2+", "open_connection" }, { "T2+", "end_connection" },
 };
 /* clang-format on */
 
 /* A song that went well, and what a meter that counts right reads of it. */
 struct trial {
 	long results[SONG_VERSES_MAX];
+	struct song_talk talk;
 	struct hook hooks[ARRAY_SIZE(programs)];
 	struct reading reading;
 	struct evidence evidence;
@@ -58,8 +62,10 @@ static void count(struct trial *t, const struct verse *v, enum file_op op, enum 
 	if (op < OP_DATA_COUNT && result >= 0)
 		counts.bytes = (uint64_t)result;
 	row->has_seconds = true;
-	if (v->is_ended_by_signal)
+	if (v->is_ended_by_signal) {
 		counts.ns = NAP_NS;
+		reading_add(&t->reading, METRIC_BLOCKED_PIPE, NAP_NS);
+	}
 	if (v->way != WAY_MAPPING)
 		op_counts_add(&row->ops[op], &counts);
 	if (v->way != WAY_CALL)
@@ -69,6 +75,20 @@ static void count(struct trial *t, const struct verse *v, enum file_op op, enum 
 			    counts.bytes);
 }
 
+static uint64_t *tcp_of(struct trial *t, enum metric_id id)
+{
+	return network_number_ref(&t->reading.network, SOCKET_TCP, id);
+}
+
+static void read_talk(struct trial *t)
+{
+	t->reading.network = (struct network){ .is_known = true, .has_connections = true, .has_details = true };
+	*tcp_of(t, METRIC_NETWORK_SENT_CALLS) = *tcp_of(t, METRIC_NETWORK_RECEIVED_CALLS) = 2;
+	*tcp_of(t, METRIC_NETWORK_SENT_BYTES) = *tcp_of(t, METRIC_NETWORK_RECEIVED_BYTES) = 8;
+	*tcp_of(t, METRIC_NETWORK_OPENED) = *tcp_of(t, METRIC_NETWORK_ACCEPTED) = 1;
+	*tcp_of(t, METRIC_NETWORK_SEGMENTS) = 2;
+}
+
 /* Count the verses as they went. */
 static void read_song(struct trial *t)
 {
@@ -76,6 +96,7 @@ static void read_song(struct trial *t)
 	const struct verse *verses = song_verses(&verse_count);
 
 	reading_clear(&t->reading);
+	read_talk(t);
 	for (size_t i = 0; i < verse_count; i++) {
 		if (t->results[i] == VERSE_NOT_SUNG)
 			continue;
@@ -95,7 +116,9 @@ static void begin(struct trial *t)
 		t->results[i] = verses[i].is_ended_by_signal ? -EINTR : 5 + (long)i;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		t->hooks[i] = (struct hook){ .tier = programs[i][0], .program = programs[i][1], .is_on = true };
+	t->talk = (struct song_talk){ true, 2, 8 };
 	t->evidence = (struct evidence){ .results = t->results,
+					 .talk = &t->talk,
 					 .hooks = t->hooks,
 					 .hook_count = ARRAY_SIZE(programs),
 					 .reading = &t->reading,
@@ -263,6 +286,48 @@ TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
 	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the canary's write by mapping");
 }
 
+TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
+{
+	static const enum metric_id numbers[] = { METRIC_NETWORK_OPENED, METRIC_NETWORK_ACCEPTED, METRIC_NETWORK_SEGMENTS };
+	_cleanup_trial_ struct trial t;
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		begin(&t);
+		--*tcp_of(&t, numbers[i]);
+		ASSERT_CONTAINS(doubts(&t), "open_connection: the canary's connection to itself and its 2 segments");
+		ASSERT_LACKS(doubts(&t), "end_connection");
+		ASSERT_LACKS(doubts(&t), "leave_call");
+		t.evidence.is_disturbed = true;
+		ASSERT_STREQ(doubts(&t), "");
+		reading_clear(&t.reading);
+	}
+	begin(&t);
+	t.evidence.has_left_connections = true;
+	ASSERT_STREQ(doubts(&t), "end_connection: the end of the canary's connection was not seen\n");
+}
+
+TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	--*tcp_of(&t, METRIC_NETWORK_RECEIVED_BYTES);
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's 2 calls and 8 bytes each way by TCP were counted as "
+				    "2 and 8 sent, 2 and 7 received\n");
+	ASSERT_LACKS(doubts(&t), "open_connection");
+}
+
+TEST(without_a_loopback_the_hooks_of_connections_are_not_judged)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	t.talk.is_made = false;
+	*tcp_of(&t, METRIC_NETWORK_OPENED) = 0;
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(!is_judged(&t, "open_connection") && !is_judged(&t, "end_connection"));
+}
+
 TEST(what_was_not_sung_is_not_judged)
 {
 	_cleanup_trial_ struct trial t;
@@ -376,4 +441,17 @@ TEST(tasks_are_judged_by_their_own_bytes_and_by_their_end)
 	t.evidence.is_settled = false;
 	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the canary's end was not seen in 500 ms\n");
 	ASSERT(!is_judged(&t, "count_exit"));
+}
+
+TEST(a_sleep_that_was_counted_as_nothing_else_is_doubted)
+{
+	_cleanup_trial_ struct trial t;
+
+	begin(&t);
+	ASSERT_STREQ(doubts(&t), "");
+	ASSERT(is_judged(&t, "charge_switch"));
+	reading_set(&t.reading, METRIC_BLOCKED_PIPE, 0);
+	ASSERT_STREQ(doubts(&t), "charge_switch: the canary's sleep of 1000 us in a read was counted as 0 us\n");
+	hook_of(&t, "charge_switch")->is_on = false;
+	ASSERT_STREQ(doubts(&t), "");
 }

@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "collectors.h"
 #include "files.h"
+#include "leaves.h"
 #include "macro.h"
 #include "naming.h"
 #include "objects.h"
@@ -45,13 +46,15 @@ static int collect_rows(const struct objects *objects, struct naming *naming, bo
 {
 	int fd = objects_map_fd(objects, OBJECT_FILES, "file_rows");
 	struct file_key key, *previous = NULL;
-	struct file_counts counts;
+	struct file_row kept;
 
 	for (; bpf_map_get_next_key(fd, previous, &key) == 0; previous = &key) {
+		struct file_counts counts;
 		struct mount_row *row;
 
-		if (!is_known(&key) || bpf_map_lookup_elem(fd, &key, &counts) < 0)
+		if (!is_known(&key) || bpf_map_lookup_elem(fd, &key, &kept) < 0)
 			continue;
+		counts = leaves_counts_of(&kept);
 		row = naming_get_row(naming, key.place, to);
 		if (!row)
 			return -ENOMEM;

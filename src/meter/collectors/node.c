@@ -14,7 +14,9 @@
 #include "machine.h"
 #include "macro.h"
 #include "node_mounts.h"
+#include "node_ports.h"
 #include "parse.h"
+#include "thermal.h"
 
 #define TEXT_SIZE (256 << 10) /* proc/stat of 4,096 CPUs */
 #define NS_OF_A_MS UINT64_C(1000000)
@@ -51,6 +53,7 @@ struct node {
 	int fds[FILE_COUNT];
 	uint64_t ns_of_a_tick;
 	struct machine machine;
+	struct thermal *thermal;
 	char text[TEXT_SIZE]; /* of the file read last */
 };
 
@@ -200,20 +203,19 @@ static int read_loadavg(struct node *n, struct samples *to)
 static int read_pressure(struct node *n, enum node_file file, enum metric_id some, enum metric_id full,
 			 struct samples *to)
 {
-	char *rest = n->text, *line;
+	const struct {
+		const char *key;
+		enum metric_id id;
+	} lines[] = { { "some", some }, { "full", full } };
 	int r = 0;
 
 	if (!read_file(n, file)) /* also: it is there, but switched off */
 		return 0;
-	while (r == 0 && (line = parse_next_line(&rest))) {
-		const char *total = strstr(line, " total=");
-		enum metric_id id = strncmp(line, "some ", strlen("some ")) == 0   ? some
-				    : strncmp(line, "full ", strlen("full ")) == 0 ? full
-										   : METRIC_COUNT;
-		uint64_t us = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(lines) && r == 0; i++) {
+		uint64_t us;
 
-		if (total && id < METRIC_COUNT && parse_u64(total + strlen(" total="), &us) == 0)
-			r = add_scaled(to, id, NULL, us, NS_OF_A_US);
+		if (lines[i].id < METRIC_COUNT && parse_labelled_u64(n->text, lines[i].key, "total", &us) == 0)
+			r = add_scaled(to, lines[i].id, NULL, us, NS_OF_A_US);
 	}
 	return r;
 }
@@ -340,6 +342,47 @@ static int read_diskstats(struct node *n, struct samples *to)
 	return r;
 }
 
+/* ---- frequency, temperature ---- */
+
+static int add_sensors(const struct node *n, struct samples *to)
+{
+	size_t count;
+	const struct thermal_sensor *sensors = thermal_sensors(n->thermal, &count);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		char package[16] = "";
+		const char *labels[SAMPLE_LABELS_MAX] = { sensors[i].chip, sensors[i].path + strlen("sys/class/"), package };
+
+		if (sensors[i].package != THERMAL_PACKAGE_ANY)
+			snprintf(package, sizeof(package), "%u", sensors[i].package);
+		if (sensors[i].is_known)
+			r = samples_add(to, METRIC_NODE_TEMPERATURE, labels, sensors[i].millicelsius);
+	}
+	return r;
+}
+
+static int read_thermal(const struct node *n, struct samples *to)
+{
+	struct thermal_moment m;
+	int r = 0;
+
+	thermal_sweep(n->thermal);
+	thermal_get(n->thermal, NULL, &m);
+	if (m.cpus) {
+		r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MEAN, m.frequency_hz);
+		if (r == 0)
+			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MIN, m.frequency_min_hz);
+		if (r == 0)
+			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MAX, m.frequency_max_hz);
+	}
+	if (r == 0 && m.has_throttles)
+		r = samples_add_plain(to, METRIC_NODE_THROTTLES_CORE, m.core_throttles_total);
+	if (r == 0 && m.has_throttles)
+		r = samples_add_plain(to, METRIC_NODE_THROTTLES_PACKAGE, m.package_throttles_total);
+	return r ? r : add_sensors(n, to);
+}
+
 /* ---- all ---- */
 
 static int add_info(const struct node *n, struct samples *to)
@@ -365,12 +408,17 @@ int node_read(struct node *n, struct samples *to)
 		r = read_net_dev(n, to);
 	if (r == 0)
 		r = read_diskstats(n, to);
+	if (r == 0)
+		r = node_ports_read(n->root_fd, to);
+	if (r == 0)
+		r = read_thermal(n, to);
 	return r ? r : node_mounts_read(n->root_fd, &n->options, to);
 }
 
 int node_open(int root_fd, const struct node_options *options, struct node **ret)
 {
 	_cleanup_(node_closep) struct node *n = calloc(1, sizeof(*n));
+	int r;
 
 	if (!n)
 		return -ENOMEM;
@@ -380,6 +428,9 @@ int node_open(int root_fd, const struct node_options *options, struct node **ret
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		n->fds[i] = -EBADF;
 	machine_read(root_fd, &n->machine);
+	r = thermal_open(root_fd, &n->thermal);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(n);
 	return 0;
 }
@@ -388,6 +439,8 @@ struct node *node_close(struct node *n)
 {
 	for (size_t i = 0; n && i < FILE_COUNT; i++)
 		closep(&n->fds[i]);
+	if (n)
+		thermal_close(n->thermal);
 	free(n);
 	return NULL;
 }

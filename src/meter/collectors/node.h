@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * node - the node as a whole, as the kernel's own files count it: CPU time, memory, load, network, disks, file
- * systems, pressure.
+ * systems, pressure, fabric ports, frequency and temperature.
  *
  * Each file may be missing, and each line unlike what is known: what cannot be read is left out.
  */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "api_tick.h"
+
+#include <string.h>
+
+#include "api.h"
+#include "api_format.h"
+#include "cleanup.h"
+#include "error.h"
+#include "job_record.h"
+#include "macro.h"
+#include "parse.h"
+#include "sampler.h"
+
+struct query {
+	uint64_t age_ns, ended_ns;
+	bool is_delta;
+	uint64_t since_ns; /* the boot_ns of a snapshot; 0: of none */
+};
+
+static struct snapshot *find(const struct api_ticks *t, uint64_t boot_ns)
+{
+	for (size_t i = 0; i < API_TICKS_KEPT; i++) {
+		if (t->kept[i] && t->kept[i]->boot_ns == boot_ns)
+			return t->kept[i];
+	}
+	return NULL;
+}
+
+static void keep(struct api_ticks *t, struct snapshot *s)
+{
+	if (find(t, s->boot_ns))
+		return;
+	snapshot_unref(t->kept[t->next]);
+	t->kept[t->next] = snapshot_ref(s);
+	t->next = (t->next + 1) % API_TICKS_KEPT;
+}
+
+void api_ticks_clear(struct api_ticks *t)
+{
+	for (size_t i = 0; i < API_TICKS_KEPT; i++)
+		snapshot_unref(t->kept[i]);
+	*t = (struct api_ticks){};
+}
+
+/* A number of seconds in the query; without it *@ns stays as it is.  -EINVAL. */
+static int take_seconds(const struct http_request *request, const char *key, uint64_t *ns)
+{
+	const char *text = http_query(request, key);
+
+	return text ? parse_seconds(text, ns) : 0;
+}
+
+static int take_query(const struct http_request *request, struct query *ret, struct http_answer *answer)
+{
+	const char *form = http_query(request, "form"), *since = http_query(request, "since");
+
+	*ret = (struct query){ .age_ns = API_LIST_AGE_NS, .is_delta = form && strcmp(form, "delta") == 0 };
+	if (form && !ret->is_delta) {
+		(void)http_fail(answer, 400, "'form' is 'delta', or is not given");
+		return -1;
+	}
+	if (since && parse_u64(since, &ret->since_ns) < 0) {
+		(void)http_fail(answer, 400, "'since' is the 'boot_ns' of an earlier answer");
+		return -1;
+	}
+	if (take_seconds(request, "max_age", &ret->age_ns) < 0 || take_seconds(request, "ended", &ret->ended_ns) < 0) {
+		(void)http_fail(answer, 400, "'max_age' and 'ended' are numbers of seconds");
+		return -1;
+	}
+	ret->age_ns = MIN(MAX(ret->age_ns, API_RECORD_AGE_NS), API_LIST_AGE_NS);
+	return 0;
+}
+
+/* Who wants it fresher than a list gets what a record would have: a reading by everybody's own right. */
+int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct http_request *request,
+		     const struct api_view *view, struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct job_record_node node;
+	struct error err = {};
+	struct query query;
+	int r;
+
+	if (take_query(request, &query, ret) < 0)
+		return 0;
+	if (sampler_get(sampler, query.age_ns, &snapshot, &err) < 0)
+		return http_fail(ret, 503, "there is no reading: %s", err.text);
+	sampler_get_node(sampler, &node);
+	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
+	if (!query.is_delta)
+		return api_stream_tick(snapshot, view, &node, query.ended_ns, ret);
+	r = api_stream_delta(snapshot, query.since_ns ? find(t, query.since_ns) : NULL, view, &node, query.ended_ns, ret);
+	keep(t, snapshot);
+	return r;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd_agent.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "config.h"
+#include "error.h"
+#include "identity.h"
+#include "macro.h"
+
+struct settings_given {
+	const char *config, *root;
+	bool checks, dumps, is_insecure, is_version_asked;
+};
+
+#define AT(member) offsetof(struct settings_given, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "config", 0, "FILE", "settings (" CONFIG_PATH ")", AT(config), NULL },
+	{ "check-config", 0, NULL, "say whether the settings are right, and end", AT(checks), NULL },
+	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
+	{ "insecure", 0, NULL, "serve TCP without a token, as 'insecure: on' does", AT(is_insecure), NULL },
+	{ "root", 0, "DIR", "read proc and sys below this folder", AT(root), NULL },
+	{ "version", 0, NULL, "say which one this is, and end", AT(is_version_asked), NULL },
+};
+/* clang-format on */
+
+/* What only its user can judge. */
+static int check_rules(const struct config *config, struct error *err)
+{
+	struct identity_rules *rules = identity_rules_new();
+	int r = rules ? 0 : -ENOMEM;
+
+	for (size_t i = 0; r >= 0 && i < config->rules.count; i++) {
+		r = identity_rules_add(rules, setting_list_get(&config->rules, i, CONFIG_RULE_NAME),
+				       setting_list_get(&config->rules, i, CONFIG_RULE_MANAGER),
+				       setting_list_get(&config->rules, i, CONFIG_RULE_PATTERN), 0,
+				       err);
+		if (r < 0)
+			error_prefix(err, r, "rules[%zu]", i);
+	}
+	identity_rules_free(rules);
+	return r;
+}
+
+static int serve(const struct cli_command *command, struct config *config, const char *root)
+{
+	struct agent *agent = NULL;
+	struct error err = {};
+	int r = agent_open(config, root, &agent, &err);
+
+	if (r < 0)
+		cli_fail(command, &err);
+	else
+		r = agent_run(agent); /* which says what fails */
+	agent_close(agent);
+	return r < 0 ? CLI_FAILED : CLI_WELL;
+}
+
+static int run_with(const struct cli_command *command, const struct settings_given *given)
+{
+	struct error err = {}, unknown = {};
+	struct config *config;
+	int r;
+
+	if (given->is_insecure)
+		setenv("JOBMETER_INSECURE", "on", 1);
+	r = config_load(given->config, environ, &config, &unknown, &err);
+	if (r >= 0 && check_rules(config, &err) < 0) {
+		config_free(config);
+		r = -EINVAL;
+	}
+	if (r < 0)
+		return cli_misuse(command, &err);
+	if (*unknown.text)
+		cli_say(command, &unknown);
+	if (!given->checks && !given->dumps)
+		return serve(command, config, given->root);
+	r = given->dumps ? config_dump(config, stdout) : 0;
+	config_free(config);
+	return r < 0 ? CLI_FAILED : CLI_WELL;
+}
+
+static int run_agent(const struct cli_command *command, int argc, char **argv)
+{
+	struct settings_given given = { .root = "/" };
+	const struct cli_options group = { options, ARRAY_SIZE(options), &given };
+	struct error err = {};
+	int r = cli_parse(command, &group, 1, &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0 && argc > 0)
+		r = error_set(&err, -EINVAL, "'%s' is too much; --help lists what it takes",
+			      argv[0]);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	if (given.is_version_asked) {
+		puts("jobmeter-agent " JOBMETER_VERSION);
+		return CLI_WELL;
+	}
+	return run_with(command, &given);
+}
+
+const struct cli_command cmd_agent = {
+	.program = "jobmeter-agent",
+	.arguments = "[OPTION...]",
+	.summary = "Measure every job of this node: for Prometheus, and for people without root",
+	.details =
+		"SIGHUP reads the settings again; SIGTERM ends, and leaves nothing in the kernel;\n"
+		"SIGUSR1 ends, and leaves what counts to the next agent.\n",
+	.run = run_agent,
+};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_agent - what people type to start an agent. */
+#pragma once
+
+#include "cli.h"
+
+extern const struct cli_command cmd_agent;

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "governor.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "macro.h"
+
+#define MILLION UINT64_C(1000000)
+#define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */
+
+struct span {
+	uint64_t from_ns, to_ns; /* 0: it goes on */
+};
+
+struct governor {
+	struct own_costs *last; /* NULL: nothing was fed */
+	size_t cpus;
+	uint64_t last_boot_ns;
+	uint64_t calm_since_ns; /* 0: it is not */
+	unsigned int over;	/* readings */
+	struct span *spans;
+	size_t span_count;
+	uint64_t calls, cost_ns, worst;
+};
+
+static bool is_unclocked(const struct governor *g)
+{
+	return g->span_count && !g->spans[g->span_count - 1].to_ns;
+}
+
+static void begin_span(struct governor *g, uint64_t from_ns)
+{
+	if (g->span_count == SPANS_MAX) {
+		g->spans[1].from_ns = g->spans[0].from_ns;
+		memmove(g->spans, g->spans + 1, --g->span_count * sizeof(*g->spans));
+	}
+	g->spans[g->span_count++] = (struct span){ .from_ns = from_ns };
+}
+
+struct governor *governor_new(uint64_t unclocked_ns)
+{
+	struct governor *g = calloc(1, sizeof(*g));
+
+	if (g)
+		g->spans = calloc(SPANS_MAX, sizeof(*g->spans));
+	if (!g || !g->spans)
+		return governor_free(g);
+	if (unclocked_ns)
+		begin_span(g, unclocked_ns);
+	return g;
+}
+
+struct governor *governor_free(struct governor *g)
+{
+	if (!g)
+		return NULL;
+	free(g->last);
+	free(g->spans);
+	free(g);
+	return NULL;
+}
+
+/* ---- what it cost ---- */
+
+/* A run between two readings took as long as those of them that were timed, or else as all that were. */
+static uint64_t cost_of(const struct own_cost *now, const struct own_cost *before, uint64_t run_ns)
+{
+	uint64_t runs = now->runs - before->runs, timed = now->timed - before->timed;
+	uint64_t timed_ns = timed ? now->timed_ns - before->timed_ns : now->timed_ns;
+
+	timed = timed ? timed : now->timed;
+	timed_ns -= MIN(timed_ns, timed * run_ns);
+	return timed ? (uint64_t)((unsigned __int128)runs * timed_ns / timed) : 0;
+}
+
+static void add_cpu(struct governor *g, const struct governor_feed *feed, size_t cpu, uint64_t elapsed_ns)
+{
+	const struct own_cost *now = feed->costs[cpu].programs, *before = g->last[cpu].programs;
+	uint64_t calls = now[OWN_ENTER].runs - before[OWN_ENTER].runs;
+	uint64_t cost = calls * feed->bases.call_ns;
+
+	for (size_t i = 0; i < OWN_COUNT; i++)
+		cost += cost_of(&now[i], &before[i], feed->bases.run_ns);
+
+	g->calls += calls;
+	g->cost_ns += cost;
+	g->worst = MAX(g->worst, (uint64_t)((unsigned __int128)cost * MILLION / elapsed_ns));
+}
+
+static int remember(struct governor *g, const struct governor_feed *feed)
+{
+	struct own_costs *copy = reallocarray(g->last, feed->cpus + 1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, feed->costs, feed->cpus * sizeof(*copy));
+	g->last = copy;
+	g->cpus = feed->cpus;
+	g->last_boot_ns = feed->boot_ns;
+	return 0;
+}
+
+/* ---- what follows from it ---- */
+
+static void judge(struct governor *g, const struct governor_feed *feed)
+{
+	bool is_calm = g->worst * 2 < feed->budget;
+
+	g->over = g->worst > feed->budget ? g->over + 1 : 0;
+	if (!is_calm)
+		g->calm_since_ns = 0;
+	else if (!g->calm_since_ns)
+		g->calm_since_ns = feed->boot_ns;
+	if (!is_unclocked(g) && g->over >= GOVERNOR_OVER_READINGS) {
+		begin_span(g, feed->boot_ns);
+	} else if (is_unclocked(g) && is_calm && feed->boot_ns - g->calm_since_ns >= GOVERNOR_CALM_NS) {
+		g->spans[g->span_count - 1].to_ns = feed->boot_ns;
+		g->over = 0;
+	}
+}
+
+int governor_feed(struct governor *g, const struct governor_feed *feed, uint64_t *ret_unclocked_ns)
+{
+	int r = 0;
+
+	if (g->last && feed->cpus == g->cpus && feed->boot_ns < g->last_boot_ns + GOVERNOR_SHORTEST_NS)
+		goto out;
+	if (g->last && feed->cpus == g->cpus) {
+		g->worst = 0;
+		for (size_t cpu = 0; cpu < feed->cpus; cpu++)
+			add_cpu(g, feed, cpu, feed->boot_ns - g->last_boot_ns);
+		judge(g, feed);
+	}
+	r = remember(g, feed);
+out:
+	*ret_unclocked_ns = is_unclocked(g) ? g->spans[g->span_count - 1].from_ns : 0;
+	return r;
+}
+
+uint64_t governor_unclocked(const struct governor *g, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < g->span_count; i++) {
+		uint64_t from = MAX(g->spans[i].from_ns, from_ns);
+		uint64_t to = MIN(g->spans[i].to_ns ? g->spans[i].to_ns : UINT64_MAX, to_ns);
+
+		sum += to > from ? to - from : 0;
+	}
+	return sum;
+}
+
+struct governor_state governor_state(const struct governor *g, uint64_t boot_ns)
+{
+	return (struct governor_state){ .calls = g->calls,
+					.cost_ns = g->cost_ns,
+					.unclocked_total_ns = governor_unclocked(g, 0, boot_ns),
+					.worst = g->worst };
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * notices - what should be said once, in a line each, of something that may come by the thousand:
+ * the first of an hour are kept until they are asked for, and of the others how many there were.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#define NOTICES_MAX 16 /* lines an hour */
+#define NOTICES_PERIOD_NS UINT64_C(3600000000000)
+
+struct notices { /* begins as {} */
+	struct error lines[NOTICES_MAX];
+	size_t count, told;
+	uint64_t left_out, since_ns;
+};
+
+/* @now_ns: by any clock that never goes back. */
+void notices_add(struct notices *n, uint64_t now_ns, const struct error *line);
+
+/* The next line that was not said yet; when the hour is over, how many were left out of it.  False:
+ * there is none.  UINT64_MAX: the hour is over now. */
+bool notices_get(struct notices *n, uint64_t now_ns, struct error *ret);

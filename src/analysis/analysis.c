@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "record.h"
+#include "record_format.h"
+
+static int find_patterns(const struct rules *rules, const struct record *record,
+			 struct patterns **ret)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? patterns_find(&rules->pattern_settings, record, *ret) : -ENOMEM;
+}
+
+int analysis_make(const struct rules *rules, const struct record *record, struct analysis *ret)
+{
+	const struct billing *billing = billings_find(&rules->billings, record->job.partition);
+	struct analysis analysis = { .efficiency = efficiency_of(record, billing) };
+	int r = find_patterns(rules, record, &analysis.patterns);
+
+	if (r == 0)
+		r = classes_find(rules, record, analysis.patterns, &analysis.classes);
+	if (r == 0)
+		r = insights_find(rules, record, analysis.patterns, &analysis.insights);
+	if (r == 0)
+		*ret = analysis;
+	else
+		analysis_clear(&analysis);
+	return r;
+}
+
+void analysis_clear(struct analysis *analysis)
+{
+	classes_clear(&analysis->classes);
+	insights_clear(&analysis->insights);
+	free(analysis->patterns);
+	analysis->patterns = NULL;
+}
+
+void analysis_format(const struct analysis *analysis, struct document *d)
+{
+	document_key(d, "classification");
+	classes_format(&analysis->classes, d);
+	document_key(d, "efficiency");
+	efficiency_format(&analysis->efficiency, d);
+	document_key(d, "insights");
+	insights_format(&analysis->insights, d);
+	document_key(d, "patterns");
+	patterns_format(analysis->patterns, d);
+}
+
+static void format_more(const void *context, struct document *d)
+{
+	analysis_format(context, d);
+}
+
+int analysis_format_record(const struct rules *rules, const struct record *record,
+			   struct document *d)
+{
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+	int r = analysis_make(rules, record, &analysis);
+
+	if (r == 0)
+		record_format_with(record, format_more, &analysis, d);
+	return r;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "classes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "document.h"
+
+static int add_unknown(struct classes *classes, const struct rule *rule, char **names)
+{
+	struct unknown_rule *larger =
+		reallocarray(classes->unknown, classes->unknown_count + 1, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	classes->unknown = larger;
+	larger[classes->unknown_count++] = (struct unknown_rule){ rule, TAKE_PTR(*names) };
+	return 0;
+}
+
+/* Kept by share, the greatest first; of equals as the file has them. */
+static int add_class(struct classes *classes, const struct class *class)
+{
+	struct class *larger = reallocarray(classes->items, classes->count + 1, sizeof(*larger));
+	size_t at = classes->count;
+
+	if (!larger)
+		return -ENOMEM;
+	classes->items = larger;
+	for (; at > 0 && larger[at - 1].share.number < class->share.number; at--)
+		larger[at] = larger[at - 1];
+	larger[at] = *class;
+	classes->count++;
+	return 0;
+}
+
+static int ask(struct classes *classes, const struct rule *rule)
+{
+	_cleanup_free_ char *names = NULL, *text = NULL;
+	struct class class = { .rule = rule };
+	int r = rule_ask(rule, &classes->subject, &names);
+
+	if (r == TRUTH_UNKNOWN)
+		return add_unknown(classes, rule, &names);
+	if (r != TRUTH_YES)
+		return r < 0 ? r : 0;
+	class.share = expression_number(rule->share, &classes->subject);
+	text = template_format(rule->text, &classes->subject);
+	if (!text || !class.share.is_known) { /* it holds, but how much is not known */
+		names = rule_unknown_names(rule, &classes->subject);
+		return names ? add_unknown(classes, rule, &names) : -ENOMEM;
+	}
+	class.text = text;
+	r = add_class(classes, &class);
+	if (r == 0)
+		TAKE_PTR(text);
+	return r;
+}
+
+int classes_find(const struct rules *rules, const struct record *record,
+		 const struct patterns *patterns, struct classes *ret)
+{
+	_cleanup_(classes_clear) struct classes classes = { .subject = { .record = record,
+									 .patterns = patterns } };
+
+	for (size_t i = 0; i < rules->classes.count; i++) {
+		const struct rule *rule = &rules->classes.items[i];
+		int r = rule->is_disabled ? 0 : ask(&classes, rule);
+
+		if (r < 0)
+			return r;
+	}
+	*ret = classes;
+	classes = (struct classes){};
+	return 0;
+}
+
+void classes_clear(struct classes *classes)
+{
+	for (size_t i = 0; i < classes->count; i++)
+		free(classes->items[i].text);
+	for (size_t i = 0; i < classes->unknown_count; i++)
+		free(classes->unknown[i].names);
+	free(classes->items);
+	free(classes->unknown);
+	*classes = (struct classes){};
+}
+
+static void format_class(const struct class *class, const struct subject *subject,
+			 struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "id");
+	document_string(d, class->rule->id);
+	document_key(d, "share");
+	amount_write(class->share, d);
+	document_key(d, "text");
+	document_string(d, class->text);
+	document_key(d, "evidence");
+	rule_format_evidence(class->rule, subject, d);
+	document_end_map(d);
+}
+
+void classes_format(const struct classes *classes, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "primary");
+	document_string(d, classes->count ? classes->items[0].rule->id : NULL);
+	document_key(d, "classes");
+	document_begin_list(d);
+	for (size_t i = 0; i < classes->count; i++)
+		format_class(&classes->items[i], &classes->subject, d);
+	document_end_list(d);
+	document_key(d, "unknown");
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < classes->unknown_count; i++)
+		document_string(d, classes->unknown[i].rule->id);
+	document_end_list(d);
+	document_end_map(d);
+}

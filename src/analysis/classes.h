@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* classes - what kind of job it was: each class that holds, with its share of the job. */
+#pragma once
+
+#include <stddef.h>
+
+#include "insights.h"
+
+struct class
+{
+	const struct rule *rule;
+	struct amount share; /* 0 to 1 */
+	char *text;
+};
+
+struct classes { /* begins as {}; must not outlive the rules and the record */
+	struct subject subject;
+	struct class *items; /* the greatest share first */
+	size_t count;
+	struct unknown_rule *unknown;
+	size_t unknown_count;
+};
+
+/* @patterns: what was found in the record's timeline; NULL: nothing was looked for.  They must
+ * outlive the classes.  -ENOMEM. */
+int classes_find(const struct rules *rules, const struct record *record,
+		 const struct patterns *patterns, struct classes *ret);
+void classes_clear(struct classes *classes);
+
+/* A map: the first one's id, all that hold, and those that are not known. */
+void classes_format(const struct classes *classes, struct document *d);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* comparison - what is different in a record from what it was in another, number by number. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "variables.h"
+
+struct document;
+
+struct change {
+	const struct variable *variable;
+	const char *mount; /* of a variable of one; else NULL; the record's */
+	struct amount before, after;
+	double weight; /* how much it changed, the same for up and down; from or to nothing is the
+			  most */
+	bool is_large; /* not only noise: a twentieth at least, and so much that somebody would
+			  notice */
+};
+
+struct comparison {	      /* begins as {}; must not outlive the variables and both records */
+	struct change *items; /* what changed most first, noise behind it */
+	size_t count;
+};
+
+/* All numbers that both know, but those that are 0 in both.  -ENOMEM. */
+int comparison_make(const struct variables *variables, const struct record *before,
+		    const struct record *after, struct comparison *ret);
+void comparison_clear(struct comparison *c);
+
+/* After less before, and after by before (not known from 0). */
+struct amount change_difference(const struct change *change);
+struct amount change_ratio(const struct change *change);
+
+/* A list of maps. */
+void comparison_format(const struct comparison *c, struct document *d);

@@ -1,0 +1,849 @@
+/* SPDX-License-Identifier: MIT */
+#include "formula.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core_time.h"
+#include "macro.h"
+#include "record.h"
+#include "variables.h"
+
+/* ---- arithmetic that keeps what is unknown ---- */
+
+static struct amount divide(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number / b.number) : (struct amount){};
+}
+
+static struct amount add(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number + b.number) : (struct amount){};
+}
+
+static struct amount multiply(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number * b.number) : (struct amount){};
+}
+
+/* What is left of @a; nothing is the least. */
+static struct amount left_of(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(fmax(0, a.number - b.number))
+					: (struct amount){};
+}
+
+/* ---- of the job ---- */
+
+static struct amount value(const struct subject *s, enum metric_id id)
+{
+	const struct value *v = &s->record->reading.values[id];
+
+	return v->is_known ? amount_of_metric(id, v->number) : (struct amount){};
+}
+
+static struct amount elapsed(const struct subject *s)
+{
+	return s->record->time.elapsed_ns ? amount_of((double)s->record->time.elapsed_ns / 1e9)
+					  : (struct amount){};
+}
+
+static struct amount cpu_time(const struct subject *s)
+{
+	return add(value(s, METRIC_CPU_USER), value(s, METRIC_CPU_SYSTEM));
+}
+
+static struct amount cores_used(const struct subject *s)
+{
+	return divide(cpu_time(s), elapsed(s));
+}
+
+static struct amount core_time(const struct subject *s)
+{
+	return multiply(value(s, METRIC_CPU_ALLOCATED), elapsed(s));
+}
+
+static struct amount unused_core_time(const struct subject *s)
+{
+	return left_of(core_time(s), cpu_time(s));
+}
+
+static struct amount cpu_efficiency(const struct subject *s)
+{
+	return divide(cpu_time(s), core_time(s));
+}
+
+static struct amount system_share(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_SYSTEM), cpu_time(s));
+}
+
+static struct amount run_queue_share(const struct subject *s)
+{
+	struct amount waiting = value(s, METRIC_CPU_RUN_QUEUE);
+
+	return divide(waiting, add(waiting, cpu_time(s)));
+}
+
+static struct amount throttled_share(const struct subject *s)
+{
+	struct amount throttled = value(s, METRIC_CPU_THROTTLED);
+
+	return divide(throttled, add(throttled, cpu_time(s)));
+}
+
+static struct amount polling_share(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_POLLING), cpu_time(s));
+}
+
+static struct amount polling_core_share(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_POLLING), core_time(s));
+}
+
+/* As far as it is known: what spins without system calls is taken for work anyway. */
+static struct amount working_share(const struct subject *s)
+{
+	struct amount polling = value(s, METRIC_CPU_POLLING);
+
+	return divide(polling.is_known ? left_of(cpu_time(s), polling) : cpu_time(s), core_time(s));
+}
+
+static struct amount empty_poll_rate(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_EMPTY_POLLS), elapsed(s));
+}
+
+static struct amount yield_rate(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_YIELDS), elapsed(s));
+}
+
+static struct amount involuntary_rate(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_INVOLUNTARY_SWITCHES), cpu_time(s));
+}
+
+static struct amount migration_rate(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_MIGRATIONS), cpu_time(s));
+}
+
+static struct amount blocked_time(const struct record *r)
+{
+	uint64_t ns;
+
+	return record_blocked_time(r, &ns) ? amount_of((double)ns / 1e9) : (struct amount){};
+}
+
+struct amount thread_time(const struct record *r)
+{
+	struct subject s = { .record = r };
+
+	return add(add(cpu_time(&s), value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
+}
+
+static struct amount thread_seconds(const struct subject *s)
+{
+	return thread_time(s->record);
+}
+
+static struct amount blocked_seconds(const struct subject *s)
+{
+	return blocked_time(s->record);
+}
+
+static struct amount idle_seconds(const struct subject *s)
+{
+	struct core_time t = core_time_of(s->record);
+
+	return t.has_causes ? amount_of(t.idle) : (struct amount){};
+}
+
+static struct amount idle_share(const struct subject *s)
+{
+	return divide(idle_seconds(s), core_time(s));
+}
+
+/* What was lost to files, whatever was done with them. */
+static struct amount lost_files(const struct subject *s)
+{
+	struct core_time t = core_time_of(s->record);
+
+	return t.has_causes ? amount_of(t.lost[CAUSE_FILE_READ] + t.lost[CAUSE_FILE_WRITE] +
+					t.lost[CAUSE_FILE_META] + t.lost[CAUSE_FILE_ASYNC] +
+					t.lost[CAUSE_SYNC])
+			    : (struct amount){};
+}
+
+static struct amount lost_files_share(const struct subject *s)
+{
+	return divide(lost_files(s), core_time(s));
+}
+
+static struct amount knows_causes(const struct subject *s)
+{
+	return amount_of(core_time_of(s->record).has_causes);
+}
+
+/* What was lost, whatever the cause. */
+static struct amount lost_core(const struct subject *s)
+{
+	struct core_time t = core_time_of(s->record);
+	double sum = 0;
+
+	for (size_t c = 0; c < LOST_COUNT; c++)
+		sum += t.lost[c];
+	return t.has_causes ? amount_of(sum) : (struct amount){};
+}
+
+static struct amount lost_core_share(const struct subject *s)
+{
+	return divide(lost_core(s), core_time(s));
+}
+
+/* What core time goes into, beside idling: work, spinning, and each thing that it may be lost to, files as one.  False:
+ * not all of it is known. */
+#define PARTS_MAX (LOST_COUNT + 2)
+static bool take_parts(const struct subject *s, double ret[PARTS_MAX])
+{
+	struct core_time t = core_time_of(s->record);
+	struct amount polling = value(s, METRIC_CPU_POLLING), files = lost_files(s);
+
+	if (!t.has_causes || t.core <= 0 || !polling.is_known)
+		return false;
+	for (size_t c = 0; c < LOST_COUNT; c++)
+		ret[c] = t.lost[c];
+	ret[CAUSE_FILE_WRITE] = ret[CAUSE_FILE_META] = ret[CAUSE_FILE_ASYNC] = ret[CAUSE_SYNC] = 0;
+	ret[CAUSE_FILE_READ] = files.number;
+	ret[LOST_COUNT] = fmax(0, t.on_cpu - polling.number);
+	ret[LOST_COUNT + 1] = polling.number;
+	for (size_t i = 0; i < PARTS_MAX; i++)
+		ret[i] /= t.core;
+	return true;
+}
+
+/* The greatest of the parts, without the first @skipped ones. */
+static struct amount part_share(const struct subject *s, size_t skipped)
+{
+	double parts[PARTS_MAX];
+	size_t greatest = 0;
+
+	if (!take_parts(s, parts))
+		return (struct amount){};
+	for (;; skipped--) {
+		for (size_t i = 0; i < PARTS_MAX; i++)
+			greatest = parts[i] > parts[greatest] ? i : greatest;
+		if (!skipped)
+			return amount_of(parts[greatest]);
+		parts[greatest] = 0;
+	}
+}
+
+static struct amount greatest_part_share(const struct subject *s)
+{
+	return part_share(s, 0);
+}
+
+static struct amount second_part_share(const struct subject *s)
+{
+	return part_share(s, 1);
+}
+
+static struct amount cores_touched(const struct subject *s)
+{
+	const struct value *v = &s->record->cores.count;
+
+	return v->is_known ? amount_of((double)v->number) : (struct amount){};
+}
+
+static struct amount cores_untouched(const struct subject *s)
+{
+	return left_of(value(s, METRIC_CPU_ALLOCATED), cores_touched(s));
+}
+
+static struct amount balance(const struct value *v)
+{
+	return v->is_known ? amount_of((double)v->number / EVENNESS_ONE) : (struct amount){};
+}
+
+static struct amount cores_balance(const struct subject *s)
+{
+	return balance(&s->record->cores.balance);
+}
+
+/* The mean core that it touched, and how much more the busiest had. */
+static struct amount busiest_core(const struct subject *s)
+{
+	struct amount busiest = divide(divide(cores_used(s), cores_touched(s)), cores_balance(s));
+
+	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not touch */
+	return busiest;
+}
+
+static struct amount ranks(const struct subject *s)
+{
+	const struct value *v = &s->record->ranks.count;
+
+	return v->is_known ? amount_of((double)v->number) : (struct amount){};
+}
+
+static struct amount ranks_balance(const struct subject *s)
+{
+	return balance(&s->record->ranks.balance);
+}
+
+static struct amount threads(const struct subject *s)
+{
+	const struct value *v = &s->record->threads.count;
+
+	return v->is_known ? amount_of((double)v->number) : (struct amount){};
+}
+
+static struct amount threads_balance(const struct subject *s)
+{
+	return balance(&s->record->threads.balance);
+}
+
+static struct amount oom_victim(const struct subject *s)
+{
+	const struct victim *largest = victims_largest(&s->record->victims);
+
+	return largest ? amount_of((double)largest->rss.number) : (struct amount){};
+}
+
+static struct amount threads_share(const struct subject *s)
+{
+	const struct value *v = &s->record->threads.cpu_ns;
+	struct amount on_cpu = v->is_known ? amount_of((double)v->number / 1e9) : (struct amount){};
+
+	return divide(on_cpu, cpu_time(s));
+}
+
+/* Over elapsed time, of several records over that of each. */
+static struct amount share_of_time(const struct subject *s, enum metric_id id)
+{
+	unsigned int records = s->record->merged_records;
+
+	return divide(value(s, id), multiply(elapsed(s), amount_of(records ? records : 1)));
+}
+
+static struct amount cpu_waiting_share(const struct subject *s)
+{
+	return share_of_time(s, METRIC_PRESSURE_CPU_WAITING);
+}
+
+static struct amount io_stalled_share(const struct subject *s)
+{
+	return share_of_time(s, METRIC_PRESSURE_IO_STALLED);
+}
+
+static struct amount memory_stalled_share(const struct subject *s)
+{
+	return share_of_time(s, METRIC_PRESSURE_MEMORY_STALLED);
+}
+
+/* Of several records the greatest peak stands against the sum of the limits, which says nothing. */
+static bool is_one(const struct subject *s)
+{
+	return s->record->merged_records <= 1;
+}
+
+static struct amount memory_usage(const struct subject *s)
+{
+	return is_one(s) ? divide(value(s, METRIC_MEMORY_PEAK), value(s, METRIC_MEMORY_LIMIT))
+			 : (struct amount){};
+}
+
+static struct amount memory_unused(const struct subject *s)
+{
+	return is_one(s) ? left_of(value(s, METRIC_MEMORY_LIMIT), value(s, METRIC_MEMORY_PEAK))
+			 : (struct amount){};
+}
+
+static struct amount major_fault_rate(const struct subject *s)
+{
+	return divide(value(s, METRIC_MEMORY_MAJOR_FAULTS), elapsed(s));
+}
+
+static struct amount exit_code(const struct subject *s)
+{
+	return s->record->job.exit_code >= 0 ? amount_of(s->record->job.exit_code)
+					     : (struct amount){};
+}
+
+static struct amount end_signal(const struct subject *s)
+{
+	return s->record->is_final && s->record->merged_records <= 1
+		       ? amount_of(s->record->job.signal)
+		       : (struct amount){};
+}
+
+static struct amount nodes(const struct subject *s)
+{
+	return amount_of(s->record->merged_nodes);
+}
+
+/* ---- of the network ---- */
+
+static struct amount of_network(const struct subject *s, enum metric_id id)
+{
+	const struct network *n = &s->record->reading.network;
+
+	return network_knows(n, id) ? amount_of_metric(id, network_total(n, id)) : (struct amount){};
+}
+
+static struct amount retransmits_share(const struct subject *s)
+{
+	return divide(of_network(s, METRIC_NETWORK_RETRANSMITS), of_network(s, METRIC_NETWORK_SEGMENTS));
+}
+
+static struct amount mean_sent(const struct subject *s)
+{
+	return divide(of_network(s, METRIC_NETWORK_SENT_BYTES), of_network(s, METRIC_NETWORK_SENT_CALLS));
+}
+
+static struct amount mean_round_trip(const struct subject *s)
+{
+	return divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS), of_network(s, METRIC_NETWORK_ROUND_TRIPS));
+}
+
+/* ---- of files one by one ---- */
+
+static struct amount of_files(const struct subject *s, enum metric_id id)
+{
+	const struct hot_files *files = &s->record->files;
+
+	if (!files->is_known || (files->total.lacks_order && hot_file_is_order(id)))
+		return (struct amount){};
+	return amount_of_metric(id, hot_file_get(&files->total, id));
+}
+
+static struct amount reread_share(const struct subject *s)
+{
+	return divide(of_files(s, METRIC_FILE_REREAD), of_files(s, METRIC_FILE_READ_BYTES));
+}
+
+static struct amount read_after_write_share(const struct subject *s)
+{
+	return divide(of_files(s, METRIC_FILE_READ_AFTER_WRITE),
+		      of_files(s, METRIC_FILE_READ_BYTES));
+}
+
+static struct amount random_reads_share(const struct subject *s)
+{
+	struct amount random = of_files(s, METRIC_FILE_READ_RANDOM);
+
+	return divide(random, add(random, of_files(s, METRIC_FILE_READ_SEQUENTIAL)));
+}
+
+static struct amount small_files(const struct subject *s)
+{
+	return s->record->files.is_known ? amount_of((double)s->record->files.small.files)
+					 : (struct amount){};
+}
+
+static struct amount small_file_bytes(const struct subject *s)
+{
+	return s->record->files.is_known ? amount_of((double)s->record->files.small.bytes)
+					 : (struct amount){};
+}
+
+/* ---- of rows of files ---- */
+
+bool row_is_of_files(const struct mount_row *row)
+{
+	return row->kind == ROW_MOUNT || row->kind == ROW_UNRESOLVED || row->kind == ROW_OTHER;
+}
+
+static bool row_holds_devices(const struct mount_row *row)
+{
+	static const char *const types[] = { "devtmpfs", "devpts" };
+
+	for (size_t i = 0; row->fstype && i < ARRAY_SIZE(types); i++) {
+		if (strcmp(row->fstype, types[i]) == 0)
+			return true;
+	}
+	return strcmp(row->mount, "/dev") == 0; /* a container's is a tmpfs */
+}
+
+typedef uint64_t row_count(const struct mount_row *row, enum metric_id id);
+typedef bool row_test(const struct mount_row *row);
+
+/* What a function says of the subject's row, or the sum of what it says of each that is meant. */
+static struct amount sum_rows_that(const struct subject *s, row_test *is_meant, enum metric_id id, row_count *count)
+{
+	const struct reading *reading = &s->record->reading;
+	uint64_t sum = 0;
+
+	if (s->row)
+		return mount_row_knows(s->row, id) ? amount_of_metric(id, count(s->row, id))
+						   : (struct amount){};
+	if (!reading->has_mounts)
+		return (struct amount){};
+	for (size_t i = 0; i < reading->mount_count; i++) {
+		const struct mount_row *row = &reading->mounts[i];
+
+		if (!is_meant(row))
+			continue;
+		if (!mount_row_knows(row, id))
+			return (struct amount){};
+		sum += count(row, id);
+	}
+	return amount_of_metric(id, sum);
+}
+
+static struct amount sum_rows(const struct subject *s, enum metric_id id, row_count *count)
+{
+	return sum_rows_that(s, row_is_of_files, id, count);
+}
+
+/* What failed may stand in a row without a mount, wherever it was: so what went well counts wherever it was, too. */
+static struct amount sum_own_rows(const struct subject *s, enum metric_id id, row_count *count)
+{
+	return sum_rows_that(s, row_is_own, id, count);
+}
+
+static struct amount rows(const struct subject *s, enum metric_id id)
+{
+	return sum_rows(s, id, mount_row_number);
+}
+
+static uint64_t count_opens(const struct mount_row *row, enum metric_id id)
+{
+	return op_counts_number(&row->ops[OP_OPEN], id) +
+	       op_counts_number(&row->ops[OP_CREATE], id);
+}
+
+static uint64_t count_flushes(const struct mount_row *row, enum metric_id id)
+{
+	return op_counts_number(&row->ops[OP_FSYNC], id) +
+	       op_counts_number(&row->ops[OP_FDATASYNC], id);
+}
+
+/* In operations of which more than half asked for what is not there. */
+static uint64_t count_searches(const struct mount_row *row, enum metric_id id)
+{
+	uint64_t sum = 0;
+
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
+		if (row->ops[op].not_found > row->ops[op].calls / 2)
+			sum += op_counts_number(&row->ops[op], id);
+	}
+	return sum;
+}
+
+static uint64_t count_ways_without_time(const struct mount_row *row, enum file_op op, enum metric_id id)
+{
+	uint64_t sum = 0;
+
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		if (!file_way_has_time((enum file_way)way))
+			sum += op_counts_number(&row->ways[way][op], id);
+	}
+	return sum;
+}
+
+static uint64_t count_untimed_reads(const struct mount_row *row, enum metric_id id)
+{
+	return count_ways_without_time(row, OP_READ, id);
+}
+
+static uint64_t count_untimed_writes(const struct mount_row *row, enum metric_id id)
+{
+	return count_ways_without_time(row, OP_WRITE, id);
+}
+
+/* Of the calls that moved anything: the last read of a file returns nothing, and is no request. */
+static uint64_t count_sizes(const struct histogram *h, uint64_t below)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++) {
+		if (histogram_lower_bound(HISTOGRAM_SIZE, i) < below)
+			sum += h->counts[i];
+	}
+	return sum;
+}
+
+static uint64_t count_small_reads(const struct mount_row *row, enum metric_id id)
+{
+	(void)id;
+	return count_sizes(&row->sizes[OP_READ], SMALL_REQUEST_BYTES);
+}
+
+static uint64_t count_small_writes(const struct mount_row *row, enum metric_id id)
+{
+	(void)id;
+	return count_sizes(&row->sizes[OP_WRITE], SMALL_REQUEST_BYTES);
+}
+
+static uint64_t count_sized_reads(const struct mount_row *row, enum metric_id id)
+{
+	(void)id;
+	return count_sizes(&row->sizes[OP_READ], UINT64_MAX);
+}
+
+static uint64_t count_sized_writes(const struct mount_row *row, enum metric_id id)
+{
+	(void)id;
+	return count_sizes(&row->sizes[OP_WRITE], UINT64_MAX);
+}
+
+/* The metric's unit is bytes, and what was counted are calls: neither has places. */
+static struct amount small_reads(const struct subject *s)
+{
+	return sum_rows(s, METRIC_READ_SIZES, count_small_reads);
+}
+
+static struct amount small_writes(const struct subject *s)
+{
+	return sum_rows(s, METRIC_WRITE_SIZES, count_small_writes);
+}
+
+static struct amount small_reads_share(const struct subject *s)
+{
+	return divide(small_reads(s), sum_rows(s, METRIC_READ_SIZES, count_sized_reads));
+}
+
+static struct amount small_writes_share(const struct subject *s)
+{
+	return divide(small_writes(s), sum_rows(s, METRIC_WRITE_SIZES, count_sized_writes));
+}
+
+static struct amount mean_read(const struct subject *s)
+{
+	return divide(rows(s, METRIC_READ_BYTES),
+		      left_of(rows(s, METRIC_READ_CALLS), rows(s, METRIC_READ_ERRORS)));
+}
+
+static struct amount mean_write(const struct subject *s)
+{
+	return divide(rows(s, METRIC_WRITE_BYTES),
+		      left_of(rows(s, METRIC_WRITE_CALLS), rows(s, METRIC_WRITE_ERRORS)));
+}
+
+static struct amount read_rate(const struct subject *s)
+{
+	return divide(rows(s, METRIC_READ_BYTES), elapsed(s));
+}
+
+static struct amount write_rate(const struct subject *s)
+{
+	return divide(rows(s, METRIC_WRITE_BYTES), elapsed(s));
+}
+
+static struct amount opens(const struct subject *s)
+{
+	return sum_own_rows(s, METRIC_META_CALLS, count_opens);
+}
+
+/* Those that went well stand at their mount on every kernel. */
+static struct amount opened(const struct subject *s)
+{
+	return left_of(sum_rows(s, METRIC_META_CALLS, count_opens),
+		       sum_rows(s, METRIC_META_ERRORS, count_opens));
+}
+
+/* Where failures have no mount, a mount's are not all, and those without one are no share of anything. */
+static struct amount if_placed(const struct subject *s, struct amount amount)
+{
+	bool is_known = !s->row || !s->lacks_places || s->row->kind == ROW_OTHER;
+
+	return is_known ? amount : (struct amount){};
+}
+
+static struct amount failed_opens(const struct subject *s)
+{
+	return if_placed(s, sum_own_rows(s, METRIC_META_ERRORS, count_opens));
+}
+
+static struct amount open_fail_share(const struct subject *s)
+{
+	return divide(failed_opens(s), opens(s));
+}
+
+static struct amount not_found_share(const struct subject *s)
+{
+	return if_placed(s, divide(sum_own_rows(s, METRIC_META_NOT_FOUND, mount_row_number),
+				   sum_own_rows(s, METRIC_META_CALLS, mount_row_number)));
+}
+
+static struct amount bytes_per_open(const struct subject *s)
+{
+	return divide(add(rows(s, METRIC_READ_BYTES), rows(s, METRIC_WRITE_BYTES)), opened(s));
+}
+
+static struct amount search_seconds(const struct subject *s)
+{
+	struct amount not_found = rows(s, METRIC_META_NOT_FOUND); /* without it nothing is known of searches */
+
+	return not_found.is_known ? sum_rows(s, METRIC_META_SECONDS, count_searches) : (struct amount){};
+}
+
+/* io_uring's and libaio's: the ways that have no time. */
+static struct amount untimed_reads(const struct subject *s)
+{
+	return sum_rows(s, METRIC_READ_CALLS, count_untimed_reads);
+}
+
+static struct amount untimed_writes(const struct subject *s)
+{
+	return sum_rows(s, METRIC_WRITE_CALLS, count_untimed_writes);
+}
+
+static struct amount async_calls(const struct subject *s)
+{
+	return add(untimed_reads(s), untimed_writes(s));
+}
+
+static struct amount async_bytes(const struct subject *s)
+{
+	return add(sum_rows(s, METRIC_READ_BYTES, count_untimed_reads),
+		   sum_rows(s, METRIC_WRITE_BYTES, count_untimed_writes));
+}
+
+static struct amount holds_devices(const struct subject *s)
+{
+	bool is_known = s->row && s->row->mount; /* one that is compared with none has no name */
+
+	return is_known ? amount_of(row_holds_devices(s->row)) : (struct amount){};
+}
+
+static struct amount meta_rate(const struct subject *s)
+{
+	return divide(rows(s, METRIC_META_CALLS), elapsed(s));
+}
+
+static struct amount flushes(const struct subject *s)
+{
+	return sum_rows(s, METRIC_META_CALLS, count_flushes);
+}
+
+static struct amount flush_seconds(const struct subject *s)
+{
+	return sum_rows(s, METRIC_META_SECONDS, count_flushes);
+}
+
+static struct amount writes_per_flush(const struct subject *s)
+{
+	return divide(rows(s, METRIC_WRITE_CALLS), flushes(s));
+}
+
+/* Times inside calls, as a share of the core time: what threads spent there, beside what cores
+ * there are. */
+static struct amount share_of_core_time(const struct subject *s, struct amount seconds)
+{
+	return divide(seconds, core_time(s));
+}
+
+static struct amount meta_seconds_share(const struct subject *s)
+{
+	return share_of_core_time(s, rows(s, METRIC_META_SECONDS));
+}
+
+static struct amount read_seconds_share(const struct subject *s)
+{
+	return share_of_core_time(s, rows(s, METRIC_READ_SECONDS));
+}
+
+static struct amount write_seconds_share(const struct subject *s)
+{
+	return share_of_core_time(s, rows(s, METRIC_WRITE_SECONDS));
+}
+
+static struct amount flush_seconds_share(const struct subject *s)
+{
+	return share_of_core_time(s, flush_seconds(s));
+}
+
+
+/* clang-format off */
+const struct formula formulas[] = {
+	{ "elapsed_seconds", DIMENSION_SECONDS, false, elapsed, "Time between start and end." },
+	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
+	{ "core_seconds", DIMENSION_SECONDS, false, core_time, "Core time: allocated cores times elapsed time." },
+	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time without CPU time." },
+	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that were kept busy on average: CPU time over elapsed time." },
+	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
+	{ "system_share", DIMENSION_SHARE, false, system_share, "System time over CPU time." },
+	{ "run_queue_share", DIMENSION_SHARE, false, run_queue_share, "Of the time that threads ran or were ready to: the part in which they waited for a CPU." },
+	{ "throttled_share", DIMENSION_SHARE, false, throttled_share, "Time that the CPU quota held the job back, over that and CPU time." },
+	{ "polling_share", DIMENSION_SHARE, false, polling_share, "CPU time in which threads spun, asking again and again whether there is something to do, over CPU time." },
+	{ "polling_core_share", DIMENSION_SHARE, false, polling_core_share, "The same over core time." },
+	{ "working_share", DIMENSION_SHARE, false, working_share, "CPU time over core time, without what is known to have been spun away." },
+	{ "empty_polls_per_second", DIMENSION_PER_SECOND, false, empty_poll_rate, "Polls that were not to wait, and found nothing, over elapsed time." },
+	{ "yields_per_second", DIMENSION_PER_SECOND, false, yield_rate, "Calls of sched_yield over elapsed time." },
+	{ "involuntary_switches_per_cpu_second", DIMENSION_PER_SECOND, false, involuntary_rate, "Involuntary switches per second of CPU time." },
+	{ "migrations_per_cpu_second", DIMENSION_PER_SECOND, false, migration_rate, "Moves of threads from one CPU to another per second of CPU time." },
+	{ "thread_seconds", DIMENSION_SECONDS, false, thread_seconds, "What threads did all their time: CPU time, waiting for a CPU, blocked." },
+	{ "blocked_seconds", DIMENSION_SECONDS, false, blocked_seconds, "Time in which threads were blocked, whatever the cause." },
+	{ "idle_core_seconds", DIMENSION_SECONDS, false, idle_seconds, "Core time that was neither used nor lost to a cause: nothing was there to run." },
+	{ "idle_core_share", DIMENSION_SHARE, false, idle_share, "The same over core time." },
+	{ "lost_files_seconds", DIMENSION_SECONDS, false, lost_files, "Core time that was lost to files: reads, writes, metadata, asynchronous requests and sync." },
+	{ "lost_files_share", DIMENSION_SHARE, false, lost_files_share, "The same over core time." },
+	{ "knows_causes", DIMENSION_NUMBER, false, knows_causes, "1 where it is known what threads waited for, else 0." },
+	{ "lost_core_seconds", DIMENSION_SECONDS, false, lost_core, "Core time that was lost to waiting, whatever for." },
+	{ "lost_core_share", DIMENSION_SHARE, false, lost_core_share, "The same over core time." },
+	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Core time in the one thing that took most of it: work, spinning, files, locks, network, page faults or waiting for a CPU." },
+	{ "second_part_share", DIMENSION_SHARE, false, second_part_share, "The same in the next one." },
+	{ "cores_touched", DIMENSION_NUMBER, false, cores_touched, "Cores that it was on for at least 5 % of the time." },
+	{ "cores_untouched", DIMENSION_NUMBER, false, cores_untouched, "Allocated cores without these." },
+	{ "cores_balance", DIMENSION_SHARE, false, cores_balance, "The mean time on those cores by the greatest." },
+	{ "busiest_core_share", DIMENSION_SHARE, false, busiest_core, "Of the elapsed time, in which the job was on the core that it kept busiest." },
+	{ "ranks", DIMENSION_NUMBER, false, ranks, "Ranks of the job." },
+	{ "ranks_balance", DIMENSION_SHARE, false, ranks_balance, "The mean CPU time of a rank, less what it is known to have spun while it waited, by the greatest." },
+	{ "threads", DIMENSION_NUMBER, false, threads, "Threads that worked, of the process that did most." },
+	{ "threads_balance", DIMENSION_SHARE, false, threads_balance, "The mean CPU time of these threads by the greatest." },
+	{ "threads_share", DIMENSION_SHARE, false, threads_share, "What these threads did, over all CPU time of the job." },
+	{ "cpu_waiting_share", DIMENSION_SHARE, false, cpu_waiting_share, "Of the time: in which some thread waited for a CPU (pressure; cgroup v2)." },
+	{ "io_stalled_share", DIMENSION_SHARE, false, io_stalled_share, "Of the time: in which all threads that were not idle waited for storage (pressure; cgroup v2)." },
+	{ "memory_stalled_share", DIMENSION_SHARE, false, memory_stalled_share, "Of the time: in which all threads that were not idle waited for memory (pressure; cgroup v2)." },
+	{ "memory_usage", DIMENSION_SHARE, false, memory_usage, "Greatest memory use over the limit; of one record only." },
+	{ "memory_unused_bytes", DIMENSION_BYTES, false, memory_unused, "The limit without the greatest use; of one record only." },
+	{ "oom_victim_bytes", DIMENSION_BYTES, false, oom_victim, "What that process had in memory, of those that the kernel killed for want of memory, that had most." },
+	{ "major_faults_per_second", DIMENSION_PER_SECOND, false, major_fault_rate, "Page faults that had to read from storage, per second." },
+	{ "exit_code", DIMENSION_NUMBER, false, exit_code, "The command's exit status; not known if a signal ended it." },
+	{ "exit_signal", DIMENSION_NUMBER, false, end_signal, "The signal that ended the command, 0: none." },
+	{ "network_retransmits_share", DIMENSION_SHARE, false, retransmits_share, "Segments that TCP sent again over all that it sent." },
+	{ "network_mean_sent_bytes", DIMENSION_BYTES, false, mean_sent, "Bytes sent over calls to send, through sockets of all kinds." },
+	{ "network_mean_round_trip_seconds", DIMENSION_SECONDS, false, mean_round_trip, "The mean of TCP's smoothed round-trip times, of calls." },
+	{ "nodes", DIMENSION_NUMBER, false, nodes, "Nodes over which the record is merged." },
+	{ "files_reread_share", DIMENSION_SHARE, false, reread_share, "Bytes read that must have been read before, over bytes read (with --files)." },
+	{ "files_read_after_write_share", DIMENSION_SHARE, false, read_after_write_share, "Bytes read that the job itself had written, over bytes read (with --files)." },
+	{ "files_random_reads_share", DIMENSION_SHARE, false, random_reads_share, "Bytes of reads that began elsewhere than the one before ended, over those whose place is known (with --files)." },
+	{ "small_files", DIMENSION_NUMBER, false, small_files, "Files below 64 KiB of which something was read or written (with --files)." },
+	{ "small_files_bytes", DIMENSION_BYTES, false, small_file_bytes, "What was read and written of these (with --files)." },
+
+	{ "small_reads", DIMENSION_NUMBER, true, small_reads, "Read calls that returned something, but less than 64 KiB." },
+	{ "small_writes", DIMENSION_NUMBER, true, small_writes, "Write calls that wrote something, but less than 64 KiB." },
+	{ "small_reads_share", DIMENSION_SHARE, true, small_reads_share, "These reads over all that returned anything." },
+	{ "small_writes_share", DIMENSION_SHARE, true, small_writes_share, "These writes over all that wrote anything." },
+	{ "mean_read_bytes", DIMENSION_BYTES, true, mean_read, "Bytes read over read calls that succeeded." },
+	{ "mean_write_bytes", DIMENSION_BYTES, true, mean_write, "Bytes written over write calls that succeeded." },
+	{ "read_rate", DIMENSION_RATE, true, read_rate, "Bytes read over elapsed time." },
+	{ "write_rate", DIMENSION_RATE, true, write_rate, "Bytes written over elapsed time." },
+	{ "opens", DIMENSION_NUMBER, true, opens, "Opens, those that made the file and failed ones included." },
+	{ "opened", DIMENSION_NUMBER, true, opened, "Opens of files that went well." },
+	{ "failed_opens", DIMENSION_NUMBER, true, failed_opens, "Opens that failed; not of one mount where the kernel does not tell on which they did." },
+	{ "open_fail_share", DIMENSION_SHARE, true, open_fail_share, "Opens that failed over all." },
+	{ "not_found_share", DIMENSION_SHARE, true, not_found_share, "Calls on metadata for files that do not exist over all on metadata." },
+	{ "search_seconds", DIMENSION_SECONDS, true, search_seconds, "Time in those operations on metadata of which more than half asked for files that do not exist." },
+	{ "async_calls", DIMENSION_NUMBER, true, async_calls, "Reads and writes of files by io_uring and libaio." },
+	{ "async_bytes", DIMENSION_BYTES, true, async_bytes, "What these moved." },
+	{ "untimed_reads", DIMENSION_NUMBER, true, untimed_reads, "Of read calls those whose time is not known: io_uring's and libaio's." },
+	{ "untimed_writes", DIMENSION_NUMBER, true, untimed_writes, "The same of write calls." },
+	{ "holds_devices", DIMENSION_NUMBER, true, holds_devices, "1 where files of it are devices (devtmpfs, devpts, /dev), else 0; of a mount only." },
+	{ "bytes_per_open", DIMENSION_BYTES, true, bytes_per_open, "Bytes read and written over opens that succeeded." },
+	{ "meta_calls_per_second", DIMENSION_PER_SECOND, true, meta_rate, "Calls on metadata over elapsed time." },
+	{ "flushes", DIMENSION_NUMBER, true, flushes, "Calls of fsync and fdatasync." },
+	{ "flush_seconds", DIMENSION_SECONDS, true, flush_seconds, "Time inside these." },
+	{ "writes_per_flush", DIMENSION_NUMBER, true, writes_per_flush, "Write calls over these." },
+	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },
+	{ "read_seconds_share", DIMENSION_SHARE, true, read_seconds_share, "Time inside reads over core time." },
+	{ "write_seconds_share", DIMENSION_SHARE, true, write_seconds_share, "Time inside writes over core time." },
+	{ "flush_seconds_share", DIMENSION_SHARE, true, flush_seconds_share, "Time inside fsync and fdatasync over core time." },
+};
+/* clang-format on */
+const size_t formula_count = ARRAY_SIZE(formulas);

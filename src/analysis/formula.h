@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* formula - the table of numbers that follow from a record's metrics. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "amount.h"
+
+struct mount_row;
+struct record;
+struct subject;
+
+struct formula {
+	const char *name;
+	struct dimension dimension;
+	/* Over the subject's row, or over all rows of files if it has none; of the others only the record
+	 * is looked at. */
+	bool is_of_rows;
+	struct amount (*compute)(const struct subject *subject);
+	const char *help;
+};
+
+extern const struct formula formulas[];
+extern const size_t formula_count;
+
+/* Are files what it tells of?  Mounts, and rows whose mount is not known. */
+bool row_is_of_files(const struct mount_row *row);
+
+#define SMALL_REQUEST_BYTES 65536 /* below it a request is small */
+
+/* What threads did all their time: on a CPU, waiting for one, blocked. */
+struct amount thread_time(const struct record *r);

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT */
+#include "insights.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "core_time.h"
+#include "document.h"
+#include "formula.h"
+#include "macro.h"
+#include "record.h"
+
+#define ALL_MOUNTS "All mounts together (on which is not known)"
+
+/* ---- asking ---- */
+
+static void add_variable(struct evidence *e, const struct variable *variable)
+{
+	for (size_t i = 0; i < e->count; i++) {
+		if (e->items[i] == variable)
+			return;
+	}
+	if (e->count < EVIDENCE_MAX)
+		e->items[e->count++] = variable;
+}
+
+static void add_expression(struct evidence *e, const struct expression *expression)
+{
+	const struct variable *variable;
+
+	for (size_t i = 0; (variable = expression_variable(expression, i)) != NULL; i++)
+		add_variable(e, variable);
+}
+
+static void add_template(struct evidence *e, const struct template *template)
+{
+	const struct expression *expression;
+
+	for (size_t i = 0; (expression = template_expression(template, i)) != NULL; i++)
+		add_expression(e, expression);
+}
+
+struct evidence rule_evidence(const struct rule *rule)
+{
+	struct evidence e = {};
+
+	add_expression(&e, rule->when);
+	add_template(&e, rule->text);
+	return e;
+}
+
+/* If its condition is not known, what is missing there; else what is missing in the sentence. */
+static struct evidence needs_of(const struct rule *rule, const struct subject *subject)
+{
+	struct evidence e = {};
+
+	if (expression_truth(rule->when, subject) == TRUTH_UNKNOWN)
+		add_expression(&e, rule->when);
+	else
+		add_template(&e, rule->text);
+	if (rule->share)
+		add_expression(&e, rule->share);
+	return e;
+}
+
+char *rule_unknown_names(const struct rule *rule, const struct subject *subject)
+{
+	struct evidence e = needs_of(rule, subject);
+	_cleanup_free_ char *text = NULL;
+	const char *between = "";
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < e.count; i++) {
+		if (variable_get(e.items[i], subject).is_known)
+			continue;
+		fprintf(out, "%s%s", between, e.items[i]->name);
+		between = ", ";
+	}
+	return fclose(out) == 0 ? TAKE_PTR(text) : NULL;
+}
+
+int rule_ask(const struct rule *rule, const struct subject *subject, char **ret_names)
+{
+	enum truth truth = expression_truth(rule->when, subject);
+
+	if (truth != TRUTH_UNKNOWN)
+		return truth;
+	*ret_names = rule_unknown_names(rule, subject);
+	return *ret_names ? (int)truth : -ENOMEM;
+}
+
+void rule_format_evidence(const struct rule *rule, const struct subject *subject,
+			  struct document *d)
+{
+	struct evidence e = rule_evidence(rule);
+
+	document_begin_flat_map(d);
+	for (size_t i = 0; i < e.count; i++) {
+		document_key(d, e.items[i]->name);
+		amount_write(variable_get(e.items[i], subject), d);
+	}
+	document_end_map(d);
+}
+
+/* ---- finding ---- */
+
+static int add_unknown(struct insights *insights, const struct rule *rule, char **names)
+{
+	struct unknown_rule *larger =
+		reallocarray(insights->unknown, insights->unknown_count + 1, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	insights->unknown = larger;
+	larger[insights->unknown_count++] = (struct unknown_rule){ rule, TAKE_PTR(*names) };
+	return 0;
+}
+
+static char *format_optional(const struct template *t, const struct subject *subject)
+{
+	return t ? template_format(t, subject) : NULL;
+}
+
+static int add_insight(struct insights *insights, const struct rule *rule,
+		       const struct subject *subject, char **text)
+{
+	struct insight *larger =
+		reallocarray(insights->items, insights->count + 1, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	insights->items = larger;
+	larger[insights->count++] =
+		(struct insight){ .rule = rule,
+				  .subject = *subject,
+				  .text = TAKE_PTR(*text),
+				  .advice = format_optional(rule->advice, subject),
+				  .directive = format_optional(rule->directive, subject),
+				  .lost = rule->lost ? expression_number(rule->lost, subject)
+						     : (struct amount){} };
+	return 0;
+}
+
+/* 1: it is so; 0: it is not; -ENODATA: *ret_names are not known. */
+static int ask(struct insights *insights, const struct rule *rule, const struct subject *subject,
+	       char **ret_names)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = rule_ask(rule, subject, ret_names);
+
+	if (r == TRUTH_UNKNOWN)
+		return -ENODATA;
+	if (r != TRUTH_YES)
+		return r;
+	text = template_format(rule->text, subject);
+	if (!text) { /* nothing is said without its numbers */
+		*ret_names = rule_unknown_names(rule, subject);
+		return *ret_names ? -ENODATA : -ENOMEM;
+	}
+	r = add_insight(insights, rule, subject, &text);
+	return r < 0 ? r : 1;
+}
+
+static int ask_record(struct insights *insights, const struct rule *rule,
+		      const struct record *record, const struct patterns *patterns)
+{
+	struct subject subject = { .record = record, .patterns = patterns };
+	_cleanup_free_ char *names = NULL;
+	int r = ask(insights, rule, &subject, &names);
+
+	return r == -ENODATA ? add_unknown(insights, rule, &names) : MIN(r, 0);
+}
+
+/* Of what is by path, a row that is no mount tells of failures alone. */
+static bool rule_is_for(const struct rule *rule, const struct mount_row *row)
+{
+	return rule->is_by_path ? row->kind == ROW_MOUNT : row_is_of_files(row);
+}
+
+/* One line says that it is not known, of however many mounts. */
+static int ask_each(struct insights *insights, const struct rule *rule, const struct record *record,
+		    const struct patterns *patterns, bool lacks_places)
+{
+	const struct reading *reading = &record->reading;
+	_cleanup_free_ char *unknown = NULL;
+	size_t found = 0;
+
+	for (size_t i = 0; i < reading->mount_count && found < INSIGHTS_PER_RULE_MAX; i++) {
+		struct subject subject = { .record = record,
+					   .row = &reading->mounts[i],
+					   .lacks_places = lacks_places,
+					   .patterns = patterns };
+		_cleanup_free_ char *names = NULL;
+		int r = rule_is_for(rule, subject.row) ? ask(insights, rule, &subject, &names) : 0;
+
+		if (r < 0 && r != -ENODATA)
+			return r;
+		found += r == 1;
+		if (r == -ENODATA && !unknown)
+			unknown = TAKE_PTR(names);
+	}
+	return unknown ? add_unknown(insights, rule, &unknown) : 0;
+}
+
+/* The row that stands for all mounts. */
+static int ask_together(struct insights *insights, const struct rule *rule,
+			const struct record *record, const struct patterns *patterns)
+{
+	struct subject subject = { .record = record, .patterns = patterns };
+	_cleanup_free_ char *names = NULL;
+	int r;
+
+	if (!insights->together)
+		insights->together = reading_sum_rows(&record->reading, ALL_MOUNTS);
+	if (!insights->together)
+		return -ENOMEM;
+	subject.row = insights->together;
+	r = ask(insights, rule, &subject, &names);
+	return r == -ENODATA ? add_unknown(insights, rule, &names) : MIN(r, 0);
+}
+
+static int ask_mounts(struct insights *insights, const struct rule *rule,
+		      const struct record *record, const struct patterns *patterns)
+{
+	const struct reading *reading = &record->reading;
+	bool lacks_places = !reading_paths_are_placed(reading);
+	_cleanup_free_ char *unknown = NULL;
+
+	if (!reading->has_mounts) {
+		unknown = strdup("io");
+		return unknown ? add_unknown(insights, rule, &unknown) : -ENOMEM;
+	}
+	if (rule->is_by_path && lacks_places)
+		return ask_together(insights, rule, record, patterns);
+	return ask_each(insights, rule, record, patterns, lacks_places);
+}
+
+/* Of the core time or the limit of memory: how much of it was lost.  0: not said. */
+static double weigh(const struct insight *insight, const struct record *record)
+{
+	const struct rule *rule = insight->rule;
+	const struct value *limit = &record->reading.values[METRIC_MEMORY_LIMIT];
+	struct core_time t = core_time_of(record);
+
+	if (!rule->lost || !insight->lost.is_known)
+		return 0;
+	if (dimension_is_equal(expression_dimension(rule->lost), DIMENSION_SECONDS))
+		return t.is_known && t.core > 0 ? insight->lost.number / t.core : 0;
+	return limit->is_known && limit->number ? insight->lost.number / (double)limit->number : 0;
+}
+
+static bool stands_before(const struct insight *a, const struct insight *b)
+{
+	if (a->rule->severity != b->rule->severity)
+		return a->rule->severity > b->rule->severity;
+	return a->weight > b->weight;
+}
+
+/* Stable: of equals the file's order is kept. */
+static void sort(struct insights *insights, const struct record *record)
+{
+	for (size_t i = 0; i < insights->count; i++)
+		insights->items[i].weight = weigh(&insights->items[i], record);
+	for (size_t i = 1; i < insights->count; i++) {
+		struct insight insight = insights->items[i];
+		size_t at = i;
+
+		for (; at > 0 && stands_before(&insight, &insights->items[at - 1]); at--)
+			insights->items[at] = insights->items[at - 1];
+		insights->items[at] = insight;
+	}
+}
+
+int insights_find(const struct rules *rules, const struct record *record,
+		  const struct patterns *patterns, struct insights *ret)
+{
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	for (size_t i = 0; i < rules->insights.count; i++) {
+		const struct rule *rule = &rules->insights.items[i];
+		int r = 0;
+
+		if (!rule->is_disabled)
+			r = rule->is_each_mount ? ask_mounts(&insights, rule, record, patterns)
+						: ask_record(&insights, rule, record, patterns);
+		if (r < 0)
+			return r;
+	}
+	sort(&insights, record);
+	*ret = insights;
+	insights = (struct insights){};
+	return 0;
+}
+
+static bool is_same_group(const struct insight *a, const struct insight *b)
+{
+	return a->rule->group && b->rule->group && strcmp(a->rule->group, b->rule->group) == 0;
+}
+
+/* The most exact of its group, which is itself if it has none. */
+static const struct insight *best_of_group(const struct insights *insights,
+					   const struct insight *insight)
+{
+	const struct insight *best = insight;
+
+	for (size_t i = 0; i < insights->count; i++) {
+		if (is_same_group(&insights->items[i], insight) &&
+		    insights->items[i].rule < best->rule) /* in one list */
+			best = &insights->items[i];
+	}
+	return best;
+}
+
+size_t insights_first(const struct insights *insights, const struct insight *ret[INSIGHTS_FIRST])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < insights->count && count < INSIGHTS_FIRST; i++) {
+		const struct insight *best = best_of_group(insights, &insights->items[i]);
+		bool is_told = false;
+
+		for (size_t k = 0; k < count; k++)
+			is_told |= ret[k] == best;
+		if (!is_told)
+			ret[count++] = best;
+	}
+	return count;
+}
+
+void insights_clear(struct insights *insights)
+{
+	for (size_t i = 0; i < insights->count; i++) {
+		free(insights->items[i].text);
+		free(insights->items[i].advice);
+		free(insights->items[i].directive);
+	}
+	for (size_t i = 0; i < insights->unknown_count; i++)
+		free(insights->unknown[i].names);
+	mount_row_free(insights->together);
+	free(insights->items);
+	free(insights->unknown);
+	*insights = (struct insights){};
+}
+
+/* ---- writing ---- */
+
+static void format_lost(const struct insight *insight, struct document *d)
+{
+	const struct rule *rule = insight->rule;
+	struct dimension dimension =
+		rule->lost ? expression_dimension(rule->lost) : DIMENSION_NUMBER;
+
+	document_key(d, "resource");
+	document_string(d, rule->resource);
+	document_key(d, dimension_is_equal(dimension, DIMENSION_BYTES) ? "lost_bytes"
+								       : "lost_seconds");
+	amount_write(insight->lost, d);
+}
+
+/* Null: of all mounts together. */
+static const char *mount_of(const struct insight *insight, const struct insights *insights)
+{
+	return insight->subject.row == insights->together ? NULL : insight->subject.row->mount;
+}
+
+static void format_insight(const struct insights *insights, size_t i, struct document *d)
+{
+	const struct insight *insight = &insights->items[i];
+
+	document_begin_map(d);
+	document_key(d, "id");
+	document_string(d, insight->rule->id);
+	document_key(d, "severity");
+	document_string(d, severity_name(insight->rule->severity));
+	if (insight->subject.row) {
+		document_key(d, "mount");
+		document_string(d, mount_of(insight, insights));
+	}
+	document_key(d, "text");
+	document_string(d, insight->text);
+	document_key(d, "advice");
+	document_string(d, insight->advice);
+	document_key(d, "directive");
+	document_string(d, insight->directive);
+	if (insight->rule->lost)
+		format_lost(insight, d);
+	document_key(d, "evidence");
+	rule_format_evidence(insight->rule, &insight->subject, d);
+	document_key(d, "condition");
+	document_string(d, insight->rule->condition);
+	document_key(d, "source");
+	document_string(d, insight->rule->source);
+	document_end_map(d);
+}
+
+void insights_format(const struct insights *insights, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < insights->count; i++)
+		format_insight(insights, i, d);
+	document_end_list(d);
+}
+
+void insights_format_unknown(const struct insights *insights, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < insights->unknown_count; i++) {
+		document_begin_flat_map(d);
+		document_key(d, "id");
+		document_string(d, insights->unknown[i].rule->id);
+		document_key(d, "names");
+		document_string(d, insights->unknown[i].names);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include "patterns.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "macro.h"
+#include "pattern_parts.h"
+#include "record.h"
+
+/* ---- tables ---- */
+
+
+/* clang-format off */
+static const struct pattern_name counts[PATTERN_KINDS] = {
+	[PATTERN_PHASE] = { "pattern_phases", DIMENSION_NUMBER, "Phases of CPU and I/O rate; 0: they change nowhere at once." },
+	[PATTERN_CHECKPOINTS] = { "pattern_checkpoints", DIMENSION_NUMBER, "Bursts of writes that keep a period." },
+	[PATTERN_IDLE_TAIL] = { "pattern_idle_tails", DIMENSION_NUMBER, "1: nothing was done from some moment to the end; else 0." },
+	[PATTERN_HANG] = { "pattern_hangs", DIMENSION_NUMBER, "1: nothing was done for long after work; else 0." },
+	[PATTERN_LEAK] = { "pattern_leaks", DIMENSION_NUMBER, "1: memory grew along a line; else 0." },
+	[PATTERN_DIED_INSIDE] = { "pattern_died_inside", DIMENSION_NUMBER, "1: next to no CPU time from some moment on; else 0." },
+};
+
+static const struct number {
+	enum pattern_kind kind;
+	const char *key; /* in a record */
+	struct pattern_name name; /* NULL: none */
+} numbers[PATTERN_NUMBERS] = {
+	[PHASE_CORES] = { PATTERN_PHASE, "cores", { NULL, DIMENSION_NUMBER, NULL } },
+	[PHASE_READ_RATE] = { PATTERN_PHASE, "read_bytes_per_second", { NULL, DIMENSION_RATE, NULL } },
+	[PHASE_WRITE_RATE] = { PATTERN_PHASE, "write_bytes_per_second", { NULL, DIMENSION_RATE, NULL } },
+	[CHECKPOINT_COUNT] = { PATTERN_CHECKPOINTS, "count", { NULL, DIMENSION_NUMBER, NULL } },
+	[CHECKPOINT_PERIOD] = { PATTERN_CHECKPOINTS, "period_seconds", { "pattern_checkpoint_period_seconds", DIMENSION_SECONDS, "From one of these bursts to the next." } },
+	[CHECKPOINT_DURATION] = { PATTERN_CHECKPOINTS, "duration_seconds", { "pattern_checkpoint_duration_seconds", DIMENSION_SECONDS, "Of one, on average, in whole buckets." } },
+	[CHECKPOINT_BYTES] = { PATTERN_CHECKPOINTS, "bytes", { "pattern_checkpoint_bytes", DIMENSION_BYTES, "Written in one, on average." } },
+	[CHECKPOINT_COST] = { PATTERN_CHECKPOINTS, "cost_seconds", { "pattern_checkpoint_cost_seconds", DIMENSION_SECONDS, "Time that they cost: CPU time that is missing in them, by the CPU rate outside." } },
+	[CHECKPOINT_COST_SHARE] = { PATTERN_CHECKPOINTS, "cost_share", { "pattern_checkpoint_cost_share", DIMENSION_SHARE, "The same over the time that the timeline tells of." } },
+	[CHECKPOINT_LOST] = { PATTERN_CHECKPOINTS, "lost_core_seconds", { "pattern_checkpoint_lost_core_seconds", DIMENSION_SECONDS, "That missing CPU time." } },
+	[IDLE_TAIL_SECONDS] = { PATTERN_IDLE_TAIL, "seconds", { "pattern_idle_tail_seconds", DIMENSION_SECONDS, "How long nothing was done up to the end." } },
+	[IDLE_TAIL_SHARE] = { PATTERN_IDLE_TAIL, "share", { "pattern_idle_tail_share", DIMENSION_SHARE, "The same over elapsed time." } },
+	[IDLE_TAIL_LOST] = { PATTERN_IDLE_TAIL, "lost_core_seconds", { "pattern_idle_tail_core_seconds", DIMENSION_SECONDS, "The same times cores." } },
+	[HANG_SECONDS] = { PATTERN_HANG, "seconds", { "pattern_hang_seconds", DIMENSION_SECONDS, "How long nothing was done after work; the longest." } },
+	[HANG_CORES_BEFORE] = { PATTERN_HANG, "cores_before", { "pattern_hang_cores_before", DIMENSION_NUMBER, "Cores that were kept busy before." } },
+	[HANG_TO_END] = { PATTERN_HANG, "to_end", { "pattern_hang_to_end", DIMENSION_NUMBER, "1: it never went on; 0: it did." } },
+	[LEAK_RATE] = { PATTERN_LEAK, "bytes_per_second", { "pattern_leak_bytes_per_second", DIMENSION_RATE, "What memory grew by." } },
+	[LEAK_GROWTH] = { PATTERN_LEAK, "growth_bytes", { "pattern_leak_growth_bytes", DIMENSION_BYTES, "And in all, in the second half of the job." } },
+	[LEAK_LIMIT_SECONDS] = { PATTERN_LEAK, "limit_seconds", { "pattern_leak_limit_seconds", DIMENSION_SECONDS, "From the end of the record until memory is at its limit; of one record only." } },
+	[HOMOGENEITY] = { PATTERN_DIED_INSIDE, "homogeneity", { "pattern_homogeneity", DIMENSION_NUMBER, "1 - 1/(1 + 1000 c), c: the least ratio of the CPU rate after a moment to that before." } },
+};
+/* clang-format on */
+
+const struct pattern_name *pattern_name(size_t i)
+{
+	const struct pattern_name *name;
+
+	assert(i < PATTERN_NAMES);
+	name = i < PATTERN_KINDS ? &counts[i] : &numbers[i - PATTERN_KINDS].name;
+	return name->name ? name : NULL;
+}
+
+struct amount pattern_amount(const struct patterns *patterns, size_t i)
+{
+	if (!patterns)
+		return (struct amount){};
+	return i < PATTERN_KINDS ? patterns->counts[i] : patterns->numbers[i - PATTERN_KINDS];
+}
+
+/* ---- finding ---- */
+
+struct pattern *pattern_add(struct patterns *patterns, enum pattern_kind kind,
+			    const struct rates *r, size_t first, size_t end)
+{
+	struct pattern *p = &patterns->items[patterns->count++];
+
+	assert(patterns->count <= PATTERNS_MAX);
+	*p = (struct pattern){ .kind = kind,
+			       .from_ns = rates_time(r, first),
+			       .to_ns = rates_time(r, end) };
+	if (kind != PATTERN_PHASE)
+		patterns->counts[kind] = amount_of(1);
+	return p;
+}
+
+static bool has_ended_well(const struct record *record)
+{
+	bool is_completed = record->job.state && strcmp(record->job.state, "COMPLETED") == 0;
+
+	return record->is_final &&
+	       ((record->job.exit_code == 0 && !record->job.signal) || is_completed);
+}
+
+/* The sum over nodes against the sum of limits would say nothing of any of them. */
+static double limit_of(const struct record *record)
+{
+	const struct value *limit = &record->reading.values[METRIC_MEMORY_LIMIT];
+
+	return limit->is_known && record->merged_records <= 1 ? (double)limit->number : NAN;
+}
+
+static int find_all(const struct pattern_settings *s, const struct record *record,
+		    const struct rates *r, struct patterns *patterns)
+{
+	int e = 0;
+
+	if (s->is_asked[PATTERN_PHASE])
+		e = find_phases(&s->phases, r, patterns);
+	if (e == 0 && s->is_asked[PATTERN_CHECKPOINTS])
+		e = find_checkpoints(&s->checkpoints, r, patterns);
+	if (s->is_asked[PATTERN_IDLE_TAIL])
+		find_idle_tail(&s->idle_tail, r, patterns);
+	if (s->is_asked[PATTERN_HANG])
+		find_hang(&s->hang, r, has_ended_well(record), patterns);
+	if (e == 0 && s->is_asked[PATTERN_LEAK])
+		e = find_leak(&s->leak, r, limit_of(record), patterns);
+	if (s->is_asked[PATTERN_DIED_INSIDE])
+		find_death(&s->death, r, patterns);
+	return e;
+}
+
+/* What rules may ask for: of kinds that there is one of. */
+static void take_numbers(struct patterns *patterns)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		const struct pattern *p = &patterns->items[i];
+
+		for (size_t n = 0; p->kind != PATTERN_PHASE && n < PATTERN_NUMBERS; n++) {
+			if (numbers[n].kind == p->kind)
+				patterns->numbers[n] = p->numbers[n];
+		}
+	}
+}
+
+int patterns_find(const struct pattern_settings *settings, const struct record *record,
+		  struct patterns *ret)
+{
+	_cleanup_free_ struct patterns *patterns = calloc(1, sizeof(*patterns));
+	_cleanup_free_ struct rates *rates = malloc(sizeof(*rates));
+	int r;
+
+	if (!patterns || !rates)
+		return -ENOMEM;
+	rates_take(record, rates);
+	patterns->has_timeline = rates->count > 0;
+	patterns->start_ns = record->time.start_ns ? record->time.start_ns : rates->start_ns;
+	r = patterns->has_timeline ? find_all(settings, record, rates, patterns) : 0;
+	if (r < 0)
+		return r;
+	take_numbers(patterns);
+	*ret = *patterns;
+	return 0;
+}
+
+/* ---- telling ---- */
+
+static struct human say(const struct pattern *p, enum pattern_number number)
+{
+	return amount_format(p->numbers[number], numbers[number].name.dimension);
+}
+
+/* "12 m 10 s": since the start of the job. */
+static struct human say_time(const struct patterns *patterns, uint64_t ns)
+{
+	return humanize_duration(ns > patterns->start_ns ? ns - patterns->start_ns : 0);
+}
+
+static int tell_phase(const struct patterns *patterns, const struct pattern *p, char **ret)
+{
+	return asprintf(ret, "From %s to %s: %s cores, read %s, written %s.",
+			say_time(patterns, p->from_ns).text, say_time(patterns, p->to_ns).text,
+			say(p, PHASE_CORES).text, say(p, PHASE_READ_RATE).text,
+			say(p, PHASE_WRITE_RATE).text);
+}
+
+static int tell_checkpoints(const struct pattern *p, char **ret)
+{
+	int r;
+
+	if (!p->numbers[CHECKPOINT_COST].is_known)
+		return asprintf(ret, "%s bursts of writes, one each %s: %s in %s.",
+				say(p, CHECKPOINT_COUNT).text, say(p, CHECKPOINT_PERIOD).text,
+				say(p, CHECKPOINT_BYTES).text, say(p, CHECKPOINT_DURATION).text);
+	r = asprintf(ret, "%s bursts of writes, one each %s: %s in %s; they cost %s in all (%s).",
+		     say(p, CHECKPOINT_COUNT).text, say(p, CHECKPOINT_PERIOD).text,
+		     say(p, CHECKPOINT_BYTES).text, say(p, CHECKPOINT_DURATION).text,
+		     say(p, CHECKPOINT_COST).text, say(p, CHECKPOINT_COST_SHARE).text);
+	return r;
+}
+
+static int tell_hang(const struct patterns *patterns, const struct pattern *p, char **ret)
+{
+	return asprintf(ret, "Nothing was done for %s from %s on, after %s cores were busy%s.",
+			say(p, HANG_SECONDS).text, say_time(patterns, p->from_ns).text,
+			say(p, HANG_CORES_BEFORE).text,
+			p->numbers[HANG_TO_END].number > 0 ? "" : "; then it went on");
+}
+
+static int tell_leak(const struct pattern *p, char **ret)
+{
+	if (!p->numbers[LEAK_LIMIT_SECONDS].is_known)
+		return asprintf(ret, "Memory grew along a line, by %s: %s in the second half.",
+				say(p, LEAK_RATE).text, say(p, LEAK_GROWTH).text);
+	return asprintf(ret,
+			"Memory grew along a line, by %s: %s in the second half; it would reach "
+			"its limit %s after this.",
+			say(p, LEAK_RATE).text, say(p, LEAK_GROWTH).text,
+			say(p, LEAK_LIMIT_SECONDS).text);
+}
+
+static int tell(const struct patterns *patterns, const struct pattern *p, char **ret)
+{
+	switch (p->kind) {
+	case PATTERN_PHASE:
+		return tell_phase(patterns, p, ret);
+	case PATTERN_CHECKPOINTS:
+		return tell_checkpoints(p, ret);
+	case PATTERN_IDLE_TAIL:
+		return asprintf(ret, "Nothing was done in the last %s (%s), from %s on.",
+				say(p, IDLE_TAIL_SECONDS).text, say(p, IDLE_TAIL_SHARE).text,
+				say_time(patterns, p->from_ns).text);
+	case PATTERN_HANG:
+		return tell_hang(patterns, p, ret);
+	case PATTERN_LEAK:
+		return tell_leak(p, ret);
+	case PATTERN_DIED_INSIDE:
+		return asprintf(ret, "Next to no CPU time from %s on (homogeneity %s).",
+				say_time(patterns, p->from_ns).text, say(p, HOMOGENEITY).text);
+	case PATTERN_KINDS:
+		break;
+	}
+	return -1;
+}
+
+char *pattern_text(const struct patterns *patterns, const struct pattern *pattern)
+{
+	char *text;
+
+	return tell(patterns, pattern, &text) < 0 ? NULL : text;
+}
+
+static void format_pattern(const struct patterns *patterns, const struct pattern *p,
+			   struct document *d)
+{
+	_cleanup_free_ char *text = pattern_text(patterns, p);
+
+	document_begin_flat_map(d);
+	document_key(d, "id");
+	document_string(d, pattern_id(p->kind));
+	document_key(d, "from");
+	document_time(d, p->from_ns);
+	document_key(d, "to");
+	document_time(d, p->to_ns);
+	for (size_t n = 0; n < PATTERN_NUMBERS; n++) {
+		if (numbers[n].kind != p->kind)
+			continue;
+		document_key(d, numbers[n].key);
+		amount_write(p->numbers[n], d);
+	}
+	document_key(d, "text");
+	document_string(d, text);
+	document_end_map(d);
+}
+
+void patterns_format(const struct patterns *patterns, struct document *d)
+{
+	if (!patterns->has_timeline) {
+		document_null(d);
+		return;
+	}
+	document_begin_list(d);
+	for (size_t i = 0; i < patterns->count; i++)
+		format_pattern(patterns, &patterns->items[i], d);
+	document_end_list(d);
+}

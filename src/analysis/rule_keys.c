@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "guess.h"
+#include "rules_parts.h"
+#include "variables.h"
+
+static const char *const severities[] = { "info", "warning", "critical", NULL };
+
+const char *severity_name(enum severity severity)
+{
+	return severities[severity];
+}
+
+static struct names names_of(const struct rules_reader *reader)
+{
+	return (struct names){ .variables = reader->rules->variables,
+			       .constants = reader->rule->thresholds,
+			       .constant_count = reader->rule->threshold_count,
+			       .has_mount = reader->rule->is_each_mount };
+}
+
+static int copy_text(const char *text, char **at)
+{
+	*at = strdup(text);
+	return *at ? 0 : -ENOMEM;
+}
+
+static int read_id(struct rules_reader *reader, const struct outline *o)
+{
+	return copy_text(o->text, &reader->rule->id);
+}
+
+static int read_enabled(struct rules_reader *reader, const struct outline *o)
+{
+	bool is_enabled = true;
+	int r = rules_read_yes_no(reader, o, &is_enabled);
+
+	reader->rule->is_disabled = !is_enabled;
+	return r;
+}
+
+static int read_severity(struct rules_reader *reader, const struct outline *o)
+{
+	for (size_t i = 0; severities[i]; i++) {
+		if (strcmp(severities[i], o->text) == 0) {
+			reader->rule->severity = (enum severity)i;
+			return 0;
+		}
+	}
+	return rules_refuse(reader, o->line,
+			    "severity: '%.64s' is none; there are info, warning and critical",
+			    o->text);
+}
+
+static int read_each(struct rules_reader *reader, const struct outline *o)
+{
+	reader->rule->is_by_path = strcmp(o->text, "mount by path") == 0;
+	if (!reader->rule->is_by_path && strcmp(o->text, "mount") != 0)
+		return rules_refuse(reader, o->line,
+				    "each: a rule can be asked for each 'mount' or 'mount by path', and not for each '%.64s'",
+				    o->text);
+	reader->rule->is_each_mount = true;
+	return 0;
+}
+
+/* ---- thresholds ---- */
+
+static struct constant *find_threshold(const struct rule *rule, const char *name)
+{
+	for (size_t i = 0; i < rule->threshold_count; i++) {
+		assert(rule->thresholds[i].name);
+		if (strcmp(rule->thresholds[i].name, name) == 0)
+			return &rule->thresholds[i];
+	}
+	return NULL;
+}
+
+static int refuse_threshold(const struct rules_reader *reader, const struct outline *o)
+{
+	const struct rule *rule = reader->rule;
+	const char *guess = guess_nearest(o->key, &rule->thresholds[0].name, rule->threshold_count,
+					  sizeof(rule->thresholds[0]));
+	char known[256] = "none";
+	size_t used = 0;
+
+	if (guess)
+		return rules_refuse(reader, o->line,
+				    "thresholds: '%s' has no '%.64s'; did you mean '%s'?", rule->id,
+				    o->key, guess);
+	for (size_t i = 0; i < rule->threshold_count && used < sizeof(known); i++)
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 rule->thresholds[i].name);
+	return rules_refuse(reader, o->line, "thresholds: '%s' has no '%.64s'; it has %s", rule->id,
+			    o->key, known);
+}
+
+static int add_threshold(struct rules_reader *reader, const struct outline *o,
+			 const struct constant *c)
+{
+	struct rule *rule = reader->rule;
+	const struct variable *variable =
+		variables_find(reader->rules->variables, o->key, strlen(o->key));
+	int r;
+
+	if (!rules_is_word(o->key, "_"))
+		return rules_refuse(
+			reader, o->line,
+			"thresholds: '%.64s' is no word of small letters, digits and '_'", o->key);
+	if (variable && !variable_is_own(variable)) /* a rule's own word goes before a site's */
+		return rules_refuse(reader, o->line,
+				    "thresholds: '%s' is the name of a number of the record",
+				    o->key);
+	if (rule->threshold_count >= THRESHOLDS_MAX)
+		return rules_refuse(reader, o->line, "thresholds: there are more than %d",
+				    THRESHOLDS_MAX);
+	rule->thresholds[rule->threshold_count] = *c;
+	r = copy_text(o->key, &rule->thresholds[rule->threshold_count].name);
+	rule->threshold_count += r == 0;
+	return r;
+}
+
+/* Of its kind: what asks for it was written for that. */
+static int change_threshold(struct rules_reader *reader, const struct outline *o,
+			    const struct constant *c, struct constant *known)
+{
+	char *name = known->name;
+
+	if (!dimension_is_equal(c->dimension, known->dimension) && !c->is_bare)
+		return rules_refuse(
+			reader, o->line, "thresholds: %s: %s must stand here, and not %s", name,
+			dimension_name(known->dimension).text, dimension_name(c->dimension).text);
+	*known = *c;
+	known->name = name;
+	return 0;
+}
+
+static int read_threshold(struct rules_reader *reader, const struct outline *o, bool may_add)
+{
+	_cleanup_(expression_freep) struct expression *e = NULL;
+	struct constant *known = find_threshold(reader->rule, o->key), c = {};
+	struct names names = { .variables = reader->rules->variables };
+	int r = rules_want_text(reader, o);
+
+	if (r < 0)
+		return r;
+	if (!known && !may_add)
+		return refuse_threshold(reader, o);
+	r = expression_parse(o->text, EXPRESSION_NUMBER, &names, &e, reader->err);
+	if (r < 0)
+		return rules_refuse_within(reader, o, r);
+	if (!expression_is_constant(e, &c))
+		return rules_refuse(reader, o->line, "%s: a number must stand here, and no name",
+				    o->key);
+	return known ? change_threshold(reader, o, &c, known) : add_threshold(reader, o, &c);
+}
+
+/* Those of all files; who changes a rule without its condition changes thresholds, and adds none.
+ */
+static int read_thresholds(struct rules_reader *reader, const struct rule_maps *maps)
+{
+	bool is_new = true;
+	int r = 0;
+
+	reader->rule->thresholds = calloc(THRESHOLDS_MAX, sizeof(struct constant));
+	if (!reader->rule->thresholds)
+		return -ENOMEM;
+	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
+		const struct outline *map = maps->of[layer], *o;
+
+		if (!map)
+			continue;
+		reader->layer = layer;
+		o = rules_find_child(map, "thresholds");
+		r = o ? rules_want(reader, o, OUTLINE_MAP) : 0;
+		for (o = o ? o->first : NULL; r == 0 && o; o = o->next)
+			r = read_threshold(reader, o, is_new || rules_find_child(map, "when"));
+		is_new = false;
+	}
+	return r;
+}
+
+/* ---- what uses them ---- */
+
+static int read_source(struct rules_reader *reader, const struct outline *o)
+{
+	return copy_text(o->text, &reader->rule->source);
+}
+
+static int read_expression(struct rules_reader *reader, const struct outline *o,
+			   enum expression_kind kind, struct expression **at)
+{
+	struct names names = names_of(reader);
+	int r = expression_parse(o->text, kind, &names, at, reader->err);
+
+	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
+}
+
+static int read_when(struct rules_reader *reader, const struct outline *o)
+{
+	int r = read_expression(reader, o, EXPRESSION_CONDITION, &reader->rule->when);
+
+	if (r == 0 && !expression_variable(reader->rule->when, 0))
+		return rules_refuse(reader, o->line, "when: this asks nothing of the record");
+	return r < 0 ? r : copy_text(o->text, &reader->rule->condition);
+}
+
+static int read_lost(struct rules_reader *reader, const struct outline *o)
+{
+	return read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->lost);
+}
+
+static int read_share(struct rules_reader *reader, const struct outline *o)
+{
+	struct dimension dimension;
+	int r = read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->share);
+
+	if (r < 0)
+		return r;
+	dimension = expression_dimension(reader->rule->share);
+	if (!dimension_is_plain(dimension))
+		return rules_refuse(reader, o->line, "share: a share must stand here, and not %s",
+				    dimension_name(dimension).text);
+	return 0;
+}
+
+static int read_template(struct rules_reader *reader, const struct outline *o, struct template **at)
+{
+	struct names names = names_of(reader);
+	int r = template_parse(o->text, &names, at, reader->err);
+
+	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
+}
+
+/* Nothing is said without a number. */
+static int read_text(struct rules_reader *reader, const struct outline *o)
+{
+	int r = read_template(reader, o, &reader->rule->text);
+
+	if (r == 0 && !template_expression(reader->rule->text, 0))
+		return rules_refuse(
+			reader, o->line,
+			"text: no number of the record stands in this, such as {cores_used}");
+	return r;
+}
+
+static int read_advice(struct rules_reader *reader, const struct outline *o)
+{
+	return read_template(reader, o, &reader->rule->advice);
+}
+
+static int read_directive(struct rules_reader *reader, const struct outline *o)
+{
+	return read_template(reader, o, &reader->rule->directive);
+}
+
+static int read_resource(struct rules_reader *reader, const struct outline *o)
+{
+	return copy_text(o->text, &reader->rule->resource);
+}
+
+static int read_group(struct rules_reader *reader, const struct outline *o)
+{
+	return copy_text(o->text, &reader->rule->group);
+}
+
+/* ---- the keys ---- */
+
+/* In the order in which they are read: what others use comes first. */
+static const struct rule_key {
+	const char *name;
+	unsigned int entries; /* which may have it */
+	bool is_required;
+	/* What the last file says of it that says anything; all of them: */
+	int (*read)(struct rules_reader *reader, const struct outline *o);
+	int (*read_all)(struct rules_reader *reader, const struct rule_maps *maps);
+} keys[] = {
+	{ "id", ENTRY_ANY, true, read_id, NULL },
+	{ "enabled", ENTRY_ANY, false, read_enabled, NULL },
+	{ "severity", ENTRY_RULE, true, read_severity, NULL },
+	{ "each", ENTRY_RULE, false, read_each, NULL },
+	{ "thresholds", ENTRY_ANY, false, NULL, read_thresholds },
+	{ "source", ENTRY_ANY, true, read_source, NULL },
+	{ "when", ENTRY_RULE | ENTRY_CLASS, true, read_when, NULL },
+	{ "share", ENTRY_CLASS, true, read_share, NULL },
+	{ "text", ENTRY_RULE | ENTRY_CLASS, true, read_text, NULL },
+	{ "advice", ENTRY_RULE, false, read_advice, NULL },
+	{ "directive", ENTRY_RULE, false, read_directive, NULL },
+	{ "resource", ENTRY_RULE, false, read_resource, NULL },
+	{ "lost", ENTRY_RULE, false, read_lost, NULL },
+	{ "group", ENTRY_RULE, false, read_group, NULL },
+};
+
+static bool is_allowed(const struct rules_reader *reader, const struct rule_key *key)
+{
+	return key->entries & reader->entry;
+}
+
+static int refuse_key(const struct rules_reader *reader, const struct outline *o)
+{
+	char allowed[256];
+	size_t used = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys) && used < sizeof(allowed); i++) {
+		if (is_allowed(reader, &keys[i]))
+			used += (size_t)snprintf(allowed + used, sizeof(allowed) - used, " %s",
+						 keys[i].name);
+	}
+	return rules_refuse(reader, o->line, "there is no '%.64s' here; there are%s", o->key,
+			    allowed);
+}
+
+static int check_keys(const struct rules_reader *reader, const struct outline *map)
+{
+	for (const struct outline *o = map->first; o; o = o->next) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(keys) &&
+		       (strcmp(keys[i].name, o->key) != 0 || !is_allowed(reader, &keys[i])))
+			i++;
+		if (i == ARRAY_SIZE(keys))
+			return refuse_key(reader, o);
+	}
+	return 0;
+}
+
+static const struct rule_list *list_of(const struct rules_reader *reader)
+{
+	const struct rules *rules = reader->rules;
+
+	return reader->entry == ENTRY_CLASS	? &rules->classes
+	       : reader->entry == ENTRY_PATTERN ? &rules->patterns
+						: &rules->insights;
+}
+
+/* Who means to change a rule that is there may have missed its name. */
+static int refuse_missing(struct rules_reader *reader, const struct rule_maps *maps,
+			  const struct rule_key *key)
+{
+	const struct rule_list *list = list_of(reader);
+	const char *guess = NULL;
+
+	for (reader->layer = 0; !maps->of[reader->layer];)
+		reader->layer++;
+	if (reader->layer && reader->rule->id && list->count > 1) /* the last is this one */
+		guess = guess_nearest(reader->rule->id, &list->items[0].id, list->count - 1,
+				      sizeof(list->items[0]));
+	if (guess)
+		return rules_refuse(reader, maps->of[reader->layer]->line,
+				    "'%s' is missing here, of a new '%s'; did you mean '%s'?",
+				    key->name, reader->rule->id, guess);
+	return rules_refuse(reader, maps->of[reader->layer]->line, "'%s' is missing here",
+			    key->name);
+}
+
+static int read_key(struct rules_reader *reader, const struct rule_key *key,
+		    const struct rule_maps *maps)
+{
+	const struct outline *o = NULL;
+	size_t layer = reader->layer_count;
+	int r;
+
+	if (!is_allowed(reader, key))
+		return 0;
+	if (key->read_all)
+		return key->read_all(reader, maps);
+	while (!o && layer > 0) {
+		layer--;
+		o = maps->of[layer] ? rules_find_child(maps->of[layer], key->name) : NULL;
+	}
+	if (!o)
+		return key->is_required ? refuse_missing(reader, maps, key) : 0;
+	reader->layer = layer;
+	r = rules_want_text(reader, o);
+	return r < 0 ? r : key->read(reader, o);
+}
+
+/* The last file that says anything of the rule. */
+static const struct outline *last_map(struct rules_reader *reader, const struct rule_maps *maps)
+{
+	reader->layer = reader->layer_count - 1;
+	while (!maps->of[reader->layer])
+		reader->layer--;
+	return maps->of[reader->layer];
+}
+
+/* What a file breaks in a rule that is another's is that file's: it is named first. */
+static int blame(struct rules_reader *reader, const struct rule_maps *maps, int r)
+{
+	size_t layer = reader->layer;
+	const struct outline *last = last_map(reader, maps);
+
+	if (r == -ENOMEM || reader->layer == layer)
+		return r;
+	return error_prefix(reader->err, r, "%s:%u: with this", reader->rules->files[reader->layer],
+			    last->line);
+}
+
+/* A pattern's thresholds are for those that look for it: each must be there. */
+static int read_settings(struct rules_reader *reader, const struct rule_maps *maps)
+{
+	const struct outline *last = last_map(reader, maps);
+	int r = pattern_settings_add(&reader->rules->pattern_settings, reader->rule, reader->err);
+
+	return r < 0 ? error_prefix(reader->err, r, "%s:%u", reader->rules->files[reader->layer],
+				    last->line)
+		     : 0;
+}
+
+static int check_rule(struct rules_reader *reader, const struct rule_maps *maps)
+{
+	const struct rule *rule = reader->rule;
+
+	if (rule->lost && !rule->resource) {
+		const struct outline *last = last_map(reader, maps);
+
+		return rules_refuse(reader, last->line,
+				    "'resource' is missing here: what is lost?");
+	}
+	return reader->entry == ENTRY_PATTERN ? read_settings(reader, maps) : 0;
+}
+
+int rules_read_rule(struct rules_reader *reader, const struct rule_maps *maps, struct rule *rule)
+{
+	int r = 0;
+
+	reader->rule = rule;
+	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
+		const struct outline *map = maps->of[layer];
+
+		if (!map)
+			continue;
+		reader->layer = layer;
+		rule->places[rule->place_count++] =
+			(struct rule_place){ reader->rules->files[layer], map->line };
+		r = check_keys(reader, map);
+	}
+	assert(rule->place_count > 0);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(keys); i++)
+		r = read_key(reader, &keys[i], maps);
+	if (r < 0)
+		return blame(reader, maps, r);
+	return check_rule(reader, maps);
+}

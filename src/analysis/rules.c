@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+#include "rules.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "rules_parts.h"
+#include "variables.h"
+
+#define TEXT_MAX 1024
+
+/* ---- what is read ---- */
+
+int rules_refuse(const struct rules_reader *reader, unsigned int line, const char *format, ...)
+{
+	char text[400];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return error_set(reader->err, -EINVAL, "%s:%u: %s", reader->rules->files[reader->layer],
+			 line, text);
+}
+
+int rules_want(const struct rules_reader *reader, const struct outline *o, enum outline_kind kind)
+{
+	if (o->kind == kind)
+		return 0;
+	return rules_refuse(reader, o->line, "%s: %s must stand here, and not %s",
+			    o->key ? o->key : "this", outline_kind_name(kind),
+			    outline_kind_name(o->kind));
+}
+
+int rules_want_text(const struct rules_reader *reader, const struct outline *o)
+{
+	int r = rules_want(reader, o, OUTLINE_SCALAR);
+
+	if (r < 0)
+		return r;
+	if (o->is_null || !*o->text)
+		return rules_refuse(reader, o->line, "%s: nothing stands here", o->key);
+	if (strlen(o->text) > TEXT_MAX)
+		return rules_refuse(reader, o->line, "%s: this is longer than %d bytes", o->key,
+				    TEXT_MAX);
+	for (const char *p = o->text; *p; p++) {
+		if (iscntrl((unsigned char)*p) && *p != '\n')
+			return rules_refuse(reader, o->line, "%s: a control character stands here",
+					    o->key);
+	}
+	return 0;
+}
+
+int rules_refuse_within(const struct rules_reader *reader, const struct outline *o, int r)
+{
+	if (r == -ENOMEM)
+		return r;
+	return error_prefix(reader->err, r, "%s:%u: %s", reader->rules->files[reader->layer],
+			    o->line, o->key);
+}
+
+bool rules_is_word(const char *text, const char *others)
+{
+	for (const char *p = text; *p; p++) {
+		if (!islower((unsigned char)*p) && !isdigit((unsigned char)*p) &&
+		    !strchr(others, *p))
+			return false;
+	}
+	return islower((unsigned char)*text) && strlen(text) < RULES_WORD_MAX;
+}
+
+int rules_read_yes_no(const struct rules_reader *reader, const struct outline *o, bool *ret)
+{
+	static const char *const words[] = { "no", "yes", "off", "on", "false", "true" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i], o->text) == 0) {
+			*ret = i % 2;
+			return 0;
+		}
+	}
+	return rules_refuse(reader, o->line, "%s: yes or no must stand here, and not '%.64s'",
+			    o->key, o->text);
+}
+
+const struct outline *rules_find_child(const struct outline *map, const char *key)
+{
+	for (const struct outline *o = map->first; o; o = o->next) {
+		if (strcmp(o->key, key) == 0)
+			return o;
+	}
+	return NULL;
+}
+
+/* ---- lists, of which all files have a part ---- */
+
+struct entries { /* what the files say, by id, in the order in which ids first stand there */
+	struct rule_maps maps[RULES_MAX];
+	const char *ids[RULES_MAX];
+	size_t count;
+};
+
+static int read_entry_id(const struct rules_reader *reader, const struct outline *map,
+			 const char **ret)
+{
+	const struct outline *id;
+	int r = rules_want(reader, map, OUTLINE_MAP);
+
+	if (r < 0)
+		return r;
+	id = rules_find_child(map, "id");
+	if (!id)
+		return rules_refuse(reader, map->line, "'id' is missing here");
+	r = rules_want_text(reader, id);
+	if (r == 0 && !rules_is_word(id->text, "-"))
+		r = rules_refuse(reader, id->line,
+				 "id: '%.64s' is no word of small letters, digits and '-'",
+				 id->text);
+	if (r == 0)
+		*ret = id->text;
+	return r;
+}
+
+static int add_entry(struct rules_reader *reader, const struct outline *map, const char *section,
+		     struct entries *entries)
+{
+	const char *id = NULL;
+	size_t i = 0;
+	int r = read_entry_id(reader, map, &id);
+
+	if (r < 0)
+		return r;
+	assert(id);
+	while (i < entries->count && strcmp(entries->ids[i], id) != 0)
+		i++;
+	if (i == RULES_MAX)
+		return rules_refuse(reader, map->line, "%s: there are more than %d", section,
+				    RULES_MAX);
+	if (entries->maps[i].of[reader->layer])
+		return rules_refuse(reader, map->line,
+				    "id: '%s' stands here a second time, after line %u", id,
+				    entries->maps[i].of[reader->layer]->line);
+	entries->maps[i].of[reader->layer] = map;
+	entries->ids[i] = id;
+	entries->count = MAX(entries->count, i + 1);
+	return 0;
+}
+
+static int gather(struct rules_reader *reader, const char *section, struct entries *entries)
+{
+	int r = 0;
+
+	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
+		const struct outline *o = rules_find_child(reader->roots[layer], section);
+
+		reader->layer = layer;
+		if (!o || o->is_null)
+			continue;
+		r = rules_want(reader, o, OUTLINE_LIST);
+		for (o = o->first; r == 0 && o; o = o->next)
+			r = add_entry(reader, o, section, entries);
+	}
+	return r;
+}
+
+static int read_list(struct rules_reader *reader, const char *section, enum entry entry,
+		     struct rule_list *list)
+{
+	_cleanup_free_ struct entries *entries = calloc(1, sizeof(*entries));
+	int r = entries ? gather(reader, section, entries) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	list->items = calloc(entries->count + 1, sizeof(*list->items));
+	if (!list->items)
+		return -ENOMEM;
+	reader->entry = entry;
+	for (size_t i = 0; r == 0 && i < entries->count; i++)
+		r = rules_read_rule(reader, &entries->maps[i], &list->items[list->count++]);
+	return r;
+}
+
+/* ---- files ---- */
+
+static const char *const sections[] = { "alone", "billing", "variables",
+					"rules", "classes", "patterns" };
+
+static int check_section(const struct rules_reader *reader, const struct outline *o)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
+		if (strcmp(o->key, sections[i]) == 0)
+			return 0;
+	}
+	return rules_refuse(
+		reader, o->line,
+		"there is no '%.64s' here; there are alone, billing, variables, rules, classes and "
+		"patterns",
+		o->key);
+}
+
+/* What stands alone has nothing below it. */
+static int read_alone(struct rules_reader *reader)
+{
+	const struct outline *o = rules_find_child(reader->roots[reader->layer], "alone");
+	bool is_alone = false;
+	int r = o ? rules_want_text(reader, o) : 0;
+
+	if (r == 0 && o)
+		r = rules_read_yes_no(reader, o, &is_alone);
+	if (is_alone)
+		reader->first_layer = reader->layer;
+	return r;
+}
+
+static int read_roots(struct rules_reader *reader)
+{
+	int r = 0;
+
+	for (reader->layer = 0; r == 0 && reader->layer < reader->layer_count; reader->layer++) {
+		const struct outline *root = reader->roots[reader->layer];
+
+		r = rules_want(reader, root, OUTLINE_MAP);
+		for (const struct outline *o = root->first; r == 0 && o; o = o->next)
+			r = check_section(reader, o);
+		if (r == 0)
+			r = read_alone(reader);
+	}
+	if (r == 0)
+		r = rules_read_billing(reader);
+	if (r == 0)
+		r = rules_read_variables(reader);
+	if (r == 0)
+		r = read_list(reader, "rules", ENTRY_RULE, &reader->rules->insights);
+	if (r == 0)
+		r = read_list(reader, "classes", ENTRY_CLASS, &reader->rules->classes);
+	if (r == 0)
+		r = read_list(reader, "patterns", ENTRY_PATTERN, &reader->rules->patterns);
+	return r;
+}
+
+/* ---- the whole ---- */
+
+static void rule_clear(struct rule *rule)
+{
+	for (size_t i = 0; i < rule->threshold_count; i++)
+		free(rule->thresholds[i].name);
+	free(rule->thresholds);
+	free(rule->id);
+	free(rule->source);
+	free(rule->condition);
+	free(rule->resource);
+	free(rule->group);
+	expression_free(rule->when);
+	expression_free(rule->lost);
+	expression_free(rule->share);
+	template_free(rule->text);
+	template_free(rule->advice);
+	template_free(rule->directive);
+}
+
+static void rule_list_clear(struct rule_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		rule_clear(&list->items[i]);
+	free(list->items);
+}
+
+struct rules *rules_free(struct rules *r)
+{
+	if (!r)
+		return NULL;
+	rule_list_clear(&r->insights);
+	rule_list_clear(&r->classes);
+	rule_list_clear(&r->patterns);
+	variables_free(r->variables);
+	billings_clear(&r->billings);
+	for (size_t i = 0; i < ARRAY_SIZE(r->files); i++)
+		free(r->files[i]);
+	free(r);
+	return NULL;
+}
+
+void rules_freep(struct rules **r)
+{
+	rules_free(*r);
+}
+
+static int read_texts(struct rules_reader *reader, const struct rules_text *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		int r;
+
+		reader->rules->files[i] = strdup(texts[i].name);
+		if (!reader->rules->files[i])
+			return -ENOMEM;
+		r = outline_parse(texts[i].text, texts[i].length, texts[i].name, &reader->roots[i],
+				  reader->err);
+		if (r < 0)
+			return r;
+		reader->layer_count++;
+	}
+	return read_roots(reader);
+}
+
+int rules_join(const struct rules_text *texts, size_t count, struct rules **ret, struct error *err)
+{
+	_cleanup_(rules_freep) struct rules *rules = calloc(1, sizeof(*rules));
+	struct rules_reader reader = { .rules = rules, .err = err };
+	int r = -ENOMEM;
+
+	assert(count > 0 && count <= RULES_LAYERS_MAX);
+	if (rules)
+		rules->variables = variables_new();
+	if (rules && rules->variables)
+		r = read_texts(&reader, texts, count);
+	for (size_t i = 0; i < reader.layer_count; i++)
+		outline_free(reader.roots[i]);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read the rules");
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(rules);
+	return 0;
+}
+
+int rules_parse(const char *text, size_t length, const char *name, struct rules **ret,
+		struct error *err)
+{
+	const struct rules_text one = { name, text, length };
+
+	return rules_join(&one, 1, ret, err);
+}
+
+struct rules_text rules_built_in_text(void)
+{
+	return (struct rules_text){ "built-in insights.yaml", rules_built_in,
+				    strlen(rules_built_in) };
+}
+
+int rules_load_built_in(struct rules **ret, struct error *err)
+{
+	struct rules_text text = rules_built_in_text();
+
+	return rules_join(&text, 1, ret, err);
+}

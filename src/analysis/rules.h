@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules - what is told about a job, and when: rules, classes and patterns (share/insights.yaml),
+ * names of a site's own, and what it bills by.
+ *
+ * Files join in layers: what a later one says of an id or a name stands for what an earlier one
+ * says, key by key and threshold by threshold.  Each is checked when it is read: each name, each
+ * unit and each sentence, with its line.  A rule that was read can be asked of any record.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "billing.h"
+#include "expression.h"
+#include "pattern_settings.h"
+#include "template.h"
+
+struct error;
+
+#define RULES_MAX 256
+#define THRESHOLDS_MAX 8
+#define RULES_LAYERS_MAX 4
+
+enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
+
+struct rule_place {	  /* that a file tells of the rule */
+	const char *file; /* the rules' */
+	unsigned int line;
+};
+
+struct rule { /* or a class, or a pattern, of which only thresholds and source are said */
+	char *id;
+	bool is_disabled; /* it is not asked */
+	enum severity severity;
+	bool is_each_mount, is_by_path; /* by path: where its mounts are not known, of all together */
+	struct constant *thresholds;
+	size_t threshold_count;
+	char *source;	 /* where the thresholds are from */
+	char *condition; /* the text of when */
+	struct expression *when;
+	struct template *text;	    /* what is so */
+	struct template *advice;    /* what to do; NULL: none is known */
+	struct template *directive; /* how to say it to the manager; NULL: none */
+	char *resource;		    /* what is lost: "memory"; NULL: nothing */
+	char *group;		  /* of rules that say the same more or less exactly; NULL: none */
+	struct expression *lost;  /* how much of it; NULL: not said */
+	struct expression *share; /* of a class: how much of it the job is */
+	struct rule_place places[RULES_LAYERS_MAX]; /* where it is made, then where it is changed */
+	size_t place_count;
+};
+
+struct rule_list {
+	struct rule *items;
+	size_t count;
+};
+
+struct rules {
+	struct variables *variables;
+	struct rule_list insights, classes, patterns;
+	struct pattern_settings pattern_settings; /* what the patterns' thresholds say */
+	struct billings billings;
+	char *files[RULES_LAYERS_MAX]; /* the names of those that they are from */
+};
+
+struct rules_text {	  /* a file's, all NUL-ended; nothing is kept */
+	const char *name; /* stands before line numbers in errors */
+	const char *text;
+	size_t length;
+};
+
+/* Those of all @texts (at most RULES_LAYERS_MAX), the first at the bottom.  -EINVAL: *err says
+ * "NAME:LINE: what is wrong". */
+int rules_join(const struct rules_text *texts, size_t count, struct rules **ret, struct error *err);
+
+/* One file alone. */
+int rules_parse(const char *text, size_t length, const char *name, struct rules **ret,
+		struct error *err);
+
+/* Those that are built in. */
+struct rules_text rules_built_in_text(void);
+int rules_load_built_in(struct rules **ret, struct error *err);
+
+struct rules *rules_free(struct rules *r); /* NULL is fine; returns NULL */
+void rules_freep(struct rules **r);
+
+/* "info"... */
+const char *severity_name(enum severity severity);
+
+/* The text of share/insights.yaml as it was when this was built. */
+extern const char rules_built_in[];

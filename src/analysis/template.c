@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "template.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "reading.h"
+#include "variables.h"
+
+#define MOUNT_WORD "mount"
+
+enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE };
+
+struct part { /* a text, then a number or the mount's name, if any */
+	char *text;
+	struct expression *expression; /* NULL: none */
+	enum part_format format;
+	bool is_mount;
+};
+
+struct template
+{
+	char *text;
+	struct part parts[TEMPLATE_PARTS_MAX];
+	size_t count;
+	/* The parts' expressions. */
+	const struct expression *expressions[TEMPLATE_PARTS_MAX];
+	size_t expression_count;
+};
+
+struct template *template_free(struct template *t)
+{
+	if (!t)
+		return NULL;
+	for (size_t i = 0; i < t->count; i++) {
+		free(t->parts[i].text);
+		expression_free(t->parts[i].expression);
+	}
+	free(t->text);
+	free(t);
+	return NULL;
+}
+
+void template_freep(struct template **t)
+{
+	template_free(*t);
+}
+
+const char *template_text(const struct template *t)
+{
+	return t->text;
+}
+
+const struct expression *template_expression(const struct template *t, size_t i)
+{
+	return i < t->expression_count ? t->expressions[i] : NULL;
+}
+
+/* ---- reading ---- */
+
+static int refuse(struct error *err, size_t at, const char *what)
+{
+	return error_set(err, -EINVAL, "column %zu: %s", at + 1, what);
+}
+
+/* Cut ":memory" off the text. */
+static int take_format(char *text, size_t at, enum part_format *ret, struct error *err)
+{
+	char *colon = strrchr(text, ':');
+
+	*ret = FORMAT_KIND;
+	if (!colon)
+		return 0;
+	if (strcmp(colon, ":memory") == 0)
+		*ret = FORMAT_MEMORY;
+	else if (strcmp(colon, ":whole") == 0)
+		*ret = FORMAT_WHOLE;
+	else
+		return refuse(err, at + (size_t)(colon - text), "there are ':memory' and ':whole'");
+	*colon = '\0';
+	return 0;
+}
+
+static int check_format(const struct part *part, size_t at, struct error *err)
+{
+	struct dimension d = expression_dimension(part->expression);
+
+	if (part->format == FORMAT_MEMORY && !dimension_is_equal(d, DIMENSION_BYTES))
+		return refuse(err, at, "':memory' is for bytes");
+	if (part->format == FORMAT_WHOLE && (!dimension_is_plain(d) || d.is_share))
+		return refuse(err, at, "':whole' is for plain numbers");
+	return 0;
+}
+
+/* The column within the braces becomes that of the whole text. */
+static int move_column(size_t by, struct error *err)
+{
+	struct error moved;
+	char *end;
+	unsigned long column;
+
+	if (!err || strncmp(err->text, "column ", strlen("column ")) != 0)
+		return -EINVAL;
+	column = strtoul(err->text + strlen("column "), &end, 10);
+	error_set(&moved, 0, "column %lu%s", column + by, end);
+	*err = moved;
+	return -EINVAL;
+}
+
+/* What stands in braces, from @at on. */
+static int read_number(const char *text, size_t at, size_t length, const struct names *names,
+		       struct template *t, struct part *part, struct error *err)
+{
+	_cleanup_free_ char *copy = strndup(text + at, length);
+	int r;
+
+	if (!copy)
+		return -ENOMEM;
+	if (strcmp(copy, MOUNT_WORD) == 0) {
+		part->is_mount = true;
+		return names->has_mount ? 0 : refuse(err, at, "'mount' wants 'each: mount'");
+	}
+	r = take_format(copy, at, &part->format, err);
+	if (r < 0)
+		return r;
+	r = expression_parse(copy, EXPRESSION_NUMBER, names, &part->expression, err);
+	if (r < 0)
+		return move_column(at, err);
+	t->expressions[t->expression_count++] = part->expression;
+	return check_format(part, at, err);
+}
+
+static int read_part(const char *text, size_t *at, const struct names *names, struct template *t,
+		     struct error *err)
+{
+	struct part *part = &t->parts[t->count];
+	size_t plain = strcspn(text + *at, "{}"), length;
+	int r;
+
+	if (t->count >= TEMPLATE_PARTS_MAX)
+		return refuse(err, *at, "this has too many parts");
+	part->text = strndup(text + *at, plain);
+	if (!part->text)
+		return -ENOMEM;
+	t->count++;
+	*at += plain;
+	if (!text[*at])
+		return 0;
+	if (text[*at] == '}')
+		return refuse(err, *at, "this '}' has no '{'");
+	length = strcspn(text + *at + 1, "{}");
+	if (text[*at + 1 + length] != '}')
+		return refuse(err, *at, "this '{' has no '}'");
+	r = read_number(text, *at + 1, length, names, t, part, err);
+	*at += length + 2;
+	return r;
+}
+
+int template_parse(const char *text, const struct names *names, struct template **ret,
+		   struct error *err)
+{
+	_cleanup_(template_freep) struct template *t = calloc(1, sizeof(*t));
+	size_t length = strlen(text);
+	int r = 0;
+
+	if (!t)
+		return -ENOMEM;
+	if (length > TEMPLATE_BYTES_MAX)
+		return refuse(err, TEMPLATE_BYTES_MAX, "this is too long");
+	t->text = strdup(text);
+	if (!t->text)
+		return -ENOMEM;
+	for (size_t at = 0; r == 0 && at < length;)
+		r = read_part(text, &at, names, t, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static struct human format_number(const struct part *part, struct amount a)
+{
+	if (part->format == FORMAT_MEMORY)
+		return amount_format_memory(a);
+	if (part->format == FORMAT_WHOLE && a.is_known)
+		a.number = ceil(a.number - 1e-9);
+	return amount_format(a, expression_dimension(part->expression));
+}
+
+/* False: it is not known. */
+static bool write_part(const struct part *part, const struct subject *subject, FILE *out)
+{
+	struct amount a;
+
+	fputs(part->text, out);
+	if (part->is_mount)
+		fputs(subject->row ? subject->row->mount : "", out);
+	if (!part->expression)
+		return !part->is_mount || subject->row;
+	a = expression_number(part->expression, subject);
+	fputs(format_number(part, a).text, out);
+	return a.is_known;
+}
+
+char *template_format(const struct template *t, const struct subject *subject)
+{
+	_cleanup_free_ char *text = NULL;
+	bool is_known = true;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return NULL;
+	for (size_t i = 0; i < t->count; i++)
+		is_known &= write_part(&t->parts[i], subject, out);
+	if (fclose(out) != 0 || !is_known)
+		return NULL;
+	return TAKE_PTR(text);
+}

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+#include "variables.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "core_time.h"
+#include "expression.h"
+#include "formula.h"
+#include "patterns.h"
+#include "record.h"
+
+/* ---- the table ---- */
+
+struct variables *variables_free(struct variables *v)
+{
+	if (!v)
+		return NULL;
+	for (size_t i = 0; i < v->count; i++) {
+		free(v->items[i].name);
+		free(v->items[i].text);
+		expression_free(v->items[i].expression);
+	}
+	free(v->items);
+	free(v);
+	return NULL;
+}
+
+void variables_freep(struct variables **v)
+{
+	variables_free(*v);
+}
+
+static int add(struct variables *v, const struct variable *variable, const char *format, ...)
+	PRINTF_LIKE(3, 4);
+
+static int add(struct variables *v, const struct variable *variable, const char *format, ...)
+{
+	struct variable *larger = reallocarray(v->items, v->count + 1, sizeof(*larger));
+	struct variable *added;
+	va_list args;
+	int r;
+
+	if (!larger)
+		return -ENOMEM;
+	v->items = larger;
+	added = &v->items[v->count];
+	*added = *variable;
+	va_start(args, format);
+	r = vasprintf(&added->name, format, args);
+	va_end(args);
+	if (r < 0)
+		return -ENOMEM;
+	v->count++;
+	return 0;
+}
+
+/* Of rows there are two: the job's, and the mount's. */
+static int add_of_rows(struct variables *v, const struct variable *variable, const char *first,
+		       const char *second)
+{
+	struct variable of_mount = *variable;
+	int r = add(v, variable, "%s_%s", first, second);
+
+	of_mount.is_mount = true;
+	return r < 0 ? r : add(v, &of_mount, MOUNT_PREFIX "%s_%s", first, second);
+}
+
+static int add_ops(struct variables *v, struct variable variable, const struct metric *metric)
+{
+	int r = 0;
+
+	variable.source = VARIABLE_OP;
+	for (size_t op = OP_DATA_COUNT; r == 0 && op < OP_COUNT; op++) {
+		variable.op = (enum file_op)op;
+		r = add_of_rows(v, &variable, file_op_name(variable.op), metric->key);
+	}
+	return r;
+}
+
+static int add_ways(struct variables *v, struct variable variable, const struct metric *metric)
+{
+	int r = 0;
+
+	variable.source = VARIABLE_WAY;
+	for (size_t way = WAY_CALL + 1; r == 0 && way < WAY_MAPPING; way++) {
+		_cleanup_free_ char *key = NULL;
+
+		if (asprintf(&key, "%s_%s", metric_part(metric), metric->key) < 0) {
+			key = NULL; /* undefined after a failure */
+			return -ENOMEM;
+		}
+		variable.way = (enum file_way)way;
+		r = add_of_rows(v, &variable, file_way_name(variable.way), key);
+	}
+	return r;
+}
+
+static int add_file_metric(struct variables *v, struct variable variable,
+			   const struct metric *metric)
+{
+	const char *part = metric_part(metric);
+	bool is_at_top = strcmp(part, metric->section) == 0;
+
+	variable.source = VARIABLE_FILES;
+	return add(v, &variable, "files_%s%s%s", is_at_top ? "" : part, is_at_top ? "" : "_",
+		   metric->key);
+}
+
+static bool is_of_cause(enum metric_id id)
+{
+	return id >= cause_metric((enum cause)0) &&
+	       id <= cause_metric((enum cause)(CAUSE_COUNT - 1));
+}
+
+static int add_metric(struct variables *v, const struct metric *metric)
+{
+	enum metric_id id = metric_id_of(metric);
+	struct variable variable = { .id = id,
+				     .dimension = dimension_of_metric(id),
+				     .help = metric->help };
+	int r;
+
+	switch (metric->scope) {
+	case SCOPE_JOB:
+		variable.source = VARIABLE_VALUE;
+		return add(v, &variable, "%s_%s", is_of_cause(id) ? "blocked" : metric->section,
+			   metric->key);
+	case SCOPE_MOUNT:
+		variable.source = VARIABLE_ROWS;
+		return add_of_rows(v, &variable, metric->section, metric->key);
+	case SCOPE_MOUNT_OP:
+		variable.source = VARIABLE_ROWS;
+		r = add_of_rows(v, &variable, metric->section, metric->key);
+		return r < 0 ? r : add_ops(v, variable, metric);
+	case SCOPE_MOUNT_WAY:
+		return add_ways(v, variable, metric);
+	case SCOPE_SOCKET:
+		variable.source = VARIABLE_NETWORK;
+		return add(v, &variable, "network_%s_%s", metric_part(metric), metric->key);
+	case SCOPE_DEVICE:
+		variable.source = VARIABLE_BLOCK;
+		return add(v, &variable, "block_%s_%s", metric_part(metric), metric->key);
+	case SCOPE_FILE:
+		return add_file_metric(v, variable, metric);
+	default:
+		return 0; /* in no record, or of no fixed names */
+	}
+}
+
+static int add_blocked(struct variables *v, size_t cause)
+{
+	struct variable variable = { .source = VARIABLE_BLOCKED_SHARE,
+				     .id = cause_metric((enum cause)cause),
+				     .cause = cause,
+				     .dimension = DIMENSION_SHARE,
+				     .help = "The same over all time of its threads." };
+
+	return add(v, &variable, "blocked_%s_share", lost_name(cause));
+}
+
+static int add_lost(struct variables *v, size_t cause)
+{
+	struct variable variable = { .source = VARIABLE_LOST,
+				     .cause = cause,
+				     .dimension = DIMENSION_SECONDS,
+				     .help = "Core time that was lost to it: docs/insights.md." };
+	int r = add(v, &variable, "lost_%s_seconds", lost_name(cause));
+
+	variable.source = VARIABLE_LOST_SHARE;
+	variable.dimension = DIMENSION_SHARE;
+	variable.help = "The same over core time.";
+	return r < 0 ? r : add(v, &variable, "lost_%s_share", lost_name(cause));
+}
+
+static int add_causes(struct variables *v)
+{
+	int r = 0;
+
+	for (size_t cause = 0; r == 0 && cause < CAUSE_COUNT; cause++)
+		r = add_blocked(v, cause);
+	for (size_t cause = 0; r == 0 && cause < LOST_COUNT; cause++) {
+		if (lost_can_be(cause))
+			r = add_lost(v, cause);
+	}
+	return r;
+}
+
+static int add_formula(struct variables *v, size_t i)
+{
+	struct variable variable = { .source = VARIABLE_FORMULA,
+				     .formula = i,
+				     .dimension = formulas[i].dimension,
+				     .help = formulas[i].help };
+	int r = add(v, &variable, "%s", formulas[i].name);
+
+	if (r < 0 || !formulas[i].is_of_rows)
+		return r;
+	variable.is_mount = true;
+	return add(v, &variable, MOUNT_PREFIX "%s", formulas[i].name);
+}
+
+static int add_pattern(struct variables *v, size_t i)
+{
+	const struct pattern_name *name = pattern_name(i);
+	struct variable variable = { .source = VARIABLE_PATTERN, .pattern = i };
+
+	if (!name)
+		return 0;
+	variable.dimension = name->dimension;
+	variable.help = name->help;
+	return add(v, &variable, "%s", name->name);
+}
+
+static int fill(struct variables *v)
+{
+	int r = 0;
+
+	for (size_t id = 0; r == 0 && id < METRIC_RECORD_END; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->kind != KIND_HISTOGRAM)
+			r = add_metric(v, metric);
+	}
+	if (r == 0)
+		r = add_causes(v);
+	for (size_t i = 0; r == 0 && i < formula_count; i++)
+		r = add_formula(v, i);
+	for (size_t i = 0; r == 0 && i < PATTERN_NAMES; i++)
+		r = add_pattern(v, i);
+	return r;
+}
+
+/* Room for a site's own, so that none moves that expressions point to. */
+static int make_room(struct variables *v)
+{
+	struct variable *larger =
+		reallocarray(v->items, v->count + VARIABLES_OWN_MAX, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	v->items = larger;
+	v->own_begin = v->count;
+	return 0;
+}
+
+struct variables *variables_new(void)
+{
+	_cleanup_(variables_freep) struct variables *v = calloc(1, sizeof(*v));
+
+	return v && fill(v) == 0 && make_room(v) == 0 ? TAKE_PTR(v) : NULL;
+}
+
+/* ---- a site's own ---- */
+
+bool variable_is_own(const struct variable *variable)
+{
+	return variable->source == VARIABLE_OWN;
+}
+
+static bool is_of_mount(const struct expression *e)
+{
+	const struct variable *variable;
+
+	for (size_t i = 0; (variable = expression_variable(e, i)) != NULL; i++) {
+		if (variable->is_mount)
+			return true;
+	}
+	return false;
+}
+
+static void put_own(struct variable *at, char **name, char **text, struct expression *e)
+{
+	free(at->name);
+	free(at->text);
+	expression_free(at->expression);
+	*at = (struct variable){ .name = TAKE_PTR(*name),
+				 .source = VARIABLE_OWN,
+				 .is_mount = is_of_mount(e),
+				 .dimension = expression_dimension(e),
+				 .help = *text,
+				 .expression = e,
+				 .text = *text };
+	*text = NULL;
+}
+
+int variables_set_own(struct variables *v, const char *name, const char *text, struct expression *e)
+{
+	_cleanup_free_ char *own_name = strdup(name), *own_text = strdup(text);
+	size_t i = v->own_begin;
+
+	if (!own_name || !own_text)
+		return -ENOMEM;
+	while (i < v->count && strcmp(v->items[i].name, name) != 0)
+		i++;
+	if (i == v->own_begin + VARIABLES_OWN_MAX)
+		return -ENOSPC;
+	if (i == v->count)
+		v->items[v->count++] = (struct variable){};
+	put_own(&v->items[i], &own_name, &own_text, e);
+	return 0;
+}
+
+/* ---- finding ---- */
+
+static bool is_named(const struct variable *variable, const char *name, size_t length)
+{
+	return strncmp(variable->name, name, length) == 0 && !variable->name[length];
+}
+
+/* But for the unit at the end. */
+static bool is_nearly_named(const struct variable *variable, const char *name, size_t length)
+{
+	const char *unit = variable->name + length;
+
+	return strncmp(variable->name, name, length) == 0 &&
+	       (strcmp(unit, "_seconds") == 0 || strcmp(unit, "_bytes") == 0);
+}
+
+const struct variable *variables_find(const struct variables *v, const char *name, size_t length)
+{
+	const struct variable *found = NULL;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (is_named(&v->items[i], name, length))
+			return &v->items[i];
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		if (variable_is_own(&v->items[i]) || !is_nearly_named(&v->items[i], name, length))
+			continue;
+		if (found)
+			return NULL; /* bytes or seconds? */
+		found = &v->items[i];
+	}
+	return found;
+}
+
+/* ---- values ---- */
+
+static bool row_number(const struct variable *variable, const struct mount_row *row, uint64_t *ret)
+{
+	struct mount_row *at = (struct mount_row *)(uintptr_t)row; /* it is only looked at */
+
+	if (!mount_row_knows(row, variable->id))
+		return false;
+	if (variable->source == VARIABLE_OP)
+		*ret = *mount_row_op_number_ref(at, variable->id, variable->op);
+	else if (variable->source == VARIABLE_WAY)
+		*ret = *mount_row_way_number_ref(at, variable->id, variable->way);
+	else
+		*ret = mount_row_number(row, variable->id);
+	return true;
+}
+
+static struct amount get_of_rows(const struct variable *variable, const struct subject *subject)
+{
+	const struct reading *reading = &subject->record->reading;
+	uint64_t total = 0, number;
+
+	if (variable->is_mount)
+		return row_number(variable, subject->row, &number)
+			       ? amount_of_metric(variable->id, number)
+			       : (struct amount){};
+	if (!reading->has_mounts)
+		return (struct amount){};
+	for (size_t i = 0; i < reading->mount_count; i++) {
+		if (!row_is_own(&reading->mounts[i]))
+			continue;
+		if (!row_number(variable, &reading->mounts[i], &number))
+			return (struct amount){};
+		total += number;
+	}
+	return amount_of_metric(variable->id, total);
+}
+
+static struct amount get_value(const struct variable *variable, const struct record *record)
+{
+	const struct value *value = &record->reading.values[variable->id];
+
+	return value->is_known ? amount_of_metric(variable->id, value->number) : (struct amount){};
+}
+
+/* Of what was not followed nothing is known in detail: then the sum is not, either. */
+static struct amount get_of_files(const struct variable *variable, const struct record *record)
+{
+	const struct hot_files *files = &record->files;
+	bool is_time = metric_get(variable->id)->unit == UNIT_SECONDS;
+
+	if (!files->is_known || (is_time && !files->has_seconds) ||
+	    (files->total.lacks_order && hot_file_is_order(variable->id)))
+		return (struct amount){};
+	return amount_of_metric(variable->id, hot_file_get(&files->total, variable->id));
+}
+
+static struct amount get_blocked_share(const struct variable *variable, const struct record *record)
+{
+	const struct value *value = &record->reading.values[variable->id];
+	struct amount all = thread_time(record);
+
+	if (!value->is_known || !all.is_known)
+		return (struct amount){};
+	return amount_of(amount_of_metric(variable->id, value->number).number / all.number);
+}
+
+/* Over all kinds of sockets. */
+static struct amount get_of_network(const struct variable *variable, const struct record *record)
+{
+	const struct network *n = &record->reading.network;
+
+	return network_knows(n, variable->id) ? amount_of_metric(variable->id, network_total(n, variable->id)) : (struct amount){};
+}
+
+/* Over all devices. */
+static struct amount get_of_block(const struct variable *variable, const struct record *record)
+{
+	const struct block *b = &record->reading.block;
+
+	return b->is_known ? amount_of_metric(variable->id, block_total(b, variable->id)) : (struct amount){};
+}
+
+static struct amount get_lost(const struct variable *variable, const struct record *record)
+{
+	struct core_time t = core_time_of(record);
+	bool is_share = variable->source == VARIABLE_LOST_SHARE;
+
+	if (!t.has_causes)
+		return (struct amount){};
+	return amount_of(t.lost[variable->cause] / (is_share ? t.core : 1));
+}
+
+static struct amount get_of_formula(const struct variable *variable, const struct subject *subject)
+{
+	struct subject of_job = { .record = subject->record };
+
+	return formulas[variable->formula].compute(variable->is_mount ? subject : &of_job);
+}
+
+struct amount variable_get(const struct variable *variable, const struct subject *subject)
+{
+	if (variable->is_mount && !subject->row)
+		return (struct amount){};
+	switch (variable->source) {
+	case VARIABLE_VALUE:
+		return get_value(variable, subject->record);
+	case VARIABLE_ROWS:
+	case VARIABLE_OP:
+	case VARIABLE_WAY:
+		return get_of_rows(variable, subject);
+	case VARIABLE_FILES:
+		return get_of_files(variable, subject->record);
+	case VARIABLE_NETWORK:
+		return get_of_network(variable, subject->record);
+	case VARIABLE_BLOCK:
+		return get_of_block(variable, subject->record);
+	case VARIABLE_BLOCKED_SHARE:
+		return get_blocked_share(variable, subject->record);
+	case VARIABLE_LOST:
+	case VARIABLE_LOST_SHARE:
+		return get_lost(variable, subject->record);
+	case VARIABLE_FORMULA:
+		return get_of_formula(variable, subject);
+	case VARIABLE_PATTERN:
+		return pattern_amount(subject->patterns, variable->pattern);
+	case VARIABLE_OWN:
+		return expression_number(variable->expression, subject);
+	}
+	return (struct amount){};
+}

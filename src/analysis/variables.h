@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * variables - the names that rules may use, and how each is computed from a record.
+ *
+ * Every scalar metric of the model's table has one (cpu_user_seconds, memory_peak_bytes,
+ * read_calls, open_errors), and beside them those that follow from others by a formula
+ * (cpu_efficiency, memory_usage).  What is summed over rows of files is so over all but the kernel
+ * threads' row. "mount_" before such a name is the same of one mount, for rules that are asked for
+ * each mount.
+ *
+ * What is not known stays so: it is never zero.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "amount.h"
+#include "file_op.h"
+
+#define MOUNT_PREFIX "mount_"
+
+struct expression;
+struct mount_row;
+struct patterns;
+struct record;
+
+/* What a value is taken from. */
+struct subject {
+	const struct record *record;
+	const struct mount_row *row;	 /* of a rule that is asked for each mount; else NULL */
+	bool lacks_places;		 /* the record does not know where operations by path were: a row's
+					  * failures are not all of its mount */
+	const struct patterns *patterns; /* what was found in its timeline; NULL: nothing was
+					  * looked for */
+	const struct subject *baseline;	 /* what "1.1x" is a multiple of; else NULL */
+};
+
+enum variable_source {
+	VARIABLE_VALUE,		/* a metric of the job */
+	VARIABLE_ROWS,		/* a metric of a mount, or of all operations on metadata */
+	VARIABLE_OP,		/* of one operation on metadata */
+	VARIABLE_WAY,		/* of one way of data */
+	VARIABLE_FILES,		/* of the files that were followed one by one */
+	VARIABLE_NETWORK,	/* of all kinds of sockets together */
+	VARIABLE_BLOCK,		/* of all block devices together */
+	VARIABLE_BLOCKED_SHARE, /* of the threads' time: what they were blocked on one cause */
+	VARIABLE_LOST,		/* core time that was lost to one cause */
+	VARIABLE_LOST_SHARE,
+	VARIABLE_FORMULA,
+	VARIABLE_PATTERN, /* what was found in the timeline */
+	VARIABLE_OWN,	  /* a site's, made of others */
+};
+
+struct variable {
+	char *name; /* owned by the table */
+	enum variable_source source;
+	enum metric_id id; /* of those that are a metric */
+	enum file_op op;   /* of VARIABLE_OP */
+	enum file_way way; /* of VARIABLE_WAY */
+	size_t cause;	   /* of those by cause, LOST_RUN_QUEUE among them */
+	size_t formula;	   /* of VARIABLE_FORMULA */
+	size_t pattern;	   /* of VARIABLE_PATTERN: a pattern_name() */
+	bool is_mount;	   /* "mount_...": of the subject's row */
+	struct dimension dimension;
+	const char *help;
+	struct expression *expression; /* of VARIABLE_OWN; owned by the table */
+	char *text;		       /* and as it was written: its help */
+};
+
+#define VARIABLES_OWN_MAX 64
+
+struct variables { /* sorted as the model has them, formulas behind, then a site's own */
+	struct variable *items;
+	size_t count;
+	size_t own_begin; /* where a site's own begin */
+};
+
+struct variables *variables_new(void);		       /* NULL: no memory */
+struct variables *variables_free(struct variables *v); /* NULL is fine; returns NULL */
+void variables_freep(struct variables **v);
+
+/* Add one of a site's own, or change it.  @e is of names that are in the table, and none of them a
+ * site's own; it is taken over on success.  -ENOSPC: there are VARIABLES_OWN_MAX already. */
+int variables_set_own(struct variables *v, const char *name, const char *text,
+		      struct expression *e);
+
+bool variable_is_own(const struct variable *variable);
+
+/* By its name, from which "_seconds" or "_bytes" at the end may be left out where that names one
+ * only, and no site's own.
+ * @length: of the name, which need not end there.  NULL: there is none. */
+const struct variable *variables_find(const struct variables *v, const char *name, size_t length);
+
+/* The value for @subject; not known as well if it is of a mount, and the subject has no row. */
+struct amount variable_get(const struct variable *variable, const struct subject *subject);

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* resident - memory that a process has, and need not have any more. */
+#pragma once
+
+/*
+ * Give back the pages of the program and of its libraries, most of which only a start needs: those that are used
+ * again come back from the page cache, a minor fault each, and what is never written needs no other copy.  Where the
+ * kernel does not do it, nothing happens.
+ */
+void resident_drop_text(void);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * restart - system calls that a signal interrupted.  Whether the program will see EINTR or the kernel begins the call
+ * anew is decided when the signal is delivered; one that is begun anew is one call.
+ */
+#pragma once
+
+#include "compat.bpf.h"
+
+#define ERESTARTSYS 512
+#define ERESTARTNOINTR 513
+#define ERESTARTNOHAND 514
+#define ERESTART_RESTARTBLOCK 516
+#define SA_RESTART 0x10000000UL
+
+static __always_inline bool is_restart(long result)
+{
+	return result <= -ERESTARTSYS && result >= -ERESTART_RESTARTBLOCK;
+}
+
+/* Does anything run?  Where it does not (SIG_DFL, SIG_IGN) the call begins anew. */
+static __always_inline bool has_handler(const struct k_sigaction *action)
+{
+	return (__u64)action->sa.sa_handler > 1;
+}
+
+/* Does the program, whose handler runs, see EINTR? */
+static __always_inline bool is_given_up(long result, const struct k_sigaction *action)
+{
+	if (result == -ERESTARTNOHAND || result == -ERESTART_RESTARTBLOCK)
+		return true;
+	return result == -ERESTARTSYS && !(action->sa.sa_flags & SA_RESTART);
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * syscalls - T3: every system call by its number, on demand: calls, errors and time.
+ *
+ * A call waits in its CPU's slot, and only if its task leaves the CPU meanwhile is it parked in a hash.  It is
+ * counted as it returns, or as its task ends in it.  So one that goes on is not counted yet.
+ *
+ * These programs run with preemption off, so a slot and a row have one writer.  Rows are an array with a place for
+ * each number: none is ever without room.  Costs the two hooks of each call of the whole machine, and for those that
+ * are watched three look-ups in arrays and two looks at the clock.
+ */
+#include "leaf.bpf.h"
+#include "lost.bpf.h"
+#include "restart.bpf.h"
+#include "syscall_counts.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SYSCALL_ROWS);
+	__type(key, __u32); /* see syscall_counts.h */
+	__type(value, struct syscall_counts);
+} syscall_rows SEC(".maps");
+
+struct syscall_slot {
+	struct syscall_now now;
+	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
+	__u64 is_judged_watched;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct syscall_slot);
+} syscall_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);   /* preallocated: it is written under the run queue's lock */
+	__uint(max_entries, 16384);        /* tasks asleep in a call, which a job's threads mostly are */
+	__type(key, __u64);                /* task_struct's address; removed at the call's end or the task's */
+	__type(value, struct syscall_now);
+} parked_syscalls SEC(".maps");
+
+const volatile __u8 syscall_traits[SYSCALL_ROWS]; /* set by user space */
+
+/* How many parked calls are interrupted: as a rule none, so that nobody has to look for one as a call begins. */
+__u64 interrupted_syscalls SEC(".data.syscalls");
+
+static __always_inline struct syscall_slot *get_syscall_slot(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&syscall_slots, &zero);
+}
+
+static __always_inline bool judge(struct syscall_slot *slot, struct task_struct *task)
+{
+	struct cgroup *cgroup = cgroup_of(task);
+	__u64 leaf = cgroup_id(cgroup);
+
+	if (leaf != slot->judged_leaf || watch.id != slot->judged_for) {
+		slot->judged_for = watch.id;
+		slot->is_judged_watched = is_watched(cgroup);
+		slot->judged_leaf = leaf;
+	}
+	return slot->is_judged_watched;
+}
+
+static __always_inline __u32 row_of(const struct task_struct *task, long number)
+{
+	__u64 nr = number;
+
+	if (is_compat_call(task))
+		return nr < SYSCALL_X32 - SYSCALL_COMPAT ? SYSCALL_COMPAT + nr : SYSCALL_BEYOND;
+	if (nr < SYSCALL_COMPAT)
+		return nr;
+	nr ^= SYSCALL_X32_BIT; /* which other machines have no numbers with */
+	return nr < SYSCALL_BEYOND - SYSCALL_X32 ? SYSCALL_X32 + nr : SYSCALL_BEYOND;
+}
+
+static __always_inline __u8 traits_of(__u32 row)
+{
+	return row < SYSCALL_ROWS ? syscall_traits[row] : 0;
+}
+
+static __always_inline void add_time(struct syscall_counts *counts, __u64 ns)
+{
+	counts->ns += ns;
+	if (ns > counts->longest_ns)
+		counts->longest_ns = ns;
+}
+
+/* One call, or (@calls is 0) a part of one that goes on. */
+static __always_inline void count(__u32 row, __u32 calls, bool has_failed, __u64 ns)
+{
+	struct syscall_counts *counts = bpf_map_lookup_elem(&syscall_rows, &row);
+
+	if (!counts)
+		return;
+	counts->calls += calls;
+	counts->errors += has_failed;
+	add_time(counts, ns);
+}
+
+/* A call that a signal interrupted goes on: the kernel begins it anew, where no handler ran. */
+static __always_inline void resume(struct syscall_now *now)
+{
+	struct syscall_now *before = bpf_map_lookup_elem(&parked_syscalls, &now->task);
+
+	if (!before || !before->interrupted)
+		return;
+	if (traits_of(now->row) & SYSCALL_GOES_ON)
+		now->row = before->row;
+	bpf_map_delete_elem(&parked_syscalls, &now->task);
+	__sync_fetch_and_add(&interrupted_syscalls, -1);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(enter_syscall, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = current_task();
+	struct syscall_slot *slot;
+
+	if (!watch.is_following)
+		return 0;
+	slot = get_syscall_slot();
+	if (!slot || !judge(slot, task))
+		return 0;
+	slot->now.task = (__u64)task;
+	slot->now.row = row_of(task, nr);
+	slot->now.interrupted = 0;
+	if (interrupted_syscalls)
+		resume(&slot->now);
+	slot->now.start_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(park_syscall, bool preempt, struct task_struct *prev)
+{
+	struct syscall_slot *slot = get_syscall_slot();
+	__u64 task = (__u64)prev;
+
+	if (!slot || slot->now.task != task)
+		return 0;
+	bpf_map_update_elem(&parked_syscalls, &task, &slot->now, BPF_ANY); /* else its return tells of it */
+	slot->now.task = 0;
+	return 0;
+}
+
+/* Bring the call of @task that is in progress back into the slot. */
+static __always_inline bool unpark(struct syscall_slot *slot, struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+	struct syscall_now *parked;
+
+	if (slot->now.task == key)
+		return true;
+	parked = bpf_map_lookup_elem(&parked_syscalls, &key);
+	if (!parked || parked->interrupted)
+		return false;
+	slot->now = *parked;
+	bpf_map_delete_elem(&parked_syscalls, &key);
+	return true;
+}
+
+/* What was before the program that is waited for is not counted. */
+static __always_inline bool is_before_program(const struct syscall_now *now, long result)
+{
+	if (watch.is_following != SYSCALL_FOLLOW_PROGRAM)
+		return false;
+	if (result || !(traits_of(now->row) & SYSCALL_EXECUTES))
+		return true;
+	watch.is_following = SYSCALL_FOLLOW_ALL;
+	return false;
+}
+
+static __always_inline void interrupt(struct syscall_now *now, long result, __u64 ns)
+{
+	count(now->row, 0, false, ns);
+	now->interrupted = result;
+	if (bpf_map_update_elem(&parked_syscalls, &now->task, now, BPF_ANY) < 0)
+		count_lost(LOST_INTERRUPTED);
+	else
+		__sync_fetch_and_add(&interrupted_syscalls, 1);
+}
+
+static __always_inline void finish(struct syscall_now *now, long result, __u64 ns)
+{
+	bool has_result = !(traits_of(now->row) & SYSCALL_HAS_NO_RESULT);
+
+	if (is_before_program(now, result))
+		return;
+	if (has_result && is_restart(result))
+		interrupt(now, result, ns);
+	else
+		count(now->row, 1, has_result && result < 0 && result >= -4095, ns);
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(leave_syscall, struct pt_regs *regs, long result)
+{
+	struct task_struct *task = current_task();
+	struct syscall_slot *slot;
+	__u32 row;
+
+	if (!watch.is_following)
+		return 0;
+	slot = get_syscall_slot();
+	if (!slot)
+		return 0;
+	if (unpark(slot, task)) {
+		finish(&slot->now, result, bpf_ktime_get_ns() - slot->now.start_ns);
+	} else if (judge(slot, task)) {
+		row = row_of(task, call_number(regs));
+		if (result == 0 && traits_of(row) & SYSCALL_MAKES_TASK)
+			return 0; /* a new task, which called nothing */
+		slot->now.task = (__u64)task;
+		slot->now.row = row;
+		if (watch.is_following == SYSCALL_FOLLOW_ALL)
+			count_lost(LOST_SYSCALL);
+		finish(&slot->now, result, 0);
+	}
+	slot->now.task = 0;
+	return 0;
+}
+
+/* The call in which a task ends, as exit() has it and whoever is killed in one, returns no more. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(end_syscall, struct task_struct *task)
+{
+	struct syscall_slot *slot = get_syscall_slot();
+	__u64 key = (__u64)task;
+	struct syscall_now *parked;
+
+	if (!slot || !watch.is_following)
+		return 0;
+	parked = bpf_map_lookup_elem(&parked_syscalls, &key);
+	if (parked && parked->interrupted) {
+		count(parked->row, 1, false, 0);
+		bpf_map_delete_elem(&parked_syscalls, &key);
+		__sync_fetch_and_add(&interrupted_syscalls, -1);
+	} else if (unpark(slot, task) && watch.is_following == SYSCALL_FOLLOW_ALL) {
+		count(slot->now.row, 1, false, bpf_ktime_get_ns() - slot->now.start_ns);
+	}
+	if (slot->now.task == key)
+		slot->now.task = 0;
+	return 0;
+}
+
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(settle_syscall, int sig, void *info, struct k_sigaction *action)
+{
+	__u64 key = (__u64)current_task();
+	struct syscall_now *now;
+
+	if (!interrupted_syscalls || !has_handler(action))
+		return 0;
+	now = bpf_map_lookup_elem(&parked_syscalls, &key);
+	if (!now || !now->interrupted)
+		return 0;
+	if (is_given_up(now->interrupted, action))
+		count(now->row, 1, true, 0);
+	bpf_map_delete_elem(&parked_syscalls, &key);
+	__sync_fetch_and_add(&interrupted_syscalls, -1);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* traffic - what the programs that count what goes through sockets share with user space. */
+#pragma once
+
+#include <linux/types.h>
+#include <stddef.h>
+
+/* Kinds of sockets; the model's, asserted where both are known. */
+#define TRAFFIC_TCP 0
+#define TRAFFIC_UDP 1
+#define TRAFFIC_UNIX_STREAM 2
+#define TRAFFIC_UNIX_DGRAM 3
+#define TRAFFIC_OTHER 4
+#define TRAFFIC_KINDS 5
+
+#define TRAFFIC_BUCKETS 28
+
+/* A row of what the tasks of a leaf sent and received through sockets of one kind, by the CPU that counted. */
+struct traffic_key {
+	__u64 leaf;
+	__u32 cpu;
+	__u32 kind;
+};
+
+struct traffic_counts { /* as the model's metrics of sockets stand */
+	__u64 sent_bytes, sent_calls, sent_errors;
+	__u64 received_bytes, received_calls, received_errors;
+	__u64 opened, accepted, retransmits; /* of TCP, as all from here on */
+	__u64 round_trip_ns, round_trips;	/* the sum of smoothed times, and of how many */
+	__u64 segments;				/* of data, those sent again included */
+	__u64 least_round_trip_ns;		/* no sum; 0: there is none */
+	__u64 round_trip_times[TRAFFIC_BUCKETS]; /* as the model's histogram of latencies */
+};
+#define TRAFFIC_COUNTERS (offsetof(struct traffic_counts, least_round_trip_ns) / sizeof(__u64)) /* that are sums */
+
+/* A TCP socket that is followed. */
+struct connection {
+	__u64 leaf;	/* that used it last */
+	__u32 segments, again; /* sent, and sent again, that are counted */
+	__u32 calls;
+	__u32 pad;
+};
+
+_Static_assert(sizeof(struct connection) == 24, "shared with the kernel side");
+_Static_assert(sizeof(struct traffic_key) == 16, "shared with the kernel side");
+_Static_assert(sizeof(struct traffic_counts) == 328, "shared with the kernel side");

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arguments.h"
+#include "cleanup.h"
+#include "cli.h"
+#include "commands.h"
+#include "compare_text.h"
+#include "comparison.h"
+#include "document.h"
+#include "error.h"
+#include "expression.h"
+#include "macro.h"
+#include "output.h"
+#include "page.h"
+#include "records.h"
+#include "rules.h"
+#include "site_rules.h"
+#include "variables.h"
+
+#define COMPARISON_SCHEMA "jobmeter.comparison/1"
+#define COMPARED_MAX 64
+
+struct settings {
+	const char *fail_on;
+	bool is_all;
+};
+
+#define AT(member) offsetof(struct settings, member)
+/* clang-format off */
+static const struct cli_option options[] = {
+	{ "all", 'a', NULL, "all numbers, and not only those that changed by more than noise", AT(is_all), NULL },
+	{ "fail-on", 0, "CONDITION", "exit with 3 if it holds: 'elapsed > 1.1x', 1.1 times as long as the first", AT(fail_on), NULL },
+};
+/* clang-format on */
+
+static int write_documents(const struct output *output, const struct compared *all, FILE *out)
+{
+	_cleanup_(document_freep) struct document *d = output_new_document(output, out);
+
+	if (!d)
+		return -ENOMEM;
+	document_begin_map(d);
+	document_key(d, "schema");
+	document_string(d, COMPARISON_SCHEMA);
+	document_key(d, "baseline");
+	document_string(d, all->names[0]);
+	document_key(d, "compared");
+	document_begin_list(d);
+	for (size_t i = 1; i < all->count; i++) {
+		document_begin_map(d);
+		document_key(d, "record");
+		document_string(d, all->names[i]);
+		document_key(d, "changes");
+		comparison_format(&all->comparisons[i], d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+	document_end_map(d);
+	return document_finish(d);
+}
+
+static int write_compared(const struct output *output, const void *what, FILE *out,
+			  struct error *err)
+{
+	const struct compared *all = what;
+	struct page page = page_for(out);
+	int r = 0;
+
+	if (output->format == OUTPUT_TEXT)
+		compare_text(all, &page);
+	else if (output->format == OUTPUT_CSV)
+		compare_csv(all, out);
+	else if (output->format == OUTPUT_MARKDOWN)
+		compare_markdown(all, out);
+	else
+		r = write_documents(output, all, out);
+	if (r == 0 && (fflush(out) != 0 || ferror(out)))
+		r = errno ? -errno : -EIO;
+	return r < 0 ? error_set_errno(err, r, "cannot write the comparison") : 0;
+}
+
+/* ---- what was asked to fail on ---- */
+
+static int explain_unknown(const char *name, const char *text, const struct expression *e,
+			   const struct subject *b, struct error *err)
+{
+	const struct variable *variable;
+	size_t i = 0;
+
+	while ((variable = expression_variable(e, i++)) != NULL) {
+		if (!variable_get(variable, b).is_known ||
+		    !variable_get(variable, b->baseline).is_known)
+			break;
+	}
+	return error_set(err, -ENODATA, "%s: whether '%s' is not known: %s", name, text,
+			 variable ? variable->name : "it divides by nothing");
+}
+
+/* -ENOTRECOVERABLE: it holds of one of them; -ENODATA: that is not known of one, and it holds of
+ * none. */
+static int check_condition(const char *text, const struct expression *e, const struct compared *all,
+			   struct error *err)
+{
+	struct subject baseline = { .record = all->records[0] };
+	int r = 0;
+
+	for (size_t i = 1; i < all->count; i++) {
+		struct subject b = { .record = all->records[i], .baseline = &baseline };
+		enum truth truth = expression_truth(e, &b);
+
+		if (truth == TRUTH_YES)
+			return error_set(err, -ENOTRECOVERABLE, "%s: %s", all->names[i], text);
+		if (truth == TRUTH_UNKNOWN && r == 0)
+			r = explain_unknown(all->names[i], text, e, &b, err);
+	}
+	return r;
+}
+
+static int parse_condition(const struct settings *settings, const struct variables *variables,
+			   struct expression **ret, struct error *err)
+{
+	struct names names = { .variables = variables, .has_baseline = true };
+	int r;
+
+	if (!settings->fail_on)
+		return 0;
+	r = expression_parse(settings->fail_on, EXPRESSION_CONDITION, &names, ret, err);
+	return r < 0 ? error_prefix(err, r, "--fail-on") : 0;
+}
+
+/* ---- the records ---- */
+
+static void compared_clear(struct compared *all)
+{
+	for (size_t i = 0; i < all->count; i++) {
+		comparison_clear(&all->comparisons[i]);
+		record_free(all->records[i]);
+	}
+	free(all->names);
+	free(all->records);
+	free(all->comparisons);
+}
+
+/* A folder's records are one. */
+static int read_one(const struct cli_command *command, const char *name, struct record **ret,
+		    int *exit_code, struct error *err)
+{
+	_cleanup_(records_clear) struct records records = {};
+	int r = argument_read(command, name, &records, exit_code, err);
+
+	if (r == 0)
+		r = arguments_merge(&records, err);
+	if (r < 0)
+		return r;
+	if (!records.count)
+		return error_set(err, -ENOENT, "there is no record in '%s'", name);
+	*ret = TAKE_PTR(records.items[0]);
+	records.count = 0;
+	free(TAKE_PTR(records.items));
+	return 0;
+}
+
+static int read_all(const struct cli_command *command, int argc, char **argv,
+		    const struct variables *variables, struct compared *all, int *exit_code,
+		    struct error *err)
+{
+	all->names = calloc((size_t)argc, sizeof(*all->names));
+	all->records = calloc((size_t)argc, sizeof(*all->records));
+	all->comparisons = calloc((size_t)argc, sizeof(*all->comparisons));
+	if (!all->names || !all->records || !all->comparisons)
+		return error_set_errno(err, ENOMEM, "cannot compare");
+	for (; all->count < (size_t)argc; all->count++) {
+		size_t i = all->count;
+		int r = read_one(command, argv[i], &all->records[i], exit_code, err);
+
+		if (r < 0)
+			return r;
+		all->names[i] = argv[i];
+		if (i > 0)
+			r = comparison_make(variables, all->records[0], all->records[i],
+					    &all->comparisons[i]);
+		if (r < 0) {
+			all->count++;
+			return error_set_errno(err, r, "cannot compare");
+		}
+	}
+	return 0;
+}
+
+static int compare(const struct cli_command *command, const struct settings *settings,
+		   const struct output *output, int argc, char **argv,
+		   const struct variables *variables, const struct expression *condition,
+		   struct error *err)
+{
+	_cleanup_(compared_clear) struct compared all = { .is_all = settings->is_all };
+	int exit_code = CLI_WELL,
+	    r = read_all(command, argc, argv, variables, &all, &exit_code, err);
+
+	if (r == 0)
+		r = output_print_by(output, write_compared, &all, err);
+	if (r == 0 && condition)
+		r = check_condition(settings->fail_on, condition, &all, err);
+	return r < 0 ? r : exit_code;
+}
+
+static int check_usage(int argc, struct output *output, struct error *err)
+{
+	if (argc < 2)
+		return error_set(err, -EINVAL,
+				 "it compares with the first record, and so takes two at least");
+	if (argc > COMPARED_MAX)
+		return error_set(err, -EINVAL, "it takes %d records at most", COMPARED_MAX);
+	return output_settle(output, err);
+}
+
+static int run_compare(const struct cli_command *command, int argc, char **argv)
+{
+	_cleanup_(rules_freep) struct rules *rules = NULL;
+	_cleanup_(expression_freep) struct expression *condition = NULL;
+	struct settings settings = {};
+	struct output output = { .has_markdown = true };
+	const struct cli_options groups[] = {
+		{ output_options, output_document_option_count, &output },
+		{ options, ARRAY_SIZE(options), &settings },
+	};
+	struct error err = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
+
+	if (r == 0)
+		return CLI_WELL;
+	if (r > 0)
+		r = check_usage(argc, &output, &err);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = site_rules_load(command, NULL, &rules, &err);
+	if (r < 0)
+		return cli_fail(command, &err);
+	r = parse_condition(&settings, rules->variables, &condition, &err);
+	if (r < 0)
+		return cli_misuse(command, &err);
+	r = output_check(&output, &err);
+	if (r == 0)
+		r = compare(command, &settings, &output, argc, argv, rules->variables,
+			    condition, &err);
+	if (r == -ENOTRECOVERABLE)
+		return cli_found(command, &err);
+	return r < 0 ? cli_fail(command, &err) : r;
+}
+
+const struct cli_command cmd_compare = {
+	.name = "compare",
+	.arguments = "[OPTION...] FILE|FOLDER|ID FILE|FOLDER|ID...",
+	.summary = "Say what is different in records from what it was in the first, the greatest "
+		   "change first",
+	.details = "A folder's records are one.  Conditions are told in docs/insights.md; one that "
+		   "is not known fails.\n",
+	.run = run_compare,
+};

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+#include "compare_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "comparison.h"
+#include "headline.h"
+#include "macro.h"
+#include "markdown.h"
+#include "page.h"
+#include "record.h"
+#include "table.h"
+
+#define SHOWN_MAX 24 /* unless all are asked for */
+
+static size_t shown(const struct compared *all, const struct comparison *c)
+{
+	size_t count = 0;
+
+	if (all->is_all)
+		return c->count;
+	while (count < MIN(c->count, (size_t)SHOWN_MAX) && c->items[count].is_large)
+		count++;
+	return count;
+}
+
+/* "read_bytes", "read_bytes /scratch" */
+static char *name_change(const struct change *change)
+{
+	const char *name = change->variable->name;
+	char *text;
+
+	if (change->variable->is_mount)
+		name += strlen(MOUNT_PREFIX);
+	if (asprintf(&text, "%s%s%s", name, change->mount ? " " : "",
+		     change->mount ? change->mount : "") < 0)
+		return NULL;
+	return text;
+}
+
+/* "+12 %", "x 3.1", "new", "gone". */
+static struct human tell_ratio(const struct change *change)
+{
+	struct amount ratio = change_ratio(change);
+	struct human h;
+
+	if (change->before.number == 0)
+		return (struct human){ "new" };
+	if (change->after.number == 0)
+		return (struct human){ "gone" };
+	if (ratio.number >= 2)
+		snprintf(h.text, sizeof(h.text), "x %.24s",
+			 amount_format(ratio, DIMENSION_NUMBER).text);
+	else
+		snprintf(h.text, sizeof(h.text), "%s%.24s", ratio.number < 1 ? "-" : "+",
+			 humanize_percent(ratio.number < 1 ? 1 - ratio.number : ratio.number - 1)
+				 .text);
+	return h;
+}
+
+static struct human tell(struct amount a, const struct change *change)
+{
+	return amount_format(a, change->variable->dimension);
+}
+
+/* Of shares the points of a hundred between them: a percent of a percent is another thing. */
+static struct human tell_difference(const struct change *change)
+{
+	struct amount difference = change_difference(change);
+	struct human h;
+
+	if (change->variable->dimension.is_share)
+		snprintf(h.text, sizeof(h.text), "%+.1f points", difference.number * 100);
+	else
+		snprintf(h.text, sizeof(h.text), "%s%.28s", difference.number > 0 ? "+" : "",
+			 tell(difference, change).text);
+	return h;
+}
+
+static void add_row(const struct change *change, struct table *table)
+{
+	_cleanup_free_ char *name = name_change(change);
+
+	table_cell(table, "%s", name ? name : "");
+	table_cell(table, "%s", tell(change->before, change).text);
+	table_cell(table, "%s", tell(change->after, change).text);
+	table_cell(table, "%s", tell_difference(change).text);
+	table_cell(table, "%s", tell_ratio(change).text);
+}
+
+static void tell_one(const struct compared *all, size_t at, struct page *page)
+{
+	static const struct table_column columns[] = {
+		{ "what" }, { "before" }, { "after" }, { "difference", .rank = 1 }, { "change" },
+	};
+	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	const struct comparison *c = &all->comparisons[at];
+	size_t count = shown(all, c);
+
+	page_put(page, PAGE_BOLD, "%s", headline_name(all->records[at]));
+	page_put(page, PAGE_PLAIN, "  %s, compared with %s", all->names[at], all->names[0]);
+	page_end_line(page);
+	for (size_t i = 0; table && i < count; i++)
+		add_row(&c->items[i], table);
+	if (count == 0)
+		page_paragraph(page, NULL, "about the same");
+	else if (table)
+		table_print(table, NULL, page);
+}
+
+void compare_text(const struct compared *all, struct page *page)
+{
+	for (size_t i = 1; i < all->count; i++) {
+		if (i > 1)
+			page_end_line(page);
+		tell_one(all, i, page);
+	}
+}
+
+/* ---- Markdown ---- */
+
+static void put_row(const struct change *change, FILE *out)
+{
+	_cleanup_free_ char *name = name_change(change);
+
+	fputs("| ", out);
+	markdown_put(name ? name : "", out);
+	fprintf(out, " | %s | %s | %s | %s |\n", tell(change->before, change).text,
+		tell(change->after, change).text, tell_difference(change).text,
+		tell_ratio(change).text);
+}
+
+void compare_markdown(const struct compared *all, FILE *out)
+{
+	for (size_t at = 1; at < all->count; at++) {
+		const struct comparison *c = &all->comparisons[at];
+		size_t count = shown(all, c);
+
+		fputs(at > 1 ? "\n## " : "## ", out);
+		markdown_put(all->names[at], out);
+		fputs(", compared with ", out);
+		markdown_put(all->names[0], out);
+		fputs(count ? "\n\n| what | before | after | difference | change "
+			      "|\n|---|---:|---:|---:|---:|\n"
+			    : "\n\nAbout the same.\n",
+		      out);
+		for (size_t i = 0; i < count; i++)
+			put_row(&c->items[i], out);
+	}
+}
+
+/* ---- CSV ---- */
+
+static void put_field(const char *text, FILE *out)
+{
+	if (!strpbrk(text, ",\"\r\n")) {
+		fputs(text, out);
+		return;
+	}
+	fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', out);
+		fputc(*text, out);
+	}
+	fputc('"', out);
+}
+
+static void put_number(struct amount a, FILE *out)
+{
+	fputc(',', out);
+	if (a.is_known)
+		fprintf(out, "%.15g", a.number);
+}
+
+static void put_line(const char *record, const struct change *change, FILE *out)
+{
+	put_field(record, out);
+	fprintf(out, ",%s,", change->variable->name);
+	put_field(change->mount ? change->mount : "", out);
+	put_number(change->before, out);
+	put_number(change->after, out);
+	put_number(change_difference(change), out);
+	put_number(change_ratio(change), out);
+	fputc('\n', out);
+}
+
+void compare_csv(const struct compared *all, FILE *out)
+{
+	fputs("record,name,mount,before,after,difference,ratio\n", out);
+	for (size_t at = 1; at < all->count; at++) {
+		const struct comparison *c = &all->comparisons[at];
+
+		for (size_t i = 0; i < c->count; i++)
+			put_line(all->names[at], &c->items[i], out);
+	}
+}

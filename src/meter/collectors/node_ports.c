@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+#include "node_ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "file.h"
+#include "folder.h"
+#include "macro.h"
+#include "node.h"
+#include "parse.h"
+
+#define CLASS "sys/class/infiniband"
+#define NAME_MAX_LENGTH 63
+#define PORTS_MAX 64 /* of one device */
+#define WORD_BYTES 4 /* PortXmitData and PortRcvData count octets divided by 4 (InfiniBand Architecture volume 1, PortCounters); Omni-Path's driver the same */
+#define RATE_MAX 100000 /* Gb/s */
+
+struct port {
+	int root_fd;
+	const char *device, *number;
+};
+
+/* clang-format off */
+static const struct {
+	const char *file;
+	enum metric_id id;
+	uint64_t scale;
+} counters[] = {
+	{ "counters/port_xmit_data",     METRIC_NODE_PORT_TRANSMIT_BYTES,    WORD_BYTES },
+	{ "counters/port_rcv_data",      METRIC_NODE_PORT_RECEIVE_BYTES,     WORD_BYTES },
+	{ "counters/port_xmit_packets",  METRIC_NODE_PORT_TRANSMIT_PACKETS,  1 },
+	{ "counters/port_rcv_packets",   METRIC_NODE_PORT_RECEIVE_PACKETS,   1 },
+	{ "counters/port_xmit_discards", METRIC_NODE_PORT_TRANSMIT_DISCARDS, 1 },
+	{ "counters/port_rcv_errors",    METRIC_NODE_PORT_RECEIVE_ERRORS,    1 },
+	{ "counters/link_downed",        METRIC_NODE_PORT_LINK_FAILURES,     1 },
+};
+/* clang-format on */
+
+static bool name_file(const struct port *p, const char *file, char ret[256])
+{
+	return snprintf(ret, 256, CLASS "/%s/ports/%s/%s", p->device, p->number, file) < 256;
+}
+
+static int add(struct samples *to, enum metric_id id, const struct port *p, uint64_t number)
+{
+	const char *labels[SAMPLE_LABELS_MAX] = { p->device, p->number };
+
+	return samples_add(to, id, labels, number);
+}
+
+static int add_counters(const struct port *p, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counters); i++) {
+		char path[256];
+		uint64_t number;
+
+		if (name_file(p, counters[i].file, path) && file_read_u64(p->root_fd, path, &number) == 0 &&
+		    !__builtin_mul_overflow(number, counters[i].scale, &number))
+			r = add(to, counters[i].id, p, number);
+	}
+	return r;
+}
+
+/* "100 Gb/sec (4X EDR)", "2.5 Gb/sec (1X SDR)": in bytes a second. */
+static bool parse_rate(const char *text, uint64_t *ret)
+{
+	const char *rest = text;
+	uint64_t whole, tenths = 0;
+
+	if (parse_leading_u64(&rest, &whole) < 0 || rest == text || whole > RATE_MAX)
+		return false;
+	if (*rest == '.' && rest[1] >= '0' && rest[1] <= '9') {
+		tenths = (uint64_t)(rest[1] - '0');
+		rest += 2;
+	}
+	if (strncmp(rest, " Gb/sec", strlen(" Gb/sec")) != 0)
+		return false;
+	*ret = (whole * 10 + tenths) * 100000000 / 8;
+	return true;
+}
+
+/* "4: ACTIVE" is one that carries data. */
+static int add_state(const struct port *p, struct samples *to)
+{
+	char path[256], text[64];
+	uint64_t rate;
+	int r = 0;
+
+	if (name_file(p, "state", path) && file_read_small(p->root_fd, path, text, sizeof(text)) > 0)
+		r = add(to, METRIC_NODE_PORT_ACTIVE, p, strncmp(text, "4:", 2) == 0);
+	if (r == 0 && name_file(p, "rate", path) && file_read_small(p->root_fd, path, text, sizeof(text)) > 0 &&
+	    parse_rate(text, &rate))
+		r = add(to, METRIC_NODE_PORT_RATE, p, rate);
+	return r;
+}
+
+static int read_device(int root_fd, const char *device, size_t *left, struct samples *to)
+{
+	_cleanup_(folder_clear) struct folder ports = {};
+	char path[256];
+	int r = 0;
+
+	if (snprintf(path, sizeof(path), CLASS "/%s/ports", device) >= (int)sizeof(path) ||
+	    folder_read(root_fd, path, PORTS_MAX, &ports) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < ports.count && *left; i++) {
+		const struct port port = { root_fd, device, ports.names[i] };
+
+		if (strlen(port.number) > NAME_MAX_LENGTH)
+			continue;
+		(*left)--;
+		r = add_counters(&port, to);
+		if (r == 0)
+			r = add_state(&port, to);
+	}
+	return r;
+}
+
+int node_ports_read(int root_fd, struct samples *to)
+{
+	_cleanup_(folder_clear) struct folder devices = {};
+	size_t left = NODE_DEVICES_MAX;
+	int r = 0;
+
+	if (folder_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < devices.count; i++) {
+		if (strlen(devices.names[i]) <= NAME_MAX_LENGTH)
+			r = read_device(root_fd, devices.names[i], &left, to);
+	}
+	return r;
+}
+
+bool node_ports_exist(int root_fd)
+{
+	_cleanup_(folder_clear) struct folder devices = {};
+
+	return folder_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) == 0 && devices.count > 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * block - what a job had block devices do, by device and operation: the numbers of SCOPE_DEVICE.
+ *
+ * A request here is what was submitted at once (the kernel's struct bio): on its way to the device several may become
+ * one, and one several.  Its time is from then to its end, so that waiting in queues is part of it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "histogram.h"
+#include "metric.h"
+
+enum block_op {
+	BLOCK_READ,
+	BLOCK_WRITE,
+	BLOCK_DISCARD,
+	BLOCK_FLUSH, /* of the device's cache, without data */
+	BLOCK_OP_COUNT,
+};
+
+/* "read"... */
+const char *block_op_name(enum block_op op);
+enum block_op block_op_find(const char *name); /* BLOCK_OP_COUNT: none such */
+
+struct block_counts {
+	uint64_t bytes; /* of requests that went well */
+	uint64_t requests, errors, ns;
+	struct histogram latencies; /* of all requests */
+};
+#define BLOCK_NUMBERS 4 /* of them, before the histogram */
+
+#define BLOCK_DEVICE_SIZE 32   /* the kernel's DISK_NAME_LEN */
+#define BLOCK_DEVICES_MAX 64   /* of one job; what is beyond is BLOCK_OTHER */
+#define BLOCK_OTHER "(other)"
+
+struct block_row {
+	char device[BLOCK_DEVICE_SIZE]; /* the whole disk: "nvme0n1", never empty */
+	enum block_op op;
+	struct block_counts counts;
+};
+
+struct block { /* begins as {} */
+	bool is_known;
+	struct block_row *rows; /* owned; sorted by device as strverscmp(3) has it, then operation */
+	size_t count, room;
+};
+
+void block_clear(struct block *b);
+/* Make @to, which may be empty, a copy.  -ENOMEM: it is left alone. */
+int block_copy(struct block *to, const struct block *from);
+
+bool block_is_equal(const struct block *a, const struct block *b);
+
+/* Let the next @more rows be added without failing.  -ENOMEM. */
+int block_reserve(struct block *b, size_t more);
+/* Add to the row of that device and operation, which is made where there is none.  -ENOMEM. */
+int block_add(struct block *b, const char *device, enum block_op op, const struct block_counts *counts);
+int block_add_all(struct block *to, const struct block *from);
+/* NULL: there is none. */
+const struct block_row *block_find(const struct block *b, const char *device, enum block_op op);
+/* How many rows from the @first on are of its device. */
+size_t block_rows_of_device(const struct block *b, size_t first);
+
+/* Each number to that, if it is less.  -ENOMEM. */
+int block_raise(struct block *to, const struct block *least);
+/* What was added since; not known where one of both is not, or a number fell. */
+void block_subtract(struct block *from, const struct block *earlier);
+/* The sum by names of devices, which is known where both are.  -ENOMEM. */
+int block_merge(struct block *to, const struct block *from);
+
+/* A metric of SCOPE_DEVICE: which operation it is of, and its number, or its histogram. */
+enum block_op block_metric_op(enum metric_id id);
+uint64_t *block_number_ref(struct block_counts *counts, enum metric_id id); /* no histogram's */
+uint64_t block_number(const struct block_counts *counts, enum metric_id id);
+/* Over all devices; those that stand on others count twice. */
+uint64_t block_total(const struct block *b, enum metric_id id);

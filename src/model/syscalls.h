@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls - what system calls a job made, by their names: calls, errors and time, on demand.
+ *
+ * Each name once.  A call is one that returned, or in which its thread ended; one that goes on is not in it.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "metric.h"
+
+struct document;
+struct place;
+
+#define SYSCALLS_MAX 2048 /* names */
+#define SYSCALL_NAME_MAX 63 /* bytes */
+#define SYSCALL_NUMBERS (METRIC_SYSCALL_END - METRIC_SYSCALL_FIRST)
+
+struct syscall_row {
+	char name[SYSCALL_NAME_MAX + 1]; /* "read"; "read (i386)" of a 32-bit program; "syscall_777" of an unknown one */
+	bool lacks_longest; /* of a part of its life only it is not known how long the longest one took */
+	uint64_t numbers[SYSCALL_NUMBERS]; /* by metric, from METRIC_SYSCALL_FIRST on */
+};
+
+struct syscalls {
+	bool is_known;
+	struct syscall_row *items; /* owned */
+	size_t count, room;
+};
+
+uint64_t *syscall_number_ref(struct syscall_row *row, enum metric_id id);
+uint64_t syscall_number(const struct syscall_row *row, enum metric_id id);
+bool syscall_knows(const struct syscall_row *row, enum metric_id id);
+
+/* NULL: there is none of that name. */
+struct syscall_row *syscalls_find(const struct syscalls *s, const char *name);
+/* The row of that name, which is added if there is none; the list's until its next call.  A name that is too long is cut.
+ * NULL: no memory, or there are SYSCALLS_MAX. */
+struct syscall_row *syscalls_get(struct syscalls *s, const char *name);
+
+/* A metric over all names; counters only. */
+uint64_t syscalls_total(const struct syscalls *s, enum metric_id id);
+
+/* By time, then calls, then name: those that took most first. */
+void syscalls_sort(struct syscalls *s);
+
+/* Add what another rank or node did.  What one of the two does not know is unknown.  -ENOMEM. */
+int syscalls_merge(struct syscalls *to, const struct syscalls *from);
+int syscalls_copy(struct syscalls *to, const struct syscalls *from);
+/* Take off what was before.  What fell is unknown; names that were not called meanwhile go. */
+void syscalls_subtract(struct syscalls *from, const struct syscalls *earlier);
+
+/* Leaves it empty, and unknown. */
+void syscalls_clear(struct syscalls *s);
+
+/* As the record's member `syscalls`, a list; @s must be known. */
+void syscalls_format(const struct syscalls *s, struct document *d);
+/* And back, into an empty @ret.  -EINVAL: the place's error says why. */
+int syscalls_parse(const struct place *place, const json_t *list, struct syscalls *ret);

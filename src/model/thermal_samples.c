@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "thermal_samples.h"
+
+#include "macro.h"
+
+void thermal_sums_add(struct thermal_sums *s, const struct thermal_moment *m)
+{
+	s->samples++;
+	if (m->cpus) {
+		s->frequency_min_hz =
+			s->frequency_samples ? MIN(s->frequency_min_hz, m->frequency_min_hz) : m->frequency_min_hz;
+		s->frequency_sum_hz += m->frequency_hz;
+		s->frequency_samples++;
+	}
+	if (m->has_temperature) {
+		s->temperature_max = MAX(s->temperature_max, m->millicelsius);
+		s->temperature_sum += m->millicelsius;
+		s->temperature_samples++;
+	}
+	if (m->has_throttles) {
+		s->core_throttles += s->throttle_samples ? m->core_throttles : 0;
+		s->package_throttles += s->throttle_samples ? m->package_throttles : 0;
+		s->throttle_samples++;
+	}
+}
+
+static struct value value_of(uint64_t number, bool is_known)
+{
+	return (struct value){ is_known ? MIN(number, VALUE_MAX) : 0, is_known };
+}
+
+static struct value mean_of(uint64_t sum, uint64_t count)
+{
+	return value_of(count ? sum / count : 0, count > 0);
+}
+
+struct thermal_samples thermal_samples_of(const struct thermal_sums *s)
+{
+	return (struct thermal_samples){
+		.samples = value_of(s->samples, s->samples > 0),
+		.frequency_hz = mean_of(s->frequency_sum_hz, s->frequency_samples),
+		.frequency_min_hz = value_of(s->frequency_min_hz, s->frequency_samples > 0),
+		.temperature = mean_of(s->temperature_sum, s->temperature_samples),
+		.temperature_max = value_of(s->temperature_max, s->temperature_samples > 0),
+		.core_throttles = value_of(s->core_throttles, s->throttle_samples > 0),
+		.package_throttles = value_of(s->package_throttles, s->throttle_samples > 0),
+	};
+}
+
+static struct value merge_means(const struct value *a, uint64_t a_count, const struct value *b, uint64_t b_count)
+{
+	const unsigned __int128 count = (unsigned __int128)a_count + b_count;
+	const unsigned __int128 sum = (unsigned __int128)a->number * a_count + (unsigned __int128)b->number * b_count;
+
+	return value_of(count ? (uint64_t)(sum / count) : 0, a->is_known && b->is_known && count);
+}
+
+static struct value sum_of(const struct value *a, const struct value *b)
+{
+	return value_of((uint64_t)a->number + b->number, a->is_known && b->is_known);
+}
+
+struct thermal_samples thermal_samples_merge(const struct thermal_samples *a, const struct thermal_samples *b)
+{
+	if (!a->samples.is_known || !b->samples.is_known)
+		return (struct thermal_samples){};
+	return (struct thermal_samples){
+		.samples = sum_of(&a->samples, &b->samples),
+		.frequency_hz = merge_means(&a->frequency_hz, a->samples.number, &b->frequency_hz, b->samples.number),
+		.frequency_min_hz = value_of(MIN(a->frequency_min_hz.number, b->frequency_min_hz.number),
+					     a->frequency_min_hz.is_known && b->frequency_min_hz.is_known),
+		.temperature = merge_means(&a->temperature, a->samples.number, &b->temperature, b->samples.number),
+		.temperature_max = value_of(MAX(a->temperature_max.number, b->temperature_max.number),
+					    a->temperature_max.is_known && b->temperature_max.is_known),
+		.core_throttles = sum_of(&a->core_throttles, &b->core_throttles),
+		.package_throttles = sum_of(&a->package_throttles, &b->package_throttles),
+	};
+}

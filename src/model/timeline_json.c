@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "timeline_json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "json_place.h"
+#include "macro.h"
+#include "timeline.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define NAME_SIZE 64
+
+static const char *name_of(size_t series, char ret[NAME_SIZE])
+{
+	const struct metric *metric = metric_get(timeline_metric(series));
+
+	snprintf(ret, NAME_SIZE, "%s.%s", metric->section, metric->key);
+	return ret;
+}
+
+static unsigned int places_of(size_t series)
+{
+	return metric_unit_places(metric_get(timeline_metric(series))->unit);
+}
+
+/* ---- writing ---- */
+
+static void format_values(const struct timeline *t, size_t series, struct document *d)
+{
+	uint64_t buckets[TIMELINE_BUCKETS_MAX];
+	size_t count = timeline_get(t, series, buckets);
+
+	if (!timeline_knows(t, series)) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < count; i++) {
+		if (buckets[i] == TIMELINE_UNKNOWN)
+			document_null(d);
+		else
+			document_decimal(d, buckets[i], places_of(series));
+	}
+	document_end_list(d);
+}
+
+static void format_series(const struct timeline *t, size_t series, struct document *d)
+{
+	const char *unit = metric_unit_name(metric_get(timeline_metric(series))->unit);
+	char name[NAME_SIZE];
+
+	document_key(d, name_of(series, name));
+	document_begin_map(d);
+	document_key(d, "unit");
+	document_string(d, unit ? unit : "count");
+	if (t->series[series].before) {
+		document_key(d, "before");
+		document_decimal(d, t->series[series].before, places_of(series));
+	}
+	document_key(d, "values");
+	format_values(t, series, d);
+	document_end_map(d);
+}
+
+static void format_shape(const struct timeline *t, struct document *d)
+{
+	document_key(d, "interval_seconds");
+	document_unsigned(d, UINT64_C(1) << t->shift);
+}
+
+void timeline_format(const struct timeline *t, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "start");
+	document_time(d, t->start_ns);
+	format_shape(t, d);
+	document_key(d, "series");
+	document_begin_map(d);
+	for (size_t i = 0; i < TIMELINE_SERIES; i++)
+		format_series(t, i, d);
+	document_end_map(d);
+	document_end_map(d);
+}
+
+static void save_runs(const struct packed *buckets, struct document *d)
+{
+	struct packed_run run;
+	size_t at = 0;
+
+	document_begin_flat_list(d);
+	while (packed_next(buckets, &at, &run)) {
+		if (run.number == TIMELINE_UNKNOWN)
+			document_null(d);
+		else
+			document_unsigned(d, run.number);
+		if (run.times > 1)
+			document_signed(d, 1 - (int64_t)run.times);
+	}
+	document_end_list(d);
+}
+
+static int save_series(const struct timeline *t, size_t series, struct document *d)
+{
+	_cleanup_(packed_clear) struct packed packed = {};
+	uint64_t buckets[TIMELINE_BUCKETS_MAX];
+	size_t count = timeline_get(t, series, buckets);
+	char name[NAME_SIZE];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = packed_append(&packed, buckets[i], 1);
+	if (r < 0)
+		return r;
+	document_key(d, name_of(series, name));
+	document_begin_map(d);
+	document_key(d, "before");
+	document_unsigned(d, t->series[series].before);
+	document_key(d, "runs");
+	save_runs(&packed, d);
+	document_end_map(d);
+	return 0;
+}
+
+int timeline_save(const struct timeline *t, struct document *d)
+{
+	int r = 0;
+
+	document_begin_map(d);
+	document_key(d, "start_ns");
+	document_unsigned(d, t->start_ns);
+	document_key(d, "last_ns");
+	document_unsigned(d, t->last_ns);
+	document_key(d, "last_boot_ns");
+	document_unsigned(d, MIN(t->last_boot_ns, PACKED_MAX));
+	document_key(d, "from_start");
+	document_boolean(d, t->is_from_start);
+	format_shape(t, d);
+	document_key(d, "series");
+	document_begin_map(d);
+	for (size_t i = 0; r == 0 && i < TIMELINE_SERIES; i++) {
+		if (timeline_knows(t, i))
+			r = save_series(t, i, d);
+	}
+	document_end_map(d);
+	document_end_map(d);
+	return r;
+}
+
+/* ---- reading ---- */
+
+static int take_interval(const struct place *place, const json_t *map, struct timeline *t)
+{
+	int64_t seconds = 0;
+	int r = place_take_signed(place, map, "interval_seconds", 1,
+				  INT64_C(1) << TIMELINE_SHIFT_MAX, &seconds);
+
+	if (r == 0 && (!seconds || (seconds & (seconds - 1))))
+		return place_refuse(place, "interval_seconds", "is no power of two");
+	while (INT64_C(1) << t->shift < seconds)
+		t->shift++;
+	return r;
+}
+
+/* The times are set: is that a timeline? */
+static int check_times(const struct place *place, const struct timeline *t)
+{
+	uint64_t interval_ns = timeline_interval_ns(t);
+
+	if (t->start_ns % interval_ns)
+		return place_refuse(place, "start", "is no multiple of the interval");
+	if (t->last_ns < t->start_ns || t->last_ns > PACKED_MAX ||
+	    t->last_ns - t->start_ns > TIMELINE_BUCKETS_MAX * interval_ns)
+		return place_refuse(place, "", "ends where it cannot");
+	return 0;
+}
+
+/* How many buckets its series have, which are as many in each; 0: none. */
+static size_t count_values(const json_t *series)
+{
+	const char *name;
+	json_t *one;
+
+	json_object_foreach((json_t *)series, name, one)
+	{
+		size_t count = json_array_size(place_member(one, "values"));
+
+		if (count)
+			return count;
+	}
+	return 0;
+}
+
+static int take_bucket(const struct place *place, const json_t *json, unsigned int places,
+		       uint64_t *ret)
+{
+	int r;
+
+	*ret = TIMELINE_UNKNOWN;
+	if (json_is_null(json))
+		return 0;
+	r = place_read_number(place, "values", json, places, ret);
+	return r == 0 && *ret > PACKED_MAX ? place_refuse(place, "values", "is out of range") : r;
+}
+
+static int take_values(const struct place *place, const json_t *map, size_t series,
+		       struct timeline *t)
+{
+	uint64_t buckets[TIMELINE_BUCKETS_MAX];
+	size_t count = timeline_count(t);
+	const json_t *list;
+	int r = place_get(place, map, "values", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	if (json_array_size(list) != count)
+		return place_refuse(place, "values", "has %zu entries and another series %zu",
+				    json_array_size(list), count);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = take_bucket(place, json_array_get(list, i), places_of(series), &buckets[i]);
+	return r < 0 ? r : timeline_put(t, series, buckets, count);
+}
+
+static int take_before(const struct place *place, const json_t *map, size_t series,
+		       unsigned int places, struct timeline *t)
+{
+	uint64_t before = 0;
+	bool is_known;
+	int r = place_take_number(place, map, "before", places, &before, &is_known);
+
+	if (r == 0 && before > PACKED_MAX)
+		return place_refuse(place, "before", "is out of range");
+	t->series[series].before = before;
+	return r;
+}
+
+static int take_series(const struct place *place, const json_t *all, size_t series,
+		       struct timeline *t)
+{
+	struct place here;
+	char name[NAME_SIZE];
+	const json_t *map;
+	int r = place_get(place, all, name_of(series, name), JSON_OBJECT, &map);
+
+	if (r < 0 || !map)
+		return r;
+	here = place_below(place, ".%s", name);
+	r = take_before(&here, map, series, places_of(series), t);
+	return r < 0 ? r : take_values(&here, map, series, t);
+}
+
+static int take_all(const struct place *place, const json_t *map, struct timeline *t)
+{
+	struct place here = place_below(place, ".series");
+	const json_t *series = NULL;
+	size_t count;
+	int r = place_take_time(place, map, "start", &t->start_ns);
+
+	if (r == 0)
+		r = take_interval(place, map, t);
+	if (r == 0)
+		r = place_get(place, map, "series", JSON_OBJECT, &series);
+	if (r < 0)
+		return r;
+	count = count_values(series);
+	if (!count || count > TIMELINE_BUCKETS_MAX)
+		return place_refuse(&here, "", "has no buckets, or more than %d",
+				    TIMELINE_BUCKETS_MAX);
+	t->last_ns = t->start_ns + count * timeline_interval_ns(t);
+	r = check_times(place, t);
+	if (r == 0)
+		r = timeline_allocate(t);
+	for (size_t i = 0; r == 0 && i < TIMELINE_SERIES; i++)
+		r = take_series(&here, series, i, t);
+	return r;
+}
+
+int timeline_parse(const struct place *place, const json_t *map, struct timeline *ret)
+{
+	struct timeline t = {};
+	int r = take_all(place, map, &t);
+
+	if (r < 0)
+		timeline_clear(&t);
+	else
+		*ret = t;
+	return r;
+}
+
+/* Puts the number, or more of the one before it, behind the @count that there are. */
+static int restore_run(const struct place *place, const json_t *json, uint64_t *buckets,
+		       size_t *count, size_t room)
+{
+	json_int_t number = json_integer_value(json); /* 0: it is none */
+	size_t times = 1;
+
+	if (!json_is_null(json) && !json_is_integer(json))
+		return place_refuse(place, "runs", "holds something else than numbers");
+	if (number < 0)
+		times = number < -TIMELINE_BUCKETS_MAX ? room + 1 : (size_t)-number;
+	if (times > room - *count || (number < 0 && !*count))
+		return place_refuse(place, "runs", "is longer than the timeline");
+	for (; times; times--, (*count)++)
+		buckets[*count] = number < 0	       ? buckets[*count - 1]
+				  : json_is_null(json) ? TIMELINE_UNKNOWN
+						       : (uint64_t)number;
+	return 0;
+}
+
+static int restore_series(const struct place *place, const json_t *map, size_t series,
+			  struct timeline *t)
+{
+	uint64_t buckets[TIMELINE_BUCKETS_MAX];
+	size_t count = 0;
+	const json_t *list = NULL;
+	int r = json_is_object(map) ? place_get(place, map, "runs", JSON_ARRAY, &list)
+				    : place_refuse(place, "", "is %s and should be a map",
+						   place_type_name(map));
+
+	if (r == 0)
+		r = take_before(place, map, series, 0, t);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++)
+		r = restore_run(place, json_array_get(list, i), buckets, &count, timeline_count(t));
+	if (r == 0 && count != timeline_count(t))
+		r = place_refuse(place, "runs", "is shorter than the timeline");
+	return r < 0 ? r : timeline_put(t, series, buckets, count);
+}
+
+/* The series of that name; TIMELINE_SERIES: none. */
+static size_t find_series(const char *name)
+{
+	char other[NAME_SIZE];
+	size_t i = 0;
+
+	while (i < TIMELINE_SERIES && strcmp(name, name_of(i, other)) != 0)
+		i++;
+	return i;
+}
+
+static int restore_all(const struct place *place, const json_t *map, struct timeline *t)
+{
+	const json_t *series = NULL;
+	const char *name;
+	json_t *one;
+	int r = place_need_number(place, map, "start_ns", &t->start_ns);
+
+	if (r == 0)
+		r = place_need_number(place, map, "last_ns", &t->last_ns);
+	if (r == 0)
+		r = place_need_number(place, map, "last_boot_ns", &t->last_boot_ns);
+	if (r == 0)
+		r = place_take_boolean(place, map, "from_start", &t->is_from_start);
+	if (r == 0)
+		r = take_interval(place, map, t);
+	if (r == 0)
+		r = check_times(place, t);
+	if (r == 0)
+		r = place_get(place, map, "series", JSON_OBJECT, &series);
+	if (r == 0)
+		r = timeline_allocate(t);
+	if (r < 0)
+		return r;
+	json_object_foreach((json_t *)series, name, one)
+	{
+		struct place here = place_below(place, ".series");
+		size_t i = find_series(name);
+
+		if (i == TIMELINE_SERIES)
+			return place_refuse(&here, "", "has something else: '%.40s'", name);
+		here = place_below(place, ".series.%s", name);
+		r = restore_series(&here, one, i, t);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int timeline_restore(const struct place *place, const json_t *map, struct timeline *ret)
+{
+	struct timeline t = {};
+	int r = restore_all(place, map, &t);
+
+	if (r < 0)
+		timeline_clear(&t);
+	else
+		*ret = t;
+	return r;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "headline.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "humanize.h"
+#include "record.h"
+#include "sentence.h"
+#include "utf8.h"
+
+#define NODE_MAX 32
+
+const char *headline_name(const struct record *r)
+{
+	const char *program = r->job.command ? r->job.command[0] : NULL;
+	const char *slash = program ? strrchr(program, '/') : NULL;
+
+	if (r->job.name)
+		return r->job.name;
+	if (program && *program)
+		return slash && slash[1] ? slash + 1 : program;
+	return r->job.id ? r->job.id : "(no name)";
+}
+
+bool headline_is_failure(const struct record *r)
+{
+	return r->job.signal > 0 || r->job.exit_code > 0;
+}
+
+char *headline_outcome(const struct record *r)
+{
+	const char *signal = r->job.signal > 0 ? sigabbrev_np(r->job.signal) : NULL;
+	struct sentence s = {};
+
+	if (signal)
+		sentence_add(&s, "", "killed by SIG%s", signal);
+	else if (r->job.signal > 0)
+		sentence_add(&s, "", "killed by signal %d", r->job.signal);
+	else if (r->job.exit_code >= 0)
+		sentence_add(&s, "", "exit %d", r->job.exit_code);
+	else if (!r->is_final)
+		sentence_add(&s, "", "still running");
+	else if (r->merged_records > 1)
+		sentence_add(&s, "", "ended differently");
+	else
+		sentence_add(&s, "", "%s", r->job.state ? r->job.state : "exit -");
+	return s.text;
+}
+
+char *headline_extent(const struct record *r)
+{
+	_cleanup_free_ char *node = r->node ? utf8_shorten(r->node, NODE_MAX) : NULL;
+	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
+	struct sentence s = {};
+
+	sentence_add(&s, "", "%s", humanize_duration(r->time.elapsed_ns).text);
+	if (r->merged_nodes > 1)
+		sentence_add(&s, " ", "on %u nodes", r->merged_nodes);
+	else if (node)
+		sentence_add(&s, " ", "on %s", node);
+	if (cores->is_known)
+		sentence_add(&s, ", ", "%s core%s allowed", humanize_cores(cores->number).text,
+			     cores->number == 1000 ? "" : "s");
+	return s.text;
+}

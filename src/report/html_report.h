@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * html_report - a record as one page of HTML, with nothing outside of it: no script, no font, no
+ * image.
+ *
+ * Whatever stands in the record, the page is well formed, also as XML, and says nothing but what
+ * this module has it say.  Its size is bounded: of what there may be thousands of, it has the
+ * busiest, and says how many it left out.
+ */
+#pragma once
+
+#include <stdio.h>
+
+struct analysis;
+struct record;
+
+#define HTML_REPORT_BYTES_MAX (2u << 20)
+
+/* @analysis is of @r. */
+void html_report(const struct record *r, const struct analysis *analysis, FILE *out);

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+#include "columns.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cause.h"
+#include "cleanup.h"
+#include "hue.h"
+#include "humanize.h"
+#include "macro.h"
+#include "processes.h"
+#include "record.h"
+#include "steps.h"
+#include "top.h"
+#include "utf8.h"
+
+#define MEMORY_ALARM 0.9 /* of the limit */
+
+/* ---- texts ---- */
+
+static bool put(char *ret, size_t size, const char *text)
+{
+	snprintf(ret, size, "%s", text ? text : "");
+	return text && *text;
+}
+
+/* What is too long loses its middle. */
+static bool put_shortened(char *ret, size_t size, const char *text, unsigned int width)
+{
+	_cleanup_free_ char *shortened = text && *text ? utf8_shorten(text, width) : NULL;
+
+	return put(ret, size, shortened);
+}
+
+static bool put_bytes(char *ret, size_t size, double bytes)
+{
+	return !isnan(bytes) && put(ret, size, humanize_bytes_short((uint64_t)(bytes + 0.5)).text);
+}
+
+static bool put_count(char *ret, size_t size, double count)
+{
+	return !isnan(count) && put(ret, size, humanize_count_short((uint64_t)(count + 0.5)).text);
+}
+
+/* Cores or threads, on average: a tenth of one is told. */
+static bool put_threads(char *ret, size_t size, double threads)
+{
+	if (isnan(threads))
+		return false;
+	snprintf(ret, size, threads < 99.95 ? "%.1f" : "%.0f", threads);
+	return true;
+}
+
+/* Of a unit of systemd that is too long, its kind goes first. */
+static void cut_suffix(char *text, unsigned int width)
+{
+	static const char *const suffixes[] = { ".service", ".scope" };
+	size_t length = strlen(text);
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		size_t size = strlen(suffixes[i]);
+
+		if (utf8_columns(text) > width && length > size && strcmp(text + length - size, suffixes[i]) == 0)
+			text[length - size] = '\0';
+	}
+}
+
+static bool format_id(const struct top *t, const struct top_row *row, unsigned int width, char *ret,
+		      size_t size)
+{
+	char text[1024];
+
+	(void)t;
+	switch (row->part) {
+	case TOP_JOB:
+		snprintf(text, sizeof(text), "%s", row->job->now->job.id);
+		cut_suffix(text, width);
+		break;
+	case TOP_STEP:
+		snprintf(text, sizeof(text), ".%s", row->step ? row->step->id : "-");
+		break;
+	case TOP_TASK:
+		snprintf(text, sizeof(text), "task %s", row->task);
+		break;
+	case TOP_PROCESS:
+		snprintf(text, sizeof(text), "%d", row->process->pid);
+		break;
+	}
+	return put_shortened(ret, size, text, width);
+}
+
+static bool format_manager(const struct top *t, const struct top_row *row, unsigned int width,
+			   char *ret, size_t size)
+{
+	(void)t;
+	return row->part == TOP_JOB && put_shortened(ret, size, row->job->now->job.manager, width);
+}
+
+static bool format_user(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
+{
+	const struct record *r = row->job->now;
+	char number[24];
+
+	(void)t;
+	if (row->part != TOP_JOB || (!r->job.user && r->job.uid < 0))
+		return false;
+	snprintf(number, sizeof(number), "%lld", (long long)r->job.uid);
+	return put_shortened(ret, size, r->job.user ? r->job.user : number, width);
+}
+
+/* "(python3)": nobody gave the job a name, and so it is what it runs. */
+static bool format_name(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
+{
+	const struct record *r = row->job->now;
+	char text[256];
+
+	(void)t;
+	if (row->part == TOP_PROCESS)
+		return put_shortened(ret, size, row->process->name, width);
+	if (row->part != TOP_JOB)
+		return false;
+	if (r->job.name || !r->job.command || !r->job.command[0])
+		return put_shortened(ret, size, r->job.name, width);
+	snprintf(text, sizeof(text), "(%s)", r->job.command[0]);
+	return put_shortened(ret, size, text, width);
+}
+
+static bool format_class(const struct top *t, const struct top_row *row, unsigned int width,
+			 char *ret, size_t size)
+{
+	return row->part == TOP_JOB && put_shortened(ret, size, top_class(t, row->job), width);
+}
+
+static bool format_state(const struct top *t, const struct top_row *row, unsigned int width,
+			 char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	if (row->part == TOP_PROCESS)
+		snprintf(ret, size, "%c", row->process->state);
+	else if (row->part == TOP_JOB && row->job->now->is_final)
+		snprintf(ret, size, "x"); /* it ended since the last look */
+	else
+		*ret = '\0'; /* a job that lives has none to be told */
+	return true;
+}
+
+/* "1.9/4": used of allowed. */
+static bool format_cores(const struct top *t, const struct top_row *row, unsigned int width,
+			 char *ret, size_t size)
+{
+	char used[32] = "-";
+
+	(void)t;
+	(void)width;
+	if (row->part != TOP_JOB || isnan(row->numbers.cores_allowed))
+		return put_threads(ret, size, row->numbers.cores);
+	put_threads(used, sizeof(used), row->numbers.cores);
+	snprintf(ret, size, "%s/%s", used,
+		 humanize_cores((uint64_t)(row->numbers.cores_allowed * 1000 + 0.5)).text);
+	return true;
+}
+
+static bool format_waiting(const struct top *t, const struct top_row *row, unsigned int width,
+			   char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_threads(ret, size, row->numbers.waiting);
+}
+
+/* "1.2 read": how many, and on what most. */
+static bool format_blocked(const struct top *t, const struct top_row *row, unsigned int width,
+			   char *ret, size_t size)
+{
+	const struct numbers *n = &row->numbers;
+	char count[32];
+
+	(void)t;
+	(void)width;
+	if (!put_threads(count, sizeof(count), n->blocked))
+		return false;
+	if (n->cause < CAUSE_COUNT && n->blocked >= 0.05)
+		snprintf(ret, size, "%s %s", count, hue_of_cause(n->cause)->word);
+	else
+		snprintf(ret, size, "%s", count);
+	return true;
+}
+
+static bool is_short_of_memory(const struct top_row *row)
+{
+	return row->part == TOP_JOB &&
+	       row->numbers.memory >= MEMORY_ALARM * row->numbers.memory_limit;
+}
+
+/* "3.1G/16G", and "!" where it is nearly all, which goes before the limit where there is no room
+ * for both. */
+static bool format_memory(const struct top *t, const struct top_row *row, unsigned int width,
+			  char *ret, size_t size)
+{
+	const char *alarm = is_short_of_memory(row) ? "!" : "";
+	char used[32] = "-", limit[32];
+
+	(void)t;
+	put_bytes(used, sizeof(used), row->numbers.memory);
+	if (row->part != TOP_JOB || !put_bytes(limit, sizeof(limit), row->numbers.memory_limit))
+		return !isnan(row->numbers.memory) && put(ret, size, used);
+	if (strlen(used) + 1 + strlen(limit) + strlen(alarm) <= width)
+		snprintf(ret, size, "%s/%s%s", used, limit, alarm);
+	else
+		snprintf(ret, size, "%s%s", used, alarm);
+	return true;
+}
+
+static bool format_read(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_bytes(ret, size, row->numbers.read);
+}
+
+static bool format_write(const struct top *t, const struct top_row *row, unsigned int width,
+			 char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_bytes(ret, size, row->numbers.write);
+}
+
+static bool format_meta(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_count(ret, size, row->numbers.meta);
+}
+
+static bool format_received(const struct top *t, const struct top_row *row, unsigned int width,
+			    char *ret, size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_bytes(ret, size, row->numbers.received);
+}
+
+static bool format_sent(const struct top *t, const struct top_row *row, unsigned int width, char *ret,
+			size_t size)
+{
+	(void)t;
+	(void)width;
+	return put_bytes(ret, size, row->numbers.sent);
+}
+
+/* "/scratch 1.2k  / 31": as many as there is room for, the busiest first. */
+static bool format_places(const struct top *t, const struct top_row *row, unsigned int width,
+			  char *ret, size_t size)
+{
+	size_t used = 0;
+
+	(void)t;
+	*ret = '\0';
+	for (size_t i = 0; i < row->numbers.mount_count; i++) {
+		const struct mount_numbers *mount = &row->numbers.mounts[i];
+		char count[32], next[256];
+		_cleanup_free_ char *name =
+			utf8_shorten(mount->row->mount, width > 8 ? width - 6 : 1);
+
+		if (!name || !(mount->meta > 0) || !put_count(count, sizeof(count), mount->meta))
+			continue;
+		snprintf(next, sizeof(next), "%s%s %s", used ? "  " : "", name, count);
+		if (utf8_columns(ret) + utf8_columns(next) > width)
+			break;
+		used += (size_t)snprintf(ret + used, size - used, "%s", next);
+	}
+	return used > 0;
+}
+
+static bool format_time(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
+{
+	uint64_t s = isnan(row->numbers.elapsed) ? 0 : (uint64_t)row->numbers.elapsed;
+
+	(void)t;
+	(void)width;
+	if (isnan(row->numbers.elapsed))
+		return false;
+	if (s < 3600)
+		snprintf(ret, size, "%u:%02u", (unsigned int)(s / 60), (unsigned int)(s % 60));
+	else if (s < (uint64_t)100 * 3600)
+		snprintf(ret, size, "%uh%02um", (unsigned int)(s / 3600),
+			 (unsigned int)(s / 60 % 60));
+	else
+		snprintf(ret, size, "%llud%02uh", (unsigned long long)(s / 86400),
+			 (unsigned int)(s / 3600 % 24));
+	return true;
+}
+
+/* ---- numbers ---- */
+
+static double cores_of(const struct top_row *row)
+{
+	return row->numbers.cores;
+}
+
+static double waiting_of(const struct top_row *row)
+{
+	return row->numbers.waiting;
+}
+
+static double blocked_of(const struct top_row *row)
+{
+	return row->numbers.blocked;
+}
+
+static double memory_of(const struct top_row *row)
+{
+	return row->numbers.memory;
+}
+
+static double read_of(const struct top_row *row)
+{
+	return row->numbers.read;
+}
+
+static double write_of(const struct top_row *row)
+{
+	return row->numbers.write;
+}
+
+static double meta_of(const struct top_row *row)
+{
+	return row->numbers.meta;
+}
+
+static double received_of(const struct top_row *row)
+{
+	return row->numbers.received;
+}
+
+static double sent_of(const struct top_row *row)
+{
+	return row->numbers.sent;
+}
+
+static double time_of(const struct top_row *row)
+{
+	return row->numbers.elapsed;
+}
+
+/* clang-format off */
+const struct column top_columns[] = {
+	{ "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, NULL },
+	{ "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, NULL },
+	{ "NAME",     0, 10, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, NULL },
+	{ "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, NULL },
+	{ "CORES",   'P', 8,  9, 0, false, "cores kept busy, of those allowed", format_cores, cores_of, NULL },
+	{ "WAIT",    'Q', 4,  5, 6, false, "threads that waited for a CPU, on average", format_waiting, waiting_of, NULL },
+	{ "BLOCKED", 'B', 9, 13, 3, true,  "threads that waited for files, sync, locks or the network", format_blocked, blocked_of, NULL },
+	{ "MEMORY",  'M', 9, 10, 1, false, "memory in use, of the limit; '!': 90 % of it or more", format_memory, memory_of, is_short_of_memory },
+	{ "READ",    'R', 4,  5, 2, false, "bytes read a second", format_read, read_of, NULL },
+	{ "WRITE",   'W', 5,  5, 2, false, "bytes written a second", format_write, write_of, NULL },
+	{ "META",    'O', 4,  5, 5, false, "operations on metadata (open, stat...) a second", format_meta, meta_of, NULL },
+	{ "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", format_received, received_of, NULL },
+	{ "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", format_sent, sent_of, NULL },
+	{ "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
+	{ "TIME",    'T', 6,  6, 7, false, "since its start", format_time, time_of, NULL },
+	{ "S",        0,  1,  1, 10, true, "R runs, S sleeps, D waits for a device; x: the job ended", format_state, NULL, NULL },
+	{ "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, NULL },
+};
+/* clang-format on */
+
+const size_t column_count = ARRAY_SIZE(top_columns);
+
+size_t column_find(char key)
+{
+	size_t i = 0;
+
+	while (i < column_count && (!key || top_columns[i].key != key))
+		i++;
+	return i;
+}
+
+/* What is known goes before what is not. */
+static int compare_numbers(double a, double b)
+{
+	if (isnan(a) || isnan(b))
+		return !!isnan(a) - !!isnan(b);
+	return (a < b) - (a > b);
+}
+
+static int compare_texts(const struct top *t, const struct column *column, const struct top_row *a,
+			 const struct top_row *b)
+{
+	char text_a[COLUMN_TEXT_MAX] = "", text_b[COLUMN_TEXT_MAX] = "";
+	bool is_known_a = column->format(t, a, column->most, text_a, sizeof(text_a));
+	bool is_known_b = column->format(t, b, column->most, text_b, sizeof(text_b));
+
+	if (!is_known_a || !is_known_b)
+		return !is_known_a - !is_known_b;
+	return strverscmp(text_a, text_b);
+}
+
+int column_compare(const struct top *t, size_t column, const struct top_row *a,
+		   const struct top_row *b)
+{
+	const struct column *c = &top_columns[column];
+
+	return c->number ? compare_numbers(c->number(a), c->number(b)) : compare_texts(t, c, a, b);
+}
+
+static unsigned int least_of(unsigned int rank)
+{
+	unsigned int sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++)
+		sum += top_columns[i].rank <= rank ? top_columns[i].least + 1 : 0;
+	return sum ? sum - 1 : 0;
+}
+
+/* The greatest rank that there is room for. */
+static unsigned int rank_for(unsigned int width)
+{
+	unsigned int rank = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++) {
+		if (top_columns[i].rank > rank && least_of(top_columns[i].rank) <= width)
+			rank = top_columns[i].rank;
+	}
+	return rank;
+}
+
+void columns_fit(unsigned int width, unsigned int ret[])
+{
+	unsigned int rank = rank_for(width), used = least_of(rank),
+		     left = width > used ? width - used : 0;
+	bool has_grown = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++)
+		ret[i] = top_columns[i].rank <= rank ? top_columns[i].least : 0;
+	while (left && has_grown) {
+		has_grown = false;
+		for (size_t i = 0; i < ARRAY_SIZE(top_columns) && left; i++) {
+			if (!ret[i] || ret[i] >= top_columns[i].most)
+				continue;
+			ret[i]++;
+			left--;
+			has_grown = true;
+		}
+	}
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* columns - what stands in a row of top: one table for drawing, sorting, help and the mouse. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct top;
+struct top_row;
+
+#define COLUMN_TEXT_MAX 512
+
+struct column {
+	const char *title;
+	char key;		  /* sorts by it; 0: only the menu does */
+	unsigned int least, most; /* columns that it takes */
+	unsigned int rank; /* 0: always there; where there is no room the highest goes first */
+	bool is_left;	   /* a text */
+	const char *help;
+	/* Writes at most @width columns of text; false: not known. */
+	bool (*format)(const struct top *t, const struct top_row *row, unsigned int width,
+		       char *ret, size_t size);
+	/* To sort by, the greatest first; NULL: by the text. NAN: not known, which is always last.
+	 */
+	double (*number)(const struct top_row *row);
+	bool (*is_alarming)(const struct top_row *row); /* NULL: never */
+};
+
+extern const struct column top_columns[];
+extern const size_t column_count;
+
+#define COLUMN_DEFAULT 4 /* cores */
+
+/* By its key; column_count: none has it. */
+size_t column_find(char key);
+
+/* < 0: @a comes before @b. */
+int column_compare(const struct top *t, size_t column, const struct top_row *a,
+		   const struct top_row *b);
+
+/* How wide each is within @width, with one column between them; 0: there is no room for it. */
+void columns_fit(unsigned int width, unsigned int ret[]);

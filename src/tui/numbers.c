@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "numbers.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "amount.h"
+#include "cause.h"
+#include "document.h"
+#include "macro.h"
+#include "record.h"
+
+#define NS_PER_S 1e9
+
+struct numbers numbers_none(void)
+{
+	return (struct numbers){ .seconds = NAN,
+				 .cores = NAN,
+				 .cores_allowed = NAN,
+				 .waiting = NAN,
+				 .blocked = NAN,
+				 .cause = CAUSE_COUNT,
+				 .memory = NAN,
+				 .memory_limit = NAN,
+				 .read = NAN,
+				 .write = NAN,
+				 .meta = NAN,
+				 .received = NAN,
+				 .sent = NAN,
+				 .elapsed = NAN };
+}
+
+/* How much more a second; a counter that fell says nothing. */
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+	return seconds > 0 && now >= before ? (double)(now - before) / seconds : NAN;
+}
+
+static double rate_of(const struct value *now, const struct value *before, enum metric_id id,
+		      double seconds)
+{
+	if (!now[id].is_known || (before && !before[id].is_known))
+		return NAN;
+	return rate(now[id].number, before ? before[id].number : 0, seconds);
+}
+
+static double gauge_of(const struct value *values, enum metric_id id)
+{
+	return values[id].is_known ? (double)values[id].number : NAN;
+}
+
+static void take_blocked(const struct value *now, const struct value *before, double seconds,
+			 struct numbers *to)
+{
+	double sum = 0, most = 0;
+
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		double threads =
+			rate_of(now, before, cause_metric((enum cause)c), seconds) / NS_PER_S;
+
+		if (!cause_is_lost((enum cause)c))
+			continue;
+		sum += threads; /* of which a part is not known: nor is the sum */
+		if (threads > most) {
+			most = threads;
+			to->cause = c;
+		}
+	}
+	to->blocked = sum;
+	if (isnan(sum))
+		to->cause = CAUSE_COUNT;
+}
+
+struct numbers numbers_of_values(const struct value *now, const struct value *before,
+				 double seconds)
+{
+	struct numbers n = numbers_none();
+
+	n.seconds = seconds > 0 ? seconds : NAN;
+	n.cores = (rate_of(now, before, METRIC_CPU_USER, seconds) +
+		   rate_of(now, before, METRIC_CPU_SYSTEM, seconds)) /
+		  NS_PER_S;
+	n.cores_allowed = gauge_of(now, METRIC_CPU_ALLOCATED) / 1000;
+	n.waiting = rate_of(now, before, METRIC_CPU_RUN_QUEUE, seconds) / NS_PER_S;
+	take_blocked(now, before, seconds, &n);
+	n.memory = gauge_of(now, METRIC_MEMORY_USAGE);
+	n.memory_limit = gauge_of(now, METRIC_MEMORY_LIMIT);
+	return n;
+}
+
+static double total_rate(const struct record *now, const struct record *before, enum metric_id id,
+			 double seconds)
+{
+	uint64_t a, b = 0;
+
+	if (!record_total(now, id, &a) || (before && !record_total(before, id, &b)))
+		return NAN;
+	return rate(a, b, seconds);
+}
+
+static double row_rate(const struct mount_row *now, const struct mount_row *before,
+		       enum metric_id id, double seconds)
+{
+	return rate(mount_row_number(now, id), before ? mount_row_number(before, id) : 0, seconds);
+}
+
+static int compare_mounts(const void *a, const void *b)
+{
+	const struct mount_numbers *x = a, *y = b;
+	double bytes_x = x->read + x->write, bytes_y = y->read + y->write;
+
+	if (x->meta < y->meta || x->meta > y->meta)
+		return x->meta < y->meta ? 1 : -1;
+	return (bytes_x < bytes_y) - (bytes_x > bytes_y);
+}
+
+/* In place of the idlest of those that are there already. */
+static void keep_mount(struct numbers *n, const struct mount_numbers *mount)
+{
+	if (n->mount_count < NUMBERS_MOUNTS)
+		n->mounts[n->mount_count++] = *mount;
+	else if (compare_mounts(mount, &n->mounts[NUMBERS_MOUNTS - 1]) < 0)
+		n->mounts[NUMBERS_MOUNTS - 1] = *mount;
+	else
+		return;
+	qsort(n->mounts, n->mount_count, sizeof(*n->mounts), compare_mounts);
+}
+
+static void take_mounts(const struct record *now, const struct record *before, double seconds,
+			struct numbers *to)
+{
+	for (size_t i = 0; i < now->reading.mount_count; i++) {
+		const struct mount_row *row = &now->reading.mounts[i], *earlier;
+		struct mount_numbers mount = { .row = row };
+
+		if (!row_is_own(row))
+			continue;
+		earlier = before ? reading_find_mount(&before->reading, row->kind, row->mount,
+						      row->fstype)
+				 : NULL;
+		mount.read = row_rate(row, earlier, METRIC_READ_BYTES, seconds);
+		mount.write = row_rate(row, earlier, METRIC_WRITE_BYTES, seconds);
+		mount.meta = row_rate(row, earlier, METRIC_META_CALLS, seconds);
+		if (mount.read + mount.write + mount.meta > 0)
+			keep_mount(to, &mount);
+	}
+}
+
+/* Both ticks share what did not change: then nothing was done there. */
+static bool is_idle_on_files(const struct record *now, const struct record *before)
+{
+	return before && now->reading.has_mounts && before->reading.has_mounts &&
+	       now->reading.mounts == before->reading.mounts;
+}
+
+struct numbers numbers_of_job(const struct record *now, const struct record *before, double seconds)
+{
+	struct numbers n = numbers_of_values(now->reading.values,
+					     before ? before->reading.values : NULL, seconds);
+
+	if (now->time.elapsed_ns)
+		n.elapsed = (double)now->time.elapsed_ns / NS_PER_S;
+	n.received = total_rate(now, before, METRIC_NETWORK_RECEIVED_BYTES, seconds);
+	n.sent = total_rate(now, before, METRIC_NETWORK_SENT_BYTES, seconds);
+	if (seconds > 0 && is_idle_on_files(now, before)) {
+		n.read = n.write = n.meta = 0;
+		return n;
+	}
+	n.read = total_rate(now, before, METRIC_READ_BYTES, seconds);
+	n.write = total_rate(now, before, METRIC_WRITE_BYTES, seconds);
+	n.meta = total_rate(now, before, METRIC_META_CALLS, seconds);
+	if (!isnan(n.seconds) && now->reading.has_mounts && (!before || before->reading.has_mounts))
+		take_mounts(now, before, seconds, &n);
+	return n;
+}
+
+static void add_number(const char *key, double number, struct document *d)
+{
+	document_key(d, key);
+	amount_write((struct amount){ number, !isnan(number) }, d);
+}
+
+static void format_mount(const struct mount_numbers *mount, struct document *d)
+{
+	document_begin_flat_map(d);
+	document_key(d, "mount");
+	document_string(d, mount->row->mount);
+	add_number("read_bytes", mount->read, d);
+	add_number("write_bytes", mount->write, d);
+	add_number("meta_calls", mount->meta, d);
+	document_end_map(d);
+}
+
+void numbers_format(const struct numbers *n, struct document *d)
+{
+	const struct {
+		const char *key;
+		double number;
+	} rows[] = {
+		{ "seconds", n->seconds }, { "cores", n->cores },     { "waiting", n->waiting },
+		{ "blocked", n->blocked }, { "read_bytes", n->read }, { "write_bytes", n->write },
+		{ "meta_calls", n->meta }, { "received_bytes", n->received }, { "sent_bytes", n->sent },
+	};
+
+	document_begin_map(d);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		add_number(rows[i].key, rows[i].number, d);
+	document_key(d, "blocked_on");
+	document_string(d, n->cause < CAUSE_COUNT ? cause_name((enum cause)n->cause) : NULL);
+	document_key(d, "mounts");
+	document_begin_list(d);
+	for (size_t i = 0; i < n->mount_count; i++)
+		format_mount(&n->mounts[i], d);
+	document_end_list(d);
+	document_end_map(d);
+}

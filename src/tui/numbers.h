@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * numbers - what a job, a part of it or a process does now: rates between two readings of it, and
+ * gauges.
+ *
+ * NAN is unknown, and never zero.  Rates are over the readings' own times.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "reading.h"
+
+struct document;
+struct record;
+
+#define NUMBERS_MOUNTS 8
+
+struct mount_numbers {		     /* per second */
+	const struct mount_row *row; /* the later record's */
+	double read, write, meta;
+};
+
+struct numbers {
+	double seconds; /* between both readings */
+	double cores, cores_allowed;
+	double waiting; /* for a CPU: threads, on average */
+	double blocked; /* where waiting is lost time (cause_is_lost()): threads, on average */
+	size_t cause;	/* on which most of these were; CAUSE_COUNT: none, or not known */
+	double memory, memory_limit; /* bytes */
+	double read, write;	     /* bytes a second, over all mounts */
+	double received, sent;	     /* the same through all sockets */
+	double meta;		     /* operations on metadata a second */
+	double elapsed;		     /* since its start, in seconds */
+	/* Where something was done, the busiest with metadata first; the rest is in the sums only.
+	 */
+	struct mount_numbers mounts[NUMBERS_MOUNTS];
+	size_t mount_count;
+};
+
+/* Nothing known. */
+struct numbers numbers_none(void);
+
+/* @before NULL: @now began with nothing, @seconds before it was taken.  @seconds not above 0: no
+ * rate is known.  @now must outlive the result. */
+struct numbers numbers_of_job(const struct record *now, const struct record *before,
+			      double seconds);
+/* The same of METRIC_JOB_COUNT values, such as a step's: files are not told apart by steps. */
+struct numbers numbers_of_values(const struct value *now, const struct value *before,
+				 double seconds);
+
+/* A map of what is known, null for the rest. */
+void numbers_format(const struct numbers *n, struct document *d);

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+#include "top_draw.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cleanup.h"
+#include "columns.h"
+#include "grid.h"
+#include "humanize.h"
+#include "macro.h"
+#include "record.h"
+#include "top.h"
+#include "top_detail.h"
+#include "utf8.h"
+
+#define COLUMNS_MAX 32
+#define LIST_ROW 2	 /* below the title and the heads */
+#define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
+#define LIST_ROWS_MIN 4	 /* that details leave */
+#define KEYS_COLUMNS 10	 /* of help */
+
+/* ---- the title ---- */
+
+static void put_time(struct grid *g, const struct top *t, unsigned int after)
+{
+	time_t s = (time_t)(t->last.real_ns / 1000000000);
+	char text[16] = "";
+	struct tm tm;
+	unsigned int column;
+
+	if (!t->last.real_ns || !localtime_r(&s, &tm) ||
+	    !strftime(text, sizeof(text), "%H:%M:%S", &tm))
+		return;
+	column = g->columns > strlen(text) ? g->columns - (unsigned int)strlen(text) : 0;
+	if (column > after + 1)
+		grid_put(g, 0, column, g->columns, STYLE_DIM, text);
+}
+
+/* "▼": the greatest first. */
+static const char *order_sign(const struct top *t)
+{
+	return !top_columns[t->column].number == !t->is_inverted ? "▲" : "▼";
+}
+
+static unsigned int put_state(const struct top *t, struct grid *g, unsigned int at)
+{
+	const struct {
+		bool is_on;
+		const char *what, *text;
+	} rows[] = {
+		{ t->is_paused, "PAUSED", "" },	     { t->is_following, "following", "" },
+		{ t->is_tagged_only, "tagged", "" }, { *t->filter, "filter ", t->filter },
+		{ *t->user, "user ", t->user },	     { *t->zoom[1], "in ", t->zoom[1] },
+		{ t->position, "", t->position },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].is_on)
+			at = grid_print(g, 0, at + 2, STYLE_BOLD, "%s%s", rows[i].what,
+					rows[i].text ? rows[i].text : "");
+	}
+	return at;
+}
+
+static size_t count_shown(const struct top *t)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->row_count; i++)
+		count += t->rows[i].part == TOP_JOB;
+	return count;
+}
+
+static void draw_title(const struct top *t, struct grid *g)
+{
+	const char *node = t->job_count ? t->jobs[0].now->node : NULL;
+	size_t shown = count_shown(t);
+	unsigned int at =
+		grid_put(g, 0, 0, g->columns, STYLE_BOLD, g->columns < 60 ? "top" : "jobmeter top");
+
+	if (node && g->columns >= 60)
+		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%s", node);
+	if (shown == t->job_count)
+		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%zu job%s", shown,
+				shown == 1 ? "" : "s");
+	else
+		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%zu of %zu jobs", shown, t->job_count);
+	at = grid_print(g, 0, at + 2, STYLE_PLAIN, "by %s %s", top_columns[t->column].title,
+			order_sign(t));
+	put_time(g, t, put_state(t, g, at));
+}
+
+/* ---- the list ---- */
+
+static void put_in_column(struct grid *g, unsigned int row, unsigned int at, unsigned int width,
+			  bool is_left, enum style style, const char *text)
+{
+	unsigned int length = (unsigned int)MIN(utf8_columns(text), width);
+
+	grid_put(g, row, is_left ? at : at + width - length, width, style, text);
+}
+
+static void draw_heads(const struct top *t, struct grid *g)
+{
+	unsigned int widths[COLUMNS_MAX], at = 1;
+
+	columns_fit(g->columns - 1, widths);
+	grid_paint(g, 1, 0, g->columns, STYLE_HEAD);
+	for (size_t i = 0; i < column_count; i++) {
+		if (!widths[i])
+			continue;
+		put_in_column(g, 1, at, widths[i], top_columns[i].is_left,
+			      i == t->column ? STYLE_SELECTED : STYLE_HEAD, top_columns[i].title);
+		at += widths[i] + 1;
+	}
+}
+
+/* The lines that lead to a part of a job: "│├". */
+static void make_branch(const struct top_row *row, char *ret, size_t size)
+{
+	size_t used = 0;
+
+	*ret = '\0';
+	for (unsigned int depth = 1; depth <= row->depth && used < size; depth++) {
+		bool has_next = row->has_next & (UINT32_C(1) << depth);
+		const char *text = depth == row->depth ? (has_next ? "├" : "└")
+				   : has_next	       ? "│"
+						       : " ";
+
+		used += (size_t)snprintf(ret + used, size - used, "%s", text);
+	}
+}
+
+static void draw_cell(const struct top *t, const struct top_row *row, size_t column, struct grid *g,
+		      unsigned int at_row, unsigned int at, unsigned int width)
+{
+	const struct column *c = &top_columns[column];
+	char text[COLUMN_TEXT_MAX], branch[64] = "";
+	unsigned int indent = 0;
+	bool is_alarming = c->is_alarming && c->is_alarming(row);
+
+	if (column == 0) {
+		make_branch(row, branch, sizeof(branch));
+		indent = (unsigned int)MIN(utf8_columns(branch), width - 1);
+		grid_put(g, at_row, at, width, STYLE_DIM, branch);
+	}
+	if (!c->format(t, row, width - indent, text, sizeof(text)))
+		snprintf(text, sizeof(text), "%s", c->number || row->part == TOP_JOB ? "-" : "");
+	put_in_column(g, at_row, at + indent, width - indent, c->is_left,
+		      is_alarming ? STYLE_ALERT : STYLE_PLAIN, text);
+}
+
+static void draw_row(const struct top *t, const struct top_row *row, struct grid *g,
+		     unsigned int at_row)
+{
+	unsigned int widths[COLUMNS_MAX], at = 1;
+
+	columns_fit(g->columns - 1, widths);
+	if (row->job->is_tagged && row->part == TOP_JOB)
+		grid_put(g, at_row, 0, 1, STYLE_TAGGED, "*");
+	for (size_t i = 0; i < column_count; i++) {
+		if (!widths[i])
+			continue;
+		draw_cell(t, row, i, g, at_row, at, widths[i]);
+		at += widths[i] + 1;
+	}
+}
+
+static void draw_selected(const struct top *t, struct grid *g, unsigned int row)
+{
+	if (grid_at(g, row, 0)->character == ' ')
+		grid_put(g, row, 0, 1, STYLE_SELECTED, ">");
+	grid_paint(g, row, 0, g->columns, STYLE_SELECTED);
+	(void)t;
+}
+
+static void draw_list(struct top *t, struct grid *g, unsigned int end)
+{
+	unsigned int room = end > LIST_ROW ? end - LIST_ROW : 0;
+
+	t->page = room;
+	if (t->selected < t->first)
+		t->first = t->selected;
+	if (room && t->selected >= t->first + room)
+		t->first = t->selected - room + 1;
+	if (t->first + room > t->row_count)
+		t->first = t->row_count > room ? t->row_count - room : 0;
+	for (unsigned int i = 0; i < room && t->first + i < t->row_count; i++) {
+		draw_row(t, &t->rows[t->first + i], g, LIST_ROW + i);
+		if (t->first + i == t->selected)
+			draw_selected(t, g, LIST_ROW + i);
+	}
+	if (!t->row_count && room)
+		grid_put(g, LIST_ROW, 1, g->columns, STYLE_DIM,
+			 t->job_count ? "no job is as the filter wants it"
+				      : "no job runs here that you may see");
+}
+
+/* ---- below it ---- */
+
+static void draw_prompt(const struct top *t, struct grid *g, unsigned int row)
+{
+	static const char *const words[] = {
+		[TOP_SEARCH] = "search", [TOP_FILTER] = "filter", [TOP_USER] = "user"
+	};
+	unsigned int at = grid_print(g, row, 0, STYLE_BOLD, "%s: ", words[t->mode]);
+
+	at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
+	grid_put(g, row, at, 1, STYLE_SELECTED, "_");
+}
+
+/* Behind @at, whole or not at all.  Returns the column behind it. */
+static unsigned int put_dim(struct grid *g, unsigned int row, unsigned int at, const char *text)
+{
+	unsigned int gap = at ? 2 : 0;
+
+	return at + gap + utf8_columns(text) <= g->columns
+		       ? grid_put(g, row, at + gap, g->columns, STYLE_DIM, text)
+		       : at;
+}
+
+/* What looking at it costs. */
+static void draw_cost(const struct top *t, struct grid *g, unsigned int row)
+{
+	unsigned int at = 0;
+	char text[160];
+
+	if (!isnan(t->own_cores)) {
+		snprintf(text, sizeof(text), "top %s of a core%s%s",
+			 humanize_percent(t->own_cores).text, t->own_bytes ? ", " : "",
+			 t->own_bytes ? humanize_bytes(t->own_bytes).text : "");
+		at = put_dim(g, row, at, text);
+	}
+	if (t->last.took_ns) {
+		snprintf(text, sizeof(text), "a reading %s%s%s",
+			 humanize_duration(t->last.took_ns).text, t->source ? ", by the " : "",
+			 t->source ? t->source : "");
+		at = put_dim(g, row, at, text);
+	}
+	if (t->interval_ns) {
+		snprintf(text, sizeof(text), "every %s", humanize_duration(t->interval_ns).text);
+		put_dim(g, row, at, text);
+	}
+}
+
+static void draw_foot(const struct top *t, struct grid *g, unsigned int row)
+{
+	if (t->mode == TOP_SEARCH || t->mode == TOP_FILTER || t->mode == TOP_USER)
+		draw_prompt(t, g, row);
+	else if (*t->message)
+		grid_put(g, row, 0, g->columns, STYLE_ALERT, t->message);
+	else
+		draw_cost(t, g, row);
+}
+
+static void draw_keys(struct grid *g, unsigned int row)
+{
+	static const char *const keys[][2] = {
+		{ "F1", "Help" },  { "F3", "Search" }, { "F4", "Filter" },
+		{ "F5", "Tree" },  { "F6", "SortBy" }, { "Enter", "Zoom" },
+		{ "d", "Detail" }, { "Z", "Pause" },   { "F10", "Quit" },
+	};
+	unsigned int at = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (at + strlen(keys[i][0]) + strlen(keys[i][1]) > g->columns)
+			break;
+		at = grid_put(g, row, at, g->columns, STYLE_BOLD, keys[i][0]);
+		at = grid_put(g, row, at, g->columns, STYLE_HEAD, keys[i][1]) + 1;
+	}
+}
+
+/* ---- help, and the menu of columns ---- */
+
+static size_t count_bindings(void)
+{
+	const char *keys, *help;
+	size_t count = 0;
+
+	while (top_binding(count, &keys, &help))
+		count++;
+	return count;
+}
+
+/* A line of it: keys, then columns. */
+static void draw_help_line(struct grid *g, unsigned int row, size_t line, size_t bindings)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *keys = "", *help = "";
+	char key[2] = "";
+
+	if (!top_binding(line, &keys, &help)) {
+		const struct column *column = &top_columns[line - bindings];
+
+		key[0] = column->key;
+		keys = key;
+		if (asprintf(&text, "%s: %s", column->title, column->help) < 0)
+			text = NULL;
+		help = text ? text : "";
+	}
+	grid_put(g, row, 1, KEYS_COLUMNS, STYLE_BOLD, keys);
+	grid_put(g, row, 1 + KEYS_COLUMNS, g->columns, STYLE_PLAIN, help);
+}
+
+/* It may be scrolled. */
+static void draw_help(struct top *t, struct grid *g)
+{
+	size_t bindings = count_bindings(), lines = bindings + column_count, room = g->rows - 1;
+
+	t->help_first = MIN(t->help_first, lines > room ? lines - room : 0);
+	grid_put(g, 0, 0, g->columns, STYLE_BOLD,
+		 "Keys, and columns with the letter that sorts by them; q goes back");
+	for (size_t i = 0; i < room && t->help_first + i < lines; i++)
+		draw_help_line(g, (unsigned int)i + 1, t->help_first + i, bindings);
+	t->page = room;
+}
+
+static void draw_sort_menu(const struct top *t, struct grid *g)
+{
+	grid_put(g, 0, 0, g->columns, STYLE_BOLD, "sort by (Enter takes it, Esc does not)");
+	for (size_t i = 0; i < column_count && i + 1 < g->rows; i++) {
+		unsigned int row = (unsigned int)i + 1;
+
+		grid_print(g, row, 1, STYLE_PLAIN, "%-17s  %s", top_columns[i].title,
+			   top_columns[i].help);
+		if (i == t->chosen)
+			draw_selected(t, g, row);
+	}
+}
+
+/* ---- all of it ---- */
+
+/* How many rows the details take, of @room. */
+static unsigned int measure_detail(const struct top *t, const struct top_job *job,
+				   const struct grid *g, unsigned int room)
+{
+	_cleanup_(grid_freep) struct grid *scratch = grid_new(g->columns, room, g->is_ascii);
+
+	return scratch ? top_detail_draw(t, job, scratch, 0, room) : room;
+}
+
+/* Right below the list where that is short, else at the bottom.  Returns where the list ends. */
+static unsigned int draw_detail(const struct top *t, struct grid *g, unsigned int foot)
+{
+	unsigned int least = LIST_ROW + LIST_ROWS_MIN, end = foot, rows;
+	const struct top_job *job = top_wants_detail(t);
+
+	if (!job || foot <= least)
+		return foot;
+	rows = (unsigned int)MIN(t->row_count, (size_t)GRID_ROWS_MAX);
+	end -= measure_detail(t, job, g, foot - least);
+	end = MAX(MIN(end, LIST_ROW + rows), least);
+	top_detail_draw(t, job, g, end, foot);
+	return end;
+}
+
+static void draw_main(struct top *t, struct grid *g)
+{
+	bool has_keys = g->rows >= KEYS_ROWS_MIN;
+	unsigned int foot = g->rows - (has_keys ? 2 : 1);
+	unsigned int end = draw_detail(t, g, foot);
+
+	draw_title(t, g);
+	draw_heads(t, g);
+	draw_list(t, g, end);
+	draw_foot(t, g, foot);
+	if (has_keys)
+		draw_keys(g, g->rows - 1);
+}
+
+void top_draw(struct top *t, struct grid *g)
+{
+	if (g->columns < TOP_COLUMNS_MIN || g->rows < TOP_ROWS_MIN)
+		grid_put(g, 0, 0, g->columns, STYLE_PLAIN, "too small");
+	else if (t->mode == TOP_HELP)
+		draw_help(t, g);
+	else if (t->mode == TOP_SORT)
+		draw_sort_menu(t, g);
+	else
+		draw_main(t, g);
+}
+
+unsigned int top_text_rows(const struct top *t)
+{
+	return LIST_ROW +
+	       (unsigned int)MIN(MAX(t->row_count, (size_t)1), (size_t)GRID_ROWS_MAX - LIST_ROW);
+}
+
+void top_draw_text(struct top *t, struct grid *g)
+{
+	draw_title(t, g);
+	draw_heads(t, g);
+	for (unsigned int i = 0; i < t->row_count && LIST_ROW + i < g->rows; i++)
+		draw_row(t, &t->rows[i], g, LIST_ROW + i);
+}
+
+bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret)
+{
+	if (row < LIST_ROW || row >= g->rows || row - LIST_ROW >= t->page ||
+	    t->first + row - LIST_ROW >= t->row_count)
+		return false;
+	*ret = t->first + row - LIST_ROW;
+	return true;
+}
+
+bool top_find_column(const struct grid *g, unsigned int row, unsigned int column, size_t *ret)
+{
+	unsigned int widths[COLUMNS_MAX], at = 1;
+
+	if (row != 1 || g->columns < TOP_COLUMNS_MIN)
+		return false;
+	columns_fit(g->columns - 1, widths);
+	for (size_t i = 0; i < column_count; i++) {
+		if (widths[i] && column >= at && column < at + widths[i]) {
+			*ret = i;
+			return true;
+		}
+		at += widths[i] ? widths[i] + 1 : 0;
+	}
+	return false;
+}

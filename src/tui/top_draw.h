@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* top_draw - top as a grid of cells, whatever the size: for a terminal, for text, for tests. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct grid;
+struct top;
+
+/* The least that something is drawn at. */
+#define TOP_COLUMNS_MIN 20
+#define TOP_ROWS_MIN 4
+
+/* All of the screen; what does not fit is left out, and the list scrolled so that the selected row
+ * is in it. */
+void top_draw(struct top *t, struct grid *g);
+
+/* The head and all rows, and nothing that is for a person at keys: on a grid of top_text_rows()
+ * rows. */
+void top_draw_text(struct top *t, struct grid *g);
+unsigned int top_text_rows(const struct top *t);
+
+/* What is under the mouse.  False: nothing that can be clicked. */
+bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret);
+bool top_find_column(const struct grid *g, unsigned int row, unsigned int column, size_t *ret);

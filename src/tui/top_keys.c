@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: MIT */
+/* What keys and clicks do to top. */
+#include <stdio.h>
+#include <string.h>
+
+#include "columns.h"
+#include "macro.h"
+#include "record.h"
+#include "top.h"
+#include "utf8.h"
+
+#define F(number) (TOP_KEY_F + (number))
+
+/* ---- moving ---- */
+
+static void move_up(struct top *t)
+{
+	top_select(t, t->selected ? t->selected - 1 : 0);
+}
+
+static void move_down(struct top *t)
+{
+	top_select(t, t->selected + 1);
+}
+
+static void page_up(struct top *t)
+{
+	size_t page = MAX(t->page, 1u);
+
+	top_select(t, t->selected > page ? t->selected - page : 0);
+}
+
+static void page_down(struct top *t)
+{
+	top_select(t, t->selected + MAX(t->page, 1u));
+}
+
+static void move_home(struct top *t)
+{
+	top_select(t, 0);
+}
+
+static void move_end(struct top *t)
+{
+	top_select(t, SIZE_MAX);
+}
+
+/* ---- what is shown ---- */
+
+static void show_help(struct top *t)
+{
+	t->mode = TOP_HELP;
+	t->help_first = 0;
+}
+
+static void toggle_tree(struct top *t)
+{
+	t->is_tree = !t->is_tree;
+	t->wants_reading = t->is_tree;
+}
+
+static void invert(struct top *t)
+{
+	t->is_inverted = !t->is_inverted;
+}
+
+static void follow(struct top *t)
+{
+	t->is_following = !t->is_following;
+}
+
+static void pause_it(struct top *t)
+{
+	t->is_paused = !t->is_paused;
+	t->wants_reading = !t->is_paused;
+}
+
+static void toggle_detail(struct top *t)
+{
+	t->has_detail = !t->has_detail;
+	t->wants_reading = t->has_detail;
+}
+
+static void zoom_in(struct top *t)
+{
+	const struct top_row *row = top_selected(t);
+
+	if (!row || *t->zoom[1])
+		return;
+	snprintf(t->zoom[0], sizeof(t->zoom[0]), "%s", row->job->now->job.manager);
+	snprintf(t->zoom[1], sizeof(t->zoom[1]), "%s", row->job->now->job.id);
+	t->has_detail = t->wants_reading = true;
+	t->first = 0;
+}
+
+/* The innermost of what was asked for goes first. */
+static void go_back(struct top *t)
+{
+	if (*t->zoom[1]) {
+		*t->zoom[0] = *t->zoom[1] = '\0';
+		t->has_detail = false;
+		t->mark.part = TOP_JOB;
+		*t->mark.step = *t->mark.task = '\0';
+		t->mark.pid = 0;
+		t->finds_mark = true;
+	} else if (t->has_detail) {
+		t->has_detail = false;
+	} else if (*t->filter) {
+		*t->filter = '\0';
+	} else {
+		*t->user = '\0';
+	}
+}
+
+static void tag(struct top *t)
+{
+	const struct top_row *row = top_selected(t);
+
+	if (row)
+		row->job->is_tagged = !row->job->is_tagged;
+	move_down(t);
+}
+
+static void untag_all(struct top *t)
+{
+	for (size_t i = 0; i < t->job_count; i++)
+		t->jobs[i].is_tagged = false;
+	t->is_tagged_only = false;
+}
+
+static void show_tagged(struct top *t)
+{
+	t->is_tagged_only = !t->is_tagged_only;
+}
+
+static void choose_sort(struct top *t)
+{
+	t->mode = TOP_SORT;
+	t->chosen = t->column;
+}
+
+static void step_back(struct top *t)
+{
+	t->step--;
+}
+
+static void step_on(struct top *t)
+{
+	t->step++;
+}
+
+static void quit(struct top *t)
+{
+	t->is_over = true;
+}
+
+/* ---- texts that are typed ---- */
+
+static void begin_typing(struct top *t, enum top_mode mode, const char *text)
+{
+	t->mode = mode;
+	snprintf(t->typed, sizeof(t->typed), "%s", text);
+}
+
+static void search(struct top *t)
+{
+	begin_typing(t, TOP_SEARCH, "");
+}
+
+static void filter(struct top *t)
+{
+	begin_typing(t, TOP_FILTER, t->filter);
+}
+
+static void choose_user(struct top *t)
+{
+	begin_typing(t, TOP_USER, t->user);
+}
+
+/* From row @from on, and around. */
+static void find_from(struct top *t, size_t from)
+{
+	for (size_t i = 0; i < t->row_count && *t->search; i++) {
+		size_t row = (from + i) % t->row_count;
+
+		if (top_matches(t, &t->rows[row], t->search)) {
+			top_select(t, row);
+			return;
+		}
+	}
+	if (*t->search)
+		snprintf(t->message, sizeof(t->message), "nothing has '%s' in it", t->search);
+}
+
+static void find_next(struct top *t)
+{
+	find_from(t, t->selected + 1);
+}
+
+/* What was typed so far holds at once. */
+static void apply_typed(struct top *t)
+{
+	if (t->mode == TOP_SEARCH) {
+		snprintf(t->search, sizeof(t->search), "%s", t->typed);
+		find_from(t, t->selected);
+	} else if (t->mode == TOP_FILTER) {
+		snprintf(t->filter, sizeof(t->filter), "%s", t->typed);
+	}
+}
+
+static void accept_typed(struct top *t)
+{
+	if (t->mode == TOP_USER)
+		snprintf(t->user, sizeof(t->user), "%s", t->typed);
+	t->mode = TOP_LIST;
+}
+
+static void give_up_typed(struct top *t)
+{
+	if (t->mode == TOP_FILTER)
+		*t->filter = '\0';
+	t->mode = TOP_LIST;
+}
+
+/* The last character, all of its bytes. */
+static void rub_out(struct top *t)
+{
+	size_t length = strlen(t->typed);
+
+	while (length && (t->typed[length - 1] & 0xc0) == 0x80)
+		length--;
+	t->typed[length ? length - 1 : 0] = '\0';
+}
+
+static void press_typing(struct top *t, uint32_t key)
+{
+	char bytes[UTF8_MAX];
+	size_t length = strlen(t->typed), more;
+
+	if (key == TOP_KEY_ENTER) {
+		accept_typed(t);
+	} else if (key == TOP_KEY_ESCAPE) {
+		give_up_typed(t);
+	} else if (key == F(3) && t->mode == TOP_SEARCH) {
+		find_next(t);
+	} else if (key == TOP_KEY_BACKSPACE) {
+		rub_out(t);
+		apply_typed(t);
+	} else if (key < TOP_KEY_UP && utf8_is_printable(key)) {
+		more = utf8_encode(key, bytes);
+		if (length + more >= sizeof(t->typed))
+			return;
+		memcpy(t->typed + length, bytes, more);
+		t->typed[length + more] = '\0';
+		apply_typed(t);
+	}
+}
+
+/* ---- the menu of columns ---- */
+
+static void sort_by(struct top *t, size_t column)
+{
+	t->column = column;
+	t->is_inverted = false;
+	t->mode = TOP_LIST;
+}
+
+static void press_sorting(struct top *t, uint32_t key)
+{
+	if (key == TOP_KEY_UP || key == 'k')
+		t->chosen = t->chosen ? t->chosen - 1 : 0;
+	else if (key == TOP_KEY_DOWN || key == 'j')
+		t->chosen = MIN(t->chosen + 1, column_count - 1);
+	else if (key == TOP_KEY_ENTER)
+		sort_by(t, t->chosen);
+	else
+		t->mode = TOP_LIST;
+}
+
+/* ---- all keys ---- */
+
+static void refuse(struct top *t)
+{
+	snprintf(t->message, sizeof(t->message), "top only looks: it sets up, renices and kills nothing");
+}
+
+static const struct binding {
+	uint32_t keys[4];
+	const char *shown, *help;
+	void (*run)(struct top *t);
+} bindings[] = {
+	/* clang-format off */
+	{ { F(1), 'h', '?' }, "F1 h ?", "this help", show_help },
+	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", search },
+	{ { 'n' }, "n", "search on", find_next },
+	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", filter },
+	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", toggle_tree },
+	{ { F(6), '>', '<' }, "F6 >", "choose the column to sort by", choose_sort },
+	{ { 'I' }, "I", "turn the order around", invert },
+	{ { 'u' }, "u", "jobs of one user (nothing: of all)", choose_user },
+	{ { TOP_KEY_ENTER }, "Enter", "zoom into the job: its processes and what is known of it", zoom_in },
+	{ { TOP_KEY_BACKSPACE, TOP_KEY_ESCAPE }, "Esc Bksp", "back", go_back },
+	{ { 'd' }, "d", "details of the selected job, below the list", toggle_detail },
+	{ { ' ' }, "Space", "tag the job, or no longer", tag },
+	{ { 'U' }, "U", "tag none", untag_all },
+	{ { 'o' }, "o", "only tagged jobs, or all", show_tagged },
+	{ { 'F' }, "F", "follow: the selection stays with its job", follow },
+	{ { 'Z', 'p' }, "Z", "pause, and go on", pause_it },
+	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },
+	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", step_on },
+	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", move_up },
+	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, move_down }, /* the row above tells of these */
+	{ { TOP_KEY_PAGE_UP }, NULL, NULL, page_up },
+	{ { TOP_KEY_PAGE_DOWN }, NULL, NULL, page_down },
+	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, move_home },
+	{ { TOP_KEY_END, 'G' }, NULL, NULL, move_end },
+	{ { F(10), 'q' }, "F10 q", "leave", quit },
+	{ { F(2), F(7), F(8), F(9) }, NULL, NULL, refuse }, /* which htop has, and we never will */
+	/* clang-format on */
+};
+
+bool top_binding(size_t i, const char **ret_keys, const char **ret_help)
+{
+	for (size_t at = 0; at < ARRAY_SIZE(bindings); at++) {
+		if (!bindings[at].shown || i-- > 0)
+			continue;
+		*ret_keys = bindings[at].shown;
+		*ret_help = bindings[at].help;
+		return true;
+	}
+	return false;
+}
+
+static bool is_bound(const struct binding *b, uint32_t key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(b->keys); i++) {
+		if (b->keys[i] == key)
+			return true;
+	}
+	return false;
+}
+
+static void press_list(struct top *t, uint32_t key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
+		if (is_bound(&bindings[i], key)) {
+			bindings[i].run(t);
+			return;
+		}
+	}
+	if (key < 0x80 && column_find((char)key) < column_count)
+		sort_by(t, column_find((char)key));
+}
+
+static void press_help(struct top *t, uint32_t key)
+{
+	size_t page = MAX(t->page, 1u);
+
+	if (key == TOP_KEY_DOWN || key == 'j')
+		t->help_first++;
+	else if (key == TOP_KEY_UP || key == 'k')
+		t->help_first -= t->help_first > 0;
+	else if (key == TOP_KEY_PAGE_DOWN || key == ' ')
+		t->help_first += page;
+	else if (key == TOP_KEY_PAGE_UP)
+		t->help_first -= MIN(t->help_first, page);
+	else
+		t->mode = TOP_LIST;
+	t->is_over = key == F(10);
+}
+
+void top_press(struct top *t, uint32_t key)
+{
+	*t->message = '\0';
+	if (key == TOP_KEY_NONE)
+		return;
+	switch (t->mode) {
+	case TOP_LIST:
+		press_list(t, key);
+		break;
+	case TOP_HELP:
+		press_help(t, key);
+		break;
+	case TOP_SORT:
+		press_sorting(t, key);
+		break;
+	case TOP_SEARCH:
+	case TOP_FILTER:
+	case TOP_USER:
+		press_typing(t, key);
+		break;
+	}
+}
+
+void top_click_row(struct top *t, size_t row)
+{
+	if (t->mode == TOP_LIST && row < t->row_count)
+		top_select(t, row);
+}
+
+/* Once more turns it around. */
+void top_click_column(struct top *t, size_t column)
+{
+	if (t->mode != TOP_LIST)
+		return;
+	if (t->column == column)
+		invert(t);
+	else
+		sort_by(t, column);
+}
+
+/* ---- what that needs ---- */
+
+const struct top_job *top_wants_detail(const struct top *t)
+{
+	const struct top_row *row = top_selected(t);
+
+	return t->has_detail && row ? row->job : NULL;
+}
+
+bool top_wants_processes(const struct top *t)
+{
+	return t->is_tree || *t->zoom[1];
+}
+
+void top_set_detail(struct top *t, struct record *record)
+{
+	record_free(t->detail);
+	t->detail = record;
+}

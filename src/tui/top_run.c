@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "top_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "clock.h"
+#include "endings.h"
+#include "error.h"
+#include "grid.h"
+#include "hierarchy.h"
+#include "macro.h"
+#include "processes.h"
+#include "screen.h"
+#include "text.h"
+#include "top_draw.h"
+#include "top_line.h"
+#include "top_source.h"
+
+#define FIRST_NS                                                                                   \
+	UINT64_C(100000000) /* between the first two readings: the first frame has rates           \
+			     */
+#define FRESH_NS UINT64_C(50000000)
+#define OLDEST_NS UINT64_C(1000000000)
+#define ENDED_MORE_NS UINT64_C(5000000000) /* that a look may come late */
+
+struct run {
+	struct top_source *source;
+	const struct top_options *options;
+	struct top *top;
+	struct screen *screen; /* NULL: there is none */
+	struct processes_reader *reader;
+	struct hierarchy hierarchy;
+	struct processes processes, processes_before;
+	int root_fd, signal_fd;
+	uint64_t next_ns; /* when to look again, by CLOCK_BOOTTIME */
+	uint64_t looks;
+	uint64_t kept_ns; /* the reading that was recorded last */
+	uint64_t cpu_ns, cpu_at_ns; /* what we used, when we last asked */
+	bool is_over;
+	bool is_failing; /* the last look: the message says why */
+};
+
+static void run_clear(struct run *run)
+{
+	screen_close(run->screen);
+	top_free(run->top);
+	processes_close(run->reader);
+	processes_clear(&run->processes);
+	processes_clear(&run->processes_before);
+	hierarchy_clear(&run->hierarchy);
+	if (run->root_fd >= 0)
+		close(run->root_fd);
+	if (run->signal_fd >= 0)
+		close(run->signal_fd);
+}
+
+/* ---- looking ---- */
+
+static int locate(void *context, const char *path, struct process_place *ret)
+{
+	struct run *run = context;
+
+	return run->source->locate(run->source, path, ret);
+}
+
+static int open_reader(struct run *run, struct error *err)
+{
+	struct processes_options options = { .locate = locate,
+					     .context = run,
+					     .hierarchy = &run->hierarchy };
+	int r;
+
+	run->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (run->root_fd < 0)
+		return error_set_errno(err, errno, "cannot open '/'");
+	r = hierarchy_read(run->root_fd, &run->hierarchy, err);
+	if (r < 0)
+		return r;
+	options.root_fd = run->root_fd;
+	run->reader = processes_open(&options);
+	return run->reader ? 0 : error_set_errno(err, ENOMEM, "cannot look at the processes");
+}
+
+/* What cannot be had is told below the list; jobs are shown all the same. */
+static void look_at_processes(struct run *run)
+{
+	struct error err = {};
+	struct processes now = {};
+	int r = 0;
+
+	if (!run->source->locate || !top_wants_processes(run->top))
+		return;
+	if (!run->reader)
+		r = open_reader(run, &err);
+	if (r == 0)
+		r = processes_read(run->reader, &now, &err);
+	if (r < 0) {
+		snprintf(run->top->message, sizeof(run->top->message), "%.120s", err.text);
+		return;
+	}
+	processes_clear(&run->processes_before);
+	run->processes_before = run->processes;
+	run->processes = now;
+	run->top->processes = &run->processes;
+	run->top->processes_before = run->processes_before.items ? &run->processes_before : NULL;
+}
+
+static void look_at_detail(struct run *run)
+{
+	const struct top_job *job = top_wants_detail(run->top);
+	struct record *record = NULL;
+
+	if (!job || !run->source->describe)
+		return;
+	if (run->source->describe(run->source, job->now->job.manager, job->now->job.id, &record,
+				  NULL) == 0)
+		top_set_detail(run->top, record);
+}
+
+static uint64_t cpu_used_ns(void)
+{
+	return clock_now_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void look_at_ourselves(struct run *run)
+{
+	uint64_t cpu_ns = cpu_used_ns(), now_ns = clock_now_ns(CLOCK_BOOTTIME);
+	struct rusage usage;
+
+	if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
+		run->top->own_cores =
+			(double)(cpu_ns - run->cpu_ns) / (double)(now_ns - run->cpu_at_ns);
+	run->cpu_ns = cpu_ns;
+	run->cpu_at_ns = now_ns;
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		run->top->own_bytes = (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static uint64_t max_age_ns(const struct run *run)
+{
+	return MIN(MAX(run->options->interval_ns / 2, FRESH_NS), OLDEST_NS);
+}
+
+/* Each reading once: what a key asked for may be of the last one. */
+static int keep_line(struct run *run, struct error *err)
+{
+	int r = 0;
+
+	if (run->options->record && run->top->last.boot_ns != run->kept_ns)
+		r = top_line_write(run->top, true, run->options->record);
+	run->kept_ns = run->top->last.boot_ns;
+	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
+}
+
+/* What is written down is whole; a screen does with less. */
+static const struct tick *known(const struct run *run)
+{
+	return run->options->record || run->options->form == TOP_FORM_LINES ? NULL : &run->top->last;
+}
+
+static int look(struct run *run, uint64_t age_ns, struct error *err)
+{
+	struct tick tick = {};
+	int r = run->source->read(run->source, age_ns, run->options->interval_ns + ENDED_MORE_NS,
+				  known(run), &tick, err);
+
+	if (r < 0)
+		return r;
+	look_at_processes(run);
+	r = top_feed(run->top, &tick);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot show the jobs");
+	look_at_detail(run);
+	if (run->source->position)
+		run->top->position = run->source->position(run->source);
+	return keep_line(run, err);
+}
+
+/* ---- showing ---- */
+
+static int show_screen(struct run *run)
+{
+	_cleanup_(grid_freep) struct grid *grid = NULL;
+	unsigned int columns, rows;
+
+	screen_size(run->screen, &columns, &rows);
+	grid = grid_new(columns, rows, run->options->is_ascii);
+	if (!grid)
+		return -ENOMEM;
+	top_draw(run->top, grid);
+	screen_show(run->screen, grid);
+	return 0;
+}
+
+static int show_text(struct run *run)
+{
+	const struct top_options *o = run->options;
+	_cleanup_(grid_freep) struct grid *grid =
+		grid_new(o->columns, o->rows ? o->rows : top_text_rows(run->top), o->is_ascii);
+
+	if (!grid)
+		return -ENOMEM;
+	if (o->rows)
+		top_draw(run->top, grid);
+	else
+		top_draw_text(run->top, grid);
+	if (run->looks)
+		putchar('\n');
+	grid_print_text(grid, stdout);
+	return fflush(stdout) == 0 ? 0 : -errno;
+}
+
+static int show(struct run *run, struct error *err)
+{
+	int r = 0;
+
+	if (run->screen)
+		r = show_screen(run);
+	else if (run->options->form == TOP_FORM_TEXT)
+		r = show_text(run);
+	else
+		r = top_line_write(run->top, false, stdout);
+	return r < 0 ? error_set_errno(err, r, "cannot show the jobs") : 0;
+}
+
+/* ---- keys ---- */
+
+static void take_click(struct run *run, const struct screen_event *event)
+{
+	_cleanup_(grid_freep) struct grid *grid = NULL;
+	unsigned int columns, rows;
+	size_t found;
+
+	screen_size(run->screen, &columns, &rows);
+	grid = grid_new(columns, rows, run->options->is_ascii);
+	if (!grid)
+		return;
+	if (top_find_column(grid, event->row, event->column, &found))
+		top_click_column(run->top, found);
+	else if (top_find_row(run->top, grid, event->row, &found))
+		top_click_row(run->top, found);
+}
+
+/* A recording goes where it was sent. */
+static int move_recording(struct run *run, struct error *err)
+{
+	struct tick before = {}, tick = {};
+	int by = run->top->step, r;
+
+	run->top->step = 0;
+	if (!by || !run->source->move)
+		return 0;
+	run->top->is_paused = true;
+	r = run->source->move(run->source, by, &before, &tick, err);
+	if (r < 0)
+		return r;
+	r = top_set(run->top, before.boot_ns ? &before : NULL, &tick);
+	run->top->position = run->source->position(run->source);
+	return r < 0 ? error_set_errno(err, r, "cannot show the jobs") : 0;
+}
+
+static int take_keys(struct run *run, struct error *err)
+{
+	struct screen_event event;
+
+	while (screen_read(run->screen, &event)) {
+		if (event.is_click)
+			take_click(run, &event);
+		else
+			top_press(run->top, event.key);
+		if (top_arrange(run->top) < 0)
+			return error_set_errno(err, ENOMEM, "cannot show the jobs");
+	}
+	run->is_over |= run->top->is_over;
+	return move_recording(run, err);
+}
+
+/* ---- again and again ---- */
+
+static int hold_signals(struct run *run, struct error *err)
+{
+	run->signal_fd = endings_open();
+	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals") : 0;
+}
+
+/* Until @until_ns, a key or a signal.  An interrupted one is a screen of another size. */
+static void wait_until(struct run *run, uint64_t until_ns)
+{
+	struct pollfd fds[2] = { { run->signal_fd, POLLIN, 0 },
+				 { run->screen ? STDIN_FILENO : -1, POLLIN, 0 } };
+	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME),
+		 left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec timeout = { .tv_sec = (time_t)(left_ns / 1000000000),
+					  .tv_nsec = (long)(left_ns % 1000000000) };
+
+	if (ppoll(fds, ARRAY_SIZE(fds), &timeout, NULL) <= 0)
+		return;
+	if (fds[0].revents || fds[1].revents & (POLLHUP | POLLERR))
+		run->is_over = true;
+}
+
+static bool has_target(const struct run *run)
+{
+	for (size_t i = 0; i < run->top->job_count; i++) {
+		if (top_shows(run->top, &run->top->jobs[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Two readings, so that what is shown first has rates. */
+static int look_first(struct run *run, struct error *err)
+{
+	uint64_t then_ns;
+	int r = look(run, OLDEST_NS, err);
+
+	if (r < 0)
+		return r;
+	if (run->options->target_count && !has_target(run))
+		return error_set(err, -ENOENT,
+				 "there is no job '%s' that lives, or it is not yours",
+				 run->options->targets[0].id);
+	then_ns = run->source->move ? 0 : run->top->last.boot_ns + FIRST_NS;
+	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns)
+		wait_until(run, then_ns);
+	r = run->is_over ? 0 : look(run, FRESH_NS, err);
+	return r == -ENODATA ? 0 : r; /* a recording of one tick */
+}
+
+static bool is_enough(const struct run *run)
+{
+	return run->is_over || (run->options->count && run->looks >= run->options->count);
+}
+
+/* An agent that went away may come back: a screen waits for it. */
+static int look_again(struct run *run, struct error *err)
+{
+	struct error why = {};
+	int r = run->top->is_paused ? 0 : look(run, max_age_ns(run), &why);
+
+	if (r == -ENODATA && run->screen) { /* a recording stands at its end */
+		run->top->is_paused = true;
+		return 0;
+	}
+	if (r == 0 && run->is_failing)
+		*run->top->message = '\0';
+	run->is_failing = r < 0;
+	if (r < 0 && run->screen && r != -ENOMEM) {
+		snprintf(run->top->message, sizeof(run->top->message), "%.120s", why.text);
+		return 0;
+	}
+	if (r == -ENODATA)
+		run->is_over = true;
+	else if (r < 0 && err)
+		*err = why;
+	return r == -ENODATA ? 0 : r;
+}
+
+/* A recording that nobody looks at on a screen need not wait. */
+static uint64_t next_look(const struct run *run)
+{
+	return run->source->move && !run->screen
+		       ? 0
+		       : clock_now_ns(CLOCK_BOOTTIME) + run->options->interval_ns;
+}
+
+static int go_on(struct run *run, struct error *err)
+{
+	int r = 0;
+
+	run->next_ns = next_look(run);
+	for (run->looks = 1; r == 0 && !is_enough(run);) {
+		wait_until(run, run->next_ns);
+		if (run->screen)
+			r = take_keys(run, err);
+		if (r < 0 || run->is_over)
+			break;
+		if (run->top->wants_reading && !run->source->move)
+			run->next_ns = 0;
+		run->top->wants_reading = false;
+		if (clock_now_ns(CLOCK_BOOTTIME) >= run->next_ns) {
+			run->next_ns = next_look(run);
+			look_at_ourselves(run);
+			r = look_again(run, err);
+			if (r == 0 && !run->is_over)
+				r = show(run, err);
+			run->looks++;
+		} else if (run->screen) {
+			r = show(run, err);
+		}
+	}
+	return r;
+}
+
+static int begin(struct run *run, struct error *err)
+{
+	const struct top_options *o = run->options;
+
+	run->top = top_new(o->rules);
+	if (!run->top)
+		return error_set_errno(err, ENOMEM, "cannot show the jobs");
+	run->top->source = run->source->name;
+	run->top->interval_ns = o->interval_ns;
+	run->top->is_tree = o->is_tree;
+	run->top->target_count = MIN(o->target_count, (size_t)TOP_TARGETS_MAX);
+	for (size_t i = 0; i < run->top->target_count; i++)
+		run->top->targets[i] = o->targets[i];
+	snprintf(run->top->user, sizeof(run->top->user), "%s", o->user ? o->user : "");
+	run->cpu_ns = cpu_used_ns();
+	run->cpu_at_ns = clock_now_ns(CLOCK_BOOTTIME);
+	return hold_signals(run, err);
+}
+
+int top_run(struct top_source *source, const struct top_options *options, struct error *err)
+{
+	_cleanup_(run_clear) struct run run = {
+		.source = source, .options = options, .root_fd = -EBADF, .signal_fd = -EBADF
+	};
+	int r = begin(&run, err);
+
+	if (r == 0)
+		r = look_first(&run, err);
+	if (r == 0 && options->form == TOP_FORM_SCREEN)
+		r = screen_open(options->has_color, &run.screen, err);
+	if (r == 0)
+		r = show(&run, err);
+	if (r == 0)
+		r = go_on(&run, err);
+	return r;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* top_run - looks again and again, and shows it: on a terminal, as text, or as lines of JSON. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "top.h"
+
+struct error;
+struct rules;
+struct top_source;
+
+enum top_form { TOP_FORM_SCREEN, TOP_FORM_TEXT, TOP_FORM_LINES };
+
+struct top_options {
+	enum top_form form;
+	uint64_t interval_ns;
+	uint64_t count;		    /* of looks; 0: until somebody leaves */
+	unsigned int columns, rows; /* of text; rows 0: as many as there are jobs */
+	bool is_ascii, has_color, is_tree;
+	const char *user; /* only his jobs; NULL: all */
+	const struct top_target *targets;
+	size_t target_count;
+	const struct rules *rules;
+	FILE *record; /* all ticks are written there, too; NULL: nowhere */
+};
+
+/* Until somebody leaves, a signal comes, the count is reached or the source has no more.  -ENOENT:
+ * no job is one of the targets. */
+int top_run(struct top_source *source, const struct top_options *options, struct error *err);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* top_source - where top's ticks come from: the agent of the node, a meter of our own, a recording.
+ */
+#pragma once
+
+#include <stdint.h>
+
+struct client;
+struct error;
+struct process_place;
+struct record;
+struct tick;
+
+struct top_source {
+	const char *name; /* "agent": of static duration */
+	/* All jobs as they are now, from a reading no older than @max_age_ns; with those that ended
+	 * in the last @ended_ns.  @before: the last one, from which the source may go on, and tell no more
+	 * than what is shown on a screen; NULL: whole records are wanted.  -ENODATA: there will be no
+	 * more. */
+	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
+		    const struct tick *before, struct tick *ret, struct error *err);
+	/* All that is known of one job.  NULL: no more than ticks tell. */
+	int (*describe)(struct top_source *s, const char *manager, const char *id,
+			struct record **ret, struct error *err);
+	/* As processes_options.locate; NULL: nobody knows of processes. */
+	int (*locate)(struct top_source *s, const char *path, struct process_place *ret);
+	/* Of a recording: go on so many ticks, or back, as far as there are any.  *ret_before: the
+	 * tick before it, left alone where there is none.  NULL: it is now. */
+	int (*move)(struct top_source *s, int by, struct tick *ret_before, struct tick *ret,
+		    struct error *err);
+	/* Where a recording stands: "7 of 42"; holds until the next call.  NULL: it is now. */
+	const char *(*position)(struct top_source *s);
+	void (*close)(struct top_source *s);
+};
+void top_source_closep(struct top_source **s);
+
+/* @client is taken over, on success only. */
+int top_source_open_agent(struct client *client, struct top_source **ret, struct error *err);
+
+/* The node without an agent, as root: a meter and all bookkeeping of our own, of which nothing is
+ * left.  With systemd's units and sessions where nothing tells of a resource manager. */
+int top_source_open_own(struct top_source **ret, struct error *err);
+
+/* A file of ticks, a line each.  *ret_torn says in words what of it cannot be played ("": nothing);
+ * -EINVAL: there is no tick in it. */
+int top_source_open_replay(const char *path, struct top_source **ret, struct error *ret_torn,
+			   struct error *err);

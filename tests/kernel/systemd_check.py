@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Within a guest whose process 1 is systemd: uses the installed unit as an operator would, and writes down what it
+saw.  What of it is right is for test_systemd_in_guests.py to say."""
+
+import json
+import os
+import subprocess
+import time
+import traceback
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+RESULTS = Path("/results")
+UNIT = "jobmeter-agent"
+DROP_IN = Path(f"/etc/systemd/system/{UNIT}.service.d/site.conf")
+SETTINGS = Path("/etc/jobmeter/agent.yaml")
+PATIENCE_S = 120
+
+seen = {}
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def said(*command):
+    done = run(*command)
+    return {"status": done.returncode, "out": done.stdout, "err": done.stderr}
+
+
+def shown(*names):
+    """Properties of the unit."""
+    lines = run("systemctl", "show", UNIT, *[f"--property={name}" for name in names]).stdout.splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+def journal():
+    return run("journalctl", "--unit", UNIT, "--output", "cat", "--no-pager").stdout.splitlines()
+
+
+def waited_for(what, condition):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if condition():
+            return
+        time.sleep(0.5)
+    seen.setdefault("waited in vain", []).append(what)
+
+
+def main_pid():
+    return int(shown("MainPID")["MainPID"])
+
+
+def process():
+    """What the kernel says of the agent."""
+    pid = main_pid()
+    status = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+                  if ":\t" in line)
+    limits = {line[:25].strip(): line[26:].split()[:2] for line in Path(f"/proc/{pid}/limits").read_text().splitlines()}
+    return {"status": status, "limits": limits, "score": Path(f"/proc/{pid}/oom_score_adj").read_text().strip(),
+            "group": Path(f"/proc/{pid}/cgroup").read_text().strip()}
+
+
+def scraped():
+    """The page's text, or the status that it was refused with."""
+    token = Path("/etc/jobmeter/scrape.token").read_text().strip()
+    request = urllib.request.Request("http://127.0.0.1:9840/metrics", headers={"Authorization": f"Bearer {token}"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def as_alice(*command):
+    return ["env", "HOME=/home/alice", "setpriv", "--reuid", "alice", "--regid", "alice", "--init-groups", *command]
+
+
+def truth(name):
+    """A command of alice's that counts what it does itself."""
+    return f"truth --output /tmp/{name}.json --mount /dev/shm --processes 3"
+
+
+def collect(record, *truths):
+    return {"record": json.loads(Path(f"/tmp/{record}.json").read_text()),
+            "truths": [json.loads(Path(f"/tmp/{name}.json").read_text()) for name in truths]}
+
+
+def start():
+    DROP_IN.parent.mkdir(parents=True)
+    DROP_IN.write_text("[Service]\nCPUAffinity=1\n")
+    seen["verify"] = said("systemd-analyze", "verify", f"{UNIT}.service")
+    seen["start"] = said("systemctl", "start", UNIT)
+    seen["active"] = shown("ActiveState", "SubState", "NRestarts", "MemoryMax", "TasksMax")
+    seen["process"] = process()
+
+
+def measure():
+    done = run(*as_alice("jobmeter", "run", "--quiet", "--output", "/tmp/short.json", "--", *truth("once").split()))
+    seen["short"] = {"status": done.returncode, "err": done.stderr} | collect("short", "once")
+    seen["page"] = scraped()
+
+
+def change_settings():
+    SETTINGS.write_text("interval: 2s\n")
+    seen["reload"] = said("systemctl", "reload", UNIT)
+    time.sleep(3)
+    before = len(journal())
+    SETTINGS.write_text("interval: 2s\nintervall: 3\n")
+    seen["bad reload"] = said("systemctl", "reload", UNIT)
+    waited_for("a word about the bad setting", lambda: len(journal()) > before)
+    seen["bad reload journal"] = journal()[before:]
+    seen["after bad reload"] = shown("ActiveState", "NRestarts")
+    SETTINGS.unlink()
+
+
+def survive():
+    """A job lives while its agent is restarted, and while it is killed."""
+    script = f"{truth('before')} && while ! test -e /tmp/go; do sleep 0.2; done && {truth('after')}"
+    job = subprocess.Popen(as_alice("jobmeter", "run", "--quiet", "--output", "/tmp/long.json", "--", "sh", "-c", script),
+                           stderr=subprocess.PIPE, text=True)
+    waited_for("the job's first half", lambda: os.path.exists("/tmp/before.json"))
+    first = main_pid()
+    seen["restart"] = said("systemctl", "restart", UNIT)
+    second = main_pid()
+    os.kill(second, 9)
+    waited_for("another agent", lambda: shown("ActiveState")["ActiveState"] == "active" and main_pid() not in (0, second))
+    seen["pids"] = [first, second, main_pid()]
+    seen["after kill"] = shown("ActiveState", "NRestarts")
+    Path("/tmp/go").touch()
+    complaint = job.communicate()[1]
+    seen["long"] = {"status": job.returncode, "err": complaint} | collect("long", "before", "after")
+
+
+def stop():
+    group = Path("/sys/fs/cgroup/system.slice/jobmeter-agent.service")
+    seen["peak bytes"] = int((group / "memory.peak").read_text()) if (group / "memory.peak").exists() else None
+    seen["stop"] = said("systemctl", "stop", UNIT)
+    seen["stopped"] = shown("ActiveState", "Result", "NRestarts")
+    seen["left in bpffs"] = [str(path) for path in Path("/sys/fs/bpf").rglob("*")]
+    seen["groups left"] = [str(path) for path in Path("/sys/fs/cgroup").rglob("*jobmeter-run*")]
+
+
+def refuse():
+    """With a wrong configuration it is not started again and again."""
+    SETTINGS.write_text("interval: never\n")
+    before = len(journal())
+    seen["bad start"] = said("systemctl", "start", UNIT)
+    time.sleep(7)
+    seen["bad start state"] = shown("ActiveState", "NRestarts", "ExecMainStatus")
+    seen["bad start journal"] = journal()[before:]
+
+
+def send():
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "report.json").write_text(json.dumps(seen))
+    with open(RESULTS / "journal", "w") as file:
+        subprocess.run(["journalctl", "--no-pager", "--boot"], stdout=file)
+    subprocess.run("stty -F /dev/ttyS1 raw; tar -c -C /results . | cat >/dev/ttyS1", shell=True)
+
+
+try:
+    for part in (start, measure, change_settings, survive, stop, refuse):
+        part()
+        send()
+except BaseException:
+    seen["failed"] = traceback.format_exc()
+    send()
+    raise

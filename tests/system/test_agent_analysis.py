@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""What is concluded from records that an agent measured, of jobs that still run: by report, insights and watch."""
+
+import json
+import os
+import subprocess
+import time
+
+import pytest
+
+from agent import USER
+from agent_pages import await_page, known_jobs
+
+BURN = "while :; do :; done"
+SECTIONS = ("classification", "efficiency", "insights", "patterns")
+
+# Jobs of some seconds are to be told of.
+SITE = """
+rules:
+  - {id: serial, thresholds: {time: 1 s}}
+  - {id: like-serial, thresholds: {time: 1 s}}
+  - {id: cpu-low, thresholds: {time: 1 s}}
+classes:
+  - {id: cpu-bound, thresholds: {time: 1 s}}
+  - {id: idle-heavy, thresholds: {time: 1 s}}
+"""
+
+
+@pytest.fixture
+def jobmeter(programs, bench, start_agent, tmp_path, monkeypatch):
+    """jobmeter(*argv): the document that it prints, asking a live agent."""
+    agent = start_agent()
+    site = tmp_path / "site.yaml"
+    site.write_text(SITE)
+    site.chmod(0o644)
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"], "JOBMETER_INSIGHTS": str(site),
+                   "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+
+    def ask(*argv):
+        done = subprocess.run([programs / "jobmeter", *map(str, argv), "--json"], capture_output=True, text=True,
+                              env=environment, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+
+    ask.environment, ask.agent = environment, agent
+    return ask
+
+
+@pytest.fixture
+def burner(groups, jobmeter):
+    """Keeps one core busy, and sleeps beside it, as two jobs of one user; root's processes may be anybody's."""
+    become = ["setpriv", f"--reuid={USER}", "--clear-groups", "--"]
+    running = [groups.start(groups.name(job), *become, "sh", "-c", what) for job, what in ((41, BURN), (43, "exec sleep 600"))]
+    await_page(jobmeter.agent, lambda page: {"41", "43"} <= known_jobs(page))
+    yield
+    for process in running:
+        process.kill()
+        process.wait()
+
+
+def allowed():
+    return len(os.sched_getaffinity(0))
+
+
+def check_busy(document):
+    """One core of all that there are."""
+    assert all(document[section] is not None for section in SECTIONS)
+    efficiency = document["efficiency"]
+    assert efficiency["cores"]["allocated_cores"] == allowed()
+    assert 0.5 < efficiency["cores"]["used_cores"] < 1.05
+    assert efficiency["score"] == pytest.approx(100 * efficiency["cores"]["share"], abs=0.01)
+    told = {insight["id"] for insight in document["insights"]}
+    if allowed() > 1:
+        assert told & {"serial", "like-serial", "cpu-low"}, document["insights"]
+    else:
+        assert document["classification"]["primary"] == "cpu-bound"
+
+
+def test_a_live_job_is_analysed(jobmeter, burner):
+    time.sleep(4)  # the agent's timeline has buckets of a second
+    document = jobmeter("report", "made/41")
+    assert not document["final"] and len(document["timeline"]["series"]) > 1
+    check_busy(document)
+    alone = jobmeter("insights", "made/41")
+    assert {i["id"] for i in alone["insights"]} >= {i["id"] for i in document["insights"]} - {"cpu-low"}
+    assert alone["schema"] == "jobmeter.insights/1"
+
+
+def test_a_session_is_analysed_job_by_job_and_as_a_whole(jobmeter, burner):
+    document = jobmeter("watch", "--user", USER, "--duration", 4)
+    assert document["schema"] == "jobmeter.session/1"
+    jobs = {job["job"]["id"]: job for job in document["jobs"]}
+    check_busy(jobs["41"])
+    assert jobs["43"]["classification"]["primary"] == "idle-heavy"
+    check_busy(document["summary"])
+
+
+def test_a_watched_job_is_analysed(jobmeter, burner):
+    check_busy(jobmeter("watch", "--job", "41", "--duration", 4))
+
+
+def test_a_run_that_the_agent_measured_is_analysed(jobmeter, programs, tmp_path):
+    file = tmp_path / "run.json"
+    done = subprocess.run([programs / "jobmeter", "run", "--output", file, "--", "timeout", "4", "sh", "-c", BURN],
+                          capture_output=True, text=True, env=jobmeter.environment, timeout=60)
+    document = json.loads(file.read_text())
+    assert "score" in done.stderr and "1. " in done.stderr
+    assert not any("the agent did not measure" in note for note in document["coverage"]["notes"])
+    check_busy(document)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""Time by cause in the agent: waits that go on are in every page, no sum falls, and a restart loses nothing."""
+
+import json
+import os
+import shutil
+import time
+
+import pytest
+
+from agent_pages import await_page, entries, final_record, known_jobs, page_of
+
+JOB = "5"
+NOISE = 0.1  # seconds between a reading and our own clock
+
+
+def waited(agent, cause):
+    """Seconds, and when that was."""
+    found = [value for labels, value in page_of(agent).of("jobmeter_job_blocked_seconds_total")
+             if labels["jobid"] == JOB and labels["cause"] == cause]
+    return (found[0] if found else 0), time.monotonic()
+
+
+def let_pass(seconds):
+    """Time is what is measured here; what is asked for within a second is one reading."""
+    time.sleep(seconds)
+
+
+@pytest.fixture
+def sleeper(groups):
+    process = groups.start(groups.name(JOB), "sleep", "600", env={})
+    begin = time.monotonic()
+    yield process, begin
+    process.kill()
+    process.wait()
+
+
+def test_a_wait_that_goes_on_grows_with_the_clock(start_agent, sleeper, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent(interval="10m")  # it reads when it is asked
+    let_pass(1.1)
+    first, begin = waited(agent, "sleep")
+    for _ in range(4):
+        let_pass(1.1)
+        now, at = waited(agent, "sleep")
+        assert now - first == pytest.approx(at - begin, rel=0.01, abs=NOISE)
+
+
+@pytest.mark.parametrize("end", ["kill", "step_aside"])
+def test_a_restart_loses_no_wait(start_agent, groups, sleeper, demand, end):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent(interval="10m")
+    let_pass(1.1)
+    first, begin = waited(agent, "sleep")
+    getattr(agent, end)()
+    let_pass(1.1)
+    agent.start()
+    let_pass(1.1)
+    now, at = waited(agent, "sleep")
+    assert now - first == pytest.approx(at - begin, rel=0.01, abs=NOISE)
+    process, _ = sleeper
+    process.kill()
+    process.wait()
+    ended = time.monotonic()
+    groups.remove(groups.name(JOB))
+    causes = final_record(agent, int(JOB))["cpu"]["causes"]
+    assert causes["sleep_seconds"] - first == pytest.approx(ended - begin, rel=0.01, abs=NOISE)
+    assert sum(causes.values()) - causes["sleep_seconds"] < NOISE
+
+
+def test_a_storm_of_short_children_is_counted_whole_and_leaves_nothing(start_agent, groups, programs, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    demand(shutil.which("bpftool") or os.path.exists("/usr/sbin/bpftool"), "needs bpftool")
+    children, parents, name = 2003, 5, groups.name(JOB)
+    agent = start_agent(retention="2s")
+    groups.run(name, programs / "tests/truth/waits", "storm", children, tmp_path / "waits.json", env={})
+    truth = json.loads((tmp_path / "waits.json").read_text())
+    group = (groups.roots[0] / name).stat().st_ino
+    assert 0 < entries(agent, "task_times", {group}) <= os.cpu_count()
+    groups.remove(name)
+    record = final_record(agent, int(JOB))
+    cpu = record["cpu"]
+    assert record["tasks"]["ended"] == children + parents + 1
+    assert cpu["user_seconds"] + cpu["system_seconds"] == pytest.approx(truth["rusage_ns"] / 1e9, rel=0.01)
+    assert cpu["run_queue_seconds"] == pytest.approx(truth["queued_ns"] / 1e9, rel=0.01, abs=NOISE)
+    expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
+    found = {cause: cpu["causes"][f"{cause}_seconds"] for cause in expected}
+    assert found == {cause: pytest.approx(seconds, rel=0.01) for cause, seconds in expected.items()}
+
+    page = await_page(agent, lambda page: JOB not in known_jobs(page) and not entries(agent, "task_times", {group}))
+    assert [entries(agent, table, {group}) for table in ("task_times", "task_totals", "groups")] == [0, 0, 0]
+    assert not [labels for labels, value in page.of("jobmeter_agent_lost_events_total")
+                if value and labels["reason"] in ("moment", "time", "task", "leaving")]

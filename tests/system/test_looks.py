@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Spinning: who asks again and again whether there is something to do, against the programs' own counts."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from agent_pages import ask, final_record
+from conftest import REPOSITORY
+from job_groups import MANAGER
+
+SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "seldom"]
+WORKING = ["apart", "compute", "read", "events", "limits"]
+MS = 1009
+TICK = 0.012  # seconds: the time on a CPU is known as of the last tick, and one look in 10 ms has not come
+
+
+@pytest.fixture
+def looks(programs, tmp_path, run_metered):
+    def run(mode):
+        output = tmp_path / "looks.json"
+        record = run_metered(programs / "tests/truth/looks", mode, MS, output, options=["--standalone"])
+        return record["cpu"], json.loads(output.read_text())
+
+    return run
+
+
+@pytest.mark.parametrize("mode", SPINNING + WORKING)
+def test_each_look_that_found_nothing_is_counted(looks, mode):
+    cpu, truth = looks(mode)
+    assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
+
+
+@pytest.mark.parametrize("mode", SPINNING)
+def test_time_from_look_to_look_is_the_programs_own(looks, mode):
+    cpu, truth = looks(mode)
+    assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
+
+
+@pytest.mark.parametrize("mode", WORKING)
+def test_who_works_or_sleeps_does_not_spin(looks, mode):
+    cpu, truth = looks(mode)
+    assert truth["used_ns"] >= MS * 1000000 and cpu["polling_seconds"] == 0
+
+
+def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_metered):
+    record = run_metered(programs / "tests/truth/looks", "poll", 101, tmp_path / "looks.json", tier="T0",
+                         options=["--standalone", "--tiers", "T0,T1"])
+    assert record["cpu"]["polling_seconds"] is record["cpu"]["empty_polls"] is record["cpu"]["yields"] is None
+
+
+def test_an_agent_counts_the_same_of_a_job(start_agent, groups, programs, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent, output = start_agent(), tmp_path / "looks.json"
+    looks = groups.start(groups.name(1), programs / "tests/truth/looks", "yield", str(MS), output)
+    assert looks.wait(timeout=60) == 0
+    groups.remove(groups.name(1))
+    cpu, truth = final_record(agent, 1)["cpu"], json.loads(output.read_text())
+    assert (cpu["empty_polls"], cpu["yields"]) == (truth["polls"], truth["yields"])
+    assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
+
+
+def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("yield", 499)]
+    running = [groups.start(groups.name(2, "0", task), programs / "tests/truth/looks", mode, ms, tmp_path / f"{task}.json")
+               for task, (mode, ms) in enumerate(tasks)]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    groups.remove(groups.name(2, "0", 1))
+    expected = pytest.approx((1499 + 499) / 3 / 1499, abs=0.03)
+    ranks = ask(agent, f"/v1/jobs/{MANAGER}/2")["ranks"]
+    assert ranks == {"count": 3, "balance": expected}
+    groups.remove(groups.name(2))
+    assert final_record(agent, 2)["ranks"] == {"count": 3, "balance": expected}
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory, demand):
+    """The example: the last of two ranks has twice as much to do."""
+    demand(shutil.which("mpicc") and shutil.which("mpirun"), "needs mpicc and mpirun")
+    program = tmp_path_factory.mktemp("ranks") / "ranks"
+    subprocess.run(["mpicc", "-O2", REPOSITORY / "share/examples/ranks.c", "-o", program], check=True)
+    return program
+
+
+def launch(*argv):
+    return ["mpirun", "--allow-run-as-root", "--oversubscribe", *map(str, argv)]
+
+
+def spun_share(record):
+    cpu = record["cpu"]
+    return cpu["polling_seconds"] / (cpu["user_seconds"] + cpu["system_seconds"])
+
+
+def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_path):
+    subprocess.run(launch("-n", 2, programs / "jobmeter", "run", "--standalone", "--quiet", "--output", f"{tmp_path}/r/",
+                          "--", ranks, 60), check=True, capture_output=True, timeout=120)
+    records = [json.loads(path.read_text()) for path in (tmp_path / "r").iterdir()]
+    waiting, slow = map(spun_share, sorted(records, key=lambda r: r["job"]["rank"]))
+    assert 0.25 < waiting < 0.6 and slow < 0.05  # a half, if both CPUs are equally fast
+    merged = json.loads(subprocess.run([programs / "jobmeter", "report", "--json", tmp_path / "r"], check=True,
+                                       capture_output=True, text=True).stdout)
+    assert merged["ranks"]["count"] == 2 and 0.65 < merged["ranks"]["balance"] < 0.8  # 3 of 4
+    assert merged["time"]["elapsed_seconds"] < 10 or "ranks-uneven" in [i["id"] for i in merged["insights"]]
+
+
+def test_a_job_of_such_ranks_is_told_so(programs, ranks, root, tmp_path):
+    output, rules = tmp_path / "job.json", tmp_path / "rules.yaml"
+    subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", output, "--",
+                    *launch("-n", 2, ranks, 40)], check=True, capture_output=True, timeout=120)
+    built_in = (REPOSITORY / "share/insights.yaml").read_text()
+    mine = built_in.split("- id: spin-wait")
+    assert len(mine) == 3
+    mine[1:] = [part.replace("20 %, time: 10 s", "10 %, time: 1 s", 1) for part in mine[1:]]
+    rules.write_text("- id: spin-wait".join(mine))
+    said = json.loads(subprocess.run([programs / "jobmeter", "insights", "--rules", rules, "--json", output], check=True,
+                                     capture_output=True, text=True).stdout)
+    share = next(c["share"] for c in said["classification"]["classes"] if c["id"] == "spin-wait")
+    assert 0.1 <= share < 0.4  # a quarter: half of one of two
+    insight = next(i for i in said["insights"] if i["id"] == "spin-wait")
+    assert insight["lost_seconds"] == pytest.approx(json.loads(output.read_text())["cpu"]["polling_seconds"], rel=1e-3)

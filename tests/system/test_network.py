@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""What goes through sockets, by their kind, against the programs' own counts: equal, to the byte and the call."""
+
+import http.server
+import csv
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+
+import compare
+import pytest
+
+from agent_pages import await_page, final_record, known_jobs, page_of
+
+MODES = ["tcp4", "tcp6", "udp4", "mapped", "unix", "messages", "many-messages", "as-files", "peek", "errors", "restarted",
+         "namespace", "many", "crowd", "high", "reused"]
+
+
+def used(network):
+    """Without the kinds that were not used."""
+    return {kind: numbers for kind, numbers in network.items() if any(v for d in numbers.values() for v in d.values())}
+
+
+def told(network):
+    """What the program can know too: not what a moment's round-trip time was."""
+    told = json.loads(json.dumps(network))
+    for key in ("round_trip_seconds", "round_trips", "least_round_trip_seconds", "round_trip_times"):
+        told.get("tcp", {}).get("connections", {}).pop(key, None)
+    return told
+
+
+@pytest.fixture
+def talk(programs, tmp_path, run_metered):
+    def run(mode, *options):
+        output = tmp_path / "talk.json"
+        record = run_metered(programs / "tests/truth/talk", mode, output, options=["--standalone", *options])
+        return record, json.loads(output.read_text())
+
+    return run
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_went_through_sockets_is_what_the_program_sent_and_received(talk, mode):
+    record, truth = talk(mode)
+    assert told(record["network"]) == used(truth["network"]) != {}
+    assert record["coverage"]["lost_events"] == compare.not_shown(record)
+
+
+def test_requests_of_an_io_uring_are_counted_too(talk, demand):
+    record, truth = talk("uring")
+    demand(not truth["absent"], truth["absent"])
+    assert told(record["network"]) == used(truth["network"])
+
+
+def test_it_stands_in_the_timeline(talk):
+    record, truth = talk("tcp4")
+    series = record["timeline"]["series"]
+    for direction in ("sent", "received"):
+        values = series[f"network.{direction}.bytes"]["values"]
+        assert sum(v or 0 for v in values) == truth["network"]["tcp"][direction]["bytes"] > 0
+
+
+def test_a_comparison_can_be_asked_about_it(programs, talk, tmp_path):
+    record, truth = talk("tcp4")
+    paths = [tmp_path / "before.json", tmp_path / "after.json"]
+    received = record["network"]["tcp"]["received"]
+    for path, bytes_ in zip(paths, (1000, 1101)):
+        path.write_text(json.dumps({**record, "network": {"tcp": {**record["network"]["tcp"], "received": {**received, "bytes": bytes_}}}}))
+    for condition, code in (("network_received_bytes > 1.1x", 3), ("network_received > 1.2x", 0), ("network_sent > 1.1x", 0)):
+        assert subprocess.run([programs / "jobmeter", "compare", *paths, "--fail-on", condition],
+                              capture_output=True).returncode == code
+
+
+def test_csv_has_a_row_for_each_kind_of_socket(programs, talk, tmp_path):
+    record, truth = talk("unix")
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(record))
+    done = subprocess.run([programs / "jobmeter", "report", "--format", "csv", "--by", "socket", path], capture_output=True,
+                          text=True, check=True)
+    rows = {row["socket"]: row for row in csv.DictReader(done.stdout.splitlines())}
+    assert {kind: int(row["network_sent_bytes"]) for kind, row in rows.items()} == \
+        {kind: numbers["sent"]["bytes"] for kind, numbers in used(truth["network"]).items()}
+
+
+def test_the_books_do_not_know_of_it(talk):
+    """What only sockets' own calls move is in no row of files; what reads and writes move stands there as before."""
+    record, truth = talk("messages")
+    assert "(socket)" not in [row["mount"] for row in record["io"] if row["read"]["calls"] + row["write"]["calls"]]
+    record, truth = talk("as-files")
+    row = next(row for row in record["io"] if row["mount"] == "(socket)")
+    assert row["write"]["bytes"] == truth["network"]["tcp"]["sent"]["bytes"]
+    assert record["coverage"]["books"]["read"]["difference_bytes"] == 0
+    assert record["coverage"]["books"]["write"]["difference_bytes"] == 0
+
+
+def test_who_uses_no_socket_has_used_none(run_metered):
+    assert run_metered("true", options=["--standalone"])["network"] == {}
+
+
+def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_metered):
+    record = run_metered(programs / "tests/truth/talk", "tcp4", tmp_path / "talk.json", tier="T0",
+                         options=["--standalone", "--tiers", "T0,T1"])
+    assert "network" not in record
+
+
+def exposed(page, job):
+    """{(type, metric): number} of one job's sockets."""
+    return {(dict(labels)["type"], name): value for (name, labels), value in page.samples.items()
+            if name.startswith("jobmeter_job_network_") and "round_trip" not in name and dict(labels)["jobid"] == str(job)}
+
+
+def series(network):
+    return {(kind, f"jobmeter_job_network_{direction}_{key}_total"): number for kind, directions in network.items()
+            for direction, numbers in directions.items() for key, number in numbers.items()}
+
+
+def total(*networks):
+    sums = {kind: {direction: dict(numbers) for direction, numbers in directions.items()}
+            for kind, directions in networks[0].items()}
+    for network in networks[1:]:
+        for kind, directions in network.items():
+            for direction, numbers in directions.items():
+                for key, number in numbers.items():
+                    sums[kind][direction][key] += number
+    return used(sums)
+
+
+@pytest.fixture
+def talk_in(groups, programs, tmp_path):
+    def run(job, mode):
+        output = tmp_path / "talk.json"
+        assert groups.start(groups.name(job), programs / "tests/truth/talk", mode, output).wait(timeout=60) == 0
+        return json.loads(output.read_text())["network"]
+
+    return run
+
+
+def test_an_agent_counts_the_same_of_each_job_and_scrapes_say_so(start_agent, groups, talk_in, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    for job, mode in enumerate(("tcp4", "unix", "errors"), 1):
+        truth = used(talk_in(job, mode))
+        page = await_page(agent, lambda p: exposed(p, job) == series(truth))
+        assert exposed(page, job) == series(truth)
+        groups.remove(groups.name(job))
+        assert told(final_record(agent, job)["network"]) == truth
+        assert exposed(page_of(agent), job) == series(truth)
+
+
+@pytest.mark.parametrize("settings", [{}, {"maps_memory_mib": "40MiB"}], ids=["pinned", "harvested"])
+def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, talk_in, demand, settings):
+    """What was counted before, meanwhile and after; that of a leaf that has ended, too."""
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    parts = [talk_in(1, "tcp4")]
+    groups.remove(groups.name(1))
+    await_page(agent, lambda page: "1" in known_jobs(page))
+    ended = told(final_record(agent, 1)["network"])
+    parts.append(talk_in(2, "unix"))
+    agent.kill()
+    parts.append(talk_in(2, "udp4"))
+    agent.configure(**settings)
+    agent.start()
+    parts.append(talk_in(2, "tcp6"))
+    await_page(agent, lambda page: "2" in known_jobs(page))
+    groups.remove(groups.name(2))
+    assert told(final_record(agent, 2)["network"]) == total(*parts[1:])
+    assert told(final_record(agent, 1)["network"]) == ended == used(parts[0])
+
+
+def test_who_takes_over_the_ports_of_another_job_does_not_inherit_its_numbers(start_agent, groups, talk_in, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    truths = [talk_in(1, "reused"), talk_in(2, "reused"), talk_in(3, "tcp4")]
+    await_page(agent, lambda page: "3" in known_jobs(page))
+    for job, truth in enumerate(truths, 1):
+        groups.remove(groups.name(job))
+        assert told(final_record(agent, job)["network"]) == used(truth)
+    assert all(truth["tcp"]["connections"]["retransmits"] for truth in truths[:2])
+    assert truths[2]["tcp"]["connections"]["retransmits"] == 0
+
+
+def test_round_trips_through_the_loopback_are_short(talk):
+    record, _ = talk("tcp4")
+    connections = record["network"]["tcp"]["connections"]
+    assert connections["round_trips"] >= 7  # of 108 calls on one of the sockets
+    assert 1e-6 < connections["round_trip_seconds"] / connections["round_trips"] < 0.1
+
+
+def check_spread(connections):
+    """The histogram is of the times that are summed: as many, and within the bounds of its buckets their sum."""
+    counts = connections["round_trip_times"]
+    assert sum(counts) == connections["round_trips"]
+    least = sum(count * (2 ** (i + 7) if i else 0) for i, count in enumerate(counts)) / 1e9
+    most = sum(count * 2 ** (i + 8) for i, count in enumerate(counts)) / 1e9
+    assert least <= connections["round_trip_seconds"] < most
+
+
+@pytest.mark.parametrize("mode", ["tcp4", "tcp6", "as-files", "errors", "namespace", "many", "high", "reused"])
+def test_the_least_round_trip_is_the_one_that_the_kernel_tells_each_program(talk, mode):
+    record, truth = talk(mode)
+    connections = record["network"]["tcp"]["connections"]
+    assert round(connections["least_round_trip_seconds"] * 1e6) == truth["least_round_trip_us"] > 0
+    check_spread(connections)
+
+
+SLOW = """
+import socket, subprocess, sys
+near = socket.create_connection(("10.37.0.2", 47117), source_address=("10.37.0.1", 47119))
+for _ in range(37):
+    near.sendall(b"x" * 211)
+    assert near.recv(211, socket.MSG_WAITALL) == b"x" * 211
+print(subprocess.run(["ss", "-tinH", "sport", "=", ":47119"], capture_output=True, text=True, check=True).stdout, flush=True)
+near.close()
+"""
+
+ECHO = """
+import socket
+listening = socket.create_server(("10.37.0.2", 47117))
+print("listening", flush=True)
+far, _ = listening.accept()
+while data := far.recv(4096):
+    far.sendall(data)
+"""
+
+
+@pytest.fixture
+def slow_link(demand):
+    """Two network namespaces with a pair of interfaces between; each side's packets take 11 ms, where the kernel can delay."""
+    for tool in ("ip", "tc", "ss"):
+        demand(shutil.which(tool), f"needs {tool}")
+    near, far = f"jm-near-{os.getpid()}", f"jm-far-{os.getpid()}"
+
+    def ip(*words):
+        subprocess.run(["ip", *words], check=True)
+
+    try:
+        for name in (near, far):
+            ip("netns", "add", name)
+        ip("-n", near, "link", "add", "talk", "type", "veth", "peer", "name", "talk", "netns", far)
+        for name, address in ((near, "10.37.0.1/24"), (far, "10.37.0.2/24")):
+            ip("-n", name, "address", "add", address, "dev", "talk")
+            ip("-n", name, "link", "set", "talk", "up")
+        delayed = all(subprocess.run(["ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "talk", "root", "netem", "delay",
+                                      "11ms"], stderr=subprocess.DEVNULL).returncode == 0 for name in (near, far))
+        yield near, far, delayed
+    finally:
+        for name in (near, far):
+            subprocess.run(["ip", "netns", "delete", name], stderr=subprocess.DEVNULL)
+
+
+def test_round_trips_between_two_machines_are_those_that_ss_tells(slow_link, run_metered, tmp_path):
+    near, far, delayed = slow_link
+    server = subprocess.Popen(["ip", "netns", "exec", far, sys.executable, "-c", ECHO], stdout=subprocess.PIPE, text=True)
+    told_in = tmp_path / "ss.txt"
+    try:
+        assert server.stdout.readline() == "listening\n"
+        record = run_metered("ip", "netns", "exec", near, "sh", "-c", 'exec "$0" -c "$1" > "$2"', sys.executable, SLOW, told_in,
+                             options=["--standalone"])
+        assert server.wait(timeout=30) == 0
+    finally:
+        server.kill()
+        server.wait()
+    connections = record["network"]["tcp"]["connections"]
+    said = dict(re.findall(r"\b(minrtt|rtt):([0-9.]+)", told_in.read_text()))
+    assert connections["least_round_trip_seconds"] == pytest.approx(float(said["minrtt"]) / 1e3, abs=1e-9)
+    assert connections["opened"] == 1
+    check_spread(connections)
+    if not delayed:
+        pytest.skip("needs a kernel with sch_netem: the least round trip was equal without a delay")
+    assert connections["least_round_trip_seconds"] >= 0.022
+    assert sum(connections["round_trip_times"][:17]) == 0  # none below 2^24 ns
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture
+def iperf(programs, tmp_path, run_metered, demand):
+    """What iperf3's client tells of itself, and what is measured of it; its server is nobody's job."""
+    demand(shutil.which("iperf3"), "needs iperf3")
+
+    def run(*options):
+        port, told_in = str(free_port()), tmp_path / "iperf.json"
+        server = subprocess.Popen(["iperf3", "--server", "--one-off", "--forceflush", "--port", port, "--bind", "127.0.0.1"],
+                                  stdout=subprocess.PIPE, text=True)
+        try:
+            while "listening" not in server.stdout.readline():
+                assert server.poll() is None
+            record = run_metered("iperf3", "--client", "127.0.0.1", "--port", port, "--json", "--logfile", told_in,
+                                 *options, options=["--standalone"])
+        finally:
+            server.kill()
+            server.wait()
+        return record["network"], json.loads(told_in.read_text())["end"]
+
+    return run
+
+
+CONTROL_MAX = 16384  # beside its data iperf3 tells the other side what to do and how it was, over a connection of TCP
+
+
+@pytest.mark.parametrize("options", [[], ["--reverse"], ["--zerocopy"]], ids=["sends", "receives", "sendfile"])
+def test_iperf3_moves_what_it_says(iperf, options):
+    network, told = iperf("--bytes", "20000003", *options)
+    direction, sums = ("received", "sum_received") if "--reverse" in options else ("sent", "sum_sent")
+    assert 0 < network["tcp"][direction]["bytes"] - told[sums]["bytes"] < CONTROL_MAX
+    connections = network["tcp"]["connections"]
+    assert (connections["opened"], connections["accepted"]) == (2, 0)
+    if "--reverse" not in options:
+        assert connections["retransmits"] == told["sum_sent"]["retransmits"]
+
+
+def test_iperf3_sends_as_many_datagrams_as_it_says(iperf):
+    network, told = iperf("--udp", "--bytes", "2000003", "--bitrate", "100M")
+    greeting = {"bytes": 4, "calls": 1, "errors": 0}  # at first each side says that it is there
+    assert network["udp"]["sent"]["bytes"] == told["sum"]["bytes"] + greeting["bytes"]
+    assert network["udp"]["sent"]["calls"] == told["sum"]["packets"] + greeting["calls"]
+    assert network["udp"]["received"] == greeting
+
+
+class Page(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = b"x" * 10007
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def test_wrk_reads_what_it_says(run_metered, tmp_path, demand):
+    demand(shutil.which("wrk"), "needs wrk")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    script, output = tmp_path / "told.lua", tmp_path / "told"
+    script.write_text(f'done = function(summary) local f = io.open("{output}", "w"); '
+                      'f:write(string.format("%d %d", summary.bytes, summary.requests)); f:close() end\n')
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        network = run_metered("wrk", "--threads", "2", "--connections", "8", "--duration", "2s", "--script", script,
+                              f"http://127.0.0.1:{server.server_port}/", options=["--standalone"])["network"]
+    finally:
+        server.shutdown()
+        server.server_close()
+    read, requests = map(int, output.read_text().split())
+    assert requests > 8 and network["tcp"]["received"]["bytes"] == read

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""What programs did over time, found in real timelines: phases, checkpoints, an idle tail, and nothing at all."""
+
+import concurrent.futures
+import datetime
+import json
+import subprocess
+
+import pytest
+
+from conftest import REPOSITORY
+
+# work(seconds, share): on a CPU for a share of each tenth of a second.  write(mebibytes).
+PRELUDE = """
+import os, sys, time
+def work(seconds, share):
+    end = time.monotonic() + seconds
+    while (begin := time.monotonic()) < end:
+        used = time.process_time()
+        while time.process_time() - used < share / 10:
+            pass
+        time.sleep(max(0, begin + 0.1 - time.monotonic()))
+def write(mebibytes):
+    with open(sys.argv[1], 'wb', buffering=0) as f:
+        for _ in range(mebibytes):
+            f.write(bytes(1 << 20))
+    os.unlink(sys.argv[1])
+"""
+PROGRAMS = {
+    "phases": "work(24, 0.4); work(24, 0.1)",
+    "checkpoints": "for _ in range(8): work(6, 0.2); write(37)",
+    "idle-tail": "work(18, 0.2); time.sleep(27)",
+    "steady": "work(47, 0.2)",
+}
+# Ten minutes of idling are much for a test.
+TAIL = "time: 10 min, part: 10 %, work: 1 min}"
+SHORT_TAIL = "time: 20 s, part: 10 %, work: 10 s}"
+
+
+@pytest.fixture(scope="module")
+def said(programs, tmp_path_factory):
+    """{program: what is told of it}, of all of them run at once: they mostly sleep."""
+    folder = tmp_path_factory.mktemp("patterns")
+    rules = (REPOSITORY / "share/insights.yaml").read_text()
+    assert rules.count(TAIL) == 1
+    (folder / "rules.yaml").write_text(rules.replace(TAIL, SHORT_TAIL))
+
+    def run(name):
+        output = folder / f"{name}.json"
+        subprocess.run([programs / "jobmeter", "run", "--quiet", "--output", output, "--", "/usr/bin/python3", "-IS", "-c",
+                        PRELUDE + PROGRAMS[name], f"/dev/shm/{folder.name}-{name}"], check=True, timeout=120)
+        done = subprocess.run([programs / "jobmeter", "insights", "--rules", folder / "rules.yaml", "--json", output],
+                              check=True, capture_output=True, text=True)
+        return json.loads(done.stdout) | {"start": json.loads(output.read_text())["time"]["start"]}
+
+    with concurrent.futures.ThreadPoolExecutor(len(PROGRAMS)) as pool:
+        return dict(zip(PROGRAMS, pool.map(run, PROGRAMS)))
+
+
+def seconds(said, moment):
+    """From the job's start."""
+    return (datetime.datetime.fromisoformat(moment[:26]) - datetime.datetime.fromisoformat(said["start"][:26])).total_seconds()
+
+
+def of_kind(said, kind):
+    return [p for p in said["patterns"] if p["id"] == kind]
+
+
+def test_phases_begin_where_the_program_did_something_else(root, said):
+    first, second = of_kind(said["phases"], "phase")
+    assert seconds(said["phases"], first["to"]) == pytest.approx(24, abs=2.5)
+    assert first["cores"] == pytest.approx(0.4, abs=0.1) and second["cores"] == pytest.approx(0.1, abs=0.05)
+    assert {p["id"] for p in said["phases"]["patterns"]} == {"phase"}
+
+
+def test_checkpoints_have_their_period_and_size(root, said):
+    found, = of_kind(said["checkpoints"], "checkpoints")
+    assert found["count"] in (7, 8)  # the last is in the last bucket, which the job may not have filled
+    assert found["period_seconds"] == pytest.approx(6, abs=0.5)
+    assert found["bytes"] == pytest.approx(37 << 20, rel=0.05)
+
+
+def test_an_idle_tail_is_as_long_as_the_sleep(root, said):
+    found, = of_kind(said["idle-tail"], "idle-tail")
+    assert found["seconds"] == pytest.approx(27, abs=2.5)
+    assert not of_kind(said["idle-tail"], "hang") and not of_kind(said["idle-tail"], "checkpoints")
+    assert "idle-tail" in [i["id"] for i in said["idle-tail"]["insights"]]
+
+
+def test_in_steady_work_nothing_is_found(root, said):
+    assert said["steady"]["patterns"] == []

@@ -1,0 +1,436 @@
+# SPDX-License-Identifier: MIT
+"""`jobmeter top`: through an agent with real groups, alone, as a user, from a recording, and on a real screen."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from agent import BUILD, Agent
+from job_groups import MANAGER
+from leftovers import processes
+from slurm import make_users
+from terminal import Terminal
+
+OWNER = "jm-top"
+BUSY = "while :; do :; done"
+WRITES = "while :; do dd if=/dev/zero of=/dev/shm/jobmeter-top bs=1009 count=1009 status=none; sleep 0.05; done"
+
+
+class Node:
+    """An agent and three jobs: 7 with two steps that work, 8 that writes, 9 that sleeps and is another's."""
+
+    def __init__(self, agent, groups, keeper):
+        self.agent, self.groups, self.started = agent, groups, []
+        make_users(keeper, [OWNER])
+        self.environment = {**os.environ, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+        self.start(groups.name(7, 0, 0), "sh", "-c", BUSY)
+        self.start(groups.name(7, 1), "sh", "-c", BUSY)
+        self.start(groups.name(8), "sh", "-c", WRITES)
+        self.start(groups.name(9), "setpriv", "--reuid", OWNER, "--regid", OWNER, "--clear-groups", "sleep", "600")
+
+    def start(self, name, *argv):
+        self.started.append(self.groups.start(name, *argv))
+
+    def top(self, *options, code=0, **arguments):
+        done = subprocess.run([BUILD.resolve() / "jobmeter", "top", *map(str, options)], capture_output=True, text=True,
+                              timeout=60, **{"env": self.environment, **arguments})
+        assert done.returncode == code, done.stderr
+        return done.stdout if code == 0 else done.stderr
+
+    def ticks(self, *options, **arguments):
+        return [json.loads(line) for line in self.top("--json", *options, **arguments).splitlines()]
+
+    def await_users(self, seconds=20):
+        """Whose a job is, the agent learns from its processes."""
+        end = time.monotonic() + seconds
+        while {j["job"]["user"] for j in self.ticks("-n", 1)[0]["jobs"] if j["job"]["id"] == "9"} != {OWNER}:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+
+    def end(self):
+        for process in self.started:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def node(start_agent, groups, keeper):
+    n = Node(start_agent(), groups, keeper)
+    yield n
+    n.end()
+
+
+def jobs_of(tick):
+    return {job["job"]["id"]: job for job in tick["jobs"] if job["job"]["manager"] == MANAGER}
+
+
+def written(job):
+    return sum(row["write"]["bytes"] for row in job["io"])
+
+
+def lines_of(text):
+    """The rows by their first word."""
+    return {line.split()[0]: line for line in text.splitlines()[2:] if line.strip()}
+
+
+class TestThroughAnAgent:
+    def test_the_first_frame_has_rates_and_the_busiest_first(self, node):
+        rows = lines_of(node.top("--batch", "-n", 1, "--size", 80))
+        assert [key for key in rows if key in "789"][0] == "7"
+        cores, allowed = rows["7"].split()[3].split("/")
+        assert 0 < float(cores) <= float(allowed) == os.cpu_count()
+        assert float(rows["9"].split()[3].split("/")[0]) < float(cores)
+
+    def test_rates_are_the_difference_of_two_readings_over_their_own_times(self, node):
+        first, *rest = node.ticks("-n", 4, "-d", 0.3)
+        checked = 0
+        for tick in rest:
+            seconds = tick["boot_seconds"] - first["boot_seconds"]
+            for key, job in jobs_of(tick).items():
+                before = jobs_of(first)[key]
+                cpu = [sum(j["cpu"][f"{mode}_seconds"] for mode in ("user", "system")) for j in (before, job)]
+                assert job["now"]["seconds"] == pytest.approx(seconds, abs=1e-6)
+                assert job["now"]["cores"] == pytest.approx((cpu[1] - cpu[0]) / seconds, rel=1e-4, abs=1e-5)
+                assert job["now"]["write_bytes"] == pytest.approx((written(job) - written(before)) / seconds, rel=1e-4,
+                                                                  abs=1e-3)
+                checked += job["now"]["write_bytes"] > 0
+            first = tick
+        assert checked  # something was written meanwhile
+
+    def test_a_job_of_now_is_there_at_the_next_tick_and_one_that_ended_is_not_for_long(self, node):
+        ended = node.groups.start(node.groups.name(50), "sleep", "0.7")
+        ticks = node.ticks("-n", 12, "-d", 0.3)
+        ended.wait()
+        assert "50" in jobs_of(ticks[0])
+        node.groups.remove(node.groups.name(50))
+        shown = [jobs_of(tick)["50"]["final"] for tick in ticks if "50" in jobs_of(tick)]
+        assert shown.count(True) <= 1
+
+    def test_the_tree_has_steps_tasks_and_processes(self, node):
+        text = node.top("--batch", "--tree", "-n", 1, "--size", 120)
+        pids = [str(p.pid) for p in node.started]
+        lines = text.splitlines()
+        at = {pid: next(i for i, line in enumerate(lines) if re.match(rf"[ │├└]*{pid} ", line)) for pid in pids}
+        step = next(i for i, line in enumerate(lines) if re.match(r" [├└]\.0 ", line))
+        assert re.match(r" [│ ]└task 0 ", lines[step + 1])
+        assert at[pids[0]] == step + 2 and "sh" in lines[at[pids[0]]]
+        assert "sleep" in lines[at[pids[3]]]
+
+    def test_jobs_and_users_are_chosen(self, node):
+        node.await_users()
+        assert set(jobs_of(node.ticks("-n", 1, "--job", f"8,{MANAGER}/9")[0])) == {"8", "9"}
+        assert set(jobs_of(node.ticks("-n", 1, "--user", OWNER)[0])) == {"9"}
+        assert "there is no job '4711' that lives" in node.top("--batch", "-n", 1, "--job", "4711", code=1)
+
+    def test_a_user_sees_his_own_jobs_and_no_other(self, node, tmp_path):
+        node.await_users()
+        folder = node.agent.folder.parent / "programs"
+        folder.mkdir()
+        folder.chmod(0o755)
+        program = shutil.copy(BUILD.resolve() / "jobmeter", folder)
+
+        def top(*options):
+            return subprocess.run([program, "top", *options], capture_output=True, text=True, check=True, user=OWNER,
+                                  group=OWNER, extra_groups=[], env=node.environment, cwd="/").stdout
+
+        tick = json.loads(top("--json", "-n", "1"))
+        assert [job["job"]["id"] for job in tick["jobs"]] == ["9"]
+        text = top("--batch", "--tree", "-n", "1", "--size", "100")
+        assert "1 job " in text and str(node.started[3].pid) in text
+        assert str(node.started[0].pid) not in text
+
+    def test_a_job_without_a_name_is_told_by_what_it_runs(self, node):
+        end = time.monotonic() + 20
+        while "(sleep)" not in lines_of(node.top("--batch", "-n", 1, "--size", 80)).get("9", ""):
+            assert time.monotonic() < end
+            time.sleep(0.3)
+        job = jobs_of(node.ticks("-n", 1)[0])["9"]["job"]
+        assert job["command"] == ["sleep"] and job["name"] is None
+
+    def test_who_looks_again_gets_what_changed(self, node):
+        node.await_users()
+        socket = node.agent.settings["socket"]["path"]
+
+        def get(query):
+            done = subprocess.run(["curl", "-s", "--unix-socket", socket, f"http://localhost/v1/tick?{query}"],
+                                  capture_output=True, text=True, check=True)
+            return json.loads(done.stdout)
+
+        def pair():
+            whole = get("form=delta&max_age=0.05")
+            time.sleep(0.3)
+            changed = get(f"form=delta&max_age=0.05&since={whole['boot_ns']}")
+            assert whole["since_ns"] is None and changed["since_ns"] == whole["boot_ns"] < changed["boot_ns"]
+            return ({j["id"]: j for j in tick["jobs"] if j["manager"] == MANAGER} for tick in (whole, changed))
+
+        before, now = pair()
+        end = time.monotonic() + 20
+        while "facts" in now["9"]:  # now and then it is looked whether somebody knows more of the job
+            assert time.monotonic() < end
+            before, now = pair()
+        assert before.keys() == now.keys() >= {"7", "8", "9"} and all(j["again"] for j in now.values())
+        assert "facts" in before["9"] and "rows" not in now["9"] and "rows" in now["8"]
+        assert len(now["9"]["values"]) < len(before["9"]["values"])
+
+    def test_a_recording_is_played_as_it_was(self, node, tmp_path):
+        file = tmp_path / "recording"
+        now = node.ticks("-n", 3, "-d", 0.3, "--record", file)
+        lines = file.read_text().splitlines()
+        assert len(lines) == 4  # and the reading before the first
+        assert [json.loads(line) for line in lines[1:]] == now
+        assert node.ticks("--replay", file, env={**node.environment, "JOBMETER_SOCKET": "/nonexistent"}) == now
+        text = node.top("--replay", file, "--batch", "--size", 100)
+        assert text.count("by CORES") == 3 and "4 of 4" in text
+
+    def test_a_torn_recording_is_told_in_a_line(self, node, tmp_path):
+        file, torn = tmp_path / "recording", tmp_path / "torn"
+        node.top("--batch", "-n", 2, "-d", 0.1, "--record", file)
+        torn.write_text(file.read_text()[:-7])
+        done = subprocess.run([BUILD.resolve() / "jobmeter", "top", "--batch", "--replay", torn], capture_output=True,
+                              text=True, check=True, env=node.environment)
+        assert done.stderr == f"jobmeter top: {torn}:3: the line is torn, and left out\n"
+        assert done.stdout.count("by CORES") == 1
+        torn.write_text("{}\n")
+        assert node.top("--batch", "--replay", torn, code=1) == \
+            f"jobmeter top: {torn}:1: schema is not 'jobmeter.tick/1'\n"
+
+
+@pytest.fixture
+def screen(node, demand):
+    """A real terminal in which top runs between two looks at its settings."""
+    demand(shutil.which("tmux"), "needs tmux")
+    opened = []
+
+    def start(*options, columns=80, rows=24, **environment):
+        words = [f"{key}={value}" for key, value in {**environment, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET":
+                 node.environment["JOBMETER_SOCKET"]}.items()]
+        script = 'trap : INT; echo before; stty -g > "$0"; "$@"; echo "left with $?"; stty -g >> "$0"'
+        settings = pathlib.Path(node.agent.folder) / f"stty-{len(opened)}"
+        t = Terminal("env", *words, "sh", "-c", script, settings, BUILD.resolve() / "jobmeter", "top", *options,
+                     columns=columns, rows=rows)
+        t.settings = settings
+        opened.append(t)
+        return t
+
+    yield start
+    for t in opened:
+        t.close()
+
+
+def left(terminal):
+    """After it left: the screen is what it was before, and so is the terminal."""
+    text = terminal.wait_for("left with 0")
+    assert "before" in text and "CORES" not in text
+    end = time.monotonic() + 10
+    while len(lines := terminal.settings.read_text().split()) < 2:
+        assert time.monotonic() < end
+    assert lines[0] == lines[1]
+
+
+def click(terminal, column, row):
+    """As a terminal tells of it: pressed, and released."""
+    at = f"{chr(33 + column)}{chr(33 + row)}"
+    terminal.type("-l", f"\x1b[M {at}\x1b[M#{at}")
+
+
+class TestOnAScreen:
+    def test_keys_do_what_htops_do(self, screen, node):
+        t = screen("--delay", "0.5")
+        t.wait_for("by CORES")
+        t.wait_for("every 500 ms")
+        assert "F10Quit" in t.screen() and "WAIT BLOCKED" in t.screen()
+        t.type("M")
+        t.wait_for("by MEMORY ▼")
+        t.type("I")
+        t.wait_for("by MEMORY ▲")
+        t.type("F6", "Up", "Enter")
+        t.wait_for("by BLOCKED")
+        t.type("F5")
+        t.wait_for("task 0")
+        t.type("t", "F4")
+        t.wait_for("filter:")
+        t.type("9", "Enter")
+        assert "\n>9 " in t.wait_for("1 of ")
+        t.type("Enter")
+        t.wait_for("in 9")
+        t.wait_for(f"{MANAGER}/9")
+        assert "sleep" in t.wait_for(str(node.started[3].pid))
+        t.type("Escape")
+        t.type("\\", "Escape")
+        t.wait_for(f"{len(set(jobs_of(node.ticks('-n', 1)[0])))}")
+        t.type("?")
+        t.wait_for("this help")
+        t.type("q")
+        t.wait_for("F10Quit")
+        t.type("Z")
+        t.wait_for("PAUSED")
+        t.type("q")
+        left(t)
+
+    def test_every_size_is_filled(self, screen):
+        t = screen("-d", "0.5")
+        t.wait_for("READ WRITE META")
+        for columns, rows, word in [(160, 50, "METADATA BY MOUNT"), (40, 10, "READ WRITE\n"), (80, 24, "WRITE META\n")]:
+            t.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+            t.wait_for(word)
+            assert all(len(line) <= columns for line in t.tmux("capture-pane", "-p").splitlines())
+        t.type("F10")
+        left(t)
+
+    def test_the_mouse_sorts_and_selects(self, screen):
+        t = screen("-d", "0.5")
+        text = t.wait_for("READ WRITE META")
+        column = text.splitlines()[next(i for i, line in enumerate(text.splitlines()) if "WRITE META" in line)].index("WRITE")
+        click(t, column + 1, 1)
+        t.wait_for("by WRITE")
+        click(t, 3, 3)
+        end = time.monotonic() + 10
+        while not t.tmux("capture-pane", "-p").splitlines()[3].startswith(">"):
+            assert time.monotonic() < end, t.screen()
+            time.sleep(0.05)
+        t.type("q")
+        left(t)
+
+    def test_a_signal_leaves_the_terminal_as_it_was(self, screen):
+        t = screen()
+        t.wait_for("by CORES")
+        t.type("C-c")
+        left(t)
+
+    def test_without_colours_and_without_more_than_ascii(self, screen):
+        t = screen("--ascii", "--tree", NO_COLOR="1")
+        text = t.wait_for("task 0")
+        assert text.isascii() and "by CORES v" in text
+        coloured = t.tmux("capture-pane", "-p", "-e")
+        assert re.search(r"[\[;]7m", coloured) and not re.search(r"[\[;][34]([0-7]|8;5;\d+)m", coloured)
+        t.type("q")
+        left(t)
+
+    def test_an_agent_that_comes_back_is_asked_again(self, screen, node):
+        t = screen("-d", "0.3")
+        t.wait_for("every 300 ms")
+        node.agent.step_aside()
+        t.wait_for("no agent answers")
+        node.agent.start()
+        t.wait_for("every 300 ms")
+        t.type("q")
+        left(t)
+
+    def test_a_recording_is_stepped_through(self, screen, node, tmp_path):
+        file = tmp_path / "recording"
+        node.top("--batch", "-n", 5, "-d", 0.1, "--record", file)
+        t = screen("--replay", file, "-d", "60")
+        t.wait_for("2 of 6")
+        t.type("Right", "Right")
+        t.wait_for("4 of 6")
+        t.type("Left")
+        t.wait_for("3 of 6")
+        t.type("q")
+        left(t)
+
+
+class TestAlone:
+    def test_root_measures_by_himself_and_leaves_nothing(self, programs, groups, keeper, tmp_path):
+        """By the built-in rules: a group as Slurm makes them."""
+        name = f"slurm_test/uid_0/job_{os.getpid()}"
+        process = groups.start(name, "sh", "-c", WRITES)
+        file = tmp_path / "ticks"
+        try:
+            done = subprocess.run([programs / "jobmeter", "top", "--standalone", "--json", "-n", "3", "-d", "0.5"],
+                                  stdout=open(file, "w"), stderr=subprocess.PIPE, text=True, timeout=120)
+        finally:
+            process.kill()
+            process.wait()
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        ticks = [json.loads(line) for line in file.read_text().splitlines()]
+        found = [job for tick in ticks for job in tick["jobs"] if job["job"]["id"] == str(os.getpid())]
+        assert len(found) == 3 and any(job["now"]["write_bytes"] > 0 for job in found)
+        assert not list(pathlib.Path("/run").glob("jobmeter-top-*")) and not processes()
+
+    def test_units_of_systemd_are_jobs_where_nobody_else_gives_any(self, programs, groups, tmp_path, demand):
+        """Groups named as systemd's, on a machine without a manager."""
+        doctor = json.loads(subprocess.run([programs / "jobmeter", "doctor", "--json"], capture_output=True).stdout)
+        demand(not doctor.get("managers"), "another manager is here, and so units are none")
+        unit, session = f"jm-{os.getpid()}.service", f"session-{os.getpid()}.scope"
+        started = [groups.start(f"system.slice/{unit}", "sh", "-c", WRITES),
+                   groups.start(f"user.slice/user-1000.slice/{session}", "sleep", "600")]
+        try:
+            done = subprocess.run([programs / "jobmeter", "top", "--json", "-n", "2", "-d", "1"], capture_output=True,
+                                  text=True, timeout=120, env={**os.environ, "JOBMETER_SOCKET": "/nonexistent"})
+            text = subprocess.run([programs / "jobmeter", "top", "--batch", "-n", "1", "--size", "120x20"], text=True,
+                                  capture_output=True, env={**os.environ, "JOBMETER_SOCKET": "/nonexistent"}).stdout
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+        assert done.returncode == 0, done.stderr
+        found = [{j["job"]["id"]: j for j in json.loads(line)["jobs"]} for line in done.stdout.splitlines()]
+        assert all({unit, session} <= jobs.keys() for jobs in found)
+        assert found[1][unit]["job"]["manager"] == "systemd" and found[1][unit]["now"]["write_bytes"] > 0
+        assert found[1][session]["job"]["uid"] == 1000 and found[1][session]["job"]["command"] == ["sleep"]
+        assert "by the meter of our own" in text and f"jm-{os.getpid()}" in text and "(sleep)" in text
+
+    def test_a_user_without_an_agent_is_told(self, programs, keeper):
+        make_users(keeper, [OWNER])
+        environment = {"PATH": os.environ["PATH"], "JOBMETER_SOCKET": "/nonexistent"}
+        program = shutil.copy(programs / "jobmeter", "/dev/shm/jobmeter-of-a-user")
+        try:
+            for options in (["--batch"], ["--batch", "--standalone"]):
+                done = subprocess.run([program, "top", *options], capture_output=True, text=True, env=environment,
+                                      user=OWNER, group=OWNER, extra_groups=[], cwd="/")
+                assert done.returncode == 1 and "root" in done.stderr and done.stderr.count("\n") == 1
+        finally:
+            os.unlink(program)
+
+
+@pytest.mark.parametrize("options, words", [
+    (["--delay", "0"], "a delay is from 0.1 to 60 seconds, and not '0'"),
+    (["--delay", "61"], "a delay is from 0.1 to 60 seconds"),
+    (["-n", "0"], "a number of looks is a whole one from 1 on, and not '0'"),
+    (["--size", "80x2", "--batch"], "a size is COLUMNSxROWS"),
+    (["--size", "80x24", "--json"], "'--size' is of '--batch'"),
+    (["--batch", "--json"], "only one of them"),
+    (["--batch", "--job", "7,,8"], "7,,8"),
+    (["--batch", "--user", ""], "is no user's name"),
+    (["--batch", "--replay", "a", "--record", "b"], "'--replay' shows what was, and '--record' is of what is"),
+    (["--batch", "--replay", "a", "--standalone"], "'--standalone' is of what is"),
+    (["7"], "did you mean '--job 7'?"),
+    (["--bath"], "did you mean '--batch'?"),
+    ([], "the output is no terminal; '--batch' prints text, and '--json' JSON"),
+])
+def test_what_makes_no_sense_is_told_in_a_line(programs, options, words):
+    done = subprocess.run([programs / "jobmeter", "top", *options], capture_output=True, text=True)
+    assert done.returncode == 2 and not done.stdout
+    assert words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_dumb_terminal_is_told_in_a_line(screen):
+    t = screen(TERM="dumb")
+    assert "this is no terminal to draw on; '--batch' prints text" in t.wait_for("left with 2")
+
+
+# Last, since that Slurm lives until this file is over, and where one lives units are no jobs.
+def test_a_job_of_slurm_has_its_name(slurm, tmp_path):
+    """slurmd tells its prolog none: the job's own processes do."""
+    agent = Agent(tmp_path / "agent", slurm.keeper, run_dir=slurm.facts.parent).prepare()
+    agent.start()
+    try:
+        job = slurm.submit("sleep 100", user="jm-alice", name="train it")
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", "JOBMETER_SOCKET": agent.settings["socket"]["path"]}
+        end, text = time.monotonic() + 60, ""
+        while "train it" not in text:
+            assert time.monotonic() < end, text
+            time.sleep(0.5)
+            text = subprocess.run([BUILD.resolve() / "jobmeter", "top", "--batch", "-n", "1", "--size", "80"],
+                                  capture_output=True, text=True, check=True, env=environment).stdout
+        assert re.search(rf"^.{job} +jm-alice train it ", text, re.M)
+    finally:
+        slurm.run("scancel", "--signal=KILL", "--full", "-u", "jm-alice", check=False)
+        slurm.wait_until_over()
+        agent.stop()

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "block.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "device_lines.h"
+#include "error.h"
+#include "made.h"
+#include "record_difference.h"
+#include "record_parse.h"
+#include "test.h"
+
+static struct block_counts counts_of(uint64_t bytes, uint64_t requests)
+{
+	struct block_counts counts = { .bytes = bytes, .requests = requests, .errors = 1, .ns = requests * 1009 };
+
+	counts.latencies.counts[3] = requests;
+	return counts;
+}
+
+static void add(struct block *b, const char *device, enum block_op op, uint64_t bytes, uint64_t requests)
+{
+	const struct block_counts counts = counts_of(bytes, requests);
+
+	b->is_known = true;
+	ASSERT_OK(block_add(b, device, op, &counts));
+}
+
+static uint64_t bytes_of(const struct block *b, const char *device, enum block_op op)
+{
+	const struct block_row *row = block_find(b, device, op);
+
+	return row ? row->counts.bytes : UINT64_MAX;
+}
+
+static struct record *parsed(const char *text, struct error *err)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	struct record *r = NULL;
+
+	(void)record_parse(json, &r, err);
+	json_decref(json);
+	return r;
+}
+
+TEST(operations_have_names_that_lead_back)
+{
+	for (size_t op = 0; op < BLOCK_OP_COUNT; op++)
+		ASSERT_EQ(block_op_find(block_op_name((enum block_op)op)), op);
+	ASSERT_EQ(block_op_find("engrave"), BLOCK_OP_COUNT);
+}
+
+TEST(rows_are_summed_by_device_and_operation_and_stand_in_order)
+{
+	struct block b = {};
+
+	add(&b, "sdb", BLOCK_WRITE, 17, 1);
+	add(&b, "nvme10n1", BLOCK_READ, 3, 1);
+	add(&b, "nvme9n1", BLOCK_FLUSH, 0, 5);
+	add(&b, "sdb", BLOCK_READ, 7, 2);
+	add(&b, "sdb", BLOCK_WRITE, 11, 4);
+	ASSERT_EQ(b.count, (size_t)4);
+	ASSERT_STREQ(b.rows[0].device, "nvme9n1");
+	ASSERT_STREQ(b.rows[1].device, "nvme10n1");
+	ASSERT_EQ(block_rows_of_device(&b, 2), (size_t)2);
+	ASSERT_EQ(bytes_of(&b, "sdb", BLOCK_WRITE), (uint64_t)28);
+	ASSERT_EQ(block_find(&b, "sdb", BLOCK_WRITE)->counts.latencies.counts[3], (uint64_t)5);
+	ASSERT(!block_find(&b, "sdb", BLOCK_DISCARD) && !block_find(&b, "sd", BLOCK_READ));
+	ASSERT_EQ(block_total(&b, METRIC_BLOCK_READ_BYTES), (uint64_t)10);
+	ASSERT_EQ(block_total(&b, METRIC_BLOCK_FLUSH_REQUESTS), (uint64_t)5);
+	block_clear(&b);
+}
+
+TEST(devices_beyond_the_bound_are_one)
+{
+	struct block b = {};
+
+	for (size_t i = 0; i < BLOCK_DEVICES_MAX + 3; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "loop%zu", i);
+		add(&b, name, BLOCK_READ, 13, 1);
+	}
+	ASSERT_EQ(b.count, (size_t)BLOCK_DEVICES_MAX + 1);
+	ASSERT_EQ(bytes_of(&b, BLOCK_OTHER, BLOCK_READ), (uint64_t)(3 * 13));
+	ASSERT_EQ(bytes_of(&b, "loop63", BLOCK_READ), (uint64_t)13);
+	ASSERT(!block_find(&b, "loop64", BLOCK_READ));
+	block_clear(&b);
+}
+
+TEST(what_is_reserved_needs_no_memory)
+{
+	struct block b = {};
+	const struct block_row *rows;
+
+	ASSERT_OK(block_reserve(&b, 2));
+	rows = b.rows;
+	add(&b, "sda", BLOCK_READ, 1, 1);
+	add(&b, "sda", BLOCK_WRITE, 1, 1);
+	ASSERT(b.rows == rows);
+	block_clear(&b);
+}
+
+TEST(what_was_shown_is_the_least)
+{
+	struct block now = {}, shown = {};
+
+	add(&now, "sda", BLOCK_READ, 5, 7);
+	add(&shown, "sda", BLOCK_READ, 3, 11);
+	add(&shown, "sdb", BLOCK_WRITE, 2, 2);
+	ASSERT_OK(block_raise(&now, &shown));
+	ASSERT_EQ(bytes_of(&now, "sda", BLOCK_READ), (uint64_t)5);
+	ASSERT_EQ(now.rows[0].counts.requests, (uint64_t)11);
+	ASSERT_EQ(bytes_of(&now, "sdb", BLOCK_WRITE), (uint64_t)2);
+	block_clear(&now);
+	block_clear(&shown);
+}
+
+TEST(a_sum_is_known_where_all_its_parts_are)
+{
+	struct block a = {}, b = {};
+
+	add(&a, "sda", BLOCK_READ, 5, 1);
+	add(&b, "sda", BLOCK_READ, 7, 1);
+	add(&b, "sdb", BLOCK_READ, 9, 1);
+	ASSERT_OK(block_merge(&a, &b));
+	ASSERT(a.is_known && a.count == 2);
+	ASSERT_EQ(bytes_of(&a, "sda", BLOCK_READ), (uint64_t)12);
+	ASSERT_OK(block_merge(&a, &(struct block){}));
+	ASSERT(!a.is_known && a.count == 0);
+	block_clear(&b);
+}
+
+TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
+{
+	struct block later = {}, earlier = {};
+
+	add(&earlier, "sda", BLOCK_READ, 5, 2);
+	add(&earlier, "sdb", BLOCK_READ, 5, 2);
+	ASSERT_OK(block_copy(&later, &earlier));
+	add(&later, "sda", BLOCK_READ, 100, 3);
+	block_subtract(&later, &earlier);
+	ASSERT(later.is_known && later.count == 1); /* nothing was done on the other */
+	ASSERT_EQ(bytes_of(&later, "sda", BLOCK_READ), (uint64_t)100);
+	ASSERT_EQ(later.rows[0].counts.latencies.counts[3], (uint64_t)3);
+
+	block_subtract(&later, &earlier);
+	ASSERT(!later.is_known && !later.rows);
+	block_clear(&earlier);
+}
+
+TEST(each_metric_has_its_operation_and_number)
+{
+	struct block_counts counts = { .bytes = 1, .requests = 2, .errors = 3, .ns = 4 };
+
+	ASSERT_EQ(block_metric_op(METRIC_BLOCK_DISCARD_BYTES), BLOCK_DISCARD);
+	ASSERT_EQ(block_metric_op(METRIC_BLOCK_FLUSH_LATENCIES), BLOCK_FLUSH);
+	ASSERT_EQ(block_number(&counts, METRIC_BLOCK_DISCARD_BYTES), (uint64_t)1);
+	ASSERT_EQ(block_number(&counts, METRIC_BLOCK_READ_REQUESTS), (uint64_t)2);
+	ASSERT_EQ(block_number(&counts, METRIC_BLOCK_FLUSH_ERRORS), (uint64_t)3);
+	ASSERT_EQ(block_number(&counts, METRIC_BLOCK_WRITE_SECONDS), (uint64_t)4);
+	for (size_t id = METRIC_BLOCK_FIRST; id < METRIC_BLOCK_END; id++)
+		ASSERT_EQ(metric_get((enum metric_id)id)->scope, SCOPE_DEVICE);
+}
+
+TEST(a_record_comes_back_as_it_was_written)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *unknown = made_json(r), *none = NULL, *text = NULL, *written_again = NULL;
+
+	ASSERT(!strstr(unknown, "\"block\""));
+	r->reading.block.is_known = true;
+	none = made_json(r);
+	ASSERT_CONTAINS(none, "\"block\": []");
+	add(&r->reading.block, "nvme0n1", BLOCK_READ, 10007, 101);
+	add(&r->reading.block, "nvme0n1", BLOCK_FLUSH, 0, 3);
+	add(&r->reading.block, "sda", BLOCK_DISCARD, 4096, 1);
+	text = made_json(r);
+	ASSERT_CONTAINS(text, "\"device\": \"nvme0n1\"");
+	again = parsed(text, NULL);
+	ASSERT(again && again->reading.block.is_known && again->reading.block.count == 3);
+	ASSERT_EQ(memcmp(again->reading.block.rows, r->reading.block.rows, 3 * sizeof(struct block_row)), 0);
+	written_again = made_json(again);
+	ASSERT_STREQ(written_again, text);
+}
+
+TEST(what_is_none_is_refused_with_its_place)
+{
+	static const char *const wrong[] = {
+		"{\"schema\": \"jobmeter.record/1\", \"block\": {}}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [3]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"\"}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"a234567890123456789012345678901234567890\"}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"sda\", \"read\": 7}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"sda\", \"read\": {\"bytes\": -1}}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"sda\", \"read\": {\"latencies\": [-1]}}]}",
+		"{\"schema\": \"jobmeter.record/1\", \"block\": [{\"device\": \"sda\", \"read\": {}}, {\"device\": \"sda\", \"write\": {}}]}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error err = {};
+
+		ASSERT(!parsed(wrong[i], &err));
+		ASSERT_CONTAINS(err.text, "block");
+	}
+}
+
+TEST(records_are_merged_and_subtracted_with_their_devices)
+{
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *sum = NULL, *rest = NULL;
+	const struct record *both[] = { a, b };
+	struct error err;
+
+	add(&a->reading.block, "sda", BLOCK_READ, 1000, 10);
+	add(&b->reading.block, "sda", BLOCK_READ, 300, 3);
+	ASSERT_OK(record_merge(both, 2, &sum));
+	ASSERT_EQ(bytes_of(&sum->reading.block, "sda", BLOCK_READ), (uint64_t)1300);
+	ASSERT_OK(record_subtract(a, b, &rest, &err));
+	ASSERT_EQ(bytes_of(&rest->reading.block, "sda", BLOCK_READ), (uint64_t)700);
+}
+
+TEST(a_difference_without_mounts_keeps_its_devices)
+{
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *rest = NULL;
+	struct error err;
+
+	add(&a->reading.block, "sda", BLOCK_READ, 1000, 10);
+	b->reading.block.is_known = b->reading.network.is_known = a->reading.network.is_known = true;
+	b->reading.has_mounts = false;
+	ASSERT_OK(record_subtract(a, b, &rest, &err));
+	ASSERT(!rest->reading.has_mounts && rest->reading.network.is_known);
+	ASSERT_EQ(bytes_of(&rest->reading.block, "sda", BLOCK_READ), (uint64_t)1000);
+}
+
+TEST(csv_has_a_row_a_device_or_the_sums)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *unknown = made_csv(r, ROWS_DEVICE), *rows = NULL, *sums = NULL;
+
+	ASSERT_CONTAINS(unknown, ",device,block_read_bytes,block_read_requests,block_read_errors,block_read_seconds,"
+				 "block_write_bytes,");
+	ASSERT_STREQ(strchr(unknown, '\n'), "\n");
+	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
+	add(&r->reading.block, "sdb", BLOCK_READ, 300, 3);
+	add(&r->reading.block, "sdb", BLOCK_FLUSH, 0, 7);
+	rows = made_csv(r, ROWS_DEVICE);
+	ASSERT_CONTAINS(rows, ",sda,1000,10,1,0.00001009,0,0,0,0,0,0,0,0,0,0,0\n");
+	ASSERT_CONTAINS(rows, ",sdb,300,3,1,0.000003027,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
+	sums = made_csv(r, ROWS_RECORD);
+	ASSERT_CONTAINS(sums, ",1300,13,2,0.000013117,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
+}
+
+TEST(reports_tell_the_busiest_device_first_and_nothing_where_there_is_none)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	struct device_line lines[DEVICE_LINES_MAX];
+
+	ASSERT_EQ(device_lines(r, lines), (size_t)0);
+	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
+	add(&r->reading.block, "sdb", BLOCK_WRITE, 3000, 3);
+	ASSERT_EQ(device_lines(r, lines), (size_t)2);
+	ASSERT_STREQ(lines[0].device, "sdb");
+	ASSERT_EQ(lines[0].ops[BLOCK_READ]->requests, (uint64_t)0);
+	ASSERT_STREQ(device_mean(lines[0].ops[BLOCK_READ]).text, "-");
+	ASSERT_STREQ(device_p99(lines[0].ops[BLOCK_READ]).text, "-");
+	ASSERT_STREQ(device_mean(lines[1].ops[BLOCK_READ]).text, "1 \u00b5s");
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include <jansson.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "macro.h"
+#include "test.h"
+#include "typed.h"
+
+#define PAIR "DATA/made-train-before.json DATA/made-train.json"
+
+static int compare(const char *line, char **ret)
+{
+	return typed(&cmd_compare, line, ret);
+}
+
+TEST(what_changed_most_stands_first)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *read, *elapsed;
+
+	ASSERT_EQ(compare(PAIR, &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "train.sh  ");
+	read = strstr(text, "read_bytes ");
+	elapsed = strstr(text, "elapsed_seconds ");
+	ASSERT(read && elapsed && read < elapsed);
+	ASSERT_CONTAINS(elapsed, "2 m 00 s    2 m 14 s ");
+	ASSERT_CONTAINS(elapsed, " +14.5 s   +12 %");
+}
+
+TEST(a_record_is_about_the_same_as_itself)
+{
+	_cleanup_free_ char *text = NULL, *all = NULL;
+
+	ASSERT_EQ(compare("DATA/made-train.json DATA/made-train.json", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "about the same\n");
+	ASSERT_EQ(compare("--all DATA/made-train.json DATA/made-train.json", &all), CLI_WELL);
+	ASSERT_CONTAINS(all, "elapsed_seconds");
+}
+
+TEST(formats_have_all_numbers)
+{
+	_cleanup_free_ char *json = NULL, *csv = NULL, *markdown = NULL;
+	json_t *root;
+
+	ASSERT_EQ(compare("--json " PAIR " DATA/made-long.json", &json), CLI_WELL);
+	root = json_loads(json, 0, NULL);
+	ASSERT_STREQ(json_string_value(json_object_get(root, "schema")), "jobmeter.comparison/1");
+	ASSERT(json_array_size(json_object_get(root, "compared")) == 2);
+	json_decref(root);
+	ASSERT_EQ(compare("-f csv " PAIR, &csv), CLI_WELL);
+	ASSERT_CONTAINS(csv, "record,name,mount,before,after,difference,ratio\n");
+	ASSERT_CONTAINS(csv, ",cpu_allocated_cores,,4,4,0,1\n");
+	ASSERT_EQ(compare("-f markdown " PAIR, &markdown), CLI_WELL);
+	ASSERT_CONTAINS(markdown,
+			"| elapsed\\_seconds | 2 m 00 s | 2 m 14 s | +14.5 s | +12 % |\n");
+}
+
+TEST(a_condition_that_holds_is_exit_code_3)
+{
+	_cleanup_free_ char *text = NULL, *unknown = NULL, *none = NULL;
+
+	ASSERT_EQ(compare("-q --fail-on elapsed>1.1x " PAIR, &text), CLI_FOUND);
+	ASSERT_CONTAINS(text, "made-train.json: elapsed>1.1x\n");
+	ASSERT_EQ(compare("--fail-on elapsed>1.2x " PAIR, &none), CLI_WELL);
+	ASSERT_EQ(compare("--fail-on lost_lock_share>1.1x " PAIR, &unknown), CLI_FAILED);
+	ASSERT_CONTAINS(unknown, "whether 'lost_lock_share>1.1x' is not known: lost_lock_share\n");
+}
+
+TEST(wrong_usage_is_one_line)
+{
+	static const struct {
+		const char *line, *text;
+	} rows[] = {
+		{ "", "takes two at least\n" },
+		{ "DATA/made-train.json", "takes two at least\n" },
+		{ "--fail-on elapsd>1.1x " PAIR, "--fail-on: column 1: there is no name 'elapsd'" },
+		{ "--fail-on elapsed " PAIR, "--fail-on: column 1: a condition must stand here" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(compare(rows[i].line, &text), CLI_USAGE);
+		ASSERT_CONTAINS(text, rows[i].text);
+	}
+}
+
+TEST(a_record_that_is_not_there_fails)
+{
+	_cleanup_free_ char *text = NULL;
+
+	ASSERT_EQ(compare("DATA/made-train.json nope", &text), CLI_FAILED);
+	ASSERT_CONTAINS(text, "there is no file, folder or local run 'nope'\n");
+}

@@ -1,0 +1,1136 @@
+/* SPDX-License-Identifier: MIT */
+/* Each rule of share/insights.yaml on a record that is just over its threshold, and on one just
+ * below. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cause.h"
+#include "cleanup.h"
+#include "document.h"
+#include "error.h"
+#include "insights.h"
+#include "macro.h"
+#include "made_rates.h"
+#include "patterns.h"
+#include "record.h"
+#include "test.h"
+
+#define GIB (1024.0 * 1024 * 1024)
+#define MIB (1024.0 * 1024)
+
+/* ---- a record of which everything is known, and nothing worth a word ---- */
+
+static void set(struct record *r, enum metric_id id, double number)
+{
+	unsigned int places = metric_unit_places(metric_get(id)->unit);
+
+	for (; places; places--)
+		number *= 10;
+	reading_set(&r->reading, id, (uint64_t)(number + 0.5));
+}
+
+static struct mount_row *row_of(struct record *r)
+{
+	return reading_get_mount(&r->reading, ROW_MOUNT, "/made-scratch", "lustre");
+}
+
+/* 100 s on 4 cores, of which 360 s of CPU time. */
+static struct record *made_calm(void)
+{
+	struct made_rates rates = made_rates(100);
+	struct record *r = made_rates_record(&rates, 0);
+	struct mount_row *row;
+
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
+		reading_set(&r->reading, (enum metric_id)id, 0);
+	set(r, METRIC_CPU_ALLOCATED, 4);
+	set(r, METRIC_CPU_USER, 350);
+	set(r, METRIC_CPU_SYSTEM, 10);
+	set(r, METRIC_MEMORY_LIMIT, 16 * GIB);
+	set(r, METRIC_MEMORY_PEAK, 12 * GIB);
+	set(r, METRIC_MEMORY_PROCESS_PEAK, 6 * GIB);
+	r->cores.count = (struct value){ 4, true };
+	r->cores.balance = (struct value){ 9900, true };
+	r->ranks.count = (struct value){ 4, true };
+	r->ranks.balance = (struct value){ 9900, true };
+	r->threads = threads_of_sum(4, 396000000000, 100000000000);
+	r->reading.has_mounts = true;
+	row = row_of(r);
+	row->has_seconds = row->has_histograms = true;
+	row->ops[OP_READ] = (struct op_counts){ .calls = 100, .bytes = 100 << 20, .ns = 100000000 };
+	row->sizes[OP_READ].counts[21] = 100;
+	row->ops[OP_WRITE] =
+		(struct op_counts){ .calls = 100, .bytes = 100 << 20, .ns = 100000000 };
+	row->sizes[OP_WRITE].counts[21] = 100;
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = 10 };
+	r->files.is_known = r->files.has_seconds = true;
+	r->reading.network.is_known = r->reading.network.has_connections = r->reading.network.has_details = true;
+	return r;
+}
+
+/* ---- what makes each rule speak, and what does not yet: is_over tells which ---- */
+
+static void use_cpu(struct record *r, double seconds)
+{
+	set(r, METRIC_CPU_USER, seconds - 10);
+}
+
+/* All cores busy but for what is said to be lost, of which threads waited that long. */
+static void lose(struct record *r, enum metric_id cause, double share)
+{
+	use_cpu(r, 400 - share * 400);
+	set(r, cause, share * 400);
+}
+
+static void cpu_low(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 259 : 261);
+}
+
+static void cpu_waited(struct record *r, bool is_over)
+{
+	use_cpu(r, 250);
+	set(r, METRIC_BLOCKED_LOCK, is_over ? 81 : 79);
+}
+
+static void cpu_fair(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 319 : 321);
+}
+
+static void serial(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 100 : 102);
+	r->cores.count.number = 1;
+}
+
+/* Two threads on one core are not serial. */
+static void serial_without_a_second(struct record *r, bool is_over)
+{
+	serial(r, true);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 11 : 12);
+}
+
+static void like_serial(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 86 : 84);
+}
+
+static void cores_never_used(struct record *r, bool is_over)
+{
+	r->cores.count.number = is_over ? 3 : 4;
+}
+
+static void cores_taken(struct record *r, bool is_over)
+{
+	use_cpu(r, 200);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 41 : 39);
+}
+
+static void cores_pinned(struct record *r, bool is_over)
+{
+	use_cpu(r, 90);
+	r->cores.count.number = 1;
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 11 : 9);
+}
+
+/* Two busy threads on one of 16 cores and one on each of the others but one: too few wait for a
+ * share of 10 %. */
+static void made_pair(struct record *r, double waiting)
+{
+	set(r, METRIC_CPU_ALLOCATED, 16);
+	use_cpu(r, 1500);
+	r->cores.count.number = 15;
+	set(r, METRIC_CPU_RUN_QUEUE, waiting);
+}
+
+static void cores_pinned_by_two(struct record *r, bool is_over)
+{
+	made_pair(r, is_over ? 51 : 49);
+}
+
+static void cores_never_used_with_others(struct record *r, bool is_over)
+{
+	made_pair(r, is_over ? 49 : 51);
+}
+
+/* On 4 cores: one is full, and two threads want it; two are full, and one is next to idle. */
+static void cores_crowded(struct record *r, bool is_over)
+{
+	use_cpu(r, 320);
+	r->cores.balance.number =
+		is_over ? 8100 : 9100; /* 80 of 100 s, by the busiest's 98.8 or 87.9 */
+	set(r, METRIC_CPU_RUN_QUEUE, 90);
+}
+
+static void cores_crowded_by_half_a_thread(struct record *r, bool is_over)
+{
+	cores_crowded(r, true);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 51 : 49);
+}
+
+/* What waits for cores of which one is full need not wait for others' work. */
+static void cores_taken_where_none_is_full(struct record *r, bool is_over)
+{
+	use_cpu(r, 200);
+	r->cores.balance.number =
+		is_over ? 5400 : 5200; /* 50 of 100 s, by the busiest's 92.6 or 96.2 */
+	set(r, METRIC_CPU_RUN_QUEUE, 60);
+}
+
+static void migrations(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_MIGRATIONS, is_over ? 180001 : 180000);
+}
+
+static void idle_cores(struct record *r, bool is_over)
+{
+	use_cpu(r, is_over ? 279 : 281);
+}
+
+static void cpu_contended(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 41 : 39);
+}
+
+static void throttled(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_THROTTLED, is_over ? 3.7 : 3.6);
+}
+
+static void system_time(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_USER, 250);
+	set(r, METRIC_CPU_SYSTEM, is_over ? 108 : 107);
+}
+
+static void spin_wait(struct record *r, bool is_over)
+{
+	use_cpu(r, 300);
+	set(r, METRIC_CPU_POLLING, is_over ? 60 : 59);
+}
+
+static void ranks_uneven(struct record *r, bool is_over)
+{
+	r->ranks.balance.number = is_over ? 7999 : 8000;
+}
+
+static void threads_uneven(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_USER, 300);
+	r->threads = threads_of_sum(4, 300000000000, is_over ? 93800000000 : 93700000000);
+}
+
+static void lost_to_reads(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_FILE_READ, is_over ? 0.2 : 0.19);
+}
+
+static void lost_to_writes(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_FILE_WRITE, is_over ? 0.2 : 0.19);
+}
+
+static void lost_to_metadata(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_FILE_META, is_over ? 0.11 : 0.09);
+}
+
+static void lost_to_sync(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_SYNC, is_over ? 0.11 : 0.09);
+}
+
+static void lost_to_locks(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_LOCK, is_over ? 0.21 : 0.19);
+}
+
+/* Requests of 64 KiB by io_uring. */
+static void read_async(struct mount_row *row, uint64_t calls)
+{
+	struct op_counts counts = { .calls = calls, .bytes = calls << 16 };
+
+	op_counts_add(&row->ways[WAY_IO_URING][OP_READ], &counts);
+	op_counts_add(&row->ops[OP_READ], &counts);
+}
+
+static void lost_to_async(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.2 : 0.19);
+	read_async(row_of(r), 1600);
+}
+
+static void async_elsewhere(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.2 : 0.19);
+}
+
+static void lost_to_network(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_NETWORK, is_over ? 0.41 : 0.39);
+}
+
+static void set_network(struct record *r, enum metric_id id, uint64_t number)
+{
+	*network_number_ref(&r->reading.network, SOCKET_TCP, id) = number;
+}
+
+static void tcp_retransmits(struct record *r, bool is_over)
+{
+	set_network(r, METRIC_NETWORK_SEGMENTS, 20000);
+	set_network(r, METRIC_NETWORK_RETRANSMITS, is_over ? 201 : 200);
+}
+
+static void short_connections(struct record *r, bool is_over)
+{
+	set_network(r, METRIC_NETWORK_OPENED, is_over ? 1001 : 1000);
+	set_network(r, METRIC_NETWORK_SENT_BYTES, 1048576);
+	set_network(r, METRIC_NETWORK_RECEIVED_BYTES, 60 * 1048576);
+}
+
+static void small_messages(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
+	set_network(r, METRIC_NETWORK_SENT_CALLS, 200000);
+	set_network(r, METRIC_NETWORK_SENT_BYTES, UINT64_C(200000) * (is_over ? 1023 : 1024));
+}
+
+static void long_round_trips(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
+	set_network(r, METRIC_NETWORK_ROUND_TRIPS, 1000);
+	set_network(r, METRIC_NETWORK_ROUND_TRIP_SECONDS, is_over ? UINT64_C(11000000000) : UINT64_C(10000000000));
+}
+
+static void lost_to_page_faults(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_PAGE_FAULT, is_over ? 0.06 : 0.04);
+}
+
+static void memory_low(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_PEAK, (is_over ? 11.1 : 11.3) * GIB);
+}
+
+static void memory_near_limit(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_PROCESS_PEAK, (is_over ? 14.5 : 14.3) * GIB);
+}
+
+static void memory_stalled(struct record *r, bool is_over)
+{
+	set(r, METRIC_PRESSURE_MEMORY_STALLED, is_over ? 5 : 4.9);
+}
+
+static void storage_stalled(struct record *r, bool is_over)
+{
+	set(r, METRIC_PRESSURE_IO_STALLED, is_over ? 20 : 19.9);
+}
+
+static void out_of_memory(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_OOM_KILLS, is_over ? 1 : 0);
+}
+
+/* The limit is 16 GiB. */
+static void out_of_memory_together(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_OOM_KILLS, 1);
+	r->victims.items[0] = (struct victim){ .pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true } };
+	r->victims.count = 1;
+}
+
+static void crashed(struct record *r, bool is_over)
+{
+	r->job.exit_code = 1;
+	set(r, METRIC_TASKS_CRASHED, is_over ? 1 : 0);
+}
+
+static void crashed_unnoticed(struct record *r, bool is_over)
+{
+	set(r, METRIC_TASKS_CRASHED, 3);
+	r->job.exit_code = is_over ? 0 : 139;
+}
+
+static void killed(struct record *r, bool is_over)
+{
+	r->job.exit_code = -1;
+	r->job.signal = 9;
+	set(r, METRIC_MEMORY_OOM_KILLS, is_over ? 0 : 1);
+}
+
+static void killed_inside(struct record *r, bool is_over)
+{
+	r->job.exit_code = is_over ? 137 : 136;
+}
+
+static void major_faults(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_MAJOR_FAULTS, is_over ? 10001 : 10000);
+}
+
+static void small(struct mount_row *row, enum file_op op, bool is_over)
+{
+	uint64_t calls = is_over ? 1001 : 1000;
+
+	row->ops[op] =
+		(struct op_counts){ .calls = calls, .bytes = calls * 4096, .ns = 20000000000 };
+	row->sizes[op] = (struct histogram){ .counts = { [13] = calls } };
+}
+
+static void small_reads(struct record *r, bool is_over)
+{
+	small(row_of(r), OP_READ, is_over);
+}
+
+static void small_writes(struct record *r, bool is_over)
+{
+	small(row_of(r), OP_WRITE, is_over);
+}
+
+static void slow_reads(struct record *r, bool is_over)
+{
+	row_of(r)->ops[OP_READ].ns = is_over ? 80000000000 : 79000000000;
+}
+
+static void slow_writes(struct record *r, bool is_over)
+{
+	row_of(r)->ops[OP_WRITE].ns = is_over ? 80000000000 : 79000000000;
+}
+
+static void metadata_heavy(struct record *r, bool is_over)
+{
+	row_of(r)->ops[OP_STAT] =
+		(struct op_counts){ .calls = 5000, .ns = is_over ? 40000000000 : 39000000000 };
+}
+
+static void fsync_storm(struct record *r, bool is_over)
+{
+	row_of(r)->ops[OP_FSYNC] =
+		(struct op_counts){ .calls = is_over ? 101 : 100, .ns = 30000000000 };
+}
+
+static void failed_opens(struct record *r, bool is_over)
+{
+	row_of(r)->ops[OP_OPEN] =
+		(struct op_counts){ .calls = 2000, .errors = is_over ? 1001 : 1000, .ns = 20000000000 };
+}
+
+static void not_found_storm(struct record *r, bool is_over)
+{
+	uint64_t missing = is_over ? 1010 : 1004;
+
+	row_of(r)->ops[OP_STAT] = (struct op_counts){
+		.calls = 2000, .errors = missing, .not_found = missing, .ns = 20000000000
+	};
+}
+
+static void open_close_storm(struct record *r, bool is_over)
+{
+	struct mount_row *row = row_of(r);
+
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = is_over ? 10001 : 10000 };
+	row->ops[OP_READ].bytes = 500 << 20;
+}
+
+static void set_file(struct record *r, enum metric_id id, double number)
+{
+	*hot_file_number(&r->files.total, id) = (uint64_t)number;
+}
+
+static void read_after_write(struct record *r, bool is_over)
+{
+	set_file(r, METRIC_FILE_READ_BYTES, 200 * MIB);
+	set_file(r, METRIC_FILE_READ_CALLS, 200);
+	set_file(r, METRIC_FILE_READ_AFTER_WRITE, (is_over ? 101 : 100) * MIB);
+}
+
+static void read_again(struct record *r, bool is_over)
+{
+	set_file(r, METRIC_FILE_READ_BYTES, 4 * GIB);
+	set_file(r, METRIC_FILE_READ_CALLS, 4096);
+	set_file(r, METRIC_FILE_REREAD, (is_over ? 2.1 : 2.0) * GIB);
+}
+
+static void random_reads(struct record *r, bool is_over)
+{
+	set_file(r, METRIC_FILE_READ_BYTES, 100 * MIB);
+	set_file(r, METRIC_FILE_READ_CALLS, 5000);
+	set_file(r, METRIC_FILE_READ_RANDOM, (is_over ? 21 : 20) * MIB);
+	set_file(r, METRIC_FILE_READ_SEQUENTIAL, (is_over ? 79 : 80) * MIB);
+}
+
+static void many_small_files(struct record *r, bool is_over)
+{
+	r->files.small.files = is_over ? 10001 : 10000;
+}
+
+/* 400 buckets of 4 s, of which the last ones are idle. */
+static void leave_idle(struct record *r, size_t from)
+{
+	struct made_rates rates = made_rates(400);
+
+	for (size_t i = from; i < 400; i++)
+		rates.on_cpu[i] = 0;
+	made_rates_put(&rates, 2, r);
+}
+
+static void idle_tail(struct record *r, bool is_over)
+{
+	leave_idle(r, is_over ? 250 : 251);
+}
+
+static void hang(struct record *r, bool is_over)
+{
+	struct made_rates rates = made_rates(400);
+
+	for (size_t i = 220; i < 400; i++)
+		rates.on_cpu[i] = 0;
+	rates.on_cpu[399] = is_over ? 0 : 0.2; /* it went on */
+	made_rates_put(&rates, 2, r);
+	r->is_final = false;
+}
+
+/* 65 MiB or 63 MiB in the second half. */
+static void leak(struct record *r, bool is_over)
+{
+	struct made_rates rates = made_rates(400);
+
+	for (size_t i = 0; i < 400; i++)
+		rates.memory[i] = 500 * MIB + (is_over ? 65 : 63) * MIB * (double)i / 199;
+	made_rates_put(&rates, 2, r);
+}
+
+/* 8 times 6 s or 5 s of 400 s without CPU time. */
+static void checkpoint_cost(struct record *r, bool is_over)
+{
+	struct made_rates rates = made_rates(400);
+
+	for (size_t i = 0; i < 400; i++) {
+		rates.write[i] = i % 50 < 5 ? 100 * MIB : 0;
+		rates.on_cpu[i] = i % 50 < (is_over ? 6 : 5) ? 0 : MADE_CORES;
+	}
+	made_rates_put(&rates, 0, r);
+}
+
+static const struct {
+	const char *id;
+	void (*make)(struct record *r, bool is_over);
+	const char *text, *directive; /* part of what is said then; NULL: any */
+} cases[] = {
+	{ "cpu-low", cpu_low, "2.6 of 4 cores were used: 65 % of the core time.", NULL },
+	{ "cpu-waited", cpu_waited,
+	  "2.5 of 4 cores were used: 62 % of the core time; 20 % was lost to waiting.", NULL },
+	{ "cpu-fair", cpu_fair, "3.2 of 4 cores were used: 80 % of the core time.", NULL },
+	{ "serial", serial, "1 of 4 cores worked", "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "serial", serial_without_a_second, "1 of 4 cores worked",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
+	{ "like-serial", like_serial, "0.9 of 4 cores were used on average, spread over 4", NULL },
+	{ "cores-never-used", cores_never_used, "1 of 4 cores did next to nothing.", NULL },
+	{ "cores-pinned", cores_pinned, "1 of 4 cores, and waited there 11 s in all (11 %", NULL },
+	{ "cores-pinned", cores_pinned_by_two, "15 of 16 cores, and waited there 51 s in all (3 %",
+	  NULL },
+	{ "cores-never-used", cores_never_used_with_others, "1 of 16 cores did next to nothing.",
+	  NULL },
+	{ "cores-crowded", cores_crowded,
+	  "waited 1 m 30 s for a core (22 % of the time that they wanted one), while only 3.2 of 4 "
+	  "were busy, and one of them 99 %",
+	  NULL },
+	{ "cores-crowded", cores_crowded_by_half_a_thread, "waited 51 s for a core (14 %", NULL },
+	{ "cores-taken", cores_taken, "kept only 2 busy of the 4 that it ran on", NULL },
+	{ "cores-taken", cores_taken_where_none_is_full, "others ran there", NULL },
+	{ "migrations", migrations,
+	  "moved 180,001 times from one core to another, 500/s of CPU time", NULL },
+	{ "idle-cores", idle_cores, "2 m 01 s", NULL },
+	{ "cpu-contended", cpu_contended, "Threads waited 41 s for a core: 10 %", NULL },
+	{ "throttled", throttled, "held the job back for 3.7 s", NULL },
+	{ "system-time", system_time, "30 % of the CPU time was spent in the kernel (1 m 48 s)",
+	  NULL },
+	{ "spin-wait", spin_wait, "20 % of the CPU time threads spun until there was something to do (1 m 00 s)", NULL },
+	{ "threads-uneven", threads_uneven, "The 4 threads of the busiest process were uneven: the mean had 80 %", NULL },
+	{ "ranks-uneven", ranks_uneven, "4 ranks were uneven: the mean had 80 %", NULL },
+	{ "lost-to-reads", lost_to_reads,
+	  "20 % of the core time was lost waiting for reads (1 m 20 s)", NULL },
+	{ "lost-to-writes", lost_to_writes, "20 % of the core time was lost waiting for writes",
+	  NULL },
+	{ "lost-to-metadata", lost_to_metadata, "11 % of the core time", NULL },
+	{ "lost-to-sync", lost_to_sync, "11 % of the core time", NULL },
+	{ "lost-to-async", lost_to_async,
+	  "20 % of the core time was lost waiting for io_uring or libaio (1 m 20 s), by which "
+	  "1,600 requests of 64 KiB on average went to /made-scratch: 1 MiB/s.",
+	  NULL },
+	{ "async-elsewhere", async_elsewhere,
+	  "Threads waited 1 m 20 s for io_uring or libaio, of whose requests 0 on files were seen.",
+	  NULL },
+	{ "lost-to-locks", lost_to_locks, "21 % of the core time", NULL },
+	{ "lost-to-network", lost_to_network, "41 % of the core time", NULL },
+	{ "tcp-retransmits", tcp_retransmits, "TCP sent 201 of 20,000 segments again: 1 %.", NULL },
+	{ "short-connections", short_connections, "1,001 connections were opened, to send 1 MiB and receive 60 MiB.", NULL },
+	{ "small-messages", small_messages, "200,000 calls sent 1023 B each on average, while 11 % of the core time", NULL },
+	{ "long-round-trips", long_round_trips, "Round trips took 11 ms on average, while 11 % of the core time", NULL },
+	{ "lost-to-page-faults", lost_to_page_faults, "6 % of the core time", NULL },
+	{ "memory-low", memory_low, "11.1 GiB of 16 GiB were used.", "#SBATCH --mem=14G" },
+	{ "memory-near-limit", memory_near_limit, "14.5 GiB of 16 GiB", "#SBATCH --mem=18G" },
+	{ "memory-stalled", memory_stalled, "Nothing ran for 5 s (5 % of the time)", NULL },
+	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
+	{ "out-of-memory", out_of_memory, "Memory ran out: 1 killed.", "#SBATCH --mem=24G" },
+	{ "out-of-memory-together", out_of_memory_together,
+	  "The largest process that was killed had 7 GiB of 16 GiB: none ran out of memory alone, they did together.", NULL },
+	{ "crashed-unnoticed", crashed_unnoticed,
+	  "3 of its processes died by a fault (SIGSEGV, SIGABRT or the like), though the command ended with "
+	  "exit code 0.",
+	  NULL },
+	{ "crashed", crashed, "1 of its processes died by a fault (SIGSEGV, SIGABRT or the like).", NULL },
+	{ "killed", killed, "Signal 9 (SIGKILL) ended it, and not for want of its group's memory.", NULL },
+	{ "killed-inside", killed_inside, "Exit code 137: SIGKILL ended a part of it, and not", NULL },
+	{ "major-faults", major_faults, "10,001 page faults", NULL },
+	{ "small-reads", small_reads, "/made-scratch: 1,001 reads of 4 KiB on average took 20 s.",
+	  NULL },
+	{ "small-writes", small_writes, "/made-scratch: 1,001 writes of 4 KiB on average took 20 s.",
+	  NULL },
+	{ "slow-reads", slow_reads, "1 m 20 s inside reads of 100 MiB: 1 MiB/s", NULL },
+	{ "slow-writes", slow_writes, "1 m 20 s inside writes of 100 MiB: 1 MiB/s", NULL },
+	{ "metadata-heavy", metadata_heavy, "5,010 calls on metadata (50.1/s) took 40 s, 10 %",
+	  NULL },
+	{ "fsync-storm", fsync_storm, "101 calls of fsync, for 100 writes, took 30 s.", NULL },
+	{ "failed-opens", failed_opens,
+	  "/made-scratch: 1,001 of 2,000 opens failed (50 %); opens took 20 s in all.", NULL },
+	{ "not-found-storm", not_found_storm,
+	  "1,010 of 2,010 calls on metadata asked for files that do not exist; operations that "
+	  "mostly did took 20 s.",
+	  NULL },
+	{ "open-close-storm", open_close_storm, "10,001 files opened, with 61.4 KiB", NULL },
+	{ "read-after-write", read_after_write, "101 MiB of 200 MiB", NULL },
+	{ "read-again", read_again, "2.1 GiB of 4 GiB", NULL },
+	{ "random-reads", random_reads, "21 % of the bytes", NULL },
+	{ "many-small-files", many_small_files, "10,001 files", NULL },
+	{ "hang", hang, "Nothing was done for 12 m 00 s, after 4 cores had been busy.", NULL },
+	{ "idle-tail", idle_tail, "Nothing was done in the last 10 m 00 s: 38 % of the time.",
+	  NULL },
+	{ "leak", leak, "Memory grew along a line, by 83.6 KiB/s: 65.3 MiB in the second half.",
+	  NULL },
+	{ "checkpoint-cost", checkpoint_cost,
+	  "8 bursts of writes, one each 50 s, of 500 MiB on average, cost 12 % of the time.",
+	  NULL },
+};
+
+/* ---- asking ---- */
+
+static struct rules *rules_of(const char *text)
+{
+	struct rules *rules = NULL;
+	struct error err = {};
+	int r = text ? rules_parse(text, strlen(text), "made.yaml", &rules, &err)
+		     : rules_load_built_in(&rules, &err);
+
+	test_string(r < 0 ? err.text : "", "", "rules", __FILE__, __LINE__);
+	return rules;
+}
+
+/* With what is found in the record's timeline, until the next call. */
+static int ask(const struct rules *rules, const struct record *r, struct insights *ret)
+{
+	static struct patterns patterns;
+
+	ASSERT_OK(patterns_find(&rules->pattern_settings, r, &patterns));
+	return insights_find(rules, r, &patterns, ret);
+}
+
+static const struct insight *find(const struct insights *insights, const char *id)
+{
+	for (size_t i = 0; i < insights->count; i++) {
+		if (strcmp(insights->items[i].rule->id, id) == 0)
+			return &insights->items[i];
+	}
+	return NULL;
+}
+
+static const char *find_unknown(const struct insights *insights, const char *id)
+{
+	for (size_t i = 0; i < insights->unknown_count; i++) {
+		if (strcmp(insights->unknown[i].rule->id, id) == 0)
+			return insights->unknown[i].names;
+	}
+	return NULL;
+}
+
+TEST(a_calm_job_is_not_worth_a_word)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	ASSERT_OK(ask(rules, r, &insights));
+	test_string(insights.count ? insights.items[0].text : "", "", "insights", __FILE__,
+		    __LINE__);
+	/* of files one by one there is nothing to divide by */
+	for (size_t i = 0; i < insights.unknown_count; i++)
+		ASSERT_CONTAINS(insights.unknown[i].names, "files_");
+}
+
+static void check_case(const struct rules *rules, size_t i, bool is_over)
+{
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *insight;
+
+	cases[i].make(r, is_over);
+	ASSERT_OK(ask(rules, r, &insights));
+	insight = find(&insights, cases[i].id);
+	test_true(!insight == !is_over, cases[i].id,
+		  is_over ? "it should be said" : "it should not be said", 0);
+	if (!is_over)
+		return;
+	ASSERT_CONTAINS(insight->text, cases[i].text);
+	test_string(insight->directive ? insight->directive : "",
+		    cases[i].directive ? cases[i].directive : "", cases[i].id, __FILE__, __LINE__);
+	ASSERT(!insight->rule->advice || insight->advice);
+	ASSERT(!insight->rule->lost || insight->lost.is_known);
+}
+
+TEST(each_rule_speaks_over_its_threshold_and_not_below)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		check_case(rules, i, true);
+		check_case(rules, i, false);
+	}
+}
+
+TEST(each_rule_has_a_case)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+
+	for (size_t i = 0; i < rules->insights.count; i++) {
+		size_t at = 0;
+
+		while (at < ARRAY_SIZE(cases) &&
+		       strcmp(cases[at].id, rules->insights.items[i].id) != 0)
+			at++;
+		test_true(at < ARRAY_SIZE(cases), rules->insights.items[i].id, __FILE__, __LINE__);
+	}
+}
+
+TEST(that_threads_share_cores_is_told_before_that_others_were_not_used)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *first[INSIGHTS_FIRST];
+
+	cores_crowded(r, true);
+	use_cpu(r, 250); /* of 400: less than 65 % */
+	r->cores.balance.number = 6400;
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(find(&insights, "cpu-waited") && !find(&insights, "cores-taken"));
+	ASSERT(insights_first(&insights, first) >= 1);
+	ASSERT_STREQ(first[0]->rule->id, "cores-crowded");
+}
+
+TEST(of_an_empty_record_nothing_is_said_and_all_is_unknown)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = record_new();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, (uint64_t)0);
+	ASSERT_EQ((uint64_t)insights.unknown_count, (uint64_t)rules->insights.count);
+	ASSERT_STREQ(find_unknown(&insights, "small-reads"), "io");
+	ASSERT_CONTAINS(find_unknown(&insights, "throttled"), "throttled_share");
+}
+
+TEST(without_a_limit_no_memory_is_advised)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	memory_low(r, true);
+	r->reading.values[METRIC_MEMORY_LIMIT].is_known = false;
+	set(r, METRIC_MEMORY_OOM_KILLS, 2);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(!find(&insights, "memory-low"));
+	ASSERT_CONTAINS(find_unknown(&insights, "memory-low"), "memory_limit_bytes");
+	/* that it ran out is known all the same */
+	ASSERT(find(&insights, "out-of-memory") && !find(&insights, "out-of-memory")->directive);
+	ASSERT(!find(&insights, "out-of-memory")->advice);
+}
+
+TEST(a_short_job_is_not_blamed_for_its_start)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	r->time.elapsed_ns = 9000000000;
+	set(r, METRIC_CPU_USER, 0);
+	set(r, METRIC_CPU_SYSTEM, 1);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(!find(&insights, "cpu-low"));
+}
+
+TEST(the_severest_stands_first)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	memory_low(r, true);
+	throttled(r, true);
+	out_of_memory(r, true);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, (uint64_t)3);
+	ASSERT_STREQ(insights.items[0].rule->id, "out-of-memory");
+	ASSERT_STREQ(insights.items[1].rule->id, "throttled");
+	ASSERT_STREQ(insights.items[2].rule->id, "memory-low");
+}
+
+TEST(within_a_severity_what_lost_most_stands_first)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	throttled(r, true);
+	lose(r, METRIC_BLOCKED_LOCK, 0.4);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_STREQ(insights.items[0].rule->id, "lost-to-locks");
+	ASSERT_STREQ(insights.items[1].rule->id, "throttled");
+}
+
+#define PER_MOUNT                                                                                  \
+	"rules:\n  - id: reads\n    each: mount\n    severity: info\n    source: the site\n"       \
+	"    when: mount_read_seconds > 1\n    text: \"{mount}: {mount_read_seconds}\"\n"
+
+TEST(each_mount_is_asked_and_rows_that_are_none_are_not)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(PER_MOUNT);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	struct mount_row *row;
+
+	row_of(r)->ops[OP_READ].ns = 2000000000;
+	row = reading_get_mount(&r->reading, ROW_PIPE, "(pipe)", NULL);
+	row->has_seconds = true;
+	row->ops[OP_READ].ns = 9000000000;
+	(void)reading_get_mount(&r->reading, ROW_MOUNT, "/", "ext4"); /* its clock was off */
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, (uint64_t)1);
+	ASSERT_STREQ(insights.items[0].text, "/made-scratch: 2 s");
+	ASSERT_STREQ(find_unknown(&insights, "reads"), "mount_read_seconds");
+}
+
+TEST(a_rule_names_so_many_mounts_at_most)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(PER_MOUNT);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	for (int i = 0; i < 20; i++) {
+		char name[8];
+		struct mount_row *row;
+
+		snprintf(name, sizeof(name), "/%d", i);
+		row = reading_get_mount(&r->reading, ROW_MOUNT, name, "ext4");
+		row->has_seconds = true;
+		row->ops[OP_READ].ns = 2000000000;
+	}
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, (uint64_t)INSIGHTS_PER_RULE_MAX);
+}
+
+TEST(a_document_has_the_evidence)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+
+	throttled(r, true);
+	ASSERT_OK(ask(rules, r, &insights));
+	insights_format(&insights, d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	ASSERT_CONTAINS(text, "\"id\": \"throttled\"");
+	ASSERT_CONTAINS(text, "\"lost_seconds\": 3.7");
+	ASSERT_CONTAINS(
+		text,
+		"\"evidence\": {\"throttled_share\": 0.010173, \"cpu_throttled_seconds\": 3.7}");
+	ASSERT_CONTAINS(text, "\"condition\": \"throttled_share > share\"");
+}
+
+TEST(of_one_group_only_the_most_exact_is_among_the_first)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *first[INSIGHTS_FIRST];
+
+	serial(r, true);
+	ASSERT_OK(insights_find(rules, r, NULL, &insights));
+	ASSERT(find(&insights, "cpu-low") && find(&insights, "cores-never-used"));
+	ASSERT_EQ(insights_first(&insights, first), (size_t)1);
+	ASSERT_STREQ(first[0]->rule->id, "serial");
+}
+
+/* ---- where it is not known on which mounts operations by path were ---- */
+
+static struct mount_row *unresolved_of(struct record *r)
+{
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL);
+
+	row->has_seconds = row->has_histograms = true;
+	return row;
+}
+
+/* What failed has no mount, and what went well has. */
+static void search_nowhere(struct record *r, uint64_t found, uint64_t failed)
+{
+	row_of(r)->ops[OP_OPEN] = (struct op_counts){ .calls = found, .ns = 1000000000 };
+	unresolved_of(r)->ops[OP_OPEN] = (struct op_counts){
+		.calls = failed, .errors = failed, .not_found = failed, .ns = 29000000000
+	};
+}
+
+TEST(without_their_mounts_failures_are_told_of_all_together)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct document *d = document_new_json(out, DOCUMENT_INDENTED);
+
+	search_nowhere(r, 1400, 1600);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_STREQ(find(&insights, "failed-opens")->text,
+		     "All mounts together (on which is not known): 1,600 of 3,000 opens failed (53 %); opens took "
+		     "30 s in all.");
+	ASSERT_CONTAINS(find(&insights, "not-found-storm")->text,
+			"All mounts together (on which is not known): 1,600 of 3,000 calls");
+	insights_format(&insights, d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	ASSERT_CONTAINS(text, "\"mount\": null");
+	ASSERT_LACKS(text, "(unresolved)");
+}
+
+#define SHARES                                                                                     \
+	"rules:\n  - id: shares\n    each: mount\n    severity: info\n    source: the site\n"      \
+	"    when: mount_open_fail_share > 1 %\n    text: \"{mount}: {mount_open_fail_share}\"\n"
+
+TEST(a_sites_own_rule_knows_no_share_of_a_mount_either)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(SHARES);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights unplaced = {}, placed = {};
+
+	failed_opens(r, true);
+	ASSERT_OK(ask(rules, r, &placed));
+	ASSERT_STREQ(find(&placed, "shares")->text, "/made-scratch: 50 %");
+	search_nowhere(r, 1400, 1600);
+	ASSERT_OK(ask(rules, r, &unplaced));
+	ASSERT_EQ((uint64_t)unplaced.count, (uint64_t)0);
+	ASSERT_STREQ(find_unknown(&unplaced, "shares"), "mount_open_fail_share");
+}
+
+TEST(failures_without_a_mount_are_no_share_of_their_own)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	search_nowhere(r, 2000, 1600); /* 44 % */
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(!find(&insights, "failed-opens") && !find(&insights, "not-found-storm"));
+}
+
+TEST(with_their_mounts_failures_are_told_of_each)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	struct mount_row *home = reading_get_mount(&r->reading, ROW_MOUNT, "/made-home", "nfs");
+
+	failed_opens(r, true);
+	home->has_seconds = home->has_histograms = true;
+	home->ops[OP_OPEN] = (struct op_counts){ .calls = 900000, .ns = 1000000000 };
+	/* an address that cannot be read is nobody's, on any kernel */
+	unresolved_of(r)->ops[OP_OPEN] =
+		(struct op_counts){ .calls = 2000, .errors = 2000, .ns = 20000000000 };
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_CONTAINS(find(&insights, "failed-opens")->text, "/made-scratch: 1,001 of 2,000");
+	for (size_t i = 0; i < insights.count; i++)
+		ASSERT_LACKS(insights.items[i].text, "(unresolved)");
+}
+
+TEST(metadata_without_its_mounts_is_told_whole)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	row_of(r)->ops[OP_CLOSE] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
+	unresolved_of(r)->ops[OP_UNLINK] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_CONTAINS(find(&insights, "metadata-heavy")->text,
+			"All mounts together (on which is not known): 6,010 calls on metadata (60.1/s) took "
+			"50 s, 12 %");
+}
+
+/* ---- what costs nothing is not told ---- */
+
+static void expect_silence(const char *id, void (*make)(struct record *r))
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	make(r);
+	ASSERT_OK(ask(rules, r, &insights));
+	test_true(!find(&insights, id), id, __FILE__, __LINE__);
+}
+
+/* A short run whose interpreter looks for its modules: most of the time, but next to none. */
+static void start_program(struct record *r)
+{
+	search_nowhere(r, 1000, 2000);
+	unresolved_of(r)->ops[OP_OPEN].ns = 900000000;
+	row_of(r)->ops[OP_OPEN].ns = 50000000;
+	r->time.elapsed_ns = 1000000000;
+	set(r, METRIC_CPU_USER, 0.05);
+	set(r, METRIC_CPU_SYSTEM, 0.9);
+}
+
+/* Twenty minutes of compiling, in which a second in a hundred goes by on searches. */
+static void search_along(struct record *r)
+{
+	search_nowhere(r, 400000, 800000);
+	unresolved_of(r)->ops[OP_OPEN].ns = 16000000000;
+}
+
+TEST(searches_that_cost_little_are_not_told)
+{
+	expect_silence("failed-opens", start_program);
+	expect_silence("not-found-storm", start_program);
+	expect_silence("failed-opens", search_along);
+	expect_silence("not-found-storm", search_along);
+}
+
+static void read_small_files(struct record *r)
+{
+	small_reads(r, true);
+	row_of(r)->ops[OP_WRITE] = (struct op_counts){};
+	row_of(r)->ops[OP_OPEN].calls = 500; /* 8 KiB of each */
+}
+
+static void read_device(struct record *r)
+{
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/dev", "tmpfs");
+
+	row->has_seconds = row->has_histograms = true;
+	small(row, OP_READ, true);
+	row->ops[OP_READ].ns = 90000000000;
+}
+
+static void read_small_async(struct record *r)
+{
+	small_reads(r, true);
+	row_of(r)->ways[WAY_LIBAIO][OP_READ] = (struct op_counts){ .calls = 500, .bytes = 500 * 4096 };
+	row_of(r)->ops[OP_READ].ns = 90000000000;
+}
+
+TEST(what_larger_requests_would_not_cure_is_not_blamed_on_small_ones)
+{
+	expect_silence("small-reads", read_small_files);
+	expect_silence("small-reads", read_device);
+	expect_silence("slow-reads", read_device);
+	/* the time is that of other calls than the bytes */
+	expect_silence("small-reads", read_small_async);
+	expect_silence("slow-reads", read_small_async);
+}
+
+/* ---- waiting explains cores that were not used ---- */
+
+static void like_serial_for_a_lock(struct record *r)
+{
+	like_serial(r, true);
+	set(r, METRIC_BLOCKED_LOCK, 90);
+}
+
+TEST(who_waits_for_a_lock_is_not_like_a_serial_program)
+{
+	expect_silence("like-serial", like_serial_for_a_lock);
+}
+
+TEST(what_was_waited_for_stands_before_how_little_was_used)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *first[INSIGHTS_FIRST];
+
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, 0.4);
+	read_async(row_of(r), 1600);
+	ASSERT_OK(insights_find(rules, r, NULL, &insights));
+	ASSERT_EQ(insights_first(&insights, first), (size_t)2);
+	ASSERT_STREQ(first[0]->rule->id, "lost-to-async");
+	ASSERT_STREQ(first[1]->rule->id, "cpu-waited");
+}
+
+TEST(without_causes_little_use_is_told_all_the_same)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	use_cpu(r, 200);
+	for (size_t cause = 0; cause < CAUSE_COUNT; cause++)
+		r->reading.values[cause_metric((enum cause)cause)].is_known = false;
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(find(&insights, "cpu-low"));
+	ASSERT_STREQ(find_unknown(&insights, "cpu-waited"), "lost_core_share");
+}
+
+/* io_uring takes requests on sockets, too. */
+TEST(waiting_for_messages_is_not_said_to_be_lost)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_SOCKET, "(socket)", NULL);
+
+	row->has_seconds = row->has_histograms = true;
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, 0.4);
+	read_async(row, 9000);
+	read_async(row_of(r), 1000);
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT(!find(&insights, "lost-to-async"));
+	ASSERT_CONTAINS(find(&insights, "async-elsewhere")->text, "1,000 on files were seen");
+}
+
+TEST(of_syncs_only_the_mount_is_among_the_first)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+	const struct insight *first[INSIGHTS_FIRST];
+	size_t count;
+
+	lose(r, METRIC_BLOCKED_SYNC, 0.3);
+	fsync_storm(r, true);
+	ASSERT_OK(insights_find(rules, r, NULL, &insights));
+	ASSERT(find(&insights, "lost-to-sync"));
+	count = insights_first(&insights, first);
+	for (size_t i = 0; i < count; i++)
+		ASSERT(strcmp(first[i]->rule->id, "lost-to-sync") != 0);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis.h"
+#include "cleanup.h"
+#include "error.h"
+#include "made.h"
+#include "markdown.h"
+#include "markdown_report.h"
+#include "records.h"
+#include "test.h"
+
+static char *text_of(const struct record *r)
+{
+	_cleanup_(rules_freep) struct rules *rules = NULL;
+	_cleanup_(analysis_clear) struct analysis analysis = {};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ASSERT_OK(rules_load_built_in(&rules, NULL));
+	ASSERT_OK(analysis_make(rules, r, &analysis));
+	markdown_report(r, &analysis, out);
+	fclose(out);
+	return text;
+}
+
+static char *escaped(void (*put)(const char *text, FILE *out), const char *what)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	put(what, out);
+	fclose(out);
+	return text;
+}
+
+TEST(a_ticket_has_it_in_short)
+{
+	_cleanup_free_ char *data = test_data("made-train.json"), *text = NULL;
+	struct records records = {};
+	struct error err = {};
+
+	ASSERT_OK(records_parse(data, strlen(data), "made-train.json", &records, &err));
+	text = text_of(records.items[0]);
+	records_clear(&records);
+	ASSERT_GOLDEN(text, "pages/made-train.md");
+}
+
+TEST(signs_of_markdown_mean_nothing)
+{
+	_cleanup_free_ char *text =
+		escaped(markdown_put, "a|b`c`*d*<e>&lt;[f](g)\n# h\x1b\xff~~i~~");
+	_cleanup_free_ char *code = escaped(markdown_put_code, "a`b\nc");
+
+	ASSERT_STREQ(text, "a\\|b\\`c\\`\\*d\\*\\<e\\>\\&lt;\\[f\\](g) \\# h \ufffd\\~\\~i\\~\\~");
+	ASSERT_STREQ(code, "`a b c`");
+}
+
+TEST(a_name_cannot_break_a_table)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *text = NULL;
+
+	free(r->reading.mounts[0].mount);
+	r->reading.mounts[0].mount = strdup("/a|b\n| c `d`");
+	text = text_of(r);
+	ASSERT_CONTAINS(text, "\n| /a\\|b \\| c \\`d\\` | ");
+}
+
+TEST(over_time_is_a_line_of_bars)
+{
+	_cleanup_free_ char *data = test_data("pages/made-epochs.json"), *text = NULL;
+	struct records records = {};
+	struct error err = {};
+
+	ASSERT_OK(records_parse(data, strlen(data), "made-epochs.json", &records, &err));
+	text = text_of(records.items[0]);
+	records_clear(&records);
+	ASSERT_CONTAINS(text, "  cores in use, at most ");
+	ASSERT_CONTAINS(text, "·"); /* where nobody looked at memory */
+	ASSERT_CONTAINS(text, "| step | elapsed |");
+}

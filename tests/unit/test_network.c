@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "made.h"
+#include "network.h"
+#include "network_lines.h"
+#include "record_parse.h"
+#include "test.h"
+
+static void fill(struct network *n, uint64_t first)
+{
+	n->is_known = n->has_connections = n->has_details = true;
+	for (size_t id = METRIC_NETWORK_FIRST; id < METRIC_NETWORK_END; id++) {
+		*network_number_ref(n, SOCKET_TCP, (enum metric_id)id) = first++;
+		if (network_takes(SOCKET_UNIX_STREAM, (enum metric_id)id))
+			*network_number_ref(n, SOCKET_UNIX_STREAM, (enum metric_id)id) = first++;
+	}
+	n->round_trip_times.counts[7] = first;
+	n->round_trip_times.counts[11] = first + 4;
+}
+
+static struct record *parsed(const char *text, struct error *err)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	struct record *r = NULL;
+
+	(void)record_parse(json, &r, err);
+	json_decref(json);
+	return r;
+}
+
+TEST(kinds_have_names_that_lead_back)
+{
+	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++)
+		ASSERT_EQ(socket_kind_find(socket_kind_name((enum socket_kind)kind)), kind);
+	ASSERT_EQ(socket_kind_find("carrier pigeon"), SOCKET_KIND_COUNT);
+}
+
+TEST(a_record_comes_back_as_it_was_written)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	fill(&r->reading.network, 1009);
+	text = made_json(r);
+	again = parsed(text, NULL);
+	ASSERT(again && again->reading.network.is_known);
+	ASSERT_EQ(memcmp(again->reading.network.numbers, r->reading.network.numbers,
+			 sizeof(r->reading.network.numbers)),
+		  0);
+	ASSERT(again->reading.network.has_details);
+	ASSERT_EQ(again->reading.network.least_round_trip_ns, r->reading.network.least_round_trip_ns);
+	ASSERT_EQ(memcmp(&again->reading.network.round_trip_times, &r->reading.network.round_trip_times,
+			 sizeof(struct histogram)),
+		  0);
+	ASSERT(strstr(text, "\"tcp\"") && !strstr(text, "\"udp\"")); /* which was not used */
+}
+
+TEST(what_nobody_looked_at_is_not_there_and_what_was_not_used_is_empty)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *unknown = made_json(r), *unused = NULL;
+
+	ASSERT(!strstr(unknown, "\"network\""));
+	r->reading.network.is_known = true;
+	unused = made_json(r);
+	ASSERT_CONTAINS(unused, "\"network\": {}");
+	again = parsed(unused, NULL);
+	ASSERT(again && again->reading.network.is_known);
+}
+
+TEST(a_number_that_is_none_is_refused_with_its_place)
+{
+	static const char *const wrong[] = {
+		"{\"schema\": \"jobmeter.record/1\", \"network\": []}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": 3}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {\"bytes\": -1}}}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {}}}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"round_trip_times\": [-1]}}}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"round_trip_times\": 5}}}}",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error err = {};
+
+		ASSERT(!parsed(wrong[i], &err));
+		ASSERT_CONTAINS(err.text, "network");
+	}
+}
+
+TEST(a_sum_is_known_where_all_its_parts_are)
+{
+	struct network a = {}, b = {};
+
+	fill(&a, 3);
+	fill(&b, 100);
+	network_merge(&a, &b);
+	ASSERT(a.is_known);
+	ASSERT_EQ(network_number(&a, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 103u);
+	ASSERT_EQ(network_total(&a, METRIC_NETWORK_SENT_BYTES), 103u + 105u);
+	network_merge(&a, &(struct network){});
+	ASSERT(!a.is_known && network_total(&a, METRIC_NETWORK_SENT_BYTES) == 0);
+}
+
+TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
+{
+	struct network later = {}, earlier = {}, none = {};
+
+	fill(&later, 1009);
+	fill(&earlier, 1000);
+	network_subtract(&later, &earlier);
+	ASSERT(later.is_known && later.has_connections);
+	ASSERT_EQ(network_number(&later, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 9u);
+	ASSERT_EQ(network_number(&later, SOCKET_TCP, METRIC_NETWORK_ROUND_TRIPS), 9u);
+	earlier.has_connections = false;
+	fill(&later, 1009);
+	network_subtract(&later, &earlier);
+	ASSERT(later.is_known && !later.has_connections);
+	fill(&earlier, 1010);
+	fill(&later, 1009);
+	network_subtract(&later, &earlier);
+	ASSERT(!later.is_known);
+	fill(&later, 1009);
+	network_subtract(&later, &none);
+	ASSERT(!later.is_known);
+}
+
+TEST(tcps_own_numbers_are_unknown_where_its_connections_are_not_followed)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct network other = {};
+
+	fill(&r->reading.network, 1009);
+	fill(&other, 3);
+	other.has_connections = false;
+	network_merge(&r->reading.network, &other);
+	ASSERT(r->reading.network.is_known && !network_knows(&r->reading.network, METRIC_NETWORK_OPENED));
+	text = made_json(r);
+	ASSERT_CONTAINS(text, "\"opened\": null");
+	again = parsed(text, NULL);
+	ASSERT(again && again->reading.network.is_known && !again->reading.network.has_connections);
+}
+
+TEST(of_round_trips_the_least_stays_and_the_spread_is_summed)
+{
+	struct network a = { .is_known = true, .has_connections = true, .has_details = true }, b = a, none = a;
+
+	b.least_round_trip_ns = 31000;
+	b.round_trip_times.counts[7] = 13;
+	network_merge(&a, &b);
+	ASSERT_EQ(a.least_round_trip_ns, 31000u); /* that there was none is no 0 */
+	b.least_round_trip_ns = 29000;
+	b.round_trip_times.counts[7] = 17;
+	network_merge(&a, &b);
+	network_merge(&a, &none);
+	ASSERT_EQ(a.least_round_trip_ns, 29000u);
+	ASSERT_EQ(a.round_trip_times.counts[7], 30u);
+	b.has_details = false;
+	network_merge(&a, &b);
+	ASSERT(a.has_connections && !a.has_details);
+	ASSERT(!network_knows(&a, METRIC_NETWORK_LEAST_ROUND_TRIP) && network_knows(&a, METRIC_NETWORK_ROUND_TRIPS));
+}
+
+TEST(a_differences_least_round_trip_is_known_where_it_is_new)
+{
+	struct network later = { .is_known = true, .has_connections = true, .has_details = true };
+	struct network earlier = later;
+
+	later.least_round_trip_ns = 29000;
+	later.round_trip_times.counts[7] = 30;
+	earlier.least_round_trip_ns = 31000;
+	earlier.round_trip_times.counts[7] = 13;
+	network_subtract(&later, &earlier);
+	ASSERT(later.is_known);
+	ASSERT_EQ(later.least_round_trip_ns, 29000u);
+	ASSERT_EQ(later.round_trip_times.counts[7], 17u);
+	earlier = later;
+	network_subtract(&later, &earlier);
+	ASSERT(later.has_details && !network_knows(&later, METRIC_NETWORK_LEAST_ROUND_TRIP));
+	earlier.round_trip_times.counts[7] = 1;
+	network_subtract(&later, &earlier);
+	ASSERT(!later.is_known);
+}
+
+TEST(an_older_record_knows_its_connections_without_their_round_trip_times)
+{
+	_cleanup_(record_freep) struct record *old = parsed(
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"opened\": 3, \"accepted\": 0,"
+		" \"retransmits\": 0, \"round_trip_seconds\": 0.002, \"round_trips\": 5}}}}", NULL);
+
+	ASSERT(old && old->reading.network.has_connections && !old->reading.network.has_details);
+}
+
+TEST(reports_tell_how_long_round_trips_took)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	struct network *n = &r->reading.network;
+	struct network_line lines[REACH_COUNT];
+
+	n->is_known = n->has_connections = n->has_details = true;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 7;
+	ASSERT_EQ(network_lines(r, lines), 1u);
+	ASSERT_STREQ(lines[0].round_trips, "");
+	n->least_round_trip_ns = 31000;
+	n->round_trip_times.counts[9] = 100; /* 65,536 to 131,072 ns */
+	ASSERT_EQ(network_lines(r, lines), 1u);
+	ASSERT_STREQ(lines[0].round_trips, "half below 98.3 µs, 99 % below 130 µs, least 31 µs");
+}
+
+/* How many commas there are in that line; no text of a made record has one. */
+static size_t cells_of(const char *text, size_t line)
+{
+	size_t cells = 0;
+
+	while (line--)
+		text = strchr(text, '\n') + 1;
+	for (; *text != '\n'; text++)
+		cells += *text == ',';
+	return cells;
+}
+
+TEST(csv_by_socket_has_a_row_for_each_kind_that_was_used)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *unknown = made_csv(r, ROWS_SOCKET), *known = NULL;
+
+	ASSERT_CONTAINS(unknown, ",socket,network_sent_bytes,");
+	ASSERT(strchr(unknown, '\n')[1] == '\0'); /* the header alone */
+	fill(&r->reading.network, 1);
+	known = made_csv(r, ROWS_SOCKET);
+	ASSERT_CONTAINS(known, ",tcp,1,3,5,7,9,11,13,14,15,0.000000016,17,18,0.000000019\n");
+	ASSERT_CONTAINS(known, ",unix_stream,2,4,6,8,10,12,,,,,,,\n");
+	ASSERT(!strstr(known, ",udp,"));
+	ASSERT_EQ(cells_of(known, 1), cells_of(known, 0));
+	ASSERT_EQ(cells_of(known, 2), cells_of(known, 0));
+}
+
+TEST(csv_has_the_sum_over_kinds_or_nothing)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *unknown = made_csv(r, ROWS_RECORD), *known = NULL;
+
+	ASSERT_CONTAINS(unknown, "network_sent_bytes,network_sent_calls,network_sent_errors,"
+				 "network_received_bytes,");
+	ASSERT_CONTAINS(unknown, ",,,,,,\n");
+	fill(&r->reading.network, 1);
+	known = made_csv(r, ROWS_RECORD);
+	ASSERT_CONTAINS(known, ",3,7,11,15,19,23,13,14,15,0.000000016,17,18,0.000000019,");
+}
+
+TEST(reports_tell_the_network_and_the_node_apart_and_nothing_of_what_was_not_used)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	struct network_line lines[REACH_COUNT];
+
+	ASSERT_EQ(network_lines(r, lines), 0u);
+	r->reading.network.is_known = true;
+	ASSERT_EQ(network_lines(r, lines), 0u);
+	*network_number_ref(&r->reading.network, SOCKET_UDP, METRIC_NETWORK_RECEIVED_BYTES) = 7;
+	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 11;
+	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS) = 2;
+	ASSERT_EQ(network_lines(r, lines), 1u);
+	ASSERT_STREQ(lines[0].label, "network");
+	ASSERT_STREQ(lines[0].kinds, "TCP, UDP");
+	ASSERT(lines[0].sent == 11 && lines[0].received == 7);
+	ASSERT_STREQ(lines[0].how_many, "2 calls");
+	r->reading.network.has_connections = true;
+	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_ACCEPTED) = 14;
+	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 1;
+	ASSERT_EQ(network_lines(r, lines), 1u);
+	ASSERT_STREQ(lines[0].how_many, "14 connections");
+	ASSERT_STREQ(lines[0].again, "1 segment sent again");
+	*network_number_ref(&r->reading.network, SOCKET_UNIX_DGRAM, METRIC_NETWORK_SENT_BYTES) = 3;
+	ASSERT_EQ(network_lines(r, lines), 2u);
+	ASSERT_STREQ(lines[1].kinds, "datagrams");
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cause.h"
+#include "cleanup.h"
+#include "document.h"
+#include "record.h"
+#include "test.h"
+
+#define S UINT64_C(1000000000)
+
+static struct record *new_job(uint64_t user_ns, uint64_t read)
+{
+	struct record *r = record_new();
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, "/a", "xfs");
+
+	reading_set(&r->reading, METRIC_CPU_USER, user_ns);
+	reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
+	r->reading.has_mounts = true;
+	row->ops[OP_READ] = (struct op_counts){ .bytes = read, .calls = 1 };
+	row->ops[OP_STAT].calls = read / 10;
+	return r;
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) < 1e-9 * (1 + fabs(b));
+}
+
+TEST(rates_are_differences_over_the_time_between)
+{
+	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100), *now = new_job(10 * S, 1109);
+	struct numbers n = numbers_of_job(now, before, 2);
+
+	ASSERT(is_near(n.cores, 1.5));
+	ASSERT(is_near(n.read, 504.5));
+	ASSERT(is_near(n.write, 0));
+	ASSERT(is_near(n.meta, 50));
+	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)1);
+	ASSERT_STREQ(n.mounts[0].row->mount, "/a");
+	ASSERT(is_near(n.mounts[0].meta, 50));
+}
+
+TEST(what_began_meanwhile_began_with_nothing)
+{
+	_cleanup_(record_freep) struct record *now = new_job(S, 500);
+	struct numbers n = numbers_of_job(now, NULL, 0.5);
+
+	ASSERT(is_near(n.cores, 2));
+	ASSERT(is_near(n.read, 1000));
+}
+
+TEST(without_time_or_a_counter_nothing_is_known_and_nothing_is_zero)
+{
+	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100), *now = new_job(10 * S, 1109);
+	struct numbers n = numbers_of_job(now, before, NAN);
+
+	ASSERT(isnan(n.cores) && isnan(n.read) && isnan(n.meta) && !n.mount_count);
+	n = numbers_of_job(now, before, 0);
+	ASSERT(isnan(n.cores) && isnan(n.seconds));
+	n = numbers_of_job(now, before, 1);
+	ASSERT(isnan(n.waiting) && isnan(n.blocked) && isnan(n.memory) && isnan(n.cores_allowed));
+	ASSERT_EQ((uint64_t)n.cause, (uint64_t)CAUSE_COUNT);
+	before->reading.values[METRIC_CPU_SYSTEM].is_known = false;
+	ASSERT(isnan(numbers_of_job(now, before, 1).cores));
+	before->reading.has_mounts = false;
+	ASSERT(isnan(numbers_of_job(now, before, 1).read));
+}
+
+TEST(what_fell_is_not_known)
+{
+	_cleanup_(record_freep) struct record *before = new_job(70 * S, 5000), *now = new_job(10 * S, 1109);
+	struct numbers n = numbers_of_job(now, before, 1);
+
+	ASSERT(isnan(n.cores) && isnan(n.read) && !n.mount_count);
+}
+
+TEST(blocked_is_time_that_was_lost_and_the_greatest_cause_is_named)
+{
+	_cleanup_(record_freep) struct record *before = record_new(), *now = record_new();
+	struct numbers n;
+
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		reading_set(&before->reading, cause_metric((enum cause)c), S);
+		reading_set(&now->reading, cause_metric((enum cause)c), S);
+	}
+	reading_set(&now->reading, METRIC_BLOCKED_SLEEP, 101 * S);
+	reading_set(&now->reading, METRIC_BLOCKED_LOCK, 2 * S);
+	reading_set(&now->reading, METRIC_BLOCKED_FILE_READ, 4 * S);
+	n = numbers_of_job(now, before, 2);
+	ASSERT(is_near(n.blocked, 2));
+	ASSERT_EQ((uint64_t)n.cause, (uint64_t)CAUSE_FILE_READ);
+	now->reading.values[METRIC_BLOCKED_SYNC].is_known = false;
+	ASSERT(isnan(numbers_of_job(now, before, 2).blocked)); /* of a part the sum is not the sum */
+}
+
+TEST(of_many_mounts_the_busiest_are_kept)
+{
+	_cleanup_(record_freep) struct record *now = record_new();
+	struct numbers n;
+
+	now->reading.has_mounts = true;
+	for (unsigned int i = 0; i < 40; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "/m%u", i);
+		reading_get_mount(&now->reading, ROW_MOUNT, name, "xfs")->ops[OP_OPEN].calls = i * 7 % 40;
+	}
+	n = numbers_of_job(now, NULL, 1);
+	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)NUMBERS_MOUNTS);
+	for (size_t i = 0; i < n.mount_count; i++)
+		ASSERT(is_near(n.mounts[i].meta, 39 - (double)i));
+	ASSERT(is_near(n.meta, 39 * 40 / 2));
+}
+
+TEST(what_went_through_sockets_is_told_by_the_second)
+{
+	_cleanup_(record_freep) struct record *now = new_job(S, 500), *before = new_job(S, 500);
+	struct network *n = &now->reading.network;
+
+	ASSERT(isnan(numbers_of_job(now, before, 2).sent));
+	n->is_known = before->reading.network.is_known = true;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
+	*network_number_ref(n, SOCKET_UNIX_STREAM, METRIC_NETWORK_SENT_BYTES) = 1000;
+	*network_number_ref(&before->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 3;
+	ASSERT(is_near(numbers_of_job(now, before, 2).sent, 1500));
+	ASSERT(is_near(numbers_of_job(now, before, 2).received, 0));
+}
+
+TEST(numbers_are_written_and_what_is_not_known_is_null)
+{
+	_cleanup_(record_freep) struct record *now = new_job(S, 500);
+	struct numbers n = numbers_of_job(now, NULL, 0.5);
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+
+	numbers_format(&n, d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	ASSERT_STREQ(text, "{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
+			   "\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
+			   "\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
+}

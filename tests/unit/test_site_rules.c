@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "commands.h"
+#include "error.h"
+#include "rules.h"
+#include "site_rules.h"
+#include "test.h"
+#include "typed.h"
+
+#define NOBODY 65534
+#define CHANGE "rules:\n  - id: cpu-low\n    thresholds: {enough: %s}\n"
+
+/* "OUT/NAME"; the site's is named to commands, too. */
+static const char *write_file(const char *name, const char *format, const char *threshold)
+{
+	static char path[300];
+	FILE *out;
+
+	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	unlink(path); /* it may have been given away */
+	out = fopen(path, "w");
+	fprintf(out, format, threshold);
+	fclose(out);
+	chmod(path, 0644);
+	return path;
+}
+
+static void write_site(const char *format, const char *threshold)
+{
+	setenv("JOBMETER_INSIGHTS", write_file("site.yaml", format, threshold), 1);
+}
+
+static void write_users(const char *format, const char *threshold)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/jobmeter", test_folder());
+	mkdir(path, 0755);
+	write_file("jobmeter/insights.yaml", format, threshold);
+}
+
+static void remove_users(void)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/jobmeter/insights.yaml", test_folder());
+	unlink(path);
+	unsetenv("JOBMETER_INSIGHTS");
+}
+
+static double enough_of(const struct rules *rules)
+{
+	for (size_t i = 0; i < rules->insights.count; i++) {
+		if (strcmp(rules->insights.items[i].id, "cpu-low") == 0)
+			return rules->insights.items[i].thresholds[0].amount.number;
+	}
+	return -1;
+}
+
+static double load(void)
+{
+	_cleanup_(rules_freep) struct rules *rules = NULL;
+	struct error err = {};
+
+	setenv("XDG_CONFIG_HOME", test_folder(), 1);
+	ASSERT_OK(site_rules_load(&cmd_report, NULL, &rules, &err));
+	return enough_of(rules);
+}
+
+TEST(the_site_stands_above_what_is_built_in_and_the_user_above_the_site)
+{
+	write_site("# nothing%s\n", "");
+	ASSERT(load() == 0.65);
+	write_site(CHANGE, "50 %");
+	ASSERT(load() == 0.5);
+	write_users(CHANGE, "40 %");
+	ASSERT(load() == 0.4);
+	write_site("# nothing%s\n", "");
+	ASSERT(load() == 0.4);
+	remove_users();
+}
+
+TEST(a_broken_file_is_one_line_and_the_others_hold)
+{
+	_cleanup_free_ char *text = NULL, *compared = NULL;
+	const char *line;
+
+	write_site("rules:\n  - id: cpu-low\n    thresholds: {enuf: %s}\n", "5 %");
+	write_users(CHANGE, "40 %");
+	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "jobmeter report: the rules are asked without those of a file: /");
+	line = strstr(text,
+		      "/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waited, time\n");
+	ASSERT(line != NULL);
+	ASSERT(!strstr(line, "those of a file"));	/* told once */
+	ASSERT_LACKS(text, "2.1 of 4 cores were used"); /* 53 % are enough for this user */
+	ASSERT_EQ(
+		typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json", &compared),
+		CLI_WELL);
+	ASSERT_CONTAINS(compared, "jobmeter compare: the rules are asked without");
+	remove_users();
+}
+
+TEST(reports_say_what_the_sites_rules_say)
+{
+	_cleanup_free_ char *text = NULL, *json = NULL, *compared = NULL;
+
+	write_site("variables: {cores_wasted: cpu_allocated_cores - cores_used}\nrules:\n  - id: "
+		   "ours\n"
+		   "    severity: critical\n    source: us\n    when: cores_wasted > %s\n"
+		   "    text: \"{cores_wasted} cores were wasted.\"\n",
+		   "1");
+	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "\n1. 1.9 cores were wasted.\n");
+	ASSERT_EQ(typed(&cmd_report, "--json DATA/made-train.json", &json), CLI_WELL);
+	ASSERT_CONTAINS(json, "\"evidence\": {\"cores_wasted\": 1.");
+	ASSERT_EQ(typed(&cmd_compare, "--all DATA/made-train.json DATA/made-train-before.json",
+			&compared),
+		  CLI_WELL);
+	ASSERT_CONTAINS(compared, "cores_wasted");
+	remove_users();
+}
+
+TEST(a_file_that_others_may_write_to_is_not_read)
+{
+	_cleanup_free_ char *text = NULL;
+
+	write_site(CHANGE, "50 %");
+	ASSERT_OK(chmod(getenv("JOBMETER_INSIGHTS"), 0666));
+	ASSERT(load() == 0.65);
+	ASSERT_EQ(typed(&cmd_insights, "--list", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "is not read: others may write to it (chmod go-w)\n");
+	ASSERT_OK(chmod(getenv("JOBMETER_INSIGHTS"), 0644));
+	ASSERT(load() == 0.5);
+	remove_users();
+}
+
+TEST(a_file_of_another_user_is_not_read)
+{
+	_cleanup_free_ char *text = NULL;
+
+	write_site(CHANGE, "50 %");
+	if (chown(getenv("JOBMETER_INSIGHTS"), NOBODY, NOBODY) ==
+	    0) { /* root only can give it away */
+		ASSERT(load() == 0.65);
+		ASSERT_EQ(typed(&cmd_insights, "--list", &text), CLI_WELL);
+		ASSERT_CONTAINS(text, "is not read: it is neither root's nor yours\n");
+	}
+	remove_users();
+}
+
+TEST(a_folder_and_an_endless_file_are_refused)
+{
+	_cleanup_free_ char *folder = NULL, *device = NULL;
+
+	setenv("JOBMETER_INSIGHTS", "/", 1);
+	ASSERT_EQ(typed(&cmd_insights, "--list", &folder), CLI_WELL);
+	ASSERT_CONTAINS(folder, "cannot read '/': it is no plain file\n");
+	ASSERT_EQ(typed(&cmd_insights, "--check /dev/zero", &device), CLI_FAILED);
+	ASSERT_CONTAINS(device, "cannot read '/dev/zero': File too large\n");
+	remove_users();
+}
+
+TEST(a_file_that_was_asked_for_must_be_there_and_right)
+{
+	_cleanup_(rules_freep) struct rules *rules = NULL;
+	struct error err = {};
+
+	setenv("JOBMETER_INSIGHTS", "", 1);
+	ASSERT_ERR(site_rules_load(&cmd_report, "/nonexistent/rules.yaml", &rules, &err), -ENOENT);
+	ASSERT_CONTAINS(err.text, "cannot read '/nonexistent/rules.yaml'");
+	ASSERT(!rules);
+	remove_users();
+}
+
+TEST(the_score_is_by_what_the_site_bills)
+{
+	_cleanup_free_ char *text = NULL, *told = NULL, *markdown = NULL, *html = NULL;
+
+	write_site("billing: {'*': 'CPU=1,Mem=%s'}\n", "0.25G"); /* 4 cores, 16 GiB */
+	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "score 36, as billed\n"); /* the mean of 53 and 19 */
+	ASSERT_EQ(typed(&cmd_insights, "DATA/made-train.json", &told), CLI_WELL);
+	ASSERT_CONTAINS(told, "\nbill        CPU=1,Mem=0.25G: cores 50 %, memory 50 %\n");
+	ASSERT_EQ(typed(&cmd_report, "--format markdown DATA/made-train.json", &markdown), CLI_WELL);
+	ASSERT_CONTAINS(markdown, ", score 36 of 100, as billed\n");
+	ASSERT_EQ(typed(&cmd_report, "--format html DATA/made-train.json", &html), CLI_WELL);
+	ASSERT_CONTAINS(html, "<b>36</b> score of 100, as billed");
+	remove_users();
+}
+
+TEST(the_example_is_right)
+{
+	_cleanup_free_ char *text = NULL;
+
+	ASSERT_EQ(typed(&cmd_insights, "--check DATA/../../share/site-insights.yaml", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "site-insights.yaml: all well\nrules: 1 new, 2 changed, 1 not asked\n"
+			      "classes: 0 new, 1 changed, 0 not asked\n"
+			      "patterns: 0 new, 1 changed, 1 not asked\n"
+			      "billing: 2 partitions\nvariables: 2\n");
+}

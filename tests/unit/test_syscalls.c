@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "syscalls.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "made.h"
+#include "record_difference.h"
+#include "record_parse.h"
+#include "syscall_lines.h"
+#include "test.h"
+
+static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns, uint64_t longest_ns)
+{
+	struct syscall_row *row = syscalls_get(s, name);
+
+	s->is_known = true;
+	*syscall_number_ref(row, METRIC_SYSCALL_CALLS) = calls;
+	*syscall_number_ref(row, METRIC_SYSCALL_ERRORS) = errors;
+	*syscall_number_ref(row, METRIC_SYSCALL_SECONDS) = ns;
+	*syscall_number_ref(row, METRIC_SYSCALL_LONGEST) = longest_ns;
+	syscalls_sort(s);
+}
+
+static uint64_t number(const struct syscalls *s, const char *name, enum metric_id id)
+{
+	return syscall_number(syscalls_find(s, name), id);
+}
+
+static struct record *parsed(const char *text, struct error *err)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	struct record *r = NULL;
+
+	(void)record_parse(json, &r, err);
+	json_decref(json);
+	return r;
+}
+
+TEST(rows_stand_by_time_then_calls_then_name)
+{
+	_cleanup_(syscalls_clear) struct syscalls s = {};
+
+	add(&s, "close", 7, 0, 100, 20);
+	add(&s, "read", 3, 1, 500, 400);
+	add(&s, "brk", 7, 0, 100, 20);
+	add(&s, "openat", 11, 0, 100, 20);
+	ASSERT_STREQ(s.items[0].name, "read");
+	ASSERT_STREQ(s.items[1].name, "openat");
+	ASSERT_STREQ(s.items[2].name, "brk");
+	ASSERT_STREQ(s.items[3].name, "close");
+	ASSERT_EQ(syscalls_total(&s, METRIC_SYSCALL_CALLS), 28u);
+}
+
+TEST(a_name_has_one_row_and_the_rows_have_a_bound)
+{
+	_cleanup_(syscalls_clear) struct syscalls s = {};
+	char name[32];
+
+	ASSERT(syscalls_get(&s, "read") == syscalls_get(&s, "read"));
+	for (int i = 1; i < SYSCALLS_MAX; i++) {
+		snprintf(name, sizeof(name), "syscall_%d", i);
+		ASSERT(syscalls_get(&s, name));
+	}
+	ASSERT(!syscalls_get(&s, "one more"));
+	ASSERT(syscalls_get(&s, "read"));
+	ASSERT_EQ(s.count, (size_t)SYSCALLS_MAX);
+}
+
+TEST(a_record_comes_back_as_it_was_written)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	add(&r->syscalls, "read", 1009, 13, 1000000007, 500000003);
+	add(&r->syscalls, "getpid (i386)", 17, 0, 19, 7);
+	r->syscalls.items[1].lacks_longest = true;
+	text = made_json(r);
+	ASSERT_CONTAINS(text, "{\"name\": \"read\", \"calls\": 1009, \"errors\": 13, \"seconds\": 1.000000007, "
+			      "\"longest_seconds\": 0.500000003}");
+	ASSERT_CONTAINS(text, "\"longest_seconds\": null");
+	again = parsed(text, NULL);
+	ASSERT(again && again->syscalls.is_known && again->syscalls.count == 2);
+	ASSERT_EQ(number(&again->syscalls, "read", METRIC_SYSCALL_SECONDS), 1000000007u);
+	ASSERT_EQ(number(&again->syscalls, "getpid (i386)", METRIC_SYSCALL_CALLS), 17u);
+	ASSERT(!syscall_knows(syscalls_find(&again->syscalls, "getpid (i386)"), METRIC_SYSCALL_LONGEST));
+}
+
+TEST(what_nobody_asked_for_is_not_there)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
+	_cleanup_free_ char *unknown = made_json(r), *none = NULL;
+
+	ASSERT(!strstr(unknown, "\"syscalls\""));
+	r->syscalls.is_known = true;
+	none = made_json(r);
+	ASSERT_CONTAINS(none, "\"syscalls\": []");
+	again = parsed(none, NULL);
+	ASSERT(again && again->syscalls.is_known && !again->syscalls.count);
+}
+
+#define RECORD(syscalls) "{\"schema\": \"jobmeter.record/1\", \"syscalls\": " syscalls "}"
+#define ROW(name, calls, errors) "{\"name\": \"" name "\", \"calls\": " calls ", \"errors\": " errors ", \"seconds\": 1}"
+
+TEST(what_makes_no_sense_is_refused_with_its_place)
+{
+	static const struct {
+		const char *text, *reason;
+	} wrong[] = {
+		{ RECORD("{}"), "syscalls" },
+		{ RECORD("[3]"), "syscalls[0]" },
+		{ RECORD("[{\"calls\": 1}]"), "syscalls[0].name" },
+		{ RECORD("[" ROW("", "1", "0") "]"), "syscalls[0].name" },
+		{ RECORD("[" ROW("read", "1", "2") "]"), "syscalls[0].errors" },
+		{ RECORD("[" ROW("read", "-1", "0") "]"), "syscalls[0].calls" },
+		{ RECORD("[" ROW("read", "1", "0") "," ROW("read", "1", "0") "]"), "syscalls[1].name" },
+		{ RECORD("[{\"name\": \"read\", \"calls\": 1, \"errors\": 0}]"), "syscalls[0].seconds" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error err = {};
+
+		ASSERT(!parsed(wrong[i].text, &err));
+		ASSERT_CONTAINS(err.text, wrong[i].reason);
+	}
+}
+
+TEST(a_merge_adds_by_name_and_keeps_the_longest)
+{
+	_cleanup_(syscalls_clear) struct syscalls a = {}, b = {};
+
+	add(&a, "read", 3, 1, 300, 200);
+	add(&b, "read", 5, 2, 500, 100);
+	add(&b, "write", 7, 0, 70, 10);
+	ASSERT_OK(syscalls_merge(&a, &b));
+	ASSERT_EQ(a.count, 2u);
+	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_CALLS), 8u);
+	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_ERRORS), 3u);
+	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_SECONDS), 800u);
+	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_LONGEST), 200u);
+	ASSERT_OK(syscalls_merge(&a, &(struct syscalls){}));
+	ASSERT(!a.is_known && !a.count);
+}
+
+TEST(records_are_merged_as_far_as_all_tell_of_calls)
+{
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(1), *both = NULL, *none = NULL;
+
+	add(&a->syscalls, "read", 3, 0, 300, 200);
+	ASSERT_OK(record_merge((const struct record *const[]){ a, b }, 2, &none));
+	ASSERT(!none->syscalls.is_known);
+	add(&b->syscalls, "read", 5, 0, 500, 200);
+	ASSERT_OK(record_merge((const struct record *const[]){ a, b }, 2, &both));
+	ASSERT_EQ(number(&both->syscalls, "read", METRIC_SYSCALL_CALLS), 8u);
+}
+
+TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
+{
+	_cleanup_(syscalls_clear) struct syscalls later = {}, earlier = {};
+
+	add(&later, "read", 30, 3, 3000, 200);
+	add(&later, "write", 7, 0, 70, 30);
+	add(&later, "close", 5, 0, 50, 10);
+	add(&earlier, "read", 13, 2, 2000, 200);
+	add(&earlier, "write", 3, 0, 40, 20);
+	add(&earlier, "close", 5, 0, 50, 10);
+	syscalls_subtract(&later, &earlier);
+	ASSERT(later.is_known);
+	ASSERT_EQ(later.count, 2u); /* nobody closed anything */
+	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_CALLS), 17u);
+	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_ERRORS), 1u);
+	ASSERT(!syscall_knows(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)); /* it may be from before */
+	ASSERT(syscall_knows(syscalls_find(&later, "write"), METRIC_SYSCALL_LONGEST));
+	ASSERT_EQ(number(&later, "write", METRIC_SYSCALL_LONGEST), 30u);
+	syscalls_subtract(&later, &earlier);
+	ASSERT(!later.is_known && !later.count);
+}
+
+TEST(csv_by_syscall_has_a_row_a_name)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *none = made_csv(r, ROWS_SYSCALL), *text = NULL;
+
+	ASSERT_CONTAINS(none, ",name,calls,errors,seconds,longest_seconds\n");
+	ASSERT_EQ(strlen(strchr(none, '\n')), 1u);
+	add(&r->syscalls, "read", 1009, 13, 1000000007, 500000003);
+	text = made_csv(r, ROWS_SYSCALL);
+	ASSERT_CONTAINS(text, ",read,1009,13,1.000000007,0.500000003\n");
+}
+
+TEST(reports_show_those_that_took_most_and_sum_the_rest)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	struct syscall_line lines[SYSCALL_LINES_SHOWN];
+	char name[32];
+
+	ASSERT_EQ(syscall_lines(r, lines), 0u);
+	ASSERT_STREQ(syscall_rest(r).text, "");
+	add(&r->syscalls, "read", 100, 3, 3000000000, 2000000000);
+	ASSERT_EQ(syscall_lines(r, lines), 1u);
+	ASSERT_STREQ(lines[0].name, "read");
+	ASSERT_STREQ(lines[0].cells[0].text, "100");
+	ASSERT_STREQ(lines[0].cells[1].text, "3 (3 %)");
+	ASSERT_STREQ(lines[0].cells[3].text, "100 %");
+	ASSERT_STREQ(lines[0].cells[4].text, "30 ms");
+	for (int i = 0; i < SYSCALL_LINES_SHOWN + 1; i++) {
+		snprintf(name, sizeof(name), "syscall_%d", 100 + i);
+		add(&r->syscalls, name, 7, 1, 1000000 - (uint64_t)i, 1000);
+	}
+	ASSERT_EQ(syscall_lines(r, lines), (size_t)SYSCALL_LINES_SHOWN);
+	ASSERT_STREQ(syscall_rest(r).text, "and 2 more: 14 calls, 2 failed, 2 ms");
+}

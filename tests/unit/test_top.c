@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+#include "top.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "columns.h"
+#include "macro.h"
+#include "made_top.h"
+#include "record.h"
+#include "test.h"
+
+/* "123 124": the ids of jobs, "+" and a name of parts, in their order. */
+static const char *order_of(struct top *t)
+{
+	static char text[1024];
+	size_t used = 0;
+
+	*text = '\0';
+	ASSERT_OK(top_arrange(t));
+	for (size_t i = 0; i < t->row_count && used < sizeof(text) - 300; i++) {
+		const struct top_row *row = &t->rows[i];
+		char part[300];
+
+		if (row->part == TOP_JOB)
+			snprintf(part, sizeof(part), "%s", row->job->now->job.id);
+		else if (row->part == TOP_STEP)
+			snprintf(part, sizeof(part), "+step%s", row->step->id);
+		else if (row->part == TOP_TASK)
+			snprintf(part, sizeof(part), "+task%s", row->task);
+		else
+			snprintf(part, sizeof(part), "+%d", row->process->pid);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "", part);
+	}
+	return text;
+}
+
+static void press(struct top *t, const char *keys)
+{
+	for (; *keys; keys++)
+		top_press(t, (unsigned char)*keys);
+	ASSERT_OK(top_arrange(t));
+}
+
+TEST(the_busiest_stands_first_and_what_is_not_known_last)
+{
+	struct top *t = made_top();
+
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
+	top_free(t);
+}
+
+TEST(keys_sort_as_htops_do)
+{
+	static const struct row {
+		const char *keys, *order;
+	} rows[] = {
+		{ "P", "123 1000 77 124 125 99" },
+		{ "M", "123 125 124 77 99 1000" },
+		{ "T", "124 123 125 77 1000 99" },
+		{ "R", "77 124 123 1000 99 125" },
+		{ "W", "123 1000 77 124 99 125" },
+		{ "B", "124 77 123 125 1000 99" },
+		{ "N", "77 99 123 124 125 1000" },
+		{ "NI", "1000 125 124 123 99 77" },
+		{ "PI", "99 125 124 77 1000 123" },
+		{ "PIP", "123 1000 77 124 125 99" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top *t = made_top();
+
+		press(t, rows[i].keys);
+		ASSERT_STREQ(order_of(t), rows[i].order);
+		top_free(t);
+	}
+}
+
+TEST(the_menu_sorts_by_columns_that_have_no_key)
+{
+	struct top *t = made_top();
+
+	press(t, ">");
+	ASSERT_EQ(t->mode, TOP_SORT);
+	for (size_t i = COLUMN_DEFAULT; i > 1; i--)
+		top_press(t, TOP_KEY_UP);
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_EQ(t->mode, TOP_LIST);
+	ASSERT_STREQ(top_columns[t->column].title, "USER");
+	ASSERT_STREQ(order_of(t), "123 1000 124 125 77 99");
+	press(t, ">");
+	top_press(t, TOP_KEY_DOWN);
+	top_press(t, TOP_KEY_ESCAPE);
+	ASSERT_STREQ(top_columns[t->column].title, "USER");
+	top_free(t);
+}
+
+TEST(a_filter_holds_while_it_is_typed_and_escape_takes_it_back)
+{
+	struct top *t = made_top();
+
+	press(t, "\\ALI");
+	ASSERT_STREQ(order_of(t), "123 1000");
+	top_press(t, TOP_KEY_BACKSPACE);
+	press(t, "\xc3"); /* no character: not taken */
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_STREQ(t->filter, "AL\xc3\x83"); /* U+00C3 is one */
+	top_press(t, 'P');
+	press(t, "\\");
+	top_press(t, TOP_KEY_ESCAPE);
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
+	top_free(t);
+}
+
+TEST(a_text_that_is_typed_has_a_bound)
+{
+	struct top *t = made_top();
+
+	top_press(t, '/');
+	for (int i = 0; i < 1000; i++)
+		top_press(t, i % 3 ? 0x6f22 : 'a');
+	ASSERT(strlen(t->typed) < TOP_TEXT_MAX);
+	for (int i = 0; i < 1000; i++)
+		top_press(t, TOP_KEY_BACKSPACE);
+	ASSERT_STREQ(t->typed, "");
+	top_free(t);
+}
+
+TEST(a_user_is_one_by_name_or_number)
+{
+	static const struct row {
+		const char *user, *order;
+	} rows[] = { { "bob", "124 125" }, { "1001", "124 125" }, { "bo", "" }, { "", "123 1000 77 124 125 99" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top *t = made_top();
+
+		press(t, "u");
+		press(t, rows[i].user);
+		top_press(t, TOP_KEY_ENTER);
+		ASSERT_STREQ(order_of(t), rows[i].order);
+		top_free(t);
+	}
+}
+
+TEST(targets_are_jobs_by_id_and_manager)
+{
+	struct top *t = made_top();
+
+	t->targets[0] = (struct top_target){ NULL, "124" };
+	t->targets[1] = (struct top_target){ "run", "123" };
+	t->target_count = 2;
+	ASSERT_STREQ(order_of(t), "124");
+	t->targets[1].manager = "slurm";
+	ASSERT_STREQ(order_of(t), "123 124");
+	top_free(t);
+}
+
+TEST(a_search_selects_and_goes_on)
+{
+	struct top *t = made_top();
+
+	press(t, "/bob");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
+	top_press(t, TOP_KEY_ENTER);
+	press(t, "n");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "125");
+	press(t, "n");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
+	press(t, "/nobody");
+	ASSERT_CONTAINS(t->message, "nothing has 'nobody' in it");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
+	top_free(t);
+}
+
+TEST(tags_stay_with_their_jobs_and_can_be_all_that_is_shown)
+{
+	struct top *t = made_top();
+	struct tick tick;
+
+	press(t, "  ");
+	made_tick(true, &tick);
+	tick.boot_ns += 1000000000;
+	ASSERT_OK(top_feed(t, &tick));
+	press(t, "o");
+	ASSERT_STREQ(order_of(t), "123 1000");
+	press(t, "U");
+	ASSERT(!t->is_tagged_only);
+	top_free(t);
+}
+
+TEST(the_selection_stays_where_it_is_or_follows_its_job)
+{
+	struct top *t = made_top();
+
+	top_select(t, 1);
+	press(t, "M");
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)1);
+	press(t, "F");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "125");
+	press(t, "P");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "125");
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)4);
+	press(t, "\\alice");
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)1); /* it is gone: the last one */
+	top_free(t);
+}
+
+TEST(a_followed_job_that_ends_is_told_and_not_taken_for_another)
+{
+	struct top *t = made_top();
+	struct tick tick;
+
+	press(t, "F");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "123");
+	ASSERT_STREQ(t->message, "");
+	made_tick(true, &tick);
+	tick.boot_ns++;
+	for (size_t i = 0; i < tick.jobs.count; i++) {
+		if (strcmp(tick.jobs.items[i]->job.id, "123") != 0)
+			continue;
+		record_free(tick.jobs.items[i]);
+		tick.jobs.items[i] = tick.jobs.items[--tick.jobs.count];
+	}
+	ASSERT_OK(top_feed(t, &tick));
+	ASSERT_STREQ(t->message, "slurm/123 has ended");
+	ASSERT(strcmp(top_selected(t)->job->now->job.id, "123") != 0);
+	top_press(t, TOP_KEY_DOWN);
+	ASSERT_STREQ(t->message, "");
+	top_free(t);
+}
+
+TEST(what_htop_does_to_processes_is_refused_in_a_line)
+{
+	static const int keys[] = { 2, 7, 8, 9 };
+	struct top *t = made_top();
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		*t->message = '\0';
+		top_press(t, TOP_KEY_F + (uint32_t)keys[i]);
+		ASSERT_CONTAINS(t->message, "top only looks");
+	}
+	top_free(t);
+}
+
+TEST(a_unit_that_is_too_long_loses_its_kind_first)
+{
+	static const struct row {
+		const char *id, *text;
+	} rows[] = { { "a.service", "a.service" }, { "postgres.service", "postgres" }, { "session-1234.scope", "session-1234" },
+		     { "a-very-long-one.service", "a-very…g-one" } };
+	struct top *t = made_top();
+	struct record *r = (struct record *)top_selected(t)->job->now;
+	char text[COLUMN_TEXT_MAX];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		free(r->job.id);
+		r->job.id = strdup(rows[i].id);
+		ASSERT(top_columns[0].format(t, top_selected(t), 12, text, sizeof(text)));
+		ASSERT_STREQ(text, rows[i].text);
+	}
+	top_free(t);
+}
+
+TEST(a_tree_has_steps_tasks_and_processes)
+{
+	struct top *t = made_top();
+
+	press(t, "t");
+	ASSERT(top_wants_processes(t) && t->wants_reading);
+	ASSERT_STREQ(order_of(t), "123 +stepbatch +step0 1000 77 124 125 99");
+	made_processes(t);
+	ASSERT_STREQ(order_of(t),
+		     "123 +stepbatch +4005 +step0 +task0 +4001 +task1 +4002 1000 77 124 +4100 125 99");
+	for (size_t i = 0; i < t->row_count; i++) {
+		const struct top_row *row = &t->rows[i];
+
+		if (row->process && row->process->pid == 4002)
+			ASSERT(fabs(row->numbers.cores - 2) < 1e-9);
+		if (row->process && row->process->pid == 4100)
+			ASSERT(fabs(row->numbers.read - 1.5 * 1048576) < 1e-3 && isnan(row->numbers.waiting));
+		if (row->step && row->part == TOP_STEP && strcmp(row->step->id, "0") == 0)
+			ASSERT(fabs(row->numbers.cores - 3.6) < 1e-9);
+	}
+	top_free(t);
+}
+
+TEST(zoom_shows_one_job_and_back_leads_to_it_again)
+{
+	struct top *t = made_top();
+
+	made_processes(t);
+	top_select(t, 3);
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_STREQ(order_of(t), "124 +4100");
+	ASSERT(top_wants_processes(t) && t->has_detail);
+	ASSERT_STREQ(top_wants_detail(t)->now->job.id, "124");
+	top_press(t, TOP_KEY_DOWN);
+	top_press(t, TOP_KEY_ESCAPE);
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
+	ASSERT_STREQ(top_selected(t)->job->now->job.id, "124");
+	ASSERT(!top_wants_detail(t));
+	top_free(t);
+}
+
+TEST(the_same_reading_twice_changes_nothing)
+{
+	struct top *t = made_top();
+	double cores = t->rows[0].numbers.cores;
+	struct tick tick;
+
+	made_tick(true, &tick);
+	ASSERT_OK(top_feed(t, &tick));
+	ASSERT(fabs(t->rows[0].numbers.cores - cores) < 1e-9);
+	top_free(t);
+}
+
+TEST(a_first_tick_has_gauges_and_no_rates_and_no_ended_jobs)
+{
+	struct top *t = top_new(NULL);
+	struct tick tick;
+
+	made_tick(true, &tick);
+	ASSERT_OK(top_feed(t, &tick));
+	ASSERT_EQ((uint64_t)t->job_count, (uint64_t)5);
+	for (size_t i = 0; i < t->row_count; i++)
+		ASSERT(isnan(t->rows[i].numbers.cores));
+	top_free(t);
+}
+
+TEST(a_job_that_is_seen_late_has_no_rates_yet)
+{
+	struct top *t = top_new(NULL);
+	struct tick tick;
+
+	made_tick(false, &tick);
+	record_free(tick.jobs.items[2]); /* slurm/123 was not ours to see */
+	memmove(&tick.jobs.items[2], &tick.jobs.items[3], (tick.jobs.count - 3) * sizeof(*tick.jobs.items));
+	tick.jobs.count--;
+	ASSERT_OK(top_feed(t, &tick));
+	made_tick(true, &tick);
+	ASSERT_OK(top_feed(t, &tick));
+	for (size_t i = 0; i < t->job_count; i++)
+		ASSERT(isnan(t->jobs[i].numbers.cores) == (strcmp(t->jobs[i].now->job.id, "123") == 0 ||
+							   strcmp(t->jobs[i].now->job.id, "99") == 0));
+	top_free(t);
+}
+
+TEST(another_job_with_the_same_number_is_not_compared)
+{
+	struct top *t = top_new(NULL);
+	struct tick tick;
+
+	made_tick(false, &tick);
+	ASSERT_OK(top_feed(t, &tick));
+	made_tick(true, &tick);
+	tick.jobs.items[2]->time.start_ns += 7;
+	ASSERT_OK(top_feed(t, &tick));
+	for (size_t i = 0; i < t->job_count; i++) {
+		if (strcmp(t->jobs[i].now->job.id, "123") == 0)
+			ASSERT(!t->jobs[i].before && isnan(t->jobs[i].numbers.cores));
+	}
+	top_free(t);
+}
+
+TEST(help_knows_every_key_and_q_leaves_it_and_not_top)
+{
+	struct top *t = made_top();
+	const char *keys, *help;
+	size_t count = 0;
+
+	while (top_binding(count, &keys, &help))
+		count++;
+	ASSERT(count > 15);
+	press(t, "?");
+	ASSERT_EQ(t->mode, TOP_HELP);
+	top_press(t, TOP_KEY_DOWN);
+	ASSERT_EQ(t->mode, TOP_HELP);
+	press(t, "q");
+	ASSERT_EQ(t->mode, TOP_LIST);
+	ASSERT(!t->is_over);
+	press(t, "q");
+	ASSERT(t->is_over);
+	top_free(t);
+}
+
+TEST(a_click_on_a_head_sorts_and_once_more_turns_it_around)
+{
+	struct top *t = made_top();
+
+	top_click_column(t, column_find('M'));
+	ASSERT_STREQ(order_of(t), "123 125 124 77 99 1000");
+	top_click_column(t, column_find('M'));
+	ASSERT(t->is_inverted);
+	top_click_row(t, 2);
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)2);
+	top_click_row(t, 200);
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)2);
+	top_free(t);
+}
+
+/* Whatever is pressed, the model holds together. */
+TEST(no_row_of_keys_breaks_it)
+{
+	struct top *t = made_top();
+	uint32_t random = 1009;
+
+	made_processes(t);
+	for (int i = 0; i < 20000; i++) {
+		_cleanup_free_ char *text = NULL;
+		struct tick tick;
+
+		random = random * 1103515245 + 12345;
+		top_press(t, random >> 16 & 1 ? random >> 20 & 0x7f : TOP_KEY_UP + (random >> 20) % 22);
+		ASSERT_OK(top_arrange(t));
+		ASSERT(t->row_count == 0 || t->selected < t->row_count);
+		if (i % 64)
+			continue;
+		text = made_screen(t, 20 + (random >> 8) % 180, 4 + (random >> 4) % 60, i % 128);
+		ASSERT(*text);
+		made_tick(i % 128, &tick);
+		tick.boot_ns += (uint64_t)i * 1000000000;
+		ASSERT_OK(top_feed(t, &tick));
+	}
+	top_free(t);
+}

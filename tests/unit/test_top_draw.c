@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "top_draw.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "columns.h"
+#include "macro.h"
+#include "made_top.h"
+#include "test.h"
+#include "utf8.h"
+
+static void check_screen(struct top *t, unsigned int columns, unsigned int rows, bool is_ascii, const char *name)
+{
+	_cleanup_free_ char *text = made_screen(t, columns, rows, is_ascii);
+
+	ASSERT_GOLDEN(text, name);
+	top_free(t);
+}
+
+TEST(a_screen_of_80x24)
+{
+	check_screen(made_top(), 80, 24, false, "made-top-80x24.txt");
+}
+
+TEST(a_screen_of_40x10)
+{
+	check_screen(made_top(), 40, 10, false, "made-top-40x10.txt");
+}
+
+TEST(a_wide_screen_with_a_tree_and_details)
+{
+	struct top *t = made_top();
+
+	made_processes(t);
+	top_press(t, 't');
+	top_press(t, 'd');
+	check_screen(t, 160, 50, false, "made-top-160x50.txt");
+}
+
+TEST(a_job_from_close_by)
+{
+	struct top *t = made_top();
+
+	made_processes(t);
+	top_select(t, 3);
+	top_press(t, TOP_KEY_ENTER);
+	check_screen(t, 80, 24, true, "made-top-zoom.txt");
+}
+
+TEST(help_and_the_menu_fit_on_a_screen)
+{
+	struct top *t = made_top(), *menu = made_top();
+	_cleanup_free_ char *text = NULL;
+
+	top_press(t, '?');
+	text = made_screen(t, 100, 50, false);
+	ASSERT_CONTAINS(text, "F5 t      tree: job, step, task, process");
+	ASSERT_CONTAINS(text, "M         MEMORY: memory in use");
+	free(made_screen(t, 100, 10, false));
+	for (int i = 0; i < 100; i++)
+		top_press(t, TOP_KEY_DOWN);
+	free(text);
+	text = made_screen(t, 100, 10, false);
+	ASSERT_CONTAINS(text, "MANAGER: who gave the job its number");
+	ASSERT_CONTAINS(text, "\n           METADATA BY MOUNT: where these were");
+	top_free(t);
+	top_press(menu, '>');
+	check_screen(menu, 80, 24, false, "made-top-sort.txt");
+}
+
+TEST(ascii_is_nothing_but_ascii)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *text = NULL;
+
+	made_processes(t);
+	top_press(t, 't');
+	top_press(t, 'd');
+	text = made_screen(t, 160, 50, true);
+	for (const char *p = text; *p; p++)
+		ASSERT((unsigned char)*p < 0x80);
+	top_free(t);
+}
+
+TEST(no_line_is_wider_than_the_screen_and_there_are_as_many_as_it_has)
+{
+	static const char keys[] = "td>?\\";
+
+	for (unsigned int columns = 1; columns < 200; columns += 7) {
+		struct top *t = made_top();
+
+		made_processes(t);
+		for (const char *key = keys; *key; key++) {
+			_cleanup_free_ char *text = NULL;
+			unsigned int rows = 1 + columns % 40, lines = 0;
+
+			top_press(t, (unsigned char)*key);
+			text = made_screen(t, columns, rows, false);
+			for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest; lines++)
+				ASSERT(utf8_columns(line) <= columns);
+			ASSERT_EQ(lines, rows);
+		}
+		top_free(t);
+	}
+}
+
+TEST(the_selected_row_is_always_on_the_screen)
+{
+	struct top *t = made_top();
+
+	for (int i = 0; i < 6; i++) {
+		_cleanup_free_ char *text = made_screen(t, 40, 5, false);
+
+		ASSERT_CONTAINS(text, "\n>");
+		top_press(t, TOP_KEY_DOWN);
+	}
+	top_press(t, TOP_KEY_HOME);
+	free(made_screen(t, 40, 5, false));
+	ASSERT_EQ((uint64_t)t->first, (uint64_t)0);
+	top_free(t);
+}
+
+TEST(the_mouse_finds_rows_and_heads)
+{
+	_cleanup_(grid_freep) struct grid *g = grid_new(80, 24, false);
+	struct top *t = made_top();
+	size_t found = 99;
+
+	top_draw(t, g);
+	ASSERT(top_find_row(t, g, 2, &found) && found == 0);
+	ASSERT(top_find_row(t, g, 7, &found) && found == 5);
+	ASSERT(!top_find_row(t, g, 8, &found) && !top_find_row(t, g, 1, &found));
+	ASSERT(top_find_column(g, 1, 1, &found) && found == 0);
+	ASSERT(!top_find_column(g, 0, 1, &found));
+	for (unsigned int column = 0; column < 80; column++) {
+		if (top_find_column(g, 1, column, &found))
+			ASSERT(found < column_count);
+	}
+	top_free(t);
+}
+
+TEST(without_jobs_it_says_so)
+{
+	struct top *t = top_new(NULL);
+	_cleanup_free_ char *text = made_screen(t, 80, 24, false);
+
+	ASSERT_CONTAINS(text, "no job runs here that you may see");
+	top_free(t);
+}

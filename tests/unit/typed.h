@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* typed - command lines as somebody types them, for tests of commands. */
+#pragma once
+
+struct cli_command;
+
+/* Run a command with the words of @line, which may begin with DATA and OUT for folders; what it printed to either stream is *ret (may be NULL).  Returns the exit code. */
+int typed(const struct cli_command *command, const char *line, char **ret);
+
+/* What stands in the file of that name in OUT; the caller frees. */
+char *typed_contents(const char *name);
