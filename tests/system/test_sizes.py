@@ -6,6 +6,7 @@ what was done, and what was not counted is said."""
 
 import collections
 import json
+import mmap
 import re
 import subprocess
 
@@ -118,7 +119,9 @@ def test_calls_for_which_there_is_no_row_are_counted_in_other(run_truth):
     done = done_by_op(truth)
     assert recorded_by_op(record, done) == done
     assert is_balanced(record)
-    assert told(record["coverage"]["notes"], NO_ROW) == calls_of(row_of(record, "(other)")) > 100
+    other = row_of(record, "(other)")
+    pages = (other.get("mapped") or {}).get("read_bytes", 0) // mmap.PAGESIZE  # of programs; each, or some together
+    assert 100 < calls_of(other) <= told(record["coverage"]["notes"], NO_ROW) <= calls_of(other) + pages
     assert record["coverage"]["lost_events"] >= told(record["coverage"]["notes"], NO_ROW)
 
 
