@@ -31,6 +31,7 @@ static const struct scope {
 	{ SCOPE_FILE, "Of a job and a file or folder, of those used most (`run --files`; in the record only)", "" },
 	{ SCOPE_JOB_INFO, "Of a job, to say whose it is (scraped only, as all that follows)", "" },
 	{ SCOPE_JOB_TIME, "Of a job: when", "" },
+	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the reading", "" },
 	{ SCOPE_NODE, "Of the node", "" },
 	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
 	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },

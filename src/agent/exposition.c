@@ -128,6 +128,18 @@ static bool put_job_time(struct exposition *e, const struct metric *metric, cons
 	return true;
 }
 
+/* Of a job that has ended nothing is known now. */
+static bool put_job_now(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct value value = thermal_now_value(&job->now, metric_id_of(metric));
+
+	if (!value.is_known)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_end(&e->line, metric, value.number);
+	return true;
+}
+
 static bool knows_rows(const struct exposition *e, const struct metric *metric)
 {
 	const struct snapshot *s = e->options.snapshot;
@@ -220,6 +232,8 @@ static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
 		return put_job_value(e, metric, job);
 	if (metric->scope == SCOPE_JOB_INFO)
 		return put_job_info(e, metric, job->job);
+	if (metric->scope == SCOPE_JOB_NOW)
+		return put_job_now(e, metric, job);
 	return put_job_time(e, metric, job);
 }
 
@@ -271,7 +285,7 @@ static bool is_on_demand(enum metric_scope scope)
 
 static bool is_of_jobs(enum metric_scope scope)
 {
-	return scope <= SCOPE_JOB_TIME && !is_on_demand(scope);
+	return scope <= SCOPE_JOB_NOW && !is_on_demand(scope);
 }
 
 static int put_next_of_family(struct exposition *e)

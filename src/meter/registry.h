@@ -110,7 +110,7 @@ bool registry_job_has_run(const struct registry_job *j);
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number);
 /* Count more of what is no leaf's: it is the job's from now on, and written down with it, though not at once. */
 void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number);
-/* How its CPUs were at one moment. */
+/* How its CPUs are at the reading that is being taken, whose snapshot tells it. */
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
 /* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */
 int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT]);

@@ -158,6 +158,7 @@ struct registry_job {
 	struct thread_team team;     /* of that process which did most, in what is folded */
 	struct victims *victims;     /* NULL: there are none */
 	struct thermal_sums thermal;
+	struct thermal_now now;    /* of the reading that is being taken: the snapshot takes it */
 	struct registry_row *rows; /* folded; sorted */
 	size_t row_count;
 	struct registry_bucket *buckets; /* sorted */

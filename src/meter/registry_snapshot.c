@@ -534,6 +534,9 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	ret->job = job_ref(j->facts);
 	ret->threads = threads_of(j, parts, count);
 	ret->thermal = thermal_samples_of(&j->thermal);
+	if (ret->is_live)
+		ret->now = j->now;
+	j->now = (struct thermal_now){};
 	ret->network = network_of(j, parts, count, last);
 	if (r == 0)
 		r = put_block(j, parts, count, last, &ret->block);

@@ -48,6 +48,7 @@ enum metric_scope {
 	/* The rest is in no record, only in what is scraped. */
 	SCOPE_JOB_INFO,
 	SCOPE_JOB_TIME,
+	SCOPE_JOB_NOW, /* of a live job's CPUs, at the reading */
 	SCOPE_NODE,
 	SCOPE_NODE_DEVICE, /* node x disk or network interface */
 	SCOPE_NODE_MOUNT,
@@ -224,6 +225,9 @@ enum metric_id {
 	METRIC_JOB_INFO,
 	METRIC_JOB_START,
 	METRIC_JOB_END,
+	METRIC_JOB_FREQUENCY_MEAN,
+	METRIC_JOB_FREQUENCY_MIN,
+	METRIC_JOB_TEMPERATURE,
 	METRIC_NODE_CPU_USER,
 	METRIC_NODE_CPU_NICE,
 	METRIC_NODE_CPU_SYSTEM,

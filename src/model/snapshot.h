@@ -54,7 +54,8 @@ struct snapshot_job {
 	struct block block;
 	struct evenness cores, ranks; /* as in a record */
 	struct threads threads;
-	struct thermal_samples thermal;
+	struct thermal_samples thermal; /* over its life */
+	struct thermal_now now;         /* at this reading; not of one that has ended */
 	struct snapshot_row *rows; /* a reference; sorted by mount, op, way; of all the job's steps together */
 	size_t row_count;
 	struct snapshot_step *steps;

@@ -3,6 +3,8 @@
 
 #include "macro.h"
 
+#define HERTZ 1000 /* of a kilohertz */
+
 void thermal_sums_add(struct thermal_sums *s, const struct thermal_moment *m)
 {
 	s->samples++;
@@ -27,6 +29,25 @@ void thermal_sums_add(struct thermal_sums *s, const struct thermal_moment *m)
 static struct value value_of(uint64_t number, bool is_known)
 {
 	return (struct value){ is_known ? MIN(number, VALUE_MAX) : 0, is_known };
+}
+
+struct thermal_now thermal_now_of(const struct thermal_moment *m)
+{
+	return (struct thermal_now){
+		.frequency_khz = m->cpus ? (uint32_t)MIN(m->frequency_hz / HERTZ, UINT64_C(0xffffffff)) : 0,
+		.frequency_min_khz = m->cpus ? (uint32_t)MIN(m->frequency_min_hz / HERTZ, UINT64_C(0xffffffff)) : 0,
+		.millicelsius = (uint32_t)MIN(m->millicelsius, UINT64_C(0xffffffff)),
+		.has_temperature = m->has_temperature,
+	};
+}
+
+struct value thermal_now_value(const struct thermal_now *now, enum metric_id id)
+{
+	const uint32_t khz = id == METRIC_JOB_FREQUENCY_MIN ? now->frequency_min_khz : now->frequency_khz;
+
+	if (id == METRIC_JOB_TEMPERATURE)
+		return value_of(now->millicelsius, now->has_temperature);
+	return value_of((uint64_t)khz * HERTZ, khz > 0);
 }
 
 static struct value mean_of(uint64_t sum, uint64_t count)

@@ -9,7 +9,7 @@
 
 #include "reading.h"
 
-/* Of some CPUs, at one moment. */
+/* Of some CPUs, at one moment; begins as {}, where nothing is known. */
 struct thermal_moment {
 	size_t cpus; /* whose frequency is known; 0: then there is no frequency */
 	uint64_t frequency_hz, frequency_min_hz, frequency_max_hz; /* the mean, the least, the greatest */
@@ -19,6 +19,18 @@ struct thermal_moment {
 	uint64_t core_throttles, package_throttles; /* since the moment before; of a core with several CPUs once */
 	uint64_t core_throttles_total, package_throttles_total; /* since the node was started */
 };
+
+/* What is scraped of a job's last moment; begins as {}, where nothing is known.  Small, since of 1,024 jobs it is kept
+ * several times. */
+struct thermal_now {
+	uint32_t frequency_khz, frequency_min_khz; /* as cpufreq tells it; 0: not known */
+	uint32_t millicelsius;
+	bool has_temperature;
+};
+
+struct thermal_now thermal_now_of(const struct thermal_moment *m);
+/* What it says of a metric of SCOPE_JOB_NOW. */
+struct value thermal_now_value(const struct thermal_now *now, enum metric_id id);
 
 /* What moments add up to; begins as {}. All are numbers, which are written down in this order. */
 struct thermal_sums {

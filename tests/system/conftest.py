@@ -157,9 +157,10 @@ def bench(keeper, programs):
 def start_agent(bench, keeper, demand):
     agents = []
 
-    def start(**settings):
-        agent = Agent(bench.folder / "agent", keeper, rules=RULES, **settings)
-        agents.append(agent.__enter__())
+    def start(before=(), **settings):
+        agent = Agent(bench.folder / "agent", keeper, rules=RULES, **settings).prepare()
+        agent.start(before=before)
+        agents.append(agent)
         demand("started without BPF" not in agent.log(), "needs BPF")
         return agent
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from agent_pages import ask, await_page, known_jobs
+from agent_pages import ask, await_page, final_record, known_jobs
 from job_groups import MANAGER
 
 PAGES = 613
@@ -155,6 +155,24 @@ echo 1300000 >/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq
 echo 1300000 >/sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq
 echo 73009 >/sys/class/thermal/thermal_zone0/temp
 """
+
+
+def test_an_agent_exposes_those_of_a_live_job(start_agent, groups, demand):
+    demand(os.path.isdir("/sys/class/thermal"), "sysfs has no folder of thermal zones to mount over")
+    agent = start_agent(before=["unshare", "-m", "sh", "-c", SENSORS, "sh"])
+    process = groups.start(groups.name(7), "cat", stdin=subprocess.PIPE, env={})
+    page = await_page(agent, lambda page: "7" in known_jobs(page))
+    own = {"manager": MANAGER, "jobid": "7"}
+    frequency, temperature = "jobmeter_job_cpu_frequency_hertz", "jobmeter_job_temperature_celsius"
+    assert ({**own, "of": "mean"}, 2900000000) in page.of(frequency)
+    assert ({**own, "of": "min"}, 2900000000) in page.of(frequency)
+    assert (own, 61.003) in page.of(temperature)
+    process.communicate(timeout=30)
+    groups.remove(groups.name(7))
+    page = await_page(agent, lambda page: own not in [labels for labels, _ in page.of(temperature)])
+    assert own not in [labels for labels, _ in page.of(temperature)]
+    assert "7" in known_jobs(page)
+    assert final_record(agent, "7")["thermal"]["temperature_celsius"] == 61.003
 
 
 def test_frequency_and_temperature_of_made_sensors_are_sampled(programs, root, tmp_path, demand):

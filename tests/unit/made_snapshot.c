@@ -92,6 +92,7 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 				59 * (id - METRIC_NETWORK_FIRST);
 	}
 	fill_block(&job->block);
+	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003, .has_temperature = true };
 	made_row(s, scratch, OP_READ, WAY_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
 	made_row(s, scratch, OP_READ, WAY_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
 	made_row(s, scratch, OP_READ, WAY_MAPPING, (struct op_counts){ 0, 4096, 0, 0, 0 });
@@ -164,7 +165,7 @@ void made_samples_fill(struct samples *s)
 {
 	static const char *const things[SAMPLE_LABELS_MAX] = { "one", "odd \"\\\n\xff", "three" };
 
-	for (size_t id = METRIC_JOB_END + 1; id < METRIC_COUNT; id++) {
+	for (size_t id = METRIC_NODE_CPU_USER; id < METRIC_COUNT; id++) {
 		const char *const *names = metric_labels(metric_get((enum metric_id)id)->scope);
 		const char *labels[SAMPLE_LABELS_MAX] = {};
 

@@ -22,7 +22,7 @@ TEST(every_row_is_filled_in)
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		ASSERT(metric->name && metric->help);
-		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0, metric->scope <= SCOPE_JOB_TIME);
+		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0, metric->scope <= SCOPE_JOB_NOW);
 		ASSERT_EQ(metric->section != NULL, metric->scope <= SCOPE_FILE); /* what is in records... */
 		ASSERT_EQ(metric->key != NULL, metric->section != NULL);
 		ASSERT_EQ(metric->section != NULL, i < METRIC_RECORD_END);         /* ... stands first */

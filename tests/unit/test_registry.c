@@ -445,6 +445,32 @@ TEST(a_job_ends_a_grace_after_its_last_group)
 	snapshot_unref(s);
 }
 
+TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900001007, .frequency_min_hz = 1300000000,
+					     .has_temperature = true, .millicelsius = 61003 };
+	const struct group_life born = life(1, 0, 110, 0, JOB), died = life(1, 0, 110, 140, JOB);
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *next = NULL, *last = NULL;
+
+	learn(r, 130, &born, 1);
+	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
+	s = snap(r, 130);
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).number, UINT64_C(2900001000));
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MIN).number, UINT64_C(1300000000));
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_TEMPERATURE).number, UINT64_C(61003));
+	next = snap(r, 131); /* nobody looked */
+	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).is_known);
+	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_TEMPERATURE).is_known);
+	ASSERT_EQ(next->jobs[0].thermal.samples.number, (uint64_t)1);
+	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
+	learn(r, 140, &died, 1);
+	last = snap(r, 141);
+	ASSERT(!last->jobs[0].is_live);
+	ASSERT(!thermal_now_value(&last->jobs[0].now, METRIC_JOB_TEMPERATURE).is_known);
+	ASSERT_EQ(last->jobs[0].thermal.samples.number, (uint64_t)2);
+}
+
 TEST(a_job_of_a_moment_is_whole)
 {
 	const struct group_life lives[] = { life(7, 0, 110, 111, "/jobmeter-run-5") };
