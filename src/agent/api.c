@@ -17,7 +17,6 @@
 #include "hierarchy.h"
 #include "identity.h"
 #include "macro.h"
-#include "meter.h"
 #include "parse.h"
 #include "permission.h"
 #include "record.h"
@@ -411,15 +410,13 @@ static int get_agent(void *context, const struct http_request *request, struct h
 {
 	_cleanup_(record_freep) struct record *coverage = record_new();
 	struct api *a = context;
-	struct meter *meter = sampler_meter(a->options.sampler);
 	struct sampler_state state = {};
 	int r;
 
 	(void)request;
 	if (!coverage)
 		return -ENOMEM;
-	r = meter ? meter_describe(meter, coverage)
-		  : strings_add(&coverage->coverage.missing, "BPF: it is off");
+	r = sampler_describe(a->options.sampler, coverage);
 	if (r < 0)
 		return r;
 	sampler_get_state(a->options.sampler, &state);

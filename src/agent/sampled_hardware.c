@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sampled_hardware.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -61,6 +62,7 @@ static void add_counted(struct sampled_hardware *own, struct registry_job *job)
 {
 	struct value now[METRIC_JOB_COUNT] = {};
 
+	assert(own->last); /* as long as there is hardware */
 	hardware_read(own->hardware, now);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 		if (!now[id].is_known || now[id].number < own->last[id].number)
@@ -105,6 +107,5 @@ int hardware_source_describe(const struct hardware_source *source, struct record
 
 	if (record->reading.values[METRIC_CPU_COUNTERS_ENABLED].is_known)
 		return record_note_counters(record, false);
-	return strings_add(&record->coverage.missing, HARDWARE_LABEL "%s",
-			   source->is_on ? why : "switched off (the agent's setting hardware)");
+	return strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", why);
 }

@@ -42,5 +42,5 @@ void sampled_hardware_read(struct hardware_source *source, struct sampled_hardwa
 /* Its group is another one from now on, or none. */
 void sampled_hardware_clear(struct sampled_hardware *own);
 
-/* Say in a job's record what is missing, or weakens the numbers.  -ENOMEM, -ENOSPC. */
+/* Say in a job's record, where they are wanted, what is missing or weakens the numbers.  -ENOMEM, -ENOSPC. */
 int hardware_source_describe(const struct hardware_source *source, struct record *record);

@@ -10,6 +10,7 @@
 #include "collectors/node_ports.h"
 #include "cpulist.h"
 #include "error.h"
+#include "hardware.h"
 #include "job_command.h"
 #include "macro.h"
 #include "prolog.h"
@@ -368,14 +369,38 @@ int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
 	return 0;
 }
 
+static int describe_ports(const struct job_sources *sources, struct record *record)
+{
+	return node_ports_exist(sources->root_fd) ? strings_add(&record->coverage.missing, NODE_PORTS_MISSING) : 0;
+}
+
+static int describe_no_thermal(struct record *record)
+{
+	return strings_add(&record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+}
+
 int job_sources_describe(const struct job_sources *sources, struct record *record)
 {
-	int r = hardware_source_describe(&sources->hardware, record);
+	int r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
 
-	if (r >= 0 && node_ports_exist(sources->root_fd))
-		r = strings_add(&record->coverage.missing, NODE_PORTS_MISSING);
+	if (r >= 0)
+		r = describe_ports(sources, record);
 	if (r < 0 || record->thermal.samples.is_known)
 		return r;
-	return strings_add(&record->coverage.missing, THERMAL_LABEL "%s",
-			   sources->thermal ? "it began and ended between two readings" : "not offered by this machine");
+	return sources->thermal ? strings_add(&record->coverage.missing,
+					      THERMAL_LABEL "it began and ended between two readings")
+				: describe_no_thermal(record);
+}
+
+int job_sources_describe_node(const struct job_sources *sources, struct record *record)
+{
+	int r = 0;
+
+	if (!sources->hardware.is_on)
+		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
+	else if (*sources->hardware.why.text)
+		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
+	if (r >= 0)
+		r = describe_ports(sources, record);
+	return r < 0 || sources->thermal ? r : describe_no_thermal(record);
 }

@@ -454,6 +454,13 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 /* ---- what others may know ---- */
 
+int sampler_describe(const struct sampler *s, struct record *record)
+{
+	int r = kernel_side_describe(s->kernel, record);
+
+	return r < 0 ? r : job_sources_describe_node(&s->sources, record);
+}
+
 struct meter *sampler_meter(struct sampler *s)
 {
 	return kernel_side_meter(s->kernel);

@@ -63,6 +63,10 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err);
 
+/* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has switched off, of which no
+ * job's record speaks.  -ENOMEM, -ENOSPC. */
+int sampler_describe(const struct sampler *s, struct record *record);
+
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);
 

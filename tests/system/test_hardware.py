@@ -126,9 +126,12 @@ def test_an_agent_says_why_a_job_has_none(start_agent, groups, hardware, demand)
     process.communicate(timeout=30)
     said = [text for text in record["coverage"]["missing"] if text.startswith("hardware counters: ")]
     demand(record["cpu"]["cycles"] is None, "this machine has counters of its own")
-    if not hardware:
-        assert said == ["hardware counters: switched off (the agent's setting hardware)"]
+    node = [text for text in ask(agent, "/v1/agent")["missing"] if text.startswith("hardware counters: ")]
+    if not hardware:  # that is no loss of this job's: it is told of the node, to who asks
+        assert said == []
+        assert node == ["hardware counters: switched off (the agent's setting hardware)"]
     else:
+        assert said == node
         assert said in (["hardware counters: not offered by this machine"],
                         ["hardware counters: no hierarchy of cgroup v1 that jobs are in has perf_event"])
     felt = [text for text in record["coverage"]["missing"] if text.startswith("frequency and temperature: ")]

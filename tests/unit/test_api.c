@@ -643,7 +643,7 @@ TEST(the_agent_tells_of_itself)
 	node_open("agent", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/agent", FIRST, &agent), 200u);
 	ASSERT_CONTAINS(agent, "\"readings\":41,");
-	ASSERT_CONTAINS(agent, "\"missing\":[\"BPF: it is off\"]");
+	ASSERT_CONTAINS(agent, "\"missing\":[\"made: by a double\"]");
 	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
 	node_close(&n);
 }
