@@ -153,7 +153,7 @@ static void print_missing(const struct checkup *c, struct page *page)
 	if (checkup_list_missing(c, &missing) < 0 || !missing.count)
 		return;
 	for (size_t i = 0; i < missing.count; i++)
-		sentence_add(&line, "; ", "%s", missing.items[i]);
+		sentence_add_whole(&line, missing.items[i]);
 	print_line(page, "not seen", &line);
 }
 

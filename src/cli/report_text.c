@@ -256,17 +256,24 @@ static void tell_survivors(const struct record *r, struct page *page)
 		page_paragraph(page, "left alone", s.text);
 }
 
+static void tell_notes(const struct record *r, struct page *page)
+{
+	for (size_t i = 0; i < r->coverage.notes.count; i++) {
+		_cleanup_(sentence_freep) struct sentence s = {};
+
+		sentence_add_whole(&s, r->coverage.notes.items[i]);
+		if (s.text)
+			page_paragraph(page, "note", s.text);
+	}
+}
+
 static void tell_missing(const struct record *r, struct page *page)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 	const struct strings *missing = &r->coverage.missing;
 
-	for (size_t i = 0; i < missing->count; i++) {
-		const char *text = missing->items[i];
-		size_t length = strlen(text);
-
-		sentence_add(&s, " ", "%s%s", text, length && text[length - 1] == '.' ? "" : ".");
-	}
+	for (size_t i = 0; i < missing->count; i++)
+		sentence_add_whole(&s, missing->items[i]);
 	if (r->coverage.lost_events > 0)
 		sentence_add(&s, " ", "%s event%s could not be kept.",
 			     humanize_count(r->coverage.lost_events).text,
@@ -313,8 +320,7 @@ void report_text(const struct record *now, const struct record *last, const stru
 	report_network(now, page);
 	report_syscalls(now, page);
 	tell_survivors(now, page);
-	for (size_t i = 0; i < now->coverage.notes.count; i++)
-		page_paragraph(page, "note", now->coverage.notes.items[i]);
+	tell_notes(now, page);
 	tell_missing(now, page);
 	tell_change(now, last, page);
 }

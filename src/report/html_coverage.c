@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis.h"
+#include "cleanup.h"
 #include "html_parts.h"
 #include "humanize.h"
 #include "macro.h"
 #include "record.h"
+#include "sentence.h"
 
 #define SHOWN_MAX 32
 
@@ -19,8 +21,12 @@ static void put_strings(const char *title, const struct strings *strings, struct
 		return;
 	html_element(h, "h3", NULL, "%s", title);
 	html_begin(h, "ul");
-	for (size_t i = 0; i < MIN(strings->count, (size_t)SHOWN_MAX); i++)
-		html_element(h, "li", NULL, "%s", strings->items[i]);
+	for (size_t i = 0; i < MIN(strings->count, (size_t)SHOWN_MAX); i++) {
+		_cleanup_(sentence_freep) struct sentence s = {};
+
+		sentence_add_whole(&s, strings->items[i]);
+		html_element(h, "li", NULL, "%s", s.text ? s.text : "");
+	}
 	put_more(strings->count, h);
 	html_end(h);
 }

@@ -16,6 +16,7 @@
 #include "over_time.h"
 #include "record.h"
 #include "rows.h"
+#include "sentence.h"
 #include "thermal_words.h"
 #include "victim_words.h"
 
@@ -360,23 +361,30 @@ static void put_steps(const struct record *r, FILE *out)
 		fprintf(out, "\nAnd %zu more steps.\n", r->steps.count - STEPS_SHOWN);
 }
 
+static void put_sentence(const char *text, FILE *out)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	sentence_add_whole(&s, text);
+	fputc(' ', out);
+	markdown_put(s.text ? s.text : "", out);
+}
+
 static void put_missing(const struct record *r, FILE *out)
 {
 	const struct strings *missing = &r->coverage.missing;
 
 	if (!missing->count && !r->coverage.lost_events)
 		return;
-	fputs("\n**Not seen**: ", out);
-	for (size_t i = 0; i < MIN(missing->count, (size_t)MISSING_SHOWN); i++) {
-		fputs(i ? "; " : "", out);
-		markdown_put(missing->items[i], out);
-	}
+	fputs("\n**Not seen**:", out);
+	for (size_t i = 0; i < MIN(missing->count, (size_t)MISSING_SHOWN); i++)
+		put_sentence(missing->items[i], out);
 	if (missing->count > MISSING_SHOWN)
-		fprintf(out, "; and %zu more", missing->count - MISSING_SHOWN);
+		fprintf(out, " And %zu more.", missing->count - MISSING_SHOWN);
 	if (r->coverage.lost_events)
-		fprintf(out, "%s%s events could not be kept", missing->count ? "; " : "",
-			humanize_count(r->coverage.lost_events).text);
-	fputs(".\n", out);
+		fprintf(out, " %s event%s could not be kept.", humanize_count(r->coverage.lost_events).text,
+			r->coverage.lost_events == 1 ? "" : "s");
+	fputs("\n", out);
 }
 
 void markdown_report(const struct record *r, const struct analysis *analysis, FILE *out)

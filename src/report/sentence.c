@@ -2,10 +2,13 @@
 #include "sentence.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cleanup.h"
+#include "macro.h"
 
 void sentence_freep(struct sentence *s)
 {
@@ -30,4 +33,25 @@ void sentence_add(struct sentence *s, const char *between, const char *format, .
 		return;
 	free(s->text);
 	s->text = longer;
+}
+
+static bool is_name(const char *text)
+{
+	static const char *const names[] = { "io_uring", "libaio" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strncmp(text, names[i], strlen(names[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+void sentence_add_whole(struct sentence *s, const char *text)
+{
+	const bool is_small = *text >= 'a' && *text <= 'z' && !is_name(text);
+	const size_t length = strlen(text);
+
+	if (length)
+		sentence_add(s, " ", "%c%s%s", is_small ? *text - 'a' + 'A' : *text, text + 1,
+			     text[length - 1] == '.' ? "" : ".");
 }

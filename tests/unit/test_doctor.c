@@ -158,7 +158,7 @@ TEST(what_T2_could_give_more_is_told_once_and_is_no_failure)
 	switch_off(c, 2, "this kernel offers no fentry");
 	text = print(c, false);
 	ASSERT(strncmp(text, "The default set works here", 26) == 0);
-	ASSERT_CONTAINS(text, "not seen    something: this kernel offers no fentry\n");
+	ASSERT_CONTAINS(text, "not seen    Something: this kernel offers no fentry.\n");
 	ASSERT_LACKS(strstr(text, "no fentry") + 1, "no fentry");
 	json = write_json(c);
 	ASSERT(json_is_true(json_object_get(json, "works")));
