@@ -78,6 +78,16 @@ static struct amount system_share(const struct subject *s)
 	return divide(value(s, METRIC_CPU_SYSTEM), cpu_time(s));
 }
 
+static struct amount instructions_per_cycle(const struct subject *s)
+{
+	return divide(value(s, METRIC_CPU_INSTRUCTIONS), value(s, METRIC_CPU_CYCLES));
+}
+
+static struct amount llc_misses_per_1000(const struct subject *s)
+{
+	return divide(multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)), value(s, METRIC_CPU_INSTRUCTIONS));
+}
+
 static struct amount run_queue_share(const struct subject *s)
 {
 	struct amount waiting = value(s, METRIC_CPU_RUN_QUEUE);
@@ -768,6 +778,8 @@ const struct formula formulas[] = {
 	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that were kept busy on average: CPU time over elapsed time." },
 	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
 	{ "system_share", DIMENSION_SHARE, false, system_share, "System time over CPU time." },
+	{ "instructions_per_cycle", DIMENSION_NUMBER, false, instructions_per_cycle, "Instructions that were completed over cycles of the processor's clock, by its own counters." },
+	{ "llc_misses_per_1000_instructions", DIMENSION_NUMBER, false, llc_misses_per_1000, "Accesses that the last level of cache did not hold, of 1,000 instructions, by the same." },
 	{ "run_queue_share", DIMENSION_SHARE, false, run_queue_share, "Of the time that threads ran or were ready to: the part in which they waited for a CPU." },
 	{ "throttled_share", DIMENSION_SHARE, false, throttled_share, "Time that the CPU quota held the job back, over that and CPU time." },
 	{ "polling_share", DIMENSION_SHARE, false, polling_share, "CPU time in which threads spun, asking again and again whether there is something to do, over CPU time." },

@@ -46,6 +46,10 @@ static struct record *made_calm(void)
 	set(r, METRIC_CPU_ALLOCATED, 4);
 	set(r, METRIC_CPU_USER, 350);
 	set(r, METRIC_CPU_SYSTEM, 10);
+	set(r, METRIC_CPU_CYCLES, 1e12);
+	set(r, METRIC_CPU_INSTRUCTIONS, 2e12);
+	set(r, METRIC_CPU_COUNTERS_ENABLED, 360);
+	set(r, METRIC_CPU_COUNTERS_RUNNING, 360);
 	set(r, METRIC_MEMORY_LIMIT, 16 * GIB);
 	set(r, METRIC_MEMORY_PEAK, 12 * GIB);
 	set(r, METRIC_MEMORY_PROCESS_PEAK, 6 * GIB);
@@ -181,6 +185,30 @@ static void cores_taken_where_none_is_full(struct record *r, bool is_over)
 static void migrations(struct record *r, bool is_over)
 {
 	set(r, METRIC_CPU_MIGRATIONS, is_over ? 180001 : 180000);
+}
+
+static void cache_misses(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_INSTRUCTIONS, 0.61e12);
+	set(r, METRIC_CPU_LLC_MISSES, 0.61e9 * (is_over ? 10.1 : 9.9));
+}
+
+static void cache_misses_of_few_instructions(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_INSTRUCTIONS, is_over ? 0.99e12 : 1.01e12);
+	set(r, METRIC_CPU_LLC_MISSES, 1.5e10);
+}
+
+/* What less than half of the CPU time says is nobody's. */
+static void cache_misses_of_half(struct record *r, bool is_over)
+{
+	cache_misses(r, true);
+	set(r, METRIC_CPU_COUNTERS_ENABLED, is_over ? 181 : 179);
+}
+
+static void few_instructions(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_INSTRUCTIONS, is_over ? 0.99e12 : 1.01e12);
 }
 
 static void idle_cores(struct record *r, bool is_over)
@@ -547,6 +575,10 @@ static const struct {
 	{ "throttled", throttled, "held the job back for 3.7 s", NULL },
 	{ "system-time", system_time, "30 % of the CPU time was spent in the kernel (1 m 48 s)",
 	  NULL },
+	{ "cache-misses", cache_misses, "completed 61 instructions in 100 cycles, and 10.1 of 1,000", NULL },
+	{ "cache-misses", cache_misses_of_few_instructions, "completed 99 instructions in 100 cycles, and 15.2 of 1,000", NULL },
+	{ "cache-misses", cache_misses_of_half, "waited for memory", NULL },
+	{ "few-instructions", few_instructions, "completed 99 instructions in 100 cycles: they were busy", NULL },
 	{ "spin-wait", spin_wait, "20 % of the CPU time threads spun until there was something to do (1 m 00 s)", NULL },
 	{ "threads-uneven", threads_uneven, "The 4 threads of the busiest process were uneven: the mean had 80 %", NULL },
 	{ "ranks-uneven", ranks_uneven, "4 ranks were uneven: the mean had 80 %", NULL },
