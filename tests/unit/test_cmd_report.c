@@ -116,7 +116,7 @@ TEST(a_folder_is_all_its_records)
 	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(report("DATA", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "merged from 8 records");
+	ASSERT_CONTAINS(text, "merged from 9 records");
 }
 
 TEST(what_is_broken_is_told_in_a_line_with_its_code)

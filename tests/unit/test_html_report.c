@@ -54,7 +54,7 @@ TEST(every_page_is_well_formed)
 	static const char *const names[] = { "made-train.json",	      "made-nasty.json",
 					     "made-hot.json",	      "made-ways.json",
 					     "made-short.json",	      "made-long.json",
-					     "pages/made-epochs.json" };
+					     "pages/made-epochs.json", "made-hardware.json" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_(record_freep) struct record *r = read_data(names[i]);
@@ -75,6 +75,18 @@ TEST(a_record_that_knows_nothing_has_a_page)
 	ASSERT_CONTAINS(page, "<h1>(no name)</h1>");
 	ASSERT_CONTAINS(page, "Not known: nobody looked at files.");
 	ASSERT_CONTAINS(page, "Not known: the record has no timeline.");
+}
+
+TEST(counters_and_sensors_are_told_in_words)
+{
+	_cleanup_(record_freep) struct record *r = read_data("made-hardware.json");
+	_cleanup_free_ char *page = page_of(r);
+
+	ASSERT_CONTAINS(page, "~2.84 GHz while on CPU, ~0.61 instructions a cycle, ~14.2 LLC misses per 1,000 instructions, "
+			      "~4.80 GFLOP/s while on CPU");
+	ASSERT_CONTAINS(page, "2.84 GHz on average, 1.90 GHz at least, 82 °C on average, 93 °C at most, cores throttled 13 times, "
+			      "packages throttled 1 time (62 samples of the CPUs that it may use)");
+	ASSERT_CONTAINS(page, "Hardware counters: estimates, since they took turns and counted 80 % of the time.");
 }
 
 TEST(the_head_says_what_it_was)

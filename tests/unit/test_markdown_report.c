@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "made.h"
+#include "macro.h"
 #include "markdown.h"
 #include "markdown_report.h"
 #include "records.h"
@@ -40,14 +41,23 @@ static char *escaped(void (*put)(const char *text, FILE *out), const char *what)
 
 TEST(a_ticket_has_it_in_short)
 {
-	_cleanup_free_ char *data = test_data("made-train.json"), *text = NULL;
-	struct records records = {};
-	struct error err = {};
+	static const struct {
+		const char *record, *text;
+	} rows[] = {
+		{ "made-train.json", "pages/made-train.md" },
+		{ "made-hardware.json", "pages/made-hardware.md" },
+	};
 
-	ASSERT_OK(records_parse(data, strlen(data), "made-train.json", &records, &err));
-	text = text_of(records.items[0]);
-	records_clear(&records);
-	ASSERT_GOLDEN(text, "pages/made-train.md");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_free_ char *data = test_data(rows[i].record), *text = NULL;
+		struct records records = {};
+		struct error err = {};
+
+		ASSERT_OK(records_parse(data, strlen(data), rows[i].record, &records, &err));
+		text = text_of(records.items[0]);
+		records_clear(&records);
+		ASSERT_GOLDEN(text, rows[i].text);
+	}
 }
 
 TEST(signs_of_markdown_mean_nothing)

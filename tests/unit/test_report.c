@@ -64,6 +64,7 @@ TEST(the_whole_page_reads_as_it_is_kept)
 		{ "made-storm.json", NULL, "made-storm.txt" },
 		{ "made-ways.json", NULL, "made-ways.txt" },
 		{ "made-hot.json", NULL, "made-hot.txt" },
+		{ "made-hardware.json", NULL, "made-hardware.txt" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
