@@ -148,17 +148,14 @@ static void print_losses(struct bench *b, FILE *out)
 
 static int tell(struct bench *b, const char *mark, void (*print)(struct bench *b, FILE *out), struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct page page;
+	int r = page_begin(&page);
 
-	if (!out)
-		return -ENOMEM;
+	if (r < 0)
+		return r;
 	b->load_after = load();
-	print(b, out);
-	fclose(out);
-	fputs(text, stdout);
-	return b->options->update ? page_put(b->options->update, mark, text, err) : 0;
+	print(b, page.out);
+	return page_end(&page, b->options->update, mark, err);
 }
 
 static int run_jobs(struct bench *b, struct error *err)

@@ -412,16 +412,13 @@ static void clean_up(struct bench *b)
 
 static int tell(struct bench *b, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct page page;
+	int r = page_begin(&page);
 
-	if (!out)
-		return -ENOMEM;
-	b->part->print(&b->results, out);
-	fclose(out);
-	fputs(text, stdout);
-	return b->options->update ? page_put(b->options->update, b->part->mark, text, err) : 0;
+	if (r < 0)
+		return r;
+	b->part->print(&b->results, page.out);
+	return page_end(&page, b->options->update, b->part->mark, err);
 }
 
 static int run_part(struct bench *b, const struct part *part, struct error *err)

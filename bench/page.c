@@ -34,7 +34,7 @@ void page_print_machine(FILE *out)
 		is_virtual() ? "virtual machine" : "machine", u.release, u.machine);
 }
 
-int page_put(const char *path, const char *mark, const char *text, struct error *err)
+static int put(const char *path, const char *mark, const char *text, struct error *err)
 {
 	_cleanup_free_ char *old = NULL;
 	_cleanup_fclose_ FILE *file = NULL;
@@ -55,4 +55,23 @@ int page_put(const char *path, const char *mark, const char *text, struct error 
 		return error_set_errno(err, errno, "cannot write '%s'", path);
 	fprintf(file, "%.*s%s\n%s%s", (int)(begin - old), old, begin_line, text, end);
 	return ferror(file) ? error_set_errno(err, EIO, "cannot write '%s'", path) : 0;
+}
+
+int page_begin(struct page *ret)
+{
+	*ret = (struct page){};
+	ret->out = open_memstream(&ret->text, &ret->size);
+	return ret->out ? 0 : -ENOMEM;
+}
+
+int page_end(struct page *page, const char *path, const char *mark, struct error *err)
+{
+	int r = fclose(page->out) == 0 ? 0 : -ENOMEM;
+
+	if (r == 0)
+		fputs(page->text, stdout);
+	if (r == 0 && path)
+		r = put(path, mark, page->text, err);
+	free(page->text);
+	return r;
 }

@@ -218,16 +218,13 @@ static void print(struct bench *b, FILE *out)
 
 static int tell(struct bench *b, const char *update, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct page page;
+	int r = page_begin(&page);
 
-	if (!out)
-		return -ENOMEM;
-	print(b, out);
-	fclose(out);
-	fputs(text, stdout);
-	return update ? page_put(update, "bench-reading", text, err) : 0;
+	if (r < 0)
+		return r;
+	print(b, page.out);
+	return page_end(&page, update, "bench-reading", err);
 }
 
 static int run(struct bench *b, const char *update, struct error *err)

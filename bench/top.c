@@ -280,16 +280,13 @@ static void print_results(struct bench *b, FILE *out)
 
 static int tell(struct bench *b, struct error *err)
 {
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	struct page page;
+	int r = page_begin(&page);
 
-	if (!out)
-		return -ENOMEM;
-	print_results(b, out);
-	fclose(out);
-	fputs(text, stdout);
-	return b->update ? page_put(b->update, "bench-top", text, err) : 0;
+	if (r < 0)
+		return r;
+	print_results(b, page.out);
+	return page_end(&page, b->update, "bench-top", err);
 }
 
 static int run(struct bench *b, size_t only, struct error *err)
