@@ -19,7 +19,9 @@ from terminal import Terminal
 
 OWNER = "jm-top"
 BUSY = "while :; do :; done"
-WRITES = "while :; do dd if=/dev/zero of=/dev/shm/jobmeter-top bs=1009 count=1009 status=none; sleep 0.05; done"
+# To a file that goes with who writes to it.
+WRITES = "exec >/dev/shm/jobmeter-top; rm /dev/shm/jobmeter-top; " \
+         "while :; do dd if=/dev/zero of=/dev/stdout bs=1009 count=1009 status=none; sleep 0.05; done"
 
 
 class Node:
