@@ -68,11 +68,12 @@ static int take_query(const struct http_request *request, struct query *ret, str
 		(void)http_fail(answer, 400, "'max_age' and 'ended' are numbers of seconds");
 		return -1;
 	}
-	ret->age_ns = MIN(MAX(ret->age_ns, API_RECORD_AGE_NS), API_LIST_AGE_NS);
+	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
 	return 0;
 }
 
-/* Who wants it fresher than a list gets what a record would have: a reading by everybody's own right. */
+/* Who wants it fresher than a list gets what a record would have: a reading by everybody's own right.  Who is content with
+ * an older one gets the last that there is, which rates may begin with. */
 int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct http_request *request,
 		     const struct api_view *view, struct http_answer *ret)
 {

@@ -74,6 +74,28 @@ static size_t count_shown(const struct top *t)
 	return count;
 }
 
+/* Behind @at, whole or not at all.  Returns the column behind it. */
+static unsigned int put_dim(struct grid *g, unsigned int row, unsigned int at, const char *text)
+{
+	unsigned int gap = at ? 2 : 0;
+
+	return at + gap + utf8_columns(text) <= g->columns
+		       ? grid_put(g, row, at + gap, g->columns, STYLE_DIM, text)
+		       : at;
+}
+
+/* Over what time rates are, where it is another than that between two looks: in the first frame, and in one that is late. */
+static unsigned int put_span(const struct top *t, struct grid *g, unsigned int at)
+{
+	uint64_t span_ns = t->last.boot_ns - t->before.boot_ns;
+	char text[64];
+
+	if (!t->before.boot_ns || (span_ns >= t->interval_ns / 4 * 3 && span_ns <= t->interval_ns / 4 * 5))
+		return at;
+	snprintf(text, sizeof(text), "over %s", humanize_duration(span_ns).text);
+	return put_dim(g, 0, at, text);
+}
+
 static void draw_title(const struct top *t, struct grid *g)
 {
 	const char *node = t->job_count ? t->jobs[0].now->node : NULL;
@@ -90,6 +112,7 @@ static void draw_title(const struct top *t, struct grid *g)
 		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%zu of %zu jobs", shown, t->job_count);
 	at = grid_print(g, 0, at + 2, STYLE_PLAIN, "by %s %s", top_columns[t->column].title,
 			order_sign(t));
+	at = put_span(t, g, at);
 	put_time(g, t, put_state(t, g, at));
 }
 
@@ -210,16 +233,6 @@ static void draw_prompt(const struct top *t, struct grid *g, unsigned int row)
 
 	at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
 	grid_put(g, row, at, 1, STYLE_SELECTED, "_");
-}
-
-/* Behind @at, whole or not at all.  Returns the column behind it. */
-static unsigned int put_dim(struct grid *g, unsigned int row, unsigned int at, const char *text)
-{
-	unsigned int gap = at ? 2 : 0;
-
-	return at + gap + utf8_columns(text) <= g->columns
-		       ? grid_put(g, row, at + gap, g->columns, STYLE_DIM, text)
-		       : at;
 }
 
 /* What looking at it costs. */

@@ -23,9 +23,8 @@
 #include "top_line.h"
 #include "top_source.h"
 
-#define FIRST_NS                                                                                   \
-	UINT64_C(100000000) /* between the first two readings: the first frame has rates           \
-			     */
+#define FIRST_NS UINT64_C(100000000)	   /* between the first two readings at least... */
+#define FIRST_MOST_NS UINT64_C(60000000000) /* ...and at most: what jobs did before is not what they do now */
 #define FRESH_NS UINT64_C(50000000)
 #define OLDEST_NS UINT64_C(1000000000)
 #define ENDED_MORE_NS UINT64_C(5000000000) /* that a look may come late */
@@ -159,10 +158,12 @@ static int keep_line(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
 }
 
-/* What is written down is whole; a screen does with less. */
+/* What is written down is whole; a screen does with less, and so do rates, which begin with the first. */
 static const struct tick *known(const struct run *run)
 {
-	return run->options->record || run->options->form == TOP_FORM_LINES ? NULL : &run->top->last;
+	bool is_written = run->options->form == TOP_FORM_LINES && run->top->last.boot_ns;
+
+	return run->options->record || is_written ? NULL : &run->top->last;
 }
 
 static int look(struct run *run, uint64_t age_ns, struct error *err)
@@ -315,23 +316,31 @@ static bool has_target(const struct run *run)
 	return false;
 }
 
-/* Two readings, so that what is shown first has rates. */
+/* When rates can be told, which a moment has none of. */
+static uint64_t second_look(const struct run *run)
+{
+	return run->source->move ? 0 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
+}
+
+/* Two readings, so that what is shown first has rates: the last that there is, for which nobody waits, and one of now. */
 static int look_first(struct run *run, struct error *err)
 {
 	uint64_t then_ns;
-	int r = look(run, OLDEST_NS, err);
+	int r = look(run, FIRST_MOST_NS, err);
 
 	if (r < 0)
 		return r;
-	if (run->options->target_count && !has_target(run))
-		return error_set(err, -ENOENT,
-				 "there is no job '%s' that lives, or it is not yours",
-				 run->options->targets[0].id);
-	then_ns = run->source->move ? 0 : run->top->last.boot_ns + FIRST_NS;
+	then_ns = second_look(run);
 	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns)
 		wait_until(run, then_ns);
 	r = run->is_over ? 0 : look(run, FRESH_NS, err);
-	return r == -ENODATA ? 0 : r; /* a recording of one tick */
+	if (r < 0 && r != -ENODATA) /* a recording of one tick */
+		return r;
+	if (run->options->target_count && !run->is_over && !has_target(run))
+		return error_set(err, -ENOENT,
+				 "there is no job '%s' that lives, or it is not yours",
+				 run->options->targets[0].id);
+	return 0;
 }
 
 static bool is_enough(const struct run *run)

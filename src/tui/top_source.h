@@ -13,8 +13,8 @@ struct tick;
 
 struct top_source {
 	const char *name; /* "agent": of static duration */
-	/* All jobs as they are now, from a reading no older than @max_age_ns; with those that ended
-	 * in the last @ended_ns.  @before: the last one, from which the source may go on, and tell no more
+	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
+	 * is not; with those that ended in the last @ended_ns.  @before: the last one, from which the source may go on, and tell no more
 	 * than what is shown on a screen; NULL: whole records are wanted.  -ENODATA: there will be no
 	 * more. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,

@@ -48,6 +48,12 @@ class Node:
     def ticks(self, *options, **arguments):
         return [json.loads(line) for line in self.top("--json", *options, **arguments).splitlines()]
 
+    def ask(self, path):
+        """The agent's own answer on its socket."""
+        done = subprocess.run(["curl", "-s", "--unix-socket", self.environment["JOBMETER_SOCKET"],
+                               f"http://localhost{path}"], capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
     def await_users(self, seconds=20):
         """Whose a job is, the agent learns from its processes."""
         end = time.monotonic() + seconds
@@ -76,6 +82,17 @@ def written(job):
     return sum(row["write"]["bytes"] for row in job["io"])
 
 
+def check_rates(before, tick):
+    """They are what each job has more than it had, over the time between both readings."""
+    seconds = tick["boot_seconds"] - before["boot_seconds"]
+    for key, job in jobs_of(tick).items():
+        earlier = jobs_of(before)[key]
+        cpu = [sum(j["cpu"][f"{mode}_seconds"] for mode in ("user", "system")) for j in (earlier, job)]
+        assert job["now"]["seconds"] == pytest.approx(seconds, abs=1e-6)
+        assert job["now"]["cores"] == pytest.approx((cpu[1] - cpu[0]) / seconds, rel=1e-4, abs=1e-5)
+        assert job["now"]["write_bytes"] == pytest.approx((written(job) - written(earlier)) / seconds, rel=1e-4, abs=1e-3)
+
+
 def lines_of(text):
     """The rows by their first word."""
     return {line.split()[0]: line for line in text.splitlines()[2:] if line.strip()}
@@ -89,19 +106,32 @@ class TestThroughAnAgent:
         assert 0 < float(cores) <= float(allowed) == os.cpu_count()
         assert float(rows["9"].split()[3].split("/")[0]) < float(cores)
 
+    def test_the_first_frame_takes_one_reading_and_has_rates_since_the_last_one(self, start_agent, groups, keeper, tmp_path):
+        """The agent itself takes none meanwhile."""
+        node = Node(start_agent(interval="1h"), groups, keeper)
+        try:
+            for options in (["--batch", "--size", "80"], ["--json"], ["--json", "--record", tmp_path / "recording"]):
+                last = node.ask("/v1/tick?max_age=0.05")
+                readings = node.ask("/v1/agent")["readings"]
+                text = node.top("-n", 1, "-d", 60, *options)
+                assert node.ask("/v1/agent")["readings"] == readings + 1
+                if options[0] == "--batch":
+                    assert "by CORES ▼  over " in text and float(lines_of(text)["7"].split()[3].split("/")[0]) > 0
+                    continue
+                tick = json.loads(text)
+                check_rates(last, tick)
+                assert jobs_of(tick)["7"]["now"]["cores"] > 0
+            recorded = json.loads((tmp_path / "recording").read_text().splitlines()[0])
+            assert recorded["boot_seconds"] == last["boot_seconds"]
+        finally:
+            node.end()
+
     def test_rates_are_the_difference_of_two_readings_over_their_own_times(self, node):
         first, *rest = node.ticks("-n", 4, "-d", 0.3)
         checked = 0
         for tick in rest:
-            seconds = tick["boot_seconds"] - first["boot_seconds"]
-            for key, job in jobs_of(tick).items():
-                before = jobs_of(first)[key]
-                cpu = [sum(j["cpu"][f"{mode}_seconds"] for mode in ("user", "system")) for j in (before, job)]
-                assert job["now"]["seconds"] == pytest.approx(seconds, abs=1e-6)
-                assert job["now"]["cores"] == pytest.approx((cpu[1] - cpu[0]) / seconds, rel=1e-4, abs=1e-5)
-                assert job["now"]["write_bytes"] == pytest.approx((written(job) - written(before)) / seconds, rel=1e-4,
-                                                                  abs=1e-3)
-                checked += job["now"]["write_bytes"] > 0
+            check_rates(first, tick)
+            checked += sum(job["now"]["write_bytes"] > 0 for job in jobs_of(tick).values())
             first = tick
         assert checked  # something was written meanwhile
 
@@ -157,17 +187,11 @@ class TestThroughAnAgent:
 
     def test_who_looks_again_gets_what_changed(self, node):
         node.await_users()
-        socket = node.agent.settings["socket"]["path"]
-
-        def get(query):
-            done = subprocess.run(["curl", "-s", "--unix-socket", socket, f"http://localhost/v1/tick?{query}"],
-                                  capture_output=True, text=True, check=True)
-            return json.loads(done.stdout)
 
         def pair():
-            whole = get("form=delta&max_age=0.05")
+            whole = node.ask("/v1/tick?form=delta&max_age=0.05")
             time.sleep(0.3)
-            changed = get(f"form=delta&max_age=0.05&since={whole['boot_ns']}")
+            changed = node.ask(f"/v1/tick?form=delta&max_age=0.05&since={whole['boot_ns']}")
             assert whole["since_ns"] is None and changed["since_ns"] == whole["boot_ns"] < changed["boot_ns"]
             return ({j["id"]: j for j in tick["jobs"] if j["manager"] == MANAGER} for tick in (whole, changed))
 

@@ -142,6 +142,42 @@ TEST(the_mouse_finds_rows_and_heads)
 	top_free(t);
 }
 
+TEST(the_time_that_rates_are_over_is_told_where_it_is_not_that_between_looks)
+{
+	static const struct row {
+		uint64_t interval_ns;
+		const char *words;
+	} rows[] = { { 2000000000, NULL }, { 2500000000, NULL }, { 1700000000, NULL },
+		     { 10000000000, "by CORES ▼  over 2 s  " }, { 500000000, "by CORES ▼  over 2 s  " } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top *t = made_top();
+		_cleanup_free_ char *text = NULL;
+
+		t->interval_ns = rows[i].interval_ns;
+		text = made_screen(t, 80, 24, false);
+		if (rows[i].words)
+			ASSERT_CONTAINS(text, rows[i].words);
+		else
+			ASSERT_LACKS(text, "over");
+		top_free(t);
+	}
+}
+
+TEST(a_first_tick_has_no_time_that_rates_are_over)
+{
+	struct top *t = top_new(NULL);
+	_cleanup_free_ char *text = NULL;
+	struct tick tick;
+
+	t->interval_ns = 2000000000;
+	made_tick(false, &tick);
+	ASSERT_OK(top_feed(t, &tick));
+	text = made_screen(t, 80, 24, false);
+	ASSERT_LACKS(text, "over");
+	top_free(t);
+}
+
 TEST(without_jobs_it_says_so)
 {
 	struct top *t = top_new(NULL);
