@@ -48,6 +48,7 @@ static void tick(struct agent *a)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (is_due)
 		take_reading(a);
+	api_tidy(a->api);
 }
 
 static void apply(struct agent *a)

@@ -11,6 +11,7 @@
 #include "api_format.h"
 #include "api_tick.h"
 #include "cleanup.h"
+#include "clock.h"
 #include "descendants.h"
 #include "error.h"
 #include "file.h"
@@ -66,6 +67,11 @@ struct api *api_close(struct api *a)
 void api_closep(struct api **a)
 {
 	api_close(*a);
+}
+
+void api_tidy(struct api *a)
+{
+	api_ticks_expire(&a->ticks, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 bool api_view_sees(const struct api_view *view, const struct snapshot_job *job)

@@ -68,5 +68,8 @@ int api_open(const struct api_options *options, struct api **ret);
 struct api *api_close(struct api *a); /* NULL is fine; returns NULL */
 void api_closep(struct api **a);
 
+/* Let go of what is kept for who asked once and came back no more.  Now and then: it is a node's jobs for each of them. */
+void api_tidy(struct api *a);
+
 /* Their context is the struct api. */
 const struct http_route *api_routes(void);

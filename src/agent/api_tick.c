@@ -18,29 +18,77 @@ struct query {
 	uint64_t since_ns; /* the boot_ns of a snapshot; 0: of none */
 };
 
-static struct snapshot *find(const struct api_ticks *t, uint64_t boot_ns)
+static struct api_tick_kept *find(struct api_ticks *t, uint64_t boot_ns)
 {
 	for (size_t i = 0; i < API_TICKS_KEPT; i++) {
-		if (t->kept[i] && t->kept[i]->boot_ns == boot_ns)
-			return t->kept[i];
+		if (t->kept[i].snapshot && t->kept[i].snapshot->boot_ns == boot_ns)
+			return &t->kept[i];
 	}
 	return NULL;
 }
 
+static void forget(struct api_tick_kept *kept)
+{
+	snapshot_unref(kept->snapshot);
+	*kept = (struct api_tick_kept){};
+}
+
+/* For one who goes on from it, and so does not come back to it.  The caller's reference; NULL: it is not kept. */
+static struct snapshot *take(struct api_ticks *t, uint64_t boot_ns)
+{
+	struct api_tick_kept *kept = find(t, boot_ns);
+	struct snapshot *s;
+
+	if (!kept)
+		return NULL;
+	s = snapshot_ref(kept->snapshot);
+	if (--kept->readers == 0)
+		forget(kept);
+	return s;
+}
+
+/* A place that is free, else the one of the oldest. */
+static struct api_tick_kept *find_place(struct api_ticks *t)
+{
+	struct api_tick_kept *place = &t->kept[0];
+
+	for (size_t i = 0; i < API_TICKS_KEPT; i++) {
+		struct api_tick_kept *kept = &t->kept[i];
+
+		if (!kept->snapshot)
+			return kept;
+		if (kept->snapshot->boot_ns < place->snapshot->boot_ns)
+			place = kept;
+	}
+	return place;
+}
+
 static void keep(struct api_ticks *t, struct snapshot *s)
 {
-	if (find(t, s->boot_ns))
-		return;
-	snapshot_unref(t->kept[t->next]);
-	t->kept[t->next] = snapshot_ref(s);
-	t->next = (t->next + 1) % API_TICKS_KEPT;
+	struct api_tick_kept *kept = find(t, s->boot_ns);
+
+	if (!kept) {
+		kept = find_place(t);
+		forget(kept);
+		kept->snapshot = snapshot_ref(s);
+	}
+	kept->readers++;
+}
+
+void api_ticks_expire(struct api_ticks *t, uint64_t boot_ns)
+{
+	for (size_t i = 0; i < API_TICKS_KEPT; i++) {
+		const struct snapshot *s = t->kept[i].snapshot;
+
+		if (s && boot_ns > s->boot_ns && boot_ns - s->boot_ns > API_TICKS_KEPT_NS)
+			forget(&t->kept[i]);
+	}
 }
 
 void api_ticks_clear(struct api_ticks *t)
 {
 	for (size_t i = 0; i < API_TICKS_KEPT; i++)
-		snapshot_unref(t->kept[i]);
-	*t = (struct api_ticks){};
+		forget(&t->kept[i]);
 }
 
 /* A number of seconds in the query; without it *@ns stays as it is.  -EINVAL. */
@@ -77,7 +125,7 @@ static int take_query(const struct http_request *request, struct query *ret, str
 int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct http_request *request,
 		     const struct api_view *view, struct http_answer *ret)
 {
-	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL, *since = NULL;
 	struct job_record_node node;
 	struct error err = {};
 	struct query query;
@@ -91,7 +139,8 @@ int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct 
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
 	if (!query.is_delta)
 		return api_stream_tick(snapshot, view, &node, query.ended_ns, ret);
-	r = api_stream_delta(snapshot, query.since_ns ? find(t, query.since_ns) : NULL, view, &node, query.ended_ns, ret);
+	since = query.since_ns ? take(t, query.since_ns) : NULL;
+	r = api_stream_delta(snapshot, since, view, &node, query.ended_ns, ret);
 	keep(t, snapshot);
 	return r;
 }

@@ -33,6 +33,12 @@ struct sampler *sampler_double_free(struct sampler *s)
 	return NULL;
 }
 
+void sampler_double_set(struct sampler *s, struct snapshot *snapshot)
+{
+	snapshot_unref(s->snapshot);
+	s->snapshot = snapshot_ref(snapshot);
+}
+
 uint64_t sampler_double_asked_age(const struct sampler *s)
 {
 	return s->asked_age_ns;

@@ -12,6 +12,8 @@
 /* The sampler that gives @snapshot (a reference is taken); NULL: every reading fails. */
 struct sampler *sampler_double_new(struct snapshot *snapshot);
 struct sampler *sampler_double_free(struct sampler *s);
+/* From now on it gives that one. */
+void sampler_double_set(struct sampler *s, struct snapshot *snapshot);
 /* How young the last snapshot had to be. */
 uint64_t sampler_double_asked_age(const struct sampler *s);
 

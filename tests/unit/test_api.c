@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api_tick.h"
 #include "cleanup.h"
 #include "error.h"
 #include "hierarchy.h"
@@ -254,6 +255,86 @@ TEST(who_has_a_tick_gets_what_is_new_since_it)
 	ASSERT_EQ(ask_tick(&n, "form", "short", FIRST, &wrong), 400u);
 	ASSERT_CONTAINS(wrong, "'form' is 'delta', or is not given");
 	tick_clear(&tick);
+	node_close(&n);
+}
+
+/* One who looks again and again: what he is told is thrown away. */
+static void look(struct node *n, struct api_ticks *ticks, uint64_t since_ns)
+{
+	char number[24];
+	struct query_double query[] = { { "form", "delta" }, { since_ns ? "since" : NULL, number }, {} };
+	struct http_request request = { .path = "/v1/tick", .peer = { true, 0, 0, 1 }, .connection = query };
+	struct api_view view = { n->permission, request.peer };
+	struct http_answer answer = {};
+
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)since_ns);
+	ASSERT_OK(api_ticks_answer(ticks, n->sampler, &request, &view, &answer));
+	answer.done(answer.context);
+}
+
+TEST(a_reading_is_kept_until_all_who_got_it_have_gone_on)
+{
+	struct snapshot *later = snapshot_double_new(0);
+	struct api_ticks ticks = {};
+	unsigned int others;
+	struct node n;
+
+	node_open("kept", &n);
+	n.snapshot->boot_ns = 1000;
+	later->boot_ns = 2000;
+	look(&n, &ticks, 0);
+	look(&n, &ticks, 0);
+	sampler_double_set(n.sampler, later);
+	others = n.snapshot->refs - 1;
+	look(&n, &ticks, 1000);
+	ASSERT_EQ(n.snapshot->refs, others + 1);
+	look(&n, &ticks, 1000);
+	ASSERT_EQ(n.snapshot->refs, others);
+	look(&n, &ticks, 1000); /* he gets all */
+	ASSERT_EQ(later->refs, 3u);
+	api_ticks_clear(&ticks);
+	ASSERT_EQ(later->refs, 2u);
+	node_close(&n);
+	snapshot_unref(later);
+}
+
+TEST(a_reading_is_not_kept_for_long_for_who_has_left)
+{
+	struct api_ticks ticks = {};
+	unsigned int others;
+	struct node n;
+
+	node_open("left", &n);
+	n.snapshot->boot_ns = 1000;
+	others = n.snapshot->refs;
+	look(&n, &ticks, 0);
+	api_ticks_expire(&ticks, 500);
+	api_ticks_expire(&ticks, 1000 + API_TICKS_KEPT_NS);
+	ASSERT_EQ(n.snapshot->refs, others + 1);
+	api_ticks_expire(&ticks, 1001 + API_TICKS_KEPT_NS);
+	ASSERT_EQ(n.snapshot->refs, others);
+	node_close(&n);
+}
+
+TEST(of_readings_that_are_kept_the_oldest_goes_first)
+{
+	struct snapshot *snapshots[API_TICKS_KEPT + 1];
+	struct api_ticks ticks = {};
+	struct node n;
+
+	node_open("oldest", &n);
+	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++) {
+		snapshots[i] = snapshot_double_new(0);
+		snapshots[i]->boot_ns = 1000 + i;
+		sampler_double_set(n.sampler, snapshots[i]);
+		look(&n, &ticks, 0);
+	}
+	sampler_double_set(n.sampler, n.snapshot);
+	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++)
+		ASSERT_EQ(snapshots[i]->refs, i == 0 ? 1u : 2u);
+	api_ticks_clear(&ticks);
+	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++)
+		snapshot_unref(snapshots[i]);
 	node_close(&n);
 }
 
