@@ -74,30 +74,34 @@ static int make_witness(struct child *c)
 	return c->witness_pid < 0 ? -errno : 0;
 }
 
-int child_prepare(char *const argv[], struct child *ret, struct error *err)
+void child_begin(struct child *ret)
 {
-	struct child c = { .release_fd = -EBADF, .signal_fd = -EBADF };
-	sigset_t watched, before;
+	sigset_t watched;
+
+	*ret = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF };
+	watched_signals(&watched);
+	sigprocmask(SIG_BLOCK, &watched, &ret->mask);
+}
+
+int child_prepare(struct child *c, char *const argv[], struct error *err)
+{
 	struct held command;
+	sigset_t watched;
 	int r;
 
-	watched_signals(&watched);
-	sigprocmask(SIG_BLOCK, &watched, &before);
 	r = held_fork(&command);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
 	if (command.pid == 0)
-		be_command(argv, command.fd, &before);
-	c.pid = command.pid;
-	c.release_fd = command.fd;
-	c.signal_fd = signalfd(-1, &watched, SFD_CLOEXEC);
-	if (c.signal_fd < 0 || make_witness(&c) < 0) {
-		r = error_set_errno(err, errno, "cannot watch for signals");
-		child_clear(&c);
-		return r;
-	}
-	*ret = c;
-	return 0;
+		be_command(argv, command.fd, &c->mask);
+	c->pid = command.pid;
+	c->release_fd = command.fd;
+	watched_signals(&watched);
+	c->signal_fd = signalfd(-1, &watched, SFD_CLOEXEC);
+	if (c->signal_fd < 0)
+		return error_set_errno(err, errno, "cannot watch for signals");
+	r = make_witness(c);
+	return r < 0 ? error_set_errno(err, r, "cannot watch for signals") : 0;
 }
 
 int child_release(struct child *c, struct error *err)
@@ -255,8 +259,6 @@ int child_exit_code(const struct child *c)
 
 void child_clear(struct child *c)
 {
-	sigset_t watched;
-
 	if (c->release_fd >= 0)
 		close(c->release_fd);
 	if (c->pid > 0)
@@ -264,7 +266,10 @@ void child_clear(struct child *c)
 	end_witness(c);
 	if (c->signal_fd >= 0)
 		close(c->signal_fd);
-	watched_signals(&watched);
-	sigprocmask(SIG_UNBLOCK, &watched, NULL);
-	*c = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF };
+	*c = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF, .mask = c->mask };
+}
+
+void child_end(const struct child *c)
+{
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 }

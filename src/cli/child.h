@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,14 +21,18 @@ struct child {
 	pid_t witness_pid;
 	int release_fd;  /* the command waits here, and says here if it cannot be executed */
 	int signal_fd;
+	sigset_t mask; /* as it was at child_begin(), and is for the command */
 	uint64_t start_ns, end_ns;           /* CLOCK_REALTIME */
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
 	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
 };
 
-/* Fork the command; it waits.  From here on, signals to us are held for child_wait(). */
-int child_prepare(char *const argv[], struct child *ret, struct error *err);
+/* From here on, signals to us are held for child_wait(): so what is made for the command is not left behind. */
+void child_begin(struct child *ret);
+
+/* Fork the command; it waits.  A signal that came since child_begin() is the first that it gets. */
+int child_prepare(struct child *c, char *const argv[], struct error *err);
 
 /* Let it run.  -ENOENT and the like: it could not be executed, and is gone; the text names it. */
 int child_release(struct child *c, struct error *err);
@@ -43,5 +48,8 @@ int child_wait_other(struct child *c, int timeout_ms);
 /* Exit code as a shell would have it: 128 + n for signal n. */
 int child_exit_code(const struct child *c);
 
-/* Ends what was not released, takes the signal mask back. */
+/* Ends what was not released. */
 void child_clear(struct child *c);
+
+/* Takes the signal mask back, when nothing is left that a signal could leave behind. */
+void child_end(const struct child *c);

@@ -63,6 +63,7 @@ static void measurement_clear(struct measurement *m)
 	timeline_clear(&m->timeline);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
+	child_end(&m->child);
 }
 
 static int choose_measurer(struct measurement *m, bool is_agent, struct error *err)
@@ -147,7 +148,7 @@ static int start(struct measurement *m, char *const argv[], struct error *err)
 	if (r < 0)
 		return r;
 	children_usage_begin(m->root_fd, &m->before);
-	r = child_prepare(argv, &m->child, err);
+	r = child_prepare(&m->child, argv, err);
 	if (r >= 0)
 		r = admit(m, is_agent, err);
 	if (r >= 0) {
@@ -395,9 +396,10 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	_cleanup_(measurement_clear) struct measurement m = {
 		.options = options,
 		.root_fd = open(options->root, O_PATH | O_DIRECTORY | O_CLOEXEC),
-		.child = { .release_fd = -EBADF, .signal_fd = -EBADF },
 	};
 	int r;
+
+	child_begin(&m.child);
 
 	*ret_code = 1;
 	if (m.root_fd < 0)

@@ -222,6 +222,15 @@ class TestSignals:
         assert leftovers() == []
 
 
+    @pytest.mark.parametrize("delay", [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5])
+    def test_one_that_comes_while_the_meter_is_made_ready_leaves_nothing(self, programs, root, delay):
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--standalone", "--", "sleep", "60"])
+        time.sleep(delay)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (-signal.SIGTERM, 128 + signal.SIGTERM)  # before we hold it, or from the command
+        assert leftovers() == []
+
+
 @pytest.fixture
 def terminal(demand, tmp_path, monkeypatch):
     demand(shutil.which("tmux"), "needs tmux")
