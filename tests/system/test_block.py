@@ -265,4 +265,4 @@ def test_a_partition_is_told_by_its_disk(run_metered, device):
             node.unlink()
         subprocess.run(["partx", "--delete", device.path], capture_output=True)
     assert told(record["block"], device.name) == {"read": {"bytes": 13 * 4096, "requests": 13}}
-    assert [entry["device"] for entry in record["block"]] == [device.name]
+    assert partition.name not in [entry["device"] for entry in record["block"]]  # a disk with dd on it may be there
