@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "core_time.h"
 #include "grid.h"
+#include "hardware_words.h"
 #include "hue.h"
 #include "humanize.h"
 #include "insights.h"
@@ -18,6 +19,7 @@
 #include "record.h"
 #include "record_difference.h"
 #include "text.h"
+#include "thermal_words.h"
 #include "top.h"
 #include "utf8.h"
 
@@ -31,6 +33,7 @@ struct pane {
 	const struct top *top;
 	const struct top_job *job;
 	const struct record *whole; /* all that is known of it: its whole life */
+	struct record *recent;	    /* what it did between the last two readings; NULL: not known */
 	struct grid *grid;
 	unsigned int row, end;
 };
@@ -120,17 +123,12 @@ static void draw_parts(struct pane *p, const struct part *parts, size_t count)
 /* Of the time between the last two readings, else of the whole. */
 static void draw_core_time(struct pane *p)
 {
-	_cleanup_(record_freep) struct record *difference = NULL;
-	const struct record *r = p->job->now;
 	struct part parts[PARTS_MAX];
-	struct core_time t;
+	struct core_time t = core_time_of(p->recent ? p->recent : p->job->now);
 
-	if (p->job->before && record_subtract(r, p->job->before, &difference, NULL) == 0)
-		r = difference;
-	t = core_time_of(r);
 	if (!has_room(p) || !t.is_known || !t.has_causes || t.core <= 0)
 		return;
-	put_label(p, r == difference ? "now" : "so far");
+	put_label(p, p->recent ? "now" : "so far");
 	draw_parts(p, parts, list_parts(&t, parts));
 }
 
@@ -160,6 +158,48 @@ static void draw_cores(struct pane *p)
 		grid_print(p->grid, p->row, at + 1, STYLE_PLAIN, "of %s",
 			   humanize_bytes(limit->number).text);
 	p->row++;
+}
+
+/* ---- sentences ---- */
+
+/* From where the line stands, broken between words. */
+static void draw_sentence(struct pane *p, const char *text)
+{
+	unsigned int at = LABEL;
+
+	while (*text && has_room(p)) {
+		size_t length = strcspn(text, " ");
+		_cleanup_free_ char *word = strndup(text, length);
+
+		if (!word)
+			return;
+		if (at > LABEL && at + utf8_columns(word) > p->grid->columns) {
+			p->row++;
+			at = LABEL;
+			continue;
+		}
+		at = grid_put(p->grid, p->row, at, p->grid->columns, STYLE_PLAIN, word) + 1;
+		text += length + strspn(text + length, " ");
+	}
+	p->row++;
+}
+
+/* ---- the processor's counters, frequency and temperature ---- */
+
+/* Of the time between the last two readings, else of the whole; nothing where nobody counts. */
+static void draw_hardware(struct pane *p)
+{
+	_cleanup_free_ char *counted = hardware_words(p->recent ? p->recent : p->job->now),
+			    *felt = thermal_words(p->whole);
+
+	if (counted && has_room(p)) {
+		put_label(p, p->recent ? "now" : "so far");
+		draw_sentence(p, counted);
+	}
+	if (felt && has_room(p)) {
+		put_label(p, "so far");
+		draw_sentence(p, felt);
+	}
 }
 
 /* ---- mounts ---- */
@@ -249,28 +289,6 @@ static void draw_timeline(struct pane *p)
 
 /* ---- what stands out ---- */
 
-/* From where the line stands, broken between words; returns the last column. */
-static void draw_sentence(struct pane *p, const char *text)
-{
-	unsigned int at = LABEL;
-
-	while (*text && has_room(p)) {
-		size_t length = strcspn(text, " ");
-		_cleanup_free_ char *word = strndup(text, length);
-
-		if (!word)
-			return;
-		if (at > LABEL && at + utf8_columns(word) > p->grid->columns) {
-			p->row++;
-			at = LABEL;
-			continue;
-		}
-		at = grid_put(p->grid, p->row, at, p->grid->columns, STYLE_PLAIN, word) + 1;
-		text += length + strspn(text + length, " ");
-	}
-	p->row++;
-}
-
 static void draw_insights(struct pane *p)
 {
 	const struct insight *first[INSIGHTS_FIRST];
@@ -297,11 +315,15 @@ unsigned int top_detail_draw(const struct top *t, const struct top_job *job, str
 	if (t->detail && text_is_equal(t->detail->job.manager, job->now->job.manager) &&
 	    text_is_equal(t->detail->job.id, job->now->job.id))
 		p.whole = t->detail;
+	if (job->before)
+		(void)record_subtract(job->now, job->before, &p.recent, NULL); /* else it stays NULL */
 	draw_head(&p);
 	draw_core_time(&p);
 	draw_cores(&p);
+	draw_hardware(&p);
 	draw_mounts(&p);
 	draw_timeline(&p);
 	draw_insights(&p);
+	record_free(p.recent);
 	return MIN(p.row, end);
 }

@@ -71,6 +71,47 @@ TEST(help_and_the_menu_fit_on_a_screen)
 	check_screen(menu, 80, 24, false, "made-top-sort.txt");
 }
 
+/* Before: all of it unlike what it did between the readings, in which 8 s of CPU time were counted. */
+static void count_hardware(struct tick *tick, bool later)
+{
+	struct record *r = NULL;
+
+	for (size_t i = 0; i < tick->jobs.count; i++) {
+		if (strcmp(tick->jobs.items[i]->job.id, "123") == 0)
+			r = tick->jobs.items[i];
+	}
+	ASSERT(r);
+	reading_set(&r->reading, METRIC_CPU_CYCLES, 310000000007 + later * UINT64_C(23200000000));
+	reading_set(&r->reading, METRIC_CPU_INSTRUCTIONS, 93000000001 + later * UINT64_C(34800000000));
+	reading_set(&r->reading, METRIC_CPU_LLC_MISSES, 7000000001 + later * UINT64_C(87000000));
+	reading_set(&r->reading, METRIC_CPU_COUNTERS_ENABLED, (300 + later * 8) * UINT64_C(1000000000));
+	reading_set(&r->reading, METRIC_CPU_COUNTERS_RUNNING, (300 + later * 8) * UINT64_C(1000000000));
+	r->thermal = (struct thermal_samples){ .samples = { 31, true }, .frequency_hz = { 2836000007, true },
+					       .temperature_max = { 93007, true } };
+}
+
+TEST(details_tell_counters_and_sensors_where_somebody_counts)
+{
+	struct top *t = top_new(NULL), *blind = made_top();
+	_cleanup_free_ char *text = NULL, *without = NULL;
+	struct tick tick;
+
+	for (int later = 0; later < 2; later++) {
+		made_tick(later, &tick);
+		count_hardware(&tick, later);
+		ASSERT_OK(top_feed(t, &tick));
+	}
+	top_press(t, 'd');
+	text = made_screen(t, 100, 40, false);
+	ASSERT_CONTAINS(text, " now       2.90 GHz while on CPU, 1.50 instructions a cycle, 2.50 LLC misses per 1,000 instructions\n");
+	ASSERT_CONTAINS(text, " so far    2.84 GHz on average, 93 °C at most (31 samples of the CPUs that it may use)\n");
+	top_free(t);
+	top_press(blind, 'd');
+	without = made_screen(blind, 100, 40, false);
+	ASSERT_LACKS(without, "GHz");
+	top_free(blind);
+}
+
 TEST(ascii_is_nothing_but_ascii)
 {
 	struct top *t = made_top();
