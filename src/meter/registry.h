@@ -162,8 +162,8 @@ int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret
 void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void *context, struct registry_job *j),
 		     void *context);
 
-/* All jobs as they are now, after learning, feeding and folding: the rows that were fed are given up for it, so that
- * what is folded next waits for the next feed.  Of two with one name the live one is shown, else the newer. */
+/* All jobs as they are now, after learning, feeding and folding: what was fed is given up for it, so that what is folded next,
+ * and another snapshot, wait for the next feed.  Of two with one name the live one is shown, else the newer. */
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret);
 
 /* The leaves of a job that are not folded, sorted; the caller frees: for histograms. */

@@ -330,25 +330,16 @@ int registry_touch(struct registry *r, const uint64_t *changed, size_t count, ui
 	return 0;
 }
 
-void registry_forget_rows(struct registry *r)
+void registry_forget_feed(struct registry *r)
 {
 	size_t at = 0;
 
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));)
-		g->first_row = g->row_count = 0;
+		g->task = g->first_row = g->row_count = 0;
 	free(r->rows);
 	r->rows = NULL;
 	r->row_count = 0;
 	r->has_rows = false;
-}
-
-static void forget_feed(struct registry *r)
-{
-	size_t at = 0;
-
-	registry_forget_rows(r);
-	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));)
-		g->task = 0;
 	free(r->tasks);
 	r->tasks = NULL;
 	r->task_count = 0;
@@ -376,7 +367,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 
 	if (code < 0)
 		return code; /* what was fed before stands */
-	forget_feed(r);
+	registry_forget_feed(r);
 	code = take_tasks(r, feed);
 	if (code == 0)
 		code = registry_take_cores(r, feed->cores, feed->core_count);
@@ -385,7 +376,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	if (code == 0)
 		code = hand_over(&f);
 	if (code < 0) {
-		forget_feed(r);
+		registry_forget_feed(r);
 		return code;
 	}
 	note_fed(r, feed->is_partial);

@@ -229,13 +229,14 @@ struct registry {
 
 	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock;
 	uint64_t feeds;
+	/* What was fed, from then to the snapshot. */
 	struct leaf_tasks *tasks;
 	size_t task_count;
 	struct leaf_core *cores; /* by leaf */
 	size_t core_count;
 	struct leaf_block *blocks; /* the same */
 	size_t block_count;
-	struct registry_row *rows; /* of groups that are not folded; each group's together, sorted; from a feed to the snapshot */
+	struct registry_row *rows; /* of groups that are not folded; each group's together, sorted */
 	size_t row_count;
 	bool has_rows;
 	struct op_counts unplaced[OP_COUNT];
@@ -255,7 +256,7 @@ void registry_add_tasks(const struct registry *r, struct value *to, const struct
 /* Are the leaf's tasks the manager's?  Slurm's steps have a process of root's beside the tasks. */
 bool registry_is_managers(const struct registry_job *j, const struct registry_step *step, uint32_t rank,
 			  const struct leaf_tasks *tasks);
-void registry_forget_rows(struct registry *r);
+void registry_forget_feed(struct registry *r);
 /* The latest of those whose names have the same hash; the rest are at its next_same. */
 struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id);
 bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id);

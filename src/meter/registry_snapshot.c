@@ -625,7 +625,7 @@ int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, st
 	if (code < 0)
 		return code;
 	remember(&m);
-	registry_forget_rows(r); /* they are the snapshot's now, which is the least that is shown */
+	registry_forget_feed(r); /* it is the snapshot's now, which is the least that is shown */
 	*ret = TAKE_PTR(m.snapshot);
 	return 0;
 }
