@@ -169,7 +169,7 @@ static bool put_job_row(struct exposition *e, const struct metric *metric, const
 /* The next kind of socket that was used. */
 static bool put_job_sockets(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
 {
-	const struct network *n = &job->network;
+	const struct network *n = job->network;
 
 	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
 					       network_takes((enum socket_kind)e->row, metric_id_of(metric))))

@@ -61,6 +61,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->steps);
 	timeline_clear(&j->timeline);
 	free(j->least);
+	free(j->network);
 	free(j->victims);
 	free(j->base);
 	registry_cores_clear(&j->cores);

@@ -124,6 +124,8 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	if (r == 0 && m->step)
 		r = registry_step_reserve_rank(m->step, m->rank);
 	if (r == 0)
+		r = registry_job_reserve_network(m->job, g);
+	if (r == 0)
 		r = registry_job_reserve_block(m->job, g);
 	if (r == 0)
 		r = registry_job_add_rows(m->job, g);

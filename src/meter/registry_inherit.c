@@ -19,6 +19,8 @@ static int inherit_group(struct registry *r, struct registry_group *g)
 		if (code == 0 && m->step)
 			code = registry_step_reserve_rank(m->step, m->rank);
 		if (code == 0)
+			code = registry_job_reserve_network(m->job, g);
+		if (code == 0)
 			code = registry_job_reserve_block(m->job, g);
 		if (code == 0)
 			code = registry_job_add_rows(m->job, g);

@@ -98,7 +98,12 @@ void registry_team_add_group(struct thread_team *to, const struct registry *r, c
 
 /* The same of what the group sent and received. */
 void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g);
-/* And made part of what is folded. */
+/* What is folded, to look at: most jobs have none of their own. */
+const struct network *registry_job_network(const struct registry_job *j);
+/* And to be changed; NULL: no memory. */
+struct network *registry_job_own_network(struct registry_job *j);
+/* The group's made part of it, once there is room for it. */
+int registry_job_reserve_network(struct registry_job *j, const struct registry_group *g);
 void registry_job_add_network(struct registry_job *j, const struct registry_group *g);
 
 /* ---- block devices ---- */
@@ -150,7 +155,7 @@ struct registry_job {
 	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
 	struct value *base;                  /* and those of its top groups before; NULL: there were none */
 	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
-	struct network network; /* folded: its numbers alone */
+	struct network *network; /* folded: its numbers alone; NULL: there are none */
 	bool lacks_network, lacks_connections, lacks_details; /* of some of what is folded they are not known */
 	struct block block; /* folded: its rows alone */
 	bool lacks_block;

@@ -498,12 +498,21 @@ static struct network network_of(const struct registry_job *j, const struct part
 
 	if (!network.is_known)
 		return network;
-	network_add(&network, &j->network);
+	network_add(&network, registry_job_network(j));
 	for (size_t i = 0; i < count; i++)
 		registry_network_add_group(&network, j->registry, parts[i].group);
-	if (last && last->network.is_known)
-		network_raise(&network, &last->network);
+	if (last && last->network->is_known)
+		network_raise(&network, last->network);
 	return network;
+}
+
+static int put_network(const struct registry_job *j, const struct part *parts, size_t count,
+		       const struct snapshot_job *last, struct snapshot_job *ret)
+{
+	const struct network network = network_of(j, parts, count, last);
+
+	ret->network = network_keep(&network);
+	return ret->network ? 0 : -ENOMEM;
 }
 
 /* What was shown last is the least. */
@@ -537,7 +546,8 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 	if (ret->is_live)
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
-	ret->network = network_of(j, parts, count, last);
+	if (r == 0)
+		r = put_network(j, parts, count, last, ret);
 	if (r == 0)
 		r = put_block(j, parts, count, last, &ret->block);
 	if (r == 0)

@@ -165,25 +165,26 @@ static void put_network(struct document *d, const struct registry_job *j)
 	const size_t count = j->lacks_connections ? METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST
 			     : j->lacks_details	  ? METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST
 						  : NETWORK_NUMBERS;
+	const struct network *n = registry_job_network(j);
 
 	if (j->lacks_network)
 		return;
 	document_key(d, "network");
 	document_begin_map(d);
 	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
-		if (!network_has_kind(&j->network, (enum socket_kind)kind))
+		if (!network_has_kind(n, (enum socket_kind)kind))
 			continue;
 		document_key(d, socket_kind_name((enum socket_kind)kind));
 		document_begin_flat_list(d);
 		for (size_t i = 0; i < count; i++)
-			document_unsigned(d, MIN(network_number(&j->network, (enum socket_kind)kind,
+			document_unsigned(d, MIN(network_number(n, (enum socket_kind)kind,
 								(enum metric_id)(METRIC_NETWORK_FIRST + i)),
 						 (uint64_t)INT64_MAX));
 		document_end_list(d);
 	}
 	document_end_map(d);
 	if (!j->lacks_details)
-		put_round_trip_times(d, &j->network);
+		put_round_trip_times(d, n);
 }
 
 /* A list of its name, its operation, its numbers and then its times, up to the last that is not zero. */

@@ -349,7 +349,7 @@ static int take_victims(const struct place *place, const json_t *root, struct re
 	return j->victims ? victims_parse(&here, list, j->victims) : -ENOMEM;
 }
 
-static int take_round_trip_times(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_round_trip_times(const struct place *place, const json_t *root, struct registry_job *j, struct network *ret)
 {
 	struct place here = place_below(place, "round_trip_times");
 	const json_t *list;
@@ -360,9 +360,9 @@ static int take_round_trip_times(const struct place *place, const json_t *root, 
 		return r;
 	r = check_length(&here, list, HISTOGRAM_BUCKETS + 1);
 	if (r == 0)
-		r = number_at(&here, list, 0, INT64_MAX, &j->network.least_round_trip_ns);
+		r = number_at(&here, list, 0, INT64_MAX, &ret->least_round_trip_ns);
 	for (size_t i = 0; r == 0 && i < HISTOGRAM_BUCKETS; i++)
-		r = number_at(&here, list, i + 1, INT64_MAX, &j->network.round_trip_times.counts[i]);
+		r = number_at(&here, list, i + 1, INT64_MAX, &ret->round_trip_times.counts[i]);
 	return r;
 }
 
@@ -377,7 +377,7 @@ static int take_socket_number(const struct place *place, const json_t *list, enu
 	return r;
 }
 
-static int take_network(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_sockets(const struct place *place, const json_t *root, struct registry_job *j, struct network *ret)
 {
 	struct place here = place_below(place, "network");
 	const json_t *map;
@@ -405,10 +405,25 @@ static int take_network(const struct place *place, const json_t *root, struct re
 		}
 		r = check_length(&here, list, count);
 		for (size_t i = 0; r == 0 && i < count; i++)
-			r = take_socket_number(&here, list, kind, i, &j->network);
+			r = take_socket_number(&here, list, kind, i, ret);
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+static int take_network(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	struct network network = {};
+	int r = take_sockets(place, root, j, &network);
+
+	if (r == 0)
+		r = take_round_trip_times(place, root, j, &network);
+	if (r < 0 || network_is_empty(&network))
+		return r;
+	if (!registry_job_own_network(j))
+		return -ENOMEM;
+	*j->network = network;
 	return 0;
 }
 
@@ -736,8 +751,6 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = take_victims(&place, root, s->job);
 	if (code == 0)
 		code = take_network(&place, root, s->job);
-	if (code == 0)
-		code = take_round_trip_times(&place, root, s->job);
 	if (code == 0)
 		code = take_block(&place, root, s->job);
 	if (code == 0)

@@ -2,6 +2,7 @@
 #include "network.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "macro.h"
@@ -80,6 +81,17 @@ bool network_has_kind(const struct network *n, enum socket_kind kind)
 			return true;
 	}
 	return false;
+}
+
+bool network_is_empty(const struct network *n)
+{
+	bool is_empty = !n->least_round_trip_ns;
+
+	for (size_t i = 0; i < NETWORK_PLACES; i++)
+		is_empty &= !n->numbers[i];
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
+		is_empty &= !n->round_trip_times.counts[i];
+	return is_empty;
 }
 
 /* Of times of which 0 is none. */
@@ -171,4 +183,33 @@ void network_subtract(struct network *from, const struct network *earlier)
 	}
 	if (!is_known)
 		*from = (struct network){};
+}
+
+/* ---- one of each of many ---- */
+
+/* By what is known of them; nothing ever came, went or failed. */
+static const struct network empty[2][2][2] = {
+	[1] = {
+		{ { .is_known = true }, { .is_known = true, .has_details = true } },
+		{ { .is_known = true, .has_connections = true },
+		  { .is_known = true, .has_connections = true, .has_details = true } },
+	},
+};
+
+const struct network *network_keep(const struct network *n)
+{
+	struct network *copy;
+
+	if (network_is_empty(n))
+		return &empty[n->is_known][n->is_known && n->has_connections][n->is_known && n->has_details];
+	copy = malloc(sizeof(*copy));
+	if (copy)
+		*copy = *n;
+	return copy;
+}
+
+void network_drop(const struct network *kept)
+{
+	if (kept && !network_is_empty(kept)) /* those that are stay */
+		free((void *)kept);
 }

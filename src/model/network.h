@@ -42,6 +42,8 @@ uint64_t network_number(const struct network *n, enum socket_kind kind, enum met
 /* Does it say anything of that kind, and is it known? */
 bool network_takes(enum socket_kind kind, enum metric_id id);
 bool network_knows(const struct network *n, enum metric_id id);
+/* No number of it is above 0, known or not. */
+bool network_is_empty(const struct network *n);
 /* Over all kinds. */
 uint64_t network_total(const struct network *n, enum metric_id id);
 /* Did anything come or go, or fail? */
@@ -55,3 +57,8 @@ void network_raise(struct network *to, const struct network *least);
 void network_subtract(struct network *from, const struct network *earlier);
 /* The sum, which is known where both are. */
 void network_merge(struct network *to, const struct network *from);
+
+/* For who holds one of each of many, most of which use no socket: a copy that is never changed and that network_drop()
+ * gives back.  Those that are empty take no memory.  NULL: there is none. */
+const struct network *network_keep(const struct network *n);
+void network_drop(const struct network *kept); /* NULL is fine */

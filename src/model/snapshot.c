@@ -104,6 +104,7 @@ static void clear_job(struct snapshot_job *job)
 		free(job->steps[i].id);
 	free(job->steps);
 	snapshot_rows_unref(job->rows);
+	network_drop(job->network);
 	block_clear(&job->block);
 	job_unref(job->job);
 }
@@ -191,7 +192,7 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
 {
-	struct reading reading = { .has_mounts = s->has_mounts, .network = job->network };
+	struct reading reading = { .has_mounts = s->has_mounts, .network = *job->network };
 	int r = expand_rows(s, job, &reading);
 
 	if (r == 0)

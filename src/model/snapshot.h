@@ -50,7 +50,7 @@ struct snapshot_job {
 	struct job *job;       /* a reference */
 	bool is_live;          /* else it has ended, and is shown for a while */
 	struct value values[METRIC_JOB_COUNT];
-	struct network network;
+	const struct network *network; /* of network_keep(), which most share */
 	struct block block;
 	struct evenness cores, ranks; /* as in a record */
 	struct threads threads;

@@ -378,8 +378,8 @@ void tick_delta_format_job(const struct snapshot *s, const struct snapshot_job *
 		format_fields(job, d);
 	if (s->has_mounts && (!before || !has_its_mounts || !has_rows_of(job, before)))
 		format_rows(job, d);
-	if (!before || !has_network_of(&job->network, &before->network))
-		format_network(&job->network, d);
+	if (!before || !has_network_of(job->network, before->network))
+		format_network(job->network, d);
 	if (!before || !block_is_equal(&job->block, &before->block))
 		format_block(&job->block, d);
 	if (job->step_count)

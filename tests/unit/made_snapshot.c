@@ -32,7 +32,16 @@ struct snapshot_job *made_job(struct snapshot *s, const char *manager, const cha
 	job->job->id = strdup(id);
 	job->job->uid = -1;
 	job->is_live = true;
+	made_network(job, &(struct network){});
 	return job;
+}
+
+void made_network(struct snapshot_job *job, const struct network *network)
+{
+	network_drop(job->network);
+	job->network = network_keep(network);
+	if (!job->network)
+		abort();
 }
 
 uint32_t made_mount(struct snapshot *s, enum row_kind kind, const char *name, const char *fstype)
@@ -75,6 +84,18 @@ static void fill_block(struct block *b)
 		abort();
 }
 
+static void fill_network(struct snapshot_job *job)
+{
+	struct network n = { .is_known = true, .has_connections = true, .has_details = true };
+
+	for (size_t id = METRIC_NETWORK_FIRST; id < METRIC_NETWORK_END; id++) {
+		*network_number_ref(&n, SOCKET_TCP, (enum metric_id)id) = 53 + id - METRIC_NETWORK_FIRST;
+		if (network_takes(SOCKET_UNIX_DGRAM, (enum metric_id)id))
+			*network_number_ref(&n, SOCKET_UNIX_DGRAM, (enum metric_id)id) = 59 * (id - METRIC_NETWORK_FIRST);
+	}
+	made_network(job, &n);
+}
+
 static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 {
 	struct snapshot_job *job = made_job(s, "slurm", "7");
@@ -84,13 +105,7 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 		job->values[id] = (struct value){ 1000003 * (id + 1), true };
 	job->values[METRIC_CPU_SYSTEM].number = VALUE_MAX;
 	job->values[METRIC_MEMORY_PEAK].number = VALUE_MAX;
-	job->network.is_known = job->network.has_connections = job->network.has_details = true;
-	for (size_t id = METRIC_NETWORK_FIRST; id < METRIC_NETWORK_END; id++) {
-		*network_number_ref(&job->network, SOCKET_TCP, (enum metric_id)id) = 53 + id - METRIC_NETWORK_FIRST;
-		if (network_takes(SOCKET_UNIX_DGRAM, (enum metric_id)id))
-			*network_number_ref(&job->network, SOCKET_UNIX_DGRAM, (enum metric_id)id) =
-				59 * (id - METRIC_NETWORK_FIRST);
-	}
+	fill_network(job);
 	fill_block(&job->block);
 	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003, .has_temperature = true };
 	made_row(s, scratch, OP_READ, WAY_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
@@ -197,6 +212,7 @@ void made_snapshot_clear(struct snapshot *s)
 		free(job->name);
 		free(job);
 		free(s->jobs[i].rows);
+		network_drop(s->jobs[i].network);
 		block_clear(&s->jobs[i].block);
 	}
 	free(s->mounts);

@@ -12,6 +12,8 @@ uint32_t made_mount(struct snapshot *s, enum row_kind kind, const char *name, co
 struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_way way,
 			      struct op_counts counts);
 
+void made_network(struct snapshot_job *job, const struct network *network); /* in place of what it had */
+
 /* A few jobs of every kind: a full one, one that ended, one of which little is known, one with nasty names. */
 void made_snapshot_fill(struct snapshot *s);
 /* @jobs jobs with every value, and every operation and way on @mounts mounts; numbers grow with @round. */

@@ -92,6 +92,34 @@ TEST(a_number_that_is_none_is_refused_with_its_place)
 	}
 }
 
+TEST(one_that_is_kept_is_a_copy_and_those_that_are_empty_are_shared)
+{
+	struct network n = {};
+	const struct network *kept, *unknown = network_keep(&n);
+
+	for (unsigned int known = 0; known < 4; known++) { /* each with its own way of being known */
+		n = (struct network){ .is_known = true, .has_connections = known & 1, .has_details = known & 2 };
+		ASSERT(network_is_empty(&n));
+		kept = network_keep(&n);
+		ASSERT(kept == network_keep(&n) && kept != unknown);
+		ASSERT(kept->is_known && kept->has_connections == (known & 1) && kept->has_details == (bool)(known & 2));
+		ASSERT(network_is_empty(kept));
+		network_drop(kept);
+	}
+	ASSERT(!unknown->is_known && !unknown->has_connections && network_is_empty(unknown));
+	n.numbers[NETWORK_PLACES - 1] = 1;
+	ASSERT(!network_is_empty(&n));
+	kept = network_keep(&n);
+	n.numbers[NETWORK_PLACES - 1] = 2;
+	ASSERT_EQ(kept->numbers[NETWORK_PLACES - 1], (uint64_t)1);
+	network_drop(kept);
+	network_drop(NULL);
+	n = (struct network){ .least_round_trip_ns = 1 };
+	ASSERT(!network_is_empty(&n));
+	n = (struct network){ .round_trip_times.counts[HISTOGRAM_BUCKETS - 1] = 1 };
+	ASSERT(!network_is_empty(&n));
+}
+
 TEST(a_sum_is_known_where_all_its_parts_are)
 {
 	struct network a = {}, b = {};

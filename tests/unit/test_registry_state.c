@@ -165,7 +165,7 @@ static const struct network *network_after(struct registry *r, struct snapshot *
 	tasks[0].network.round_trip_times.counts[7] = 17;
 	ASSERT_OK(registry_feed(r, &f));
 	*ret = snap(r, 132);
-	return &snapshot_find(*ret, "slurm", "42")->network;
+	return snapshot_find(*ret, "slurm", "42")->network;
 }
 
 TEST(what_was_sent_comes_back_and_goes_on)

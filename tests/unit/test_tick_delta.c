@@ -179,6 +179,8 @@ TEST(all_of_a_snapshot_comes_back)
 TEST(what_is_another_one_than_before_makes_it_whole_again)
 {
 	_cleanup_free_ char *first = NULL, *second = NULL, *whole = NULL;
+	struct network network = { .is_known = true, .has_connections = true, .has_details = true,
+				   .round_trip_times.counts[7] = 41 };
 	struct snapshot before, now;
 	struct tick ticks[2] = {};
 
@@ -190,10 +192,8 @@ TEST(what_is_another_one_than_before_makes_it_whole_again)
 	now.jobs[2].rows[5].counts.calls += 31; /* rows */
 	free(now.jobs[3].job->name);
 	now.jobs[3].job->name = strdup("it got another name");
-	now.jobs[4].network.is_known = true;
-	*network_number_ref(&now.jobs[4].network, SOCKET_UDP, METRIC_NETWORK_SENT_ERRORS) = 37;
-	now.jobs[4].network.round_trip_times.counts[7] = 41;
-	now.jobs[4].network.has_connections = now.jobs[4].network.has_details = true;
+	*network_number_ref(&network, SOCKET_UDP, METRIC_NETWORK_SENT_ERRORS) = 37;
+	made_network(&now.jobs[4], &network);
 	now.jobs[4].cores.count.number = 5;
 	now.jobs[5].thermal = (struct thermal_samples){ .samples = { 3, true }, .temperature_max = { 73009, true } };
 	now.jobs[1].block.is_known = before.jobs[0].block.is_known = now.jobs[0].block.is_known = true;
