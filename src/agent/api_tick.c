@@ -133,6 +133,7 @@ int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct 
 
 	if (take_query(request, &query, ret) < 0)
 		return 0;
+	sampler_want_commands(sampler);
 	if (sampler_get(sampler, query.age_ns, &snapshot, &err) < 0)
 		return http_fail(ret, 503, "there is no reading: %s", err.text);
 	sampler_get_node(sampler, &node);

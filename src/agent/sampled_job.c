@@ -250,7 +250,8 @@ static int find_command(struct job_sources *sources, struct sampled_job *own, st
 	struct job_command found = {};
 	struct job *facts;
 
-	if (known->name || !own->path || !sources->hierarchy || boot_ns < own->command_ns ||
+	if (boot_ns >= sources->commands_until_ns || known->name || !own->path || !sources->hierarchy ||
+	    boot_ns < own->command_ns ||
 	    sources->command_looks >= (own->command_wait_ns ? COMMAND_LOOKS_MAX / 2 : COMMAND_LOOKS_MAX))
 		return 0;
 	sources->command_looks++;

@@ -28,6 +28,7 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	int64_t (*find_owner)(void *context, const char *id);
 	void *context;
 	struct hardware_source hardware;
+	uint64_t commands_until_ns; /* by CLOCK_BOOTTIME: then nobody wants to know any more what jobs run */
 	unsigned int command_looks; /* how many jobs' commands were looked for at this reading: the caller sets it to 0 */
 	struct thermal *thermal; /* swept for this reading; NULL: the machine has nothing of the kind */
 	const char *prolog_dir;	    /* below root_fd */

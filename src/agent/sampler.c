@@ -34,6 +34,7 @@
 #define OTHER_DESCRIPTORS 512 /* beside those of the jobs' groups */
 
 #define JOBS_TO_TRIM 100
+#define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */
 
 struct sampler {
 	struct sampler_options options;
@@ -387,6 +388,11 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;
+}
+
+void sampler_want_commands(struct sampler *s)
+{
+	s->sources.commands_until_ns = clock_now_ns(CLOCK_BOOTTIME) + COMMANDS_NS;
 }
 
 /*

@@ -58,6 +58,10 @@ void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, 
  */
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err);
 
+/* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now on readings look for
+ * that, at a part of the jobs each. */
+void sampler_want_commands(struct sampler *s);
+
 /* The record of one job as @snapshot (which must be the last) has it: with histograms and steps;
  * final if the job has ended.  -ENOENT: no such job. */
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,

@@ -94,9 +94,11 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct own_source *o = source_of(s);
 	struct tick tick = {};
-	int r = sampler_get(o->sampler, max_age_ns, &snapshot, err);
+	int r;
 
 	(void)before; /* there is no way to be made shorter */
+	sampler_want_commands(o->sampler);
+	r = sampler_get(o->sampler, max_age_ns, &snapshot, err);
 	if (r < 0)
 		return r;
 	tick.real_ns = snapshot->real_ns;

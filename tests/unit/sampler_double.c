@@ -14,6 +14,7 @@
 struct sampler {
 	struct snapshot *snapshot;
 	uint64_t asked_age_ns;
+	bool wants_commands;
 };
 
 struct sampler *sampler_double_new(struct snapshot *snapshot)
@@ -42,6 +43,16 @@ void sampler_double_set(struct sampler *s, struct snapshot *snapshot)
 uint64_t sampler_double_asked_age(const struct sampler *s)
 {
 	return s->asked_age_ns;
+}
+
+bool sampler_double_wants_commands(const struct sampler *s)
+{
+	return s->wants_commands;
+}
+
+void sampler_want_commands(struct sampler *s)
+{
+	s->wants_commands = true;
 }
 
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err)

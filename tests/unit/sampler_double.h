@@ -16,6 +16,8 @@ struct sampler *sampler_double_free(struct sampler *s);
 void sampler_double_set(struct sampler *s, struct snapshot *snapshot);
 /* How young the last snapshot had to be. */
 uint64_t sampler_double_asked_age(const struct sampler *s);
+/* Did anybody ask for what jobs run? */
+bool sampler_double_wants_commands(const struct sampler *s);
 
 /* A snapshot with room for @count jobs, none of which is filled; one reference. */
 struct snapshot *snapshot_double_new(size_t count);

@@ -164,6 +164,7 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", 0, &root), 200u);
 	ASSERT_CONTAINS(root, "\"manager\":\"units\"");
 	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS);
+	ASSERT(!sampler_double_wants_commands(n.sampler));
 	node_close(&n);
 }
 
@@ -353,6 +354,7 @@ TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 
 		ASSERT_EQ(ask_tick(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, &text), 200u);
 		ASSERT_EQ(sampler_double_asked_age(n.sampler), rows[i].ns);
+		ASSERT(sampler_double_wants_commands(n.sampler));
 	}
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_free_ char *text = NULL;
