@@ -403,9 +403,12 @@ static int compare_by_step(const void *a, const void *b)
 static int put_steps(const struct registry_job *j, const struct part *parts, size_t count,
 		     const struct snapshot_job *last, struct snapshot_job *ret)
 {
-	_cleanup_free_ struct part *by_step = calloc(count + 1, sizeof(*by_step));
+	_cleanup_free_ struct part *by_step = NULL;
 
-	ret->steps = calloc(j->step_count + 1, sizeof(*ret->steps));
+	if (!j->step_count)
+		return 0;
+	by_step = calloc(count + 1, sizeof(*by_step));
+	ret->steps = calloc(j->step_count, sizeof(*ret->steps));
 	if (!ret->steps || !by_step)
 		return -ENOMEM;
 	if (count) {

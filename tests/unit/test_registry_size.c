@@ -72,7 +72,7 @@ TEST(a_thousand_jobs_take_little_memory)
 		printf("a job %zu bytes, a group %zu, a row %zu, a step %zu; of a snapshot: a job %zu, a row %zu\n",
 		       sizeof(struct registry_job), sizeof(struct registry_group), sizeof(struct registry_row),
 		       sizeof(struct registry_step), sizeof(struct snapshot_job), sizeof(struct snapshot_row));
-		ASSERT(shown_kib < 9 << 10);
+		ASSERT(shown_kib < 8 << 10);
 	}
 	ASSERT(!r->tasks && !r->cores && !r->blocks && !r->rows);
 	snapshot_unref(s);
