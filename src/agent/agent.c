@@ -27,12 +27,13 @@ static void tell_news(struct agent *a)
 		log_say(CONFIG_LOG_WARNING, "%s", news.text);
 }
 
-static void take_reading(struct agent *a)
+/* If the last one is older than that. */
+static void take_reading(struct agent *a, uint64_t max_age_ns)
 {
 	struct snapshot *snapshot;
 	struct error err = {};
 
-	if (sampler_get(a->sampler, 0, &snapshot, &err) < 0)
+	if (sampler_get(a->sampler, max_age_ns, &snapshot, &err) < 0)
 		log_say(CONFIG_LOG_WARNING, "%s", err.text);
 	else
 		snapshot_unref(snapshot);
@@ -47,7 +48,7 @@ static void tick(struct agent *a)
 	if (ticker_read(&a->ticker, &is_due, &err) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (is_due)
-		take_reading(a);
+		take_reading(a, 0);
 	api_tidy(a->api);
 }
 
@@ -131,6 +132,7 @@ static void run_once(struct agent *a)
 	};
 	int timeout = least(a->tcp ? http_timeout_ms(a->tcp) : -1,
 			    a->socket ? http_timeout_ms(a->socket) : -1);
+	uint64_t ahead_ns;
 
 	if (poll(fds, COUNT, timeout) < 0)
 		return;
@@ -146,6 +148,8 @@ static void run_once(struct agent *a)
 		http_run(a->tcp);
 	if (a->socket)
 		http_run(a->socket);
+	if (api_wants_ahead(a->api, &ahead_ns))
+		take_reading(a, ahead_ns);
 }
 
 static const char *form_of_start(const struct agent *a)
@@ -183,14 +187,14 @@ int agent_run(struct agent *a)
 {
 	struct error err = {};
 
-	take_reading(a);
+	take_reading(a, 0);
 	tell_start(a);
 	(void)notify_send("READY=1", NULL);
 	while (!a->is_ending)
 		run_once(a);
 	(void)notify_send("STOPPING=1", NULL);
 	if (a->keeps)
-		take_reading(a);
+		take_reading(a, 0);
 	else if (sampler_finish(a->sampler, &err) < 0)
 		return keep(a, &err);
 	tell_news(a);

@@ -69,6 +69,13 @@ void api_closep(struct api **a)
 	api_close(*a);
 }
 
+bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns)
+{
+	*ret_age_ns = a->ticks.ahead_ns;
+	a->ticks.ahead_ns = 0;
+	return *ret_age_ns > 0;
+}
+
 void api_tidy(struct api *a)
 {
 	api_ticks_expire(&a->ticks, clock_now_ns(CLOCK_BOOTTIME));

@@ -68,6 +68,10 @@ int api_open(const struct api_options *options, struct api **ret);
 struct api *api_close(struct api *a); /* NULL is fine; returns NULL */
 void api_closep(struct api **a);
 
+/* Somebody has got a tick and will ask for the next one at once: *@ret_age_ns is how old that reading may be, which is
+ * best taken now, while he is at work.  Told once. */
+bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns);
+
 /* Let go of what is kept for who asked once and came back no more.  Now and then: it is a node's jobs for each of them. */
 void api_tidy(struct api *a);
 

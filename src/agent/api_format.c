@@ -228,6 +228,7 @@ struct stream {
 	bool has_its_mounts;	     /* as tick_delta_has_mounts_of() */
 	struct job_record_node node; /* of records */
 	uint64_t ended_ns;	     /* jobs that ended longer ago are left out */
+	uint64_t ahead_ns, *ahead;   /* of a delta */
 	size_t next, listed;
 	char *text; /* what is being sent */
 	size_t length, sent;
@@ -244,6 +245,8 @@ static void stream_free(void *context)
 {
 	struct stream *s = context;
 
+	if (s->ahead && s->has_ended)
+		*s->ahead = s->ahead_ns;
 	snapshot_unref(s->snapshot);
 	snapshot_unref(s->since);
 	free(s->text);
@@ -449,10 +452,13 @@ int api_stream_tick(struct snapshot *snapshot, const struct api_view *view,
 }
 
 int api_stream_delta(struct snapshot *snapshot, struct snapshot *since, const struct api_view *view,
-		     const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret)
+		     const struct job_record_node *node, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead,
+		     struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
+				       .ahead_ns = ahead_ns,
+				       .ahead = ahead,
 				       .form = &delta_form,
 				       .since = since,
 				       .has_its_mounts = tick_delta_has_mounts_of(snapshot, since),

@@ -14,6 +14,7 @@
 
 struct query {
 	uint64_t age_ns, ended_ns;
+	uint64_t ahead_ns; /* UINT64_MAX: no reading ahead is wanted */
 	bool is_delta;
 	uint64_t since_ns; /* the boot_ns of a snapshot; 0: of none */
 };
@@ -103,7 +104,9 @@ static int take_query(const struct http_request *request, struct query *ret, str
 {
 	const char *form = http_query(request, "form"), *since = http_query(request, "since");
 
-	*ret = (struct query){ .age_ns = API_LIST_AGE_NS, .is_delta = form && strcmp(form, "delta") == 0 };
+	*ret = (struct query){ .age_ns = API_LIST_AGE_NS,
+			       .ahead_ns = UINT64_MAX,
+			       .is_delta = form && strcmp(form, "delta") == 0 };
 	if (form && !ret->is_delta) {
 		(void)http_fail(answer, 400, "'form' is 'delta', or is not given");
 		return -1;
@@ -112,8 +115,9 @@ static int take_query(const struct http_request *request, struct query *ret, str
 		(void)http_fail(answer, 400, "'since' is the 'boot_ns' of an earlier answer");
 		return -1;
 	}
-	if (take_seconds(request, "max_age", &ret->age_ns) < 0 || take_seconds(request, "ended", &ret->ended_ns) < 0) {
-		(void)http_fail(answer, 400, "'max_age' and 'ended' are numbers of seconds");
+	if (take_seconds(request, "max_age", &ret->age_ns) < 0 || take_seconds(request, "ended", &ret->ended_ns) < 0 ||
+	    take_seconds(request, "ahead", &ret->ahead_ns) < 0) {
+		(void)http_fail(answer, 400, "'max_age', 'ended' and 'ahead' are numbers of seconds");
 		return -1;
 	}
 	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
@@ -141,7 +145,8 @@ int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct 
 	if (!query.is_delta)
 		return api_stream_tick(snapshot, view, &node, query.ended_ns, ret);
 	since = query.since_ns ? take(t, query.since_ns) : NULL;
-	r = api_stream_delta(snapshot, since, view, &node, query.ended_ns, ret);
+	r = api_stream_delta(snapshot, since, view, &node, query.ended_ns,
+			     MAX(query.ahead_ns, API_RECORD_AGE_NS), query.ahead_ns < UINT64_MAX ? &t->ahead_ns : NULL, ret);
 	keep(t, snapshot);
 	return r;
 }

@@ -21,6 +21,7 @@
 #include "tick_delta.h"
 
 #define URL "http://localhost"
+#define AHEAD "0.1"   /* seconds: a second reading that is taken sooner behind the first is of no use */
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */
 #define AGAIN_FIRST_MS 10
 #define AGAIN_LAST_MS 160 /* ...at intervals that grow up to this */
@@ -311,14 +312,16 @@ static int parse_next(const struct answer *a, const struct tick *before, struct 
 }
 
 static int get_next(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-		    struct tick *ret, struct error *err)
+		    bool is_first, struct tick *ret, struct error *err)
 {
 	_cleanup_(answer_clear) struct answer answer = {};
-	char more[64] = "&form=delta";
+	char more[64];
 	int r;
 
 	if (before->boot_ns)
 		snprintf(more, sizeof(more), "&form=delta&since=%" PRIu64, before->boot_ns);
+	else
+		snprintf(more, sizeof(more), "&form=delta%s", is_first ? "&ahead=" AHEAD : "");
 	r = ask_tick(c, max_age_ns, ended_ns, more, &answer, err);
 	return r < 0 ? r : parse_next(&answer, before, ret, err);
 }
@@ -326,10 +329,10 @@ static int get_next(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, co
 int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
 			 struct tick *ret, struct error *err)
 {
-	int r = get_next(c, max_age_ns, ended_ns, before, ret, err);
+	int r = get_next(c, max_age_ns, ended_ns, before, !before->boot_ns, ret, err);
 
 	if (r == -ESTALE) /* it went on from what we have not: once more from the beginning */
-		r = get_next(c, max_age_ns, ended_ns, &(struct tick){}, ret, err);
+		r = get_next(c, max_age_ns, ended_ns, &(struct tick){}, false, ret, err);
 	return r == -EINVAL || r == -ESTALE ? say_wrong(r, err) : r;
 }
 

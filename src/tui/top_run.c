@@ -322,6 +322,14 @@ static uint64_t second_look(const struct run *run)
 	return run->source->move ? 0 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 }
 
+/* Of a reading that is so long behind the first. */
+static uint64_t second_age_ns(const struct run *run)
+{
+	uint64_t since_ns = clock_now_ns(CLOCK_BOOTTIME) - run->top->last.boot_ns;
+
+	return MAX(MIN(since_ns - MIN(since_ns, FIRST_NS), OLDEST_NS), FRESH_NS);
+}
+
 /* Two readings, so that what is shown first has rates: the last that there is, for which nobody waits, and one of now. */
 static int look_first(struct run *run, struct error *err)
 {
@@ -333,7 +341,7 @@ static int look_first(struct run *run, struct error *err)
 	then_ns = second_look(run);
 	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns)
 		wait_until(run, then_ns);
-	r = run->is_over ? 0 : look(run, FRESH_NS, err);
+	r = run->is_over ? 0 : look(run, second_age_ns(run), err);
 	if (r < 0 && r != -ENODATA) /* a recording of one tick */
 		return r;
 	if (run->options->target_count && !run->is_over && !has_target(run))

@@ -339,6 +339,36 @@ TEST(of_readings_that_are_kept_the_oldest_goes_first)
 	node_close(&n);
 }
 
+TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
+{
+	struct query_double query[] = { { "form", "delta" }, { "ahead", "0.1" }, {} };
+	struct http_request request = { .path = "/v1/tick", .peer = { true, 0, 0, 1 }, .connection = query };
+	struct http_answer answer = {};
+	struct api_ticks ticks = {};
+	uint64_t age_ns = 7;
+	struct node n;
+
+	node_open("ahead", &n);
+	for (int is_cut = 0; is_cut < 2; is_cut++) {
+		struct api_view view = { n.permission, request.peer };
+		char buffer[331];
+
+		ASSERT_OK(api_ticks_answer(&ticks, n.sampler, &request, &view, &answer));
+		while (answer.next(answer.context, buffer, sizeof(buffer)) > 0 && !is_cut)
+			;
+		ASSERT_EQ(ticks.ahead_ns, (uint64_t)0);
+		answer.done(answer.context);
+		ASSERT_EQ(ticks.ahead_ns, is_cut ? (uint64_t)0 : UINT64_C(100000000));
+		ticks.ahead_ns = 0;
+	}
+	look(&n, &ticks, 0); /* who does not say so wants none */
+	ASSERT_EQ(ticks.ahead_ns, (uint64_t)0);
+	api_ticks_clear(&ticks);
+	ASSERT(!api_wants_ahead(n.api, &age_ns));
+	ASSERT_EQ(age_ns, (uint64_t)0);
+	node_close(&n);
+}
+
 TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 {
 	static const struct row {
@@ -360,7 +390,7 @@ TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 		_cleanup_free_ char *text = NULL;
 
 		ASSERT_EQ(ask_tick(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
-		ASSERT_CONTAINS(text, "'max_age' and 'ended' are numbers of seconds");
+		ASSERT_CONTAINS(text, "'max_age', 'ended' and 'ahead' are numbers of seconds");
 	}
 	node_close(&n);
 }
