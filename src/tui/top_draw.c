@@ -112,8 +112,7 @@ static void draw_title(const struct top *t, struct grid *g)
 		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%zu of %zu jobs", shown, t->job_count);
 	at = grid_print(g, 0, at + 2, STYLE_PLAIN, "by %s %s", top_columns[t->column].title,
 			order_sign(t));
-	at = put_span(t, g, at);
-	put_time(g, t, put_state(t, g, at));
+	put_time(g, t, put_span(t, g, put_state(t, g, at)));
 }
 
 /* ---- the list ---- */
