@@ -18,7 +18,7 @@ enum document_style {
 	DOCUMENT_ONE_LINE, /* JSON only */
 };
 
-/* @out stays the caller's.  NULL: no memory. */
+/* @out stays the caller's, and is not locked: one thread writes to it.  NULL: no memory. */
 struct document *document_new_json(FILE *out, enum document_style style);
 struct document *document_new_yaml(FILE *out);
 struct document *document_free(struct document *d); /* NULL is fine; returns NULL */

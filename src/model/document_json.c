@@ -30,9 +30,9 @@ static struct json *json_of(struct document *d)
 
 static void break_line(const struct json *json)
 {
-	fputc('\n', json->out);
+	fputc_unlocked('\n', json->out);
 	for (unsigned int i = 0; i < json->depth; i++)
-		fputs("  ", json->out);
+		fputs_unlocked("  ", json->out);
 }
 
 /* What stands between two items, or between a bracket and the first. */
@@ -45,11 +45,11 @@ static void separate(struct json *json)
 		return;
 	}
 	if (level->has_items)
-		fputc(',', json->out);
+		fputc_unlocked(',', json->out);
 	if (!level->is_flat && json->depth > 0)
 		break_line(json);
 	else if (level->has_items && !json->is_one_line)
-		fputc(' ', json->out);
+		fputc_unlocked(' ', json->out);
 	level->has_items = true;
 }
 
@@ -58,7 +58,7 @@ static void write_escaped(FILE *out, const char *text)
 	static const char short_escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
 	uint32_t c;
 
-	fputc('"', out);
+	fputc_unlocked('"', out);
 	while ((c = utf8_next(&text)) != 0) {
 		char buffer[UTF8_MAX];
 		const char *escape = c < 0x80 ? strchr(short_escapes, (int)c) : NULL;
@@ -69,9 +69,9 @@ static void write_escaped(FILE *out, const char *text)
 		else if (!utf8_is_printable(c) && c < 0x10000)
 			fprintf(out, "\\u%04x", (unsigned int)c);
 		else
-			fwrite(buffer, 1, utf8_encode(c, buffer), out);
+			fwrite_unlocked(buffer, 1, utf8_encode(c, buffer), out);
 	}
-	fputc('"', out);
+	fputc_unlocked('"', out);
 }
 
 static void json_begin(struct document *d, enum shape shape, bool is_flat)
@@ -79,7 +79,7 @@ static void json_begin(struct document *d, enum shape shape, bool is_flat)
 	struct json *json = json_of(d);
 
 	separate(json);
-	fputc(shape == SHAPE_MAP ? '{' : '[', json->out);
+	fputc_unlocked(shape == SHAPE_MAP ? '{' : '[', json->out);
 	assert(json->depth + 1 < DEPTH_MAX);
 	is_flat |= json->levels[json->depth].is_flat && json->depth > 0;
 	json->depth++;
@@ -95,7 +95,7 @@ static void json_end(struct document *d, enum shape shape)
 	json->depth--;
 	if (level->has_items && !level->is_flat)
 		break_line(json);
-	fputc(shape == SHAPE_MAP ? '}' : ']', json->out);
+	fputc_unlocked(shape == SHAPE_MAP ? '}' : ']', json->out);
 }
 
 static void json_key(struct document *d, const char *key)
@@ -104,7 +104,7 @@ static void json_key(struct document *d, const char *key)
 
 	separate(json);
 	write_escaped(json->out, key);
-	fputs(json->is_one_line ? ":" : ": ", json->out);
+	fputs_unlocked(json->is_one_line ? ":" : ": ", json->out);
 	json->is_after_key = true;
 }
 
@@ -117,14 +117,14 @@ static void json_string(struct document *d, const char *text)
 static void json_literal(struct document *d, const char *text)
 {
 	separate(json_of(d));
-	fputs(text, json_of(d)->out);
+	fputs_unlocked(text, json_of(d)->out);
 }
 
 static int json_finish(struct document *d)
 {
 	FILE *out = json_of(d)->out;
 
-	fputc('\n', out);
+	fputc_unlocked('\n', out);
 	errno = 0;
 	if (fflush(out) != 0 || ferror(out))
 		return errno ? -errno : -EIO;
