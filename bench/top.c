@@ -11,6 +11,7 @@
 #include <libgen.h>
 #include <poll.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -252,8 +253,9 @@ static void print_results(struct bench *b, FILE *out)
 
 	page_print_machine(out);
 	tool_version("dpkg-query", "-W -f '${Version}\n' htop", version, sizeof(version));
-	fprintf(out, "; cgroup %s; htop %s.\n%d s each, terminals of %dx%d; median (quartiles).\n\n",
-		b->hierarchy.is_v2 ? "v2" : "v1", *version ? version : "is absent", b->seconds, COLUMNS, ROWS);
+	fprintf(out, "; cgroup %s; htop %s.\n%d s each, terminals of %dx%d%s; median (quartiles).\n\n",
+		b->hierarchy.is_v2 ? "v2" : "v1", *version ? version : "is absent", b->seconds, COLUMNS, ROWS,
+		sched_getscheduler(0) == SCHED_OTHER ? "" : ", all of it with real-time priority");
 	fputs("| jobs | top: CPU ms a second | htop: CPU ms a second | top, of that | the agent: CPU ms a second | the same, "
 	      "nobody looking | RSS MiB: top | htop | first frame ms |\n|---|---|---|---|---|---|---|---|---|\n", out);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
