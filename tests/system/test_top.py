@@ -267,6 +267,7 @@ def click(terminal, column, row):
 
 class TestOnAScreen:
     def test_keys_do_what_htops_do(self, screen, node):
+        node.await_users()
         t = screen("--delay", "0.5")
         t.wait_for("by CORES")
         t.wait_for("every 500 ms")
@@ -281,7 +282,7 @@ class TestOnAScreen:
         t.wait_for("task 0")
         t.type("t", "F4")
         t.wait_for("filter:")
-        t.type("9", "Enter")
+        t.type(OWNER, "Enter")
         assert "\n>9 " in t.wait_for("1 of ")
         t.type("Enter")
         t.wait_for("in 9")
