@@ -90,7 +90,9 @@ static unsigned int put_span(const struct top *t, struct grid *g, unsigned int a
 	uint64_t span_ns = t->last.boot_ns - t->before.boot_ns;
 	char text[64];
 
-	if (!t->before.boot_ns || (span_ns >= t->interval_ns / 4 * 3 && span_ns <= t->interval_ns / 4 * 5))
+	if (!t->before.boot_ns || t->before.boot_ns > t->last.boot_ns) /* a recording of two boots */
+		return at;
+	if (span_ns >= t->interval_ns / 4 * 3 && span_ns <= t->interval_ns / 4 * 5)
 		return at;
 	snprintf(text, sizeof(text), "over %s", humanize_duration(span_ns).text);
 	return put_dim(g, 0, at, text);
