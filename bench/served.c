@@ -24,7 +24,7 @@
 #include "macro.h"
 #include "parse.h"
 
-#define START_TRIES 1000 /* of 10 ms */
+#define START_TRIES 6000 /* of 10 ms: in an emulated guest with 1,000 jobs a start takes a while */
 #define CHILDREN_MAX 16
 #define MAPS_MAX 256
 
