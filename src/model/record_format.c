@@ -9,6 +9,7 @@
 #include "hot_files_json.h"
 #include "macro.h"
 #include "metric_json.h"
+#include "network_json.h"
 #include "record.h"
 #include "record_field.h"
 #include "timeline_json.h"
@@ -229,57 +230,9 @@ static void format_io(const struct record *record, struct document *d)
 	document_end_list(d);
 }
 
-static void format_round_trip_times(const struct network *n, struct document *d)
-{
-	bool is_known = network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES);
-
-	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES), is_known ? &n->round_trip_times : NULL, d);
-}
-
-static void format_direction(const struct network *n, enum socket_kind kind, const char *section, struct document *d)
-{
-	document_begin_flat_map(d);
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (strcmp(metric->section, section) == 0)
-			metric_format(metric, network_knows(n, (enum metric_id)i),
-				      network_number(n, kind, (enum metric_id)i), d);
-	}
-	if (strcmp(section, metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES)->section) == 0)
-		format_round_trip_times(n, d);
-	document_end_map(d);
-}
-
-/* Of each kind of socket that was used, a map for each direction, as the sections of the metrics have them. */
-static void format_sockets(const struct network *n, enum socket_kind kind, struct document *d)
-{
-	const char *before = "";
-
-	document_key(d, socket_kind_name(kind));
-	document_begin_map(d);
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (strcmp(metric->section, before) == 0 || !network_takes(kind, (enum metric_id)i))
-			continue;
-		before = metric->section;
-		document_key(d, metric_part(metric));
-		format_direction(n, kind, metric->section, d);
-	}
-	document_end_map(d);
-}
-
 static void format_network(const struct record *record, struct document *d)
 {
-	const struct network *n = &record->reading.network;
-
-	document_begin_map(d);
-	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
-		if (network_has_kind(n, (enum socket_kind)kind))
-			format_sockets(n, (enum socket_kind)kind, d);
-	}
-	document_end_map(d);
+	network_format(&record->reading.network, d);
 }
 
 static void format_block(const struct record *record, struct document *d)

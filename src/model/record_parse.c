@@ -12,6 +12,7 @@
 #include "hot_files_json.h"
 #include "json_place.h"
 #include "metric_json.h"
+#include "network_json.h"
 #include "record.h"
 #include "record_field.h"
 #include "timeline_json.h"
@@ -437,76 +438,9 @@ static int take_timeline(const struct place *place, const json_t *root, struct r
 	return r < 0 || !timeline ? r : timeline_parse(&here, timeline, &record->timeline);
 }
 
-static int take_socket_number(const struct place *place, const json_t *map, const struct metric *metric,
-			      struct network *n, uint64_t *ret)
-{
-	bool is_known;
-	int r;
-
-	const char *part = metric_part(metric);
-	struct place here = place_below(place, ".%s", part);
-	const json_t *section;
-	r = place_get(place, map, part, JSON_OBJECT, &section);
-	if (r < 0)
-		return r;
-	if (metric_id_of(metric) < METRIC_NETWORK_OPENED)
-		return section ? place_need_number(&here, section, metric->key, ret) : 0;
-	r = place_take_number(&here, section, metric->key, metric_unit_places(metric->unit), ret, &is_known);
-	if (metric_id_of(metric) < METRIC_NETWORK_SEGMENTS)
-		n->has_connections &= is_known;
-	else if (metric_id_of(metric) != METRIC_NETWORK_LEAST_ROUND_TRIP) /* of which there may be none */
-		n->has_details &= is_known;
-	return r;
-}
-
-/* A list, which older records lack. */
-static int take_round_trip_times(const struct place *place, const json_t *tcp, struct network *ret)
-{
-	const struct metric *metric = metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES);
-	struct place here = place_below(place, ".%s", metric_part(metric));
-	const json_t *section;
-	bool is_known;
-	int r = place_get(place, tcp, metric_part(metric), JSON_OBJECT, &section);
-
-	if (r == 0)
-		r = histogram_take(&here, section, metric, &ret->round_trip_times, &is_known);
-	if (r == 0)
-		ret->has_details &= is_known;
-	return r;
-}
-
-static int take_sockets(const struct place *place, const json_t *map, enum socket_kind kind, struct network *ret)
-{
-	int r = 0;
-
-	for (size_t id = METRIC_NETWORK_FIRST; r == 0 && id < METRIC_NETWORK_END; id++)
-		r = network_takes(kind, (enum metric_id)id)
-			    ? take_socket_number(place, map, metric_get((enum metric_id)id), ret,
-						 network_number_ref(ret, kind, (enum metric_id)id))
-			    : 0;
-	if (r == 0 && kind == SOCKET_TCP)
-		r = take_round_trip_times(place, map, ret);
-	return r;
-}
-
 static int take_network(const struct place *place, const json_t *root, struct record *record)
 {
-	struct place above = place_below(place, "network");
-	const json_t *network, *sockets;
-	int r = place_get(place, root, "network", JSON_OBJECT, &network);
-
-	record->reading.network.is_known = r == 0 && network;
-	record->reading.network.has_connections = record->reading.network.is_known; /* until something is missing */
-	record->reading.network.has_details = record->reading.network.is_known;
-	for (size_t kind = 0; r == 0 && network && kind < SOCKET_KIND_COUNT; kind++) {
-		const char *name = socket_kind_name((enum socket_kind)kind);
-		struct place here = place_below(&above, ".%s", name);
-
-		r = place_get(&above, network, name, JSON_OBJECT, &sockets);
-		if (r == 0 && sockets)
-			r = take_sockets(&here, sockets, (enum socket_kind)kind, &record->reading.network);
-	}
-	return r;
+	return network_take(place, root, &record->reading.network);
 }
 
 static int take_block(const struct place *place, const json_t *root, struct record *record)
