@@ -60,6 +60,7 @@ static int set_steps(const struct snapshot_job *job, struct record *to)
 		step->start_ns = from->start_ns;
 		step->end_ns = from->end_ns;
 		memcpy(step->values, from->values, sizeof(step->values));
+		step->network = *from->network;
 	}
 	return 0;
 }

@@ -56,12 +56,13 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	for (size_t i = 0; i < j->step_count; i++) {
 		free(j->steps[i]->id);
 		registry_cores_clear(&j->steps[i]->ranks);
+		registry_network_clear(&j->steps[i]->network);
 		free(j->steps[i]);
 	}
 	free(j->steps);
 	timeline_clear(&j->timeline);
 	free(j->least);
-	free(j->network);
+	registry_network_clear(&j->network);
 	free(j->victims);
 	free(j->base);
 	registry_cores_clear(&j->cores);

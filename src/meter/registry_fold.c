@@ -124,7 +124,7 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	if (r == 0 && m->step)
 		r = registry_step_reserve_rank(m->step, m->rank);
 	if (r == 0)
-		r = registry_job_reserve_network(m->job, g);
+		r = registry_network_reserve(m, g);
 	if (r == 0)
 		r = registry_job_reserve_block(m->job, g);
 	if (r == 0)
@@ -135,7 +135,7 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	}
 	registry_job_add_cores(m->job, g);
 	registry_team_add_group(&m->job->team, m->job->registry, g);
-	registry_job_add_network(m->job, g);
+	registry_network_fold(m, g);
 	registry_job_add_block(m->job, g);
 	fold_values(g, m, parent);
 	m->is_folded = true;

@@ -19,7 +19,7 @@ static int inherit_group(struct registry *r, struct registry_group *g)
 		if (code == 0 && m->step)
 			code = registry_step_reserve_rank(m->step, m->rank);
 		if (code == 0)
-			code = registry_job_reserve_network(m->job, g);
+			code = registry_network_reserve(m, g);
 		if (code == 0)
 			code = registry_job_reserve_block(m->job, g);
 		if (code == 0)
@@ -30,7 +30,7 @@ static int inherit_group(struct registry *r, struct registry_group *g)
 			registry_add_tasks(r, ended, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
 		registry_job_add_cores(m->job, g);
 		registry_team_add_group(&m->job->team, r, g);
-		registry_job_add_network(m->job, g);
+		registry_network_fold(m, g);
 		registry_job_add_block(m->job, g);
 		values_add(m->job->folded, ended);
 		if (m->step) {

@@ -76,6 +76,7 @@ int registry_cores_evenness(const struct registry_cores *c, uint64_t elapsed_ns,
 #define RANKS_MAX 4096	     /* of one step on one node; beyond, how even they are is not known */
 
 struct registry_step;
+struct registry_member;
 struct registry_group;
 
 /* The number that a manager gave a task: "3"; RANK_NONE: it is none ("special"). */
@@ -96,15 +97,24 @@ void registry_team_add_group(struct thread_team *to, const struct registry *r, c
 
 /* ---- network ---- */
 
-/* The same of what the group sent and received. */
+/* What is folded of a job or a step. */
+struct registry_network { /* begins as {} */
+	struct network *sum; /* its numbers alone; NULL: there are none, as of most */
+	bool is_lacking, lacks_connections, lacks_details; /* of some of what is folded they are not known */
+};
+
+void registry_network_clear(struct registry_network *n);
+/* Its numbers, to look at, and to be changed (NULL: no memory). */
+const struct network *registry_network_sum(const struct registry_network *n);
+struct network *registry_network_own(struct registry_network *n);
+/* What the group sent and received made part of what is folded of the job that it is @m of, and of its step, once there is
+ * room for it. */
+int registry_network_reserve(struct registry_member *m, const struct registry_group *g);
+void registry_network_fold(struct registry_member *m, const struct registry_group *g);
+
+/* What is folded, as far as it is known together with what is fed; and a group's that is not folded. */
+struct network registry_network_begin(const struct registry_network *n, const struct registry *r);
 void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g);
-/* What is folded, to look at: most jobs have none of their own. */
-const struct network *registry_job_network(const struct registry_job *j);
-/* And to be changed; NULL: no memory. */
-struct network *registry_job_own_network(struct registry_job *j);
-/* The group's made part of it, once there is room for it. */
-int registry_job_reserve_network(struct registry_job *j, const struct registry_group *g);
-void registry_job_add_network(struct registry_job *j, const struct registry_group *g);
 
 /* ---- block devices ---- */
 
@@ -126,6 +136,7 @@ struct registry_step {
 	struct value folded[METRIC_JOB_COUNT];
 	struct registry_cores ranks; /* folded; work of each task, by its number */
 	bool lacks_ranks;            /* of some of what is folded it is not known which task did it */
+	struct registry_network network;
 };
 
 struct registry_leaf_name { /* a folded leaf, to be forgotten */
@@ -155,8 +166,7 @@ struct registry_job {
 	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
 	struct value *base;                  /* and those of its top groups before; NULL: there were none */
 	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
-	struct network *network; /* folded: its numbers alone; NULL: there are none */
-	bool lacks_network, lacks_connections, lacks_details; /* of some of what is folded they are not known */
+	struct registry_network network;
 	struct block block; /* folded: its rows alone */
 	bool lacks_block;
 	struct registry_cores cores; /* folded */

@@ -374,6 +374,20 @@ static void put_values(const struct registry_job *j, const struct part *parts, s
 		drop_gauges(ret);
 }
 
+/* What is folded and what the groups of all parts did; what was shown last (NULL: nothing was) is the least. */
+static int put_network(const struct registry_network *folded, const struct registry *r, const struct part *parts,
+		       size_t count, const struct network *last, const struct network **ret)
+{
+	struct network network = registry_network_begin(folded, r);
+
+	for (size_t i = 0; network.is_known && i < count; i++)
+		registry_network_add_group(&network, r, parts[i].group);
+	if (network.is_known && last && last->is_known)
+		network_raise(&network, last);
+	*ret = network_keep(&network);
+	return *ret ? 0 : -ENOMEM;
+}
+
 static int put_step(const struct registry_job *j, const struct registry_step *step, const struct part *parts,
 		    size_t count, const struct snapshot_step *last, struct snapshot_step *ret)
 {
@@ -389,7 +403,7 @@ static int put_step(const struct registry_job *j, const struct registry_step *st
 		values_raise(ret->values, last->values);
 	if (!ret->is_live)
 		drop_gauges(ret->values);
-	return 0;
+	return put_network(&step->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
 }
 
 static int compare_by_step(const void *a, const void *b)
@@ -491,34 +505,6 @@ static struct threads threads_of(const struct registry_job *j, const struct part
 }
 
 /* What was shown last is the least. */
-static struct network network_of(const struct registry_job *j, const struct part *parts, size_t count,
-				 const struct snapshot_job *last)
-{
-	struct network network = { .is_known = j->registry->has_network && !j->lacks_network,
-				   .has_connections = j->registry->has_connections && !j->lacks_connections,
-				   .has_details = j->registry->has_details &&
-							   !j->lacks_details };
-
-	if (!network.is_known)
-		return network;
-	network_add(&network, registry_job_network(j));
-	for (size_t i = 0; i < count; i++)
-		registry_network_add_group(&network, j->registry, parts[i].group);
-	if (last && last->network->is_known)
-		network_raise(&network, last->network);
-	return network;
-}
-
-static int put_network(const struct registry_job *j, const struct part *parts, size_t count,
-		       const struct snapshot_job *last, struct snapshot_job *ret)
-{
-	const struct network network = network_of(j, parts, count, last);
-
-	ret->network = network_keep(&network);
-	return ret->network ? 0 : -ENOMEM;
-}
-
-/* What was shown last is the least. */
 static int put_block(const struct registry_job *j, const struct part *parts, size_t count,
 		     const struct snapshot_job *last, struct block *ret)
 {
@@ -550,7 +536,7 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
 	if (r == 0)
-		r = put_network(j, parts, count, last, ret);
+		r = put_network(&j->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
 	if (r == 0)
 		r = put_block(j, parts, count, last, &ret->block);
 	if (r == 0)

@@ -160,14 +160,14 @@ static void put_round_trip_times(struct document *d, const struct network *n)
 }
 
 /* A list of the numbers of each kind of socket that was used; without TCP's own where they are not known. */
-static void put_network(struct document *d, const struct registry_job *j)
+static void put_network(struct document *d, const struct registry_network *folded)
 {
-	const size_t count = j->lacks_connections ? METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST
-			     : j->lacks_details	  ? METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST
-						  : NETWORK_NUMBERS;
-	const struct network *n = registry_job_network(j);
+	const size_t count = folded->lacks_connections ? METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST
+			     : folded->lacks_details   ? METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST
+						       : NETWORK_NUMBERS;
+	const struct network *n = registry_network_sum(folded);
 
-	if (j->lacks_network)
+	if (folded->is_lacking)
 		return;
 	document_key(d, "network");
 	document_begin_map(d);
@@ -183,7 +183,7 @@ static void put_network(struct document *d, const struct registry_job *j)
 		document_end_list(d);
 	}
 	document_end_map(d);
-	if (!j->lacks_details)
+	if (!folded->lacks_details)
 		put_round_trip_times(d, n);
 }
 
@@ -230,6 +230,7 @@ static void put_steps(struct document *d, const struct registry_job *j)
 		put_values(d, "values", step->folded);
 		if (!step->lacks_ranks)
 			put_pairs(d, "ranks", &step->ranks);
+		put_network(d, &step->network);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -351,7 +352,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_team(d, &j->team);
 	put_thermal(d, &j->thermal);
 	put_victims(d, j);
-	put_network(d, j);
+	put_network(d, &j->network);
 	put_block(d, j);
 	put_steps(d, j);
 	put_mounts(d, j);

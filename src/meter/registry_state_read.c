@@ -38,7 +38,7 @@ static const char *const job_keys[] = {
 	"block", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
-static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
+static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", "network", "round_trip_times", NULL };
 static const char *const mount_keys[] = { "kind", "name", "fstype", "source", "aliases", NULL };
 /* clang-format on */
 
@@ -349,13 +349,13 @@ static int take_victims(const struct place *place, const json_t *root, struct re
 	return j->victims ? victims_parse(&here, list, j->victims) : -ENOMEM;
 }
 
-static int take_round_trip_times(const struct place *place, const json_t *root, struct registry_job *j, struct network *ret)
+static int take_round_trip_times(const struct place *place, const json_t *above, struct registry_network *to, struct network *ret)
 {
-	struct place here = place_below(place, "round_trip_times");
+	struct place here = place_below(place, "%sround_trip_times", *place->path ? "." : "");
 	const json_t *list;
-	int r = place_get(place, root, "round_trip_times", JSON_ARRAY, &list);
+	int r = place_get(place, above, "round_trip_times", JSON_ARRAY, &list);
 
-	j->lacks_details |= !list; /* from before it was counted */
+	to->lacks_details |= !list; /* from before it was counted */
 	if (r < 0 || !list)
 		return r;
 	r = check_length(&here, list, HISTOGRAM_BUCKETS + 1);
@@ -377,16 +377,16 @@ static int take_socket_number(const struct place *place, const json_t *list, enu
 	return r;
 }
 
-static int take_sockets(const struct place *place, const json_t *root, struct registry_job *j, struct network *ret)
+static int take_sockets(const struct place *place, const json_t *above, struct registry_network *to, struct network *ret)
 {
-	struct place here = place_below(place, "network");
+	struct place here = place_below(place, "%snetwork", *place->path ? "." : "");
 	const json_t *map;
 	const char *name;
 	json_t *list;
 	size_t count;
-	int r = place_get(place, root, "network", JSON_OBJECT, &map);
+	int r = place_get(place, above, "network", JSON_OBJECT, &map);
 
-	j->lacks_network = j->lacks_connections = !map; /* from before it was counted */
+	to->is_lacking = to->lacks_connections = !map; /* from before it was counted */
 	if (r < 0 || !map)
 		return r;
 	json_object_foreach((json_t *)map, name, list) {
@@ -397,11 +397,11 @@ static int take_sockets(const struct place *place, const json_t *root, struct re
 		count = NETWORK_NUMBERS;
 		if (json_array_size(list) == METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST) {
 			count = json_array_size(list);
-			j->lacks_connections = true;
+			to->lacks_connections = true;
 		}
 		if (json_array_size(list) == METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST) {
 			count = json_array_size(list);
-			j->lacks_details = true;
+			to->lacks_details = true;
 		}
 		r = check_length(&here, list, count);
 		for (size_t i = 0; r == 0 && i < count; i++)
@@ -412,18 +412,18 @@ static int take_sockets(const struct place *place, const json_t *root, struct re
 	return 0;
 }
 
-static int take_network(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_network(const struct place *place, const json_t *above, struct registry_network *to)
 {
 	struct network network = {};
-	int r = take_sockets(place, root, j, &network);
+	int r = take_sockets(place, above, to, &network);
 
 	if (r == 0)
-		r = take_round_trip_times(place, root, j, &network);
+		r = take_round_trip_times(place, above, to, &network);
 	if (r < 0 || network_is_empty(&network))
 		return r;
-	if (!registry_job_own_network(j))
+	if (!registry_network_own(to))
 		return -ENOMEM;
-	*j->network = network;
+	*to->sum = network;
 	return 0;
 }
 
@@ -488,7 +488,9 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 	if (r == 0)
 		r = take_values(place, map, "values", step->folded);
 	step->lacks_ranks = !json_object_get(map, "ranks"); /* from before they were told apart */
-	return r < 0 ? r : take_pairs(place, map, "ranks", &step->ranks);
+	if (r == 0)
+		r = take_pairs(place, map, "ranks", &step->ranks);
+	return r < 0 ? r : take_network(place, map, &step->network);
 }
 
 static int take_steps(const struct place *place, const json_t *root, struct registry_job *j)
@@ -750,7 +752,7 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	if (code == 0)
 		code = take_victims(&place, root, s->job);
 	if (code == 0)
-		code = take_network(&place, root, s->job);
+		code = take_network(&place, root, &s->job->network);
 	if (code == 0)
 		code = take_block(&place, root, s->job);
 	if (code == 0)

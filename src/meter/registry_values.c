@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* How numbers of leaves become those of jobs. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,45 +74,6 @@ void registry_add_tasks(const struct registry *r, struct value *to, const struct
 		task_times_add(to, is_managers ? &no_times : &tasks->times);
 	if (r->has_looks)
 		looks_add(to, &tasks->looks);
-}
-
-void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g)
-{
-	if (g->task)
-		network_add(to, &r->tasks[g->task - 1].network);
-}
-
-const struct network *registry_job_network(const struct registry_job *j)
-{
-	static const struct network none;
-
-	return j->network ? j->network : &none;
-}
-
-struct network *registry_job_own_network(struct registry_job *j)
-{
-	if (!j->network)
-		j->network = calloc(1, sizeof(*j->network));
-	return j->network;
-}
-
-static bool has_traffic(const struct registry *r, const struct registry_group *g)
-{
-	return g->task && !network_is_empty(&r->tasks[g->task - 1].network);
-}
-
-int registry_job_reserve_network(struct registry_job *j, const struct registry_group *g)
-{
-	return !has_traffic(j->registry, g) || registry_job_own_network(j) ? 0 : -ENOMEM;
-}
-
-void registry_job_add_network(struct registry_job *j, const struct registry_group *g)
-{
-	if (has_traffic(j->registry, g))
-		registry_network_add_group(j->network, j->registry, g);
-	j->lacks_network |= !j->registry->has_network;
-	j->lacks_connections |= !j->registry->has_connections;
-	j->lacks_details |= !j->registry->has_details;
 }
 
 void registry_team_add_group(struct thread_team *to, const struct registry *r, const struct registry_group *g)

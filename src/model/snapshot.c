@@ -100,8 +100,10 @@ struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows)
 
 static void clear_job(struct snapshot_job *job)
 {
-	for (size_t i = 0; i < job->step_count; i++)
+	for (size_t i = 0; i < job->step_count; i++) {
 		free(job->steps[i].id);
+		network_drop(job->steps[i].network);
+	}
 	free(job->steps);
 	snapshot_rows_unref(job->rows);
 	network_drop(job->network);

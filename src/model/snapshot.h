@@ -44,6 +44,7 @@ struct snapshot_step {
 	bool is_live;
 	uint64_t start_ns, end_ns; /* since the epoch; 0: not known, or not yet */
 	struct value values[METRIC_JOB_COUNT];
+	const struct network *network; /* of network_keep() */
 };
 
 struct snapshot_job {

@@ -10,6 +10,7 @@
 #include "json_place.h"
 #include "macro.h"
 #include "metric_json.h"
+#include "network_json.h"
 
 struct step *steps_add(struct steps *s, const char *id)
 {
@@ -68,6 +69,7 @@ static void merge_step(struct step *to, const struct step *from)
 	/* one that still runs somewhere has not ended */
 	to->end_ns = to->end_ns && from->end_ns ? MAX(to->end_ns, from->end_ns) : 0;
 	values_merge(to->values, from->values);
+	network_merge(&to->network, &from->network);
 }
 
 int steps_merge(struct steps *to, const struct steps *from)
@@ -106,6 +108,10 @@ void steps_format(const struct steps *s, struct document *d)
 		document_key(d, "end");
 		document_time(d, step->end_ns);
 		values_format_all(step->values, d);
+		if (step->network.is_known) {
+			document_key(d, "network");
+			network_format(&step->network, d);
+		}
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -132,7 +138,9 @@ static int take_step(const struct place *place, const json_t *map, struct steps 
 	r = place_take_time(place, map, "start", &step->start_ns);
 	if (r == 0)
 		r = place_take_time(place, map, "end", &step->end_ns);
-	return r < 0 ? r : values_take_all(place, map, step->values);
+	if (r == 0)
+		r = values_take_all(place, map, step->values);
+	return r < 0 ? r : network_take(place, map, &step->network);
 }
 
 int steps_parse(const struct place *place, const json_t *list, struct steps *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* steps - the parts of a job, as its manager numbers them, each with the job's own metrics. */
+/* steps - the parts of a job, as its manager numbers them, each with the job's own metrics and what it sent and received. */
 #pragma once
 
 #include <jansson.h>
@@ -18,6 +18,7 @@ struct step {
 	char *id;		   /* "0", "batch"; never NULL */
 	uint64_t start_ns, end_ns; /* since the epoch; 0: not known, or not yet */
 	struct value values[METRIC_JOB_COUNT];
+	struct network network;
 };
 
 struct steps {

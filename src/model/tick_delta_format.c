@@ -281,6 +281,14 @@ static void format_block(const struct block *b, struct document *d)
 		document_boolean(d, false);
 }
 
+static bool has_network_of(const struct network *n, const struct network *before)
+{
+	return n->is_known == before->is_known && n->has_connections == before->has_connections &&
+	       n->has_details == before->has_details && n->least_round_trip_ns == before->least_round_trip_ns &&
+	       memcmp(n->numbers, before->numbers, sizeof(n->numbers)) == 0 &&
+	       memcmp(&n->round_trip_times, &before->round_trip_times, sizeof(n->round_trip_times)) == 0;
+}
+
 static void format_step(const struct snapshot_step *step, const struct snapshot_step *before, struct document *d)
 {
 	document_begin_flat_map(d);
@@ -293,6 +301,8 @@ static void format_step(const struct snapshot_step *step, const struct snapshot_
 	add_number(d, "start_ns", step->start_ns);
 	add_number(d, "end_ns", step->end_ns);
 	format_values(step->values, before ? before->values : NULL, d);
+	if (!before || !has_network_of(step->network, before->network))
+		format_network(step->network, d);
 	document_end_map(d);
 }
 
@@ -336,14 +346,6 @@ static bool has_fields_of(const struct snapshot_job *job, const struct snapshot_
 	       memcmp(&job->ranks, &before->ranks, sizeof(job->ranks)) == 0 &&
 	       memcmp(&job->threads, &before->threads, sizeof(job->threads)) == 0 &&
 	       memcmp(&job->thermal, &before->thermal, sizeof(job->thermal)) == 0;
-}
-
-static bool has_network_of(const struct network *n, const struct network *before)
-{
-	return n->is_known == before->is_known && n->has_connections == before->has_connections &&
-	       n->has_details == before->has_details && n->least_round_trip_ns == before->least_round_trip_ns &&
-	       memcmp(n->numbers, before->numbers, sizeof(n->numbers)) == 0 &&
-	       memcmp(&n->round_trip_times, &before->round_trip_times, sizeof(n->round_trip_times)) == 0;
 }
 
 /* The job's facts are made anew when they change, as long as a snapshot holds them. */

@@ -50,12 +50,16 @@ static int take_step(const struct reader *reader, const struct place *place, con
 	step = steps_add(to, id);
 	if (!step)
 		return to->count >= STEPS_MAX ? place_refuse(place, "id", "is one too many") : -ENOMEM;
-	if (earlier)
+	if (earlier) {
 		memcpy(step->values, earlier->values, sizeof(step->values));
+		step->network = earlier->network;
+	}
 	r = take_whole(place, map, "start_ns", &step->start_ns);
 	if (r == 0)
 		r = take_whole(place, map, "end_ns", &step->end_ns);
-	return r < 0 ? r : delta_take_values(&reader->lists, place, map, step->values);
+	if (r == 0)
+		r = delta_take_values(&reader->lists, place, map, step->values);
+	return r < 0 ? r : delta_take_network(&reader->lists, place, map, &step->network);
 }
 
 static int take_steps(const struct reader *reader, const struct place *place, const json_t *map,

@@ -4,6 +4,7 @@
 #include "hardware_words.h"
 #include "html_parts.h"
 #include "html_table.h"
+#include "network_lines.h"
 #include "record.h"
 #include "thermal_words.h"
 #include "victim_words.h"
@@ -83,6 +84,8 @@ static void put_step(const struct step *step, struct html *h)
 	html_table_cell(h, "%s", tell(step->values, METRIC_CPU_USER).text);
 	html_table_cell(h, "%s", tell(step->values, METRIC_CPU_SYSTEM).text);
 	html_table_cell(h, "%s", tell(step->values, METRIC_MEMORY_PEAK).text);
+	html_table_cell(h, "%s", network_bytes(&step->network, METRIC_NETWORK_SENT_BYTES).text);
+	html_table_cell(h, "%s", network_bytes(&step->network, METRIC_NETWORK_RECEIVED_BYTES).text);
 	html_table_cell(h, "%s", tell(step->values, METRIC_TASKS_ENDED).text);
 	html_table_end_row(h);
 }
@@ -91,7 +94,8 @@ void html_put_steps(const struct record *r, struct html *h)
 {
 	static const struct html_column columns[] = {
 		{ "step" },	   { "elapsed" },      { "CPU, program" },
-		{ "CPU, kernel" }, { "memory, peak" }, { "threads ended" },
+		{ "CPU, kernel" }, { "memory, peak" }, { "sent" },
+		{ "received" },	   { "threads ended" },
 	};
 
 	if (!r->steps.count)

@@ -347,14 +347,16 @@ static void put_step(const struct step *step, FILE *out)
 		has_time ? humanize_duration(step->end_ns - step->start_ns).text : "-");
 	fprintf(out, " | %s",
 		is_known ? humanize_duration(user->number + system->number).text : "-");
-	fprintf(out, " | %s |\n", peak->is_known ? humanize_bytes(peak->number).text : "-");
+	fprintf(out, " | %s", peak->is_known ? humanize_bytes(peak->number).text : "-");
+	fprintf(out, " | %s | %s |\n", network_bytes(&step->network, METRIC_NETWORK_SENT_BYTES).text,
+		network_bytes(&step->network, METRIC_NETWORK_RECEIVED_BYTES).text);
 }
 
 static void put_steps(const struct record *r, FILE *out)
 {
 	if (!r->steps.count)
 		return;
-	fputs("\n| step | elapsed | CPU time | memory |\n|---|---:|---:|---:|\n", out);
+	fputs("\n| step | elapsed | CPU time | memory | sent | received |\n|---|---:|---:|---:|---:|---:|\n", out);
 	for (size_t i = 0; i < MIN(r->steps.count, (size_t)STEPS_SHOWN); i++)
 		put_step(&r->steps.items[i], out);
 	if (r->steps.count > STEPS_SHOWN)

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "humanize.h"
 #include "macro.h"
 #include "record.h"
 
@@ -69,6 +68,11 @@ static void put_round_trips(const struct network *n, struct network_line *to)
 	snprintf(to->round_trips, sizeof(to->round_trips), "half below %s, 99 %% below %s, least %s",
 		 humanize_duration((uint64_t)half).text, humanize_duration((uint64_t)most).text,
 		 humanize_duration(n->least_round_trip_ns).text);
+}
+
+struct human network_bytes(const struct network *n, enum metric_id id)
+{
+	return network_knows(n, id) ? humanize_bytes(network_total(n, id)) : (struct human){ "-" };
 }
 
 unsigned int network_lines(const struct record *r, struct network_line ret[REACH_COUNT])

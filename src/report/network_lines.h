@@ -5,6 +5,10 @@
 
 #include <stdint.h>
 
+#include "humanize.h"
+#include "metric.h"
+
+struct network;
 struct record;
 
 enum network_reach {
@@ -24,3 +28,6 @@ struct network_line {
 
 /* Returns how many lines there are, none where nothing is known or nothing was moved. */
 unsigned int network_lines(const struct record *r, struct network_line ret[REACH_COUNT]);
+
+/* Bytes, METRIC_NETWORK_SENT_BYTES or METRIC_NETWORK_RECEIVED_BYTES, through all sockets; "-": not known. */
+struct human network_bytes(const struct network *n, enum metric_id id);

@@ -71,8 +71,7 @@ static void take_blocked(const struct value *now, const struct value *before, do
 		to->cause = CAUSE_COUNT;
 }
 
-struct numbers numbers_of_values(const struct value *now, const struct value *before,
-				 double seconds)
+static struct numbers numbers_of_values(const struct value *now, const struct value *before, double seconds)
 {
 	struct numbers n = numbers_none();
 
@@ -146,6 +145,27 @@ static void take_mounts(const struct record *now, const struct record *before, d
 	}
 }
 
+static double socket_rate(const struct network *now, const struct network *before, enum metric_id id, double seconds)
+{
+	if (!now->is_known || (before && !before->is_known))
+		return NAN;
+	return rate(network_total(now, id), before ? network_total(before, id) : 0, seconds);
+}
+
+static void take_sockets(const struct network *now, const struct network *before, double seconds, struct numbers *to)
+{
+	to->received = socket_rate(now, before, METRIC_NETWORK_RECEIVED_BYTES, seconds);
+	to->sent = socket_rate(now, before, METRIC_NETWORK_SENT_BYTES, seconds);
+}
+
+struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds)
+{
+	struct numbers n = numbers_of_values(now->values, before ? before->values : NULL, seconds);
+
+	take_sockets(&now->network, before ? &before->network : NULL, seconds, &n);
+	return n;
+}
+
 /* Both ticks share what did not change: then nothing was done there. */
 static bool is_idle_on_files(const struct record *now, const struct record *before)
 {
@@ -160,8 +180,7 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 
 	if (now->time.elapsed_ns)
 		n.elapsed = (double)now->time.elapsed_ns / NS_PER_S;
-	n.received = total_rate(now, before, METRIC_NETWORK_RECEIVED_BYTES, seconds);
-	n.sent = total_rate(now, before, METRIC_NETWORK_SENT_BYTES, seconds);
+	take_sockets(&now->reading.network, before ? &before->reading.network : NULL, seconds, &n);
 	if (seconds > 0 && is_idle_on_files(now, before)) {
 		n.read = n.write = n.meta = 0;
 		return n;

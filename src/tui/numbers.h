@@ -13,6 +13,7 @@
 
 struct document;
 struct record;
+struct step;
 
 #define NUMBERS_MOUNTS 8
 
@@ -45,9 +46,8 @@ struct numbers numbers_none(void);
  * rate is known.  @now must outlive the result. */
 struct numbers numbers_of_job(const struct record *now, const struct record *before,
 			      double seconds);
-/* The same of METRIC_JOB_COUNT values, such as a step's: files are not told apart by steps. */
-struct numbers numbers_of_values(const struct value *now, const struct value *before,
-				 double seconds);
+/* The same of a step: files are not told apart by steps. */
+struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds);
 
 /* A map of what is known, null for the rest. */
 void numbers_format(const struct numbers *n, struct document *d);

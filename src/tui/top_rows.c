@@ -146,15 +146,12 @@ static int add_tasks(struct top *t, struct top_job *job, const struct step *step
 	return r < 0 ? r : add_processes(t, job, step, step_id, "", depth);
 }
 
-static struct numbers numbers_of_step(const struct top_job *job, const struct step *step)
+static struct numbers numbers_since(const struct top_job *job, const struct step *step)
 {
 	const struct step *before = job->before ? steps_find(&job->before->steps, step->id) : NULL;
 
 	/* one that began meanwhile began with nothing, some time in between */
-	if (job->before && !before)
-		return numbers_of_values(step->values, NULL, NAN);
-	return numbers_of_values(step->values, before ? before->values : NULL,
-				 job->numbers.seconds);
+	return numbers_of_step(step, before, job->before && !before ? NAN : job->numbers.seconds);
 }
 
 static int add_step(struct top *t, struct top_job *job, const struct step *step)
@@ -162,7 +159,7 @@ static int add_step(struct top *t, struct top_job *job, const struct step *step)
 	int r = add_row(t, &(struct top_row){ .part = TOP_STEP,
 					      .job = job,
 					      .step = step,
-					      .numbers = numbers_of_step(job, step),
+					      .numbers = numbers_since(job, step),
 					      .depth = 1 });
 
 	return r < 0 ? r : add_tasks(t, job, step, step->id, 2);

@@ -132,9 +132,9 @@ def total(*networks):
 
 @pytest.fixture
 def talk_in(groups, programs, tmp_path):
-    def run(job, mode):
-        output = tmp_path / "talk.json"
-        assert groups.start(groups.name(job), programs / "tests/truth/talk", mode, output).wait(timeout=60) == 0
+    def run(job, mode, step=None, task=None):
+        output, group = tmp_path / "talk.json", groups.name(job, step, task)
+        assert groups.start(group, programs / "tests/truth/talk", mode, output).wait(timeout=60) == 0
         return json.loads(output.read_text())["network"]
 
     return run
@@ -171,6 +171,26 @@ def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, talk_in, dema
     groups.remove(groups.name(2))
     assert told(final_record(agent, 2)["network"]) == total(*parts[1:])
     assert told(final_record(agent, 1)["network"]) == ended == used(parts[0])
+
+
+def test_steps_tell_what_each_of_them_sent_and_together_it_is_the_jobs(start_agent, groups, talk_in, demand):
+    """One has ended when the agent is started anew, another goes on after it."""
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    ended = talk_in(1, "unix", "batch")
+    groups.remove(groups.name(1, "batch"))
+    parts = [talk_in(1, "tcp4", "0", 0), talk_in(1, "udp4", "0", 1)]
+    other = talk_in(1, "tcp6", "1", 0)
+    await_page(agent, lambda page: exposed(page, 1) == series(total(ended, *parts, other)))
+    agent.kill()
+    agent.start()
+    parts.append(talk_in(1, "errors", "0", 0))
+    await_page(agent, lambda page: exposed(page, 1) == series(total(ended, *parts, other)))
+    groups.remove(groups.name(1))
+    record = final_record(agent, 1)
+    steps = {step["id"]: told(step["network"]) for step in record["steps"]}
+    assert steps == {"batch": used(ended), "0": total(*parts), "1": used(other)}
+    assert told(record["network"]) == total(ended, *parts, other)
 
 
 def test_who_takes_over_the_ports_of_another_job_does_not_inherit_its_numbers(start_agent, groups, talk_in, demand):

@@ -92,5 +92,21 @@ TEST(over_time_is_a_line_of_bars)
 	records_clear(&records);
 	ASSERT_CONTAINS(text, "  cores in use, at most ");
 	ASSERT_CONTAINS(text, "·"); /* where nobody looked at memory */
-	ASSERT_CONTAINS(text, "| step | elapsed |");
+}
+
+TEST(each_step_has_a_line_with_what_it_sent_where_that_is_known)
+{
+	_cleanup_(record_freep) struct record *r = record_new();
+	_cleanup_free_ char *text = NULL;
+	struct step *step = steps_add(&r->steps, "batch");
+
+	step->values[METRIC_MEMORY_PEAK] = (struct value){ 4096, true };
+	step = steps_add(&r->steps, "0");
+	step->network.is_known = true;
+	*network_number_ref(&step->network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1000;
+	*network_number_ref(&step->network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = 9;
+	text = text_of(r);
+	ASSERT_CONTAINS(text, "\n| step | elapsed | CPU time | memory | sent | received |\n");
+	ASSERT_CONTAINS(text, "\n| batch | - | - | 4 KiB | - | - |\n");
+	ASSERT_CONTAINS(text, "\n| 0 | - | - | - | 1009 B | 0 B |\n");
 }

@@ -72,6 +72,27 @@ TEST(without_time_or_a_counter_nothing_is_known_and_nothing_is_zero)
 	ASSERT(isnan(numbers_of_job(now, before, 1).read));
 }
 
+TEST(of_a_step_sockets_are_told_but_not_files)
+{
+	struct step before = { .network = { .is_known = true } }, now = before;
+	struct numbers n;
+
+	now.values[METRIC_CPU_USER] = before.values[METRIC_CPU_USER] = (struct value){ 7 * S, true };
+	now.values[METRIC_CPU_SYSTEM] = (struct value){ 3 * S, true };
+	before.values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
+	*network_number_ref(&before.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 101;
+	*network_number_ref(&now.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1103;
+	*network_number_ref(&now.network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = 4;
+	n = numbers_of_step(&now, &before, 2);
+	ASSERT(is_near(n.cores, 1.5));
+	ASSERT(is_near(n.sent, 503));
+	ASSERT(is_near(n.received, 0));
+	ASSERT(isnan(n.read) && isnan(n.meta));
+	before.network.is_known = false;
+	ASSERT(isnan(numbers_of_step(&now, &before, 2).sent));
+	ASSERT(is_near(numbers_of_step(&now, NULL, 2).sent, 553.5));
+}
+
 TEST(what_fell_is_not_known)
 {
 	_cleanup_(record_freep) struct record *before = new_job(70 * S, 5000), *now = new_job(10 * S, 1109);

@@ -194,6 +194,72 @@ TEST(a_leaf_that_ends_is_folded_and_nothing_falls)
 	snapshot_unref(s);
 }
 
+static struct leaf_tasks sender_of(uint64_t leaf, uint64_t sent)
+{
+	struct leaf_tasks tasks = tasks_of(leaf, 7, 1, 0);
+
+	*network_number_ref(&tasks.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = sent;
+	return tasks;
+}
+
+static void feed_senders(struct registry *r, const struct leaf_tasks *tasks, size_t count)
+{
+	const struct registry_feed f = { .tasks = tasks, .task_count = count, .has_tasks = true, .has_network = true };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+static uint64_t sent_of(const struct network *n)
+{
+	return n->is_known ? network_total(n, METRIC_NETWORK_SENT_BYTES) : UINT64_MAX;
+}
+
+TEST(what_each_step_sent_is_told_and_never_falls)
+{
+	/* one of two tasks of step 0, step 0's other task, the batch step, and the job itself outside of steps */
+	const struct leaf_tasks senders[] = { sender_of(4, 1009), sender_of(6, 2003), sender_of(5, 5), sender_of(1, 101) };
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_job(r);
+	feed_senders(r, senders, 4);
+	s = snap(r, 131);
+	ASSERT_EQ(sent_of(s->jobs[0].network), (uint64_t)(1009 + 2003 + 5 + 101));
+	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
+	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	snapshot_unref(s);
+
+	learn(r, 141, dead, 1);
+	feed_senders(r, senders, 4);
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
+	feed_senders(r, senders + 1, 1); /* of the others the kernel side says less than before */
+	s = snap(r, 142);
+	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	snapshot_unref(s);
+}
+
+TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
+{
+	const struct leaf_tasks tasks[] = { tasks_of(4, 7, 0, 1), sender_of(5, 5) };
+	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	learn_job(r);
+	learn(r, 141, dead, 1);
+	feed(r, tasks, 1, NULL, 0); /* which says nothing of sockets */
+	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
+	feed_senders(r, tasks + 1, 1);
+	s = snap(r, 142);
+	ASSERT(!s->jobs[0].network->is_known);
+	ASSERT(!s->jobs[0].steps[0].network->is_known);
+	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	snapshot_unref(s);
+}
+
 static void feed_times(struct registry *r, const struct leaf_tasks *tasks, bool has_times)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .has_tasks = true,

@@ -184,6 +184,29 @@ TEST(what_was_sent_comes_back_and_goes_on)
 	ASSERT(n->has_details);
 	ASSERT_EQ(n->least_round_trip_ns, (uint64_t)31000);
 	ASSERT_EQ(n->round_trip_times.counts[7], (uint64_t)(13 + 17));
+	n = snapshot_find(s, "slurm", "42")->steps[0].network;
+	ASSERT(n->is_known && n->has_connections && n->has_details);
+	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(503 + 2003));
+	ASSERT_EQ(n->round_trip_times.counts[7], (uint64_t)(13 + 17));
+}
+
+/* As a build before wrote it down. */
+TEST(what_a_step_sent_is_not_known_if_a_part_is_not)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	char *steps = strstr(text, "\"steps\": ["), *network = steps ? strstr(steps, ", \"network\"") : NULL,
+	     *end = network ? strchr(network, '}') : NULL;
+	const struct network *n;
+
+	ASSERT(end && end < strstr(text, "\"mounts\""));
+	memset(network, ' ', (size_t)(end - network) + 1);
+	parse(after, text);
+	go_on(after, false);
+	n = network_after(after, &s);
+	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(503 + 2003));
+	ASSERT(!snapshot_find(s, "slurm", "42")->steps[0].network->is_known);
 }
 
 /* As a build before wrote it down. */
@@ -482,6 +505,8 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"steps\": [", "\"steps\": [7, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"0\", \"values\": {}}, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\"}, " },
+		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {\"udp\": [1]}}, " },
+		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {}, \"round_trip_times\": [1]}, " },
 		{ "\"mounts\": [", "\"mounts\": [{}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"kind\": \"what\"}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"aliases\": [1]}, " },

@@ -18,6 +18,17 @@ static void set(struct step *step, enum metric_id id, uint64_t number)
 	step->values[id] = (struct value){ number, true };
 }
 
+static void set_sent(struct step *step, enum socket_kind kind, uint64_t bytes)
+{
+	step->network.is_known = step->network.has_connections = step->network.has_details = true;
+	*network_number_ref(&step->network, kind, METRIC_NETWORK_SENT_BYTES) = bytes;
+}
+
+static uint64_t sent_of(const struct step *step, enum socket_kind kind)
+{
+	return network_number(&step->network, kind, METRIC_NETWORK_SENT_BYTES);
+}
+
 static char *text_of(const struct steps *steps)
 {
 	char *text = NULL;
@@ -50,6 +61,9 @@ TEST(steps_come_back_as_they_were_written)
 
 	step->start_ns = UINT64_C(1700000000000000000);
 	set(step, METRIC_CPU_USER, 1234567891);
+	set_sent(step, SOCKET_TCP, 1048583);
+	set_sent(step, SOCKET_UNIX_DGRAM, 10007);
+	step->network.least_round_trip_ns = 31000;
 	step = steps_add(&steps, "ex\"tern\n");
 	set(step, METRIC_MEMORY_PEAK, 4099);
 	text = text_of(&steps);
@@ -58,6 +72,10 @@ TEST(steps_come_back_as_they_were_written)
 	ASSERT_EQ(back.items[0].values[METRIC_CPU_USER].number, 1234567891U);
 	ASSERT(!back.items[0].values[METRIC_MEMORY_PEAK].is_known);
 	ASSERT_EQ(back.items[1].values[METRIC_MEMORY_PEAK].number, 4099U);
+	ASSERT_EQ(sent_of(&back.items[0], SOCKET_TCP), 1048583U);
+	ASSERT_EQ(sent_of(&back.items[0], SOCKET_UNIX_DGRAM), 10007U);
+	ASSERT_EQ(back.items[0].network.least_round_trip_ns, 31000U);
+	ASSERT(!back.items[1].network.is_known);
 	again = text_of(&back);
 	ASSERT_STREQ(again, text);
 }
@@ -69,13 +87,16 @@ TEST(steps_of_two_nodes_become_one_by_their_ids)
 
 	set(step, METRIC_CPU_USER, 7);
 	set(step, METRIC_MEMORY_PEAK, 11);
+	set_sent(step, SOCKET_UDP, 7);
 	step->start_ns = 5;
 	step->end_ns = 9;
 	step = steps_add(&b, "0");
 	set(step, METRIC_CPU_USER, 3);
 	set(step, METRIC_MEMORY_PEAK, 13);
+	set_sent(step, SOCKET_UDP, 3);
 	step->start_ns = 4;
 	set(steps_add(&b, "1"), METRIC_CPU_USER, 17);
+	set_sent(steps_find(&b, "1"), SOCKET_UDP, 23);
 	ASSERT_OK(steps_merge(&a, &b));
 	ASSERT_EQ(a.count, 2U);
 	ASSERT_EQ(a.items[0].values[METRIC_CPU_USER].number, 10U);
@@ -83,6 +104,18 @@ TEST(steps_of_two_nodes_become_one_by_their_ids)
 	ASSERT_EQ(a.items[0].start_ns, 4U);
 	ASSERT_EQ(a.items[0].end_ns, 0U); /* on one node it still runs */
 	ASSERT_EQ(a.items[1].values[METRIC_CPU_USER].number, 17U);
+	ASSERT_EQ(sent_of(&a.items[0], SOCKET_UDP), 10U);
+	ASSERT_EQ(sent_of(&a.items[1], SOCKET_UDP), 23U);
+}
+
+TEST(what_one_node_does_not_know_of_a_steps_network_is_not_known_of_the_sum)
+{
+	_cleanup_steps_ struct steps a = {}, b = {};
+
+	set_sent(steps_add(&a, "0"), SOCKET_TCP, 7);
+	set(steps_add(&b, "0"), METRIC_CPU_USER, 3);
+	ASSERT_OK(steps_merge(&a, &b));
+	ASSERT(!a.items[0].network.is_known);
 }
 
 TEST(broken_steps_are_refused_with_their_place)
@@ -97,6 +130,9 @@ TEST(broken_steps_are_refused_with_their_place)
 		{ "[{\"id\": \"0\", \"cpu\": {\"user_seconds\": \"x\"}}]",
 		  "steps[0].cpu.user_seconds" },
 		{ "[{\"id\": \"0\", \"cpu\": []}]", "steps[0].cpu" },
+		{ "[{\"id\": \"0\", \"network\": []}]", "steps[0].network" },
+		{ "[{\"id\": \"0\", \"network\": {\"udp\": {\"sent\": {\"bytes\": -1}}}}]",
+		  "steps[0].network.udp.sent.bytes" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -78,6 +78,7 @@ static char *expect(const struct snapshot *s, const struct snapshot_job *from)
 		step->start_ns = from->steps[i].start_ns;
 		step->end_ns = from->steps[i].end_ns;
 		memcpy(step->values, from->steps[i].values, sizeof(step->values));
+		step->network = *from->steps[i].network;
 	}
 	return made_json(r);
 }
@@ -95,10 +96,15 @@ static void check(const struct snapshot *s, const struct tick *tick)
 	}
 }
 
-static void add_step(struct snapshot_job *job, const char *id, uint64_t number)
+/* @sent: bytes through UDP; 0: nothing is known of its network. */
+static void add_step(struct snapshot_job *job, const char *id, uint64_t number, uint64_t sent)
 {
+	struct network network = { .is_known = sent > 0 };
+
+	*network_number_ref(&network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = sent;
 	job->steps = realloc(job->steps, (job->step_count + 1) * sizeof(*job->steps));
 	job->steps[job->step_count] = (struct snapshot_step){ .id = strdup(id), .is_live = true, .start_ns = 7 };
+	job->steps[job->step_count].network = network_keep(&network);
 	job->steps[job->step_count].values[METRIC_CPU_USER] = (struct value){ number, true };
 	job->steps[job->step_count++].values[METRIC_TASKS_ENDED] = (struct value){ 3, true };
 }
@@ -112,16 +118,19 @@ static void make(struct snapshot *s, uint64_t round)
 	s->took_ns = 4000037;
 	for (size_t i = 0; i < s->job_count; i++)
 		s->jobs[i].job->start_boot_ns = FIRST_NS - 1000 * (i + 1);
-	add_step(&s->jobs[2], "batch", 11);
-	add_step(&s->jobs[2], "0", 13 + round);
+	add_step(&s->jobs[2], "batch", 11, 0);
+	add_step(&s->jobs[2], "0", 13 + round, 1009 + round);
+	add_step(&s->jobs[2], "1", 19, 101); /* always the same */
 	s->jobs[4].cores = (struct evenness){ { 3, true }, { 9973, true } };
 }
 
 static void clear(struct snapshot *s)
 {
 	for (size_t i = 0; i < s->job_count; i++) {
-		for (size_t j = 0; j < s->jobs[i].step_count; j++)
+		for (size_t j = 0; j < s->jobs[i].step_count; j++) {
 			free(s->jobs[i].steps[j].id);
+			network_drop(s->jobs[i].steps[j].network);
+		}
 		free(s->jobs[i].steps);
 	}
 	made_snapshot_clear(s);
