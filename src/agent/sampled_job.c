@@ -370,22 +370,34 @@ int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
 	return 0;
 }
 
-static int describe_ports(const struct job_sources *sources, struct record *record)
-{
-	return node_ports_exist(sources->root_fd) ? strings_add(&record->coverage.missing, NODE_PORTS_MISSING) : 0;
-}
-
 static int describe_no_thermal(struct record *record)
 {
 	return strings_add(&record->coverage.missing, THERMAL_LABEL "not offered by this machine");
 }
 
-int job_sources_describe(const struct job_sources *sources, struct record *record)
+static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
+{
+	struct ports ports = {};
+	const char *why;
+
+	if (!node_ports_exist(sources->root_fd))
+		return 0;
+	why = registry_job_ports(job, &ports);
+	if (why)
+		return strings_add(&record->coverage.missing, NODE_PORTS_LABEL "%s", why);
+	record->ports = malloc(sizeof(*record->ports));
+	if (!record->ports)
+		return -ENOMEM;
+	*record->ports = ports;
+	return 0;
+}
+
+int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record)
 {
 	int r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
 
 	if (r >= 0)
-		r = describe_ports(sources, record);
+		r = describe_ports(sources, job, record);
 	if (r < 0 || record->thermal.samples.is_known)
 		return r;
 	return sources->thermal ? strings_add(&record->coverage.missing,
@@ -401,7 +413,5 @@ int job_sources_describe_node(const struct job_sources *sources, struct record *
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
 	else if (*sources->hardware.why.text)
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
-	if (r >= 0)
-		r = describe_ports(sources, record);
 	return r < 0 || sources->thermal ? r : describe_no_thermal(record);
 }

@@ -39,8 +39,9 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 /* The processor's counters, if they are wanted, and its sensors, of which there may be none. Descriptors for them are taken
  * off the files' budget. -ENOMEM. */
 int job_sources_open_sensors(struct job_sources *sources, bool has_hardware);
-/* Say in a job's record what they have not; of what the site does not want, nothing.  -ENOMEM, -ENOSPC. */
-int job_sources_describe(const struct job_sources *sources, struct record *record);
+/* Put into a job's record what no snapshot holds, and what they have not; of what the site does not want, nothing.  -ENOMEM,
+ * -ENOSPC. */
+int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record);
 /* Say what no job can have of them on this node, by whose will ever.  -ENOMEM, -ENOSPC. */
 int job_sources_describe_node(const struct job_sources *sources, struct record *record);
 

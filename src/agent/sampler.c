@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "clock.h"
+#include "collectors/node_ports.h"
 #include "config.h"
 #include "error.h"
 #include "file.h"
@@ -19,6 +20,7 @@
 #include "job_record.h"
 #include "job_state.h"
 #include "kernel_side.h"
+#include "machine.h"
 #include "macro.h"
 #include "meter.h"
 #include "place_names.h"
@@ -329,6 +331,16 @@ static int take_published(struct sampler *s)
 	return r;
 }
 
+static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
+{
+	struct ports now = {};
+
+	node_ports_count(s->options.root_fd, &now);
+	if (!now.count)
+		return 0;
+	return registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
+}
+
 static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
 {
 	uint64_t real_ns = clock_now_ns(CLOCK_REALTIME);
@@ -348,6 +360,9 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 	users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
 	if (r >= 0)
 		r = fold(s, boot_ns, err);
+	if (r < 0)
+		return r;
+	r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;
 	registry_expire(s->registry, boot_ns, drop_state, s);
@@ -445,7 +460,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = kernel_side_describe(s->kernel, record);
 	if (r >= 0)
-		r = job_sources_describe(&s->sources, record);
+		r = job_sources_describe(&s->sources, known, record);
 	if (r >= 0)
 		r = kernel_side_tell_budget(s->kernel, job->job->start_boot_ns,
 					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);

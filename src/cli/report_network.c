@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_network.h"
 
+#include "cleanup.h"
 #include "humanize.h"
 #include "network_lines.h"
+#include "port_words.h"
+#include "record.h"
 #include "report_rows.h"
+
+void report_ports(const struct record *r, struct page *page)
+{
+	for (size_t i = 0; r->ports && i < r->ports->count; i++) {
+		_cleanup_free_ char *words = port_words(&r->ports->items[i]);
+
+		if (words)
+			page_paragraph(page, i ? NULL : "fabric", words);
+	}
+}
 
 void report_network(const struct record *r, struct page *page)
 {

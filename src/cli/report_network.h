@@ -8,3 +8,5 @@ struct record;
 
 /* A line for the network and one for Unix sockets, as far as anything went through them. */
 void report_network(const struct record *r, struct page *page);
+/* One for each fabric port, where they were the job's. */
+void report_ports(const struct record *r, struct page *page);

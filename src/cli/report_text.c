@@ -318,6 +318,7 @@ void report_text(const struct record *now, const struct record *last, const stru
 	report_hot(now, page);
 	report_block(now, page);
 	report_network(now, page);
+	report_ports(now, page);
 	report_syscalls(now, page);
 	tell_survivors(now, page);
 	tell_notes(now, page);

@@ -92,6 +92,11 @@ static bool has_debugfs(int root_fd)
 	       mounts_find_type(&mounts, "debugfs", NULL);
 }
 
+unsigned int machine_cpus_online(int root_fd)
+{
+	return count_cpus(root_fd, "sys/devices/system/cpu/online");
+}
+
 void machine_read(int root_fd, struct machine *ret)
 {
 	*ret = (struct machine){};
@@ -101,7 +106,7 @@ void machine_read(int root_fd, struct machine *ret)
 	ret->has_btf = faccessat(root_fd, "sys/kernel/btf/vmlinux", F_OK, 0) == 0;
 	preemption_read(root_fd, &ret->preemption);
 	ret->has_debugfs = has_debugfs(root_fd);
-	ret->cpus_online = count_cpus(root_fd, "sys/devices/system/cpu/online");
+	ret->cpus_online = machine_cpus_online(root_fd);
 	ret->cpus_possible = count_cpus(root_fd, "sys/devices/system/cpu/possible");
 	ret->memory_bytes = read_memory(root_fd);
 	read_virtual(root_fd, ret);

@@ -20,6 +20,8 @@ struct machine {
 
 /* Never fails: what cannot be read below @root_fd is unknown. */
 void machine_read(int root_fd, struct machine *ret);
+/* The same of cpus_online alone. */
+unsigned int machine_cpus_online(int root_fd);
 
 /* A "flags" line of cpuinfo has "hypervisor". */
 bool machine_parse_hypervisor(const char *cpuinfo);

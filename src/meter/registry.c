@@ -63,6 +63,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	timeline_clear(&j->timeline);
 	free(j->least);
 	registry_network_clear(&j->network);
+	registry_ports_clear(&j->ports);
 	free(j->victims);
 	free(j->base);
 	registry_cores_clear(&j->cores);
@@ -99,6 +100,7 @@ struct registry *registry_free(struct registry *r)
 	free(r->jobs);
 	free(r->order);
 	free(r->tasks);
+	free(r->ports);
 	registry_forget_cores(r);
 	registry_forget_blocks(r);
 	free(r->rows);

@@ -17,6 +17,7 @@
 
 struct error;
 struct identity_rules;
+struct ports;
 struct registry;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 struct timeline;
@@ -117,6 +118,17 @@ int registry_job_set_least(struct registry_job *j, const struct value least[METR
 /* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));
 void *registry_job_attached(const struct registry_job *j);
+
+/*
+ * What the node's fabric ports have counted by now, at each reading, once what ended is folded.  They are a job's where a
+ * manager gave it all @cpus of the node and no other job (but a `run` in it) was there from its start to its end, as their
+ * groups have it; then what went through is between the last reading before its start and the first one after its end, if
+ * the node had no job in between either, else between the first and the last one within its life.  Of a job that was there
+ * before the first feed they are never known.  @now's times are set.  -ENOMEM.
+ */
+int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns, uint64_t real_ns, uint64_t cpus);
+/* NULL: *ret has them, so far; else why they are not known. */
+const char *registry_job_ports(const struct registry_job *j, struct ports *ret);
 
 /* Whom the kernel killed for want of memory. */
 const struct victims *registry_job_victims(const struct registry_job *j);

@@ -6,6 +6,7 @@
 #include "idmap.h"
 #include "ids.h"
 #include "identity.h"
+#include "ports.h"
 #include "registry.h"
 #include "thermal_samples.h"
 #include "timeline.h"
@@ -116,6 +117,23 @@ void registry_network_fold(struct registry_member *m, const struct registry_grou
 struct network registry_network_begin(const struct registry_network *n, const struct registry *r);
 void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g);
 
+/* ---- ports ---- */
+
+enum ports_state { /* of a job */
+	PORTS_NONE, /* it has not, or not yet, all of the node's CPUs */
+	PORTS_FOLLOWED,
+	PORTS_KNOWN, /* it has ended */
+	PORTS_LATE, PORTS_SHORT, PORTS_SHARED, /* they are not known, and will not be */
+};
+
+struct registry_ports { /* begins as {} */
+	enum ports_state state;
+	struct ports *first, *last; /* as the job began, and as they were counted last; NULL but where they are followed or known.  A
+				     * counter of @first that is not known any more was set back meanwhile. */
+};
+
+void registry_ports_clear(struct registry_ports *p);
+
 /* ---- block devices ---- */
 
 /* Replace what was fed of them. */
@@ -167,6 +185,7 @@ struct registry_job {
 	struct value *base;                  /* and those of its top groups before; NULL: there were none */
 	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
 	struct registry_network network;
+	struct registry_ports ports;
 	struct block block; /* folded: its rows alone */
 	bool lacks_block;
 	struct registry_cores cores; /* folded */
@@ -260,6 +279,8 @@ struct registry {
 	size_t mount_room;
 	struct idmap mounts_by_name; /* by hash; the value is the slot, from 1 */
 
+	struct ports *ports;     /* as they were fed last; NULL: they never were */
+	uint64_t ports_boot_ns;
 	unsigned int saves_left; /* timelines that may be written down after this reading */
 	struct snapshot *shown;  /* the last one */
 	uint32_t *shown_slots;   /* of each of its mounts, ascending */

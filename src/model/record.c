@@ -105,6 +105,7 @@ struct record *record_free(struct record *r)
 	syscalls_clear(&r->syscalls);
 	hot_files_clear(&r->files);
 	steps_clear(&r->steps);
+	free(r->ports);
 	timeline_clear(&r->timeline);
 	free(r);
 	return NULL;

@@ -14,6 +14,7 @@
 #include "evenness.h"
 #include "hot_files.h"
 #include "macro.h"
+#include "ports.h"
 #include "reading.h"
 #include "steps.h"
 #include "syscalls.h"
@@ -82,6 +83,7 @@ struct record {
 	struct syscalls syscalls; /* on demand */
 	struct hot_files files; /* on demand */
 	struct steps steps;     /* as far as the manager made any */
+	struct ports *ports;    /* owned; what went through them while the job had the node for itself; NULL: not known */
 	struct timeline timeline;
 
 	struct survivor *survivors;

@@ -231,6 +231,16 @@ static int check_sameness(const struct record *later, const struct record *earli
 	return error_set(err, -ESTALE, "that is another job by now");
 }
 
+static void subtract_ports(struct record *to, const struct record *earlier)
+{
+	if (to->ports && earlier->ports) {
+		ports_subtract(to->ports, earlier->ports);
+		return;
+	}
+	free(to->ports);
+	to->ports = NULL;
+}
+
 int record_subtract(const struct record *later, const struct record *earlier, struct record **ret,
 		    struct error *err)
 {
@@ -248,6 +258,7 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	difference->threads = (struct threads){};
 	difference->thermal = (struct thermal_samples){};
 	victims_subtract(&difference->victims, &earlier->victims);
+	subtract_ports(difference, earlier);
 	subtract_time(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
 	network_subtract(&difference->reading.network, &earlier->reading.network);

@@ -66,7 +66,7 @@ const size_t record_field_count = ARRAY_SIZE(record_fields);
 
 const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
 					"pressure", "tasks", "cores", "ranks", "threads", "thermal", "io",
-					"network", "block", "syscalls", "files", "steps", "survivors", "coverage", "timeline", "merged" };
+					"network", "ports", "block", "syscalls", "files", "steps", "survivors", "coverage", "timeline", "merged" };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 
 bool record_section_is_plain(const char *section)

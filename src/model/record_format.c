@@ -235,6 +235,11 @@ static void format_network(const struct record *record, struct document *d)
 	network_format(&record->reading.network, d);
 }
 
+static void format_ports(const struct record *record, struct document *d)
+{
+	ports_format(record->ports, d);
+}
+
 static void format_block(const struct record *record, struct document *d)
 {
 	block_format(&record->reading.block, d);
@@ -361,7 +366,8 @@ static const struct section {
 } special_sections[] = {
 	{ "cpu", NULL, format_cpu_sums },	 { "memory", NULL, format_victims },
 	{ "io", format_io, NULL },		 { "network", format_network, NULL },
-	{ "block", format_block, NULL },		 { "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
+	{ "ports", format_ports, NULL },	 { "block", format_block, NULL },
+	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
 	{ "merged", format_merged, NULL },	 { "files", format_files, NULL },
 	{ "steps", format_steps, NULL },	 { "timeline", format_timeline, NULL },
 	{ "syscalls", format_syscalls, NULL },
@@ -400,6 +406,8 @@ static bool has_section(const struct record *record, const char *name)
 		return values_know(record->reading.values, name);
 	if (strcmp(name, "network") == 0)
 		return record->reading.network.is_known;
+	if (strcmp(name, "ports") == 0)
+		return record->ports;
 	if (strcmp(name, "block") == 0)
 		return record->reading.block.is_known;
 	if (strcmp(name, "cores") == 0)

@@ -139,6 +139,23 @@ static int merge_survivors(const struct record *from, struct record *to)
 	return 0;
 }
 
+/* Known where all records know it, as other sums. */
+static int merge_ports(const struct record *from, struct record *to, bool is_first)
+{
+	if (is_first && from->ports) {
+		to->ports = calloc(1, sizeof(*to->ports));
+		if (!to->ports)
+			return -ENOMEM;
+	}
+	if (to->ports && from->ports) {
+		ports_merge(to->ports, from->ports);
+	} else {
+		free(to->ports);
+		to->ports = NULL;
+	}
+	return 0;
+}
+
 static int merge_one(const struct record *from, struct record *to, bool is_first)
 {
 	int r = is_first ? reading_copy(&to->reading, &from->reading)
@@ -152,6 +169,8 @@ static int merge_one(const struct record *from, struct record *to, bool is_first
 			     : syscalls_merge(&to->syscalls, &from->syscalls);
 	if (r == 0)
 		r = steps_merge(&to->steps, &from->steps);
+	if (r == 0)
+		r = merge_ports(from, to, is_first);
 	if (r < 0)
 		return r;
 	victims_merge(&to->victims, &from->victims);

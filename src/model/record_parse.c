@@ -443,6 +443,18 @@ static int take_network(const struct place *place, const json_t *root, struct re
 	return network_take(place, root, &record->reading.network);
 }
 
+static int take_ports(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "ports");
+	const json_t *list;
+	int r = place_get(place, root, "ports", JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	record->ports = calloc(1, sizeof(*record->ports));
+	return record->ports ? ports_parse(&here, list, record->ports) : -ENOMEM;
+}
+
 static int take_block(const struct place *place, const json_t *root, struct record *record)
 {
 	struct place here = place_below(place, "block");
@@ -474,6 +486,7 @@ static int take_sections(const struct place *place, const json_t *root, struct r
 		take_io,
 		take_network,
 		take_syscalls,
+		take_ports,
 		take_block,
 		take_files,
 		take_victims,

@@ -5,6 +5,7 @@
 #include "html_parts.h"
 #include "html_table.h"
 #include "network_lines.h"
+#include "port_words.h"
 #include "record.h"
 #include "thermal_words.h"
 #include "victim_words.h"
@@ -62,6 +63,11 @@ void html_put_numbers(const struct record *r, struct html *h)
 		put_number("processor's counters", hardware, h);
 	if (thermal)
 		put_number("frequency, temperature", thermal, h);
+	for (size_t i = 0; r->ports && i < r->ports->count; i++) {
+		_cleanup_free_ char *words = port_words(&r->ports->items[i]);
+
+		put_number("fabric port", words ? words : "-", h);
+	}
 	for (size_t i = 0; i < r->victims.count; i++) {
 		_cleanup_free_ char *words = victim_words(&r->victims.items[i]);
 

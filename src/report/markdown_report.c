@@ -16,6 +16,7 @@
 #include "over_time.h"
 #include "record.h"
 #include "rows.h"
+#include "port_words.h"
 #include "sentence.h"
 #include "thermal_words.h"
 #include "victim_words.h"
@@ -112,6 +113,15 @@ static void put_hardware(const struct record *r, FILE *out)
 
 	put_words("Processor", counted, out);
 	put_words("Frequency and temperature", felt, out);
+}
+
+static void put_ports(const struct record *r, FILE *out)
+{
+	for (size_t i = 0; r->ports && i < r->ports->count; i++) {
+		_cleanup_free_ char *words = port_words(&r->ports->items[i]);
+
+		put_words("Fabric", words, out);
+	}
 }
 
 static void put_memory(const struct record *r, FILE *out)
@@ -400,6 +410,7 @@ void markdown_report(const struct record *r, const struct analysis *analysis, FI
 	put_files(r, out);
 	put_devices(r, out);
 	put_network(r, out);
+	put_ports(r, out);
 	put_syscalls(r, out);
 	put_steps(r, out);
 	put_missing(r, out);

@@ -257,6 +257,36 @@ TEST(ports_of_a_fabric_are_counted_in_bytes)
 	expect(&s, METRIC_NODE_PORT_RATE, "hfi1_0", 312500000);
 }
 
+/* 32, 16 and 8 bits, as PortCounters has them: then nobody knows how much more there was. */
+TEST(counters_of_ports_that_stand_at_their_end_are_left_out)
+{
+	_cleanup_close_ int root_fd = tree_open("made-sysfs-infiniband-full");
+	_cleanup_(samples_clear) struct samples s = {};
+	struct ports ports = {};
+
+	tree_write(root_fd, PORT "counters/port_xmit_data", "4294967295\n");
+	tree_write(root_fd, PORT "counters/port_rcv_data", "4294967296\n"); /* of 64 bits */
+	tree_write(root_fd, PORT "counters/port_rcv_packets", "4294967294\n");
+	tree_write(root_fd, PORT "counters/port_xmit_discards", "65535\n");
+	tree_write(root_fd, PORT "counters/link_downed", "255\n");
+	s = read_node(root_fd, false);
+	ASSERT(!samples_find(&s, METRIC_NODE_PORT_TRANSMIT_BYTES, NULL));
+	expect(&s, METRIC_NODE_PORT_RECEIVE_BYTES, "mlx5_0", UINT64_C(17179869184));
+	expect(&s, METRIC_NODE_PORT_RECEIVE_PACKETS, "mlx5_0", UINT64_C(4294967294));
+	ASSERT(!samples_find(&s, METRIC_NODE_PORT_TRANSMIT_DISCARDS, NULL));
+	ASSERT(!samples_find(&s, METRIC_NODE_PORT_LINK_FAILURES, NULL));
+	node_ports_count(root_fd, &ports);
+	ASSERT_EQ(ports.count, (size_t)1);
+	ASSERT_STREQ(ports.items[0].device, "mlx5_0");
+	ASSERT_STREQ(ports.items[0].number, "1");
+	for (size_t i = 0; i < PORT_COUNTERS; i++) {
+		const struct sample *found = samples_find(&s, port_metric(i), NULL);
+
+		ASSERT_EQ(ports.items[0].counters[i].is_known, found ? 1U : 0U);
+		ASSERT(!found || found->number == ports.items[0].counters[i].number);
+	}
+}
+
 TEST(frequency_and_temperature_of_the_node)
 {
 	_cleanup_close_ int root_fd = tree_open("made-sysfs-thermal");

@@ -14,53 +14,64 @@
 
 #define CLASS "sys/class/infiniband"
 #define NAME_MAX_LENGTH 63
-#define PORTS_MAX 64 /* of one device */
+#define DEVICE_PORTS_MAX 64
 #define WORD_BYTES 4 /* PortXmitData and PortRcvData count octets divided by 4 (InfiniBand Architecture volume 1, PortCounters); Omni-Path's driver the same */
 #define RATE_MAX 100000 /* Gb/s */
 
-struct port {
+struct place {
 	int root_fd;
 	const char *device, *number;
 };
 
+/*
+ * @end: where the counter stops, and stands until somebody sets it back, in PortCounters, which has no more bits for it.  Data
+ * and packets have 64 where the port has PortCountersExtended, which the kernel takes then, under the same name (since Linux
+ * 4.5): those that stand at just 2^32 - 1 cannot be told from the others, and one reading in 4 thousand million is lost.
+ */
 /* clang-format off */
 static const struct {
 	const char *file;
 	enum metric_id id;
-	uint64_t scale;
+	uint64_t scale, end;
 } counters[] = {
-	{ "counters/port_xmit_data",     METRIC_NODE_PORT_TRANSMIT_BYTES,    WORD_BYTES },
-	{ "counters/port_rcv_data",      METRIC_NODE_PORT_RECEIVE_BYTES,     WORD_BYTES },
-	{ "counters/port_xmit_packets",  METRIC_NODE_PORT_TRANSMIT_PACKETS,  1 },
-	{ "counters/port_rcv_packets",   METRIC_NODE_PORT_RECEIVE_PACKETS,   1 },
-	{ "counters/port_xmit_discards", METRIC_NODE_PORT_TRANSMIT_DISCARDS, 1 },
-	{ "counters/port_rcv_errors",    METRIC_NODE_PORT_RECEIVE_ERRORS,    1 },
-	{ "counters/link_downed",        METRIC_NODE_PORT_LINK_FAILURES,     1 },
+	{ "counters/port_xmit_data",     METRIC_NODE_PORT_TRANSMIT_BYTES,    WORD_BYTES, UINT32_MAX },
+	{ "counters/port_rcv_data",      METRIC_NODE_PORT_RECEIVE_BYTES,     WORD_BYTES, UINT32_MAX },
+	{ "counters/port_xmit_packets",  METRIC_NODE_PORT_TRANSMIT_PACKETS,  1, UINT32_MAX },
+	{ "counters/port_rcv_packets",   METRIC_NODE_PORT_RECEIVE_PACKETS,   1, UINT32_MAX },
+	{ "counters/port_xmit_discards", METRIC_NODE_PORT_TRANSMIT_DISCARDS, 1, UINT16_MAX },
+	{ "counters/port_rcv_errors",    METRIC_NODE_PORT_RECEIVE_ERRORS,    1, UINT16_MAX },
+	{ "counters/link_downed",        METRIC_NODE_PORT_LINK_FAILURES,     1, UINT8_MAX },
 };
 /* clang-format on */
 
-static bool name_file(const struct port *p, const char *file, char ret[256])
+static bool name_file(const struct place *p, const char *file, char ret[256])
 {
 	return snprintf(ret, 256, CLASS "/%s/ports/%s/%s", p->device, p->number, file) < 256;
 }
 
-static int add(struct samples *to, enum metric_id id, const struct port *p, uint64_t number)
+static int add(struct samples *to, enum metric_id id, const struct place *p, uint64_t number)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { p->device, p->number };
 
 	return samples_add(to, id, labels, number);
 }
 
-static int add_counters(const struct port *p, struct samples *to)
+/* False: it is not counted, or stands at its end. */
+static bool read_counter(const struct place *p, size_t i, uint64_t *ret)
 {
+	char path[256];
+
+	return name_file(p, counters[i].file, path) && file_read_u64(p->root_fd, path, ret) == 0 &&
+	       *ret != counters[i].end && !__builtin_mul_overflow(*ret, counters[i].scale, ret) && *ret <= VALUE_MAX;
+}
+
+static int add_counters(const struct place *p, struct samples *to)
+{
+	uint64_t number;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counters); i++) {
-		char path[256];
-		uint64_t number;
-
-		if (name_file(p, counters[i].file, path) && file_read_u64(p->root_fd, path, &number) == 0 &&
-		    !__builtin_mul_overflow(number, counters[i].scale, &number))
+		if (read_counter(p, i, &number))
 			r = add(to, counters[i].id, p, number);
 	}
 	return r;
@@ -85,7 +96,7 @@ static bool parse_rate(const char *text, uint64_t *ret)
 }
 
 /* "4: ACTIVE" is one that carries data. */
-static int add_state(const struct port *p, struct samples *to)
+static int add_state(const struct place *p, struct samples *to)
 {
 	char path[256], text[64];
 	uint64_t rate;
@@ -99,29 +110,34 @@ static int add_state(const struct port *p, struct samples *to)
 	return r;
 }
 
-static int read_device(int root_fd, const char *device, size_t *left, struct samples *to)
+static int add_port(const struct place *p, void *to)
+{
+	int r = add_counters(p, to);
+
+	return r < 0 ? r : add_state(p, to);
+}
+
+static int visit_device(int root_fd, const char *device, size_t *left, int (*visit)(const struct place *p, void *to), void *to)
 {
 	_cleanup_(folder_clear) struct folder ports = {};
 	char path[256];
 	int r = 0;
 
 	if (snprintf(path, sizeof(path), CLASS "/%s/ports", device) >= (int)sizeof(path) ||
-	    folder_read(root_fd, path, PORTS_MAX, &ports) < 0)
+	    folder_read(root_fd, path, DEVICE_PORTS_MAX, &ports) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < ports.count && *left; i++) {
-		const struct port port = { root_fd, device, ports.names[i] };
+		const struct place port = { root_fd, device, ports.names[i] };
 
 		if (strlen(port.number) > NAME_MAX_LENGTH)
 			continue;
 		(*left)--;
-		r = add_counters(&port, to);
-		if (r == 0)
-			r = add_state(&port, to);
+		r = visit(&port, to);
 	}
 	return r;
 }
 
-int node_ports_read(int root_fd, struct samples *to)
+static int visit_all(int root_fd, int (*visit)(const struct place *p, void *to), void *to)
 {
 	_cleanup_(folder_clear) struct folder devices = {};
 	size_t left = NODE_DEVICES_MAX;
@@ -131,9 +147,31 @@ int node_ports_read(int root_fd, struct samples *to)
 		return 0;
 	for (size_t i = 0; r == 0 && i < devices.count; i++) {
 		if (strlen(devices.names[i]) <= NAME_MAX_LENGTH)
-			r = read_device(root_fd, devices.names[i], &left, to);
+			r = visit_device(root_fd, devices.names[i], &left, visit, to);
 	}
 	return r;
+}
+
+int node_ports_read(int root_fd, struct samples *to)
+{
+	return visit_all(root_fd, add_port, to);
+}
+
+static int take_port(const struct place *p, void *to)
+{
+	struct port *port = ports_add(to, p->device, p->number);
+	uint64_t number;
+
+	for (size_t i = 0; port && i < ARRAY_SIZE(counters); i++) {
+		if (read_counter(p, i, &number))
+			port->counters[counters[i].id - METRIC_NODE_PORT_TRANSMIT_BYTES] = (struct value){ number, true };
+	}
+	return 0;
+}
+
+void node_ports_count(int root_fd, struct ports *ret)
+{
+	(void)visit_all(root_fd, take_port, ret);
 }
 
 bool node_ports_exist(int root_fd)

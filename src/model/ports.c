@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "ports.h"
+
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "json_place.h"
+#include "macro.h"
+#include "metric_json.h"
+
+struct port *ports_find(struct ports *p, const char *device, const char *number)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		if (strcmp(p->items[i].device, device) == 0 && strcmp(p->items[i].number, number) == 0)
+			return &p->items[i];
+	}
+	return NULL;
+}
+
+struct port *ports_add(struct ports *p, const char *device, const char *number)
+{
+	struct port *port = &p->items[p->count];
+
+	if (p->count == PORTS_MAX || strlen(device) >= sizeof(port->device) || strlen(number) >= sizeof(port->number))
+		return NULL;
+	*port = (struct port){};
+	memcpy(port->device, device, strlen(device));
+	memcpy(port->number, number, strlen(number));
+	p->count++;
+	return port;
+}
+
+static struct value difference(const struct value *later, const struct value *earlier)
+{
+	if (!later->is_known || !earlier->is_known || later->number < earlier->number)
+		return (struct value){};
+	return (struct value){ later->number - earlier->number, true };
+}
+
+void ports_subtract(struct ports *p, const struct ports *earlier)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct port port = p->items[i];
+		const struct port *before = ports_find((struct ports *)earlier, port.device, port.number);
+
+		if (!before)
+			continue;
+		port.from_ns = before->to_ns;
+		for (size_t k = 0; k < PORT_COUNTERS; k++)
+			port.counters[k] = difference(&port.counters[k], &before->counters[k]);
+		p->items[kept++] = port;
+	}
+	p->count = kept;
+}
+
+static void merge_port(struct port *to, const struct port *from)
+{
+	to->from_ns = to->from_ns && from->from_ns ? MIN(to->from_ns, from->from_ns) : 0;
+	to->to_ns = to->to_ns && from->to_ns ? MAX(to->to_ns, from->to_ns) : 0;
+	for (size_t k = 0; k < PORT_COUNTERS; k++) {
+		uint64_t sum = (uint64_t)to->counters[k].number + from->counters[k].number;
+		bool is_known = to->counters[k].is_known && from->counters[k].is_known && sum <= VALUE_MAX;
+
+		to->counters[k] = is_known ? (struct value){ sum, true } : (struct value){};
+	}
+}
+
+void ports_merge(struct ports *to, const struct ports *from)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct port *source = &from->items[i];
+		struct port *port = ports_find(to, source->device, source->number);
+
+		if (port)
+			merge_port(port, source);
+		else if ((port = ports_add(to, source->device, source->number)))
+			*port = *source;
+	}
+}
+
+/* ---- as text ---- */
+
+/* "jobmeter_node_infiniband_transmit_bytes_total" is "transmit_bytes". */
+static const char *key_of(size_t i, char ret[64])
+{
+	static const char begin[] = "jobmeter_node_infiniband_", end[] = "_total";
+	const char *name = metric_get(port_metric(i))->name + strlen(begin);
+	size_t length = strlen(name) - strlen(end);
+
+	memcpy(ret, name, length);
+	ret[length] = '\0';
+	return ret;
+}
+
+static void format_port(const struct port *port, struct document *d)
+{
+	char key[64];
+
+	document_begin_map(d);
+	document_key(d, "device");
+	document_string(d, port->device);
+	document_key(d, "port");
+	document_string(d, port->number);
+	document_key(d, "from");
+	document_time(d, port->from_ns);
+	document_key(d, "to");
+	document_time(d, port->to_ns);
+	for (size_t i = 0; i < PORT_COUNTERS; i++) {
+		document_key(d, key_of(i, key));
+		if (port->counters[i].is_known)
+			document_unsigned(d, port->counters[i].number);
+		else
+			document_null(d);
+	}
+	document_end_map(d);
+}
+
+void ports_format(const struct ports *p, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < p->count; i++)
+		format_port(&p->items[i], d);
+	document_end_list(d);
+}
+
+static int take_port(const struct place *place, const json_t *map, struct ports *ret)
+{
+	const char *device = json_string_value(place_member(map, "device")),
+		   *number = json_string_value(place_member(map, "port"));
+	struct port *port = device && number ? ports_add(ret, device, number) : NULL;
+	char key[64];
+	int r;
+
+	if (!port)
+		return place_refuse(place, "", "has no device and port of that name");
+	r = place_take_time(place, map, "from", &port->from_ns);
+	if (r == 0)
+		r = place_take_time(place, map, "to", &port->to_ns);
+	for (size_t i = 0; r == 0 && i < PORT_COUNTERS; i++)
+		r = value_take(place, map, key_of(i, key), 0, &port->counters[i]);
+	return r;
+}
+
+int ports_parse(const struct place *place, const json_t *list, struct ports *ret)
+{
+	int r = 0;
+
+	if (json_array_size(list) > PORTS_MAX)
+		return place_refuse(place, "", "has more than %d entries", PORTS_MAX);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "[%zu]", i);
+
+		r = take_port(&here, json_array_get(list, i), ret);
+	}
+	return r;
+}

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""Whose it is what goes through ports of InfiniBand and Omni-Path.  The ports are made: files as the kernel's documentation
+has them, in a mount namespace of the agent's own."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from agent_pages import await_page, final_record, known_jobs, page_of
+from job_groups import MANAGER
+
+MOUNT = """
+set -e
+mount -t tmpfs made /sys/class
+mkdir /sys/class/infiniband
+mount --bind "$1" /sys/class/infiniband
+shift
+exec "$@"
+"""
+
+
+class MadePort:
+    """made_0/1, which counts what it is told to."""
+
+    def __init__(self, folder):
+        self.counters = folder / "made_0" / "ports" / "1" / "counters"
+        self.counters.mkdir(parents=True)
+        self.numbers = {}
+
+    def count(self, **numbers):
+        for name, number in numbers.items():
+            new = self.counters.parent / name  # at no moment it is half written
+            new.write_text(f"{number}\n")
+            os.replace(new, self.counters / name)
+            self.numbers[name] = number
+
+    def go_on(self, **more):
+        self.count(**{name: self.numbers[name] + number for name, number in more.items()})
+
+
+@pytest.fixture
+def port(bench):
+    folder = bench.folder / "made-sysfs-infiniband"
+    folder.mkdir()
+    return MadePort(folder)
+
+
+@pytest.fixture
+def agent(start_agent, bench, port, demand):
+    demand(shutil.which("unshare"), "needs unshare")
+    port.count(port_xmit_data=1000, port_rcv_data=2000, port_xmit_packets=10, port_rcv_packets=20)
+    agent = start_agent(before=["unshare", "-m", "sh", "-c", MOUNT, "sh", bench.folder / "made-sysfs-infiniband"])
+    page = page_of(agent)
+    assert ({"device": "made_0", "port": "1"}, 4000) in page.of("jobmeter_node_infiniband_transmit_bytes_total")
+    return agent
+
+
+OTHERS = "InfiniBand, Omni-Path: the node had other jobs meanwhile"
+
+
+@pytest.fixture
+def begin(agent, groups):
+    """Start a job, which the agent has seen; its process ends with its standard input."""
+
+    def begin(job):
+        process = groups.start(groups.name(job), "cat", stdin=subprocess.PIPE)
+        await_page(agent, lambda page: str(job) in known_jobs(page))
+        return process
+
+    return begin
+
+
+@pytest.fixture
+def end(agent, groups):
+    def end(job, process):
+        process.communicate(timeout=30)
+        groups.remove(groups.name(job))
+        return final_record(agent, job)
+
+    return end
+
+
+@pytest.fixture
+def record_of(agent, begin, end, demand):
+    """The record of a job while which @do was done; of another one as long as jobs of somebody else come between."""
+
+    def record_of(do):
+        for job in range(4703, 4723):
+            process = begin(job)
+            do()
+            record = end(job, process)
+            if OTHERS not in record["coverage"]["missing"]:
+                return record
+            jobs = [dict(labels) for labels, _ in page_of(agent).of("jobmeter_job_info")]
+            assert [labels for labels in jobs if labels["manager"] != MANAGER]
+        return demand(False, "needs a machine without other jobs for a moment")
+
+    return record_of
+
+
+def test_what_goes_through_while_a_job_has_the_node_is_the_jobs(programs, port, record_of, tmp_path):
+    record = record_of(lambda: port.go_on(port_xmit_data=1009, port_rcv_data=262147, port_xmit_packets=13))
+    port.go_on(port_xmit_data=5003)  # is nobody's
+    assert "ports" in record, record["coverage"]["missing"][-3:]
+    found, = record["ports"]
+    assert (found["device"], found["port"]) == ("made_0", "1")
+    assert (found["transmit_bytes"], found["receive_bytes"]) == (4 * 1009, 4 * 262147)
+    assert (found["transmit_packets"], found["receive_packets"], found["link_failures"]) == (13, 0, None)
+    assert found["from"] <= record["time"]["start"] <= record["time"]["end"] <= found["to"]
+    assert not [line for line in record["coverage"]["missing"] if "InfiniBand" in line]
+    path = tmp_path / "record.json"
+    path.write_text(json.dumps(record))
+    said = subprocess.run([programs / "jobmeter", "report", path], capture_output=True, text=True, check=True).stdout
+    assert "made_0/1: sent 3.9 KiB, received 1 MiB (13 and 0 packets)" in " ".join(said.split())
+
+
+def test_what_goes_through_while_two_jobs_are_there_is_neithers(port, begin, end):
+    first = begin(4691)
+    second = begin(4693)
+    port.go_on(port_xmit_data=1009)
+    for job, process in ((4693, second), (4691, first)):
+        record = end(job, process)
+        assert "ports" not in record
+        assert OTHERS in record["coverage"]["missing"], record["coverage"]["missing"]
+
+
+def test_a_counter_that_stands_at_its_end_is_not_known(port, record_of):
+    record = record_of(lambda: port.count(port_xmit_data=2**32 - 1, port_rcv_data=port.numbers["port_rcv_data"] + 1009))
+    assert "ports" in record, record["coverage"]["missing"][-3:]
+    found, = record["ports"]
+    assert (found["transmit_bytes"], found["receive_bytes"]) == (None, 4 * 1009)
