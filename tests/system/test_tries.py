@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""What tests/run makes of tests that fail: tried again as often as it says, and named."""
+
+import importlib.machinery
+import importlib.util
+import pathlib
+
+import pytest
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+
+
+def load_runner():
+    loader = importlib.machinery.SourceFileLoader("runner", str(TESTS / "run"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("runner", loader))
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def runner(tmp_path, monkeypatch):
+    """tests/run, for a house with one file of tests."""
+    monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    module = load_runner()
+    module.TOP, module.PAUSES_S = tmp_path, [0, 0]
+    for folder in ("build", "tests/system"):
+        (tmp_path / folder).mkdir(parents=True)
+
+    def judge(text):
+        (tmp_path / "tests/system/test_made.py").write_text(text)
+        return module.try_again("system", module.pytest("system"))
+
+    module.judge = judge
+    return module
+
+
+# failing(n) fails n times, and then passes.
+FAILING = """
+import pathlib, pytest
+TURNS = pathlib.Path({path!r})
+def failing(n, name="turns"):
+    turns = TURNS / name
+    turn = int(turns.read_text()) if turns.exists() else 0
+    turns.write_text(str(turn + 1))
+    assert turn >= n, f"turn {{turn}} of {{name}}"
+def test_good(): pass
+@pytest.mark.skip
+def test_skipped(): pass
+"""
+
+
+def told(counts):
+    return counts.passed, counts.failed, counts.skipped, len(counts.failures), [turn for _, turn in counts.shaken]
+
+
+@pytest.mark.parametrize("failures, expected", [
+    (0, (2, 0, 1, 0, [])), (1, (2, 0, 1, 0, [2])), (2, (2, 0, 1, 0, [3])), (3, (1, 1, 1, 1, []))])
+def test_who_fails_three_times_has_failed(runner, tmp_path, failures, expected):
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + f"def test_it(): failing({failures})\n")
+    assert told(counts) == expected
+    reasons = counts.failures + [reason for reason, _ in counts.shaken]
+    assert all("test_made.test_it" in reason and "turn 0" in reason for reason in reasons)  # the first one's
+
+
+def test_each_is_counted_by_itself(runner, tmp_path):
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
+@pytest.mark.parametrize("n", [0, 1, 2, 9])
+def test_it(n): failing(n, str(n))
+""")
+    assert told(counts) == (4, 1, 1, 1, [2, 3])
+    assert "turn 0 of 9" in counts.failures[0]
+
+
+def test_many_failures_are_not_tried_again(runner, tmp_path):
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
+@pytest.mark.parametrize("n", range(6))
+def test_it(n): failing(1, str(n))
+""")
+    assert told(counts) == (1, 6, 1, 6, [])
+
+
+def test_the_error_of_what_many_need_is_one_cause(runner, tmp_path):
+    """And who fails and cannot clean up either fails once."""
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
+@pytest.fixture(scope="session")
+def needed(): failing(1)
+@pytest.mark.parametrize("n", range(9))
+def test_it(needed, n): pass
+@pytest.fixture
+def unclean():
+    yield
+    failing(1, "unclean")
+def test_both(unclean): failing(1, "both")
+""")
+    assert told(counts) == (11, 0, 1, 0, [2] * 10)
+
+
+def test_a_test_of_another_name_on_the_second_try_has_not_passed(runner, tmp_path):
+    """Skipped is not passed, either."""
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
+@pytest.mark.skipif((TURNS / "turns").exists(), reason="was there")
+def test_it(): failing(1)
+""")
+    assert told(counts) == (1, 1, 1, 1, [])
