@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What tests/run makes of tests that fail: tried again as often as it says, and named."""
+"""What tests/run makes of tests that fail, or hang: tried again as often as it says, and named."""
 
 import importlib.machinery
 import importlib.util
@@ -103,3 +103,57 @@ def test_a_test_of_another_name_on_the_second_try_has_not_passed(runner, tmp_pat
 def test_it(): failing(1)
 """)
     assert told(counts) == (1, 1, 1, 1, [])
+
+
+def with_limits(top, **limits):
+    """tests/conftest.py with other limits."""
+    text = (TESTS / "conftest.py").read_text()
+    for name, value in limits.items():
+        before = next(line for line in text.splitlines() if line.startswith(f"{name} = "))
+        text = text.replace(before, f"{name} = {value}")
+    (top / "tests/conftest.py").write_text(text)
+
+
+HANGS = """
+import signal, threading, time, pytest
+@pytest.fixture
+def endless():
+    yield
+    threading.Event().wait()
+def test_good(): pass
+def test_hangs():
+    while True:
+        try:
+            time.sleep(1000)
+        except Exception:
+            pass
+def test_cannot_end(endless): pass
+"""
+
+
+def test_what_hangs_fails_with_its_name(runner, tmp_path):
+    with_limits(tmp_path, TEST_LIMIT_S={"system": 1})
+    runner.judge(HANGS)
+    counts = runner.read_junit(runner.pytest_report("system"), 1)
+    assert told(counts) == (1, 2, 0, 2, [])
+    for name, reason in zip(("test_hangs", "test_cannot_end"), counts.failures):
+        assert f"test_made.{name}" in reason and "had not ended after 1 s" in reason
+
+
+def test_beyond_the_limit_of_the_suite_each_test_has_a_second(runner, tmp_path):
+    with_limits(tmp_path, SUITE_LIMIT_S={"system": 0})
+    counts = runner.judge("import time\ndef test_short(): pass\ndef test_long(): time.sleep(1000)\n")
+    assert told(counts) == (1, 1, 0, 1, [])
+    assert "test_long had not ended after 1 s" in counts.failures[0]
+
+
+def test_what_does_not_give_way_ends_the_suite_and_is_named(runner, tmp_path, capfd):
+    with_limits(tmp_path, TEST_LIMIT_S={"system": 1}, GRACE_S=1)
+    counts = runner.judge("""
+import signal, time
+def test_deaf():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+    time.sleep(1000)
+""")
+    assert told(counts) == (0, 1, 0, 1, []) and "left no report" in counts.failures[0]
+    assert "in test_deaf" in capfd.readouterr().err

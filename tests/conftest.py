@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What hangs is a failure with a name.  A test has a limit, and so has its suite: once that is over each test that is left
+has a second.  What does not even give way to its limit (a process that cannot be killed) ends the suite, and the stack that
+it leaves names it.
+
+The limits are for what would never end, not for what is slow: they are many times what a test takes on a busy machine."""
+
+import faulthandler
+import os
+import signal
+import time
+
+import pytest
+
+TEST_LIMIT_S = {"system": 600, "kernel": 1800}  # of each: set-up, test, clean-up; a guest is waited for in the set-up
+SUITE_LIMIT_S = {"system": 2700, "kernel": 1800}
+LAST_S = 1
+GRACE_S = 120
+
+
+class Limits:
+    def __init__(self, stderr_fd):
+        self.begun, self.stderr_fd = time.monotonic(), stderr_fd
+
+    def of(self, item):
+        """Seconds that are left for a part of this test."""
+        suite = item.path.parent.name
+        left = self.begun + SUITE_LIMIT_S.get(suite, 600) - time.monotonic()
+        return min(TEST_LIMIT_S.get(suite, 600), max(left, LAST_S))
+
+    def watched(self, item):
+        """A hook wrapper's body: fails what goes on within it beyond the limit."""
+        limit_s = self.of(item)
+
+        def give_up(*_):  # no Exception: none of those who try again may take it for a reason to
+            pytest.fail(f"{item.nodeid} had not ended after {limit_s:.0f} s")
+
+        before = signal.signal(signal.SIGALRM, give_up)
+        signal.setitimer(signal.ITIMER_REAL, limit_s)
+        faulthandler.dump_traceback_later(limit_s + GRACE_S, exit=True, file=self.stderr_fd)
+        try:
+            yield
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        yield from self.watched(item)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_call(self, item):
+        yield from self.watched(item)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item):
+        yield from self.watched(item)
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(Limits(os.dup(2)))  # what a test writes there is kept apart
+
+
+def pytest_unconfigure():
+    """The reports are written: threads that wait for a guest are not waited for."""
+    faulthandler.dump_traceback_later(GRACE_S, exit=True)
