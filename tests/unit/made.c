@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "made.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "cause.h"
 #include "document.h"
 #include "record_format.h"
+#include "record_parse.h"
 
 static char *text_of(const char *format, int number)
 {
@@ -98,6 +100,16 @@ char *made_json(const struct record *record)
 	document_free(d);
 	fclose(out);
 	return text;
+}
+
+struct record *made_again(const char *json, struct error *err)
+{
+	json_t *root = json_loads(json, 0, NULL);
+	struct record *record = NULL;
+
+	(void)record_parse(root, &record, err);
+	json_decref(root);
+	return record;
 }
 
 char *made_csv(const struct record *record, enum record_rows rows)

@@ -5,12 +5,17 @@
 #include "record.h"
 #include "record_format.h"
 
+struct error;
+
 /* A full record: two mounts, a pipe, known books.  @rank names node, CPUs and some of the numbers:
  * two ranks a node with two cores each.  Never NULL. */
 struct record *made_record(int rank);
 
 /* The record as JSON; the caller frees. */
 char *made_json(const struct record *record);
+
+/* The record that this JSON is; NULL: none, and *err says why (it may be NULL).  The caller frees. */
+struct record *made_again(const char *json, struct error *err);
 
 /* The record as CSV with a header; the caller frees. */
 char *made_csv(const struct record *record, enum record_rows rows);

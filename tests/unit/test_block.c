@@ -2,7 +2,6 @@
 #include "block.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,6 @@
 #include "error.h"
 #include "made.h"
 #include "record_difference.h"
-#include "record_parse.h"
 #include "test.h"
 
 static struct block_counts counts_of(uint64_t bytes, uint64_t requests)
@@ -36,16 +34,6 @@ static uint64_t bytes_of(const struct block *b, const char *device, enum block_o
 	const struct block_row *row = block_find(b, device, op);
 
 	return row ? row->counts.bytes : UINT64_MAX;
-}
-
-static struct record *parsed(const char *text, struct error *err)
-{
-	json_t *json = json_loads(text, 0, NULL);
-	struct record *r = NULL;
-
-	(void)record_parse(json, &r, err);
-	json_decref(json);
-	return r;
 }
 
 TEST(operations_have_names_that_lead_back)
@@ -182,7 +170,7 @@ TEST(a_record_comes_back_as_it_was_written)
 	add(&r->reading.block, "sda", BLOCK_DISCARD, 4096, 1);
 	text = made_json(r);
 	ASSERT_CONTAINS(text, "\"device\": \"nvme0n1\"");
-	again = parsed(text, NULL);
+	again = made_again(text, NULL);
 	ASSERT(again && again->reading.block.is_known && again->reading.block.count == 3);
 	ASSERT_EQ(memcmp(again->reading.block.rows, r->reading.block.rows, 3 * sizeof(struct block_row)), 0);
 	written_again = made_json(again);
@@ -206,7 +194,7 @@ TEST(what_is_none_is_refused_with_its_place)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct error err = {};
 
-		ASSERT(!parsed(wrong[i], &err));
+		ASSERT(!made_again(wrong[i], &err));
 		ASSERT_CONTAINS(err.text, "block");
 	}
 }

@@ -3,28 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
 #include "cleanup.h"
 #include "error.h"
 #include "html_report.h"
 #include "made.h"
 #include "markup.h"
 #include "records.h"
+#include "reported.h"
 #include "test.h"
 
 static char *page_of(const struct record *r)
 {
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	_cleanup_(analysis_clear) struct analysis analysis = {};
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	ASSERT_OK(rules_load_built_in(&rules, NULL));
-	ASSERT_OK(analysis_make(rules, r, &analysis));
-	html_report(r, &analysis, out);
-	fclose(out);
-	return text;
+	return reported(html_report, r);
 }
 
 static struct record *read_data(const char *name)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
 #include "cleanup.h"
 #include "error.h"
 #include "made.h"
@@ -11,21 +10,12 @@
 #include "markdown.h"
 #include "markdown_report.h"
 #include "records.h"
+#include "reported.h"
 #include "test.h"
 
 static char *text_of(const struct record *r)
 {
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	_cleanup_(analysis_clear) struct analysis analysis = {};
-	char *text = NULL;
-	size_t size;
-	FILE *out = open_memstream(&text, &size);
-
-	ASSERT_OK(rules_load_built_in(&rules, NULL));
-	ASSERT_OK(analysis_make(rules, r, &analysis));
-	markdown_report(r, &analysis, out);
-	fclose(out);
-	return text;
+	return reported(markdown_report, r);
 }
 
 static char *escaped(void (*put)(const char *text, FILE *out), const char *what)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "made.h"
 #include "network.h"
 #include "network_lines.h"
-#include "record_parse.h"
 #include "test.h"
 
 static void fill(struct network *n, uint64_t first)
@@ -21,16 +19,6 @@ static void fill(struct network *n, uint64_t first)
 	}
 	n->round_trip_times.counts[7] = first;
 	n->round_trip_times.counts[11] = first + 4;
-}
-
-static struct record *parsed(const char *text, struct error *err)
-{
-	json_t *json = json_loads(text, 0, NULL);
-	struct record *r = NULL;
-
-	(void)record_parse(json, &r, err);
-	json_decref(json);
-	return r;
 }
 
 TEST(kinds_have_names_that_lead_back)
@@ -47,7 +35,7 @@ TEST(a_record_comes_back_as_it_was_written)
 
 	fill(&r->reading.network, 1009);
 	text = made_json(r);
-	again = parsed(text, NULL);
+	again = made_again(text, NULL);
 	ASSERT(again && again->reading.network.is_known);
 	ASSERT_EQ(memcmp(again->reading.network.numbers, r->reading.network.numbers,
 			 sizeof(r->reading.network.numbers)),
@@ -69,7 +57,7 @@ TEST(what_nobody_looked_at_is_not_there_and_what_was_not_used_is_empty)
 	r->reading.network.is_known = true;
 	unused = made_json(r);
 	ASSERT_CONTAINS(unused, "\"network\": {}");
-	again = parsed(unused, NULL);
+	again = made_again(unused, NULL);
 	ASSERT(again && again->reading.network.is_known);
 }
 
@@ -87,7 +75,7 @@ TEST(a_number_that_is_none_is_refused_with_its_place)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct error err = {};
 
-		ASSERT(!parsed(wrong[i], &err));
+		ASSERT(!made_again(wrong[i], &err));
 		ASSERT_CONTAINS(err.text, "network");
 	}
 }
@@ -170,7 +158,7 @@ TEST(tcps_own_numbers_are_unknown_where_its_connections_are_not_followed)
 	ASSERT(r->reading.network.is_known && !network_knows(&r->reading.network, METRIC_NETWORK_OPENED));
 	text = made_json(r);
 	ASSERT_CONTAINS(text, "\"opened\": null");
-	again = parsed(text, NULL);
+	again = made_again(text, NULL);
 	ASSERT(again && again->reading.network.is_known && !again->reading.network.has_connections);
 }
 
@@ -217,7 +205,7 @@ TEST(a_differences_least_round_trip_is_known_where_it_is_new)
 
 TEST(an_older_record_knows_its_connections_without_their_round_trip_times)
 {
-	_cleanup_(record_freep) struct record *old = parsed(
+	_cleanup_(record_freep) struct record *old = made_again(
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"opened\": 3, \"accepted\": 0,"
 		" \"retransmits\": 0, \"round_trip_seconds\": 0.002, \"round_trips\": 5}}}}", NULL);
 

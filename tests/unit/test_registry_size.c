@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* A node at its largest: what the registry takes, and that its work grows no faster than it does. */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cleanup.h"
+#include "heap.h"
 #include "lives.h"
 #include "macro.h"
 #include "registry_parts.h"
 #include "test.h"
 
-/* Sanitizers keep no count of malloc's own. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_MALLINFO 0
-#else
-#define HAS_MALLINFO 1
-#endif
-
-static size_t bytes_in_use(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
 static size_t kib_since(size_t before)
 {
-	return (bytes_in_use() - before) >> 10;
+	return (heap_bytes() - before) >> 10;
 }
 
 /* @jobs jobs of @leaves groups each, one of which did something at @places places in 5 ways. */
@@ -56,7 +42,7 @@ static void fill(struct registry *r, size_t jobs, size_t leaves, size_t places)
 
 TEST(a_thousand_jobs_take_little_memory)
 {
-	size_t before = bytes_in_use(), fed_kib, shown_kib;
+	size_t before = heap_bytes(), fed_kib, shown_kib;
 	struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -66,7 +52,7 @@ TEST(a_thousand_jobs_take_little_memory)
 	shown_kib = kib_since(before);
 	ASSERT_EQ(s->job_count, (size_t)1024);
 	ASSERT_EQ(s->jobs[0].row_count, (size_t)65);
-	if (HAS_MALLINFO) {
+	if (HEAP_IS_COUNTED) {
 		printf("1,024 jobs x 13 places x 5 rows: fed %zu KiB; at rest, with the snapshot, %zu KiB\n", fed_kib,
 		       shown_kib);
 		printf("a job %zu bytes, a group %zu, a row %zu, a step %zu; of a snapshot: a job %zu, a row %zu\n",
@@ -101,10 +87,10 @@ TEST(what_ended_is_folded_and_given_back)
 		registry_expire(r, (now + 3) * SECOND, NULL, NULL);
 		snapshot_unref(snap(r, now + 4));
 		if (round == 9)
-			first = bytes_in_use();
+			first = heap_bytes();
 	}
-	if (HAS_MALLINFO)
-		ASSERT(bytes_in_use() < first + 65536);
+	if (HEAP_IS_COUNTED)
+		ASSERT(heap_bytes() < first + 65536);
 	registry_free(r);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
+#include "heap.h"
 #include "error.h"
 #include "lives.h"
 #include "test.h"
@@ -223,20 +223,6 @@ TEST(timelines_are_written_down_now_and_then_and_a_few_at_once)
 	registry_free(r);
 }
 
-/* Sanitizers keep no count of malloc's own. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_MALLINFO 0
-#else
-#define HAS_MALLINFO 1
-#endif
-
-static size_t bytes_in_use(void)
-{
-	struct mallinfo2 info = mallinfo2();
-
-	return info.uordblks + info.hblkhd;
-}
-
 /* Two hours of jobs that never do the same twice, and of those that do nothing after a start. */
 TEST(a_timeline_takes_a_few_kib)
 {
@@ -246,20 +232,20 @@ TEST(a_timeline_takes_a_few_kib)
 	ssize_t of_busy, of_idle;
 
 	work(busy, JOBS, 120, 1000);
-	before = bytes_in_use();
+	before = heap_bytes();
 	for (uint64_t second = 130; second < 7400; second += 10) {
 		uint64_t random = second * UINT64_C(2862933555777941757);
 
 		work(busy, JOBS, second, second * SECOND + random % SECOND);
 	}
-	of_busy = (ssize_t)(bytes_in_use() - before) / JOBS;
+	of_busy = (ssize_t)(heap_bytes() - before) / JOBS;
 	idle = lives_registry();
 	work(idle, JOBS, 120, 1000);
-	before = bytes_in_use();
+	before = heap_bytes();
 	for (uint64_t second = 130; second < 7400; second += 10)
 		work(idle, JOBS, second, 1000);
-	of_idle = (ssize_t)(bytes_in_use() - before) / JOBS;
-	if (HAS_MALLINFO) {
+	of_idle = (ssize_t)(heap_bytes() - before) / JOBS;
+	if (HEAP_IS_COUNTED) {
 		printf("two hours: a series of a job that works %zd bytes more, an idle job %zd\n", of_busy, of_idle);
 		ASSERT(of_busy < 4096);
 		ASSERT(of_idle < 64);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "syscalls.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "error.h"
 #include "made.h"
 #include "record_difference.h"
-#include "record_parse.h"
 #include "syscall_lines.h"
 #include "test.h"
 
@@ -28,16 +26,6 @@ static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t e
 static uint64_t number(const struct syscalls *s, const char *name, enum metric_id id)
 {
 	return syscall_number(syscalls_find(s, name), id);
-}
-
-static struct record *parsed(const char *text, struct error *err)
-{
-	json_t *json = json_loads(text, 0, NULL);
-	struct record *r = NULL;
-
-	(void)record_parse(json, &r, err);
-	json_decref(json);
-	return r;
 }
 
 TEST(rows_stand_by_time_then_calls_then_name)
@@ -82,7 +70,7 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT_CONTAINS(text, "{\"name\": \"read\", \"calls\": 1009, \"errors\": 13, \"seconds\": 1.000000007, "
 			      "\"longest_seconds\": 0.500000003}");
 	ASSERT_CONTAINS(text, "\"longest_seconds\": null");
-	again = parsed(text, NULL);
+	again = made_again(text, NULL);
 	ASSERT(again && again->syscalls.is_known && again->syscalls.count == 2);
 	ASSERT_EQ(number(&again->syscalls, "read", METRIC_SYSCALL_SECONDS), 1000000007u);
 	ASSERT_EQ(number(&again->syscalls, "getpid (i386)", METRIC_SYSCALL_CALLS), 17u);
@@ -98,7 +86,7 @@ TEST(what_nobody_asked_for_is_not_there)
 	r->syscalls.is_known = true;
 	none = made_json(r);
 	ASSERT_CONTAINS(none, "\"syscalls\": []");
-	again = parsed(none, NULL);
+	again = made_again(none, NULL);
 	ASSERT(again && again->syscalls.is_known && !again->syscalls.count);
 }
 
@@ -123,7 +111,7 @@ TEST(what_makes_no_sense_is_refused_with_its_place)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
 		struct error err = {};
 
-		ASSERT(!parsed(wrong[i].text, &err));
+		ASSERT(!made_again(wrong[i].text, &err));
 		ASSERT_CONTAINS(err.text, wrong[i].reason);
 	}
 }
