@@ -22,10 +22,8 @@
 #include "macro.h"
 #include "measure.h"
 #include "meter.h"
-#include "output.h"
 #include "parse.h"
-#include "records.h"
-#include "rules.h"
+#include "saved.h"
 
 #define SIZES_MAX 16
 
@@ -103,21 +101,10 @@ static int measure(const char *file, const struct map_size *sizes, char **comman
 						 .tiers = METER_ALL,
 						 .map_sizes = sizes,
 						 .names_syscalls = names_syscalls(sizes) };
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct output output = { .format = OUTPUT_JSON, .file = file };
-	_cleanup_(records_clear) struct records records = {};
-	struct record *record;
 	struct error err = {};
-	int code, r = measure_command(&options, command, &record, &code, &err);
+	int code = saved_measure(&options, command, file, &err);
 
-	if (r >= 0)
-		r = records_add(&records, record);
-	if (r >= 0)
-		r = rules_load_built_in(&rules, &err);
-	output.rules = rules;
-	if (r >= 0)
-		r = output_save(&output, &records, &err);
-	return r < 0 ? fail(err.text) : code;
+	return code < 0 ? fail(err.text) : code;
 }
 
 int main(int argc, char **argv)

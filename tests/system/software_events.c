@@ -34,11 +34,9 @@
 #include "leaves.h"
 #include "macro.h"
 #include "measure.h"
-#include "output.h"
-#include "records.h"
 #include "registry.h"
-#include "rules.h"
 #include "sampled_hardware.h"
+#include "saved.h"
 
 #define CHILDREN 3
 #define THREADS 2
@@ -271,21 +269,10 @@ static int compare_job(char *mount, const char *path)
 static int measure(const char *file, char **command)
 {
 	const struct measure_options options = { .root = "/", .hardware = &software };
-	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct output output = { .format = OUTPUT_JSON, .file = file };
-	_cleanup_(records_clear) struct records records = {};
-	struct record *record;
 	struct error err = {};
-	int code, r = measure_command(&options, command, &record, &code, &err);
+	int code = saved_measure(&options, command, file, &err);
 
-	if (r >= 0)
-		r = records_add(&records, record);
-	if (r >= 0)
-		r = rules_load_built_in(&rules, &err);
-	output.rules = rules;
-	if (r >= 0)
-		r = output_save(&output, &records, &err);
-	return r < 0 ? fail(err.text) : code;
+	return code < 0 ? fail(err.text) : code;
 }
 
 int main(int argc, char **argv)
