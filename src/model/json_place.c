@@ -24,6 +24,23 @@ int place_refuse(const struct place *place, const char *key, const char *format,
 			 *place->path && *key ? "." : "", key, reason);
 }
 
+int place_parse_map(const char *text, size_t length, json_t **ret, struct error *err)
+{
+	json_error_t error;
+	json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	int r;
+
+	if (!root)
+		return error_set(err, -EINVAL, "it is no JSON: %s", error.text);
+	if (!json_is_object(root)) {
+		r = error_set(err, -EINVAL, "it is %s and should be a map", place_type_name(root));
+		json_decref(root);
+		return r;
+	}
+	*ret = root;
+	return 0;
+}
+
 struct place place_below(const struct place *above, const char *format, ...)
 {
 	struct place place = *above;

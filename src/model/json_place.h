@@ -23,6 +23,9 @@ struct place {		/* which map is being read */
 	struct error *err;
 };
 
+/* Parse a text that is one map, in which no key comes twice; the caller owns *ret.  -EINVAL, and *err says why: it is none. */
+int place_parse_map(const char *text, size_t length, json_t **ret, struct error *err);
+
 /* The place of a map below; the text is added to the path as it is. */
 struct place place_below(const struct place *above, const char *format, ...) PRINTF_LIKE(2, 3);
 

@@ -102,15 +102,10 @@ int tick_parse(const char *text, size_t length, struct tick *ret, struct error *
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };
 	struct tick tick = {};
-	json_error_t error;
-	int r;
+	int r = place_parse_map(text, length, &root, err);
 
-	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	if (!root)
-		return error_set(err, -EINVAL, "it is no JSON: %s", error.text);
-	if (!json_is_object(root))
-		return error_set(err, -EINVAL, "it is %s and should be a map",
-				 place_type_name(root));
+	if (r < 0)
+		return r;
 	r = take_head(&place, root, &tick);
 	if (r == 0)
 		r = take_jobs(&place, root, &tick);

@@ -285,14 +285,10 @@ int tick_delta_parse(const char *text, size_t length, const struct tick *before,
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct reader reader = { .place = { .err = err }, .before = before };
 	struct tick tick = {};
-	json_error_t error;
-	int r;
+	int r = place_parse_map(text, length, &root, err);
 
-	root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-	if (!root)
-		return error_set(err, -EINVAL, "it is no JSON: %s", error.text);
-	if (!json_is_object(root))
-		return error_set(err, -EINVAL, "it is %s and should be a map", place_type_name(root));
+	if (r < 0)
+		return r;
 	r = take_head(&reader, root, &tick);
 	if (r == 0)
 		r = take_jobs(&reader, root, json_string_value(json_object_get(root, "node")), &tick.jobs);
