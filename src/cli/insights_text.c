@@ -9,6 +9,7 @@
 #include "headline.h"
 #include "macro.h"
 #include "markdown.h"
+#include "markdown_report.h"
 #include "page.h"
 #include "record.h"
 #include "report_insights.h"
@@ -44,29 +45,6 @@ void insights_text(const struct record *record, const struct analysis *analysis,
 
 /* ---- Markdown ---- */
 
-static void put_insight(const struct insight *insight, FILE *out)
-{
-	fprintf(out, "- **%s**: ", severity_name(insight->rule->severity));
-	markdown_put(insight->text, out);
-	if (insight->advice) {
-		fputc(' ', out);
-		markdown_put(insight->advice, out);
-	}
-	if (insight->directive) {
-		fputc(' ', out);
-		markdown_put_code(insight->directive, out);
-	}
-	fputc('\n', out);
-}
-
-static void put_classes(const struct classes *classes, FILE *out)
-{
-	for (size_t i = 0; i < classes->count; i++)
-		fprintf(out, "%s%s %s", i ? ", " : "\nClass: ", classes->items[i].rule->id,
-			amount_format(classes->items[i].share, DIMENSION_SHARE).text);
-	fputs(classes->count ? "\n" : "", out);
-}
-
 static void put_patterns(const struct patterns *patterns, FILE *out)
 {
 	fputs(patterns->count ? "\nOver time:\n\n" : "", out);
@@ -88,10 +66,12 @@ void insights_markdown(const struct record *record, const struct analysis *analy
 	markdown_put(headline_name(record), out);
 	fprintf(out, "\n\n%s, %s\n", humanize_duration(record->time.elapsed_ns).text,
 		score ? score : "score -");
-	put_classes(&analysis->classes, out);
+	markdown_classes(&analysis->classes, out);
 	fputs(insights->count ? "\n" : "\nNo rule speaks.\n", out);
-	for (size_t i = 0; i < insights->count; i++)
-		put_insight(&insights->items[i], out);
+	for (size_t i = 0; i < insights->count; i++) {
+		fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));
+		markdown_insight(&insights->items[i], out);
+	}
 	put_patterns(analysis->patterns, out);
 }
 

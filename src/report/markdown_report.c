@@ -30,12 +30,35 @@
 #define SHARE_MIN 0.005
 #define LINE_COLUMNS 48
 
+/* ---- parts that others show, too ---- */
+
+void markdown_classes(const struct classes *classes, FILE *out)
+{
+	for (size_t i = 0; i < classes->count; i++)
+		fprintf(out, "%s%s %s", i ? ", " : "\nClass: ", classes->items[i].rule->id,
+			amount_format(classes->items[i].share, DIMENSION_SHARE).text);
+	fputs(classes->count ? "\n" : "", out);
+}
+
+void markdown_insight(const struct insight *insight, FILE *out)
+{
+	markdown_put(insight->text, out);
+	if (insight->advice) {
+		fputc(' ', out);
+		markdown_put(insight->advice, out);
+	}
+	if (insight->directive) {
+		fputc(' ', out);
+		markdown_put_code(insight->directive, out);
+	}
+	fputc('\n', out);
+}
+
 /* ---- the head ---- */
 
 static void put_head(const struct record *r, const struct analysis *analysis, FILE *out)
 {
 	_cleanup_free_ char *outcome = headline_outcome(r), *extent = headline_extent(r);
-	const struct classes *classes = &analysis->classes;
 
 	fputs("## ", out);
 	markdown_put(headline_name(r), out);
@@ -47,28 +70,14 @@ static void put_head(const struct record *r, const struct analysis *analysis, FI
 		fprintf(out, ", score %.0f of 100%s", analysis->efficiency.score.number,
 			efficiency_basis(&analysis->efficiency));
 	fputc('\n', out);
-	for (size_t i = 0; i < classes->count; i++)
-		fprintf(out, "%s%s %s", i ? ", " : "\nClass: ", classes->items[i].rule->id,
-			amount_format(classes->items[i].share, DIMENSION_SHARE).text);
-	fputs(classes->count ? "\n" : "", out);
+	markdown_classes(&analysis->classes, out);
 }
 
 static void put_insights(const struct insights *insights, FILE *out)
 {
 	for (size_t i = 0; i < MIN(insights->count, (size_t)INSIGHTS_SHOWN); i++) {
-		const struct insight *insight = &insights->items[i];
-
 		fprintf(out, "%s%zu. ", i ? "" : "\n", i + 1);
-		markdown_put(insight->text, out);
-		if (insight->advice) {
-			fputc(' ', out);
-			markdown_put(insight->advice, out);
-		}
-		if (insight->directive) {
-			fputc(' ', out);
-			markdown_put_code(insight->directive, out);
-		}
-		fputc('\n', out);
+		markdown_insight(&insights->items[i], out);
 	}
 	if (insights->count > INSIGHTS_SHOWN)
 		fprintf(out, "\nAnd %zu more.\n", insights->count - INSIGHTS_SHOWN);
