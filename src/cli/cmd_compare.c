@@ -78,9 +78,7 @@ static int write_compared(const struct output *output, const void *what, FILE *o
 		compare_markdown(all, out);
 	else
 		r = write_documents(output, all, out);
-	if (r == 0 && (fflush(out) != 0 || ferror(out)))
-		r = errno ? -errno : -EIO;
-	return r < 0 ? error_set_errno(err, r, "cannot write the comparison") : 0;
+	return output_end(out, r, "comparison", err);
 }
 
 /* ---- what was asked to fail on ---- */

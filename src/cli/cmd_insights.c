@@ -102,9 +102,7 @@ static int write_finding(const struct output *output, const void *what, FILE *ou
 		insights_markdown(finding->record, &finding->analysis, out);
 	else
 		r = write_document(output, finding, out);
-	if (r == 0 && fflush(out) != 0)
-		r = -errno;
-	return r < 0 ? error_set_errno(err, r, "cannot write the insights") : 0;
+	return output_end(out, r, "insights", err);
 }
 
 /* -ENOTRECOVERABLE: what was asked for was found. */

@@ -227,6 +227,13 @@ int output_write(const struct output *output, const struct records *records, FIL
 	return r;
 }
 
+int output_end(FILE *out, int r, const char *what, struct error *err)
+{
+	if (r == 0 && (fflush(out) != 0 || ferror(out)))
+		r = errno ? -errno : -EIO;
+	return r < 0 ? error_set_errno(err, r, "cannot write the %s", what) : 0;
+}
+
 int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err)
 {
 	_cleanup_(replacement_abandon) struct replacement file = {};

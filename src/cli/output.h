@@ -64,6 +64,9 @@ int output_save(const struct output *output, const struct records *records, stru
 /* Writes @what in the format, text included; it fills @err. */
 typedef int (*output_writer)(const struct output *output, const void *what, FILE *out, struct error *err);
 
+/* The last that a writer does: @r, or -Exxx where not all of it gets out; "cannot write the @what". */
+int output_end(FILE *out, int r, const char *what, struct error *err);
+
 /* The same for what @write writes. */
 int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err);
 
