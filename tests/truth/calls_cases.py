@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What `jobmeter run --syscalls` has to say of the program calls, exactly."""
 
+import compare
+
 OPTIONS = {"plain": [], "odd": ["--odd"], "refused": ["--refused"], "signals": ["--signals"], "stop": ["--stop"]}
 
 
@@ -8,9 +10,10 @@ REFUSED = 23  # by a filter, which are counted without their time
 
 
 def lost(record, options):
-    """Calls that are not counted as they should: 32-bit ones, which T2 does not count, and refused ones."""
+    """Calls that are not counted as they should: 32-bit ones, which T2 does not count, and refused ones.  And what the kernel
+    did not show, of which no call is one."""
     compat = sum(row["calls"] for name, row in rows(record).items() if name.endswith("(i386)"))
-    return compat + (REFUSED if "--refused" in options else 0)
+    return compat + (REFUSED if "--refused" in options else 0) + compare.not_shown(record)
 
 
 def rows(record):
