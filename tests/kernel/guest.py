@@ -50,7 +50,7 @@ class Case:
     script: str
     user: str = "root"  # or alice
     boot: str = ""  # what it wants on the kernel's command line
-    limit_s: int = 120
+    limit_s: int = 300
     is_timed: bool = False  # its times are compared: then there are few guests at once
 
 

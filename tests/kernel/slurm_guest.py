@@ -10,7 +10,7 @@ from disk_guest import DiskGuest, libraries
 from guest import HERE, REPO, GuestError
 
 TESTS = ["agent.py", "exposition.py", "jobtruth.py", "keeper.py", "slurm.py", "slurm_groups.py"]
-PATIENCE_S = 600  # results come at the end of each scenario
+PATIENCE_S = 900  # results come at the end of each scenario
 
 
 class SlurmGuest:

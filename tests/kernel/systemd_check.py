@@ -16,7 +16,7 @@ RESULTS = Path("/results")
 UNIT = "jobmeter-agent"
 DROP_IN = Path(f"/etc/systemd/system/{UNIT}.service.d/site.conf")
 SETTINGS = Path("/etc/jobmeter/agent.yaml")
-PATIENCE_S = 120
+PATIENCE_S = 300
 
 seen = {}
 
@@ -106,11 +106,11 @@ def measure():
 def change_settings():
     SETTINGS.write_text("interval: 2s\n")
     seen["reload"] = said("systemctl", "reload", UNIT)
-    time.sleep(3)
+    waited_for("a word about the new settings", lambda: any("read the settings again" in line for line in journal()))
     before = len(journal())
     SETTINGS.write_text("interval: 2s\nintervall: 3\n")
     seen["bad reload"] = said("systemctl", "reload", UNIT)
-    waited_for("a word about the bad setting", lambda: len(journal()) > before)
+    waited_for("a word about the bad setting", lambda: any("intervall" in line for line in journal()[before:]))
     seen["bad reload journal"] = journal()[before:]
     seen["after bad reload"] = shown("ActiveState", "NRestarts")
     SETTINGS.unlink()

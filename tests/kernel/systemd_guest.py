@@ -13,7 +13,7 @@ from pathlib import Path
 from disk_guest import DiskGuest, libraries
 from guest import HERE, GuestError
 
-PATIENCE_S = 300  # results come after each part
+PATIENCE_S = 900  # results come after each part
 COMMAND_LINE = "systemd.show_status=0 systemd.wants=check.service"
 
 CHECK = """\

@@ -35,7 +35,7 @@ scrape() {
 }
 # Until a page has lines with all of these words; a task that ended is counted when the kernel frees it.
 await() {
-	for i in $(seq 100); do
+	for i in $(seq 300); do
 		scrape page
 		shown=yes
 		for words in "$@"; do grep -q "$words" /out/page || shown=; done
@@ -68,7 +68,7 @@ start
 cat /proc/$agent/status >/out/status
 scrape page
 finish
-""", limit_s=120)
+""")
 
 # The same jobs go on; some come and go while nobody looks.
 KILLED = Case(AGENT + """
@@ -87,7 +87,7 @@ await '{manager="slurm",jobid="7",mount="/tmp/w",fstype="tmpfs"} 71639' 'end_tim
 end 7
 await 'end_time.*jobid="7"' 'jobid="7",user="alice"' 'jobid="8",user="alice"' 'jobid="9",user="alice"'
 finish
-""", limit_s=180)
+""")
 
 # By alice, who has no rights and no group of her own.
 RUN = Case(AGENT + """
@@ -98,7 +98,7 @@ su alice -c 'jobmeter run --quiet --output /out/record.json -- truth --output /o
 find /sys/fs/cgroup -name 'jobmeter*' >/out/groups
 await 'manager="run",jobid="[0-9]*",user="alice"'
 finish
-""", limit_s=180)
+""")
 
 # In a task of Slurm where hers are the only processes: controllers are handed down for the run.
 IN_A_TASK = Case(AGENT + """
@@ -122,7 +122,7 @@ cat $task/cgroup.subtree_control >/out/after
 end 5
 await 'end_time.*jobid="5"'
 finish
-""", limit_s=180)
+""")
 
 
 # The agent is killed in the midst of a run: what the helper made and could not remove goes when the run has ended.
@@ -146,7 +146,7 @@ until test -z "$(find $scope -name 'jobmeter*')"; do sleep 0.1; done
 end 6
 await '{manager="slurm",jobid="6",mount="/tmp/w",fstype="tmpfs"} 19171' 'end_time.*jobid="6"'
 finish
-""", limit_s=180)
+""")
 
 
 def cases(*items, **options):

@@ -6,7 +6,7 @@ import pytest
 from guest import OPTIONAL, Case
 
 SCENES = ("life", "walk", "hostile", "full", "rows")
-CASES = [pytest.param(Case(f"leaves {scene}", limit_s=240), id=scene) for scene in SCENES]
+CASES = [pytest.param(Case(f"leaves {scene}"), id=scene) for scene in SCENES]
 
 
 @pytest.mark.parametrize("result", CASES, indirect=True)

@@ -50,7 +50,7 @@ def lines_of(kernel, result, name):
     return result.files[name].decode().splitlines()
 
 
-@pytest.mark.parametrize("result", [Case(TAKE_OVER, limit_s=120)], indirect=True)
+@pytest.mark.parametrize("result", [Case(TAKE_OVER)], indirect=True)
 def test_a_set_is_taken_over_with_its_hooks(kernel, result):
     first, second = (lines_of(kernel, result, name) for name in ("first", "second"))
     assert first[0].startswith("made") and second[0].startswith("taken")
@@ -59,7 +59,7 @@ def test_a_set_is_taken_over_with_its_hooks(kernel, result):
     assert not result.files["left"].decode().count("jobmeter")
 
 
-@pytest.mark.parametrize("result", [Case(HARVEST, limit_s=120)], indirect=True)
+@pytest.mark.parametrize("result", [Case(HARVEST)], indirect=True)
 def test_a_set_of_other_sizes_is_harvested(kernel, result):
     second = lines_of(kernel, result, "second")
     assert second[0].startswith("made sets=1")
