@@ -111,7 +111,7 @@ class Agent:
         except OSError:
             return False
 
-    def get(self, path, timeout=20, **headers):
+    def get(self, path, timeout=60, **headers):
         scheme = "https" if "tls" in self.settings else "http"
         request = urllib.request.Request(f"{scheme}://127.0.0.1:{self.port}{path}", headers=headers)
         try:
@@ -124,7 +124,7 @@ class Agent:
         """Its exit status after this signal."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        return self.process.wait(30)
+        return self.process.wait(120)
 
     def kill(self):
         self.end(signal.SIGKILL)

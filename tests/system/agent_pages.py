@@ -10,7 +10,7 @@ from exposition import parse
 from job_groups import MANAGER
 from jobtruth import differences, measured
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def page_of(agent):

@@ -11,7 +11,7 @@ MANAGER = "made"
 RULES = [{"name": "made", "manager": MANAGER, "pattern": "made_<job:+>[/step_<step:+>[/task_<task:#>]]"}]
 
 # Kill what is in there, until all of it can be removed.
-END = """for i in $(seq 200); do
+END = """for i in $(seq 1200); do
     find "$1" -name cgroup.procs -exec cat {} + | xargs -r kill -KILL
     find "$1" -depth -type d -exec rmdir {} + && break
     sleep 0.05
@@ -57,9 +57,9 @@ class JobGroups:
 
     def run(self, name, *argv, **options):
         process = self.start(name, *argv, **options)
-        assert process.wait(120) == 0, argv
+        assert process.wait(300) == 0, argv
 
-    def remove(self, name, seconds=10):
+    def remove(self, name, seconds=60):
         """With what is below; what has just ended is out of its group a moment later."""
         end = time.monotonic() + seconds
         for root in self.roots:

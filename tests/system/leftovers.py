@@ -47,7 +47,7 @@ def processes():
     return found
 
 
-def leftovers(seconds=3):
+def leftovers(seconds=60):
     """What is left and stays: the kernel frees programs a moment after their last user has gone."""
     end = time.monotonic() + seconds
     left = set(groups() + bpf_programs() + processes())

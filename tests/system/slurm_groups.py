@@ -38,7 +38,7 @@ def of_jobs(node):
     return [group for group in groups(node) if "/job_" in str(group)]
 
 
-def remove(node, seconds=10, listed=groups):
+def remove(node, seconds=60, listed=groups):
     """And what runs in them; of_jobs: what jobs left that Slurm itself could not remove."""
     end = time.monotonic() + seconds
     while (found := listed(node)) and time.monotonic() < end:

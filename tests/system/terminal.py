@@ -25,7 +25,7 @@ class Terminal:
     def screen(self):
         return self.tmux("capture-pane", "-p", "-J", "-S", "-200")
 
-    def wait_for(self, text, seconds=20):
+    def wait_for(self, text, seconds=60):
         end = time.monotonic() + seconds
         while text not in self.screen():
             assert time.monotonic() < end, f"no '{text}' on the screen:\n{self.screen()}"

@@ -387,6 +387,6 @@ def test_what_is_switched_off_is_said(bench, keeper, groups, settings, missing, 
         assert any(labels["jobid"] == "5" and value > 0 for labels, value in page.of("jobmeter_job_memory_usage_bytes"))
         assert not page.of("jobmeter_job_io_read_bytes_total")
         coverage = ask(agent, f"/v1/jobs/{MANAGER}/5")["coverage"]
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
         assert "T2" not in coverage["tiers"]
         assert any(missing in text for text in coverage["missing"]), coverage

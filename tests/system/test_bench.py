@@ -9,7 +9,7 @@ import time
 import pytest
 
 TREE = pathlib.Path("/sys/fs/cgroup")
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def found():

@@ -50,12 +50,12 @@ def test_a_program_of_one_thread_is_even(programs, tmp_path, run_metered):
 def test_an_agent_tells_it_of_a_job_that_lives_and_of_one_that_ended(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, seen = start_agent(), set()
-    team = groups.start(groups.name(1), programs / "tests/truth/burn", "team", "1499", tmp_path / "burn.json")
+    team = groups.start(groups.name(1), programs / "tests/truth/burn", "team", "2999", tmp_path / "burn.json")
     while team.poll() is None:
         seen.add(ask(agent, f"/v1/jobs/{MANAGER}/1").get("threads", {}).get("count"))
         time.sleep(0.1)
     assert team.returncode == 0 and {1, 3} <= seen
     groups.remove(groups.name(1))
-    parts = [1.499, 0.749, 0.374]
+    parts = [2.999, 1.499, 0.749]
     assert final_record(agent, 1)["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
                                                  "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}

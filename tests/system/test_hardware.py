@@ -123,7 +123,7 @@ def test_an_agent_says_why_a_job_has_none(start_agent, groups, hardware, demand)
     process = groups.start(groups.name(5), "cat", stdin=subprocess.PIPE, env={})
     await_page(agent, lambda page: "5" in known_jobs(page))
     record = ask(agent, f"/v1/jobs/{MANAGER}/5")
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     said = [text for text in record["coverage"]["missing"] if text.startswith("hardware counters: ")]
     demand(record["cpu"]["cycles"] is None, "this machine has counters of its own")
     node = [text for text in ask(agent, "/v1/agent")["missing"] if text.startswith("hardware counters: ")]

@@ -282,7 +282,7 @@ def test_round_trips_between_two_machines_are_those_that_ss_tells(slow_link, run
         assert server.stdout.readline() == "listening\n"
         record = run_metered("ip", "netns", "exec", near, "sh", "-c", 'exec "$0" -c "$1" > "$2"', sys.executable, SLOW, told_in,
                              options=["--standalone"])
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=60) == 0
     finally:
         server.kill()
         server.wait()

@@ -128,7 +128,7 @@ class Work:
 
     def is_counted_by(self, pinned):
         """As soon as all ends are counted, which the kernel tells some time after it tells the parent."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while True:
             ops, ended = pinned.read(self.mount)
             opened = ops.get("open", (0, 0))[0] + ops.get("create", (0, 0))[0]
@@ -151,7 +151,7 @@ def loaded_programs():
     return {program["id"] for program in json.loads(listed.stdout)}
 
 
-def are_gone(programs, seconds=20):
+def are_gone(programs, seconds=60):
     """The kernel frees them some time after the last descriptor and pin."""
     end = time.monotonic() + seconds
     while left := programs & loaded_programs():

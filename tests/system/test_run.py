@@ -15,13 +15,12 @@ from leftovers import leftovers
 from terminal import Terminal
 
 COUNTER = """\
-import signal, sys, time
+import os, signal, sys, time
 seen = open(sys.argv[1], 'w', buffering=1)
 for name in ('SIGINT', 'SIGTERM', 'SIGUSR1'):
     signal.signal(getattr(signal, name), lambda n, _: seen.write(signal.Signals(n).name + '\\n'))
 seen.write('ready\\n')
-end = time.monotonic() + float(sys.argv[2])
-while time.monotonic() < end:
+while not os.path.exists(sys.argv[2]):
     time.sleep(0.02)
 """
 
@@ -46,18 +45,24 @@ def jobmeter(programs, tmp_path, monkeypatch):
 
 @pytest.fixture
 def counter(tmp_path):
-    """A command that writes down the signals that it gets, for some seconds."""
-    script = tmp_path / "count.py"
+    """A command that writes down the signals that it gets, until all are there and no second one of them has come."""
+    script, over = tmp_path / "count.py", tmp_path / "over"
     script.write_text(COUNTER)
 
-    def command(seconds=2.0):
-        return ["/usr/bin/python3", str(script), str(tmp_path / "seen"), str(seconds)]
+    def command():
+        return ["/usr/bin/python3", str(script), str(tmp_path / "seen"), str(over)]
 
-    command.seen = tmp_path / "seen"
+    def end(*names):
+        for name in names:
+            wait_for_text(command.seen, name)
+        time.sleep(0.5)
+        over.touch()
+
+    command.seen, command.end = tmp_path / "seen", end
     return command
 
 
-def wait_for_text(path, text, seconds=20):
+def wait_for_text(path, text, seconds=60):
     end = time.monotonic() + seconds
     while not path.exists() or text not in path.read_text():
         assert time.monotonic() < end, f"no '{text}' in {path}"
@@ -154,8 +159,9 @@ class TestTheCommandsLife:
 
     def test_what_a_killed_jobmeter_left_is_swept_up_by_a_later_one(self, jobmeter, programs, root, tmp_path):
         """Groups of processes that are no more go once they are a minute old, and not before."""
-        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sleep", "61"])
-        time.sleep(0.7)
+        begun = tmp_path / "begun"
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sh", "-c", "echo here >$0; exec sleep 61", begun])
+        wait_for_text(begun, "here")
         left = [g for g in pathlib.Path("/sys/fs/cgroup").rglob(f"jobmeter-run-{process.pid}") if g.is_dir()]
         pids = {int(line) for g in left for line in (g / "cgroup.procs").read_text().split()}
         process.kill()
@@ -202,23 +208,26 @@ class TestSignals:
     def test_one_that_comes_to_us_is_passed_on_once(self, programs, counter, root):
         process = self.start(programs, counter)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        counter.end("SIGTERM")
+        assert process.wait(60) == 0
         assert counter.seen.read_text().split() == ["ready", "SIGTERM"]
 
     def test_one_to_the_whole_process_group_arrives_once(self, programs, counter, root):
         process = self.start(programs, counter)
         for number in (signal.SIGINT, signal.SIGUSR1):
             os.killpg(process.pid, number)
-            time.sleep(0.3)
-        assert process.wait(20) == 0
+            wait_for_text(counter.seen, number.name)
+        counter.end()
+        assert process.wait(60) == 0
         assert counter.seen.read_text().split() == ["ready", "SIGINT", "SIGUSR1"]
         assert leftovers() == []
 
-    def test_one_that_kills_the_command_is_its_exit_code(self, programs, root):
-        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sleep", "60"])
-        time.sleep(0.7)
+    def test_one_that_kills_the_command_is_its_exit_code(self, programs, root, tmp_path):
+        begun = tmp_path / "begun"
+        process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--", "sh", "-c", "echo here >$0; exec sleep 60", begun])
+        wait_for_text(begun, "here")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 128 + signal.SIGTERM
+        assert process.wait(60) == 128 + signal.SIGTERM
         assert leftovers() == []
 
 
@@ -262,6 +271,7 @@ class TestTerminal:
         t = terminal(programs / "jobmeter", "run", "--", *counter())
         wait_for_text(counter.seen, "ready")
         t.type("C-c")
+        counter.end("SIGINT")
         screen = t.wait_for("code ")
         assert counter.seen.read_text().split() == ["ready", "SIGINT"]
         assert "code 0" in screen and "exit 0" in screen

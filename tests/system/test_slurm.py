@@ -92,8 +92,9 @@ def test_scancel_reaches_the_command_once(slurm, programs, root, tmp_path):
         f"seen = open('{seen}', 'w', buffering=1)\n"
         "signal.signal(signal.SIGUSR1, lambda *_: seen.write('usr1\\n'))\n"
         "seen.write('ready\\n')\n"
-        "end = time.monotonic() + 3\n"
-        "while time.monotonic() < end: time.sleep(0.05)\n")
+        "end = time.monotonic() + 60\n"
+        f"while time.monotonic() < end and 'usr1' not in open('{seen}').read(): time.sleep(0.05)\n"
+        "time.sleep(1)\n")  # a second one would come by then
     job = slurm.run("sbatch", "--parsable", "-n1", "-o", tmp_path / "log", script).stdout.strip()
     slurm.wait_for(lambda: seen.exists() and "ready" in seen.read_text())
     slurm.run("scancel", "--signal=USR1", "--full", job)

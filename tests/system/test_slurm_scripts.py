@@ -41,7 +41,7 @@ class Scripts:
                        **{key.encode(): value if isinstance(value, bytes) else value.encode()
                           for key, value in slurm.items()}}
         return subprocess.run(["sh", SHARE / f"{name}-jobmeter.sh"], env=environment, cwd=self.folder,
-                              capture_output=True, text=True, timeout=20)
+                              capture_output=True, text=True, timeout=60)
 
     def file(self, job):
         return self.jobs / f"slurm-{job}.json"

@@ -177,16 +177,16 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
     output = tmp_path / "record.json"
     # in a group of its own, by a run that nobody reads
     run = subprocess.Popen([programs / "jobmeter", "run", "--quiet", "--standalone", "--tiers", "none", "--", "python3", "-c",
-                            NAPS.format(first=3)])
+                            NAPS.format(first=7)])
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         pid = None
         while not pid and time.monotonic() < deadline:
             found = subprocess.run(["pgrep", "-P", str(run.pid), "python3"], capture_output=True, text=True).stdout.split()
-            pid = found[0] if found else None
+            pid = found[0] if found else time.sleep(0.02)
         assert pid
         time.sleep(0.5)  # asleep by now
-        watch = subprocess.run([programs / "jobmeter", "watch", "--syscalls", "--quiet", "--pid", pid, "--duration", "4",
+        watch = subprocess.run([programs / "jobmeter", "watch", "--syscalls", "--quiet", "--pid", pid, "--duration", "9",
                                 "--output", output], capture_output=True, text=True)
         assert watch.returncode == 0, watch.stderr
         record = json.loads(output.read_text())

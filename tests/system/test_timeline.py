@@ -95,7 +95,7 @@ class TestRun:
         assert sum(value for value in values_of(merged, "read.bytes") if value is not between) == sum(parts)
 
 
-def record_of(agent, job, seconds=20):
+def record_of(agent, job, seconds=60):
     """A reading may be some tenths of a second old, and the job younger."""
     end = time.monotonic() + seconds
     while "jobmeter.record/1" not in (text := text_of(agent, f"/v1/jobs/{MANAGER}/{job}")):
@@ -104,7 +104,7 @@ def record_of(agent, job, seconds=20):
     return load(text)
 
 
-def wait_until_written(agent, job, seconds=20):
+def wait_until_written(agent, job, seconds=60):
     """Its timeline is written down with the reading after its end."""
     end = time.monotonic() + seconds
     while not any('"timeline"' in path.read_text() for path in (agent.folder / "state/jobs").glob(f"*-{job}.json")):

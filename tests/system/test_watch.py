@@ -31,7 +31,7 @@ def group(root, demand):
     except OSError as e:
         demand(False, f"cannot make a cgroup: {e}")
     yield folder
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while folder.exists():
         try:
             folder.rmdir()
@@ -284,7 +284,7 @@ class TestThroughAnAgent:
                 ("slurm", "2"): [record("2", read_bytes=1009, final=True)],
                 ("slurm", "3"): [record("3", read_bytes=1013, final=True)]}
         with Agent(watch.socket, jobs) as agent:
-            agent.ends = {("slurm", "2"): "2026-02-03T04:05:06Z", ("slurm", "3"): "2499-02-03T04:05:06.5Z"}
+            agent.ends = {("slurm", "2"): "1999-02-03T04:05:06Z", ("slurm", "3"): "2499-02-03T04:05:06.5Z"}
             agent.begin = [(1, ("slurm", "3"))]
             document = json.loads(finish(watch("--user", os.getuid(), "--json", "--live", "-i", "0.1"))[0])
         assert {j["job"]["id"] for j in document["jobs"]} == {"1", "3"}
