@@ -257,6 +257,15 @@ int child_exit_code(const struct child *c)
 	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) : WEXITSTATUS(c->status);
 }
 
+/* What was sent to the command, and came when it was over, must not end us before its report. */
+static void drop_signals(struct child *c)
+{
+	struct signalfd_siginfo info;
+
+	while (wait_signal(c, 0, &info))
+		;
+}
+
 void child_clear(struct child *c)
 {
 	if (c->release_fd >= 0)
@@ -264,8 +273,10 @@ void child_clear(struct child *c)
 	if (c->pid > 0)
 		waitpid(c->pid, NULL, 0);
 	end_witness(c);
-	if (c->signal_fd >= 0)
+	if (c->signal_fd >= 0) {
+		drop_signals(c);
 		close(c->signal_fd);
+	}
 	*c = (struct child){ .release_fd = -EBADF, .signal_fd = -EBADF, .mask = c->mask };
 }
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -198,6 +199,11 @@ class TestTheCommandsLife:
         assert "since the last run" in jobmeter(*command, cwd=tmp_path).stderr
 
 
+def is_pending(pid, number):
+    found = re.search(r"^ShdPnd:\s*(\w+)", pathlib.Path(f"/proc/{pid}/status").read_text(), re.M)
+    return int(found[1], 16) >> (number - 1) & 1
+
+
 class TestSignals:
     def start(self, programs, counter, *options, **popen):
         process = subprocess.Popen([programs / "jobmeter", "run", "--quiet", *options, "--", *counter()],
@@ -229,6 +235,23 @@ class TestSignals:
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 128 + signal.SIGTERM
         assert leftovers() == []
+
+    def test_one_that_comes_when_the_command_is_over_does_not_end_the_report(self, programs, root, tmp_path):
+        """All that are pending when we wake up are the command's, though the first of them ended it."""
+        begun, out = tmp_path / "begun", tmp_path / "r.json"
+        process = subprocess.Popen([programs / "jobmeter", "run", "--output", out, "--", "sh", "-c", "echo here >$0; exec sleep 60",
+                                    begun], stderr=subprocess.PIPE, text=True, start_new_session=True)
+        wait_for_text(begun, "here")
+        process.send_signal(signal.SIGSTOP)
+        wait_for_text(pathlib.Path(f"/proc/{process.pid}/stat"), ") T ")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.killpg(process.pid, number)
+        while not is_pending(process.pid, signal.SIGCHLD):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGCONT)
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 128 + signal.SIGINT and "SIGINT" in said
+        assert load(out)["job"]["signal"] == signal.SIGINT
 
 
     @pytest.mark.parametrize("delay", [0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5])
