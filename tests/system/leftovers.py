@@ -24,13 +24,19 @@ def groups():
 
 
 def bpf_programs():
-    """Programs of ours that are loaded though no process holds them."""
+    """Programs of ours that are loaded though no process holds them, and no pin of an agent's."""
     bpftool = shutil.which("bpftool") or "/usr/sbin/bpftool"
     if not os.path.exists(bpftool):
         return []
-    listed = subprocess.run([bpftool, "-j", "prog", "show"], capture_output=True, text=True).stdout
-    return [f"{p['name']} {p['id']}" for p in json.loads(listed or "[]")
-            if p.get("name") in PROGRAMS and not any(is_alive(h["pid"]) for h in p.get("pids", []))]
+
+    def show(what):
+        listed = subprocess.run([bpftool, "-f", "-j", what, "show"], capture_output=True, text=True).stdout
+        return json.loads(listed or "[]")
+
+    loaded = [p for p in show("prog") if p.get("name") in PROGRAMS]
+    pinned = {link["prog_id"] for link in show("link") if link.get("pinned") and "prog_id" in link}
+    return [f"{p['name']} {p['id']}" for p in loaded
+            if not any(is_alive(h["pid"]) for h in p.get("pids", [])) and p["id"] not in pinned]
 
 
 def processes():
