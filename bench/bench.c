@@ -14,12 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <linux/loop.h>
 
 #include "cleanup.h"
 #include "contender.h"
@@ -36,6 +38,7 @@
 
 #define EXIT_SKIP 77
 #define RUNS_MIN 10000 /* of a program, for its mean to mean something */
+#define DEVICE_BYTES (1 << 20)
 #define TRIES_MAX 5 /* where others' BPF programs disturb */
 
 struct options {
@@ -55,6 +58,7 @@ struct part {
 	unsigned int entries, works;
 	void (*print)(struct results *r, FILE *out);
 	bool has_startups, has_programs;
+	bool has_requests; /* what programs take of a request to a block device */
 };
 
 #define SWITCH_ONLY (1u << ENTRY_T1 | 1u << ENTRY_SWITCH_TOOLS | 1u << ENTRY_SWITCH_REFERENCE)
@@ -65,11 +69,16 @@ struct part {
 #define SYSCALL_ENTRIES (SYSCALL_ONLY | 1u << ENTRY_ALL | 1u << ENTRY_STRACE)
 #define SYSCALL_WORKS (1u << WORK_GETPPID_1 | 1u << WORK_GETPPID_2 | 1u << WORK_PREAD_1 | 1u << WORK_PREAD_2 | 1u << WORK_PIPE)
 
+#define DEVICE_ONLY (1u << ENTRY_BLOCK | 1u << ENTRY_BIOLATENCY)
+#define DEVICE_ENTRIES (1u << ENTRY_T2 | 1u << ENTRY_ALL | 1u << ENTRY_BPFTRACE)
+#define DEVICE_WORKS (1u << WORK_SEND | 1u << WORK_DIRECT)
+
 /* clang-format off */
 static const struct part parts[] = {
-	{ "calls",  "make bench",           ~(SWITCH_ONLY | SYSCALL_ONLY), ~0u,          table_print_calls,    true,  true },
+	{ "calls",  "make bench",           ~(SWITCH_ONLY | SYSCALL_ONLY | DEVICE_ONLY), ~DEVICE_WORKS, table_print_calls, true, true },
 	{ "switch", "make bench: switches", SWITCH_ENTRIES, SWITCH_WORKS, table_print_switches, false, false },
 	{ "syscalls", "make bench: syscalls", SYSCALL_ENTRIES, SYSCALL_WORKS, table_print_syscalls, false, false },
+	{ "devices", "make bench: devices", DEVICE_ENTRIES, 1u << WORK_SEND, table_print_devices, false, false, true },
 };
 /* clang-format on */
 
@@ -81,6 +90,8 @@ struct bench {
 	struct group *group;
 	struct worker *worker;
 	char folder[64];
+	char device[32]; /* "": none can be had */
+	int device_fd;   /* keeps it */
 	bool is_mounted;
 	struct ring ring;
 	struct results results;
@@ -95,7 +106,7 @@ static const unsigned int chunk_calls[WORK_COUNT] = {
 	[WORK_GETPPID_2] = 1500, [WORK_SWITCH] = 100,     [WORK_PIPE] = 100,
 	[WORK_FORK] = 2,         [WORK_STAT] = 300,       [WORK_OPEN] = 150,
 	[WORK_ABSENT] = 300,     [WORK_UNLINK] = 40,      [WORK_NEW] = 256,
-	[WORK_COLD] = 20,
+	[WORK_COLD] = 20,        [WORK_SEND] = 50,        [WORK_DIRECT] = 20,
 };
 
 /* BPF programs that may hook what we measure, whoever's they are. */
@@ -322,6 +333,76 @@ static int run_programs(struct bench *b, struct error *err)
 	return 0;
 }
 
+/* ---- requests to a block device ---- */
+
+#define REQUEST_CHUNKS 96 /* of a measurement */
+
+/* Between a request and its end a kernel's thread works, on any CPU: so wall time would say little, and what the programs
+ * took is asked of the kernel. */
+static void add_of_requests(const char *program, uint64_t runs, uint64_t ns, void *data)
+{
+	static const char *const beginnings[] = { "note_bio", "count_bio", "block_rq_" };
+
+	(void)runs;
+	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++) {
+		if (strncmp(program, beginnings[i], strlen(beginnings[i])) == 0)
+			*(uint64_t *)data += ns;
+	}
+}
+
+static int measure_requests(struct bench *b, const struct contender *c, double *ret_ns, struct error *err)
+{
+	uint64_t before = worker_deeds(b->worker).requests, took = 0;
+	struct contest contest;
+	double wall_ns;
+	int r = contest_start(c, &b->ring, &contest, err);
+
+	if (r >= 0)
+		r = worker_run(b->worker, WORK_DIRECT, chunk_calls[WORK_DIRECT], REQUEST_CHUNKS, &wall_ns, err);
+	if (r < 0)
+		return r;
+	contest_tell_programs(&contest, add_of_requests, &took);
+	*ret_ns = (double)took / (double)(worker_deeds(b->worker).requests - before);
+	return contest_end(&contest, err);
+}
+
+/* Both once, each repetition beginning with the other. */
+static int repeat_requests(struct bench *b, int number, struct error *err)
+{
+	double ns[ENTRY_COUNT];
+
+	for (int e = 0; e < ENTRY_COUNT; e++)
+		ns[e] = NAN;
+	for (int i = 0; i < contender_count; i++) {
+		const struct contender *c = &contenders[number % 2 ? contender_count - 1 - i : i];
+		int r;
+
+		if (!(c->works & 1u << WORK_DIRECT) || !(1u << c->entry & DEVICE_ONLY & b->options->entries & ~b->refused) ||
+		    is_missing(b, c->needs))
+			continue;
+		r = measure_requests(b, c, &ns[c->entry], err);
+		if (r == -EOPNOTSUPP)
+			refuse(b, c, err);
+		else if (r < 0)
+			return r;
+		if (!isnan(ns[c->entry]))
+			samples_add(&b->results.requests[c->entry], ns[c->entry]);
+	}
+	if (!isnan(ns[ENTRY_BLOCK] / ns[ENTRY_BIOLATENCY]))
+		samples_add(&b->results.request_ratio, ns[ENTRY_BLOCK] / ns[ENTRY_BIOLATENCY]);
+	return 0;
+}
+
+static int run_requests(struct bench *b, struct error *err)
+{
+	_cleanup_close_ int statistics = *b->device ? bpf_enable_stats(BPF_STATS_RUN_TIME) : -EBADF;
+	int r = 0;
+
+	for (int i = 0; r >= 0 && statistics >= 0 && i < b->options->repetitions; i++)
+		r = repeat_requests(b, i, err);
+	return r;
+}
+
 /* Does that program run commands and pass on their exit code? */
 static bool can_run(const char *jobmeter)
 {
@@ -375,6 +456,32 @@ static int make_mounts(struct bench *b, struct error *err)
 	return 0;
 }
 
+/* A loop device over a file of the tmpfs, which goes with the last who has it open: the worker.  A machine without is
+ * measured without. */
+static int make_device(struct bench *b, struct error *err)
+{
+	_cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), file = -EBADF, device = -EBADF;
+	struct loop_config config = { .info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY };
+	char path[128];
+	int number;
+
+	snprintf(path, sizeof(path), "%s/device", b->folder);
+	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (file < 0 || ftruncate(file, DEVICE_BYTES) < 0)
+		return error_set_errno(err, errno, "cannot make '%s'", path);
+	number = control < 0 ? -1 : ioctl(control, LOOP_CTL_GET_FREE);
+	snprintf(b->device, sizeof(b->device), "/dev/loop%d", number);
+	device = number < 0 ? -1 : open(b->device, O_RDONLY | O_CLOEXEC);
+	config.fd = (__u32)file;
+	if (device < 0 || ioctl(device, LOOP_CONFIGURE, &config) < 0) {
+		fprintf(stderr, "jobmeter-bench: skipped: no loop device can be had: %m\n");
+		*b->device = '\0';
+		return 0;
+	}
+	b->device_fd = TAKE_FD(device);
+	return 0;
+}
+
 static int prepare(struct bench *b, struct error *err)
 {
 	char name[64];
@@ -386,7 +493,9 @@ static int prepare(struct bench *b, struct error *err)
 	if (r >= 0)
 		r = group_make(b->ring.root_fd, &b->hierarchy, name, &b->group, err);
 	if (r >= 0)
-		r = worker_start(b->folder, "/var/tmp", &b->worker, err);
+		r = make_device(b, err);
+	if (r >= 0)
+		r = worker_start(b->folder, "/var/tmp", *b->device ? b->device : NULL, &b->worker, err);
 	if (r >= 0)
 		r = group_add_process(b->group, worker_pid(b->worker), err);
 	if (r < 0)
@@ -395,12 +504,15 @@ static int prepare(struct bench *b, struct error *err)
 	b->ring.group_id = group_id(b->group);
 	b->ring.worker = b->worker;
 	b->ring.folder = b->folder;
+	b->ring.device = *b->device ? b->device : NULL;
 	return 0;
 }
 
 static void clean_up(struct bench *b)
 {
 	worker_stop(b->worker);
+	if (b->device_fd >= 0)
+		close(b->device_fd);
 	group_remove(b->group);
 	hierarchy_clear(&b->hierarchy);
 	if (b->is_mounted)
@@ -437,6 +549,8 @@ static int run_part(struct bench *b, const struct part *part, struct error *err)
 		fputs("\r\033[K", stderr);
 	if (r >= 0 && part->has_programs && b->options->entries == ~0u)
 		r = run_programs(b, err);
+	if (r >= 0 && part->has_requests)
+		r = run_requests(b, err);
 	if (r >= 0 && part->has_startups && b->options->startups)
 		run_startups(b);
 	return r >= 0 ? tell(b, err) : r;
@@ -457,7 +571,7 @@ static const char help[] =
 	"jobmeter-bench - what jobmeter costs, against other ways to measure\n"
 	"  --quick            few repetitions: to see that it works\n"
 	"  --repetitions N    (default 21)\n"
-	"  --only PART        of calls, switch, syscalls: each has a table of its own\n"
+	"  --only PART        of calls, switch, syscalls, devices: each has a table of its own\n"
 	"  --entries MASK     bits of contenders, in the order of the table\n"
 	"  --works MASK       bits of works, in the order of the table\n"
 	"  --jobmeter PATH    the program whose start and end is measured\n"
@@ -543,6 +657,7 @@ int main(int argc, char **argv)
 	int r;
 
 	parse_options(argc, argv, &options);
+	b.device_fd = -EBADF;
 	if (geteuid() != 0) {
 		fputs("jobmeter-bench: skipped: it needs root, to load BPF programs\n", stderr);
 		return EXIT_SKIP;

@@ -11,6 +11,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "blocks.h"
 #include "cleanup.h"
 #include "error.h"
 #include "kinds.h"
@@ -22,6 +23,7 @@
 #include "tool.h"
 
 #define BLOCK_BYTES 4096
+#define MESSAGE_BYTES 64
 #define ATTACH_MS 300 /* bpftrace attaches after it says so; its sum tells whether in time */
 
 static void tell_program(int fd, program_teller tell, void *data)
@@ -56,6 +58,7 @@ static int meter_start(struct contest *c, struct error *err)
 		.has_histograms = who->has_histograms,
 		.followed_max = who->followed_max,
 		.names_syscalls = who->names_syscalls,
+		.has_block = who->has_block,
 		.watched_id = c->ring->group_id,
 		.hierarchy = c->ring->hierarchy,
 	};
@@ -93,8 +96,13 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 	struct meter *m = c->state;
 	int r = meter_read(m, &reading, err);
 
-	if (c->contender->tiers & METER_T2)
+	if (c->contender->tiers & METER_T2) {
 		ret->reads = ret->writes = 0;
+		ret->sends = (int64_t)network_number(&reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS);
+	}
+	if (c->contender->has_block) /* the last may not be in: the kernel tells of its end in an interrupt */
+		ret->requests = (int64_t)(block_total(&reading.block, METRIC_BLOCK_READ_REQUESTS) +
+					  blocks_unended(meter_objects(m)));
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		const struct mount_row *row = &reading.mounts[i];
 
@@ -204,7 +212,7 @@ static int bpftrace_start(struct contest *c, struct error *err)
 	return 0;
 }
 
-/* "@[CGROUP]: BYTES" a line; its sum, in blocks. */
+/* "@[CGROUP]: BYTES" a line; its sum, in blocks or messages. */
 static int bpftrace_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	const char *says = tool_end(c->state);
@@ -218,7 +226,9 @@ static int bpftrace_end(struct contest *c, struct counted *ret, struct error *er
 		if (parse_leading_u64(&at, &number) == 0)
 			bytes += number;
 	}
-	if (c->contender->works & 1 << WORK_WRITE_1)
+	if (c->contender->works & 1 << WORK_SEND)
+		ret->sends = (int64_t)(bytes / MESSAGE_BYTES);
+	else if (c->contender->works & 1 << WORK_WRITE_1)
 		ret->writes = (int64_t)(bytes / BLOCK_BYTES);
 	else
 		ret->reads = (int64_t)(bytes / BLOCK_BYTES);
@@ -282,7 +292,8 @@ static const struct contender_kind kind_strace = { strace_start, strace_end, fal
 #define ALL_WORKS ((1u << WORK_COUNT) - 1)
 #define METADATA (1u << WORK_STAT | 1u << WORK_OPEN | 1u << WORK_ABSENT | 1u << WORK_UNLINK)
 #define PAGES (1u << WORK_NEW | 1u << WORK_COLD)
-#define DATA (ALL_WORKS & ~METADATA & ~PAGES) /* what others count, too */
+#define DEVICES (1u << WORK_SEND | 1u << WORK_DIRECT)
+#define DATA (ALL_WORKS & ~METADATA & ~PAGES & ~DEVICES) /* what others count, too */
 #define SWITCHES (1u << WORK_SWITCH | 1u << WORK_PIPE | 1u << WORK_FORK | 1u << WORK_PREAD_1)
 #define WRITES (1u << WORK_WRITE_1 | 1u << WORK_WRITE_2)
 
@@ -301,6 +312,10 @@ const struct contender contenders[] = {
 	  "tracepoint:syscalls:sys_exit_pread64 /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
 	{ ENTRY_BPFTRACE,  "bpftrace", WRITES, 1, &kind_bpftrace, 0, false, false, false, 0,
 	  "tracepoint:syscalls:sys_exit_write /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
+	{ ENTRY_BPFTRACE,  "bpftrace", 1u << WORK_SEND, 1, &kind_bpftrace, 0, false, false, false, 0,
+	  "tracepoint:syscalls:sys_exit_sendto /args->ret > 0/ { @[cgroup] = sum(args->ret); }" },
+	{ ENTRY_BLOCK,     NULL, 1u << WORK_DIRECT, 1, &kind_meter, METER_ALL, true, true, true, 0, NULL, .has_block = true },
+	{ ENTRY_BIOLATENCY, "biolatency", 1u << WORK_DIRECT, 1, &kind_biolatency, 0, false, false, false, 0, NULL },
 	{ ENTRY_SYSCALLS,     NULL, DATA, 1, &kind_syscalls, 0,      false, false, false, 0, NULL, .names_syscalls = true },
 	{ ENTRY_SYSCALLS_ALL, NULL, DATA, 1, &kind_meter, METER_ALL, true,  true,  true,  0, NULL, .names_syscalls = true },
 	{ ENTRY_SYSCOUNT, "syscount", DATA, 1, &kind_syscount,  0,   false, false, false, 0, NULL },
@@ -330,6 +345,8 @@ const char *entry_name(enum entry e)
 		[ENTRY_SYSCALLS] = "T3 (--syscalls) alone",
 		[ENTRY_SYSCALLS_ALL] = "T0 + T1 + T2 + T3 (--syscalls)",
 		[ENTRY_SYSCOUNT] = "syscount -L",
+		[ENTRY_BLOCK] = "T2's part for block devices",
+		[ENTRY_BIOLATENCY] = "biolatency -d",
 	};
 
 	return names[e];
@@ -357,6 +374,8 @@ static bool is_right_of_all(const struct contender *who, const struct counted *c
 {
 	return is_right(counted->reads, done->reads, who->kind->is_exact) &&
 	       is_right(counted->writes, done->writes, who->kind->is_exact) &&
+	       is_right(counted->sends, done->sends, who->kind->is_exact) &&
+	       is_right(counted->requests, done->requests, who->kind->is_exact) &&
 	       is_right(counted->switches, done->switches, false);
 }
 
@@ -365,8 +384,9 @@ int contest_end(struct contest *c, struct error *err)
 	const struct contender *who = c->contender;
 	struct deeds now = worker_deeds(c->ring->worker);
 	struct counted done = { (int64_t)(now.preads - c->before.preads), (int64_t)(now.writes - c->before.writes),
+				(int64_t)(now.sends - c->before.sends), (int64_t)(now.requests - c->before.requests),
 				(int64_t)(now.switches - c->before.switches) };
-	struct counted counted = { -1, -1, -1 };
+	struct counted counted = { -1, -1, -1, -1, -1 };
 	int r = who->kind->end(c, &counted, err);
 
 	if (r < 0)
@@ -375,9 +395,11 @@ int contest_end(struct contest *c, struct error *err)
 		done.reads += done.writes;
 	if (!is_right_of_all(who, &counted, &done))
 		return error_set(err, -ERANGE,
-				 "%s counted %" PRId64 " reads, %" PRId64 " writes, %" PRId64 " switches, not %" PRId64
-				 ", %" PRId64 ", %" PRId64, entry_name(who->entry), counted.reads, counted.writes,
-				 counted.switches, done.reads, done.writes, done.switches);
+				 "%s counted %" PRId64 " reads, %" PRId64 " writes, %" PRId64 " sends, %" PRId64
+				 " requests, %" PRId64 " switches, not %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+				 ", %" PRId64,
+				 entry_name(who->entry), counted.reads, counted.writes, counted.sends, counted.requests,
+				 counted.switches, done.reads, done.writes, done.sends, done.requests, done.switches);
 	return 0;
 }
 

@@ -28,6 +28,8 @@ enum entry {
 	ENTRY_SYSCALLS,
 	ENTRY_SYSCALLS_ALL,
 	ENTRY_SYSCOUNT,
+	ENTRY_BLOCK,
+	ENTRY_BIOLATENCY,
 	ENTRY_COUNT,
 };
 
@@ -42,7 +44,7 @@ struct contender {
 	bool has_clock, has_histograms, has_mappings;
 	unsigned int followed_max; /* files, one by one */
 	const char *program;  /* bpftrace's */
-	bool names_syscalls;  /* jobmeter's */
+	bool names_syscalls, has_block; /* jobmeter's */
 };
 
 /* What contenders are put to. */
@@ -52,6 +54,7 @@ struct ring {
 	uint64_t group_id;
 	struct worker *worker;
 	const char *folder; /* the mount point of the worker's files */
+	const char *device; /* "/dev/loop0", which the worker reads; NULL: there is none */
 };
 
 /* One that runs. */

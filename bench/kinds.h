@@ -12,6 +12,7 @@ struct error;
 /* What a contender says that the worker did meanwhile; -1: it cannot tell. */
 struct counted {
 	int64_t reads, writes;
+	int64_t sends, requests; /* by TCP; of a block device */
 	int64_t switches; /* how often threads left their CPU of their own will; at least so often
 			     is right */
 };
@@ -30,5 +31,6 @@ struct contender_kind {
 /* Of a meter that counts system calls by name, and nothing else. */
 int syscalls_end(struct contest *c, struct counted *ret, struct error *err);
 
+extern const struct contender_kind kind_biolatency;
 extern const struct contender_kind kind_syscount;
 extern const struct contender_kind kind_switch_tools, kind_switch_reference;

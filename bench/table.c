@@ -11,6 +11,7 @@ static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
 static const enum work switch_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK, WORK_PREAD_1 };
 static const enum work syscall_works[] = { WORK_GETPPID_1, WORK_GETPPID_2, WORK_PREAD_1, WORK_PREAD_2, WORK_PIPE };
 static const enum work metadata_works[] = { WORK_STAT, WORK_OPEN, WORK_ABSENT, WORK_UNLINK };
+static const enum work device_works[] = { WORK_SEND };
 static const enum work page_works[] = { WORK_NEW, WORK_COLD };
 
 const struct ratio_sides ratio_sides[RATIO_COUNT] = {
@@ -164,23 +165,62 @@ void table_print_calls(struct results *r, FILE *out)
 	}
 }
 
-void table_print_syscalls(struct results *r, FILE *out)
+/* Of tables beside libbpf-tools, and beside @tool; NULL: no other. */
+static void print_begin(struct results *r, const char *tool, const char *option, FILE *out)
 {
 	page_print_machine(out);
 	print_version("libbpf-tools", "dpkg-query", "-W -f '${Version}\n' libbpf-tools", out);
-	print_version("strace", "strace", "-V", out);
+	if (tool)
+		print_version(tool, tool, option, out);
 	fputs(".\n", out);
 	print_repetitions(r, out);
+}
+
+void table_print_syscalls(struct results *r, FILE *out)
+{
+	print_begin(r, "strace", "-V", out);
 	fputs("Added to one system call, and to a switch between two threads by a pipe, of which each half is one:\n\n", out);
 	print_added(r, syscall_works, ARRAY_SIZE(syscall_works), out);
 }
 
+static void print_requests(struct results *r, FILE *out)
+{
+	static const enum entry entries[] = { ENTRY_BLOCK, ENTRY_BIOLATENCY };
+
+	fputs("What BPF programs take of one request to a block device, a read of 4 KiB past the page cache, by the "
+	      "kernel's own\nstatistics (which cost something themselves):\n\n| ns a request | |\n|---|---|\n", out);
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		if (!r->requests[entries[i]].count)
+			continue;
+		fprintf(out, "| %s |", entry_name(entries[i]));
+		print_cell(&r->requests[entries[i]], 0, out);
+		fputc('\n', out);
+	}
+	if (r->request_ratio.count) {
+		fputs("| ours, of biolatency's, in one repetition |", out);
+		print_cell(&r->request_ratio, 2, out);
+		fputc('\n', out);
+	}
+	fputc('\n', out);
+}
+
+void table_print_devices(struct results *r, FILE *out)
+{
+	print_begin(r, "bpftrace", "--version", out);
+	fputs("Added to two calls on a socket:\n\n", out);
+	print_added(r, device_works, ARRAY_SIZE(device_works), out);
+	fputs("Ratios of one repetition:\n\n", out);
+	print_head("all of jobmeter adds, of what", device_works, ARRAY_SIZE(device_works), out);
+	print_row("a bpftrace one-liner adds", r->ratios[RATIO_ALL_TO_BPFTRACE], device_works,
+		  ARRAY_SIZE(device_works), 2, out);
+	fputc('\n', out);
+	if (r->requests[ENTRY_BLOCK].count)
+		print_requests(r, out);
+}
+
 void table_print_switches(struct results *r, FILE *out)
 {
-	page_print_machine(out);
-	print_version("libbpf-tools", "dpkg-query", "-W -f '${Version}\n' libbpf-tools", out);
-	fputs(".\n", out);
-	print_repetitions(r, out);
+	print_begin(r, NULL, NULL, out);
 	fputs("Added to one switch between two threads of a CPU, to one short process, and to a call that "
 	      "switches\nnothing:\n\n", out);
 	print_added(r, switch_works, ARRAY_SIZE(switch_works), out);

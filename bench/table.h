@@ -39,6 +39,8 @@ struct results {
 	struct samples bare[WORK_COUNT];               /* ns a call with nothing on */
 	struct samples added[ENTRY_COUNT][WORK_COUNT]; /* ns */
 	struct samples ratios[RATIO_COUNT][WORK_COUNT]; /* of one repetition's added costs */
+	struct samples requests[ENTRY_COUNT]; /* ns that programs took of a request to a block device */
+	struct samples request_ratio;
 	struct program_cost programs[PROGRAMS_MAX];
 	int program_count;
 	struct startup startups[STARTUPS_MAX];
@@ -49,5 +51,7 @@ struct results {
 void table_print_calls(struct results *r, FILE *out);
 /* System calls by name, against those who count them too. */
 void table_print_syscalls(struct results *r, FILE *out);
+/* Calls on sockets and requests to block devices. */
+void table_print_devices(struct results *r, FILE *out);
 /* T1 at switches, against those who measure switches too. */
 void table_print_switches(struct results *r, FILE *out);

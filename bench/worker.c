@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdalign.h>
@@ -31,6 +32,7 @@
 #define THREADS_MAX 2
 #define WARM_CALLS 256 /* before each round: rows are inserted, caches are warm */
 #define COLD_BYTES 65536
+#define MESSAGE_BYTES 64
 
 struct request {
 	enum work what;
@@ -64,6 +66,8 @@ struct party {
 	struct request request;
 	int fds[THREADS_MAX];
 	int disk_fd;             /* a file of nothing but a hole */
+	int device_fd;           /* -EBADF: none */
+	int connection[2];       /* both ends, by TCP */
 	char there[64], absent[64], made[64]; /* paths */
 	int pipes[THREADS_MAX][2];
 	atomic_uint turn;        /* WORK_SWITCH: whose it is */
@@ -92,6 +96,8 @@ static const struct {
 	[WORK_UNLINK]     = { "create, close, unlink", 1 },
 	[WORK_NEW]        = { "write 4 KiB, a new page", 1 },
 	[WORK_COLD]       = { "pread 64 KiB, cold", 1 },
+	[WORK_SEND]       = { "send, recv 64 bytes, TCP", 1 },
+	[WORK_DIRECT]     = { "pread 4 KiB, O_DIRECT, a loop device", 1 },
 };
 /* clang-format on */
 
@@ -227,6 +233,15 @@ static void read_cold_pages(int fd, char *block, unsigned int calls)
 	}
 }
 
+static void send_to_ourselves(const int connection[2], char *block, unsigned int calls)
+{
+	for (unsigned int i = 0; i < calls; i++) {
+		if (send(connection[0], block, MESSAGE_BYTES, MSG_NOSIGNAL) != MESSAGE_BYTES ||
+		    recv(connection[1], block, MESSAGE_BYTES, MSG_WAITALL) != MESSAGE_BYTES)
+			abort();
+	}
+}
+
 static void do_calls(struct hand *hand, unsigned int calls)
 {
 	switch (hand->party->request.what) {
@@ -286,6 +301,15 @@ static void do_calls(struct hand *hand, unsigned int calls)
 		break;
 	case WORK_COLD:
 		read_cold_pages(hand->party->disk_fd, hand->block, calls);
+		break;
+	case WORK_SEND:
+		send_to_ourselves(hand->party->connection, hand->block, calls);
+		break;
+	case WORK_DIRECT:
+		for (unsigned int i = 0; i < calls; i++) {
+			if (pread(hand->party->device_fd, hand->block, BLOCK_BYTES, 0) != BLOCK_BYTES)
+				abort();
+		}
 		break;
 	case WORK_COUNT:
 		abort();
@@ -449,6 +473,27 @@ static int make_disk_file(const char *folder, struct error *err)
 	return fd < 0 ? error_set_errno(err, errno, "cannot make a file in '%s'", folder) : fd;
 }
 
+/* Both ends of a connection to ourselves. */
+static int connect_ourselves(int ret[2], struct error *err)
+{
+	_cleanup_close_ int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), to = -EBADF;
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr *name = (struct sockaddr *)(void *)&address;
+	socklen_t length = sizeof(address);
+	int from;
+
+	to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener < 0 || to < 0 || bind(listener, name, length) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, name, &length) < 0 || connect(to, name, length) < 0)
+		return error_set_errno(err, errno, "cannot connect to ourselves by TCP");
+	from = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (from < 0)
+		return error_set_errno(err, errno, "cannot accept our own connection");
+	ret[0] = TAKE_FD(to);
+	ret[1] = from;
+	return 0;
+}
+
 /* "FOLDER/sub/there", two folders below a mount point as files of work are. */
 static int make_paths(const char *folder, struct party *party, struct error *err)
 {
@@ -464,7 +509,8 @@ static int make_paths(const char *folder, struct party *party, struct error *err
 	return fd < 0 ? error_set_errno(err, errno, "cannot make '%s'", party->there) : 0;
 }
 
-int worker_start(const char *folder, const char *disk_folder, struct worker **ret, struct error *err)
+int worker_start(const char *folder, const char *disk_folder, const char *device, struct worker **ret,
+		 struct error *err)
 {
 	_cleanup_(worker_stopp) struct worker *w = calloc(1, sizeof(*w));
 	_cleanup_free_ struct party *party = aligned_alloc(alignof(struct party), sizeof(*party));
@@ -480,6 +526,12 @@ int worker_start(const char *folder, const char *disk_folder, struct worker **re
 	party->disk_fd = make_disk_file(disk_folder, err);
 	if (party->disk_fd < 0)
 		return party->disk_fd;
+	party->device_fd = device ? open(device, O_RDONLY | O_DIRECT | O_CLOEXEC) : -EBADF;
+	if (device && party->device_fd < 0)
+		return error_set_errno(err, errno, "cannot open '%s'", device);
+	r = connect_ourselves(party->connection, err);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < THREADS_MAX; i++) {
 		party->fds[i] = make_file(folder, i, err);
 		if (party->fds[i] < 0)
@@ -497,6 +549,10 @@ int worker_start(const char *folder, const char *disk_folder, struct worker **re
 	}
 	close(pair[1]);
 	close(party->disk_fd);
+	close(party->connection[0]);
+	close(party->connection[1]);
+	if (party->device_fd >= 0)
+		close(party->device_fd);
 	for (int i = 0; i < THREADS_MAX; i++) { /* the worker has its own */
 		close(party->fds[i]);
 		close(party->pipes[i][0]);
@@ -557,6 +613,8 @@ int worker_run(struct worker *w, enum work what, unsigned int calls, unsigned in
 		w->deeds.preads += done;
 	if (what == WORK_WRITE_1 || what == WORK_WRITE_2)
 		w->deeds.writes += done;
+	w->deeds.sends += what == WORK_SEND ? done : 0;
+	w->deeds.requests += what == WORK_DIRECT ? done : 0;
 	return 0;
 }
 

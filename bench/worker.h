@@ -31,6 +31,8 @@ enum work {
 	WORK_UNLINK, /* a file made, closed and removed: 3 calls */
 	WORK_NEW,    /* write of 4 KiB that are not in the page cache yet */
 	WORK_COLD,   /* pread of 64 KiB that are not: 16 pages */
+	WORK_SEND,   /* 64 bytes sent to ourselves by TCP, and received: 2 calls */
+	WORK_DIRECT, /* pread of 4 KiB past the page cache, from a loop device over the tmpfs: one request */
 	WORK_COUNT,
 };
 
@@ -41,6 +43,8 @@ int work_threads(enum work w);
 /* What the worker has done since its start, to be compared with what a contender says. */
 struct deeds {
 	uint64_t preads, writes; /* of the tmpfs */
+	uint64_t sends;          /* by TCP */
+	uint64_t requests;       /* of the loop device */
 	uint64_t switches; /* how often threads of rounds left their CPU of their own will */
 	uint64_t cpu_ns;   /* on a CPU in rounds, by the clock of processes; children with it */
 	/* Between which lies what threads of rounds and children have lived, from birth to end, taken together. */
@@ -48,8 +52,9 @@ struct deeds {
 };
 
 /* Starts it; it waits.  @folder: an empty one on a tmpfs, of the caller's mount namespace; @disk_folder: one on a
- * disk's file system. */
-int worker_start(const char *folder, const char *disk_folder, struct worker **ret, struct error *err);
+ * disk's file system.  @device: a block device of 4 KiB at least, for WORK_DIRECT; NULL: that is not asked for. */
+int worker_start(const char *folder, const char *disk_folder, const char *device, struct worker **ret,
+		 struct error *err);
 struct worker *worker_stop(struct worker *w);
 void worker_stopp(struct worker **w);
 
