@@ -4,6 +4,7 @@
 import copy
 import datetime
 import html.parser
+import itertools
 import json
 import re
 import subprocess
@@ -156,9 +157,11 @@ def test_many_mounts_are_bounded(report, made):
 def test_markdown_has_equal_rows(report, made):
     made["io"][0]["mount"] = "/a|b`c"
     lines = report(made, "markdown").splitlines()
-    tables = [line.replace("\\|", "") for line in lines if line.startswith("|")]
     assert "/a\\|b\\`c" in "\n".join(lines)
-    assert {line.count("|") for line in tables if "step" not in tables[0]} == {10, 5}
+    tables = [[line.replace("\\|", "").count("|") for line in table]
+              for is_table, table in itertools.groupby(lines, lambda line: line.startswith("|")) if is_table]
+    assert len(tables) >= 2 and all(len(table) >= 3 for table in tables)  # a head, a line, a row
+    assert [len(set(table)) for table in tables] == [1] * len(tables)
 
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
