@@ -268,8 +268,10 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 	sb = inode->i_sb;
 	if (!sb)
 		return;
-	if ((inode->i_mode & S_IFMT) == S_IFSOCK)
-		ret->socket = (__u64)file->private_data;
+	if ((inode->i_mode & S_IFMT) == S_IFSOCK) {
+		*scratch = (__u64)file->private_data; /* since Linux 6.17 no number either */
+		ret->socket = *scratch;
+	}
 	ret->sb = sb;
 	ret->mnt = file->f_path.mnt;
 	ret->place = place_of(sb, scratch);
