@@ -6,6 +6,7 @@ import ctypes
 import json
 import mmap
 import os
+import re
 import shutil
 import subprocess
 
@@ -202,3 +203,15 @@ def test_fio_by_a_mapping(run_fio, disk):
     assert fio["majf"] <= record["memory"]["major_faults"] <= fio["majf"] + 100  # programs are mapped too
     assert row["mapped"]["write_bytes"] >= fio["write"]["io_bytes"]  # each block once; folios may be larger
     assert books_close(record)
+
+
+def test_no_program_is_refused_but_what_is_only_tried(programs, root, demand, tmp_path):
+    """Else the meter would go back to its code for older kernels, which counts the same, and takes longer for it."""
+    demand(shutil.which("strace"), "strace is not installed")
+    trace = tmp_path / "strace"
+    subprocess.run(["strace", "-f", "-e", "trace=bpf", "-o", trace, programs / "jobmeter", "run", "--quiet", "--standalone",
+                    "--", "true"], check=True)
+    loads = [line for line in trace.read_text().splitlines() if "BPF_PROG_LOAD" in line and "prog_name=" in line]
+    demand(any(re.search(r'prog_name="enter_call".* = \d+$', line) for line in loads), "no BPF here")
+    refused = [re.search(r'prog_name="(\w*)"', line)[1] for line in loads if re.search(r" = -1 E", line)]
+    assert [name for name in refused if not name.startswith("try_")] == []
