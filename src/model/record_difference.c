@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,8 @@
 #include "macro.h"
 #include "record.h"
 #include "text.h"
+
+#define STEP_WORDS_SIZE 128
 
 /* Takes @from off *@to.  False: it would fall below zero, and is zero. */
 static bool take_off(uint64_t *to, uint64_t from)
@@ -231,6 +234,60 @@ static int check_sameness(const struct record *later, const struct record *earli
 	return error_set(err, -ESTALE, "that is another job by now");
 }
 
+/* ---- steps ---- */
+
+static int subtract_step_value(struct record *to, struct step *step, enum metric_id id, const struct value *from)
+{
+	const struct metric *metric = metric_get(id);
+	struct value *value = &step->values[id], later = *value;
+	bool is_comparable = later.is_known && from->is_known;
+	char what[STEP_WORDS_SIZE];
+
+	if (metric->kind == KIND_PEAK && is_comparable && later.number <= from->number)
+		*value = (struct value){}; /* reached before: nobody knows how high it was meanwhile */
+	if (metric->kind != KIND_COUNTER)
+		return 0;
+	*value = (struct value){};
+	if (is_comparable && later.number < from->number) {
+		snprintf(what, sizeof(what), "step %s's %s", step->id, metric->name);
+		return note_fallen(to, what);
+	}
+	if (is_comparable)
+		*value = (struct value){ later.number - from->number, true };
+	return 0;
+}
+
+static int subtract_step(struct record *to, struct step *step, const struct step *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < METRIC_JOB_COUNT; i++)
+		r = subtract_step_value(to, step, (enum metric_id)i, &from->values[i]);
+	network_subtract(&step->network, &from->network);
+	return r;
+}
+
+static int subtract_steps(struct record *to, const struct steps *from)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
+		const struct step *earlier = &from->items[i];
+		struct step *step = steps_find(&to->steps, earlier->id);
+		char what[STEP_WORDS_SIZE];
+
+		if (earlier->end_ns) {
+			steps_remove(&to->steps, step);
+		} else if (step) {
+			r = subtract_step(to, step, earlier);
+		} else {
+			snprintf(what, sizeof(what), "step %s", earlier->id);
+			r = note_fallen(to, what);
+		}
+	}
+	return r;
+}
+
 static void subtract_ports(struct record *to, const struct record *earlier)
 {
 	if (to->ports && earlier->ports) {
@@ -267,6 +324,8 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	r = subtract_values(difference, &earlier->reading);
 	if (r == 0)
 		r = subtract_mounts(difference, &earlier->reading);
+	if (r == 0)
+		r = subtract_steps(difference, &earlier->steps);
 	if (r == 0)
 		r = timeline_subtract(&difference->timeline, &earlier->timeline);
 	if (r < 0)

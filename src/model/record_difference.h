@@ -11,8 +11,8 @@ struct record;
  * A new record of the time from @earlier to @later.  Counters and histograms are subtracted, rows
  * of files by mount and type; a row that only @later has began in between.  What only one of both
  * knows is unknown, and so is what fell, which a note says.  Peaks and limits are as @later has
- * them: a note says which peak did not rise in between, and so may be older.  Files one by one are
- * left out.
+ * them: a note says which peak did not rise in between, and so may be older; a step's is unknown then.  A step that had
+ * ended before is left out, and so are files one by one.
  *
  * -ESTALE: they are not of one job (manager, id, start) on one node since one boot.
  */

@@ -37,6 +37,14 @@ struct step *steps_find(const struct steps *s, const char *id)
 	return NULL;
 }
 
+void steps_remove(struct steps *s, struct step *step)
+{
+	if (!step)
+		return;
+	free(step->id);
+	memmove(step, step + 1, (size_t)(s->items + --s->count - step) * sizeof(*step));
+}
+
 void steps_clear(struct steps *s)
 {
 	for (size_t i = 0; i < s->count; i++)

@@ -205,3 +205,67 @@ TEST(another_job_is_no_later_record_of_this_one)
 	ASSERT_ERR(record_subtract(later, earlier, &d, &err), -ESTALE);
 	ASSERT(!d);
 }
+
+/* ---- steps ---- */
+
+static struct step *add_step(struct record *r, const char *id, uint64_t user_ns, uint64_t peak_bytes)
+{
+	struct step *step = steps_add(&r->steps, id);
+
+	step->values[METRIC_CPU_USER] = (struct value){ user_ns, true };
+	step->values[METRIC_MEMORY_PEAK] = (struct value){ peak_bytes, true };
+	step->values[METRIC_TASKS_LIVE] = (struct value){ 13, true };
+	step->network = (struct network){ .is_known = true, .numbers = { user_ns / 7 } };
+	return step;
+}
+
+TEST(steps_have_what_they_did_in_between)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier(), *d;
+	const struct step *step;
+
+	add_step(earlier, "0", 7 * 1009, 4096);
+	add_step(later, "0", 7 * 2017, 8192);
+	add_step(later, "1", 7 * 11, 4096);
+	d = subtract(later, earlier);
+	step = steps_find(&d->steps, "0");
+	ASSERT_EQ(step->values[METRIC_CPU_USER].number, (uint64_t)7 * 1008);
+	ASSERT_EQ(step->network.numbers[0], (uint64_t)1008);
+	ASSERT_EQ(step->values[METRIC_MEMORY_PEAK].number, (uint64_t)8192);
+	ASSERT_EQ(step->values[METRIC_TASKS_LIVE].number, (uint64_t)13);
+	step = steps_find(&d->steps, "1"); /* began meanwhile */
+	ASSERT_EQ(step->values[METRIC_CPU_USER].number, (uint64_t)7 * 11);
+	ASSERT_EQ(step->network.numbers[0], (uint64_t)11);
+	ASSERT(step->values[METRIC_MEMORY_PEAK].is_known);
+}
+
+TEST(a_step_that_had_ended_before_is_none_of_this_time)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier(), *d;
+
+	add_step(earlier, "0", 7, 4096)->end_ns = 1790000000000000001;
+	add_step(later, "0", 7, 4096)->end_ns = 1790000000000000001;
+	add_step(earlier, "1", 7, 4096);
+	add_step(later, "1", 14, 4096)->end_ns = 1790000000000000007;
+	d = subtract(later, earlier);
+	ASSERT(!steps_find(&d->steps, "0"));
+	ASSERT_EQ(steps_find(&d->steps, "1")->values[METRIC_CPU_USER].number, (uint64_t)7);
+	ASSERT_EQ(d->steps.count, (size_t)1);
+}
+
+TEST(what_is_not_known_of_a_step_in_between_is_unknown)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier(), *d;
+	const struct step *step;
+
+	add_step(earlier, "0", 7 * 1009, 4096);
+	add_step(later, "0", 7 * 1008, 4096);
+	add_step(earlier, "gone", 7, 4096);
+	d = subtract(later, earlier);
+	step = steps_find(&d->steps, "0");
+	ASSERT(!step->values[METRIC_CPU_USER].is_known && !step->network.is_known);
+	ASSERT(!step->values[METRIC_MEMORY_PEAK].is_known); /* reached before: nobody knows how high it was meanwhile */
+	ASSERT_EQ(d->coverage.notes.count, 3);	     /* and that of the job's peak */
+	ASSERT_CONTAINS(d->coverage.notes.items[1], "step 0's jobmeter_job_cpu_seconds_total fell meanwhile");
+	ASSERT_CONTAINS(d->coverage.notes.items[2], "step gone fell meanwhile");
+}
