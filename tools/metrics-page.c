@@ -42,6 +42,7 @@ static const struct scope {
 	{ SCOPE_AGENT_INFO, "Of the agent, to say what it is", "" },
 	{ SCOPE_AGENT_MAP, "Of the agent's maps in the kernel", "" },
 	{ SCOPE_AGENT_LOSS, "Of the agent: what was not counted as it should", "" },
+	{ SCOPE_AGENT_OBJECT, "Of the agent's objects of programs", "" },
 	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
 	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };

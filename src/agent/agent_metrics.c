@@ -117,6 +117,7 @@ void agent_facts_read(int root_fd, const struct meter *meter, struct object_map 
 	for (unsigned int i = 0; i < LOST_COUNT; i++)
 		ret->lost[i] = meter_lost(meter, i);
 	ret->hooks = meter_hooks(meter, &ret->hook_count);
+	ret->older = meter_older(meter);
 	read_maps(meter, forms, ret);
 }
 
@@ -183,6 +184,16 @@ static bool is_hook_again(const struct agent_facts *facts, size_t index)
 	return false;
 }
 
+static int put_older(const struct older *older, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t id = 0; r == 0 && id < OBJECT_COUNT; id++)
+		r = put(to, METRIC_AGENT_OLDER_CODE, object_name((enum object_id)id), NULL,
+			older_is(older, (enum object_id)id));
+	return r;
+}
+
 static int put_maps(const struct agent_facts *facts, struct samples *to)
 {
 	int r = 0;
@@ -211,6 +222,8 @@ static int put_meter(const struct agent_facts *facts, struct samples *to)
 		if (!is_hook_again(facts, i))
 			r = put(to, METRIC_AGENT_HOOK_ON, hook->tier, hook->program, hook->is_on);
 	}
+	if (r == 0)
+		r = put_older(facts->older, to);
 	return r ? r : put_maps(facts, to);
 }
 

@@ -40,6 +40,7 @@ struct agent_facts {
 	uint64_t lost[LOST_COUNT];
 	const struct hook *hooks;
 	size_t hook_count;
+	const struct older *older;
 	struct agent_map maps[MAPS_MAX];
 	size_t map_count;
 	const struct scrapes *scrapes; /* NULL: nobody counts them */

@@ -157,6 +157,20 @@ static void put_tiers(struct document *d, const struct checkup *c)
 	put_known(d, "map_bytes", c->map_bytes);
 }
 
+static void put_older(struct document *d, const struct older *older)
+{
+	begin_list(d, "older_code");
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (!older_is(older, (enum object_id)id))
+			continue;
+		document_begin_flat_map(d);
+		put_string(d, "object", object_name((enum object_id)id));
+		put_string(d, "why", older->why[id]);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
 static void put_missing(struct document *d, const struct checkup *c)
 {
 	_cleanup_(strings_clear) struct strings missing = {};
@@ -308,6 +322,7 @@ void doctor_document(const struct checkup *c, const struct doctor_agent *agent, 
 	put_rights(d, &c->rights);
 	doctor_agent_put(agent, d);
 	put_tiers(d, c);
+	put_older(d, &c->older);
 	put_missing(d, c);
 	put_attempts(d, c);
 	put_costs(d, c);

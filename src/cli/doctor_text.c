@@ -254,6 +254,26 @@ static void print_hooks(const struct checkup *c, struct page *page)
 	table_print(t, "hooks", page);
 }
 
+static void print_older(const struct older *older, bool is_verbose, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence line = {};
+	size_t left = older_count(older);
+
+	if (!left)
+		return;
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (older_is(older, (enum object_id)id))
+			sentence_add(&line, --left ? ", " : " and ", "%s", object_name((enum object_id)id));
+	}
+	sentence_add(&line, "", ": the code for older kernels, which counts the same and costs more a call%s",
+		     is_verbose ? "" : " (--verbose: why)");
+	print_line(page, NULL, &line);
+	for (size_t id = 0; is_verbose && id < OBJECT_COUNT; id++) {
+		if (older_is(older, (enum object_id)id))
+			print_reason(page, object_name((enum object_id)id), older->why[id]);
+	}
+}
+
 static void print_tiers(const struct checkup *c, bool is_verbose, struct page *page)
 {
 	static const struct table_column columns[] = {
@@ -276,6 +296,7 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct page *p
 	}
 	table_print(t, "tiers", page);
 	print_reasons(c, page);
+	print_older(&c->older, is_verbose, page);
 	if (c->map_bytes) {
 		page_label(page, NULL);
 		page_put(page, PAGE_PLAIN, "their tables take %s of memory",

@@ -60,6 +60,7 @@ static void keep_hooks(struct checkup *c, const struct meter *m)
 
 	assert(c->hook_count <= CHECKUP_HOOKS_MAX);
 	memcpy(c->hooks, hooks, c->hook_count * sizeof(*hooks));
+	c->older = *meter_older(m);
 	c->map_bytes = sum_default_maps(m);
 }
 

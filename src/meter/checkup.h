@@ -42,6 +42,7 @@ struct checkup {
 	bool has_memory_controller; /* where groups of ours would be made */
 	struct hook hooks[CHECKUP_HOOKS_MAX];
 	size_t hook_count;
+	struct older older;
 	struct checkup_tier tiers[CHECKUP_TIERS_COUNT];
 	bool has_sung; /* the hooks that are on were checked */
 	int song_error; /* why not, as -Exxx */

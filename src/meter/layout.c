@@ -12,7 +12,7 @@
 #include "loading.h"
 #include "skeletons.h"
 
-#define PINS_FORMAT 1 /* of what is pinned beside maps, programs and links: see pinned.c */
+#define PINS_FORMAT 2 /* of what is pinned beside maps, programs and links: see pinned.c */
 
 void layout_begin(struct layout *ret)
 {

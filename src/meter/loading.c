@@ -135,9 +135,13 @@ static int load_either(struct loading *l, enum object_id id)
 
 	if (r >= 0 || r == -EPERM)
 		return r;
+	l->of_newer = l->complaint;
 	r = open_and_load(l, id, true, NULL);
-	l->needs_older |= r >= 0;
-	return r;
+	if (r < 0)
+		return r;
+	l->needs_older = true;
+	older_note(&l->older, id, l->of_newer.text);
+	return 0;
 }
 
 static int try_part(struct loading *l, enum object_id id, bool is_older, const char *part)
@@ -174,6 +178,16 @@ static bool has_parts(enum object_id id)
 	return id == OBJECT_FILES || id == OBJECT_FENTRY;
 }
 
+/* What is left of an object once parts of it were refused. */
+static int load_rest(struct loading *l, enum object_id id)
+{
+	int r = open_and_load(l, id, l->needs_older, NULL);
+
+	if (r >= 0 && l->needs_older)
+		older_note(&l->older, id, l->of_newer.text);
+	return r;
+}
+
 static int load_what_can_be(struct loading *l, enum object_id id)
 {
 	int r = load_either(l, id);
@@ -181,9 +195,12 @@ static int load_what_can_be(struct loading *l, enum object_id id)
 
 	if (r >= 0 || r == -EPERM || !has_parts(id))
 		return r;
-	l->needs_older = l->needs_older || try_part(l, id, false, "T2") < 0; /* then of others too */
+	if (!l->needs_older && try_part(l, id, false, "T2") < 0) {
+		l->needs_older = true; /* then of others too */
+		l->of_newer = l->complaint;
+	}
 	if (refuse_bad_parts(l, id, l->needs_older))
-		return open_and_load(l, id, l->needs_older, NULL);
+		return load_rest(l, id);
 	l->complaint = of_all;
 	return r;
 }

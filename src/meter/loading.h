@@ -11,6 +11,7 @@
 #include "complaint.h"
 #include "hooks.h"
 #include "maps.h"
+#include "older.h"
 
 struct any_bpf;
 struct btf;
@@ -32,6 +33,8 @@ struct loading {
 	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not wanted, or it cannot be */
 	struct map_list maps;                /* of those that are open */
 	struct complaint complaint;          /* of the last load */
+	struct complaint of_newer;           /* of the object at hand, where the kernel refused its newer code */
+	struct older older;                  /* of those that are loaded */
 	bool needs_older;                    /* this kernel takes the code for older ones only */
 };
 

@@ -239,6 +239,11 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
 	return m->objects.hooks.items;
 }
 
+const struct older *meter_older(const struct meter *m)
+{
+	return &m->objects.older;
+}
+
 bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 {
 	const char *name = tier_get(tier)->name;

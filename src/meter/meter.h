@@ -91,6 +91,8 @@ void meter_closep(struct meter **m);
 
 /* @ret_count hooks, of every tier; they belong to the meter. */
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
+/* Which of its objects run in their code for older kernels. */
+const struct older *meter_older(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* TCP's own numbers: what is opened, accepted and sent again. */

@@ -235,6 +235,7 @@ static void start(struct objects *o, struct loading *l)
 {
 	for (size_t id = 0; id < OBJECT_COUNT; id++)
 		start_object(o, (enum object_id)id, l);
+	o->older = l->older;
 	set_shares(o, l->opening->sizing);
 	settle(o);
 }

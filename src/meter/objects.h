@@ -14,6 +14,7 @@
 #include "hooks.h"
 #include "loading.h"
 #include "maps.h"
+#include "older.h"
 #include "pins.h"
 
 struct error;
@@ -28,6 +29,7 @@ struct attachment {
 struct objects {
 	struct hooks hooks;
 	struct attachment attachments[HOOKS_MAX]; /* as the hooks stand */
+	struct older older;
 	struct object_map maps[MAPS_MAX];
 	size_t map_count;
 	struct watch *watches[OBJECT_COUNT]; /* the kernel's own memory; NULL: not loaded, or it has none */

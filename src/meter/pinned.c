@@ -24,6 +24,7 @@
 #include "pins.h"
 
 _Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook *)NULL)->why), "a reason fits");
+_Static_assert(sizeof(((struct pinned_hook *)NULL)->why_older) == sizeof(((struct older *)NULL)->why[0]), "this one too");
 
 #define MAP_NAME_SIZE 80
 #define DETACH_MS 2000
@@ -106,6 +107,7 @@ static int write_hook(int fd, const struct objects *o, const struct hook *hook)
 
 	snprintf(pinned.program, sizeof(pinned.program), "%s", hook->program);
 	snprintf(pinned.why, sizeof(pinned.why), "%s", hook->why);
+	snprintf(pinned.why_older, sizeof(pinned.why_older), "%s", o->older.why[hook_object(hook)]);
 	return bpf_map_update_elem(fd, &i, &pinned, BPF_ANY) < 0 ? -errno : 0;
 }
 
@@ -190,6 +192,7 @@ static int take_hook(struct objects *o, size_t i)
 	if (bpf_map_lookup_elem(o->pinned_hooks_fd, &key, &pinned) < 0)
 		return -errno;
 	pinned.why[sizeof(pinned.why) - 1] = pinned.program[sizeof(pinned.program) - 1] = '\0';
+	pinned.why_older[sizeof(pinned.why_older) - 1] = '\0';
 	if (strcmp(pinned.program, hook->program) != 0)
 		return -ENOENT;
 	r = take_fd(&o->pins, PINS_PROGRAMS, hook->program, &attachment->program_fd);
@@ -202,6 +205,7 @@ static int take_hook(struct objects *o, size_t i)
 	hook->is_on = pinned.is_on;
 	hook->is_checked = pinned.is_checked;
 	memcpy(hook->why, pinned.why, sizeof(hook->why));
+	memcpy(o->older.why[hook_object(hook)], pinned.why_older, sizeof(pinned.why_older));
 	return 0;
 }
 
@@ -253,6 +257,7 @@ int pinned_take(struct objects *o, const struct loading *l)
 	if (r < 0) {
 		objects_let_go(o);
 		o->hooks = before;
+		o->older = (struct older){};
 	}
 	return r;
 }

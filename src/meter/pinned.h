@@ -20,9 +20,10 @@ struct pins;
 struct pinned_hook {
 	char program[32];
 	char why[160];
+	char why_older[160]; /* of its object: see older.h */
 	uint8_t is_on, is_checked, pad[6];
 };
-_Static_assert(sizeof(struct pinned_hook) == 200, "shared with other builds");
+_Static_assert(sizeof(struct pinned_hook) == 360, "shared with other builds");
 
 /* The model's names of operations, and behind them of ways: what their numbers in the rows mean to who made the set.
  * The map "names". */

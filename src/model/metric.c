@@ -499,6 +499,8 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_MAP, "Entries that the map held at the last reading." },
 	[METRIC_AGENT_HOOK_ON] = { "jobmeter_agent_hook_on", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_HOOK, "Whether the hook is on: 1, or 0." },
+	[METRIC_AGENT_OLDER_CODE] = { "jobmeter_agent_older_code", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_OBJECT, "Whether the kernel refused the object's newer code, and that for older kernels runs, which counts the same and costs more a call: 1, or 0." },
 	[METRIC_AGENT_SCRAPES] = { "jobmeter_agent_scrapes_total", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT_SCRAPE, "Requests that the agent answered." },
 };
@@ -525,6 +527,7 @@ static const char *const labels[SCOPE_COUNT][SCOPE_LABELS_MAX + 1] = {
 	[SCOPE_AGENT_INFO] = { "version" },
 	[SCOPE_AGENT_MAP] = { "map" },
 	[SCOPE_AGENT_LOSS] = { "reason" },
+	[SCOPE_AGENT_OBJECT] = { "object" },
 	[SCOPE_AGENT_HOOK] = { "tier", "program" },
 	[SCOPE_AGENT_SCRAPE] = { "endpoint", "status" },
 };

@@ -215,3 +215,5 @@ def test_no_program_is_refused_but_what_is_only_tried(programs, root, demand, tm
     demand(any(re.search(r'prog_name="enter_call".* = \d+$', line) for line in loads), "no BPF here")
     refused = [re.search(r'prog_name="(\w*)"', line)[1] for line in loads if re.search(r" = -1 E", line)]
     assert [name for name in refused if not name.startswith("try_")] == []
+    found = subprocess.run([programs / "jobmeter", "doctor", "--no-costs", "--json"], capture_output=True, text=True).stdout
+    assert json.loads(found)["older_code"] == []

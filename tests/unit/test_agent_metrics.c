@@ -42,7 +42,8 @@ static struct agent_facts made_facts(void)
 		{ .tier = "T2+", .program = "place_open", .is_on = false },
 		{ .tier = "T2", .program = "enter_call", .is_on = true },
 	};
-	struct agent_facts facts = { .version = "1.2.3", .has_meter = true, .skipped_runs = 7, .hooks = hooks,
+	static const struct older older = { .why = { [OBJECT_FILES] = "prog 'enter_call': no" } };
+	struct agent_facts facts = { .version = "1.2.3", .has_meter = true, .skipped_runs = 7, .hooks = hooks, .older = &older,
 				     .hook_count = 3, .map_count = 1 };
 
 	facts.sampler = (struct sampler_state){ .readings = 11, .failed_readings = 13, .last_reading_ns = 17,
@@ -72,6 +73,8 @@ TEST(facts_become_samples)
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2+")->number, (uint64_t)0);
 	ASSERT_STREQ(samples_find(&s, METRIC_AGENT_HOOK_ON, "T2")->labels[1], "enter_call");
 	ASSERT(!samples_find(&s, METRIC_AGENT_CPU_SYSTEM, NULL));
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_OLDER_CODE, "files")->number, (uint64_t)1);
+	ASSERT_EQ(samples_find(&s, METRIC_AGENT_OLDER_CODE, "time")->number, (uint64_t)0);
 }
 
 TEST(maps_of_one_name_are_one)
@@ -101,6 +104,7 @@ TEST(without_a_meter_nothing_is_said_of_it)
 	ASSERT_OK(agent_facts_put(&facts, &s));
 	ASSERT(!samples_find(&s, METRIC_AGENT_LOST_EVENTS, NULL));
 	ASSERT(!samples_find(&s, METRIC_AGENT_HOOK_ON, NULL));
+	ASSERT(!samples_find(&s, METRIC_AGENT_OLDER_CODE, NULL));
 	ASSERT(samples_find(&s, METRIC_AGENT_READINGS, NULL));
 }
 

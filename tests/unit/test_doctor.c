@@ -121,6 +121,42 @@ TEST(where_all_works_the_first_line_says_so_and_no_hook_is_named)
 	ASSERT_CONTAINS(long_text, "something");
 }
 
+static const char *const why_older = "prog 'count_request_end': R1 type=mem expected=scalar";
+
+TEST(the_code_for_older_kernels_is_named_in_one_line_and_is_no_failure)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *newer = print(c, true), *text = NULL;
+
+	ASSERT_LACKS(newer, "older");
+	older_note(&c->older, OBJECT_TIME, why_older);
+	older_note(&c->older, OBJECT_FILES, why_older);
+	older_note(&c->older, OBJECT_BLOCK, why_older);
+	text = print(c, false);
+	ASSERT(strncmp(text, "The default set works here", 26) == 0);
+	ASSERT_CONTAINS(text, "time, files and block: the code for older kernels");
+	ASSERT_LACKS(text, "count_request_end");
+}
+
+TEST(what_the_kernel_said_to_the_newer_code_is_told_on_demand)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_free_ char *text = NULL;
+	json_t *json, *list;
+
+	older_note(&c->older, OBJECT_FILES, why_older);
+	older_note(&c->older, OBJECT_BLOCK, "");
+	text = print(c, true);
+	ASSERT_CONTAINS(text, "files: prog 'count_request_end': R1 type=mem");
+	ASSERT_CONTAINS(text, "block: no reason given");
+	json = write_json(c);
+	list = json_object_get(json, "older_code");
+	ASSERT_EQ(json_array_size(list), (size_t)2);
+	ASSERT_STREQ(json_string_value(json_object_get(json_array_get(list, 0), "object")), "files");
+	ASSERT_STREQ(json_string_value(json_object_get(json_array_get(list, 0), "why")), why_older);
+	json_decref(json);
+}
+
 TEST(one_reason_for_all_is_told_once)
 {
 	_cleanup_checkup_ struct checkup *c = make_well();
