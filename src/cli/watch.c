@@ -227,9 +227,9 @@ int watch_jobs(struct watch_source *source, const struct watch_options *options,
 
 	if (r < 0)
 		return r;
-	w.start_ns = clock_now_ns(CLOCK_REALTIME);
-	w.start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	r = look(&w, err);
+	w.start_ns = clock_now_ns(CLOCK_REALTIME); /* what the first look found is what is taken off */
+	w.start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	if (r == 0)
 		r = go_on(&w, err);
 	if (r == 0)
