@@ -3,51 +3,23 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
 #include "hardware.h"
-#include "hierarchy.h"
 #include "macro.h"
 #include "record.h"
 #include "registry.h"
 
-/* Of v1 the hierarchy may be missing, or the job not in it. */
-static int open_folder(const struct hardware_source *source, const char *path, struct error *err)
-{
-	const char *mount, *below;
-	char folder[PATH_MAX];
-	int fd;
-
-	if (!hierarchy_find_place(source->hierarchy, CONTROLLER_PERF_EVENT, path, &mount, &below))
-		return error_set(err, -ENOENT, "no hierarchy of cgroup v1 that jobs are in has perf_event");
-	if ((size_t)snprintf(folder, sizeof(folder), ".%s%s", mount, below) >= sizeof(folder))
-		return error_set(err, -ENAMETOOLONG, "the path of its group is too long");
-	fd = openat(source->root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? error_set_errno(err, errno, "cannot open its group of perf_event") : fd;
-}
-
 static int begin(struct hardware_source *source, struct sampled_hardware *own, const char *path, const char *cpus,
 		 struct error *err)
 {
-	_cleanup_close_ int fd = open_folder(source, path, err);
-	struct cpulist list = {};
+	const struct hardware_place place = { source->root_fd, source->hierarchy, path, cpus };
 	int r;
 
-	if (fd < 0)
-		return fd;
-	r = cpulist_parse(cpus, &list);
-	if (r < 0)
-		return error_set_errno(err, r, "its CPUs are not known");
 	own->last = calloc(METRIC_JOB_COUNT, sizeof(*own->last));
 	if (!own->last)
 		return error_set_errno(err, ENOMEM, "cannot be counted");
-	r = hardware_open_group(&source->events, fd, &list, source->descriptors_left, &own->hardware, err);
+	r = hardware_open_path(&source->events, &place, source->descriptors_left, &own->hardware, err);
 	if (r < 0) {
 		free(own->last);
 		own->last = NULL;

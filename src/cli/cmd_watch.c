@@ -163,14 +163,16 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 static int open_standalone(const struct settings *s, const struct request *request,
 			   struct watch_source **ret, struct error *err)
 {
+	const struct watch_meter_options metering = { .names_syscalls = s->names_syscalls };
+
 	if (s->user)
 		return error_set(
 			err, -EINVAL,
 			"'--user' takes a running agent: without one, one job or group is watched");
 	if (s->jobs)
-		return watch_meter_open_job(&request->targets, s->names_syscalls, ret, err);
-	return s->pid ? watch_meter_open_process(request->pid, s->names_syscalls, ret, err)
-		      : watch_meter_open_group(s->cgroup, s->names_syscalls, ret, err);
+		return watch_meter_open_job(&request->targets, &metering, ret, err);
+	return s->pid ? watch_meter_open_process(request->pid, &metering, ret, err)
+		      : watch_meter_open_group(s->cgroup, &metering, ret, err);
 }
 
 /* The agent where one lives; a group that is no job, and all where none lives, by ourselves. */

@@ -14,6 +14,7 @@
 #include "macro.h"
 #include "record.h"
 #include "record_difference.h"
+#include "thermal.h"
 #include "timestamp.h"
 #include "watch_source.h"
 
@@ -168,6 +169,16 @@ static int note_start(struct record *record)
 	return r == -ENOSPC ? 0 : r;
 }
 
+static int note_thermal(const struct record *last, struct record *record)
+{
+	int r = 0;
+
+	if (last->thermal.samples.is_known && !record->thermal.samples.is_known)
+		r = strings_add(&record->coverage.missing,
+				THERMAL_LABEL "known of the job's whole life only, and not of this time");
+	return r == -ENOSPC ? 0 : r;
+}
+
 /* What the job did while we watched. */
 static int conclude(const struct watched *job, struct record **ret, struct error *err)
 {
@@ -178,7 +189,10 @@ static int conclude(const struct watched *job, struct record **ret, struct error
 		return r < 0 ? error_set_errno(err, r, "cannot keep the record") : 0;
 	}
 	r = record_subtract(job->last, job->first, ret, err);
-	return r < 0 ? error_prefix(err, r, "%s", job->label) : note_start(*ret);
+	if (r < 0)
+		return error_prefix(err, r, "%s", job->label);
+	r = note_thermal(job->last, *ret);
+	return r < 0 ? r : note_start(*ret);
 }
 
 static int collect(const struct watch *w, struct session *ret, struct error *err)

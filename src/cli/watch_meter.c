@@ -13,10 +13,12 @@
 #include "canary.h"
 #include "cleanup.h"
 #include "clock.h"
+#include "cpulist.h"
 #include "collectors/collectors.h"
 #include "error.h"
 #include "file.h"
 #include "group_files.h"
+#include "hardware.h"
 #include "identify.h"
 #include "identity.h"
 #include "macro.h"
@@ -24,12 +26,14 @@
 #include "meter.h"
 #include "record.h"
 #include "rights.h"
+#include "thermal.h"
 #include "watch_groups.h"
 #include "watch_source.h"
 #include "watch_target.h"
 
 #define SETTLE_MS 1000
 #define CGROUP_TEXT_MAX 65536
+#define OTHER_FILES 256 /* that the watch holds beside the processor's counters */
 
 struct meter_source {
 	struct watch_source source;
@@ -39,12 +43,17 @@ struct meter_source {
 	struct group *group;
 	struct meter *meter;
 	struct identity identity;
-	bool has_identity, was_peopled, names_syscalls;
+	bool has_identity, was_peopled;
+	struct watch_meter_options options;
 	uint64_t start_ns, start_boot_ns;
 	struct reading files; /* of the group, as they were when it was there last */
 	struct timeline timeline; /* of all looks */
 	char *cpus;
-	struct error why_no_canary;
+	struct error why_no_canary, why_no_hardware;
+	struct hardware *hardware; /* NULL: it cannot be */
+	struct thermal *thermal;   /* NULL: there is nothing of the kind */
+	struct thermal_sums sums;  /* of looks after the first record */
+	bool was_read;
 };
 
 static struct meter_source *source_of(struct watch_source *s)
@@ -56,6 +65,8 @@ static void close_meter(struct watch_source *s)
 {
 	struct meter_source *m = source_of(s);
 
+	hardware_close(m->hardware);
+	thermal_close(m->thermal);
 	meter_close(m->meter);
 	group_remove(m->group); /* one of others: it is only closed */
 	hierarchy_clear(&m->hierarchy);
@@ -152,6 +163,19 @@ static int look_at_counters(struct meter_source *m, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot watch") : 0;
 }
 
+/* Of the time from the first record on, so that all of it is what came since. */
+static void sample_thermal(struct meter_source *m)
+{
+	struct thermal_moment moment;
+	struct cpulist cpus;
+
+	if (!m->thermal || !m->was_read || !m->cpus || cpulist_parse(m->cpus, &cpus) < 0)
+		return;
+	thermal_sweep(m->thermal);
+	thermal_get(m->thermal, &cpus, &moment);
+	thermal_sums_add(&m->sums, &moment);
+}
+
 /* It ends when nobody is in it any more.  One that nobody was in yet is waited for. */
 static int refresh_meter(struct watch_source *s, struct watched_list *list, struct error *err)
 {
@@ -165,6 +189,7 @@ static int refresh_meter(struct watch_source *s, struct watched_list *list, stru
 	look_at_group(m);
 	job->is_live = group_exists(m->group) &&
 		       (!m->was_peopled || group_list_processes(m->group, NULL, 0) > 0);
+	sample_thermal(m);
 	return look_at_counters(m, err);
 }
 
@@ -220,6 +245,23 @@ static int describe(const struct meter_source *m, struct record *record)
 	return r;
 }
 
+static int read_hardware(struct meter_source *m, struct record *record)
+{
+	if (!m->hardware)
+		return strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", m->why_no_hardware.text);
+	hardware_read(m->hardware, record->reading.values);
+	return record_note_counters(record, hardware_is_user_only(m->hardware));
+}
+
+static int read_thermal(struct meter_source *m, struct record *record)
+{
+	m->was_read = true;
+	record->thermal = thermal_samples_of(&m->sums);
+	if (m->thermal)
+		return 0;
+	return strings_add(&record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+}
+
 static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret,
 		      struct error *err)
 {
@@ -255,7 +297,11 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 		r = identify_job(m, record);
 	if (r == 0)
 		r = describe(m, record);
-	if (r == 0 && m->names_syscalls)
+	if (r == 0)
+		r = read_hardware(m, record);
+	if (r == 0)
+		r = read_thermal(m, record);
+	if (r == 0 && m->options.names_syscalls)
 		r = measurer_note_syscalls(open_syscalls, record);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the counters");
@@ -265,8 +311,29 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	return 0;
 }
 
+/* As the agent does for a job: by its group, on the CPUs that it may use. */
+static void open_hardware(struct meter_source *m)
+{
+	const struct hardware_place place = { m->root_fd, &m->hierarchy, m->path, m->cpus };
+	struct group_files_budget budget;
+	struct hardware_events events;
+
+	if (m->options.hardware)
+		events = *m->options.hardware;
+	else
+		hardware_events_read(m->root_fd, &events);
+	group_files_budget_init(&budget, OTHER_FILES);
+	(void)hardware_open_path(&events, &place, budget.max, &m->hardware, &m->why_no_hardware);
+}
+
+static void open_thermal(struct meter_source *m)
+{
+	if (thermal_open(m->root_fd, &m->thermal) == 0 && !thermal_has_any(m->thermal))
+		m->thermal = thermal_close(m->thermal);
+}
+
 /* NULL: err says why. */
-static struct meter_source *new_source(bool names_syscalls, struct error *err)
+static struct meter_source *new_source(const struct watch_meter_options *options, struct error *err)
 {
 	struct meter_source *m = calloc(1, sizeof(*m));
 
@@ -275,7 +342,7 @@ static struct meter_source *new_source(bool names_syscalls, struct error *err)
 		return NULL;
 	}
 	m->source = (struct watch_source){ refresh_meter, read_meter, close_meter };
-	m->names_syscalls = names_syscalls;
+	m->options = *options;
 	m->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (m->root_fd < 0)
 		error_set_errno(err, errno, "cannot open '/'");
@@ -291,7 +358,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 					 .tiers = METER_ALL,
 					 .has_clock = true,
 					 .has_histograms = true,
-					 .names_syscalls = m->names_syscalls,
+					 .names_syscalls = m->options.names_syscalls,
 					 .has_block = true,
 					 .hierarchy = &m->hierarchy };
 	int r = group_open(m->root_fd, &m->hierarchy, m->path, &m->group, err);
@@ -306,6 +373,9 @@ static int start_meter(struct meter_source *m, struct error *err)
 		(void)canary_sing(m->meter, m->root_fd, &m->hierarchy, options.watched_id, false,
 				  &m->why_no_canary);
 	meter_follow_syscalls(m->meter, false);
+	look_at_group(m); /* it says which CPUs */
+	open_hardware(m);
+	open_thermal(m);
 	m->has_identity = identity_of(NULL, m->path, &m->identity);
 	m->start_ns = clock_now_ns(CLOCK_REALTIME);
 	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -343,9 +413,10 @@ static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct
 	return r < 0 ? error_set_errno(err, r, "cannot find the group of process %d", pid) : 0;
 }
 
-int watch_meter_open_process(pid_t pid, bool names_syscalls, struct watch_source **ret, struct error *err)
+int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options, struct watch_source **ret,
+			     struct error *err)
 {
-	struct meter_source *m = new_source(names_syscalls, err);
+	struct meter_source *m = new_source(options, err);
 	char *path = NULL;
 	int r;
 
@@ -359,15 +430,15 @@ int watch_meter_open_process(pid_t pid, bool names_syscalls, struct watch_source
 	return start_at(m, path, ret, err);
 }
 
-int watch_meter_open_group(const char *path, bool names_syscalls, struct watch_source **ret,
+int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,
 			   struct error *err)
 {
-	struct meter_source *m = new_source(names_syscalls, err);
+	struct meter_source *m = new_source(options, err);
 
 	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
 }
 
-int watch_meter_open_job(const struct watch_targets *targets, bool names_syscalls,
+int watch_meter_open_job(const struct watch_targets *targets, const struct watch_meter_options *options,
 			 struct watch_source **ret, struct error *err)
 {
 	struct meter_source *m;
@@ -378,7 +449,7 @@ int watch_meter_open_job(const struct watch_targets *targets, bool names_syscall
 		return error_set(err, -EINVAL,
 				 "without an agent one job can be watched, and not %zu",
 				 targets->count);
-	m = new_source(names_syscalls, err);
+	m = new_source(options, err);
 	if (!m)
 		return -EIO;
 	r = watch_groups_find(m->root_fd, &m->hierarchy, &targets->items[0], &path, err);

@@ -12,6 +12,7 @@
 
 struct client;
 struct error;
+struct hardware_events;
 struct record;
 struct watch_targets;
 
@@ -55,9 +56,16 @@ int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source 
 int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err);
 
+struct watch_meter_options {
+	bool names_syscalls;			/* count system calls by name */
+	const struct hardware_events *hardware; /* NULL: the machine's own */
+};
+
 /* Without an agent, or for what it does not count: the group in which a process is, a group, or the group of a job.  Takes root.
- * Its folder may stand for a group.  @names_syscalls: count system calls by name. */
-int watch_meter_open_process(pid_t pid, bool names_syscalls, struct watch_source **ret, struct error *err);
-int watch_meter_open_group(const char *path, bool names_syscalls, struct watch_source **ret, struct error *err);
-int watch_meter_open_job(const struct watch_targets *targets, bool names_syscalls,
+ * Its folder may stand for a group. */
+int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options, struct watch_source **ret,
+			     struct error *err);
+int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,
+			   struct error *err);
+int watch_meter_open_job(const struct watch_targets *targets, const struct watch_meter_options *options,
 			 struct watch_source **ret, struct error *err);

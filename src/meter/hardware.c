@@ -2,6 +2,9 @@
 #include "hardware.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 #include "cleanup.h"
 #include "cpulist.h"
 #include "error.h"
+#include "hierarchy.h"
 #include "macro.h"
 
 struct counter {
@@ -203,6 +207,35 @@ int hardware_open_group(const struct hardware_events *events, int cgroup_fd, con
 			r = open_place(h, events, &target, (int)cpu, &error);
 	}
 	return finish(&h, r, error, ret, err);
+}
+
+static int open_folder(const struct hardware_place *place, struct error *err)
+{
+	const char *mount, *below;
+	char folder[PATH_MAX];
+	int fd;
+
+	if (!hierarchy_find_place(place->hierarchy, CONTROLLER_PERF_EVENT, place->path, &mount, &below))
+		return error_set(err, -ENOENT, "no hierarchy of cgroup v1 that jobs are in has perf_event");
+	if ((size_t)snprintf(folder, sizeof(folder), ".%s%s", mount, below) >= sizeof(folder))
+		return error_set(err, -ENAMETOOLONG, "the path of its group is too long");
+	fd = openat(place->root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? error_set_errno(err, errno, "cannot open its group of perf_event") : fd;
+}
+
+int hardware_open_path(const struct hardware_events *events, const struct hardware_place *place,
+		       size_t descriptors_max, struct hardware **ret, struct error *err)
+{
+	_cleanup_close_ int fd = open_folder(place, err);
+	struct cpulist cpus = {};
+	int r;
+
+	if (fd < 0)
+		return fd;
+	r = place->cpus ? cpulist_parse(place->cpus, &cpus) : -ENODATA;
+	if (r < 0)
+		return error_set_errno(err, r, "its CPUs are not known");
+	return hardware_open_group(events, fd, &cpus, descriptors_max, ret, err);
 }
 
 struct hardware *hardware_close(struct hardware *h)

@@ -19,6 +19,15 @@
 struct cpulist;
 struct error;
 struct hardware;
+struct hierarchy;
+
+/* A group, as it is told from where groups are read. */
+struct hardware_place {
+	int root_fd;
+	const struct hierarchy *hierarchy;
+	const char *path; /* in the key hierarchy */
+	const char *cpus; /* a CPU list: those that it may use; NULL: not known */
+};
 
 /*
  * Count @pid, its threads and processes that it starts from now on, or, with @at_exec, from its next execve() on.
@@ -35,6 +44,11 @@ int hardware_open_process(const struct hardware_events *events, pid_t pid, bool 
  * CAP_PERFMON. */
 int hardware_open_group(const struct hardware_events *events, int cgroup_fd, const struct cpulist *cpus,
 			size_t descriptors_max, struct hardware **ret, struct error *err);
+
+/* The same of a group by its path.  Of v1 the hierarchy with perf_event may be missing, or the group not in it
+ * (-ENOENT). */
+int hardware_open_path(const struct hardware_events *events, const struct hardware_place *place,
+		       size_t descriptors_max, struct hardware **ret, struct error *err);
 
 struct hardware *hardware_close(struct hardware *h); /* NULL is fine; returns NULL */
 void hardware_closep(struct hardware **h);

@@ -313,7 +313,8 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	hot_files_clear(&difference->files);
 	difference->cores = difference->ranks = (struct evenness){}; /* of the whole life */
 	difference->threads = (struct threads){};
-	difference->thermal = (struct thermal_samples){};
+	if (earlier->thermal.samples.is_known) /* means and extremes cannot be taken apart */
+		difference->thermal = (struct thermal_samples){};
 	victims_subtract(&difference->victims, &earlier->victims);
 	subtract_ports(difference, earlier);
 	subtract_time(difference, earlier);

@@ -9,7 +9,10 @@
  *     software_events --group FOLDER     the same of an empty control group, to which the process is moved
  *     software_events --job MOUNT PATH   the same of a job of an agent that is killed and started anew half-way: PATH is
  *                                        its group below MOUNT; 0 in the third place if what is shown never fell
+ *     software_events --watch PATH FOLDER...   the same of a group that is watched as by `jobmeter watch`: PATH is the
+ *                                        group in the key hierarchy, to whose FOLDERs, one a hierarchy, the process is moved
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -34,9 +37,12 @@
 #include "leaves.h"
 #include "macro.h"
 #include "measure.h"
+#include "record.h"
+#include "record_difference.h"
 #include "registry.h"
 #include "sampled_hardware.h"
 #include "saved.h"
+#include "watch_source.h"
 
 #define CHILDREN 3
 #define THREADS 2
@@ -264,6 +270,81 @@ static int compare_job(char *mount, const char *path)
 	return 0;
 }
 
+/* ---- a group that is watched ---- */
+
+static int move_to(pid_t pid, char **folders)
+{
+	char text[16];
+	int r = 0;
+
+	snprintf(text, sizeof(text), "%d", pid);
+	for (; *folders && r >= 0; folders++) {
+		_cleanup_close_ int fd = open(*folders, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		r = fd < 0 ? -errno : file_write_existing(fd, "cgroup.procs", text);
+	}
+	return r;
+}
+
+static int look(struct watch_source *source, struct watched_list *list, struct record **ret, struct error *err)
+{
+	int r;
+
+	assert(source);
+	r = source->refresh(source, list, err);
+	return r < 0 ? r : source->read(source, list->items[0], ret, err);
+}
+
+static int print_watched(const struct record *r, uint64_t known)
+{
+	const struct value *faults = &r->reading.values[METRIC_CPU_INSTRUCTIONS];
+
+	for (size_t i = 0; i < r->coverage.missing.count; i++) {
+		if (strncmp(r->coverage.missing.items[i], HARDWARE_LABEL, strlen(HARDWARE_LABEL)) == 0)
+			return fail(r->coverage.missing.items[i]);
+	}
+	if (!faults->is_known || r->reading.values[METRIC_CPU_FLOPS].is_known)
+		return fail("what was to be counted was not");
+	printf("%" PRIu64 " %" PRIu64 "\n", (uint64_t)faults->number, known);
+	return 0;
+}
+
+static int compare_watched(const char *path, char **folders)
+{
+	const struct watch_meter_options options = { .hardware = &software };
+	_cleanup_(record_freep) struct record *first = NULL, *last = NULL, *between = NULL;
+	_cleanup_(watch_source_closep) struct watch_source *source = NULL;
+	_cleanup_(watched_clear) struct watched_list list = {};
+	struct error err = {};
+	struct rusage usage;
+	struct held held;
+	uint64_t before = 0;
+	int r = held_fork(&held);
+
+	if (r == 0 && held.pid == 0)
+		be_family();
+	if (r == 0)
+		r = move_to(held.pid, folders);
+	if (r == 0)
+		r = watch_meter_open_group(path, &options, &source, &err);
+	if (r == 0)
+		r = look(source, &list, &first, &err);
+	if (r == 0)
+		r = read_faults(held.pid, &before);
+	if (r < 0)
+		return fail(*err.text ? err.text : "cannot move a process to the groups");
+	held_release(&held);
+	if (wait4(held.pid, NULL, 0, &usage) != held.pid)
+		return fail("lost the process");
+	r = look(source, &list, &last, &err);
+	if (r == 0)
+		r = record_subtract(last, first, &between, &err);
+	if (r < 0)
+		return fail(err.text);
+	assert(between);
+	return print_watched(between, (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt - before);
+}
+
 /* ---- a command ---- */
 
 static int measure(const char *file, char **command)
@@ -283,6 +364,8 @@ int main(int argc, char **argv)
 		return compare_faults(argv[2]);
 	if (argc == 4 && strcmp(argv[1], "--job") == 0)
 		return compare_job(argv[2], argv[3]);
+	if (argc > 3 && strcmp(argv[1], "--watch") == 0)
+		return compare_watched(argv[2], argv + 3);
 	if (argc < 4 || strcmp(argv[2], "--") != 0)
 		return fail("usage: software_events RECORD.json -- COMMAND [ARGUMENT]...");
 	return measure(argv[1], argv + 3);

@@ -83,6 +83,28 @@ def test_faults_of_a_job_are_added_up_over_agents(events, demand):
             folder.rmdir()
 
 
+UNIFIED = """
+awk '$3 == "cgroup" { print $2 }' /proc/self/mounts | xargs -r umount
+exec "$@"
+"""
+
+
+def test_faults_of_a_group_that_is_watched_are_its_processes_own_count(programs, root, demand):
+    """In a mount namespace of its own, which has no cgroup v1."""
+    top = unified()
+    demand(top, "perf events are of a cgroup v1 hierarchy")
+    folder = top / f"jobmeter-test-watched-{os.getpid()}"
+    folder.mkdir()
+    try:
+        done = subprocess.run(["unshare", "-m", "sh", "-c", UNIFIED, "sh", programs / "tests/system/software_events",
+                               "--watch", f"/{folder.name}", folder], capture_output=True, text=True, timeout=60)
+    finally:
+        folder.rmdir()
+    assert done.returncode == 0, done.stderr
+    counted, known = map(int, done.stdout.split())
+    assert counted == known > 3 * 2 * 101
+
+
 def test_a_run_has_them_in_its_record(events, tmp_path):
     out = tmp_path / "record.json"
     events(out, "--", "/usr/bin/python3", "-c", TOUCH)
@@ -176,6 +198,26 @@ def test_an_agent_exposes_those_of_a_live_job(start_agent, groups, demand):
     assert own not in [labels for labels, _ in page.of(temperature)]
     assert "7" in known_jobs(page)
     assert final_record(agent, "7")["thermal"]["temperature_celsius"] == 61.003
+
+
+def test_a_watch_samples_those_of_its_time(programs, root, demand):
+    demand(os.path.isdir("/sys/class/thermal"), "sysfs has no folder of thermal zones to mount over")
+    key = pathlib.Path("/sys/fs/cgroup/memory")
+    folder = (key if key.is_dir() else unified()) / f"jobmeter-test-warm-{os.getpid()}"
+    folder.mkdir()
+    try:
+        done = subprocess.run(["unshare", "-m", "sh", "-c", SENSORS, "sh", programs / "jobmeter", "watch", "--standalone",
+                               "--cgroup", f"/{folder.name}", "--duration", "1.5", "--json"],
+                              capture_output=True, text=True, timeout=60)
+    finally:
+        folder.rmdir()
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    thermal = record["thermal"]
+    assert thermal["samples"] in (2, 3)  # at a second, and as it ends
+    assert thermal["frequency_hertz"] == thermal["frequency_min_hertz"] == 2900000000
+    assert thermal["temperature_max_celsius"] == 61.003
+    assert not any(text.startswith("frequency and temperature") for text in record["coverage"]["missing"])
 
 
 def test_frequency_and_temperature_of_made_sensors_are_sampled(programs, root, tmp_path, demand):

@@ -269,3 +269,17 @@ TEST(what_is_not_known_of_a_step_in_between_is_unknown)
 	ASSERT_CONTAINS(d->coverage.notes.items[1], "step 0's jobmeter_job_cpu_seconds_total fell meanwhile");
 	ASSERT_CONTAINS(d->coverage.notes.items[2], "step gone fell meanwhile");
 }
+
+TEST(samples_of_frequency_are_those_in_between_where_none_was_before)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier();
+
+	later->thermal = thermal_samples_of(&(struct thermal_sums){ .samples = 3, .frequency_samples = 3,
+								    .frequency_sum_hz = 21, .frequency_min_hz = 5 });
+	earlier->thermal = (struct thermal_samples){};
+	_cleanup_(record_freep) struct record *d = subtract(later, earlier);
+	ASSERT_EQ(d->thermal.frequency_hz.number, (uint64_t)7);
+	earlier->thermal = thermal_samples_of(&(struct thermal_sums){ .samples = 1 });
+	_cleanup_(record_freep) struct record *unknown = subtract(later, earlier);
+	ASSERT(!unknown->thermal.samples.is_known && !unknown->thermal.frequency_hz.is_known);
+}
