@@ -19,6 +19,7 @@
 #include "records.h"
 #include "tick.h"
 #include "tick_delta.h"
+#include "waiter.h"
 
 #define URL "http://localhost"
 #define AHEAD "0.1"   /* seconds: a second reading that is taken sooner behind the first is of no use */
@@ -28,6 +29,8 @@
 
 struct client {
 	CURL *curl;
+	CURLM *multi; /* NULL: nobody has something else to do; its descriptors would go to children of ours */
+	const struct waiter *waiter;
 	char *path;
 };
 
@@ -35,6 +38,8 @@ struct client *client_close(struct client *c)
 {
 	if (!c)
 		return NULL;
+	if (c->multi)
+		curl_multi_cleanup(c->multi);
 	if (c->curl)
 		curl_easy_cleanup(c->curl);
 	free(c->path);
@@ -133,13 +138,61 @@ static bool was_cut(CURLcode code, const struct answer *a)
 	       (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR);
 }
 
-static CURLcode perform(CURL *curl, const struct answer *a)
+/* Until something comes for us or the waiter, and no longer than @timeout_ms.  < 0: he has enough. */
+static int wait_with(const struct client *c, int timeout_ms)
+{
+	const struct waiter *w = c->waiter;
+	struct curl_waitfd fds[ARRAY_SIZE(w->fds)];
+	unsigned int count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(w->fds); i++) {
+		if (w->fds[i] >= 0)
+			fds[count++] = (struct curl_waitfd){ .fd = w->fds[i], .events = CURL_WAIT_POLLIN };
+	}
+	(void)curl_multi_poll(c->multi, fds, count, MIN(timeout_ms, w->timeout_ms), NULL);
+	return w->run(w->context);
+}
+
+static CURLcode result_of(CURLM *multi)
+{
+	int left;
+	const CURLMsg *message = curl_multi_info_read(multi, &left);
+
+	return message && message->msg == CURLMSG_DONE ? message->data.result : CURLE_FAILED_INIT;
+}
+
+/* *ret_gave_up: < 0: the waiter waits no longer. */
+static CURLcode transfer(const struct client *c, int *ret_gave_up)
+{
+	CURLcode code = CURLE_OUT_OF_MEMORY;
+	int running = 1;
+
+	if (!c->multi)
+		return curl_easy_perform(c->curl);
+	if (curl_multi_add_handle(c->multi, c->curl) != CURLM_OK)
+		return code;
+	while (*ret_gave_up == 0 && curl_multi_perform(c->multi, &running) == CURLM_OK && running)
+		*ret_gave_up = wait_with(c, c->waiter->timeout_ms);
+	code = result_of(c->multi);
+	(void)curl_multi_remove_handle(c->multi, c->curl);
+	return code;
+}
+
+static int pause_ms(const struct client *c, int ms)
+{
+	if (c->multi)
+		return wait_with(c, ms);
+	(void)poll(NULL, 0, ms);
+	return 0;
+}
+
+static CURLcode perform(const struct client *c, const struct answer *a, int *ret_gave_up)
 {
 	int wait_ms = AGAIN_FIRST_MS, waited_ms = 0;
 	CURLcode code;
 
-	while (was_cut(code = curl_easy_perform(curl), a) && waited_ms < AGAIN_MS) {
-		(void)poll(NULL, 0, wait_ms);
+	while (was_cut(code = transfer(c, ret_gave_up), a) && waited_ms < AGAIN_MS && *ret_gave_up == 0) {
+		*ret_gave_up = pause_ms(c, wait_ms);
 		waited_ms += wait_ms;
 		wait_ms = MIN(wait_ms * 2, AGAIN_LAST_MS);
 	}
@@ -152,6 +205,7 @@ static int ask(struct client *c, const char *url, const char *body, long timeout
 {
 	CURL *curl = c->curl;
 	long status = 0;
+	int gave_up = 0;
 	CURLcode code;
 
 	curl_easy_reset(curl);
@@ -167,7 +221,9 @@ static int ask(struct client *c, const char *url, const char *body, long timeout
 		curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
 		curl_easy_setopt(curl, CURLOPT_POST, 1L);
 	}
-	code = perform(curl, ret);
+	code = perform(c, ret, &gave_up);
+	if (gave_up < 0)
+		return error_set(err, gave_up, "nobody waits any longer for the agent at '%s'", c->path);
 	if (code != CURLE_OK)
 		return say_failure(c, code, ret, err);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
@@ -197,6 +253,15 @@ int client_open(const char *socket_path, struct client **ret, struct error *err)
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+int client_set_waiter(struct client *c, const struct waiter *waiter)
+{
+	c->multi = c->multi ? c->multi : curl_multi_init();
+	if (!c->multi)
+		return -ENOMEM;
+	c->waiter = waiter;
 	return 0;
 }
 

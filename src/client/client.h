@@ -19,6 +19,7 @@
 struct client;
 struct error;
 struct tick;
+struct waiter;
 
 #define CLIENT_SOCKET "/run/jobmeter/agent.sock"
 #define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
@@ -53,6 +54,10 @@ struct client_agent {
 };
 void client_agent_clear(struct client_agent *a);
 int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);
+
+/* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He must not use the
+ * client meanwhile. */
+int client_set_waiter(struct client *c, const struct waiter *waiter);
 
 const char *client_socket_path(const struct client *c);
 

@@ -32,6 +32,9 @@ struct processes_reader {
 	struct processes_options options;
 	struct known_group **groups; /* by path; stay where they are until all are forgotten */
 	size_t group_count, group_room;
+	struct known_group **earlier; /* that were forgotten, and that the last list still points to */
+	size_t earlier_count;
+	int status; /* < 0: nobody can say whose groups are */
 	uint64_t asked_ns; /* when the first of them was asked for, by CLOCK_BOOTTIME */
 	uint64_t page_bytes, tick_ns;
 };
@@ -49,27 +52,46 @@ struct processes_reader *processes_open(const struct processes_options *options)
 	return r;
 }
 
+static void free_group(struct known_group *group)
+{
+	if (!group)
+		return;
+	free(group->path);
+	free(group->place.manager);
+	free(group->place.id);
+	free(group->place.step);
+	free(group->place.task);
+	free(group);
+}
+
+static void free_groups(struct known_group **groups, size_t count)
+{
+	for (size_t i = 0; groups && i < count; i++)
+		free_group(groups[i]);
+	free(groups);
+}
+
+static void free_earlier(struct processes_reader *r)
+{
+	free_groups(r->earlier, r->earlier_count);
+	r->earlier = NULL;
+	r->earlier_count = 0;
+}
+
 static void forget_groups(struct processes_reader *r)
 {
-	for (size_t i = 0; i < r->group_count; i++) {
-		struct known_group *group = r->groups[i];
-
-		free(group->path);
-		free(group->place.manager);
-		free(group->place.id);
-		free(group->place.step);
-		free(group->place.task);
-		free(group);
-	}
-	r->group_count = 0;
+	r->earlier = r->groups;
+	r->earlier_count = r->group_count;
+	r->groups = NULL;
+	r->group_count = r->group_room = 0;
 }
 
 struct processes_reader *processes_close(struct processes_reader *r)
 {
 	if (!r)
 		return NULL;
-	forget_groups(r);
-	free(r->groups);
+	free_groups(r->groups, r->group_count);
+	free_earlier(r);
 	free(r);
 	return NULL;
 }
@@ -145,22 +167,25 @@ static void read_io(const struct processes_reader *r, struct process *to)
 
 /* ---- whose it is ---- */
 
-static size_t find_group(const struct processes_reader *r, const char *path, bool *ret_is_known)
+/* Where it would stand; *ret: it, if it does. */
+static size_t find_group(const struct processes_reader *r, const char *path, const struct known_group **ret)
 {
 	size_t low = 0, high = r->group_count;
 
-	*ret_is_known = false;
-	while (low < high && !*ret_is_known) {
+	*ret = NULL;
+	while (low < high && !*ret) {
 		size_t middle = (low + high) / 2;
-		int order = strcmp(path, r->groups[middle]->path);
+		const struct known_group *group = r->groups[middle];
+		int order = strcmp(path, group->path);
 
-		*ret_is_known = order == 0;
-		if (order > 0)
+		if (order == 0)
+			*ret = group;
+		else if (order > 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return *ret_is_known ? high : low;
+	return low;
 }
 
 static int insert_group(struct processes_reader *r, size_t at, struct known_group *group)
@@ -180,25 +205,31 @@ static int insert_group(struct processes_reader *r, size_t at, struct known_grou
 	return 0;
 }
 
-/* Takes @path over.  NULL: it is of no job, or there is no memory. */
+/* Takes @path over.  NULL: it is of no job, or nobody can say, or there is no memory. */
 static const struct process_place *place_of(struct processes_reader *r, char *path)
 {
+	const struct known_group *known;
+	size_t at = find_group(r, path, &known);
 	struct known_group *group;
-	bool is_known;
-	size_t at = find_group(r, path, &is_known);
 
-	if (is_known) {
+	if (known) {
 		free(path);
-		return r->groups[at]->is_job ? &r->groups[at]->place : NULL;
+		return known->is_job ? &known->place : NULL;
 	}
 	group = calloc(1, sizeof(*group));
-	if (!group || insert_group(r, at, group) < 0) {
-		free(group);
+	r->status = group ? r->options.locate(r->options.context, path, &group->place) : -ENOMEM;
+	if (r->status == -ENOENT || r->status == -EACCES || r->status == -EPROTO) /* of none, then */
+		r->status = 0;
+	else if (r->status == 0)
+		group->is_job = true;
+	if (r->status == 0)
+		r->status = insert_group(r, at, group);
+	if (r->status < 0) {
+		free_group(group);
 		free(path);
 		return NULL;
 	}
 	group->path = path;
-	group->is_job = r->options.locate(r->options.context, path, &group->place) == 0;
 	return group->is_job ? &group->place : NULL;
 }
 
@@ -248,19 +279,25 @@ int processes_read(struct processes_reader *r, struct processes *ret, struct err
 
 	if (status < 0)
 		return error_set_errno(err, status, "cannot list the processes");
-	if (r->group_count >= GROUPS_MAX || list.boot_ns - r->asked_ns > GROUPS_NS) {
+	r->status = 0;
+	if (!r->earlier && (r->group_count >= GROUPS_MAX || list.boot_ns - r->asked_ns > GROUPS_NS)) {
 		forget_groups(r);
 		r->asked_ns = list.boot_ns;
 	}
 	list.items = calloc(names.count + 1, sizeof(*list.items));
 	if (!list.items)
 		return error_set_errno(err, ENOMEM, "cannot list the processes");
-	for (size_t i = 0; i < names.count; i++) {
+	for (size_t i = 0; i < names.count && r->status == 0; i++) {
 		if (parse_int(names.names[i], 1, INT32_MAX, &pid) == 0 &&
 		    read_process(r, names.names[i], &list.items[list.count]))
 			list.count++;
 	}
+	if (r->status < 0) {
+		processes_clear(&list);
+		return error_set_errno(err, r->status, "cannot tell whose the processes are");
+	}
 	qsort(list.items, list.count, sizeof(*list.items), compare_pids);
+	free_earlier(r);
 	*ret = list;
 	return 0;
 }

@@ -51,8 +51,8 @@ struct processes_reader;
 
 /*
  * @locate: which job a group is part of, by its path in the key hierarchy, into an empty place
- * whose strings the reader frees; -ENOENT: of none, or of none that we may see.  It is asked once a
- * group.
+ * whose strings the reader frees; -ENOENT: of none, or of none that we may see; another error: nobody
+ * can say now, and reading fails with it.  It is asked once a group.
  */
 struct processes_options {
 	int root_fd; /* stays the caller's */
@@ -65,8 +65,8 @@ processes_open(const struct processes_options *options); /* NULL: no memory */
 struct processes_reader *
 processes_close(struct processes_reader *r); /* NULL is fine; returns NULL */
 
-/* All that are part of a job.  *ret points to places of the reader, which hold until the next call.
- */
+/* All that are part of a job.  *ret points to places of the reader, which hold until the next call
+ * returns, if that succeeds. */
 int processes_read(struct processes_reader *r, struct processes *ret, struct error *err);
 void processes_clear(struct processes *p);
 /* NULL: it was not there. */

@@ -19,6 +19,11 @@ static struct client *client_of(struct top_source *s)
 	return ((struct agent_source *)(void *)s)->client;
 }
 
+static int set_waiter_agent(struct top_source *s, const struct waiter *waiter)
+{
+	return client_set_waiter(client_of(s), waiter);
+}
+
 static int read_agent(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		      const struct tick *before, struct tick *ret, struct error *err)
 {
@@ -63,6 +68,8 @@ int top_source_open_agent(struct client *client, struct top_source **ret, struct
 	if (!a)
 		return error_set_errno(err, ENOMEM, "cannot look at the jobs");
 	*a = (struct agent_source){ .source = { .name = "agent",
+						.starting = "waiting for the agent's first answer",
+						.set_waiter = set_waiter_agent,
 						.read = read_agent,
 						.describe = describe_agent,
 						.locate = locate_agent,

@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +25,7 @@
 #include "snapshot.h"
 #include "tick.h"
 #include "top_source.h"
+#include "waiter.h"
 
 #define FOLDER                                                                                     \
 	"/run/jobmeter-top-XXXXXX" /* of memory: what a kill leaves goes with the next boot */
@@ -31,6 +36,16 @@ struct own_source {
 	struct sampler *sampler;
 	int root_fd;
 	char folder[sizeof(FOLDER)]; /* "": there is none */
+
+	/* Loading programs into the kernel takes a second and more, in a thread of its own.  That lives as long as the
+	 * meter: a child that the meter made ends with the thread that made it (PR_SET_PDEATHSIG). */
+	const struct waiter *waiter;
+	pthread_t starter;
+	sem_t is_closing;
+	int started_fd; /* readable: the starter is done with it; < 0: there is none */
+	bool is_started;
+	int status; /* of starting, and why, from when it is done on */
+	struct error error;
 };
 
 static struct own_source *source_of(struct top_source *s)
@@ -50,6 +65,12 @@ static void close_own(struct top_source *s)
 {
 	struct own_source *o = source_of(s);
 
+	if (o->started_fd >= 0) {
+		sem_post(&o->is_closing);
+		pthread_join(o->starter, NULL);
+		sem_destroy(&o->is_closing);
+		close(o->started_fd);
+	}
 	sampler_close(o->sampler, false);
 	config_free(o->config);
 	if (*o->folder)
@@ -88,15 +109,117 @@ static int take_jobs(const struct own_source *o, const struct snapshot *s, uint6
 	return r;
 }
 
+/* ---- starting ---- */
+
+static int make_folder(struct own_source *o, struct error *err)
+{
+	char folder[] = FOLDER;
+
+	if (!mkdtemp(folder))
+		return error_set_errno(err, errno, "cannot make a folder '%s'", folder);
+	memcpy(o->folder, folder, sizeof(folder));
+	return 0;
+}
+
+static int start(struct own_source *o, struct error *err)
+{
+	struct sampler_options options = { .uid = geteuid(),
+					   .gid = getegid(),
+					   .state_dir = o->folder };
+	struct managers managers = {};
+	int r = config_load(NULL, environ, &o->config, NULL, err);
+
+	if (r < 0)
+		return r;
+	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (o->root_fd < 0)
+		return error_set_errno(err, errno, "cannot open '/'");
+	managers_read(o->root_fd, &managers);
+	o->config->has_units |= managers.count == 0;
+	options.config = o->config;
+	options.root_fd = o->root_fd;
+	r = make_folder(o, err);
+	return r < 0 ? r : sampler_open(&options, &o->sampler, err);
+}
+
+static void *run_starter(void *data)
+{
+	struct own_source *o = data;
+
+	o->status = start(o, &o->error);
+	(void)eventfd_write(o->started_fd, 1);
+	while (sem_wait(&o->is_closing) < 0)
+		;
+	return NULL;
+}
+
+static int begin_start(struct own_source *o, struct error *err)
+{
+	int fd = eventfd(0, EFD_CLOEXEC), r;
+
+	if (fd < 0)
+		return error_set_errno(err, errno, "cannot look at the jobs");
+	(void)sem_init(&o->is_closing, 0, 0);
+	o->started_fd = fd;
+	r = pthread_create(&o->starter, NULL, run_starter, o);
+	if (r == 0)
+		return 0;
+	o->started_fd = -EBADF;
+	sem_destroy(&o->is_closing);
+	close(fd);
+	return error_set_errno(err, r, "cannot look at the jobs");
+}
+
+/* For the starter.  < 0: the waiter has enough, and the starter goes on until it is closed. */
+static int wait_for_start(const struct own_source *o)
+{
+	const struct waiter *w = o->waiter;
+	struct pollfd fds[1 + ARRAY_SIZE(w->fds)] = { { o->started_fd, POLLIN, 0 } };
+	int r = 0;
+
+	for (size_t i = 0; w && i < ARRAY_SIZE(w->fds); i++)
+		fds[1 + i] = (struct pollfd){ w->fds[i], POLLIN, 0 };
+	while (r == 0 && !fds[0].revents) {
+		(void)poll(fds, w ? ARRAY_SIZE(fds) : 1, w ? w->timeout_ms : -1);
+		r = w ? w->run(w->context) : 0;
+	}
+	return r;
+}
+
+static int be_started(struct own_source *o, struct error *err)
+{
+	int r = o->started_fd < 0 ? begin_start(o, err) : 0;
+
+	if (r < 0)
+		return r;
+	r = o->is_started ? 0 : wait_for_start(o);
+	if (r < 0)
+		return error_set(err, r, "nobody waits any longer for a meter");
+	o->is_started = true;
+	if (o->status < 0)
+		*err = o->error;
+	return o->status;
+}
+
+static int set_waiter_own(struct top_source *s, const struct waiter *waiter)
+{
+	source_of(s)->waiter = waiter;
+	return 0;
+}
+
+/* ---- looking ---- */
+
 static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		    const struct tick *before, struct tick *ret, struct error *err)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct own_source *o = source_of(s);
 	struct tick tick = {};
-	int r;
+	int r = be_started(o, err);
 
 	(void)before; /* there is no way to be made shorter */
+	if (r < 0)
+		return r;
 	sampler_want_commands(o->sampler);
 	r = sampler_get(o->sampler, max_age_ns, &snapshot, err);
 	if (r < 0)
@@ -142,55 +265,21 @@ static int locate_own(struct top_source *s, const char *path, struct process_pla
 	return ret->manager && ret->id && ret->step && ret->task ? 0 : -ENOMEM;
 }
 
-static int make_folder(struct own_source *o, struct error *err)
-{
-	char folder[] = FOLDER;
-
-	if (!mkdtemp(folder))
-		return error_set_errno(err, errno, "cannot make a folder '%s'", folder);
-	memcpy(o->folder, folder, sizeof(folder));
-	return 0;
-}
-
-static int start(struct own_source *o, struct error *err)
-{
-	struct sampler_options options = { .uid = geteuid(),
-					   .gid = getegid(),
-					   .state_dir = o->folder };
-	struct managers managers = {};
-	int r = config_load(NULL, environ, &o->config, NULL, err);
-
-	if (r < 0)
-		return r;
-	o->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (o->root_fd < 0)
-		return error_set_errno(err, errno, "cannot open '/'");
-	managers_read(o->root_fd, &managers);
-	o->config->has_units |= managers.count == 0;
-	options.config = o->config;
-	options.root_fd = o->root_fd;
-	r = make_folder(o, err);
-	return r < 0 ? r : sampler_open(&options, &o->sampler, err);
-}
-
 int top_source_open_own(struct top_source **ret, struct error *err)
 {
 	struct own_source *o = calloc(1, sizeof(*o));
-	int r;
 
 	if (!o)
 		return error_set_errno(err, ENOMEM, "cannot look at the jobs");
 	*o = (struct own_source){ .source = { .name = "meter of our own",
+					      .starting = "starting a meter of our own",
+					      .set_waiter = set_waiter_own,
 					      .read = read_own,
 					      .describe = describe_own,
 					      .locate = locate_own,
 					      .close = close_own },
-				  .root_fd = -EBADF };
-	r = start(o, err);
-	if (r < 0) {
-		close_own(&o->source);
-		return r;
-	}
+				  .root_fd = -EBADF,
+				  .started_fd = -EBADF };
 	*ret = &o->source;
 	return 0;
 }

@@ -121,6 +121,7 @@ struct top { /* begins as top_new() makes it */
 	double own_cores;     /* NAN: not known */
 	uint64_t own_bytes;   /* resident; 0: not known */
 	const char *source;   /* "agent", "alone"... */
+	const char *starting; /* why there is nothing yet to be shown; NULL: there is */
 	const char *position; /* of a recording: "7 of 42"; NULL: it is now */
 };
 

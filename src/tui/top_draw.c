@@ -105,6 +105,8 @@ static void draw_title(const struct top *t, struct grid *g)
 	unsigned int at =
 		grid_put(g, 0, 0, g->columns, STYLE_BOLD, g->columns < 60 ? "top" : "jobmeter top");
 
+	if (t->starting)
+		return;
 	if (node && g->columns >= 60)
 		at = grid_print(g, 0, at + 2, STYLE_PLAIN, "%s", node);
 	if (shown == t->job_count)
@@ -212,6 +214,10 @@ static void draw_list(struct top *t, struct grid *g, unsigned int end)
 		t->first = t->selected - room + 1;
 	if (t->first + room > t->row_count)
 		t->first = t->row_count > room ? t->row_count - room : 0;
+	if (t->starting) {
+		grid_put(g, LIST_ROW, 1, g->columns, STYLE_DIM, t->starting);
+		return;
+	}
 	for (unsigned int i = 0; i < room && t->first + i < t->row_count; i++) {
 		draw_row(t, &t->rows[t->first + i], g, LIST_ROW + i);
 		if (t->first + i == t->selected)

@@ -22,28 +22,36 @@
 #include "top_draw.h"
 #include "top_line.h"
 #include "top_source.h"
+#include "waiter.h"
 
 #define FIRST_NS UINT64_C(100000000)	   /* between the first two readings at least... */
 #define FIRST_MOST_NS UINT64_C(60000000000) /* ...and at most: what jobs did before is not what they do now */
 #define FRESH_NS UINT64_C(50000000)
 #define OLDEST_NS UINT64_C(1000000000)
 #define ENDED_MORE_NS UINT64_C(5000000000) /* that a look may come late */
+#define PATIENCE_NS UINT64_C(300000000) /* so long a first frame is awaited, before a screen says what it waits for... */
+#define SILENCE_NS UINT64_C(1000000000) /* ...and later ones, before it says that there is no answer */
+#define WAITING_MS 250
 
 struct run {
 	struct top_source *source;
 	const struct top_options *options;
 	struct top *top;
 	struct screen *screen; /* NULL: there is none */
+	struct waiter waiter;
 	struct processes_reader *reader;
 	struct hierarchy hierarchy;
 	struct processes processes, processes_before;
 	int root_fd, signal_fd;
 	uint64_t next_ns; /* when to look again, by CLOCK_BOOTTIME */
+	uint64_t asked_ns; /* since when we wait for a look */
 	uint64_t looks;
 	uint64_t kept_ns; /* the reading that was recorded last */
 	uint64_t cpu_ns, cpu_at_ns; /* what we used, when we last asked */
 	bool is_over;
 	bool is_failing; /* the last look: the message says why */
+	bool shows_start; /* that there is nothing yet to be shown */
+	uint64_t silent_s; /* for how long there is no answer, as the message says */
 };
 
 static void run_clear(struct run *run)
@@ -169,7 +177,10 @@ static const struct tick *known(const struct run *run)
 static int look(struct run *run, uint64_t age_ns, struct error *err)
 {
 	struct tick tick = {};
-	int r = run->source->read(run->source, age_ns, run->options->interval_ns + ENDED_MORE_NS,
+	int r;
+
+	run->asked_ns = clock_now_ns(CLOCK_BOOTTIME);
+	r = run->source->read(run->source, age_ns, run->options->interval_ns + ENDED_MORE_NS,
 				  known(run), &tick, err);
 
 	if (r < 0)
@@ -267,11 +278,13 @@ static int move_recording(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot show the jobs") : 0;
 }
 
+/* 1: there were some. */
 static int take_keys(struct run *run, struct error *err)
 {
 	struct screen_event event;
+	int count = 0, r;
 
-	while (screen_read(run->screen, &event)) {
+	for (; screen_read(run->screen, &event); count = 1) {
 		if (event.is_click)
 			take_click(run, &event);
 		else
@@ -280,10 +293,11 @@ static int take_keys(struct run *run, struct error *err)
 			return error_set_errno(err, ENOMEM, "cannot show the jobs");
 	}
 	run->is_over |= run->top->is_over;
-	return move_recording(run, err);
+	r = move_recording(run, err);
+	return r < 0 ? r : count;
 }
 
-/* ---- again and again ---- */
+/* ---- waiting ---- */
 
 static int hold_signals(struct run *run, struct error *err)
 {
@@ -306,6 +320,56 @@ static void wait_until(struct run *run, uint64_t until_ns)
 	if (fds[0].revents || fds[1].revents & (POLLHUP | POLLERR))
 		run->is_over = true;
 }
+
+/* ---- while we wait for an answer ---- */
+
+/* Whoever looks at the screen should know that nothing comes. */
+static bool tell_silence(struct run *run)
+{
+	uint64_t silent_ns = clock_now_ns(CLOCK_BOOTTIME) - run->asked_ns, silent_s = silent_ns / 1000000000;
+	struct top *t = run->top;
+
+	if (silent_ns < SILENCE_NS || silent_s == run->silent_s)
+		return t->starting && silent_ns >= PATIENCE_NS && !run->shows_start;
+	run->silent_s = silent_s;
+	run->is_failing = true;
+	if (t->starting)
+		snprintf(t->message, sizeof(t->message), "%s for %llu s", t->starting, (unsigned long long)silent_s);
+	else
+		snprintf(t->message, sizeof(t->message), "waiting for the %s for %llu s", run->source->name,
+			 (unsigned long long)silent_s);
+	return true;
+}
+
+/* A waiter's: keys work meanwhile, and show what was there before. */
+static int serve_keys(void *context)
+{
+	struct run *run = context;
+	int r = 0;
+
+	wait_until(run, 0); /* are there signals? */
+	if (run->screen && !run->is_over)
+		r = take_keys(run, NULL);
+	if (run->screen && !run->is_over && r >= 0 && (tell_silence(run) || r > 0)) {
+		run->shows_start = true;
+		r = show(run, NULL);
+	}
+	return run->is_over ? -ECANCELED : MIN(r, 0);
+}
+
+static int begin_waiting(struct run *run, struct error *err)
+{
+	int r;
+
+	run->waiter = (struct waiter){ .fds = { run->signal_fd, run->screen ? STDIN_FILENO : -1 },
+				       .timeout_ms = WAITING_MS,
+				       .run = serve_keys,
+				       .context = run };
+	r = run->source->set_waiter ? run->source->set_waiter(run->source, &run->waiter) : 0;
+	return r < 0 ? error_set_errno(err, r, "cannot wait for the %s", run->source->name) : 0;
+}
+
+/* ---- again and again ---- */
 
 static bool has_target(const struct run *run)
 {
@@ -330,8 +394,7 @@ static uint64_t second_age_ns(const struct run *run)
 	return MAX(MIN(since_ns - MIN(since_ns, FIRST_NS), OLDEST_NS), FRESH_NS);
 }
 
-/* Two readings, so that what is shown first has rates: the last that there is, for which nobody waits, and one of now. */
-static int look_first(struct run *run, struct error *err)
+static int look_twice(struct run *run, struct error *err)
 {
 	uint64_t then_ns;
 	int r = look(run, FIRST_MOST_NS, err);
@@ -339,12 +402,30 @@ static int look_first(struct run *run, struct error *err)
 	if (r < 0)
 		return r;
 	then_ns = second_look(run);
-	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns)
+	while (!run->is_over && clock_now_ns(CLOCK_BOOTTIME) < then_ns) {
 		wait_until(run, then_ns);
-	r = run->is_over ? 0 : look(run, second_age_ns(run), err);
-	if (r < 0 && r != -ENODATA) /* a recording of one tick */
+		r = serve_keys(run);
+	}
+	r = run->is_over ? r : look(run, second_age_ns(run), err);
+	return r == -ENODATA ? 0 : r; /* a recording of one tick */
+}
+
+/* Two readings, so that what is shown first has rates: the last that there is, for which nobody waits, and one of now. */
+static int look_first(struct run *run, struct error *err)
+{
+	int r;
+
+	run->top->starting = run->source->starting;
+	r = look_twice(run, err);
+	run->top->starting = NULL;
+	if (run->is_over)
+		return 0;
+	if (r < 0)
 		return r;
-	if (run->options->target_count && !run->is_over && !has_target(run))
+	if (run->is_failing)
+		*run->top->message = '\0';
+	run->is_failing = false;
+	if (run->options->target_count && !has_target(run))
 		return error_set(err, -ENOENT,
 				 "there is no job '%s' that lives, or it is not yours",
 				 run->options->targets[0].id);
@@ -362,6 +443,8 @@ static int look_again(struct run *run, struct error *err)
 	struct error why = {};
 	int r = run->top->is_paused ? 0 : look(run, max_age_ns(run), &why);
 
+	if (run->is_over)
+		return 0;
 	if (r == -ENODATA && run->screen) { /* a recording stands at its end */
 		run->top->is_paused = true;
 		return 0;
@@ -369,6 +452,7 @@ static int look_again(struct run *run, struct error *err)
 	if (r == 0 && run->is_failing)
 		*run->top->message = '\0';
 	run->is_failing = r < 0;
+	run->silent_s = 0;
 	if (r < 0 && run->screen && r != -ENOMEM) {
 		snprintf(run->top->message, sizeof(run->top->message), "%.120s", why.text);
 		return 0;
@@ -394,9 +478,9 @@ static int go_on(struct run *run, struct error *err)
 
 	run->next_ns = next_look(run);
 	for (run->looks = 1; r == 0 && !is_enough(run);) {
-		wait_until(run, run->next_ns);
+		wait_until(run, run->top->wants_reading ? 0 : run->next_ns);
 		if (run->screen)
-			r = take_keys(run, err);
+			r = MIN(take_keys(run, err), 0);
 		if (r < 0 || run->is_over)
 			break;
 		if (run->top->wants_reading && !run->source->move)
@@ -442,13 +526,15 @@ int top_run(struct top_source *source, const struct top_options *options, struct
 	};
 	int r = begin(&run, err);
 
-	if (r == 0)
-		r = look_first(&run, err);
 	if (r == 0 && options->form == TOP_FORM_SCREEN)
 		r = screen_open(options->has_color, &run.screen, err);
 	if (r == 0)
-		r = show(&run, err);
+		r = begin_waiting(&run, err);
 	if (r == 0)
+		r = look_first(&run, err);
+	if (r == 0 && !run.is_over)
+		r = show(&run, err);
+	if (r == 0 && !run.is_over)
 		r = go_on(&run, err);
 	return r;
 }

@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -348,6 +349,47 @@ class TestOnAScreen:
         t.wait_for("every 300 ms")
         t.type("q")
         left(t)
+
+    def test_an_agent_that_stands_still_does_not_hold_the_keys(self, screen, node):
+        t = screen("-d", "0.3")
+        t.wait_for("every 300 ms")
+        node.agent.process.send_signal(signal.SIGSTOP)
+        try:
+            t.wait_for("waiting for the agent for 1 s")
+            t.type("M")
+            t.wait_for("by MEMORY")
+            assert "waiting for the agent for " in t.wait_for("waiting for the agent for ")  # the same request still
+            t.type("q")
+            left(t)
+            assert "does not answer" not in t.screen()
+        finally:
+            node.agent.process.send_signal(signal.SIGCONT)
+
+    def test_an_agent_that_goes_on_is_shown_again(self, screen, node):
+        t = screen("-d", "0.3", "--tree")
+        t.wait_for("every 300 ms")
+        node.agent.process.send_signal(signal.SIGSTOP)
+        try:
+            t.wait_for("waiting for the agent for 1 s")
+        finally:
+            node.agent.process.send_signal(signal.SIGCONT)
+        t.wait_for("every 300 ms")
+        t.wait_for("task 0")
+        t.type("q")
+        left(t)
+
+    def test_a_meter_of_our_own_starts_behind_the_screen(self, screen):
+        """Which takes a second and more; who does not wait for it leaves nothing."""
+        t = screen("--standalone")
+        t.wait_for("starting a meter of our own")
+        t.wait_for("by the meter of our own")
+        t.type("q")
+        left(t)
+        t = screen("--standalone")
+        t.wait_for("starting a meter of our own")
+        t.type("q")
+        left(t)
+        assert not list(pathlib.Path("/run").glob("jobmeter-top-*"))
 
     def test_a_recording_is_stepped_through(self, screen, node, tmp_path):
         file = tmp_path / "recording"

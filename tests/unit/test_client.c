@@ -2,6 +2,8 @@
 #include "client.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "macro.h"
 #include "made.h"
 #include "test.h"
+#include "waiter.h"
 
 TEST(a_list_of_jobs_comes_back)
 {
@@ -270,4 +273,69 @@ TEST(an_agent_that_stands_still_is_not_waited_for)
 	ASSERT_ERR(client_open(path, &c, &err), -ETIMEDOUT);
 	ASSERT_CONTAINS(err.text, "does not answer");
 	close(fd);
+}
+
+/* Who has enough after @left more times. */
+struct patience {
+	int left, asked;
+};
+
+static int lose_patience(void *context)
+{
+	struct patience *p = context;
+
+	p->asked++;
+	return p->left-- > 0 ? 0 : -ECANCELED;
+}
+
+TEST(who_has_more_to_do_is_asked_while_an_answer_is_waited_for)
+{
+	static const char *const answers[] = { HEALTHY, "", WELL "{\"jobs\": []}", WELL "nonsense", NULL };
+	_cleanup_(client_closep) struct client *c = NULL;
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
+	struct patience patience = { .left = INT_MAX };
+	const struct waiter waiter = { { -1, -1 }, 1000, lose_patience, &patience };
+	struct error err = {};
+	char path[100];
+	FILE *log = tmpfile();
+	int fd = listen_at("asked.sock", path, sizeof(path));
+	pid_t pid = answer_with(fd, answers, log);
+
+	ASSERT_OK(client_open(path, &c, &err));
+	ASSERT_OK(client_set_waiter(c, &waiter));
+	ASSERT_OK(client_list_jobs(c, &jobs, &err)); /* it was cut once */
+	ASSERT(patience.asked > 0);
+	ASSERT_ERR(client_list_jobs(c, &jobs, &err), -EPROTO);
+	waitpid(pid, NULL, 0);
+	close(fd);
+	ASSERT_ERR(client_list_jobs(c, &jobs, &err), -ECONNREFUSED);
+	fclose(log);
+}
+
+TEST(who_waits_no_longer_does_not_wait_for_the_end)
+{
+	static const char *const answers[] = { HEALTHY, NULL };
+	_cleanup_(client_closep) struct client *c = NULL;
+	struct client_jobs jobs = { .count = 7 };
+	struct patience patience = { .left = 2 };
+	struct waiter waiter = { { -1, -1 }, INT_MAX, lose_patience, &patience };
+	struct error err = {};
+	char path[100];
+	FILE *log = tmpfile();
+	int fd = listen_at("silent.sock", path, sizeof(path)), ends[2];
+	pid_t pid = answer_with(fd, answers, log);
+
+	ASSERT(pipe2(ends, O_CLOEXEC) == 0 && write(ends[1], "", 1) == 1);
+	waiter.fds[1] = ends[0]; /* readable: so he is asked at once, again and again */
+	ASSERT_OK(client_open(path, &c, &err));
+	waitpid(pid, NULL, 0); /* from now on connections are taken by nobody */
+	ASSERT_OK(client_set_waiter(c, &waiter));
+	ASSERT_ERR(client_list_jobs(c, &jobs, &err), -ECANCELED);
+	ASSERT_CONTAINS(err.text, "nobody waits any longer for the agent");
+	ASSERT_EQ(patience.asked, 3);
+	ASSERT_EQ((uint64_t)jobs.count, (uint64_t)7);
+	close(ends[0]);
+	close(ends[1]);
+	close(fd);
+	fclose(log);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "error.h"
 #include "hierarchy.h"
 #include "macro.h"
 #include "test.h"
@@ -48,12 +49,14 @@ TEST(what_is_no_stat_is_refused)
 	}
 }
 
-static int asked;
+static int asked, mute; /* how many answers do not come */
 
 static int locate(void *context, const char *path, struct process_place *ret)
 {
 	(void)context;
 	asked++;
+	if (mute-- > 0)
+		return -ETIMEDOUT;
 	if (strcmp(path, "/jobs/7") != 0)
 		return -ENOENT;
 	*ret = (struct process_place){ strdup("made"), strdup("7"), strdup(""), strdup("") };
@@ -94,6 +97,28 @@ TEST(processes_of_jobs_are_found_and_each_group_is_asked_for_once)
 	ASSERT(processes_find(&list, 42, UINT64_C(47110000000)) == &list.items[1]);
 	ASSERT(!processes_find(&list, 42, 7)); /* another that got its number */
 	ASSERT(!processes_find(&list, 43, 7));
+	processes_clear(&list);
+	processes_close(reader);
+}
+
+TEST(without_an_answer_whose_they_are_none_are_taken_for_nobodys)
+{
+	static char mount[] = "/cg", top[] = "/";
+	const struct hierarchy hierarchy = { .is_v2 = true, .v2_mount = mount, .v2_own = top, .v2_root = top };
+	_cleanup_close_ int root_fd = tree_open("mute");
+	const struct processes_options options = { .root_fd = root_fd, .hierarchy = &hierarchy, .locate = locate };
+	struct processes_reader *reader = processes_open(&options);
+	struct processes list = {};
+	struct error err = {};
+
+	tree_write(root_fd, "proc/42/stat", "42 " STAT);
+	tree_write(root_fd, "proc/42/cgroup", "0::/jobs/7\n");
+	mute = 1;
+	ASSERT_ERR(processes_read(reader, &list, &err), -ETIMEDOUT);
+	ASSERT_CONTAINS(err.text, "cannot tell whose the processes are");
+	ASSERT(!list.items);
+	ASSERT_OK(processes_read(reader, &list, &err)); /* and it is asked again */
+	ASSERT_EQ((uint64_t)list.count, (uint64_t)1);
 	processes_clear(&list);
 	processes_close(reader);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "made_top.h"
 #include "test.h"
 #include "top_source.h"
+#include "waiter.h"
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
@@ -28,7 +30,15 @@ struct double_source {
 	size_t reads;
 	uint64_t ages_ns[2], late_ns; /* what was asked for; when the second one was, after the first one's moment */
 	bool is_short[2];
+	bool is_mute; /* no answer comes, and somebody asks us to end */
+	const struct waiter *waiter;
 };
+
+static int set_waiter_double(struct top_source *s, const struct waiter *waiter)
+{
+	((struct double_source *)(void *)s)->waiter = waiter;
+	return 0;
+}
 
 static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
 		       struct tick *ret, struct error *err)
@@ -37,6 +47,12 @@ static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended
 	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
 
 	(void)ended_ns;
+	if (d->is_mute) {
+		d->reads++;
+		ASSERT_OK(d->waiter->run(d->waiter->context));
+		raise(SIGTERM);
+		return d->waiter->run(d->waiter->context);
+	}
 	if (d->reads >= 2)
 		return error_set(err, -EIO, "only two were wanted");
 	made_tick(d->reads == 1, ret);
@@ -53,7 +69,7 @@ static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended
 
 static struct double_source make_source(uint64_t first_age_ns)
 {
-	return (struct double_source){ .source = { .name = "double", .read = read_double },
+	return (struct double_source){ .source = { .name = "double", .set_waiter = set_waiter_double, .read = read_double },
 				       .first_age_ns = first_age_ns };
 }
 
@@ -142,4 +158,17 @@ TEST(a_job_that_began_since_the_last_reading_is_found)
 	ASSERT_ERR(run(&other, &options, &none, &err), -ENOENT);
 	ASSERT_STREQ(err.text, "there is no job '4711' that lives, or it is not yours");
 	ASSERT_STREQ(none, "");
+}
+
+TEST(a_signal_ends_it_while_no_answer_comes)
+{
+	const struct top_options options = { .form = TOP_FORM_TEXT, .interval_ns = 2 * S, .columns = 80 };
+	struct double_source source = make_source(S);
+	_cleanup_free_ char *text = NULL;
+	struct error err = {};
+
+	source.is_mute = true;
+	ASSERT_OK(run(&source, &options, &text, &err));
+	ASSERT_EQ((uint64_t)source.reads, (uint64_t)1);
+	ASSERT_STREQ(text, "");
 }
