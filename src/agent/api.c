@@ -27,6 +27,7 @@
 #define JOBS "/v1/jobs/"
 #define RUNS "/v1/runs/"
 #define END "/end"
+#define SETTLED_NS UINT64_C(10000000000) /* whose a job is is known by then, or never */
 #define PROC_TEXT_MAX (64 * 1024)
 #define PATH_LENGTH_MAX 4096
 
@@ -193,6 +194,30 @@ static int find_path_of(const struct api *a, const char *pid_text, char **ret)
 	return hierarchy_find_path(a->options.hierarchy, cgroups, ret) < 0 ? -ENOENT : 0;
 }
 
+/* May a reading of now say more of whose the job is? */
+static bool is_settled(const struct snapshot *s, const struct job *job)
+{
+	return job->uid >= 0 || s->boot_ns - MIN(job->start_boot_ns, s->boot_ns) > SETTLED_NS;
+}
+
+/* A job stays what it is, and its user's: only where either is not known a reading of now is worth taking.  Who asks
+ * for a thousand groups one by one would else wait for as many readings. */
+static int find_owner(struct api *a, const struct identity *identity, const struct http_peer *peer,
+		      struct snapshot **ret, struct http_answer *answer)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	const struct snapshot_job *job;
+	int r = get_snapshot(a, API_LIST_AGE_NS, &snapshot, answer);
+
+	if (r < 0)
+		return r;
+	job = snapshot_find(snapshot, identity->manager, identity->job);
+	if (!job || (!permission_sees(a->options.permission, peer, job->job) && !is_settled(snapshot, job->job)))
+		return get_snapshot(a, API_RECORD_AGE_NS, ret, answer);
+	*ret = TAKE_PTR(snapshot);
+	return 0;
+}
+
 static int answer_group(struct api *a, const struct http_request *request, const char *path,
 			struct http_answer *ret)
 {
@@ -202,7 +227,7 @@ static int answer_group(struct api *a, const struct http_request *request, const
 
 	if (!identity_of(a->options.rules, path, &identity))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
-	if (get_snapshot(a, API_RECORD_AGE_NS, &snapshot, ret) < 0)
+	if (find_owner(a, &identity, &request->peer, &snapshot, ret) < 0)
 		return 0;
 	if (!find_job(a, snapshot, &request->peer, identity.manager, identity.job))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");

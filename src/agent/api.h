@@ -24,7 +24,7 @@ struct sampler;
 #define API_RUNS_MAX 1024		     /* that are under way... */
 #define API_RUNS_OF_USER_MAX 256	     /* ...of one user but root */
 #define API_LIST_AGE_NS UINT64_C(1000000000) /* no list is older (a tick is, on demand), ... */
-#define API_RECORD_AGE_NS UINT64_C(50000000) /* ...and no record, nor whose a group is */
+#define API_RECORD_AGE_NS UINT64_C(50000000) /* ...and no record, nor that a group is of no job */
 
 struct api_run {    /* strings are the receiver's */
 	char *id;   /* the job's id with the manager "run" */

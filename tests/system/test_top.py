@@ -155,6 +155,19 @@ class TestThroughAnAgent:
         assert at[pids[0]] == step + 2 and "sh" in lines[at[pids[0]]]
         assert "sleep" in lines[at[pids[3]]]
 
+    def test_asking_for_many_groups_takes_no_reading_each(self, start_agent, groups, keeper):
+        """The agent itself takes none meanwhile, and none is younger than 50 ms."""
+        node = Node(start_agent(interval="1h"), groups, keeper)
+        try:
+            path = f"/{groups.roots[0].name}/{groups.name(7, 1)}"
+            begin, readings = time.monotonic(), node.ask("/v1/agent")["readings"]
+            for _ in range(7):
+                assert node.ask(f"/v1/group?path={path}")["id"] == "7"
+                time.sleep(0.06)
+            assert node.ask("/v1/agent")["readings"] <= readings + 1 + int(time.monotonic() - begin)
+        finally:
+            node.end()
+
     def test_jobs_and_users_are_chosen(self, node):
         node.await_users()
         assert set(jobs_of(node.ticks("-n", 1, "--job", f"8,{MANAGER}/9")[0])) == {"8", "9"}
@@ -352,7 +365,7 @@ class TestOnAScreen:
 
     def test_an_agent_that_stands_still_does_not_hold_the_keys(self, screen, node):
         t = screen("-d", "0.3")
-        t.wait_for("every 300 ms")
+        t.wait_for("by the agent  every 300 ms")
         node.agent.process.send_signal(signal.SIGSTOP)
         try:
             t.wait_for("waiting for the agent for 1 s")
@@ -367,7 +380,7 @@ class TestOnAScreen:
 
     def test_an_agent_that_goes_on_is_shown_again(self, screen, node):
         t = screen("-d", "0.3", "--tree")
-        t.wait_for("every 300 ms")
+        t.wait_for("by the agent  every 300 ms")
         node.agent.process.send_signal(signal.SIGSTOP)
         try:
             t.wait_for("waiting for the agent for 1 s")
