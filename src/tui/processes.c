@@ -16,10 +16,8 @@
 #include "macro.h"
 #include "parse.h"
 
-#define GROUPS_MAX 16384 /* whose job we remember... */
-#define GROUPS_NS                                                                                  \
-	UINT64_C(30000000000) /* ...and for how long: one may become ours when its user is known   \
-			       */
+#define GROUPS_MAX 16384 /* that we remember... */
+#define GROUPS_NS UINT64_C(30000000000) /* ...and those of no job for how long: one may become ours when its user is known */
 #define CGROUP_TEXT_MAX 65536
 
 struct known_group {
@@ -76,6 +74,20 @@ static void free_earlier(struct processes_reader *r)
 	free_groups(r->earlier, r->earlier_count);
 	r->earlier = NULL;
 	r->earlier_count = 0;
+}
+
+/* Those of no job: one may have become ours.  Of a job groups stay, and nobody need be asked again. */
+static void forget_others(struct processes_reader *r)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->group_count; i++) {
+		if (r->groups[i]->is_job)
+			r->groups[count++] = r->groups[i];
+		else
+			free_group(r->groups[i]);
+	}
+	r->group_count = count;
 }
 
 static void forget_groups(struct processes_reader *r)
@@ -280,10 +292,12 @@ int processes_read(struct processes_reader *r, struct processes *ret, struct err
 	if (status < 0)
 		return error_set_errno(err, status, "cannot list the processes");
 	r->status = 0;
-	if (!r->earlier && (r->group_count >= GROUPS_MAX || list.boot_ns - r->asked_ns > GROUPS_NS)) {
-		forget_groups(r);
+	if (list.boot_ns - r->asked_ns > GROUPS_NS) {
+		forget_others(r);
 		r->asked_ns = list.boot_ns;
 	}
+	if (r->group_count >= GROUPS_MAX && !r->earlier)
+		forget_groups(r);
 	list.items = calloc(names.count + 1, sizeof(*list.items));
 	if (!list.items)
 		return error_set_errno(err, ENOMEM, "cannot list the processes");
