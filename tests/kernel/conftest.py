@@ -43,7 +43,6 @@ KERNELS = REPO / ".cache" / "kernels"
 GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
 CASES_MANY = 40  # for one boot
 SLURM_SERIES, SYSTEMD_SERIES = "6.1", "6.12"
-SLURM_SCENARIOS = ["plain", "killed", "hostile"]
 
 
 @functools.cache
@@ -185,7 +184,7 @@ def boot_slurm():
     """{name: bytes} of what a guest with Slurm left."""
     agent = BUILD / "jobmeter-agent"
     return slurm_guest.SlurmGuest(disk_kernel(SLURM_SERIES)).run(
-        BUILD / "tests/truth/jobwork", agent if agent.exists() else None, SLURM_SCENARIOS)
+        BUILD / "tests/truth/jobwork", agent if agent.exists() else None, slurm_guest.SCENARIOS)
 
 
 def boot_systemd():

@@ -10,6 +10,7 @@ from disk_guest import DiskGuest, libraries
 from guest import HERE, REPO, GuestError
 
 TESTS = ["agent.py", "exposition.py", "jobtruth.py", "keeper.py", "slurm.py", "slurm_groups.py"]
+SCENARIOS = ["plain", "killed", "hostile"]
 PATIENCE_S = 900  # results come at the end of each scenario
 
 

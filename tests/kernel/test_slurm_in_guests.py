@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from conftest import SLURM_SCENARIOS
 from guest import BUILD, REPO
+from slurm_guest import SCENARIOS
 
 AGENT = BUILD / "jobmeter-agent"
 
@@ -46,7 +46,7 @@ def test_nothing_stays(guest, report):
     assert b"jobtruth" not in guest["mounts-left"]
 
 
-@pytest.mark.parametrize("scenario", SLURM_SCENARIOS)
+@pytest.mark.parametrize("scenario", SCENARIOS)
 def test_metrics_tell_what_jobs_did(report, scenario):
     if not AGENT.exists():
         pytest.skip(f"there is no {AGENT.name} yet")

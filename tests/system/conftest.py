@@ -13,8 +13,9 @@ import tempfile
 import pytest
 
 import slurm as slurm_module
+from command import command
+from repository import REPOSITORY
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPOSITORY / "tests" / shared))
 
@@ -49,10 +50,6 @@ def programs():
 @pytest.fixture
 def root(demand):
     demand(os.geteuid() == 0, "needs root")
-
-
-def command(*argv):
-    return subprocess.run([str(a) for a in argv], check=True, capture_output=True, text=True)
 
 
 Mounts = collections.namedtuple("Mounts", "a b bind plain")

@@ -10,7 +10,7 @@ import compare
 import pytest
 
 from agent_pages import await_page, final_record, known_jobs, page_of
-from conftest import command
+from command import command
 
 STAT = ["read.ios", "read.merges", "read.sectors", "read.ticks", "write.ios", "write.merges", "write.sectors", "write.ticks",
         "in_flight", "io_ticks", "queue_ticks", "discard.ios", "discard.merges", "discard.sectors", "discard.ticks",

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import browser as browser_module
-from conftest import REPOSITORY
+from repository import REPOSITORY
 
 VOID = {"br", "col", "hr", "meta"}
 EVIL = "\"><script>alert('x')</script><!-- & ]]> </style></td> \N{RIGHT-TO-LEFT OVERRIDE} é"

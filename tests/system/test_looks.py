@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from agent_pages import ask, final_record
-from conftest import REPOSITORY
 from job_groups import MANAGER
+from repository import REPOSITORY
 
 SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "seldom"]
 WORKING = ["apart", "compute", "read", "events", "limits"]

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import REPOSITORY
+from repository import REPOSITORY
 
 # work(seconds, share): on a CPU for a share of each tenth of a second.  write(mebibytes).
 PRELUDE = """

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from conftest import REPOSITORY
+from repository import REPOSITORY
 
 PART = 0.01  # that may be missing or too much
 NOISE = 0.005  # seconds: waking up, starting, ending
