@@ -4,6 +4,8 @@
 import importlib.machinery
 import importlib.util
 import pathlib
+import re
+import subprocess
 
 import pytest
 
@@ -103,6 +105,14 @@ def test_a_test_of_another_name_on_the_second_try_has_not_passed(runner, tmp_pat
 def test_it(): failing(1)
 """)
     assert told(counts) == (1, 1, 1, 1, [])
+
+
+def test_idle_time_is_what_no_other_session_wants():
+    """The kernel shares time out to sessions first."""
+    own = "chrt --pid $$; cat /proc/$$/autogroup || echo no autogroup"
+    said = subprocess.run([TESTS / "on-idle-time", "sh", "-c", own], check=True, capture_output=True, text=True).stdout
+    assert "SCHED_IDLE" in said
+    assert re.search(r"nice 19$|no autogroup$", said, re.M)
 
 
 def with_limits(top, **limits):
