@@ -44,8 +44,8 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
     assert {row["object"] for row in found["older_code"]} == OLDER.get(kernel.name, set()), found["older_code"]
     (more,) = (tier for tier in found["tiers"] if tier["tier"] == "T2+")
     lacks = LACKS.get(kernel.name, [])
-    assert more["on"] == (not lacks)
-    assert len(found["missing"]) == len(lacks)
+    assert more["on"] == (not lacks), [hook for hook in more["hooks"] if not hook["on"]]
+    assert len(found["missing"]) == len(lacks), found["missing"]
     assert all(word in line for word, line in zip(lacks, found["missing"]))
     not_checked = [hook["program"] for hook in more["hooks"] if hook["on"] and not hook["checked"]]
     assert [name for name in not_checked if not name.startswith(NEVER_CHECKED)] == []
