@@ -70,15 +70,74 @@ static struct numbers numbers_of_process(const struct top *t, const struct proce
 	return n;
 }
 
-/* Is it of this part of the job?  @task NULL: of none. */
-static bool is_part(const struct process *p, const struct top_job *job, const char *step,
-		    const char *task)
-{
-	const struct process_place *place = p->place;
+/* ---- whose processes ---- */
 
-	return text_is_equal(place->manager, job->now->job.manager) &&
-	       text_is_equal(place->id, job->now->job.id) && text_is_equal(place->step, step) &&
-	       text_is_equal(place->task, task);
+struct span { /* by place */
+	const struct process **items;
+	size_t count;
+};
+
+static int compare_to(const struct process *p, const char *manager, const char *id, const char *step)
+{
+	int order = strcmp(p->place->manager, manager);
+
+	order = order ? order : strcmp(p->place->id, id);
+	return order ? order : strcmp(p->place->step, step);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct process *x = *(const struct process *const *)a, *y = *(const struct process *const *)b;
+	int order;
+
+	if (x->place == y->place)
+		return 0;
+	order = compare_to(x, y->place->manager, y->place->id, y->place->step);
+	return order ? order : strverscmp(x->place->task, y->place->task);
+}
+
+/* All of them; the caller frees the items. */
+static int sort_processes(const struct top *t, struct span *ret)
+{
+	size_t count = t->processes ? t->processes->count : 0;
+	struct span all = { calloc(count + 1, sizeof(*all.items)), count };
+
+	if (!all.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		all.items[i] = &t->processes->items[i];
+	qsort(all.items, count, sizeof(*all.items), compare_places);
+	*ret = all;
+	return 0;
+}
+
+/* Those of a step ("": of none), task by task; of no task first. */
+static struct span find_step(const struct span *all, const struct top_job *job, const char *step)
+{
+	const char *manager = job->now->job.manager, *id = job->now->job.id;
+	size_t low = 0, high = all->count, count = 0;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (compare_to(all->items[middle], manager, id, step) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low + count < all->count && compare_to(all->items[low + count], manager, id, step) == 0)
+		count++;
+	return (struct span){ all->items + low, count };
+}
+
+/* The first ones, that are of one task. */
+static struct span first_task(const struct span *step)
+{
+	size_t count = 0;
+
+	while (count < step->count && text_is_equal(step->items[count]->place->task, step->items[0]->place->task))
+		count++;
+	return (struct span){ step->items, count };
 }
 
 static void sort_rows(struct top *t, size_t first)
@@ -86,64 +145,57 @@ static void sort_rows(struct top *t, size_t first)
 	qsort_r(t->rows + first, t->row_count - first, sizeof(*t->rows), compare_rows, t);
 }
 
-static int add_processes(struct top *t, struct top_job *job, const struct step *step,
-			 const char *step_id, const char *task, unsigned int depth)
+static int add_processes(struct top *t, struct top_job *job, const struct step *step, const char *task,
+			 const struct span *processes, unsigned int depth)
 {
 	size_t first = t->row_count;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && t->processes && i < t->processes->count; i++) {
-		const struct process *p = &t->processes->items[i];
+	for (size_t i = 0; r == 0 && i < processes->count; i++) {
+		const struct process *p = processes->items[i];
 
-		if (is_part(p, job, step_id, task))
-			r = add_row(t, &(struct top_row){ .part = TOP_PROCESS,
-							  .job = job,
-							  .step = step,
-							  .task = task,
-							  .process = p,
-							  .numbers = numbers_of_process(t, p),
-							  .depth = depth });
+		r = add_row(t, &(struct top_row){ .part = TOP_PROCESS,
+						  .job = job,
+						  .step = step,
+						  .task = task,
+						  .process = p,
+						  .numbers = numbers_of_process(t, p),
+						  .depth = depth });
 	}
 	if (r == 0 && t->row_count > first)
 		sort_rows(t, first);
 	return r;
 }
 
-/* The task that comes behind @task ("": the first) among processes of a step; NULL: none. */
-static const char *next_task(const struct top *t, const struct top_job *job, const char *step,
-			     const char *task)
+static int add_task(struct top *t, struct top_job *job, const struct step *step, const struct span *processes,
+		    unsigned int depth)
 {
-	const char *next = NULL;
+	const char *task = processes->items[0]->place->task;
+	int r = add_row(t, &(struct top_row){ .part = TOP_TASK,
+					      .job = job,
+					      .step = step,
+					      .task = task,
+					      .numbers = numbers_none(),
+					      .depth = depth });
 
-	for (size_t i = 0; t->processes && i < t->processes->count; i++) {
-		const char *other = t->processes->items[i].place->task;
-
-		if (*other && strverscmp(other, task) > 0 &&
-		    (!next || strverscmp(other, next) < 0) &&
-		    is_part(&t->processes->items[i], job, step, other))
-			next = other;
-	}
-	return next;
+	return r < 0 ? r : add_processes(t, job, step, task, processes, depth + 1);
 }
 
-static int add_tasks(struct top *t, struct top_job *job, const struct step *step,
-		     const char *step_id, unsigned int depth)
+/* Task by task, then what is of none. */
+static int add_tasks(struct top *t, struct top_job *job, const struct step *step, const struct span *all,
+		     unsigned int depth)
 {
+	struct span left = find_step(all, job, step ? step->id : ""), others = {}, task;
 	int r = 0;
 
-	for (const char *task = ""; r == 0 && (task = next_task(t, job, step_id, task));) {
-		struct top_row row = { .part = TOP_TASK,
-				       .job = job,
-				       .step = step,
-				       .task = task,
-				       .numbers = numbers_none(),
-				       .depth = depth };
-
-		r = add_row(t, &row);
-		if (r == 0)
-			r = add_processes(t, job, step, step_id, task, depth + 1);
+	for (; r == 0 && left.count; left.items += task.count, left.count -= task.count) {
+		task = first_task(&left);
+		if (*task.items[0]->place->task)
+			r = add_task(t, job, step, &task, depth);
+		else
+			others = task;
 	}
-	return r < 0 ? r : add_processes(t, job, step, step_id, "", depth);
+	return r < 0 ? r : add_processes(t, job, step, "", &others, depth);
 }
 
 static struct numbers numbers_since(const struct top_job *job, const struct step *step)
@@ -154,7 +206,7 @@ static struct numbers numbers_since(const struct top_job *job, const struct step
 	return numbers_of_step(step, before, job->before && !before ? NAN : job->numbers.seconds);
 }
 
-static int add_step(struct top *t, struct top_job *job, const struct step *step)
+static int add_step(struct top *t, struct top_job *job, const struct step *step, const struct span *all)
 {
 	int r = add_row(t, &(struct top_row){ .part = TOP_STEP,
 					      .job = job,
@@ -162,19 +214,19 @@ static int add_step(struct top *t, struct top_job *job, const struct step *step)
 					      .numbers = numbers_since(job, step),
 					      .depth = 1 });
 
-	return r < 0 ? r : add_tasks(t, job, step, step->id, 2);
+	return r < 0 ? r : add_tasks(t, job, step, all, 2);
 }
 
 /* What is of no step, then the steps that live. */
-static int add_parts(struct top *t, struct top_job *job)
+static int add_parts(struct top *t, struct top_job *job, const struct span *all)
 {
-	int r = add_tasks(t, job, NULL, "", 1);
+	int r = add_tasks(t, job, NULL, all, 1);
 
 	for (size_t i = 0; r == 0 && i < job->now->steps.count; i++) {
 		const struct step *step = &job->now->steps.items[i];
 
 		if (!step->end_ns)
-			r = add_step(t, job, step);
+			r = add_step(t, job, step, all);
 	}
 	return r;
 }
@@ -216,7 +268,8 @@ static int expand_jobs(struct top *t)
 {
 	_cleanup_free_ struct top_row *jobs = calloc(t->row_count + 1, sizeof(*jobs));
 	size_t count = t->row_count;
-	int r = jobs ? 0 : -ENOMEM;
+	struct span all = {};
+	int r = jobs ? sort_processes(t, &all) : -ENOMEM;
 
 	if (jobs && count)
 		memcpy(jobs, t->rows, count * sizeof(*jobs));
@@ -224,8 +277,9 @@ static int expand_jobs(struct top *t)
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = add_row(t, &jobs[i]);
 		if (r == 0)
-			r = add_parts(t, jobs[i].job);
+			r = add_parts(t, jobs[i].job, &all);
 	}
+	free(all.items);
 	return r;
 }
 
