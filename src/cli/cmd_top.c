@@ -134,7 +134,7 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 }
 
 /* The agent where one lives; where none does, root measures by himself. */
-static int open_live(const struct settings *s, struct top_source **ret, struct error *err)
+static int open_live(const struct settings *s, struct top_source **ret, struct error *ret_notice, struct error *err)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
 	bool is_root = geteuid() == 0;
@@ -150,7 +150,7 @@ static int open_live(const struct settings *s, struct top_source **ret, struct e
 	if (r < 0) {
 		if (r != -ENOENT && r != -ECONNREFUSED) { /* there is one, but */
 			error_prefix(err, r, "measuring without the agent");
-			cli_say(&cmd_top, err);
+			*ret_notice = *err;
 		}
 		return top_source_open_own(ret, err);
 	}
@@ -160,16 +160,14 @@ static int open_live(const struct settings *s, struct top_source **ret, struct e
 	return r;
 }
 
-static int open_source(const struct settings *s, struct top_source **ret, struct error *err)
+/* *ret_notice: what is worth to be known of it; said at once, since what a screen shows is gone with it. */
+static int open_source(const struct settings *s, struct top_source **ret, struct error *ret_notice, struct error *err)
 {
-	struct error torn = {};
-	int r;
+	int r = s->replay ? top_source_open_replay(s->replay, ret, ret_notice, err)
+			  : open_live(s, ret, ret_notice, err);
 
-	if (!s->replay)
-		return open_live(s, ret, err);
-	r = top_source_open_replay(s->replay, ret, &torn, err);
-	if (r == 0 && *torn.text)
-		cli_say(&cmd_top, &torn);
+	if (r == 0 && *ret_notice->text)
+		cli_say(&cmd_top, ret_notice);
 	return r;
 }
 
@@ -184,6 +182,7 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 	_cleanup_(top_source_closep) struct top_source *source = NULL;
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_fclose_ FILE *record = NULL;
+	struct error notice = {};
 	struct top_target list[WATCH_TARGETS_MAX];
 	const char *no_color = getenv("NO_COLOR");
 	struct top_options o = {
@@ -209,10 +208,11 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 		list[i] = (struct top_target){ targets->items[i].manager, targets->items[i].id };
 	o.rules = rules;
 	if (r == 0)
+		r = open_source(s, &source, &notice, err);
+	o.notice = notice.text;
+	if (r == 0) /* what was recorded before is lost only where there is something to be recorded */
 		r = open_record(s, &record, err);
 	o.record = record;
-	if (r == 0)
-		r = open_source(s, &source, err);
 	return r < 0 ? r : top_run(source, &o, err);
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -155,13 +156,28 @@ static uint64_t max_age_ns(const struct run *run)
 	return MIN(MAX(run->options->interval_ns / 2, FRESH_NS), OLDEST_NS);
 }
 
+/* Of a line that there was no room for nothing stays, since more may follow it. */
+static void take_back(FILE *record, off_t begin)
+{
+	__fpurge(record);
+	clearerr(record);
+	if (begin >= 0 && ftruncate(fileno(record), begin) == 0)
+		(void)fseeko(record, begin, SEEK_SET);
+}
+
 /* Each reading once: what a key asked for may be of the last one. */
 static int keep_line(struct run *run, struct error *err)
 {
+	FILE *record = run->options->record;
 	int r = 0;
 
-	if (run->options->record && run->top->last.boot_ns != run->kept_ns)
-		r = top_line_write(run->top, true, run->options->record);
+	if (record && run->top->last.boot_ns != run->kept_ns) {
+		off_t begin = ftello(record);
+
+		r = top_line_write(run->top, true, record);
+		if (r < 0)
+			take_back(record, begin);
+	}
 	run->kept_ns = run->top->last.boot_ns;
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
 }
@@ -514,6 +530,7 @@ static int begin(struct run *run, struct error *err)
 	for (size_t i = 0; i < run->top->target_count; i++)
 		run->top->targets[i] = o->targets[i];
 	snprintf(run->top->user, sizeof(run->top->user), "%s", o->user ? o->user : "");
+	snprintf(run->top->message, sizeof(run->top->message), "%s", o->notice ? o->notice : "");
 	run->cpu_ns = cpu_used_ns();
 	run->cpu_at_ns = clock_now_ns(CLOCK_BOOTTIME);
 	return hold_signals(run, err);

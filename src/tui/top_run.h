@@ -24,6 +24,7 @@ struct top_options {
 	const struct top_target *targets;
 	size_t target_count;
 	const struct rules *rules;
+	const char *notice; /* what a screen says first; "" or NULL: nothing */
 	FILE *record; /* all ticks are written there, too; NULL: nowhere */
 };
 

@@ -462,13 +462,18 @@ class TestAlone:
         make_users(keeper, [OWNER])
         environment = {"PATH": os.environ["PATH"], "JOBMETER_SOCKET": "/nonexistent"}
         program = shutil.copy(programs / "jobmeter", "/dev/shm/jobmeter-of-a-user")
+        recorded = pathlib.Path("/dev/shm/jobmeter-of-a-user.ndjson")
+        recorded.write_text("of yesterday")
+        shutil.chown(recorded, OWNER)
         try:
-            for options in (["--batch"], ["--batch", "--standalone"]):
+            for options in (["--batch"], ["--batch", "--standalone"], ["--batch", "--record", recorded]):
                 done = subprocess.run([program, "top", *options], capture_output=True, text=True, env=environment,
                                       user=OWNER, group=OWNER, extra_groups=[], cwd="/")
                 assert done.returncode == 1 and "root" in done.stderr and done.stderr.count("\n") == 1
+            assert recorded.read_text() == "of yesterday"
         finally:
             os.unlink(program)
+            recorded.unlink()
 
 
 @pytest.mark.parametrize("options, words", [

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -171,4 +172,28 @@ TEST(a_signal_ends_it_while_no_answer_comes)
 	ASSERT_OK(run(&source, &options, &text, &err));
 	ASSERT_EQ((uint64_t)source.reads, (uint64_t)1);
 	ASSERT_STREQ(text, "");
+}
+
+TEST(of_a_line_that_there_is_no_room_for_nothing_stays)
+{
+	struct top_options options = { .form = TOP_FORM_TEXT, .interval_ns = 2 * S, .count = 1, .columns = 80 };
+	struct double_source source = make_source(S);
+	struct rlimit limit, small;
+	_cleanup_free_ char *path = NULL, *text = NULL, *recorded = NULL;
+	struct error err = {};
+	int r;
+
+	ASSERT(asprintf(&path, "%s/recorded", test_folder()) > 0);
+	options.record = fopen(path, "we");
+	ASSERT(fputs("before\n", options.record) > 0 && fflush(options.record) == 0);
+	ASSERT(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+	small = (struct rlimit){ 1009, limit.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	ASSERT(setrlimit(RLIMIT_FSIZE, &small) == 0);
+	r = run(&source, &options, &text, &err);
+	ASSERT(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	ASSERT_ERR(r, -EFBIG);
+	fclose(options.record);
+	ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, &recorded, NULL));
+	ASSERT_STREQ(recorded, "before\n");
 }
