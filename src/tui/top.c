@@ -239,6 +239,20 @@ static bool is_of_user(const struct record *r, const char *user)
 	return r->job.uid >= 0 && parse_u64(user, &uid) == 0 && uid == (uint64_t)r->job.uid;
 }
 
+const char *top_next_user(const struct top *t, const char *start, const char *before)
+{
+	const char *next = NULL;
+
+	for (size_t i = 0; i < t->job_count; i++) {
+		const char *user = t->jobs[i].now->job.user;
+
+		if (user && strncmp(user, start, strlen(start)) == 0 && (!before || strcmp(user, before) > 0) &&
+		    (!next || strcmp(user, next) < 0))
+			next = user;
+	}
+	return next;
+}
+
 static bool is_target(const struct top *t, const struct record *r)
 {
 	for (size_t i = 0; i < t->target_count; i++) {
@@ -267,6 +281,17 @@ bool top_matches(const struct top *t, const struct top_row *row, const char *tex
 	if (row->process)
 		return has_text(row->process->name, text);
 	return row->part == TOP_JOB && matches(t, row->job, text);
+}
+
+bool top_has_number(const struct top_row *row, const char *digits)
+{
+	char pid[16] = "";
+
+	if (row->part == TOP_PROCESS)
+		snprintf(pid, sizeof(pid), "%d", row->process->pid);
+	else if (row->part != TOP_JOB)
+		return false;
+	return strncmp(row->part == TOP_JOB ? row->job->now->job.id : pid, digits, strlen(digits)) == 0;
 }
 
 bool top_shows(const struct top *t, const struct top_job *job)

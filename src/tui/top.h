@@ -111,6 +111,7 @@ struct top { /* begins as top_new() makes it */
 	size_t help_first; /* the uppermost line of help */
 	enum top_mode mode;
 	char typed[TOP_TEXT_MAX];
+	char digits[24]; /* of an id, as they are pressed one behind the other */
 	bool is_over;	    /* he wants to leave */
 	bool wants_reading; /* at once: what is shown needs more than was read */
 	int step;	    /* of a recording: so many ticks on, or back */
@@ -156,8 +157,12 @@ void top_select(struct top *t, size_t row); /* or the last one */
 const char *top_class(const struct top *t, struct top_job *job);
 /* Is it one to be shown at all: of the targets, the user and the filter? */
 bool top_shows(const struct top *t, const struct top_job *job);
+/* Whose jobs there are: the user whose name begins with @start and comes behind @before (NULL: the first); NULL: none. */
+const char *top_next_user(const struct top *t, const char *start, const char *before);
 /* Does it have the text in what tells it from others? */
 bool top_matches(const struct top *t, const struct top_row *row, const char *text);
+/* Does its own number, of a job or a process, begin with the digits? */
+bool top_has_number(const struct top_row *row, const char *digits);
 
 /* The keys and what they do, for help; false: there is no such one. */
 bool top_binding(size_t i, const char **ret_keys, const char **ret_help);

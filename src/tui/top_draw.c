@@ -21,6 +21,7 @@
 #define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
 #define LIST_ROWS_MIN 4	 /* that details leave */
 #define KEYS_COLUMNS 10	 /* of help */
+#define HELP_COLUMNS 80	 /* that its whole head takes, with where in it we are */
 
 /* ---- the title ---- */
 
@@ -239,7 +240,9 @@ static void draw_prompt(const struct top *t, struct grid *g, unsigned int row)
 	unsigned int at = grid_print(g, row, 0, STYLE_BOLD, "%s: ", words[t->mode]);
 
 	at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
-	grid_put(g, row, at, 1, STYLE_SELECTED, "_");
+	at = grid_put(g, row, at, 1, STYLE_SELECTED, "_");
+	for (const char *user = NULL; t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
+		at = put_dim(g, row, at, user);
 }
 
 /* What looking at it costs. */
@@ -329,10 +332,17 @@ static void draw_help_line(struct grid *g, unsigned int row, size_t line, size_t
 static void draw_help(struct top *t, struct grid *g)
 {
 	size_t bindings = count_bindings(), lines = bindings + column_count, room = g->rows - 1;
+	unsigned int at;
+	char text[80];
 
 	t->help_first = MIN(t->help_first, lines > room ? lines - room : 0);
-	grid_put(g, 0, 0, g->columns, STYLE_BOLD,
-		 "Keys, and columns with the letter that sorts by them; q goes back");
+	at = grid_put(g, 0, 0, g->columns, STYLE_BOLD,
+		      g->columns < HELP_COLUMNS ? "Keys and columns; q goes back"
+						: "Keys, then columns and the letters that sort; q goes back");
+	if (lines > room) {
+		snprintf(text, sizeof(text), "%zu-%zu of %zu, PgDn", t->help_first + 1, t->help_first + room, lines);
+		put_dim(g, 0, at, text);
+	}
 	for (size_t i = 0; i < room && t->help_first + i < lines; i++)
 		draw_help_line(g, (unsigned int)i + 1, t->help_first + i, bindings);
 	t->page = room;

@@ -208,10 +208,19 @@ static void apply_typed(struct top *t)
 	}
 }
 
+/* The beginning of one user's name does. */
+static void accept_user(struct top *t)
+{
+	const char *first = *t->typed ? top_next_user(t, t->typed, NULL) : NULL;
+	bool is_one = first && !top_next_user(t, t->typed, first);
+
+	snprintf(t->user, sizeof(t->user), "%s", is_one ? first : t->typed);
+}
+
 static void accept_typed(struct top *t)
 {
 	if (t->mode == TOP_USER)
-		snprintf(t->user, sizeof(t->user), "%s", t->typed);
+		accept_user(t);
 	t->mode = TOP_LIST;
 }
 
@@ -293,9 +302,10 @@ static const struct binding {
 	{ { F(1), 'h', '?' }, "F1 h ?", "this help", show_help },
 	{ { F(3), '/' }, "F3 /", "search: select what has a text in it", search },
 	{ { 'n' }, "n", "search on", find_next },
+	{ { 0 }, "0-9", "go to the id that begins with these digits", NULL }, /* see press_digit() */
 	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", filter },
 	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", toggle_tree },
-	{ { F(6), '>', '<' }, "F6 >", "choose the column to sort by", choose_sort },
+	{ { F(6), '>', '<' }, "F6 < >", "choose the column to sort by", choose_sort },
 	{ { 'I' }, "I", "turn the order around", invert },
 	{ { 'u' }, "u", "jobs of one user (nothing: of all)", choose_user },
 	{ { TOP_KEY_ENTER }, "Enter", "zoom into the job: its processes and what is known of it", zoom_in },
@@ -305,7 +315,7 @@ static const struct binding {
 	{ { 'U' }, "U", "tag none", untag_all },
 	{ { 'o' }, "o", "only tagged jobs, or all", show_tagged },
 	{ { 'F' }, "F", "follow: the selection stays with its job", follow },
-	{ { 'Z', 'p' }, "Z", "pause, and go on", pause_it },
+	{ { 'Z', 'p' }, "Z p", "pause, and go on", pause_it },
 	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },
 	{ { TOP_KEY_RIGHT, ']' }, "Right ]", "of a recording: a tick on", step_on },
 	{ { TOP_KEY_UP, 'k' }, "Up Down", "move; also PgUp, PgDn, Home, End, k, j, g, G, the wheel, a click", move_up },
@@ -334,14 +344,37 @@ bool top_binding(size_t i, const char **ret_keys, const char **ret_help)
 static bool is_bound(const struct binding *b, uint32_t key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(b->keys); i++) {
-		if (b->keys[i] == key)
+		if (key && b->keys[i] == key)
 			return true;
 	}
 	return false;
 }
 
+/* To the first job or process whose number begins with the digits so far. */
+static void press_digit(struct top *t, uint32_t key)
+{
+	size_t length = strlen(t->digits);
+
+	if (length + 1 < sizeof(t->digits)) {
+		t->digits[length] = (char)key;
+		t->digits[length + 1] = '\0';
+	}
+	for (size_t i = 0; i < t->row_count; i++) {
+		if (top_has_number(&t->rows[i], t->digits)) {
+			top_select(t, i);
+			return;
+		}
+	}
+	snprintf(t->message, sizeof(t->message), "no id begins with %s", t->digits);
+}
+
 static void press_list(struct top *t, uint32_t key)
 {
+	if (key >= '0' && key <= '9') {
+		press_digit(t, key);
+		return;
+	}
+	*t->digits = '\0';
 	for (size_t i = 0; i < ARRAY_SIZE(bindings); i++) {
 		if (is_bound(&bindings[i], key)) {
 			bindings[i].run(t);

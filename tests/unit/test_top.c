@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "top.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "cleanup.h"
 #include "columns.h"
+#include "file.h"
 #include "macro.h"
 #include "made_top.h"
 #include "record.h"
@@ -133,7 +135,7 @@ TEST(a_user_is_one_by_name_or_number)
 {
 	static const struct row {
 		const char *user, *order;
-	} rows[] = { { "bob", "124 125" }, { "1001", "124 125" }, { "bo", "" }, { "", "123 1000 77 124 125 99" } };
+	} rows[] = { { "bob", "124 125" }, { "1001", "124 125" }, { "b", "124 125" }, { "bobby", "" }, { "o", "" }, { "", "123 1000 77 124 125 99" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top *t = made_top();
@@ -143,6 +145,83 @@ TEST(a_user_is_one_by_name_or_number)
 		top_press(t, TOP_KEY_ENTER);
 		ASSERT_STREQ(order_of(t), rows[i].order);
 		top_free(t);
+	}
+}
+
+TEST(users_are_offered_by_their_beginnings_and_none_of_two_is_taken)
+{
+	struct top *t = made_top();
+	const char *first = top_next_user(t, "", NULL), *second = top_next_user(t, "", first);
+
+	ASSERT_STREQ(first, "alice");
+	ASSERT_STREQ(second, "bob");
+	ASSERT(!top_next_user(t, "b", second) && !top_next_user(t, "alice ", NULL));
+	for (size_t i = 0; i < t->job_count; i++) {
+		if (strcmp(t->jobs[i].now->job.id, "125") == 0)
+			t->jobs[i].now->job.user[2] = '\0'; /* "bo" */
+	}
+	press(t, "ub");
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_STREQ(order_of(t), "");
+	press(t, "uo"); /* behind what was typed before */
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_STREQ(order_of(t), "125");
+	top_free(t);
+}
+
+TEST(digits_go_to_the_id_that_begins_with_them)
+{
+	static const struct row {
+		const char *keys;
+		size_t selected;
+	} rows[] = { { "7", 2 }, { "1", 0 }, { "10", 1 }, { "12", 0 }, { "124", 3 }, { "9F7", 2 }, { "1248", 3 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top *t = made_top(); /* 123 1000 77 124 125 99 */
+
+		press(t, "");
+		press(t, rows[i].keys);
+		ASSERT_EQ((uint64_t)t->selected, (uint64_t)rows[i].selected);
+		if (strlen(rows[i].keys) == 4)
+			ASSERT_STREQ(t->message, "no id begins with 1248");
+		top_free(t);
+	}
+}
+
+/* "**`F3`**" in the page, "\fBF3\fR" in the manual. */
+static void check_key(const char *page, const char *manual, const char *key)
+{
+	_cleanup_free_ char *shown = NULL, *printed = NULL;
+
+	ASSERT(asprintf(&shown, "`%s`", key) > 0);
+	if (strcmp(key, "\\") == 0)
+		printed = strdup("\\fB\\e\\fR");
+	else if (strcmp(key, "0-9") == 0)
+		printed = strdup("\\fB0\\-9\\fR");
+	else
+		ASSERT(asprintf(&printed, "\\fB%s\\fR", key) > 0);
+	ASSERT_CONTAINS(page, shown);
+	ASSERT_CONTAINS(manual, printed);
+}
+
+TEST(the_help_the_page_and_the_manual_have_the_same_keys)
+{
+	_cleanup_free_ char *page = NULL, *manual = NULL;
+	const char *keys, *help;
+	size_t i;
+
+	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../docs/top.md", 1 << 20, &page, NULL));
+	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../share/man/jobmeter-top.1.in", 1 << 20, &manual, NULL));
+	for (i = 0; top_binding(i, &keys, &help); i++) {
+		_cleanup_free_ char *copy = strdup(keys);
+
+		for (char *rest = copy, *key; (key = strsep(&rest, " "));)
+			check_key(page, manual, key);
+	}
+	ASSERT(i > 15);
+	for (i = 0; i < column_count; i++) {
+		if (top_columns[i].key)
+			check_key(page, manual, (char[]){ top_columns[i].key, '\0' });
 	}
 }
 

@@ -230,3 +230,47 @@ TEST(without_jobs_it_says_so)
 	ASSERT_CONTAINS(text, "no job runs here that you may see");
 	top_free(t);
 }
+
+TEST(help_says_that_there_is_more_of_it)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *small = NULL, *large = NULL, *end = NULL, *narrow = NULL;
+
+	top_press(t, '?');
+	small = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(small, "q goes back  1-23 of ");
+	large = made_screen(t, 80, 60, false);
+	ASSERT_LACKS(large, "PgDn\n");
+	top_press(t, TOP_KEY_DOWN);
+	end = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(end, "q goes back  2-24 of ");
+	narrow = made_screen(t, 40, 10, false);
+	ASSERT_CONTAINS(narrow, "q goes back");
+	top_free(t);
+}
+
+TEST(users_are_offered_while_one_is_typed)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *all = NULL, *one = NULL;
+
+	top_press(t, 'u');
+	all = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(all, "user: _  alice  bob");
+	top_press(t, 'b');
+	one = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(one, "user: b_  bob\n");
+	top_free(t);
+}
+
+TEST(before_the_first_reading_it_says_what_it_waits_for)
+{
+	struct top *t = top_new(NULL);
+	_cleanup_free_ char *text = NULL;
+
+	t->starting = "waiting for somebody";
+	text = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(text, "\n waiting for somebody\n");
+	ASSERT_LACKS(text, "no job");
+	top_free(t);
+}
