@@ -105,6 +105,7 @@ static void draw_parts(struct pane *p, const struct part *parts, size_t count)
 	unsigned int width = p->grid->columns > LABEL + 2 ? p->grid->columns - LABEL - 2 : 0,
 		     at = LABEL;
 	double done = 0;
+	char text[96];
 
 	for (size_t i = 0; i < count; i++) {
 		done += parts[i].share;
@@ -113,10 +114,16 @@ static void draw_parts(struct pane *p, const struct part *parts, size_t count)
 	}
 	p->row++;
 	at = LABEL;
-	for (size_t i = 0; i < count && has_room(p); i++)
-		at = grid_print(p->grid, p->row, at, parts[i].style, "%s %s %s", parts[i].fill,
-				parts[i].word, humanize_percent(parts[i].share).text) +
-		     2;
+	for (size_t i = 0; i < count && has_room(p); i++) {
+		snprintf(text, sizeof(text), "%s %s %s", parts[i].fill, parts[i].word,
+			 humanize_percent(parts[i].share).text);
+		if (at > LABEL && at + utf8_columns(text) > p->grid->columns) {
+			p->row++;
+			at = LABEL;
+		}
+		if (has_room(p))
+			at = grid_put(p->grid, p->row, at, p->grid->columns, parts[i].style, text) + 2;
+	}
 	p->row += has_room(p);
 }
 

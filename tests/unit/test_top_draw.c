@@ -249,6 +249,23 @@ TEST(help_says_that_there_is_more_of_it)
 	top_free(t);
 }
 
+TEST(parts_of_core_time_are_told_whole)
+{
+	for (unsigned int columns = 40; columns < 100; columns += 7) {
+		struct top *t = made_top();
+		_cleanup_free_ char *text = NULL;
+		const char *line;
+
+		top_press(t, 'd');
+		ASSERT_OK(top_arrange(t));
+		text = made_screen(t, columns, 30, false);
+		ASSERT_CONTAINS(text, "█ on CPU ");
+		line = strstr(text, "· idle ");
+		ASSERT(line && strstr(line, " %") && strstr(line, " %") < line + strcspn(line, "\n"));
+		top_free(t);
+	}
+}
+
 TEST(users_are_offered_while_one_is_typed)
 {
 	struct top *t = made_top();
