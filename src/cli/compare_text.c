@@ -6,6 +6,7 @@
 
 #include "cleanup.h"
 #include "comparison.h"
+#include "csv.h"
 #include "headline.h"
 #include "macro.h"
 #include "markdown.h"
@@ -153,21 +154,6 @@ void compare_markdown(const struct compared *all, FILE *out)
 
 /* ---- CSV ---- */
 
-static void put_field(const char *text, FILE *out)
-{
-	if (!strpbrk(text, ",\"\r\n")) {
-		fputs(text, out);
-		return;
-	}
-	fputc('"', out);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', out);
-		fputc(*text, out);
-	}
-	fputc('"', out);
-}
-
 static void put_number(struct amount a, FILE *out)
 {
 	fputc(',', out);
@@ -177,9 +163,9 @@ static void put_number(struct amount a, FILE *out)
 
 static void put_line(const char *record, const struct change *change, FILE *out)
 {
-	put_field(record, out);
+	csv_put(record, out);
 	fprintf(out, ",%s,", change->variable->name);
-	put_field(change->mount ? change->mount : "", out);
+	csv_put(change->mount, out);
 	put_number(change->before, out);
 	put_number(change->after, out);
 	put_number(change_difference(change), out);

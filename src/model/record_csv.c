@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
-#include <string.h>
 
+#include "csv.h"
 #include "decimal.h"
 #include "macro.h"
 #include "record.h"
 #include "record_field.h"
 #include "record_format.h"
 #include "timestamp.h"
-#include "utf8.h"
 
 /* Header and rows are one walk over the same columns: without a record names are written. */
 struct row {
@@ -36,23 +35,8 @@ static void put_name(struct row *row, const char *section, const char *key)
 
 static void put_text(struct row *row, const char *text)
 {
-	bool is_quoted = text && text[strcspn(text, ",\"\r\n")] != '\0';
-	uint32_t c;
-
 	separate(row);
-	if (!text)
-		return;
-	if (is_quoted)
-		fputc('"', row->out);
-	while ((c = utf8_next(&text)) != 0) {
-		char buffer[UTF8_MAX];
-
-		if (c == '"')
-			fputc('"', row->out);
-		fwrite(buffer, 1, utf8_encode(c, buffer), row->out);
-	}
-	if (is_quoted)
-		fputc('"', row->out);
+	csv_put(text, row->out);
 }
 
 static void put_value(struct row *row, const struct value *value, unsigned int places)

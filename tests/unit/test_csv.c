@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#include "csv.h"
+
+#include <stdlib.h>
+
+#include "cleanup.h"
+#include "test.h"
+
+static char *written(const char *text)
+{
+	char *cell = NULL;
+	size_t size;
+	FILE *out = open_memstream(&cell, &size);
+
+	csv_put(text, out);
+	fclose(out);
+	return cell;
+}
+
+TEST(a_cell_is_quoted_where_it_has_to_be)
+{
+	static const struct {
+		const char *text, *cell;
+	} rows[] = {
+		{ NULL, "" },
+		{ "", "" },
+		{ "träin.sh", "träin.sh" },
+		{ "a,b", "\"a,b\"" },
+		{ "say \"no\"", "\"say \"\"no\"\"\"" },
+		{ "two\nlines", "\"two\nlines\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *cell = written(rows[i].text);
+
+		ASSERT_STREQ(cell, rows[i].cell);
+	}
+}
+
+TEST(nothing_that_a_terminal_obeys_comes_out)
+{
+	static const char *const rows[] = {
+		"a\x1b[2Jb", "a\ab", "a\xc2\x9b" "2Jb", "a\xe2\x80\xae" "b", "a\x7f" "b", "a\xff" "b", "a\rb",
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *cell = written(rows[i]);
+
+		ASSERT_CONTAINS(cell, "a\uFFFD");
+		for (const char *p = cell; *p; p++)
+			ASSERT((unsigned char)*p >= ' ' && *p != 0x7f);
+		ASSERT_LACKS(cell, "\xc2\x9b");
+		ASSERT_LACKS(cell, "\xe2\x80\xae");
+	}
+}
