@@ -97,7 +97,13 @@ static uint64_t hash_of(const char *text)
 	return hash;
 }
 
-/* Whether all of @value is valid and short enough, and so can stand as it is. */
+/* Pages are looked at on terminals, too; a line's end is written as two letters. */
+static bool is_shown(uint32_t c)
+{
+	return c == '\n' || utf8_is_printable(c);
+}
+
+/* Whether all of @value is valid, printable and short enough, and so can stand as it is. */
 static bool is_harmless(const char *value)
 {
 	const char *p = value;
@@ -106,8 +112,9 @@ static bool is_harmless(const char *value)
 		return false;
 	while (*p) {
 		const char *before = p;
+		uint32_t c = utf8_next(&p);
 
-		if (utf8_next(&p) == UTF8_REPLACEMENT && p - before == 1)
+		if ((c == UTF8_REPLACEMENT && p - before == 1) || !is_shown(c))
 			return false;
 	}
 	return true;
@@ -123,7 +130,7 @@ static void put_character(struct line *line, uint32_t c)
 	}
 	if (c == '\\' || c == '"')
 		line_put(line, "\\");
-	put_bytes(line, bytes, utf8_encode(c, bytes));
+	put_bytes(line, bytes, utf8_encode(is_shown(c) ? c : UTF8_REPLACEMENT, bytes));
 }
 
 /* As nearly all are: short, and nothing in it has to be looked at twice. */

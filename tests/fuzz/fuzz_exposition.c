@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as what jobs, mounts and devices are called: both formats stay valid UTF-8, every line is a comment or
+ * Any bytes as what jobs, mounts and devices are called: both formats stay valid UTF-8 and printable, every line is a comment or
  * one whole sample, the page is the same however small its pieces, and OpenMetrics ends in EOF.
  */
 #include <stdlib.h>
@@ -70,12 +70,14 @@ static char *page_of(const struct snapshot *s, const char *const *names, size_t 
 	return strdup(page);
 }
 
-static void check_utf8(const char *page)
+static void check_text(const char *page)
 {
 	while (*page) {
 		const char *before = page;
+		uint32_t c = utf8_next(&page);
 
-		CHECK(utf8_next(&page) != UTF8_REPLACEMENT || page - before > 1);
+		CHECK(c != UTF8_REPLACEMENT || page - before > 1);
+		CHECK(c == '\n' || utf8_is_printable(c));
 	}
 }
 
@@ -123,7 +125,7 @@ static void check_format(const struct snapshot *s, const char *const *names, siz
 			    *pieces = page_of(s, names, count, format, 1 + count * 7);
 
 	CHECK(strcmp(whole, pieces) == 0);
-	check_utf8(whole);
+	check_text(whole);
 	for (const char *p = whole; *p;)
 		p = check_line(p);
 	CHECK(format == EXPOSITION_TEXT || strcmp(whole + strlen(whole) - strlen("# EOF\n"), "# EOF\n") == 0);

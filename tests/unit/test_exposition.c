@@ -9,6 +9,7 @@
 #include "macro.h"
 #include "made_snapshot.h"
 #include "test.h"
+#include "utf8.h"
 
 /* The whole page, asked for in pieces of @piece bytes; the caller frees. */
 static char *page_in(const struct exposition_options *options, size_t piece)
@@ -210,6 +211,27 @@ TEST(long_names_are_cut_and_stay_different)
 	second = first ? strstr(first + 1, "\njobmeter_job_io_read_bytes_total{") : NULL;
 	ASSERT(first && second && strchr(second + 1, '\n') - second < 4000);
 	ASSERT(strncmp(first, second, (size_t)(second - first - 3)) != 0);
+}
+
+TEST(nothing_that_a_terminal_obeys_is_in_a_label_and_two_such_names_stay_two)
+{
+	static const char *const names[] = { "/a\x1b[2J", "/a\x1c[2J", "/a\xc2\x9b" "2J", "/a\xe2\x80\xae" "b" };
+	_cleanup_(made_snapshot_clear) struct snapshot s = { .has_mounts = true };
+	_cleanup_free_ char *page = NULL;
+	size_t marked = 0;
+
+	made_job(&s, "slurm", "1");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		made_row(&s, made_mount(&s, ROW_MOUNT, names[i], "x"), OP_READ, WAY_CALL, (struct op_counts){ .bytes = 1 });
+	page = page_of(&s, EXPOSITION_OPENMETRICS);
+	for (const char *p = page; *p;) {
+		uint32_t c = utf8_next(&p);
+
+		ASSERT(c == '\n' || utf8_is_printable(c));
+	}
+	for (const char *p = page; (p = strstr(p, "jobmeter_job_io_read_bytes_total{")); p++)
+		marked += strcspn(p, "~") < strcspn(p, "\n");
+	ASSERT_EQ(marked, ARRAY_SIZE(names));
 }
 
 TEST(node_and_agent_come_from_samples)
