@@ -194,8 +194,8 @@ static const struct {
 #define OP_SEND_ZC_REQUEST 47 /* IORING_OP_SEND_ZC, Linux 6.0 */
 #define OP_SENDMSG_ZC_REQUEST 48 /* Linux 6.1 */
 #define OP_FTRUNCATE_REQUEST 55 /* IORING_OP_FTRUNCATE, Linux 6.9 */
-#define OP_READV_FIXED_REQUEST 58 /* IORING_OP_READV_FIXED, Linux 6.15 */
-#define OP_WRITEV_FIXED_REQUEST 59
+#define OP_READV_FIXED_REQUEST 60 /* IORING_OP_READV_FIXED, Linux 6.15 */
+#define OP_WRITEV_FIXED_REQUEST 61
 
 static const struct {
 	unsigned int opcode;

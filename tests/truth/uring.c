@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -9,6 +10,12 @@
 #include "uring.h"
 
 #define NOWHERE ((void *)1)
+
+/* Opcodes newer than the headers that we build with. */
+#define OP_EPOLL_WAIT_REQUEST 59 /* IORING_OP_EPOLL_WAIT, Linux 6.15, as are the next */
+#define OP_READV_FIXED_REQUEST 60
+#define OP_WRITEV_FIXED_REQUEST 61
+
 #define FILE_BYTES 65536
 #define PARTS 3
 
@@ -81,7 +88,7 @@ static struct request data_request(const struct place_of_data *p, int opcode, vo
 				   size_t bytes, off_t at)
 {
 	bool writes = opcode == IORING_OP_WRITE || opcode == IORING_OP_WRITEV ||
-		      opcode == IORING_OP_WRITE_FIXED;
+		      opcode == IORING_OP_WRITE_FIXED || opcode == OP_WRITEV_FIXED_REQUEST;
 	bool by_index = p->flags & IOSQE_FIXED_FILE;
 
 	return (struct request){
@@ -128,6 +135,21 @@ static bool transfer_vector(struct worker *w, struct ring *r, const struct place
 	return request_do(w, r, &q) == (long)bytes && content_is(w->buffer, bytes, at);
 }
 
+/* Vectors within the buffer that the kernel holds. */
+static bool transfer_fixed_vector(struct worker *w, struct ring *r, const struct place_of_data *p, size_t bytes, off_t at)
+{
+	struct iovec parts[] = {
+		{ .iov_base = w->buffer, .iov_len = bytes / 3 },
+		{ .iov_base = w->buffer + bytes / 3, .iov_len = bytes - bytes / 3 },
+	};
+	struct request put = data_request(p, OP_WRITEV_FIXED_REQUEST, parts, ARRAY_SIZE(parts), at);
+	struct request take = data_request(p, OP_READV_FIXED_REQUEST, parts, ARRAY_SIZE(parts), at);
+
+	content_fill(w->buffer, bytes, at);
+	return request_do(w, r, &put) == (long)bytes && request_do(w, r, &take) == (long)bytes &&
+	       content_is(w->buffer, bytes, at);
+}
+
 /* Each opcode, first to write and then to read what was written. */
 static void transfer_round(struct worker *w, struct ring *r, const struct place_of_data *p)
 {
@@ -145,6 +167,8 @@ static void transfer_round(struct worker *w, struct ring *r, const struct place_
 		is_well &= write_at(w, r, p, IORING_OP_WRITE_FIXED, 3001, 30011 + i * 3001);
 		is_well &= read_at(w, r, p, IORING_OP_READ_FIXED, 1499, 30011 + i * 1499);
 	}
+	for (int i = 0; p->has_fixed_buffer && r->is_known[OP_WRITEV_FIXED_REQUEST] && i < 3; i++)
+		is_well &= transfer_fixed_vector(w, r, p, 1733, 36017 + i * 1733);
 	is_well &= read_at(w, r, p, IORING_OP_READ, 0, 11);
 	if (!is_well)
 		w->wrong = __func__;
@@ -250,6 +274,29 @@ static void read_late(struct worker *w, struct ring *r, unsigned char flags)
 	}
 	counted_close(w->ledger, ends[0]);
 	counted_close(w->ledger, ends[1]);
+}
+
+/* Neither reads nor writes, though its result is a number of what it got. */
+static void wait_for_events(struct worker *w, struct ring *r)
+{
+	struct epoll_event wanted = { .events = EPOLLOUT }, event;
+	struct file ends[2];
+	struct io_uring_cqe end;
+	int epoll = r->is_known[OP_EPOLL_WAIT_REQUEST] ? epoll_create1(EPOLL_CLOEXEC) : -1;
+	const struct io_uring_sqe sqe = { .opcode = OP_EPOLL_WAIT_REQUEST, .fd = epoll, .addr = (unsigned long)&event, .len = 1 };
+
+	if (epoll < 0 || !pipe_make(ends, O_CLOEXEC))
+		return;
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, (int)ends[1].fd, &wanted) < 0)
+		w->wrong = __func__;
+	for (int i = 0; i < 7; i++) {
+		ring_put(r, &sqe);
+		if (ring_wait(r, &end) < 0 || end.res != 1)
+			w->wrong = __func__;
+	}
+	counted_close(w->ledger, ends[0]);
+	counted_close(w->ledger, ends[1]);
+	counted_close(w->ledger, (struct file){ .fd = epoll, .place = PLACE_PSEUDO });
 }
 
 static void sync_file(struct worker *w, struct ring *r, struct file file, unsigned int flags)
@@ -392,6 +439,7 @@ void uring_in_folder(struct worker *w, int place, const char *folder)
 	use_file(w, &r, dir, &path);
 	read_late(w, &r, 0);
 	read_late(w, &r, IOSQE_ASYNC);
+	wait_for_events(w, &r);
 	uring_on_names(w, &r, place, folder);
 	counted_close(w->ledger, dir);
 	uring_close(w, &r);
