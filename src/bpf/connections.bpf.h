@@ -148,13 +148,21 @@ static __always_inline void accept_connection(struct call_slot *slot, __u64 leaf
 		follow_connection(key, leaf, NULL);
 }
 
+/* Those below a socket of MPTCP are the kernel's own; what goes through that one is no TCP's. */
 static __always_inline void open_here(const struct sock *sk)
 {
+	const struct tcp_sock *tcp = (const void *)sk;
 	struct call_slot *slot = get_slot();
+	struct connection *c;
 	__u64 leaf;
 
-	if (slot && judge(slot, current_task(), &leaf))
-		follow_connection((__u64)sk, leaf, NULL);
+	if (bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ(tcp, is_mptcp))
+		return;
+	if (!slot || !judge(slot, current_task(), &leaf))
+		return;
+	c = follow_connection((__u64)sk, leaf, NULL);
+	if (c)
+		c->is_opening = 1;
 }
 
 /*
@@ -173,15 +181,17 @@ int BPF_PROG(open_connection, const struct sock *sk, int from, int to)
 	if (to == TCP_SYN_SENT)
 		open_here(sk);
 	is_closed = from == TCP_CLOSE_WAIT || (from == TCP_ESTABLISHED && to != TCP_CLOSE_WAIT); /* by this side, once */
-	if (!is_closed && to != TCP_CLOSE && (from != TCP_SYN_SENT || to != TCP_ESTABLISHED))
+	if (!is_closed && to != TCP_CLOSE && to != TCP_ESTABLISHED)
 		return 0;
 	c = bpf_map_lookup_elem(&connections, &key);
 	if (c && is_closed)
 		look_at_round_trips(c->leaf, (const void *)sk);
 	if (c && to == TCP_CLOSE)
 		count_segments(c, sk);
-	else if (c && !is_closed)
+	if (c && to == TCP_ESTABLISHED && c->is_opening) {
+		c->is_opening = 0;
 		count_of_tcp(c->leaf, 1, 0);
+	}
 	return 0;
 }
 

@@ -89,6 +89,8 @@ enum request_how {
 	REQUEST_SYNC,      /* by file; @other_op: of data only */
 	REQUEST_UNLINK,    /* unplaced; @other_op: of a folder */
 	REQUEST_SOCKET,    /* the request's file, which is a socket: traffic counts it, and files does not */
+	REQUEST_MANY,      /* it goes on after its first result, and the others name no request: said to be missing */
+	REQUEST_ACCEPT,    /* may be such a one, too: the same */
 	REQUEST_SPLICE,    /* the request's file is where it writes, which is @other_op */
 };
 

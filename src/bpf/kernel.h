@@ -189,6 +189,7 @@ struct tcp_sock {
 	__u32 srtt_us; /* the smoothed round-trip time, in eighths of us; 0: there is none */
 	__u32 total_retrans; /* segments sent again */
 	__u32 data_segs_out; /* segments of data sent, those included */
+	bool is_mptcp;
 };
 
 struct socket {

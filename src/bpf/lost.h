@@ -31,7 +31,8 @@ enum lost_reason {
 	LOST_VICTIM,    /* no room for a process that was killed for want of memory: it is counted, and not named */
 	LOST_TRAFFIC,   /* no room for what a leaf sends and receives: not counted by kind of socket */
 	LOST_MESSAGE,   /* a message whose length could not be read, or a request that sees many: its bytes are not counted */
-	LOST_CONNECTION, /* no room for a TCP socket: neither opened nor what it sent again is counted */
+	LOST_CONNECTION, /* no room for a TCP socket that begins or is used: neither opened nor what it sent again is counted */
+	LOST_ACCEPT,    /* a request to io_uring to accept connections: they are not counted as accepted */
 	LOST_SYSCALL, /* of all calls by name: one was begun unseen, or could not be parked: counted without its time */
 	LOST_BLOCK_ROW, /* no room for what a leaf has a block device do: not counted */
 	LOST_BLOCK_REQUEST, /* no room for a request to a block device on its way: not counted */

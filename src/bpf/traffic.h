@@ -38,7 +38,7 @@ struct connection {
 	__u64 leaf;	/* that used it last */
 	__u32 segments, again; /* sent, and sent again, that are counted */
 	__u32 calls;
-	__u32 pad;
+	__u32 is_opening; /* no answer came yet */
 };
 
 _Static_assert(sizeof(struct connection) == 24, "shared with the kernel side");

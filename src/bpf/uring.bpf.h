@@ -9,9 +9,9 @@
  */
 #pragma once
 
+#include "connections.bpf.h"
 #include "hot_files.bpf.h"
 #include "request.bpf.h"
-#include "traffic.bpf.h"
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1
@@ -62,6 +62,14 @@ static __always_inline bool has_other_op(struct io_kiocb *req, __u8 how)
 	return false;
 }
 
+/* Of the socket that was looked up last. */
+static __always_inline void count_request_on_found(struct call_slot *slot, __u64 leaf, __u8 op, long result)
+{
+	if (slot->found_socket == TRAFFIC_TCP + 1)
+		use_connection(leaf, slot->found_address);
+	count_traffic(leaf, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
+}
+
 /* The request's own file is where a splice writes. */
 static __always_inline void count_splice(struct call_slot *slot, struct task_struct *task,
 					 struct io_kiocb *req, __u64 leaf, struct request_kind kind,
@@ -72,7 +80,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 
 	count_data(&key, result, 0, 0, false);
 	if (slot->found_socket)
-		count_traffic(leaf, slot->found_socket, kind.other_op, result);
+		count_request_on_found(slot, leaf, kind.other_op, result);
 	key.op = kind.op;
 	key.place = PLACE_UNRESOLVED;
 	slot->found_socket = 0;
@@ -81,7 +89,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in));
 	count_data(&key, result, 0, 0, false);
 	if (slot->found_socket)
-		count_traffic(leaf, slot->found_socket, kind.op, result);
+		count_request_on_found(slot, leaf, kind.op, result);
 }
 
 /* The same on the files by themselves; nothing tells where in them the data stand. */
@@ -119,10 +127,11 @@ static __always_inline int count_request_on_socket(struct call_slot *slot, struc
 	struct io_sr_msg *message = (void *)req;
 
 	place_of_request(slot, req);
-	if (result > 0 && bpf_core_type_exists(struct io_sr_msg) &&
+	if (result > 0 && op == FILES_READ && bpf_core_type_exists(struct io_sr_msg) &&
 	    BPF_CORE_READ(message, msg_flags) & MOVES_NOTHING)
 		result = 0;
-	return count_traffic(leaf, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
+	count_request_on_found(slot, leaf, op, result);
+	return 0;
 }
 
 static __always_inline int count_request(struct io_kiocb *req, long result)
@@ -137,7 +146,8 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	if (!req || !slot)
 		return 0;
 	kind = request_kind_of(BPF_CORE_READ(req, opcode));
-	if (kind.how == REQUEST_IGNORED || !leaf_of_request(slot, task, req, &leaf))
+	if (kind.how == REQUEST_IGNORED || kind.how == REQUEST_MANY || kind.how == REQUEST_ACCEPT ||
+	    !leaf_of_request(slot, task, req, &leaf))
 		return 0;
 	if (kind.how == REQUEST_SPLICE) {
 		count_splice(slot, task, req, leaf, kind, result);
@@ -163,7 +173,7 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 		key.way = FILES_BY_URING;
 		count_data(&key, result, 0, 0, false);
 		if (slot->found_socket)
-			count_traffic(leaf, slot->found_socket, kind.op, result);
+			count_request_on_found(slot, leaf, kind.op, result);
 	} else {
 		count_meta(&key, result, 0);
 	}
@@ -224,6 +234,10 @@ static __always_inline int begin_request(struct io_kiocb *req)
 
 	if (!slot || kind.how == REQUEST_IGNORED || !judge(slot, task, &leaf))
 		return 0;
+	if (kind.how == REQUEST_ACCEPT)
+		return count_lost(LOST_ACCEPT);
+	if (kind.how == REQUEST_MANY)
+		return count_lost(LOST_MESSAGE);
 	if (kind.how == REQUEST_CLOSE)
 		note_closing(slot, task, req);
 	if (kind.how == REQUEST_SOCKET && is_multishot(req))

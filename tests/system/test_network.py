@@ -18,7 +18,7 @@ import pytest
 from agent_pages import await_page, final_record, known_jobs, page_of
 
 MODES = ["tcp4", "tcp6", "udp4", "mapped", "unix", "messages", "many-messages", "as-files", "peek", "errors", "restarted",
-         "namespace", "many", "crowd", "high", "reused"]
+         "namespace", "many", "crowd", "high", "reused", "self"]
 
 
 def used(network):
@@ -53,6 +53,27 @@ def test_what_went_through_sockets_is_what_the_program_sent_and_received(talk, m
 
 def test_requests_of_an_io_uring_are_counted_too(talk, demand):
     record, truth = talk("uring")
+    demand(not truth["absent"], truth["absent"])
+    assert told(record["network"]) == used(truth["network"])
+
+
+def test_connections_of_an_io_uring_are_counted_but_for_their_being_accepted(talk, demand):
+    record, truth = talk("uring-connections")
+    demand(not truth["absent"], truth["absent"])
+    assert told(record["network"]) == used(truth["network"])
+    assert "5 io_uring requests to accept connections, which are not counted as accepted" in record["coverage"]["missing"]
+
+
+def test_requests_that_receive_on_and_on_are_said_to_be_missing(talk, demand):
+    record, truth = talk("uring-many")
+    demand(not truth["absent"], truth["absent"])
+    assert told(record["network"]) == used(truth["network"])
+    assert any(text.startswith("2 calls or requests of several messages") for text in record["coverage"]["missing"])
+
+
+def test_what_goes_by_several_paths_is_no_tcps(talk, demand):
+    """Neither are the sockets that the kernel has below it."""
+    record, truth = talk("multipath")
     demand(not truth["absent"], truth["absent"])
     assert told(record["network"]) == used(truth["network"])
 

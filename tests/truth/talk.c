@@ -491,18 +491,24 @@ static long ask(struct ring *ring, unsigned int opcode, int fd, const void *what
 	return end.res;
 }
 
+static bool open_ring(struct ring *ret)
+{
+	int r = ring_open(ret, 0);
+
+	if (r < 0)
+		snprintf(talk->absent, sizeof(talk->absent), "io_uring: %s", strerror(-r));
+	return r >= 0;
+}
+
 static void uring(void)
 {
 	struct pair p = tcp_pair(AF_INET), u = unix_pair(SOCK_STREAM);
 	struct iovec parts[2];
 	struct msghdr m = message_of(parts, 53);
 	struct ring ring;
-	int r = ring_open(&ring, 0);
 
-	if (r < 0) {
-		snprintf(talk->absent, sizeof(talk->absent), "io_uring: %s", strerror(-r));
+	if (!open_ring(&ring))
 		return;
-	}
 	for (int i = 0; i < 23; i++) {
 		noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.near, buffer, 701, 0));
 		noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.far, buffer, 701, MSG_WAITALL));
@@ -516,6 +522,83 @@ static void uring(void)
 	ring_unmap(&ring);
 	close_pair(p);
 	close_pair(u);
+}
+
+/* Connections that begin there, too, and of which no system call sees anything.  Those that it accepts are not known to
+ * be accepted. */
+static void uring_connections(void)
+{
+	struct sockaddr_storage address;
+	socklen_t length;
+	int listening = listener(AF_INET, &address, &length);
+	struct ring ring;
+
+	if (!open_ring(&ring))
+		return;
+	for (int i = 0; i < 5; i++) {
+		struct pair p = { .near = socket(AF_INET, SOCK_STREAM, 0) };
+		struct io_uring_sqe sqe = { .opcode = IORING_OP_CONNECT, .fd = p.near, .addr = (uintptr_t)&address, .off = length };
+		struct io_uring_cqe end;
+
+		ring_put(&ring, &sqe);
+		if (ring_wait(&ring, &end) < 0 || end.res < 0)
+			die("connect");
+		talk->opened++;
+		p.far = (int)ask(&ring, IORING_OP_ACCEPT, listening, NULL, 0, 0);
+		for (int k = 0; k < 31; k++) {
+			noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.near, buffer, 701, MSG_PEEK)); /* which means nothing */
+			noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.far, buffer, 701, MSG_WAITALL));
+			noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.far, buffer, 13, 0));
+			noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.near, buffer, 13, MSG_WAITALL));
+		}
+		close_pair(p);
+	}
+	ring_unmap(&ring);
+}
+
+#define OP_READ_MULTISHOT 49 /* IORING_OP_READ_MULTISHOT, Linux 6.7 */
+#define RECEIVE_MULTISHOT 2  /* IORING_RECV_MULTISHOT, Linux 6.0 */
+
+/* A request whose results name no request; its last one, as the other side closes, is seen. */
+static void receive_on_and_on(struct ring *ring, unsigned int opcode, unsigned int how)
+{
+	struct pair p = unix_pair(SOCK_STREAM);
+	struct io_uring_sqe room = { .opcode = IORING_OP_PROVIDE_BUFFERS, .fd = 8, .addr = (uintptr_t)buffer, .len = 4096, .buf_group = 1 };
+	struct io_uring_sqe sqe = { .opcode = (uint8_t)opcode, .fd = p.far, .ioprio = (uint16_t)how, .flags = IOSQE_BUFFER_SELECT,
+				    .buf_group = 1 };
+	struct io_uring_cqe end;
+
+	ring_put(ring, &room);
+	if (ring_wait(ring, &end) < 0 || end.res < 0)
+		die("buffers");
+	ring_put(ring, &sqe);
+	ring_submit(ring);
+	for (int i = 0; i < 5; i++) {
+		must_send(UNIX_STREAM, p.near, 1009);
+		if (ring_wait(ring, &end) < 0 || end.res != 1009)
+			die("many");
+	}
+	close(p.near);
+	if (ring_wait(ring, &end) < 0 || end.res != 0)
+		die("the end");
+	if (opcode == IORING_OP_RECV)
+		note(UNIX_STREAM, RECEIVED, 0, 0);
+	close(p.far);
+}
+
+static void uring_many(void)
+{
+	struct ring ring;
+
+	if (!open_ring(&ring))
+		return;
+	if (!ring.is_known[OP_READ_MULTISHOT]) {
+		snprintf(talk->absent, sizeof(talk->absent), "io_uring reads once");
+		return;
+	}
+	receive_on_and_on(&ring, IORING_OP_RECV, RECEIVE_MULTISHOT);
+	receive_on_and_on(&ring, OP_READ_MULTISHOT, 0);
+	ring_unmap(&ring);
 }
 
 /* ---- elsewhere, and many ---- */
@@ -612,6 +695,50 @@ static void reused(void)
 	close_pair(first);
 }
 
+/* A socket that finds itself: both sides begin at once. */
+static void self(void)
+{
+	socklen_t length;
+	struct sockaddr_storage address = loopback(AF_INET, &length);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (bind(fd, (struct sockaddr *)&address, length) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0 ||
+	    connect(fd, (struct sockaddr *)&address, length) < 0)
+		die("self");
+	talk->opened++;
+	for (int i = 0; i < 23; i++) {
+		must_send(TCP, fd, 107);
+		must_receive(TCP, fd, 107);
+	}
+	end_connection(fd);
+}
+
+#define MULTIPATH 262 /* IPPROTO_MPTCP */
+
+/* Below which there are TCP's own sockets, that nobody opened. */
+static void multipath(void)
+{
+	socklen_t length;
+	struct sockaddr_storage address = loopback(AF_INET, &length);
+	int listening = socket(AF_INET, SOCK_STREAM, MULTIPATH), near = socket(AF_INET, SOCK_STREAM, MULTIPATH), far;
+
+	if (listening < 0) {
+		snprintf(talk->absent, sizeof(talk->absent), "MPTCP: %s", strerror(errno));
+		return;
+	}
+	if (bind(listening, (struct sockaddr *)&address, length) < 0 || listen(listening, 1) < 0 ||
+	    getsockname(listening, (struct sockaddr *)&address, &length) < 0 ||
+	    connect(near, (struct sockaddr *)&address, length) < 0)
+		die("multipath");
+	far = accept(listening, NULL, NULL);
+	for (int i = 0; i < 41; i++) {
+		must_send(OTHER, near, 401);
+		must_receive(OTHER, far, 401);
+	}
+	close(near);
+	close(far);
+}
+
 /* Descriptors that a process of few files does not have. */
 static void high(void)
 {
@@ -638,7 +765,8 @@ static const struct {
 	{ "many-messages", many_messages }, { "as-files", as_files }, { "peek", peek },
 	{ "errors", errors }, { "restarted", restarted }, { "uring", uring },
 	{ "namespace", namespace }, { "many", many },	{ "crowd", crowd },
-	{ "high", high },	{ "reused", reused },
+	{ "high", high },	{ "reused", reused },	{ "self", self },
+	{ "multipath", multipath }, { "uring-connections", uring_connections }, { "uring-many", uring_many },
 };
 
 static int publish(const char *path)
