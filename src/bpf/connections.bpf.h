@@ -124,7 +124,10 @@ __noinline int use_connection(__u64 leaf, __u64 address)
 		c = follow_connection(key, leaf, tcp);
 	if (!c)
 		return 0;
-	c->leaf = leaf;
+	if (c->leaf != leaf) {
+		count_segments(c, sk); /* which are the last user's */
+		c->leaf = leaf;
+	}
 	if (c->calls++ & (CALLS_A_LOOK - 1))
 		return 0;
 	count_segments(c, sk);

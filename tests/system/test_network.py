@@ -226,6 +226,48 @@ def test_who_takes_over_the_ports_of_another_job_does_not_inherit_its_numbers(st
     assert truths[2]["tcp"]["connections"]["retransmits"] == 0
 
 
+# A pair of TCP sockets, which one job makes and uses, another one after it, and the first one again.
+HANDED = """
+import socket, sys, time
+def talk(near, far, count):
+    for _ in range(count):
+        near.sendall(b"x" * 101)
+        assert len(far.recv(101, socket.MSG_WAITALL)) == 101
+way = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if sys.argv[1] == "makes":
+    way.bind(sys.argv[2])
+    way.listen(1)
+    server = socket.create_server(("127.0.0.1", 0))
+    near = socket.create_connection(server.getsockname())
+    far, _ = server.accept()
+    talk(near, far, 37)
+    other, _ = way.accept()
+    socket.send_fds(other, [b"!"], [near.fileno(), far.fileno()])
+    other.recv(1)
+    talk(near, far, 5)
+else:
+    while way.connect_ex(sys.argv[2]):
+        time.sleep(0.02)
+    _, fds, _, _ = socket.recv_fds(way, 1, 2)
+    talk(*(socket.socket(fileno=fd) for fd in fds), 53)
+    way.send(b"!")
+"""
+
+
+def test_who_is_handed_a_connection_has_what_he_does_with_it(start_agent, groups, tmp_path, demand):
+    demand(shutil.which("curl"), "needs curl")
+    agent = start_agent()
+    jobs = [groups.start(groups.name(job), sys.executable, "-c", HANDED, role, tmp_path / "way")
+            for job, role in ((1, "makes"), (2, "takes"))]
+    assert [job.wait(timeout=60) for job in jobs] == [0, 0]
+    await_page(agent, lambda page: {"1", "2"} <= set(known_jobs(page)))
+    for job, count, made in ((1, 42, 1), (2, 53, 0)):
+        groups.remove(groups.name(job))
+        tcp = told(final_record(agent, job)["network"])["tcp"]
+        assert tcp["sent"] == tcp["received"] == {"bytes": 101 * count, "calls": count, "errors": 0}
+        assert tcp["connections"] == {"opened": made, "accepted": made, "retransmits": 0, "segments": count}
+
+
 def test_round_trips_through_the_loopback_are_short(talk):
     record, _ = talk("tcp4")
     connections = record["network"]["tcp"]["connections"]
