@@ -30,7 +30,7 @@ struct group_entry {
 	__u64 born_ns,
 		died_ns;  /* by CLOCK_BOOTTIME; born 0: it was there before; died 0: it lives */
 	__u64 peak_pages; /* as it died; 0: not known */
-	__u64 oom_kills;  /* as it died */
+	__u64 oom_kills;  /* as it died, with those of groups below it; before, on v1, those of such that died */
 	__u32 maker_uid;  /* ~0: not known */
 	__u8 is_guest;	  /* not root made it */
 	__u8 has_oom_kills;

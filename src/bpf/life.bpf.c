@@ -138,6 +138,7 @@ static __always_inline void note_memory(struct group_entry *group, const struct 
 {
 	struct mem_cgroup *memory;
 	struct long_counter *events;
+	__u64 kills;
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return;
@@ -152,8 +153,22 @@ static __always_inline void note_memory(struct group_entry *group, const struct 
 		return;
 	events = (void *)memory + bpf_core_field_offset(struct mem_cgroup, memory_events);
 	events += bpf_core_enum_value(enum memcg_memory_event, MEMCG_OOM_KILL);
-	if (bpf_probe_read_kernel(&group->oom_kills, sizeof(group->oom_kills), events) == 0)
-		group->has_oom_kills = 1;
+	if (bpf_probe_read_kernel(&kills, sizeof(kills), events) < 0)
+		return;
+	group->oom_kills += kills;
+	group->has_oom_kills = 1;
+}
+
+/* On v1 a group counts its own kills alone, which are those above, too. */
+static __always_inline void hand_up_kills(const struct group_entry *group)
+{
+	struct group_entry *parent;
+
+	if (settings.key_subsys < 0 || !group->oom_kills)
+		return;
+	parent = bpf_map_lookup_elem(&groups, &group->parent);
+	if (parent)
+		parent->oom_kills += group->oom_kills;
 }
 
 SEC("tp_btf/cgroup_rmdir")
@@ -166,6 +181,7 @@ int BPF_PROG(end_group, struct cgroup *removed)
 	if (!group || !is_of_key(cgroup)) /* ids of other hierarchies may be the same */
 		return 0;
 	note_memory(group, cgroup);
+	hand_up_kills(group);
 	group->died_ns = bpf_ktime_get_boot_ns();
 	return count_change();
 }

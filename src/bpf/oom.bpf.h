@@ -113,6 +113,7 @@ static __always_inline int keep_oom_victim(void)
 	__u32 zero = 0;
 	struct oom_signal *signal = bpf_map_lookup_elem(&oom_signals, &zero);
 	struct leaf_cpu key = {};
+	struct oom_victim *last;
 
 	if (!signal || !signal->leaf || signal->sender != bpf_get_current_pid_tgid() ||
 	    bpf_ktime_get_boot_ns() - signal->victim.killed_ns > SOON_NS)
@@ -129,5 +130,8 @@ static __always_inline int keep_oom_victim(void)
 			continue;
 		return r ? count_lost(LOST_VICTIM) : 0;
 	}
-	return 0; /* the group's own count tells of it */
+	last = bpf_map_lookup_elem(&oom_victims, &key);
+	if (last)
+		__sync_fetch_and_add(&last->more, 1);
+	return 0;
 }

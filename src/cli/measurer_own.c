@@ -169,6 +169,18 @@ static int read_meter(struct own_measurer *m, const struct child *child,
 	return 0;
 }
 
+/* On cgroup v1 the group's file does not count those of groups that the command made below it. */
+static int count_killed(const struct own_measurer *m, struct reading *reading)
+{
+	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
+	uint64_t count;
+	int r = meter_count_victims(m->meter, &count);
+
+	if (r >= 0 && kills->is_known)
+		kills->number = MAX(kills->number, count);
+	return r;
+}
+
 static int read_counters(struct own_measurer *m, const struct child *child,
 			 const struct children_usage *usage, struct record *record,
 			 struct error *err)
@@ -191,6 +203,8 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 		group_files_collect(m->group, &record->reading);
 		put_looked(m->looked, record->reading.values);
 	}
+	if (r >= 0 && m->meter)
+		r = count_killed(m, &record->reading);
 	return r;
 }
 

@@ -55,3 +55,17 @@ int killed_visit(const struct objects *o, killed_visitor visit, void *context)
 
 	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct oom_victim), visit_one, &v);
 }
+
+static int count_one(void *count, const void *key UNUSED, const void *value)
+{
+	*(uint64_t *)count += 1 + ((const struct oom_victim *)value)->more;
+	return 0;
+}
+
+int killed_count(const struct objects *o, uint64_t *ret)
+{
+	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_victims");
+
+	*ret = 0;
+	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct oom_victim), count_one, ret);
+}

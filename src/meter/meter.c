@@ -390,6 +390,11 @@ int meter_read_victims(const struct meter *m, struct victims *ret)
 	return killed_visit(&m->objects, add_victim, ret);
 }
 
+int meter_count_victims(const struct meter *m, uint64_t *ret)
+{
+	return killed_count(&m->objects, ret);
+}
+
 int meter_settle(struct meter *m, int timeout_ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };

@@ -123,6 +123,9 @@ struct threads meter_threads(const struct meter *m);
 /* Which processes the kernel killed for want of memory; added to @ret. */
 int meter_read_victims(const struct meter *m, struct victims *ret);
 
+/* How many there were: more than are named, where they were many. */
+int meter_count_victims(const struct meter *m, uint64_t *ret);
+
 /* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
 int meter_settle(struct meter *m, int timeout_ms);
 

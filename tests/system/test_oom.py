@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 from datetime import datetime
 
@@ -92,6 +93,55 @@ def test_run_names_who_was_killed(programs, groups, tmp_path, kernel_log):
     assert (tmp_path / "small.json").exists() and (tmp_path / "late.json").exists()
     pid = next(iter(said))
     assert re.search(rf"^ +killed: burn \(pid {pid}\) with [\d.]+ MiB at \d\d:\d\d:\d\d$", report, re.MULTILINE), report
+
+
+# On v1 a group counts its own kills alone: eleven hogs in a group, and three in one below it, of which the command removes
+# both before it ends.
+BELOW = """
+import os, subprocess, sys
+own = next(line.split(":", 2)[2].strip() for line in open("/proc/self/cgroup") if ":memory:" in line)
+outer = "/sys/fs/cgroup/memory" + own + "/outer"
+inner = outer + "/inner"
+os.makedirs(inner)
+with open(outer + "/memory.limit_in_bytes", "w") as file:
+    file.write(sys.argv[1])
+def enter(group):
+    with open(group + "/cgroup.procs", "w") as file:
+        file.write(str(os.getpid()))
+for group, count in ((outer, 11), (inner, 3)):
+    for _ in range(count):
+        hog = subprocess.run([sys.argv[2], "memory", sys.argv[3], "/dev/null"], preexec_fn=lambda: enter(group))
+        assert hog.returncode == 1  # its child was killed
+for group in (inner, outer):
+    while True:
+        try:
+            os.rmdir(group)
+            break
+        except OSError:  # the last one is still going
+            pass
+"""
+
+
+def below(programs):
+    return [sys.executable, "-c", BELOW, LIMIT, programs / "tests/truth/burn", HOG_MIB]
+
+
+@pytest.fixture
+def own_kills_only(demand):
+    demand((TREE / "memory/memory.oom_control").exists(), "needs cgroup v1, where a group counts its own kills alone")
+
+
+def test_run_counts_kills_of_groups_that_the_command_made(programs, tmp_path, root, own_kills_only, run_metered):
+    memory = run_metered(*below(programs), options=["--standalone"], tier="T0")["memory"]
+    assert memory["oom_kills"] == 14
+    assert len(memory["oom"]) == 8 + 3  # of each group the first ones
+
+
+def test_an_agent_counts_kills_of_a_group_and_those_below_it(start_agent, programs, groups, own_kills_only):
+    agent, name = start_agent(), groups.name(3, "0")
+    groups.run(name, *below(programs))
+    groups.remove(groups.name(3))
+    assert folded_record(agent, 3)["memory"]["oom_kills"] == 14
 
 
 def test_without_a_kill_nobody_is_named(programs, tmp_path, root):
