@@ -22,10 +22,10 @@ def test_what_went_through_sockets_is_what_the_program_sent_and_received(kernel,
     if mode.startswith("uring") and kernel.name == "5.10":  # which tells no request by its result
         assert any("io_uring requests not counted" in words for words in record["coverage"]["missing"])
         return
-    assert not truth["absent"]
+    assert not truth["absent"] or (mode, kernel.name) == ("multipath", "5.10")  # which has none
     connections = record["network"].get("tcp", {}).get("connections", {})
     least = connections.pop("least_round_trip_seconds", None)
     assert round((least or 0) * 1e6) == truth["least_round_trip_us"]
     assert sum(connections.pop("round_trip_times", [])) == connections.pop("round_trips", 0)
     connections.pop("round_trip_seconds", None)  # which the program cannot know
-    assert record["network"] == network != {}
+    assert record["network"] == network and bool(network) != bool(truth["absent"])
