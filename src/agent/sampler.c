@@ -183,6 +183,13 @@ static int open_state(struct sampler *s, struct error *err)
 	return r < 0 ? r : job_state_read(s->state, s->registry, err);
 }
 
+static bool is_taken_over(struct sampler *s)
+{
+	const struct meter *meter = kernel_side_meter(s->kernel);
+
+	return meter && meter_is_taken_over(meter);
+}
+
 /* What can be had without is more than nothing; but what goes on is shown with less than before,
  * perhaps. */
 static void open_published(struct sampler *s)
@@ -201,7 +208,7 @@ static void open_published(struct sampler *s)
 		error_set_errno(&s->news, r,
 				"after a restart values may be less than before: cannot keep '%s'",
 				path);
-	else if (!meter_is_taken_over(kernel_side_meter(s->kernel)))
+	else if (!is_taken_over(s))
 		published_clear(s->published);
 }
 
@@ -222,6 +229,8 @@ static int open_all(struct sampler *s, struct error *err)
 				     &s->kernel, err);
 	if (r >= 0)
 		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
+	if (r >= 0 && !is_taken_over(s))
+		registry_lose_ports(s->registry);
 	if (r >= 0)
 		r = open_sources(s);
 	if (r >= 0)
@@ -334,11 +343,15 @@ static int take_published(struct sampler *s)
 static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 {
 	struct ports now = {};
+	int r;
 
 	node_ports_count(s->options.root_fd, &now);
 	if (!now.count)
 		return 0;
-	return registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
+	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
+	if (r >= 0) /* what was counted before a job is known to nobody else */
+		s->is_saved &= job_state_write(s->state, s->registry);
+	return r;
 }
 
 static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
@@ -428,6 +441,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
 	s->has_last = r >= 0;
 	registry_save_timelines(s->registry);
+	registry_cut_ports(s->registry);
 	if (r >= 0)
 		r = job_state_write_last(s->state, s->registry, kernel_side_pinned_id(s->kernel),
 					 err);

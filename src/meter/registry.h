@@ -125,10 +125,18 @@ void *registry_job_attached(const struct registry_job *j);
  * groups have it; then what went through is between the last reading before its start and the first one after its end, if
  * the node had no job in between either, else between the first and the last one within its life.  Of a job that was there
  * before the first feed they are never known.  @now's times are set.  -ENOMEM.
+ *
+ * Of a job that was read from a state they go on from there, if lives of groups were watched all the time.
  */
 int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns, uint64_t real_ns, uint64_t cpus);
 /* NULL: *ret has them, so far; else why they are not known. */
 const char *registry_job_ports(const struct registry_job *j, struct ports *ret);
+/* They stand for the time until we, or those before us, were ended in good order. */
+bool registry_job_ports_are_cut(const struct registry_job *j);
+/* This was the last feed: jobs have what they have by now, to be written down. */
+void registry_cut_ports(struct registry *r);
+/* Jobs are read from their states, and what lived since these were written is not known. */
+void registry_lose_ports(struct registry *r);
 
 /* Whom the kernel killed for want of memory. */
 const struct victims *registry_job_victims(const struct registry_job *j);

@@ -2,6 +2,8 @@
 /* registry_parts - what the files of the registry share, and nobody else. */
 #pragma once
 
+#include <jansson.h>
+
 #include "block.h"
 #include "idmap.h"
 #include "ids.h"
@@ -11,6 +13,9 @@
 #include "thermal_samples.h"
 #include "timeline.h"
 #include "victims.h"
+
+struct document;
+struct place;
 
 #define MEMBERS_MAX 3	     /* a `run` in a pod in a container */
 #define MOUNTS_MAX 16384     /* names of mounts, of all jobs */
@@ -123,16 +128,22 @@ enum ports_state { /* of a job */
 	PORTS_NONE, /* it has not, or not yet, all of the node's CPUs */
 	PORTS_FOLLOWED,
 	PORTS_KNOWN, /* it has ended */
-	PORTS_LATE, PORTS_SHORT, PORTS_SHARED, /* they are not known, and will not be */
+	PORTS_CUT,   /* known until nobody watched any more */
+	PORTS_LATE, PORTS_SHORT, PORTS_SHARED, PORTS_LOST, /* they are not known, and will not be */
+	PORTS_STATES,
 };
 
 struct registry_ports { /* begins as {} */
 	enum ports_state state;
-	struct ports *first, *last; /* as the job began, and as they were counted last; NULL but where they are followed or known.  A
-				     * counter of @first that is not known any more was set back meanwhile. */
+	bool is_restored; /* from a state, and not fed since: what was shown may be more than @last */
+	struct ports *first, *last; /* as the job began, and as they were counted last; NULL but where they are followed, known
+				     * or cut.  A counter of @first that is not known any more was set back meanwhile. */
 };
 
 void registry_ports_clear(struct registry_ports *p);
+/* Write them, if there is anything to say, as the map "ports"; and read that back into what is empty (-EINVAL, -ENOMEM). */
+void registry_ports_format(const struct registry_ports *p, struct document *d);
+int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret);
 
 /* ---- block devices ---- */
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "document.h"
+#include "json_place.h"
 #include "macro.h"
 #include "registry_parts.h"
 
@@ -96,6 +98,7 @@ static int begin(struct registry_job *j, const struct ports *now, uint64_t boot_
 	}
 	*p->first = *p->last = is_idle ? *r->ports : *now;
 	p->state = PORTS_FOLLOWED;
+	j->is_changed = true;
 	return 0;
 }
 
@@ -113,6 +116,7 @@ static void advance(struct registry_ports *p, const struct ports *now)
 		}
 	}
 	*p->last = *now;
+	p->is_restored = false;
 }
 
 static void follow(struct registry_job *j, const struct ports *now, uint64_t boot_ns, uint64_t cpus)
@@ -128,8 +132,12 @@ static void follow(struct registry_job *j, const struct ports *now, uint64_t boo
 		refuse(p, PORTS_NONE);
 		return;
 	}
-	if (end == UINT64_MAX || is_alone(j, end, boot_ns))
+	if (end == UINT64_MAX || is_alone(j, end, boot_ns)) {
 		advance(p, now);
+	} else if (p->is_restored) {
+		refuse(p, PORTS_LOST);
+		return;
+	}
 	if (end != UINT64_MAX)
 		p->state = PORTS_KNOWN;
 }
@@ -145,8 +153,10 @@ int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns,
 
 		if (j->ports.state == PORTS_NONE)
 			code = begin(j, now, boot_ns, cpus);
-		if (j->ports.state == PORTS_FOLLOWED)
+		if (j->ports.state == PORTS_FOLLOWED) {
 			follow(j, now, boot_ns, cpus);
+			j->is_changed |= j->ports.state != PORTS_FOLLOWED;
+		}
 	}
 	if (code == 0 && !r->ports)
 		r->ports = malloc(sizeof(*r->ports));
@@ -164,6 +174,35 @@ void registry_ports_clear(struct registry_ports *p)
 	*p = (struct registry_ports){};
 }
 
+bool registry_job_ports_are_cut(const struct registry_job *j)
+{
+	return j->ports.state == PORTS_CUT;
+}
+
+void registry_cut_ports(struct registry *r)
+{
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct registry_job *j = r->jobs[i];
+
+		if (j->ports.state != PORTS_FOLLOWED)
+			continue;
+		j->ports.state = PORTS_CUT;
+		j->is_changed = true;
+	}
+}
+
+void registry_lose_ports(struct registry *r)
+{
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct registry_job *j = r->jobs[i];
+
+		if (j->ports.state != PORTS_FOLLOWED)
+			continue;
+		refuse(&j->ports, PORTS_LOST);
+		j->is_changed = true;
+	}
+}
+
 const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 {
 	static const char *const why[] = {
@@ -171,6 +210,7 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 		[PORTS_LATE] = "the job was there before the agent",
 		[PORTS_SHORT] = "it began and ended between two readings, and others did",
 		[PORTS_SHARED] = "the node had other jobs meanwhile",
+		[PORTS_LOST] = "the agent was not there all the time",
 	};
 
 	if (!j->ports.first)
@@ -178,4 +218,71 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 	*ret = *j->ports.last;
 	ports_subtract(ret, j->ports.first);
 	return NULL;
+}
+
+/* ---- as text ---- */
+
+static const char *const state_names[PORTS_STATES] = {
+	[PORTS_FOLLOWED] = "followed", [PORTS_KNOWN] = "known", [PORTS_CUT] = "cut",   [PORTS_LATE] = "late",
+	[PORTS_SHORT] = "short",       [PORTS_SHARED] = "shared", [PORTS_LOST] = "lost",
+};
+
+void registry_ports_format(const struct registry_ports *p, struct document *d)
+{
+	if (p->state == PORTS_NONE)
+		return;
+	document_key(d, "ports");
+	document_begin_map(d);
+	document_key(d, "state");
+	document_string(d, state_names[p->state]);
+	if (p->first) {
+		document_key(d, "first");
+		ports_format(p->first, d);
+		document_key(d, "last");
+		ports_format(p->last, d);
+	}
+	document_end_map(d);
+}
+
+static int take_state(const struct place *place, const json_t *map, enum ports_state *ret)
+{
+	const char *name = json_string_value(place_member(map, "state"));
+
+	for (size_t i = 0; name && i < PORTS_STATES; i++) {
+		if (state_names[i] && strcmp(state_names[i], name) == 0) {
+			*ret = (enum ports_state)i;
+			return 0;
+		}
+	}
+	return place_refuse(place, "state", "is none that there is");
+}
+
+static int take_list(const struct place *place, const json_t *map, const char *key, struct ports **ret)
+{
+	struct place here = place_below(place, ".%s", key);
+	const json_t *list;
+	int r = place_get(place, map, key, JSON_ARRAY, &list);
+
+	if (r < 0)
+		return r;
+	if (!list)
+		return place_refuse(place, key, "is missing");
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? ports_parse(&here, list, *ret) : -ENOMEM;
+}
+
+int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret)
+{
+	struct place here = place_below(place, "ports");
+	const json_t *map;
+	int r = place_get(place, root, "ports", JSON_OBJECT, &map);
+
+	if (r < 0 || !map)
+		return r;
+	r = take_state(&here, map, &ret->state);
+	if (r < 0 || ret->state > PORTS_CUT)
+		return r;
+	ret->is_restored = true;
+	r = take_list(&here, map, "first", &ret->first);
+	return r < 0 ? r : take_list(&here, map, "last", &ret->last);
 }

@@ -352,6 +352,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_team(d, &j->team);
 	put_thermal(d, &j->thermal);
 	put_victims(d, j);
+	registry_ports_format(&j->ports, d);
 	put_network(d, &j->network);
 	put_block(d, j);
 	put_steps(d, j);

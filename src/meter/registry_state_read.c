@@ -34,7 +34,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "network", "round_trip_times",
+	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
 	"block", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
@@ -751,6 +751,8 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = take_thermal(&place, root, &s->job->thermal);
 	if (code == 0)
 		code = take_victims(&place, root, s->job);
+	if (code == 0)
+		code = registry_ports_parse(&place, root, &s->job->ports);
 	if (code == 0)
 		code = take_network(&place, root, &s->job->network);
 	if (code == 0)

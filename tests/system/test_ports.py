@@ -5,6 +5,7 @@ has them, in a mount namespace of the agent's own."""
 import json
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -48,11 +49,15 @@ def port(bench):
     return MadePort(folder)
 
 
+def made(bench):
+    return ["unshare", "-m", "sh", "-c", MOUNT, "sh", bench.folder / "made-sysfs-infiniband"]
+
+
 @pytest.fixture
 def agent(start_agent, bench, port, demand):
     demand(shutil.which("unshare"), "needs unshare")
     port.count(port_xmit_data=1000, port_rcv_data=2000, port_xmit_packets=10, port_rcv_packets=20)
-    agent = start_agent(before=["unshare", "-m", "sh", "-c", MOUNT, "sh", bench.folder / "made-sysfs-infiniband"])
+    agent = start_agent(before=made(bench))
     page = page_of(agent)
     assert ({"device": "made_0", "port": "1"}, 4000) in page.of("jobmeter_node_infiniband_transmit_bytes_total")
     return agent
@@ -132,3 +137,36 @@ def test_a_counter_that_stands_at_its_end_is_not_known(port, record_of):
     assert "ports" in record, record["coverage"]["missing"][-3:]
     found, = record["ports"]
     assert (found["transmit_bytes"], found["receive_bytes"]) == (None, 4 * 1009)
+
+
+def test_after_a_kill_a_jobs_ports_go_on(port, agent, bench, record_of):
+    def do():
+        port.go_on(port_xmit_data=1009)
+        page_of(agent)
+        port.go_on(port_xmit_data=503)
+        agent.kill()
+        port.go_on(port_xmit_data=211)
+        agent.start(before=made(bench))
+        page_of(agent)
+        port.go_on(port_xmit_data=13)
+
+    record = record_of(do)
+    assert "ports" in record, record["coverage"]["missing"][-3:]
+    found, = record["ports"]
+    assert found["transmit_bytes"] == 4 * (1009 + 503 + 211 + 13)
+    assert found["from"] <= record["time"]["start"] <= record["time"]["end"] <= found["to"]
+
+
+def test_after_a_stop_a_jobs_ports_are_not_less(port, agent, bench, record_of):
+    def do():
+        port.go_on(port_xmit_data=1009)
+        assert agent.end(signal.SIGTERM) == 0
+        port.go_on(port_xmit_data=503)
+        agent.start(before=made(bench))
+
+    record = record_of(do)
+    assert "ports" in record, record["coverage"]["missing"][-3:]
+    found, = record["ports"]
+    assert found["transmit_bytes"] == 4 * 1009
+    assert found["to"] < record["time"]["end"]
+    assert any("as of when the agent was stopped" in note for note in record["coverage"]["notes"])

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Counters of made ports: whose they are is asked here, not how they are read. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "cleanup.h"
+#include "error.h"
 #include "lives.h"
+#include "macro.h"
 #include "ports.h"
 #include "test.h"
 
@@ -205,4 +211,137 @@ TEST(a_counter_that_was_set_back_or_came_to_its_end_is_not_known_from_then_on)
 	read_counted(r, 145, NULL, 0, 9000, UINT64_MAX);
 	read_counted(r, 155, NULL, 0, 9000, 90);
 	ASSERT(!ports_of(r, "42").items[0].counters[RECEIVED].is_known);
+}
+
+/* ---- another agent ---- */
+
+/* One that finds what the one before wrote down of job 42. */
+static struct registry *restore(struct registry *before)
+{
+	_cleanup_free_ char *text = NULL;
+	struct registry *r = lives_registry();
+	struct error err = {};
+
+	ASSERT_OK(registry_format_job(registry_find(before, "slurm", "42"), &text));
+	ASSERT_OK(registry_parse_job(r, text, strlen(text), &err));
+	return r;
+}
+
+/* Followed from 1000 on, of which 4007 were shown when it was killed; what is written down is as the job began. */
+static struct registry *kill_one(void)
+{
+	_cleanup_(registry_freep) struct registry *before = lives_registry();
+	const struct group_life born = life(1, 0, 110, 0, JOB);
+	struct registry *r;
+
+	read_sent(before, 105, NULL, 0, 1000);
+	read_sent(before, 115, &born, 1, 1100);
+	ASSERT(registry_job_is_changed(registry_find(before, "slurm", "42")));
+	r = restore(before);
+	read_sent(before, 125, &born, 1, 5007);
+	ASSERT_EQ(ports_of(before, "42").items[0].counters[SENT].number, (uint64_t)4007);
+	return r;
+}
+
+TEST(after_a_kill_they_go_on)
+{
+	_cleanup_(registry_freep) struct registry *r = kill_one();
+	const struct group_life born = life(1, 0, 110, 0, JOB), dead = life(1, 0, 110, 150, JOB);
+	struct ports ports;
+
+	read_sent(r, 135, &born, 1, 7007);
+	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)6007);
+	read_sent(r, 155, &dead, 1, 7117);
+	ports = ports_of(r, "42");
+	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)6117);
+	ASSERT_EQ(ports.items[0].from_ns, EPOCH + 105 * SECOND);
+	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 155 * SECOND);
+	ASSERT(!registry_job_ports_are_cut(registry_find(r, "slurm", "42")));
+}
+
+TEST(whom_the_kernel_side_saw_meanwhile_is_asked_after_a_kill)
+{
+	_cleanup_(registry_freep) struct registry *r = kill_one();
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 0, 126, 127, OTHER) };
+
+	read_sent(r, 135, lives, 2, 7007);
+	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
+}
+
+TEST(of_a_job_that_ended_before_another_one_came_they_are_unknown_and_not_less)
+{
+	_cleanup_(registry_freep) struct registry *r = kill_one();
+	const struct group_life lives[] = { life(1, 0, 110, 126, JOB), life(2, 0, 128, 0, OTHER) };
+
+	read_sent(r, 135, lives, 2, 7007);
+	ASSERT_STREQ(why_of(r, "slurm", "42"), "the agent was not there all the time");
+}
+
+TEST(where_nobody_watched_after_a_kill_they_are_unknown)
+{
+	_cleanup_(registry_freep) struct registry *r = kill_one();
+
+	registry_lose_ports(r);
+	read_sent(r, 135, NULL, 0, 7007);
+	ASSERT_STREQ(why_of(r, "slurm", "42"), "the agent was not there all the time");
+}
+
+TEST(where_the_agent_was_stopped_they_stay_as_they_were)
+{
+	_cleanup_(registry_freep) struct registry *before = lives_registry(), *r;
+	const struct group_life born = life(1, 0, 110, 0, JOB);
+	struct ports ports;
+
+	read_sent(before, 105, NULL, 0, 1000);
+	read_counted(before, 115, &born, 1, 1100, UINT64_MAX);
+	registry_cut_ports(before);
+	r = restore(before);
+	registry_lose_ports(r);
+	read_sent(r, 135, NULL, 0, 7007);
+	ports = ports_of(r, "42");
+	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)100);
+	ASSERT(!ports.items[0].counters[RECEIVED].is_known);
+	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 115 * SECOND);
+	ASSERT(registry_job_ports_are_cut(registry_find(r, "slurm", "42")));
+}
+
+TEST(that_they_are_nobodys_is_written_down)
+{
+	_cleanup_(registry_freep) struct registry *before = lives_registry(), *r;
+	const struct group_life born = life(1, 0, 110, 0, JOB), other = life(2, 0, 116, 117, OTHER);
+
+	read_sent(before, 105, NULL, 0, 1000);
+	read_sent(before, 115, &born, 1, 1100);
+	registry_job_saved(registry_find(before, "slurm", "42"));
+	read_sent(before, 125, &other, 1, 1200);
+	ASSERT(registry_job_is_changed(registry_find(before, "slurm", "42")));
+	r = restore(before);
+	read_sent(r, 135, NULL, 0, 7007);
+	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
+}
+
+TEST(an_odd_text_of_them_is_refused)
+{
+	static const char *const odd[] = {
+		"7", "{}", "{\"state\": 7}", "{\"state\": \"none\"}", "{\"state\": \"known\"}",
+		"{\"state\": \"followed\", \"first\": []}", "{\"state\": \"cut\", \"first\": [], \"last\": [7]}",
+		"{\"state\": \"cut\", \"first\": [{\"device\": \"a\", \"port\": 1}], \"last\": []}",
+	};
+
+	_cleanup_(registry_freep) struct registry *before = lives_registry();
+	const struct group_life born = life(1, 0, 110, 0, JOB);
+	_cleanup_free_ char *well = NULL;
+
+	learn(before, 111, &born, 1);
+	ASSERT_OK(registry_format_job(registry_find(before, "slurm", "42"), &well));
+	ASSERT_LACKS(well, "ports");
+	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
+		_cleanup_(registry_freep) struct registry *r = lives_registry();
+		_cleanup_free_ char *text = NULL;
+		struct error err = {};
+
+		ASSERT(asprintf(&text, "{\"ports\": %s, %s", odd[i], well + 1) > 0);
+		ASSERT_ERR(registry_parse_job(r, text, strlen(text), &err), -EINVAL);
+		ASSERT_CONTAINS(err.text, "ports");
+	}
 }
