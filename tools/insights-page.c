@@ -286,10 +286,12 @@ static void print_names(void)
 	     "`files.followed.read.bytes` is `files_read_bytes`. To each cause of waiting there are `blocked_lock_share` (of all time of\n"
 	     "its threads), and where waiting is loss `lost_lock_seconds` and `lost_lock_share` (of the core time). And:\n\n"
 	     "| name | | of a mount, too | |\n|---|---|---|---|");
-	for (size_t i = 0; i < formula_count; i++)
-		printf("| `%s` | %s | %s | %s |\n", formulas[i].name,
-		       dimension_name(formulas[i].dimension).text,
-		       formulas[i].is_of_rows ? "`mount_...`" : "", formulas[i].help);
+	for (size_t i = 0; i < formula_count(); i++) {
+		const struct formula *formula = formula_get(i);
+
+		printf("| `%s` | %s | %s | %s |\n", formula->name, dimension_name(formula->dimension).text,
+		       formula->is_of_rows ? "`mount_...`" : "", formula->help);
+	}
 	for (size_t i = 0; i < PATTERN_NAMES; i++) {
 		const struct pattern_name *name = pattern_name(i);
 

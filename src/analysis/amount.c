@@ -20,6 +20,26 @@ struct amount amount_of(double number)
 				: (struct amount){};
 }
 
+struct amount amount_divide(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number / b.number) : (struct amount){};
+}
+
+struct amount amount_add(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number + b.number) : (struct amount){};
+}
+
+struct amount amount_multiply(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(a.number * b.number) : (struct amount){};
+}
+
+struct amount amount_left(struct amount a, struct amount b)
+{
+	return a.is_known && b.is_known ? amount_of(fmax(0, a.number - b.number)) : (struct amount){};
+}
+
 struct amount amount_of_metric(enum metric_id id, uint64_t stored)
 {
 	return amount_of((double)stored / pow(10, metric_unit_places(metric_get(id)->unit)));

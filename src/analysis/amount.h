@@ -37,6 +37,12 @@ struct dimension {
 /* Known, and a number that can be told: what is no number (0 / 0) is not known. */
 struct amount amount_of(double number);
 
+/* Of what is not known nothing follows. */
+struct amount amount_divide(struct amount a, struct amount b);
+struct amount amount_add(struct amount a, struct amount b);
+struct amount amount_multiply(struct amount a, struct amount b);
+struct amount amount_left(struct amount a, struct amount b); /* what is left of @a; nothing is the least */
+
 /* Of what a metric stores. */
 struct amount amount_of_metric(enum metric_id id, uint64_t stored);
 struct dimension dimension_of_metric(enum metric_id id);

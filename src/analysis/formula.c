@@ -1,37 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "formula.h"
+#include "formula_parts.h"
 
+#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "core_time.h"
 #include "macro.h"
 #include "record.h"
 #include "variables.h"
-
-/* ---- arithmetic that keeps what is unknown ---- */
-
-static struct amount divide(struct amount a, struct amount b)
-{
-	return a.is_known && b.is_known ? amount_of(a.number / b.number) : (struct amount){};
-}
-
-static struct amount add(struct amount a, struct amount b)
-{
-	return a.is_known && b.is_known ? amount_of(a.number + b.number) : (struct amount){};
-}
-
-static struct amount multiply(struct amount a, struct amount b)
-{
-	return a.is_known && b.is_known ? amount_of(a.number * b.number) : (struct amount){};
-}
-
-/* What is left of @a; nothing is the least. */
-static struct amount left_of(struct amount a, struct amount b)
-{
-	return a.is_known && b.is_known ? amount_of(fmax(0, a.number - b.number))
-					: (struct amount){};
-}
 
 /* ---- of the job ---- */
 
@@ -42,7 +18,7 @@ static struct amount value(const struct subject *s, enum metric_id id)
 	return v->is_known ? amount_of_metric(id, v->number) : (struct amount){};
 }
 
-static struct amount elapsed(const struct subject *s)
+struct amount formula_elapsed(const struct subject *s)
 {
 	return s->record->time.elapsed_ns ? amount_of((double)s->record->time.elapsed_ns / 1e9)
 					  : (struct amount){};
@@ -50,66 +26,66 @@ static struct amount elapsed(const struct subject *s)
 
 static struct amount cpu_time(const struct subject *s)
 {
-	return add(value(s, METRIC_CPU_USER), value(s, METRIC_CPU_SYSTEM));
+	return amount_add(value(s, METRIC_CPU_USER), value(s, METRIC_CPU_SYSTEM));
 }
 
 static struct amount cores_used(const struct subject *s)
 {
-	return divide(cpu_time(s), elapsed(s));
+	return amount_divide(cpu_time(s), formula_elapsed(s));
 }
 
-static struct amount core_time(const struct subject *s)
+struct amount formula_core_time(const struct subject *s)
 {
-	return multiply(value(s, METRIC_CPU_ALLOCATED), elapsed(s));
+	return amount_multiply(value(s, METRIC_CPU_ALLOCATED), formula_elapsed(s));
 }
 
 static struct amount unused_core_time(const struct subject *s)
 {
-	return left_of(core_time(s), cpu_time(s));
+	return amount_left(formula_core_time(s), cpu_time(s));
 }
 
 static struct amount cpu_efficiency(const struct subject *s)
 {
-	return divide(cpu_time(s), core_time(s));
+	return amount_divide(cpu_time(s), formula_core_time(s));
 }
 
 static struct amount system_share(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_SYSTEM), cpu_time(s));
+	return amount_divide(value(s, METRIC_CPU_SYSTEM), cpu_time(s));
 }
 
 static struct amount instructions_per_cycle(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_INSTRUCTIONS), value(s, METRIC_CPU_CYCLES));
+	return amount_divide(value(s, METRIC_CPU_INSTRUCTIONS), value(s, METRIC_CPU_CYCLES));
 }
 
 static struct amount llc_misses_per_1000(const struct subject *s)
 {
-	return divide(multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)), value(s, METRIC_CPU_INSTRUCTIONS));
+	return amount_divide(amount_multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)), value(s, METRIC_CPU_INSTRUCTIONS));
 }
 
 static struct amount run_queue_share(const struct subject *s)
 {
 	struct amount waiting = value(s, METRIC_CPU_RUN_QUEUE);
 
-	return divide(waiting, add(waiting, cpu_time(s)));
+	return amount_divide(waiting, amount_add(waiting, cpu_time(s)));
 }
 
 static struct amount throttled_share(const struct subject *s)
 {
 	struct amount throttled = value(s, METRIC_CPU_THROTTLED);
 
-	return divide(throttled, add(throttled, cpu_time(s)));
+	return amount_divide(throttled, amount_add(throttled, cpu_time(s)));
 }
 
 static struct amount polling_share(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_POLLING), cpu_time(s));
+	return amount_divide(value(s, METRIC_CPU_POLLING), cpu_time(s));
 }
 
 static struct amount polling_core_share(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_POLLING), core_time(s));
+	return amount_divide(value(s, METRIC_CPU_POLLING), formula_core_time(s));
 }
 
 /* As far as it is known: what spins without system calls is taken for work anyway. */
@@ -117,27 +93,27 @@ static struct amount working_share(const struct subject *s)
 {
 	struct amount polling = value(s, METRIC_CPU_POLLING);
 
-	return divide(polling.is_known ? left_of(cpu_time(s), polling) : cpu_time(s), core_time(s));
+	return amount_divide(polling.is_known ? amount_left(cpu_time(s), polling) : cpu_time(s), formula_core_time(s));
 }
 
 static struct amount empty_poll_rate(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_EMPTY_POLLS), elapsed(s));
+	return amount_divide(value(s, METRIC_CPU_EMPTY_POLLS), formula_elapsed(s));
 }
 
 static struct amount yield_rate(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_YIELDS), elapsed(s));
+	return amount_divide(value(s, METRIC_CPU_YIELDS), formula_elapsed(s));
 }
 
 static struct amount involuntary_rate(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_INVOLUNTARY_SWITCHES), cpu_time(s));
+	return amount_divide(value(s, METRIC_CPU_INVOLUNTARY_SWITCHES), cpu_time(s));
 }
 
 static struct amount migration_rate(const struct subject *s)
 {
-	return divide(value(s, METRIC_CPU_MIGRATIONS), cpu_time(s));
+	return amount_divide(value(s, METRIC_CPU_MIGRATIONS), cpu_time(s));
 }
 
 static struct amount blocked_time(const struct record *r)
@@ -151,7 +127,7 @@ struct amount thread_time(const struct record *r)
 {
 	struct subject s = { .record = r };
 
-	return add(add(cpu_time(&s), value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
+	return amount_add(amount_add(cpu_time(&s), value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
 }
 
 static struct amount thread_seconds(const struct subject *s)
@@ -173,7 +149,7 @@ static struct amount idle_seconds(const struct subject *s)
 
 static struct amount idle_share(const struct subject *s)
 {
-	return divide(idle_seconds(s), core_time(s));
+	return amount_divide(idle_seconds(s), formula_core_time(s));
 }
 
 /* What was lost to files, whatever was done with them. */
@@ -189,7 +165,7 @@ static struct amount lost_files(const struct subject *s)
 
 static struct amount lost_files_share(const struct subject *s)
 {
-	return divide(lost_files(s), core_time(s));
+	return amount_divide(lost_files(s), formula_core_time(s));
 }
 
 static struct amount knows_causes(const struct subject *s)
@@ -210,7 +186,7 @@ static struct amount lost_core(const struct subject *s)
 
 static struct amount lost_core_share(const struct subject *s)
 {
-	return divide(lost_core(s), core_time(s));
+	return amount_divide(lost_core(s), formula_core_time(s));
 }
 
 /* What core time goes into, beside idling: work, spinning, and each thing that it may be lost to, files as one.  False:
@@ -270,7 +246,7 @@ static struct amount cores_touched(const struct subject *s)
 
 static struct amount cores_untouched(const struct subject *s)
 {
-	return left_of(value(s, METRIC_CPU_ALLOCATED), cores_touched(s));
+	return amount_left(value(s, METRIC_CPU_ALLOCATED), cores_touched(s));
 }
 
 static struct amount balance(const struct value *v)
@@ -286,7 +262,7 @@ static struct amount cores_balance(const struct subject *s)
 /* The mean core that it touched, and how much more the busiest had. */
 static struct amount busiest_core(const struct subject *s)
 {
-	struct amount busiest = divide(divide(cores_used(s), cores_touched(s)), cores_balance(s));
+	struct amount busiest = amount_divide(amount_divide(cores_used(s), cores_touched(s)), cores_balance(s));
 
 	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not touch */
 	return busiest;
@@ -328,7 +304,7 @@ static struct amount threads_share(const struct subject *s)
 	const struct value *v = &s->record->threads.cpu_ns;
 	struct amount on_cpu = v->is_known ? amount_of((double)v->number / 1e9) : (struct amount){};
 
-	return divide(on_cpu, cpu_time(s));
+	return amount_divide(on_cpu, cpu_time(s));
 }
 
 /* Over elapsed time, of several records over that of each. */
@@ -336,7 +312,7 @@ static struct amount share_of_time(const struct subject *s, enum metric_id id)
 {
 	unsigned int records = s->record->merged_records;
 
-	return divide(value(s, id), multiply(elapsed(s), amount_of(records ? records : 1)));
+	return amount_divide(value(s, id), amount_multiply(formula_elapsed(s), amount_of(records ? records : 1)));
 }
 
 static struct amount cpu_waiting_share(const struct subject *s)
@@ -362,19 +338,19 @@ static bool is_one(const struct subject *s)
 
 static struct amount memory_usage(const struct subject *s)
 {
-	return is_one(s) ? divide(value(s, METRIC_MEMORY_PEAK), value(s, METRIC_MEMORY_LIMIT))
+	return is_one(s) ? amount_divide(value(s, METRIC_MEMORY_PEAK), value(s, METRIC_MEMORY_LIMIT))
 			 : (struct amount){};
 }
 
 static struct amount memory_unused(const struct subject *s)
 {
-	return is_one(s) ? left_of(value(s, METRIC_MEMORY_LIMIT), value(s, METRIC_MEMORY_PEAK))
+	return is_one(s) ? amount_left(value(s, METRIC_MEMORY_LIMIT), value(s, METRIC_MEMORY_PEAK))
 			 : (struct amount){};
 }
 
 static struct amount major_fault_rate(const struct subject *s)
 {
-	return divide(value(s, METRIC_MEMORY_MAJOR_FAULTS), elapsed(s));
+	return amount_divide(value(s, METRIC_MEMORY_MAJOR_FAULTS), formula_elapsed(s));
 }
 
 static struct amount exit_code(const struct subject *s)
@@ -406,17 +382,17 @@ static struct amount of_network(const struct subject *s, enum metric_id id)
 
 static struct amount retransmits_share(const struct subject *s)
 {
-	return divide(of_network(s, METRIC_NETWORK_RETRANSMITS), of_network(s, METRIC_NETWORK_SEGMENTS));
+	return amount_divide(of_network(s, METRIC_NETWORK_RETRANSMITS), of_network(s, METRIC_NETWORK_SEGMENTS));
 }
 
 static struct amount mean_sent(const struct subject *s)
 {
-	return divide(of_network(s, METRIC_NETWORK_SENT_BYTES), of_network(s, METRIC_NETWORK_SENT_CALLS));
+	return amount_divide(of_network(s, METRIC_NETWORK_SENT_BYTES), of_network(s, METRIC_NETWORK_SENT_CALLS));
 }
 
 static struct amount mean_round_trip(const struct subject *s)
 {
-	return divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS), of_network(s, METRIC_NETWORK_ROUND_TRIPS));
+	return amount_divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS), of_network(s, METRIC_NETWORK_ROUND_TRIPS));
 }
 
 /* ---- of files one by one ---- */
@@ -432,12 +408,12 @@ static struct amount of_files(const struct subject *s, enum metric_id id)
 
 static struct amount reread_share(const struct subject *s)
 {
-	return divide(of_files(s, METRIC_FILE_REREAD), of_files(s, METRIC_FILE_READ_BYTES));
+	return amount_divide(of_files(s, METRIC_FILE_REREAD), of_files(s, METRIC_FILE_READ_BYTES));
 }
 
 static struct amount read_after_write_share(const struct subject *s)
 {
-	return divide(of_files(s, METRIC_FILE_READ_AFTER_WRITE),
+	return amount_divide(of_files(s, METRIC_FILE_READ_AFTER_WRITE),
 		      of_files(s, METRIC_FILE_READ_BYTES));
 }
 
@@ -445,7 +421,7 @@ static struct amount random_reads_share(const struct subject *s)
 {
 	struct amount random = of_files(s, METRIC_FILE_READ_RANDOM);
 
-	return divide(random, add(random, of_files(s, METRIC_FILE_READ_SEQUENTIAL)));
+	return amount_divide(random, amount_add(random, of_files(s, METRIC_FILE_READ_SEQUENTIAL)));
 }
 
 static struct amount small_files(const struct subject *s)
@@ -460,320 +436,11 @@ static struct amount small_file_bytes(const struct subject *s)
 					 : (struct amount){};
 }
 
-/* ---- of rows of files ---- */
-
-bool row_is_of_files(const struct mount_row *row)
-{
-	return row->kind == ROW_MOUNT || row->kind == ROW_UNRESOLVED || row->kind == ROW_OTHER;
-}
-
-static bool row_holds_devices(const struct mount_row *row)
-{
-	static const char *const types[] = { "devtmpfs", "devpts" };
-
-	for (size_t i = 0; row->fstype && i < ARRAY_SIZE(types); i++) {
-		if (strcmp(row->fstype, types[i]) == 0)
-			return true;
-	}
-	return strcmp(row->mount, "/dev") == 0; /* a container's is a tmpfs */
-}
-
-typedef uint64_t row_count(const struct mount_row *row, enum metric_id id);
-typedef bool row_test(const struct mount_row *row);
-
-/* What a function says of the subject's row, or the sum of what it says of each that is meant. */
-static struct amount sum_rows_that(const struct subject *s, row_test *is_meant, enum metric_id id, row_count *count)
-{
-	const struct reading *reading = &s->record->reading;
-	uint64_t sum = 0;
-
-	if (s->row)
-		return mount_row_knows(s->row, id) ? amount_of_metric(id, count(s->row, id))
-						   : (struct amount){};
-	if (!reading->has_mounts)
-		return (struct amount){};
-	for (size_t i = 0; i < reading->mount_count; i++) {
-		const struct mount_row *row = &reading->mounts[i];
-
-		if (!is_meant(row))
-			continue;
-		if (!mount_row_knows(row, id))
-			return (struct amount){};
-		sum += count(row, id);
-	}
-	return amount_of_metric(id, sum);
-}
-
-static struct amount sum_rows(const struct subject *s, enum metric_id id, row_count *count)
-{
-	return sum_rows_that(s, row_is_of_files, id, count);
-}
-
-/* What failed may stand in a row without a mount, wherever it was: so what went well counts wherever it was, too. */
-static struct amount sum_own_rows(const struct subject *s, enum metric_id id, row_count *count)
-{
-	return sum_rows_that(s, row_is_own, id, count);
-}
-
-static struct amount rows(const struct subject *s, enum metric_id id)
-{
-	return sum_rows(s, id, mount_row_number);
-}
-
-static uint64_t count_opens(const struct mount_row *row, enum metric_id id)
-{
-	return op_counts_number(&row->ops[OP_OPEN], id) +
-	       op_counts_number(&row->ops[OP_CREATE], id);
-}
-
-static uint64_t count_flushes(const struct mount_row *row, enum metric_id id)
-{
-	return op_counts_number(&row->ops[OP_FSYNC], id) +
-	       op_counts_number(&row->ops[OP_FDATASYNC], id);
-}
-
-/* In operations of which more than half asked for what is not there. */
-static uint64_t count_searches(const struct mount_row *row, enum metric_id id)
-{
-	uint64_t sum = 0;
-
-	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
-		if (row->ops[op].not_found > row->ops[op].calls / 2)
-			sum += op_counts_number(&row->ops[op], id);
-	}
-	return sum;
-}
-
-static uint64_t count_ways_without_time(const struct mount_row *row, enum file_op op, enum metric_id id)
-{
-	uint64_t sum = 0;
-
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		if (!file_way_has_time((enum file_way)way))
-			sum += op_counts_number(&row->ways[way][op], id);
-	}
-	return sum;
-}
-
-static uint64_t count_untimed_reads(const struct mount_row *row, enum metric_id id)
-{
-	return count_ways_without_time(row, OP_READ, id);
-}
-
-static uint64_t count_untimed_writes(const struct mount_row *row, enum metric_id id)
-{
-	return count_ways_without_time(row, OP_WRITE, id);
-}
-
-/* Of the calls that moved anything: the last read of a file returns nothing, and is no request. */
-static uint64_t count_sizes(const struct histogram *h, uint64_t below)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++) {
-		if (histogram_lower_bound(HISTOGRAM_SIZE, i) < below)
-			sum += h->counts[i];
-	}
-	return sum;
-}
-
-static uint64_t count_small_reads(const struct mount_row *row, enum metric_id id)
-{
-	(void)id;
-	return count_sizes(&row->sizes[OP_READ], SMALL_REQUEST_BYTES);
-}
-
-static uint64_t count_small_writes(const struct mount_row *row, enum metric_id id)
-{
-	(void)id;
-	return count_sizes(&row->sizes[OP_WRITE], SMALL_REQUEST_BYTES);
-}
-
-static uint64_t count_sized_reads(const struct mount_row *row, enum metric_id id)
-{
-	(void)id;
-	return count_sizes(&row->sizes[OP_READ], UINT64_MAX);
-}
-
-static uint64_t count_sized_writes(const struct mount_row *row, enum metric_id id)
-{
-	(void)id;
-	return count_sizes(&row->sizes[OP_WRITE], UINT64_MAX);
-}
-
-/* The metric's unit is bytes, and what was counted are calls: neither has places. */
-static struct amount small_reads(const struct subject *s)
-{
-	return sum_rows(s, METRIC_READ_SIZES, count_small_reads);
-}
-
-static struct amount small_writes(const struct subject *s)
-{
-	return sum_rows(s, METRIC_WRITE_SIZES, count_small_writes);
-}
-
-static struct amount small_reads_share(const struct subject *s)
-{
-	return divide(small_reads(s), sum_rows(s, METRIC_READ_SIZES, count_sized_reads));
-}
-
-static struct amount small_writes_share(const struct subject *s)
-{
-	return divide(small_writes(s), sum_rows(s, METRIC_WRITE_SIZES, count_sized_writes));
-}
-
-static struct amount mean_read(const struct subject *s)
-{
-	return divide(rows(s, METRIC_READ_BYTES),
-		      left_of(rows(s, METRIC_READ_CALLS), rows(s, METRIC_READ_ERRORS)));
-}
-
-static struct amount mean_write(const struct subject *s)
-{
-	return divide(rows(s, METRIC_WRITE_BYTES),
-		      left_of(rows(s, METRIC_WRITE_CALLS), rows(s, METRIC_WRITE_ERRORS)));
-}
-
-static struct amount read_rate(const struct subject *s)
-{
-	return divide(rows(s, METRIC_READ_BYTES), elapsed(s));
-}
-
-static struct amount write_rate(const struct subject *s)
-{
-	return divide(rows(s, METRIC_WRITE_BYTES), elapsed(s));
-}
-
-static struct amount opens(const struct subject *s)
-{
-	return sum_own_rows(s, METRIC_META_CALLS, count_opens);
-}
-
-/* Those that went well stand at their mount on every kernel. */
-static struct amount opened(const struct subject *s)
-{
-	return left_of(sum_rows(s, METRIC_META_CALLS, count_opens),
-		       sum_rows(s, METRIC_META_ERRORS, count_opens));
-}
-
-/* Where failures have no mount, a mount's are not all, and those without one are no share of anything. */
-static struct amount if_placed(const struct subject *s, struct amount amount)
-{
-	bool is_known = !s->row || !s->lacks_places || s->row->kind == ROW_OTHER;
-
-	return is_known ? amount : (struct amount){};
-}
-
-static struct amount failed_opens(const struct subject *s)
-{
-	return if_placed(s, sum_own_rows(s, METRIC_META_ERRORS, count_opens));
-}
-
-static struct amount open_fail_share(const struct subject *s)
-{
-	return divide(failed_opens(s), opens(s));
-}
-
-static struct amount not_found_share(const struct subject *s)
-{
-	return if_placed(s, divide(sum_own_rows(s, METRIC_META_NOT_FOUND, mount_row_number),
-				   sum_own_rows(s, METRIC_META_CALLS, mount_row_number)));
-}
-
-static struct amount bytes_per_open(const struct subject *s)
-{
-	return divide(add(rows(s, METRIC_READ_BYTES), rows(s, METRIC_WRITE_BYTES)), opened(s));
-}
-
-static struct amount search_seconds(const struct subject *s)
-{
-	struct amount not_found = rows(s, METRIC_META_NOT_FOUND); /* without it nothing is known of searches */
-
-	return not_found.is_known ? sum_rows(s, METRIC_META_SECONDS, count_searches) : (struct amount){};
-}
-
-/* io_uring's and libaio's: the ways that have no time. */
-static struct amount untimed_reads(const struct subject *s)
-{
-	return sum_rows(s, METRIC_READ_CALLS, count_untimed_reads);
-}
-
-static struct amount untimed_writes(const struct subject *s)
-{
-	return sum_rows(s, METRIC_WRITE_CALLS, count_untimed_writes);
-}
-
-static struct amount async_calls(const struct subject *s)
-{
-	return add(untimed_reads(s), untimed_writes(s));
-}
-
-static struct amount async_bytes(const struct subject *s)
-{
-	return add(sum_rows(s, METRIC_READ_BYTES, count_untimed_reads),
-		   sum_rows(s, METRIC_WRITE_BYTES, count_untimed_writes));
-}
-
-static struct amount holds_devices(const struct subject *s)
-{
-	bool is_known = s->row && s->row->mount; /* one that is compared with none has no name */
-
-	return is_known ? amount_of(row_holds_devices(s->row)) : (struct amount){};
-}
-
-static struct amount meta_rate(const struct subject *s)
-{
-	return divide(rows(s, METRIC_META_CALLS), elapsed(s));
-}
-
-static struct amount flushes(const struct subject *s)
-{
-	return sum_rows(s, METRIC_META_CALLS, count_flushes);
-}
-
-static struct amount flush_seconds(const struct subject *s)
-{
-	return sum_rows(s, METRIC_META_SECONDS, count_flushes);
-}
-
-static struct amount writes_per_flush(const struct subject *s)
-{
-	return divide(rows(s, METRIC_WRITE_CALLS), flushes(s));
-}
-
-/* Times inside calls, as a share of the core time: what threads spent there, beside what cores
- * there are. */
-static struct amount share_of_core_time(const struct subject *s, struct amount seconds)
-{
-	return divide(seconds, core_time(s));
-}
-
-static struct amount meta_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_META_SECONDS));
-}
-
-static struct amount read_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_READ_SECONDS));
-}
-
-static struct amount write_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, rows(s, METRIC_WRITE_SECONDS));
-}
-
-static struct amount flush_seconds_share(const struct subject *s)
-{
-	return share_of_core_time(s, flush_seconds(s));
-}
-
-
 /* clang-format off */
-const struct formula formulas[] = {
-	{ "elapsed_seconds", DIMENSION_SECONDS, false, elapsed, "Time between start and end." },
+static const struct formula of_job[] = {
+	{ "elapsed_seconds", DIMENSION_SECONDS, false, formula_elapsed, "Time between start and end." },
 	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
-	{ "core_seconds", DIMENSION_SECONDS, false, core_time, "Core time: allocated cores times elapsed time." },
+	{ "core_seconds", DIMENSION_SECONDS, false, formula_core_time, "Core time: allocated cores times elapsed time." },
 	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time without CPU time." },
 	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that were kept busy on average: CPU time over elapsed time." },
 	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
@@ -827,35 +494,16 @@ const struct formula formulas[] = {
 	{ "files_random_reads_share", DIMENSION_SHARE, false, random_reads_share, "Bytes of reads that began elsewhere than the one before ended, over those whose place is known (with --files)." },
 	{ "small_files", DIMENSION_NUMBER, false, small_files, "Files below 64 KiB of which something was read or written (with --files)." },
 	{ "small_files_bytes", DIMENSION_BYTES, false, small_file_bytes, "What was read and written of these (with --files)." },
-
-	{ "small_reads", DIMENSION_NUMBER, true, small_reads, "Read calls that returned something, but less than 64 KiB." },
-	{ "small_writes", DIMENSION_NUMBER, true, small_writes, "Write calls that wrote something, but less than 64 KiB." },
-	{ "small_reads_share", DIMENSION_SHARE, true, small_reads_share, "These reads over all that returned anything." },
-	{ "small_writes_share", DIMENSION_SHARE, true, small_writes_share, "These writes over all that wrote anything." },
-	{ "mean_read_bytes", DIMENSION_BYTES, true, mean_read, "Bytes read over read calls that succeeded." },
-	{ "mean_write_bytes", DIMENSION_BYTES, true, mean_write, "Bytes written over write calls that succeeded." },
-	{ "read_rate", DIMENSION_RATE, true, read_rate, "Bytes read over elapsed time." },
-	{ "write_rate", DIMENSION_RATE, true, write_rate, "Bytes written over elapsed time." },
-	{ "opens", DIMENSION_NUMBER, true, opens, "Opens, those that made the file and failed ones included." },
-	{ "opened", DIMENSION_NUMBER, true, opened, "Opens of files that went well." },
-	{ "failed_opens", DIMENSION_NUMBER, true, failed_opens, "Opens that failed; not of one mount where the kernel does not tell on which they did." },
-	{ "open_fail_share", DIMENSION_SHARE, true, open_fail_share, "Opens that failed over all." },
-	{ "not_found_share", DIMENSION_SHARE, true, not_found_share, "Calls on metadata for files that do not exist over all on metadata." },
-	{ "search_seconds", DIMENSION_SECONDS, true, search_seconds, "Time in those operations on metadata of which more than half asked for files that do not exist." },
-	{ "async_calls", DIMENSION_NUMBER, true, async_calls, "Reads and writes of files by io_uring and libaio." },
-	{ "async_bytes", DIMENSION_BYTES, true, async_bytes, "What these moved." },
-	{ "untimed_reads", DIMENSION_NUMBER, true, untimed_reads, "Of read calls those whose time is not known: io_uring's and libaio's." },
-	{ "untimed_writes", DIMENSION_NUMBER, true, untimed_writes, "The same of write calls." },
-	{ "holds_devices", DIMENSION_NUMBER, true, holds_devices, "1 where files of it are devices (devtmpfs, devpts, /dev), else 0; of a mount only." },
-	{ "bytes_per_open", DIMENSION_BYTES, true, bytes_per_open, "Bytes read and written over opens that succeeded." },
-	{ "meta_calls_per_second", DIMENSION_PER_SECOND, true, meta_rate, "Calls on metadata over elapsed time." },
-	{ "flushes", DIMENSION_NUMBER, true, flushes, "Calls of fsync and fdatasync." },
-	{ "flush_seconds", DIMENSION_SECONDS, true, flush_seconds, "Time inside these." },
-	{ "writes_per_flush", DIMENSION_NUMBER, true, writes_per_flush, "Write calls over these." },
-	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },
-	{ "read_seconds_share", DIMENSION_SHARE, true, read_seconds_share, "Time inside reads over core time." },
-	{ "write_seconds_share", DIMENSION_SHARE, true, write_seconds_share, "Time inside writes over core time." },
-	{ "flush_seconds_share", DIMENSION_SHARE, true, flush_seconds_share, "Time inside fsync and fdatasync over core time." },
 };
 /* clang-format on */
-const size_t formula_count = ARRAY_SIZE(formulas);
+
+size_t formula_count(void)
+{
+	return ARRAY_SIZE(of_job) + formula_rows_count;
+}
+
+const struct formula *formula_get(size_t i)
+{
+	assert(i < formula_count());
+	return i < ARRAY_SIZE(of_job) ? &of_job[i] : &formula_rows[i - ARRAY_SIZE(of_job)];
+}

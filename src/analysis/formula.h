@@ -21,8 +21,8 @@ struct formula {
 	const char *help;
 };
 
-extern const struct formula formulas[];
-extern const size_t formula_count;
+size_t formula_count(void);
+const struct formula *formula_get(size_t i);
 
 /* Are files what it tells of?  Mounts, and rows whose mount is not known. */
 bool row_is_of_files(const struct mount_row *row);

@@ -190,16 +190,17 @@ static int add_causes(struct variables *v)
 
 static int add_formula(struct variables *v, size_t i)
 {
+	const struct formula *formula = formula_get(i);
 	struct variable variable = { .source = VARIABLE_FORMULA,
 				     .formula = i,
-				     .dimension = formulas[i].dimension,
-				     .help = formulas[i].help };
-	int r = add(v, &variable, "%s", formulas[i].name);
+				     .dimension = formula->dimension,
+				     .help = formula->help };
+	int r = add(v, &variable, "%s", formula->name);
 
-	if (r < 0 || !formulas[i].is_of_rows)
+	if (r < 0 || !formula->is_of_rows)
 		return r;
 	variable.is_mount = true;
-	return add(v, &variable, MOUNT_PREFIX "%s", formulas[i].name);
+	return add(v, &variable, MOUNT_PREFIX "%s", formula->name);
 }
 
 static int add_pattern(struct variables *v, size_t i)
@@ -226,7 +227,7 @@ static int fill(struct variables *v)
 	}
 	if (r == 0)
 		r = add_causes(v);
-	for (size_t i = 0; r == 0 && i < formula_count; i++)
+	for (size_t i = 0; r == 0 && i < formula_count(); i++)
 		r = add_formula(v, i);
 	for (size_t i = 0; r == 0 && i < PATTERN_NAMES; i++)
 		r = add_pattern(v, i);
@@ -434,7 +435,7 @@ static struct amount get_of_formula(const struct variable *variable, const struc
 {
 	struct subject of_job = { .record = subject->record };
 
-	return formulas[variable->formula].compute(variable->is_mount ? subject : &of_job);
+	return formula_get(variable->formula)->compute(variable->is_mount ? subject : &of_job);
 }
 
 struct amount variable_get(const struct variable *variable, const struct subject *subject)
