@@ -16,6 +16,7 @@
 
 struct document;
 struct place;
+struct registry_job;
 
 #define MEMBERS_MAX 3	     /* a `run` in a pod in a container */
 #define MOUNTS_MAX 16384     /* names of mounts, of all jobs */
@@ -144,6 +145,19 @@ void registry_ports_clear(struct registry_ports *p);
 /* Write them, if there is anything to say, as the map "ports"; and read that back into what is empty (-EINVAL, -ENOMEM). */
 void registry_ports_format(const struct registry_ports *p, struct document *d);
 int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret);
+
+/* ---- rows of a state ---- */
+
+struct state_mounts { /* begins as {} */
+	struct snapshot_mount *items;
+	size_t count;
+};
+void state_mounts_clear(struct state_mounts *m);
+
+/* Read the job's folded rows and histograms, which name mounts by where these stand in @ret until state_mounts_place() gives
+ * them slots of the registry.  -EINVAL, -ENOMEM. */
+int state_take_rows(const struct place *place, const json_t *root, struct registry_job *j, struct state_mounts *ret);
+int state_mounts_place(const struct state_mounts *mounts, struct registry_job *j);
 
 /* ---- block devices ---- */
 

@@ -9,9 +9,9 @@
 #include "error.h"
 #include "json_place.h"
 #include "macro.h"
-#include "parse.h"
 #include "registry_parts.h"
 #include "registry_state.h"
+#include "state_values.h"
 #include "text.h"
 #include "timeline_json.h"
 
@@ -39,7 +39,6 @@ static const char *const job_keys[] = {
 	"histograms", "leaves", "timeline", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", "network", "round_trip_times", NULL };
-static const char *const mount_keys[] = { "kind", "name", "fstype", "source", "aliases", NULL };
 /* clang-format on */
 
 char *const *state_string_get(const struct job *facts, size_t i)
@@ -56,26 +55,14 @@ const uint64_t *state_number_get(const struct job *facts, size_t i)
 struct saved {
 	struct registry_job *job; /* of no registry's list; its rows name mounts by their place below */
 	char *boot_id;
-	struct snapshot_mount *mounts;
-	size_t mount_count;
+	struct state_mounts mounts;
 };
 
 static void saved_clear(struct saved *s)
 {
-	for (size_t i = 0; i < s->mount_count; i++)
-		snapshot_mount_clear(&s->mounts[i]);
-	free(s->mounts);
+	state_mounts_clear(&s->mounts);
 	free(s->boot_id);
 	registry_job_free(s->job);
-}
-
-static bool is_listed(const char *const *keys, const char *key)
-{
-	for (; *keys; keys++) {
-		if (strcmp(*keys, key) == 0)
-			return true;
-	}
-	return false;
 }
 
 static bool is_fact(const char *key)
@@ -89,103 +76,6 @@ static bool is_fact(const char *key)
 			return true;
 	}
 	return false;
-}
-
-static int check_keys(const struct place *place, const json_t *map, const char *const *keys, bool has_facts)
-{
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
-	json_object_foreach((json_t *)map, key, value) {
-		if (!is_listed(keys, key) && !(has_facts && is_fact(key)))
-			return place_refuse(place, "", "has something else: '%.40s'", key);
-		if (json_is_null(value))
-			return place_refuse(place, "", "has a null in it: '%.40s'", key);
-	}
-	return 0;
-}
-
-static int take_string(const struct place *place, const json_t *map, const char *key, char **ret)
-{
-	int r = place_take_string(place, map, key, ret);
-
-	if (r == 0 && *ret && strlen(*ret) > STATE_STRING_MAX)
-		return place_refuse(place, key, "is longer than %d bytes", STATE_STRING_MAX);
-	if (r == 0 && *ret && strlen(*ret) != json_string_length(place_member(map, key)))
-		return place_refuse(place, key, "has a NUL in it");
-	return r;
-}
-
-static int need_string(const struct place *place, const json_t *map, const char *key, char **ret)
-{
-	int r = take_string(place, map, key, ret);
-
-	return r == 0 && (!*ret || !**ret) ? place_refuse(place, key, "is missing") : r;
-}
-
-static int take_number(const struct place *place, const json_t *map, const char *key, uint64_t max, uint64_t *ret,
-		       bool *ret_is_known)
-{
-	int r = place_take_number(place, map, key, 0, ret, ret_is_known);
-
-	return r == 0 && *ret_is_known && *ret > max ? place_refuse(place, key, "is out of range") : r;
-}
-
-static int take_value(const struct place *place, const json_t *map, const char *key, uint64_t max, struct value *ret)
-{
-	uint64_t number = 0;
-	bool is_known;
-	int r = take_number(place, map, key, max, &number, &is_known);
-
-	if (r == 0)
-		*ret = (struct value){ number, is_known };
-	return r;
-}
-
-static int need_list(const struct place *place, const json_t *map, const char *key, size_t max, const json_t **ret)
-{
-	int r = place_get(place, map, key, JSON_ARRAY, ret);
-
-	if (r < 0)
-		return r;
-	if (!*ret)
-		return place_refuse(place, key, "is missing");
-	return json_array_size(*ret) > max ? place_refuse(place, key, "has more than %zu entries", max) : 0;
-}
-
-/* ---- ids, in lists and maps ---- */
-
-static int parse_id(const struct place *place, const char *key, const json_t *json, uint64_t *ret)
-{
-	if (!json_is_string(json) || parse_u64(json_string_value(json), ret) < 0 || *ret == 0)
-		return place_refuse(place, key, "is no group's number");
-	return 0;
-}
-
-/* A whole number at that place of a list. */
-static int number_at(const struct place *place, const json_t *list, size_t i, uint64_t max, uint64_t *ret)
-{
-	const json_t *json = json_array_get(list, i);
-
-	if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > max)
-		return place_refuse(place, "", "has something else where a number should be");
-	*ret = (uint64_t)json_integer_value(json);
-	return 0;
-}
-
-static const char *word_at(const json_t *list, size_t i)
-{
-	const json_t *json = json_array_get(list, i);
-
-	return json_is_string(json) ? json_string_value(json) : "";
-}
-
-static int check_length(const struct place *place, const json_t *list, size_t length)
-{
-	return json_is_array(list) && json_array_size(list) == length ?
-		       0 : place_refuse(place, "", "should be a list of %zu", length);
 }
 
 /* ---- parts ---- */
@@ -220,7 +110,7 @@ static int take_values(const struct place *place, const json_t *above, const cha
 
 		if (id == METRIC_JOB_COUNT)
 			return place_refuse(&here, "", "has something else: '%.40s'", name);
-		r = take_value(&here, map, name, VALUE_MAX, &ret[id]);
+		r = state_take_value(&here, map, name, VALUE_MAX, &ret[id]);
 		if (r == 0 && !ret[id].is_known)
 			r = place_refuse(&here, name, "is null");
 		if (r < 0)
@@ -236,35 +126,35 @@ static int take_facts(const struct place *place, const json_t *root, struct job 
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_strings); i++)
-		r = take_string(place, root, state_strings[i].key, (char **)state_string_get(facts, i));
+		r = state_take_string(place, root, state_strings[i].key, (char **)state_string_get(facts, i));
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_numbers); i++)
-		r = take_number(place, root, state_numbers[i].key, INT64_MAX, (uint64_t *)state_number_get(facts, i),
+		r = state_take_number(place, root, state_numbers[i].key, INT64_MAX, (uint64_t *)state_number_get(facts, i),
 				&is_known);
 	if (r == 0)
-		r = take_value(place, root, "uid", UINT32_MAX, &uid);
+		r = state_take_value(place, root, "uid", UINT32_MAX, &uid);
 	if (r < 0)
 		return r;
-	r = take_value(place, root, "array_index", VALUE_MAX, &index);
+	r = state_take_value(place, root, "array_index", VALUE_MAX, &index);
 	if (r < 0)
 		return r;
 	facts->uid = uid.is_known ? (int64_t)uid.number : -1;
 	facts->array_index = index.is_known ? (int64_t)index.number : -1;
-	r = take_value(place, root, "allocated_cores", VALUE_MAX, &facts->allocated_cores);
-	return r < 0 ? r : take_value(place, root, "memory_limit", VALUE_MAX, &facts->memory_limit);
+	r = state_take_value(place, root, "allocated_cores", VALUE_MAX, &facts->allocated_cores);
+	return r < 0 ? r : state_take_value(place, root, "memory_limit", VALUE_MAX, &facts->memory_limit);
 }
 
 static int take_top(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	struct value maker = {}, death = {};
 	const json_t *id = place_member(root, "top_id");
-	int r = id ? parse_id(place, "top_id", id, &j->top_id) : 0;
+	int r = id ? state_parse_id(place, "top_id", id, &j->top_id) : 0;
 
 	if (r == 0)
-		r = take_string(place, root, "top_path", &j->top_path);
+		r = state_take_string(place, root, "top_path", &j->top_path);
 	if (r == 0)
-		r = take_value(place, root, "maker_uid", UINT32_MAX - 1, &maker);
+		r = state_take_value(place, root, "maker_uid", UINT32_MAX - 1, &maker);
 	if (r == 0)
-		r = take_value(place, root, "last_death_ns", VALUE_MAX, &death);
+		r = state_take_value(place, root, "last_death_ns", VALUE_MAX, &death);
 	if (r == 0)
 		r = place_take_boolean(place, root, "is_remade", &j->is_remade);
 	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
@@ -295,9 +185,9 @@ static int take_pairs(const struct place *place, const json_t *root, const char 
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i += 2) {
 		uint64_t cpu = 0, on_ns = 0;
 
-		r = number_at(&here, list, i, UINT32_MAX, &cpu);
+		r = state_number_at(&here, list, i, UINT32_MAX, &cpu);
 		if (r == 0)
-			r = number_at(&here, list, i + 1, INT64_MAX, &on_ns);
+			r = state_number_at(&here, list, i + 1, INT64_MAX, &on_ns);
 		if (r == 0)
 			r = registry_cores_add(ret, (uint32_t)cpu, on_ns);
 	}
@@ -313,9 +203,9 @@ static int take_team(const struct place *place, const json_t *root, struct threa
 
 	if (r < 0 || !list)
 		return r;
-	r = check_length(&here, list, ARRAY_SIZE(numbers));
+	r = state_check_length(&here, list, ARRAY_SIZE(numbers));
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-		r = number_at(&here, list, i, INT64_MAX, &numbers[i]);
+		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
 	*ret = (struct thread_team){ numbers[0], numbers[1], numbers[2] };
 	return r;
 }
@@ -329,9 +219,9 @@ static int take_thermal(const struct place *place, const json_t *root, struct th
 
 	if (r < 0 || !list)
 		return r;
-	r = check_length(&here, list, THERMAL_SUMS);
+	r = state_check_length(&here, list, THERMAL_SUMS);
 	for (size_t i = 0; r == 0 && i < THERMAL_SUMS; i++)
-		r = number_at(&here, list, i, INT64_MAX, &numbers[i]);
+		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
 	if (r == 0)
 		memcpy(ret, numbers, sizeof(numbers));
 	return r;
@@ -358,11 +248,11 @@ static int take_round_trip_times(const struct place *place, const json_t *above,
 	to->lacks_details |= !list; /* from before it was counted */
 	if (r < 0 || !list)
 		return r;
-	r = check_length(&here, list, HISTOGRAM_BUCKETS + 1);
+	r = state_check_length(&here, list, HISTOGRAM_BUCKETS + 1);
 	if (r == 0)
-		r = number_at(&here, list, 0, INT64_MAX, &ret->least_round_trip_ns);
+		r = state_number_at(&here, list, 0, INT64_MAX, &ret->least_round_trip_ns);
 	for (size_t i = 0; r == 0 && i < HISTOGRAM_BUCKETS; i++)
-		r = number_at(&here, list, i + 1, INT64_MAX, &ret->round_trip_times.counts[i]);
+		r = state_number_at(&here, list, i + 1, INT64_MAX, &ret->round_trip_times.counts[i]);
 	return r;
 }
 
@@ -370,7 +260,7 @@ static int take_socket_number(const struct place *place, const json_t *list, enu
 {
 	enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
 	uint64_t number = 0;
-	int r = number_at(place, list, i, INT64_MAX, &number);
+	int r = state_number_at(place, list, i, INT64_MAX, &number);
 
 	if (r == 0 && network_takes(kind, id))
 		*network_number_ref(ret, kind, id) = number;
@@ -403,7 +293,7 @@ static int take_sockets(const struct place *place, const json_t *above, struct r
 			count = json_array_size(list);
 			to->lacks_details = true;
 		}
-		r = check_length(&here, list, count);
+		r = state_check_length(&here, list, count);
 		for (size_t i = 0; r == 0 && i < count; i++)
 			r = take_socket_number(&here, list, kind, i, ret);
 		if (r < 0)
@@ -429,8 +319,8 @@ static int take_network(const struct place *place, const json_t *above, struct r
 
 static int take_block_row(const struct place *place, const json_t *list, struct block *ret)
 {
-	const char *device = word_at(list, 0);
-	enum block_op op = block_op_find(word_at(list, 1));
+	const char *device = state_word_at(list, 0);
+	enum block_op op = block_op_find(state_word_at(list, 1));
 	struct block_counts counts = {};
 	uint64_t *const numbers[BLOCK_NUMBERS] = { &counts.bytes, &counts.requests, &counts.errors, &counts.ns };
 	size_t length = json_array_size(list), first = 2 + BLOCK_NUMBERS;
@@ -441,9 +331,9 @@ static int take_block_row(const struct place *place, const json_t *list, struct 
 	if (!*device || strlen(device) >= BLOCK_DEVICE_SIZE || op == BLOCK_OP_COUNT)
 		return place_refuse(place, "", "names what there is not");
 	for (size_t i = 0; r == 0 && i < BLOCK_NUMBERS; i++)
-		r = number_at(place, list, 2 + i, INT64_MAX, numbers[i]);
+		r = state_number_at(place, list, 2 + i, INT64_MAX, numbers[i]);
 	for (size_t i = first; r == 0 && i < length; i++)
-		r = number_at(place, list, i, INT64_MAX, &counts.latencies.counts[i - first]);
+		r = state_number_at(place, list, i, INT64_MAX, &counts.latencies.counts[i - first]);
 	return r < 0 ? r : block_add(ret, device, op, &counts);
 }
 
@@ -471,10 +361,10 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 	struct registry_step *step;
 	bool is_known;
 	size_t before = j->step_count;
-	int r = check_keys(place, map, step_keys, false);
+	int r = state_check_keys(place, map, step_keys, NULL);
 
 	if (r == 0)
-		r = need_string(place, map, "id", &id);
+		r = state_need_string(place, map, "id", &id);
 	if (r < 0)
 		return r;
 	step = registry_job_step(j, id);
@@ -482,9 +372,9 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 		return -ENOMEM;
 	if (j->step_count == before)
 		return place_refuse(place, "id", "is there twice");
-	r = take_number(place, map, "start_ns", INT64_MAX, &step->start_ns, &is_known);
+	r = state_take_number(place, map, "start_ns", INT64_MAX, &step->start_ns, &is_known);
 	if (r == 0)
-		r = take_number(place, map, "end_ns", INT64_MAX, &step->end_ns, &is_known);
+		r = state_take_number(place, map, "end_ns", INT64_MAX, &step->end_ns, &is_known);
 	if (r == 0)
 		r = take_values(place, map, "values", step->folded);
 	step->lacks_ranks = !json_object_get(map, "ranks"); /* from before they were told apart */
@@ -496,146 +386,12 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 static int take_steps(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	const json_t *list;
-	int r = need_list(place, root, "steps", j->registry->options.steps_max, &list);
+	int r = state_need_list(place, root, "steps", j->registry->options.steps_max, &list);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
 		struct place here = place_below(place, "steps[%zu]", i);
 
 		r = take_step(&here, json_array_get(list, i), j);
-	}
-	return r;
-}
-
-static int take_aliases(const struct place *place, const json_t *map, struct snapshot_mount *m)
-{
-	const json_t *list;
-	int r = place_get(place, map, "aliases", JSON_ARRAY, &list);
-
-	if (r == 0 && list && json_array_size(list) > MOUNT_ALIASES_MAX)
-		return place_refuse(place, "aliases", "has more than %d entries", MOUNT_ALIASES_MAX);
-	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++)
-		r = place_copy_string(place, "aliases", json_array_get(list, i), &m->aliases[i]);
-	return r;
-}
-
-static int take_mount(const struct place *place, const json_t *map, struct snapshot_mount *m)
-{
-	_cleanup_free_ char *kind = NULL;
-	int r = check_keys(place, map, mount_keys, false);
-
-	if (r == 0)
-		r = take_string(place, map, "kind", &kind);
-	if (r == 0)
-		r = need_string(place, map, "name", &m->name);
-	if (r == 0)
-		r = take_string(place, map, "fstype", &m->fstype);
-	if (r == 0)
-		r = take_string(place, map, "source", &m->source);
-	if (r == 0)
-		r = take_aliases(place, map, m);
-	if (r < 0 || !kind)
-		return r;
-	m->kind = row_kind_of(kind);
-	return m->kind == ROW_MOUNT ? place_refuse(place, "kind", "is none") : 0;
-}
-
-static int take_mounts(const struct place *place, const json_t *root, struct saved *s)
-{
-	const json_t *list;
-	int r = need_list(place, root, "mounts", MOUNTS_JOB_MAX, &list);
-
-	if (r < 0)
-		return r;
-	s->mounts = calloc(json_array_size(list) + 1, sizeof(*s->mounts));
-	if (!s->mounts)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "mounts[%zu]", i);
-
-		s->mount_count++;
-		r = take_mount(&here, json_array_get(list, i), &s->mounts[i]);
-	}
-	return r;
-}
-
-static int take_row(const struct place *place, const json_t *list, size_t mount_count, struct registry_row *ret)
-{
-	uint64_t numbers[4] = {}, mount = 0;
-	enum file_op op = file_op_find(word_at(list, 1));
-	enum file_way way = file_way_find(word_at(list, 2));
-	int r = check_length(place, list, 7);
-
-	if (r == 0)
-		r = number_at(place, list, 0, UINT32_MAX, &mount);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-		r = number_at(place, list, 3 + i, INT64_MAX, &numbers[i]);
-	if (r < 0)
-		return r;
-	if (mount >= mount_count || op == OP_COUNT || way == WAY_COUNT || (op >= OP_DATA_COUNT && way != WAY_CALL))
-		return place_refuse(place, "", "names what there is not");
-	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .way = (uint8_t)way };
-	ret->counts = (struct file_counts){ numbers[0], numbers[1], numbers[2], numbers[3] };
-	return 0;
-}
-
-static int take_rows(const struct place *place, const json_t *root, struct saved *s)
-{
-	const json_t *list;
-	int r = need_list(place, root, "rows", (size_t)MOUNTS_JOB_MAX * OP_COUNT * WAY_COUNT, &list);
-
-	if (r < 0)
-		return r;
-	s->job->rows = calloc(json_array_size(list) + 1, sizeof(*s->job->rows));
-	if (!s->job->rows)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "rows[%zu]", i);
-
-		r = take_row(&here, json_array_get(list, i), s->mount_count, &s->job->rows[s->job->row_count++]);
-	}
-	return r;
-}
-
-static int take_bucket(const struct place *place, const json_t *list, size_t mount_count,
-		       struct registry_bucket *ret)
-{
-	uint64_t mount = 0, bucket = 0, count = 0;
-	enum file_op op = file_op_find(word_at(list, 1));
-	uint8_t kind = HISTOGRAM_SIZE;
-	int r = check_length(place, list, 5);
-
-	if (r == 0)
-		r = number_at(place, list, 0, UINT32_MAX, &mount);
-	if (r == 0)
-		r = number_at(place, list, 3, HISTOGRAM_BUCKETS - 1, &bucket);
-	if (r == 0)
-		r = number_at(place, list, 4, INT64_MAX, &count);
-	if (r < 0)
-		return r;
-	while (kind <= HISTOGRAM_LATENCY && strcmp(state_histogram_name(kind), word_at(list, 2)) != 0)
-		kind++;
-	if (mount >= mount_count || op >= OP_DATA_COUNT || kind > HISTOGRAM_LATENCY || !count)
-		return place_refuse(place, "", "names what there is not");
-	*ret = (struct registry_bucket){ (uint32_t)mount, (uint8_t)op, kind, (uint8_t)bucket, 0, count };
-	return 0;
-}
-
-static int take_buckets(const struct place *place, const json_t *root, struct saved *s)
-{
-	const json_t *list;
-	int r = need_list(place, root, "histograms", (size_t)MOUNTS_JOB_MAX * OP_DATA_COUNT * 2 * HISTOGRAM_BUCKETS,
-			  &list);
-
-	if (r < 0)
-		return r;
-	s->job->buckets = calloc(json_array_size(list) + 1, sizeof(*s->job->buckets));
-	if (!s->job->buckets)
-		return -ENOMEM;
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "histograms[%zu]", i);
-
-		r = take_bucket(&here, json_array_get(list, i), s->mount_count,
-				&s->job->buckets[s->job->bucket_count++]);
 	}
 	return r;
 }
@@ -650,12 +406,12 @@ static int compare_leaves(const void *a, const void *b)
 static int take_leaf(const struct place *place, const json_t *list, struct registry_leaf_name *ret)
 {
 	uint64_t members = 0;
-	int r = check_length(place, list, 2);
+	int r = state_check_length(place, list, 2);
 
 	if (r == 0)
-		r = parse_id(place, "", json_array_get(list, 0), &ret->id);
+		r = state_parse_id(place, "", json_array_get(list, 0), &ret->id);
 	if (r == 0)
-		r = number_at(place, list, 1, MEMBERS_MAX, &members);
+		r = state_number_at(place, list, 1, MEMBERS_MAX, &members);
 	if (r == 0 && members == 0)
 		r = place_refuse(place, "", "belongs to nobody");
 	if (r == 0)
@@ -684,7 +440,7 @@ static size_t power_above(size_t count)
 static int take_leaves(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	const json_t *list;
-	int r = need_list(place, root, "leaves", STATE_LEAVES_MAX, &list);
+	int r = state_need_list(place, root, "leaves", STATE_LEAVES_MAX, &list);
 
 	if (r < 0)
 		return r;
@@ -724,13 +480,13 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	int code = check_schema(root, err);
 
 	if (code == 0)
-		code = check_keys(&place, root, job_keys, true);
+		code = state_check_keys(&place, root, job_keys, is_fact);
 	if (code == 0)
-		code = need_string(&place, root, "manager", &manager);
+		code = state_need_string(&place, root, "manager", &manager);
 	if (code == 0)
-		code = need_string(&place, root, "id", &id);
+		code = state_need_string(&place, root, "id", &id);
 	if (code == 0)
-		code = need_string(&place, root, "boot_id", &s->boot_id);
+		code = state_need_string(&place, root, "boot_id", &s->boot_id);
 	if (code < 0)
 		return code;
 	s->job = registry_job_new(r, manager, id);
@@ -760,40 +516,13 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	if (code == 0)
 		code = take_steps(&place, root, s->job);
 	if (code == 0)
-		code = take_mounts(&place, root, s);
-	if (code == 0)
-		code = take_rows(&place, root, s);
-	if (code == 0)
-		code = take_buckets(&place, root, s);
+		code = state_take_rows(&place, root, s->job, &s->mounts);
 	if (code == 0)
 		code = take_timeline(&place, root, s->job);
 	return code < 0 ? code : take_leaves(&place, root, s->job);
 }
 
 /* Its rows name slots from now on. */
-static int place_rows(struct saved *s)
-{
-	struct registry_job *j = s->job;
-	_cleanup_free_ uint32_t *slots = calloc(s->mount_count + 1, sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->mount_count; i++) {
-		slots[i] = registry_mount_slot(j->registry, &s->mounts[i]);
-		if (slots[i] != MOUNTS_MAX)
-			slots[i] = registry_job_mount(j, slots[i]);
-		if (slots[i] == MOUNTS_MAX)
-			return -ENOMEM;
-	}
-	for (size_t i = 0; i < j->row_count; i++)
-		j->rows[i].mount = slots[j->rows[i].mount];
-	for (size_t i = 0; i < j->bucket_count; i++)
-		j->buckets[i].mount = slots[j->buckets[i].mount];
-	j->row_count = registry_rows_sum(j->rows, j->row_count);
-	j->bucket_count = registry_buckets_sum(j->buckets, j->bucket_count);
-	return 0;
-}
-
 /* A leaf that was folded into this job. */
 static int adopt_leaf(struct registry_job *j, const struct registry_leaf_name *leaf)
 {
@@ -833,7 +562,7 @@ static void end_with_boot(struct registry_job *j)
 static int adopt(struct registry *r, struct saved *s)
 {
 	struct registry_job *j = s->job;
-	int code = place_rows(s);
+	int code = state_mounts_place(&s->mounts, j);
 
 	if (code == 0)
 		code = registry_job_enlist(j);
