@@ -90,21 +90,26 @@ static double seconds_between(const struct top *t, const struct record *now,
 	return elapsed > 0 && elapsed <= interval * LATE ? elapsed : NAN;
 }
 
-static bool is_tagged(const struct top *t, const struct record *now)
+/* What somebody did to the job as it was. */
+static void keep_marks(const struct top *t, struct top_job *job)
 {
 	for (size_t i = 0; i < t->job_count; i++) {
-		if (t->jobs[i].is_tagged &&
-		    text_is_equal(t->jobs[i].now->job.manager, now->job.manager) &&
-		    text_is_equal(t->jobs[i].now->job.id, now->job.id))
-			return true;
+		const struct top_job *old = &t->jobs[i];
+
+		if ((old->is_tagged || old->is_folded) &&
+		    text_is_equal(old->now->job.manager, job->now->job.manager) &&
+		    text_is_equal(old->now->job.id, job->now->job.id)) {
+			job->is_tagged = old->is_tagged;
+			job->is_folded = old->is_folded;
+			return;
+		}
 	}
-	return false;
 }
 
-static bool has_tags(const struct top *t)
+static bool has_marks(const struct top *t)
 {
 	for (size_t i = 0; i < t->job_count; i++) {
-		if (t->jobs[i].is_tagged)
+		if (t->jobs[i].is_tagged || t->jobs[i].is_folded)
 			return true;
 	}
 	return false;
@@ -159,8 +164,8 @@ static int take_jobs(struct top *t)
 	r = make_jobs(t, &jobs, &count);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; has_tags(t) && i < count; i++)
-		jobs[i].is_tagged = is_tagged(t, jobs[i].now);
+	for (size_t i = 0; has_marks(t) && i < count; i++)
+		keep_marks(t, &jobs[i]);
 	free(t->jobs);
 	t->jobs = jobs;
 	t->job_count = count;

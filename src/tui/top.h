@@ -28,7 +28,7 @@ struct top_job {
 	const struct record *now, *before; /* before: NULL, where there was none */
 	struct numbers numbers;
 	const char *class; /* a rule's id; "": none holds; NULL: nobody asked yet */
-	bool is_tagged;
+	bool is_tagged, is_folded; /* folded: a tree shows no parts of it */
 };
 
 struct top_row {

@@ -188,6 +188,8 @@ static void draw_row(const struct top *t, const struct top_row *row, struct grid
 	columns_fit(g->columns - 1, widths);
 	if (row->job->is_tagged && row->part == TOP_JOB)
 		grid_put(g, at_row, 0, 1, STYLE_TAGGED, "*");
+	else if (row->job->is_folded && t->is_tree && !*t->zoom[1])
+		grid_put(g, at_row, 0, 1, STYLE_DIM, "+");
 	for (size_t i = 0; i < column_count; i++) {
 		if (!widths[i])
 			continue;

@@ -93,16 +93,22 @@ static void zoom_in(struct top *t)
 	t->first = 0;
 }
 
+/* From a part of a job to the job. */
+static void mark_job(struct top *t)
+{
+	t->mark.part = TOP_JOB;
+	*t->mark.step = *t->mark.task = '\0';
+	t->mark.pid = 0;
+	t->finds_mark = true;
+}
+
 /* The innermost of what was asked for goes first. */
 static void go_back(struct top *t)
 {
 	if (*t->zoom[1]) {
 		*t->zoom[0] = *t->zoom[1] = '\0';
 		t->has_detail = false;
-		t->mark.part = TOP_JOB;
-		*t->mark.step = *t->mark.task = '\0';
-		t->mark.pid = 0;
-		t->finds_mark = true;
+		mark_job(t);
 	} else if (t->has_detail) {
 		t->has_detail = false;
 	} else if (*t->filter) {
@@ -119,6 +125,24 @@ static void tag(struct top *t)
 	if (row)
 		row->job->is_tagged = !row->job->is_tagged;
 	move_down(t);
+}
+
+static void fold(struct top *t)
+{
+	const struct top_row *row = top_selected(t);
+
+	if (!row || !t->is_tree)
+		return;
+	row->job->is_folded = true;
+	mark_job(t);
+}
+
+static void unfold(struct top *t)
+{
+	const struct top_row *row = top_selected(t);
+
+	if (row)
+		row->job->is_folded = false;
 }
 
 static void untag_all(struct top *t)
@@ -305,6 +329,8 @@ static const struct binding {
 	{ { 0 }, "0-9", "go to the id that begins with these digits", NULL }, /* see press_digit() */
 	{ { F(4), '\\' }, "F4 \\", "filter: show only what has a text in it", filter },
 	{ { F(5), 't' }, "F5 t", "tree: job, step, task, process", toggle_tree },
+	{ { '-' }, "-", "fold: of a job in the tree no parts", fold },
+	{ { '+' }, "+", "unfold it", unfold },
 	{ { F(6), '>', '<' }, "F6 < >", "choose the column to sort by", choose_sort },
 	{ { 'I' }, "I", "turn the order around", invert },
 	{ { 'u' }, "u", "jobs of one user (nothing: of all)", choose_user },

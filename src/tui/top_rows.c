@@ -276,7 +276,7 @@ static int expand_jobs(struct top *t)
 	t->row_count = r < 0 ? t->row_count : 0;
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = add_row(t, &jobs[i]);
-		if (r == 0)
+		if (r == 0 && (!jobs[i].job->is_folded || *t->zoom[1]))
 			r = add_parts(t, jobs[i].job, &all);
 	}
 	free(all.items);

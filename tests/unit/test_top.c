@@ -196,6 +196,8 @@ static void check_key(const char *page, const char *manual, const char *key)
 	ASSERT(asprintf(&shown, "`%s`", key) > 0);
 	if (strcmp(key, "\\") == 0)
 		printed = strdup("\\fB\\e\\fR");
+	else if (strcmp(key, "-") == 0)
+		printed = strdup("\\fB\\-\\fR");
 	else if (strcmp(key, "0-9") == 0)
 		printed = strdup("\\fB0\\-9\\fR");
 	else
@@ -364,6 +366,32 @@ TEST(a_tree_has_steps_tasks_and_processes)
 		if (row->step && row->part == TOP_STEP && strcmp(row->step->id, "0") == 0)
 			ASSERT(fabs(row->numbers.cores - 3.6) < 1e-9);
 	}
+	top_free(t);
+}
+
+TEST(a_job_that_is_folded_shows_no_parts_until_somebody_looks_into_it)
+{
+	struct top *t = made_top();
+	struct tick tick;
+
+	made_processes(t);
+	press(t, "t");
+	top_select(t, 4); /* task0 */
+	press(t, "-");
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 +4100 125 99");
+	ASSERT_EQ((uint64_t)t->selected, (uint64_t)0); /* the part's job */
+	made_tick(true, &tick);
+	tick.boot_ns += 1000000000;
+	ASSERT_OK(top_feed(t, &tick));
+	ASSERT_CONTAINS(order_of(t), "123 124");
+	top_press(t, TOP_KEY_ENTER);
+	ASSERT_CONTAINS(order_of(t), "123 +stepbatch +4005");
+	top_press(t, TOP_KEY_ESCAPE);
+	ASSERT_CONTAINS(order_of(t), "123 124");
+	press(t, "+");
+	ASSERT_CONTAINS(order_of(t), "123 +stepbatch +4005");
+	press(t, "t-t"); /* a list has nothing to be folded */
+	ASSERT_CONTAINS(order_of(t), "123 +stepbatch +4005");
 	top_free(t);
 }
 

@@ -291,3 +291,19 @@ TEST(before_the_first_reading_it_says_what_it_waits_for)
 	ASSERT_LACKS(text, "no job");
 	top_free(t);
 }
+
+TEST(a_folded_job_has_a_sign_before_it)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *text = NULL;
+
+	made_processes(t);
+	top_press(t, 't');
+	ASSERT_OK(top_arrange(t));
+	top_press(t, '-');
+	ASSERT_OK(top_arrange(t));
+	text = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(text, "\n+123 ");
+	ASSERT_CONTAINS(text, "\n 124 ");
+	top_free(t);
+}
