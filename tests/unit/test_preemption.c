@@ -69,18 +69,20 @@ TEST(a_dynamic_kernel_hears_the_last_boot_option)
 
 TEST(the_version_says_what_is_certain_and_no_more)
 {
-	struct preemption p;
+	static const struct {
+		const char *version, *mode;
+	} cases[] = {
+		{ "#1 SMP PREEMPT_RT Debian", "rt" },	 { "#1 SMP PREEMPT Debian", "full" },
+		{ "#1 SMP PREEMPT_DYNAMIC Debian", "" }, { "#1 SMP Debian", "" },
+		{ "", "" },
+	};
 
-	preemption_parse_version("#1 SMP PREEMPT_RT Debian", &p);
-	ASSERT_STREQ(p.mode, "rt");
-	preemption_parse_version("#1 SMP PREEMPT Debian", &p);
-	ASSERT_STREQ(p.mode, "full");
-	preemption_parse_version("#1 SMP PREEMPT_DYNAMIC Debian", &p);
-	ASSERT_STREQ(p.mode, "");
-	preemption_parse_version("#1 SMP Debian", &p);
-	ASSERT_STREQ(p.mode, "");
-	preemption_parse_version("", &p);
-	ASSERT_STREQ(p.mode, "");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct preemption p;
+
+		preemption_parse_version(cases[i].version, &p);
+		ASSERT_STREQ(p.mode, cases[i].mode);
+	}
 }
 
 static void write_gzipped(int root, const char *path, const char *text)

@@ -53,18 +53,21 @@ TEST(a_broken_status_says_nothing)
 
 TEST(lockdown_is_the_word_in_brackets)
 {
+	static const struct {
+		const char *text, *lockdown;
+	} cases[] = { /* one after the other into the same: what is odd leaves nothing of the one before */
+		{ "none integrity [confidentiality]\n", "confidentiality" },
+		{ "[none] integrity confidentiality\n", "none" },
+		{ "none [inte\ngrity]", "" },
+		{ "none", "" },
+		{ "[a word that is longer than any of them could be]", "" },
+	};
 	struct rights r = {};
 
-	rights_parse_lockdown("none integrity [confidentiality]\n", &r);
-	ASSERT_STREQ(r.lockdown, "confidentiality");
-	rights_parse_lockdown("[none] integrity confidentiality\n", &r);
-	ASSERT_STREQ(r.lockdown, "none");
-	rights_parse_lockdown("none [inte\ngrity]", &r);
-	ASSERT_STREQ(r.lockdown, "");
-	rights_parse_lockdown("none", &r);
-	ASSERT_STREQ(r.lockdown, "");
-	rights_parse_lockdown("[a word that is longer than any of them could be]", &r);
-	ASSERT_STREQ(r.lockdown, "");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		rights_parse_lockdown(cases[i].text, &r);
+		ASSERT_STREQ(r.lockdown, cases[i].lockdown);
+	}
 }
 
 TEST(rights_are_read_below_the_root)
