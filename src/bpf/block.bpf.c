@@ -211,22 +211,38 @@ __noinline int end_one_of_many(__u64 bio, __u32 is_failed)
 	return end_request(bio, is_failed);
 }
 
+struct ending {
+	struct bio *bio; /* the next; NULL: all have ended */
+	__u64 bytes;     /* of those that end */
+	__u64 is_failed;
+};
+
+static __always_inline long end_next(__u32 i, void *context)
+{
+	struct ending *ending = context;
+	struct bio *bio = ending->bio;
+	__u32 size;
+
+	if (!bio)
+		return 1;
+	size = BPF_CORE_READ(bio, bi_iter.bi_size);
+	if (size > ending->bytes) {
+		ending->bio = NULL;
+		return 1;
+	}
+	end_one_of_many((__u64)bio, ending->is_failed);
+	ending->bytes -= size;
+	ending->bio = BPF_CORE_READ(bio, bi_next);
+	return 0;
+}
+
 /* Of those of one request the first that take @bytes together; one that is done only in part goes on. */
 static __always_inline int end_requests(struct bio *bio, __u32 bytes, bool is_failed)
 {
-	for (int i = 0; i < BIOS_MAX; i++) {
-		__u32 size;
+	struct ending ending = { bio, bytes, is_failed };
 
-		if (!bio)
-			return 0;
-		size = BPF_CORE_READ(bio, bi_iter.bi_size);
-		if (size > bytes)
-			return 0;
-		end_one_of_many((__u64)bio, is_failed);
-		bytes -= size;
-		bio = BPF_CORE_READ(bio, bi_next);
-	}
-	return bio ? count_lost(LOST_BLOCK_REQUEST) : 0;
+	repeat(BIOS_MAX, end_next, &ending);
+	return ending.bio ? count_lost(LOST_BLOCK_REQUEST) : 0;
 }
 
 /* Of devices with a queue of requests. */

@@ -19,9 +19,8 @@ static __always_inline bool is_blocked(struct task_struct *task)
 	return state && !(state & (TASK_DEAD | TASK_WAKING | TASK_NEW)) && !is_on_cpu(task);
 }
 
-static __always_inline struct file *file_behind(struct task_struct *task, __u64 descriptor)
+static __always_inline struct file *file_behind(struct files_struct *files, __u64 descriptor)
 {
-	struct files_struct *files = LOAD(task, files);
 	struct fdtable *table = LOAD(files, fdt);
 	struct file *file = NULL;
 
@@ -61,6 +60,7 @@ static __always_inline __u32 cause_of_file(struct file *file, __u32 cause)
 
 static __always_inline __u32 cause_of_call(struct task_struct *task, const struct pt_regs *regs, __u32 last)
 {
+	struct files_struct *files = LOAD_EARLY(task, files);
 	__u64 nr = call_number(regs);
 	__u32 cause, argument;
 	struct file *file;
@@ -73,7 +73,7 @@ static __always_inline __u32 cause_of_call(struct task_struct *task, const struc
 		return last;
 	if (argument == TIME_NO_FILE)
 		return cause;
-	file = file_behind(task, (__u32)call_argument(regs, argument));
+	file = file_behind(files, (__u32)call_argument(regs, argument));
 	return file ? cause_of_file(file, cause) : cause;
 }
 

@@ -15,13 +15,21 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define EARLY(field) (*(typeof(field) volatile *)&(field)) /* loaded where it stands: see LOAD_EARLY() */
+
 /*
  * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's type, which
  * it does from Linux 5.11 on; before, the task is an address like any other.
  * 3ca1032ab7ab "bpf: Implement get_current_task_btf and RET_PTR_TO_BTF_ID"
+ *
+ * LOAD_EARLY() is done where it stands, and not where its value is used first.  The verifier of recent kernels (6.12's,
+ * and not yet 6.1's) searches all of the kernel's types by name, up to four times, at each load of a pointer from a task
+ * or from what else a program is handed, and on each path to it: that is a millisecond a load and path.  So such a
+ * pointer is loaded once, before the paths part.
  */
 #ifndef OLD_KERNEL
 #define LOAD(from, field) ((from)->field)
+#define LOAD_EARLY(from, field) EARLY((from)->field)
 
 static __always_inline struct task_struct *current_task(void)
 {
@@ -29,12 +37,29 @@ static __always_inline struct task_struct *current_task(void)
 }
 #else
 #define LOAD(from, field) BPF_CORE_READ(from, field)
+#define LOAD_EARLY(from, field) LOAD(from, field)
 
 static __always_inline struct task_struct *current_task(void)
 {
 	return (struct task_struct *)bpf_get_current_task();
 }
 #endif
+
+/*
+ * Call @step(i, context) with each i below @times, which is no more than the verifier can follow, until one returns
+ * other than 0.  Where the kernel repeats it, the verifier looks at it once, and else each time round: so every loop
+ * of more than a few rounds is to be one of these.
+ * e6f2dd0f8067 "bpf: Add bpf_loop helper", Linux 5.17
+ */
+static __always_inline void repeat(__u32 times, long (*step)(__u32 i, void *context), void *context)
+{
+#ifndef OLD_KERNEL
+	bpf_loop(times, step, context, 0);
+#else
+	for (__u32 i = 0; i < times && !step(i, context); i++)
+		;
+#endif
+}
 
 /*
  * What CPUs do to one number together, beyond adding.
@@ -55,13 +80,25 @@ static __always_inline void raise(__u64 *to, __u64 least)
 	}
 }
 
+struct taking {
+	__u64 *flag;
+	__u64 is_taken;
+};
+
+static __always_inline long try_to_take(__u32 i, void *context)
+{
+	struct taking *taking = context;
+
+	taking->is_taken = __sync_val_compare_and_swap(taking->flag, 0, 1) == 0;
+	return taking->is_taken;
+}
+
 static __always_inline bool take(__u64 *flag)
 {
-	for (int i = 0; i < TAKE_TRIES; i++) {
-		if (__sync_val_compare_and_swap(flag, 0, 1) == 0)
-			return true;
-	}
-	return false;
+	struct taking taking = { .flag = flag };
+
+	repeat(TAKE_TRIES, try_to_take, &taking);
+	return taking.is_taken;
 }
 
 static __always_inline void give_back(__u64 *flag)
@@ -268,8 +305,12 @@ static __always_inline __u64 ancestor_id(const struct cgroup *cgroup, int level)
 	const struct cgroup___ids *old = (const void *)cgroup;
 	__u64 id = 0;
 
-	if (bpf_core_field_exists(cgroup->ancestors))
+	/* Behind a barrier each, or the compiler asks where a field is before it is known to be there. */
+	if (bpf_core_field_exists(cgroup->ancestors)) {
+		barrier_var(cgroup);
 		return near_ancestor_id(cgroup, level);
+	}
+	barrier_var(old);
 	bpf_probe_read_kernel(&id, sizeof(id), &old->ancestor_ids[level]);
 	return id;
 }

@@ -66,6 +66,7 @@ static __always_inline bool removes_folder(const struct pt_regs *regs, const str
 static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
 				       const struct pt_regs *regs, __u64 nr, __u64 leaf)
 {
+	struct files_struct *files = LOAD_EARLY(task, files);
 	struct call *call = &slot->call;
 	struct call_kind *kind = &call->kind;
 
@@ -91,7 +92,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 					  call_argument(regs, call_positions[nr].to_argument));
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
-		look_up_here(slot, task, call_argument(regs, kind->file));
+		look_up_here(slot, files, call_argument(regs, kind->file));
 		call->place = slot->found_place;
 		call->socket = slot->found_socket;
 		if (slot->found_socket == TRAFFIC_TCP + 1)
@@ -289,11 +290,50 @@ static __always_inline void settle_open(struct call_slot *slot, long result)
 	}
 }
 
+/* A call ends whose beginning was not seen: its time is not known.  0: it is not counted. */
+static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
+{
+	struct task_struct *task = current_task();
+	struct call_slot *slot = get_slot();
+	__u64 leaf;
+
+	if (!slot || !judge(slot, task, &leaf) || is_compat_call(task))
+		return 0;
+	if (how_of(nr) == CALL_EXEC) {
+		count_lost(LOST_EXEC);
+		return 0;
+	}
+	if (how_of(nr) != CALL_SOCKET && how_of(nr) != CALL_ACCEPT)
+		count_lost(LOST_CLOCK);
+	begin_call(slot, task, regs, nr, leaf);
+	return 1;
+}
+
+/* The same as a global function, which the verifier looks at once; such a one takes no typed pointers, but can find
+ * them: see compat.bpf.h. */
+#ifndef OLD_KERNEL
+__noinline int begin_now(__u64 nr)
+{
+	nr &= FILES_CALLS - 1; /* it is; 6.1's verifier forgets that of a number kept on the stack before it is compared */
+	return begin_at_end((struct pt_regs *)bpf_task_pt_regs(current_task()), nr);
+}
+
+static __always_inline int begin_late(const struct pt_regs *regs, __u64 nr)
+{
+	return begin_now(nr);
+}
+#else
+static __always_inline int begin_late(const struct pt_regs *regs, __u64 nr)
+{
+	return begin_at_end(regs, nr);
+}
+#endif
+
 static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 {
 	struct task_struct *task;
 	struct call_slot *slot;
-	__u64 ns = 0, leaf;
+	__u64 ns = 0;
 
 	if (how_of(nr) == CALL_LOOK)
 		return end_look((const struct call_kind *)&call_kinds[nr], result);
@@ -301,14 +341,9 @@ static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 	slot = get_slot();
 	if (!slot)
 		return 0;
-	if (!unpark_call(slot, task)) { /* its beginning was not seen: its time is not known */
-		if (!judge(slot, task, &leaf) || is_compat_call(task))
+	if (!unpark_call(slot, task)) {
+		if (!begin_late(regs, nr))
 			return 0;
-		if (how_of(nr) == CALL_EXEC)
-			return count_lost(LOST_EXEC);
-		if (how_of(nr) != CALL_SOCKET && how_of(nr) != CALL_ACCEPT)
-			count_lost(LOST_CLOCK);
-		begin_call(slot, task, regs, nr, leaf);
 	} else if (slot->call.start_ns) {
 		ns = bpf_ktime_get_ns() - slot->call.start_ns;
 	}

@@ -56,17 +56,31 @@ static __always_inline __u64 cgroup_id(const struct cgroup *cgroup)
 	return LOAD(node, id);
 }
 
+struct watched_search {
+	const struct cgroup *cgroup;
+	int level;
+	bool is_found;
+};
+
+static __always_inline long look_for_watched(__u32 above, void *context)
+{
+	struct watched_search *search = context;
+	int level = search->level - (int)above;
+
+	if (level < 0)
+		return 1;
+	search->is_found = ancestor_id(search->cgroup, level) == watch.id;
+	return search->is_found;
+}
+
 /* A few probe reads, so any pointer does: callers on a hot road keep the answer by leaf. */
 static __always_inline bool is_watched(const struct cgroup *cgroup)
 {
-	int level;
+	struct watched_search search = { .cgroup = cgroup };
 
 	if (!watch.id)
 		return true;
-	level = BPF_CORE_READ(cgroup, level);
-	for (int i = 0; i < LEVELS_MAX && i <= level; i++) {
-		if (ancestor_id(cgroup, level - i) == watch.id)
-			return true;
-	}
-	return false;
+	search.level = BPF_CORE_READ(cgroup, level);
+	repeat(LEVELS_MAX, look_for_watched, &search);
+	return search.is_found;
 }

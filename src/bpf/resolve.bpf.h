@@ -83,47 +83,70 @@ static __always_inline bool is_in_namespace(const struct mount *mount)
 	return ns && ns < (__u64)-4095; /* errors stand for the kernel's own mounts */
 }
 
+/* On the way up from a mount point. */
+struct climb {
+	struct mount *mount;
+	struct dentry *dentry;
+	const struct mount *root_mount; /* where it ends */
+	const struct dentry *root;
+	struct superblock *sb;
+};
+
+static __always_inline long climb(__u32 i, void *context)
+{
+	struct climb *at = context;
+	struct mount *mount = at->mount, *parent; /* BPF_CORE_READ() would take @at for the kernel's, too */
+	struct dentry *dentry = at->dentry;
+	struct superblock *sb = at->sb;
+	const unsigned char *name;
+	long length;
+	__u8 count;
+
+	if (mount == at->root_mount && dentry == at->root) {
+		sb->is_cut = 0;
+		return 1;
+	}
+	if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
+		parent = BPF_CORE_READ(mount, mnt_parent);
+		if (parent == mount) {
+			sb->is_cut = 0;
+			return 1;
+		}
+		at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		at->mount = parent;
+		return 0;
+	}
+	count = *(volatile __u8 *)&sb->name_count;
+	if (count >= PATH_NAMES)
+		return 1;
+	name = BPF_CORE_READ(dentry, d_name.name);
+	length = bpf_probe_read_kernel_str(sb->names[count], PATH_NAME, name);
+	if (length < 0 || length == PATH_NAME)
+		return 1;
+	*(volatile __u8 *)&sb->name_count = count + 1;
+	at->dentry = BPF_CORE_READ(dentry, d_parent);
+	return 0;
+}
+
 /* Note the names from @mnt's mount point up to @root, the task's own, or the root of the namespace.  Their count
  * stays in memory, where the verifier forgets its value: else it would look at each number of names by
  * itself. */
 static __always_inline void note_path(struct vfsmount *mnt, const struct path *root,
 				      struct superblock *sb)
 {
-	struct mount *mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt), *parent;
-	struct mount *root_mount = (void *)root->mnt - bpf_core_field_offset(struct mount, mnt);
-	struct dentry *dentry = BPF_CORE_READ(mount, mnt.mnt_root);
-	const unsigned char *name;
-	long length;
-	__u8 count;
+	struct mount *mount = (void *)mnt - bpf_core_field_offset(struct mount, mnt);
+	struct climb from = {
+		.mount = mount,
+		.dentry = BPF_CORE_READ(mount, mnt.mnt_root),
+		.root_mount = (void *)root->mnt - bpf_core_field_offset(struct mount, mnt),
+		.root = root->dentry,
+		.sb = sb,
+	};
 
 	sb->has_path = 1;
 	sb->is_mounted = is_in_namespace(mount);
 	sb->is_cut = 1;
-	for (int i = 0; i < CLIMBS; i++) {
-		if (mount == root_mount && dentry == root->dentry) {
-			sb->is_cut = 0;
-			break;
-		}
-		if (dentry == BPF_CORE_READ(mount, mnt.mnt_root)) {
-			parent = BPF_CORE_READ(mount, mnt_parent);
-			if (parent == mount) {
-				sb->is_cut = 0;
-				break;
-			}
-			dentry = BPF_CORE_READ(mount, mnt_mountpoint);
-			mount = parent;
-			continue;
-		}
-		count = *(volatile __u8 *)&sb->name_count;
-		if (count >= PATH_NAMES)
-			break;
-		name = BPF_CORE_READ(dentry, d_name.name);
-		length = bpf_probe_read_kernel_str(sb->names[count], PATH_NAME, name);
-		if (length < 0 || length == PATH_NAME)
-			break;
-		*(volatile __u8 *)&sb->name_count = count + 1;
-		dentry = BPF_CORE_READ(dentry, d_parent);
-	}
+	repeat(CLIMBS, climb, &from);
 }
 
 /* A place that is new.  False: there is no room. */
@@ -247,10 +270,9 @@ static __always_inline void begin_resolved(struct resolved *ret)
 
 #ifndef OLD_KERNEL
 /* A process of few files has its table within files_struct, where pointers are typed: one load each. */
-static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
+static __always_inline void resolve(struct files_struct *files, __u32 descriptor,
 				    volatile __u64 *scratch, struct resolved *ret)
 {
-	struct files_struct *files = task->files;
 	struct super_block *sb;
 	struct inode *inode;
 	struct file *file;
@@ -277,10 +299,10 @@ static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
 	ret->place = place_of(sb, scratch);
 }
 #else
-static __always_inline void resolve(struct task_struct *task, __u32 descriptor,
+static __always_inline void resolve(struct files_struct *files, __u32 descriptor,
 				    volatile __u64 *scratch, struct resolved *ret)
 {
 	begin_resolved(ret);
-	resolve_far(BPF_CORE_READ(task, files, fdt), descriptor, ret);
+	resolve_far(BPF_CORE_READ(files, fdt), descriptor, ret);
 }
 #endif

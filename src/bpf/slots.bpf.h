@@ -92,13 +92,13 @@ static __always_inline void note_resolved(struct call_slot *slot, const struct r
 		slot->known_place = file->place;
 }
 
-/* Find the place of the task's descriptor, and its file's mode, into the slot. */
-static __always_inline void look_up_here(struct call_slot *slot, struct task_struct *task,
+/* Find the place of a descriptor, and its file's mode, into the slot. */
+static __always_inline void look_up_here(struct call_slot *slot, struct files_struct *files,
 					 __u32 descriptor)
 {
 	struct resolved file;
 
-	resolve(task, descriptor, &slot->scratch, &file);
+	resolve(files, descriptor, &slot->scratch, &file);
 	note_resolved(slot, &file);
 }
 
@@ -111,6 +111,6 @@ __noinline int look_up(__u32 descriptor)
 	struct call_slot *slot = get_slot();
 
 	if (slot)
-		look_up_here(slot, current_task(), descriptor);
+		look_up_here(slot, LOAD_EARLY(current_task(), files), descriptor);
 	return 0;
 }

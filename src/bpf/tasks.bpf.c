@@ -43,6 +43,21 @@ static __always_inline struct task_totals *get_totals(__u64 leaf)
 	return bpf_map_lookup_elem(&task_totals, &key);
 }
 
+struct parts {
+	__u64 system, all;
+};
+
+static __always_inline long halve(__u32 i, void *context)
+{
+	struct parts *parts = context;
+
+	if (!(parts->all >> 31))
+		return 1;
+	parts->system >>= 1;
+	parts->all >>= 1;
+	return 0;
+}
+
 /*
  * Split @exec ns as the kernel splits them for getrusage (cputime_adjust(), kernel/sched/cputime.c):
  * by the ratio of the ticks, and all to user mode where no tick hit; and never less system time than it
@@ -63,13 +78,10 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 	if (system && !user) {
 		system = exec;
 	} else if (system) {
-		__u64 ticks = user + system;
+		struct parts ticks = { system, user + system };
 
-		for (int i = 0; i < 32 && ticks >> 31; i++) { /* the products must fit 64 bits */
-			ticks >>= 1;
-			system >>= 1;
-		}
-		system = exec / ticks * system + exec % ticks * system / ticks;
+		repeat(32, halve, &ticks); /* the products must fit 64 bits */
+		system = exec / ticks.all * ticks.system + exec % ticks.all * ticks.system / ticks.all;
 	}
 	if (system < said_system)
 		system = said_system;
@@ -88,9 +100,8 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 
 /* Of a task that ends: did a fault end its process, and is it the main thread?  That may have ended before the
  * others, and then the process' own word comes with its freeing. */
-static __always_inline __u32 is_crash(struct task_struct *task)
+static __always_inline __u32 is_crash(const struct task_struct *task, const struct signal_struct *process)
 {
-	struct signal_struct *process = task->signal;
 	int status = process->flags & SIGNAL_GROUP_EXIT ? process->group_exit_code : task->exit_code;
 
 	return task->pid == task->tgid && FAULTS >> (status & 63) & 1;
@@ -253,7 +264,8 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
 {
 	struct cgroup *cgroup = cgroup_of(task);
-	struct signal_struct *signal = task->signal;
+	struct signal_struct *signal = EARLY(task->signal);
+	struct task_struct *leader = EARLY(task->group_leader);
 	struct leaving_task leaving = {};
 	struct task_counters now;
 	struct task_totals *totals;
@@ -265,9 +277,9 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	home = find_home(task);
 	leaving.leaf = leaf_of(task, cgroup_id(cgroup), home);
 	leaving.pid = task->pid;
-	leaving.crashed = is_crash(task);
+	leaving.crashed = is_crash(task, signal);
 	leaving.ended_ns = bpf_ktime_get_boot_ns();
-	join_team(task);
+	join_team(task, leader, signal);
 	read_counters(task, &now);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
@@ -336,7 +348,7 @@ static __always_inline int count_freed(struct task_struct *task)
 	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
 	if (!was_seen)
 		__sync_fetch_and_add(&totals->exits, 1);
-	if (is_crash(task))
+	if (is_crash(task, signal))
 		__sync_fetch_and_add(&totals->crashed, 1);
 	__sync_fetch_and_add(&totals->frees, 1);
 	return 0;
@@ -377,6 +389,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct task_record record = {};
+	struct signal_struct *signal;
 	struct thread_levels *ended;
 	struct task_home *home;
 	struct cgroup *cgroup;
@@ -384,6 +397,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	cgroup = cgroup_of(task);
+	signal = EARLY(task->signal);
 	if (!is_watched(cgroup))
 		return 0;
 	home = find_home(task);
@@ -395,11 +409,11 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.counters.user_ns = task->utime;
 	record.counters.system_ns = task->stime;
 	record.exec_ns = task->se.sum_exec_runtime;
-	record.ended_user_ns = task->signal->utime;
-	record.ended_system_ns = task->signal->stime;
-	record.ended_exec_ns = task->signal->sum_sched_runtime;
-	record.said_user_ns = task->signal->prev_cputime.utime;
-	record.said_system_ns = task->signal->prev_cputime.stime;
+	record.ended_user_ns = signal->utime;
+	record.ended_system_ns = signal->stime;
+	record.ended_exec_ns = signal->sum_sched_runtime;
+	record.said_user_ns = signal->prev_cputime.utime;
+	record.said_system_ns = signal->prev_cputime.stime;
 	if (home)
 		record.base = home->base;
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

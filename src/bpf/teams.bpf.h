@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "buckets.bpf.h"
 #include "compat.bpf.h"
 #include "lost.bpf.h"
 #include "tasks.h"
@@ -80,25 +81,21 @@ static __always_inline void drop_levels(struct task_struct *task)
 /* 0 to THREAD_LEVELS - 1. */
 static __always_inline __u32 thread_level(__u64 on_ns)
 {
-	__u32 level = 0;
+	__u64 level = bucket_of(on_ns >> THREAD_LEVELS_FROM);
 
-	on_ns >>= THREAD_LEVELS_FROM;
-	for (int i = 0; i < THREAD_LEVELS - 1 && on_ns > 1; i++) {
-		on_ns >>= 1;
-		level++;
-	}
-	return level;
+	level -= level != 0; /* the first holds all under 2^25 ns */
+	return level < THREAD_LEVELS ? level : THREAD_LEVELS - 1;
 }
 
-/* A task ends.  Others of its process may end at the same time. */
-static __always_inline void join_team(struct task_struct *task)
+/* A task of @process ends.  Others of it may end at the same time. */
+static __always_inline void join_team(struct task_struct *task, struct task_struct *leader,
+				      const struct signal_struct *process)
 {
-	struct task_struct *leader = task->group_leader;
 	__u64 on_ns = task->se.sum_exec_runtime;
 	__u32 level = thread_level(on_ns);
 	struct thread_levels *levels;
 
-	if (task->pid == task->tgid && task->signal->nr_threads == 1)
+	if (task->pid == task->tgid && process->nr_threads == 1)
 		levels = find_levels(leader); /* none: it was alone all the time */
 	else if (!(levels = make_levels(leader)))
 		count_lost(LOST_TEAM);
@@ -109,17 +106,35 @@ static __always_inline void join_team(struct task_struct *task)
 	__sync_fetch_and_add(&levels->counts[level], 1);
 }
 
+struct team_choice {
+	const struct thread_levels *levels;
+	__u64 level; /* the busiest's */
+	struct thread_team team;
+};
+
+static __always_inline long choose_level(__u32 i, void *context)
+{
+	struct team_choice *choice = context;
+
+	if (i >= THREAD_LEVELS)
+		return 1;
+	if (i + TEAM_REACH < choice->level)
+		return 0;
+	choice->team.count += choice->levels->counts[i];
+	choice->team.sum_ns += choice->levels->sums_ns[i];
+	return 0;
+}
+
 static __always_inline void choose_team(const struct thread_levels *levels, struct thread_team *ret)
 {
-	__u32 level = thread_level(levels->greatest_ns);
+	struct team_choice choice = {
+		.levels = levels,
+		.level = thread_level(levels->greatest_ns),
+		.team.greatest_ns = levels->greatest_ns,
+	};
 
-	ret->greatest_ns = levels->greatest_ns;
-	for (__u32 i = 0; i < THREAD_LEVELS; i++) {
-		if (i + TEAM_REACH < level)
-			continue;
-		ret->count += levels->counts[i];
-		ret->sum_ns += levels->sums_ns[i];
-	}
+	repeat(THREAD_LEVELS, choose_level, &choice);
+	*ret = choice.team;
 }
 
 /*

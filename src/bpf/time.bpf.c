@@ -91,6 +91,7 @@ static __always_inline int leave(struct task_struct *task, __u32 state)
 
 	if (!m)
 		return 0;
+	cgroup = cgroup_of(task);
 	now = bpf_ktime_get_ns();
 	elapsed = now - __sync_lock_test_and_set(&m->left_ns, now);
 	exec_ns = task->se.sum_exec_runtime;
@@ -103,7 +104,6 @@ static __always_inline int leave(struct task_struct *task, __u32 state)
 	m->cause = CAUSE_NONE;
 	if (state && !(state & TASK_DEAD))
 		m->cause = m->last_cause = cause_of(task, state, m->last_cause);
-	cgroup = cgroup_of(task);
 	if (!is_judged(m, cgroup_id(cgroup))) /* a thread that moved along with its process */
 		judge_moment(m, task, cgroup);
 	return 0;

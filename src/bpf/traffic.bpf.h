@@ -79,21 +79,32 @@ __noinline int count_traffic(__u64 leaf, __u32 kind, __u32 op, long result)
 	return 0;
 }
 
+struct messages {
+	__u64 vector;
+	__u64 count, sum;
+};
+
+static __always_inline long sum_message(__u32 i, void *context)
+{
+	struct messages *messages = context;
+	__u32 length = 0;
+
+	if (i >= messages->count)
+		return 1;
+	if (bpf_probe_read_user(&length, sizeof(length),
+				(void *)(messages->vector + i * MESSAGE_SIZE + MESSAGE_LENGTH)) < 0)
+		count_lost(LOST_MESSAGE);
+	messages->sum += length;
+	return 0;
+}
+
 /* The bytes of so many messages, each of which the kernel told the program in its vector. */
 __noinline __u64 sum_messages(__u64 vector, __u32 count)
 {
-	__u64 sum = 0;
+	struct messages messages = { vector, count, 0 };
 
-	for (__u32 i = 0; i < MESSAGES_MAX; i++) {
-		__u32 length = 0;
-
-		if (i >= count)
-			break;
-		if (bpf_probe_read_user(&length, sizeof(length), (void *)(vector + i * MESSAGE_SIZE + MESSAGE_LENGTH)) < 0)
-			count_lost(LOST_MESSAGE);
-		sum += length;
-	}
-	return sum;
+	repeat(MESSAGES_MAX, sum_message, &messages);
+	return messages.sum;
 }
 
 /* What a call on a socket moved; each kind of call has its own way to tell. */
