@@ -191,6 +191,11 @@ bool hook_is_trampoline(const struct hook *hook)
 	return strncmp(hook->attach, "fentry/", 7) == 0 || strncmp(hook->attach, "fexit/", 6) == 0;
 }
 
+bool hook_is_iterator(const struct hook *hook)
+{
+	return strncmp(hook->attach, "iter/", 5) == 0;
+}
+
 /* 05b24ff9b2cf "bpf: Prevent bpf program recursion for raw tracepoint probes", Linux 6.1: the end of a request may come
  * in an interrupt. */
 bool hook_may_be_skipped(const struct hook *hook)
@@ -198,35 +203,35 @@ bool hook_may_be_skipped(const struct hook *hook)
 	return hook_is_trampoline(hook) || hook_object(hook) == OBJECT_BLOCK;
 }
 
-bool hook_has_target(const struct hook *hook, const struct btf *btf)
+bool hook_has_target(const struct hook *hook, const struct kernel_types *types)
 {
 	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not listed */
-	       prototype_has_function(btf, hook_target(hook));
+	       prototype_has_function(types, hook_target(hook));
 }
 
-static bool fits(size_t i, const struct btf *btf)
+static bool fits(size_t i, const struct kernel_types *types)
 {
 	const char *target = target_of(table[i].attach);
 
-	if (table[i].module && !prototype_is_in_module(btf, table[i].module, target))
+	if (table[i].module && !prototype_is_in_module(types, table[i].module, target))
 		return false;
-	return !table[i].arguments || prototype_count_arguments(btf, target) == table[i].arguments;
+	return !table[i].arguments || prototype_count_arguments(types, target) == table[i].arguments;
 }
 
 /* Is it the first of its object for a tracepoint that is there, and that no program of it fits? */
-static bool stands_for_none(size_t i, const struct btf *btf)
+static bool stands_for_none(size_t i, const struct kernel_types *types)
 {
-	if (!table[i].arguments || prototype_count_arguments(btf, target_of(table[i].attach)) < 0)
+	if (!table[i].arguments || prototype_count_arguments(types, target_of(table[i].attach)) < 0)
 		return false;
 	for (size_t other = 0; other < ARRAY_SIZE(table); other++) {
 		if (table[other].object == table[i].object && strcmp(table[other].attach, table[i].attach) == 0 &&
-		    (other < i || fits(other, btf)))
+		    (other < i || fits(other, types)))
 			return false;
 	}
 	return true;
 }
 
-void hooks_list(const struct btf *btf, unsigned int left_out, struct hooks *ret)
+void hooks_list(const struct kernel_types *types, unsigned int left_out, struct hooks *ret)
 {
 	ret->count = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -237,10 +242,10 @@ void hooks_list(const struct btf *btf, unsigned int left_out, struct hooks *ret)
 
 		if (left_out & 1U << table[i].object)
 			continue;
-		if (stands_for_none(i, btf))
+		if (stands_for_none(i, types))
 			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' has other arguments",
 				 target_of(hook.attach));
-		else if (!fits(i, btf))
+		else if (!fits(i, types))
 			continue;
 		ret->items[ret->count++] = hook;
 	}

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks - the programs of the kernel side and where each is attached, as one table; and what became of each on this
- * kernel.  Asks libbpf nothing but the kernel's BTF.
+ * kernel.  Asks libbpf nothing but the kernel's types.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct btf;
+struct kernel_types;
 
 /* Those before share their maps with those behind. */
 enum object_id {
@@ -44,9 +44,9 @@ struct hooks {
 };
 
 /* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where none does the
- * first, which is off.  A NULL @btf tells nothing.  None of the objects in @left_out, bit by
+ * first, which is off.  A NULL @types tells nothing.  None of the objects in @left_out, bit by
  * object_id, which nobody would miss. */
-void hooks_list(const struct btf *btf, unsigned int left_out, struct hooks *ret);
+void hooks_list(const struct kernel_types *types, unsigned int left_out, struct hooks *ret);
 
 /* NULL: no such hook on this kernel. */
 struct hook *hooks_find(struct hooks *hooks, const char *program);
@@ -67,6 +67,8 @@ bool hook_is_part(const struct hook *hook, const char *part);
 /* By fentry or fexit. */
 bool hook_is_trampoline(const struct hook *hook);
 
+bool hook_is_iterator(const struct hook *hook);
+
 /* May the kernel skip runs of its program, since one may come while another of the CPU's is at work? */
 bool hook_may_be_skipped(const struct hook *hook);
 
@@ -74,4 +76,4 @@ bool hook_may_be_skipped(const struct hook *hook);
 const char *hook_target(const struct hook *hook);
 
 /* The kernel has the function that it is to be attached to. */
-bool hook_has_target(const struct hook *hook, const struct btf *btf);
+bool hook_has_target(const struct hook *hook, const struct kernel_types *types);

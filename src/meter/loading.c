@@ -10,7 +10,9 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "kernel_types.h"
 #include "macro.h"
+#include "named_types.h"
 #include "settings.h"
 #include "skeletons.h"
 
@@ -41,12 +43,46 @@ static void choose_programs(struct loading *l, const struct any_bpf *bpf, const 
 		const char *name = bpf_program__name(program);
 		struct hook *hook = hooks_find(l->hooks, name);
 
-		if (hook && !*hook->why && !hook_has_target(hook, l->opening->btf))
+		if (hook && !*hook->why && !hook_has_target(hook, l->opening->types))
 			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
 				 hook_target(hook));
 		if (!hook || *hook->why || !hook_is_part(hook, part))
 			bpf_program__set_autoload(program, false);
 	}
+}
+
+/* What libbpf reads of the kernel's types: those that the programs name.  NULL: all, where there may be types of modules
+ * among them. */
+static const char *types_path(const struct loading *l, enum object_id id)
+{
+	return l->named && id != OBJECT_FENTRY ? named_types_path(l->named) : NULL;
+}
+
+static void start_naming(struct loading *l)
+{
+	if (!l->opening->types || named_types_open(l->opening->types, &l->named) < 0)
+		return;
+	if (targets_start(l->opening->types, &l->targets) < 0)
+		l->named = named_types_free(l->named);
+}
+
+static void stop_naming(struct loading *l)
+{
+	if (l->named)
+		targets_stop(&l->targets);
+	l->named = named_types_free(l->named);
+}
+
+static int open_skeleton(struct loading *l, enum object_id id, bool is_older, struct any_bpf **ret)
+{
+	const struct kernel_types *types = l->opening->types;
+	const char *path = types_path(l, id);
+	int r = skeleton_open(id, is_older, types, path, ret);
+
+	if (r < 0 || !path || named_types_add(l->named, bpf_object__btf((*ret)->object)) >= 0)
+		return r;
+	skeleton_close(*ret);
+	return skeleton_open(id, is_older, types, NULL, ret);
 }
 
 /* Not yet loaded, and only @part of it. */
@@ -55,7 +91,7 @@ static int open_object(struct loading *l, enum object_id id, bool is_older, cons
 	struct settings *its_settings;
 	struct watch *watch;
 	struct any_bpf *bpf;
-	int r = skeleton_open(id, is_older, l->opening->btf, &bpf);
+	int r = open_skeleton(l, id, is_older, &bpf);
 
 	if (r < 0)
 		return r;
@@ -85,13 +121,13 @@ static int load_object(struct loading *l, enum object_id id)
 }
 
 /* A program that does nothing, tried before much is prepared for others of its kind. */
-static int try_fentry(const struct btf *btf)
+static int try_fentry(const struct kernel_types *types)
 {
 	const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	int id = btf ? btf__find_by_name_kind(btf, "security_inode_permission", BTF_KIND_FUNC) : -ENOENT;
+	int id = kernel_types_find(types, "security_inode_permission", BTF_KIND_FUNC);
 	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
 		    .attach_btf_id = (unsigned int)id);
 	int fd;
@@ -108,7 +144,7 @@ static int try_fentry(const struct btf *btf)
 
 static void prepare_object(struct loading *l, enum object_id id)
 {
-	int r = id == OBJECT_FENTRY ? try_fentry(l->opening->btf) : 0;
+	int r = id == OBJECT_FENTRY ? try_fentry(l->opening->types) : 0;
 
 	l->complaint = (struct complaint){};
 	if (r >= 0)
@@ -209,6 +245,7 @@ void loading_prepare(const struct opening *opening, struct hooks *hooks, struct 
 {
 	*ret = (struct loading){ .opening = opening, .hooks = hooks };
 	complaint_listen(&ret->complaint);
+	start_naming(ret);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (opening->wanted & 1U << id)
 			prepare_object(ret, (enum object_id)id);
@@ -240,4 +277,5 @@ void loading_clear(struct loading *l)
 	complaint_stop();
 	for (size_t id = OBJECT_COUNT; id-- > 0;)
 		l->items[id] = skeleton_close(l->items[id]);
+	stop_naming(l);
 }

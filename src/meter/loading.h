@@ -12,9 +12,11 @@
 #include "hooks.h"
 #include "maps.h"
 #include "older.h"
+#include "targets.h"
 
 struct any_bpf;
-struct btf;
+struct kernel_types;
+struct named_types;
 struct settings;
 
 /* What all objects are opened with. */
@@ -23,7 +25,7 @@ struct opening {
 	const struct settings *settings; /* the same in all */
 	const struct sizing *sizing;
 	uint64_t watched_id;
-	const struct btf *btf; /* the kernel's; NULL: not known */
+	const struct kernel_types *types; /* NULL: not known */
 	const char *pin_dir;   /* NULL: what is loaded ends with this process */
 };
 
@@ -35,6 +37,8 @@ struct loading {
 	struct complaint complaint;          /* of the last load */
 	struct complaint of_newer;           /* of the object at hand, where the kernel refused its newer code */
 	struct older older;                  /* of those that are loaded */
+	struct named_types *named;           /* what libbpf is given of the kernel's types; NULL: it reads them itself */
+	struct targets targets;              /* where there is @named */
 	bool needs_older;                    /* this kernel takes the code for older ones only */
 };
 

@@ -10,16 +10,15 @@
 #include <time.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "cleanup.h"
 #include "collectors/collectors.h"
-#include "complaint.h"
 #include "entries.h"
 #include "error.h"
 #include "files.h"
 #include "heritage.h"
+#include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
 #include "macro.h"
@@ -42,7 +41,7 @@ struct meter {
 };
 
 /* The kernel's own number of a controller, which its configuration makes; -1: v2, or unknown. */
-static int find_subsys(const struct hierarchy *h, const struct btf *btf)
+static int find_subsys(const struct hierarchy *h, const struct kernel_types *types)
 {
 	char name[32];
 	int number;
@@ -50,20 +49,8 @@ static int find_subsys(const struct hierarchy *h, const struct btf *btf)
 	if (!h || h->is_v2)
 		return -1;
 	snprintf(name, sizeof(name), "%s_cgrp_id", controller_name(h->key));
-	number = prototype_enum_value(btf, "cgroup_subsys_id", name);
+	number = prototype_enum_value(types, "cgroup_subsys_id", name);
 	return number < 0 ? -1 : number;
-}
-
-/* NULL: the kernel has none. */
-static struct btf *load_btf(void)
-{
-	struct complaint unheard;
-	struct btf *btf;
-
-	complaint_listen(&unheard);
-	btf = btf__load_vmlinux_btf();
-	complaint_stop();
-	return btf;
 }
 
 void meter_watch(struct meter *m, uint64_t id)
@@ -146,8 +133,8 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 				   .watched_id = options->watched_id,
 				   .pin_dir = options->pin_dir };
 	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
+	_cleanup_(kernel_types_freep) struct kernel_types *types = NULL;
 	uint64_t bare_ns = 0;
-	struct btf *btf;
 
 	if (!m)
 		return -ENOMEM;
@@ -158,10 +145,12 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	if (options->has_groups)
 		bare_ns = own_costs_time_call();
-	opening.btf = btf = opening.wanted ? load_btf() : NULL;
-	settings.key_subsys = find_subsys(options->hierarchy, btf);
+	if (opening.wanted)
+		(void)kernel_types_open(&types); /* without, nothing is known of the kernel */
+	opening.types = types;
+	settings.key_subsys = find_subsys(options->hierarchy, types);
 	objects_open(&opening, &m->heritage, &m->pin_error, &m->objects);
-	btf__free(btf);
+	types = kernel_types_free(types);
 	give_places(m);
 	if (options->has_groups && !m->objects.is_taken_over)
 		own_costs_calibrate(&m->objects, bare_ns);

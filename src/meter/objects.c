@@ -73,7 +73,8 @@ static int take_maps(struct objects *o, enum object_id id, const struct loading 
 static void attach(struct objects *o, struct hook *hook, const struct bpf_program *program)
 {
 	struct attachment *attachment = attachment_of(o, hook);
-	struct bpf_link *link = bpf_program__attach(program);
+	struct bpf_link *link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL) :
+							 bpf_program__attach_trace(program);
 
 	if (!link) {
 		snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(errno));
@@ -280,7 +281,7 @@ void objects_open(const struct opening *opening, struct heritage *heritage, stru
 
 	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
 	*pin_error = (struct error){};
-	hooks_list(opening->btf, left_out(opening), &ret->hooks);
+	hooks_list(opening->types, left_out(opening), &ret->hooks);
 	for (size_t i = 0; i < ret->hooks.count; i++)
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
@@ -473,7 +474,7 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 
 	complaint_listen(&complaint);
 	for (size_t id = 0; id < OBJECT_SYSCALLS && r >= 0; id++)
-		r = skeleton_open((enum object_id)id, false, NULL, &items[id]);
+		r = skeleton_open((enum object_id)id, false, NULL, NULL, &items[id]);
 	if (r >= 0) {
 		maps_size(items, sizing, &list);
 		for (size_t i = 0; i < list.count; i++)

@@ -4,21 +4,21 @@
 
 #include <stdbool.h>
 
-struct btf;
+struct kernel_types;
 
-/* All take a NULL @btf, of which nothing is known. */
+/* All take a NULL @types, of which nothing is known. */
 
 /* The kernel has a function of that name, not inlined everywhere. */
-bool prototype_has_function(const struct btf *btf, const char *function);
+bool prototype_has_function(const struct kernel_types *types, const char *function);
 
 /* A loaded module has it. */
-bool prototype_is_in_module(const struct btf *btf, const char *module, const char *function);
+bool prototype_is_in_module(const struct kernel_types *types, const char *module, const char *function);
 
 /* How many arguments a tracepoint hands out; -ENOENT: there is no such tracepoint. */
-int prototype_count_arguments(const struct btf *btf, const char *tracepoint);
+int prototype_count_arguments(const struct kernel_types *types, const char *tracepoint);
 
 /* Is a function's second argument, and not its first, a struct dentry? */
-bool prototype_has_dentry_second(const struct btf *btf, const char *function);
+bool prototype_has_dentry_second(const struct kernel_types *types, const char *function);
 
 /* The kernel's number of a constant of a named enum; -ENOENT: there is none. */
-int prototype_enum_value(const struct btf *btf, const char *type, const char *name);
+int prototype_enum_value(const struct kernel_types *types, const char *type, const char *name);

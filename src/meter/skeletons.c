@@ -68,18 +68,18 @@ static int create_block(void *bpf)
 	return block_bpf__create_skeleton(bpf);
 }
 
-static void set_nothing(void *bpf UNUSED, const struct btf *btf UNUSED)
+static void set_nothing(void *bpf UNUSED, const struct kernel_types *types UNUSED)
 {
 }
 
-static void set_time(void *bpf, const struct btf *btf UNUSED)
+static void set_time(void *bpf, const struct kernel_types *types UNUSED)
 {
 	struct time_bpf *time = bpf;
 
 	causes_fill((struct call_cause *)time->rodata->call_causes);
 }
 
-static void set_files(void *bpf, const struct btf *btf UNUSED)
+static void set_files(void *bpf, const struct kernel_types *types UNUSED)
 {
 	struct files_bpf *files = bpf;
 
@@ -92,18 +92,18 @@ static void set_files(void *bpf, const struct btf *btf UNUSED)
 	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics, ARRAY_SIZE(files->rodata->pseudo_magics));
 }
 
-static void set_fentry(void *bpf, const struct btf *btf)
+static void set_fentry(void *bpf, const struct kernel_types *types)
 {
 	struct fentry_bpf *fentry = bpf;
 
 	requests_fill((struct request_kind *)fentry->rodata->request_kinds);
-	fentry->rodata->setattr_dentry = prototype_has_dentry_second(btf, "security_inode_setattr");
-	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(btf, "security_inode_setxattr");
+	fentry->rodata->setattr_dentry = prototype_has_dentry_second(types, "security_inode_setattr");
+	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(types, "security_inode_setxattr");
 	fentry->rodata->removexattr_dentry =
-		prototype_has_dentry_second(btf, "security_inode_removexattr");
+		prototype_has_dentry_second(types, "security_inode_removexattr");
 }
 
-static void set_syscalls(void *bpf, const struct btf *btf UNUSED)
+static void set_syscalls(void *bpf, const struct kernel_types *types UNUSED)
 {
 	struct syscalls_bpf *syscalls = bpf;
 
@@ -116,7 +116,7 @@ static const struct {
 	size_t size;
 	int (*create)(void *bpf); /* with the newer code */
 	const void *(*older_code)(size_t *ret_size);
-	void (*set)(void *bpf, const struct btf *btf);
+	void (*set)(void *bpf, const struct kernel_types *types);
 } skeletons[OBJECT_COUNT] = {
 	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes, set_nothing },
 	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_nothing },
@@ -146,21 +146,23 @@ struct any_bpf *skeleton_close(struct any_bpf *bpf)
 	return NULL;
 }
 
-int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret)
+int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *types, const char *types_path,
+		  struct any_bpf **ret)
 {
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path);
 	struct any_bpf *bpf = calloc(1, skeletons[id].size);
 	int r = bpf ? skeletons[id].create(bpf) : -ENOMEM;
 
 	if (r >= 0) {
 		if (is_older)
 			bpf->skeleton->data = (void *)skeletons[id].older_code(&bpf->skeleton->data_sz);
-		r = bpf_object__open_skeleton(bpf->skeleton, NULL);
+		r = bpf_object__open_skeleton(bpf->skeleton, &options);
 	}
 	if (r < 0) {
 		skeleton_close(bpf);
 		return r;
 	}
-	skeletons[id].set(bpf, btf);
+	skeletons[id].set(bpf, types);
 	*ret = bpf;
 	return 0;
 }

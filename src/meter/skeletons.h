@@ -10,7 +10,7 @@
 
 struct bpf_object;
 struct bpf_object_skeleton;
-struct btf;
+struct kernel_types;
 
 /* What every skeleton begins with. */
 struct any_bpf {
@@ -18,8 +18,11 @@ struct any_bpf {
 	struct bpf_object *object;
 };
 
-/* Not yet loaded.  @is_older: the code for older kernels; both have the same maps and programs (see compat.bpf.h). */
-int skeleton_open(enum object_id id, bool is_older, const struct btf *btf, struct any_bpf **ret);
+/* Not yet loaded.  @is_older: the code for older kernels; both have the same maps and programs (see compat.bpf.h).
+ * @types_path: a file of the kernel's types that it names, which may be written until it is loaded; NULL: libbpf looks
+ * for them itself. */
+int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *types, const char *types_path,
+		  struct any_bpf **ret);
 struct any_bpf *skeleton_close(struct any_bpf *bpf); /* NULL is fine; returns NULL */
 
 /* The object for older kernels, as it is built in. */
