@@ -38,9 +38,11 @@ def missing(series, reason):
 
 
 KERNELS = REPO / ".cache" / "kernels"
-# Each keeps a processor busy, for half of its time: four of them keep two.  Where there are more of them than processors a
-# process in a guest that waits for the host is charged for that, and its CPU time is no longer what it itself saw of it.
-GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 4, 2
+# Each keeps a processor busy, for half of its time.  A process in a guest that waits for the host is charged for that, and its
+# CPU time is no longer what it itself saw of it: of those whose times count there are no more than processors, and the others
+# run beside them on what they leave.
+GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
+IDLE = [REPO / "tests/on-idle-time"]
 CASES_MANY = 40  # for one boot
 SLURM_SERIES, SYSTEMD_SERIES = "6.1", "6.12"
 
@@ -142,33 +144,30 @@ def wanted_boots(session):
 
 
 class Pool:
-    """Runs guests; those whose times count after the others, fewer at once."""
+    """Runs guests; those whose times count go before the others, and fewer at once, and not before the file @after is there."""
 
-    def __init__(self):
+    def __init__(self, after=None):
         self.many = concurrent.futures.ThreadPoolExecutor(GUESTS_AT_ONCE)
         self.few = concurrent.futures.ThreadPoolExecutor(TIMED_GUESTS_AT_ONCE)
-        self.first = []
+        self.after, self.is_over = after and Path(after), False
 
     def submit(self, run, *arguments, is_timed=False):
-        if is_timed:
-            return self.few.submit(self.run_after, list(self.first), run, arguments)
-        self.first.append(self.many.submit(run, *arguments))
-        return self.first[-1]
+        return self.few.submit(self.run_alone, run, *arguments) if is_timed else self.many.submit(run, *arguments)
 
-    @staticmethod
-    def run_after(others, run, arguments):
-        while not all(other.done() for other in others):  # wait() would not see those that are cancelled
+    def run_alone(self, run, *arguments):
+        while self.after and not self.after.exists() and not self.is_over:
             time.sleep(0.2)
-        return run(*arguments)
+        return run(*arguments) if not self.is_over else None
 
     def shutdown(self):
+        self.is_over = True
         for pool in (self.many, self.few):
             pool.shutdown(cancel_futures=True)
 
 
 @pytest.fixture(scope="session")
 def pool():
-    pool = Pool()
+    pool = Pool(os.environ.get("JOBMETER_TIMED_GUESTS_AFTER"))  # what else runs on this machine has ended
     yield pool
     pool.shutdown()
 
@@ -212,15 +211,14 @@ def systemd_boot(pool):
 @pytest.fixture(scope="session")
 def boots(request, programs, pool):
     """{(kernel, case): a future of Results}, of all boots."""
-    boots, futures, guests = wanted_boots(request.session), {}, {}
-    for is_timed in (False, True):
-        for series, boot, _, cases in filter(lambda boot: boot[2] == is_timed, boots):
-            guests[series] = guests.get(series) or Guest(KERNELS / series, programs)
-            future = pool.submit(guests[series].run, cases, boot, is_timed=is_timed)
-            futures |= {(series, case): future for case in cases}
-        for longest in ("slurm_boot", "systemd_boot"):  # have timeouts of their own; after those that are not timed
-            if any(longest in item.fixturenames for item in request.session.items):
-                request.getfixturevalue(longest)
+    futures, guests = {}, {}
+    for longest in ("slurm_boot", "systemd_boot"):
+        if any(longest in item.fixturenames for item in request.session.items):
+            request.getfixturevalue(longest)
+    for series, boot, is_timed, cases in wanted_boots(request.session):
+        guests[series] = guests.get(series) or Guest(KERNELS / series, programs)
+        future = pool.submit(guests[series].run, cases, boot, () if is_timed else IDLE, is_timed=is_timed)
+        futures |= {(series, case): future for case in cases}
     return futures
 
 

@@ -10,7 +10,7 @@ from guest import Case
 MODES = ["tcp4", "tcp6", "udp4", "mapped", "unix", "messages", "many-messages", "as-files", "peek", "errors", "restarted",
          "namespace", "many", "crowd", "high", "reused", "self", "multipath", "uring", "uring-connections"]
 RUN = "jobmeter run --quiet --output /out/{0}.json -- talk {0} /out/{0}.truth\n"
-ALL = Case("set -e\n" + "".join(RUN.format(mode) for mode in MODES), limit_s=400)
+ALL = Case("set -e\n" + "".join(RUN.format(mode) for mode in MODES))
 
 
 @pytest.mark.parametrize("result", [ALL], indirect=True, ids=["all"])

@@ -6,6 +6,8 @@ import importlib.util
 import pathlib
 import re
 import subprocess
+import threading
+import time
 
 import pytest
 
@@ -105,6 +107,38 @@ def test_a_test_of_another_name_on_the_second_try_has_not_passed(runner, tmp_pat
 def test_it(): failing(1)
 """)
     assert told(counts) == (1, 1, 1, 1, [])
+
+
+def test_what_runs_beside_system_is_told_after_it(runner, capfd):
+    """kernel is told when system has ended, and not before; and what it says is printed to the end."""
+    has_looked, saw = threading.Event(), []
+
+    def say(words, output):
+        print(words, file=output, flush=True)
+        return runner.Counts(passed=1)
+
+    def system():
+        assert has_looked.wait(60)
+        return say("from system", None)
+
+    def kernel(folder, output, JOBMETER_TIMED_GUESTS_AFTER):
+        others_ended = pathlib.Path(JOBMETER_TIMED_GUESTS_AFTER)
+        saw.append(others_ended.exists())
+        say("before", output)
+        has_looked.set()
+        while not others_ended.exists():
+            time.sleep(0.01)
+        return say("after", output)
+
+    runner.pytest = kernel
+    runner.SUITES |= {"system": system, "tidy": lambda before, output: say(f"tidy by {before[0]}", output)}
+    runner.fetch_for_guests = lambda: None
+    results = runner.run_suites(["tidy", "system", "kernel"])
+    assert [(name, counts.passed, counts.failed) for name, (counts, _) in results.items()] == \
+        [("tidy", 1, 0), ("system", 1, 0), ("kernel", 1, 0)]
+    assert saw == [False]
+    lines = ["== system", "from system", "== tidy", "tidy by tests/on-idle-time", "== kernel", "before", "after"]
+    assert capfd.readouterr().out.splitlines() == lines
 
 
 def test_idle_time_is_what_no_other_session_wants():
