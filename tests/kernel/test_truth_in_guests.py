@@ -30,6 +30,7 @@ ls /tmp/mine >/out/left
 TRACED = Case(SETUP + """
 cd /sys/kernel/tracing
 echo 16384 >buffer_size_kb
+echo counter >trace_clock  # in the order of what happened, whatever a CPU's clock says
 for event in io_uring_complete io_uring_submit_req io_uring_submit_sqe; do
     test -d events/io_uring/$event && echo 1 >events/io_uring/$event/enable
 done
