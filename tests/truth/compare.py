@@ -163,6 +163,13 @@ def not_shown(record):
     return sum(int(line.split()[0]) for line in record["coverage"]["notes"] if line.endswith(" was not seen"))
 
 
+def hidden_by_disks(record):
+    """Events of which no count but those of block devices' requests knows, and which a busy machine has at any time: ends that
+    were not shown, requests that went on as the record was made (what was read ahead), programs that the kernel skipped."""
+    found = re.search(r"(\d+) requests to block devices not counted, which had not ended", "; ".join(record["coverage"]["missing"]))
+    return not_shown(record) + looks_skipped(record) + (int(found[1]) if found else 0)
+
+
 def named_lost(record):
     """Events that the record says are missing, in numbers, and those that were not shown."""
     return sum(int(line.split()[0]) for line in record["coverage"]["missing"]
