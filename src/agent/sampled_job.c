@@ -372,7 +372,7 @@ int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
 
 static int describe_no_thermal(struct record *record)
 {
-	return strings_add(&record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+	return strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)

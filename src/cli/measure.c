@@ -356,7 +356,7 @@ static int end_thermal(struct measurement *m)
 	m->record->thermal = thermal_samples_of(&m->sums);
 	if (m->thermal)
 		return 0;
-	return strings_add(&m->record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+	return strings_add(&m->record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int finish(struct measurement *m, char *const argv[], struct error *err)

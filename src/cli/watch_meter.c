@@ -259,7 +259,7 @@ static int read_thermal(struct meter_source *m, struct record *record)
 	record->thermal = thermal_samples_of(&m->sums);
 	if (m->thermal)
 		return 0;
-	return strings_add(&record->coverage.missing, THERMAL_LABEL "not offered by this machine");
+	return strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret,

@@ -179,28 +179,36 @@ bool registry_job_ports_are_cut(const struct registry_job *j)
 	return j->ports.state == PORTS_CUT;
 }
 
-void registry_cut_ports(struct registry *r)
+static void cut(struct registry_ports *p)
+{
+	p->state = PORTS_CUT;
+}
+
+static void lose(struct registry_ports *p)
+{
+	refuse(p, PORTS_LOST);
+}
+
+static void leave_followed(struct registry *r, void (*leave)(struct registry_ports *p))
 {
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
 
 		if (j->ports.state != PORTS_FOLLOWED)
 			continue;
-		j->ports.state = PORTS_CUT;
+		leave(&j->ports);
 		j->is_changed = true;
 	}
 }
 
+void registry_cut_ports(struct registry *r)
+{
+	leave_followed(r, cut);
+}
+
 void registry_lose_ports(struct registry *r)
 {
-	for (size_t i = 0; i < r->job_count; i++) {
-		struct registry_job *j = r->jobs[i];
-
-		if (j->ports.state != PORTS_FOLLOWED)
-			continue;
-		refuse(&j->ports, PORTS_LOST);
-		j->is_changed = true;
-	}
+	leave_followed(r, lose);
 }
 
 const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
