@@ -92,6 +92,16 @@ static _Noreturn void be_family(void)
 	_exit(0);
 }
 
+/* It begins once it is released. */
+static int hold_family(struct held *ret)
+{
+	int r = held_fork(ret);
+
+	if (r == 0 && ret->pid == 0)
+		be_family();
+	return r;
+}
+
 /* Of a process that stands still: fields 10 and 12 of its stat, the faults that needed no reading, and those that did. */
 static int read_faults(pid_t pid, uint64_t *ret)
 {
@@ -133,10 +143,8 @@ static int compare_faults(const char *folder)
 	struct rusage usage;
 	struct held held;
 	uint64_t before = 0;
-	int r = held_fork(&held);
+	int r = hold_family(&held);
 
-	if (r == 0 && held.pid == 0)
-		be_family();
 	if (r == 0)
 		r = open_for(folder, held.pid, &h, &err);
 	if (r == 0)
@@ -207,10 +215,8 @@ static int run_process(struct counting *c, struct registry *r, struct sampled_ha
 	struct held held;
 	uint64_t before = 0;
 	char text[16];
-	int code = held_fork(&held);
+	int code = hold_family(&held);
 
-	if (code == 0 && held.pid == 0)
-		be_family();
 	snprintf(text, sizeof(text), "%d", held.pid);
 	if (code < 0 || !job || fd < 0 || file_write_existing(fd, "cgroup.procs", text) < 0 ||
 	    read_faults(held.pid, &before) < 0)
@@ -319,10 +325,8 @@ static int compare_watched(const char *path, char **folders)
 	struct rusage usage;
 	struct held held;
 	uint64_t before = 0;
-	int r = held_fork(&held);
+	int r = hold_family(&held);
 
-	if (r == 0 && held.pid == 0)
-		be_family();
 	if (r == 0)
 		r = move_to(held.pid, folders);
 	if (r == 0)
