@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import pathlib
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -76,15 +77,30 @@ def test_it(n): failing(n, str(n))
     assert "turn 0 of 9" in counts.failures[0]
 
 
-def test_many_failures_are_not_tried_again(runner, tmp_path):
+def test_many_failures_are_tried_again(runner, tmp_path):
     counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
-@pytest.mark.parametrize("n", range(6))
+@pytest.mark.parametrize("n", range(60))
 def test_it(n): failing(1, str(n))
 """)
-    assert told(counts) == (1, 6, 1, 6, [])
+    assert told(counts) == (61, 0, 1, 0, [2] * 60)
 
 
-def test_the_error_of_what_many_need_is_one_cause(runner, tmp_path):
+def test_a_try_has_its_limit(runner, tmp_path):
+    """What it does not come to has failed."""
+    runner.TRY_LIMIT_S = "1"
+    shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
+    counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
+import time
+def test_hangs():
+    failing(1, "first")
+    time.sleep(600)
+def test_quick(): failing(1)
+""")
+    assert told(counts) == (2, 1, 1, 1, [2])
+    assert "test_hangs" in counts.failures[0]
+
+
+def test_what_many_need_is_tried_again_for_all(runner, tmp_path):
     """And who fails and cannot clean up either fails once."""
     counts = runner.judge(FAILING.format(path=str(tmp_path)) + """
 @pytest.fixture(scope="session")
