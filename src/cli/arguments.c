@@ -45,11 +45,10 @@ static int read_folder(const struct cli_command *command, const char *folder,
 	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the folder '%s'", folder);
 }
 
-static int take_over(int r, struct record *record, struct records *records, struct error *err)
+static int take_over(struct record *record, struct records *records, struct error *err)
 {
-	if (r < 0)
-		return r;
-	r = records_add(records, record);
+	int r = records_add(records, record);
+
 	if (r < 0) {
 		record_free(record);
 		error_set_errno(err, r, "cannot keep the record");
@@ -115,16 +114,18 @@ int argument_read(const struct cli_command *command, const char *argument, struc
 	r = runs_find(argument, &record, err);
 	if (r < 0)
 		r = find_with_agent(argument, &record, err);
-	return take_over(r, record, records, err);
+	return r < 0 ? r : take_over(record, records, err);
 }
 
 int arguments_read(const struct cli_command *command, int argc, char **argv,
 		   struct records *records, int *exit_code, struct error *err)
 {
-	struct record *newest = NULL;
+	if (argc == 0) {
+		struct record *newest = NULL;
+		int r = runs_find_newest(&newest, err);
 
-	if (argc == 0)
-		return take_over(runs_find_newest(&newest, err), newest, records, err);
+		return r < 0 ? r : take_over(newest, records, err);
+	}
 	for (int i = 0; i < argc; i++) {
 		int r = argument_read(command, argv[i], records, exit_code, err);
 
@@ -145,5 +146,5 @@ int arguments_merge(struct records *records, struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot merge the records");
 	records_clear(records);
-	return take_over(0, merged, records, err);
+	return take_over(merged, records, err);
 }
