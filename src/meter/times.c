@@ -102,7 +102,9 @@ int times_read_cores(const struct objects *o, uint64_t elapsed_ns, struct evenne
 	if (!c.on_ns)
 		return -ENOMEM;
 	r = times_visit(o, add_core, &c);
-	if (r >= 0 && !c.has_shared)
-		*ret = evenness_of(c.on_ns, choose_touched(&c, elapsed_ns));
-	return r < 0 ? r : 0;
+	if (r < 0 || c.has_shared)
+		return r < 0 ? r : 0;
+	c.count = choose_touched(&c, elapsed_ns);
+	*ret = evenness_of(c.on_ns, c.count);
+	return 0;
 }
