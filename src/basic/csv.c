@@ -25,6 +25,8 @@ void csv_put(const char *text, FILE *out)
 		return;
 	if (is_quoted)
 		fputc('"', out);
+	if (*text && strchr("=+-@\t\r", *text))
+		fputc('\'', out);
 	while ((c = utf8_next(&text)) != 0)
 		put_character(c, out);
 	if (is_quoted)

@@ -56,14 +56,10 @@ static void put_number(struct row *row, bool is_known, uint64_t number, enum met
 static void put_field_number(struct row *row, const struct record_field *field)
 {
 	int64_t number;
-	char text[32];
 
-	if (record_field_number(field, row->record, &number)) {
-		snprintf(text, sizeof(text), "%" PRId64, number);
-		put_text(row, text);
-	} else {
-		put_text(row, NULL);
-	}
+	separate(row);
+	if (record_field_number(field, row->record, &number))
+		fprintf(row->out, "%" PRId64, number);
 }
 
 static void put_field_value(struct row *row, const struct record_field *field)

@@ -37,6 +37,28 @@ TEST(a_cell_is_quoted_where_it_has_to_be)
 	}
 }
 
+TEST(a_cell_is_no_formula)
+{
+	static const struct {
+		const char *text, *cell;
+	} rows[] = {
+		{ "=HYPERLINK(\"http://x\",A1)", "\"'=HYPERLINK(\"\"http://x\"\",A1)\"" },
+		{ "=1+1", "'=1+1" },
+		{ "+1", "'+1" },
+		{ "-1", "'-1" },
+		{ "@SUM(A1)", "'@SUM(A1)" },
+		{ "\t=1", "'\uFFFD=1" },
+		{ "a=1", "a=1" },
+		{ "'=1", "'=1" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		_cleanup_free_ char *cell = written(rows[i].text);
+
+		ASSERT_STREQ(cell, rows[i].cell);
+	}
+}
+
 TEST(nothing_that_a_terminal_obeys_comes_out)
 {
 	static const char *const rows[] = {

@@ -62,6 +62,17 @@ TEST(values_stand_in_their_units_and_mounts_are_summed)
 	ASSERT_CONTAINS(text, ",0,8192,51,6,3,0.000039,,,,,,,,,,,,,,,,,,,,,,,,,,,,\n");
 }
 
+TEST(a_name_is_no_formula)
+{
+	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *text = NULL;
+
+	free(r->job.name);
+	r->job.name = strdup("=1+1");
+	text = made_csv(r, ROWS_RECORD);
+	ASSERT_CONTAINS(text, ",'=1+1,");
+}
+
 TEST(a_mount_has_columns_of_every_operation_and_way)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
