@@ -238,16 +238,18 @@ int cli_parse(const struct cli_command *command, const struct cli_options *group
 void cli_say(const struct cli_command *command, const struct error *err)
 {
 	const char *text = err->text;
+	char line[sizeof(err->text) * UTF8_MAX];
+	size_t length = 0;
 	uint32_t c;
 
-	fprintf(stderr, "%s%s%s: ", program_of(command), space_of(command), name_of(command));
 	while ((c = utf8_next(&text))) {
-		char bytes[UTF8_MAX] = "?"; /* a name that holds an escape must not steer the terminal */
-		size_t length = utf8_is_printable(c) ? utf8_encode(c, bytes) : 1;
-
-		fwrite(bytes, 1, length, stderr);
+		if (utf8_is_printable(c))
+			length += utf8_encode(c, line + length);
+		else
+			line[length++] = '?'; /* a name that holds an escape must not steer the terminal */
 	}
-	fputc('\n', stderr);
+	/* in one write, since others may write there, too */
+	fprintf(stderr, "%s%s%s: %.*s\n", program_of(command), space_of(command), name_of(command), (int)length, line);
 }
 
 int cli_fail(const struct cli_command *command, const struct error *err)

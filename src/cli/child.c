@@ -37,11 +37,12 @@ static void watched_signals(sigset_t *ret)
 
 /* In the child, once released: between that and execve() it does nothing that is counted, so the
  * command's numbers are its own. */
-static _Noreturn void be_command(char *const argv[], int tell_fd, const sigset_t *mask)
+static _Noreturn void be_command(char *const argv[], int tell_fd, const struct child *c)
 {
 	int error_number;
 
-	sigprocmask(SIG_SETMASK, mask, NULL);
+	signal(SIGPIPE, c->on_sigpipe);
+	sigprocmask(SIG_SETMASK, &c->mask, NULL);
 	execvp(argv[0], argv);
 	error_number = errno;
 	(void)send(tell_fd, &error_number, sizeof(error_number), MSG_NOSIGNAL);
@@ -93,7 +94,7 @@ int child_prepare(struct child *c, char *const argv[], struct error *err)
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start a process");
 	if (command.pid == 0)
-		be_command(argv, command.fd, &c->mask);
+		be_command(argv, command.fd, c);
 	c->pid = command.pid;
 	c->release_fd = command.fd;
 	watched_signals(&watched);

@@ -29,27 +29,28 @@ static int print(const struct output *output, struct records *records, bool is_m
 {
 	/* a file for machines leaves the terminal free for people */
 	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
+	_cleanup_(sheet_clear) struct sheet sheet = {};
 	int r = 0;
 
 	if (is_text_wanted && !output->is_quiet) {
-		struct page page = page_for(stdout);
-
-		r = report_print(records, output->rules, &page, err);
+		r = sheet_open(stdout, &sheet);
 		if (r < 0)
-			return r;
+			return error_set_errno(err, r, "cannot print the report");
+		r = report_print(records, output->rules, &sheet.page, err);
 	}
-	if (output_is_of_one(output) || (is_merged && output->format != OUTPUT_TEXT))
+	if (r == 0 && (output_is_of_one(output) || (is_merged && output->format != OUTPUT_TEXT)))
 		r = arguments_merge(records, err);
+	if (r == 0 && output->file) /* before anything is printed: who reads that may have gone */
+		r = output_save(output, records, err);
 	if (r < 0)
 		return r;
-	if (output->file)
-		return output_save(output, records, err);
-	if (output->format != OUTPUT_TEXT)
+	if (sheet.page.out)
+		r = sheet_print(&sheet);
+	else if (!output->file && output->format != OUTPUT_TEXT)
 		r = output_write(output, records, stdout);
-	if (fflush(stdout) != 0 || r < 0)
-		return error_set_errno(err, r < 0 ? r : errno,
-				       "cannot write to the standard output");
-	return 0;
+	if (r == 0 && fflush(stdout) != 0)
+		r = -errno;
+	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
 static int run_report(const struct cli_command *command, int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,35 @@ static int check_output(struct output *output, char **ret_name, struct error *er
 	return r;
 }
 
-/* Prints, keeps and saves what was measured; takes @record over.  Only a file that was asked for and
- * is not there is a failure. */
+static void keep(const struct record *record)
+{
+	struct error err = {};
+
+	if (runs_store(record, NULL, &err) < 0) {
+		error_prefix(&err, 0, "the record is not kept");
+		cli_say(&cmd_run, &err);
+	}
+}
+
+/* That nobody reads it is nobody's failure. */
+static void print(const struct records *records, const struct rules *rules)
+{
+	_cleanup_(sheet_clear) struct sheet sheet = {};
+	struct error err = {};
+	int r = sheet_open(stderr, &sheet);
+
+	if (r < 0)
+		error_set_errno(&err, r, "cannot print the report");
+	else
+		r = report_print(records, rules, &sheet.page, &err);
+	if (r < 0)
+		cli_say(&cmd_run, &err);
+	else
+		(void)sheet_print(&sheet);
+}
+
+/* Keeps and saves what was measured, then prints it: who reads that may have gone.  Takes @record over.  Only a file that was
+ * asked for and is not there is a failure. */
 static int tell(struct output *output, struct record *record, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
@@ -123,21 +151,15 @@ static int tell(struct output *output, struct record *record, struct error *err)
 		record_free(record);
 		return error_set_errno(err, r, "cannot keep the record");
 	}
+	keep(record);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)
 		return r;
 	output->rules = rules;
-	if (!output->is_quiet) {
-		struct page page = page_for(stderr);
-
-		if (report_print(&records, rules, &page, err) < 0)
-			cli_say(&cmd_run, err);
-	}
-	if (runs_store(record, NULL, err) < 0) {
-		error_prefix(err, 0, "the record is not kept");
-		cli_say(&cmd_run, err);
-	}
-	return output->file ? output_save(output, &records, err) : 0;
+	r = output->file ? output_save(output, &records, err) : 0;
+	if (!output->is_quiet)
+		print(&records, rules);
+	return r;
 }
 
 /* The agent of the node, unless it is not wanted or cannot do what is; NULL: there is none. */
@@ -167,7 +189,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		{ options, ARRAY_SIZE(options), &settings },
 		{ output_options, output_option_count, &output },
 	};
-	struct measure_options measure = { .root = "/" };
+	struct measure_options measure = { .root = "/", .on_sigpipe = signal(SIGPIPE, SIG_IGN) };
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_free_ char *name = NULL;
 	struct record *record;

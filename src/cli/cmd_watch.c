@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,10 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 		r = output_settle(&output, &err);
 	if (r < 0)
 		return cli_misuse(command, &err);
+	if (output.file) /* it is written though nobody reads the lines */
+		signal(SIGPIPE, SIG_IGN);
+	else if (settings.is_live && output.format != OUTPUT_TEXT)
+		setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* a line a write */
 	r = output_check(&output, &err);
 	if (r == 0)
 		r = watch(&settings, &output, &request, &err);

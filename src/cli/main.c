@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "commands.h"
@@ -42,10 +44,21 @@ static int refuse_command(const char *name)
 	return cli_misuse(NULL, &err);
 }
 
+/* Else the next file that is opened is the standard error, and what is said stands in it.  For a command that is run they
+ * are as closed as they were. */
+static void fill_standard_files(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC); /* the lowest number that is free */
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct cli_command *command;
 
+	fill_standard_files();
 	setlocale(LC_CTYPE, ""); /* the charset alone: numbers are the same everywhere */
 	if (argc < 2) {
 		print_usage(stderr);

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 
 #include "record.h"
@@ -21,6 +22,7 @@ struct measure_options {
 	bool names_syscalls;  /* count system calls by name */
 	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
 	struct client *agent; /* it measures; NULL: we do */
+	sighandler_t on_sigpipe; /* what the command does at SIGPIPE, which the caller may ignore for itself */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
 };

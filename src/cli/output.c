@@ -252,9 +252,8 @@ int output_print_by(const struct output *output, output_writer write, const void
 
 	if (!output->file)
 		return write(output, what, stdout, err);
-	if (!output->is_quiet)
-		r = write(&text, what, stdout, err);
-	return r < 0 ? r : output_save_by(output, write, what, err);
+	r = output_save_by(output, write, what, err); /* first: who reads what is printed may have gone */
+	return r < 0 || output->is_quiet ? r : write(&text, what, stdout, err);
 }
 
 static int write_file(const struct output *output, const void *what, FILE *out, struct error *err)

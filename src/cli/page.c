@@ -2,6 +2,7 @@
 #include "page.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <langinfo.h>
 #include <math.h>
 #include <stdarg.h>
@@ -40,6 +41,33 @@ struct page page_for(FILE *out)
 		.has_color = is_terminal && !(no_color && *no_color) &&
 			     !(term && strcmp(term, "dumb") == 0),
 	};
+}
+
+int sheet_open(FILE *to, struct sheet *ret)
+{
+	*ret = (struct sheet){ .page = page_for(to), .to = to };
+	ret->page.out = open_memstream(&ret->text, &ret->length);
+	return ret->page.out ? 0 : -ENOMEM;
+}
+
+int sheet_print(struct sheet *s)
+{
+	bool is_whole = fclose(TAKE_PTR(s->page.out)) == 0;
+
+	if (!is_whole)
+		return -ENOMEM;
+	errno = 0;
+	if (fwrite(s->text, 1, s->length, s->to) != s->length || fflush(s->to) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+void sheet_clear(struct sheet *s)
+{
+	if (s->page.out)
+		fclose(s->page.out);
+	free(s->text);
+	*s = (struct sheet){};
 }
 
 static void put_character(struct page *page, uint32_t c)

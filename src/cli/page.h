@@ -29,6 +29,23 @@ struct page {
  * and NO_COLOR is unset.  setlocale() must have been called. */
 struct page page_for(FILE *out);
 
+/* A page that goes out as a whole, since others may write there, too; sheet_clear() afterwards. */
+struct sheet {
+	struct page page;
+	FILE *to; /* the caller's */
+	char *text;
+	size_t length;
+};
+
+/* sheet.page is what page_for(@to) would be. */
+int sheet_open(FILE *to, struct sheet *ret);
+
+/* In one write(), as far as @to takes it so.  -Exxx: not all of it got out. */
+int sheet_print(struct sheet *s);
+
+/* One that was not opened, or was printed, is fine. */
+void sheet_clear(struct sheet *s);
+
 void page_put(struct page *page, enum page_style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* Blanks up to @column, but at least @gap of them. */

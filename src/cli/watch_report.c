@@ -126,14 +126,17 @@ int watch_report(const struct output *output, const struct session *session, boo
 	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
 	int r = 0;
 
-	if (is_text_wanted && !output->is_quiet)
-		r = print_page(&what, stdout, err);
-	if (r < 0)
-		return r;
-	if (output->file)
-		return output_save_by(output, write_file, &what, err);
-	if (output->format != OUTPUT_TEXT)
+	if (output->file) /* first: who reads what is printed may have gone */
+		r = output_save_by(output, write_file, &what, err);
+	else if (output->format != OUTPUT_TEXT)
 		r = write_machine(output, &what, stdout);
+	if (output->file && (r < 0 || !is_text_wanted || output->is_quiet))
+		return r;
+	if (r == 0 && is_text_wanted && !output->is_quiet) {
+		r = print_page(&what, stdout, err);
+		if (r < 0)
+			return r;
+	}
 	if (fflush(stdout) != 0 || r < 0)
 		return error_set_errno(err, r < 0 ? r : errno,
 				       "cannot write to the standard output");
