@@ -17,6 +17,7 @@
 #include "measure.h"
 #include "meter.h"
 #include "output.h"
+#include "own_file.h"
 #include "page.h"
 #include "parse.h"
 #include "records.h"
@@ -75,10 +76,9 @@ static const struct cli_option options[] = {
 /* clang-format on */
 
 /* "DIR/" and a folder that is there stand for a file of this run's own in it: ranks share the option. */
-static int name_file(struct output *output, char **ret_name, struct error *err)
+static int name_file(struct output *output, struct own_file *own, struct error *err)
 {
 	size_t length = output->file ? strlen(output->file) : 0;
-	char host[65] = "node";
 	struct stat st;
 	int r;
 
@@ -89,19 +89,15 @@ static int name_file(struct output *output, char **ret_name, struct error *err)
 	r = file_make_folders(output->file, 0777);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot make the folder '%s'", output->file);
-	(void)gethostname(host, sizeof(host) - 1);
-	host[strcspn(host, "./")] = '\0';
-	if (asprintf(ret_name, "%s%s%s-%d.json", output->file,
-		     output->file[length - 1] == '/' ? "" : "/", host, getpid()) < 0)
-		return -ENOMEM;
-	output->file = *ret_name;
-	return 0;
+	r = own_file_choose(output->file, own);
+	output->file = own->path;
+	return r < 0 ? error_set_errno(err, r, "cannot name the record's file") : 0;
 }
 
 /* The command's own output goes where it always goes, so ours needs a file. */
-static int check_output(struct output *output, char **ret_name, struct error *err)
+static int check_output(struct output *output, struct own_file *own, struct error *err)
 {
-	int r = name_file(output, ret_name, err);
+	int r = name_file(output, own, err);
 
 	if (r >= 0)
 		r = output_settle(output, err);
@@ -110,6 +106,30 @@ static int check_output(struct output *output, char **ret_name, struct error *er
 			      "the standard output is the command's: a machine's format needs "
 			      "--output FILE");
 	return r;
+}
+
+static int save(struct output *output, struct own_file *own, const struct records *records, struct error *err)
+{
+	int r;
+
+	if (!output->file)
+		return 0;
+	if (!own->path)
+		return output_save(output, records, err);
+	r = own_file_claim(own, err);
+	if (r < 0)
+		return r;
+	output->file = own->path;
+	r = output_save(output, records, err); /* which takes the place of the empty file */
+	if (r < 0)
+		unlink(own->path);
+	return r;
+}
+
+/* All ranks of a job are one run to who looks for the last ones, and each that has a file has its record there. */
+static bool is_of_history(const struct record *record, const struct output *output)
+{
+	return record->job.rank <= 0 || !output->file;
 }
 
 static void keep(const struct record *record)
@@ -141,7 +161,7 @@ static void print(const struct records *records, const struct rules *rules)
 
 /* Keeps and saves what was measured, then prints it: who reads that may have gone.  Takes @record over.  Only a file that was
  * asked for and is not there is a failure. */
-static int tell(struct output *output, struct record *record, struct error *err)
+static int tell(struct output *output, struct own_file *own, struct record *record, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
@@ -151,12 +171,13 @@ static int tell(struct output *output, struct record *record, struct error *err)
 		record_free(record);
 		return error_set_errno(err, r, "cannot keep the record");
 	}
-	keep(record);
+	if (is_of_history(record, output))
+		keep(record);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)
 		return r;
 	output->rules = rules;
-	r = output->file ? output_save(output, &records, err) : 0;
+	r = save(output, own, &records, err);
 	if (!output->is_quiet)
 		print(&records, rules);
 	return r;
@@ -191,7 +212,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	};
 	struct measure_options measure = { .root = "/", .on_sigpipe = signal(SIGPIPE, SIG_IGN) };
 	_cleanup_(client_closep) struct client *client = NULL;
-	_cleanup_free_ char *name = NULL;
+	_cleanup_(own_file_clear) struct own_file own = {};
 	struct record *record;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code;
@@ -202,7 +223,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		r = error_set(&err, -EINVAL, "there is no command: jobmeter run -- COMMAND");
 	if (r < 0)
 		return cli_misuse(command, &err);
-	r = check_output(&output, &name, &err);
+	r = check_output(&output, &own, &err);
 	if (r < 0)
 		return r == -EINVAL ? cli_misuse(command, &err) : cli_fail(command, &err);
 	if (output_check(&output, &err) < 0)
@@ -219,7 +240,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		cli_fail(command, &err);
 		return code;
 	}
-	if (tell(&output, record, &err) < 0) {
+	if (tell(&output, &own, record, &err) < 0) {
 		cli_fail(command, &err);
 		return code ? code : CLI_FAILED;
 	}

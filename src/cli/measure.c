@@ -282,22 +282,6 @@ static int name_survivors(struct measurement *m)
 	return 0;
 }
 
-/* A label of the environment; it never decides whose the job is. */
-static int read_rank(void)
-{
-	static const char *const names[] = { "SLURM_PROCID", "PMIX_RANK", "PMI_RANK",
-					     "OMPI_COMM_WORLD_RANK", "FLUX_TASK_RANK" };
-	int rank;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		const char *text = getenv(names[i]);
-
-		if (text && parse_int(text, 0, INT32_MAX, &rank) == 0)
-			return rank;
-	}
-	return -1;
-}
-
 static int identify(struct measurement *m, char *const argv[])
 {
 	struct record *record = m->record;
@@ -310,7 +294,7 @@ static int identify(struct measurement *m, char *const argv[])
 	record->job.name = strdup(slash && slash[1] ? slash + 1 : argv[0]);
 	record->job.user = user ? strdup(user->pw_name) : NULL;
 	record->job.uid = getuid();
-	record->job.rank = read_rank();
+	record->job.rank = identify_rank();
 	record->job.folder = getcwd(NULL, 0);
 	if (asprintf(&record->job.id, "%d", getpid()) < 0) {
 		record->job.id = NULL;
