@@ -204,6 +204,8 @@ static int reap(struct child *c)
 			c->pid = 0;
 			return 1;
 		}
+		c->other_end_ns = clock_now_ns(CLOCK_REALTIME);
+		c->other_end_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	}
 }
 
@@ -250,6 +252,17 @@ int child_wait_other(struct child *c, int timeout_ms)
 		return -EINTR;
 	default:
 		return reap(c) == -ECHILD ? -ECHILD : 0;
+	}
+}
+
+void child_extend(struct child *c, bool is_now)
+{
+	if (is_now) {
+		c->end_ns = clock_now_ns(CLOCK_REALTIME);
+		c->end_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
+	} else if (c->other_end_boot_ns > c->end_boot_ns) {
+		c->end_ns = c->other_end_ns;
+		c->end_boot_ns = c->other_end_boot_ns;
 	}
 }
 

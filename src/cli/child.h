@@ -25,6 +25,7 @@ struct child {
 	sighandler_t on_sigpipe; /* of the command; set between child_begin() and child_prepare() */
 	uint64_t start_ns, end_ns;           /* CLOCK_REALTIME */
 	uint64_t start_boot_ns, end_boot_ns; /* CLOCK_BOOTTIME */
+	uint64_t other_end_ns, other_end_boot_ns; /* of the last that was reaped after it; 0: none */
 	uint64_t overhead_ns; /* CPU time that wait() has of children, and is not the command's */
 	int status; /* as wait() has it, once it has ended */
 };
@@ -45,6 +46,9 @@ int child_wait(struct child *c, int timeout_ms, struct error *err);
 /* After that: wait up to @timeout_ms for one of those that it left, and reap what ended.  0: time is up
  * or somebody ended; -ECHILD: the same, and we have no child; -EINTR: we were asked to end. */
 int child_wait_other(struct child *c, int timeout_ms);
+
+/* After that: what it left belongs to it.  Its end is now, or else that of the last one that was reaped since. */
+void child_extend(struct child *c, bool is_now);
 
 /* Exit code as a shell would have it: 128 + n for signal n. */
 int child_exit_code(const struct child *c);

@@ -79,7 +79,8 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 		return error_set_errno(err, r, "cannot start the meter");
 	assert(m->measurer);
 	r = m->measurer->begin(m->measurer, err);
-	if (r == 0 && m->measurer->needs_children) /* then wait() has to tell, of all that the command leaves too */
+	/* then wait() has to tell, of all that the command leaves too: what they used, or when they end */
+	if (r == 0 && (m->measurer->needs_children || m->options->is_patient))
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return r;
 }
@@ -212,7 +213,6 @@ static void look(struct measurement *m)
 static int end_looks(struct measurement *m)
 {
 	struct value values[TIMELINE_SERIES];
-	uint64_t end_ns = m->options->is_patient ? clock_now_ns(CLOCK_BOOTTIME) : m->child.end_boot_ns;
 	int r;
 
 	if (!m->timeline.series) /* another measurer's */
@@ -220,7 +220,7 @@ static int end_looks(struct measurement *m)
 	timeline_values(&m->record->reading, values);
 	for (size_t i = 0; m->looks && i < TIMELINE_SERIES; i++)
 		values[i].is_known &= timeline_knows(&m->timeline, i);
-	r = timeline_feed(&m->timeline, m->child.end_ns, end_ns, values);
+	r = timeline_feed(&m->timeline, m->child.end_ns, m->child.end_boot_ns, values);
 	if (r < 0)
 		return r;
 	m->record->timeline = m->timeline;
@@ -240,20 +240,22 @@ static int wait_for_command(struct measurement *m, struct error *err)
 	return r;
 }
 
-/* Until nobody is left in the group, or without a group no child, or we are asked to end. */
+/* Until nobody is left in the group, or without a group no child, or we are asked to end.  What they use is in the record, and
+ * so is their time. */
 static void wait_for_survivors(struct measurement *m)
 {
-	for (;;) {
-		int r = child_wait_other(&m->child, WAIT_STEP_MS);
-		ssize_t count;
+	bool had_members = false;
+	ssize_t count;
+	int r = 0;
 
-		if (r == -EINTR)
-			return;
+	while ((count = m->measurer->list(m->measurer, NULL, 0)) != 0) {
+		had_members |= count > 0;
+		r = child_wait_other(&m->child, WAIT_STEP_MS);
 		look(m);
-		count = m->measurer->list(m->measurer, NULL, 0);
-		if (count < 0 ? r == -ECHILD : count == 0)
-			return;
+		if (r == -EINTR || (count < 0 && r == -ECHILD))
+			break;
 	}
+	child_extend(&m->child, had_members || r == -EINTR);
 }
 
 static int name_survivors(struct measurement *m)
@@ -371,7 +373,8 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r < 0)
 		return r;
 	record_close_books(m->record);
-	return end_looks(m);
+	r = record_note_cpu_excess(m->record);
+	return r < 0 ? r : end_looks(m);
 }
 
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report_core_time.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -66,7 +67,7 @@ static void tell_part(const struct part *p, struct page *page)
 
 	page_put(page, PAGE_PLAIN, "%s", p->name);
 	page_pad(page, begin == PAGE_INDENT ? PAGE_INDENT + NAME_COLUMNS : 0, 1);
-	page_block(page, p->share * BAR_COLUMNS);
+	page_block(page, fmin(p->share, 1) * BAR_COLUMNS); /* more than all is told, and not drawn over the line */
 	page_pad(page, 0, 1);
 	page_put(page, PAGE_PLAIN, "%s", humanize_percent(p->share).text);
 }

@@ -236,6 +236,7 @@ bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
 
 #define ESTIMATE_PERCENT 99 /* of the time, below which it is told: counters are not read all at one instant */
 #define LATE_PERCENT 95
+#define EXCESS_NS 20000000 /* ticks, and what ends after the command */
 #define LATE_NS UINT64_C(100000000) /* what the command's start takes is no part of what is counted */
 
 bool record_counters_are_estimates(const struct record *r)
@@ -265,6 +266,19 @@ int record_note_counters(struct record *r, bool is_user_only)
 		code = strings_add(&r->coverage.notes, "hardware counters: lower bounds, since they stand for %.0f %% of the CPU time",
 				   100 * (double)enabled_ns / (double)cpu_ns);
 	return code;
+}
+
+int record_note_cpu_excess(struct record *r)
+{
+	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
+	const double core_ns = (double)cores->number / 1000 * (double)r->time.elapsed_ns;
+	uint64_t cpu_ns;
+
+	if (!cores->is_known || core_ns <= 0 || !record_cpu_time(r, &cpu_ns) || (double)cpu_ns <= core_ns * 1.01 + EXCESS_NS)
+		return 0;
+	return strings_add(&r->coverage.notes,
+			   "CPU time is %.0f %% of what the cores could give in the elapsed time: a part of it is of before or after",
+			   100 * (double)cpu_ns / core_ns);
 }
 
 bool record_blocked_time(const struct record *r, uint64_t *ret_ns)

@@ -140,6 +140,10 @@ bool record_counters_are_estimates(const struct record *r);
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */
 int record_note_counters(struct record *r, bool is_user_only);
 
+/* Add to the notes that CPU time is more than its cores could give in the elapsed time, where it is by more than what two
+ * clocks differ in.  -ENOMEM, -ENOSPC. */
+int record_note_cpu_excess(struct record *r);
+
 /* Fill the books from the reading's values and rows. */
 void record_close_books(struct record *r);
 

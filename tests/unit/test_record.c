@@ -172,6 +172,23 @@ TEST(utilization_is_unknown_without_its_parts)
 	ASSERT(!record_cores_used(r, &cores));
 }
 
+TEST(more_cpu_time_than_there_was_is_noted)
+{
+	_cleanup_record_ struct record *r = made_record(0);
+	size_t before = r->coverage.notes.count;
+
+	ASSERT_OK(record_note_cpu_excess(r));
+	ASSERT_EQ(r->coverage.notes.count, before + 1);
+	ASSERT_CONTAINS(r->coverage.notes.items[before], "CPU time is 105 % of what the cores could give");
+	r->time.elapsed_ns = r->time.elapsed_ns * 105 / 100; /* the same, but for what two clocks differ in */
+	ASSERT_OK(record_note_cpu_excess(r));
+	r->reading.values[METRIC_CPU_ALLOCATED].number = 0;
+	ASSERT_OK(record_note_cpu_excess(r));
+	r->reading.values[METRIC_CPU_ALLOCATED].is_known = false;
+	ASSERT_OK(record_note_cpu_excess(r));
+	ASSERT_EQ(r->coverage.notes.count, before + 1);
+}
+
 static struct record *merge(int count)
 {
 	struct record *records[8], *merged = NULL;

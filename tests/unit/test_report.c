@@ -100,6 +100,17 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 	}
 }
 
+TEST(a_bar_is_never_longer_than_its_line)
+{
+	_cleanup_record_ struct record *r = load("made-train.json");
+	_cleanup_free_ char *page = NULL;
+
+	r->reading.values[METRIC_CPU_USER].number = 30 * r->reading.values[METRIC_CPU_ALLOCATED].number / 1000 * r->time.elapsed_ns;
+	page = report(r, NULL, 80);
+	ASSERT_CONTAINS(page, "█ 3017 %");
+	check_width(page, "core time", 80);
+}
+
 TEST(what_is_not_known_of_files_is_not_said)
 {
 	_cleanup_record_ struct record *r = load("made-hot.json");
