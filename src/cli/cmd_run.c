@@ -97,8 +97,11 @@ static int name_file(struct output *output, struct own_file *own, struct error *
 /* The command's own output goes where it always goes, so ours needs a file. */
 static int check_output(struct output *output, struct own_file *own, struct error *err)
 {
-	int r = name_file(output, own, err);
+	int r;
 
+	if (output->file && strcmp(output->file, "-") == 0)
+		return error_set(err, -EINVAL, "the standard output is the command's: '--output' needs a file, and not '-'");
+	r = name_file(output, own, err);
 	if (r >= 0)
 		r = output_settle(output, err);
 	if (r >= 0 && output->format != OUTPUT_TEXT && !output->file)

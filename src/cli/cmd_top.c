@@ -124,6 +124,8 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 	if (s->replay && (s->record || s->is_standalone))
 		return error_set(err, -EINVAL, "'--replay' shows what was, and '%s' is of what is",
 				 s->record ? "--record" : "--standalone");
+	if (s->record && strcmp(s->record, "-") == 0)
+		return error_set(err, -EINVAL, "the standard output is for what is shown: '--record' needs a file, and not '-'");
 	if (s->user && (!*s->user || strlen(s->user) >= TOP_TEXT_MAX))
 		return error_set(err, -EINVAL, "'%.70s' is no user's name", s->user);
 	if (!s->is_batch && !s->is_json && !isatty(STDOUT_FILENO))

@@ -125,6 +125,8 @@ static enum output_format format_of_ending(const char *file)
 
 int output_settle(struct output *output, struct error *err)
 {
+	if (output->file && strcmp(output->file, "-") == 0)
+		output->file = NULL;
 	if (output->is_json && output->format != OUTPUT_UNSET && output->format != OUTPUT_JSON)
 		return error_set(err, -EINVAL, "'--json' and another '--format' exclude each other");
 	if (output->is_json)
@@ -248,7 +250,7 @@ int output_save_by(const struct output *output, output_writer write, const void 
 int output_print_by(const struct output *output, output_writer write, const void *what, struct error *err)
 {
 	static const struct output text = { .format = OUTPUT_TEXT };
-	int r = 0;
+	int r;
 
 	if (!output->file)
 		return write(output, what, stdout, err);

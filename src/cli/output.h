@@ -43,7 +43,7 @@ extern const size_t output_option_count;
 extern const size_t output_document_option_count;
 
 /* After parsing: find the format that the options or the file's ending mean (without any: text), and
- * whether they agree.  -EINVAL: they do not. */
+ * whether they agree.  The file "-" is stdout.  -EINVAL: they do not. */
 int output_settle(struct output *output, struct error *err);
 
 /* Whether the file can be written; to be asked before a long run.  Without a file: 0. */

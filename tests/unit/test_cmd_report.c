@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "commands.h"
@@ -62,6 +63,19 @@ TEST(text_is_for_people_also_beside_a_file)
 	ASSERT_STREQ(quiet, "");
 	text = typed_contents("x.txt");
 	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
+}
+
+TEST(the_file_of_that_name_is_the_standard_output)
+{
+	_cleanup_free_ char *plain = NULL, *text = NULL, *csv = NULL;
+
+	ASSERT_EQ(report("DATA/made-train.json", &plain), CLI_WELL);
+	ASSERT_EQ(report("DATA/made-train.json --output -", &text), CLI_WELL);
+	ASSERT_STREQ(text, plain);
+	ASSERT_EQ(report("DATA/made-train.json --output - --format csv", &csv), CLI_WELL);
+	ASSERT_CONTAINS(csv, "cluster,node,");
+	ASSERT_LACKS(csv, "core time");
+	ASSERT(access("-", F_OK) < 0);
 }
 
 TEST(several_are_merged_or_stand_on_lines)
