@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* A recording: its text is kept, and a line of it parsed when it is shown. */
+/* A recording: where its lines begin is kept, and a line of it read and parsed when it is shown. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cleanup.h"
 #include "error.h"
-#include "file.h"
 #include "macro.h"
 #include "tick.h"
 #include "top_source.h"
 
-#define FILE_MAX (UINT32_C(1) << 30)
 #define LINES_MAX 10000000
+#define LINE_BYTES_MAX (64 << 20) /* some 20 times what a full node says */
+#define CHUNK (64 << 10)
 
 struct replay_source {
 	struct top_source source;
-	char *path, *text;
-	size_t *lines; /* where each begins; behind the last one where that ends */
+	char *path;
+	int fd;
+	off_t *lines; /* where each begins; behind the last one where that ends */
 	size_t count, next;
 	char position[64];
 };
@@ -34,7 +37,7 @@ static void close_replay(struct top_source *s)
 	struct replay_source *r = source_of(s);
 
 	free(r->path);
-	free(r->text);
+	closep(&r->fd);
 	free(r->lines);
 	free(r);
 }
@@ -42,8 +45,20 @@ static void close_replay(struct top_source *s)
 static int parse_line(const struct replay_source *s, size_t line, struct tick *ret,
 		      struct error *err)
 {
-	int r = tick_parse(s->text + s->lines[line], s->lines[line + 1] - s->lines[line], ret, err);
+	const size_t length = (size_t)(s->lines[line + 1] - s->lines[line]);
+	_cleanup_free_ char *text = length <= LINE_BYTES_MAX ? malloc(length) : NULL;
+	int r;
 
+	if (!text)
+		return error_set_errno(err, length > LINE_BYTES_MAX ? EFBIG : ENOMEM, "%s:%zu", s->path, line + 1);
+	for (size_t had = 0; had < length;) {
+		ssize_t n = pread(s->fd, text + had, length - had, s->lines[line] + (off_t)had);
+
+		if (n <= 0)
+			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", s->path);
+		had += (size_t)n;
+	}
+	r = tick_parse(text, length, ret, err);
 	return r < 0 ? error_prefix(err, r, "%s:%zu", s->path, line + 1) : 0;
 }
 
@@ -89,10 +104,10 @@ static const char *position_of(struct top_source *s)
 	return replay->position;
 }
 
-static int add_line(struct replay_source *s, size_t begin)
+static int add_line(struct replay_source *s, off_t begin)
 {
 	if ((s->count & (s->count + 1)) == 0) { /* there is room for a power of two, and one */
-		size_t *larger = reallocarray(s->lines, (s->count + 1) * 2 + 1, sizeof(*larger));
+		off_t *larger = reallocarray(s->lines, (s->count + 1) * 2 + 1, sizeof(*larger));
 
 		if (!larger)
 			return -ENOMEM;
@@ -103,36 +118,78 @@ static int add_line(struct replay_source *s, size_t begin)
 }
 
 /* Whole lines only: one that is not ended was cut off as it was written. */
-static int find_lines(struct replay_source *s, size_t length, struct error *torn)
+static int find_lines(struct replay_source *s, struct error *torn)
 {
-	size_t begin = 0;
+	char chunk[CHUNK];
+	off_t begin = 0, at = 0;
+	ssize_t n;
 
-	for (const char *end; (end = memchr(s->text + begin, '\n', length - begin));) {
-		if (add_line(s, begin) < 0 || s->count >= LINES_MAX)
-			return -ENOMEM;
-		begin = (size_t)(end - s->text) + 1;
-		s->count++;
+	while ((n = pread(s->fd, chunk, sizeof(chunk), at)) > 0) {
+		const char *rest = chunk;
+
+		for (const char *end; (end = memchr(rest, '\n', (size_t)(chunk + n - rest))); rest = end + 1) {
+			if (add_line(s, begin) < 0 || s->count >= LINES_MAX)
+				return -ENOMEM;
+			begin = at + (end - chunk) + 1;
+			s->count++;
+		}
+		at += n;
+		if (at - begin > LINE_BYTES_MAX) /* no line of ours */
+			return -EFBIG;
 	}
+	if (n < 0)
+		return -errno;
 	if (add_line(s, begin) < 0) /* the end of the last one */
 		return -ENOMEM;
-	if (begin < length)
+	if (begin < at)
 		error_set(torn, 0, "%s:%zu: the line is torn, and left out", s->path, s->count + 1);
 	return 0;
+}
+
+/* A pipe can be read once only: what comes out of it is put in a file that has no name. */
+static int keep_pipe(int fd)
+{
+	_cleanup_close_ int kept = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	char chunk[CHUNK];
+	ssize_t n;
+
+	if (kept < 0)
+		return -errno;
+	while ((n = read(fd, chunk, sizeof(chunk))) > 0) {
+		for (ssize_t written, had = 0; had < n; had += written) {
+			written = write(kept, chunk + had, (size_t)(n - had));
+			if (written < 0)
+				return -errno;
+		}
+	}
+	return n < 0 ? -errno : TAKE_FD(kept);
+}
+
+static int open_lines(struct replay_source *s, const char *path, struct error *torn)
+{
+	struct stat st;
+
+	s->path = strdup(path);
+	s->fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (!s->path || s->fd < 0 || fstat(s->fd, &st) < 0)
+		return s->path ? -errno : -ENOMEM;
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)) {
+		int kept = keep_pipe(s->fd);
+
+		if (kept < 0)
+			return kept;
+		close(s->fd);
+		s->fd = kept;
+	}
+	return find_lines(s, torn);
 }
 
 static int open_file(struct replay_source *s, const char *path, struct error *torn,
 		     struct error *err)
 {
 	struct tick first = {};
-	size_t length;
-	int r;
+	int r = open_lines(s, path, torn);
 
-	s->path = strdup(path);
-	r = s->path ? file_read(AT_FDCWD, path, FILE_MAX, &s->text, &length) : -ENOMEM;
-	if (r == -EFBIG)
-		return error_set(err, r, "'%s' is larger than %u MiB", path, FILE_MAX >> 20);
-	if (r == 0)
-		r = find_lines(s, length, torn);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", path);
 	if (!s->count)
@@ -151,6 +208,7 @@ int top_source_open_replay(const char *path, struct top_source **ret, struct err
 
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot read '%s'", path);
+	s->fd = -EBADF;
 	s->source = (struct top_source){ .name = "recorded agent",
 					 .read = read_replay,
 					 .move = move_replay,

@@ -130,6 +130,24 @@ class TestWait:
         assert all(share <= 100 for share in shares), done.stderr
 
 
+def test_a_long_recording_is_not_kept_in_memory(programs, tmp_path, root, demand):
+    """F10: 300 MiB of it, in lines of 1 MiB, and 300 MiB of no line."""
+    person = Person(programs, tmp_path / "home", 0)
+    done = person.type("jobmeter top --standalone --batch -n 2 -d 0.1 --record short")
+    demand(done.returncode == 0, done.stderr)
+    line = (person.home / "short").read_text().splitlines()[-1]
+    with open(person.home / "long", "w") as file:
+        for _ in range(300):
+            file.write(" " * ((1 << 20) - len(line) - 1) + line + "\n")
+    (person.home / "endless").touch()
+    os.truncate(person.home / "endless", 300 << 20)
+    (person.home / "peak.py").write_text("import resource, subprocess, sys\ncode = subprocess.call(sys.argv[1:])\n"
+                                         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)\nsys.exit(code)\n")
+    for name, code in (("long", 0), ("endless", 1)):
+        done = person.type(f"/usr/bin/python3 peak.py jobmeter top --batch -d 0.1 --size 80 --replay {name}")
+        assert done.returncode == code and int(done.stdout.splitlines()[-1]) < 64, (name, done.stderr, done.stdout[-100:])
+
+
 @pytest.mark.parametrize("line", ["run --output - -- touch was-run", "run --output - --json -- touch was-run",
                                   "top --batch -n 1 --record -"])
 def test_a_standard_output_that_is_anothers_is_no_file(user, line):
