@@ -27,6 +27,7 @@
 #include "pins.h"
 #include "run_groups.h"
 #include "sampler.h"
+#include "syscall_filter.h"
 #include "token.h"
 
 static int make_folder(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
@@ -257,6 +258,17 @@ static int open_signals(struct agent *a, struct error *err)
 	return a->signal_fd < 0 ? error_set_errno(err, errno, "cannot wait for signals") : 0;
 }
 
+static int filter_calls(struct error *err)
+{
+	int r = syscall_filter_apply(FILTER_AGENT, err);
+
+	if (r != -EOPNOTSUPP)
+		return r;
+	log_say(CONFIG_LOG_WARNING, "%s: whoever takes over the agent has all of them", err->text);
+	*err = (struct error){};
+	return 0;
+}
+
 static int give_up_rights(struct agent *a, struct error *err)
 {
 	const struct privileges_options options = {
@@ -272,7 +284,7 @@ static int give_up_rights(struct agent *a, struct error *err)
 		log_say(CONFIG_LOG_WARNING,
 			"these rights were not to be had, and what needs them will fail: %s",
 			privileges_format(missing, names, sizeof(names)));
-	return r;
+	return r < 0 ? r : filter_calls(err);
 }
 
 static int open_all(struct agent *a, struct error *err)

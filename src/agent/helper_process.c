@@ -24,6 +24,7 @@
 #include "orphans.h"
 #include "parse.h"
 #include "privileges.h"
+#include "syscall_filter.h"
 
 #define AGAIN_MS 20	/* a group that is busy is tried again */
 #define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */
@@ -352,6 +353,10 @@ static int begin(const struct process *p)
 	ignore_signals();
 	raise_limit();
 	hello.result = privileges_drop(&options, NULL, &err);
+	if (hello.result >= 0)
+		hello.result = syscall_filter_apply(FILTER_HELPER, &err);
+	if (hello.result == -EOPNOTSUPP) /* the agent says so of both */
+		hello.result = 0;
 	snprintf(hello.text, sizeof(hello.text), "%.215s", err.text);
 	if (send(p->fd, &hello, sizeof(hello), MSG_NOSIGNAL) < 0)
 		return -errno;

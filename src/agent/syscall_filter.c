@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "syscall_filter.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+
+#define AGENT FILTER_AGENT
+#define HELPER FILTER_HELPER
+#define BOTH FILTER_BOTH
+#define NOBODY FILTER_NOBODY
+
+#define IS(number, wanted) .argument = (number), .mask = UINT32_MAX, .value = (wanted)
+#define WITHOUT(number, bits) .argument = (number), .mask = (bits), .value = 0
+#define OF(number, bits, wanted) .argument = (number), .mask = (bits), .value = (wanted)
+
+#define NAMESPACES                                                                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+
+/* clang-format off */
+static const struct filter_row table[] = {
+	{ "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek close close_range",
+	  BOTH, "what is open" },
+	{ "open openat stat stat64 lstat lstat64 fstat fstat64 newfstatat fstatat64 statx access faccessat faccessat2 "
+	  "readlink readlinkat getdents getdents64 statfs statfs64 fstatfs fstatfs64 getcwd umask",
+	  BOTH, "files of proc, sys, cgroups; settings and states" },
+	{ "fcntl fcntl64 dup dup2 dup3", BOTH, "descriptors" },
+	{ "ioctl", BOTH, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
+	{ "brk munmap mremap madvise", BOTH, "memory" },
+	{ "mmap mmap2", BOTH, "memory that is not code", WITHOUT(2, PROT_EXEC) },
+	{ "mmap mmap2", AGENT, "modules of the name service: code that cannot be written",
+	  OF(2, PROT_EXEC | PROT_WRITE, PROT_EXEC) },
+	{ "mprotect pkey_mprotect", BOTH, "what was data becomes no code", WITHOUT(2, PROT_EXEC) },
+	{ "clock_gettime clock_gettime64 clock_getres gettimeofday time clock_nanosleep clock_nanosleep_time64 nanosleep "
+	  "restart_syscall", BOTH, "time" },
+	{ "poll ppoll ppoll_time64 select _newselect pselect6 pselect6_time64", BOTH, "waiting" },
+	{ "futex futex_time64 futex_waitv set_robust_list get_robust_list rseq set_tid_address sched_yield membarrier",
+	  BOTH, "locks of libraries" },
+	{ "rt_sigaction rt_sigprocmask rt_sigreturn sigreturn sigaltstack", BOTH, "signals" },
+	{ "getpid getppid gettid getuid getuid32 geteuid geteuid32 getgid getgid32 getegid getegid32 getresuid getresuid32 "
+	  "getresgid getresgid32 getgroups getgroups32 capget getpgrp getpgid getsid",
+	  BOTH, "who we are" },
+	{ "uname sysinfo getrandom getrusage times getcpu sched_getaffinity getrlimit ugetrlimit", BOTH,
+	  "what libraries ask" },
+	{ "prlimit64", BOTH, "our own limits, not another's", IS(0, 0) },
+	{ "socket", BOTH, "the name service; whether a socket that was left is listened on", IS(0, AF_UNIX) },
+	{ "connect sendto recvfrom", BOTH, "the same, and the two of them to each other" },
+	{ "mkdir mkdirat unlink unlinkat rmdir", BOTH, "states, pins; cgroups of users' runs" },
+	{ "exit exit_group", BOTH, "the end" },
+
+	{ "bpf", AGENT, "counters, by cgroup", IS(0, BPF_MAP_LOOKUP_ELEM) },
+	{ "bpf", AGENT, "counters, many at once", IS(0, BPF_MAP_LOOKUP_BATCH) },
+	{ "bpf", AGENT, "what is in a map", IS(0, BPF_MAP_GET_NEXT_KEY) },
+	{ "bpf", AGENT, "whom to watch, what times to take", IS(0, BPF_MAP_UPDATE_ELEM) },
+	{ "bpf", AGENT, "what is folded", IS(0, BPF_MAP_DELETE_ELEM) },
+	{ "bpf", AGENT, "the size of a map", IS(0, BPF_OBJ_GET_INFO_BY_FD) },
+	{ "bpf", AGENT, "a pass over the tasks", IS(0, BPF_ITER_CREATE) },
+	{ "memfd_create", AGENT, "the device of files in memory, to name them" },
+	{ "perf_event_open", AGENT, "hardware counters of new jobs" },
+	{ "rename renameat renameat2 ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync flock", AGENT,
+	  "states of jobs" },
+	{ "accept accept4 sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown",
+	  AGENT, "answers; the name service" },
+	{ "socket", AGENT, "a name service in the network", IS(0, AF_INET) },
+	{ "socket", AGENT, "a name service in the network", IS(0, AF_INET6) },
+	{ "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 signalfd4 timerfd_create "
+	  "timerfd_settime timerfd_settime64 timerfd_gettime timerfd_gettime64", AGENT, "events" },
+	{ "pipe pipe2 fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT, "the child that asks for names" },
+	/* no clone3(), whose flags no filter sees: libraries fall back on this */
+	{ "clone", AGENT, "that child, and threads of libraries, but no namespaces", WITHOUT(0, NAMESPACES) },
+	{ "kill tgkill", AGENT, "that child's end; clients of runs that have ended" },
+	{ "sched_setaffinity", AGENT, "cpu_affinity" },
+
+	{ "pidfd_open", HELPER, "the process that a user has a cgroup made for" },
+	{ "kill", HELPER, "whether a client lives; no signal is sent", IS(1, 0) },
+
+	{ "ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease pidfd_send_signal",
+	  NOBODY, "others' memory and descriptors" },
+	{ "execve execveat uselib", NOBODY, "other programs" },
+	{ "mount umount umount2 move_mount open_tree fsopen fsconfig fsmount fspick mount_setattr pivot_root chroot", NOBODY,
+	  "mounts" },
+	{ "unshare setns", NOBODY, "namespaces" },
+	{ "init_module finit_module delete_module create_module kexec_load kexec_file_load reboot", NOBODY,
+	  "another kernel" },
+	{ "open_by_handle_at", NOBODY, "files that no path leads to" },
+	{ "io_uring_setup io_uring_enter io_uring_register", NOBODY, "calls that no filter sees" },
+	{ "setuid setuid32 setgid setgid32 setreuid setreuid32 setregid setregid32 setresuid setresuid32 setresgid "
+	  "setresgid32 setfsuid setfsuid32 setfsgid setfsgid32 setgroups setgroups32", NOBODY, "other users" },
+	{ "chown chown32 fchown fchown32 fchownat lchown lchown32 mknod mknodat", NOBODY, "others' files, devices" },
+	{ "add_key request_key keyctl userfaultfd personality modify_ldt", NOBODY, "what has helped to attack kernels" },
+	{ "swapon swapoff acct quotactl quotactl_fd syslog settimeofday clock_settime clock_settime64 clock_adjtime "
+	  "clock_adjtime64 adjtimex stime sethostname setdomainname ioperm iopl vhangup", NOBODY,
+	  "the machine's own affairs" },
+};
+/* clang-format on */
+
+const struct filter_row *syscall_filter_table(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(table);
+	return table;
+}
+
+const char *filter_row_next(const char *at, char name[FILTER_NAME_SIZE])
+{
+	size_t length;
+
+	at += strspn(at, " ");
+	length = strcspn(at, " ");
+	if (!length || length >= FILTER_NAME_SIZE)
+		return NULL;
+	memcpy(name, at, length);
+	name[length] = '\0';
+	return at + length;
+}
+
+static int add_row(scmp_filter_ctx filter, const struct filter_row *row, uint32_t action)
+{
+	const struct scmp_arg_cmp only = { row->argument, SCMP_CMP_MASKED_EQ, row->mask, row->value };
+	char name[FILTER_NAME_SIZE];
+	const char *at = row->calls;
+
+	while ((at = filter_row_next(at, name))) {
+		int call = seccomp_syscall_resolve_name(name), r;
+
+		/* What an older libseccomp does not know is refused by the default.  Calls that this processor's
+		 * Linux does not have are passed over. */
+		if (call == __NR_SCMP_ERROR)
+			continue;
+		r = seccomp_rule_add_array(filter, action, call, row->mask ? 1 : 0, &only);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int fill(scmp_filter_ctx filter, enum filter_user user)
+{
+	int r = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+
+	(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
+	(void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a tree: bpf() comes often */
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(table); i++) {
+		if (table[i].users & (unsigned int)user)
+			r = add_row(filter, &table[i], SCMP_ACT_ALLOW);
+		else if (table[i].users == NOBODY)
+			r = add_row(filter, &table[i], SCMP_ACT_ERRNO(EPERM));
+	}
+	return r;
+}
+
+int syscall_filter_apply(enum filter_user user, struct error *err)
+{
+	scmp_filter_ctx filter;
+	int r;
+
+	if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL)
+		return error_set(err, -EOPNOTSUPP, "this kernel cannot filter system calls (CONFIG_SECCOMP_FILTER)");
+	filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+	if (!filter)
+		return error_set_errno(err, ENOMEM, "cannot filter system calls");
+	r = fill(filter, user);
+	if (r >= 0)
+		r = seccomp_load(filter);
+	seccomp_release(filter);
+	return r < 0 ? error_set_errno(err, r, "cannot filter system calls") : 0;
+}

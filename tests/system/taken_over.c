@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * taken-over - what somebody can do who has taken over a process of the agent's.
+ *
+ *     taken-over agent|helper|agent-unfiltered|helper-unfiltered VICTIM
+ *
+ * Becomes what that process is after its start (user nobody for the agent's), and tries each thing on process VICTIM.
+ * A line each: "NAME done" or "NAME ERRNO-NAME".
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "privileges.h"
+#include "syscall_filter.h"
+
+static long trace(pid_t victim)
+{
+	long r = ptrace(PTRACE_SEIZE, victim, NULL, NULL);
+
+	if (r == 0) {
+		ptrace(PTRACE_INTERRUPT, victim, NULL, NULL);
+		waitpid(victim, NULL, __WALL);
+		ptrace(PTRACE_DETACH, victim, NULL, NULL);
+	}
+	return r;
+}
+
+static long read_memory(pid_t victim)
+{
+	struct iovec here = { .iov_base = &(char){ 0 }, .iov_len = 1 };
+	struct iovec there = { .iov_base = stdout, .iov_len = 1 };
+	long r = process_vm_readv(victim, &here, 1, &there, 1, 0);
+
+	return r < 0 && errno == EFAULT ? 0 : r; /* it may, and there is nothing at that place */
+}
+
+static long take_descriptor(pid_t victim)
+{
+	_cleanup_close_ int pid_fd = (int)syscall(SYS_pidfd_open, victim, 0);
+
+	return syscall(SYS_pidfd_getfd, pid_fd, 0, 0) < 0 ? -1 : 0;
+}
+
+static long start_program(pid_t victim)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)victim;
+	if (child == 0) {
+		execl("/bin/true", "true", NULL);
+		_exit(errno);
+	}
+	if (child < 0 || waitpid(child, &status, 0) < 0)
+		return -1;
+	errno = WEXITSTATUS(status);
+	return errno ? -1 : 0;
+}
+
+static long load_program(pid_t victim)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = 0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	union bpf_attr attributes = {
+		.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+		.insns = (uint64_t)(uintptr_t)nothing,
+		.insn_cnt = ARRAY_SIZE(nothing),
+		.license = (uint64_t)(uintptr_t) "GPL",
+	};
+	long r = syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes));
+
+	(void)victim;
+	return r < 0 ? r : close((int)r);
+}
+
+static const struct {
+	const char *name;
+	long (*try)(pid_t victim);
+} attempts[] = {
+	{ "trace", trace },
+	{ "read-memory", read_memory },
+	{ "take-descriptor", take_descriptor },
+	{ "start-program", start_program },
+	{ "load-program", load_program },
+};
+
+static int become(bool is_agent, bool is_filtered, struct error *err)
+{
+	struct service_user user = {};
+	const struct privileges_options options = {
+		.features = is_agent ? PRIVILEGE_PROCESSES | PRIVILEGE_BPF : PRIVILEGE_HELPER,
+		.user = is_agent ? &user : NULL,
+	};
+	int r = is_agent ? service_user_find("nobody", &user, err) : 0;
+
+	if (r >= 0)
+		r = privileges_drop(&options, NULL, err);
+	if (r >= 0 && is_filtered)
+		r = syscall_filter_apply(is_agent ? FILTER_AGENT : FILTER_HELPER, err);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct error err = {};
+
+	if (argc != 3)
+		return 2;
+	if (become(strncmp(argv[1], "agent", 5) == 0, !strstr(argv[1], "unfiltered"), &err) < 0) {
+		fprintf(stderr, "taken-over: %s\n", err.text);
+		return 1;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(attempts); i++) {
+		errno = 0;
+		printf("%s %s\n", attempts[i].name,
+		       attempts[i].try(atoi(argv[2])) < 0 ? strerrorname_np(errno) : "done");
+		fflush(stdout);
+	}
+	return 0;
+}
