@@ -288,7 +288,7 @@ static int read_all(struct meter *m, bool has_histograms, struct reading *ret, s
 	_cleanup_(naming_clear) struct naming naming = {
 		.before = &m->mounts,
 		.now = &now,
-		.mnt_ns = naming_own_namespace(m->options.root_fd),
+		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
 	};
 	const struct tasks_known known = {
 		.has_totals = hooks_is_on(&m->objects.hooks, "count_freed_task"),
@@ -330,7 +330,7 @@ int meter_read_files(struct meter *m, struct reading *reading, struct hot_files 
 	_cleanup_(naming_clear) struct naming naming = {
 		.before = &m->mounts,
 		.now = &now,
-		.mnt_ns = naming_own_namespace(m->options.root_fd),
+		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
 	};
 	int r;
 

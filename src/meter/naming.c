@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -61,11 +62,13 @@ static uint32_t find_shared_memory_device(void)
 	return major(st.st_dev) << 20 | minor(st.st_dev);
 }
 
-uint32_t naming_own_namespace(int root_fd)
+uint32_t naming_namespace(int root_fd, const char *process)
 {
 	struct stat st;
+	char path[64];
 
-	return fstatat(root_fd, "proc/self/ns/mnt", &st, 0) < 0 ? 0 : (uint32_t)st.st_ino;
+	snprintf(path, sizeof(path), "proc/%s/ns/mnt", process);
+	return fstatat(root_fd, path, &st, 0) < 0 ? 0 : (uint32_t)st.st_ino;
 }
 
 void naming_format_path(const struct superblock *sb, char *ret)

@@ -20,13 +20,13 @@
 struct naming {
 	const struct mounts *before, *now; /* the caller's */
 	int superblocks_fd;                /* the map, by place */
-	uint32_t mnt_ns;                   /* our own */
+	uint32_t mnt_ns;                   /* whose mounts these are */
 	struct named *known;
 	size_t known_count;
 };
 
-/* This process' mount namespace, as the kernel side numbers it; 0: not known. */
-uint32_t naming_own_namespace(int root_fd);
+/* The mount namespace of @process ("self" or a number), as the kernel side numbers it; 0: not known. */
+uint32_t naming_namespace(int root_fd, const char *process);
 
 /* The row of @place in @to, as reading_get_mount() gives it. */
 struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ struct known_place {
 };
 
 struct place_names {
-	int root_fd, watch_fd; /* watch_fd: our mountinfo, whose changes poll(2) tells */
+	int root_fd, watch_fd; /* watch_fd: a mountinfo, whose changes poll(2) tells */
+	const char *whose;     /* the process whose mounts these are */
 	const struct site_mount *sites;
 	size_t site_count;
 	struct mounts before, now;
@@ -31,7 +33,7 @@ struct place_names {
 static int look_at_mounts(struct place_names *p, struct error *err)
 {
 	struct mounts now = {};
-	int r = mounts_read(p->root_fd, "self", &now, err);
+	int r = mounts_read(p->root_fd, p->whose, &now, err);
 
 	if (r < 0)
 		return r;
@@ -41,22 +43,32 @@ static int look_at_mounts(struct place_names *p, struct error *err)
 	return 0;
 }
 
+/* Process 1's, as jobs have them: a service may have been given mounts of its own, some of them hidden or twice there.
+ * Ours where that cannot be seen. */
+static const char *find_host(int root_fd)
+{
+	return naming_namespace(root_fd, "1") && faccessat(root_fd, "proc/1/mountinfo", R_OK, 0) == 0 ? "1" : "self";
+}
+
 int place_names_open(int root_fd, const struct site_mount *sites, size_t site_count,
 		     struct place_names **ret, struct error *err)
 {
 	struct place_names *p = calloc(1, sizeof(*p));
+	char path[64];
 	int r;
 
 	if (!p)
 		return -ENOMEM;
 	p->root_fd = root_fd;
+	p->whose = find_host(root_fd);
 	p->sites = sites;
 	p->site_count = site_count;
 	p->naming = (struct naming){ .before = &p->before,
 				     .now = &p->now,
 				     .superblocks_fd = -EBADF,
-				     .mnt_ns = naming_own_namespace(root_fd) };
-	p->watch_fd = openat(root_fd, "proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+				     .mnt_ns = naming_namespace(root_fd, p->whose) };
+	snprintf(path, sizeof(path), "proc/%s/mountinfo", p->whose);
+	p->watch_fd = openat(root_fd, path, O_RDONLY | O_CLOEXEC);
 	r = look_at_mounts(p, err);
 	if (r == 0)
 		r = look_at_mounts(p, err); /* nothing was mounted before that is not now */
