@@ -21,6 +21,7 @@
 #include "helper_message.h"
 #include "hierarchy.h"
 #include "macro.h"
+#include "mounts.h"
 #include "orphans.h"
 #include "parse.h"
 #include "privileges.h"
@@ -341,9 +342,25 @@ static void raise_limit(void)
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* Where proc is mounted with hidepid, or that cannot be told. */
+static bool are_processes_hidden(int root_fd)
+{
+	_cleanup_(mounts_clear) struct mounts mounts = {};
+
+	if (mounts_read(root_fd, "self", &mounts, NULL) < 0)
+		return true;
+	for (size_t i = 0; i < mounts.count; i++) {
+		if (strcmp(mounts.items[i].fstype, "proc") == 0 && strstr(mounts.items[i].options, "hidepid="))
+			return true;
+	}
+	return false;
+}
+
 static int begin(const struct process *p)
 {
-	const struct privileges_options options = { .features = PRIVILEGE_HELPER };
+	const struct privileges_options options = {
+		.features = PRIVILEGE_HELPER | (are_processes_hidden(p->root_fd) ? PRIVILEGE_HIDDEN : 0),
+	};
 	struct helper_reply hello = { .magic = HELPER_MAGIC,
 				      .version = HELPER_VERSION,
 				      .kind = HELPER_HELLO };

@@ -21,6 +21,7 @@ enum privilege_feature {
 	PRIVILEGE_SENSORS = 1 << 2,   /* files of mode 0400 below sys, and tracefs */
 	PRIVILEGE_HELPER = 1 << 3,    /* groups made for others: the helper's own process only */
 	PRIVILEGE_COUNTERS = 1 << 4,  /* the processor's own, of others' groups */
+	PRIVILEGE_HIDDEN = 1 << 5,    /* others' processes where proc has hidepid: else they can be seen */
 	PRIVILEGE_AGENT = PRIVILEGE_BPF | PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
 };
 

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Who takes over a process of the agent's has the calls that it needs, and none by which others are taken over."""
 
+import json
 import os
+import pwd
+import shutil
 import subprocess
 
 import pytest
+
+HIDING = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh"]
+SYS_PTRACE = 1 << 19
 
 
 @pytest.fixture
@@ -42,15 +48,37 @@ def status_of(pid):
         return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
 
 
-def test_both_processes_of_a_running_agent_are_filtered(start_agent):
-    agent = start_agent()
+def helper_of(agent):
     with open(f"/proc/{agent.process.pid}/task/{agent.process.pid}/children") as file:
         children = [int(pid) for pid in file.read().split()]
-    helpers = [pid for pid in children if status_of(pid)["Name"] == "jobmeter-helper"]
-    assert len(helpers) == 1
-    for pid in [agent.process.pid, *helpers]:
-        status = status_of(pid)
+    helper, = (pid for pid in children if status_of(pid)["Name"] == "jobmeter-helper")
+    return helper
+
+
+def test_both_processes_of_a_running_agent_are_filtered(start_agent):
+    agent = start_agent()
+    for status in map(status_of, [agent.process.pid, helper_of(agent)]):
         assert (status["Seccomp"], status["NoNewPrivs"]) == ("2", "1"), status["Name"]
+
+
+@pytest.mark.parametrize("before", [(), HIDING], ids=["seen", "hidden"])
+def test_the_helper_sees_into_processes_only_where_it_must(programs, bench, start_agent, before):
+    """It needs that right where /proc hides processes, and there a user's run has its cgroup all the same."""
+    agent = start_agent(before=before)
+    assert bool(int(status_of(helper_of(agent))["CapEff"], 16) & SYS_PTRACE) == bool(before)
+    program = shutil.copy(programs / "jobmeter", bench.folder / "jobmeter")
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    nobody = pwd.getpwnam("nobody")
+    done = subprocess.run(["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups", "--", program,
+                           "run", "--output", place / "record.json", "--", "dd", "if=/dev/zero", f"of={place}/written", "bs=17", "count=23"],
+                          env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"], "XDG_STATE_HOME": str(place)},
+                          capture_output=True, text=True, cwd="/", timeout=60)
+    assert done.returncode == 0, done.stderr
+    record = json.loads((place / "record.json").read_text())
+    written = max((row["write"]["bytes"] for row in record["io"]), default=0)
+    assert record["final"] and written >= 17 * 23, record["coverage"]
 
 
 def test_what_the_agent_calls_is_not_refused(start_agent, groups, work):
