@@ -92,6 +92,7 @@ def start():
     DROP_IN.parent.mkdir(parents=True)
     DROP_IN.write_text("[Service]\nCPUAffinity=1\n")
     seen["verify"] = said("systemd-analyze", "verify", f"{UNIT}.service")
+    seen["exposure"] = said("systemd-analyze", "security", "--no-pager", "--threshold=40", UNIT)
     seen["start"] = said("systemctl", "start", UNIT)
     seen["active"] = shown("ActiveState", "SubState", "NRestarts", "MemoryMax", "TasksMax")
     seen["process"] = process()
@@ -138,6 +139,8 @@ def stop():
     group = Path("/sys/fs/cgroup/system.slice/jobmeter-agent.service")
     seen["peak bytes"] = int((group / "memory.peak").read_text()) if (group / "memory.peak").exists() else None
     seen["stop"] = said("systemctl", "stop", UNIT)
+    kernel_log = run("journalctl", "--dmesg", "--output", "cat", "--no-pager").stdout.splitlines()
+    seen["refused calls"] = [line for line in kernel_log if "type=1326" in line and "jobmeter" in line]
     seen["stopped"] = shown("ActiveState", "Result", "NRestarts")
     seen["left in bpffs"] = [str(path) for path in Path("/sys/fs/bpf").rglob("*")]
     seen["groups left"] = [str(path) for path in Path("/sys/fs/cgroup").rglob("*jobmeter-run*")]

@@ -41,6 +41,14 @@ def test_it_runs_without_roots_rights_in_the_units_limits(seen):
     assert seen["peak bytes"] is None or seen["peak bytes"] < 256 << 20
 
 
+def test_systemd_finds_it_little_exposed(seen):
+    assert seen["exposure"]["status"] == 0, seen["exposure"]["out"][-300:]  # at most 4.0
+
+
+def test_nothing_that_it_calls_is_refused(seen):
+    assert seen["refused calls"] == []
+
+
 MOUNT = "/dev/shm"  # where nothing but those commands works
 
 

@@ -21,6 +21,15 @@ def test_systemd_finds_nothing_in_the_unit(programs, tmp_path, demand):
     assert (done.returncode, ours) == (0, [])
 
 
+def test_systemd_finds_the_unit_little_exposed(programs, demand):
+    demand(shutil.which("systemd-analyze"), "needs systemd-analyze")
+    unit = programs / "share/jobmeter-agent.service"
+    done = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=40", unit],
+                          capture_output=True, text=True)
+    demand("unrecognized option" not in done.stderr, "needs systemd-analyze of systemd 250 or later")
+    assert done.returncode == 0, done.stdout[-200:]  # at most 4.0
+
+
 def test_the_user_is_made(tmp_path, root, demand):
     demand(shutil.which("systemd-sysusers"), "needs systemd-sysusers")
     folder = tmp_path / "usr/lib/sysusers.d"
