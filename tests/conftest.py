@@ -3,8 +3,7 @@
 has a second.  What does not even give way to its limit (a process that cannot be killed) ends the suite, and the stack that
 it leaves names it.
 
-What this machine has of jobmeter (an agent, a history, a site's rules) is none of a test's business, and neither is that the
-caller ignores SIGINT, as nohup and a shell's background do: what a test starts would ignore it too.
+What this machine has of jobmeter (an agent, a history, a site's rules) changes no test.
 
 The limits are for what would never end, not for what is slow: they are many times what a test takes on a busy machine."""
 
@@ -67,12 +66,24 @@ class Limits:
 NOT_OURS = ["JOBMETER_SOCKET", "JOBMETER_CONFIG", "JOBMETER_DEBUG", "JOBMETER_INSIGHTS"]
 
 
-def pytest_configure(config):
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+def set_aside_what_is_here():
     for name in NOT_OURS:
         os.environ.pop(name, None)
     os.environ["JOBMETER_SOCKET"] = "/nonexistent/agent.sock"
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="jobmeter-history-")
+
+
+def give_signals_to_programs():
+    """Under nohup, or behind a shell's &, signals are ignored, and so they would be by each program under test.  What is
+    caught is by default in a program that is started; here it goes on being ignored."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+def pytest_configure(config):
+    give_signals_to_programs()
+    set_aside_what_is_here()
     config.pluginmanager.register(Limits(os.dup(2)))  # what a test writes there is kept apart
 
 

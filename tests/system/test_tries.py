@@ -217,3 +217,20 @@ def test_deaf():
 """)
     assert told(counts) == (0, 1, 0, 1, []) and "left no report" in counts.failures[0]
     assert "in test_deaf" in capfd.readouterr().err
+
+
+SIGNALLED = """
+import subprocess, pytest
+@pytest.mark.parametrize("name, number", [("INT", 2), ("QUIT", 3), ("HUP", 1)])
+def test_a_program_ends_by_it(name, number):
+    assert subprocess.run(["sh", "-c", f"ulimit -c 0; kill -{name} $$"]).returncode == -number
+"""
+
+
+def test_programs_take_signals_that_the_suite_was_started_to_ignore(tmp_path):
+    """As under nohup, or in the background of a shell."""
+    (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
+    (tmp_path / "test_made.py").write_text(SIGNALLED)
+    done = subprocess.run(["sh", "-c", 'trap "" INT QUIT HUP; exec "$@"', "sh", "/usr/bin/python3", "-m", "pytest", "-q",
+                           "-p", "no:cacheprovider", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-2000:]
