@@ -33,7 +33,7 @@
 #include "users.h"
 
 #define PUBLISHED_JOBS 4096   /* of which we remember what was shown: 800 KB */
-#define OTHER_DESCRIPTORS 512 /* beside those of the jobs' groups */
+#define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 
 #define JOBS_TO_TRIM 100
 #define COMMANDS_NS UINT64_C(10000000000) /* so long after somebody looked they are looked for */

@@ -312,8 +312,9 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	*state = x; /* freed as the exchange ends, in any way */
 	x->http = h;
 	x->mhd = mhd;
-	x->request = (struct http_request){ .method = method, .path = path, .peer = connection->peer,
-					    .connection = mhd };
+	x->request = (struct http_request){ .method = method, .path = path, .connection = mhd };
+	if (connection->peer)
+		x->request.peer = *connection->peer;
 	x->route = find_route(h->options.routes, method, path);
 	answer = empty_answer(x);
 	if (!has_body(x)) /* an answer this early would end the connection */

@@ -15,6 +15,7 @@ struct http {
 	uint16_t port;
 	ino_t socket_inode;
 	struct connections connections;
+	uint64_t closed; /* connections, so far */
 	char complaint[256]; /* the HTTP library's last */
 };
 

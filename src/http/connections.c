@@ -35,27 +35,33 @@ static void read_groups(int fd, struct http_peer *peer)
 	free(groups);
 }
 
-static struct http_peer peer_of(int fd)
+/* NULL: the kernel does not name it. */
+static struct http_peer *peer_of(int fd)
 {
-	struct http_peer peer;
+	struct http_peer *peer;
 	struct sockaddr_storage address = {};
 	socklen_t address_length = sizeof(address), length = sizeof(struct ucred);
 	struct ucred ucred;
 
 	if (getsockname(fd, (struct sockaddr *)&address, &address_length) < 0 || address.ss_family != AF_UNIX ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &length) < 0)
-		return (struct http_peer){};
-	peer = (struct http_peer){ true, ucred.uid, ucred.gid, ucred.pid };
-	read_groups(fd, &peer);
+		return NULL;
+	peer = malloc(sizeof(*peer));
+	if (!peer)
+		return NULL;
+	*peer = (struct http_peer){ true, ucred.uid, ucred.gid, ucred.pid };
+	read_groups(fd, peer);
 	return peer;
 }
 
+/* @peer NULL: all. */
 static size_t count_of(const struct connections *c, const struct http_peer *peer)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < CONNECTIONS_MAX; i++)
-		count += is_open(&c->items[i]) && (!peer || c->items[i].peer.uid == peer->uid);
+		count += is_open(&c->items[i]) &&
+			 (!peer || (c->items[i].peer && c->items[i].peer->uid == peer->uid));
 	return count;
 }
 
@@ -75,25 +81,28 @@ static void cut_oldest_idle(struct connections *c)
 
 struct connection *connections_add(struct connections *c, int fd, uint64_t now_ms)
 {
-	struct http_peer peer = peer_of(fd);
-	bool is_greedy = peer.is_known && peer.uid != 0 && count_of(c, &peer) >= CONNECTIONS_OF_A_USER;
+	struct http_peer *peer = peer_of(fd);
+	bool is_greedy = peer && peer->uid != 0 && count_of(c, peer) >= CONNECTIONS_OF_A_USER;
 
 	if (!is_greedy && count_of(c, NULL) >= CONNECTIONS_SCARCE)
 		cut_oldest_idle(c);
 	for (size_t i = 0; i < CONNECTIONS_MAX && !is_greedy; i++) {
 		if (c->items[i].state != CONNECTION_FREE)
 			continue;
-		c->items[i] = (struct connection){ CONNECTION_IDLE, fd, now_ms, peer };
+		c->items[i] = (struct connection){ .state = CONNECTION_IDLE, .fd = fd, .since_ms = now_ms, .peer = peer };
 		return &c->items[i];
 	}
+	free(peer);
 	shutdown(fd, SHUT_RDWR);
 	return NULL;
 }
 
 void connections_remove(struct connection *connection)
 {
-	if (connection)
-		connection->state = CONNECTION_FREE;
+	if (!connection)
+		return;
+	free(connection->peer);
+	*connection = (struct connection){};
 }
 
 void connections_set(struct connection *connection, enum connection_state state, uint64_t now_ms)

@@ -13,8 +13,8 @@
 
 #include "http.h"
 
-#define CONNECTIONS_MAX 64
-#define CONNECTIONS_SCARCE 56    /* from here on those without a request are cut for new ones */
+#define CONNECTIONS_MAX 256
+#define CONNECTIONS_SCARCE 224   /* from here on those without a request are cut for new ones */
 #define CONNECTIONS_OF_A_USER 16 /* of one that is not root, over a Unix socket */
 
 enum connection_state {
@@ -28,7 +28,7 @@ struct connection {
 	enum connection_state state;
 	int fd;               /* the HTTP library's */
 	uint64_t since_ms;
-	struct http_peer peer;
+	struct http_peer *peer; /* NULL: not known */
 };
 
 struct connections { /* begins as {} */

@@ -19,6 +19,7 @@
 #define POOL_BYTES 65536 /* of a connection: its head, and half of it the piece of an answer that is on its way */
 #define SILENCE_S 10
 #define ANSWER_SILENCES 12
+#define TURNS_MAX 16 /* of the library, in a row */
 #define PEM_MAX_BYTES (1 << 20)
 #define TLS_PRIORITIES "NORMAL:-VERS-TLS1.0:-VERS-TLS1.1"
 
@@ -72,6 +73,7 @@ static void note_connection(void *context, struct MHD_Connection *mhd, void **st
 		*state = connections_add(&h->connections, info->connect_fd, answer_now_ms());
 	} else {
 		connections_remove(*state);
+		h->closed++;
 		*state = NULL;
 	}
 }
@@ -232,6 +234,14 @@ int http_timeout_ms(const struct http *h)
 
 void http_run(struct http *h)
 {
+	unsigned int turns = 0;
+	uint64_t closed;
+
 	connections_sweep(&h->connections, answer_now_ms());
-	MHD_run(h->daemon);
+	/* At its limit the library takes its listening socket out of epoll, and puts it back as its next turn begins:
+	 * nothing wakes us for that, so where it closed connections it has that turn now. */
+	do {
+		closed = h->closed;
+		MHD_run(h->daemon);
+	} while (h->closed > closed && ++turns < TURNS_MAX);
 }

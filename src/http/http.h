@@ -3,7 +3,7 @@
  * http - the server side of HTTP, for agent and server: listens on TCP (with TLS, with a bearer token) or on a Unix
  * socket, and calls a route's function.  Runs in the caller's loop: wait for http_fd(), then call http_run().
  *
- * Bounds: 64 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64 KiB of body; a
+ * Bounds: 256 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64 KiB of body; a
  * whole request within 10 s, an answer taken within 2 minutes and without 10 s of silence.  Where connections get
  * scarce, those without a request go first.
  */

@@ -13,7 +13,7 @@
 #include "error.h"
 #include "parse.h"
 
-#define BACKLOG 64
+#define BACKLOG 4096 /* the kernel's own default bound: who does not fit in tries again after a second */
 
 static int set_address(const char *host, uint16_t port, bool is_6, struct sockaddr_storage *ret, socklen_t *ret_length)
 {
