@@ -8,6 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "config.h"
 #include "error.h"
 #include "helper.h"
@@ -132,7 +133,8 @@ static void run_once(struct agent *a)
 	};
 	int timeout = least(a->tcp ? http_timeout_ms(a->tcp) : -1,
 			    a->socket ? http_timeout_ms(a->socket) : -1);
-	uint64_t ahead_ns;
+	uint64_t ahead_ns, begun_ns;
+	uid_t uid;
 
 	if (poll(fds, COUNT, timeout) < 0)
 		return;
@@ -148,8 +150,11 @@ static void run_once(struct agent *a)
 		http_run(a->tcp);
 	if (a->socket)
 		http_run(a->socket);
-	if (api_wants_ahead(a->api, &ahead_ns))
-		take_reading(a, ahead_ns);
+	if (!api_wants_ahead(a->api, &ahead_ns, &uid))
+		return;
+	begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
+	take_reading(a, ahead_ns);
+	http_charge(a->socket, uid, clock_now_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
 }
 
 static const char *form_of_start(const struct agent *a)

@@ -27,7 +27,6 @@
 #define JOBS "/v1/jobs/"
 #define RUNS "/v1/runs/"
 #define END "/end"
-#define SETTLED_NS UINT64_C(10000000000) /* whose a job is is known by then, or never */
 #define PROC_TEXT_MAX (64 * 1024)
 #define PATH_LENGTH_MAX 4096
 
@@ -70,9 +69,10 @@ void api_closep(struct api **a)
 	api_close(*a);
 }
 
-bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns)
+bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid)
 {
 	*ret_age_ns = a->ticks.ahead_ns;
+	*ret_uid = a->ticks.ahead_uid;
 	a->ticks.ahead_ns = 0;
 	return *ret_age_ns > 0;
 }
@@ -112,6 +112,23 @@ static const struct snapshot_job *find_job(struct api *a, const struct snapshot 
 	const struct snapshot_job *job = snapshot_find(snapshot, manager, id);
 
 	return job && permission_sees(a->options.permission, peer, job->job) ? job : NULL;
+}
+
+/* Is there such a job that is the caller's?  No reading is taken for one that is not, since somebody else asks in vain or is
+ * curious; nor does the time that it takes tell which of the two it is.  Who sees all is neither. */
+static bool knows_job(struct api *a, const struct http_request *request, const char *manager, const char *id,
+		      struct http_answer *ret)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+
+	if (permission_sees_all(a->options.permission, &request->peer))
+		return true;
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
+		return false;
+	if (find_job(a, snapshot, &request->peer, manager, id))
+		return true;
+	(void)fail_job(ret);
+	return false;
 }
 
 static int answer_record(struct api *a, const struct http_request *request, uint64_t max_age_ns,
@@ -174,7 +191,9 @@ static int get_job(void *context, const struct http_request *request, struct htt
 	name = strndup(manager, (size_t)(slash - manager));
 	if (!name)
 		return -ENOMEM;
-	return answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, ret);
+	return knows_job(context, request, name, slash + 1, ret)
+		       ? answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, ret)
+		       : 0;
 }
 
 /* ---- groups ---- */
@@ -194,31 +213,19 @@ static int find_path_of(const struct api *a, const char *pid_text, char **ret)
 	return hierarchy_find_path(a->options.hierarchy, cgroups, ret) < 0 ? -ENOENT : 0;
 }
 
-/* May a reading of now say more of whose the job is? */
-static bool is_settled(const struct snapshot *s, const struct job *job)
+static bool is_process_of(const struct api *a, pid_t pid, const struct http_peer *peer)
 {
-	return job->uid >= 0 || s->boot_ns - MIN(job->start_boot_ns, s->boot_ns) > SETTLED_NS;
+	char path[64], text[8192];
+	struct rights rights = {};
+
+	snprintf(path, sizeof(path), "proc/%d/status", pid);
+	return file_read_small(a->options.root_fd, path, text, sizeof(text)) >= 0 &&
+	       rights_parse_status(text, &rights) >= 0 && rights.is_known && rights.uid == peer->uid;
 }
 
-/* A job stays what it is, and its user's: only where either is not known a reading of now is worth taking.  Who asks
- * for a thousand groups one by one would else wait for as many readings. */
-static int find_owner(struct api *a, const struct identity *identity, const struct http_peer *peer,
-		      struct snapshot **ret, struct http_answer *answer)
-{
-	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
-	const struct snapshot_job *job;
-	int r = get_snapshot(a, API_LIST_AGE_NS, &snapshot, answer);
-
-	if (r < 0)
-		return r;
-	job = snapshot_find(snapshot, identity->manager, identity->job);
-	if (!job || (!permission_sees(a->options.permission, peer, job->job) && !is_settled(snapshot, job->job)))
-		return get_snapshot(a, API_RECORD_AGE_NS, ret, answer);
-	*ret = TAKE_PTR(snapshot);
-	return 0;
-}
-
-static int answer_group(struct api *a, const struct http_request *request, const char *path,
+/* A job stays what it is, and its user's.  What the last reading does not know is worth another one only for @is_own (a
+ * process of the caller's) and for who sees all. */
+static int answer_group(struct api *a, const struct http_request *request, const char *path, bool is_own,
 			struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
@@ -227,8 +234,14 @@ static int answer_group(struct api *a, const struct http_request *request, const
 
 	if (!identity_of(a->options.rules, path, &identity))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
-	if (find_owner(a, &identity, &request->peer, &snapshot, ret) < 0)
+	if (get_snapshot(a, API_LIST_AGE_NS, &snapshot, ret) < 0)
 		return 0;
+	is_own |= permission_sees_all(a->options.permission, &request->peer);
+	if (is_own && !find_job(a, snapshot, &request->peer, identity.manager, identity.job)) {
+		snapshot = snapshot_unref(snapshot);
+		if (get_snapshot(a, API_RECORD_AGE_NS, &snapshot, ret) < 0)
+			return 0;
+	}
 	if (!find_job(a, snapshot, &request->peer, identity.manager, identity.job))
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
 	group = (struct api_group){
@@ -245,20 +258,22 @@ static int get_group(void *context, const struct http_request *request, struct h
 {
 	const char *pid = http_query(request, "pid"), *path = http_query(request, "path");
 	_cleanup_free_ char *found = NULL;
-	int r;
+	struct api *a = context;
+	int number = 0, r;
 
 	if (!pid == !path)
 		return http_fail(ret, 400, "either 'pid' or 'path' is wanted");
 	if (path)
 		return *path == '/' && strlen(path) < PATH_LENGTH_MAX
-			       ? answer_group(context, request, path, ret)
+			       ? answer_group(a, request, path, false, ret)
 			       : http_fail(ret, 400, "'path' is a group's path, from '/' on");
-	r = find_path_of(context, pid, &found);
+	r = find_path_of(a, pid, &found);
 	if (r == -EINVAL)
 		return http_fail(ret, 400, "'pid' is a process' number");
 	if (r < 0) /* the same as for a process of another */
 		return http_fail(ret, 404, "that is part of no job, or of one that is not yours");
-	return answer_group(context, request, found, ret);
+	(void)parse_int(pid, 1, INT32_MAX, &number);
+	return answer_group(a, request, found, is_process_of(a, number, &request->peer), ret);
 }
 
 /* ---- runs ---- */
@@ -316,18 +331,13 @@ static int parse_run(const struct http_request *request, pid_t *ret)
 static bool is_child_of(const struct api *a, pid_t pid, const struct http_peer *peer)
 {
 	char path[64], text[8192], state;
-	struct rights rights = {};
 	pid_t parent;
 
 	snprintf(path, sizeof(path), "proc/%d/stat", pid);
 	if (file_read_small(a->options.root_fd, path, text, sizeof(text)) < 0 ||
 	    descendants_parse_stat(text, &state, &parent) < 0 || parent != peer->pid)
 		return false;
-	snprintf(path, sizeof(path), "proc/%d/status", pid);
-	if (file_read_small(a->options.root_fd, path, text, sizeof(text)) < 0 ||
-	    rights_parse_status(text, &rights) < 0)
-		return false;
-	return rights.is_known && rights.uid == peer->uid;
+	return is_process_of(a, pid, peer);
 }
 
 static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,

@@ -24,7 +24,7 @@ struct sampler;
 #define API_RUNS_MAX 1024		     /* that are under way... */
 #define API_RUNS_OF_USER_MAX 256	     /* ...of one user but root */
 #define API_LIST_AGE_NS UINT64_C(1000000000) /* no list is older (a tick is, on demand), ... */
-#define API_RECORD_AGE_NS UINT64_C(50000000) /* ...and no record, nor that a group is of no job */
+#define API_RECORD_AGE_NS UINT64_C(50000000) /* ...and no record of a job that the list has */
 
 struct api_run {    /* strings are the receiver's */
 	char *id;   /* the job's id with the manager "run" */
@@ -69,8 +69,8 @@ struct api *api_close(struct api *a); /* NULL is fine; returns NULL */
 void api_closep(struct api **a);
 
 /* Somebody has got a tick and will ask for the next one at once: *@ret_age_ns is how old that reading may be, which is
- * best taken now, while he is at work.  Told once. */
-bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns);
+ * best taken now, while he is at work, and on his account: *@ret_uid.  Told once. */
+bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid);
 
 /* Let go of what is kept for who asked once and came back no more.  Now and then: it is a node's jobs for each of them. */
 void api_tidy(struct api *a);

@@ -144,6 +144,7 @@ int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct 
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
 	if (!query.is_delta)
 		return api_stream_tick(snapshot, view, &node, query.ended_ns, ret);
+	t->ahead_uid = request->peer.uid;
 	since = query.since_ns ? take(t, query.since_ns) : NULL;
 	r = api_stream_delta(snapshot, since, view, &node, query.ended_ns,
 			     MAX(query.ahead_ns, API_RECORD_AGE_NS), query.ahead_ns < UINT64_MAX ? &t->ahead_ns : NULL, ret);

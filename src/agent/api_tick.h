@@ -22,6 +22,7 @@ struct api_tick_kept {
 struct api_ticks { /* begins as {}; what was sent, for as long as somebody may go on from it */
 	struct api_tick_kept kept[API_TICKS_KEPT];
 	uint64_t ahead_ns; /* somebody will ask for a reading that is no older than this; 0: nobody said so */
+	uid_t ahead_uid;   /* whose request that was */
 };
 
 int api_ticks_answer(struct api_ticks *t, struct sampler *sampler, const struct http_request *request,

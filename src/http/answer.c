@@ -33,6 +33,14 @@ uint64_t answer_now_ms(void)
 	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+static uint64_t processor_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
 const char *http_query(const struct http_request *request, const char *key)
 {
 	return MHD_lookup_connection_value(request->connection, MHD_GET_ARGUMENT_KIND, key);
@@ -123,6 +131,97 @@ static bool brings_token(const struct exchange *x)
 	return is_same_secret(header + strspn(header, " "), x->http->token);
 }
 
+/* ---- budgets ---- */
+
+#define STRANGER UINT32_MAX /* over TCP, and without the token: all of them have one budget */
+
+/* Root has none, nor who brings the token, nor anybody where the site wants none. */
+static bool has_budget(const struct exchange *x, uint32_t *ret_user)
+{
+	if (x->request.peer.is_known) {
+		*ret_user = x->request.peer.uid;
+		return x->request.peer.uid != 0;
+	}
+	*ret_user = STRANGER;
+	return x->http->token && !brings_token(x);
+}
+
+static uint32_t user_of(const struct connection *c)
+{
+	return c->peer ? c->peer->uid : STRANGER;
+}
+
+void http_charge(struct http *h, uid_t uid, uint64_t cost_ns)
+{
+	if (uid != 0)
+		budgets_charge(&h->budgets, uid, cost_ns, answer_now_ms());
+}
+
+static size_t count_waiting(const struct http *h, uint32_t user)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct connection *c = &h->connections.items[i];
+
+		count += c->state == CONNECTION_WAITING && user_of(c) == user;
+	}
+	return count;
+}
+
+/* One at a time, the first comes first. */
+static bool is_first(const struct http *h, const struct connection *c)
+{
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct connection *other = &h->connections.items[i];
+
+		if (other->state == CONNECTION_WAITING && user_of(other) == user_of(c) &&
+		    (other->since_ms < c->since_ms || (other->since_ms == c->since_ms && other < c)))
+			return false;
+	}
+	return true;
+}
+
+static void call(struct connection *c, uint64_t now_ms)
+{
+	struct exchange *x = c->waiter;
+
+	x->is_called = true;
+	connections_set(c, CONNECTION_ANSWERING, now_ms);
+	MHD_resume_connection(x->mhd);
+}
+
+void answer_call_waiting(struct http *h, bool is_end)
+{
+	uint64_t now_ms = answer_now_ms();
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		struct connection *c = &h->connections.items[i];
+
+		if (c->state != CONNECTION_WAITING)
+			continue;
+		if (is_end || (is_first(h, c) && budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
+			call(c, now_ms);
+	}
+}
+
+int answer_timeout_ms(struct http *h)
+{
+	uint64_t now_ms = answer_now_ms();
+	int timeout = -1;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+		const struct connection *c = &h->connections.items[i];
+		int wait_ms = c->state == CONNECTION_WAITING
+				      ? (int)budgets_wait_ms(&h->budgets, user_of(c), now_ms)
+				      : -1;
+
+		if (wait_ms >= 0 && (timeout < 0 || wait_ms < timeout))
+			timeout = wait_ms;
+	}
+	return timeout;
+}
+
 /* ---- routes ---- */
 
 static bool is_path(const struct http_route *route, const char *path)
@@ -157,27 +256,37 @@ static const struct http_route *find_route(const struct http_route *routes, cons
 
 /* ---- the way back ---- */
 
+struct stream {
+	struct http_answer answer;
+	struct http *http;
+	bool has_budget;
+	uint32_t user;
+};
+
 static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t size)
 {
-	struct http_answer *a = context;
-	ssize_t n = a->next(a->context, buffer, size);
+	struct stream *s = context;
+	uint64_t begun_ns = processor_ns();
+	ssize_t n = s->answer.next(s->answer.context, buffer, size);
 
 	(void)position;
+	if (s->has_budget)
+		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns, answer_now_ms());
 	return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
 static void give_back(void *context)
 {
-	struct http_answer *a = context;
+	struct stream *s = context;
 
-	answer_clear(a);
-	free(a);
+	answer_clear(&s->answer);
+	free(s);
 }
 
-static struct MHD_Response *make_response(struct http_answer *a)
+static struct MHD_Response *make_response(struct exchange *x, struct http_answer *a)
 {
 	struct MHD_Response *response;
-	struct http_answer *kept;
+	struct stream *kept;
 
 	if (!a->next) {
 		response = MHD_create_response_from_buffer(a->length, a->text, MHD_RESPMEM_MUST_FREE);
@@ -188,7 +297,8 @@ static struct MHD_Response *make_response(struct http_answer *a)
 	kept = malloc(sizeof(*kept));
 	if (!kept)
 		return NULL;
-	*kept = *a;
+	*kept = (struct stream){ .answer = *a, .http = x->http };
+	kept->has_budget = has_budget(x, &kept->user);
 	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece, kept, give_back);
 	if (response)
 		*a = (struct http_answer){ .status = a->status, .type = a->type };
@@ -223,7 +333,7 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 {
 	bool is_gzip = wants_gzip(x, a) && gzip_answer(a) == 0, is_streamed = a->next;
-	struct MHD_Response *response = make_response(a);
+	struct MHD_Response *response = make_response(x, a);
 	enum MHD_Result result = MHD_NO;
 
 	if (response) {
@@ -324,6 +434,21 @@ static enum MHD_Result begin_exchange(struct http *h, struct MHD_Connection *mhd
 	return answer.text ? send_answer(x, &answer) : MHD_YES;
 }
 
+/* For its user's budget. */
+static enum MHD_Result wait_for_turn(struct exchange *x, uint32_t user)
+{
+	struct connection *connection = connection_of(x->mhd);
+
+	if (!connection || (user == STRANGER && count_waiting(x->http, user) >= CONNECTIONS_WAITING))
+		return MHD_NO;
+	connections_set(connection, CONNECTION_WAITING, answer_now_ms());
+	if (connection->state != CONNECTION_WAITING) /* it was cut just now */
+		return MHD_NO;
+	connection->waiter = x;
+	MHD_suspend_connection(x->mhd);
+	return MHD_YES;
+}
+
 static void take_body(struct exchange *x, const char *data, size_t size)
 {
 	char *larger = x->is_too_large || size > BODY_MAX_BYTES - x->request.body_length
@@ -340,7 +465,7 @@ static void take_body(struct exchange *x, const char *data, size_t size)
 	x->body[x->request.body_length] = '\0';
 }
 
-static enum MHD_Result end_exchange(struct exchange *x)
+static enum MHD_Result answer_exchange(struct exchange *x)
 {
 	struct http_answer answer = empty_answer(x);
 
@@ -352,6 +477,24 @@ static enum MHD_Result end_exchange(struct exchange *x)
 	    http_fail(&answer, MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside") < 0)
 		return MHD_NO;
 	return send_answer(x, &answer);
+}
+
+static enum MHD_Result end_exchange(struct exchange *x)
+{
+	struct http *h = x->http;
+	uint64_t begun_ns;
+	uint32_t user;
+	enum MHD_Result result;
+
+	if (!has_budget(x, &user))
+		return answer_exchange(x);
+	if (!x->is_called &&
+	    (count_waiting(h, user) || budgets_wait_ms(&h->budgets, user, answer_now_ms())))
+		return wait_for_turn(x, user);
+	begun_ns = processor_ns();
+	result = answer_exchange(x);
+	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + processor_ns() - begun_ns, answer_now_ms());
+	return result;
 }
 
 enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,

@@ -4,6 +4,7 @@
 
 #include <microhttpd.h>
 
+#include "budgets.h"
 #include "connections.h"
 #include "http.h"
 
@@ -15,6 +16,7 @@ struct http {
 	uint16_t port;
 	ino_t socket_inode;
 	struct connections connections;
+	struct budgets budgets;
 	uint64_t closed; /* connections, so far */
 	char complaint[256]; /* the HTTP library's last */
 };
@@ -26,7 +28,7 @@ struct exchange {
 	const struct http_route *route; /* NULL: none fits */
 	struct http_request request;
 	char *body;
-	bool is_too_large;
+	bool is_too_large, is_called; /* it has waited, and goes on */
 };
 
 uint64_t answer_now_ms(void);
@@ -34,5 +36,10 @@ uint64_t answer_now_ms(void);
 /* libmicrohttpd's MHD_AccessHandlerCallback; @context is the struct http, *@state the exchange. */
 enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
 			       const char *version, const char *data, size_t *data_size, void **state);
+
+/* Whose turn has come goes on; @is_end: all. */
+void answer_call_waiting(struct http *h, bool is_end);
+/* Until then; -1: nobody waits. */
+int answer_timeout_ms(struct http *h);
 
 struct exchange *exchange_free(struct exchange *x); /* NULL is fine */

@@ -12,7 +12,7 @@
 
 static bool is_open(const struct connection *c)
 {
-	return c->state == CONNECTION_IDLE || c->state == CONNECTION_ANSWERING;
+	return c->state == CONNECTION_IDLE || c->state == CONNECTION_WAITING || c->state == CONNECTION_ANSWERING;
 }
 
 /* The HTTP library sees the end at its next turn, and closes. */
@@ -113,8 +113,11 @@ void connections_set(struct connection *connection, enum connection_state state,
 	connection->since_ms = now_ms;
 }
 
+/* Who waits is not cut: that ends by itself, and the library would not hear of it. */
 static uint64_t end_ms(const struct connections *c, const struct connection *one)
 {
+	if (one->state == CONNECTION_WAITING)
+		return UINT64_MAX;
 	return one->since_ms + (one->state == CONNECTION_IDLE ? c->idle_ms : c->answer_ms);
 }
 

@@ -16,17 +16,20 @@
 #define CONNECTIONS_MAX 256
 #define CONNECTIONS_SCARCE 224   /* from here on those without a request are cut for new ones */
 #define CONNECTIONS_OF_A_USER 16 /* of one that is not root, over a Unix socket */
+#define CONNECTIONS_WAITING 32   /* of those whom nobody knows */
 
 enum connection_state {
 	CONNECTION_FREE,
 	CONNECTION_IDLE,      /* no whole request yet */
+	CONNECTION_WAITING,   /* for its user's budget */
 	CONNECTION_ANSWERING,
 	CONNECTION_CUT,
 };
 
 struct connection {
 	enum connection_state state;
-	int fd;               /* the HTTP library's */
+	int fd;               /* the HTTP library's, */
+	void *waiter;         /* the caller's, of one that waits */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

@@ -92,7 +92,7 @@ static void note_end(void *context, struct MHD_Connection *mhd, void **state, en
 
 static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 {
-	unsigned int flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | (pem->key ? MHD_USE_TLS : 0);
+	unsigned int flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | (pem->key ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, pem->certificate },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, pem->key },
@@ -192,8 +192,10 @@ struct http *http_close(struct http *h)
 
 	if (!h)
 		return NULL;
-	if (h->daemon)
+	if (h->daemon) {
+		answer_call_waiting(h, true); /* the library wants none that sleeps */
 		MHD_stop_daemon(h->daemon);
+	}
 	/* another may have taken its place */
 	if (h->socket_inode && stat(h->socket_path, &st) == 0 && st.st_ino == h->socket_inode)
 		unlink(h->socket_path);
@@ -222,9 +224,14 @@ int http_fd(const struct http *h)
 	return h->epoll_fd;
 }
 
-int http_timeout_ms(const struct http *h)
+static int least(int a, int b)
 {
-	int timeout = connections_timeout_ms(&h->connections, answer_now_ms());
+	return a < 0 ? b : b < 0 ? a : MIN(a, b);
+}
+
+int http_timeout_ms(struct http *h)
+{
+	int timeout = least(connections_timeout_ms(&h->connections, answer_now_ms()), answer_timeout_ms(h));
 	MHD_UNSIGNED_LONG_LONG library;
 
 	if (MHD_get_timeout(h->daemon, &library) == MHD_YES && (timeout < 0 || library < (unsigned int)timeout))
@@ -238,6 +245,7 @@ void http_run(struct http *h)
 	uint64_t closed;
 
 	connections_sweep(&h->connections, answer_now_ms());
+	answer_call_waiting(h, false);
 	/* At its limit the library takes its listening socket out of epoll, and puts it back as its next turn begins:
 	 * nothing wakes us for that, so where it closed connections it has that turn now. */
 	do {

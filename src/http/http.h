@@ -6,6 +6,9 @@
  * Bounds: 256 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64 KiB of body; a
  * whole request within 10 s, an answer taken within 2 minutes and without 10 s of silence.  Where connections get
  * scarce, those without a request go first.
+ *
+ * The requests of one user but root may take a tenth of a core, and those without the token together as much: beyond
+ * that they wait (see budgets.h).
  */
 #pragma once
 
@@ -91,5 +94,8 @@ void http_closep(struct http **h);
 
 uint16_t http_port(const struct http *h);  /* of TCP: where the address said 0, the one that was found */
 int http_fd(const struct http *h);         /* for poll(2): readable when there is something to do */
-int http_timeout_ms(const struct http *h); /* call http_run() after that at the latest; -1: no need */
+int http_timeout_ms(struct http *h); /* call http_run() after that at the latest; -1: no need */
 void http_run(struct http *h);             /* do what can be done without waiting */
+
+/* A user's request had this done behind its answer. */
+void http_charge(struct http *h, uid_t uid, uint64_t cost_ns);

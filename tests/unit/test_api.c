@@ -346,6 +346,7 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
 	struct http_answer answer = {};
 	struct api_ticks ticks = {};
 	uint64_t age_ns = 7;
+	uid_t uid;
 	struct node n;
 
 	node_open("ahead", &n);
@@ -364,7 +365,7 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
 	look(&n, &ticks, 0); /* who does not say so wants none */
 	ASSERT_EQ(ticks.ahead_ns, (uint64_t)0);
 	api_ticks_clear(&ticks);
-	ASSERT(!api_wants_ahead(n.api, &age_ns));
+	ASSERT(!api_wants_ahead(n.api, &age_ns, &uid));
 	ASSERT_EQ(age_ns, (uint64_t)0);
 	node_close(&n);
 }
@@ -476,6 +477,7 @@ TEST(not_yours_and_not_there_are_the_same_answer)
 
 		ASSERT_EQ(ask(&n, "GET", paths[i], FIRST, &text), 404u);
 		ASSERT_STREQ(text, wanted);
+		ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for that */
 	}
 	ASSERT(asprintf(&long_path, "/v1/jobs/slurm/%05000d", 1) > 0);
 	ASSERT_EQ(ask(&n, "GET", long_path, FIRST, &long_text), 404u);
@@ -551,6 +553,13 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 		if (rows[i].status == 404)
 			ASSERT_STREQ(text, "that is part of no job, or of one that is not yours");
 	}
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for that... */
+	tree_write(n.root_fd, "proc/80/cgroup", "0::/slurm/uid_1000/job_125\n");
+	tree_write(n.root_fd, "proc/80/status", "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\n");
+	_cleanup_free_ char *text = NULL;
+
+	ASSERT_EQ(ask_group(&n, "pid", "80", FIRST, &text), 404u);
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS); /* ...but for one's own process */
 	node_close(&n);
 }
 

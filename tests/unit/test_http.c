@@ -450,6 +450,60 @@ TEST(those_who_only_connect_keep_nobody_out)
 		close(idle[i]);
 }
 
+#define STRANGERS UINT32_MAX /* all who bring no token */
+
+static int ask_open(struct http *h)
+{
+	int fd = client_connect(h);
+
+	client_send(h, fd, "GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	client_settle(h);
+	return fd;
+}
+
+TEST(who_is_over_the_budget_waits_and_who_brings_the_token_does_not)
+{
+	struct world w;
+	struct http_options options = options_of(&w);
+	_cleanup_(http_closep) struct http *h = NULL;
+
+	options.token = "sesame";
+	h = listen_with(&options);
+	for (int i = 0; i < 3; i++)
+		http_charge(h, STRANGERS, 260000000);
+	int fds[] = { ask_open(h), ask_open(h) };
+	_cleanup_free_ char *answer = get(h, "/secret", "Authorization: Bearer sesame\r\n");
+
+	ASSERT_CONTAINS(answer, " 200 ");
+	ASSERT_EQ(w.answered[200], 1u);
+	ASSERT(http_timeout_ms(h) > 0);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		_cleanup_free_ char *late = client_receive(h, fds[i], NULL);
+
+		ASSERT_CONTAINS(late, " 200 ");
+	}
+	ASSERT_EQ(w.answered[200], 3u);
+}
+
+TEST(a_server_closes_while_some_wait)
+{
+	struct world w;
+	struct http_options options = options_of(&w);
+	struct http *h = NULL;
+	int fds[40]; /* some more than may wait */
+
+	options.token = "sesame";
+	h = listen_with(&options);
+	http_charge(h, STRANGERS, 500000000);
+	http_charge(h, STRANGERS, 500000000);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		fds[i] = ask_open(h);
+	http_close(h);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++)
+		close(fds[i]);
+	ASSERT_EQ(w.answered[200], 0u);
+}
+
 TEST(a_server_that_closes_gives_back_what_was_on_its_way)
 {
 	struct world w;
