@@ -17,7 +17,7 @@
 #include "syscalls.h"
 #include "verdict.h"
 
-#define SETTLE_MS 500
+#define SETTLE_MS 500 /* twice as long each time */
 #define SONGS_MAX 3 /* on a busy machine a hook may miss a call now and then */
 
 /* Put the canary in @group and let it sing to its end. */
@@ -102,12 +102,12 @@ static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct
 	return r;
 }
 
-static int sing_and_judge(struct meter *m, const struct group *group, bool is_thorough,
+static int sing_and_judge(struct meter *m, const struct group *group, bool is_thorough, int settle_ms,
 			  struct verdict *ret, struct error *err)
 {
 	_cleanup_(reading_clear) struct reading reading = {};
 	_cleanup_(stage_close) struct stage stage = {};
-	struct evidence evidence = { .reading = &reading, .settle_ms = SETTLE_MS };
+	struct evidence evidence = { .reading = &reading, .settle_ms = settle_ms };
 	uint64_t skipped = meter_skipped_runs(m);
 	bool names_syscalls = meter_opened_with(m)->names_syscalls;
 	size_t followed = meter_followed_connections(m);
@@ -118,7 +118,7 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 		r = let_sing(group, &stage, names_syscalls, err);
 	if (r < 0)
 		return r;
-	evidence.is_settled = meter_settle(m, SETTLE_MS) == 0;
+	evidence.is_settled = meter_settle(m, settle_ms) == 0;
 	r = meter_read(m, &reading, err);
 	if (r < 0)
 		return r;
@@ -131,11 +131,12 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	return names_syscalls ? judge_syscalls(m, ret, err) : 0;
 }
 
-int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
-		bool is_thorough, struct error *err)
+/* Each in a group of its own: where the canary before it is freed late, which may have been what was doubted, it would be
+ * counted in this one too. */
+static int try_song(struct meter *m, int root_fd, const struct hierarchy *h, bool is_thorough, int settle_ms,
+		    struct verdict *ret, struct error *err)
 {
 	_cleanup_(group_removep) struct group *group = NULL;
-	struct verdict verdict = {};
 	char name[64];
 	int r;
 
@@ -143,11 +144,19 @@ int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_
 	r = group_make(root_fd, h, name, &group, err);
 	if (r < 0)
 		return r;
+	meter_watch(m, group_id(group));
+	return sing_and_judge(m, group, is_thorough, settle_ms, ret, err);
+}
+
+int canary_sing(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
+		bool is_thorough, struct error *err)
+{
+	struct verdict verdict = {};
+	int r = 0;
+
 	meter_follow_syscalls(m, false);
-	for (int songs = 0; r >= 0 && songs < SONGS_MAX && (!songs || has_doubts(&verdict)); songs++) {
-		meter_watch(m, group_id(group));
-		r = sing_and_judge(m, group, is_thorough, &verdict, err);
-	}
+	for (int songs = 0; r >= 0 && songs < SONGS_MAX && (!songs || has_doubts(&verdict)); songs++)
+		r = try_song(m, root_fd, h, is_thorough, SETTLE_MS << songs, &verdict, err);
 	if (r >= 0)
 		apply(m, &verdict);
 	meter_watch(m, watched_id);

@@ -49,6 +49,14 @@ def test_root_has_the_default_set(doctor, root, demand):
     assert done.stderr == ""
 
 
+def test_a_canary_that_is_freed_late_is_not_counted_as_the_next_one(doctor, programs, root, demand):
+    done = doctor("--json", "--no-costs", before=["env", f"LD_PRELOAD={programs}/tests/system/late_ends.so"])
+    found = json.loads(done.stdout)
+    demand(found["machine"]["btf"] and found["rights"]["capabilities"]["BPF"], "no BPF here")
+    totals, = (tier for tier in found["tiers"] if tier["tier"] == "T0")
+    assert totals["on"] and totals["checked"], [hook["why"] for hook in totals["hooks"] if not hook["on"]]
+
+
 def test_costs_are_measured_and_belong_to_their_tiers(doctor, root, demand):
     found = json.loads(doctor("--json").stdout)
     demand(found["works"], "the default set does not work here")
