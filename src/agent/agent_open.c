@@ -32,8 +32,14 @@
 
 static int make_folder(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
 {
-	int r = file_make_folders(path, 0755);
+	struct stat st;
+	int r;
 
+	/* one that is as it should be may be on a disk that is read-only */
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == mode && st.st_uid == uid &&
+	    st.st_gid == gid)
+		return 0;
+	r = file_make_folders(path, 0755);
 	if (r >= 0 && (chmod(path, mode) < 0 || chown(path, uid, gid) < 0))
 		r = -errno;
 	return r < 0 ? error_set_errno(err, r, "cannot make the folder '%s'", path) : 0;

@@ -491,9 +491,14 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 int sampler_describe(const struct sampler *s, struct record *record)
 {
-	int r = kernel_side_describe(s->kernel, record);
+	int failure = state_failure(s->state), r = kernel_side_describe(s->kernel, record);
 
-	return r < 0 ? r : job_sources_describe_node(&s->sources, record);
+	if (r >= 0)
+		r = job_sources_describe_node(&s->sources, record);
+	if (r >= 0 && failure < 0)
+		r = strings_add(&record->coverage.notes, "the state of jobs cannot be written to '%s/jobs': %s",
+				s->config->state_dir, strerror(-failure));
+	return r;
 }
 
 struct meter *sampler_meter(struct sampler *s)

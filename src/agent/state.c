@@ -84,6 +84,8 @@ int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struc
 	r = take_over(s, gid, err);
 	if (r < 0)
 		return r;
+	if (faccessat(s->dir_fd, ".", W_OK, AT_EACCESS) < 0 && errno == EROFS)
+		s->failure = -EROFS; /* said now, and not when the first job ends */
 	*ret = TAKE_PTR(s);
 	return 0;
 }
