@@ -294,7 +294,7 @@ int song_sing(struct stage *s)
 {
 	struct ring ring;
 
-	if (chdir(s->folder) < 0)
+	if (chdir(s->folder.path) < 0)
 		return -errno;
 	s->piece = (struct iovec){ s->bytes, 13 };
 	s->from = 0;

@@ -13,11 +13,9 @@
 
 #include "cleanup.h"
 #include "error.h"
-#include "folder.h"
 #include "macro.h"
 #include "song.h"
 
-#define NAMES_MAX 32 /* that the song may leave */
 #define RESULTS_BYTES (SONG_VERSES_MAX * sizeof(long))
 #define SHARED_BYTES (RESULTS_BYTES + sizeof(struct song_talk))
 
@@ -83,7 +81,7 @@ int stage_open(bool with_storage, struct stage *ret, struct error *err)
 {
 	int ends[2], r;
 
-	*ret = (struct stage){ .has_proc = access("/proc/self/fd", X_OK) == 0 };
+	*ret = (struct stage){ .folder = SCRATCH_NONE, .has_proc = access("/proc/self/fd", X_OK) == 0 };
 	for (size_t i = 0; i < STAGE_FILES; i++)
 		ret->files[i] = -EBADF;
 	r = map_results(ret, err);
@@ -94,33 +92,16 @@ int stage_open(bool with_storage, struct stage *ret, struct error *err)
 	ret->files[STAGE_PIPE_OUT] = ends[0];
 	ret->files[STAGE_PIPE_IN] = ends[1];
 	snprintf(ret->own, sizeof(ret->own), "file");
-	snprintf(ret->folder, sizeof(ret->folder), "/dev/shm/jobmeter-canary-XXXXXX");
-	if (!mkdtemp(ret->folder)) {
-		*ret->folder = '\0';
-		return error_set_errno(err, errno, "cannot make a folder in /dev/shm");
-	}
+	r = scratch_make("/dev/shm/jobmeter-canary-", &ret->folder);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make a directory in /dev/shm");
 	ret->page = with_storage ? map_storage_page() : NULL;
 	return 0;
 }
 
-static void remove_folder(const char *path)
-{
-	_cleanup_(folder_clear) struct folder names = {};
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd >= 0 && folder_read(fd, ".", NAMES_MAX, &names) >= 0) {
-		for (size_t i = 0; i < names.count; i++) {
-			if (unlinkat(fd, names.names[i], 0) < 0)
-				(void)unlinkat(fd, names.names[i], AT_REMOVEDIR);
-		}
-	}
-	(void)rmdir(path);
-}
-
 void stage_close(struct stage *s)
 {
-	if (*s->folder)
-		remove_folder(s->folder);
+	scratch_remove(&s->folder);
 	closep(&s->files[STAGE_PIPE_OUT]);
 	closep(&s->files[STAGE_PIPE_IN]);
 	if (s->page)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
+#include "scratch.h"
+
 struct error;
 struct ring;
 
@@ -31,7 +33,7 @@ struct song_talk {
 };
 
 struct stage {
-	char folder[64];
+	struct scratch folder;
 	int files[STAGE_FILES]; /* the pipe's; the others are the canary's */
 	bool has_proc;
 	bool has_libaio;        /* sing by libaio too */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A meter of our own: what the agent would do, in this process, and gone with it. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -11,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -22,20 +19,20 @@
 #include "managers.h"
 #include "processes.h"
 #include "sampler.h"
+#include "scratch.h"
 #include "snapshot.h"
 #include "tick.h"
 #include "top_source.h"
 #include "waiter.h"
 
-#define FOLDER                                                                                     \
-	"/run/jobmeter-top-XXXXXX" /* of memory: what a kill leaves goes with the next boot */
+#define FOLDER "/run/jobmeter-top-" /* of memory: what a kill leaves goes with the next top, or boot */
 
 struct own_source {
 	struct top_source source;
 	struct config *config;
 	struct sampler *sampler;
 	int root_fd;
-	char folder[sizeof(FOLDER)]; /* "": there is none */
+	struct scratch folder;
 
 	/* Loading programs into the kernel takes a second and more, in a thread of its own.  That lives as long as the
 	 * meter: a child that the meter made ends with the thread that made it (PR_SET_PDEATHSIG). */
@@ -53,14 +50,6 @@ static struct own_source *source_of(struct top_source *s)
 	return (struct own_source *)(void *)s;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk)
-{
-	(void)st;
-	(void)type;
-	(void)walk;
-	return remove(path);
-}
-
 static void close_own(struct top_source *s)
 {
 	struct own_source *o = source_of(s);
@@ -73,8 +62,7 @@ static void close_own(struct top_source *s)
 	}
 	sampler_close(o->sampler, false);
 	config_free(o->config);
-	if (*o->folder)
-		(void)nftw(o->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	scratch_remove(&o->folder);
 	if (o->root_fd >= 0)
 		close(o->root_fd);
 	free(o);
@@ -111,21 +99,9 @@ static int take_jobs(const struct own_source *o, const struct snapshot *s, uint6
 
 /* ---- starting ---- */
 
-static int make_folder(struct own_source *o, struct error *err)
-{
-	char folder[] = FOLDER;
-
-	if (!mkdtemp(folder))
-		return error_set_errno(err, errno, "cannot make a folder '%s'", folder);
-	memcpy(o->folder, folder, sizeof(folder));
-	return 0;
-}
-
 static int start(struct own_source *o, struct error *err)
 {
-	struct sampler_options options = { .uid = geteuid(),
-					   .gid = getegid(),
-					   .state_dir = o->folder };
+	struct sampler_options options = { .uid = geteuid(), .gid = getegid() };
 	struct managers managers = {};
 	int r = config_load(NULL, environ, &o->config, NULL, err);
 
@@ -138,8 +114,11 @@ static int start(struct own_source *o, struct error *err)
 	o->config->has_units |= managers.count == 0;
 	options.config = o->config;
 	options.root_fd = o->root_fd;
-	r = make_folder(o, err);
-	return r < 0 ? r : sampler_open(&options, &o->sampler, err);
+	r = scratch_make(FOLDER, &o->folder);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make a directory '" FOLDER "...'");
+	options.state_dir = o->folder.path;
+	return sampler_open(&options, &o->sampler, err);
 }
 
 static void *run_starter(void *data)
@@ -278,6 +257,7 @@ int top_source_open_own(struct top_source **ret, struct error *err)
 					      .describe = describe_own,
 					      .locate = locate_own,
 					      .close = close_own },
+				  .folder = SCRATCH_NONE,
 				  .root_fd = -EBADF,
 				  .started_fd = -EBADF };
 	*ret = &o->source;

@@ -435,6 +435,17 @@ class TestAlone:
         assert len(found) == 3 and any(job["now"]["write_bytes"] > 0 for job in found)
         assert not list(pathlib.Path("/run").glob("jobmeter-top-*")) and not processes()
 
+    def test_what_one_that_was_killed_left_goes_with_the_next(self, programs, root):
+        top = [programs / "jobmeter", "top", "--standalone", "--json"]
+        killed = subprocess.Popen([*top, "-d", "60"], stdout=subprocess.PIPE)
+        assert killed.stdout.readline()
+        left = set(pathlib.Path("/run").glob("jobmeter-top-*"))
+        killed.kill()
+        killed.communicate()
+        assert any(path.exists() for path in left)
+        subprocess.run([*top, "-n", "1"], check=True, capture_output=True, timeout=120)
+        assert not any(path.exists() for path in left)
+
     def test_units_of_systemd_are_jobs_where_nobody_else_gives_any(self, programs, groups, tmp_path, demand):
         """Groups named as systemd's, on a machine without a manager."""
         doctor = json.loads(subprocess.run([programs / "jobmeter", "doctor", "--json"], capture_output=True).stdout)
