@@ -66,8 +66,8 @@ static int answer_health(void *context UNUSED, const struct http_request *reques
 {
 	ret->status = 200;
 	ret->type = "text/plain; charset=utf-8";
-	ret->text = strdup("well\n");
-	ret->length = strlen("well\n");
+	ret->text = strdup("ok\n");
+	ret->length = strlen("ok\n");
 	return ret->text ? 0 : -ENOMEM;
 }
 

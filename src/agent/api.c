@@ -454,21 +454,38 @@ static int post_run_end(void *context, const struct http_request *request, struc
 
 /* ---- the agent itself ---- */
 
+/* Those of the last reading that the caller sees. */
+static void count_jobs(struct api *a, const struct api_view *view, struct sampler_state *state)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct error err = {};
+
+	state->jobs_live = state->jobs_ended = 0;
+	if (sampler_get(a->options.sampler, UINT64_MAX, &snapshot, &err) < 0)
+		return;
+	for (size_t i = 0; i < snapshot->job_count; i++) {
+		if (api_view_sees(view, &snapshot->jobs[i]))
+			++*(snapshot->jobs[i].is_live ? &state->jobs_live : &state->jobs_ended);
+	}
+}
+
 static int get_agent(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	_cleanup_(record_freep) struct record *coverage = record_new();
 	struct api *a = context;
+	struct api_view view = { a->options.permission, request->peer };
 	struct sampler_state state = {};
+	bool is_whole = permission_sees_all(view.permission, &view.peer);
 	int r;
 
-	(void)request;
 	if (!coverage)
 		return -ENOMEM;
 	r = sampler_describe(a->options.sampler, coverage);
 	if (r < 0)
 		return r;
 	sampler_get_state(a->options.sampler, &state);
-	return api_answer(api_format_agent, &(struct api_agent){ &state, coverage }, ret);
+	count_jobs(a, &view, &state);
+	return api_answer(api_format_agent, &(struct api_agent){ &state, coverage, is_whole }, ret);
 }
 
 static int get_metrics(void *context, const struct http_request *request, struct http_answer *ret)

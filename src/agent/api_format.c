@@ -118,15 +118,17 @@ void api_format_agent(const void *agent, struct document *d)
 	document_decimal(d, s->last_reading_ns, 9);
 	add_unsigned(d, "jobs_live", s->jobs_live);
 	add_unsigned(d, "jobs_ended", s->jobs_ended);
-	add_unsigned(d, "groups", s->groups);
-	add_unsigned(d, "walks", s->walks);
-	add_unsigned(d, "found_by_walk", s->found_by_walk);
-	add_unsigned(d, "state_errors", s->state_errors);
-	add_unsigned(d, "set_aside", s->set_aside);
+	if (a->is_whole) {
+		add_unsigned(d, "groups", s->groups);
+		add_unsigned(d, "walks", s->walks);
+		add_unsigned(d, "found_by_walk", s->found_by_walk);
+		add_unsigned(d, "state_errors", s->state_errors);
+		add_unsigned(d, "set_aside", s->set_aside);
+		add_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
+	}
 	add_strings(d, "tiers", &a->coverage->coverage.tiers);
 	add_strings(d, "missing", &a->coverage->coverage.missing);
 	add_strings(d, "notes", &a->coverage->coverage.notes);
-	add_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
 	document_end_map(d);
 }
 

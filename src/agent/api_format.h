@@ -31,6 +31,7 @@ void api_format_run(const void *run, struct document *d); /* of a struct api_run
 struct api_agent {
 	const struct sampler_state *state;
 	const struct record *coverage; /* what is on, and what is not */
+	bool is_whole; /* with what is of all users */
 };
 void api_format_agent(const void *agent, struct document *d);
 

@@ -69,7 +69,7 @@ static int answer_metrics(void *context, const struct http_request *request, str
 static int answer_health(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	(void)context, (void)request;
-	ret->length = (size_t)asprintf(&ret->text, "well\n");
+	ret->length = (size_t)asprintf(&ret->text, "ok\n");
 	return 0;
 }
 

@@ -101,7 +101,7 @@ def test_curl_takes_it_by_tls_with_the_token_only(exposed, certificate, demand):
     assert done.returncode == 0 and "jobmeter_job_info{" in done.stdout
     refused = curl("-H", "Authorization: Bearer made-tokem")
     assert refused.returncode == 22 and refused.stdout == "this needs the bearer token\n"
-    assert curl(path="health").stdout == "well\n"
+    assert curl(path="health").stdout == "ok\n"
     assert curl("--tlsv1.0", "--tls-max", "1.1", path="health").returncode != 0
 
 

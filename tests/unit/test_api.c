@@ -759,13 +759,18 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 
 TEST(the_agent_tells_of_itself)
 {
-	_cleanup_free_ char *agent = NULL, *metrics = NULL;
+	_cleanup_free_ char *agent = NULL, *whole = NULL, *metrics = NULL;
 	struct node n;
 
 	node_open("agent", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/agent", FIRST, &agent), 200u);
 	ASSERT_CONTAINS(agent, "\"readings\":41,");
 	ASSERT_CONTAINS(agent, "\"missing\":[\"made: by a double\"]");
+	ASSERT_CONTAINS(agent, "\"jobs_live\":1,\"jobs_ended\":1,"); /* his own */
+	ASSERT(!strstr(agent, "\"groups\"") && !strstr(agent, "\"lost_events\""));
+	ASSERT_EQ(ask(&n, "GET", "/v1/agent", 0, &whole), 200u);
+	ASSERT_CONTAINS(whole, "\"jobs_live\":3,\"jobs_ended\":1,");
+	ASSERT_CONTAINS(whole, "\"lost_events\":0");
 	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
 	node_close(&n);
 }
