@@ -180,7 +180,7 @@ static const struct setting rows[] = {
 	  .help = "Sort calls on files by size and by time." },
 	{ "hardware", SETTING_BOOL, AT(has_hardware), .standard = "off", .needs_restart = true,
 	  .help = "Count cycles, instructions, cache misses and floating-point operations of jobs by the processor's own counters. Takes a descriptor for each job, CPU that it may use and event, and work at each switch between jobs." },
-	{ "budget", SETTING_PERCENT, AT(budget), .standard = "0.5%", .min = 1, .max = 1000000,
+	{ "budget", SETTING_PERCENT, AT(budget), .standard = "2%", .min = 1, .max = 1000000,
 	  .help = "What the programs may take of each core. Beyond it no times of calls on files are taken, until less is done." },
 	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,
 	  .words = key_hierarchies,

@@ -88,7 +88,7 @@ TEST(without_a_word_the_defaults_hold)
 	ASSERT_EQ(c->interval_ns, UINT64_C(10000000000));
 	ASSERT_EQ(c->retention_ns, UINT64_C(300000000000));
 	ASSERT_EQ(c->maps_memory_mib, UINT64_C(50));
-	ASSERT_EQ(c->budget, UINT64_C(5000));
+	ASSERT_EQ(c->budget, UINT64_C(20000));
 	ASSERT_STREQ(c->user, "jobmeter");
 	ASSERT_EQ(c->mounts.count, 0);
 	ASSERT(c->filesystems.count > 5);
