@@ -30,7 +30,7 @@ static int print_reference(void)
 	     "*restart* keep what they have until then, and are named in the log.\n\n"
 	     "YAML is taken in its plain forms: no anchors, aliases, tags or second documents, at "
 	     "most 256 KiB. The\n"
-	     "file must not be writable by everyone.\n");
+	     "file must be root's and not writable by everyone.\n");
 	config_print_reference(stdout);
 	return 0;
 }

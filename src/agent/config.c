@@ -383,6 +383,8 @@ static int read_text(const char *path, char **ret, size_t *ret_length, struct er
 		return error_set_errno(err, errno, "cannot read '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "cannot read '%s': it is no plain file", path);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return error_set(err, -EPERM, "'%s' is not read: it belongs to another user (UID %u)", path, st.st_uid);
 	if (st.st_mode & S_IWOTH)
 		return error_set(err, -EPERM,
 				 "'%s' is not read: everyone may write to it (chmod o-w)", path);

@@ -433,6 +433,20 @@ TEST(a_file_that_is_named_must_be_there_and_plain)
 	ASSERT(c == NULL);
 }
 
+TEST(a_file_of_another_users_is_not_read)
+{
+	const char *path = write_file("o.yaml", "", 0644);
+	struct config *c = NULL;
+	struct error err;
+
+	if (geteuid() != 0)
+		return; /* nobody but root can give one away */
+	ASSERT_OK(chown(path, 1, 1));
+	ASSERT_ERR(config_load(path, no_environment, &c, NULL, &err), -EPERM);
+	ASSERT_CONTAINS(err.text, "is not read: it belongs to another user (UID 1)");
+	ASSERT(c == NULL);
+}
+
 TEST(a_reload_takes_what_it_can_and_names_the_rest)
 {
 	_cleanup_(config_freep) struct config *c = NULL;
