@@ -21,9 +21,10 @@ struct state;
 #define STATE_BAD_MAX 16	   /* files set aside that are kept; further ones are removed */
 #define STATE_NAME_SIZE 232
 
-/* The file's name of a job.  Any bytes are fine, and no two jobs share one; but of an id over some 130 bytes that are no
+/* The file's name of a job.  @maker: the user who made its groups, since others may choose the same id; -1: none.  Any
+ * bytes are fine, and no two jobs share one; but of an id over some 130 bytes that are no
  * letters, 220 that are, it holds a digest.  -ENAMETOOLONG: the manager's name is too long. */
-int state_name(const char *manager, const char *id, char ret[STATE_NAME_SIZE]);
+int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
 
 /* Make the folder @path if it is not there, 0700 and @uid's and @gid's (while we may still give it
  * away), and keep it open.  -EPERM: there is one that others may write to. */

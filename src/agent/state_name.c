@@ -71,12 +71,18 @@ static bool put_digest(struct writer *w, const char *text)
 	return true;
 }
 
-/* "slurm-42.json"; the first "-" ends the manager, so the id may have more.  "~slurm-..." is packed, "=slurm-..." a
+/* "slurm-42.json", "podman-ab~1000.json"; the first "-" ends the manager, so the id may have more.  "~slurm-..." is packed, "=slurm-..." a
  * digest. */
-int state_name(const char *manager, const char *id, char ret[STATE_NAME_SIZE])
+int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE])
 {
-	struct writer w = { ret, ret + STATE_NAME_SIZE - strlen(".json") };
-	bool is_put = put_escaped(&w, manager, "") && put(&w, '-') && put_escaped(&w, id, ".-");
+	char end[32] = ".json";
+	struct writer w = { ret, ret + STATE_NAME_SIZE };
+	bool is_put;
+
+	if (maker >= 0)
+		snprintf(end, sizeof(end), "~%" PRId64 ".json", maker);
+	w.end -= strlen(end);
+	is_put = put_escaped(&w, manager, "") && put(&w, '-') && put_escaped(&w, id, ".-");
 
 	if (!is_put) {
 		w.at = ret;
@@ -88,6 +94,6 @@ int state_name(const char *manager, const char *id, char ret[STATE_NAME_SIZE])
 	}
 	if (!is_put)
 		return -ENAMETOOLONG;
-	memcpy(w.at, ".json", sizeof(".json"));
+	memcpy(w.at, end, strlen(end) + 1);
 	return 0;
 }

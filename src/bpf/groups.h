@@ -35,7 +35,7 @@ struct group_entry {
 	__u8 is_guest;	  /* not root made it */
 	__u8 has_oom_kills;
 	__u8 is_cut; /* @path is only its beginning */
-	__u8 pad;
+	__u8 is_delegated; /* its name proves nothing: a user made it, or one above it is not root's alone */
 	__u32 taken[SHARES];	/* in all, by those that it answers for; see struct given_back */
 	__u32 rows_epoch;	/* when a row of its own was last told of; see rows.bpf.h */
 	char path[GROUPS_PATH]; /* from the hierarchy's root on */

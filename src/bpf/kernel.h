@@ -12,8 +12,18 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct kuid { /* the kernel's kuid_t, and kgid_t */
+	__u32 val;
+};
+
+struct kernfs_iattrs {
+	struct kuid ia_uid, ia_gid;
+};
+
 struct kernfs_node {
 	__u64 id;
+	unsigned short mode;
+	struct kernfs_iattrs *iattr; /* NULL: its directory was root's from its beginning */
 };
 
 struct cgroup_root {
@@ -22,6 +32,7 @@ struct cgroup_root {
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
 };
 
 struct cgroup {
@@ -203,10 +214,6 @@ struct address_space {
 /* A page, or several in one. */
 struct folio {
 	struct address_space *mapping;
-};
-
-struct kuid { /* the kernel's kuid_t */
-	__u32 val;
 };
 
 struct cred {

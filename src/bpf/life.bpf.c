@@ -100,6 +100,30 @@ static __always_inline __u64 find_answer(const struct cgroup *cgroup, int level,
 	return answers;
 }
 
+/* May others than root make, or on v1 rename, what is in that directory? */
+static __always_inline bool is_users(const struct kernfs_node *node)
+{
+	const struct kernfs_iattrs *attributes = BPF_CORE_READ(node, iattr);
+	unsigned int mode = BPF_CORE_READ(node, mode);
+
+	if (!attributes)
+		return mode & 0002;
+	return BPF_CORE_READ(attributes, ia_uid.val) || mode & (BPF_CORE_READ(attributes, ia_gid.val) ? 0022 : 0002);
+}
+
+/* Is a directory above it another's than root's now? */
+static __always_inline bool is_below_users(const struct cgroup *cgroup)
+{
+	for (int i = 0; i < GROUPS_LEVELS; i++) {
+		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
+		if (!cgroup)
+			break;
+		if (is_users(BPF_CORE_READ(cgroup, kn)))
+			return true;
+	}
+	return false;
+}
+
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(begin_group, struct cgroup *made, const char *path)
 {
@@ -124,6 +148,7 @@ int BPF_PROG(begin_group, struct cgroup *made, const char *path)
 	group->born_ns = bpf_ktime_get_boot_ns();
 	group->maker_uid = uid;
 	group->is_guest = uid != 0;
+	group->is_delegated = uid != 0 || is_below_users(cgroup);
 	note_path(group, path);
 	if (bpf_map_update_elem(&groups, &id, group, BPF_ANY) == 0)
 		return count_change();

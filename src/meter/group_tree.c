@@ -79,13 +79,29 @@ static struct group_life *add(struct groups *g)
 	return &g->items[g->count++];
 }
 
-static int note(struct groups *g, const char *path, const struct stat *st, uint64_t parent)
+/* A folder on the way. */
+struct branch {
+	uint64_t id;
+	bool is_users, is_delegated; /* one who is not root may make groups in it; or in one above it */
+};
+
+static struct branch branch_of(const struct stat *st, bool is_delegated)
+{
+	bool is_users = is_users_directory(st);
+
+	return (struct branch){ st->st_ino, is_users, is_users || is_delegated };
+}
+
+static int note(struct groups *g, const char *path, const struct stat *st, const struct branch *parent)
 {
 	struct group_life *group = add(g);
 
 	if (!group)
 		return -ENOMEM;
-	*group = (struct group_life){ .id = st->st_ino, .parent = parent, .maker_uid = st->st_uid };
+	*group = (struct group_life){ .id = st->st_ino,
+				      .parent = parent->id,
+				      .maker_uid = parent->is_users ? st->st_uid : 0,
+				      .is_delegated = parent->is_delegated };
 	group->is_cut = strlen(path) >= sizeof(group->path);
 	snprintf(group->path, sizeof(group->path), "%s", path);
 	return 0;
@@ -100,11 +116,12 @@ static bool is_folder(const struct dirent *entry, int dir_fd, struct stat *ret)
 	       S_ISDIR(ret->st_mode);
 }
 
-static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int level);
+static int walk(struct groups *g, int fd, const char *path, const struct branch *at, int level);
 
 static int walk_into(struct groups *g, int dir_fd, const char *name, const struct stat *st, const char *path,
-		     uint64_t parent, int level)
+		     const struct branch *parent, int level)
 {
+	const struct branch here = branch_of(st, parent->is_delegated);
 	_cleanup_free_ char *below = NULL;
 	int fd, r;
 
@@ -116,11 +133,11 @@ static int walk_into(struct groups *g, int dir_fd, const char *name, const struc
 	if (r < 0 || st->st_nlink == 2 || level + 1 >= LEVELS_MAX)
 		return r;
 	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return fd < 0 ? 0 : walk(g, fd, below, st->st_ino, level + 1);
+	return fd < 0 ? 0 : walk(g, fd, below, &here, level + 1);
 }
 
 /* Takes @fd over.  Folders that vanish meanwhile are no error. */
-static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int level)
+static int walk(struct groups *g, int fd, const char *path, const struct branch *at, int level)
 {
 	DIR *folder = fdopendir(fd);
 	struct dirent *entry;
@@ -135,7 +152,7 @@ static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int
 		if (!is_folder(entry, fd, &st))
 			continue;
 		names++;
-		r = walk_into(g, fd, entry->d_name, &st, path, parent, level);
+		r = walk_into(g, fd, entry->d_name, &st, path, at, level);
 	}
 	closedir(folder);
 	return r;
@@ -144,13 +161,15 @@ static int walk(struct groups *g, int fd, const char *path, uint64_t parent, int
 /* The top's own descriptor stays where it is. */
 static int walk_all(const struct group_tree *t, struct groups *ret)
 {
+	struct branch top;
 	struct stat st;
 	int fd;
 
 	if (fstat(t->fd, &st) < 0)
 		return -errno;
+	top = branch_of(&st, false);
 	fd = openat(t->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : walk(ret, fd, t->top, st.st_ino, 0);
+	return fd < 0 ? -errno : walk(ret, fd, t->top, &top, 0);
 }
 
 static int compare(const void *a, const void *b)

@@ -33,7 +33,7 @@ static const struct identity_rule builtin[] = {
 	{ "htcondor-other",     "htcondor",   "htcondor/condor_<job:+>", .is_roots = true },
 	{ "oar-v1",             "oar",        "oar/+_<job:#>", .is_roots = true },
 	{ "oar-systemd",        "oar",        "oar-u<user:#>.slice/oar-u#-j<job:#>.slice[/oar-u#-j#-s<step:+>.scope]", .is_roots = true },
-	{ "flux",               "flux",       "[imp-]shell-<task:#>-<job:f+>.service" },
+	{ "flux",               "flux",       "[imp-]shell-<task:#>-<job:f+>.service", .is_for_others = true },
 	{ "kubernetes-systemd", "kubernetes", "[+-]kubepods[-+]-pod<job:+>.slice[/+-<step:%>.scope]", .is_escaped = true, .is_roots = true },
 	{ "kubernetes-cgroupfs", "kubernetes", "kubepods[/+]/pod<job:+>[/<step:%>]", .is_roots = true },
 	{ "docker-systemd",     "docker",     "docker-<job:%>.scope" },
@@ -180,7 +180,8 @@ static void fill(const struct identity_rule *rule, const char *path, const char 
 		 const struct match *m, struct identity *ret)
 {
 	*ret = (struct identity){ .rule = rule->name, .manager = rule->manager,
-				  .is_remade = rule->is_remade, .is_roots = rule->is_roots };
+				  .is_remade = rule->is_remade, .is_roots = rule->is_roots,
+				  .is_for_others = rule->is_for_others };
 	ret->start = (size_t)(start - path);
 	ret->end = (size_t)(m->end - path);
 	take_field(m, IDENTITY_JOB, ret->job);
@@ -301,6 +302,7 @@ static void take_traits(struct identity_rule *rule)
 			continue;
 		rule->is_remade |= builtin[i].is_remade;
 		rule->is_roots &= builtin[i].is_roots;
+		rule->is_for_others |= builtin[i].is_for_others;
 	}
 }
 

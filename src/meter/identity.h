@@ -31,6 +31,7 @@ struct identity {
 	size_t step_end;   /* the same of the step; 0: none */
 	bool is_remade;    /* the manager removes and makes anew a job's group within one job */
 	bool is_roots;     /* only root makes such groups: one that a user made is none of these, but for show */
+	bool is_for_others; /* a user makes them for others: else what he made is his own */
 };
 
 struct identity_rules *identity_rules_new(void); /* NULL: no memory */

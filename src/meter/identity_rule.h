@@ -21,6 +21,7 @@ struct identity_rule {
 	bool is_escaped; /* systemd's slices cannot hold the job's "-", so that it is written "_" */
 	bool is_remade;  /* as in struct identity */
 	bool is_roots;
+	bool is_for_others;
 };
 
 /* The field whose name stands at @name and ends at a ":"; IDENTITY_FIELD_COUNT: there is none. */

@@ -80,6 +80,7 @@ void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_
 		.oom_kills = from->oom_kills,
 		.has_oom_kills = from->has_oom_kills,
 		.maker_uid = from->maker_uid,
+		.is_delegated = from->is_delegated,
 		.is_cut = from->is_cut,
 	};
 	memcpy(ret->path, from->path, sizeof(ret->path));

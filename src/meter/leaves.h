@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "files.h" /* the kernel side's */
 #include "looks.h"
@@ -36,6 +37,7 @@ struct group_life {
 	uint64_t oom_kills;        /* as it died */
 	bool has_oom_kills;
 	uint32_t maker_uid;        /* who made it; UINT32_MAX: not known */
+	bool is_delegated;         /* its name proves nothing: a user made it, or one above it is not root's alone */
 	bool is_cut;               /* @path is only its beginning */
 	char path[GROUP_PATH_SIZE]; /* from the hierarchy's root on: "/slurm/uid_1000/job_7" */
 };
@@ -70,6 +72,12 @@ struct leaf_histograms {
 	struct file_key key;
 	struct file_histograms histograms;
 };
+
+/* May others than root make, or on v1 rename, groups in that directory? */
+static inline bool is_users_directory(const struct stat *st)
+{
+	return st->st_uid || st->st_mode & (st->st_gid ? S_IWGRP | S_IWOTH : S_IWOTH);
+}
 
 /* Changes with every birth and death: while it stays, groups need not be listed again. */
 uint64_t leaves_generation(const struct meter *m);

@@ -40,7 +40,8 @@ struct walk {
 /* A folder on the way, and what those in it begin with. */
 struct branch {
 	uint64_t id, answers;
-	bool is_users; /* one who is not root may make groups in it */
+	bool is_users;	   /* one who is not root may make groups in it */
+	bool is_delegated; /* or in one above it */
 };
 
 /* Has a user as many groups of his own there as he may? */
@@ -57,8 +58,9 @@ static bool has_used_up(const struct walk *w, uint64_t answers)
 }
 
 /* Tell the kernel side of a group that it may not know.  Without room it stays unknown. */
-static int tell(struct walk *w, const struct branch *parent, bool is_guest, struct branch *ret)
+static int tell(struct walk *w, const struct branch *parent, uint32_t maker_uid, struct branch *ret)
 {
+	const bool is_guest = maker_uid != 0;
 	struct group_entry *group = &w->group;
 	int r;
 
@@ -71,8 +73,9 @@ static int tell(struct walk *w, const struct branch *parent, bool is_guest, stru
 		return 0;
 	*group = (struct group_entry){ .parent = parent->id,
 				       .answers = ret->answers,
-				       .maker_uid = UINT32_MAX,
+				       .maker_uid = maker_uid,
 				       .is_guest = is_guest,
+				       .is_delegated = parent->is_delegated,
 				       .is_cut = w->path_length >= GROUPS_PATH };
 	snprintf(group->path, sizeof(group->path), "%s", w->path);
 	r = bpf_map_update_elem(w->groups_fd, &ret->id, group, BPF_NOEXIST) < 0 ? -errno : 0;
@@ -107,14 +110,15 @@ static int walk_folder(struct walk *w, int fd, int level, const struct branch *a
 static int walk_into(struct walk *w, int parent_fd, const char *name, const struct stat *st,
 		     int level, const struct branch *parent)
 {
-	/* Only who may write to the folder above can have made it. */
-	const bool is_guest = parent->is_users && st->st_uid != 0;
-	struct branch here = { .id = st->st_ino, .is_users = st->st_uid != 0 };
+	/* Only who may write to the folder above can have made it; root also for another. */
+	const uint32_t maker_uid = parent->is_users ? st->st_uid : 0;
+	struct branch here = { .id = st->st_ino, .is_users = is_users_directory(st) };
 	size_t length = append_name(w, name);
 	int fd, r = id_list_add(&w->seen, here.id);
 
+	here.is_delegated = parent->is_delegated || here.is_users;
 	if (r >= 0)
-		r = tell(w, parent, is_guest, &here);
+		r = tell(w, parent, maker_uid, &here);
 	if (r >= 0 && level + 1 < GROUPS_LEVELS) {
 		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		r = fd < 0 ? 0 : walk_folder(w, fd, level + 1, &here);
@@ -180,10 +184,11 @@ static int walk_tree(struct walk *w)
 	}
 	snprintf(w->path, sizeof(w->path), "%s", top);
 	w->path_length = strlen(top);
-	here = (struct branch){ .id = st.st_ino, .is_users = st.st_uid != 0 };
+	here = (struct branch){ .id = st.st_ino, .is_users = is_users_directory(&st) };
+	here.is_delegated = here.is_users;
 	r = id_list_add(&w->seen, here.id);
 	if (r >= 0)
-		r = tell(w, &above, false, &here);
+		r = tell(w, &above, 0, &here);
 	if (r < 0) {
 		close(fd);
 		return r;

@@ -250,11 +250,20 @@ void registry_job_drop(struct registry_job *j)
 	registry_job_free(j);
 }
 
-static bool is_better_shown(const struct registry_job *a, const struct registry_job *b)
+static int rank_of(const struct registry_job *j)
 {
+	return j->is_announced ? 2 : j->is_delegated ? 0 : 1;
+}
+
+int registry_job_compare_shown(const struct registry_job *a, const struct registry_job *b)
+{
+	bool is_latest = a->is_ended || a->is_announced;
+
+	if (rank_of(a) != rank_of(b))
+		return rank_of(b) - rank_of(a);
 	if (a->is_ended != b->is_ended)
-		return !a->is_ended;
-	return a->is_ended ? a->index > b->index : a->index < b->index;
+		return a->is_ended ? 1 : -1;
+	return (a->index < b->index) == is_latest ? 1 : -1;
 }
 
 struct registry_job *registry_find(struct registry *r, const char *manager, const char *id)
@@ -262,7 +271,7 @@ struct registry_job *registry_find(struct registry *r, const char *manager, cons
 	struct registry_job *found = NULL;
 
 	for (struct registry_job *j = registry_first_named(r, manager, id); j; j = j->next_same) {
-		if (registry_job_is_named(j, manager, id) && (!found || is_better_shown(j, found)))
+		if (registry_job_is_named(j, manager, id) && (!found || registry_job_compare_shown(j, found) < 0))
 			found = j;
 	}
 	return found;
@@ -425,6 +434,32 @@ void registry_job_attach(struct registry_job *j, void *what, void (*free_functio
 void *registry_job_attached(const struct registry_job *j)
 {
 	return j->attached;
+}
+
+int registry_job_announce(struct registry_job *j, uint32_t uid)
+{
+	struct job *facts = registry_job_facts(j);
+
+	if (!facts)
+		return -ENOMEM;
+	if (facts->uid != uid) { /* some process in it was another's */
+		free(facts->user);
+		facts->user = NULL;
+	}
+	facts->uid = uid;
+	j->is_announced = j->is_changed = true;
+	j->registry->is_ordered = false;
+	return 0;
+}
+
+bool registry_job_is_announced(const struct registry_job *j)
+{
+	return j->is_announced;
+}
+
+int64_t registry_job_maker(const struct registry_job *j)
+{
+	return j->maker_uid == UINT32_MAX ? -1 : (int64_t)j->maker_uid;
 }
 
 bool registry_job_is_changed(const struct registry_job *j)

@@ -40,7 +40,7 @@ void registry_freep(struct registry **r);
 
 /*
  * Take over what is new among @groups: births and deaths.  Groups of no job are ignored, and so is one that a user
- * made where only root makes a manager's groups.
+ * made, or that is in a directory of a user's, where only root makes a manager's groups.
  */
 int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
 		   uint64_t real_ns);
@@ -115,6 +115,10 @@ void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
 /* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */
 int registry_job_set_least(struct registry_job *j, const struct value least[METRIC_JOB_COUNT]);
+/* Its group was made for that user, which who made it says: that is written down, and no other of its name is shown. */
+int registry_job_announce(struct registry_job *j, uint32_t uid); /* -ENOMEM */
+bool registry_job_is_announced(const struct registry_job *j);
+int64_t registry_job_maker(const struct registry_job *j); /* the user who made its group; -1: none did */
 /* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));
 void *registry_job_attached(const struct registry_job *j);
@@ -183,7 +187,7 @@ void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void 
 		     void *context);
 
 /* All jobs as they are now, after learning, feeding and folding: what was fed is given up for it, so that what is folded next,
- * and another snapshot, wait for the next feed.  Of two with one name the live one is shown, else the newer. */
+ * and another snapshot, wait for the next feed.  Of two with one name that of root's groups is shown, not a user's, else the live one, else the newer. */
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret);
 
 /* The leaves of a job that are not folded, sorted; the caller frees: for histograms. */

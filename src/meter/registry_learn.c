@@ -54,6 +54,19 @@ static bool is_made_by_user(const struct group_life *life)
 	return life->maker_uid != 0 && life->maker_uid != UINT32_MAX;
 }
 
+static bool is_delegated(const struct group_life *life)
+{
+	return life->is_delegated || is_made_by_user(life);
+}
+
+/* Where a user makes the names, none of them is a manager's, or says that it is somebody else's. */
+static bool is_made_up(const struct group_life *life, const struct identity *id)
+{
+	if (!is_delegated(life))
+		return false;
+	return id->is_roots || (*id->user && strtoull(id->user, NULL, 10) != life->maker_uid);
+}
+
 /* The job that is there already; the latest of several. */
 static struct registry_job *find_job(struct registry *r, const struct newcomer *n, const char *name,
 				     const struct identity *id)
@@ -86,10 +99,15 @@ static struct registry_job *make_job(struct registry *r, const struct newcomer *
 
 	if (!j)
 		return NULL;
-	if (!id->is_roots && is_made_by_user(n->life))
+	if (is_made_by_user(n->life))
 		j->maker_uid = n->life->maker_uid;
+	j->is_delegated = is_delegated(n->life);
 	j->is_remade = id->is_remade;
-	j->facts->uid = *id->user ? strtoll(id->user, NULL, 10) : -1;
+	j->facts->uid = -1;
+	if (*id->user)
+		j->facts->uid = strtoll(id->user, NULL, 10);
+	else if (is_made_by_user(n->life) && !id->is_for_others)
+		j->facts->uid = n->life->maker_uid;
 	j->top_path = strndup(n->path, id->job_end);
 	take_start(r, j, n);
 	return j->top_path && registry_job_enlist(j) == 0 ? j : registry_job_free(j);
@@ -105,8 +123,8 @@ static struct registry_job *get_job(struct registry *r, const struct newcomer *n
 	j = is_top(n, id) ? NULL : job_of_parent(n, name, id);
 	if (j)
 		return j;
-	if (id->is_roots && is_made_by_user(n->life))
-		return NULL; /* made to look like another's */
+	if (is_made_up(n->life, id))
+		return NULL;
 	j = find_job(r, n, name, id);
 	return j ? j : make_job(r, n, name, id);
 }
@@ -124,11 +142,15 @@ static void take_top(struct registry_job *j, const struct newcomer *n, const str
 		return;
 	if (j->top_id != n->life->id) {
 		char *path = strndup(n->path, id->job_end);
+		struct job *facts = registry_job_facts(j);
 
-		if (!path)
+		if (!path || !facts) {
+			free(path);
 			return;
+		}
 		free(j->top_path);
 		j->top_path = path;
+		facts->group_id = n->life->id;
 	}
 	j->top_id = n->life->id;
 	j->has_top = true;

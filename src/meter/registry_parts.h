@@ -201,6 +201,8 @@ struct registry_job {
 	bool is_touched;  /* its rows are in the feed */
 	bool has_new_rows; /* they may be others than those that were shown last */
 	bool is_restored; /* from a state */
+	bool is_delegated; /* a user chose its name: root vouches for none of it */
+	bool is_announced; /* a `run` whose owner is known by its group's id */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
 	uint32_t groups, live_groups;
 	uint64_t last_death_ns;
@@ -325,6 +327,10 @@ struct registry_job *registry_job_new(struct registry *r, const char *manager, c
 struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
 int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */
 void registry_job_drop(struct registry_job *j);
+/* Which of two jobs of one name is shown: below 0: @a.  Whose names root vouches for before what a user made, a run
+ * that was announced before others, live ones before ended ones.  Of these the first, but of announced or ended ones the
+ * latest. */
+int registry_job_compare_shown(const struct registry_job *a, const struct registry_job *b);
 /* The step of that name, which is made if need be; NULL: no memory. */
 struct registry_step *registry_job_step(struct registry_job *j, const char *id);
 bool registry_group_is_folded(const struct registry_group *g); /* all of it */

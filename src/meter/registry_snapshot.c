@@ -50,17 +50,12 @@ static int compare_names(const struct registry_job *a, const struct registry_job
 	return r ? r : strverscmp(a->facts->id, b->facts->id);
 }
 
-/* Of those with one name the live one first, and of these the first; else the latest. */
 static int compare_jobs(const void *a, const void *b)
 {
 	const struct registry_job *x = *(struct registry_job *const *)a, *y = *(struct registry_job *const *)b;
 	int r = compare_names(x, y);
 
-	if (r)
-		return r;
-	if (x->is_ended != y->is_ended)
-		return x->is_ended ? 1 : -1;
-	return (x->index < y->index) == x->is_ended ? 1 : -1;
+	return r ? r : registry_job_compare_shown(x, y);
 }
 
 /* Which are to be shown, sorted. */

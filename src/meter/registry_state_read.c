@@ -34,7 +34,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
+	"top_path", "maker_uid", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
 	"block", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
@@ -157,6 +157,12 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 		r = state_take_value(place, root, "last_death_ns", VALUE_MAX, &death);
 	if (r == 0)
 		r = place_take_boolean(place, root, "is_remade", &j->is_remade);
+	j->is_delegated = maker.is_known; /* of one from before it was told */
+	if (r == 0)
+		r = place_take_boolean(place, root, "is_delegated", &j->is_delegated);
+	if (r == 0)
+		r = place_take_boolean(place, root, "is_announced", &j->is_announced);
+	j->facts->group_id = j->top_id;
 	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
 	j->last_death_ns = death.is_known ? death.number : 0;
 	return r;
@@ -554,7 +560,7 @@ static void end_with_boot(struct registry_job *j)
 	j->facts->end_boot_ns = j->registry->options.started_boot_ns;
 	j->timeline.last_boot_ns = j->facts->end_boot_ns; /* nothing goes on after its last reading */
 	j->is_ended = true;
-	j->top_id = 0;
+	j->top_id = j->facts->group_id = 0;
 	j->last_death_ns = 0;
 	j->pending_count = 0;
 }

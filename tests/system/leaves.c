@@ -524,7 +524,7 @@ static void scene_walk(void)
 	life = find_group(&said, inner);
 	snprintf(path, sizeof(path), "%s/old/inner", top_path);
 	if (!life || strcmp(life->path, path) != 0 || life->parent != old || life->born_ns ||
-	    life->died_ns || life->maker_uid != UINT32_MAX)
+	    life->died_ns || life->maker_uid || life->is_delegated)
 		fail("%s is not as it was found", path);
 	expect(sum_written(&said, inner).bytes, 1009, "%s: bytes", path);
 	life = find_group(&said, made);
@@ -626,6 +626,7 @@ static void scene_hostile(void)
 		known++;
 		expect(said.groups[i].maker_uid == 0 || said.groups[i].maker_uid == ALICE, true,
 		       "who made it");
+		expect(said.groups[i].is_delegated, said.groups[i].maker_uid == ALICE, "that its name is a user's");
 	}
 	expect(known, GROUPS_OF_ONE + 1, "groups of hers that are known, and her shell's");
 	expect(meter_lost(meter, LOST_GUEST) >= ALICES - GROUPS_OF_ONE, true,

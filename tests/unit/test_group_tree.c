@@ -63,6 +63,34 @@ TEST(the_first_look_does_not_know_when_groups_were_born)
 	group_tree_close(t);
 }
 
+TEST(what_is_below_a_users_directory_is_delegated)
+{
+	_cleanup_close_ int fd = tree_open("group-tree-users");
+	struct group_tree *t = open_tree(fd);
+	struct look l;
+
+	if (geteuid() != 0) { /* all of it is a user's */
+		l = look(t, 17);
+		ASSERT(find(&l, "/slurm/job_7")->is_delegated);
+	} else {
+		ASSERT_OK(fchownat(fd, "cg/slurm/job_7", 1000, 1000, 0));
+		ASSERT_OK(fchownat(fd, "cg/slurm/job_7/step_0", 1001, 1001, 0));
+		tree_write(fd, "cg/slurm/job_7/step_0/below/cgroup.procs", "");
+		tree_write(fd, "cg/open/job_8/cgroup.procs", "");
+		ASSERT_OK(fchmodat(fd, "cg/open", 0777, 0));
+		l = look(t, 17);
+		ASSERT(!find(&l, "/slurm/job_7")->is_delegated); /* root made it, and gave it away */
+		ASSERT_EQ(find(&l, "/slurm/job_7")->maker_uid, 0u);
+		ASSERT(find(&l, "/slurm/job_7/step_0")->is_delegated);
+		ASSERT_EQ(find(&l, "/slurm/job_7/step_0")->maker_uid, 1001u);
+		ASSERT(find(&l, "/slurm/job_7/step_0/below")->is_delegated);
+		ASSERT_EQ(find(&l, "/slurm/job_7/step_0/below")->maker_uid, 0u);
+		ASSERT(!find(&l, "/open")->is_delegated && find(&l, "/open/job_8")->is_delegated);
+	}
+	free(l.items);
+	group_tree_close(t);
+}
+
 TEST(a_group_is_born_and_dies_once)
 {
 	_cleanup_close_ int fd = tree_open("group-tree-life");

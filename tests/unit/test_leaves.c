@@ -15,6 +15,7 @@ TEST(a_life_is_what_the_kernel_side_noted)
 				     .oom_kills = 13,
 				     .has_oom_kills = 1,
 				     .maker_uid = 17,
+				     .is_delegated = 1,
 				     .path = "/slurm/uid_1000/job_7" };
 	struct group_life life;
 
@@ -26,6 +27,7 @@ TEST(a_life_is_what_the_kernel_side_noted)
 	ASSERT_EQ(life.peak_bytes, 11u * 4096);
 	ASSERT(life.has_oom_kills && life.oom_kills == 13);
 	ASSERT_EQ(life.maker_uid, 17u);
+	ASSERT(life.is_delegated);
 	ASSERT_STREQ(life.path, "/slurm/uid_1000/job_7");
 }
 

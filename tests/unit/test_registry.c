@@ -661,6 +661,80 @@ TEST(a_group_that_a_user_made_is_not_a_managers)
 	snapshot_unref(s);
 }
 
+TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
+{
+	struct group_life lives[] = { life(1, 0, 0, 0, "/u/slurm/uid_1000/job_42"),
+				      life(2, 1, 0, 0, "/u/slurm/uid_1000/job_42/jobmeter-run-5"),
+				      life(3, 0, 0, 0, "/u/kubepods-poda.slice"), life(4, 0, 0, 0, JOB),
+				      life(5, 4, 111, 0, JOB "/task_1"), life(6, 0, 0, 0, "/u/user-8.slice/session-3.scope") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
+					    tasks_of(4, 1000, 1, 0), tasks_of(5, 10000, 1, 0), tasks_of(6, 5, 1, 0) };
+	const struct registry_options options = { .has_units = true };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
+	struct snapshot *s;
+
+	for (size_t i = 0; i < 6; i++)
+		lives[i].is_delegated = i != 3; /* also what a manager makes in a job's own directory, which stays the job's */
+	learn(r, 115, lives, 6);
+	feed(r, tasks, 6, NULL, 0);
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)2);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)11000);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)10);
+	snapshot_unref(s);
+}
+
+TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
+{
+	struct group_life lives[] = { life(1, 0, 110, 0, "/u/docker/aaaabbbbcccc"), life(2, 0, 111, 0, "/docker/aaaabbbbcccc"),
+				      life(3, 0, 112, 0, "/v/docker/aaaabbbbcccc") };
+	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct snapshot *s;
+
+	lives[0].maker_uid = 7;
+	lives[2].is_delegated = true;
+	learn(r, 113, lives, 1);
+	feed(r, tasks, 1, NULL, 0);
+	s = snap(r, 113);
+	ASSERT_EQ(number_of(s, "docker", "aaaabbbbcccc", METRIC_CPU_USER), (uint64_t)1);
+	ASSERT_EQ(s->jobs[0].job->uid, 7); /* what she made is hers */
+	snapshot_unref(s);
+	learn(r, 115, lives, 3);
+	lives[1].died_ns = 116 * SECOND;
+	for (uint64_t now = 115; now <= 119; now += 2) { /* nor when it has ended */
+		learn(r, now, lives, 3);
+		feed(r, tasks, 3, NULL, 0);
+		s = snap(r, now);
+		ASSERT_EQ(number_of(s, "docker", "aaaabbbbcccc", METRIC_CPU_USER), (uint64_t)10);
+		ASSERT(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->group_id == 2);
+		snapshot_unref(s);
+	}
+}
+
+TEST(the_run_that_was_announced_is_shown)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5") };
+	struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	struct registry_job *j;
+	struct snapshot *s;
+
+	tasks[1].uid = 8; /* one who is not its owner has a process in it */
+	learn(r, 115, lives, 2);
+	feed(r, tasks, 2, NULL, 0);
+	for (j = NULL; (j = registry_next(r, j)) && registry_job_known(j)->group_id != 2;)
+		;
+	ASSERT(j && !registry_job_is_announced(j) && registry_job_maker(j) == -1);
+	ASSERT_OK(registry_job_announce(j, 7));
+	ASSERT(registry_job_is_announced(j) && registry_job_is_changed(j));
+	s = snap(r, 115);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)10);
+	ASSERT_EQ(s->jobs[0].job->uid, 7);
+	snapshot_unref(s);
+}
+
 TEST(one_user_leaves_room_for_others)
 {
 	const struct registry_options options = { .jobs_max = 32 };

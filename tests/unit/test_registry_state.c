@@ -461,6 +461,32 @@ static char *replace(const char *text, const char *from, const char *to)
 	return changed;
 }
 
+/* Whose a run is, and that a job counts against its user, holds over a restart. */
+TEST(owners_and_makers_come_back)
+{
+	const struct registry_options options = { .jobs_max = 32, .boot_id = "boot-a" };
+	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 0, 111, 0, "/u/libpod-aaaabbbbcccc"),
+				      life(3, 0, 112, 0, "/u/libpod-aaaabbbbdddd"), life(4, 0, 113, 0, "/u/libpod-aaaabbbbeeee") };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options), *next = registry_new(&options);
+	struct registry_job *j = NULL;
+
+	lives[1].maker_uid = lives[2].maker_uid = lives[3].maker_uid = 7;
+	learn(r, 115, lives, 3);
+	ASSERT_OK(registry_job_announce(registry_find(r, "run", "5"), 8));
+	while ((j = registry_next(r, j))) {
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_OK(registry_format_job(j, &text));
+		parse(next, text);
+	}
+	j = registry_find(next, "run", "5");
+	ASSERT(j && registry_job_is_announced(j) && registry_job_known(j)->uid == 8 && registry_job_known(j)->group_id == 1);
+	ASSERT_EQ(registry_job_maker(registry_find(next, "podman", "aaaabbbbcccc")), 7);
+	learn(next, 116, lives, 4);
+	ASSERT(!registry_find(next, "podman", "aaaabbbbeeee")); /* two of 32 are all that she may have */
+	ASSERT_EQ(registry_left_out(next), (uint64_t)1);
+}
+
 TEST(of_a_text_with_anything_odd_nothing_is_taken)
 {
 	static const char *const odd[][2] = {

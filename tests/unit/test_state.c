@@ -24,7 +24,7 @@ static const char *name_of(const char *manager, const char *id)
 	static int next;
 	char *name = names[next++ % 4];
 
-	ASSERT_OK(state_name(manager, id, name));
+	ASSERT_OK(state_name(manager, id, -1, name));
 	return name;
 }
 
@@ -45,6 +45,9 @@ TEST(no_two_jobs_share_a_name)
 	ASSERT(strcmp(name_of("a", "b-c"), name_of("a-b", "c")) != 0);
 	ASSERT(strcmp(name_of("a", "%2f"), name_of("a", "/")) != 0);
 	ASSERT(strcmp(name_of("~a", "b"), name_of("a", "b")) != 0);
+	ASSERT_OK(state_name("podman", "ab", 1000, a)); /* another user may choose that id, too */
+	ASSERT_STREQ(a, "podman-ab~1000.json");
+	ASSERT(strcmp(name_of("podman", "ab~1000"), a) != 0);
 	memset(a, '/', 130);
 	a[130] = '\0';
 	for (size_t i = 0; i < 130; i++) { /* packed names differ in each byte, and by length */
@@ -63,16 +66,18 @@ TEST(an_id_of_any_length_has_a_name_of_its_own)
 
 	memset(id, '/', 255);
 	id[255] = '\0';
-	ASSERT_OK(state_name("slurm", id, name));
+	ASSERT_OK(state_name("slurm", id, -1, name));
 	ASSERT(*name == '=');
 	id[254] = ':';
-	ASSERT_OK(state_name("slurm", id, other));
+	ASSERT_OK(state_name("slurm", id, -1, other));
 	ASSERT(strcmp(name, other) != 0);
-	ASSERT_OK(state_name("pbs", id, name));
+	ASSERT_OK(state_name("pbs", id, -1, name));
 	ASSERT(strcmp(name, other) != 0);
+	ASSERT_OK(state_name("slurm", id, UINT32_MAX, name));
+	ASSERT(strlen(name) < STATE_NAME_SIZE);
 	memset(manager, 'm', 255);
 	manager[255] = '\0';
-	ASSERT_ERR(state_name(manager, "1", name), -ENAMETOOLONG);
+	ASSERT_ERR(state_name(manager, "1", -1, name), -ENAMETOOLONG);
 }
 
 /* ---- the store ---- */
@@ -294,7 +299,7 @@ TEST(settling_that_was_cut_off_goes_on)
 
 	memset(id, 'x', sizeof(id) - 1);
 	id[sizeof(id) - 1] = '\0';
-	ASSERT_OK(state_name("x", id, longest));
+	ASSERT_OK(state_name("x", id, -1, longest));
 	write_state(s, "x-1.json", "settled");
 	write_last(s, longest, 7, "long");
 	ASSERT_CONTAINS(settled(s, 0, &seen), "=long;");
