@@ -34,6 +34,7 @@ struct made {
 	struct group *group; /* NULL: free */
 	struct hierarchy hierarchy;
 	uid_t uid;
+	pid_t client;
 	uint32_t generation; /* of this place: a token is good once */
 	bool is_leaving;
 };
@@ -219,6 +220,7 @@ static int make(struct process *p, const struct helper_request *request, struct 
 		return r;
 	}
 	made->uid = request->uid;
+	made->client = (pid_t)request->number;
 	reply->token = token_of(p, made);
 	reply->group_id = group_id(made->group);
 	return 0;
@@ -247,6 +249,25 @@ static int release(struct process *p, const struct helper_request *request, stru
 	if (!orphans_release(&p->orphans, (pid_t)request->number))
 		return error_set(err, -ENOENT, "there is no such group");
 	return 0;
+}
+
+/* Of a client that was killed nobody will ask for the removal: its group goes once it is empty, and is its user's to make
+ * anew.  Returns whether there are others. */
+static bool mark_orphans(struct process *p)
+{
+	bool are_left = false;
+
+	for (size_t i = 0; i < HELPER_GROUPS_MAX; i++) {
+		struct made *made = &p->made[i];
+
+		if (!made->group || made->is_leaving)
+			continue;
+		if (kill(made->client, 0) < 0 && errno == ESRCH && group_list_processes(made->group, NULL, 0) == 0)
+			made->is_leaving = true;
+		else
+			are_left = true;
+	}
+	return are_left;
 }
 
 /* Returns whether some are still busy. */
@@ -393,7 +414,8 @@ bool helper_serve(int fd, int root_fd)
 	is_on = begin(p) >= 0;
 	(void)orphans_find(root_fd, &p->orphans); /* without it they stay, which hurts no number */
 	while (is_on && !p->is_over) {
-		int timeout = orphans_sweep(&p->orphans) ? ORPHANS_MS : -1;
+		bool are_left = mark_orphans(p);
+		int timeout = orphans_sweep(&p->orphans) || are_left ? ORPHANS_MS : -1;
 
 		if (poll(&wait, 1, remove_leaving(p) ? AGAIN_MS : timeout) > 0)
 			is_on = serve_once(p);
