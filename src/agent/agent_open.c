@@ -112,9 +112,9 @@ static int start_helper(struct agent *a, struct error *err)
 	return 0;
 }
 
-static int64_t find_owner(void *context, const char *id)
+static int64_t find_owner(void *context, uint64_t group_id)
 {
-	return run_groups_owner(context, id);
+	return run_groups_owner(context, group_id);
 }
 
 /* They are taken over from one who was killed, and from nobody who lives. */
@@ -151,6 +151,8 @@ static int open_sampler(struct agent *a, struct error *err)
 		return *err->text ? r : error_set_errno(err, r, "cannot start");
 	if (a->runs)
 		sampler_set_owners(a->sampler, find_owner, a->runs);
+	if (a->helper && sampler_hierarchy(a->sampler))
+		helper_set_key(a->helper, sampler_hierarchy(a->sampler));
 	r = pins_give(a->config->pin_dir, a->user.uid,
 		      a->user.gid); /* so that we may remove them at our end */
 	return r < 0 ? error_set_errno(err, r, "cannot give away '%s'", a->config->pin_dir) : 0;

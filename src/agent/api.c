@@ -32,6 +32,7 @@
 
 struct run { /* that a client announced, and has not ended */
 	char *id;
+	uint64_t group_id;
 	uid_t uid;
 	pid_t client;
 };
@@ -131,8 +132,9 @@ static bool knows_job(struct api *a, const struct http_request *request, const c
 	return false;
 }
 
+/* @group_id: the job's top group, which no other job of that name has; 0: whichever it is. */
 static int answer_record(struct api *a, const struct http_request *request, uint64_t max_age_ns,
-			 const char *manager, const char *id, struct http_answer *ret)
+			 const char *manager, const char *id, uint64_t group_id, struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	_cleanup_(record_freep) struct record *record = NULL;
@@ -143,7 +145,7 @@ static int answer_record(struct api *a, const struct http_request *request, uint
 	if (get_snapshot(a, max_age_ns, &snapshot, ret) < 0)
 		return 0;
 	job = find_job(a, snapshot, &request->peer, manager, id);
-	if (!job)
+	if (!job || (group_id && job->job->group_id != group_id))
 		return fail_job(ret);
 	r = sampler_get_record(a->options.sampler, snapshot, job, &record, &err);
 	if (r == -ENOENT)
@@ -151,6 +153,15 @@ static int answer_record(struct api *a, const struct http_request *request, uint
 	if (r < 0)
 		return http_fail(ret, 503, "there is no record of the job: %s", err.text);
 	return api_answer(api_format_record, record, ret);
+}
+
+/* Of "?group=ID"; 0: there is none. */
+static uint64_t asked_group(const struct http_request *request)
+{
+	const char *text = http_query(request, "group");
+	uint64_t id;
+
+	return !text ? 0 : parse_u64(text, &id) == 0 ? id : UINT64_MAX;
 }
 
 static int get_jobs(void *context, const struct http_request *request, struct http_answer *ret)
@@ -191,9 +202,9 @@ static int get_job(void *context, const struct http_request *request, struct htt
 	name = strndup(manager, (size_t)(slash - manager));
 	if (!name)
 		return -ENOMEM;
-	return knows_job(context, request, name, slash + 1, ret)
-		       ? answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, ret)
-		       : 0;
+	if (!knows_job(context, request, name, slash + 1, ret))
+		return 0;
+	return answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, asked_group(request), ret);
 }
 
 /* ---- groups ---- */
@@ -357,7 +368,7 @@ static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
 		snprintf(number, sizeof(number), "%d", pid);
 		(void)find_path_of(a, number, &made.path);
 	}
-	*run = (struct run){ .id = strdup(made.id), .uid = peer->uid, .client = peer->pid };
+	*run = (struct run){ .id = strdup(made.id), .group_id = made.group_id, .uid = peer->uid, .client = peer->pid };
 	if (run->id) {
 		a->run_count++;
 		r = api_answer(api_format_run, &made, ret);
@@ -405,7 +416,7 @@ static bool is_number_of(const struct http_peer *peer, const char *id)
 static int end_inherited(struct api *a, const struct http_request *request, const char *id,
 			 struct http_answer *ret)
 {
-	int r = answer_record(a, request, 0, "run", id, ret);
+	int r = answer_record(a, request, 0, "run", id, asked_group(request), ret);
 
 	if (r == 0 && ret->status == 200)
 		(void)a->options.runs->end(a->options.runs->context, id, NULL); /* else it goes with its client */
@@ -430,7 +441,7 @@ static int end_run(struct api *a, const struct http_request *request, const char
 		return http_fail(ret, 404, "there is no such run, or it is not yours");
 	if (index == a->run_count)
 		return end_inherited(a, request, id, ret);
-	r = answer_record(a, request, 0, "run", id, ret);
+	r = answer_record(a, request, 0, "run", id, a->runs[index].group_id, ret);
 	if (runs->end(runs->context, id, &err) < 0 && r == 0 && ret->status == 200) {
 		free(ret->text);
 		*ret = (struct http_answer){};

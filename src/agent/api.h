@@ -28,6 +28,7 @@ struct sampler;
 
 struct api_run {    /* strings are the receiver's */
 	char *id;   /* the job's id with the manager "run" */
+	uint64_t group_id; /* as the kernel numbers it; 0: not known */
 	char *path; /* of its group in the key hierarchy; NULL: the API looks where the process is now */
 };
 

@@ -2,6 +2,7 @@
 #include "api_format.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,12 @@ void api_format_run(const void *run, struct document *d)
 	add_string(d, "manager", "run");
 	add_string(d, "id", r->id);
 	add_string(d, "path", r->path);
+	if (r->group_id) { /* all 64 bits are used, which readers of JSON do not */
+		char text[24];
+
+		snprintf(text, sizeof(text), "%" PRIu64, r->group_id);
+		add_string(d, "group", text);
+	}
 	document_end_map(d);
 }
 

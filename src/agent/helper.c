@@ -16,6 +16,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "helper_message.h"
+#include "hierarchy.h"
 #include "listener.h"
 #include "macro.h"
 
@@ -26,6 +27,7 @@ struct helper {
 	int fd;
 	pid_t pid;
 	uint32_t sequence; /* of the last request */
+	uint32_t key;	   /* as in struct helper_request */
 };
 
 /* ---- what it is told ---- */
@@ -198,11 +200,16 @@ static int wait_for_group(struct helper *h, uint32_t sequence, struct helper_rep
 	}
 }
 
+void helper_set_key(struct helper *h, const struct hierarchy *hierarchy)
+{
+	h->key = hierarchy->is_v2 ? 0 : 1 + (uint32_t)hierarchy->key;
+}
+
 int helper_make_group(struct helper *h, pid_t pid, uid_t uid, unsigned int number,
 		      struct helper_group *ret, struct error *err)
 {
 	struct helper_request make = {
-		.kind = HELPER_MAKE, .pid = pid, .uid = uid, .number = number
+		.kind = HELPER_MAKE, .pid = pid, .uid = uid, .number = number, .key = h->key
 	};
 	struct helper_reply reply;
 	int r = request(h, &make, err);

@@ -14,6 +14,7 @@
 
 struct error;
 struct helper;
+struct hierarchy;
 
 #define HELPER_GROUPS_MAX 1024 /* at once */
 #define HELPER_GROUPS_OF_USER 64
@@ -31,6 +32,9 @@ int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct h
 /* It removes its groups that are empty, and ends.  NULL is fine; returns NULL. */
 struct helper *helper_stop(struct helper *h);
 void helper_stopp(struct helper **h);
+
+/* In which hierarchy jobs are told apart, and so the ids of groups are wanted from now on: on v1 a setting may say. */
+void helper_set_key(struct helper *h, const struct hierarchy *hierarchy);
 
 struct helper_group {
 	uint64_t token; /* for its removal */

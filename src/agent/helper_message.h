@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define HELPER_MAGIC UINT32_C(0x6a6d6870)
-#define HELPER_VERSION 1
+#define HELPER_VERSION 2
 #define HELPER_NUMBER_MAX INT32_MAX
 
 enum helper_kind {
@@ -24,7 +24,7 @@ struct helper_request {
 	int32_t pid;
 	uint32_t uid;
 	uint32_t number; /* of the run: its group is "jobmeter-run-NUMBER" */
-	uint32_t pad;
+	uint32_t key; /* MAKE: 1 + enum controller, in whose hierarchy on cgroup v1 its id is wanted; 0: as that is found */
 	uint64_t token; /* REMOVE: what MAKE gave */
 };
 _Static_assert(sizeof(struct helper_request) == 40, "no padding");

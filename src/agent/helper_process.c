@@ -101,10 +101,22 @@ static bool leads_out(const char *path)
 			(strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/..") == 0));
 }
 
+static int read_hierarchy(const struct process *p, const struct helper_request *request, struct hierarchy *ret,
+			  struct error *err)
+{
+	int r = hierarchy_read_of(p->root_fd, request->pid, ret, err);
+
+	if (r < 0 || !request->key)
+		return r;
+	ret->is_v2 = false;
+	ret->key = (enum controller)(request->key - 1);
+	return ret->mount[ret->key] ? 0 : error_set(err, -ENOENT, "cgroup v1's '%s' is not mounted", controller_name(ret->key));
+}
+
 static int find_place(const struct process *p, const struct helper_request *request,
 		      struct hierarchy *ret, struct error *err)
 {
-	int r = hierarchy_read_of(p->root_fd, request->pid, ret, err);
+	int r = read_hierarchy(p, request, ret, err);
 
 	for (size_t i = 0; i < CONTROLLER_COUNT && r >= 0; i++) {
 		if (leads_out(ret->own[i]))
@@ -126,7 +138,7 @@ static int check_moved(const struct process *p, const struct made *made,
 	_cleanup_(hierarchy_clear) struct hierarchy now = {};
 	_cleanup_free_ char *wanted = NULL;
 	const char *before = hierarchy_own_path(&made->hierarchy);
-	int r = hierarchy_read_of(p->root_fd, request->pid, &now, err);
+	int r = read_hierarchy(p, request, &now, err);
 
 	if (r < 0)
 		return r;
@@ -293,7 +305,7 @@ static bool remove_leaving(struct process *p)
 static bool is_request(const struct helper_request *request)
 {
 	return request->magic == HELPER_MAGIC && request->version == HELPER_VERSION &&
-	       !request->pad &&
+	       request->key <= CONTROLLER_COUNT &&
 	       (request->kind == HELPER_MAKE || request->kind == HELPER_REMOVE ||
 		request->kind == HELPER_RELEASE || request->kind == HELPER_END);
 }

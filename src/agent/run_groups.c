@@ -2,6 +2,7 @@
 #include "run_groups.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 struct owner {
 	unsigned int number; /* of the run; 0: free */
 	uid_t uid;
-	uint64_t token;
+	uint64_t token, group_id;
 	bool is_live;
 };
 
@@ -60,19 +61,39 @@ static struct owner *find(const struct run_groups *g, const char *id)
 	return NULL;
 }
 
+/* One whose client was killed is nobody's any more. */
+static bool is_taken(const struct owner *owner)
+{
+	return owner->number && owner->is_live && (kill((pid_t)owner->number, 0) == 0 || errno != ESRCH);
+}
+
+/* Who came first goes first. */
+static struct owner *find_free(struct run_groups *g)
+{
+	for (size_t i = 0; i < OWNERS_MAX; i++) {
+		struct owner *owner = &g->owners[g->next];
+
+		g->next = (g->next + 1) % OWNERS_MAX;
+		if (!is_taken(owner))
+			return owner;
+	}
+	return NULL;
+}
+
 /* The number is the client's own, as without an agent: so a left-over group tells whether its maker
  * lives. */
 static int begin(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret,
 		 struct error *err)
 {
 	struct run_groups *g = context;
-	struct owner *owner = &g->owners[g->next];
+	struct owner *owner;
 	struct helper_group group;
 	int r;
 
 	if (!g->helper)
 		return error_set(err, -EPIPE, "the root helper is gone");
-	if (owner->number && owner->is_live)
+	owner = find_free(g);
+	if (!owner)
 		return error_set(err, -EBUSY, "too many runs are under way");
 	r = helper_make_group(g->helper, pid, peer->uid, (unsigned int)peer->pid, &group, err);
 	if (r < 0)
@@ -82,8 +103,8 @@ static int begin(void *context, const struct http_peer *peer, pid_t pid, struct 
 		ret->id = NULL;
 		return error_set_errno(err, ENOMEM, "cannot remember it");
 	}
-	*owner = (struct owner){ (unsigned int)peer->pid, peer->uid, group.token, true };
-	g->next = (g->next + 1) % OWNERS_MAX;
+	*owner = (struct owner){ (unsigned int)peer->pid, peer->uid, group.token, group.id, true };
+	ret->group_id = group.id;
 	return 0;
 }
 
@@ -108,9 +129,11 @@ void run_groups_fill(struct run_groups *g, struct api_runs *ret)
 	*ret = (struct api_runs){ .begin = begin, .end = end, .context = g };
 }
 
-int64_t run_groups_owner(const struct run_groups *g, const char *id)
+int64_t run_groups_owner(const struct run_groups *g, uint64_t group_id)
 {
-	const struct owner *owner = find(g, id);
-
-	return owner ? (int64_t)owner->uid : -1;
+	for (size_t i = 0; i < OWNERS_MAX; i++) {
+		if (g->owners[i].number && g->owners[i].group_id == group_id)
+			return g->owners[i].uid;
+	}
+	return -1;
 }

@@ -273,23 +273,18 @@ static int find_command(struct job_sources *sources, struct sampled_job *own, st
 
 /* ---- whose it is ---- */
 
-/* A run of a user's is his from its first moment on, before any process of his has ended in it. */
+/* A run of a user's is theirs from its first moment on, before any process of theirs has ended in it.  By the group that
+ * was made for it: its name others can give to theirs. */
 static int find_owner(struct job_sources *sources, struct registry_job *job)
 {
 	const struct job *known = registry_job_known(job);
 	int64_t uid;
-	struct job *facts;
 
-	if (known->uid >= 0 || !sources->find_owner || strcmp(known->manager, "run") != 0)
+	if (registry_job_is_announced(job) || !known->group_id || !sources->find_owner ||
+	    strcmp(known->manager, "run") != 0)
 		return 0;
-	uid = sources->find_owner(sources->context, known->id);
-	if (uid < 0)
-		return 0;
-	facts = registry_job_facts(job);
-	if (!facts)
-		return -ENOMEM;
-	facts->uid = uid;
-	return 0;
+	uid = sources->find_owner(sources->context, known->group_id);
+	return uid < 0 ? 0 : registry_job_announce(job, (uint32_t)uid);
 }
 
 static int name_user(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)

@@ -24,8 +24,8 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	struct group_files_budget budget;
 	uint64_t wanted; /* GROUP_FILES_BIT of metrics */
 	struct users *users;
-	/* Whose a run is that was announced to us; -1: not known.  NULL: none ever is. */
-	int64_t (*find_owner)(void *context, const char *id);
+	/* Whose the run of that group is, which was announced to us; -1: none of ours.  NULL: none ever is. */
+	int64_t (*find_owner)(void *context, uint64_t group_id);
 	void *context;
 	struct hardware_source hardware;
 	uint64_t commands_until_ns; /* by CLOCK_BOOTTIME: then nobody wants to know any more what jobs run */

@@ -292,7 +292,7 @@ void sampler_configure(struct sampler *s, const struct config *config)
 	s->config = config;
 }
 
-void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, const char *id),
+void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),
 			void *context)
 {
 	s->sources.find_owner = find_owner;
@@ -304,7 +304,11 @@ void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, 
 static void drop_state(void *context, struct registry_job *job)
 {
 	struct sampler *s = context;
+	const struct job *known = registry_job_known(job);
+	const struct registry_job *shown = registry_find(s->registry, known->manager, known->id);
 
+	if (shown != job && registry_job_maker(shown) == registry_job_maker(job))
+		return; /* the file is that one's by now */
 	job_state_remove(s->state, job);
 }
 

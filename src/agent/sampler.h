@@ -51,7 +51,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps);
 void sampler_configure(struct sampler *s, const struct config *config);
 
 /* Who knows whose a run is that was announced; see sampled_job.h. */
-void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, const char *id),
+void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),
 			void *context);
 
 /* A snapshot no older than @max_age_ns, which takes a reading if need be; the caller's reference.

@@ -47,7 +47,7 @@ static void free_agent(struct measurer *measurer)
 	struct agent_measurer *m = agent_of(measurer);
 	struct record *record = NULL;
 
-	if (m->is_begun && client_end_run(m->client, m->run.id, &record, NULL) == 0)
+	if (m->is_begun && client_end_run(m->client, &m->run, &record, NULL) == 0)
 		record_free(record);
 	client_group_clear(&m->run);
 	free(m);
@@ -108,7 +108,7 @@ static int get_final(struct agent_measurer *m, struct record **record, struct er
 		int r;
 
 		nanosleep(&step, NULL);
-		r = client_get_record(m->client, m->run.manager, m->run.id, &later, err);
+		r = client_get_run(m->client, &m->run, &later, err);
 		if (r < 0)
 			return r;
 		record_free(*record);
@@ -123,7 +123,7 @@ static int get_record(struct agent_measurer *m, struct record **ret, struct erro
 	int r;
 
 	m->is_begun = false; /* whatever comes of it */
-	r = client_end_run(m->client, m->run.id, &record, err);
+	r = client_end_run(m->client, &m->run, &record, err);
 	if (r == 0)
 		r = get_final(m, &record, err);
 	if (r == 0)

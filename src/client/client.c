@@ -437,12 +437,28 @@ int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, stru
 	return r < 0 ? r : client_parse_group(answer.text, answer.length, ret, err);
 }
 
-int client_end_run(struct client *c, const char *id, struct record **ret, struct error *err)
+/* "URL/START/ID[END][?group=GROUP]"; @body: NULL: it is only asked for. */
+static int ask_run(struct client *c, const struct client_group *run, const char *start, const char *end,
+		   const char *body, struct record **ret, struct error *err)
 {
 	_cleanup_(answer_clear) struct answer answer = {};
-	_cleanup_free_ char *url = make_url(c, "/v1/runs/", id, "/end");
-	int r = url ? ask(c, url, "", CLIENT_ANSWER_MS, &answer, err)
-		    : error_set_errno(err, ENOMEM, "cannot ask the agent");
+	_cleanup_free_ char *more = NULL, *url = NULL;
+	int r;
 
+	if (asprintf(&more, "%s%s%s", end, run->group ? "?group=" : "", run->group ? run->group : "") < 0)
+		more = NULL;
+	url = more ? make_url(c, start, run->id, more) : NULL;
+	r = url ? ask(c, url, body, CLIENT_ANSWER_MS, &answer, err)
+		: error_set_errno(err, ENOMEM, "cannot ask the agent");
 	return r < 0 ? r : take_record(c, &answer, ret, err);
+}
+
+int client_end_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err)
+{
+	return ask_run(c, run, "/v1/runs/", "/end", "", ret, err);
+}
+
+int client_get_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err)
+{
+	return ask_run(c, run, "/v1/jobs/run/", "", NULL, ret, err);
 }

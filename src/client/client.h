@@ -78,6 +78,7 @@ int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_n
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
 	char *manager, *id, *step, *task, *path;
+	char *group; /* of a run: what the kernel numbers its cgroup by, which no other job of that name has */
 };
 void client_group_clear(struct client_group *g);
 int client_find_process(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
@@ -85,8 +86,9 @@ int client_find_group(struct client *c, const char *path, struct client_group *r
 		      struct error *err);
 
 /* Announce a run: @pid, a child of ours that has not begun, is put into a group of its own.  *ret:
- * its manager, id and path. */
+ * its manager, id, path and group. */
 int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
 /* The run is over.  Its record may lack what has just ended: while record.is_final is false, a
- * later client_get_record() may know more. */
-int client_end_run(struct client *c, const char *id, struct record **ret, struct error *err);
+ * later client_get_run() may know more. */
+int client_end_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err);
+int client_get_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err);

@@ -37,6 +37,7 @@ void client_group_clear(struct client_group *g)
 	free(g->step);
 	free(g->task);
 	free(g->path);
+	free(g->group);
 	*g = (struct client_group){};
 }
 
@@ -193,10 +194,14 @@ int client_parse_group(const char *text, size_t length, struct client_group *ret
 		r = place_take_string(&place, root, "task", &group.task);
 	if (r == 0)
 		r = place_take_string(&place, root, "path", &group.path);
+	if (r == 0)
+		r = place_take_string(&place, root, "group", &group.group);
 	if (r < 0)
 		return refuse(r, err);
 	if (!group.manager || !group.id)
 		return error_set(err, -EPROTO, "the agent's answer lacks manager or id");
+	if (group.group && group.group[strspn(group.group, "0123456789")])
+		return error_set(err, -EPROTO, "the agent's answer has a group that is no number");
 	*ret = group;
 	memset(&group, 0, sizeof(group)); /* it is the caller's now */
 	return 0;

@@ -36,8 +36,11 @@ struct node {
 	struct api *api;
 	int root_fd;
 	int begun, ended;
+	uint64_t group_id; /* of the run's group */
 	bool cannot_begin, tells_no_path;
 };
+
+#define RUN_GROUP UINT64_C(9007199254740993) /* more than a reader of JSON may hold in a number */
 
 static char mount_point[] = "/cg", top[] = "/";
 
@@ -50,7 +53,7 @@ static int make_run(void *context, const struct http_peer *peer, pid_t pid, stru
 	if (n->cannot_begin)
 		return error_set(err, -EACCES, "his group is not his");
 	n->begun++;
-	*ret = (struct api_run){ strdup("41"), n->tells_no_path ? NULL : strdup("/a/jobmeter-run-41") };
+	*ret = (struct api_run){ strdup("41"), n->group_id, n->tells_no_path ? NULL : strdup("/a/jobmeter-run-41") };
 	return 0;
 }
 
@@ -72,7 +75,7 @@ static void node_open(const char *name, struct node *n)
 	*n = (struct node){ .root_fd = tree_open(name) };
 	n->hierarchy = (struct hierarchy){ .is_v2 = true, .v2_mount = mount_point, .v2_own = top, .v2_root = top };
 	n->snapshot = snapshot_double_new(4);
-	snapshot_double_fill(n->snapshot, 0, "run", "41", FIRST);
+	snapshot_double_fill(n->snapshot, 0, "run", "41", FIRST)->job->group_id = RUN_GROUP;
 	job = snapshot_double_fill(n->snapshot, 1, "slurm", "123", FIRST);
 	job->is_live = false;
 	snapshot_double_fill(n->snapshot, 2, "slurm", "124", SECOND);
@@ -517,7 +520,7 @@ TEST(a_process_and_a_group_lead_to_their_job)
 	_cleanup_free_ char *by_path = NULL, *by_pid = NULL, *below = NULL;
 	struct node n;
 
-	node_open("group", &n);
+	node_open("numbers", &n);
 	tree_write(n.root_fd, "proc/77/cgroup", "0::/slurm/uid_1000/job_123/step_batch/task_0\n");
 	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41", FIRST, &by_path), 200u);
 	ASSERT_CONTAINS(by_path, "\"manager\":\"run\",\"id\":\"41\",\"step\":null");
@@ -616,6 +619,33 @@ TEST(the_group_of_a_run_is_where_its_process_is)
 	tree_write(n.root_fd, "proc/51/cgroup", "0::/b/jobmeter-run-41\n");
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
 	ASSERT_CONTAINS(begun, "\"path\":\"/b/jobmeter-run-41\"");
+	node_close(&n);
+}
+
+TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
+{
+	_cleanup_free_ char *begun = NULL, *ended = NULL;
+	static const struct row {
+		const char *group;
+		unsigned int status;
+	} rows[] = { { "9007199254740993", 200 }, { "9007199254740992", 404 }, { "x", 404 }, { "0", 200 } };
+	struct node n;
+
+	node_open("own-group", &n);
+	n.group_id = RUN_GROUP + 1; /* that one is in no reading yet */
+	write_process(&n, 51, 50, FIRST);
+	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &begun), 200u);
+	ASSERT_CONTAINS(begun, "\"group\":\"9007199254740994\"");
+	ASSERT_EQ(post(&n, "/v1/runs/41/end", FIRST, NULL, &ended), 404u);
+	ASSERT_EQ(n.ended, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct query_double query[] = { { "group", rows[i].group }, {} };
+		struct http_request request = { .method = "GET", .path = "/v1/jobs/run/41",
+						.peer = { true, FIRST, FIRST, 1 }, .connection = query };
+		_cleanup_free_ char *text = NULL;
+
+		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
+	}
 	node_close(&n);
 }
 

@@ -351,7 +351,7 @@ TEST(forged_and_short_messages_are_refused)
 	ASSERT_ERR(WITH(bad.magic++), -EBADMSG);
 	ASSERT_ERR(WITH(bad.version++), -EBADMSG);
 	ASSERT_ERR(WITH(bad.kind = 77), -EBADMSG);
-	ASSERT_ERR(WITH(bad.pad = 1), -EBADMSG);
+	ASSERT_ERR(WITH(bad.key = CONTROLLER_COUNT + 1), -EBADMSG);
 	ASSERT_ERR(WITH(bad.pid = -1), -EBADMSG);
 	ASSERT_ERR(WITH(bad.pid = 0), -EBADMSG);
 	ASSERT_ERR(WITH(bad.number = 0), -EBADMSG);
