@@ -5,6 +5,7 @@ saw.  What of it is right is for test_systemd_in_guests.py to say."""
 
 import json
 import os
+import re
 import subprocess
 import time
 import traceback
@@ -104,6 +105,74 @@ def measure():
     seen["page"] = scraped()
 
 
+DELEGATED = Path("/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service")
+MANAGER = """\
+[Service]
+Type=notify
+User=alice
+Slice=user-1000.slice
+Delegate=yes
+RuntimeDirectory=user/1000
+Environment=XDG_RUNTIME_DIR=/run/user/1000
+ExecStart=/lib/systemd/systemd --user
+"""
+BOB = 1002
+REAL = Path("/sys/fs/cgroup/slurmstepd.scope/job_64/step_batch")
+CONTAINER = "docker-" + "ab17" * 16 + ".scope"
+
+
+def write_in(group, size, *become):
+    """Three times so many bytes."""
+    subprocess.run([*become, "dd", "if=/dev/zero", f"of=/dev/shm/{time.monotonic_ns()}", f"bs={size}", "count=3"],
+                   check=True, stderr=subprocess.DEVNULL, preexec_fn=lambda: (group / "cgroup.procs").write_text("0"))
+
+
+def jobs_written():
+    """{"manager/job": bytes} in that place, of jobs that are none of alice's own runs."""
+    found = {}
+    for line in scraped().splitlines():
+        if not line.startswith("jobmeter_job_io_write_bytes_total{"):
+            continue
+        labels = dict(re.findall(r'(\w+)="([^"]*)"', line))
+        if labels["mount"] == "/dev/shm" and labels["manager"] != "run":
+            found[f"{labels['manager']}/{labels['jobid']}"] = int(float(line.split()[-1]))
+    return found
+
+
+def lie():
+    """Alice makes names of others in her own part of the tree, and works there, also by a `run`; bob's job goes on."""
+    false = [DELEGATED / name for name in
+             (f"slurm/uid_{BOB}/job_64/step_batch", "slurmstepd.scope/job_64/step_batch", "kubepods-pod12.slice", CONTAINER)]
+    for group in false:
+        subprocess.run(as_alice("mkdir", "-p", group), check=True)
+        write_in(group, 100003, *as_alice())
+    invented = DELEGATED / "slurmstepd.scope/job_77"
+    subprocess.run(as_alice("mkdir", "-p", invented / "shell"), check=True)
+    subprocess.run(as_alice("jobmeter", "run", "--quiet", "--", "dd", "if=/dev/zero", "of=/dev/shm/77", "bs=100003", "count=2"),
+                   check=True, capture_output=True, preexec_fn=lambda: (invented / "shell/cgroup.procs").write_text("0"))
+    container = Path("/sys/fs/cgroup/system.slice") / CONTAINER
+    for group in (REAL, container):
+        group.mkdir(parents=True, exist_ok=True)
+        write_in(group, 10007, "setpriv", "--reuid", str(BOB), "--regid", str(BOB), "--clear-groups")
+
+
+def forge():
+    """Alice has a delegated user@1000.service; before and after restarts of the agent."""
+    Path("/etc/systemd/system/user@1000.service").write_text(MANAGER)
+    seen["daemon-reload"] = said("systemctl", "daemon-reload")
+    seen["delegated"] = said("systemctl", "start", "user@1000.service")
+    seen["delegate's owner"] = DELEGATED.stat().st_uid
+    seen["forged"] = []
+    for restart in ((), ("restart",), ("stop", "start")):
+        for how in restart:
+            run("systemctl", how, UNIT)
+        lie()
+        wanted = 3 * 10007 * (len(seen["forged"]) + 1)
+        waited_for("bob's bytes", lambda: jobs_written().get("slurm/64") == wanted)
+        seen["forged"].append(jobs_written())
+    run("systemctl", "stop", "user@1000.service")
+
+
 def change_settings():
     SETTINGS.write_text("interval: 2s\n")
     seen["reload"] = said("systemctl", "reload", UNIT)
@@ -165,7 +234,7 @@ def send():
 
 
 try:
-    for part in (start, measure, change_settings, survive, stop, refuse):
+    for part in (start, measure, forge, change_settings, survive, stop, refuse):
         part()
         send()
 except BaseException:

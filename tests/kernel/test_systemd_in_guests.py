@@ -73,6 +73,14 @@ def test_a_users_job_is_exact(seen, name):
     assert found == told and told["write"][1] > 0
 
 
+def test_a_user_with_a_delegated_directory_forges_nothing(seen):
+    """Names of a manager's jobs and of a container of root's, made in user@1000.service; before and after a restart, and
+    a stop and start."""
+    assert seen["delegated"] == WELL and seen["delegate's owner"] == 1000
+    container = "docker/" + "ab17" * 16
+    assert seen["forged"] == [{"slurm/64": count * 30021, container: count * 30021} for count in (1, 2, 3)]
+
+
 def test_it_is_scraped_with_the_token_of_its_first_start(seen):
     assert re.search(r'^jobmeter_job_info\{manager="run",.*user="alice"', seen["page"], re.M)
     assert 'jobmeter_agent_hook_on{' in seen["page"]
