@@ -189,7 +189,7 @@ static const struct setting rows[] = {
 	  .needs_restart = true,
 	  .help = "Memory of the kernel for all counters together." },
 	{ "jobs_max", SETTING_NUMBER, AT(jobs_max), .standard = "16384", .min = 16, .max = 1 << 20, .needs_restart = true,
-	  .help = "Jobs that are kept at once; further ones are not learned, and counted." },
+	  .help = "Jobs that are kept at once; further ones wait until others are shown no more." },
 
 	{ "mounts", SETTING_LIST, AT(mounts), .standard = "", .max = 64, .words = mount_fields, .needs_restart = true,
 	  .is_allowed = is_mount, .allowed = "an absolute path and a name",

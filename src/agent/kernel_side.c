@@ -222,7 +222,7 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 		return r;
 	/* before the list: what comes meanwhile is listed again */
 	generation = leaves_generation(k->meter);
-	if (generation == k->generation)
+	if (generation == k->generation && !registry_wants_groups(registry))
 		return 0;
 	r = leaves_list_groups(k->meter, &groups, &k->groups, err);
 	if (r >= 0)

@@ -2,6 +2,7 @@
 #include "sampler.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -459,6 +460,16 @@ void sampler_get_node(const struct sampler *s, struct job_record_node *ret)
 	*ret = (struct job_record_node){ s->config->cluster, s->node, s->boot_id };
 }
 
+static int describe_lost_groups(const struct registry_job *job, struct record *record)
+{
+	uint64_t count = registry_job_lost_groups(job);
+
+	return count ? strings_add(&record->coverage.notes,
+				   "lower bound: %" PRIu64 " of its cgroups are not in, since there were too many jobs "
+				   "(jobs_max) while they lived", count)
+		     : 0;
+}
+
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err)
 {
@@ -477,6 +488,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
 		r = kernel_side_describe(s->kernel, record);
+	if (r >= 0)
+		r = describe_lost_groups(known, record);
 	if (r >= 0)
 		r = job_sources_describe(&s->sources, known, record);
 	if (r >= 0)

@@ -92,6 +92,8 @@ struct registry *registry_free(struct registry *r)
 		snapshot_mount_clear(&r->mounts[i].mount);
 	idmap_clear(&r->groups);
 	idmap_clear(&r->ignored);
+	idmap_clear(&r->put_off);
+	idmap_clear(&r->lacking);
 	idmap_clear(&r->jobs_by_name);
 	idmap_clear(&r->user_jobs);
 	idmap_clear(&r->mounts_by_name);
@@ -144,6 +146,26 @@ struct registry_job *registry_first_named(const struct registry *r, const char *
 bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id)
 {
 	return strcmp(j->facts->id, id) == 0 && strcmp(j->facts->manager, manager) == 0;
+}
+
+int registry_lacking_add(struct registry *r, const char *manager, const char *id)
+{
+	uint64_t hash = hash_name(r, manager, id);
+	size_t count = (size_t)idmap_get(&r->lacking, hash);
+
+	if (!count && r->lacking.count >= LACKING_MAX)
+		return 0;
+	return idmap_put(&r->lacking, hash, (void *)(count + 1)); /* a number, not an address */
+}
+
+uint64_t registry_lacking_take(struct registry *r, const char *manager, const char *id)
+{
+	return (size_t)idmap_remove(&r->lacking, hash_name(r, manager, id));
+}
+
+bool registry_wants_groups(const struct registry *r)
+{
+	return r->put_off.count && r->has_room_again;
 }
 
 static int append_job(struct registry *r, struct registry_job *j)
@@ -245,6 +267,7 @@ void registry_job_drop(struct registry_job *j)
 	struct registry *r = j->registry;
 
 	forget_name(j);
+	r->has_room_again = true;
 	if (j->maker_uid != UINT32_MAX)
 		count_user(r, j->maker_uid, count_of_user(r, j->maker_uid) - 1);
 	registry_job_free(j);
@@ -450,6 +473,11 @@ int registry_job_announce(struct registry_job *j, uint32_t uid)
 	j->is_announced = j->is_changed = true;
 	j->registry->is_ordered = false;
 	return 0;
+}
+
+uint64_t registry_job_lost_groups(const struct registry_job *j)
+{
+	return j->lost_groups;
 }
 
 bool registry_job_is_announced(const struct registry_job *j)

@@ -45,6 +45,9 @@ void registry_freep(struct registry **r);
 int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
 		   uint64_t real_ns);
 
+/* Some groups could not be learned, since there were too many jobs, and there is room again: all are wanted once more. */
+bool registry_wants_groups(const struct registry *r);
+
 /* A place, named once and for as long as rows tell of it. */
 typedef const struct snapshot_mount *(*registry_name_place)(void *context, uint64_t place);
 
@@ -118,6 +121,7 @@ int registry_job_set_least(struct registry_job *j, const struct value least[METR
 /* Its group was made for that user, which who made it says: that is written down, and no other of its name is shown. */
 int registry_job_announce(struct registry_job *j, uint32_t uid); /* -ENOMEM */
 bool registry_job_is_announced(const struct registry_job *j);
+uint64_t registry_job_lost_groups(const struct registry_job *j); /* not in it: they ended before there was room for it */
 int64_t registry_job_maker(const struct registry_job *j); /* the user who made its group; -1: none did */
 /* For who keeps something with the job; freed with @free_function when the job ends or is dropped. */
 void registry_job_attach(struct registry_job *j, void *what, void (*free_function)(void *));

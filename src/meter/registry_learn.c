@@ -92,13 +92,14 @@ static void take_start(struct registry *r, struct registry_job *j, const struct 
 	j->facts->measured_from_ns = life->born_ns ? j->facts->start_ns : r->options.started_real_ns;
 }
 
-static struct registry_job *make_job(struct registry *r, const struct newcomer *n, const char *name,
-				     const struct identity *id)
+static int make_job(struct registry *r, const struct newcomer *n, const char *name, const struct identity *id,
+		    struct registry_job **ret)
 {
 	struct registry_job *j = registry_job_new(r, id->manager, name);
+	int code = -ENOMEM;
 
 	if (!j)
-		return NULL;
+		return -ENOMEM;
 	if (is_made_by_user(n->life))
 		j->maker_uid = n->life->maker_uid;
 	j->is_delegated = is_delegated(n->life);
@@ -110,23 +111,43 @@ static struct registry_job *make_job(struct registry *r, const struct newcomer *
 		j->facts->uid = n->life->maker_uid;
 	j->top_path = strndup(n->path, id->job_end);
 	take_start(r, j, n);
-	return j->top_path && registry_job_enlist(j) == 0 ? j : registry_job_free(j);
+	if (j->top_path)
+		code = registry_job_enlist(j);
+	if (code < 0) {
+		registry_job_free(j);
+		return code;
+	}
+	j->lost_groups = registry_lacking_take(r, id->manager, name);
+	*ret = j;
+	return 0;
 }
 
-static struct registry_job *get_job(struct registry *r, const struct newcomer *n, const struct identity *id)
+/* *ret is NULL: it is nobody's.  -ENOSPC: the job cannot be known, for now. */
+static int get_job(struct registry *r, const struct newcomer *n, const struct identity *id, struct registry_job **ret)
 {
 	_cleanup_free_ char *name = utf8_repair(id->job);
-	struct registry_job *j;
 
 	if (!name)
-		return NULL;
-	j = is_top(n, id) ? NULL : job_of_parent(n, name, id);
-	if (j)
-		return j;
-	if (is_made_up(n->life, id))
-		return NULL;
-	j = find_job(r, n, name, id);
-	return j ? j : make_job(r, n, name, id);
+		return -ENOMEM;
+	*ret = is_top(n, id) ? NULL : job_of_parent(n, name, id);
+	if (*ret || is_made_up(n->life, id))
+		return 0;
+	*ret = find_job(r, n, name, id);
+	return *ret ? 0 : make_job(r, n, name, id, ret);
+}
+
+/* What the group did will never be in the job, should that become known later.  With the top group of most managers
+ * their job is over. */
+static int lack(struct registry *r, const struct newcomer *n, const struct identity *id)
+{
+	_cleanup_free_ char *name = utf8_repair(id->job);
+
+	if (!name)
+		return -ENOMEM;
+	if (!n->life->died_ns || id->is_remade || !is_top(n, id))
+		return registry_lacking_add(r, id->manager, name);
+	registry_lacking_take(r, id->manager, name);
+	return 0;
 }
 
 /* A group of a job that had ended is there: it goes on. */
@@ -196,17 +217,19 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 	reopen(j, life);
 }
 
-static void join_as(struct registry *r, struct registry_group *g, const struct newcomer *n, const struct identity *id)
+static int join_as(struct registry *r, struct registry_group *g, const struct newcomer *n, const struct identity *id)
 {
-	struct registry_job *j = get_job(r, n, id);
 	struct registry_step *step = NULL;
+	struct registry_job *j = NULL;
+	int code = get_job(r, n, id, &j);
 
 	if (!j)
-		return;
+		return code;
 	if (*id->step)
 		step = registry_job_step(j, id->step);
 	take_top(j, n, id);
 	join(r, g, j, step, registry_rank_of(id->task), n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
+	return 0;
 }
 
 static bool is_job(const struct registry *r, const struct identity *id)
@@ -214,19 +237,32 @@ static bool is_job(const struct registry *r, const struct identity *id)
 	return r->options.has_units || strcmp(id->manager, "systemd") != 0;
 }
 
-static void join_all(struct registry *r, struct registry_group *g, const struct newcomer *n)
+/* -ENOSPC: there was no room for some of its jobs. */
+static int join_all(struct registry *r, struct registry_group *g, const struct newcomer *n)
 {
 	const struct identity_rules *rules = r->options.rules;
-	struct identity id, outer;
+	struct identity id, outer, left_out[MEMBERS_MAX];
 	bool is_found = identity_of(rules, n->path, &id);
+	size_t left_out_count = 0;
+	int code = 0;
 
-	while (is_found && g->member_count < MEMBERS_MAX) {
+	while (is_found && g->member_count + left_out_count < MEMBERS_MAX) {
 		if (is_job(r, &id))
-			join_as(r, g, n, &id);
+			code = join_as(r, g, n, &id);
+		if (code == -ENOSPC)
+			left_out[left_out_count++] = id;
+		else if (code < 0)
+			return code;
+		code = 0;
 		is_found = identity_around(rules, n->path, &id, &outer);
 		if (is_found)
 			id = outer;
 	}
+	if (!g->member_count && !n->life->died_ns)
+		return left_out_count ? -ENOSPC : 0; /* it is tried again, with all that it did */
+	for (size_t i = 0; code == 0 && i < left_out_count; i++)
+		code = lack(r, n, &left_out[i]);
+	return code;
 }
 
 /* What stands in a path that was cut is that of the group above, if it is known. */
@@ -301,6 +337,7 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 {
 	struct newcomer n;
 	bool is_new = !g;
+	int code = 0;
 
 	prepare(r, life, &n);
 	if (is_new) {
@@ -316,10 +353,12 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 	if (life->is_cut && n.parent)
 		join_as_parent(r, g, &n);
 	else
-		join_all(r, g, &n);
-	if (g->member_count == 0 || (is_new && idmap_put(&r->groups, g->id, g) < 0)) {
-		int code = g->member_count ? -ENOMEM : 0;
-
+		code = join_all(r, g, &n);
+	if (!is_new)
+		code = 0; /* it stays what it is known as */
+	if (code == 0 && g->member_count && is_new && idmap_put(&r->groups, g->id, g) < 0)
+		code = -ENOMEM;
+	if (code < 0 || !g->member_count) {
 		for (size_t i = 0; i < g->member_count; i++) {
 			g->members[i].job->groups--;
 			g->members[i].job->live_groups--;
@@ -349,14 +388,23 @@ static int compare_births(const void *a, const void *b)
 	return ids_compare(&x->id, &y->id);
 }
 
-static int learn_birth(struct registry *r, const struct group_life *life, struct idmap *ignored)
+/* Groups that belong to no job are not looked at again; those for whose job there was no room are. */
+static int learn_birth(struct registry *r, const struct group_life *life, struct idmap *ignored, struct idmap *put_off)
 {
 	struct registry_group *g = idmap_get(&r->groups, life->id);
+	bool was_put_off = idmap_get(&r->put_off, life->id) != NULL;
+	uint64_t left_out = r->left_out;
 	int code;
 
 	if (g && (g->is_learned || registry_group_is_folded(g)))
 		return 0; /* twice in the list, or to be erased */
+	if (was_put_off && !r->has_room_again && !life->died_ns)
+		return idmap_put(put_off, life->id, r);
 	code = add_group(r, life, g);
+	if (was_put_off)
+		r->left_out = left_out; /* it is counted once */
+	if (code == -ENOSPC)
+		return idmap_put(put_off, life->id, r);
 	if (code < 0 || idmap_get(&r->groups, life->id))
 		return code;
 	return idmap_put(ignored, life->id, r);
@@ -366,7 +414,7 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 		   uint64_t real_ns)
 {
 	_cleanup_free_ const struct group_life **births = calloc(count + 1, sizeof(*births));
-	_cleanup_(idmap_clear) struct idmap ignored = {};
+	_cleanup_(idmap_clear) struct idmap ignored = {}, put_off = {};
 	size_t birth_count = 0;
 	int code = 0;
 
@@ -385,7 +433,7 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 	}
 	qsort(births, birth_count, sizeof(*births), compare_births);
 	for (size_t i = 0; code == 0 && i < birth_count; i++)
-		code = learn_birth(r, births[i], &ignored);
+		code = learn_birth(r, births[i], &ignored, &put_off);
 	registry_end_jobs(r, boot_ns);
 	if (code < 0)
 		return code;
@@ -393,5 +441,9 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 	idmap_clear(&r->ignored); /* what is not in the list any more is not remembered, either */
 	r->ignored = ignored;
 	ignored = (struct idmap){};
+	idmap_clear(&r->put_off);
+	r->put_off = put_off;
+	put_off = (struct idmap){};
+	r->has_room_again = false;
 	return 0;
 }

@@ -22,6 +22,7 @@ struct registry_job;
 #define MOUNTS_MAX 16384     /* names of mounts, of all jobs */
 #define MOUNTS_JOB_MAX 256   /* of one; beyond, they are "(other)" */
 #define USERS_JOBS_SHARE 16  /* one user's own groups may be this part of jobs_max */
+#define LACKING_MAX 65536    /* jobs that were not known and lack something; of more it is not remembered */
 #define PATIENCE_NS UINT64_C(60000000000) /* for tasks that never come in */
 
 /* ---- values, by metric ---- */
@@ -204,6 +205,7 @@ struct registry_job {
 	bool is_delegated; /* a user chose its name: root vouches for none of it */
 	bool is_announced; /* a `run` whose owner is known by its group's id */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
+	uint64_t lost_groups; /* that are not in it: there was no room for it yet */
 	uint32_t groups, live_groups;
 	uint64_t last_death_ns;
 	uint64_t work, last_work; /* what changes whenever a task of it runs, at the last feed and at that before */
@@ -278,6 +280,9 @@ struct registry {
 	uint64_t real_minus_boot_ns;
 	struct idmap groups;     /* by id */
 	struct idmap ignored;    /* ids of groups of no job, which need not be looked at again */
+	struct idmap put_off;    /* ids of groups for whose job there was no room */
+	bool has_room_again;     /* a job went since these were put off */
+	struct idmap lacking;    /* by the hash of a job's name: how many groups ended before there was room for it */
 	struct idmap jobs_by_name; /* the first of those with one hash */
 	struct idmap user_jobs;  /* by uid; the value is how many */
 	struct registry_job **jobs; /* oldest first */
@@ -325,6 +330,9 @@ struct registry_job *registry_first_named(const struct registry *r, const char *
 bool registry_job_is_named(const struct registry_job *j, const char *manager, const char *id);
 struct registry_job *registry_job_new(struct registry *r, const char *manager, const char *id); /* in no list */
 struct registry_job *registry_job_free(struct registry_job *j); /* in no list; NULL is fine; returns NULL */
+/* A group of the job of that name, which is not known, is lost to it; how many were, which are told now. */
+int registry_lacking_add(struct registry *r, const char *manager, const char *id);
+uint64_t registry_lacking_take(struct registry *r, const char *manager, const char *id);
 int registry_job_enlist(struct registry_job *j); /* it is the registry's from then on; -ENOSPC: too many */
 void registry_job_drop(struct registry_job *j);
 /* Which of two jobs of one name is shown: below 0: @a.  Whose names root vouches for before what a user made, a run

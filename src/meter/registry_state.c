@@ -97,6 +97,8 @@ static void put_top(struct document *d, const struct registry_job *j)
 		put_string(d, "top_path", j->top_path);
 	if (j->maker_uid != UINT32_MAX)
 		put_number(d, "maker_uid", j->maker_uid);
+	if (j->lost_groups)
+		put_number(d, "lost_groups", j->lost_groups);
 	document_key(d, "is_delegated");
 	document_boolean(d, j->is_delegated);
 	document_key(d, "is_announced");

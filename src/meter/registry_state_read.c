@@ -34,7 +34,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
+	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
 	"block", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
@@ -145,7 +145,7 @@ static int take_facts(const struct place *place, const json_t *root, struct job 
 
 static int take_top(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	struct value maker = {}, death = {};
+	struct value maker = {}, death = {}, lost = {};
 	const json_t *id = place_member(root, "top_id");
 	int r = id ? state_parse_id(place, "top_id", id, &j->top_id) : 0;
 
@@ -156,6 +156,8 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 	if (r == 0)
 		r = state_take_value(place, root, "last_death_ns", VALUE_MAX, &death);
 	if (r == 0)
+		r = state_take_value(place, root, "lost_groups", VALUE_MAX, &lost);
+	if (r == 0)
 		r = place_take_boolean(place, root, "is_remade", &j->is_remade);
 	j->is_delegated = maker.is_known; /* of one from before it was told */
 	if (r == 0)
@@ -163,6 +165,7 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 	if (r == 0)
 		r = place_take_boolean(place, root, "is_announced", &j->is_announced);
 	j->facts->group_id = j->top_id;
+	j->lost_groups = lost.number;
 	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
 	j->last_death_ns = death.is_known ? death.number : 0;
 	return r;
@@ -607,5 +610,7 @@ int registry_parse_job(struct registry *r, const char *text, size_t length, stru
 	code = read_job(r, root, &saved, err);
 	if (code == 0)
 		code = adopt(r, &saved);
+	if (code == -ENOSPC) /* should it be known later, what is written down is not in it */
+		code = registry_lacking_add(r, saved.job->facts->manager, saved.job->facts->id);
 	return code == -ENOMEM ? error_set_errno(err, ENOMEM, "cannot take it in") : code;
 }

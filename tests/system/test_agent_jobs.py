@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the agent says of jobs is what they did, to the byte, whatever happens to the agent meanwhile."""
 
+import json
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import pytest
 
 from agent import Agent
 from agent_pages import (ask, await_log, await_page, final_record, known_jobs, page_of, state_files, those_of,
-                         wrong_totals)
+                         text_of, wrong_totals)
 from job_groups import MANAGER, RULES
 from jobtruth import Count
 
@@ -43,6 +44,35 @@ def test_short_jobs(start_agent, bench, work, groups):
         groups.remove(groups.name(job))
     assert not wrong_totals(agent, bench)
     assert known_jobs(page_of(agent)) == {str(job) for job in range(100, 140)}
+
+
+def test_a_job_for_which_there_was_no_room_is_known_later_and_says_what_it_lacks(start_agent, bench, work, groups):
+    agent = start_agent(jobs_max=16, retention="1s")
+    for n in range(24):
+        groups.make(groups.name(n))
+    await_page(agent, lambda page: len(known_jobs(page)) > 0)
+    work("late", "0")
+    work("late", "1", seed=1)
+    lost = page_of(agent)
+    assert "late" not in known_jobs(lost)
+    groups.remove(groups.name("late", "1"))
+    await_reading(agent)
+    for n in range(24):
+        groups.remove(groups.name(n))
+    assert await_page(agent, lambda page: "late" in known_jobs(page))
+    record = json.loads(text_of(agent, f"/v1/jobs/{MANAGER}/late"))
+    assert [step["id"] for step in record["steps"]] == ["0"]
+    assert "lower bound: 1 of its cgroups are not in, since there were too many jobs (jobs_max) while they lived" in \
+        record["coverage"]["notes"]
+
+
+def await_reading(agent):
+    """Two of them, the second of which began after this did."""
+    def count(page):
+        return page.of("jobmeter_agent_readings_total")[0][1]
+
+    first = count(page_of(agent))
+    await_page(agent, lambda page: count(page) > first + 1)
 
 
 def test_a_job_inside_a_job(start_agent, bench, work, groups):

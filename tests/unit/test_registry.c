@@ -762,6 +762,42 @@ TEST(one_user_leaves_room_for_others)
 	ASSERT_EQ(registry_left_out(r), (uint64_t)18);
 }
 
+/* Groups for whose job there is no room are tried again, and what was lost until then is told. */
+TEST(a_job_without_room_is_known_later_with_all_that_it_has)
+{
+	const struct registry_options options = { .jobs_max = 1, .retention_ns = SECOND, .started_real_ns = EPOCH };
+	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 0, 111, 0, JOB),
+				      life(3, 2, 112, 0, JOB "/step_0"), life(4, 2, 112, 0, JOB "/step_1"),
+				      life(5, 3, 113, 0, JOB "/step_0/jobmeter-run-6") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 10, 1, 0), tasks_of(4, 1000, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
+	struct registry_job *j;
+	struct snapshot *s;
+
+	learn(r, 115, lives, 5);
+	learn(r, 116, lives, 5);
+	ASSERT_EQ(count_jobs(r), (size_t)1);
+	ASSERT_EQ(registry_left_out(r), (uint64_t)5); /* each group once for each of its jobs */
+	ASSERT(!registry_wants_groups(r));
+	lives[2].died_ns = 117 * SECOND; /* what step 0 did is in no job */
+	learn(r, 118, lives, 5);
+	lives[0].died_ns = 119 * SECOND;
+	learn(r, 120, lives, 5);
+	feed(r, NULL, 0, NULL, 0);
+	ASSERT_EQ(fold_and_forget(r, 121), (size_t)1);
+	registry_expire(r, 125 * SECOND, NULL, NULL);
+	ASSERT(registry_wants_groups(r));
+	learn(r, 126, &lives[1], 4);
+	ASSERT(!registry_wants_groups(r));
+	feed(r, tasks, 2, NULL, 0);
+	s = snap(r, 127);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)1010);
+	snapshot_unref(s);
+	j = registry_find(r, "slurm", "42");
+	ASSERT_EQ(registry_job_lost_groups(j), (uint64_t)1);
+}
+
 TEST(a_path_that_was_cut_is_matched_as_far_as_it_goes)
 {
 	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_1"), life(3, 0, 112, 0, "/slurm/uid_1/job_12"),
