@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cleanup.h"
+#include "humanize.h"
 #include "macro.h"
 
 static int set_text(char **to, const char *text)
@@ -45,6 +46,7 @@ static void set_times(const struct snapshot *s, const struct snapshot_job *job, 
 	to->time.start_ns = facts->start_ns;
 	to->time.end_ns = job->is_live ? 0 : facts->end_ns;
 	to->time.measured_from_ns = facts->measured_from_ns;
+	to->coverage.unmeasured_ns = facts->unmeasured_ns;
 	if (facts->start_boot_ns && end_boot_ns > facts->start_boot_ns)
 		to->time.elapsed_ns = end_boot_ns - facts->start_boot_ns;
 }
@@ -84,6 +86,13 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 	if (r < 0)
 		return r;
 	set_times(s, job, record);
+	if (job->job->unmeasured_ns)
+		r = strings_add(&record->coverage.notes,
+				"not measured for %s while the agent was restarted: what is by mount, by device and by cause of "
+				"waiting lacks what was done then",
+				humanize_duration(job->job->unmeasured_ns).text);
+	if (r < 0)
+		return r;
 	record->cores = job->cores;
 	record->ranks = job->ranks;
 	record->threads = job->threads;

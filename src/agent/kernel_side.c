@@ -42,6 +42,7 @@ struct kernel_side {
 	struct row_book *rows;	 /* NULL: files are not counted */
 	struct governor *governor; /* NULL: nor are they timed */
 	struct heritage heritage;
+	uint64_t opened_ns; /* until then others counted, if they did */
 	uint64_t generation, walked_ns;
 	size_t groups;
 	uint64_t walks, found_by_walk;
@@ -57,11 +58,17 @@ static unsigned int tiers_of(const struct config *config)
 
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
  * leaf. */
-static int start_watching(struct kernel_side *k, struct error *err)
+static int start_watching(struct kernel_side *k, const struct registry *registry, struct error *err)
 {
+	_cleanup_(task_bases_clear) struct task_bases bases = {};
 	struct error why = {};
+	uint64_t until_ns = 0;
 	int r = leaves_walk(k->meter, err);
 
+	if (r >= 0)
+		r = registry_bases(registry, &bases, &until_ns);
+	if (r >= 0 && until_ns)
+		r = leaves_take_off(k->meter, &bases, until_ns, err);
 	if (r < 0)
 		return r;
 	if (canary_sing(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {
@@ -77,7 +84,8 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct config *config, bool pins, struct error *err)
+static int open_meter(struct kernel_side *k, const struct config *config, bool pins, const struct registry *registry,
+		      struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
@@ -104,7 +112,7 @@ static int open_meter(struct kernel_side *k, const struct config *config, bool p
 		error_set(&k->news, 0, "nothing outlives this agent if it is killed: %s",
 			  meter_why_unpinned(k->meter));
 	meter_take_heritage(k->meter, &k->heritage);
-	return meter_is_taken_over(k->meter) ? 0 : start_watching(k, err);
+	return meter_is_taken_over(k->meter) ? 0 : start_watching(k, registry, err);
 }
 
 static int open_files(struct kernel_side *k)
@@ -118,7 +126,7 @@ static int open_files(struct kernel_side *k)
 }
 
 int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     struct kernel_side **ret, struct error *err)
+		     const struct registry *registry, struct kernel_side **ret, struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
 	int r = 0;
@@ -131,9 +139,10 @@ int kernel_side_open(const struct config *config, int root_fd, const struct hier
 		.has_histograms = config->has_histograms,
 		.root_fd = root_fd,
 		.hierarchy = h,
+		.opened_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
 	if (config->has_bpf && tiers_of(config))
-		r = open_meter(k, config, pins, err);
+		r = open_meter(k, config, pins, registry, err);
 	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
 		r = open_files(k);
 	if (r >= 0 && !k->meter)
@@ -257,8 +266,9 @@ static int add_victim(void *registry, uint64_t leaf, const struct victim *victim
 	return registry_add_victim(registry, leaf, victim);
 }
 
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		     struct error *err)
+/* @bases: as of leaves_read_tasks(). */
+static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
+		struct task_bases *bases, struct error *err)
 {
 	struct registry_feed feed = {
 		.has_tasks = kernel_side_has_tasks(k),
@@ -280,7 +290,7 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 	int r = 0;
 
 	if (feed.has_tasks || feed.has_times || feed.has_looks)
-		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, err);
+		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
 	if (r >= 0 && feed.has_times)
 		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.has_block)
@@ -297,6 +307,12 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 	if (r < 0)
 		kernel_side_distrust(k); /* what changed is known to nobody now */
 	return r;
+}
+
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
+		     struct error *err)
+{
+	return feed(k, registry, names, boot_ns, NULL, err);
 }
 
 void kernel_side_distrust(struct kernel_side *k)
@@ -370,13 +386,15 @@ static int put_histograms_aside(struct kernel_side *k, struct registry *registry
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 			  struct error *err)
 {
+	_cleanup_(task_bases_clear) struct task_bases bases = {};
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	int r;
 
 	kernel_side_distrust(k); /* all rows are wanted */
-	r = kernel_side_feed(k, registry, names, clock_now_ns(CLOCK_BOOTTIME), err);
+	r = feed(k, registry, names, boot_ns, &bases, err);
 	if (r >= 0 && sorts_calls(k))
 		r = put_histograms_aside(k, registry, names, err);
-	return r < 0 ? r : registry_inherit(registry);
+	return r < 0 ? r : registry_put_aside(registry, &bases, boot_ns);
 }
 
 uint32_t kernel_side_pinned_id(const struct kernel_side *k)
@@ -455,6 +473,13 @@ static int inherit(struct kernel_side *k, struct registry *registry, struct plac
 	return 0;
 }
 
+static uint64_t unmeasured_from(const struct kernel_side *k)
+{
+	if (k->meter && meter_is_taken_over(k->meter))
+		return 0;
+	return k->heritage.sets ? k->opened_ns : REGISTRY_FROM_STATE;
+}
+
 int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct place_names *names,
 		       struct error *err)
 {
@@ -463,6 +488,8 @@ int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
 	r = k->heritage.sets ? inherit(k, registry, names, err) : 0;
+	if (r >= 0)
+		r = registry_resume(registry, unmeasured_from(k), clock_now_ns(CLOCK_BOOTTIME));
 	heritage_clear(&k->heritage);
 	return r;
 }

@@ -23,9 +23,9 @@ struct registry_job;
 struct sampler_state;
 
 /* Load, or take over what is pinned; as root.  @pins: it can be left to another one, else it ends with us.  @h
- * outlives it, and so do the others that it is given later. */
+ * outlives it, and so do the others that it is given later.  @registry: with what states say of tasks that live. */
 int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     struct kernel_side **ret, struct error *err);
+		     const struct registry *registry, struct kernel_side **ret, struct error *err);
 
 /* Before the first reading: erase what the state on disk holds already, and take what pinned sets
  * of others counted. */

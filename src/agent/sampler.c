@@ -227,7 +227,7 @@ static int open_all(struct sampler *s, struct error *err)
 		r = open_state(s, err);
 	if (r >= 0)
 		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, !s->options.state_dir,
-				     &s->kernel, err);
+				     s->registry, &s->kernel, err);
 	if (r >= 0)
 		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
 	if (r >= 0 && !is_taken_over(s))

@@ -16,6 +16,14 @@ struct task_home {
 	struct task_counters base;
 };
 
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC); /* it is empty but for a moment, as an agent starts */
+	__uint(max_entries, 512); /* user space puts no more in at once */
+	__type(key, __u64);	     /* a pid; added and removed by user space */
+	__type(value, struct earlier_task);
+} earlier_tasks SEC(".maps");
+
 /*
  * In the task itself; until Linux 5.12 that is not offered.
  * a10787e6d58c "bpf: Enable task local storage for tracing programs"

@@ -30,7 +30,8 @@ struct watch {
 	/* What a system call takes longer for our hooks where they do nothing, and a run that does nothing is said to take
 	 * by the clock: kept for user space. */
 	__u32 call_ns, run_ns;
+	__u64 counted_until_ns; /* what tasks did until then, by CLOCK_BOOTTIME, is taken off as they are read; 0: nothing is */
 };
 
 _Static_assert(sizeof(struct settings) == 8, "shared with the kernel side");
-_Static_assert(sizeof(struct watch) == 56, "shared with the kernel side");
+_Static_assert(sizeof(struct watch) == 64, "shared with the kernel side");

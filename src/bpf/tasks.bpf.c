@@ -383,6 +383,36 @@ int keep_victim(void *ctx)
 	return keep_oom_victim();
 }
 
+/*
+ * Another agent counted the task and told what it had done by then: that is not to count again.  Of one that was there
+ * and of which it did not tell, all that it has done is taken off, so that nothing ever counts twice.
+ */
+static __always_inline void take_off_counted(struct task_struct *task, struct cgroup *cgroup)
+{
+	__u64 pid = task->pid, started_ns = task->start_boottime;
+	struct earlier_task *earlier = bpf_map_lookup_elem(&earlier_tasks, &pid);
+	struct signal_struct *signal = EARLY(task->signal);
+	struct task_home *home;
+
+	if (earlier && earlier->started_ns != started_ns)
+		earlier = NULL;
+	if ((!earlier && started_ns >= watch.counted_until_ns) || find_home(task))
+		return;
+	home = make_home(task);
+	if (!home)
+		return;
+	home->leaf = cgroup_id(cgroup);
+	home->counted = fold_leaf(task, home->leaf);
+	if (earlier) {
+		home->base = earlier->counters;
+		return;
+	}
+	read_counters(task, &home->base);
+	if (task->pid == task->tgid)
+		split_time(signal->utime + task->utime, signal->stime + task->stime,
+			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &home->base);
+}
+
 /* One record a live task, of those that we watch; also of those that ended and are not yet freed. */
 SEC("iter/task")
 int read_tasks(struct bpf_iter__task *ctx)
@@ -398,6 +428,8 @@ int read_tasks(struct bpf_iter__task *ctx)
 		return 0;
 	cgroup = cgroup_of(task);
 	signal = EARLY(task->signal);
+	if (watch.counted_until_ns)
+		take_off_counted(task, cgroup);
 	if (!is_watched(cgroup))
 		return 0;
 	home = find_home(task);
@@ -414,6 +446,7 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.ended_exec_ns = signal->sum_sched_runtime;
 	record.said_user_ns = signal->prev_cputime.utime;
 	record.said_system_ns = signal->prev_cputime.stime;
+	record.started_ns = task->start_boottime;
 	if (home)
 		record.base = home->base;
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));

@@ -78,12 +78,20 @@ struct task_record {
 			/* What getrusage said last of the whole process. */
 			__u64 said_user_ns, said_system_ns;
 			struct task_counters base; /* to be taken off: done before it came here */
+			__u64 started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and this */
 		};
 		struct thread_levels ended;
 	};
 };
 
+/* What a task had done when another agent counted it last; its key is the pid. */
+struct earlier_task {
+	__u64 started_ns; /* else another one has the pid now */
+	struct task_counters counters;
+};
+
 _Static_assert(sizeof(struct task_counters) == 14 * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct earlier_task) == 15 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaf_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 22 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaving_task) == 24 + 14 * 8, "shared with the kernel side");

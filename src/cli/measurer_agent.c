@@ -173,6 +173,7 @@ static int take_over(struct record *from, struct record *record)
 	for (size_t i = 0; i < from->coverage.tiers.count; i++)
 		(void)strings_add(&record->coverage.tiers, "%s", from->coverage.tiers.items[i]);
 	record->coverage.lost_events = from->coverage.lost_events;
+	record->coverage.unmeasured_ns = from->coverage.unmeasured_ns;
 	return from->is_final || record->survivor_count
 		       ? 0
 		       : strings_add(&record->coverage.notes,

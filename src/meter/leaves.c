@@ -16,6 +16,7 @@
 #include "ids.h"
 #include "macro.h"
 #include "meter.h"
+#include "settings.h"
 #include "tallies.h"
 #include "times.h"
 
@@ -113,11 +114,11 @@ int leaves_list_groups(struct meter *m, struct group_life **ret, size_t *ret_cou
 
 /* ---- tasks ---- */
 
-int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count,
+int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count, struct task_bases *bases,
 		      struct error *err)
 {
 	struct tallies tallies;
-	int r = tallies_read(meter_objects(m), &tallies);
+	int r = tallies_read(meter_objects(m), bases, &tallies);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's tasks");
@@ -125,6 +126,50 @@ int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_coun
 	*ret = tallies.items;
 	*ret_count = tallies.count;
 	return 0;
+}
+
+#define BASES_AT_ONCE 512
+
+/* Let the iterator run, which takes off what @bases say, and all of others that were there by @until_ns. */
+static int take_off_part(struct meter *m, int fd, const struct task_base *bases, size_t count, uint64_t until_ns)
+{
+	struct watch *watch = meter_objects(m)->watches[OBJECT_TASKS];
+	struct tallies tallies = {};
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		const struct earlier_task task = { bases[i].started_ns, bases[i].counters };
+		uint64_t pid = bases[i].pid;
+
+		r = bpf_map_update_elem(fd, &pid, &task, BPF_ANY) < 0 ? -errno : 0;
+	}
+	if (r >= 0) {
+		watch->counted_until_ns = until_ns;
+		r = tallies_read(meter_objects(m), NULL, &tallies);
+		watch->counted_until_ns = 0;
+	}
+	if (r >= 0)
+		tallies_clear(&tallies);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t pid = bases[i].pid;
+
+		(void)bpf_map_delete_elem(fd, &pid);
+	}
+	return r;
+}
+
+int leaves_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns, struct error *err)
+{
+	const uint64_t nobody = 1; /* was there by then */
+	int fd = map_fd(m, OBJECT_TASKS, "earlier_tasks"), r = 0;
+
+	if (fd < 0 || !meter_objects(m)->watches[OBJECT_TASKS]) /* tasks are not counted */
+		return 0;
+	for (size_t i = 0; r >= 0 && i < bases->count; i += BASES_AT_ONCE)
+		r = take_off_part(m, fd, bases->items + i, MIN(bases->count - i, (size_t)BASES_AT_ONCE), nobody);
+	if (r >= 0)
+		r = take_off_part(m, fd, NULL, 0, until_ns);
+	return r < 0 ? error_set_errno(err, r, "cannot take off what tasks did before") : 0;
 }
 
 /* ---- cores ---- */

@@ -57,6 +57,21 @@ struct leaf_tasks {
 	struct thread_team team;        /* of that of its processes that did most */
 };
 
+/* What a live task has done so far, over all leaves that it was in. */
+struct task_base {
+	uint64_t leaf;	     /* where it is now */
+	uint64_t started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and this */
+	uint32_t pid, pad;
+	struct task_counters counters;
+};
+
+struct task_bases { /* begins as {} */
+	struct task_base *items;
+	size_t count, room;
+};
+int task_bases_add(struct task_bases *b, const struct task_base *base); /* -ENOMEM */
+void task_bases_clear(struct task_bases *b);
+
 struct leaf_core { /* time of one leaf on one CPU */
 	uint64_t leaf, on_ns;
 	uint32_t cpu; /* TIME_ALL_CPUS: it is not told apart */
@@ -90,8 +105,13 @@ int leaves_list_groups(struct meter *m, struct group_life **ret, size_t *ret_cou
  * many births and deaths it found. */
 int leaves_walk(struct meter *m, struct error *err);
 
-/* One entry a leaf; the caller frees. */
-int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count, struct error *err);
+/* One entry a leaf; the caller frees.  @bases: each live task too, and what it has done so far; NULL: not asked for. */
+int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_count, struct task_bases *bases,
+		      struct error *err);
+
+/* Of tasks that live, what another meter counted of them until @until_ns, by CLOCK_BOOTTIME, is not counted again: what
+ * @bases say, and of others that were there by then all that they have done by now.  While nobody is watched. */
+int leaves_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns, struct error *err);
 
 /* One entry a leaf and CPU that it was on; none without T1.  The caller frees. */
 int leaves_read_cores(struct meter *m, struct leaf_core **ret, size_t *ret_count, struct error *err);

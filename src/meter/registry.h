@@ -91,6 +91,17 @@ uint64_t registry_left_out(const struct registry *r);
  * more, and the next feed begins at zero.  Only counters of tasks that ended are taken.
  */
 int registry_inherit(struct registry *r);
+
+/*
+ * The same before our own kernel side ends, at @boot_ns; but @bases tell of all tasks that live, and what was fed has what they
+ * did, too.  The next agent asks registry_bases() for them, adding to *@ret, and until when they stand, which nobody counts
+ * a second time; 0: nobody counted.
+ */
+int registry_put_aside(struct registry *r, const struct task_bases *bases, uint64_t boot_ns);
+int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *ret_until_ns);
+/* From @boot_ns on it is counted again.  Of jobs that nobody put aside nothing was since @from_ns; 0: that is not so. */
+#define REGISTRY_FROM_STATE UINT64_MAX /* since each was written down */
+int registry_resume(struct registry *r, uint64_t from_ns, uint64_t boot_ns);
 /* Into one job, or NULL: into all to which their leaves belong. */
 int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
 				const struct leaf_histograms *histograms, size_t count,

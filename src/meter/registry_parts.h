@@ -147,6 +147,12 @@ void registry_ports_clear(struct registry_ports *p);
 void registry_ports_format(const struct registry_ports *p, struct document *d);
 int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret);
 
+/* ---- gaps ---- */
+
+#define BASES_MAX 8192 /* of tasks of one job */
+void registry_gaps_format(const struct registry_job *j, struct document *d);
+int registry_gaps_parse(const struct place *place, const json_t *root, struct registry_job *j); /* -EINVAL, -ENOMEM */
+
 /* ---- rows of a state ---- */
 
 struct state_mounts { /* begins as {} */
@@ -235,6 +241,9 @@ struct registry_job {
 	size_t shown;     /* where it stands in the last snapshot, from 1; 0: nowhere */
 	struct timeline timeline; /* of what was shown */
 	uint64_t saved_changes, saved_boot_ns; /* those of the timeline that was written down last, and when that ended */
+	struct task_bases bases;   /* what is folded has them of tasks that lived at... */
+	uint64_t counted_until_ns; /* ...by CLOCK_BOOTTIME; 0: it has nothing of live ones */
+	bool is_put_aside;	   /* and since then nobody counts */
 	void *attached;
 	void (*free_attached)(void *);
 };

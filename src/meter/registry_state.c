@@ -359,6 +359,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_thermal(d, &j->thermal);
 	put_victims(d, j);
 	registry_ports_format(&j->ports, d);
+	registry_gaps_format(j, d);
 	put_network(d, &j->network);
 	put_block(d, j);
 	put_steps(d, j);

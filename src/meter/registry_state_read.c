@@ -27,6 +27,7 @@ const size_t state_string_count = ARRAY_SIZE(state_strings);
 const struct state_key state_numbers[] = {
 	{ "start_ns", offsetof(struct job, start_ns) }, { "end_ns", offsetof(struct job, end_ns) },
 	{ "measured_from_ns", offsetof(struct job, measured_from_ns) },
+	{ "unmeasured_ns", offsetof(struct job, unmeasured_ns) },
 	{ "start_boot_ns", offsetof(struct job, start_boot_ns) }, { "end_boot_ns", offsetof(struct job, end_boot_ns) },
 };
 const size_t state_number_count = ARRAY_SIZE(state_numbers);
@@ -35,7 +36,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
 	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
-	"block", "steps", "mounts", "rows",
+	"block", "counted_until_ns", "is_put_aside", "tasks", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", "network", "round_trip_times", NULL };
@@ -518,6 +519,8 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = take_victims(&place, root, s->job);
 	if (code == 0)
 		code = registry_ports_parse(&place, root, &s->job->ports);
+	if (code == 0)
+		code = registry_gaps_parse(&place, root, s->job);
 	if (code == 0)
 		code = take_network(&place, root, &s->job->network);
 	if (code == 0)

@@ -322,6 +322,38 @@ static struct thread_team team_of(const struct task_record *threads, size_t coun
 	return thread_levels_team(&levels);
 }
 
+int task_bases_add(struct task_bases *b, const struct task_base *base)
+{
+	if (b->count == b->room) {
+		size_t room = b->room ? b->room * 2 : 64;
+		struct task_base *items = reallocarray(b->items, room, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		b->items = items;
+		b->room = room;
+	}
+	b->items[b->count++] = *base;
+	return 0;
+}
+
+void task_bases_clear(struct task_bases *b)
+{
+	free(b->items);
+	*b = (struct task_bases){};
+}
+
+/* Before anything is taken off. */
+static int note_base(struct task_bases *bases, const struct task_record *task)
+{
+	const struct task_base base = { .leaf = task->leaf,
+					.started_ns = task->started_ns,
+					.pid = task->pid,
+					.counters = task->counters };
+
+	return task_bases_add(bases, &base);
+}
+
 /* The @count records of one process. */
 static int add_process(struct tallies *t, struct task_record *threads, size_t count, const struct pids *leaving)
 {
@@ -335,7 +367,7 @@ static int add_process(struct tallies *t, struct task_record *threads, size_t co
 	settle_process(threads, count);
 	for (size_t i = 0; i < count; i++) {
 		item = get_item(t, threads[i].leaf);
-		if (!item)
+		if (!item || (t->bases && note_base(t->bases, &threads[i]) < 0))
 			return -ENOMEM;
 		take_off_base(&threads[i]);
 		add_counters(&item->counters, &threads[i].counters);

@@ -20,11 +20,12 @@ struct tallies {
 	size_t count, room;
 	uint32_t *index; /* by hash of the leaf: item plus one; 0: none */
 	size_t index_size;
+	struct task_bases *bases; /* the caller's, to which live tasks are added; NULL: they are not asked for */
 };
 
-/* All that the kernel side knows, by T0, T1 and T2, as far as each is there.  @ret need not be cleared before; tallies_clear() gives back all.
- */
-int tallies_read(const struct objects *o, struct tallies *ret);
+/* All that the kernel side knows, by T0, T1 and T2, as far as each is there; and, where @bases is not NULL, what each live task
+ * did.  @ret need not be cleared before; tallies_clear() gives back all. */
+int tallies_read(const struct objects *o, struct task_bases *bases, struct tallies *ret);
 void tallies_clear(struct tallies *t);
 
 /* Are all tasks that ended freed? */

@@ -94,6 +94,7 @@ struct record {
 		struct strings missing; /* what was not seen, and why: "GPU: no driver" */
 		struct strings notes;   /* what weakens a number: "lower bound: ..." */
 		uint64_t lost_events;
+		uint64_t unmeasured_ns; /* of the time since it was measured: there was no agent meanwhile */
 		struct books read_books, write_books;
 	} coverage;
 

@@ -319,6 +319,7 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	subtract_ports(difference, earlier);
 	subtract_time(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
+	(void)take_off(&difference->coverage.unmeasured_ns, earlier->coverage.unmeasured_ns);
 	network_subtract(&difference->reading.network, &earlier->reading.network);
 	syscalls_subtract(&difference->syscalls, &earlier->syscalls);
 	block_subtract(&difference->reading.block, &earlier->reading.block);

@@ -116,6 +116,7 @@ static int merge_coverage(const struct record *from, struct record *to, bool is_
 	int r;
 
 	to->coverage.lost_events += from->coverage.lost_events;
+	to->coverage.unmeasured_ns += from->coverage.unmeasured_ns;
 	merge_books(&from->coverage.read_books, &to->coverage.read_books, is_first);
 	merge_books(&from->coverage.write_books, &to->coverage.write_books, is_first);
 	if (!is_first)

@@ -191,7 +191,7 @@ static void ask(struct said *ret)
 
 	*ret = (struct said){};
 	if (leaves_list_groups(meter, &ret->groups, &ret->group_count, &err) < 0 ||
-	    leaves_read_tasks(meter, &ret->tasks, &ret->task_count, &err) < 0 ||
+	    leaves_read_tasks(meter, &ret->tasks, &ret->task_count, NULL, &err) < 0 ||
 	    leaves_read_rows(meter, &ret->rows, &ret->row_count, &err) < 0)
 		give_up("cannot ask", &err);
 }

@@ -604,3 +604,73 @@ TEST(odd_names_come_back)
 	ASSERT_EQ(number_of(s, "pbs", "\xef\xbf\xbd\n\"x", METRIC_CPU_USER), (uint64_t)9);
 	snapshot_unref(s);
 }
+
+/* ---- an agent that ends and another that starts ---- */
+
+/* As of /proc: two tasks live, of which one is the inner job's, too. */
+static const struct task_base living[] = {
+	{ .leaf = 2, .pid = 4711, .started_ns = 111 * SECOND + 7, .counters = { .user_ns = 5, .wchar = 503 } },
+	{ .leaf = 4, .pid = 4712, .started_ns = 112 * SECOND + 9, .counters = { .rchar = 11 } },
+};
+
+/* What the registry of an agent that ends has of @text's job, put aside at 130 s. */
+static char *put_aside(void)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0") };
+	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0) };
+	const struct task_bases bases = { .items = (struct task_base *)living, .count = 2 };
+
+	learn(r, 121, lives, 2);
+	feed(r, tasks, 1, NULL, 0);
+	ASSERT_OK(registry_put_aside(r, &bases, 130 * SECOND));
+	ASSERT(registry_job_is_changed(registry_find(r, "slurm", "42")));
+	return format(r, "slurm", "42");
+}
+
+TEST(what_live_tasks_had_done_goes_with_the_state_and_is_taken_off_by_the_next_agent)
+{
+	_cleanup_free_ char *text = put_aside();
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(task_bases_clear) struct task_bases bases = {};
+	uint64_t until_ns = 0;
+
+	parse(r, text);
+	ASSERT_OK(registry_bases(r, &bases, &until_ns));
+	ASSERT_EQ(until_ns, 130 * SECOND);
+	ASSERT_EQ(bases.count, (size_t)1); /* the other one is in no group of a job */
+	ASSERT_EQ(bases.items[0].pid, 4711u);
+	ASSERT_EQ(bases.items[0].started_ns, living[0].started_ns);
+	ASSERT_EQ(bases.items[0].counters.wchar, UINT64_C(503));
+}
+
+static uint64_t unmeasured_ns(struct registry *r)
+{
+	return registry_job_known(registry_find(r, "slurm", "42"))->unmeasured_ns;
+}
+
+TEST(the_time_that_nobody_measured_is_the_jobs_once)
+{
+	_cleanup_free_ char *text = put_aside(), *again = NULL;
+	_cleanup_(registry_freep) struct registry *r = lives_registry(), *next = lives_registry();
+
+	parse(r, text);
+	ASSERT_OK(registry_resume(r, 0, 133 * SECOND)); /* whatever was, it was put aside */
+	ASSERT_EQ(unmeasured_ns(r), 3 * SECOND);
+	again = format(r, "slurm", "42");
+	parse(next, again);
+	ASSERT_OK(registry_resume(next, 0, 140 * SECOND)); /* taken over, since the state was written */
+	ASSERT_EQ(unmeasured_ns(next), 3 * SECOND);
+	ASSERT_OK(registry_resume(next, 139 * SECOND, 140 * SECOND)); /* harvested */
+	ASSERT_EQ(unmeasured_ns(next), 4 * SECOND);
+}
+
+TEST(of_a_job_that_nobody_put_aside_nothing_is_known_since_its_state_was_written)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *r = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42");
+
+	parse(r, text);
+	ASSERT_OK(registry_resume(r, REGISTRY_FROM_STATE, 133 * SECOND));
+	ASSERT_EQ(unmeasured_ns(r), 23 * SECOND); /* it has no timeline: since its start */
+}

@@ -219,6 +219,23 @@ TEST(what_a_task_did_elsewhere_is_not_its_leafs)
 	ASSERT_EQ(find(&t, 1)->uid, 1000u);
 }
 
+TEST(what_each_live_task_did_is_told_with_what_it_did_elsewhere)
+{
+	_cleanup_(task_bases_clear) struct task_bases bases = {};
+	_cleanup_(tallies_clear) struct tallies t = { .bases = &bases };
+	struct task_record live[] = { task(1, 11, 10, 600), task(1, 10, 10, 200) };
+
+	live[1].base.wchar = 7;
+	live[1].started_ns = 4711;
+	ASSERT_OK(tallies_add_tasks(&t, live, 2, NULL, 0, NOW));
+	ASSERT_EQ(bases.count, (size_t)2);
+	ASSERT_EQ(bases.items[0].pid, 10u);
+	ASSERT_EQ(bases.items[0].started_ns, UINT64_C(4711));
+	ASSERT_EQ(bases.items[0].counters.wchar, UINT64_C(10));
+	ASSERT_EQ(bases.items[0].counters.user_ns + bases.items[0].counters.system_ns, UINT64_C(800)); /* the process' */
+	ASSERT_EQ(bases.items[1].counters.user_ns, UINT64_C(0));
+}
+
 TEST(a_task_that_ended_and_is_still_shown_is_counted_once_and_does_not_live)
 {
 	_cleanup_(tallies_clear) struct tallies t = {};

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""An agent that is stopped, killed and started again while jobs run: nothing counts twice, and what nobody counted is said."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from agent_pages import PATIENCE_S, ask, page_of
+from job_groups import MANAGER
+
+SIZE = 4093  # of one write
+WRITER = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+for line in sys.stdin:
+    for _ in range(int(line)):
+        os.write(fd, bytes({size}))
+    print("done", flush=True)
+"""
+
+
+class Writer:
+    """A process of a job that writes when it is told to."""
+
+    def __init__(self, groups, bench, job):
+        self.process = groups.start(groups.name(job), sys.executable, "-c", WRITER.format(size=SIZE),
+                                    bench.memory / f"writer-{job}", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True)
+
+    def write(self, count):
+        print(count, file=self.process.stdin, flush=True)
+        assert self.process.stdout.readline() == "done\n"
+
+    def io(self):
+        """What the kernel itself says of it: by the names of records."""
+        lines = open(f"/proc/{self.process.pid}/io", encoding="ascii").read().splitlines()
+        said = {key: int(value) for key, value in (line.split(": ") for line in lines)}
+        return {"rchar_bytes": said["rchar"], "wchar_bytes": said["wchar"], "syscr_calls": said["syscr"],
+                "syscw_calls": said["syscw"]}
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+def tasks_of(record):
+    return {key: record["tasks"][key] for key in ("rchar_bytes", "wchar_bytes", "syscr_calls", "syscw_calls")}
+
+
+def written(agent, job, mount):
+    """(bytes, calls) that stand in the rows of that mount."""
+    page = page_of(agent)
+    return tuple(sum(value for labels, value in page.of(f"jobmeter_job_io_write_{unit}_total")
+                     if labels["jobid"] == str(job) and labels["manager"] == MANAGER and labels["mount"] == str(mount))
+                 for unit in ("bytes", "calls"))
+
+
+def await_equal(look, expected):
+    end = time.monotonic() + PATIENCE_S / 6
+    while (found := look()) != expected and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def job_of(agent, job):
+    return ask(agent, f"/v1/jobs/{MANAGER}/{job}")
+
+
+def has_gap(record):
+    noted = [note for note in record["coverage"]["notes"] if "while the agent was restarted" in note]
+    assert bool(noted) == (record["coverage"].get("unmeasured_seconds", 0) > 0)
+    return bool(noted)
+
+
+def restart(agent, how, meanwhile):
+    """How long nobody can have counted, at most; *meanwhile* is done while there is no agent."""
+    began = time.monotonic()
+    if how == "aside":
+        agent.step_aside()
+    elif how == "stop":
+        agent.stop()
+    else:
+        agent.process.send_signal(signal.SIGTERM)
+        time.sleep(how / 1000)
+        agent.kill()
+    meanwhile()
+    agent.start()
+    return time.monotonic() - began
+
+
+@pytest.mark.parametrize("turns", [["aside"], ["stop", "aside", "stop"], [0, 10, 40, 120]],
+                         ids=lambda turns: "-".join(map(str, turns)))
+def test_nothing_counts_twice(start_agent, bench, groups, turns):
+    """Of tasks that live over it the kernel itself has what they did meanwhile; rows by mount lack that, which is said."""
+    agent = start_agent()
+    one, short = Writer(groups, bench, 1), Writer(groups, bench, 1)
+    counted, gap_s = 0, 0
+    for how in turns:
+        for writer, count in ((one, 7), (short, 11)):
+            writer.write(count)
+        counted += 18
+        assert await_equal(lambda: written(agent, 1, bench.memory)[1], counted) == counted
+        before = job_of(agent, 1)
+        took_s = restart(agent, how, lambda: one.write(13))
+        truth = {key: value + short.io()[key] for key, value in one.io().items()}
+        assert await_equal(lambda: tasks_of(job_of(agent, 1)), truth) == truth
+        record = job_of(agent, 1)
+        is_counted = written(agent, 1, bench.memory)[1] == counted + 13
+        counted += 13 if is_counted else 0
+        assert written(agent, 1, bench.memory) == (counted * SIZE, counted)
+        gap_s += 0 if is_counted else took_s
+        assert has_gap(record) == (gap_s > 0)
+        assert record["coverage"].get("unmeasured_seconds", 0) <= gap_s
+        assert record["time"]["measured_from"] == before["time"]["measured_from"] == before["time"]["start"]
+        assert record["cpu"]["user_seconds"] >= before["cpu"]["user_seconds"]
+        if how in ("aside", "stop"):
+            assert is_counted == (how == "aside")
+    short.write(17)
+    one.write(5)
+    truth = {key: value + short.io()[key] for key, value in one.io().items()}
+    short.end()  # what it did is known from its end now
+    truth["syscr_calls"] += 1  # that of the end of its input
+    assert await_equal(lambda: tasks_of(job_of(agent, 1)), truth) == truth
+    one.end()
+    truth["syscr_calls"] += 1
+    groups.remove(groups.name(1))
+    assert await_equal(lambda: job_of(agent, 1)["final"], True) is True
+    record = job_of(agent, 1)
+    assert tasks_of(record) == truth and has_gap(record) == (gap_s > 0)
