@@ -51,11 +51,11 @@ static __always_inline int begin_look(const struct pt_regs *regs, const struct c
 {
 	struct call_slot *slot;
 
-	if (kind->file == ARGUMENT_NONE || !must_not_wait(regs, kind))
+	if (kind->file == ARGUMENT_NONE)
 		return 0;
 	slot = get_slot();
-	if (slot)
-		slot->looking = (__u64)current_task();
+	if (slot) /* of a poll that it left on this CPU nothing stays */
+		slot->looking = must_not_wait(regs, kind) ? (__u64)current_task() : 0;
 	return 0;
 }
 

@@ -2,8 +2,10 @@
 """Spinning: who asks again and again whether there is something to do, against the programs' own counts."""
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -14,6 +16,40 @@ from repository import REPOSITORY
 SPINNING = ["poll", "ppoll", "select", "epoll", "yield", "seldom"]
 WORKING = ["apart", "compute", "read", "events", "limits"]
 MS = 1009
+
+# Polls that must not wait change their CPU midway, as a page that they read is not there yet, and each is followed by one that
+# may wait, on the CPU where it began.
+MOVED = """
+import ctypes, fcntl, mmap, os, struct, sys, threading
+TURNS, PAGE = 23, mmap.PAGESIZE
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+cpus = sorted(os.sched_getaffinity(0))[:2]
+fault = libc.syscall(323, os.O_CLOEXEC)  # userfaultfd
+if fault < 0:
+    sys.exit(77)
+fcntl.ioctl(fault, 0xc018aa3f, bytearray(struct.pack("QQQ", 0xaa, 0, 0)))
+r, w = os.pipe()
+tid = threading.get_native_id()
+def resolve():
+    for _ in range(TURNS):
+        message = os.read(fault, 32)
+        address = struct.unpack_from("Q", message, 16)[0] & -PAGE
+        os.sched_setaffinity(tid, {cpus[1]})
+        page = ctypes.create_string_buffer(struct.pack("ihh", r, 1, 0), PAGE)
+        fcntl.ioctl(fault, 0xc028aa03, bytearray(struct.pack("QQQQq", address, ctypes.addressof(page), PAGE, 0, 0)))
+helper = threading.Thread(target=resolve)
+helper.start()
+os.sched_setaffinity(helper.native_id, {cpus[1]})
+for _ in range(TURNS):
+    address = libc.mmap(None, PAGE, 3, 0x22, -1, 0)
+    fcntl.ioctl(fault, 0xc020aa00, bytearray(struct.pack("QQQQ", address, PAGE, 1, 0)))
+    os.sched_setaffinity(tid, {cpus[0]})
+    assert libc.poll(ctypes.c_void_p(address), 1, 0) == 0
+    os.sched_setaffinity(tid, {cpus[0]})
+    assert libc.poll(ctypes.c_void_p(address), 1, 1) == 0
+helper.join()
+"""
 TICK = 0.012  # seconds: the time on a CPU is known as of the last tick, and one look in 10 ms has not come
 
 
@@ -43,6 +79,13 @@ def test_time_from_look_to_look_is_the_programs_own(looks, mode):
 def test_who_works_or_sleeps_does_not_spin(looks, mode):
     cpu, truth = looks(mode)
     assert truth["used_ns"] >= MS * 1000000 and cpu["polling_seconds"] == 0
+
+
+def test_a_poll_that_waits_is_none_where_one_that_must_not_was_left(run_metered, demand):
+    """Those that moved are not counted: nobody saw that they end."""
+    demand(len(os.sched_getaffinity(0)) > 1, "needs two CPUs")
+    demand(subprocess.run([sys.executable, "-c", MOVED]).returncode != 77, "needs userfaultfd(2)")
+    assert run_metered(sys.executable, "-c", MOVED, options=["--standalone"])["cpu"]["empty_polls"] == 0
 
 
 def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_metered):
