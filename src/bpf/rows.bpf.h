@@ -18,6 +18,7 @@
 #include "slots.bpf.h"
 
 #define ENOENT 2
+#define EEXIST 17
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -116,16 +117,21 @@ static __always_inline struct file_counts *counts_of(struct file_row *row)
 	return (struct file_counts *)row; /* which it begins with */
 }
 
-/* Make a row, of @share of its leaf; 0: it may have no more. */
+/* Make a row, of @share of its leaf; 0: it may have no more, or there is no room. */
 __noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
 {
 	struct file_key key = whole_key(leaf, place, rest);
 	struct call_slot *slot;
+	long r;
 
 	if (!take_share(leaf, share))
 		return 0;
-	if (bpf_map_update_elem(&file_rows, &key, &no_counts, BPF_NOEXIST) < 0)
+	r = bpf_map_update_elem(&file_rows, &key, &no_counts, BPF_NOEXIST);
+	if (r < 0) {
 		untake_share(leaf, share);
+		if (r != -EEXIST)
+			return 0;
+	}
 	tell_of_row(leaf, place, rest, 1);
 	slot = get_slot();
 	if (slot && !bpf_map_lookup_elem(&superblocks, &place))
