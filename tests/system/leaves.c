@@ -28,6 +28,7 @@
 #include "file.h"
 #include "groups.h"
 #include "leaves.h"
+#include "leaves_share.h"
 #include "lost.h"
 #include "macro.h"
 #include "meter.h"
@@ -713,14 +714,14 @@ static void scene_full(void)
 #define MOUNTS 307
 
 /* In many file systems, so many rows; each gets 11 bytes. */
-static void be_greedy(void)
+static void be_greedy(const char *group)
 {
 	const char *folder = "/tmp/leaves-mount";
 	char procs[2400];
 	struct stat st;
 	int join;
 
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder_of("greedy"));
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder_of(group));
 	join = open(procs, O_WRONLY | O_CLOEXEC);
 	(void)mkdir(folder, 0700);
 	if (join < 0 || write(join, "0", 1) != 1 || unshare(CLONE_NEWNS) < 0 ||
@@ -740,6 +741,17 @@ static void be_greedy(void)
 	_exit(0);
 }
 
+static void run_greedy(const char *group)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		be_greedy(group);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status)
+		give_up("the greedy one", NULL);
+}
+
 /* One leaf works on more file systems than it may have rows and names: the rest is in its (other),
  * nothing is missing, and another has all of its own. */
 static void scene_rows(void)
@@ -750,18 +762,12 @@ static void scene_rows(void)
 	uint64_t greedy, modest, before;
 	_cleanup_(said_clear) struct said said = {};
 	struct written written;
-	int status;
-	pid_t pid;
 
 	open_meter(sizes);
 	greedy = make_group("greedy");
 	modest = make_group("modest");
 	before = meter_lost(meter, LOST_PLACE);
-	pid = fork();
-	if (pid == 0)
-		be_greedy();
-	if (waitpid(pid, &status, 0) < 0 || status)
-		give_up("the greedy one", NULL);
+	run_greedy("greedy");
 	run_in("modest", 5, 2003, 0);
 	settle(greedy);
 	settle(modest);
@@ -783,13 +789,52 @@ static void scene_rows(void)
 	rmdir("/tmp/leaves-mount");
 }
 
+#define CROWD 8 /* each takes its share */
+
+/* The table is full, and a leaf that has a share left has no room in it: what it does stands in its own (other), which it has. */
+static void scene_crowded(void)
+{
+	static const struct map_size sizes[] = { { "file_rows", 1024 }, { "superblocks", 512 }, {} };
+	_cleanup_(said_clear) struct said before = {}, later = {};
+	uint64_t first, other;
+	char name[32];
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one); /* rows are by CPU */
+	if (sched_setaffinity(0, sizeof(one), &one) < 0)
+		give_up("to stay on one CPU", NULL);
+	open_meter(sizes);
+	first = make_group("first");
+	run_greedy("first");
+	settle(first);
+	for (size_t i = 0; i < CROWD; i++) {
+		snprintf(name, sizeof(name), "other%zu", i);
+		other = make_group(name);
+		run_greedy(name);
+		settle(other);
+		remove_group(name);
+	}
+	if (leaves_give_back(meter, first, SHARE_ROWS, 64) < 0) /* as of groups that it answered for, and that are erased */
+		give_up("cannot give back", NULL);
+	ask(&before);
+	expect(before.row_count >= 1024, true, "the table is full");
+	run_in("first", 5, 2003, 0);
+	settle(first);
+	ask(&later);
+	expect(sum_written(&later, first).bytes - sum_written(&before, first).bytes, 2003, "bytes that are its own");
+	expect(sum_written(&later, first).other_bytes - sum_written(&before, first).other_bytes, 2003, "in its (other)");
+	remove_group("first");
+	rmdir("/tmp/leaves-mount");
+}
+
 /* clang-format off */
 static const struct {
 	const char *name;
 	void (*play)(void);
 } scenes[] = {
 	{ "life", scene_life }, { "walk", scene_walk }, { "hostile", scene_hostile }, { "full", scene_full },
-	{ "rows", scene_rows },
+	{ "rows", scene_rows }, { "crowded", scene_crowded },
 };
 /* clang-format on */
 
@@ -809,6 +854,6 @@ int main(int argc, char **argv)
 			puts("all as it should be");
 		return failures ? 1 : 0;
 	}
-	fprintf(stderr, "usage: leaves life|walk|hostile|full|rows\n");
+	fprintf(stderr, "usage: leaves life|walk|hostile|full|rows|crowded\n");
 	return 2;
 }

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-SCENES = ("life", "walk", "hostile", "full", "rows")
+SCENES = ("life", "walk", "hostile", "full", "rows", "crowded")
 
 
 @pytest.mark.parametrize("scene", SCENES)
