@@ -27,12 +27,16 @@ struct slot {
 
 struct header {
 	uint64_t magic, layout, slot_count;
+	uint64_t used_slots; /* those that room was taken for */
 	char boot_id[40];
 };
 
 _Static_assert(METRIC_JOB_COUNT <= 64, "each has its bit");
 
+#define SLOTS_AT_ONCE 1024 /* that room is taken for */
+
 struct published {
+	int fd;
 	struct header *header;
 	struct slot *slots;
 	size_t slot_count, size;
@@ -85,18 +89,26 @@ static int check(int fd)
 		       : -EPERM;
 }
 
-/* Room is taken now: a page that cannot be had later would kill us. */
+/* Room is taken before it is written to: a page that cannot be had then would kill us. */
+static int take_room(const struct published *p, size_t slots)
+{
+	return -posix_fallocate(p->fd, 0, (off_t)(sizeof(struct header) + slots * sizeof(struct slot)));
+}
+
 static int map_file(const char *path, struct published *p)
 {
-	_cleanup_close_ int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	void *memory;
-	int r = fd < 0 ? -errno : check(fd);
+	int r;
 
+	p->fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	r = p->fd < 0 ? -errno : check(p->fd);
+	if (r == 0 && ftruncate(p->fd, (off_t)p->size) < 0)
+		r = -errno;
 	if (r == 0)
-		r = -posix_fallocate(fd, 0, (off_t)p->size);
+		r = take_room(p, 0);
 	if (r < 0)
 		return r;
-	memory = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
 	if (memory == MAP_FAILED)
 		return -errno;
 	p->header = memory;
@@ -108,22 +120,26 @@ static bool is_ours(const struct published *p, const char *boot_id)
 {
 	const struct header *h = p->header;
 
-	return h->magic == MAGIC && h->layout == layout() && h->slot_count == p->slot_count &&
+	return h->magic == MAGIC && h->layout == layout() && h->slot_count == p->slot_count && h->used_slots <= p->slot_count &&
 	       strncmp(h->boot_id, boot_id, sizeof(h->boot_id)) == 0;
 }
 
-static void begin(struct published *p, const char *boot_id)
+static int begin(struct published *p, const char *boot_id)
 {
-	memset(p->header, 0, p->size);
+	int r = ftruncate(p->fd, 0) < 0 || ftruncate(p->fd, (off_t)p->size) < 0 ? -errno : take_room(p, 0);
+
+	if (r < 0)
+		return r;
 	*p->header = (struct header){ .layout = layout(), .slot_count = p->slot_count };
 	strncpy(p->header->boot_id, boot_id, sizeof(p->header->boot_id) - 1);
 	atomic_signal_fence(memory_order_seq_cst);
 	p->header->magic = MAGIC;
+	return 0;
 }
 
 static int list_slots(struct published *p)
 {
-	for (size_t i = 0; i < p->slot_count; i++) {
+	for (size_t i = 0; i < p->header->used_slots; i++) {
 		if (!p->slots[i].key)
 			continue;
 		if (idmap_put(&p->by_key, p->slots[i].key, &p->slots[i]) < 0)
@@ -140,6 +156,7 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 
 	if (!p)
 		return -ENOMEM;
+	p->fd = -EBADF;
 	p->round = 1;
 	p->slot_count = slots;
 	p->size = sizeof(struct header) + slots * sizeof(struct slot);
@@ -149,8 +166,9 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 		return r;
 	assert(p->header);
 	if (!is_ours(p, boot_id))
-		begin(p, boot_id);
-	r = list_slots(p);
+		r = begin(p, boot_id);
+	if (r == 0)
+		r = list_slots(p);
 	(void)madvise(p->header, p->size, MADV_DONTNEED); /* of the file, only what is used is mapped */
 	if (r == 0)
 		*ret = TAKE_PTR(p);
@@ -163,6 +181,8 @@ struct published *published_close(struct published *p)
 		return NULL;
 	if (p->header)
 		munmap(p->header, p->size);
+	if (p->fd >= 0)
+		close(p->fd);
 	idmap_clear(&p->by_key);
 	free(p->rounds);
 	free(p);
@@ -204,13 +224,27 @@ bool published_get(const struct published *p, const struct job *job,
 	return slot;
 }
 
+/* False: there is no room for more. */
+static bool use_more(struct published *p)
+{
+	size_t slots = MIN(p->slot_count, (size_t)p->header->used_slots + SLOTS_AT_ONCE);
+
+	if (slots == p->header->used_slots || take_room(p, slots) < 0)
+		return false;
+	p->hand = p->header->used_slots;
+	p->header->used_slots = slots;
+	return true;
+}
+
 /* NULL: there is no room, and the job may be shown with less after a restart. */
 static struct slot *get_slot(struct published *p, uint64_t key)
 {
 	struct slot *slot = idmap_get(&p->by_key, key);
 
-	for (size_t i = 0; !slot && i < p->slot_count; i++) {
-		size_t at = p->hand++ % p->slot_count;
+	if (!slot && p->by_key.count == p->header->used_slots && !use_more(p))
+		return NULL;
+	for (size_t i = 0; !slot && i < p->header->used_slots; i++) {
+		size_t at = p->hand++ % p->header->used_slots;
 		struct slot *next = &p->slots[at];
 
 		if (p->rounds[at])

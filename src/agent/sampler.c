@@ -33,7 +33,6 @@
 #include "thermal.h"
 #include "users.h"
 
-#define PUBLISHED_JOBS 4096   /* of which we remember what was shown: 800 KB */
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 
 #define JOBS_TO_TRIM 100
@@ -204,7 +203,7 @@ static void open_published(struct sampler *s)
 		path = NULL;
 		return;
 	}
-	r = published_open(path, s->boot_id, PUBLISHED_JOBS, &s->published);
+	r = published_open(path, s->boot_id, s->config->jobs_max, &s->published);
 	if (r < 0)
 		error_set_errno(&s->news, r,
 				"after a restart values may be less than before: cannot keep '%s'",

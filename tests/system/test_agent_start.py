@@ -157,6 +157,12 @@ def test_what_is_dumped_are_settings_again(prepared, tmp_path):
 # ---- what is not to be had ----
 
 
+def test_what_was_shown_is_kept_of_all_jobs_that_there_may_be(start_agent):
+    """A file that takes room as it is needed: its size is that of all."""
+    agent = start_agent(jobs_max=70001)
+    assert (agent.folder / "run/published").stat().st_size > 70001 * 64
+
+
 def test_a_port_in_use(prepared):
     agent = prepared()
     with socket.socket() as other:

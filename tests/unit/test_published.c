@@ -140,3 +140,22 @@ TEST(a_file_that_others_may_read_or_a_link_is_refused)
 	ASSERT_EQ(published_open(path, BOOT, SLOTS, &p), -ELOOP);
 	unlink(target);
 }
+
+TEST(room_is_taken_as_jobs_come_and_for_all_that_there_may_be)
+{
+	struct published *p = NULL;
+	struct stat few, many;
+
+	begin();
+	ASSERT_EQ(published_open(path, BOOT, 5003, &p), 0);
+	put(p, 0, 10, 100);
+	ASSERT_EQ(stat(path, &few), 0);
+	put(p, 0, 5003, 100);
+	ASSERT_EQ(stat(path, &many), 0);
+	ASSERT(few.st_blocks < many.st_blocks / 2);
+	published_close(p);
+	ASSERT_EQ(published_open(path, BOOT, 5003, &p), 0);
+	ASSERT_EQ(shown(p, "5002", 7), 5102);
+	ASSERT_EQ(shown(p, "0", 7), 100);
+	published_close(p);
+}
