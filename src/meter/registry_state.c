@@ -338,6 +338,13 @@ static int put_timeline(struct document *d, const struct registry_job *j)
 	return timeline_save(&j->timeline, d);
 }
 
+/* The least that the next agent may show, where nothing else goes over to it: how CPU time splits into user and system is not
+ * what it was whenever it is asked.  NULL: nothing is. */
+static const struct value *shown_of(const struct registry_job *j)
+{
+	return j->is_put_aside && j->shown ? j->registry->shown->jobs[j->shown - 1].values : j->least;
+}
+
 static int put_job(struct document *d, const struct registry_job *j)
 {
 	static const struct value nothing[METRIC_JOB_COUNT];
@@ -353,6 +360,8 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_number(d, "last_death_ns", j->last_death_ns);
 	put_values(d, "values", j->folded);
 	put_values(d, "base", j->base ? j->base : nothing);
+	if (shown_of(j))
+		put_values(d, "shown", shown_of(j));
 	if (j->cores.count)
 		put_pairs(d, "cores", &j->cores);
 	put_team(d, &j->team);

@@ -35,7 +35,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
+	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "shown", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
 	"block", "counted_until_ns", "is_put_aside", "tasks", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
@@ -180,6 +180,14 @@ static int take_base(const struct place *place, const json_t *root, struct regis
 		return 0;
 	j->base = calloc(METRIC_JOB_COUNT, sizeof(*j->base));
 	return j->base ? take_values(place, root, "base", j->base) : -ENOMEM;
+}
+
+static int take_shown(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	if (!json_object_get(root, "shown"))
+		return 0;
+	j->least = calloc(METRIC_JOB_COUNT, sizeof(*j->least));
+	return j->least ? take_values(place, root, "shown", j->least) : -ENOMEM;
 }
 
 static int take_pairs(const struct place *place, const json_t *root, const char *key, struct registry_cores *ret)
@@ -509,6 +517,8 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = take_values(&place, root, "values", s->job->folded);
 	if (code == 0)
 		code = take_base(&place, root, s->job);
+	if (code == 0)
+		code = take_shown(&place, root, s->job);
 	if (code == 0)
 		code = take_pairs(&place, root, "cores", &s->job->cores);
 	if (code == 0)
