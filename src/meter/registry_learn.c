@@ -89,7 +89,9 @@ static void take_start(struct registry *r, struct registry_job *j, const struct 
 
 	j->facts->start_boot_ns = life->born_ns;
 	j->facts->start_ns = registry_real(r, life->born_ns);
-	j->facts->measured_from_ns = life->born_ns ? j->facts->start_ns : r->options.started_real_ns;
+	j->facts->measured_from_ns = life->born_ns ? j->facts->start_ns :
+				     r->feeds	   ? r->learned_real_ns : /* the tree was walked again */
+						     r->options.started_real_ns;
 }
 
 static int make_job(struct registry *r, const struct newcomer *n, const char *name, const struct identity *id,
@@ -421,6 +423,7 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 	if (!births)
 		return -ENOMEM;
 	r->real_minus_boot_ns = real_ns - boot_ns;
+	r->learned_real_ns = real_ns;
 	for (size_t i = 0; code == 0 && i < count; i++) {
 		struct registry_group *g = idmap_get(&r->groups, groups[i].id);
 

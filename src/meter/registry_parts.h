@@ -286,7 +286,7 @@ struct registry_mount {
 
 struct registry {
 	struct registry_options options;
-	uint64_t real_minus_boot_ns;
+	uint64_t real_minus_boot_ns, learned_real_ns;
 	struct idmap groups;     /* by id */
 	struct idmap ignored;    /* ids of groups of no job, which need not be looked at again */
 	struct idmap put_off;    /* ids of groups for whose job there was no room */

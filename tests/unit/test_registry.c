@@ -1307,3 +1307,15 @@ TEST(a_job_whose_tasks_did_not_run_is_told_from_others)
 	feed_some(r, NULL, 0); /* nobody tells of tasks */
 	ASSERT(registry_job_has_run(registry_find(r, "slurm", "42")));
 }
+
+TEST(a_job_that_is_found_late_was_measured_from_then_on)
+{
+	const struct group_life first[] = { life(1, 0, 0, 0, JOB) }, late[] = { life(1, 0, 0, 0, JOB), life(9, 0, 0, 0, "/slurm/uid_1000/job_43") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+
+	learn(r, 130, first, 1);
+	feed(r, NULL, 0, NULL, 0);
+	learn(r, 190, late, 2);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "42"))->measured_from_ns, EPOCH + 100 * SECOND);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "43"))->measured_from_ns, EPOCH + 190 * SECOND);
+}
