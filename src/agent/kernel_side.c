@@ -573,15 +573,27 @@ int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
 	return 0;
 }
 
+/* Is any of its calls, if there were some? */
+static bool is_timed(const struct mount_row *row)
+{
+	struct op_counts sum = {};
+
+	for (size_t op = 0; op < OP_COUNT; op++)
+		op_counts_add(&sum, &row->ops[op]);
+	return sum.ns || !sum.calls;
+}
+
 int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record)
 {
 	uint64_t ns = k->governor ? governor_unclocked(k->governor, from_ns, to_ns) : 0;
 
 	if (!ns)
 		return 0;
+	for (size_t i = 0; i < record->reading.mount_count; i++)
+		record->reading.mounts[i].has_seconds &= is_timed(&record->reading.mounts[i]);
 	return strings_add(&record->coverage.notes,
-			   "lower bound: times of calls on files, which were not taken for %s, since the meter would have "
-			   "cost more than its budget",
+			   RECORD_NOTE_TIMES ", since they were not taken for %s: the meter would have cost more than its "
+			   "budget",
 			   humanize_duration(ns).text);
 }
 

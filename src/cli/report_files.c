@@ -243,14 +243,14 @@ static const struct mount_row *find_longest(const struct record *r, uint64_t bel
 }
 
 /* "9.5 s inside open on /scratch (231 µs each)" */
-static void add_time(const struct mount_row *row, enum file_op op, struct sentence *s)
+static void add_time(const struct record *r, const struct mount_row *row, enum file_op op, struct sentence *s)
 {
 	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
 	const struct op_counts *counts = &row->ops[op];
 	bool is_data = op < OP_DATA_COUNT;
 	double p99;
 
-	sentence_add(s, "; ", "%s inside %s%s %s", humanize_duration(counts->ns).text,
+	sentence_add(s, "; ", "%s inside %s%s %s", rows_time(r, true, counts->calls, counts->ns).text,
 		     is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
 	if (!is_data && counts->calls > 0)
 		sentence_add(s, " ", "(%s each)",
@@ -273,7 +273,7 @@ static void tell_times(const struct record *r, struct page *page)
 		if (!row)
 			break;
 		below_ns = row->ops[op].ns;
-		add_time(row, op, &s);
+		add_time(r, row, op, &s);
 	}
 	if (s.text)
 		page_paragraph(page, "time", s.text);
@@ -342,6 +342,8 @@ static void tell_books(const struct record *r, struct page *page)
 		return;
 	tell_book(read, "read", &s);
 	tell_book(write, "written", &s);
+	if (s.text && r->coverage.unmeasured_ns)
+		sentence_add(&s, " ", "(nobody measured for %s)", humanize_duration(r->coverage.unmeasured_ns).text);
 	if (!s.text)
 		sentence_add(&s, "", "every byte of the tasks' own counters is in a row above");
 	tell_twice(read, write, &s);

@@ -165,9 +165,8 @@ static void add_row(struct table *table, const struct choice *choice, const stru
 		cell_count(table, bound, others);
 	table_cell(table, "%s", rows_failed(r, row).text);
 	table_cell(table, "%s",
-		   row->has_seconds
-			   ? humanize_duration(mount_row_number(row, METRIC_META_SECONDS)).text
-			   : "-");
+		   rows_time(r, row->has_seconds, mount_row_number(row, METRIC_META_CALLS),
+			     mount_row_number(row, METRIC_META_SECONDS)).text);
 }
 
 /* "others: 613 readlink, 12 access" */

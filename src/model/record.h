@@ -136,6 +136,8 @@ bool record_blocked_time(const struct record *r, uint64_t *ret_ns);
 
 /* The processor's own counters took turns, so that what they say was scaled. */
 bool record_counters_are_estimates(const struct record *r);
+/* What a note begins with of times of calls on files that were not taken of all: calls and bytes are exact. */
+#define RECORD_NOTE_TIMES "times of calls on files: lower bound"
 /* Among the notes of a record whose counters are of user mode only. */
 #define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */

@@ -43,16 +43,16 @@ static void cell_quantile(struct html *h, const struct mount_row *row, enum file
 	cell_time(h, is_known, (uint64_t)ns);
 }
 
-static void put_data_cells(struct html *h, const char *bound, const struct mount_row *row,
-			   enum file_op op)
+static void put_data_cells(struct html *h, const struct record *r, const struct mount_row *row, enum file_op op)
 {
+	const char *bound = rows_bound(r);
 	const struct op_counts *counts = &row->ops[op];
 	uint64_t good = counts->calls - MIN(counts->errors, counts->calls);
 
 	cell_bytes(h, bound, counts->bytes);
 	cell_count(h, bound, counts->calls);
 	html_table_cell(h, "%s", good ? humanize_bytes(counts->bytes / good).text : "-");
-	cell_time(h, row->has_seconds, counts->ns);
+	html_table_cell(h, "%s", rows_time(r, row->has_seconds, counts->calls, counts->ns).text);
 	cell_quantile(h, row, op);
 	cell_count(h, "", counts->errors);
 }
@@ -69,11 +69,12 @@ static void put_row(struct html *h, const struct record *r, const struct mount_r
 	if (row->aliases[0])
 		html_element(h, "span", "type", " also %s", row->aliases[0]);
 	html_table_end_name(h);
-	put_data_cells(h, bound, row, OP_READ);
-	put_data_cells(h, bound, row, OP_WRITE);
+	put_data_cells(h, r, row, OP_READ);
+	put_data_cells(h, r, row, OP_WRITE);
 	cell_count(h, bound, mount_row_number(row, METRIC_META_CALLS));
 	html_table_cell(h, "%s", rows_failed(r, row).text);
-	cell_time(h, row->has_seconds, mount_row_number(row, METRIC_META_SECONDS));
+	html_table_cell(h, "%s", rows_time(r, row->has_seconds, mount_row_number(row, METRIC_META_CALLS),
+					   mount_row_number(row, METRIC_META_SECONDS)).text);
 	html_table_end_row(h);
 }
 
@@ -154,9 +155,9 @@ static void sum_up(const struct rows *rows, enum file_op op, struct op_counts *r
 	}
 }
 
-static void put_operation(struct html *h, const char *bound, const struct rows *rows,
-			  enum file_op op)
+static void put_operation(struct html *h, const struct record *r, const struct rows *rows, enum file_op op)
 {
+	const char *bound = rows_bound(r);
 	bool has_seconds, has_not_found;
 	struct op_counts counts;
 
@@ -168,8 +169,8 @@ static void put_operation(struct html *h, const char *bound, const struct rows *
 	cell_count(h, bound, counts.calls);
 	cell_count(h, bound, counts.errors);
 	html_table_cell(h, "%s", has_not_found ? humanize_count(counts.not_found).text : "-");
-	cell_time(h, has_seconds, counts.ns);
-	cell_time(h, has_seconds, counts.ns / counts.calls);
+	html_table_cell(h, "%s", rows_time(r, has_seconds, counts.calls, counts.ns).text);
+	html_table_cell(h, "%s", rows_time(r, has_seconds, counts.calls, counts.ns / counts.calls).text);
 	html_table_end_row(h);
 }
 
@@ -187,7 +188,7 @@ static void put_operations(struct html *h, const struct record *r, const struct 
 	html_element(h, "h3", NULL, "Operations on metadata, all mounts");
 	html_table_begin(h, "Operations on metadata", columns, ARRAY_SIZE(columns));
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
-		put_operation(h, rows_bound(r), rows, (enum file_op)op);
+		put_operation(h, r, rows, (enum file_op)op);
 	html_table_end(h);
 }
 

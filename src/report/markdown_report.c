@@ -252,7 +252,7 @@ static void put_data(const struct op_counts *counts, FILE *out)
 		good ? humanize_bytes(counts->bytes / good).text : "-");
 }
 
-static void put_row(const struct mount_row *row, FILE *out)
+static void put_row(const struct record *r, const struct mount_row *row, FILE *out)
 {
 	fputs("| ", out);
 	markdown_put(row->mount, out);
@@ -260,9 +260,8 @@ static void put_row(const struct mount_row *row, FILE *out)
 	put_data(&row->ops[OP_WRITE], out);
 	fprintf(out, " | %s | %s |\n",
 		humanize_count(mount_row_number(row, METRIC_META_CALLS)).text,
-		row->has_seconds
-			? humanize_duration(mount_row_number(row, METRIC_META_SECONDS)).text
-			: "-");
+		rows_time(r, row->has_seconds, mount_row_number(row, METRIC_META_CALLS),
+			  mount_row_number(row, METRIC_META_SECONDS)).text);
 }
 
 static void put_files(const struct record *r, FILE *out)
@@ -278,7 +277,7 @@ static void put_files(const struct record *r, FILE *out)
 	for (size_t i = 0; i < rows.count && shown < ROWS_MAX; i++) {
 		if (rows_leave_out(&rows, i, MOUNTS_SHOWN))
 			continue;
-		put_row(rows.items[i], out);
+		put_row(r, rows.items[i], out);
 		shown++;
 	}
 	if (rows.count > shown)

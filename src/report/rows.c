@@ -54,6 +54,15 @@ bool rows_leave_out(const struct rows *rows, size_t i, size_t shown)
 	return i >= shown && rows->items[i]->kind == ROW_MOUNT;
 }
 
+static bool has_note(const struct record *r, const char *beginning)
+{
+	for (size_t i = 0; i < r->coverage.notes.count; i++) {
+		if (strncmp(r->coverage.notes.items[i], beginning, strlen(beginning)) == 0)
+			return true;
+	}
+	return false;
+}
+
 struct rows_count rows_failed(const struct record *r, const struct mount_row *row)
 {
 	uint64_t failed = mount_row_number(row, METRIC_META_ERRORS);
@@ -68,11 +77,18 @@ struct rows_count rows_failed(const struct record *r, const struct mount_row *ro
 	return h;
 }
 
+/* A clock that runs takes some time for any call. */
+struct rows_count rows_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns)
+{
+	struct rows_count h = { "-" };
+
+	if (is_known && (ns || !calls))
+		snprintf(h.text, sizeof(h.text), "%s%s",
+			 ns && (*rows_bound(r) || has_note(r, RECORD_NOTE_TIMES)) ? "≥" : "", humanize_duration(ns).text);
+	return h;
+}
+
 const char *rows_bound(const struct record *r)
 {
-	for (size_t i = 0; i < r->coverage.notes.count; i++) {
-		if (strncmp(r->coverage.notes.items[i], "lower bound", strlen("lower bound")) == 0)
-			return "≥";
-	}
-	return "";
+	return has_note(r, "lower bound") ? "≥" : "";
 }

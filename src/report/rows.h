@@ -32,5 +32,8 @@ struct rows_count {
 };
 struct rows_count rows_failed(const struct record *r, const struct mount_row *row);
 
+/* Time of so many calls: "1.2 s", "≥1.2 s" where it was not taken of all of them, "-" where it is not known. */
+struct rows_count rows_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns);
+
 /* "≥" before figures that a note of the record calls a lower bound; else "". */
 const char *rows_bound(const struct record *r);
