@@ -10,34 +10,12 @@
 
 #include "file.h"
 #include "folder.h"
+#include "losses.h"
 #include "macro.h"
 #include "parse.h"
 #include "text.h"
 
 #define DESCRIPTORS_MAX 65536
-
-/* clang-format off */
-static const char *const lost_names[LOST_COUNT] = {
-	[LOST_ROW] = "row", [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock", [LOST_INTERRUPTED] = "interrupted",
-	[LOST_COMPAT] = "compat", [LOST_EXEC] = "exec", [LOST_TASK] = "task", [LOST_LEAVING] = "leaving",
-	[LOST_MOVE] = "move", [LOST_PLACE] = "place", [LOST_PATH] = "path", [LOST_LIBAIO] = "libaio",
-	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_HOME] = "home", [LOST_FILE] = "file",
-	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
-	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
-	[LOST_TIME] = "time", [LOST_MOMENT] = "moment", [LOST_LOOK] = "look", [LOST_TEAM] = "team",
-	[LOST_VICTIM] = "victim",
-	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_ACCEPT] = "accept", [LOST_SYSCALL] = "syscall",
-	[LOST_BLOCK_ROW] = "block_row", [LOST_BLOCK_REQUEST] = "block_request",
-	[LOST_BLOCK_END] = "block_end",
-};
-/* clang-format on */
-
-const char *lost_reason_name(enum lost_reason reason)
-{
-	assert(reason < LOST_COUNT);
-	assert(lost_names[reason]); /* else two series would have one name */
-	return lost_names[reason];
-}
 
 void scrapes_add(struct scrapes *s, const char *endpoint, unsigned int status)
 {

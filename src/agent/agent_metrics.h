@@ -57,4 +57,3 @@ void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t b
 int agent_facts_put(const struct agent_facts *facts, struct samples *to);
 
 /* "no room for a row" is "row": enum lost_reason as the label says it. */
-const char *lost_reason_name(enum lost_reason reason);

@@ -2,6 +2,7 @@
 #include "kernel_side.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "idmap.h"
 #include "killed.h"
 #include "leaves.h"
+#include "losses.h"
 #include "macro.h"
 #include "meter.h"
 #include "own_costs.h"
@@ -46,7 +48,9 @@ struct kernel_side {
 	uint64_t generation, walked_ns;
 	size_t groups;
 	uint64_t walks, found_by_walk;
-	struct error news;
+	uint64_t lost_groups, told_groups; /* those that were not told apart, at the last reading, and in the log */
+	uint64_t storm_ns;		   /* since when there are some that are not in the log; 0: all are */
+	struct error news, group_news;
 };
 
 /* ---- opening ---- */
@@ -266,6 +270,33 @@ static int add_victim(void *registry, uint64_t leaf, const struct victim *victim
 	return registry_add_victim(registry, leaf, victim);
 }
 
+#define STORM_NS UINT64_C(60000000000)
+
+static uint64_t count_lost_groups(const struct kernel_side *k)
+{
+	return meter_lost(k->meter, LOST_GROUP) + meter_lost(k->meter, LOST_GUEST);
+}
+
+/* A line a storm: once it is over, or a minute old. */
+static void tell_lost_groups(struct kernel_side *k, uint64_t boot_ns)
+{
+	uint64_t lost = count_lost_groups(k);
+	bool goes_on = lost != k->lost_groups;
+
+	k->lost_groups = lost;
+	if (lost == k->told_groups)
+		return;
+	k->storm_ns = k->storm_ns ? k->storm_ns : boot_ns;
+	if (goes_on && boot_ns - k->storm_ns < STORM_NS)
+		return;
+	error_set(&k->group_news, 0,
+		  "%" PRIu64 " cgroups could not be told apart: the table of them was full, or a user made more than 256 in one, "
+		  "or they were deeper than 64. What ran in them is counted with the cgroup above, and in no job where "
+		  "that is none's", lost - k->told_groups);
+	k->told_groups = lost;
+	k->storm_ns = 0;
+}
+
 /* @bases: as of leaves_read_tasks(). */
 static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		struct task_bases *bases, struct error *err)
@@ -287,9 +318,17 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	_cleanup_free_ struct leaf_core *cores = NULL;
 	_cleanup_free_ struct leaf_block *blocks = NULL;
 	_cleanup_free_ struct leaf_row *rows = NULL;
+	_cleanup_free_ struct leaf_loss *losses = NULL;
+	struct losses nowhere;
 	int r = 0;
 
-	if (feed.has_tasks || feed.has_times || feed.has_looks)
+	if (k->meter) {
+		r = losses_read(k->meter, &losses, &feed.loss_count, &nowhere, err);
+		tell_lost_groups(k, boot_ns);
+		feed.losses = losses;
+		feed.nowhere = &nowhere;
+	}
+	if (r >= 0 && (feed.has_tasks || feed.has_times || feed.has_looks))
 		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
 	if (r >= 0 && feed.has_times)
 		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
@@ -487,6 +526,8 @@ int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct 
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
+	if (k->meter)
+		k->told_groups = k->lost_groups = count_lost_groups(k); /* another agent's, if it was taken over */
 	r = k->heritage.sets ? inherit(k, registry, names, err) : 0;
 	if (r >= 0)
 		r = registry_resume(registry, unmeasured_from(k), clock_now_ns(CLOCK_BOOTTIME));
@@ -597,12 +638,12 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 			   humanize_duration(ns).text);
 }
 
-int kernel_side_describe(const struct kernel_side *k, struct record *record)
+int kernel_side_describe(const struct kernel_side *k, const struct losses *losses, struct record *record)
 {
 	int r;
 
 	if (k->meter)
-		return meter_describe(k->meter, record);
+		return meter_describe(k->meter, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing,
@@ -613,10 +654,12 @@ int kernel_side_describe(const struct kernel_side *k, struct record *record)
 
 bool kernel_side_has_news(struct kernel_side *k, struct error *err)
 {
-	if (!*k->news.text)
+	struct error *news = *k->news.text ? &k->news : &k->group_news;
+
+	if (!*news->text)
 		return false;
-	*err = k->news;
-	*k->news.text = '\0';
+	*err = *news;
+	*news->text = '\0';
 	return true;
 }
 

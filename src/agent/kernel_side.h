@@ -13,6 +13,7 @@
 struct config;
 struct error;
 struct hierarchy;
+struct losses;
 struct kernel_side;
 struct meter;
 struct place_names;
@@ -72,7 +73,7 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 /* Those of the job's leaves, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err);
-/* What was on, what was not, and what was lost. */
-int kernel_side_describe(const struct kernel_side *k, struct record *record);
+/* What was on, what was not, and what was lost: a job's, or, where @losses is NULL, the node's since it began. */
+int kernel_side_describe(const struct kernel_side *k, const struct losses *losses, struct record *record);
 bool kernel_side_has_news(struct kernel_side *k, struct error *err);
 void kernel_side_count(const struct kernel_side *k, uint64_t boot_ns, struct sampler_state *to);

@@ -486,7 +486,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
-		r = kernel_side_describe(s->kernel, record);
+		r = kernel_side_describe(s->kernel, registry_job_losses(known), record);
 	if (r >= 0)
 		r = describe_lost_groups(known, record);
 	if (r >= 0)
@@ -507,7 +507,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 int sampler_describe(const struct sampler *s, struct record *record)
 {
-	int failure = state_failure(s->state), r = kernel_side_describe(s->kernel, record);
+	int failure = state_failure(s->state), r = kernel_side_describe(s->kernel, NULL, record);
 
 	if (r >= 0)
 		r = job_sources_describe_node(&s->sources, record);

@@ -17,7 +17,7 @@
 #include "compat.bpf.h"
 #include "groups.bpf.h"
 #include "leaf.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "own.bpf.h"
 
 #define REQ_OP_BITS 0xff
@@ -77,7 +77,7 @@ static __always_inline struct block_value *count_bytes(const struct block_reques
 	struct block_value *row = get_row(request);
 
 	if (!row) {
-		count_lost(LOST_BLOCK_ROW);
+		count_lost_of(request->leaf, LOST_BLOCK_ROW);
 		return NULL;
 	}
 	__sync_fetch_and_add(&row->requests, 1);
@@ -150,7 +150,7 @@ static __always_inline int settle_unended(__u64 bio)
 		return 0;
 	request = *found;
 	bpf_map_delete_elem(&block_requests, &bio);
-	count_lost(LOST_BLOCK_END);
+	count_lost_of(request.leaf, LOST_BLOCK_END);
 	count_bytes(&request, false);
 	return 0;
 }
@@ -168,7 +168,7 @@ static __always_inline int begin_request(struct bio *bio)
 	request.disk = (__u64)disk_of(bio);
 	request.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&block_requests, &key, &request, BPF_ANY) < 0)
-		count_lost(LOST_BLOCK_REQUEST);
+		count_lost_of(request.leaf, LOST_BLOCK_REQUEST);
 	return 0;
 }
 

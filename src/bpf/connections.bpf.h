@@ -28,7 +28,7 @@ static __always_inline void count_of_tcp(__u64 leaf, __u32 opened, __u32 accepte
 	struct traffic_counts *counts = get_traffic(leaf, TRAFFIC_TCP);
 
 	if (!counts) {
-		count_lost(LOST_TRAFFIC);
+		count_lost_of(leaf, LOST_TRAFFIC);
 		return;
 	}
 	if (opened)
@@ -58,7 +58,7 @@ static __always_inline void count_segments(struct connection *c, const struct so
 		return;
 	counts = get_traffic(c->leaf, TRAFFIC_TCP);
 	if (!counts) {
-		count_lost(LOST_TRAFFIC);
+		count_lost_of(c->leaf, LOST_TRAFFIC);
 		return;
 	}
 	__sync_fetch_and_add(&counts->segments, segments);
@@ -76,7 +76,7 @@ static __always_inline struct connection *follow_connection(__u64 address, __u64
 		new.again = BPF_CORE_READ(tcp, total_retrans);
 	}
 	if (bpf_map_update_elem(&connections, &address, &new, BPF_ANY) < 0)
-		count_lost(LOST_CONNECTION);
+		count_lost_of(leaf, LOST_CONNECTION);
 	return bpf_map_lookup_elem(&connections, &address);
 }
 

@@ -12,7 +12,7 @@
 #include "connections.bpf.h"
 #include "hot_files.bpf.h"
 #include "looks.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "mappings.bpf.h"
 #include "own.bpf.h"
 #include "resolve.bpf.h"
@@ -120,7 +120,7 @@ static __always_inline int enter(const struct pt_regs *regs, long nr)
 	if (!slot || !judge(slot, task, &leaf))
 		return 0;
 	if (is_compat_call(task))
-		return count_lost(LOST_COMPAT);
+		return count_lost_of(leaf, LOST_COMPAT);
 	begin_call(slot, task, regs, nr, leaf);
 	slot->call.start_ns = clock_ns();
 	return 0;
@@ -213,7 +213,7 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 		park_refs(call->task);
 	}
 	if (bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY) < 0)
-		count_lost(LOST_INTERRUPTED);
+		count_lost_of(call->leaf, LOST_INTERRUPTED);
 }
 
 /* What it moved through sockets. */
@@ -263,16 +263,10 @@ static __always_inline void count_exec(const struct call *call, struct task_stru
 	row->ns += ns;
 }
 
-static __always_inline void count_submitted(long result)
+static __always_inline void count_submitted(const struct call *call, long result)
 {
-	__u32 reason = LOST_LIBAIO;
-	__u64 *count;
-
-	if (watch.sees_libaio || result <= 0)
-		return;
-	count = bpf_map_lookup_elem(&lost, &reason);
-	if (count)
-		__sync_fetch_and_add(count, result);
+	if (!watch.sees_libaio && result > 0)
+		count_losses_of(call->leaf, LOST_LIBAIO, result);
 }
 
 /* Where it ended, and whether it made the file, as the descriptor tells that it gave back. */
@@ -300,11 +294,11 @@ static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
 	if (!slot || !judge(slot, task, &leaf) || is_compat_call(task))
 		return 0;
 	if (how_of(nr) == CALL_EXEC) {
-		count_lost(LOST_EXEC);
+		count_lost_of(leaf, LOST_EXEC);
 		return 0;
 	}
 	if (how_of(nr) != CALL_SOCKET && how_of(nr) != CALL_ACCEPT)
-		count_lost(LOST_CLOCK);
+		count_lost_of(leaf, LOST_CLOCK);
 	begin_call(slot, task, regs, nr, leaf);
 	return 1;
 }
@@ -353,7 +347,7 @@ static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 		count_exec(&slot->call, task, ns);
 		break;
 	case CALL_SUBMIT:
-		count_submitted(result);
+		count_submitted(&slot->call, result);
 		break;
 	case CALL_ACCEPT:
 		if (result >= 0)

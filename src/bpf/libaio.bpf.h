@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "resolve.bpf.h"
 #include "rows.bpf.h"
 #include "slots.bpf.h"
@@ -38,7 +38,7 @@ static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 	resolve_file(kiocb->ki_filp, &file);
 	request.place = file.place;
 	if (bpf_map_update_elem(&libaio_requests, &key, &request, BPF_ANY) < 0)
-		count_lost(LOST_LIBAIO);
+		count_lost_of(request.leaf, LOST_LIBAIO);
 	return 0;
 }
 

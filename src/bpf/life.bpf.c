@@ -7,7 +7,7 @@
  * A group keeps the path that it was born with: renamed it is nobody else.
  */
 #include "groups.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 
@@ -139,10 +139,10 @@ int BPF_PROG(begin_group, struct cgroup *made, const char *path)
 	if (!group || level < 1)
 		return 0;
 	if (level >= GROUPS_LEVELS)
-		return count_lost(LOST_GROUP);
+		return count_lost_of(fold_group((__u64)cgroup), LOST_GROUP);
 	answers = find_answer(cgroup, level, id, uid != 0);
 	if (!answers)
-		return count_lost(LOST_GUEST);
+		return count_lost_of(fold_group((__u64)cgroup), LOST_GUEST);
 	group->parent = ancestor_id(cgroup, level - 1);
 	group->answers = answers;
 	group->born_ns = bpf_ktime_get_boot_ns();
@@ -154,7 +154,7 @@ int BPF_PROG(begin_group, struct cgroup *made, const char *path)
 		return count_change();
 	if (answers != id)
 		untake_share(answers, SHARE_GROUPS);
-	return count_lost(LOST_GROUP);
+	return count_lost_of(fold_group((__u64)cgroup), LOST_GROUP);
 }
 
 /* What files would have said of the group's memory; its mem_cgroup lives on until its pages are

@@ -11,7 +11,7 @@
 
 #include "files.h"
 #include "looks.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "slots.bpf.h"
 #include "tasks.h"
 
@@ -74,7 +74,7 @@ static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_s
 		slot->call = (struct call){ .start_ns = exec_ns, .chars = calls, .chars_calls = waits };
 		slot->call.kind.how = CALL_LOOK;
 		if (bpf_map_update_elem(&parked_calls, &key, &slot->call, BPF_NOEXIST) < 0)
-			count_lost(LOST_LOOK);
+			count_lost_of(slot->counted_leaf, LOST_LOOK);
 		return 0;
 	}
 	if (last->is_interrupted) /* in a handler of the signal */
@@ -103,7 +103,7 @@ static __always_inline int count_look(__u64 leaf, bool is_yield, __u64 ns)
 	struct looks *counts = get_looks(leaf);
 
 	if (!counts)
-		return count_lost(LOST_LOOK);
+		return count_lost_of(leaf, LOST_LOOK);
 	__sync_fetch_and_add(is_yield ? &counts->yields : &counts->polls, 1); /* CPUs share it in a user's groups */
 	if (ns)
 		__sync_fetch_and_add(&counts->ns, ns);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* lost - what could not be counted is counted: one number a reason and CPU. */
+/*
+ * lost - what could not be counted is counted: one number a reason and CPU; and, where groups are told apart, by the group
+ * that answers for where it was (see groups.h), as far as there is room.
+ */
 #pragma once
 
 #include "compat.bpf.h"
@@ -7,17 +10,23 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, LOST_COUNT);
-	__type(key, __u32); /* enum lost_reason */
+	__uint(max_entries, LOST_COUNT * 2);
+	__type(key, __u32); /* enum lost_reason; LOST_COUNT more: the same, nobody knows where */
 	__type(value, __u64);
 } lost SEC(".maps");
 
-/* Returns 0, so that a program can end with it. */
-static __always_inline int count_lost(__u32 reason)
+static __always_inline void add_lost(__u32 at, __u64 number)
 {
-	__u64 *count = bpf_map_lookup_elem(&lost, &reason);
+	__u64 *count = bpf_map_lookup_elem(&lost, &at);
 
 	if (count)
-		__sync_fetch_and_add(count, 1); /* programs may nest on one CPU */
+		__sync_fetch_and_add(count, number); /* programs may nest on one CPU */
+}
+
+/* Nobody knows where.  Returns 0, so that a program can end with it. */
+static __always_inline int count_lost(__u32 reason)
+{
+	add_lost(reason, 1);
+	add_lost(LOST_COUNT + reason, 1);
 	return 0;
 }

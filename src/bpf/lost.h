@@ -38,4 +38,5 @@ enum lost_reason {
 	LOST_BLOCK_REQUEST, /* no room for a request to a block device on its way: not counted */
 	LOST_BLOCK_END, /* the end of a request to a block device was not seen: counted later, without its time */
 	LOST_COUNT,
+	/* The map has as many numbers once more: of those of which nobody knows in which group they were. */
 };

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "leaf.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "oom.h"
 #include "tasks.h"
 
@@ -119,7 +119,7 @@ static __always_inline int keep_oom_victim(void)
 	    bpf_ktime_get_boot_ns() - signal->victim.killed_ns > SOON_NS)
 		return 0;
 	key.leaf = signal->leaf;
-	signal->leaf = 0;
+	signal->leaf = 0; /* which the key has */
 #pragma unroll
 	for (int i = 0; i < OOM_VICTIMS_OF_LEAF; i++) {
 		long r;
@@ -128,7 +128,7 @@ static __always_inline int keep_oom_victim(void)
 		r = bpf_map_update_elem(&oom_victims, &key, &signal->victim, BPF_NOEXIST);
 		if (r == -EEXIST)
 			continue;
-		return r ? count_lost(LOST_VICTIM) : 0;
+		return r ? count_lost_of(key.leaf, LOST_VICTIM) : 0;
 	}
 	last = bpf_map_lookup_elem(&oom_victims, &key);
 	if (last)

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "resolve.bpf.h"
 #include "slots.bpf.h"
 
@@ -32,6 +32,13 @@ static __always_inline bool is_by_path(__u64 task)
 	return parked && !parked->is_interrupted && parked->is_by_path;
 }
 
+static __always_inline __u64 current_leaf(void)
+{
+	struct task_struct *task = current_task();
+
+	return fold_leaf(task, cgroup_id(cgroup_of(task)));
+}
+
 static __always_inline struct path_end *get_path_end(__u64 task)
 {
 	const struct path_end nothing = { .place = PLACE_UNRESOLVED };
@@ -40,7 +47,7 @@ static __always_inline struct path_end *get_path_end(__u64 task)
 	if (end)
 		return end;
 	if (bpf_map_update_elem(&path_ends, &task, &nothing, BPF_NOEXIST) < 0)
-		count_lost(LOST_PATH);
+		count_lost_of(current_leaf(), LOST_PATH);
 	return bpf_map_lookup_elem(&path_ends, &task);
 }
 

@@ -5,7 +5,7 @@
 #include "compat.bpf.h"
 #include "files.h"
 #include "groups.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 
@@ -194,14 +194,14 @@ __noinline int learn_new_superblock(__u64 place)
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 	seen->leaf = known ? known->leaf : 0;
 	if (!known && !add_superblock(place, task, seen))
-		return count_lost(LOST_PLACE); /* before the long part: it may be so for each call */
+		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE); /* before the long part: it may be so for each call */
 	if (!new->vfsmount)
 		return 0;
 	root.mnt = BPF_CORE_READ(task, fs, root.mnt);
 	root.dentry = BPF_CORE_READ(task, fs, root.dentry);
 	note_path((void *)new->vfsmount, &root, seen);
 	if (bpf_map_update_elem(&superblocks, &place, seen, BPF_ANY) < 0)
-		count_lost(LOST_PLACE);
+		count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE);
 	return 1;
 }
 

@@ -13,7 +13,7 @@
 #include "compat.bpf.h"
 #include "files.h"
 #include "groups.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "settings.bpf.h"
 #include "slots.bpf.h"
 
@@ -157,7 +157,7 @@ static __always_inline struct file_row *make_shared_row(const struct file_key *k
 	if (!row)
 		return NULL;
 	touch_row(row, &other);
-	count_lost(LOST_ROW);
+	count_lost_of(key->leaf, LOST_ROW);
 	return row;
 }
 
@@ -178,7 +178,7 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 	}
 	if (row)
 		return counts_of(row);
-	count_lost(LOST_ROW);
+	count_lost_of(key->leaf, LOST_ROW);
 	other = OTHER_ROW(key->op, key->way);
 	return bpf_map_lookup_elem(&other_rows, &other);
 }
@@ -192,7 +192,7 @@ static __always_inline struct file_histograms *get_histograms(const struct file_
 	/* None without its row: what is erased is found by rows. */
 	if (settings.has_groups &&
 	    (!bpf_map_lookup_elem(&file_rows, key) || !take_share(key->leaf, SHARE_HISTOGRAMS))) {
-		count_lost(LOST_HISTOGRAM);
+		count_lost_of(key->leaf, LOST_HISTOGRAM);
 		return NULL;
 	}
 	if (bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST) < 0 &&
@@ -200,7 +200,7 @@ static __always_inline struct file_histograms *get_histograms(const struct file_
 		untake_share(key->leaf, SHARE_HISTOGRAMS);
 	h = bpf_map_lookup_elem(&file_histograms, key);
 	if (!h)
-		count_lost(LOST_HISTOGRAM);
+		count_lost_of(key->leaf, LOST_HISTOGRAM);
 	return h;
 }
 

@@ -9,7 +9,7 @@
 #include "groups.bpf.h"
 #include "homes.bpf.h"
 #include "leaf.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "oom.bpf.h"
 #include "tasks.h"
 #include "teams.bpf.h"
@@ -217,14 +217,14 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 	split_time(signal->utime + task->utime, signal->stime + task->stime,
 		   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
 	if (is_process && signal->nr_threads > 1)
-		count_lost(LOST_MOVE);
+		count_lost_of(counted, LOST_MOVE);
 	if (home) {
 		struct task_totals *totals = get_totals(home->counted);
 
 		if (totals)
 			add_difference(&totals->ended, &now, &home->base);
 		else
-			count_lost(LOST_TASK);
+			count_lost_of(home->counted, LOST_TASK);
 	} else {
 		home = make_home(task);
 	}
@@ -249,7 +249,7 @@ static __always_inline void settle_unseen(__u64 key)
 
 	if (!unseen || !totals)
 		return;
-	count_lost(LOST_FREEING);
+	count_lost_of(unseen->leaf, LOST_FREEING);
 	add_difference(&totals->ended, &unseen->counters, &no_counters);
 	__sync_fetch_and_add(&totals->crashed, unseen->crashed);
 	__sync_fetch_and_add(&totals->frees, 1);
@@ -279,7 +279,7 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	leaving.pid = task->pid;
 	leaving.crashed = is_crash(task, signal);
 	leaving.ended_ns = bpf_ktime_get_boot_ns();
-	join_team(task, leader, signal);
+	join_team(task, leader, signal, leaving.leaf);
 	read_counters(task, &now);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
@@ -287,7 +287,7 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	add_difference(&leaving.counters, &now, home ? &home->base : &no_counters);
 	settle_unseen(key);
 	if (bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY) < 0) {
-		count_lost(LOST_LEAVING);
+		count_lost_of(leaving.leaf, LOST_LEAVING);
 		if (has_groups())
 			return 0; /* its end is counted when it is freed */
 	}
@@ -337,13 +337,13 @@ static __always_inline int count_freed(struct task_struct *task)
 	totals = get_totals(leaf);
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	if (!totals)
-		return count_lost(LOST_TASK);
+		return count_lost_of(leaf, LOST_TASK);
 	note_uid(totals, task);
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
 		raise_peak(totals, signal->maxrss);
-		keep_team(totals, task);
+		keep_team(totals, task, leaf);
 	}
 	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
 	if (!was_seen)

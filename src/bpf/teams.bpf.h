@@ -10,7 +10,7 @@
 
 #include "buckets.bpf.h"
 #include "compat.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "tasks.h"
 
 /*
@@ -89,7 +89,7 @@ static __always_inline __u32 thread_level(__u64 on_ns)
 
 /* A task of @process ends.  Others of it may end at the same time. */
 static __always_inline void join_team(struct task_struct *task, struct task_struct *leader,
-				      const struct signal_struct *process)
+				      const struct signal_struct *process, __u64 leaf)
 {
 	__u64 on_ns = task->se.sum_exec_runtime;
 	__u32 level = thread_level(on_ns);
@@ -98,7 +98,7 @@ static __always_inline void join_team(struct task_struct *task, struct task_stru
 	if (task->pid == task->tgid && process->nr_threads == 1)
 		levels = find_levels(leader); /* none: it was alone all the time */
 	else if (!(levels = make_levels(leader)))
-		count_lost(LOST_TEAM);
+		count_lost_of(leaf, LOST_TEAM);
 	if (!levels || level >= THREAD_LEVELS)
 		return;
 	raise(&levels->greatest_ns, on_ns);
@@ -141,7 +141,7 @@ static __always_inline void choose_team(const struct thread_levels *levels, stru
  * A process is freed, of which @leader is the last.  All CPUs write into one entry of what users make: so it is taken
  * before, for some nanoseconds; where that lasts long, who has it may be held up, and then this process is left out.
  */
-static __always_inline void keep_team(struct task_totals *totals, struct task_struct *leader)
+static __always_inline void keep_team(struct task_totals *totals, struct task_struct *leader, __u64 leaf)
 {
 	__u64 on_ns = leader->se.sum_exec_runtime;
 	struct thread_levels *levels = find_levels(leader);
@@ -154,7 +154,7 @@ static __always_inline void keep_team(struct task_totals *totals, struct task_st
 	if (team.sum_ns <= totals->team.sum_ns)
 		return;
 	if (!take(&totals->is_taken)) {
-		count_lost(LOST_TEAM);
+		count_lost_of(leaf, LOST_TEAM);
 		return;
 	}
 	if (team.sum_ns > totals->team.sum_ns)

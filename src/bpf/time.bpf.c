@@ -11,7 +11,7 @@
  * on; without it there is no T1.
  */
 #include "causes.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "moments.bpf.h"
 #include "own.bpf.h"
 #include "tasks.h"
@@ -72,7 +72,7 @@ static __always_inline int charge(const struct moment *m, __u32 cause, __u64 ela
 		return 0;
 	times = get_times(m);
 	if (!times)
-		return count_lost(LOST_TIME);
+		return count_lost_of(m->counted, LOST_TIME);
 	add(&times->on, on_ns);
 	add(&times->queued, queued_ns);
 	add_blocked(times, cause, rest_of(elapsed, on_ns, queued_ns));
@@ -175,7 +175,7 @@ static __always_inline void begin(struct task_struct *task, struct cgroup *cgrou
 		first.cause = first.last_cause = cause_of(task, task_state(task), TIME_OTHER);
 	first.left_ns = bpf_ktime_get_ns();
 	if (!make_moment(task, &first))
-		count_lost(LOST_MOMENT);
+		count_lost_of(first.counted, LOST_MOMENT);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -11,7 +11,7 @@
 #include "compat.bpf.h"
 #include "files.h"
 #include "groups.bpf.h"
-#include "lost.bpf.h"
+#include "lost_leaves.bpf.h"
 #include "traffic.h"
 
 #define MOVES_NOTHING (MSG_PEEK | MSG_ERRQUEUE) /* what is read stays there, or is no message */
@@ -70,7 +70,7 @@ __noinline int count_traffic(__u64 leaf, __u32 kind, __u32 op, long result)
 	struct traffic_counts *counts = get_traffic(leaf, kind - 1);
 
 	if (!counts)
-		return count_lost(LOST_TRAFFIC);
+		return count_lost_of(leaf, LOST_TRAFFIC);
 	__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_calls : &counts->received_calls, 1);
 	if (result < 0)
 		__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_errors : &counts->received_errors, 1);
@@ -81,7 +81,7 @@ __noinline int count_traffic(__u64 leaf, __u32 kind, __u32 op, long result)
 
 struct messages {
 	__u64 vector;
-	__u64 count, sum;
+	__u64 count, sum, leaf;
 };
 
 static __always_inline long sum_message(__u32 i, void *context)
@@ -93,15 +93,15 @@ static __always_inline long sum_message(__u32 i, void *context)
 		return 1;
 	if (bpf_probe_read_user(&length, sizeof(length),
 				(void *)(messages->vector + i * MESSAGE_SIZE + MESSAGE_LENGTH)) < 0)
-		count_lost(LOST_MESSAGE);
+		count_lost_of(messages->leaf, LOST_MESSAGE);
 	messages->sum += length;
 	return 0;
 }
 
 /* The bytes of so many messages, each of which the kernel told the program in its vector. */
-__noinline __u64 sum_messages(__u64 vector, __u32 count)
+__noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 leaf)
 {
-	struct messages messages = { vector, count, 0 };
+	struct messages messages = { vector, count, 0, leaf };
 
 	repeat(MESSAGES_MAX, sum_message, &messages);
 	return messages.sum;
@@ -114,6 +114,6 @@ static __always_inline long moved_bytes(const struct call *call, const struct pt
 		return result;
 	if (call->moves_nothing)
 		return 0;
-	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.path), result)
+	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.path), result, call->leaf)
 						   : result;
 }

@@ -209,7 +209,7 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 		return;
 	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
 	if (bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY) < 0)
-		count_lost(LOST_PATH);
+		count_lost_of(slot->counted_leaf, LOST_PATH);
 	if (settings.follows_files && !(LOAD(task, flags) & PF_KTHREAD)) {
 		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
 		park_request(key);
@@ -235,15 +235,15 @@ static __always_inline int begin_request(struct io_kiocb *req)
 	if (!slot || kind.how == REQUEST_IGNORED || !judge(slot, task, &leaf))
 		return 0;
 	if (kind.how == REQUEST_ACCEPT)
-		return count_lost(LOST_ACCEPT);
+		return count_lost_of(leaf, LOST_ACCEPT);
 	if (kind.how == REQUEST_MANY)
-		return count_lost(LOST_MESSAGE);
+		return count_lost_of(leaf, LOST_MESSAGE);
 	if (kind.how == REQUEST_CLOSE)
 		note_closing(slot, task, req);
 	if (kind.how == REQUEST_SOCKET && is_multishot(req))
-		count_lost(LOST_MESSAGE);
+		count_lost_of(leaf, LOST_MESSAGE);
 	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS && !(watch.sees_skipped && kind.moves_data))
-		count_lost(LOST_SKIPPED);
+		count_lost_of(leaf, LOST_SKIPPED);
 	return 0;
 }
 
@@ -276,5 +276,5 @@ int count_unseen_request(__u64 *ctx)
 		return 0;
 	if (request_kind_of(BPF_CORE_READ(req, opcode)).how == REQUEST_IGNORED)
 		return 0;
-	return count_lost(LOST_REQUEST);
+	return count_lost_of(leaf, LOST_REQUEST);
 }

@@ -234,7 +234,7 @@ static int tell_no_meter(const struct own_measurer *m, struct record *record)
 /* In words: what is absent from this record, and what weakens its numbers. */
 static int tell_not_seen(const struct own_measurer *m, struct record *record)
 {
-	int r = m->meter ? meter_describe(m->meter, record) : tell_no_meter(m, record);
+	int r = m->meter ? meter_describe(m->meter, NULL, record) : tell_no_meter(m, record);
 
 	if (r >= 0 && *m->why_no_canary.text)
 		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",

@@ -237,7 +237,7 @@ static int add_files(const struct meter_source *m, struct record *record)
 
 static int describe(const struct meter_source *m, struct record *record)
 {
-	int r = meter_describe(m->meter, record);
+	int r = meter_describe(m->meter, NULL, record);
 
 	if (r == 0 && *m->why_no_canary.text)
 		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",

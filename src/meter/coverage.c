@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "blocks.h"
-#include "lost.h"
+#include "losses.h"
 #include "macro.h"
 #include "meter.h"
 #include "missing.h"
@@ -52,10 +52,24 @@ static const struct {
 };
 /* clang-format on */
 
-static int describe_lost(const struct meter *m, struct record *record)
+/* Programs that the kernel skipped only add a place to a call, or a count that nothing else has. */
+static int describe_skipped(uint64_t n, struct record *record)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++) {
-		uint64_t n = meter_lost(m, reasons[i].reason);
+	if (!n)
+		return 0;
+	record->coverage.lost_events += n;
+	return strings_add(&record->coverage.notes,
+			   "%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
+			   "by path may stand beside their mount, and libaio's and requests to block devices may be missing",
+			   n);
+}
+
+int losses_describe(const struct losses *l, struct record *record)
+{
+	int skipped = describe_skipped(l->counts[LOSS_SKIPPED], record);
+
+	for (size_t i = 0; skipped >= 0 && i < ARRAY_SIZE(reasons); i++) {
+		uint64_t n = l->counts[reasons[i].reason];
 		int r;
 
 		if (!n)
@@ -67,7 +81,7 @@ static int describe_lost(const struct meter *m, struct record *record)
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return skipped;
 }
 
 struct tier_state {
@@ -99,20 +113,6 @@ static int describe_hooks(const struct meter *m, const char *tier, struct record
 	const struct hook *hooks = meter_hooks(m, &count);
 
 	return missing_list(hooks, count, tier, &record->coverage.missing);
-}
-
-/* Programs that the kernel skipped only add a place to a call, or a count that nothing else has. */
-static int describe_skipped(const struct meter *m, struct record *record)
-{
-	uint64_t n = meter_skipped_runs(m);
-
-	if (!n)
-		return 0;
-	record->coverage.lost_events += n;
-	return strings_add(&record->coverage.notes,
-			   "%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
-			   "by path may stand beside their mount, and libaio's and requests to block devices may be missing",
-			   n);
 }
 
 /* Of a node's jobs some always are on their way. */
@@ -169,8 +169,9 @@ static int describe_tiers(const struct meter *m, struct record *record)
 	return r;
 }
 
-int meter_describe(const struct meter *m, struct record *record)
+int meter_describe(const struct meter *m, const struct losses *losses, struct record *record)
 {
+	struct losses all;
 	struct tier_state t2 = state_of(m, "T2");
 	const char *why = why_all_off(m);
 	int r;
@@ -186,8 +187,10 @@ int meter_describe(const struct meter *m, struct record *record)
 	if (r >= 0 && !is_all_off(&t2))
 		r = describe_hooks(m, "T2+", record);
 	if (r >= 0)
-		r = describe_skipped(m, record);
-	if (r >= 0)
 		r = describe_unended(m, record);
-	return r < 0 ? r : describe_lost(m, record);
+	if (!losses) {
+		losses_sum(m, &all);
+		losses = &all;
+	}
+	return r < 0 ? r : losses_describe(losses, record);
 }

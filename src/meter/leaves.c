@@ -74,6 +74,7 @@ void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_
 {
 	*ret = (struct group_life){
 		.id = id,
+		.answers = from->answers,
 		.parent = from->parent,
 		.born_ns = from->born_ns,
 		.died_ns = from->died_ns,

@@ -31,6 +31,7 @@ struct meter;
 
 /* A cgroup of the key hierarchy. */
 struct group_life {
+	uint64_t answers;          /* the group whose shares it takes from; 0: not known */
 	uint64_t id, parent;       /* as the kernel numbers them; parent 0: not known */
 	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it lives */
 	uint64_t peak_bytes;       /* as it died; 0: not known */

@@ -113,6 +113,7 @@ static const struct {
 	const char *map;
 	size_t key_size, value_size;
 } leaf_maps[] = {
+	{ OBJECT_LIFE, "lost_leaves", sizeof(struct leaf_cpu), sizeof(uint64_t) },
 	{ OBJECT_TASKS, "task_totals", sizeof(struct leaf_cpu), sizeof(struct task_totals) },
 	{ OBJECT_TASKS, "oom_victims", sizeof(struct leaf_cpu), sizeof(struct oom_victim) },
 	{ OBJECT_TIME, "task_times", sizeof(struct leaf_cpu), sizeof(struct task_times) },

@@ -104,6 +104,7 @@ struct registry *registry_free(struct registry *r)
 	free(r->order);
 	free(r->tasks);
 	free(r->ports);
+	free(r->losses);
 	registry_forget_cores(r);
 	registry_forget_blocks(r);
 	free(r->rows);

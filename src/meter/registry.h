@@ -17,6 +17,8 @@
 
 struct error;
 struct identity_rules;
+struct leaf_loss;
+struct losses;
 struct ports;
 struct registry;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
@@ -71,6 +73,9 @@ struct registry_feed {
 	const struct leaf_row *rows;
 	size_t row_count;
 	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock; /* else they are not known, which is not zero */
+	const struct leaf_loss *losses; /* sorted */
+	size_t loss_count;
+	const struct losses *nowhere; /* NULL: what was lost is not known */
 	bool is_partial;
 	registry_name_place name_place;
 	void *context;
@@ -156,6 +161,9 @@ bool registry_job_ports_are_cut(const struct registry_job *j);
 void registry_cut_ports(struct registry *r);
 /* Jobs are read from their states, and what lived since these were written is not known. */
 void registry_lose_ports(struct registry *r);
+
+/* What could not be counted as it should while it lived, and as far as it is known where, in its groups. */
+const struct losses *registry_job_losses(const struct registry_job *j);
 
 /* Whom the kernel killed for want of memory. */
 const struct victims *registry_job_victims(const struct registry_job *j);

@@ -374,6 +374,8 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	if (code == 0)
 		code = registry_take_blocks(r, feed->blocks, feed->block_count);
 	if (code == 0)
+		code = registry_take_losses(r, feed);
+	if (code == 0)
 		code = hand_over(&f);
 	if (code < 0) {
 		registry_forget_feed(r);

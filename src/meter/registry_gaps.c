@@ -66,6 +66,7 @@ int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *r
 
 int registry_resume(struct registry *r, uint64_t from_ns, uint64_t boot_ns)
 {
+	r->is_taken_over = !from_ns;
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
 		uint64_t since_ns = j->is_put_aside ? j->counted_until_ns : from_ns;

@@ -352,6 +352,7 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 	g->is_fed = false;
 	g->wanted_members = 0; /* its path tells better */
 	g->parent = life->parent;
+	g->answers = life->answers;
 	if (life->is_cut && n.parent)
 		join_as_parent(r, g, &n);
 	else

@@ -8,6 +8,7 @@
 #include "idmap.h"
 #include "ids.h"
 #include "identity.h"
+#include "losses.h"
 #include "ports.h"
 #include "registry.h"
 #include "thermal_samples.h"
@@ -153,6 +154,13 @@ int registry_ports_parse(const struct place *place, const json_t *root, struct r
 void registry_gaps_format(const struct registry_job *j, struct document *d);
 int registry_gaps_parse(const struct place *place, const json_t *root, struct registry_job *j); /* -EINVAL, -ENOMEM */
 
+/* ---- losses ---- */
+
+/* What is new of them in the feed is that of jobs that were where, or while, something was lost.  -ENOMEM. */
+int registry_take_losses(struct registry *r, const struct registry_feed *feed);
+void registry_losses_format(const struct registry_job *j, struct document *d);
+int registry_losses_parse(const struct place *place, const json_t *root, struct registry_job *j); /* -EINVAL */
+
 /* ---- rows of a state ---- */
 
 struct state_mounts { /* begins as {} */
@@ -241,6 +249,9 @@ struct registry_job {
 	size_t shown;     /* where it stands in the last snapshot, from 1; 0: nowhere */
 	struct timeline timeline; /* of what was shown */
 	uint64_t saved_changes, saved_boot_ns; /* those of the timeline that was written down last, and when that ended */
+	struct losses losses;	   /* while and where it lived */
+	uint64_t losses_mark;	   /* it has those of that group: see registry_losses.c */
+	bool has_all_losses;	   /* it had ended as they were fed last */
 	struct task_bases bases;   /* what is folded has them of tasks that lived at... */
 	uint64_t counted_until_ns; /* ...by CLOCK_BOOTTIME; 0: it has nothing of live ones */
 	bool is_put_aside;	   /* and since then nobody counts */
@@ -263,6 +274,7 @@ struct registry_fed {
 
 struct registry_group {
 	uint64_t id, parent, died_ns;
+	uint64_t answers; /* the group that losses of it are told of; 0: not known */
 	struct registry_member members[MEMBERS_MAX]; /* innermost first */
 	uint8_t member_count;
 	uint8_t wanted_members; /* of one that is known from a state only; else 0 */
@@ -320,6 +332,11 @@ struct registry {
 	size_t mount_room;
 	struct idmap mounts_by_name; /* by hash; the value is the slot, from 1 */
 
+	struct leaf_loss *losses; /* as they were fed last */
+	size_t loss_count;
+	struct losses nowhere;
+	uint64_t losses_mark;
+	bool is_taken_over, has_losses; /* they were fed */
 	struct ports *ports;     /* as they were fed last; NULL: they never were */
 	uint64_t ports_boot_ns;
 	unsigned int saves_left; /* timelines that may be written down after this reading */

@@ -369,6 +369,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_victims(d, j);
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);
+	registry_losses_format(j, d);
 	put_network(d, &j->network);
 	put_block(d, j);
 	put_steps(d, j);

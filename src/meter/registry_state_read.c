@@ -35,8 +35,9 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base", "shown", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
-	"block", "counted_until_ns", "is_put_aside", "tasks", "steps", "mounts", "rows",
+	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base",
+	"shown", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
+	"block", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", "network", "round_trip_times", NULL };
@@ -531,6 +532,8 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 		code = registry_ports_parse(&place, root, &s->job->ports);
 	if (code == 0)
 		code = registry_gaps_parse(&place, root, s->job);
+	if (code == 0)
+		code = registry_losses_parse(&place, root, s->job);
 	if (code == 0)
 		code = take_network(&place, root, &s->job->network);
 	if (code == 0)

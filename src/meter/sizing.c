@@ -212,6 +212,12 @@ static unsigned int touched_rows(const struct sizing_shape *s)
 	return s->has_groups ? TOUCHED_BYTES : (unsigned int)sysconf(_SC_PAGESIZE);
 }
 
+/* One a group that answers and a reason; nearly all groups have none. */
+static unsigned int lost_leaves(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs / 4 : 0;
+}
+
 /* One a group that outlives others which took from its shares. */
 static unsigned int given_back(const struct sizing_shape *s)
 {
@@ -249,6 +255,7 @@ static const struct {
 	{ "moments",         tasks,          1, false },
 	{ "groups",          groups,         1, false },
 	{ "given_back",      given_back,     1, false },
+	{ "lost_leaves",     lost_leaves,  256, false },
 	{ "touched_rows",    touched_rows,   1, false },
 	{ "followed_files",   followed,        1, true },
 	{ "followed_names",   followed,        1, true },

@@ -57,7 +57,7 @@ const struct record_field record_fields[] = {
 	{ "thermal", "package_throttles", FIELD_COUNT, AT(thermal.package_throttles), 0, false, "How often their packages were." },
 
 	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T1\" time by cause, \"T2\" files by mount, \"T3\" what was asked for: files one by one, system calls by name; merged: in all of them." },
-	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop." },
+	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop; of an agent's jobs, in their groups, while they lived." },
 	{ "coverage", "unmeasured_seconds", FIELD_SECONDS, AT(coverage.unmeasured_ns), 0, false, "How long nobody measured since time.measured_from, as the agent was restarted: what is by mount, by cause of waiting or by device lacks what was done then; merged: over all." },
 	{ "coverage", "missing", FIELD_STRINGS, AT(coverage.missing), 0, false, "What was not seen, and why." },
 	{ "coverage", "notes", FIELD_STRINGS, AT(coverage.notes), 0, false, "What weakens a number, such as \"lower bound: ...\"." },

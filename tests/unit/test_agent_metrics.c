@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent_metrics.h"
+#include "losses.h"
 
 #include <fcntl.h>
 #include <stdio.h>

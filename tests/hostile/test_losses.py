@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""What cannot be counted as it should is said where it was, and nowhere else: who storms blurs their own record."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from agent_pages import PATIENCE_S, ask, await_log, page_of
+from job_groups import MANAGER
+
+NOBODY = 65534
+GUESTS = 311  # of which 256 are told apart
+MOUNTS = 431  # of which one job may have some 390 named
+DEPTH = 71  # of which 64 are followed, from the top of the tree on
+
+GUEST_STORM = """
+import os, sys
+os.setresuid({nobody}, {nobody}, {nobody})
+for i in range({guests}):
+    os.mkdir(f"{{sys.argv[1]}}/guest-{{i}}")
+for i in range({guests}):
+    os.rmdir(f"{{sys.argv[1]}}/guest-{{i}}")
+""".format(nobody=NOBODY, guests=GUESTS)
+
+MOUNT_STORM = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x00020000) or libc.mount(b"none", b"/", None, 0x44000, None):
+    sys.exit(77)
+for _ in range({mounts}):
+    if libc.mount(b"storm", sys.argv[1].encode(), b"tmpfs", 0, None):
+        sys.exit(77)
+    with open(f"{{sys.argv[1]}}/file", "w") as file:
+        file.write("x")
+    libc.umount2(sys.argv[1].encode(), 2)
+""".format(mounts=MOUNTS)
+
+
+def await_job(agent, job, is_right):
+    """Its record once it is as it should be, else as it is."""
+    end = time.monotonic() + PATIENCE_S
+    while not is_right(record := ask(agent, f"/v1/jobs/{MANAGER}/{job}")) and time.monotonic() < end:
+        time.sleep(0.1)
+    return record
+
+
+def job_of(agent, job):
+    return await_job(agent, job, lambda record: "coverage" in record)
+
+
+def final_record(agent, job):
+    return await_job(agent, job, lambda record: record.get("final"))
+
+
+def said_of(record):
+    """What the record says of what was lost, but for what a busy machine's kernel does not tell now and then."""
+    notes = sorted(record["coverage"]["notes"])
+    unseen = [note for note in notes if "not seen" in note or "skipped by the kernel" in note]
+    lost = record["coverage"]["lost_events"] - sum(int(note.split()[0]) for note in unseen)
+    return lost, [note for note in notes if note not in unseen]
+
+
+def await_said(agent, job, words):
+    return await_job(agent, job, lambda record: any(words in note for note in record["coverage"]["notes"]))
+
+
+@pytest.fixture
+def storm(start_agent, groups, bench, work, demand):
+    """storm(program, argument, words): job 2 does that, and its record has a note with these words; job 1 ended before, job 3
+    lives through it, job 4 begins afterwards, and theirs have none."""
+
+    def storm(program, argument, words):
+        agent = start_agent()
+        work(1)
+        groups.remove(groups.name(1))
+        before = final_record(agent, 1)
+        neighbour = groups.start(groups.name(3), "sleep", "600")
+        job_of(agent, 3)
+        done = groups.start(groups.name(2), sys.executable, "-c", program, argument).wait(120)
+        demand(done != 77, "cannot mount here")
+        assert done == 0
+        record = await_said(agent, 2, words)
+        note, = (note for note in record["coverage"]["notes"] if words in note)
+        assert record["coverage"]["lost_events"] >= int(note.split()[0]) > 0
+        work(4, seed=4)
+        groups.remove(groups.name(4))
+        assert said_of(final_record(agent, 4)) == (0, [])
+        assert said_of(job_of(agent, 3)) == (0, [])
+        assert job_of(agent, 1) == before
+        neighbour.kill()
+        neighbour.wait()
+        groups.remove(groups.name(3))
+        groups.remove(groups.name(2))
+        assert said_of(final_record(agent, 3)) == (0, [])
+        last = final_record(agent, 2)
+        assert any(words in note for note in last["coverage"]["notes"])
+        agent.kill()  # the next one takes over; nothing that is final changes
+        agent.start()
+        assert said_of(job_of(agent, 1)) == said_of(before)
+        assert said_of(job_of(agent, 2)) == said_of(last)
+        return agent
+
+    return storm
+
+
+def test_a_user_who_makes_groups_without_end(storm, groups):
+    groups.make(groups.name(2))
+    top = groups.roots[0] / groups.name(2)
+    os.chown(top, NOBODY, NOBODY)
+    storm(GUEST_STORM, str(top), "groups that users made counted with the group above them")
+
+
+def test_a_user_who_mounts_without_end(storm, bench):
+    target = bench.folder / "target"
+    target.mkdir()
+    storm(MOUNT_STORM, str(target), "calls on file systems that have no name")
+
+
+def test_groups_that_cannot_be_told_apart(start_agent, groups):
+    """As where the table is full, without a storm: root makes them deeper than they are followed, in job 1."""
+    agent = start_agent()
+    waiting = [groups.start(groups.name(job), "sleep", "600") for job in (1, 2)]
+    job_of(agent, 2)
+    chain = [groups.roots[0] / groups.name(1)]
+    while len(chain) < DEPTH:
+        chain.append(chain[-1] / "in")
+        chain[-1].mkdir()
+    words = "groups counted with the group above them"
+    record = await_said(agent, 1, words)
+    lost, notes = said_of(record)
+    assert notes == [f"{lost} {words}, since the table of groups was full"]
+    assert said_of(job_of(agent, 2)) == (0, [])
+    line = f"{lost} cgroups could not be told apart"
+    assert line in await_log(agent, line)
+    for folder in reversed(chain[1:]):
+        folder.rmdir()
+    page_of(agent)
+    assert agent.log().count("could not be told apart") == 1
+    for process in waiting:
+        process.kill()
+        process.wait()
+
+
+def test_times_that_were_not_taken_are_unknown_and_counts_exact(start_agent, groups, bench, programs, work, tmp_path):
+    """Over its budget the agent takes no times of calls: then none is 0 s, and no count is a lower bound."""
+    agent = start_agent(budget="0.0001%")
+    end = time.monotonic() + PATIENCE_S
+    while "no times of calls" not in agent.log() and time.monotonic() < end:
+        work(1)
+    work(2)
+    groups.remove(groups.name(2))
+    record = final_record(agent, 2)
+    rows = [row for row in record["io"] if row["write"]["calls"]]
+    assert rows and all("seconds" not in row["write"] or row["write"]["seconds"] is None for row in rows)
+    (tmp_path / "record.json").write_text(json.dumps(record))
+    text = subprocess.run([programs / "jobmeter", "report", tmp_path / "record.json"], check=True, capture_output=True,
+                          text=True).stdout
+    about_files = text[text.index("\nfiles "):text.index("\nbooks ")]
+    assert "≥" not in about_files and " 0 s" not in about_files, text
