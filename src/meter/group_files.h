@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,6 +53,7 @@ void group_files_budget_init(struct group_files_budget *b, unsigned int others);
 
 /* One bit a metric: which numbers to read.  A file of which none is wanted is neither opened nor read. */
 #define GROUP_FILES_BIT(metric) (UINT64_C(1) << (metric))
+static_assert(METRIC_JOB_COUNT <= 64, "each has its bit");
 /* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as well or better. */
 uint64_t group_files_metrics(bool is_v2, bool has_tasks);
 
