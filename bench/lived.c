@@ -32,7 +32,7 @@ static int add_times(void *context, uint64_t leaf UNUSED, uint32_t cpu UNUSED,
 	struct look *look = context;
 
 	look->on_ns += times->on;
-	look->all_ns += times->on + times->queued;
+	look->all_ns += times->on + times->stolen + times->queued;
 	for (int i = 0; i < TIME_CAUSES; i++)
 		look->all_ns += blocked[i];
 	return 0;

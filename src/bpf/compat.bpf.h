@@ -446,6 +446,28 @@ static __always_inline bool is_on_cpu(const struct task_struct *task)
 	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
 }
 
+/* Of the CPU that the task is on; NULL where the kernel has no way to it. */
+static __always_inline struct rq *run_queue_of(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->se.cfs_rq) ? task->se.cfs_rq->rq : NULL;
+}
+
+/*
+ * Another CPU's value of a map; NULL where the kernel does not show it.
+ * 07343110b293 "bpf: add bpf_map_lookup_percpu_elem for percpu map", Linux 5.19
+ */
+#ifndef OLD_KERNEL
+static __always_inline void *value_on(void *map, const __u32 *key, const struct rq *rq)
+{
+	return bpf_map_lookup_percpu_elem(map, key, bpf_core_field_exists(rq->cpu) ? rq->cpu : 0);
+}
+#else
+static __always_inline void *value_on(void *map, const __u32 *key, const struct rq *rq)
+{
+	return NULL;
+}
+#endif
+
 /*
  * The whole disk that a bio goes to, whichever partition.
  * 309dca309fc3 "block: store a block_device pointer in struct bio", Linux 5.12

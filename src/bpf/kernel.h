@@ -334,8 +334,18 @@ struct files_struct {
 	struct file *fd_array[OWN_FILES];
 };
 
+struct rq { /* of one CPU */
+	__u64 clock, clock_task; /* the second stands still while others than tasks have the CPU */
+	int cpu;                 /* of kernels for several */
+};
+
+struct cfs_rq {
+	struct rq *rq; /* of kernels that share out CPUs by group, as all for many users do */
+};
+
 struct sched_entity {
 	__u64 sum_exec_runtime, nr_migrations;
+	struct cfs_rq *cfs_rq; /* of its CPU, whatever its policy; of the same kernels */
 };
 
 struct sched_info {

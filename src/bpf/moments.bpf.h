@@ -12,6 +12,8 @@
 #include "leaf.bpf.h"
 
 #define CAUSE_NONE 0xffU /* it was not blocked: its time is on a CPU, or waiting for one */
+#define STOLEN_UNIT_NS 4096
+#define STOLEN_MAX 0xffffffffULL /* five hours without a switch */
 
 struct moment {
 	__u64 left_ns; /* until then all is counted: it left a CPU, or a reading found it blocked; CLOCK_MONOTONIC */
@@ -19,10 +21,12 @@ struct moment {
 	__u64 leaf;
 	__u64 counted;    /* the leaf that it is counted as; 0: none that is watched */
 	__u64 judged_for; /* watch.id that it was told for */
-	__u16 cause;      /* what it waits for since it left the CPU */
-	__u16 last_cause; /* what it waited for when it was blocked the last time */
-	__u32 is_shared;  /* all CPUs count in one entry */
+	__u8 cause;       /* what it waits for since it left the CPU */
+	__u8 last_cause;  /* what it waited for when it was blocked the last time */
+	__u16 is_shared;  /* all CPUs count in one entry */
+	__u32 stolen;     /* from it since it came to its CPU, and counted already; in STOLEN_UNIT_NS */
 };
+_Static_assert(sizeof(struct moment) == 56, "a word more would take each task another 64 bytes");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE); /* one a live, watched task; goes with it */

@@ -37,10 +37,11 @@ struct blocked_times {
 /* Of a leaf, by the CPU that tasks left: struct leaf_cpu of tasks.h is the key.  All in ns. */
 struct task_times {
 	__u64 on;     /* on that CPU */
+	__u64 stolen; /* there, while interrupts or a hypervisor had it */
 	__u64 queued; /* ready to run, and waiting for a CPU */
 	struct blocked_times blocked;
 };
 
 _Static_assert(sizeof(struct call_cause) == 2, "shared with the kernel side");
 _Static_assert(sizeof(struct blocked_times) == TIME_CAUSES * 8, "one each");
-_Static_assert(sizeof(struct task_times) == (2 + TIME_CAUSES) * 8, "shared with the kernel side");
+_Static_assert(sizeof(struct task_times) == (3 + TIME_CAUSES) * 8, "shared with the kernel side");

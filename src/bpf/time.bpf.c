@@ -3,11 +3,12 @@
  * time - T1: where the time of threads goes: on a CPU, waiting for one, or blocked, and on what.
  *
  * Only the task that leaves a CPU is touched.  What it did since it left one the last time is told by counters
- * that the kernel keeps anyway: its time on a CPU and its time waiting for one; what is left of the time
- * between it was blocked, for the cause noted as it left.  So a wait is counted as it ends; a reading counts
- * those that go on, as far as they have gone, so that nothing is counted twice and no sum ever falls.
+ * that the kernel keeps anyway: its time on a CPU, what interrupts and a hypervisor took from it there, and its
+ * time waiting for one; what is left of the time between it was blocked, for the cause noted as it left.  So a
+ * wait is counted as it ends; a reading counts those that go on, and what was stolen from those that run, as far as
+ * they have gone, so that nothing is counted twice and no sum ever falls.
  *
- * Costs a look-up in the task and one in a hash a switch, and the clock.  Task storage is offered from Linux 5.11
+ * Costs a look-up in the task, one in a hash and one by CPU a switch, and the clock.  Task storage is offered from Linux 5.11
  * on; without it there is no T1.
  */
 #include "causes.bpf.h"
@@ -22,6 +23,19 @@ struct {
 	__type(key, struct leaf_cpu);    /* added here; removed by user space when the leaf has gone */
 	__type(value, struct task_times);
 } task_times SEC(".maps");
+
+/* Who came to the CPU last, and when by what was stolen of it until then. */
+struct arrival {
+	__u64 lag;
+	__s32 pid, pad;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct arrival);
+} arrivals SEC(".maps");
 
 static const struct task_times no_times;
 
@@ -45,14 +59,14 @@ static __always_inline void add(__u64 *to, __u64 ns)
 		__sync_fetch_and_add(to, ns);
 }
 
+/* Of a task that was not blocked it is what the two clocks, the kernel's for CPUs and ours, differ by. */
 static __always_inline void add_blocked(struct task_times *times, __u64 cause, __u64 ns)
 {
 	__u64 *blocked = (__u64 *)&times->blocked;
 
-	if (cause >= TIME_CAUSES) {
-		add(&times->queued, ns); /* interrupts, or the hypervisor, had its CPU */
+	barrier_var(cause); /* or it is compared in one register, and used from another: 6.1's verifier knows no better */
+	if (cause >= TIME_CAUSES)
 		return;
-	}
 	barrier_var(cause); /* or the compiler reckons with it before it is known to be small */
 	add(&blocked[cause], ns);
 }
@@ -63,30 +77,70 @@ static __always_inline __u64 rest_of(__u64 elapsed, __u64 on_ns, __u64 queued_ns
 	return elapsed > on_ns + queued_ns ? elapsed - on_ns - queued_ns : 0;
 }
 
-/* To the leaf that was its own meanwhile; to none where another group was watched. */
-static __always_inline int charge(const struct moment *m, __u32 cause, __u64 elapsed, __u64 on_ns, __u64 queued_ns)
+/*
+ * What a CPU's clock for tasks lags behind its other one: all that interrupts and a hypervisor took of it so far, where
+ * the kernel tells that apart (CONFIG_IRQ_TIME_ACCOUNTING, CONFIG_PARAVIRT_TIME_ACCOUNTING); elsewhere 0.  Both are as of
+ * the same moment, as is sum_exec_runtime as a task leaves.
+ */
+static __always_inline __u64 lag_of(const struct rq *rq)
+{
+	return rq->clock - rq->clock_task;
+}
+
+/* What was stolen from @task, which is on the CPU, since it came there. */
+static __always_inline __u64 stolen_from(const struct task_struct *task, const struct arrival *arrival, __u64 lag)
+{
+	return arrival->pid == task->pid && lag > arrival->lag ? lag - arrival->lag : 0;
+}
+
+/* The same for a task that leaves, and @next comes. */
+static __always_inline __u64 take_arrival(struct task_struct *task, const struct task_struct *next)
+{
+	struct rq *rq = run_queue_of(task);
+	const __u32 key = 0;
+	struct arrival *arrival = bpf_map_lookup_elem(&arrivals, &key);
+	__u64 lag, stolen_ns;
+
+	if (!rq || !arrival)
+		return 0;
+	lag = lag_of(rq);
+	stolen_ns = stolen_from(task, arrival, lag);
+	arrival->lag = lag;
+	arrival->pid = next->pid;
+	return stolen_ns;
+}
+
+/* The same as far as it is not counted yet, of a rest of @rest_ns: the task may have come before we knew it. */
+static __always_inline __u64 stolen_since(__u64 stolen_ns, __u64 counted, __u64 rest_ns)
+{
+	__u64 counted_ns = counted * STOLEN_UNIT_NS, ns = stolen_ns > counted_ns ? stolen_ns - counted_ns : 0;
+
+	return ns < rest_ns ? ns : rest_ns;
+}
+
+/* Of the leaf that was its own meanwhile; NULL where another group was watched, or there is no room. */
+static __always_inline struct task_times *times_of(const struct moment *m)
 {
 	struct task_times *times;
 
 	if (!m->counted || m->judged_for != watch.id)
-		return 0;
+		return NULL;
 	times = get_times(m);
 	if (!times)
-		return count_lost_of(m->counted, LOST_TIME);
-	add(&times->on, on_ns);
-	add(&times->queued, queued_ns);
-	add_blocked(times, cause, rest_of(elapsed, on_ns, queued_ns));
-	return 0;
+		count_lost_of(m->counted, LOST_TIME);
+	return times;
 }
 
 /*
  * The moment is taken before what stands beside it is written: a reading that comes between finds new and old
  * together, which is no time at all, and one that began before finds that the moment is not the one it saw.
  */
-static __always_inline int leave(struct task_struct *task, __u32 state)
+static __always_inline int leave(struct task_struct *task, __u32 state, const struct task_struct *next)
 {
 	struct moment *m = find_moment(task);
-	__u64 now, elapsed, on_ns, queued_ns, exec_ns, run_delay_ns;
+	__u64 now, elapsed, on_ns, queued_ns, exec_ns, run_delay_ns, rest;
+	__u64 stolen_ns = take_arrival(task, next);
+	struct task_times *times;
 	struct cgroup *cgroup;
 
 	if (!m)
@@ -98,7 +152,16 @@ static __always_inline int leave(struct task_struct *task, __u32 state)
 	run_delay_ns = task->sched_info.run_delay;
 	on_ns = exec_ns - m->exec_ns;
 	queued_ns = run_delay_ns - m->run_delay_ns;
-	charge(m, m->cause, elapsed, on_ns, queued_ns);
+	rest = rest_of(elapsed, on_ns, queued_ns);
+	stolen_ns = stolen_since(stolen_ns, m->stolen, rest);
+	times = times_of(m);
+	if (times) {
+		add(&times->on, on_ns);
+		add(&times->stolen, stolen_ns);
+		add(&times->queued, queued_ns);
+		add_blocked(times, m->cause, rest - stolen_ns);
+	}
+	m->stolen = 0;
 	m->exec_ns = exec_ns;
 	m->run_delay_ns = run_delay_ns;
 	m->cause = CAUSE_NONE;
@@ -115,18 +178,18 @@ int BPF_PROG(charge_switch, bool preempt, struct task_struct *prev, struct task_
 {
 	struct own_cost *own = own_begin(OWN_SWITCH);
 
-	leave(prev, preempt ? 0 : prev_state);
+	leave(prev, preempt ? 0 : prev_state, next);
 	return own_end(own);
 }
 
 /* fa2c3254d7cf "sched/tracing: Don't re-read p->state when emitting sched_switch event", Linux 5.18; before, the
  * task may be woken already, and seems not to have been blocked. */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(charge_switch_unstated, bool preempt, struct task_struct *prev)
+int BPF_PROG(charge_switch_unstated, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct own_cost *own = own_begin(OWN_SWITCH);
 
-	leave(prev, preempt ? 0 : task_state(prev));
+	leave(prev, preempt ? 0 : task_state(prev), next);
 	return own_end(own);
 }
 
@@ -141,6 +204,7 @@ static __always_inline void charge_open(struct task_struct *task, struct moment 
 	__u64 exec_ns = seen->exec_ns, run_delay_ns = seen->run_delay_ns;
 	__u32 cause = seen->cause;
 	__u64 now = bpf_ktime_get_ns(), rest;
+	struct task_times *times;
 
 	if (cause == CAUSE_NONE)
 		return;
@@ -148,12 +212,46 @@ static __always_inline void charge_open(struct task_struct *task, struct moment 
 		       task->sched_info.run_delay - run_delay_ns);
 	if (!rest || __sync_val_compare_and_swap(&m->left_ns, left_ns, left_ns + rest) != left_ns)
 		return;
-	charge(m, cause, rest, 0, 0);
+	times = times_of(m);
+	if (times)
+		add_blocked(times, cause, rest);
+}
+
+/* Count what was stolen from a task that runs, up to now.  Its CPU goes on meanwhile: where two looks differ it has just
+ * moved its clocks, and the next reading counts it. */
+static __always_inline void charge_running(struct task_struct *task, struct moment *m)
+{
+	volatile struct moment *seen = m;
+	__u64 left_ns = seen->left_ns, counted = seen->stolen, more, rest, lag, stolen_ns;
+	struct rq *rq = run_queue_of(task);
+	const __u32 key = 0;
+	struct arrival *arrival = rq ? value_on(&arrivals, &key, rq) : NULL;
+	struct task_times *times;
+
+	if (!arrival)
+		return;
+	lag = lag_of(rq);
+	barrier();
+	if (lag != lag_of(rq))
+		return;
+	rest = rest_of(bpf_ktime_get_ns() - left_ns, task->se.sum_exec_runtime - seen->exec_ns,
+		       task->sched_info.run_delay - seen->run_delay_ns);
+	more = stolen_since(stolen_from(task, arrival, lag), counted, rest) / STOLEN_UNIT_NS;
+	stolen_ns = more * STOLEN_UNIT_NS;
+	if (!more || counted + more > STOLEN_MAX ||
+	    __sync_val_compare_and_swap(&m->left_ns, left_ns, left_ns + stolen_ns) != left_ns)
+		return;
+	m->stolen = counted + more;
+	times = times_of(m);
+	if (times)
+		add(&times->stolen, stolen_ns);
 }
 
 /* It has another group, or another group is watched. */
 static __always_inline void move(struct task_struct *task, struct moment *m, struct cgroup *cgroup)
 {
+	if (is_on_cpu(task))
+		charge_running(task, m);
 	charge_open(task, m);
 	judge_moment(m, task, cgroup);
 }
@@ -203,7 +301,8 @@ int BPF_PROG(split_task, struct cgroup *to, const char *path, struct task_struct
 	return 0;
 }
 
-/* For each reading: count what all are blocked in, and begin with those that were there before us. */
+/* For each reading: count what all are blocked in, and what was stolen from them; and begin with those that were there
+ * before us. */
 SEC("iter/task")
 int charge_tasks(struct bpf_iter__task *ctx)
 {
@@ -221,6 +320,8 @@ int charge_tasks(struct bpf_iter__task *ctx)
 		return 0;
 	if (!is_judged(m, cgroup_id(cgroup)))
 		move(task, m, cgroup);
+	else if (is_on_cpu(task))
+		charge_running(task, m);
 	else if (is_blocked(task))
 		charge_open(task, m);
 	return 0;

@@ -87,7 +87,7 @@ static const struct member total_members[] = {
 
 #define BLOCKED(cause) MEMBER(struct task_times, blocked.cause, false)
 static const struct member times_members[] = {
-	MEMBER(struct task_times, on, true), MEMBER(struct task_times, queued, true),
+	MEMBER(struct task_times, on, true), MEMBER(struct task_times, stolen, false), MEMBER(struct task_times, queued, true),
 	BLOCKED(file_read), BLOCKED(file_write), BLOCKED(file_meta), BLOCKED(file_async), BLOCKED(sync),
 	BLOCKED(page_fault), BLOCKED(network), BLOCKED(lock), BLOCKED(pipe), BLOCKED(poll), BLOCKED(sleep),
 	BLOCKED(children), BLOCKED(stopped), BLOCKED(other),
@@ -143,7 +143,7 @@ static const struct member place_members[] = {
 };
 /* clang-format on */
 static_assert(ARRAY_SIZE(total_members) == 6 + TASK_COUNTERS + 2, "each counter is told");
-static_assert(ARRAY_SIZE(times_members) == 2 + TIME_CAUSES, "and each cause");
+static_assert(ARRAY_SIZE(times_members) == 3 + TIME_CAUSES, "and each cause");
 static_assert(ARRAY_SIZE(looks_members) == LOOKS_COUNTERS, "and each number of looks");
 static_assert(ARRAY_SIZE(traffic_members) == TRAFFIC_COUNTERS + 2, "and of traffic");
 

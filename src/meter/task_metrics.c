@@ -57,7 +57,10 @@ void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_c
 void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from)
 {
 	const uint64_t *blocked = (const uint64_t *)&from->blocked;
+	struct value *stolen = &values[METRIC_CPU_STOLEN];
 
+	stolen->number += from->stolen;
+	stolen->is_known = true;
 	for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
 		struct value *value = &values[cause_metric((enum cause)cause)];
 

@@ -13,6 +13,8 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "CPU time in the kernel, as getrusage(2) splits it." },
 	[METRIC_CPU_RUN_QUEUE] = { "jobmeter_job_cpu_run_queue_seconds_total", NULL, "cpu", "run_queue_seconds",
 		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "Time that threads were ready to run and waited for a CPU." },
+	[METRIC_CPU_STOLEN] = { "jobmeter_job_cpu_stolen_seconds_total", NULL, "cpu", "stolen_seconds",
+		UNIT_SECONDS, KIND_COUNTER, SCOPE_JOB, "Time in which threads were on a CPU that a hypervisor, or interrupts, had meanwhile; 0 where the kernel does not tell it from CPU time." },
 	[METRIC_CPU_ALLOCATED] = { "jobmeter_job_cpu_allocated_cores", NULL, "cpu", "allocated_cores",
 		UNIT_CORES, KIND_LIMIT, SCOPE_JOB, "Cores that the job may use: the manager's, else affinity, cpuset and quota together." },
 	[METRIC_CPU_VOLUNTARY_SWITCHES] = { "jobmeter_job_cpu_voluntary_switches_total", NULL, "cpu", "voluntary_switches",

@@ -56,6 +56,14 @@ def test_each_wait_has_its_cause(kernel, result, mode):
 
 
 @pytest.mark.parametrize("result", [ALL], indirect=True, ids=["all"])
+@pytest.mark.parametrize("mode", sorted(MODES))
+def test_nothing_is_stolen_where_the_kernel_does_not_tell_it_apart(kernel, result, mode):
+    record, _ = read(result, mode)
+    causes_of(kernel, record)
+    assert record["cpu"]["stolen_seconds"] == 0
+
+
+@pytest.mark.parametrize("result", [ALL], indirect=True, ids=["all"])
 @pytest.mark.parametrize("mode", ["share", "storm"])
 def test_waiting_for_a_cpu_is_what_the_kernel_told_the_program(kernel, result, mode):
     record, truth = read(result, mode)
@@ -84,7 +92,7 @@ def test_who_is_held_back_by_a_quota_waits_for_a_cpu(kernel, result):
     throttled, cpu = int(stat["throttled_usec"]) / 1e6, record["cpu"]
     assert throttled > 0.6
     assert cpu["throttled_seconds"] == near(throttled)
-    assert cpu["run_queue_seconds"] == near(throttled)
+    assert throttled * 0.99 - 0.02 < cpu["run_queue_seconds"] < record["time"]["elapsed_seconds"]  # others may want it, too
     causes = causes_of(kernel, record)
     assert truth["own_ns"] / 1e9 - 0.02 < causes.pop("children") < record["time"]["elapsed_seconds"]  # the shell
-    assert sum(causes.values()) < 0.05
+    assert sum(causes.values()) < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.05

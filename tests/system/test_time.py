@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Time by cause: what threads waited for, against the programs' own clocks, and all parts of their time together."""
+"""Time by cause: what threads waited for, against the programs' own clocks, and all parts of their time together.
+
+What a program waits for is by its clocks what passed less what it was on a CPU, or ready to be; so what a hypervisor, or
+interrupts, took from it meanwhile is in that.  Nothing tells a program how much that was: the parts together are held
+against the whole, and each by itself only up to it."""
 
 import json
 import subprocess
@@ -29,10 +33,14 @@ def causes_of(record):
     return {key.removesuffix("_seconds"): seconds for key, seconds in record["cpu"]["causes"].items()}
 
 
+def cpu_time(record):
+    return record["cpu"]["user_seconds"] + record["cpu"]["system_seconds"]
+
+
 def all_time(record):
-    """On a CPU, waiting for one, and blocked."""
+    """On a CPU, there while it was stolen, waiting for one, and blocked."""
     cpu = record["cpu"]
-    return (cpu["user_seconds"] + cpu["system_seconds"] + cpu["run_queue_seconds"] + cpu["blocked_seconds"])
+    return cpu_time(record) + cpu["stolen_seconds"] + cpu["run_queue_seconds"] + cpu["blocked_seconds"]
 
 
 @pytest.fixture
@@ -50,10 +58,20 @@ def near(seconds):
     return pytest.approx(seconds, rel=PART, abs=NOISE)
 
 
-def check_causes(record, truth):
-    causes = causes_of(record)
+def check_waits(record, truth):
+    """None longer than the program's own clocks have it, and together with what was stolen none shorter."""
+    stolen, causes = record["cpu"]["stolen_seconds"], causes_of(record)
     expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
-    assert {cause: causes[cause] for cause in expected} == {cause: near(s) for cause, s in expected.items()}
+    found = {cause: causes[cause] for cause in expected}
+    wrong = {cause for cause, seconds in expected.items()
+             if not seconds * (1 - PART) - NOISE - stolen <= found[cause] <= seconds * (1 + PART) + NOISE}
+    assert not wrong, (found, expected, stolen)
+    assert sum(found.values()) + stolen >= sum(expected.values()) * (1 - PART) - NOISE, (found, expected, stolen)
+    return expected
+
+
+def check_causes(record, truth):
+    causes, expected = causes_of(record), check_waits(record, truth)
     assert sum(seconds for cause, seconds in causes.items() if cause not in expected) < 0.01 + PART * sum(causes.values())
     assert record["cpu"]["blocked_seconds"] == pytest.approx(sum(causes.values()))
 
@@ -69,9 +87,9 @@ def check_whole(record, own_ns, others_ns=0):
     assert least * (1 - PART) - NOISE <= all_time(record) <= most * (1 + PART) + NOISE
 
 
-@pytest.mark.parametrize("mode", ["sleep", "lock", "storage", "faults"])
+@pytest.mark.parametrize("mode", ["sleep", "lock", "storage", "faults", "spin"])
 def test_the_parts_of_one_threads_time_are_all_of_it(run_waits, mode):
-    record, truth = run_waits(mode, CASES[mode])
+    record, truth = run_waits(mode, CASES.get(mode, 1999))
     check_whole(record, truth["own_ns"])
 
 
@@ -83,10 +101,10 @@ def test_children_add_theirs(run_waits):
 def test_two_on_one_cpu_wait_for_it_and_for_nothing_else(run_waits):
     record, truth = run_waits("share", 997)
     cpu = record["cpu"]
-    assert cpu["user_seconds"] + cpu["system_seconds"] == pytest.approx(2 * 0.997, rel=0.02)
+    assert cpu_time(record) == pytest.approx(2 * 0.997, rel=0.02)
     assert cpu["run_queue_seconds"] > 0.8
     assert cpu["run_queue_seconds"] == near(truth["queued_ns"] / 1e9)
-    assert causes_of(record)["children"] == near(truth["waits_ns"]["children"] / 1e9)
+    check_waits(record, truth)
     check_whole(record, truth["own_ns"], truth["children_ns"])
     assert record["cores"]["touched"] >= 1
 
@@ -99,8 +117,8 @@ def test_a_storm_of_short_children_is_counted_whole(run_waits):
     record, truth = run_waits("storm", children)
     cpu, coverage = record["cpu"], record["coverage"]
     assert record["tasks"]["ended"] == children + parents + 1
-    assert cpu["user_seconds"] + cpu["system_seconds"] == near(truth["rusage_ns"] / 1e9)
-    assert cpu["user_seconds"] + cpu["system_seconds"] == near(truth["wait4_ns"] / 1e9)
+    assert cpu_time(record) == near(truth["rusage_ns"] / 1e9)
+    assert cpu_time(record) == near(truth["wait4_ns"] / 1e9)
     assert cpu["run_queue_seconds"] == near(truth["queued_ns"] / 1e9)
     check_causes(record, truth)
     # Where others attach to the same tracepoint meanwhile it is not always run; no other thing is lost.
@@ -130,15 +148,15 @@ def check_shell(waited, record, truth):
 
 
 def test_who_is_held_back_by_a_quota_waits_for_a_cpu(run_throttled):
-    record, truth, throttled = run_throttled(3, "spin", 101)  # a busy machine may add some ms a period
-    cpu = record["cpu"]
+    record, truth, throttled = run_throttled(3, "spin", 101)
+    cpu, queued = record["cpu"], truth["queued_ns"] / 1e9
     assert throttled > 1.9
     assert cpu["throttled_seconds"] == near(throttled)
-    assert cpu["run_queue_seconds"] == near(throttled)
-    assert truth["queued_ns"] / 1e9 == near(throttled)
+    # Where others want the CPUs too it waits for longer than that, as does the shell.
+    assert throttled * (1 - PART) - NOISE <= queued <= cpu["run_queue_seconds"] * (1 + PART) + NOISE
     causes = causes_of(record)
     check_shell(causes.pop("children"), record, truth)
-    assert sum(causes.values()) < 0.02
+    assert sum(causes.values()) < 0.02 + PART * all_time(record)
     check_whole(record, truth["own_ns"], truth["own_ns"])
 
 
@@ -147,8 +165,7 @@ def test_a_quota_is_no_wait_for_files(run_throttled):
     assert throttled > 0.3
     causes = causes_of(record)
     check_shell(causes.pop("children"), record, truth)
-    expected = {cause: ns / 1e9 for cause, ns in truth["waits_ns"].items()}
-    assert {cause: causes[cause] for cause in expected} == {cause: near(s) for cause, s in expected.items()}
+    check_waits(record, truth)
     assert causes["other"] < 0.02
     assert record["cpu"]["run_queue_seconds"] >= truth["queued_ns"] / 1e9 > 0.3
     check_whole(record, truth["own_ns"], truth["own_ns"])
@@ -177,7 +194,7 @@ def test_core_time_is_on_a_cpu_lost_and_idle(run_waits, programs, tmp_path, mode
     cpu = record["cpu"]
     whole = cpu["allocated_cores"] * record["time"]["elapsed_seconds"]
     assert core_time["seconds"] == pytest.approx(whole, abs=1e-5)
-    assert core_time["on_cpu_seconds"] == pytest.approx(cpu["user_seconds"] + cpu["system_seconds"], abs=1e-5)
+    assert core_time["on_cpu_seconds"] == pytest.approx(cpu_time(record), abs=1e-5)
     assert core_time["on_cpu_seconds"] + sum(lost.values()) + core_time["idle_seconds"] == pytest.approx(whole, abs=1e-4)
 
     # One thread waits at a time, and a core is left: all that it waits for is lost, if it can be at all.  Where the

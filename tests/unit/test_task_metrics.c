@@ -38,7 +38,7 @@ TEST(what_tasks_do_not_count_stays_unknown)
 
 TEST(each_cause_adds_to_a_metric_of_its_own)
 {
-	struct task_times times = { .on = 1000, .queued = 2000 };
+	struct task_times times = { .on = 1000, .stolen = 300, .queued = 2000 };
 	struct value values[METRIC_JOB_COUNT] = {};
 
 	for (size_t i = 0; i < TIME_CAUSES; i++)
@@ -48,6 +48,7 @@ TEST(each_cause_adds_to_a_metric_of_its_own)
 	for (size_t i = 0; i < CAUSE_COUNT; i++)
 		ASSERT_EQ(values[cause_metric((enum cause)i)].number, 2 * (i + 1));
 	ASSERT_EQ(values[METRIC_BLOCKED_LOCK].number, 2 * times.blocked.lock);
+	ASSERT_EQ(values[METRIC_CPU_STOLEN].number, 600u);
 	ASSERT(!values[METRIC_CPU_USER].is_known && !values[METRIC_CPU_RUN_QUEUE].is_known); /* T0's */
 }
 
