@@ -9,16 +9,20 @@
 
 const char *lost_name(size_t cause)
 {
+	if (cause == LOST_STOLEN)
+		return "stolen";
 	return cause == LOST_RUN_QUEUE ? "run_queue" : cause_name((enum cause)cause);
 }
 
 bool lost_can_be(size_t cause)
 {
-	return cause == LOST_RUN_QUEUE || cause_is_lost((enum cause)cause);
+	return cause >= CAUSE_COUNT || cause_is_lost((enum cause)cause);
 }
 
-static enum metric_id metric_of(size_t cause)
+enum metric_id lost_metric(size_t cause)
 {
+	if (cause == LOST_STOLEN)
+		return METRIC_CPU_STOLEN;
 	return cause == LOST_RUN_QUEUE ? METRIC_CPU_RUN_QUEUE : cause_metric((enum cause)cause);
 }
 
@@ -26,12 +30,12 @@ static enum metric_id metric_of(size_t cause)
 static bool take_waits(const struct record *r, double waits[LOST_COUNT])
 {
 	for (size_t c = 0; c < LOST_COUNT; c++) {
-		const struct value *value = &r->reading.values[metric_of(c)];
+		const struct value *value = &r->reading.values[lost_metric(c)];
 
 		waits[c] = 0;
 		if (!lost_can_be(c))
 			continue;
-		if (!value->is_known)
+		if (!value->is_known && c != LOST_STOLEN)
 			return false;
 		waits[c] = (double)value->number / 1e9;
 	}
@@ -48,11 +52,14 @@ struct interval { /* in seconds */
 static void share_out(const struct interval *interval, struct core_time *t)
 {
 	double unused = fmax(0, interval->core - interval->on_cpu), sum = 0, part;
+	double stolen = fmin(unused, interval->waits[LOST_STOLEN]);
 
-	for (size_t c = 0; c < LOST_COUNT; c++)
+	t->lost[LOST_STOLEN] += stolen;
+	unused -= stolen;
+	for (size_t c = 0; c < LOST_STOLEN; c++)
 		sum += interval->waits[c];
 	part = sum > 0 ? fmin(1, unused / sum) : 0;
-	for (size_t c = 0; c < LOST_COUNT; c++) {
+	for (size_t c = 0; c < LOST_STOLEN; c++) {
 		t->lost[c] += interval->waits[c] * part;
 		unused -= interval->waits[c] * part;
 	}
@@ -98,8 +105,10 @@ static bool take_buckets(const struct record *r, struct buckets *b)
 	b->width = (double)timeline_interval_ns(timeline) / 1e9;
 	is_known = take_series(timeline, METRIC_CPU_USER, b->on_cpu[0]) &&
 		   take_series(timeline, METRIC_CPU_SYSTEM, b->on_cpu[1]);
-	for (size_t c = 0; is_known && c < LOST_COUNT; c++)
-		is_known = !lost_can_be(c) || take_series(timeline, metric_of(c), b->waits[c]);
+	for (size_t c = 0; is_known && c < LOST_STOLEN; c++)
+		is_known = !lost_can_be(c) || take_series(timeline, lost_metric(c), b->waits[c]);
+	if (r->reading.values[METRIC_CPU_STOLEN].is_known)
+		is_known = is_known && take_series(timeline, METRIC_CPU_STOLEN, b->waits[LOST_STOLEN]);
 	return is_known;
 }
 
@@ -195,6 +204,7 @@ struct core_time core_time_of(const struct record *r)
 	t.on_cpu = whole.on_cpu = (double)cpu_ns / 1e9;
 	t.unused = fmax(0, t.core - t.on_cpu);
 	t.has_causes = take_waits(r, whole.waits);
+	t.knows_stolen = t.has_causes && r->reading.values[METRIC_CPU_STOLEN].is_known;
 	if (t.has_causes)
 		share_out_all(r, &whole, cores, &t);
 	return t;

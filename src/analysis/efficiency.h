@@ -26,7 +26,7 @@ enum chain_link {
 	CHAIN_BALANCE,	   /* how evenly these worked */
 	CHAIN_NOT_BLOCKED, /* of the time in which there was something to do: not lost to files,
 			      locks... */
-	CHAIN_NOT_WAITING, /* of the rest: not lost to waiting for a CPU */
+	CHAIN_NOT_WAITING, /* of the rest: not lost to waiting for a CPU, or for one that was stolen */
 	CHAIN_OTHER,	   /* what is left: work did not last all of the time */
 	CHAIN_COUNT,
 };

@@ -71,6 +71,13 @@ static struct amount run_queue_share(const struct subject *s)
 	return amount_divide(waiting, amount_add(waiting, cpu_time(s)));
 }
 
+static struct amount stolen_share(const struct subject *s)
+{
+	struct amount stolen = value(s, METRIC_CPU_STOLEN);
+
+	return amount_divide(stolen, amount_add(stolen, cpu_time(s)));
+}
+
 static struct amount throttled_share(const struct subject *s)
 {
 	struct amount throttled = value(s, METRIC_CPU_THROTTLED);
@@ -126,8 +133,10 @@ static struct amount blocked_time(const struct record *r)
 struct amount thread_time(const struct record *r)
 {
 	struct subject s = { .record = r };
+	struct amount stolen = value(&s, METRIC_CPU_STOLEN); /* records of before do not know it */
+	struct amount on = stolen.is_known ? amount_add(cpu_time(&s), stolen) : cpu_time(&s);
 
-	return amount_add(amount_add(cpu_time(&s), value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
+	return amount_add(amount_add(on, value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
 }
 
 static struct amount thread_seconds(const struct subject *s)
@@ -448,6 +457,7 @@ static const struct formula of_job[] = {
 	{ "instructions_per_cycle", DIMENSION_NUMBER, false, instructions_per_cycle, "Instructions that were completed over cycles of the processor's clock, by its own counters." },
 	{ "llc_misses_per_1000_instructions", DIMENSION_NUMBER, false, llc_misses_per_1000, "Accesses that the last level of cache did not hold, of 1,000 instructions, by the same." },
 	{ "run_queue_share", DIMENSION_SHARE, false, run_queue_share, "Of the time that threads ran or were ready to: the part in which they waited for a CPU." },
+	{ "stolen_share", DIMENSION_SHARE, false, stolen_share, "Of the time that threads were on a CPU: the part in which a hypervisor, or interrupts, had it." },
 	{ "throttled_share", DIMENSION_SHARE, false, throttled_share, "Time that the CPU quota held the job back, over that and CPU time." },
 	{ "polling_share", DIMENSION_SHARE, false, polling_share, "CPU time in which threads spun, asking again and again whether there is something to do, over CPU time." },
 	{ "polling_core_share", DIMENSION_SHARE, false, polling_core_share, "The same over core time." },
@@ -456,7 +466,7 @@ static const struct formula of_job[] = {
 	{ "yields_per_second", DIMENSION_PER_SECOND, false, yield_rate, "Calls of sched_yield over elapsed time." },
 	{ "involuntary_switches_per_cpu_second", DIMENSION_PER_SECOND, false, involuntary_rate, "Involuntary switches per second of CPU time." },
 	{ "migrations_per_cpu_second", DIMENSION_PER_SECOND, false, migration_rate, "Moves of threads from one CPU to another per second of CPU time." },
-	{ "thread_seconds", DIMENSION_SECONDS, false, thread_seconds, "What threads did all their time: CPU time, waiting for a CPU, blocked." },
+	{ "thread_seconds", DIMENSION_SECONDS, false, thread_seconds, "What threads did all their time: CPU time, what was stolen of it, waiting for a CPU, blocked." },
 	{ "blocked_seconds", DIMENSION_SECONDS, false, blocked_seconds, "Time in which threads were blocked, whatever the cause." },
 	{ "idle_core_seconds", DIMENSION_SECONDS, false, idle_seconds, "Core time that was neither used nor lost to a cause: nothing was there to run." },
 	{ "idle_core_share", DIMENSION_SHARE, false, idle_share, "The same over core time." },
@@ -465,7 +475,7 @@ static const struct formula of_job[] = {
 	{ "knows_causes", DIMENSION_NUMBER, false, knows_causes, "1 where it is known what threads waited for, else 0." },
 	{ "lost_core_seconds", DIMENSION_SECONDS, false, lost_core, "Core time that was lost to waiting, whatever for." },
 	{ "lost_core_share", DIMENSION_SHARE, false, lost_core_share, "The same over core time." },
-	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Core time in the one thing that took most of it: work, spinning, files, locks, network, page faults or waiting for a CPU." },
+	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Core time in the one thing that took most of it: work, spinning, files, locks, network, page faults, waiting for a CPU or a stolen one." },
 	{ "second_part_share", DIMENSION_SHARE, false, second_part_share, "The same in the next one." },
 	{ "cores_touched", DIMENSION_NUMBER, false, cores_touched, "Cores that it was on for at least 5 % of the time." },
 	{ "cores_untouched", DIMENSION_NUMBER, false, cores_untouched, "Allocated cores without these." },

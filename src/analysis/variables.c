@@ -426,7 +426,7 @@ static struct amount get_lost(const struct variable *variable, const struct reco
 	struct core_time t = core_time_of(record);
 	bool is_share = variable->source == VARIABLE_LOST_SHARE;
 
-	if (!t.has_causes)
+	if (!(variable->cause == LOST_STOLEN ? t.knows_stolen : t.has_causes))
 		return (struct amount){};
 	return amount_of(t.lost[variable->cause] / (is_share ? t.core : 1));
 }

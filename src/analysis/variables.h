@@ -58,7 +58,7 @@ struct variable {
 	enum metric_id id; /* of those that are a metric */
 	enum file_op op;   /* of VARIABLE_OP */
 	enum file_way way; /* of VARIABLE_WAY */
-	size_t cause;	   /* of those by cause, LOST_RUN_QUEUE among them */
+	size_t cause;	   /* of those by cause, LOST_RUN_QUEUE and LOST_STOLEN among them */
 	size_t formula;	   /* of VARIABLE_FORMULA */
 	size_t pattern;	   /* of VARIABLE_PATTERN: a pattern_name() */
 	bool is_mount;	   /* "mount_...": of the subject's row */

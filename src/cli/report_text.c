@@ -34,6 +34,7 @@
 #define NAME_MIN 16
 #define GAP 2 /* between the parts of the head */
 #define SURVIVORS_SHOWN 8
+#define STOLEN_NS_MIN 10000000 /* less is not worth a word */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -94,6 +95,7 @@ static void tell_cores(const struct record *r, bool has_bar, struct page *page)
 	_cleanup_(sentence_freep) struct sentence times = {};
 	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
 	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED);
+	const struct value *stolen = value_of(r, METRIC_CPU_STOLEN);
 	uint64_t used = 0, share;
 	bool is_known = record_cores_used(r, &used);
 
@@ -114,6 +116,8 @@ static void tell_cores(const struct record *r, bool has_bar, struct page *page)
 	tell_duration("user", value_of(r, METRIC_CPU_USER), &times);
 	tell_duration("system", value_of(r, METRIC_CPU_SYSTEM), &times);
 	tell_duration("waiting to run", value_of(r, METRIC_CPU_RUN_QUEUE), &times);
+	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
+		tell_duration("stolen", stolen, &times);
 	page_paragraph(page, NULL, times.text ? times.text : "");
 	if (!throttled->is_known || throttled->number == 0)
 		return;

@@ -168,8 +168,7 @@ static size_t take_waits(const struct record *r, struct wait ret[LOST_COUNT])
 	size_t count = 0;
 
 	for (size_t c = 0; c < LOST_COUNT; c++) {
-		enum metric_id id =
-			c == LOST_RUN_QUEUE ? METRIC_CPU_RUN_QUEUE : cause_metric((enum cause)c);
+		enum metric_id id = lost_metric(c);
 		const struct value *value = &r->reading.values[id];
 
 		if (value->is_known && value->number > 0)

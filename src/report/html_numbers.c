@@ -41,6 +41,7 @@ void html_put_numbers(const struct record *r, struct html *h)
 		{ "CPU time of the program", METRIC_CPU_USER },
 		{ "in the kernel", METRIC_CPU_SYSTEM },
 		{ "waiting for a CPU", METRIC_CPU_RUN_QUEUE },
+		{ "stolen by a hypervisor or interrupts", METRIC_CPU_STOLEN },
 		{ "held back by a quota", METRIC_CPU_THROTTLED },
 		{ "memory, peak", METRIC_MEMORY_PEAK },
 		{ "of its limit", METRIC_MEMORY_LIMIT },

@@ -66,8 +66,8 @@ static void put_waiting(const struct record *r, struct series *s, struct html *h
 			add_layer(&plot, s, r, cause_metric((enum cause)c), hue_of_cause(c), NULL);
 	}
 	/* without its causes it would look like all there was */
-	if (plot.count)
-		add_layer(&plot, s, r, METRIC_CPU_RUN_QUEUE, hue_of_cause(LOST_RUN_QUEUE), NULL);
+	for (size_t c = CAUSE_COUNT; plot.count && c < LOST_COUNT; c++)
+		add_layer(&plot, s, r, lost_metric(c), hue_of_cause(c), NULL);
 	put(&plot, h);
 }
 

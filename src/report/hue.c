@@ -34,6 +34,7 @@ static const struct hue causes[LOST_COUNT] = {
 	[CAUSE_STOPPED]    = { "stopped", "stopped", "stopped", GREY, false },
 	[CAUSE_OTHER]      = { "other", "elsewhere", "other", GREY, false },
 	[LOST_RUN_QUEUE]   = { "waiting for a CPU", NULL, "CPU wait", YELLOW, false },
+	[LOST_STOLEN]      = { "stolen by a hypervisor or interrupts", NULL, "stolen", YELLOW, true },
 };
 /* clang-format on */
 

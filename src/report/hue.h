@@ -24,7 +24,7 @@ struct hue {
 
 extern const struct hue hue_on_cpu, hue_system, hue_idle, hue_read, hue_write, hue_received, hue_sent, hue_memory;
 
-/* Of a cause, or LOST_RUN_QUEUE. */
+/* Of a cause, LOST_RUN_QUEUE or LOST_STOLEN. */
 const struct hue *hue_of_cause(size_t cause);
 
 /* The patterns that stripes are made of; once a page, before all that is drawn. */

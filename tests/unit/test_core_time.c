@@ -82,6 +82,24 @@ TEST(many_blocked_threads_lose_no_more_than_there_is)
 	ASSERT(is_near(sum_of(&t), 400));
 }
 
+/* It is core time itself, and not of a thread that may have waited beside others. */
+TEST(what_was_stolen_is_lost_whole_and_before_what_threads_waited_for)
+{
+	_cleanup_(record_freep) struct record *r = made();
+	struct core_time t = core_time_of(r);
+
+	ASSERT(!t.knows_stolen && t.has_causes); /* of before */
+	reading_set(&r->reading, METRIC_CPU_STOLEN, 60 * SECOND);
+	block(r, CAUSE_FILE_READ, 480);
+	t = core_time_of(r);
+	ASSERT(t.knows_stolen && is_near(t.lost[LOST_STOLEN], 60));
+	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 240));
+	ASSERT(is_near(t.idle, 0) && is_near(sum_of(&t), 400));
+	reading_set(&r->reading, METRIC_CPU_STOLEN, 301 * SECOND); /* more than there was, as little is */
+	t = core_time_of(r);
+	ASSERT(is_near(t.lost[LOST_STOLEN], 300) && is_near(sum_of(&t), 400));
+}
+
 TEST(sleep_poll_and_children_are_never_lost)
 {
 	_cleanup_(record_freep) struct record *r = made();
@@ -123,6 +141,7 @@ TEST(causes_have_names)
 {
 	ASSERT_STREQ(lost_name(CAUSE_LOCK), "lock");
 	ASSERT_STREQ(lost_name(LOST_RUN_QUEUE), "run_queue");
+	ASSERT_STREQ(lost_name(LOST_STOLEN), "stolen");
 	ASSERT(lost_can_be(LOST_RUN_QUEUE) && lost_can_be(CAUSE_SYNC) && !lost_can_be(CAUSE_SLEEP));
 }
 

@@ -226,6 +226,12 @@ static void throttled(struct record *r, bool is_over)
 	set(r, METRIC_CPU_THROTTLED, is_over ? 3.7 : 3.6);
 }
 
+/* Beside 360 s of CPU time. */
+static void stolen(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_STOLEN, is_over ? 20 : 18);
+}
+
 static void system_time(struct record *r, bool is_over)
 {
 	set(r, METRIC_CPU_USER, 250);
@@ -573,6 +579,7 @@ static const struct {
 	{ "idle-cores", idle_cores, "2 m 01 s", NULL },
 	{ "cpu-contended", cpu_contended, "Threads waited 41 s for a core: 10 %", NULL },
 	{ "throttled", throttled, "held the job back for 3.7 s", NULL },
+	{ "stolen", stolen, "took 20 s from threads that were on a core: 5 % of their time there", NULL },
 	{ "system-time", system_time, "30 % of the CPU time was spent in the kernel (1 m 48 s)",
 	  NULL },
 	{ "cache-misses", cache_misses, "completed 61 instructions in 100 cycles, and 10.1 of 1,000", NULL },

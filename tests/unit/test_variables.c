@@ -240,6 +240,11 @@ TEST(blocked_shares_are_of_the_threads_time)
 	ASSERT(is_near(number(r, "blocked_lock_share"), 0.25));
 	ASSERT(is_near(number(r, "blocked_lock_seconds"), 100));
 	ASSERT(number(r, "blocked_sleep_share") == 0);
+	ASSERT(is_unknown(r, "stolen_share") && is_unknown(r, "lost_stolen_seconds"));
+	reading_set(&r->reading, METRIC_CPU_STOLEN, 100000000000);
+	ASSERT(is_near(number(r, "thread_seconds"), 500));
+	ASSERT(is_near(number(r, "blocked_lock_share"), 0.2));
+	r->reading.values[METRIC_CPU_STOLEN].is_known = false;
 	ASSERT(number(r, "lost_lock_share") == 0); /* every core was busy */
 	reading_set(&r->reading, METRIC_CPU_ALLOCATED, 4000);
 	ASSERT(is_near(number(r, "lost_lock_seconds"), 100));
