@@ -70,9 +70,16 @@ def check_waits(record, truth):
     return expected
 
 
+def beside(record, truth):
+    """How long there may be waits that the program does not tell: before its first instruction and after its last, and of
+    some for others that wait for a CPU."""
+    return record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + record["cpu"]["run_queue_seconds"] + 0.01
+
+
 def check_causes(record, truth):
     causes, expected = causes_of(record), check_waits(record, truth)
-    assert sum(seconds for cause, seconds in causes.items() if cause not in expected) < 0.01 + PART * sum(causes.values())
+    others = sum(seconds for cause, seconds in causes.items() if cause not in expected)
+    assert others < beside(record, truth) + PART * sum(causes.values())
     assert record["cpu"]["blocked_seconds"] == pytest.approx(sum(causes.values()))
 
 
@@ -156,7 +163,7 @@ def test_who_is_held_back_by_a_quota_waits_for_a_cpu(run_throttled):
     assert throttled * (1 - PART) - NOISE <= queued <= cpu["run_queue_seconds"] * (1 + PART) + NOISE
     causes = causes_of(record)
     check_shell(causes.pop("children"), record, truth)
-    assert sum(causes.values()) < 0.02 + PART * all_time(record)
+    assert sum(causes.values()) < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
     check_whole(record, truth["own_ns"], truth["own_ns"])
 
 
@@ -166,7 +173,7 @@ def test_a_quota_is_no_wait_for_files(run_throttled):
     causes = causes_of(record)
     check_shell(causes.pop("children"), record, truth)
     check_waits(record, truth)
-    assert causes["other"] < 0.02
+    assert causes["other"] < record["time"]["elapsed_seconds"] - truth["own_ns"] / 1e9 + 0.02
     assert record["cpu"]["run_queue_seconds"] >= truth["queued_ns"] / 1e9 > 0.3
     check_whole(record, truth["own_ns"], truth["own_ns"])
 
@@ -185,7 +192,7 @@ CORE_TIME = {
 @pytest.mark.parametrize("mode", CORE_TIME)
 def test_core_time_is_on_a_cpu_lost_and_idle(run_waits, programs, tmp_path, mode, demand):
     amount, losses = CORE_TIME[mode]
-    record, _ = run_waits(mode, amount)
+    record, truth = run_waits(mode, amount)
     demand(record["cpu"]["allocated_cores"] >= 2, "needs two cores, so that one is never used")
     done = subprocess.run([programs / "jobmeter", "insights", "--json", tmp_path / "record.json"],
                           check=True, capture_output=True, text=True)
@@ -206,4 +213,4 @@ def test_core_time_is_on_a_cpu_lost_and_idle(run_waits, programs, tmp_path, mode
     all_waited = sum(waited[cause] for cause, seconds in lost.items() if seconds)  # 0: of sleep nothing can be lost
     part = min(1, (whole - core_time["on_cpu_seconds"] - stolen) / all_waited) if all_waited else 1
     assert [lost[cause] for cause in losses] == [pytest.approx(waited[cause] * part, rel=0.05, abs=NOISE) for cause in losses]
-    assert sum(seconds for cause, seconds in lost.items() if cause not in (*losses, "run_queue")) < 0.01
+    assert sum(seconds for cause, seconds in lost.items() if cause not in (*losses, "run_queue")) < beside(record, truth)
