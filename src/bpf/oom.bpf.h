@@ -35,7 +35,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 512);
+	__uint(max_entries, 320);
 	__type(key, struct leaf_cpu); /* added here; removed by user space when the leaf has gone */
 	__type(value, struct oom_victim);
 } oom_victims SEC(".maps");

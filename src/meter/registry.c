@@ -62,6 +62,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->steps);
 	timeline_clear(&j->timeline);
 	task_bases_clear(&j->bases);
+	free(j->losses);
 	free(j->least);
 	registry_network_clear(&j->network);
 	registry_ports_clear(&j->ports);

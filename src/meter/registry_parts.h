@@ -159,7 +159,7 @@ int registry_gaps_parse(const struct place *place, const json_t *root, struct re
 /* What is new of them in the feed is that of jobs that were where, or while, something was lost.  -ENOMEM. */
 int registry_take_losses(struct registry *r, const struct registry_feed *feed);
 void registry_losses_format(const struct registry_job *j, struct document *d);
-int registry_losses_parse(const struct place *place, const json_t *root, struct registry_job *j); /* -EINVAL */
+int registry_losses_parse(const struct place *place, const json_t *root, struct registry_job *j); /* -EINVAL, -ENOMEM */
 
 /* ---- rows of a state ---- */
 
@@ -249,7 +249,7 @@ struct registry_job {
 	size_t shown;     /* where it stands in the last snapshot, from 1; 0: nowhere */
 	struct timeline timeline; /* of what was shown */
 	uint64_t saved_changes, saved_boot_ns; /* those of the timeline that was written down last, and when that ended */
-	struct losses losses;	   /* while and where it lived */
+	struct losses *losses;	   /* while and where it lived; NULL: none, as of most */
 	uint64_t losses_mark;	   /* it has those of that group: see registry_losses.c */
 	bool has_all_losses;	   /* it had ended as they were fed last */
 	struct task_bases bases;   /* what is folded has them of tasks that lived at... */
