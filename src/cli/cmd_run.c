@@ -162,9 +162,9 @@ static void print(const struct records *records, const struct rules *rules)
 		(void)sheet_print(&sheet);
 }
 
-/* Keeps and saves what was measured, then prints it: who reads that may have gone.  Takes @record over.  Only a file that was
- * asked for and is not there is a failure. */
-static int tell(struct output *output, struct own_file *own, struct record *record, struct error *err)
+/* Keeps and saves what was measured, then prints it: who reads that may have gone, and a signal that is held until then may end
+ * us.  Takes @record over.  Only a file that was asked for and is not there is a failure. */
+static int tell(struct output *output, struct own_file *own, struct record *record, const sigset_t *mask, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
@@ -181,6 +181,7 @@ static int tell(struct output *output, struct own_file *own, struct record *reco
 		return r;
 	output->rules = rules;
 	r = save(output, own, &records, err);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (!output->is_quiet)
 		print(&records, rules);
 	return r;
@@ -213,7 +214,8 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		{ options, ARRAY_SIZE(options), &settings },
 		{ output_options, output_option_count, &output },
 	};
-	struct measure_options measure = { .root = "/", .on_sigpipe = signal(SIGPIPE, SIG_IGN) };
+	sigset_t mask;
+	struct measure_options measure = { .root = "/", .on_sigpipe = signal(SIGPIPE, SIG_IGN), .mask = &mask };
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(own_file_clear) struct own_file own = {};
 	struct record *record;
@@ -243,7 +245,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		cli_fail(command, &err);
 		return code;
 	}
-	if (tell(&output, &own, record, &err) < 0) {
+	if (tell(&output, &own, record, &mask, &err) < 0) {
 		cli_fail(command, &err);
 		return code ? code : CLI_FAILED;
 	}

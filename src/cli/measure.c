@@ -50,6 +50,7 @@ struct measurement {
 	uint64_t looks, next_look_ns; /* by CLOCK_BOOTTIME */
 	struct error why_no_cgroups, why_no_agent, why_no_hardware;
 	struct record *record;
+	bool holds_signals; /* for the caller, who has something to keep now */
 };
 
 static void measurement_clear(struct measurement *m)
@@ -63,7 +64,8 @@ static void measurement_clear(struct measurement *m)
 	timeline_clear(&m->timeline);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
-	child_end(&m->child);
+	if (!m->holds_signals)
+		child_end(&m->child);
 }
 
 static int choose_measurer(struct measurement *m, bool is_agent, struct error *err)
@@ -409,6 +411,9 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	r = finish(&m, argv, err);
 	if (r < 0)
 		return r;
+	m.holds_signals = options->mask;
+	if (options->mask)
+		*options->mask = m.child.mask;
 	*ret = TAKE_PTR(m.record);
 	return 0;
 }

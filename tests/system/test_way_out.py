@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -69,6 +70,23 @@ class TestAReaderThatGoesAway:
         assert done.returncode == 1 and "No space left" in done.stderr and "exit 0" in done.stderr
         assert person.type("jobmeter run --format json --output /dev/full -- sh -c 'exit 7'").returncode == 7
         assert len(person.records()) == 2
+
+
+def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_path, root, demand):
+    """Else a file is left that is claimed and empty, or no record at all."""
+    demand(shutil.which("strace"), "strace is not installed")
+    person = Person(programs, tmp_path / "home", 0)
+    process = subprocess.Popen(["strace", "-o", "trace", "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=1000000",
+                                "build/jobmeter", "run", "--output", "ranks/", "--", "true"],
+                               cwd=person.home, env=person.environment, stderr=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while not (files := list(person.home.glob("ranks/*.json"))):  # claimed, and its fsync() goes on
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.01)
+    pid, = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(pid), signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert json.loads(files[0].read_text())["job"]["exit_code"] == 0 and len(person.records()) == 1
 
 
 def test_a_page_is_one_write(user, demand):
