@@ -624,9 +624,10 @@ int registry_parse_job(struct registry *r, const char *text, size_t length, stru
 	if (!root)
 		return error_set(err, -EINVAL, "line %d: %s", error.line, error.text);
 	code = read_job(r, root, &saved, err);
-	if (code == 0)
+	if (code == 0) {
 		code = adopt(r, &saved);
-	if (code == -ENOSPC) /* should it be known later, what is written down is not in it */
-		code = registry_lacking_add(r, saved.job->facts->manager, saved.job->facts->id);
+		if (code == -ENOSPC) /* should it be known later, what is written down is not in it */
+			code = registry_lacking_add(r, saved.job->facts->manager, saved.job->facts->id);
+	}
 	return code == -ENOMEM ? error_set_errno(err, ENOMEM, "cannot take it in") : code;
 }
