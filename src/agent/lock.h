@@ -7,7 +7,7 @@ struct error;
 /*
  * Hold it for as long as *@ret is open, here and in processes that were forked from here; the file
  * stays. -EALREADY: another one holds it; @what is the one who would ("agent"), and *@err names the
- * other's PID.
+ * other's PID.  Where that one is dead, processes that it forked are waited for, for some seconds.
  */
 int lock_take(const char *path, const char *what, int *ret, struct error *err);
 

@@ -31,6 +31,7 @@ def run(request, programs, bench, start_agent, demand):
     shutil.copy(programs / "jobmeter", program)
     user = pwd.getpwnam(USER if request.param == "user" else "root")
     become = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups", "--"]
+    started = []
 
     class Run:
         uid = user.pw_uid
@@ -38,10 +39,11 @@ def run(request, programs, bench, start_agent, demand):
         def start(self, name, *argv, asked=(), **options):
             environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"],
                            "XDG_STATE_HOME": str(place)}
-            return subprocess.Popen([*become, program, "run", "--output", place / f"{name}.json", *asked, "--",
-                                     *map(str, argv)],
-                                    env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                    stderr=subprocess.PIPE, text=True, cwd="/", **options)
+            started.append(subprocess.Popen([*become, program, "run", "--output", place / f"{name}.json", *asked, "--",
+                                             *map(str, argv)],
+                                            env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                            stderr=subprocess.PIPE, text=True, cwd="/", start_new_session=True, **options))
+            return started[-1]
 
         def __call__(self, name, *argv, asked=()):
             process = self.start(name, *argv, asked=asked)
@@ -52,7 +54,11 @@ def run(request, programs, bench, start_agent, demand):
             return json.loads((place / f"{name}.json").read_text())
 
     Run.agent = agent
-    return Run()
+    yield Run()
+    for process in started:  # a job that is left is another job to each later test
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def found_in(record, job, mounts):

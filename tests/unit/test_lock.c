@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -34,6 +37,36 @@ TEST(the_second_is_told_who_the_first_is)
 	close(first);
 	ASSERT_OK(lock_take(path_of("a"), "agent", &second, &err));
 	close(second);
+}
+
+/* Takes the lock, and is killed; what it forked ends when that sees it, a moment later. */
+static void be_killed_beside_a_child(void)
+{
+	const struct timespec moment = { .tv_nsec = 300 * 1000000 };
+	int fd = -EBADF;
+	struct error err;
+
+	if (lock_take(path_of("c"), "agent", &fd, &err) < 0)
+		_exit(1);
+	if (fork() == 0) {
+		nanosleep(&moment, NULL);
+		_exit(0);
+	}
+	raise(SIGKILL);
+}
+
+TEST(what_a_dead_holder_forked_is_waited_for)
+{
+	int fd = -EBADF, status;
+	struct error err;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		be_killed_beside_a_child();
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT(WIFSIGNALED(status));
+	ASSERT_OK(lock_take(path_of("c"), "agent", &fd, &err));
+	close(fd);
 }
 
 TEST(a_folder_is_held_by_one)
