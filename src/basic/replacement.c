@@ -128,14 +128,36 @@ int replacement_open(const char *path, unsigned int mode, struct replacement *re
 	return 0;
 }
 
+/* rename() would take the place of what is there.  Not every file system has links, and not every one a rename that minds. */
+static int place_new(const char *temporary, const char *path)
+{
+	if (link(temporary, path) == 0)
+		return unlink(temporary) < 0 ? -errno : 0;
+	if (errno == EEXIST)
+		return -EEXIST;
+	return renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
+static int take_place(const struct replacement *r)
+{
+	if (r->must_be_new)
+		return place_new(r->temporary, r->path);
+	return rename(r->temporary, r->path) < 0 ? -errno : 0;
+}
+
 static int finish(struct replacement *r)
 {
+	int result;
+
 	if (fflush(r->stream) != 0 || ferror(r->stream))
 		return errno ? -errno : -EIO;
 	if (!r->temporary)
 		return 0;
-	if (fsync(fileno(r->stream)) < 0 || rename(r->temporary, r->path) < 0)
+	if (fsync(fileno(r->stream)) < 0)
 		return -errno;
+	result = take_place(r);
+	if (result < 0)
+		return result;
 	free(r->temporary);
 	r->temporary = NULL;
 	return 0;

@@ -4,9 +4,11 @@
  *
  * It is written beside the other one under a name of its own; what stands there stays until the end.
  * What is no regular file (a terminal, a pipe) can't be replaced, and is written to directly.
+ * One that must be new takes nothing's place, and is never seen empty or half-written either.
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct error;
@@ -14,6 +16,7 @@ struct error;
 struct replacement { /* begins as {} */
 	FILE *stream;
 	char *path, *temporary; /* no temporary: written directly */
+	bool must_be_new;	/* set by the caller before the end: where there is a file by then, -EEXIST */
 };
 
 /* @mode, less the umask, is the new file's; a link is followed. */

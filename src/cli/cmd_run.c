@@ -117,15 +117,14 @@ static int save(struct output *output, struct own_file *own, const struct record
 
 	if (!output->file)
 		return 0;
-	if (!own->path)
-		return output_save(output, records, err);
-	r = own_file_claim(own, err);
-	if (r < 0)
-		return r;
-	output->file = own->path;
-	r = output_save(output, records, err); /* which takes the place of the empty file */
-	if (r < 0)
-		unlink(own->path);
+	output->must_be_new = own->path;
+	r = output_save(output, records, err);
+	for (unsigned int number = 2; own->path && r == -EEXIST; number++) {
+		if (own_file_rename(own, number) < 0)
+			break;
+		output->file = own->path;
+		r = output_save(output, records, err);
+	}
 	return r;
 }
 

@@ -243,6 +243,7 @@ int output_save_by(const struct output *output, output_writer write, const void 
 
 	if (r < 0)
 		return r;
+	file.must_be_new = output->must_be_new;
 	r = write(output, what, file.stream, err);
 	return r < 0 ? r : replacement_commit(&file, err);
 }

@@ -31,6 +31,7 @@ struct output { /* begins as {}; filled by cli_parse() */
 	const char *file; /* NULL: stdout */
 	bool is_json;     /* --json was given */
 	bool is_quiet;
+	bool must_be_new; /* the file: -EEXIST where there is one when it is written */
 	enum record_rows rows; /* in CSV */
 	bool has_markdown, has_html; /* set before parsing: there is such a form of it */
 	const char *no_csv;	     /* set before parsing: why there is no table of it, or NULL */

@@ -2,17 +2,15 @@
 #include "own_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "error.h"
 #include "identify.h"
 
-#define CLAIMS_MAX 1000
+#define NAMES_MAX 1000
 
 /* PIDs come again, and ranks in containers may have the same. */
 static char *stem_in(const char *dir)
@@ -52,21 +50,9 @@ int own_file_choose(const char *dir, struct own_file *ret)
 	return ret->stem ? set_path(ret, 1) : -ENOMEM;
 }
 
-int own_file_claim(struct own_file *own, struct error *err)
+int own_file_rename(struct own_file *own, unsigned int number)
 {
-	for (unsigned int number = 1;; number++) {
-		int fd, r = set_path(own, number);
-
-		if (r < 0)
-			return error_set_errno(err, r, "cannot name the record's file");
-		fd = open(own->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			close(fd);
-			return 0;
-		}
-		if (errno != EEXIST || number == CLAIMS_MAX)
-			return error_set_errno(err, errno, "cannot write '%s'", own->path);
-	}
+	return number > NAMES_MAX ? -EEXIST : set_path(own, number);
 }
 
 void own_file_clear(struct own_file *own)

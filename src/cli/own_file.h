@@ -6,13 +6,13 @@ struct error;
 
 struct own_file { /* begins as {} */
 	char *stem;
-	char *path; /* as it would be, until it is claimed; NULL: none was chosen */
+	char *path; /* NULL: none was chosen */
 };
 
 /* "DIR/HOST-START-JOB-rRANK-PID.json", batch job and rank where the environment tells them.  -ENOMEM. */
 int own_file_choose(const char *dir, struct own_file *ret);
 
-/* Make the file, empty, under the first name that nobody has: that, or with "-2", "-3" and so on behind the PID. */
-int own_file_claim(struct own_file *own, struct error *err);
+/* Somebody has that name: the next one has "-@number" behind the PID.  -ENOMEM, -EEXIST: enough were tried. */
+int own_file_rename(struct own_file *own, unsigned int number);
 
 void own_file_clear(struct own_file *own);

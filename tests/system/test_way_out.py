@@ -73,20 +73,22 @@ class TestAReaderThatGoesAway:
 
 
 def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_path, root, demand):
-    """Else a file is left that is claimed and empty, or no record at all."""
+    """Else there is no record at all; and in the directory no file is ever seen that is empty or half-written."""
     demand(shutil.which("strace"), "strace is not installed")
     person = Person(programs, tmp_path / "home", 0)
     process = subprocess.Popen(["strace", "-o", "trace", "-e", "trace=fsync", "-e", "inject=fsync:delay_enter=1000000",
                                 "build/jobmeter", "run", "--output", "ranks/", "--", "true"],
                                cwd=person.home, env=person.environment, stderr=subprocess.PIPE)
     end = time.monotonic() + 60
-    while not (files := list(person.home.glob("ranks/*.json"))):  # claimed, and its fsync() goes on
+    while not list(person.home.glob("ranks/.*.json.*")):  # its fsync() goes on
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.01)
+    assert not list(person.home.glob("ranks/*.json"))
     pid, = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     os.kill(int(pid), signal.SIGTERM)
     process.communicate(timeout=60)
-    assert json.loads(files[0].read_text())["job"]["exit_code"] == 0 and len(person.records()) == 1
+    file, = (person.home / "ranks").iterdir()
+    assert json.loads(file.read_text())["job"]["exit_code"] == 0 and len(person.records()) == 1
 
 
 def test_a_page_is_one_write(user, demand):

@@ -72,6 +72,26 @@ TEST(the_old_file_stands_until_the_new_one_is_whole)
 	ASSERT_EQ(count_files(), files);
 }
 
+TEST(what_must_be_new_takes_no_place_and_is_whole_when_it_is_seen)
+{
+	_cleanup_free_ char *seen = NULL;
+	struct replacement first = {}, second = {};
+	int files = count_files();
+	struct error err;
+
+	ASSERT_OK(replacement_open(path_of("new"), 0600, &first, &err));
+	ASSERT_OK(replacement_open(path_of("new"), 0600, &second, &err));
+	first.must_be_new = second.must_be_new = true;
+	fputs("first", first.stream);
+	fputs("second", second.stream);
+	ASSERT(access(path_of("new"), F_OK) < 0);
+	ASSERT_OK(replacement_commit(&first, &err));
+	ASSERT_ERR(replacement_commit(&second, &err), -EEXIST);
+	seen = read_all(path_of("new"));
+	ASSERT_STREQ(seen, "first");
+	ASSERT_EQ(count_files(), files + 1);
+}
+
 TEST(what_is_given_up_leaves_nothing)
 {
 	struct replacement file = {};
