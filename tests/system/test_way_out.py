@@ -151,13 +151,13 @@ class TestWait:
 
 
 def test_a_long_recording_is_not_kept_in_memory(programs, tmp_path, root, demand):
-    """F10: 300 MiB of it, in lines of 1 MiB, and 300 MiB of no line."""
+    """F10: 127 MiB of it, in lines of 1 MiB, and 300 MiB of no line."""
     person = Person(programs, tmp_path / "home", 0)
     done = person.type("jobmeter top --standalone --batch -n 2 -d 0.1 --record short")
     demand(done.returncode == 0, done.stderr)
     line = (person.home / "short").read_text().splitlines()[-1]
     with open(person.home / "long", "w") as file:
-        for _ in range(300):
+        for _ in range(127):
             file.write(" " * ((1 << 20) - len(line) - 1) + line + "\n")
     (person.home / "endless").touch()
     os.truncate(person.home / "endless", 300 << 20)
