@@ -50,7 +50,6 @@ static void tick(struct agent *a)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (is_due)
 		take_reading(a, 0);
-	api_tidy(a->api);
 }
 
 static void apply(struct agent *a)

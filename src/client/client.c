@@ -3,7 +3,6 @@
 
 #include <curl/curl.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,6 @@
 #include "record.h"
 #include "records.h"
 #include "tick.h"
-#include "tick_delta.h"
 #include "waiter.h"
 
 #define URL "http://localhost"
@@ -335,70 +333,23 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 	return r < 0 ? r : take_record(c, &answer, ret, err);
 }
 
-/* @more: further of the query. */
-static int ask_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const char *more, struct answer *ret,
+int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, bool is_first, struct tick *ret,
 		    struct error *err)
 {
+	_cleanup_(answer_clear) struct answer answer = {};
 	char url[192], age[DECIMAL_SIZE], ended[DECIMAL_SIZE];
 	int r;
 
 	snprintf(url, sizeof(url), URL "/v1/tick?max_age=%s&ended=%s%s", decimal_format(age, max_age_ns, 9),
-		 decimal_format(ended, ended_ns, 9), more);
-	r = ask(c, url, NULL, CLIENT_ANSWER_MS, ret, err);
-	if (r == -ENOENT && ret->text) /* somebody answered */
+		 decimal_format(ended, ended_ns, 9), is_first ? "&ahead=" AHEAD : "");
+	r = ask(c, url, NULL, CLIENT_ANSWER_MS, &answer, err);
+	if (r == -ENOENT && answer.text) /* somebody answered */
 		return error_set(err, -EPROTO,
 				 "the agent at '%s' is older than this program: it knows no ticks", c->path);
-	return r;
-}
-
-static int say_wrong(int r, struct error *err)
-{
-	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : 0;
-}
-
-int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, struct tick *ret, struct error *err)
-{
-	_cleanup_(answer_clear) struct answer answer = {};
-	int r = ask_tick(c, max_age_ns, ended_ns, "", &answer, err);
-
 	if (r < 0)
 		return r;
-	return say_wrong(tick_parse(answer.text ? answer.text : "", answer.length, ret, err), err);
-}
-
-/* An agent that knows no deltas gives whole ticks. */
-static int parse_next(const struct answer *a, const struct tick *before, struct tick *ret, struct error *err)
-{
-	const char *text = a->text ? a->text : "";
-	static const char whole[] = "{\"schema\":\"" TICK_SCHEMA "\"";
-
-	return strncmp(text, whole, strlen(whole)) == 0 ? tick_parse(text, a->length, ret, err)
-							: tick_delta_parse(text, a->length, before, ret, err);
-}
-
-static int get_next(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-		    bool is_first, struct tick *ret, struct error *err)
-{
-	_cleanup_(answer_clear) struct answer answer = {};
-	char more[64];
-	int r;
-
-	if (before->boot_ns)
-		snprintf(more, sizeof(more), "&form=delta&since=%" PRIu64, before->boot_ns);
-	else
-		snprintf(more, sizeof(more), "&form=delta%s", is_first ? "&ahead=" AHEAD : "");
-	r = ask_tick(c, max_age_ns, ended_ns, more, &answer, err);
-	return r < 0 ? r : parse_next(&answer, before, ret, err);
-}
-
-int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-			 struct tick *ret, struct error *err)
-{
-	int r = get_next(c, max_age_ns, ended_ns, before, !before->boot_ns, ret, err);
-
-	if (r == -ESTALE) /* it went on from what we have not: once more from the beginning */
-		r = get_next(c, max_age_ns, ended_ns, &(struct tick){}, false, ret, err);
-	return r == -EINVAL || r == -ESTALE ? say_wrong(r, err) : r;
+	r = tick_parse(answer.text ? answer.text : "", answer.length, ret, err);
+	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : 0;
 }
 
 static int find_group(struct client *c, const char *start, const char *what,

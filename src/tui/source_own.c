@@ -189,14 +189,14 @@ static int set_waiter_own(struct top_source *s, const struct waiter *waiter)
 /* ---- looking ---- */
 
 static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		    const struct tick *before, struct tick *ret, struct error *err)
+		    bool is_first, struct tick *ret, struct error *err)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct own_source *o = source_of(s);
 	struct tick tick = {};
 	int r = be_started(o, err);
 
-	(void)before; /* there is no way to be made shorter */
+	(void)is_first;
 	if (r < 0)
 		return r;
 	sampler_want_commands(o->sampler);

@@ -63,13 +63,13 @@ static int parse_line(const struct replay_source *s, size_t line, struct tick *r
 }
 
 static int read_replay(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		       const struct tick *before, struct tick *ret, struct error *err)
+		       bool is_first, struct tick *ret, struct error *err)
 {
 	struct replay_source *replay = source_of(s);
 
 	(void)max_age_ns;
 	(void)ended_ns;
-	(void)before;
+	(void)is_first;
 	if (replay->next >= replay->count)
 		return error_set(err, -ENODATA, "the recording is over");
 	return parse_line(replay, replay->next++, ret, err);

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct client;
@@ -19,11 +20,10 @@ struct top_source {
 	 * wait. */
 	int (*set_waiter)(struct top_source *s, const struct waiter *waiter);
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
-	 * is not; with those that ended in the last @ended_ns.  @before: the last one, from which the source may go on, and tell no more
-	 * than what is shown on a screen; NULL: whole records are wanted.  -ENODATA: there will be no
-	 * more; what the waiter says, if he waits no longer. */
+	 * is not; with those that ended in the last @ended_ns.  @is_first: another read() follows at once.  -ENODATA: there
+	 * will be no more; what the waiter says, if he waits no longer. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		    const struct tick *before, struct tick *ret, struct error *err);
+		    bool is_first, struct tick *ret, struct error *err);
 	/* All that is known of one job.  NULL: no more than ticks tell. */
 	int (*describe)(struct top_source *s, const char *manager, const char *id,
 			struct record **ret, struct error *err);

@@ -199,25 +199,6 @@ class TestThroughAnAgent:
         job = jobs_of(node.ticks("-n", 1)[0])["9"]["job"]
         assert job["command"] == ["sleep"] and job["name"] is None
 
-    def test_who_looks_again_gets_what_changed(self, node):
-        node.await_users()
-
-        def pair():
-            whole = node.ask("/v1/tick?form=delta&max_age=0.05")
-            time.sleep(0.3)
-            changed = node.ask(f"/v1/tick?form=delta&max_age=0.05&since={whole['boot_ns']}")
-            assert whole["since_ns"] is None and changed["since_ns"] == whole["boot_ns"] < changed["boot_ns"]
-            return ({j["id"]: j for j in tick["jobs"] if j["manager"] == MANAGER} for tick in (whole, changed))
-
-        before, now = pair()
-        end = time.monotonic() + 60
-        while "facts" in now["9"]:  # now and then it is looked whether somebody knows more of the job
-            assert time.monotonic() < end
-            before, now = pair()
-        assert before.keys() == now.keys() >= {"7", "8", "9"} and all(j["again"] for j in now.values())
-        assert "facts" in before["9"] and "rows" not in now["9"] and "rows" in now["8"]
-        assert len(now["9"]["values"]) < len(before["9"]["values"])
-
     def test_a_recording_is_played_as_it_was(self, node, tmp_path):
         file = tmp_path / "recording"
         now = node.ticks("-n", 3, "-d", 0.3, "--record", file)
