@@ -57,7 +57,7 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 
 /* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He must not use the
  * client meanwhile. */
-int client_set_waiter(struct client *c, const struct waiter *waiter);
+void client_set_waiter(struct client *c, const struct waiter *waiter);
 
 const char *client_socket_path(const struct client *c);
 

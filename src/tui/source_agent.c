@@ -19,9 +19,9 @@ static struct client *client_of(struct top_source *s)
 	return ((struct agent_source *)(void *)s)->client;
 }
 
-static int set_waiter_agent(struct top_source *s, const struct waiter *waiter)
+static void set_waiter_agent(struct top_source *s, const struct waiter *waiter)
 {
-	return client_set_waiter(client_of(s), waiter);
+	client_set_waiter(client_of(s), waiter);
 }
 
 static int read_agent(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,

@@ -180,10 +180,9 @@ static int be_started(struct own_source *o, struct error *err)
 	return o->status;
 }
 
-static int set_waiter_own(struct top_source *s, const struct waiter *waiter)
+static void set_waiter_own(struct top_source *s, const struct waiter *waiter)
 {
 	source_of(s)->waiter = waiter;
-	return 0;
 }
 
 /* ---- looking ---- */

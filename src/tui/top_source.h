@@ -18,7 +18,7 @@ struct top_source {
 	const char *starting; /* what is done before the first read() has anything, in words; NULL: nothing that takes time */
 	/* Who is asked while the functions below wait; he is the caller's, and must not call them.  NULL: they do not
 	 * wait. */
-	int (*set_waiter)(struct top_source *s, const struct waiter *waiter);
+	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
 	 * is not; with those that ended in the last @ended_ns.  @is_first: another read() follows at once.  -ENODATA: there
 	 * will be no more; what the waiter says, if he waits no longer. */
