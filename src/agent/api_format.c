@@ -234,6 +234,7 @@ struct stream {
 	const struct list_form *form;
 	struct job_record_node node; /* of records */
 	uint64_t ended_ns;	     /* jobs that ended longer ago are left out */
+	uint64_t since_ns;	     /* boot_ns of the tick that the reader has; 0: none */
 	uint64_t ahead_ns, *ahead;   /* of a tick */
 	size_t next, listed;
 	char *text; /* what is being sent */
@@ -288,11 +289,22 @@ static void format_tick_head(const struct stream *s, struct document *d)
 	tick_format_head(&tick, d);
 }
 
+static void format_unchanged(const void *listed, struct document *d)
+{
+	const struct listed *l = listed;
+
+	tick_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
+}
+
 static int format_tick_job(const struct stream *s, const struct snapshot_job *job, char **ret,
 			   size_t *ret_length)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
-	int r = job_record_make(s->snapshot, job, &s->node, &record);
+	int r;
+
+	if (s->since_ns && job->changed_ns <= s->since_ns)
+		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret, ret_length);
+	r = job_record_make(s->snapshot, job, &s->node, &record);
 
 	if (r >= 0)
 		r = job_record_add_label(job, record);
@@ -415,12 +427,13 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 }
 
 int api_stream_tick(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
-		    uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
+		    uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
 				       .form = &tick_form,
 				       .node = *node,
+				       .since_ns = since_ns,
 				       .ended_ns = ended_ns,
 				       .ahead_ns = ahead_ns,
 				       .ahead = ahead };

@@ -12,7 +12,7 @@
 #include "snapshot.h"
 
 struct query {
-	uint64_t age_ns, ended_ns;
+	uint64_t age_ns, ended_ns, since_ns;
 	uint64_t ahead_ns; /* UINT64_MAX: no reading ahead is wanted */
 };
 
@@ -28,8 +28,8 @@ static int take_query(const struct http_request *request, struct query *ret, str
 {
 	*ret = (struct query){ .age_ns = API_LIST_AGE_NS, .ahead_ns = UINT64_MAX };
 	if (take_seconds(request, "max_age", &ret->age_ns) < 0 || take_seconds(request, "ended", &ret->ended_ns) < 0 ||
-	    take_seconds(request, "ahead", &ret->ahead_ns) < 0) {
-		(void)http_fail(answer, 400, "'max_age', 'ended' and 'ahead' are numbers of seconds");
+	    take_seconds(request, "ahead", &ret->ahead_ns) < 0 || take_seconds(request, "since", &ret->since_ns) < 0) {
+		(void)http_fail(answer, 400, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 		return -1;
 	}
 	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
@@ -55,6 +55,6 @@ int api_tick_answer(struct api_ahead *ahead, struct sampler *sampler, const stru
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
 	if (query.ahead_ns < UINT64_MAX)
 		ahead->uid = request->peer.uid;
-	return api_stream_tick(snapshot, view, &node, query.ended_ns, MAX(query.ahead_ns, API_RECORD_AGE_NS),
+	return api_stream_tick(snapshot, view, &node, query.since_ns, query.ended_ns, MAX(query.ahead_ns, API_RECORD_AGE_NS),
 			       query.ahead_ns < UINT64_MAX ? &ahead->ns : NULL, ret);
 }

@@ -227,23 +227,34 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 	return r < 0 ? r : take_record(c, &answer, ret, err);
 }
 
-int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, bool is_first, struct tick *ret,
-		    struct error *err)
+static int get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before, bool is_first,
+		    struct tick *ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
-	char target[192], age[DECIMAL_SIZE], ended[DECIMAL_SIZE];
+	char target[256], age[DECIMAL_SIZE], ended[DECIMAL_SIZE], since[DECIMAL_SIZE];
 	int r;
 
-	snprintf(target, sizeof(target), "/v1/tick?max_age=%s&ended=%s%s", decimal_format(age, max_age_ns, 9),
-		 decimal_format(ended, ended_ns, 9), is_first ? "&ahead=" AHEAD : "");
+	snprintf(target, sizeof(target), "/v1/tick?max_age=%s&ended=%s&since=%s%s", decimal_format(age, max_age_ns, 9),
+		 decimal_format(ended, ended_ns, 9), decimal_format(since, before ? before->boot_ns : 0, 9),
+		 is_first ? "&ahead=" AHEAD : "");
 	r = ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err);
 	if (r == -ENOENT && answer.text) /* somebody answered */
 		return error_set(err, -EPROTO,
 				 "the agent at '%s' is older than this program: it knows no ticks", c->path);
 	if (r < 0)
 		return r;
-	r = tick_parse(answer.text ? answer.text : "", answer.length, ret, err);
-	return r < 0 ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : 0;
+	r = tick_parse(answer.text ? answer.text : "", answer.length, before, ret, err);
+	return r < 0 && r != -ESTALE ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : r;
+}
+
+int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+		    struct tick *ret, struct error *err)
+{
+	int r = get_tick(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret, err);
+
+	if (r == -ESTALE) /* it leaves out what we have not: once more from the beginning */
+		r = get_tick(c, max_age_ns, ended_ns, NULL, false, ret, err);
+	return r == -ESTALE ? error_prefix(err, -EPROTO, "the agent's answer") : r;
 }
 
 static int find_group(struct client *c, const char *start, const char *what,

@@ -96,6 +96,18 @@ int block_copy(struct block *to, const struct block *from)
 	return 0;
 }
 
+bool block_is_equal(const struct block *a, const struct block *b)
+{
+	if (a->is_known != b->is_known || a->count != b->count)
+		return false;
+	for (size_t i = 0; i < a->count; i++) {
+		if (strcmp(a->rows[i].device, b->rows[i].device) != 0 || a->rows[i].op != b->rows[i].op ||
+		    memcmp(&a->rows[i].counts, &b->rows[i].counts, sizeof(a->rows[i].counts)) != 0)
+			return false;
+	}
+	return true;
+}
+
 int block_reserve(struct block *b, size_t more)
 {
 	struct block_row *larger;

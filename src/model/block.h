@@ -53,6 +53,8 @@ void block_clear(struct block *b);
 /* Make @to, which may be empty, a copy.  -ENOMEM: it is left alone. */
 int block_copy(struct block *to, const struct block *from);
 
+bool block_is_equal(const struct block *a, const struct block *b);
+
 /* Let the next @more rows be added without failing.  -ENOMEM. */
 int block_reserve(struct block *b, size_t more);
 /* Add to the row of that device and operation, which is made where there is none.  -ENOMEM. */

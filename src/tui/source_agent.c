@@ -25,9 +25,9 @@ static void set_waiter_agent(struct top_source *s, const struct waiter *waiter)
 }
 
 static int read_agent(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		      bool is_first, struct tick *ret, struct error *err)
+		      const struct tick *before, struct tick *ret, struct error *err)
 {
-	return client_get_tick(client_of(s), max_age_ns, ended_ns, is_first, ret, err);
+	return client_get_tick(client_of(s), max_age_ns, ended_ns, before, ret, err);
 }
 
 static int describe_agent(struct top_source *s, const char *manager, const char *id,

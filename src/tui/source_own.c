@@ -188,14 +188,14 @@ static void set_waiter_own(struct top_source *s, const struct waiter *waiter)
 /* ---- looking ---- */
 
 static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		    bool is_first, struct tick *ret, struct error *err)
+		    const struct tick *before, struct tick *ret, struct error *err)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct own_source *o = source_of(s);
 	struct tick tick = {};
 	int r = be_started(o, err);
 
-	(void)is_first;
+	(void)before;
 	if (r < 0)
 		return r;
 	sampler_want_commands(o->sampler);

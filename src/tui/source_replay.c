@@ -58,18 +58,18 @@ static int parse_line(const struct replay_source *s, size_t line, struct tick *r
 			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", s->path);
 		had += (size_t)n;
 	}
-	r = tick_parse(text, length, ret, err);
+	r = tick_parse(text, length, NULL, ret, err);
 	return r < 0 ? error_prefix(err, r, "%s:%zu", s->path, line + 1) : 0;
 }
 
 static int read_replay(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		       bool is_first, struct tick *ret, struct error *err)
+		       const struct tick *before, struct tick *ret, struct error *err)
 {
 	struct replay_source *replay = source_of(s);
 
 	(void)max_age_ns;
 	(void)ended_ns;
-	(void)is_first;
+	(void)before;
 	if (replay->next >= replay->count)
 		return error_set(err, -ENODATA, "the recording is over");
 	return parse_line(replay, replay->next++, ret, err);

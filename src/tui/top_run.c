@@ -182,6 +182,14 @@ static int keep_line(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
 }
 
+/* What is written down is whole; a screen does with less, and so do rates, which begin with the first. */
+static const struct tick *known(const struct run *run)
+{
+	bool is_written = run->options->form == TOP_FORM_LINES && run->top->last.boot_ns;
+
+	return run->options->record || is_written ? NULL : &run->top->last;
+}
+
 static int look(struct run *run, uint64_t age_ns, struct error *err)
 {
 	struct tick tick = {};
@@ -189,7 +197,7 @@ static int look(struct run *run, uint64_t age_ns, struct error *err)
 
 	run->asked_ns = clock_now_ns(CLOCK_BOOTTIME);
 	r = run->source->read(run->source, age_ns, run->options->interval_ns + ENDED_MORE_NS,
-				  !run->top->last.boot_ns, &tick, err);
+				  known(run), &tick, err);
 
 	if (r < 0)
 		return r;

@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct client;
@@ -20,10 +19,12 @@ struct top_source {
 	 * wait. */
 	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
-	 * is not; with those that ended in the last @ended_ns.  @is_first: another read() follows at once.  -ENODATA: there
+	 * is not; with those that ended in the last @ended_ns.  @before: the last one, with which
+	 * the result may share records; one that begins as {}: none yet, and another read() follows at once; NULL: all is
+	 * wanted as it is now.  -ENODATA: there
 	 * will be no more; what the waiter says, if he waits no longer. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
-		    bool is_first, struct tick *ret, struct error *err);
+		    const struct tick *before, struct tick *ret, struct error *err);
 	/* All that is known of one job.  NULL: no more than ticks tell. */
 	int (*describe)(struct top_source *s, const char *manager, const char *id,
 			struct record **ret, struct error *err);

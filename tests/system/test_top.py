@@ -199,6 +199,29 @@ class TestThroughAnAgent:
         job = jobs_of(node.ticks("-n", 1)[0])["9"]["job"]
         assert job["command"] == ["sleep"] and job["name"] is None
 
+    def test_who_looks_again_gets_whole_jobs_that_did_something(self, node):
+        node.await_users()
+
+        def pair():
+            whole = node.ask("/v1/tick?max_age=0.05")
+            time.sleep(0.3)
+            now = node.ask(f"/v1/tick?max_age=0.05&since={whole['boot_seconds']:.9f}")
+            assert whole["boot_seconds"] < now["boot_seconds"]
+            return whole["jobs"], now["jobs"]
+
+        def by_id(jobs):
+            ids = {j["id"] if "unchanged" in j else j["job"]["id"]: j for j in jobs}
+            return {i: j for i, j in ids.items() if (j.get("manager") or j["job"]["manager"]) == MANAGER}
+
+        before, now = map(by_id, pair())
+        end = time.monotonic() + 60
+        while "unchanged" not in now["9"]:  # now and then it is looked whether somebody knows more of the job
+            assert time.monotonic() < end
+            before, now = map(by_id, pair())
+        assert before.keys() == now.keys() >= {"7", "8", "9"} and not any("unchanged" in j for j in before.values())
+        assert now["9"]["elapsed_seconds"] > before["9"]["time"]["elapsed_seconds"]
+        assert now["8"]["io"] and now["8"]["cpu"]
+
     def test_a_recording_is_played_as_it_was(self, node, tmp_path):
         file = tmp_path / "recording"
         now = node.ticks("-n", 3, "-d", 0.3, "--record", file)

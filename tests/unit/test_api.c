@@ -191,7 +191,7 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	n.snapshot->took_ns = 7000000;
 	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
 	ASSERT_EQ(ask_tick(&n, NULL, NULL, FIRST, &first), 200u);
-	ASSERT_OK(tick_parse(first, strlen(first), &tick, NULL));
+	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
 	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
 	ASSERT_EQ(tick.real_ns, n.snapshot->real_ns);
 	ASSERT_EQ(tick.took_ns, n.snapshot->took_ns);
@@ -201,14 +201,39 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
 	tick_clear(&tick);
 	ASSERT_EQ(ask_tick(&n, "ended", "5.5", FIRST, &ended), 200u);
-	ASSERT_OK(tick_parse(ended, strlen(ended), &tick, NULL));
+	ASSERT_OK(tick_parse(ended, strlen(ended), NULL, &tick, NULL));
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
 	ASSERT(tick.jobs.items[1]->is_final);
 	tick_clear(&tick);
 	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &root), 200u);
-	ASSERT_OK(tick_parse(root, strlen(root), &all, NULL));
+	ASSERT_OK(tick_parse(root, strlen(root), NULL, &all, NULL));
 	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
 	tick_clear(&all);
+	node_close(&n);
+}
+
+TEST(who_has_a_tick_is_told_in_a_word_of_jobs_that_did_nothing_since)
+{
+	_cleanup_free_ char *first = NULL, *second = NULL, *wrong = NULL;
+	struct tick tick = {}, next = {};
+	struct node n;
+
+	node_open("since", &n);
+	n.snapshot->boot_ns = UINT64_C(1009000000000);
+	n.snapshot->jobs[0].changed_ns = n.snapshot->jobs[3].changed_ns = UINT64_C(1007000000000);
+	n.snapshot->jobs[2].changed_ns = UINT64_C(1007000000001);
+	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &first), 200u);
+	ASSERT_LACKS(first, "unchanged");
+	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
+	ASSERT_EQ(ask_tick(&n, "since", "1007", 0, &second), 200u);
+	ASSERT_CONTAINS(second, "{\"unchanged\":true,\"manager\":\"run\",\"id\":\"41\",");
+	ASSERT_OK(tick_parse(second, strlen(second), &tick, &next, NULL));
+	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)3);
+	for (size_t i = 0; i < 3; i++)
+		ASSERT_EQ(next.jobs.items[i] == tick.jobs.items[i], i != 1);
+	ASSERT_EQ(ask_tick(&n, "since", "x", 0, &wrong), 400u);
+	tick_clear(&tick);
+	tick_clear(&next);
 	node_close(&n);
 }
 
@@ -264,7 +289,7 @@ TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 		_cleanup_free_ char *text = NULL;
 
 		ASSERT_EQ(ask_tick(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
-		ASSERT_CONTAINS(text, "'max_age', 'ended' and 'ahead' are numbers of seconds");
+		ASSERT_CONTAINS(text, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
 	node_close(&n);
 }

@@ -30,7 +30,7 @@ struct double_source {
 	uint64_t first_ns;
 	size_t reads;
 	uint64_t ages_ns[2], late_ns; /* what was asked for; when the second one was, after the first one's moment */
-	bool is_first[2];
+	bool is_short[2];
 	bool is_mute; /* no answer comes, and somebody asks us to end */
 	const struct waiter *waiter;
 };
@@ -40,7 +40,7 @@ static void set_waiter_double(struct top_source *s, const struct waiter *waiter)
 	((struct double_source *)(void *)s)->waiter = waiter;
 }
 
-static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns, bool is_first,
+static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
 		       struct tick *ret, struct error *err)
 {
 	struct double_source *d = (struct double_source *)(void *)s;
@@ -57,7 +57,7 @@ static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended
 		return error_set(err, -EIO, "only two were wanted");
 	made_tick(d->reads == 1, ret);
 	d->ages_ns[d->reads] = max_age_ns;
-	d->is_first[d->reads] = is_first;
+	d->is_short[d->reads] = before;
 	if (d->reads++ == 0) {
 		d->first_ns = ret->boot_ns = now_ns - d->first_age_ns;
 		return 0;
@@ -105,7 +105,7 @@ TEST(the_first_frame_has_rates_since_a_reading_that_was_there)
 	ASSERT_EQ((uint64_t)source.reads, (uint64_t)2);
 	ASSERT_EQ(source.ages_ns[0], 60 * S);
 	ASSERT_EQ(source.ages_ns[1], S); /* it may have been taken since */
-	ASSERT(source.is_first[0] && !source.is_first[1]);
+	ASSERT(source.is_short[0] && source.is_short[1]);
 	ASSERT_CONTAINS(text, "by CORES ▼  over 3");
 	ASSERT_CONTAINS(text, "\n 123       alice    train.sh      0.2/4 ");
 }
@@ -121,6 +121,24 @@ TEST(readings_that_follow_each_other_at_once_are_kept_apart)
 	ASSERT(source.late_ns >= 100 * MS);
 	ASSERT(source.ages_ns[1] >= 50 * MS && source.ages_ns[1] <= MAX(source.late_ns - 100 * MS, 50 * MS));
 	ASSERT_EQ((uint64_t)source.reads, (uint64_t)2);
+}
+
+TEST(what_is_written_is_whole_and_what_only_rates_begin_with_need_not_be)
+{
+	_cleanup_free_ char *text = NULL, *again = NULL, *recorded = NULL;
+	size_t size;
+	struct top_options options = { .form = TOP_FORM_LINES, .interval_ns = 2 * S, .count = 1 };
+	struct double_source lines = make_source(S), recording = make_source(S);
+	struct error err = {};
+
+	ASSERT_OK(run(&lines, &options, &text, &err));
+	ASSERT(lines.is_short[0] && !lines.is_short[1]);
+	options.form = TOP_FORM_TEXT;
+	options.columns = 80;
+	options.record = open_memstream(&recorded, &size);
+	ASSERT_OK(run(&recording, &options, &again, &err));
+	fclose(options.record);
+	ASSERT(!recording.is_short[0] && !recording.is_short[1]);
 }
 
 TEST(a_job_that_began_since_the_last_reading_is_found)
