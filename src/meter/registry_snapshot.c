@@ -200,9 +200,9 @@ static struct op_counts counts_of(const struct registry_row *row)
 	struct op_counts counts = { .calls = row->counts.calls, .errors = row->counts.errors, .ns = row->counts.ns };
 
 	if (row->op < OP_DATA_COUNT)
-		counts.bytes = row->counts.amount;
+		counts.bytes = row->counts.bytes;
 	else
-		counts.not_found = row->counts.amount;
+		counts.not_found = row->counts.not_found;
 	return counts;
 }
 
