@@ -14,7 +14,6 @@
 #include "hooks.h"
 #include "loading.h"
 #include "maps.h"
-#include "older.h"
 #include "pins.h"
 
 struct error;

@@ -17,7 +17,7 @@ struct pins;
 struct pinned_hook {
 	char program[32];
 	char why[160];
-	char why_older[160]; /* of its object: see older.h */
+	char why_older[160]; /* of its object: see struct older */
 	uint8_t is_on, is_checked, pad[6];
 };
 _Static_assert(sizeof(struct pinned_hook) == 360, "shared with other builds");
