@@ -50,7 +50,6 @@ static void tick(struct agent *a)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (is_due)
 		take_reading(a, 0);
-	api_tidy(a->api);
 }
 
 static void apply(struct agent *a)
@@ -198,9 +197,8 @@ int agent_run(struct agent *a)
 	while (!a->is_ending)
 		run_once(a);
 	(void)notify_send("STOPPING=1", NULL);
-	if (a->keeps)
-		take_reading(a, 0);
-	else if (sampler_finish(a->sampler, &err) < 0)
+	/* who leaves what counts to the next agent writes down as much: the next one may be of another build */
+	if (sampler_finish(a->sampler, &err) < 0 && !(a->keeps && sampler_can_keep(a->sampler)))
 		return keep(a, &err);
 	tell_news(a);
 	return 0;

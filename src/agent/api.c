@@ -41,7 +41,7 @@ struct api {
 	struct api_options options;
 	struct run runs[API_RUNS_MAX];
 	size_t run_count;
-	struct api_ticks ticks;
+	struct api_ahead ahead;
 };
 
 int api_open(const struct api_options *options, struct api **ret)
@@ -59,8 +59,6 @@ struct api *api_close(struct api *a)
 {
 	for (size_t i = 0; a && i < a->run_count; i++)
 		free(a->runs[i].id);
-	if (a)
-		api_ticks_clear(&a->ticks);
 	free(a);
 	return NULL;
 }
@@ -72,15 +70,10 @@ void api_closep(struct api **a)
 
 bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid)
 {
-	*ret_age_ns = a->ticks.ahead_ns;
-	*ret_uid = a->ticks.ahead_uid;
-	a->ticks.ahead_ns = 0;
+	*ret_age_ns = a->ahead.ns;
+	*ret_uid = a->ahead.uid;
+	a->ahead.ns = 0;
 	return *ret_age_ns > 0;
-}
-
-void api_tidy(struct api *a)
-{
-	api_ticks_expire(&a->ticks, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 bool api_view_sees(const struct api_view *view, const struct snapshot_job *job)
@@ -180,7 +173,7 @@ static int get_tick(void *context, const struct http_request *request, struct ht
 	struct api *a = context;
 	struct api_view view = { a->options.permission, request->peer };
 
-	return api_ticks_answer(&a->ticks, a->options.sampler, request, &view, ret);
+	return api_tick_answer(&a->ahead, a->options.sampler, request, &view, ret);
 }
 
 /* A name from the URL: something, and not longer than the kernel has names. */

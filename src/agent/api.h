@@ -73,8 +73,5 @@ void api_closep(struct api **a);
  * best taken now, while he is at work, and on his account: *@ret_uid.  Told once. */
 bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid);
 
-/* Let go of what is kept for who asked once and came back no more.  Now and then: it is a node's jobs for each of them. */
-void api_tidy(struct api *a);
-
 /* Their context is the struct api. */
 const struct http_route *api_routes(void);

@@ -17,7 +17,6 @@
 #include "record.h"
 #include "record_format.h"
 #include "tick.h"
-#include "tick_delta.h"
 
 #define TYPE_JSON "application/json"
 
@@ -233,11 +232,10 @@ struct stream {
 	struct snapshot *snapshot;
 	struct api_view view;
 	const struct list_form *form;
-	struct snapshot *since;	     /* what the reader has; NULL: nothing */
-	bool has_its_mounts;	     /* as tick_delta_has_mounts_of() */
 	struct job_record_node node; /* of records */
 	uint64_t ended_ns;	     /* jobs that ended longer ago are left out */
-	uint64_t ahead_ns, *ahead;   /* of a delta */
+	uint64_t since_ns;	     /* boot_ns of the tick that the reader has; 0: none */
+	uint64_t ahead_ns, *ahead;   /* of a tick */
 	size_t next, listed;
 	char *text; /* what is being sent */
 	size_t length, sent;
@@ -257,7 +255,6 @@ static void stream_free(void *context)
 	if (s->ahead && s->has_ended)
 		*s->ahead = s->ahead_ns;
 	snapshot_unref(s->snapshot);
-	snapshot_unref(s->since);
 	free(s->text);
 	free(s);
 }
@@ -292,56 +289,39 @@ static void format_tick_head(const struct stream *s, struct document *d)
 	tick_format_head(&tick, d);
 }
 
+static void format_unchanged(const void *listed, struct document *d)
+{
+	const struct listed *l = listed;
+
+	tick_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
+}
+
 static int format_tick_job(const struct stream *s, const struct snapshot_job *job, char **ret,
 			   size_t *ret_length)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
-	int r = job_record_make(s->snapshot, job, &s->node, &record);
+	int r;
+
+	if (s->since_ns && job->changed_ns <= s->since_ns)
+		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret, ret_length);
+	r = job_record_make(s->snapshot, job, &s->node, &record);
 
 	if (r >= 0)
 		r = job_record_add_label(job, record);
 	return r < 0 ? r : format_text(api_format_record, record, ret, ret_length);
 }
 
-static bool is_listed(const struct stream *s, const struct snapshot *snapshot, const struct snapshot_job *job)
+static bool is_listed(const struct stream *s, const struct snapshot_job *job)
 {
-	if (!job->is_live && snapshot->boot_ns > job->job->end_boot_ns &&
-	    snapshot->boot_ns - job->job->end_boot_ns > s->ended_ns)
+	uint64_t now_ns = s->snapshot->boot_ns;
+
+	if (!job->is_live && now_ns > job->job->end_boot_ns && now_ns - job->job->end_boot_ns > s->ended_ns)
 		return false;
 	return api_view_sees(&s->view, job);
 }
 
-static void format_delta_head(const struct stream *s, struct document *d)
-{
-	tick_delta_format_head(s->snapshot, s->since, s->node.node, d);
-}
-
-struct changed {
-	const struct stream *stream;
-	const struct snapshot_job *job, *before;
-};
-
-static void format_changed(const void *changed, struct document *d)
-{
-	const struct changed *c = changed;
-
-	tick_delta_format_job(c->stream->snapshot, c->job, c->before, c->stream->has_its_mounts, d);
-}
-
-/* What it was before, as far as the reader saw it then. */
-static int format_delta_job(const struct stream *s, const struct snapshot_job *job, char **ret, size_t *ret_length)
-{
-	const struct snapshot_job *before =
-		s->since ? snapshot_find(s->since, job->job->manager, job->job->id) : NULL;
-
-	if (before && (before->job->start_ns != job->job->start_ns || !is_listed(s, s->since, before)))
-		before = NULL;
-	return format_text(format_changed, &(struct changed){ s, job, before }, ret, ret_length);
-}
-
 static const struct list_form jobs_form = { format_jobs_head, format_jobs_job },
-			      tick_form = { format_tick_head, format_tick_job },
-			      delta_form = { format_delta_head, format_delta_job };
+			      tick_form = { format_tick_head, format_tick_job };
 
 static void format_empty(const void *stream, struct document *d)
 {
@@ -392,7 +372,7 @@ static int go_on(struct stream *s)
 	while (s->next < s->snapshot->job_count) {
 		const struct snapshot_job *job = &s->snapshot->jobs[s->next++];
 
-		if (is_listed(s, s->snapshot, job))
+		if (is_listed(s, job))
 			return list_job(s, job);
 	}
 	s->has_ended = true;
@@ -429,8 +409,6 @@ static int answer_stream(const struct stream *stream, struct http_answer *ret)
 		return -ENOMEM;
 	*s = *stream;
 	snapshot_ref(s->snapshot);
-	if (s->since)
-		snapshot_ref(s->since);
 	*ret = (struct http_answer){ .status = 200,
 				     .type = TYPE_JSON,
 				     .next = stream_next,
@@ -448,31 +426,17 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 	return answer_stream(&stream, ret);
 }
 
-int api_stream_tick(struct snapshot *snapshot, const struct api_view *view,
-		    const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret)
+int api_stream_tick(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
+		    uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
 				       .form = &tick_form,
 				       .node = *node,
-				       .ended_ns = ended_ns };
-
-	return answer_stream(&stream, ret);
-}
-
-int api_stream_delta(struct snapshot *snapshot, struct snapshot *since, const struct api_view *view,
-		     const struct job_record_node *node, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead,
-		     struct http_answer *ret)
-{
-	const struct stream stream = { .snapshot = snapshot,
-				       .view = *view,
+				       .since_ns = since_ns,
+				       .ended_ns = ended_ns,
 				       .ahead_ns = ahead_ns,
-				       .ahead = ahead,
-				       .form = &delta_form,
-				       .since = since,
-				       .has_its_mounts = tick_delta_has_mounts_of(snapshot, since),
-				       .node = *node,
-				       .ended_ns = ended_ns };
+				       .ahead = ahead };
 
 	return answer_stream(&stream, ret);
 }

@@ -40,12 +40,8 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,
 		    struct http_answer *ret);
 
 /* The same as records, short ones (see tick.h); those that ended more than @ended_ns before the snapshot are left out.
- * What @node points to outlives the answer. */
-int api_stream_tick(struct snapshot *snapshot, const struct api_view *view,
-		    const struct job_record_node *node, uint64_t ended_ns, struct http_answer *ret);
-
-/* The same as what the jobs have more than in @since (see tick_delta.h), of which a reference is taken; NULL: all.  When
- * all of it has gone out, *@ahead (which outlives the answer; may be NULL) becomes @ahead_ns. */
-int api_stream_delta(struct snapshot *snapshot, struct snapshot *since, const struct api_view *view,
-		     const struct job_record_node *node, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead,
-		     struct http_answer *ret);
+ * Those that did nothing since the snapshot of @since_ns, which the reader has (0: none), are told in a word.
+ * What @node points to outlives the answer.  When all of it has gone out, *@ahead (which outlives the answer; may be
+ * NULL) becomes @ahead_ns. */
+int api_stream_tick(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
+		    uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret);

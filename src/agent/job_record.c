@@ -38,17 +38,22 @@ static int set_identity(const struct job *job, const struct job_record_node *nod
 	return 0;
 }
 
+uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job)
+{
+	uint64_t start_ns = job->job->start_boot_ns, end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
+
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
 static void set_times(const struct snapshot *s, const struct snapshot_job *job, struct record *to)
 {
 	const struct job *facts = job->job;
-	uint64_t end_boot_ns = job->is_live ? s->boot_ns : facts->end_boot_ns;
 
 	to->time.start_ns = facts->start_ns;
 	to->time.end_ns = job->is_live ? 0 : facts->end_ns;
 	to->time.measured_from_ns = facts->measured_from_ns;
 	to->coverage.unmeasured_ns = facts->unmeasured_ns;
-	if (facts->start_boot_ns && end_boot_ns > facts->start_boot_ns)
-		to->time.elapsed_ns = end_boot_ns - facts->start_boot_ns;
+	to->time.elapsed_ns = job_record_elapsed(s, job);
 }
 
 static int set_steps(const struct snapshot_job *job, struct record *to)

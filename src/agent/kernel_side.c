@@ -16,7 +16,6 @@
 #include "error.h"
 #include "governor.h"
 #include "group_tree.h"
-#include "heritage.h"
 #include "hierarchy.h"
 #include "humanize.h"
 #include "idmap.h"
@@ -43,8 +42,6 @@ struct kernel_side {
 	struct group_tree *tree; /* instead */
 	struct row_book *rows;	 /* NULL: files are not counted */
 	struct governor *governor; /* NULL: nor are they timed */
-	struct heritage heritage;
-	uint64_t opened_ns; /* until then others counted, if they did */
 	uint64_t generation, walked_ns;
 	size_t groups;
 	uint64_t walks, found_by_walk;
@@ -88,8 +85,7 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct config *config, bool pins, const struct registry *registry,
-		      struct error *err)
+static int open_meter(struct kernel_side *k, const struct config *config, bool pins, struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
@@ -115,8 +111,11 @@ static int open_meter(struct kernel_side *k, const struct config *config, bool p
 	if (meter_why_unpinned(k->meter))
 		error_set(&k->news, 0, "nothing outlives this agent if it is killed: %s",
 			  meter_why_unpinned(k->meter));
-	meter_take_heritage(k->meter, &k->heritage);
-	return meter_is_taken_over(k->meter) ? 0 : start_watching(k, registry, err);
+	if (meter_has_removed_pins(k->meter))
+		error_set(&k->news, 0,
+			  "removed what another build, or other settings, had left counting; what jobs did since it was last "
+			  "written down is not known, and they say so");
+	return 0;
 }
 
 static int open_files(struct kernel_side *k)
@@ -130,7 +129,7 @@ static int open_files(struct kernel_side *k)
 }
 
 int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     const struct registry *registry, struct kernel_side **ret, struct error *err)
+		     struct kernel_side **ret, struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
 	int r = 0;
@@ -143,12 +142,9 @@ int kernel_side_open(const struct config *config, int root_fd, const struct hier
 		.has_histograms = config->has_histograms,
 		.root_fd = root_fd,
 		.hierarchy = h,
-		.opened_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
 	if (config->has_bpf && tiers_of(config))
-		r = open_meter(k, config, pins, registry, err);
-	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
-		r = open_files(k);
+		r = open_meter(k, config, pins, err);
 	if (r >= 0 && !k->meter)
 		r = group_tree_open(root_fd, h, &k->tree, err);
 	if (r < 0) {
@@ -169,7 +165,6 @@ struct kernel_side *kernel_side_close(struct kernel_side *k, bool keeps)
 		meter_keep(k->meter);
 	meter_close(k->meter);
 	group_tree_close(k->tree);
-	heritage_clear(&k->heritage);
 	free(k);
 	return NULL;
 }
@@ -443,96 +438,21 @@ uint32_t kernel_side_pinned_id(const struct kernel_side *k)
 
 /* ---- the start ---- */
 
-/* Groups that ended after their kernel side did are told by nobody else. */
-static int end_groups_of_before(struct kernel_side *k, struct group_life *groups, size_t count, uint64_t boot_ns,
-				struct error *err)
+int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct error *err)
 {
-	_cleanup_free_ struct group_life *now = NULL;
-	struct idmap there = {};
-	size_t now_count = 0;
-	int r = leaves_list_groups(k->meter, &now, &now_count, err);
+	bool is_taken_over = k->meter && meter_is_taken_over(k->meter);
+	int r = k->meter && !is_taken_over ? start_watching(k, registry, err) : 0;
 
-	for (size_t i = 0; r >= 0 && i < now_count; i++)
-		r = idmap_put(&there, now[i].id, k);
-	for (size_t i = 0; r >= 0 && i < count; i++) {
-		if (!groups[i].died_ns && !idmap_get(&there, groups[i].id))
-			groups[i].died_ns = boot_ns;
-	}
-	idmap_clear(&there);
-	return r;
-}
-
-/* Superblocks of theirs are in our map by now, so that places have their names. */
-static int inherit(struct kernel_side *k, struct registry *registry, struct place_names *names, struct error *err)
-{
-	const struct heritage *h = &k->heritage;
-	const struct registry_feed feed = {
-		.tasks = h->tasks,
-		.task_count = h->task_count,
-		.rows = h->rows,
-		.row_count = h->row_count,
-		.has_tasks = true,
-		.has_times = h->has_times,
-		.has_looks = h->has_looks,
-		.has_network = h->has_network,
-		.has_connections = h->has_network,
-		.has_details = h->has_details,
-		.blocks = h->blocks,
-		.block_count = h->block_count,
-		.has_block = h->has_block,
-		.has_files = true,
-		.has_clock = true,
-		.name_place = name_place,
-		.context = names,
-	};
-	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
-	int r = end_groups_of_before(k, h->groups, h->group_count, boot_ns, err);
-
-	if (r >= 0)
-		r = registry_learn(registry, h->groups, h->group_count, boot_ns, clock_now_ns(CLOCK_REALTIME));
-	if (r >= 0)
-		r = place_names_refresh(names, superblocks_fd(k), true, err);
-	if (r >= 0)
-		r = registry_feed(registry, &feed);
-	if (r >= 0)
-		r = registry_inherit(registry);
-	for (size_t i = 0; i < h->victim_count && r >= 0; i++) {
-		struct victim victim = killed_describe(&h->victims[i].victim, boot_ns, clock_now_ns(CLOCK_REALTIME),
-						       (uint64_t)sysconf(_SC_PAGESIZE));
-
-		r = registry_add_victim(registry, h->victims[i].leaf, &victim);
-	}
-	if (r >= 0)
-		r = registry_inherit_histograms(registry, NULL, h->histograms, h->histogram_count, name_place, names);
+	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
+		r = open_files(k);
 	if (r < 0)
 		return r;
-	error_set(&k->news, 0,
-		  "took over what another build, or other settings, had counted until now; what ran since was not "
-		  "counted%s%s", *h->why ? "; not understood: " : "", h->why);
-	return 0;
-}
-
-static uint64_t unmeasured_from(const struct kernel_side *k)
-{
-	if (k->meter && meter_is_taken_over(k->meter))
-		return 0;
-	return k->heritage.sets ? k->opened_ns : REGISTRY_FROM_STATE;
-}
-
-int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct place_names *names,
-		       struct error *err)
-{
-	int r = kernel_side_forget_folded(k, registry);
-
+	r = kernel_side_forget_folded(k, registry);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
 	if (k->meter)
 		k->told_groups = k->lost_groups = count_lost_groups(k); /* another agent's, if it was taken over */
-	r = k->heritage.sets ? inherit(k, registry, names, err) : 0;
-	if (r >= 0)
-		r = registry_resume(registry, unmeasured_from(k), clock_now_ns(CLOCK_BOOTTIME));
-	heritage_clear(&k->heritage);
-	return r;
+	return registry_resume(registry, is_taken_over, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 /* ---- records ---- */

@@ -23,15 +23,14 @@ struct registry;
 struct registry_job;
 struct sampler_state;
 
-/* Load, or take over what is pinned; as root.  @pins: it can be left to another one, else it ends with us.  @h
- * outlives it, and so do the others that it is given later.  @registry: with what states say of tasks that live. */
+/* Load, or take over what is pinned and remove what cannot be; as root.  @pins: it can be left to another one, else it
+ * ends with us.  @h outlives it, and so do the others that it is given later.  It counts nobody until it is resumed. */
 int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     const struct registry *registry, struct kernel_side **ret, struct error *err);
+		     struct kernel_side **ret, struct error *err);
 
-/* Before the first reading: erase what the state on disk holds already, and take what pinned sets
- * of others counted. */
-int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct place_names *names,
-		       struct error *err);
+/* Before the first reading: count all groups from now on, if nobody did, erase what the state on disk holds already, and
+ * tell jobs for how long they were not counted.  @registry: with what states say of tasks that live. */
+int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct error *err);
 
 struct kernel_side *kernel_side_close(struct kernel_side *k,
 				      bool keeps); /* NULL is fine; returns NULL */

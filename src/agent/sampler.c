@@ -167,7 +167,7 @@ static bool is_pinned(void *context, uint32_t kernel_side)
 	return kernel_side && meter_is_pinned(s->config->pin_dir, kernel_side);
 }
 
-/* Before the kernel side is opened, which takes over what is pinned, or makes an end of it. */
+/* Behind the opening of the kernel side, which takes over what is pinned, or makes an end of it. */
 static int open_state(struct sampler *s, struct error *err)
 {
 	_cleanup_free_ char *folder = NULL;
@@ -208,8 +208,6 @@ static void open_published(struct sampler *s)
 		error_set_errno(&s->news, r,
 				"after a restart values may be less than before: cannot keep '%s'",
 				path);
-	else if (!is_taken_over(s))
-		published_clear(s->published);
 }
 
 static int open_all(struct sampler *s, struct error *err)
@@ -223,12 +221,12 @@ static int open_all(struct sampler *s, struct error *err)
 	if (r >= 0)
 		r = make_registry(s);
 	if (r >= 0)
+		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, !s->options.state_dir, &s->kernel,
+				     err);
+	if (r >= 0)
 		r = open_state(s, err);
 	if (r >= 0)
-		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, !s->options.state_dir,
-				     s->registry, &s->kernel, err);
-	if (r >= 0)
-		r = kernel_side_resume(s->kernel, s->registry, s->names, err);
+		r = kernel_side_resume(s->kernel, s->registry, err);
 	if (r >= 0 && !is_taken_over(s))
 		registry_lose_ports(s->registry);
 	if (r >= 0)
@@ -273,7 +271,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 		published_clear(s->published);
 	published_close(s->published);
 	kernel_side_close(s->kernel, keeps);
-	if (s->has_last)
+	if (s->has_last && !keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);

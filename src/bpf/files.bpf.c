@@ -82,13 +82,13 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 	call->is_by_path = kind->how == CALL_BY_RESULT ||
 			   (kind->how == CALL_BY_PATH && !has_no_path(regs, kind));
 	if (kind->how == CALL_COPY) {
-		look_up(call_argument(regs, kind->path));
+		look_up(call_argument(regs, kind->to_file));
 		call->to_place = slot->found_place;
 		call->to_socket = slot->found_socket;
 		if (slot->found_socket == TRAFFIC_TCP + 1)
 			use_connection(leaf, slot->found_address);
 		if (settings.follows_files)
-			follow_descriptor(REF_TO, call_argument(regs, kind->path), call_positions[nr].to_how,
+			follow_descriptor(REF_TO, call_argument(regs, kind->to_file), call_positions[nr].to_how,
 					  call_argument(regs, call_positions[nr].to_argument));
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
@@ -205,7 +205,7 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 
 	if (call->kind.how != CALL_SOCKET)
 		count_time(&key, ns);
-	call->start_ns = ns;
+	call->spent_ns = ns;
 	call->is_interrupted = 1;
 	if (settings.follows_files) {
 		if (!call->is_by_path && call->kind.how != CALL_SOCKET)
@@ -259,7 +259,7 @@ static __always_inline void count_exec(const struct call *call, struct task_stru
 	if (!row)
 		return;
 	row->calls += LOAD(task, ioac.syscr) - call->chars_calls;
-	row->amount += LOAD(task, ioac.rchar) - call->chars;
+	row->bytes += LOAD(task, ioac.rchar) - call->chars;
 	row->ns += ns;
 }
 
@@ -400,7 +400,7 @@ int BPF_PROG(settle_interrupted_call, int sig, void *info, struct k_sigaction *a
 	if (settings.follows_files)
 		unpark_refs(key);
 	if (is_given_up(current_call_result(task), action))
-		count_call(call, -1, call->start_ns, call->start_ns);
+		count_call(call, -1, call->spent_ns, call->spent_ns);
 	bpf_map_delete_elem(&parked_calls, &key);
 	return 0;
 }

@@ -41,7 +41,7 @@ enum call_how {
 	CALL_SUBMIT,        /* libaio: the result is how many requests were taken */
 	CALL_SOCKET,        /* argument @file is a socket: traffic counts it, and files does not; see below */
 	CALL_ACCEPT,        /* the result is a new socket */
-	CALL_LOOK,          /* a poll, of which argument @file is the longest wait; none: it gives the CPU away */
+	CALL_LOOK,          /* a poll, or it gives the CPU away */
 };
 
 #define ARGUMENT_NONE 0xff
@@ -49,7 +49,7 @@ enum call_how {
 /* Traits of a call. */
 #define CALL_MOVES_DATA 1  /* the result is a number of bytes */
 #define CALL_NULL_IS_FILE 2 /* a path of NULL stands for the descriptor, whatever the flags */
-#define CALL_HAS_MESSAGES 8 /* the result is how many of the messages that argument @path points to */
+#define CALL_HAS_MESSAGES 8 /* the result is how many of @messages */
 #define CALL_TIME_IS_POINTED 4 /* its longest wait is not a number of ms but a pointer to seconds and a part; NULL: for ever */
 
 /*
@@ -61,7 +61,16 @@ struct call_kind {
 	__u8 op;       /* user space's number */
 	__u8 other_op; /* of an open that created the file, of unlinkat with AT_REMOVEDIR; else as op */
 	__u8 way;      /* user space's number, of data */
-	__u8 file, path, flags; /* which argument, from 0; ARGUMENT_NONE: none of them */
+	union {		/* which argument, from 0; ARGUMENT_NONE: none of them */
+		__u8 file;
+		__u8 limit; /* CALL_LOOK: how long it waits at most; none: it gives the CPU away */
+	};
+	union {
+		__u8 path;
+		__u8 to_file;  /* CALL_COPY: to which is copied */
+		__u8 messages; /* CALL_HAS_MESSAGES */
+	};
+	__u8 flags;
 	__u8 traits;
 };
 
@@ -113,7 +122,11 @@ struct file_key {
 
 struct file_counts {
 	__u64 calls, errors, ns;
-	__u64 amount; /* data: bytes; metadata: how many of the errors were ENOENT */
+	union {
+		__u64 bytes;	 /* of data */
+		__u64 not_found; /* of metadata: how many of the errors were ENOENT */
+		__u64 amount;	 /* either, for who but hands it on */
+	};
 };
 
 /* A row as it is kept: its counts, and when it was last told of. */
@@ -217,12 +230,23 @@ struct open_file {
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
 	__u64 leaf;
-	__u64 start_ns;           /* CALL_LOOK: its time on a CPU */
-	__u64 chars, chars_calls; /* CALL_EXEC: rchar and syscr before; CALL_LOOK: its reads and writes, and waits */
+	union {
+		__u64 start_ns;
+		__u64 spent_ns; /* is_interrupted: its time so far */
+		__u64 on_ns;	/* CALL_LOOK: the task's time on a CPU then... */
+	};
+	union {
+		__u64 chars;	 /* CALL_EXEC: rchar before... */
+		__u64 transfers; /* ...its reads and writes... */
+	};
+	union {
+		__u64 chars_calls; /* ...and syscr */
+		__u64 waits;	   /* ...and its waits */
+	};
 	__u64 place, to_place;    /* to: CALL_COPY's second */
 	struct call_kind kind;
 	__u8 op;             /* which of its kind's it is */
-	__u8 is_interrupted; /* it answered -ERESTART*, and start_ns holds its time so far */
+	__u8 is_interrupted; /* it answered -ERESTART*: see spent_ns */
 	__u8 is_by_path;     /* @place is still looked for */
 	__u8 socket, to_socket; /* the kind of socket that the file is, plus one; 0: it is none */
 	__u8 moves_nothing;  /* CALL_SOCKET: what is read stays there */

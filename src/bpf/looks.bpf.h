@@ -38,7 +38,7 @@ static __always_inline struct looks *get_looks(__u64 leaf)
 /* A call's time limit is none at all: it is not to wait. */
 static __always_inline bool must_not_wait(const struct pt_regs *regs, const struct call_kind *kind)
 {
-	__u64 limit = call_argument(regs, kind->file);
+	__u64 limit = call_argument(regs, kind->limit);
 	__u64 time[2] = {}; /* seconds, and a part of one */
 
 	if (!(kind->traits & CALL_TIME_IS_POINTED))
@@ -51,7 +51,7 @@ static __always_inline int begin_look(const struct pt_regs *regs, const struct c
 {
 	struct call_slot *slot;
 
-	if (kind->file == ARGUMENT_NONE)
+	if (kind->limit == ARGUMENT_NONE)
 		return 0;
 	slot = get_slot();
 	if (slot) /* of a poll that it left on this CPU nothing stays */
@@ -66,12 +66,12 @@ static __always_inline int begin_look(const struct pt_regs *regs, const struct c
 static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_struct *task)
 {
 	__u64 exec_ns = LOAD(task, se.sum_exec_runtime); /* as of the last tick */
-	__u64 calls = LOAD(task, ioac.syscr) + LOAD(task, ioac.syscw);
+	__u64 transfers = LOAD(task, ioac.syscr) + LOAD(task, ioac.syscw);
 	__u64 key = (__u64)task, waits = LOAD(task, nvcsw), ns = 0;
 	struct call *last = bpf_map_lookup_elem(&parked_calls, &key);
 
 	if (!last) {
-		slot->call = (struct call){ .start_ns = exec_ns, .chars = calls, .chars_calls = waits };
+		slot->call = (struct call){ .on_ns = exec_ns, .transfers = transfers, .waits = waits };
 		slot->call.kind.how = CALL_LOOK;
 		if (bpf_map_update_elem(&parked_calls, &key, &slot->call, BPF_NOEXIST) < 0)
 			count_lost_of(slot->counted_leaf, LOST_LOOK);
@@ -79,13 +79,13 @@ static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_s
 	}
 	if (last->is_interrupted) /* in a handler of the signal */
 		return 0;
-	if (last->kind.how == CALL_LOOK && last->chars == calls && last->chars_calls == waits)
-		ns = exec_ns - last->start_ns;
+	if (last->kind.how == CALL_LOOK && last->transfers == transfers && last->waits == waits)
+		ns = exec_ns - last->on_ns;
 	last->kind.how = CALL_LOOK;
 	last->is_by_path = 0;
-	last->start_ns = exec_ns;
-	last->chars = calls;
-	last->chars_calls = waits;
+	last->on_ns = exec_ns;
+	last->transfers = transfers;
+	last->waits = waits;
 	return ns < LOOKS_APART_NS ? ns : 0;
 }
 
@@ -114,7 +114,7 @@ static __always_inline int end_look(const struct call_kind *kind, long result)
 {
 	struct task_struct *task = current_task();
 	struct call_slot *slot = get_slot();
-	bool is_yield = kind->file == ARGUMENT_NONE, is_look;
+	bool is_yield = kind->limit == ARGUMENT_NONE, is_look;
 	__u64 leaf;
 
 	if (!slot)

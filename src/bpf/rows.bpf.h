@@ -237,7 +237,7 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 	if (result < 0)
 		row->errors++;
 	else
-		row->amount += result;
+		row->bytes += result;
 	if (!settings.has_histograms)
 		return;
 	h = get_histograms(key);
@@ -265,7 +265,7 @@ static __always_inline void count_trampolined(struct file_key *key, long result)
 		__sync_fetch_and_add(&row->errors, 1);
 		return;
 	}
-	__sync_fetch_and_add(&row->amount, result);
+	__sync_fetch_and_add(&row->bytes, result);
 	h = settings.has_histograms ? get_histograms(key) : NULL;
 	bucket = bucket_of(result);
 	if (h && bucket < FILES_BUCKETS)
@@ -280,7 +280,7 @@ static __always_inline void count_bytes(const struct file_key *key, __u64 bytes)
 	if (!row)
 		return;
 	row->calls++;
-	row->amount += bytes;
+	row->bytes += bytes;
 }
 
 /* Time inside a call, or a part of it. */
@@ -303,5 +303,5 @@ static __always_inline void count_meta(const struct file_key *key, long result, 
 	if (result < 0)
 		row->errors++;
 	if (result == -ENOENT)
-		row->amount++;
+		row->not_found++;
 }

@@ -114,6 +114,6 @@ static __always_inline long moved_bytes(const struct call *call, const struct pt
 		return result;
 	if (call->moves_nothing)
 		return 0;
-	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.path), result, call->leaf)
+	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.messages), result, call->leaf)
 						   : result;
 }

@@ -57,7 +57,7 @@ int client_get_agent(struct client *c, struct client_agent *ret, struct error *e
 
 /* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He must not use the
  * client meanwhile. */
-int client_set_waiter(struct client *c, const struct waiter *waiter);
+void client_set_waiter(struct client *c, const struct waiter *waiter);
 
 const char *client_socket_path(const struct client *c);
 
@@ -68,13 +68,11 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 		      struct error *err);
 
 /* All of the caller's jobs as they are now, from a reading no older than @max_age_ns (the agent takes none more often
- * than every 50 ms); those that ended only if it was less than @ended_ns before. */
-int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, struct tick *ret, struct error *err);
-
-/* The same by what the agent has more than in @before, the last answer (one that begins as {}: none yet; then it takes
- * another reading meanwhile, if that is older than 0.1 s), with which the result shares what did not change.  Of each job only what a tick_delta tells. */
-int client_get_next_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-			 struct tick *ret, struct error *err);
+ * than every 50 ms); those that ended only if it was less than @ended_ns before.  @before: the last answer, with which the
+ * result shares the records of jobs that did nothing since; one that begins as {}: none yet, and another one will be
+ * asked for at once, so the agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted. */
+int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+		    struct tick *ret, struct error *err);
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
 	char *manager, *id, *step, *task, *path;

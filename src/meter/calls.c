@@ -32,22 +32,22 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (i
 
 #define NO ARGUMENT_NONE
 
-#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, 0, NO, NO, CALL_MOVES_DATA }
-#define COPIES(way, from, to) { CALL_COPY, OP_READ, OP_WRITE, way, from, to, NO, CALL_MOVES_DATA }
-#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, 0, NO, NO, 0 }
+#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA }
+#define COPIES(way, from, to) { CALL_COPY, OP_READ, OP_WRITE, way, { from }, { .to_file = to }, NO, CALL_MOVES_DATA }
+#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, { 0 }, { NO }, NO, 0 }
 /* Or by the descriptor before the path, where the path is empty and the flags say so. */
-#define BY_PATH(op) { CALL_BY_PATH, op, op, WAY_CALL, NO, 0, NO, 0 }
-#define BY_PATH_OR_FILE(op, path, flags) { CALL_BY_PATH, op, op, WAY_CALL, (path) - 1, path, flags, 0 }
+#define BY_PATH(op) { CALL_BY_PATH, op, op, WAY_CALL, { NO }, { 0 }, NO, 0 }
+#define BY_PATH_OR_FILE(op, path, flags) { CALL_BY_PATH, op, op, WAY_CALL, { (path) - 1 }, { path }, flags, 0 }
 #define BY_PATH_OR_NULL(op, path, flags)                                                           \
-	{ CALL_BY_PATH, op, op, WAY_CALL, (path) - 1, path, flags, CALL_NULL_IS_FILE }
-#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, WAY_CALL, NO, 1, flags, 0 }
-#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, WAY_CALL, NO, NO, NO, 0 }
-#define EXECS { CALL_EXEC, OP_READ, OP_READ, WAY_CALL, NO, NO, NO, CALL_MOVES_DATA }
-#define LOOKS(limit, traits) { CALL_LOOK, 0, 0, WAY_CALL, limit, NO, NO, traits }
-#define ON_SOCKET(op, messages, flags, traits)                                                     \
-	{ CALL_SOCKET, op, op, WAY_CALL, 0, messages, flags, CALL_MOVES_DATA | (traits) }
-#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, WAY_CALL, NO, NO, NO, 0 }
-#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, WAY_LIBAIO, NO, NO, NO, CALL_MOVES_DATA }
+	{ CALL_BY_PATH, op, op, WAY_CALL, { (path) - 1 }, { path }, flags, CALL_NULL_IS_FILE }
+#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, WAY_CALL, { NO }, { 1 }, flags, 0 }
+#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, WAY_CALL, { NO }, { NO }, NO, 0 }
+#define EXECS { CALL_EXEC, OP_READ, OP_READ, WAY_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA }
+#define LOOKS(limit_, traits) { CALL_LOOK, 0, 0, WAY_CALL, { .limit = limit_ }, { NO }, NO, traits }
+#define ON_SOCKET(op, messages_, flags, traits)                                                    \
+	{ CALL_SOCKET, op, op, WAY_CALL, { 0 }, { .messages = messages_ }, flags, CALL_MOVES_DATA | (traits) }
+#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, WAY_CALL, { NO }, { NO }, NO, 0 }
+#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, WAY_LIBAIO, { NO }, { NO }, NO, CALL_MOVES_DATA }
 
 /* clang-format off */
 static const struct {

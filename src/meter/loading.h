@@ -11,8 +11,6 @@
 #include "complaint.h"
 #include "hooks.h"
 #include "maps.h"
-#include "older.h"
-#include "targets.h"
 
 struct any_bpf;
 struct kernel_types;
@@ -27,6 +25,10 @@ struct opening {
 	uint64_t watched_id;
 	const struct kernel_types *types; /* NULL: not known */
 	const char *pin_dir;   /* NULL: what is loaded ends with this process */
+};
+
+struct targets {
+	int tracepoints, iterators; /* libbpf's handlers; negative: none */
 };
 
 struct loading {

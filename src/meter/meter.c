@@ -17,7 +17,6 @@
 #include "entries.h"
 #include "error.h"
 #include "files.h"
-#include "heritage.h"
 #include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
@@ -35,7 +34,6 @@ struct meter {
 	struct meter_options options;
 	struct objects objects;
 	struct mounts mounts; /* as they were at the start */
-	struct heritage heritage;
 	struct threads threads; /* as of the last reading */
 	struct error pin_error;
 };
@@ -103,18 +101,6 @@ static unsigned int wanted_objects(const struct meter_options *options)
 	return wanted;
 }
 
-/* Rows of theirs are named as ours are; a place is the same superblock for all. */
-static void give_places(const struct meter *m)
-{
-	int fd = objects_map_fd(&m->objects, OBJECT_FILES, "superblocks");
-
-	for (size_t i = 0; fd >= 0 && i < m->heritage.place_count; i++) {
-		const struct heritage_place *place = &m->heritage.places[i];
-
-		(void)bpf_map_update_elem(fd, &place->place, &place->superblock, BPF_NOEXIST);
-	}
-}
-
 int meter_open(const struct meter_options *options, struct meter **ret)
 {
 	struct sizing sizing = {
@@ -149,9 +135,8 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 		(void)kernel_types_open(&types); /* without, nothing is known of the kernel */
 	opening.types = types;
 	settings.key_subsys = find_subsys(options->hierarchy, types);
-	objects_open(&opening, &m->heritage, &m->pin_error, &m->objects);
+	objects_open(&opening, &m->pin_error, &m->objects);
 	types = kernel_types_free(types);
-	give_places(m);
 	if (options->has_groups && !m->objects.is_taken_over)
 		own_costs_calibrate(&m->objects, bare_ns);
 	if (options->pin_dir)
@@ -175,10 +160,9 @@ int meter_seal(struct meter *m, struct error *err)
 	return objects_seal(&m->objects, err);
 }
 
-void meter_take_heritage(struct meter *m, struct heritage *ret)
+bool meter_has_removed_pins(const struct meter *m)
 {
-	*ret = m->heritage;
-	m->heritage = (struct heritage){};
+	return m->objects.has_removed_pins;
 }
 
 uint32_t meter_pinned_id(const struct meter *m)
@@ -202,7 +186,6 @@ struct meter *meter_close(struct meter *m)
 		return NULL;
 	objects_close(&m->objects);
 	mounts_clear(&m->mounts);
-	heritage_clear(&m->heritage);
 	free(m);
 	return NULL;
 }

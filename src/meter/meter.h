@@ -18,7 +18,6 @@
 #include "tiers.h"
 
 struct error;
-struct heritage;
 struct losses;
 struct meter;
 
@@ -47,18 +46,18 @@ int meter_open(const struct meter_options *options, struct meter **ret);
  *
  * What another process has pinned, and sealed, is taken over where it is of the same build, options and kernel: it has
  * counted all the time.  Then no canary is to sing, which would drop what was counted; hooks are as they were.
- * Anything else that is pinned there is harvested, and removed.
+ * Anything else that is pinned there is removed.
  */
 bool meter_is_taken_over(const struct meter *m);
 /* Why nothing is pinned that should be; NULL: all is.  Such a meter counts, and ends with this process. */
 const char *meter_why_unpinned(const struct meter *m);
 /* All that has to be tried is tried: what is pinned may be taken over from now on, and not before. */
 int meter_seal(struct meter *m, struct error *err);
-/* What was harvested; once, and the caller's to clear. */
-void meter_take_heritage(struct meter *m, struct heritage *ret);
+/* Something that counted, of another build or other options, was removed: what it had counted is lost. */
+bool meter_has_removed_pins(const struct meter *m);
 /* What tells this meter's pinned set from every other of this boot; 0: nothing of it is pinned, and sealed. */
 uint32_t meter_pinned_id(const struct meter *m);
-/* Is that set still in @pin_dir, for the next one to take over, or to harvest? */
+/* Is that set still in @pin_dir, for the next one to take over? */
 bool meter_is_pinned(const char *pin_dir, uint32_t id);
 /* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it. */
 void meter_keep(struct meter *m);

@@ -241,14 +241,13 @@ static void start(struct objects *o, struct loading *l)
 	settle(o);
 }
 
-static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l, struct heritage *heritage,
-		       struct error *err)
+static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l, struct error *err)
 {
 	int r = pins_make_root(pin_dir, err);
 
 	if (r < 0)
 		return r;
-	r = pinned_settle(o, pin_dir, l, heritage);
+	r = pinned_settle(o, pin_dir, l);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot remove what is pinned in '%s'", pin_dir);
 	return 0;
@@ -273,8 +272,7 @@ static unsigned int left_out(const struct opening *opening)
 	return demanded | (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE);
 }
 
-void objects_open(const struct opening *opening, struct heritage *heritage, struct error *pin_error,
-		  struct objects *ret)
+void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret)
 {
 	struct loading loading;
 	int r = -ENOENT;
@@ -286,7 +284,7 @@ void objects_open(const struct opening *opening, struct heritage *heritage, stru
 		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
 	loading_prepare(opening, &ret->hooks, &loading);
 	if (opening->pin_dir)
-		r = settle_pins(ret, opening->pin_dir, &loading, heritage, pin_error);
+		r = settle_pins(ret, opening->pin_dir, &loading, pin_error);
 	if (r < 0 && !ret->is_taken_over)
 		ret->pins = (struct pins){};
 	if (!ret->is_taken_over)

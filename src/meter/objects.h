@@ -14,11 +14,9 @@
 #include "hooks.h"
 #include "loading.h"
 #include "maps.h"
-#include "older.h"
 #include "pins.h"
 
 struct error;
-struct heritage;
 struct watch;
 
 /* Of one hook; negative: not loaded, not attached. */
@@ -37,16 +35,15 @@ struct objects {
 	struct pins pins;     /* where they are pinned too; empty: nowhere */
 	int pinned_hooks_fd;  /* of a set that is sealed: a map; see pinned.h */
 	bool is_taken_over;   /* another process made them */
+	bool has_removed_pins; /* of others, which counted until then */
 	bool is_kept;         /* they are to outlive us */
 };
 
 /*
- * Load and attach what is wanted, or take over what is pinned of it; @heritage gets what other pinned sets had
- * counted, which are gone then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
+ * Load and attach what is wanted, or take over what is pinned of it; other pinned sets are gone then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
  * process, as they do without opening->pin_dir.  @ret need not be cleared before.
  */
-void objects_open(const struct opening *opening, struct heritage *heritage, struct error *pin_error,
-		  struct objects *ret);
+void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret);
 /* Give back all, and remove the pins unless they are kept. */
 void objects_close(struct objects *o);
 

@@ -2,21 +2,16 @@
 #include "pinned.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "cleanup.h"
-#include "file_op.h"
 #include "folder.h"
-#include "heritage.h"
 #include "layout.h"
 #include "loading.h"
 #include "macro.h"
@@ -27,7 +22,6 @@ _Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook
 _Static_assert(sizeof(((struct pinned_hook *)NULL)->why_older) == sizeof(((struct older *)NULL)->why[0]), "this one too");
 
 #define MAP_NAME_SIZE 80
-#define DETACH_MS 2000
 
 static void format_map(enum object_id id, const char *map, char ret[static MAP_NAME_SIZE])
 {
@@ -64,31 +58,10 @@ static int make_array(const char *name, uint32_t value_size, uint32_t entries)
 	return fd < 0 ? -errno : fd;
 }
 
-static int put_names(const struct pins *pins)
-{
-	_cleanup_close_ int fd = make_array("names", PINNED_NAME_SIZE, PINNED_NAMES);
-
-	if (fd < 0)
-		return fd;
-	for (uint32_t i = 0; i < PINNED_NAMES; i++) {
-		char name[PINNED_NAME_SIZE] = "";
-
-		if (i < OP_COUNT)
-			snprintf(name, sizeof(name), "%s", file_op_name((enum file_op)i));
-		else if (i >= FILES_OPS && i - FILES_OPS < WAY_COUNT)
-			snprintf(name, sizeof(name), "%s", file_way_name((enum file_way)(i - FILES_OPS)));
-		if (bpf_map_update_elem(fd, &i, name, BPF_ANY) < 0)
-			return -errno;
-	}
-	return pins_put(pins, NULL, PINS_NAMES, fd);
-}
-
 int pinned_make(struct objects *o)
 {
 	int r = pins_make(&o->pins);
 
-	if (r >= 0)
-		r = put_names(&o->pins);
 	for (size_t i = 0; i < o->map_count && r >= 0; i++)
 		r = put_map(&o->pins, &o->maps[i]);
 	for (size_t i = 0; i < o->hooks.count && r >= 0; i++)
@@ -264,71 +237,18 @@ int pinned_take(struct objects *o, const struct loading *l)
 
 /* ---- what others left ---- */
 
-static uint32_t program_id(const struct pins *set, const char *name)
-{
-	_cleanup_close_ int fd = pins_get(set, PINS_PROGRAMS, name);
-	struct bpf_prog_info info = {};
-	uint32_t size = sizeof(info);
-
-	return fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) < 0 ? 0 : info.id;
-}
-
-static bool is_loaded(uint32_t id)
-{
-	_cleanup_close_ int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
-
-	return fd >= 0;
-}
-
-/*
- * The kernel detaches some time after the last pin has gone, and tells nobody; but a program lives on as long as it
- * is attached.  Then wait for runs of it that had begun.
- */
-static bool wait_for_end(const uint32_t *ids, size_t count)
-{
-	const struct timespec pause = { .tv_nsec = 1000000 };
-	size_t gone = 0;
-
-	for (int waited = 0; gone < count && waited < DETACH_MS;) {
-		if (!is_loaded(ids[gone])) {
-			gone++;
-			continue;
-		}
-		nanosleep(&pause, NULL);
-		waited++;
-	}
-	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
-	return gone == count;
-}
-
-/* False: they may count on. */
-static bool detach(const struct pins *set)
-{
-	_cleanup_(folder_clear) struct folder programs = {};
-	_cleanup_free_ uint32_t *ids = NULL;
-	int r = pins_list(set, PINS_PROGRAMS, &programs);
-
-	ids = calloc(programs.count + 1, sizeof(*ids));
-	for (size_t i = 0; ids && i < programs.count; i++)
-		ids[i] = program_id(set, programs.names[i]);
-	if (pins_drop_all(set, PINS_LINKS) < 0 || pins_drop_all(set, PINS_PROGRAMS) < 0)
-		r = -EIO;
-	return r >= 0 && ids && wait_for_end(ids, programs.count);
-}
-
-static int settle_set(const struct pins *set, struct heritage *heritage)
+static int remove_set(struct objects *o, const struct pins *set)
 {
 	int hooks_fd = pins_get(set, NULL, PINS_HOOKS);
 
-	if (hooks_fd >= 0) { /* else nobody knows whether it ever counted right */
+	if (hooks_fd >= 0) { /* it was complete */
+		o->has_removed_pins = true;
 		close(hooks_fd);
-		heritage->is_counting |= !detach(set);
-		heritage_harvest(heritage, set);
 	}
 	return pins_remove(set);
 }
 
-int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l, struct heritage *heritage)
+int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l)
 {
 	_cleanup_(folder_clear) struct folder sets = {};
 	char name[LAYOUT_NAME_SIZE];
@@ -347,7 +267,7 @@ int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *
 		if (o->is_taken_over && strcmp(sets.names[i], name) == 0)
 			continue;
 		pins_find(pin_dir, sets.names[i], &set);
-		r = settle_set(&set, heritage);
+		r = remove_set(o, &set);
 	}
 	return r;
 }

@@ -8,9 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "files.h"
-
-struct heritage;
 struct hook;
 struct loading;
 struct objects;
@@ -20,15 +17,10 @@ struct pins;
 struct pinned_hook {
 	char program[32];
 	char why[160];
-	char why_older[160]; /* of its object: see older.h */
+	char why_older[160]; /* of its object: see struct older */
 	uint8_t is_on, is_checked, pad[6];
 };
 _Static_assert(sizeof(struct pinned_hook) == 360, "shared with other builds");
-
-/* The model's names of operations, and behind them of ways: what their numbers in the rows mean to who made the set.
- * The map "names". */
-#define PINNED_NAME_SIZE 32
-#define PINNED_NAMES (FILES_OPS + FILES_WAYS)
 
 /* Pin all at @o->pins.  After a failure nothing is left of it. */
 int pinned_make(struct objects *o);
@@ -48,6 +40,6 @@ uint32_t pinned_id(const struct objects *o);
 /* Is that set in @pin_dir, and complete?  Who has no right to look at a set that is there takes it for that one. */
 bool pinned_is_there(const char *pin_dir, uint32_t id);
 
-/* Settle what is in @pin_dir: take over the set of the layout of @l, of every other give @heritage what it counted;
- * those are gone then.  0: nothing was taken over, @o->pins says where to pin. */
-int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l, struct heritage *heritage);
+/* Settle what is in @pin_dir: take over the set of the layout of @l, and remove every other.  0: @o->pins says where it
+ * is, or where to pin. */
+int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l);

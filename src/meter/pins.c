@@ -161,40 +161,23 @@ int pins_drop(const struct pins *p, const char *folder, const char *name)
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-int pins_list(const struct pins *p, const char *folder, struct folder *ret)
+/* With what is pinned in it, whatever it is.  @folder NULL: the set's own, which has no others left. */
+static int remove_folder(const struct pins *p, const char *folder)
 {
+	_cleanup_(folder_clear) struct folder pinned = {};
 	char path[PINS_PATH_SIZE];
 	int r = format_path(p, folder, "", path);
 
-	return r < 0 ? r : folder_read(AT_FDCWD, path, ENTRIES_MAX, ret);
-}
-
-int pins_drop_all(const struct pins *p, const char *folder)
-{
-	_cleanup_(folder_clear) struct folder pinned = {};
-	int r = pins_list(p, folder, &pinned), first = r;
-
-	for (size_t i = 0; r >= 0 && i < pinned.count; i++) {
+	if (r >= 0)
+		r = folder_read(AT_FDCWD, path, ENTRIES_MAX, &pinned);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < pinned.count; i++) {
 		int dropped = pins_drop(p, folder, pinned.names[i]);
 
-		if (dropped < 0 && first >= 0)
-			first = dropped;
+		r = r < 0 ? r : dropped;
 	}
-	return first;
-}
-
-static int remove_folder(const struct pins *p, const char *folder)
-{
-	char path[PINS_PATH_SIZE];
-	int r = pins_drop_all(p, folder);
-
-	if (r == -ENOENT)
-		return 0;
-	if (r >= 0)
-		r = format_path(p, folder, "", path);
-	if (r >= 0 && rmdir(path) < 0)
-		r = -errno;
-	return r;
+	return r >= 0 && rmdir(path) < 0 ? -errno : r;
 }
 
 int pins_remove(const struct pins *p)
@@ -208,10 +191,7 @@ int pins_remove(const struct pins *p)
 		if (r < 0)
 			return r;
 	}
-	r = pins_drop(p, NULL, PINS_NAMES);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	return rmdir(p->path) < 0 && errno != ENOENT ? -errno : 0;
+	return remove_folder(p, NULL);
 }
 
 static int give(const char *path, uid_t uid, gid_t gid)
@@ -240,24 +220,4 @@ int pins_give(const char *pin_dir, uid_t uid, gid_t gid)
 		}
 	}
 	return r < 0 ? r : give(pin_dir, uid, gid);
-}
-
-int pins_remove_all(const char *pin_dir)
-{
-	_cleanup_(folder_clear) struct folder sets = {};
-	int r = pins_list_sets(pin_dir, &sets), first = r;
-
-	if (r == -ENOENT)
-		return 0;
-	for (size_t i = 0; r >= 0 && i < sets.count; i++) {
-		struct pins set;
-		int removed;
-
-		pins_find(pin_dir, sets.names[i], &set);
-		removed = pins_remove(&set);
-		if (removed < 0 && first >= 0)
-			first = removed;
-	}
-	pins_remove_root(pin_dir);
-	return first;
 }

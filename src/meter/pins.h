@@ -7,7 +7,7 @@
  *         maps/OBJECT-MAP       with '_' for '.', which such a file system does not take
  *         programs/PROGRAM
  *         links/PROGRAM
- *         names, hooks          see pinned.h; without hooks a set is not complete
+ *         hooks                 see pinned.h; without it a set is not complete
  *
  * All need to write to those folders, which is root's alone.
  */
@@ -32,7 +32,6 @@ struct pins { /* a set; begins as {} */
 #define PINS_PROGRAMS "programs"
 #define PINS_LINKS "links"
 #define PINS_HOOKS "hooks"
-#define PINS_NAMES "names"
 
 /* Make PIN_DIR, or see that it is ours alone.  Its parent has to be in a BPF file system; /sys/fs/bpf is made one
  * where it is none. */
@@ -54,14 +53,9 @@ int pins_put(const struct pins *p, const char *folder, const char *name, int fd)
 /* A descriptor, or -ENOENT. */
 int pins_get(const struct pins *p, const char *folder, const char *name);
 int pins_drop(const struct pins *p, const char *folder, const char *name);
-int pins_list(const struct pins *p, const char *folder, struct folder *ret);
-int pins_drop_all(const struct pins *p, const char *folder);
 
 /* All of a set, what makes it complete first. */
 int pins_remove(const struct pins *p);
 
 /* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in them then. */
 int pins_give(const char *pin_dir, uid_t uid, gid_t gid);
-
-/* Every set and PIN_DIR itself, for who has to do it for another who has not the rights. */
-int pins_remove_all(const char *pin_dir);

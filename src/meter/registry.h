@@ -92,8 +92,8 @@ void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
 uint64_t registry_left_out(const struct registry *r);
 
 /*
- * Make what was just fed part of the jobs for good, also of leaves that live: it comes from a kernel side that is no
- * more, and the next feed begins at zero.  Only counters of tasks that ended are taken.
+ * Make what was just fed part of the jobs for good, also of leaves that live: the kernel side ends, and the next feed
+ * begins at zero.  Only counters of tasks that ended are taken.
  */
 int registry_inherit(struct registry *r);
 
@@ -104,9 +104,9 @@ int registry_inherit(struct registry *r);
  */
 int registry_put_aside(struct registry *r, const struct task_bases *bases, uint64_t boot_ns);
 int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *ret_until_ns);
-/* From @boot_ns on it is counted again.  Of jobs that nobody put aside nothing was since @from_ns; 0: that is not so. */
-#define REGISTRY_FROM_STATE UINT64_MAX /* since each was written down */
-int registry_resume(struct registry *r, uint64_t from_ns, uint64_t boot_ns);
+/* From @boot_ns on it is counted again.  Jobs that nobody put aside were counted all the time if the kernel side was taken
+ * over; else what their groups did is lost as far as it was not folded: since they began, or were put aside last. */
+int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns);
 /* Into one job, or NULL: into all to which their leaves belong. */
 int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
 				const struct leaf_histograms *histograms, size_t count,

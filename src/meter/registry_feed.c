@@ -65,9 +65,9 @@ static void add_unplaced(struct feeding *f, const struct leaf_row *row)
 	to->errors += row->counts.errors;
 	to->ns += row->counts.ns;
 	if (row->key.op >= OP_DATA_COUNT)
-		to->not_found += row->counts.amount;
+		to->not_found += row->counts.not_found;
 	else if (row->key.way != WAY_MAPPING)
-		to->bytes += row->counts.amount;
+		to->bytes += row->counts.bytes;
 }
 
 static uint32_t key_of(uint32_t slot, const struct file_key *key)

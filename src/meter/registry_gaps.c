@@ -64,22 +64,28 @@ int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *r
 	return 0;
 }
 
-int registry_resume(struct registry *r, uint64_t from_ns, uint64_t boot_ns)
+/* Since when what its groups that live did is in nothing that is left; @is_taken_over: of the kernel side. */
+static uint64_t uncounted_since(const struct registry_job *j, bool is_taken_over)
 {
-	r->is_taken_over = !from_ns;
+	if (j->is_put_aside)
+		return j->counted_until_ns;
+	return is_taken_over ? 0 : MAX(j->counted_until_ns, j->facts->start_boot_ns);
+}
+
+int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns)
+{
+	r->is_taken_over = is_taken_over;
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
-		uint64_t since_ns = j->is_put_aside ? j->counted_until_ns : from_ns;
+		uint64_t since_ns = uncounted_since(j, is_taken_over), life_ns = boot_ns - j->facts->start_boot_ns;
 		struct job *facts;
 
-		if (!j->is_put_aside && since_ns == REGISTRY_FROM_STATE)
-			since_ns = MAX(j->saved_boot_ns, j->facts->start_boot_ns);
 		if (j->is_ended || !since_ns || since_ns >= boot_ns)
 			continue;
 		facts = registry_job_facts(j);
 		if (!facts)
 			return -ENOMEM;
-		facts->unmeasured_ns += boot_ns - since_ns;
+		facts->unmeasured_ns = MIN(facts->unmeasured_ns + (boot_ns - since_ns), life_ns);
 		j->is_put_aside = false;
 		j->is_changed = true;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What another kernel side counted before becomes part of the jobs, whose leaves may live on. */
+/* What a kernel side counted that ends becomes part of the jobs, whose leaves may live on. */
 #include <errno.h>
 
 #include "registry_parts.h"

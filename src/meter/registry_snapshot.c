@@ -200,9 +200,9 @@ static struct op_counts counts_of(const struct registry_row *row)
 	struct op_counts counts = { .calls = row->counts.calls, .errors = row->counts.errors, .ns = row->counts.ns };
 
 	if (row->op < OP_DATA_COUNT)
-		counts.bytes = row->counts.amount;
+		counts.bytes = row->counts.bytes;
 	else
-		counts.not_found = row->counts.amount;
+		counts.not_found = row->counts.not_found;
 	return counts;
 }
 
@@ -542,7 +542,10 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		r = put_ranks(j, parts, count, ret);
 	if (r == 0)
 		put_values(j, parts, count, last, ret->values);
-	return r < 0 ? r : registry_feed_timeline(j, m->snapshot, ret);
+	if (r < 0)
+		return r;
+	ret->changed_ns = last && !m->has_moved && snapshot_job_is_same(ret, last) ? last->changed_ns : m->snapshot->boot_ns;
+	return registry_feed_timeline(j, m->snapshot, ret);
 }
 
 /* Give each job its "(other)" now, if it needs one: mounts are listed before rows are made. */

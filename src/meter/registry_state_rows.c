@@ -90,7 +90,7 @@ static int take_row(const struct place *place, const json_t *list, size_t mount_
 	if (mount >= mount_count || op == OP_COUNT || way == WAY_COUNT || (op >= OP_DATA_COUNT && way != WAY_CALL))
 		return place_refuse(place, "", "names what there is not");
 	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .way = (uint8_t)way };
-	ret->counts = (struct file_counts){ numbers[0], numbers[1], numbers[2], numbers[3] };
+	ret->counts = (struct file_counts){ .calls = numbers[0], .errors = numbers[1], .ns = numbers[2], .amount = numbers[3] };
 	return 0;
 }
 

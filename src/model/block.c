@@ -96,17 +96,13 @@ int block_copy(struct block *to, const struct block *from)
 	return 0;
 }
 
-static bool is_equal(const struct block_row *a, const struct block_row *b)
-{
-	return strcmp(a->device, b->device) == 0 && a->op == b->op && memcmp(&a->counts, &b->counts, sizeof(a->counts)) == 0;
-}
-
 bool block_is_equal(const struct block *a, const struct block *b)
 {
 	if (a->is_known != b->is_known || a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
-		if (!is_equal(&a->rows[i], &b->rows[i]))
+		if (strcmp(a->rows[i].device, b->rows[i].device) != 0 || a->rows[i].op != b->rows[i].op ||
+		    memcmp(&a->rows[i].counts, &b->rows[i].counts, sizeof(a->rows[i].counts)) != 0)
 			return false;
 	}
 	return true;

@@ -94,6 +94,13 @@ bool network_is_empty(const struct network *n)
 	return is_empty;
 }
 
+bool network_is_equal(const struct network *a, const struct network *b)
+{
+	return a->is_known == b->is_known && a->has_connections == b->has_connections && a->has_details == b->has_details &&
+	       a->least_round_trip_ns == b->least_round_trip_ns && memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
+	       memcmp(&a->round_trip_times, &b->round_trip_times, sizeof(a->round_trip_times)) == 0;
+}
+
 /* Of times of which 0 is none. */
 static uint64_t least_of(uint64_t a, uint64_t b)
 {

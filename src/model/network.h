@@ -44,6 +44,7 @@ bool network_takes(enum socket_kind kind, enum metric_id id);
 bool network_knows(const struct network *n, enum metric_id id);
 /* No number of it is above 0, known or not. */
 bool network_is_empty(const struct network *n);
+bool network_is_equal(const struct network *a, const struct network *b);
 /* Over all kinds. */
 uint64_t network_total(const struct network *n, enum metric_id id);
 /* Did anything come or go, or fail? */

@@ -81,36 +81,19 @@ void reading_add(struct reading *r, enum metric_id id, uint64_t number)
 	reading_set(r, id, r->values[id].number + number);
 }
 
-struct shared_mounts { /* what a reading's mounts stand in */
-	size_t refs;
-	struct mount_row rows[];
-};
-
-static struct shared_mounts *shared_mounts_of(const struct reading *r)
-{
-	return r->mounts ? (struct shared_mounts *)(void *)((char *)r->mounts - offsetof(struct shared_mounts, rows))
-			 : NULL;
-}
-
-static bool has_own_mounts(const struct reading *r)
-{
-	return !r->mounts || shared_mounts_of(r)->refs == 1;
-}
-
 /* Room for one row more.  There is always room for a power of two of rows. */
 static int grow_mounts(struct reading *r)
 {
-	struct shared_mounts *larger;
+	struct mount_row *larger;
 
 	if (r->mount_count >= MOUNT_ROWS_MAX)
 		return -ENOSPC;
 	if (r->mount_count & (r->mount_count - 1))
 		return 0;
-	larger = realloc(shared_mounts_of(r), sizeof(*larger) + MAX(r->mount_count * 2, (size_t)1) * sizeof(*larger->rows));
+	larger = reallocarray(r->mounts, MAX(r->mount_count * 2, (size_t)1), sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
-	larger->refs = 1;
-	r->mounts = larger->rows;
+	r->mounts = larger;
 	return 0;
 }
 
@@ -142,7 +125,6 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 {
 	struct mount_row *row = reading_find_mount(r, kind, mount, fstype);
 
-	assert(has_own_mounts(r));
 	if (row)
 		return row;
 	if (grow_mounts(r) < 0)
@@ -264,27 +246,11 @@ void values_merge(struct value *to, const struct value *from)
 
 static void clear_mounts(struct reading *r)
 {
-	struct shared_mounts *shared = shared_mounts_of(r);
-
-	if (shared && --shared->refs == 0) {
-		for (size_t i = 0; i < r->mount_count; i++)
-			mount_row_clear(&shared->rows[i]);
-		free(shared);
-	}
+	for (size_t i = 0; i < r->mount_count; i++)
+		mount_row_clear(&r->mounts[i]);
+	free(r->mounts);
 	r->mounts = NULL;
 	r->mount_count = 0;
-}
-
-void reading_share_mounts(struct reading *to, const struct reading *from)
-{
-	struct shared_mounts *shared = shared_mounts_of(from);
-
-	if (shared)
-		shared->refs++;
-	clear_mounts(to);
-	to->mounts = from->mounts;
-	to->mount_count = from->mount_count;
-	to->has_mounts = from->has_mounts;
 }
 
 int reading_merge(struct reading *to, const struct reading *from)
@@ -337,7 +303,6 @@ static int compare_mounts(const void *a, const void *b)
 
 void reading_sort_mounts(struct reading *r)
 {
-	assert(has_own_mounts(r));
 	if (r->mount_count > 1)
 		qsort(r->mounts, r->mount_count, sizeof(*r->mounts), compare_mounts);
 }

@@ -66,7 +66,7 @@ struct mount_row {
 
 struct reading {
 	struct value values[METRIC_JOB_COUNT];
-	struct mount_row *mounts; /* owned, or shared with others; sorted by bytes moved, then name */
+	struct mount_row *mounts; /* owned; sorted by bytes moved, then name */
 	size_t mount_count;
 	bool has_mounts; /* false: nobody looked at files, and no row does not mean no I/O */
 	struct network network;
@@ -106,10 +106,6 @@ int reading_merge(struct reading *to, const struct reading *from);
 
 /* Make @to, which may be empty, a copy of @from. */
 int reading_copy(struct reading *to, const struct reading *from);
-
-/* @to has the mounts of @from from now on, without a copy: they last as long as one of both, and neither may be
- * given a row, merged into or sorted any more. */
-void reading_share_mounts(struct reading *to, const struct reading *from);
 
 void reading_sort_mounts(struct reading *r);
 

@@ -92,10 +92,20 @@ static void field_clear(const struct record_field *field, struct record *r)
 		strings_clear(at);
 }
 
+struct record *record_share(struct record *r)
+{
+	r->other_owners++;
+	return r;
+}
+
 struct record *record_free(struct record *r)
 {
 	if (!r)
 		return NULL;
+	if (r->other_owners) {
+		r->other_owners--;
+		return NULL;
+	}
 	for (size_t i = 0; i < record_field_count; i++)
 		field_clear(&record_fields[i], r);
 	for (size_t i = 0; i < r->survivor_count; i++)

@@ -53,6 +53,7 @@ struct survivor { /* a process that outlived the command and was left alone */
 };
 
 struct record {
+	unsigned int other_owners; /* see record_share() */
 	char *cluster, *node, *boot_id, *agent_version;
 	uint64_t sequence;
 	bool is_final;
@@ -103,7 +104,8 @@ struct record {
 };
 
 struct record *record_new(void); /* NULL: no memory */
-struct record *record_free(struct record *r);
+struct record *record_share(struct record *r); /* has one owner more; returns it */
+struct record *record_free(struct record *r);  /* one owner less; returns NULL */
 void record_freep(struct record **r);
 
 /* Copy a NULL-ended argv into the record; what is over the bounds is cut off. */

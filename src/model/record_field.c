@@ -93,12 +93,6 @@ const void *record_field_get(const struct record_field *field, const struct reco
 	return (const char *)record + field->offset;
 }
 
-bool record_field_is_value(const struct record_field *field)
-{
-	return field->type == FIELD_COUNT || field->type == FIELD_DURATION || field->type == FIELD_CELSIUS ||
-	       field->type == FIELD_SHARE;
-}
-
 unsigned int record_field_places(const struct record_field *field)
 {
 	switch (field->type) {

@@ -52,9 +52,6 @@ bool record_section_is_plain(const char *section);
 void *record_field_ref(const struct record_field *field, struct record *record);
 const void *record_field_get(const struct record_field *field, const struct record *record);
 
-/* Is it a struct value? */
-bool record_field_is_value(const struct record_field *field);
-
 /* Digits behind the point of a FIELD_COUNT, FIELD_DURATION, FIELD_CELSIUS or FIELD_SHARE. */
 unsigned int record_field_places(const struct record_field *field);
 

@@ -177,12 +177,13 @@ static int take_way(const struct place *place, const json_t *map, enum file_way 
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
-		struct place here = place_below(place, ".%s", metric_part(metric));
 		const json_t *section;
+		struct place here;
 		int r;
 
 		if (metric->scope != SCOPE_MOUNT_WAY)
 			continue;
+		here = place_below(place, ".%s", metric_part(metric));
 		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
 		if (r == 0 && section)
 			r = place_need_number(&here, section, metric->key,
@@ -197,11 +198,12 @@ static int check_ways(const struct place *place, const struct mount_row *row)
 {
 	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
-		struct place here = place_below(place, ".%s", metric_part(metric));
+		struct place here;
 
-		if (metric->scope == SCOPE_MOUNT_WAY &&
-		    !mount_row_ways_fit(row, (enum metric_id)id))
-			return place_refuse(&here, metric->key, "is less than its ways together");
+		if (metric->scope != SCOPE_MOUNT_WAY || mount_row_ways_fit(row, (enum metric_id)id))
+			continue;
+		here = place_below(place, ".%s", metric_part(metric));
+		return place_refuse(&here, metric->key, "is less than its ways together");
 	}
 	return 0;
 }

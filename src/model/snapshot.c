@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cause.h"
 #include "cleanup.h"
 
 void snapshot_mount_clear(struct snapshot_mount *m)
@@ -152,6 +153,55 @@ const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *m
 			high = middle;
 	}
 	return NULL;
+}
+
+/* Time that a task sleeps, which goes on while it does nothing. */
+static bool is_idle_time(size_t id)
+{
+	return id >= METRIC_BLOCKED_FILE_READ && id < METRIC_BLOCKED_FILE_READ + CAUSE_COUNT &&
+	       !cause_is_lost((enum cause)(id - METRIC_BLOCKED_FILE_READ));
+}
+
+static bool has_same_values(const struct value *a, const struct value *b)
+{
+	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
+		if (is_idle_time(i))
+			continue;
+		if (a[i].is_known != b[i].is_known || (a[i].is_known && a[i].number != b[i].number))
+			return false;
+	}
+	return true;
+}
+
+static bool has_same_steps(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+	if (a->step_count != b->step_count)
+		return false;
+	for (size_t i = 0; i < a->step_count; i++) {
+		const struct snapshot_step *x = &a->steps[i], *y = &b->steps[i];
+
+		if (strcmp(x->id, y->id) != 0 || x->is_live != y->is_live || x->start_ns != y->start_ns ||
+		    x->end_ns != y->end_ns || !has_same_values(x->values, y->values) ||
+		    !network_is_equal(x->network, y->network))
+			return false;
+	}
+	return true;
+}
+
+static bool has_same_rows(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+	return a->row_count == b->row_count &&
+	       (a->rows == b->rows || !a->row_count || memcmp(a->rows, b->rows, a->row_count * sizeof(*a->rows)) == 0);
+}
+
+bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+	/* facts are made anew when they change, as long as a snapshot holds them */
+	return a->job == b->job && a->is_live == b->is_live && has_same_values(a->values, b->values) &&
+	       has_same_rows(a, b) && has_same_steps(a, b) && network_is_equal(a->network, b->network) &&
+	       block_is_equal(&a->block, &b->block) && memcmp(&a->cores, &b->cores, sizeof(a->cores)) == 0 &&
+	       memcmp(&a->ranks, &b->ranks, sizeof(a->ranks)) == 0 &&
+	       memcmp(&a->threads, &b->threads, sizeof(a->threads)) == 0;
 }
 
 static int copy_names(struct mount_row *to, const struct snapshot_mount *from)

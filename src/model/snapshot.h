@@ -61,6 +61,7 @@ struct snapshot_job {
 	size_t row_count;
 	struct snapshot_step *steps;
 	size_t step_count;
+	uint64_t changed_ns; /* boot_ns of the first snapshot since which it did nothing, as snapshot_job_is_same() has it */
 };
 
 struct snapshot {
@@ -87,6 +88,11 @@ struct snapshot_row *snapshot_rows_unref(struct snapshot_row *rows); /* NULL is 
 
 /* NULL: none such. */
 const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager, const char *id);
+
+/* Do both tell the same of what the job is and did?  How old it is, for how long its tasks slept or waited for each
+ * other, and how warm the node was, is not asked.  Mounts have to
+ * have the same indexes in both snapshots. */
+bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b);
 
 /* Add its counts to the row of its mount. */
 void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from);

@@ -7,6 +7,7 @@
 #include "cleanup.h"
 #include "document.h"
 #include "error.h"
+#include "job.h"
 #include "json_place.h"
 #include "metric.h"
 #include "record_parse.h"
@@ -34,6 +35,19 @@ void tick_format_head(const struct tick *t, struct document *d)
 	document_time(d, t->real_ns);
 	add_seconds(d, "boot_seconds", t->boot_ns);
 	add_seconds(d, "took_seconds", t->took_ns);
+}
+
+void tick_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "unchanged");
+	document_boolean(d, true);
+	document_key(d, "manager");
+	document_string(d, job->manager);
+	document_key(d, "id");
+	document_string(d, job->id);
+	add_seconds(d, "elapsed_seconds", elapsed_ns);
+	document_end_map(d);
 }
 
 static void json_freep(json_t **json)
@@ -66,11 +80,48 @@ static int take_head(const struct place *place, const json_t *root, struct tick 
 	return r;
 }
 
-static int take_job(const json_t *json, struct records *to, struct error *err)
+/* The record of that name; most often it is the one at @place, or behind it. */
+static struct record *find_before(const struct records *before, size_t place, const char *manager, const char *id)
+{
+	for (size_t i = 0; i < before->count; i++) {
+		struct record *r = before->items[(place + i) % before->count];
+
+		if (strcmp(r->job.id, id) == 0 && strcmp(r->job.manager, manager) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static int share_unchanged(const json_t *json, const struct tick *before, struct records *to, struct error *err)
+{
+	static const struct records none;
+	const struct place place = { .err = err };
+	const char *manager = json_string_value(json_object_get(json, "manager")),
+		   *id = json_string_value(json_object_get(json, "id"));
+	struct record *record;
+	uint64_t elapsed_ns = 0;
+	int r = take_seconds(&place, json, "elapsed_seconds", &elapsed_ns);
+
+	if (r == 0 && (!manager || !id))
+		return error_set(err, -EINVAL, "job lacks manager or id");
+	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id) : NULL;
+	if (r == 0 && !record)
+		return error_set(err, -ESTALE, "it leaves out what was told before");
+	if (r == 0)
+		r = records_add(to, record);
+	if (r == 0)
+		record_share(record)->time.elapsed_ns = elapsed_ns;
+	return r;
+}
+
+static int take_job(const json_t *json, const struct tick *before, struct records *to, struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
-	int r = record_parse(json, &record, err);
+	int r;
 
+	if (json_is_true(json_object_get(json, "unchanged")))
+		return share_unchanged(json, before, to, err);
+	r = record_parse(json, &record, err);
 	if (r == 0 && (!record->job.manager || !record->job.id))
 		return error_set(err, -EINVAL, "job lacks manager or id");
 	if (r == 0)
@@ -80,7 +131,7 @@ static int take_job(const json_t *json, struct records *to, struct error *err)
 	return r;
 }
 
-static int take_jobs(const struct place *place, const json_t *root, struct tick *to)
+static int take_jobs(const struct place *place, const json_t *root, const struct tick *before, struct tick *to)
 {
 	const json_t *jobs = NULL;
 	int r = place_get(place, root, "jobs", JSON_ARRAY, &jobs);
@@ -90,14 +141,14 @@ static int take_jobs(const struct place *place, const json_t *root, struct tick 
 	if (r == 0 && json_array_size(jobs) > TICK_JOBS_MAX)
 		return place_refuse(place, "jobs", "has more than %d entries", TICK_JOBS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
-		r = take_job(json_array_get(jobs, i), &to->jobs, place->err);
+		r = take_job(json_array_get(jobs, i), before, &to->jobs, place->err);
 		if (r < 0)
 			error_prefix(place->err, r, "jobs[%zu]", i);
 	}
 	return r;
 }
 
-int tick_parse(const char *text, size_t length, struct tick *ret, struct error *err)
+int tick_parse(const char *text, size_t length, const struct tick *before, struct tick *ret, struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };
@@ -108,7 +159,7 @@ int tick_parse(const char *text, size_t length, struct tick *ret, struct error *
 		return r;
 	r = take_head(&place, root, &tick);
 	if (r == 0)
-		r = take_jobs(&place, root, &tick);
+		r = take_jobs(&place, root, before, &tick);
 	if (r == -ENOMEM)
 		error_set_errno(err, r, "cannot read it");
 	if (r == 0)

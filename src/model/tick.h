@@ -14,6 +14,7 @@
 
 struct document;
 struct error;
+struct job;
 
 #define TICK_SCHEMA "jobmeter.tick/1"
 #define TICK_JOBS_MAX 65536
@@ -30,6 +31,10 @@ void tick_clear(struct tick *t);
 /* All but the jobs, as members of a map that was begun: "schema", "time"... */
 void tick_format_head(const struct tick *t, struct document *d);
 
-/* -EINVAL: it is not a tick; *err says what is wrong, and where in it.  *ret is written on success
- * only. */
-int tick_parse(const char *text, size_t length, struct tick *ret, struct error *err);
+/* Of a job that did nothing since the tick that the reader has: no more than which it is, and how old. */
+void tick_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d);
+
+/* @before: the tick that the reader has (NULL: none), with which the result shares the records of jobs that did nothing
+ * since, as old as they are now.  -EINVAL: it is not a tick; *err says what is wrong, and where in it.  -ESTALE: it
+ * leaves out a job that is not in @before: ask for all.  *ret is written on success only. */
+int tick_parse(const char *text, size_t length, const struct tick *before, struct tick *ret, struct error *err);

@@ -19,16 +19,15 @@ static struct client *client_of(struct top_source *s)
 	return ((struct agent_source *)(void *)s)->client;
 }
 
-static int set_waiter_agent(struct top_source *s, const struct waiter *waiter)
+static void set_waiter_agent(struct top_source *s, const struct waiter *waiter)
 {
-	return client_set_waiter(client_of(s), waiter);
+	client_set_waiter(client_of(s), waiter);
 }
 
 static int read_agent(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		      const struct tick *before, struct tick *ret, struct error *err)
 {
-	return before ? client_get_next_tick(client_of(s), max_age_ns, ended_ns, before, ret, err)
-		      : client_get_tick(client_of(s), max_age_ns, ended_ns, ret, err);
+	return client_get_tick(client_of(s), max_age_ns, ended_ns, before, ret, err);
 }
 
 static int describe_agent(struct top_source *s, const char *manager, const char *id,

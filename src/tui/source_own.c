@@ -180,10 +180,9 @@ static int be_started(struct own_source *o, struct error *err)
 	return o->status;
 }
 
-static int set_waiter_own(struct top_source *s, const struct waiter *waiter)
+static void set_waiter_own(struct top_source *s, const struct waiter *waiter)
 {
 	source_of(s)->waiter = waiter;
-	return 0;
 }
 
 /* ---- looking ---- */
@@ -196,7 +195,7 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	struct tick tick = {};
 	int r = be_started(o, err);
 
-	(void)before; /* there is no way to be made shorter */
+	(void)before;
 	if (r < 0)
 		return r;
 	sampler_want_commands(o->sampler);

@@ -58,7 +58,7 @@ static int parse_line(const struct replay_source *s, size_t line, struct tick *r
 			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", s->path);
 		had += (size_t)n;
 	}
-	r = tick_parse(text, length, ret, err);
+	r = tick_parse(text, length, NULL, ret, err);
 	return r < 0 ? error_prefix(err, r, "%s:%zu", s->path, line + 1) : 0;
 }
 

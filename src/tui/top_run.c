@@ -373,16 +373,14 @@ static int serve_keys(void *context)
 	return run->is_over ? -ECANCELED : MIN(r, 0);
 }
 
-static int begin_waiting(struct run *run, struct error *err)
+static void begin_waiting(struct run *run)
 {
-	int r;
-
 	run->waiter = (struct waiter){ .fds = { run->signal_fd, run->screen ? STDIN_FILENO : -1 },
 				       .timeout_ms = WAITING_MS,
 				       .run = serve_keys,
 				       .context = run };
-	r = run->source->set_waiter ? run->source->set_waiter(run->source, &run->waiter) : 0;
-	return r < 0 ? error_set_errno(err, r, "cannot wait for the %s", run->source->name) : 0;
+	if (run->source->set_waiter)
+		run->source->set_waiter(run->source, &run->waiter);
 }
 
 /* ---- again and again ---- */
@@ -545,10 +543,10 @@ int top_run(struct top_source *source, const struct top_options *options, struct
 
 	if (r == 0 && options->form == TOP_FORM_SCREEN)
 		r = screen_open(options->has_color, &run.screen, err);
-	if (r == 0)
-		r = begin_waiting(&run, err);
-	if (r == 0)
+	if (r == 0) {
+		begin_waiting(&run);
 		r = look_first(&run, err);
+	}
 	if (r == 0 && !run.is_over)
 		r = show(&run, err);
 	if (r == 0 && !run.is_over)

@@ -17,11 +17,12 @@ struct top_source {
 	const char *starting; /* what is done before the first read() has anything, in words; NULL: nothing that takes time */
 	/* Who is asked while the functions below wait; he is the caller's, and must not call them.  NULL: they do not
 	 * wait. */
-	int (*set_waiter)(struct top_source *s, const struct waiter *waiter);
+	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
-	 * is not; with those that ended in the last @ended_ns.  @before: the last one, from which the source may go on, and tell no more
-	 * than what is shown on a screen; NULL: whole records are wanted.  -ENODATA: there will be no
-	 * more; what the waiter says, if he waits no longer. */
+	 * is not; with those that ended in the last @ended_ns.  @before: the last one, with which
+	 * the result may share records; one that begins as {}: none yet, and another read() follows at once; NULL: all is
+	 * wanted as it is now.  -ENODATA: there
+	 * will be no more; what the waiter says, if he waits no longer. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		    const struct tick *before, struct tick *ret, struct error *err);
 	/* All that is known of one job.  NULL: no more than ticks tell. */

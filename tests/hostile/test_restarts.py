@@ -75,11 +75,16 @@ def has_gap(record):
     return bool(noted)
 
 
-def restart(agent, how, meanwhile):
+OTHER = {"maps_memory_mib": "40MiB"}  # who has other settings cannot use what is in the kernel, as another build cannot
+
+
+def restart(agent, how, meanwhile, **settings):
     """How long nobody can have counted, at most; *meanwhile* is done while there is no agent."""
     began = time.monotonic()
     if how == "aside":
         agent.step_aside()
+    elif how == "kill":
+        agent.kill()
     elif how == "stop":
         agent.stop()
     else:
@@ -87,6 +92,7 @@ def restart(agent, how, meanwhile):
         time.sleep(how / 1000)
         agent.kill()
     meanwhile()
+    agent.configure(**settings)
     agent.start()
     return time.monotonic() - began
 
@@ -130,3 +136,47 @@ def test_nothing_counts_twice(start_agent, bench, groups, turns):
     assert await_equal(lambda: job_of(agent, 1)["final"], True) is True
     record = job_of(agent, 1)
     assert tasks_of(record) == truth and has_gap(record) == (gap_s > 0)
+
+
+def test_another_build_goes_on_from_what_the_one_before_wrote_down(start_agent, bench, groups):
+    """As `systemctl restart` after an update."""
+    agent = start_agent()
+    one = Writer(groups, bench, 1)
+    one.write(7)
+    assert await_equal(lambda: written(agent, 1, bench.memory)[1], 7) == 7
+    took_s = restart(agent, "aside", lambda: one.write(13), **OTHER)
+    assert "removed what another build, or other settings, had left counting" in agent.log()
+    one.write(11)
+    assert await_equal(lambda: written(agent, 1, bench.memory), (18 * SIZE, 18)) == (18 * SIZE, 18)
+    assert await_equal(lambda: tasks_of(job_of(agent, 1)), one.io()) == one.io()
+    record = job_of(agent, 1)
+    assert has_gap(record) and record["coverage"]["unmeasured_seconds"] <= took_s
+    one.end()
+
+
+def test_after_a_kill_another_build_says_what_it_lacks(start_agent, bench, groups):
+    """What was shown never falls and nothing counts twice."""
+    agent, began = start_agent(), time.monotonic()
+    one, short = Writer(groups, bench, 1), Writer(groups, bench, 1)
+    one.write(7)
+    short.write(17)
+    ended = short.io()
+    short.end()
+    ended["syscr_calls"] += 1  # that of the end of its input
+
+    def truth():
+        return {key: value + ended[key] for key, value in one.io().items()}
+
+    assert await_equal(lambda: tasks_of(job_of(agent, 1)), truth()) == truth()
+    assert written(agent, 1, bench.memory) == (24 * SIZE, 24)
+    before = job_of(agent, 1)
+    for turn in range(2):
+        restart(agent, "kill", lambda: one.write(3), maps_memory_mib="40MiB" if turn == 0 else "48MiB")
+        one.write(5)
+        assert await_equal(lambda: written(agent, 1, bench.memory), (5 * SIZE, 5)) == (5 * SIZE, 5)
+        record = job_of(agent, 1)
+        assert all(value <= tasks_of(record)[key] <= truth()[key] for key, value in tasks_of(before).items())
+        assert all(record["cpu"][key] >= before["cpu"][key] for key in ("user_seconds", "system_seconds"))
+        assert has_gap(record) and 0 < record["coverage"]["unmeasured_seconds"] <= time.monotonic() - began
+        assert record["time"]["measured_from"] == before["time"]["measured_from"]
+    one.end()

@@ -19,13 +19,10 @@
 #include "canary.h"
 #include "cleanup.h"
 #include "error.h"
-#include "heritage.h"
 #include "hierarchy.h"
 #include "meter.h"
-#include "naming.h"
 #include "parse.h"
 
-#define ROWS_SHOWN 3
 #define SIZES_MAX 16
 #define SETTLE_MS 200
 
@@ -92,50 +89,6 @@ static int tell_hooks(const struct meter *m)
 	return 0;
 }
 
-static void tell_row(const struct leaf_row *row)
-{
-	printf(" row=%llu,%u,%s,%llu,%llu,%llu", row->key.leaf, row->key.cpu,
-	       file_op_name((enum file_op)row->key.op), row->counts.calls, row->counts.errors,
-	       row->counts.amount);
-}
-
-static void tell_written(const struct heritage *h, const struct heritage_place *place)
-{
-	uint64_t calls = 0, bytes = 0;
-	char path[NAMING_PATH_SIZE];
-
-	for (size_t i = 0; i < h->row_count; i++) {
-		if (h->rows[i].key.op == OP_WRITE && h->rows[i].key.place == place->place) {
-			calls += h->rows[i].counts.calls;
-			bytes += h->rows[i].counts.amount;
-		}
-	}
-	naming_format_path(&place->superblock, path);
-	if (calls && *path)
-		printf(" wrote=%s,%" PRIu64 ",%" PRIu64, path, calls, bytes);
-}
-
-static void tell_heritage(struct meter *m)
-{
-	_cleanup_(heritage_clear) struct heritage h = {};
-	uint64_t ended = 0;
-
-	meter_take_heritage(m, &h);
-	for (size_t i = 0; i < h.task_count; i++)
-		ended += h.tasks[i].ended;
-	printf(" sets=%zu rows=%zu ended=%" PRIu64 " unsettled=%" PRIu64 " leaves=%zu unread=%" PRIu64
-	       " unread_maps=%zu",
-	       h.sets, h.row_count, ended, h.unsettled, h.task_count, h.unread, h.unread_maps);
-	for (size_t i = 0; i < h.row_count && i < ROWS_SHOWN; i++)
-		tell_row(&h.rows[i]);
-	for (size_t i = 0; i < h.group_count; i++)
-		printf(" group=%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s", h.groups[i].id,
-		       h.groups[i].parent, h.groups[i].born_ns, h.groups[i].died_ns, h.groups[i].path);
-	for (size_t i = 0; i < h.place_count; i++)
-		tell_written(&h, &h.places[i]);
-	printf("%s why=%s\n", h.is_counting ? " counting" : "", h.why);
-}
-
 static int answer(struct meter *m, const char *word)
 {
 	struct error err = {};
@@ -158,8 +111,7 @@ static int begin(struct meter *m, int root_fd, const struct hierarchy *h, uint64
 
 	if (!meter_is_taken_over(m) && canary_sing(m, root_fd, h, id, false, &err) < 0)
 		return fail(err.text);
-	printf("%s", meter_is_taken_over(m) ? "taken" : "made");
-	tell_heritage(m);
+	printf("%s%s\n", meter_is_taken_over(m) ? "taken" : "made", meter_has_removed_pins(m) ? ", removed" : "");
 	return 0;
 }
 

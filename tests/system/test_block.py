@@ -186,8 +186,7 @@ def test_many_at_once_are_all_counted(run_metered, device):
     check_times(record["block"], device.name, record["time"]["elapsed_seconds"], compare.not_shown(record))
 
 
-@pytest.mark.parametrize("settings", [{}, {"maps_memory_mib": "40MiB"}], ids=["pinned", "harvested"])
-def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, device, demand, settings):
+def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, device, demand):
     """What was counted before, meanwhile and after; that of a leaf that has ended, too."""
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent()
@@ -202,7 +201,6 @@ def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, device, deman
     work(2, READ)
     agent.kill()
     work(2, WRITE)
-    agent.configure(**settings)
     agent.start()
     work(2, READ)
     await_page(agent, lambda page: "2" in known_jobs(page))

@@ -173,8 +173,7 @@ def test_an_agent_counts_the_same_of_each_job_and_scrapes_say_so(start_agent, gr
         assert exposed(page_of(agent), job) == series(truth)
 
 
-@pytest.mark.parametrize("settings", [{}, {"maps_memory_mib": "40MiB"}], ids=["pinned", "harvested"])
-def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, talk_in, demand, settings):
+def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, talk_in, demand):
     """What was counted before, meanwhile and after; that of a leaf that has ended, too."""
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent()
@@ -185,7 +184,6 @@ def test_a_restart_of_the_agent_loses_nothing(start_agent, groups, talk_in, dema
     parts.append(talk_in(2, "unix"))
     agent.kill()
     parts.append(talk_in(2, "udp4"))
-    agent.configure(**settings)
     agent.start()
     parts.append(talk_in(2, "tcp6"))
     await_page(agent, lambda page: "2" in known_jobs(page))

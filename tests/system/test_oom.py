@@ -186,16 +186,3 @@ def test_an_agent_names_them_and_forgets_none(start_agent, programs, groups, tmp
     agent.kill()  # what ended is in its state alone
     agent.start()
     assert_is_named(victims_of(agent, 7), said, began)
-
-
-def test_an_agent_of_another_layout_knows_whom_nobody_had_read(start_agent, programs, groups, tmp_path, kernel_log):
-    """As after an update: the maps of before cannot be used, and what they hold is taken over."""
-    agent, name = start_agent(maps_memory_mib="40MiB"), groups.name(8, "0")
-    set_limit(groups, groups.name(8))
-    agent.kill()
-    began = time.time()
-    groups.run(name, "sh", "-c", script(programs, tmp_path))
-    agent.configure(maps_memory_mib="32MiB")
-    agent.start()
-    assert "took over what another build" in agent.log()
-    assert_is_named(victims_of(agent, 8), kernel_log(), began)

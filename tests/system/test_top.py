@@ -199,24 +199,28 @@ class TestThroughAnAgent:
         job = jobs_of(node.ticks("-n", 1)[0])["9"]["job"]
         assert job["command"] == ["sleep"] and job["name"] is None
 
-    def test_who_looks_again_gets_what_changed(self, node):
+    def test_who_looks_again_gets_whole_jobs_that_did_something(self, node):
         node.await_users()
 
         def pair():
-            whole = node.ask("/v1/tick?form=delta&max_age=0.05")
+            whole = node.ask("/v1/tick?max_age=0.05")
             time.sleep(0.3)
-            changed = node.ask(f"/v1/tick?form=delta&max_age=0.05&since={whole['boot_ns']}")
-            assert whole["since_ns"] is None and changed["since_ns"] == whole["boot_ns"] < changed["boot_ns"]
-            return ({j["id"]: j for j in tick["jobs"] if j["manager"] == MANAGER} for tick in (whole, changed))
+            now = node.ask(f"/v1/tick?max_age=0.05&since={whole['boot_seconds']:.9f}")
+            assert whole["boot_seconds"] < now["boot_seconds"]
+            return whole["jobs"], now["jobs"]
 
-        before, now = pair()
+        def by_id(jobs):
+            ids = {j["id"] if "unchanged" in j else j["job"]["id"]: j for j in jobs}
+            return {i: j for i, j in ids.items() if (j.get("manager") or j["job"]["manager"]) == MANAGER}
+
+        before, now = map(by_id, pair())
         end = time.monotonic() + 60
-        while "facts" in now["9"]:  # now and then it is looked whether somebody knows more of the job
+        while "unchanged" not in now["9"]:  # now and then it is looked whether somebody knows more of the job
             assert time.monotonic() < end
-            before, now = pair()
-        assert before.keys() == now.keys() >= {"7", "8", "9"} and all(j["again"] for j in now.values())
-        assert "facts" in before["9"] and "rows" not in now["9"] and "rows" in now["8"]
-        assert len(now["9"]["values"]) < len(before["9"]["values"])
+            before, now = map(by_id, pair())
+        assert before.keys() == now.keys() >= {"7", "8", "9"} and not any("unchanged" in j for j in before.values())
+        assert now["9"]["elapsed_seconds"] > before["9"]["time"]["elapsed_seconds"]
+        assert now["8"]["io"] and now["8"]["cpu"]
 
     def test_a_recording_is_played_as_it_was(self, node, tmp_path):
         file = tmp_path / "recording"

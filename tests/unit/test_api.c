@@ -19,7 +19,6 @@
 #include "sampler_double.h"
 #include "test.h"
 #include "tick.h"
-#include "tick_delta.h"
 #include "tree.h"
 
 #define FIRST 1000
@@ -192,7 +191,7 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	n.snapshot->took_ns = 7000000;
 	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
 	ASSERT_EQ(ask_tick(&n, NULL, NULL, FIRST, &first), 200u);
-	ASSERT_OK(tick_parse(first, strlen(first), &tick, NULL));
+	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
 	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
 	ASSERT_EQ(tick.real_ns, n.snapshot->real_ns);
 	ASSERT_EQ(tick.took_ns, n.snapshot->took_ns);
@@ -202,172 +201,68 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
 	tick_clear(&tick);
 	ASSERT_EQ(ask_tick(&n, "ended", "5.5", FIRST, &ended), 200u);
-	ASSERT_OK(tick_parse(ended, strlen(ended), &tick, NULL));
+	ASSERT_OK(tick_parse(ended, strlen(ended), NULL, &tick, NULL));
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
 	ASSERT(tick.jobs.items[1]->is_final);
 	tick_clear(&tick);
 	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &root), 200u);
-	ASSERT_OK(tick_parse(root, strlen(root), &all, NULL));
+	ASSERT_OK(tick_parse(root, strlen(root), NULL, &all, NULL));
 	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
 	tick_clear(&all);
 	node_close(&n);
 }
 
-static unsigned int ask_delta(struct node *n, const char *since, uid_t uid, char **ret)
+TEST(who_has_a_tick_is_told_in_a_word_of_jobs_that_did_nothing_since)
 {
-	struct query_double query[] = { { "form", "delta" }, { "ended", "5.5" }, { since ? "since" : NULL, since }, {} };
-	struct http_request request = {
-		.method = "GET", .path = "/v1/tick", .peer = { true, uid, uid, 1 }, .connection = query
-	};
-
-	return ask_by(n, &request, 331, ret);
-}
-
-TEST(who_has_a_tick_gets_what_is_new_since_it)
-{
-	_cleanup_free_ char *first = NULL, *second = NULL, *other = NULL, *unknown = NULL, *wrong = NULL;
+	_cleanup_free_ char *first = NULL, *second = NULL, *wrong = NULL;
 	struct tick tick = {}, next = {};
 	struct node n;
 
-	node_open("delta", &n);
-	n.snapshot->boot_ns = UINT64_C(9007199254740993);
-	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
-	ASSERT_EQ(ask_delta(&n, NULL, FIRST, &first), 200u);
-	ASSERT_OK(tick_delta_parse(first, strlen(first), NULL, &tick, NULL));
-	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
-	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
-	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
-	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
-	ASSERT(!tick.jobs.items[0]->is_final && tick.jobs.items[1]->is_final);
-	ASSERT_CONTAINS(first, "\"values\":[0,7]");
-	ASSERT_EQ(ask_delta(&n, "9007199254740993", FIRST, &second), 200u);
-	ASSERT_CONTAINS(second, "\"since_ns\":9007199254740993");
-	ASSERT_CONTAINS(second, "\"again\":true");
-	ASSERT_LACKS(second, "\"values\":[0,7]");
-	ASSERT_OK(tick_delta_parse(second, strlen(second), &tick, &next, NULL));
-	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)2);
-	ASSERT_EQ((uint64_t)next.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
-	tick_clear(&next);
-	ASSERT_EQ(ask_delta(&n, "9007199254740993", SECOND, &other), 200u); /* they are not his */
-	ASSERT_LACKS(other, "\"id\":\"41\"");
-	ASSERT_EQ(ask_delta(&n, "4711", FIRST, &unknown), 200u);
-	ASSERT_CONTAINS(unknown, "\"since_ns\":null");
-	ASSERT_CONTAINS(unknown, "\"values\":[0,7]");
-	ASSERT_EQ(ask_delta(&n, "x", FIRST, &wrong), 400u);
-	ASSERT_CONTAINS(wrong, "'since' is the 'boot_ns' of an earlier answer");
-	free(wrong);
-	ASSERT_EQ(ask_tick(&n, "form", "short", FIRST, &wrong), 400u);
-	ASSERT_CONTAINS(wrong, "'form' is 'delta', or is not given");
+	node_open("since", &n);
+	n.snapshot->boot_ns = UINT64_C(1009000000000);
+	n.snapshot->jobs[0].changed_ns = n.snapshot->jobs[3].changed_ns = UINT64_C(1007000000000);
+	n.snapshot->jobs[2].changed_ns = UINT64_C(1007000000001);
+	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &first), 200u);
+	ASSERT_LACKS(first, "unchanged");
+	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
+	ASSERT_EQ(ask_tick(&n, "since", "1007", 0, &second), 200u);
+	ASSERT_CONTAINS(second, "{\"unchanged\":true,\"manager\":\"run\",\"id\":\"41\",");
+	ASSERT_OK(tick_parse(second, strlen(second), &tick, &next, NULL));
+	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)3);
+	for (size_t i = 0; i < 3; i++)
+		ASSERT_EQ(next.jobs.items[i] == tick.jobs.items[i], i != 1);
+	ASSERT_EQ(ask_tick(&n, "since", "x", 0, &wrong), 400u);
 	tick_clear(&tick);
-	node_close(&n);
-}
-
-/* One who looks again and again: what he is told is thrown away. */
-static void look(struct node *n, struct api_ticks *ticks, uint64_t since_ns)
-{
-	char number[24];
-	struct query_double query[] = { { "form", "delta" }, { since_ns ? "since" : NULL, number }, {} };
-	struct http_request request = { .path = "/v1/tick", .peer = { true, 0, 0, 1 }, .connection = query };
-	struct api_view view = { n->permission, request.peer };
-	struct http_answer answer = {};
-
-	snprintf(number, sizeof(number), "%llu", (unsigned long long)since_ns);
-	ASSERT_OK(api_ticks_answer(ticks, n->sampler, &request, &view, &answer));
-	answer.done(answer.context);
-}
-
-TEST(a_reading_is_kept_until_all_who_got_it_have_gone_on)
-{
-	struct snapshot *later = snapshot_double_new(0);
-	struct api_ticks ticks = {};
-	unsigned int others;
-	struct node n;
-
-	node_open("kept", &n);
-	n.snapshot->boot_ns = 1000;
-	later->boot_ns = 2000;
-	look(&n, &ticks, 0);
-	look(&n, &ticks, 0);
-	sampler_double_set(n.sampler, later);
-	others = n.snapshot->refs - 1;
-	look(&n, &ticks, 1000);
-	ASSERT_EQ(n.snapshot->refs, others + 1);
-	look(&n, &ticks, 1000);
-	ASSERT_EQ(n.snapshot->refs, others);
-	look(&n, &ticks, 1000); /* he gets all */
-	ASSERT_EQ(later->refs, 3u);
-	api_ticks_clear(&ticks);
-	ASSERT_EQ(later->refs, 2u);
-	node_close(&n);
-	snapshot_unref(later);
-}
-
-TEST(a_reading_is_not_kept_for_long_for_who_has_left)
-{
-	struct api_ticks ticks = {};
-	unsigned int others;
-	struct node n;
-
-	node_open("left", &n);
-	n.snapshot->boot_ns = 1000;
-	others = n.snapshot->refs;
-	look(&n, &ticks, 0);
-	api_ticks_expire(&ticks, 500);
-	api_ticks_expire(&ticks, 1000 + API_TICKS_KEPT_NS);
-	ASSERT_EQ(n.snapshot->refs, others + 1);
-	api_ticks_expire(&ticks, 1001 + API_TICKS_KEPT_NS);
-	ASSERT_EQ(n.snapshot->refs, others);
-	node_close(&n);
-}
-
-TEST(of_readings_that_are_kept_the_oldest_goes_first)
-{
-	struct snapshot *snapshots[API_TICKS_KEPT + 1];
-	struct api_ticks ticks = {};
-	struct node n;
-
-	node_open("oldest", &n);
-	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++) {
-		snapshots[i] = snapshot_double_new(0);
-		snapshots[i]->boot_ns = 1000 + i;
-		sampler_double_set(n.sampler, snapshots[i]);
-		look(&n, &ticks, 0);
-	}
-	sampler_double_set(n.sampler, n.snapshot);
-	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++)
-		ASSERT_EQ(snapshots[i]->refs, i == 0 ? 1u : 2u);
-	api_ticks_clear(&ticks);
-	for (size_t i = 0; i < ARRAY_SIZE(snapshots); i++)
-		snapshot_unref(snapshots[i]);
+	tick_clear(&next);
 	node_close(&n);
 }
 
 TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
 {
-	struct query_double query[] = { { "form", "delta" }, { "ahead", "0.1" }, {} };
+	struct query_double query[] = { { "ahead", "0.1" }, {} };
 	struct http_request request = { .path = "/v1/tick", .peer = { true, 0, 0, 1 }, .connection = query };
 	struct http_answer answer = {};
-	struct api_ticks ticks = {};
+	struct api_ahead ahead = { .uid = 7 };
 	uint64_t age_ns = 7;
 	uid_t uid;
 	struct node n;
 
 	node_open("ahead", &n);
-	for (int is_cut = 0; is_cut < 2; is_cut++) {
+	for (int i = 0; i < 3; i++) {
 		struct api_view view = { n.permission, request.peer };
+		bool is_cut = i == 1, is_wanted = i < 2; /* who does not say so wants none */
 		char buffer[331];
 
-		ASSERT_OK(api_ticks_answer(&ticks, n.sampler, &request, &view, &answer));
+		query[0].key = is_wanted ? "ahead" : NULL;
+		ASSERT_OK(api_tick_answer(&ahead, n.sampler, &request, &view, &answer));
 		while (answer.next(answer.context, buffer, sizeof(buffer)) > 0 && !is_cut)
 			;
-		ASSERT_EQ(ticks.ahead_ns, (uint64_t)0);
+		ASSERT_EQ(ahead.ns, (uint64_t)0);
 		answer.done(answer.context);
-		ASSERT_EQ(ticks.ahead_ns, is_cut ? (uint64_t)0 : UINT64_C(100000000));
-		ticks.ahead_ns = 0;
+		ASSERT_EQ(ahead.ns, is_wanted && !is_cut ? UINT64_C(100000000) : (uint64_t)0);
+		ASSERT_EQ((uint64_t)ahead.uid, (uint64_t)0);
+		ahead.ns = 0;
 	}
-	look(&n, &ticks, 0); /* who does not say so wants none */
-	ASSERT_EQ(ticks.ahead_ns, (uint64_t)0);
-	api_ticks_clear(&ticks);
 	ASSERT(!api_wants_ahead(n.api, &age_ns, &uid));
 	ASSERT_EQ(age_ns, (uint64_t)0);
 	node_close(&n);
@@ -394,7 +289,7 @@ TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 		_cleanup_free_ char *text = NULL;
 
 		ASSERT_EQ(ask_tick(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
-		ASSERT_CONTAINS(text, "'max_age', 'ended' and 'ahead' are numbers of seconds");
+		ASSERT_CONTAINS(text, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
 	node_close(&n);
 }

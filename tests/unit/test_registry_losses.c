@@ -89,7 +89,7 @@ TEST(they_go_with_the_state_and_who_takes_over_counts_none_twice)
 	ASSERT_OK(registry_format_job(registry_find(before, "slurm", "43"), &text));
 	ASSERT_OK(registry_parse_job(r, text, strlen(text), NULL));
 	ASSERT_EQ(lost(r, "slurm", "43", LOST_TASK), UINT64_C(5));
-	ASSERT_OK(registry_resume(r, 0, 130 * SECOND));
+	ASSERT_OK(registry_resume(r, true, 130 * SECOND));
 	learn(r, 131, lives, 1);
 	feed_losses(r, more, 1, 0);
 	ASSERT_EQ(lost(r, "slurm", "43", LOST_TASK), UINT64_C(8));

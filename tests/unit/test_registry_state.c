@@ -655,22 +655,24 @@ TEST(the_time_that_nobody_measured_is_the_jobs_once)
 	_cleanup_(registry_freep) struct registry *r = lives_registry(), *next = lives_registry();
 
 	parse(r, text);
-	ASSERT_OK(registry_resume(r, 0, 133 * SECOND)); /* whatever was, it was put aside */
+	ASSERT_OK(registry_resume(r, true, 133 * SECOND)); /* whatever was, it was put aside */
 	ASSERT_EQ(unmeasured_ns(r), 3 * SECOND);
 	again = format(r, "slurm", "42");
 	parse(next, again);
-	ASSERT_OK(registry_resume(next, 0, 140 * SECOND)); /* taken over, since the state was written */
+	ASSERT_OK(registry_resume(next, true, 140 * SECOND)); /* taken over, since the state was written */
 	ASSERT_EQ(unmeasured_ns(next), 3 * SECOND);
-	ASSERT_OK(registry_resume(next, 139 * SECOND, 140 * SECOND)); /* harvested */
-	ASSERT_EQ(unmeasured_ns(next), 4 * SECOND);
+	ASSERT_OK(registry_resume(next, false, 141 * SECOND)); /* what was since it was put aside is lost: since 130 */
+	ASSERT_EQ(unmeasured_ns(next), 14 * SECOND);
 }
 
-TEST(of_a_job_that_nobody_put_aside_nothing_is_known_since_its_state_was_written)
+TEST(of_a_job_that_nobody_put_aside_no_time_was_measured_and_no_more_than_it_lived)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *r = lives_registry();
 	_cleanup_free_ char *text = format(before, "slurm", "42");
 
 	parse(r, text);
-	ASSERT_OK(registry_resume(r, REGISTRY_FROM_STATE, 133 * SECOND));
-	ASSERT_EQ(unmeasured_ns(r), 23 * SECOND); /* it has no timeline: since its start */
+	ASSERT_OK(registry_resume(r, false, 133 * SECOND));
+	ASSERT_EQ(unmeasured_ns(r), 23 * SECOND);
+	ASSERT_OK(registry_resume(r, false, 140 * SECOND));
+	ASSERT_EQ(unmeasured_ns(r), 30 * SECOND);
 }

@@ -9,6 +9,7 @@
 #include "cleanup.h"
 #include "document.h"
 #include "error.h"
+#include "job.h"
 #include "macro.h"
 #include "made.h"
 #include "test.h"
@@ -37,13 +38,50 @@ TEST(a_tick_comes_back)
 	fclose(out);
 	*strrchr(head, '}') = '\0';
 	ASSERT(asprintf(&text, "%s,\"jobs\":[%s]}", head, json) > 0);
-	ASSERT_OK(tick_parse(text, strlen(text), &back, NULL));
+	ASSERT_OK(tick_parse(text, strlen(text), NULL, &back, NULL));
 	ASSERT_EQ(back.real_ns, made.real_ns);
 	ASSERT_EQ(back.boot_ns, made.boot_ns);
 	ASSERT_EQ(back.took_ns, made.took_ns);
 	ASSERT_EQ((uint64_t)back.jobs.count, (uint64_t)1);
 	ASSERT_STREQ(back.jobs.items[0]->job.id, record->job.id);
 	tick_clear(&back);
+}
+
+TEST(of_a_job_that_did_nothing_the_record_goes_on_living)
+{
+#define OF(seconds, jobs) "{\"schema\":\"jobmeter.tick/1\",\"boot_seconds\":" seconds ",\"jobs\":[" jobs "]}"
+#define RECORD(id) "{\"schema\":\"jobmeter.record/1\",\"job\":{\"manager\":\"slurm\",\"id\":\"" id "\"},\"cpu\":{\"user_seconds\":3}}"
+	static const char whole[] = OF("100", RECORD("7") "," RECORD("8") "," RECORD("9")),
+			  absent[] = OF("107", "{\"unchanged\":true,\"manager\":\"slurm\",\"id\":\"6\"}"),
+			  nameless[] = OF("107", "{\"unchanged\":true,\"manager\":\"slurm\"}");
+	const struct job job = { .manager = (char *)"slurm", .id = (char *)"9" };
+	_cleanup_free_ char *text = NULL, *unchanged = NULL;
+	struct tick before = {}, now = {};
+	struct document *d;
+	size_t length;
+	FILE *out = open_memstream(&unchanged, &length);
+
+	d = document_new_json(out, DOCUMENT_ONE_LINE);
+	tick_format_unchanged(&job, UINT64_C(1009000000007), d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	ASSERT(asprintf(&text, OF("107", "%s," RECORD("7")), unchanged) > 0);
+	ASSERT_OK(tick_parse(whole, strlen(whole), NULL, &before, NULL));
+	ASSERT_OK(tick_parse(text, strlen(text), &before, &now, NULL));
+	ASSERT_EQ((uint64_t)now.jobs.count, (uint64_t)2);
+	ASSERT(now.jobs.items[0] == before.jobs.items[2] && now.jobs.items[1] != before.jobs.items[0]);
+	tick_clear(&before);
+	ASSERT_STREQ(now.jobs.items[0]->job.id, "9");
+	ASSERT_EQ(now.jobs.items[0]->time.elapsed_ns, UINT64_C(1009000000007));
+	ASSERT_EQ(now.jobs.items[0]->reading.values[METRIC_CPU_USER].number, UINT64_C(3000000000));
+	ASSERT_ERR(tick_parse(absent, strlen(absent), &now, &before, NULL), -ESTALE);
+	ASSERT_ERR(tick_parse(text, strlen(text), NULL, &before, NULL), -ESTALE);
+	ASSERT_ERR(tick_parse(nameless, strlen(nameless), &now, &before, NULL), -EINVAL);
+	ASSERT(!before.jobs.count);
+	tick_clear(&now);
+#undef OF
+#undef RECORD
 }
 
 TEST(what_is_no_tick_is_told_and_leaves_the_result_alone)
@@ -69,7 +107,7 @@ TEST(what_is_no_tick_is_told_and_leaves_the_result_alone)
 		struct tick tick = { .took_ns = 7 };
 		struct error err = {};
 
-		ASSERT_ERR(tick_parse(rows[i].text, strlen(rows[i].text), &tick, &err), -EINVAL);
+		ASSERT_ERR(tick_parse(rows[i].text, strlen(rows[i].text), NULL, &tick, &err), -EINVAL);
 		ASSERT_CONTAINS(err.text, rows[i].error);
 		ASSERT_EQ(tick.took_ns, (uint64_t)7);
 	}

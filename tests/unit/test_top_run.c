@@ -35,10 +35,9 @@ struct double_source {
 	const struct waiter *waiter;
 };
 
-static int set_waiter_double(struct top_source *s, const struct waiter *waiter)
+static void set_waiter_double(struct top_source *s, const struct waiter *waiter)
 {
 	((struct double_source *)(void *)s)->waiter = waiter;
-	return 0;
 }
 
 static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,

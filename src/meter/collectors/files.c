@@ -28,10 +28,10 @@ static void add_counts(struct mount_row *row, const struct file_key *key, const 
 	struct op_counts counts = { .calls = from->calls, .errors = from->errors, .ns = from->ns };
 
 	if (key->op < OP_DATA_COUNT) {
-		counts.bytes = from->amount;
+		counts.bytes = from->bytes;
 		add_data(row, key, &counts);
 	} else {
-		counts.not_found = from->amount;
+		counts.not_found = from->not_found;
 		op_counts_add(&row->ops[key->op], &counts);
 	}
 }
