@@ -91,6 +91,7 @@ def one_line_error(done, *words):
     assert "Traceback" not in done.stderr and done.stdout == ""
 
 
+@pytest.mark.smoke
 class TestTheCommandsLife:
     def test_output_and_exit_code_are_the_commands_own(self, jobmeter, root):
         done = jobmeter("run", "--", "sh", "-c", "echo to stdout; echo to stderr >&2; exit 7")
@@ -361,6 +362,7 @@ class TestWithoutRights:
         assert "root" in done.stderr and "not seen" in done.stderr
 
 
+@pytest.mark.smoke
 class TestBadInput:
     @pytest.fixture(autouse=True)
     def no_trace(self):
