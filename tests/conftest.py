@@ -84,7 +84,7 @@ def give_signals_to_programs():
 
 MARKERS = {
     "node": "a file whose tests see other jobs of this node than their own, or have users, Slurm or an agent: one at a time",
-    "measures": "no other test may run beside it: what it measures is time, or what all others do",
+    "alone": "no other test may run beside it: it measures time, or another agent would change what it looks at",
     "smoke": "a choice for daily work, of some seconds: tests/run smoke",
 }
 

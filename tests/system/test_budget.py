@@ -11,7 +11,7 @@ import pytest
 from agent_pages import PATIENCE_S, ask, await_log, final_record, text_of
 from job_groups import MANAGER
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.alone
 
 READS = 20011
 PAUSE = 12000

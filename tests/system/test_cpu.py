@@ -10,7 +10,7 @@ import pytest
 from agent_pages import ask, final_record
 from job_groups import MANAGER
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.alone
 
 CASES = {
     "spin": 1999,  # ms

@@ -166,6 +166,7 @@ class TestTheCommandsLife:
             assert books["read"]["difference_bytes"] == 0 and books["write"]["difference_bytes"] == 0
         assert leftovers() == []
 
+    @pytest.mark.alone  # an agent that starts sweeps up at once
     def test_what_a_killed_jobmeter_left_is_swept_up_by_a_later_one(self, jobmeter, programs, root, tmp_path):
         """Groups of processes that are no more go once they are a minute old, and not before."""
         begun = tmp_path / "begun"

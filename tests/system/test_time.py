@@ -12,7 +12,7 @@ import pytest
 
 from repository import REPOSITORY
 
-pytestmark = pytest.mark.measures
+pytestmark = pytest.mark.alone
 
 PART = 0.01  # that may be missing or too much
 NOISE = 0.005  # seconds: waking up, starting, ending

@@ -185,11 +185,11 @@ def lanes(runner, tmp_path, monkeypatch):
     return run
 
 
-def test_each_test_is_run_once_and_what_measures_by_itself(lanes, runner):
+def test_each_test_is_run_once_and_some_by_themselves(lanes, runner):
     counts, spans = lanes(
-        a="def test_a(): span('a')\n@pytest.mark.measures\ndef test_alone(): span('alone')\n",
+        a="def test_a(): span('a')\n@pytest.mark.alone\ndef test_alone(): span('alone')\n",
         b="def test_b(): span('b')\ndef test_wrong(): assert False\n",
-        c="pytestmark = pytest.mark.measures\ndef test_c(): span('c')\n")
+        c="pytestmark = pytest.mark.alone\ndef test_c(): span('c')\n")
     assert told(counts) == (4, 1, 0, 1, [])
     assert spans.keys() == {"a", "b", "c", "alone"} and spans["a"][2] != spans["b"][2]
     last = max(spans["a"][1], spans["b"][1])
