@@ -24,7 +24,8 @@ GRACE_S = 120
 
 class Limits:
     def __init__(self, stderr_fd):
-        self.begun, self.stderr_fd = time.monotonic(), stderr_fd
+        self.begun = float(os.environ.get("JOBMETER_SUITE_BEGAN", time.monotonic()))  # of which this may be a part
+        self.stderr_fd = stderr_fd
 
     def of(self, item):
         """Seconds that are left for a part of this test."""
@@ -81,7 +82,16 @@ def give_signals_to_programs():
             signal.signal(number, lambda *_: None)
 
 
+MARKERS = {
+    "node": "a file whose tests see other jobs of this node than their own, or have users, Slurm or an agent: one at a time",
+    "alone": "no other test may run beside it: it measures time, or another agent would change what it looks at",
+    "smoke": "a choice for daily work, of some seconds: tests/run smoke",
+}
+
+
 def pytest_configure(config):
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
     give_signals_to_programs()
     set_aside_what_is_here()
     config.pluginmanager.register(Limits(os.dup(2)))  # what a test writes there is kept apart

@@ -8,7 +8,9 @@ import time
 
 TREE = pathlib.Path("/sys/fs/cgroup")
 MANAGER = "made"
-RULES = [{"name": "made", "manager": MANAGER, "pattern": "made_<job:+>[/step_<step:+>[/task_<task:#>]]"}]
+TOP = f"jm-test-{os.getpid()}"
+# Others' tests may make theirs beside them.
+RULES = [{"name": "made", "manager": MANAGER, "pattern": TOP + "/made_<job:+>[/step_<step:+>[/task_<task:#>]]"}]
 
 # Kill what is in there, until all of it can be removed.
 END = """for i in $(seq 1200); do
@@ -29,7 +31,7 @@ class JobGroups:
     """All below one group of our own, which the keeper removes."""
 
     def __init__(self, keeper):
-        self.roots = [top / f"jm-test-{os.getpid()}" for top in tops()]
+        self.roots = [top / TOP for top in tops()]
         for root in self.roots:
             keeper.undo("/bin/sh", "-c", END, "sh", root)
             root.mkdir(exist_ok=True)

@@ -16,6 +16,16 @@ def is_alive(pid):
     return pathlib.Path(f"/proc/{pid}").exists()
 
 
+def is_anothers(pid):
+    """Started by other tests, which run beside these: by another pytest than this one."""
+    while pid > 1 and pid != os.getpid():
+        if b"pytest" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+            return True
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        pid = int(re.search(r"^PPid:\s*(\d+)", status, re.M)[1])
+    return False
+
+
 def groups():
     """Groups whose maker has gone; the name ends in its pid."""
     found = (f"{folder}/{name}" for folder, names, _ in os.walk("/sys/fs/cgroup")  # bears groups that vanish
@@ -40,13 +50,13 @@ def bpf_programs():
 
 
 def processes():
-    """Processes of the program under test."""
+    """Processes of the program under test, but those of other tests."""
     build = os.environ.get("JOBMETER_BUILD", str(pathlib.Path(__file__).resolve().parents[2] / "build"))
     program = os.path.realpath(f"{build}/jobmeter")
     found = []
     for exe in pathlib.Path("/proc").glob("[0-9]*/exe"):
         try:
-            if os.readlink(exe) == program:
+            if os.readlink(exe) == program and not is_anothers(int(exe.parent.name)):
                 found.append(exe.parent.name)
         except OSError:
             pass

@@ -19,6 +19,7 @@ from jobtruth import Count
 # ---- totals ----
 
 
+@pytest.mark.smoke
 def test_steps_and_tasks_add_up(start_agent, bench, work, groups, demand):
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent()
@@ -125,6 +126,7 @@ def jobs_meanwhile(work, groups, first, count=8):
         groups.remove(groups.name(job))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("rounds", [1, 3])
 def test_a_kill_loses_nothing(start_agent, bench, work, groups, rounds):
     agent = start_agent()

@@ -73,6 +73,7 @@ def found_in(record, job, mounts):
     return found
 
 
+@pytest.mark.smoke
 def test_the_record_is_exact(run, bench):
     status, out, err = run("one", *bench.work("--job", "one", "--children", 3).split())
     assert status == 0, err

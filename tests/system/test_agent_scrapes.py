@@ -19,6 +19,8 @@ from exposition import parse
 from job_groups import MANAGER
 from prometheus import Prometheus
 
+pytestmark = pytest.mark.node
+
 CLIENTS = 4
 INTERVAL_S = 0.2  # of each of them: 20 scrapes a second in all
 OPENMETRICS = "application/openmetrics-text; version=1.0.0"

@@ -135,6 +135,7 @@ def test_settings_that_everyone_may_write_are_not_believed(prepared):
     refused(agent, MISUSED, "agent.yaml")
 
 
+@pytest.mark.smoke
 def test_check_config_says_nothing_of_what_is_right(prepared):
     agent = prepared()
     assert agent.refusal("--check-config") == (0, "")
@@ -306,6 +307,7 @@ def test_pins_on_another_file_system(prepared, tmp_path):
 # ---- an end ----
 
 
+@pytest.mark.smoke
 def test_a_clean_end_leaves_nothing(prepared):
     agent = prepared()
     agent.start()

@@ -11,6 +11,8 @@ import pytest
 from agent_pages import PATIENCE_S, ask, await_log, final_record, text_of
 from job_groups import MANAGER
 
+pytestmark = pytest.mark.alone
+
 READS = 20011
 PAUSE = 12000
 # Reads a page for some seconds, and tells how often; the first argument is a file.

@@ -10,6 +10,8 @@ import pytest
 from agent_pages import ask, final_record
 from job_groups import MANAGER
 
+pytestmark = pytest.mark.alone
+
 CASES = {
     "spin": 1999,  # ms
     "calls": 1999,  # ms

@@ -53,11 +53,13 @@ def check(truth, record, matrix):
                 matrices.outcomes(truth, record, mountinfo.name_of))
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("options", CASES.values(), ids=CASES.keys())
 def test_every_operation_byte_call_and_error_is_recorded(run_truth, options, matrix):
     check(*run_truth(*options), matrix)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("options", MAPPED_CASES.values(), ids=MAPPED_CASES.keys())
 def test_what_mappings_read_and_dirty_is_recorded(run_truth, options, disk, matrix):
     check(*run_truth(*options(disk)), matrix)

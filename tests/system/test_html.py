@@ -114,6 +114,7 @@ def parse(text):
     return Page(text)
 
 
+@pytest.mark.smoke
 def test_a_real_run_is_a_page(ran):
     text = ran.read_text(encoding="utf-8")
     page = parse(text)

@@ -77,6 +77,7 @@ def insight(record, name):
     return next((i for i in json.loads(record.read_text())["insights"] if i["id"] == name), None)
 
 
+@pytest.mark.smoke
 def test_small_writes_are_told_to_the_call(measured, jobmeter):
     record = measured("log.json", WRITER, 50021)
     found = insight(record, "small-writes")

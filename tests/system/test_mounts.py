@@ -60,6 +60,7 @@ def end_session(process):
     process.wait()
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("scene", scenes.KINDS.values(), ids=scenes.KINDS)
 def test_each_kind_of_file_system_is_counted_where_the_job_asked(play, scene):
     record, work = play(scene)
@@ -78,6 +79,7 @@ def test_a_bind_mount_is_an_alias(play):
     assert row["aliases"] == [f"{work}/bind"]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("scene", scenes.OUT_OF_SIGHT.values(), ids=scenes.OUT_OF_SIGHT)
 def test_a_mount_out_of_jobmeters_sight_has_the_name_that_the_job_saw(play, scene):
     record, work = play(scene)

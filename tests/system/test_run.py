@@ -79,6 +79,10 @@ def wait_for_text(path, text, seconds=60):
         time.sleep(0.02)
 
 
+def children(pid):
+    return set(subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split())
+
+
 def load(path):
     return json.loads(pathlib.Path(path).read_text())
 
@@ -91,6 +95,7 @@ def one_line_error(done, *words):
     assert "Traceback" not in done.stderr and done.stdout == ""
 
 
+@pytest.mark.smoke
 class TestTheCommandsLife:
     def test_output_and_exit_code_are_the_commands_own(self, jobmeter, root):
         done = jobmeter("run", "--", "sh", "-c", "echo to stdout; echo to stderr >&2; exit 7")
@@ -165,6 +170,7 @@ class TestTheCommandsLife:
             assert books["read"]["difference_bytes"] == 0 and books["write"]["difference_bytes"] == 0
         assert leftovers() == []
 
+    @pytest.mark.alone  # an agent that starts sweeps up at once
     def test_what_a_killed_jobmeter_left_is_swept_up_by_a_later_one(self, jobmeter, programs, root, tmp_path):
         """Groups of processes that are no more go once they are a minute old, and not before."""
         begun = tmp_path / "begun"
@@ -228,8 +234,13 @@ class TestSignals:
     def test_one_to_the_whole_process_group_arrives_once(self, programs, counter, root):
         process = self.start(programs, counter)
         for number in (signal.SIGINT, signal.SIGUSR1):
+            before, end = children(process.pid), time.monotonic() + 60
             os.killpg(process.pid, number)
             wait_for_text(counter.seen, number.name)
+            # By a new one of its children it knows the next signal of a group: before that it is not ready for one.
+            while (now := children(process.pid)) == before or len(now) < len(before):
+                assert time.monotonic() < end
+                time.sleep(0.02)
         counter.end()
         assert process.wait(60) == 0
         assert counter.seen.read_text().split() == ["ready", "SIGINT", "SIGUSR1"]
@@ -361,6 +372,7 @@ class TestWithoutRights:
         assert "root" in done.stderr and "not seen" in done.stderr
 
 
+@pytest.mark.smoke
 class TestBadInput:
     @pytest.fixture(autouse=True)
     def no_trace(self):

@@ -9,6 +9,8 @@ import pytest
 import slurm as slurm_module
 from leftovers import leftovers
 
+pytestmark = pytest.mark.node
+
 PRIME_BYTES, PRIME_CALLS = 1009, 1013
 
 

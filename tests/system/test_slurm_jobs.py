@@ -19,6 +19,8 @@ import jobtruth
 import slurm_groups
 from agent import PROGRAM
 
+pytestmark = pytest.mark.node
+
 HERE = pathlib.Path(__file__).resolve().parent
 CAPTURED = HERE.parents[0] / "data/captured"
 

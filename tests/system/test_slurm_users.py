@@ -19,6 +19,8 @@ from agent import Agent
 from exposition import parse
 from slurm import USERS
 
+pytestmark = pytest.mark.node
+
 ALICE, BOB = USERS
 
 

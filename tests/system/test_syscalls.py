@@ -43,6 +43,7 @@ def run_bare(programs, tmp_path, root, demand):
     return run
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
 def test_every_call_error_and_nap_is_counted(run_bare, options):
     record, said = run_bare(*options)

@@ -12,6 +12,8 @@ import pytest
 
 from repository import REPOSITORY
 
+pytestmark = pytest.mark.alone
+
 PART = 0.01  # that may be missing or too much
 NOISE = 0.005  # seconds: waking up, starting, ending
 

@@ -18,6 +18,8 @@ from leftovers import processes
 from slurm import make_users
 from terminal import Terminal
 
+pytestmark = pytest.mark.node
+
 OWNER = "jm-top"
 BUSY = "while :; do :; done"
 # To a file that goes with who writes to it.
@@ -100,6 +102,7 @@ def lines_of(text):
 
 
 class TestThroughAnAgent:
+    @pytest.mark.smoke
     def test_the_first_frame_has_rates_and_the_busiest_first(self, node):
         rows = lines_of(node.top("--batch", "-n", 1, "--size", 80))
         assert [key for key in rows if key in "789"][0] == "7"
@@ -422,6 +425,7 @@ class TestOnAScreen:
 
 
 class TestAlone:
+    @pytest.mark.smoke
     def test_root_measures_by_himself_and_leaves_nothing(self, programs, groups, keeper, tmp_path):
         """By the built-in rules: a group as Slurm makes them."""
         name = f"slurm_test/uid_0/job_{os.getpid()}"

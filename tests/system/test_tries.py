@@ -157,6 +157,68 @@ def test_what_runs_beside_system_is_told_after_it(runner, capfd):
     assert capfd.readouterr().out.splitlines() == lines
 
 
+SPANS = """
+import os, pathlib, time, pytest
+def span(name, seconds=0.3):
+    begin = time.monotonic()
+    time.sleep(seconds)
+    with open({path!r}, "a") as file:
+        file.write(f"{{name}} {{begin}} {{time.monotonic()}} {{os.getpid()}}\\n")
+"""
+
+
+@pytest.fixture
+def lanes(runner, tmp_path):
+    """run(**files): the counts of these files of tests, and {test: (begin, end, process)}."""
+    shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
+    spans = tmp_path / "spans"
+
+    def run(**files):
+        for name, text in files.items():
+            (tmp_path / f"tests/system/test_{name}.py").write_text(SPANS.format(path=str(spans)) + text)
+        counts = runner.system()
+        found = (line.split() for line in spans.read_text().splitlines())
+        return counts, {name: (float(begin), float(end), int(pid)) for name, begin, end, pid in found}
+
+    return run
+
+
+def test_each_test_is_run_once_and_some_by_themselves(lanes, runner):
+    counts, spans = lanes(
+        a="def test_a(): span('a')\n@pytest.mark.alone\ndef test_alone(): span('alone')\n",
+        b="def test_b(): span('b')\ndef test_wrong(): assert False\n",
+        c="pytestmark = pytest.mark.alone\ndef test_c(): span('c')\n")
+    assert told(counts) == (4, 1, 0, 1, [])
+    assert spans.keys() == {"a", "b", "c", "alone"} and spans["a"][2] != spans["b"][2]
+    last = max(spans["a"][1], spans["b"][1])
+    assert last <= min(spans["c"][0], spans["alone"][0])
+    assert spans["c"][1] <= spans["alone"][0] or spans["alone"][1] <= spans["c"][0]
+    names = sorted(case.get("name") for case in runner.cases_of(runner.pytest_report("system")))
+    assert names == ["test_a", "test_alone", "test_b", "test_c", "test_wrong"]
+
+
+def test_files_that_see_the_whole_node_run_one_after_the_other(lanes):
+    node = "pytestmark = pytest.mark.node\n"
+    counts, spans = lanes(**{name: f"{node}def test_{name}(): span('{name}')\n" for name in "abc"})
+    assert told(counts) == (3, 0, 0, 0, [])
+    assert len({pid for _, _, pid in spans.values()}) == 1
+
+
+def test_what_fails_side_by_side_is_tried_again_and_told_as_debt(lanes, runner, tmp_path, capsys):
+    counts, _ = lanes(a=FAILING.format(path=str(tmp_path)) + "def test_it():\n    span('it')\n    failing(1)\n",
+                      b="def test_b(): pass\n")
+    counts = runner.try_again("system", counts)
+    assert told(counts) == (3, 0, 1, 0, [2])
+    runner.tell_debt(counts.debt())
+    assert capsys.readouterr().out.splitlines()[-2:] == \
+        ["debt: 1 tests passed only at another try", "    tests.system.test_a.test_it"]
+
+
+def test_a_file_that_dies_is_a_failure_and_costs_no_other(lanes):
+    counts, _ = lanes(a="def test_a(): os._exit(3)\n", b="def test_b(): span('b')\n")
+    assert told(counts) == (1, 1, 0, 1, [])
+
+
 def test_idle_time_is_what_no_other_session_wants():
     """The kernel shares time out to sessions first."""
     own = "chrt --pid $$; cat /proc/$$/autogroup || echo no autogroup"

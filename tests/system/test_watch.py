@@ -18,6 +18,8 @@ from agent_double import Agent, record
 from leftovers import groups, processes
 from timelines import load, wrong_series
 
+pytestmark = pytest.mark.node
+
 SERVANT = 'echo $$ > "$1/cgroup.procs"; while read n; do dd if=/dev/zero of="$2" bs=1009 count=$n status=none; echo $n; done'
 
 
@@ -106,6 +108,7 @@ def written(document):
 
 
 class TestByItself:
+    @pytest.mark.smoke
     def test_only_what_comes_later_is_in_it_and_it_ends_with_the_group(self, watch, servant, group, nothing_new):
         servant.write(103)
         process = watch("--cgroup", group, "--json", "--live", "--interval", "0.1")
@@ -236,6 +239,7 @@ def test_without_root_and_agent_it_is_one_line(watch, programs, root, demand, tm
 
 
 class TestThroughAnAgent:
+    @pytest.mark.smoke
     def test_the_difference_of_two_records(self, watch):
         looks = [record("7", elapsed=10, user_seconds=1, read_bytes=1009, read_calls=1),
                  record("7", elapsed=12, user_seconds=2, read_bytes=1009 * 24, read_calls=24, final=True)]
@@ -423,6 +427,7 @@ class TestRunThroughAnAgent:
 
 
 class TestReportThroughAnAgent:
+    @pytest.mark.smoke
     @pytest.mark.parametrize("name", ["7", "slurm/7"])
     def test_a_job_that_the_agent_knows(self, programs, watch, tmp_path, name):
         environment = {**os.environ, "JOBMETER_SOCKET": watch.socket, "XDG_STATE_HOME": str(tmp_path)}
