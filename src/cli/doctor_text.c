@@ -13,7 +13,8 @@
 #include "page.h"
 #include "placement.h"
 #include "sentence.h"
-#include "table.h"
+#include "rows.h"
+#include "rows_text.h"
 
 #define SENSORS_SHOWN 8
 
@@ -233,25 +234,25 @@ static const char *state_of_hook(const struct hook *hook)
 
 static void print_hooks(const struct checkup *c, struct page *page)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "hook", true, 0 },
 		{ "", true, 2 }, /* the tier */
 		{ "", true, 0 },
 		{ "gives", true, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "hooks", columns, ARRAY_SIZE(columns));
 
-	if (!t)
-		return;
 	for (size_t i = 0; i < c->hook_count; i++) {
 		const char *slash = strrchr(c->hooks[i].attach, '/');
 
-		table_cell(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
-		table_cell(t, "%s", c->hooks[i].tier);
-		table_cell(t, "%s", state_of_hook(&c->hooks[i]));
-		table_cell(t, "%s", c->hooks[i].gives);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
+		rows_words(t, "%s", c->hooks[i].tier);
+		rows_words(t, "%s", state_of_hook(&c->hooks[i]));
+		rows_words(t, "%s", c->hooks[i].gives);
 	}
-	table_print(t, "hooks", page);
+	rows_text(rows, page);
 }
 
 static void print_older(const struct older *older, bool is_verbose, struct page *page)
@@ -276,25 +277,25 @@ static void print_older(const struct older *older, bool is_verbose, struct page 
 
 static void print_tiers(const struct checkup *c, bool is_verbose, struct page *page)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "tier", true, 0 },
 		{ "gives", true, 0 },
 		{ "hooks", false, 0 },
 		{ "", true, 0 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "tiers", columns, ARRAY_SIZE(columns));
 
-	if (!t)
-		return;
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
 		const struct checkup_tier *tier = &c->tiers[i];
 
-		table_cell(t, "%s", tier->name);
-		table_cell(t, "%s", tier->gives);
-		table_cell(t, c->is_live ? "%zu of %zu" : "-", tier->on_count, tier->hook_count);
-		table_cell(t, "%s", state_of(c, tier));
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", tier->name);
+		rows_words(t, "%s", tier->gives);
+		rows_words(t, c->is_live ? "%zu of %zu" : "-", tier->on_count, tier->hook_count);
+		rows_words(t, "%s", state_of(c, tier));
 	}
-	table_print(t, "tiers", page);
+	rows_text(rows, page);
 	print_reasons(c, page);
 	print_older(&c->older, is_verbose, page);
 	if (c->map_bytes) {
@@ -311,47 +312,50 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct page *p
 
 static void print_attempts(const struct checkup *c, struct page *page)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "feature", true, 0 },
 		{ "", true, 0 },
 		{ "gives", true, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "features", columns, ARRAY_SIZE(columns));
 
-	if (!t || !c->is_live)
+	if (!c->is_live)
 		return;
 	for (size_t i = 0; i < ATTEMPTS_COUNT; i++) {
 		const struct attempt *a = &c->attempts[i];
 
-		table_cell(t, "%s", a->name);
-		table_cell(t, "%s", a->is_well ? "works" : a->why);
-		table_cell(t, "%s", a->gives);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", a->name);
+		rows_words(t, "%s", a->is_well ? "works" : a->why);
+		rows_words(t, "%s", a->gives);
 	}
 	page_end_line(page);
-	table_print(t, "features", page);
+	rows_text(rows, page);
 }
 
-static void cell_spread(struct table *t, const struct cost *cost, const struct cost_spread *s,
+static void cell_spread(struct rows_table *t, const struct cost *cost, const struct cost_spread *s,
 			bool is_added)
 {
 	const char *format = is_added ? "%+" PRId64 " ns" : "%" PRId64 " ns";
 
 	if (!cost->is_known) {
-		table_cell(t, "-");
-		table_cell(t, "%s", "");
+		rows_words(t, "-");
+		rows_words(t, "%s", "");
 		return;
 	}
-	table_cell(t, format, s->median_ns);
-	table_cell(t, "%" PRId64 " to %" PRId64, s->min_ns, s->max_ns);
+	rows_words(t, format, s->median_ns);
+	rows_words(t, "%" PRId64 " to %" PRId64, s->min_ns, s->max_ns);
 }
 
 static void print_costs(const struct checkup *c, struct page *page)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "measured", true, 0 },    { "a 4 KiB read", false, 0 }, { "spread", false, 1 },
 		{ "another call", false, 0 }, { "spread", false, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "costs", columns, ARRAY_SIZE(columns));
 
 	page_end_line(page);
 	if (!c->has_costs) {
@@ -362,16 +366,15 @@ static void print_costs(const struct checkup *c, struct page *page)
 		print_line(page, "costs", &line);
 		return;
 	}
-	if (!t)
-		return;
 	for (size_t i = 0; i < COSTS_COUNT; i++) {
 		const struct cost *cost = &c->costs.rows[i];
 
-		table_cell(t, "%s", cost->name);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", cost->name);
 		cell_spread(t, cost, &cost->read, i > 0);
 		cell_spread(t, cost, &cost->call, i > 0);
 	}
-	table_print(t, "costs", page);
+	rows_text(rows, page);
 }
 
 static void print_managers(const struct managers *managers, struct page *page)

@@ -5,21 +5,127 @@
 #include <string.h>
 
 #include "analysis.h"
+#include "billing.h"
 #include "cleanup.h"
 #include "headline.h"
+#include "hue.h"
 #include "macro.h"
 #include "markdown.h"
-#include "markdown_report.h"
 #include "page.h"
 #include "record.h"
-#include "report_insights.h"
+#include "rows_markdown.h"
+#include "rows_text.h"
+#include "sentence.h"
 
 #define NAME_WIDTH 42
+#define LOST_SHARE_MIN 0.005 /* of the core time: less is not worth a word */
+
+static void tell_insights(const struct analysis *analysis, struct page *page)
+{
+	const struct insights *insights = &analysis->insights;
+
+	for (size_t i = 0; i < insights->count; i++) {
+		_cleanup_free_ char *text = insight_text(&insights->items[i]);
+
+		page_paragraph(page, severity_name(insights->items[i].rule->severity), text ? text : "");
+	}
+}
+
+static void tell_classes(const struct analysis *analysis, struct page *page)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	for (size_t i = 0; i < analysis->classes.count; i++) {
+		const struct class *class = &analysis->classes.items[i];
+
+		sentence_add(&s, ", ", "%s %s", class->rule->id,
+			     amount_format(class->share, DIMENSION_SHARE).text);
+	}
+	if (s.text)
+		page_paragraph(page, "class", s.text);
+}
+
+static char *score_of(const struct analysis *analysis)
+{
+	const struct efficiency *e = &analysis->efficiency;
+	char *text;
+
+	if (!e->score.is_known ||
+	    asprintf(&text, "score %.0f%s", e->score.number, efficiency_basis(e)) < 0)
+		return NULL;
+	return text;
+}
+
+static void tell_billing(const struct analysis *analysis, struct page *page)
+{
+	const struct efficiency *e = &analysis->efficiency;
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	if (!e->billing)
+		return;
+	sentence_add(&s, "", "%s", e->billing->text);
+	for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+		if (e->parts[i].is_known)
+			sentence_add(&s, i ? ", " : ": ", "%s %s", resource_name(i),
+				     amount_format(e->parts[i], DIMENSION_SHARE).text);
+	}
+	for (size_t i = 0; i < e->billing->left_out_count; i++)
+		sentence_add(&s, i ? ", " : "; not measured: ", "%s", e->billing->left_out[i]);
+	page_paragraph(page, "bill", s.text ? s.text : "");
+}
+
+static void tell_hours(const char *what, double seconds, const struct core_time *t,
+		       struct sentence *s)
+{
+	if (seconds >= LOST_SHARE_MIN * t->core)
+		sentence_add(s, ", ", "%s %s (%s)", what,
+			     amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
+			     amount_format(amount_of(seconds / t->core), DIMENSION_SHARE).text);
+}
+
+static void tell_lost(const struct analysis *analysis, struct page *page)
+{
+	const struct core_time *t = &analysis->efficiency.core_time;
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	if (!t->has_causes || t->core <= 0)
+		return;
+	tell_hours(hue_on_cpu.label, t->on_cpu, t, &s);
+	for (size_t cause = 0; cause < LOST_COUNT; cause++)
+		tell_hours(hue_of_cause(cause)->label, t->lost[cause], t, &s);
+	tell_hours(hue_idle.label, t->idle, t, &s);
+	if (s.text)
+		page_paragraph(page, "core time", s.text);
+}
+
+static void tell_patterns(const struct analysis *analysis, struct page *page)
+{
+	const struct patterns *patterns = analysis->patterns;
+
+	for (size_t i = 0; i < patterns->count; i++) {
+		const struct pattern *pattern = &patterns->items[i];
+		_cleanup_free_ char *text = pattern_text(patterns, pattern);
+
+		page_paragraph(page, pattern_id(pattern->kind), text ? text : "");
+	}
+}
+
+static void tell_unknown(const struct analysis *analysis, struct page *page)
+{
+	const struct insights *insights = &analysis->insights;
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	for (size_t i = 0; i < insights->unknown_count; i++)
+		sentence_add(&s, "; ", "%s (%s)", insights->unknown[i].rule->id,
+			     insights->unknown[i].names);
+	if (s.text)
+		page_paragraph(page, "not known", s.text);
+}
 
 static void tell_head(const struct record *record, const struct analysis *analysis,
 		      struct page *page)
 {
-	_cleanup_free_ char *score = report_score(analysis);
+	_cleanup_free_ char *score = score_of(analysis);
 
 	page_put(page, PAGE_BOLD, "%s", headline_name(record));
 	page_pad(page, 0, 2);
@@ -32,18 +138,26 @@ static void tell_head(const struct record *record, const struct analysis *analys
 void insights_text(const struct record *record, const struct analysis *analysis, struct page *page)
 {
 	tell_head(record, analysis, page);
-	report_billing(analysis, page);
-	report_classes(analysis, page);
-	report_lost(analysis, page);
+	tell_billing(analysis, page);
+	tell_classes(analysis, page);
+	tell_lost(analysis, page);
 	if (analysis->insights.count)
-		report_insights(analysis, page);
+		tell_insights(analysis, page);
 	else
 		page_paragraph(page, NULL, "No rule speaks.");
-	report_patterns(analysis, page);
-	report_unknown(analysis, page);
+	tell_patterns(analysis, page);
+	tell_unknown(analysis, page);
 }
 
 /* ---- Markdown ---- */
+
+static void put_classes(const struct classes *classes, FILE *out)
+{
+	for (size_t i = 0; i < classes->count; i++)
+		fprintf(out, "%s%s %s", i ? ", " : "\nClass: ", classes->items[i].rule->id,
+			amount_format(classes->items[i].share, DIMENSION_SHARE).text);
+	fputs(classes->count ? "\n" : "", out);
+}
 
 static void put_patterns(const struct patterns *patterns, FILE *out)
 {
@@ -60,13 +174,13 @@ static void put_patterns(const struct patterns *patterns, FILE *out)
 void insights_markdown(const struct record *record, const struct analysis *analysis, FILE *out)
 {
 	const struct insights *insights = &analysis->insights;
-	_cleanup_free_ char *score = report_score(analysis);
+	_cleanup_free_ char *score = score_of(analysis);
 
 	fputs("## ", out);
 	markdown_put(headline_name(record), out);
 	fprintf(out, "\n\n%s, %s\n", humanize_duration(record->time.elapsed_ns).text,
 		score ? score : "score -");
-	markdown_classes(&analysis->classes, out);
+	put_classes(&analysis->classes, out);
 	fputs(insights->count ? "\n" : "\nNo rule speaks.\n", out);
 	for (size_t i = 0; i < insights->count; i++) {
 		fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));

@@ -1,94 +1,335 @@
 /* SPDX-License-Identifier: MIT */
 #include "rows.h"
 
+#include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "humanize.h"
+#include "rows_items.h"
 
-struct ranked { /* what qsort() compares */
-	const struct mount_row *row;
-	uint64_t number;
-};
-
-static int compare_ranked(const void *a, const void *b)
+/* Room for one more of @size bytes each.  False: no memory. */
+static bool grow(void *items, size_t count, size_t *room, size_t size)
 {
-	const struct ranked *x = a, *y = b;
-	int r = (x->row->kind != ROW_MOUNT) - (y->row->kind != ROW_MOUNT);
+	void **at = items, *larger;
+	size_t wanted = *room ? *room * 2 : 16;
 
-	if (r == 0 && x->number != y->number)
-		return x->number > y->number ? -1 : 1;
-	return r ? r : strcmp(x->row->mount, y->row->mount);
+	if (count < *room)
+		return true;
+	larger = reallocarray(*at, wanted, size);
+	if (!larger)
+		return false;
+	*at = larger;
+	*room = wanted;
+	return true;
 }
 
-struct rows rows_select(const struct record *r, row_number *number, const void *what)
+struct rows *rows_new(void)
 {
-	size_t room = MAX(r->reading.mount_count, (size_t)1);
-	struct rows rows = { .items = calloc(room, sizeof(*rows.items)) };
-	struct ranked *ranked = calloc(room, sizeof(*ranked));
+	return calloc(1, sizeof(struct rows));
+}
 
-	for (size_t i = 0; rows.items && ranked && i < r->reading.mount_count; i++) {
-		const struct mount_row *row = &r->reading.mounts[i];
-		uint64_t here = row_is_own(row) ? number(row, what) : 0;
-
-		if (here > 0)
-			ranked[rows.count++] = (struct ranked){ row, here };
+static void clear_timeline(struct rows_timeline *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; k < t->plots[i].count; k++)
+			free(t->plots[i].layers[k].values);
 	}
-	if (rows.count > 1)
-		qsort(ranked, rows.count, sizeof(*ranked), compare_ranked);
-	for (size_t i = 0; i < rows.count; i++)
-		rows.items[i] = ranked[i].row;
-	free(ranked);
-	return rows;
 }
 
-void rows_clear(struct rows *rows)
+static void free_item(struct rows_item *item)
 {
-	free(rows->items);
-	*rows = (struct rows){};
-}
-
-bool rows_leave_out(const struct rows *rows, size_t i, size_t shown)
-{
-	return i >= shown && rows->items[i]->kind == ROW_MOUNT;
-}
-
-static bool has_note(const struct record *r, const char *beginning)
-{
-	for (size_t i = 0; i < r->coverage.notes.count; i++) {
-		if (strncmp(r->coverage.notes.items[i], beginning, strlen(beginning)) == 0)
-			return true;
+	switch (item->kind) {
+	case ITEM_LIST:
+		free(item->list.items);
+		break;
+	case ITEM_TABLE:
+		free(item->table.columns);
+		free(item->table.cells);
+		free(item->table.row_forms);
+		free(item->table.remarks.items);
+		break;
+	case ITEM_HEAD:
+		free(item->head.classes.items);
+		free(item->head.facts.items);
+		break;
+	case ITEM_TIMELINE:
+		clear_timeline(&item->timeline);
+		break;
+	default:
+		break;
 	}
-	return false;
+	free(item);
 }
 
-struct rows_count rows_failed(const struct record *r, const struct mount_row *row)
+struct rows *rows_free(struct rows *rows)
 {
-	uint64_t failed = mount_row_number(row, METRIC_META_ERRORS);
-	bool is_known = reading_failures_are_known(&r->reading, row);
-	struct rows_count h;
-
-	if (!failed && !is_known)
-		snprintf(h.text, sizeof(h.text), "-");
-	else
-		snprintf(h.text, sizeof(h.text), "%s%s", !failed ? "" : is_known ? rows_bound(r) : "≥",
-			 humanize_count(failed).text);
-	return h;
+	for (size_t i = 0; rows && i < rows->count; i++)
+		free_item(rows->items[i]);
+	for (size_t i = 0; rows && i < rows->text_count; i++)
+		free(rows->texts[i]);
+	if (rows) {
+		free(rows->items);
+		free(rows->texts);
+	}
+	free(rows);
+	return NULL;
 }
 
-/* A clock that runs takes some time for any call. */
-struct rows_count rows_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns)
+void rows_freep(struct rows **rows)
 {
-	struct rows_count h = { "-" };
-
-	if (is_known && (ns || !calls))
-		snprintf(h.text, sizeof(h.text), "%s%s",
-			 ns && (*rows_bound(r) || has_note(r, RECORD_NOTE_TIMES)) ? "≥" : "", humanize_duration(ns).text);
-	return h;
+	rows_free(*rows);
 }
 
-const char *rows_bound(const struct record *r)
+static const char *format_text(struct rows *rows, const char *format, va_list args) PRINTF_LIKE(2, 0);
+static const char *format_text(struct rows *rows, const char *format, va_list args)
 {
-	return has_note(r, "lower bound") ? "≥" : "";
+	if (!rows || !grow(&rows->texts, rows->text_count, &rows->text_room, sizeof(*rows->texts)) ||
+	    vasprintf(&rows->texts[rows->text_count], format, args) < 0)
+		return "";
+	return rows->texts[rows->text_count++];
+}
+
+const char *rows_format(struct rows *rows, const char *format, ...)
+{
+	const char *text;
+	va_list args;
+
+	va_start(args, format);
+	text = format_text(rows, format, args);
+	va_end(args);
+	return text;
+}
+
+struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms, const char *label)
+{
+	struct rows_item *item;
+
+	if (!rows || !grow(&rows->items, rows->count, &rows->room, sizeof(*rows->items)))
+		return NULL;
+	item = calloc(1, sizeof(*item));
+	if (!item)
+		return NULL;
+	item->kind = kind;
+	item->forms = forms;
+	item->label = label ? rows_format(rows, "%s", label) : NULL;
+	rows->items[rows->count++] = item;
+	return item;
+}
+
+void rows_part(struct rows *rows, const char *title)
+{
+	rows_add(rows, ITEM_PART, ROWS_ALL, title);
+}
+
+/* ---- lines ---- */
+
+static struct rows_item *add_line(struct rows *rows, unsigned int forms, const char *label, const char *format,
+				  va_list args) PRINTF_LIKE(4, 0);
+static struct rows_item *add_line(struct rows *rows, unsigned int forms, const char *label, const char *format,
+				  va_list args)
+{
+	struct rows_item *item = rows_add(rows, ITEM_LINE, forms, label);
+
+	if (item)
+		item->line.text = format_text(rows, format, args);
+	return item;
+}
+
+void rows_line(struct rows *rows, unsigned int forms, const char *label, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_line(rows, forms, label, format, args);
+	va_end(args);
+}
+
+void rows_alert(struct rows *rows, unsigned int forms, const char *label, const char *format, ...)
+{
+	struct rows_item *item;
+	va_list args;
+
+	va_start(args, format);
+	item = add_line(rows, forms, label, format, args);
+	va_end(args);
+	if (item)
+		item->line.is_alert = true;
+}
+
+/* The item that was added last, if it is of that kind. */
+static struct rows_item *last_of(struct rows *rows, enum rows_item_kind kind)
+{
+	struct rows_item *last = rows && rows->count ? rows->items[rows->count - 1] : NULL;
+
+	return last && last->kind == kind ? last : NULL;
+}
+
+void rows_note(struct rows *rows, const char *format, ...)
+{
+	struct rows_item *item = last_of(rows, ITEM_LINE);
+	va_list args;
+
+	if (!item)
+		return;
+	va_start(args, format);
+	item->line.note = format_text(rows, format, args);
+	va_end(args);
+}
+
+void rows_bar(struct rows *rows, double share)
+{
+	struct rows_item *item = last_of(rows, ITEM_LINE);
+
+	if (!item)
+		return;
+	item->line.has_bar = true;
+	item->line.share = share;
+}
+
+void rows_path(struct rows *rows, const char *path)
+{
+	struct rows_item *item = last_of(rows, ITEM_LINE);
+
+	if (item)
+		item->line.path = rows_format(rows, "%s", path);
+}
+
+/* ---- lists ---- */
+
+void rows_texts_add(struct rows_texts *texts, unsigned int forms, const char *text)
+{
+	if (grow(&texts->items, texts->count, &texts->room, sizeof(*texts->items)))
+		texts->items[texts->count++] = (struct rows_text){ forms, text };
+}
+
+void rows_list(struct rows *rows, unsigned int forms, const char *heading)
+{
+	rows_add(rows, ITEM_LIST, forms, heading);
+}
+
+void rows_list_add(struct rows *rows, const char *format, ...)
+{
+	struct rows_item *item = last_of(rows, ITEM_LIST);
+	va_list args;
+
+	if (!item)
+		return;
+	va_start(args, format);
+	rows_texts_add(&item->list, ROWS_ALL, format_text(rows, format, args));
+	va_end(args);
+}
+
+/* ---- tables ---- */
+
+struct rows_table *rows_table(struct rows *rows, unsigned int forms, const char *label, const struct rows_column *columns,
+			      size_t count)
+{
+	struct rows_item *item = rows_add(rows, ITEM_TABLE, forms, label);
+
+	struct rows_column *copy = item ? calloc(count, sizeof(*copy)) : NULL;
+
+	assert(count > 0 && count <= ROWS_COLUMNS_MAX);
+	if (!copy)
+		return NULL; /* an item without columns is a table without rows */
+	memcpy(copy, columns, count * sizeof(*copy));
+	item->table.rows = rows;
+	item->table.columns = copy;
+	item->table.column_count = count;
+	return &item->table;
+}
+
+void rows_row(struct rows_table *t, unsigned int forms)
+{
+	if (t && grow(&t->row_forms, t->row_count, &t->row_room, sizeof(*t->row_forms)))
+		t->row_forms[t->row_count++] = forms;
+}
+
+void rows_cell(struct rows_table *t, struct rows_cell cell)
+{
+	if (!t || !grow(&t->cells, t->cell_count, &t->cell_room, sizeof(*t->cells)))
+		return;
+	if (cell.text)
+		cell.text = rows_format(t->rows, "%s", cell.text);
+	for (size_t i = 0; i < ARRAY_SIZE(cell.aside); i++) {
+		if (cell.aside[i])
+			cell.aside[i] = rows_format(t->rows, "%s", cell.aside[i]);
+	}
+	t->cells[t->cell_count++] = cell;
+}
+
+void rows_words(struct rows_table *t, const char *format, ...)
+{
+	va_list args;
+
+	if (!t)
+		return;
+	va_start(args, format);
+	rows_cell(t, cell_words(format_text(t->rows, format, args)));
+	va_end(args);
+}
+
+void rows_remark(struct rows_table *t, unsigned int forms, const char *format, ...)
+{
+	va_list args;
+
+	if (!t)
+		return;
+	va_start(args, format);
+	rows_texts_add(&t->remarks, forms, format_text(t->rows, format, args));
+	va_end(args);
+}
+
+void rows_else_next(struct rows_table *t, size_t first_max)
+{
+	if (!t)
+		return;
+	t->is_else_next = true;
+	t->first_max = first_max;
+}
+
+/* ---- for printers ---- */
+
+static struct human number_text(const struct rows_cell *cell)
+{
+	switch (cell->kind) {
+	case ROWS_BYTES:
+		return cell->number ? humanize_bytes(cell->number) : (struct human){ "0" };
+	case ROWS_SIZE:
+		return humanize_bytes(cell->number);
+	case ROWS_COUNT:
+		return humanize_count(cell->number);
+	case ROWS_TIME:
+		return humanize_duration(cell->number);
+	default:
+		return humanize_percent(cell->share);
+	}
+}
+
+const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer)
+{
+	if (!cell->is_known)
+		return "-";
+	if (cell->kind == ROWS_WORDS)
+		return cell->text;
+	snprintf(buffer->text, sizeof(buffer->text), "%s%.24s", cell->is_bound && cell->number ? "≥" : "",
+		 number_text(cell).text);
+	return buffer->text;
+}
+
+bool rows_column_is_in(const struct rows_table *t, size_t column, unsigned int form)
+{
+	return !t->columns[column].forms || t->columns[column].forms & form;
+}
+
+size_t rows_count(const struct rows_table *t, unsigned int form)
+{
+	size_t count = 0;
+
+	/* without memory the last ones may lack cells */
+	for (size_t i = 0; i < t->row_count && (i + 1) * t->column_count <= t->cell_count; i++)
+		count += (t->row_forms[i] & form) != 0;
+	return count;
 }

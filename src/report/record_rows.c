@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_rows.h"
+
+#include "analysis.h"
+#include "cleanup.h"
+#include "record.h"
+#include "report_compare.h"
+#include "rows.h"
+
+static void change_rows(const struct record *now, const struct record *last, struct rows *rows)
+{
+	_cleanup_free_ char *change = last ? report_compare(last, now) : NULL;
+
+	if (change)
+		rows_line(rows, ROWS_TEXT, "since the last run of this command:", "%s", change);
+}
+
+struct rows *record_rows(const struct record *now, const struct record *last, const struct analysis *analysis)
+{
+	struct rows *rows = rows_new();
+
+	head_rows(now, analysis, rows);
+	findings_rows(analysis, false, rows);
+	core_time_rows(now, analysis, rows);
+	rows_part(rows, "Processors and memory");
+	numbers_rows(now, rows);
+	cores_rows(now, analysis, rows);
+	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
+	waits_rows(now, rows);
+	memory_rows(now, rows);
+	victims_rows(&now->victims, rows);
+	timeline_rows(now, analysis->patterns, rows);
+	files_rows(now, rows);
+	hot_files_rows(now, rows);
+	block_rows(now, rows);
+	network_rows(now, rows);
+	ports_rows(now->ports, rows);
+	syscalls_rows(&now->syscalls, rows);
+	rows_part(rows, "What stands out");
+	findings_rows(analysis, true, rows);
+	steps_rows(&now->steps, rows);
+	coverage_rows(now, analysis, rows);
+	change_rows(now, last, rows);
+	return rows;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "rows_markdown.h"
+
+#include <math.h>
+
+#include "analysis.h"
+#include "cleanup.h"
+#include "curve.h"
+#include "markdown.h"
+#include "rows_items.h"
+#include "sentence.h"
+
+#define FINDINGS_SHOWN 8
+#define LISTED_MAX 8
+#define SHARE_MIN 0.005 /* less is not told */
+
+/* ---- words ---- */
+
+/* With a capital and a full stop. */
+static void put_sentence(const char *text, FILE *out)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	sentence_add_whole(&s, text);
+	markdown_put(s.text ? s.text : "", out);
+}
+
+static void put_label(const char *label, FILE *out)
+{
+	if (label)
+		fprintf(out, "\n**%c%s**: ", *label >= 'a' && *label <= 'z' ? *label - 'a' + 'A' : *label, label + 1);
+	else
+		fputc('\n', out);
+}
+
+static void put_line(const char *label, const struct rows_line *line, FILE *out)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	sentence_add(&s, "", "%s%s%s", line->text, line->path ? " " : "", line->path ? line->path : "");
+	put_label(label, out);
+	if (!label) {
+		put_sentence(s.text ? s.text : "", out);
+	} else {
+		markdown_put(s.text ? s.text : "", out);
+		fputc('.', out);
+	}
+	fputc('\n', out);
+}
+
+static void put_list(const char *label, const struct rows_texts *list, FILE *out)
+{
+	put_label(label, out);
+	for (size_t i = 0; i < MIN(list->count, (size_t)LISTED_MAX); i++) {
+		fputs(i ? " " : "", out);
+		put_sentence(list->items[i].text, out);
+	}
+	if (list->count > LISTED_MAX)
+		fprintf(out, " And %zu more.", list->count - LISTED_MAX);
+	fputc('\n', out);
+}
+
+/* ---- the head ---- */
+
+void markdown_insight(const struct insight *insight, FILE *out)
+{
+	markdown_put(insight->text, out);
+	if (insight->advice) {
+		fputc(' ', out);
+		markdown_put(insight->advice, out);
+	}
+	if (insight->directive) {
+		fputc(' ', out);
+		markdown_put_code(insight->directive, out);
+	}
+	fputc('\n', out);
+}
+
+static void put_head(const struct rows_head *head, FILE *out)
+{
+	fputs("## ", out);
+	markdown_put(head->name, out);
+	fputs("\n\n**", out);
+	markdown_put(head->outcome, out);
+	fputs("**, ", out);
+	markdown_put(head->extent, out);
+	if (head->has_score)
+		fprintf(out, ", score %.0f of 100%s", head->score, head->basis);
+	fputc('\n', out);
+	for (size_t i = 0; i < head->classes.count; i++) {
+		fputs(i ? ", " : "\nClass: ", out);
+		markdown_put(head->classes.items[i].text, out);
+	}
+	fputs(head->classes.count ? "\n" : "", out);
+}
+
+static void put_findings(const struct insights *insights, FILE *out)
+{
+	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++) {
+		fprintf(out, "%s%zu. ", i ? "" : "\n", i + 1);
+		markdown_insight(&insights->items[i], out);
+	}
+	if (insights->count > FINDINGS_SHOWN)
+		fprintf(out, "\nAnd %zu more.\n", insights->count - FINDINGS_SHOWN);
+}
+
+/* ---- tables ---- */
+
+static void put_heads(const struct rows_table *t, FILE *out)
+{
+	fputs("\n|", out);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
+			fprintf(out, " %s |", t->columns[i].head);
+	}
+	fputs("\n|", out);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (rows_column_is_in(t, i, ROWS_MARKDOWN))
+			fputs(i == 0 || t->columns[i].is_left ? "---|" : "---:|", out);
+	}
+	fputc('\n', out);
+}
+
+static void put_row(const struct rows_table *t, const struct rows_cell *cells, FILE *out)
+{
+	struct human buffer;
+
+	fputc('|', out);
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (!rows_column_is_in(t, i, ROWS_MARKDOWN))
+			continue;
+		fputc(' ', out);
+		markdown_put(rows_cell_text(&cells[i], &buffer), out);
+		fputs(" |", out);
+	}
+	fputc('\n', out);
+}
+
+static void put_table(const struct rows_table *t, FILE *out)
+{
+	if (!rows_count(t, ROWS_MARKDOWN))
+		return;
+	put_heads(t, out);
+	for (size_t i = 0; i < t->row_count; i++) {
+		if (t->row_forms[i] & ROWS_MARKDOWN && (i + 1) * t->column_count <= t->cell_count)
+			put_row(t, &t->cells[i * t->column_count], out);
+	}
+	for (size_t i = 0; i < t->remarks.count; i++) {
+		if (!(t->remarks.items[i].forms & ROWS_MARKDOWN))
+			continue;
+		fputc('\n', out);
+		put_sentence(t->remarks.items[i].text, out);
+		fputc('\n', out);
+	}
+}
+
+/* ---- parts of a whole, and time ---- */
+
+static void put_shares(const char *label, const struct rows_shares *shares, FILE *out)
+{
+	put_label(label, out);
+	fputs(shares->whole, out);
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct rows_share_part *part = &shares->items[i];
+
+		if (i == 0 || part->share >= SHARE_MIN)
+			fprintf(out, "%s %s %s", i ? "," : ";", part->hue->label, humanize_percent(part->share).text);
+	}
+	fputs(".\n", out);
+}
+
+static void put_curve(const struct curve_axis *axis, const struct curve *curve, enum axis_kind kind, FILE *out)
+{
+	static const char *const levels[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+
+	fputs("    ", out);
+	for (size_t i = 0; i < axis->columns * axis->wide; i++) {
+		double share = curve->values[i / axis->wide] / fmax(curve->greatest, 1e-9);
+
+		fputs(isnan(share) ? "·" : levels[lround(share * (double)(ARRAY_SIZE(levels) - 1))], out);
+	}
+	fprintf(out, "  %s, at most %s\n", curve->name, curve_format(curve->most, kind).text);
+}
+
+static void put_timeline(const struct rows_timeline *t, FILE *out)
+{
+	struct curve_axis axis = curve_axis_of(&t->time, CURVE_MAX);
+	struct curve curve;
+
+	fputc('\n', out);
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; curve_of(&t->plots[i], k, &axis, &curve); k++) {
+			if (curve.name)
+				put_curve(&axis, &curve, t->plots[i].kind, out);
+		}
+	}
+}
+
+static void put_item(const struct rows_item *item, FILE *out)
+{
+	switch (item->kind) {
+	case ITEM_LINE:
+		return put_line(item->label, &item->line, out);
+	case ITEM_LIST:
+		return put_list(item->label, &item->list, out);
+	case ITEM_TABLE:
+		return put_table(&item->table, out);
+	case ITEM_HEAD:
+		return put_head(&item->head, out);
+	case ITEM_FINDINGS:
+		return put_findings(&item->findings.analysis->insights, out);
+	case ITEM_SHARES:
+		return put_shares(item->label, &item->shares, out);
+	case ITEM_TIMELINE:
+		return put_timeline(&item->timeline, out);
+	default:
+		return; /* no form of Markdown */
+	}
+}
+
+void rows_markdown(const struct rows *rows, FILE *out)
+{
+	for (size_t i = 0; rows && i < rows->count; i++) {
+		if (rows->items[i]->forms & ROWS_MARKDOWN)
+			put_item(rows->items[i], out);
+	}
+}
