@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows - what is told of a record, before it is known how it is printed: headed parts, in order, of lines, tables and
- * lists.  Text, Markdown and HTML print them (src/report).
+ * rows - what is told of a record, before it is known how it is printed: headed parts, in order, of lines and tables.
+ * Text, Markdown and HTML print them (src/report).
  *
  * Texts are copied.  Whatever there is no memory for is left out.  "and 3 more" is a sentence, in small letters and
  * without its full stop: a printer gives it both where they belong.
@@ -20,6 +20,7 @@ enum rows_form { /* bits: who prints it */
 	ROWS_MARKDOWN = 2,
 	ROWS_HTML = 4,
 	ROWS_SHORT = ROWS_TEXT | ROWS_MARKDOWN,
+	ROWS_FULL = ROWS_TEXT | ROWS_HTML,
 	ROWS_LONG = ROWS_MARKDOWN | ROWS_HTML,
 	ROWS_ALL = ROWS_SHORT | ROWS_HTML,
 };
@@ -37,19 +38,19 @@ const char *rows_format(struct rows *rows, const char *format, ...) PRINTF_LIKE(
 /* What follows stands under this heading: "Files".  Parts without an item are not printed. */
 void rows_part(struct rows *rows, const char *title);
 
-/* @label NULL: it goes on, or is a remark.  Text breaks it where the page ends. */
+/* @label NULL: the line before goes on, or it is a remark.  Text breaks it where the page ends. */
 void rows_line(struct rows *rows, unsigned int forms, const char *label, const char *format, ...) PRINTF_LIKE(4, 5);
 /* The same, for what went wrong. */
 void rows_alert(struct rows *rows, unsigned int forms, const char *label, const char *format, ...) PRINTF_LIKE(4, 5);
+/* A line that is said part by part, with @between them; it is not there if nothing is. */
+void rows_begin(struct rows *rows, unsigned int forms, const char *label);
+bool rows_has_said(const struct rows *rows);
+void rows_say(struct rows *rows, const char *between, const char *format, ...) PRINTF_LIKE(3, 4);
 /* Of the line before: what stands beside it on a terminal, a bar for a share of 1, and a path at its end, which loses its
  * beginning where a page is narrow. */
 void rows_note(struct rows *rows, const char *format, ...) PRINTF_LIKE(2, 3);
 void rows_bar(struct rows *rows, double share);
 void rows_path(struct rows *rows, const char *path);
-
-/* Sentences under a heading of their own. */
-void rows_list(struct rows *rows, unsigned int forms, const char *heading);
-void rows_list_add(struct rows *rows, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* ---- tables ---- */
 

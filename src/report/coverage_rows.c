@@ -7,86 +7,81 @@
 #include "rows.h"
 #include "sentence.h"
 
-#define SURVIVORS_SHOWN 8 /* in short */
+#define SURVIVORS_SHOWN 8
+#define LISTED_SHORT 8 /* of strings, in Markdown */
+#define LISTED_MAX 32  /* of anything, on a page */
 
-static void add_survivors(const struct record *r, struct rows *rows)
+/* As a sentence. */
+static void say_whole(struct rows *rows, const char *text)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 
-	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
-		sentence_add(&s, ", ", "%d %s", r->survivors[i].pid, r->survivors[i].command ? r->survivors[i].command : "-");
-	if (r->survivor_count > SURVIVORS_SHOWN)
-		sentence_add(&s, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
+	sentence_add_whole(&s, text);
 	if (s.text)
-		rows_line(rows, ROWS_TEXT, "left alone", "%s", s.text);
+		rows_say(rows, " ", "%s", s.text);
+}
+
+/* A line each, below one label; a terminal has them otherwise. */
+static void add_strings(const char *label, const struct strings *strings, bool is_short, struct rows *rows)
+{
+	for (size_t i = 0; i < MIN(strings->count, (size_t)LISTED_MAX); i++) {
+		rows_begin(rows, is_short && i < LISTED_SHORT ? ROWS_LONG : ROWS_HTML, i ? NULL : label);
+		say_whole(rows, strings->items[i]);
+	}
+	if (is_short && strings->count > LISTED_SHORT)
+		rows_line(rows, ROWS_MARKDOWN, NULL, "and %zu more", strings->count - LISTED_SHORT);
+	if (strings->count > LISTED_MAX)
+		rows_line(rows, ROWS_HTML, NULL, "and %zu more", strings->count - LISTED_MAX);
+}
+
+static void add_survivors(const struct record *r, struct rows *rows)
+{
+	rows_begin(rows, ROWS_FULL, "left alone");
+	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
+		rows_say(rows, ", ", "%d %s", r->survivors[i].pid, r->survivors[i].command ? r->survivors[i].command : "-");
+	if (r->survivor_count > SURVIVORS_SHOWN)
+		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
 }
 
 static void add_notes(const struct strings *notes, struct rows *rows)
 {
 	for (size_t i = 0; i < notes->count; i++) {
-		_cleanup_(sentence_freep) struct sentence s = {};
-
-		sentence_add_whole(&s, notes->items[i]);
-		if (s.text)
-			rows_line(rows, ROWS_TEXT, "note", "%s", s.text);
+		rows_begin(rows, ROWS_TEXT, "note");
+		say_whole(rows, notes->items[i]);
 	}
+	add_strings("note", notes, false, rows);
 }
 
 static void add_missing(const struct record *r, struct rows *rows)
 {
-	const uint64_t lost = r->coverage.lost_events;
-	_cleanup_(sentence_freep) struct sentence s = {};
+	const struct strings *missing = &r->coverage.missing;
+	const char *lost = NULL;
 
-	for (size_t i = 0; i < r->coverage.missing.count; i++)
-		sentence_add_whole(&s, r->coverage.missing.items[i]);
+	if (r->coverage.lost_events)
+		lost = rows_format(rows, "%s event%s could not be kept", humanize_count(r->coverage.lost_events).text,
+				   r->coverage.lost_events == 1 ? "" : "s");
+	rows_begin(rows, ROWS_TEXT, "not seen");
+	for (size_t i = 0; i < missing->count; i++)
+		say_whole(rows, missing->items[i]);
 	if (lost)
-		sentence_add(&s, " ", "%s event%s could not be kept.", humanize_count(lost).text, lost == 1 ? "" : "s");
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, "not seen", "%s", s.text);
+		say_whole(rows, lost);
+	add_strings("not seen", missing, true, rows);
 	if (lost)
-		rows_alert(rows, ROWS_LONG, NULL, "%s event%s could not be kept", humanize_count(lost).text,
-			   lost == 1 ? "" : "s");
-}
-
-static void add_list(const char *heading, unsigned int forms, const struct strings *strings, struct rows *rows)
-{
-	if (strings->count)
-		rows_list(rows, forms, heading);
-	for (size_t i = 0; i < strings->count; i++)
-		rows_list_add(rows, "%s", strings->items[i]);
+		rows_alert(rows, ROWS_LONG, missing->count ? NULL : "not seen", "%s", lost);
 }
 
 static void add_judgement(const struct analysis *a, struct rows *rows)
 {
 	const struct insights *insights = &a->insights;
-	_cleanup_(sentence_freep) struct sentence lacks = {};
 
+	rows_begin(rows, ROWS_HTML, "efficiency");
 	for (size_t i = 0; i < a->efficiency.missing_count; i++)
-		sentence_add(&lacks, ", ", "%s", a->efficiency.missing[i]);
-	if (!lacks.text && !insights->unknown_count)
-		return;
-	rows_list(rows, ROWS_HTML, "what could not be judged");
-	if (lacks.text)
-		rows_list_add(rows, "the efficiency is told without %s", lacks.text);
-	for (size_t i = 0; i < insights->unknown_count; i++)
-		rows_list_add(rows, "for want of %s: %s", insights->unknown[i].names, insights->unknown[i].rule->id);
-}
-
-/* What a page has a list of. */
-static void add_lists(const struct record *r, struct rows *rows)
-{
-	const char *books = books_text(r, rows);
-
-	add_list("not seen", ROWS_LONG, &r->coverage.missing, rows);
-	add_list("what weakens a number", ROWS_HTML, &r->coverage.notes, rows);
-	if (books) {
-		rows_list(rows, ROWS_HTML, "the books");
-		rows_list_add(rows, "%s", books);
-	}
-	if (r->survivor_count)
-		rows_list(rows, ROWS_HTML, "left alone");
-	for (size_t i = 0; i < r->survivor_count; i++)
-		rows_list_add(rows, "%d %s", r->survivors[i].pid, r->survivors[i].command ? r->survivors[i].command : "-");
+		rows_say(rows, ", ", "%s%s", i ? "" : "told without ", a->efficiency.missing[i]);
+	for (size_t i = 0; i < MIN(insights->unknown_count, (size_t)LISTED_MAX); i++)
+		rows_line(rows, ROWS_HTML, i ? NULL : "not judged", "%s for want of %s", insights->unknown[i].rule->id,
+			  insights->unknown[i].names);
+	if (insights->unknown_count > LISTED_MAX)
+		rows_line(rows, ROWS_HTML, NULL, "and %zu more", insights->unknown_count - LISTED_MAX);
 }
 
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows)
@@ -97,6 +92,5 @@ void coverage_rows(const struct record *r, const struct analysis *a, struct rows
 	add_survivors(r, rows);
 	add_notes(&r->coverage.notes, rows);
 	add_missing(r, rows);
-	add_lists(r, rows);
 	add_judgement(a, rows);
 }

@@ -11,7 +11,6 @@
 #include "record.h"
 #include "record_rows.h"
 #include "rows_items.h"
-#include "sentence.h"
 
 #define STOLEN_NS_MIN 10000000 /* less is not worth a word */
 
@@ -59,16 +58,16 @@ static void add_chain(const struct efficiency *e, struct rows *rows)
 		[CHAIN_OTHER]       = "the rest",
 	};
 	/* clang-format on */
-	_cleanup_(sentence_freep) struct sentence s = {};
+	const struct amount share = e->uses[RESOURCE_CORES].share;
 	size_t known = 0;
 
-	for (size_t i = 0; i < CHAIN_COUNT; i++) {
+	for (size_t i = 0; i < CHAIN_COUNT; i++)
 		known += e->chain[i].is_known;
-		sentence_add(&s, " × ", "%s %s", words[i], amount_format(e->chain[i], DIMENSION_SHARE).text);
-	}
-	if (known && e->uses[RESOURCE_CORES].share.is_known)
-		rows_line(rows, ROWS_HTML, NULL, "%s of the cores were used = %s",
-			  amount_format(e->uses[RESOURCE_CORES].share, DIMENSION_SHARE).text, s.text ? s.text : "");
+	if (!known || !share.is_known)
+		return;
+	rows_line(rows, ROWS_HTML, NULL, "%s of the cores were used = ", amount_format(share, DIMENSION_SHARE).text);
+	for (size_t i = 0; i < CHAIN_COUNT; i++)
+		rows_say(rows, i ? " × " : "", "%s %s", words[i], amount_format(e->chain[i], DIMENSION_SHARE).text);
 }
 
 /* ---- what threads waited for ---- */
@@ -150,7 +149,6 @@ void core_time_rows(const struct record *r, const struct analysis *a, struct row
 
 void waits_rows(const struct record *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence s = {};
 	struct wait waits[LOST_COUNT];
 	uint64_t all_ns = 0, left_ns;
 	size_t count = list_waits(r, CAUSE_COUNT, waits);
@@ -158,36 +156,40 @@ void waits_rows(const struct record *r, struct rows *rows)
 	if (!record_blocked_time(r, &all_ns) || all_ns < WAIT_NS_MIN)
 		return;
 	left_ns = all_ns;
+	rows_begin(rows, ROWS_TEXT, "waited");
 	for (size_t i = 0; i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
-		sentence_add(&s, ", ", "%s %s", humanize_duration(waits[i].ns).text, hue_of_cause(waits[i].cause)->waited);
+		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text, hue_of_cause(waits[i].cause)->waited);
 		left_ns -= waits[i].ns;
 	}
 	if (left_ns >= WAIT_NS_MIN)
-		sentence_add(&s, ", ", "%s for something else", humanize_duration(left_ns).text);
-	rows_line(rows, ROWS_TEXT, "waited", "%s", s.text ? s.text : "");
+		rows_say(rows, ", ", "%s for something else", humanize_duration(left_ns).text);
 }
 
 /* ---- cores ---- */
 
 /* "user 3 m 10 s", or "user -". */
-static void add_duration(const char *what, const struct value *value, struct sentence *s)
+static void say_duration(struct rows *rows, const char *what, const struct value *value)
 {
-	sentence_add(s, "   ", "%s %s", what, value->is_known ? humanize_duration(value->number).text : "-");
+	rows_say(rows, "   ", "%s %s", what, value->is_known ? humanize_duration(value->number).text : "-");
 }
 
 static void add_times(const struct record *r, struct rows *rows)
 {
 	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED), *stolen = value_of(r, METRIC_CPU_STOLEN);
-	_cleanup_(sentence_freep) struct sentence times = {};
 
-	add_duration("user", value_of(r, METRIC_CPU_USER), &times);
-	add_duration("system", value_of(r, METRIC_CPU_SYSTEM), &times);
-	add_duration("waiting to run", value_of(r, METRIC_CPU_RUN_QUEUE), &times);
+	rows_begin(rows, ROWS_FULL, NULL);
+	say_duration(rows, "user", value_of(r, METRIC_CPU_USER));
+	say_duration(rows, "system", value_of(r, METRIC_CPU_SYSTEM));
+	say_duration(rows, "waiting to run", value_of(r, METRIC_CPU_RUN_QUEUE));
 	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
-		add_duration("stolen", stolen, &times);
-	rows_line(rows, ROWS_TEXT, NULL, "%s", times.text ? times.text : "");
+		say_duration(rows, "stolen", stolen);
 	if (throttled->is_known && throttled->number)
-		rows_line(rows, ROWS_TEXT, NULL, "held back by a quota %s", humanize_duration(throttled->number).text);
+		rows_line(rows, ROWS_FULL, NULL, "held back by a quota %s", humanize_duration(throttled->number).text);
+}
+
+static struct human count_of(const struct record *r, enum metric_id id)
+{
+	return value_of(r, id)->is_known ? humanize_count(value_of(r, id)->number) : (struct human){ "-" };
 }
 
 void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows)
@@ -197,11 +199,13 @@ void cores_rows(const struct record *r, const struct analysis *a, struct rows *r
 	uint64_t used = 0, share;
 	bool is_known = record_cores_used(r, &used), is_drawn = t->is_known && t->has_causes && t->core > 0;
 
-	rows_line(rows, ROWS_TEXT, "cores", "%s%s%s%s used", record_bound(r), is_known ? humanize_cores(used).text : "-",
+	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", record_bound(r), is_known ? humanize_cores(used).text : "-",
 		  allocated->is_known ? " of " : "", allocated->is_known ? humanize_cores(allocated->number).text : "");
 	if (!is_drawn && record_utilization(r, &share))
 		rows_bar(rows, (double)share / 10000);
 	add_times(r, rows);
+	rows_line(rows, ROWS_HTML, NULL, "switches %s by itself, %s by the kernel",
+		  count_of(r, METRIC_CPU_VOLUNTARY_SWITCHES).text, count_of(r, METRIC_CPU_INVOLUNTARY_SWITCHES).text);
 }
 
 /* ---- counters and sensors ---- */
@@ -219,8 +223,6 @@ void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *
 {
 	_cleanup_free_ char *words = thermal_words(t);
 
-	if (!words)
-		return;
-	rows_line(rows, ROWS_TEXT, has_label ? NULL : "processor", "%s", words);
-	rows_line(rows, ROWS_LONG, "frequency and temperature", "%s", words);
+	if (words)
+		rows_line(rows, ROWS_ALL, has_label ? NULL : "processor", "%s", words);
 }

@@ -209,8 +209,8 @@ static uint64_t way_bytes_of(const struct mount_row *row, const void *what)
 	return row->ways[wanted->way][wanted->op].bytes;
 }
 
-/* "1.2 GiB read from /scratch", for the mounts with the most bytes. */
-static void add_way(const struct record *r, const struct way_op *what, struct sentence *s)
+/* "sendfile 1.2 GiB read from /scratch", for the mounts with the most bytes. */
+static void say_way(const struct record *r, const struct way_op *what, struct rows *rows)
 {
 	static const char *const verbs[OP_DATA_COUNT] = { "read from", "written to" };
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, way_bytes_of, what);
@@ -218,47 +218,41 @@ static void add_way(const struct record *r, const struct way_op *what, struct se
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)WAY_MOUNTS_SHOWN); i++) {
 		const struct mount_row *row = mounts.items[i];
 
-		if (!s->text)
-			sentence_add(s, "", "%s ", file_way_name(what->way));
+		if (!rows_has_said(rows))
+			rows_say(rows, "", "%s ", file_way_name(what->way));
 		else
-			sentence_add(s, "", ", ");
-		sentence_add(s, "", "%s%s %s %s", record_bound(r),
-			     humanize_bytes(way_bytes_of(row, what)).text, verbs[what->op],
-			     row->mount);
+			rows_say(rows, "", ", ");
+		rows_say(rows, "", "%s%s %s %s", record_bound(r), humanize_bytes(way_bytes_of(row, what)).text,
+			 verbs[what->op], row->mount);
 	}
 	if (mounts.count > WAY_MOUNTS_SHOWN)
-		sentence_add(s, " ", "and %zu more", mounts.count - WAY_MOUNTS_SHOWN);
+		rows_say(rows, " ", "and %zu more", mounts.count - WAY_MOUNTS_SHOWN);
 }
 
 /* What of the data came and went by other ways than plain calls: a line a way. */
 static void add_ways(const struct record *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence untimed = {}, told = {};
-	bool is_first = true;
+	_cleanup_(sentence_freep) struct sentence untimed = {};
+	const char *label = "of it by";
 
 	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		_cleanup_(sentence_freep) struct sentence s = {};
-
+		rows_begin(rows, ROWS_TEXT, label);
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			add_way(r, &(struct way_op){ (enum file_way)way, (enum file_op)op }, &s);
-		if (!s.text)
+			say_way(r, &(struct way_op){ (enum file_way)way, (enum file_op)op }, rows);
+		if (!rows_has_said(rows))
 			continue;
-		rows_line(rows, ROWS_TEXT, is_first ? "of it by" : NULL, "%s", s.text);
-		is_first = false;
+		label = NULL;
 		if (!file_way_has_time((enum file_way)way))
 			sentence_add(&untimed, " and ", "%s", file_way_name((enum file_way)way));
 	}
-	if (!untimed.text)
-		return;
-	sentence_add(&told, "", "times are without those of %s, which are not known", untimed.text);
-	rows_line(rows, ROWS_TEXT, NULL, "%s", told.text ? told.text : "");
+	if (untimed.text)
+		rows_line(rows, ROWS_TEXT, NULL, "times are without those of %s, which are not known", untimed.text);
 }
 
-static void add_bytes(struct sentence *s, const char *between, const char *bound, uint64_t bytes,
-		      const char *verb)
+static void say_bytes(struct rows *rows, const char *between, const char *bound, uint64_t bytes, const char *verb)
 {
 	if (bytes > 0)
-		sentence_add(s, between, "%s%s %s", bound, humanize_bytes(bytes).text, verb);
+		rows_say(rows, between, "%s%s %s", bound, humanize_bytes(bytes).text, verb);
 }
 
 static uint64_t mapped_of(const struct mount_row *row, const void *what)
@@ -272,31 +266,27 @@ static uint64_t mapped_of(const struct mount_row *row, const void *what)
 static void add_mapped(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, mapped_of, NULL);
-	_cleanup_(sentence_freep) struct sentence s = {};
 
+	rows_begin(rows, ROWS_TEXT, "mapped");
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)MAPPED_SHOWN); i++) {
-		const struct mount_row *row = mounts.items[i];
-		_cleanup_(sentence_freep) struct sentence here = {};
+		uint64_t read = mount_row_number(mounts.items[i], METRIC_MAPPED_READ_BYTES);
 
-		add_bytes(&here, "", record_bound(r),
-			  mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
-		add_bytes(&here, ", ", record_bound(r),
-			  mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
-		sentence_add(&s, "; ", "%s %s", row->mount, here.text ? here.text : "-");
+		rows_say(rows, "; ", "%s", mounts.items[i]->mount);
+		say_bytes(rows, " ", record_bound(r), read, "paged in");
+		say_bytes(rows, read ? ", " : " ", record_bound(r),
+			  mount_row_number(mounts.items[i], METRIC_MAPPED_WRITE_BYTES), "dirtied");
 	}
 	if (mounts.count > MAPPED_SHOWN)
-		sentence_add(&s, "; ", "and %zu more", mounts.count - MAPPED_SHOWN);
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, "mapped", "%s", s.text);
+		rows_say(rows, "; ", "and %zu more", mounts.count - MAPPED_SHOWN);
 }
 
 /* ---- what failed, and what took time ---- */
 
 static void add_failures(const struct record *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence s = {};
 	size_t told = metadata_failure_rows(r, "failed", rows), failures = 0;
 
+	rows_begin(rows, ROWS_TEXT, told ? NULL : "failed");
 	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
 		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
 		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
@@ -304,13 +294,11 @@ static void add_failures(const struct record *r, struct rows *rows)
 
 		if (!row_is_own(row) || errors == 0 || ++failures > FAILURES_SHOWN)
 			continue;
-		sentence_add(&s, ", ", "%s %s%s on %s", humanize_count(errors).text, file_op_name(op),
-			     errors == 1 ? "" : "s", row->mount);
+		rows_say(rows, ", ", "%s %s%s on %s", humanize_count(errors).text, file_op_name(op),
+			 errors == 1 ? "" : "s", row->mount);
 	}
 	if (failures > FAILURES_SHOWN)
-		sentence_add(&s, " ", "and more");
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, told ? NULL : "failed", "%s", s.text);
+		rows_say(rows, " ", "and more");
 }
 
 /* Which of the job's own rows and operation took the most time below @below_ns; NULL: none took
@@ -336,7 +324,7 @@ static const struct mount_row *find_longest(const struct record *r, uint64_t bel
 }
 
 /* "9.5 s inside open on /scratch (231 µs each)" */
-static void add_time(const struct record *r, const struct mount_row *row, enum file_op op, struct sentence *s)
+static void say_time(const struct record *r, const struct mount_row *row, enum file_op op, struct rows *rows)
 {
 	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
 	const struct op_counts *counts = &row->ops[op];
@@ -345,113 +333,87 @@ static void add_time(const struct record *r, const struct mount_row *row, enum f
 	struct human buffer;
 	double p99;
 
-	sentence_add(s, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer),
-		     is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
+	rows_say(rows, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer), is_data ? words[op] : file_op_name(op),
+		 is_data ? "" : " on", row->mount);
 	if (!is_data && counts->calls > 0)
-		sentence_add(s, " ", "(%s each)",
-			     humanize_duration(counts->ns / counts->calls).text);
+		rows_say(rows, " ", "(%s each)", humanize_duration(counts->ns / counts->calls).text);
 	else if (is_data && row->has_histograms &&
 		 histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
-		sentence_add(s, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
+		rows_say(rows, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
 }
 
 /* Where threads spent their time inside calls on files: at most a few places. */
 static void add_times(const struct record *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence s = {};
 	uint64_t below_ns = UINT64_MAX, least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
+	const struct mount_row *row;
+	enum file_op op = OP_READ;
 
-	for (size_t shown = 0; shown < TIMES_SHOWN; shown++) {
-		enum file_op op = OP_READ;
-		const struct mount_row *row = find_longest(r, below_ns, least_ns, &op);
-
-		if (!row)
-			break;
+	rows_begin(rows, ROWS_TEXT, "time");
+	for (size_t i = 0; i < TIMES_SHOWN && (row = find_longest(r, below_ns, least_ns, &op)) != NULL; i++) {
 		below_ns = row->ops[op].ns;
-		add_time(r, row, op, &s);
+		say_time(r, row, op, rows);
 	}
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, "time", "%s", s.text);
 }
 
 /* What is no part of all the above. */
 static void add_kernel(const struct record *r, struct rows *rows)
 {
-	const struct mount_row *row =
-		reading_find_mount(&r->reading, ROW_KERNEL, row_kind_name(ROW_KERNEL), NULL);
-	_cleanup_(sentence_freep) struct sentence s = {};
-	uint64_t calls;
+	const struct mount_row *row = reading_find_mount(&r->reading, ROW_KERNEL, row_kind_name(ROW_KERNEL), NULL);
+	uint64_t calls = row ? mount_row_number(row, METRIC_META_CALLS) : 0;
 
 	if (!row)
 		return;
-	calls = mount_row_number(row, METRIC_META_CALLS);
-	add_bytes(&s, "", "", row->ops[OP_READ].bytes, "read");
-	add_bytes(&s, ", ", "", row->ops[OP_WRITE].bytes, "written");
-	add_bytes(&s, ", ", "", mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
-	add_bytes(&s, ", ", "", mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
+	rows_begin(rows, ROWS_FULL, row->mount);
+	say_bytes(rows, ", ", "", row->ops[OP_READ].bytes, "read");
+	say_bytes(rows, ", ", "", row->ops[OP_WRITE].bytes, "written");
+	say_bytes(rows, ", ", "", mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
+	say_bytes(rows, ", ", "", mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
 	if (calls > 0)
-		sentence_add(&s, ", ", "%s operation%s on metadata", humanize_count(calls).text,
-			     calls == 1 ? "" : "s");
-	if (!s.text)
-		return;
-	sentence_add(&s, " ",
-		     "by kernel threads of the node%s meanwhile, for anybody: not the job's, "
-		     "and in no figure above",
-		     r->merged_nodes > 1 ? "s" : "");
-	rows_line(rows, ROWS_TEXT, row->mount, "%s", s.text);
-	rows_line(rows, ROWS_HTML, NULL, "%s", s.text);
+		rows_say(rows, ", ", "%s operation%s on metadata", humanize_count(calls).text, calls == 1 ? "" : "s");
+	if (rows_has_said(rows))
+		rows_say(rows, " ", "by kernel threads of the node%s meanwhile, for anybody: not the job's, and in no figure above",
+			 r->merged_nodes > 1 ? "s" : "");
 }
 
 /* ---- books ---- */
 
-static void add_book(const struct books *books, const char *verb, struct sentence *s)
+static void say_book(const struct books *books, const char *verb, struct rows *rows)
 {
 	int64_t difference = books_difference(books);
 
 	if (difference > 0)
-		sentence_add(s, "; ", "%s of the %s %s are in no row",
-			     humanize_bytes((uint64_t)difference).text,
-			     humanize_bytes(books->tasks_bytes).text, verb);
+		rows_say(rows, "; ", "%s of the %s %s are in no row", humanize_bytes((uint64_t)difference).text,
+			 humanize_bytes(books->tasks_bytes).text, verb);
 	else if (difference < 0)
-		sentence_add(s, "; ", "the rows hold %s more %s than the tasks' own counters",
-			     humanize_bytes(-(uint64_t)difference).text, verb);
+		rows_say(rows, "; ", "the rows hold %s more %s than the tasks' own counters",
+			 humanize_bytes(-(uint64_t)difference).text, verb);
 }
 
-/* The kernel's own counters hold the same bytes two times. */
-static void add_twice(const struct books *read, const struct books *write, struct sentence *s)
-{
-	_cleanup_(sentence_freep) struct sentence parts = {};
-
-	add_bytes(&parts, "", "", read->twice_bytes, "read");
-	add_bytes(&parts, " and ", "", write->twice_bytes, "written");
-	if (parts.text)
-		sentence_add(s, "; ",
-			     "%s by copy_file_range on overlay stand in those counters twice, "
-			     "which is taken off",
-			     parts.text);
-}
-
-const char *books_text(const struct record *r, struct rows *rows)
+/* How well the rows and the tasks' own counters agree. */
+static void add_books(const struct record *r, struct rows *rows)
 {
 	const struct books *read = &r->coverage.read_books, *write = &r->coverage.write_books;
-	_cleanup_(sentence_freep) struct sentence s = {};
 
 	if (!read->is_known || !write->is_known)
-		return NULL;
-	add_book(read, "read", &s);
-	add_book(write, "written", &s);
-	if (s.text && r->coverage.unmeasured_ns)
-		sentence_add(&s, " ", "(nobody measured for %s)", humanize_duration(r->coverage.unmeasured_ns).text);
-	if (!s.text)
-		sentence_add(&s, "", "every byte of the tasks' own counters is in a row above");
-	add_twice(read, write, &s);
-	return s.text ? rows_format(rows, "%s", s.text) : NULL;
+		return;
+	rows_begin(rows, ROWS_FULL, "books");
+	say_book(read, "read", rows);
+	say_book(write, "written", rows);
+	if (rows_has_said(rows) && r->coverage.unmeasured_ns)
+		rows_say(rows, " ", "(nobody measured for %s)", humanize_duration(r->coverage.unmeasured_ns).text);
+	if (!rows_has_said(rows))
+		rows_say(rows, "", "every byte of the tasks' own counters is in a row above");
+	/* the kernel's own counters hold the same bytes two times */
+	say_bytes(rows, "; ", "", read->twice_bytes, "read");
+	say_bytes(rows, read->twice_bytes ? " and " : "; ", "", write->twice_bytes, "written");
+	if (read->twice_bytes || write->twice_bytes)
+		rows_say(rows, " ", "by copy_file_range on overlay stand in those counters twice, which is taken off");
 }
 
 static void add_files(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, work_of, NULL);
-	const char *books = books_text(r, rows);
 
 	add_data(r, rows);
 	add_work(r, &mounts, rows);
@@ -463,17 +425,14 @@ static void add_files(const struct record *r, struct rows *rows)
 	add_times(r, rows);
 	add_failures(r, rows);
 	add_kernel(r, rows);
-	if (books)
-		rows_line(rows, ROWS_TEXT, "books", "%s", books);
+	add_books(r, rows);
 }
 
 void files_rows(const struct record *r, struct rows *rows)
 {
 	rows_part(rows, "Files");
-	if (r->reading.has_mounts) {
-		add_files(r, rows);
-	} else {
-		rows_line(rows, ROWS_TEXT, "files", "-");
-		rows_line(rows, ROWS_HTML, NULL, "not known: nobody looked at files");
-	}
+	if (r->reading.has_mounts)
+		return add_files(r, rows);
+	rows_line(rows, ROWS_TEXT, "files", "-");
+	rows_line(rows, ROWS_HTML, NULL, "not known: nobody looked at files");
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cleanup.h"
 #include "hot_files.h"
 #include "humanize.h"
 #include "mount_rows.h"
 #include "record.h"
 #include "record_rows.h"
-#include "sentence.h"
 
 #define FILES_SHOWN 8 /* in short */
 #define FOLDERS_SHOWN 4
@@ -126,35 +124,31 @@ static void add_part(const struct hot_files *files, enum metric_id id, const cha
 {
 	const struct hot_file *most = find_most(&files->hot, id);
 	uint64_t bytes = hot_file_get(&files->total, id);
-	_cleanup_(sentence_freep) struct sentence s = {};
 
 	if (files->total.lacks_order || bytes == 0)
 		return;
-	sentence_add(&s, "", "%s%s of the %s read %s", bound, humanize_bytes(bytes).text,
-		     humanize_bytes(hot_file_get(&files->total, METRIC_FILE_READ_BYTES)).text, words);
-	if (most)
-		sentence_add(&s, "; ", "most: %s of %s from", humanize_bytes(hot_file_get(most, id)).text,
-			     humanize_bytes(hot_file_get(most, METRIC_FILE_READ_BYTES)).text);
-	rows_line(rows, ROWS_TEXT, label, "%s", s.text ? s.text : "");
-	if (most)
-		rows_path(rows, most->path);
+	rows_line(rows, ROWS_TEXT, label, "%s%s of the %s read %s", bound, humanize_bytes(bytes).text,
+		  humanize_bytes(hot_file_get(&files->total, METRIC_FILE_READ_BYTES)).text, words);
+	if (!most)
+		return;
+	rows_say(rows, "; ", "most: %s of %s from", humanize_bytes(hot_file_get(most, id)).text,
+		 humanize_bytes(hot_file_get(most, METRIC_FILE_READ_BYTES)).text);
+	rows_path(rows, most->path);
 }
 
 static void add_small(const struct hot_files *files, struct rows *rows)
 {
 	uint64_t opens = hot_file_get(&files->total, METRIC_FILE_OPENS) +
 			 hot_file_get(&files->total, METRIC_FILE_CREATES);
-	_cleanup_(sentence_freep) struct sentence s = {};
 
 	if (files->small.files < SMALL_FILES_MIN)
 		return;
-	sentence_add(&s, "", "%s files below %s, of which %s on the mean were read or written",
-		     humanize_count(files->small.files).text, humanize_bytes(SMALL_FILE_BYTES).text,
-		     humanize_bytes(files->small.bytes / files->small.files).text);
+	rows_line(rows, ROWS_TEXT, "small files", "%s files below %s, of which %s on the mean were read or written",
+		  humanize_count(files->small.files).text, humanize_bytes(SMALL_FILE_BYTES).text,
+		  humanize_bytes(files->small.bytes / files->small.files).text);
 	if (opens)
-		sentence_add(&s, ", ", "took %s of all opens",
-			     humanize_percent((double)files->small.opens / (double)opens).text);
-	rows_line(rows, ROWS_TEXT, "small files", "%s", s.text ? s.text : "");
+		rows_say(rows, ", ", "took %s of all opens",
+			 humanize_percent((double)files->small.opens / (double)opens).text);
 }
 
 /* What the rows of mounts hold, and no file does. */
@@ -170,13 +164,13 @@ static uint64_t bytes_of_no_file(const struct record *r, enum file_op op, enum m
 	return bytes > in_files ? bytes - in_files : 0;
 }
 
-static void add_dropped(const struct hot_files *files, struct sentence *s)
+static void say_dropped(const struct hot_files *files, struct rows *rows)
 {
 	const struct hot_file *dropped = &files->dropped;
 
 	if (hot_file_rank(dropped, HOT_BY_CALLS) == 0)
 		return;
-	sentence_add(s, "; ", "for %s more there was no room (--files-max): %s read, %s written, %s calls",
+	rows_say(rows, "; ", "for %s more there was no room (--files-max): %s read, %s written, %s calls",
 		     files->knows_dropped ? humanize_count(dropped->files).text : "many",
 		     humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
 		     humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,
@@ -188,21 +182,16 @@ static void add_sums(const struct record *r, struct rows *rows)
 	const struct hot_files *files = &r->files;
 	uint64_t read = bytes_of_no_file(r, OP_READ, METRIC_FILE_READ_BYTES);
 	uint64_t written = bytes_of_no_file(r, OP_WRITE, METRIC_FILE_WRITE_BYTES);
-	_cleanup_(sentence_freep) struct sentence s = {};
 	double share;
 
-	sentence_add(&s, "", "%s file%s followed", humanize_count(files->total.files).text,
-		     files->total.files == 1 ? "" : "s");
+	rows_line(rows, ROWS_FULL, "all files", "%s file%s followed", humanize_count(files->total.files).text,
+		  files->total.files == 1 ? "" : "s");
 	if (share_in_order(&files->total, &share))
-		sentence_add(&s, ", ", "%s of the bytes in order", humanize_percent(share).text);
-	add_dropped(files, &s);
+		rows_say(rows, ", ", "%s of the bytes in order", humanize_percent(share).text);
+	say_dropped(files, rows);
 	if (read || written)
-		sentence_add(&s, "; ", "%s read and %s written on mounts are of no file (devices, libaio)",
-			     humanize_bytes(read).text, humanize_bytes(written).text);
-	rows_line(rows, ROWS_TEXT, "all files", "%s", s.text ? s.text : "");
-	if (files->dropped.files)
-		rows_line(rows, ROWS_HTML, NULL, "there was no room to follow %s files",
-			  humanize_count(files->dropped.files).text);
+		rows_say(rows, "; ", "%s read and %s written on mounts are of no file (devices, libaio)",
+			 humanize_bytes(read).text, humanize_bytes(written).text);
 }
 
 void hot_files_rows(const struct record *r, struct rows *rows)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <time.h>
 
-#include "amount.h"
 #include "cleanup.h"
 #include "humanize.h"
 #include "record.h"
 #include "record_rows.h"
 #include "rows.h"
-#include "sentence.h"
 
 #define VICTIMS_SHOWN 4 /* on a terminal */
 
@@ -18,29 +16,24 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 
 /* ---- who was killed ---- */
 
-/* "python (pid 3017) with 3.1 GiB at 04:05:06" */
-static void describe_victim(const struct victim *v, struct sentence *s)
+/* "killed: python (pid 3017) with 3.1 GiB at 04:05:06" */
+static void add_victim(const struct victim *v, unsigned int forms, struct rows *rows)
 {
 	time_t seconds = (time_t)(v->time_ns / 1000000000);
 	char clock[16] = "";
 	struct tm tm;
 
-	sentence_add(s, "", "%s (pid %d)", *v->command ? v->command : "-", v->pid);
+	rows_alert(rows, forms, NULL, "killed: %s (pid %d)", *v->command ? v->command : "-", v->pid);
 	if (v->rss.is_known)
-		sentence_add(s, " ", "with %s", humanize_bytes(v->rss.number).text);
+		rows_say(rows, " ", "with %s", humanize_bytes(v->rss.number).text);
 	if (v->time_ns && localtime_r(&seconds, &tm) && strftime(clock, sizeof(clock), "%H:%M:%S", &tm))
-		sentence_add(s, " ", "at %s", clock);
+		rows_say(rows, " ", "at %s", clock);
 }
 
 void victims_rows(const struct victims *victims, struct rows *rows)
 {
-	for (size_t i = 0; i < victims->count; i++) {
-		_cleanup_(sentence_freep) struct sentence s = {};
-
-		describe_victim(&victims->items[i], &s);
-		rows_alert(rows, i < VICTIMS_SHOWN ? ROWS_SHORT : ROWS_MARKDOWN, NULL, "killed: %s", s.text ? s.text : "-");
-		rows_line(rows, ROWS_HTML, "killed", "%s", s.text ? s.text : "-");
-	}
+	for (size_t i = 0; i < victims->count; i++)
+		add_victim(&victims->items[i], i < VICTIMS_SHOWN ? ROWS_ALL : ROWS_LONG, rows);
 }
 
 /* ---- what was used ---- */
@@ -50,16 +43,14 @@ static void add_use(const struct record *r, struct rows *rows)
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK), *limit = value_of(r, METRIC_MEMORY_LIMIT);
 	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 	const struct value *shown = peak->is_known ? peak : process;
-	_cleanup_(sentence_freep) struct sentence s = {};
 
-	sentence_add(&s, "", "%s%s", shown->is_known ? humanize_bytes(shown->number).text : "-",
-		     peak->is_known ? " peak" : process->is_known ? " peak of one process" : "");
+	rows_line(rows, ROWS_ALL, "memory", "%s%s", shown->is_known ? humanize_bytes(shown->number).text : "-",
+		  peak->is_known ? " peak" : process->is_known ? " peak of one process" : "");
 	/* the greatest of many against the sum of their limits would mislead */
 	if (r->merged_records > 1 && peak->is_known)
-		sentence_add(&s, " ", "of any one record");
+		rows_say(rows, " ", "of any one record");
 	else if (limit->is_known && peak->is_known)
-		sentence_add(&s, " ", "of %s", humanize_bytes(limit->number).text);
-	rows_line(rows, ROWS_SHORT, "memory", "%s", s.text ? s.text : "");
+		rows_say(rows, " ", "of %s", humanize_bytes(limit->number).text);
 }
 
 static void add_faults(const struct record *r, struct rows *rows)
@@ -83,16 +74,19 @@ static void add_parts(const struct record *r, struct rows *rows)
 		{ METRIC_MEMORY_SHMEM_PEAK, "shared memory" },
 		{ METRIC_MEMORY_KERNEL_PEAK, "kernel" },
 	};
-	_cleanup_(sentence_freep) struct sentence s = {};
+	bool is_any = false;
 
+	rows_begin(rows, ROWS_FULL, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const struct value *value = value_of(r, parts[i].id);
 
-		if (value->is_known && value->number)
-			sentence_add(&s, ", ", "%s %s", parts[i].name, humanize_bytes(value->number).text);
+		if (!value->is_known || !value->number)
+			continue;
+		rows_say(rows, ", ", "%s %s", parts[i].name, humanize_bytes(value->number).text);
+		is_any = true;
 	}
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, NULL, "%s (each at its greatest look)", s.text);
+	if (is_any)
+		rows_say(rows, " ", "(each at its greatest look)");
 }
 
 /* Pages that others brought in are not the group's, but a process that uses them shows them as its own:
@@ -102,9 +96,13 @@ static void add_largest_process(const struct record *r, struct rows *rows)
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
 	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 
-	if (peak->is_known && process->is_known && process->number > peak->number)
-		rows_line(rows, ROWS_TEXT, NULL, "%s in one process, with pages that it shares with others",
+	if (!peak->is_known || !process->is_known)
+		return;
+	if (process->number > peak->number)
+		rows_line(rows, ROWS_FULL, NULL, "%s in one process, with pages that it shares with others",
 			  humanize_bytes(process->number).text);
+	else
+		rows_line(rows, ROWS_HTML, NULL, "%s in one process", humanize_bytes(process->number).text);
 }
 
 void memory_rows(const struct record *r, struct rows *rows)
@@ -116,46 +114,8 @@ void memory_rows(const struct record *r, struct rows *rows)
 	add_parts(r, rows);
 	add_largest_process(r, rows);
 	if (kills->is_known && kills->number > 0)
-		rows_alert(rows, ROWS_SHORT, NULL, "%s process%s killed because memory ran out",
+		rows_alert(rows, ROWS_ALL, NULL, "%s process%s killed because memory ran out",
 			   humanize_count(kills->number).text, kills->number == 1 ? " was" : "es were");
-}
-
-/* ---- numbers, one by one ---- */
-
-static struct human format_value(const struct value *value, enum metric_id id)
-{
-	if (metric_get(id)->unit == UNIT_SECONDS && value->is_known)
-		return humanize_duration(value->number);
-	return amount_format(value->is_known ? amount_of_metric(id, value->number) : (struct amount){},
-			     dimension_of_metric(id));
-}
-
-void numbers_rows(const struct record *r, struct rows *rows)
-{
-	/* clang-format off */
-	static const struct {
-		const char *label;
-		enum metric_id id;
-	} numbers[] = {
-		{ "CPU time of the program", METRIC_CPU_USER },
-		{ "in the kernel", METRIC_CPU_SYSTEM },
-		{ "waiting for a CPU", METRIC_CPU_RUN_QUEUE },
-		{ "stolen by a hypervisor or interrupts", METRIC_CPU_STOLEN },
-		{ "held back by a quota", METRIC_CPU_THROTTLED },
-		{ "memory, peak", METRIC_MEMORY_PEAK },
-		{ "of its limit", METRIC_MEMORY_LIMIT },
-		{ "peak of one process", METRIC_MEMORY_PROCESS_PEAK },
-		{ "page faults, minor", METRIC_MEMORY_MINOR_FAULTS },
-		{ "page faults, major", METRIC_MEMORY_MAJOR_FAULTS },
-		{ "killed for lack of memory", METRIC_MEMORY_OOM_KILLS },
-		{ "switches by itself", METRIC_CPU_VOLUNTARY_SWITCHES },
-		{ "switches by the kernel", METRIC_CPU_INVOLUNTARY_SWITCHES },
-	};
-	/* clang-format on */
-
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		rows_line(rows, ROWS_HTML, numbers[i].label, "%s",
-			  format_value(value_of(r, numbers[i].id), numbers[i].id).text);
 }
 
 /* ---- steps ---- */

@@ -281,21 +281,17 @@ static struct portion portion_of(uint64_t part, uint64_t whole)
 static void add_failure(const struct total *total, enum file_op op, const char *label, struct rows *rows)
 {
 	const struct op_counts *counts = &total->counts;
-	_cleanup_(sentence_freep) struct sentence s = {};
 	uint64_t there = total->worst->ops[op].errors;
 
-	sentence_add(&s, "", "%s%s%s %s calls failed", portion_of(counts->errors, counts->calls).text,
-		     counts->errors >= counts->calls ? " " : " of ", humanize_count(counts->calls).text,
-		     file_op_name(op));
+	rows_line(rows, ROWS_TEXT, label, "%s%s%s %s calls failed", portion_of(counts->errors, counts->calls).text,
+		  counts->errors >= counts->calls ? " " : " of ", humanize_count(counts->calls).text, file_op_name(op));
 	if (total->has_not_found && counts->not_found > 0)
-		sentence_add(&s, ", ", "%s of them for files that do not exist (ENOENT)",
-			     portion_of(counts->not_found, counts->errors).text);
+		rows_say(rows, ", ", "%s of them for files that do not exist (ENOENT)",
+			 portion_of(counts->not_found, counts->errors).text);
 	if (total->worst->kind == ROW_MOUNT)
-		sentence_add(&s, ", ", "%s on %s", portion_of(there, counts->errors).text, total->worst->mount);
+		rows_say(rows, ", ", "%s on %s", portion_of(there, counts->errors).text, total->worst->mount);
 	if (total->has_seconds)
-		sentence_add(&s, "; ", "%s took %s in all", file_op_name(op), humanize_duration(counts->ns).text);
-	if (s.text)
-		rows_line(rows, ROWS_TEXT, label, "%s", s.text);
+		rows_say(rows, "; ", "%s took %s in all", file_op_name(op), humanize_duration(counts->ns).text);
 }
 
 size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows)

@@ -45,7 +45,7 @@ static void add_kind(const struct network *n, enum socket_kind kind, const char 
 }
 
 /* "12 connections", or calls where there were none, or nobody counted them. */
-static void describe_count(const struct network *n, enum reach reach, uint64_t calls, struct sentence *s)
+static void say_count(const struct network *n, enum reach reach, uint64_t calls, struct rows *rows)
 {
 	uint64_t connections = network_number(n, SOCKET_TCP, METRIC_NETWORK_OPENED) +
 			       network_number(n, SOCKET_TCP, METRIC_NETWORK_ACCEPTED);
@@ -53,10 +53,10 @@ static void describe_count(const struct network *n, enum reach reach, uint64_t c
 	bool has_connections = n->has_connections && reach == REACH_NETWORK && connections;
 	uint64_t count = has_connections ? connections : calls;
 
-	sentence_add(s, ", ", "%s %s%s)", humanize_count(count).text, has_connections ? "connection" : "call",
-		     count == 1 ? "" : "s");
+	rows_say(rows, ", ", "%s %s%s)", humanize_count(count).text, has_connections ? "connection" : "call",
+		 count == 1 ? "" : "s");
 	if (has_connections && again)
-		sentence_add(s, "  ", "%s segment%s sent again", humanize_count(again).text, again == 1 ? "" : "s");
+		rows_say(rows, "  ", "%s segment%s sent again", humanize_count(again).text, again == 1 ? "" : "s");
 }
 
 static bool knows_round_trips(const struct network *n)
@@ -79,7 +79,6 @@ static void add_round_trips(const struct network *n, struct rows *rows)
 static void add_reach(const struct record *r, enum reach reach, struct rows *rows)
 {
 	const struct network *n = &r->reading.network;
-	_cleanup_(sentence_freep) struct sentence s = {};
 	struct sum sum = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -88,10 +87,9 @@ static void add_reach(const struct record *r, enum reach reach, struct rows *row
 	}
 	if (!sum.kinds.text)
 		return;
-	sentence_add(&s, "", "%ssent %s  received %s  (%s", record_bound(r), humanize_bytes(sum.sent).text,
-		     humanize_bytes(sum.received).text, sum.kinds.text);
-	describe_count(n, reach, sum.calls, &s);
-	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node", "%s", s.text ? s.text : "");
+	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node", "%ssent %s  received %s  (%s",
+		  record_bound(r), humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
+	say_count(n, reach, sum.calls, rows);
 	if (reach == REACH_NETWORK)
 		add_round_trips(n, rows);
 	sentence_freep(&sum.kinds);
@@ -162,7 +160,7 @@ static struct human format_counter(const struct port *port, enum metric_id id)
 }
 
 /* "mlx5_0/1: sent 3.8 GiB, received 7.6 GiB (1.9 M and 3.8 M packets), 3 discarded", as far as it is known. */
-static void describe_port(const struct port *port, struct sentence *s)
+static void add_port(const struct port *port, const char *label, struct rows *rows)
 {
 	static const struct {
 		enum metric_id id;
@@ -173,24 +171,19 @@ static void describe_port(const struct port *port, struct sentence *s)
 		{ METRIC_NODE_PORT_LINK_FAILURES, "times the link went down" },
 	};
 
-	sentence_add(s, "", "%s/%s: sent %s, received %s (%s and %s packets)", port->device, port->number,
-		     format_counter(port, METRIC_NODE_PORT_TRANSMIT_BYTES).text,
-		     format_counter(port, METRIC_NODE_PORT_RECEIVE_BYTES).text,
-		     format_counter(port, METRIC_NODE_PORT_TRANSMIT_PACKETS).text,
-		     format_counter(port, METRIC_NODE_PORT_RECEIVE_PACKETS).text);
+	rows_line(rows, ROWS_ALL, label, "%s/%s: sent %s, received %s (%s and %s packets)", port->device, port->number,
+		  format_counter(port, METRIC_NODE_PORT_TRANSMIT_BYTES).text,
+		  format_counter(port, METRIC_NODE_PORT_RECEIVE_BYTES).text,
+		  format_counter(port, METRIC_NODE_PORT_TRANSMIT_PACKETS).text,
+		  format_counter(port, METRIC_NODE_PORT_RECEIVE_PACKETS).text);
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++) {
 		if (counter_of(port, troubles[i].id)->number)
-			sentence_add(s, ", ", "%s %s", format_counter(port, troubles[i].id).text, troubles[i].what);
+			rows_say(rows, ", ", "%s %s", format_counter(port, troubles[i].id).text, troubles[i].what);
 	}
 }
 
 void ports_rows(const struct ports *ports, struct rows *rows)
 {
-	for (size_t i = 0; ports && i < ports->count; i++) {
-		_cleanup_(sentence_freep) struct sentence s = {};
-
-		describe_port(&ports->items[i], &s);
-		rows_line(rows, ROWS_TEXT, i ? NULL : "fabric", "%s", s.text ? s.text : "-");
-		rows_line(rows, ROWS_LONG, "fabric", "%s", s.text ? s.text : "-");
-	}
+	for (size_t i = 0; ports && i < ports->count; i++)
+		add_port(&ports->items[i], i ? NULL : "fabric", rows);
 }

@@ -23,7 +23,6 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 	findings_rows(analysis, false, rows);
 	core_time_rows(now, analysis, rows);
 	rows_part(rows, "Processors and memory");
-	numbers_rows(now, rows);
 	cores_rows(now, analysis, rows);
 	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
 	waits_rows(now, rows);

@@ -41,7 +41,6 @@ void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *
 void waits_rows(const struct record *r, struct rows *rows);
 void memory_rows(const struct record *r, struct rows *rows);
 void victims_rows(const struct victims *victims, struct rows *rows);
-void numbers_rows(const struct record *r, struct rows *rows); /* one by one, for a page */
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
 void files_rows(const struct record *r, struct rows *rows);
@@ -56,9 +55,6 @@ void ports_rows(const struct ports *ports, struct rows *rows); /* NULL: none */
 void syscalls_rows(const struct syscalls *s, struct rows *rows);
 void steps_rows(const struct steps *steps, struct rows *rows);
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-
-/* How well the rows of files and the tasks' own counters agree; NULL: not known. */
-const char *books_text(const struct record *r, struct rows *rows);
 
 /* Of a histogram of @heading (NULL: that of the one before), for a page.  False: it is empty. */
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,

@@ -42,9 +42,6 @@ static void clear_timeline(struct rows_timeline *t)
 static void free_item(struct rows_item *item)
 {
 	switch (item->kind) {
-	case ITEM_LIST:
-		free(item->list.items);
-		break;
 	case ITEM_TABLE:
 		free(item->table.columns);
 		free(item->table.cells);
@@ -126,100 +123,99 @@ void rows_part(struct rows *rows, const char *title)
 
 /* ---- lines ---- */
 
-static struct rows_item *add_line(struct rows *rows, unsigned int forms, const char *label, const char *format,
-				  va_list args) PRINTF_LIKE(4, 0);
-static struct rows_item *add_line(struct rows *rows, unsigned int forms, const char *label, const char *format,
-				  va_list args)
+/* The line that was added last; NULL: no memory. */
+static struct rows_line *last_line(const struct rows *rows)
 {
-	struct rows_item *item = rows_add(rows, ITEM_LINE, forms, label);
+	struct rows_item *last = rows && rows->count ? rows->items[rows->count - 1] : NULL;
 
-	if (item)
-		item->line.text = format_text(rows, format, args);
-	return item;
+	return last && last->kind == ITEM_LINE ? &last->line : NULL;
+}
+
+void rows_begin(struct rows *rows, unsigned int forms, const char *label)
+{
+	rows_add(rows, ITEM_LINE, forms, label);
+}
+
+bool rows_has_said(const struct rows *rows)
+{
+	const struct rows_line *line = last_line(rows);
+
+	return line && line->text;
+}
+
+static void say(struct rows *rows, const char *between, const char *text)
+{
+	struct rows_line *line = last_line(rows);
+
+	if (line)
+		line->text = line->text ? rows_format(rows, "%s%s%s", line->text, between, text) : text;
+}
+
+void rows_say(struct rows *rows, const char *between, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say(rows, between, format_text(rows, format, args));
+	va_end(args);
 }
 
 void rows_line(struct rows *rows, unsigned int forms, const char *label, const char *format, ...)
 {
 	va_list args;
 
+	rows_begin(rows, forms, label);
 	va_start(args, format);
-	add_line(rows, forms, label, format, args);
+	say(rows, "", format_text(rows, format, args));
 	va_end(args);
 }
 
 void rows_alert(struct rows *rows, unsigned int forms, const char *label, const char *format, ...)
 {
-	struct rows_item *item;
 	va_list args;
 
+	rows_begin(rows, forms, label);
 	va_start(args, format);
-	item = add_line(rows, forms, label, format, args);
+	say(rows, "", format_text(rows, format, args));
 	va_end(args);
-	if (item)
-		item->line.is_alert = true;
-}
-
-/* The item that was added last, if it is of that kind. */
-static struct rows_item *last_of(struct rows *rows, enum rows_item_kind kind)
-{
-	struct rows_item *last = rows && rows->count ? rows->items[rows->count - 1] : NULL;
-
-	return last && last->kind == kind ? last : NULL;
+	if (last_line(rows))
+		last_line(rows)->is_alert = true;
 }
 
 void rows_note(struct rows *rows, const char *format, ...)
 {
-	struct rows_item *item = last_of(rows, ITEM_LINE);
+	struct rows_line *line = last_line(rows);
 	va_list args;
 
-	if (!item)
+	if (!line)
 		return;
 	va_start(args, format);
-	item->line.note = format_text(rows, format, args);
+	line->note = format_text(rows, format, args);
 	va_end(args);
 }
 
 void rows_bar(struct rows *rows, double share)
 {
-	struct rows_item *item = last_of(rows, ITEM_LINE);
+	struct rows_line *line = last_line(rows);
 
-	if (!item)
+	if (!line)
 		return;
-	item->line.has_bar = true;
-	item->line.share = share;
+	line->has_bar = true;
+	line->share = share;
 }
 
 void rows_path(struct rows *rows, const char *path)
 {
-	struct rows_item *item = last_of(rows, ITEM_LINE);
+	struct rows_line *line = last_line(rows);
 
-	if (item)
-		item->line.path = rows_format(rows, "%s", path);
+	if (line)
+		line->path = rows_format(rows, "%s", path);
 }
-
-/* ---- lists ---- */
 
 void rows_texts_add(struct rows_texts *texts, unsigned int forms, const char *text)
 {
 	if (grow(&texts->items, texts->count, &texts->room, sizeof(*texts->items)))
 		texts->items[texts->count++] = (struct rows_text){ forms, text };
-}
-
-void rows_list(struct rows *rows, unsigned int forms, const char *heading)
-{
-	rows_add(rows, ITEM_LIST, forms, heading);
-}
-
-void rows_list_add(struct rows *rows, const char *format, ...)
-{
-	struct rows_item *item = last_of(rows, ITEM_LIST);
-	va_list args;
-
-	if (!item)
-		return;
-	va_start(args, format);
-	rows_texts_add(&item->list, ROWS_ALL, format_text(rows, format, args));
-	va_end(args);
 }
 
 /* ---- tables ---- */
@@ -317,6 +313,15 @@ const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer)
 	snprintf(buffer->text, sizeof(buffer->text), "%s%.24s", cell->is_bound && cell->number ? "≥" : "",
 		 number_text(cell).text);
 	return buffer->text;
+}
+
+bool rows_item_is_in(const struct rows_item *item, unsigned int form)
+{
+	if (!(item->forms & form))
+		return false;
+	if (item->kind == ITEM_TABLE)
+		return rows_count(&item->table, form) > 0;
+	return item->kind != ITEM_LINE || (item->line.text && *item->line.text);
 }
 
 bool rows_column_is_in(const struct rows_table *t, size_t column, unsigned int form)

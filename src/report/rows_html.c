@@ -11,7 +11,7 @@
 #include "rows_items.h"
 #include "sentence.h"
 
-#define SHOWN_MAX 32 /* of a list */
+#define FINDINGS_SHOWN 32
 
 static void put_sentence(const char *element, const char *class, const char *text, struct html *h)
 {
@@ -19,12 +19,6 @@ static void put_sentence(const char *element, const char *class, const char *tex
 
 	sentence_add_whole(&s, text);
 	html_element(h, element, class, "%s", s.text ? s.text : "");
-}
-
-static void put_more(size_t count, const char *element, struct html *h)
-{
-	if (count > SHOWN_MAX)
-		html_element(h, element, "note", "And %zu more.", count - SHOWN_MAX);
 }
 
 /* ---- the head ---- */
@@ -154,23 +148,14 @@ static void put_findings(const struct rows_findings *findings, struct html *h)
 		return;
 	}
 	html_begin_class(h, "ul", "insights");
-	for (size_t i = 0; i < MIN(insights->count, (size_t)SHOWN_MAX); i++)
+	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++)
 		put_insight(&insights->items[i], h);
 	html_end(h);
-	put_more(insights->count, "p", h);
+	if (insights->count > FINDINGS_SHOWN)
+		html_element(h, "p", "note", "And %zu more.", insights->count - FINDINGS_SHOWN);
 }
 
-/* ---- lines and lists ---- */
-
-static void put_line(const struct rows_item *item, struct html *h)
-{
-	const struct rows_line *line = &item->line;
-
-	if (item->label)
-		put_pair(item->label, line->text, h);
-	else
-		put_sentence("p", line->is_alert ? "alert" : "note", line->text, h);
-}
+/* ---- lines ---- */
 
 /* With a capital. */
 static void put_heading(const char *text, struct html *h)
@@ -180,14 +165,21 @@ static void put_heading(const char *text, struct html *h)
 	html_element(h, "h3", NULL, "%c%s", is_small ? *text - 'a' + 'A' : *text, text + 1);
 }
 
-static void put_list(const char *heading, const struct rows_texts *list, struct html *h)
+/* A label and its text, or a text that goes on; @is_alone: a remark. */
+static void put_line(const struct rows_item *item, bool is_alone, struct html *h)
 {
-	put_heading(heading, h);
-	html_begin(h, "ul");
-	for (size_t i = 0; i < MIN(list->count, (size_t)SHOWN_MAX); i++)
-		put_sentence("li", NULL, list->items[i].text, h);
-	put_more(list->count, "li", h);
-	html_end(h);
+	const struct rows_line *line = &item->line;
+
+	if (is_alone) {
+		put_sentence("p", line->is_alert ? "alert" : "note", line->text, h);
+		return;
+	}
+	if (item->label)
+		html_element(h, "dt", NULL, "%s", item->label);
+	html_element(h, "dd", line->is_alert ? "alert" : NULL, "%s%s%s", line->text, line->path ? " " : "",
+		     line->path ? line->path : "");
+	if (line->note)
+		html_element(h, "dd", NULL, "%s", line->note);
 }
 
 /* ---- tables ---- */
@@ -411,23 +403,13 @@ static void put_timeline(const struct rows_timeline *t, struct html *h)
 
 /* ---- all of it ---- */
 
-/* The title of its section does for what is first in it. */
-static void put_titled(const struct rows_item *item, bool is_first, struct html *h)
-{
-	if (!is_first)
-		put_heading(item->label, h);
-	put_table(item->label, &item->table, h);
-}
-
 static void put_item(const struct rows_item *item, bool is_first, struct html *h)
 {
 	switch (item->kind) {
-	case ITEM_LINE:
-		return put_line(item, h);
-	case ITEM_LIST:
-		return put_list(item->label, &item->list, h);
 	case ITEM_TABLE:
-		return put_titled(item, is_first, h);
+		if (!is_first) /* else the title of its section does */
+			put_heading(item->label, h);
+		return put_table(item->label, &item->table, h);
 	case ITEM_HEAD:
 		return put_head(&item->head, h);
 	case ITEM_FINDINGS:
@@ -436,52 +418,72 @@ static void put_item(const struct rows_item *item, bool is_first, struct html *h
 		return put_shares(&item->shares, h);
 	case ITEM_TIMELINE:
 		return put_timeline(&item->timeline, h);
-	case ITEM_HISTOGRAM:
-		return html_put_histogram(&item->histogram, h);
 	default:
-		return; /* a part */
+		return;
 	}
 }
 
-/* What stands together in an element around it: numbers, and small drawings. */
-static const char *box_of(const struct rows_item *item)
+/* What stands together in an element around it, and how many elements that is. */
+enum box { BOX_NONE, BOX_DRAWINGS, BOX_LINES };
+
+static enum box close_box(enum box box, struct html *h)
 {
-	if (item->kind == ITEM_HISTOGRAM)
-		return "grid";
-	return item->kind == ITEM_LINE && item->label ? "numbers" : NULL;
+	for (int i = 0; i < (int)box; i++)
+		html_end(h);
+	return BOX_NONE;
 }
 
-static bool is_there(const struct rows_item *item)
+static enum box put_lines(const struct rows_item *item, enum box box, struct html *h)
 {
-	if (item->kind == ITEM_TABLE)
-		return item->forms & ROWS_HTML && rows_count(&item->table, ROWS_HTML);
-	return item->forms & ROWS_HTML && (item->kind != ITEM_LIST || item->list.count);
+	if (!item->label && box != BOX_LINES) {
+		box = close_box(box, h);
+	} else if (item->label) {
+		if (box == BOX_LINES)
+			html_end(h);
+		else
+			close_box(box, h);
+		if (box != BOX_LINES)
+			html_begin_class(h, "dl", "numbers");
+		html_begin(h, "div");
+		box = BOX_LINES;
+	}
+	put_line(item, box != BOX_LINES, h);
+	return box;
+}
+
+static enum box put_drawing(const struct rows_item *item, enum box box, struct html *h)
+{
+	if (box != BOX_DRAWINGS || item->histogram.heading) {
+		close_box(box, h);
+		if (item->histogram.heading)
+			html_element(h, "h3", "mount", "%s", item->histogram.heading);
+		html_begin_class(h, "div", "grid");
+	}
+	html_put_histogram(&item->histogram, h);
+	return BOX_DRAWINGS;
 }
 
 static void put_items(const struct rows *rows, size_t from, size_t to, struct html *h)
 {
-	const char *box = NULL; /* that is open */
+	enum box box = BOX_NONE;
 	bool is_first = true;
 
 	for (size_t i = from; i < to; i++) {
 		const struct rows_item *item = rows->items[i];
-		const char *wanted = box_of(item);
-		bool is_new = item->kind == ITEM_HISTOGRAM && item->histogram.heading;
 
-		if (!is_there(item))
+		if (!rows_item_is_in(item, ROWS_HTML))
 			continue;
-		if (box && (box != wanted || is_new))
-			html_end(h);
-		if (is_new)
-			html_element(h, "h3", "mount", "%s", item->histogram.heading);
-		if (wanted && (box != wanted || is_new))
-			html_begin_class(h, item->kind == ITEM_LINE ? "dl" : "div", wanted);
-		box = wanted;
-		put_item(item, is_first, h);
+		if (item->kind == ITEM_LINE) {
+			box = put_lines(item, box, h);
+		} else if (item->kind == ITEM_HISTOGRAM) {
+			box = put_drawing(item, box, h);
+		} else {
+			box = close_box(box, h);
+			put_item(item, is_first, h);
+		}
 		is_first = false;
 	}
-	if (box)
-		html_end(h);
+	close_box(box, h);
 }
 
 /* Where the part ends; @ret_is_empty: nothing of it is for a page. */
@@ -489,7 +491,7 @@ static size_t find_end(const struct rows *rows, size_t from, bool *ret_is_empty)
 {
 	*ret_is_empty = true;
 	for (; from < rows->count && rows->items[from]->kind != ITEM_PART; from++)
-		*ret_is_empty &= !is_there(rows->items[from]);
+		*ret_is_empty &= !rows_item_is_in(rows->items[from], ROWS_HTML);
 	return from;
 }
 

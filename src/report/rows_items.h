@@ -13,7 +13,6 @@ struct patterns;
 enum rows_item_kind {
 	ITEM_PART,
 	ITEM_LINE,
-	ITEM_LIST,
 	ITEM_TABLE,
 	ITEM_HEAD,
 	ITEM_FINDINGS,
@@ -46,7 +45,7 @@ struct rows_table {
 };
 
 struct rows_line {
-	const char *text, *note, *path; /* NULL: none */
+	const char *text, *note, *path; /* NULL: none; without text there is no line */
 	bool is_alert, has_bar;
 	double share;
 };
@@ -97,10 +96,9 @@ struct rows_histogram {
 struct rows_item {
 	enum rows_item_kind kind;
 	unsigned int forms;
-	const char *label; /* the title of a part or a list, too; NULL: none */
+	const char *label; /* the title of a part, too; NULL: none */
 	union {
 		struct rows_line line;
-		struct rows_texts list;
 		struct rows_table table;
 		struct rows_head head;
 		struct rows_findings findings;
@@ -124,6 +122,8 @@ void rows_texts_add(struct rows_texts *texts, unsigned int forms, const char *te
 /* "≥1.2 GiB", "-", "3.1 ms". */
 const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer);
 
+/* Does the form have it, and is there anything in it? */
+bool rows_item_is_in(const struct rows_item *item, unsigned int form);
 bool rows_column_is_in(const struct rows_table *table, size_t column, unsigned int form);
 /* How many rows the form has. */
 size_t rows_count(const struct rows_table *table, unsigned int form);

@@ -2,6 +2,7 @@
 #include "rows_markdown.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "analysis.h"
 #include "cleanup.h"
@@ -11,7 +12,6 @@
 #include "sentence.h"
 
 #define FINDINGS_SHOWN 8
-#define LISTED_MAX 8
 #define SHARE_MIN 0.005 /* less is not told */
 
 /* ---- words ---- */
@@ -33,31 +33,18 @@ static void put_label(const char *label, FILE *out)
 		fputc('\n', out);
 }
 
-static void put_line(const char *label, const struct rows_line *line, FILE *out)
+static void put_line(const struct rows_item *item, bool goes_on, FILE *out)
 {
-	_cleanup_(sentence_freep) struct sentence s = {};
-
-	sentence_add(&s, "", "%s%s%s", line->text, line->path ? " " : "", line->path ? line->path : "");
-	put_label(label, out);
-	if (!label) {
-		put_sentence(s.text ? s.text : "", out);
-	} else {
-		markdown_put(s.text ? s.text : "", out);
+	if (goes_on)
+		fputc(' ', out);
+	else
+		put_label(item->label, out);
+	if (item->label)
+		markdown_put(item->line.text, out);
+	else
+		put_sentence(item->line.text, out);
+	if (item->label && item->line.text[strlen(item->line.text) - 1] != '.')
 		fputc('.', out);
-	}
-	fputc('\n', out);
-}
-
-static void put_list(const char *label, const struct rows_texts *list, FILE *out)
-{
-	put_label(label, out);
-	for (size_t i = 0; i < MIN(list->count, (size_t)LISTED_MAX); i++) {
-		fputs(i ? " " : "", out);
-		put_sentence(list->items[i].text, out);
-	}
-	if (list->count > LISTED_MAX)
-		fprintf(out, " And %zu more.", list->count - LISTED_MAX);
-	fputc('\n', out);
 }
 
 /* ---- the head ---- */
@@ -138,8 +125,6 @@ static void put_row(const struct rows_table *t, const struct rows_cell *cells, F
 
 static void put_table(const struct rows_table *t, FILE *out)
 {
-	if (!rows_count(t, ROWS_MARKDOWN))
-		return;
 	put_heads(t, out);
 	for (size_t i = 0; i < t->row_count; i++) {
 		if (t->row_forms[i] & ROWS_MARKDOWN && (i + 1) * t->column_count <= t->cell_count)
@@ -199,10 +184,6 @@ static void put_timeline(const struct rows_timeline *t, FILE *out)
 static void put_item(const struct rows_item *item, FILE *out)
 {
 	switch (item->kind) {
-	case ITEM_LINE:
-		return put_line(item->label, &item->line, out);
-	case ITEM_LIST:
-		return put_list(item->label, &item->list, out);
 	case ITEM_TABLE:
 		return put_table(&item->table, out);
 	case ITEM_HEAD:
@@ -220,8 +201,21 @@ static void put_item(const struct rows_item *item, FILE *out)
 
 void rows_markdown(const struct rows *rows, FILE *out)
 {
+	bool is_in_line = false; /* one more may go on */
+
 	for (size_t i = 0; rows && i < rows->count; i++) {
-		if (rows->items[i]->forms & ROWS_MARKDOWN)
-			put_item(rows->items[i], out);
+		const struct rows_item *item = rows->items[i];
+		bool is_line = item->kind == ITEM_LINE, goes_on = is_in_line && is_line && !item->label;
+
+		if (!rows_item_is_in(item, ROWS_MARKDOWN))
+			continue;
+		if (is_in_line && !goes_on)
+			fputc('\n', out);
+		is_in_line = is_line;
+		if (is_line)
+			put_line(item, goes_on, out);
+		else
+			put_item(item, out);
 	}
+	fputs(is_in_line ? "\n" : "", out);
 }

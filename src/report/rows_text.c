@@ -234,7 +234,7 @@ void rows_text(const struct rows *rows, struct page *page)
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		const struct rows_item *item = rows->items[i];
 
-		if (!(item->forms & ROWS_TEXT))
+		if (!rows_item_is_in(item, ROWS_TEXT))
 			continue;
 		if (item->kind == ITEM_TABLE && is_too_wide(&item->table, page))
 			continue;

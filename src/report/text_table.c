@@ -129,8 +129,6 @@ void text_table(const struct rows_table *t, const char *label, struct page *page
 	struct layout layout;
 	struct human buffer;
 
-	if (!rows_count(t, ROWS_TEXT))
-		return;
 	layout = lay_out(t, page->width - PAGE_INDENT);
 	page_label(page, label);
 	for (size_t i = 0; i < t->column_count; i++)

@@ -17,7 +17,7 @@ struct rows_table;
 /* The columns that all of it takes if the first column is shortened to @first_max. */
 size_t text_table_width(const struct rows_table *t, size_t first_max);
 
-/* With @label before its head; nothing if it has no rows. */
+/* With @label before its head; it must have rows. */
 void text_table(const struct rows_table *t, const char *label, struct page *page);
 
 /* What of @path fits: its end tells more than its beginning.  The caller frees. */

@@ -51,8 +51,12 @@ static struct rows *make_lines(void)
 	rows_line(rows, ROWS_ALL, "memory", "%d GiB", 3);
 	rows_note(rows, "beside it");
 	rows_alert(rows, ROWS_ALL, NULL, "two were killed");
-	rows_list(rows, ROWS_LONG, "not seen");
-	rows_list_add(rows, "a <b>");
+	rows_begin(rows, ROWS_ALL, "nothing");
+	rows_begin(rows, ROWS_LONG, "not seen");
+	rows_say(rows, "; ", "a <b>");
+	rows_say(rows, "; ", "%d more", 2);
+	rows_part(rows, "Files");
+	rows_line(rows, ROWS_HTML, NULL, "nothing was done");
 	return rows;
 }
 
@@ -64,13 +68,15 @@ TEST(each_form_has_its_lines)
 	ASSERT_STREQ(text, "secret      for the terminal alone\n"
 			   "memory      3 GiB                         beside it\n"
 			   "            two were killed\n");
-	ASSERT_STREQ(ticket, "\n**Memory**: 3 GiB.\n\nTwo were killed.\n\n**Not seen**: A \\<b\\>.\n");
+	ASSERT_STREQ(ticket, "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
 	ASSERT_LACKS(page, "Empty");
 	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
 	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
-	ASSERT_CONTAINS(page, "<p class=\"alert\">Two were killed.</p>");
-	ASSERT_CONTAINS(page, "<h3>Not seen</h3>");
-	ASSERT_CONTAINS(page, "A &lt;b&gt;.");
+	ASSERT_CONTAINS(page, "<dd>beside it</dd>\n<dd class=\"alert\">two were killed</dd>");
+	ASSERT_CONTAINS(page, "<dd>a &lt;b&gt;; 2 more</dd>");
+	ASSERT_CONTAINS(page, "<p class=\"note\">Nothing was done.</p>");
+	ASSERT_LACKS(page, "nothing</dt>");
+	ASSERT_STREQ(markup_find_fault(page), NULL);
 }
 
 TEST(a_path_loses_its_beginning_and_a_line_is_broken)
