@@ -38,6 +38,9 @@ const char *rows_format(struct rows *rows, const char *format, ...) PRINTF_LIKE(
 /* What follows stands under this heading: "Files".  Parts without an item are not printed. */
 void rows_part(struct rows *rows, const char *title);
 
+/* An empty line, on a terminal. */
+void rows_gap(struct rows *rows);
+
 /* @label NULL: the line before goes on, or it is a remark.  Text breaks it where the page ends. */
 void rows_line(struct rows *rows, unsigned int forms, const char *label, const char *format, ...) PRINTF_LIKE(4, 5);
 /* The same, for what went wrong. */
@@ -46,6 +49,8 @@ void rows_alert(struct rows *rows, unsigned int forms, const char *label, const 
 void rows_begin(struct rows *rows, unsigned int forms, const char *label);
 bool rows_has_said(const struct rows *rows);
 void rows_say(struct rows *rows, const char *between, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The same as a sentence of its own, with a capital and a full stop; nothing of "". */
+void rows_say_whole(struct rows *rows, const char *text);
 /* Of the line before: what stands beside it on a terminal, a bar for a share of 1, and a path at its end, which loses its
  * beginning where a page is narrow. */
 void rows_note(struct rows *rows, const char *format, ...) PRINTF_LIKE(2, 3);

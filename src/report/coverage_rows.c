@@ -1,32 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis.h"
-#include "cleanup.h"
 #include "humanize.h"
 #include "record.h"
 #include "record_rows.h"
 #include "rows.h"
-#include "sentence.h"
 
 #define SURVIVORS_SHOWN 8
 #define LISTED_SHORT 8 /* of strings, in Markdown */
 #define LISTED_MAX 32  /* of anything, on a page */
-
-/* As a sentence. */
-static void say_whole(struct rows *rows, const char *text)
-{
-	_cleanup_(sentence_freep) struct sentence s = {};
-
-	sentence_add_whole(&s, text);
-	if (s.text)
-		rows_say(rows, " ", "%s", s.text);
-}
 
 /* A line each, below one label; a terminal has them otherwise. */
 static void add_strings(const char *label, const struct strings *strings, bool is_short, struct rows *rows)
 {
 	for (size_t i = 0; i < MIN(strings->count, (size_t)LISTED_MAX); i++) {
 		rows_begin(rows, is_short && i < LISTED_SHORT ? ROWS_LONG : ROWS_HTML, i ? NULL : label);
-		say_whole(rows, strings->items[i]);
+		rows_say_whole(rows, strings->items[i]);
 	}
 	if (is_short && strings->count > LISTED_SHORT)
 		rows_line(rows, ROWS_MARKDOWN, NULL, "and %zu more", strings->count - LISTED_SHORT);
@@ -47,7 +35,7 @@ static void add_notes(const struct strings *notes, struct rows *rows)
 {
 	for (size_t i = 0; i < notes->count; i++) {
 		rows_begin(rows, ROWS_TEXT, "note");
-		say_whole(rows, notes->items[i]);
+		rows_say_whole(rows, notes->items[i]);
 	}
 	add_strings("note", notes, false, rows);
 }
@@ -62,9 +50,9 @@ static void add_missing(const struct record *r, struct rows *rows)
 				   r->coverage.lost_events == 1 ? "" : "s");
 	rows_begin(rows, ROWS_TEXT, "not seen");
 	for (size_t i = 0; i < missing->count; i++)
-		say_whole(rows, missing->items[i]);
+		rows_say_whole(rows, missing->items[i]);
 	if (lost)
-		say_whole(rows, lost);
+		rows_say_whole(rows, lost);
 	add_strings("not seen", missing, true, rows);
 	if (lost)
 		rows_alert(rows, ROWS_LONG, missing->count ? NULL : "not seen", "%s", lost);

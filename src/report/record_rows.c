@@ -21,6 +21,7 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 
 	head_rows(now, analysis, rows);
 	findings_rows(analysis, false, rows);
+	rows_gap(rows);
 	core_time_rows(now, analysis, rows);
 	rows_part(rows, "Processors and memory");
 	cores_rows(now, analysis, rows);

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
 #include "humanize.h"
 #include "rows_items.h"
+#include "sentence.h"
 
 /* Room for one more of @size bytes each.  False: no memory. */
 static bool grow(void *items, size_t count, size_t *room, size_t size)
@@ -123,6 +125,11 @@ void rows_part(struct rows *rows, const char *title)
 
 /* ---- lines ---- */
 
+void rows_gap(struct rows *rows)
+{
+	rows_add(rows, ITEM_GAP, ROWS_TEXT, NULL);
+}
+
 /* The line that was added last; NULL: no memory. */
 static struct rows_line *last_line(const struct rows *rows)
 {
@@ -158,6 +165,15 @@ void rows_say(struct rows *rows, const char *between, const char *format, ...)
 	va_start(args, format);
 	say(rows, between, format_text(rows, format, args));
 	va_end(args);
+}
+
+void rows_say_whole(struct rows *rows, const char *text)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	sentence_add_whole(&s, text);
+	if (s.text)
+		rows_say(rows, " ", "%s", s.text);
 }
 
 void rows_line(struct rows *rows, unsigned int forms, const char *label, const char *format, ...)

@@ -13,6 +13,7 @@ struct patterns;
 enum rows_item_kind {
 	ITEM_PART,
 	ITEM_LINE,
+	ITEM_GAP,
 	ITEM_TABLE,
 	ITEM_HEAD,
 	ITEM_FINDINGS,

@@ -85,7 +85,6 @@ static void print_findings(const struct rows_findings *findings, struct page *pa
 
 	for (size_t i = 0; i < count; i++)
 		print_finding(first[i], i + 1, page);
-	page_end_line(page);
 }
 
 /* ---- lines ---- */
@@ -214,6 +213,8 @@ static void print_item(const struct rows_item *item, struct page *page)
 	switch (item->kind) {
 	case ITEM_LINE:
 		return print_line(item->label, &item->line, page);
+	case ITEM_GAP:
+		return page_end_line(page);
 	case ITEM_TABLE:
 		return print_table(item->label, &item->table, page);
 	case ITEM_HEAD:
