@@ -13,180 +13,116 @@
 #include "markdown.h"
 #include "page.h"
 #include "record.h"
+#include "record_rows.h"
+#include "rows.h"
 #include "rows_markdown.h"
 #include "rows_text.h"
-#include "sentence.h"
 
 #define NAME_WIDTH 42
 #define LOST_SHARE_MIN 0.005 /* of the core time: less is not worth a word */
 
-static void tell_insights(const struct analysis *analysis, struct page *page)
+static void add_classes(const struct classes *classes, struct rows *rows)
 {
-	const struct insights *insights = &analysis->insights;
-
-	for (size_t i = 0; i < insights->count; i++) {
-		_cleanup_free_ char *text = insight_text(&insights->items[i]);
-
-		page_paragraph(page, severity_name(insights->items[i].rule->severity), text ? text : "");
-	}
+	rows_begin(rows, ROWS_ALL, "class");
+	for (size_t i = 0; i < classes->count; i++)
+		rows_say(rows, ", ", "%s %s", classes->items[i].rule->id,
+			 amount_format(classes->items[i].share, DIMENSION_SHARE).text);
 }
 
-static void tell_classes(const struct analysis *analysis, struct page *page)
+static void add_billing(const struct efficiency *e, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence s = {};
-
-	for (size_t i = 0; i < analysis->classes.count; i++) {
-		const struct class *class = &analysis->classes.items[i];
-
-		sentence_add(&s, ", ", "%s %s", class->rule->id,
-			     amount_format(class->share, DIMENSION_SHARE).text);
-	}
-	if (s.text)
-		page_paragraph(page, "class", s.text);
-}
-
-static char *score_of(const struct analysis *analysis)
-{
-	const struct efficiency *e = &analysis->efficiency;
-	char *text;
-
-	if (!e->score.is_known ||
-	    asprintf(&text, "score %.0f%s", e->score.number, efficiency_basis(e)) < 0)
-		return NULL;
-	return text;
-}
-
-static void tell_billing(const struct analysis *analysis, struct page *page)
-{
-	const struct efficiency *e = &analysis->efficiency;
-	_cleanup_(sentence_freep) struct sentence s = {};
-
 	if (!e->billing)
 		return;
-	sentence_add(&s, "", "%s", e->billing->text);
+	rows_line(rows, ROWS_TEXT, "bill", "%s", e->billing->text);
 	for (size_t i = 0; i < RESOURCE_COUNT; i++) {
 		if (e->parts[i].is_known)
-			sentence_add(&s, i ? ", " : ": ", "%s %s", resource_name(i),
-				     amount_format(e->parts[i], DIMENSION_SHARE).text);
+			rows_say(rows, i ? ", " : ": ", "%s %s", resource_name(i),
+				 amount_format(e->parts[i], DIMENSION_SHARE).text);
 	}
 	for (size_t i = 0; i < e->billing->left_out_count; i++)
-		sentence_add(&s, i ? ", " : "; not measured: ", "%s", e->billing->left_out[i]);
-	page_paragraph(page, "bill", s.text ? s.text : "");
+		rows_say(rows, i ? ", " : "; not measured: ", "%s", e->billing->left_out[i]);
 }
 
-static void tell_hours(const char *what, double seconds, const struct core_time *t,
-		       struct sentence *s)
+static void say_hours(const char *what, double seconds, const struct core_time *t, struct rows *rows)
 {
 	if (seconds >= LOST_SHARE_MIN * t->core)
-		sentence_add(s, ", ", "%s %s (%s)", what,
-			     amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
-			     amount_format(amount_of(seconds / t->core), DIMENSION_SHARE).text);
+		rows_say(rows, ", ", "%s %s (%s)", what, amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
+			 amount_format(amount_of(seconds / t->core), DIMENSION_SHARE).text);
 }
 
-static void tell_lost(const struct analysis *analysis, struct page *page)
+/* Core hours that were lost, by cause; nothing where that is not known. */
+static void add_lost(const struct core_time *t, struct rows *rows)
 {
-	const struct core_time *t = &analysis->efficiency.core_time;
-	_cleanup_(sentence_freep) struct sentence s = {};
-
 	if (!t->has_causes || t->core <= 0)
 		return;
-	tell_hours(hue_on_cpu.label, t->on_cpu, t, &s);
+	rows_begin(rows, ROWS_TEXT, "core time");
+	say_hours(hue_on_cpu.label, t->on_cpu, t, rows);
 	for (size_t cause = 0; cause < LOST_COUNT; cause++)
-		tell_hours(hue_of_cause(cause)->label, t->lost[cause], t, &s);
-	tell_hours(hue_idle.label, t->idle, t, &s);
-	if (s.text)
-		page_paragraph(page, "core time", s.text);
+		say_hours(hue_of_cause(cause)->label, t->lost[cause], t, rows);
+	say_hours(hue_idle.label, t->idle, t, rows);
 }
 
-static void tell_patterns(const struct analysis *analysis, struct page *page)
+/* What was found over time, a sentence each: "hang  Nothing was done for...". */
+static void add_patterns(const struct patterns *patterns, struct rows *rows)
 {
-	const struct patterns *patterns = analysis->patterns;
-
 	for (size_t i = 0; i < patterns->count; i++) {
-		const struct pattern *pattern = &patterns->items[i];
-		_cleanup_free_ char *text = pattern_text(patterns, pattern);
+		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
 
-		page_paragraph(page, pattern_id(pattern->kind), text ? text : "");
+		rows_line(rows, ROWS_ALL, pattern_id(patterns->items[i].kind), "%s", text ? text : "");
 	}
 }
 
-static void tell_unknown(const struct analysis *analysis, struct page *page)
+/* The rules of which numbers are not known. */
+static void add_unknown(const struct insights *insights, struct rows *rows)
 {
-	const struct insights *insights = &analysis->insights;
-	_cleanup_(sentence_freep) struct sentence s = {};
-
+	rows_begin(rows, ROWS_TEXT, "not known");
 	for (size_t i = 0; i < insights->unknown_count; i++)
-		sentence_add(&s, "; ", "%s (%s)", insights->unknown[i].rule->id,
-			     insights->unknown[i].names);
-	if (s.text)
-		page_paragraph(page, "not known", s.text);
+		rows_say(rows, "; ", "%s (%s)", insights->unknown[i].rule->id, insights->unknown[i].names);
 }
 
-static void tell_head(const struct record *record, const struct analysis *analysis,
-		      struct page *page)
+static struct rows *rows_of(const struct analysis *analysis)
 {
-	_cleanup_free_ char *score = score_of(analysis);
+	struct rows *rows = rows_new();
 
-	page_put(page, PAGE_BOLD, "%s", headline_name(record));
-	page_pad(page, 0, 2);
-	page_put(page, PAGE_PLAIN, "%s", humanize_duration(record->time.elapsed_ns).text);
-	page_pad(page, 0, 2);
-	page_put(page, PAGE_PLAIN, "%s", score ? score : "score -");
-	page_end_line(page);
+	add_billing(&analysis->efficiency, rows);
+	add_classes(&analysis->classes, rows);
+	add_lost(&analysis->efficiency.core_time, rows);
+	findings_rows(analysis, true, ROWS_ALL, rows);
+	add_patterns(analysis->patterns, rows);
+	add_unknown(&analysis->insights, rows);
+	return rows;
+}
+
+/* "score 47", "score 47, as billed": by a site's weights, "score -". */
+static struct human score_of(const struct efficiency *e)
+{
+	struct human h = { "score -" };
+
+	if (e->score.is_known)
+		snprintf(h.text, sizeof(h.text), "score %.0f%s", e->score.number, efficiency_basis(e));
+	return h;
 }
 
 void insights_text(const struct record *record, const struct analysis *analysis, struct page *page)
 {
-	tell_head(record, analysis, page);
-	tell_billing(analysis, page);
-	tell_classes(analysis, page);
-	tell_lost(analysis, page);
-	if (analysis->insights.count)
-		tell_insights(analysis, page);
-	else
-		page_paragraph(page, NULL, "No rule speaks.");
-	tell_patterns(analysis, page);
-	tell_unknown(analysis, page);
-}
+	_cleanup_(rows_freep) struct rows *rows = rows_of(analysis);
 
-/* ---- Markdown ---- */
-
-static void put_classes(const struct classes *classes, FILE *out)
-{
-	for (size_t i = 0; i < classes->count; i++)
-		fprintf(out, "%s%s %s", i ? ", " : "\nClass: ", classes->items[i].rule->id,
-			amount_format(classes->items[i].share, DIMENSION_SHARE).text);
-	fputs(classes->count ? "\n" : "", out);
-}
-
-static void put_patterns(const struct patterns *patterns, FILE *out)
-{
-	fputs(patterns->count ? "\nOver time:\n\n" : "", out);
-	for (size_t i = 0; i < patterns->count; i++) {
-		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
-
-		fprintf(out, "- **%s**: ", pattern_id(patterns->items[i].kind));
-		markdown_put(text ? text : "", out);
-		fputc('\n', out);
-	}
+	page_put(page, PAGE_BOLD, "%s", headline_name(record));
+	page_put(page, PAGE_PLAIN, "  %s  %s", humanize_duration(record->time.elapsed_ns).text,
+		 score_of(&analysis->efficiency).text);
+	page_end_line(page);
+	rows_text(rows, page);
 }
 
 void insights_markdown(const struct record *record, const struct analysis *analysis, FILE *out)
 {
-	const struct insights *insights = &analysis->insights;
-	_cleanup_free_ char *score = score_of(analysis);
+	_cleanup_(rows_freep) struct rows *rows = rows_of(analysis);
 
 	fputs("## ", out);
 	markdown_put(headline_name(record), out);
 	fprintf(out, "\n\n%s, %s\n", humanize_duration(record->time.elapsed_ns).text,
-		score ? score : "score -");
-	put_classes(&analysis->classes, out);
-	fputs(insights->count ? "\n" : "\nNo rule speaks.\n", out);
-	for (size_t i = 0; i < insights->count; i++) {
-		fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));
-		markdown_insight(&insights->items[i], out);
-	}
-	put_patterns(analysis->patterns, out);
+		score_of(&analysis->efficiency).text);
+	rows_markdown(rows, out);
 }
 
 /* ---- rules ---- */

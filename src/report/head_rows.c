@@ -77,9 +77,9 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 	add_facts(r, rows, &item->head.facts);
 }
 
-void findings_rows(const struct analysis *a, bool is_whole, struct rows *rows)
+void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows)
 {
-	struct rows_item *item = rows_add(rows, ITEM_FINDINGS, is_whole ? ROWS_HTML : ROWS_ALL, NULL);
+	struct rows_item *item = rows_add(rows, ITEM_FINDINGS, forms, NULL);
 
 	if (item)
 		item->findings = (struct rows_findings){ a, is_whole };

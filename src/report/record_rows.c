@@ -20,7 +20,7 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 	struct rows *rows = rows_new();
 
 	head_rows(now, analysis, rows);
-	findings_rows(analysis, false, rows);
+	findings_rows(analysis, false, ROWS_ALL, rows);
 	rows_gap(rows);
 	core_time_rows(now, analysis, rows);
 	rows_part(rows, "Processors and memory");
@@ -37,7 +37,7 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 	ports_rows(now->ports, rows);
 	syscalls_rows(&now->syscalls, rows);
 	rows_part(rows, "What stands out");
-	findings_rows(analysis, true, rows);
+	findings_rows(analysis, true, ROWS_HTML, rows);
 	steps_rows(&now->steps, rows);
 	coverage_rows(now, analysis, rows);
 	change_rows(now, last, rows);

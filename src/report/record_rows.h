@@ -30,8 +30,8 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 /* ---- its parts ---- */
 
 void head_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-/* What rules say: the first in short; @is_whole: all, with what it is known by. */
-void findings_rows(const struct analysis *a, bool is_whole, struct rows *rows);
+/* What rules say: the first in short; @is_whole: all, by severity, where there is room with what it is known by. */
+void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows);
 void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 /* False: nothing was counted. */

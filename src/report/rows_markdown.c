@@ -49,7 +49,8 @@ static void put_line(const struct rows_item *item, bool goes_on, FILE *out)
 
 /* ---- the head ---- */
 
-void markdown_insight(const struct insight *insight, FILE *out)
+/* To the end of the line. */
+static void put_finding(const struct insight *insight, FILE *out)
 {
 	markdown_put(insight->text, out);
 	if (insight->advice) {
@@ -81,14 +82,22 @@ static void put_head(const struct rows_head *head, FILE *out)
 	fputs(head->classes.count ? "\n" : "", out);
 }
 
-static void put_findings(const struct insights *insights, FILE *out)
+/* The first of them, numbered; or all by severity. */
+static void put_findings(const struct rows_findings *findings, FILE *out)
 {
-	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++) {
-		fprintf(out, "%s%zu. ", i ? "" : "\n", i + 1);
-		markdown_insight(&insights->items[i], out);
+	const struct insights *insights = &findings->analysis->insights;
+	size_t shown = findings->is_whole ? insights->count : MIN(insights->count, (size_t)FINDINGS_SHOWN);
+
+	fputs(insights->count ? "\n" : findings->is_whole ? "\nNo rule speaks.\n" : "", out);
+	for (size_t i = 0; i < shown; i++) {
+		if (findings->is_whole)
+			fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));
+		else
+			fprintf(out, "%zu. ", i + 1);
+		put_finding(&insights->items[i], out);
 	}
-	if (insights->count > FINDINGS_SHOWN)
-		fprintf(out, "\nAnd %zu more.\n", insights->count - FINDINGS_SHOWN);
+	if (insights->count > shown)
+		fprintf(out, "\nAnd %zu more.\n", insights->count - shown);
 }
 
 /* ---- tables ---- */
@@ -189,7 +198,7 @@ static void put_item(const struct rows_item *item, FILE *out)
 	case ITEM_HEAD:
 		return put_head(&item->head, out);
 	case ITEM_FINDINGS:
-		return put_findings(&item->findings.analysis->insights, out);
+		return put_findings(&item->findings, out);
 	case ITEM_SHARES:
 		return put_shares(item->label, &item->shares, out);
 	case ITEM_TIMELINE:

@@ -58,33 +58,41 @@ static void print_head(const struct rows_head *head, struct page *page)
 	page_end_line(page);
 }
 
-char *insight_text(const struct insight *insight)
+/* "3.1 of 16 GiB were used. Ask for 4G. (#SBATCH --mem=4G)" */
+static void describe(const struct insight *insight, struct sentence *s)
 {
-	struct sentence s = {};
-
-	sentence_add(&s, "", "%s", insight->text);
+	sentence_add(s, "", "%s", insight->text);
 	if (insight->advice)
-		sentence_add(&s, " ", "%s", insight->advice);
+		sentence_add(s, " ", "%s", insight->advice);
 	if (insight->directive)
-		sentence_add(&s, " ", "(%s)", insight->directive);
-	return s.text;
+		sentence_add(s, " ", "(%s)", insight->directive);
 }
 
+/* Behind its severity, or its number. */
 static void print_finding(const struct insight *insight, size_t number, struct page *page)
 {
-	_cleanup_free_ char *text = insight_text(insight), *mark = NULL;
+	_cleanup_(sentence_freep) struct sentence s = {};
+	_cleanup_free_ char *mark = NULL;
 
-	if (asprintf(&mark, "%zu.", number) >= 0)
-		page_item(page, mark, text ? text : "");
+	describe(insight, &s);
+	if (!number)
+		page_paragraph(page, severity_name(insight->rule->severity), s.text ? s.text : "");
+	else if (asprintf(&mark, "%zu.", number) >= 0)
+		page_item(page, mark, s.text ? s.text : "");
 }
 
 static void print_findings(const struct rows_findings *findings, struct page *page)
 {
+	const struct insights *insights = &findings->analysis->insights;
 	const struct insight *first[INSIGHTS_FIRST];
-	size_t count = insights_first(&findings->analysis->insights, first);
+	size_t count = findings->is_whole ? 0 : insights_first(insights, first);
 
 	for (size_t i = 0; i < count; i++)
 		print_finding(first[i], i + 1, page);
+	for (size_t i = 0; findings->is_whole && i < insights->count; i++)
+		print_finding(&insights->items[i], 0, page);
+	if (findings->is_whole && !insights->count)
+		page_paragraph(page, NULL, "No rule speaks.");
 }
 
 /* ---- lines ---- */
