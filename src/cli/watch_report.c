@@ -12,6 +12,7 @@
 #include "error.h"
 #include "humanize.h"
 #include "macro.h"
+#include "mount_rows.h"
 #include "output.h"
 #include "page.h"
 #include "reports.h"
@@ -24,14 +25,6 @@ struct what {
 	bool is_session;
 	const struct rules *rules;
 };
-
-static struct rows_cell cell_total(const struct record *r, enum metric_id id)
-{
-	uint64_t total = 0;
-	bool is_known = record_total(r, id, &total);
-
-	return cell_if(is_known, cell_number(ROWS_SIZE, total));
-}
 
 static void add_job(const struct record *r, struct rows_table *table)
 {

@@ -10,15 +10,15 @@
 
 #define WORDS_MAX 64 /* of the command */
 
-static void add_fact(struct rows *rows, struct rows_texts *facts, const char *label, const char *text)
+static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label, const char *text)
 {
 	if (!text)
 		return;
-	rows_texts_add(facts, ROWS_ALL, label);
-	rows_texts_add(facts, ROWS_ALL, rows_format(rows, "%s", text));
+	rows_entries_add(facts, ROWS_ALL, label);
+	rows_entries_add(facts, ROWS_ALL, rows_format(rows, "%s", text));
 }
 
-static void add_moment(struct rows *rows, struct rows_texts *facts, const char *label, uint64_t ns)
+static void add_moment(struct rows *rows, struct rows_entries *facts, const char *label, uint64_t ns)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -28,7 +28,7 @@ static void add_moment(struct rows *rows, struct rows_texts *facts, const char *
 	add_fact(rows, facts, label, rows_format(rows, "%.10s %.8s", text, text + 11));
 }
 
-static void add_facts(const struct record *r, struct rows *rows, struct rows_texts *facts)
+static void add_facts(const struct record *r, struct rows *rows, struct rows_entries *facts)
 {
 	add_fact(rows, facts, "job", r->job.id);
 	add_fact(rows, facts, "manager", r->job.manager);
@@ -71,7 +71,7 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 		item->head.merged = rows_format(rows, "merged from %u records on %u node%s", r->merged_records,
 						r->merged_nodes, r->merged_nodes == 1 ? "" : "s");
 	for (size_t i = 0; i < a->classes.count; i++)
-		rows_texts_add(&item->head.classes, ROWS_ALL,
+		rows_entries_add(&item->head.classes, ROWS_ALL,
 			       rows_format(rows, "%s %s", a->classes.items[i].rule->id,
 					   amount_format(a->classes.items[i].share, DIMENSION_SHARE).text));
 	add_facts(r, rows, &item->head.facts);

@@ -78,6 +78,14 @@ struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls
 							      cell_number(ROWS_TIME, ns)));
 }
 
+struct rows_cell cell_total(const struct record *r, enum metric_id id)
+{
+	uint64_t total = 0;
+	bool is_known = record_total(r, id, &total);
+
+	return cell_if(is_known, cell_number(ROWS_SIZE, total));
+}
+
 struct rows_cell cell_of(const struct record *r, enum rows_kind kind, uint64_t number)
 {
 	return cell_bound(record_is_bound(r), cell_number(kind, number));

@@ -32,6 +32,9 @@ struct rows_cell cell_failed(const struct record *r, const struct mount_row *row
 /* Time of so many calls: "1.2 s", "≥1.2 s" where it was not taken of all of them, "-" where it is not known. */
 struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns);
 
+/* Over all mounts, or "-". */
+struct rows_cell cell_total(const struct record *r, enum metric_id id);
+
 /* A number that may be a lower bound; the mean of @calls but those that failed. */
 struct rows_cell cell_of(const struct record *r, enum rows_kind kind, uint64_t number);
 struct rows_cell cell_mean(const struct op_counts *counts);

@@ -3,6 +3,7 @@
 
 #include "analysis.h"
 #include "cleanup.h"
+#include "mount_rows.h"
 #include "record.h"
 #include "record_rows.h"
 #include "records.h"
@@ -28,14 +29,6 @@ void markdown_report(const struct record *r, const struct analysis *analysis, FI
 }
 
 /* ---- many records ---- */
-
-static struct rows_cell cell_total(const struct record *r, enum metric_id id)
-{
-	uint64_t total = 0;
-	bool is_known = record_total(r, id, &total);
-
-	return cell_if(is_known, cell_number(ROWS_SIZE, total));
-}
 
 static void add_record(const struct record *r, struct rows_table *table)
 {

@@ -228,10 +228,10 @@ void rows_path(struct rows *rows, const char *path)
 		line->path = rows_format(rows, "%s", path);
 }
 
-void rows_texts_add(struct rows_texts *texts, unsigned int forms, const char *text)
+void rows_entries_add(struct rows_entries *entries, unsigned int forms, const char *text)
 {
-	if (grow(&texts->items, texts->count, &texts->room, sizeof(*texts->items)))
-		texts->items[texts->count++] = (struct rows_text){ forms, text };
+	if (grow(&entries->items, entries->count, &entries->room, sizeof(*entries->items)))
+		entries->items[entries->count++] = (struct rows_entry){ forms, text };
 }
 
 /* ---- tables ---- */
@@ -290,7 +290,7 @@ void rows_remark(struct rows_table *t, unsigned int forms, const char *format, .
 	if (!t)
 		return;
 	va_start(args, format);
-	rows_texts_add(&t->remarks, forms, format_text(t->rows, format, args));
+	rows_entries_add(&t->remarks, forms, format_text(t->rows, format, args));
 	va_end(args);
 }
 
@@ -331,26 +331,26 @@ const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer)
 	return buffer->text;
 }
 
+/* Without memory the last row may lack cells. */
+static bool has_rows(const struct rows_table *t, unsigned int form)
+{
+	for (size_t i = 0; i < t->row_count && (i + 1) * t->column_count <= t->cell_count; i++) {
+		if (t->row_forms[i] & form)
+			return true;
+	}
+	return false;
+}
+
 bool rows_item_is_in(const struct rows_item *item, unsigned int form)
 {
 	if (!(item->forms & form))
 		return false;
 	if (item->kind == ITEM_TABLE)
-		return rows_count(&item->table, form) > 0;
+		return has_rows(&item->table, form);
 	return item->kind != ITEM_LINE || (item->line.text && *item->line.text);
 }
 
 bool rows_column_is_in(const struct rows_table *t, size_t column, unsigned int form)
 {
 	return !t->columns[column].forms || t->columns[column].forms & form;
-}
-
-size_t rows_count(const struct rows_table *t, unsigned int form)
-{
-	size_t count = 0;
-
-	/* without memory the last ones may lack cells */
-	for (size_t i = 0; i < t->row_count && (i + 1) * t->column_count <= t->cell_count; i++)
-		count += (t->row_forms[i] & form) != 0;
-	return count;
 }

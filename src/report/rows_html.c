@@ -34,7 +34,7 @@ static void put_score(const struct rows_head *head, struct html *h)
 	html_end(h);
 }
 
-static void put_classes(const struct rows_texts *classes, struct html *h)
+static void put_classes(const struct rows_entries *classes, struct html *h)
 {
 	if (!classes->count)
 		return;

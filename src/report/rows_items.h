@@ -22,13 +22,13 @@ enum rows_item_kind {
 	ITEM_HISTOGRAM,
 };
 
-struct rows_text { /* a part of something, for some forms */
+struct rows_entry { /* a part of something, for some forms */
 	unsigned int forms;
 	const char *text;
 };
 
-struct rows_texts {
-	struct rows_text *items;
+struct rows_entries {
+	struct rows_entry *items;
 	size_t count, room;
 };
 
@@ -40,7 +40,7 @@ struct rows_table {
 	size_t cell_count, cell_room;
 	unsigned int *row_forms;
 	size_t row_count, row_room;
-	struct rows_texts remarks;
+	struct rows_entries remarks;
 	bool is_else_next;
 	size_t first_max;
 };
@@ -56,8 +56,8 @@ struct rows_head {
 	bool is_failure, has_score;
 	double score;
 	const char *basis;	   /* of the score, behind it */
-	struct rows_texts classes; /* "io-bound 40 %" */
-	struct rows_texts facts;   /* "user", "alice": two by two */
+	struct rows_entries classes; /* "io-bound 40 %" */
+	struct rows_entries facts;   /* "user", "alice": two by two */
 };
 
 struct rows_findings {
@@ -118,7 +118,7 @@ struct rows {
 
 /* An item of zeros at the end.  NULL: no memory. */
 struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms, const char *label);
-void rows_texts_add(struct rows_texts *texts, unsigned int forms, const char *text);
+void rows_entries_add(struct rows_entries *entries, unsigned int forms, const char *text);
 
 /* "≥1.2 GiB", "-", "3.1 ms". */
 const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer);
@@ -126,5 +126,3 @@ const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer);
 /* Does the form have it, and is there anything in it? */
 bool rows_item_is_in(const struct rows_item *item, unsigned int form);
 bool rows_column_is_in(const struct rows_table *table, size_t column, unsigned int form);
-/* How many rows the form has. */
-size_t rows_count(const struct rows_table *table, unsigned int form);
