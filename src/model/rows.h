@@ -32,6 +32,10 @@ struct rows *rows_new(void); /* NULL: no memory; then all below does nothing */
 struct rows *rows_free(struct rows *rows); /* NULL is fine; returns NULL */
 void rows_freep(struct rows **rows);
 
+/* Whether what was counted is a lower bound, from here on; then "≥", else "". */
+void rows_set_bound(struct rows *rows, bool is_bound);
+const char *rows_bound(const struct rows *rows);
+
 /* A text that lives as long as the rows; "": no memory. */
 const char *rows_format(struct rows *rows, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -77,6 +81,7 @@ struct rows_cell {
 	enum rows_kind kind;
 	bool is_known;	      /* else "-" */
 	bool is_bound;	      /* "≥", but for 0 */
+	bool is_least;	      /* the same where the rows' numbers are */
 	uint64_t number;      /* bytes, a size, a count, nanoseconds */
 	double share;	      /* 0 to 1 */
 	const char *text;     /* of words; copied */
@@ -91,6 +96,12 @@ static inline struct rows_cell cell_words(const char *text)
 static inline struct rows_cell cell_number(enum rows_kind kind, uint64_t number)
 {
 	return (struct rows_cell){ .kind = kind, .is_known = true, .number = number };
+}
+
+/* One that may be a lower bound, as rows_set_bound() said. */
+static inline struct rows_cell cell_least(enum rows_kind kind, uint64_t number)
+{
+	return (struct rows_cell){ .kind = kind, .is_known = true, .is_least = true, .number = number };
 }
 
 static inline struct rows_cell cell_share(double share)

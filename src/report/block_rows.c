@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mount_rows.h"
-#include "record.h"
+#include "block.h"
 #include "record_rows.h"
+#include "rows.h"
 
 #define DEVICES_SHOWN 8 /* in short */
 #define DEVICES_MAX (BLOCK_DEVICES_MAX + 1)
@@ -58,30 +58,30 @@ static size_t list_devices(const struct block *b, struct device ret[DEVICES_MAX]
 	return count;
 }
 
-static void add_op(const struct record *r, const struct block_counts *counts, struct rows_table *table)
+static void add_op(const struct block_counts *counts, struct rows_table *table)
 {
 	double p99 = 0;
 	bool has_p99 = histogram_quantile(HISTOGRAM_LATENCY, &counts->latencies, 0.99, &p99) == 0;
 	uint64_t mean = counts->requests ? counts->ns / counts->requests : 0;
 
-	rows_cell(table, cell_of(r, ROWS_BYTES, counts->bytes));
-	rows_cell(table, cell_of(r, ROWS_COUNT, counts->requests));
+	rows_cell(table, cell_least(ROWS_BYTES, counts->bytes));
+	rows_cell(table, cell_least(ROWS_COUNT, counts->requests));
 	rows_cell(table, cell_if(counts->requests, cell_number(ROWS_TIME, mean)));
 	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, (uint64_t)p99)));
 }
 
-static void add_device(const struct record *r, const struct device *d, unsigned int forms, struct rows_table *table)
+static void add_device(const struct device *d, unsigned int forms, struct rows_table *table)
 {
 	rows_row(table, forms);
 	rows_cell(table, cell_words(d->name));
-	add_op(r, d->ops[BLOCK_READ], table);
-	add_op(r, d->ops[BLOCK_WRITE], table);
-	rows_cell(table, cell_of(r, ROWS_COUNT, d->ops[BLOCK_DISCARD]->requests));
-	rows_cell(table, cell_of(r, ROWS_COUNT, d->ops[BLOCK_FLUSH]->requests));
-	rows_cell(table, cell_of(r, ROWS_COUNT, failed(d)));
+	add_op(d->ops[BLOCK_READ], table);
+	add_op(d->ops[BLOCK_WRITE], table);
+	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_DISCARD]->requests));
+	rows_cell(table, cell_least(ROWS_COUNT, d->ops[BLOCK_FLUSH]->requests));
+	rows_cell(table, cell_least(ROWS_COUNT, failed(d)));
 }
 
-void block_rows(const struct record *r, struct rows *rows)
+void block_rows(const struct block *b, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
 		{ "device" },
@@ -98,13 +98,13 @@ void block_rows(const struct record *r, struct rows *rows)
 		{ "failed", .group = "other", .forms = ROWS_HTML },
 	};
 	struct device devices[DEVICES_MAX];
-	size_t count = list_devices(&r->reading.block, devices);
+	size_t count = list_devices(b, devices);
 	struct rows_table *table;
 
 	rows_part(rows, "Devices");
 	table = rows_table(rows, ROWS_ALL, "devices", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < count; i++)
-		add_device(r, &devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
+		add_device(&devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
 	if (count > DEVICES_SHOWN)
 		rows_remark(table, ROWS_SHORT, "and %zu more, which moved less", count - DEVICES_SHOWN);
 }

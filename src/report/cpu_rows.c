@@ -199,7 +199,7 @@ void cores_rows(const struct record *r, const struct analysis *a, struct rows *r
 	uint64_t used = 0, share;
 	bool is_known = record_cores_used(r, &used), is_drawn = t->is_known && t->has_causes && t->core > 0;
 
-	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", record_bound(r), is_known ? humanize_cores(used).text : "-",
+	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", rows_bound(rows), is_known ? humanize_cores(used).text : "-",
 		  allocated->is_known ? " of " : "", allocated->is_known ? humanize_cores(allocated->number).text : "");
 	if (!is_drawn && record_utilization(r, &share))
 		rows_bar(rows, (double)share / 10000);

@@ -49,8 +49,8 @@ static void add_op_cells(const struct record *r, const struct mount_row *row, en
 {
 	const struct op_counts *counts = &row->ops[op];
 
-	rows_cell(table, cell_of(r, ROWS_BYTES, counts->bytes));
-	rows_cell(table, cell_of(r, ROWS_COUNT, counts->calls));
+	rows_cell(table, cell_least(ROWS_BYTES, counts->bytes));
+	rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
 	rows_cell(table, cell_mean(counts));
 	rows_cell(table, cell_time(r, row->has_seconds, counts->calls, counts->ns));
 	rows_cell(table, cell_p99(row, op));
@@ -70,7 +70,7 @@ static void add_mount(const struct record *r, const struct mount_row *row, unsig
 	add_op_cells(r, row, OP_READ, table);
 	add_op_cells(r, row, OP_WRITE, table);
 	rows_cell(table, cell_p99(row, OP_READ));
-	rows_cell(table, cell_of(r, ROWS_COUNT, calls));
+	rows_cell(table, cell_least(ROWS_COUNT, calls));
 	rows_cell(table, cell_failed(r, row));
 	rows_cell(table, cell_time(r, row->has_seconds, calls, mount_row_number(row, METRIC_META_SECONDS)));
 }
@@ -222,7 +222,7 @@ static void say_way(const struct record *r, const struct way_op *what, struct ro
 			rows_say(rows, "", "%s ", file_way_name(what->way));
 		else
 			rows_say(rows, "", ", ");
-		rows_say(rows, "", "%s%s %s %s", record_bound(r), humanize_bytes(way_bytes_of(row, what)).text,
+		rows_say(rows, "", "%s%s %s %s", rows_bound(rows), humanize_bytes(way_bytes_of(row, what)).text,
 			 verbs[what->op], row->mount);
 	}
 	if (mounts.count > WAY_MOUNTS_SHOWN)
@@ -272,8 +272,8 @@ static void add_mapped(const struct record *r, struct rows *rows)
 		uint64_t read = mount_row_number(mounts.items[i], METRIC_MAPPED_READ_BYTES);
 
 		rows_say(rows, "; ", "%s", mounts.items[i]->mount);
-		say_bytes(rows, " ", record_bound(r), read, "paged in");
-		say_bytes(rows, read ? ", " : " ", record_bound(r),
+		say_bytes(rows, " ", rows_bound(rows), read, "paged in");
+		say_bytes(rows, read ? ", " : " ", rows_bound(rows),
 			  mount_row_number(mounts.items[i], METRIC_MAPPED_WRITE_BYTES), "dirtied");
 	}
 	if (mounts.count > MAPPED_SHOWN)

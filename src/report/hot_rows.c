@@ -62,23 +62,23 @@ static bool share_in_order(const struct hot_file *file, double *ret)
 	return true;
 }
 
-static void add_file(const struct record *r, const struct hot_file *file, struct rows_table *table)
+static void add_file(const struct hot_files *files, const struct hot_file *file, struct rows_table *table)
 {
 	double share = 0;
 	bool is_placed = share_in_order(file, &share);
 
 	rows_cell(table, cell_words(file->path));
-	rows_cell(table, cell_of(r, ROWS_COUNT, file->files));
-	rows_cell(table, cell_of(r, ROWS_BYTES, hot_file_get(file, METRIC_FILE_READ_BYTES)));
-	rows_cell(table, cell_of(r, ROWS_BYTES, hot_file_get(file, METRIC_FILE_WRITE_BYTES)));
-	rows_cell(table, cell_of(r, ROWS_COUNT, hot_file_rank(file, HOT_BY_CALLS)));
-	rows_cell(table, cell_of(r, ROWS_COUNT, hot_file_get(file, METRIC_FILE_OPENS)));
+	rows_cell(table, cell_least(ROWS_COUNT, file->files));
+	rows_cell(table, cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_READ_BYTES)));
+	rows_cell(table, cell_least(ROWS_BYTES, hot_file_get(file, METRIC_FILE_WRITE_BYTES)));
+	rows_cell(table, cell_least(ROWS_COUNT, hot_file_rank(file, HOT_BY_CALLS)));
+	rows_cell(table, cell_least(ROWS_COUNT, hot_file_get(file, METRIC_FILE_OPENS)));
 	rows_cell(table, cell_if(is_placed, cell_share(share)));
-	rows_cell(table, cell_if(r->files.has_seconds, cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
+	rows_cell(table, cell_if(files->has_seconds, cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
 }
 
 /* Those that stand out by any ranking in short, the first of the list where there is room. */
-static void add_list(const struct record *r, const char *label, const struct hot_list *list, size_t wanted, bool is_folders,
+static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list, size_t wanted, bool is_folders,
 		     struct rows *rows)
 {
 	const struct rows_column columns[] = {
@@ -100,7 +100,7 @@ static void add_list(const struct record *r, const char *label, const struct hot
 		if (!is_shown && i >= LISTED_MAX)
 			continue;
 		rows_row(table, (is_shown ? ROWS_TEXT : 0) | (i < LISTED_MAX ? ROWS_HTML : 0));
-		add_file(r, &list->items[i], table);
+		add_file(files, &list->items[i], table);
 	}
 	if (list->count > LISTED_MAX)
 		rows_remark(table, ROWS_HTML, "and %zu more that the record names", list->count - LISTED_MAX);
@@ -200,8 +200,8 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 
 	if (!files->is_known)
 		return;
-	add_list(r, "hot files", &files->hot, FILES_SHOWN, false, rows);
-	add_list(r, "folders", &files->folders, FOLDERS_SHOWN, true, rows);
+	add_list(files, "hot files", &files->hot, FILES_SHOWN, false, rows);
+	add_list(files, "folders", &files->folders, FOLDERS_SHOWN, true, rows);
 	add_sums(r, rows);
 	add_small(files, rows);
 	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before", rows);

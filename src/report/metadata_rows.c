@@ -160,12 +160,12 @@ static void add_row(struct rows_table *table, const struct choice *choice, const
 	rows_cell(table, cell_words(row->mount));
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
 		if (choice->is_shown[op])
-			rows_cell(table, cell_of(r, ROWS_COUNT, row->ops[op].calls));
+			rows_cell(table, cell_least(ROWS_COUNT, row->ops[op].calls));
 		else
 			others += row->ops[op].calls;
 	}
 	if (has_others(choice))
-		rows_cell(table, cell_of(r, ROWS_COUNT, others));
+		rows_cell(table, cell_least(ROWS_COUNT, others));
 	rows_cell(table, cell_failed(r, row));
 	rows_cell(table, cell_time(r, row->has_seconds, mount_row_number(row, METRIC_META_CALLS),
 				   mount_row_number(row, METRIC_META_SECONDS)));
@@ -248,8 +248,8 @@ void operations_rows(const struct record *r, struct rows *rows)
 			continue;
 		rows_row(table, ROWS_ALL);
 		rows_cell(table, cell_words(file_op_name((enum file_op)op)));
-		rows_cell(table, cell_of(r, ROWS_COUNT, counts->calls));
-		rows_cell(table, cell_of(r, ROWS_COUNT, counts->errors));
+		rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
+		rows_cell(table, cell_least(ROWS_COUNT, counts->errors));
 		rows_cell(table, cell_if(total->has_not_found, cell_number(ROWS_COUNT, counts->not_found)));
 		rows_cell(table, cell_time(r, total->has_seconds, counts->calls, counts->ns));
 		rows_cell(table, cell_time(r, total->has_seconds, counts->calls, counts->ns / counts->calls));

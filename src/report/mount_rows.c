@@ -86,11 +86,6 @@ struct rows_cell cell_total(const struct record *r, enum metric_id id)
 	return cell_if(is_known, cell_number(ROWS_SIZE, total));
 }
 
-struct rows_cell cell_of(const struct record *r, enum rows_kind kind, uint64_t number)
-{
-	return cell_bound(record_is_bound(r), cell_number(kind, number));
-}
-
 struct rows_cell cell_mean(const struct op_counts *counts)
 {
 	uint64_t good = counts->calls - MIN(counts->errors, counts->calls);
@@ -101,9 +96,4 @@ struct rows_cell cell_mean(const struct op_counts *counts)
 bool record_is_bound(const struct record *r)
 {
 	return has_note(r, "lower bound");
-}
-
-const char *record_bound(const struct record *r)
-{
-	return record_is_bound(r) ? "≥" : "";
 }

@@ -35,10 +35,8 @@ struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls
 /* Over all mounts, or "-". */
 struct rows_cell cell_total(const struct record *r, enum metric_id id);
 
-/* A number that may be a lower bound; the mean of @calls but those that failed. */
-struct rows_cell cell_of(const struct record *r, enum rows_kind kind, uint64_t number);
+/* The mean of the calls that did not fail. */
 struct rows_cell cell_mean(const struct op_counts *counts);
 
-/* A note of the record calls its figures a lower bound; "≥" before such, else "". */
+/* A note of the record calls its figures a lower bound. */
 bool record_is_bound(const struct record *r);
-const char *record_bound(const struct record *r);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cleanup.h"
 #include "humanize.h"
-#include "mount_rows.h"
+#include "network.h"
 #include "ports.h"
-#include "record.h"
 #include "record_rows.h"
 #include "rows_items.h"
 #include "sentence.h"
@@ -76,9 +75,8 @@ static void add_round_trips(const struct network *n, struct rows *rows)
 		  humanize_duration(n->least_round_trip_ns).text);
 }
 
-static void add_reach(const struct record *r, enum reach reach, struct rows *rows)
+static void add_reach(const struct network *n, enum reach reach, struct rows *rows)
 {
-	const struct network *n = &r->reading.network;
 	struct sum sum = {};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
@@ -88,7 +86,7 @@ static void add_reach(const struct record *r, enum reach reach, struct rows *row
 	if (!sum.kinds.text)
 		return;
 	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node", "%ssent %s  received %s  (%s",
-		  record_bound(r), humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
+		  rows_bound(rows), humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
 	say_count(n, reach, sum.calls, rows);
 	if (reach == REACH_NETWORK)
 		add_round_trips(n, rows);
@@ -133,14 +131,14 @@ static void add_sockets(const struct network *n, struct rows *rows)
 			  humanize_duration(n->least_round_trip_ns).text);
 }
 
-void network_rows(const struct record *r, struct rows *rows)
+void network_rows(const struct network *n, struct rows *rows)
 {
 	rows_part(rows, "Network");
-	if (!r->reading.network.is_known)
+	if (!n->is_known)
 		return;
-	add_reach(r, REACH_NETWORK, rows);
-	add_reach(r, REACH_NODE, rows);
-	add_sockets(&r->reading.network, rows);
+	add_reach(n, REACH_NETWORK, rows);
+	add_reach(n, REACH_NODE, rows);
+	add_sockets(n, rows);
 }
 
 /* ---- fabric ports ---- */

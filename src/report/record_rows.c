@@ -3,6 +3,7 @@
 
 #include "analysis.h"
 #include "cleanup.h"
+#include "mount_rows.h"
 #include "record.h"
 #include "report_compare.h"
 #include "rows.h"
@@ -19,6 +20,7 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 {
 	struct rows *rows = rows_new();
 
+	rows_set_bound(rows, record_is_bound(now));
 	head_rows(now, analysis, rows);
 	findings_rows(analysis, false, ROWS_ALL, rows);
 	rows_gap(rows);
@@ -32,8 +34,8 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 	timeline_rows(now, analysis->patterns, rows);
 	files_rows(now, rows);
 	hot_files_rows(now, rows);
-	block_rows(now, rows);
-	network_rows(now, rows);
+	block_rows(&now->reading.block, rows);
+	network_rows(&now->reading.network, rows);
 	ports_rows(now->ports, rows);
 	syscalls_rows(&now->syscalls, rows);
 	rows_part(rows, "What stands out");

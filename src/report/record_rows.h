@@ -12,8 +12,10 @@
 #include "histogram.h"
 
 struct analysis;
+struct block;
 struct hot_files;
 struct hue;
+struct network;
 struct patterns;
 struct ports;
 struct record;
@@ -49,8 +51,8 @@ void operations_rows(const struct record *r, struct rows *rows);
 /* A sentence for each operation on metadata that failed often, the most frequent first.  Returns how many. */
 size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows);
 void hot_files_rows(const struct record *r, struct rows *rows);
-void block_rows(const struct record *r, struct rows *rows);
-void network_rows(const struct record *r, struct rows *rows);
+void block_rows(const struct block *b, struct rows *rows);
+void network_rows(const struct network *n, struct rows *rows);
 void ports_rows(const struct ports *ports, struct rows *rows); /* NULL: none */
 void syscalls_rows(const struct syscalls *s, struct rows *rows);
 void steps_rows(const struct steps *steps, struct rows *rows);

@@ -118,6 +118,17 @@ struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned
 	return item;
 }
 
+void rows_set_bound(struct rows *rows, bool is_bound)
+{
+	if (rows)
+		rows->is_bound = is_bound;
+}
+
+const char *rows_bound(const struct rows *rows)
+{
+	return rows && rows->is_bound ? "≥" : "";
+}
+
 void rows_part(struct rows *rows, const char *title)
 {
 	rows_add(rows, ITEM_PART, ROWS_ALL, title);
@@ -269,6 +280,7 @@ void rows_cell(struct rows_table *t, struct rows_cell cell)
 		if (cell.aside[i])
 			cell.aside[i] = rows_format(t->rows, "%s", cell.aside[i]);
 	}
+	cell.is_bound |= cell.is_least && t->rows->is_bound;
 	t->cells[t->cell_count++] = cell;
 }
 

@@ -114,6 +114,7 @@ struct rows {
 	size_t count, room;
 	char **texts;
 	size_t text_count, text_room;
+	bool is_bound;
 };
 
 /* An item of zeros at the end.  NULL: no memory. */

@@ -250,7 +250,7 @@ static char *report(const struct record *r)
 {
 	struct rows *rows = rows_new();
 
-	block_rows(r, rows);
+	block_rows(&r->reading.block, rows);
 	return reported_rows(rows, 100);
 }
 

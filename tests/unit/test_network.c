@@ -218,7 +218,7 @@ static char *report(const struct record *r)
 {
 	struct rows *rows = rows_new();
 
-	network_rows(r, rows);
+	network_rows(&r->reading.network, rows);
 	return reported_rows(rows, 100);
 }
 
