@@ -12,7 +12,9 @@
 #include "markdown.h"
 #include "page.h"
 #include "record.h"
-#include "table.h"
+#include "rows.h"
+#include "rows_markdown.h"
+#include "rows_text.h"
 
 #define SHOWN_MAX 24 /* unless all are asked for */
 
@@ -80,75 +82,60 @@ static struct human tell_difference(const struct change *change)
 	return h;
 }
 
-static void add_row(const struct change *change, struct table *table)
+static void add_row(const struct change *change, struct rows_table *table)
 {
 	_cleanup_free_ char *name = name_change(change);
 
-	table_cell(table, "%s", name ? name : "");
-	table_cell(table, "%s", tell(change->before, change).text);
-	table_cell(table, "%s", tell(change->after, change).text);
-	table_cell(table, "%s", tell_difference(change).text);
-	table_cell(table, "%s", tell_ratio(change).text);
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, cell_words(name ? name : ""));
+	rows_cell(table, cell_words(tell(change->before, change).text));
+	rows_cell(table, cell_words(tell(change->after, change).text));
+	rows_cell(table, cell_words(tell_difference(change).text));
+	rows_cell(table, cell_words(tell_ratio(change).text));
 }
 
-static void tell_one(const struct compared *all, size_t at, struct page *page)
+static struct rows *rows_of(const struct compared *all, size_t at)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "what" }, { "before" }, { "after" }, { "difference", .rank = 1 }, { "change" },
 	};
-	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
 	const struct comparison *c = &all->comparisons[at];
+	struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
 	size_t count = shown(all, c);
 
-	page_put(page, PAGE_BOLD, "%s", headline_name(all->records[at]));
-	page_put(page, PAGE_PLAIN, "  %s, compared with %s", all->names[at], all->names[0]);
-	page_end_line(page);
-	for (size_t i = 0; table && i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		add_row(&c->items[i], table);
 	if (count == 0)
-		page_paragraph(page, NULL, "about the same");
-	else if (table)
-		table_print(table, NULL, page);
+		rows_line(rows, ROWS_ALL, NULL, "about the same");
+	return rows;
 }
 
 void compare_text(const struct compared *all, struct page *page)
 {
 	for (size_t i = 1; i < all->count; i++) {
+		_cleanup_(rows_freep) struct rows *rows = rows_of(all, i);
+
 		if (i > 1)
 			page_end_line(page);
-		tell_one(all, i, page);
+		page_put(page, PAGE_BOLD, "%s", headline_name(all->records[i]));
+		page_put(page, PAGE_PLAIN, "  %s, compared with %s", all->names[i], all->names[0]);
+		page_end_line(page);
+		rows_text(rows, page);
 	}
-}
-
-/* ---- Markdown ---- */
-
-static void put_row(const struct change *change, FILE *out)
-{
-	_cleanup_free_ char *name = name_change(change);
-
-	fputs("| ", out);
-	markdown_put(name ? name : "", out);
-	fprintf(out, " | %s | %s | %s | %s |\n", tell(change->before, change).text,
-		tell(change->after, change).text, tell_difference(change).text,
-		tell_ratio(change).text);
 }
 
 void compare_markdown(const struct compared *all, FILE *out)
 {
-	for (size_t at = 1; at < all->count; at++) {
-		const struct comparison *c = &all->comparisons[at];
-		size_t count = shown(all, c);
+	for (size_t i = 1; i < all->count; i++) {
+		_cleanup_(rows_freep) struct rows *rows = rows_of(all, i);
 
-		fputs(at > 1 ? "\n## " : "## ", out);
-		markdown_put(all->names[at], out);
+		fputs(i > 1 ? "\n## " : "## ", out);
+		markdown_put(all->names[i], out);
 		fputs(", compared with ", out);
 		markdown_put(all->names[0], out);
-		fputs(count ? "\n\n| what | before | after | difference | change "
-			      "|\n|---|---:|---:|---:|---:|\n"
-			    : "\n\nAbout the same.\n",
-		      out);
-		for (size_t i = 0; i < count; i++)
-			put_row(&c->items[i], out);
+		fputc('\n', out);
+		rows_markdown(rows, out);
 	}
 }
 

@@ -9,8 +9,7 @@
 #include "cleanup.h"
 #include "document.h"
 #include "macro.h"
-#include "page.h"
-#include "sentence.h"
+#include "rows.h"
 #include "tiers.h"
 
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
@@ -44,60 +43,44 @@ void doctor_agent_clear(struct doctor_agent *a)
 
 /* ---- for people ---- */
 
-static void print_line(struct page *page, const char *label, const struct sentence *line)
+static void print_list(struct rows *rows, const char *name, const struct strings *list)
 {
-	page_paragraph(page, label, line->text ? line->text : "");
-}
-
-static void print_list(struct page *page, const char *name, const struct strings *list)
-{
-	_cleanup_(sentence_freep) struct sentence line = {};
-
+	rows_begin(rows, ROWS_TEXT, NULL);
 	for (size_t i = 0; i < list->count; i++)
-		sentence_add(&line, "; ", "%s%s", i ? "" : name, list->items[i]);
-	if (list->count)
-		print_line(page, NULL, &line);
+		rows_say(rows, "; ", "%s%s", i ? "" : name, list->items[i]);
 }
 
-void doctor_agent_print(const struct doctor_agent *a, struct page *page)
+void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
-
 	if (!a || !a->was_asked)
 		return;
+	rows_begin(rows, ROWS_TEXT, "agent");
 	if (!a->has_answer) {
-		sentence_add(&line, "", "%s: %s", a->is_there ? "it says nothing" : "none runs",
-			     a->why.text);
-		print_line(page, "agent", &line);
+		rows_say(rows, "", "%s: %s", a->is_there ? "it says nothing" : "none runs", a->why.text);
 		return;
 	}
-	sentence_add(&line, "", "%s answers at %s", a->facts.version, a->socket_path);
+	rows_say(rows, "", "%s answers at %s", a->facts.version, a->socket_path);
 	for (size_t i = 0; i < meter_tier_count; i++)
-		sentence_add(&line, ", ", "%s %s", meter_tiers[i].name,
-			     strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
-	sentence_add(&line, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
-		     a->facts.jobs_live == 1 ? "" : "s");
-	print_line(page, "agent", &line);
-	print_list(page, "does not see ", &a->facts.missing);
-	print_list(page, "", &a->facts.notes);
+		rows_say(rows, ", ", "%s %s", meter_tiers[i].name,
+			 strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
+	rows_say(rows, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live, a->facts.jobs_live == 1 ? "" : "s");
+	print_list(rows, "does not see ", &a->facts.missing);
+	print_list(rows, "", &a->facts.notes);
 }
 
-void doctor_agent_print_group(const struct doctor_agent *a, struct page *page)
+void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
-
 	if (!a || !a->was_asked)
 		return;
+	rows_begin(rows, ROWS_TEXT, "agent");
 	if (!a->is_there)
-		sentence_add(&line, "", "none runs here: it would know the site's own rules, too");
+		rows_say(rows, "", "none runs here: it would know the site's own rules, too");
 	else if (!a->has_group)
-		sentence_add(&line, "", "says: %s", a->why.text);
+		rows_say(rows, "", "says: %s", a->why.text);
 	else
-		sentence_add(&line, "", "by the site's rules too: manager %s, job %s",
-			     a->group.manager, a->group.id);
+		rows_say(rows, "", "by the site's rules too: manager %s, job %s", a->group.manager, a->group.id);
 	if (a->has_group && a->group.step)
-		sentence_add(&line, ", ", "step %s", a->group.step);
-	print_line(page, "agent", &line);
+		rows_say(rows, ", ", "step %s", a->group.step);
 }
 
 /* ---- for programs ---- */

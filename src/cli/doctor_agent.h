@@ -9,7 +9,7 @@
 #include "error.h"
 
 struct document;
-struct page;
+struct rows;
 
 struct doctor_agent {	 /* begins as {} */
 	bool was_asked;	 /* the root is this machine's own */
@@ -28,8 +28,8 @@ void doctor_agent_ask(struct doctor_agent *a, pid_t pid);
 void doctor_agent_clear(struct doctor_agent *a);
 
 /* NULL: nobody was asked, as of a captured tree. */
-void doctor_agent_print(const struct doctor_agent *a, struct page *page);
-void doctor_agent_print_group(const struct doctor_agent *a, struct page *page);
+void doctor_agent_print(const struct doctor_agent *a, struct rows *rows);
+void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows);
 
 /* The key "agent" of the document; null: nobody was asked. */
 void doctor_agent_put(const struct doctor_agent *a, struct document *d);

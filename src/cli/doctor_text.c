@@ -13,18 +13,14 @@
 #include "page.h"
 #include "placement.h"
 #include "sentence.h"
-#include "table.h"
+#include "rows.h"
+#include "rows_text.h"
 
 #define SENSORS_SHOWN 8
 
 static const char *or_unknown(const char *text)
 {
 	return *text ? text : "unknown";
-}
-
-static void print_line(struct page *page, const char *label, struct sentence *line)
-{
-	page_paragraph(page, label, line->text ? line->text : "");
 }
 
 /* "T0, T1 and T2": the tiers that are on, but those that only add to others. */
@@ -66,95 +62,83 @@ static void print_verdict(const struct checkup *c, struct page *page)
 	page_end_line(page);
 }
 
-static void print_machine(const struct machine *m, struct page *page)
+static void print_machine(const struct machine *m, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence what = {}, kernel = {};
-
-	sentence_add(&what, "", "%s, Linux %s", or_unknown(m->node), or_unknown(m->kernel));
-	sentence_add(&what, "", " on %s", *m->arch ? m->arch : "an unknown processor");
+	rows_line(rows, ROWS_TEXT, "machine", "%s, Linux %s", or_unknown(m->node), or_unknown(m->kernel));
+	rows_say(rows, "", " on %s", *m->arch ? m->arch : "an unknown processor");
 	if (m->cpus_online)
-		sentence_add(&what, ", ", "%u CPU%s", m->cpus_online, m->cpus_online == 1 ? "" : "s");
+		rows_say(rows, ", ", "%u CPU%s", m->cpus_online, m->cpus_online == 1 ? "" : "s");
 	if (m->cpus_possible > m->cpus_online)
-		sentence_add(&what, "", " (%u possible)", m->cpus_possible);
+		rows_say(rows, "", " (%u possible)", m->cpus_possible);
 	if (m->memory_bytes)
-		sentence_add(&what, ", ", "%s", humanize_bytes(m->memory_bytes).text);
+		rows_say(rows, ", ", "%s", humanize_bytes(m->memory_bytes).text);
 	if (m->is_virtual || *m->product)
-		sentence_add(&what, ", ", "%s%s%s", m->is_virtual ? "virtual" : "",
+		rows_say(rows, ", ", "%s%s%s", m->is_virtual ? "virtual" : "",
 			     m->is_virtual && *m->product ? ": " : "", m->product);
-	print_line(page, "machine", &what);
-	sentence_add(&kernel, "", "%s BTF; preemption %s (%s)", m->has_btf ? "with" : "without",
+	rows_line(rows, ROWS_TEXT, NULL, "%s BTF; preemption %s (%s)", m->has_btf ? "with" : "without",
 		     or_unknown(m->preemption.mode), m->preemption.source);
-	print_line(page, NULL, &kernel);
 }
 
-static void print_cgroups(const struct checkup *c, struct page *page)
+static void print_cgroups(const struct checkup *c, struct rows *rows)
 {
 	const struct hierarchy *h = &c->hierarchy;
-	_cleanup_(sentence_freep) struct sentence line = {};
 
+	rows_begin(rows, ROWS_TEXT, "cgroups");
 	if (!c->has_hierarchy)
-		sentence_add(&line, "", "%s", c->why_no_hierarchy.text);
+		rows_say(rows, "", "%s", c->why_no_hierarchy.text);
 	else if (h->is_v2)
-		sentence_add(&line, "", "v2, %s the memory controller for groups of ours",
+		rows_say(rows, "", "v2, %s the memory controller for groups of ours",
 			     c->has_memory_controller ? "with" : "without");
 	else
-		sentence_add(&line, "", "v1, key hierarchy %s%s",
+		rows_say(rows, "", "v1, key hierarchy %s%s",
 			     controller_name(h->key),
 			     h->v2_mount ? "; v2 beside it has no controllers" : "");
-	print_line(page, "cgroups", &line);
 }
 
-static void print_settings(const struct rights *r, struct page *page)
+static void print_settings(const struct rights *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
 
+	rows_begin(rows, ROWS_TEXT, NULL);
 	if (r->unprivileged_bpf_disabled >= 0)
-		sentence_add(&line, ", ", "unprivileged_bpf_disabled %d",
+		rows_say(rows, ", ", "unprivileged_bpf_disabled %d",
 			     r->unprivileged_bpf_disabled);
 	if (r->perf_event_paranoid != RIGHTS_UNKNOWN_PARANOIA)
-		sentence_add(&line, ", ", "perf_event_paranoid %d", r->perf_event_paranoid);
+		rows_say(rows, ", ", "perf_event_paranoid %d", r->perf_event_paranoid);
 	if (*r->lockdown)
-		sentence_add(&line, ", ", "lockdown %s", r->lockdown);
+		rows_say(rows, ", ", "lockdown %s", r->lockdown);
 	if (r->is_in_user_namespace)
-		sentence_add(&line, ", ", "in a user namespace");
-	if (line.text)
-		print_line(page, NULL, &line);
+		rows_say(rows, ", ", "in a user namespace");
 }
 
-static void print_rights(const struct rights *r, struct page *page)
+static void print_rights(const struct rights *r, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence has = {}, lacks = {}, line = {};
+	_cleanup_(sentence_freep) struct sentence has = {}, lacks = {};
 	size_t count;
 	const struct capability *capabilities = rights_capabilities(&count);
 
 	for (size_t i = 0; i < count; i++)
 		sentence_add(rights_has(r, capabilities[i].number) ? &has : &lacks, " ", "%s",
 			     capabilities[i].name);
-	if (!r->is_known)
-		sentence_add(&line, "", "unknown");
-	else if (r->uid == 0)
-		sentence_add(&line, "", "root");
-	else
-		sentence_add(&line, "", "user %u", r->uid);
+	rows_line(rows, ROWS_TEXT, "rights", "%s", !r->is_known ? "unknown" : r->uid == 0 ? "root" : "user");
+	if (r->is_known && r->uid != 0)
+		rows_say(rows, " ", "%u", r->uid);
 	if (r->is_known && has.text)
-		sentence_add(&line, ", ", "%s %s", lacks.text ? "with" : "with all that matter:", has.text);
+		rows_say(rows, ", ", "%s %s", lacks.text ? "with" : "with all that matter:", has.text);
 	if (r->is_known && lacks.text)
-		sentence_add(&line, ", ", "without %s", lacks.text);
-	print_line(page, "rights", &line);
-	print_settings(r, page);
+		rows_say(rows, ", ", "without %s", lacks.text);
+	print_settings(r, rows);
 }
 
 /* What the default set could give more. */
-static void print_missing(const struct checkup *c, struct page *page)
+static void print_missing(const struct checkup *c, struct rows *rows)
 {
 	_cleanup_(strings_clear) struct strings missing = {};
-	_cleanup_(sentence_freep) struct sentence line = {};
 
 	if (checkup_list_missing(c, &missing) < 0 || !missing.count)
 		return;
+	rows_begin(rows, ROWS_TEXT, "not seen");
 	for (size_t i = 0; i < missing.count; i++)
-		sentence_add_whole(&line, missing.items[i]);
-	print_line(page, "not seen", &line);
+		rows_say_whole(rows, missing.items[i]);
 }
 
 static const char *state_of(const struct checkup *c, const struct checkup_tier *tier)
@@ -166,14 +150,6 @@ static const char *state_of(const struct checkup *c, const struct checkup_tier *
 	if (tier->is_on)
 		return "on, checked";
 	return tier->on_count == tier->hook_count ? "not checked" : tier->on_count ? "in part" : "off";
-}
-
-static void print_reason(struct page *page, const char *name, const char *why)
-{
-	_cleanup_(sentence_freep) struct sentence line = {};
-
-	sentence_add(&line, "", "%s: %s", name, why);
-	print_line(page, NULL, &line);
 }
 
 /* All hooks have one fate, and so one reason. */
@@ -198,31 +174,31 @@ static bool is_all_off(const struct checkup *c)
 }
 
 static void print_tier_reasons(const struct checkup *c, const struct checkup_tier *tier,
-			       struct page *page)
+			       struct rows *rows)
 {
 	if (has_one_reason(tier)) {
-		print_reason(page, tier->name, checkup_why_off(c, tier));
+		rows_line(rows, ROWS_TEXT, NULL, "%s: %s", tier->name, checkup_why_off(c, tier));
 		return;
 	}
 	for (size_t i = 0; i < c->hook_count; i++) {
 		const struct hook *hook = &c->hooks[i];
 
 		if (!hook->is_on && strcmp(hook->tier, tier->name) == 0)
-			print_reason(page, hook->attach, hook->why);
+			rows_line(rows, ROWS_TEXT, NULL, "%s: %s", hook->attach, hook->why);
 	}
 }
 
-static void print_reasons(const struct checkup *c, struct page *page)
+static void print_reasons(const struct checkup *c, struct rows *rows)
 {
 	if (!c->is_live)
 		return;
 	if (is_all_off(c)) {
-		print_reason(page, "all", checkup_why_off(c, &c->tiers[0]));
+		rows_line(rows, ROWS_TEXT, NULL, "%s: %s", "all", checkup_why_off(c, &c->tiers[0]));
 		return;
 	}
 	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
 		if (c->tiers[t].is_default && !c->tiers[t].is_on)
-			print_tier_reasons(c, &c->tiers[t], page);
+			print_tier_reasons(c, &c->tiers[t], rows);
 	}
 }
 
@@ -231,263 +207,246 @@ static const char *state_of_hook(const struct hook *hook)
 	return hook->is_checked ? "checked" : hook->is_on ? "on" : "off";
 }
 
-static void print_hooks(const struct checkup *c, struct page *page)
+static void print_hooks(const struct checkup *c, struct rows *rows)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "hook", true, 0 },
 		{ "", true, 2 }, /* the tier */
 		{ "", true, 0 },
 		{ "gives", true, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "hooks", columns, ARRAY_SIZE(columns));
 
-	if (!t)
-		return;
 	for (size_t i = 0; i < c->hook_count; i++) {
 		const char *slash = strrchr(c->hooks[i].attach, '/');
 
-		table_cell(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
-		table_cell(t, "%s", c->hooks[i].tier);
-		table_cell(t, "%s", state_of_hook(&c->hooks[i]));
-		table_cell(t, "%s", c->hooks[i].gives);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
+		rows_words(t, "%s", c->hooks[i].tier);
+		rows_words(t, "%s", state_of_hook(&c->hooks[i]));
+		rows_words(t, "%s", c->hooks[i].gives);
 	}
-	table_print(t, "hooks", page);
 }
 
-static void print_older(const struct older *older, bool is_verbose, struct page *page)
+static void print_older(const struct older *older, bool is_verbose, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
 	size_t left = older_count(older);
 
 	if (!left)
 		return;
+	rows_begin(rows, ROWS_TEXT, NULL);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (older_is(older, (enum object_id)id))
-			sentence_add(&line, --left ? ", " : " and ", "%s", object_name((enum object_id)id));
+			rows_say(rows, --left ? ", " : " and ", "%s", object_name((enum object_id)id));
 	}
-	sentence_add(&line, "", ": the code for older kernels, which counts the same and costs more a call%s",
+	rows_say(rows, "", ": the code for older kernels, which counts the same and costs more a call%s",
 		     is_verbose ? "" : " (--verbose: why)");
-	print_line(page, NULL, &line);
 	for (size_t id = 0; is_verbose && id < OBJECT_COUNT; id++) {
 		if (older_is(older, (enum object_id)id))
-			print_reason(page, object_name((enum object_id)id), older->why[id]);
+			rows_line(rows, ROWS_TEXT, NULL, "%s: %s", object_name((enum object_id)id), older->why[id]);
 	}
 }
 
-static void print_tiers(const struct checkup *c, bool is_verbose, struct page *page)
+static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *rows)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "tier", true, 0 },
 		{ "gives", true, 0 },
 		{ "hooks", false, 0 },
 		{ "", true, 0 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "tiers", columns, ARRAY_SIZE(columns));
 
-	if (!t)
-		return;
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
 		const struct checkup_tier *tier = &c->tiers[i];
 
-		table_cell(t, "%s", tier->name);
-		table_cell(t, "%s", tier->gives);
-		table_cell(t, c->is_live ? "%zu of %zu" : "-", tier->on_count, tier->hook_count);
-		table_cell(t, "%s", state_of(c, tier));
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", tier->name);
+		rows_words(t, "%s", tier->gives);
+		rows_words(t, c->is_live ? "%zu of %zu" : "-", tier->on_count, tier->hook_count);
+		rows_words(t, "%s", state_of(c, tier));
 	}
-	table_print(t, "tiers", page);
-	print_reasons(c, page);
-	print_older(&c->older, is_verbose, page);
-	if (c->map_bytes) {
-		page_label(page, NULL);
-		page_put(page, PAGE_PLAIN, "their tables take %s of memory",
-			 humanize_bytes(c->map_bytes).text);
-		page_end_line(page);
-	}
+	print_reasons(c, rows);
+	print_older(&c->older, is_verbose, rows);
+	if (c->map_bytes)
+		rows_line(rows, ROWS_TEXT, NULL, "their tables take %s of memory", humanize_bytes(c->map_bytes).text);
 	if (is_verbose && c->hook_count) {
-		page_end_line(page);
-		print_hooks(c, page);
+		rows_gap(rows);
+		print_hooks(c, rows);
 	}
 }
 
-static void print_attempts(const struct checkup *c, struct page *page)
+static void print_attempts(const struct checkup *c, struct rows *rows)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "feature", true, 0 },
 		{ "", true, 0 },
 		{ "gives", true, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	struct rows_table *t;
 
-	if (!t || !c->is_live)
+	if (!c->is_live)
 		return;
+	rows_gap(rows);
+	t = rows_table(rows, ROWS_TEXT, "features", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < ATTEMPTS_COUNT; i++) {
 		const struct attempt *a = &c->attempts[i];
 
-		table_cell(t, "%s", a->name);
-		table_cell(t, "%s", a->is_well ? "works" : a->why);
-		table_cell(t, "%s", a->gives);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", a->name);
+		rows_words(t, "%s", a->is_well ? "works" : a->why);
+		rows_words(t, "%s", a->gives);
 	}
-	page_end_line(page);
-	table_print(t, "features", page);
 }
 
-static void cell_spread(struct table *t, const struct cost *cost, const struct cost_spread *s,
+static void cell_spread(struct rows_table *t, const struct cost *cost, const struct cost_spread *s,
 			bool is_added)
 {
 	const char *format = is_added ? "%+" PRId64 " ns" : "%" PRId64 " ns";
 
 	if (!cost->is_known) {
-		table_cell(t, "-");
-		table_cell(t, "%s", "");
+		rows_words(t, "-");
+		rows_words(t, "%s", "");
 		return;
 	}
-	table_cell(t, format, s->median_ns);
-	table_cell(t, "%" PRId64 " to %" PRId64, s->min_ns, s->max_ns);
+	rows_words(t, format, s->median_ns);
+	rows_words(t, "%" PRId64 " to %" PRId64, s->min_ns, s->max_ns);
 }
 
-static void print_costs(const struct checkup *c, struct page *page)
+static void print_costs(const struct checkup *c, struct rows *rows)
 {
-	static const struct table_column columns[] = {
+	static const struct rows_column columns[] = {
 		{ "measured", true, 0 },    { "a 4 KiB read", false, 0 }, { "spread", false, 1 },
 		{ "another call", false, 0 }, { "spread", false, 1 },
 	};
-	_cleanup_(table_freep) struct table *t = table_new(columns, ARRAY_SIZE(columns));
+	struct rows_table *t;
 
-	page_end_line(page);
+	rows_gap(rows);
 	if (!c->has_costs) {
-		_cleanup_(sentence_freep) struct sentence line = {};
-
-		sentence_add(&line, "", "not measured: %s",
+		rows_line(rows, ROWS_TEXT, "costs", "not measured: %s",
 			     c->is_live ? c->why_no_costs.text : "this root is not the machine's");
-		print_line(page, "costs", &line);
 		return;
 	}
-	if (!t)
-		return;
+	t = rows_table(rows, ROWS_TEXT, "costs", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < COSTS_COUNT; i++) {
 		const struct cost *cost = &c->costs.rows[i];
 
-		table_cell(t, "%s", cost->name);
+		rows_row(t, ROWS_TEXT);
+		rows_words(t, "%s", cost->name);
 		cell_spread(t, cost, &cost->read, i > 0);
 		cell_spread(t, cost, &cost->call, i > 0);
 	}
-	table_print(t, "costs", page);
 }
 
-static void print_managers(const struct managers *managers, struct page *page)
+static void print_managers(const struct managers *managers, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
 
+	rows_begin(rows, ROWS_TEXT, "managers");
 	for (size_t i = 0; i < managers->count; i++) {
 		const struct manager *m = &managers->items[i];
 
-		sentence_add(&line, "; ", "%s:", m->name);
+		rows_say(rows, "; ", "%s:", m->name);
 		if (m->daemon)
-			sentence_add(&line, " ", "%s runs", m->daemon);
+			rows_say(rows, " ", "%s runs", m->daemon);
 		if (m->file)
-			sentence_add(&line, m->daemon ? ", " : " ", "/%s", m->file);
+			rows_say(rows, m->daemon ? ", " : " ", "/%s", m->file);
 		if (m->tracking == TRACKING_OFF)
-			sentence_add(&line, ", ", "not %s", m->setting);
+			rows_say(rows, ", ", "not %s", m->setting);
 	}
-	sentence_add(&line, "", "%s", line.text ? "" : "no sign of one");
-	print_line(page, "managers", &line);
+	if (!rows_has_said(rows))
+		rows_say(rows, "", "%s", "no sign of one");
 }
 
-static void print_sensors(const struct sensors *sensors, bool is_verbose, struct page *page)
+static void print_sensors(const struct sensors *sensors, bool is_verbose, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
 	size_t shown = is_verbose ? sensors->count : MIN(sensors->count, (size_t)SENSORS_SHOWN);
 
+	rows_begin(rows, ROWS_TEXT, "energy");
 	for (size_t i = 0; i < shown; i++) {
 		const struct sensor *s = &sensors->items[i];
 
-		sentence_add(&line, ", ", "%s %s%s", s->source, s->name,
+		rows_say(rows, ", ", "%s %s%s", s->source, s->name,
 			     s->is_readable ? "" : " (not readable)");
 	}
 	if (shown < sensors->count)
-		sentence_add(&line, " ", "and %zu more", sensors->count - shown);
-	sentence_add(&line, "", "%s", line.text ? "" : "none to be seen");
-	print_line(page, "energy", &line);
+		rows_say(rows, " ", "and %zu more", sensors->count - shown);
+	if (!rows_has_said(rows))
+		rows_say(rows, "", "%s", "none to be seen");
 }
 
-static void print_gpus(const struct gpus *gpus, struct page *page)
+static void print_gpus(const struct gpus *gpus, struct rows *rows)
 {
-	_cleanup_(sentence_freep) struct sentence line = {};
 
+	rows_begin(rows, ROWS_TEXT, "GPUs");
 	for (size_t i = 0; i < gpus->count; i++) {
 		const struct gpu *g = &gpus->items[i];
 
-		sentence_add(&line, ", ", "%s %s (%s)", g->vendor, g->address,
+		rows_say(rows, ", ", "%s %s (%s)", g->vendor, g->address,
 			     *g->driver ? g->driver : "no driver");
 	}
 	if (*gpus->nvidia_driver)
-		sentence_add(&line, "; ", "NVIDIA's driver is %s", gpus->nvidia_driver);
-	sentence_add(&line, "", "%s", line.text ? "" : "none to be seen");
-	print_line(page, "GPUs", &line);
+		rows_say(rows, "; ", "NVIDIA's driver is %s", gpus->nvidia_driver);
+	if (!rows_has_said(rows))
+		rows_say(rows, "", "%s", "none to be seen");
 }
 
-static void print_advice(const struct checkup *c, struct page *page)
+static void print_advice(const struct checkup *c, struct rows *rows)
 {
 	struct advice advice[ADVICE_MAX];
 	size_t count = advice_of(c, advice);
 
 	if (count)
-		page_end_line(page);
-	for (size_t i = 0; i < count; i++) {
-		_cleanup_(sentence_freep) struct sentence line = {};
-
-		sentence_add(&line, "", "%s; gives %s", advice[i].what, advice[i].gives);
-		print_line(page, i ? NULL : "better", &line);
-	}
+		rows_gap(rows);
+	for (size_t i = 0; i < count; i++)
+		rows_line(rows, ROWS_TEXT, i ? NULL : "better", "%s; gives %s", advice[i].what, advice[i].gives);
 }
 
 void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose,
 		 struct page *page)
 {
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+
+	print_missing(c, rows);
+	rows_gap(rows);
+	print_machine(&c->machine, rows);
+	print_cgroups(c, rows);
+	print_rights(&c->rights, rows);
+	doctor_agent_print(agent, rows);
+	rows_gap(rows);
+	print_tiers(c, is_verbose, rows);
+	print_attempts(c, rows);
+	print_costs(c, rows);
+	rows_gap(rows);
+	print_managers(&c->managers, rows);
+	print_sensors(&c->sensors, is_verbose, rows);
+	print_gpus(&c->gpus, rows);
+	print_advice(c, rows);
 	print_verdict(c, page);
-	print_missing(c, page);
-	page_end_line(page);
-	print_machine(&c->machine, page);
-	print_cgroups(c, page);
-	print_rights(&c->rights, page);
-	doctor_agent_print(agent, page);
-	page_end_line(page);
-	print_tiers(c, is_verbose, page);
-	print_attempts(c, page);
-	print_costs(c, page);
-	page_end_line(page);
-	print_managers(&c->managers, page);
-	print_sensors(&c->sensors, is_verbose, page);
-	print_gpus(&c->gpus, page);
-	print_advice(c, page);
+	rows_text(rows, page);
 }
 
-static void print_identity(const struct identity *id, const char *label, struct page *page)
+static void print_identity(const struct identity *id, const char *label, struct rows *rows)
 {
 	const struct { const char *name, *value; } parts[] = {
 		{ "job", id->job },   { "step", id->step }, { "task", id->task },
 		{ "user", id->user }, { "node", id->node },
 	};
-	_cleanup_(sentence_freep) struct sentence line = {};
 
-	sentence_add(&line, "", "%s: manager %s", id->rule, id->manager);
+	rows_line(rows, ROWS_TEXT, label, "%s: manager %s", id->rule, id->manager);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		if (*parts[i].value)
-			sentence_add(&line, ", ", "%s %s", parts[i].name, parts[i].value);
+			rows_say(rows, ", ", "%s %s", parts[i].name, parts[i].value);
 	}
-	print_line(page, label, &line);
 }
 
-static void print_groups(const char *cgroups, struct page *page)
+static void print_groups(const char *cgroups, struct rows *rows)
 {
 	const char *label = "cgroups";
 
 	for (const char *line = cgroups; *line; label = NULL) {
 		size_t length = strcspn(line, "\n");
 
-		page_label(page, label);
-		page_put(page, PAGE_PLAIN, "%.*s", (int)length, line);
-		page_end_line(page);
+		rows_line(rows, ROWS_TEXT, label, "%.*s", (int)length, line);
 		line += length + (line[length] == '\n');
 	}
 }
@@ -495,26 +454,22 @@ static void print_groups(const char *cgroups, struct page *page)
 void doctor_text_placement(const struct placement *p, const struct doctor_agent *agent,
 			   const char *hierarchy, struct page *page)
 {
-	page_label(page, "process");
-	page_put(page, PAGE_PLAIN, "%d%s%s", p->pid, *p->command ? " " : "", p->command);
-	page_end_line(page);
-	page_label(page, "leaf");
-	page_put(page, PAGE_PLAIN, "%s", p->path);
-	page_end_line(page);
-	page_label(page, NULL);
-	page_put(page, PAGE_PLAIN, "in %s, id ", hierarchy);
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+
+	rows_line(rows, ROWS_TEXT, "process", "%d%s%s", p->pid, *p->command ? " " : "", p->command);
+	rows_line(rows, ROWS_TEXT, "leaf", "%s", p->path);
+	rows_line(rows, ROWS_TEXT, NULL, "in %s, id ", hierarchy);
 	if (p->leaf_id)
-		page_put(page, PAGE_PLAIN, "%" PRIu64, p->leaf_id);
+		rows_say(rows, "", "%" PRIu64, p->leaf_id);
 	else
-		page_put(page, PAGE_PLAIN, "unknown: its folder is not seen from here");
-	page_end_line(page);
+		rows_say(rows, "", "unknown: its folder is not seen from here");
 	if (p->has_identity)
-		print_identity(&p->identity, "rule", page);
+		print_identity(&p->identity, "rule", rows);
 	else
-		page_paragraph(page, "rule",
-			       "none of the built-in ones matches: no job's by these");
+		rows_line(rows, ROWS_TEXT, "rule", "none of the built-in ones matches: no job's by these");
 	if (p->has_outer)
-		print_identity(&p->outer, "around it", page);
-	doctor_agent_print_group(agent, page);
-	print_groups(p->cgroups, page);
+		print_identity(&p->outer, "around it", rows);
+	doctor_agent_print_group(agent, rows);
+	print_groups(p->cgroups, rows);
+	rows_text(rows, page);
 }

@@ -5,74 +5,124 @@
 #include <string.h>
 
 #include "analysis.h"
+#include "billing.h"
 #include "cleanup.h"
 #include "headline.h"
+#include "hue.h"
 #include "macro.h"
 #include "markdown.h"
-#include "markdown_report.h"
 #include "page.h"
 #include "record.h"
-#include "report_insights.h"
+#include "record_rows.h"
+#include "rows.h"
+#include "rows_markdown.h"
+#include "rows_text.h"
 
 #define NAME_WIDTH 42
+#define LOST_SHARE_MIN 0.005 /* of the core time: less is not worth a word */
 
-static void tell_head(const struct record *record, const struct analysis *analysis,
-		      struct page *page)
+static void add_classes(const struct classes *classes, struct rows *rows)
 {
-	_cleanup_free_ char *score = report_score(analysis);
+	rows_begin(rows, ROWS_ALL, "class");
+	for (size_t i = 0; i < classes->count; i++)
+		rows_say(rows, ", ", "%s %s", classes->items[i].rule->id,
+			 amount_format(classes->items[i].share, DIMENSION_SHARE).text);
+}
 
-	page_put(page, PAGE_BOLD, "%s", headline_name(record));
-	page_pad(page, 0, 2);
-	page_put(page, PAGE_PLAIN, "%s", humanize_duration(record->time.elapsed_ns).text);
-	page_pad(page, 0, 2);
-	page_put(page, PAGE_PLAIN, "%s", score ? score : "score -");
-	page_end_line(page);
+static void add_billing(const struct efficiency *e, struct rows *rows)
+{
+	if (!e->billing)
+		return;
+	rows_line(rows, ROWS_TEXT, "bill", "%s", e->billing->text);
+	for (size_t i = 0; i < RESOURCE_COUNT; i++) {
+		if (e->parts[i].is_known)
+			rows_say(rows, i ? ", " : ": ", "%s %s", resource_name(i),
+				 amount_format(e->parts[i], DIMENSION_SHARE).text);
+	}
+	for (size_t i = 0; i < e->billing->left_out_count; i++)
+		rows_say(rows, i ? ", " : "; not measured: ", "%s", e->billing->left_out[i]);
+}
+
+static void say_hours(const char *what, double seconds, const struct core_time *t, struct rows *rows)
+{
+	if (seconds >= LOST_SHARE_MIN * t->core)
+		rows_say(rows, ", ", "%s %s (%s)", what, amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
+			 amount_format(amount_of(seconds / t->core), DIMENSION_SHARE).text);
+}
+
+/* Core hours that were lost, by cause; nothing where that is not known. */
+static void add_lost(const struct core_time *t, struct rows *rows)
+{
+	if (!t->has_causes || t->core <= 0)
+		return;
+	rows_begin(rows, ROWS_TEXT, "core time");
+	say_hours(hue_on_cpu.label, t->on_cpu, t, rows);
+	for (size_t cause = 0; cause < LOST_COUNT; cause++)
+		say_hours(hue_of_cause(cause)->label, t->lost[cause], t, rows);
+	say_hours(hue_idle.label, t->idle, t, rows);
+}
+
+/* What was found over time, a sentence each: "hang  Nothing was done for...". */
+static void add_patterns(const struct patterns *patterns, struct rows *rows)
+{
+	for (size_t i = 0; i < patterns->count; i++) {
+		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
+
+		rows_line(rows, ROWS_ALL, pattern_id(patterns->items[i].kind), "%s", text ? text : "");
+	}
+}
+
+/* The rules of which numbers are not known. */
+static void add_unknown(const struct insights *insights, struct rows *rows)
+{
+	rows_begin(rows, ROWS_TEXT, "not known");
+	for (size_t i = 0; i < insights->unknown_count; i++)
+		rows_say(rows, "; ", "%s (%s)", insights->unknown[i].rule->id, insights->unknown[i].names);
+}
+
+static struct rows *rows_of(const struct analysis *analysis)
+{
+	struct rows *rows = rows_new();
+
+	add_billing(&analysis->efficiency, rows);
+	add_classes(&analysis->classes, rows);
+	add_lost(&analysis->efficiency.core_time, rows);
+	findings_rows(analysis, true, ROWS_ALL, rows);
+	add_patterns(analysis->patterns, rows);
+	add_unknown(&analysis->insights, rows);
+	return rows;
+}
+
+/* "score 47", "score 47, as billed": by a site's weights, "score -". */
+static struct human score_of(const struct efficiency *e)
+{
+	struct human h = { "score -" };
+
+	if (e->score.is_known)
+		snprintf(h.text, sizeof(h.text), "score %.0f%s", e->score.number, efficiency_basis(e));
+	return h;
 }
 
 void insights_text(const struct record *record, const struct analysis *analysis, struct page *page)
 {
-	tell_head(record, analysis, page);
-	report_billing(analysis, page);
-	report_classes(analysis, page);
-	report_lost(analysis, page);
-	if (analysis->insights.count)
-		report_insights(analysis, page);
-	else
-		page_paragraph(page, NULL, "No rule speaks.");
-	report_patterns(analysis, page);
-	report_unknown(analysis, page);
-}
+	_cleanup_(rows_freep) struct rows *rows = rows_of(analysis);
 
-/* ---- Markdown ---- */
-
-static void put_patterns(const struct patterns *patterns, FILE *out)
-{
-	fputs(patterns->count ? "\nOver time:\n\n" : "", out);
-	for (size_t i = 0; i < patterns->count; i++) {
-		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
-
-		fprintf(out, "- **%s**: ", pattern_id(patterns->items[i].kind));
-		markdown_put(text ? text : "", out);
-		fputc('\n', out);
-	}
+	page_put(page, PAGE_BOLD, "%s", headline_name(record));
+	page_put(page, PAGE_PLAIN, "  %s  %s", humanize_duration(record->time.elapsed_ns).text,
+		 score_of(&analysis->efficiency).text);
+	page_end_line(page);
+	rows_text(rows, page);
 }
 
 void insights_markdown(const struct record *record, const struct analysis *analysis, FILE *out)
 {
-	const struct insights *insights = &analysis->insights;
-	_cleanup_free_ char *score = report_score(analysis);
+	_cleanup_(rows_freep) struct rows *rows = rows_of(analysis);
 
 	fputs("## ", out);
 	markdown_put(headline_name(record), out);
 	fprintf(out, "\n\n%s, %s\n", humanize_duration(record->time.elapsed_ns).text,
-		score ? score : "score -");
-	markdown_classes(&analysis->classes, out);
-	fputs(insights->count ? "\n" : "\nNo rule speaks.\n", out);
-	for (size_t i = 0; i < insights->count; i++) {
-		fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));
-		markdown_insight(&insights->items[i], out);
-	}
-	put_patterns(analysis->patterns, out);
+		score_of(&analysis->efficiency).text);
+	rows_markdown(rows, out);
 }
 
 /* ---- rules ---- */

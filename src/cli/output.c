@@ -12,12 +12,12 @@
 #include "guess.h"
 #include "html_report.h"
 #include "macro.h"
-#include "markdown_report.h"
 #include "page.h"
 #include "record_format.h"
 #include "records.h"
 #include "replacement.h"
 #include "report.h"
+#include "reports.h"
 
 static const struct format {
 	const char *name;

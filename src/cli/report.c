@@ -7,7 +7,7 @@
 #include "error.h"
 #include "page.h"
 #include "records.h"
-#include "report_text.h"
+#include "reports.h"
 #include "runs.h"
 
 #define LISTED_MAX 16

@@ -12,11 +12,13 @@
 #include "error.h"
 #include "humanize.h"
 #include "macro.h"
+#include "mount_rows.h"
 #include "output.h"
 #include "page.h"
-#include "report_text.h"
+#include "reports.h"
+#include "rows.h"
+#include "rows_text.h"
 #include "session.h"
-#include "table.h"
 
 struct what {
 	const struct session *session;
@@ -24,42 +26,34 @@ struct what {
 	const struct rules *rules;
 };
 
-static void list_job(const struct record *r, struct table *table)
+static void add_job(const struct record *r, struct rows_table *table)
 {
 	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
-	uint64_t cores = 0, read = 0, written = 0;
+	uint64_t cores = 0;
 	bool has_cores = record_cores_used(r, &cores);
-	bool has_read = record_total(r, METRIC_READ_BYTES, &read);
-	bool has_written = record_total(r, METRIC_WRITE_BYTES, &written);
 
-	table_cell(table, "%s/%s", r->job.manager ? r->job.manager : "-",
-		   r->job.id ? r->job.id : "-");
-	table_cell(table, "%s", r->job.name ? r->job.name : "-");
-	table_cell(table, "%s", humanize_duration(r->time.elapsed_ns).text);
-	table_cell(table, "%s", has_cores ? humanize_cores(cores).text : "-");
-	table_cell(table, "%s", peak->is_known ? humanize_bytes(peak->number).text : "-");
-	table_cell(table, "%s", has_read ? humanize_bytes(read).text : "-");
-	table_cell(table, "%s", has_written ? humanize_bytes(written).text : "-");
+	rows_row(table, ROWS_ALL);
+	rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-", r->job.id ? r->job.id : "-");
+	rows_cell(table, cell_words(r->job.name));
+	rows_cell(table, cell_number(ROWS_TIME, r->time.elapsed_ns));
+	rows_cell(table, cell_words(has_cores ? humanize_cores(cores).text : NULL));
+	rows_cell(table, cell_if(peak->is_known, cell_number(ROWS_SIZE, peak->number)));
+	rows_cell(table, cell_total(r, METRIC_READ_BYTES));
+	rows_cell(table, cell_total(r, METRIC_WRITE_BYTES));
 }
 
 static void list_jobs(const struct session *session, struct page *page)
 {
-	static const struct table_column columns[] = {
-		{ "job" },
-		{ "name", .is_left = true, .rank = 2 },
-		{ "time" },
-		{ "cores used" },
-		{ "peak", .rank = 1 },
-		{ "read" },
-		{ "written" },
+	static const struct rows_column columns[] = {
+		{ "job" }, { "name", .is_left = true, .rank = 2 }, { "time" },	{ "cores used" }, { "peak", .rank = 1 },
+		{ "read" }, { "written" },
 	};
-	_cleanup_(table_freep) struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
 
-	if (!table)
-		return;
 	for (size_t i = 0; i < session->jobs.count; i++)
-		list_job(session->jobs.items[i], table);
-	table_print(table, "jobs", page);
+		add_job(session->jobs.items[i], table);
+	rows_text(rows, page);
 }
 
 static int print_page(const struct what *what, FILE *out, struct error *err)

@@ -18,6 +18,7 @@ bool over_time_of(const struct record *r, struct over_time *ret)
 	if (timeline_count(timeline) == 0 || !r->time.elapsed_ns)
 		return false;
 	*ret = (struct over_time){ .span = (double)r->time.elapsed_ns / 1e9,
+				   .width = width,
 				   .count = timeline_count(timeline) };
 	first = (double)(int64_t)(timeline->start_ns - record_elapsed_from(r)) / 1e9;
 	for (size_t i = 0; i <= ret->count; i++)
@@ -26,24 +27,26 @@ bool over_time_of(const struct record *r, struct over_time *ret)
 	return true;
 }
 
+double over_time_part(const struct over_time *t, size_t bucket)
+{
+	return fmax(t->edges[bucket + 1] - t->edges[bucket], PART_MIN * t->width);
+}
+
 bool over_time_values(const struct over_time *t, const struct record *r, enum metric_id id,
 		      double ret[TIMELINE_BUCKETS_MAX])
 {
 	const struct metric *metric = metric_get(id);
 	size_t series = timeline_find(metric->section, metric->key);
-	double width = (double)timeline_interval_ns(&r->timeline) / 1e9;
 	uint64_t buckets[TIMELINE_BUCKETS_MAX];
 
 	if (series == TIMELINE_SERIES || !timeline_knows(&r->timeline, series))
 		return false;
 	timeline_get(&r->timeline, series, buckets);
 	for (size_t i = 0; i < t->count; i++) {
-		double part = fmax(t->edges[i + 1] - t->edges[i], PART_MIN * width);
-
 		ret[i] = buckets[i] == TIMELINE_UNKNOWN ? (double)NAN
 							: amount_of_metric(id, buckets[i]).number;
 		if (metric->kind == KIND_COUNTER)
-			ret[i] /= part;
+			ret[i] /= over_time_part(t, i);
 	}
 	return true;
 }

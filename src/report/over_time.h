@@ -17,6 +17,7 @@ struct record;
 
 struct over_time {
 	double span;				/* seconds from start to end */
+	double width;				/* of a whole bucket, in seconds */
 	size_t count;				/* of buckets */
 	bool has_gaps;				/* nobody looked at first, or at last */
 	double edges[TIMELINE_BUCKETS_MAX + 1]; /* seconds since the start, from 0 to span */
@@ -24,6 +25,9 @@ struct over_time {
 
 /* False: the record does not tell of time. */
 bool over_time_of(const struct record *r, struct over_time *ret);
+
+/* Over how many seconds the rate of a bucket is. */
+double over_time_part(const struct over_time *t, size_t bucket);
 
 /* What a counter gained per second, or a gauge's value, in base units; NAN where it is not known.
  * False: it is not known at all. */

@@ -17,6 +17,7 @@ struct hue;
 struct plot {
 	const char *id;	   /* a word, once a page */
 	const char *title; /* "Cores in use" */
+	const char *word;  /* "cores": of one curve for all layers, where there is little room; NULL: they have words */
 	const char *unit;  /* behind its numbers: " cores"; may be "" */
 	enum axis_kind kind;
 	const struct over_time *time;
@@ -24,7 +25,8 @@ struct plot {
 	struct {
 		const struct hue *hue;
 		const char *label; /* NULL: the hue's */
-		const double *values;
+		const char *word;  /* of a curve of its own, where there is little room; NULL: none */
+		double *values;
 	} layers[PLOT_LAYERS_MAX];
 	double limit; /* a line of its own; 0: none */
 	const char *limit_label;

@@ -8,8 +8,8 @@
 
 #include "cleanup.h"
 #include "core_time.h"
+#include "cpu_words.h"
 #include "grid.h"
-#include "hardware_words.h"
 #include "hue.h"
 #include "humanize.h"
 #include "insights.h"
@@ -19,7 +19,6 @@
 #include "record.h"
 #include "record_difference.h"
 #include "text.h"
-#include "thermal_words.h"
 #include "top.h"
 #include "utf8.h"
 
@@ -197,7 +196,7 @@ static void draw_sentence(struct pane *p, const char *text)
 static void draw_hardware(struct pane *p)
 {
 	_cleanup_free_ char *counted = hardware_words(p->recent ? p->recent : p->job->now),
-			    *felt = thermal_words(p->whole);
+			    *felt = thermal_words(&p->whole->thermal);
 
 	if (counted && has_room(p)) {
 		put_label(p, p->recent ? "now" : "so far");

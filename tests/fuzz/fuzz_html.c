@@ -10,9 +10,9 @@
 #include "error.h"
 #include "fuzz.h"
 #include "html_report.h"
-#include "markdown_report.h"
 #include "markup.h"
 #include "records.h"
+#include "reports.h"
 
 static void check_page(const struct record *record, const struct analysis *analysis)
 {

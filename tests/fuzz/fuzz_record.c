@@ -15,7 +15,7 @@
 #include "record_difference.h"
 #include "record_format.h"
 #include "records.h"
-#include "report_text.h"
+#include "reports.h"
 #include "rules.h"
 #include "utf8.h"
 

@@ -5,6 +5,9 @@
 
 #include "analysis.h"
 #include "cleanup.h"
+#include "page.h"
+#include "rows.h"
+#include "rows_text.h"
 #include "rules.h"
 
 char *reported(report_writer write, const struct record *r)
@@ -19,5 +22,20 @@ char *reported(report_writer write, const struct record *r)
 		abort();
 	write(r, &analysis, out);
 	fclose(out);
+	return text;
+}
+
+char *reported_rows(struct rows *rows, unsigned int width)
+{
+	struct page page = { .width = width, .is_utf8 = true };
+	char *text = NULL;
+	size_t size;
+
+	page.out = open_memstream(&text, &size);
+	if (!rows || !page.out)
+		abort();
+	rows_text(rows, &page);
+	fclose(page.out);
+	rows_free(rows);
 	return text;
 }

@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "device_lines.h"
 #include "error.h"
 #include "made.h"
 #include "record_difference.h"
+#include "record_rows.h"
+#include "reported.h"
+#include "rows.h"
 #include "test.h"
 
 static struct block_counts counts_of(uint64_t bytes, uint64_t requests)
@@ -244,18 +246,23 @@ TEST(csv_has_a_row_a_device_or_the_sums)
 	ASSERT_CONTAINS(sums, ",1300,13,2,0.000013117,0,0,0,0,0,0,0,0,7,1,0.000007063\n");
 }
 
+static char *report(const struct record *r)
+{
+	struct rows *rows = rows_new();
+
+	block_rows(&r->reading.block, rows);
+	return reported_rows(rows, 100);
+}
+
 TEST(reports_tell_the_busiest_device_first_and_nothing_where_there_is_none)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	struct device_line lines[DEVICE_LINES_MAX];
+	_cleanup_free_ char *none = report(r), *some = NULL;
 
-	ASSERT_EQ(device_lines(r, lines), (size_t)0);
+	ASSERT_STREQ(none, "");
 	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
 	add(&r->reading.block, "sdb", BLOCK_WRITE, 3000, 3);
-	ASSERT_EQ(device_lines(r, lines), (size_t)2);
-	ASSERT_STREQ(lines[0].device, "sdb");
-	ASSERT_EQ(lines[0].ops[BLOCK_READ]->requests, (uint64_t)0);
-	ASSERT_STREQ(device_mean(lines[0].ops[BLOCK_READ]).text, "-");
-	ASSERT_STREQ(device_p99(lines[0].ops[BLOCK_READ]).text, "-");
-	ASSERT_STREQ(device_mean(lines[1].ops[BLOCK_READ]).text, "1 \u00b5s");
+	some = report(r);
+	ASSERT_CONTAINS(some, "\n            sdb          0         0     -  2.9 KiB         3  2 µs        0\n");
+	ASSERT(strstr(some, "sdb") < strstr(some, "sda"));
 }

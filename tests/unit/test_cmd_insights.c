@@ -84,7 +84,7 @@ TEST(what_it_did_over_time_is_told)
 	ASSERT_CONTAINS(text, "\ncheckpoints 14 bursts of writes, one each 5 s: 248 MiB in");
 	ASSERT_EQ(insights("--format markdown DATA/captured/checkpoints.json", &markdown),
 		  CLI_WELL);
-	ASSERT_CONTAINS(markdown, "\nOver time:\n\n- **phase**: From 0 s to");
+	ASSERT_CONTAINS(markdown, "\n**Phase**: From 0 s to");
 	ASSERT_EQ(insights("--json DATA/captured/checkpoints.json", &document), CLI_WELL);
 	json = json_loads(document, 0, NULL);
 	ASSERT(json_array_size(json_object_get(json, "patterns")) == 3);

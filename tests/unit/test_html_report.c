@@ -191,5 +191,5 @@ TEST(the_busiest_of_many_mounts_are_told_and_the_rest_is_counted)
 	ASSERT(strlen(page) < HTML_REPORT_BYTES_MAX);
 	ASSERT_CONTAINS(page, "/mount/4094");
 	ASSERT_LACKS(page, "/mount/4000");
-	ASSERT_CONTAINS(page, "And 4064 more (");
+	ASSERT_CONTAINS(page, "And 4064 more mounts (");
 }

@@ -8,9 +8,9 @@
 #include "made.h"
 #include "macro.h"
 #include "markdown.h"
-#include "markdown_report.h"
 #include "records.h"
 #include "reported.h"
+#include "reports.h"
 #include "test.h"
 
 static char *text_of(const struct record *r)
@@ -80,7 +80,7 @@ TEST(over_time_is_a_line_of_bars)
 	ASSERT_OK(records_parse(data, strlen(data), "made-epochs.json", &records, &err));
 	text = text_of(records.items[0]);
 	records_clear(&records);
-	ASSERT_CONTAINS(text, "  cores in use, at most ");
+	ASSERT_CONTAINS(text, "  cores, at most ");
 	ASSERT_CONTAINS(text, "·"); /* where nobody looked at memory */
 }
 

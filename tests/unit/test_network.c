@@ -6,7 +6,9 @@
 #include "error.h"
 #include "made.h"
 #include "network.h"
-#include "network_lines.h"
+#include "record_rows.h"
+#include "reported.h"
+#include "rows.h"
 #include "test.h"
 
 static void fill(struct network *n, uint64_t first)
@@ -212,20 +214,28 @@ TEST(an_older_record_knows_its_connections_without_their_round_trip_times)
 	ASSERT(old && old->reading.network.has_connections && !old->reading.network.has_details);
 }
 
+static char *report(const struct record *r)
+{
+	struct rows *rows = rows_new();
+
+	network_rows(&r->reading.network, rows);
+	return reported_rows(rows, 100);
+}
+
 TEST(reports_tell_how_long_round_trips_took)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
+	_cleanup_free_ char *none = NULL, *some = NULL;
 	struct network *n = &r->reading.network;
-	struct network_line lines[REACH_COUNT];
 
 	n->is_known = n->has_connections = n->has_details = true;
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 7;
-	ASSERT_EQ(network_lines(r, lines), 1u);
-	ASSERT_STREQ(lines[0].round_trips, "");
+	none = report(r);
+	ASSERT_LACKS(none, "round trips");
 	n->least_round_trip_ns = 31000;
 	n->round_trip_times.counts[9] = 100; /* 65,536 to 131,072 ns */
-	ASSERT_EQ(network_lines(r, lines), 1u);
-	ASSERT_STREQ(lines[0].round_trips, "half below 98.3 µs, 99 % below 130 µs, least 31 µs");
+	some = report(r);
+	ASSERT_CONTAINS(some, "\n            round trips: half below 98.3 µs, 99 % below 130 µs, least 31 µs\n");
 }
 
 /* How many commas there are in that line; no text of a made record has one. */
@@ -269,29 +279,30 @@ TEST(csv_has_the_sum_over_kinds_or_nothing)
 	ASSERT_CONTAINS(known, ",3,7,11,15,19,23,13,14,15,0.000000016,17,18,0.000000019,");
 }
 
+static void expect_report(const struct record *r, const char *wanted)
+{
+	_cleanup_free_ char *text = report(r);
+
+	ASSERT_STREQ(text, wanted);
+}
+
 TEST(reports_tell_the_network_and_the_node_apart_and_nothing_of_what_was_not_used)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	struct network_line lines[REACH_COUNT];
+	struct network *n = &r->reading.network;
 
-	ASSERT_EQ(network_lines(r, lines), 0u);
-	r->reading.network.is_known = true;
-	ASSERT_EQ(network_lines(r, lines), 0u);
-	*network_number_ref(&r->reading.network, SOCKET_UDP, METRIC_NETWORK_RECEIVED_BYTES) = 7;
-	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 11;
-	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS) = 2;
-	ASSERT_EQ(network_lines(r, lines), 1u);
-	ASSERT_STREQ(lines[0].label, "network");
-	ASSERT_STREQ(lines[0].kinds, "TCP, UDP");
-	ASSERT(lines[0].sent == 11 && lines[0].received == 7);
-	ASSERT_STREQ(lines[0].how_many, "2 calls");
-	r->reading.network.has_connections = true;
-	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_ACCEPTED) = 14;
-	*network_number_ref(&r->reading.network, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 1;
-	ASSERT_EQ(network_lines(r, lines), 1u);
-	ASSERT_STREQ(lines[0].how_many, "14 connections");
-	ASSERT_STREQ(lines[0].again, "1 segment sent again");
-	*network_number_ref(&r->reading.network, SOCKET_UNIX_DGRAM, METRIC_NETWORK_SENT_BYTES) = 3;
-	ASSERT_EQ(network_lines(r, lines), 2u);
-	ASSERT_STREQ(lines[1].kinds, "datagrams");
+	expect_report(r, "");
+	n->is_known = true;
+	expect_report(r, "");
+	*network_number_ref(n, SOCKET_UDP, METRIC_NETWORK_RECEIVED_BYTES) = 7;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 11;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS) = 2;
+	expect_report(r, "network     sent 11 B  received 7 B  (TCP, UDP, 2 calls)\n");
+	n->has_connections = true;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_ACCEPTED) = 14;
+	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 1;
+	expect_report(r, "network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n");
+	*network_number_ref(n, SOCKET_UNIX_DGRAM, METRIC_NETWORK_SENT_BYTES) = 3;
+	expect_report(r, "network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n"
+			 "in the node sent 3 B  received 0 B  (datagrams, 0 calls)\n");
 }

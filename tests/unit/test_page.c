@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "cleanup.h"
-#include "table.h"
+#include "rows.h"
+#include "rows_text.h"
 #include "test.h"
 
 static char *printed(struct page page, void (*print)(struct page *page))
@@ -127,7 +128,7 @@ TEST(levels_are_as_high_as_they_should_be)
 	ASSERT_STREQ(plain, ".__,=###. #\n");
 }
 
-static const struct table_column columns[] = {
+static const struct rows_column columns[] = {
 	{ "mount" },
 	{ "read" },
 	{ "mean", .rank = 2 },
@@ -140,12 +141,15 @@ static void print_table(struct page *page)
 		"/",	  "1 MiB", "4 KiB", "3 ms", "/a/very/long/name/of/a/mount",
 		"12 GiB", "1 MiB", "12 ms"
 	};
-	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
 
-	for (size_t i = 0; i < ARRAY_SIZE(cells); i++)
-		table_cell(table, "%s", cells[i]);
-	table_print(table, "files", page);
-	table_free(table);
+	for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
+		if (i % ARRAY_SIZE(columns) == 0)
+			rows_row(table, ROWS_ALL);
+		rows_words(table, "%s", cells[i]);
+	}
+	rows_text(rows, page);
 }
 
 TEST(a_table_aligns_its_columns)
@@ -168,10 +172,10 @@ TEST(a_narrow_table_shortens_the_first_column_and_drops_others)
 
 static void print_empty_table(struct page *page)
 {
-	struct table *table = table_new(columns, ARRAY_SIZE(columns));
+	_cleanup_(rows_freep) struct rows *rows = rows_new();
 
-	table_print(table, "files", page);
-	table_free(table);
+	rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
+	rows_text(rows, page);
 }
 
 TEST(a_table_without_rows_is_not_there)

@@ -9,9 +9,11 @@
 #include "document.h"
 #include "error.h"
 #include "json_place.h"
-#include "port_words.h"
 #include "record.h"
 #include "record_difference.h"
+#include "record_rows.h"
+#include "reported.h"
+#include "rows.h"
 #include "test.h"
 
 #define S UINT64_C(1000000000)
@@ -167,15 +169,24 @@ TEST(broken_ports_are_refused_with_their_place)
 	}
 }
 
+static void expect_report(const struct ports *p, const char *wanted)
+{
+	struct rows *rows = rows_new();
+	_cleanup_free_ char *text = NULL;
+
+	ports_rows(p, rows);
+	text = reported_rows(rows, 100);
+	ASSERT_STREQ(text, wanted);
+}
+
 TEST(a_report_says_what_is_known_and_what_went_wrong)
 {
 	struct ports p = make(1024, 2048);
-	_cleanup_free_ char *few = port_words(&p.items[0]), *more = NULL;
 
-	ASSERT_STREQ(few, "mlx5_0/1: sent 1 KiB, received 2 KiB (- and - packets)");
+	expect_report(NULL, "");
+	expect_report(&p, "fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (- and - packets)\n");
 	set(&p.items[0], METRIC_NODE_PORT_TRANSMIT_PACKETS, 3);
 	set(&p.items[0], METRIC_NODE_PORT_RECEIVE_PACKETS, 5);
 	set(&p.items[0], METRIC_NODE_PORT_TRANSMIT_DISCARDS, 7);
-	more = port_words(&p.items[0]);
-	ASSERT_STREQ(more, "mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), 7 discarded");
+	expect_report(&p, "fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), 7 discarded\n");
 }

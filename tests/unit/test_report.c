@@ -7,7 +7,7 @@
 #include "page.h"
 #include "records.h"
 #include "report_compare.h"
-#include "report_text.h"
+#include "reports.h"
 #include "rules.h"
 #include "test.h"
 #include "utf8.h"

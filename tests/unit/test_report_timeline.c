@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "report_timeline.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
 #include "made_rates.h"
-#include "page.h"
 #include "patterns.h"
 #include "rules.h"
 #include "record.h"
+#include "record_rows.h"
+#include "reported.h"
+#include "rows.h"
 #include "test.h"
 #include "utf8.h"
 
@@ -18,14 +18,10 @@
 
 static char *report(const struct record *r, unsigned int width)
 {
-	struct page page = { .width = width, .is_utf8 = true };
-	char *text = NULL;
-	size_t size;
+	struct rows *rows = rows_new();
 
-	page.out = open_memstream(&text, &size);
-	report_timeline(r, NULL, &page);
-	fclose(page.out);
-	return text;
+	timeline_rows(r, NULL, rows);
+	return reported_rows(rows, width);
 }
 
 static struct record *begin(void)
@@ -120,17 +116,13 @@ static char *report_patterns_of(const struct made_rates *rates, unsigned int shi
 {
 	_cleanup_(record_freep) struct record *r = made_rates_record(rates, shift);
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct page page = { .width = 80, .is_utf8 = true };
+	struct rows *rows = rows_new();
 	struct patterns patterns = {};
-	char *text = NULL;
-	size_t size;
 
 	ASSERT_OK(rules_load_built_in(&rules, NULL));
 	ASSERT_OK(patterns_find(&rules->pattern_settings, r, &patterns));
-	page.out = open_memstream(&text, &size);
-	report_timeline(r, &patterns, &page);
-	fclose(page.out);
-	return text;
+	timeline_rows(r, &patterns, rows);
+	return reported_rows(rows, 80);
 }
 
 TEST(patterns_are_marked_below_the_curves)

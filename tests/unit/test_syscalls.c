@@ -8,7 +8,9 @@
 #include "error.h"
 #include "made.h"
 #include "record_difference.h"
-#include "syscall_lines.h"
+#include "record_rows.h"
+#include "reported.h"
+#include "rows.h"
 #include "test.h"
 
 static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns, uint64_t longest_ns)
@@ -179,25 +181,31 @@ TEST(csv_by_syscall_has_a_row_a_name)
 	ASSERT_CONTAINS(text, ",read,1009,13,1.000000007,0.500000003\n");
 }
 
+static char *report(const struct syscalls *s)
+{
+	struct rows *rows = rows_new();
+
+	syscalls_rows(s, rows);
+	return reported_rows(rows, 100);
+}
+
 TEST(reports_show_those_that_took_most_and_sum_the_rest)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
-	struct syscall_line lines[SYSCALL_LINES_SHOWN];
+	_cleanup_free_ char *none = report(&r->syscalls), *one = NULL, *many = NULL;
 	char name[32];
 
-	ASSERT_EQ(syscall_lines(r, lines), 0u);
-	ASSERT_STREQ(syscall_rest(r).text, "");
+	ASSERT_STREQ(none, "");
 	add(&r->syscalls, "read", 100, 3, 3000000000, 2000000000);
-	ASSERT_EQ(syscall_lines(r, lines), 1u);
-	ASSERT_STREQ(lines[0].name, "read");
-	ASSERT_STREQ(lines[0].cells[0].text, "100");
-	ASSERT_STREQ(lines[0].cells[1].text, "3 (3 %)");
-	ASSERT_STREQ(lines[0].cells[3].text, "100 %");
-	ASSERT_STREQ(lines[0].cells[4].text, "30 ms");
-	for (int i = 0; i < SYSCALL_LINES_SHOWN + 1; i++) {
+	one = report(&r->syscalls);
+	ASSERT_STREQ(one, "calls       system call  calls   failed  time  of all   mean  longest\n"
+			  "            read           100  3 (3 %)   3 s   100 %  30 ms      2 s\n");
+	for (int i = 0; i < 13; i++) {
 		snprintf(name, sizeof(name), "syscall_%d", 100 + i);
 		add(&r->syscalls, name, 7, 1, 1000000 - (uint64_t)i, 1000);
 	}
-	ASSERT_EQ(syscall_lines(r, lines), (size_t)SYSCALL_LINES_SHOWN);
-	ASSERT_STREQ(syscall_rest(r).text, "and 2 more: 14 calls, 2 failed, 2 ms");
+	many = report(&r->syscalls);
+	ASSERT_CONTAINS(many, "\n            syscall_110 ");
+	ASSERT_LACKS(many, "syscall_111");
+	ASSERT_CONTAINS(many, "\n            and 2 more: 14 calls, 2 failed, 2 ms\n");
 }

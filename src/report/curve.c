@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "curve.h"
+
+#include <math.h>
+
+#include "macro.h"
+
+struct curve_axis curve_axis_of(const struct over_time *time, size_t room)
+{
+	struct curve_axis axis = { .time = time, .group = (time->count + room - 1) / room };
+
+	axis.columns = (time->count + axis.group - 1) / axis.group;
+	axis.wide = MAX(room / axis.columns, (size_t)1);
+	return axis;
+}
+
+/* The mean of a rate over the time in which the job ran, the greatest of what is none; NAN: not known. */
+static double column_of(const struct curve_axis *axis, const double *values, size_t column, bool is_rate)
+{
+	const double *edges = axis->time->edges;
+	size_t first = column * axis->group, end = MIN(first + axis->group, axis->time->count);
+	double sum = 0, greatest = NAN, ran = 0;
+
+	for (size_t i = first; i < end; i++) {
+		ran += edges[i + 1] - edges[i];
+		if (isnan(values[i]))
+			continue;
+		sum += values[i] * over_time_part(axis->time, i);
+		greatest = fmax(greatest, values[i]);
+	}
+	return isnan(greatest) || !is_rate ? greatest : sum / (ran > 0 ? ran : (double)(end - first) * axis->time->width);
+}
+
+static void add_layer(const struct curve_axis *axis, const double *values, bool is_rate, struct curve *curve)
+{
+	for (size_t i = 0; i < axis->columns; i++)
+		curve->values[i] += column_of(axis, values, i, is_rate);
+}
+
+bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, struct curve *ret)
+{
+	size_t begin = plot->word ? 0 : i, end = plot->word ? plot->count : i + 1;
+
+	*ret = (struct curve){ .name = plot->word };
+	if (i >= (plot->word ? MIN(plot->count, (size_t)1) : plot->count))
+		return false;
+	if (!plot->word)
+		ret->name = plot->layers[i].word;
+	for (size_t k = begin; k < end; k++)
+		add_layer(axis, plot->layers[k].values, plot->kind != AXIS_BYTES, ret);
+	for (size_t k = 0; k < axis->columns; k++)
+		ret->greatest = fmax(ret->greatest, ret->values[k]);
+	for (size_t k = 0; k < axis->time->count; k++) {
+		double all = 0;
+
+		for (size_t layer = begin; layer < end; layer++)
+			all += plot->layers[layer].values[k];
+		ret->most = fmax(ret->most, all);
+	}
+	return true;
+}
+
+struct human curve_format(double value, enum axis_kind kind)
+{
+	return kind == AXIS_NUMBER ? humanize_cores((uint64_t)fmin(value * 1000, 1e18)) : tick_format(value, kind);
+}

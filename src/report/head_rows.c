@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis.h"
+#include "cleanup.h"
+#include "headline.h"
+#include "record.h"
+#include "record_rows.h"
+#include "rows_items.h"
+#include "sentence.h"
+#include "timestamp.h"
+
+#define WORDS_MAX 64 /* of the command */
+
+static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label, const char *text)
+{
+	if (!text)
+		return;
+	rows_entries_add(facts, ROWS_ALL, label);
+	rows_entries_add(facts, ROWS_ALL, rows_format(rows, "%s", text));
+}
+
+static void add_moment(struct rows *rows, struct rows_entries *facts, const char *label, uint64_t ns)
+{
+	char text[TIMESTAMP_SIZE];
+
+	if (!ns)
+		return;
+	timestamp_format(text, ns - ns % 1000000000);
+	add_fact(rows, facts, label, rows_format(rows, "%.10s %.8s", text, text + 11));
+}
+
+static void add_facts(const struct record *r, struct rows *rows, struct rows_entries *facts)
+{
+	add_fact(rows, facts, "job", r->job.id);
+	add_fact(rows, facts, "manager", r->job.manager);
+	add_fact(rows, facts, "state", r->job.state);
+	add_fact(rows, facts, "user", r->job.user);
+	add_fact(rows, facts, "account", r->job.account);
+	add_fact(rows, facts, "partition", r->job.partition);
+	add_moment(rows, facts, "start, UTC", r->time.start_ns);
+	add_moment(rows, facts, "end, UTC", r->time.end_ns);
+	add_fact(rows, facts, "folder", r->job.folder);
+}
+
+static const char *command_of(const struct record *r, struct rows *rows)
+{
+	_cleanup_(sentence_freep) struct sentence line = {};
+
+	for (size_t i = 0; r->job.command && r->job.command[i] && i < WORDS_MAX; i++)
+		sentence_add(&line, " ", "%s", r->job.command[i]);
+	return line.text ? rows_format(rows, "%s", line.text) : NULL;
+}
+
+void head_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+{
+	_cleanup_free_ char *extent = headline_extent(r), *outcome = headline_outcome(r);
+	struct rows_item *item = rows_add(rows, ITEM_HEAD, ROWS_ALL, NULL);
+
+	if (!item)
+		return;
+	item->head = (struct rows_head){
+		.name = rows_format(rows, "%s", headline_name(r)),
+		.outcome = rows_format(rows, "%s", outcome ? outcome : "-"),
+		.extent = rows_format(rows, "%s", extent ? extent : "-"),
+		.command = command_of(r, rows),
+		.is_failure = headline_is_failure(r),
+		.has_score = a->efficiency.score.is_known,
+		.score = a->efficiency.score.number,
+		.basis = efficiency_basis(&a->efficiency),
+	};
+	if (r->merged_records != 1)
+		item->head.merged = rows_format(rows, "merged from %u records on %u node%s", r->merged_records,
+						r->merged_nodes, r->merged_nodes == 1 ? "" : "s");
+	for (size_t i = 0; i < a->classes.count; i++)
+		rows_entries_add(&item->head.classes, ROWS_ALL,
+			       rows_format(rows, "%s %s", a->classes.items[i].rule->id,
+					   amount_format(a->classes.items[i].share, DIMENSION_SHARE).text));
+	add_facts(r, rows, &item->head.facts);
+}
+
+void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows)
+{
+	struct rows_item *item = rows_add(rows, ITEM_FINDINGS, forms, NULL);
+
+	if (item)
+		item->findings = (struct rows_findings){ a, is_whole };
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record_rows - a record as rows: all that is told of it, in order, whatever prints it.
+ *
+ * Each structured part of a record brings its own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "histogram.h"
+
+struct analysis;
+struct block;
+struct hot_files;
+struct hue;
+struct network;
+struct patterns;
+struct ports;
+struct record;
+struct rows;
+struct steps;
+struct syscalls;
+struct thermal_samples;
+struct victims;
+
+/* @last is the run of the same command before, or NULL; @analysis is of @now.  All three must outlive the rows.  The
+ * caller frees them; NULL: no memory. */
+struct rows *record_rows(const struct record *now, const struct record *last, const struct analysis *analysis);
+
+/* ---- its parts ---- */
+
+void head_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+/* What rules say: the first in short; @is_whole: all, by severity, where there is room with what it is known by. */
+void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows);
+void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+/* False: nothing was counted. */
+bool hardware_rows(const struct record *r, struct rows *rows);
+/* @has_label: the line before has it already. */
+void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *rows);
+void waits_rows(const struct record *r, struct rows *rows);
+void memory_rows(const struct record *r, struct rows *rows);
+void victims_rows(const struct victims *victims, struct rows *rows);
+/* @patterns: what was found in it, or NULL. */
+void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
+void files_rows(const struct record *r, struct rows *rows);
+void metadata_rows(const struct record *r, struct rows *rows);
+void operations_rows(const struct record *r, struct rows *rows);
+/* A sentence for each operation on metadata that failed often, the most frequent first.  Returns how many. */
+size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows);
+void hot_files_rows(const struct record *r, struct rows *rows);
+void block_rows(const struct block *b, struct rows *rows);
+void network_rows(const struct network *n, struct rows *rows);
+void ports_rows(const struct ports *ports, struct rows *rows); /* NULL: none */
+void syscalls_rows(const struct syscalls *s, struct rows *rows);
+void steps_rows(const struct steps *steps, struct rows *rows);
+void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+
+/* Of a histogram of @heading (NULL: that of the one before), for a page.  False: it is empty. */
+bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,
+		    const struct hue *hue, struct rows *rows);

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+#include "rows_html.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis.h"
+#include "cleanup.h"
+#include "html.h"
+#include "html_histogram.h"
+#include "rows_items.h"
+#include "sentence.h"
+
+#define FINDINGS_SHOWN 32
+
+static void put_sentence(const char *element, const char *class, const char *text, struct html *h)
+{
+	_cleanup_(sentence_freep) struct sentence s = {};
+
+	sentence_add_whole(&s, text);
+	html_element(h, element, class, "%s", s.text ? s.text : "");
+}
+
+/* ---- the head ---- */
+
+static void put_score(const struct rows_head *head, struct html *h)
+{
+	html_begin_class(h, "p", "score");
+	if (head->has_score)
+		html_element(h, "b", NULL, "%.0f", head->score);
+	else
+		html_element(h, "b", NULL, "-");
+	html_text(h, " score of 100%s", head->basis);
+	html_end(h);
+}
+
+static void put_classes(const struct rows_entries *classes, struct html *h)
+{
+	if (!classes->count)
+		return;
+	html_begin_class(h, "p", "classes");
+	for (size_t i = 0; i < classes->count; i++) {
+		html_element(h, "span", "class", "%s", classes->items[i].text);
+		html_text(h, " ");
+	}
+	html_end(h);
+}
+
+static void put_pair(const char *label, const char *text, struct html *h)
+{
+	html_begin(h, "div");
+	html_element(h, "dt", NULL, "%s", label);
+	html_element(h, "dd", NULL, "%s", text);
+	html_end(h);
+}
+
+static void put_head(const struct rows_head *head, struct html *h)
+{
+	html_begin(h, "header");
+	put_score(head, h);
+	html_element(h, "h1", NULL, "%s", head->name);
+	html_begin_class(h, "p", "outcome");
+	html_element(h, "span", head->is_failure ? "alert" : "well", "%s", head->outcome);
+	html_text(h, " · %s", head->extent);
+	html_end(h);
+	if (head->merged)
+		put_sentence("p", NULL, head->merged, h);
+	put_classes(&head->classes, h);
+	html_end(h);
+	if (head->command) {
+		html_begin_class(h, "p", "command");
+		html_element(h, "code", NULL, "%s", head->command);
+		html_end(h);
+	}
+	html_begin_class(h, "dl", "facts");
+	for (size_t i = 0; i + 1 < head->facts.count; i += 2)
+		put_pair(head->facts.items[i].text, head->facts.items[i + 1].text, h);
+	html_end(h);
+}
+
+/* ---- findings ---- */
+
+static void put_sentences(const struct insights *insights, struct html *h)
+{
+	const struct insight *first[INSIGHTS_FIRST];
+	size_t count = insights_first(insights, first);
+
+	if (!count)
+		return;
+	html_begin_class(h, "ol", "sentences");
+	for (size_t i = 0; i < count; i++)
+		html_element(h, "li", NULL, "%s%s%s", first[i]->text, first[i]->advice ? " " : "",
+			     first[i]->advice ? first[i]->advice : "");
+	html_end(h);
+}
+
+static void put_evidence(const struct insight *insight, struct html *h)
+{
+	struct evidence e = rule_evidence(insight->rule);
+
+	html_begin_class(h, "p", "evidence");
+	for (size_t i = 0; i < e.count; i++) {
+		struct amount amount = variable_get(e.items[i], &insight->subject);
+
+		html_text(h, "%s%s = ", i ? ", " : "", e.items[i]->name);
+		html_element(h, "b", NULL, "%s", amount_format(amount, e.items[i]->dimension).text);
+	}
+	html_end(h);
+	html_begin_class(h, "p", "evidence");
+	html_text(h, "when ");
+	html_element(h, "code", NULL, "%s", insight->rule->condition);
+	if (insight->rule->source)
+		html_text(h, " (%s)", insight->rule->source);
+	html_end(h);
+}
+
+static void put_insight(const struct insight *insight, struct html *h)
+{
+	html_begin_class(h, "li", severity_name(insight->rule->severity));
+	html_begin(h, "p");
+	html_element(h, "span", "severity", "%s", severity_name(insight->rule->severity));
+	html_text(h, " %s", insight->text);
+	if (insight->advice)
+		html_element(h, "strong", NULL, " %s", insight->advice);
+	html_end(h);
+	if (insight->directive) {
+		html_begin_class(h, "p", "directive");
+		html_element(h, "code", NULL, "%s", insight->directive);
+		html_end(h);
+	}
+	html_begin(h, "details");
+	html_element(h, "summary", NULL, "how it is known: %s", insight->rule->id);
+	put_evidence(insight, h);
+	html_end(h);
+	html_end(h);
+}
+
+static void put_findings(const struct rows_findings *findings, struct html *h)
+{
+	const struct insights *insights = &findings->analysis->insights;
+
+	if (!findings->is_whole) {
+		put_sentences(insights, h);
+		return;
+	}
+	if (!insights->count) {
+		html_element(h, "p", NULL, "No rule speaks.");
+		return;
+	}
+	html_begin_class(h, "ul", "insights");
+	for (size_t i = 0; i < MIN(insights->count, (size_t)FINDINGS_SHOWN); i++)
+		put_insight(&insights->items[i], h);
+	html_end(h);
+	if (insights->count > FINDINGS_SHOWN)
+		html_element(h, "p", "note", "And %zu more.", insights->count - FINDINGS_SHOWN);
+}
+
+/* ---- lines ---- */
+
+/* With a capital. */
+static void put_heading(const char *text, struct html *h)
+{
+	bool is_small = *text >= 'a' && *text <= 'z';
+
+	html_element(h, "h3", NULL, "%c%s", is_small ? *text - 'a' + 'A' : *text, text + 1);
+}
+
+/* A label and its text, or a text that goes on; @is_alone: a remark. */
+static void put_line(const struct rows_item *item, bool is_alone, struct html *h)
+{
+	const struct rows_line *line = &item->line;
+
+	if (is_alone) {
+		put_sentence("p", line->is_alert ? "alert" : "note", line->text, h);
+		return;
+	}
+	if (item->label)
+		html_element(h, "dt", NULL, "%s", item->label);
+	html_element(h, "dd", line->is_alert ? "alert" : NULL, "%s%s%s", line->text, line->path ? " " : "",
+		     line->path ? line->path : "");
+	if (line->note)
+		html_element(h, "dd", NULL, "%s", line->note);
+}
+
+/* ---- tables ---- */
+
+static bool is_in(const struct rows_table *t, size_t column)
+{
+	return rows_column_is_in(t, column, ROWS_HTML);
+}
+
+/* How many columns from @i on stand under its group. */
+static size_t group_width(const struct rows_table *t, size_t i)
+{
+	const char *group = t->columns[i].group;
+	size_t width = 0;
+
+	for (; i < t->column_count; i++) {
+		if (is_in(t, i) && (!t->columns[i].group || strcmp(t->columns[i].group, group) != 0))
+			break;
+		width += is_in(t, i);
+	}
+	return width;
+}
+
+static bool has_groups(const struct rows_table *t)
+{
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (is_in(t, i) && t->columns[i].group)
+			return true;
+	}
+	return false;
+}
+
+static void put_groups(const struct rows_table *t, struct html *h)
+{
+	size_t left = 0; /* of a group that has begun */
+
+	html_begin(h, "tr");
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (!is_in(t, i) || (left && left--))
+			continue;
+		if (!t->columns[i].group) {
+			html_element(h, "td", NULL, "%s", "");
+			continue;
+		}
+		left = group_width(t, i);
+		html_begin_class(h, "th", "group");
+		html_attribute(h, "scope", "colgroup");
+		html_attribute(h, "colspan", "%zu", left--);
+		html_text(h, "%s", t->columns[i].group);
+		html_end(h);
+	}
+	html_end(h);
+}
+
+static void put_heads(const struct rows_table *t, struct html *h)
+{
+	html_begin(h, "tr");
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (!is_in(t, i))
+			continue;
+		html_begin(h, "th");
+		if (i == 0 || t->columns[i].is_left)
+			html_attribute(h, "class", "text");
+		html_attribute(h, "scope", "col");
+		html_text(h, "%s", t->columns[i].under ? t->columns[i].under : t->columns[i].head);
+		html_end(h);
+	}
+	html_end(h);
+}
+
+static void put_cell(const struct rows_table *t, const struct rows_cell *cell, size_t column, struct html *h)
+{
+	struct human buffer;
+
+	html_begin(h, column ? "td" : "th");
+	if (column == 0)
+		html_attribute(h, "scope", "row");
+	else if (t->columns[column].is_left)
+		html_attribute(h, "class", "text");
+	html_text(h, "%s", rows_cell_text(cell, &buffer));
+	for (size_t i = 0; i < ARRAY_SIZE(cell->aside); i++) {
+		if (cell->aside[i])
+			html_element(h, "span", "type", " %s", cell->aside[i]);
+	}
+	html_end(h);
+}
+
+static void put_body(const struct rows_table *t, struct html *h)
+{
+	html_begin(h, "tbody");
+	for (size_t row = 0; row < t->row_count && (row + 1) * t->column_count <= t->cell_count; row++) {
+		if (!(t->row_forms[row] & ROWS_HTML))
+			continue;
+		html_begin(h, "tr");
+		for (size_t i = 0; i < t->column_count; i++) {
+			if (is_in(t, i))
+				put_cell(t, &t->cells[row * t->column_count + i], i, h);
+		}
+		html_end(h);
+	}
+	html_end(h);
+}
+
+/* In a box of its own that scrolls where a page is narrow; heads are heads. */
+static void put_table(const char *label, const struct rows_table *t, struct html *h)
+{
+	html_begin_class(h, "div", "scroll");
+	html_attribute(h, "role", "region");
+	html_attribute(h, "tabindex", "0");
+	html_attribute(h, "aria-label", "%s", label);
+	html_begin(h, "table");
+	html_begin(h, "thead");
+	if (has_groups(t))
+		put_groups(t, h);
+	put_heads(t, h);
+	html_end(h);
+	put_body(t, h);
+	html_end(h);
+	html_end(h);
+	for (size_t i = 0; i < t->remarks.count; i++) {
+		if (t->remarks.items[i].forms & ROWS_HTML)
+			put_sentence("p", "note", t->remarks.items[i].text, h);
+	}
+}
+
+/* ---- parts of a whole ---- */
+
+#define NAMED_MIN 0.1	 /* a narrower part of the bar has no room for its number */
+#define SHARE_MIN 0.0005 /* less is not told */
+#define HEIGHT 36
+
+/* More than the whole is told as it is, and drawn as the whole. */
+static double share_of(const struct rows_shares *shares, size_t i)
+{
+	return shares->items[i].share / fmax(1, shares->items[0].share);
+}
+
+static void put_words(const struct rows_shares *shares, struct html *h)
+{
+	html_begin(h, "title");
+	html_attribute(h, "id", "core-title");
+	html_text(h, "Where the core time went");
+	html_end(h);
+	html_begin(h, "desc");
+	html_attribute(h, "id", "core-words");
+	for (size_t i = 0; i < shares->count; i++) {
+		if (share_of(shares, i) > SHARE_MIN)
+			html_text(h, "%s%s %s", i ? ", " : "", shares->items[i].hue->label,
+				  humanize_percent(share_of(shares, i)).text);
+	}
+	html_end(h);
+}
+
+static void put_part(const struct rows_shares *shares, size_t i, double before, struct html *h)
+{
+	double share = share_of(shares, i);
+
+	html_begin(h, "rect");
+	hue_put_fill(shares->items[i].hue, h);
+	html_attribute(h, "x", "%.3f%%", 100 * before);
+	html_attribute(h, "width", "%.3f%%", 100 * share);
+	html_attribute(h, "height", "%d", HEIGHT);
+	html_end(h);
+	if (share < NAMED_MIN)
+		return;
+	html_begin(h, "text");
+	html_attribute(h, "x", "%.3f%%", 100 * (before + share / 2));
+	html_attribute(h, "y", "%d", HEIGHT / 2 + 5);
+	html_attribute(h, "text-anchor", "middle");
+	html_text(h, "%s", humanize_percent(share).text);
+	html_end(h);
+}
+
+static void put_bar(const struct rows_shares *shares, struct html *h)
+{
+	double before = 0;
+
+	html_begin_class(h, "svg", "bar");
+	html_attribute(h, "role", "img");
+	html_attribute(h, "height", "%d", HEIGHT);
+	html_attribute(h, "aria-labelledby", "core-title core-words");
+	put_words(shares, h);
+	for (size_t i = 0; i < shares->count; i++) {
+		if (share_of(shares, i) > SHARE_MIN)
+			put_part(shares, i, before, h);
+		before += share_of(shares, i);
+	}
+	html_end(h);
+}
+
+static void put_shares(const struct rows_shares *shares, struct html *h)
+{
+	html_element(h, "p", "sum", "%s", shares->whole);
+	put_bar(shares, h);
+	html_begin_class(h, "ul", "legend");
+	for (size_t i = 0; i < shares->count; i++) {
+		if (share_of(shares, i) <= SHARE_MIN)
+			continue;
+		html_begin(h, "li");
+		hue_put_swatch(shares->items[i].hue, h);
+		html_text(h, "%s ", shares->items[i].hue->label);
+		html_element(h, "b", NULL, "%s", humanize_percent(share_of(shares, i)).text);
+		html_text(h, " (%s)", shares->items[i].text);
+		html_end(h);
+	}
+	html_end(h);
+}
+
+/* ---- over time ---- */
+
+static void put_timeline(const struct rows_timeline *t, struct html *h)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->plots[i].count)
+			plot_put(&t->plots[i], h);
+		else
+			html_element(h, "p", "none", "%s: nobody looked.", t->plots[i].title);
+	}
+	html_element(h, "p", "note", "A step is %s of time.", tick_format(t->time.width, AXIS_TIME).text);
+}
+
+/* ---- all of it ---- */
+
+static void put_item(const struct rows_item *item, bool is_first, struct html *h)
+{
+	switch (item->kind) {
+	case ITEM_TABLE:
+		if (!is_first) /* else the title of its section does */
+			put_heading(item->label, h);
+		return put_table(item->label, &item->table, h);
+	case ITEM_HEAD:
+		return put_head(&item->head, h);
+	case ITEM_FINDINGS:
+		return put_findings(&item->findings, h);
+	case ITEM_SHARES:
+		return put_shares(&item->shares, h);
+	case ITEM_TIMELINE:
+		return put_timeline(&item->timeline, h);
+	default:
+		return;
+	}
+}
+
+/* What stands together in an element around it, and how many elements that is. */
+enum box { BOX_NONE, BOX_DRAWINGS, BOX_LINES };
+
+static enum box close_box(enum box box, struct html *h)
+{
+	for (int i = 0; i < (int)box; i++)
+		html_end(h);
+	return BOX_NONE;
+}
+
+static enum box put_lines(const struct rows_item *item, enum box box, struct html *h)
+{
+	if (!item->label && box != BOX_LINES) {
+		box = close_box(box, h);
+	} else if (item->label) {
+		if (box == BOX_LINES)
+			html_end(h);
+		else
+			close_box(box, h);
+		if (box != BOX_LINES)
+			html_begin_class(h, "dl", "numbers");
+		html_begin(h, "div");
+		box = BOX_LINES;
+	}
+	put_line(item, box != BOX_LINES, h);
+	return box;
+}
+
+static enum box put_drawing(const struct rows_item *item, enum box box, struct html *h)
+{
+	if (box != BOX_DRAWINGS || item->histogram.heading) {
+		close_box(box, h);
+		if (item->histogram.heading)
+			html_element(h, "h3", "mount", "%s", item->histogram.heading);
+		html_begin_class(h, "div", "grid");
+	}
+	html_put_histogram(&item->histogram, h);
+	return BOX_DRAWINGS;
+}
+
+static void put_items(const struct rows *rows, size_t from, size_t to, struct html *h)
+{
+	enum box box = BOX_NONE;
+	bool is_first = true;
+
+	for (size_t i = from; i < to; i++) {
+		const struct rows_item *item = rows->items[i];
+
+		if (!rows_item_is_in(item, ROWS_HTML))
+			continue;
+		if (item->kind == ITEM_LINE) {
+			box = put_lines(item, box, h);
+		} else if (item->kind == ITEM_HISTOGRAM) {
+			box = put_drawing(item, box, h);
+		} else {
+			box = close_box(box, h);
+			put_item(item, is_first, h);
+		}
+		is_first = false;
+	}
+	close_box(box, h);
+}
+
+/* Where the part ends; @ret_is_empty: nothing of it is for a page. */
+static size_t find_end(const struct rows *rows, size_t from, bool *ret_is_empty)
+{
+	*ret_is_empty = true;
+	for (; from < rows->count && rows->items[from]->kind != ITEM_PART; from++)
+		*ret_is_empty &= !rows_item_is_in(rows->items[from], ROWS_HTML);
+	return from;
+}
+
+void rows_html(const struct rows *rows, struct html *h)
+{
+	bool is_empty;
+
+	for (size_t i = 0, end; rows && i < rows->count; i = end) {
+		bool is_part = rows->items[i]->kind == ITEM_PART;
+
+		end = find_end(rows, i + is_part, &is_empty);
+		if (is_part && !is_empty) {
+			html_begin(h, "section");
+			html_element(h, "h2", NULL, "%s", rows->items[i]->label);
+		}
+		put_items(rows, i + is_part, end, h);
+		if (is_part && !is_empty)
+			html_end(h);
+	}
+}

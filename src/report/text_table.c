@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+#include "text_table.h"
+
+#include <stdio.h>
+
+#include "cleanup.h"
+#include "page.h"
+#include "rows_items.h"
+#include "utf8.h"
+
+#define GAP 2
+
+struct layout {
+	size_t widths[ROWS_COLUMNS_MAX];
+	bool is_gone[ROWS_COLUMNS_MAX];
+};
+
+static size_t total_width(const struct rows_table *t, const struct layout *layout)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		if (!layout->is_gone[i])
+			total += layout->widths[i] + (i ? GAP : 0);
+	}
+	return total;
+}
+
+/* The column that goes next; 0: none may. */
+static size_t find_next_to_go(const struct rows_table *t, const struct layout *layout)
+{
+	size_t found = 0;
+
+	for (size_t i = 1; i < t->column_count; i++) {
+		if (!layout->is_gone[i] && t->columns[i].rank > (found ? t->columns[found].rank : 0))
+			found = i;
+	}
+	return found;
+}
+
+static const char *cell_at(const struct rows_table *t, size_t row, size_t column, struct human *buffer)
+{
+	return rows_cell_text(&t->cells[row * t->column_count + column], buffer);
+}
+
+static bool has_row(const struct rows_table *t, size_t row)
+{
+	return t->row_forms[row] & ROWS_TEXT && (row + 1) * t->column_count <= t->cell_count;
+}
+
+/* Every column as wide as its widest cell. */
+static struct layout measure(const struct rows_table *t, size_t first_max)
+{
+	struct layout layout = {};
+	struct human buffer;
+
+	for (size_t i = 0; i < t->column_count; i++) {
+		layout.is_gone[i] = !rows_column_is_in(t, i, ROWS_TEXT);
+		layout.widths[i] = utf8_columns(t->columns[i].head);
+	}
+	for (size_t row = 0; row < t->row_count; row++) {
+		for (size_t i = 0; has_row(t, row) && i < t->column_count; i++)
+			layout.widths[i] = MAX(layout.widths[i], utf8_columns(cell_at(t, row, i, &buffer)));
+	}
+	layout.widths[0] = MIN(layout.widths[0], first_max);
+	return layout;
+}
+
+size_t text_table_width(const struct rows_table *t, size_t first_max)
+{
+	struct layout layout = measure(t, first_max);
+
+	return total_width(t, &layout);
+}
+
+/* How long a path may be beside all other columns. */
+static size_t path_room(const struct rows_table *t, size_t available)
+{
+	size_t others = text_table_width(t, 0);
+
+	return available > others + TABLE_FIRST_MIN ? available - others : TABLE_FIRST_MIN;
+}
+
+static struct layout lay_out(const struct rows_table *t, size_t available)
+{
+	struct layout layout = measure(t, t->columns[0].is_path ? path_room(t, available) : SIZE_MAX);
+	size_t first = layout.widths[0], others, next;
+
+	layout.widths[0] = MIN(first, (size_t)TABLE_FIRST_MIN);
+	while (total_width(t, &layout) > available && (next = find_next_to_go(t, &layout)) != 0)
+		layout.is_gone[next] = true;
+	others = total_width(t, &layout) - layout.widths[0];
+	if (others < available)
+		layout.widths[0] = MIN(first, MAX(available - others, (size_t)1));
+	return layout;
+}
+
+char *text_path(const char *path, size_t columns)
+{
+	const char *p = path;
+	char *text;
+
+	while (utf8_columns(p) > columns - 1 && *p)
+		utf8_next(&p);
+	if (utf8_columns(path) <= columns)
+		p = path;
+	return asprintf(&text, "%s%s", p == path ? "" : "…", p) < 0 ? NULL : text;
+}
+
+static void print_cell(const struct rows_table *t, const struct layout *layout, size_t column, const char *text,
+		       enum page_style style, struct page *page)
+{
+	size_t width = layout->widths[column], start = page->column + (column ? GAP : 0), blanks;
+	_cleanup_free_ char *fitting = NULL;
+
+	if (layout->is_gone[column])
+		return;
+	fitting = !column && t->columns[0].is_path ? text_path(text, width) : utf8_shorten(text, width);
+	if (!fitting)
+		return;
+	blanks = column && !t->columns[column].is_left ? width - utf8_columns(fitting) : 0;
+	page_pad(page, start + blanks, 0);
+	page_put(page, style, "%s", fitting);
+	page_pad(page, start + width, 0);
+}
+
+void text_table(const struct rows_table *t, const char *label, struct page *page)
+{
+	struct layout layout;
+	struct human buffer;
+
+	layout = lay_out(t, page->width - PAGE_INDENT);
+	page_label(page, label);
+	for (size_t i = 0; i < t->column_count; i++)
+		print_cell(t, &layout, i, t->columns[i].head, PAGE_DIM, page);
+	page_end_line(page);
+	for (size_t row = 0; row < t->row_count; row++) {
+		if (!has_row(t, row))
+			continue;
+		page_label(page, NULL);
+		for (size_t i = 0; i < t->column_count; i++)
+			print_cell(t, &layout, i, cell_at(t, row, i, &buffer), PAGE_PLAIN, page);
+		page_end_line(page);
+	}
+}

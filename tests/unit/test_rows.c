@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "html.h"
+#include "markup.h"
+#include "reported.h"
+#include "rows_html.h"
+#include "rows_markdown.h"
+#include "test.h"
+
+static char *markdown(struct rows *rows)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	rows_markdown(rows, out);
+	fclose(out);
+	rows_free(rows);
+	return text;
+}
+
+/* In one element, as a page is. */
+static char *html(struct rows *rows)
+{
+	char *text = NULL;
+	size_t size;
+	struct html h = { .out = open_memstream(&text, &size) };
+
+	fputs("<!DOCTYPE html>\n", h.out);
+	html_begin(&h, "html");
+	rows_html(rows, &h);
+	html_end(&h);
+	fclose(h.out);
+	rows_free(rows);
+	return text;
+}
+
+static struct rows *make_lines(void)
+{
+	struct rows *rows = rows_new();
+
+	rows_part(rows, "Empty");
+	rows_line(rows, ROWS_TEXT, "secret", "for the terminal alone");
+	rows_part(rows, "Memory");
+	rows_line(rows, ROWS_ALL, "memory", "%d GiB", 3);
+	rows_note(rows, "beside it");
+	rows_alert(rows, ROWS_ALL, NULL, "two were killed");
+	rows_begin(rows, ROWS_ALL, "nothing");
+	rows_begin(rows, ROWS_LONG, "not seen");
+	rows_say(rows, "; ", "a <b>");
+	rows_say(rows, "; ", "%d more", 2);
+	rows_part(rows, "Files");
+	rows_line(rows, ROWS_HTML, NULL, "nothing was done");
+	return rows;
+}
+
+TEST(each_form_has_its_lines)
+{
+	_cleanup_free_ char *text = reported_rows(make_lines(), 80), *ticket = markdown(make_lines()),
+			    *page = html(make_lines());
+
+	ASSERT_STREQ(text, "secret      for the terminal alone\n"
+			   "memory      3 GiB                         beside it\n"
+			   "            two were killed\n");
+	ASSERT_STREQ(ticket, "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
+	ASSERT_LACKS(page, "Empty");
+	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
+	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
+	ASSERT_CONTAINS(page, "<dd>beside it</dd>\n<dd class=\"alert\">two were killed</dd>");
+	ASSERT_CONTAINS(page, "<dd>a &lt;b&gt;; 2 more</dd>");
+	ASSERT_CONTAINS(page, "<p class=\"note\">Nothing was done.</p>");
+	ASSERT_LACKS(page, "nothing</dt>");
+	ASSERT_STREQ(markup_find_fault(page), NULL);
+}
+
+TEST(a_path_loses_its_beginning_and_a_line_is_broken)
+{
+	struct rows *rows = rows_new();
+	_cleanup_free_ char *text = NULL;
+
+	rows_line(rows, ROWS_TEXT, "read again", "most: 1 MiB of 2 MiB from");
+	rows_path(rows, "/a/very/long/name/of/a/file/in/a/folder");
+	text = reported_rows(rows, 40);
+	ASSERT_STREQ(text, "read again  most: 1 MiB of 2 MiB from\n"
+			   "            …/name/of/a/file/in/a/folder\n");
+}
+
+static struct rows *make_table(void)
+{
+	static const struct rows_column columns[] = {
+		{ "mount" },
+		{ "read", .group = "read", .under = "bytes" },
+		{ "calls", .group = "read", .forms = ROWS_LONG },
+		{ "write", .group = "written", .under = "bytes", .forms = ROWS_HTML },
+		{ "kind", .is_left = true },
+	};
+	struct rows *rows = rows_new();
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
+	struct rows_cell name = cell_words("/scratch");
+
+	name.aside[0] = "ext4";
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, name);
+	rows_cell(table, cell_bound(true, cell_number(ROWS_BYTES, 4096)));
+	rows_cell(table, cell_bound(true, cell_number(ROWS_COUNT, 0)));
+	rows_cell(table, cell_if(false, cell_number(ROWS_BYTES, 1)));
+	rows_words(table, "%s", "a|b");
+	rows_row(table, ROWS_HTML);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		rows_cell(table, cell_words(i ? NULL : "/rare"));
+	rows_remark(table, ROWS_SHORT, "and %d more", 1);
+	return rows;
+}
+
+TEST(each_form_has_its_columns_and_rows)
+{
+	_cleanup_free_ char *text = reported_rows(make_table(), 80), *ticket = markdown(make_table()),
+			    *page = html(make_table());
+
+	ASSERT_STREQ(text, "files       mount       read  kind\n"
+			   "            /scratch  ≥4 KiB  a|b\n"
+			   "            and 1 more\n");
+	ASSERT_STREQ(ticket, "\n| mount | read | calls | kind |\n|---|---:|---:|---|\n"
+			     "| /scratch | ≥4 KiB | 0 | a\\|b |\n\nAnd 1 more.\n");
+	ASSERT_CONTAINS(page, "colspan=\"2\">read</th>");
+	ASSERT_CONTAINS(page, "colspan=\"1\">written</th>");
+	ASSERT_CONTAINS(page, "<span class=\"type\"> ext4</span>");
+	ASSERT_CONTAINS(page, "/rare");
+	ASSERT_LACKS(page, "1 more");
+	ASSERT_STREQ(markup_find_fault(page), NULL);
+}
+
+/* With ten columns of numbers, and with one. */
+static struct rows *make_alternatives(void)
+{
+	struct rows *rows = rows_new();
+
+	for (size_t columns = 11; columns; columns = columns > 2 ? 2 : 0) {
+		struct rows_column heads[11] = { { "mount" } };
+		struct rows_table *table;
+
+		for (size_t i = 1; i < columns; i++)
+			heads[i] = (struct rows_column){ "calls" };
+		table = rows_table(rows, ROWS_TEXT, "metadata", heads, columns);
+		rows_row(table, ROWS_ALL);
+		for (size_t i = 0; i < columns; i++)
+			rows_words(table, "%zu", i);
+		if (columns > 2)
+			rows_else_next(table, SIZE_MAX);
+		rows_remark(table, ROWS_ALL, "of %zu", columns);
+	}
+	rows_line(rows, ROWS_TEXT, "then", "all");
+	return rows;
+}
+
+TEST(of_alternatives_the_first_that_fits_is_printed)
+{
+	_cleanup_free_ char *wide = reported_rows(make_alternatives(), 100), *narrow = reported_rows(make_alternatives(), 60);
+
+	ASSERT_CONTAINS(wide, "            of 11\nthen        all\n");
+	ASSERT_LACKS(wide, "of 2\n");
+	ASSERT_CONTAINS(narrow, "            of 2\nthen        all\n");
+	ASSERT_LACKS(narrow, "of 11");
+}
+
+TEST(without_memory_nothing_is_told_and_nothing_breaks)
+{
+	struct rows_table *table = rows_table(NULL, ROWS_ALL, "files", &(struct rows_column){ "mount" }, 1);
+
+	ASSERT(!table);
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, cell_share(0.5));
+	rows_words(table, "x");
+	rows_remark(table, ROWS_ALL, "x");
+	rows_line(NULL, ROWS_ALL, "x", "y");
+	rows_bar(NULL, 1);
+	rows_note(NULL, "x");
+	ASSERT_STREQ(rows_format(NULL, "x"), "");
+}
