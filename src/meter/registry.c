@@ -399,7 +399,7 @@ const char *registry_job_path(const struct registry_job *j)
 
 bool registry_job_has_run(const struct registry_job *j)
 {
-	return !j->registry->has_tasks || j->work != j->last_work;
+	return !registry_has(j->registry, COUNTED_TASKS) || j->work != j->last_work;
 }
 
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number)

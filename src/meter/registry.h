@@ -72,7 +72,7 @@ struct registry_feed {
 	size_t block_count;
 	const struct leaf_row *rows;
 	size_t row_count;
-	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock; /* else they are not known, which is not zero */
+	unsigned int counted; /* COUNTED_...; what else there is is not known, which is not zero */
 	const struct leaf_loss *losses; /* sorted */
 	size_t loss_count;
 	const struct losses *nowhere; /* NULL: what was lost is not known */

@@ -86,5 +86,5 @@ int registry_job_reserve_block(struct registry_job *j, const struct registry_gro
 void registry_job_add_block(struct registry_job *j, const struct registry_group *g)
 {
 	(void)registry_block_add_group(&j->block, j->registry, g); /* there is room */
-	j->lacks_block |= !j->registry->has_block;
+	j->lacks_block |= !registry_has(j->registry, COUNTED_BLOCK);
 }

@@ -382,15 +382,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 		return code;
 	}
 	note_fed(r, feed->is_partial);
-	r->has_tasks = feed->has_tasks;
-	r->has_times = feed->has_times;
-	r->has_looks = feed->has_looks;
-	r->has_network = feed->has_network;
-	r->has_connections = feed->has_connections;
-	r->has_details = feed->has_details;
-	r->has_block = feed->has_block;
-	r->has_files = feed->has_files;
-	r->has_clock = feed->has_clock;
+	r->counted = feed->counted;
 	r->feeds++;
 	return 0;
 }

@@ -44,9 +44,9 @@ static void fold(struct registry_network *n, const struct registry *r, const str
 {
 	if (traffic)
 		network_add(n->sum, traffic);
-	n->is_lacking |= !r->has_network;
-	n->lacks_connections |= !r->has_connections;
-	n->lacks_details |= !r->has_details;
+	n->is_lacking |= !registry_has(r, COUNTED_NETWORK);
+	n->lacks_connections |= !registry_has(r, COUNTED_CONNECTIONS);
+	n->lacks_details |= !registry_has(r, COUNTED_DETAILS);
 }
 
 void registry_network_fold(struct registry_member *m, const struct registry_group *g)
@@ -61,9 +61,9 @@ void registry_network_fold(struct registry_member *m, const struct registry_grou
 
 struct network registry_network_begin(const struct registry_network *n, const struct registry *r)
 {
-	struct network network = { .is_known = r->has_network && !n->is_lacking,
-				   .has_connections = r->has_connections && !n->lacks_connections,
-				   .has_details = r->has_details && !n->lacks_details };
+	struct network network = { .is_known = registry_has(r, COUNTED_NETWORK) && !n->is_lacking,
+				   .has_connections = registry_has(r, COUNTED_CONNECTIONS) && !n->lacks_connections,
+				   .has_details = registry_has(r, COUNTED_DETAILS) && !n->lacks_details };
 
 	if (network.is_known)
 		network_add(&network, registry_network_sum(n));

@@ -314,7 +314,7 @@ struct registry {
 	uint64_t left_out, seed;
 	bool has_restored; /* groups from states, and nothing was learned since */
 
-	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock;
+	unsigned int counted; /* as the feed has it */
 	uint64_t feeds;
 	/* What was fed, from then to the snapshot. */
 	struct leaf_tasks *tasks;
@@ -343,6 +343,12 @@ struct registry {
 	struct snapshot *shown;  /* the last one */
 	uint32_t *shown_slots;   /* of each of its mounts, ascending */
 };
+
+/* Was that counted, by the last feed? */
+static inline bool registry_has(const struct registry *r, enum counted what)
+{
+	return r->counted & what;
+}
 
 /* What was fed of a leaf's tasks, as far as it is known of any: all but how many live.  What a manager's own processes
  * wait for, which is the end of what they started, is no time that the job lost: it is left out. */

@@ -318,7 +318,7 @@ static void add_parts(const struct registry *r, const struct part *parts, size_t
 		registry_add_tasks(r, values, tasks, registry_is_managers(p->job, p->step, p->rank, tasks));
 		live += tasks->live;
 	}
-	if (r->has_tasks)
+	if (registry_has(r, COUNTED_TASKS))
 		values[METRIC_TASKS_LIVE] = (struct value){ live, true };
 }
 
@@ -466,7 +466,7 @@ static const struct registry_step *main_step(const struct registry_job *j, const
 
 	for (size_t i = 0; i < job->step_count; i++) {
 		if (!step_has_ranks(job->steps[i].id) ||
-		    !rank_work(job->steps[i].values, j->registry->has_looks, &ns) || (found && ns <= most))
+		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_LOOKS), &ns) || (found && ns <= most))
 			continue;
 		found = j->steps[i];
 		most = ns;
@@ -480,7 +480,7 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 	const struct registry_step *step = main_step(j, ret);
 	int r;
 
-	if (!step || step->lacks_ranks || !j->registry->has_tasks)
+	if (!step || step->lacks_ranks || !registry_has(j->registry, COUNTED_TASKS))
 		return 0;
 	r = registry_cores_copy(&ranks, &step->ranks);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -505,7 +505,7 @@ static int put_block(const struct registry_job *j, const struct part *parts, siz
 {
 	int r;
 
-	if (!j->registry->has_block || j->lacks_block)
+	if (!registry_has(j->registry, COUNTED_BLOCK) || j->lacks_block)
 		return 0;
 	r = block_copy(ret, &j->block);
 	for (size_t i = 0; r == 0 && i < count; i++)
@@ -611,8 +611,8 @@ int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, st
 	registry_allow_saves(r);
 	m.snapshot->boot_ns = boot_ns;
 	m.snapshot->real_ns = real_ns;
-	m.snapshot->has_mounts = r->has_files;
-	m.snapshot->has_seconds = r->has_files && r->has_clock;
+	m.snapshot->has_mounts = registry_has(r, COUNTED_FILES);
+	m.snapshot->has_seconds = registry_has(r, COUNTED_FILES) && registry_has(r, COUNTED_CLOCK);
 	code = order_jobs(r);
 	if (code == 0)
 		code = make(&m);

@@ -59,10 +59,11 @@ static struct registry *make(void)
 	struct leaf_histograms histograms = { .key = { .leaf = 3, .place = 1, .op = OP_READ } };
 	const struct leaf_block blocks[] = { block_of(3, BLOCK_WRITE, 503), block_of(2, BLOCK_WRITE, 7), block_of(3, BLOCK_WRITE, 11) };
 	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
-					 .has_details = true,
-					 .core_count = 3, .blocks = blocks, .block_count = 3, .has_tasks = true, .has_network = true,
-					 .has_connections = true, .has_block = true, .has_files = true, .has_clock = true,
-					 .name_place = name_by_number };
+					 .core_count = 3, .blocks = blocks, .block_count = 3,
+					 .name_place = name_by_number,
+					 .counted = COUNTED_DETAILS | COUNTED_TASKS | COUNTED_NETWORK |
+					 	    COUNTED_CONNECTIONS | COUNTED_BLOCK | COUNTED_FILES |
+					 	    COUNTED_CLOCK };
 	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900000000, .frequency_min_hz = 1300000000,
 					     .has_temperature = true, .millicelsius = 61003, .has_throttles = true,
 					     .core_throttles = 5 };
@@ -156,9 +157,10 @@ static void check_threads(struct registry *r)
 static const struct network *network_after(struct registry *r, struct snapshot **ret)
 {
 	struct leaf_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks, .task_count = 1, .has_tasks = true, .has_network = true,
-					 .has_connections = true, .has_details = true, .has_files = true,
-					 .name_place = name_by_number };
+	const struct registry_feed f = { .tasks = tasks, .task_count = 1,
+					 .name_place = name_by_number,
+					 .counted = COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS |
+					 	    COUNTED_DETAILS | COUNTED_FILES };
 
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
 	tasks[0].network.least_round_trip_ns = 37000;
@@ -230,8 +232,8 @@ TEST(round_trip_times_are_not_known_if_those_before_are_not)
 static const struct block *block_after(struct registry *r, struct snapshot **ret)
 {
 	const struct leaf_block blocks[] = { block_of(2, BLOCK_WRITE, 1009) };
-	const struct registry_feed f = { .blocks = blocks, .block_count = 1, .has_block = true, .has_files = true,
-					 .name_place = name_by_number };
+	const struct registry_feed f = { .blocks = blocks, .block_count = 1,
+					 .name_place = name_by_number, .counted = COUNTED_BLOCK | COUNTED_FILES };
 
 	ASSERT_OK(registry_feed(r, &f));
 	*ret = snap(r, 132);
