@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "counted.h"
 #include "files.h" /* the kernel side's */
 #include "looks.h"
 #include "network.h"
@@ -28,19 +29,6 @@ struct error;
 struct meter;
 
 #define GROUP_PATH_SIZE 512
-
-/* What is counted of tasks, files and devices: a bit each. */
-enum counted {
-	COUNTED_TASKS = 1 << 0,	      /* T0's totals, of ended tasks and of live ones */
-	COUNTED_TIMES = 1 << 1,	      /* T1's time by cause */
-	COUNTED_LOOKS = 1 << 2,	      /* T2's looks for work */
-	COUNTED_NETWORK = 1 << 3,     /* what goes through sockets... */
-	COUNTED_CONNECTIONS = 1 << 4, /* ...with TCP's own numbers... */
-	COUNTED_DETAILS = 1 << 5,     /* ...and its segments and round-trip times */
-	COUNTED_BLOCK = 1 << 6,
-	COUNTED_FILES = 1 << 7,
-	COUNTED_CLOCK = 1 << 8,	      /* how long calls on files took */
-};
 
 /* A cgroup of the key hierarchy. */
 struct group_life {

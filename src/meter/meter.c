@@ -21,7 +21,7 @@
 #include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
-#include "leaves.h"
+#include "counted.h"
 #include "macro.h"
 #include "naming.h"
 #include "own_costs.h"

@@ -96,7 +96,7 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 const struct older *meter_older(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
-/* What of tasks, sockets and devices: COUNTED_... (see leaves.h). */
+/* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
 unsigned int meter_counted(const struct meter *m);
 /* How many are followed now. */
 size_t meter_followed_connections(const struct meter *m);

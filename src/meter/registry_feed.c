@@ -344,7 +344,7 @@ void registry_forget_feed(struct registry *r)
 	r->tasks = NULL;
 	r->task_count = 0;
 	registry_forget_cores(r);
-	registry_forget_blocks(r);
+	registry_forget_parts(r);
 }
 
 /* Whose rows it has. */
@@ -372,7 +372,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	if (code == 0)
 		code = registry_take_cores(r, feed->cores, feed->core_count);
 	if (code == 0)
-		code = registry_take_blocks(r, feed->blocks, feed->block_count);
+		code = registry_take_parts(r, feed);
 	if (code == 0)
 		code = registry_take_losses(r, feed);
 	if (code == 0)

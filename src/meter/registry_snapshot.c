@@ -104,7 +104,7 @@ static int list_parts(struct making *m)
 		for (size_t i = 0; i < g->member_count; i++) {
 			const struct registry_member *member = &g->members[i];
 
-			if (!member->is_folded && (g->task || g->row_count || registry_group_has_blocks(m->registry, g)))
+			if (!member->is_folded && (g->task || g->row_count || registry_group_has_parts(m->registry, g)))
 				m->parts[m->part_count++] = (struct part){ member->job, member->step, g, member->rank };
 		}
 	}
@@ -369,18 +369,9 @@ static void put_values(const struct registry_job *j, const struct part *parts, s
 		drop_gauges(ret);
 }
 
-/* What is folded and what the groups of all parts did; what was shown last (NULL: nothing was) is the least. */
-static int put_network(const struct registry_network *folded, const struct registry *r, const struct part *parts,
-		       size_t count, const struct network *last, const struct network **ret)
+static const struct registry_group *group_at(const void *parts, size_t i)
 {
-	struct network network = registry_network_begin(folded, r);
-
-	for (size_t i = 0; network.is_known && i < count; i++)
-		registry_network_add_group(&network, r, parts[i].group);
-	if (network.is_known && last && last->is_known)
-		network_raise(&network, last);
-	*ret = network_keep(&network);
-	return *ret ? 0 : -ENOMEM;
+	return ((const struct part *)parts)[i].group;
 }
 
 static int put_step(const struct registry_job *j, const struct registry_step *step, const struct part *parts,
@@ -398,7 +389,8 @@ static int put_step(const struct registry_job *j, const struct registry_step *st
 		values_raise(ret->values, last->values);
 	if (!ret->is_live)
 		drop_gauges(ret->values);
-	return put_network(&step->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
+	return registry_parts_show(j->registry, &step->parts, true, group_at, parts, count, last ? &last->parts : NULL,
+				   &ret->parts);
 }
 
 static int compare_by_step(const void *a, const void *b)
@@ -499,23 +491,6 @@ static struct threads threads_of(const struct registry_job *j, const struct part
 	return threads_of_sum(team.count, team.sum_ns, team.greatest_ns);
 }
 
-/* What was shown last is the least. */
-static int put_block(const struct registry_job *j, const struct part *parts, size_t count,
-		     const struct snapshot_job *last, struct block *ret)
-{
-	int r;
-
-	if (!registry_has(j->registry, COUNTED_BLOCK) || j->lacks_block)
-		return 0;
-	r = block_copy(ret, &j->block);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = registry_block_add_group(ret, j->registry, parts[i].group);
-	if (r == 0 && last && last->block.is_known)
-		r = block_raise(ret, &last->block);
-	ret->is_known = r == 0;
-	return r;
-}
-
 static int put_job(struct making *m, struct registry_job *j, struct snapshot_job *ret)
 {
 	const struct snapshot_job *last = last_shown(j);
@@ -531,9 +506,8 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
 	if (r == 0)
-		r = put_network(&j->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
-	if (r == 0)
-		r = put_block(j, parts, count, last, &ret->block);
+		r = registry_parts_show(j->registry, &j->parts, false, group_at, parts, count, last ? &last->parts : NULL,
+					&ret->parts);
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)

@@ -102,12 +102,11 @@ static void clear_job(struct snapshot_job *job)
 {
 	for (size_t i = 0; i < job->step_count; i++) {
 		free(job->steps[i].id);
-		network_drop(job->steps[i].network);
+		parts_clear(&job->steps[i].parts);
 	}
 	free(job->steps);
 	snapshot_rows_unref(job->rows);
-	network_drop(job->network);
-	block_clear(&job->block);
+	parts_clear(&job->parts);
 	job_unref(job->job);
 }
 
@@ -194,11 +193,9 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
 {
-	struct reading reading = { .has_mounts = s->has_mounts, .network = *job->network };
+	struct reading reading = { .has_mounts = s->has_mounts };
 	int r = expand_rows(s, job, &reading);
 
-	if (r == 0)
-		r = block_copy(&reading.block, &job->block);
 	if (r < 0) {
 		reading_clear(&reading);
 		return r;

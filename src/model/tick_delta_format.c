@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "block_json.h"
 #include "document.h"
 #include "file_op.h"
 #include "macro.h"
 #include "record_field.h"
+#include "section.h"
+#include "sections.h"
 #include "text.h"
 #include "tick.h"
 
@@ -276,7 +277,7 @@ static void format_block(const struct block *b, struct document *d)
 {
 	document_key(d, "block");
 	if (b->is_known)
-		block_format(b, d);
+		block_section.format(b, d);
 	else
 		document_boolean(d, false);
 }
@@ -301,8 +302,8 @@ static void format_step(const struct snapshot_step *step, const struct snapshot_
 	add_number(d, "start_ns", step->start_ns);
 	add_number(d, "end_ns", step->end_ns);
 	format_values(step->values, before ? before->values : NULL, d);
-	if (!before || !has_network_of(step->network, before->network))
-		format_network(step->network, d);
+	if (!before || !has_network_of(network_of(&step->parts), network_of(&before->parts)))
+		format_network(network_of(&step->parts), d);
 	document_end_map(d);
 }
 
@@ -380,10 +381,10 @@ void tick_delta_format_job(const struct snapshot *s, const struct snapshot_job *
 		format_fields(job, d);
 	if (s->has_mounts && (!before || !has_its_mounts || !has_rows_of(job, before)))
 		format_rows(job, d);
-	if (!before || !has_network_of(job->network, before->network))
-		format_network(job->network, d);
-	if (!before || !block_is_equal(&job->block, &before->block))
-		format_block(&job->block, d);
+	if (!before || !has_network_of(network_of(&job->parts), network_of(&before->parts)))
+		format_network(network_of(&job->parts), d);
+	if (!before || !block_is_equal(block_of(&job->parts), block_of(&before->parts)))
+		format_block(block_of(&job->parts), d);
 	if (job->step_count)
 		format_steps(job, before, d);
 	document_end_map(d);

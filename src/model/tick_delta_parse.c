@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block_json.h"
 #include "cleanup.h"
 #include "error.h"
 #include "json_place.h"
 #include "macro.h"
+#include "section.h"
+#include "sections.h"
 #include "text.h"
 #include "tick.h"
 #include "tick_delta_lists.h"
@@ -152,12 +153,12 @@ static int take_block(const struct place *place, const json_t *map, const struct
 	struct place here = place_below(place, ".block");
 
 	if (!list)
-		return before ? block_copy(ret, &before->reading.block) : 0;
+		return before ? section_copy(&block_section, ret, &before->reading.block) : 0;
 	if (json_is_false(list))
 		return 0;
 	if (!json_is_array(list))
 		return place_refuse(place, "block", "is no list of devices");
-	return block_parse(&here, list, ret);
+	return block_section.parse(&here, list, ret);
 }
 
 static int take_base(struct reader *reader, const struct place *place, const json_t *map, struct record *to,

@@ -226,10 +226,10 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	learn_job(r);
 	feed_senders(r, senders, 4);
 	s = snap(r, 131);
-	ASSERT_EQ(sent_of(s->jobs[0].network), (uint64_t)(1009 + 2003 + 5 + 101));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].parts)), (uint64_t)(1009 + 2003 + 5 + 101));
 	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
-	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 
 	learn(r, 141, dead, 1);
@@ -237,8 +237,8 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_senders(r, senders + 1, 1); /* of the others the kernel side says less than before */
 	s = snap(r, 142);
-	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 }
 
@@ -255,9 +255,9 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_senders(r, tasks + 1, 1);
 	s = snap(r, 142);
-	ASSERT(!s->jobs[0].network->is_known);
-	ASSERT(!s->jobs[0].steps[0].network->is_known);
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT(!network_of(&s->jobs[0].parts)->is_known);
+	ASSERT(!network_of(&s->jobs[0].steps[0].parts)->is_known);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 }
 

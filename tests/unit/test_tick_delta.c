@@ -12,6 +12,8 @@
 #include "macro.h"
 #include "made.h"
 #include "made_snapshot.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 #include "tick.h"
 
@@ -72,13 +74,14 @@ static char *expect(const struct snapshot *s, const struct snapshot_job *from)
 	r->threads = from->threads;
 	r->thermal = from->thermal;
 	ASSERT_OK(snapshot_expand(s, from, &r->reading));
+	ASSERT_OK(parts_copy_to(&from->parts, r));
 	for (size_t i = 0; i < from->step_count; i++) {
 		struct step *step = steps_add(&r->steps, from->steps[i].id);
 
 		step->start_ns = from->steps[i].start_ns;
 		step->end_ns = from->steps[i].end_ns;
 		memcpy(step->values, from->steps[i].values, sizeof(step->values));
-		step->network = *from->steps[i].network;
+		step->network = *network_of(&from->steps[i].parts);
 	}
 	return made_json(r);
 }
@@ -104,7 +107,7 @@ static void add_step(struct snapshot_job *job, const char *id, uint64_t number, 
 	*network_number_ref(&network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES) = sent;
 	job->steps = realloc(job->steps, (job->step_count + 1) * sizeof(*job->steps));
 	job->steps[job->step_count] = (struct snapshot_step){ .id = strdup(id), .is_live = true, .start_ns = 7 };
-	job->steps[job->step_count].network = network_keep(&network);
+	ASSERT_OK(parts_put(&job->steps[job->step_count].parts, &network_section, &network));
 	job->steps[job->step_count].values[METRIC_CPU_USER] = (struct value){ number, true };
 	job->steps[job->step_count++].values[METRIC_TASKS_ENDED] = (struct value){ 3, true };
 }
@@ -129,7 +132,7 @@ static void clear(struct snapshot *s)
 	for (size_t i = 0; i < s->job_count; i++) {
 		for (size_t j = 0; j < s->jobs[i].step_count; j++) {
 			free(s->jobs[i].steps[j].id);
-			network_drop(s->jobs[i].steps[j].network);
+			parts_clear(&s->jobs[i].steps[j].parts);
 		}
 		free(s->jobs[i].steps);
 	}
@@ -185,6 +188,15 @@ TEST(all_of_a_snapshot_comes_back)
 	clear(&s);
 }
 
+static void put_block(struct snapshot_job *job, const char *device, uint64_t bytes)
+{
+	struct block b = { .is_known = true };
+
+	if (device)
+		ASSERT_OK(block_add(&b, device, BLOCK_READ, &(struct block_counts){ .bytes = bytes, .requests = 1 }));
+	ASSERT_OK(parts_put(&job->parts, &block_section, &b));
+}
+
 TEST(what_is_another_one_than_before_makes_it_whole_again)
 {
 	_cleanup_free_ char *first = NULL, *second = NULL, *whole = NULL;
@@ -205,12 +217,11 @@ TEST(what_is_another_one_than_before_makes_it_whole_again)
 	made_network(&now.jobs[4], &network);
 	now.jobs[4].cores.count.number = 5;
 	now.jobs[5].thermal = (struct thermal_samples){ .samples = { 3, true }, .temperature_max = { 73009, true } };
-	now.jobs[1].block.is_known = before.jobs[0].block.is_known = now.jobs[0].block.is_known = true;
-	ASSERT_OK(block_add(&before.jobs[0].block, "sda", BLOCK_READ, &(struct block_counts){ .bytes = 41, .requests = 1 }));
-	ASSERT_OK(block_add(&now.jobs[0].block, "sda", BLOCK_READ, &(struct block_counts){ .bytes = 43, .requests = 2 }));
-	before.jobs[2].block.is_known = now.jobs[2].block.is_known = true; /* as before */
-	ASSERT_OK(block_add(&before.jobs[2].block, "sdb", BLOCK_WRITE, &(struct block_counts){ .bytes = 47, .requests = 1 }));
-	ASSERT_OK(block_copy(&now.jobs[2].block, &before.jobs[2].block));
+	put_block(&now.jobs[1], NULL, 0);
+	put_block(&before.jobs[0], "sda", 41);
+	put_block(&now.jobs[0], "sda", 43);
+	put_block(&before.jobs[2], "sdb", 47);
+	put_block(&now.jobs[2], "sdb", 47); /* as before */
 	first = format(&before, NULL);
 	second = format(&now, &before);
 	whole = format(&now, NULL);

@@ -3,7 +3,7 @@
 
 #include "cleanup.h"
 #include "collectors.h"
-#include "leaves.h"
+#include "counted.h"
 #include "macro.h"
 #include "tallies.h"
 #include "task_metrics.h"

@@ -7,7 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cleanup.h"
+#include "document.h"
+#include "histogram_json.h"
+#include "json_place.h"
 #include "macro.h"
+#include "metric_json.h"
+#include "parts.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 static const char *const names[BLOCK_OP_COUNT] = {
 	[BLOCK_READ] = "read",
@@ -81,21 +90,6 @@ void block_clear(struct block *b)
 	*b = (struct block){};
 }
 
-int block_copy(struct block *to, const struct block *from)
-{
-	struct block copy = { .is_known = from->is_known };
-	int r = block_reserve(&copy, from->count);
-
-	if (r < 0)
-		return r;
-	if (from->count)
-		memcpy(copy.rows, from->rows, from->count * sizeof(*copy.rows));
-	copy.count = from->count;
-	block_clear(to);
-	*to = copy;
-	return 0;
-}
-
 static bool is_equal(const struct block_row *a, const struct block_row *b)
 {
 	return strcmp(a->device, b->device) == 0 && a->op == b->op && memcmp(&a->counts, &b->counts, sizeof(a->counts)) == 0;
@@ -112,7 +106,7 @@ bool block_is_equal(const struct block *a, const struct block *b)
 	return true;
 }
 
-int block_reserve(struct block *b, size_t more)
+static int reserve(struct block *b, size_t more)
 {
 	struct block_row *larger;
 
@@ -194,7 +188,7 @@ static struct block_row *get_row(struct block *b, const char *device, enum block
 	at = place_of(b, device, op);
 	if (at < b->count && compare(&b->rows[at], device, op) == 0)
 		return &b->rows[at];
-	if (block_reserve(b, 1) < 0)
+	if (reserve(b, 1) < 0)
 		return NULL;
 	memmove(b->rows + at + 1, b->rows + at, (b->count - at) * sizeof(*b->rows));
 	b->rows[at] = (struct block_row){ .op = op };
@@ -212,17 +206,11 @@ int block_add(struct block *b, const char *device, enum block_op op, const struc
 	return row ? 0 : -ENOMEM;
 }
 
-int block_add_all(struct block *to, const struct block *from)
+static int block_raise(void *section, const void *shown)
 {
-	int r = 0;
+	const struct block *least = shown;
+	struct block *to = section;
 
-	for (size_t i = 0; r == 0 && i < from->count; i++)
-		r = block_add(to, from->rows[i].device, from->rows[i].op, &from->rows[i].counts);
-	return r;
-}
-
-int block_raise(struct block *to, const struct block *least)
-{
 	for (size_t i = 0; i < least->count; i++) {
 		struct block_row *row = get_row(to, least->rows[i].device, least->rows[i].op);
 
@@ -233,12 +221,24 @@ int block_raise(struct block *to, const struct block *least)
 	return 0;
 }
 
-int block_merge(struct block *to, const struct block *from)
+static int block_begin(void *ret, unsigned int counted)
 {
-	if (to->is_known && from->is_known)
-		return block_add_all(to, from);
-	block_clear(to);
+	*(struct block *)ret = (struct block){ .is_known = counted & COUNTED_BLOCK };
 	return 0;
+}
+
+/* By names of devices. */
+static int block_merge(void *sum, const void *part)
+{
+	const struct block *from = part;
+	struct block *to = sum;
+	int r = to->is_known && from->is_known ? reserve(to, from->count) : 0;
+
+	if (!to->is_known || !from->is_known)
+		block_clear(to);
+	for (size_t i = 0; r == 0 && to->is_known && i < from->count; i++)
+		r = block_add(to, from->rows[i].device, from->rows[i].op, &from->rows[i].counts);
+	return r;
 }
 
 /* Rows in which nothing was done go. */
@@ -253,20 +253,23 @@ static void drop_idle(struct block *b)
 	b->count = kept;
 }
 
-void block_subtract(struct block *from, const struct block *earlier)
+static int block_subtract(void *later, const void *before, struct strings *notes UNUSED)
 {
+	const struct block *earlier = before;
+	struct block *from = later;
 	bool is_known = from->is_known && earlier->is_known;
 
 	for (size_t i = 0; i < earlier->count; i++) {
-		const struct block_row *before = &earlier->rows[i];
-		struct block_row *row = (struct block_row *)block_find(from, before->device, before->op);
+		const struct block_row *old = &earlier->rows[i];
+		struct block_row *row = (struct block_row *)block_find(from, old->device, old->op);
 
-		is_known &= row && subtract_counts(&row->counts, &before->counts);
+		is_known &= row && subtract_counts(&row->counts, &old->counts);
 	}
 	if (is_known)
 		drop_idle(from);
 	else
 		block_clear(from);
+	return 0;
 }
 
 /* ---- metrics ---- */
@@ -302,4 +305,156 @@ uint64_t block_total(const struct block *b, enum metric_id id)
 	for (size_t i = 0; i < b->count; i++)
 		sum += b->rows[i].op == op ? block_number(&b->rows[i].counts, id) : 0;
 	return sum;
+}
+
+/* ---- as text ---- */
+
+static bool is_of_op(const struct metric *metric, enum block_op op)
+{
+	return metric->scope == SCOPE_DEVICE && strcmp(metric_part(metric), block_op_name(op)) == 0;
+}
+
+static void format_op(const struct block_row *row, struct document *d)
+{
+	document_key(d, block_op_name(row->op));
+	document_begin_map(d);
+	for (size_t id = METRIC_BLOCK_FIRST; id < METRIC_BLOCK_END; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (!is_of_op(metric, row->op))
+			continue;
+		if (metric->kind == KIND_HISTOGRAM)
+			histogram_format(metric, &row->counts.latencies, d);
+		else
+			metric_format(metric, true, block_number(&row->counts, (enum metric_id)id), d);
+	}
+	document_end_map(d);
+}
+
+static void block_format(const void *section, struct document *d)
+{
+	const struct block *b = section;
+
+	document_begin_list(d);
+	for (size_t i = 0; i < b->count;) {
+		size_t end = i + block_rows_of_device(b, i);
+
+		document_begin_map(d);
+		document_key(d, "device");
+		document_string(d, b->rows[i].device);
+		for (; i < end; i++)
+			format_op(&b->rows[i], d);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+/* ---- the way back ---- */
+
+static int take_metric(const struct place *place, const json_t *map, enum metric_id id, struct block_counts *ret)
+{
+	const struct metric *metric = metric_get(id);
+	bool is_known;
+
+	if (metric->kind == KIND_HISTOGRAM)
+		return histogram_take(place, map, metric, &ret->latencies, &is_known);
+	return place_take_number(place, map, metric->key, metric_unit_places(metric->unit), block_number_ref(ret, id),
+				 &is_known);
+}
+
+static int take_op(const struct place *above, const json_t *device, const char *name, enum block_op op,
+		   struct block *ret)
+{
+	struct place here = place_below(above, ".%s", block_op_name(op));
+	struct block_counts counts = {};
+	const json_t *map;
+	int r = place_get(above, device, block_op_name(op), JSON_OBJECT, &map);
+
+	if (r < 0 || !map)
+		return r;
+	for (size_t id = METRIC_BLOCK_FIRST; r == 0 && id < METRIC_BLOCK_END; id++) {
+		if (is_of_op(metric_get((enum metric_id)id), op))
+			r = take_metric(&here, map, (enum metric_id)id, &counts);
+	}
+	return r < 0 ? r : block_add(ret, name, op, &counts);
+}
+
+static int take_device(const struct place *place, const json_t *map, struct block *ret)
+{
+	_cleanup_free_ char *name = NULL;
+	int r;
+
+	if (!json_is_object(map))
+		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
+	r = place_take_string(place, map, "device", &name);
+	if (r < 0)
+		return r;
+	if (!name || !*name || strlen(name) >= BLOCK_DEVICE_SIZE)
+		return place_refuse(place, "device", "is no name of a device");
+	for (size_t op = 0; op < BLOCK_OP_COUNT; op++) {
+		if (block_find(ret, name, (enum block_op)op))
+			return place_refuse(place, "device", "stands there twice");
+	}
+	for (size_t op = 0; r == 0 && op < BLOCK_OP_COUNT; op++)
+		r = take_op(place, map, name, (enum block_op)op, ret);
+	return r;
+}
+
+static int block_parse(const struct place *place, const json_t *list, void *section)
+{
+	struct block *ret = section;
+	int r = 0;
+
+	if (json_array_size(list) > BLOCK_DEVICES_MAX + 1) /* BLOCK_OTHER's too */
+		return place_refuse(place, "", "has more than %d entries", BLOCK_DEVICES_MAX + 1);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "[%zu]", i);
+
+		r = take_device(&here, json_array_get(list, i), ret);
+	}
+	ret->is_known = r == 0;
+	return r;
+}
+
+static bool block_is_known(const void *section)
+{
+	return ((const struct block *)section)->is_known;
+}
+
+static const void *block_idle(const void *section)
+{
+	static const struct block idle[2] = { [1] = { .is_known = true } };
+	const struct block *b = section;
+
+	return b->count ? NULL : &idle[b->is_known];
+}
+
+static void block_clear_section(void *section)
+{
+	block_clear(section);
+}
+
+const struct section block_section = {
+	.name = "block",
+	.size = sizeof(struct block),
+	.offset = offsetof(struct record, reading.block),
+	.counted = COUNTED_BLOCK,
+	.is_known = block_is_known,
+	.begin = block_begin,
+	.clear = block_clear_section,
+	.idle = block_idle,
+	.add = block_merge,
+	.raise = block_raise,
+	.subtract = block_subtract,
+	.format = block_format,
+	.type = JSON_ARRAY,
+	.parse = block_parse,
+};
+
+const struct block *block_of(const struct parts *p)
+{
+	static const struct block unknown;
+	const struct block *b = parts_get(p, &block_section);
+
+	return b ? b : &unknown;
 }
