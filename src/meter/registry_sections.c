@@ -241,7 +241,7 @@ int registry_parts_fold(const struct registry_member *m, const struct registry_g
 
 static int raise_to(const struct section *s, void *sum, const void *last)
 {
-	return last && s->is_known(sum) && s->is_known(last) ? s->raise(sum, last) : 0;
+	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last) : 0;
 }
 
 int registry_parts_show(const struct registry *r, const struct parts *folded, bool is_of_step,

@@ -119,31 +119,24 @@ static void put_pairs(struct document *d, const char *key, const struct registry
 	document_end_list(d);
 }
 
-static void put_team(struct document *d, const struct thread_team *team)
+static void put_numbers(struct document *d, const char *key, const uint64_t *numbers, size_t count)
 {
-	if (!team->count)
-		return;
-	document_key(d, "team");
+	document_key(d, key);
 	document_begin_flat_list(d);
-	document_unsigned(d, MIN(team->count, (uint64_t)INT64_MAX));
-	document_unsigned(d, MIN(team->sum_ns, (uint64_t)INT64_MAX));
-	document_unsigned(d, MIN(team->greatest_ns, (uint64_t)INT64_MAX));
+	for (size_t i = 0; i < count; i++)
+		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
 	document_end_list(d);
 }
 
-/* A list of its numbers as they stand in the struct. */
-static void put_thermal(struct document *d, const struct thermal_sums *sums)
+/* Lists of their numbers, in the order of their structs. */
+static void put_sums(struct document *d, const struct registry_job *j)
 {
-	uint64_t numbers[THERMAL_SUMS];
+	const uint64_t team[] = { j->team.count, j->team.sum_ns, j->team.greatest_ns };
 
-	if (!sums->samples)
-		return;
-	memcpy(numbers, sums, sizeof(numbers));
-	document_key(d, "thermal");
-	document_begin_flat_list(d);
-	for (size_t i = 0; i < THERMAL_SUMS; i++)
-		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
-	document_end_list(d);
+	if (j->team.count)
+		put_numbers(d, "team", team, ARRAY_SIZE(team));
+	if (j->thermal.samples)
+		put_numbers(d, "thermal", (const uint64_t *)(const void *)&j->thermal, THERMAL_SUMS);
 }
 
 static void put_victims(struct document *d, const struct registry_job *j)
@@ -296,8 +289,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 		put_values(d, "shown", shown_of(j));
 	if (j->cores.count)
 		put_pairs(d, "cores", &j->cores);
-	put_team(d, &j->team);
-	put_thermal(d, &j->thermal);
+	put_sums(d, j);
 	put_victims(d, j);
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);

@@ -241,37 +241,32 @@ static int take_parts(const struct place *place, const json_t *root, struct regi
 	return parts_parse(place, root, false, &j->parts);
 }
 
-static int take_team(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_numbers(const struct place *place, const json_t *root, const char *key, uint64_t *ret, size_t count)
 {
-	struct place here = place_below(place, "team");
-	uint64_t numbers[3] = {}; /* count, sum, greatest */
+	struct place here = place_below(place, "%s", key);
 	const json_t *list;
-	int r = place_get(place, root, "team", JSON_ARRAY, &list);
+	int r = place_get(place, root, key, JSON_ARRAY, &list);
 
 	if (r < 0 || !list)
 		return r;
-	r = state_check_length(&here, list, ARRAY_SIZE(numbers));
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
-	j->team = (struct thread_team){ numbers[0], numbers[1], numbers[2] };
+	r = state_check_length(&here, list, count);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = state_number_at(&here, list, i, INT64_MAX, &ret[i]);
+	return r;
+}
+
+static int take_team(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	uint64_t team[3] = {};
+	int r = take_numbers(place, root, "team", team, ARRAY_SIZE(team));
+
+	j->team = (struct thread_team){ team[0], team[1], team[2] };
 	return r;
 }
 
 static int take_thermal(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	struct place here = place_below(place, "thermal");
-	uint64_t numbers[THERMAL_SUMS] = {};
-	const json_t *list;
-	int r = place_get(place, root, "thermal", JSON_ARRAY, &list);
-
-	if (r < 0 || !list)
-		return r;
-	r = state_check_length(&here, list, THERMAL_SUMS);
-	for (size_t i = 0; r == 0 && i < THERMAL_SUMS; i++)
-		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
-	if (r == 0)
-		memcpy(&j->thermal, numbers, sizeof(numbers));
-	return r;
+	return take_numbers(place, root, "thermal", (uint64_t *)(void *)&j->thermal, THERMAL_SUMS);
 }
 
 static int take_victims(const struct place *place, const json_t *root, struct registry_job *j)

@@ -101,7 +101,7 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 			continue;
 		if (!p->items[i]) {
 			format_empty(s, d);
-		} else if (s->is_known(p->items[i])) {
+		} else if (section_is_known(s, p->items[i])) {
 			document_key(d, section_key(s));
 			s->format(p->items[i], d);
 		}

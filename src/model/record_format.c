@@ -215,7 +215,7 @@ static void format_known(const struct record *record, const struct section *sect
 {
 	const void *at = section_get(record, section);
 
-	if (!section->is_known(at))
+	if (!section_is_known(section, at))
 		return;
 	document_key(d, section_key(section));
 	if (section->format) {

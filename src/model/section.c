@@ -17,6 +17,11 @@ const struct section *section_find(const char *name)
 	return NULL;
 }
 
+bool section_is_known(const struct section *s, const void *section)
+{
+	return s->is_known ? s->is_known(section) : *(const bool *)section;
+}
+
 void section_clear(const struct section *s, void *section)
 {
 	if (s->clear)

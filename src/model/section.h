@@ -13,14 +13,27 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "counted.h"
+#include "metric.h"
 
 struct document;
 struct error;
 struct place;
 struct record;
 struct strings;
+
+/* A section's numbers as a table: a row a thing, a column a metric, of which histograms are left out. */
+struct section_table {
+	const char *label; /* of things: "device" */
+	enum metric_id first, end;
+	bool has_sums; /* over all things, for a record's own row */
+	/* The @i-th; NULL: there are no more. */
+	const char *(*thing)(const void *section, size_t i);
+	/* Of a thing, or NULL: the sum over all.  False: not known. */
+	bool (*number)(const void *section, const char *thing, enum metric_id id, uint64_t *ret);
+};
 
 /* Those of one record at most. */
 #define SECTIONS_MAX 16
@@ -32,7 +45,7 @@ struct section {
 	unsigned int counted; /* COUNTED_... of cgroups that it is made of; 0: it is no sum over cgroups */
 	bool is_of_steps;     /* kept of each step of a job, too */
 
-	bool (*is_known)(const void *section);
+	bool (*is_known)(const void *section); /* absent: it begins with `bool is_known` */
 	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is added.  NULL: nothing but its
 	 * bytes is to be copied. -ENOMEM. */
 	int (*begin)(void *ret, unsigned int counted);
@@ -54,12 +67,14 @@ struct section {
 	json_type type; /* of what parse() takes */
 	/* Into an empty one.  -EINVAL: the place's error says why; -ENOMEM. */
 	int (*parse)(const struct place *place, const json_t *json, void *ret);
+	const struct section_table *table; /* for CSV; NULL: it is none */
 };
 
 /* In the order in which they stand in a record. */
 extern const struct section *const sections[];
 extern const size_t section_count;
 
+bool section_is_known(const struct section *s, const void *section);
 /* NULL: none of that name. */
 const struct section *section_find(const char *name);
 void section_clear(const struct section *s, void *section);

@@ -25,11 +25,6 @@ struct marbles {
 	uint64_t *count; /* owned, so that a leak would be seen */
 };
 
-static bool marbles_are_known(const void *section)
-{
-	return ((const struct marbles *)section)->is_known;
-}
-
 static int marbles_begin(void *ret, unsigned int counted)
 {
 	struct marbles *m = ret;
@@ -95,7 +90,6 @@ static const struct section marbles_section = {
 	.size = sizeof(struct marbles),
 	.counted = COUNTED_MARBLES,
 	.is_of_steps = true,
-	.is_known = marbles_are_known,
 	.begin = marbles_begin,
 	.clear = marbles_clear,
 	.add = marbles_add,

@@ -84,8 +84,10 @@ static bool subtract_counts(struct block_counts *to, const struct block_counts *
 
 /* ---- rows ---- */
 
-void block_clear(struct block *b)
+void block_clear(void *section)
 {
+	struct block *b = section;
+
 	free(b->rows);
 	*b = (struct block){};
 }
@@ -416,11 +418,6 @@ static int block_parse(const struct place *place, const json_t *list, void *sect
 	return r;
 }
 
-static bool block_is_known(const void *section)
-{
-	return ((const struct block *)section)->is_known;
-}
-
 static const void *block_idle(const void *section)
 {
 	static const struct block idle[2] = { [1] = { .is_known = true } };
@@ -429,19 +426,43 @@ static const void *block_idle(const void *section)
 	return b->count ? NULL : &idle[b->is_known];
 }
 
-static void block_clear_section(void *section)
+static const char *block_thing(const void *section, size_t i)
 {
-	block_clear(section);
+	const struct block *b = section;
+
+	for (size_t at = 0; at < b->count; at += block_rows_of_device(b, at)) {
+		if (i-- == 0)
+			return b->rows[at].device;
+	}
+	return NULL;
 }
+
+/* What a device did none of is 0. */
+static bool block_get(const void *section, const char *thing, enum metric_id id, uint64_t *ret)
+{
+	const struct block *b = section;
+	const struct block_row *row = thing ? block_find(b, thing, block_metric_op(id)) : NULL;
+
+	*ret = row ? block_number(&row->counts, id) : thing ? 0 : block_total(b, id);
+	return b->is_known;
+}
+
+static const struct section_table block_table = {
+	.label = "device",
+	.first = METRIC_BLOCK_FIRST,
+	.end = METRIC_BLOCK_END,
+	.has_sums = true,
+	.thing = block_thing,
+	.number = block_get,
+};
 
 const struct section block_section = {
 	.name = "block",
 	.size = sizeof(struct block),
 	.offset = offsetof(struct record, reading.block),
 	.counted = COUNTED_BLOCK,
-	.is_known = block_is_known,
 	.begin = block_begin,
-	.clear = block_clear_section,
+	.clear = block_clear,
 	.idle = block_idle,
 	.add = block_merge,
 	.raise = block_raise,
@@ -449,6 +470,7 @@ const struct section block_section = {
 	.format = block_format,
 	.type = JSON_ARRAY,
 	.parse = block_parse,
+	.table = &block_table,
 };
 
 const struct block *block_of(const struct parts *p)

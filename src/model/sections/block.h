@@ -51,7 +51,7 @@ struct block { /* begins as {} */
 	size_t count, room;
 };
 
-void block_clear(struct block *b);
+void block_clear(void *section); /* struct block */
 
 bool block_is_equal(const struct block *a, const struct block *b);
 

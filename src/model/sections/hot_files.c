@@ -237,8 +237,10 @@ int hot_files_merge(void *sum, const void *part)
 	return r < 0 ? r : merge_list(&to->folders, &from->folders);
 }
 
-void hot_files_clear(struct hot_files *files)
+void hot_files_clear(void *section)
 {
+	struct hot_files *files = section;
+
 	hot_list_clear(&files->hot);
 	hot_list_clear(&files->folders);
 	*files = (struct hot_files){};

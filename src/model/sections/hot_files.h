@@ -70,4 +70,4 @@ void hot_list_clear(struct hot_list *list);
 int hot_files_merge(void *sum, const void *part); /* struct hot_files */
 
 /* Leaves it empty, and unknown. */
-void hot_files_clear(struct hot_files *files);
+void hot_files_clear(void *section); /* struct hot_files */

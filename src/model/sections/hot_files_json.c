@@ -278,29 +278,18 @@ static int hot_files_parse(const struct place *place, const json_t *map, void *s
 
 /* ---- the section ---- */
 
-static bool hot_files_are_known(const void *section)
-{
-	return ((const struct hot_files *)section)->is_known;
-}
-
 static int hot_files_begin(void *ret, unsigned int counted UNUSED)
 {
 	*(struct hot_files *)ret = (struct hot_files){ .is_known = true, .has_seconds = true, .knows_dropped = true };
 	return 0;
 }
 
-static void clear_section(void *section)
-{
-	hot_files_clear(section);
-}
-
 const struct section files_section = {
 	.name = "files",
 	.size = sizeof(struct hot_files),
 	.offset = offsetof(struct record, files),
-	.is_known = hot_files_are_known,
 	.begin = hot_files_begin,
-	.clear = clear_section,
+	.clear = hot_files_clear,
 	.add = hot_files_merge,
 	.format = hot_files_format,
 	.type = JSON_OBJECT,

@@ -362,10 +362,33 @@ static int network_parse(const struct place *place, const json_t *network, void 
 	return r;
 }
 
-static bool network_is_known(const void *section)
+static const char *network_thing(const void *section, size_t i)
 {
-	return ((const struct network *)section)->is_known;
+	const struct network *n = section;
+
+	for (size_t kind = 0; n->is_known && kind < SOCKET_KIND_COUNT; kind++) {
+		if (network_has_kind(n, (enum socket_kind)kind) && i-- == 0)
+			return names[kind];
+	}
+	return NULL;
 }
+
+static bool network_get(const void *section, const char *thing, enum metric_id id, uint64_t *ret)
+{
+	enum socket_kind kind = thing ? socket_kind_find(thing) : SOCKET_TCP;
+
+	*ret = thing ? network_number(section, kind, id) : network_total(section, id);
+	return network_knows(section, id) && network_takes(kind, id);
+}
+
+static const struct section_table network_table = {
+	.label = "socket",
+	.first = METRIC_NETWORK_FIRST,
+	.end = METRIC_NETWORK_END,
+	.has_sums = true,
+	.thing = network_thing,
+	.number = network_get,
+};
 
 const struct section network_section = {
 	.name = "network",
@@ -373,7 +396,6 @@ const struct section network_section = {
 	.offset = offsetof(struct record, reading.network),
 	.counted = COUNTED_NETWORK | COUNTED_CONNECTIONS | COUNTED_DETAILS,
 	.is_of_steps = true,
-	.is_known = network_is_known,
 	.begin = network_begin,
 	.idle = network_idle,
 	.add = network_merge,
@@ -382,6 +404,7 @@ const struct section network_section = {
 	.format = network_format,
 	.type = JSON_OBJECT,
 	.parse = network_parse,
+	.table = &network_table,
 };
 
 const struct network *network_of(const struct parts *p)

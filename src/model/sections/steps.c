@@ -48,8 +48,10 @@ void steps_remove(struct steps *s, struct step *step)
 	memmove(step, step + 1, (size_t)(s->items + --s->count - step) * sizeof(*step));
 }
 
-void steps_clear(struct steps *s)
+void steps_clear(void *section)
 {
+	struct steps *s = section;
+
 	for (size_t i = 0; i < s->count; i++)
 		free(s->items[i].id);
 	free(s->items);
@@ -240,18 +242,13 @@ static bool has_steps(const void *section)
 	return ((const struct steps *)section)->count > 0;
 }
 
-static void clear_section(void *section)
-{
-	steps_clear(section);
-}
-
 const struct section steps_section = {
 	.name = "steps",
 	.size = sizeof(struct steps),
 	.offset = offsetof(struct record, steps),
 	.is_known = has_steps,
 	.begin = steps_begin,
-	.clear = clear_section,
+	.clear = steps_clear,
 	.add = steps_merge,
 	.subtract = steps_subtract,
 	.format = steps_format,

@@ -27,7 +27,7 @@ struct steps {
 struct step *steps_add(struct steps *s, const char *id);
 struct step *steps_find(const struct steps *s, const char *id); /* NULL: none */
 void steps_remove(struct steps *s, struct step *step); /* NULL is fine */
-void steps_clear(struct steps *s);
+void steps_clear(void *section); /* struct steps */
 
 /* Does the manager start tasks in steps of that name, which are ranks then?  "0" and "7+1" are such, "batch" is not. */
 bool step_has_ranks(const char *id);

@@ -182,8 +182,10 @@ static int syscalls_subtract(void *later, const void *before, struct strings *no
 	return 0;
 }
 
-void syscalls_clear(struct syscalls *s)
+void syscalls_clear(void *section)
 {
+	struct syscalls *s = section;
+
 	free(s->items);
 	*s = (struct syscalls){};
 }
@@ -273,26 +275,39 @@ static int syscalls_parse(const struct place *place, const json_t *list, void *s
 	return r;
 }
 
-static bool syscalls_are_known(const void *section)
+static const char *syscalls_thing(const void *section, size_t i)
 {
-	return ((const struct syscalls *)section)->is_known;
+	const struct syscalls *s = section;
+
+	return i < s->count ? s->items[i].name : NULL;
 }
 
-static void clear_section(void *section)
+static bool syscalls_number(const void *section, const char *thing, enum metric_id id, uint64_t *ret)
 {
-	syscalls_clear(section);
+	const struct syscall_row *row = thing ? syscalls_find(section, thing) : NULL;
+
+	*ret = row ? syscall_number(row, id) : 0;
+	return row && syscall_knows(row, id);
 }
+
+static const struct section_table syscalls_table = {
+	.label = "name",
+	.first = METRIC_SYSCALL_FIRST,
+	.end = METRIC_SYSCALL_END,
+	.thing = syscalls_thing,
+	.number = syscalls_number,
+};
 
 const struct section syscalls_section = {
 	.name = "syscalls",
 	.size = sizeof(struct syscalls),
 	.offset = offsetof(struct record, syscalls),
-	.is_known = syscalls_are_known,
 	.begin = syscalls_begin,
-	.clear = clear_section,
+	.clear = syscalls_clear,
 	.add = syscalls_merge,
 	.subtract = syscalls_subtract,
 	.format = syscalls_format,
 	.type = JSON_ARRAY,
 	.parse = syscalls_parse,
+	.table = &syscalls_table,
 };

@@ -45,4 +45,4 @@ uint64_t syscalls_total(const struct syscalls *s, enum metric_id id);
 void syscalls_sort(struct syscalls *s);
 
 /* Leaves it empty, and unknown. */
-void syscalls_clear(struct syscalls *s);
+void syscalls_clear(void *section); /* struct syscalls */
