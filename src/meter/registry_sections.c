@@ -163,10 +163,11 @@ static void *begin(const struct parts *folded, size_t section)
 {
 	const struct section *s = sections[section];
 	void *sum = calloc(1, s->size);
+	const void *part = parts_get(folded, s);
 	int r = 0;
 
 	if (sum)
-		r = folded->items[section] ? section_copy(s, sum, folded->items[section]) : s->begin(sum, COUNTED_ALL);
+		r = part ? section_copy(s, sum, part) : s->begin(sum, COUNTED_ALL);
 	if (r == 0)
 		return sum;
 	free(sum);
@@ -266,7 +267,7 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 		if (code == 0)
 			code = limit(r, s, sum);
 		if (code == 0)
-			code = raise_to(s, sum, last ? last->items[i] : NULL);
+			code = raise_to(s, sum, last ? parts_get(last, s) : NULL);
 		if (code == 0)
 			code = parts_put(ret, s, sum);
 		drop(s, sum);

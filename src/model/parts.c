@@ -8,14 +8,16 @@
 
 #include "document.h"
 
+/* Where it stands among the sections that cgroups add up to. */
 static size_t index_of(const struct section *s)
 {
-	size_t i = 0;
+	size_t index = 0;
 
-	while (i < section_count && sections[i] != s)
-		i++;
-	assert(i < section_count);
-	return i;
+	assert(s->counted);
+	for (size_t i = 0; i < section_count && sections[i] != s; i++)
+		index += sections[i]->counted != 0;
+	assert(index < PARTS_MAX);
+	return index;
 }
 
 static bool is_shared(const struct section *s, const void *part)
@@ -55,18 +57,22 @@ int parts_put(struct parts *p, const struct section *s, void *value)
 
 void parts_clear(struct parts *p)
 {
-	for (size_t i = 0; i < section_count; i++)
-		drop(sections[i], p->items[i]);
+	for (size_t i = 0; i < section_count; i++) {
+		if (sections[i]->counted)
+			drop(sections[i], parts_get(p, sections[i]));
+	}
 	*p = (struct parts){};
 }
 
 void parts_move(struct parts *to, struct parts *from)
 {
 	for (size_t i = 0; i < section_count; i++) {
-		if (!from->items[i])
+		const void *part = sections[i]->counted ? parts_get(from, sections[i]) : NULL;
+
+		if (!part)
 			continue;
-		drop(sections[i], to->items[i]);
-		to->items[i] = from->items[i];
+		drop(sections[i], parts_get(to, sections[i]));
+		to->items[index_of(sections[i])] = part;
 	}
 	*from = (struct parts){};
 }
@@ -96,14 +102,13 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 {
 	for (size_t i = 0; i < section_count; i++) {
 		const struct section *s = sections[i];
+		const void *part = is_written(s, is_of_step) ? parts_get(p, s) : NULL;
 
-		if (!is_written(s, is_of_step))
-			continue;
-		if (!p->items[i]) {
-			format_empty(s, d);
-		} else if (section_is_known(s, p->items[i])) {
+		if (part && section_is_known(s, part)) {
 			document_key(d, section_key(s));
-			s->format(p->items[i], d);
+			s->format(part, d);
+		} else if (!part && is_written(s, is_of_step)) {
+			format_empty(s, d);
 		}
 	}
 }
@@ -139,8 +144,10 @@ int parts_copy_to(const struct parts *p, struct record *to)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < section_count; i++) {
-		if (p->items[i])
-			r = section_copy(sections[i], section_of(to, sections[i]), p->items[i]);
+		const struct section *s = sections[i];
+		const void *part = s->counted ? parts_get(p, s) : NULL;
+
+		r = part ? section_copy(s, section_of(to, s), part) : 0;
 	}
 	return r;
 }

@@ -9,8 +9,10 @@
 
 #include "section.h"
 
+#define PARTS_MAX 6 /* sections with section.counted */
+
 struct parts { /* begins as {} */
-	const void *items[SECTIONS_MAX]; /* as sections[]; NULL: it was never put */
+	const void *items[PARTS_MAX]; /* in the order of sections[]; NULL: it was never put */
 };
 
 /* NULL: it was never put. */

@@ -35,9 +35,6 @@ struct section_table {
 	bool (*number)(const void *section, const char *thing, enum metric_id id, uint64_t *ret);
 };
 
-/* Those of one record at most. */
-#define SECTIONS_MAX 16
-
 struct section {
 	const char *name;     /* its key in the record; "memory.oom": within that map */
 	size_t size;

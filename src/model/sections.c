@@ -10,4 +10,3 @@ const struct section *const sections[] = {
 	&ports_section,	  &block_section, &syscalls_section, &files_section,   &steps_section, &timeline_section,
 };
 const size_t section_count = ARRAY_SIZE(sections);
-_Static_assert(ARRAY_SIZE(sections) <= SECTIONS_MAX, "there is room for them");
