@@ -120,11 +120,15 @@ bool registry_group_has_parts(const struct registry *r, const struct registry_gr
  * changes is put.  -ENOMEM. */
 int registry_parts_fold(const struct registry_member *m, const struct registry_group *g, struct parts *ret_job,
 			struct parts *ret_step);
-/* What is shown: what is folded and what the @count groups did, as far as all of it is counted; no less than @last (may be
- * NULL).  -ENOMEM. */
+struct registry_part_groups {
+	const struct registry_group *(*at)(const void *context, size_t i);
+	const void *context;
+	size_t count;
+};
+/* What is shown: what is folded and what the groups did, as far as all of it is counted; no less than @last (may be NULL).
+ * -ENOMEM. */
 int registry_parts_show(const struct registry *r, const struct parts *folded, bool is_of_step,
-			const struct registry_group *(*group_at)(const void *context, size_t i), const void *context, size_t count,
-			const struct parts *last, struct parts *ret);
+			const struct registry_part_groups *groups, const struct parts *last, struct parts *ret);
 
 /* ---- ports ---- */
 

@@ -202,75 +202,64 @@ static int limit(const struct registry *r, const struct section *s, void *sum)
 	return code;
 }
 
-static int fold_one(const struct registry *r, const struct registry_group *g, size_t section, const struct parts *folded,
-		    struct parts *ret)
+static int raise_to(const struct section *s, void *sum, const void *last)
+{
+	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last) : 0;
+}
+
+/* What is folded and what the groups did, no less than @last. */
+static int sum_up(const struct registry *r, size_t section, const struct parts *folded, const struct registry_part_groups *groups,
+		  const struct parts *last, struct parts *ret)
 {
 	const struct section *s = sections[section];
-	const void *fed = fed_of(r, g, section);
-	void *sum;
-	int code;
+	void *sum = begin(folded, section);
+	int code = sum ? 0 : -ENOMEM;
 
-	if (!fed && is_counted(r, s))
-		return 0;
-	sum = begin(folded, section);
-	code = sum ? 0 : -ENOMEM;
-	if (code == 0 && fed)
-		code = s->add(sum, fed);
+	for (size_t i = 0; code == 0 && r->part_count && i < groups->count; i++) {
+		const void *fed = fed_of(r, groups->at(groups->context, i), section);
+
+		code = fed ? s->add(sum, fed) : 0;
+	}
 	if (code == 0)
 		code = limit(r, s, sum);
+	if (code == 0)
+		code = raise_to(s, sum, last ? parts_get(last, s) : NULL);
 	if (code == 0)
 		code = parts_put(ret, s, sum);
 	drop(s, sum);
 	return code;
 }
 
+static const struct registry_group *itself(const void *group, size_t i UNUSED)
+{
+	return group;
+}
+
 int registry_parts_fold(const struct registry_member *m, const struct registry_group *g, struct parts *ret_job,
 			struct parts *ret_step)
 {
+	const struct registry_part_groups only = { itself, g, 1 };
 	const struct registry *r = m->job->registry;
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < section_count; i++) {
-		if (!sections[i]->counted)
+		if (!sections[i]->counted || (!fed_of(r, g, i) && is_counted(r, sections[i])))
 			continue;
-		code = fold_one(r, g, i, &m->job->parts, ret_job);
+		code = sum_up(r, i, &m->job->parts, &only, NULL, ret_job);
 		if (code == 0 && m->step && sections[i]->is_of_steps)
-			code = fold_one(r, g, i, &m->step->parts, ret_step);
+			code = sum_up(r, i, &m->step->parts, &only, NULL, ret_step);
 	}
 	return code;
 }
 
-static int raise_to(const struct section *s, void *sum, const void *last)
-{
-	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last) : 0;
-}
-
 int registry_parts_show(const struct registry *r, const struct parts *folded, bool is_of_step,
-			const struct registry_group *(*group_at)(const void *context, size_t i), const void *context, size_t count,
-			const struct parts *last, struct parts *ret)
+			const struct registry_part_groups *groups, const struct parts *last, struct parts *ret)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < section_count; i++) {
-		const struct section *s = sections[i];
-		void *sum;
-
-		if (!s->counted || (is_of_step && !s->is_of_steps))
-			continue;
-		sum = begin(folded, i);
-		code = sum ? 0 : -ENOMEM;
-		for (size_t k = 0; code == 0 && r->part_count && k < count; k++) {
-			const void *fed = fed_of(r, group_at(context, k), i);
-
-			code = fed ? s->add(sum, fed) : 0;
-		}
-		if (code == 0)
-			code = limit(r, s, sum);
-		if (code == 0)
-			code = raise_to(s, sum, last ? parts_get(last, s) : NULL);
-		if (code == 0)
-			code = parts_put(ret, s, sum);
-		drop(s, sum);
+		if (sections[i]->counted && (sections[i]->is_of_steps || !is_of_step))
+			code = sum_up(r, i, folded, groups, last, ret);
 	}
 	return code;
 }

@@ -389,8 +389,8 @@ static int put_step(const struct registry_job *j, const struct registry_step *st
 		values_raise(ret->values, last->values);
 	if (!ret->is_live)
 		drop_gauges(ret->values);
-	return registry_parts_show(j->registry, &step->parts, true, group_at, parts, count, last ? &last->parts : NULL,
-				   &ret->parts);
+	return registry_parts_show(j->registry, &step->parts, true, &(struct registry_part_groups){ group_at, parts, count },
+				   last ? &last->parts : NULL, &ret->parts);
 }
 
 static int compare_by_step(const void *a, const void *b)
@@ -506,8 +506,8 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
 	if (r == 0)
-		r = registry_parts_show(j->registry, &j->parts, false, group_at, parts, count, last ? &last->parts : NULL,
-					&ret->parts);
+		r = registry_parts_show(j->registry, &j->parts, false, &(struct registry_part_groups){ group_at, parts, count },
+					last ? &last->parts : NULL, &ret->parts);
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)
