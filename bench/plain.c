@@ -21,7 +21,7 @@ struct plain {
 };
 
 static bool list_files(struct plain *p, const struct hierarchy *h, const char *group, char **paths,
-		       uint64_t wanted)
+		       struct metric_set wanted)
 {
 	const char *last = "", *mount, *below;
 	size_t count = 0;
@@ -31,7 +31,7 @@ static bool list_files(struct plain *p, const struct hierarchy *h, const char *g
 		const char *file = h->is_v2 ? f->v2_file : f->v1_file;
 		char *path;
 
-		if (!file || !(wanted & GROUP_FILES_BIT(f->metric)) || strcmp(file, last) == 0 ||
+		if (!file || !(metric_set_has(&wanted, f->metric)) || strcmp(file, last) == 0 ||
 		    !hierarchy_find_place(h, f->controller, group, &mount, &below))
 			continue;
 		last = file;
@@ -46,7 +46,7 @@ static bool list_files(struct plain *p, const struct hierarchy *h, const char *g
 	return true;
 }
 
-struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count, uint64_t wanted)
+struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count, struct metric_set wanted)
 {
 	struct plain *p = calloc(1, sizeof(*p) + count * sizeof(*p->paths));
 

@@ -6,12 +6,13 @@
 #include <stdint.h>
 
 #include "hierarchy.h"
+#include "metric_set.h"
 
 struct groups;
 struct plain;
 
 /* Of the metrics @wanted (see group_files.h) of the first @count groups.  NULL: no memory. */
-struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count, uint64_t wanted);
+struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count, struct metric_set wanted);
 struct plain *plain_free(struct plain *p); /* NULL is fine; returns NULL */
 
 size_t plain_files(const struct plain *p); /* of one group */

@@ -73,7 +73,7 @@ static double cpu_us(void)
 	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
-static int read_ours(struct bench *b, struct group_files *files, uint64_t wanted)
+static int read_ours(struct bench *b, struct group_files *files, const struct metric_set *wanted)
 {
 	struct value values[METRIC_JOB_COUNT] = {};
 	int r = group_files_read(files, wanted, values);
@@ -83,7 +83,7 @@ static int read_ours(struct bench *b, struct group_files *files, uint64_t wanted
 }
 
 /* CPU time that a group takes. */
-static int measure(struct bench *b, enum way way, size_t count, uint64_t wanted, double *ret_us)
+static int measure(struct bench *b, enum way way, size_t count, const struct metric_set *wanted, double *ret_us)
 {
 	size_t times = ROUND_GROUPS / count;
 	double before = cpu_us();
@@ -103,7 +103,8 @@ static int measure(struct bench *b, enum way way, size_t count, uint64_t wanted,
 
 static int run_set(struct bench *b, size_t count, enum set set, struct result *result)
 {
-	uint64_t wanted = group_files_metrics(b->hierarchy.is_v2, set == SET_BPF) & ~group_files_seldom();
+	struct metric_set wanted =
+		metric_set_minus(group_files_metrics(b->hierarchy.is_v2, set == SET_BPF), group_files_seldom());
 	double us[WAYS];
 
 	b->plain = plain_new(&b->hierarchy, b->groups, count, wanted);
@@ -113,7 +114,7 @@ static int run_set(struct bench *b, size_t count, enum set set, struct result *r
 	for (int repetition = -1; repetition < b->repetitions; repetition++) { /* the first is for the caches */
 		for (int w = 0; w < WAYS; w++) {
 			enum way way = (enum way)((w + repetition + 1) % WAYS);
-			int r = measure(b, way, count, wanted, &us[way]);
+			int r = measure(b, way, count, &wanted, &us[way]);
 
 			if (r < 0)
 				return r;
@@ -146,7 +147,7 @@ static int open_all(struct bench *b, size_t count)
 		int r = group_files_open(b->root_fd, &b->hierarchy, path, 0, &b->budget, &b->kept[i]);
 
 		if (r >= 0)
-			r = read_ours(b, b->kept[i], UINT64_MAX);
+			r = read_ours(b, b->kept[i], NULL);
 		if (r < 0)
 			return r;
 	}

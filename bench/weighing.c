@@ -214,7 +214,8 @@ static int open_contest(const struct weighing_options *o, struct groups *groups,
 			struct plain_reading *result, struct contest *ret)
 {
 	struct plain *plain = plain_new(o->hierarchy, groups, jobs,
-					group_files_metrics(o->hierarchy->is_v2, is_beside_bpf) & ~group_files_seldom());
+					metric_set_minus(group_files_metrics(o->hierarchy->is_v2, is_beside_bpf),
+							 group_files_seldom()));
 
 	if (!plain)
 		return -ENOMEM;

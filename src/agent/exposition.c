@@ -169,7 +169,7 @@ static bool put_job_row(struct exposition *e, const struct metric *metric, const
 /* The next kind of socket that was used. */
 static bool put_job_sockets(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
 {
-	const struct network *n = job->network;
+	const struct network *n = network_of(&job->parts);
 
 	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
 					       network_takes((enum socket_kind)e->row, metric_id_of(metric))))
@@ -186,7 +186,7 @@ static bool put_job_sockets(struct exposition *e, const struct metric *metric, c
 /* The next device on which there was such an operation. */
 static bool put_job_devices(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
 {
-	const struct block *b = &job->block;
+	const struct block *b = block_of(&job->parts);
 	enum block_op op = block_metric_op(metric_id_of(metric));
 	const struct block_row *row;
 

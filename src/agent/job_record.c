@@ -67,7 +67,7 @@ static int set_steps(const struct snapshot_job *job, struct record *to)
 		step->start_ns = from->start_ns;
 		step->end_ns = from->end_ns;
 		memcpy(step->values, from->values, sizeof(step->values));
-		step->network = *from->network;
+		step->network = *network_of(&from->parts);
 	}
 	return 0;
 }
@@ -88,6 +88,8 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		r = set_steps(job, record);
 	if (r == 0)
 		r = snapshot_expand(s, job, &record->reading);
+	if (r == 0)
+		r = parts_copy_to(&job->parts, record);
 	if (r < 0)
 		return r;
 	set_times(s, job, record);

@@ -292,20 +292,21 @@ static void tell_lost_groups(struct kernel_side *k, uint64_t boot_ns)
 	k->storm_ns = 0;
 }
 
+static unsigned int counted_now(const struct kernel_side *k)
+{
+	unsigned int counted = k->has_clock ? COUNTED_CLOCK : 0;
+
+	if (k->rows)
+		counted |= COUNTED_FILES;
+	return k->meter ? counted | meter_counted(k->meter) : counted;
+}
+
 /* @bases: as of leaves_read_tasks(). */
 static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		struct task_bases *bases, struct error *err)
 {
 	struct registry_feed feed = {
-		.has_tasks = kernel_side_has_tasks(k),
-		.has_times = k->meter && meter_has_tier(k->meter, METER_T1),
-		.has_looks = k->meter && meter_has_tier(k->meter, METER_T2),
-		.has_network = k->meter && meter_has_tier(k->meter, METER_T2),
-		.has_connections = k->meter && meter_sees_connections(k->meter),
-		.has_details = k->meter && meter_sees_connections(k->meter),
-		.has_block = k->meter && meter_sees_block(k->meter),
-		.has_files = k->rows != NULL,
-		.has_clock = k->has_clock,
+		.counted = counted_now(k),
 		.name_place = name_place,
 		.context = names,
 	};
@@ -323,20 +324,20 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 		feed.losses = losses;
 		feed.nowhere = &nowhere;
 	}
-	if (r >= 0 && (feed.has_tasks || feed.has_times || feed.has_looks))
+	if (r >= 0 && (feed.counted & (COUNTED_TASKS | COUNTED_TIMES | COUNTED_LOOKS)))
 		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
-	if (r >= 0 && feed.has_times)
+	if (r >= 0 && feed.counted & COUNTED_TIMES)
 		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
-	if (r >= 0 && feed.has_block)
+	if (r >= 0 && feed.counted & COUNTED_BLOCK)
 		r = blocks_read(meter_objects(k->meter), &blocks, &feed.block_count);
-	if (r >= 0 && feed.has_files)
+	if (r >= 0 && feed.counted & COUNTED_FILES)
 		r = feed_rows(k, registry, names, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
 	feed.cores = cores;
 	feed.blocks = blocks;
 	if (r >= 0)
 		r = registry_feed(registry, &feed);
-	if (r >= 0 && feed.has_tasks)
+	if (r >= 0 && feed.counted & COUNTED_TASKS)
 		r = killed_visit(meter_objects(k->meter), add_victim, registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* what changed is known to nobody now */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bitset.h"
 #include "cleanup.h"
 #include "fnv.h"
 #include "idmap.h"
@@ -21,7 +22,7 @@
 /* The file, all of it in units of 8 bytes, each of which is stored at once. */
 struct slot {
 	uint64_t key;	/* 0: free */
-	uint64_t known; /* a bit a metric */
+	uint64_t known[BITSET_WORDS(METRIC_JOB_COUNT)];
 	uint64_t numbers[METRIC_JOB_COUNT];
 };
 
@@ -30,8 +31,6 @@ struct header {
 	uint64_t used_slots; /* those that room was taken for */
 	char boot_id[40];
 };
-
-_Static_assert(METRIC_JOB_COUNT <= 64, "each has its bit");
 
 #define SLOTS_AT_ONCE 1024 /* that room is taken for */
 
@@ -218,7 +217,7 @@ bool published_get(const struct published *p, const struct job *job,
 
 	memset(ret, 0, METRIC_JOB_COUNT * sizeof(*ret));
 	for (int id = 0; slot && id < METRIC_JOB_COUNT; id++) {
-		if (is_kept(id) && slot->known & UINT64_C(1) << id)
+		if (is_kept(id) && bitset_has(slot->known, (size_t)id))
 			ret[id] = (struct value){ slot->numbers[id], true };
 	}
 	return slot;
@@ -249,7 +248,7 @@ static struct slot *get_slot(struct published *p, uint64_t key)
 
 		if (p->rounds[at])
 			continue;
-		next->known = 0;
+		memset(next->known, 0, sizeof(next->known));
 		atomic_signal_fence(memory_order_seq_cst); /* a job finds no other's numbers */
 		if (idmap_put(&p->by_key, key, next) < 0)
 			return NULL;
@@ -272,7 +271,7 @@ static void put_job(struct published *p, const struct snapshot_job *job)
 			continue;
 		slot->numbers[id] = job->values[id].number;
 		atomic_signal_fence(memory_order_seq_cst);
-		slot->known |= UINT64_C(1) << id;
+		bitset_add(slot->known, (size_t)id);
 	}
 }
 

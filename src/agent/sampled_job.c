@@ -30,7 +30,7 @@
 struct sampled_job {
 	struct group_files *files;
 	char *path; /* of the group that files are of */
-	uint64_t known; /* GROUP_FILES_BIT of what they have told */
+	struct metric_set known; /* what they have told */
 	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the last look at what they are */
 	unsigned int readings;	      /* since that look */
 	struct allocation allocation;
@@ -76,7 +76,7 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 	if (own->path && strcmp(own->path, path) == 0 && own->files)
 		return;
 	own->files = group_files_close(own->files);
-	own->known = 0;
+	own->known = (struct metric_set){};
 	allocation_clear(&own->allocation);
 	free(own->path);
 	own->path = strdup(path);
@@ -87,7 +87,14 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 
 /* What is as it was where no task has run: none has charged a page then, nor was one held back (which is counted as it
  * goes on).  Memory in use may have become less, since the kernel takes pages back. */
-#define STILL (GROUP_FILES_BIT(METRIC_MEMORY_PEAK) | GROUP_FILES_BIT(METRIC_CPU_THROTTLED))
+static struct metric_set still(void)
+{
+	struct metric_set set = {};
+
+	metric_set_add(&set, METRIC_MEMORY_PEAK);
+	metric_set_add(&set, METRIC_CPU_THROTTLED);
+	return set;
+}
 
 /* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever when that was looked at,
  * and now and then: so its parts are known within a tenth, and of jobs that do not grow nearly nothing is read. */
@@ -104,17 +111,19 @@ static bool is_near_limit(const struct sampled_job *own)
 	return own->allocation.memory.is_known && own->usage >= own->allocation.memory.number / 8 * 7;
 }
 
-static uint64_t wanted_files(const struct job_sources *sources, struct sampled_job *own, const struct registry_job *job)
+static struct metric_set wanted_files(const struct job_sources *sources, struct sampled_job *own,
+				      const struct registry_job *job)
 {
-	uint64_t wanted = sources->wanted, limit_hits = own->known & GROUP_FILES_BIT(METRIC_MEMORY_LIMIT_HITS);
+	struct metric_set as_before = {}, wanted;
 
 	if (!registry_job_has_run(job))
-		wanted &= ~(own->known & STILL);
+		as_before = still();
 	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
-		wanted &= ~limit_hits;
+		metric_set_add(&as_before, METRIC_MEMORY_LIMIT_HITS);
+	wanted = metric_set_minus(sources->wanted, metric_set_both(as_before, own->known));
 	own->readings++;
-	if (own->known && !is_look_due(own))
-		return wanted & ~group_files_seldom();
+	if (!metric_set_is_empty(&own->known) && !is_look_due(own))
+		return metric_set_minus(wanted, group_files_seldom());
 	own->readings = 0;
 	own->looked_usage = MAX(own->usage, own->looked_usage);
 	return wanted;
@@ -124,16 +133,18 @@ static void read_files(struct job_sources *sources, struct sampled_job *own,
 		       struct registry_job *job)
 {
 	struct value values[METRIC_JOB_COUNT] = {};
+	struct metric_set wanted;
 
 	if (!own->files)
 		return;
-	if (group_files_read(own->files, wanted_files(sources, own, job), values) == -ENODEV)
+	wanted = wanted_files(sources, own, job);
+	if (group_files_read(own->files, &wanted, values) == -ENODEV)
 		own->files = group_files_close(own->files);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 		if (!values[id].is_known)
 			continue;
 		registry_job_set(job, (enum metric_id)id, values[id].number);
-		own->known |= GROUP_FILES_BIT(id);
+		metric_set_add(&own->known, (enum metric_id)id);
 	}
 	if (values[METRIC_MEMORY_USAGE].is_known)
 		own->usage = values[METRIC_MEMORY_USAGE].number;

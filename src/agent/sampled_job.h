@@ -22,7 +22,7 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	int root_fd;
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
 	struct group_files_budget budget;
-	uint64_t wanted; /* GROUP_FILES_BIT of metrics */
+	struct metric_set wanted; /* of its groups' files */
 	struct users *users;
 	/* Whose the run of that group is, which was announced to us; -1: none of ours.  NULL: none ever is. */
 	int64_t (*find_owner)(void *context, uint64_t group_id);

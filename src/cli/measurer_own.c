@@ -123,8 +123,10 @@ static void raise_looked(struct value looked[METRIC_JOB_COUNT], const struct val
 
 static void put_looked(const struct value looked[METRIC_JOB_COUNT], struct value to[METRIC_JOB_COUNT])
 {
+	const struct metric_set seldom = group_files_seldom();
+
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
-		if (group_files_seldom() & GROUP_FILES_BIT(i))
+		if (metric_set_has(&seldom, (enum metric_id)i))
 			to[i] = looked[i];
 	}
 }

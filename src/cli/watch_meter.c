@@ -82,8 +82,10 @@ static void close_meter(struct watch_source *s)
 /* Of what memory is used for each look sees the moment, and the greatest is wanted. */
 static void keep_greatest(const struct value before[METRIC_JOB_COUNT], struct value now[METRIC_JOB_COUNT])
 {
+	const struct metric_set seldom = group_files_seldom();
+
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
-		bool is_wanted = group_files_seldom() & GROUP_FILES_BIT(i);
+		bool is_wanted = metric_set_has(&seldom, (enum metric_id)i);
 
 		if (is_wanted && before[i].is_known && (!now[i].is_known || now[i].number < before[i].number))
 			now[i] = before[i];

@@ -92,26 +92,26 @@ void group_files_budget_init(struct group_files_budget *b, unsigned int others)
 		b->max = (unsigned int)MIN(limit.rlim_cur - others, (rlim_t)GROUP_FILES_MAX);
 }
 
-uint64_t group_files_metrics(bool is_v2, bool has_tasks)
+struct metric_set group_files_metrics(bool is_v2, bool has_tasks)
 {
-	uint64_t metrics = 0;
+	struct metric_set metrics = {};
 
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		const struct group_field *f = &group_fields[i];
 
 		if (!has_tasks || !(f->is_fallback || (f->is_v1_own && !is_v2)))
-			metrics |= GROUP_FILES_BIT(f->metric);
+			metric_set_add(&metrics, f->metric);
 	}
 	return metrics;
 }
 
-uint64_t group_files_seldom(void)
+struct metric_set group_files_seldom(void)
 {
-	uint64_t metrics = 0;
+	struct metric_set metrics = {};
 
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		if (group_fields[i].is_seldom)
-			metrics |= GROUP_FILES_BIT(group_fields[i].metric);
+			metric_set_add(&metrics, group_fields[i].metric);
 	}
 	return metrics;
 }
@@ -389,7 +389,7 @@ static void lose_group(struct group_files *g)
 	g->is_gone = true;
 }
 
-int group_files_read(struct group_files *g, uint64_t wanted, struct value values[METRIC_JOB_COUNT])
+int group_files_read(struct group_files *g, const struct metric_set *wanted, struct value values[METRIC_JOB_COUNT])
 {
 	struct value found[FIELD_COUNT] = {};
 	struct text text = { .field = FIELD_COUNT };
@@ -399,7 +399,7 @@ int group_files_read(struct group_files *g, uint64_t wanted, struct value values
 	if (g->is_gone)
 		return -ENODEV;
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		if (wanted & GROUP_FILES_BIT(group_fields[i].metric))
+		if (!wanted || metric_set_has(wanted, group_fields[i].metric))
 			read_field(g, i, &text, &has_opened, &found[i]);
 		has_any = has_any || found[i].is_known;
 	}
@@ -421,7 +421,7 @@ void group_files_collect(const struct group *group, struct reading *to)
 {
 	struct group_files_budget budget = { .max = FIELD_COUNT };
 	_cleanup_(group_files_closep) struct group_files *g = group_files_new("", &budget);
-	uint64_t wanted = group_files_metrics(group_is_v2(group), false);
+	struct metric_set wanted = group_files_metrics(group_is_v2(group), false), better = {};
 
 	if (!g)
 		return;
@@ -429,7 +429,8 @@ void group_files_collect(const struct group *group, struct reading *to)
 	g->is_v2 = group_is_v2(group);
 	for (size_t i = 0; i < FIELD_COUNT; i++) {
 		if (group_fields[i].is_fallback && to->values[group_fields[i].metric].is_known)
-			wanted &= ~GROUP_FILES_BIT(group_fields[i].metric);
+			metric_set_add(&better, group_fields[i].metric);
 	}
-	(void)group_files_read(g, wanted, to->values);
+	wanted = metric_set_minus(wanted, better);
+	(void)group_files_read(g, &wanted, to->values);
 }

@@ -7,12 +7,12 @@
  */
 #pragma once
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "hierarchy.h"
+#include "metric_set.h"
 #include "reading.h"
 
 struct group;
@@ -51,14 +51,11 @@ struct group_files_budget {
  * limit is raised for it (select(2) breaks above 1,024 descriptors, poll and epoll do not). */
 void group_files_budget_init(struct group_files_budget *b, unsigned int others);
 
-/* One bit a metric: which numbers to read.  A file of which none is wanted is neither opened nor read. */
-#define GROUP_FILES_BIT(metric) (UINT64_C(1) << (metric))
-static_assert(METRIC_JOB_COUNT <= 64, "each has its bit");
 /* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as well or better. */
-uint64_t group_files_metrics(bool is_v2, bool has_tasks);
+struct metric_set group_files_metrics(bool is_v2, bool has_tasks);
 
 /* Those that need not be read each time. */
-uint64_t group_files_seldom(void);
+struct metric_set group_files_seldom(void);
 
 /*
  * The group of that path in the key hierarchy.  @id is by what the kernel knows it (0: what is there now); another
@@ -69,13 +66,13 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 		     struct group_files_budget *budget, struct group_files **ret);
 
 /*
- * Set in @values what the files say of the metrics in @wanted, and leave the rest alone.  A file that is read seldom is not kept open.  One that is absent is
+ * Set in @values what the files say of the metrics in @wanted (NULL: of all), and leave the rest alone; a file of which none is wanted is neither opened nor read.  A file that is read seldom is not kept open.  One that is absent is
  * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the
  * time that it was throttled is looked at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and
  * for ever; of a group that has lost only some of its files the others are still read.  After other errors it may be
  * better next time.
  */
-int group_files_read(struct group_files *g, uint64_t wanted, struct value values[METRIC_JOB_COUNT]);
+int group_files_read(struct group_files *g, const struct metric_set *wanted, struct value values[METRIC_JOB_COUNT]);
 
 /* NULL is fine; returns NULL. */
 struct group_files *group_files_close(struct group_files *g);

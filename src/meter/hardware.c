@@ -16,6 +16,7 @@
 #include "error.h"
 #include "hierarchy.h"
 #include "macro.h"
+#include "metric_set.h"
 
 struct counter {
 	int fd;
@@ -122,14 +123,14 @@ static void drop_metric(struct hardware *h, enum metric_id metric, size_t from)
 static int open_place(struct hardware *h, const struct hardware_events *events, const struct target *target, int cpu,
 		      int *error)
 {
-	uint64_t failed = 0; /* a bit a metric */
+	struct metric_set failed = {};
 	const size_t from = h->count;
 
 	for (size_t i = 0; i < events->count; i++) {
 		const struct hardware_event *event = &events->items[i];
 		int fd;
 
-		if (failed & UINT64_C(1) << event->metric)
+		if (metric_set_has(&failed, event->metric))
 			continue;
 		fd = open_counter(h, event, target, cpu);
 		if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM || fd == -ESRCH) {
@@ -138,7 +139,7 @@ static int open_place(struct hardware *h, const struct hardware_events *events, 
 		}
 		if (fd < 0) {
 			*error = *error ? *error : fd;
-			failed |= UINT64_C(1) << event->metric;
+			metric_set_add(&failed, event->metric);
 			drop_metric(h, event->metric, from);
 			continue;
 		}

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "counted.h"
 #include "files.h" /* the kernel side's */
 #include "looks.h"
 #include "network.h"

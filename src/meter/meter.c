@@ -20,6 +20,7 @@
 #include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
+#include "counted.h"
 #include "macro.h"
 #include "naming.h"
 #include "own_costs.h"
@@ -252,17 +253,30 @@ size_t meter_followed_connections(const struct meter *m)
 	return count;
 }
 
-bool meter_sees_connections(const struct meter *m)
+static bool sees_connections(const struct meter *m)
 {
 	return hooks_is_on(&m->objects.hooks, "open_connection") && hooks_is_on(&m->objects.hooks, "end_connection");
 }
 
-bool meter_sees_block(const struct meter *m)
+static bool sees_block(const struct meter *m)
 {
 	const struct hooks *hooks = &m->objects.hooks;
 
 	return (hooks_is_on(hooks, "note_bio") || hooks_is_on(hooks, "note_bio_of_queue")) &&
 	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
+}
+
+unsigned int meter_counted(const struct meter *m)
+{
+	unsigned int counted = meter_has_tier(m, METER_T0) ? COUNTED_TASKS : 0;
+
+	if (meter_has_tier(m, METER_T1))
+		counted |= COUNTED_TIMES;
+	if (meter_has_tier(m, METER_T2))
+		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
+	if (sees_connections(m))
+		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
+	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
 }
 
 static int read_all(struct meter *m, bool has_histograms, struct reading *ret, struct error *err)
@@ -273,24 +287,22 @@ static int read_all(struct meter *m, bool has_histograms, struct reading *ret, s
 		.now = &now,
 		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
 	};
-	const struct tasks_known known = {
-		.has_totals = hooks_is_on(&m->objects.hooks, "count_freed_task"),
-		.has_times = meter_has_tier(m, METER_T1),
-		.has_looks = hooks_is_on(&m->objects.hooks, "leave_call"),
-		.has_network = hooks_is_on(&m->objects.hooks, "leave_call"),
-		.has_connections = meter_sees_connections(m),
-	};
+	unsigned int counted = meter_counted(m);
 	int r = 0;
 
-	if (known.has_totals || known.has_times || known.has_looks)
-		r = collect_tasks(&m->objects, known, ret, &m->threads);
-	if (r >= 0 && known.has_looks) {
+	if (hooks_is_on(&m->objects.hooks, "count_freed_task")) /* one's own tasks need no other hook of the tier */
+		counted |= COUNTED_TASKS;
+	if (hooks_is_on(&m->objects.hooks, "leave_call"))
+		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
+	if (counted & (COUNTED_TASKS | COUNTED_TIMES | COUNTED_LOOKS))
+		r = collect_tasks(&m->objects, counted, ret, &m->threads);
+	if (r >= 0 && counted & COUNTED_LOOKS) {
 		r = mounts_read(m->options.root_fd, "self", &now, err);
 		if (r >= 0)
 			r = collect_files(&m->objects, &naming, m->options.has_clock,
 					  has_histograms, ret);
 	}
-	if (r >= 0 && meter_sees_block(m))
+	if (r >= 0 && counted & COUNTED_BLOCK)
 		r = collect_block(&m->objects, &ret->block);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's counters");

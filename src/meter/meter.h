@@ -95,12 +95,10 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 const struct older *meter_older(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
-/* TCP's own numbers: what is opened, accepted and sent again. */
-bool meter_sees_connections(const struct meter *m);
+/* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
+unsigned int meter_counted(const struct meter *m);
 /* How many are followed now. */
 size_t meter_followed_connections(const struct meter *m);
-/* What block devices do. */
-bool meter_sees_block(const struct meter *m);
 bool meter_has_any_tier(const struct meter *m);
 
 /* Put what the kernel side counted so far into an empty @ret. */

@@ -56,7 +56,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	for (size_t i = 0; i < j->step_count; i++) {
 		free(j->steps[i]->id);
 		registry_cores_clear(&j->steps[i]->ranks);
-		registry_network_clear(&j->steps[i]->network);
+		parts_clear(&j->steps[i]->parts);
 		free(j->steps[i]);
 	}
 	free(j->steps);
@@ -64,12 +64,11 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	task_bases_clear(&j->bases);
 	free(j->losses);
 	free(j->least);
-	registry_network_clear(&j->network);
+	parts_clear(&j->parts);
 	registry_ports_clear(&j->ports);
 	free(j->victims);
 	free(j->base);
 	registry_cores_clear(&j->cores);
-	block_clear(&j->block);
 	free(j->rows);
 	free(j->buckets);
 	free(j->mounts);
@@ -107,7 +106,7 @@ struct registry *registry_free(struct registry *r)
 	free(r->ports);
 	free(r->losses);
 	registry_forget_cores(r);
-	registry_forget_blocks(r);
+	registry_forget_parts(r);
 	free(r->rows);
 	free(r->mounts);
 	free(r);
@@ -399,7 +398,7 @@ const char *registry_job_path(const struct registry_job *j)
 
 bool registry_job_has_run(const struct registry_job *j)
 {
-	return !j->registry->has_tasks || j->work != j->last_work;
+	return !registry_has(j->registry, COUNTED_TASKS) || j->work != j->last_work;
 }
 
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number)

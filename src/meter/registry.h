@@ -21,6 +21,7 @@ struct leaf_loss;
 struct losses;
 struct ports;
 struct registry;
+struct section;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 struct timeline;
 struct victim;
@@ -63,6 +64,11 @@ int registry_touch(struct registry *r, const uint64_t *changed, size_t count, ui
  * What all leaves did until now; replaces what was fed before.  @is_partial: there are rows only of the leaves that
  * registry_touch() told; what the others did is what was shown last.
  */
+struct leaf_part {
+	uint64_t leaf;
+	const struct section *section; /* of sections[] */
+	const void *part;
+};
 struct registry_feed {
 	const struct leaf_tasks *tasks;
 	size_t task_count;
@@ -70,9 +76,11 @@ struct registry_feed {
 	size_t core_count;
 	const struct leaf_block *blocks;
 	size_t block_count;
+	const struct leaf_part *parts; /* of sections that neither tasks nor blocks tell */
+	size_t part_count;
 	const struct leaf_row *rows;
 	size_t row_count;
-	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock; /* else they are not known, which is not zero */
+	unsigned int counted; /* COUNTED_...; what else there is is not known, which is not zero */
 	const struct leaf_loss *losses; /* sorted */
 	size_t loss_count;
 	const struct losses *nowhere; /* NULL: what was lost is not known */

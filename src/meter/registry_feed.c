@@ -344,7 +344,7 @@ void registry_forget_feed(struct registry *r)
 	r->tasks = NULL;
 	r->task_count = 0;
 	registry_forget_cores(r);
-	registry_forget_blocks(r);
+	registry_forget_parts(r);
 }
 
 /* Whose rows it has. */
@@ -372,7 +372,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	if (code == 0)
 		code = registry_take_cores(r, feed->cores, feed->core_count);
 	if (code == 0)
-		code = registry_take_blocks(r, feed->blocks, feed->block_count);
+		code = registry_take_parts(r, feed);
 	if (code == 0)
 		code = registry_take_losses(r, feed);
 	if (code == 0)
@@ -382,15 +382,7 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 		return code;
 	}
 	note_fed(r, feed->is_partial);
-	r->has_tasks = feed->has_tasks;
-	r->has_times = feed->has_times;
-	r->has_looks = feed->has_looks;
-	r->has_network = feed->has_network;
-	r->has_connections = feed->has_connections;
-	r->has_details = feed->has_details;
-	r->has_block = feed->has_block;
-	r->has_files = feed->has_files;
-	r->has_clock = feed->has_clock;
+	r->counted = feed->counted;
 	r->feeds++;
 	return 0;
 }

@@ -39,17 +39,6 @@ static bool is_ripe(const struct registry *r, const struct registry_group *g, ui
 	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed && is_settled(r, g, boot_ns);
 }
 
-int registry_job_add_rows(struct registry_job *j, const struct registry_group *g)
-{
-	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
-
-	if (r < 0)
-		return r;
-	j->row_count = registry_rows_sum(j->rows, j->row_count);
-	j->has_new_rows = true;
-	return 0;
-}
-
 static struct registry_member *member_of(struct registry_group *g, const struct registry_job *j)
 {
 	for (size_t i = 0; g && i < g->member_count; i++) {
@@ -79,7 +68,8 @@ static void add_oom_kills(struct registry_group *g, struct registry_member *m, s
 		value_add(m->step->folded, METRIC_MEMORY_OOM_KILLS, kills);
 }
 
-static void fold_values(struct registry_group *g, struct registry_member *m, struct registry_group *parent)
+/* What its tasks did, and the most memory that it had. */
+static void add_values(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes)
 {
 	const struct registry *r = m->job->registry;
 	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
@@ -87,14 +77,48 @@ static void fold_values(struct registry_group *g, struct registry_member *m, str
 
 	if (tasks)
 		registry_add_tasks(r, leaf, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
-	if (g->peak_bytes)
-		leaf[METRIC_MEMORY_PEAK] = (struct value){ g->peak_bytes, true };
+	if (peak_bytes)
+		leaf[METRIC_MEMORY_PEAK] = (struct value){ peak_bytes, true };
 	values_add(m->job->folded, leaf);
-	if (m->step) {
-		values_add(m->step->folded, leaf);
-		registry_step_add_rank(m->step, m->rank, r, g);
-	}
-	add_oom_kills(g, m, parent);
+	if (!m->step)
+		return;
+	values_add(m->step->folded, leaf);
+	registry_step_add_rank(m->step, m->rank, r, g);
+}
+
+static int add_rows(struct registry_job *j, const struct registry_group *g)
+{
+	int r = registry_rows_append(&j->rows, &j->row_count, g, j);
+
+	if (r < 0)
+		return r;
+	j->row_count = registry_rows_sum(j->rows, j->row_count);
+	j->has_new_rows = true;
+	return 0;
+}
+
+/* What can fail comes first. */
+int registry_member_add(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes)
+{
+	_cleanup_(parts_clear) struct parts of_job = {}, of_step = {};
+	int r = registry_job_reserve_cores(m->job, g);
+
+	if (r == 0 && m->step)
+		r = registry_step_reserve_rank(m->step, m->rank);
+	if (r == 0)
+		r = registry_parts_fold(m, g, &of_job, &of_step);
+	if (r == 0)
+		r = add_rows(m->job, g);
+	if (r < 0)
+		return r;
+	registry_job_add_cores(m->job, g);
+	registry_team_add_group(&m->job->team, m->job->registry, g);
+	parts_move(&m->job->parts, &of_job);
+	if (m->step)
+		parts_move(&m->step->parts, &of_step);
+	add_values(m, g, peak_bytes);
+	m->job->is_changed = true;
+	return 0;
 }
 
 static int remember(struct registry_job *j, const struct registry_group *g)
@@ -110,7 +134,6 @@ static int remember(struct registry_job *j, const struct registry_group *g)
 	return 0;
 }
 
-/* What can fail comes first, so that a part that is folded is folded as a whole. */
 static int fold_member(struct registry_group *g, struct registry_member *m, struct registry_group *parent)
 {
 	int r;
@@ -120,26 +143,13 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	r = remember(m->job, g);
 	if (r < 0)
 		return r;
-	r = registry_job_reserve_cores(m->job, g);
-	if (r == 0 && m->step)
-		r = registry_step_reserve_rank(m->step, m->rank);
-	if (r == 0)
-		r = registry_network_reserve(m, g);
-	if (r == 0)
-		r = registry_job_reserve_block(m->job, g);
-	if (r == 0)
-		r = registry_job_add_rows(m->job, g);
+	r = registry_member_add(m, g, g->peak_bytes);
 	if (r < 0) {
 		m->job->pending_count--;
 		return r;
 	}
-	registry_job_add_cores(m->job, g);
-	registry_team_add_group(&m->job->team, m->job->registry, g);
-	registry_network_fold(m, g);
-	registry_job_add_block(m->job, g);
-	fold_values(g, m, parent);
+	add_oom_kills(g, m, parent);
 	m->is_folded = true;
-	m->job->is_changed = true;
 	return 0;
 }
 

@@ -4,43 +4,18 @@
 
 #include "registry_parts.h"
 
-static int inherit_group(struct registry *r, struct registry_group *g)
+static int inherit_group(struct registry_group *g)
 {
-	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < g->member_count; i++) {
-		struct registry_member *m = &g->members[i];
-		struct value ended[METRIC_JOB_COUNT] = {};
-
-		if (m->is_folded)
-			continue;
-		code = registry_job_reserve_cores(m->job, g);
-		if (code == 0 && m->step)
-			code = registry_step_reserve_rank(m->step, m->rank);
-		if (code == 0)
-			code = registry_network_reserve(m, g);
-		if (code == 0)
-			code = registry_job_reserve_block(m->job, g);
-		if (code == 0)
-			code = registry_job_add_rows(m->job, g);
-		if (code < 0)
-			return code;
-		if (tasks)
-			registry_add_tasks(r, ended, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
-		registry_job_add_cores(m->job, g);
-		registry_team_add_group(&m->job->team, r, g);
-		registry_network_fold(m, g);
-		registry_job_add_block(m->job, g);
-		values_add(m->job->folded, ended);
-		if (m->step) {
-			values_add(m->step->folded, ended);
-			registry_step_add_rank(m->step, m->rank, r, g);
-		}
-		m->job->is_changed = true;
+		if (!g->members[i].is_folded)
+			code = registry_member_add(&g->members[i], g, 0);
 	}
+	if (code < 0)
+		return code;
 	g->task = g->row_count = 0;
-	return code;
+	return 0;
 }
 
 int registry_inherit(struct registry *r)
@@ -51,6 +26,7 @@ int registry_inherit(struct registry *r)
 	if (!r->has_rows)
 		return -EINVAL;
 	for (struct registry_group *g; code == 0 && (g = idmap_next(&r->groups, &at));)
-		code = g->is_learned ? inherit_group(r, g) : 0;
+		code = g->is_learned ? inherit_group(g) : 0;
+	registry_forget_parts(r); /* they are the jobs' now */
 	return code;
 }

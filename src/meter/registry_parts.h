@@ -4,11 +4,11 @@
 
 #include <jansson.h>
 
-#include "block.h"
 #include "idmap.h"
 #include "ids.h"
 #include "identity.h"
 #include "losses.h"
+#include "parts.h"
 #include "ports.h"
 #include "registry.h"
 #include "thermal_samples.h"
@@ -104,26 +104,31 @@ int registry_ranks_evenness(const struct registry_cores *ranks, struct evenness 
 /* The group's busiest process, if it did more. */
 void registry_team_add_group(struct thread_team *to, const struct registry *r, const struct registry_group *g);
 
-/* ---- network ---- */
+/* ---- sections that cgroups add up to ---- */
 
-/* What is folded of a job or a step. */
-struct registry_network { /* begins as {} */
-	struct network *sum; /* its numbers alone; NULL: there are none, as of most */
-	bool is_lacking, lacks_connections, lacks_details; /* of some of what is folded they are not known */
+struct registry_part { /* what one group did, as it was fed */
+	uint64_t leaf;
+	size_t section; /* in sections[] */
+	void *part;     /* owned */
 };
 
-void registry_network_clear(struct registry_network *n);
-/* Its numbers, to look at, and to be changed (NULL: no memory). */
-const struct network *registry_network_sum(const struct registry_network *n);
-struct network *registry_network_own(struct registry_network *n);
-/* What the group sent and received made part of what is folded of the job that it is @m of, and of its step, once there is
- * room for it. */
-int registry_network_reserve(struct registry_member *m, const struct registry_group *g);
-void registry_network_fold(struct registry_member *m, const struct registry_group *g);
-
-/* What is folded, as far as it is known together with what is fed; and a group's that is not folded. */
-struct network registry_network_begin(const struct registry_network *n, const struct registry *r);
-void registry_network_add_group(struct network *to, const struct registry *r, const struct registry_group *g);
+/* Replace what was fed of them.  -ENOMEM. */
+int registry_take_parts(struct registry *r, const struct registry_feed *feed);
+void registry_forget_parts(struct registry *r);
+bool registry_group_has_parts(const struct registry *r, const struct registry_group *g);
+/* What is folded of the job (@job) and the step that the group is @m of with what it did: to be moved there.  Only what
+ * changes is put.  -ENOMEM. */
+int registry_parts_fold(const struct registry_member *m, const struct registry_group *g, struct parts *ret_job,
+			struct parts *ret_step);
+struct registry_part_groups {
+	const struct registry_group *(*at)(const void *context, size_t i);
+	const void *context;
+	size_t count;
+};
+/* What is shown: what is folded and what the groups did, as far as all of it is counted; no less than @last (may be NULL).
+ * -ENOMEM. */
+int registry_parts_show(const struct registry *r, const struct parts *folded, bool is_of_step,
+			const struct registry_part_groups *groups, const struct parts *last, struct parts *ret);
 
 /* ---- ports ---- */
 
@@ -174,17 +179,6 @@ void state_mounts_clear(struct state_mounts *m);
 int state_take_rows(const struct place *place, const json_t *root, struct registry_job *j, struct state_mounts *ret);
 int state_mounts_place(const struct state_mounts *mounts, struct registry_job *j);
 
-/* ---- block devices ---- */
-
-/* Replace what was fed of them. */
-int registry_take_blocks(struct registry *r, const struct leaf_block *blocks, size_t count);
-void registry_forget_blocks(struct registry *r);
-/* The group's made part of what is folded of the job, once there is room for them. */
-int registry_job_reserve_block(struct registry_job *j, const struct registry_group *g);
-void registry_job_add_block(struct registry_job *j, const struct registry_group *g);
-bool registry_group_has_blocks(const struct registry *r, const struct registry_group *g);
-int registry_block_add_group(struct block *to, const struct registry *r, const struct registry_group *g);
-
 /* ---- jobs ---- */
 
 struct registry_step {
@@ -194,7 +188,7 @@ struct registry_step {
 	struct value folded[METRIC_JOB_COUNT];
 	struct registry_cores ranks; /* folded; work of each task, by its number */
 	bool lacks_ranks;            /* of some of what is folded it is not known which task did it */
-	struct registry_network network;
+	struct parts parts; /* folded */
 };
 
 struct registry_leaf_name { /* a folded leaf, to be forgotten */
@@ -227,10 +221,8 @@ struct registry_job {
 	struct value set[METRIC_JOB_COUNT];  /* what files of the top group said last */
 	struct value *base;                  /* and those of its top groups before; NULL: there were none */
 	struct value *least;                 /* that may be shown; NULL: it was not shown before us */
-	struct registry_network network;
 	struct registry_ports ports;
-	struct block block; /* folded: its rows alone */
-	bool lacks_block;
+	struct parts parts;          /* folded */
 	struct registry_cores cores; /* folded */
 	struct thread_team team;     /* of that process which did most, in what is folded */
 	struct victims *victims;     /* NULL: there are none */
@@ -314,15 +306,15 @@ struct registry {
 	uint64_t left_out, seed;
 	bool has_restored; /* groups from states, and nothing was learned since */
 
-	bool has_tasks, has_times, has_looks, has_network, has_connections, has_details, has_block, has_files, has_clock;
+	unsigned int counted; /* as the feed has it */
 	uint64_t feeds;
 	/* What was fed, from then to the snapshot. */
 	struct leaf_tasks *tasks;
 	size_t task_count;
 	struct leaf_core *cores; /* by leaf */
 	size_t core_count;
-	struct leaf_block *blocks; /* the same */
-	size_t block_count;
+	struct registry_part *parts; /* by leaf and section */
+	size_t part_count, part_room;
 	struct registry_row *rows; /* of groups that are not folded; each group's together, sorted */
 	size_t row_count;
 	bool has_rows;
@@ -343,6 +335,12 @@ struct registry {
 	struct snapshot *shown;  /* the last one */
 	uint32_t *shown_slots;   /* of each of its mounts, ascending */
 };
+
+/* Was that counted, by the last feed? */
+static inline bool registry_has(const struct registry *r, enum counted what)
+{
+	return r->counted & what;
+}
 
 /* What was fed of a leaf's tasks, as far as it is known of any: all but how many live.  What a manager's own processes
  * wait for, which is the end of what they started, is no time that the job lost: it is left out. */
@@ -389,8 +387,9 @@ int registry_job_reserve_cores(struct registry_job *j, const struct registry_gro
 void registry_job_add_cores(struct registry_job *j, const struct registry_group *g);
 int registry_cores_add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g);
 
-/* Make the group's rows part of what is folded of the job.  -ENOMEM. */
-int registry_job_add_rows(struct registry_job *j, const struct registry_group *g);
+/* Make all that the group did part of what is folded of the job and the step that it is @m of, or, on failure, nothing of it.
+ * @peak_bytes: of its memory; 0: not known.  -ENOMEM. */
+int registry_member_add(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes);
 
 /* Put what is shown of the job into its timeline, which is written down when that is due.  -ENOMEM. */
 int registry_feed_timeline(struct registry_job *j, const struct snapshot *s, const struct snapshot_job *job);

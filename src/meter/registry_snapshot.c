@@ -104,7 +104,7 @@ static int list_parts(struct making *m)
 		for (size_t i = 0; i < g->member_count; i++) {
 			const struct registry_member *member = &g->members[i];
 
-			if (!member->is_folded && (g->task || g->row_count || registry_group_has_blocks(m->registry, g)))
+			if (!member->is_folded && (g->task || g->row_count || registry_group_has_parts(m->registry, g)))
 				m->parts[m->part_count++] = (struct part){ member->job, member->step, g, member->rank };
 		}
 	}
@@ -318,7 +318,7 @@ static void add_parts(const struct registry *r, const struct part *parts, size_t
 		registry_add_tasks(r, values, tasks, registry_is_managers(p->job, p->step, p->rank, tasks));
 		live += tasks->live;
 	}
-	if (r->has_tasks)
+	if (registry_has(r, COUNTED_TASKS))
 		values[METRIC_TASKS_LIVE] = (struct value){ live, true };
 }
 
@@ -369,18 +369,9 @@ static void put_values(const struct registry_job *j, const struct part *parts, s
 		drop_gauges(ret);
 }
 
-/* What is folded and what the groups of all parts did; what was shown last (NULL: nothing was) is the least. */
-static int put_network(const struct registry_network *folded, const struct registry *r, const struct part *parts,
-		       size_t count, const struct network *last, const struct network **ret)
+static const struct registry_group *group_at(const void *parts, size_t i)
 {
-	struct network network = registry_network_begin(folded, r);
-
-	for (size_t i = 0; network.is_known && i < count; i++)
-		registry_network_add_group(&network, r, parts[i].group);
-	if (network.is_known && last && last->is_known)
-		network_raise(&network, last);
-	*ret = network_keep(&network);
-	return *ret ? 0 : -ENOMEM;
+	return ((const struct part *)parts)[i].group;
 }
 
 static int put_step(const struct registry_job *j, const struct registry_step *step, const struct part *parts,
@@ -398,7 +389,8 @@ static int put_step(const struct registry_job *j, const struct registry_step *st
 		values_raise(ret->values, last->values);
 	if (!ret->is_live)
 		drop_gauges(ret->values);
-	return put_network(&step->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
+	return registry_parts_show(j->registry, &step->parts, true, &(struct registry_part_groups){ group_at, parts, count },
+				   last ? &last->parts : NULL, &ret->parts);
 }
 
 static int compare_by_step(const void *a, const void *b)
@@ -466,7 +458,7 @@ static const struct registry_step *main_step(const struct registry_job *j, const
 
 	for (size_t i = 0; i < job->step_count; i++) {
 		if (!step_has_ranks(job->steps[i].id) ||
-		    !rank_work(job->steps[i].values, j->registry->has_looks, &ns) || (found && ns <= most))
+		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_LOOKS), &ns) || (found && ns <= most))
 			continue;
 		found = j->steps[i];
 		most = ns;
@@ -480,7 +472,7 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 	const struct registry_step *step = main_step(j, ret);
 	int r;
 
-	if (!step || step->lacks_ranks || !j->registry->has_tasks)
+	if (!step || step->lacks_ranks || !registry_has(j->registry, COUNTED_TASKS))
 		return 0;
 	r = registry_cores_copy(&ranks, &step->ranks);
 	for (size_t i = 0; r == 0 && i < count; i++) {
@@ -499,23 +491,6 @@ static struct threads threads_of(const struct registry_job *j, const struct part
 	return threads_of_sum(team.count, team.sum_ns, team.greatest_ns);
 }
 
-/* What was shown last is the least. */
-static int put_block(const struct registry_job *j, const struct part *parts, size_t count,
-		     const struct snapshot_job *last, struct block *ret)
-{
-	int r;
-
-	if (!j->registry->has_block || j->lacks_block)
-		return 0;
-	r = block_copy(ret, &j->block);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = registry_block_add_group(ret, j->registry, parts[i].group);
-	if (r == 0 && last && last->block.is_known)
-		r = block_raise(ret, &last->block);
-	ret->is_known = r == 0;
-	return r;
-}
-
 static int put_job(struct making *m, struct registry_job *j, struct snapshot_job *ret)
 {
 	const struct snapshot_job *last = last_shown(j);
@@ -531,9 +506,8 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
 	if (r == 0)
-		r = put_network(&j->network, j->registry, parts, count, last ? last->network : NULL, &ret->network);
-	if (r == 0)
-		r = put_block(j, parts, count, last, &ret->block);
+		r = registry_parts_show(j->registry, &j->parts, false, &(struct registry_part_groups){ group_at, parts, count },
+					last ? &last->parts : NULL, &ret->parts);
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
 	if (r == 0)
@@ -614,8 +588,8 @@ int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, st
 	registry_allow_saves(r);
 	m.snapshot->boot_ns = boot_ns;
 	m.snapshot->real_ns = real_ns;
-	m.snapshot->has_mounts = r->has_files;
-	m.snapshot->has_seconds = r->has_files && r->has_clock;
+	m.snapshot->has_mounts = registry_has(r, COUNTED_FILES);
+	m.snapshot->has_seconds = registry_has(r, COUNTED_FILES) && registry_has(r, COUNTED_CLOCK);
 	code = order_jobs(r);
 	if (code == 0)
 		code = make(&m);

@@ -119,31 +119,24 @@ static void put_pairs(struct document *d, const char *key, const struct registry
 	document_end_list(d);
 }
 
-static void put_team(struct document *d, const struct thread_team *team)
+static void put_numbers(struct document *d, const char *key, const uint64_t *numbers, size_t count)
 {
-	if (!team->count)
-		return;
-	document_key(d, "team");
+	document_key(d, key);
 	document_begin_flat_list(d);
-	document_unsigned(d, MIN(team->count, (uint64_t)INT64_MAX));
-	document_unsigned(d, MIN(team->sum_ns, (uint64_t)INT64_MAX));
-	document_unsigned(d, MIN(team->greatest_ns, (uint64_t)INT64_MAX));
+	for (size_t i = 0; i < count; i++)
+		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
 	document_end_list(d);
 }
 
-/* A list of its numbers as they stand in the struct. */
-static void put_thermal(struct document *d, const struct thermal_sums *sums)
+/* Lists of their numbers, in the order of their structs. */
+static void put_sums(struct document *d, const struct registry_job *j)
 {
-	uint64_t numbers[THERMAL_SUMS];
+	const uint64_t team[] = { j->team.count, j->team.sum_ns, j->team.greatest_ns };
 
-	if (!sums->samples)
-		return;
-	memcpy(numbers, sums, sizeof(numbers));
-	document_key(d, "thermal");
-	document_begin_flat_list(d);
-	for (size_t i = 0; i < THERMAL_SUMS; i++)
-		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
-	document_end_list(d);
+	if (j->team.count)
+		put_numbers(d, "team", team, ARRAY_SIZE(team));
+	if (j->thermal.samples)
+		put_numbers(d, "thermal", (const uint64_t *)(const void *)&j->thermal, THERMAL_SUMS);
 }
 
 static void put_victims(struct document *d, const struct registry_job *j)
@@ -152,74 +145,6 @@ static void put_victims(struct document *d, const struct registry_job *j)
 		return;
 	document_key(d, "oom");
 	victims_format(j->victims, d);
-}
-
-/* The least, then those of each bucket. */
-static void put_round_trip_times(struct document *d, const struct network *n)
-{
-	document_key(d, "round_trip_times");
-	document_begin_flat_list(d);
-	document_unsigned(d, MIN(n->least_round_trip_ns, (uint64_t)INT64_MAX));
-	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		document_unsigned(d, MIN(n->round_trip_times.counts[i], (uint64_t)INT64_MAX));
-	document_end_list(d);
-}
-
-/* A list of the numbers of each kind of socket that was used; without TCP's own where they are not known. */
-static void put_network(struct document *d, const struct registry_network *folded)
-{
-	const size_t count = folded->lacks_connections ? METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST
-			     : folded->lacks_details   ? METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST
-						       : NETWORK_NUMBERS;
-	const struct network *n = registry_network_sum(folded);
-
-	if (folded->is_lacking)
-		return;
-	document_key(d, "network");
-	document_begin_map(d);
-	for (size_t kind = 0; kind < SOCKET_KIND_COUNT; kind++) {
-		if (!network_has_kind(n, (enum socket_kind)kind))
-			continue;
-		document_key(d, socket_kind_name((enum socket_kind)kind));
-		document_begin_flat_list(d);
-		for (size_t i = 0; i < count; i++)
-			document_unsigned(d, MIN(network_number(n, (enum socket_kind)kind,
-								(enum metric_id)(METRIC_NETWORK_FIRST + i)),
-						 (uint64_t)INT64_MAX));
-		document_end_list(d);
-	}
-	document_end_map(d);
-	if (!folded->lacks_details)
-		put_round_trip_times(d, n);
-}
-
-/* A list of its name, its operation, its numbers and then its times, up to the last that is not zero. */
-static void put_block_row(struct document *d, const struct block_row *row)
-{
-	const uint64_t numbers[BLOCK_NUMBERS] = { row->counts.bytes, row->counts.requests, row->counts.errors, row->counts.ns };
-	size_t buckets = HISTOGRAM_BUCKETS;
-
-	while (buckets > 0 && !row->counts.latencies.counts[buckets - 1])
-		buckets--;
-	document_begin_flat_list(d);
-	document_string(d, row->device);
-	document_string(d, block_op_name(row->op));
-	for (size_t i = 0; i < BLOCK_NUMBERS; i++)
-		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
-	for (size_t i = 0; i < buckets; i++)
-		document_unsigned(d, MIN(row->counts.latencies.counts[i], (uint64_t)INT64_MAX));
-	document_end_list(d);
-}
-
-static void put_block(struct document *d, const struct registry_job *j)
-{
-	if (j->lacks_block)
-		return;
-	document_key(d, "block");
-	document_begin_list(d);
-	for (size_t i = 0; i < j->block.count; i++)
-		put_block_row(d, &j->block.rows[i]);
-	document_end_list(d);
 }
 
 static void put_steps(struct document *d, const struct registry_job *j)
@@ -236,7 +161,7 @@ static void put_steps(struct document *d, const struct registry_job *j)
 		put_values(d, "values", step->folded);
 		if (!step->lacks_ranks)
 			put_pairs(d, "ranks", &step->ranks);
-		put_network(d, &step->network);
+		parts_format(&step->parts, true, d);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -364,14 +289,12 @@ static int put_job(struct document *d, const struct registry_job *j)
 		put_values(d, "shown", shown_of(j));
 	if (j->cores.count)
 		put_pairs(d, "cores", &j->cores);
-	put_team(d, &j->team);
-	put_thermal(d, &j->thermal);
+	put_sums(d, j);
 	put_victims(d, j);
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);
 	registry_losses_format(j, d);
-	put_network(d, &j->network);
-	put_block(d, j);
+	parts_format(&j->parts, false, d);
 	put_steps(d, j);
 	put_mounts(d, j);
 	put_rows(d, j);

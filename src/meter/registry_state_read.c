@@ -36,11 +36,10 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
 	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base",
-	"shown", "cores", "team", "thermal", "oom", "ports", "network", "round_trip_times",
-	"block", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
+	"shown", "cores", "team", "thermal", "oom", "ports", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
 	"histograms", "leaves", "timeline", NULL,
 };
-static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", "network", "round_trip_times", NULL };
+static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
 /* clang-format on */
 
 char *const *state_string_get(const struct job *facts, size_t i)
@@ -67,6 +66,14 @@ static void saved_clear(struct saved *s)
 	registry_job_free(s->job);
 }
 
+static bool is_of_step(const char *key)
+{
+	const struct section *section = section_find(key);
+
+	return section && section->counted && section->is_of_steps;
+}
+
+/* A fact, or a section that cgroups add up to. */
 static bool is_fact(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(state_strings); i++) {
@@ -77,7 +84,7 @@ static bool is_fact(const char *key)
 		if (strcmp(state_numbers[i].key, key) == 0)
 			return true;
 	}
-	return false;
+	return section_find(key) && section_find(key)->counted;
 }
 
 /* ---- parts ---- */
@@ -121,8 +128,9 @@ static int take_values(const struct place *place, const json_t *above, const cha
 	return 0;
 }
 
-static int take_facts(const struct place *place, const json_t *root, struct job *facts)
+static int take_facts(const struct place *place, const json_t *root, struct registry_job *j)
 {
+	struct job *facts = j->facts;
 	struct value uid = {}, index = {};
 	bool is_known;
 	int r = 0;
@@ -173,6 +181,11 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 	return r;
 }
 
+static int take_folded(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	return take_values(place, root, "values", j->folded);
+}
+
 static int take_base(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	const json_t *base = json_object_get(root, "base");
@@ -213,37 +226,47 @@ static int take_pairs(const struct place *place, const json_t *root, const char 
 	return r;
 }
 
-static int take_team(const struct place *place, const json_t *root, struct thread_team *ret)
+static int take_cores(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	struct place here = place_below(place, "team");
-	uint64_t numbers[3] = {}; /* count, sum, greatest */
+	return take_pairs(place, root, "cores", &j->cores);
+}
+
+static int take_ports(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	return registry_ports_parse(place, root, &j->ports);
+}
+
+static int take_parts(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	return parts_parse(place, root, false, &j->parts);
+}
+
+static int take_numbers(const struct place *place, const json_t *root, const char *key, uint64_t *ret, size_t count)
+{
+	struct place here = place_below(place, "%s", key);
 	const json_t *list;
-	int r = place_get(place, root, "team", JSON_ARRAY, &list);
+	int r = place_get(place, root, key, JSON_ARRAY, &list);
 
 	if (r < 0 || !list)
 		return r;
-	r = state_check_length(&here, list, ARRAY_SIZE(numbers));
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(numbers); i++)
-		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
-	*ret = (struct thread_team){ numbers[0], numbers[1], numbers[2] };
+	r = state_check_length(&here, list, count);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = state_number_at(&here, list, i, INT64_MAX, &ret[i]);
 	return r;
 }
 
-static int take_thermal(const struct place *place, const json_t *root, struct thermal_sums *ret)
+static int take_team(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	struct place here = place_below(place, "thermal");
-	uint64_t numbers[THERMAL_SUMS] = {};
-	const json_t *list;
-	int r = place_get(place, root, "thermal", JSON_ARRAY, &list);
+	uint64_t team[3] = {};
+	int r = take_numbers(place, root, "team", team, ARRAY_SIZE(team));
 
-	if (r < 0 || !list)
-		return r;
-	r = state_check_length(&here, list, THERMAL_SUMS);
-	for (size_t i = 0; r == 0 && i < THERMAL_SUMS; i++)
-		r = state_number_at(&here, list, i, INT64_MAX, &numbers[i]);
-	if (r == 0)
-		memcpy(ret, numbers, sizeof(numbers));
+	j->team = (struct thread_team){ team[0], team[1], team[2] };
 	return r;
+}
+
+static int take_thermal(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	return take_numbers(place, root, "thermal", (uint64_t *)(void *)&j->thermal, THERMAL_SUMS);
 }
 
 static int take_victims(const struct place *place, const json_t *root, struct registry_job *j)
@@ -258,129 +281,13 @@ static int take_victims(const struct place *place, const json_t *root, struct re
 	return j->victims ? victims_parse(&here, list, j->victims) : -ENOMEM;
 }
 
-static int take_round_trip_times(const struct place *place, const json_t *above, struct registry_network *to, struct network *ret)
-{
-	struct place here = place_below(place, "%sround_trip_times", *place->path ? "." : "");
-	const json_t *list;
-	int r = place_get(place, above, "round_trip_times", JSON_ARRAY, &list);
-
-	to->lacks_details |= !list; /* from before it was counted */
-	if (r < 0 || !list)
-		return r;
-	r = state_check_length(&here, list, HISTOGRAM_BUCKETS + 1);
-	if (r == 0)
-		r = state_number_at(&here, list, 0, INT64_MAX, &ret->least_round_trip_ns);
-	for (size_t i = 0; r == 0 && i < HISTOGRAM_BUCKETS; i++)
-		r = state_number_at(&here, list, i + 1, INT64_MAX, &ret->round_trip_times.counts[i]);
-	return r;
-}
-
-static int take_socket_number(const struct place *place, const json_t *list, enum socket_kind kind, size_t i, struct network *ret)
-{
-	enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
-	uint64_t number = 0;
-	int r = state_number_at(place, list, i, INT64_MAX, &number);
-
-	if (r == 0 && network_takes(kind, id))
-		*network_number_ref(ret, kind, id) = number;
-	return r;
-}
-
-static int take_sockets(const struct place *place, const json_t *above, struct registry_network *to, struct network *ret)
-{
-	struct place here = place_below(place, "%snetwork", *place->path ? "." : "");
-	const json_t *map;
-	const char *name;
-	json_t *list;
-	size_t count;
-	int r = place_get(place, above, "network", JSON_OBJECT, &map);
-
-	to->is_lacking = to->lacks_connections = !map; /* from before it was counted */
-	if (r < 0 || !map)
-		return r;
-	json_object_foreach((json_t *)map, name, list) {
-		enum socket_kind kind = socket_kind_find(name);
-
-		if (kind == SOCKET_KIND_COUNT)
-			return place_refuse(&here, "", "has something else: '%.40s'", name);
-		count = NETWORK_NUMBERS;
-		if (json_array_size(list) == METRIC_NETWORK_OPENED - METRIC_NETWORK_FIRST) {
-			count = json_array_size(list);
-			to->lacks_connections = true;
-		}
-		if (json_array_size(list) == METRIC_NETWORK_SEGMENTS - METRIC_NETWORK_FIRST) {
-			count = json_array_size(list);
-			to->lacks_details = true;
-		}
-		r = state_check_length(&here, list, count);
-		for (size_t i = 0; r == 0 && i < count; i++)
-			r = take_socket_number(&here, list, kind, i, ret);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static int take_network(const struct place *place, const json_t *above, struct registry_network *to)
-{
-	struct network network = {};
-	int r = take_sockets(place, above, to, &network);
-
-	if (r == 0)
-		r = take_round_trip_times(place, above, to, &network);
-	if (r < 0 || network_is_empty(&network))
-		return r;
-	if (!registry_network_own(to))
-		return -ENOMEM;
-	*to->sum = network;
-	return 0;
-}
-
-static int take_block_row(const struct place *place, const json_t *list, struct block *ret)
-{
-	const char *device = state_word_at(list, 0);
-	enum block_op op = block_op_find(state_word_at(list, 1));
-	struct block_counts counts = {};
-	uint64_t *const numbers[BLOCK_NUMBERS] = { &counts.bytes, &counts.requests, &counts.errors, &counts.ns };
-	size_t length = json_array_size(list), first = 2 + BLOCK_NUMBERS;
-	int r = 0;
-
-	if (length < first || length > first + HISTOGRAM_BUCKETS)
-		return place_refuse(place, "", "has %zu entries", length);
-	if (!*device || strlen(device) >= BLOCK_DEVICE_SIZE || op == BLOCK_OP_COUNT)
-		return place_refuse(place, "", "names what there is not");
-	for (size_t i = 0; r == 0 && i < BLOCK_NUMBERS; i++)
-		r = state_number_at(place, list, 2 + i, INT64_MAX, numbers[i]);
-	for (size_t i = first; r == 0 && i < length; i++)
-		r = state_number_at(place, list, i, INT64_MAX, &counts.latencies.counts[i - first]);
-	return r < 0 ? r : block_add(ret, device, op, &counts);
-}
-
-static int take_block(const struct place *place, const json_t *root, struct registry_job *j)
-{
-	const json_t *list;
-	int r = place_get(place, root, "block", JSON_ARRAY, &list);
-
-	j->lacks_block = !list; /* from before it was counted */
-	if (r < 0 || !list)
-		return r;
-	if (json_array_size(list) > (BLOCK_DEVICES_MAX + 1) * BLOCK_OP_COUNT)
-		return place_refuse(place, "block", "has too many entries");
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "block[%zu]", i);
-
-		r = take_block_row(&here, json_array_get(list, i), &j->block);
-	}
-	return r;
-}
-
 static int take_step(const struct place *place, const json_t *map, struct registry_job *j)
 {
 	_cleanup_free_ char *id = NULL;
 	struct registry_step *step;
 	bool is_known;
 	size_t before = j->step_count;
-	int r = state_check_keys(place, map, step_keys, NULL);
+	int r = state_check_keys(place, map, step_keys, is_of_step);
 
 	if (r == 0)
 		r = state_need_string(place, map, "id", &id);
@@ -399,7 +306,7 @@ static int take_step(const struct place *place, const json_t *map, struct regist
 	step->lacks_ranks = !json_object_get(map, "ranks"); /* from before they were told apart */
 	if (r == 0)
 		r = take_pairs(place, map, "ranks", &step->ranks);
-	return r < 0 ? r : take_network(place, map, &step->network);
+	return r < 0 ? r : parts_parse(place, map, true, &step->parts);
 }
 
 static int take_steps(const struct place *place, const json_t *root, struct registry_job *j)
@@ -492,6 +399,12 @@ static int check_schema(const json_t *root, struct error *err)
 	return 0;
 }
 
+static int (*const takers[])(const struct place *place, const json_t *root, struct registry_job *j) = {
+	take_facts, take_top,	take_folded, take_base,		  take_shown,		take_cores,	       take_team,
+	take_thermal, take_victims, take_ports, registry_gaps_parse, registry_losses_parse, take_parts, take_steps, take_timeline,
+	take_leaves,
+};
+
 static int read_job(struct registry *r, const json_t *root, struct saved *s, struct error *err)
 {
 	struct place place = { .err = err };
@@ -511,43 +424,11 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	s->job = registry_job_new(r, manager, id);
 	if (!s->job)
 		return -ENOMEM;
-	code = take_facts(&place, root, s->job->facts);
-	if (code == 0)
-		code = take_top(&place, root, s->job);
-	if (code == 0)
-		code = take_values(&place, root, "values", s->job->folded);
-	if (code == 0)
-		code = take_base(&place, root, s->job);
-	if (code == 0)
-		code = take_shown(&place, root, s->job);
-	if (code == 0)
-		code = take_pairs(&place, root, "cores", &s->job->cores);
-	if (code == 0)
-		code = take_team(&place, root, &s->job->team);
-	if (code == 0)
-		code = take_thermal(&place, root, &s->job->thermal);
-	if (code == 0)
-		code = take_victims(&place, root, s->job);
-	if (code == 0)
-		code = registry_ports_parse(&place, root, &s->job->ports);
-	if (code == 0)
-		code = registry_gaps_parse(&place, root, s->job);
-	if (code == 0)
-		code = registry_losses_parse(&place, root, s->job);
-	if (code == 0)
-		code = take_network(&place, root, &s->job->network);
-	if (code == 0)
-		code = take_block(&place, root, s->job);
-	if (code == 0)
-		code = take_steps(&place, root, s->job);
-	if (code == 0)
-		code = state_take_rows(&place, root, s->job, &s->mounts);
-	if (code == 0)
-		code = take_timeline(&place, root, s->job);
-	return code < 0 ? code : take_leaves(&place, root, s->job);
+	for (size_t i = 0; code == 0 && i < ARRAY_SIZE(takers); i++)
+		code = takers[i](&place, root, s->job);
+	return code < 0 ? code : state_take_rows(&place, root, s->job, &s->mounts);
 }
 
-/* Its rows name slots from now on. */
 /* A leaf that was folded into this job. */
 static int adopt_leaf(struct registry_job *j, const struct registry_leaf_name *leaf)
 {

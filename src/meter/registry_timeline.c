@@ -57,7 +57,7 @@ static void take_values(const struct snapshot *s, const struct snapshot_job *job
 		enum metric_id id = timeline_metric(i);
 
 		if (metric_get(id)->scope == SCOPE_SOCKET)
-			ret[i] = take_network(job->network, id);
+			ret[i] = take_network(network_of(&job->parts), id);
 		else
 			ret[i] = id < METRIC_JOB_COUNT ? job->values[id] : take_sum(s, id, sums);
 	}

@@ -68,11 +68,11 @@ void registry_add_tasks(const struct registry *r, struct value *to, const struct
 {
 	static const struct task_times no_times;
 
-	if (r->has_tasks)
+	if (registry_has(r, COUNTED_TASKS))
 		values_add_tasks(to, tasks);
-	if (r->has_times)
+	if (registry_has(r, COUNTED_TIMES))
 		task_times_add(to, is_managers ? &no_times : &tasks->times);
-	if (r->has_looks)
+	if (registry_has(r, COUNTED_LOOKS))
 		looks_add(to, &tasks->looks);
 }
 

@@ -244,24 +244,22 @@ void values_merge(struct value *to, const struct value *from)
 		merge_value(&to[id], &from[id], metric_get((enum metric_id)id)->kind);
 }
 
-static void clear_mounts(struct reading *r)
+void reading_clear_mounts(struct reading *r)
 {
 	for (size_t i = 0; i < r->mount_count; i++)
 		mount_row_clear(&r->mounts[i]);
 	free(r->mounts);
 	r->mounts = NULL;
 	r->mount_count = 0;
+	r->has_mounts = false;
 }
 
 int reading_merge(struct reading *to, const struct reading *from)
 {
 	values_merge(to->values, from->values);
-	if (block_merge(&to->block, &from->block) < 0)
-		return -ENOMEM;
-	network_merge(&to->network, &from->network);
 	to->has_mounts &= from->has_mounts;
 	if (!to->has_mounts) {
-		clear_mounts(to);
+		reading_clear_mounts(to);
 		return 0;
 	}
 	return merge_mounts(to, from);
@@ -269,11 +267,9 @@ int reading_merge(struct reading *to, const struct reading *from)
 
 int reading_copy(struct reading *to, const struct reading *from)
 {
-	struct reading copy = { .has_mounts = from->has_mounts, .network = from->network };
+	struct reading copy = { .has_mounts = from->has_mounts };
 	int r = merge_mounts(&copy, from);
 
-	if (r == 0)
-		r = block_copy(&copy.block, &from->block);
 	if (r < 0) {
 		reading_clear(&copy);
 		return r;
@@ -523,7 +519,7 @@ bool mount_row_knows(const struct mount_row *row, enum metric_id id)
 
 void reading_clear(struct reading *r)
 {
-	clear_mounts(r);
+	reading_clear_mounts(r);
 	block_clear(&r->block);
 	*r = (struct reading){};
 }

@@ -99,15 +99,17 @@ int mount_row_add_alias(struct mount_row *row, const char *alias);
 void values_merge(struct value *to, const struct value *from);
 
 /* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
- * name and type, and histograms, sockets by kind.  A counter that only one side knows becomes unknown (a sum of a part
+ * name and type, and histograms; sections are left alone.  A counter that only one side knows becomes unknown (a sum of a part
  * is not the sum), and so do the mounts.  To sum many, begin with a copy of the first: an empty
  * reading knows nothing, and so would the sum. */
 int reading_merge(struct reading *to, const struct reading *from);
 
-/* Make @to, which may be empty, a copy of @from. */
+/* Make @to, which may be empty, a copy of @from: of values and mounts. */
 int reading_copy(struct reading *to, const struct reading *from);
 
 void reading_sort_mounts(struct reading *r);
+/* Nobody looked at files. */
+void reading_clear_mounts(struct reading *r);
 
 /* Whether it is known on which mounts operations by path took place: of those, next to none stands in rows
  * without a mount.  Where it is not, what failed stands there, and what went well at its mount: then no

@@ -12,6 +12,7 @@
 #include "fnv.h"
 #include "macro.h"
 #include "record_field.h"
+#include "section.h"
 #include "text.h"
 
 int strings_add(struct strings *list, const char *format, ...)
@@ -57,7 +58,7 @@ void strings_clear(struct strings *list)
 
 struct record *record_new(void)
 {
-	struct record *r = calloc(1, sizeof(*r));
+	struct record *r = calloc(1, section_record_size());
 
 	if (!r)
 		return NULL;
@@ -111,12 +112,9 @@ struct record *record_free(struct record *r)
 	for (size_t i = 0; i < r->survivor_count; i++)
 		free(r->survivors[i].command);
 	free(r->survivors);
+	for (size_t i = 0; i < section_count; i++)
+		section_clear(sections[i], section_of(r, sections[i]));
 	reading_clear(&r->reading);
-	syscalls_clear(&r->syscalls);
-	hot_files_clear(&r->files);
-	steps_clear(&r->steps);
-	free(r->ports);
-	timeline_clear(&r->timeline);
 	free(r);
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include "record.h"
 #include "record_field.h"
 #include "record_format.h"
+#include "section.h"
 #include "timestamp.h"
 
 /* Header and rows are one walk over the same columns: without a record names are written. */
@@ -162,65 +163,6 @@ static void put_mount_metrics(struct row *row, const struct mount_row *mount)
 	}
 }
 
-/* Over all kinds of sockets. */
-static void put_network_metrics(struct row *row)
-{
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (row->record)
-			put_number(row, network_knows(&row->record->reading.network, (enum metric_id)i),
-				   network_total(&row->record->reading.network, (enum metric_id)i), metric->unit);
-		else
-			put_name(row, metric->section, metric->key);
-	}
-}
-
-/* What one operation of a device was, where there is any; of those that are not known nothing. */
-static void put_block_number(struct row *row, const char *device, enum metric_id id)
-{
-	const struct block *b = &row->record->reading.block;
-	const struct block_row *found = device ? block_find(b, device, block_metric_op(id)) : NULL;
-	uint64_t number = found ? block_number(&found->counts, id) : 0;
-
-	put_number(row, b->is_known, device ? number : block_total(b, id), metric_get(id)->unit);
-}
-
-/* Of a device, or over all of them. */
-static void put_block_metrics(struct row *row, const char *device)
-{
-	for (size_t i = METRIC_BLOCK_FIRST; i < METRIC_BLOCK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (metric->kind == KIND_HISTOGRAM)
-			continue;
-		if (row->record)
-			put_block_number(row, device, (enum metric_id)i);
-		else
-			put_name(row, metric->section, metric->key);
-	}
-}
-
-/* @device is NULL for the header. */
-static void put_device_row(struct row *row, const char *device)
-{
-	put_fields(row, true);
-	if (device)
-		put_text(row, device);
-	else
-		put_name(row, "", "device");
-	put_block_metrics(row, device);
-	fputc('\n', row->out);
-}
-
-static void put_device_rows(const struct record *record, FILE *out)
-{
-	const struct block *b = &record->reading.block;
-
-	for (size_t i = 0; i < b->count; i += block_rows_of_device(b, i))
-		put_device_row(&(struct row){ .out = out, .record = record }, b->rows[i].device);
-}
-
 static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
 {
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
@@ -277,56 +219,51 @@ static void put_mount_row(struct row *row, struct mount_row *mount)
 	fputc('\n', row->out);
 }
 
-/* @syscall is NULL for the header. */
-static void put_syscall_row(struct row *row, const struct syscall_row *syscall)
+/* @thing: NULL: over all. */
+static void put_table(struct row *row, const struct section *s, const char *thing)
+{
+	for (size_t i = s->table->first; i < s->table->end; i++) {
+		const struct metric *metric = metric_get((enum metric_id)i);
+		uint64_t number = 0;
+		bool is_known;
+
+		if (metric->kind == KIND_HISTOGRAM)
+			continue;
+		if (!row->record) {
+			put_name(row, s->table->has_sums ? metric->section : "", metric->key);
+			continue;
+		}
+		is_known = s->table->number(section_get(row->record, s), thing, (enum metric_id)i, &number);
+		put_number(row, is_known, number, metric->unit);
+	}
+}
+
+static void put_thing(struct row *row, const struct section *s, const char *thing)
 {
 	put_fields(row, true);
-	if (syscall)
-		put_text(row, syscall->name);
+	if (row->record)
+		put_text(row, thing);
 	else
-		put_name(row, "", "name");
-	for (size_t i = METRIC_SYSCALL_FIRST; i < METRIC_SYSCALL_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (syscall)
-			put_number(row, syscall_knows(syscall, (enum metric_id)i),
-				   syscall_number(syscall, (enum metric_id)i), metric->unit);
-		else
-			put_name(row, "", metric->key);
-	}
+		put_name(row, "", s->table->label);
+	put_table(row, s, thing);
 	fputc('\n', row->out);
 }
 
-/* @kind is SOCKET_KIND_COUNT for the header. */
-static void put_socket_row(struct row *row, enum socket_kind kind)
+static void put_things(const struct record *record, const struct section *s, FILE *out)
 {
-	const struct network *n = kind < SOCKET_KIND_COUNT ? &row->record->reading.network : NULL;
+	const char *thing;
 
-	put_fields(row, true);
-	if (n)
-		put_text(row, socket_kind_name(kind));
-	else
-		put_name(row, "", "socket");
-	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i);
-
-		if (n)
-			put_number(row, network_knows(n, (enum metric_id)i) && network_takes(kind, (enum metric_id)i),
-				   network_number(n, kind, (enum metric_id)i), metric->unit);
-		else
-			put_name(row, metric->section, metric->key);
-	}
-	fputc('\n', row->out);
+	for (size_t i = 0; (thing = s->table->thing(section_get(record, s), i)); i++)
+		put_thing(&(struct row){ .out = out, .record = record }, s, thing);
 }
 
-static void put_socket_rows(const struct record *record, FILE *out)
+static const struct section *section_of_rows(enum record_rows rows)
 {
-	const struct network *n = &record->reading.network;
+	static const char *const names[] = {
+		[ROWS_SOCKET] = "network", [ROWS_SYSCALL] = "syscalls", [ROWS_DEVICE] = "block"
+	};
 
-	for (size_t kind = 0; n->is_known && kind < SOCKET_KIND_COUNT; kind++) {
-		if (network_has_kind(n, (enum socket_kind)kind))
-			put_socket_row(&(struct row){ .out = out, .record = record }, (enum socket_kind)kind);
-	}
+	return section_find(names[rows]);
 }
 
 static void put_record_row(struct row *row)
@@ -334,8 +271,10 @@ static void put_record_row(struct row *row)
 	put_fields(row, false);
 	put_job_metrics(row);
 	put_mount_metrics(row, NULL);
-	put_network_metrics(row);
-	put_block_metrics(row, NULL);
+	for (size_t i = 0; i < section_count; i++) {
+		if (sections[i]->table && sections[i]->table->has_sums)
+			put_table(row, sections[i], NULL);
+	}
 	fputc('\n', row->out);
 }
 
@@ -345,29 +284,18 @@ void record_format_csv_header(enum record_rows rows, FILE *out)
 
 	if (rows == ROWS_MOUNT)
 		put_mount_row(&row, NULL);
-	else if (rows == ROWS_SOCKET)
-		put_socket_row(&row, SOCKET_KIND_COUNT);
-	else if (rows == ROWS_SYSCALL)
-		put_syscall_row(&row, NULL);
-	else if (rows == ROWS_DEVICE)
-		put_device_row(&row, NULL);
-	else
+	else if (rows == ROWS_RECORD)
 		put_record_row(&row);
+	else
+		put_thing(&row, section_of_rows(rows), NULL);
 }
 
 void record_format_csv(const struct record *record, enum record_rows rows, FILE *out)
 {
-	if (rows == ROWS_RECORD) {
+	if (rows == ROWS_RECORD)
 		put_record_row(&(struct row){ .out = out, .record = record });
-		return;
-	}
-	if (rows == ROWS_DEVICE)
-		put_device_rows(record, out);
-	if (rows == ROWS_SOCKET)
-		put_socket_rows(record, out);
-	for (size_t i = 0; rows == ROWS_SYSCALL && i < record->syscalls.count; i++)
-		put_syscall_row(&(struct row){ .out = out, .record = record }, &record->syscalls.items[i]);
+	else if (rows != ROWS_MOUNT)
+		put_things(record, section_of_rows(rows), out);
 	for (size_t i = 0; rows == ROWS_MOUNT && i < record->reading.mount_count; i++)
-		put_mount_row(&(struct row){ .out = out, .record = record },
-			      &record->reading.mounts[i]);
+		put_mount_row(&(struct row){ .out = out, .record = record }, &record->reading.mounts[i]);
 }

@@ -12,9 +12,8 @@
 #include "humanize.h"
 #include "macro.h"
 #include "record.h"
+#include "section.h"
 #include "text.h"
-
-#define STEP_WORDS_SIZE 128
 
 /* Takes @from off *@to.  False: it would fall below zero, and is zero. */
 static bool take_off(uint64_t *to, uint64_t from)
@@ -80,16 +79,6 @@ static bool is_idle(const struct mount_row *row)
 	return true;
 }
 
-/* A note too many is left out: a full list says enough. */
-static int note_fallen(struct record *r, const char *what)
-{
-	int ret = strings_add(&r->coverage.notes,
-			      "%s fell meanwhile, and so what it was in this time is not known",
-			      what);
-
-	return ret == -ENOSPC ? 0 : ret;
-}
-
 /* Rows in which nothing was done meanwhile go. */
 static void drop_idle_rows(struct reading *r)
 {
@@ -125,7 +114,7 @@ static int subtract_rows(struct record *to, const struct reading *from)
 			reading_find_mount(reading, row->kind, row->mount, row->fstype);
 
 		if (later ? !subtract_row(later, row) : !is_idle(row))
-			r = note_fallen(to, row->mount);
+			r = section_note_fallen(&to->coverage.notes, row->mount);
 	}
 	drop_idle_rows(reading);
 	reading_sort_mounts(reading);
@@ -135,14 +124,10 @@ static int subtract_rows(struct record *to, const struct reading *from)
 static int subtract_mounts(struct record *to, const struct reading *from)
 {
 	struct reading *reading = &to->reading;
-	struct reading bare = { .network = reading->network, .block = reading->block };
 
 	if (reading->has_mounts && from->has_mounts)
 		return subtract_rows(to, from);
-	memcpy(bare.values, reading->values, sizeof(bare.values));
-	reading->block = (struct block){}; /* it is the other's now */
-	reading_clear(reading);
-	*reading = bare;
+	reading_clear_mounts(reading);
 	return 0;
 }
 
@@ -154,7 +139,7 @@ static int subtract_value(struct record *to, enum metric_id id, const struct val
 	if (!later.is_known || !from->is_known)
 		return 0;
 	if (later.number < from->number)
-		return note_fallen(to, metric_get(id)->name);
+		return section_note_fallen(&to->coverage.notes, metric_get(id)->name);
 	*value = (struct value){ later.number - from->number, true };
 	return 0;
 }
@@ -234,68 +219,14 @@ static int check_sameness(const struct record *later, const struct record *earli
 	return error_set(err, -ESTALE, "that is another job by now");
 }
 
-/* ---- steps ---- */
-
-static int subtract_step_value(struct record *to, struct step *step, enum metric_id id, const struct value *from)
+static int subtract_section(const struct section *section, struct record *to, const struct record *earlier)
 {
-	const struct metric *metric = metric_get(id);
-	struct value *value = &step->values[id], later = *value;
-	bool is_comparable = later.is_known && from->is_known;
-	char what[STEP_WORDS_SIZE];
+	void *later = section_of(to, section);
 
-	if (metric->kind == KIND_PEAK && is_comparable && later.number <= from->number)
-		*value = (struct value){}; /* reached before: nobody knows how high it was meanwhile */
-	if (metric->kind != KIND_COUNTER)
-		return 0;
-	*value = (struct value){};
-	if (is_comparable && later.number < from->number) {
-		snprintf(what, sizeof(what), "step %s's %s", step->id, metric->name);
-		return note_fallen(to, what);
-	}
-	if (is_comparable)
-		*value = (struct value){ later.number - from->number, true };
+	if (section->subtract)
+		return section->subtract(later, section_get(earlier, section), &to->coverage.notes);
+	section_clear(section, later);
 	return 0;
-}
-
-static int subtract_step(struct record *to, struct step *step, const struct step *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < METRIC_JOB_COUNT; i++)
-		r = subtract_step_value(to, step, (enum metric_id)i, &from->values[i]);
-	network_subtract(&step->network, &from->network);
-	return r;
-}
-
-static int subtract_steps(struct record *to, const struct steps *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->count; i++) {
-		const struct step *earlier = &from->items[i];
-		struct step *step = steps_find(&to->steps, earlier->id);
-		char what[STEP_WORDS_SIZE];
-
-		if (earlier->end_ns) {
-			steps_remove(&to->steps, step);
-		} else if (step) {
-			r = subtract_step(to, step, earlier);
-		} else {
-			snprintf(what, sizeof(what), "step %s", earlier->id);
-			r = note_fallen(to, what);
-		}
-	}
-	return r;
-}
-
-static void subtract_ports(struct record *to, const struct record *earlier)
-{
-	if (to->ports && earlier->ports) {
-		ports_subtract(to->ports, earlier->ports);
-		return;
-	}
-	free(to->ports);
-	to->ports = NULL;
 }
 
 int record_subtract(const struct record *later, const struct record *earlier, struct record **ret,
@@ -310,26 +241,14 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	if (r < 0)
 		return r;
 	assert(difference);
-	hot_files_clear(&difference->files);
-	difference->cores = difference->ranks = (struct evenness){}; /* of the whole life */
-	difference->threads = (struct threads){};
-	if (earlier->thermal.samples.is_known) /* means and extremes cannot be taken apart */
-		difference->thermal = (struct thermal_samples){};
-	victims_subtract(&difference->victims, &earlier->victims);
-	subtract_ports(difference, earlier);
 	subtract_time(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
 	(void)take_off(&difference->coverage.unmeasured_ns, earlier->coverage.unmeasured_ns);
-	network_subtract(&difference->reading.network, &earlier->reading.network);
-	syscalls_subtract(&difference->syscalls, &earlier->syscalls);
-	block_subtract(&difference->reading.block, &earlier->reading.block);
 	r = subtract_values(difference, &earlier->reading);
 	if (r == 0)
 		r = subtract_mounts(difference, &earlier->reading);
-	if (r == 0)
-		r = subtract_steps(difference, &earlier->steps);
-	if (r == 0)
-		r = timeline_subtract(&difference->timeline, &earlier->timeline);
+	for (size_t i = 0; r == 0 && i < section_count; i++)
+		r = subtract_section(sections[i], difference, earlier);
 	if (r < 0)
 		return r;
 	record_close_books(difference);

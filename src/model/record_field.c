@@ -65,10 +65,19 @@ const struct record_field record_fields[] = {
 /* clang-format on */
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
-const char *const record_sections[] = { "",      "job", "time",      "cpu",      "memory",
-					"pressure", "tasks", "cores", "ranks", "threads", "thermal", "io",
-					"network", "ports", "block", "syscalls", "files", "steps", "survivors", "coverage", "timeline", "merged" };
+const char *const record_sections[] = { "",      "job",     "time",	  "cpu",       "memory",   "pressure", "tasks",
+					"cores", "ranks",   "threads",	  "thermal",   "io",	   RECORD_SECTIONS_REST,
+					"survivors", "coverage", "timeline", "merged" };
 const size_t record_section_count = ARRAY_SIZE(record_sections);
+
+bool record_section_is_placed(const struct section *section)
+{
+	for (size_t i = 0; i < record_section_count; i++) {
+		if (strcmp(record_sections[i], section->name) == 0)
+			return true;
+	}
+	return strchr(section->name, '.');
+}
 
 bool record_section_is_plain(const char *section)
 {

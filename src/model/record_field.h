@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "record.h"
+#include "section.h"
 
 enum field_type {
 	FIELD_STRING,  /* char *, NULL: absent */
@@ -41,9 +42,14 @@ struct record_field {
 extern const struct record_field record_fields[];
 extern const size_t record_field_count;
 
-/* The sections in the order in which they are written. */
+/* The record's members in the order in which they are written: maps of metrics and fields, sections, and where those of
+ * sections[] stand that are not named, in its order. */
+#define RECORD_SECTIONS_REST "*"
 extern const char *const record_sections[];
 extern const size_t record_section_count;
+
+/* It is among them by its name, or within one that is. */
+bool record_section_is_placed(const struct section *section);
 
 /* Whether the section is a map with the metrics and fields of its name. */
 bool record_section_is_plain(const char *section);

@@ -8,6 +8,7 @@
 #include "macro.h"
 #include "record.h"
 #include "record_field.h"
+#include "section.h"
 #include "text.h"
 
 static int add_missing(struct strings *to, const struct strings *from)
@@ -140,21 +141,14 @@ static int merge_survivors(const struct record *from, struct record *to)
 	return 0;
 }
 
-/* Known where all records know it, as other sums. */
-static int merge_ports(const struct record *from, struct record *to, bool is_first)
+static int merge_section(const struct section *section, const struct record *from, struct record *to, bool is_first)
 {
-	if (is_first && from->ports) {
-		to->ports = calloc(1, sizeof(*to->ports));
-		if (!to->ports)
-			return -ENOMEM;
-	}
-	if (to->ports && from->ports) {
-		ports_merge(to->ports, from->ports);
-	} else {
-		free(to->ports);
-		to->ports = NULL;
-	}
-	return 0;
+	const void *part = section_get(from, section);
+	void *sum = section_of(to, section);
+
+	if (!section->add)
+		return 0;
+	return is_first ? section_copy(section, sum, part) : section->add(sum, part);
 }
 
 static int merge_one(const struct record *from, struct record *to, bool is_first)
@@ -162,19 +156,10 @@ static int merge_one(const struct record *from, struct record *to, bool is_first
 	int r = is_first ? reading_copy(&to->reading, &from->reading)
 			 : reading_merge(&to->reading, &from->reading);
 
-	if (r == 0)
-		r = is_first ? hot_files_copy(&to->files, &from->files)
-			     : hot_files_merge(&to->files, &from->files);
-	if (r == 0)
-		r = is_first ? syscalls_copy(&to->syscalls, &from->syscalls)
-			     : syscalls_merge(&to->syscalls, &from->syscalls);
-	if (r == 0)
-		r = steps_merge(&to->steps, &from->steps);
-	if (r == 0)
-		r = merge_ports(from, to, is_first);
+	for (size_t i = 0; r == 0 && i < section_count; i++)
+		r = merge_section(sections[i], from, to, is_first);
 	if (r < 0)
 		return r;
-	victims_merge(&to->victims, &from->victims);
 	to->merged_records += from->merged_records;
 	to->sequence = is_first || from->sequence == to->sequence ? from->sequence : 0;
 	to->is_final = from->is_final && (is_first || to->is_final);
@@ -323,22 +308,6 @@ static bool work_of_ranks(const struct record *record, bool is_spun_known, uint6
 	return most || rank_work(record->reading.values, is_spun_known, ret_ns);
 }
 
-/* Of all processes that which did most, where each record knows its own. */
-static struct threads busiest_threads(const struct record *const *records, size_t count)
-{
-	struct threads found = records[0]->threads;
-
-	for (size_t i = 1; i < count; i++) {
-		const struct threads *threads = &records[i]->threads;
-
-		if (!found.cpu_ns.is_known || !threads->cpu_ns.is_known)
-			return (struct threads){};
-		if (threads->cpu_ns.number > found.cpu_ns.number)
-			found = *threads;
-	}
-	return found;
-}
-
 /* Cores of one node may be the same in two records, and nobody knows which: then they are absent. */
 static void merge_evenness(const struct record *const *records, size_t count, struct record *to)
 {
@@ -347,7 +316,6 @@ static void merge_evenness(const struct record *const *records, size_t count, st
 
 	to->cores = records[0]->cores;
 	to->ranks = records[0]->ranks;
-	to->threads = busiest_threads(records, count);
 	if (count == 1)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -366,11 +334,9 @@ static void merge_evenness(const struct record *const *records, size_t count, st
 }
 
 /* Of two records of one node nobody knows which throttling is in both. */
-static void merge_thermal(const struct record *const *records, size_t count, struct record *to)
+static void forget_throttles(const struct record *const *records, size_t count, struct record *to)
 {
-	to->thermal = records[0]->thermal;
 	for (size_t i = 1; i < count; i++) {
-		to->thermal = thermal_samples_merge(&to->thermal, &records[i]->thermal);
 		if (!is_first_of_node(records, i))
 			to->thermal.core_throttles = to->thermal.package_throttles = (struct value){};
 	}
@@ -417,7 +383,7 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 	if (r < 0)
 		return r;
 	merge_evenness(records, count, merged);
-	merge_thermal(records, count, merged);
+	forget_throttles(records, count, merged);
 	reading_sort_mounts(&merged->reading);
 	hot_list_choose(&merged->files.hot, HOT_SHOWN);
 	hot_list_choose(&merged->files.folders, HOT_SHOWN);

@@ -103,12 +103,11 @@ static void clear_job(struct snapshot_job *job)
 {
 	for (size_t i = 0; i < job->step_count; i++) {
 		free(job->steps[i].id);
-		network_drop(job->steps[i].network);
+		parts_clear(&job->steps[i].parts);
 	}
 	free(job->steps);
 	snapshot_rows_unref(job->rows);
-	network_drop(job->network);
-	block_clear(&job->block);
+	parts_clear(&job->parts);
 	job_unref(job->job);
 }
 
@@ -182,7 +181,7 @@ static bool has_same_steps(const struct snapshot_job *a, const struct snapshot_j
 
 		if (strcmp(x->id, y->id) != 0 || x->is_live != y->is_live || x->start_ns != y->start_ns ||
 		    x->end_ns != y->end_ns || !has_same_values(x->values, y->values) ||
-		    !network_is_equal(x->network, y->network))
+		    !parts_are_same(&x->parts, &y->parts))
 			return false;
 	}
 	return true;
@@ -198,8 +197,8 @@ bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_jo
 {
 	/* facts are made anew when they change, as long as a snapshot holds them */
 	return a->job == b->job && a->is_live == b->is_live && has_same_values(a->values, b->values) &&
-	       has_same_rows(a, b) && has_same_steps(a, b) && network_is_equal(a->network, b->network) &&
-	       block_is_equal(&a->block, &b->block) && memcmp(&a->cores, &b->cores, sizeof(a->cores)) == 0 &&
+	       has_same_rows(a, b) && has_same_steps(a, b) && parts_are_same(&a->parts, &b->parts) &&
+	       memcmp(&a->cores, &b->cores, sizeof(a->cores)) == 0 &&
 	       memcmp(&a->ranks, &b->ranks, sizeof(a->ranks)) == 0 &&
 	       memcmp(&a->threads, &b->threads, sizeof(a->threads)) == 0;
 }
@@ -244,11 +243,9 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
 {
-	struct reading reading = { .has_mounts = s->has_mounts, .network = *job->network };
+	struct reading reading = { .has_mounts = s->has_mounts };
 	int r = expand_rows(s, job, &reading);
 
-	if (r == 0)
-		r = block_copy(&reading.block, &job->block);
 	if (r < 0) {
 		reading_clear(&reading);
 		return r;

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "block.h"
 #include "evenness.h"
 #include "job.h"
+#include "parts.h"
 #include "reading.h"
 #include "thermal_samples.h"
 
@@ -44,15 +44,14 @@ struct snapshot_step {
 	bool is_live;
 	uint64_t start_ns, end_ns; /* since the epoch; 0: not known, or not yet */
 	struct value values[METRIC_JOB_COUNT];
-	const struct network *network; /* of network_keep() */
+	struct parts parts;
 };
 
 struct snapshot_job {
 	struct job *job;       /* a reference */
 	bool is_live;          /* else it has ended, and is shown for a while */
 	struct value values[METRIC_JOB_COUNT];
-	const struct network *network; /* of network_keep(), which most share */
-	struct block block;
+	struct parts parts;
 	struct evenness cores, ranks; /* as in a record */
 	struct threads threads;
 	struct thermal_samples thermal; /* over its life */
@@ -97,5 +96,5 @@ bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_jo
 /* Add its counts to the row of its mount. */
 void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from);
 
-/* The whole reading of one of its jobs, into an empty @ret: values, and a row a mount.  -ENOMEM. */
+/* The reading of one of its jobs, into an empty @ret: values, and a row a mount, without sections.  -ENOMEM. */
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret);

@@ -9,6 +9,9 @@
 #include "document.h"
 #include "json_place.h"
 #include "macro.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 #include "timeline.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -72,8 +75,10 @@ static void format_shape(const struct timeline *t, struct document *d)
 	document_unsigned(d, UINT64_C(1) << t->shift);
 }
 
-void timeline_format(const struct timeline *t, struct document *d)
+static void timeline_format(const void *section, struct document *d)
 {
+	const struct timeline *t = section;
+
 	document_begin_map(d);
 	document_key(d, "start");
 	document_time(d, t->start_ns);
@@ -278,7 +283,7 @@ static int take_all(const struct place *place, const json_t *map, struct timelin
 	return r;
 }
 
-int timeline_parse(const struct place *place, const json_t *map, struct timeline *ret)
+static int timeline_parse(const struct place *place, const json_t *map, void *ret)
 {
 	struct timeline t = {};
 	int r = take_all(place, map, &t);
@@ -286,7 +291,7 @@ int timeline_parse(const struct place *place, const json_t *map, struct timeline
 	if (r < 0)
 		timeline_clear(&t);
 	else
-		*ret = t;
+		*(struct timeline *)ret = t;
 	return r;
 }
 
@@ -389,3 +394,32 @@ int timeline_restore(const struct place *place, const json_t *map, struct timeli
 		*ret = t;
 	return r;
 }
+
+/* ---- the section ---- */
+
+static bool is_known(const void *section)
+{
+	return timeline_is_known(section);
+}
+
+static void clear_section(void *section)
+{
+	timeline_clear(section);
+}
+
+static int subtract(void *later, const void *earlier, struct strings *notes UNUSED)
+{
+	return timeline_subtract(later, earlier);
+}
+
+const struct section timeline_section = {
+	.name = "timeline",
+	.size = sizeof(struct timeline),
+	.offset = offsetof(struct record, timeline),
+	.is_known = is_known,
+	.clear = clear_section,
+	.subtract = subtract,
+	.format = timeline_format,
+	.type = JSON_OBJECT,
+	.parse = timeline_parse,
+};

@@ -52,7 +52,7 @@ static void tell_allocation(int root_fd, const struct hierarchy *h, const char *
 static void tell(int root_fd, const struct hierarchy *h, const struct watched *w)
 {
 	struct value values[METRIC_JOB_COUNT] = {};
-	int r = w->files ? group_files_read(w->files, UINT64_MAX, values) : -ENODEV;
+	int r = w->files ? group_files_read(w->files, NULL, values) : -ENODEV;
 
 	printf("%s", w->path);
 	if (r < 0) {

@@ -192,7 +192,7 @@ static int learn(struct registry *r, const char *path)
 
 static struct snapshot *show(struct registry *r, uint64_t second)
 {
-	const struct registry_feed nothing = { .has_tasks = true };
+	const struct registry_feed nothing = { .counted = COUNTED_TASKS };
 	struct snapshot *s = NULL;
 
 	if (registry_feed(r, &nothing) < 0 || registry_snapshot(r, second * SECOND, EPOCH + second * SECOND, &s) < 0)

@@ -57,8 +57,8 @@ void feed(struct registry *r, const struct leaf_tasks *tasks, size_t task_count,
 	  size_t row_count)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = task_count, .rows = rows, .row_count = row_count,
-					 .has_tasks = true, .has_looks = true, .has_files = true, .has_clock = true,
-					 .name_place = name_by_number };
+					 .name_place = name_by_number,
+					 .counted = COUNTED_TASKS | COUNTED_LOOKS | COUNTED_FILES | COUNTED_CLOCK };
 
 	ASSERT_OK(registry_feed(r, &f));
 }

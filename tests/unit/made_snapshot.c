@@ -7,6 +7,10 @@
 
 #include "macro.h"
 
+#include "block.h"
+#include "section.h"
+#include "sections.h"
+
 #define BEGAN_NS UINT64_C(1790000000123456789)
 
 /* Room for a power of two of items, always. */
@@ -38,9 +42,9 @@ struct snapshot_job *made_job(struct snapshot *s, const char *manager, const cha
 
 void made_network(struct snapshot_job *job, const struct network *network)
 {
-	network_drop(job->network);
-	job->network = network_keep(network);
-	if (!job->network)
+	struct network copy = *network;
+
+	if (parts_put(&job->parts, &network_section, &copy) < 0)
 		abort();
 }
 
@@ -73,14 +77,14 @@ static void set_facts(struct job *job)
 	job->start_ns = BEGAN_NS;
 }
 
-static void fill_block(struct block *b)
+static void fill_block(struct snapshot_job *job)
 {
+	struct block b = { .is_known = true };
 	const struct block_counts read = { .bytes = 61 * 4096, .requests = 61, .errors = 2, .ns = 67000000 };
 	const struct block_counts flush = { .requests = 71, .ns = 73000000 };
 
-	b->is_known = true;
-	if (block_add(b, "nvme0n1", BLOCK_READ, &read) < 0 || block_add(b, "nvme0n1", BLOCK_FLUSH, &flush) < 0 ||
-	    block_add(b, "sda", BLOCK_READ, &flush) < 0)
+	if (block_add(&b, "nvme0n1", BLOCK_READ, &read) < 0 || block_add(&b, "nvme0n1", BLOCK_FLUSH, &flush) < 0 ||
+	    block_add(&b, "sda", BLOCK_READ, &flush) < 0 || parts_put(&job->parts, &block_section, &b) < 0)
 		abort();
 }
 
@@ -106,7 +110,7 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 	job->values[METRIC_CPU_SYSTEM].number = VALUE_MAX;
 	job->values[METRIC_MEMORY_PEAK].number = VALUE_MAX;
 	fill_network(job);
-	fill_block(&job->block);
+	fill_block(job);
 	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003, .has_temperature = true };
 	made_row(s, scratch, OP_READ, WAY_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
 	made_row(s, scratch, OP_READ, WAY_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
@@ -212,8 +216,7 @@ void made_snapshot_clear(struct snapshot *s)
 		free(job->name);
 		free(job);
 		free(s->jobs[i].rows);
-		network_drop(s->jobs[i].network);
-		block_clear(&s->jobs[i].block);
+		parts_clear(&s->jobs[i].parts);
 	}
 	free(s->mounts);
 	free(s->jobs);

@@ -120,7 +120,6 @@ struct snapshot_job *snapshot_double_fill(struct snapshot *s, size_t index, cons
 	if (!job->job)
 		abort();
 	job->job->uid = uid;
-	job->network = network_keep(&(struct network){});
 	job->is_live = true;
 	job->values[METRIC_CPU_USER] = (struct value){ 7 + index, true };
 	return job;

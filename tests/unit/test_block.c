@@ -13,6 +13,8 @@
 #include "record_rows.h"
 #include "reported.h"
 #include "rows.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 
 static struct block_counts counts_of(uint64_t bytes, uint64_t requests)
@@ -83,19 +85,6 @@ TEST(devices_beyond_the_bound_are_one)
 	block_clear(&b);
 }
 
-TEST(what_is_reserved_needs_no_memory)
-{
-	struct block b = {};
-	const struct block_row *rows;
-
-	ASSERT_OK(block_reserve(&b, 2));
-	rows = b.rows;
-	add(&b, "sda", BLOCK_READ, 1, 1);
-	add(&b, "sda", BLOCK_WRITE, 1, 1);
-	ASSERT(b.rows == rows);
-	block_clear(&b);
-}
-
 TEST(what_was_shown_is_the_least)
 {
 	struct block now = {}, shown = {};
@@ -103,7 +92,7 @@ TEST(what_was_shown_is_the_least)
 	add(&now, "sda", BLOCK_READ, 5, 7);
 	add(&shown, "sda", BLOCK_READ, 3, 11);
 	add(&shown, "sdb", BLOCK_WRITE, 2, 2);
-	ASSERT_OK(block_raise(&now, &shown));
+	ASSERT_OK(block_section.raise(&now, &shown));
 	ASSERT_EQ(bytes_of(&now, "sda", BLOCK_READ), (uint64_t)5);
 	ASSERT_EQ(now.rows[0].counts.requests, (uint64_t)11);
 	ASSERT_EQ(bytes_of(&now, "sdb", BLOCK_WRITE), (uint64_t)2);
@@ -118,10 +107,10 @@ TEST(a_sum_is_known_where_all_its_parts_are)
 	add(&a, "sda", BLOCK_READ, 5, 1);
 	add(&b, "sda", BLOCK_READ, 7, 1);
 	add(&b, "sdb", BLOCK_READ, 9, 1);
-	ASSERT_OK(block_merge(&a, &b));
+	ASSERT_OK(block_section.add(&a, &b));
 	ASSERT(a.is_known && a.count == 2);
 	ASSERT_EQ(bytes_of(&a, "sda", BLOCK_READ), (uint64_t)12);
-	ASSERT_OK(block_merge(&a, &(struct block){}));
+	ASSERT_OK(block_section.add(&a, &(struct block){}));
 	ASSERT(!a.is_known && a.count == 0);
 	block_clear(&b);
 }
@@ -132,14 +121,14 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 
 	add(&earlier, "sda", BLOCK_READ, 5, 2);
 	add(&earlier, "sdb", BLOCK_READ, 5, 2);
-	ASSERT_OK(block_copy(&later, &earlier));
+	ASSERT_OK(section_copy(&block_section, &later, &earlier));
 	add(&later, "sda", BLOCK_READ, 100, 3);
-	block_subtract(&later, &earlier);
+	(void)block_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known && later.count == 1); /* nothing was done on the other */
 	ASSERT_EQ(bytes_of(&later, "sda", BLOCK_READ), (uint64_t)100);
 	ASSERT_EQ(later.rows[0].counts.latencies.counts[3], (uint64_t)3);
 
-	block_subtract(&later, &earlier);
+	(void)block_section.subtract(&later, &earlier, NULL);
 	ASSERT(!later.is_known && !later.rows);
 	block_clear(&earlier);
 }

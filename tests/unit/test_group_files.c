@@ -12,7 +12,15 @@
 #include "test.h"
 #include "tree.h"
 
-#define ALL UINT64_MAX
+#define ALL NULL
+
+static struct metric_set only(enum metric_id id)
+{
+	struct metric_set set = {};
+
+	metric_set_add(&set, id);
+	return set;
+}
 
 static char cg[] = "/cg", memory[] = "/cg/memory", cpu[] = "/cg/cpu", top[] = "/", inner[] = "/inner";
 static char own[] = "/";
@@ -61,20 +69,21 @@ TEST(what_memory_is_used_for_is_read_and_not_kept_open)
 	_cleanup_(group_files_closep) struct group_files *g = NULL;
 	struct group_files_budget budget = { .max = 100 };
 	struct value values[METRIC_JOB_COUNT] = {};
+	struct metric_set seldom = group_files_seldom(), often = metric_set_minus(group_files_metrics(true, true), seldom);
 
 	tree_write(fd, "cg/job/memory.stat", "anon 4096\nfile 12288\nkernel 7\nshmem 8192\npgmajfault 3\n");
 	tree_write(fd, "cg/job/memory.events", "low 0\nhigh 5\nmax 11\noom 2\noom_kill 1\noom_group_kill 0\n");
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
-	ASSERT_OK(group_files_read(g, group_files_seldom(), values));
+	ASSERT_OK(group_files_read(g, &seldom, values));
 	ASSERT_EQ(budget.used, 0);
 	ASSERT_EQ(values[METRIC_MEMORY_ANON_PEAK].number, 4096);
 	ASSERT_EQ(values[METRIC_MEMORY_FILE_PEAK].number, 12288);
 	ASSERT_EQ(values[METRIC_MEMORY_SHMEM_PEAK].number, 8192);
 	ASSERT_EQ(values[METRIC_MEMORY_KERNEL_PEAK].number, 7);
 	tree_write(fd, "cg/job/memory.stat", "anon 8192\n");
-	ASSERT_OK(group_files_read(g, group_files_seldom(), values));
+	ASSERT_OK(group_files_read(g, &seldom, values));
 	ASSERT_EQ(values[METRIC_MEMORY_ANON_PEAK].number, 8192);
-	ASSERT_OK(group_files_read(g, group_files_metrics(true, true) & ~group_files_seldom(), values));
+	ASSERT_OK(group_files_read(g, &often, values));
 	ASSERT_EQ(values[METRIC_MEMORY_LIMIT_HITS].number, 11);
 	ASSERT_EQ(values[METRIC_MEMORY_HIGH_HITS].number, 5);
 	ASSERT_EQ(values[METRIC_MEMORY_LIMIT_FAILURES].number, 2);
@@ -134,9 +143,10 @@ TEST(numbers_of_v1_come_from_the_same_path_in_each_hierarchy)
 
 static uint64_t throttled(struct group_files *g)
 {
+	const struct metric_set wanted = only(METRIC_CPU_THROTTLED);
 	struct value values[METRIC_JOB_COUNT] = {};
 
-	(void)group_files_read(g, GROUP_FILES_BIT(METRIC_CPU_THROTTLED), values);
+	(void)group_files_read(g, &wanted, values);
 	return values[METRIC_CPU_THROTTLED].is_known ? values[METRIC_CPU_THROTTLED].number : UINT64_MAX;
 }
 
@@ -199,19 +209,31 @@ TEST(oom_kills_of_a_v1_group_with_groups_below_are_absent)
 
 TEST(what_nobody_wants_is_not_even_opened)
 {
+	const struct metric_set usage = only(METRIC_MEMORY_USAGE);
 	_cleanup_close_ int fd = v2_tree("wanted");
 	_cleanup_(group_files_closep) struct group_files *g = NULL;
 	struct group_files_budget budget = { .max = 100 };
 	struct value values[METRIC_JOB_COUNT] = {};
 
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
-	ASSERT_OK(group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values));
+	ASSERT_OK(group_files_read(g, &usage, values));
 	ASSERT_EQ(budget.used, 1);
 	ASSERT(values[METRIC_MEMORY_USAGE].is_known && !values[METRIC_MEMORY_PEAK].is_known);
-	ASSERT(!(group_files_metrics(true, true) & GROUP_FILES_BIT(METRIC_MEMORY_MAJOR_FAULTS)));
-	ASSERT(group_files_metrics(true, false) & GROUP_FILES_BIT(METRIC_MEMORY_MAJOR_FAULTS));
-	ASSERT(group_files_metrics(true, true) & GROUP_FILES_BIT(METRIC_MEMORY_OOM_KILLS));
-	ASSERT(!(group_files_metrics(false, true) & GROUP_FILES_BIT(METRIC_MEMORY_OOM_KILLS)));
+}
+
+static bool is_told(bool is_v2, bool has_tasks, enum metric_id id)
+{
+	const struct metric_set set = group_files_metrics(is_v2, has_tasks);
+
+	return metric_set_has(&set, id);
+}
+
+TEST(what_tasks_tell_as_well_is_not_read)
+{
+	ASSERT(!is_told(true, true, METRIC_MEMORY_MAJOR_FAULTS));
+	ASSERT(is_told(true, false, METRIC_MEMORY_MAJOR_FAULTS));
+	ASSERT(is_told(true, true, METRIC_MEMORY_OOM_KILLS));
+	ASSERT(!is_told(false, true, METRIC_MEMORY_OOM_KILLS));
 }
 
 TEST(each_reading_has_what_the_files_say_then)
@@ -254,6 +276,7 @@ TEST(beyond_the_budget_files_are_opened_each_time_and_that_is_counted)
 
 TEST(files_that_cannot_be_opened_for_want_of_descriptors_are_counted_and_come_back)
 {
+	const struct metric_set usage = only(METRIC_MEMORY_USAGE);
 	_cleanup_close_ int fd = v2_tree("refused");
 	_cleanup_(group_files_closep) struct group_files *g = NULL;
 	struct group_files_budget budget = { .max = 100 };
@@ -265,11 +288,11 @@ TEST(files_that_cannot_be_opened_for_want_of_descriptors_are_counted_and_come_ba
 	none.rlim_max = limit.rlim_max;
 	none.rlim_cur = 1 + (rlim_t)fd;
 	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &none));
-	(void)group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values);
+	(void)group_files_read(g, &usage, values);
 	ASSERT_OK(setrlimit(RLIMIT_NOFILE, &limit));
 	ASSERT_EQ(budget.refused, UINT64_C(1));
 	ASSERT(!values[METRIC_MEMORY_USAGE].is_known);
-	ASSERT_OK(group_files_read(g, GROUP_FILES_BIT(METRIC_MEMORY_USAGE), values));
+	ASSERT_OK(group_files_read(g, &usage, values));
 	ASSERT_EQ(values[METRIC_MEMORY_USAGE].number, 17825792);
 }
 

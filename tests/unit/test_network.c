@@ -6,9 +6,12 @@
 #include "error.h"
 #include "made.h"
 #include "network.h"
+#include "parts.h"
 #include "record_rows.h"
 #include "reported.h"
 #include "rows.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 
 static void fill(struct network *n, uint64_t first)
@@ -82,28 +85,33 @@ TEST(a_number_that_is_none_is_refused_with_its_place)
 	}
 }
 
+static const struct network *keep(struct parts *parts, struct network n)
+{
+	ASSERT_OK(parts_put(parts, &network_section, &n));
+	ASSERT(network_is_empty(&n) && !n.is_known); /* it was taken over */
+	return network_of(parts);
+}
+
 TEST(one_that_is_kept_is_a_copy_and_those_that_are_empty_are_shared)
 {
+	_cleanup_(parts_clear) struct parts parts = {}, others = {};
 	struct network n = {};
-	const struct network *kept, *unknown = network_keep(&n);
+	const struct network *kept, *unknown = keep(&parts, n);
 
+	ASSERT(!unknown->is_known && !unknown->has_connections && network_is_empty(unknown));
 	for (unsigned int known = 0; known < 4; known++) { /* each with its own way of being known */
 		n = (struct network){ .is_known = true, .has_connections = known & 1, .has_details = known & 2 };
 		ASSERT(network_is_empty(&n));
-		kept = network_keep(&n);
-		ASSERT(kept == network_keep(&n) && kept != unknown);
+		kept = keep(&parts, n);
+		ASSERT(kept == keep(&others, n) && kept != unknown);
 		ASSERT(kept->is_known && kept->has_connections == (known & 1) && kept->has_details == (bool)(known & 2));
 		ASSERT(network_is_empty(kept));
-		network_drop(kept);
 	}
-	ASSERT(!unknown->is_known && !unknown->has_connections && network_is_empty(unknown));
 	n.numbers[NETWORK_PLACES - 1] = 1;
 	ASSERT(!network_is_empty(&n));
-	kept = network_keep(&n);
-	n.numbers[NETWORK_PLACES - 1] = 2;
+	kept = keep(&parts, n);
+	ASSERT(kept != keep(&others, n));
 	ASSERT_EQ(kept->numbers[NETWORK_PLACES - 1], (uint64_t)1);
-	network_drop(kept);
-	network_drop(NULL);
 	n = (struct network){ .least_round_trip_ns = 1 };
 	ASSERT(!network_is_empty(&n));
 	n = (struct network){ .round_trip_times.counts[HISTOGRAM_BUCKETS - 1] = 1 };
@@ -116,11 +124,11 @@ TEST(a_sum_is_known_where_all_its_parts_are)
 
 	fill(&a, 3);
 	fill(&b, 100);
-	network_merge(&a, &b);
+	(void)network_section.add(&a, &b);
 	ASSERT(a.is_known);
 	ASSERT_EQ(network_number(&a, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 103u);
 	ASSERT_EQ(network_total(&a, METRIC_NETWORK_SENT_BYTES), 103u + 105u);
-	network_merge(&a, &(struct network){});
+	(void)network_section.add(&a, &(struct network){});
 	ASSERT(!a.is_known && network_total(&a, METRIC_NETWORK_SENT_BYTES) == 0);
 }
 
@@ -130,20 +138,20 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 
 	fill(&later, 1009);
 	fill(&earlier, 1000);
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known && later.has_connections);
 	ASSERT_EQ(network_number(&later, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 9u);
 	ASSERT_EQ(network_number(&later, SOCKET_TCP, METRIC_NETWORK_ROUND_TRIPS), 9u);
 	earlier.has_connections = false;
 	fill(&later, 1009);
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known && !later.has_connections);
 	fill(&earlier, 1010);
 	fill(&later, 1009);
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(!later.is_known);
 	fill(&later, 1009);
-	network_subtract(&later, &none);
+	(void)network_section.subtract(&later, &none, NULL);
 	ASSERT(!later.is_known);
 }
 
@@ -156,7 +164,7 @@ TEST(tcps_own_numbers_are_unknown_where_its_connections_are_not_followed)
 	fill(&r->reading.network, 1009);
 	fill(&other, 3);
 	other.has_connections = false;
-	network_merge(&r->reading.network, &other);
+	(void)network_section.add(&r->reading.network, &other);
 	ASSERT(r->reading.network.is_known && !network_knows(&r->reading.network, METRIC_NETWORK_OPENED));
 	text = made_json(r);
 	ASSERT_CONTAINS(text, "\"opened\": null");
@@ -170,16 +178,16 @@ TEST(of_round_trips_the_least_stays_and_the_spread_is_summed)
 
 	b.least_round_trip_ns = 31000;
 	b.round_trip_times.counts[7] = 13;
-	network_merge(&a, &b);
+	(void)network_section.add(&a, &b);
 	ASSERT_EQ(a.least_round_trip_ns, 31000u); /* that there was none is no 0 */
 	b.least_round_trip_ns = 29000;
 	b.round_trip_times.counts[7] = 17;
-	network_merge(&a, &b);
-	network_merge(&a, &none);
+	(void)network_section.add(&a, &b);
+	(void)network_section.add(&a, &none);
 	ASSERT_EQ(a.least_round_trip_ns, 29000u);
 	ASSERT_EQ(a.round_trip_times.counts[7], 30u);
 	b.has_details = false;
-	network_merge(&a, &b);
+	(void)network_section.add(&a, &b);
 	ASSERT(a.has_connections && !a.has_details);
 	ASSERT(!network_knows(&a, METRIC_NETWORK_LEAST_ROUND_TRIP) && network_knows(&a, METRIC_NETWORK_ROUND_TRIPS));
 }
@@ -193,15 +201,15 @@ TEST(a_differences_least_round_trip_is_known_where_it_is_new)
 	later.round_trip_times.counts[7] = 30;
 	earlier.least_round_trip_ns = 31000;
 	earlier.round_trip_times.counts[7] = 13;
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known);
 	ASSERT_EQ(later.least_round_trip_ns, 29000u);
 	ASSERT_EQ(later.round_trip_times.counts[7], 17u);
 	earlier = later;
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.has_details && !network_knows(&later, METRIC_NETWORK_LEAST_ROUND_TRIP));
 	earlier.round_trip_times.counts[7] = 1;
-	network_subtract(&later, &earlier);
+	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(!later.is_known);
 }
 

@@ -204,7 +204,8 @@ static struct leaf_tasks sender_of(uint64_t leaf, uint64_t sent)
 
 static void feed_senders(struct registry *r, const struct leaf_tasks *tasks, size_t count)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = count, .has_tasks = true, .has_network = true };
+	const struct registry_feed f = { .tasks = tasks, .task_count = count,
+					 .counted = COUNTED_TASKS | COUNTED_NETWORK };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -225,10 +226,10 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	learn_job(r);
 	feed_senders(r, senders, 4);
 	s = snap(r, 131);
-	ASSERT_EQ(sent_of(s->jobs[0].network), (uint64_t)(1009 + 2003 + 5 + 101));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].parts)), (uint64_t)(1009 + 2003 + 5 + 101));
 	ASSERT_STREQ(s->jobs[0].steps[0].id, "0");
-	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 
 	learn(r, 141, dead, 1);
@@ -236,8 +237,8 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_senders(r, senders + 1, 1); /* of the others the kernel side says less than before */
 	s = snap(r, 142);
-	ASSERT_EQ(sent_of(s->jobs[0].steps[0].network), (uint64_t)(1009 + 2003));
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[0].parts)), (uint64_t)(1009 + 2003));
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 }
 
@@ -254,16 +255,16 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_senders(r, tasks + 1, 1);
 	s = snap(r, 142);
-	ASSERT(!s->jobs[0].network->is_known);
-	ASSERT(!s->jobs[0].steps[0].network->is_known);
-	ASSERT_EQ(sent_of(s->jobs[0].steps[1].network), (uint64_t)5);
+	ASSERT(!network_of(&s->jobs[0].parts)->is_known);
+	ASSERT(!network_of(&s->jobs[0].steps[0].parts)->is_known);
+	ASSERT_EQ(sent_of(network_of(&s->jobs[0].steps[1].parts)), (uint64_t)5);
 	snapshot_unref(s);
 }
 
 static void feed_times(struct registry *r, const struct leaf_tasks *tasks, bool has_times)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .has_tasks = true,
-					 .has_times = has_times };
+	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0,
+					 .counted = COUNTED_TASKS | (has_times ? COUNTED_TIMES : 0) };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -302,7 +303,7 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
 {
 	struct leaf_tasks tasks[] = { tasks_of(2, 3, 1, 0), tasks_of(4, 5, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .has_tasks = true, .has_times = true };
+	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .counted = COUNTED_TASKS | COUNTED_TIMES };
 	const struct group_life dead[] = { life(2, 1, 111, 140, JOB "/step_0"),
 					   life(4, 2, 113, 140, JOB "/step_0/task_0"),
 					   life(6, 2, 113, 140, JOB "/step_0/task_1") };
@@ -345,7 +346,7 @@ TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it
 static void feed_cores(struct registry *r, const struct leaf_tasks *tasks, const struct leaf_core *cores, size_t count)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .cores = cores, .core_count = count,
-					 .has_tasks = true, .has_times = true };
+					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -371,7 +372,7 @@ TEST(cores_are_touched_by_all_leaves_of_a_job_and_kept_when_they_end)
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct leaf_tasks both[] = { tasks, other };
 	const struct registry_feed f = { .tasks = both, .task_count = 2, .cores = cores, .core_count = 5,
-					 .has_tasks = true, .has_times = true };
+					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 
 	learn_job(r);
 	ASSERT_OK(registry_feed(r, &f));
@@ -1108,7 +1109,8 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
 					    life(2, 0, 110, 0, "/pbs_jobs.service/jobs/\xfe\n\"x") };
 	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, 1), row_of(1, 2, OP_READ, WAY_CALL, 2, 1) };
-	const struct registry_feed f = { .rows = rows, .row_count = 2, .has_files = true, .name_place = name_oddly };
+	const struct registry_feed f = { .rows = rows, .row_count = 2, .name_place = name_oddly,
+					 .counted = COUNTED_FILES };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -1157,9 +1159,8 @@ static void feed_some(struct registry *r, const struct leaf_row *rows, size_t co
 {
 	const struct registry_feed f = { .rows = rows,
 					 .row_count = count,
-					 .has_files = true,
 					 .is_partial = true,
-					 .name_place = name_by_number };
+					 .name_place = name_by_number, .counted = COUNTED_FILES };
 
 	ASSERT_OK(registry_feed(r, &f));
 }

@@ -60,7 +60,7 @@ TEST(a_thousand_jobs_take_little_memory)
 		       sizeof(struct registry_step), sizeof(struct snapshot_job), sizeof(struct snapshot_row));
 		ASSERT(shown_kib < 8 << 10);
 	}
-	ASSERT(!r->tasks && !r->cores && !r->blocks && !r->rows);
+	ASSERT(!r->tasks && !r->cores && !r->parts && !r->rows);
 	snapshot_unref(s);
 	registry_free(r);
 }

@@ -23,7 +23,6 @@ static struct snapshot *make(const char *const (*names)[2], size_t count)
 	s->jobs = calloc(count, sizeof(*s->jobs));
 	for (s->job_count = 0; s->job_count < count; s->job_count++) {
 		s->jobs[s->job_count].job = job_new(names[s->job_count][0], names[s->job_count][1]);
-		s->jobs[s->job_count].network = network_keep(&(struct network){});
 	}
 	return s;
 }

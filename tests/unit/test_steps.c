@@ -9,6 +9,8 @@
 #include "document.h"
 #include "error.h"
 #include "json_place.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 
 #define _cleanup_steps_ _cleanup_(steps_clear)
@@ -36,7 +38,7 @@ static char *text_of(const struct steps *steps)
 	FILE *file = open_memstream(&text, &size);
 	struct document *d = document_new_json(file, DOCUMENT_ONE_LINE);
 
-	steps_format(steps, d);
+	steps_section.format(steps, d);
 	document_free(d);
 	fclose(file);
 	return text;
@@ -46,7 +48,7 @@ static int parse(const char *text, struct steps *ret, struct error *err)
 {
 	struct place place = { .path = "steps", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
-	int r = steps_parse(&place, json, ret);
+	int r = steps_section.parse(&place, json, ret);
 
 	json_decref(json);
 	return r;
@@ -97,7 +99,7 @@ TEST(steps_of_two_nodes_become_one_by_their_ids)
 	step->start_ns = 4;
 	set(steps_add(&b, "1"), METRIC_CPU_USER, 17);
 	set_sent(steps_find(&b, "1"), SOCKET_UDP, 23);
-	ASSERT_OK(steps_merge(&a, &b));
+	ASSERT_OK(steps_section.add(&a, &b));
 	ASSERT_EQ(a.count, 2U);
 	ASSERT_EQ(a.items[0].values[METRIC_CPU_USER].number, 10U);
 	ASSERT_EQ(a.items[0].values[METRIC_MEMORY_PEAK].number, 13U);
@@ -114,7 +116,7 @@ TEST(what_one_node_does_not_know_of_a_steps_network_is_not_known_of_the_sum)
 
 	set_sent(steps_add(&a, "0"), SOCKET_TCP, 7);
 	set(steps_add(&b, "0"), METRIC_CPU_USER, 3);
-	ASSERT_OK(steps_merge(&a, &b));
+	ASSERT_OK(steps_section.add(&a, &b));
 	ASSERT(!a.items[0].network.is_known);
 }
 

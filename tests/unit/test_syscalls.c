@@ -11,6 +11,8 @@
 #include "record_rows.h"
 #include "reported.h"
 #include "rows.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 
 static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns, uint64_t longest_ns)
@@ -125,13 +127,13 @@ TEST(a_merge_adds_by_name_and_keeps_the_longest)
 	add(&a, "read", 3, 1, 300, 200);
 	add(&b, "read", 5, 2, 500, 100);
 	add(&b, "write", 7, 0, 70, 10);
-	ASSERT_OK(syscalls_merge(&a, &b));
+	ASSERT_OK(syscalls_section.add(&a, &b));
 	ASSERT_EQ(a.count, 2u);
 	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_CALLS), 8u);
 	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_ERRORS), 3u);
 	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_SECONDS), 800u);
 	ASSERT_EQ(number(&a, "read", METRIC_SYSCALL_LONGEST), 200u);
-	ASSERT_OK(syscalls_merge(&a, &(struct syscalls){}));
+	ASSERT_OK(syscalls_section.add(&a, &(struct syscalls){}));
 	ASSERT(!a.is_known && !a.count);
 }
 
@@ -157,7 +159,7 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 	add(&earlier, "read", 13, 2, 2000, 200);
 	add(&earlier, "write", 3, 0, 40, 20);
 	add(&earlier, "close", 5, 0, 50, 10);
-	syscalls_subtract(&later, &earlier);
+	(void)syscalls_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known);
 	ASSERT_EQ(later.count, 2u); /* nobody closed anything */
 	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_CALLS), 17u);
@@ -165,7 +167,7 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 	ASSERT(!syscall_knows(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)); /* it may be from before */
 	ASSERT(syscall_knows(syscalls_find(&later, "write"), METRIC_SYSCALL_LONGEST));
 	ASSERT_EQ(number(&later, "write", METRIC_SYSCALL_LONGEST), 30u);
-	syscalls_subtract(&later, &earlier);
+	(void)syscalls_section.subtract(&later, &earlier, NULL);
 	ASSERT(!later.is_known && !later.count);
 }
 

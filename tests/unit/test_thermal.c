@@ -6,6 +6,8 @@
 
 #include "cleanup.h"
 #include "cpulist.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 #include "tree.h"
 
@@ -258,7 +260,8 @@ TEST(records_merge_by_their_samples)
 		thermal_sums_add(&three, &warm);
 	a = thermal_samples_of(&one);
 	b = thermal_samples_of(&three);
-	both = thermal_samples_merge(&a, &b);
+	both = a;
+	ASSERT_OK(thermal_section.add(&both, &b));
 	ASSERT_EQ(both.samples.number, UINT64_C(4));
 	ASSERT_EQ(both.frequency_hz.number, UINT64_C(2700000000));
 	ASSERT_EQ(both.frequency_min_hz.number, UINT64_C(800000000));
@@ -266,6 +269,7 @@ TEST(records_merge_by_their_samples)
 	ASSERT_EQ(both.temperature_max.number, UINT64_C(73009));
 	ASSERT_EQ(both.core_throttles.number, UINT64_C(10));
 	a = (struct thermal_samples){};
-	both = thermal_samples_merge(&a, &b);
+	both = a;
+	ASSERT_OK(thermal_section.add(&both, &b));
 	ASSERT(!both.samples.is_known && !both.frequency_hz.is_known);
 }

@@ -12,6 +12,8 @@
 #include "error.h"
 #include "json_place.h"
 #include "macro.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 #include "timeline_json.h"
 
@@ -425,7 +427,7 @@ static char *text_of(const struct timeline *t, bool is_saved)
 	if (is_saved)
 		ASSERT_OK(timeline_save(t, d));
 	else
-		timeline_format(t, d);
+		timeline_section.format(t, d);
 	ASSERT_OK(document_finish(d));
 	document_free(d);
 	fclose(out);
@@ -436,7 +438,7 @@ static int read_back(const char *text, bool is_saved, struct timeline *ret, stru
 {
 	json_t *root = json_loads(text, 0, NULL);
 	struct place place = { .path = "timeline", .err = err };
-	int r = is_saved ? timeline_restore(&place, root, ret) : timeline_parse(&place, root, ret);
+	int r = is_saved ? timeline_restore(&place, root, ret) : timeline_section.parse(&place, root, ret);
 
 	json_decref(root);
 	return r;

@@ -12,6 +12,8 @@
 #include "json_place.h"
 #include "killed.h"
 #include "macro.h"
+#include "section.h"
+#include "sections.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -85,10 +87,10 @@ TEST(what_was_there_before_can_be_taken_out)
 	(void)victims_add(&before, &first);
 	(void)victims_add(&after, &first);
 	(void)victims_add(&after, &second);
-	victims_subtract(&after, &before);
+	(void)oom_section.subtract(&after, &before, NULL);
 	ASSERT_EQ(after.count, (size_t)1);
 	ASSERT_EQ(after.items[0].pid, 2);
-	victims_merge(&after, &before);
+	(void)victims_merge(&after, &before);
 	ASSERT_EQ(after.items[0].pid, 1);
 }
 

@@ -31,16 +31,8 @@ uint64_t count_open_syscalls(const struct objects *objects);
 /* T2: what block devices did, over all leaves; @to is empty, and known from then on. */
 int collect_block(const struct objects *objects, struct block *to);
 
-/* What is known of tasks. */
-struct tasks_known {
-	bool has_totals; /* T0's, of ended tasks and of live ones */
-	bool has_times;  /* T1's time by cause */
-	bool has_looks;  /* T2's looks for work */
-	bool has_network; /* and what goes through sockets */
-	bool has_connections; /* with TCP's own numbers */
-};
-/* Over all leaves; and the threads of the busiest process of all, not known without T0. */
-int collect_tasks(const struct objects *objects, struct tasks_known known, struct reading *to,
+/* What of @counted (COUNTED_...) is of tasks. Over all leaves; and the threads of the busiest process of all, not known without T0. */
+int collect_tasks(const struct objects *objects, unsigned int counted, struct reading *to,
 		  struct threads *ret_threads);
 
 /*

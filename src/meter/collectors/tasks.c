@@ -3,6 +3,7 @@
 
 #include "cleanup.h"
 #include "collectors.h"
+#include "counted.h"
 #include "macro.h"
 #include "tallies.h"
 #include "task_metrics.h"
@@ -63,7 +64,7 @@ static struct threads busiest_threads(const struct tallies *tallies)
 	return threads_of_sum(team.count, team.sum_ns, team.greatest_ns);
 }
 
-int collect_tasks(const struct objects *objects, struct tasks_known known, struct reading *to,
+int collect_tasks(const struct objects *objects, unsigned int counted, struct reading *to,
 		  struct threads *ret_threads)
 {
 	_cleanup_(tallies_clear) struct tallies tallies = {};
@@ -71,14 +72,14 @@ int collect_tasks(const struct objects *objects, struct tasks_known known, struc
 
 	if (r < 0)
 		return r;
-	if (known.has_totals)
+	if (counted & COUNTED_TASKS)
 		add_totals(&tallies, to);
-	*ret_threads = known.has_totals ? busiest_threads(&tallies) : (struct threads){};
-	if (known.has_times)
+	*ret_threads = counted & COUNTED_TASKS ? busiest_threads(&tallies) : (struct threads){};
+	if (counted & COUNTED_TIMES)
 		add_times(&tallies, to);
-	if (known.has_looks)
+	if (counted & COUNTED_LOOKS)
 		add_looks(&tallies, to);
-	if (known.has_network)
-		add_network(&tallies, known.has_connections, to);
+	if (counted & COUNTED_NETWORK)
+		add_network(&tallies, counted & COUNTED_CONNECTIONS, to);
 	return 0;
 }

@@ -9,6 +9,9 @@
 #include "json_place.h"
 #include "macro.h"
 #include "metric_json.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 /* What a victim had in memory, by its key. */
 /* clang-format off */
@@ -64,21 +67,26 @@ bool victims_add(struct victims *v, const struct victim *victim)
 	return true;
 }
 
-void victims_merge(struct victims *to, const struct victims *from)
+int victims_merge(void *sum, const void *part)
 {
+	const struct victims *from = part;
+
 	for (size_t i = 0; i < from->count; i++)
-		(void)victims_add(to, &from->items[i]);
+		(void)victims_add(sum, &from->items[i]);
+	return 0;
 }
 
-void victims_subtract(struct victims *to, const struct victims *from)
+static int victims_subtract(void *later, const void *earlier, struct strings *notes UNUSED)
 {
+	struct victims *to = later;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < to->count; i++) {
-		if (!contains(from, &to->items[i]))
+		if (!contains(earlier, &to->items[i]))
 			to->items[kept++] = to->items[i];
 	}
 	to->count = kept;
+	return 0;
 }
 
 const struct victim *victims_largest(const struct victims *v)
@@ -124,8 +132,10 @@ static void format_one(const struct victim *from, struct document *d)
 	document_end_map(d);
 }
 
-void victims_format(const struct victims *v, struct document *d)
+void victims_format(const void *section, struct document *d)
 {
+	const struct victims *v = section;
+
 	document_begin_list(d);
 	for (size_t i = 0; i < v->count; i++)
 		format_one(&v->items[i], d);
@@ -161,7 +171,7 @@ static int take_victim(const struct place *place, const json_t *map, struct vict
 	return 0;
 }
 
-int victims_parse(const struct place *place, const json_t *list, struct victims *ret)
+int victims_parse(const struct place *place, const json_t *list, void *ret)
 {
 	int r = 0;
 
@@ -174,3 +184,20 @@ int victims_parse(const struct place *place, const json_t *list, struct victims 
 	}
 	return r;
 }
+
+static bool has_victims(const void *section)
+{
+	return ((const struct victims *)section)->count > 0;
+}
+
+const struct section oom_section = {
+	.name = "memory.oom",
+	.size = sizeof(struct victims),
+	.offset = offsetof(struct record, victims),
+	.is_known = has_victims,
+	.add = victims_merge,
+	.subtract = victims_subtract,
+	.format = victims_format,
+	.type = JSON_ARRAY,
+	.parse = victims_parse,
+};

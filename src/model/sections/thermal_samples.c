@@ -2,6 +2,9 @@
 #include "thermal_samples.h"
 
 #include "macro.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 #define HERTZ 1000 /* of a kilohertz */
 
@@ -81,11 +84,16 @@ static struct value sum_of(const struct value *a, const struct value *b)
 	return value_of((uint64_t)a->number + b->number, a->is_known && b->is_known);
 }
 
-struct thermal_samples thermal_samples_merge(const struct thermal_samples *a, const struct thermal_samples *b)
+/* Known where both know it; means by their samples. */
+static int thermal_merge(void *sum, const void *part)
 {
-	if (!a->samples.is_known || !b->samples.is_known)
-		return (struct thermal_samples){};
-	return (struct thermal_samples){
+	const struct thermal_samples *a = sum, *b = part;
+
+	if (!a->samples.is_known || !b->samples.is_known) {
+		*(struct thermal_samples *)sum = (struct thermal_samples){};
+		return 0;
+	}
+	*(struct thermal_samples *)sum = (struct thermal_samples){
 		.samples = sum_of(&a->samples, &b->samples),
 		.frequency_hz = merge_means(&a->frequency_hz, a->samples.number, &b->frequency_hz, b->samples.number),
 		.frequency_min_hz = value_of(MIN(a->frequency_min_hz.number, b->frequency_min_hz.number),
@@ -96,4 +104,27 @@ struct thermal_samples thermal_samples_merge(const struct thermal_samples *a, co
 		.core_throttles = sum_of(&a->core_throttles, &b->core_throttles),
 		.package_throttles = sum_of(&a->package_throttles, &b->package_throttles),
 	};
+	return 0;
 }
+
+/* Means and extremes cannot be taken apart. */
+static int thermal_subtract(void *later, const void *earlier, struct strings *notes UNUSED)
+{
+	if (((const struct thermal_samples *)earlier)->samples.is_known)
+		*(struct thermal_samples *)later = (struct thermal_samples){};
+	return 0;
+}
+
+static bool thermal_is_known(const void *section)
+{
+	return ((const struct thermal_samples *)section)->samples.is_known;
+}
+
+const struct section thermal_section = {
+	.name = "thermal",
+	.size = sizeof(struct thermal_samples),
+	.offset = offsetof(struct record, thermal),
+	.is_known = thermal_is_known,
+	.add = thermal_merge,
+	.subtract = thermal_subtract,
+};

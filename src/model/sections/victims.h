@@ -30,12 +30,10 @@ struct victims { /* begins as {}; by time */
 
 /* One that is there already is not added again; of too many the last are left out.  Whether it is a new one. */
 bool victims_add(struct victims *v, const struct victim *victim);
-void victims_merge(struct victims *to, const struct victims *from);
-/* Take out those that are in @from. */
-void victims_subtract(struct victims *to, const struct victims *from);
+int victims_merge(void *sum, const void *part); /* struct victims; always 0 */
 /* The one that had most; NULL: of none it is known. */
 const struct victim *victims_largest(const struct victims *v);
 
-void victims_format(const struct victims *v, struct document *d);
-/* Fills @ret, which must be empty.  -EINVAL: the place's error says why. */
-int victims_parse(const struct place *place, const json_t *list, struct victims *ret);
+/* As those of a section: of struct victims. */
+void victims_format(const void *section, struct document *d);
+int victims_parse(const struct place *place, const json_t *list, void *ret);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ports.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -8,6 +10,9 @@
 #include "json_place.h"
 #include "macro.h"
 #include "metric_json.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 struct port *ports_find(struct ports *p, const char *device, const char *number)
 {
@@ -157,3 +162,74 @@ int ports_parse(const struct place *place, const json_t *list, struct ports *ret
 	}
 	return r;
 }
+
+/* ---- a record's, which has a pointer to them ---- */
+
+static bool ports_are_known(const void *section)
+{
+	return *(struct ports *const *)section;
+}
+
+static int ports_begin(void *ret, unsigned int counted UNUSED)
+{
+	struct ports **ports = ret;
+
+	*ports = calloc(1, sizeof(**ports));
+	return *ports ? 0 : -ENOMEM;
+}
+
+static void ports_clear(void *section)
+{
+	free(*(struct ports **)section);
+	*(struct ports **)section = NULL;
+}
+
+static int ports_add_section(void *sum, const void *part)
+{
+	const struct ports *from = *(struct ports *const *)part;
+	struct ports *to = *(struct ports **)sum;
+
+	if (to && from)
+		ports_merge(to, from);
+	else
+		ports_clear(sum);
+	return 0;
+}
+
+static int ports_subtract_section(void *later, const void *earlier, struct strings *notes UNUSED)
+{
+	const struct ports *before = *(struct ports *const *)earlier;
+	struct ports *ports = *(struct ports **)later;
+
+	if (ports && before)
+		ports_subtract(ports, before);
+	else
+		ports_clear(later);
+	return 0;
+}
+
+static void ports_format_section(const void *section, struct document *d)
+{
+	ports_format(*(struct ports *const *)section, d);
+}
+
+static int ports_parse_section(const struct place *place, const json_t *list, void *ret)
+{
+	int r = ports_begin(ret, COUNTED_ALL);
+
+	return r < 0 ? r : ports_parse(place, list, *(struct ports **)ret);
+}
+
+const struct section ports_section = {
+	.name = "ports",
+	.size = sizeof(struct ports *),
+	.offset = offsetof(struct record, ports),
+	.is_known = ports_are_known,
+	.begin = ports_begin,
+	.clear = ports_clear,
+	.add = ports_add_section,
+	.subtract = ports_subtract_section,
+	.format = ports_format_section,
+	.type = JSON_ARRAY,
+	.parse = ports_parse_section,
+};

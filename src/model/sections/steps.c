@@ -2,6 +2,7 @@
 #include "steps.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,9 @@
 #include "json_place.h"
 #include "macro.h"
 #include "metric_json.h"
-#include "network_json.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 struct step *steps_add(struct steps *s, const char *id)
 {
@@ -45,8 +48,10 @@ void steps_remove(struct steps *s, struct step *step)
 	memmove(step, step + 1, (size_t)(s->items + --s->count - step) * sizeof(*step));
 }
 
-void steps_clear(struct steps *s)
+void steps_clear(void *section)
 {
+	struct steps *s = section;
+
 	for (size_t i = 0; i < s->count; i++)
 		free(s->items[i].id);
 	free(s->items);
@@ -77,11 +82,19 @@ static void merge_step(struct step *to, const struct step *from)
 	/* one that still runs somewhere has not ended */
 	to->end_ns = to->end_ns && from->end_ns ? MAX(to->end_ns, from->end_ns) : 0;
 	values_merge(to->values, from->values);
-	network_merge(&to->network, &from->network);
+	(void)network_section.add(&to->network, &from->network);
 }
 
-int steps_merge(struct steps *to, const struct steps *from)
+static int steps_begin(void *ret UNUSED, unsigned int counted UNUSED)
 {
+	return 0; /* there are none */
+}
+
+static int steps_merge(void *sum, const void *part)
+{
+	const struct steps *from = part;
+	struct steps *to = sum;
+
 	for (size_t i = 0; i < from->count; i++) {
 		struct step *step = steps_find(to, from->items[i].id);
 		char *id;
@@ -100,10 +113,69 @@ int steps_merge(struct steps *to, const struct steps *from)
 	return 0;
 }
 
+/* ---- what came later ---- */
+
+#define STEP_WORDS_SIZE 128
+
+static int subtract_value(struct step *step, enum metric_id id, const struct value *from, struct strings *notes)
+{
+	const struct metric *metric = metric_get(id);
+	struct value *value = &step->values[id], later = *value;
+	bool is_comparable = later.is_known && from->is_known;
+	char what[STEP_WORDS_SIZE];
+
+	if (metric->kind == KIND_PEAK && is_comparable && later.number <= from->number)
+		*value = (struct value){}; /* reached before: nobody knows how high it was meanwhile */
+	if (metric->kind != KIND_COUNTER)
+		return 0;
+	*value = (struct value){};
+	if (is_comparable && later.number < from->number) {
+		snprintf(what, sizeof(what), "step %s's %s", step->id, metric->name);
+		return section_note_fallen(notes, what);
+	}
+	if (is_comparable)
+		*value = (struct value){ later.number - from->number, true };
+	return 0;
+}
+
+static int subtract_step(struct step *step, const struct step *from, struct strings *notes)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < METRIC_JOB_COUNT; i++)
+		r = subtract_value(step, (enum metric_id)i, &from->values[i], notes);
+	return r < 0 ? r : network_section.subtract(&step->network, &from->network, notes);
+}
+
+static int steps_subtract(void *later, const void *before, struct strings *notes)
+{
+	const struct steps *from = before;
+	struct steps *to = later;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
+		const struct step *earlier = &from->items[i];
+		struct step *step = steps_find(to, earlier->id);
+		char what[STEP_WORDS_SIZE];
+
+		if (earlier->end_ns) {
+			steps_remove(to, step);
+		} else if (step) {
+			r = subtract_step(step, earlier, notes);
+		} else {
+			snprintf(what, sizeof(what), "step %s", earlier->id);
+			r = section_note_fallen(notes, what);
+		}
+	}
+	return r;
+}
+
 /* ---- as text ---- */
 
-void steps_format(const struct steps *s, struct document *d)
+static void steps_format(const void *section, struct document *d)
 {
+	const struct steps *s = section;
+
 	document_begin_list(d);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct step *step = &s->items[i];
@@ -118,7 +190,7 @@ void steps_format(const struct steps *s, struct document *d)
 		values_format_all(step->values, d);
 		if (step->network.is_known) {
 			document_key(d, "network");
-			network_format(&step->network, d);
+			network_section.format(&step->network, d);
 		}
 		document_end_map(d);
 	}
@@ -148,10 +220,10 @@ static int take_step(const struct place *place, const json_t *map, struct steps 
 		r = place_take_time(place, map, "end", &step->end_ns);
 	if (r == 0)
 		r = values_take_all(place, map, step->values);
-	return r < 0 ? r : network_take(place, map, &step->network);
+	return r < 0 ? r : section_take(&network_section, place, map, &step->network);
 }
 
-int steps_parse(const struct place *place, const json_t *list, struct steps *ret)
+static int steps_parse(const struct place *place, const json_t *list, void *ret)
 {
 	int r = 0;
 
@@ -164,3 +236,22 @@ int steps_parse(const struct place *place, const json_t *list, struct steps *ret
 	}
 	return r;
 }
+
+static bool has_steps(const void *section)
+{
+	return ((const struct steps *)section)->count > 0;
+}
+
+const struct section steps_section = {
+	.name = "steps",
+	.size = sizeof(struct steps),
+	.offset = offsetof(struct record, steps),
+	.is_known = has_steps,
+	.begin = steps_begin,
+	.clear = steps_clear,
+	.add = steps_merge,
+	.subtract = steps_subtract,
+	.format = steps_format,
+	.type = JSON_ARRAY,
+	.parse = steps_parse,
+};

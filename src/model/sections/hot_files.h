@@ -67,8 +67,7 @@ void hot_list_clear(struct hot_list *list);
 
 /* Add what another rank or node did: sums by path, over the records that tell of it.  What one of the two
  * does not know is unknown. */
-int hot_files_merge(struct hot_files *to, const struct hot_files *from);
-int hot_files_copy(struct hot_files *to, const struct hot_files *from);
+int hot_files_merge(void *sum, const void *part); /* struct hot_files */
 
 /* Leaves it empty, and unknown. */
-void hot_files_clear(struct hot_files *files);
+void hot_files_clear(void *section); /* struct hot_files */

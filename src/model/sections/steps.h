@@ -2,15 +2,11 @@
 /* steps - the parts of a job, as its manager numbers them, each with the job's own metrics and what it sent and received. */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "reading.h"
-
-struct document;
-struct place;
 
 #define STEPS_MAX 4096
 
@@ -31,17 +27,10 @@ struct steps {
 struct step *steps_add(struct steps *s, const char *id);
 struct step *steps_find(const struct steps *s, const char *id); /* NULL: none */
 void steps_remove(struct steps *s, struct step *step); /* NULL is fine */
-void steps_clear(struct steps *s);
+void steps_clear(void *section); /* struct steps */
 
 /* Does the manager start tasks in steps of that name, which are ranks then?  "0" and "7+1" are such, "batch" is not. */
 bool step_has_ranks(const char *id);
 
 /* What a rank did: user and system time; @is_spun_known: without what it spun, waiting for others.  False: not known. */
 bool rank_work(const struct value values[METRIC_JOB_COUNT], bool is_spun_known, uint64_t *ret_ns);
-
-/* Merge those of another rank or node: of one id by each metric's kind, the others are added. */
-int steps_merge(struct steps *to, const struct steps *from);
-
-void steps_format(const struct steps *s, struct document *d);
-/* -EINVAL: @list is not such a list; @ret is empty before. */
-int steps_parse(const struct place *place, const json_t *list, struct steps *ret);

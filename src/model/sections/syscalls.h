@@ -6,15 +6,11 @@
  */
 #pragma once
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "metric.h"
-
-struct document;
-struct place;
 
 #define SYSCALLS_MAX 2048 /* names */
 #define SYSCALL_NAME_MAX 63 /* bytes */
@@ -48,16 +44,5 @@ uint64_t syscalls_total(const struct syscalls *s, enum metric_id id);
 /* By time, then calls, then name: those that took most first. */
 void syscalls_sort(struct syscalls *s);
 
-/* Add what another rank or node did.  What one of the two does not know is unknown.  -ENOMEM. */
-int syscalls_merge(struct syscalls *to, const struct syscalls *from);
-int syscalls_copy(struct syscalls *to, const struct syscalls *from);
-/* Take off what was before.  What fell is unknown; names that were not called meanwhile go. */
-void syscalls_subtract(struct syscalls *from, const struct syscalls *earlier);
-
 /* Leaves it empty, and unknown. */
-void syscalls_clear(struct syscalls *s);
-
-/* As the record's member `syscalls`, a list; @s must be known. */
-void syscalls_format(const struct syscalls *s, struct document *d);
-/* And back, into an empty @ret.  -EINVAL: the place's error says why. */
-int syscalls_parse(const struct place *place, const json_t *list, struct syscalls *ret);
+void syscalls_clear(void *section); /* struct syscalls */

@@ -11,6 +11,9 @@
 #include "document.h"
 #include "json_place.h"
 #include "macro.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 uint64_t *syscall_number_ref(struct syscall_row *row, enum metric_id id)
 {
@@ -104,15 +107,17 @@ static void add_row(struct syscall_row *to, const struct syscall_row *from)
 	}
 }
 
-int syscalls_copy(struct syscalls *to, const struct syscalls *from)
+static int syscalls_begin(void *ret, unsigned int counted UNUSED)
 {
-	syscalls_clear(to);
-	to->is_known = true;
-	return syscalls_merge(to, from);
+	*(struct syscalls *)ret = (struct syscalls){ .is_known = true };
+	return 0;
 }
 
-int syscalls_merge(struct syscalls *to, const struct syscalls *from)
+static int syscalls_merge(void *sum, const void *part)
 {
+	const struct syscalls *from = part;
+	struct syscalls *to = sum;
+
 	if (!to->is_known || !from->is_known) {
 		syscalls_clear(to);
 		return 0;
@@ -157,8 +162,10 @@ static void drop_idle(struct syscalls *s)
 	s->count = kept;
 }
 
-void syscalls_subtract(struct syscalls *from, const struct syscalls *earlier)
+static int syscalls_subtract(void *later, const void *before, struct strings *notes UNUSED)
 {
+	const struct syscalls *earlier = before;
+	struct syscalls *from = later;
 	bool is_known = from->is_known && earlier->is_known;
 
 	for (size_t i = 0; is_known && i < earlier->count; i++) {
@@ -168,14 +175,17 @@ void syscalls_subtract(struct syscalls *from, const struct syscalls *earlier)
 	}
 	if (!is_known) {
 		syscalls_clear(from);
-		return;
+		return 0;
 	}
 	drop_idle(from);
 	syscalls_sort(from);
+	return 0;
 }
 
-void syscalls_clear(struct syscalls *s)
+void syscalls_clear(void *section)
 {
+	struct syscalls *s = section;
+
 	free(s->items);
 	*s = (struct syscalls){};
 }
@@ -199,8 +209,10 @@ static void format_row(const struct syscall_row *row, struct document *d)
 	document_end_map(d);
 }
 
-void syscalls_format(const struct syscalls *s, struct document *d)
+static void syscalls_format(const void *section, struct document *d)
 {
+	const struct syscalls *s = section;
+
 	document_begin_list(d);
 	for (size_t i = 0; i < s->count; i++)
 		format_row(&s->items[i], d);
@@ -247,8 +259,9 @@ static int take_row(const struct place *place, const json_t *map, struct syscall
 	return r;
 }
 
-int syscalls_parse(const struct place *place, const json_t *list, struct syscalls *ret)
+static int syscalls_parse(const struct place *place, const json_t *list, void *section)
 {
+	struct syscalls *ret = section;
 	int r = 0;
 
 	if (json_array_size(list) > SYSCALLS_MAX)
@@ -261,3 +274,40 @@ int syscalls_parse(const struct place *place, const json_t *list, struct syscall
 	}
 	return r;
 }
+
+static const char *syscalls_thing(const void *section, size_t i)
+{
+	const struct syscalls *s = section;
+
+	return i < s->count ? s->items[i].name : NULL;
+}
+
+static bool syscalls_number(const void *section, const char *thing, enum metric_id id, uint64_t *ret)
+{
+	const struct syscall_row *row = thing ? syscalls_find(section, thing) : NULL;
+
+	*ret = row ? syscall_number(row, id) : 0;
+	return row && syscall_knows(row, id);
+}
+
+static const struct section_table syscalls_table = {
+	.label = "name",
+	.first = METRIC_SYSCALL_FIRST,
+	.end = METRIC_SYSCALL_END,
+	.thing = syscalls_thing,
+	.number = syscalls_number,
+};
+
+const struct section syscalls_section = {
+	.name = "syscalls",
+	.size = sizeof(struct syscalls),
+	.offset = offsetof(struct record, syscalls),
+	.begin = syscalls_begin,
+	.clear = syscalls_clear,
+	.add = syscalls_merge,
+	.subtract = syscalls_subtract,
+	.format = syscalls_format,
+	.type = JSON_ARRAY,
+	.parse = syscalls_parse,
+	.table = &syscalls_table,
+};

@@ -14,6 +14,8 @@
 #include "histogram.h"
 #include "metric.h"
 
+struct parts;
+
 enum block_op {
 	BLOCK_READ,
 	BLOCK_WRITE,
@@ -49,28 +51,18 @@ struct block { /* begins as {} */
 	size_t count, room;
 };
 
-void block_clear(struct block *b);
-/* Make @to, which may be empty, a copy.  -ENOMEM: it is left alone. */
-int block_copy(struct block *to, const struct block *from);
+void block_clear(void *section); /* struct block */
 
-bool block_is_equal(const struct block *a, const struct block *b);
 
-/* Let the next @more rows be added without failing.  -ENOMEM. */
-int block_reserve(struct block *b, size_t more);
+/* That of a job; not known where there is none. */
+const struct block *block_of(const struct parts *p);
+
 /* Add to the row of that device and operation, which is made where there is none.  -ENOMEM. */
 int block_add(struct block *b, const char *device, enum block_op op, const struct block_counts *counts);
-int block_add_all(struct block *to, const struct block *from);
 /* NULL: there is none. */
 const struct block_row *block_find(const struct block *b, const char *device, enum block_op op);
 /* How many rows from the @first on are of its device. */
 size_t block_rows_of_device(const struct block *b, size_t first);
-
-/* Each number to that, if it is less.  -ENOMEM. */
-int block_raise(struct block *to, const struct block *least);
-/* What was added since; not known where one of both is not, or a number fell. */
-void block_subtract(struct block *from, const struct block *earlier);
-/* The sum by names of devices, which is known where both are.  -ENOMEM. */
-int block_merge(struct block *to, const struct block *from);
 
 /* A metric of SCOPE_DEVICE: which operation it is of, and its number, or its histogram. */
 enum block_op block_metric_op(enum metric_id id);

@@ -53,6 +53,3 @@ struct thermal_samples {
 };
 
 struct thermal_samples thermal_samples_of(const struct thermal_sums *s);
-
-/* Of two records: known where both know it; means by their samples. */
-struct thermal_samples thermal_samples_merge(const struct thermal_samples *a, const struct thermal_samples *b);

@@ -216,8 +216,10 @@ static int merge_list(struct hot_list *to, const struct hot_list *from)
 	return 0;
 }
 
-int hot_files_merge(struct hot_files *to, const struct hot_files *from)
+int hot_files_merge(void *sum, const void *part)
 {
+	const struct hot_files *from = part;
+	struct hot_files *to = sum;
 	int r;
 
 	if (!to->is_known || !from->is_known) {
@@ -235,17 +237,10 @@ int hot_files_merge(struct hot_files *to, const struct hot_files *from)
 	return r < 0 ? r : merge_list(&to->folders, &from->folders);
 }
 
-int hot_files_copy(struct hot_files *to, const struct hot_files *from)
+void hot_files_clear(void *section)
 {
-	struct hot_files empty = { .is_known = true, .has_seconds = true, .knows_dropped = true };
+	struct hot_files *files = section;
 
-	hot_files_clear(to);
-	*to = empty;
-	return hot_files_merge(to, from);
-}
-
-void hot_files_clear(struct hot_files *files)
-{
 	hot_list_clear(&files->hot);
 	hot_list_clear(&files->folders);
 	*files = (struct hot_files){};

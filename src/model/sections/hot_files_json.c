@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "hot_files_json.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +9,9 @@
 #include "hot_files.h"
 #include "json_place.h"
 #include "macro.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
 
 /* ---- writing ---- */
 
@@ -84,8 +85,10 @@ static void format_list(const struct hot_files *files, const char *key, const st
 	document_end_list(d);
 }
 
-void hot_files_format(const struct hot_files *files, struct document *d)
+static void hot_files_format(const void *section, struct document *d)
 {
+	const struct hot_files *files = section;
+
 	document_begin_map(d);
 	format_total(files, "followed", true, &files->total, d);
 	format_total(files, "dropped", files->knows_dropped, &files->dropped, d);
@@ -254,8 +257,9 @@ static int take_list(const struct place *place, const json_t *map, const char *k
 	return r;
 }
 
-int hot_files_parse(const struct place *place, const json_t *map, struct hot_files *ret)
+static int hot_files_parse(const struct place *place, const json_t *map, void *section)
 {
+	struct hot_files *ret = section;
 	bool knows_followed = false;
 	int r;
 
@@ -271,3 +275,23 @@ int hot_files_parse(const struct place *place, const json_t *map, struct hot_fil
 		r = take_list(place, map, "hot", &ret->hot, ret);
 	return r < 0 ? r : take_list(place, map, "folders", &ret->folders, ret);
 }
+
+/* ---- the section ---- */
+
+static int hot_files_begin(void *ret, unsigned int counted UNUSED)
+{
+	*(struct hot_files *)ret = (struct hot_files){ .is_known = true, .has_seconds = true, .knows_dropped = true };
+	return 0;
+}
+
+const struct section files_section = {
+	.name = "files",
+	.size = sizeof(struct hot_files),
+	.offset = offsetof(struct record, files),
+	.begin = hot_files_begin,
+	.clear = hot_files_clear,
+	.add = hot_files_merge,
+	.format = hot_files_format,
+	.type = JSON_OBJECT,
+	.parse = hot_files_parse,
+};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* network - what a job sent and received through sockets, by their kind: the numbers of
- * SCOPE_SOCKET. */
+/* network - what a job sent and received through sockets, by their kind: the numbers of SCOPE_SOCKET.
+ *
+ * In a record a map of the kinds that were used, each of its directions as the metrics' sections have them.  In a difference
+ * the least round-trip time is known where it is new. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +11,8 @@
 
 #include "histogram.h"
 #include "metric.h"
+
+struct parts;
 
 enum socket_kind {
 	SOCKET_TCP, /* by IPv4 or IPv6, as UDP */
@@ -44,22 +48,13 @@ bool network_takes(enum socket_kind kind, enum metric_id id);
 bool network_knows(const struct network *n, enum metric_id id);
 /* No number of it is above 0, known or not. */
 bool network_is_empty(const struct network *n);
-bool network_is_equal(const struct network *a, const struct network *b);
 /* Over all kinds. */
 uint64_t network_total(const struct network *n, enum metric_id id);
 /* Did anything come or go, or fail? */
 bool network_has_kind(const struct network *n, enum socket_kind kind);
 
+/* Those of a job or a step; not known where there are none. */
+const struct network *network_of(const struct parts *p);
+
 /* Numbers alone. */
 void network_add(struct network *to, const struct network *from);
-void network_raise(struct network *to, const struct network *least);
-/* What was added since; not known where one of both is not, or a number fell.  The least round-trip time is known where
- * it is new. */
-void network_subtract(struct network *from, const struct network *earlier);
-/* The sum, which is known where both are. */
-void network_merge(struct network *to, const struct network *from);
-
-/* For who holds one of each of many, most of which use no socket: a copy that is never changed and that network_drop()
- * gives back.  Those that are empty take no memory.  NULL: there is none. */
-const struct network *network_keep(const struct network *n);
-void network_drop(const struct network *kept); /* NULL is fine */

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: MIT */
+#include "mounts_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "document.h"
+#include "histogram_json.h"
+#include "json_place.h"
+#include "metric_json.h"
+#include "reading.h"
+#include "record.h"
+
+static void format_mount_metric(const struct metric *metric, struct mount_row *row,
+				struct document *d)
+{
+	enum metric_id id = metric_id_of(metric);
+
+	if (metric->kind != KIND_HISTOGRAM) {
+		metric_format(metric, mount_row_knows(row, id), mount_row_number(row, id),
+				     d);
+		return;
+	}
+	histogram_format(metric, mount_row_knows(row, id) ? mount_row_histogram(row, id) : NULL, d);
+}
+
+/* The metrics of SCOPE_MOUNT that stand in one section. */
+static void format_mount_metrics(const char *section, struct mount_row *row, struct document *d)
+{
+	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->scope == SCOPE_MOUNT && strcmp(metric->section, section) == 0)
+			format_mount_metric(metric, row, d);
+	}
+}
+
+static void format_data(struct mount_row *row, struct document *d)
+{
+	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
+		const char *name = file_op_name((enum file_op)op);
+
+		document_key(d, name);
+		document_begin_map(d);
+		format_mount_metrics(name, row, d);
+		document_end_map(d);
+	}
+}
+
+static void format_mapped(struct mount_row *row, struct document *d)
+{
+	if (row->ways[WAY_MAPPING][OP_READ].bytes == 0 &&
+	    row->ways[WAY_MAPPING][OP_WRITE].bytes == 0)
+		return;
+	document_key(d, "mapped");
+	document_begin_flat_map(d);
+	format_mount_metrics("mapped", row, d);
+	document_end_map(d);
+}
+
+static void format_way_op(struct mount_row *row, enum file_way way, enum file_op op,
+			  struct document *d)
+{
+	const char *name = file_op_name(op);
+
+	document_key(d, name);
+	document_begin_flat_map(d);
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope == SCOPE_MOUNT_WAY && strcmp(metric_part(metric), name) == 0)
+			metric_format(metric, true, *mount_row_way_number_ref(row, id, way),
+					     d);
+	}
+	document_end_map(d);
+}
+
+/* Plain calls are what is left, and mappings no part of it. */
+static void format_ways(struct mount_row *row, struct document *d)
+{
+	document_key(d, "ways");
+	document_begin_map(d);
+	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+		if (!mount_row_has_way(row, (enum file_way)way))
+			continue;
+		document_key(d, file_way_name((enum file_way)way));
+		document_begin_map(d);
+		for (size_t op = 0; op < OP_DATA_COUNT; op++)
+			format_way_op(row, (enum file_way)way, (enum file_op)op, d);
+		document_end_map(d);
+	}
+	document_end_map(d);
+}
+
+static void format_op(struct mount_row *row, enum file_op op, struct document *d)
+{
+	document_key(d, file_op_name(op));
+	document_begin_flat_map(d);
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+
+		if (metric->scope == SCOPE_MOUNT_OP)
+			metric_format(metric, mount_row_knows(row, id),
+					     *mount_row_op_number_ref(row, id, op), d);
+	}
+	document_end_map(d);
+}
+
+static void format_mount(struct mount_row *row, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "mount");
+	document_string(d, row->mount);
+	document_key(d, "aliases");
+	document_begin_flat_list(d);
+	for (size_t i = 0; i < MOUNT_ALIASES_MAX && row->aliases[i]; i++)
+		document_string(d, row->aliases[i]);
+	document_end_list(d);
+	document_key(d, "fstype");
+	document_string(d, row->fstype);
+	document_key(d, "source");
+	document_string(d, row->source);
+	format_data(row, d);
+	format_ways(row, d);
+	format_mapped(row, d);
+	document_key(d, "meta");
+	document_begin_map(d);
+	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
+		if (row->ops[op].calls > 0)
+			format_op(row, (enum file_op)op, d);
+	}
+	document_end_map(d);
+	document_end_map(d);
+}
+
+void reading_format_mounts(const struct reading *r, struct document *d)
+{
+	if (!r->has_mounts) {
+		document_null(d);
+		return;
+	}
+	document_begin_list(d);
+	for (size_t i = 0; i < r->mount_count; i++)
+		format_mount(&r->mounts[i], d);
+	document_end_list(d);
+}
+
+/* ---- and back ---- */
+
+/* One metric of a mount's "read", "write" or "mapped"; clears what isn't known without it. */
+static int take_mount_metric(const struct place *place, const json_t *map, enum metric_id id,
+			     struct mount_row *row)
+{
+	const struct metric *metric = metric_get(id);
+	bool is_known;
+	int r;
+
+	if (metric->kind == KIND_HISTOGRAM) {
+		r = histogram_take(place, map, metric, mount_row_histogram(row, id), &is_known);
+		if (metric->unit != UNIT_SECONDS)
+			row->has_histograms &= is_known;
+		return r;
+	}
+	if (metric->unit != UNIT_SECONDS)
+		return place_need_number(place, map, metric->key, mount_row_number_ref(row, id));
+	r = place_take_number(place, map, metric->key, metric_unit_places(UNIT_SECONDS),
+			      mount_row_number_ref(row, id), &is_known);
+	row->has_seconds &= is_known;
+	return r;
+}
+
+/* The metrics of SCOPE_MOUNT that stand in one section of a row. */
+static int take_mount_metrics(const struct place *place, const json_t *section, const char *name,
+			      struct mount_row *row)
+{
+	struct place here = place_below(place, ".%s", name);
+	int r = 0;
+
+	for (size_t id = METRIC_JOB_COUNT; r == 0 && id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+
+		if (metric->scope == SCOPE_MOUNT && strcmp(metric->section, name) == 0)
+			r = take_mount_metric(&here, section, (enum metric_id)id, row);
+	}
+	return r;
+}
+
+static int take_data(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	const json_t *section;
+	int r = 0;
+
+	for (size_t op = 0; r == 0 && op < OP_DATA_COUNT; op++) {
+		const char *name = file_op_name((enum file_op)op);
+
+		r = place_get(place, map, name, JSON_OBJECT, &section);
+		if (r == 0)
+			r = take_mount_metrics(place, section, name, row);
+	}
+	return r;
+}
+
+static int take_mapped(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	const json_t *section;
+	int r = place_get(place, map, "mapped", JSON_OBJECT, &section);
+
+	return r < 0 || !section ? r : take_mount_metrics(place, section, "mapped", row);
+}
+
+static int take_way(const struct place *place, const json_t *map, enum file_way way,
+		    struct mount_row *row)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+		const json_t *section;
+		struct place here;
+		int r;
+
+		if (metric->scope != SCOPE_MOUNT_WAY)
+			continue;
+		here = place_below(place, ".%s", metric_part(metric));
+		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
+		if (r == 0 && section)
+			r = place_need_number(&here, section, metric->key,
+					      mount_row_way_number_ref(row, id, way));
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_ways(const struct place *place, const struct mount_row *row)
+{
+	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
+		const struct metric *metric = metric_get((enum metric_id)id);
+		struct place here;
+
+		if (metric->scope != SCOPE_MOUNT_WAY || mount_row_ways_fit(row, (enum metric_id)id))
+			continue;
+		here = place_below(place, ".%s", metric_part(metric));
+		return place_refuse(&here, metric->key, "is less than its ways together");
+	}
+	return 0;
+}
+
+static int take_ways(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	struct place above = place_below(place, ".ways");
+	const json_t *ways, *section;
+	int r = place_get(place, map, "ways", JSON_OBJECT, &ways);
+
+	for (size_t way = WAY_CALL + 1; r == 0 && way < WAY_MAPPING; way++) {
+		const char *name = file_way_name((enum file_way)way);
+		struct place here = place_below(&above, ".%s", name);
+
+		r = place_get(&above, ways, name, JSON_OBJECT, &section);
+		if (r == 0 && section)
+			r = take_way(&here, section, (enum file_way)way, row);
+	}
+	return r < 0 ? r : check_ways(place, row);
+}
+
+static int take_op(const struct place *place, const json_t *map, enum file_op op,
+		   struct mount_row *row)
+{
+	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
+		enum metric_id id = (enum metric_id)i;
+		const struct metric *metric = metric_get(id);
+		bool is_known;
+		int r;
+
+		if (metric->scope != SCOPE_MOUNT_OP)
+			continue;
+		r = place_take_number(place, map, metric->key, metric_unit_places(metric->unit),
+				      mount_row_op_number_ref(row, id, op), &is_known);
+		if (r < 0)
+			return r;
+		if (id == METRIC_META_NOT_FOUND && !is_known)
+			row->lacks_not_found = true;
+	}
+	if (row->ops[op].not_found > row->ops[op].errors)
+		return place_refuse(place, "errors", "is less than its not_found");
+	return 0;
+}
+
+static int take_meta(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	struct place above = place_below(place, ".meta");
+	const json_t *meta, *section;
+	int r = place_get(place, map, "meta", JSON_OBJECT, &meta);
+
+	for (size_t op = OP_DATA_COUNT; r == 0 && op < OP_COUNT; op++) {
+		const char *name = file_op_name((enum file_op)op);
+		struct place here = place_below(&above, ".%s", name);
+
+		r = place_get(&above, meta, name, JSON_OBJECT, &section);
+		if (r == 0 && section)
+			r = take_op(&here, section, (enum file_op)op, row);
+	}
+	return r;
+}
+
+static int take_aliases(const struct place *place, const json_t *map, struct mount_row *row)
+{
+	const json_t *list;
+	int r = place_get(place, map, "aliases", JSON_ARRAY, &list);
+
+	if (r == 0 && list && json_array_size(list) > STRINGS_MAX)
+		return place_refuse(place, "aliases", "has more than %d entries", STRINGS_MAX);
+	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		r = place_copy_string(place, "aliases", json_array_get(list, i), &text);
+		if (r == 0)
+			r = mount_row_add_alias(row, text);
+	}
+	return r;
+}
+
+/* The row that @map names, which must not be there yet. */
+static int add_row(const struct place *place, const json_t *map, struct reading *reading,
+		   struct mount_row **ret)
+{
+	_cleanup_free_ char *mount = NULL, *fstype = NULL;
+	int r = place_take_string(place, map, "mount", &mount);
+
+	if (r == 0)
+		r = place_take_string(place, map, "fstype", &fstype);
+	if (r < 0)
+		return r;
+	if (!mount)
+		return place_refuse(place, "mount", "is missing");
+	if (reading_find_mount(reading, row_kind_of(mount), mount, fstype))
+		return place_refuse(place, "mount", "stands there twice");
+	*ret = reading_get_mount(reading, row_kind_of(mount), mount, fstype);
+	return *ret ? 0 : -ENOMEM;
+}
+
+static int take_mount(const struct place *place, const json_t *map, struct reading *reading)
+{
+	struct mount_row *row = NULL;
+	int r;
+
+	if (!json_is_object(map))
+		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
+	r = add_row(place, map, reading, &row);
+	if (r < 0 || !row)
+		return r;
+	row->has_seconds = row->has_histograms = true; /* until something is missing */
+	r = place_take_string(place, map, "source", &row->source);
+	if (r == 0)
+		r = take_aliases(place, map, row);
+	if (r == 0)
+		r = take_data(place, map, row);
+	if (r == 0)
+		r = take_ways(place, map, row);
+	if (r == 0)
+		r = take_mapped(place, map, row);
+	return r < 0 ? r : take_meta(place, map, row);
+}
+
+int reading_parse_mounts(const struct place *place, const json_t *list, struct reading *ret)
+{
+	int r = 0;
+
+	if (json_array_size(list) > MOUNT_ROWS_MAX)
+		return place_refuse(place, "", "has more than %d entries", MOUNT_ROWS_MAX);
+	ret->has_mounts = true;
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "[%zu]", i);
+
+		r = take_mount(&here, json_array_get(list, i), ret);
+	}
+	return r;
+}

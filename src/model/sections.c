@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of sections alone, so that a test can have one of its own. */
+#include "macro.h"
+#include "record.h"
+#include "section.h"
+#include "sections.h"
+
+const struct section *const sections[] = {
+	&cores_section,	  &ranks_section, &threads_section,  &thermal_section, &oom_section, &network_section,
+	&ports_section,	  &block_section, &syscalls_section, &files_section,   &steps_section, &timeline_section,
+};
+const size_t section_count = ARRAY_SIZE(sections);

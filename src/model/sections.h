@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* sections - those that there are; each in its file in sections/. */
+#pragma once
+
+struct section;
+
+extern const struct section cores_section, ranks_section, threads_section; /* evenness.c */
+extern const struct section thermal_section, oom_section, network_section, ports_section, block_section,
+	syscalls_section, files_section, steps_section, timeline_section;
