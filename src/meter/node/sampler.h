@@ -11,7 +11,6 @@
 
 #include "snapshot.h"
 
-struct config;
 struct error;
 struct hierarchy;
 struct identity_rules;
@@ -19,16 +18,33 @@ struct job_record_node;
 struct meter;
 struct record;
 struct sampler;
+struct site_mount;
 
-struct sampler_options { /* the configuration outlives the sampler */
-	const struct config *config;
+struct sampler_rule { /* of the site's, by which a path tells whose a group is: see identity_rules_add() */
+	const char *name, *manager, *pattern;
+};
+
+struct sampler_options { /* what it points to outlives the sampler, but for the two lists */
 	int root_fd; /* a folder that holds proc and sys; stays the caller's */
-	/* Whose the files of state are. */
-	uid_t uid;
+	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
+	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
+	bool has_hardware; /* the processor's own counters */
+	bool has_units;	   /* systemd's units and sessions are jobs, too */
+	int key;	   /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the best */
+	uint64_t budget;   /* of each core, in millionths */
+	unsigned int maps_memory_mib;
+	uint64_t jobs_max, retention_ns;
+	const char *cluster; /* "": none */
+	const struct site_mount *mounts;
+	size_t mount_count;
+	const struct sampler_rule *rules;
+	size_t rule_count;
+	/* NULL: nothing is kept for another one, and what agents left is not touched.  Else where the states of jobs are,
+	 * and the kernel side is pinned, which agents take over from each other. */
+	const char *state_dir, *pin_dir;
+	const char *run_dir; /* where the site's prolog leaves what it knows of jobs: in jobs/ */
+	uid_t uid;	     /* whose the files of state are */
 	gid_t gid;
-	/* NULL: the configuration's, which agents take over from each other.  Else a folder of our own, without an
-	 * agent: nothing is left for another one, and what agents left there is not touched. */
-	const char *state_dir;
 };
 
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
@@ -47,8 +63,8 @@ bool sampler_can_keep(struct sampler *s);
  * we have the rights to remove it. */
 struct sampler *sampler_close(struct sampler *s, bool keeps);
 
-/* Another configuration holds from now on, as far as it may change while we run. */
-void sampler_configure(struct sampler *s, const struct config *config);
+/* From now on the programs may take so much of each core, in millionths. */
+void sampler_set_budget(struct sampler *s, uint64_t budget);
 
 /* Who knows whose a run is that was announced; see sampled_job.h. */
 void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),

@@ -11,7 +11,6 @@
 #include "canary.h"
 #include "cleanup.h"
 #include "clock.h"
-#include "config.h"
 #include "decimal.h"
 #include "error.h"
 #include "governor.h"
@@ -55,11 +54,6 @@ struct kernel_side {
 
 /* ---- opening ---- */
 
-static unsigned int tiers_of(const struct config *config)
-{
-	return (config->has_t0 ? METER_T0 : 0) | (config->has_t1 ? METER_T1 : 0) | (config->has_t2 ? METER_T2 : 0);
-}
-
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
  * leaf. */
 static int start_watching(struct kernel_side *k, const struct registry *registry, struct error *err)
@@ -88,21 +82,21 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct config *config, bool pins, const struct registry *registry,
+static int open_meter(struct kernel_side *k, const struct sampler_options *wanted, const struct registry *registry,
 		      struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
-		.tiers = tiers_of(config),
-		.has_clock = config->has_clock,
-		.has_histograms = config->has_histograms,
-		.has_block = config->has_block,
+		.tiers = wanted->tiers,
+		.has_clock = wanted->has_clock,
+		.has_histograms = wanted->has_histograms,
+		.has_block = wanted->has_block,
 		.has_groups = true,
 		.shape = { .jobs = JOBS_AT_ONCE },
-		.maps_memory_mib = (unsigned int)config->maps_memory_mib,
+		.maps_memory_mib = wanted->maps_memory_mib,
 		.watched_id = NOBODY,
 		.hierarchy = k->hierarchy,
-		.pin_dir = pins ? config->pin_dir : NULL,
+		.pin_dir = wanted->pin_dir,
 	};
 	int r = meter_open(&options, &k->meter);
 
@@ -129,8 +123,8 @@ static int open_files(struct kernel_side *k)
 	return k->governor ? 0 : -ENOMEM;
 }
 
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     const struct registry *registry, struct kernel_side **ret, struct error *err)
+int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h, const struct registry *registry,
+		     struct kernel_side **ret, struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
 	int r = 0;
@@ -138,19 +132,19 @@ int kernel_side_open(const struct config *config, int root_fd, const struct hier
 	if (!k)
 		return -ENOMEM;
 	*k = (struct kernel_side){
-		.has_bpf = config->has_bpf,
-		.has_clock = config->has_clock,
-		.has_histograms = config->has_histograms,
-		.root_fd = root_fd,
+		.has_bpf = options->tiers,
+		.has_clock = options->has_clock,
+		.has_histograms = options->has_histograms,
+		.root_fd = options->root_fd,
 		.hierarchy = h,
 		.opened_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
-	if (config->has_bpf && tiers_of(config))
-		r = open_meter(k, config, pins, registry, err);
+	if (options->tiers)
+		r = open_meter(k, options, registry, err);
 	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
 		r = open_files(k);
 	if (r >= 0 && !k->meter)
-		r = group_tree_open(root_fd, h, &k->tree, err);
+		r = group_tree_open(k->root_fd, h, &k->tree, err);
 	if (r < 0) {
 		kernel_side_close(k, false);
 		return r;

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct config;
 struct error;
 struct hierarchy;
 struct losses;
@@ -21,12 +20,13 @@ struct reading;
 struct record;
 struct registry;
 struct registry_job;
+struct sampler_options;
 struct sampler_state;
 
-/* Load, or take over what is pinned; as root.  @pins: it can be left to another one, else it ends with us.  @h
- * outlives it, and so do the others that it is given later.  @registry: with what states say of tasks that live. */
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
-		     const struct registry *registry, struct kernel_side **ret, struct error *err);
+/* Load, or take over what is pinned; as root.  Without a pin_dir it ends with us.  @h outlives it, and so do the
+ * others that it is given later.  @registry: with what states say of tasks that live. */
+int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h, const struct registry *registry,
+		     struct kernel_side **ret, struct error *err);
 
 /* Before the first reading: erase what the state on disk holds already, and take what pinned sets
  * of others counted. */
