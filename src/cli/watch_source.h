@@ -57,6 +57,7 @@ int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err);
 
 struct watch_meter_options {
+	unsigned int followed_max;		/* files to follow one by one; 0: none */
 	bool names_syscalls;			/* count system calls by name */
 	const struct hardware_events *hardware; /* NULL: the machine's own */
 };

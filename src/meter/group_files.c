@@ -224,6 +224,18 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 	return 0;
 }
 
+int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret)
+{
+	struct group_files *g = group_files_new("", budget);
+
+	if (!g)
+		return -ENOMEM;
+	g->group = group;
+	g->is_v2 = group_is_v2(group);
+	*ret = g;
+	return 0;
+}
+
 static void close_file(struct group_files *g, size_t field, int why)
 {
 	if (g->fds[field] >= 0) {

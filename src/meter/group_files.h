@@ -68,6 +68,9 @@ uint64_t group_files_seldom(void);
 int group_files_open(int root_fd, const struct hierarchy *h, const char *path, uint64_t id,
 		     struct group_files_budget *budget, struct group_files **ret);
 
+/* The same of one of ours, or that group_open() found, which outlives it. */
+int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret);
+
 /*
  * Set in @values what the files say of the metrics in @wanted, and leave the rest alone.  A file that is read seldom is not kept open.  One that is absent is
  * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the

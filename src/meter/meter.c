@@ -233,6 +233,16 @@ const struct older *meter_older(const struct meter *m)
 	return &m->objects.older;
 }
 
+bool meter_is_on(const struct meter *m, const char *program)
+{
+	return hooks_is_on(&m->objects.hooks, program);
+}
+
+uint64_t meter_only_leaf(const struct meter *m)
+{
+	return m->options.has_groups ? 0 : m->options.watched_id;
+}
+
 bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 {
 	const char *name = tier_get(tier)->name;
@@ -324,23 +334,14 @@ int meter_look(struct meter *m, struct reading *ret, struct error *err)
 	return read_all(m, false, ret, err);
 }
 
-int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err)
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret,
+		     struct error *err)
 {
-	_cleanup_(mounts_clear) struct mounts now = {};
-	_cleanup_(naming_clear) struct naming naming = {
-		.before = &m->mounts,
-		.now = &now,
-		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
-	};
 	int r;
 
-	if (!m->options.followed_max || !hooks_is_on(&m->objects.hooks, "leave_call"))
+	if (!m->options.followed_max || !meter_is_on(m, "leave_call"))
 		return 0;
-	r = mounts_read(m->options.root_fd, "self", &now, err);
-	if (r < 0)
-		return r;
-	r = collect_hot_files(&m->objects, &naming, m->options.has_clock,
-			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
+	r = collect_hot_files(&m->objects, naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }
 

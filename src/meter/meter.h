@@ -21,6 +21,7 @@ struct error;
 struct heritage;
 struct losses;
 struct meter;
+struct naming;
 
 struct meter_options {
 	int root_fd;               /* a folder that holds proc and sys */
@@ -94,6 +95,10 @@ void meter_closep(struct meter **m);
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 /* Which of its objects run in their code for older kernels. */
 const struct older *meter_older(const struct meter *m);
+/* Is the hook of that name on? */
+bool meter_is_on(const struct meter *m, const char *program);
+/* The group that all is counted of, where groups are not told apart; 0: they are. */
+uint64_t meter_only_leaf(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* TCP's own numbers: what is opened, accepted and sent again. */
@@ -109,8 +114,8 @@ int meter_read(struct meter *m, struct reading *ret, struct error *err);
 /* The same without histograms, which takes a part of the time: for a look while it goes on. */
 int meter_look(struct meter *m, struct reading *ret, struct error *err);
 
-/* The files that were followed, none if they were not.  @reading is what meter_read() gave. */
-int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err);
+/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs no map of superblocks. */
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret, struct error *err);
 
 /* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not counted yet. */
 int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err);

@@ -67,7 +67,7 @@ int collect_tasks(const struct objects *objects, struct tasks_known known, struc
 		  struct threads *ret_threads)
 {
 	_cleanup_(tallies_clear) struct tallies tallies = {};
-	int r = tallies_read(objects, NULL, &tallies);
+	int r = tallies_read(objects, 0, NULL, &tallies);
 
 	if (r < 0)
 		return r;

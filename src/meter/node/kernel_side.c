@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "decimal.h"
 #include "error.h"
 #include "governor.h"
+#include "group.h"
 #include "group_tree.h"
 #include "heritage.h"
 #include "hierarchy.h"
@@ -36,6 +38,11 @@
 
 struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
+	const struct sampler_one *one;		 /* NULL: all groups */
+	uint64_t began_ns;			 /* its command; 0: before us */
+	bool is_learned;			 /* it is */
+	uint64_t open_syscalls;			 /* as they were read last */
+	struct error why_no_canary;		 /* of it alone */
 	int root_fd;
 	const struct hierarchy *hierarchy;
 	struct meter *meter;	 /* NULL: no BPF */
@@ -74,6 +81,32 @@ static int start_watching(struct kernel_side *k, const struct registry *registry
 		meter_watch(k->meter, 0);
 	}
 	return meter_seal(k->meter, err);
+}
+
+/* Only its group is counted, and hooks are tried by less, since somebody waits. */
+static int open_meter_of_one(struct kernel_side *k, const struct sampler_options *wanted, struct error *err)
+{
+	const struct meter_options options = {
+		.root_fd = k->root_fd,
+		.tiers = wanted->tiers,
+		.has_clock = wanted->has_clock,
+		.has_histograms = wanted->has_histograms,
+		.has_block = wanted->has_block,
+		.sizes = k->one->map_sizes,
+		.followed_max = k->one->followed_max,
+		.names_syscalls = k->one->names_syscalls,
+		.watched_id = group_id(k->one->group),
+		.hierarchy = k->hierarchy,
+	};
+	int r = meter_open(&options, &k->meter);
+
+	if (r < 0)
+		return error_set_errno(err, r, "cannot start the meter");
+	if (meter_has_any_tier(k->meter))
+		(void)canary_sing(k->meter, k->root_fd, k->hierarchy, options.watched_id, false, &k->why_no_canary);
+	meter_follow_files(k->meter);
+	meter_follow_syscalls(k->meter, k->one->is_own);
+	return 0;
 }
 
 /* Programs tell of births and deaths, or at least there is a map for what the walk finds. */
@@ -117,7 +150,7 @@ static int open_files(struct kernel_side *k)
 {
 	int r = row_book_open(k->meter, &k->rows);
 
-	if (r < 0 || !k->has_clock) /* there is nothing that could be given up */
+	if (r < 0 || !k->has_clock || k->one) /* there is nothing that could be given up */
 		return r;
 	k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
 	return k->governor ? 0 : -ENOMEM;
@@ -137,11 +170,14 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 		.has_histograms = options->has_histograms,
 		.root_fd = options->root_fd,
 		.hierarchy = h,
+		.one = options->one,
 		.opened_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
-	if (options->tiers)
+	if (k->one)
+		r = open_meter_of_one(k, options, err);
+	else if (options->tiers)
 		r = open_meter(k, options, registry, err);
-	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
+	if (r >= 0 && k->meter && meter_is_on(k->meter, "leave_call"))
 		r = open_files(k);
 	if (r >= 0 && !k->meter)
 		r = group_tree_open(k->root_fd, h, &k->tree, err);
@@ -175,7 +211,7 @@ struct meter *kernel_side_meter(struct kernel_side *k)
 
 bool kernel_side_has_tasks(const struct kernel_side *k)
 {
-	return k->meter && meter_has_tier(k->meter, METER_T0);
+	return k->meter && meter_is_on(k->meter, "count_freed_task");
 }
 
 static const struct snapshot_mount *name_place(void *names, uint64_t place)
@@ -197,6 +233,24 @@ static int learn_from_folders(struct kernel_side *k, struct registry *registry, 
 	int r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
 
 	return r < 0 ? r : registry_learn(registry, groups, k->groups, boot_ns, real_ns);
+}
+
+static int learn_one(struct kernel_side *k, struct registry *registry, uint64_t boot_ns, uint64_t real_ns)
+{
+	struct group_life life = { .id = group_id(k->one->group), .born_ns = k->began_ns };
+	int r;
+
+	if (k->is_learned)
+		return 0;
+	snprintf(life.path, sizeof(life.path), "%s", k->one->path);
+	r = registry_learn_one(registry, &life, k->one->manager, k->one->id, boot_ns, real_ns);
+	k->is_learned = r >= 0;
+	return r;
+}
+
+void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns)
+{
+	k->began_ns = boot_ns;
 }
 
 /* The safety net; what it found the programs had not told. */
@@ -222,6 +276,8 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	uint64_t generation;
 	int r;
 
+	if (k->one)
+		return learn_one(k, registry, boot_ns, real_ns);
 	if (!k->meter)
 		return learn_from_folders(k, registry, boot_ns, real_ns, err);
 	r = walk(k, boot_ns, err);
@@ -259,9 +315,33 @@ static int feed_rows(struct kernel_side *k, struct registry *registry, struct pl
 	return r;
 }
 
-static int add_victim(void *registry, uint64_t leaf, const struct victim *victim)
+struct killing {
+	struct registry *registry;
+	uint64_t only; /* as meter_only_leaf() has it */
+};
+
+static int add_victim(void *context, uint64_t leaf, const struct victim *victim)
 {
-	return registry_add_victim(registry, leaf, victim);
+	const struct killing *killing = context;
+
+	return registry_add_victim(killing->registry, killing->only ? killing->only : leaf, victim);
+}
+
+static int feed_victims(const struct kernel_side *k, struct registry *registry)
+{
+	struct killing killing = { registry, meter_only_leaf(k->meter) };
+
+	return killed_visit(meter_objects(k->meter), add_victim, &killing);
+}
+
+static int read_blocks(const struct kernel_side *k, struct leaf_block **ret, size_t *ret_count)
+{
+	uint64_t only = meter_only_leaf(k->meter);
+	int r = blocks_read(meter_objects(k->meter), ret, ret_count);
+
+	for (size_t i = 0; r >= 0 && only && i < *ret_count; i++)
+		(*ret)[i].leaf = only;
+	return r;
 }
 
 #define STORM_NS UINT64_C(60000000000)
@@ -298,8 +378,8 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	struct registry_feed feed = {
 		.has_tasks = kernel_side_has_tasks(k),
 		.has_times = k->meter && meter_has_tier(k->meter, METER_T1),
-		.has_looks = k->meter && meter_has_tier(k->meter, METER_T2),
-		.has_network = k->meter && meter_has_tier(k->meter, METER_T2),
+		.has_looks = k->rows,
+		.has_network = k->rows,
 		.has_connections = k->meter && meter_sees_connections(k->meter),
 		.has_details = k->meter && meter_sees_connections(k->meter),
 		.has_block = k->meter && meter_sees_block(k->meter),
@@ -316,7 +396,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	struct losses nowhere;
 	int r = 0;
 
-	if (k->meter) {
+	if (k->meter && !k->one) {
 		r = losses_read(k->meter, &losses, &feed.loss_count, &nowhere, err);
 		tell_lost_groups(k, boot_ns);
 		feed.losses = losses;
@@ -327,7 +407,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0 && feed.has_times)
 		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.has_block)
-		r = blocks_read(meter_objects(k->meter), &blocks, &feed.block_count);
+		r = read_blocks(k, &blocks, &feed.block_count);
 	if (r >= 0 && feed.has_files)
 		r = feed_rows(k, registry, names, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
@@ -336,7 +416,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0)
 		r = registry_feed(registry, &feed);
 	if (r >= 0 && feed.has_tasks)
-		r = killed_visit(meter_objects(k->meter), add_victim, registry);
+		r = feed_victims(k, registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* what changed is known to nobody now */
 	return r;
@@ -357,7 +437,7 @@ void kernel_side_distrust(struct kernel_side *k)
 /* They are of the calls on files. */
 static bool sorts_calls(const struct kernel_side *k)
 {
-	return k->has_histograms && k->meter && meter_has_tier(k->meter, METER_T2);
+	return k->has_histograms && k->rows;
 }
 
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
@@ -548,6 +628,7 @@ static int add_histograms(const struct leaf_histograms *from, struct place_names
 		row->sizes[from->key.op].counts[i] += from->histograms.sizes[i];
 		row->latencies[from->key.op].counts[i] += from->histograms.latencies[i];
 	}
+	row->has_histograms = true;
 	return 0;
 }
 
@@ -560,12 +641,67 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 
 	if (!sorts_calls(k))
 		return 0;
-	for (size_t i = 0; i < to->mount_count; i++)
+	for (size_t i = 0; i < to->mount_count && !k->one; i++)
 		to->mounts[i].has_histograms = true;
 	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = add_histograms(&histograms[i], names, to);
 	return r < 0 ? r : registry_add_histograms(job, to);
+}
+
+/* ---- on demand ---- */
+
+/* On cgroup v1 the group's file does not count those of groups that the command made below it. */
+static int count_killed(const struct kernel_side *k, struct reading *reading)
+{
+	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
+	uint64_t count;
+	int r = meter_count_victims(k->meter, &count);
+
+	if (r >= 0 && kills->is_known)
+		kills->number = MAX(kills->number, count);
+	return r;
+}
+
+int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err)
+{
+	int r;
+
+	if (!k->one)
+		return 0;
+	r = place_names_refresh(names, superblocks_fd(k), false, err);
+	if (r >= 0)
+		r = meter_read_files(k->meter, place_names_naming(names), &record->reading, &record->files, err);
+	if (r >= 0)
+		r = meter_read_syscalls(k->meter, &record->syscalls, &k->open_syscalls, err);
+	return r < 0 ? r : count_killed(k, &record->reading);
+}
+
+static int describe_syscalls(const struct kernel_side *k, struct record *record)
+{
+	uint64_t open = k->open_syscalls;
+	int r = 0;
+
+	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
+		r = strings_add(&record->coverage.tiers, "T3");
+	if (r >= 0 && open)
+		r = strings_add(&record->coverage.notes,
+				"%" PRIu64 " system call%s that went on at the end %s not counted", open,
+				open == 1 ? "" : "s", open == 1 ? "is" : "are");
+	return r;
+}
+
+static int describe_one(const struct kernel_side *k, struct record *record)
+{
+	int r = meter_describe(k->meter, NULL, record);
+
+	if (r >= 0 && *k->why_no_canary.text)
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", k->why_no_canary.text);
+	if (r >= 0 && k->one->followed_max)
+		r = record->files.is_known ? strings_add(&record->coverage.tiers, "T3")
+					   : strings_add(&record->coverage.missing,
+							 "hot files: they take T2, files by mount");
+	return r < 0 || !k->one->names_syscalls ? r : describe_syscalls(k, record);
 }
 
 /* ---- what it costs ---- */
@@ -636,6 +772,8 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 {
 	int r;
 
+	if (k->one)
+		return describe_one(k, record);
 	if (k->meter)
 		return meter_describe(k->meter, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");

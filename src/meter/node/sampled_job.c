@@ -80,7 +80,9 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 	allocation_clear(&own->allocation);
 	free(own->path);
 	own->path = strdup(path);
-	if (own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
+	if (sources->group && group_files_open_group(sources->group, &sources->budget, &own->files) < 0)
+		own->files = NULL;
+	if (!sources->group && own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
 					  &sources->budget, &own->files) < 0)
 		own->files = NULL; /* it goes just now */
 }
@@ -108,6 +110,8 @@ static uint64_t wanted_files(const struct job_sources *sources, struct sampled_j
 {
 	uint64_t wanted = sources->wanted, limit_hits = own->known & GROUP_FILES_BIT(METRIC_MEMORY_LIMIT_HITS);
 
+	if (sources->group) /* of one all is read */
+		return sources->has_ended ? wanted & ~group_files_seldom() : wanted;
 	if (!registry_job_has_run(job))
 		wanted &= ~(own->known & STILL);
 	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
@@ -217,7 +221,7 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	struct job *facts;
 	int r;
 
-	if (own->has_prolog || boot_ns < own->look_ns)
+	if (!sources->prolog_dir || own->has_prolog || boot_ns < own->look_ns)
 		return 0;
 	own->wait_ns = own->wait_ns ? MIN(own->wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
 	own->look_ns = boot_ns + own->wait_ns;
@@ -293,7 +297,7 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 	struct job *facts;
 	const char *name;
 
-	if (known->user || known->uid < 0 ||
+	if (!sources->users || known->user || known->uid < 0 ||
 	    users_find(sources->users, (uint32_t)known->uid, boot_ns, &name) < 0)
 		return 0;
 	facts = registry_job_facts(job);
@@ -306,7 +310,7 @@ static void sample_thermal(const struct job_sources *sources, const struct sampl
 	struct thermal_moment moment;
 	struct cpulist cpus;
 
-	if (!sources->thermal || !registry_job_path(job) || !own->allocation.cpus ||
+	if (!sources->thermal || (sources->group && !sources->has_begun) || !registry_job_path(job) || !own->allocation.cpus ||
 	    cpulist_parse(own->allocation.cpus, &cpus) < 0)
 		return;
 	thermal_get(sources->thermal, &cpus, &moment);
@@ -334,6 +338,8 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 		open_files(sources, own, path);
 		read_files(sources, own, job);
 	}
+	if (sources->is_own)
+		return 0;
 	r = read_prolog(sources, own, job, boot_ns);
 	if (r >= 0)
 		r = read_allocation(sources, own, job, boot_ns);
@@ -348,7 +354,7 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	return r < 0 ? r : name_user(sources, job, boot_ns);
 }
 
-int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
+int job_sources_open_sensors(struct job_sources *sources, bool has_hardware, const struct hardware_events *events)
 {
 	int r = thermal_open(sources->root_fd, &sources->thermal);
 
@@ -359,7 +365,10 @@ int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
 						      .hierarchy = sources->hierarchy };
 	if (r < 0 || !has_hardware)
 		return r;
-	hardware_events_read(sources->root_fd, &sources->hardware.events);
+	if (events)
+		sources->hardware.events = *events;
+	else
+		hardware_events_read(sources->root_fd, &sources->hardware.events);
 	sources->hardware.descriptors_left = MIN(sources->budget.max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
 	sources->budget.max -= (unsigned int)sources->hardware.descriptors_left;
 	return 0;
@@ -392,7 +401,11 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record)
 {
-	int r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
+	int r;
+
+	if (sources->is_own)
+		return 0;
+	r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
 
 	if (r >= 0)
 		r = describe_ports(sources, job, record);

@@ -13,6 +13,7 @@
 #include "notices.h"
 #include "sampled_hardware.h"
 
+struct group;
 struct hierarchy;
 struct thermal;
 struct registry_job;
@@ -21,6 +22,11 @@ struct users;
 struct job_sources { /* stays where it is as long as jobs have something attached */
 	int root_fd;
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
+	/* Of one group alone; NULL: groups are found by their jobs' paths. */
+	const struct group *group;
+	bool is_own;	/* its maker knows what it may use, and looks at the sensors */
+	bool has_begun; /* sensors are looked at: what they said before is no record's */
+	bool has_ended; /* what memory was used for is gone */
 	struct group_files_budget budget;
 	uint64_t wanted; /* GROUP_FILES_BIT of metrics */
 	struct users *users;
@@ -37,8 +43,8 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 };
 
 /* The processor's counters, if they are wanted, and its sensors, of which there may be none. Descriptors for them are taken
- * off the files' budget. -ENOMEM. */
-int job_sources_open_sensors(struct job_sources *sources, bool has_hardware);
+ * off the files' budget.  @events: NULL: those that the processor has.  -ENOMEM. */
+int job_sources_open_sensors(struct job_sources *sources, bool has_hardware, const struct hardware_events *events);
 /* Put into a job's record what no snapshot holds, and what they have not; of what the site does not want, nothing.  -ENOMEM,
  * -ENOSPC. */
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record);

@@ -110,7 +110,7 @@ static int open_names(struct sampler *s, struct error *err)
 		return -ENOMEM;
 	if (count)
 		memcpy(s->sites, s->options.mounts, count * sizeof(*s->sites));
-	return place_names_open(s->options.root_fd, s->sites, count, &s->names, err);
+	return place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites, count, &s->names, err);
 }
 
 static int make_registry(struct sampler *s)
@@ -129,10 +129,36 @@ static int make_registry(struct sampler *s)
 	return s->registry ? 0 : -ENOMEM;
 }
 
+/* Nobody's descriptors are raised for one group, since its command would have that too. */
+#define DESCRIPTORS_OF_ONE 64
+#define OTHERS_OF_ONE 256
+
+static int open_sources_of_one(struct sampler *s)
+{
+	const struct sampler_one *one = s->options.one;
+
+	s->sources = (struct job_sources){
+		.root_fd = s->options.root_fd,
+		.hierarchy = &s->hierarchy,
+		.group = one->group,
+		.is_own = one->is_own,
+		/* no program tells of groups' ends */
+		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)) |
+			  GROUP_FILES_BIT(METRIC_MEMORY_OOM_KILLS),
+		.budget = { .max = DESCRIPTORS_OF_ONE },
+	};
+	if (one->is_own)
+		return 0;
+	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
+	return job_sources_open_sensors(&s->sources, s->options.has_hardware, one->hardware);
+}
+
 static int open_sources(struct sampler *s)
 {
 	static const struct users_options names = {};
 
+	if (s->options.one)
+		return open_sources_of_one(s);
 	s->sources = (struct job_sources){
 		.root_fd = s->options.root_fd,
 		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
@@ -143,7 +169,7 @@ static int open_sources(struct sampler *s)
 	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 		 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? job_sources_open_sensors(&s->sources, s->options.has_hardware) : -ENOMEM;
+	return s->sources.users ? job_sources_open_sensors(&s->sources, s->options.has_hardware, NULL) : -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -351,9 +377,8 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 	return r;
 }
 
-static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
+static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
 {
-	uint64_t real_ns = clock_now_ns(CLOCK_REALTIME);
 	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
 
 	if (r >= 0)
@@ -367,26 +392,29 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 		r = sampled_job_read(&s->sources, job, boot_ns);
 	if (r >= 0)
 		r = kernel_side_govern(s->kernel, s->options.budget, boot_ns);
-	users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
+	if (s->sources.users)
+		users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
 	if (r >= 0)
 		r = fold(s, boot_ns, err);
 	if (r < 0)
 		return r;
-	r = feed_ports(s, boot_ns, real_ns);
+	if (!s->options.one)
+		r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;
 	registry_expire(s->registry, boot_ns, drop_state, s);
 	return registry_snapshot(s->registry, boot_ns, real_ns, ret);
 }
 
-static int take_reading(struct sampler *s, struct error *err)
+/* @boot_ns, @real_ns: as of when. */
+static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct error *err)
 {
 	uint64_t started_ns = clock_now_ns(CLOCK_BOOTTIME);
 	struct snapshot *snapshot = NULL;
 	int r;
 
 	s->counts.readings++;
-	r = read_all(s, started_ns, &snapshot, err);
+	r = read_all(s, boot_ns, real_ns, &snapshot, err);
 	if (r < 0) {
 		s->counts.failed_readings++;
 		kernel_side_distrust(s->kernel);
@@ -397,7 +425,7 @@ static int take_reading(struct sampler *s, struct error *err)
 		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
 	s->last = snapshot;
-	if (s->counts.readings == 1)
+	if (s->counts.readings == 1 && !s->options.one)
 		resident_drop_text(); /* that of starting is not needed again */
 	if (snapshot->job_count >= JOBS_TO_TRIM)
 		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants again */
@@ -409,7 +437,23 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	int r = 0;
 
 	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
-		r = take_reading(s, err);
+		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME), err);
+	if (r >= 0)
+		*ret = snapshot_ref(s->last);
+	return r;
+}
+
+void sampler_begin(struct sampler *s, uint64_t boot_ns)
+{
+	kernel_side_begin(s->kernel, boot_ns);
+}
+
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
+{
+	int r;
+
+	s->sources.has_ended = true;
+	r = take_reading(s, boot_ns, real_ns, err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;
@@ -479,6 +523,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
+		r = kernel_side_add_details(s->kernel, s->names, record, err);
+	if (r >= 0)
 		r = kernel_side_describe(s->kernel, registry_job_losses(known), record);
 	if (r >= 0)
 		r = describe_lost_groups(known, record);
@@ -489,6 +535,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
 	if (r >= 0)
 		victims_merge(&record->victims, registry_job_victims(known));
+	s->sources.has_begun = true;
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot make the record");
 	record_close_books(record);
@@ -527,12 +574,13 @@ const struct identity_rules *sampler_rules(const struct sampler *s)
 
 int sampler_fd(const struct sampler *s)
 {
-	return users_fd(s->sources.users);
+	return s->sources.users ? users_fd(s->sources.users) : -EBADF;
 }
 
 void sampler_work(struct sampler *s)
 {
-	users_work(s->sources.users, clock_now_ns(CLOCK_BOOTTIME));
+	if (s->sources.users)
+		users_work(s->sources.users, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 bool sampler_has_news(struct sampler *s, struct error *err)

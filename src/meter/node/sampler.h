@@ -12,9 +12,12 @@
 #include "snapshot.h"
 
 struct error;
+struct group;
+struct hardware_events;
 struct hierarchy;
 struct identity_rules;
 struct job_record_node;
+struct map_size;
 struct meter;
 struct record;
 struct sampler;
@@ -22,6 +25,21 @@ struct site_mount;
 
 struct sampler_rule { /* of the site's, by which a path tells whose a group is: see identity_rules_add() */
 	const char *name, *manager, *pattern;
+};
+
+/*
+ * One group, with all below it: nothing else is counted, and it is the only job, under whatever name.  A kernel side of its
+ * own is loaded for it, which ends with the sampler.
+ */
+struct sampler_one {
+	const struct group *group; /* outlives the sampler */
+	const char *path;	   /* in the key hierarchy; "": nobody asks */
+	const char *manager, *id;  /* "": it is no job's */
+	bool is_own;		   /* made for a command, of which the caller knows the rest: what it may use, and its sensors */
+	unsigned int followed_max; /* files to follow one by one; 0: none */
+	bool names_syscalls;	   /* count system calls by name */
+	const struct map_size *map_sizes;	/* for tests: see meter_options; may be NULL */
+	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
 };
 
 struct sampler_options { /* what it points to outlives the sampler, but for the two lists */
@@ -43,6 +61,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	 * and the kernel side is pinned, which agents take over from each other. */
 	const char *state_dir, *pin_dir;
 	const char *run_dir; /* where the site's prolog leaves what it knows of jobs: in jobs/ */
+	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid;	     /* whose the files of state are */
 	gid_t gid;
 };
@@ -77,6 +96,11 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 /* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now on readings look for
  * that, at a part of the jobs each. */
 void sampler_want_commands(struct sampler *s);
+
+/* Of one group: its command began at that moment of CLOCK_BOOTTIME, before the first snapshot was taken. */
+void sampler_begin(struct sampler *s, uint64_t boot_ns);
+/* The same as sampler_get(), of now, but told as of a moment that is over: its command ended then. */
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err);
 
 /* The record of one job as @snapshot (which must be the last) has it: with histograms and steps;
  * final if the job has ended.  -ENOENT: no such job. */
