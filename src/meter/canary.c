@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "counted.h"
 #include "error.h"
 #include "held.h"
 #include "song.h"
@@ -107,7 +108,7 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	if (r < 0)
 		return r;
 	evidence.is_settled = meter_settle(m, settle_ms) == 0;
-	r = meter_read(m, &reading, err);
+	r = counted_read(m, &reading, err);
 	if (r < 0)
 		return r;
 	evidence.is_disturbed = meter_skipped_runs(m) != skipped;

@@ -428,20 +428,3 @@ int group_files_read(struct group_files *g, uint64_t wanted, struct value values
 	}
 	return 0;
 }
-
-void group_files_collect(const struct group *group, struct reading *to)
-{
-	struct group_files_budget budget = { .max = FIELD_COUNT };
-	_cleanup_(group_files_closep) struct group_files *g = group_files_new("", &budget);
-	uint64_t wanted = group_files_metrics(group_is_v2(group), false);
-
-	if (!g)
-		return;
-	g->group = group;
-	g->is_v2 = group_is_v2(group);
-	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		if (group_fields[i].is_fallback && to->values[group_fields[i].metric].is_known)
-			wanted &= ~GROUP_FILES_BIT(group_fields[i].metric);
-	}
-	(void)group_files_read(g, wanted, to->values);
-}

@@ -83,6 +83,3 @@ int group_files_read(struct group_files *g, uint64_t wanted, struct value values
 /* NULL is fine; returns NULL. */
 struct group_files *group_files_close(struct group_files *g);
 void group_files_closep(struct group_files **g);
-
-/* Once, of a group that we have made: what the files know better than tasks is set, the rest only where unknown. */
-void group_files_collect(const struct group *group, struct reading *to);

@@ -16,13 +16,11 @@
 #include "collectors/collectors.h"
 #include "entries.h"
 #include "error.h"
-#include "files.h"
 #include "heritage.h"
 #include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
 #include "macro.h"
-#include "naming.h"
 #include "own_costs.h"
 #include "pinned.h"
 #include "prototypes.h"
@@ -34,9 +32,7 @@
 struct meter {
 	struct meter_options options;
 	struct objects objects;
-	struct mounts mounts; /* as they were at the start */
 	struct heritage heritage;
-	struct threads threads; /* as of the last reading */
 	struct error pin_error;
 };
 
@@ -142,7 +138,6 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	sizing.shape.has_histograms = options->has_histograms;
 	sizing.shape.followed = options->followed_max;
 	sizing.shape.has_groups = options->has_groups;
-	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	if (options->has_groups)
 		bare_ns = own_costs_time_call();
 	if (opening.wanted)
@@ -201,7 +196,6 @@ struct meter *meter_close(struct meter *m)
 	if (!m)
 		return NULL;
 	objects_close(&m->objects);
-	mounts_clear(&m->mounts);
 	heritage_clear(&m->heritage);
 	free(m);
 	return NULL;
@@ -292,48 +286,6 @@ bool meter_sees_block(const struct meter *m)
 	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
 }
 
-static int read_all(struct meter *m, bool has_histograms, struct reading *ret, struct error *err)
-{
-	_cleanup_(mounts_clear) struct mounts now = {};
-	_cleanup_(naming_clear) struct naming naming = {
-		.before = &m->mounts,
-		.now = &now,
-		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
-	};
-	const struct tasks_known known = {
-		.has_totals = hooks_is_on(&m->objects.hooks, "count_freed_task"),
-		.has_times = meter_has_tier(m, METER_T1),
-		.has_looks = hooks_is_on(&m->objects.hooks, "leave_call"),
-		.has_network = hooks_is_on(&m->objects.hooks, "leave_call"),
-		.has_connections = meter_sees_connections(m),
-	};
-	int r = 0;
-
-	if (known.has_totals || known.has_times || known.has_looks)
-		r = collect_tasks(&m->objects, known, ret, &m->threads);
-	if (r >= 0 && known.has_looks) {
-		r = mounts_read(m->options.root_fd, "self", &now, err);
-		if (r >= 0)
-			r = collect_files(&m->objects, &naming, m->options.has_clock,
-					  has_histograms, ret);
-	}
-	if (r >= 0 && meter_sees_block(m))
-		r = collect_block(&m->objects, &ret->block);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's counters");
-	return 0;
-}
-
-int meter_read(struct meter *m, struct reading *ret, struct error *err)
-{
-	return read_all(m, m->options.has_histograms, ret, err);
-}
-
-int meter_look(struct meter *m, struct reading *ret, struct error *err)
-{
-	return read_all(m, false, ret, err);
-}
-
 int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret,
 		     struct error *err)
 {
@@ -357,27 +309,6 @@ int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *r
 		return error_set_errno(err, r, "cannot read the kernel side's system calls");
 	*ret_open = count_open_syscalls(&m->objects);
 	return 0;
-}
-
-int meter_read_cores(const struct meter *m, uint64_t elapsed_ns, struct evenness *ret)
-{
-	return times_read_cores(&m->objects, elapsed_ns, ret);
-}
-
-struct threads meter_threads(const struct meter *m)
-{
-	return m->threads;
-}
-
-static int add_victim(void *victims, uint64_t leaf UNUSED, const struct victim *victim)
-{
-	(void)victims_add(victims, victim);
-	return 0;
-}
-
-int meter_read_victims(const struct meter *m, struct victims *ret)
-{
-	return killed_visit(&m->objects, add_victim, ret);
 }
 
 int meter_count_victims(const struct meter *m, uint64_t *ret)
