@@ -310,7 +310,8 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 	if (r < 0)
 		return r;
 	assert(difference);
-	hot_files_clear(&difference->files);
+	if (earlier->files.is_known) /* those used most of the whole life may be others */
+		hot_files_clear(&difference->files);
 	difference->cores = difference->ranks = (struct evenness){}; /* of the whole life */
 	difference->threads = (struct threads){};
 	if (earlier->thermal.samples.is_known) /* means and extremes cannot be taken apart */

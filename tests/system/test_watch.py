@@ -153,6 +153,22 @@ class TestByItself:
         assert written(document) == (41 * 1009, 41)
         assert document["job"]["name"] == f"/{group.name}"
 
+    def test_files_one_by_one_are_those_of_this_time(self, watch, servant, group, demand):
+        servant.write(103)
+        process = watch("--cgroup", group, "--json", "--files", "--live", "--interval", "0.1")
+        wait_until_it_looks(process)
+        servant.write(43)
+        process.send_signal(signal.SIGINT)
+        document = json.loads(finish(process)[0])
+        demand("T3" in document["coverage"]["tiers"], "no T3 here")
+        files = {file["path"]: file for file in document["files"]["hot"]}
+        assert files["/dev/shm/jobmeter-watched"]["write"]["bytes"] == 43 * 1009
+
+    def test_files_one_by_one_take_root(self, watch, programs, root, demand):
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        done = subprocess.run([*nobody, programs / "jobmeter", "watch", "--files", "--pid", "1"], capture_output=True, text=True)
+        assert done.returncode == 1 and "'--files' takes root: the agent does not count them" in done.stderr
+
     def test_csv_and_files(self, watch, servant, group, tmp_path):
         rows = list(csv.DictReader(io.StringIO(finish(watch("-c", group, "-d", "0.2", "-f", "csv"))[0])))
         assert len(rows) == 1

@@ -40,7 +40,7 @@ struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
 	const struct sampler_one *one;		 /* NULL: all groups */
 	uint64_t began_ns;			 /* its command; 0: before us */
-	bool is_learned;			 /* it is */
+	bool is_learned, is_following;		 /* it is; its files are */
 	uint64_t open_syscalls;			 /* as they were read last */
 	struct error why_no_canary;		 /* of it alone */
 	int root_fd;
@@ -83,6 +83,12 @@ static int start_watching(struct kernel_side *k, const struct registry *registry
 	return meter_seal(k->meter, err);
 }
 
+static void follow_files(struct kernel_side *k)
+{
+	meter_follow_files(k->meter);
+	k->is_following = true;
+}
+
 /* Only its group is counted, and hooks are tried by less, since somebody waits. */
 static int open_meter_of_one(struct kernel_side *k, const struct sampler_options *wanted, struct error *err)
 {
@@ -104,7 +110,8 @@ static int open_meter_of_one(struct kernel_side *k, const struct sampler_options
 		return error_set_errno(err, r, "cannot start the meter");
 	if (meter_has_any_tier(k->meter))
 		(void)canary_sing(k->meter, k->root_fd, k->hierarchy, options.watched_id, false, &k->why_no_canary);
-	meter_follow_files(k->meter);
+	if (k->one->is_own)
+		follow_files(k);
 	meter_follow_syscalls(k->meter, k->one->is_own);
 	return 0;
 }
@@ -670,8 +677,10 @@ int kernel_side_add_details(struct kernel_side *k, struct place_names *names, st
 	if (!k->one)
 		return 0;
 	r = place_names_refresh(names, superblocks_fd(k), false, err);
-	if (r >= 0)
+	if (r >= 0 && k->is_following)
 		r = meter_read_files(k->meter, place_names_naming(names), &record->reading, &record->files, err);
+	if (!k->is_following) /* a list of those used most cannot be told apart by time: the first record begins it */
+		follow_files(k);
 	if (r >= 0)
 		r = meter_read_syscalls(k->meter, &record->syscalls, &k->open_syscalls, err);
 	return r < 0 ? r : count_killed(k, &record->reading);
@@ -698,8 +707,8 @@ static int describe_one(const struct kernel_side *k, struct record *record)
 	if (r >= 0 && *k->why_no_canary.text)
 		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", k->why_no_canary.text);
 	if (r >= 0 && k->one->followed_max)
-		r = record->files.is_known ? strings_add(&record->coverage.tiers, "T3")
-					   : strings_add(&record->coverage.missing,
+		r = k->rows ? strings_add(&record->coverage.tiers, "T3")
+			    : strings_add(&record->coverage.missing,
 							 "hot files: they take T2, files by mount");
 	return r < 0 || !k->one->names_syscalls ? r : describe_syscalls(k, record);
 }
