@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +14,12 @@
 #include "decimal.h"
 #include "error.h"
 #include "governor.h"
-#include "group.h"
 #include "group_tree.h"
 #include "heritage.h"
 #include "hierarchy.h"
 #include "humanize.h"
 #include "idmap.h"
+#include "kernel_one.h"
 #include "killed.h"
 #include "leaves.h"
 #include "losses.h"
@@ -38,11 +37,7 @@
 
 struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
-	const struct sampler_one *one;		 /* NULL: all groups */
-	uint64_t began_ns;			 /* its command; 0: before us */
-	bool is_learned, is_following;		 /* it is; its files are */
-	uint64_t open_syscalls;			 /* as they were read last */
-	struct error why_no_canary;		 /* of it alone */
+	struct kernel_one one; /* its one is NULL: all groups */
 	int root_fd;
 	const struct hierarchy *hierarchy;
 	struct meter *meter;	 /* NULL: no BPF */
@@ -81,39 +76,6 @@ static int start_watching(struct kernel_side *k, const struct registry *registry
 		meter_watch(k->meter, 0);
 	}
 	return meter_seal(k->meter, err);
-}
-
-static void follow_files(struct kernel_side *k)
-{
-	meter_follow_files(k->meter);
-	k->is_following = true;
-}
-
-/* Only its group is counted, and hooks are tried by less, since somebody waits. */
-static int open_meter_of_one(struct kernel_side *k, const struct sampler_options *wanted, struct error *err)
-{
-	const struct meter_options options = {
-		.root_fd = k->root_fd,
-		.tiers = wanted->tiers,
-		.has_clock = wanted->has_clock,
-		.has_histograms = wanted->has_histograms,
-		.has_block = wanted->has_block,
-		.sizes = k->one->map_sizes,
-		.followed_max = k->one->followed_max,
-		.names_syscalls = k->one->names_syscalls,
-		.watched_id = group_id(k->one->group),
-		.hierarchy = k->hierarchy,
-	};
-	int r = meter_open(&options, &k->meter);
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot start the meter");
-	if (meter_has_any_tier(k->meter))
-		(void)canary_sing(k->meter, k->root_fd, k->hierarchy, options.watched_id, false, &k->why_no_canary);
-	if (k->one->is_own)
-		follow_files(k);
-	meter_follow_syscalls(k->meter, k->one->is_own);
-	return 0;
 }
 
 /* Programs tell of births and deaths, or at least there is a map for what the walk finds. */
@@ -157,7 +119,7 @@ static int open_files(struct kernel_side *k)
 {
 	int r = row_book_open(k->meter, &k->rows);
 
-	if (r < 0 || !k->has_clock || k->one) /* there is nothing that could be given up */
+	if (r < 0 || !k->has_clock || k->one.one) /* there is nothing that could be given up */
 		return r;
 	k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
 	return k->governor ? 0 : -ENOMEM;
@@ -177,11 +139,11 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 		.has_histograms = options->has_histograms,
 		.root_fd = options->root_fd,
 		.hierarchy = h,
-		.one = options->one,
+		.one = { .one = options->one },
 		.opened_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
-	if (k->one)
-		r = open_meter_of_one(k, options, err);
+	if (k->one.one)
+		r = kernel_one_open(&k->one, options, h, &k->meter, err);
 	else if (options->tiers)
 		r = open_meter(k, options, registry, err);
 	if (r >= 0 && k->meter && meter_is_on(k->meter, "leave_call"))
@@ -242,22 +204,9 @@ static int learn_from_folders(struct kernel_side *k, struct registry *registry, 
 	return r < 0 ? r : registry_learn(registry, groups, k->groups, boot_ns, real_ns);
 }
 
-static int learn_one(struct kernel_side *k, struct registry *registry, uint64_t boot_ns, uint64_t real_ns)
-{
-	struct group_life life = { .id = group_id(k->one->group), .born_ns = k->began_ns };
-	int r;
-
-	if (k->is_learned)
-		return 0;
-	snprintf(life.path, sizeof(life.path), "%s", k->one->path);
-	r = registry_learn_one(registry, &life, k->one->manager, k->one->id, boot_ns, real_ns);
-	k->is_learned = r >= 0;
-	return r;
-}
-
 void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns)
 {
-	k->began_ns = boot_ns;
+	k->one.began_ns = boot_ns;
 }
 
 /* The safety net; what it found the programs had not told. */
@@ -283,8 +232,8 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	uint64_t generation;
 	int r;
 
-	if (k->one)
-		return learn_one(k, registry, boot_ns, real_ns);
+	if (k->one.one)
+		return kernel_one_learn(&k->one, registry, boot_ns, real_ns);
 	if (!k->meter)
 		return learn_from_folders(k, registry, boot_ns, real_ns, err);
 	r = walk(k, boot_ns, err);
@@ -403,7 +352,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	struct losses nowhere;
 	int r = 0;
 
-	if (k->meter && !k->one) {
+	if (k->meter && !k->one.one) {
 		r = losses_read(k->meter, &losses, &feed.loss_count, &nowhere, err);
 		tell_lost_groups(k, boot_ns);
 		feed.losses = losses;
@@ -648,7 +597,7 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 
 	if (!sorts_calls(k))
 		return 0;
-	for (size_t i = 0; i < to->mount_count && !k->one; i++)
+	for (size_t i = 0; i < to->mount_count && !k->one.one; i++)
 		to->mounts[i].has_histograms = true;
 	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
@@ -656,61 +605,11 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
-/* ---- on demand ---- */
-
-/* On cgroup v1 the group's file does not count those of groups that the command made below it. */
-static int count_killed(const struct kernel_side *k, struct reading *reading)
-{
-	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
-	uint64_t count;
-	int r = meter_count_victims(k->meter, &count);
-
-	if (r >= 0 && kills->is_known)
-		kills->number = MAX(kills->number, count);
-	return r;
-}
-
 int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err)
 {
-	int r;
+	int r = k->one.one ? place_names_refresh(names, superblocks_fd(k), false, err) : 0;
 
-	if (!k->one)
-		return 0;
-	r = place_names_refresh(names, superblocks_fd(k), false, err);
-	if (r >= 0 && k->is_following)
-		r = meter_read_files(k->meter, place_names_naming(names), &record->reading, &record->files, err);
-	if (!k->is_following) /* a list of those used most cannot be told apart by time: the first record begins it */
-		follow_files(k);
-	if (r >= 0)
-		r = meter_read_syscalls(k->meter, &record->syscalls, &k->open_syscalls, err);
-	return r < 0 ? r : count_killed(k, &record->reading);
-}
-
-static int describe_syscalls(const struct kernel_side *k, struct record *record)
-{
-	uint64_t open = k->open_syscalls;
-	int r = 0;
-
-	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
-		r = strings_add(&record->coverage.tiers, "T3");
-	if (r >= 0 && open)
-		r = strings_add(&record->coverage.notes,
-				"%" PRIu64 " system call%s that went on at the end %s not counted", open,
-				open == 1 ? "" : "s", open == 1 ? "is" : "are");
-	return r;
-}
-
-static int describe_one(const struct kernel_side *k, struct record *record)
-{
-	int r = meter_describe(k->meter, NULL, record);
-
-	if (r >= 0 && *k->why_no_canary.text)
-		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", k->why_no_canary.text);
-	if (r >= 0 && k->one->followed_max)
-		r = k->rows ? strings_add(&record->coverage.tiers, "T3")
-			    : strings_add(&record->coverage.missing,
-							 "hot files: they take T2, files by mount");
-	return r < 0 || !k->one->names_syscalls ? r : describe_syscalls(k, record);
+	return r < 0 || !k->one.one ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
 
 /* ---- what it costs ---- */
@@ -781,8 +680,8 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 {
 	int r;
 
-	if (k->one)
-		return describe_one(k, record);
+	if (k->one.one)
+		return kernel_one_describe(&k->one, k->meter, record);
 	if (k->meter)
 		return meter_describe(k->meter, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");
