@@ -147,12 +147,13 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 			   struct client *client, struct watch_source **ret, struct error *err)
 {
 	_cleanup_free_ char *path = s->cgroup ? path_of(s->cgroup) : NULL;
+	const struct watch_backend agent = watch_backend_of(client);
 	int r;
 
 	if (s->jobs)
-		return watch_agent_open_jobs(client, &request->targets, ret, err);
+		return watch_jobs_open(&agent, &request->targets, ret, err);
 	if (s->user)
-		return watch_agent_open_user(client, request->uid, ret, err);
+		return watch_jobs_open_user(&agent, request->uid, ret, err);
 	if (s->cgroup && !path)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	r = watch_agent_open_group(client, request->pid, path, ret, err);
@@ -162,18 +163,35 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 	return r;
 }
 
+/* By a sampler that knows all jobs. */
+static int open_several(const struct settings *s, const struct request *request, struct watch_source **ret,
+			struct error *err)
+{
+	struct watch_backend node;
+	int r;
+
+	if (s->demand.follows_files || s->demand.names_syscalls)
+		return error_set(err, -EINVAL, "'--%s' is for one job or group", s->demand.names_syscalls ? "syscalls" : "files");
+	r = watch_node_open(&node, err);
+	if (r < 0)
+		return r;
+	r = s->user ? watch_jobs_open_user(&node, request->uid, ret, err)
+		    : watch_jobs_open(&node, &request->targets, ret, err);
+	if (r < 0)
+		node.close(node.context);
+	return r;
+}
+
 static int open_standalone(const struct settings *s, const struct request *request,
 			   struct watch_source **ret, struct error *err)
 {
 	const struct watch_meter_options metering = { .followed_max = on_demand_files(&s->demand),
 						      .names_syscalls = s->demand.names_syscalls };
 
-	if (s->user)
-		return error_set(
-			err, -EINVAL,
-			"'--user' takes a running agent: without one, one job or group is watched");
+	if (s->user || request->targets.count > 1)
+		return open_several(s, request, ret, err);
 	if (s->jobs)
-		return watch_meter_open_job(&request->targets, &metering, ret, err);
+		return watch_meter_open_job(&request->targets.items[0], &metering, ret, err);
 	return s->pid ? watch_meter_open_process(request->pid, &metering, ret, err)
 		      : watch_meter_open_group(s->cgroup, &metering, ret, err);
 }
@@ -290,7 +308,7 @@ const struct cli_command cmd_watch = {
 	.summary = "Watch what already runs, from now on, and say what it did in this time",
 	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is "
 		   "asked, where one runs:\n"
-		   "users see their own jobs.  Where none runs, root can watch one job or group.  --files and\n"
+		   "users see their own jobs.  Where none runs, root can watch.  --files and\n"
 		   "--syscalls measure here, and take root.\n",
 	.run = run_watch,
 };

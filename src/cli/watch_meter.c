@@ -266,21 +266,16 @@ int watch_meter_open_group(const char *path, const struct watch_meter_options *o
 	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
 }
 
-int watch_meter_open_job(const struct watch_targets *targets, const struct watch_meter_options *options,
+int watch_meter_open_job(const struct watch_target *target, const struct watch_meter_options *options,
 			 struct watch_source **ret, struct error *err)
 {
-	struct meter_source *m;
+	struct meter_source *m = new_source(options, err);
 	char *path = NULL;
 	int r;
 
-	if (targets->count != 1)
-		return error_set(err, -EINVAL,
-				 "without an agent one job can be watched, and not %zu",
-				 targets->count);
-	m = new_source(options, err);
 	if (!m)
 		return -EIO;
-	r = watch_groups_find(m->root_fd, &m->hierarchy, &targets->items[0], &path, err);
+	r = watch_groups_find(m->root_fd, &m->hierarchy, target, &path, err);
 	if (r < 0) {
 		close_meter(&m->source);
 		return r;

@@ -164,10 +164,11 @@ static int open_sources(struct sampler *s)
 		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.users = users_new(&names),
-		.prolog_dir = s->prolog_dir,
+		.prolog_dir = s->options.run_dir ? s->prolog_dir : NULL,
 	};
-	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
-		 s->options.run_dir + strspn(s->options.run_dir, "/"));
+	if (s->options.run_dir)
+		snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
+			 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
 	return s->sources.users ? job_sources_open_sensors(&s->sources, s->options.has_hardware, NULL) : -ENOMEM;
 }

@@ -60,7 +60,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	/* NULL: nothing is kept for another one, and what agents left is not touched.  Else where the states of jobs are,
 	 * and the kernel side is pinned, which agents take over from each other. */
 	const char *state_dir, *pin_dir;
-	const char *run_dir; /* where the site's prolog leaves what it knows of jobs: in jobs/ */
+	const char *run_dir; /* where the site's prolog leaves what it knows of jobs, in jobs/; NULL: there is none */
 	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid;	     /* whose the files of state are */
 	gid_t gid;
