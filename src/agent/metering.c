@@ -64,6 +64,8 @@ int metering_of(const struct config *config, struct metering *ret)
 		.has_histograms = config->has_histograms,
 		.has_block = config->has_block,
 		.has_hardware = config->has_hardware,
+		.has_thermal = config->has_thermal,
+		.has_ports = config->has_ports,
 		.has_units = config->has_units,
 		.key = key_of(config),
 		.budget = config->budget,

@@ -187,6 +187,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.has_histograms = true,
 		.has_block = true,
 		.has_hardware = true,
+		.has_thermal = true,
 		.key = -1,
 		.one = &m->one,
 	};

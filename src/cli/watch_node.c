@@ -86,6 +86,8 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
+		.has_thermal = true,
+		.has_ports = true,
 		.key = -1,
 		.budget = BUDGET,
 	};

@@ -16,6 +16,7 @@
 #include "prolog.h"
 #include "record.h"
 #include "registry.h"
+#include "sampler.h"
 #include "thermal.h"
 #include "users.h"
 
@@ -354,16 +355,26 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	return r < 0 ? r : name_user(sources, job, boot_ns);
 }
 
-int job_sources_open_sensors(struct job_sources *sources, bool has_hardware, const struct hardware_events *events)
+static int open_thermal(struct job_sources *sources)
 {
 	int r = thermal_open(sources->root_fd, &sources->thermal);
 
 	if (r >= 0 && !thermal_has_any(sources->thermal))
 		sources->thermal = thermal_close(sources->thermal);
-	sources->hardware = (struct hardware_source){ .is_on = has_hardware,
+	return r;
+}
+
+int job_sources_open_sensors(struct job_sources *sources, const struct sampler_options *options)
+{
+	const struct hardware_events *events = options->one ? options->one->hardware : NULL;
+	int r = options->has_thermal ? open_thermal(sources) : 0;
+
+	sources->has_thermal = options->has_thermal;
+	sources->has_ports = options->has_ports;
+	sources->hardware = (struct hardware_source){ .is_on = options->has_hardware,
 						      .root_fd = sources->root_fd,
 						      .hierarchy = sources->hierarchy };
-	if (r < 0 || !has_hardware)
+	if (r < 0 || !options->has_hardware)
 		return r;
 	if (events)
 		sources->hardware.events = *events;
@@ -374,9 +385,14 @@ int job_sources_open_sensors(struct job_sources *sources, bool has_hardware, con
 	return 0;
 }
 
-static int describe_no_thermal(struct record *record)
+/* What the site does not want no record speaks of. */
+static int describe_thermal(const struct job_sources *sources, struct record *record)
 {
-	return strings_add(&record->coverage.missing, THERMAL_ABSENT);
+	if (!sources->has_thermal || record->thermal.samples.is_known)
+		return 0;
+	return sources->thermal ? strings_add(&record->coverage.missing,
+					      THERMAL_LABEL "it began and ended between two readings")
+				: strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
@@ -386,6 +402,8 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 	if (!node_ports_exist(sources->root_fd))
 		return 0;
+	if (!sources->has_ports) /* one group's, or the site's will */
+		return sources->group ? strings_add(&record->coverage.missing, NODE_PORTS_MISSING) : 0;
 	why = registry_job_ports(job, &ports);
 	if (why)
 		return strings_add(&record->coverage.missing, NODE_PORTS_LABEL "%s", why);
@@ -406,14 +424,9 @@ int job_sources_describe(const struct job_sources *sources, const struct registr
 	if (sources->is_own)
 		return 0;
 	r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
-
 	if (r >= 0)
 		r = describe_ports(sources, job, record);
-	if (r < 0 || record->thermal.samples.is_known)
-		return r;
-	return sources->thermal ? strings_add(&record->coverage.missing,
-					      THERMAL_LABEL "it began and ended between two readings")
-				: describe_no_thermal(record);
+	return r < 0 ? r : describe_thermal(sources, record);
 }
 
 int job_sources_describe_node(const struct job_sources *sources, struct record *record)
@@ -424,5 +437,11 @@ int job_sources_describe_node(const struct job_sources *sources, struct record *
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
 	else if (*sources->hardware.why.text)
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
-	return r < 0 || sources->thermal ? r : describe_no_thermal(record);
+	if (r >= 0 && !sources->has_thermal)
+		r = strings_add(&record->coverage.missing, THERMAL_LABEL "switched off (the agent's setting thermal)");
+	else if (r >= 0 && !sources->thermal)
+		r = strings_add(&record->coverage.missing, THERMAL_ABSENT);
+	if (r >= 0 && !sources->has_ports && node_ports_exist(sources->root_fd))
+		r = strings_add(&record->coverage.missing, NODE_PORTS_LABEL "switched off (the agent's setting ports)");
+	return r;
 }

@@ -150,7 +150,7 @@ static int open_sources_of_one(struct sampler *s)
 	if (one->is_own)
 		return 0;
 	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
-	return job_sources_open_sensors(&s->sources, s->options.has_hardware, one->hardware);
+	return job_sources_open_sensors(&s->sources, &s->options);
 }
 
 static int open_sources(struct sampler *s)
@@ -170,7 +170,7 @@ static int open_sources(struct sampler *s)
 		snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 			 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? job_sources_open_sensors(&s->sources, s->options.has_hardware, NULL) : -ENOMEM;
+	return s->sources.users ? job_sources_open_sensors(&s->sources, &s->options) : -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -399,7 +399,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 		r = fold(s, boot_ns, err);
 	if (r < 0)
 		return r;
-	if (!s->options.one)
+	if (s->options.has_ports)
 		r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;

@@ -47,6 +47,8 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
 	bool has_hardware; /* the processor's own counters */
+	bool has_thermal;  /* frequency and temperature of CPUs */
+	bool has_ports;	   /* of the node's fabric */
 	bool has_units;	   /* systemd's units and sessions are jobs, too */
 	int key;	   /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the best */
 	uint64_t budget;   /* of each core, in millionths */
