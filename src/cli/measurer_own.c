@@ -11,7 +11,6 @@
 #include "collectors/collectors.h"
 #include "error.h"
 #include "group.h"
-#include "macro.h"
 #include "measure.h"
 #include "measurer.h"
 #include "meter.h"

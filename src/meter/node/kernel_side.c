@@ -23,7 +23,6 @@
 #include "killed.h"
 #include "leaves.h"
 #include "losses.h"
-#include "macro.h"
 #include "meter.h"
 #include "own_costs.h"
 #include "place_names.h"
