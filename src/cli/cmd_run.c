@@ -15,7 +15,6 @@
 #include "file.h"
 #include "macro.h"
 #include "measure.h"
-#include "meter.h"
 #include "on_demand.h"
 #include "output.h"
 #include "own_file.h"

@@ -13,7 +13,6 @@
 #include "group.h"
 #include "measure.h"
 #include "measurer.h"
-#include "meter.h"
 #include "sampler.h"
 
 #define SETTLE_MS 1000 /* tasks are freed within some 20 ms of their end */
@@ -54,7 +53,7 @@ static void make_group(struct own_measurer *m)
 
 static bool uses_tasks(const struct own_measurer *m)
 {
-	return m->sampler && meter_has_tier(sampler_meter(m->sampler), METER_T0);
+	return m->sampler && sampler_has_totals(m->sampler);
 }
 
 static int open_sampler(struct own_measurer *m, struct error *err)
@@ -135,7 +134,7 @@ static int read_sampler(struct own_measurer *m, const struct child *child, bool 
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	int r;
 
-	*ret_is_settled = meter_settle(sampler_meter(m->sampler), SETTLE_MS) == 0;
+	*ret_is_settled = sampler_settle(m->sampler, SETTLE_MS) == 0;
 	r = sampler_get_end(m->sampler, child->end_boot_ns, child->end_ns, &snapshot, err);
 	return r < 0 ? r : sampler_get_record(m->sampler, snapshot, &snapshot->jobs[0], ret, err);
 }
@@ -171,7 +170,7 @@ static int read_counters(struct own_measurer *m, const struct child *child, cons
 static void read_children(const struct own_measurer *m, const struct children_usage *usage, struct record *record)
 {
 	struct value *values = record->reading.values;
-	bool counts_tasks = m->sampler && meter_is_on(sampler_meter(m->sampler), "count_freed_task");
+	bool counts_tasks = m->sampler && sampler_counts_tasks(m->sampler);
 
 	for (size_t i = 0; i < METRIC_JOB_COUNT && !counts_tasks; i++) {
 		if (children_know((enum metric_id)i))

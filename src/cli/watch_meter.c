@@ -16,10 +16,10 @@
 #include "group.h"
 #include "identity.h"
 #include "macro.h"
-#include "meter.h"
 #include "record.h"
 #include "rights.h"
 #include "sampler.h"
+#include "tiers.h"
 #include "watch_groups.h"
 #include "watch_source.h"
 #include "watch_target.h"
@@ -145,7 +145,7 @@ static int read_meter(struct watch_source *s, const struct watched *job, struct 
 	int r;
 
 	if (!job->is_live)
-		(void)meter_settle(sampler_meter(m->sampler), SETTLE_MS);
+		(void)sampler_settle(m->sampler, SETTLE_MS);
 	r = sampler_get(m->sampler, job->is_live ? UINT64_MAX : 0, &snapshot, err);
 	if (r >= 0)
 		r = sampler_get_record(m->sampler, snapshot, &snapshot->jobs[0], &record, err);

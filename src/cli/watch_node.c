@@ -9,9 +9,9 @@
 #include "cleanup.h"
 #include "client.h"
 #include "error.h"
-#include "meter.h"
 #include "record.h"
 #include "sampler.h"
+#include "tiers.h"
 #include "watch_source.h"
 
 #define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */

@@ -444,6 +444,25 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	return r;
 }
 
+bool sampler_counts_tasks(struct sampler *s)
+{
+	return kernel_side_has_tasks(s->kernel);
+}
+
+bool sampler_has_totals(struct sampler *s)
+{
+	const struct meter *meter = kernel_side_meter(s->kernel);
+
+	return meter && meter_has_tier(meter, METER_T0);
+}
+
+int sampler_settle(struct sampler *s, int timeout_ms)
+{
+	struct meter *meter = kernel_side_meter(s->kernel);
+
+	return meter ? meter_settle(meter, timeout_ms) : 0;
+}
+
 void sampler_begin(struct sampler *s, uint64_t boot_ns)
 {
 	kernel_side_begin(s->kernel, boot_ns);

@@ -99,6 +99,12 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
  * that, at a part of the jobs each. */
 void sampler_want_commands(struct sampler *s);
 
+/* Are tasks counted, and are they by all that the tier has? */
+bool sampler_counts_tasks(struct sampler *s);
+bool sampler_has_totals(struct sampler *s);
+/* Wait until every task that ended is counted, at most @timeout_ms.  -ETIMEDOUT: not all are. */
+int sampler_settle(struct sampler *s, int timeout_ms);
+
 /* Of one group: its command began at that moment of CLOCK_BOOTTIME, before the first snapshot was taken. */
 void sampler_begin(struct sampler *s, uint64_t boot_ns);
 /* The same as sampler_get(), of now, but told as of a moment that is over: its command ended then. */
