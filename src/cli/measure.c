@@ -202,7 +202,8 @@ static void look(struct measurement *m)
 	m->looks += r >= 0;
 }
 
-/* Where nobody looked it is all of one time; else what is known at the end alone would seem to be of its last moment. */
+/* Of a run that was over before the first look it is all of one time; else what is known at the end alone would seem to be of
+ * its last moment, or of all of them. */
 static int settle_timeline(struct measurement *m)
 {
 	struct value values[TIMELINE_SERIES];
@@ -212,6 +213,8 @@ static int settle_timeline(struct measurement *m)
 	if (!m->measurer->look || m->looks)
 		return record_settle_timeline(m->record);
 	timeline_clear(timeline);
+	if (!m->looks_inside)
+		return 0;
 	timeline_values(&m->record->reading, values);
 	r = timeline_begin(timeline, m->child.start_ns, m->child.start_boot_ns);
 	return r < 0 ? r : timeline_feed(timeline, m->child.end_ns, m->child.end_boot_ns, values);

@@ -268,6 +268,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 		sampler_close(s, false);
 		return r;
 	}
+	s->options.mounts = NULL; /* they are the caller's again */
+	s->options.rules = NULL;
 	*ret = s;
 	return 0;
 }
