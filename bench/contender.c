@@ -13,6 +13,7 @@
 
 #include "blocks.h"
 #include "cleanup.h"
+#include "counted_all.h"
 #include "error.h"
 #include "kinds.h"
 #include "macro.h"
@@ -94,7 +95,7 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	struct reading reading = {};
 	struct meter *m = c->state;
-	int r = meter_read(m, &reading, err);
+	int r = counted_all_read(m, &reading, err);
 
 	if (c->contender->tiers & METER_T2) {
 		ret->reads = ret->writes = 0;

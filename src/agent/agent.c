@@ -58,7 +58,7 @@ static void apply(struct agent *a)
 	struct error err = {};
 
 	log_set_level(a->config->log_level);
-	sampler_configure(a->sampler, a->config);
+	sampler_set_budget(a->sampler, a->config->budget);
 	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0 || agent_read_node(a) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (agent_make_permission(a->config, &permission, &err) < 0) {

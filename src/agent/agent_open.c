@@ -23,6 +23,7 @@
 #include "lock.h"
 #include "log.h"
 #include "macro.h"
+#include "metering.h"
 #include "permission.h"
 #include "pins.h"
 #include "run_groups.h"
@@ -133,18 +134,18 @@ static int hold_pins(struct agent *a, struct error *err)
 
 static int open_sampler(struct agent *a, struct error *err)
 {
-	struct sampler_options options = {
-		.config = a->config,
-		.root_fd = a->root_fd,
-		.uid = a->user.uid,
-		.gid = a->user.gid,
-	};
+	_cleanup_(metering_clear) struct metering metering = {};
 	int r = hold_pins(a, err);
 
 	if (r >= 0)
 		r = pins_give(a->config->pin_dir, 0, 0); /* of an agent that was killed */
 	if (r >= 0)
-		r = sampler_open(&options, &a->sampler, err);
+		r = metering_of(a->config, &metering);
+	metering.options.root_fd = a->root_fd;
+	metering.options.uid = a->user.uid;
+	metering.options.gid = a->user.gid;
+	if (r >= 0)
+		r = sampler_open(&metering.options, &a->sampler, err);
 	if (r >= 0)
 		r = hold_pins(a, err); /* made just now */
 	if (r < 0)

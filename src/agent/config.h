@@ -50,7 +50,7 @@ struct config {
 	uint64_t maps_memory_mib, jobs_max;
 
 	struct setting_list mounts, rules;
-	bool has_units, has_node_metrics, has_hardware;
+	bool has_units, has_node_metrics, has_hardware, has_thermal, has_ports;
 	struct setting_list filesystems;
 	char *cluster;
 

@@ -14,6 +14,6 @@ struct scratch {
 
 #define SCRATCH_NONE ((struct scratch){ .fd = -EBADF })
 
-/* @prefix: "/run/jobmeter-top-": some letters come behind it.  Negative errno. */
+/* @prefix: "/dev/shm/jobmeter-canary-": some letters come behind it.  Negative errno. */
 int scratch_make(const char *prefix, struct scratch *ret);
 void scratch_remove(struct scratch *s); /* with all that is in it, on its file system; none is fine */

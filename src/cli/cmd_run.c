@@ -15,11 +15,10 @@
 #include "file.h"
 #include "macro.h"
 #include "measure.h"
-#include "meter.h"
+#include "on_demand.h"
 #include "output.h"
 #include "own_file.h"
 #include "page.h"
-#include "parse.h"
 #include "records.h"
 #include "report.h"
 #include "rules.h"
@@ -28,9 +27,9 @@
 #include "tiers.h"
 
 struct settings {
-	bool is_patient, follows_files, names_syscalls, is_standalone;
-	unsigned int followed_max;
+	bool is_patient, is_standalone;
 	unsigned int tiers;
+	struct on_demand demand;
 };
 
 static int parse_tiers(const char *text, void *at, struct error *err)
@@ -44,32 +43,12 @@ static const char *tier_word(const void *target, size_t i)
 	return i < meter_tier_count ? meter_tiers[i].name : i == meter_tier_count ? "none" : NULL;
 }
 
-#define FOLLOWED_DEFAULT 16384
-#define FOLLOWED_MOST (1 << 20) /* some 2 GiB of maps */
-
-static int parse_followed(const char *text, void *at, struct error *err)
-{
-	int number;
-
-	if (parse_int(text, 1, FOLLOWED_MOST, &number) < 0)
-		return error_set(err, -EINVAL, "files to follow are a number from 1 to %d, and not '%s'",
-				 FOLLOWED_MOST, text);
-	*(unsigned int *)at = (unsigned int)number;
-	return 0;
-}
-
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
 	  offsetof(struct settings, is_patient), NULL },
 	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
-	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
-	  offsetof(struct settings, follows_files), NULL },
-	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
-	  offsetof(struct settings, followed_max), parse_followed },
-	{ "syscalls", 0, NULL, "say which system calls took most time, and which failed (T3)",
-	  offsetof(struct settings, names_syscalls), NULL },
 	{ "standalone", 0, NULL, "measure here, and ask no agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
@@ -192,7 +171,7 @@ static struct client *find_agent(const struct settings *settings)
 	bool is_root = geteuid() == 0;
 	struct client *client = NULL;
 	struct error err = {};
-	bool is_on_demand = settings->follows_files || settings->names_syscalls;
+	bool is_on_demand = settings->demand.follows_files || settings->demand.names_syscalls;
 	int r;
 
 	if (settings->is_standalone || settings->tiers != METER_ALL || (is_on_demand && is_root))
@@ -207,10 +186,11 @@ static struct client *find_agent(const struct settings *settings)
 
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .tiers = METER_ALL, .followed_max = FOLLOWED_DEFAULT };
+	struct settings settings = { .tiers = METER_ALL, .demand = ON_DEMAND_NONE };
 	struct output output = { .has_markdown = true, .has_html = true };
 	const struct cli_options groups[] = {
 		{ options, ARRAY_SIZE(options), &settings },
+		{ on_demand_options, on_demand_option_count, &settings.demand },
 		{ output_options, output_option_count, &output },
 	};
 	sigset_t mask;
@@ -237,8 +217,8 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.agent = client;
 	measure.is_patient = settings.is_patient;
 	measure.tiers = settings.tiers;
-	measure.names_syscalls = settings.names_syscalls;
-	measure.followed_max = settings.follows_files ? settings.followed_max : 0;
+	measure.names_syscalls = settings.demand.names_syscalls;
+	measure.followed_max = on_demand_files(&settings.demand);
 	r = measure_command(&measure, argv, &record, &code, &err);
 	if (r < 0) {
 		cli_fail(command, &err);

@@ -15,6 +15,7 @@
 #include "error.h"
 #include "hierarchy.h"
 #include "macro.h"
+#include "on_demand.h"
 #include "output.h"
 #include "parse.h"
 #include "rules.h"
@@ -32,7 +33,8 @@
 struct settings {
 	const char *jobs, *user, *pid, *cgroup;
 	uint64_t duration_ns, interval_ns;
-	bool is_live, is_standalone, names_syscalls;
+	bool is_live, is_standalone;
+	struct on_demand demand;
 };
 
 static int parse_duration(const char *text, void *at, struct error *err)
@@ -64,7 +66,6 @@ static const struct cli_option options[] = {
 	{ "duration", 'd', "S", "for so many seconds (default: to the end)", AT(duration_ns), parse_duration },
 	{ "interval", 'i', "S", "look that often (default: every second)", AT(interval_ns), parse_interval },
 	{ "live", 'l', NULL, "a line a job and interval: what it does now", AT(is_live), NULL },
-	{ "syscalls", 0, NULL, "say which system calls took most time (T3; measures here, takes root)", AT(names_syscalls), NULL },
 	{ "standalone", 0, NULL, "measure here, and ask no agent (takes root)", AT(is_standalone), NULL },
 };
 /* clang-format on */
@@ -146,12 +147,13 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 			   struct client *client, struct watch_source **ret, struct error *err)
 {
 	_cleanup_free_ char *path = s->cgroup ? path_of(s->cgroup) : NULL;
+	const struct watch_backend agent = watch_backend_of(client);
 	int r;
 
 	if (s->jobs)
-		return watch_agent_open_jobs(client, &request->targets, ret, err);
+		return watch_jobs_open(&agent, &request->targets, ret, err);
 	if (s->user)
-		return watch_agent_open_user(client, request->uid, ret, err);
+		return watch_jobs_open_user(&agent, request->uid, ret, err);
 	if (s->cgroup && !path)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	r = watch_agent_open_group(client, request->pid, path, ret, err);
@@ -161,17 +163,35 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 	return r;
 }
 
+/* By a sampler that knows all jobs. */
+static int open_several(const struct settings *s, const struct request *request, struct watch_source **ret,
+			struct error *err)
+{
+	struct watch_backend node;
+	int r;
+
+	if (s->demand.follows_files || s->demand.names_syscalls)
+		return error_set(err, -EINVAL, "'--%s' is for one job or group", s->demand.names_syscalls ? "syscalls" : "files");
+	r = watch_node_open(&node, err);
+	if (r < 0)
+		return r;
+	r = s->user ? watch_jobs_open_user(&node, request->uid, ret, err)
+		    : watch_jobs_open(&node, &request->targets, ret, err);
+	if (r < 0)
+		node.close(node.context);
+	return r;
+}
+
 static int open_standalone(const struct settings *s, const struct request *request,
 			   struct watch_source **ret, struct error *err)
 {
-	const struct watch_meter_options metering = { .names_syscalls = s->names_syscalls };
+	const struct watch_meter_options metering = { .followed_max = on_demand_files(&s->demand),
+						      .names_syscalls = s->demand.names_syscalls };
 
-	if (s->user)
-		return error_set(
-			err, -EINVAL,
-			"'--user' takes a running agent: without one, one job or group is watched");
+	if (s->user || request->targets.count > 1)
+		return open_several(s, request, ret, err);
 	if (s->jobs)
-		return watch_meter_open_job(&request->targets, &metering, ret, err);
+		return watch_meter_open_job(&request->targets.items[0], &metering, ret, err);
 	return s->pid ? watch_meter_open_process(request->pid, &metering, ret, err)
 		      : watch_meter_open_group(s->cgroup, &metering, ret, err);
 }
@@ -181,14 +201,16 @@ static int open_source(const struct settings *s, const struct request *request,
 		       struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
+	bool is_on_demand = s->demand.follows_files || s->demand.names_syscalls;
 	bool is_root = geteuid() == 0;
 	int r;
 
 	if (s->is_standalone && !is_root)
 		return error_set(err, -EPERM, "'--standalone' takes root");
-	if (s->names_syscalls && !is_root)
-		return error_set(err, -EPERM, "'--syscalls' takes root: the agent does not count them");
-	if (s->is_standalone || s->names_syscalls)
+	if (is_on_demand && !is_root)
+		return error_set(err, -EPERM, "'--%s' takes root: the agent does not count them",
+				 s->demand.names_syscalls ? "syscalls" : "files");
+	if (s->is_standalone || is_on_demand)
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
 	if (r < 0 && !is_root)
@@ -251,10 +273,11 @@ static int watch(const struct settings *s, struct output *output, struct request
 
 static int run_watch(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .interval_ns = 1000000000 };
+	struct settings settings = { .interval_ns = 1000000000, .demand = ON_DEMAND_NONE };
 	struct output output = {};
 	const struct cli_options groups[] = {
 		{ options, ARRAY_SIZE(options), &settings },
+		{ on_demand_options, on_demand_option_count, &settings.demand },
 		{ output_options, output_option_count, &output },
 	};
 	_cleanup_(request_clear) struct request request = {};
@@ -285,6 +308,7 @@ const struct cli_command cmd_watch = {
 	.summary = "Watch what already runs, from now on, and say what it did in this time",
 	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is "
 		   "asked, where one runs:\n"
-		   "users see their own jobs.  Where none runs, root can watch one job or group.\n",
+		   "users see their own jobs.  Where none runs, root can watch.  --files and\n"
+		   "--syscalls measure here, and take root.\n",
 	.run = run_watch,
 };

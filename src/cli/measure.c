@@ -46,7 +46,7 @@ struct measurement {
 	struct cpulist cpus;     /* that the command may use */
 	struct thermal_sums sums;
 	struct children_usage before;
-	struct timeline timeline; /* of our looks */
+	bool looks_inside; /* the measurer does */
 	uint64_t looks, next_look_ns; /* by CLOCK_BOOTTIME */
 	struct error why_no_cgroups, why_no_agent, why_no_hardware;
 	struct record *record;
@@ -61,7 +61,6 @@ static void measurement_clear(struct measurement *m)
 	measurer_freep(&m->measurer);
 	hierarchy_clear(&m->hierarchy);
 	record_free(m->record);
-	timeline_clear(&m->timeline);
 	if (m->root_fd >= 0)
 		close(m->root_fd);
 	if (!m->holds_signals)
@@ -169,11 +168,11 @@ static void plan_look(struct measurement *m)
 	m->next_look_ns = clock_now_ns(CLOCK_BOOTTIME) + LOOK_NS - clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
 }
 
-/* A timeline that cannot be had is none. */
 static void begin_looks(struct measurement *m)
 {
-	if (m->measurer->look)
-		(void)timeline_begin(&m->timeline, m->child.start_ns, m->child.start_boot_ns);
+	m->looks_inside = m->measurer->look;
+	if (m->measurer->start)
+		m->measurer->start(m->measurer, &m->child);
 	plan_look(m);
 }
 
@@ -182,15 +181,13 @@ static int time_to_look(const struct measurement *m)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
 
-	if (!m->timeline.series && !m->thermal)
+	if (!m->looks_inside && !m->thermal)
 		return -1;
 	return now_ns < m->next_look_ns ? (int)((m->next_look_ns - now_ns + 999999) / 1000000) : 0;
 }
 
 static void look(struct measurement *m)
 {
-	_cleanup_(reading_clear) struct reading reading = {};
-	struct value values[TIMELINE_SERIES];
 	struct error err = {};
 	int r;
 
@@ -198,36 +195,29 @@ static void look(struct measurement *m)
 		return;
 	plan_look(m);
 	sample_thermal(m);
-	if (!m->timeline.series)
+	if (!m->looks_inside)
 		return;
-	r = m->measurer->look(m->measurer, &reading, &err);
-	if (r == -ENOSYS)
-		timeline_clear(&m->timeline);
-	if (r < 0)
-		return;
-	m->looks++;
-	timeline_values(&reading, values);
-	(void)timeline_feed(&m->timeline, clock_now_ns(CLOCK_REALTIME), clock_now_ns(CLOCK_BOOTTIME), values);
+	r = m->measurer->look(m->measurer, &err);
+	m->looks_inside = r != -ENOSYS;
+	m->looks += r >= 0;
 }
 
-/* The last reading is the record's own.  What it knows and no look did has no timeline: all of it would
- * seem to be of the last moment. */
-static int end_looks(struct measurement *m)
+/* Of a run that was over before the first look it is all of one time; else what is known at the end alone would seem to be of
+ * its last moment, or of all of them. */
+static int settle_timeline(struct measurement *m)
 {
 	struct value values[TIMELINE_SERIES];
+	struct timeline *timeline = &m->record->timeline;
 	int r;
 
-	if (!m->timeline.series) /* another measurer's */
+	if (!m->measurer->look || m->looks)
 		return record_settle_timeline(m->record);
+	timeline_clear(timeline);
+	if (!m->looks_inside)
+		return 0;
 	timeline_values(&m->record->reading, values);
-	for (size_t i = 0; m->looks && i < TIMELINE_SERIES; i++)
-		values[i].is_known &= timeline_knows(&m->timeline, i);
-	r = timeline_feed(&m->timeline, m->child.end_ns, m->child.end_boot_ns, values);
-	if (r < 0)
-		return r;
-	m->record->timeline = m->timeline;
-	m->timeline = (struct timeline){};
-	return 0;
+	r = timeline_begin(timeline, m->child.start_ns, m->child.start_boot_ns);
+	return r < 0 ? r : timeline_feed(timeline, m->child.end_ns, m->child.end_boot_ns, values);
 }
 
 /* ---- its end ---- */
@@ -376,7 +366,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		return r;
 	record_close_books(m->record);
 	r = record_note_cpu_excess(m->record);
-	return r < 0 ? r : end_looks(m);
+	return r < 0 ? r : settle_timeline(m);
 }
 
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "measurer.h"
 
-#include <errno.h>
-#include <inttypes.h>
+#include <string.h>
 
 #include "child.h"
 #include "collectors/collectors.h"
+#include "hardware.h"
 #include "record.h"
+#include "thermal.h"
 
 #define CPU_SLACK_NS 10000000 /* ticks */
 
@@ -26,17 +27,49 @@ bool measurer_is_short(const struct child *child, const struct children_usage *u
 	return counted + child->overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
 }
 
-int measurer_note_syscalls(uint64_t open, struct record *record)
+static bool begins_with(const char *text, const char *beginning)
+{
+	return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* The processor's counters and sensors are read here, by ourselves. */
+static int add_texts(const struct strings *from, struct strings *to)
 {
 	int r = 0;
 
-	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
-		r = strings_add(&record->coverage.tiers, "T3");
-	if (r >= 0 && open)
-		r = strings_add(&record->coverage.notes,
-				"%" PRIu64 " system call%s that went on at the end %s not counted", open,
-				   open == 1 ? "" : "s", open == 1 ? "is" : "are");
+	for (size_t i = 0; r >= 0 && i < from->count; i++) {
+		if (!begins_with(from->items[i], HARDWARE_LABEL) && !begins_with(from->items[i], THERMAL_LABEL))
+			r = strings_add(to, "%s", from->items[i]);
+	}
 	return r;
+}
+
+#define SWAP(member)                                               \
+	do {                                                       \
+		__typeof__(from->member) its = from->member;       \
+		from->member = record->member;                     \
+		record->member = its;                              \
+	} while (0)
+
+int measurer_take_over(struct record *from, struct record *record)
+{
+	int r;
+
+	SWAP(reading);
+	SWAP(timeline);
+	SWAP(files);
+	SWAP(syscalls);
+	SWAP(victims);
+	SWAP(ports);
+	record->cores = from->cores;
+	record->ranks = from->ranks;
+	record->threads = from->threads;
+	record->coverage.lost_events = from->coverage.lost_events;
+	record->coverage.unmeasured_ns = from->coverage.unmeasured_ns;
+	r = add_texts(&from->coverage.tiers, &record->coverage.tiers);
+	if (r >= 0)
+		r = add_texts(&from->coverage.missing, &record->coverage.missing);
+	return r < 0 ? r : add_texts(&from->coverage.notes, &record->coverage.notes);
 }
 
 int measurer_note_children(struct record *record)

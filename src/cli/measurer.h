@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * measurer - who measures a command: a meter of our own, or the agent of the node.  measure.c runs
- * the command, and asks its measurer in this order: begin, admit, list and look (any number of
+ * the command, and asks its measurer in this order: begin, admit, start, list and look (any number of
  * times), read.
  */
 #pragma once
@@ -15,7 +15,6 @@ struct children_usage;
 struct error;
 struct hierarchy;
 struct measure_options;
-struct reading;
 struct record;
 
 struct measurer {
@@ -26,8 +25,10 @@ struct measurer {
 	/* The processes of the command that live: at most @max are written, returns how many there
 	 * are.  -ENOSYS: it cannot tell, and descendants have to be looked for. */
 	ssize_t (*list)(struct measurer *m, pid_t *pids, size_t max);
-	/* What was counted until now, into an empty @ret; may be NULL.  -ENOSYS: it cannot tell. */
-	int (*look)(struct measurer *m, struct reading *ret, struct error *err);
+	/* The command has just been released; may be NULL. */
+	void (*start)(struct measurer *m, const struct child *child);
+	/* Take what is counted now into the record's timeline; may be NULL.  -ENOSYS: it cannot tell. */
+	int (*look)(struct measurer *m, struct error *err);
 	/* The command has ended: add to the record what was counted, what was not seen, and why. */
 	int (*read)(struct measurer *m, const struct child *child,
 		    const struct children_usage *usage, struct record *record, struct error *err);
@@ -51,7 +52,8 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 /* What wait() says of the command and those that it waited for is more than the record has. */
 bool measurer_is_short(const struct child *child, const struct children_usage *usage,
 		       const struct record *record);
-/* Say what became of the system calls that were asked for; @open: those that threads still sleep in. */
-int measurer_note_syscalls(uint64_t open, struct record *record);
+/* What a sampler counted, ours or the agent's, and what it says of it, becomes the record's; who and when is the
+ * caller's to say, as are the processor's counters and sensors. */
+int measurer_take_over(struct record *from, struct record *record);
 /* Say that the numbers are what wait() tells. */
 int measurer_note_children(struct record *record);

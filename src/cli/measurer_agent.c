@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "child.h"
@@ -14,14 +13,12 @@
 #include "collectors/collectors.h"
 #include "error.h"
 #include "file.h"
-#include "hardware.h"
 #include "hierarchy.h"
 #include "macro.h"
 #include "measure.h"
 #include "measurer.h"
 #include "parse.h"
 #include "record.h"
-#include "thermal.h"
 
 #define PROCS_MAX (1 << 20)
 #define FINAL_TRIES 40 /* what has just ended is in some 200 ms later */
@@ -145,39 +142,14 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 				   why->text);
 }
 
-static bool begins_with(const char *text, const char *beginning)
-{
-	return strncmp(text, beginning, strlen(beginning)) == 0;
-}
-
-/* The processor's counters and sensors are read here, by ourselves. */
-static void add_texts(const struct strings *from, struct strings *to)
-{
-	for (size_t i = 0; i < from->count; i++) {
-		if (!begins_with(from->items[i], HARDWARE_LABEL) && !begins_with(from->items[i], THERMAL_LABEL))
-			(void)strings_add(to, "%s", from->items[i]);
-	}
-}
-
-/* The agent's numbers and what it says of them; who and when is the caller's to say. */
+/* The agent's numbers, and what it says of them. */
 static int take_over(struct record *from, struct record *record)
 {
-	struct reading reading = record->reading;
+	int r = measurer_take_over(from, record);
 
-	record->reading = from->reading;
-	from->reading = reading;
-	record->timeline = from->timeline;
-	from->timeline = (struct timeline){};
-	add_texts(&from->coverage.notes, &record->coverage.notes);
-	add_texts(&from->coverage.missing, &record->coverage.missing);
-	for (size_t i = 0; i < from->coverage.tiers.count; i++)
-		(void)strings_add(&record->coverage.tiers, "%s", from->coverage.tiers.items[i]);
-	record->coverage.lost_events = from->coverage.lost_events;
-	record->coverage.unmeasured_ns = from->coverage.unmeasured_ns;
-	return from->is_final || record->survivor_count
-		       ? 0
-		       : strings_add(&record->coverage.notes,
-				     "the last of what tasks that ended did is not in");
+	if (r < 0 || from->is_final || record->survivor_count)
+		return r;
+	return strings_add(&record->coverage.notes, "the last of what tasks that ended did is not in");
 }
 
 static int read_agent(struct measurer *measurer, const struct child *child,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The agent of the node as a source: it counts from each job's beginning, whoever looks. */
+/* Who knows all jobs of the node as a source, most of all its agent: it counts from each job's beginning, whoever looks. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "watch_source.h"
 #include "watch_target.h"
 
-struct agent_source {
+struct jobs_source {
 	struct watch_source source;
-	struct client *client;
+	struct watch_backend backend;
 	bool is_of_user;
 	bool has_looked; /* jobs that come from now on are new ones */
 	uint64_t since_ns; /* when we began, since the epoch */
@@ -24,16 +24,17 @@ struct agent_source {
 	struct client_jobs chosen; /* else: those */
 };
 
-static struct agent_source *source_of(struct watch_source *s)
+static struct jobs_source *source_of(struct watch_source *s)
 {
-	return (struct agent_source *)(void *)s;
+	return (struct jobs_source *)(void *)s;
 }
 
-static void close_agent(struct watch_source *s)
+static void close_jobs(struct watch_source *s)
 {
-	struct agent_source *a = source_of(s);
+	struct jobs_source *a = source_of(s);
 
-	client_close(a->client);
+	if (a->backend.close)
+		a->backend.close(a->backend.context);
 	client_jobs_clear(&a->chosen);
 	free(a);
 }
@@ -65,7 +66,7 @@ static int watch_job(struct watched_list *list, const struct client_job *job, bo
 	return watched->manager && watched->id && watched->label ? 0 : -ENOMEM;
 }
 
-static bool is_chosen(const struct agent_source *a, const struct client_job *job)
+static bool is_chosen(const struct jobs_source *a, const struct client_job *job)
 {
 	if (a->is_of_user)
 		return job->uid == a->uid;
@@ -78,17 +79,17 @@ static bool is_chosen(const struct agent_source *a, const struct client_job *job
 }
 
 /* What had ended before we came is still listed for a while, and none of ours. */
-static bool is_of_our_time(const struct agent_source *a, const struct client_job *job)
+static bool is_of_our_time(const struct jobs_source *a, const struct client_job *job)
 {
 	return job->is_live || (a->has_looked && job->end_ns >= a->since_ns);
 }
 
 /* What is no longer listed has ended long ago. */
-static int refresh_agent(struct watch_source *s, struct watched_list *list, struct error *err)
+static int refresh_jobs(struct watch_source *s, struct watched_list *list, struct error *err)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
-	struct agent_source *a = source_of(s);
-	int r = client_list_jobs(a->client, &jobs, err);
+	struct jobs_source *a = source_of(s);
+	int r = a->backend.list(a->backend.context, &jobs, err);
 
 	if (r < 0)
 		return r;
@@ -107,15 +108,17 @@ static int refresh_agent(struct watch_source *s, struct watched_list *list, stru
 	return r < 0 ? error_set_errno(err, r, "cannot watch the jobs") : 0;
 }
 
-static int read_agent(struct watch_source *s, const struct watched *job, struct record **ret,
+static int read_job(struct watch_source *s, const struct watched *job, struct record **ret,
 		      struct error *err)
 {
-	return client_get_record(source_of(s)->client, job->manager, job->id, ret, err);
+	const struct watch_backend *backend = &source_of(s)->backend;
+
+	return backend->get_record(backend->context, job->manager, job->id, ret, err);
 }
 
-static struct agent_source *new_source(struct error *err)
+static struct jobs_source *new_source(struct error *err)
 {
-	struct agent_source *a = calloc(1, sizeof(*a));
+	struct jobs_source *a = calloc(1, sizeof(*a));
 	struct timespec now;
 
 	if (!a) {
@@ -124,11 +127,11 @@ static struct agent_source *new_source(struct error *err)
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
 	a->since_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	a->source = (struct watch_source){ refresh_agent, read_agent, close_agent };
+	a->source = (struct watch_source){ refresh_jobs, read_job, close_jobs };
 	return a;
 }
 
-static int choose(struct agent_source *a, const struct client_job *job)
+static int choose(struct jobs_source *a, const struct client_job *job)
 {
 	struct client_job *larger =
 		reallocarray(a->chosen.items, a->chosen.count + 1, sizeof(*larger));
@@ -141,7 +144,7 @@ static int choose(struct agent_source *a, const struct client_job *job)
 	return larger[a->chosen.count - 1].manager && larger[a->chosen.count - 1].id ? 0 : -ENOMEM;
 }
 
-/* The agent's records are of whole jobs. */
+/* Records of several are of whole jobs, as all of the agent's are. */
 static int refuse_step(const struct watch_target *target, const struct watch_candidate *candidates,
 		       size_t count, struct error *err)
 {
@@ -154,11 +157,11 @@ static int refuse_step(const struct watch_target *target, const struct watch_can
 	if (!id || watch_target_choose(&whole, candidates, count, &chosen, NULL) < 0)
 		return 0;
 	return error_set(err, -ENOENT,
-			 "the agent watches whole jobs: '--job %s/%s' holds step '%s' too",
+			 "whole jobs are watched here: '--job %s/%s' holds step '%s' too",
 			 candidates[chosen].manager, candidates[chosen].id, step);
 }
 
-static int choose_target(struct agent_source *a, const struct watch_target *target,
+static int choose_target(struct jobs_source *a, const struct watch_target *target,
 			 const struct client_jobs *jobs, struct error *err)
 {
 	_cleanup_free_ struct watch_candidate *candidates =
@@ -185,12 +188,12 @@ static int choose_target(struct agent_source *a, const struct watch_target *targ
 	return r < 0 ? error_set_errno(err, r, "cannot watch") : 0;
 }
 
-int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets,
-			  struct watch_source **ret, struct error *err)
+int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets, struct watch_source **ret,
+		    struct error *err)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
-	struct agent_source *a;
-	int r = client_list_jobs(client, &jobs, err);
+	struct jobs_source *a;
+	int r = backend->list(backend->context, &jobs, err);
 
 	if (r < 0)
 		return r;
@@ -200,33 +203,54 @@ int watch_agent_open_jobs(struct client *client, const struct watch_targets *tar
 	for (size_t i = 0; r == 0 && i < targets->count; i++)
 		r = choose_target(a, &targets->items[i], &jobs, err);
 	if (r < 0) {
-		close_agent(&a->source);
+		close_jobs(&a->source);
 		return r;
 	}
-	a->client = client;
+	a->backend = *backend;
 	*ret = &a->source;
 	return 0;
 }
 
-int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret,
-			  struct error *err)
+int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret, struct error *err)
 {
-	struct agent_source *a = new_source(err);
+	struct jobs_source *a = new_source(err);
 
 	if (!a)
 		return -ENOMEM;
 	a->is_of_user = true;
 	a->uid = uid;
-	a->client = client;
+	a->backend = *backend;
 	*ret = &a->source;
 	return 0;
+}
+
+/* ---- the agent ---- */
+
+static int list_of_agent(void *client, struct client_jobs *ret, struct error *err)
+{
+	return client_list_jobs(client, ret, err);
+}
+
+static int record_of_agent(void *client, const char *manager, const char *id, struct record **ret, struct error *err)
+{
+	return client_get_record(client, manager, id, ret, err);
+}
+
+static void close_client(void *client)
+{
+	client_close(client);
+}
+
+struct watch_backend watch_backend_of(struct client *client)
+{
+	return (struct watch_backend){ client, list_of_agent, record_of_agent, close_client };
 }
 
 int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_group_clear) struct client_group group = {};
-	struct agent_source *a;
+	struct jobs_source *a;
 	int r = pid ? client_find_process(client, pid, &group, err)
 		    : client_find_group(client, path, &group, err);
 
@@ -237,10 +261,10 @@ int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 		return -ENOMEM;
 	r = choose(a, &(struct client_job){ .manager = group.manager, .id = group.id });
 	if (r < 0) {
-		close_agent(&a->source);
+		close_jobs(&a->source);
 		return error_set_errno(err, r, "cannot watch");
 	}
-	a->client = client;
+	a->backend = watch_backend_of(client);
 	*ret = &a->source;
 	return 0;
 }

@@ -6,8 +6,6 @@ struct error;
 struct hierarchy;
 struct watch_target;
 
-#define WATCH_GROUPS_MAX 65536 /* that are looked at */
-
 /* The group of a job, or of a step ("123.0" where no job has that id); *ret_path is the caller's.
  * Errors as of watch_target_choose(). */
 int watch_groups_find(int root_fd, const struct hierarchy *h, const struct watch_target *target,

@@ -11,9 +11,11 @@
 #include <sys/types.h>
 
 struct client;
+struct client_jobs;
 struct error;
 struct hardware_events;
 struct record;
+struct watch_target;
 struct watch_targets;
 
 #define WATCHED_MAX 4096
@@ -45,18 +47,28 @@ struct watch_source {
 };
 void watch_source_closep(struct watch_source **s);
 
-/* Jobs that the agent knows; @client is taken over on success.  -ENOENT, -ENOTUNIQ: see
- * watch_target_choose(). */
-int watch_agent_open_jobs(struct client *client, const struct watch_targets *targets,
-			  struct watch_source **ret, struct error *err);
+struct watch_backend { /* who knows all jobs of the node */
+	void *context;
+	int (*list)(void *context, struct client_jobs *ret, struct error *err);
+	int (*get_record)(void *context, const char *manager, const char *id, struct record **ret, struct error *err);
+	void (*close)(void *context);
+};
+/* @client is not taken over before a source takes the backend. */
+struct watch_backend watch_backend_of(struct client *client);
+/* A sampler of our own; as root. */
+int watch_node_open(struct watch_backend *ret, struct error *err);
+
+/* Jobs that are known; @backend is taken over on success.  -ENOENT, -ENOTUNIQ: see watch_target_choose(). */
+int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets, struct watch_source **ret,
+		    struct error *err);
 /* All jobs of a user, also those that begin later. */
-int watch_agent_open_user(struct client *client, uid_t uid, struct watch_source **ret,
-			  struct error *err);
-/* The job in which a process (or, @pid 0, the group @path) is.  -ENOENT: in none. */
+int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret, struct error *err);
+/* The job in which a process (or, @pid 0, the group @path) is, by the agent.  -ENOENT: in none. */
 int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err);
 
 struct watch_meter_options {
+	unsigned int followed_max;		/* files to follow one by one; 0: none */
 	bool names_syscalls;			/* count system calls by name */
 	const struct hardware_events *hardware; /* NULL: the machine's own */
 };
@@ -67,5 +79,5 @@ int watch_meter_open_process(pid_t pid, const struct watch_meter_options *option
 			     struct error *err);
 int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,
 			   struct error *err);
-int watch_meter_open_job(const struct watch_targets *targets, const struct watch_meter_options *options,
+int watch_meter_open_job(const struct watch_target *target, const struct watch_meter_options *options,
 			 struct watch_source **ret, struct error *err);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cleanup.h"
+#include "counted_all.h"
 #include "error.h"
 #include "held.h"
 #include "song.h"
@@ -79,18 +80,6 @@ static bool has_doubts(const struct verdict *verdict)
 	return false;
 }
 
-static bool is_on(const struct meter *m, const char *program)
-{
-	size_t count;
-	const struct hook *hooks = meter_hooks(m, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(hooks[i].program, program) == 0)
-			return hooks[i].is_on;
-	}
-	return false;
-}
-
 static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct error *err)
 {
 	_cleanup_(syscalls_clear) struct syscalls counted = {};
@@ -113,13 +102,13 @@ static int sing_and_judge(struct meter *m, const struct group *group, bool is_th
 	size_t followed = meter_followed_connections(m);
 	int r = stage_open(is_thorough, &stage, err);
 
-	stage.has_libaio = is_thorough && is_on(m, "end_libaio_request");
+	stage.has_libaio = is_thorough && meter_is_on(m, "end_libaio_request");
 	if (r >= 0)
 		r = let_sing(group, &stage, names_syscalls, err);
 	if (r < 0)
 		return r;
 	evidence.is_settled = meter_settle(m, settle_ms) == 0;
-	r = meter_read(m, &reading, err);
+	r = counted_all_read(m, &reading, err);
 	if (r < 0)
 		return r;
 	evidence.is_disturbed = meter_skipped_runs(m) != skipped;

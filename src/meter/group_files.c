@@ -224,6 +224,18 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 	return 0;
 }
 
+int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret)
+{
+	struct group_files *g = group_files_new("", budget);
+
+	if (!g)
+		return -ENOMEM;
+	g->group = group;
+	g->is_v2 = group_is_v2(group);
+	*ret = g;
+	return 0;
+}
+
 static void close_file(struct group_files *g, size_t field, int why)
 {
 	if (g->fds[field] >= 0) {
@@ -415,22 +427,4 @@ int group_files_read(struct group_files *g, const struct metric_set *wanted, str
 			values[group_fields[i].metric] = found[i];
 	}
 	return 0;
-}
-
-void group_files_collect(const struct group *group, struct reading *to)
-{
-	struct group_files_budget budget = { .max = FIELD_COUNT };
-	_cleanup_(group_files_closep) struct group_files *g = group_files_new("", &budget);
-	struct metric_set wanted = group_files_metrics(group_is_v2(group), false), better = {};
-
-	if (!g)
-		return;
-	g->group = group;
-	g->is_v2 = group_is_v2(group);
-	for (size_t i = 0; i < FIELD_COUNT; i++) {
-		if (group_fields[i].is_fallback && to->values[group_fields[i].metric].is_known)
-			metric_set_add(&better, group_fields[i].metric);
-	}
-	wanted = metric_set_minus(wanted, better);
-	(void)group_files_read(g, &wanted, to->values);
 }

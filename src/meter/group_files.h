@@ -65,6 +65,9 @@ struct metric_set group_files_seldom(void);
 int group_files_open(int root_fd, const struct hierarchy *h, const char *path, uint64_t id,
 		     struct group_files_budget *budget, struct group_files **ret);
 
+/* The same of one of ours, or that group_open() found, which outlives it. */
+int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret);
+
 /*
  * Set in @values what the files say of the metrics in @wanted (NULL: of all), and leave the rest alone; a file of which none is wanted is neither opened nor read.  A file that is read seldom is not kept open.  One that is absent is
  * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the
@@ -77,6 +80,3 @@ int group_files_read(struct group_files *g, const struct metric_set *wanted, str
 /* NULL is fine; returns NULL. */
 struct group_files *group_files_close(struct group_files *g);
 void group_files_closep(struct group_files **g);
-
-/* Once, of a group that we have made: what the files know better than tasks is set, the rest only where unknown. */
-void group_files_collect(const struct group *group, struct reading *to);

@@ -27,6 +27,7 @@ static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
 struct list {
 	char *items;
 	size_t count, room, item_size;
+	uint64_t only; /* meter_only_leaf() */
 };
 
 static void list_clear(struct list *l)
@@ -119,7 +120,7 @@ int leaves_read_tasks(struct meter *m, struct leaf_tasks **ret, size_t *ret_coun
 		      struct error *err)
 {
 	struct tallies tallies;
-	int r = tallies_read(meter_objects(m), bases, &tallies);
+	int r = tallies_read(meter_objects(m), meter_only_leaf(m), bases, &tallies);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's tasks");
@@ -146,7 +147,7 @@ static int take_off_part(struct meter *m, int fd, const struct task_base *bases,
 	}
 	if (r >= 0) {
 		watch->counted_until_ns = until_ns;
-		r = tallies_read(meter_objects(m), NULL, &tallies);
+		r = tallies_read(meter_objects(m), 0, NULL, &tallies);
 		watch->counted_until_ns = 0;
 	}
 	if (r >= 0)
@@ -177,16 +178,17 @@ int leaves_take_off(struct meter *m, const struct task_bases *bases, uint64_t un
 
 static int visit_core(void *list, uint64_t leaf, uint32_t cpu, const struct task_times *times)
 {
-	struct leaf_core *core = times->on ? add_item(list) : NULL;
+	struct list *l = list;
+	struct leaf_core *core = times->on ? add_item(l) : NULL;
 
 	if (core)
-		*core = (struct leaf_core){ .leaf = leaf, .on_ns = times->on, .cpu = cpu };
+		*core = (struct leaf_core){ .leaf = l->only ? l->only : leaf, .on_ns = times->on, .cpu = cpu };
 	return !core && times->on ? -ENOMEM : 0;
 }
 
 int leaves_read_cores(struct meter *m, struct leaf_core **ret, size_t *ret_count, struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_core) };
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_core), .only = meter_only_leaf(m) };
 	int r = times_visit(meter_objects(m), visit_core, &list);
 
 	if (r < 0)
@@ -197,17 +199,6 @@ int leaves_read_cores(struct meter *m, struct leaf_core **ret, size_t *ret_count
 }
 
 /* ---- rows ---- */
-
-static int visit_row(void *list, const void *key, const void *value)
-{
-	struct leaf_row *row = add_item(list);
-
-	if (!row)
-		return -ENOMEM;
-	row->key = *(const struct file_key *)key;
-	row->counts = leaves_counts_of(value);
-	return 0;
-}
 
 struct file_counts leaves_counts_of(const struct file_row *row)
 {
@@ -221,7 +212,16 @@ static int add_row(struct list *to, const struct file_key *key, const struct fil
 	if (!row)
 		return -ENOMEM;
 	*row = (struct leaf_row){ *key, *counts };
+	if (to->only)
+		row->key.leaf = to->only;
 	return 0;
+}
+
+static int visit_row(void *list, const void *key, const void *value)
+{
+	const struct file_counts counts = leaves_counts_of(value);
+
+	return add_row(list, key, &counts);
 }
 
 /* The way back from OTHER_ROW(). */
@@ -262,7 +262,7 @@ static int list_other_rows(int fd, struct list *to)
 
 int leaves_read_rows(struct meter *m, struct leaf_row **ret, size_t *ret_count, struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_row) };
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct leaf_row), .only = meter_only_leaf(m) };
 	int r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
 			      sizeof(struct file_row), visit_row, &list);
 
@@ -306,12 +306,14 @@ static int visit_histograms(void *context, const void *key, const void *value)
 	struct search *search = context;
 	struct leaf_histograms *item;
 
-	if (!ids_contain(search->leaves, search->count, its->leaf))
+	if (!search->found.only && !ids_contain(search->leaves, search->count, its->leaf))
 		return 0;
 	item = add_item(&search->found);
 	if (!item)
 		return -ENOMEM;
 	item->key = *its;
+	if (search->found.only)
+		item->key.leaf = search->found.only;
 	memcpy(&item->histograms, value, sizeof(item->histograms));
 	return 0;
 }
@@ -319,7 +321,8 @@ static int visit_histograms(void *context, const void *key, const void *value)
 int leaves_read_histograms(struct meter *m, const uint64_t *leaves, size_t count,
 			   struct leaf_histograms **ret, size_t *ret_count, struct error *err)
 {
-	struct search search = { leaves, count, { .item_size = sizeof(struct leaf_histograms) } };
+	struct search search = { leaves, count,
+				 { .item_size = sizeof(struct leaf_histograms), .only = meter_only_leaf(m) } };
 	int r = 0;
 
 	if (count)

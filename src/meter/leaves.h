@@ -10,6 +10,8 @@
  * The meter is one with meter_options.has_groups.  Open it watching nobody (UINT64_MAX), walk the
  * tree once, let the canary sing, and only then watch the node: so what is counted has its right
  * leaf from the first call on.
+ *
+ * Of a meter without has_groups the group that it watches is the only leaf, and all rows are its.
  */
 #pragma once
 

@@ -258,18 +258,6 @@ static void count_change(const struct walk *w)
 	(void)bpf_map_update_elem(fd, &told, &generation, BPF_ANY);
 }
 
-static bool sees_births(const struct meter *m)
-{
-	size_t count;
-	const struct hook *hooks = meter_hooks(m, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(hooks[i].program, "begin_group") == 0)
-			return hooks[i].is_on;
-	}
-	return false;
-}
-
 int leaves_walk(struct meter *m, struct error *err)
 {
 	struct walk w = { .meter = m,
@@ -288,7 +276,7 @@ int leaves_walk(struct meter *m, struct error *err)
 	}
 	id_list_clear(&w.seen);
 	id_list_clear(&living);
-	if (r >= 0 && sees_births(m)) /* else leaves may be counted of which nobody knows yet */
+	if (r >= 0 && meter_is_on(m, "begin_group")) /* else leaves may be counted of which nobody knows yet */
 		r = leaves_forget_strays(m);
 	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;
 }

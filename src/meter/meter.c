@@ -16,13 +16,11 @@
 #include "collectors/collectors.h"
 #include "entries.h"
 #include "error.h"
-#include "files.h"
 #include "kernel_types.h"
 #include "killed.h"
 #include "lost.h"
 #include "counted.h"
 #include "macro.h"
-#include "naming.h"
 #include "own_costs.h"
 #include "pinned.h"
 #include "prototypes.h"
@@ -34,8 +32,6 @@
 struct meter {
 	struct meter_options options;
 	struct objects objects;
-	struct mounts mounts; /* as they were at the start */
-	struct threads threads; /* as of the last reading */
 	struct error pin_error;
 };
 
@@ -129,7 +125,6 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	sizing.shape.has_histograms = options->has_histograms;
 	sizing.shape.followed = options->followed_max;
 	sizing.shape.has_groups = options->has_groups;
-	(void)mounts_read(options->root_fd, "self", &m->mounts, NULL);
 	if (options->has_groups)
 		bare_ns = own_costs_time_call();
 	if (opening.wanted)
@@ -186,7 +181,6 @@ struct meter *meter_close(struct meter *m)
 	if (!m)
 		return NULL;
 	objects_close(&m->objects);
-	mounts_clear(&m->mounts);
 	free(m);
 	return NULL;
 }
@@ -215,6 +209,16 @@ const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
 const struct older *meter_older(const struct meter *m)
 {
 	return &m->objects.older;
+}
+
+bool meter_is_on(const struct meter *m, const char *program)
+{
+	return hooks_is_on(&m->objects.hooks, program);
+}
+
+uint64_t meter_only_leaf(const struct meter *m)
+{
+	return m->options.has_groups ? 0 : m->options.watched_id;
 }
 
 bool meter_has_tier(const struct meter *m, enum meter_tier tier)
@@ -268,74 +272,25 @@ static bool sees_block(const struct meter *m)
 
 unsigned int meter_counted(const struct meter *m)
 {
-	unsigned int counted = meter_has_tier(m, METER_T0) ? COUNTED_TASKS : 0;
+	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which needs no other hook of the tier */
 
 	if (meter_has_tier(m, METER_T1))
 		counted |= COUNTED_TIMES;
-	if (meter_has_tier(m, METER_T2))
+	if (meter_is_on(m, "leave_call"))
 		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
 	if (sees_connections(m))
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
 	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
 }
 
-static int read_all(struct meter *m, bool has_histograms, struct reading *ret, struct error *err)
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret,
+		     struct error *err)
 {
-	_cleanup_(mounts_clear) struct mounts now = {};
-	_cleanup_(naming_clear) struct naming naming = {
-		.before = &m->mounts,
-		.now = &now,
-		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
-	};
-	unsigned int counted = meter_counted(m);
-	int r = 0;
-
-	if (hooks_is_on(&m->objects.hooks, "count_freed_task")) /* one's own tasks need no other hook of the tier */
-		counted |= COUNTED_TASKS;
-	if (hooks_is_on(&m->objects.hooks, "leave_call"))
-		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
-	if (counted & (COUNTED_TASKS | COUNTED_TIMES | COUNTED_LOOKS))
-		r = collect_tasks(&m->objects, counted, ret, &m->threads);
-	if (r >= 0 && counted & COUNTED_LOOKS) {
-		r = mounts_read(m->options.root_fd, "self", &now, err);
-		if (r >= 0)
-			r = collect_files(&m->objects, &naming, m->options.has_clock,
-					  has_histograms, ret);
-	}
-	if (r >= 0 && counted & COUNTED_BLOCK)
-		r = collect_block(&m->objects, &ret->block);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's counters");
-	return 0;
-}
-
-int meter_read(struct meter *m, struct reading *ret, struct error *err)
-{
-	return read_all(m, m->options.has_histograms, ret, err);
-}
-
-int meter_look(struct meter *m, struct reading *ret, struct error *err)
-{
-	return read_all(m, false, ret, err);
-}
-
-int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err)
-{
-	_cleanup_(mounts_clear) struct mounts now = {};
-	_cleanup_(naming_clear) struct naming naming = {
-		.before = &m->mounts,
-		.now = &now,
-		.mnt_ns = naming_namespace(m->options.root_fd, "self"),
-	};
 	int r;
 
-	if (!m->options.followed_max || !hooks_is_on(&m->objects.hooks, "leave_call"))
+	if (!m->options.followed_max || !meter_is_on(m, "leave_call"))
 		return 0;
-	r = mounts_read(m->options.root_fd, "self", &now, err);
-	if (r < 0)
-		return r;
-	r = collect_hot_files(&m->objects, &naming, m->options.has_clock,
-			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
+	r = collect_hot_files(&m->objects, naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }
 
@@ -351,27 +306,6 @@ int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *r
 		return error_set_errno(err, r, "cannot read the kernel side's system calls");
 	*ret_open = count_open_syscalls(&m->objects);
 	return 0;
-}
-
-int meter_read_cores(const struct meter *m, uint64_t elapsed_ns, struct evenness *ret)
-{
-	return times_read_cores(&m->objects, elapsed_ns, ret);
-}
-
-struct threads meter_threads(const struct meter *m)
-{
-	return m->threads;
-}
-
-static int add_victim(void *victims, uint64_t leaf UNUSED, const struct victim *victim)
-{
-	(void)victims_add(victims, victim);
-	return 0;
-}
-
-int meter_read_victims(const struct meter *m, struct victims *ret)
-{
-	return killed_visit(&m->objects, add_victim, ret);
 }
 
 int meter_count_victims(const struct meter *m, uint64_t *ret)

@@ -20,6 +20,7 @@
 struct error;
 struct losses;
 struct meter;
+struct naming;
 
 struct meter_options {
 	int root_fd;               /* a folder that holds proc and sys */
@@ -93,6 +94,10 @@ void meter_closep(struct meter **m);
 const struct hook *meter_hooks(const struct meter *m, size_t *ret_count);
 /* Which of its objects run in their code for older kernels. */
 const struct older *meter_older(const struct meter *m);
+/* Is the hook of that name on? */
+bool meter_is_on(const struct meter *m, const char *program);
+/* The group that all is counted of, where groups are not told apart; 0: they are. */
+uint64_t meter_only_leaf(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
@@ -101,27 +106,13 @@ unsigned int meter_counted(const struct meter *m);
 size_t meter_followed_connections(const struct meter *m);
 bool meter_has_any_tier(const struct meter *m);
 
-/* Put what the kernel side counted so far into an empty @ret. */
-int meter_read(struct meter *m, struct reading *ret, struct error *err);
-/* The same without histograms, which takes a part of the time: for a look while it goes on. */
-int meter_look(struct meter *m, struct reading *ret, struct error *err);
-
-/* The files that were followed, none if they were not.  @reading is what meter_read() gave. */
-int meter_read_files(struct meter *m, struct reading *reading, struct hot_files *ret, struct error *err);
+/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs no map of superblocks. */
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret, struct error *err);
 
 /* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not counted yet. */
 int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err);
 
-/* How many cores worked in @elapsed_ns, and how evenly; not known without T1. */
-int meter_read_cores(const struct meter *m, uint64_t elapsed_ns, struct evenness *ret);
-
-/* The threads of the busiest process, as of the last reading; not known without T0. */
-struct threads meter_threads(const struct meter *m);
-
-/* Which processes the kernel killed for want of memory; added to @ret. */
-int meter_read_victims(const struct meter *m, struct victims *ret);
-
-/* How many there were: more than are named, where they were many. */
+/* How many processes the kernel killed for want of memory: more than are named, where they were many. */
 int meter_count_victims(const struct meter *m, uint64_t *ret);
 
 /* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */

@@ -50,7 +50,7 @@ static const char *find_host(int root_fd)
 	return naming_namespace(root_fd, "1") && faccessat(root_fd, "proc/1/mountinfo", R_OK, 0) == 0 ? "1" : "self";
 }
 
-int place_names_open(int root_fd, const struct site_mount *sites, size_t site_count,
+int place_names_open(int root_fd, const char *whose, const struct site_mount *sites, size_t site_count,
 		     struct place_names **ret, struct error *err)
 {
 	struct place_names *p = calloc(1, sizeof(*p));
@@ -60,7 +60,7 @@ int place_names_open(int root_fd, const struct site_mount *sites, size_t site_co
 	if (!p)
 		return -ENOMEM;
 	p->root_fd = root_fd;
-	p->whose = find_host(root_fd);
+	p->whose = whose ? whose : find_host(root_fd);
 	p->sites = sites;
 	p->site_count = site_count;
 	p->naming = (struct naming){ .before = &p->before,
@@ -197,6 +197,11 @@ static struct snapshot_mount *name(struct place_names *p, uint64_t place)
 	}
 	free(mount);
 	return NULL;
+}
+
+struct naming *place_names_naming(struct place_names *p)
+{
+	return &p->naming;
 }
 
 const struct snapshot_mount *place_names_get(struct place_names *p, uint64_t place)

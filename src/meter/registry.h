@@ -48,6 +48,11 @@ void registry_freep(struct registry **r);
 int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
 		   uint64_t real_ns);
 
+/* Of a registry that learns nothing else: all that is fed is of one group, which is the job of that name ("": it has none),
+ * whatever its path says. */
+int registry_learn_one(struct registry *r, const struct group_life *life, const char *manager, const char *id,
+		       uint64_t boot_ns, uint64_t real_ns);
+
 /* Some groups could not be learned, since there were too many jobs, and there is room again: all are wanted once more. */
 bool registry_wants_groups(const struct registry *r);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which groups are whose: births and deaths become jobs and their ends. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -450,4 +451,28 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 	put_off = (struct idmap){};
 	r->has_room_again = false;
 	return 0;
+}
+
+int registry_learn_one(struct registry *r, const struct group_life *life, const char *manager, const char *id,
+		       uint64_t boot_ns, uint64_t real_ns)
+{
+	_cleanup_free_ struct registry_group *g = calloc(1, sizeof(*g));
+	struct identity identity = { .manager = manager, .job_end = strlen(life->path) };
+	struct newcomer n;
+	int code;
+
+	if (!g)
+		return -ENOMEM;
+	r->real_minus_boot_ns = real_ns - boot_ns;
+	r->learned_real_ns = real_ns;
+	g->id = life->id;
+	g->is_learned = true;
+	snprintf(identity.job, sizeof(identity.job), "%s", id);
+	prepare(r, life, &n);
+	code = join_as(r, g, &n, &identity);
+	if (code == 0)
+		code = idmap_put(&r->groups, g->id, g);
+	if (code == 0)
+		TAKE_PTR(g);
+	return code;
 }

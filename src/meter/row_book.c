@@ -285,7 +285,7 @@ void row_book_distrust(struct row_book *b)
 
 int row_book_open(struct meter *m, struct row_book **ret)
 {
-	int told = objects_map_fd(meter_objects(m), OBJECT_FILES, "touched_rows");
+	int told = meter_only_leaf(m) ? -ENOENT : objects_map_fd(meter_objects(m), OBJECT_FILES, "touched_rows");
 	struct row_book *b = calloc(1, sizeof(*b));
 
 	if (!b)

@@ -66,6 +66,7 @@ static struct leaf_tasks *get_item(struct tallies *t, uint64_t leaf)
 {
 	uint32_t *slot;
 
+	leaf = t->only ? t->only : leaf;
 	if ((t->count + 1) * 2 > t->index_size && grow_index(t) < 0)
 		return NULL;
 	if (t->count == t->room && grow_items(t) < 0)

@@ -16,6 +16,7 @@ struct traffic_counts;
 struct objects;
 
 struct tallies {
+	uint64_t only; /* all is of this leaf; 0: each of its own */
 	struct leaf_tasks *items; /* sorted by leaf once they are settled */
 	size_t count, room;
 	uint32_t *index; /* by hash of the leaf: item plus one; 0: none */
@@ -24,8 +25,8 @@ struct tallies {
 };
 
 /* All that the kernel side knows, by T0, T1 and T2, as far as each is there; and, where @bases is not NULL, what each live task
- * did.  @ret need not be cleared before; tallies_clear() gives back all. */
-int tallies_read(const struct objects *o, struct task_bases *bases, struct tallies *ret);
+ * did.  @only: as in the struct.  @ret need not be cleared before; tallies_clear() gives back all. */
+int tallies_read(const struct objects *o, uint64_t only, struct task_bases *bases, struct tallies *ret);
 void tallies_clear(struct tallies *t);
 
 /* Are all tasks that ended freed? */

@@ -173,9 +173,9 @@ static int read_traffic(const struct objects *o, struct tallies *to)
 	return entries_visit(fd, sizeof(struct traffic_key), sizeof(struct traffic_counts), visit_traffic, to);
 }
 
-int tallies_read(const struct objects *o, struct task_bases *bases, struct tallies *ret)
+int tallies_read(const struct objects *o, uint64_t only, struct task_bases *bases, struct tallies *ret)
 {
-	_cleanup_(tallies_clear) struct tallies t = { .bases = bases };
+	_cleanup_(tallies_clear) struct tallies t = { .only = only, .bases = bases };
 	int r = 0;
 
 	if (objects_map_fd(o, OBJECT_TASKS, "task_totals") >= 0)

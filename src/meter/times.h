@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "record.h"
 #include "task_times.h"
 
 struct objects;
@@ -18,7 +17,3 @@ typedef int (*times_visitor)(void *context, uint64_t leaf, uint32_t cpu, const s
 
 /* All of each leaf and CPU; 0 where there is no T1. */
 int times_visit(const struct objects *o, times_visitor visit, void *context);
-
-/* How many cores, and how evenly, all leaves together were on for the CORES_TOUCHED_PERCENT of @elapsed_ns and more;
- * not known where there is no T1, or where CPUs are not told apart. */
-int times_read_cores(const struct objects *o, uint64_t elapsed_ns, struct evenness *ret);

@@ -17,22 +17,19 @@
 #include "identity.h"
 #include "job_record.h"
 #include "managers.h"
+#include "metering.h"
 #include "processes.h"
 #include "sampler.h"
-#include "scratch.h"
 #include "snapshot.h"
 #include "tick.h"
 #include "top_source.h"
 #include "waiter.h"
-
-#define FOLDER "/run/jobmeter-top-" /* of memory: what a kill leaves goes with the next top, or boot */
 
 struct own_source {
 	struct top_source source;
 	struct config *config;
 	struct sampler *sampler;
 	int root_fd;
-	struct scratch folder;
 
 	/* Loading programs into the kernel takes a second and more, in a thread of its own.  That lives as long as the
 	 * meter: a child that the meter made ends with the thread that made it (PR_SET_PDEATHSIG). */
@@ -62,7 +59,6 @@ static void close_own(struct top_source *s)
 	}
 	sampler_close(o->sampler, false);
 	config_free(o->config);
-	scratch_remove(&o->folder);
 	if (o->root_fd >= 0)
 		close(o->root_fd);
 	free(o);
@@ -101,7 +97,7 @@ static int take_jobs(const struct own_source *o, const struct snapshot *s, uint6
 
 static int start(struct own_source *o, struct error *err)
 {
-	struct sampler_options options = { .uid = geteuid(), .gid = getegid() };
+	_cleanup_(metering_clear) struct metering metering = {};
 	struct managers managers = {};
 	int r = config_load(NULL, environ, &o->config, NULL, err);
 
@@ -112,13 +108,12 @@ static int start(struct own_source *o, struct error *err)
 		return error_set_errno(err, errno, "cannot open '/'");
 	managers_read(o->root_fd, &managers);
 	o->config->has_units |= managers.count == 0;
-	options.config = o->config;
-	options.root_fd = o->root_fd;
-	r = scratch_make(FOLDER, &o->folder);
+	r = metering_of(o->config, &metering);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot make a directory '" FOLDER "...'");
-	options.state_dir = o->folder.path;
-	return sampler_open(&options, &o->sampler, err);
+		return error_set_errno(err, r, "cannot look at the jobs");
+	metering.options.root_fd = o->root_fd;
+	metering.options.state_dir = metering.options.pin_dir = NULL;
+	return sampler_open(&metering.options, &o->sampler, err);
 }
 
 static void *run_starter(void *data)
@@ -256,7 +251,6 @@ int top_source_open_own(struct top_source **ret, struct error *err)
 					      .describe = describe_own,
 					      .locate = locate_own,
 					      .close = close_own },
-				  .folder = SCRATCH_NONE,
 				  .root_fd = -EBADF,
 				  .started_fd = -EBADF };
 	*ret = &o->source;

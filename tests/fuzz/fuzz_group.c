@@ -122,16 +122,30 @@ static bool has_folders(int fd)
 	return fstat(fd, &st) == 0 && st.st_nlink > 2;
 }
 
+/* By the folders of @g, opened each time. */
+static void read_all(const struct group *g, struct value values[METRIC_JOB_COUNT])
+{
+	struct group_files_budget none = {};
+	struct group_files *files = NULL;
+	struct metric_set all = {};
+
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
+		metric_set_add(&all, (enum metric_id)id);
+	CHECK(group_files_open_group(g, &none, &files) == 0);
+	CHECK(group_files_read(files, &all, values) == 0);
+	group_files_close(files);
+}
+
 static void check_numbers(const struct group *g)
 {
 	bool is_v2 = group_is_v2(g);
 	int fd = group_fd(g, CONTROLLER_MEMORY);
-	struct reading reading = {};
+	struct value values[METRIC_JOB_COUNT] = {};
 
-	group_files_collect(g, &reading);
+	read_all(g, values);
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
 		const struct source *s = &sources[i];
-		const struct value *value = &reading.values[s->metric];
+		const struct value *value = &values[s->metric];
 		uint64_t scale = is_v2 ? s->v2_scale : 1, number;
 		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
 					    is_v2 ? s->v2_key : s->v1_key, is_v2 ? s->v2_label : NULL, &number);
@@ -145,7 +159,6 @@ static void check_numbers(const struct group *g)
 		else if (value->is_known) /* of 20 digits, or followed by a NUL */
 			CHECK(value->number > 0 || scale > 1 || number == 0);
 	}
-	reading_clear(&reading);
 }
 
 /* By its path, kept open or opened each time: the same numbers as by the folders of @g. */
@@ -154,9 +167,9 @@ static void check_path(int root_fd, const struct group *g)
 	struct hierarchy h = made_hierarchy(group_is_v2(g), own);
 	struct group_files_budget none = {}, enough = { .max = 100 };
 	struct group_files *kept = NULL, *passing = NULL;
-	struct reading reading = {};
+	struct value own_values[METRIC_JOB_COUNT] = {};
 
-	group_files_collect(g, &reading);
+	read_all(g, own_values);
 	CHECK(group_files_open(root_fd, &h, own_group, group_id(g), &enough, &kept) == 0);
 	CHECK(group_files_open(root_fd, &h, own_group, 0, &none, &passing) == 0);
 	for (int i = 0; i < 2; i++) {
@@ -165,16 +178,15 @@ static void check_path(int root_fd, const struct group *g)
 		CHECK(group_files_read(kept, NULL, values[0]) == 0);
 		CHECK(group_files_read(passing, NULL, values[1]) == 0);
 		for (size_t m = 0; m < METRIC_JOB_COUNT; m++) {
-			CHECK(values[0][m].is_known == reading.values[m].is_known &&
-			      values[0][m].number == reading.values[m].number);
-			CHECK(values[1][m].is_known == reading.values[m].is_known &&
-			      values[1][m].number == reading.values[m].number);
+			CHECK(values[0][m].is_known == own_values[m].is_known &&
+			      values[0][m].number == own_values[m].number);
+			CHECK(values[1][m].is_known == own_values[m].is_known &&
+			      values[1][m].number == own_values[m].number);
 		}
 	}
 	group_files_close(kept);
 	group_files_close(passing);
 	CHECK(enough.used == 0 && none.used == 0);
-	reading_clear(&reading);
 }
 
 /* What a group may use, by its path, is no more than what its files say. */

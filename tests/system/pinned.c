@@ -18,6 +18,7 @@
 
 #include "canary.h"
 #include "cleanup.h"
+#include "counted_all.h"
 #include "error.h"
 #include "hierarchy.h"
 #include "meter.h"
@@ -67,7 +68,7 @@ static int tell_reading(struct meter *m)
 	struct error err = {};
 
 	(void)meter_settle(m, SETTLE_MS); /* the test sees whether all are in */
-	if (meter_read(m, &reading, &err) < 0)
+	if (counted_all_read(m, &reading, &err) < 0)
 		return fail(err.text);
 	printf("ended=%" PRIu64, (uint64_t)reading.values[METRIC_TASKS_ENDED].number);
 	for (size_t i = 0; i < reading.mount_count; i++) {

@@ -156,6 +156,53 @@ class TestByItself:
         assert written(document) == (41 * 1009, 41)
         assert document["job"]["name"] == f"/{group.name}"
 
+    def test_files_one_by_one_are_those_of_this_time(self, watch, servant, group, demand):
+        servant.write(103)
+        process = watch("--cgroup", group, "--json", "--files", "--live", "--interval", "0.1")
+        wait_until_it_looks(process)
+        servant.write(43)
+        process.send_signal(signal.SIGINT)
+        document = json.loads(finish(process)[0])
+        demand("T3" in document["coverage"]["tiers"], "no T3 here")
+        files = {file["path"]: file for file in document["files"]["hot"]}
+        assert files["/dev/shm/jobmeter-watched"]["write"]["bytes"] == 43 * 1009
+
+    def test_files_one_by_one_take_root(self, watch, programs, root, demand):
+        nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        done = subprocess.run([*nobody, programs / "jobmeter", "watch", "--files", "--pid", "1"], capture_output=True, text=True)
+        assert done.returncode == 1 and "'--files' takes root: the agent does not count them" in done.stderr
+
+    def test_jobs_of_a_user_and_several_jobs(self, watch, group, demand, nothing_new):
+        """Groups as Slurm makes them, with a process of the user's each."""
+        jobs = [group / f"slurm/uid_4711/job_{number}" for number in (90001, 90002)]
+        work = 'echo $$ > "$1/cgroup.procs"; exec setpriv --reuid=4711 --clear-groups sh -c "while read n; do head -c \\$n /dev/zero | cat > /dev/null; echo; done"'
+        started = []
+        try:
+            for job in jobs:
+                job.mkdir(parents=True)
+                started.append(subprocess.Popen(["sh", "-c", work, "sh", job], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+            for wanted in (["--user", "4711"], ["--job", "slurm/90001,slurm/90002"]):
+                process = watch("--standalone", *wanted, "--json", "--live", "--interval", "0.1")
+                wait_until_it_looks(process)
+                for i, servant in enumerate(started):
+                    servant.stdin.write(f"{(i + 2) * 100003}\n")
+                    servant.stdin.flush()
+                    servant.stdout.readline()
+                process.send_signal(signal.SIGINT)
+                session = json.loads(finish(process)[0])
+                assert [job["job"]["id"] for job in session["jobs"]] == ["90001", "90002"]
+                for i, job in enumerate(session["jobs"]):
+                    (pipe,) = [row for row in job["io"] if row["mount"] == "(pipe)"]
+                    assert pipe["write"]["bytes"] == (i + 2) * 100003 + 1 and job["job"]["uid"] == 4711
+                    assert 0 < job["time"]["elapsed_seconds"] < 60
+        finally:
+            for servant in started:
+                servant.stdin.close()
+                servant.wait()
+            for path in [*jobs, group / "slurm/uid_4711", group / "slurm"]:
+                path.rmdir()
+        assert nothing_new()
+
     def test_csv_and_files(self, watch, servant, group, tmp_path):
         rows = list(csv.DictReader(io.StringIO(finish(watch("-c", group, "-d", "0.2", "-f", "csv"))[0])))
         assert len(rows) == 1
@@ -215,8 +262,9 @@ def test_wrong_usage_is_one_line_and_code_2(watch, argv, words):
 @pytest.mark.parametrize("argv, words", [
     (["--cgroup", "/no/such/group"], "there is no cgroup '/no/such/group'"),
     (["--pid", str(2**22 + 1)], f"there is no process {2**22 + 1}"),
-    (["--user", "root"], "takes a running agent"),
-    (["--job", "1,2"], "without an agent one job can be watched, and not 2"),
+    (["--user", "nobody"], "user 'nobody' has no job here"),
+    (["--job", "1,2"], "there is no job '1' of yours here"),
+    (["--job", "1,2", "--files"], "'--files' is for one job or group"),
     (["--job", "1\x1b\n/2"], "there is no job '1??/2'"),
 ])
 def test_what_cannot_be_watched_is_one_line_and_code_1(watch, root, argv, words):
@@ -310,7 +358,7 @@ class TestThroughAnAgent:
     @pytest.mark.parametrize("argv, words", [
         (["--job", "9"], "there is no job '9' of yours here; there are slurm/7, run/7"),
         (["--job", "7"], "'7' is more than one job: slurm/7, run/7; name one with its manager"),
-        (["--job", "slurm/7.0"], "the agent watches whole jobs: '--job slurm/7' holds step '0' too"),
+        (["--job", "slurm/7.0"], "whole jobs are watched here: '--job slurm/7' holds step '0' too"),
         (["--job", "run/7"], "job 'run/7' has ended: 'jobmeter report 7' prints its record"),
         (["--user", "4711"], "user '4711' has no job here"),
     ])

@@ -14,7 +14,7 @@ static struct place_names *open_names(int root_fd)
 	struct place_names *names;
 	struct error err = {};
 
-	ASSERT_OK(place_names_open(root_fd, NULL, 0, &names, &err));
+	ASSERT_OK(place_names_open(root_fd, NULL, NULL, 0, &names, &err));
 	return names;
 }
 
@@ -61,6 +61,6 @@ TEST(a_root_without_mounts_is_an_error)
 	struct place_names *names = NULL;
 	struct error err = {};
 
-	ASSERT(place_names_open(root_fd, NULL, 0, &names, &err) < 0);
+	ASSERT(place_names_open(root_fd, NULL, NULL, 0, &names, &err) < 0);
 	ASSERT(!names);
 }

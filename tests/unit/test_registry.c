@@ -45,6 +45,24 @@ TEST(an_empty_registry_makes_an_empty_snapshot)
 	ASSERT(registry_free(NULL) == NULL);
 }
 
+TEST(one_group_is_a_job_under_the_name_that_it_is_given)
+{
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
+	const struct group_life own = life(7, 0, 120, 0, JOB "/jobmeter-run-5");
+	const struct leaf_tasks tasks[] = { tasks_of(7, 11, 1, 0), tasks_of(8, 13, 1, 0) };
+
+	ASSERT_OK(registry_learn_one(r, &own, "run", "", 125 * SECOND, EPOCH + 125 * SECOND));
+	feed(r, tasks, 2, NULL, 0);
+	s = snap(r, 130);
+	ASSERT_EQ(s->job_count, (size_t)1);
+	ASSERT_EQ(number_of(s, "run", "", METRIC_CPU_USER), (uint64_t)11);
+	ASSERT(s->jobs[0].is_live);
+	ASSERT_EQ(s->jobs[0].job->start_boot_ns, 120 * SECOND);
+	ASSERT_EQ(s->jobs[0].job->start_ns, EPOCH + 120 * SECOND);
+	ASSERT_STREQ(registry_job_path(registry_find(r, "run", "")), JOB "/jobmeter-run-5");
+}
+
 TEST(groups_become_a_job_with_its_steps)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();

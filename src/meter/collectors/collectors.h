@@ -14,10 +14,6 @@ struct naming;
 struct objects;
 struct syscalls;
 
-/* T2: the rows of files, summed over leaves and CPUs; @naming needs no map of superblocks yet. */
-int collect_files(const struct objects *objects, struct naming *naming, bool has_clock,
-		  bool has_histograms, struct reading *to);
-
 /* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by now.
  * @knows_dropped: all files that were not followed are in the map of those. */
 int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
@@ -28,13 +24,6 @@ int collect_syscalls(const struct objects *objects, struct syscalls *ret);
 /* How many threads sleep in a call that goes on, and is not counted yet; at most OPEN_SYSCALLS_MAX. */
 uint64_t count_open_syscalls(const struct objects *objects);
 #define OPEN_SYSCALLS_MAX 16384
-/* T2: what block devices did, over all leaves; @to is empty, and known from then on. */
-int collect_block(const struct objects *objects, struct block *to);
-
-/* What of @counted (COUNTED_...) is of tasks. Over all leaves; and the threads of the busiest process of all, not known without T0. */
-int collect_tasks(const struct objects *objects, unsigned int counted, struct reading *to,
-		  struct threads *ret_threads);
-
 /*
  * Without BPF: what wait() and proc give the calling process of the children that it waited for.
  * _begin remembers what was before; @to gets the difference.

@@ -10,13 +10,12 @@
 
 #include "cleanup.h"
 #include "collectors.h"
+#include "entries.h"
 #include "files.h"
 #include "hot_files.h"
 #include "macro.h"
 #include "naming.h"
 #include "objects.h"
-
-#define AT_ONCE 4096 /* entries of a map that one call reads */
 
 /* What is known of one file, before it is one of a record's. */
 struct found {
@@ -43,42 +42,14 @@ static void finds_clear(struct finds *finds)
 
 /* ---- out of the kernel's maps ---- */
 
-/* Call @visit with each entry of a hash map, some thousand a system call. */
-static int visit_entries(const struct object_map *map,
-			 int (*visit)(const void *key, const void *value, void *data), void *data)
-{
-	size_t key_size = map->form.key_bytes, value_size = map->form.value_bytes;
-	_cleanup_free_ char *keys = calloc(AT_ONCE, key_size), *values = calloc(AT_ONCE, value_size);
-	uint32_t place = 0, next = 0;
-	bool is_first = true;
-	int r = 0, end = 0;
-
-	if (!keys || !values)
-		return -ENOMEM;
-	while (r >= 0 && end == 0) {
-		uint32_t count = AT_ONCE;
-
-		end = bpf_map_lookup_batch(map->fd, is_first ? NULL : &place, &next, keys, values,
-					   &count, NULL);
-		if (end < 0 && end != -ENOENT) /* that is the last part */
-			return end;
-		for (uint32_t i = 0; r >= 0 && i < count; i++)
-			r = visit(keys + i * key_size, values + i * value_size, data);
-		place = next;
-		is_first = false;
-	}
-	return r;
-}
-
-static int visit_map(const struct objects *objects, const char *name,
-		     int (*visit)(const void *key, const void *value, void *data), void *data)
+static int visit_map(const struct objects *objects, const char *name, entries_visitor visit, void *context)
 {
 	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
 
-	return map ? visit_entries(map, visit, data) : -ENOENT;
+	return map ? entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, visit, context) : -ENOENT;
 }
 
-static int add_found(const void *key, const void *value, void *data)
+static int add_found(void *data, const void *key, const void *value)
 {
 	struct finds *finds = data;
 
@@ -133,7 +104,7 @@ static void add_counts(struct followed_counts *to, const struct followed_counts 
 	to->read_high = read_high;
 }
 
-static int add_cpu(const void *key, const void *value, void *data)
+static int add_cpu(void *data, const void *key, const void *value)
 {
 	struct found *found = find(data, key);
 
@@ -183,7 +154,7 @@ static const char *skip_root(const char *names, const char *root)
 	return names;
 }
 
-static int add_name(const void *key, const void *value, void *data)
+static int add_name(void *data, const void *key, const void *value)
 {
 	const struct name_context *context = data;
 	struct found *found = find(context->finds, key);
@@ -376,7 +347,7 @@ static int sum_files(struct finds *finds, struct hot_files *ret)
 	return 0;
 }
 
-static int count_file(const void *key UNUSED, const void *value, void *data)
+static int count_file(void *data, const void *key UNUSED, const void *value)
 {
 	*(uint64_t *)data += *(const uint8_t *)value == 0; /* no folder */
 	return 0;

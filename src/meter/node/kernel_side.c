@@ -11,7 +11,6 @@
 #include "canary.h"
 #include "cleanup.h"
 #include "clock.h"
-#include "config.h"
 #include "decimal.h"
 #include "error.h"
 #include "governor.h"
@@ -19,10 +18,10 @@
 #include "hierarchy.h"
 #include "humanize.h"
 #include "idmap.h"
+#include "kernel_one.h"
 #include "killed.h"
 #include "leaves.h"
 #include "losses.h"
-#include "macro.h"
 #include "meter.h"
 #include "own_costs.h"
 #include "place_names.h"
@@ -36,6 +35,7 @@
 
 struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
+	struct kernel_one one; /* its one is NULL: all groups */
 	int root_fd;
 	const struct hierarchy *hierarchy;
 	struct meter *meter;	 /* NULL: no BPF */
@@ -51,11 +51,6 @@ struct kernel_side {
 };
 
 /* ---- opening ---- */
-
-static unsigned int tiers_of(const struct config *config)
-{
-	return (config->has_t0 ? METER_T0 : 0) | (config->has_t1 ? METER_T1 : 0) | (config->has_t2 ? METER_T2 : 0);
-}
 
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
  * leaf. */
@@ -85,20 +80,20 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct config *config, bool pins, struct error *err)
+static int open_meter(struct kernel_side *k, const struct sampler_options *wanted, struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
-		.tiers = tiers_of(config),
-		.has_clock = config->has_clock,
-		.has_histograms = config->has_histograms,
-		.has_block = config->has_block,
+		.tiers = wanted->tiers,
+		.has_clock = wanted->has_clock,
+		.has_histograms = wanted->has_histograms,
+		.has_block = wanted->has_block,
 		.has_groups = true,
 		.shape = { .jobs = JOBS_AT_ONCE },
-		.maps_memory_mib = (unsigned int)config->maps_memory_mib,
+		.maps_memory_mib = wanted->maps_memory_mib,
 		.watched_id = NOBODY,
 		.hierarchy = k->hierarchy,
-		.pin_dir = pins ? config->pin_dir : NULL,
+		.pin_dir = wanted->pin_dir,
 	};
 	int r = meter_open(&options, &k->meter);
 
@@ -122,13 +117,13 @@ static int open_files(struct kernel_side *k)
 {
 	int r = row_book_open(k->meter, &k->rows);
 
-	if (r < 0 || !k->has_clock) /* there is nothing that could be given up */
+	if (r < 0 || !k->has_clock || k->one.one) /* there is nothing that could be given up */
 		return r;
 	k->governor = governor_new(own_costs_unclocked(meter_objects(k->meter)));
 	return k->governor ? 0 : -ENOMEM;
 }
 
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
+int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h,
 		     struct kernel_side **ret, struct error *err)
 {
 	struct kernel_side *k = calloc(1, sizeof(*k));
@@ -137,16 +132,19 @@ int kernel_side_open(const struct config *config, int root_fd, const struct hier
 	if (!k)
 		return -ENOMEM;
 	*k = (struct kernel_side){
-		.has_bpf = config->has_bpf,
-		.has_clock = config->has_clock,
-		.has_histograms = config->has_histograms,
-		.root_fd = root_fd,
+		.has_bpf = options->tiers,
+		.has_clock = options->has_clock,
+		.has_histograms = options->has_histograms,
+		.root_fd = options->root_fd,
 		.hierarchy = h,
+		.one = { .one = options->one },
 	};
-	if (config->has_bpf && tiers_of(config))
-		r = open_meter(k, config, pins, err);
+	if (k->one.one)
+		r = kernel_one_open(&k->one, options, h, &k->meter, err);
+	else if (options->tiers)
+		r = open_meter(k, options, err);
 	if (r >= 0 && !k->meter)
-		r = group_tree_open(root_fd, h, &k->tree, err);
+		r = group_tree_open(k->root_fd, h, &k->tree, err);
 	if (r < 0) {
 		kernel_side_close(k, false);
 		return r;
@@ -176,7 +174,7 @@ struct meter *kernel_side_meter(struct kernel_side *k)
 
 bool kernel_side_has_tasks(const struct kernel_side *k)
 {
-	return k->meter && meter_has_tier(k->meter, METER_T0);
+	return k->meter && meter_is_on(k->meter, "count_freed_task");
 }
 
 static const struct snapshot_mount *name_place(void *names, uint64_t place)
@@ -198,6 +196,11 @@ static int learn_from_folders(struct kernel_side *k, struct registry *registry, 
 	int r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
 
 	return r < 0 ? r : registry_learn(registry, groups, k->groups, boot_ns, real_ns);
+}
+
+void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns)
+{
+	k->one.began_ns = boot_ns;
 }
 
 /* The safety net; what it found the programs had not told. */
@@ -223,6 +226,8 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	uint64_t generation;
 	int r;
 
+	if (k->one.one)
+		return kernel_one_learn(&k->one, registry, boot_ns, real_ns);
 	if (!k->meter)
 		return learn_from_folders(k, registry, boot_ns, real_ns, err);
 	r = walk(k, boot_ns, err);
@@ -260,9 +265,33 @@ static int feed_rows(struct kernel_side *k, struct registry *registry, struct pl
 	return r;
 }
 
-static int add_victim(void *registry, uint64_t leaf, const struct victim *victim)
+struct killing {
+	struct registry *registry;
+	uint64_t only; /* as meter_only_leaf() has it */
+};
+
+static int add_victim(void *context, uint64_t leaf, const struct victim *victim)
 {
-	return registry_add_victim(registry, leaf, victim);
+	const struct killing *killing = context;
+
+	return registry_add_victim(killing->registry, killing->only ? killing->only : leaf, victim);
+}
+
+static int feed_victims(const struct kernel_side *k, struct registry *registry)
+{
+	struct killing killing = { registry, meter_only_leaf(k->meter) };
+
+	return killed_visit(meter_objects(k->meter), add_victim, &killing);
+}
+
+static int read_blocks(const struct kernel_side *k, struct leaf_block **ret, size_t *ret_count)
+{
+	uint64_t only = meter_only_leaf(k->meter);
+	int r = blocks_read(meter_objects(k->meter), ret, ret_count);
+
+	for (size_t i = 0; r >= 0 && only && i < *ret_count; i++)
+		(*ret)[i].leaf = only;
+	return r;
 }
 
 #define STORM_NS UINT64_C(60000000000)
@@ -318,7 +347,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	struct losses nowhere;
 	int r = 0;
 
-	if (k->meter) {
+	if (k->meter && !k->one.one) {
 		r = losses_read(k->meter, &losses, &feed.loss_count, &nowhere, err);
 		tell_lost_groups(k, boot_ns);
 		feed.losses = losses;
@@ -329,7 +358,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0 && feed.counted & COUNTED_TIMES)
 		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.counted & COUNTED_BLOCK)
-		r = blocks_read(meter_objects(k->meter), &blocks, &feed.block_count);
+		r = read_blocks(k, &blocks, &feed.block_count);
 	if (r >= 0 && feed.counted & COUNTED_FILES)
 		r = feed_rows(k, registry, names, boot_ns, &rows, &feed, err);
 	feed.tasks = tasks;
@@ -338,7 +367,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0)
 		r = registry_feed(registry, &feed);
 	if (r >= 0 && feed.counted & COUNTED_TASKS)
-		r = killed_visit(meter_objects(k->meter), add_victim, registry);
+		r = feed_victims(k, registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* what changed is known to nobody now */
 	return r;
@@ -359,7 +388,7 @@ void kernel_side_distrust(struct kernel_side *k)
 /* They are of the calls on files. */
 static bool sorts_calls(const struct kernel_side *k)
 {
-	return k->has_histograms && k->meter && meter_has_tier(k->meter, METER_T2);
+	return k->has_histograms && k->rows;
 }
 
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
@@ -442,9 +471,9 @@ uint32_t kernel_side_pinned_id(const struct kernel_side *k)
 int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct error *err)
 {
 	bool is_taken_over = k->meter && meter_is_taken_over(k->meter);
-	int r = k->meter && !is_taken_over ? start_watching(k, registry, err) : 0;
+	int r = k->meter && !is_taken_over && !k->one.one ? start_watching(k, registry, err) : 0;
 
-	if (r >= 0 && k->meter && meter_has_tier(k->meter, METER_T2))
+	if (r >= 0 && k->meter && meter_is_on(k->meter, "leave_call"))
 		r = open_files(k);
 	if (r < 0)
 		return r;
@@ -475,6 +504,7 @@ static int add_histograms(const struct leaf_histograms *from, struct place_names
 		row->sizes[from->key.op].counts[i] += from->histograms.sizes[i];
 		row->latencies[from->key.op].counts[i] += from->histograms.latencies[i];
 	}
+	row->has_histograms = true;
 	return 0;
 }
 
@@ -487,12 +517,19 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 
 	if (!sorts_calls(k))
 		return 0;
-	for (size_t i = 0; i < to->mount_count; i++)
+	for (size_t i = 0; i < to->mount_count && !k->one.one; i++)
 		to->mounts[i].has_histograms = true;
 	r = read_histograms_of(k, job, &histograms, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = add_histograms(&histograms[i], names, to);
 	return r < 0 ? r : registry_add_histograms(job, to);
+}
+
+int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err)
+{
+	int r = k->one.one ? place_names_refresh(names, superblocks_fd(k), false, err) : 0;
+
+	return r < 0 || !k->one.one ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
 
 /* ---- what it costs ---- */
@@ -563,6 +600,8 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 {
 	int r;
 
+	if (k->one.one)
+		return kernel_one_describe(&k->one, k->meter, record);
 	if (k->meter)
 		return meter_describe(k->meter, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");

@@ -13,7 +13,6 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "collectors/node_ports.h"
-#include "config.h"
 #include "error.h"
 #include "file.h"
 #include "hierarchy.h"
@@ -40,7 +39,6 @@
 
 struct sampler {
 	struct sampler_options options;
-	const struct config *config;
 	struct hierarchy hierarchy;
 	bool has_hierarchy, is_saved; /* what had ended at the last reading */
 	bool has_last;		      /* states that wait for the end of the kernel side */
@@ -71,40 +69,31 @@ static void read_word(int root_fd, const char *path, char *ret, size_t size)
 
 static int read_hierarchy(struct sampler *s, struct error *err)
 {
-	static const enum controller controllers[] = {
-		[CONFIG_KEY_MEMORY] = CONTROLLER_MEMORY,
-		[CONFIG_KEY_CPUACCT] = CONTROLLER_CPUACCT,
-		[CONFIG_KEY_FREEZER] = CONTROLLER_FREEZER,
-		[CONFIG_KEY_CPUSET] = CONTROLLER_CPUSET,
-	};
-	unsigned int key = s->config->key_hierarchy;
+	int key = s->options.key;
 	int r = hierarchy_read(s->options.root_fd, &s->hierarchy, err);
 
 	if (r < 0)
 		return r;
 	s->has_hierarchy = true;
-	if (key == CONFIG_KEY_AUTO)
+	if (key < 0)
 		return 0;
-	if (!s->hierarchy.mount[controllers[key]])
+	if (!s->hierarchy.mount[key])
 		return error_set(err, -ENOENT,
 				 "key_hierarchy: cgroup v1's '%s' is not mounted here",
-				 controller_name(controllers[key]));
+				 controller_name((enum controller)key));
 	s->hierarchy.is_v2 = false;
-	s->hierarchy.key = controllers[key];
+	s->hierarchy.key = (enum controller)key;
 	return 0;
 }
 
 static int make_rules(struct sampler *s, struct error *err)
 {
-	const struct setting_list *rules = &s->config->rules;
-
 	s->rules = identity_rules_new();
 	if (!s->rules)
 		return -ENOMEM;
-	for (size_t i = 0; i < rules->count; i++) {
-		int r = identity_rules_add(s->rules, setting_list_get(rules, i, CONFIG_RULE_NAME),
-					   setting_list_get(rules, i, CONFIG_RULE_MANAGER),
-					   setting_list_get(rules, i, CONFIG_RULE_PATTERN), 0, err);
+	for (size_t i = 0; i < s->options.rule_count; i++) {
+		const struct sampler_rule *rule = &s->options.rules[i];
+		int r = identity_rules_add(s->rules, rule->name, rule->manager, rule->pattern, false, err);
 
 		if (r < 0)
 			return error_prefix(err, r, "rules[%zu]", i);
@@ -114,26 +103,23 @@ static int make_rules(struct sampler *s, struct error *err)
 
 static int open_names(struct sampler *s, struct error *err)
 {
-	const struct setting_list *mounts = &s->config->mounts;
+	size_t count = s->options.mount_count;
 
-	s->sites = calloc(mounts->count + 1, sizeof(*s->sites));
+	s->sites = calloc(count + 1, sizeof(*s->sites));
 	if (!s->sites)
 		return -ENOMEM;
-	for (size_t i = 0; i < mounts->count; i++)
-		s->sites[i] = (struct site_mount){
-			.path = setting_list_get(mounts, i, CONFIG_MOUNT_PATH),
-			.name = setting_list_get(mounts, i, CONFIG_MOUNT_NAME),
-		};
-	return place_names_open(s->options.root_fd, s->sites, mounts->count, &s->names, err);
+	if (count)
+		memcpy(s->sites, s->options.mounts, count * sizeof(*s->sites));
+	return place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites, count, &s->names, err);
 }
 
 static int make_registry(struct sampler *s)
 {
 	struct registry_options options = {
 		.rules = s->rules,
-		.has_units = s->config->has_units,
-		.retention_ns = s->config->retention_ns,
-		.jobs_max = s->config->jobs_max,
+		.has_units = s->options.has_units,
+		.retention_ns = s->options.retention_ns,
+		.jobs_max = s->options.jobs_max,
 		.started_real_ns = clock_now_ns(CLOCK_REALTIME),
 		.started_boot_ns = clock_now_ns(CLOCK_BOOTTIME),
 	};
@@ -143,28 +129,54 @@ static int make_registry(struct sampler *s)
 	return s->registry ? 0 : -ENOMEM;
 }
 
+/* Nobody's descriptors are raised for one group, since its command would have that too. */
+#define DESCRIPTORS_OF_ONE 64
+#define OTHERS_OF_ONE 256
+
+static int open_sources_of_one(struct sampler *s)
+{
+	const struct sampler_one *one = s->options.one;
+
+	s->sources = (struct job_sources){
+		.root_fd = s->options.root_fd,
+		.hierarchy = &s->hierarchy,
+		.group = one->group,
+		.is_own = one->is_own,
+		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
+		.budget = { .max = DESCRIPTORS_OF_ONE },
+	};
+	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program tells of groups' ends */
+	if (one->is_own)
+		return 0;
+	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
+	return job_sources_open_sensors(&s->sources, &s->options);
+}
+
 static int open_sources(struct sampler *s)
 {
 	static const struct users_options names = {};
 
+	if (s->options.one)
+		return open_sources_of_one(s);
 	s->sources = (struct job_sources){
 		.root_fd = s->options.root_fd,
 		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.users = users_new(&names),
-		.prolog_dir = s->prolog_dir,
+		.prolog_dir = s->options.run_dir ? s->prolog_dir : NULL,
 	};
-	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
-		 s->config->run_dir + strspn(s->config->run_dir, "/"));
+	if (s->options.run_dir)
+		snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
+			 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? job_sources_open_sensors(&s->sources, s->config->has_hardware) : -ENOMEM;
+	return s->sources.users ? job_sources_open_sensors(&s->sources, &s->options) : -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
 {
 	const struct sampler *s = context;
 
-	return kernel_side && meter_is_pinned(s->config->pin_dir, kernel_side);
+	return kernel_side && meter_is_pinned(s->options.pin_dir, kernel_side);
 }
 
 /* Behind the opening of the kernel side, which takes over what is pinned, or makes an end of it. */
@@ -173,7 +185,9 @@ static int open_state(struct sampler *s, struct error *err)
 	_cleanup_free_ char *folder = NULL;
 	int r;
 
-	if (asprintf(&folder, "%s/jobs", s->options.state_dir ? s->options.state_dir : s->config->state_dir) < 0) {
+	if (!s->options.state_dir)
+		return 0;
+	if (asprintf(&folder, "%s/jobs", s->options.state_dir) < 0) {
 		folder = NULL;
 		return -ENOMEM;
 	}
@@ -197,13 +211,13 @@ static void open_published(struct sampler *s)
 	_cleanup_free_ char *path = NULL;
 	int r;
 
-	if (!kernel_side_meter(s->kernel) || s->options.state_dir)
+	if (!kernel_side_meter(s->kernel) || !s->options.state_dir)
 		return;
-	if (asprintf(&path, "%s/published", s->config->run_dir) < 0) {
+	if (asprintf(&path, "%s/published", s->options.run_dir) < 0) {
 		path = NULL;
 		return;
 	}
-	r = published_open(path, s->boot_id, s->config->jobs_max, &s->published);
+	r = published_open(path, s->boot_id, s->options.jobs_max, &s->published);
 	if (r < 0)
 		error_set_errno(&s->news, r,
 				"after a restart values may be less than before: cannot keep '%s'",
@@ -221,8 +235,7 @@ static int open_all(struct sampler *s, struct error *err)
 	if (r >= 0)
 		r = make_registry(s);
 	if (r >= 0)
-		r = kernel_side_open(s->config, s->options.root_fd, &s->hierarchy, !s->options.state_dir, &s->kernel,
-				     err);
+		r = kernel_side_open(&s->options, &s->hierarchy, &s->kernel, err);
 	if (r >= 0)
 		r = open_state(s, err);
 	if (r >= 0)
@@ -244,7 +257,6 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot start");
 	s->options = *options;
-	s->config = options->config;
 	read_word(options->root_fd, "proc/sys/kernel/hostname", s->node, sizeof(s->node));
 	read_word(options->root_fd, "proc/sys/kernel/random/boot_id", s->boot_id,
 		  sizeof(s->boot_id));
@@ -253,6 +265,8 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 		sampler_close(s, false);
 		return r;
 	}
+	s->options.mounts = NULL; /* they are the caller's again */
+	s->options.rules = NULL;
 	*ret = s;
 	return 0;
 }
@@ -285,9 +299,9 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 	return NULL;
 }
 
-void sampler_configure(struct sampler *s, const struct config *config)
+void sampler_set_budget(struct sampler *s, uint64_t budget)
 {
-	s->config = config;
+	s->options.budget = budget;
 }
 
 void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),
@@ -307,7 +321,14 @@ static void drop_state(void *context, struct registry_job *job)
 
 	if (shown != job && registry_job_maker(shown) == registry_job_maker(job))
 		return; /* the file is that one's by now */
-	job_state_remove(s->state, job);
+	if (s->state)
+		job_state_remove(s->state, job);
+}
+
+/* All that changed; where nothing is kept, it need not be. */
+static bool write_states(struct sampler *s)
+{
+	return !s->state || job_state_write(s->state, s->registry);
 }
 
 /* What ended is erased on the kernel side only when all of it is written down. */
@@ -320,7 +341,7 @@ static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 	if (r >= 0 && count)
 		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, leaves, count,
 						err);
-	s->is_saved = r >= 0 && job_state_write(s->state, s->registry);
+	s->is_saved = r >= 0 && write_states(s);
 	if (s->is_saved)
 		r = kernel_side_forget_folded(s->kernel, s->registry);
 	return r < 0 ? error_set_errno(err, r, "cannot fold what ended") : 0;
@@ -352,13 +373,12 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 		return 0;
 	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
 	if (r >= 0) /* what was counted before a job is known to nobody else */
-		s->is_saved &= job_state_write(s->state, s->registry);
+		s->is_saved &= write_states(s);
 	return r;
 }
 
-static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, struct error *err)
+static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
 {
-	uint64_t real_ns = clock_now_ns(CLOCK_REALTIME);
 	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
 
 	if (r >= 0)
@@ -371,27 +391,30 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
 		r = sampled_job_read(&s->sources, job, boot_ns);
 	if (r >= 0)
-		r = kernel_side_govern(s->kernel, s->config->budget, boot_ns);
-	users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
+		r = kernel_side_govern(s->kernel, s->options.budget, boot_ns);
+	if (s->sources.users)
+		users_work(s->sources.users, boot_ns); /* asks for the names that were missing */
 	if (r >= 0)
 		r = fold(s, boot_ns, err);
 	if (r < 0)
 		return r;
-	r = feed_ports(s, boot_ns, real_ns);
+	if (s->options.has_ports)
+		r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;
 	registry_expire(s->registry, boot_ns, drop_state, s);
 	return registry_snapshot(s->registry, boot_ns, real_ns, ret);
 }
 
-static int take_reading(struct sampler *s, struct error *err)
+/* @boot_ns, @real_ns: as of when. */
+static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct error *err)
 {
 	uint64_t started_ns = clock_now_ns(CLOCK_BOOTTIME);
 	struct snapshot *snapshot = NULL;
 	int r;
 
 	s->counts.readings++;
-	r = read_all(s, started_ns, &snapshot, err);
+	r = read_all(s, boot_ns, real_ns, &snapshot, err);
 	if (r < 0) {
 		s->counts.failed_readings++;
 		kernel_side_distrust(s->kernel);
@@ -402,7 +425,7 @@ static int take_reading(struct sampler *s, struct error *err)
 		published_put(s->published, snapshot);
 	snapshot_unref(s->last);
 	s->last = snapshot;
-	if (s->counts.readings == 1)
+	if (s->counts.readings == 1 && !s->options.one)
 		resident_drop_text(); /* that of starting is not needed again */
 	if (snapshot->job_count >= JOBS_TO_TRIM)
 		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants again */
@@ -414,7 +437,42 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	int r = 0;
 
 	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
-		r = take_reading(s, err);
+		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME), err);
+	if (r >= 0)
+		*ret = snapshot_ref(s->last);
+	return r;
+}
+
+bool sampler_counts_tasks(struct sampler *s)
+{
+	return kernel_side_has_tasks(s->kernel);
+}
+
+bool sampler_has_totals(struct sampler *s)
+{
+	const struct meter *meter = kernel_side_meter(s->kernel);
+
+	return meter && meter_has_tier(meter, METER_T0);
+}
+
+int sampler_settle(struct sampler *s, int timeout_ms)
+{
+	struct meter *meter = kernel_side_meter(s->kernel);
+
+	return meter ? meter_settle(meter, timeout_ms) : 0;
+}
+
+void sampler_begin(struct sampler *s, uint64_t boot_ns)
+{
+	kernel_side_begin(s->kernel, boot_ns);
+}
+
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
+{
+	int r;
+
+	s->sources.has_ended = true;
+	r = take_reading(s, boot_ns, real_ns, err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;
@@ -438,7 +496,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 	snapshot_unref(last);
 	if (r >= 0 && !s->is_saved) /* then the rest would fail, too */
 		r = error_set_errno(err, state_failure(s->state) < 0 ? state_failure(s->state) : -EIO,
-				    "the state of jobs cannot be written to '%s'", s->config->state_dir);
+				    "the state of jobs cannot be written to '%s'", s->options.state_dir);
 	if (r >= 0)
 		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
 	s->has_last = r >= 0;
@@ -454,7 +512,7 @@ int sampler_finish(struct sampler *s, struct error *err)
 
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret)
 {
-	*ret = (struct job_record_node){ s->config->cluster, s->node, s->boot_id };
+	*ret = (struct job_record_node){ s->options.cluster, s->node, s->boot_id };
 }
 
 static int describe_lost_groups(const struct registry_job *job, struct record *record)
@@ -484,6 +542,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
+		r = kernel_side_add_details(s->kernel, s->names, record, err);
+	if (r >= 0)
 		r = kernel_side_describe(s->kernel, registry_job_losses(known), record);
 	if (r >= 0)
 		r = describe_lost_groups(known, record);
@@ -494,6 +554,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
 	if (r >= 0)
 		victims_merge(&record->victims, registry_job_victims(known));
+	s->sources.has_begun = true;
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot make the record");
 	record_close_books(record);
@@ -505,13 +566,13 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 int sampler_describe(const struct sampler *s, struct record *record)
 {
-	int failure = state_failure(s->state), r = kernel_side_describe(s->kernel, NULL, record);
+	int failure = s->state ? state_failure(s->state) : 0, r = kernel_side_describe(s->kernel, NULL, record);
 
 	if (r >= 0)
 		r = job_sources_describe_node(&s->sources, record);
 	if (r >= 0 && failure < 0)
 		r = strings_add(&record->coverage.notes, "the state of jobs cannot be written to '%s/jobs': %s",
-				s->config->state_dir, strerror(-failure));
+				s->options.state_dir, strerror(-failure));
 	return r;
 }
 
@@ -532,12 +593,13 @@ const struct identity_rules *sampler_rules(const struct sampler *s)
 
 int sampler_fd(const struct sampler *s)
 {
-	return users_fd(s->sources.users);
+	return s->sources.users ? users_fd(s->sources.users) : -EBADF;
 }
 
 void sampler_work(struct sampler *s)
 {
-	users_work(s->sources.users, clock_now_ns(CLOCK_BOOTTIME));
+	if (s->sources.users)
+		users_work(s->sources.users, clock_now_ns(CLOCK_BOOTTIME));
 }
 
 bool sampler_has_news(struct sampler *s, struct error *err)
@@ -547,13 +609,13 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		*s->news.text = '\0';
 		return true;
 	}
-	return state_has_news(s->state, err) || kernel_side_has_news(s->kernel, err) ||
+	return (s->state && state_has_news(s->state, err)) || kernel_side_has_news(s->kernel, err) ||
 	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }
 
 void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
 {
-	const struct state_counts files = state_get_counts(s->state);
+	const struct state_counts files = s->state ? state_get_counts(s->state) : (struct state_counts){};
 
 	*ret = s->counts;
 	kernel_side_count(s->kernel, clock_now_ns(CLOCK_BOOTTIME), ret);

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct config;
 struct error;
 struct hierarchy;
 struct losses;
@@ -21,11 +20,12 @@ struct reading;
 struct record;
 struct registry;
 struct registry_job;
+struct sampler_options;
 struct sampler_state;
 
-/* Load, or take over what is pinned and remove what cannot be; as root.  @pins: it can be left to another one, else it
- * ends with us.  @h outlives it, and so do the others that it is given later.  It counts nobody until it is resumed. */
-int kernel_side_open(const struct config *config, int root_fd, const struct hierarchy *h, bool pins,
+/* Load, or take over what is pinned and remove what cannot be; as root.  Without a pin_dir it ends with us.  @h outlives it,
+ * and so do the others that it is given later.  It counts nobody until it is resumed, but one group. */
+int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h,
 		     struct kernel_side **ret, struct error *err);
 
 /* Before the first reading: count all groups from now on, if nobody did, erase what the state on disk holds already, and
@@ -64,6 +64,9 @@ uint32_t kernel_side_pinned_id(const struct kernel_side *k);
 /* Hold the programs to @budget, in millionths of each core. */
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns);
 
+/* Of one group: when its command began, before the first reading; 0: it was there before us. */
+void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns);
+
 /* ---- records, and what is told of it ---- */
 
 /* What the budget made of a job that lived between two moments of CLOCK_BOOTTIME. */
@@ -72,6 +75,8 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 /* Those of the job's leaves, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err);
+/* Of one group: what was counted on demand, file by file and by system call. */
+int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err);
 /* What was on, what was not, and what was lost: a job's, or, where @losses is NULL, the node's since it began. */
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses, struct record *record);
 bool kernel_side_has_news(struct kernel_side *k, struct error *err);

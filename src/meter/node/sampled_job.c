@@ -16,6 +16,7 @@
 #include "prolog.h"
 #include "record.h"
 #include "registry.h"
+#include "sampler.h"
 #include "thermal.h"
 #include "users.h"
 
@@ -80,7 +81,9 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 	allocation_clear(&own->allocation);
 	free(own->path);
 	own->path = strdup(path);
-	if (own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
+	if (sources->group && group_files_open_group(sources->group, &sources->budget, &own->files) < 0)
+		own->files = NULL;
+	if (!sources->group && own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
 					  &sources->budget, &own->files) < 0)
 		own->files = NULL; /* it goes just now */
 }
@@ -116,6 +119,8 @@ static struct metric_set wanted_files(const struct job_sources *sources, struct 
 {
 	struct metric_set as_before = {}, wanted;
 
+	if (sources->group) /* of one all is read */
+		return sources->has_ended ? metric_set_minus(sources->wanted, group_files_seldom()) : sources->wanted;
 	if (!registry_job_has_run(job))
 		as_before = still();
 	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
@@ -228,7 +233,7 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 	struct job *facts;
 	int r;
 
-	if (own->has_prolog || boot_ns < own->look_ns)
+	if (!sources->prolog_dir || own->has_prolog || boot_ns < own->look_ns)
 		return 0;
 	own->wait_ns = own->wait_ns ? MIN(own->wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
 	own->look_ns = boot_ns + own->wait_ns;
@@ -304,7 +309,7 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 	struct job *facts;
 	const char *name;
 
-	if (known->user || known->uid < 0 ||
+	if (!sources->users || known->user || known->uid < 0 ||
 	    users_find(sources->users, (uint32_t)known->uid, boot_ns, &name) < 0)
 		return 0;
 	facts = registry_job_facts(job);
@@ -317,7 +322,7 @@ static void sample_thermal(const struct job_sources *sources, const struct sampl
 	struct thermal_moment moment;
 	struct cpulist cpus;
 
-	if (!sources->thermal || !registry_job_path(job) || !own->allocation.cpus ||
+	if (!sources->thermal || (sources->group && !sources->has_begun) || !registry_job_path(job) || !own->allocation.cpus ||
 	    cpulist_parse(own->allocation.cpus, &cpus) < 0)
 		return;
 	thermal_get(sources->thermal, &cpus, &moment);
@@ -345,6 +350,8 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 		open_files(sources, own, path);
 		read_files(sources, own, job);
 	}
+	if (sources->is_own)
+		return 0;
 	r = read_prolog(sources, own, job, boot_ns);
 	if (r >= 0)
 		r = read_allocation(sources, own, job, boot_ns);
@@ -359,26 +366,44 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	return r < 0 ? r : name_user(sources, job, boot_ns);
 }
 
-int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
+static int open_thermal(struct job_sources *sources)
 {
 	int r = thermal_open(sources->root_fd, &sources->thermal);
 
 	if (r >= 0 && !thermal_has_any(sources->thermal))
 		sources->thermal = thermal_close(sources->thermal);
-	sources->hardware = (struct hardware_source){ .is_on = has_hardware,
+	return r;
+}
+
+int job_sources_open_sensors(struct job_sources *sources, const struct sampler_options *options)
+{
+	const struct hardware_events *events = options->one ? options->one->hardware : NULL;
+	int r = options->has_thermal ? open_thermal(sources) : 0;
+
+	sources->has_thermal = options->has_thermal;
+	sources->has_ports = options->has_ports;
+	sources->hardware = (struct hardware_source){ .is_on = options->has_hardware,
 						      .root_fd = sources->root_fd,
 						      .hierarchy = sources->hierarchy };
-	if (r < 0 || !has_hardware)
+	if (r < 0 || !options->has_hardware)
 		return r;
-	hardware_events_read(sources->root_fd, &sources->hardware.events);
+	if (events)
+		sources->hardware.events = *events;
+	else
+		hardware_events_read(sources->root_fd, &sources->hardware.events);
 	sources->hardware.descriptors_left = MIN(sources->budget.max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
 	sources->budget.max -= (unsigned int)sources->hardware.descriptors_left;
 	return 0;
 }
 
-static int describe_no_thermal(struct record *record)
+/* What the site does not want no record speaks of. */
+static int describe_thermal(const struct job_sources *sources, struct record *record)
 {
-	return strings_add(&record->coverage.missing, THERMAL_ABSENT);
+	if (!sources->has_thermal || record->thermal.samples.is_known)
+		return 0;
+	return sources->thermal ? strings_add(&record->coverage.missing,
+					      THERMAL_LABEL "it began and ended between two readings")
+				: strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
@@ -388,6 +413,8 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 	if (!node_ports_exist(sources->root_fd))
 		return 0;
+	if (!sources->has_ports) /* one group's, or the site's will */
+		return sources->group ? strings_add(&record->coverage.missing, NODE_PORTS_MISSING) : 0;
 	why = registry_job_ports(job, &ports);
 	if (why)
 		return strings_add(&record->coverage.missing, NODE_PORTS_LABEL "%s", why);
@@ -403,15 +430,14 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record)
 {
-	int r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
+	int r;
 
+	if (sources->is_own)
+		return 0;
+	r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
 	if (r >= 0)
 		r = describe_ports(sources, job, record);
-	if (r < 0 || record->thermal.samples.is_known)
-		return r;
-	return sources->thermal ? strings_add(&record->coverage.missing,
-					      THERMAL_LABEL "it began and ended between two readings")
-				: describe_no_thermal(record);
+	return r < 0 ? r : describe_thermal(sources, record);
 }
 
 int job_sources_describe_node(const struct job_sources *sources, struct record *record)
@@ -422,5 +448,11 @@ int job_sources_describe_node(const struct job_sources *sources, struct record *
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
 	else if (*sources->hardware.why.text)
 		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
-	return r < 0 || sources->thermal ? r : describe_no_thermal(record);
+	if (r >= 0 && !sources->has_thermal)
+		r = strings_add(&record->coverage.missing, THERMAL_LABEL "switched off (the agent's setting thermal)");
+	else if (r >= 0 && !sources->thermal)
+		r = strings_add(&record->coverage.missing, THERMAL_ABSENT);
+	if (r >= 0 && !sources->has_ports && node_ports_exist(sources->root_fd))
+		r = strings_add(&record->coverage.missing, NODE_PORTS_LABEL "switched off (the agent's setting ports)");
+	return r;
 }

@@ -11,24 +11,61 @@
 
 #include "snapshot.h"
 
-struct config;
 struct error;
+struct group;
+struct hardware_events;
 struct hierarchy;
 struct identity_rules;
 struct job_record_node;
+struct map_size;
 struct meter;
 struct record;
 struct sampler;
+struct site_mount;
 
-struct sampler_options { /* the configuration outlives the sampler */
-	const struct config *config;
+struct sampler_rule { /* of the site's, by which a path tells whose a group is: see identity_rules_add() */
+	const char *name, *manager, *pattern;
+};
+
+/*
+ * One group, with all below it: nothing else is counted, and it is the only job, under whatever name.  A kernel side of its
+ * own is loaded for it, which ends with the sampler.
+ */
+struct sampler_one {
+	const struct group *group; /* outlives the sampler */
+	const char *path;	   /* in the key hierarchy; "": nobody asks */
+	const char *manager, *id;  /* "": it is no job's */
+	bool is_own;		   /* made for a command, of which the caller knows the rest: what it may use, and its sensors */
+	unsigned int followed_max; /* files to follow one by one; 0: none */
+	bool names_syscalls;	   /* count system calls by name */
+	const struct map_size *map_sizes;	/* for tests: see meter_options; may be NULL */
+	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
+};
+
+struct sampler_options { /* what it points to outlives the sampler, but for the two lists */
 	int root_fd; /* a folder that holds proc and sys; stays the caller's */
-	/* Whose the files of state are. */
-	uid_t uid;
+	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
+	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
+	bool has_hardware; /* the processor's own counters */
+	bool has_thermal;  /* frequency and temperature of CPUs */
+	bool has_ports;	   /* of the node's fabric */
+	bool has_units;	   /* systemd's units and sessions are jobs, too */
+	int key;	   /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the best */
+	uint64_t budget;   /* of each core, in millionths */
+	unsigned int maps_memory_mib;
+	uint64_t jobs_max, retention_ns;
+	const char *cluster; /* "": none */
+	const struct site_mount *mounts;
+	size_t mount_count;
+	const struct sampler_rule *rules;
+	size_t rule_count;
+	/* NULL: nothing is kept for another one, and what agents left is not touched.  Else where the states of jobs are,
+	 * and the kernel side is pinned, which agents take over from each other. */
+	const char *state_dir, *pin_dir;
+	const char *run_dir; /* where the site's prolog leaves what it knows of jobs, in jobs/; NULL: there is none */
+	const struct sampler_one *one; /* NULL: all jobs */
+	uid_t uid;	     /* whose the files of state are */
 	gid_t gid;
-	/* NULL: the configuration's, which agents take over from each other.  Else a folder of our own, without an
-	 * agent: nothing is left for another one, and what agents left there is not touched. */
-	const char *state_dir;
 };
 
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
@@ -47,8 +84,8 @@ bool sampler_can_keep(struct sampler *s);
  * we have the rights to remove it. */
 struct sampler *sampler_close(struct sampler *s, bool keeps);
 
-/* Another configuration holds from now on, as far as it may change while we run. */
-void sampler_configure(struct sampler *s, const struct config *config);
+/* From now on the programs may take so much of each core, in millionths. */
+void sampler_set_budget(struct sampler *s, uint64_t budget);
 
 /* Who knows whose a run is that was announced; see sampled_job.h. */
 void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, uint64_t group_id),
@@ -61,6 +98,17 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 /* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now on readings look for
  * that, at a part of the jobs each. */
 void sampler_want_commands(struct sampler *s);
+
+/* Are tasks counted, and are they by all that the tier has? */
+bool sampler_counts_tasks(struct sampler *s);
+bool sampler_has_totals(struct sampler *s);
+/* Wait until every task that ended is counted, at most @timeout_ms.  -ETIMEDOUT: not all are. */
+int sampler_settle(struct sampler *s, int timeout_ms);
+
+/* Of one group: its command began at that moment of CLOCK_BOOTTIME, before the first snapshot was taken. */
+void sampler_begin(struct sampler *s, uint64_t boot_ns);
+/* The same as sampler_get(), of now, but told as of a moment that is over: its command ended then. */
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err);
 
 /* The record of one job as @snapshot (which must be the last) has it: with histograms and steps;
  * final if the job has ended.  -ENOENT: no such job. */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* metering - what the configuration says that a sampler is to do. */
+#pragma once
+
+#include "sampler.h"
+
+struct config;
+
+struct metering {
+	struct sampler_options options; /* good as long as the configuration's texts, and until it is cleared */
+	struct site_mount *mounts;
+	struct sampler_rule *rules;
+};
+
+/* All of the options but root_fd, uid and gid.  -ENOMEM. */
+int metering_of(const struct config *config, struct metering *ret);
+void metering_clear(struct metering *m);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+#include "on_demand.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "macro.h"
+#include "parse.h"
+
+#define FILES_MOST (1 << 20) /* some 2 GiB of maps */
+
+static int parse_files_max(const char *text, void *at, struct error *err)
+{
+	int number;
+
+	if (parse_int(text, 1, FILES_MOST, &number) < 0)
+		return error_set(err, -EINVAL, "files to follow are a number from 1 to %d, and not '%s'",
+				 FILES_MOST, text);
+	*(unsigned int *)at = (unsigned int)number;
+	return 0;
+}
+
+/* clang-format off */
+const struct cli_option on_demand_options[] = {
+	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
+	  offsetof(struct on_demand, follows_files), NULL },
+	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
+	  offsetof(struct on_demand, files_max), parse_files_max },
+	{ "syscalls", 0, NULL, "say which system calls took most time, and which failed (T3)",
+	  offsetof(struct on_demand, names_syscalls), NULL },
+};
+/* clang-format on */
+
+const size_t on_demand_option_count = ARRAY_SIZE(on_demand_options);
+
+unsigned int on_demand_files(const struct on_demand *d)
+{
+	return d->follows_files ? d->files_max : 0;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* A sampler of our own that knows all jobs of the node, as the agent's does: for several at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cleanup.h"
+#include "client.h"
+#include "error.h"
+#include "record.h"
+#include "sampler.h"
+#include "tiers.h"
+#include "watch_source.h"
+
+#define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */
+#define BUDGET 20000	       /* of each core, in millionths: the agent's default */
+
+struct node {
+	struct sampler *sampler;
+	int root_fd;
+};
+
+static void close_node(void *context)
+{
+	struct node *n = context;
+
+	sampler_close(n->sampler, false);
+	if (n->root_fd >= 0)
+		close(n->root_fd);
+	free(n);
+}
+
+static int list_jobs(void *context, struct client_jobs *ret, struct error *err)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
+	struct node *n = context;
+	int r = sampler_get(n->sampler, 0, &snapshot, err);
+
+	if (r < 0)
+		return r;
+	jobs.items = calloc(snapshot->job_count + 1, sizeof(*jobs.items));
+	if (!jobs.items)
+		return error_set_errno(err, ENOMEM, "cannot list the jobs");
+	for (size_t i = 0; i < snapshot->job_count; i++) {
+		const struct snapshot_job *job = &snapshot->jobs[i];
+		struct client_job *to = &jobs.items[jobs.count++];
+
+		*to = (struct client_job){ .manager = strdup(job->job->manager),
+					   .id = strdup(job->job->id),
+					   .uid = job->job->uid,
+					   .is_live = job->is_live,
+					   .end_ns = job->job->end_ns };
+		if (!to->manager || !to->id)
+			return error_set_errno(err, ENOMEM, "cannot list the jobs");
+	}
+	*ret = jobs;
+	jobs = (struct client_jobs){};
+	return 0;
+}
+
+static int get_record(void *context, const char *manager, const char *id, struct record **ret, struct error *err)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	const struct snapshot_job *job;
+	struct node *n = context;
+	int r = sampler_get(n->sampler, RECORD_AGE_NS, &snapshot, err);
+
+	if (r < 0)
+		return r;
+	job = snapshot_find(snapshot, manager, id);
+	if (!job)
+		return error_set(err, -ENOENT, "there is no job '%s/%s'", manager, id);
+	r = sampler_get_record(n->sampler, snapshot, job, ret, err);
+	if (r >= 0 && !(*ret)->time.start_ns) /* it was there before us: of the time that we measured */
+		(*ret)->time.elapsed_ns = (job->is_live ? snapshot->real_ns : job->job->end_ns) - (*ret)->time.measured_from_ns;
+	return r;
+}
+
+int watch_node_open(struct watch_backend *ret, struct error *err)
+{
+	struct sampler_options options = {
+		.tiers = METER_ALL,
+		.has_clock = true,
+		.has_histograms = true,
+		.has_block = true,
+		.has_thermal = true,
+		.has_ports = true,
+		.key = -1,
+		.budget = BUDGET,
+	};
+	struct node *n = calloc(1, sizeof(*n));
+	int r;
+
+	if (!n)
+		return error_set_errno(err, ENOMEM, "cannot watch");
+	n->root_fd = options.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'") : sampler_open(&options, &n->sampler, err);
+	if (r < 0) {
+		close_node(n);
+		return r;
+	}
+	*ret = (struct watch_backend){ n, list_jobs, get_record, close_node };
+	return 0;
+}

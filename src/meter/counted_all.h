@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* counted_all - what all leaves of a meter did together: what self-tests are held against. */
+#pragma once
+
+struct error;
+struct meter;
+struct reading;
+
+/* All that was counted so far, but histograms, into an empty @ret. */
+int counted_all_read(struct meter *m, struct reading *ret, struct error *err);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* job_groups - which jobs and steps there are now, by the tree of groups alone: for who meters one of them. */
+#pragma once
+
+#include <stddef.h>
+
+#include "identity.h"
+
+struct error;
+struct hierarchy;
+
+struct job_group { /* the top group of a job, or of a step of it */
+	char *path;
+	struct identity identity;
+};
+
+struct job_groups { /* begins as {} */
+	struct job_group *items; /* by path */
+	size_t count;
+};
+void job_groups_clear(struct job_groups *g);
+
+/* By the built-in rules of identity. */
+int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret, struct error *err);
