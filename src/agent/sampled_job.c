@@ -8,23 +8,17 @@
 #include "allocation.h"
 #include "cleanup.h"
 #include "collectors/node_ports.h"
-#include "cpulist.h"
 #include "error.h"
-#include "hardware.h"
 #include "job_command.h"
 #include "macro.h"
 #include "prolog.h"
 #include "record.h"
 #include "registry.h"
-#include "thermal.h"
 #include "users.h"
 
 /* How long to wait before looking again for what the prolog says, or for a command; twice as long each time up to... */
 #define LOOK_FIRST_NS UINT64_C(1000000000)
 #define LOOK_WAIT_MAX_NS UINT64_C(60000000000)
-
-#define HARDWARE_SHARE 4  /* one part in so many of the files' descriptors may be the processor's counters... */
-#define HARDWARE_MAX 4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */
 
 /* What stays with the job. */
 struct sampled_job {
@@ -34,7 +28,7 @@ struct sampled_job {
 	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the last look at what they are */
 	unsigned int readings;	      /* since that look */
 	struct allocation allocation;
-	struct sampled_hardware hardware;
+	struct source_attachments attachments;
 	bool has_prolog;     /* or one that is not to be taken */
 	bool has_bad_prolog; /* or one that cannot be read just now; it is counted and told */
 	struct value prolog_cores, prolog_memory;
@@ -51,7 +45,7 @@ static void sampled_job_free(void *what)
 	if (!own)
 		return;
 	group_files_close(own->files);
-	sampled_hardware_clear(&own->hardware);
+	source_attachments_clear(&own->attachments);
 	allocation_clear(&own->allocation);
 	free(own->path);
 	free(own);
@@ -300,25 +294,29 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 	return facts ? replace_text(&facts->user, name) : -ENOMEM;
 }
 
-/* Of the CPUs that it may use, as long as it lives. */
-static void sample_thermal(const struct job_sources *sources, const struct sampled_job *own, struct registry_job *job)
-{
-	struct thermal_moment moment;
-	struct cpulist cpus;
+/* ---- its sources ---- */
 
-	if (!sources->thermal || !registry_job_path(job) || !own->allocation.cpus ||
-	    cpulist_parse(own->allocation.cpus, &cpus) < 0)
-		return;
-	thermal_get(sources->thermal, &cpus, &moment);
-	registry_job_sample(job, &moment);
+/* @path: of its cgroup; NULL: sources leave it, once they have been sampled. */
+static int sample_sources(struct job_sources *sources, struct sampled_job *own, struct registry_job *job, const char *path)
+{
+	const struct source_job at = { path, own->allocation.cpus };
+	struct source_job_sample sample = {};
+	int r = sources_sample_job(sources->sources, &own->attachments, path ? &at : NULL, &sample);
+
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (sample.added[id].is_known)
+			registry_job_add(job, (enum metric_id)id, sample.added[id].number);
+	}
+	if (sample.has_thermal)
+		registry_job_sample(job, &sample.thermal);
+	return r;
 }
 
-/* The job's last group takes its counters with it, once they are read. */
-static void leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
-			const char *path)
+/* The job's last group takes with it what sources have of it, once they are sampled. */
+static int leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
+		       const char *path)
 {
-	if (own->path && path && strcmp(own->path, path) != 0)
-		sampled_hardware_read(&sources->hardware, &own->hardware, job, NULL, NULL);
+	return own->path && path && strcmp(own->path, path) != 0 ? sample_sources(sources, own, job, NULL) : 0;
 }
 
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)
@@ -329,7 +327,9 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 
 	if (!own)
 		return -ENOMEM;
-	leave_group(sources, own, job, path);
+	r = leave_group(sources, own, job, path);
+	if (r < 0)
+		return r;
 	if (path && sources->hierarchy) {
 		open_files(sources, own, path);
 		read_files(sources, own, job);
@@ -338,36 +338,12 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	if (r >= 0)
 		r = read_allocation(sources, own, job, boot_ns);
 	if (r >= 0)
-		sampled_hardware_read(&sources->hardware, &own->hardware, job, path, own->allocation.cpus);
+		r = sample_sources(sources, own, job, path);
 	if (r >= 0)
 		r = find_command(sources, own, job, boot_ns);
 	if (r >= 0)
-		sample_thermal(sources, own, job);
-	if (r >= 0)
 		r = find_owner(sources, job);
 	return r < 0 ? r : name_user(sources, job, boot_ns);
-}
-
-int job_sources_open_sensors(struct job_sources *sources, bool has_hardware)
-{
-	int r = thermal_open(sources->root_fd, &sources->thermal);
-
-	if (r >= 0 && !thermal_has_any(sources->thermal))
-		sources->thermal = thermal_close(sources->thermal);
-	sources->hardware = (struct hardware_source){ .is_on = has_hardware,
-						      .root_fd = sources->root_fd,
-						      .hierarchy = sources->hierarchy };
-	if (r < 0 || !has_hardware)
-		return r;
-	hardware_events_read(sources->root_fd, &sources->hardware.events);
-	sources->hardware.descriptors_left = MIN(sources->budget.max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
-	sources->budget.max -= (unsigned int)sources->hardware.descriptors_left;
-	return 0;
-}
-
-static int describe_no_thermal(struct record *record)
-{
-	return strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
@@ -375,7 +351,7 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 	struct ports ports = {};
 	const char *why;
 
-	if (!node_ports_exist(sources->root_fd))
+	if (!sources_find(sources->sources, NODE_PORTS_SOURCE) || !node_ports_exist(sources->root_fd))
 		return 0;
 	why = registry_job_ports(job, &ports);
 	if (why)
@@ -392,24 +368,7 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record)
 {
-	int r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
+	int r = sources_describe_job(sources->sources, record);
 
-	if (r >= 0)
-		r = describe_ports(sources, job, record);
-	if (r < 0 || record->thermal.samples.is_known)
-		return r;
-	return sources->thermal ? strings_add(&record->coverage.missing,
-					      THERMAL_LABEL "it began and ended between two readings")
-				: describe_no_thermal(record);
-}
-
-int job_sources_describe_node(const struct job_sources *sources, struct record *record)
-{
-	int r = 0;
-
-	if (!sources->hardware.is_on)
-		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
-	else if (*sources->hardware.why.text)
-		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
-	return r < 0 || sources->thermal ? r : describe_no_thermal(record);
+	return r < 0 ? r : describe_ports(sources, job, record);
 }

@@ -30,7 +30,6 @@
 #include "resident.h"
 #include "sampled_job.h"
 #include "state.h"
-#include "thermal.h"
 #include "users.h"
 
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
@@ -146,10 +145,17 @@ static int make_registry(struct sampler *s)
 static int open_sources(struct sampler *s)
 {
 	static const struct users_options names = {};
+	const struct source_options options = {
+		.root_fd = s->options.root_fd,
+		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
+		.descriptors = &s->sources.budget,
+		.may_ask = s->options.may_ask,
+		.context = s->options.context,
+	};
 
 	s->sources = (struct job_sources){
 		.root_fd = s->options.root_fd,
-		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
+		.hierarchy = options.hierarchy,
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.users = users_new(&names),
 		.prolog_dir = s->prolog_dir,
@@ -157,7 +163,7 @@ static int open_sources(struct sampler *s)
 	snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 		 s->config->run_dir + strspn(s->config->run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? job_sources_open_sensors(&s->sources, s->config->has_hardware) : -ENOMEM;
+	return s->sources.users ? sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources) : -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -277,7 +283,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
-	thermal_close(s->sources.thermal);
+	sources_free(s->sources.sources);
 	state_close(s->state);
 	place_names_close(s->names);
 	free(s->sites);
@@ -346,10 +352,12 @@ static int take_published(struct sampler *s)
 
 static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 {
+	const struct samples *samples = sources_find(s->sources.sources, NODE_PORTS_SOURCE);
 	struct ports now = {};
 	int r;
 
-	node_ports_count(s->options.root_fd, &now);
+	if (samples)
+		node_ports_take(samples, &now);
 	if (!now.count)
 		return 0;
 	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
@@ -368,8 +376,8 @@ static int read_all(struct sampler *s, uint64_t boot_ns, struct snapshot **ret, 
 	if (r >= 0)
 		r = kernel_side_feed(s->kernel, s->registry, s->names, boot_ns, err);
 	s->sources.command_looks = 0;
-	if (r >= 0 && s->sources.thermal)
-		thermal_sweep(s->sources.thermal);
+	if (r >= 0)
+		r = sources_sample(s->sources.sources, boot_ns);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
 		r = sampled_job_read(&s->sources, job, boot_ns);
 	if (r >= 0)
@@ -510,11 +518,16 @@ int sampler_describe(const struct sampler *s, struct record *record)
 	int failure = state_failure(s->state), r = kernel_side_describe(s->kernel, NULL, record);
 
 	if (r >= 0)
-		r = job_sources_describe_node(&s->sources, record);
+		r = sources_describe(s->sources.sources, record);
 	if (r >= 0 && failure < 0)
 		r = strings_add(&record->coverage.notes, "the state of jobs cannot be written to '%s/jobs': %s",
 				s->config->state_dir, strerror(-failure));
 	return r;
+}
+
+int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
+{
+	return wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to) : 0;
 }
 
 struct meter *sampler_meter(struct sampler *s)

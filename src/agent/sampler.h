@@ -19,6 +19,7 @@ struct job_record_node;
 struct meter;
 struct record;
 struct sampler;
+struct samples;
 
 struct sampler_options { /* the configuration outlives the sampler */
 	const struct config *config;
@@ -29,6 +30,10 @@ struct sampler_options { /* the configuration outlives the sampler */
 	/* NULL: the configuration's, which agents take over from each other.  Else a folder of our own, without an
 	 * agent: nothing is left for another one, and what agents left there is not touched. */
 	const char *state_dir;
+	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
+	/* As in struct source_options. */
+	bool (*may_ask)(const void *context, const char *fstype);
+	const void *context;
 };
 
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
@@ -70,6 +75,9 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 /* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has switched off, of which no
  * job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
+
+/* Numbers of the node, if they are wanted.  -ENOMEM, -ENOSPC. */
+int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
 
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);

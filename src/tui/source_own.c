@@ -114,6 +114,7 @@ static int start(struct own_source *o, struct error *err)
 	o->config->has_units |= managers.count == 0;
 	options.config = o->config;
 	options.root_fd = o->root_fd;
+	options.has_source = o->config->has_source;
 	r = scratch_make(FOLDER, &o->folder);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot make a directory '" FOLDER "...'");

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "sources.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cleanup.h"
+#include "error.h"
+#include "macro.h"
+#include "record.h"
+
+/* ---- the sources ---- */
+
+extern const struct source source_hardware, source_thermal, source_ports, source_node_files, source_node_mounts;
+
+static const struct source *const sources[] = {
+	&source_hardware,
+	&source_thermal,
+	&source_ports,
+	&source_node_files,
+	&source_node_mounts,
+};
+
+static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");
+
+struct source_list sources_all(void)
+{
+	return (struct source_list){ sources, ARRAY_SIZE(sources) };
+}
+
+size_t sources_index(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(sources[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
+/* ---- opening ---- */
+
+struct slot {
+	const struct source *source;
+	bool is_wanted;
+	struct source_state *state; /* NULL: it is not open */
+	struct error why;       /* it is not open; "": that is nothing to speak of */
+	struct samples samples; /* the last */
+};
+
+struct sources {
+	struct slot slots[SOURCES_MAX];
+	size_t count;
+};
+
+static int open_slot(struct slot *slot, const struct source_options *options)
+{
+	const struct source *source = slot->source;
+	int r;
+
+	assert(!source->is_for_jobs || source->sample);
+	if (!slot->is_wanted)
+		return 0;
+	r = source->open(options, &slot->state, &slot->why);
+	if (r < 0 && r != -ENODEV && !*slot->why.text)
+		error_set_errno(&slot->why, r, "cannot be opened");
+	return r == -ENOMEM ? r : 0;
+}
+
+int sources_open(struct source_list list, const bool *is_wanted, const struct source_options *options, struct sources **ret)
+{
+	_cleanup_(sources_freep) struct sources *s = calloc(1, sizeof(*s));
+	int r = 0;
+
+	assert(list.count <= SOURCES_MAX);
+	if (!s)
+		return -ENOMEM;
+	for (; r == 0 && s->count < list.count; s->count++) {
+		s->slots[s->count] = (struct slot){ .source = list.items[s->count],
+						    .is_wanted = !is_wanted || is_wanted[s->count] };
+		r = open_slot(&s->slots[s->count], options);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+struct sources *sources_free(struct sources *s)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (slot->state)
+			slot->source->free(slot->state);
+		samples_clear(&slot->samples);
+	}
+	free(s);
+	return NULL;
+}
+
+void sources_freep(struct sources **s)
+{
+	sources_free(*s);
+}
+
+/* ---- numbers of the node ---- */
+
+int sources_sample(struct sources *s, uint64_t boot_ns)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r >= 0 && i < s->count; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (!slot->state || !slot->source->is_for_jobs)
+			continue;
+		samples_clear(&slot->samples);
+		r = slot->source->sample(slot->state, boot_ns, &slot->samples);
+	}
+	return r;
+}
+
+const struct samples *sources_find(const struct sources *s, const char *name)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		const struct slot *slot = &s->slots[i];
+
+		if (strcmp(slot->source->name, name) == 0)
+			return slot->state ? &slot->samples : NULL;
+	}
+	return NULL;
+}
+
+static int sources_put_samples(const struct samples *from, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < from->count; i++) {
+		const struct sample *one = &from->items[i];
+
+		r = samples_add(to, one->id, (const char *const *)one->labels, one->number);
+	}
+	return r;
+}
+
+int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r == 0 && i < s->count; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (slot->source->is_for_jobs)
+			r = sources_put_samples(&slot->samples, to);
+		else if (slot->state && slot->source->sample)
+			r = slot->source->sample(slot->state, boot_ns, to);
+	}
+	return r;
+}
+
+/* ---- what is missing ---- */
+
+static int sources_describe_slot(const struct slot *slot, struct strings *missing)
+{
+	const struct source *source = slot->source;
+
+	if (!slot->is_wanted)
+		return strings_add(missing, "%sswitched off (the agent's setting %s)", source->label, source->name);
+	if (slot->state)
+		return source->describe ? source->describe(slot->state, missing) : 0;
+	return *slot->why.text ? strings_add(missing, "%s%s", source->label, slot->why.text) : 0;
+}
+
+int sources_describe(const struct sources *s, struct record *record)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r >= 0 && i < s->count; i++)
+		r = sources_describe_slot(&s->slots[i], &record->coverage.missing);
+	return r;
+}
+
+int sources_describe_job(const struct sources *s, struct record *record)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r >= 0 && i < s->count; i++) {
+		const struct slot *slot = &s->slots[i];
+
+		if (!slot->source->describe_job || !slot->is_wanted)
+			continue;
+		if (slot->state)
+			r = slot->source->describe_job(slot->state, record);
+		else
+			r = sources_describe_slot(slot, &record->coverage.missing);
+	}
+	return r;
+}
+
+/* ---- a job ---- */
+
+static int sources_make_room(struct sources *s, struct source_attachments *a)
+{
+	if (a->own)
+		return 0;
+	a->own = calloc(s->count, sizeof(struct source_job_state *));
+	a->sources = s;
+	return a->own ? 0 : -ENOMEM;
+}
+
+/* 0: it is not attached (yet); 1: it is. */
+static int sources_attach(struct sources *s, size_t i, struct source_attachments *a, const struct source_job *job)
+{
+	const struct slot *slot = &s->slots[i];
+	int r;
+
+	if (a->own && a->own[i])
+		return 1;
+	if (!job || a->refused & UINT32_C(1) << i)
+		return 0;
+	r = sources_make_room(s, a);
+	if (r < 0)
+		return r;
+	r = slot->source->attach(slot->state, job, &a->own[i]);
+	if (r < 0 && r != -EAGAIN)
+		a->refused |= UINT32_C(1) << i;
+	return r == 0;
+}
+
+int sources_sample_job(struct sources *s, struct source_attachments *a, const struct source_job *job,
+		       struct source_job_sample *to)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		const struct source *source = s->slots[i].source;
+		struct source_state *state = source->sample_job ? s->slots[i].state : NULL;
+		int r;
+
+		if (!state)
+			continue;
+		r = source->attach ? sources_attach(s, i, a, job) : job != NULL;
+		if (r < 0)
+			return r;
+		if (r)
+			source->sample_job(state, a->own ? a->own[i] : NULL, job, to);
+	}
+	if (!job)
+		source_attachments_clear(a);
+	return 0;
+}
+
+void source_attachments_clear(struct source_attachments *a)
+{
+	for (size_t i = 0; a->own && i < a->sources->count; i++) {
+		const struct slot *slot = &a->sources->slots[i];
+
+		if (a->own[i])
+			slot->source->detach(slot->state, a->own[i]);
+	}
+	free(a->own);
+	*a = (struct source_attachments){};
+}
