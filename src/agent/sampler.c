@@ -402,6 +402,7 @@ static int take_reading(struct sampler *s, struct error *err)
 
 	s->counts.readings++;
 	r = read_all(s, started_ns, &snapshot, err);
+	sources_ask(s->sources.sources);
 	if (r < 0) {
 		s->counts.failed_readings++;
 		kernel_side_distrust(s->kernel);
@@ -527,7 +528,9 @@ int sampler_describe(const struct sampler *s, struct record *record)
 
 int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 {
-	return wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to) : 0;
+	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to) : 0;
+
+	return r < 0 ? r : sources_put_late(s->sources.sources, to);
 }
 
 struct meter *sampler_meter(struct sampler *s)

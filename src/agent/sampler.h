@@ -76,7 +76,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
  * job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
 
-/* Numbers of the node, if they are wanted.  -ENOMEM, -ENOSPC. */
+/* Numbers of the node, if they are wanted, and of the sources.  -ENOMEM, -ENOSPC. */
 int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
 
 /* What its records say of the node; the sampler's. */

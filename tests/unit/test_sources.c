@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cleanup.h"
@@ -16,6 +20,7 @@
 #include "macro.h"
 #include "record.h"
 #include "sampled_job.h"
+#include "syscall_filter.h"
 #include "test.h"
 #include "tree.h"
 #include "users.h"
@@ -165,6 +170,7 @@ static char *page_of(struct sources *s)
 	ssize_t n;
 
 	ASSERT_OK(sources_put_node(s, 1, &options.samples));
+	ASSERT_OK(sources_put_late(s, &options.samples));
 	ASSERT_OK(exposition_new(&options, &e));
 	while ((n = exposition_next(e, page + length, room - 1 - length)) > 0)
 		length += (size_t)n;
@@ -239,6 +245,7 @@ TEST(each_source_has_a_word_of_its_own)
 
 	for (size_t i = 0; i < all.count; i++) {
 		ASSERT_EQ(sources_index(all.items[i]->name), i);
+		ASSERT(strlen(all.items[i]->name) <= 15); /* as a thread is named */
 		ASSERT_CONTAINS(all.items[i]->label, ": ");
 		ASSERT(*all.items[i]->help);
 	}
@@ -335,4 +342,205 @@ TEST(a_source_may_wait_for_a_job_and_refuse_it_until_it_has_another_cgroup)
 	source_attachments_clear(&a);
 	expect_missing_of_job(s, true, "");
 	expect_missing_of_job(s, false, "examples: too short");
+}
+
+/* ---- slow ones ---- */
+
+#define SHORT_MS 20
+#define LONG_MS 60000
+
+static sem_t begun, may_end, freed;
+
+/* It takes as long as the test wants. */
+static int slow_sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+{
+	sem_post(&begun);
+	while (sem_wait(&may_end) < 0)
+		continue;
+	return example_sample(s, boot_ns, to);
+}
+
+static struct source_state *slow_free(struct source_state *s)
+{
+	if (s)
+		sem_post(&freed);
+	return example_free(s);
+}
+
+/* A job has the number that the node has. */
+static void slow_sample_job(struct source_state *s, struct source_job_state *own, const struct source_job *job,
+			    struct source_job_sample *to)
+{
+	(void)s;
+	(void)own;
+	(void)job;
+	to->added[METRIC_CPU_CYCLES] = (struct value){ 3, true };
+}
+
+#define SLOW(ms)                                                                                                       \
+	{                                                                                                              \
+		.name = "slow", .label = "slow ones: ", .help = "A slow one.", .deadline_ms = (ms),                    \
+		.open = example_open, .sample = slow_sample, .describe = example_describe, .free = slow_free,          \
+		.sample_job = slow_sample_job, .describe_job = example_describe_job,                                   \
+	}
+
+static const struct source patient = SLOW(LONG_MS), hasty = SLOW(SHORT_MS);
+
+static struct sources *open_slow(const struct source *source, int root_fd)
+{
+	sem_init(&begun, 0, 0);
+	sem_init(&may_end, 0, 0);
+	sem_init(&freed, 0, 0);
+	tree_write(root_fd, EXAMPLE "/value", "1013\n");
+	return open_one(source, root_fd, true);
+}
+
+/* And wait for its thread. */
+static void close_slow(struct sources *s)
+{
+	sources_free(s);
+	sem_post(&may_end);
+	sem_wait(&freed);
+}
+
+static void sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
+}
+
+/* A reading a millisecond, without another sample, until there is one. */
+static void read_until_there(struct sources *s)
+{
+	while (sources_find(s, "slow")->count == 0) {
+		ASSERT_OK(sources_sample(s, 1));
+		sleep_ms(1);
+	}
+}
+
+TEST(a_slow_source_is_not_waited_for_and_its_sample_comes_with_a_later_reading)
+{
+	_cleanup_close_ int root_fd = tree_open("slow");
+	struct sources *s = open_slow(&patient, root_fd);
+	struct source_attachments a = {};
+	_cleanup_free_ char *page = NULL;
+
+	ASSERT_OK(sources_sample(s, 1));
+	sources_ask(s);
+	sem_wait(&begun);
+	ASSERT_OK(sources_sample(s, 2)); /* while it is at it */
+	sources_ask(s);
+	ASSERT_EQ(sources_find(s, "slow")->count, (size_t)0);
+	ASSERT_EQ(sampled(s, &a, "0"), UINT64_MAX);
+	sem_post(&may_end);
+	read_until_there(s);
+	ASSERT_EQ(sampled(s, &a, "0"), (uint64_t)3);
+	page = page_of(s);
+	ASSERT_CONTAINS(page, "\njobmeter_node_procs_running 1013\n");
+	ASSERT_CONTAINS(page, "\njobmeter_agent_source_late_samples_total{source=\"slow\"} 0\n");
+	expect_missing(s, "");
+	expect_missing_of_job(s, false, "examples: too short");
+	sources_ask(s); /* what it said last holds until the next */
+	sem_wait(&begun);
+	ASSERT_OK(sources_sample(s, 3));
+	ASSERT_EQ(sources_find(s, "slow")->count, (size_t)1);
+	close_slow(s);
+}
+
+TEST(a_late_sample_is_withheld_counted_once_and_said_and_the_next_may_be_in_time)
+{
+	_cleanup_close_ int root_fd = tree_open("late");
+	struct sources *s = open_slow(&hasty, root_fd);
+	const char *late = "slow ones: the last sample took more than 20 ms, and is left out";
+	_cleanup_free_ char *page = NULL;
+	struct source_attachments a = {};
+
+	sources_ask(s);
+	sem_wait(&begun);
+	sleep_ms(2 * SHORT_MS);
+	ASSERT_OK(sources_sample(s, 1));
+	ASSERT_OK(sources_sample(s, 2));
+	expect_missing(s, late);
+	expect_missing_of_job(s, false, late);
+	ASSERT_EQ(sampled(s, &a, "0"), UINT64_MAX);
+	sem_post(&may_end);
+	sleep_ms(SHORT_MS);
+	ASSERT_OK(sources_sample(s, 3)); /* over by now, perhaps */
+	page = page_of(s);
+	ASSERT_LACKS(page, "jobmeter_node_procs_running");
+	ASSERT_CONTAINS(page, "\njobmeter_agent_source_late_samples_total{source=\"slow\"} 1\n");
+	expect_missing(s, late);
+	while (sources_find(s, "slow")->count == 0) { /* on a busy machine not the first is in time */
+		sem_post(&may_end);
+		sources_ask(s);
+		sleep_ms(1);
+		ASSERT_OK(sources_sample(s, 4));
+	}
+	expect_missing(s, "");
+	close_slow(s);
+}
+
+TEST(a_source_that_hangs_is_left_behind_and_gives_all_back_when_it_ends)
+{
+	_cleanup_close_ int root_fd = tree_open("hangs");
+	struct sources *s = open_slow(&hasty, root_fd);
+	int value;
+
+	sources_ask(s);
+	sem_wait(&begun);
+	sources_free(s);
+	ASSERT_OK(sem_getvalue(&freed, &value));
+	ASSERT_EQ(value, 0);
+	sem_post(&may_end);
+	sem_wait(&freed);
+}
+
+TEST(a_slow_source_that_was_never_asked_has_no_thread_and_one_that_is_idle_ends_at_once)
+{
+	_cleanup_close_ int root_fd = tree_open("idle"), again_fd = tree_open("idle-again"), empty_fd = tree_open("none");
+	struct sources *s = open_slow(&patient, root_fd);
+	int value;
+
+	sources_free(s);
+	s = open_slow(&patient, again_fd);
+	sources_ask(s);
+	sem_post(&may_end);
+	read_until_there(s);
+	sources_free(s);
+	ASSERT_OK(sem_getvalue(&freed, &value));
+	ASSERT_EQ(value, 1);
+	s = open_one(&patient, empty_fd, true);
+	ASSERT_OK(sources_sample(s, 1));
+	sources_ask(s);
+	expect_missing(s, "slow ones: there is no example here");
+	sources_free(s);
+}
+
+/* In a process of its own, that has the agent's filter by the time. */
+static int sample_confined(struct sources *s)
+{
+	struct error err = {};
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall_filter_apply(FILTER_AGENT, &err) < 0)
+		return 99;
+	sources_ask(s);
+	sem_post(&may_end);
+	read_until_there(s);
+	close_slow(s);
+	return 0;
+}
+
+TEST(a_slow_source_has_its_thread_under_the_filter_of_the_agent)
+{
+	_cleanup_close_ int root_fd = tree_open("confined");
+	struct sources *s = open_slow(&patient, root_fd);
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0)
+		_exit(sample_confined(s));
+	sources_free(s);
+	ASSERT_EQ(waitpid(pid, &status, 0), pid);
+	ASSERT(WIFEXITED(status));
+	ASSERT_EQ(WEXITSTATUS(status), 0);
 }

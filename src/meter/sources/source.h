@@ -48,11 +48,19 @@ struct source_job_sample { /* begins as {} */
 };
 
 struct source {
-	const char *name;  /* "thermal": its setting */
+	const char *name;  /* "thermal": its setting, and the word of the agent's own metrics */
 	const char *label; /* "frequency and temperature: ": what coverage says of it begins with this */
 	const char *help;  /* of its setting: a sentence or two */
 	bool is_off;       /* unless the site wants it */
 	bool is_for_jobs;  /* jobs' numbers are made of the node's: sampled at each reading; else when a scrape wants them */
+
+	/*
+	 * 0: sampled within the reading, or the scrape.  Else it is sampled on a thread of its own, between two readings, and what takes
+	 * longer than this is withheld, and said; nobody waits for it.  Call-backs are never at work at the same time, but
+	 * beside sample() the main thread goes on: nothing of the options but root_fd (a descriptor of the source's own) may
+	 * be used after open().
+	 */
+	unsigned int deadline_ms;
 
 	/* -ENODEV: not on this machine; what *err says then is said in coverage, and an empty text is nothing to speak of. */
 	int (*open)(const struct source_options *options, struct source_state **ret, struct error *err);
@@ -70,7 +78,7 @@ struct source {
 	 * only of jobs that are attached.  @own: else NULL. */
 	void (*sample_job)(struct source_state *s, struct source_job_state *own, const struct source_job *job,
 			   struct source_job_sample *to);
-	/* What is missing in the job's record, or weakens its numbers.  -ENOMEM, -ENOSPC. */
+	/* What is missing in the job's record, or weakens its numbers.  @s: NULL of a slow one.  -ENOMEM, -ENOSPC. */
 	int (*describe_job)(const struct source_state *s, struct record *record);
 	void (*detach)(struct source_state *s, struct source_job_state *own);
 };

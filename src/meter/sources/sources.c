@@ -10,6 +10,7 @@
 #include "error.h"
 #include "macro.h"
 #include "record.h"
+#include "slow_source.h"
 
 /* ---- the sources ---- */
 
@@ -44,9 +45,12 @@ size_t sources_index(const char *name)
 struct slot {
 	const struct source *source;
 	bool is_wanted;
-	struct source_state *state; /* NULL: it is not open */
-	struct error why;       /* it is not open; "": that is nothing to speak of */
+	bool is_late, is_ready; /* a slow one: its last sample was late; its state may be asked, until the next begins */
+	struct source_state *state; /* NULL: it is not open, or slow */
+	struct slow_source *slow;
+	struct error why;       /* it is not open, or has no thread; "": that is nothing to speak of */
 	struct samples samples; /* the last */
+	struct strings missing; /* as a slow one described it last */
 };
 
 struct sources {
@@ -59,10 +63,14 @@ static int open_slot(struct slot *slot, const struct source_options *options)
 	const struct source *source = slot->source;
 	int r;
 
+	assert(!source->deadline_ms || (source->sample && !source->attach));
 	assert(!source->is_for_jobs || source->sample);
 	if (!slot->is_wanted)
 		return 0;
-	r = source->open(options, &slot->state, &slot->why);
+	if (source->deadline_ms)
+		r = slow_source_open(source, options, &slot->slow, &slot->why);
+	else
+		r = source->open(options, &slot->state, &slot->why);
 	if (r < 0 && r != -ENODEV && !*slot->why.text)
 		error_set_errno(&slot->why, r, "cannot be opened");
 	return r == -ENOMEM ? r : 0;
@@ -92,9 +100,11 @@ struct sources *sources_free(struct sources *s)
 	for (size_t i = 0; s && i < s->count; i++) {
 		struct slot *slot = &s->slots[i];
 
+		slow_source_free(slot->slow);
 		if (slot->state)
 			slot->source->free(slot->state);
 		samples_clear(&slot->samples);
+		strings_clear(&slot->missing);
 	}
 	free(s);
 	return NULL;
@@ -107,6 +117,28 @@ void sources_freep(struct sources **s)
 
 /* ---- numbers of the node ---- */
 
+/* What can be asked now: NULL while a slow one is sampled, or where its last sample was late. */
+static struct source_state *sources_state(const struct slot *slot)
+{
+	if (!slot->slow)
+		return slot->state;
+	return slot->is_ready ? slow_source_state(slot->slow) : NULL;
+}
+
+static int sources_take_slow(struct slot *slot)
+{
+	int r = slow_source_take(slot->slow, &slot->samples);
+
+	slot->is_ready = r == 0;
+	if (r == -EBUSY)
+		return 0;
+	slot->is_late = r == -ETIME;
+	if (r < 0 || !slot->source->describe)
+		return slot->is_late ? 0 : r;
+	strings_clear(&slot->missing);
+	return slot->source->describe(sources_state(slot), &slot->missing);
+}
+
 int sources_sample(struct sources *s, uint64_t boot_ns)
 {
 	int r = 0;
@@ -114,6 +146,8 @@ int sources_sample(struct sources *s, uint64_t boot_ns)
 	for (size_t i = 0; s && r >= 0 && i < s->count; i++) {
 		struct slot *slot = &s->slots[i];
 
+		if (slot->slow)
+			r = sources_take_slow(slot);
 		if (!slot->state || !slot->source->is_for_jobs)
 			continue;
 		samples_clear(&slot->samples);
@@ -122,13 +156,29 @@ int sources_sample(struct sources *s, uint64_t boot_ns)
 	return r;
 }
 
+void sources_ask(struct sources *s)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		struct slot *slot = &s->slots[i];
+		int r;
+
+		if (!slot->slow)
+			continue;
+		slot->is_ready = false;
+		slot->why = (struct error){};
+		r = slow_source_ask(slot->slow);
+		if (r < 0)
+			error_set_errno(&slot->why, r, "cannot start its thread");
+	}
+}
+
 const struct samples *sources_find(const struct sources *s, const char *name)
 {
 	for (size_t i = 0; s && i < s->count; i++) {
 		const struct slot *slot = &s->slots[i];
 
 		if (strcmp(slot->source->name, name) == 0)
-			return slot->state ? &slot->samples : NULL;
+			return slot->state || slot->slow ? &slot->samples : NULL;
 	}
 	return NULL;
 }
@@ -152,7 +202,7 @@ int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
 	for (size_t i = 0; s && r == 0 && i < s->count; i++) {
 		struct slot *slot = &s->slots[i];
 
-		if (slot->source->is_for_jobs)
+		if (slot->slow || slot->source->is_for_jobs)
 			r = sources_put_samples(&slot->samples, to);
 		else if (slot->state && slot->source->sample)
 			r = slot->source->sample(slot->state, boot_ns, to);
@@ -160,7 +210,39 @@ int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
 	return r;
 }
 
+int sources_put_late(const struct sources *s, struct samples *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; s && r == 0 && i < s->count; i++) {
+		const char *labels[SAMPLE_LABELS_MAX] = { s->slots[i].source->name };
+
+		if (s->slots[i].slow)
+			r = samples_add(to, METRIC_AGENT_LATE_SAMPLES, labels, slow_source_late(s->slots[i].slow));
+	}
+	return r;
+}
+
 /* ---- what is missing ---- */
+
+static int sources_add_all(const struct strings *from, struct strings *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < from->count; i++)
+		r = strings_add(to, "%s", from->items[i]);
+	return r;
+}
+
+static int sources_describe_slow(const struct slot *slot, struct strings *missing)
+{
+	if (*slot->why.text)
+		return strings_add(missing, "%s%s", slot->source->label, slot->why.text);
+	if (slot->is_late)
+		return strings_add(missing, "%sthe last sample took more than %u ms, and is left out", slot->source->label,
+				   slot->source->deadline_ms);
+	return sources_add_all(&slot->missing, missing);
+}
 
 static int sources_describe_slot(const struct slot *slot, struct strings *missing)
 {
@@ -168,6 +250,8 @@ static int sources_describe_slot(const struct slot *slot, struct strings *missin
 
 	if (!slot->is_wanted)
 		return strings_add(missing, "%sswitched off (the agent's setting %s)", source->label, source->name);
+	if (slot->slow)
+		return sources_describe_slow(slot, missing);
 	if (slot->state)
 		return source->describe ? source->describe(slot->state, missing) : 0;
 	return *slot->why.text ? strings_add(missing, "%s%s", source->label, slot->why.text) : 0;
@@ -191,7 +275,7 @@ int sources_describe_job(const struct sources *s, struct record *record)
 
 		if (!slot->source->describe_job || !slot->is_wanted)
 			continue;
-		if (slot->state)
+		if (slot->state || (slot->slow && !slot->is_late && !*slot->why.text))
 			r = slot->source->describe_job(slot->state, record);
 		else
 			r = sources_describe_slot(slot, &record->coverage.missing);
@@ -234,7 +318,7 @@ int sources_sample_job(struct sources *s, struct source_attachments *a, const st
 {
 	for (size_t i = 0; s && i < s->count; i++) {
 		const struct source *source = s->slots[i].source;
-		struct source_state *state = source->sample_job ? s->slots[i].state : NULL;
+		struct source_state *state = source->sample_job ? sources_state(&s->slots[i]) : NULL;
 		int r;
 
 		if (!state)

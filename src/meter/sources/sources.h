@@ -2,7 +2,7 @@
 /*
  * sources - the sources of one meter, walked: opened, sampled at each reading, described.
  *
- * A reading is sources_sample(), then sources_sample_job() of each job.  Not thread-safe.
+ * A reading is sources_sample(), then sources_sample_job() of each job, then sources_ask().  Not thread-safe.
  * NULL stands for none that are open.
  */
 #pragma once
@@ -32,13 +32,19 @@ int sources_open(struct source_list list, const bool *is_wanted, const struct so
 struct sources *sources_free(struct sources *s); /* NULL is fine; returns NULL; no job has anything of them any more */
 void sources_freep(struct sources **s);
 
-/* Sample those that are for jobs.  -ENOMEM, -ENOSPC. */
+/* Sample those that are for jobs; of slow ones the sample that has ended since the last reading.  -ENOMEM, -ENOSPC. */
 int sources_sample(struct sources *s, uint64_t boot_ns);
+/* At the end of a reading: slow ones begin their next sample. */
+void sources_ask(struct sources *s);
+
 /* What was sampled at the last reading; NULL: there is no such source, or it is not open. */
 const struct samples *sources_find(const struct sources *s, const char *name);
 /* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of them, as of now.  -ENOMEM,
  * -ENOSPC. */
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);
+/* How often samples of slow sources were late: the agent's own metric.  -ENOMEM, -ENOSPC. */
+int sources_put_late(const struct sources *s, struct samples *to);
+
 /* Say what no job can have of them on this node, by whose will ever.  -ENOMEM, -ENOSPC. */
 int sources_describe(const struct sources *s, struct record *record);
 /* Say in a job's record what is missing; of what the site does not want, nothing.  -ENOMEM, -ENOSPC. */
