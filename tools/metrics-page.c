@@ -44,6 +44,7 @@ static const struct scope {
 	{ SCOPE_AGENT_LOSS, "Of the agent: what was not counted as it should", "" },
 	{ SCOPE_AGENT_OBJECT, "Of the agent's objects of programs", "" },
 	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
+	{ SCOPE_AGENT_SOURCE, "Of the agent's sources that are sampled on a thread of their own", "" },
 	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };
 

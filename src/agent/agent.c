@@ -59,7 +59,8 @@ static void apply(struct agent *a)
 
 	log_set_level(a->config->log_level);
 	sampler_set_budget(a->sampler, a->config->budget);
-	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0 || agent_read_node(a) < 0)
+	a->scrape.wants_node = a->config->has_node_metrics;
+	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
 	if (agent_make_permission(a->config, &permission, &err) < 0) {
 		log_say(CONFIG_LOG_ERROR, "%s: who may see what stays as it is", err.text);

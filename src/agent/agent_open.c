@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "cleanup.h"
-#include "collectors/node.h"
 #include "config.h"
 #include "cpulist.h"
 #include "error.h"
@@ -28,6 +27,7 @@
 #include "pins.h"
 #include "run_groups.h"
 #include "sampler.h"
+#include "sources.h"
 #include "syscall_filter.h"
 #include "token.h"
 
@@ -132,6 +132,18 @@ static int hold_pins(struct agent *a, struct error *err)
 	return 0;
 }
 
+static bool may_ask_filesystem(const void *context, const char *fstype)
+{
+	const struct agent *a = context;
+	const struct setting_list *types = &a->config->filesystems;
+
+	for (size_t i = 0; i < types->count; i++) {
+		if (strcmp(setting_list_get(types, i, 0), fstype) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int open_sampler(struct agent *a, struct error *err)
 {
 	_cleanup_(metering_clear) struct metering metering = {};
@@ -144,6 +156,8 @@ static int open_sampler(struct agent *a, struct error *err)
 	metering.options.root_fd = a->root_fd;
 	metering.options.uid = a->user.uid;
 	metering.options.gid = a->user.gid;
+	metering.options.may_ask = may_ask_filesystem;
+	metering.options.context = a;
 	if (r >= 0)
 		r = sampler_open(&metering.options, &a->sampler, err);
 	if (r >= 0)
@@ -157,29 +171,6 @@ static int open_sampler(struct agent *a, struct error *err)
 	r = pins_give(a->config->pin_dir, a->user.uid,
 		      a->user.gid); /* so that we may remove them at our end */
 	return r < 0 ? error_set_errno(err, r, "cannot give away '%s'", a->config->pin_dir) : 0;
-}
-
-static bool may_ask_filesystem(const void *context, const char *fstype)
-{
-	const struct agent *a = context;
-	const struct setting_list *types = &a->config->filesystems;
-
-	for (size_t i = 0; i < types->count; i++) {
-		if (strcmp(setting_list_get(types, i, 0), fstype) == 0)
-			return true;
-	}
-	return false;
-}
-
-int agent_read_node(struct agent *a)
-{
-	const struct node_options options = { may_ask_filesystem, a };
-
-	a->node = node_close(a->node);
-	if (a->config->has_node_metrics && node_open(a->root_fd, &options, &a->node) < 0)
-		return -ENOMEM;
-	a->scrape.node = a->node;
-	return 0;
 }
 
 int agent_make_permission(const struct config *config, struct permission **ret, struct error *err)
@@ -282,7 +273,7 @@ static int give_up_rights(struct agent *a, struct error *err)
 {
 	const struct privileges_options options = {
 		.features = PRIVILEGE_PROCESSES | (sampler_meter(a->sampler) ? PRIVILEGE_BPF : 0) |
-			    (a->config->has_hardware ? PRIVILEGE_COUNTERS : 0),
+			    (a->config->has_source[sources_index("hardware")] ? PRIVILEGE_COUNTERS : 0),
 		.user = &a->user,
 	};
 	uint64_t missing = 0;
@@ -308,8 +299,6 @@ static int open_all(struct agent *a, struct error *err)
 		r = make_folders(a, err);
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(steps); i++)
 		r = steps[i](a, err);
-	if (r >= 0)
-		r = agent_read_node(a);
 	if (r >= 0)
 		r = set_affinity(a->config, err);
 	return r < 0 ? r : ticker_open(a->config->interval_ns, &a->ticker, err);
@@ -346,6 +335,7 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 	}
 	a->scrape.root_fd = a->root_fd;
 	a->scrape.sampler = a->sampler;
+	a->scrape.wants_node = a->config->has_node_metrics;
 	*ret = a;
 	return 0;
 }
@@ -361,7 +351,6 @@ struct agent *agent_close(struct agent *a)
 	sampler_close(a->sampler, a->keeps);
 	helper_stop(a->helper); /* which removes what we may not */
 	run_groups_free(a->runs);
-	node_close(a->node);
 	ticker_close(&a->ticker);
 	closep(&a->signal_fd);
 	closep(&a->pins_fd);

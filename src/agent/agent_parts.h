@@ -19,7 +19,6 @@ struct agent {
 	struct run_groups *runs;
 	struct api_runs api_runs;
 	struct sampler *sampler;
-	struct node *node;
 	struct scrape_sources scrape;
 	struct permission *permission;
 	struct api *api;
@@ -38,5 +37,4 @@ int agent_expose(void *context, const struct http_request *request, struct snaps
 
 /* ---- agent_open.c: also for a reload ---- */
 
-int agent_read_node(struct agent *a);
 int agent_make_permission(const struct config *config, struct permission **ret, struct error *err);

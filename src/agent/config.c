@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -135,7 +136,7 @@ static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 
 /* Rows of one map stand together. */
 /* clang-format off */
-static const struct setting rows[] = {
+static const struct setting rows_before[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,
 	  .is_allowed = is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
 	  .help = "Where HTTP is served. Beyond this machine (any other address than 127.0.0.1 and [::1]) it wants tls." },
@@ -178,12 +179,10 @@ static const struct setting rows[] = {
 	  .help = "Take the time of calls on files." },
 	{ "histograms", SETTING_BOOL, AT(has_histograms), .standard = "on", .needs_restart = true,
 	  .help = "Sort calls on files by size and by time." },
-	{ "hardware", SETTING_BOOL, AT(has_hardware), .standard = "off", .needs_restart = true,
-	  .help = "Count cycles, instructions, cache misses and floating-point operations of jobs by the processor's own counters. Takes a descriptor for each job, CPU that it may use and event, and work at each switch between jobs." },
-	{ "thermal", SETTING_BOOL, AT(has_thermal), .standard = "on", .needs_restart = true,
-	  .help = "Sample the frequency and temperature of the CPUs that a job may use, at each reading." },
-	{ "ports", SETTING_BOOL, AT(has_ports), .standard = "on", .needs_restart = true,
-	  .help = "Tell what went through the node's InfiniBand and Omni-Path ports of jobs that had the node for themselves." },
+};
+
+/* Between them a switch for each source of numbers. */
+static const struct setting rows_behind[] = {
 	{ "budget", SETTING_PERCENT, AT(budget), .standard = "2%", .min = 1, .max = 1000000,
 	  .help = "What the programs may take of each core. Beyond it no times of calls on files are taken, until less is done." },
 	{ "key_hierarchy", SETTING_CHOICE, AT(key_hierarchy), .standard = "auto", .needs_restart = true,
@@ -235,12 +234,39 @@ static const struct setting rows[] = {
 };
 /* clang-format on */
 
-static const struct settings settings = { rows, ARRAY_SIZE(rows), "JOBMETER_" };
+static_assert(ARRAY_SIZE(rows_before) + SOURCES_MAX + ARRAY_SIZE(rows_behind) <= SETTINGS_MAX, "origins have no room");
 
-_Static_assert(ARRAY_SIZE(rows) <= SETTINGS_MAX, "origins have no room");
+static void add_rows(struct setting *rows, size_t *count, const struct setting *more, size_t more_count)
+{
+	memcpy(rows + *count, more, more_count * sizeof(*more));
+	*count += more_count;
+}
 
+static struct setting switch_of(const struct source *source, size_t index)
+{
+	return (struct setting){
+		.name = source->name,
+		.type = SETTING_BOOL,
+		.offset = offsetof(struct config, has_source) + index * sizeof(bool),
+		.standard = source->is_off ? "off" : "on",
+		.needs_restart = true,
+		.help = source->help,
+	};
+}
+
+/* Made at the first call, of tables that never change. */
 const struct settings *config_settings(void)
 {
+	static struct setting rows[SETTINGS_MAX];
+	static struct settings settings = { rows, 0, "JOBMETER_" };
+	const struct source_list sources = sources_all();
+
+	if (settings.count)
+		return &settings;
+	add_rows(rows, &settings.count, rows_before, ARRAY_SIZE(rows_before));
+	for (size_t i = 0; i < sources.count; i++)
+		rows[settings.count++] = switch_of(sources.items[i], i);
+	add_rows(rows, &settings.count, rows_behind, ARRAY_SIZE(rows_behind));
 	return &settings;
 }
 
@@ -250,7 +276,7 @@ static size_t row_of(const char *name)
 {
 	size_t i = 0;
 
-	while (strcmp(rows[i].name, name) != 0)
+	while (strcmp(config_settings()->rows[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -264,7 +290,7 @@ static int refuse(const struct config *c, const char *name, const char *base, st
 		return error_prefix(err, -EINVAL, "%s:%u", base, origin->line);
 	if (origin->source == SETTING_FROM_ENVIRONMENT)
 		return error_prefix(err, -EINVAL, "%s",
-				    settings_environment_name(&settings, &rows[row_of(name)]).text);
+				    settings_environment_name(config_settings(), &config_settings()->rows[row_of(name)]).text);
 	return -EINVAL;
 }
 
@@ -332,7 +358,7 @@ struct config *config_free(struct config *c)
 {
 	if (!c)
 		return NULL;
-	settings_clear(&settings, c);
+	settings_clear(config_settings(), c);
 	free(c->path);
 	free(c);
 	return NULL;
@@ -361,11 +387,11 @@ int config_parse(const char *text, size_t length, const char *name, char *const 
 		return error_set_errno(err, ENOMEM, "cannot read the configuration");
 	c->path = strdup(name);
 	c->environment = environment;
-	r = c->path ? settings_set_defaults(&settings, c) : -ENOMEM;
+	r = c->path ? settings_set_defaults(config_settings(), c) : -ENOMEM;
 	if (r >= 0)
-		r = settings_parse_yaml(&settings, text, length, base, c, c->origins, err);
+		r = settings_parse_yaml(config_settings(), text, length, base, c, c->origins, err);
 	if (r >= 0)
-		r = settings_parse_environment(&settings, environment, c, c->origins, unknown, err);
+		r = settings_parse_environment(config_settings(), environment, c, c->origins, unknown, err);
 	if (r == -ENOMEM)
 		return error_set_errno(err, ENOMEM, "cannot read the configuration");
 	if (r >= 0)
@@ -434,6 +460,7 @@ static void add_name(char *names, size_t size, const char *name)
 int config_reload(struct config **config, struct config_changes *ret, struct error *err)
 {
 	_cleanup_(config_freep) struct config *fresh = NULL;
+	const struct settings *settings = config_settings();
 	struct config *old = *config;
 	struct config_changes changes = {};
 	int r = config_load(old->is_demanded ? old->path : NULL, old->environment, &fresh, NULL,
@@ -441,18 +468,18 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < settings.count; i++) {
-		r = setting_is_equal(&rows[i], old, fresh);
+	for (size_t i = 0; i < settings->count; i++) {
+		r = setting_is_equal(&settings->rows[i], old, fresh);
 		if (r < 0)
 			return error_set_errno(err, r, "cannot read the configuration again");
 		if (!r)
-			add_name(rows[i].needs_restart ? changes.waiting : changes.applied,
-				 sizeof(changes.applied), rows[i].name);
+			add_name(settings->rows[i].needs_restart ? changes.waiting : changes.applied,
+				 sizeof(changes.applied), settings->rows[i].name);
 	}
-	for (size_t i = 0; i < settings.count; i++) { /* from here on nothing fails */
-		if (!rows[i].needs_restart)
+	for (size_t i = 0; i < settings->count; i++) { /* from here on nothing fails */
+		if (!settings->rows[i].needs_restart)
 			continue;
-		setting_swap(&rows[i], old, fresh);
+		setting_swap(&settings->rows[i], old, fresh);
 		fresh->origins[i] = old->origins[i];
 	}
 	*config = TAKE_PTR(fresh);
@@ -465,15 +492,15 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 
 int config_dump(const struct config *c, FILE *out)
 {
-	return settings_print(&settings, c, c->origins, base_of(c->path), out);
+	return settings_print(config_settings(), c, c->origins, base_of(c->path), out);
 }
 
 void config_print_reference(FILE *out)
 {
-	settings_print_reference(&settings, out);
+	settings_print_reference(config_settings(), out);
 }
 
 int config_print_example(FILE *out)
 {
-	return settings_print_example(&settings, out);
+	return settings_print_example(config_settings(), out);
 }

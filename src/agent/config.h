@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "settings.h"
+#include "sources.h"
 
 struct error;
 
@@ -50,7 +51,8 @@ struct config {
 	uint64_t maps_memory_mib, jobs_max;
 
 	struct setting_list mounts, rules;
-	bool has_units, has_node_metrics, has_hardware, has_thermal, has_ports;
+	bool has_units, has_node_metrics;
+	bool has_source[SOURCES_MAX]; /* as sources_all() has them */
 	struct setting_list filesystems;
 	char *cluster;
 

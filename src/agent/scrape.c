@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "cleanup.h"
-#include "collectors/node.h"
 #include "exposition.h"
 #include "http.h"
 #include "sampler.h"
@@ -37,7 +36,7 @@ static int put_own_numbers(struct scrape_sources *sources, struct samples *to)
 {
 	struct object_map forms[MAPS_MAX]; /* the names of maps stand here */
 	struct agent_facts facts = { .version = JOBMETER_VERSION, .scrapes = &sources->scrapes };
-	int r = sources->node ? node_read(sources->node, to) : 0;
+	int r = sampler_put_samples(sources->sampler, sources->wants_node, to);
 
 	if (r < 0)
 		return r;

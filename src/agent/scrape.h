@@ -11,13 +11,12 @@
 struct error;
 struct http_answer;
 struct http_request;
-struct node;
 struct sampler;
 
 struct scrape_sources { /* the caller's; all outlive the answers */
 	int root_fd;
 	struct sampler *sampler;
-	struct node *node; /* NULL: its numbers are not wanted */
+	bool wants_node; /* its numbers */
 	struct scrapes scrapes;
 };
 

@@ -19,6 +19,7 @@
 #include "record.h"
 #include "rights.h"
 #include "sampler.h"
+#include "sources.h"
 #include "tiers.h"
 #include "watch_groups.h"
 #include "watch_source.h"
@@ -180,14 +181,15 @@ static struct meter_source *new_source(const struct watch_meter_options *options
 
 static int start_meter(struct meter_source *m, struct error *err)
 {
+	static const char *const wanted[] = { "hardware", "thermal", NULL };
+	bool has_source[SOURCES_MAX];
 	const struct sampler_options options = {
 		.root_fd = m->root_fd,
 		.tiers = METER_ALL,
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
-		.has_hardware = true,
-		.has_thermal = true,
+		.has_source = has_source,
 		.key = -1,
 		.one = &m->one,
 	};
@@ -205,6 +207,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.names_syscalls = m->options.names_syscalls,
 		.hardware = m->options.hardware,
 	};
+	sources_want(has_source, wanted);
 	r = sampler_open(&options, &m->sampler, err);
 	m->start_ns = clock_now_ns(CLOCK_REALTIME);
 	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);

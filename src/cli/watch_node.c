@@ -11,6 +11,7 @@
 #include "error.h"
 #include "record.h"
 #include "sampler.h"
+#include "sources.h"
 #include "tiers.h"
 #include "watch_source.h"
 
@@ -81,13 +82,14 @@ static int get_record(void *context, const char *manager, const char *id, struct
 
 int watch_node_open(struct watch_backend *ret, struct error *err)
 {
+	static const char *const wanted[] = { "thermal", "ports", NULL };
+	bool has_source[SOURCES_MAX];
 	struct sampler_options options = {
 		.tiers = METER_ALL,
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
-		.has_thermal = true,
-		.has_ports = true,
+		.has_source = has_source,
 		.key = -1,
 		.budget = BUDGET,
 	};
@@ -96,6 +98,7 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 
 	if (!n)
 		return error_set_errno(err, ENOMEM, "cannot watch");
+	sources_want(has_source, wanted);
 	n->root_fd = options.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'") : sampler_open(&options, &n->sampler, err);
 	if (r < 0) {

@@ -503,6 +503,8 @@ static const struct metric metrics[METRIC_COUNT] = {
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_HOOK, "Whether the hook is on: 1, or 0." },
 	[METRIC_AGENT_OLDER_CODE] = { "jobmeter_agent_older_code", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_GAUGE, SCOPE_AGENT_OBJECT, "Whether the kernel refused the object's newer code, and that for older kernels runs, which counts the same and costs more a call: 1, or 0." },
+	[METRIC_AGENT_LATE_SAMPLES] = { "jobmeter_agent_source_late_samples_total", NULL, NULL, NULL,
+		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT_SOURCE, "Samples of a source that took longer than its deadline, and were left out." },
 	[METRIC_AGENT_SCRAPES] = { "jobmeter_agent_scrapes_total", NULL, NULL, NULL,
 		UNIT_COUNT, KIND_COUNTER, SCOPE_AGENT_SCRAPE, "Requests that the agent answered." },
 };
@@ -531,6 +533,7 @@ static const char *const labels[SCOPE_COUNT][SCOPE_LABELS_MAX + 1] = {
 	[SCOPE_AGENT_LOSS] = { "reason" },
 	[SCOPE_AGENT_OBJECT] = { "object" },
 	[SCOPE_AGENT_HOOK] = { "tier", "program" },
+	[SCOPE_AGENT_SOURCE] = { "source" },
 	[SCOPE_AGENT_SCRAPE] = { "endpoint", "status" },
 };
 /* clang-format on */

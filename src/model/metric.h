@@ -61,6 +61,7 @@ enum metric_scope {
 	SCOPE_AGENT_LOSS,   /* agent x reason why an event was not counted as it should */
 	SCOPE_AGENT_OBJECT, /* agent x object of programs */
 	SCOPE_AGENT_HOOK,
+	SCOPE_AGENT_SOURCE, /* agent x source of numbers that is sampled on a thread of its own */
 	SCOPE_AGENT_SCRAPE, /* agent x endpoint x status */
 	SCOPE_COUNT,
 };
@@ -322,6 +323,7 @@ enum metric_id {
 	METRIC_AGENT_MAP_ENTRIES,
 	METRIC_AGENT_HOOK_ON,
 	METRIC_AGENT_OLDER_CODE,
+	METRIC_AGENT_LATE_SAMPLES,
 	METRIC_AGENT_SCRAPES,
 	METRIC_COUNT,
 	METRIC_FILE_FIRST = METRIC_FILE_READ_BYTES,

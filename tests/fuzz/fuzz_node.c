@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collectors/node.h"
 #include "cpulist.h"
 #include "fuzz.h"
 #include "gpus.h"
@@ -17,6 +16,7 @@
 #include "managers.h"
 #include "rights.h"
 #include "sensors.h"
+#include "sources.h"
 #include "thermal.h"
 
 #define CHECK_LINE(array) check_line(array, sizeof(array))
@@ -116,12 +116,13 @@ static void check_same(const struct sample *a, const struct sample *b)
 
 static void check_samples(int root_fd)
 {
-	struct node_options options = {};
+	const struct source_options options = { .root_fd = root_fd };
 	struct samples samples = {};
-	struct node *node = NULL;
+	struct sources *sources = NULL;
 
-	CHECK(node_open(root_fd, &options, &node) == 0);
-	CHECK(node_read(node, &samples) == 0);
+	CHECK(sources_open(sources_all(), NULL, &options, &sources) == 0);
+	CHECK(sources_sample(sources, 1) == 0);
+	CHECK(sources_put_node(sources, 1, &samples) == 0);
 	for (size_t i = 0; i < samples.count; i++) {
 		const struct sample *s = &samples.items[i];
 		const char *const *names = metric_labels(metric_get(s->id)->scope);
@@ -133,7 +134,7 @@ static void check_samples(int root_fd)
 			check_same(s, &samples.items[j]);
 	}
 	samples_clear(&samples);
-	node_close(node);
+	sources_free(sources);
 }
 
 /* What some CPUs do is within what all do. */

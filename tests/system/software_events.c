@@ -31,6 +31,7 @@
 #include "cpulist.h"
 #include "error.h"
 #include "file.h"
+#include "group_files.h"
 #include "hardware.h"
 #include "held.h"
 #include "hierarchy.h"
@@ -40,8 +41,8 @@
 #include "record.h"
 #include "record_difference.h"
 #include "registry.h"
-#include "sampled_hardware.h"
 #include "saved.h"
+#include "sources.h"
 #include "watch_source.h"
 
 #define CHILDREN 3
@@ -170,7 +171,8 @@ static int compare_faults(const char *folder)
 
 struct counting {
 	struct hierarchy hierarchy;
-	struct hardware_source source;
+	struct group_files_budget budget;
+	struct sources *sources; /* the processor's counters */
 	const char *path, *cpus;
 	uint64_t known;
 };
@@ -205,8 +207,22 @@ static uint64_t shown(const struct snapshot *s)
 	return s->job_count == 1 ? s->jobs[0].values[METRIC_CPU_INSTRUCTIONS].number : 0;
 }
 
+/* What was counted becomes the job's; @is_last: it has no group any more. */
+static void sample(struct counting *c, struct source_attachments *own, struct registry_job *job, bool is_last)
+{
+	const struct source_job at = { c->path, c->cpus };
+	struct source_job_sample sample = {};
+
+	if (sources_sample_job(c->sources, own, is_last ? NULL : &at, &sample) < 0)
+		exit(fail("no memory"));
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (sample.added[id].is_known)
+			registry_job_add(job, (enum metric_id)id, sample.added[id].number);
+	}
+}
+
 /* A process of the job that stands still until it is released, and is waited for. */
-static int run_process(struct counting *c, struct registry *r, struct sampled_hardware *own, const char *folder,
+static int run_process(struct counting *c, struct registry *r, struct source_attachments *own, const char *folder,
 		       bool is_last)
 {
 	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -221,11 +237,11 @@ static int run_process(struct counting *c, struct registry *r, struct sampled_ha
 	if (code < 0 || !job || fd < 0 || file_write_existing(fd, "cgroup.procs", text) < 0 ||
 	    read_faults(held.pid, &before) < 0)
 		return -EIO;
-	sampled_hardware_read(&c->source, own, job, c->path, c->cpus);
+	sample(c, own, job, false);
 	held_release(&held);
 	if (wait4(held.pid, NULL, 0, &usage) != held.pid)
 		return -EIO;
-	sampled_hardware_read(&c->source, own, job, is_last ? NULL : c->path, c->cpus);
+	sample(c, own, job, is_last);
 	c->known += (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt - before;
 	return 0;
 }
@@ -241,6 +257,18 @@ static int restart(const char *state, const struct snapshot *last, struct regist
 	return code < 0 ? code : registry_job_set_least(registry_next(r, NULL), last->jobs[0].values);
 }
 
+/* With descriptors for one job at a time. */
+static int open_sources(struct counting *c, const struct cpulist *cpus)
+{
+	const struct source *hardware = sources_all().items[sources_index("hardware")];
+	const struct source_list list = { &hardware, 1 };
+	const struct source_options options = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+						.hierarchy = &c->hierarchy, .descriptors = &c->budget, .hardware = &software };
+
+	c->budget.max = 4 * (unsigned int)(cpulist_count(cpus) * software.count); /* a quarter is for counters */
+	return sources_open(list, NULL, &options, &c->sources);
+}
+
 static int compare_job(char *mount, const char *path)
 {
 	_cleanup_(registry_freep) struct registry *before = begin(), *after = begin();
@@ -248,29 +276,30 @@ static int compare_job(char *mount, const char *path)
 	_cleanup_free_ char *folder = NULL, *cpus = NULL, *state = NULL;
 	struct cpulist list = {};
 	struct counting c = { .hierarchy = { .is_v2 = true, .v2_mount = mount }, .path = path };
-	struct sampled_hardware one = {}, two = {};
+	struct source_attachments one = {}, two = {}, three = {};
 
 	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
 		cpulist_set(&list, cpu);
 	c.cpus = cpus = cpulist_format(&list);
-	c.source = (struct hardware_source){ .is_on = true, .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-					     .hierarchy = &c.hierarchy, .events = software, .descriptors_left = 1024 };
-	if (asprintf(&folder, "%s%s", mount, path) < 0 || !before || !after || learn(before, path) < 0 ||
+	if (open_sources(&c, &list) < 0 || asprintf(&folder, "%s%s", mount, path) < 0 || !before || !after || learn(before, path) < 0 ||
 	    registry_format_job(registry_next(before, NULL), &state) < 0)
 		return fail("no memory");
 	/* written down before it did anything: the rest is known only from what was shown */
 	if (run_process(&c, before, &one, folder, false) < 0)
-		return fail(*c.source.why.text ? c.source.why.text : "cannot run a process of the job");
+		return fail("cannot run a process of the job");
 	first = show(before, 5);
-	sampled_hardware_clear(&one);
+	source_attachments_clear(&one);
 	if (restart(state, first, after, path) < 0)
 		return fail("cannot start anew");
 	second = show(after, 7);
 	if (run_process(&c, after, &two, folder, true) < 0)
 		return fail("cannot run another process of the job");
 	third = show(after, 11);
-	if (c.source.descriptors_left != 1024)
+	sample(&c, &three, registry_next(after, NULL), false);
+	if (two.own || !three.own || !three.own[0])
 		return fail("descriptors were not given back");
+	source_attachments_clear(&three);
+	sources_free(c.sources);
 	printf("%" PRIu64 " %" PRIu64 " %d\n", shown(third), c.known,
 	       shown(first) > shown(second) || shown(second) > shown(third));
 	return 0;

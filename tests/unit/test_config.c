@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "error.h"
 #include "macro.h"
+#include "sources.h"
 #include "test.h"
 
 static char *no_environment[] = { NULL };
@@ -523,5 +524,23 @@ TEST(every_row_says_what_it_is)
 			ASSERT(strcmp(settings_environment_name(settings, &settings->rows[j]).text,
 				      settings_environment_name(settings, row).text) != 0);
 		}
+	}
+}
+
+TEST(each_source_has_a_switch_and_no_name_stands_there_twice)
+{
+	_cleanup_(config_freep) struct config *c = parsed("thermal: off\nhardware: on\n");
+	const struct settings *settings = config_settings();
+	const struct source_list sources = sources_all();
+
+	ASSERT(c->has_source[sources_index("hardware")]); /* off, unless it is wanted */
+	ASSERT(!c->has_source[sources_index("thermal")]);
+	ASSERT(c->has_source[sources_index("ports")]);
+	for (size_t i = 0; i < sources.count; i++) {
+		size_t rows = 0;
+
+		for (size_t k = 0; k < settings->count; k++)
+			rows += strcmp(settings->rows[k].name, sources.items[i]->name) == 0;
+		ASSERT_EQ(rows, (size_t)1);
 	}
 }

@@ -7,6 +7,7 @@
 #include "hierarchy.h"
 #include "metering.h"
 #include "place_names.h"
+#include "sources.h"
 #include "test.h"
 #include "tiers.h"
 
@@ -21,6 +22,11 @@ static struct config *parsed(const char *text)
 	return config;
 }
 
+static bool wants(const struct metering *m, const char *source)
+{
+	return m->options.has_source[sources_index(source)];
+}
+
 TEST(what_is_not_set_is_as_the_reference_has_it)
 {
 	_cleanup_(config_freep) struct config *config = parsed("");
@@ -30,7 +36,7 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 	ASSERT_EQ(m.options.tiers, (unsigned int)METER_ALL);
 	ASSERT_EQ(m.options.key, -1);
 	ASSERT(m.options.has_clock && m.options.has_histograms && m.options.has_block);
-	ASSERT(m.options.has_thermal && m.options.has_ports && !m.options.has_hardware);
+	ASSERT(wants(&m, "thermal") && wants(&m, "ports") && !wants(&m, "hardware"));
 	ASSERT_EQ(m.options.budget, (uint64_t)20000);
 	ASSERT_STREQ(m.options.state_dir, "/var/lib/jobmeter");
 	ASSERT_EQ(m.options.mount_count + m.options.rule_count, (size_t)0);
@@ -48,7 +54,7 @@ TEST(each_source_has_a_switch)
 	ASSERT_EQ(m.options.tiers, (unsigned int)(METER_T0 | METER_T2));
 	ASSERT_EQ(m.options.key, (int)CONTROLLER_FREEZER);
 	ASSERT(!m.options.has_clock && !m.options.has_histograms && !m.options.has_block);
-	ASSERT(!m.options.has_thermal && !m.options.has_ports && m.options.has_hardware);
+	ASSERT(!wants(&m, "thermal") && !wants(&m, "ports") && wants(&m, "hardware"));
 }
 
 TEST(without_bpf_there_are_no_tiers)

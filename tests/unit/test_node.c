@@ -11,6 +11,7 @@
 
 #include "cleanup.h"
 #include "collectors/node_ports.h"
+#include "sources.h"
 #include "test.h"
 #include "tree.h"
 
@@ -20,15 +21,22 @@ static bool is_no_xfs(const void *context, const char *fstype)
 	return strcmp(fstype, "xfs") != 0;
 }
 
-static struct samples read_node(int root_fd, bool has_remote)
+static struct samples sampled(struct sources *sources)
 {
-	struct node_options options = { .may_ask = has_remote ? is_no_xfs : NULL };
-	_cleanup_(node_closep) struct node *node = NULL;
 	struct samples samples = {};
 
-	ASSERT_OK(node_open(root_fd, &options, &node));
-	ASSERT_OK(node_read(node, &samples));
+	ASSERT_OK(sources_sample(sources, 1));
+	ASSERT_OK(sources_put_node(sources, 1, &samples));
 	return samples;
+}
+
+static struct samples read_node(int root_fd, bool has_remote)
+{
+	const struct source_options options = { .root_fd = root_fd, .may_ask = has_remote ? is_no_xfs : NULL };
+	_cleanup_(sources_freep) struct sources *sources = NULL;
+
+	ASSERT_OK(sources_open(sources_all(), NULL, &options, &sources));
+	return sampled(sources);
 }
 
 static void expect(const struct samples *s, enum metric_id id, const char *label, uint64_t number)
@@ -190,15 +198,15 @@ TEST(what_may_hang_is_known_by_its_type)
 TEST(files_are_read_anew_each_time_and_may_vanish)
 {
 	_cleanup_close_ int root_fd = tree_open("again");
-	struct node_options options = {};
-	_cleanup_(node_closep) struct node *node = NULL;
+	const struct source_options options = { .root_fd = root_fd };
+	_cleanup_(sources_freep) struct sources *sources = NULL;
 	_cleanup_(samples_clear) struct samples first = {}, second = {}, broken = {};
 
-	ASSERT_OK(node_open(root_fd, &options, &node));
-	ASSERT_OK(node_read(node, &first));
+	ASSERT_OK(sources_open(sources_all(), NULL, &options, &sources));
+	first = sampled(sources);
 	ASSERT_EQ(first.count, 1u); /* it has a name, at most */
 	tree_write(root_fd, "proc/loadavg", "0.07 1.25 112.00 1/234 5678\n");
-	ASSERT_OK(node_read(node, &second));
+	second = sampled(sources);
 	expect(&second, METRIC_NODE_LOAD_1, NULL, 7);
 	tree_write(root_fd, "proc/loadavg", "0.1 x 1.234");
 	tree_write(root_fd, "proc/stat", "cpu  x 1\ncpu");
@@ -206,7 +214,7 @@ TEST(files_are_read_anew_each_time_and_may_vanish)
 	tree_write(root_fd, "proc/pressure/io", "some total=x\nfull\n total=3\n");
 	tree_write(root_fd, "proc/diskstats", "8\n8 0\n8 0 sda\n8 0 ../etc 1 2 3 4 5 6 7 8 9 10 11\n");
 	tree_write(root_fd, "proc/net/dev", ":\n  :1\n");
-	ASSERT_OK(node_read(node, &broken));
+	broken = sampled(sources);
 	ASSERT(!samples_find(&broken, METRIC_NODE_LOAD_1, NULL));
 	ASSERT(!samples_find(&broken, METRIC_NODE_MEMORY_TOTAL, NULL));
 	ASSERT(!samples_find(&broken, METRIC_NODE_DISK_READ_CALLS, NULL));
@@ -261,6 +269,8 @@ TEST(ports_of_a_fabric_are_counted_in_bytes)
 TEST(counters_of_ports_that_stand_at_their_end_are_left_out)
 {
 	_cleanup_close_ int root_fd = tree_open("made-sysfs-infiniband-full");
+	const struct source_options options = { .root_fd = root_fd };
+	_cleanup_(sources_freep) struct sources *sources = NULL;
 	_cleanup_(samples_clear) struct samples s = {};
 	struct ports ports = {};
 
@@ -275,7 +285,9 @@ TEST(counters_of_ports_that_stand_at_their_end_are_left_out)
 	expect(&s, METRIC_NODE_PORT_RECEIVE_PACKETS, "mlx5_0", UINT64_C(4294967294));
 	ASSERT(!samples_find(&s, METRIC_NODE_PORT_TRANSMIT_DISCARDS, NULL));
 	ASSERT(!samples_find(&s, METRIC_NODE_PORT_LINK_FAILURES, NULL));
-	node_ports_count(root_fd, &ports);
+	ASSERT_OK(sources_open(sources_all(), NULL, &options, &sources));
+	ASSERT_OK(sources_sample(sources, 1)); /* jobs' numbers are made of these */
+	node_ports_take(sources_find(sources, NODE_PORTS_SOURCE), &ports);
 	ASSERT_EQ(ports.count, (size_t)1);
 	ASSERT_STREQ(ports.items[0].device, "mlx5_0");
 	ASSERT_STREQ(ports.items[0].number, "1");

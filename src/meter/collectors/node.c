@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The node as a whole, as the kernel's own files count it: CPU time, memory, load, pressure, network, disks.
+ *
+ * Each file may be missing, and each line unlike what is known: what cannot be read is left out.
+ */
 #include "node.h"
 
 #include <errno.h>
@@ -13,10 +18,8 @@
 #include "cleanup.h"
 #include "machine.h"
 #include "macro.h"
-#include "node_mounts.h"
-#include "node_ports.h"
 #include "parse.h"
-#include "thermal.h"
+#include "source.h"
 
 #define TEXT_SIZE (256 << 10) /* proc/stat of 4,096 CPUs */
 #define NS_OF_A_MS UINT64_C(1000000)
@@ -47,20 +50,18 @@ static const char *const paths[FILE_COUNT] = {
 	[FILE_PRESSURE_MEMORY] = "proc/pressure/memory",
 };
 
-struct node {
+struct source_state {
 	int root_fd; /* the caller's */
-	struct node_options options;
 	int fds[FILE_COUNT];
 	uint64_t ns_of_a_tick;
 	struct machine machine;
-	struct thermal *thermal;
 	char text[TEXT_SIZE]; /* of the file read last */
 };
 
 /* ---- files ---- */
 
 /* All of the file, NUL-ended; false: it is not there, or too large to be what it should be. */
-static bool read_file(struct node *n, enum node_file file)
+static bool read_file(struct source_state *n, enum node_file file)
 {
 	size_t used = 0;
 	ssize_t r;
@@ -111,7 +112,7 @@ static int add_keyed(const char *text, char separator, const struct key *keys, s
 /* ---- proc/stat ---- */
 
 /* "cpu  USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL GUEST GUEST_NICE"; user has guest in it. */
-static int add_modes(const struct node *n, char *line, struct samples *to)
+static int add_modes(const struct source_state *n, char *line, struct samples *to)
 {
 	uint64_t ticks = 0;
 	int r = 0;
@@ -127,7 +128,7 @@ static int add_modes(const struct node *n, char *line, struct samples *to)
 	return r;
 }
 
-static int read_stat(struct node *n, struct samples *to)
+static int read_stat(struct source_state *n, struct samples *to)
 {
 	static const struct key keys[] = {
 		{ "ctxt", METRIC_NODE_SWITCHES, 1 },
@@ -154,7 +155,7 @@ static int read_stat(struct node *n, struct samples *to)
 
 /* ---- proc/meminfo, proc/loadavg, proc/pressure ---- */
 
-static int read_meminfo(struct node *n, struct samples *to)
+static int read_meminfo(struct source_state *n, struct samples *to)
 {
 	static const struct key keys[] = {
 		{ "MemTotal", METRIC_NODE_MEMORY_TOTAL, 1024 },
@@ -182,7 +183,7 @@ static int parse_hundredths(const char *word, uint64_t *ret)
 	return 0;
 }
 
-static int read_loadavg(struct node *n, struct samples *to)
+static int read_loadavg(struct source_state *n, struct samples *to)
 {
 	char *rest = n->text, *word;
 	uint64_t load = 0;
@@ -200,7 +201,7 @@ static int read_loadavg(struct node *n, struct samples *to)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in us; then the same with "full". */
-static int read_pressure(struct node *n, enum node_file file, enum metric_id some, enum metric_id full,
+static int read_pressure(struct source_state *n, enum node_file file, enum metric_id some, enum metric_id full,
 			 struct samples *to)
 {
 	const struct {
@@ -220,7 +221,7 @@ static int read_pressure(struct node *n, enum node_file file, enum metric_id som
 	return r;
 }
 
-static int read_pressures(struct node *n, struct samples *to)
+static int read_pressures(struct source_state *n, struct samples *to)
 {
 	/* all threads cannot wait for a CPU at once: the kernel's line of that is always 0 */
 	int r = read_pressure(n, FILE_PRESSURE_CPU, METRIC_NODE_PRESSURE_CPU_WAITING, METRIC_COUNT, to);
@@ -291,7 +292,7 @@ static const struct column disk_columns[] = { /* a sector has 512 bytes here, wh
 /* clang-format on */
 
 /* "  eth0: BYTES PACKETS ERRORS DROPS FIFO FRAME COMPRESSED MULTICAST BYTES PACKETS ..." */
-static int read_net_dev(struct node *n, struct samples *to)
+static int read_net_dev(struct source_state *n, struct samples *to)
 {
 	char *rest = n->text, *line;
 	size_t devices = 0;
@@ -323,7 +324,7 @@ static bool is_whole_disk(int root_fd, const char *name)
 }
 
 /* "  8  0 sda READS MERGED SECTORS MS WRITES MERGED SECTORS MS UNDERWAY BUSY_MS WEIGHTED_MS ..." */
-static int read_diskstats(struct node *n, struct samples *to)
+static int read_diskstats(struct source_state *n, struct samples *to)
 {
 	char *rest = n->text, *line;
 	size_t devices = 0;
@@ -342,110 +343,57 @@ static int read_diskstats(struct node *n, struct samples *to)
 	return r;
 }
 
-/* ---- frequency, temperature ---- */
-
-static int add_sensors(const struct node *n, struct samples *to)
-{
-	size_t count;
-	const struct thermal_sensor *sensors = thermal_sensors(n->thermal, &count);
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		char package[16] = "";
-		const char *labels[SAMPLE_LABELS_MAX] = { sensors[i].chip, sensors[i].path + strlen("sys/class/"), package };
-
-		if (sensors[i].package != THERMAL_PACKAGE_ANY)
-			snprintf(package, sizeof(package), "%u", sensors[i].package);
-		if (sensors[i].is_known)
-			r = samples_add(to, METRIC_NODE_TEMPERATURE, labels, sensors[i].millicelsius);
-	}
-	return r;
-}
-
-static int read_thermal(const struct node *n, struct samples *to)
-{
-	struct thermal_moment m;
-	int r = 0;
-
-	thermal_sweep(n->thermal);
-	thermal_get(n->thermal, NULL, &m);
-	if (m.cpus) {
-		r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MEAN, m.frequency_hz);
-		if (r == 0)
-			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MIN, m.frequency_min_hz);
-		if (r == 0)
-			r = samples_add_plain(to, METRIC_NODE_FREQUENCY_MAX, m.frequency_max_hz);
-	}
-	if (r == 0 && m.has_throttles)
-		r = samples_add_plain(to, METRIC_NODE_THROTTLES_CORE, m.core_throttles_total);
-	if (r == 0 && m.has_throttles)
-		r = samples_add_plain(to, METRIC_NODE_THROTTLES_PACKAGE, m.package_throttles_total);
-	return r ? r : add_sensors(n, to);
-}
-
 /* ---- all ---- */
 
-static int add_info(const struct node *n, struct samples *to)
+static int add_info(const struct source_state *n, struct samples *to)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { n->machine.node, n->machine.kernel, n->machine.arch };
 
 	return samples_add(to, METRIC_NODE_INFO, labels, 1);
 }
 
-int node_read(struct node *n, struct samples *to)
+static int sample(struct source_state *n, uint64_t boot_ns, struct samples *to)
 {
+	static int (*const readers[])(struct source_state *n, struct samples *to) = {
+		read_stat, read_meminfo, read_loadavg, read_pressures, read_net_dev, read_diskstats,
+	};
 	int r = add_info(n, to);
 
-	if (r == 0)
-		r = read_stat(n, to);
-	if (r == 0)
-		r = read_meminfo(n, to);
-	if (r == 0)
-		r = read_loadavg(n, to);
-	if (r == 0)
-		r = read_pressures(n, to);
-	if (r == 0)
-		r = read_net_dev(n, to);
-	if (r == 0)
-		r = read_diskstats(n, to);
-	if (r == 0)
-		r = node_ports_read(n->root_fd, to);
-	if (r == 0)
-		r = read_thermal(n, to);
-	return r ? r : node_mounts_read(n->root_fd, &n->options, to);
+	(void)boot_ns;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(readers); i++)
+		r = readers[i](n, to);
+	return r;
 }
 
-int node_open(int root_fd, const struct node_options *options, struct node **ret)
+static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
 {
-	_cleanup_(node_closep) struct node *n = calloc(1, sizeof(*n));
-	int r;
+	struct source_state *n = calloc(1, sizeof(*n));
 
+	(void)err;
 	if (!n)
 		return -ENOMEM;
-	n->root_fd = root_fd;
-	n->options = *options;
+	n->root_fd = options->root_fd;
 	n->ns_of_a_tick = NS_OF_A_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		n->fds[i] = -EBADF;
-	machine_read(root_fd, &n->machine);
-	r = thermal_open(root_fd, &n->thermal);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(n);
+	machine_read(n->root_fd, &n->machine);
+	*ret = n;
 	return 0;
 }
 
-struct node *node_close(struct node *n)
+static struct source_state *free_source(struct source_state *n)
 {
 	for (size_t i = 0; n && i < FILE_COUNT; i++)
 		closep(&n->fds[i]);
-	if (n)
-		thermal_close(n->thermal);
 	free(n);
 	return NULL;
 }
 
-void node_closep(struct node **n)
-{
-	node_close(*n);
-}
+const struct source source_node_files = {
+	.name = "node_files",
+	.label = "CPUs, memory, network and disks of the node: ",
+	.help = "CPU time, memory, load, pressure, network interfaces and disks of the node as a whole.",
+	.open = open_source,
+	.sample = sample,
+	.free = free_source,
+};

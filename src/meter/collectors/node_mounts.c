@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "node_mounts.h"
-
+/* How full the node's file systems are: of those with a device or memory of their own; each once, by the mount point that
+ * names it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -14,6 +15,7 @@
 #include "macro.h"
 #include "mounts.h"
 #include "node.h"
+#include "source.h"
 
 /* clang-format off */
 /* Made by the kernel on the fly, or no place where files are kept. */
@@ -92,7 +94,7 @@ static bool is_below(const char *path, const char *folder)
 	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-static bool may_ask(const struct node_options *options, const char *fstype)
+static bool may_ask(const struct source_options *options, const char *fstype)
 {
 	return options->may_ask ? options->may_ask(options->context, fstype)
 				: !node_may_hang(fstype);
@@ -100,7 +102,7 @@ static bool may_ask(const struct node_options *options, const char *fstype)
 
 /* Its path leads through one that may hang, and that nobody wants to be asked. */
 static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mount,
-			    const struct node_options *options)
+			    const struct source_options *options)
 {
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount *other = &mounts->items[i];
@@ -113,18 +115,26 @@ static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mou
 }
 
 static bool is_wanted(const struct mounts *mounts, const struct mount *mount,
-		      const struct node_options *options)
+		      const struct source_options *options)
 {
 	return mount->point[0] == '/' && may_ask(options, mount->fstype) &&
 	       !hangs_on_remote(mounts, mount, options);
 }
 
-int node_mounts_read(int root_fd, const struct node_options *options, struct samples *to)
+/* ---- the source ---- */
+
+struct source_state {
+	struct source_options options;
+};
+
+static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
 	_cleanup_(mounts_clear) struct mounts mounts = {};
+	const struct source_options *options = &s->options;
 	size_t count = 0;
-	int r = mounts_read(root_fd, "self", &mounts, NULL);
+	int r = mounts_read(options->root_fd, "self", &mounts, NULL);
 
+	(void)boot_ns;
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
 	for (size_t i = 0; r == 0 && i < mounts.count && count < NODE_MOUNTS_MAX; i++) {
@@ -136,7 +146,34 @@ int node_mounts_read(int root_fd, const struct node_options *options, struct sam
 		if (!is_wanted(&mounts, mount, options))
 			continue;
 		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a hidden one */
-			r = add_mount(root_fd, mount, to);
+			r = add_mount(options->root_fd, mount, to);
 	}
 	return r;
 }
+
+static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+{
+	struct source_state *s = calloc(1, sizeof(*s));
+
+	(void)err;
+	if (!s)
+		return -ENOMEM;
+	s->options = *options;
+	*ret = s;
+	return 0;
+}
+
+static struct source_state *free_source(struct source_state *s)
+{
+	free(s);
+	return NULL;
+}
+
+const struct source source_node_mounts = {
+	.name = "node_mounts",
+	.label = "free space of the node's file systems: ",
+	.help = "Size and free space of the node's file systems, of the types in filesystems.",
+	.open = open_source,
+	.sample = sample,
+	.free = free_source,
+};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cleanup.h"
@@ -11,6 +12,7 @@
 #include "macro.h"
 #include "node.h"
 #include "parse.h"
+#include "source.h"
 
 #define CLASS "sys/class/infiniband"
 #define NAME_MAX_LENGTH 63
@@ -110,14 +112,14 @@ static int add_state(const struct place *p, struct samples *to)
 	return r;
 }
 
-static int add_port(const struct place *p, void *to)
+static int add_port(const struct place *p, struct samples *to)
 {
 	int r = add_counters(p, to);
 
 	return r < 0 ? r : add_state(p, to);
 }
 
-static int visit_device(int root_fd, const char *device, size_t *left, int (*visit)(const struct place *p, void *to), void *to)
+static int add_device(int root_fd, const char *device, size_t *left, struct samples *to)
 {
 	_cleanup_(folder_clear) struct folder ports = {};
 	char path[256];
@@ -132,46 +134,9 @@ static int visit_device(int root_fd, const char *device, size_t *left, int (*vis
 		if (strlen(port.number) > NAME_MAX_LENGTH)
 			continue;
 		(*left)--;
-		r = visit(&port, to);
+		r = add_port(&port, to);
 	}
 	return r;
-}
-
-static int visit_all(int root_fd, int (*visit)(const struct place *p, void *to), void *to)
-{
-	_cleanup_(folder_clear) struct folder devices = {};
-	size_t left = NODE_DEVICES_MAX;
-	int r = 0;
-
-	if (folder_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
-		return 0;
-	for (size_t i = 0; r == 0 && i < devices.count; i++) {
-		if (strlen(devices.names[i]) <= NAME_MAX_LENGTH)
-			r = visit_device(root_fd, devices.names[i], &left, visit, to);
-	}
-	return r;
-}
-
-int node_ports_read(int root_fd, struct samples *to)
-{
-	return visit_all(root_fd, add_port, to);
-}
-
-static int take_port(const struct place *p, void *to)
-{
-	struct port *port = ports_add(to, p->device, p->number);
-	uint64_t number;
-
-	for (size_t i = 0; port && i < ARRAY_SIZE(counters); i++) {
-		if (read_counter(p, i, &number))
-			port->counters[counters[i].id - METRIC_NODE_PORT_TRANSMIT_BYTES] = (struct value){ number, true };
-	}
-	return 0;
-}
-
-void node_ports_count(int root_fd, struct ports *ret)
-{
-	(void)visit_all(root_fd, take_port, ret);
 }
 
 bool node_ports_exist(int root_fd)
@@ -180,3 +145,67 @@ bool node_ports_exist(int root_fd)
 
 	return folder_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) == 0 && devices.count > 0;
 }
+
+void node_ports_take(const struct samples *from, struct ports *ret)
+{
+	for (size_t i = 0; i < from->count; i++) {
+		const struct sample *s = &from->items[i];
+		struct port *port = ports_find(ret, s->labels[0], s->labels[1]);
+		size_t counter = s->id - METRIC_NODE_PORT_TRANSMIT_BYTES;
+
+		if (!port)
+			port = ports_add(ret, s->labels[0], s->labels[1]);
+		if (port && counter < PORT_COUNTERS)
+			port->counters[counter] = (struct value){ s->number, true };
+	}
+}
+
+/* ---- the source ---- */
+
+struct source_state {
+	int root_fd;
+};
+
+static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+{
+	struct source_state *s = calloc(1, sizeof(*s));
+
+	(void)err;
+	if (!s)
+		return -ENOMEM;
+	s->root_fd = options->root_fd; /* devices may come later */
+	*ret = s;
+	return 0;
+}
+
+static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
+{
+	_cleanup_(folder_clear) struct folder devices = {};
+	size_t left = NODE_DEVICES_MAX;
+	int r = 0;
+
+	(void)boot_ns;
+	if (folder_read(s->root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < devices.count; i++) {
+		if (strlen(devices.names[i]) <= NAME_MAX_LENGTH)
+			r = add_device(s->root_fd, devices.names[i], &left, to);
+	}
+	return r;
+}
+
+static struct source_state *free_source(struct source_state *s)
+{
+	free(s);
+	return NULL;
+}
+
+const struct source source_ports = {
+	.name = NODE_PORTS_SOURCE,
+	.label = NODE_PORTS_LABEL,
+	.help = "What went through the node's InfiniBand and Omni-Path ports, and through those of a job that has the node for itself.",
+	.is_for_jobs = true,
+	.open = open_source,
+	.sample = sample,
+	.free = free_source,
+};

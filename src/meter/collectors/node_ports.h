@@ -7,11 +7,11 @@
 #include "ports.h"
 #include "sample.h"
 
-/* Each port of each device below sys/class/infiniband; what a port does not count, or no more, since the counter stands at its
- * end, is left out. */
-int node_ports_read(int root_fd, struct samples *to);
-/* The same of those that only grow: what they count now, in an empty @ret. */
-void node_ports_count(int root_fd, struct ports *ret);
+/* Its source: each port of each device below sys/class/infiniband; what a port does not count, or no more, since the counter
+ * stands at its end, is left out. */
+#define NODE_PORTS_SOURCE "ports"
+/* Of its samples those that only grow, in an empty @ret. */
+void node_ports_take(const struct samples *from, struct ports *ret);
 /* Has the node any such device? */
 bool node_ports_exist(int root_fd);
 /* What a record says of them then, if it does not know what was the job's: a port does not tell whose its packets are. */

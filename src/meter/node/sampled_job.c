@@ -8,24 +8,18 @@
 #include "allocation.h"
 #include "cleanup.h"
 #include "collectors/node_ports.h"
-#include "cpulist.h"
 #include "error.h"
-#include "hardware.h"
 #include "job_command.h"
 #include "macro.h"
 #include "prolog.h"
 #include "record.h"
 #include "registry.h"
 #include "sampler.h"
-#include "thermal.h"
 #include "users.h"
 
 /* How long to wait before looking again for what the prolog says, or for a command; twice as long each time up to... */
 #define LOOK_FIRST_NS UINT64_C(1000000000)
 #define LOOK_WAIT_MAX_NS UINT64_C(60000000000)
-
-#define HARDWARE_SHARE 4  /* one part in so many of the files' descriptors may be the processor's counters... */
-#define HARDWARE_MAX 4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */
 
 /* What stays with the job. */
 struct sampled_job {
@@ -35,7 +29,7 @@ struct sampled_job {
 	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the last look at what they are */
 	unsigned int readings;	      /* since that look */
 	struct allocation allocation;
-	struct sampled_hardware hardware;
+	struct source_attachments attachments;
 	bool has_prolog;     /* or one that is not to be taken */
 	bool has_bad_prolog; /* or one that cannot be read just now; it is counted and told */
 	struct value prolog_cores, prolog_memory;
@@ -52,7 +46,7 @@ static void sampled_job_free(void *what)
 	if (!own)
 		return;
 	group_files_close(own->files);
-	sampled_hardware_clear(&own->hardware);
+	source_attachments_clear(&own->attachments);
 	allocation_clear(&own->allocation);
 	free(own->path);
 	free(own);
@@ -316,25 +310,29 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 	return facts ? replace_text(&facts->user, name) : -ENOMEM;
 }
 
-/* Of the CPUs that it may use, as long as it lives. */
-static void sample_thermal(const struct job_sources *sources, const struct sampled_job *own, struct registry_job *job)
-{
-	struct thermal_moment moment;
-	struct cpulist cpus;
+/* ---- its sources ---- */
 
-	if (!sources->thermal || (sources->group && !sources->has_begun) || !registry_job_path(job) || !own->allocation.cpus ||
-	    cpulist_parse(own->allocation.cpus, &cpus) < 0)
-		return;
-	thermal_get(sources->thermal, &cpus, &moment);
-	registry_job_sample(job, &moment);
+/* @path: of its cgroup; NULL: sources leave it, once they have been sampled. */
+static int sample_sources(struct job_sources *sources, struct sampled_job *own, struct registry_job *job, const char *path)
+{
+	const struct source_job at = { path, own->allocation.cpus };
+	struct source_job_sample sample = {};
+	int r = sources_sample_job(sources->sources, &own->attachments, path ? &at : NULL, &sample);
+
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (sample.added[id].is_known)
+			registry_job_add(job, (enum metric_id)id, sample.added[id].number);
+	}
+	if (sample.has_thermal && (!sources->group || sources->has_begun))
+		registry_job_sample(job, &sample.thermal);
+	return r;
 }
 
-/* The job's last group takes its counters with it, once they are read. */
-static void leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
-			const char *path)
+/* The job's last group takes with it what sources have of it, once they are sampled. */
+static int leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
+		       const char *path)
 {
-	if (own->path && path && strcmp(own->path, path) != 0)
-		sampled_hardware_read(&sources->hardware, &own->hardware, job, NULL, NULL);
+	return own->path && path && strcmp(own->path, path) != 0 ? sample_sources(sources, own, job, NULL) : 0;
 }
 
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)
@@ -345,7 +343,9 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 
 	if (!own)
 		return -ENOMEM;
-	leave_group(sources, own, job, path);
+	r = leave_group(sources, own, job, path);
+	if (r < 0)
+		return r;
 	if (path && sources->hierarchy) {
 		open_files(sources, own, path);
 		read_files(sources, own, job);
@@ -356,54 +356,12 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	if (r >= 0)
 		r = read_allocation(sources, own, job, boot_ns);
 	if (r >= 0)
-		sampled_hardware_read(&sources->hardware, &own->hardware, job, path, own->allocation.cpus);
+		r = sample_sources(sources, own, job, path);
 	if (r >= 0)
 		r = find_command(sources, own, job, boot_ns);
 	if (r >= 0)
-		sample_thermal(sources, own, job);
-	if (r >= 0)
 		r = find_owner(sources, job);
 	return r < 0 ? r : name_user(sources, job, boot_ns);
-}
-
-static int open_thermal(struct job_sources *sources)
-{
-	int r = thermal_open(sources->root_fd, &sources->thermal);
-
-	if (r >= 0 && !thermal_has_any(sources->thermal))
-		sources->thermal = thermal_close(sources->thermal);
-	return r;
-}
-
-int job_sources_open_sensors(struct job_sources *sources, const struct sampler_options *options)
-{
-	const struct hardware_events *events = options->one ? options->one->hardware : NULL;
-	int r = options->has_thermal ? open_thermal(sources) : 0;
-
-	sources->has_thermal = options->has_thermal;
-	sources->has_ports = options->has_ports;
-	sources->hardware = (struct hardware_source){ .is_on = options->has_hardware,
-						      .root_fd = sources->root_fd,
-						      .hierarchy = sources->hierarchy };
-	if (r < 0 || !options->has_hardware)
-		return r;
-	if (events)
-		sources->hardware.events = *events;
-	else
-		hardware_events_read(sources->root_fd, &sources->hardware.events);
-	sources->hardware.descriptors_left = MIN(sources->budget.max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
-	sources->budget.max -= (unsigned int)sources->hardware.descriptors_left;
-	return 0;
-}
-
-/* What the site does not want no record speaks of. */
-static int describe_thermal(const struct job_sources *sources, struct record *record)
-{
-	if (!sources->has_thermal || record->thermal.samples.is_known)
-		return 0;
-	return sources->thermal ? strings_add(&record->coverage.missing,
-					      THERMAL_LABEL "it began and ended between two readings")
-				: strings_add(&record->coverage.missing, THERMAL_ABSENT);
 }
 
 static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
@@ -413,8 +371,10 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 	if (!node_ports_exist(sources->root_fd))
 		return 0;
-	if (!sources->has_ports) /* one group's, or the site's will */
-		return sources->group ? strings_add(&record->coverage.missing, NODE_PORTS_MISSING) : 0;
+	if (sources->group)
+		return strings_add(&record->coverage.missing, NODE_PORTS_MISSING);
+	if (!sources_find(sources->sources, NODE_PORTS_SOURCE)) /* the site's will */
+		return 0;
 	why = registry_job_ports(job, &ports);
 	if (why)
 		return strings_add(&record->coverage.missing, NODE_PORTS_LABEL "%s", why);
@@ -434,25 +394,6 @@ int job_sources_describe(const struct job_sources *sources, const struct registr
 
 	if (sources->is_own)
 		return 0;
-	r = sources->hardware.is_on ? hardware_source_describe(&sources->hardware, record) : 0;
-	if (r >= 0)
-		r = describe_ports(sources, job, record);
-	return r < 0 ? r : describe_thermal(sources, record);
-}
-
-int job_sources_describe_node(const struct job_sources *sources, struct record *record)
-{
-	int r = 0;
-
-	if (!sources->hardware.is_on)
-		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "switched off (the agent's setting hardware)");
-	else if (*sources->hardware.why.text)
-		r = strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", sources->hardware.why.text);
-	if (r >= 0 && !sources->has_thermal)
-		r = strings_add(&record->coverage.missing, THERMAL_LABEL "switched off (the agent's setting thermal)");
-	else if (r >= 0 && !sources->thermal)
-		r = strings_add(&record->coverage.missing, THERMAL_ABSENT);
-	if (r >= 0 && !sources->has_ports && node_ports_exist(sources->root_fd))
-		r = strings_add(&record->coverage.missing, NODE_PORTS_LABEL "switched off (the agent's setting ports)");
-	return r;
+	r = sources_describe_job(sources->sources, record);
+	return r < 0 ? r : describe_ports(sources, job, record);
 }

@@ -29,7 +29,6 @@
 #include "resident.h"
 #include "sampled_job.h"
 #include "state.h"
-#include "thermal.h"
 #include "users.h"
 
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
@@ -136,6 +135,12 @@ static int make_registry(struct sampler *s)
 static int open_sources_of_one(struct sampler *s)
 {
 	const struct sampler_one *one = s->options.one;
+	const struct source_options options = {
+		.root_fd = s->options.root_fd,
+		.hierarchy = &s->hierarchy,
+		.descriptors = &s->sources.budget,
+		.hardware = one->hardware,
+	};
 
 	s->sources = (struct job_sources){
 		.root_fd = s->options.root_fd,
@@ -149,18 +154,25 @@ static int open_sources_of_one(struct sampler *s)
 	if (one->is_own)
 		return 0;
 	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
-	return job_sources_open_sensors(&s->sources, &s->options);
+	return sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources);
 }
 
 static int open_sources(struct sampler *s)
 {
 	static const struct users_options names = {};
+	const struct source_options options = {
+		.root_fd = s->options.root_fd,
+		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
+		.descriptors = &s->sources.budget,
+		.may_ask = s->options.may_ask,
+		.context = s->options.context,
+	};
 
 	if (s->options.one)
 		return open_sources_of_one(s);
 	s->sources = (struct job_sources){
 		.root_fd = s->options.root_fd,
-		.hierarchy = s->has_hierarchy ? &s->hierarchy : NULL,
+		.hierarchy = options.hierarchy,
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.users = users_new(&names),
 		.prolog_dir = s->options.run_dir ? s->prolog_dir : NULL,
@@ -169,7 +181,7 @@ static int open_sources(struct sampler *s)
 		snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 			 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? job_sources_open_sensors(&s->sources, &s->options) : -ENOMEM;
+	return s->sources.users ? sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources) : -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -289,7 +301,7 @@ struct sampler *sampler_close(struct sampler *s, bool keeps)
 		(void)state_settle(s->state, is_pinned, s, NULL); /* else the next agent does it */
 	registry_free(s->registry); /* gives back what jobs have from the sources */
 	users_free(s->sources.users);
-	thermal_close(s->sources.thermal);
+	sources_free(s->sources.sources);
 	state_close(s->state);
 	place_names_close(s->names);
 	free(s->sites);
@@ -365,10 +377,12 @@ static int take_published(struct sampler *s)
 
 static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 {
+	const struct samples *samples = sources_find(s->sources.sources, NODE_PORTS_SOURCE);
 	struct ports now = {};
 	int r;
 
-	node_ports_count(s->options.root_fd, &now);
+	if (samples)
+		node_ports_take(samples, &now);
 	if (!now.count)
 		return 0;
 	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
@@ -386,8 +400,8 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 	if (r >= 0)
 		r = kernel_side_feed(s->kernel, s->registry, s->names, boot_ns, err);
 	s->sources.command_looks = 0;
-	if (r >= 0 && s->sources.thermal)
-		thermal_sweep(s->sources.thermal);
+	if (r >= 0)
+		r = sources_sample(s->sources.sources, boot_ns);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
 		r = sampled_job_read(&s->sources, job, boot_ns);
 	if (r >= 0)
@@ -398,7 +412,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 		r = fold(s, boot_ns, err);
 	if (r < 0)
 		return r;
-	if (s->options.has_ports)
+	if (!s->options.one)
 		r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;
@@ -415,6 +429,7 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 
 	s->counts.readings++;
 	r = read_all(s, boot_ns, real_ns, &snapshot, err);
+	sources_ask(s->sources.sources);
 	if (r < 0) {
 		s->counts.failed_readings++;
 		kernel_side_distrust(s->kernel);
@@ -569,11 +584,18 @@ int sampler_describe(const struct sampler *s, struct record *record)
 	int failure = s->state ? state_failure(s->state) : 0, r = kernel_side_describe(s->kernel, NULL, record);
 
 	if (r >= 0)
-		r = job_sources_describe_node(&s->sources, record);
+		r = sources_describe(s->sources.sources, record);
 	if (r >= 0 && failure < 0)
 		r = strings_add(&record->coverage.notes, "the state of jobs cannot be written to '%s/jobs': %s",
 				s->options.state_dir, strerror(-failure));
 	return r;
+}
+
+int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
+{
+	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to) : 0;
+
+	return r < 0 ? r : sources_put_late(s->sources.sources, to);
 }
 
 struct meter *sampler_meter(struct sampler *s)

@@ -21,6 +21,7 @@ struct map_size;
 struct meter;
 struct record;
 struct sampler;
+struct samples;
 struct site_mount;
 
 struct sampler_rule { /* of the site's, by which a path tells whose a group is: see identity_rules_add() */
@@ -46,9 +47,6 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	int root_fd; /* a folder that holds proc and sys; stays the caller's */
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
-	bool has_hardware; /* the processor's own counters */
-	bool has_thermal;  /* frequency and temperature of CPUs */
-	bool has_ports;	   /* of the node's fabric */
 	bool has_units;	   /* systemd's units and sessions are jobs, too */
 	int key;	   /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the best */
 	uint64_t budget;   /* of each core, in millionths */
@@ -66,6 +64,10 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const struct sampler_one *one; /* NULL: all jobs */
 	uid_t uid;	     /* whose the files of state are */
 	gid_t gid;
+	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
+	/* As in struct source_options. */
+	bool (*may_ask)(const void *context, const char *fstype);
+	const void *context;
 };
 
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
@@ -118,6 +120,9 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 /* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has switched off, of which no
  * job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
+
+/* Numbers of the node, if they are wanted, and of the sources.  -ENOMEM, -ENOSPC. */
+int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
 
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);
