@@ -4,7 +4,9 @@
     @pytest.mark.parametrize("result", [Case("uname -r")], indirect=True)
     def test_something(result): ...
 
-All cases that the selected tests want of one kernel and one command line run in a boot or two."""
+All cases that the selected tests want of one kernel and one command line run in one boot, or in two if some are timed.  What takes
+longest is the start of a meter, whose programs the emulated kernel has to look through: a case is metered once for all that
+its record can tell apart."""
 
 import concurrent.futures
 import functools
@@ -43,7 +45,6 @@ KERNELS = REPO / ".cache" / "kernels"
 # run beside them on what they leave.
 GUESTS_AT_ONCE, TIMED_GUESTS_AT_ONCE = 3, 2
 IDLE = [REPO / "tests/on-idle-time"]
-CASES_MANY = 40  # for one boot
 SLURM_SERIES, SYSTEMD_SERIES = "6.1", "6.12"
 
 
@@ -70,7 +71,7 @@ def kernel(request):
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
     ours = {name: BUILD / name for name in ("jobmeter", "jobmeter-agent")}
-    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "hot", "looks", "talk", "waits")}
+    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "chain", "hot", "looks", "talk", "waits")}
     ours["grouped"] = BUILD / "tests/system/grouped"
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"
@@ -124,12 +125,6 @@ def wanted_cases(session):
     return {key: list(dict.fromkeys(cases)) for key, cases in wanted.items()}
 
 
-def halves(cases):
-    """Of many cases: each half has a boot of its own, so that no boot is left running alone for long."""
-    middle = len(cases) // 2 if len(cases) > CASES_MANY else len(cases)
-    return [part for part in (cases[:middle], cases[middle:]) if part]
-
-
 def work_of(cases):
     """How long they take, in starts of a meter, which take most of a guest's time."""
     return sum(1 + case.script.count("jobmeter run") for case in cases)
@@ -137,9 +132,8 @@ def work_of(cases):
 
 def wanted_boots(session):
     """[(kernel, command line, are they timed, cases)] for those kernels that there are, the longest first."""
-    found = [(series, boot, is_timed, part) for (series, boot, is_timed), cases in wanted_cases(session).items()
-             if not fetch(series).returncode and ("preempt=" not in boot or chooses_preemption(KERNELS / series))
-             for part in halves(cases)]
+    found = [(*key, cases) for key, cases in wanted_cases(session).items()
+             if not fetch(key[0]).returncode and ("preempt=" not in key[1] or chooses_preemption(KERNELS / key[0]))]
     return sorted(found, key=lambda boot: -work_of(boot[3]))
 
 

@@ -22,6 +22,8 @@ NEVER_CHECKED = ("count_kernel_", "count_loop_", "count_unposted_", "count_unsee
 LACKS = {"5.10": ["operations by io_uring"]}  # what no hook gives on a kernel
 # The objects that run in their code for older kernels there.
 OLDER = {"5.10": {"tasks", "files", "fentry", "syscalls", "block"}}
+# What it costs is measured once for a kernel: it goes on and off a dozen times for that.
+PREEMPTED = Case(ROOT.replace("--json", "--no-costs --json"), boot="preempt=full")
 USER = 'jobmeter doctor --json > /out/found.json; [ $? = 1 ]'
 
 
@@ -30,8 +32,7 @@ def found_of(result):
     return json.loads(result.files["found.json"])
 
 
-@pytest.mark.parametrize("result", [Case(ROOT, is_timed=True), Case(ROOT, boot="preempt=full", is_timed=True)],
-                         indirect=True, ids=["", "preempt=full"])
+@pytest.mark.parametrize("result", [Case(ROOT, is_timed=True), PREEMPTED], indirect=True, ids=["", "preempt=full"])
 def test_root_has_the_default_set_on_v2(kernel, result, request):
     found = found_of(result)
     assert found["works"]
@@ -49,8 +50,8 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
     assert all(word in line for word, line in zip(lacks, found["missing"]))
     not_checked = [hook["program"] for hook in more["hooks"] if hook["on"] and not hook["checked"]]
     assert [name for name in not_checked if not name.startswith(NEVER_CHECKED)] == []
-    default = found["costs"]["settings"][-1]
-    assert default["added_read_nanoseconds"]["median"] > 0
+    if "preempt=full" not in request.node.name:
+        assert found["costs"]["settings"][-1]["added_read_nanoseconds"]["median"] > 0
 
 
 @pytest.mark.parametrize("result", [Case(ROOT, is_timed=True)], indirect=True)

@@ -25,25 +25,31 @@ mkdir /tmp/x/a/data/part /tmp/x/b/data/upper /tmp/x/b/data/work
 mount --bind /tmp/x/a/data/part /tmp/x/bind
 mount -t overlay -o lowerdir=/tmp/x/lower,upperdir=/tmp/x/b/data/upper,workdir=/tmp/x/b/data/work over /tmp/x/over
 cp /proc/self/mountinfo /out/mountinfo
-jobmeter run --quiet --output /out/record.json -- truth --output /out/truth.json --device /dev/zero \
-    --mount /tmp/x/a/data --mount /tmp/x/b/data --bind /tmp/x/bind --mount /tmp/x/plain --mount /tmp/x/over {options}
+jobmeter run --quiet --output /out/record.json -- chain {truths}
 """
+TRUTH = """/bin/truth --output /out/truth{number}.json --device /dev/zero --mount /tmp/x/a/data --mount /tmp/x/b/data \
+    --bind /tmp/x/bind --mount /tmp/x/plain --mount /tmp/x/over {options}"""
 
 
-def truth_cases():
-    mapped = {name: options("/tmp/x/b/data") for name, options in MAPPED_CASES.items()}
-    for name, options in (CASES | mapped).items():
-        for boot in ("", "preempt=full") if name in CROWDED else ("",):
-            case = Case(SCRIPT.format(options=shlex.join(options)), boot=boot)
-            yield pytest.param(case, id=f"{name}, {boot}" if boot else name)
+def metered(cases, boot=""):
+    """Truth programs one after the other in one record, in which what all of them did must be, to the call."""
+    return Case(SCRIPT.format(truths=" , ".join(TRUTH.format(number=number, options=shlex.join(options))
+                                                for number, options in enumerate(cases))), boot=boot)
 
 
-@pytest.mark.parametrize("result", truth_cases(), indirect=True)
+# What mappings do comes also of what others leave in the page cache.
+MAPPED = [options("/tmp/x/b/data") for options in MAPPED_CASES.values()]
+TRUTHS = {"all": metered(CASES.values()), **{name: metered([options]) for name, options in zip(MAPPED_CASES, MAPPED)},
+          "crowded, preempt=full": metered([CASES[name] for name in CROWDED], "preempt=full")}
+
+
+@pytest.mark.parametrize("result", TRUTHS.values(), indirect=True, ids=TRUTHS)
 def test_every_operation_byte_call_and_error_is_recorded(kernel, result, tmp_path, matrix):
     assert result.status == 0, result.stderr
     (tmp_path / "mountinfo").write_bytes(result.files["mountinfo"])
     mounts = mountinfo.read(tmp_path / "mountinfo")
-    truth, record = json.loads(result.files["truth.json"]), json.loads(result.files["record.json"])
+    truth = compare.together([json.loads(text) for name, text in sorted(result.files.items()) if name.startswith("truth")])
+    record = json.loads(result.files["record.json"])
     coverage = record["coverage"]
 
     def name_of(path):

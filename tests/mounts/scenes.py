@@ -219,6 +219,30 @@ def copying(kind, fstype):
 # to the task's counters on both levels.
 COPYING = {kind: copying(kind, fstype) for kind, fstype in FSTYPES.items()}
 
+def both(kind, fstype, calls):
+    """Written and copied on one file system, so often that no other's numbers are like its own."""
+    write, read = Row(calls, calls * 101, 0, 0), Row(0, 0, calls - 2, (calls - 2) * 97)
+    copy = Row(1, 1000 * calls + 7, 1, 1000 * calls + 7)
+    return Scene(
+        f"make {kind} $W/m\ndd status=none if=/dev/zero of=$W/m/from bs={copy.read_bytes} count=1\n",
+        dd(write, "$W/m/f") + dd(read, "$W/m/f") + f"copy-range $W/m/from $W/m/to {copy.read_bytes} >/dev/null\n",
+        {("m", fstype): total(write, read, copy)},
+    )
+
+
+KINDS_AND_COPYING = {kind: both(kind, fstype, calls)
+                     for (kind, fstype), calls in zip(FSTYPES.items(), (13, 17, 19, 23, 29, 31, 37, 41))}
+
+
+def together(scenes):
+    """@scenes, {name: Scene}, in one record: one after the other, each in a folder of its name."""
+    return Scene(
+        "all=$W\n" + "".join(f"W=$all/{name}\nmkdir -p $W\n{scene.setup}" for name, scene in scenes.items()) + "W=$all\n",
+        "".join(f"(export W=$W/{name}\n{scene.job})\n" for name, scene in scenes.items()),
+        {(f"{name}/{mount}", fstype): row for name, scene in scenes.items() for (mount, fstype), row in scene.rows.items()},
+    )
+
+
 COPYING_UNMETERED = f"""set -e
 export W={{work}}
 mkdir -p $W

@@ -39,6 +39,19 @@ def counts_of(n):
     return Counts(n.get("calls", 0), n.get("bytes", 0), n.get("errors", 0), n.get("not_found", 0))
 
 
+# Its C library asks for its path, as that of each static program does.
+CHAINS_START = {"place": "(pseudo)", "op": "readlink", "way": "call", "by": "path", "calls": 1, "bytes": 0, "errors": 0,
+                "not_found": 0}
+
+
+def together(truths):
+    """What several truth programs did, one after the other, and chain, which ran them."""
+    return {"rows": [CHAINS_START, *(row for truth in truths for row in truth["rows"])],
+            "skipped": [row for truth in truths for row in truth["skipped"]],
+            "totals": {key: sum(truth["totals"][key] for truth in truths) for key in truths[0]["totals"]},
+            "absent": sorted({text for truth in truths for text in truth["absent"]})}
+
+
 def as_function(place_of):
     """@place_of is a function, a dictionary (what is not in it stays as it is) or None."""
     if callable(place_of):
