@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A strict reader of Prometheus' text format: what a scraper may forgive, this does not."""
+"""A strict reader of Prometheus' text format: what a scraper may forgive, this does not.
 
+Who scrapes all the time reads most lines again: what a line says by itself is remembered."""
+
+import functools
 import re
 from dataclasses import dataclass, field
 
@@ -56,6 +59,26 @@ def family_of(name, types):
     return name
 
 
+@functools.lru_cache(maxsize=1 << 16)
+def comment_of(line):
+    """("HELP" or "TYPE", the metric, what is said of it), or None."""
+    found = re.match(rf"# (HELP|TYPE) ({NAME}) (.*)", line)
+    return found and found.groups()
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def sample_of(line):
+    """(name, its labels in the order of their names, number)"""
+    name = re.match(NAME, line)
+    if not name:
+        raise PageError(f"neither a sample nor a comment: {line!r}")
+    rest = line[name.end():]
+    labels, rest = parse_labels(rest[1:], line) if rest.startswith("{") else ({}, rest)
+    if not rest.startswith(" ") or not VALUE.fullmatch(rest[1:]):
+        raise PageError(f"value: {line!r}")
+    return name[0], tuple(sorted(labels.items())), number(rest[1:])
+
+
 def parse(text):
     page, helped, closed, current = Page(), set(), set(), None
     if text and not text.endswith("\n"):
@@ -70,33 +93,28 @@ def parse(text):
             current = family
 
     for line in text.split("\n")[:-1]:
-        comment = re.match(rf"# (HELP|TYPE) ({NAME}) (.*)", line)
-        if comment and comment[1] == "HELP":
-            enter(comment[2], line)
-            if comment[2] in helped:
-                raise PageError(f"help twice: {line!r}")
-            helped.add(comment[2])
-        elif comment:
-            enter(comment[2], line)
-            if comment[2] in page.types or comment[3] not in TYPES:
+        comment = comment_of(line) if line.startswith("#") else None
+        if comment:
+            kind, metric, said = comment
+            enter(metric, line)
+            if metric in (helped if kind == "HELP" else page.types):
+                raise PageError(f"{kind} twice: {line!r}")
+            if kind == "HELP":
+                helped.add(metric)
+            elif said not in TYPES:
                 raise PageError(f"type: {line!r}")
-            page.types[comment[2]] = comment[3]
+            else:
+                page.types[metric] = said
         elif not line.startswith("#"):
-            name = re.match(NAME, line)
-            if not name:
-                raise PageError(f"neither a sample nor a comment: {line!r}")
-            family = family_of(name[0], page.types)
+            name, labels, value = sample_of(line)
+            family = family_of(name, page.types)
             enter(family, line)
             if family not in page.types:
                 raise PageError(f"no type: {line!r}")
-            rest = line[name.end():]
-            labels, rest = parse_labels(rest[1:], line) if rest.startswith("{") else ({}, rest)
-            if not rest.startswith(" ") or not VALUE.fullmatch(rest[1:]):
-                raise PageError(f"value: {line!r}")
-            key = name[0], tuple(sorted(labels.items()))
+            key = name, labels
             if key in page.samples:
                 raise PageError(f"a series twice: {line!r}")
-            page.samples[key] = number(rest[1:])
+            page.samples[key] = value
             if page.types[family] == "counter" and not page.samples[key] >= 0:
                 raise PageError(f"a counter below zero: {line!r}")
     return page
