@@ -21,7 +21,7 @@ from slurm import free_ports, make_users
 
 BUILD = pathlib.Path(os.environ.get("JOBMETER_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
 PROGRAM = BUILD.resolve() / "jobmeter-agent"
-USER = "jm-agent"
+USER = f"jm-agent-{os.getpid()}"  # other tests' end, and take theirs with them
 BPFFS = pathlib.Path("/sys/fs/bpf")
 
 UNVERIFIED = ssl._create_unverified_context()  # that a certificate holds is for curl and Prometheus to say

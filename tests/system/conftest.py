@@ -19,7 +19,7 @@ from repository import REPOSITORY
 for shared in ("truth", "mounts"):
     sys.path.insert(0, str(REPOSITORY / "tests" / shared))
 
-from agent import Agent  # noqa: E402
+from agent import USER, Agent  # noqa: E402
 from job_groups import RULES, JobGroups  # noqa: E402
 from jobtruth import Bench  # noqa: E402
 from keeper import Keeper  # noqa: E402
@@ -150,8 +150,17 @@ def bench(keeper, programs):
     return Bench(keeper, folder, programs / "tests/truth/jobwork", 0)
 
 
+@pytest.fixture(scope="session")
+def agent_user():
+    """Made once for all agents: a test that finds it has nothing to make."""
+    with Keeper() as keeper:
+        if os.geteuid() == 0:
+            slurm_module.make_users(keeper, [USER])
+        yield USER
+
+
 @pytest.fixture
-def start_agent(bench, keeper, demand):
+def start_agent(bench, keeper, demand, agent_user):
     agents = []
 
     def start(before=(), **settings):

@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.alone  # all groups of the machine are in its tables
+
 SCENES = ("life", "walk", "hostile", "full", "rows", "crowded")
 
 

@@ -79,6 +79,10 @@ def wait_for_text(path, text, seconds=60):
         time.sleep(0.02)
 
 
+def children(pid):
+    return set(subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True).stdout.split())
+
+
 def load(path):
     return json.loads(pathlib.Path(path).read_text())
 
@@ -230,8 +234,13 @@ class TestSignals:
     def test_one_to_the_whole_process_group_arrives_once(self, programs, counter, root):
         process = self.start(programs, counter)
         for number in (signal.SIGINT, signal.SIGUSR1):
+            before, end = children(process.pid), time.monotonic() + 60
             os.killpg(process.pid, number)
             wait_for_text(counter.seen, number.name)
+            # By a new one of its children it knows the next signal of a group: before that it is not ready for one.
+            while (now := children(process.pid)) == before or len(now) < len(before):
+                assert time.monotonic() < end
+                time.sleep(0.02)
         counter.end()
         assert process.wait(60) == 0
         assert counter.seen.read_text().split() == ["ready", "SIGINT", "SIGUSR1"]

@@ -14,6 +14,8 @@ import compare
 import mountinfo
 import pytest
 
+pytestmark = pytest.mark.alone  # tables that it wants full, or nearly, are for the whole machine
+
 # Four CPUs' worth of one job's rows, the least of histograms, and numbers that are no power of two.
 CHOSEN = ((), ("file_rows=10007", "file_histograms=1"), ("superblocks=77", "parked_calls=4097"),
           ("parked_syscalls=16381",))

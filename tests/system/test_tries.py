@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What tests/run makes of tests that fail, or hang: tried again as often as it says, and named."""
 
-import contextlib
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -169,9 +168,8 @@ def span(name, seconds=0.3):
 
 
 @pytest.fixture
-def lanes(runner, tmp_path, monkeypatch):
+def lanes(runner, tmp_path):
     """run(**files): the counts of these files of tests, and {test: (begin, end, process)}."""
-    monkeypatch.setattr(runner, "users", contextlib.nullcontext)
     shutil.copy(TESTS / "conftest.py", tmp_path / "tests")
     spans = tmp_path / "spans"
 
