@@ -22,6 +22,7 @@ BUILD = Path(os.environ.get("JOBMETER_BUILD", REPO / "build"))
 REQUIRED = ["6.1", "6.12"]
 OPTIONAL = ["5.10"]  # while it can be had
 
+LONG_S = 2400  # for a case of many programs, a minute of emulation, where others leave a guest a twentieth of a processor
 PATIENCE_S = 60  # beyond a case's own limit, without a word from the guest; a boot takes 3, on a busy machine 15
 CONSOLE_TAIL = 60  # lines of the console that an error shows: a panic with its registers and trace
 

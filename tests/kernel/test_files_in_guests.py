@@ -12,7 +12,7 @@ import mountinfo
 import pytest
 from cases import CASES, CROWDED, MAPPED_CASES
 
-from guest import REPO, Case
+from guest import LONG_S, OPTIONAL, REPO, Case
 
 # Two mounts whose paths end alike, a bind mount of a part of the first, a plain folder, and an overlay.
 SCRIPT = """set -e
@@ -34,7 +34,7 @@ TRUTH = """/bin/truth --output /out/truth{number}.json --device /dev/zero --moun
 def metered(cases, boot=""):
     """Truth programs one after the other in one record, in which what all of them did must be, to the call."""
     return Case(SCRIPT.format(truths=" , ".join(TRUTH.format(number=number, options=shlex.join(options))
-                                                for number, options in enumerate(cases))), boot=boot)
+                                                for number, options in enumerate(cases))), boot=boot, limit_s=LONG_S)
 
 
 # What mappings do comes also of what others leave in the page cache.

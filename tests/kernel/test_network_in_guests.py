@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from guest import Case
+from guest import LONG_S, Case
 
 MODES = ["tcp4", "tcp6", "udp4", "mapped", "unix", "messages", "many-messages", "as-files", "peek", "errors", "restarted",
          "namespace", "many", "crowd", "high", "reused", "self", "multipath", "uring", "uring-connections"]
@@ -14,7 +14,7 @@ APART = ["multipath", "uring", "uring-connections"]  # which not all kernels hav
 RUNS = {"sockets": [mode for mode in MODES if mode not in APART], **{mode: [mode] for mode in APART}}
 RUN = "jobmeter run --quiet --output /out/{0}.json -- chain {1}\n"
 ALL = Case("set -e\n" + "".join(
-    RUN.format(name, " , ".join(f"/bin/talk {mode} /out/{mode}.truth" for mode in modes)) for name, modes in RUNS.items()))
+    RUN.format(name, " , ".join(f"/bin/talk {mode} /out/{mode}.truth" for mode in modes)) for name, modes in RUNS.items()), limit_s=LONG_S)
 
 
 def added(a, b):

@@ -137,6 +137,7 @@ def spun_share(record):
     return cpu["polling_seconds"] / (cpu["user_seconds"] + cpu["system_seconds"])
 
 
+@pytest.mark.alone  # two ranks that spin want two processors
 def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_path):
     subprocess.run(launch("-n", 2, programs / "jobmeter", "run", "--standalone", "--quiet", "--output", f"{tmp_path}/r/",
                           "--", ranks, 60), check=True, capture_output=True, timeout=120)
@@ -149,6 +150,7 @@ def test_a_rank_that_waits_for_a_slower_one_spins(programs, ranks, root, tmp_pat
     assert merged["time"]["elapsed_seconds"] < 10 or "ranks-uneven" in [i["id"] for i in merged["insights"]]
 
 
+@pytest.mark.alone  # two ranks that spin want two processors
 def test_a_job_of_such_ranks_is_told_so(programs, ranks, root, tmp_path):
     output, rules = tmp_path / "job.json", tmp_path / "rules.yaml"
     subprocess.run([programs / "jobmeter", "run", "--standalone", "--quiet", "--output", output, "--",

@@ -70,23 +70,24 @@ def servant(group, tmp_path):
 
 
 @pytest.fixture
-def nothing_new():
-    """No group and no process of a watch is left."""
-    before = set(groups())
-    return lambda: set(groups()) <= before and not processes()
-
-
-@pytest.fixture
 def watch(programs, tmp_path):
     """Starts a watch; no agent of the machine is asked."""
     environment = {**os.environ, "JOBMETER_SOCKET": str(tmp_path / "agent.sock"), "XDG_STATE_HOME": str(tmp_path)}
 
     def start(*argv, **options):
-        return subprocess.Popen([programs / "jobmeter", "watch", *map(str, argv)], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env=environment, **options)
+        process = subprocess.Popen([programs / "jobmeter", "watch", *map(str, argv)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, env=environment, **options)
+        start.pids.add(str(process.pid))
+        return process
 
-    start.socket = environment["JOBMETER_SOCKET"]
+    start.socket, start.pids = environment["JOBMETER_SOCKET"], set()
     return start
+
+
+@pytest.fixture
+def nothing_new(watch):
+    """No group and no process of a watch is left; tests beside this one may leave groups for a while."""
+    return lambda: not [path for path in groups() if path.rsplit("-", 1)[1] in watch.pids] and not processes()
 
 
 def wait_until_it_looks(process):
