@@ -40,7 +40,7 @@ struct section {
 	size_t size;
 	size_t offset;        /* in struct record; 0: it stands behind the record's members */
 	unsigned int counted; /* COUNTED_... of cgroups that it is made of; 0: it is no sum over cgroups */
-	bool is_of_steps;     /* kept of each step of a job, too */
+	bool is_of_steps;     /* kept of each step of a job, too, up to the snapshot: struct step has members of its own */
 
 	bool (*is_known)(const void *section); /* absent: it begins with `bool is_known` */
 	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is added.  NULL: nothing but its
@@ -53,7 +53,7 @@ struct section {
 	/* Cgroups into a job, ranks and nodes into one: known where both are.  Absent: record_merge() does it, which knows all
 	 * records.  -ENOMEM. */
 	int (*add)(void *sum, const void *part);
-	/* Both known: no number is less than that of @least.  -ENOMEM. */
+	/* Both known: no number is less than that of @least.  Needed, as begin() and add(), where @counted is not 0.  -ENOMEM. */
 	int (*raise)(void *to, const void *least);
 	/* Leave what came after @earlier; what fell meanwhile is not known, and stands in @notes.  Absent: it is not known of a
 	 * part of the time.  -ENOMEM. */
