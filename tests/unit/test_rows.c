@@ -85,10 +85,10 @@ TEST(a_path_loses_its_beginning_and_a_line_is_broken)
 	_cleanup_free_ char *text = NULL;
 
 	rows_line(rows, ROWS_TEXT, "read again", "most: 1 MiB of 2 MiB from");
-	rows_path(rows, "/a/very/long/name/of/a/file/in/a/folder");
+	rows_path(rows, "/a/very/long/name/of/a/file/in/a/corner");
 	text = reported_rows(rows, 40);
 	ASSERT_STREQ(text, "read again  most: 1 MiB of 2 MiB from\n"
-			   "            …/name/of/a/file/in/a/folder\n");
+			   "            …/name/of/a/file/in/a/corner\n");
 }
 
 static struct rows *make_table(void)
