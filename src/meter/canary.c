@@ -11,6 +11,7 @@
 #include "cleanup.h"
 #include "counted_all.h"
 #include "error.h"
+#include "group.h"
 #include "held.h"
 #include "song.h"
 #include "stage.h"

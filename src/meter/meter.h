@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "group.h"
 #include "objects.h"
 #include "reading.h"
 #include "record.h"

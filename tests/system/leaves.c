@@ -25,6 +25,7 @@
 #include "canary.h"
 #include "cleanup.h"
 #include "error.h"
+#include "hierarchy.h"
 #include "file.h"
 #include "groups.h"
 #include "leaves.h"
