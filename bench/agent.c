@@ -21,13 +21,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "ground.h"
 #include "losses.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "page.h"
-#include "parse.h"
+#include "basic/parse.h"
 #include "samples.h"
 #include "served.h"
 #include "tool.h"

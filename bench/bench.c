@@ -23,13 +23,13 @@
 #include <bpf/bpf.h>
 #include <linux/loop.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "contender.h"
-#include "error.h"
-#include "group.h"
-#include "macro.h"
+#include "basic/error.h"
+#include "cgroup/group.h"
+#include "basic/macro.h"
 #include "page.h"
-#include "parse.h"
+#include "basic/parse.h"
 #include "samples.h"
 #include "startup.h"
 #include "table.h"

@@ -7,11 +7,11 @@
 
 #include <bpf/bpf.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "contender.h"
-#include "error.h"
+#include "basic/error.h"
 #include "kinds.h"
-#include "parse.h"
+#include "basic/parse.h"
 #include "tool.h"
 
 static int biolatency_start(struct contest *c, struct error *err)

@@ -11,14 +11,14 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "blocks.h"
-#include "cleanup.h"
-#include "counted_all.h"
-#include "error.h"
+#include "counters/blocks.h"
+#include "basic/cleanup.h"
+#include "counters/counted_all.h"
+#include "basic/error.h"
 #include "kinds.h"
-#include "macro.h"
-#include "meter.h"
-#include "parse.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "basic/parse.h"
 #include "reference.h"
 #include "reference.skel.h"
 #include "tool.h"

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "hierarchy.h"
+#include "cgroup/hierarchy.h"
 #include "lived.h"
 #include "worker.h"
 

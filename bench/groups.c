@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "keeper.h"
-#include "macro.h"
+#include "basic/macro.h"
 
 #define FIRST_JOB 90000001 /* so that none is in the way of a real one */
 #define JOBS_MOST 1000000

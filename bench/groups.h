@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "hierarchy.h"
+#include "cgroup/hierarchy.h"
 
 struct error;
 struct groups;

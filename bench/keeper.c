@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 
 static _Noreturn void keep(int parent_fd, void (*end)(const void *what), const void *what)
 {

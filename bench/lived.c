@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "error.h"
-#include "lost.h"
-#include "macro.h"
-#include "meter.h"
-#include "times.h"
+#include "basic/error.h"
+#include "bpf/lost.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "counters/times.h"
 #include "worker.h"
 
 #define TRIES_MAX                                                                                  \

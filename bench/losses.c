@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "tool.h"
 
 #define LOOP_STEPS 1000000

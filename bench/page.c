@@ -9,9 +9,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 
 #define FILE_MAX_BYTES (1u << 20)
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "group_files.h"
+#include "cgroup/group_files.h"
 #include "groups.h"
 
 #define FILES_MAX 16

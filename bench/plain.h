@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hierarchy.h"
-#include "metric_set.h"
+#include "cgroup/hierarchy.h"
+#include "model/metric_set.h"
 
 struct groups;
 struct plain;

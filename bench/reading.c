@@ -15,14 +15,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "group_files.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/group_files.h"
 #include "groups.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "page.h"
-#include "parse.h"
+#include "basic/parse.h"
 #include "plain.h"
 #include "samples.h"
 

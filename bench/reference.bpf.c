@@ -11,7 +11,7 @@
  * Where designs differ it takes the cheaper way: the last part of each mount point's name only, chained
  * up to the root; one value that holds counters and histograms; no filter by file system.
  */
-#include "compat.bpf.h"
+#include "bpf/compat.bpf.h"
 #include "log2.bpf.h"
 #include "reference.h"
 

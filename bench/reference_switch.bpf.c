@@ -11,7 +11,7 @@
  * Where designs differ it takes the cheaper way: one histogram, and nothing of tasks of other
  * processes but their process id.
  */
-#include "compat.bpf.h"
+#include "bpf/compat.bpf.h"
 #include "log2.bpf.h"
 #include "reference_switch.h"
 

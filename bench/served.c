@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "keeper.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 #define START_TRIES 6000 /* of 10 ms: in an emulated guest with 1,000 jobs a start takes a while */
 #define CHILDREN_MAX 16

@@ -16,12 +16,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "contender.h"
-#include "error.h"
+#include "basic/error.h"
 #include "kinds.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 #include "reference_switch.h"
 #include "reference_switch.skel.h"
 #include "tool.h"

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "contender.h"
-#include "error.h"
+#include "basic/error.h"
 #include "kinds.h"
-#include "meter.h"
-#include "parse.h"
+#include "load/meter.h"
+#include "basic/parse.h"
 #include "tool.h"
 
 static int64_t calls_of(const struct syscalls *s, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "page.h"
 #include "tool.h"
 

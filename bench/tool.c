@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 
 #define PATIENCE_MS 30000
 #define IMPATIENCE_MS 1000

@@ -22,16 +22,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "ground.h"
 #include "groups.h"
-#include "hierarchy.h"
-#include "macro.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
 #include "page.h"
-#include "parse.h"
+#include "basic/parse.h"
 #include "samples.h"
 #include "served.h"
 #include "tool.h"

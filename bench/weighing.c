@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "ground.h"
-#include "group_files.h"
+#include "cgroup/group_files.h"
 #include "groups.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "plain.h"
 #include "tool.h"
 

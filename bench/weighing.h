@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "hierarchy.h"
+#include "cgroup/hierarchy.h"
 #include "samples.h"
 #include "served.h"
 

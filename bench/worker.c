@@ -23,9 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "samples.h"
 
 #define BLOCK_BYTES 4096

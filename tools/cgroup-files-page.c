@@ -2,10 +2,10 @@
 /* Print docs/cgroup-files.md: which number of a job comes from which file of its cgroup, from the code's tables. */
 #include <stdio.h>
 
-#include "allocation.h"
-#include "collectors/collectors.h"
-#include "group_files.h"
-#include "hardware.h"
+#include "cgroup/allocation.h"
+#include "counters/collectors.h"
+#include "cgroup/group_files.h"
+#include "sources/hardware.h"
 
 static const struct group_field *find_field(enum metric_id metric)
 {

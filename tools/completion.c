@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "offered.h"
 
 struct program {

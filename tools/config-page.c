@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config.h"
+#include "agent/config.h"
 
 static int print_reference(void)
 {

@@ -3,12 +3,12 @@
  * built in. */
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "formula.h"
-#include "patterns.h"
-#include "rules.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/formula.h"
+#include "analysis/patterns.h"
+#include "analysis/rules.h"
+#include "analysis/variables.h"
 
 /* clang-format off */
 static const char concept[] =

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "basic/macro.h"
 #include "offered.h"
 
 struct manual {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "metric.h"
-#include "record_field.h"
+#include "model/metric.h"
+#include "model/record_field.h"
 
 static const char *const kinds[] = {
 	[KIND_COUNTER] = "counter",

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd_agent.h"
-#include "commands.h"
+#include "agent/cmd_agent.h"
+#include "cli/commands.h"
 
 static void add(struct offered *offered, const struct cli_option *row, const void *target)
 {

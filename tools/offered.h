@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "cli.h"
+#include "basic/cli.h"
 
 #define OFFERED_MAX 32
 #define OFFERED_WORDS_MAX 16

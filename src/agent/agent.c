@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent_parts.h"
+#include "agent/agent_parts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,17 +8,17 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "config.h"
-#include "error.h"
-#include "helper.h"
-#include "log.h"
-#include "macro.h"
-#include "meter.h"
-#include "notify.h"
-#include "permission.h"
-#include "run_groups.h"
-#include "sampler.h"
+#include "basic/clock.h"
+#include "agent/config.h"
+#include "basic/error.h"
+#include "agent/helper.h"
+#include "agent/log.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "basic/notify.h"
+#include "agent/permission.h"
+#include "agent/run_groups.h"
+#include "node/sampler.h"
 
 static void tell_news(struct agent *a)
 {

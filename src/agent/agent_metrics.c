@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent_metrics.h"
+#include "agent/agent_metrics.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -8,12 +8,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "file.h"
-#include "folder.h"
-#include "losses.h"
-#include "macro.h"
-#include "parse.h"
-#include "text.h"
+#include "basic/file.h"
+#include "basic/folder.h"
+#include "load/losses.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/text.h"
 
 #define DESCRIPTORS_MAX 65536
 

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lost.h" /* the kernel side's */
-#include "meter.h"
-#include "sample.h"
-#include "sampler.h"
+#include "bpf/lost.h" /* the kernel side's */
+#include "load/meter.h"
+#include "model/sample.h"
+#include "node/sampler.h"
 
 /* How often each endpoint was answered how.  Begins as {}. */
 #define SCRAPES_MAX 64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's start, as root, until it gives up its rights; and its end. */
-#include "agent_parts.h"
+#include "agent/agent_parts.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,23 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "cpulist.h"
-#include "error.h"
-#include "file.h"
-#include "helper.h"
-#include "lock.h"
-#include "log.h"
-#include "macro.h"
-#include "metering.h"
-#include "permission.h"
-#include "pins.h"
-#include "run_groups.h"
-#include "sampler.h"
-#include "sources.h"
-#include "syscall_filter.h"
-#include "token.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "agent/helper.h"
+#include "agent/lock.h"
+#include "agent/log.h"
+#include "basic/macro.h"
+#include "agent/metering.h"
+#include "agent/permission.h"
+#include "load/pins.h"
+#include "agent/run_groups.h"
+#include "node/sampler.h"
+#include "sources/sources.h"
+#include "agent/syscall_filter.h"
+#include "agent/token.h"
 
 static int make_folder(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* What the agent answers itself: its page of metrics, and that it lives. */
-#include "agent_parts.h"
+#include "agent/agent_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "log.h"
-#include "macro.h"
-#include "permission.h"
-#include "sampler.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "agent/log.h"
+#include "basic/macro.h"
+#include "agent/permission.h"
+#include "node/sampler.h"
 
 #define SCRAPE_AGE_NS UINT64_C(1000000000) /* a reading that is no older serves another scraper */
 

@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-#include "agent.h"
-#include "api.h"
-#include "http.h"
-#include "privileges.h"
-#include "scrape.h"
-#include "ticker.h"
+#include "agent/agent.h"
+#include "agent/api.h"
+#include "http/http.h"
+#include "agent/privileges.h"
+#include "agent/scrape.h"
+#include "agent/ticker.h"
 
 struct agent {
 	struct config *config;

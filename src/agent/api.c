@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "api.h"
+#include "agent/api.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,21 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api_format.h"
-#include "api_tick.h"
-#include "cleanup.h"
-#include "clock.h"
-#include "descendants.h"
-#include "error.h"
-#include "file.h"
-#include "hierarchy.h"
-#include "identity.h"
-#include "macro.h"
-#include "parse.h"
-#include "permission.h"
-#include "record.h"
-#include "rights.h"
-#include "sampler.h"
+#include "agent/api_format.h"
+#include "agent/api_tick.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "cgroup/descendants.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/hierarchy.h"
+#include "cgroup/identity.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "agent/permission.h"
+#include "model/record.h"
+#include "selftest/rights.h"
+#include "node/sampler.h"
 
 #define JOBS "/v1/jobs/"
 #define RUNS "/v1/runs/"

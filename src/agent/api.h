@@ -11,8 +11,8 @@
 
 #include <sys/types.h>
 
-#include "http.h"
-#include "snapshot.h"
+#include "http/http.h"
+#include "model/snapshot.h"
 
 struct api;
 struct error;

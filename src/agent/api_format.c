@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "api_format.h"
+#include "agent/api_format.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
-#include "cleanup.h"
-#include "document.h"
-#include "file_op.h"
-#include "job_record.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "record.h"
-#include "record_format.h"
-#include "tick.h"
+#include "agent/api.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/file_op.h"
+#include "node/job_record.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/record.h"
+#include "codec/record_format.h"
+#include "codec/tick.h"
 
 #define TYPE_JSON "application/json"
 

@@ -2,8 +2,8 @@
 /* api_format - the documents that the socket answers. */
 #pragma once
 
-#include "http.h"
-#include "sampler.h"
+#include "http/http.h"
+#include "node/sampler.h"
 
 struct api_view;
 struct document;

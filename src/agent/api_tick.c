@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "api_tick.h"
+#include "agent/api_tick.h"
 
-#include "api.h"
-#include "api_format.h"
-#include "cleanup.h"
-#include "error.h"
-#include "job_record.h"
-#include "macro.h"
-#include "parse.h"
-#include "sampler.h"
-#include "snapshot.h"
+#include "agent/api.h"
+#include "agent/api_format.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "node/job_record.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "node/sampler.h"
+#include "model/snapshot.h"
 
 struct query {
 	uint64_t age_ns, ended_ns, since_ns;

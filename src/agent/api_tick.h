@@ -2,7 +2,7 @@
 /* api_tick - answers who looks again and again: all jobs of one reading. */
 #pragma once
 
-#include "http.h"
+#include "http/http.h"
 
 struct api_view;
 struct sampler;

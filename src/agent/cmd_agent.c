@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd_agent.h"
+#include "agent/cmd_agent.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent.h"
-#include "config.h"
-#include "error.h"
-#include "identity.h"
-#include "macro.h"
+#include "agent/agent.h"
+#include "agent/config.h"
+#include "basic/error.h"
+#include "cgroup/identity.h"
+#include "basic/macro.h"
 
 struct settings_given {
 	const char *config, *root;

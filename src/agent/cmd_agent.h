@@ -2,6 +2,6 @@
 /* cmd_agent - what people type to start an agent. */
 #pragma once
 
-#include "cli.h"
+#include "basic/cli.h"
 
 extern const struct cli_command cmd_agent;

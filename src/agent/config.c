@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "config.h"
+#include "agent/config.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
-#include "outline.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "codec/outline.h"
+#include "basic/parse.h"
 
 #define SOCKET_PATH_MAX 107 /* of struct sockaddr_un */
 #define NAME_BYTES_MAX 64

@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "settings.h"
-#include "sources.h"
+#include "agent/settings.h"
+#include "sources/sources.h"
 
 struct error;
 

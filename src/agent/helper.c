@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "helper.h"
+#include "agent/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "helper_message.h"
-#include "hierarchy.h"
-#include "listener.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "agent/helper_message.h"
+#include "cgroup/hierarchy.h"
+#include "http/listener.h"
+#include "basic/macro.h"
 
 #define HELLO_MS 10000
 #define MAKE_MS 1000

@@ -13,19 +13,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "group.h"
-#include "helper.h"
-#include "helper_message.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "mounts.h"
-#include "orphans.h"
-#include "parse.h"
-#include "privileges.h"
-#include "syscall_filter.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/group.h"
+#include "agent/helper.h"
+#include "agent/helper_message.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "cgroup/mounts.h"
+#include "agent/orphans.h"
+#include "basic/parse.h"
+#include "agent/privileges.h"
+#include "agent/syscall_filter.h"
 
 #define AGAIN_MS 20	/* a group that is busy is tried again */
 #define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lock.h"
+#include "agent/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/parse.h"
 
 #define STEP_MS 20
 #define DEAD_MS 5000   /* what a holder that was killed has forked ends when it sees that, and holds it until then... */

@@ -3,8 +3,8 @@
  * that listens. */
 #pragma once
 
-#include "config.h" /* the levels */
-#include "macro.h"
+#include "agent/config.h" /* the levels */
+#include "basic/macro.h"
 
 /* What is less urgent is not said. */
 void log_set_level(enum config_log_level level);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "metering.h"
+#include "agent/metering.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "hierarchy.h"
-#include "place_names.h"
-#include "tiers.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "cgroup/hierarchy.h"
+#include "counters/place_names.h"
+#include "load/tiers.h"
 
 static unsigned int tiers_of(const struct config *config)
 {

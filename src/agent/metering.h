@@ -2,7 +2,7 @@
 /* metering - what the configuration says that a sampler is to do. */
 #pragma once
 
-#include "sampler.h"
+#include "node/sampler.h"
 
 struct config;
 

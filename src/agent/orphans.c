@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "orphans.h"
+#include "agent/orphans.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 #define LEVELS_MAX 32
 

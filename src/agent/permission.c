@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "permission.h"
+#include "agent/permission.h"
 
 #include <errno.h>
 #include <grp.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "http.h"
-#include "job.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "http/http.h"
+#include "model/job.h"
+#include "basic/macro.h"
 
 #define NAME_BUFFER 16384
 

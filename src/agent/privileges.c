@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "privileges.h"
+#include "agent/privileges.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -13,9 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 
 #define BIT(capability) (UINT64_C(1) << (capability))
 #define GROUPS_MAX 256

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "run_groups.h"
+#include "agent/run_groups.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "helper.h"
-#include "http.h"
-#include "parse.h"
+#include "basic/error.h"
+#include "agent/helper.h"
+#include "http/http.h"
+#include "basic/parse.h"
 
 #define OWNERS_MAX 2048 /* remembered; who came first goes first */
 

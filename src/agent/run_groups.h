@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "api.h"
+#include "agent/api.h"
 
 struct helper;
 struct run_groups;

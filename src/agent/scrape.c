@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "scrape.h"
+#include "agent/scrape.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "exposition.h"
-#include "http.h"
-#include "sampler.h"
+#include "basic/cleanup.h"
+#include "export/exposition.h"
+#include "http/http.h"
+#include "node/sampler.h"
 
 /* What an answer holds until it is out. */
 struct held {

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "agent_metrics.h"
-#include "snapshot.h"
+#include "agent/agent_metrics.h"
+#include "model/snapshot.h"
 
 struct error;
 struct http_answer;

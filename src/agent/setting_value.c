@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "decimal.h"
-#include "macro.h"
-#include "parse.h"
-#include "settings.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "basic/decimal.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "agent/settings.h"
+#include "basic/utf8.h"
 
 struct unit {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "settings.h"
+#include "agent/settings.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "guess.h"
-#include "macro.h"
-#include "outline.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/guess.h"
+#include "basic/macro.h"
+#include "codec/outline.h"
 
 #define NAME_MAX_BYTES 128
 

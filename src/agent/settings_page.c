@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "settings.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "agent/settings.h"
 
 #define COMMENT_COLUMNS 96
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscall_filter.h"
+#include "agent/syscall_filter.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -11,9 +11,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 
 #define AGENT FILTER_AGENT
 #define HELPER FILTER_HELPER

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "ticker.h"
+#include "agent/ticker.h"
 
 #include <errno.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

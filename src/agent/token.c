@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "token.h"
+#include "agent/token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 
 #define RANDOM_BYTES 32
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "amount.h"
+#include "analysis/amount.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "document.h"
-#include "macro.h"
+#include "model/document.h"
+#include "basic/macro.h"
 
 #define WRITTEN_PLACES 6
 #define WRITTEN_MAX 9e18

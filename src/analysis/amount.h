@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "humanize.h"
-#include "metric.h"
+#include "basic/humanize.h"
+#include "model/metric.h"
 
 struct document;
 

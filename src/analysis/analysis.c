@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis.h"
+#include "analysis/analysis.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "record.h"
-#include "record_format.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/record.h"
+#include "codec/record_format.h"
 
 static int find_patterns(const struct rules *rules, const struct record *record,
 			 struct patterns **ret)

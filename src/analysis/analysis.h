@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-#include "classes.h"
-#include "efficiency.h"
-#include "insights.h"
-#include "patterns.h"
+#include "analysis/classes.h"
+#include "analysis/efficiency.h"
+#include "analysis/insights.h"
+#include "analysis/patterns.h"
 
 struct analysis { /* must not outlive the rules and the record */
 	struct classes classes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "billing.h"
+#include "analysis/billing.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,10 +8,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 
 #define MIB 1048576.0
 #define WEIGHT_MAX 1e9

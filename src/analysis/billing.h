@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "efficiency.h"
+#include "analysis/efficiency.h"
 
 struct error;
 

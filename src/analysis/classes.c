@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "classes.h"
+#include "analysis/classes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "document.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
 
 static int add_unknown(struct classes *classes, const struct rule *rule, char **names)
 {

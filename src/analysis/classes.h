@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "insights.h"
+#include "analysis/insights.h"
 
 struct class
 {

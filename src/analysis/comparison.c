@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "comparison.h"
+#include "analysis/comparison.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "formula.h"
-#include "macro.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "analysis/formula.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 #define CHANGED_SHARE_MIN 0.05
 #define WEIGHT_MAX 1e9 /* from or to nothing */

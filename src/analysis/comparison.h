@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "variables.h"
+#include "analysis/variables.h"
 
 struct document;
 

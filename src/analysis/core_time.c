@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "core_time.h"
+#include "analysis/core_time.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "amount.h"
-#include "record.h"
+#include "analysis/amount.h"
+#include "model/record.h"
 
 const char *lost_name(size_t cause)
 {

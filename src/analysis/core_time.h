@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cause.h"
+#include "model/cause.h"
 
 struct record;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "efficiency.h"
+#include "analysis/efficiency.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "billing.h"
-#include "document.h"
-#include "record.h"
+#include "analysis/billing.h"
+#include "model/document.h"
+#include "model/record.h"
 
 static const char *const chain_names[CHAIN_COUNT] = { "touched", "balance", "not_blocked",
 						      "not_waiting", "other" };

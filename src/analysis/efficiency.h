@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#include "amount.h"
-#include "core_time.h"
+#include "analysis/amount.h"
+#include "analysis/core_time.h"
 
 struct billing;
 struct document;

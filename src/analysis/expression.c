@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "expression.h"
+#include "analysis/expression.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "expression_parts.h"
-#include "variables.h"
+#include "analysis/expression_parts.h"
+#include "analysis/variables.h"
 
 struct expression *expression_free(struct expression *e)
 {

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "amount.h"
+#include "analysis/amount.h"
 
 struct error;
 struct subject;

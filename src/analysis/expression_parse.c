@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "expression.h"
-#include "expression_parts.h"
-#include "guess.h"
-#include "macro.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/expression.h"
+#include "analysis/expression_parts.h"
+#include "basic/guess.h"
+#include "basic/macro.h"
+#include "analysis/variables.h"
 
 #define DIGITS_MAX 32
 #define POWER_MAX 3 /* of bytes or seconds: more is a slip */

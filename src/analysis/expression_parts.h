@@ -2,7 +2,7 @@
 /* expression_parts - what the reader of expressions makes, and who computes them walks. */
 #pragma once
 
-#include "expression.h"
+#include "analysis/expression.h"
 
 enum node_type {
 	NODE_NUMBER,

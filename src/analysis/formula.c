@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "formula_parts.h"
+#include "analysis/formula_parts.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "core_time.h"
-#include "macro.h"
-#include "record.h"
-#include "variables.h"
+#include "analysis/core_time.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "analysis/variables.h"
 
 /* ---- of the job ---- */
 

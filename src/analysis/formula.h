@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "amount.h"
+#include "analysis/amount.h"
 
 struct mount_row;
 struct record;

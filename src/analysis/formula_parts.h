@@ -2,7 +2,7 @@
 /* formula_parts - what the files of the table of formulas share, and nobody else. */
 #pragma once
 
-#include "formula.h"
+#include "analysis/formula.h"
 
 /* Those that are told of a row, or of all rows of files. */
 extern const struct formula formula_rows[];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers that follow from what was done on files, over one row or over all. */
-#include "formula_parts.h"
+#include "analysis/formula_parts.h"
 
 #include <string.h>
 
-#include "macro.h"
-#include "record.h"
-#include "variables.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "analysis/variables.h"
 
 bool row_is_of_files(const struct mount_row *row)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "insights.h"
+#include "analysis/insights.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "core_time.h"
-#include "document.h"
-#include "formula.h"
-#include "macro.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "analysis/core_time.h"
+#include "model/document.h"
+#include "analysis/formula.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 #define ALL_MOUNTS "All mounts together (on which is not known)"
 

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-#include "rules.h"
-#include "variables.h"
+#include "analysis/rules.h"
+#include "analysis/variables.h"
 
 struct document;
 struct patterns;

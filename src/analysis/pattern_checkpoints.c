@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pattern_parts.h"
-#include "robust.h"
+#include "analysis/pattern_parts.h"
+#include "analysis/robust.h"
 
 #define BURSTS_MAX (TIMELINE_BUCKETS_MAX / 2)
 #define AWAKE 0.5 /* of the usual CPU rate: it computes again */

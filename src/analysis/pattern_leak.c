@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "macro.h"
-#include "pattern_parts.h"
-#include "robust.h"
+#include "basic/macro.h"
+#include "analysis/pattern_parts.h"
+#include "analysis/robust.h"
 
 #define POINTS_MAX 64
 #define BLOCKS 16

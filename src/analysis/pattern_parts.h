@@ -2,8 +2,8 @@
 /* pattern_parts - who looks for which pattern. */
 #pragma once
 
-#include "patterns.h"
-#include "rates.h"
+#include "analysis/patterns.h"
+#include "analysis/rates.h"
 
 /* Each sets the count of its kind, unless it cannot tell, and adds what it found.  -ENOMEM. */
 int find_phases(const struct phase_settings *settings, const struct rates *r,

@@ -13,9 +13,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "macro.h"
-#include "pattern_parts.h"
-#include "robust.h"
+#include "basic/macro.h"
+#include "analysis/pattern_parts.h"
+#include "analysis/robust.h"
 
 #define SIGNALS 2      /* cores, and bytes read and written */
 #define JUMP_BUCKETS 4 /* on each side of an edge */

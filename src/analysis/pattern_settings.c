@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "pattern_settings.h"
+#include "analysis/pattern_settings.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
-#include "macro.h"
-#include "rules.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "analysis/rules.h"
 
 static const char *const ids[PATTERN_KINDS] = {
 	[PATTERN_PHASE] = "phase",	   [PATTERN_CHECKPOINTS] = "checkpoints",

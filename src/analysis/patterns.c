@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "patterns.h"
+#include "analysis/patterns.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "macro.h"
-#include "pattern_parts.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/macro.h"
+#include "analysis/pattern_parts.h"
+#include "model/record.h"
 
 /* ---- tables ---- */
 

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "amount.h"
-#include "pattern_settings.h"
+#include "analysis/amount.h"
+#include "analysis/pattern_settings.h"
 
 struct document;
 struct record;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "rates.h"
+#include "analysis/rates.h"
 
 #include <string.h>
 
-#include "amount.h"
-#include "macro.h"
-#include "record.h"
+#include "analysis/amount.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 #define WIDTH_MIN 0.5 /* of the interval: less of an edge is noise */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "robust.h"
+#include "analysis/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

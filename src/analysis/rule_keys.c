@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "guess.h"
-#include "rules_parts.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/guess.h"
+#include "analysis/rules_parts.h"
+#include "analysis/variables.h"
 
 static const char *const severities[] = { "info", "warning", "critical", NULL };
 

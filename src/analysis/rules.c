@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules.h"
+#include "analysis/rules.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "rules_parts.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "analysis/rules_parts.h"
+#include "analysis/variables.h"
 
 #define TEXT_MAX 1024
 

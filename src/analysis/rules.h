@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "billing.h"
-#include "expression.h"
-#include "pattern_settings.h"
-#include "template.h"
+#include "analysis/billing.h"
+#include "analysis/expression.h"
+#include "analysis/pattern_settings.h"
+#include "analysis/template.h"
 
 struct error;
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "rules_parts.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/rules_parts.h"
 
 #define BILLINGS_MAX 64
 #define PARTITION_MAX 64

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "rules.h"
+#include "analysis/rules.h"
 
 /* Its lines as strings: see meson.build. */
 const char rules_built_in[] =
-#include "insights_yaml.h"
+#include "analysis/insights_yaml.h"
 	;

@@ -2,9 +2,9 @@
 /* rules_parts - what those share that read a file of rules. */
 #pragma once
 
-#include "macro.h"
-#include "outline.h"
-#include "rules.h"
+#include "basic/macro.h"
+#include "codec/outline.h"
+#include "analysis/rules.h"
 
 enum entry {
 	ENTRY_RULE = 1,

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "rules_parts.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/rules_parts.h"
+#include "analysis/variables.h"
 
 /* Words that mean something in expressions and sentences. */
 static const char *const taken[] = { "and", "or", "not", "min", "max", "mount" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "template.h"
+#include "analysis/template.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "reading.h"
-#include "variables.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/reading.h"
+#include "analysis/variables.h"
 
 #define MOUNT_WORD "mount"
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "expression.h"
+#include "analysis/expression.h"
 
 #define TEMPLATE_BYTES_MAX 1024
 #define TEMPLATE_PARTS_MAX 32

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "variables.h"
+#include "analysis/variables.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "core_time.h"
-#include "expression.h"
-#include "formula.h"
-#include "patterns.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "analysis/core_time.h"
+#include "analysis/expression.h"
+#include "analysis/formula.h"
+#include "analysis/patterns.h"
+#include "model/record.h"
 
 /* ---- the table ---- */
 

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "amount.h"
-#include "file_op.h"
+#include "analysis/amount.h"
+#include "model/file_op.h"
 
 #define MOUNT_PREFIX "mount_"
 

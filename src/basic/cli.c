@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli.h"
+#include "basic/cli.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "error.h"
-#include "guess.h"
-#include "macro.h"
-#include "utf8.h"
+#include "basic/error.h"
+#include "basic/guess.h"
+#include "basic/macro.h"
+#include "basic/utf8.h"
 
 #define HELP_COLUMN 26
 

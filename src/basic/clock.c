@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "clock.h"
+#include "basic/clock.h"
 
 uint64_t clock_now_ns(clockid_t clock)
 {

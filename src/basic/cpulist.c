@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpulist.h"
+#include "basic/cpulist.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
-#include "parse.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 static bool has_cpu(const struct cpulist *list, unsigned int cpu)
 {

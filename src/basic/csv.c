@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "csv.h"
+#include "basic/csv.h"
 
 #include <string.h>
 
-#include "utf8.h"
+#include "basic/utf8.h"
 
 static void put_character(uint32_t c, FILE *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "decimal.h"
+#include "basic/decimal.h"
 
 #include <assert.h>
 #include <errno.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define DIGITS_MAX 15
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "endings.h"
+#include "basic/endings.h"
 
 #include <errno.h>
 #include <signal.h>

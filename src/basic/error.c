@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "error.h"
+#include "basic/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

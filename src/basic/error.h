@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "macro.h"
+#include "basic/macro.h"
 
 struct error {
 	char text[512];

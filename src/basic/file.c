@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file.h"
+#include "basic/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 /* Fill @buffer up to @size; returns the bytes read, fewer only at the end of the file. */
 static ssize_t read_full(int fd, char *buffer, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "folder.h"
+#include "basic/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 
 static int compare_names(const void *a, const void *b)
 {

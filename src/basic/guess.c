@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "guess.h"
+#include "basic/guess.h"
 
 #include <stdint.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define WORD_MAX 64
 

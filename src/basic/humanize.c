@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "humanize.h"
+#include "basic/humanize.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define NS_PER_US UINT64_C(1000)
 #define NS_PER_MS UINT64_C(1000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "idmap.h"
+#include "basic/idmap.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "notify.h"
+#include "basic/notify.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 
 /* "/run/..." or "@abstract", whose first byte is a NUL. */
 static int address_of(const char *name, struct sockaddr_un *ret, socklen_t *ret_size)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "packed.h"
+#include "basic/packed.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define ROOM_FIRST 24
 #define CODE_MAX 10	/* bytes of a number of 64 bits, seven each */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "parse.h"
+#include "basic/parse.h"
 
 #include <errno.h>
 #include <string.h>

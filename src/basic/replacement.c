@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replacement.h"
+#include "basic/replacement.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 
 /* The file that @path leads to, if there is one; else @path. */
 static char *follow(const char *path)

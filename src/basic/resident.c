@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "resident.h"
+#include "basic/resident.h"
 
 #include <link.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 /* A segment of a file that is never written; relocations are done in others. */
 static bool is_text(const ElfW(Phdr) *segment)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "scratch.h"
+#include "basic/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 
 #define LETTERS "XXXXXX"
 #define ANY "??????"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "timestamp.h"
+#include "basic/timestamp.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "utf8.h"
+#include "basic/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 struct range {
 	uint32_t first, last;

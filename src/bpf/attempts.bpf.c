@@ -4,7 +4,7 @@
  * not rest on.  Each is loaded alone, attached, and believed when it saw one read of the process that
  * tries.  Runs for some milliseconds in doctor only.
  */
-#include "compat.bpf.h"
+#include "bpf/compat.bpf.h"
 
 volatile __u32 tried_tgid; /* the process that tries */
 volatile __u64 seen;

@@ -12,13 +12,13 @@
  *
  * Costs an entry in a hash a request, and a look-up; and the clock twice.  The end may come in an interrupt.
  */
-#include "block_rows.h"
-#include "buckets.bpf.h"
-#include "compat.bpf.h"
-#include "groups.bpf.h"
-#include "leaf.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "own.bpf.h"
+#include "bpf/block_rows.h"
+#include "bpf/buckets.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/own.bpf.h"
 
 #define REQ_OP_BITS 0xff
 #define REQ_OP_WRITE 1

@@ -2,7 +2,7 @@
 /* buckets - where a number belongs in the model's histograms. */
 #pragma once
 
-#include "files.h"
+#include "bpf/files.h"
 
 /* 0 to 27: the position of the highest bit, plus one.  Without a branch, each of which would double what the
  * verifier has to look at. */

@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "task_times.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/task_times.h"
 
 #define ANON_INODE_MAGIC 0x09041934
 

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "kernel.h"
+#include "bpf/kernel.h"
 
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>

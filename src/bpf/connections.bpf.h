@@ -10,9 +10,9 @@
  */
 #pragma once
 
-#include "buckets.bpf.h"
-#include "slots.bpf.h"
-#include "traffic.bpf.h"
+#include "bpf/buckets.bpf.h"
+#include "bpf/slots.bpf.h"
+#include "bpf/traffic.bpf.h"
 
 #define CALLS_A_LOOK 16 /* a power of two */
 

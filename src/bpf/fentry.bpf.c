@@ -4,9 +4,9 @@
  * kernels have no trampolines, and all skip their programs now and then (a task that is preempted inside one
  * hides it from the others on its CPU).
  */
-#include "kthreads.bpf.h"
-#include "libaio.bpf.h"
-#include "places.bpf.h"
-#include "skipped.bpf.h"
+#include "bpf/kthreads.bpf.h"
+#include "bpf/libaio.bpf.h"
+#include "bpf/places.bpf.h"
+#include "bpf/skipped.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

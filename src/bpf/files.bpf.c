@@ -9,18 +9,18 @@
  * These programs run with preemption off, on tracepoints, so a slot and a row have one writer.
  * (From Linux 6.13 system call tracepoints may fault; BPF's programs there stay non-preemptible.)
  */
-#include "connections.bpf.h"
-#include "hot_files.bpf.h"
-#include "looks.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "mappings.bpf.h"
-#include "own.bpf.h"
-#include "resolve.bpf.h"
-#include "restart.bpf.h"
-#include "rows.bpf.h"
-#include "slots.bpf.h"
-#include "traffic.bpf.h"
-#include "uring.bpf.h"
+#include "bpf/connections.bpf.h"
+#include "bpf/hot_files.bpf.h"
+#include "bpf/looks.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/mappings.bpf.h"
+#include "bpf/own.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/restart.bpf.h"
+#include "bpf/rows.bpf.h"
+#include "bpf/slots.bpf.h"
+#include "bpf/traffic.bpf.h"
+#include "bpf/uring.bpf.h"
 
 #define AT_EMPTY_PATH 0x1000
 

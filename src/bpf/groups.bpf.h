@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "groups.h"
-#include "leaf.bpf.h"
-#include "settings.bpf.h"
+#include "bpf/groups.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/settings.bpf.h"
 
 _Static_assert(sizeof(((struct watch *)0)->shares) == SHARES * sizeof(__u32), "one each");
 

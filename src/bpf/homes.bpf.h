@@ -5,9 +5,9 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "lost.bpf.h"
-#include "tasks.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/tasks.h"
 
 /* What a task did before it came to its leaf, which is another leaf's. */
 struct task_home {

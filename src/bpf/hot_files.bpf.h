@@ -12,11 +12,11 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "files.h"
-#include "lost.bpf.h"
-#include "resolve.bpf.h"
-#include "settings.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/files.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/settings.bpf.h"
 
 /* The sizes of all these are sizing.c's, from how many files may be followed. */
 struct {

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "rows.bpf.h"
+#include "bpf/rows.bpf.h"
 
 static __always_inline int count_kernel(__u8 op, long result)
 {

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "settings.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/settings.bpf.h"
 
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 

@@ -5,10 +5,10 @@
  */
 #pragma once
 
-#include "lost_leaves.bpf.h"
-#include "resolve.bpf.h"
-#include "rows.bpf.h"
-#include "slots.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/rows.bpf.h"
+#include "bpf/slots.bpf.h"
 
 struct libaio_request {
 	__u64 leaf;

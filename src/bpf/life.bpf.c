@@ -6,8 +6,8 @@
  *
  * A group keeps the path that it was born with: renamed it is nobody else.
  */
-#include "groups.bpf.h"
-#include "lost_leaves.bpf.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 

@@ -9,11 +9,11 @@
  */
 #pragma once
 
-#include "files.h"
-#include "looks.h"
-#include "lost_leaves.bpf.h"
-#include "slots.bpf.h"
-#include "tasks.h"
+#include "bpf/files.h"
+#include "bpf/looks.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/slots.bpf.h"
+#include "bpf/tasks.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

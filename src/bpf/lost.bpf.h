@@ -5,8 +5,8 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "lost.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/lost.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

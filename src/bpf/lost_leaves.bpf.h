@@ -2,9 +2,9 @@
 /* lost_leaves - in which group something could not be counted: where groups are told apart. */
 #pragma once
 
-#include "groups.bpf.h"
-#include "lost.bpf.h"
-#include "tasks.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/tasks.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written in interrupts */

@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "resolve.bpf.h"
-#include "rows.bpf.h"
-#include "slots.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/rows.bpf.h"
+#include "bpf/slots.bpf.h"
 
 #define CALLS_MAX 8
 

@@ -8,8 +8,8 @@
  */
 #pragma once
 
-#include "groups.bpf.h"
-#include "leaf.bpf.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/leaf.bpf.h"
 
 #define CAUSE_NONE 0xffU /* it was not blocked: its time is on a CPU, or waiting for one */
 #define STOLEN_UNIT_NS 4096

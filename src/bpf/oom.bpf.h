@@ -9,10 +9,10 @@
  */
 #pragma once
 
-#include "leaf.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "oom.h"
-#include "tasks.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/oom.h"
+#include "bpf/tasks.h"
 
 #define SIGKILL 9
 #define SEND_SIG_PRIV 1 /* in the place of a pointer: the kernel itself sent it */

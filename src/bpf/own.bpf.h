@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "own.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/own.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -12,9 +12,9 @@
  */
 #pragma once
 
-#include "lost_leaves.bpf.h"
-#include "resolve.bpf.h"
-#include "slots.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/slots.bpf.h"
 
 /* Which argument is the dentry: from Linux 5.12 on, and of some only later, the user namespace (then the
  * idmap) goes before it.  User space looks it up in BTF. */

@@ -2,10 +2,10 @@
 /* request - what a request to an io_uring is, whose, and on which file. */
 #pragma once
 
-#include "lost.bpf.h"
-#include "resolve.bpf.h"
-#include "rows.bpf.h"
-#include "slots.bpf.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/rows.bpf.h"
+#include "bpf/slots.bpf.h"
 
 #define CQE_SKIP_SUCCESS (1U << 6) /* a request's flags begin with its submission's */
 

@@ -2,10 +2,10 @@
 /* resolve - from a descriptor to its file, and from a file to its place. */
 #pragma once
 
-#include "compat.bpf.h"
-#include "files.h"
-#include "groups.bpf.h"
-#include "lost_leaves.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/files.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
+#include "bpf/compat.bpf.h"
 
 #define ERESTARTSYS 512
 #define ERESTARTNOINTR 513

@@ -9,13 +9,13 @@
  */
 #pragma once
 
-#include "buckets.bpf.h"
-#include "compat.bpf.h"
-#include "files.h"
-#include "groups.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "settings.bpf.h"
-#include "slots.bpf.h"
+#include "bpf/buckets.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/files.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/settings.bpf.h"
+#include "bpf/slots.bpf.h"
 
 #define ENOENT 2
 #define EEXIST 17

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "request.bpf.h"
-#include "traffic.bpf.h"
+#include "bpf/request.bpf.h"
+#include "bpf/traffic.bpf.h"
 
 static __always_inline int count_unposted(struct io_kiocb *req, long result)
 {

@@ -5,11 +5,11 @@
  */
 #pragma once
 
-#include "files.h"
-#include "groups.bpf.h"
-#include "leaf.bpf.h"
-#include "resolve.bpf.h"
-#include "traffic.bpf.h"
+#include "bpf/files.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/resolve.bpf.h"
+#include "bpf/traffic.bpf.h"
 
 struct call_slot {
 	struct call call;

@@ -9,10 +9,10 @@
  * each number: none is ever without room.  Costs the two hooks of each call of the whole machine, and for those that
  * are watched three look-ups in arrays and two looks at the clock.
  */
-#include "leaf.bpf.h"
-#include "lost.bpf.h"
-#include "restart.bpf.h"
-#include "syscall_counts.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/restart.bpf.h"
+#include "bpf/syscall_counts.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

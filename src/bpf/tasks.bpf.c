@@ -6,13 +6,13 @@
  * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick, and
  * from Linux 6.18 by the freeing of the address space.
  */
-#include "groups.bpf.h"
-#include "homes.bpf.h"
-#include "leaf.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "oom.bpf.h"
-#include "tasks.h"
-#include "teams.bpf.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/homes.bpf.h"
+#include "bpf/leaf.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/oom.bpf.h"
+#include "bpf/tasks.h"
+#include "bpf/teams.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

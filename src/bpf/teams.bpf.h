@@ -8,10 +8,10 @@
  */
 #pragma once
 
-#include "buckets.bpf.h"
-#include "compat.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "tasks.h"
+#include "bpf/buckets.bpf.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/tasks.h"
 
 /*
  * In the main thread itself, of processes of which other threads ended; until Linux 5.12 that is not offered.

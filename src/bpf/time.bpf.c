@@ -11,11 +11,11 @@
  * Costs a look-up in the task, one in a hash and one by CPU a switch, and the clock.  Task storage is offered from Linux 5.11
  * on; without it there is no T1.
  */
-#include "causes.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "moments.bpf.h"
-#include "own.bpf.h"
-#include "tasks.h"
+#include "bpf/causes.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/moments.bpf.h"
+#include "bpf/own.bpf.h"
+#include "bpf/tasks.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */

@@ -8,11 +8,11 @@
  */
 #pragma once
 
-#include "compat.bpf.h"
-#include "files.h"
-#include "groups.bpf.h"
-#include "lost_leaves.bpf.h"
-#include "traffic.h"
+#include "bpf/compat.bpf.h"
+#include "bpf/files.h"
+#include "bpf/groups.bpf.h"
+#include "bpf/lost_leaves.bpf.h"
+#include "bpf/traffic.h"
 
 #define MOVES_NOTHING (MSG_PEEK | MSG_ERRQUEUE) /* what is read stays there, or is no message */
 

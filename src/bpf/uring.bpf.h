@@ -9,9 +9,9 @@
  */
 #pragma once
 
-#include "connections.bpf.h"
-#include "hot_files.bpf.h"
-#include "request.bpf.h"
+#include "bpf/connections.bpf.h"
+#include "bpf/hot_files.bpf.h"
+#include "bpf/request.bpf.h"
 
 #define SPLICE_F_FD_IN_FIXED (1U << 31)
 #define IORING_FSYNC_DATASYNC 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "arguments.h"
+#include "cli/arguments.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "client.h"
-#include "error.h"
-#include "records.h"
-#include "runs.h"
-#include "watch_target.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "client/client.h"
+#include "basic/error.h"
+#include "codec/records.h"
+#include "cli/runs.h"
+#include "cli/watch_target.h"
 
 static int is_record_file(const struct dirent *entry)
 {

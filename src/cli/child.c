@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "child.h"
+#include "cli/child.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,13 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "error.h"
-#include "file.h"
-#include "held.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "load/held.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 /* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,

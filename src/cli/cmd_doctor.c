@@ -6,21 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "checkup.h"
-#include "cleanup.h"
-#include "cli.h"
-#include "commands.h"
-#include "doctor_agent.h"
-#include "doctor_document.h"
-#include "doctor_text.h"
-#include "document.h"
-#include "error.h"
-#include "macro.h"
-#include "output.h"
-#include "page.h"
-#include "parse.h"
-#include "placement.h"
-#include "replacement.h"
+#include "selftest/checkup.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "cli/commands.h"
+#include "cli/doctor_agent.h"
+#include "cli/doctor_document.h"
+#include "cli/doctor_text.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "cli/output.h"
+#include "report/page.h"
+#include "basic/parse.h"
+#include "cgroup/placement.h"
+#include "basic/replacement.h"
 
 struct settings {
 	const char *root;

@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "arguments.h"
-#include "cleanup.h"
-#include "cli.h"
-#include "commands.h"
-#include "document.h"
-#include "error.h"
-#include "insights_text.h"
-#include "macro.h"
-#include "output.h"
-#include "page.h"
-#include "records.h"
-#include "site_rules.h"
+#include "analysis/analysis.h"
+#include "cli/arguments.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "cli/commands.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "cli/insights_text.h"
+#include "basic/macro.h"
+#include "cli/output.h"
+#include "report/page.h"
+#include "codec/records.h"
+#include "cli/site_rules.h"
 
 #define INSIGHTS_SCHEMA "jobmeter.insights/1"
 

@@ -2,18 +2,18 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "arguments.h"
-#include "cleanup.h"
-#include "cli.h"
-#include "commands.h"
-#include "error.h"
-#include "macro.h"
-#include "output.h"
-#include "page.h"
-#include "records.h"
-#include "report.h"
-#include "rules.h"
-#include "site_rules.h"
+#include "cli/arguments.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "cli/commands.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "cli/output.h"
+#include "report/page.h"
+#include "codec/records.h"
+#include "cli/report.h"
+#include "analysis/rules.h"
+#include "cli/site_rules.h"
 
 struct settings {
 	bool is_merged;

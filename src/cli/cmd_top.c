@@ -8,20 +8,20 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "client.h"
-#include "commands.h"
-#include "error.h"
-#include "grid.h"
-#include "macro.h"
-#include "parse.h"
-#include "rules.h"
-#include "site_rules.h"
-#include "top_draw.h"
-#include "top_run.h"
-#include "top_source.h"
-#include "watch_target.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "client/client.h"
+#include "cli/commands.h"
+#include "basic/error.h"
+#include "tui/grid.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "analysis/rules.h"
+#include "cli/site_rules.h"
+#include "tui/top_draw.h"
+#include "tui/top_run.h"
+#include "tui/top_source.h"
+#include "cli/watch_target.h"
 
 #define DELAY_NS UINT64_C(2000000000)
 #define DELAY_LEAST_NS 100000000u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "commands.h"
+#include "cli/commands.h"
 
-#include "macro.h"
+#include "basic/macro.h"
 
 const struct cli_command *const commands[] = {
 	&cmd_run,

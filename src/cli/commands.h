@@ -2,7 +2,7 @@
 /* commands - the subcommands; each stands in its cmd_*.c. */
 #pragma once
 
-#include "cli.h"
+#include "basic/cli.h"
 
 extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;

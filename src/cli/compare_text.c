@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "compare_text.h"
+#include "cli/compare_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "comparison.h"
-#include "csv.h"
-#include "headline.h"
-#include "macro.h"
-#include "markdown.h"
-#include "page.h"
-#include "record.h"
-#include "rows.h"
-#include "rows_markdown.h"
-#include "rows_text.h"
+#include "basic/cleanup.h"
+#include "analysis/comparison.h"
+#include "basic/csv.h"
+#include "report/headline.h"
+#include "basic/macro.h"
+#include "report/markdown.h"
+#include "report/page.h"
+#include "model/record.h"
+#include "model/rows.h"
+#include "report/rows_markdown.h"
+#include "report/rows_text.h"
 
 #define SHOWN_MAX 24 /* unless all are asked for */
 

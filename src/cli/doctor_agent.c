@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "doctor_agent.h"
+#include "cli/doctor_agent.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "macro.h"
-#include "rows.h"
-#include "tiers.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/macro.h"
+#include "model/rows.h"
+#include "load/tiers.h"
 
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
 {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "client.h"
-#include "error.h"
+#include "client/client.h"
+#include "basic/error.h"
 
 struct document;
 struct rows;

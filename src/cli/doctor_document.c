@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "doctor_document.h"
+#include "cli/doctor_document.h"
 
 #include <string.h>
 
-#include "advice.h"
-#include "checkup.h"
-#include "cleanup.h"
-#include "doctor_agent.h"
-#include "document.h"
-#include "macro.h"
-#include "placement.h"
+#include "selftest/advice.h"
+#include "selftest/checkup.h"
+#include "basic/cleanup.h"
+#include "cli/doctor_agent.h"
+#include "model/document.h"
+#include "basic/macro.h"
+#include "cgroup/placement.h"
 
 static void put_string(struct document *d, const char *key, const char *text)
 {

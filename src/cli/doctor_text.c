@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "doctor_text.h"
+#include "cli/doctor_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "advice.h"
-#include "checkup.h"
-#include "cleanup.h"
-#include "doctor_agent.h"
-#include "humanize.h"
-#include "page.h"
-#include "placement.h"
-#include "sentence.h"
-#include "rows.h"
-#include "rows_text.h"
+#include "selftest/advice.h"
+#include "selftest/checkup.h"
+#include "basic/cleanup.h"
+#include "cli/doctor_agent.h"
+#include "basic/humanize.h"
+#include "report/page.h"
+#include "cgroup/placement.h"
+#include "report/sentence.h"
+#include "model/rows.h"
+#include "report/rows_text.h"
 
 #define SENSORS_SHOWN 8
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "identify.h"
+#include "cli/identify.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "file.h"
-#include "macro.h"
-#include "parse.h"
-#include "record.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "model/record.h"
 
 static char *read_word(int root_fd, const char *path)
 {

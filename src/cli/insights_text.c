@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "insights_text.h"
+#include "cli/insights_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "billing.h"
-#include "cleanup.h"
-#include "headline.h"
-#include "hue.h"
-#include "macro.h"
-#include "markdown.h"
-#include "page.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows.h"
-#include "rows_markdown.h"
-#include "rows_text.h"
+#include "analysis/analysis.h"
+#include "analysis/billing.h"
+#include "basic/cleanup.h"
+#include "report/headline.h"
+#include "report/hue.h"
+#include "basic/macro.h"
+#include "report/markdown.h"
+#include "report/page.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
+#include "report/rows_markdown.h"
+#include "report/rows_text.h"
 
 #define NAME_WIDTH 42
 #define LOST_SHARE_MIN 0.005 /* of the core time: less is not worth a word */

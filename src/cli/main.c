@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "commands.h"
-#include "error.h"
-#include "guess.h"
+#include "basic/cleanup.h"
+#include "cli/commands.h"
+#include "basic/error.h"
+#include "basic/guess.h"
 
 static const struct cli_command *find_command(const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "cli/measure.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,22 +12,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "allocation.h"
-#include "child.h"
-#include "cleanup.h"
-#include "clock.h"
-#include "collectors/collectors.h"
-#include "collectors/node_ports.h"
-#include "descendants.h"
-#include "error.h"
-#include "file.h"
-#include "hardware.h"
-#include "identify.h"
-#include "macro.h"
-#include "cpulist.h"
-#include "measurer.h"
-#include "parse.h"
-#include "thermal.h"
+#include "cgroup/allocation.h"
+#include "cli/child.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "counters/collectors.h"
+#include "sources/node_ports.h"
+#include "cgroup/descendants.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "sources/hardware.h"
+#include "cli/identify.h"
+#include "basic/macro.h"
+#include "basic/cpulist.h"
+#include "cli/measurer.h"
+#include "basic/parse.h"
+#include "sources/thermal.h"
 
 #define SURVIVORS_NAMED 16
 #define WAIT_STEP_MS 50

@@ -10,7 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "record.h"
+#include "model/record.h"
 
 struct client;
 struct error;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "measurer.h"
+#include "cli/measurer.h"
 
 #include <string.h>
 
-#include "child.h"
-#include "collectors/collectors.h"
-#include "hardware.h"
-#include "record.h"
-#include "thermal.h"
+#include "cli/child.h"
+#include "counters/collectors.h"
+#include "sources/hardware.h"
+#include "model/record.h"
+#include "sources/thermal.h"
 
 #define CPU_SLACK_NS 10000000 /* ticks */
 

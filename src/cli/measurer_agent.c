@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "child.h"
-#include "cleanup.h"
-#include "client.h"
-#include "collectors/collectors.h"
-#include "error.h"
-#include "file.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "measure.h"
-#include "measurer.h"
-#include "parse.h"
-#include "record.h"
+#include "cli/child.h"
+#include "basic/cleanup.h"
+#include "client/client.h"
+#include "counters/collectors.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "cli/measure.h"
+#include "cli/measurer.h"
+#include "basic/parse.h"
+#include "model/record.h"
 
 #define PROCS_MAX (1 << 20)
 #define FINAL_TRIES 40 /* what has just ended is in some 200 ms later */

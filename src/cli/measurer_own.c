@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "cleanup.h"
-#include "collectors/collectors.h"
-#include "error.h"
-#include "group.h"
-#include "measure.h"
-#include "measurer.h"
-#include "sampler.h"
+#include "cli/child.h"
+#include "basic/cleanup.h"
+#include "counters/collectors.h"
+#include "basic/error.h"
+#include "cgroup/group.h"
+#include "cli/measure.h"
+#include "cli/measurer.h"
+#include "node/sampler.h"
 
 #define SETTLE_MS 1000 /* tasks are freed within some 20 ms of their end */
 #define SHORT_TRIES 3

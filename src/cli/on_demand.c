@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "on_demand.h"
+#include "cli/on_demand.h"
 
 #include <errno.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 #define FILES_MOST (1 << 20) /* some 2 GiB of maps */
 

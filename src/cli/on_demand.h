@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cli.h"
+#include "basic/cli.h"
 
 struct on_demand {
 	bool follows_files, names_syscalls;

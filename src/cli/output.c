@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
+#include "cli/output.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "guess.h"
-#include "html_report.h"
-#include "macro.h"
-#include "page.h"
-#include "record_format.h"
-#include "records.h"
-#include "replacement.h"
-#include "report.h"
-#include "reports.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "basic/guess.h"
+#include "report/html_report.h"
+#include "basic/macro.h"
+#include "report/page.h"
+#include "codec/record_format.h"
+#include "codec/records.h"
+#include "basic/replacement.h"
+#include "cli/report.h"
+#include "report/reports.h"
 
 static const struct format {
 	const char *name;

@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cli.h"
-#include "record_format.h"
+#include "basic/cli.h"
+#include "codec/record_format.h"
 
 struct document;
 struct error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "own_file.h"
+#include "cli/own_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "identify.h"
+#include "cli/identify.h"
 
 #define NAMES_MAX 1000
 

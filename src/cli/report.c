@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "report.h"
+#include "cli/report.h"
 
 #include <assert.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "page.h"
-#include "records.h"
-#include "reports.h"
-#include "runs.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "report/page.h"
+#include "codec/records.h"
+#include "report/reports.h"
+#include "cli/runs.h"
 
 #define LISTED_MAX 16
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runs.h"
+#include "cli/runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
-#include "record_format.h"
-#include "records.h"
-#include "replacement.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "codec/record_format.h"
+#include "codec/records.h"
+#include "basic/replacement.h"
+#include "basic/text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define ENDING ".json"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "site_rules.h"
+#include "cli/site_rules.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
-#include "outline.h"
-#include "rules.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "codec/outline.h"
+#include "analysis/rules.h"
 
 struct layers {
 	struct rules_text texts[RULES_LAYERS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch.h"
+#include "cli/watch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,16 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "endings.h"
-#include "error.h"
-#include "macro.h"
-#include "record.h"
-#include "record_difference.h"
-#include "thermal.h"
-#include "timestamp.h"
-#include "watch_source.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/endings.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/record_difference.h"
+#include "sources/thermal.h"
+#include "basic/timestamp.h"
+#include "cli/watch_source.h"
 
 #define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
 #define FINAL_TRIES 20	    /* the last of a job that ended comes a moment later */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session.h"
+#include "codec/session.h"
 
 struct error;
 struct watch_source;

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "client.h"
-#include "error.h"
-#include "macro.h"
-#include "text.h"
-#include "watch_source.h"
-#include "watch_target.h"
+#include "basic/cleanup.h"
+#include "client/client.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/text.h"
+#include "cli/watch_source.h"
+#include "cli/watch_target.h"
 
 struct jobs_source {
 	struct watch_source source;

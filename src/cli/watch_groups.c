@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_groups.h"
+#include "cli/watch_groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "job_groups.h"
-#include "watch_target.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "node/job_groups.h"
+#include "cli/watch_target.h"
 
 /* Jobs only, or the steps of the job with @target's id. */
 static int choose(const struct job_groups *groups, const struct watch_target *target, const char *step,

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_live.h"
+#include "cli/watch_live.h"
 
 #include <stdio.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "macro.h"
-#include "record.h"
-#include "record_difference.h"
-#include "utf8.h"
-#include "watch_source.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/record_difference.h"
+#include "basic/utf8.h"
+#include "cli/watch_source.h"
 
 #define LABEL_COLUMNS 20
 #define HEAD_EVERY 20 /* lines, on a terminal */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "page.h"
+#include "report/page.h"
 
 struct watched_list;
 

@@ -9,21 +9,21 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "error.h"
-#include "file.h"
-#include "group.h"
-#include "identity.h"
-#include "macro.h"
-#include "record.h"
-#include "rights.h"
-#include "sampler.h"
-#include "sources.h"
-#include "tiers.h"
-#include "watch_groups.h"
-#include "watch_source.h"
-#include "watch_target.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/group.h"
+#include "cgroup/identity.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "selftest/rights.h"
+#include "node/sampler.h"
+#include "sources/sources.h"
+#include "load/tiers.h"
+#include "cli/watch_groups.h"
+#include "cli/watch_source.h"
+#include "cli/watch_target.h"
 
 #define SETTLE_MS 1000
 #define CGROUP_TEXT_MAX 65536

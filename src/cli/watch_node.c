@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "client.h"
-#include "error.h"
-#include "record.h"
-#include "sampler.h"
-#include "sources.h"
-#include "tiers.h"
-#include "watch_source.h"
+#include "basic/cleanup.h"
+#include "client/client.h"
+#include "basic/error.h"
+#include "model/record.h"
+#include "node/sampler.h"
+#include "sources/sources.h"
+#include "load/tiers.h"
+#include "cli/watch_source.h"
 
 #define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */
 #define BUDGET 20000	       /* of each core, in millionths: the agent's default */

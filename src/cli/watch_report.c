@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_report.h"
+#include "cli/watch_report.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "humanize.h"
-#include "macro.h"
-#include "mount_rows.h"
-#include "output.h"
-#include "page.h"
-#include "reports.h"
-#include "rows.h"
-#include "rows_text.h"
-#include "session.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "report/mount_rows.h"
+#include "cli/output.h"
+#include "report/page.h"
+#include "report/reports.h"
+#include "model/rows.h"
+#include "report/rows_text.h"
+#include "codec/session.h"
 
 struct what {
 	const struct session *session;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_source.h"
+#include "cli/watch_source.h"
 
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "model/record.h"
 
 struct watched *watched_add(struct watched_list *list)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_target.h"
+#include "cli/watch_target.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "sentence.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "report/sentence.h"
+#include "basic/text.h"
 
 #define NAMED_MAX 8 /* jobs that an error names */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -8,16 +8,16 @@
 #include <string.h>
 #include <sys/un.h>
 
-#include "cleanup.h"
-#include "client_json.h"
-#include "decimal.h"
-#include "error.h"
-#include "exchange.h"
-#include "macro.h"
-#include "record.h"
-#include "records.h"
-#include "tick.h"
-#include "waiter.h"
+#include "basic/cleanup.h"
+#include "client/client_json.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "client/exchange.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "codec/records.h"
+#include "codec/tick.h"
+#include "basic/waiter.h"
 
 #define AHEAD "0.1"   /* seconds: a second reading that is taken sooner behind the first is of no use */
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */

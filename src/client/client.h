@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "record.h" /* struct strings */
+#include "model/record.h" /* struct strings */
 
 struct client;
 struct error;

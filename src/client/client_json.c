@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "client_json.h"
+#include "client/client_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "json_place.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "model/json_place.h"
 
 static void json_freep(json_t **json)
 {

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "client.h"
+#include "client/client.h"
 
 /* @text may be NULL: an empty answer. */
 int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange.h"
+#include "client/exchange.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "macro.h"
-#include "waiter.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/macro.h"
+#include "basic/waiter.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define PIECE_SIZE (64 * 1024)

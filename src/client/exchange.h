@@ -2,7 +2,7 @@
 /* exchange - one HTTP request and its reply, by a connection of its own to a Unix socket, in a bounded time. */
 #pragma once
 
-#include "reply.h"
+#include "client/reply.h"
 
 struct waiter;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "reply.h"
+#include "client/reply.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "macro.h"
-#include "parse.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 #define CHUNK_DIGITS_MAX 8
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "accept.h"
+#include "http/accept.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define ITEMS_MAX 64 /* of one header; the rest is not looked at */
 

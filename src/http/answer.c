@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "answer.h"
+#include "http/answer.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -9,12 +9,12 @@
 #include <strings.h>
 #include <time.h>
 
-#include "accept.h"
-#include "cleanup.h"
-#include "gzip.h"
-#include "macro.h"
-#include "parse.h"
-#include "utf8.h"
+#include "http/accept.h"
+#include "basic/cleanup.h"
+#include "http/gzip.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/utf8.h"
 
 #define HEAD_MAX_BYTES 8192
 #define BODY_MAX_BYTES 65536

@@ -4,9 +4,9 @@
 
 #include <microhttpd.h>
 
-#include "budgets.h"
-#include "connections.h"
-#include "http.h"
+#include "http/budgets.h"
+#include "http/connections.h"
+#include "http/http.h"
 
 struct http {
 	struct MHD_Daemon *daemon;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "budgets.h"
+#include "http/budgets.h"
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define NS_PER_MS (1000000 * BUDGETS_PERCENT / 100)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "connections.h"
+#include "http/connections.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define GROUPS_MAX 65536 /* the kernel's own bound */
 

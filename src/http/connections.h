@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "http.h"
+#include "http/http.h"
 
 #define CONNECTIONS_MAX 256
 #define CONNECTIONS_SCARCE 224   /* from here on those without a request are cut for new ones */

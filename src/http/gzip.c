@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "gzip.h"
+#include "http/gzip.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cleanup.h"
-#include "http.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "http/http.h"
+#include "basic/macro.h"
 
 #define INPUT_SIZE 16384
 #define LEVEL 1          /* text like this becomes an eighth; higher levels win little and take twice the time */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http.h"
+#include "http/http.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "answer.h"
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "listener.h"
-#include "macro.h"
+#include "http/answer.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "http/listener.h"
+#include "basic/macro.h"
 
 #define POOL_BYTES 65536 /* of a connection: its head, and half of it the piece of an answer that is on its way */
 #define SILENCE_S 10

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+#include "http/listener.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/parse.h"
 
 #define BACKLOG 4096 /* the kernel's own default bound: who does not fit in tries again after a second */
 

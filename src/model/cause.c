@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cause.h"
+#include "model/cause.h"
 
 #include <assert.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "metric.h"
+#include "model/metric.h"
 
 enum cause {
 	CAUSE_FILE_READ,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "document.h"
+#include "model/document.h"
 
 #include <inttypes.h>
 
-#include "decimal.h"
-#include "document_backend.h"
-#include "timestamp.h"
+#include "basic/decimal.h"
+#include "model/document_backend.h"
+#include "basic/timestamp.h"
 
 struct document *document_free(struct document *d)
 {

@@ -2,7 +2,7 @@
 /* document_backend - what a way of writing documents has to offer; for document_*.c only. */
 #pragma once
 
-#include "document.h"
+#include "model/document.h"
 
 enum shape { SHAPE_MAP, SHAPE_LIST };
 

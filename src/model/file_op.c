@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file_op.h"
+#include "model/file_op.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "histogram.h"
+#include "model/histogram.h"
 
 #include <errno.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "histogram_json.h"
+#include "model/histogram_json.h"
 
-#include "document.h"
-#include "histogram.h"
-#include "json_place.h"
-#include "metric.h"
+#include "model/document.h"
+#include "model/histogram.h"
+#include "model/json_place.h"
+#include "model/metric.h"
 
 void histogram_format(const struct metric *metric, const struct histogram *h, struct document *d)
 {

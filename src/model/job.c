@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "job.h"
+#include "model/job.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 
 /* All strings that a job owns. */
 static const size_t strings[] = {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reading.h" /* struct value */
+#include "model/reading.h" /* struct value */
 
 struct job {
 	unsigned int refs;

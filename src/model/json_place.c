@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "json_place.h"
+#include "model/json_place.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "decimal.h"
-#include "error.h"
-#include "timestamp.h"
+#include "basic/cleanup.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "basic/timestamp.h"
 
 int place_refuse(const struct place *place, const char *key, const char *format, ...)
 {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define PLACE_STRING_MAX (128 * 1024) /* the kernel's own bound of one argument */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric.h"
+#include "model/metric.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric_json.h"
+#include "model/metric_json.h"
 
 #include <string.h>
 
-#include "document.h"
-#include "json_place.h"
+#include "model/document.h"
+#include "model/json_place.h"
 
 void metric_format(const struct metric *metric, bool is_known, uint64_t number, struct document *d)
 {

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 struct document;
 struct place;

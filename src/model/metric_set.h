@@ -2,8 +2,8 @@
 /* metric_set - some of a job's metrics: a bit each, as many as the table has; begins as {}, with none. */
 #pragma once
 
-#include "bitset.h"
-#include "metric.h"
+#include "basic/bitset.h"
+#include "model/metric.h"
 
 struct metric_set {
 	uint64_t words[BITSET_WORDS(METRIC_JOB_COUNT)];

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "mounts_json.h"
+#include "model/mounts_json.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "histogram_json.h"
-#include "json_place.h"
-#include "metric_json.h"
-#include "reading.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/histogram_json.h"
+#include "model/json_place.h"
+#include "model/metric_json.h"
+#include "model/reading.h"
+#include "model/record.h"
 
 static void format_mount_metric(const struct metric *metric, struct mount_row *row,
 				struct document *d)

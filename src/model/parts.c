@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "parts.h"
+#include "model/parts.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "document.h"
+#include "model/document.h"
 
 /* Where it stands among the sections that cgroups add up to. */
 static size_t index_of(const struct section *s)

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "section.h"
+#include "model/section.h"
 
 #define PARTS_MAX 6 /* sections with section.counted */
 

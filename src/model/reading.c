@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading.h"
+#include "model/reading.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
-#include "text.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 
 #define UNPLACED_SHARE_MAX 100 /* a part of this is next to none */
 

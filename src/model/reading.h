@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "block.h"
-#include "file_op.h"
-#include "histogram.h"
-#include "metric.h"
-#include "network.h"
+#include "model/sections/block.h"
+#include "model/file_op.h"
+#include "model/histogram.h"
+#include "model/metric.h"
+#include "model/sections/network.h"
 
 /* One word, since a node holds some hundred of each of its jobs. */
 struct value {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record.h"
+#include "model/record.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
-#include "fnv.h"
-#include "macro.h"
-#include "record_field.h"
-#include "section.h"
-#include "text.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "basic/fnv.h"
+#include "basic/macro.h"
+#include "model/record_field.h"
+#include "model/section.h"
+#include "basic/text.h"
 
 int strings_add(struct strings *list, const char *format, ...)
 {

@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "evenness.h"
-#include "hot_files.h"
-#include "macro.h"
-#include "ports.h"
-#include "reading.h"
-#include "steps.h"
-#include "syscalls.h"
-#include "thermal_samples.h"
-#include "timeline.h"
-#include "victims.h"
+#include "model/sections/evenness.h"
+#include "model/sections/hot_files.h"
+#include "basic/macro.h"
+#include "model/sections/ports.h"
+#include "model/reading.h"
+#include "model/sections/steps.h"
+#include "model/sections/syscalls.h"
+#include "model/sections/thermal_samples.h"
+#include "model/timeline.h"
+#include "model/sections/victims.h"
 
 #define RECORD_SCHEMA "jobmeter.record/1"
 

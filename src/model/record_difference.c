@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record_difference.h"
+#include "model/record_difference.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "humanize.h"
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "basic/text.h"
 
 /* Takes @from off *@to.  False: it would fall below zero, and is zero. */
 static bool take_off(uint64_t *to, uint64_t from)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "record_field.h"
+#include "model/record_field.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define AT(member) offsetof(struct record, member)
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record.h"
-#include "section.h"
+#include "model/record.h"
+#include "model/section.h"
 
 enum field_type {
 	FIELD_STRING,  /* char *, NULL: absent */

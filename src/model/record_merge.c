@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
-#include "macro.h"
-#include "record.h"
-#include "record_field.h"
-#include "section.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/record_field.h"
+#include "model/section.h"
+#include "basic/text.h"
 
 static int add_missing(struct strings *to, const struct strings *from)
 {

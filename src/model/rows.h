@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 enum rows_form { /* bits: who prints it */
 	ROWS_NONE = 8,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample.h"
+#include "model/sample.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
-#include "text.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 
 static void clear_one(struct sample *one)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "metric.h"
+#include "model/metric.h"
 
 #define SAMPLES_MAX 16384
 #define SAMPLE_LABELS_MAX 3

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "section.h"
+#include "model/section.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "json_place.h"
-#include "macro.h"
-#include "record.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 const struct section *section_find(const char *name)
 {

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counted.h"
-#include "metric.h"
+#include "model/counted.h"
+#include "model/metric.h"
 
 struct document;
 struct error;

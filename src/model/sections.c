@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of sections alone, so that a test can have one of its own. */
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 const struct section *const sections[] = {
 	&cores_section,	  &ranks_section, &threads_section,  &thermal_section, &oom_section, &network_section,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "snapshot.h"
+#include "model/snapshot.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
 
 void snapshot_mount_clear(struct snapshot_mount *m)
 {

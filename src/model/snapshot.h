@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "evenness.h"
-#include "job.h"
-#include "parts.h"
-#include "reading.h"
-#include "thermal_samples.h"
+#include "model/sections/evenness.h"
+#include "model/job.h"
+#include "model/parts.h"
+#include "model/reading.h"
+#include "model/sections/thermal_samples.h"
 
 /* What rows stand for; shared by all jobs of a snapshot. */
 struct snapshot_mount {

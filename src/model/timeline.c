@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline.h"
+#include "model/timeline.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "packed.h"
-#include "reading.h"
+#include "basic/packed.h"
+#include "model/reading.h"
 
 #define TIMELINE_BUCKETS_MAX 512
 #define TIMELINE_SERIES 35

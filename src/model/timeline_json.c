@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline_json.h"
+#include "model/timeline_json.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "json_place.h"
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
-#include "timeline.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
+#include "model/timeline.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NAME_SIZE 64

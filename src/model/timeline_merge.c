@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "timeline.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "model/timeline.h"
 
 /* A sum that is being made, with all of its buckets. */
 struct merging {

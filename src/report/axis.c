@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "axis.h"
+#include "report/axis.h"
 
 #include <assert.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define MOST 1e18 /* beyond it nothing is told in detail */
 

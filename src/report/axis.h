@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "humanize.h"
+#include "basic/humanize.h"
 
 #define TICKS_MAX 12
 

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "block.h"
-#include "record_rows.h"
-#include "rows.h"
+#include "model/sections/block.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
 
 #define DEVICES_SHOWN 8 /* in short */
 #define DEVICES_MAX (BLOCK_DEVICES_MAX + 1)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis.h"
-#include "humanize.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows.h"
+#include "analysis/analysis.h"
+#include "basic/humanize.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
 
 #define SURVIVORS_SHOWN 8
 #define LISTED_SHORT 8 /* of strings, in Markdown */

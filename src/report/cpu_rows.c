@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "analysis.h"
-#include "cause.h"
-#include "cleanup.h"
-#include "cpu_words.h"
-#include "formula.h"
-#include "humanize.h"
-#include "mount_rows.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows_items.h"
+#include "analysis/analysis.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "report/cpu_words.h"
+#include "analysis/formula.h"
+#include "basic/humanize.h"
+#include "report/mount_rows.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "report/rows_items.h"
 
 #define STOLEN_NS_MIN 10000000 /* less is not worth a word */
 

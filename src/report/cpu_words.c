@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpu_words.h"
+#include "report/cpu_words.h"
 
-#include "humanize.h"
-#include "record.h"
-#include "sentence.h"
+#include "basic/humanize.h"
+#include "model/record.h"
+#include "report/sentence.h"
 
 static double number_of(const struct record *r, enum metric_id id)
 {

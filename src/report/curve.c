@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "curve.h"
+#include "report/curve.h"
 
 #include <math.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 struct curve_axis curve_axis_of(const struct over_time *time, size_t room)
 {

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "humanize.h"
-#include "plot.h"
+#include "basic/humanize.h"
+#include "report/plot.h"
 
 #define CURVE_MAX 48
 

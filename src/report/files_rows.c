@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cleanup.h"
-#include "humanize.h"
-#include "mount_rows.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "report/mount_rows.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 #define MOUNTS_SHOWN 8 /* in short */
 #define ROWS_SHOWN 12  /* mounts, and what is none */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis.h"
-#include "cleanup.h"
-#include "headline.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows_items.h"
-#include "sentence.h"
-#include "timestamp.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/headline.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
+#include "basic/timestamp.h"
 
 #define WORDS_MAX 64 /* of the command */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "headline.h"
+#include "report/headline.h"
 
 #include <string.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "record.h"
-#include "sentence.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "model/record.h"
+#include "report/sentence.h"
+#include "basic/utf8.h"
 
 #define NODE_MAX 32
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "hot_files.h"
-#include "humanize.h"
-#include "mount_rows.h"
-#include "record.h"
-#include "record_rows.h"
+#include "model/sections/hot_files.h"
+#include "basic/humanize.h"
+#include "report/mount_rows.h"
+#include "model/record.h"
+#include "report/record_rows.h"
 
 #define FILES_SHOWN 8 /* in short */
 #define FOLDERS_SHOWN 4

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "html.h"
+#include "report/html.h"
 
 #include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "basic/utf8.h"
 
 /* ---- text ---- */
 

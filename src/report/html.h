@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define HTML_DEPTH_MAX 24
 #define HTML_TEXT_MAX 400 /* characters of one text or value */

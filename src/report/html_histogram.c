@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "html_histogram.h"
+#include "report/html_histogram.h"
 
-#include "html.h"
-#include "hue.h"
-#include "humanize.h"
-#include "macro.h"
-#include "rows_items.h"
+#include "report/html.h"
+#include "report/hue.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "report/rows_items.h"
 
 #define HEIGHT 44.0
 #define COLUMNS_MIN 6 /* a single bar is not as wide as the page */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "html_report.h"
+#include "report/html_report.h"
 
 #include <assert.h>
 
-#include "cleanup.h"
-#include "headline.h"
-#include "html.h"
-#include "hue.h"
-#include "macro.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows.h"
-#include "rows_html.h"
+#include "basic/cleanup.h"
+#include "report/headline.h"
+#include "report/html.h"
+#include "report/hue.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
+#include "report/rows_html.h"
 
 static const char style[] =
-#include "report_css.h"
+#include "report/report_css.h"
 	;
 
 /* ---- what stands before the page ---- */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "hue.h"
+#include "report/hue.h"
 
 #include <assert.h>
 
-#include "core_time.h"
-#include "html.h"
+#include "analysis/core_time.h"
+#include "report/html.h"
 
 enum colour { BLUE, VERMILLION, ORANGE, PURPLE, SKY, GREEN, YELLOW, GREY };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "markdown.h"
+#include "report/markdown.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "basic/utf8.h"
 
 static void put_character(uint32_t c, FILE *out)
 {

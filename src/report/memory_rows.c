@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <time.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
 
 #define VICTIMS_SHOWN 4 /* on a terminal */
 

@@ -2,12 +2,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "mount_rows.h"
-#include "record_rows.h"
-#include "sentence.h"
-#include "text_table.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "report/mount_rows.h"
+#include "report/record_rows.h"
+#include "report/sentence.h"
+#include "report/text_table.h"
 
 #define MOUNTS_SHOWN 6
 #define OPS_MAX 12

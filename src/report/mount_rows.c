@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "mount_rows.h"
+#include "report/mount_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 struct ranked { /* what qsort() compares */
 	const struct mount_row *row;

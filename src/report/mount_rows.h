@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "record.h"
-#include "rows.h"
+#include "model/record.h"
+#include "model/rows.h"
 
 struct mount_rows {
 	const struct mount_row **items; /* owned; what they point to is the record's */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "cleanup.h"
-#include "humanize.h"
-#include "network.h"
-#include "ports.h"
-#include "record_rows.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "model/sections/network.h"
+#include "model/sections/ports.h"
+#include "report/record_rows.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 /* ---- in short: what went out of the node, and what stayed in it ---- */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "over_time.h"
+#include "report/over_time.h"
 
 #include <math.h>
 
-#include "amount.h"
-#include "macro.h"
-#include "record.h"
+#include "analysis/amount.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 /* Of a bucket that is hardly more than an edge no rate is told as if it were a whole one. */
 #define PART_MIN 0.1

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "timeline.h"
+#include "model/timeline.h"
 
 struct record;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "page.h"
+#include "report/page.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "basic/utf8.h"
 
 #define WIDTH_MIN 60
 #define WIDTH_MAX 100

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define PAGE_INDENT 12 /* where text begins behind the labels */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "plot.h"
+#include "report/plot.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "html.h"
-#include "hue.h"
-#include "macro.h"
+#include "report/html.h"
+#include "report/hue.h"
+#include "basic/macro.h"
 
 #define WIDTH 1000.0 /* of what is stretched */
 #define HEIGHT 120.0 /* in pixels: nothing is stretched upwards */

@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "axis.h"
-#include "over_time.h"
+#include "report/axis.h"
+#include "report/over_time.h"
 
 struct html;
 struct hue;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "record_rows.h"
+#include "report/record_rows.h"
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "mount_rows.h"
-#include "record.h"
-#include "report_compare.h"
-#include "rows.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/mount_rows.h"
+#include "model/record.h"
+#include "report/report_compare.h"
+#include "model/rows.h"
 
 static void change_rows(const struct record *now, const struct record *last, struct rows *rows)
 {

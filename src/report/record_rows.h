@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "histogram.h"
+#include "model/histogram.h"
 
 struct analysis;
 struct block;

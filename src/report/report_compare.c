@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "report_compare.h"
+#include "report/report_compare.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "macro.h"
-#include "record.h"
-#include "sentence.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "report/sentence.h"
 
 /* What is less is noise, and not worth a word. */
 #define ELAPSED_SHARE_MIN 0.05

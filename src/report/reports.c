@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "reports.h"
+#include "report/reports.h"
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "mount_rows.h"
-#include "record.h"
-#include "record_rows.h"
-#include "records.h"
-#include "rows.h"
-#include "rows_markdown.h"
-#include "rows_text.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/mount_rows.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "codec/records.h"
+#include "model/rows.h"
+#include "report/rows_markdown.h"
+#include "report/rows_text.h"
 
 void report_text(const struct record *now, const struct record *last, const struct rules *rules, struct page *page)
 {

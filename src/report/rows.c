@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "model/rows.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 /* Room for one more of @size bytes each.  False: no memory. */
 static bool grow(void *items, size_t count, size_t *room, size_t size)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "rows_html.h"
+#include "report/rows_html.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "html.h"
-#include "html_histogram.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/html.h"
+#include "report/html_histogram.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 #define FINDINGS_SHOWN 32
 

@@ -2,10 +2,10 @@
 /* rows_items - what rows are made of: for those who print them, and for parts that only reports have. */
 #pragma once
 
-#include "hue.h"
-#include "histogram.h"
-#include "plot.h"
-#include "rows.h"
+#include "report/hue.h"
+#include "model/histogram.h"
+#include "report/plot.h"
+#include "model/rows.h"
 
 struct analysis;
 struct patterns;

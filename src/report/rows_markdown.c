@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "rows_markdown.h"
+#include "report/rows_markdown.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "curve.h"
-#include "markdown.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/curve.h"
+#include "report/markdown.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 #define FINDINGS_SHOWN 8
 #define SHARE_MIN 0.005 /* less is not told */

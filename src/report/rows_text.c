@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "rows_text.h"
+#include "report/rows_text.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "page.h"
-#include "rows_items.h"
-#include "sentence.h"
-#include "text_table.h"
-#include "text_timeline.h"
-#include "utf8.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/page.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
+#include "report/text_table.h"
+#include "report/text_timeline.h"
+#include "basic/utf8.h"
 
 #define BAR_COLUMN 30
 #define BAR_WIDTH 20

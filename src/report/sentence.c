@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sentence.h"
+#include "report/sentence.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 
 void sentence_freep(struct sentence *s)
 {

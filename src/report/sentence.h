@@ -2,7 +2,7 @@
 /* sentence - text that grows part by part, with something between the parts. */
 #pragma once
 
-#include "macro.h"
+#include "basic/macro.h"
 
 struct sentence { /* begins as {} */
 	char *text;       /* owned; NULL: no part yet */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "humanize.h"
-#include "record_rows.h"
-#include "rows.h"
-#include "syscalls.h"
+#include "basic/humanize.h"
+#include "report/record_rows.h"
+#include "model/rows.h"
+#include "model/sections/syscalls.h"
 
 #define SYSCALLS_SHOWN 12
 

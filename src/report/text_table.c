@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "text_table.h"
+#include "report/text_table.h"
 
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "page.h"
-#include "rows_items.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "report/page.h"
+#include "report/rows_items.h"
+#include "basic/utf8.h"
 
 #define GAP 2
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "text_timeline.h"
+#include "report/text_timeline.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "curve.h"
-#include "page.h"
-#include "patterns.h"
-#include "rows_items.h"
-#include "sentence.h"
+#include "basic/cleanup.h"
+#include "report/curve.h"
+#include "report/page.h"
+#include "analysis/patterns.h"
+#include "report/rows_items.h"
+#include "report/sentence.h"
 
 #define BUCKETS_MIN 8 /* fewer are no curve */
 #define CURVE_COLUMN 20

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
-#include "amount.h"
-#include "core_time.h"
-#include "humanize.h"
-#include "record.h"
-#include "record_rows.h"
-#include "rows_items.h"
+#include "analysis/amount.h"
+#include "analysis/core_time.h"
+#include "basic/humanize.h"
+#include "model/record.h"
+#include "report/record_rows.h"
+#include "report/rows_items.h"
 
 static void add_layer(struct rows_timeline *t, const struct record *r, enum metric_id id, const struct hue *hue,
 		      const char *label, const char *word)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "columns.h"
+#include "tui/columns.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -7,16 +7,16 @@
 #include <string.h>
 #include <strings.h>
 
-#include "cause.h"
-#include "cleanup.h"
-#include "hue.h"
-#include "humanize.h"
-#include "macro.h"
-#include "processes.h"
-#include "record.h"
-#include "steps.h"
-#include "top.h"
-#include "utf8.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "report/hue.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "tui/processes.h"
+#include "model/record.h"
+#include "model/sections/steps.h"
+#include "tui/top.h"
+#include "basic/utf8.h"
 
 #define MEMORY_ALARM 0.9 /* of the limit */
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid.h"
+#include "tui/grid.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "basic/utf8.h"
 
 struct grid *grid_new(unsigned int columns, unsigned int rows, bool is_ascii)
 {

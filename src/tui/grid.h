@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define GRID_COLUMNS_MAX 1024u
 #define GRID_ROWS_MAX 70000u /* of text; a terminal has fewer */

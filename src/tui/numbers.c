@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "numbers.h"
+#include "tui/numbers.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "amount.h"
-#include "cause.h"
-#include "document.h"
-#include "macro.h"
-#include "record.h"
+#include "analysis/amount.h"
+#include "model/cause.h"
+#include "model/document.h"
+#include "basic/macro.h"
+#include "model/record.h"
 
 #define NS_PER_S 1e9
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 struct document;
 struct record;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "processes.h"
+#include "tui/processes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,14 +7,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "error.h"
-#include "file.h"
-#include "folder.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/folder.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 #define GROUPS_MAX 16384 /* that we remember... */
 #define GROUPS_NS UINT64_C(30000000000) /* ...and those of no job for how long: one may become ours when its user is known */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 struct error;
 struct hierarchy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "screen.h"
+#include "tui/screen.h"
 
 #include <curses.h>
 #include <errno.h>
@@ -9,11 +9,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "error.h"
-#include "grid.h"
-#include "macro.h"
-#include "top.h"
-#include "utf8.h"
+#include "basic/error.h"
+#include "tui/grid.h"
+#include "basic/macro.h"
+#include "tui/top.h"
+#include "basic/utf8.h"
 
 #define ESCAPE_MS 25 /* what comes that soon behind an escape is part of a key */
 #define WHEEL_ROWS 3

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client.h"
-#include "error.h"
-#include "processes.h"
-#include "top_source.h"
+#include "client/client.h"
+#include "basic/error.h"
+#include "tui/processes.h"
+#include "tui/top_source.h"
 
 struct agent_source {
 	struct top_source source;

@@ -11,19 +11,19 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "error.h"
-#include "identity.h"
-#include "job_record.h"
-#include "managers.h"
-#include "metering.h"
-#include "processes.h"
-#include "sampler.h"
-#include "snapshot.h"
-#include "tick.h"
-#include "top_source.h"
-#include "waiter.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "basic/error.h"
+#include "cgroup/identity.h"
+#include "node/job_record.h"
+#include "cgroup/managers.h"
+#include "agent/metering.h"
+#include "tui/processes.h"
+#include "node/sampler.h"
+#include "model/snapshot.h"
+#include "codec/tick.h"
+#include "tui/top_source.h"
+#include "basic/waiter.h"
 
 struct own_source {
 	struct top_source source;

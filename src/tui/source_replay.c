@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "tick.h"
-#include "top_source.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "codec/tick.h"
+#include "tui/top_source.h"
 
 #define LINES_MAX 10000000
 #define LINE_BYTES_MAX (64 << 20) /* some 20 times what a full node says */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "top.h"
+#include "tui/top.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "classes.h"
-#include "cleanup.h"
-#include "columns.h"
-#include "macro.h"
-#include "parse.h"
-#include "processes.h"
-#include "text.h"
+#include "analysis/classes.h"
+#include "basic/cleanup.h"
+#include "tui/columns.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "tui/processes.h"
+#include "basic/text.h"
 
 #define NS_PER_S 1e9
 #define LATE                                                                                       \

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "numbers.h"
-#include "tick.h"
+#include "tui/numbers.h"
+#include "codec/tick.h"
 
 struct process;
 struct processes;

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_detail.h"
+#include "tui/top_detail.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "core_time.h"
-#include "cpu_words.h"
-#include "grid.h"
-#include "hue.h"
-#include "humanize.h"
-#include "insights.h"
-#include "macro.h"
-#include "patterns.h"
-#include "rates.h"
-#include "record.h"
-#include "record_difference.h"
-#include "text.h"
-#include "top.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "analysis/core_time.h"
+#include "report/cpu_words.h"
+#include "tui/grid.h"
+#include "report/hue.h"
+#include "basic/humanize.h"
+#include "analysis/insights.h"
+#include "basic/macro.h"
+#include "analysis/patterns.h"
+#include "analysis/rates.h"
+#include "model/record.h"
+#include "model/record_difference.h"
+#include "basic/text.h"
+#include "tui/top.h"
+#include "basic/utf8.h"
 
 #define LABEL 11 /* columns of what stands before */
 #define PARTS_MAX (LOST_COUNT + 2)

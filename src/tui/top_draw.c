@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_draw.h"
+#include "tui/top_draw.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "cleanup.h"
-#include "columns.h"
-#include "grid.h"
-#include "humanize.h"
-#include "macro.h"
-#include "record.h"
-#include "top.h"
-#include "top_detail.h"
-#include "utf8.h"
+#include "basic/cleanup.h"
+#include "tui/columns.h"
+#include "tui/grid.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "tui/top.h"
+#include "tui/top_detail.h"
+#include "basic/utf8.h"
 
 #define COLUMNS_MAX 32
 #define LIST_ROW 2	 /* below the title and the heads */

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "columns.h"
-#include "macro.h"
-#include "record.h"
-#include "top.h"
-#include "utf8.h"
+#include "tui/columns.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "tui/top.h"
+#include "basic/utf8.h"
 
 #define F(number) (TOP_KEY_F + (number))
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_line.h"
+#include "tui/top_line.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "record_format.h"
-#include "top.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "codec/record_format.h"
+#include "tui/top.h"
 
 struct line_job {
 	const struct top *top;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of top: jobs in their order, and behind each its parts, if somebody wants to see them.
  */
-#include "top.h"
+#include "tui/top.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "columns.h"
-#include "macro.h"
-#include "processes.h"
-#include "record.h"
-#include "steps.h"
-#include "text.h"
+#include "basic/cleanup.h"
+#include "tui/columns.h"
+#include "basic/macro.h"
+#include "tui/processes.h"
+#include "model/record.h"
+#include "model/sections/steps.h"
+#include "basic/text.h"
 
 #define NS_PER_S 1e9
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_run.h"
+#include "tui/top_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,20 +10,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "endings.h"
-#include "error.h"
-#include "grid.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "processes.h"
-#include "screen.h"
-#include "text.h"
-#include "top_draw.h"
-#include "top_line.h"
-#include "top_source.h"
-#include "waiter.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/endings.h"
+#include "basic/error.h"
+#include "tui/grid.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "tui/processes.h"
+#include "tui/screen.h"
+#include "basic/text.h"
+#include "tui/top_draw.h"
+#include "tui/top_line.h"
+#include "tui/top_source.h"
+#include "basic/waiter.h"
 
 #define FIRST_NS UINT64_C(100000000)	   /* between the first two readings at least... */
 #define FIRST_MOST_NS UINT64_C(60000000000) /* ...and at most: what jobs did before is not what they do now */

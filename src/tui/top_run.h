@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "top.h"
+#include "tui/top.h"
 
 struct error;
 struct rules;

@@ -2,9 +2,9 @@
 /* Whatever an agent may answer: it is taken whole, or told in a line. */
 #include <string.h>
 
-#include "cleanup.h"
-#include "client_json.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "client/client_json.h"
+#include "basic/error.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -3,9 +3,9 @@
  * again. */
 #include <string.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "basic/error.h"
 #include "fuzz.h"
 
 static char *environment[] = { NULL };

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "exposition.h"
+#include "basic/cleanup.h"
+#include "export/exposition.h"
 #include "fuzz.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "made_snapshot.h"
-#include "utf8.h"
+#include "basic/utf8.h"
 
 #define NAMES_MAX 6
 #define PAGE_MAX (8 << 20)

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "expression.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/expression.h"
 #include "fuzz.h"
 #include "made.h"
-#include "variables.h"
+#include "analysis/variables.h"
 
 static void compute(const struct expression *e, enum expression_kind kind,
 		    const struct subject *subject)

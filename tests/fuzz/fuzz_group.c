@@ -8,15 +8,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "allocation.h"
-#include "cleanup.h"
-#include "cpulist.h"
-#include "error.h"
-#include "file.h"
+#include "cgroup/allocation.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "fuzz.h"
-#include "group.h"
-#include "group_files.h"
-#include "macro.h"
+#include "cgroup/group.h"
+#include "cgroup/group_files.h"
+#include "basic/macro.h"
 #include "made_root.h"
 
 /* clang-format off */

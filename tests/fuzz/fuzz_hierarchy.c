@@ -5,15 +5,15 @@
  */
 #include <string.h>
 
-#include "allocation.h"
-#include "cleanup.h"
-#include "cpulist.h"
-#include "error.h"
-#include "file.h"
+#include "cgroup/allocation.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "fuzz.h"
-#include "hierarchy.h"
+#include "cgroup/hierarchy.h"
 #include "made_root.h"
-#include "placement.h"
+#include "cgroup/placement.h"
 
 static void check_place(const char *mount, const char *own, const char *root)
 {

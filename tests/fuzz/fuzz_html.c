@@ -5,14 +5,14 @@
  */
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "error.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "html_report.h"
+#include "report/html_report.h"
 #include "markup.h"
-#include "records.h"
-#include "reports.h"
+#include "codec/records.h"
+#include "report/reports.h"
 
 static void check_page(const struct record *record, const struct analysis *analysis)
 {

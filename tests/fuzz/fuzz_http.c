@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accept.h"
-#include "cleanup.h"
+#include "http/accept.h"
+#include "basic/cleanup.h"
 #include "fuzz.h"
-#include "listener.h"
+#include "http/listener.h"
 
 static void check_accept(const char *text)
 {

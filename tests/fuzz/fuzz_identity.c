@@ -3,10 +3,10 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "fuzz.h"
-#include "identity.h"
-#include "macro.h"
+#include "cgroup/identity.h"
+#include "basic/macro.h"
 
 /* A field of IDENTITY_MAX is a part of one component; the job's "_" may have become "-". */
 static void check_field(const char *covered, const char *field)

@@ -4,13 +4,13 @@
  */
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "insights.h"
+#include "analysis/insights.h"
 #include "made.h"
 #include "made_rates.h"
-#include "patterns.h"
+#include "analysis/patterns.h"
 
 static void ask(const struct rules *rules, const struct record *record)
 {

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "macro.h"
-#include "mounts.h"
+#include "basic/macro.h"
+#include "cgroup/mounts.h"
 
 #define LOOKUPS_MAX 64 /* each takes the square of the mounts */
 

@@ -7,17 +7,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpulist.h"
+#include "basic/cpulist.h"
 #include "fuzz.h"
-#include "gpus.h"
-#include "machine.h"
-#include "macro.h"
+#include "sources/gpus.h"
+#include "cgroup/machine.h"
+#include "basic/macro.h"
 #include "made_root.h"
-#include "managers.h"
-#include "rights.h"
-#include "sensors.h"
-#include "sources.h"
-#include "thermal.h"
+#include "cgroup/managers.h"
+#include "selftest/rights.h"
+#include "sources/sensors.h"
+#include "sources/sources.h"
+#include "sources/thermal.h"
 
 #define CHECK_LINE(array) check_line(array, sizeof(array))
 

@@ -4,14 +4,14 @@
  */
 #include <string.h>
 
-#include "cleanup.h"
-#include "collectors/collectors.h"
-#include "descendants.h"
-#include "folder.h"
+#include "basic/cleanup.h"
+#include "counters/collectors.h"
+#include "cgroup/descendants.h"
+#include "basic/folder.h"
 #include "fuzz.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "made_root.h"
-#include "rights.h"
+#include "selftest/rights.h"
 
 static void check_stat(const char *text)
 {

@@ -2,12 +2,12 @@
 /* Any text as what a prolog wrote of a job: it is taken whole or not at all. */
 #include <string.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "prolog.h"
-#include "utf8.h"
+#include "jobs/prolog.h"
+#include "basic/utf8.h"
 
 static void check_string(const char *text)
 {

@@ -7,17 +7,17 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "page.h"
-#include "record_difference.h"
-#include "record_format.h"
-#include "records.h"
-#include "reports.h"
-#include "rules.h"
-#include "utf8.h"
+#include "report/page.h"
+#include "model/record_difference.h"
+#include "codec/record_format.h"
+#include "codec/records.h"
+#include "report/reports.h"
+#include "analysis/rules.h"
+#include "basic/utf8.h"
 
 static char *json_of(const struct record *record)
 {

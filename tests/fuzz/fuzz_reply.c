@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "macro.h"
-#include "reply.h"
+#include "basic/macro.h"
+#include "client/reply.h"
 
 #define BODY_MAX 64
 

@@ -4,12 +4,12 @@
 #include <limits.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "identity.h"
-#include "macro.h"
-#include "parse.h"
+#include "cgroup/identity.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 
 static void add_rule(struct identity_rules *rules, char *line)
 {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "job_command.h"
-#include "processes.h"
+#include "jobs/job_command.h"
+#include "tui/processes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

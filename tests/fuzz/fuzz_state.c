@@ -2,10 +2,10 @@
 /* Any text as the state of a job: it is taken whole or not at all, and what was taken is written down alike. */
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "registry.h"
+#include "jobs/registry.h"
 
 static struct registry *make(void)
 {

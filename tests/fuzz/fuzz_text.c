@@ -8,15 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
-#include "decimal.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/decimal.h"
 #include "fuzz.h"
-#include "humanize.h"
-#include "macro.h"
-#include "parse.h"
-#include "timestamp.h"
-#include "utf8.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+#include "basic/timestamp.h"
+#include "basic/utf8.h"
 
 #define WORDS_MAX 32 /* that are looked for, each from the start */
 

@@ -2,9 +2,9 @@
 /* Whatever stands in a line of a recording, or comes from an agent: it is taken whole, or told in a line. */
 #include <string.h>
 
-#include "error.h"
+#include "basic/error.h"
 #include "fuzz.h"
-#include "tick.h"
+#include "codec/tick.h"
 
 static int try(const char *text, size_t size, const struct tick *before, struct tick *ret)
 {

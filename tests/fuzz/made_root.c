@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "fuzz.h"
 
 #define MARK "== " /* at the start of a line */

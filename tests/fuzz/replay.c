@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/file.h"
 #include "fuzz.h"
 
 #define SIZE_MAX_OF_INPUT (1 << 20)

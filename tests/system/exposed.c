@@ -18,12 +18,12 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
-#include "agent_metrics.h"
-#include "cleanup.h"
-#include "error.h"
-#include "exposition.h"
-#include "http.h"
-#include "macro.h"
+#include "agent/agent_metrics.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "export/exposition.h"
+#include "http/http.h"
+#include "basic/macro.h"
 #include "made_snapshot.h"
 
 struct demo {

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocation.h"
-#include "cleanup.h"
-#include "error.h"
-#include "group_files.h"
-#include "parse.h"
+#include "cgroup/allocation.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/group_files.h"
+#include "basic/parse.h"
 
 #define GROUPS_MAX 64
 

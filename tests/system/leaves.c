@@ -22,18 +22,18 @@
 
 #include <bpf/bpf.h>
 
-#include "canary.h"
-#include "cleanup.h"
-#include "error.h"
-#include "hierarchy.h"
-#include "file.h"
-#include "groups.h"
-#include "leaves.h"
-#include "leaves_share.h"
-#include "lost.h"
-#include "macro.h"
-#include "meter.h"
-#include "objects.h"
+#include "selftest/canary.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
+#include "basic/file.h"
+#include "bpf/groups.h"
+#include "counters/leaves.h"
+#include "counters/leaves_share.h"
+#include "bpf/lost.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "load/objects.h"
 
 #define NOT_HERE 77
 #define ALICE 1000

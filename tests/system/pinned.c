@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "canary.h"
-#include "cleanup.h"
-#include "counted_all.h"
-#include "error.h"
-#include "hierarchy.h"
-#include "meter.h"
-#include "parse.h"
+#include "selftest/canary.h"
+#include "basic/cleanup.h"
+#include "counters/counted_all.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
+#include "load/meter.h"
+#include "basic/parse.h"
 
 #define SIZES_MAX 16
 #define SETTLE_MS 200

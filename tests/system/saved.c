@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "saved.h"
 
-#include "cleanup.h"
-#include "error.h"
-#include "measure.h"
-#include "output.h"
-#include "records.h"
-#include "rules.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cli/measure.h"
+#include "cli/output.h"
+#include "codec/records.h"
+#include "analysis/rules.h"
 
 int saved_measure(const struct measure_options *options, char **command, const char *file, struct error *err)
 {

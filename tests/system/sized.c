@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
-#include "measure.h"
-#include "meter.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "cli/measure.h"
+#include "load/meter.h"
+#include "basic/parse.h"
 #include "saved.h"
 
 #define SIZES_MAX 16

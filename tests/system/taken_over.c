@@ -21,11 +21,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "privileges.h"
-#include "syscall_filter.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "agent/privileges.h"
+#include "agent/syscall_filter.h"
 
 static long trace(pid_t victim)
 {

@@ -8,7 +8,7 @@
 
 #include "aio.h"
 #include "content.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "path.h"
 
 #define NOWHERE ((void *)1)

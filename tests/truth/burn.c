@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define MIB (1024 * 1024)
 #define CHILD_BYTES (4 * MIB)

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "content.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "path.h"
 
 static char byte_at(off_t at)

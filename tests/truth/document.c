@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "document.h"
-#include "macro.h"
+#include "basic/macro.h"
 
 /* A document is padded to the first of these that holds it, so that it can tell its own size. */
 static const size_t document_sizes[] = { 4093, 16381, 65521, 262139, 524287 };

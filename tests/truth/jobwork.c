@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define MOUNTS_MAX 4
 #define CHILDREN_MAX 64

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 static uint64_t polls, yields;
 static int timer_fd, epoll_fd;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "mapped.h"
 #include "path.h"
 

@@ -8,7 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "meta.h"
 #include "meta_wrong.h"
 #include "numbers.h"

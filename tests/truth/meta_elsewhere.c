@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "meta.h"
 #include "numbers.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "meta_wrong.h"
 #include "numbers.h"
 

@@ -2,7 +2,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "options.h"
 
 #define TIMES_MAX 10000000

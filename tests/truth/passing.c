@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "content.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "passing.h"
 #include "path.h"
 

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "ring.h"
 
 /* From 5.4 on one mapping holds both rings; earlier kernels do not count here. */

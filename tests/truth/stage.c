@@ -2,7 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "numbers.h"
 #include "stage.h"
 

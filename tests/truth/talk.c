@@ -31,7 +31,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "ring.h"
 
 #define SOCKETS 3000

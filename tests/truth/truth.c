@@ -18,7 +18,7 @@
 
 #include "aio.h"
 #include "document.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "mapped.h"
 #include "meta.h"
 #include "options.h"

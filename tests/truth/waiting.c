@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "waiting.h"
 
 #define THREADS_MAX 1024

@@ -26,7 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
 #define PAGE 4096
 #define STEP_NS 50000000 /* how long each of the short waits is */

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "path.h"
 #include "work.h"
 

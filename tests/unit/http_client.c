@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "cleanup.h"
-#include "http.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "http/http.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define PATIENCE_MS 20000 /* for what should come at once; a test that waits so long has failed */

@@ -2,7 +2,7 @@
 /* lives - lives of groups that no kernel told of, and what leaves did, for tests of the registry. */
 #pragma once
 
-#include "registry.h"
+#include "jobs/registry.h"
 
 #define SECOND UINT64_C(1000000000)
 #define EPOCH (1700000000 * SECOND) /* what CLOCK_BOOTTIME's 0 is */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "document.h"
-#include "record_format.h"
-#include "record_parse.h"
+#include "model/cause.h"
+#include "model/document.h"
+#include "codec/record_format.h"
+#include "codec/record_parse.h"
 
 static char *text_of(const char *format, int number)
 {

@@ -2,8 +2,8 @@
 /* made - records that no machine measured, for tests. */
 #pragma once
 
-#include "record.h"
-#include "record_format.h"
+#include "model/record.h"
+#include "codec/record_format.h"
 
 struct error;
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "record.h"
+#include "model/record.h"
 
 #define SECOND_NS 1e9
 

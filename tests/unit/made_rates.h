@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "timeline.h"
+#include "model/timeline.h"
 
 struct record;
 

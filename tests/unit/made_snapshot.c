@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 
-#include "block.h"
-#include "section.h"
-#include "sections.h"
+#include "model/sections/block.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 #define BEGAN_NS UINT64_C(1790000000123456789)
 

@@ -2,8 +2,8 @@
 /* made_snapshot - snapshots that no machine took, for tests. */
 #pragma once
 
-#include "sample.h"
-#include "snapshot.h"
+#include "model/sample.h"
+#include "model/snapshot.h"
 
 /* Add to a snapshot that begins as {}; each returns what it added, valid until the next of its kind. */
 struct snapshot_job *made_job(struct snapshot *s, const char *manager, const char *id);

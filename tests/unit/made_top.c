@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record.h"
+#include "model/record.h"
 #include "test.h"
-#include "top_draw.h"
+#include "tui/top_draw.h"
 
 #define S UINT64_C(1000000000)
 #define MIB (UINT64_C(1) << 20)

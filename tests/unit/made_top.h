@@ -2,9 +2,9 @@
 /* made_top - jobs that no machine ran, as top sees them at two moments. */
 #pragma once
 
-#include "grid.h"
-#include "processes.h"
-#include "top.h"
+#include "tui/grid.h"
+#include "tui/processes.h"
+#include "tui/top.h"
 
 #define MADE_SECONDS 2 /* between both */
 

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "macro.h"
-#include "utf8.h"
+#include "basic/macro.h"
+#include "basic/utf8.h"
 
 #define DEPTH_MAX 64
 #define DOCTYPE "<!DOCTYPE html>\n"

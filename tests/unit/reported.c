@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "page.h"
-#include "rows.h"
-#include "rows_text.h"
-#include "rules.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "report/page.h"
+#include "model/rows.h"
+#include "report/rows_text.h"
+#include "analysis/rules.h"
 
 char *reported(report_writer write, const struct record *r)
 {

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "job_record.h"
-#include "record.h"
+#include "basic/error.h"
+#include "node/job_record.h"
+#include "model/record.h"
 
 struct sampler {
 	struct snapshot *snapshot;

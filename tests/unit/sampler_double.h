@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "http.h"
-#include "sampler.h"
+#include "http/http.h"
+#include "node/sampler.h"
 
 /* The sampler that gives @snapshot (a reference is taken); NULL: every reading fails. */
 struct sampler *sampler_double_new(struct snapshot *snapshot);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accept.h"
+#include "http/accept.h"
 
 #include <stddef.h>
 

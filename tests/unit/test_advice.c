@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "advice.h"
+#include "selftest/advice.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 /* A machine on which all is well. */

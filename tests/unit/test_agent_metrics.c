@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent_metrics.h"
-#include "losses.h"
+#include "agent/agent_metrics.h"
+#include "load/losses.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "exposition.h"
+#include "basic/cleanup.h"
+#include "export/exposition.h"
 #include "test.h"
 #include "tree.h"
 

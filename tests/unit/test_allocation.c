@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "allocation.h"
+#include "cgroup/allocation.h"
 
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

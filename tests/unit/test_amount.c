@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <math.h>
 
-#include "amount.h"
+#include "analysis/amount.h"
 #include "test.h"
 
 #define RATE ((struct dimension){ .bytes = 1, .seconds = -1 })

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
 #include "made.h"
-#include "records.h"
+#include "codec/records.h"
 #include "test.h"
 
 static char *written(const struct record *r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "api.h"
+#include "agent/api.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -9,16 +9,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api_tick.h"
-#include "cleanup.h"
-#include "error.h"
-#include "hierarchy.h"
-#include "macro.h"
-#include "permission.h"
-#include "record.h"
+#include "agent/api_tick.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
+#include "agent/permission.h"
+#include "model/record.h"
 #include "sampler_double.h"
 #include "test.h"
-#include "tick.h"
+#include "codec/tick.h"
 #include "tree.h"
 
 #define FIRST 1000

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "axis.h"
-#include "macro.h"
+#include "report/axis.h"
+#include "basic/macro.h"
 #include "test.h"
 
 static const double kib = 1024, mib = 1024.0 * 1024;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "bitset.h"
-#include "metric_set.h"
+#include "basic/bitset.h"
+#include "model/metric_set.h"
 #include "test.h"
 
 #define ROWS 193

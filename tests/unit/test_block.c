@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-#include "block.h"
+#include "model/sections/block.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
-#include "record_difference.h"
-#include "record_rows.h"
+#include "model/record_difference.h"
+#include "report/record_rows.h"
 #include "reported.h"
-#include "rows.h"
-#include "section.h"
-#include "sections.h"
+#include "model/rows.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 static struct block_counts counts_of(uint64_t bytes, uint64_t requests)

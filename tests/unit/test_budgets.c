@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "budgets.h"
+#include "http/budgets.h"
 
 #include "test.h"
 

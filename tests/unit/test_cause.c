@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cause.h"
+#include "model/cause.h"
 
 #include <stdio.h>
 #include <string.h>

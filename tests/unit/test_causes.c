@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "causes.h"
+#include "load/causes.h"
 
 #include <sys/syscall.h>
 

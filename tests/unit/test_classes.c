@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "classes.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "macro.h"
-#include "record.h"
+#include "model/cause.h"
+#include "analysis/classes.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/record.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli.h"
+#include "basic/cli.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "error.h"
-#include "output.h"
+#include "basic/error.h"
+#include "cli/output.h"
 #include "test.h"
 
 struct settings {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "client_json.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "client/client_json.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "made.h"
 #include "test.h"
-#include "waiter.h"
+#include "basic/waiter.h"
 
 TEST(a_list_of_jobs_comes_back)
 {

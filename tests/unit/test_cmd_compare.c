@@ -2,9 +2,9 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "commands.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "cli/commands.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "typed.h"
 

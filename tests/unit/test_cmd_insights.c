@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "commands.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "cli/commands.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "typed.h"
 

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "commands.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "cli/commands.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "made.h"
-#include "records.h"
+#include "codec/records.h"
 #include "test.h"
 #include "typed.h"
 

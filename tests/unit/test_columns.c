@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "columns.h"
+#include "tui/columns.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "made_top.h"
 #include "test.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "comparison.h"
-#include "document.h"
+#include "basic/cleanup.h"
+#include "analysis/comparison.h"
+#include "model/document.h"
 #include "made.h"
 #include "test.h"
 

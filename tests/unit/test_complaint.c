@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "complaint.h"
+#include "load/complaint.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 /* What libbpf says of one refused program, in its order; the verifier's log is a capture, shortened. */

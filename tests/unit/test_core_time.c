@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "core_time.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "analysis/core_time.h"
+#include "model/record.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cpulist.h"
+#include "basic/cpulist.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(ranges_and_single_cpus_are_counted)

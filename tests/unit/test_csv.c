@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "csv.h"
+#include "basic/csv.h"
 
 #include <stdlib.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static char *written(const char *text)

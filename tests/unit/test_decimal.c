@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "decimal.h"
+#include "basic/decimal.h"
 
 #include <errno.h>
 #include <math.h>

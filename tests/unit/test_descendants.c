@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "descendants.h"
+#include "cgroup/descendants.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "doctor_agent.h"
-#include "doctor_document.h"
-#include "doctor_text.h"
+#include "cli/doctor_agent.h"
+#include "cli/doctor_document.h"
+#include "cli/doctor_text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,12 +10,12 @@
 
 #include <jansson.h>
 
-#include "checkup.h"
-#include "cleanup.h"
-#include "document.h"
-#include "macro.h"
-#include "page.h"
-#include "placement.h"
+#include "selftest/checkup.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/macro.h"
+#include "report/page.h"
+#include "cgroup/placement.h"
 #include "test.h"
 
 static void checkup_freep(struct checkup **c)

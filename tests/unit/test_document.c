@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "document.h"
+#include "model/document.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 enum form { FORM_JSON, FORM_LINE, FORM_YAML };

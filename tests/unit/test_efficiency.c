@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "billing.h"
-#include "cleanup.h"
-#include "document.h"
-#include "efficiency.h"
-#include "record.h"
+#include "analysis/billing.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "analysis/efficiency.h"
+#include "model/record.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

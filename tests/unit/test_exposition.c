@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "exposition.h"
+#include "export/exposition.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "made_snapshot.h"
 #include "test.h"
-#include "utf8.h"
+#include "basic/utf8.h"
 
 /* The whole page, asked for in pieces of @piece bytes; the caller frees. */
 static char *page_in(const struct exposition_options *options, size_t piece)

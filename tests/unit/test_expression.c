@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "expression.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/expression.h"
 #include "made.h"
 #include "test.h"
-#include "variables.h"
+#include "analysis/variables.h"
 
 /* What all of it is asked of: 4 of 16 GiB used; no read is known. */
 static struct record *made(void)

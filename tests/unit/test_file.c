@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "file.h"
+#include "basic/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static int folder(void)

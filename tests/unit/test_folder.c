@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "folder.h"
+#include "basic/folder.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

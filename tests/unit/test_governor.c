@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "governor.h"
+#include "node/governor.h"
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

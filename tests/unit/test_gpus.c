@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "gpus.h"
+#include "sources/gpus.h"
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

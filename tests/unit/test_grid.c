@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid.h"
+#include "tui/grid.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static char *text_of(const struct grid *g)

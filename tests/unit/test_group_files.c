@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "group_files.h"
+#include "cgroup/group_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

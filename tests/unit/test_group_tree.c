@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "group_tree.h"
+#include "cgroup/group_tree.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "hierarchy.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "guess.h"
+#include "basic/guess.h"
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "test.h"
 
 static const char *const names[] = { "interval", "listen", "retention", "tls" };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hardware.h"
+#include "sources/hardware.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 
 #include <linux/perf_event.h>
 
-#include "cpulist.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "test.h"
 
 /* ---- taking turns ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The root helper with real groups and users: without root and a cgroup file system nothing of it
  * can be tried. */
-#include "helper.h"
+#include "agent/helper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "helper_message.h"
-#include "hierarchy.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "agent/helper_message.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define USER 54321

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "hierarchy.h"
+#include "cgroup/hierarchy.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "test.h"
 #include "tree.h"
 

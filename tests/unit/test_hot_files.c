@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "hot_files.h"
+#include "model/sections/hot_files.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "made.h"
-#include "records.h"
+#include "codec/records.h"
 #include "test.h"
 
 #define _cleanup_record_ _cleanup_(record_freep)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "html.h"
+#include "basic/cleanup.h"
+#include "report/html.h"
 #include "markup.h"
 #include "test.h"
 

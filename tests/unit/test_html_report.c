@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "html_report.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "report/html_report.h"
 #include "made.h"
 #include "markup.h"
-#include "records.h"
+#include "codec/records.h"
 #include "reported.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "http.h"
+#include "http/http.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "http_client.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define LONG_BYTES 20000003 /* of the long answer */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "humanize.h"
+#include "basic/humanize.h"
 
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "test.h"
 
 TEST(bytes_have_binary_units_and_one_decimal_below_100)

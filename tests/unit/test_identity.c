@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "identity.h"
+#include "cgroup/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "folder.h"
-#include "macro.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/folder.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
 #include "test.h"
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

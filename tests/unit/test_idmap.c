@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "idmap.h"
+#include "basic/idmap.h"
 
 #include <stdlib.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static char values[4096];

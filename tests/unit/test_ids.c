@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ids.h"
+#include "basic/ids.h"
 
 #include "test.h"
 

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "insights.h"
-#include "macro.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "analysis/insights.h"
+#include "basic/macro.h"
 #include "made_rates.h"
-#include "patterns.h"
-#include "record.h"
+#include "analysis/patterns.h"
+#include "model/record.h"
 #include "test.h"
 
 #define GIB (1024.0 * 1024 * 1024)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "job.h"
+#include "model/job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(a_new_job_knows_its_name_and_nothing_else)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "job_command.h"
+#include "jobs/job_command.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "hierarchy.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "job_groups.h"
+#include "node/job_groups.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "hierarchy.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
 #include "test.h"
 #include "tree.h"
 

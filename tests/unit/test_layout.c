@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "layout.h"
+#include "load/layout.h"
 
 #include <errno.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "leaves.h"
+#include "counters/leaves.h"
 
 #include <string.h>
 
-#include "groups.h"
+#include "bpf/groups.h"
 #include "test.h"
 
 TEST(a_life_is_what_the_kernel_side_noted)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lock.h"
+#include "agent/lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "test.h"
 
 static const char *path_of(const char *name)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "machine.h"
+#include "cgroup/machine.h"
 
 #include <stdlib.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

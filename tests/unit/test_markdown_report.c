@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
-#include "macro.h"
-#include "markdown.h"
-#include "records.h"
+#include "basic/macro.h"
+#include "report/markdown.h"
+#include "codec/records.h"
 #include "reported.h"
-#include "reports.h"
+#include "report/reports.h"
 #include "test.h"
 
 static char *text_of(const struct record *r)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "cleanup.h"
-#include "config.h"
-#include "error.h"
-#include "hierarchy.h"
-#include "metering.h"
-#include "place_names.h"
-#include "sources.h"
+#include "basic/cleanup.h"
+#include "agent/config.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
+#include "agent/metering.h"
+#include "counters/place_names.h"
+#include "sources/sources.h"
 #include "test.h"
-#include "tiers.h"
+#include "load/tiers.h"
 
 static char *nothing[] = { NULL };
 

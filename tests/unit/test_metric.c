@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "metric.h"
+#include "model/metric.h"
 
 #include <string.h>
 
-#include "reading.h"
+#include "model/reading.h"
 #include "test.h"
 
 static bool is_same(const char *a, const char *b)

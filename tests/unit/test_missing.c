@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "missing.h"
+#include "load/missing.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "hooks.h"
-#include "record.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "load/hooks.h"
+#include "model/record.h"
 #include "test.h"
 
 #define NO_FENTRY "this kernel offers no fentry"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "mounts.h"
+#include "cgroup/mounts.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "test.h"
 
 #define DEVICE(major, minor) ((uint32_t)((major) << 20 | (minor)))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "named_types.h"
+#include "load/named_types.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include <bpf/btf.h>
 
-#include "cleanup.h"
-#include "kernel_types.h"
+#include "basic/cleanup.h"
+#include "load/kernel_types.h"
 #include "test.h"
 
 static void free_btf(struct btf **btf)

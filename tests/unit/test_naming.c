@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mounts.h"
-#include "naming.h"
+#include "cgroup/mounts.h"
+#include "counters/naming.h"
 #include "test.h"
 
 #define DEVICE(minor) ((uint32_t)(minor))

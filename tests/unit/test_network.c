@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
-#include "network.h"
-#include "parts.h"
-#include "record_rows.h"
+#include "model/sections/network.h"
+#include "model/parts.h"
+#include "report/record_rows.h"
 #include "reported.h"
-#include "rows.h"
-#include "section.h"
-#include "sections.h"
+#include "model/rows.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 static void fill(struct network *n, uint64_t first)

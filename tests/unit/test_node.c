@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collectors/node.h"
+#include "sources/node.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "collectors/node_ports.h"
-#include "sources.h"
+#include "basic/cleanup.h"
+#include "sources/node_ports.h"
+#include "sources/sources.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "notify.h"
+#include "basic/notify.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "test.h"
 
 static int listen_at(const struct sockaddr_un *address, size_t length)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "numbers.h"
+#include "tui/numbers.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
-#include "document.h"
-#include "record.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/record.h"
 #include "test.h"
 
 #define S UINT64_C(1000000000)

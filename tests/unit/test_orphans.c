@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "orphans.h"
+#include "agent/orphans.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

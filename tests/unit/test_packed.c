@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "packed.h"
+#include "basic/packed.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(an_empty_list_has_nothing)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "page.h"
+#include "report/page.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "rows.h"
-#include "rows_text.h"
+#include "basic/cleanup.h"
+#include "model/rows.h"
+#include "report/rows_text.h"
 #include "test.h"
 
 static char *printed(struct page page, void (*print)(struct page *page))

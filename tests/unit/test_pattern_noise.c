@@ -3,11 +3,11 @@
  * docs/insights.md tells the numbers. */
 #include <math.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "made_rates.h"
-#include "patterns.h"
-#include "record.h"
-#include "rules.h"
+#include "analysis/patterns.h"
+#include "model/record.h"
+#include "analysis/rules.h"
 #include "test.h"
 
 #define MIB (1024.0 * 1024)

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "rules.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/rules.h"
 #include "test.h"
 
 /* A hang's entry with one threshold written otherwise. */

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
 #include "made_rates.h"
-#include "patterns.h"
-#include "record.h"
-#include "records.h"
-#include "rules.h"
+#include "analysis/patterns.h"
+#include "model/record.h"
+#include "codec/records.h"
+#include "analysis/rules.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

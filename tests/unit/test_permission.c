@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "cleanup.h"
-#include "http.h"
-#include "job.h"
-#include "permission.h"
+#include "basic/error.h"
+#include "basic/cleanup.h"
+#include "http/http.h"
+#include "model/job.h"
+#include "agent/permission.h"
 #include "test.h"
 
 #define FIRST 1000

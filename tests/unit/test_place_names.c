@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "place_names.h"
+#include "counters/place_names.h"
 
 #include <errno.h>
 #include <fcntl.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "files.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "bpf/files.h"
 #include "test.h"
 
 static struct place_names *open_names(int root_fd)

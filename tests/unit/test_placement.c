@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "placement.h"
+#include "cgroup/placement.h"
 
 #include <errno.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "ports.h"
+#include "model/sections/ports.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "json_place.h"
-#include "record.h"
-#include "record_difference.h"
-#include "record_rows.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/json_place.h"
+#include "model/record.h"
+#include "model/record_difference.h"
+#include "report/record_rows.h"
 #include "reported.h"
-#include "rows.h"
+#include "model/rows.h"
 #include "test.h"
 
 #define S UINT64_C(1000000000)

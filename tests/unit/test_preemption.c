@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "preemption.h"
+#include "load/preemption.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "privileges.h"
+#include "agent/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "test.h"
 
 #define BIT(c) (UINT64_C(1) << (c))

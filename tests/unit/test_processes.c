@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "processes.h"
+#include "tui/processes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "hierarchy.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/hierarchy.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "prolog.h"
+#include "jobs/prolog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "published.h"
+#include "node/published.h"
 #include "test.h"
 
 #define BOOT "b00t"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "reading.h"
+#include "model/reading.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static struct mount_row *add(struct reading *r, const char *mount, const char *fstype,

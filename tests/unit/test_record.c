@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "record.h"
+#include "model/record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
 #include "made.h"
-#include "records.h"
+#include "codec/records.h"
 #include "test.h"
 
 #define _cleanup_record_ _cleanup_(record_freep)

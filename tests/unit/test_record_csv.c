@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "made.h"
-#include "record_format.h"
+#include "codec/record_format.h"
 #include "test.h"
 
 /* Cells of each line; quoted ones may hold commas and line ends. */

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
-#include "record_difference.h"
+#include "model/record_difference.h"
 #include "test.h"
 
 /* The same job some seconds later: 3 more reads of 1009 bytes on /scratch. */

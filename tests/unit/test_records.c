@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "records.h"
+#include "codec/records.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
 #include "test.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry.h"
+#include "jobs/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "identity.h"
+#include "basic/cleanup.h"
+#include "cgroup/identity.h"
 #include "lives.h"
 #include "test.h"
 

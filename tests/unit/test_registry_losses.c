@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "losses.h"
+#include "load/losses.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "lives.h"
 #include "test.h"
 

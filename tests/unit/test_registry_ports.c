@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "lives.h"
-#include "macro.h"
-#include "ports.h"
+#include "basic/macro.h"
+#include "model/sections/ports.h"
 #include "test.h"
 
 #define CPUS 4

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "lives.h"
-#include "macro.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define JOB "/slurm/uid_7/job_8"

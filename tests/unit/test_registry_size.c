@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "heap.h"
 #include "lives.h"
-#include "macro.h"
-#include "registry_parts.h"
+#include "basic/macro.h"
+#include "jobs/registry_parts.h"
 #include "test.h"
 
 static size_t kib_since(size_t before)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "registry.h"
+#include "jobs/registry.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "cleanup.h"
-#include "error.h"
-#include "identity.h"
+#include "counters/blocks.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/identity.h"
 #include "lives.h"
 #include "test.h"
-#include "victims.h"
+#include "model/sections/victims.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "heap.h"
-#include "error.h"
+#include "basic/error.h"
 #include "lives.h"
 #include "test.h"
-#include "timeline.h"
+#include "model/timeline.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 

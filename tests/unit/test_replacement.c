@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "replacement.h"
+#include "basic/replacement.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
 #include "test.h"
 
 static const char *path_of(const char *name)

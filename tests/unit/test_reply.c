@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "reply.h"
+#include "client/reply.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define OK_LINE "HTTP/1.1 200 OK\r\n"

@@ -2,15 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "made.h"
-#include "page.h"
-#include "records.h"
-#include "report_compare.h"
-#include "reports.h"
-#include "rules.h"
+#include "report/page.h"
+#include "codec/records.h"
+#include "report/report_compare.h"
+#include "report/reports.h"
+#include "analysis/rules.h"
 #include "test.h"
-#include "utf8.h"
+#include "basic/utf8.h"
 
 #define _cleanup_record_ _cleanup_(record_freep)
 

@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "made_rates.h"
-#include "patterns.h"
-#include "rules.h"
-#include "record.h"
-#include "record_rows.h"
+#include "analysis/patterns.h"
+#include "analysis/rules.h"
+#include "model/record.h"
+#include "report/record_rows.h"
 #include "reported.h"
-#include "rows.h"
+#include "model/rows.h"
 #include "test.h"
-#include "utf8.h"
+#include "basic/utf8.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MORNING (UINT64_C(1790000000) * SECOND)

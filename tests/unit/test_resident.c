@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "resident.h"
+#include "basic/resident.h"
 
 #include <stdio.h>
 #include <stdlib.h>

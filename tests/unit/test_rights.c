@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "rights.h"
+#include "selftest/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "rows.h"
+#include "model/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "html.h"
+#include "basic/cleanup.h"
+#include "report/html.h"
 #include "markup.h"
 #include "reported.h"
-#include "rows_html.h"
-#include "rows_markdown.h"
+#include "report/rows_html.h"
+#include "report/rows_markdown.h"
 #include "test.h"
 
 static char *markdown(struct rows *rows)

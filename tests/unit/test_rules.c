@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "rules.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "analysis/rules.h"
 #include "test.h"
-#include "variables.h"
+#include "analysis/variables.h"
 
 #define ENTRY                                                                                      \
 	"  - id: site-memory\n"                                                                    \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "runs.h"
+#include "cli/runs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "scratch.h"
+#include "basic/scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "json_place.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/json_place.h"
 #include "lives.h"
-#include "macro.h"
-#include "record.h"
-#include "record_difference.h"
-#include "record_format.h"
-#include "records.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/record_difference.h"
+#include "codec/record_format.h"
+#include "codec/records.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 #define COUNTED_MARBLES (1U << 30)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "sensors.h"
+#include "sources/sensors.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 #include "tree.h"
 

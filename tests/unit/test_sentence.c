@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "sentence.h"
+#include "report/sentence.h"
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(parts_are_joined_by_what_stands_between_them)

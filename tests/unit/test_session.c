@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "session.h"
+#include "codec/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
 #include "made.h"
-#include "record_format.h"
+#include "codec/record_format.h"
 #include "test.h"
 
 static struct session made_session(size_t count)

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "commands.h"
-#include "error.h"
-#include "rules.h"
-#include "site_rules.h"
+#include "basic/cleanup.h"
+#include "cli/commands.h"
+#include "basic/error.h"
+#include "analysis/rules.h"
+#include "cli/site_rules.h"
 #include "test.h"
 #include "typed.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sizing.h"
+#include "load/sizing.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
-#include "objects.h"
+#include "basic/macro.h"
+#include "load/objects.h"
 #include "test.h"
 
 #define MIB (UINT64_C(1) << 20)

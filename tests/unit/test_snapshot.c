@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "snapshot.h"
+#include "model/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 static const struct snapshot_mount mounts[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources.h"
+#include "sources/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,18 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "exposition.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "export/exposition.h"
+#include "basic/file.h"
 #include "lives.h"
-#include "macro.h"
-#include "record.h"
-#include "sampled_job.h"
-#include "syscall_filter.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "node/sampled_job.h"
+#include "agent/syscall_filter.h"
 #include "test.h"
 #include "tree.h"
-#include "users.h"
+#include "jobs/users.h"
 
 /*
  * A source as small as one can be: a file with the node's number, and a file a job.  Their metrics are others' that fit.

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "steps.h"
+#include "model/sections/steps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "json_place.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/json_place.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 #define _cleanup_steps_ _cleanup_(steps_clear)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscall_filter.h"
+#include "agent/syscall_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "error.h"
-#include "macro.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "test.h"
 
 /* The exit status of a process that did @act. */

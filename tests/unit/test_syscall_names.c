@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscall_names.h"
+#include "load/syscall_names.h"
 
 #include <string.h>
 #include <sys/syscall.h>
 
-#include "syscall_counts.h"
-#include "syscall_song.h"
-#include "syscalls.h"
+#include "bpf/syscall_counts.h"
+#include "selftest/syscall_song.h"
+#include "model/sections/syscalls.h"
 #include "test.h"
-#include "verdict.h"
+#include "selftest/verdict.h"
 
 static uint8_t traits[SYSCALL_ROWS];
 

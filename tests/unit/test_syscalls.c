@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls.h"
+#include "model/sections/syscalls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
 #include "made.h"
-#include "record_difference.h"
-#include "record_rows.h"
+#include "model/record_difference.h"
+#include "report/record_rows.h"
 #include "reported.h"
-#include "rows.h"
-#include "section.h"
-#include "sections.h"
+#include "model/rows.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns, uint64_t longest_ns)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "tallies.h"
+#include "counters/tallies.h"
 
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "teams.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "counters/teams.h"
 #include "test.h"
-#include "traffic.h"
+#include "bpf/traffic.h"
 
 #define NOW UINT64_C(100000000000)
 

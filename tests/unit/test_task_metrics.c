@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "task_metrics.h"
+#include "counters/task_metrics.h"
 
 #include <string.h>
 
-#include "cause.h"
+#include "model/cause.h"
 #include "test.h"
 
 TEST(each_counter_adds_to_a_metric_of_its_own)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "teams.h"
+#include "counters/teams.h"
 
-#include "macro.h"
+#include "basic/macro.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

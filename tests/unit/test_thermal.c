@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Trees of files as Intel's and AMD's drivers make them, from the kernel's documentation: layouts, not captured. */
-#include "thermal.h"
+#include "sources/thermal.h"
 
 #include <stdio.h>
 
-#include "cleanup.h"
-#include "cpulist.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 #include "tree.h"
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "tick.h"
+#include "codec/tick.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "job.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/job.h"
+#include "basic/macro.h"
 #include "made.h"
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ticker.h"
+#include "agent/ticker.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -7,7 +7,7 @@
 #include <sys/timex.h>
 #include <time.h>
 
-#include "error.h"
+#include "basic/error.h"
 #include "test.h"
 
 #define MS UINT64_C(1000000)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "tiers.h"
+#include "load/tiers.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "error.h"
+#include "basic/error.h"
 #include "test.h"
 
 TEST(each_tier_is_named_once_and_has_objects_of_its_own)

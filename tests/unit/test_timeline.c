@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "timeline.h"
+#include "model/timeline.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "json_place.h"
-#include "macro.h"
-#include "section.h"
-#include "sections.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
-#include "timeline_json.h"
+#include "model/timeline_json.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MORNING (UINT64_C(1790000000) * SECOND) /* a multiple of 128 s */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "timestamp.h"
+#include "basic/timestamp.h"
 
 #include <errno.h>
 

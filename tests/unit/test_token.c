@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "token.h"
+#include "agent/token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "folder.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/folder.h"
 #include "test.h"
 #include "tree.h"
 

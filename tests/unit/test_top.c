@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "top.h"
+#include "tui/top.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "columns.h"
-#include "file.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "tui/columns.h"
+#include "basic/file.h"
+#include "basic/macro.h"
 #include "made_top.h"
-#include "record.h"
+#include "model/record.h"
 #include "test.h"
 
 /* "123 124": the ids of jobs, "+" and a name of parts, in their order. */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_draw.h"
+#include "tui/top_draw.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "columns.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "tui/columns.h"
+#include "basic/macro.h"
 #include "made_top.h"
 #include "test.h"
-#include "utf8.h"
+#include "basic/utf8.h"
 
 static void check_screen(struct top *t, unsigned int columns, unsigned int rows, bool is_ascii, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "top_run.h"
+#include "tui/top_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +10,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
 #include "made_top.h"
 #include "test.h"
-#include "top_source.h"
-#include "waiter.h"
+#include "tui/top_source.h"
+#include "basic/waiter.h"
 
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "users.h"
+#include "jobs/users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 #define HANGS 13

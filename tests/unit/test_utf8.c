@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "utf8.h"
+#include "basic/utf8.h"
 
 #include <string.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 TEST(characters_of_each_length_are_decoded_and_encoded_alike)

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cause.h"
-#include "cleanup.h"
+#include "model/cause.h"
+#include "basic/cleanup.h"
 #include "made.h"
 #include "test.h"
-#include "variables.h"
+#include "analysis/variables.h"
 
 static struct variables *table(void)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "verdict.h"
+#include "selftest/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
-#include "hooks.h"
-#include "reading.h"
-#include "song.h"
-#include "stage.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "load/hooks.h"
+#include "model/reading.h"
+#include "selftest/song.h"
+#include "selftest/stage.h"
 #include "test.h"
 
 #define STAGE "/dev/shm"

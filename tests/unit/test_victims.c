@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "victims.h"
+#include "model/sections/victims.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "error.h"
-#include "json_place.h"
-#include "killed.h"
-#include "macro.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/json_place.h"
+#include "counters/killed.h"
+#include "basic/macro.h"
+#include "model/section.h"
+#include "model/sections.h"
 #include "test.h"
 
 #define SECOND UINT64_C(1000000000)

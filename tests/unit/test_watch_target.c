@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch_target.h"
+#include "cli/watch_target.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "macro.h"
+#include "basic/error.h"
+#include "basic/macro.h"
 #include "test.h"
 
 TEST(ids_stand_alone_or_behind_their_manager)

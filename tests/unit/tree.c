@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
+#include "basic/cleanup.h"
 #include "test.h"
 
 int tree_open(const char *name)

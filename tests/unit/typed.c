@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "cli.h"
-#include "file.h"
+#include "basic/cleanup.h"
+#include "basic/cli.h"
+#include "basic/file.h"
 #include "test.h"
 
 #define ARGUMENTS_MAX 16

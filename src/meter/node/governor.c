@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "governor.h"
+#include "node/governor.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/macro.h"
 
 #define MILLION UINT64_C(1000000)
 #define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */

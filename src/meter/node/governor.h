@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "own_costs.h"
+#include "load/own_costs.h"
 
 struct governor;
 

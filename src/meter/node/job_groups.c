@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "job_groups.h"
+#include "node/job_groups.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "group_tree.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/group_tree.h"
 
 void job_groups_clear(struct job_groups *g)
 {

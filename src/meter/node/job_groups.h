@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "identity.h"
+#include "cgroup/identity.h"
 
 struct error;
 struct hierarchy;

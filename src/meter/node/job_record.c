@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "job_record.h"
+#include "node/job_record.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "humanize.h"
-#include "macro.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "basic/macro.h"
 
 static int set_text(char **to, const char *text)
 {

@@ -2,8 +2,8 @@
 /* job_record - the record of a job of this node, out of a snapshot. */
 #pragma once
 
-#include "record.h"
-#include "snapshot.h"
+#include "model/record.h"
+#include "model/snapshot.h"
 
 struct job_record_node { /* what all records of the node share; NULL: absent */
 	const char *cluster, *node, *boot_id;

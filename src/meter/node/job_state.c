@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "job_state.h"
+#include "node/job_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "registry.h"
-#include "state.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "jobs/registry.h"
+#include "node/state.h"
 
 static int take(void *context, const char *name UNUSED, const char *text, size_t length,
 		struct error *err)

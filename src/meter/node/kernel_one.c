@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel_one.h"
+#include "node/kernel_one.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "canary.h"
-#include "group.h"
-#include "macro.h"
-#include "meter.h"
-#include "place_names.h"
-#include "registry.h"
-#include "sampler.h"
+#include "selftest/canary.h"
+#include "cgroup/group.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "counters/place_names.h"
+#include "jobs/registry.h"
+#include "node/sampler.h"
 
 static void follow_files(struct kernel_one *o, struct meter *m)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "basic/error.h"
 
 struct hierarchy;
 struct meter;

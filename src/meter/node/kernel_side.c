@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "kernel_side.h"
+#include "node/kernel_side.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,27 +7,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "blocks.h"
-#include "canary.h"
-#include "cleanup.h"
-#include "clock.h"
-#include "decimal.h"
-#include "error.h"
-#include "governor.h"
-#include "group_tree.h"
-#include "hierarchy.h"
-#include "humanize.h"
-#include "idmap.h"
-#include "kernel_one.h"
-#include "killed.h"
-#include "leaves.h"
-#include "losses.h"
-#include "meter.h"
-#include "own_costs.h"
-#include "place_names.h"
-#include "registry.h"
-#include "row_book.h"
-#include "sampler.h"
+#include "counters/blocks.h"
+#include "selftest/canary.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "node/governor.h"
+#include "cgroup/group_tree.h"
+#include "cgroup/hierarchy.h"
+#include "basic/humanize.h"
+#include "basic/idmap.h"
+#include "node/kernel_one.h"
+#include "counters/killed.h"
+#include "counters/leaves.h"
+#include "load/losses.h"
+#include "load/meter.h"
+#include "load/own_costs.h"
+#include "counters/place_names.h"
+#include "jobs/registry.h"
+#include "counters/row_book.h"
+#include "node/sampler.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
 #define WALK_NS UINT64_C(60000000000) /* how often the tree is walked for what no program told of */

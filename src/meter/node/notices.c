@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "notices.h"
+#include "node/notices.h"
 
 #include <inttypes.h>
 

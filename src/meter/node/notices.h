@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "basic/error.h"
 
 #define NOTICES_MAX 16 /* lines an hour */
 #define NOTICES_PERIOD_NS UINT64_C(3600000000000)

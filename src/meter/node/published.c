@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "published.h"
+#include "node/published.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -11,11 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bitset.h"
-#include "cleanup.h"
-#include "fnv.h"
-#include "idmap.h"
-#include "macro.h"
+#include "basic/bitset.h"
+#include "basic/cleanup.h"
+#include "basic/fnv.h"
+#include "basic/idmap.h"
+#include "basic/macro.h"
 
 #define MAGIC UINT64_C(0x6a6d2d7075622d31)
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-#include "sampled_job.h"
+#include "node/sampled_job.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocation.h"
-#include "cleanup.h"
-#include "collectors/node_ports.h"
-#include "error.h"
-#include "job_command.h"
-#include "macro.h"
-#include "prolog.h"
-#include "record.h"
-#include "registry.h"
-#include "sampler.h"
-#include "users.h"
+#include "cgroup/allocation.h"
+#include "basic/cleanup.h"
+#include "sources/node_ports.h"
+#include "basic/error.h"
+#include "jobs/job_command.h"
+#include "basic/macro.h"
+#include "jobs/prolog.h"
+#include "model/record.h"
+#include "jobs/registry.h"
+#include "node/sampler.h"
+#include "jobs/users.h"
 
 /* How long to wait before looking again for what the prolog says, or for a command; twice as long each time up to... */
 #define LOOK_FIRST_NS UINT64_C(1000000000)

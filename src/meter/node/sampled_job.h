@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "group_files.h"
-#include "notices.h"
-#include "sources.h"
+#include "cgroup/group_files.h"
+#include "node/notices.h"
+#include "sources/sources.h"
 
 struct group;
 struct hierarchy;

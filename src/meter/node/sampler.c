@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sampler.h"
+#include "node/sampler.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,26 +10,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "collectors/node_ports.h"
-#include "error.h"
-#include "file.h"
-#include "hierarchy.h"
-#include "identity.h"
-#include "job_record.h"
-#include "job_state.h"
-#include "kernel_side.h"
-#include "machine.h"
-#include "macro.h"
-#include "meter.h"
-#include "place_names.h"
-#include "published.h"
-#include "registry.h"
-#include "resident.h"
-#include "sampled_job.h"
-#include "state.h"
-#include "users.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "sources/node_ports.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "cgroup/hierarchy.h"
+#include "cgroup/identity.h"
+#include "node/job_record.h"
+#include "node/job_state.h"
+#include "node/kernel_side.h"
+#include "cgroup/machine.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "counters/place_names.h"
+#include "node/published.h"
+#include "jobs/registry.h"
+#include "basic/resident.h"
+#include "node/sampled_job.h"
+#include "node/state.h"
+#include "jobs/users.h"
 
 #define OTHER_DESCRIPTORS 768 /* beside those of the jobs' groups: connections, most of them */
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "snapshot.h"
+#include "model/snapshot.h"
 
 struct error;
 struct group;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "state.h"
+#include "node/state.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "file.h"
-#include "macro.h"
-#include "notices.h"
-#include "parse.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "node/notices.h"
+#include "basic/parse.h"
 
 #define LAST_FORMAT ".%010" PRIu32 ".last" /* behind ".NAME": the kernel side's number */
 #define LAST_LENGTH (sizeof(".0123456789.last") - 1)

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state.h"
-#include "fnv.h"
+#include "node/state.h"
+#include "basic/fnv.h"
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 

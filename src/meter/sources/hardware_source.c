@@ -8,12 +8,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "error.h"
-#include "group_files.h"
-#include "hardware.h"
-#include "macro.h"
-#include "record.h"
-#include "source.h"
+#include "basic/error.h"
+#include "cgroup/group_files.h"
+#include "sources/hardware.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "sources/source.h"
 
 #define HARDWARE_SHARE 4  /* one part in so many of the files' descriptors may be the processor's counters... */
 #define HARDWARE_MAX 4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */

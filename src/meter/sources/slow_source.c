@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slow_source.h"
+#include "sources/slow_source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cleanup.h"
-#include "clock.h"
-#include "source.h"
+#include "basic/cleanup.h"
+#include "basic/clock.h"
+#include "sources/source.h"
 
 #define NS_OF_A_MS UINT64_C(1000000)
 #define STACK_BYTES (256u << 10)

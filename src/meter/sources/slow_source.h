@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "sample.h"
+#include "model/sample.h"
 
 struct error;
 struct slow_source;

@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reading.h"
-#include "sample.h"
-#include "thermal_samples.h"
+#include "model/reading.h"
+#include "model/sample.h"
+#include "model/sections/thermal_samples.h"
 
 struct error;
 struct group_files_budget;

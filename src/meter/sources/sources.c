@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "sources.h"
+#include "sources/sources.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "error.h"
-#include "macro.h"
-#include "record.h"
-#include "slow_source.h"
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "sources/slow_source.h"
 
 /* ---- the sources ---- */
 

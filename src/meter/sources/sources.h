@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source.h"
+#include "sources/source.h"
 
 struct sources;
 

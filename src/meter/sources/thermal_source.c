@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpulist.h"
-#include "error.h"
-#include "macro.h"
-#include "record.h"
-#include "source.h"
-#include "thermal.h"
+#include "basic/cpulist.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "sources/source.h"
+#include "sources/thermal.h"
 
 struct source_state {
 	struct thermal *thermal;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "block.h"
+#include "model/sections/block.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "histogram_json.h"
-#include "json_place.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "parts.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/histogram_json.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/parts.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 static const char *const names[BLOCK_OP_COUNT] = {
 	[BLOCK_READ] = "read",

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "histogram.h"
-#include "metric.h"
+#include "model/histogram.h"
+#include "model/metric.h"
 
 struct parts;
 

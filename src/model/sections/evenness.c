@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "evenness.h"
+#include "model/sections/evenness.h"
 
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 struct evenness evenness_of_sum(uint64_t count, uint64_t sum_ns, uint64_t greatest_ns)
 {

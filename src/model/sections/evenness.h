@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 /* How many of a kind worked, and how evenly: the mean of their time on a CPU by the greatest. */
 struct evenness {

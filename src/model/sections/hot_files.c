@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "hot_files.h"
+#include "model/sections/hot_files.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "macro.h"
-#include "text.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 
 uint64_t *hot_file_number(struct hot_file *file, enum metric_id id)
 {

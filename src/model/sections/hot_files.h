@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "file_op.h"
-#include "metric.h"
+#include "model/file_op.h"
+#include "model/metric.h"
 
 #define HOT_SHOWN 20       /* of each ranking: by bytes, by calls, by time */
 #define HOT_MAX 1024       /* of a list while records are merged, or as it may be read */

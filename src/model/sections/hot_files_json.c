@@ -3,15 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "file_op.h"
-#include "hot_files.h"
-#include "json_place.h"
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/file_op.h"
+#include "model/sections/hot_files.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 /* ---- writing ---- */
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "network.h"
+#include "model/sections/network.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "document.h"
-#include "histogram_json.h"
-#include "json_place.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "parts.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "model/document.h"
+#include "model/histogram_json.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/parts.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 static const char *const names[SOCKET_KIND_COUNT] = {
 	[SOCKET_TCP] = "tcp",

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "ports.h"
+#include "model/sections/ports.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "json_place.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 struct port *ports_find(struct ports *p, const char *device, const char *number)
 {

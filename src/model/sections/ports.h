@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 #define PORTS_MAX 32 /* of a node, and of all nodes of a merged record; the rest is left out */
 #define PORT_DEVICE_SIZE 64

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "steps.h"
+#include "model/sections/steps.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "json_place.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 struct step *steps_add(struct steps *s, const char *id)
 {

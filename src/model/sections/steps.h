@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 #define STEPS_MAX 4096
 

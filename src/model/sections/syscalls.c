@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "syscalls.h"
+#include "model/sections/syscalls.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "json_place.h"
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 uint64_t *syscall_number_ref(struct syscall_row *row, enum metric_id id)
 {

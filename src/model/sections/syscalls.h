@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "metric.h"
+#include "model/metric.h"
 
 #define SYSCALLS_MAX 2048 /* names */
 #define SYSCALL_NAME_MAX 63 /* bytes */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "thermal_samples.h"
+#include "model/sections/thermal_samples.h"
 
-#include "macro.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 #define HERTZ 1000 /* of a kilohertz */
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 /* Of some CPUs, at one moment; begins as {}, where nothing is known. */
 struct thermal_moment {

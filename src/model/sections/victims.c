@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include "victims.h"
+#include "model/sections/victims.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cleanup.h"
-#include "document.h"
-#include "json_place.h"
-#include "macro.h"
-#include "metric_json.h"
-#include "record.h"
-#include "section.h"
-#include "sections.h"
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/record.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 /* What a victim had in memory, by its key. */
 /* clang-format off */

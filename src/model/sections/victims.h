@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reading.h"
+#include "model/reading.h"
 
 #define VICTIMS_MAX 32 /* the first ones; memory.oom_kills tells how many there were */
 #define VICTIM_COMMAND_SIZE 48 /* the kernel's 15 bytes, none of them of UTF-8 perhaps */

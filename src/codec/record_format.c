@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec/record_format.h"
+
+#include <string.h>
+
+#include "model/document.h"
+#include "basic/macro.h"
+#include "model/metric_json.h"
+#include "model/mounts_json.h"
+#include "model/record.h"
+#include "model/record_field.h"
+#include "model/section.h"
+
+static void format_strings(const struct strings *list, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < list->count; i++)
+		document_string(d, list->items[i]);
+	document_end_list(d);
+}
+
+static void format_argv(char *const *argv, struct document *d)
+{
+	if (!argv) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_list(d);
+	for (; *argv; argv++)
+		document_string(d, *argv);
+	document_end_list(d);
+}
+
+static void format_number_or_null(const struct record_field *field, const struct record *record,
+				  struct document *d)
+{
+	int64_t number;
+
+	if (record_field_number(field, record, &number))
+		document_signed(d, number);
+	else
+		document_null(d);
+}
+
+static void format_value(const struct record_field *field, const struct value *value, struct document *d)
+{
+	if (value->is_known)
+		document_decimal(d, value->number, record_field_places(field));
+	else
+		document_null(d);
+}
+
+static void format_field(const struct record_field *field, const struct record *record,
+			 struct document *d)
+{
+	const void *at = record_field_get(field, record);
+
+	document_key(d, field->key);
+	switch (field->type) {
+	case FIELD_STRING:
+		document_string(d, *(char *const *)at);
+		break;
+	case FIELD_COMMAND:
+		format_argv(*(char *const *const *)at, d);
+		break;
+	case FIELD_STRINGS:
+		format_strings(at, d);
+		break;
+	case FIELD_BOOL:
+		document_boolean(d, *(const bool *)at);
+		break;
+	case FIELD_U64:
+		document_unsigned(d, *(const uint64_t *)at);
+		break;
+	case FIELD_INT:
+	case FIELD_INT64:
+		format_number_or_null(field, record, d);
+		break;
+	case FIELD_TIME:
+		document_time(d, *(const uint64_t *)at);
+		break;
+	case FIELD_SECONDS:
+		document_decimal(d, *(const uint64_t *)at, metric_unit_places(UNIT_SECONDS));
+		break;
+	case FIELD_COUNT:
+	case FIELD_DURATION:
+	case FIELD_CELSIUS:
+	case FIELD_SHARE:
+		format_value(field, at, d);
+		break;
+	}
+}
+
+static void format_io(const struct record *record, struct document *d)
+{
+	reading_format_mounts(&record->reading, d);
+}
+
+static void format_survivors(const struct record *record, struct document *d)
+{
+	document_begin_list(d);
+	for (size_t i = 0; i < record->survivor_count; i++) {
+		document_begin_flat_map(d);
+		document_key(d, "pid");
+		document_signed(d, record->survivors[i].pid);
+		document_key(d, "command");
+		document_string(d, record->survivors[i].command);
+		document_end_map(d);
+	}
+	document_end_list(d);
+}
+
+static void format_utilization(const struct record *record, struct document *d)
+{
+	uint64_t ten_thousandths;
+
+	document_key(d, "utilization");
+	if (record_utilization(record, &ten_thousandths))
+		document_decimal(d, ten_thousandths, RECORD_UTILIZATION_PLACES);
+	else
+		document_null(d);
+}
+
+static void format_cpu_sums(const struct record *record, struct document *d)
+{
+	uint64_t blocked_ns;
+
+	format_utilization(record, d);
+	document_key(d, "blocked_seconds");
+	if (record_blocked_time(record, &blocked_ns))
+		document_decimal(d, blocked_ns, metric_unit_places(UNIT_SECONDS));
+	else
+		document_null(d);
+}
+
+static void format_book(const char *key, const struct books *books, struct document *d)
+{
+	document_key(d, key);
+	if (!books->is_known) {
+		document_null(d);
+		return;
+	}
+	document_begin_flat_map(d);
+	document_key(d, "tasks_bytes");
+	document_unsigned(d, books->tasks_bytes);
+	document_key(d, "rows_bytes");
+	document_unsigned(d, books->rows_bytes);
+	document_key(d, "twice_bytes");
+	document_unsigned(d, books->twice_bytes);
+	document_key(d, "difference_bytes");
+	document_signed(d, books_difference(books));
+	document_end_map(d);
+}
+
+static void format_books(const struct record *record, struct document *d)
+{
+	document_key(d, "books");
+	document_begin_map(d);
+	format_book("read", &record->coverage.read_books, d);
+	format_book("write", &record->coverage.write_books, d);
+	document_end_map(d);
+}
+
+static void format_merged(const struct record *record, struct document *d)
+{
+	document_begin_flat_map(d);
+	document_key(d, "records");
+	document_unsigned(d, record->merged_records);
+	document_key(d, "nodes");
+	document_unsigned(d, record->merged_nodes);
+	document_end_map(d);
+}
+
+/* The section's metrics, then its fields. */
+static void format_members(const struct record *record, const char *section, struct document *d)
+{
+	values_format(record->reading.values, section, d);
+	for (size_t i = 0; i < record_field_count; i++) {
+		if (strcmp(record_fields[i].section, section) == 0)
+			format_field(&record_fields[i], record, d);
+	}
+}
+
+/* What of a map is neither plain member nor section: written instead of it, or behind its members. */
+static const struct special {
+	const char *name;
+	void (*format_whole)(const struct record *record, struct document *d);
+	void (*format_more)(const struct record *record, struct document *d);
+} specials[] = {
+	{ "cpu", NULL, format_cpu_sums },	 { "io", format_io, NULL },
+	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
+	{ "merged", format_merged, NULL },
+};
+
+static const struct special *find_special(const char *name)
+{
+	static const struct special none;
+
+	for (size_t i = 0; i < ARRAY_SIZE(specials); i++) {
+		if (strcmp(specials[i].name, name) == 0)
+			return &specials[i];
+	}
+	return &none;
+}
+
+/* Whose key is one of the map of that name. */
+static bool is_within(const struct section *section, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(section->name, name, length) == 0 && section->name[length] == '.';
+}
+
+static void format_known(const struct record *record, const struct section *section, struct document *d)
+{
+	const void *at = section_get(record, section);
+
+	if (!section_is_known(section, at))
+		return;
+	document_key(d, section_key(section));
+	if (section->format) {
+		section->format(at, d);
+		return;
+	}
+	document_begin_map(d);
+	format_members(record, section->name, d);
+	document_end_map(d);
+}
+
+static void format_map(const struct record *record, const char *name, struct document *d)
+{
+	const struct special *special = find_special(name);
+
+	document_key(d, name);
+	if (special->format_whole) {
+		special->format_whole(record, d);
+		return;
+	}
+	document_begin_map(d);
+	format_members(record, name, d);
+	if (special->format_more)
+		special->format_more(record, d);
+	for (size_t i = 0; i < section_count; i++) {
+		if (is_within(sections[i], name))
+			format_known(record, sections[i], d);
+	}
+	document_end_map(d);
+}
+
+static bool has_map(const struct record *record, const char *name)
+{
+	if (strcmp(name, "merged") == 0)
+		return record->merged_records > 1;
+	return strcmp(name, "pressure") != 0 || values_know(record->reading.values, name);
+}
+
+static void format_rest(const struct record *record, struct document *d)
+{
+	for (size_t i = 0; i < section_count; i++) {
+		if (!record_section_is_placed(sections[i]))
+			format_known(record, sections[i], d);
+	}
+}
+
+void record_format_with(const struct record *record,
+			void (*format_more)(const void *context, struct document *d),
+			const void *context, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "schema");
+	document_string(d, RECORD_SCHEMA);
+	for (size_t i = 0; i < record_section_count; i++) {
+		const char *name = record_sections[i];
+		const struct section *section = section_find(name);
+
+		if (*name == '\0')
+			format_members(record, name, d);
+		else if (strcmp(name, RECORD_SECTIONS_REST) == 0)
+			format_rest(record, d);
+		else if (section)
+			format_known(record, section, d);
+		else if (has_map(record, name))
+			format_map(record, name, d);
+	}
+	if (format_more)
+		format_more(context, d);
+	document_end_map(d);
+}
+
+void record_format(const struct record *record, struct document *d)
+{
+	record_format_with(record, NULL, NULL, d);
+}

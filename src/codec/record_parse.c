@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec/record_parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "model/json_place.h"
+#include "model/metric_json.h"
+#include "model/mounts_json.h"
+#include "model/record.h"
+#include "model/record_field.h"
+#include "model/section.h"
+
+static int take_strings(const struct place *place, const json_t *map, const char *key,
+			struct strings *ret)
+{
+	const json_t *list;
+	int r = place_get(place, map, key, JSON_ARRAY, &list);
+
+	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		r = place_copy_string(place, key, json_array_get(list, i), &text);
+		if (r == 0)
+			r = strings_add(ret, "%s", text);
+	}
+	return r == -ENOSPC ? place_refuse(place, key, "has more than %d entries", STRINGS_MAX) : r;
+}
+
+static int take_command(const struct place *place, const json_t *map, const char *key,
+			struct record *record)
+{
+	_cleanup_free_ char **argv = NULL;
+	const json_t *list;
+	int r = place_get(place, map, key, JSON_ARRAY, &list);
+
+	if (r < 0 || !list)
+		return r;
+	if (json_array_size(list) > COMMAND_ARGUMENTS_MAX)
+		return place_refuse(place, key, "has more than %d entries", COMMAND_ARGUMENTS_MAX);
+	argv = calloc(json_array_size(list) + 1, sizeof(*argv));
+	if (!argv)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *json = json_array_get(list, i);
+
+		if (!json_is_string(json))
+			return place_refuse(place, key, "holds %s where a string should be",
+					    place_type_name(json));
+		argv[i] = (char *)json_string_value(json); /* copied below */
+	}
+	return record_set_command(record, argv);
+}
+
+static int take_field(const struct place *place, const json_t *map,
+		      const struct record_field *field, struct record *record)
+{
+	void *at = record_field_ref(field, record);
+	int64_t number = field->absent;
+	bool is_known;
+	int r;
+
+	switch (field->type) {
+	case FIELD_STRING:
+		return place_take_string(place, map, field->key, at);
+	case FIELD_COMMAND:
+		return take_command(place, map, field->key, record);
+	case FIELD_STRINGS:
+		return take_strings(place, map, field->key, at);
+	case FIELD_BOOL:
+		return place_take_boolean(place, map, field->key, at);
+	case FIELD_TIME:
+		return place_take_time(place, map, field->key, at);
+	case FIELD_U64:
+		return place_take_number(place, map, field->key, 0, at, &is_known);
+	case FIELD_SECONDS:
+		return place_take_number(place, map, field->key, metric_unit_places(UNIT_SECONDS),
+					 at, &is_known);
+	case FIELD_COUNT:
+	case FIELD_DURATION:
+	case FIELD_CELSIUS:
+	case FIELD_SHARE:
+		return value_take(place, map, field->key, record_field_places(field), at);
+	case FIELD_INT:
+		r = place_take_signed(place, map, field->key, 0, INT32_MAX, &number);
+		*(int *)at = (int)number;
+		return r;
+	case FIELD_INT64:
+		return place_take_signed(place, map, field->key, 0, INT64_MAX, at);
+	}
+	return 0;
+}
+
+/* The metrics and fields that are plain members of @section. */
+static int take_members(const struct place *place, const json_t *map, const char *section,
+			struct record *record)
+{
+	int r = values_take(place, map, section, record->reading.values);
+
+	for (size_t i = 0; r == 0 && i < record_field_count; i++) {
+		if (strcmp(record_fields[i].section, section) == 0)
+			r = take_field(place, map, &record_fields[i], record);
+	}
+	return r;
+}
+
+static int take_io(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "io");
+	const json_t *list;
+	int r = place_get(place, root, "io", JSON_ARRAY, &list);
+
+	return r < 0 || !list ? r : reading_parse_mounts(&here, list, &record->reading);
+}
+
+static int take_survivor(const struct place *place, const json_t *map, struct record *record)
+{
+	_cleanup_free_ char *command = NULL;
+	int64_t pid = 0;
+	int r;
+
+	if (!json_is_object(map))
+		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
+	r = place_take_signed(place, map, "pid", 0, INT32_MAX, &pid);
+	if (r == 0)
+		r = place_take_string(place, map, "command", &command);
+	return r < 0 ? r : record_add_survivor(record, (int)pid, command);
+}
+
+static int take_survivors(const struct place *place, const json_t *root, struct record *record)
+{
+	const json_t *list;
+	int r = place_get(place, root, "survivors", JSON_ARRAY, &list);
+
+	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "survivors[%zu]", i);
+
+		r = take_survivor(&here, json_array_get(list, i), record);
+	}
+	return r == -ENOSPC
+		       ? place_refuse(place, "survivors", "has more than %d entries", SURVIVORS_MAX)
+		       : r;
+}
+
+static int take_book(const struct place *place, const json_t *books, const char *key,
+		     struct books *ret)
+{
+	struct place here = place_below(place, ".%s", key);
+	const json_t *book;
+	bool is_known;
+	int r = place_get(place, books, key, JSON_OBJECT, &book);
+
+	if (r < 0 || !book)
+		return r;
+	r = place_need_number(&here, book, "tasks_bytes", &ret->tasks_bytes);
+	if (r == 0)
+		r = place_need_number(&here, book, "rows_bytes", &ret->rows_bytes);
+	if (r == 0)
+		r = place_take_number(&here, book, "twice_bytes", 0, &ret->twice_bytes, &is_known);
+	ret->is_known = r == 0;
+	return r;
+}
+
+static int take_books(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "coverage.books");
+	const json_t *coverage = place_member(root, "coverage"), *books;
+	int r = place_get(place, coverage, "books", JSON_OBJECT, &books);
+
+	if (r == 0)
+		r = take_book(&here, books, "read", &record->coverage.read_books);
+	return r < 0 ? r : take_book(&here, books, "write", &record->coverage.write_books);
+}
+
+static int take_merged(const struct place *place, const json_t *root, struct record *record)
+{
+	struct place here = place_below(place, "merged");
+	int64_t records = 1, nodes = 1;
+	const json_t *merged;
+	int r = place_get(place, root, "merged", JSON_OBJECT, &merged);
+
+	if (r == 0)
+		r = place_take_signed(&here, merged, "records", 1, INT32_MAX, &records);
+	if (r == 0)
+		r = place_take_signed(&here, merged, "nodes", 1, INT32_MAX, &nodes);
+	record->merged_records = (unsigned int)records;
+	record->merged_nodes = (unsigned int)nodes;
+	return r;
+}
+
+/* Of one that stands in a map the place is that map's. */
+static int take_section(const struct place *place, const json_t *root, const struct section *section,
+			struct record *record)
+{
+	const char *dot = strchr(section->name, '.');
+	size_t length = dot ? (size_t)(dot - section->name) : 0;
+	struct place here = place_below(place, "%.*s", (int)length, section->name);
+	char map[64] = "";
+
+	if (!section->parse)
+		return 0;
+	if (!dot)
+		return section_take(section, place, root, section_of(record, section));
+	snprintf(map, sizeof(map), "%.*s", (int)length, section->name);
+	return section_take(section, &here, place_member(root, map), section_of(record, section));
+}
+
+static int take_maps(const struct place *place, const json_t *root, struct record *record)
+{
+	int r = take_members(place, root, "", record);
+
+	for (size_t i = 0; r == 0 && i < record_section_count; i++) {
+		const char *name = record_sections[i];
+		struct place here = place_below(place, "%s", name);
+		const json_t *section;
+
+		if (!record_section_is_plain(name))
+			continue;
+		r = place_get(place, root, name, JSON_OBJECT, &section);
+		if (r == 0)
+			r = take_members(&here, section, name, record);
+	}
+	return r;
+}
+
+static int take_all(const struct place *place, const json_t *root, struct record *record)
+{
+	int r = take_maps(place, root, record);
+
+	if (r == 0)
+		r = take_io(place, root, record);
+	for (size_t i = 0; r == 0 && i < section_count; i++)
+		r = take_section(place, root, sections[i], record);
+	if (r == 0)
+		r = take_survivors(place, root, record);
+	if (r == 0)
+		r = take_books(place, root, record);
+	return r < 0 ? r : take_merged(place, root, record);
+}
+
+static int check_schema(const json_t *root, struct error *err)
+{
+	const json_t *schema;
+
+	if (!json_is_object(root))
+		return error_set(err, -EINVAL, "this is %s and no record of jobmeter",
+				 place_type_name(root));
+	schema = place_member(root, "schema");
+	if (!json_is_string(schema))
+		return error_set(err, -EINVAL, "there is no 'schema': no record of jobmeter");
+	if (strcmp(json_string_value(schema), RECORD_SCHEMA) != 0)
+		return error_set(err, -EINVAL,
+				 "the schema is '%.60s', and this jobmeter reads '%s'",
+				 json_string_value(schema), RECORD_SCHEMA);
+	return 0;
+}
+
+int record_parse(const json_t *root, struct record **ret, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = record_new();
+	struct place place = { .err = err };
+	int r = check_schema(root, err);
+
+	if (!record)
+		return -ENOMEM;
+	if (r == 0)
+		r = take_all(&place, root, record);
+	if (r == 0)
+		*ret = TAKE_PTR(record);
+	return r;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec/records.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/file.h"
+#include "model/json_place.h"
+#include "codec/record_parse.h"
+#include "codec/session.h"
+
+static void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+int records_add(struct records *list, struct record *record)
+{
+	struct record **larger = list->items;
+
+	if ((list->count & (list->count - 1)) == 0) /* there is room for a power of two */
+		larger = reallocarray(larger, list->count ? list->count * 2 : 1, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	list->items = larger;
+	list->items[list->count++] = record;
+	return 0;
+}
+
+void records_clear(struct records *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		record_free(list->items[i]);
+	free(list->items);
+	*list = (struct records){};
+}
+
+/* The line of @text (from 1) at which the rest begins. */
+static int line_at(const char *text, const char *rest)
+{
+	int line = 1;
+
+	for (; text < rest; text++)
+		line += *text == '\n';
+	return line;
+}
+
+static int add_parsed(const json_t *json, struct records *list, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r = record_parse(json, &record, err);
+
+	if (r == 0)
+		r = records_add(list, record);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read it");
+	if (r == 0)
+		record = NULL;
+	return r;
+}
+
+static bool is_session(const json_t *root)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+
+	return schema && strcmp(schema, SESSION_SCHEMA) == 0;
+}
+
+/* Its jobs; the summary can be made from them. */
+static int add_session(const json_t *root, struct records *list, struct error *err)
+{
+	struct place place = { .err = err };
+	const json_t *jobs = NULL;
+	int r = place_get(&place, root, "jobs", JSON_ARRAY, &jobs);
+
+	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
+		r = add_parsed(json_array_get(jobs, i), list, err);
+		if (r < 0)
+			error_prefix(err, r, "jobs[%zu]", i);
+	}
+	return r;
+}
+
+static int parse_next(const char *text, const char **rest, const char *end, struct records *list,
+		      struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	json_error_t error;
+	int r;
+
+	root = json_loadb(*rest, (size_t)(end - *rest),
+			  JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &error);
+	if (!root)
+		return error_set(err, -EINVAL, "line %d: %s", line_at(text, *rest) + error.line - 1,
+				 error.text);
+	r = is_session(root) ? add_session(root, list, err) : add_parsed(root, list, err);
+	if (r == 0)
+		*rest += error.position;
+	return r;
+}
+
+static const char *skip_space(const char *p, const char *end)
+{
+	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+		p++;
+	return p;
+}
+
+int records_parse(const char *text, size_t length, const char *name, struct records *list,
+		  struct error *err)
+{
+	const char *end = text + length, *rest = skip_space(text, end);
+
+	if (rest == end)
+		return error_set(err, -EINVAL, "%s: it is empty", name);
+	while (rest < end) {
+		int r = parse_next(text, &rest, end, list, err);
+
+		if (r < 0)
+			return error_prefix(err, r, "%s", name);
+		rest = skip_space(rest, end);
+	}
+	return 0;
+}
+
+int records_read(const char *path, struct records *list, struct error *err)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	const char *name = is_stdin ? "standard input" : path;
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	int r = is_stdin ? file_read_fd(STDIN_FILENO, RECORD_FILE_MAX, &text, &length)
+			 : file_read(AT_FDCWD, path, RECORD_FILE_MAX, &text, &length);
+
+	if (r == -EFBIG)
+		return error_set(err, r, "%s: larger than %d MiB, and so no record", name,
+				 RECORD_FILE_MAX >> 20);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read '%s'", name);
+	return records_parse(text, length, name, list, err);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* records - a list of records, and how they come back from files. */
+#pragma once
+
+#include <stddef.h>
+
+#include "model/record.h"
+
+struct error;
+
+#define RECORD_FILE_MAX (16 * 1024 * 1024)
+
+struct records { /* a list of owned records */
+	struct record **items;
+	size_t count;
+};
+int records_add(struct records *list, struct record *record); /* takes it over, on success only */
+void records_clear(struct records *list);
+
+/* Read one record, or several behind each other (NDJSON), and add them to @list; of a session its jobs.  @name says in
+ * errors whose text it is.  -EINVAL: not a record; the list then holds those before it. */
+int records_parse(const char *text, size_t length, const char *name, struct records *list,
+		  struct error *err);
+
+/* The same for a file; @path "-" is the standard input. */
+int records_read(const char *path, struct records *list, struct error *err);

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+#include "export/exposition.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "http/accept.h"
+#include "basic/cleanup.h"
+#include "export/exposition_line.h"
+#include "export/exposition_rows.h"
+#include "http/http.h"
+#include "basic/macro.h"
+
+struct exposition {
+	struct exposition_options options;
+	struct shown_mounts mounts;
+	struct row_order order;
+	/* Where the page stands: the family goes from metric @first to before @last... */
+	size_t first, last;
+	bool has_heading, is_ended;
+	/* ... and in it, next is this metric of this job from this row on; or this sample. */
+	size_t job, id, row, sample;
+	struct line line;
+};
+
+enum exposition_format exposition_choose(const char *accept)
+{
+	unsigned int openmetrics = accept_exact_type(accept, "application/openmetrics-text", "version", "1.0.0");
+
+	/* who only says that anything will do gets what everybody can read */
+	return openmetrics && openmetrics >= accept_type(accept, "text/plain", "version", "0.0.4")
+		       ? EXPOSITION_OPENMETRICS
+		       : EXPOSITION_TEXT;
+}
+
+const char *exposition_type(enum exposition_format format)
+{
+	return format == EXPOSITION_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+						: "text/plain; version=0.0.4; charset=utf-8";
+}
+
+/* ---- jobs ---- */
+
+static bool is_same_job(const struct snapshot_job *a, const struct snapshot_job *b)
+{
+	return strcmp(a->job->id, b->job->id) == 0 && strcmp(a->job->manager, b->job->manager) == 0;
+}
+
+/* A page with the same series twice is thrown away whole; so, of several jobs of one name (one that was put back
+ * into the queue) the live one is shown, else the last. */
+static bool is_overshadowed(const struct snapshot *s, size_t index)
+{
+	const struct snapshot_job *job = &s->jobs[index];
+
+	for (size_t i = index + 1; i < s->job_count && is_same_job(job, &s->jobs[i]); i++) {
+		if (s->jobs[i].is_live || !job->is_live)
+			return true;
+	}
+	for (size_t i = index; i > 0 && is_same_job(job, &s->jobs[i - 1]); i--) {
+		if (s->jobs[i - 1].is_live && !job->is_live)
+			return true;
+	}
+	return false;
+}
+
+static bool is_shown(const struct exposition *e, size_t index)
+{
+	const struct exposition_options *o = &e->options;
+
+	return (!o->may_see || o->may_see(o->context, &o->snapshot->jobs[index])) &&
+	       !is_overshadowed(o->snapshot, index);
+}
+
+static void begin_sample(struct exposition *e, const struct metric *metric)
+{
+	if (!e->has_heading)
+		line_put_family(&e->line, metric);
+	e->has_heading = true;
+	line_begin(&e->line, metric);
+}
+
+static void begin_job_sample(struct exposition *e, const struct metric *metric, const struct job *job)
+{
+	begin_sample(e, metric);
+	line_put_label(&e->line, "manager", job->manager);
+	line_put_label(&e->line, "jobid", job->id);
+}
+
+static bool put_job_value(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct value *value = &job->values[metric_id_of(metric)];
+
+	if (!value->is_known)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_end(&e->line, metric, value->number);
+	return true;
+}
+
+static bool put_job_info(struct exposition *e, const struct metric *metric, const struct job *job)
+{
+	char uid[24] = "";
+
+	if (job->uid >= 0)
+		snprintf(uid, sizeof(uid), "%" PRId64, job->uid);
+	begin_job_sample(e, metric, job);
+	line_put_label(&e->line, "user", job->user ? job->user : uid);
+	line_put_label(&e->line, "account", job->account);
+	line_put_label(&e->line, "partition", job->partition);
+	line_put_label(&e->line, "name", job->name);
+	line_end(&e->line, metric, 1);
+	return true;
+}
+
+static bool put_job_time(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	uint64_t ns = metric_id_of(metric) == METRIC_JOB_START ? job->job->start_ns
+		      : job->is_live				? 0
+								: job->job->end_ns;
+
+	if (!ns)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_end(&e->line, metric, ns);
+	return true;
+}
+
+/* Of a job that has ended nothing is known now. */
+static bool put_job_now(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct value value = thermal_now_value(&job->now, metric_id_of(metric));
+
+	if (!value.is_known)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_end(&e->line, metric, value.number);
+	return true;
+}
+
+static bool knows_rows(const struct exposition *e, const struct metric *metric)
+{
+	const struct snapshot *s = e->options.snapshot;
+
+	return s->has_mounts && metric->kind != KIND_HISTOGRAM && (metric->unit != UNIT_SECONDS || s->has_seconds);
+}
+
+static bool put_job_row(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct snapshot_row *row;
+	uint64_t number;
+
+	if (!knows_rows(e, metric) ||
+	    !row_order_next(&e->order, &e->mounts, metric_id_of(metric), &e->row, &row, &number))
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "mount", shown_mounts_name(&e->mounts, row->mount));
+	line_put_label(&e->line, "fstype", e->options.snapshot->mounts[row->mount].fstype);
+	if (metric->scope == SCOPE_MOUNT_OP)
+		line_put_label(&e->line, "op", file_op_name((enum file_op)row->op));
+	if (metric->scope == SCOPE_MOUNT_WAY)
+		line_put_label(&e->line, "way", file_way_name((enum file_way)row->way));
+	line_end(&e->line, metric, number);
+	return true;
+}
+
+/* The next kind of socket that was used. */
+static bool put_job_sockets(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct network *n = network_of(&job->parts);
+
+	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
+					       network_takes((enum socket_kind)e->row, metric_id_of(metric))))
+		e->row++;
+	if (metric->kind == KIND_HISTOGRAM || !network_knows(n, metric_id_of(metric)) || e->row == SOCKET_KIND_COUNT)
+		return false;
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "type", socket_kind_name((enum socket_kind)e->row));
+	line_end(&e->line, metric, network_number(n, (enum socket_kind)e->row, metric_id_of(metric)));
+	e->row++;
+	return true;
+}
+
+/* The next device on which there was such an operation. */
+static bool put_job_devices(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	const struct block *b = block_of(&job->parts);
+	enum block_op op = block_metric_op(metric_id_of(metric));
+	const struct block_row *row;
+
+	while (e->row < b->count && b->rows[e->row].op != op)
+		e->row++;
+	if (metric->kind == KIND_HISTOGRAM || !b->is_known || e->row >= b->count)
+		return false;
+	row = &b->rows[e->row++];
+	begin_job_sample(e, metric, job->job);
+	line_put_label(&e->line, "device", row->device);
+	line_end(&e->line, metric, block_number(&row->counts, metric_id_of(metric)));
+	return true;
+}
+
+/* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices. */
+static bool has_parts(enum metric_scope scope)
+{
+	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_WAY || scope == SCOPE_SOCKET ||
+	       scope == SCOPE_DEVICE;
+}
+
+static bool put_job_part(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+{
+	if (metric->scope == SCOPE_SOCKET)
+		return put_job_sockets(e, metric, job);
+	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job) : put_job_row(e, metric, job);
+}
+
+/* The next sample of a job and a metric; the metric moves on where it has no more. */
+static bool put_job_sample(struct exposition *e, const struct snapshot_job *job)
+{
+	const struct metric *metric = metric_get((enum metric_id)e->id);
+
+	if (has_parts(metric->scope)) {
+		if (put_job_part(e, metric, job))
+			return true;
+		e->row = 0;
+		e->id++;
+		return false;
+	}
+	e->id++;
+	if (metric->scope == SCOPE_JOB)
+		return put_job_value(e, metric, job);
+	if (metric->scope == SCOPE_JOB_INFO)
+		return put_job_info(e, metric, job->job);
+	if (metric->scope == SCOPE_JOB_NOW)
+		return put_job_now(e, metric, job);
+	return put_job_time(e, metric, job);
+}
+
+/* 1: there is one; 0: the family has no more. */
+static int put_next_of_jobs(struct exposition *e)
+{
+	const struct snapshot *s = e->options.snapshot;
+
+	for (; s && e->job < s->job_count; e->job++, e->id = e->first) {
+		if (!is_shown(e, e->job))
+			continue;
+		if (row_order_set(&e->order, &e->mounts, &s->jobs[e->job]) < 0)
+			return -ENOMEM;
+		while (e->id < e->last) {
+			if (put_job_sample(e, &s->jobs[e->job]))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* ---- node and agent ---- */
+
+static int put_next_of_samples(struct exposition *e)
+{
+	while (e->sample < e->options.samples.count) {
+		const struct sample *sample = &e->options.samples.items[e->sample++];
+		const struct metric *metric = metric_get(sample->id);
+		const char *const *names = metric_labels(metric->scope);
+
+		if (sample->id < e->first || sample->id >= e->last)
+			continue;
+		begin_sample(e, metric);
+		for (size_t i = 0; i < SAMPLE_LABELS_MAX && names[i]; i++)
+			line_put_label(&e->line, names[i], sample->labels[i]);
+		line_end(&e->line, metric, sample->number);
+		return 1;
+	}
+	return 0;
+}
+
+/* ---- the page ---- */
+
+/* In records only. */
+static bool is_on_demand(enum metric_scope scope)
+{
+	return scope == SCOPE_FILE || scope == SCOPE_SYSCALL;
+}
+
+static bool is_of_jobs(enum metric_scope scope)
+{
+	return scope <= SCOPE_JOB_NOW && !is_on_demand(scope);
+}
+
+static int put_next_of_family(struct exposition *e)
+{
+	enum metric_scope scope = metric_get((enum metric_id)e->first)->scope;
+
+	if (is_on_demand(scope))
+		return 0;
+	return is_of_jobs(scope) ? put_next_of_jobs(e) : put_next_of_samples(e);
+}
+
+/* Metrics of one name are one family, and stand together in the table. */
+static void set_family(struct exposition *e, size_t first)
+{
+	e->first = e->last = e->id = first;
+	while (e->last < METRIC_COUNT && strcmp(metric_get((enum metric_id)e->last)->name,
+						metric_get((enum metric_id)first)->name) == 0)
+		e->last++;
+	e->job = e->row = e->sample = 0;
+	e->has_heading = false;
+}
+
+/* 0, with an empty line: the page has ended. */
+static int make_line(struct exposition *e)
+{
+	e->line.length = e->line.given = 0;
+	while (e->first < METRIC_COUNT) {
+		int r = put_next_of_family(e);
+
+		if (r != 0)
+			return r < 0 ? r : 0;
+		set_family(e, e->last);
+	}
+	if (!e->is_ended && e->options.format == EXPOSITION_OPENMETRICS)
+		line_put(&e->line, "# EOF\n");
+	e->is_ended = true;
+	return 0;
+}
+
+ssize_t exposition_next(void *context, char *buffer, size_t size)
+{
+	struct exposition *e = context;
+	size_t used = 0;
+
+	while (used < size) {
+		size_t length = MIN(e->line.length - e->line.given, size - used);
+		int r = length ? 0 : make_line(e);
+
+		if (r < 0)
+			return r;
+		if (e->line.length == 0)
+			break;
+		memcpy(buffer + used, e->line.text + e->line.given, length);
+		e->line.given += length;
+		used += length;
+	}
+	return (ssize_t)used;
+}
+
+int exposition_new(const struct exposition_options *options, struct exposition **ret)
+{
+	_cleanup_(exposition_freep) struct exposition *e = calloc(1, sizeof(*e));
+
+	if (!e || shown_mounts_init(&e->mounts, options->snapshot, options->names) < 0)
+		return -ENOMEM;
+	e->options = *options;
+	e->line.format = options->format;
+	set_family(e, 0);
+	*ret = TAKE_PTR(e);
+	return 0;
+}
+
+struct exposition *exposition_free(struct exposition *e)
+{
+	if (!e)
+		return NULL;
+	if (e->options.done)
+		e->options.done(e->options.context);
+	samples_clear(&e->options.samples);
+	shown_mounts_clear(&e->mounts);
+	row_order_clear(&e->order);
+	free(e);
+	return NULL;
+}
+
+void exposition_freep(struct exposition **e)
+{
+	exposition_free(*e);
+}
+
+static void free_context(void *context)
+{
+	exposition_free(context);
+}
+
+void exposition_answer(struct exposition *e, struct http_answer *ret)
+{
+	*ret = (struct http_answer){ .status = 200,
+				     .type = exposition_type(e->options.format),
+				     .next = exposition_next,
+				     .done = free_context,
+				     .context = e };
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * group - a cgroup of our own, for one command: below the caller's group in the key hierarchy and, on
+ * v1, in the others that count or limit something.  So the command never escapes the caller's limits.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cgroup/hierarchy.h"
+
+struct error;
+struct group;
+
+/* Make the group @name.  @h must outlive it.  -EACCES, -EPERM, -EROFS: no right to.
+ * On v2, controllers that the caller's group could hand down are switched on for it. */
+int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
+	       struct error *err);
+
+/* The same below the group of another process, as whose hierarchy_read_of() was read; @client wants it, and may be
+ * put, with its children, into a group beside it. */
+int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
+		   struct group **ret, struct error *err);
+
+/* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones: to read it.
+ * -ENOENT: there is none. */
+int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret, struct error *err);
+
+/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to the caller's
+ * group, remove the group, free @g.  NULL is
+ * fine; returns NULL. */
+struct group *group_remove(struct group *g);
+void group_removep(struct group **g);
+
+/* The same without waiting.  -EBUSY: something is still in it; *g stays, to be tried again. */
+int group_try_remove(struct group **g);
+
+/* Remove it only if nothing lives in it, free @g.  NULL is fine; returns NULL. */
+struct group *group_abandon(struct group *g);
+
+/* The id by which the kernel side knows the group in the key hierarchy. */
+uint64_t group_id(const struct group *g);
+
+/* Folder of the group for @c's files; on v2 the same for all; -EBADF: there is none. */
+int group_fd(const struct group *g, enum controller c);
+
+bool group_is_v2(const struct group *g);
+
+/* Is its folder still there? */
+bool group_exists(const struct group *g);
+
+/* Put a process in.  Its threads move along. */
+int group_add_process(const struct group *g, pid_t pid, struct error *err);
+
+/* The processes in the group and in groups below it, at most @max; returns how many there are. */
+ssize_t group_list_processes(const struct group *g, pid_t *pids, size_t max);

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+#include "cgroup/identity.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "cgroup/identity_rule.h"
+#include "basic/macro.h"
+
+/* clang-format off */
+static const struct identity_rule builtin[] = {
+	{ "run",                "run",        "jobmeter-run-<job:#>" },
+	{ "slurm-v1",           "slurm",      "slurm[_<node:+>]/uid_<user:#>/job_<job:#>[/step_<step:+>[/task_<task:+>]]",
+		.is_remade = true, .is_roots = true },
+	{ "slurm-v2",           "slurm",      "[<node:+>_]slurmstepd.scope/job_<job:#>[/step_<step:+>[/*/task_<task:+>]]",
+		.is_remade = true, .is_roots = true },
+	/* Slurm 26.05 names a job by its SLUID, a letter s and 13 of base 32; "system" beside it is slurmstepd's own */
+	{ "slurm-sluid",        "slurm",      "[<node:+>_]slurmstepd.scope/<job:s~>[/step_<step:+>[/*/task_<task:+>]]",
+		.is_remade = true, .is_roots = true },
+	{ "pbs-v1",             "pbs",        "pbs_jobs.service/jobid/<job:+>", .is_roots = true },
+	{ "pbs-v2",             "pbs",        "pbs_jobs.service/jobs/<job:+>", .is_roots = true },
+	{ "pbs-older",          "pbs",        "pbs.service/jobid/<job:+>", .is_roots = true },
+	/* job.ID.SLOT.TIME; an element of an array is ID[INDEX] */
+	{ "lsf",                "lsf",        "lsf/+/job.<job:+>.#.#", .is_roots = true },
+	{ "lsf-plain",          "lsf",        "lsf/+/job.<job:#>[.+]", .is_roots = true },
+	/* the execute folder with "_" for "/", and the slot: what ran in it is known to HTCondor alone */
+	{ "htcondor",           "htcondor",   "htcondor/condor_+_<job:slot+>", .is_roots = true },
+	{ "htcondor-other",     "htcondor",   "htcondor/condor_<job:+>", .is_roots = true },
+	{ "oar-v1",             "oar",        "oar/+_<job:#>", .is_roots = true },
+	{ "oar-systemd",        "oar",        "oar-u<user:#>.slice/oar-u#-j<job:#>.slice[/oar-u#-j#-s<step:+>.scope]", .is_roots = true },
+	{ "flux",               "flux",       "[imp-]shell-<task:#>-<job:f+>.service", .is_for_others = true },
+	{ "kubernetes-systemd", "kubernetes", "[+-]kubepods[-+]-pod<job:+>.slice[/+-<step:%>.scope]", .is_escaped = true, .is_roots = true },
+	{ "kubernetes-cgroupfs", "kubernetes", "kubepods[/+]/pod<job:+>[/<step:%>]", .is_roots = true },
+	{ "docker-systemd",     "docker",     "docker-<job:%>.scope" },
+	{ "docker-cgroupfs",    "docker",     "docker/<job:%>" },
+	{ "podman",             "podman",     "libpod-<job:%>[.scope]" },
+	{ "podman-split",       "podman",     "libpod-payload-<job:%>" },
+	{ "session",            "systemd",    "user-<user:#>.slice/<job:session-+.scope>" },
+	{ "user-manager",       "systemd",    "user-<user:#>.slice/<job:user@#.service>" },
+	{ "user-unit",          "systemd",    "user-<user:#>.slice/user@#.service/+.slice/<job:+.service>" },
+	{ "user-scope",         "systemd",    "user-<user:#>.slice/user@#.service/+.slice/<job:+.scope>" },
+	{ "unit",               "systemd",    "*.slice/<job:+.service>" },
+	{ "scope",              "systemd",    "*.slice/<job:+.scope>" },
+	{ "root-unit",          "systemd",    "/<job:+.service>" },
+	{ "root-scope",         "systemd",    "/<job:+.scope>" },
+};
+/* clang-format on */
+
+struct identity_rules {
+	struct identity_rule items[IDENTITY_RULES_MAX]; /* strings are owned */
+	size_t count;
+};
+
+#define HEX_MIN 12 /* shorter runs of hex digits and of capitals are words and numbers */
+
+/* How often the matcher may look at a rule and one path.  A pattern with many runs in one component has more ways
+ * to try than anybody can wait for; built-in rules need a few thousand at most. */
+#define STEPS_MAX 65536
+
+struct span {
+	const char *begin, *end;
+};
+
+struct match {
+	struct span fields[IDENTITY_FIELD_COUNT];
+	const char *end;
+	unsigned int steps_left;
+};
+
+/* How many characters of @text the wildcard may take at most; *@ret_min: at least. */
+static size_t measure_run(char wildcard, const char *text, size_t *ret_min)
+{
+	*ret_min = wildcard == '*' ? 0 : wildcard == '%' || wildcard == '~' ? HEX_MIN : 1;
+	switch (wildcard) {
+	case '#':
+		return strspn(text, "0123456789");
+	case '%':
+		return strspn(text, "0123456789abcdef");
+	case '~':
+		return strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+	default:
+		return strcspn(text, "/");
+	}
+}
+
+static const char *skip_optional(const char *pattern)
+{
+	int depth = 0;
+
+	for (;; pattern++) {
+		assert(*pattern); /* patterns are checked before */
+		depth += (*pattern == '[') - (*pattern == ']');
+		if (depth == 0)
+			return pattern + 1;
+	}
+}
+
+static bool match_here(const char *pattern, const char *text, size_t open, struct match *m);
+
+static bool match_run(const char *pattern, const char *text, size_t open, struct match *m)
+{
+	size_t min, length = measure_run(*pattern, text, &min);
+
+	for (; length >= min; length--) {
+		if (match_here(pattern + 1, text + length, open, m))
+			return true;
+		if (length == 0)
+			break;
+	}
+	return false;
+}
+
+static bool match_optional(const char *pattern, const char *text, size_t open, struct match *m)
+{
+	const struct match before = *m;
+
+	if (match_here(pattern + 1, text, open, m))
+		return true;
+	/* what it took on the way is not there */
+	memcpy(m->fields, before.fields, sizeof(m->fields));
+	return match_here(skip_optional(pattern), text, open, m);
+}
+
+/* @open: the field that we are in.  Depth is bounded by the pattern's length. */
+static bool match_here(const char *pattern, const char *text, size_t open, struct match *m)
+{
+	if (m->steps_left == 0)
+		return false;
+	m->steps_left--;
+	for (;; pattern++) {
+		switch (*pattern) {
+		case '\0':
+			m->end = text;
+			return *text == '\0' || *text == '/';
+		case '[':
+			return match_optional(pattern, text, open, m);
+		case ']':
+			break;
+		case '<':
+			open = identity_field_find(pattern + 1);
+			m->fields[open].begin = text;
+			pattern = strchr(pattern, ':');
+			break;
+		case '>':
+			m->fields[open].end = text;
+			break;
+		case '*':
+		case '+':
+		case '#':
+		case '%':
+		case '~':
+			return match_run(pattern, text, open, m);
+		default:
+			if (*text++ != *pattern)
+				return false;
+		}
+	}
+}
+
+/* Where the component ends in which the field does. */
+static size_t component_end(const char *path, const struct span *field)
+{
+	return field->begin ? (size_t)(field->end - path) + strcspn(field->end, "/") : 0;
+}
+
+static void take_field(const struct match *m, enum identity_field field, char to[IDENTITY_MAX])
+{
+	const struct span *span = &m->fields[field];
+	size_t length = span->begin ? (size_t)(span->end - span->begin) : 0;
+
+	memcpy(to, span->begin ? span->begin : "", MIN(length, (size_t)IDENTITY_MAX - 1));
+}
+
+static void fill(const struct identity_rule *rule, const char *path, const char *start,
+		 const struct match *m, struct identity *ret)
+{
+	*ret = (struct identity){ .rule = rule->name, .manager = rule->manager,
+				  .is_remade = rule->is_remade, .is_roots = rule->is_roots,
+				  .is_for_others = rule->is_for_others };
+	ret->start = (size_t)(start - path);
+	ret->end = (size_t)(m->end - path);
+	take_field(m, IDENTITY_JOB, ret->job);
+	take_field(m, IDENTITY_STEP, ret->step);
+	take_field(m, IDENTITY_TASK, ret->task);
+	take_field(m, IDENTITY_USER, ret->user);
+	take_field(m, IDENTITY_NODE, ret->node);
+	ret->job_end = component_end(path, &m->fields[IDENTITY_JOB]);
+	ret->step_end = component_end(path, &m->fields[IDENTITY_STEP]);
+	for (char *p = ret->job; rule->is_escaped && *p; p++) {
+		if (*p == '_')
+			*p = '-';
+	}
+}
+
+static const char *next_component(const char *path)
+{
+	path += strcspn(path, "/");
+	return path + strspn(path, "/");
+}
+
+static bool is_empty(const struct span *span)
+{
+	return span->begin == span->end;
+}
+
+/* Whether @rule reaches deeper into @path than @deepest, but not beyond @limit. */
+static bool try_rule(const struct identity_rule *rule, const char *path, size_t limit, size_t deepest,
+		     struct identity *ret)
+{
+	bool is_anchored = *rule->pattern == '/', is_found = false;
+	unsigned int steps_left = STEPS_MAX;
+
+	for (const char *p = path + strspn(path, "/"); *p; p = is_anchored ? "" : next_component(p)) {
+		struct match m = { .steps_left = steps_left };
+		bool is_match = match_here(rule->pattern + is_anchored, p, 0, &m);
+
+		steps_left = m.steps_left;
+		if (!is_match || (size_t)(m.end - path) > limit || (size_t)(m.end - path) <= deepest ||
+		    is_empty(&m.fields[IDENTITY_JOB]))
+			continue;
+		deepest = (size_t)(m.end - path);
+		fill(rule, path, p, &m, ret);
+		is_found = true;
+	}
+	return is_found;
+}
+
+/* The deepest match that ends before @limit. */
+static bool find_deepest(const struct identity_rules *rules, const char *path, size_t limit,
+			 struct identity *ret)
+{
+	bool is_found = false;
+
+	for (size_t i = 0; rules && i < rules->count; i++)
+		is_found |= try_rule(&rules->items[i], path, limit, is_found ? ret->end : 0, ret);
+	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++)
+		is_found |= try_rule(&builtin[i], path, limit, is_found ? ret->end : 0, ret);
+	return is_found;
+}
+
+bool identity_of(const struct identity_rules *rules, const char *path, struct identity *ret)
+{
+	return find_deepest(rules, path, SIZE_MAX, ret);
+}
+
+bool identity_around(const struct identity_rules *rules, const char *path, const struct identity *inner,
+		     struct identity *ret)
+{
+	return find_deepest(rules, path, inner->start, ret);
+}
+
+bool identity_builtin(size_t i, const char **ret_name, const char **ret_manager, const char **ret_pattern)
+{
+	if (i >= ARRAY_SIZE(builtin))
+		return false;
+	*ret_name = builtin[i].name;
+	*ret_manager = builtin[i].manager;
+	*ret_pattern = builtin[i].pattern;
+	return true;
+}
+
+/* ---- a site's own ---- */
+
+struct identity_rules *identity_rules_new(void)
+{
+	return calloc(1, sizeof(struct identity_rules));
+}
+
+static void rule_clear(struct identity_rule *rule)
+{
+	free((char *)rule->name);
+	free((char *)rule->manager);
+	free((char *)rule->pattern);
+}
+
+struct identity_rules *identity_rules_free(struct identity_rules *rules)
+{
+	if (!rules)
+		return NULL;
+	for (size_t i = 0; i < rules->count; i++)
+		rule_clear(&rules->items[i]);
+	free(rules);
+	return NULL;
+}
+
+void identity_rules_freep(struct identity_rules **rules)
+{
+	identity_rules_free(*rules);
+}
+
+/* As the built-in rules of the same manager. */
+static void take_traits(struct identity_rule *rule)
+{
+	rule->is_roots = true;
+	for (size_t i = 0; i < ARRAY_SIZE(builtin); i++) {
+		if (strcmp(builtin[i].manager, rule->manager) != 0)
+			continue;
+		rule->is_remade |= builtin[i].is_remade;
+		rule->is_roots &= builtin[i].is_roots;
+		rule->is_for_others |= builtin[i].is_for_others;
+	}
+}
+
+int identity_rules_add(struct identity_rules *rules, const char *name, const char *manager, const char *pattern,
+		       bool is_escaped, struct error *err)
+{
+	struct identity_rule rule = { .is_escaped = is_escaped };
+	int r;
+
+	if (rules->count == IDENTITY_RULES_MAX)
+		return error_set(err, -ENOSPC, "there are more than %d rules", IDENTITY_RULES_MAX);
+	r = identity_rule_check(name, manager, pattern, err);
+	if (r < 0)
+		return r;
+	rule.name = strdup(name);
+	rule.manager = strdup(manager);
+	rule.pattern = strdup(pattern);
+	if (!rule.name || !rule.manager || !rule.pattern) {
+		rule_clear(&rule);
+		return error_set_errno(err, ENOMEM, "cannot keep rule '%s'", name);
+	}
+	take_traits(&rule);
+	rules->items[rules->count++] = rule;
+	return 0;
+}

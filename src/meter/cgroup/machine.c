@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+#include "cgroup/machine.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/file.h"
+#include "basic/macro.h"
+#include "cgroup/mounts.h"
+#include "basic/parse.h"
+
+/* Words by which a virtual machine's product or maker gives itself away, where no CPU flag does. */
+static const char *const virtual_products[] = {
+	"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "OpenStack", "Xen", "Amazon EC2",
+	"Google Compute",
+};
+
+static void read_line(int root_fd, const char *path, char *ret, size_t size)
+{
+	char text[1024];
+
+	*ret = '\0';
+	if (file_read_small(root_fd, path, text, sizeof(text)) < 0)
+		return;
+	text[strcspn(text, "\n")] = '\0';
+	snprintf(ret, size, "%.*s", (int)size - 1, text);
+}
+
+/* Older kernels do not say in a file; then the running one's word counts, if it is the one meant. */
+static void read_arch(int root_fd, struct machine *m)
+{
+	struct utsname running;
+
+	read_line(root_fd, "proc/sys/kernel/arch", m->arch, sizeof(m->arch));
+	if (!*m->arch && uname(&running) == 0 && strcmp(running.release, m->kernel) == 0)
+		snprintf(m->arch, sizeof(m->arch), "%.31s", running.machine);
+}
+
+static unsigned int count_cpus(int root_fd, const char *path)
+{
+	struct cpulist list;
+	char text[1024];
+
+	read_line(root_fd, path, text, sizeof(text));
+	return cpulist_parse(text, &list) < 0 ? 0 : cpulist_count(&list);
+}
+
+static uint64_t read_memory(int root_fd)
+{
+	char text[16384];
+	uint64_t kib;
+
+	if (file_read_small(root_fd, "proc/meminfo", text, sizeof(text)) < 0 ||
+	    parse_keyed_u64(text, "MemTotal", ':', &kib) < 0 || kib > UINT64_MAX / 1024)
+		return 0;
+	return kib * 1024;
+}
+
+bool machine_parse_hypervisor(const char *cpuinfo)
+{
+	const char *flags = strncmp(cpuinfo, "flags", 5) == 0 ? cpuinfo : strstr(cpuinfo, "\nflags");
+	const char *end = flags ? strchr(flags + 1, '\n') : NULL;
+	const char *word = flags ? strstr(flags, " hypervisor") : NULL;
+
+	return word && (!end || word < end) && strchr(" \n", word[strlen(" hypervisor")]);
+}
+
+static void read_virtual(int root_fd, struct machine *m)
+{
+	_cleanup_free_ char *cpuinfo = NULL;
+	char maker[64], name[64];
+
+	if (file_read(root_fd, "proc/cpuinfo", 16u << 20, &cpuinfo, NULL) == 0)
+		m->is_virtual = machine_parse_hypervisor(cpuinfo);
+	read_line(root_fd, "sys/class/dmi/id/sys_vendor", maker, sizeof(maker));
+	read_line(root_fd, "sys/class/dmi/id/product_name", name, sizeof(name));
+	snprintf(m->product, sizeof(m->product), "%s%s%s", maker, *maker && *name ? " " : "", name);
+	for (size_t i = 0; i < ARRAY_SIZE(virtual_products); i++)
+		m->is_virtual |= strstr(m->product, virtual_products[i]) != NULL;
+}
+
+static bool has_debugfs(int root_fd)
+{
+	_cleanup_(mounts_clear) struct mounts mounts = {};
+
+	return mounts_read(root_fd, "self", &mounts, NULL) == 0 &&
+	       mounts_find_type(&mounts, "debugfs", NULL);
+}
+
+unsigned int machine_cpus_online(int root_fd)
+{
+	return count_cpus(root_fd, "sys/devices/system/cpu/online");
+}
+
+void machine_read(int root_fd, struct machine *ret)
+{
+	*ret = (struct machine){};
+	read_line(root_fd, "proc/sys/kernel/hostname", ret->node, sizeof(ret->node));
+	read_line(root_fd, "proc/sys/kernel/osrelease", ret->kernel, sizeof(ret->kernel));
+	read_arch(root_fd, ret);
+	ret->has_btf = faccessat(root_fd, "sys/kernel/btf/vmlinux", F_OK, 0) == 0;
+	preemption_read(root_fd, &ret->preemption);
+	ret->has_debugfs = has_debugfs(root_fd);
+	ret->cpus_online = machine_cpus_online(root_fd);
+	ret->cpus_possible = count_cpus(root_fd, "sys/devices/system/cpu/possible");
+	ret->memory_bytes = read_memory(root_fd);
+	read_virtual(root_fd, ret);
+}

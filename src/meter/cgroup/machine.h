@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* machine - what this node is, as far as measuring is concerned.  Each fact may be unknown. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load/preemption.h"
+
+struct machine {
+	char node[128], kernel[128], arch[32]; /* "": unknown */
+	bool has_btf;                          /* the kernel describes its types */
+	struct preemption preemption;
+	unsigned int cpus_online, cpus_possible; /* 0: unknown */
+	uint64_t memory_bytes;                   /* 0: unknown */
+	bool has_debugfs;                        /* mounted, whoever may look into it */
+	bool is_virtual;
+	char product[128]; /* who made it, or which hypervisor says so; "": unknown */
+};
+
+/* Never fails: what cannot be read below @root_fd is unknown. */
+void machine_read(int root_fd, struct machine *ret);
+/* The same of cpus_online alone. */
+unsigned int machine_cpus_online(int root_fd);
+
+/* A "flags" line of cpuinfo has "hypervisor". */
+bool machine_parse_hypervisor(const char *cpuinfo);

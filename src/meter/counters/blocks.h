@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* blocks - what the kernel side counted of block devices, by leaf. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/sections/block.h"
+
+struct block_value;
+struct objects;
+
+struct leaf_block { /* of one leaf, device and operation; of one CPU */
+	uint64_t leaf;
+	struct block_row row;
+};
+
+/* A row of the kernel side's.  False: we have no such operation. */
+bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret);
+
+/* How many requests are on their way, or were not seen to end. */
+size_t blocks_unended(const struct objects *o);
+
+/* All rows; none where nothing is counted.  The caller frees *@ret. */
+int blocks_read(const struct objects *o, struct leaf_block **ret, size_t *ret_count);

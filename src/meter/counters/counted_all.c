@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "counters/counted_all.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "counters/blocks.h"
+#include "basic/cleanup.h"
+#include "model/counted.h"
+#include "basic/error.h"
+#include "counters/leaves.h"
+#include "load/meter.h"
+#include "counters/naming.h"
+#include "counters/task_metrics.h"
+
+static int add_tasks(struct meter *m, struct reading *to, struct error *err)
+{
+	_cleanup_free_ struct leaf_tasks *tasks = NULL;
+	size_t count = 0;
+	int r = leaves_read_tasks(m, &tasks, &count, NULL, err);
+
+	to->network.is_known = r >= 0;
+	to->network.has_connections = to->network.has_details = (meter_counted(m) & COUNTED_CONNECTIONS) != 0;
+	for (size_t i = 0; i < count; i++) {
+		task_metrics_add(to->values, &tasks[i].counters);
+		task_times_add(to->values, &tasks[i].times);
+		looks_add(to->values, &tasks[i].looks);
+		reading_add(to, METRIC_TASKS_ENDED, tasks[i].ended);
+		network_add(&to->network, &tasks[i].network);
+	}
+	return r;
+}
+
+static void add_counts(struct mount_row *row, const struct leaf_row *from)
+{
+	const struct file_key *key = &from->key;
+	struct op_counts counts = { .calls = from->counts.calls, .errors = from->counts.errors, .ns = from->counts.ns };
+
+	if (key->op < OP_DATA_COUNT)
+		counts.bytes = from->counts.amount;
+	else
+		counts.not_found = from->counts.amount;
+	if (key->op < OP_DATA_COUNT && key->way != WAY_CALL)
+		op_counts_add(&row->ways[key->way][key->op], &counts);
+	if (key->way != WAY_MAPPING)
+		op_counts_add(&row->ops[key->op], &counts);
+}
+
+static int add_rows(struct meter *m, struct reading *to, struct error *err)
+{
+	_cleanup_(mounts_clear) struct mounts now = {};
+	_cleanup_(naming_clear) struct naming naming = {
+		.before = &now,
+		.now = &now,
+		.superblocks_fd = objects_map_fd(meter_objects(m), OBJECT_FILES, "superblocks"),
+		.mnt_ns = naming_namespace(meter_opened_with(m)->root_fd, "self"),
+	};
+	_cleanup_free_ struct leaf_row *rows = NULL;
+	size_t count = 0;
+	int r = mounts_read(meter_opened_with(m)->root_fd, "self", &now, err);
+
+	if (r >= 0)
+		r = leaves_read_rows(m, &rows, &count, err);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		struct mount_row *row;
+
+		if (rows[i].key.op >= OP_COUNT || rows[i].key.way >= WAY_COUNT)
+			continue;
+		row = naming_get_row(&naming, rows[i].key.place, to);
+		if (!row)
+			return -ENOMEM;
+		add_counts(row, &rows[i]);
+	}
+	to->has_mounts = r >= 0;
+	return r;
+}
+
+static int add_blocks(struct meter *m, struct reading *to)
+{
+	_cleanup_free_ struct leaf_block *blocks = NULL;
+	size_t count = 0;
+	int r = blocks_read(meter_objects(m), &blocks, &count);
+
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		r = block_add(&to->block, blocks[i].row.device, blocks[i].row.op, &blocks[i].row.counts);
+	to->block.is_known = r >= 0;
+	return r;
+}
+
+int counted_all_read(struct meter *m, struct reading *ret, struct error *err)
+{
+	int r = add_tasks(m, ret, err);
+
+	if (r >= 0 && meter_is_on(m, "leave_call"))
+		r = add_rows(m, ret, err);
+	if (r >= 0 && meter_counted(m) & COUNTED_BLOCK)
+		r = add_blocks(m, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's counters") : 0;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/* T3: the files that the kernel side followed, with their names and by their folders. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "basic/cleanup.h"
+#include "counters/collectors.h"
+#include "load/entries.h"
+#include "bpf/files.h"
+#include "model/sections/hot_files.h"
+#include "basic/macro.h"
+#include "counters/naming.h"
+#include "load/objects.h"
+
+/* What is known of one file, before it is one of a record's. */
+struct found {
+	struct followed_key key;
+	struct followed_file file;
+	struct followed_counts counts; /* over all CPUs */
+	const char *mount;             /* the reading's */
+	char *path;                    /* owned */
+	size_t folder_length;          /* of the path: of a folder all of it */
+};
+
+struct finds {
+	struct found *items;
+	size_t count, room;
+};
+
+static void finds_clear(struct finds *finds)
+{
+	for (size_t i = 0; i < finds->count; i++)
+		free(finds->items[i].path);
+	free(finds->items);
+	*finds = (struct finds){};
+}
+
+/* ---- out of the kernel's maps ---- */
+
+static int visit_map(const struct objects *objects, const char *name, entries_visitor visit, void *context)
+{
+	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
+
+	return map ? entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, visit, context) : -ENOENT;
+}
+
+static int add_found(void *data, const void *key, const void *value)
+{
+	struct finds *finds = data;
+
+	if (finds->count == finds->room) {
+		size_t room = MAX(finds->room * 2, (size_t)256);
+		struct found *larger = reallocarray(finds->items, room, sizeof(*larger));
+
+		if (!larger)
+			return -ENOMEM;
+		finds->items = larger;
+		finds->room = room;
+	}
+	finds->items[finds->count++] = (struct found){ .key = *(const struct followed_key *)key,
+						       .file = *(const struct followed_file *)value };
+	return 0;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct followed_key *x = a, *y = b;
+
+	if (x->place != y->place)
+		return x->place < y->place ? -1 : 1;
+	if (x->inode != y->inode)
+		return x->inode < y->inode ? -1 : 1;
+	return (x->generation > y->generation) - (x->generation < y->generation);
+}
+
+static int compare_found_keys(const void *a, const void *b)
+{
+	return compare_keys(&((const struct found *)a)->key, &((const struct found *)b)->key);
+}
+
+static struct found *find(const struct finds *finds, const struct followed_key *key)
+{
+	struct found wanted = { .key = *key };
+
+	return finds->count ? bsearch(&wanted, finds->items, finds->count, sizeof(wanted), compare_found_keys) :
+			      NULL;
+}
+
+static void add_counts(struct followed_counts *to, const struct followed_counts *from)
+{
+	const uint64_t read_low_inverse = MAX(to->read_low_inverse, from->read_low_inverse);
+	const uint64_t read_high = MAX(to->read_high, from->read_high);
+	uint64_t *sums = (uint64_t *)(void *)to;
+	const uint64_t *parts = (const uint64_t *)(const void *)from;
+
+	for (size_t i = 0; i < sizeof(*to) / sizeof(*sums); i++)
+		sums[i] += parts[i];
+	to->read_low_inverse = read_low_inverse; /* these two are no sums */
+	to->read_high = read_high;
+}
+
+static int add_cpu(void *data, const void *key, const void *value)
+{
+	struct found *found = find(data, key);
+
+	if (found)
+		add_counts(&found->counts, value);
+	return 0;
+}
+
+/* ---- names ---- */
+
+/* "/a/b" of the names from the last to the first, ".../b" if some are missing. */
+static void format_names(const struct followed_name *name, char *ret)
+{
+	size_t end = MIN((size_t)name->length, sizeof(name->text));
+
+	*ret = '\0';
+	if (name->is_cut)
+		ret = stpcpy(ret, "/...");
+	while (end > 0) {
+		size_t begin = end - 1; /* where the name's own end stands */
+
+		while (begin > 0 && name->text[begin - 1])
+			begin--;
+		*ret++ = '/';
+		memcpy(ret, name->text + begin, end - begin - 1);
+		ret += end - begin - 1;
+		*ret = '\0';
+		end = begin;
+	}
+}
+
+#define NAMES_SIZE (FILE_PATH_SIZE + FILE_NAME_SIZE + 8)
+
+struct name_context {
+	struct finds *finds;
+	struct naming *naming;
+	struct reading *reading;
+};
+
+/* Where only a part of a file system is mounted, its files' names begin with that part's. */
+static const char *skip_root(const char *names, const char *root)
+{
+	size_t length = strlen(root);
+
+	if (length > 1 && strncmp(names, root, length) == 0 && (names[length] == '/' || !names[length]))
+		return names + length;
+	return names;
+}
+
+static int add_name(void *data, const void *key, const void *value)
+{
+	const struct name_context *context = data;
+	struct found *found = find(context->finds, key);
+	const struct mount_row *row;
+	char names[NAMES_SIZE];
+	const char *rest;
+
+	if (!found || found->path)
+		return 0;
+	row = naming_get_row(context->naming, found->key.place, context->reading);
+	if (!row)
+		return -ENOMEM;
+	format_names(value, names);
+	rest = skip_root(names, naming_get_root(context->naming, found->key.place));
+	if (asprintf(&found->path, "%s%s", strcmp(row->mount, "/") == 0 && *rest ? "" : row->mount, rest) < 0) {
+		found->path = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The mounts' names are the reading's, which may move while rows are added; so they are taken last. */
+static int set_mounts(struct finds *finds, struct naming *naming, struct reading *reading)
+{
+	for (size_t i = 0; i < finds->count; i++) {
+		const struct mount_row *row = naming_get_row(naming, finds->items[i].key.place, reading);
+
+		if (!row)
+			return -ENOMEM;
+		finds->items[i].mount = row->mount;
+	}
+	return 0;
+}
+
+/* ---- into a record's files ---- */
+
+static void set_data(struct hot_file *ret, enum file_op op, const struct followed_data *data)
+{
+	enum metric_id first = op == OP_READ ? METRIC_FILE_READ_BYTES : METRIC_FILE_WRITE_BYTES;
+	const uint64_t numbers[] = { data->bytes, data->calls, data->errors, data->ns,
+				     data->sequential_bytes, data->random_bytes };
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		*hot_file_number(ret, (enum metric_id)(first + i)) = numbers[i];
+}
+
+/* Of all that was read at known places, what one pass over their range could not have given. */
+static uint64_t reread_bytes(const struct followed_counts *counts)
+{
+	uint64_t bytes = counts->data[OP_READ].sequential_bytes + counts->data[OP_READ].random_bytes;
+	uint64_t low = ~counts->read_low_inverse;
+	uint64_t range = counts->read_high > low ? counts->read_high - low : 0;
+
+	return bytes > range ? bytes - range : 0;
+}
+
+static void set_counts(struct hot_file *ret, const struct followed_counts *counts)
+{
+	set_data(ret, OP_READ, &counts->data[OP_READ]);
+	set_data(ret, OP_WRITE, &counts->data[OP_WRITE]);
+	*hot_file_number(ret, METRIC_FILE_OPENS) = counts->opens;
+	*hot_file_number(ret, METRIC_FILE_CREATES) = counts->creates;
+	*hot_file_number(ret, METRIC_FILE_CLOSES) = counts->closes;
+	*hot_file_number(ret, METRIC_FILE_OTHERS) = counts->others;
+	*hot_file_number(ret, METRIC_FILE_META_SECONDS) = counts->meta_ns;
+	*hot_file_number(ret, METRIC_FILE_REREAD) = reread_bytes(counts);
+	*hot_file_number(ret, METRIC_FILE_READ_AFTER_WRITE) = counts->read_after_write_bytes;
+}
+
+static bool is_folder(const struct found *found)
+{
+	return S_ISDIR(found->file.mode);
+}
+
+/* Without strings of its own. */
+static struct hot_file hot_of(const struct found *found)
+{
+	struct hot_file file = { .files = !is_folder(found) };
+
+	set_counts(&file, &found->counts);
+	if (!is_folder(found)) /* what a folder's size means, only its file system knows */
+		*hot_file_number(&file, METRIC_FILE_SIZE) = found->file.size;
+	return file;
+}
+
+static void add_small(const struct hot_file *file, struct hot_files *ret)
+{
+	uint64_t bytes = hot_file_rank(file, HOT_BY_BYTES);
+
+	if (!bytes || bytes >= SMALL_FILE_BYTES || hot_file_get(file, METRIC_FILE_SIZE) >= SMALL_FILE_BYTES)
+		return;
+	ret->small.files++;
+	ret->small.bytes += bytes;
+	ret->small.opens += hot_file_get(file, METRIC_FILE_OPENS) + hot_file_get(file, METRIC_FILE_CREATES);
+}
+
+static int add_to(struct hot_list *list, const char *path, const char *mount, const struct hot_file *from)
+{
+	struct hot_file *file;
+	int r = hot_list_add(list, path, mount, &file);
+
+	if (r < 0)
+		return r;
+	file->files = 0;
+	hot_file_add(file, from);
+	return 0;
+}
+
+static size_t folder_length(const struct found *found)
+{
+	const char *slash = strrchr(found->path, '/');
+
+	if (is_folder(found) || !slash)
+		return strlen(found->path);
+	return slash == found->path ? 1 : (size_t)(slash - found->path);
+}
+
+static int compare_folders(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int r = strcmp(x->mount, y->mount);
+
+	if (r == 0)
+		r = memcmp(x->path, y->path, MIN(x->folder_length, y->folder_length));
+	return r ? r : (x->folder_length > y->folder_length) - (x->folder_length < y->folder_length);
+}
+
+/* Sorted by them, those of one folder stand together. */
+static int sum_folders(struct finds *finds, struct hot_list *ret)
+{
+	struct hot_file sum = {};
+
+	for (size_t i = 0; i < finds->count; i++)
+		finds->items[i].folder_length = folder_length(&finds->items[i]);
+	if (finds->count > 1)
+		qsort(finds->items, finds->count, sizeof(*finds->items), compare_folders);
+	for (size_t i = 0; i < finds->count; i++) {
+		struct found *found = &finds->items[i];
+		struct hot_file file = hot_of(found);
+		int r;
+
+		hot_file_add(&sum, &file);
+		if (i + 1 < finds->count && compare_folders(found, found + 1) == 0)
+			continue;
+		found->path[found->folder_length] = '\0';
+		r = add_to(ret, found->path, found->mount, &sum);
+		if (r < 0)
+			return r;
+		sum = (struct hot_file){};
+	}
+	return 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+	int r = strcmp(x->path, y->path);
+
+	if (r == 0)
+		r = strcmp(x->mount, y->mount);
+	return r ? r : is_folder(x) - is_folder(y);
+}
+
+/* Files that had one name, one after the other, are one in the list, whose size is the greatest. */
+static int sum_files(struct finds *finds, struct hot_files *ret)
+{
+	struct hot_file sum = {};
+
+	if (finds->count > 1)
+		qsort(finds->items, finds->count, sizeof(*finds->items), compare_paths);
+	for (size_t i = 0; i < finds->count; i++) {
+		const struct found *found = &finds->items[i];
+		struct hot_file file = hot_of(found);
+		uint64_t size = MAX(hot_file_get(&sum, METRIC_FILE_SIZE), hot_file_get(&file, METRIC_FILE_SIZE));
+		int r;
+
+		hot_file_add(&ret->total, &file);
+		if (is_folder(found))
+			continue;
+		add_small(&file, ret);
+		hot_file_add(&sum, &file);
+		*hot_file_number(&sum, METRIC_FILE_SIZE) = size;
+		if (i + 1 < finds->count && compare_paths(found, found + 1) == 0)
+			continue;
+		r = add_to(&ret->hot, found->path, found->mount, &sum);
+		if (r < 0)
+			return r;
+		sum = (struct hot_file){};
+	}
+	return 0;
+}
+
+static int count_file(void *data, const void *key UNUSED, const void *value)
+{
+	*(uint64_t *)data += *(const uint8_t *)value == 0; /* no folder */
+	return 0;
+}
+
+static int sum_dropped(const struct objects *objects, struct hot_files *ret)
+{
+	int cpus = libbpf_num_possible_cpus(), fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
+	_cleanup_free_ struct followed_counts *per_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(*per_cpu)) : NULL;
+	struct followed_counts sum = {};
+	const uint32_t zero = 0;
+
+	if (!per_cpu)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(fd, &zero, per_cpu) < 0)
+		return -errno;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		add_counts(&sum, &per_cpu[cpu]);
+	set_counts(&ret->dropped, &sum);
+	ret->dropped.lacks_order = true;
+	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped.files);
+}
+
+/* A file that has no name for want of room for it is told by its mount alone. */
+static int name_rest(struct finds *finds)
+{
+	for (size_t i = 0; i < finds->count; i++) {
+		struct found *found = &finds->items[i];
+
+		if (!found->path && asprintf(&found->path, "%s/...", found->mount) < 0) {
+			found->path = NULL;
+			return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
+		      bool knows_dropped, struct reading *reading, struct hot_files *ret)
+{
+	_cleanup_(finds_clear) struct finds finds = {};
+	struct name_context context = { &finds, naming, reading };
+	int r;
+
+	naming->superblocks_fd = objects_map_fd(objects, OBJECT_FILES, "superblocks");
+	r = visit_map(objects, "followed_files", add_found, &finds);
+	if (r >= 0 && finds.count > 1)
+		qsort(finds.items, finds.count, sizeof(*finds.items), compare_found_keys);
+	if (r >= 0)
+		r = visit_map(objects, "followed_counts", add_cpu, &finds);
+	if (r >= 0)
+		r = visit_map(objects, "followed_names", add_name, &context);
+	if (r >= 0)
+		r = set_mounts(&finds, naming, reading);
+	if (r >= 0)
+		r = name_rest(&finds);
+	*ret = (struct hot_files){ .is_known = true, .has_seconds = has_clock, .knows_dropped = knows_dropped };
+	if (r >= 0)
+		r = sum_files(&finds, ret);
+	if (r >= 0)
+		r = sum_folders(&finds, &ret->folders);
+	if (r >= 0)
+		r = sum_dropped(objects, ret);
+	hot_list_choose(&ret->hot, HOT_SHOWN);
+	hot_list_choose(&ret->folders, HOT_SHOWN);
+	if (r < 0)
+		hot_files_clear(ret);
+	return r;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT */
+#include "counters/naming.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+
+/* What a place was found to be. */
+struct named {
+	uint64_t place;
+	enum row_kind kind;
+	char *name, *fstype, *source; /* of mounts; fstype and source may be NULL */
+	const struct mount *mount;    /* NULL: only the kernel side knows of it */
+};
+
+/* File systems that hold nothing but what the kernel makes up as it is read.  Those without a magic number
+ * here are mounted nowhere, which is told otherwise. */
+/* clang-format off */
+static const struct {
+	const char *type;
+	uint64_t magic;
+} pseudo_types[] = {
+	{ "anon_inodefs", 0 }, { "dma_buf", 0 }, { "nsfs", 0 }, { "pidfs", 0 }, { "secretmem", 0 },
+	{ "bpf", BPF_FS_MAGIC }, { "cgroup", CGROUP_SUPER_MAGIC }, { "cgroup2", CGROUP2_SUPER_MAGIC },
+	{ "configfs", 0x62656570 }, { "debugfs", DEBUGFS_MAGIC }, { "efivarfs", EFIVARFS_MAGIC },
+	{ "proc", PROC_SUPER_MAGIC }, { "pstore", PSTOREFS_MAGIC }, { "securityfs", SECURITYFS_MAGIC },
+	{ "selinuxfs", SELINUX_MAGIC }, { "sysfs", SYSFS_MAGIC }, { "tracefs", TRACEFS_MAGIC },
+	{ "mqueue", 0x19800202 }, { "binfmt_misc", BINFMTFS_MAGIC },
+};
+/* clang-format on */
+
+void pseudo_magics_fill(uint64_t *magics, size_t count)
+{
+	size_t filled = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
+		if (pseudo_types[i].magic && filled < count)
+			magics[filled++] = pseudo_types[i].magic;
+	}
+}
+
+/* Where memfd and System V shared memory live: a tmpfs that is mounted nowhere. */
+static uint32_t find_shared_memory_device(void)
+{
+	_cleanup_close_ int fd = memfd_create("jobmeter", MFD_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return UINT32_MAX;
+	return major(st.st_dev) << 20 | minor(st.st_dev);
+}
+
+uint32_t naming_namespace(int root_fd, const char *process)
+{
+	struct stat st;
+	char path[64];
+
+	snprintf(path, sizeof(path), "proc/%s/ns/mnt", process);
+	return fstatat(root_fd, path, &st, 0) < 0 ? 0 : (uint32_t)st.st_ino;
+}
+
+void naming_format_path(const struct superblock *sb, char *ret)
+{
+	size_t count = MIN((size_t)sb->name_count, (size_t)PATH_NAMES);
+
+	*ret = '\0';
+	if (!sb->has_path || !sb->is_mounted)
+		return;
+	if (sb->is_cut)
+		ret = stpcpy(ret, "...");
+	else if (!count)
+		stpcpy(ret, "/");
+	while (count-- > 0) {
+		size_t length = strnlen(sb->names[count], PATH_NAME);
+
+		*ret++ = '/';
+		memcpy(ret, sb->names[count], length);
+		ret += length;
+		*ret = '\0';
+	}
+}
+
+static bool is_same(const struct mount *a, const struct mount *b)
+{
+	return a && b && strcmp(a->root, b->root) == 0 && strcmp(a->point, b->point) == 0 &&
+	       strcmp(a->fstype, b->fstype) == 0;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return end_length <= length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* Is a superblock of @device mounted at @path?  Where we or the job are in a chroot, one of the paths lacks that
+ * one's own. */
+static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path, bool is_own_namespace)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const char *point = m->items[i].point;
+
+		if (m->items[i].device != device)
+			continue;
+		if (strcmp(point, path) == 0)
+			return true;
+		if (is_own_namespace && (ends_with(point, path) || ends_with(path, point)))
+			return true;
+	}
+	return false;
+}
+
+const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
+				      bool is_own_namespace)
+{
+	const struct mount *first = mounts_find(n->before, device), *last = mounts_find(n->now, device);
+
+	/* It was there all the time, so that its number was nobody else's. */
+	if (is_same(first, last) && (is_own_namespace || !*path))
+		return last;
+	if (!*path)
+		return last ? last : first;
+	if (has_mount_at(n->now, device, path, is_own_namespace))
+		return last;
+	return has_mount_at(n->before, device, path, is_own_namespace) ? first : NULL;
+}
+
+static enum row_kind kind_of(const struct superblock *sb)
+{
+	if (strcmp(sb->fstype, "pipefs") == 0)
+		return ROW_PIPE;
+	if (strcmp(sb->fstype, "sockfs") == 0)
+		return ROW_SOCKET;
+	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
+		if (strcmp(sb->fstype, pseudo_types[i].type) == 0)
+			return ROW_PSEUDO;
+	}
+	return ROW_MOUNT;
+}
+
+static char *copy(const char *text)
+{
+	return text && *text ? strdup(text) : NULL;
+}
+
+static int name_superblock(const struct naming *n, const struct superblock *sb, struct named *ret)
+{
+	char path[NAMING_PATH_SIZE];
+
+	ret->kind = kind_of(sb);
+	if (ret->kind != ROW_MOUNT)
+		return 0;
+	naming_format_path(sb, path);
+	ret->mount = naming_find_mount(n, sb->device, path, sb->mnt_ns == n->mnt_ns);
+	if (!ret->mount && !*path) {
+		ret->kind = sb->device == find_shared_memory_device() ? ROW_PSEUDO : ROW_UNRESOLVED;
+		return 0;
+	}
+	ret->name = strdup(ret->mount ? ret->mount->point : path);
+	ret->fstype = copy(ret->mount && *ret->mount->fstype ? ret->mount->fstype : sb->fstype);
+	ret->source = copy(ret->mount ? ret->mount->source : NULL);
+	return ret->name ? 0 : -ENOMEM;
+}
+
+static int name_place(const struct naming *n, uint64_t place, struct named *ret)
+{
+	struct superblock sb;
+
+	*ret = (struct named){ .place = place, .kind = ROW_UNRESOLVED };
+	if (place == PLACE_EXEC)
+		ret->kind = ROW_EXEC;
+	else if (place == PLACE_KERNEL)
+		ret->kind = ROW_KERNEL;
+	else if (place == PLACE_OTHER)
+		ret->kind = ROW_OTHER;
+	else if (place != PLACE_UNRESOLVED && bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
+		return name_superblock(n, &sb, ret);
+	return 0;
+}
+
+static const struct named *find_named(struct naming *n, uint64_t place)
+{
+	struct named *larger;
+
+	for (size_t i = 0; i < n->known_count; i++) {
+		if (n->known[i].place == place)
+			return &n->known[i];
+	}
+	larger = reallocarray(n->known, n->known_count + 1, sizeof(*larger));
+	if (!larger)
+		return NULL;
+	n->known = larger;
+	if (name_place(n, place, &n->known[n->known_count]) < 0)
+		return NULL;
+	return &n->known[n->known_count++];
+}
+
+static int add_aliases(const struct naming *n, const struct mount *main, struct mount_row *row)
+{
+	for (size_t i = 0; i < n->now->count; i++) {
+		const struct mount *m = &n->now->items[i];
+		int r = m->device == main->device ? mount_row_add_alias(row, m->point) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to)
+{
+	const struct named *named = find_named(n, place);
+	struct mount_row *row;
+
+	if (!named)
+		return NULL;
+	if (named->kind != ROW_MOUNT)
+		return reading_get_mount(to, named->kind, row_kind_name(named->kind), NULL);
+	row = reading_get_mount(to, named->kind, named->name, named->fstype);
+	if (!row || row->source || !named->mount)
+		return row;
+	row->source = named->source ? strdup(named->source) : NULL;
+	if ((named->source && !row->source) || add_aliases(n, named->mount, row) < 0)
+		return NULL;
+	return row;
+}
+
+static int copy_into(const char *text, char **ret)
+{
+	*ret = copy(text);
+	return text && *text && !*ret ? -ENOMEM : 0;
+}
+
+static int copy_aliases(const struct naming *n, const struct mount *main, struct snapshot_mount *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n->now->count && count < MOUNT_ALIASES_MAX; i++) {
+		const struct mount *m = &n->now->items[i];
+
+		if (m->device != main->device || strcmp(m->point, ret->name) == 0)
+			continue;
+		ret->aliases[count] = strdup(m->point);
+		if (!ret->aliases[count++])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret)
+{
+	const struct named *named = find_named(n, place);
+	struct snapshot_mount mount = {};
+	int r;
+
+	if (!named)
+		return -ENOMEM;
+	mount.kind = named->kind;
+	r = copy_into(named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind), &mount.name);
+	if (r == 0)
+		r = copy_into(named->fstype, &mount.fstype);
+	if (r == 0)
+		r = copy_into(named->source, &mount.source);
+	if (r == 0 && named->mount)
+		r = copy_aliases(n, named->mount, &mount);
+	if (r < 0)
+		snapshot_mount_clear(&mount);
+	else
+		*ret = mount;
+	return r;
+}
+
+const char *naming_get_root(struct naming *n, uint64_t place)
+{
+	const struct named *named = find_named(n, place);
+
+	return named && named->mount ? named->mount->root : "/";
+}
+
+void naming_clear(struct naming *n)
+{
+	for (size_t i = 0; i < n->known_count; i++) {
+		free(n->known[i].name);
+		free(n->known[i].fstype);
+		free(n->known[i].source);
+	}
+	free(n->known);
+	n->known = NULL;
+	n->known_count = 0;
+}

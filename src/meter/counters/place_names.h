@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * place_names - the names of places for as long as rows tell of them: what was named once keeps its
+ * name, whatever is mounted or unmounted later, so that no counter of a mount ever falls.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/snapshot.h"
+
+struct error;
+struct naming;
+struct place_names;
+
+/* A name that the site gives a mount point: SCRATCH for /scratch. */
+struct site_mount {
+	const char *path, *name;
+};
+
+/* @whose: the process whose mounts these are ("self"); NULL: the host's, as jobs have them.  @sites stays the caller's. */
+int place_names_open(int root_fd, const char *whose, const struct site_mount *sites, size_t site_count,
+		     struct place_names **ret, struct error *err);
+struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
+
+/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all that are needed
+ * are about to be asked for; names that nobody asked for since it was so last are forgotten. */
+int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err);
+
+/* As of the last refresh, and good until the next. */
+struct naming *place_names_naming(struct place_names *p);
+
+/* Good until the next refresh.  NULL: no memory. */
+const struct snapshot_mount *place_names_get(struct place_names *p, uint64_t place);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* task_metrics - which metric each of the tasks' own counters is, and their times and looks: for all who read them. */
+#pragma once
+
+#include "bpf/looks.h"
+#include "model/reading.h"
+#include "bpf/tasks.h"
+#include "bpf/task_times.h"
+
+/* Add the counters to the values, which are known from then on. */
+void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_counters *from);
+/* The same for time by cause. */
+void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from);
+/* And for looks for work. */
+void looks_add(struct value values[METRIC_JOB_COUNT], const struct looks *from);

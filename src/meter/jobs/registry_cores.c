@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Time on each CPU, of leaves and of jobs: how many cores a job touched, and how evenly. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "jobs/registry_parts.h"
+
+void registry_cores_clear(struct registry_cores *c)
+{
+	free(c->items);
+	*c = (struct registry_cores){};
+}
+
+static int make_room(struct registry_cores *c, size_t more)
+{
+	struct registry_core *larger = reallocarray(c->items, c->count + more + 1, sizeof(*larger));
+
+	if (!larger)
+		return -ENOMEM;
+	c->items = larger;
+	return 0;
+}
+
+/* There has to be room. */
+static void add(struct registry_cores *c, uint32_t cpu, uint64_t on_ns)
+{
+	size_t at = c->count;
+
+	while (at > 0 && c->items[at - 1].key >= cpu)
+		at--;
+	if (at < c->count && c->items[at].key == cpu) {
+		c->items[at].on_ns += on_ns;
+		return;
+	}
+	memmove(c->items + at + 1, c->items + at, (c->count - at) * sizeof(*c->items));
+	c->items[at] = (struct registry_core){ .key = cpu, .on_ns = on_ns };
+	c->count++;
+}
+
+int registry_cores_add(struct registry_cores *c, uint32_t cpu, uint64_t on_ns)
+{
+	int r = make_room(c, 1);
+
+	if (r == 0)
+		add(c, cpu, on_ns);
+	return r;
+}
+
+/* ---- what is fed ---- */
+
+static int compare_cores(const void *a, const void *b)
+{
+	const struct leaf_core *x = a, *y = b;
+
+	return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+}
+
+int registry_take_cores(struct registry *r, const struct leaf_core *cores, size_t count)
+{
+	struct leaf_core *copy = calloc(count + 1, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	if (count) {
+		memcpy(copy, cores, count * sizeof(*copy));
+		qsort(copy, count, sizeof(*copy), compare_cores);
+	}
+	registry_forget_cores(r);
+	r->cores = copy;
+	r->core_count = count;
+	return 0;
+}
+
+void registry_forget_cores(struct registry *r)
+{
+	free(r->cores);
+	r->cores = NULL;
+	r->core_count = 0;
+}
+
+/* Those of one leaf. */
+static const struct leaf_core *find_cores(const struct registry *r, uint64_t leaf, size_t *ret_count)
+{
+	const struct leaf_core key = { .leaf = leaf };
+	const struct leaf_core *end = r->cores + r->core_count, *first =
+		r->core_count ? bsearch(&key, r->cores, r->core_count, sizeof(key), compare_cores) : NULL;
+
+	*ret_count = 0;
+	while (first && first > r->cores && first[-1].leaf == leaf)
+		first--;
+	for (const struct leaf_core *c = first; c && c < end && c->leaf == leaf; c++)
+		++*ret_count;
+	return first;
+}
+
+/* ---- of jobs ---- */
+
+int registry_job_reserve_cores(struct registry_job *j, const struct registry_group *g)
+{
+	size_t count;
+
+	find_cores(j->registry, g->id, &count);
+	return make_room(&j->cores, count);
+}
+
+static void add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g)
+{
+	size_t count;
+	const struct leaf_core *cores = find_cores(r, g->id, &count);
+
+	for (size_t i = 0; i < count; i++)
+		add(to, cores[i].cpu, cores[i].on_ns);
+}
+
+void registry_job_add_cores(struct registry_job *j, const struct registry_group *g)
+{
+	add_group(&j->cores, j->registry, g);
+}
+
+int registry_cores_add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g)
+{
+	size_t count;
+	int code;
+
+	find_cores(r, g->id, &count);
+	code = make_room(to, count);
+	if (code == 0)
+		add_group(to, r, g);
+	return code;
+}
+
+int registry_cores_copy(struct registry_cores *to, const struct registry_cores *from)
+{
+	int r = make_room(to, from->count);
+
+	for (size_t i = 0; r == 0 && i < from->count; i++)
+		add(to, from->items[i].key, from->items[i].on_ns);
+	return r;
+}
+
+int registry_cores_evenness(const struct registry_cores *c, uint64_t elapsed_ns, struct evenness *ret)
+{
+	_cleanup_free_ uint64_t *touched = calloc(c->count + 1, sizeof(*touched));
+	size_t count = 0;
+
+	*ret = (struct evenness){};
+	if (!touched)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->items[i].key == TIME_ALL_CPUS)
+			return 0; /* a part is not told apart: nobody knows */
+		if (c->items[i].on_ns && c->items[i].on_ns >= elapsed_ns / 100 * CORES_TOUCHED_PERCENT)
+			touched[count++] = c->items[i].on_ns;
+	}
+	if (elapsed_ns)
+		*ret = evenness_of(touched, count);
+	return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* Agents that end and others that start: what is not to count twice, and how long nobody counted. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "jobs/registry_parts.h"
+#include "jobs/state_values.h"
+
+#define NUMBERS (2 + TASK_COUNTERS) /* of a task: its pid, when it started, its counters */
+
+static void put_aside(struct registry_job *j, uint64_t boot_ns)
+{
+	task_bases_clear(&j->bases);
+	j->counted_until_ns = boot_ns;
+	j->is_put_aside = true;
+	j->is_changed = true;
+}
+
+/* In each job that the task's group is one of. */
+static int keep_base(struct registry *r, const struct task_base *base)
+{
+	const struct registry_group *g = idmap_get(&r->groups, base->leaf);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && g && i < g->member_count; i++) {
+		struct registry_job *j = g->members[i].job;
+
+		if (!g->members[i].is_folded && j->bases.count < BASES_MAX)
+			code = task_bases_add(&j->bases, base);
+	}
+	return code;
+}
+
+int registry_put_aside(struct registry *r, const struct task_bases *bases, uint64_t boot_ns)
+{
+	int code = registry_inherit(r);
+
+	for (size_t i = 0; code == 0 && i < r->job_count; i++) {
+		if (!r->jobs[i]->is_ended)
+			put_aside(r->jobs[i], boot_ns);
+	}
+	for (size_t i = 0; code == 0 && i < bases->count; i++)
+		code = keep_base(r, &bases->items[i]);
+	return code;
+}
+
+int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *ret_until_ns)
+{
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct registry_job *j = r->jobs[i];
+
+		if (j->is_ended)
+			continue;
+		*ret_until_ns = MAX(*ret_until_ns, j->counted_until_ns);
+		for (size_t k = 0; k < j->bases.count; k++) {
+			if (task_bases_add(ret, &j->bases.items[k]) < 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* Since when what its groups that live did is in nothing that is left; @is_taken_over: of the kernel side. */
+static uint64_t uncounted_since(const struct registry_job *j, bool is_taken_over)
+{
+	if (j->is_put_aside)
+		return j->counted_until_ns;
+	return is_taken_over ? 0 : MAX(j->counted_until_ns, j->facts->start_boot_ns);
+}
+
+int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns)
+{
+	r->is_taken_over = is_taken_over;
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct registry_job *j = r->jobs[i];
+		uint64_t since_ns = uncounted_since(j, is_taken_over), life_ns = boot_ns - j->facts->start_boot_ns;
+		struct job *facts;
+
+		if (j->is_ended || !since_ns || since_ns >= boot_ns)
+			continue;
+		facts = registry_job_facts(j);
+		if (!facts)
+			return -ENOMEM;
+		facts->unmeasured_ns = MIN(facts->unmeasured_ns + (boot_ns - since_ns), life_ns);
+		j->is_put_aside = false;
+		j->is_changed = true;
+	}
+	return 0;
+}
+
+/* ---- in a state ---- */
+
+static void put_base(struct document *d, const struct task_base *base)
+{
+	document_begin_flat_list(d);
+	document_unsigned(d, base->pid);
+	document_unsigned(d, base->started_ns);
+	for (size_t i = 0; i < TASK_COUNTERS; i++)
+		document_unsigned(d, MIN(((const uint64_t *)&base->counters)[i], (uint64_t)INT64_MAX));
+	document_end_list(d);
+}
+
+void registry_gaps_format(const struct registry_job *j, struct document *d)
+{
+	if (!j->counted_until_ns)
+		return;
+	document_key(d, "counted_until_ns");
+	document_unsigned(d, j->counted_until_ns);
+	document_key(d, "is_put_aside");
+	document_boolean(d, j->is_put_aside);
+	document_key(d, "tasks");
+	document_begin_list(d);
+	for (size_t i = 0; i < j->bases.count; i++)
+		put_base(d, &j->bases.items[i]);
+	document_end_list(d);
+}
+
+static int take_base(const struct place *place, const json_t *list, struct task_bases *to)
+{
+	struct task_base base = {};
+	uint64_t pid = 0;
+	int r = state_check_length(place, list, NUMBERS);
+
+	if (r == 0)
+		r = state_number_at(place, list, 0, UINT32_MAX, &pid);
+	if (r == 0)
+		r = state_number_at(place, list, 1, INT64_MAX, &base.started_ns);
+	for (size_t i = 0; r == 0 && i < TASK_COUNTERS; i++)
+		r = state_number_at(place, list, 2 + i, INT64_MAX, &((uint64_t *)&base.counters)[i]);
+	base.pid = (uint32_t)pid;
+	return r < 0 ? r : task_bases_add(to, &base);
+}
+
+int registry_gaps_parse(const struct place *place, const json_t *root, struct registry_job *j)
+{
+	const json_t *list;
+	bool is_known;
+	int r = state_take_number(place, root, "counted_until_ns", INT64_MAX, &j->counted_until_ns, &is_known);
+
+	if (r < 0 || !is_known)
+		return r;
+	r = place_take_boolean(place, root, "is_put_aside", &j->is_put_aside);
+	if (r == 0)
+		r = state_need_list(place, root, "tasks", BASES_MAX, &list);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		struct place here = place_below(place, "tasks[%zu]", i);
+
+		r = take_base(&here, json_array_get(list, i), &j->bases);
+	}
+	return r;
+}

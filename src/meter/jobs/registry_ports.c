@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went through the node's ports while it was one job's: a port does not tell whose its packets are, so they are a job's
+ * only where nobody else's can be among them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/document.h"
+#include "model/json_place.h"
+#include "basic/macro.h"
+#include "jobs/registry_parts.h"
+
+/* Those to whom a manager gives CPUs; a `run` has the node with whoever is logged in. */
+static bool is_granted(const struct registry_job *j)
+{
+	return strcmp(j->facts->manager, "run") != 0 && strcmp(j->facts->manager, "systemd") != 0;
+}
+
+static bool has_all_cpus(const struct registry_job *j, uint64_t cpus)
+{
+	const struct value *cores = &j->facts->allocated_cores; /* in thousandths */
+
+	return cpus && cores->is_known && cores->number >= cpus * 1000;
+}
+
+/* Of one that has ended, what it was granted may be known no more. */
+static bool has_less(const struct registry_job *j, uint64_t cpus)
+{
+	return j->facts->allocated_cores.is_known && !has_all_cpus(j, cpus);
+}
+
+/* UINT64_MAX: it goes on. */
+static uint64_t end_of(const struct registry_job *j)
+{
+	if (j->is_ended)
+		return j->facts->end_boot_ns;
+	return j->live_groups || !j->last_death_ns ? UINT64_MAX : j->last_death_ns;
+}
+
+static bool is_below(const char *path, const char *above)
+{
+	size_t length = above ? strlen(above) : 0;
+
+	return path && length && strncmp(path, above, length) == 0 && path[length] == '/';
+}
+
+/* A `run` in it is a part of the job. */
+static bool is_other(const struct registry_job *j, const struct registry_job *than)
+{
+	return j != than && !is_below(j->top_path, than->top_path);
+}
+
+/* Is there no other job at any moment from @from to @to? */
+static bool is_alone(const struct registry_job *j, uint64_t from, uint64_t to)
+{
+	const struct registry *r = j->registry;
+
+	for (size_t i = 0; i < r->job_count; i++) {
+		const struct registry_job *other = r->jobs[i];
+
+		if (is_other(other, j) && other->facts->start_boot_ns < to && end_of(other) > from)
+			return false;
+	}
+	return true;
+}
+
+static void refuse(struct registry_ports *p, enum ports_state why)
+{
+	registry_ports_clear(p);
+	p->state = why;
+}
+
+static int begin(struct registry_job *j, const struct ports *now, uint64_t boot_ns, uint64_t cpus)
+{
+	const struct registry *r = j->registry;
+	struct registry_ports *p = &j->ports;
+	uint64_t start = j->facts->start_boot_ns;
+	bool is_idle;
+
+	if (!is_granted(j) || !has_all_cpus(j, cpus))
+		return 0; /* as far as is known by now */
+	if (!r->ports || j->is_restored || start < r->ports_boot_ns) {
+		refuse(p, PORTS_LATE);
+		return 0;
+	}
+	is_idle = is_alone(j, r->ports_boot_ns, start);
+	if (!is_idle && end_of(j) < boot_ns) {
+		refuse(p, PORTS_SHORT);
+		return 0;
+	}
+	p->first = malloc(sizeof(*p->first));
+	p->last = malloc(sizeof(*p->last));
+	if (!p->first || !p->last) {
+		refuse(p, PORTS_NONE);
+		return -ENOMEM;
+	}
+	*p->first = *p->last = is_idle ? *r->ports : *now;
+	p->state = PORTS_FOLLOWED;
+	j->is_changed = true;
+	return 0;
+}
+
+/* One that was set back meanwhile, or stands at its end, says no more how much there was. */
+static void advance(struct registry_ports *p, const struct ports *now)
+{
+	for (size_t i = 0; i < p->first->count; i++) {
+		struct port *first = &p->first->items[i];
+		const struct port *last = ports_find(p->last, first->device, first->number),
+				  *port = ports_find((struct ports *)now, first->device, first->number);
+
+		for (size_t k = 0; k < PORT_COUNTERS; k++) {
+			if (!last || !port || !port->counters[k].is_known || port->counters[k].number < last->counters[k].number)
+				first->counters[k].is_known = 0;
+		}
+	}
+	*p->last = *now;
+	p->is_restored = false;
+}
+
+static void follow(struct registry_job *j, const struct ports *now, uint64_t boot_ns, uint64_t cpus)
+{
+	struct registry_ports *p = &j->ports;
+	uint64_t end = end_of(j);
+
+	if (!is_alone(j, j->facts->start_boot_ns, end)) {
+		refuse(p, PORTS_SHARED);
+		return;
+	}
+	if (has_less(j, cpus)) {
+		refuse(p, PORTS_NONE);
+		return;
+	}
+	if (end == UINT64_MAX || is_alone(j, end, boot_ns)) {
+		advance(p, now);
+	} else if (p->is_restored) {
+		refuse(p, PORTS_LOST);
+		return;
+	}
+	if (end != UINT64_MAX)
+		p->state = PORTS_KNOWN;
+}
+
+int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns, uint64_t real_ns, uint64_t cpus)
+{
+	int code = 0;
+
+	for (size_t i = 0; i < now->count; i++)
+		now->items[i].to_ns = real_ns;
+	for (size_t i = 0; code == 0 && i < r->job_count; i++) {
+		struct registry_job *j = r->jobs[i];
+
+		if (j->ports.state == PORTS_NONE)
+			code = begin(j, now, boot_ns, cpus);
+		if (j->ports.state == PORTS_FOLLOWED) {
+			follow(j, now, boot_ns, cpus);
+			j->is_changed |= j->ports.state != PORTS_FOLLOWED;
+		}
+	}
+	if (code == 0 && !r->ports)
+		r->ports = malloc(sizeof(*r->ports));
+	if (code < 0 || !r->ports)
+		return -ENOMEM;
+	*r->ports = *now;
+	r->ports_boot_ns = boot_ns;
+	return 0;
+}
+
+void registry_ports_clear(struct registry_ports *p)
+{
+	free(p->first);
+	free(p->last);
+	*p = (struct registry_ports){};
+}
+
+bool registry_job_ports_are_cut(const struct registry_job *j)
+{
+	return j->ports.state == PORTS_CUT;
+}
+
+static void cut(struct registry_ports *p)
+{
+	p->state = PORTS_CUT;
+}
+
+static void lose(struct registry_ports *p)
+{
+	refuse(p, PORTS_LOST);
+}
+
+static void leave_followed(struct registry *r, void (*leave)(struct registry_ports *p))
+{
+	for (size_t i = 0; i < r->job_count; i++) {
+		struct registry_job *j = r->jobs[i];
+
+		if (j->ports.state != PORTS_FOLLOWED)
+			continue;
+		leave(&j->ports);
+		j->is_changed = true;
+	}
+}
+
+void registry_cut_ports(struct registry *r)
+{
+	leave_followed(r, cut);
+}
+
+void registry_lose_ports(struct registry *r)
+{
+	leave_followed(r, lose);
+}
+
+const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
+{
+	static const char *const why[] = {
+		[PORTS_NONE] = "known of the node's ports, not by job",
+		[PORTS_LATE] = "the job was there before the agent",
+		[PORTS_SHORT] = "it began and ended between two readings, and others did",
+		[PORTS_SHARED] = "the node had other jobs meanwhile",
+		[PORTS_LOST] = "the agent was not there all the time",
+	};
+
+	if (!j->ports.first)
+		return why[j->ports.state];
+	*ret = *j->ports.last;
+	ports_subtract(ret, j->ports.first);
+	return NULL;
+}
+
+/* ---- as text ---- */
+
+static const char *const state_names[PORTS_STATES] = {
+	[PORTS_FOLLOWED] = "followed", [PORTS_KNOWN] = "known", [PORTS_CUT] = "cut",   [PORTS_LATE] = "late",
+	[PORTS_SHORT] = "short",       [PORTS_SHARED] = "shared", [PORTS_LOST] = "lost",
+};
+
+void registry_ports_format(const struct registry_ports *p, struct document *d)
+{
+	if (p->state == PORTS_NONE)
+		return;
+	document_key(d, "ports");
+	document_begin_map(d);
+	document_key(d, "state");
+	document_string(d, state_names[p->state]);
+	if (p->first) {
+		document_key(d, "first");
+		ports_format(p->first, d);
+		document_key(d, "last");
+		ports_format(p->last, d);
+	}
+	document_end_map(d);
+}
+
+static int take_state(const struct place *place, const json_t *map, enum ports_state *ret)
+{
+	const char *name = json_string_value(place_member(map, "state"));
+
+	for (size_t i = 0; name && i < PORTS_STATES; i++) {
+		if (state_names[i] && strcmp(state_names[i], name) == 0) {
+			*ret = (enum ports_state)i;
+			return 0;
+		}
+	}
+	return place_refuse(place, "state", "is none that there is");
+}
+
+static int take_list(const struct place *place, const json_t *map, const char *key, struct ports **ret)
+{
+	struct place here = place_below(place, ".%s", key);
+	const json_t *list;
+	int r = place_get(place, map, key, JSON_ARRAY, &list);
+
+	if (r < 0)
+		return r;
+	if (!list)
+		return place_refuse(place, key, "is missing");
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? ports_parse(&here, list, *ret) : -ENOMEM;
+}
+
+int registry_ports_parse(const struct place *place, const json_t *root, struct registry_ports *ret)
+{
+	struct place here = place_below(place, "ports");
+	const json_t *map;
+	int r = place_get(place, root, "ports", JSON_OBJECT, &map);
+
+	if (r < 0 || !map)
+		return r;
+	r = take_state(&here, map, &ret->state);
+	if (r < 0 || ret->state > PORTS_CUT)
+		return r;
+	ret->is_restored = true;
+	r = take_list(&here, map, "first", &ret->first);
+	return r < 0 ? r : take_list(&here, map, "last", &ret->last);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* calls - which system calls and io_uring requests are which operation; the kernel side asks the tables. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/files.h"
+
+/* Fill FILES_CALLS entries, by system call number. */
+void calls_fill(struct call_kind *kinds);
+/* Fill FILES_CALLS entries: where the data of each call stand. */
+void call_positions_fill(struct call_position *positions);
+/* Fill FILES_OPCODES entries, by opcode. */
+void requests_fill(struct request_kind *kinds);
+/* System calls that bring pages of mappings in; the rest of the @count numbers is left 0. */
+void mapping_calls_fill(int32_t *numbers, size_t count);

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/loading.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "load/kernel_types.h"
+#include "basic/macro.h"
+#include "load/named_types.h"
+#include "bpf/settings.h"
+#include "load/skeletons.h"
+
+/* In words, where a load failed. */
+static void explain_load(struct loading *l, enum object_id id, const char *part, int error_number)
+{
+	const char *heard = l->complaint.text;
+	char why[160];
+
+	if (error_number == -EPERM && id == OBJECT_FENTRY) /* EACCES is the verifier's */
+		snprintf(why, sizeof(why), "this kernel offers no fentry");
+	else if (error_number == -EPERM)
+		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
+	else if (id == OBJECT_TIME && strstr(heard, "(moments)")) /* the one map of its kind */
+		snprintf(why, sizeof(why), "this kernel offers no storage in tasks");
+	else
+		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
+			 *heard ? heard : "no reason given");
+	hooks_refuse(l->hooks, id, part, why);
+}
+
+/* Programs that do not fit this kernel, or were refused, are not loaded, nor those that are not of @part. */
+static void choose_programs(struct loading *l, const struct any_bpf *bpf, const char *part)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->object) {
+		const char *name = bpf_program__name(program);
+		struct hook *hook = hooks_find(l->hooks, name);
+
+		if (hook && !*hook->why && !hook_has_target(hook, l->opening->types))
+			snprintf(hook->why, sizeof(hook->why), "this kernel has no function '%s'",
+				 hook_target(hook));
+		if (!hook || *hook->why || !hook_is_part(hook, part))
+			bpf_program__set_autoload(program, false);
+	}
+}
+
+/* What libbpf reads of the kernel's types: those that the programs name.  NULL: all, where there may be types of modules
+ * among them. */
+static const char *types_path(const struct loading *l, enum object_id id)
+{
+	return l->named && id != OBJECT_FENTRY ? named_types_path(l->named) : NULL;
+}
+
+/*
+ * ---- targets ----
+ *
+ * libbpf is told to what programs on typed tracepoints and iterators are attached: the number of its type, which it would
+ * search for itself in all that the kernel has, read anew for each object.
+ */
+
+/* Such a program has a type of its own only from here on: else libbpf would read the kernel's types before. */
+static int aim(struct bpf_program *program, const struct kernel_types *types, const char *prefix, unsigned int kind,
+	       struct bpf_prog_load_opts *options)
+{
+	const char *target = strchr(bpf_program__section_name(program), '/');
+	char name[128];
+	int id;
+
+	if (!target)
+		return -EINVAL;
+	snprintf(name, sizeof(name), "%s%s", prefix, target + 1);
+	id = kernel_types_find(types, name, kind);
+	if (id < 0)
+		return id;
+	options->attach_btf_id = (uint32_t)id;
+	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
+}
+
+static int aim_at_tracepoint(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
+{
+	return aim(program, (const struct kernel_types *)types, "btf_trace_", BTF_KIND_TYPEDEF, options);
+}
+
+static int aim_at_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
+{
+	return aim(program, (const struct kernel_types *)types, "bpf_iter_", BTF_KIND_FUNC, options);
+}
+
+/*
+ * Until 1.3 libbpf frees the room of its handlers with the last of them, and uses it again: so there is
+ * one that stays, for programs that nobody has.
+ */
+static int keep_one_handler(void)
+{
+	static int kept = -1; /* as long as the process lives */
+
+	if (kept < 0)
+		kept = libbpf_register_prog_handler("jobmeter/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, NULL);
+	return kept;
+}
+
+static void stop_handler(int *handler)
+{
+	if (*handler >= 0)
+		(void)libbpf_unregister_prog_handler(*handler);
+	*handler = -1;
+}
+
+static void targets_stop(struct targets *targets)
+{
+	stop_handler(&targets->tracepoints);
+	stop_handler(&targets->iterators);
+}
+
+/* From now on, until targets_stop(), for each object that is opened; to be loaded before that.  On failure nothing has
+ * changed. */
+static int targets_start(const struct kernel_types *types, struct targets *ret)
+{
+	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .cookie = (long)types,
+		    .prog_prepare_load_fn = aim_at_tracepoint);
+	LIBBPF_OPTS(libbpf_prog_handler_opts, iterator, .cookie = (long)types,
+		    .prog_prepare_load_fn = aim_at_iterator);
+
+	*ret = (struct targets){ -1, -1 };
+	if (keep_one_handler() < 0)
+		return -ENOTSUP;
+	ret->tracepoints = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP,
+							&tracepoint);
+	ret->iterators = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER, &iterator);
+	if (ret->tracepoints >= 0 && ret->iterators >= 0)
+		return 0;
+	targets_stop(ret);
+	return -ENOTSUP;
+}
+
+/* ---- opening ---- */
+
+static void start_naming(struct loading *l)
+{
+	if (!l->opening->types || named_types_open(l->opening->types, &l->named) < 0)
+		return;
+	if (targets_start(l->opening->types, &l->targets) < 0)
+		l->named = named_types_free(l->named);
+}
+
+static void stop_naming(struct loading *l)
+{
+	if (l->named)
+		targets_stop(&l->targets);
+	l->named = named_types_free(l->named);
+}
+
+static int open_skeleton(struct loading *l, enum object_id id, bool is_older, struct any_bpf **ret)
+{
+	const struct kernel_types *types = l->opening->types;
+	const char *path = types_path(l, id);
+	int r = skeleton_open(id, is_older, types, path, ret);
+
+	if (r < 0 || !path || named_types_add(l->named, bpf_object__btf((*ret)->object)) >= 0)
+		return r;
+	skeleton_close(*ret);
+	return skeleton_open(id, is_older, types, NULL, ret);
+}
+
+/* Not yet loaded, and only @part of it. */
+static int open_object(struct loading *l, enum object_id id, bool is_older, const char *part)
+{
+	struct settings *its_settings;
+	struct watch *watch;
+	struct any_bpf *bpf;
+	int r = open_skeleton(l, id, is_older, &bpf);
+
+	if (r < 0)
+		return r;
+	its_settings = skeleton_map_value(bpf, ".rodata.settings");
+	watch = skeleton_map_value(bpf, ".data.watch");
+	if (its_settings) /* an object that has no use for them has none */
+		*its_settings = *l->opening->settings;
+	if (watch)
+		watch->id = l->opening->watched_id;
+	choose_programs(l, bpf, part);
+	l->items[id] = bpf;
+	return 0;
+}
+
+static int load_object(struct loading *l, enum object_id id)
+{
+	struct any_bpf *bpf = l->items[id];
+	int r = maps_share(l->items, id);
+
+	l->complaint = (struct complaint){};
+	if (r >= 0)
+		r = bpf_object__load_skeleton(bpf->skeleton);
+	if (r < 0) {
+		l->items[id] = skeleton_close(bpf);
+	}
+	return r;
+}
+
+/* A program that does nothing, tried before much is prepared for others of its kind. */
+static int try_fentry(const struct kernel_types *types)
+{
+	const struct bpf_insn nothing[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	int id = kernel_types_find(types, "security_inode_permission", BTF_KIND_FUNC);
+	LIBBPF_OPTS(bpf_prog_load_opts, options, .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = (unsigned int)id);
+	int fd;
+
+	if (id < 0)
+		return id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "try_fentry", "Dual MIT/GPL", nothing,
+			   ARRAY_SIZE(nothing), &options);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+static void prepare_object(struct loading *l, enum object_id id)
+{
+	int r = id == OBJECT_FENTRY ? try_fentry(l->opening->types) : 0;
+
+	l->complaint = (struct complaint){};
+	if (r >= 0)
+		r = open_object(l, id, false, NULL);
+	if (r < 0)
+		explain_load(l, id, NULL, r);
+}
+
+static int open_and_load(struct loading *l, enum object_id id, bool is_older, const char *part)
+{
+	int r = open_object(l, id, is_older, part);
+
+	if (r < 0)
+		return r;
+	maps_size(l->items, l->opening->sizing, &l->maps); /* those of objects that are loaded stay as they are */
+	return load_object(l, id);
+}
+
+/* Load an object that is open, or its code for older kernels where that for newer ones does not fit.  Who has not
+ * the rights has them for neither. */
+static int load_either(struct loading *l, enum object_id id)
+{
+	int r = load_object(l, id);
+
+	if (r >= 0 || r == -EPERM)
+		return r;
+	l->of_newer = l->complaint;
+	r = open_and_load(l, id, true, NULL);
+	if (r < 0)
+		return r;
+	l->needs_older = true;
+	older_note(&l->older, id, l->of_newer.text);
+	return 0;
+}
+
+static int try_part(struct loading *l, enum object_id id, bool is_older, const char *part)
+{
+	int r = open_and_load(l, id, is_older, part);
+
+	l->items[id] = skeleton_close(l->items[id]);
+	return r;
+}
+
+/* One program that the kernel does not take would cost the whole object: try each thing of T2+ alone, and refuse
+ * what fails.  True: something was refused. */
+static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older)
+{
+	bool is_any = false;
+
+	for (size_t i = 0; i < l->hooks->count; i++) {
+		const struct hook *hook = &l->hooks->items[i];
+		int r;
+
+		if (hook_object(hook) != id || strcmp(hook->tier, "T2+") != 0 || !hooks_is_first(l->hooks, i))
+			continue;
+		r = try_part(l, id, is_older, hook->gives);
+		if (r < 0)
+			explain_load(l, id, hook->gives, r);
+		is_any |= r < 0;
+	}
+	return is_any;
+}
+
+/* Has it hooks of T2+, which it can do without? */
+static bool has_parts(enum object_id id)
+{
+	return id == OBJECT_FILES || id == OBJECT_FENTRY;
+}
+
+/* What is left of an object once parts of it were refused. */
+static int load_rest(struct loading *l, enum object_id id)
+{
+	int r = open_and_load(l, id, l->needs_older, NULL);
+
+	if (r >= 0 && l->needs_older)
+		older_note(&l->older, id, l->of_newer.text);
+	return r;
+}
+
+static int load_what_can_be(struct loading *l, enum object_id id)
+{
+	int r = load_either(l, id);
+	const struct complaint of_all = l->complaint;
+
+	if (r >= 0 || r == -EPERM || !has_parts(id))
+		return r;
+	if (!l->needs_older && try_part(l, id, false, "T2") < 0) {
+		l->needs_older = true; /* then of others too */
+		l->of_newer = l->complaint;
+	}
+	if (refuse_bad_parts(l, id, l->needs_older))
+		return load_rest(l, id);
+	l->complaint = of_all;
+	return r;
+}
+
+void loading_prepare(const struct opening *opening, struct hooks *hooks, struct loading *ret)
+{
+	*ret = (struct loading){ .opening = opening, .hooks = hooks };
+	complaint_listen(&ret->complaint);
+	start_naming(ret);
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (opening->wanted & 1U << id)
+			prepare_object(ret, (enum object_id)id);
+		else
+			hooks_refuse(hooks, (enum object_id)id, NULL, "switched off");
+	}
+	maps_size(ret->items, opening->sizing, &ret->maps);
+}
+
+struct any_bpf *loading_load(struct loading *l, enum object_id id)
+{
+	int r;
+
+	if (!l->items[id])
+		return NULL;
+	if (id == OBJECT_FENTRY && !l->items[OBJECT_FILES]) {
+		l->items[id] = skeleton_close(l->items[id]);
+		hooks_refuse(l->hooks, id, NULL, "T2 is off");
+		return NULL;
+	}
+	r = load_what_can_be(l, id);
+	if (r < 0)
+		explain_load(l, id, NULL, r);
+	return l->items[id];
+}
+
+void loading_clear(struct loading *l)
+{
+	complaint_stop();
+	for (size_t id = OBJECT_COUNT; id-- > 0;)
+		l->items[id] = skeleton_close(l->items[id]);
+	stop_naming(l);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loading - objects on their way into the kernel: opened with their settings and sizes, then loaded one by one, in
+ * the code for this kernel and without the programs that it does not take.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "load/complaint.h"
+#include "load/hooks.h"
+#include "load/maps.h"
+
+struct any_bpf;
+struct kernel_types;
+struct named_types;
+struct settings;
+
+/* What all objects are opened with. */
+struct opening {
+	unsigned int wanted; /* bit by object_id */
+	const struct settings *settings; /* the same in all */
+	const struct sizing *sizing;
+	uint64_t watched_id;
+	const struct kernel_types *types; /* NULL: not known */
+	const char *pin_dir;   /* NULL: what is loaded ends with this process */
+};
+
+struct targets {
+	int tracepoints, iterators; /* libbpf's handlers; negative: none */
+};
+
+struct loading {
+	const struct opening *opening;
+	struct hooks *hooks;                 /* the caller's; those that cannot be are off and say why */
+	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not wanted, or it cannot be */
+	struct map_list maps;                /* of those that are open */
+	struct complaint complaint;          /* of the last load */
+	struct complaint of_newer;           /* of the object at hand, where the kernel refused its newer code */
+	struct older older;                  /* of those that are loaded */
+	struct named_types *named;           /* what libbpf is given of the kernel's types; NULL: it reads them itself */
+	struct targets targets;              /* where there is @named */
+	bool needs_older;                    /* this kernel takes the code for older ones only */
+};
+
+/* Open what is wanted; nothing is in the kernel yet.  libbpf is heard until loading_clear(). */
+void loading_prepare(const struct opening *opening, struct hooks *hooks, struct loading *ret);
+
+/* Load one object, those with the lower number first.  NULL: it cannot be, or was not wanted. */
+struct any_bpf *loading_load(struct loading *l, enum object_id id);
+
+void loading_clear(struct loading *l);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* losses - what the kernel side could not count as it should, by reason; and in which group, where groups are told apart. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/lost.h" /* the kernel side's */
+
+struct error;
+struct meter;
+struct record;
+
+enum {
+	LOSS_SKIPPED = LOST_COUNT, /* runs of programs that the kernel skipped */
+	LOSSES,
+};
+
+struct losses {
+	uint64_t counts[LOSSES]; /* by enum lost_reason, and LOSS_SKIPPED */
+};
+
+struct leaf_loss {
+	uint64_t leaf;	 /* the group that answers for where it was: see bpf/groups.h */
+	uint32_t reason; /* enum lost_reason */
+	uint32_t pad;
+	uint64_t count;
+};
+
+/* "row"; of each reason another. */
+const char *lost_reason_name(enum lost_reason reason);
+
+/* Since the meter began to count, in all. */
+void losses_sum(const struct meter *m, struct losses *ret);
+/* The same by group, sorted by group and reason, which the caller frees; and those of which nobody knows where they were. */
+int losses_read(const struct meter *m, struct leaf_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
+		struct error *err);
+
+/* Say in the record's coverage what was lost.  -ENOMEM, -ENOSPC. */
+int losses_describe(const struct losses *l, struct record *record);

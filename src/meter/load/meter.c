@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/meter.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "basic/cleanup.h"
+#include "counters/collectors.h"
+#include "load/entries.h"
+#include "basic/error.h"
+#include "load/kernel_types.h"
+#include "counters/killed.h"
+#include "bpf/lost.h"
+#include "model/counted.h"
+#include "basic/macro.h"
+#include "load/own_costs.h"
+#include "load/pinned.h"
+#include "load/prototypes.h"
+#include "bpf/settings.h"
+#include "counters/tallies.h"
+#include "counters/times.h"
+#include "bpf/traffic.h"
+
+struct meter {
+	struct meter_options options;
+	struct objects objects;
+	struct error pin_error;
+};
+
+/* The kernel's own number of a controller, which its configuration makes; -1: v2, or unknown. */
+static int find_subsys(const struct hierarchy *h, const struct kernel_types *types)
+{
+	char name[32];
+	int number;
+
+	if (!h || h->is_v2)
+		return -1;
+	snprintf(name, sizeof(name), "%s_cgrp_id", controller_name(h->key));
+	number = prototype_enum_value(types, "cgroup_subsys_id", name);
+	return number < 0 ? -1 : number;
+}
+
+void meter_watch(struct meter *m, uint64_t id)
+{
+	m->options.watched_id = id;
+	objects_watch(&m->objects, id);
+	(void)times_charge_open(&m->objects); /* which counts from here on */
+}
+
+void meter_follow_files(struct meter *m)
+{
+	objects_follow_files(&m->objects);
+}
+
+void meter_follow_syscalls(struct meter *m, bool is_from_program)
+{
+	objects_follow_syscalls(&m->objects, is_from_program);
+}
+
+void meter_believe(struct meter *m, const char *program)
+{
+	objects_believe(&m->objects, program);
+}
+
+void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
+{
+	char why[160];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(why, sizeof(why), format, args);
+	va_end(args);
+	objects_disbelieve(&m->objects, program, why);
+}
+
+static unsigned int wanted_objects(const struct meter_options *options)
+{
+	unsigned int wanted = 0;
+
+	if (options->tiers && options->has_groups)
+		wanted |= 1U << OBJECT_LIFE;
+	if (options->names_syscalls)
+		wanted |= 1U << OBJECT_SYSCALLS;
+	for (size_t i = 0; i < meter_tier_count; i++) {
+		if (options->tiers & meter_tiers[i].tier)
+			wanted |= meter_tiers[i].objects;
+	}
+	if (!options->has_block)
+		wanted &= ~(1U << OBJECT_BLOCK);
+	return wanted;
+}
+
+int meter_open(const struct meter_options *options, struct meter **ret)
+{
+	struct sizing sizing = {
+		.shape = options->shape,
+		.limit_bytes = (uint64_t)options->maps_memory_mib << 20,
+		.fixed = options->sizes,
+	};
+	struct settings settings = { .key_subsys = -1,
+				     .has_clock = options->has_clock,
+				     .has_histograms = options->has_histograms,
+				     .follows_files = options->followed_max > 0,
+				     .has_groups = options->has_groups };
+	struct opening opening = { .wanted = wanted_objects(options),
+				   .settings = &settings,
+				   .sizing = &sizing,
+				   .watched_id = options->watched_id,
+				   .pin_dir = options->pin_dir };
+	_cleanup_(meter_closep) struct meter *m = calloc(1, sizeof(*m));
+	_cleanup_(kernel_types_freep) struct kernel_types *types = NULL;
+	uint64_t bare_ns = 0;
+
+	if (!m)
+		return -ENOMEM;
+	m->options = *options;
+	sizing.shape.has_histograms = options->has_histograms;
+	sizing.shape.followed = options->followed_max;
+	sizing.shape.has_groups = options->has_groups;
+	if (options->has_groups)
+		bare_ns = own_costs_time_call();
+	if (opening.wanted)
+		(void)kernel_types_open(&types); /* without, nothing is known of the kernel */
+	opening.types = types;
+	settings.key_subsys = find_subsys(options->hierarchy, types);
+	objects_open(&opening, &m->pin_error, &m->objects);
+	types = kernel_types_free(types);
+	if (options->has_groups && !m->objects.is_taken_over)
+		own_costs_calibrate(&m->objects, bare_ns);
+	if (options->pin_dir)
+		malloc_trim(0); /* who pins stays long, and opening took some 15 MiB */
+	*ret = TAKE_PTR(m);
+	return 0;
+}
+
+bool meter_is_taken_over(const struct meter *m)
+{
+	return m->objects.is_taken_over;
+}
+
+const char *meter_why_unpinned(const struct meter *m)
+{
+	return *m->pin_error.text ? m->pin_error.text : NULL;
+}
+
+int meter_seal(struct meter *m, struct error *err)
+{
+	return objects_seal(&m->objects, err);
+}
+
+bool meter_has_removed_pins(const struct meter *m)
+{
+	return m->objects.has_removed_pins;
+}
+
+uint32_t meter_pinned_id(const struct meter *m)
+{
+	return pinned_id(&m->objects);
+}
+
+bool meter_is_pinned(const char *pin_dir, uint32_t id)
+{
+	return pinned_is_there(pin_dir, id);
+}
+
+void meter_keep(struct meter *m)
+{
+	m->objects.is_kept = true;
+}
+
+struct meter *meter_close(struct meter *m)
+{
+	if (!m)
+		return NULL;
+	objects_close(&m->objects);
+	free(m);
+	return NULL;
+}
+
+void meter_closep(struct meter **m)
+{
+	meter_close(*m);
+}
+
+const struct meter_options *meter_opened_with(const struct meter *m)
+{
+	return &m->options;
+}
+
+const struct objects *meter_objects(const struct meter *m)
+{
+	return &m->objects;
+}
+
+const struct hook *meter_hooks(const struct meter *m, size_t *ret_count)
+{
+	*ret_count = m->objects.hooks.count;
+	return m->objects.hooks.items;
+}
+
+const struct older *meter_older(const struct meter *m)
+{
+	return &m->objects.older;
+}
+
+bool meter_is_on(const struct meter *m, const char *program)
+{
+	return hooks_is_on(&m->objects.hooks, program);
+}
+
+uint64_t meter_only_leaf(const struct meter *m)
+{
+	return m->options.has_groups ? 0 : m->options.watched_id;
+}
+
+bool meter_has_tier(const struct meter *m, enum meter_tier tier)
+{
+	const char *name = tier_get(tier)->name;
+
+	for (size_t i = 0; i < m->objects.hooks.count; i++) {
+		if (strcmp(m->objects.hooks.items[i].tier, name) == 0 && !m->objects.hooks.items[i].is_on)
+			return false;
+	}
+	return true;
+}
+
+bool meter_has_any_tier(const struct meter *m)
+{
+	for (size_t i = 0; i < meter_tier_count; i++) {
+		if (meter_has_tier(m, meter_tiers[i].tier))
+			return true;
+	}
+	return false;
+}
+
+static int visit_connection(void *count, const void *key UNUSED, const void *value UNUSED)
+{
+	++*(size_t *)count;
+	return 0;
+}
+
+size_t meter_followed_connections(const struct meter *m)
+{
+	int fd = objects_map_fd(&m->objects, OBJECT_FILES, "connections");
+	size_t count = 0;
+
+	if (fd >= 0)
+		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct connection), visit_connection, &count);
+	return count;
+}
+
+static bool sees_connections(const struct meter *m)
+{
+	return hooks_is_on(&m->objects.hooks, "open_connection") && hooks_is_on(&m->objects.hooks, "end_connection");
+}
+
+static bool sees_block(const struct meter *m)
+{
+	const struct hooks *hooks = &m->objects.hooks;
+
+	return (hooks_is_on(hooks, "note_bio") || hooks_is_on(hooks, "note_bio_of_queue")) &&
+	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
+}
+
+unsigned int meter_counted(const struct meter *m)
+{
+	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which needs no other hook of the tier */
+
+	if (meter_has_tier(m, METER_T1))
+		counted |= COUNTED_TIMES;
+	if (meter_is_on(m, "leave_call"))
+		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
+	if (sees_connections(m))
+		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
+	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
+}
+
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret,
+		     struct error *err)
+{
+	int r;
+
+	if (!m->options.followed_max || !meter_is_on(m, "leave_call"))
+		return 0;
+	r = collect_hot_files(&m->objects, naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
+}
+
+int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err)
+{
+	int r;
+
+	*ret_open = 0;
+	if (!hooks_is_on(&m->objects.hooks, "enter_syscall") || !hooks_is_on(&m->objects.hooks, "leave_syscall"))
+		return 0;
+	r = collect_syscalls(&m->objects, ret);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's system calls");
+	*ret_open = count_open_syscalls(&m->objects);
+	return 0;
+}
+
+int meter_count_victims(const struct meter *m, uint64_t *ret)
+{
+	return killed_count(&m->objects, ret);
+}
+
+int meter_settle(struct meter *m, int timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (!hooks_is_on(&m->objects.hooks, "count_freed_task") ||
+	    !hooks_is_on(&m->objects.hooks, "count_exit"))
+		return 0;
+	for (int waited = 0; waited < timeout_ms; waited++) {
+		if (tallies_are_settled(&m->objects))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+static uint64_t sum_lost(int fd, uint32_t reason)
+{
+	int cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ uint64_t *per_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(uint64_t)) : NULL;
+	uint64_t sum = 0;
+
+	if (!per_cpu || bpf_map_lookup_elem(fd, &reason, per_cpu) < 0)
+		return 0;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		sum += per_cpu[cpu];
+	return sum;
+}
+
+uint64_t meter_lost(const struct meter *m, unsigned int reason)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < m->objects.map_count; i++) {
+		if (strcmp(m->objects.maps[i].form.name, "lost") == 0)
+			sum += sum_lost(m->objects.maps[i].fd, reason);
+	}
+	return sum;
+}
+
+uint64_t meter_skipped_runs(const struct meter *m)
+{
+	return objects_skipped_runs(&m->objects);
+}
+
+uint64_t meter_map_bytes(const struct meter *m)
+{
+	return objects_map_bytes(&m->objects);
+}
+
+size_t meter_list_maps(const struct meter *m, struct object_map *ret)
+{
+	memcpy(ret, m->objects.maps, m->objects.map_count * sizeof(*ret));
+	return m->objects.map_count;
+}
+
+int meter_program_fd(const struct meter *m, const char *program)
+{
+	return objects_program_fd(&m->objects, program);
+}

@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/objects.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "bpf/groups.h"
+#include "basic/macro.h"
+#include "load/pinned.h"
+#include "bpf/settings.h"
+#include "load/skeletons.h"
+#include "bpf/syscall_counts.h"
+
+/* ---- from libbpf's hands into ours ---- */
+
+static struct attachment *attachment_of(struct objects *o, const struct hook *hook)
+{
+	return &o->attachments[hook - o->hooks.items];
+}
+
+static int copy_fd(int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return copy < 0 ? -errno : copy;
+}
+
+/* Programs read it at each event: so it is written where they see it, each value at once. */
+static struct watch *map_watch(int fd)
+{
+	void *watch = mmap(NULL, sizeof(struct watch), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return watch == MAP_FAILED ? NULL : watch;
+}
+
+int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd)
+{
+	if (fd < 0)
+		return fd;
+	assert(o->map_count < MAPS_MAX);
+	o->maps[o->map_count++] = (struct object_map){ *form, map_form_bytes(form, sizing_cpus()), fd, id };
+	if (strcmp(form->name, ".data.watch") != 0)
+		return 0;
+	o->watches[id] = map_watch(fd);
+	return o->watches[id] ? 0 : -errno;
+}
+
+static int take_maps(struct objects *o, enum object_id id, const struct loading *l)
+{
+	struct map_list list;
+	int r = 0;
+
+	maps_list(l->items, &list);
+	for (size_t i = 0; i < list.count && r >= 0; i++) {
+		if (list.objects[i] == id)
+			r = objects_add_map(o, id, &list.forms[i], copy_fd(bpf_map__fd(list.maps[i])));
+	}
+	return r;
+}
+
+/* Attach each program by itself, so that one refusal costs one hook. */
+static void attach(struct objects *o, struct hook *hook, const struct bpf_program *program)
+{
+	struct attachment *attachment = attachment_of(o, hook);
+	struct bpf_link *link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL) :
+							 bpf_program__attach_trace(program);
+
+	if (!link) {
+		snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(errno));
+		return;
+	}
+	attachment->link_fd = bpf_link__fd(link);
+	bpf_link__disconnect(link); /* so that libbpf leaves the descriptor to us */
+	bpf_link__destroy(link);
+	hook->is_on = true;
+}
+
+static void attach_each(struct objects *o, const struct any_bpf *bpf)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, bpf->object) {
+		struct hook *hook = hooks_find(&o->hooks, bpf_program__name(program));
+		int fd;
+
+		if (!hook || bpf_program__fd(program) < 0)
+			continue; /* was not loaded, and says why */
+		fd = copy_fd(bpf_program__fd(program));
+		attachment_of(o, hook)->program_fd = fd;
+		if (fd < 0)
+			snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(-fd));
+		else
+			attach(o, hook, program);
+	}
+}
+
+static void start_object(struct objects *o, enum object_id id, struct loading *l)
+{
+	const struct any_bpf *bpf = loading_load(l, id);
+	char why[160];
+	int r;
+
+	if (!bpf)
+		return;
+	r = take_maps(o, id, l);
+	if (r >= 0) {
+		attach_each(o, bpf);
+		return;
+	}
+	snprintf(why, sizeof(why), "cannot keep its maps: %s", strerror(-r));
+	hooks_refuse(&o->hooks, id, NULL, why);
+}
+
+/* ---- hooks ---- */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -EBADF;
+}
+
+static void detach(struct objects *o, const struct hook *hook)
+{
+	close_fd(&attachment_of(o, hook)->link_fd); /* its pin goes as the hook's change is noted */
+}
+
+static void switch_off(struct objects *o, struct hook *hook, const char *why)
+{
+	hook->is_on = hook->is_checked = false;
+	if (why != hook->why)
+		snprintf(hook->why, sizeof(hook->why), "%s", why);
+	if (strcmp(hook->tier, "T2+") == 0)
+		detach(o, hook); /* so that it adds nothing wrong to what T2 counts */
+	pinned_note(o, hook);
+}
+
+/* Programs of which one is worth nothing without the others; NULL ends a list. */
+static const char *const libaio_programs[] = { "start_libaio_read", "start_libaio_write",
+					       "end_libaio_request", NULL };
+static const char *const unposted_programs[] = { "count_unposted_at_once", "count_unposted_later", NULL };
+
+/* Switch all of them off where one is.  True: all are on. */
+static bool settle_together(struct objects *o, const char *const *programs)
+{
+	const struct hook *off = NULL;
+
+	for (size_t i = 0; programs[i] && !off; i++) {
+		const struct hook *hook = hooks_find(&o->hooks, programs[i]);
+
+		off = hook->is_on ? NULL : hook;
+	}
+	for (size_t i = 0; programs[i] && off; i++) {
+		struct hook *hook = hooks_find(&o->hooks, programs[i]);
+
+		if (hook->is_on)
+			switch_off(o, hook, off->why);
+	}
+	return !off;
+}
+
+bool objects_has_program(const struct objects *o, enum object_id id)
+{
+	for (size_t i = 0; i < o->hooks.count; i++) {
+		if (hook_object(&o->hooks.items[i]) == id && o->attachments[i].program_fd >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Where births are not seen, groups cannot be told apart as they are counted. */
+static void settle_groups(struct objects *o)
+{
+	bool sees_groups = hooks_is_on(&o->hooks, "begin_group") && hooks_is_on(&o->hooks, "end_group");
+
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (o->watches[id])
+			o->watches[id]->sees_groups = sees_groups;
+	}
+}
+
+/* How much one group may take of what all share. */
+static void set_shares(struct objects *o, const struct sizing *sizing)
+{
+	uint32_t shares[SHARES] = { [SHARE_GROUPS] = GROUPS_OF_ONE };
+
+	for (size_t i = 0; i < o->map_count; i++) {
+		const char *name = o->maps[i].form.name;
+		uint32_t share = sizing_share(name, o->maps[i].form.entries, &sizing->shape);
+
+		if (strcmp(name, "file_rows") == 0) {
+			shares[SHARE_ROWS] = share;
+			shares[SHARE_OTHER_ROWS] = share / 4;
+		}
+		if (strcmp(name, "file_histograms") == 0)
+			shares[SHARE_HISTOGRAMS] = share;
+		if (strcmp(name, "superblocks") == 0)
+			shares[SHARE_SUPERBLOCKS] = share;
+	}
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (o->watches[id])
+			memcpy(o->watches[id]->shares, shares, sizeof(shares));
+	}
+}
+
+/* Tell the programs of files what others count, so that they need not call it lost. */
+static void settle(struct objects *o)
+{
+	struct watch *watch = o->watches[OBJECT_FILES];
+	bool sees_libaio = settle_together(o, libaio_programs);
+	bool sees_skipped = settle_together(o, unposted_programs);
+
+	settle_groups(o);
+	if (!watch)
+		return;
+	watch->sees_libaio = sees_libaio;
+	watch->sees_places = objects_has_program(o, OBJECT_FENTRY);
+	watch->sees_skipped = sees_skipped;
+	watch->sees_connections = hooks_is_on(&o->hooks, "end_connection");
+	watch->sees_requests = hooks_is_on(&o->hooks, "count_request_result") ||
+			       hooks_is_on(&o->hooks, "count_request_entry");
+}
+
+static void start(struct objects *o, struct loading *l)
+{
+	for (size_t id = 0; id < OBJECT_COUNT; id++)
+		start_object(o, (enum object_id)id, l);
+	o->older = l->older;
+	set_shares(o, l->opening->sizing);
+	settle(o);
+}
+
+static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l, struct error *err)
+{
+	int r = pins_make_root(pin_dir, err);
+
+	if (r < 0)
+		return r;
+	r = pinned_settle(o, pin_dir, l);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot remove what is pinned in '%s'", pin_dir);
+	return 0;
+}
+
+static void pin(struct objects *o, const char *pin_dir, struct error *err)
+{
+	int r = pinned_make(o);
+
+	if (r >= 0)
+		return;
+	error_set_errno(err, r, "cannot pin programs and maps in '%s'", pin_dir);
+	o->pins = (struct pins){};
+	pins_remove_root(pin_dir);
+}
+
+/* What is not asked for is nothing that is switched off. */
+static unsigned int left_out(const struct opening *opening)
+{
+	unsigned int demanded = 1U << OBJECT_SYSCALLS & ~opening->wanted;
+
+	return demanded | (opening->settings->has_groups ? 0 : 1U << OBJECT_LIFE);
+}
+
+void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret)
+{
+	struct loading loading;
+	int r = -ENOENT;
+
+	*ret = (struct objects){ .pinned_hooks_fd = -EBADF };
+	*pin_error = (struct error){};
+	hooks_list(opening->types, left_out(opening), &ret->hooks);
+	for (size_t i = 0; i < ret->hooks.count; i++)
+		ret->attachments[i] = (struct attachment){ -EBADF, -EBADF };
+	loading_prepare(opening, &ret->hooks, &loading);
+	if (opening->pin_dir)
+		r = settle_pins(ret, opening->pin_dir, &loading, pin_error);
+	if (r < 0 && !ret->is_taken_over)
+		ret->pins = (struct pins){};
+	if (!ret->is_taken_over)
+		start(ret, &loading);
+	if (*ret->pins.path && !ret->is_taken_over)
+		pin(ret, opening->pin_dir, pin_error);
+	loading_clear(&loading);
+}
+
+int objects_seal(struct objects *o, struct error *err)
+{
+	int r = *o->pins.path && o->pinned_hooks_fd < 0 ? pinned_seal(o) : 0;
+
+	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'", o->pins.path) : 0;
+}
+
+void objects_believe(struct objects *o, const char *program)
+{
+	struct hook *hook = hooks_find(&o->hooks, program);
+
+	if (!hook)
+		return;
+	hook->is_checked = hook->is_on;
+	pinned_note(o, hook);
+}
+
+void objects_disbelieve(struct objects *o, const char *program, const char *why)
+{
+	struct hook *hook = hooks_find(&o->hooks, program);
+
+	if (!hook || !hook->is_on) /* this kernel has none such, or there is a better reason */
+		return;
+	switch_off(o, hook, why);
+	settle(o);
+}
+
+void objects_let_go(struct objects *o)
+{
+	for (size_t i = o->hooks.count; i-- > 0;) {
+		close_fd(&o->attachments[i].link_fd);
+		close_fd(&o->attachments[i].program_fd);
+	}
+	for (size_t i = 0; i < o->map_count; i++)
+		close_fd(&o->maps[i].fd);
+	o->map_count = 0;
+	for (size_t id = 0; id < OBJECT_COUNT; id++) {
+		if (o->watches[id])
+			munmap(o->watches[id], sizeof(*o->watches[id]));
+		o->watches[id] = NULL;
+	}
+	close_fd(&o->pinned_hooks_fd);
+}
+
+void objects_close(struct objects *o)
+{
+	if (*o->pins.path && !(o->is_kept && o->pinned_hooks_fd >= 0)) {
+		(void)pins_remove(&o->pins);
+		*strrchr(o->pins.path, '/') = '\0';
+		pins_remove_root(o->pins.path);
+	}
+	objects_let_go(o);
+	*o = (struct objects){ .pinned_hooks_fd = -EBADF };
+}
+
+/* ---- maps ---- */
+
+const struct object_map *objects_find_map(const struct objects *o, enum object_id id, const char *map)
+{
+	for (size_t i = 0; i < o->map_count; i++) {
+		if (o->maps[i].object == id && strcmp(o->maps[i].form.name, map) == 0)
+			return &o->maps[i];
+	}
+	return NULL;
+}
+
+int objects_map_fd(const struct objects *o, enum object_id id, const char *map)
+{
+	const struct object_map *found = objects_find_map(o, id, map);
+
+	return found ? found->fd : -ENOENT;
+}
+
+static void empty_map(const struct object_map *map)
+{
+	char key[64];
+
+	assert(map->form.key_bytes <= sizeof(key));
+	while (bpf_map_get_next_key(map->fd, NULL, key) == 0) {
+		if (bpf_map_delete_elem(map->fd, key) < 0)
+			return;
+	}
+}
+
+/* A value for each CPU, of which none can be deleted. */
+static void zero_map(const struct object_map *map)
+{
+	size_t size = (map->form.value_bytes + 7) / 8 * 8;
+	_cleanup_free_ void *zeros = calloc(sizing_cpus(), size);
+
+	for (uint32_t i = 0; zeros && i < map->form.entries; i++)
+		(void)bpf_map_update_elem(map->fd, &i, zeros, BPF_ANY);
+}
+
+/* Counters that stand until they are read for the last time. */
+static const char *const counting_maps[] = { "file_rows", "file_histograms", "other_rows", "task_totals",
+					     "task_times", "leaving_tasks", "looks", "traffic_rows", "block_rows",
+					     "syscall_rows", "lost", "lost_leaves" };
+
+static bool is_counting(const struct object_map *map)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counting_maps); i++) {
+		if (strcmp(map->form.name, counting_maps[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void set_watched(struct objects *o, uint64_t id)
+{
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		if (o->watches[i])
+			o->watches[i]->id = id;
+	}
+}
+
+bool objects_begin_epoch(const struct objects *o)
+{
+	bool has_missed = false;
+
+	for (size_t i = 0; i < OBJECT_COUNT; i++) {
+		struct watch *watch = o->watches[i];
+
+		if (!watch)
+			continue;
+		__atomic_store_n(&watch->epoch, watch->epoch + 1, __ATOMIC_SEQ_CST);
+		has_missed |= __atomic_exchange_n(&watch->has_missed, 0, __ATOMIC_SEQ_CST);
+	}
+	return has_missed;
+}
+
+/* Nobody is watched meanwhile: half of what a task did would be dropped, and half kept. */
+void objects_watch(struct objects *o, uint64_t id)
+{
+	set_watched(o, UINT64_MAX);
+	for (size_t i = 0; i < o->map_count; i++) {
+		if (!is_counting(&o->maps[i]))
+			continue;
+		if (o->maps[i].form.type == BPF_MAP_TYPE_PERCPU_ARRAY)
+			zero_map(&o->maps[i]);
+		else
+			empty_map(&o->maps[i]);
+	}
+	set_watched(o, id);
+}
+
+void objects_follow_files(struct objects *o)
+{
+	if (o->watches[OBJECT_FILES])
+		o->watches[OBJECT_FILES]->is_following = 1;
+}
+
+void objects_follow_syscalls(struct objects *o, bool is_from_program)
+{
+	if (o->watches[OBJECT_SYSCALLS])
+		o->watches[OBJECT_SYSCALLS]->is_following =
+			is_from_program ? SYSCALL_FOLLOW_PROGRAM : SYSCALL_FOLLOW_ALL;
+}
+
+uint64_t objects_map_bytes(const struct objects *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->map_count; i++)
+		sum += o->maps[i].bytes;
+	return sum;
+}
+
+int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
+{
+	unsigned int cpus = sizing->shape.cpus ? sizing->shape.cpus : sizing_cpus();
+	struct any_bpf *items[OBJECT_COUNT] = {};
+	struct complaint complaint;
+	struct map_list list;
+	int r = 0;
+
+	complaint_listen(&complaint);
+	for (size_t id = 0; id < OBJECT_SYSCALLS && r >= 0; id++)
+		r = skeleton_open((enum object_id)id, false, NULL, NULL, &items[id]);
+	if (r >= 0) {
+		maps_size(items, sizing, &list);
+		for (size_t i = 0; i < list.count; i++)
+			ret[i] = (struct object_map){ list.forms[i], map_form_bytes(&list.forms[i], cpus), -EBADF,
+						      list.objects[i] };
+		*ret_count = list.count;
+	}
+	complaint_stop();
+	for (size_t id = 0; id < OBJECT_COUNT; id++)
+		skeleton_close(items[id]);
+	return r;
+}
+
+/* ---- programs ---- */
+
+uint64_t objects_skipped_runs(const struct objects *o)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < o->hooks.count; i++) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+		int fd = o->attachments[i].program_fd;
+
+		if (fd >= 0 && hook_may_be_skipped(&o->hooks.items[i]) &&
+		    bpf_obj_get_info_by_fd(fd, &info, &size) == 0)
+			sum += info.recursion_misses;
+	}
+	return sum;
+}
+
+static const struct attachment *find_attachment(const struct objects *o, const char *program)
+{
+	const struct hook *hook = hooks_find((struct hooks *)&o->hooks, program);
+
+	return hook ? attachment_of((struct objects *)o, hook) : NULL;
+}
+
+int objects_program_fd(const struct objects *o, const char *program)
+{
+	const struct attachment *found = find_attachment(o, program);
+
+	return found && found->program_fd >= 0 ? found->program_fd : -ENOENT;
+}
+
+int objects_link_fd(const struct objects *o, const char *program)
+{
+	const struct attachment *found = find_attachment(o, program);
+
+	return found && found->link_fd >= 0 ? found->link_fd : -ENOENT;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * objects - the BPF objects of the meter and their hooks, in the kernel: their maps, programs and links by their
+ * descriptors, which is all that is needed of them once they are loaded and attached.
+ *
+ * What cannot be loaded or attached is off and says why; it never stops the rest.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "load/hooks.h"
+#include "load/loading.h"
+#include "load/maps.h"
+#include "load/pins.h"
+
+struct error;
+struct watch;
+
+/* Of one hook; negative: not loaded, not attached. */
+struct attachment {
+	int program_fd, link_fd;
+};
+
+struct objects {
+	struct hooks hooks;
+	struct attachment attachments[HOOKS_MAX]; /* as the hooks stand */
+	struct older older;
+	struct object_map maps[MAPS_MAX];
+	size_t map_count;
+	struct watch *watches[OBJECT_COUNT]; /* the kernel's own memory; NULL: not loaded, or it has none */
+
+	struct pins pins;     /* where they are pinned too; empty: nowhere */
+	int pinned_hooks_fd;  /* of a set that is sealed: a map; see pinned.h */
+	bool is_taken_over;   /* another process made them */
+	bool has_removed_pins; /* of others, which counted until then */
+	bool is_kept;         /* they are to outlive us */
+};
+
+/*
+ * Load and attach what is wanted, or take over what is pinned of it; other pinned sets are gone then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
+ * process, as they do without opening->pin_dir.  @ret need not be cleared before.
+ */
+void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret);
+/* Give back all, and remove the pins unless they are kept. */
+void objects_close(struct objects *o);
+
+/* They are known to count right: from now on another process may take over what is pinned. */
+int objects_seal(struct objects *o, struct error *err);
+
+/* NULL: not loaded, or there is none of that name.  What objects share is the first one's. */
+const struct object_map *objects_find_map(const struct objects *o, enum object_id id, const char *map);
+/* The same map's descriptor, which stays the objects'; -ENOENT. */
+int objects_map_fd(const struct objects *o, enum object_id id, const char *map);
+
+/* -ENOENT: not loaded. */
+int objects_program_fd(const struct objects *o, const char *program);
+/* -ENOENT: not attached. */
+int objects_link_fd(const struct objects *o, const char *program);
+
+/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far. */
+void objects_watch(struct objects *o, uint64_t id);
+
+/* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told of since the last
+ * time. */
+bool objects_begin_epoch(const struct objects *o);
+
+/* From now on follow files one by one, if the settings say so. */
+void objects_follow_files(struct objects *o);
+
+/* From now on count system calls by name, if that object is loaded; or from when the next program is started on. */
+void objects_follow_syscalls(struct objects *o, bool is_from_program);
+
+/* It was seen to count right, if it is on. */
+void objects_believe(struct objects *o, const char *program);
+
+/* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+" is detached. */
+void objects_disbelieve(struct objects *o, const char *program, const char *why);
+
+/* How often the kernel skipped programs: those that only fentry can attach, which is when one is preempted and
+ * another task comes by, and those of requests to block devices, which is when one ends while another is counted. */
+uint64_t objects_skipped_runs(const struct objects *o);
+
+/* Bytes that all maps take, as sizing has it; tasks that live take more. */
+uint64_t objects_map_bytes(const struct objects *o);
+
+/* ---- for who fills them ---- */
+
+/* Takes @fd over, on failure too. */
+int objects_add_map(struct objects *o, enum object_id id, const struct map_form *form, int fd);
+/* Is any of the object's programs loaded? */
+bool objects_has_program(const struct objects *o, enum object_id id);
+/* Close all descriptors; hooks and pins stay as they are. */
+void objects_let_go(struct objects *o);
+
+/* ---- */
+
+/* The maps that all objects but those on demand would have, on a kernel that loads them all; asks no kernel.  @ret has room for
+ * MAPS_MAX.  -ENOMEM. */
+int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count);

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/pins.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/folder.h"
+#include "basic/macro.h"
+
+#define ENTRIES_MAX 1024
+#define USUAL_PLACE "/sys/fs/bpf"
+
+static const char *const folders[] = { PINS_MAPS, PINS_PROGRAMS, PINS_LINKS };
+
+/* ---- the root ---- */
+
+static bool is_bpf_fs(const char *path)
+{
+	struct statfs fs;
+
+	return statfs(path, &fs) == 0 && (unsigned long)fs.f_type == BPF_FS_MAGIC;
+}
+
+/* As systemd does it. */
+static int mount_bpf_fs(const char *path, struct error *err)
+{
+	if (strcmp(path, USUAL_PLACE) != 0)
+		return error_set(err, -EINVAL, "'%s' is in no BPF file system (see bpf(2))", path);
+	if (mount("bpf", path, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=700") < 0)
+		return error_set_errno(err, errno, "cannot mount a BPF file system at '%s'", path);
+	return 0;
+}
+
+static int check_parent(const char *pin_dir, struct error *err)
+{
+	const char *slash = strrchr(pin_dir, '/');
+	char parent[PINS_PATH_SIZE];
+
+	if (*pin_dir != '/' || slash == pin_dir || !slash[1] ||
+	    strlen(pin_dir) + LAYOUT_NAME_SIZE + 80 > PINS_PATH_SIZE)
+		return error_set(err, -EINVAL, "'%.200s' is no path of a folder for pins", pin_dir);
+	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - pin_dir), pin_dir);
+	return is_bpf_fs(parent) ? 0 : mount_bpf_fs(parent, err);
+}
+
+int pins_make_root(const char *pin_dir, struct error *err)
+{
+	struct stat st;
+	int r = check_parent(pin_dir, err);
+
+	if (r < 0)
+		return r;
+	if (mkdir(pin_dir, 0700) < 0 && errno != EEXIST)
+		return error_set_errno(err, errno, "cannot make the folder '%s'", pin_dir);
+	/* In some of these file systems anyone may make a folder, and a link. */
+	if (lstat(pin_dir, &st) < 0)
+		return error_set_errno(err, errno, "cannot look at '%s'", pin_dir);
+	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+		return error_set(err, -EPERM, "'%s' is not a folder of ours alone", pin_dir);
+	return 0;
+}
+
+void pins_remove_root(const char *pin_dir)
+{
+	(void)rmdir(pin_dir);
+}
+
+int pins_list_sets(const char *pin_dir, struct folder *ret)
+{
+	size_t kept = 0;
+	int r = folder_read(AT_FDCWD, pin_dir, ENTRIES_MAX, ret);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ret->count; i++) {
+		if (layout_check_name(ret->names[i]) == 0)
+			ret->names[kept++] = ret->names[i];
+		else
+			free(ret->names[i]); /* not ours */
+	}
+	ret->count = kept;
+	return 0;
+}
+
+/* ---- a set ---- */
+
+void pins_find(const char *pin_dir, const char *layout, struct pins *ret)
+{
+	snprintf(ret->path, sizeof(ret->path), "%s/%s", pin_dir, layout);
+}
+
+static int format_path(const struct pins *p, const char *folder, const char *name, char path[static PINS_PATH_SIZE])
+{
+	int n = snprintf(path, PINS_PATH_SIZE, "%s%s%s%s%s", p->path, folder ? "/" : "", folder ? folder : "",
+			 *name ? "/" : "", name);
+	char *rest = path + strlen(p->path);
+
+	if (n < 0 || n >= PINS_PATH_SIZE)
+		return -ENAMETOOLONG;
+	while ((rest = strchr(rest, '.')))
+		*rest = '_';
+	return 0;
+}
+
+int pins_make(const struct pins *p)
+{
+	char path[PINS_PATH_SIZE];
+
+	if (mkdir(p->path, 0700) < 0)
+		return -errno;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		int r = format_path(p, folders[i], "", path);
+
+		if (r >= 0 && mkdir(path, 0700) < 0)
+			r = -errno;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int pins_put(const struct pins *p, const char *folder, const char *name, int fd)
+{
+	char path[PINS_PATH_SIZE];
+	int r = format_path(p, folder, name, path);
+
+	if (r < 0)
+		return r;
+	return bpf_obj_pin(fd, path) < 0 ? -errno : 0;
+}
+
+int pins_get(const struct pins *p, const char *folder, const char *name)
+{
+	char path[PINS_PATH_SIZE];
+	int r = format_path(p, folder, name, path);
+
+	if (r < 0)
+		return r;
+	r = bpf_obj_get(path);
+	return r < 0 ? -errno : r;
+}
+
+int pins_drop(const struct pins *p, const char *folder, const char *name)
+{
+	char path[PINS_PATH_SIZE];
+	int r = format_path(p, folder, name, path);
+
+	if (r < 0)
+		return r;
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+/* With what is pinned in it, whatever it is.  @folder NULL: the set's own, which has no others left. */
+static int remove_folder(const struct pins *p, const char *folder)
+{
+	_cleanup_(folder_clear) struct folder pinned = {};
+	char path[PINS_PATH_SIZE];
+	int r = format_path(p, folder, "", path);
+
+	if (r >= 0)
+		r = folder_read(AT_FDCWD, path, ENTRIES_MAX, &pinned);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; i < pinned.count; i++) {
+		int dropped = pins_drop(p, folder, pinned.names[i]);
+
+		r = r < 0 ? r : dropped;
+	}
+	return r >= 0 && rmdir(path) < 0 ? -errno : r;
+}
+
+int pins_remove(const struct pins *p)
+{
+	int r = pins_drop(p, NULL, PINS_HOOKS);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	for (size_t i = ARRAY_SIZE(folders); i-- > 0;) { /* links first */
+		r = remove_folder(p, folders[i]);
+		if (r < 0)
+			return r;
+	}
+	return remove_folder(p, NULL);
+}
+
+static int give(const char *path, uid_t uid, gid_t gid)
+{
+	return lchown(path, uid, gid) < 0 ? -errno : 0;
+}
+
+int pins_give(const char *pin_dir, uid_t uid, gid_t gid)
+{
+	static const char *const parts[] = { "", "/" PINS_MAPS, "/" PINS_PROGRAMS, "/" PINS_LINKS };
+	_cleanup_(folder_clear) struct folder sets = {};
+	int r = pins_list_sets(pin_dir, &sets);
+
+	if (r == -ENOENT)
+		return 0;
+	for (size_t i = 0; r >= 0 && i < sets.count; i++) {
+		struct pins set;
+
+		pins_find(pin_dir, sets.names[i], &set);
+		for (size_t f = 0; r >= 0 && f < ARRAY_SIZE(parts); f++) {
+			char path[PINS_PATH_SIZE + 16];
+
+			snprintf(path, sizeof(path), "%s%s", set.path, parts[f]);
+			r = give(path, uid, gid);
+			r = r == -ENOENT ? 0 : r; /* half a set */
+		}
+	}
+	return r < 0 ? r : give(pin_dir, uid, gid);
+}

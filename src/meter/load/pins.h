@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pins - files of a BPF file system that keep what is in the kernel there when this process ends.
+ *
+ *     PIN_DIR/                  0700, ours alone
+ *       0123456789abcdef/       a set: a layout's name
+ *         maps/OBJECT-MAP       with '_' for '.', which such a file system does not take
+ *         programs/PROGRAM
+ *         links/PROGRAM
+ *         hooks                 see pinned.h; without it a set is not complete
+ *
+ * All need to write to those folders, which is root's alone.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "load/layout.h"
+
+struct error;
+struct folder;
+
+#define PINS_PATH_SIZE 256
+
+struct pins { /* a set; begins as {} */
+	char path[PINS_PATH_SIZE]; /* "": there is none */
+};
+
+#define PINS_MAPS "maps"
+#define PINS_PROGRAMS "programs"
+#define PINS_LINKS "links"
+#define PINS_HOOKS "hooks"
+
+/* Make PIN_DIR, or see that it is ours alone.  Its parent has to be in a BPF file system; /sys/fs/bpf is made one
+ * where it is none. */
+int pins_make_root(const char *pin_dir, struct error *err);
+/* Gone if it is empty. */
+void pins_remove_root(const char *pin_dir);
+
+/* The names of all sets.  -ENOENT: no such folder. */
+int pins_list_sets(const char *pin_dir, struct folder *ret);
+
+/* Where the set of a layout is, or would be. */
+void pins_find(const char *pin_dir, const char *layout, struct pins *ret);
+
+/* Its folders, empty. */
+int pins_make(const struct pins *p);
+
+/* @folder: one of the three; NULL: beside them. */
+int pins_put(const struct pins *p, const char *folder, const char *name, int fd);
+/* A descriptor, or -ENOENT. */
+int pins_get(const struct pins *p, const char *folder, const char *name);
+int pins_drop(const struct pins *p, const char *folder, const char *name);
+
+/* All of a set, what makes it complete first. */
+int pins_remove(const struct pins *p);
+
+/* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in them then. */
+int pins_give(const char *pin_dir, uid_t uid, gid_t gid);

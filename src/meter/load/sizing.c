@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+#include "load/sizing.h"
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include "bpf/files.h" /* the kernel side's */
+#include "basic/macro.h"
+#include "bpf/syscall_counts.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* ---- what the kernel takes ---- */
+
+/* Of x86_64 and Linux 6.18. */
+#define HASH_HEAD 832       /* struct bpf_htab */
+#define ARRAY_HEAD 312      /* struct bpf_array */
+#define STORAGE_HEAD 448    /* struct bpf_local_storage_map */
+#define HASH_ELEMENT 48     /* struct htab_elem */
+#define HASH_BUCKET 16      /* struct bucket */
+#define HASH_LOCKS 32       /* counters of a CPU, one a lock class */
+#define RING_HEAD 264       /* struct bpf_ringbuf_map */
+#define RING_META_PAGES 3   /* its head, and the positions of its consumer and producer */
+#define STORAGE_BUCKET 16   /* struct bpf_local_storage_map_bucket */
+#define STORAGE_OF_TASK 192 /* struct bpf_local_storage, of a task that has any */
+#define STORAGE_ELEMENT 72 /* struct bpf_local_storage_elem up to its value */
+
+unsigned int sizing_cpus(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	return cpus > 0 ? (unsigned int)cpus : 1;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+	return (value + to - 1) / to * to;
+}
+
+static uint64_t power_of_two(uint64_t at_least)
+{
+	uint64_t power = 1;
+
+	while (power < at_least)
+		power *= 2;
+	return power;
+}
+
+/* Preallocated: each CPU has one element more, for updates. */
+static uint64_t hash_bytes(const struct map_form *f, unsigned int cpus)
+{
+	uint64_t element = HASH_ELEMENT + round_up(f->key_bytes, 8) + round_up(f->value_bytes, 8);
+	uint64_t empty = HASH_HEAD + HASH_BUCKET * power_of_two(f->entries) + HASH_LOCKS * cpus;
+
+	if (f->flags & BPF_F_NO_PREALLOC) /* one that nothing is put into */
+		return empty;
+	return empty + element * ((uint64_t)f->entries + cpus) + sizeof(void *) * cpus;
+}
+
+static uint64_t array_bytes(const struct map_form *f)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), values = round_up(f->value_bytes, 8) * f->entries;
+
+	/* One that user space maps has its values on pages of their own. */
+	return f->flags & BPF_F_MMAPABLE ? page + round_up(values, page) : ARRAY_HEAD + values;
+}
+
+/* From the kernel's general caches, which hold sizes of 64 bytes and its multiples. */
+static uint64_t storage_bytes(const struct map_form *f, unsigned int cpus)
+{
+	uint64_t of_task = STORAGE_OF_TASK + round_up(STORAGE_ELEMENT + f->value_bytes, 64);
+
+	return STORAGE_HEAD + STORAGE_BUCKET * power_of_two(cpus) + of_task * f->entries;
+}
+
+/* Its data pages are mapped twice, so that what wraps can be read in one. */
+static uint64_t ring_bytes(const struct map_form *f)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = f->entries / page;
+
+	return RING_HEAD + (RING_META_PAGES + pages) * page + (RING_META_PAGES + 2 * pages) * sizeof(void *);
+}
+
+uint64_t map_form_bytes(const struct map_form *f, unsigned int cpus)
+{
+	switch (f->type) {
+	case BPF_MAP_TYPE_HASH:
+		return hash_bytes(f, cpus);
+	case BPF_MAP_TYPE_ARRAY:
+		return array_bytes(f);
+	case BPF_MAP_TYPE_PERCPU_ARRAY:
+		return ARRAY_HEAD +
+		       (sizeof(void *) + round_up(f->value_bytes, 8) * cpus) * f->entries;
+	case BPF_MAP_TYPE_TASK_STORAGE:
+		return storage_bytes(f, cpus);
+	case BPF_MAP_TYPE_RINGBUF:
+		return ring_bytes(f);
+	}
+	return 0;
+}
+
+/* ---- what a shape needs ---- */
+
+static unsigned int pairs(const struct sizing_shape *s)
+{
+	return s->cpus + s->jobs;
+}
+
+static unsigned int places(const struct sizing_shape *s)
+{
+	return s->mounts + SIZING_PLACES_BESIDE_MOUNTS;
+}
+
+static unsigned int rows(const struct sizing_shape *s)
+{
+	return pairs(s) * places(s) * SIZING_ROWS_OF_A_PLACE;
+}
+
+static unsigned int histograms(const struct sizing_shape *s)
+{
+	return s->has_histograms ? pairs(s) * places(s) * SIZING_HISTOGRAMS_OF_FIVE_PLACES / 5 : 0;
+}
+
+static unsigned int superblocks(const struct sizing_shape *s)
+{
+	return SIZING_SUPERBLOCKS_OF_ALL + s->jobs * SIZING_SUPERBLOCKS_OF_A_JOB;
+}
+
+static unsigned int tasks(const struct sizing_shape *s)
+{
+	return s->jobs * SIZING_TASKS_OF_A_JOB;
+}
+
+/* Files that are followed one by one, and what goes with them. */
+static unsigned int followed(const struct sizing_shape *s)
+{
+	return s->followed;
+}
+
+/* A CPU that finds no room counts among the unfollowed. */
+static unsigned int followed_counts(const struct sizing_shape *s)
+{
+	return s->followed * MIN(s->cpus, 4U);
+}
+
+/* So that how many they are can be told. */
+static unsigned int unfollowed(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(s->followed, 1024U) * 4 : 0;
+}
+
+static unsigned int open_files(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(s->followed, 8192U) : 0;
+}
+
+static unsigned int followed_calls(const struct sizing_shape *s)
+{
+	return s->followed ? MAX(tasks(s), 8192U) : 0; /* as parked_calls */
+}
+
+static unsigned int syscall_rows(const struct sizing_shape *s UNUSED)
+{
+	return SYSCALL_ROWS;
+}
+
+static unsigned int totals(const struct sizing_shape *s)
+{
+	return pairs(s) * SIZING_LEAVES_OF_A_JOB;
+}
+
+static unsigned int threaded(const struct sizing_shape *s)
+{
+	return MAX(s->jobs, s->cpus);
+}
+
+/* Most jobs use one kind of socket or two. */
+static unsigned int traffic_rows(const struct sizing_shape *s)
+{
+	return pairs(s) * SIZING_SOCKETS_OF_A_JOB;
+}
+
+static unsigned int connections(const struct sizing_shape *s)
+{
+	return s->jobs * SIZING_CONNECTIONS_OF_A_JOB;
+}
+
+/* On its way; a device's queue holds some hundred to a thousand. */
+static unsigned int block_requests(const struct sizing_shape *s)
+{
+	return s->cpus * SIZING_REQUESTS_OF_A_CPU;
+}
+
+static unsigned int times(const struct sizing_shape *s)
+{
+	return totals(s) + s->cpus * SIZING_SERVICES;
+}
+
+/* Of the key hierarchy. */
+static unsigned int groups(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs * SIZING_GROUPS_OF_A_JOB + SIZING_GROUPS_OF_ALL : 0;
+}
+
+/* Bytes, at least a page. */
+static unsigned int touched_rows(const struct sizing_shape *s)
+{
+	return s->has_groups ? TOUCHED_BYTES : (unsigned int)sysconf(_SC_PAGESIZE);
+}
+
+/* One a group that answers and a reason; nearly all groups have none. */
+static unsigned int lost_leaves(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs / 4 : 0;
+}
+
+/* One a group that outlives others which took from its shares. */
+static unsigned int given_back(const struct sizing_shape *s)
+{
+	return s->has_groups ? s->jobs + SIZING_GROUPS_OF_ALL : 0;
+}
+
+/*
+ * @needed: 0: it is not used.  @usual: one job may be of any kind: of thousands of tasks, say, or
+ * of all operations by all ways.  So there are so many entries at least, unless the limit says
+ * otherwise.
+ */
+/* clang-format off */
+static const struct {
+	const char *map;
+	unsigned int (*needed)(const struct sizing_shape *shape);
+	unsigned int usual;
+	bool is_on_demand; /* its memory was asked for, beyond the limit */
+} table[] = {
+	{ "file_rows",       rows,        8192, false },
+	{ "file_histograms", histograms,  2048, false },
+	{ "superblocks",     superblocks, 1024, false },
+	{ "parked_calls",    tasks,       8192, false }, /* tasks asleep in a counted call */
+	{ "path_ends",       tasks,       8192, false }, /* of live tasks */
+	{ "libaio_requests", tasks,       8192, false }, /* on their way */
+	{ "task_totals",     totals,      4096, false },
+	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
+	{ "looks",           pairs,       1024, false },
+	{ "traffic_rows",    traffic_rows, 1024, false },
+	{ "block_rows",      pairs,        512, false }, /* most jobs work on file systems over the network */
+	{ "block_requests",  block_requests, 2048, false },
+	{ "connections",     connections, 8192, false }, /* TCP sockets that are there at once */
+	{ "homes",           tasks,          1, false },
+	{ "ended_threads",   threaded,     512, false }, /* processes of which threads ended */
+	{ "task_times",      times,       2048, false },
+	{ "moments",         tasks,          1, false },
+	{ "groups",          groups,         1, false },
+	{ "given_back",      given_back,     1, false },
+	{ "lost_leaves",     lost_leaves,  256, false },
+	{ "touched_rows",    touched_rows,   1, false },
+	{ "followed_files",   followed,        1, true },
+	{ "followed_names",   followed,        1, true },
+	{ "followed_counts",  followed_counts, 1, true },
+	{ "unfollowed_files", unfollowed,      1, true },
+	{ "open_files",       open_files,      1, true },
+	{ "parked_refs",      followed_calls,  1, true },
+	{ "syscall_rows",     syscall_rows,    1, true },
+	{ "parked_syscalls",  tasks,       16384, true }, /* tasks asleep in a call */
+};
+/* clang-format on */
+
+#define ROWS_MIN 64
+#define HISTOGRAMS_MIN 1
+#define UNUSED_ENTRIES 1 /* a map has one at least */
+
+static void fill_shape(struct sizing_shape *s)
+{
+	s->cpus = s->cpus ? s->cpus : sizing_cpus();
+	s->jobs = s->jobs ? s->jobs : 1;
+	s->mounts = s->mounts ? s->mounts : 8;
+}
+
+static unsigned int entries_for(const char *map, const struct sizing_shape *shape, unsigned int own)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) != 0)
+			continue;
+		if (!table[i].needed(shape))
+			return UNUSED_ENTRIES;
+		return MAX(table[i].needed(shape), MAX(table[i].usual, own));
+	}
+	return own;
+}
+
+unsigned int sizing_share(const char *map, unsigned int entries, const struct sizing_shape *shape)
+{
+	struct sizing_shape one = *shape;
+
+	one.jobs = 1;
+	fill_shape(&one);
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) == 0)
+			return MIN(MAX(entries / 8, table[i].needed(&one)), entries / 2);
+	}
+	return entries / 8;
+}
+
+static bool is_on_demand(const char *map)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		if (strcmp(table[i].map, map) == 0)
+			return table[i].is_on_demand;
+	}
+	return false;
+}
+
+static const struct map_size *find_fixed(const struct map_size *fixed, const char *map)
+{
+	for (; fixed && fixed->map; fixed++) {
+		if (strcmp(fixed->map, map) == 0)
+			return fixed;
+	}
+	return NULL;
+}
+
+static uint64_t sum(const struct map_form *forms, size_t count, unsigned int cpus)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += map_form_bytes(&forms[i], cpus);
+	return bytes;
+}
+
+/* Take entries from @map, down to @least, until @bytes of all maps are within @limit; returns what they are then. */
+static uint64_t shrink(struct map_form *map, unsigned int least, uint64_t bytes, uint64_t limit,
+		       unsigned int cpus)
+{
+	uint64_t others = bytes - map_form_bytes(map, cpus);
+	unsigned int most = map->entries, low = MIN(least, most);
+
+	while (low < most) { /* the greatest number that fits is in low..most */
+		map->entries = low + (most - low + 1) / 2;
+		if (others + map_form_bytes(map, cpus) <= limit)
+			low = map->entries;
+		else
+			most = map->entries - 1;
+	}
+	map->entries = low;
+	return others + map_form_bytes(map, cpus);
+}
+
+uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size_t count)
+{
+	static const struct map_size least[] = { { "file_histograms", HISTOGRAMS_MIN },
+						 { "file_rows", ROWS_MIN } }; /* who gives first */
+	uint64_t limit = sizing->limit_bytes ? sizing->limit_bytes : SIZING_LIMIT_MIB * MIB, bytes;
+	struct sizing_shape shape = sizing->shape;
+
+	fill_shape(&shape);
+	for (size_t i = 0; i < count; i++) {
+		const struct map_size *fixed = find_fixed(sizing->fixed, forms[i].name);
+
+		forms[i].entries = fixed ? fixed->entries :
+					   entries_for(forms[i].name, &shape, forms[i].entries);
+		if (!shape.followed && is_on_demand(forms[i].name) && forms[i].type == BPF_MAP_TYPE_HASH)
+			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU */
+		if (shape.followed && is_on_demand(forms[i].name) && limit < UINT64_MAX / 2)
+			limit += map_form_bytes(&forms[i], shape.cpus);
+	}
+	bytes = sum(forms, count, shape.cpus);
+	for (size_t map = 0; map < ARRAY_SIZE(least); map++) {
+		for (size_t i = 0; i < count && bytes > limit; i++) {
+			if (strcmp(forms[i].name, least[map].map) == 0 &&
+			    !find_fixed(sizing->fixed, forms[i].name))
+				bytes = shrink(&forms[i], least[map].entries, bytes, limit, shape.cpus);
+		}
+	}
+	return bytes;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * checkup - all that can be found out about measuring on this machine, each hook by a real attempt and
+ * its canary.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "selftest/attempts.h"
+#include "selftest/costs.h"
+#include "basic/error.h"
+#include "sources/gpus.h"
+#include "cgroup/hierarchy.h"
+#include "cgroup/machine.h"
+#include "cgroup/managers.h"
+#include "load/meter.h"
+#include "model/record.h"
+#include "selftest/rights.h"
+#include "sources/sensors.h"
+
+#define CHECKUP_HOOKS_MAX 64
+
+struct checkup_tier {
+	bool is_default; /* of the default set; the others add to it */
+	const char *name, *gives; /* "T0", "totals" */
+	size_t hook_count, on_count, checked_count;
+	bool is_on; /* all hooks are on and believed */
+};
+
+#define CHECKUP_TIERS_COUNT 5
+
+struct checkup {
+	bool is_live; /* the root is this machine's own: else nothing can be tried, only read */
+	struct machine machine;
+	struct rights rights;
+	bool has_hierarchy;
+	struct hierarchy hierarchy;
+	struct error why_no_hierarchy;
+	bool has_memory_controller; /* where groups of ours would be made */
+	struct hook hooks[CHECKUP_HOOKS_MAX];
+	size_t hook_count;
+	struct older older;
+	struct checkup_tier tiers[CHECKUP_TIERS_COUNT];
+	bool has_sung; /* the hooks that are on were checked */
+	int song_error; /* why not, as -Exxx */
+	struct error why_no_song;
+	uint64_t map_bytes; /* of the default set */
+	struct attempt attempts[ATTEMPTS_COUNT];
+	bool has_costs;
+	struct costs costs;
+	struct error why_no_costs;
+	struct managers managers;
+	struct sensors sensors;
+	struct gpus gpus;
+};
+
+/* @with_costs: measure them too, which takes 1.5 s.  Fails only for want of memory; then, too,
+ * checkup_clear() is due. */
+int checkup_make(int root_fd, bool with_costs, struct checkup *ret);
+void checkup_clear(struct checkup *c);
+
+/* The default set works: every hook of its tiers is on and was believed. */
+bool checkup_is_well(const struct checkup *c);
+
+/* What T2 could give more than it does, and why it does not, by reason; nothing where T2 is off itself. */
+int checkup_list_missing(const struct checkup *c, struct strings *ret);
+
+/* Why the tier is not on, in a few words; its first reason. */
+const char *checkup_why_off(const struct checkup *c, const struct checkup_tier *tier);

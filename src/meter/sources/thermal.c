@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include "sources/thermal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/cpulist.h"
+#include "basic/file.h"
+#include "basic/folder.h"
+#include "basic/macro.h"
+#include "basic/parse.h"
+
+#define NAMES_MAX 4096 /* in one folder */
+#define CHIP_NAME_MAX 32
+#define CPU_FOLDER "sys/devices/system/cpu"
+#define KILOHERTZ_MAX UINT64_C(100000000) /* what is over it is no frequency */
+#define MILLICELSIUS_MAX UINT64_C(200000)
+
+struct processor_state {
+	unsigned int cpu;
+	uint32_t package, core; /* the kernel's own numbers; a core's is unique in its package */
+	bool has_frequency_file, has_throttle_files;
+	uint64_t hertz; /* 0: not known */
+	uint64_t core_throttles, package_throttles;
+	uint64_t core_throttles_before, package_throttles_before;
+};
+
+struct thermal {
+	int root_fd;
+	bool is_swept;
+	struct processor_state *processors; /* by number */
+	size_t processor_count;
+	struct thermal_sensor *sensors;
+	size_t sensor_count;
+};
+
+/* ---- which CPUs ---- */
+
+static bool has_file(int root_fd, unsigned int cpu, const char *file)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU_FOLDER "/cpu%u/%s", cpu, file);
+	return faccessat(root_fd, path, F_OK, 0) == 0;
+}
+
+static bool read_number(int root_fd, unsigned int cpu, const char *file, uint64_t *ret)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU_FOLDER "/cpu%u/%s", cpu, file);
+	return file_read_u64(root_fd, path, ret) == 0;
+}
+
+static uint32_t read_id(int root_fd, unsigned int cpu, const char *file, uint32_t otherwise)
+{
+	uint64_t id = 0;
+
+	return read_number(root_fd, cpu, file, &id) && id < UINT32_MAX ? (uint32_t)id : otherwise;
+}
+
+static void add_processor(struct thermal *t, unsigned int cpu)
+{
+	t->processors[t->processor_count++] = (struct processor_state){
+		.cpu = cpu,
+		.package = read_id(t->root_fd, cpu, "topology/physical_package_id", 0),
+		.core = read_id(t->root_fd, cpu, "topology/core_id", cpu),
+		.has_frequency_file = has_file(t->root_fd, cpu, "cpufreq/scaling_cur_freq"),
+		.has_throttle_files = has_file(t->root_fd, cpu, "thermal_throttle/core_throttle_count"),
+	};
+}
+
+static int list_processors(struct thermal *t)
+{
+	_cleanup_free_ char *text = NULL;
+	struct cpulist online;
+
+	if (file_read(t->root_fd, CPU_FOLDER "/online", 64u << 10, &text, NULL) < 0)
+		return 0;
+	text[strcspn(text, "\n")] = '\0';
+	if (cpulist_parse(text, &online) < 0 || cpulist_count(&online) == 0)
+		return 0;
+	t->processors = calloc(cpulist_count(&online), sizeof(*t->processors));
+	if (!t->processors)
+		return -ENOMEM;
+	for (unsigned int cpu = 0; cpu < CPULIST_MAX; cpu++) {
+		if (cpulist_contains(&online, cpu))
+			add_processor(t, cpu);
+	}
+	return 0;
+}
+
+static bool has_package(const struct thermal *t, size_t end, uint32_t package)
+{
+	for (size_t i = 0; i < end; i++) {
+		if (t->processors[i].package == package)
+			return true;
+	}
+	return false;
+}
+
+static size_t count_packages(const struct thermal *t)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < t->processor_count; i++)
+		count += !has_package(t, i, t->processors[i].package);
+	return count;
+}
+
+/* ---- which sensors ---- */
+
+static void read_line(int root_fd, const char *path, char *ret, size_t size)
+{
+	(void)file_read_small(root_fd, path, ret, size);
+	ret[strcspn(ret, "\n")] = '\0';
+}
+
+static int add_sensor(struct thermal *t, const char *chip, const char *name, const char *path, uint32_t package)
+{
+	struct thermal_sensor *larger, *s;
+
+	if (t->sensor_count == THERMAL_SENSORS_MAX || strlen(path) >= sizeof(s->path) ||
+	    faccessat(t->root_fd, path, F_OK, 0) < 0)
+		return 0;
+	larger = reallocarray(t->sensors, t->sensor_count + 1, sizeof(*larger));
+	if (!larger)
+		return -ENOMEM;
+	t->sensors = larger;
+	s = &larger[t->sensor_count++];
+	*s = (struct thermal_sensor){ .package = package };
+	snprintf(s->chip, sizeof(s->chip), "%.31s", chip);
+	snprintf(s->name, sizeof(s->name), "%.63s", name);
+	snprintf(s->path, sizeof(s->path), "%s", path);
+	return 0;
+}
+
+/* coretemp: "Package id 1" is package 1's. */
+static int add_coretemp(struct thermal *t, const char *folder, const char *file)
+{
+	char path[192], label[64];
+	const char *rest = label;
+	uint64_t package;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	read_line(t->root_fd, path, label, sizeof(label));
+	if (strncmp(label, "Package id ", strlen("Package id ")) != 0)
+		return 0;
+	rest += strlen("Package id ");
+	if (parse_u64(rest, &package) < 0 || package >= THERMAL_PACKAGE_ANY)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%.*s_input", folder, (int)strcspn(file, "_"), file);
+	return add_sensor(t, "coretemp", label, path, (uint32_t)package);
+}
+
+static bool is_label(const char *file)
+{
+	const char *end = strchr(file, '_');
+
+	return strncmp(file, "temp", strlen("temp")) == 0 && end && strcmp(end, "_label") == 0 && strlen(file) < CHIP_NAME_MAX;
+}
+
+static int read_coretemp(struct thermal *t, const char *folder)
+{
+	_cleanup_(folder_clear) struct folder files = {};
+	int r = 0;
+
+	if (folder_read(t->root_fd, folder, NAMES_MAX, &files) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < files.count; i++) {
+		if (is_label(files.names[i]))
+			r = add_coretemp(t, folder, files.names[i]);
+	}
+	return r;
+}
+
+/* AMD's: Tctl steers the fan and is above the true one on some; those have Tdie, too. */
+static int read_amd(struct thermal *t, const char *folder, const char *chip)
+{
+	static const char *const wanted[] = { "Tdie", "Tctl" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		for (unsigned int number = 1; number <= 2; number++) {
+			char path[192], label[64];
+
+			snprintf(path, sizeof(path), "%s/temp%u_label", folder, number);
+			read_line(t->root_fd, path, label, sizeof(label));
+			if (strcmp(label, wanted[i]) != 0)
+				continue;
+			snprintf(path, sizeof(path), "%s/temp%u_input", folder, number);
+			return add_sensor(t, chip, label, path, THERMAL_PACKAGE_ANY);
+		}
+	}
+	return 0;
+}
+
+static int read_hwmon(struct thermal *t)
+{
+	_cleanup_(folder_clear) struct folder chips = {};
+	int r = 0;
+
+	if (folder_read(t->root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < chips.count; i++) {
+		char folder[96], path[128], chip[32];
+
+		if (strlen(chips.names[i]) >= CHIP_NAME_MAX)
+			continue;
+		snprintf(folder, sizeof(folder), "sys/class/hwmon/%s", chips.names[i]);
+		snprintf(path, sizeof(path), "%s/name", folder);
+		read_line(t->root_fd, path, chip, sizeof(chip));
+		if (strcmp(chip, "coretemp") == 0)
+			r = read_coretemp(t, folder);
+		else if (strcmp(chip, "k10temp") == 0 || strcmp(chip, "zenpower") == 0)
+			r = read_amd(t, folder, chip);
+	}
+	return r;
+}
+
+static int read_zones(struct thermal *t)
+{
+	_cleanup_(folder_clear) struct folder zones = {};
+	int r = 0;
+
+	if (folder_read(t->root_fd, "sys/class/thermal", NAMES_MAX, &zones) < 0)
+		return 0;
+	for (size_t i = 0; r == 0 && i < zones.count; i++) {
+		char path[128], type[32];
+
+		if (strlen(zones.names[i]) >= CHIP_NAME_MAX)
+			continue;
+		snprintf(path, sizeof(path), "sys/class/thermal/%s/type", zones.names[i]);
+		read_line(t->root_fd, path, type, sizeof(type));
+		snprintf(path, sizeof(path), "sys/class/thermal/%s/temp", zones.names[i]);
+		if (strcmp(type, "x86_pkg_temp") == 0)
+			r = add_sensor(t, type, zones.names[i], path, THERMAL_PACKAGE_ANY);
+	}
+	return r;
+}
+
+/* Where there are as many as packages, and none says whose it is, they stand in the same order. */
+static void settle_packages(struct thermal *t)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < t->sensor_count; i++) {
+		if (t->sensors[i].package != THERMAL_PACKAGE_ANY)
+			return;
+	}
+	if (t->sensor_count != count_packages(t))
+		return;
+	for (uint32_t package = 0; package <= UINT16_MAX && next < t->sensor_count; package++) {
+		if (has_package(t, t->processor_count, package))
+			t->sensors[next++].package = package;
+	}
+}
+
+int thermal_open(int root_fd, struct thermal **ret)
+{
+	_cleanup_(thermal_closep) struct thermal *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->root_fd = root_fd;
+	r = list_processors(t);
+	if (r == 0)
+		r = read_hwmon(t);
+	if (r == 0 && !t->sensor_count)
+		r = read_zones(t);
+	if (r < 0)
+		return r;
+	settle_packages(t);
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+struct thermal *thermal_close(struct thermal *t)
+{
+	if (!t)
+		return NULL;
+	free(t->processors);
+	free(t->sensors);
+	free(t);
+	return NULL;
+}
+
+void thermal_closep(struct thermal **t)
+{
+	thermal_close(*t);
+}
+
+bool thermal_has_any(const struct thermal *t)
+{
+	bool has = t->sensor_count > 0;
+
+	for (size_t i = 0; i < t->processor_count; i++)
+		has |= t->processors[i].has_frequency_file || t->processors[i].has_throttle_files;
+	return has;
+}
+
+const struct thermal_sensor *thermal_sensors(const struct thermal *t, size_t *ret_count)
+{
+	*ret_count = t->sensor_count;
+	return t->sensors;
+}
+
+/* ---- a sweep ---- */
+
+/* A CPU that was off and is on again begins anew; what it had counted is not counted twice. */
+static void read_throttles(const struct thermal *t, struct processor_state *p)
+{
+	const struct {
+		const char *file;
+		uint64_t *now, *before;
+	} counts[] = {
+		{ "thermal_throttle/core_throttle_count", &p->core_throttles, &p->core_throttles_before },
+		{ "thermal_throttle/package_throttle_count", &p->package_throttles, &p->package_throttles_before },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		uint64_t now = *counts[i].now;
+
+		(void)read_number(t->root_fd, p->cpu, counts[i].file, &now);
+		*counts[i].before = t->is_swept ? MIN(*counts[i].now, now) : now;
+		*counts[i].now = now;
+	}
+}
+
+static void sweep_processor(const struct thermal *t, struct processor_state *p)
+{
+	uint64_t kilohertz = 0;
+
+	if (p->has_frequency_file && (!read_number(t->root_fd, p->cpu, "cpufreq/scaling_cur_freq", &kilohertz) ||
+				      kilohertz > KILOHERTZ_MAX))
+		kilohertz = 0;
+	p->hertz = kilohertz * 1000;
+	if (p->has_throttle_files)
+		read_throttles(t, p);
+}
+
+void thermal_sweep(struct thermal *t)
+{
+	for (size_t i = 0; i < t->processor_count; i++)
+		sweep_processor(t, &t->processors[i]);
+	for (size_t i = 0; i < t->sensor_count; i++) {
+		struct thermal_sensor *s = &t->sensors[i];
+
+		s->is_known = file_read_u64(t->root_fd, s->path, &s->millicelsius) == 0 &&
+			      s->millicelsius <= MILLICELSIUS_MAX;
+	}
+	t->is_swept = true;
+}
+
+/* ---- what it found ---- */
+
+static bool is_in(const struct cpulist *cpus, const struct processor_state *p)
+{
+	return !cpus || cpulist_contains(cpus, p->cpu);
+}
+
+/* Is it the first of these CPUs that is of its package, and of its core? */
+static bool is_first(const struct thermal *t, const struct cpulist *cpus, size_t index, bool of_core)
+{
+	const struct processor_state *p = &t->processors[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct processor_state *q = &t->processors[i];
+
+		if (is_in(cpus, q) && q->has_throttle_files && q->package == p->package && (!of_core || q->core == p->core))
+			return false;
+	}
+	return true;
+}
+
+/* Each CPU of a core, and of a package, hears of the same event: so the first one counts. */
+static void add_throttles(const struct thermal *t, const struct cpulist *cpus, size_t index, struct thermal_moment *to)
+{
+	const struct processor_state *p = &t->processors[index];
+
+	if (!p->has_throttle_files)
+		return;
+	to->has_throttles = true;
+	if (is_first(t, cpus, index, true)) {
+		to->core_throttles += p->core_throttles - p->core_throttles_before;
+		to->core_throttles_total += p->core_throttles;
+	}
+	if (is_first(t, cpus, index, false)) {
+		to->package_throttles += p->package_throttles - p->package_throttles_before;
+		to->package_throttles_total += p->package_throttles;
+	}
+}
+
+static bool has_package_in(const struct thermal *t, const struct cpulist *cpus, uint32_t package)
+{
+	for (size_t i = 0; i < t->processor_count; i++) {
+		if (is_in(cpus, &t->processors[i]) && t->processors[i].package == package)
+			return true;
+	}
+	return false;
+}
+
+void thermal_get(const struct thermal *t, const struct cpulist *cpus, struct thermal_moment *ret)
+{
+	struct thermal_moment m = {};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->processor_count; i++) {
+		const struct processor_state *p = &t->processors[i];
+
+		if (!is_in(cpus, p))
+			continue;
+		add_throttles(t, cpus, i, &m);
+		if (!p->hertz)
+			continue;
+		sum += p->hertz;
+		m.frequency_min_hz = m.cpus ? MIN(m.frequency_min_hz, p->hertz) : p->hertz;
+		m.frequency_max_hz = MAX(m.frequency_max_hz, p->hertz);
+		m.cpus++;
+	}
+	m.frequency_hz = m.cpus ? sum / m.cpus : 0;
+	for (size_t i = 0; i < t->sensor_count; i++) {
+		const struct thermal_sensor *s = &t->sensors[i];
+
+		if (!s->is_known ||
+		    (cpus && s->package != THERMAL_PACKAGE_ANY && !has_package_in(t, cpus, s->package)))
+			continue;
+		m.millicelsius = MAX(m.millicelsius, s->millicelsius);
+		m.has_temperature = true;
+	}
+	*ret = m;
+}
