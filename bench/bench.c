@@ -89,7 +89,7 @@ struct bench {
 	struct hierarchy hierarchy;
 	struct group *group;
 	struct worker *worker;
-	char folder[64];
+	char dir[64];
 	char device[32]; /* "": none can be had */
 	int device_fd;   /* keeps it */
 	bool is_mounted;
@@ -441,13 +441,13 @@ static int make_mounts(struct bench *b, struct error *err)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return error_set_errno(err, errno, "cannot make a mount namespace");
-	snprintf(b->folder, sizeof(b->folder), "/tmp/jobmeter-bench-XXXXXX");
-	if (!mkdtemp(b->folder)) {
-		b->folder[0] = '\0';
-		return error_set_errno(err, errno, "cannot make a folder in /tmp");
+	snprintf(b->dir, sizeof(b->dir), "/tmp/jobmeter-bench-XXXXXX");
+	if (!mkdtemp(b->dir)) {
+		b->dir[0] = '\0';
+		return error_set_errno(err, errno, "cannot make a directory in /tmp");
 	}
-	if (mount("jobmeter-bench", b->folder, "tmpfs", 0, "size=16m") < 0)
-		return error_set_errno(err, errno, "cannot mount '%s'", b->folder);
+	if (mount("jobmeter-bench", b->dir, "tmpfs", 0, "size=16m") < 0)
+		return error_set_errno(err, errno, "cannot mount '%s'", b->dir);
 	b->is_mounted = true;
 	if (access("/sys/kernel/tracing/events", F_OK) < 0)
 		(void)mount("tracefs", "/sys/kernel/tracing", "tracefs", 0, NULL);
@@ -465,7 +465,7 @@ static int make_device(struct bench *b, struct error *err)
 	char path[128];
 	int number;
 
-	snprintf(path, sizeof(path), "%s/device", b->folder);
+	snprintf(path, sizeof(path), "%s/device", b->dir);
 	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (file < 0 || ftruncate(file, DEVICE_BYTES) < 0)
 		return error_set_errno(err, errno, "cannot make '%s'", path);
@@ -495,7 +495,7 @@ static int prepare(struct bench *b, struct error *err)
 	if (r >= 0)
 		r = make_device(b, err);
 	if (r >= 0)
-		r = worker_start(b->folder, "/var/tmp", *b->device ? b->device : NULL, &b->worker, err);
+		r = worker_start(b->dir, "/var/tmp", *b->device ? b->device : NULL, &b->worker, err);
 	if (r >= 0)
 		r = group_add_process(b->group, worker_pid(b->worker), err);
 	if (r < 0)
@@ -503,7 +503,7 @@ static int prepare(struct bench *b, struct error *err)
 	b->ring.hierarchy = &b->hierarchy;
 	b->ring.group_id = group_id(b->group);
 	b->ring.worker = b->worker;
-	b->ring.folder = b->folder;
+	b->ring.dir = b->dir;
 	b->ring.device = *b->device ? b->device : NULL;
 	return 0;
 }
@@ -516,9 +516,9 @@ static void clean_up(struct bench *b)
 	group_remove(b->group);
 	hierarchy_clear(&b->hierarchy);
 	if (b->is_mounted)
-		umount2(b->folder, MNT_DETACH);
-	if (*b->folder)
-		rmdir(b->folder);
+		umount2(b->dir, MNT_DETACH);
+	if (*b->dir)
+		rmdir(b->dir);
 	close(b->ring.root_fd);
 }
 

@@ -107,7 +107,7 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		const struct mount_row *row = &reading.mounts[i];
 
-		if (row->kind == ROW_MOUNT && strcmp(row->mount, c->ring->folder) == 0) {
+		if (row->kind == ROW_MOUNT && strcmp(row->mount, c->ring->dir) == 0) {
 			ret->reads += (int64_t)row->ops[OP_READ].calls;
 			ret->writes += (int64_t)row->ops[OP_WRITE].calls;
 		}
@@ -167,7 +167,7 @@ static int reference_start(struct contest *c, struct error *err)
 static int reference_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	struct reference_bpf *bpf = c->state;
-	const char *name = strrchr(c->ring->folder, '/'); /* the mount point's last part */
+	const char *name = strrchr(c->ring->dir, '/'); /* the mount point's last part */
 	int fd = bpf_map__fd(bpf->maps.totals);
 	struct reference_key key, next;
 	struct reference_value value;

@@ -53,7 +53,7 @@ struct ring {
 	const struct hierarchy *hierarchy;
 	uint64_t group_id;
 	struct worker *worker;
-	const char *folder; /* the mount point of the worker's files */
+	const char *dir; /* the mount point of the worker's files */
 	const char *device; /* "/dev/loop0", which the worker reads; NULL: there is none */
 };
 

@@ -15,7 +15,7 @@
 #include "basic/error.h"
 
 struct ground {
-	char folder[64];
+	char dir[64];
 	char paths[GROUND_MOUNTS][96], config[96];
 	const char *mounts[GROUND_MOUNTS];
 };
@@ -25,7 +25,7 @@ static int mount_all(struct ground *g, struct error *err)
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		return error_set_errno(err, errno, "cannot have mounts of our own");
 	for (int i = 0; i < GROUND_MOUNTS; i++) {
-		snprintf(g->paths[i], sizeof(g->paths[i]), "%s/mount%d", g->folder, i);
+		snprintf(g->paths[i], sizeof(g->paths[i]), "%s/mount%d", g->dir, i);
 		g->mounts[i] = g->paths[i];
 		if (mkdir(g->paths[i], 0755) < 0 ||
 		    mount("bench", g->paths[i], "tmpfs", 0, "size=64m") < 0)
@@ -41,12 +41,12 @@ int ground_make(struct ground **ret, struct error *err)
 
 	if (!g)
 		return -ENOMEM;
-	strcpy(g->folder, "/tmp/bench-agent.XXXXXX");
-	if (!mkdtemp(g->folder) || chmod(g->folder, 0755) < 0) {
+	strcpy(g->dir, "/tmp/bench-agent.XXXXXX");
+	if (!mkdtemp(g->dir) || chmod(g->dir, 0755) < 0) {
 		free(g);
-		return error_set_errno(err, errno, "cannot make a folder in /tmp");
+		return error_set_errno(err, errno, "cannot make a directory in /tmp");
 	}
-	snprintf(g->config, sizeof(g->config), "%s/agent.yaml", g->folder);
+	snprintf(g->config, sizeof(g->config), "%s/agent.yaml", g->dir);
 	r = mount_all(g, err);
 	if (r < 0) {
 		ground_remove(g);
@@ -72,7 +72,7 @@ struct ground *ground_remove(struct ground *g)
 		if (g->mounts[i])
 			umount2(g->mounts[i], MNT_DETACH);
 	}
-	nftw(g->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+	nftw(g->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 	free(g);
 	return NULL;
 }
@@ -97,6 +97,6 @@ const char *ground_configure(struct ground *g, int interval_s, bool has_bpf)
 		"listen: 127.0.0.1:%d\ninsecure: on\ninterval: %ds\nuser: nobody\nbpf: %s\n"
 		"socket:\n  path: %s/agent.sock\nstate_dir: %s/state\nrun_dir: %s/run\n"
 		"pin_dir: /sys/fs/bpf/jobmeter-bench-%d\n",
-		ground_port(), interval_s, has_bpf ? "on" : "off", g->folder, g->folder, g->folder, getpid());
+		ground_port(), interval_s, has_bpf ? "on" : "off", g->dir, g->dir, g->dir, getpid());
 	return fflush(file) == 0 ? g->config : NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ground - where an agent is measured: mounts that nobody else sees, a folder of its own, its configuration. */
+/* ground - where an agent is measured: mounts that nobody else sees, a directory of its own, its configuration. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,7 @@ struct ground;
 
 /* From now on this process has mounts of its own, and a new tmpfs on each of ground_mounts(). */
 int ground_make(struct ground **ret, struct error *err);
-/* The folder goes; the mounts go with the process.  NULL is fine; returns NULL. */
+/* The directory goes; the mounts go with the process.  NULL is fine; returns NULL. */
 struct ground *ground_remove(struct ground *g);
 
 const char *const *ground_mounts(const struct ground *g); /* GROUND_MOUNTS of them */

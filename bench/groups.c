@@ -92,14 +92,14 @@ static int make_group(const struct groups *g, const char *mount, const char *pat
 	return 0;
 }
 
-static bool use_file(const char *folder)
+static bool use_file(const char *dir)
 {
 	char path[4096], block[4096] = "x";
 	struct stat st;
 	bool is_good;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%d", folder, getpid());
+	snprintf(path, sizeof(path), "%s/%d", dir, getpid());
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
@@ -257,17 +257,17 @@ static size_t remove_left(const struct groups *g, const char *mount)
 	char full[4096];
 	struct dirent *entry;
 	size_t count = 0, index;
-	DIR *folder;
+	DIR *dir;
 	int fd;
 
 	full_path(mount, g->above, full);
 	fd = openat(g->root_fd, full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	folder = fd < 0 ? NULL : fdopendir(fd);
-	while (folder && (entry = readdir(folder)))
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (dir && (entry = readdir(dir)))
 		count += is_ours(entry->d_name, &index) &&
 			 unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0;
-	if (folder)
-		closedir(folder);
+	if (dir)
+		closedir(dir);
 	return count;
 }
 

@@ -9,7 +9,7 @@
 struct error;
 struct groups;
 
-/* Folders on mounts of their own, two or more, which processes work in: the first two, three ... of them, by turns. */
+/* Directories on mounts of their own, two or more, which processes work in: the first two, three ... of them, by turns. */
 struct groups_mounts {
 	const char *const *paths;
 	size_t count;

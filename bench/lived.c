@@ -25,7 +25,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int add_times(void *context, uint64_t leaf UNUSED, uint32_t cpu UNUSED,
+static int add_times(void *context, uint64_t cgroup UNUSED, uint32_t cpu UNUSED,
 		     const struct task_times *times)
 {
 	const uint64_t *blocked = (const uint64_t *)&times->blocked;
@@ -90,7 +90,7 @@ int lived_check(const struct meter *m, const struct look *then, const struct dee
 		nanosleep(&pause, NULL);
 	}
 	if (all < bounds.least_ns || all > bounds.most_ns || on < bounds.on_ns || on > all ||
-	    meter_lost(m, LOST_TIME) || meter_lost(m, LOST_MOMENT))
+	    meter_lost(m, LOST_TIME) || meter_lost(m, LOST_TASK_STATE))
 		return error_set(err, -ERANGE,
 				 "T1 found %" PRIu64 " ns, not %" PRIu64 " to %" PRIu64
 				 ", and %" PRIu64 " on a CPU, not %" PRIu64 " or more",

@@ -13,7 +13,7 @@ struct error;
 struct meter;
 struct worker;
 
-/* T1's sums of all leaves at one moment, which lies between two. */
+/* T1's sums of all cgroups at one moment, which lies between two. */
 struct look {
 	uint64_t earliest_ns, latest_ns;
 	uint64_t all_ns, on_ns;

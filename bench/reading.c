@@ -32,11 +32,11 @@
 
 static const size_t counts[] = { 10, 100, 1000 };
 
-enum way {
-	WAY_PLAIN,
-	WAY_KEPT,
-	WAY_REOPENED, /* by the same code, where no descriptor can be kept */
-	WAYS,
+enum interface {
+	INTERFACE_PLAIN,
+	INTERFACE_KEPT,
+	INTERFACE_REOPENED, /* by the same code, where no descriptor can be kept */
+	INTERFACES,
 };
 
 /* Which numbers. */
@@ -49,8 +49,8 @@ static const char *const set_names[SETS] = { "beside BPF", "without BPF" };
 
 struct result {
 	size_t files; /* of one group */
-	struct samples us[WAYS]; /* a group */
-	struct samples ratio[WAYS]; /* to the plain one */
+	struct samples us[INTERFACES]; /* a group */
+	struct samples ratio[INTERFACES]; /* to the plain one */
 };
 
 struct bench {
@@ -83,15 +83,15 @@ static int read_ours(struct bench *b, struct group_files *files, const struct me
 }
 
 /* CPU time that a group takes. */
-static int measure(struct bench *b, enum way way, size_t count, const struct metric_set *wanted, double *ret_us)
+static int measure(struct bench *b, enum interface interface, size_t count, const struct metric_set *wanted, double *ret_us)
 {
 	size_t times = ROUND_GROUPS / count;
 	double before = cpu_us();
 
 	for (size_t t = 0; t < times; t++) {
 		for (size_t i = 0; i < count; i++) {
-			int r = way == WAY_PLAIN ? plain_read(b->plain, i) :
-						   read_ours(b, way == WAY_KEPT ? b->kept[i] : b->passing[i], wanted);
+			int r = interface == INTERFACE_PLAIN ? plain_read(b->plain, i) :
+						   read_ours(b, interface == INTERFACE_KEPT ? b->kept[i] : b->passing[i], wanted);
 
 			if (r < 0)
 				return r;
@@ -105,23 +105,23 @@ static int run_set(struct bench *b, size_t count, enum set set, struct result *r
 {
 	struct metric_set wanted =
 		metric_set_minus(group_files_metrics(b->hierarchy.is_v2, set == SET_BPF), group_files_seldom());
-	double us[WAYS];
+	double us[INTERFACES];
 
 	b->plain = plain_new(&b->hierarchy, b->groups, count, wanted);
 	if (!b->plain)
 		return -ENOMEM;
 	result->files = plain_files(b->plain);
 	for (int repetition = -1; repetition < b->repetitions; repetition++) { /* the first is for the caches */
-		for (int w = 0; w < WAYS; w++) {
-			enum way way = (enum way)((w + repetition + 1) % WAYS);
-			int r = measure(b, way, count, &wanted, &us[way]);
+		for (int w = 0; w < INTERFACES; w++) {
+			enum interface interface = (enum interface)((w + repetition + 1) % INTERFACES);
+			int r = measure(b, interface, count, &wanted, &us[interface]);
 
 			if (r < 0)
 				return r;
 		}
-		for (int w = 0; w < WAYS && repetition >= 0; w++) {
+		for (int w = 0; w < INTERFACES && repetition >= 0; w++) {
 			samples_add(&result->us[w], us[w]);
-			samples_add(&result->ratio[w], us[w] / us[WAY_PLAIN]);
+			samples_add(&result->ratio[w], us[w] / us[INTERFACE_PLAIN]);
 		}
 	}
 	b->plain = plain_free(b->plain);
@@ -193,13 +193,13 @@ static void print_row(struct bench *b, size_t index, enum set set, FILE *out)
 	struct result *r = &b->results[index][set];
 
 	fprintf(out, "| %zu | %s: %zu | ", counts[index], set_names[set], r->files);
-	samples_print(&r->us[WAY_PLAIN], 1, out);
+	samples_print(&r->us[INTERFACE_PLAIN], 1, out);
 	fputs(" | ", out);
-	samples_print(&r->us[WAY_KEPT], 1, out);
+	samples_print(&r->us[INTERFACE_KEPT], 1, out);
 	fputs(" | ", out);
-	samples_print(&r->ratio[WAY_KEPT], 2, out);
+	samples_print(&r->ratio[INTERFACE_KEPT], 2, out);
 	fputs(" | ", out);
-	samples_print(&r->ratio[WAY_REOPENED], 2, out);
+	samples_print(&r->ratio[INTERFACE_REOPENED], 2, out);
 	fputs(" |\n", out);
 }
 

@@ -113,7 +113,7 @@ static __always_inline void build_path(struct scratch *scratch, struct vfsmount 
 		length = name.length & NAME_MAX;
 		start = (at - length - 1) & (PATH_MAX - 1);
 		bpf_probe_read_kernel(&scratch->path[start + 1], length, name.text);
-		if (scratch->path[start + 1] == '/') /* on a root folder: the root's own mount */
+		if (scratch->path[start + 1] == '/') /* on a root directory: the root's own mount */
 			break;
 		scratch->path[start] = '/';
 		at = start;

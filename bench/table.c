@@ -148,7 +148,7 @@ void table_print_calls(struct results *r, FILE *out)
 	print_added(r, call_works, ARRAY_SIZE(call_works), out);
 	fputs("Ratios of one repetition:\n\n", out);
 	print_ratios(r, out);
-	fputs("Added to operations on metadata, on paths two folders below the mount point:\n\n", out);
+	fputs("Added to operations on metadata, on paths two directories below the mount point:\n\n", out);
 	print_added(r, metadata_works, ARRAY_SIZE(metadata_works), out);
 	fputs("Added to calls that bring new pages into the page cache, on a disk's file system:\n\n", out);
 	print_added(r, page_works, ARRAY_SIZE(page_works), out);

@@ -449,12 +449,12 @@ static _Noreturn void be_worker(struct party *party, int fd)
 }
 
 /* The thread's file: as long as the furthest write, so that none ever grows it. */
-static int make_file(const char *folder, int number, struct error *err)
+static int make_file(const char *dir, int number, struct error *err)
 {
 	_cleanup_close_ int fd = -EBADF;
 	char path[4096], block[BLOCK_BYTES] = "jobmeter";
 
-	snprintf(path, sizeof(path), "%s/%d", folder, number);
+	snprintf(path, sizeof(path), "%s/%d", dir, number);
 	fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make '%s'", path);
@@ -466,11 +466,11 @@ static int make_file(const char *folder, int number, struct error *err)
 }
 
 /* The file that other works are done on, unnamed. */
-static int make_disk_file(const char *folder, struct error *err)
+static int make_disk_file(const char *dir, struct error *err)
 {
-	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 
-	return fd < 0 ? error_set_errno(err, errno, "cannot make a file in '%s'", folder) : fd;
+	return fd < 0 ? error_set_errno(err, errno, "cannot make a file in '%s'", dir) : fd;
 }
 
 /* Both ends of a connection to ourselves. */
@@ -494,22 +494,22 @@ static int connect_ourselves(int ret[2], struct error *err)
 	return 0;
 }
 
-/* "FOLDER/sub/there", two folders below a mount point as files of work are. */
-static int make_paths(const char *folder, struct party *party, struct error *err)
+/* "DIR/sub/there", two directories below a mount point as files of work are. */
+static int make_paths(const char *dir, struct party *party, struct error *err)
 {
 	_cleanup_close_ int fd = -EBADF;
 
-	snprintf(party->there, sizeof(party->there), "%s/sub", folder);
+	snprintf(party->there, sizeof(party->there), "%s/sub", dir);
 	if (mkdir(party->there, 0700) < 0)
 		return error_set_errno(err, errno, "cannot make '%s'", party->there);
-	snprintf(party->there, sizeof(party->there), "%s/sub/there", folder);
-	snprintf(party->absent, sizeof(party->absent), "%s/sub/absent", folder);
-	snprintf(party->made, sizeof(party->made), "%s/sub/made", folder);
+	snprintf(party->there, sizeof(party->there), "%s/sub/there", dir);
+	snprintf(party->absent, sizeof(party->absent), "%s/sub/absent", dir);
+	snprintf(party->made, sizeof(party->made), "%s/sub/made", dir);
 	fd = open(party->there, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	return fd < 0 ? error_set_errno(err, errno, "cannot make '%s'", party->there) : 0;
 }
 
-int worker_start(const char *folder, const char *disk_folder, const char *device, struct worker **ret,
+int worker_start(const char *dir, const char *disk_dir, const char *device, struct worker **ret,
 		 struct error *err)
 {
 	_cleanup_(worker_stopp) struct worker *w = calloc(1, sizeof(*w));
@@ -520,10 +520,10 @@ int worker_start(const char *folder, const char *disk_folder, const char *device
 		return -ENOMEM;
 	memset(party, 0, sizeof(*party));
 	w->fd = -EBADF;
-	r = make_paths(folder, party, err);
+	r = make_paths(dir, party, err);
 	if (r < 0)
 		return r;
-	party->disk_fd = make_disk_file(disk_folder, err);
+	party->disk_fd = make_disk_file(disk_dir, err);
 	if (party->disk_fd < 0)
 		return party->disk_fd;
 	party->device_fd = device ? open(device, O_RDONLY | O_DIRECT | O_CLOEXEC) : -EBADF;
@@ -533,7 +533,7 @@ int worker_start(const char *folder, const char *disk_folder, const char *device
 	if (r < 0)
 		return r;
 	for (int i = 0; i < THREADS_MAX; i++) {
-		party->fds[i] = make_file(folder, i, err);
+		party->fds[i] = make_file(dir, i, err);
 		if (party->fds[i] < 0)
 			return party->fds[i];
 		if (pipe2(party->pipes[i], O_CLOEXEC) < 0)

@@ -25,7 +25,7 @@ enum work {
 	WORK_SWITCH, /* two threads on one CPU wake each other by a futex: one switch */
 	WORK_PIPE,   /* the same by a byte in a pipe: one switch, a read that sleeps and a write */
 	WORK_FORK,   /* fork, _exit, wait */
-	WORK_STAT,   /* of a path that is there, two folders deep */
+	WORK_STAT,   /* of a path that is there, two directories deep */
 	WORK_OPEN,   /* the same opened, and closed again: 2 calls */
 	WORK_ABSENT, /* open of a path that is not there */
 	WORK_UNLINK, /* a file made, closed and removed: 3 calls */
@@ -51,9 +51,9 @@ struct deeds {
 	uint64_t least_ns, most_ns;
 };
 
-/* Starts it; it waits.  @folder: an empty one on a tmpfs, of the caller's mount namespace; @disk_folder: one on a
+/* Starts it; it waits.  @dir: an empty one on a tmpfs, of the caller's mount namespace; @disk_dir: one on a
  * disk's file system.  @device: a block device of 4 KiB at least, for WORK_DIRECT; NULL: that is not asked for. */
-int worker_start(const char *folder, const char *disk_folder, const char *device, struct worker **ret,
+int worker_start(const char *dir, const char *disk_dir, const char *device, struct worker **ret,
 		 struct error *err);
 struct worker *worker_stop(struct worker *w);
 void worker_stopp(struct worker **w);

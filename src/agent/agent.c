@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/agent_parts.h"
+#include "agent/agent_internal.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "load/losses.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -39,7 +39,7 @@ static uint64_t ns_of(const struct timeval *time)
 
 static void read_process(int root_fd, struct agent_facts *ret)
 {
-	struct folder descriptors = {};
+	struct dir descriptors = {};
 	char statm[128];
 	char *rest = statm, *word = NULL;
 	struct rusage usage;
@@ -54,9 +54,9 @@ static void read_process(int root_fd, struct agent_facts *ret)
 		word = parse_next_word(&rest);
 	if (word && parse_u64(word, &pages) == 0)
 		ret->resident_bytes = (struct value){ pages * (uint64_t)sysconf(_SC_PAGESIZE), true };
-	if (folder_read(root_fd, "proc/self/fd", DESCRIPTORS_MAX, &descriptors) == 0)
+	if (dir_read(root_fd, "proc/self/fd", DESCRIPTORS_MAX, &descriptors) == 0)
 		ret->open_descriptors = (struct value){ descriptors.count, true };
-	folder_clear(&descriptors);
+	dir_clear(&descriptors);
 }
 
 void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes, uint64_t capacity)

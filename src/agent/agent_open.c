@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's start, as root, until it gives up its rights; and its end. */
-#include "agent/agent_parts.h"
+#include "agent/agent_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 #include "agent/syscall_filter.h"
 #include "agent/token.h"
 
-static int make_folder(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
+static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
 {
 	struct stat st;
 	int r;
@@ -40,23 +40,23 @@ static int make_folder(const char *path, mode_t mode, uid_t uid, gid_t gid, stru
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == mode && st.st_uid == uid &&
 	    st.st_gid == gid)
 		return 0;
-	r = file_make_folders(path, 0755);
+	r = file_make_dirs(path, 0755);
 	if (r >= 0 && (chmod(path, mode) < 0 || chown(path, uid, gid) < 0))
 		r = -errno;
-	return r < 0 ? error_set_errno(err, r, "cannot make the folder '%s'", path) : 0;
+	return r < 0 ? error_set_errno(err, r, "cannot make the directory '%s'", path) : 0;
 }
 
-static int make_folders(const struct agent *a, struct error *err)
+static int make_dirs(const struct agent *a, struct error *err)
 {
 	char path[4096 + 8];
-	int r = make_folder(a->config->run_dir, 0755, 0, 0, err);
+	int r = make_dir(a->config->run_dir, 0755, 0, 0, err);
 
 	/* root's alone: what stands there is believed */
 	snprintf(path, sizeof(path), "%s/jobs", a->config->run_dir);
 	if (r >= 0)
-		r = make_folder(path, 0755, 0, 0, err);
+		r = make_dir(path, 0755, 0, 0, err);
 	/* root's too: runs of its own lie there, and jobs/ below it is given to our user */
-	return r < 0 ? r : make_folder(a->config->state_dir, 0755, 0, 0, err);
+	return r < 0 ? r : make_dir(a->config->state_dir, 0755, 0, 0, err);
 }
 
 static int take_lock(struct agent *a, struct error *err)
@@ -98,7 +98,7 @@ static int set_affinity(const struct config *config, struct error *err)
 static int start_helper(struct agent *a, struct error *err)
 {
 	const struct helper_leftovers leftovers = {
-		.folder = a->config->pin_dir,
+		.dir = a->config->pin_dir,
 		.socket = *a->config->socket_path ? a->config->socket_path : NULL,
 	};
 
@@ -125,7 +125,7 @@ static int hold_pins(struct agent *a, struct error *err)
 
 	if (a->pins_fd >= 0)
 		return 0;
-	r = lock_take_folder(a->config->pin_dir, "agent", &a->pins_fd, err);
+	r = lock_take_dir(a->config->pin_dir, "agent", &a->pins_fd, err);
 	if (r != -ENOENT)
 		return r;
 	*err = (struct error){};
@@ -296,7 +296,7 @@ static int open_all(struct agent *a, struct error *err)
 	int r = service_user_find(a->config->user, &a->user, err);
 
 	if (r >= 0)
-		r = make_folders(a, err);
+		r = make_dirs(a, err);
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(steps); i++)
 		r = steps[i](a, err);
 	if (r >= 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the agent answers itself: its page of metrics, and that it lives. */
-#include "agent/agent_parts.h"
+#include "agent/agent_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

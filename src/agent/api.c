@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/api_format.h"
-#include "agent/api_tick.h"
+#include "agent/api_snapshot.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "cgroup/descendants.h"
@@ -168,12 +168,12 @@ static int get_jobs(void *context, const struct http_request *request, struct ht
 	return api_stream_jobs(snapshot, &view, ret);
 }
 
-static int get_tick(void *context, const struct http_request *request, struct http_answer *ret)
+static int get_wire_snapshot(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	struct api *a = context;
 	struct api_view view = { a->options.permission, request->peer };
 
-	return api_tick_answer(&a->ahead, a->options.sampler, request, &view, ret);
+	return api_wire_snapshot_answer(&a->ahead, a->options.sampler, request, &view, ret);
 }
 
 /* A name from the URL: something, and not longer than the kernel has names. */
@@ -526,7 +526,7 @@ const struct http_route *api_routes(void)
 		{ "GET", "/v1/group", get_group },
 		{ "GET", "/v1/jobs", get_jobs },
 		{ "GET", JOBS, get_job },
-		{ "GET", "/v1/tick", get_tick },
+		{ "GET", "/v1/snapshot", get_wire_snapshot },
 		{ "POST", "/v1/runs", post_run },
 		{ "POST", RUNS, post_run_end },
 		{},

@@ -54,7 +54,7 @@ bool api_view_sees(const struct api_view *view, const struct snapshot_job *job);
 struct api_options { /* all of it outlives the API */
 	struct sampler *sampler;
 	struct permission *permission;
-	int root_fd;			   /* a folder that holds proc */
+	int root_fd;			   /* a directory that holds proc */
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
 	const struct identity_rules *rules; /* the site's; NULL: the built-in ones only */
 	const struct api_runs *runs;	   /* NULL: there is no helper, and so no run */

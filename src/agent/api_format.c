@@ -16,7 +16,7 @@
 #include "model/metric_json.h"
 #include "model/record.h"
 #include "codec/record_format.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 
 #define TYPE_JSON "application/json"
 
@@ -174,7 +174,7 @@ static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct 
 	for (size_t i = 0; i < l->job->row_count; i++) {
 		const struct snapshot_row *row = &l->job->rows[i];
 
-		if (l->snapshot->mounts[row->mount].kind == ROW_KERNEL || row->way == WAY_MAPPING)
+		if (l->snapshot->mounts[row->mount].kind == ROW_KERNEL || row->interface == INTERFACE_MAPPING)
 			continue;
 		op_counts_add(row->op < OP_DATA_COUNT ? &ret_data[row->op] : ret_meta,
 			      &row->counts);
@@ -280,23 +280,23 @@ static int format_jobs_job(const struct stream *s, const struct snapshot_job *jo
 	return format_text(format_listed, &(struct listed){ s->snapshot, job }, ret, ret_length);
 }
 
-static void format_tick_head(const struct stream *s, struct document *d)
+static void format_wire_snapshot_head(const struct stream *s, struct document *d)
 {
 	const struct tick tick = { .real_ns = s->snapshot->real_ns,
 				   .boot_ns = s->snapshot->boot_ns,
 				   .took_ns = s->snapshot->took_ns };
 
-	tick_format_head(&tick, d);
+	wire_snapshot_format_head(&tick, d);
 }
 
 static void format_unchanged(const void *listed, struct document *d)
 {
 	const struct listed *l = listed;
 
-	tick_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
+	wire_snapshot_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
 }
 
-static int format_tick_job(const struct stream *s, const struct snapshot_job *job, char **ret,
+static int format_wire_snapshot_job(const struct stream *s, const struct snapshot_job *job, char **ret,
 			   size_t *ret_length)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
@@ -321,7 +321,7 @@ static bool is_listed(const struct stream *s, const struct snapshot_job *job)
 }
 
 static const struct list_form jobs_form = { format_jobs_head, format_jobs_job },
-			      tick_form = { format_tick_head, format_tick_job };
+			      tick_form = { format_wire_snapshot_head, format_wire_snapshot_job };
 
 static void format_empty(const void *stream, struct document *d)
 {
@@ -426,7 +426,7 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 	return answer_stream(&stream, ret);
 }
 
-int api_stream_tick(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
+int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
 		    uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,

@@ -25,7 +25,7 @@ static const struct cli_option options[] = {
 	{ "check-config", 0, NULL, "say whether the settings are right, and end", AT(checks), NULL },
 	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
 	{ "insecure", 0, NULL, "serve TCP without a token, as 'insecure: on' does", AT(is_insecure), NULL },
-	{ "root", 0, "DIR", "read proc and sys below this folder", AT(root), NULL },
+	{ "root", 0, "DIR", "read proc and sys below this directory", AT(root), NULL },
 	{ "version", 0, NULL, "say which one this is, and end", AT(is_version_asked), NULL },
 };
 /* clang-format on */

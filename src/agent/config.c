@@ -16,7 +16,7 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
-#include "codec/outline.h"
+#include "codec/yaml_node.h"
 #include "basic/parse.h"
 
 #define SOCKET_PATH_MAX 107 /* of struct sockaddr_un */
@@ -418,10 +418,10 @@ static int read_text(const char *path, char **ret, size_t *ret_length, struct er
 	if (st.st_mode & S_IWOTH)
 		return error_set(err, -EPERM,
 				 "'%s' is not read: everyone may write to it (chmod o-w)", path);
-	r = file_read_fd(fd, OUTLINE_BYTES_MAX, ret, ret_length);
+	r = file_read_fd(fd, YAML_NODE_BYTES_MAX, ret, ret_length);
 	if (r == -EFBIG)
 		return error_set(err, r, "%s: larger than %u KiB", base_of(path),
-				 OUTLINE_BYTES_MAX >> 10);
+				 YAML_NODE_BYTES_MAX >> 10);
 	return r < 0 ? error_set_errno(err, r, "cannot read '%s'", path) : 0;
 }
 

@@ -61,8 +61,8 @@ static void remove_leftovers(const struct helper_leftovers *leftovers)
 {
 	struct error err = {};
 
-	if (leftovers->folder)
-		(void)rmdir(leftovers->folder);
+	if (leftovers->dir)
+		(void)rmdir(leftovers->dir);
 	if (leftovers->socket)
 		(void)listener_remove_stale(leftovers->socket, &err);
 }

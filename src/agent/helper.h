@@ -20,12 +20,12 @@ struct hierarchy;
 #define HELPER_GROUPS_OF_USER 64
 
 struct helper_leftovers {
-	const char *folder; /* if it is empty; NULL: none */
+	const char *dir; /* if it is empty; NULL: none */
 	const char *socket; /* if nobody listens on it any more; NULL: none */
 };
 
 /* Fork it, as root and before rights are given up; it closes whatever else the caller has open but
- * the standard error.  @root_fd: a folder that holds proc and sys.  @leftovers: what helper_stop()
+ * the standard error.  @root_fd: a directory that holds proc and sys.  @leftovers: what helper_stop()
  * removes, since the agent may not (NULL: nothing), and an agent that was killed keeps. */
 int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct helper **ret,
 		 struct error *err);

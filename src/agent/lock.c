@@ -82,7 +82,7 @@ int lock_take(const char *path, const char *what, int *ret, struct error *err)
 	return 0;
 }
 
-int lock_take_folder(const char *path, const char *what, int *ret, struct error *err)
+int lock_take_dir(const char *path, const char *what, int *ret, struct error *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 

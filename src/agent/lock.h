@@ -11,5 +11,5 @@ struct error;
  */
 int lock_take(const char *path, const char *what, int *ret, struct error *err);
 
-/* The same of a folder, which has to be there (-ENOENT), and in which nothing is written. */
-int lock_take_folder(const char *path, const char *what, int *ret, struct error *err);
+/* The same of a directory, which has to be there (-ENOENT), and in which nothing is written. */
+int lock_take_dir(const char *path, const char *what, int *ret, struct error *err);

@@ -64,7 +64,7 @@ static bool is_ours(DIR *dir, const char *name)
 	       fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid();
 }
 
-/* Folders that vanish meanwhile are no error. */
+/* Directories that vanish meanwhile are no error. */
 static int walk(struct orphans *o, const char *path, int level)
 {
 	int fd = openat(o->root_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

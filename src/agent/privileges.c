@@ -29,7 +29,7 @@ static const struct privilege table[] = {
 	{ CAP_SYS_PTRACE, "SYS_PTRACE", PRIVILEGE_PROCESSES | PRIVILEGE_HIDDEN,
 	  "a job's own name, from the environment of its processes; all of them where /proc hides them (hidepid)" },
 	{ CAP_DAC_READ_SEARCH, "DAC_READ_SEARCH", PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
-	  "folders of jobs that are closed to others, energy counters (mode 0400), tracefs" },
+	  "directories of jobs that are closed to others, energy counters (mode 0400), tracefs" },
 	{ CAP_DAC_OVERRIDE, "DAC_OVERRIDE", PRIVILEGE_HELPER,
 	  "make a group below one that systemd has given to its user" },
 };
@@ -199,7 +199,7 @@ static bool is_user(const struct service_user *user)
 	return true;
 }
 
-/* None but those that the user has by the books. */
+/* None but those that the user has by the accounting. */
 static bool has_own_groups(const struct service_user *user)
 {
 	gid_t groups[GROUPS_MAX], allowed[GROUPS_MAX];

@@ -11,7 +11,7 @@
 #include "basic/error.h"
 #include "basic/guess.h"
 #include "basic/macro.h"
-#include "codec/outline.h"
+#include "codec/yaml_node.h"
 
 #define NAME_MAX_BYTES 128
 
@@ -63,16 +63,16 @@ static void name_place(const struct walk *w, unsigned int line, char *text, size
 }
 
 static int refuse_shape(const struct walk *w, const struct setting *setting,
-			const struct outline *node)
+			const struct yaml_node *node)
 {
 	char place[NAME_MAX_BYTES];
 
 	name_place(w, node->line, place, sizeof(place));
-	if (node->kind == OUTLINE_SCALAR && node->is_null)
+	if (node->kind == YAML_NODE_SCALAR && node->is_null)
 		return error_set(w->err, -EINVAL, "%s: %s has no value (allowed: %s)", place,
 				 setting->name, setting_allowed(setting).text);
 	return error_set(w->err, -EINVAL, "%s: %s cannot be %s (allowed: %s)", place, setting->name,
-			 outline_kind_name(node->kind), setting_allowed(setting).text);
+			 yaml_node_kind_name(node->kind), setting_allowed(setting).text);
 }
 
 static int refuse_value(const struct walk *w, const struct setting *setting, unsigned int line,
@@ -85,9 +85,9 @@ static int refuse_value(const struct walk *w, const struct setting *setting, uns
 			 setting->name, text, setting_allowed(setting).text);
 }
 
-static const struct outline *find_key(const struct outline *map, const char *key)
+static const struct yaml_node *find_key(const struct yaml_node *map, const char *key)
 {
-	for (const struct outline *o = map->first; o; o = o->next) {
+	for (const struct yaml_node *o = map->first; o; o = o->next) {
 		if (strcmp(o->key, key) == 0)
 			return o;
 	}
@@ -105,26 +105,26 @@ static bool has_word(const char *const *words, const char *wanted)
 
 /* An entry of several fields: all must be there, and no others. */
 static int take_fields(const struct walk *w, const struct setting *setting,
-		       const struct outline *entry, char **texts, size_t *count)
+		       const struct yaml_node *entry, char **texts, size_t *count)
 {
 	char place[NAME_MAX_BYTES];
 
-	if (entry->kind != OUTLINE_MAP)
+	if (entry->kind != YAML_NODE_MAP)
 		return refuse_shape(w, setting, entry);
 	name_place(w, entry->line, place, sizeof(place));
-	for (const struct outline *o = entry->first; o; o = o->next) {
+	for (const struct yaml_node *o = entry->first; o; o = o->next) {
 		if (!has_word(setting->words, o->key))
 			return error_set(w->err, -EINVAL,
 					 "%s: '%.64s' is not known in %s (allowed: %s)", place,
 					 o->key, setting->name, setting_allowed(setting).text);
 	}
 	for (size_t i = 0; setting->words[i]; i++) {
-		const struct outline *field = find_key(entry, setting->words[i]);
+		const struct yaml_node *field = find_key(entry, setting->words[i]);
 
 		if (!field)
 			return error_set(w->err, -EINVAL, "%s: '%s' is missing in an entry of %s",
 					 place, setting->words[i], setting->name);
-		if (field->kind != OUTLINE_SCALAR || field->is_null)
+		if (field->kind != YAML_NODE_SCALAR || field->is_null)
 			return refuse_shape(w, setting, field);
 		texts[(*count)++] = field->text;
 	}
@@ -133,18 +133,18 @@ static int take_fields(const struct walk *w, const struct setting *setting,
 
 /* Texts belong to @node. */
 static int take_entries(const struct walk *w, const struct setting *setting,
-			const struct outline *node, char **texts, size_t *ret_entries)
+			const struct yaml_node *node, char **texts, size_t *ret_entries)
 {
 	size_t count = 0, entries = 0;
 
-	for (const struct outline *o = node->first; o; o = o->next, entries++) {
+	for (const struct yaml_node *o = node->first; o; o = o->next, entries++) {
 		int r = 0;
 
 		if (entries >= setting->max)
 			return refuse_value(w, setting, o->line, "a list as long as this");
 		if (setting->words)
 			r = take_fields(w, setting, o, texts, &count);
-		else if (o->kind != OUTLINE_SCALAR || o->is_null)
+		else if (o->kind != YAML_NODE_SCALAR || o->is_null)
 			r = refuse_shape(w, setting, o);
 		else
 			texts[count++] = o->text;
@@ -157,11 +157,11 @@ static int take_entries(const struct walk *w, const struct setting *setting,
 
 /* Which of the entries it is that may not be. */
 static int refuse_entry(const struct walk *w, const struct setting *setting,
-			const struct outline *node)
+			const struct yaml_node *node)
 {
-	for (const struct outline *o = node->first; o; o = o->next) {
+	for (const struct yaml_node *o = node->first; o; o = o->next) {
 		for (size_t i = 0; setting->words && setting->words[i]; i++) {
-			const struct outline *field = find_key(o, setting->words[i]);
+			const struct yaml_node *field = find_key(o, setting->words[i]);
 
 			if (setting->is_allowed && !setting->is_allowed(i, field->text))
 				return refuse_value(w, setting, field->line, field->text);
@@ -172,13 +172,13 @@ static int refuse_entry(const struct walk *w, const struct setting *setting,
 	return refuse_value(w, setting, node->line, "a list with control characters");
 }
 
-static int set_list(const struct walk *w, const struct setting *setting, const struct outline *node)
+static int set_list(const struct walk *w, const struct setting *setting, const struct yaml_node *node)
 {
 	_cleanup_free_ char **texts = calloc(setting->max + 1, SETTING_FIELDS_MAX * sizeof(*texts));
 	size_t entries = 0;
 	int r;
 
-	if (node->kind != OUTLINE_LIST)
+	if (node->kind != YAML_NODE_LIST)
 		return refuse_shape(w, setting, node);
 	if (!texts)
 		return -ENOMEM;
@@ -189,13 +189,13 @@ static int set_list(const struct walk *w, const struct setting *setting, const s
 	return r == -EINVAL ? refuse_entry(w, setting, node) : r;
 }
 
-static int set(const struct walk *w, const struct setting *setting, const struct outline *node)
+static int set(const struct walk *w, const struct setting *setting, const struct yaml_node *node)
 {
 	int r;
 
 	if (setting->type == SETTING_LIST) {
 		r = set_list(w, setting, node);
-	} else if (node->kind != OUTLINE_SCALAR || node->is_null) {
+	} else if (node->kind != YAML_NODE_SCALAR || node->is_null) {
 		return refuse_shape(w, setting, node);
 	} else {
 		r = setting_parse(setting, node->text, w->values);
@@ -263,7 +263,7 @@ static const char *find_elsewhere(const struct settings *settings, const char *k
 	return NULL;
 }
 
-static int refuse_key(const struct walk *w, const struct outline *node, const char *prefix)
+static int refuse_key(const struct walk *w, const struct yaml_node *node, const char *prefix)
 {
 	_cleanup_(level_clear) struct level level = {};
 	char names[448] = "";
@@ -294,9 +294,9 @@ static bool is_map(const struct settings *settings, const char *name)
 }
 
 /* The depth is the table's. */
-static int walk_map(const struct walk *w, const struct outline *map, const char *prefix)
+static int walk_map(const struct walk *w, const struct yaml_node *map, const char *prefix)
 {
-	for (const struct outline *o = map->first; o; o = o->next) {
+	for (const struct yaml_node *o = map->first; o; o = o->next) {
 		char name[NAME_MAX_BYTES];
 		const struct setting *setting;
 		int r;
@@ -309,10 +309,10 @@ static int walk_map(const struct walk *w, const struct outline *map, const char 
 			r = set(w, setting, o);
 		} else if (!*o->key || strchr(o->key, '.') || !is_map(w->settings, name)) {
 			r = refuse_key(w, o, prefix);
-		} else if (o->kind != OUTLINE_MAP) {
+		} else if (o->kind != YAML_NODE_MAP) {
 			r = error_set(w->err, -EINVAL, "%s:%u: %s cannot be %s: a map stands there",
 				      w->name, o->line, name,
-				      o->is_null ? "empty" : outline_kind_name(o->kind));
+				      o->is_null ? "empty" : yaml_node_kind_name(o->kind));
 		} else {
 			snprintf(name, sizeof(name), "%s%s.", prefix, o->key);
 			r = walk_map(w, o, name);
@@ -327,23 +327,23 @@ int settings_parse_yaml(const struct settings *settings, const char *text, size_
 			const char *name, void *values, struct setting_origin *origins,
 			struct error *err)
 {
-	_cleanup_(outline_freep) struct outline *root = NULL;
+	_cleanup_(yaml_node_freep) struct yaml_node *root = NULL;
 	struct walk w = { .settings = settings,
 			  .values = values,
 			  .origins = origins,
 			  .origin.source = SETTING_FROM_FILE,
 			  .name = name,
 			  .err = err };
-	int r = outline_parse(text, length, name, &root, err);
+	int r = yaml_node_parse(text, length, name, &root, err);
 
 	if (r < 0)
 		return r;
 	if (root->is_null) /* "---" and comments */
 		return 0;
-	if (root->kind != OUTLINE_MAP)
+	if (root->kind != YAML_NODE_MAP)
 		return error_set(err, -EINVAL,
 				 "%s:%u: lines of 'NAME: VALUE' must stand here, not %s", name,
-				 root->line, outline_kind_name(root->kind));
+				 root->line, yaml_node_kind_name(root->kind));
 	return walk_map(&w, root, "");
 }
 
@@ -363,11 +363,11 @@ struct setting_words settings_environment_name(const struct settings *settings,
 
 static int set_from_environment(struct walk *w, const struct setting *setting, const char *text)
 {
-	_cleanup_(outline_freep) struct outline *node = NULL;
+	_cleanup_(yaml_node_freep) struct yaml_node *node = NULL;
 	int r;
 
 	if (setting->type == SETTING_LIST && *text == '[') {
-		r = outline_parse(text, strlen(text), w->name, &node, w->err);
+		r = yaml_node_parse(text, strlen(text), w->name, &node, w->err);
 		return r < 0 ? r : set(w, setting, node);
 	}
 	r = setting_parse(setting, text, w->values);

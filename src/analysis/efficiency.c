@@ -8,7 +8,7 @@
 #include "model/document.h"
 #include "model/record.h"
 
-static const char *const chain_names[CHAIN_COUNT] = { "touched", "balance", "not_blocked",
+static const char *const chain_names[CHAIN_COUNT] = { "used", "balance", "not_blocked",
 						      "not_waiting", "other" };
 static const char *const resource_names[RESOURCE_COUNT] = { "cores", "memory" };
 
@@ -39,7 +39,7 @@ static void take_uses(struct efficiency *e, const struct record *r)
 	struct use *cores = &e->uses[RESOURCE_CORES], *memory = &e->uses[RESOURCE_MEMORY];
 	uint64_t millicores;
 
-	if (record_cores_used(r, &millicores))
+	if (record_cores_busy(r, &millicores))
 		cores->used = amount_of((double)millicores / 1000);
 	cores->allocated = value_of(r, METRIC_CPU_ALLOCATED);
 	if (e->core_time.is_known && e->core_time.core > 0)
@@ -70,10 +70,10 @@ static void take_chain(struct efficiency *e, const struct record *r)
 	struct amount product = { 1, true };
 
 	if (touched->is_known)
-		e->chain[CHAIN_TOUCHED] = divide(amount_of((double)touched->number),
+		e->chain[CHAIN_USED] = divide(amount_of((double)touched->number),
 						 e->uses[RESOURCE_CORES].allocated);
 	if (balance->is_known)
-		e->chain[CHAIN_BALANCE] = amount_of((double)balance->number / EVENNESS_ONE);
+		e->chain[CHAIN_BALANCE] = amount_of((double)balance->number / LOAD_BALANCE_ONE);
 	take_losses(e);
 	for (size_t i = 0; i < CHAIN_OTHER; i++) {
 		product.is_known &= e->chain[i].is_known;
@@ -90,7 +90,7 @@ static void take_coverage(struct efficiency *e)
 	} parts[EFFICIENCY_PARTS] = {
 		{ e->uses[RESOURCE_CORES].share.is_known, "cores" },
 		{ e->uses[RESOURCE_MEMORY].share.is_known, "memory" },
-		{ e->chain[CHAIN_TOUCHED].is_known, "cores touched" },
+		{ e->chain[CHAIN_USED].is_known, "cores touched" },
 		{ e->chain[CHAIN_BALANCE].is_known, "balance" },
 		{ e->core_time.has_causes, "causes" },
 	};

@@ -22,7 +22,7 @@ struct record;
 /* used/allocated of the cores as a product: touched x balance x not_blocked x not_waiting x other.
  */
 enum chain_link {
-	CHAIN_TOUCHED,	   /* cores that worked at all, of those allocated */
+	CHAIN_USED,	   /* cores that worked at all, of those allocated */
 	CHAIN_BALANCE,	   /* how evenly these worked */
 	CHAIN_NOT_BLOCKED, /* of the time in which there was something to do: not lost to files,
 			      locks... */

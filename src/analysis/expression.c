@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/expression_parts.h"
+#include "analysis/expression_internal.h"
 #include "analysis/variables.h"
 
 struct expression *expression_free(struct expression *e)

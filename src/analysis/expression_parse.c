@@ -10,7 +10,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "analysis/expression.h"
-#include "analysis/expression_parts.h"
+#include "analysis/expression_internal.h"
 #include "basic/guess.h"
 #include "basic/macro.h"
 #include "analysis/variables.h"
@@ -25,8 +25,8 @@
  *   compared = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ]
  *   sum     = product { ("+" | "-") product }
  *   product = signed { ("*" | "/") signed }
- *   signed  = [ "-" ] leaf
- *   leaf    = NUMBER [UNIT] | NAME | ("min" | "max") "(" either "," either ")" | "(" either ")"
+ *   signed  = [ "-" ] cgroup
+ *   cgroup    = NUMBER [UNIT] | NAME | ("min" | "max") "(" either "," either ")" | "(" either ")"
  */
 struct reader {
 	const char *text, *at;
@@ -468,7 +468,7 @@ static int read_extreme(struct reader *reader, enum node_type type, size_t *ret)
 	return r < 0 ? r : add_alike(reader, at, type, left, right, ret);
 }
 
-static int read_leaf(struct reader *reader, size_t *ret)
+static int read_cgroup(struct reader *reader, size_t *ret)
 {
 	int r;
 
@@ -498,9 +498,9 @@ static int read_signed(struct reader *reader, size_t *ret)
 	int r;
 
 	if (!take_sign(reader, "-"))
-		return read_leaf(reader, ret);
+		return read_cgroup(reader, ret);
 	at = reader->at;
-	r = read_leaf(reader, ret);
+	r = read_cgroup(reader, ret);
 	if (r == 0)
 		r = want_number(reader, at, *ret);
 	if (r < 0)

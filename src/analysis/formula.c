@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/formula_parts.h"
+#include "analysis/formula_internal.h"
 
 #include <assert.h>
 #include <math.h>
@@ -29,7 +29,7 @@ static struct amount cpu_time(const struct subject *s)
 	return amount_add(value(s, METRIC_CPU_USER), value(s, METRIC_CPU_SYSTEM));
 }
 
-static struct amount cores_used(const struct subject *s)
+static struct amount cores_busy(const struct subject *s)
 {
 	return amount_divide(cpu_time(s), formula_elapsed(s));
 }
@@ -246,21 +246,21 @@ static struct amount second_part_share(const struct subject *s)
 	return part_share(s, 1);
 }
 
-static struct amount cores_touched(const struct subject *s)
+static struct amount cores_used(const struct subject *s)
 {
 	const struct value *v = &s->record->cores.count;
 
 	return v->is_known ? amount_of((double)v->number) : (struct amount){};
 }
 
-static struct amount cores_untouched(const struct subject *s)
+static struct amount cores_unused(const struct subject *s)
 {
-	return amount_left(value(s, METRIC_CPU_ALLOCATED), cores_touched(s));
+	return amount_left(value(s, METRIC_CPU_ALLOCATED), cores_used(s));
 }
 
 static struct amount balance(const struct value *v)
 {
-	return v->is_known ? amount_of((double)v->number / EVENNESS_ONE) : (struct amount){};
+	return v->is_known ? amount_of((double)v->number / LOAD_BALANCE_ONE) : (struct amount){};
 }
 
 static struct amount cores_balance(const struct subject *s)
@@ -271,7 +271,7 @@ static struct amount cores_balance(const struct subject *s)
 /* The mean core that it touched, and how much more the busiest had. */
 static struct amount busiest_core(const struct subject *s)
 {
-	struct amount busiest = amount_divide(amount_divide(cores_used(s), cores_touched(s)), cores_balance(s));
+	struct amount busiest = amount_divide(amount_divide(cores_busy(s), cores_used(s)), cores_balance(s));
 
 	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not touch */
 	return busiest;
@@ -301,9 +301,9 @@ static struct amount threads_balance(const struct subject *s)
 	return balance(&s->record->threads.balance);
 }
 
-static struct amount oom_victim(const struct subject *s)
+static struct amount oom_kill_entry(const struct subject *s)
 {
-	const struct victim *largest = victims_largest(&s->record->victims);
+	const struct oom_kill *largest = oom_list_largest(&s->record->oom_list);
 
 	return largest ? amount_of((double)largest->rss.number) : (struct amount){};
 }
@@ -399,7 +399,7 @@ static struct amount mean_sent(const struct subject *s)
 	return amount_divide(of_network(s, METRIC_NETWORK_SENT_BYTES), of_network(s, METRIC_NETWORK_SENT_CALLS));
 }
 
-static struct amount mean_round_trip(const struct subject *s)
+static struct amount mean_rtt(const struct subject *s)
 {
 	return amount_divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS), of_network(s, METRIC_NETWORK_ROUND_TRIPS));
 }
@@ -451,7 +451,7 @@ static const struct formula of_job[] = {
 	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
 	{ "core_seconds", DIMENSION_SECONDS, false, formula_core_time, "Core time: allocated cores times elapsed time." },
 	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time without CPU time." },
-	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that were kept busy on average: CPU time over elapsed time." },
+	{ "cores_busy", DIMENSION_NUMBER, false, cores_busy, "Cores that were kept busy on average: CPU time over elapsed time." },
 	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
 	{ "system_share", DIMENSION_SHARE, false, system_share, "System time over CPU time." },
 	{ "instructions_per_cycle", DIMENSION_NUMBER, false, instructions_per_cycle, "Instructions that were completed over cycles of the processor's clock, by its own counters." },
@@ -477,8 +477,8 @@ static const struct formula of_job[] = {
 	{ "lost_core_share", DIMENSION_SHARE, false, lost_core_share, "The same over core time." },
 	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Core time in the one thing that took most of it: work, spinning, files, locks, network, page faults, waiting for a CPU or a stolen one." },
 	{ "second_part_share", DIMENSION_SHARE, false, second_part_share, "The same in the next one." },
-	{ "cores_touched", DIMENSION_NUMBER, false, cores_touched, "Cores that it was on for at least 5 % of the time." },
-	{ "cores_untouched", DIMENSION_NUMBER, false, cores_untouched, "Allocated cores without these." },
+	{ "cores_used", DIMENSION_NUMBER, false, cores_used, "Cores that it was on for at least 5 % of the time." },
+	{ "cores_unused", DIMENSION_NUMBER, false, cores_unused, "Allocated cores without these." },
 	{ "cores_balance", DIMENSION_SHARE, false, cores_balance, "The mean time on those cores by the greatest." },
 	{ "busiest_core_share", DIMENSION_SHARE, false, busiest_core, "Of the elapsed time, in which the job was on the core that it kept busiest." },
 	{ "ranks", DIMENSION_NUMBER, false, ranks, "Ranks of the job." },
@@ -491,13 +491,13 @@ static const struct formula of_job[] = {
 	{ "memory_stalled_share", DIMENSION_SHARE, false, memory_stalled_share, "Of the time: in which all threads that were not idle waited for memory (pressure; cgroup v2)." },
 	{ "memory_usage", DIMENSION_SHARE, false, memory_usage, "Greatest memory use over the limit; of one record only." },
 	{ "memory_unused_bytes", DIMENSION_BYTES, false, memory_unused, "The limit without the greatest use; of one record only." },
-	{ "oom_victim_bytes", DIMENSION_BYTES, false, oom_victim, "What that process had in memory, of those that the kernel killed for want of memory, that had most." },
+	{ "oom_kill_bytes", DIMENSION_BYTES, false, oom_kill_entry, "What that process had in memory, of those that the kernel killed for want of memory, that had most." },
 	{ "major_faults_per_second", DIMENSION_PER_SECOND, false, major_fault_rate, "Page faults that had to read from storage, per second." },
 	{ "exit_code", DIMENSION_NUMBER, false, exit_code, "The command's exit status; not known if a signal ended it." },
 	{ "exit_signal", DIMENSION_NUMBER, false, end_signal, "The signal that ended the command, 0: none." },
 	{ "network_retransmits_share", DIMENSION_SHARE, false, retransmits_share, "Segments that TCP sent again over all that it sent." },
 	{ "network_mean_sent_bytes", DIMENSION_BYTES, false, mean_sent, "Bytes sent over calls to send, through sockets of all kinds." },
-	{ "network_mean_round_trip_seconds", DIMENSION_SECONDS, false, mean_round_trip, "The mean of TCP's smoothed round-trip times, of calls." },
+	{ "network_mean_rtt_seconds", DIMENSION_SECONDS, false, mean_rtt, "The mean of TCP's smoothed round-trip times, of calls." },
 	{ "nodes", DIMENSION_NUMBER, false, nodes, "Nodes over which the record is merged." },
 	{ "files_reread_share", DIMENSION_SHARE, false, reread_share, "Bytes read that must have been read before, over bytes read (with --files)." },
 	{ "files_read_after_write_share", DIMENSION_SHARE, false, read_after_write_share, "Bytes read that the job itself had written, over bytes read (with --files)." },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers that follow from what was done on files, over one row or over all. */
-#include "analysis/formula_parts.h"
+#include "analysis/formula_internal.h"
 
 #include <string.h>
 
@@ -90,25 +90,25 @@ static uint64_t count_searches(const struct mount_row *row, enum metric_id id)
 	return sum;
 }
 
-static uint64_t count_ways_without_time(const struct mount_row *row, enum file_op op, enum metric_id id)
+static uint64_t count_interfaces_without_time(const struct mount_row *row, enum file_op op, enum metric_id id)
 {
 	uint64_t sum = 0;
 
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		if (!file_way_has_time((enum file_way)way))
-			sum += op_counts_number(&row->ways[way][op], id);
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+		if (!file_interface_has_time((enum file_interface)interface))
+			sum += op_counts_number(&row->interfaces[interface][op], id);
 	}
 	return sum;
 }
 
 static uint64_t count_untimed_reads(const struct mount_row *row, enum metric_id id)
 {
-	return count_ways_without_time(row, OP_READ, id);
+	return count_interfaces_without_time(row, OP_READ, id);
 }
 
 static uint64_t count_untimed_writes(const struct mount_row *row, enum metric_id id)
 {
-	return count_ways_without_time(row, OP_WRITE, id);
+	return count_interfaces_without_time(row, OP_WRITE, id);
 }
 
 /* Of the calls that moved anything: the last read of a file returns nothing, and is no request. */

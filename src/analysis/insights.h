@@ -30,7 +30,7 @@ struct insight {
 
 struct unknown_rule {
 	const struct rule *rule;
-	char *names; /* "cpu_throttled_seconds, cores_touched" */
+	char *names; /* "cpu_throttled_seconds, cores_used" */
 };
 
 struct insights {	       /* begins as {}; must not outlive the rules and the record */

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/pattern_parts.h"
+#include "analysis/pattern_internal.h"
 #include "analysis/robust.h"
 
 #define BURSTS_MAX (TIMELINE_BUCKETS_MAX / 2)

@@ -7,7 +7,7 @@
  * (SUPReMM), 1 - 1/(1 + 1000 c), with c the least ratio of the mean rate after a moment by that
  * before it; there of loads from the L1 cache, here of CPU time.
  */
-#include "analysis/pattern_parts.h"
+#include "analysis/pattern_internal.h"
 
 static bool has_rates(const struct rates *r)
 {

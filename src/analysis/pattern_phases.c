@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "basic/macro.h"
-#include "analysis/pattern_parts.h"
+#include "analysis/pattern_internal.h"
 #include "analysis/robust.h"
 
 #define SIGNALS 2      /* cores, and bytes read and written */

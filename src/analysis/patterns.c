@@ -10,7 +10,7 @@
 #include "basic/cleanup.h"
 #include "model/document.h"
 #include "basic/macro.h"
-#include "analysis/pattern_parts.h"
+#include "analysis/pattern_internal.h"
 #include "model/record.h"
 
 /* ---- tables ---- */

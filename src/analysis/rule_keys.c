@@ -8,7 +8,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/guess.h"
-#include "analysis/rules_parts.h"
+#include "analysis/rules_internal.h"
 #include "analysis/variables.h"
 
 static const char *const severities[] = { "info", "warning", "critical", NULL };
@@ -32,12 +32,12 @@ static int copy_text(const char *text, char **at)
 	return *at ? 0 : -ENOMEM;
 }
 
-static int read_id(struct rules_reader *reader, const struct outline *o)
+static int read_id(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return copy_text(o->text, &reader->rule->id);
 }
 
-static int read_enabled(struct rules_reader *reader, const struct outline *o)
+static int read_enabled(struct rules_reader *reader, const struct yaml_node *o)
 {
 	bool is_enabled = true;
 	int r = rules_read_yes_no(reader, o, &is_enabled);
@@ -46,7 +46,7 @@ static int read_enabled(struct rules_reader *reader, const struct outline *o)
 	return r;
 }
 
-static int read_severity(struct rules_reader *reader, const struct outline *o)
+static int read_severity(struct rules_reader *reader, const struct yaml_node *o)
 {
 	for (size_t i = 0; severities[i]; i++) {
 		if (strcmp(severities[i], o->text) == 0) {
@@ -59,7 +59,7 @@ static int read_severity(struct rules_reader *reader, const struct outline *o)
 			    o->text);
 }
 
-static int read_each(struct rules_reader *reader, const struct outline *o)
+static int read_each(struct rules_reader *reader, const struct yaml_node *o)
 {
 	reader->rule->is_by_path = strcmp(o->text, "mount by path") == 0;
 	if (!reader->rule->is_by_path && strcmp(o->text, "mount") != 0)
@@ -82,7 +82,7 @@ static struct constant *find_threshold(const struct rule *rule, const char *name
 	return NULL;
 }
 
-static int refuse_threshold(const struct rules_reader *reader, const struct outline *o)
+static int refuse_threshold(const struct rules_reader *reader, const struct yaml_node *o)
 {
 	const struct rule *rule = reader->rule;
 	const char *guess = guess_nearest(o->key, &rule->thresholds[0].name, rule->threshold_count,
@@ -101,7 +101,7 @@ static int refuse_threshold(const struct rules_reader *reader, const struct outl
 			    o->key, known);
 }
 
-static int add_threshold(struct rules_reader *reader, const struct outline *o,
+static int add_threshold(struct rules_reader *reader, const struct yaml_node *o,
 			 const struct constant *c)
 {
 	struct rule *rule = reader->rule;
@@ -127,7 +127,7 @@ static int add_threshold(struct rules_reader *reader, const struct outline *o,
 }
 
 /* Of its kind: what asks for it was written for that. */
-static int change_threshold(struct rules_reader *reader, const struct outline *o,
+static int change_threshold(struct rules_reader *reader, const struct yaml_node *o,
 			    const struct constant *c, struct constant *known)
 {
 	char *name = known->name;
@@ -141,7 +141,7 @@ static int change_threshold(struct rules_reader *reader, const struct outline *o
 	return 0;
 }
 
-static int read_threshold(struct rules_reader *reader, const struct outline *o, bool may_add)
+static int read_threshold(struct rules_reader *reader, const struct yaml_node *o, bool may_add)
 {
 	_cleanup_(expression_freep) struct expression *e = NULL;
 	struct constant *known = find_threshold(reader->rule, o->key), c = {};
@@ -172,13 +172,13 @@ static int read_thresholds(struct rules_reader *reader, const struct rule_maps *
 	if (!reader->rule->thresholds)
 		return -ENOMEM;
 	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
-		const struct outline *map = maps->of[layer], *o;
+		const struct yaml_node *map = maps->of[layer], *o;
 
 		if (!map)
 			continue;
 		reader->layer = layer;
 		o = rules_find_child(map, "thresholds");
-		r = o ? rules_want(reader, o, OUTLINE_MAP) : 0;
+		r = o ? rules_want(reader, o, YAML_NODE_MAP) : 0;
 		for (o = o ? o->first : NULL; r == 0 && o; o = o->next)
 			r = read_threshold(reader, o, is_new || rules_find_child(map, "when"));
 		is_new = false;
@@ -188,12 +188,12 @@ static int read_thresholds(struct rules_reader *reader, const struct rule_maps *
 
 /* ---- what uses them ---- */
 
-static int read_source(struct rules_reader *reader, const struct outline *o)
+static int read_source(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return copy_text(o->text, &reader->rule->source);
 }
 
-static int read_expression(struct rules_reader *reader, const struct outline *o,
+static int read_expression(struct rules_reader *reader, const struct yaml_node *o,
 			   enum expression_kind kind, struct expression **at)
 {
 	struct names names = names_of(reader);
@@ -202,7 +202,7 @@ static int read_expression(struct rules_reader *reader, const struct outline *o,
 	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
 }
 
-static int read_when(struct rules_reader *reader, const struct outline *o)
+static int read_when(struct rules_reader *reader, const struct yaml_node *o)
 {
 	int r = read_expression(reader, o, EXPRESSION_CONDITION, &reader->rule->when);
 
@@ -211,12 +211,12 @@ static int read_when(struct rules_reader *reader, const struct outline *o)
 	return r < 0 ? r : copy_text(o->text, &reader->rule->condition);
 }
 
-static int read_lost(struct rules_reader *reader, const struct outline *o)
+static int read_lost(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->lost);
 }
 
-static int read_share(struct rules_reader *reader, const struct outline *o)
+static int read_share(struct rules_reader *reader, const struct yaml_node *o)
 {
 	struct dimension dimension;
 	int r = read_expression(reader, o, EXPRESSION_NUMBER, &reader->rule->share);
@@ -230,7 +230,7 @@ static int read_share(struct rules_reader *reader, const struct outline *o)
 	return 0;
 }
 
-static int read_template(struct rules_reader *reader, const struct outline *o, struct template **at)
+static int read_template(struct rules_reader *reader, const struct yaml_node *o, struct template **at)
 {
 	struct names names = names_of(reader);
 	int r = template_parse(o->text, &names, at, reader->err);
@@ -239,33 +239,33 @@ static int read_template(struct rules_reader *reader, const struct outline *o, s
 }
 
 /* Nothing is said without a number. */
-static int read_text(struct rules_reader *reader, const struct outline *o)
+static int read_text(struct rules_reader *reader, const struct yaml_node *o)
 {
 	int r = read_template(reader, o, &reader->rule->text);
 
 	if (r == 0 && !template_expression(reader->rule->text, 0))
 		return rules_refuse(
 			reader, o->line,
-			"text: no number of the record stands in this, such as {cores_used}");
+			"text: no number of the record stands in this, such as {cores_busy}");
 	return r;
 }
 
-static int read_advice(struct rules_reader *reader, const struct outline *o)
+static int read_advice(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return read_template(reader, o, &reader->rule->advice);
 }
 
-static int read_directive(struct rules_reader *reader, const struct outline *o)
+static int read_directive(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return read_template(reader, o, &reader->rule->directive);
 }
 
-static int read_resource(struct rules_reader *reader, const struct outline *o)
+static int read_resource(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return copy_text(o->text, &reader->rule->resource);
 }
 
-static int read_group(struct rules_reader *reader, const struct outline *o)
+static int read_group(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return copy_text(o->text, &reader->rule->group);
 }
@@ -278,7 +278,7 @@ static const struct rule_key {
 	unsigned int entries; /* which may have it */
 	bool is_required;
 	/* What the last file says of it that says anything; all of them: */
-	int (*read)(struct rules_reader *reader, const struct outline *o);
+	int (*read)(struct rules_reader *reader, const struct yaml_node *o);
 	int (*read_all)(struct rules_reader *reader, const struct rule_maps *maps);
 } keys[] = {
 	{ "id", ENTRY_ANY, true, read_id, NULL },
@@ -302,7 +302,7 @@ static bool is_allowed(const struct rules_reader *reader, const struct rule_key 
 	return key->entries & reader->entry;
 }
 
-static int refuse_key(const struct rules_reader *reader, const struct outline *o)
+static int refuse_key(const struct rules_reader *reader, const struct yaml_node *o)
 {
 	char allowed[256];
 	size_t used = 0;
@@ -316,9 +316,9 @@ static int refuse_key(const struct rules_reader *reader, const struct outline *o
 			    allowed);
 }
 
-static int check_keys(const struct rules_reader *reader, const struct outline *map)
+static int check_keys(const struct rules_reader *reader, const struct yaml_node *map)
 {
-	for (const struct outline *o = map->first; o; o = o->next) {
+	for (const struct yaml_node *o = map->first; o; o = o->next) {
 		size_t i = 0;
 
 		while (i < ARRAY_SIZE(keys) &&
@@ -362,7 +362,7 @@ static int refuse_missing(struct rules_reader *reader, const struct rule_maps *m
 static int read_key(struct rules_reader *reader, const struct rule_key *key,
 		    const struct rule_maps *maps)
 {
-	const struct outline *o = NULL;
+	const struct yaml_node *o = NULL;
 	size_t layer = reader->layer_count;
 	int r;
 
@@ -382,7 +382,7 @@ static int read_key(struct rules_reader *reader, const struct rule_key *key,
 }
 
 /* The last file that says anything of the rule. */
-static const struct outline *last_map(struct rules_reader *reader, const struct rule_maps *maps)
+static const struct yaml_node *last_map(struct rules_reader *reader, const struct rule_maps *maps)
 {
 	reader->layer = reader->layer_count - 1;
 	while (!maps->of[reader->layer])
@@ -394,7 +394,7 @@ static const struct outline *last_map(struct rules_reader *reader, const struct 
 static int blame(struct rules_reader *reader, const struct rule_maps *maps, int r)
 {
 	size_t layer = reader->layer;
-	const struct outline *last = last_map(reader, maps);
+	const struct yaml_node *last = last_map(reader, maps);
 
 	if (r == -ENOMEM || reader->layer == layer)
 		return r;
@@ -405,7 +405,7 @@ static int blame(struct rules_reader *reader, const struct rule_maps *maps, int 
 /* A pattern's thresholds are for those that look for it: each must be there. */
 static int read_settings(struct rules_reader *reader, const struct rule_maps *maps)
 {
-	const struct outline *last = last_map(reader, maps);
+	const struct yaml_node *last = last_map(reader, maps);
 	int r = pattern_settings_add(&reader->rules->pattern_settings, reader->rule, reader->err);
 
 	return r < 0 ? error_prefix(reader->err, r, "%s:%u", reader->rules->files[reader->layer],
@@ -418,7 +418,7 @@ static int check_rule(struct rules_reader *reader, const struct rule_maps *maps)
 	const struct rule *rule = reader->rule;
 
 	if (rule->lost && !rule->resource) {
-		const struct outline *last = last_map(reader, maps);
+		const struct yaml_node *last = last_map(reader, maps);
 
 		return rules_refuse(reader, last->line,
 				    "'resource' is missing here: what is lost?");
@@ -432,7 +432,7 @@ int rules_read_rule(struct rules_reader *reader, const struct rule_maps *maps, s
 
 	reader->rule = rule;
 	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
-		const struct outline *map = maps->of[layer];
+		const struct yaml_node *map = maps->of[layer];
 
 		if (!map)
 			continue;

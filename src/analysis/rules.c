@@ -12,7 +12,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "analysis/rules_parts.h"
+#include "analysis/rules_internal.h"
 #include "analysis/variables.h"
 
 #define TEXT_MAX 1024
@@ -31,18 +31,18 @@ int rules_refuse(const struct rules_reader *reader, unsigned int line, const cha
 			 line, text);
 }
 
-int rules_want(const struct rules_reader *reader, const struct outline *o, enum outline_kind kind)
+int rules_want(const struct rules_reader *reader, const struct yaml_node *o, enum yaml_node_kind kind)
 {
 	if (o->kind == kind)
 		return 0;
 	return rules_refuse(reader, o->line, "%s: %s must stand here, and not %s",
-			    o->key ? o->key : "this", outline_kind_name(kind),
-			    outline_kind_name(o->kind));
+			    o->key ? o->key : "this", yaml_node_kind_name(kind),
+			    yaml_node_kind_name(o->kind));
 }
 
-int rules_want_text(const struct rules_reader *reader, const struct outline *o)
+int rules_want_text(const struct rules_reader *reader, const struct yaml_node *o)
 {
-	int r = rules_want(reader, o, OUTLINE_SCALAR);
+	int r = rules_want(reader, o, YAML_NODE_SCALAR);
 
 	if (r < 0)
 		return r;
@@ -59,7 +59,7 @@ int rules_want_text(const struct rules_reader *reader, const struct outline *o)
 	return 0;
 }
 
-int rules_refuse_within(const struct rules_reader *reader, const struct outline *o, int r)
+int rules_refuse_within(const struct rules_reader *reader, const struct yaml_node *o, int r)
 {
 	if (r == -ENOMEM)
 		return r;
@@ -77,7 +77,7 @@ bool rules_is_word(const char *text, const char *others)
 	return islower((unsigned char)*text) && strlen(text) < RULES_WORD_MAX;
 }
 
-int rules_read_yes_no(const struct rules_reader *reader, const struct outline *o, bool *ret)
+int rules_read_yes_no(const struct rules_reader *reader, const struct yaml_node *o, bool *ret)
 {
 	static const char *const words[] = { "no", "yes", "off", "on", "false", "true" };
 
@@ -91,9 +91,9 @@ int rules_read_yes_no(const struct rules_reader *reader, const struct outline *o
 			    o->key, o->text);
 }
 
-const struct outline *rules_find_child(const struct outline *map, const char *key)
+const struct yaml_node *rules_find_child(const struct yaml_node *map, const char *key)
 {
-	for (const struct outline *o = map->first; o; o = o->next) {
+	for (const struct yaml_node *o = map->first; o; o = o->next) {
 		if (strcmp(o->key, key) == 0)
 			return o;
 	}
@@ -108,11 +108,11 @@ struct entries { /* what the files say, by id, in the order in which ids first s
 	size_t count;
 };
 
-static int read_entry_id(const struct rules_reader *reader, const struct outline *map,
+static int read_entry_id(const struct rules_reader *reader, const struct yaml_node *map,
 			 const char **ret)
 {
-	const struct outline *id;
-	int r = rules_want(reader, map, OUTLINE_MAP);
+	const struct yaml_node *id;
+	int r = rules_want(reader, map, YAML_NODE_MAP);
 
 	if (r < 0)
 		return r;
@@ -129,7 +129,7 @@ static int read_entry_id(const struct rules_reader *reader, const struct outline
 	return r;
 }
 
-static int add_entry(struct rules_reader *reader, const struct outline *map, const char *section,
+static int add_entry(struct rules_reader *reader, const struct yaml_node *map, const char *section,
 		     struct entries *entries)
 {
 	const char *id = NULL;
@@ -159,12 +159,12 @@ static int gather(struct rules_reader *reader, const char *section, struct entri
 	int r = 0;
 
 	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct outline *o = rules_find_child(reader->roots[layer], section);
+		const struct yaml_node *o = rules_find_child(reader->roots[layer], section);
 
 		reader->layer = layer;
 		if (!o || o->is_null)
 			continue;
-		r = rules_want(reader, o, OUTLINE_LIST);
+		r = rules_want(reader, o, YAML_NODE_LIST);
 		for (o = o->first; r == 0 && o; o = o->next)
 			r = add_entry(reader, o, section, entries);
 	}
@@ -193,7 +193,7 @@ static int read_list(struct rules_reader *reader, const char *section, enum entr
 static const char *const sections[] = { "alone", "billing", "variables",
 					"rules", "classes", "patterns" };
 
-static int check_section(const struct rules_reader *reader, const struct outline *o)
+static int check_section(const struct rules_reader *reader, const struct yaml_node *o)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sections); i++) {
 		if (strcmp(o->key, sections[i]) == 0)
@@ -209,7 +209,7 @@ static int check_section(const struct rules_reader *reader, const struct outline
 /* What stands alone has nothing below it. */
 static int read_alone(struct rules_reader *reader)
 {
-	const struct outline *o = rules_find_child(reader->roots[reader->layer], "alone");
+	const struct yaml_node *o = rules_find_child(reader->roots[reader->layer], "alone");
 	bool is_alone = false;
 	int r = o ? rules_want_text(reader, o) : 0;
 
@@ -225,10 +225,10 @@ static int read_roots(struct rules_reader *reader)
 	int r = 0;
 
 	for (reader->layer = 0; r == 0 && reader->layer < reader->layer_count; reader->layer++) {
-		const struct outline *root = reader->roots[reader->layer];
+		const struct yaml_node *root = reader->roots[reader->layer];
 
-		r = rules_want(reader, root, OUTLINE_MAP);
-		for (const struct outline *o = root->first; r == 0 && o; o = o->next)
+		r = rules_want(reader, root, YAML_NODE_MAP);
+		for (const struct yaml_node *o = root->first; r == 0 && o; o = o->next)
 			r = check_section(reader, o);
 		if (r == 0)
 			r = read_alone(reader);
@@ -301,7 +301,7 @@ static int read_texts(struct rules_reader *reader, const struct rules_text *text
 		reader->rules->files[i] = strdup(texts[i].name);
 		if (!reader->rules->files[i])
 			return -ENOMEM;
-		r = outline_parse(texts[i].text, texts[i].length, texts[i].name, &reader->roots[i],
+		r = yaml_node_parse(texts[i].text, texts[i].length, texts[i].name, &reader->roots[i],
 				  reader->err);
 		if (r < 0)
 			return r;
@@ -322,7 +322,7 @@ int rules_join(const struct rules_text *texts, size_t count, struct rules **ret,
 	if (rules && rules->variables)
 		r = read_texts(&reader, texts, count);
 	for (size_t i = 0; i < reader.layer_count; i++)
-		outline_free(reader.roots[i]);
+		yaml_node_free(reader.roots[i]);
 	if (r == -ENOMEM)
 		return error_set_errno(err, ENOMEM, "cannot read the rules");
 	if (r < 0)

@@ -5,7 +5,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "analysis/rules_parts.h"
+#include "analysis/rules_internal.h"
 
 #define BILLINGS_MAX 64
 #define PARTITION_MAX 64
@@ -27,7 +27,7 @@ static struct billing *find_or_add(struct billings *billings, const char *partit
 	return larger[billings->count].partition ? &larger[billings->count++] : NULL;
 }
 
-static int read_billing(struct rules_reader *reader, const struct outline *o)
+static int read_billing(struct rules_reader *reader, const struct yaml_node *o)
 {
 	struct billings *billings = &reader->rules->billings;
 	_cleanup_(billing_clear) struct billing read = {};
@@ -60,12 +60,12 @@ int rules_read_billing(struct rules_reader *reader)
 	int r = 0;
 
 	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct outline *o = rules_find_child(reader->roots[layer], "billing");
+		const struct yaml_node *o = rules_find_child(reader->roots[layer], "billing");
 
 		reader->layer = layer;
 		if (!o || o->is_null)
 			continue;
-		r = rules_want(reader, o, OUTLINE_MAP);
+		r = rules_want(reader, o, YAML_NODE_MAP);
 		for (o = o->first; r == 0 && o; o = o->next)
 			r = read_billing(reader, o);
 	}

@@ -4,13 +4,13 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "analysis/rules_parts.h"
+#include "analysis/rules_internal.h"
 #include "analysis/variables.h"
 
 /* Words that mean something in expressions and sentences. */
 static const char *const taken[] = { "and", "or", "not", "min", "max", "mount" };
 
-static int check_name(const struct rules_reader *reader, const struct outline *o)
+static int check_name(const struct rules_reader *reader, const struct yaml_node *o)
 {
 	const struct variables *variables = reader->rules->variables;
 	const struct variable *variable = variables_find(variables, o->key, strlen(o->key));
@@ -33,7 +33,7 @@ static int check_name(const struct rules_reader *reader, const struct outline *o
 
 /* One of them stands for a number of the record, and never for another of them: so what one costs
  * has a bound. */
-static int check_names_in(const struct rules_reader *reader, const struct outline *o,
+static int check_names_in(const struct rules_reader *reader, const struct yaml_node *o,
 			  const struct expression *e)
 {
 	const struct variable *variable;
@@ -51,7 +51,7 @@ static int check_names_in(const struct rules_reader *reader, const struct outlin
 				    o->key);
 }
 
-static int read_variable(struct rules_reader *reader, const struct outline *o)
+static int read_variable(struct rules_reader *reader, const struct yaml_node *o)
 {
 	_cleanup_(expression_freep) struct expression *e = NULL;
 	struct names names = { .variables = reader->rules->variables, .has_mount = true };
@@ -81,12 +81,12 @@ int rules_read_variables(struct rules_reader *reader)
 	int r = 0;
 
 	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct outline *o = rules_find_child(reader->roots[layer], "variables");
+		const struct yaml_node *o = rules_find_child(reader->roots[layer], "variables");
 
 		reader->layer = layer;
 		if (!o || o->is_null)
 			continue;
-		r = rules_want(reader, o, OUTLINE_MAP);
+		r = rules_want(reader, o, YAML_NODE_MAP);
 		for (o = o->first; r == 0 && o; o = o->next)
 			r = read_variable(reader, o);
 	}

@@ -80,20 +80,20 @@ static int add_ops(struct variables *v, struct variable variable, const struct m
 	return r;
 }
 
-static int add_ways(struct variables *v, struct variable variable, const struct metric *metric)
+static int add_interfaces(struct variables *v, struct variable variable, const struct metric *metric)
 {
 	int r = 0;
 
-	variable.source = VARIABLE_WAY;
-	for (size_t way = WAY_CALL + 1; r == 0 && way < WAY_MAPPING; way++) {
+	variable.source = VARIABLE_INTERFACE;
+	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING; interface++) {
 		_cleanup_free_ char *key = NULL;
 
 		if (asprintf(&key, "%s_%s", metric_part(metric), metric->key) < 0) {
 			key = NULL; /* undefined after a failure */
 			return -ENOMEM;
 		}
-		variable.way = (enum file_way)way;
-		r = add_of_rows(v, &variable, file_way_name(variable.way), key);
+		variable.interface = (enum file_interface)interface;
+		r = add_of_rows(v, &variable, file_interface_name(variable.interface), key);
 	}
 	return r;
 }
@@ -135,8 +135,8 @@ static int add_metric(struct variables *v, const struct metric *metric)
 		variable.source = VARIABLE_ROWS;
 		r = add_of_rows(v, &variable, metric->section, metric->key);
 		return r < 0 ? r : add_ops(v, variable, metric);
-	case SCOPE_MOUNT_WAY:
-		return add_ways(v, variable, metric);
+	case SCOPE_MOUNT_INTERFACE:
+		return add_interfaces(v, variable, metric);
 	case SCOPE_SOCKET:
 		variable.source = VARIABLE_NETWORK;
 		return add(v, &variable, "network_%s_%s", metric_part(metric), metric->key);
@@ -348,8 +348,8 @@ static bool row_number(const struct variable *variable, const struct mount_row *
 		return false;
 	if (variable->source == VARIABLE_OP)
 		*ret = *mount_row_op_number_ref(at, variable->id, variable->op);
-	else if (variable->source == VARIABLE_WAY)
-		*ret = *mount_row_way_number_ref(at, variable->id, variable->way);
+	else if (variable->source == VARIABLE_INTERFACE)
+		*ret = *mount_row_interface_number_ref(at, variable->id, variable->interface);
 	else
 		*ret = mount_row_number(row, variable->id);
 	return true;
@@ -447,7 +447,7 @@ struct amount variable_get(const struct variable *variable, const struct subject
 		return get_value(variable, subject->record);
 	case VARIABLE_ROWS:
 	case VARIABLE_OP:
-	case VARIABLE_WAY:
+	case VARIABLE_INTERFACE:
 		return get_of_rows(variable, subject);
 	case VARIABLE_FILES:
 		return get_of_files(variable, subject->record);

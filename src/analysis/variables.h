@@ -40,7 +40,7 @@ enum variable_source {
 	VARIABLE_VALUE,		/* a metric of the job */
 	VARIABLE_ROWS,		/* a metric of a mount, or of all operations on metadata */
 	VARIABLE_OP,		/* of one operation on metadata */
-	VARIABLE_WAY,		/* of one way of data */
+	VARIABLE_INTERFACE,		/* of one way of data */
 	VARIABLE_FILES,		/* of the files that were followed one by one */
 	VARIABLE_NETWORK,	/* of all kinds of sockets together */
 	VARIABLE_BLOCK,		/* of all block devices together */
@@ -57,7 +57,7 @@ struct variable {
 	enum variable_source source;
 	enum metric_id id; /* of those that are a metric */
 	enum file_op op;   /* of VARIABLE_OP */
-	enum file_way way; /* of VARIABLE_WAY */
+	enum file_interface interface; /* of VARIABLE_INTERFACE */
 	size_t cause;	   /* of those by cause, LOST_RUN_QUEUE and LOST_STOLEN among them */
 	size_t formula;	   /* of VARIABLE_FORMULA */
 	size_t pattern;	   /* of VARIABLE_PATTERN: a pattern_name() */

@@ -107,7 +107,7 @@ int file_write_existing(int dir_fd, const char *path, const char *text)
 	return (size_t)n == strlen(text) ? 0 : -EIO;
 }
 
-int file_make_folders(const char *path, unsigned int mode)
+int file_make_dirs(const char *path, unsigned int mode)
 {
 	_cleanup_free_ char *partial = strdup(path);
 

@@ -24,5 +24,5 @@ int file_read_u64(int dir_fd, const char *path, uint64_t *ret);
 /* Write @text in one write() to an existing file, as cgroup files want it. */
 int file_write_existing(int dir_fd, const char *path, const char *text);
 
-/* Make the folder @path and those above it, with @mode; there already is fine. */
-int file_make_folders(const char *path, unsigned int mode);
+/* Make the directory @path and those above it, with @mode; there already is fine. */
+int file_make_dirs(const char *path, unsigned int mode);

@@ -8,7 +8,7 @@
 
 /* Ids come one after the other, so that their low bits alone would do for most; the upper bits of a product with the
  * golden ratio do for all. */
-static size_t home_of(const struct idmap *map, uint64_t key)
+static size_t baseline_of(const struct idmap *map, uint64_t key)
 {
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->size - 1);
 }
@@ -16,7 +16,7 @@ static size_t home_of(const struct idmap *map, uint64_t key)
 /* Where the key stands, or the empty place where it would; the map has one. */
 static struct idmap_entry *find(const struct idmap *map, uint64_t key)
 {
-	size_t i = home_of(map, key);
+	size_t i = baseline_of(map, key);
 
 	while (map->entries[i].value && map->entries[i].key != key)
 		i = (i + 1) & (map->size - 1);
@@ -77,9 +77,9 @@ void *idmap_remove(struct idmap *map, uint64_t key)
 	/* Those behind it may have been looking for this place. */
 	hole = (size_t)(entry - map->entries);
 	for (size_t i = (hole + 1) & (map->size - 1); map->entries[i].value; i = (i + 1) & (map->size - 1)) {
-		size_t home = home_of(map, map->entries[i].key);
+		size_t baseline = baseline_of(map, map->entries[i].key);
 
-		if (((i - home) & (map->size - 1)) < ((i - hole) & (map->size - 1)))
+		if (((i - baseline) & (map->size - 1)) < ((i - hole) & (map->size - 1)))
 			continue;
 		map->entries[hole] = map->entries[i];
 		map->entries[i].value = NULL;

@@ -32,10 +32,10 @@ static bool is_irregular(const char *path)
 static char *temporary_for(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int folder = slash ? (int)(slash + 1 - path) : 0;
+	int dir = slash ? (int)(slash + 1 - path) : 0;
 	char *temporary;
 
-	if (asprintf(&temporary, "%.*s.%s.XXXXXX", folder, path, path + folder) < 0)
+	if (asprintf(&temporary, "%.*s.%s.XXXXXX", dir, path, path + dir) < 0)
 		return NULL;
 	return temporary;
 }
@@ -71,8 +71,8 @@ static int open_directly(struct replacement *r)
 	return r->stream ? 0 : -errno;
 }
 
-/* Whether the folder that holds @path takes a new file; @path is cut for that. */
-static int check_folder(char *path)
+/* Whether the directory that holds @path takes a new file; @path is cut for that. */
+static int check_dir(char *path)
 {
 	char *slash = strrchr(path, '/');
 
@@ -87,12 +87,12 @@ static int check_target(char *path)
 	struct stat st;
 
 	if (stat(path, &st) < 0)
-		return errno == ENOENT ? check_folder(path) : -errno;
+		return errno == ENOENT ? check_dir(path) : -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
 	if (access(path, W_OK) < 0)
 		return -errno;
-	return S_ISREG(st.st_mode) ? check_folder(path) : 0;
+	return S_ISREG(st.st_mode) ? check_dir(path) : 0;
 }
 
 int replacement_check(const char *path, struct error *err)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * block - what block devices do, by the leaf for which they do it: of each request its bytes, and its time from
+ * block - what block devices do, by the cgroup for which they do it: of each request its bytes, and its time from
  * submission to end.
  *
  * A request here is a bio, so one of several jobs that the kernel merges stays each job's own, and devices without a
@@ -16,8 +16,8 @@
 #include "bpf/buckets.bpf.h"
 #include "bpf/compat.bpf.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/leaf.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/cgroup.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/own.bpf.h"
 
 #define REQ_OP_BITS 0xff
@@ -37,7 +37,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 512);      /* the same */
-	__type(key, struct block_key); /* added here; removed by user space when the leaf has gone */
+	__type(key, struct block_key); /* added here; removed by user space when the cgroup has gone */
 	__type(value, struct block_value);
 } block_rows SEC(".maps");
 
@@ -61,9 +61,9 @@ static __always_inline struct block_value *get_row(const struct block_request *r
 {
 	struct gendisk *disk = (void *)request->disk;
 	struct block_key key = {
-		.leaf = request->leaf,
+		.cgroup = request->cgroup,
 		.device = (__u32)BPF_CORE_READ(disk, major) << MINOR_BITS | (__u32)BPF_CORE_READ(disk, first_minor),
-		.cpu = is_guest(request->leaf) ? 0 : bpf_get_smp_processor_id(),
+		.cpu = is_guest(request->cgroup) ? 0 : bpf_get_smp_processor_id(),
 		.op = request->op,
 	};
 	struct block_value *row = bpf_map_lookup_elem(&block_rows, &key);
@@ -77,7 +77,7 @@ static __always_inline struct block_value *count_bytes(const struct block_reques
 	struct block_value *row = get_row(request);
 
 	if (!row) {
-		count_lost_of(request->leaf, LOST_BLOCK_ROW);
+		count_lost_of(request->cgroup, LOST_BLOCK_ROW);
 		return NULL;
 	}
 	__sync_fetch_and_add(&row->requests, 1);
@@ -103,30 +103,30 @@ static __always_inline int count_request(const struct block_request *request, bo
 
 /* ---- submission ---- */
 
-/* The leaf that the kernel noted: on cgroup v2 that of the task which dirtied the page.  v1's groups of block devices
+/* The cgroup that the kernel noted: on cgroup v2 that of the task which dirtied the page.  v1's groups of block devices
  * are another hierarchy's. */
-static __always_inline __u64 noted_leaf(struct bio *bio)
+static __always_inline __u64 noted_cgroup(struct bio *bio)
 {
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 
 	if (settings.key_subsys >= 0 || !bpf_core_field_exists(bio->bi_blkg))
 		return 0;
-	cgroup = BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
-	if (!cgroup || !is_watched(cgroup))
+	cgrp = BPF_CORE_READ(bio, bi_blkg, blkcg, css.cgroup);
+	if (!cgrp || !is_watched(cgrp))
 		return 0;
-	return has_groups() ? fold_group((__u64)cgroup) : BPF_CORE_READ(cgroup, kn, id);
+	return has_groups() ? fold_group((__u64)cgrp) : BPF_CORE_READ(cgrp, kn, id);
 }
 
 /* 0: it is of nobody whom we watch. */
-static __always_inline __u64 leaf_behind(struct bio *bio)
+static __always_inline __u64 cgroup_behind(struct bio *bio)
 {
 	struct task_struct *task = current_task();
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 
 	if (LOAD(task, flags) & PF_KTHREAD)
-		return noted_leaf(bio);
-	cgroup = cgroup_of(task);
-	return is_watched(cgroup) ? fold_leaf(task, cgroup_id(cgroup)) : 0;
+		return noted_cgroup(bio);
+	cgrp = cgroup_of(task);
+	return is_watched(cgrp) ? fold_cgroup(task, cgroup_id(cgrp)) : 0;
 }
 
 /* As the kernel's own statistics of a disk have it; BLOCK_DOES: nothing that is counted (of zones). */
@@ -150,25 +150,25 @@ static __always_inline int settle_unended(__u64 bio)
 		return 0;
 	request = *found;
 	bpf_map_delete_elem(&block_requests, &bio);
-	count_lost_of(request.leaf, LOST_BLOCK_END);
+	count_lost_of(request.cgroup, LOST_BLOCK_END);
 	count_bytes(&request, false);
 	return 0;
 }
 
 static __always_inline int begin_request(struct bio *bio)
 {
-	struct block_request request = { .leaf = leaf_behind(bio) };
+	struct block_request request = { .cgroup = cgroup_behind(bio) };
 	__u64 key = (__u64)bio;
 
 	settle_unended(key);
 	request.bytes = LOAD(bio, bi_iter.bi_size);
 	request.op = op_of(LOAD(bio, bi_opf), request.bytes);
-	if (!request.leaf || request.op == BLOCK_DOES)
+	if (!request.cgroup || request.op == BLOCK_DOES)
 		return 0;
 	request.disk = (__u64)disk_of(bio);
 	request.start_ns = bpf_ktime_get_ns();
 	if (bpf_map_update_elem(&block_requests, &key, &request, BPF_ANY) < 0)
-		count_lost_of(request.leaf, LOST_BLOCK_REQUEST);
+		count_lost_of(request.cgroup, LOST_BLOCK_REQUEST);
 	return 0;
 }
 

@@ -14,9 +14,9 @@
 #define BLOCK_DOES_FLUSH 3
 #define BLOCK_DOES 4
 
-/* What one leaf had one device do, by the CPU on which it ended. */
+/* What one cgroup had one device do, by the CPU on which it ended. */
 struct block_key {
-	__u64 leaf;
+	__u64 cgroup;
 	__u32 device; /* the whole disk's: the major number above 20 bits of the minor one */
 	__u16 cpu;
 	__u16 op;
@@ -30,7 +30,7 @@ struct block_value {
 
 /* A request (the kernel's struct bio) that is on its way. */
 struct block_request {
-	__u64 leaf;
+	__u64 cgroup;
 	__u64 start_ns;
 	__u64 disk; /* the address of the kernel's struct gendisk */
 	__u32 bytes;

@@ -281,18 +281,18 @@ static __always_inline long current_call_result(struct task_struct *task)
  * The id of @cgroup's ancestor at @level.
  * 7f203bc89eb6 "cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]", Linux 6.1
  */
-static __always_inline __u64 near_ancestor_id(const struct cgroup *cgroup, int level)
+static __always_inline __u64 near_ancestor_id(const struct cgroup *cgrp, int level)
 {
 	const struct cgroup *ancestor = NULL;
 
-	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgroup->ancestors[level]);
+	bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &cgrp->ancestors[level]);
 	return BPF_CORE_READ(ancestor, kn, id);
 }
 
 #ifndef OLD_KERNEL
-static __always_inline __u64 ancestor_id(const struct cgroup *cgroup, int level)
+static __always_inline __u64 ancestor_id(const struct cgroup *cgrp, int level)
 {
-	return near_ancestor_id(cgroup, level);
+	return near_ancestor_id(cgrp, level);
 }
 #else
 struct cgroup___ids {
@@ -300,15 +300,15 @@ struct cgroup___ids {
 	__u64 ancestor_ids[];
 } __attribute__((preserve_access_index));
 
-static __always_inline __u64 ancestor_id(const struct cgroup *cgroup, int level)
+static __always_inline __u64 ancestor_id(const struct cgroup *cgrp, int level)
 {
-	const struct cgroup___ids *old = (const void *)cgroup;
+	const struct cgroup___ids *old = (const void *)cgrp;
 	__u64 id = 0;
 
 	/* Behind a barrier each, or the compiler asks where a field is before it is known to be there. */
-	if (bpf_core_field_exists(cgroup->ancestors)) {
-		barrier_var(cgroup);
-		return near_ancestor_id(cgroup, level);
+	if (bpf_core_field_exists(cgrp->ancestors)) {
+		barrier_var(cgrp);
+		return near_ancestor_id(cgrp, level);
 	}
 	barrier_var(old);
 	bpf_probe_read_kernel(&id, sizeof(id), &old->ancestor_ids[level]);

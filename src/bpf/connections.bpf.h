@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * connections - TCP's own numbers, by leaf: connections opened and accepted, segments sent again, round-trip times.
+ * connections - TCP's own numbers, by cgroup: connections opened and accepted, segments sent again, round-trip times.
  *
  * A socket is followed by its address, from the moment it begins to connect, is accepted or is first used to the
  * moment the kernel destroys it, which each TCP socket comes to before its memory is given to another.  What it sent
- * again stands in the socket itself: what is new is counted with calls on it, and the rest at its end, with the leaf
+ * again stands in the socket itself: what is new is counted with calls on it, and the rest at its end, with the cgroup
  * that used it last.  Round-trip times are looked at with each sixteenth call, and as it is closed.  Costs a look-up in
  * a hash a call on a TCP socket, and some probe reads and additions each sixteenth.
  */
@@ -23,12 +23,12 @@ struct {
 	__type(value, struct connection);
 } connections SEC(".maps");
 
-static __always_inline void count_of_tcp(__u64 leaf, __u32 opened, __u32 accepted)
+static __always_inline void count_of_tcp(__u64 cgroup, __u32 opened, __u32 accepted)
 {
-	struct traffic_counts *counts = get_traffic(leaf, TRAFFIC_TCP);
+	struct traffic_counts *counts = get_traffic(cgroup, TRAFFIC_TCP);
 
 	if (!counts) {
-		count_lost_of(leaf, LOST_TRAFFIC);
+		count_lost_of(cgroup, LOST_TRAFFIC);
 		return;
 	}
 	if (opened)
@@ -56,9 +56,9 @@ static __always_inline void count_segments(struct connection *c, const struct so
 
 	if (!segments && !again)
 		return;
-	counts = get_traffic(c->leaf, TRAFFIC_TCP);
+	counts = get_traffic(c->cgroup, TRAFFIC_TCP);
 	if (!counts) {
-		count_lost_of(c->leaf, LOST_TRAFFIC);
+		count_lost_of(c->cgroup, LOST_TRAFFIC);
 		return;
 	}
 	__sync_fetch_and_add(&counts->segments, segments);
@@ -67,16 +67,16 @@ static __always_inline void count_segments(struct connection *c, const struct so
 }
 
 /* @tcp: what it had sent until now is nobody's; NULL: it is new. */
-static __always_inline struct connection *follow_connection(__u64 address, __u64 leaf, const struct tcp_sock *tcp)
+static __always_inline struct connection *follow_connection(__u64 address, __u64 cgroup, const struct tcp_sock *tcp)
 {
-	struct connection new = { .leaf = leaf };
+	struct connection new = { .cgroup = cgroup };
 
 	if (tcp) {
 		new.segments = BPF_CORE_READ(tcp, data_segs_out);
 		new.again = BPF_CORE_READ(tcp, total_retrans);
 	}
 	if (bpf_map_update_elem(&connections, &address, &new, BPF_ANY) < 0)
-		count_lost_of(leaf, LOST_CONNECTION);
+		count_lost_of(cgroup, LOST_CONNECTION);
 	return bpf_map_lookup_elem(&connections, &address);
 }
 
@@ -84,32 +84,32 @@ static __always_inline struct connection *follow_connection(__u64 address, __u64
 
 static __always_inline void note_least(struct traffic_counts *counts, __u64 ns)
 {
-	volatile __u64 *least = &counts->least_round_trip_ns;
+	volatile __u64 *least = &counts->min_rtt_ns;
 
 	if (!*least || ns < *least)
 		*least = ns; /* of what happens at once on other CPUs, for a user's groups, one may be missed */
 }
 
 /* What TCP knows of the round-trip times of a connection. */
-static __always_inline void look_at_round_trips(__u64 leaf, const struct tcp_sock *tcp)
+static __always_inline void look_at_round_trips(__u64 cgroup, const struct tcp_sock *tcp)
 {
 	__u32 srtt = BPF_CORE_READ(tcp, srtt_us) >> 3, least = BPF_CORE_READ(tcp, rtt_min.s[0].v);
-	struct traffic_counts *counts = srtt ? get_traffic(leaf, TRAFFIC_TCP) : NULL;
+	struct traffic_counts *counts = srtt ? get_traffic(cgroup, TRAFFIC_TCP) : NULL;
 	__u64 bucket;
 
 	if (!counts)
 		return;
-	__sync_fetch_and_add(&counts->round_trip_ns, srtt * 1000ULL);
-	__sync_fetch_and_add(&counts->round_trips, 1);
+	__sync_fetch_and_add(&counts->rtt_ns, srtt * 1000ULL);
+	__sync_fetch_and_add(&counts->rtt_samples, 1);
 	bucket = latency_bucket_of(srtt * 1000ULL);
 	if (bucket < TRAFFIC_BUCKETS)
-		__sync_fetch_and_add(&counts->round_trip_times[bucket], 1);
+		__sync_fetch_and_add(&counts->rtt_distribution[bucket], 1);
 	if (least && least != NO_ROUND_TRIP)
 		note_least(counts, least * 1000ULL);
 }
 
-/* A task of @leaf uses the TCP socket behind a struct socket. */
-__noinline int use_connection(__u64 leaf, __u64 address)
+/* A task of @cgroup uses the TCP socket behind a struct socket. */
+__noinline int use_connection(__u64 cgroup, __u64 address)
 {
 	const struct socket *socket = (const void *)address;
 	struct sock *sk = BPF_CORE_READ(socket, sk);
@@ -121,22 +121,22 @@ __noinline int use_connection(__u64 leaf, __u64 address)
 		return 0;
 	c = bpf_map_lookup_elem(&connections, &key);
 	if (!c) /* it was there before us: what it had sent again is nobody's here */
-		c = follow_connection(key, leaf, tcp);
+		c = follow_connection(key, cgroup, tcp);
 	if (!c)
 		return 0;
-	if (c->leaf != leaf) {
+	if (c->cgroup != cgroup) {
 		count_segments(c, sk); /* which are the last user's */
-		c->leaf = leaf;
+		c->cgroup = cgroup;
 	}
 	if (c->calls++ & (CALLS_A_LOOK - 1))
 		return 0;
 	count_segments(c, sk);
-	look_at_round_trips(leaf, tcp);
+	look_at_round_trips(cgroup, tcp);
 	return 0;
 }
 
 /* A call gave back the descriptor of a new socket. */
-static __always_inline void accept_connection(struct call_slot *slot, __u64 leaf, __u32 descriptor)
+static __always_inline void accept_connection(struct call_slot *slot, __u64 cgroup, __u32 descriptor)
 {
 	const struct socket *socket;
 	__u64 key;
@@ -144,11 +144,11 @@ static __always_inline void accept_connection(struct call_slot *slot, __u64 leaf
 	look_up(descriptor);
 	if (slot->found_socket != TRAFFIC_TCP + 1)
 		return;
-	count_of_tcp(leaf, 0, 1);
+	count_of_tcp(cgroup, 0, 1);
 	socket = (const void *)slot->found_address;
 	key = (__u64)BPF_CORE_READ(socket, sk);
 	if (watch.sees_connections)
-		follow_connection(key, leaf, NULL);
+		follow_connection(key, cgroup, NULL);
 }
 
 /* Those below a socket of MPTCP are the kernel's own; what goes through that one is no TCP's. */
@@ -157,13 +157,13 @@ static __always_inline void open_here(const struct sock *sk)
 	const struct tcp_sock *tcp = (const void *)sk;
 	struct call_slot *slot = get_slot();
 	struct connection *c;
-	__u64 leaf;
+	__u64 cgroup;
 
 	if (bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ(tcp, is_mptcp))
 		return;
-	if (!slot || !judge(slot, current_task(), &leaf))
+	if (!slot || !judge(slot, current_task(), &cgroup))
 		return;
-	c = follow_connection((__u64)sk, leaf, NULL);
+	c = follow_connection((__u64)sk, cgroup, NULL);
 	if (c)
 		c->is_opening = 1;
 }
@@ -188,12 +188,12 @@ int BPF_PROG(open_connection, const struct sock *sk, int from, int to)
 		return 0;
 	c = bpf_map_lookup_elem(&connections, &key);
 	if (c && is_closed)
-		look_at_round_trips(c->leaf, (const void *)sk);
+		look_at_round_trips(c->cgroup, (const void *)sk);
 	if (c && to == TCP_CLOSE)
 		count_segments(c, sk);
 	if (c && to == TCP_ESTABLISHED && c->is_opening) {
 		c->is_opening = 0;
-		count_of_tcp(c->leaf, 1, 0);
+		count_of_tcp(c->cgroup, 1, 0);
 	}
 	return 0;
 }

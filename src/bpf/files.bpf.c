@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * files - T2: operations on files by leaf and superblock, counted at the system call.
+ * files - T2: operations on files by cgroup and superblock, counted at the system call.
  *
  * The descriptor is resolved at entry (another thread may put a different file behind it while the
  * call sleeps); the call then waits in its CPU's slot, and only if the task leaves the CPU meanwhile
@@ -11,8 +11,8 @@
  */
 #include "bpf/connections.bpf.h"
 #include "bpf/hot_files.bpf.h"
-#include "bpf/looks.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/polls.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/mappings.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/resolve.bpf.h"
@@ -52,7 +52,7 @@ static __always_inline bool has_no_path(const struct pt_regs *regs, const struct
 	return !path || (bpf_probe_read_user(&first, 1, (void *)path) == 0 && !first);
 }
 
-static __always_inline bool removes_folder(const struct pt_regs *regs, const struct call_kind *kind)
+static __always_inline bool removes_dir(const struct pt_regs *regs, const struct call_kind *kind)
 {
 	return kind->how == CALL_BY_PATH && kind->other_op != kind->op &&
 	       call_argument(regs, kind->flags) & AT_REMOVEDIR;
@@ -64,7 +64,7 @@ static __always_inline bool removes_folder(const struct pt_regs *regs, const str
  * kind of call by itself to the end.
  */
 static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
-				       const struct pt_regs *regs, __u64 nr, __u64 leaf)
+				       const struct pt_regs *regs, __u64 nr, __u64 cgroup)
 {
 	struct files_struct *files = LOAD_EARLY(task, files);
 	struct call *call = &slot->call;
@@ -72,9 +72,9 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 
 	*kind = call_kinds[nr];
 	call->task = (__u64)task;
-	call->leaf = leaf;
+	call->cgroup = cgroup;
 	call->place = PLACE_UNRESOLVED;
-	call->op = removes_folder(regs, kind) ? kind->other_op : kind->op;
+	call->op = removes_dir(regs, kind) ? kind->other_op : kind->op;
 	call->is_interrupted = 0;
 	call->socket = call->to_socket = 0;
 	call->moves_nothing = kind->how == CALL_SOCKET && kind->flags != ARGUMENT_NONE &&
@@ -86,7 +86,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		call->to_place = slot->found_place;
 		call->to_socket = slot->found_socket;
 		if (slot->found_socket == TRAFFIC_TCP + 1)
-			use_connection(leaf, slot->found_address);
+			use_connection(cgroup, slot->found_address);
 		if (settings.follows_files)
 			follow_descriptor(REF_TO, call_argument(regs, kind->to_file), call_positions[nr].to_how,
 					  call_argument(regs, call_positions[nr].to_argument));
@@ -96,7 +96,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		call->place = slot->found_place;
 		call->socket = slot->found_socket;
 		if (slot->found_socket == TRAFFIC_TCP + 1)
-			use_connection(leaf, slot->found_address);
+			use_connection(cgroup, slot->found_address);
 		if (settings.follows_files && kind->how != CALL_SOCKET)
 			follow_descriptor(REF_FROM, call_argument(regs, kind->file), call_positions[nr].how,
 					  call_argument(regs, call_positions[nr].argument));
@@ -109,19 +109,19 @@ static __always_inline int enter(const struct pt_regs *regs, long nr)
 {
 	struct task_struct *task;
 	struct call_slot *slot;
-	__u64 leaf;
+	__u64 cgroup;
 
 	if (how_of(nr) == CALL_IGNORED || (__u64)nr >= FILES_CALLS)
 		return 0;
-	if (how_of(nr) == CALL_LOOK)
-		return begin_look(regs, (const struct call_kind *)&call_kinds[nr]);
+	if (how_of(nr) == CALL_POLL)
+		return begin_poll(regs, (const struct call_kind *)&call_kinds[nr]);
 	task = current_task();
 	slot = get_slot();
-	if (!slot || !judge(slot, task, &leaf))
+	if (!slot || !judge(slot, task, &cgroup))
 		return 0;
 	if (is_compat_call(task))
-		return count_lost_of(leaf, LOST_COMPAT);
-	begin_call(slot, task, regs, nr, leaf);
+		return count_lost_of(cgroup, LOST_COMPAT);
+	begin_call(slot, task, regs, nr, cgroup);
 	slot->call.start_ns = clock_ns();
 	return 0;
 }
@@ -174,7 +174,7 @@ static __always_inline bool unpark_call(struct call_slot *slot, struct task_stru
 	if (slot->call.task == key)
 		return true;
 	parked = bpf_map_lookup_elem(&parked_calls, &key);
-	if (!parked || parked->is_interrupted || parked->kind.how == CALL_LOOK)
+	if (!parked || parked->is_interrupted || parked->kind.how == CALL_POLL)
 		return false;
 	slot->call = *parked;
 	bpf_map_delete_elem(&parked_calls, &key);
@@ -201,7 +201,7 @@ static __always_inline void take_path_end(struct call_slot *slot, struct task_st
 /* A signal came: see restart.bpf.h. */
 static __always_inline void interrupt_call(struct call *call, __u64 ns)
 {
-	struct file_key key = key_for(call->leaf, call->place, call->op, call->kind.way);
+	struct file_key key = key_for(call->cgroup, call->place, call->op, call->kind.interface);
 
 	if (call->kind.how != CALL_SOCKET)
 		count_time(&key, ns);
@@ -213,24 +213,24 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 		park_refs(call->task);
 	}
 	if (bpf_map_update_elem(&parked_calls, &call->task, call, BPF_ANY) < 0)
-		count_lost_of(call->leaf, LOST_INTERRUPTED);
+		count_lost_of(call->cgroup, LOST_INTERRUPTED);
 }
 
 /* What it moved through sockets. */
 static __always_inline void count_sockets(const struct call *call, long result)
 {
 	if (call->kind.how == CALL_SOCKET && !call->socket)
-		count_traffic(call->leaf, TRAFFIC_OTHER + 1, call->op, result); /* no socket at all */
+		count_traffic(call->cgroup, TRAFFIC_OTHER + 1, call->op, result); /* no socket at all */
 	else if (call->socket && call->kind.traits & CALL_MOVES_DATA)
-		count_traffic(call->leaf, call->socket, call->op, result);
+		count_traffic(call->cgroup, call->socket, call->op, result);
 	if (call->to_socket)
-		count_traffic(call->leaf, call->to_socket, call->kind.other_op, result);
+		count_traffic(call->cgroup, call->to_socket, call->kind.other_op, result);
 }
 
 /* One whole call.  @timed_ns of its @ns are in the row already. */
 static __always_inline void count_call(const struct call *call, long result, __u64 ns, __u64 timed_ns)
 {
-	struct file_key key = key_for(call->leaf, call->place, call->op, call->kind.way);
+	struct file_key key = key_for(call->cgroup, call->place, call->op, call->kind.interface);
 
 	count_sockets(call, result);
 	if (call->kind.how == CALL_SOCKET)
@@ -253,7 +253,7 @@ static __always_inline void count_call(const struct call *call, long result, __u
 /* The kernel's own reads of a program. */
 static __always_inline void count_exec(const struct call *call, struct task_struct *task, __u64 ns)
 {
-	struct file_key key = key_for(call->leaf, PLACE_EXEC, call->op, call->kind.way);
+	struct file_key key = key_for(call->cgroup, PLACE_EXEC, call->op, call->kind.interface);
 	struct file_counts *row = get_row(&key);
 
 	if (!row)
@@ -266,7 +266,7 @@ static __always_inline void count_exec(const struct call *call, struct task_stru
 static __always_inline void count_submitted(const struct call *call, long result)
 {
 	if (!watch.sees_libaio && result > 0)
-		count_losses_of(call->leaf, LOST_LIBAIO, result);
+		count_losses_of(call->cgroup, LOST_LIBAIO, result);
 }
 
 /* Where it ended, and whether it made the file, as the descriptor tells that it gave back. */
@@ -289,17 +289,17 @@ static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
 {
 	struct task_struct *task = current_task();
 	struct call_slot *slot = get_slot();
-	__u64 leaf;
+	__u64 cgroup;
 
-	if (!slot || !judge(slot, task, &leaf) || is_compat_call(task))
+	if (!slot || !judge(slot, task, &cgroup) || is_compat_call(task))
 		return 0;
 	if (how_of(nr) == CALL_EXEC) {
-		count_lost_of(leaf, LOST_EXEC);
+		count_lost_of(cgroup, LOST_EXEC);
 		return 0;
 	}
 	if (how_of(nr) != CALL_SOCKET && how_of(nr) != CALL_ACCEPT)
-		count_lost_of(leaf, LOST_CLOCK);
-	begin_call(slot, task, regs, nr, leaf);
+		count_lost_of(cgroup, LOST_CLOCK);
+	begin_call(slot, task, regs, nr, cgroup);
 	return 1;
 }
 
@@ -329,8 +329,8 @@ static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 	struct call_slot *slot;
 	__u64 ns = 0;
 
-	if (how_of(nr) == CALL_LOOK)
-		return end_look((const struct call_kind *)&call_kinds[nr], result);
+	if (how_of(nr) == CALL_POLL)
+		return end_poll((const struct call_kind *)&call_kinds[nr], result);
 	task = current_task();
 	slot = get_slot();
 	if (!slot)
@@ -351,7 +351,7 @@ static __always_inline int leave(struct pt_regs *regs, long nr, long result)
 		break;
 	case CALL_ACCEPT:
 		if (result >= 0)
-			accept_connection(slot, slot->call.leaf, result);
+			accept_connection(slot, slot->call.cgroup, result);
 		break;
 	default:
 		if (slot->call.is_by_path && watch.sees_places)

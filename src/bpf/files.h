@@ -7,7 +7,7 @@
 #define FILES_BUCKETS 28  /* the model's HISTOGRAM_BUCKETS, asserted where both are known */
 #define FILES_CALLS 512   /* system call numbers looked at; more than any machine has */
 #define FILES_OPS 32      /* operations that user space may number */
-#define FILES_WAYS 8      /* ways of data that user space may number */
+#define FILES_INTERFACES 8      /* ways of data that user space may number */
 #define FILES_OPCODES 256 /* io_uring's operations: all that a byte can name */
 
 /* What the kernel side has to call by its number itself; the model's, asserted where both are known. */
@@ -28,20 +28,20 @@
 #define PLACE_UNRESOLVED (~0ULL)
 #define PLACE_EXEC (~0ULL - 1)
 #define PLACE_KERNEL (~0ULL - 2)
-#define PLACE_OTHER (~0ULL - 3) /* of a leaf that has used up its share of rows */
+#define PLACE_OTHER (~0ULL - 3) /* of a cgroup that has used up its share of rows */
 
 /* How a system call is counted; user space fills one for each number it cares for. */
 enum call_how {
 	CALL_IGNORED,
 	CALL_BY_DESCRIPTOR, /* argument @file is the file */
-	CALL_BY_PATH,       /* argument @file is the folder where @path begins; see below */
+	CALL_BY_PATH,       /* argument @file is the directory where @path begins; see below */
 	CALL_BY_RESULT,     /* the result is the file; by path where it fails */
 	CALL_COPY,          /* from argument @file to argument @path, both descriptors */
 	CALL_EXEC,          /* the kernel's own reads of the program, from the task's rchar */
 	CALL_SUBMIT,        /* libaio: the result is how many requests were taken */
 	CALL_SOCKET,        /* argument @file is a socket: traffic counts it, and files does not; see below */
 	CALL_ACCEPT,        /* the result is a new socket */
-	CALL_LOOK,          /* a poll, or it gives the CPU away */
+	CALL_POLL,          /* a poll, or it gives the CPU away */
 };
 
 #define ARGUMENT_NONE 0xff
@@ -60,10 +60,10 @@ struct call_kind {
 	__u8 how;
 	__u8 op;       /* user space's number */
 	__u8 other_op; /* of an open that created the file, of unlinkat with AT_REMOVEDIR; else as op */
-	__u8 way;      /* user space's number, of data */
+	__u8 interface;      /* user space's number, of data */
 	union {		/* which argument, from 0; ARGUMENT_NONE: none of them */
 		__u8 file;
-		__u8 limit; /* CALL_LOOK: how long it waits at most; none: it gives the CPU away */
+		__u8 limit; /* CALL_POLL: how long it waits at most; none: it gives the CPU away */
 	};
 	union {
 		__u8 path;
@@ -96,7 +96,7 @@ enum request_how {
 	REQUEST_UNPLACED,  /* by path: nothing tells where it ended */
 	REQUEST_CLOSE,     /* the descriptor's file, as the request begins */
 	REQUEST_SYNC,      /* by file; @other_op: of data only */
-	REQUEST_UNLINK,    /* unplaced; @other_op: of a folder */
+	REQUEST_UNLINK,    /* unplaced; @other_op: of a directory */
 	REQUEST_SOCKET,    /* the request's file, which is a socket: traffic counts it, and files does not */
 	REQUEST_MANY,      /* it goes on after its first result, and the others name no request: said to be missing */
 	REQUEST_ACCEPT,    /* may be such a one, too: the same */
@@ -112,11 +112,11 @@ struct request_kind {
 
 /* A row of counters that only CPU @cpu writes, on tracepoints or on trampolines: one may interrupt the other. */
 struct file_key {
-	__u64 leaf;
+	__u64 cgroup;
 	__u64 place;
 	__u16 cpu;
 	__u8 op;
-	__u8 way;
+	__u8 interface;
 	__u32 is_trampolines;
 };
 
@@ -145,8 +145,8 @@ struct file_histograms {
 };
 
 /* Rows for which there is no room, by operation; of data by way. */
-#define OTHER_ROWS (FILES_OPS + 2 * FILES_WAYS)
-#define OTHER_ROW(op, way) ((way) ? FILES_OPS + 2 * (way) + (op) : (op))
+#define OTHER_ROWS (FILES_OPS + 2 * FILES_INTERFACES)
+#define OTHER_ROW(op, interface) ((interface) ? FILES_OPS + 2 * (interface) + (op) : (op))
 
 #define PATH_NAMES 16
 #define PATH_NAME 64
@@ -161,7 +161,7 @@ struct superblock {
 	__u8 is_cut;     /* there are names above the first, or one is longer */
 	__u8 name_count;
 	char fstype[28];
-	__u64 leaf; /* that met it first, and answers for its room; 0: nobody does */
+	__u64 cgroup; /* that met it first, and answers for its room; 0: nobody does */
 	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its last to its first */
 };
 
@@ -226,14 +226,14 @@ struct open_file {
 	__u64 end;
 };
 
-/* A call in progress; or, with CALL_LOOK, the last look of a task: see looks.bpf.h. */
+/* A call in progress; or, with CALL_POLL, the last look of a task: see looks.bpf.h. */
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
-	__u64 leaf;
+	__u64 cgroup;
 	union {
 		__u64 start_ns;
 		__u64 spent_ns; /* is_interrupted: its time so far */
-		__u64 on_ns;	/* CALL_LOOK: the task's time on a CPU then... */
+		__u64 on_ns;	/* CALL_POLL: the task's time on a CPU then... */
 	};
 	union {
 		__u64 chars;	 /* CALL_EXEC: rchar before... */

@@ -4,13 +4,13 @@
  *
  * A group of which there is no entry (a user made too many, or the table was full) is counted with
  * the nearest one above it.  Without settings.has_groups nothing of this is loaded.  Costs a
- * look-up where a CPU comes to work for another leaf, and some where a row is made; beyond a share,
+ * look-up where a CPU comes to work for another cgroup, and some where a row is made; beyond a share,
  * some 200 ns a call.
  */
 #pragma once
 
 #include "bpf/groups.h"
-#include "bpf/leaf.bpf.h"
+#include "bpf/cgroup.bpf.h"
 #include "bpf/settings.bpf.h"
 
 _Static_assert(sizeof(((struct watch *)0)->shares) == SHARES * sizeof(__u32), "one each");
@@ -37,19 +37,19 @@ static __always_inline bool has_groups(void)
 }
 
 /*
- * The leaf that @cgroup, an address, is counted as: itself if it has an entry, else the nearest
+ * The cgroup that @cgroup, an address, is counted as: itself if it has an entry, else the nearest
  * above it that has one; and itself where none has, which is so until user space has told of those
  * that were there before.  A global function, as others here, since the verifier looks at such a
  * one once; those take no pointers.
  */
 __noinline __u64 fold_group(__u64 address)
 {
-	const struct cgroup *cgroup = (const void *)address;
+	const struct cgroup *cgrp = (const void *)address;
 	int level;
 
 	if (!settings.has_groups)
 		return 0;
-	level = BPF_CORE_READ(cgroup, level);
+	level = BPF_CORE_READ(cgrp, level);
 	if (level >= GROUPS_LEVELS)
 		level = GROUPS_LEVELS - 1;
 	for (int i = 0; i < GROUPS_LEVELS; i++) {
@@ -57,52 +57,52 @@ __noinline __u64 fold_group(__u64 address)
 
 		if (i > level)
 			break;
-		id = ancestor_id(cgroup, level - i);
+		id = ancestor_id(cgrp, level - i);
 		if (bpf_map_lookup_elem(&groups, &id))
 			return id;
 	}
-	return BPF_CORE_READ(cgroup, kn, id);
+	return BPF_CORE_READ(cgrp, kn, id);
 }
 
-/* The same of a task's group, of which @leaf is the id; most have an entry of their own. */
-static __always_inline __u64 fold_leaf(struct task_struct *task, __u64 leaf)
+/* The same of a task's group, of which @cgroup is the id; most have an entry of their own. */
+static __always_inline __u64 fold_cgroup(struct task_struct *task, __u64 cgroup)
 {
-	if (!has_groups() || bpf_map_lookup_elem(&groups, &leaf))
-		return leaf;
+	if (!has_groups() || bpf_map_lookup_elem(&groups, &cgroup))
+		return cgroup;
 	return fold_group((__u64)far_cgroup_of(task));
 }
 
 /* Did a user make the group?  Then all CPUs count in one entry, so that those of many groups are not many. */
-static __always_inline bool is_guest(__u64 leaf)
+static __always_inline bool is_guest(__u64 cgroup)
 {
-	struct group_entry *group = has_groups() ? bpf_map_lookup_elem(&groups, &leaf) : NULL;
+	struct group_entry *group = has_groups() ? bpf_map_lookup_elem(&groups, &cgroup) : NULL;
 
 	return group && group->is_guest;
 }
 
-/* Who answers for @leaf; NULL: nobody knows it. */
-static __always_inline struct group_entry *find_answering(__u64 leaf)
+/* Who answers for @cgroup; NULL: nobody knows it. */
+static __always_inline struct group_entry *find_answering(__u64 cgroup)
 {
-	struct group_entry *group = bpf_map_lookup_elem(&groups, &leaf), *answering;
+	struct group_entry *group = bpf_map_lookup_elem(&groups, &cgroup), *answering;
 	__u64 id;
 
-	if (!group || group->answers == leaf)
+	if (!group || group->answers == cgroup)
 		return group;
 	id = group->answers;
 	answering = bpf_map_lookup_elem(&groups, &id);
 	return answering ? answering : group;
 }
 
-__noinline __u64 answering_group(__u64 leaf)
+__noinline __u64 answering_group(__u64 cgroup)
 {
 	struct group_entry *group =
-		settings.has_groups ? bpf_map_lookup_elem(&groups, &leaf) : NULL;
+		settings.has_groups ? bpf_map_lookup_elem(&groups, &cgroup) : NULL;
 
-	return group ? group->answers : leaf;
+	return group ? group->answers : cgroup;
 }
 
-/* Take one of @share for @leaf; 0: the share is used up. */
-__noinline int take_share(__u64 leaf, __u32 share)
+/* Take one of @share for @cgroup; 0: the share is used up. */
+__noinline int take_share(__u64 cgroup, __u32 share)
 {
 	struct given_back *given;
 	struct group_entry *group;
@@ -111,7 +111,7 @@ __noinline int take_share(__u64 leaf, __u32 share)
 
 	if (!settings.has_groups || share >= SHARE_COUNT)
 		return 1;
-	group = find_answering(leaf);
+	group = find_answering(cgroup);
 	if (!group)
 		return 1;
 	id = group->answers;
@@ -126,13 +126,13 @@ __noinline int take_share(__u64 leaf, __u32 share)
 }
 
 /* What was taken was of no use. */
-__noinline int untake_share(__u64 leaf, __u32 share)
+__noinline int untake_share(__u64 cgroup, __u32 share)
 {
 	struct group_entry *group;
 
 	if (!settings.has_groups || share >= SHARE_COUNT)
 		return 0;
-	group = find_answering(leaf);
+	group = find_answering(cgroup);
 	if (group)
 		__sync_fetch_and_add(&group->taken[share], -1);
 	return 0;

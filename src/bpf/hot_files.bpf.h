@@ -44,7 +44,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, struct followed_key); /* files for which followed_files has no room */
-	__type(value, __u8); /* is it a folder? */
+	__type(value, __u8); /* is it a directory? */
 } unfollowed_files SEC(".maps");
 
 struct {
@@ -174,7 +174,7 @@ static __always_inline void note_names(struct dentry *dentry, struct followed_na
 static __always_inline void get_to_know(struct hot_slot *slot, const struct followed_key *key, __u32 mode)
 {
 	struct followed_file file = { .mode = mode };
-	__u8 is_folder = (mode & S_IFMT) == S_IFDIR;
+	__u8 is_dir = (mode & S_IFMT) == S_IFDIR;
 
 	if (bpf_map_lookup_elem(&followed_files, key) || bpf_map_lookup_elem(&unfollowed_files, key))
 		return;
@@ -182,7 +182,7 @@ static __always_inline void get_to_know(struct hot_slot *slot, const struct foll
 		note_names((struct dentry *)slot->dentry, &slot->name);
 		bpf_map_update_elem(&followed_names, key, &slot->name, BPF_ANY);
 	} else if (!bpf_map_lookup_elem(&followed_files, key) &&
-		   bpf_map_update_elem(&unfollowed_files, key, &is_folder, BPF_ANY) < 0) {
+		   bpf_map_update_elem(&unfollowed_files, key, &is_dir, BPF_ANY) < 0) {
 		count_lost(LOST_FILE_NAME);
 	}
 }

@@ -5,13 +5,13 @@
  */
 #pragma once
 
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/resolve.bpf.h"
 #include "bpf/rows.bpf.h"
 #include "bpf/slots.bpf.h"
 
 struct libaio_request {
-	__u64 leaf;
+	__u64 cgroup;
 	__u64 place;
 	__u8 op;
 	__u8 pad[7];
@@ -28,17 +28,17 @@ struct {
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
 	struct task_struct *task = current_task();
-	struct cgroup *cgroup = cgroup_of(task);
+	struct cgroup *cgrp = cgroup_of(task);
 	struct resolved file = { .place = PLACE_UNRESOLVED };
-	struct libaio_request request = { .leaf = fold_leaf(task, cgroup_id(cgroup)), .op = op };
+	struct libaio_request request = { .cgroup = fold_cgroup(task, cgroup_id(cgrp)), .op = op };
 	__u64 key = (__u64)kiocb;
 
-	if (!is_watched(cgroup))
+	if (!is_watched(cgrp))
 		return 0;
 	resolve_file(kiocb->ki_filp, &file);
 	request.place = file.place;
 	if (bpf_map_update_elem(&libaio_requests, &key, &request, BPF_ANY) < 0)
-		count_lost_of(request.leaf, LOST_LIBAIO);
+		count_lost_of(request.cgroup, LOST_LIBAIO);
 	return 0;
 }
 
@@ -63,7 +63,7 @@ int BPF_PROG(end_libaio_request, struct kiocb *kiocb, long result)
 
 	if (!request)
 		return 0;
-	key = key_for(request->leaf, request->place, request->op, FILES_BY_LIBAIO);
+	key = key_for(request->cgroup, request->place, request->op, FILES_BY_LIBAIO);
 	count_trampolined(&key, result);
 	bpf_map_delete_elem(&libaio_requests, &address);
 	return 0;

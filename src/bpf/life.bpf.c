@@ -7,7 +7,7 @@
  * A group keeps the path that it was born with: renamed it is nobody else.
  */
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 
@@ -36,30 +36,30 @@ static __always_inline int count_change(void)
 	return 0;
 }
 
-static __always_inline struct cgroup_subsys_state *state_of(const struct cgroup *cgroup, int subsys)
+static __always_inline struct cgroup_subsys_state *state_of(const struct cgroup *cgrp, int subsys)
 {
 	struct cgroup_subsys_state *state = NULL, *const * states;
 
-	states = (void *)cgroup + bpf_core_field_offset(struct cgroup, subsys);
+	states = (void *)cgrp + bpf_core_field_offset(struct cgroup, subsys);
 	bpf_probe_read_kernel(&state, sizeof(state), states + subsys);
 	return state;
 }
 
-static __always_inline bool is_of_key(const struct cgroup *cgroup)
+static __always_inline bool is_of_key(const struct cgroup *cgrp)
 {
 	if (settings.key_subsys < 0)
-		return BPF_CORE_READ(cgroup, root, hierarchy_id) == 0;
-	return state_of(cgroup, settings.key_subsys) != NULL;
+		return BPF_CORE_READ(cgrp, root, hierarchy_id) == 0;
+	return state_of(cgrp, settings.key_subsys) != NULL;
 }
 
 /* The verifier lets nobody reckon with a typed pointer; this is the same one without its type. */
-static __always_inline const struct cgroup *untyped(const struct cgroup *cgroup)
+static __always_inline const struct cgroup *untyped(const struct cgroup *cgrp)
 {
-	return BPF_CORE_READ(cgroup, self.cgroup);
+	return BPF_CORE_READ(cgrp, self.cgroup);
 }
 
 /* The known group at @level of @cgroup's ancestors or above; NULL: none. */
-static __always_inline struct group_entry *find_above(const struct cgroup *cgroup, int level)
+static __always_inline struct group_entry *find_above(const struct cgroup *cgrp, int level)
 {
 	for (int i = 0; i < GROUPS_LEVELS; i++) {
 		struct group_entry *group;
@@ -67,7 +67,7 @@ static __always_inline struct group_entry *find_above(const struct cgroup *cgrou
 
 		if (i > level)
 			break;
-		id = ancestor_id(cgroup, level - i);
+		id = ancestor_id(cgrp, level - i);
 		group = bpf_map_lookup_elem(&groups, &id);
 		if (group)
 			return group;
@@ -86,10 +86,10 @@ static __always_inline void note_path(struct group_entry *group, const char *pat
 }
 
 /* Who answers for it; 0: it may not be known by itself. */
-static __always_inline __u64 find_answer(const struct cgroup *cgroup, int level, __u64 id,
+static __always_inline __u64 find_answer(const struct cgroup *cgrp, int level, __u64 id,
 					 bool is_guest)
 {
-	struct group_entry *above = is_guest ? find_above(cgroup, level - 1) : NULL;
+	struct group_entry *above = is_guest ? find_above(cgrp, level - 1) : NULL;
 	__u64 answers = id;
 
 	if (above) {
@@ -112,13 +112,13 @@ static __always_inline bool is_users(const struct kernfs_node *node)
 }
 
 /* Is a directory above it another's than root's now? */
-static __always_inline bool is_below_users(const struct cgroup *cgroup)
+static __always_inline bool is_below_users(const struct cgroup *cgrp)
 {
 	for (int i = 0; i < GROUPS_LEVELS; i++) {
-		cgroup = BPF_CORE_READ(cgroup, self.parent, cgroup);
-		if (!cgroup)
+		cgrp = BPF_CORE_READ(cgrp, self.parent, cgroup);
+		if (!cgrp)
 			break;
-		if (is_users(BPF_CORE_READ(cgroup, kn)))
+		if (is_users(BPF_CORE_READ(cgrp, kn)))
 			return true;
 	}
 	return false;
@@ -127,39 +127,39 @@ static __always_inline bool is_below_users(const struct cgroup *cgroup)
 SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(begin_group, struct cgroup *made, const char *path)
 {
-	const struct cgroup *cgroup = untyped(made);
+	const struct cgroup *cgrp = untyped(made);
 	__u32 zero = 0, uid = bpf_get_current_uid_gid();
-	int level = BPF_CORE_READ(cgroup, level);
-	__u64 id = BPF_CORE_READ(cgroup, kn, id), answers;
+	int level = BPF_CORE_READ(cgrp, level);
+	__u64 id = BPF_CORE_READ(cgrp, kn, id), answers;
 	struct group_entry *group;
 
-	if (!is_of_key(cgroup))
+	if (!is_of_key(cgrp))
 		return 0;
 	group = bpf_map_lookup_elem(&new_group, &zero);
 	if (!group || level < 1)
 		return 0;
 	if (level >= GROUPS_LEVELS)
-		return count_lost_of(fold_group((__u64)cgroup), LOST_GROUP);
-	answers = find_answer(cgroup, level, id, uid != 0);
+		return count_lost_of(fold_group((__u64)cgrp), LOST_GROUP);
+	answers = find_answer(cgrp, level, id, uid != 0);
 	if (!answers)
-		return count_lost_of(fold_group((__u64)cgroup), LOST_GUEST);
-	group->parent = ancestor_id(cgroup, level - 1);
+		return count_lost_of(fold_group((__u64)cgrp), LOST_GUEST);
+	group->parent = ancestor_id(cgrp, level - 1);
 	group->answers = answers;
 	group->born_ns = bpf_ktime_get_boot_ns();
 	group->maker_uid = uid;
 	group->is_guest = uid != 0;
-	group->is_delegated = uid != 0 || is_below_users(cgroup);
+	group->is_delegated = uid != 0 || is_below_users(cgrp);
 	note_path(group, path);
 	if (bpf_map_update_elem(&groups, &id, group, BPF_ANY) == 0)
 		return count_change();
 	if (answers != id)
 		untake_share(answers, SHARE_GROUPS);
-	return count_lost_of(fold_group((__u64)cgroup), LOST_GROUP);
+	return count_lost_of(fold_group((__u64)cgrp), LOST_GROUP);
 }
 
 /* What files would have said of the group's memory; its mem_cgroup lives on until its pages are
  * gone. */
-static __always_inline void note_memory(struct group_entry *group, const struct cgroup *cgroup)
+static __always_inline void note_memory(struct group_entry *group, const struct cgroup *cgrp)
 {
 	struct mem_cgroup *memory;
 	struct long_counter *events;
@@ -167,7 +167,7 @@ static __always_inline void note_memory(struct group_entry *group, const struct 
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return;
-	memory = (void *)state_of(cgroup,
+	memory = (void *)state_of(cgrp,
 				  bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 	if (!memory || !bpf_core_type_exists(struct mem_cgroup))
 		return;
@@ -199,13 +199,13 @@ static __always_inline void hand_up_kills(const struct group_entry *group)
 SEC("tp_btf/cgroup_rmdir")
 int BPF_PROG(end_group, struct cgroup *removed)
 {
-	const struct cgroup *cgroup = untyped(removed);
-	__u64 id = BPF_CORE_READ(cgroup, kn, id);
+	const struct cgroup *cgrp = untyped(removed);
+	__u64 id = BPF_CORE_READ(cgrp, kn, id);
 	struct group_entry *group = bpf_map_lookup_elem(&groups, &id);
 
-	if (!group || !is_of_key(cgroup)) /* ids of other hierarchies may be the same */
+	if (!group || !is_of_key(cgrp)) /* ids of other hierarchies may be the same */
 		return 0;
-	note_memory(group, cgroup);
+	note_memory(group, cgrp);
 	hand_up_kills(group);
 	group->died_ns = bpf_ktime_get_boot_ns();
 	return count_change();

@@ -41,12 +41,12 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 	struct super_block *sb;
 	struct inode *inode;
 	struct file_key key;
-	__u64 leaf;
+	__u64 cgroup;
 
 	if (LOAD(task, flags) & PF_KTHREAD || !is_mapping_at_work(task))
 		return 0;
 	slot = get_slot();
-	if (!slot || !judge(slot, task, &leaf))
+	if (!slot || !judge(slot, task, &cgroup))
 		return 0;
 	inode = mapping_of(folio)->host;
 	if ((inode->i_mode & S_IFMT) != S_IFREG)
@@ -54,7 +54,7 @@ static __always_inline int count_folio(struct folio *folio, __u8 op)
 	sb = inode->i_sb;
 	if (!sb)
 		return 0;
-	key = key_for(leaf, place_of(sb, &slot->scratch), op, FILES_BY_MAPPING);
+	key = key_for(cgroup, place_of(sb, &slot->scratch), op, FILES_BY_MAPPING);
 	if (key.place != slot->known_place)
 		learn_superblock(key.place, sb, NULL);
 	count_bytes(&key, (__u64)folio_pages(folio) * page_bytes);

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "bpf/leaf.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/cgroup.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/oom.h"
 #include "bpf/tasks.h"
 
@@ -22,8 +22,8 @@
 /* Of the last signal of that kind. */
 struct oom_signal {
 	__u64 sender; /* who asked for memory: pid and thread */
-	__u64 leaf;
-	struct oom_victim victim;
+	__u64 cgroup;
+	struct oom_kill_entry oom_kill;
 };
 
 struct {
@@ -36,9 +36,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 320);
-	__type(key, struct leaf_cpu); /* added here; removed by user space when the leaf has gone */
-	__type(value, struct oom_victim);
-} oom_victims SEC(".maps");
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has gone */
+	__type(value, struct oom_kill_entry);
+} oom_kills_by_task SEC(".maps");
 
 /* f1a7941243c1 "mm: convert mm's rss stats into percpu_counter", Linux 6.2; what CPUs have not told yet is not in it, as
  * in the kernel's own log. */
@@ -78,7 +78,7 @@ static __always_inline __u64 oom_count_pages(const struct mm_struct *memory, enu
 	return count > 0 ? count : 0;
 }
 
-static __always_inline void oom_describe(struct task_struct *task, struct oom_victim *ret)
+static __always_inline void oom_describe(struct task_struct *task, struct oom_kill_entry *ret)
 {
 	const struct mm_struct *memory = BPF_CORE_READ(task, mm);
 	const struct task_struct *leader = BPF_CORE_READ(task, group_leader);
@@ -93,8 +93,8 @@ static __always_inline void oom_describe(struct task_struct *task, struct oom_vi
 	bpf_probe_read_kernel_str(ret->command, sizeof(ret->command), leader->comm);
 }
 
-/* It may be one of @task, which is watched and counted as @leaf. */
-static __always_inline int note_oom_signal(struct task_struct *task, __u64 leaf)
+/* It may be one of @task, which is watched and counted as @cgroup. */
+static __always_inline int note_oom_signal(struct task_struct *task, __u64 cgroup)
 {
 	__u32 zero = 0;
 	struct oom_signal *signal = bpf_map_lookup_elem(&oom_signals, &zero);
@@ -102,35 +102,35 @@ static __always_inline int note_oom_signal(struct task_struct *task, __u64 leaf)
 	if (!signal)
 		return 0;
 	signal->sender = bpf_get_current_pid_tgid();
-	signal->leaf = leaf;
-	oom_describe(task, &signal->victim);
+	signal->cgroup = cgroup;
+	oom_describe(task, &signal->oom_kill);
 	return 0;
 }
 
 /* It was one: keep it, once. */
-static __always_inline int keep_oom_victim(void)
+static __always_inline int keep_oom_oom_kill(void)
 {
 	__u32 zero = 0;
 	struct oom_signal *signal = bpf_map_lookup_elem(&oom_signals, &zero);
-	struct leaf_cpu key = {};
-	struct oom_victim *last;
+	struct cgroup_cpu key = {};
+	struct oom_kill_entry *last;
 
-	if (!signal || !signal->leaf || signal->sender != bpf_get_current_pid_tgid() ||
-	    bpf_ktime_get_boot_ns() - signal->victim.killed_ns > SOON_NS)
+	if (!signal || !signal->cgroup || signal->sender != bpf_get_current_pid_tgid() ||
+	    bpf_ktime_get_boot_ns() - signal->oom_kill.killed_ns > SOON_NS)
 		return 0;
-	key.leaf = signal->leaf;
-	signal->leaf = 0; /* which the key has */
+	key.cgroup = signal->cgroup;
+	signal->cgroup = 0; /* which the key has */
 #pragma unroll
-	for (int i = 0; i < OOM_VICTIMS_OF_LEAF; i++) {
+	for (int i = 0; i < OOM_KILLS_OF_CGROUP; i++) {
 		long r;
 
 		key.cpu = i;
-		r = bpf_map_update_elem(&oom_victims, &key, &signal->victim, BPF_NOEXIST);
+		r = bpf_map_update_elem(&oom_kills_by_task, &key, &signal->oom_kill, BPF_NOEXIST);
 		if (r == -EEXIST)
 			continue;
-		return r ? count_lost_of(key.leaf, LOST_VICTIM) : 0;
+		return r ? count_lost_of(key.cgroup, LOST_OOM_KILL) : 0;
 	}
-	last = bpf_map_lookup_elem(&oom_victims, &key);
+	last = bpf_map_lookup_elem(&oom_kills_by_task, &key);
 	if (last)
 		__sync_fetch_and_add(&last->more, 1);
 	return 0;

@@ -3,16 +3,16 @@
  * places - which file system a call by path ended on.  Adds places to calls that files counts, and counts
  * nothing: where these programs cannot be had, or miss something, a call is only less well placed.
  *
- * The kernel asks its security hooks at each folder that it searches and at each object that it touches.  The
+ * The kernel asks its security hooks at each directory that it searches and at each object that it touches.  The
  * last one asked tells where the call ended.  A stacked file system (overlay) asks the ones below it with
  * rights of its own, which the caller's never are, and only for statfs() with the caller's: there the first
  * one tells.
  *
- * Costs some 30 ns a folder on the way, of every task on the machine; of a watched one three times that.
+ * Costs some 30 ns a directory on the way, of every task on the machine; of a watched one three times that.
  */
 #pragma once
 
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/resolve.bpf.h"
 #include "bpf/slots.bpf.h"
 
@@ -32,11 +32,11 @@ static __always_inline bool is_by_path(__u64 task)
 	return parked && !parked->is_interrupted && parked->is_by_path;
 }
 
-static __always_inline __u64 current_leaf(void)
+static __always_inline __u64 current_cgroup(void)
 {
 	struct task_struct *task = current_task();
 
-	return fold_leaf(task, cgroup_id(cgroup_of(task)));
+	return fold_cgroup(task, cgroup_id(cgroup_of(task)));
 }
 
 static __always_inline struct path_end *get_path_end(__u64 task)
@@ -47,7 +47,7 @@ static __always_inline struct path_end *get_path_end(__u64 task)
 	if (end)
 		return end;
 	if (bpf_map_update_elem(&path_ends, &task, &nothing, BPF_NOEXIST) < 0)
-		count_lost_of(current_leaf(), LOST_PATH);
+		count_lost_of(current_cgroup(), LOST_PATH);
 	return bpf_map_lookup_elem(&path_ends, &task);
 }
 

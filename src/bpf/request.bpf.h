@@ -23,11 +23,11 @@ static __always_inline struct request_kind request_kind_of(__u8 opcode)
 	return kind;
 }
 
-/* The leaf of the task that submitted it, by probe reads; false: not one that we watch. */
+/* The cgroup of the task that submitted it, by probe reads; false: not one that we watch. */
 static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
 {
 	struct task_struct *owner = NULL;
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 
 	if (bpf_core_field_exists(struct io_kiocb, task))
 		owner = BPF_CORE_READ(req, task);
@@ -35,13 +35,13 @@ static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
 		owner = BPF_CORE_READ(req, tctx, task);
 	if (!owner)
 		return false;
-	cgroup = far_cgroup_of(owner);
-	*ret = has_groups() ? fold_group((__u64)cgroup) : BPF_CORE_READ(cgroup, kn, id);
-	return is_watched(cgroup);
+	cgrp = far_cgroup_of(owner);
+	*ret = has_groups() ? fold_group((__u64)cgrp) : BPF_CORE_READ(cgrp, kn, id);
+	return is_watched(cgrp);
 }
 
 /* The same, where the current task belongs to the process as a rule. */
-static __always_inline bool leaf_of_request(struct call_slot *slot, struct task_struct *task,
+static __always_inline bool cgroup_of_request(struct call_slot *slot, struct task_struct *task,
 					    struct io_kiocb *req, __u64 *ret)
 {
 	return LOAD(task, flags) & PF_KTHREAD ? owner_of_request(req, ret) : judge(slot, task, ret);

@@ -5,7 +5,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 
 #define E2BIG 7 /* of a map: it is full */
 
@@ -154,14 +154,14 @@ static __always_inline bool add_superblock(__u64 place, struct task_struct *task
 					   struct superblock *sb)
 {
 	if (has_groups()) {
-		sb->leaf = answering_group(fold_group((__u64)far_cgroup_of(task)));
-		if (!take_share(sb->leaf, SHARE_SUPERBLOCKS))
+		sb->cgroup = answering_group(fold_group((__u64)far_cgroup_of(task)));
+		if (!take_share(sb->cgroup, SHARE_SUPERBLOCKS))
 			return false;
 	}
 	if (bpf_map_update_elem(&superblocks, &place, sb, BPF_NOEXIST) != -E2BIG)
 		return true;
 	if (has_groups())
-		untake_share(sb->leaf, SHARE_SUPERBLOCKS);
+		untake_share(sb->cgroup, SHARE_SUPERBLOCKS);
 	return false;
 }
 
@@ -192,7 +192,7 @@ __noinline int learn_new_superblock(__u64 place)
 	name = BPF_CORE_READ(sb, s_type, name);
 	bpf_probe_read_kernel_str(seen->fstype, sizeof(seen->fstype), name);
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
-	seen->leaf = known ? known->leaf : 0;
+	seen->cgroup = known ? known->cgroup : 0;
 	if (!known && !add_superblock(place, task, seen))
 		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE); /* before the long part: it may be so for each call */
 	if (!new->vfsmount)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rows - the counters of files: a row by leaf, place, operation and CPU, written by that CPU alone, and
+ * rows - the counters of files: a row by cgroup, place, operation and CPU, written by that CPU alone, and
  * beside it its histograms.  A row costs one look-up in a hash a call, its histograms another.
  *
  * User space need not read rows that stay as they are: it begins an epoch with each reading, and of each group the
@@ -13,7 +13,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/settings.bpf.h"
 #include "bpf/slots.bpf.h"
 
@@ -23,7 +23,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);    /* set before load: see the meter's sizing */
-	__type(key, struct file_key); /* added here; removed by user space when the leaf has gone */
+	__type(key, struct file_key); /* added here; removed by user space when the cgroup has gone */
 	__type(value, struct file_row);
 } file_rows SEC(".maps");
 
@@ -49,14 +49,14 @@ struct {
 static const struct file_row no_counts;
 static const struct file_histograms no_histograms;
 
-static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op, __u8 way)
+static __always_inline struct file_key key_for(__u64 cgroup, __u64 place, __u8 op, __u8 interface)
 {
 	struct file_key key = {
-		.leaf = leaf,
+		.cgroup = cgroup,
 		.place = place,
 		.cpu = bpf_get_smp_processor_id(),
 		.op = op,
-		.way = way,
+		.interface = interface,
 	};
 
 	return key;
@@ -65,17 +65,17 @@ static __always_inline struct file_key key_for(__u64 leaf, __u64 place, __u8 op,
 /* The key from its CPU on, as one number: global functions take no pointers. */
 static __always_inline __u64 rest_of(const struct file_key *key)
 {
-	return key->cpu | (__u64)key->op << 16 | (__u64)key->way << 24 | (__u64)key->is_trampolines << 32;
+	return key->cpu | (__u64)key->op << 16 | (__u64)key->interface << 24 | (__u64)key->is_trampolines << 32;
 }
 
-static __always_inline struct file_key whole_key(__u64 leaf, __u64 place, __u64 rest)
+static __always_inline struct file_key whole_key(__u64 cgroup, __u64 place, __u64 rest)
 {
 	struct file_key key = {
-		.leaf = leaf,
+		.cgroup = cgroup,
 		.place = place,
 		.cpu = rest & 0xffff,
 		.op = rest >> 16 & 0xff,
-		.way = rest >> 24 & 0xff,
+		.interface = rest >> 24 & 0xff,
 		.is_trampolines = rest >> 32,
 	};
 
@@ -83,15 +83,15 @@ static __always_inline struct file_key whole_key(__u64 leaf, __u64 place, __u64 
 }
 
 /* Tell of a row that is new, or changes first in this epoch. */
-__noinline int tell_of_row(__u64 leaf, __u64 place, __u64 rest, __u32 is_new)
+__noinline int tell_of_row(__u64 cgroup, __u64 place, __u64 rest, __u32 is_new)
 {
-	struct file_key key = whole_key(leaf, place, rest);
+	struct file_key key = whole_key(cgroup, place, rest);
 	__u32 epoch = watch.epoch;
 	struct group_entry *group;
 
 	if (!settings.has_groups)
 		return 0;
-	group = bpf_map_lookup_elem(&groups, &leaf);
+	group = bpf_map_lookup_elem(&groups, &cgroup);
 	if (group && group->rows_epoch == epoch && !is_new)
 		return 0; /* another row of the group's was told of */
 	if (group)
@@ -109,7 +109,7 @@ static __always_inline void touch_row(struct file_row *row, const struct file_ke
 	if (!settings.has_groups || row->epoch == epoch)
 		return;
 	row->epoch = epoch;
-	tell_of_row(key->leaf, key->place, rest_of(key), 0);
+	tell_of_row(key->cgroup, key->place, rest_of(key), 0);
 }
 
 static __always_inline struct file_counts *counts_of(struct file_row *row)
@@ -117,29 +117,29 @@ static __always_inline struct file_counts *counts_of(struct file_row *row)
 	return (struct file_counts *)row; /* which it begins with */
 }
 
-/* Make a row, of @share of its leaf; 0: it may have no more, or there is no room. */
-__noinline int make_row(__u64 leaf, __u64 place, __u64 rest, __u32 share)
+/* Make a row, of @share of its cgroup; 0: it may have no more, or there is no room. */
+__noinline int make_row(__u64 cgroup, __u64 place, __u64 rest, __u32 share)
 {
-	struct file_key key = whole_key(leaf, place, rest);
+	struct file_key key = whole_key(cgroup, place, rest);
 	struct call_slot *slot;
 	long r;
 
-	if (!take_share(leaf, share))
+	if (!take_share(cgroup, share))
 		return 0;
 	r = bpf_map_update_elem(&file_rows, &key, &no_counts, BPF_NOEXIST);
 	if (r < 0) {
-		untake_share(leaf, share);
+		untake_share(cgroup, share);
 		if (r != -EEXIST)
 			return 0;
 	}
-	tell_of_row(leaf, place, rest, 1);
+	tell_of_row(cgroup, place, rest, 1);
 	slot = get_slot();
 	if (slot && !bpf_map_lookup_elem(&superblocks, &place))
 		slot->known_place = 0; /* it was erased meanwhile: learn it anew */
 	return 1;
 }
 
-/* The new row; beyond the leaf's share what is other of the group that answers for it; NULL: there
+/* The new row; beyond the cgroup's share what is other of the group that answers for it; NULL: there
  * is no room. */
 static __always_inline struct file_row *make_shared_row(const struct file_key *key)
 {
@@ -147,17 +147,17 @@ static __always_inline struct file_row *make_shared_row(const struct file_key *k
 	struct file_key other = *key;
 	struct file_row *row;
 
-	if (make_row(key->leaf, key->place, rest, SHARE_ROWS))
+	if (make_row(key->cgroup, key->place, rest, SHARE_ROWS))
 		return bpf_map_lookup_elem(&file_rows, key);
-	other.leaf = answering_group(key->leaf);
+	other.cgroup = answering_group(key->cgroup);
 	other.place = PLACE_OTHER;
 	row = bpf_map_lookup_elem(&file_rows, &other);
-	if (!row && make_row(other.leaf, other.place, rest, SHARE_OTHER_ROWS))
+	if (!row && make_row(other.cgroup, other.place, rest, SHARE_OTHER_ROWS))
 		row = bpf_map_lookup_elem(&file_rows, &other);
 	if (!row)
 		return NULL;
 	touch_row(row, &other);
-	count_lost_of(key->leaf, LOST_ROW);
+	count_lost_of(key->cgroup, LOST_ROW);
 	return row;
 }
 
@@ -178,8 +178,8 @@ static __always_inline struct file_counts *get_row(const struct file_key *key)
 	}
 	if (row)
 		return counts_of(row);
-	count_lost_of(key->leaf, LOST_ROW);
-	other = OTHER_ROW(key->op, key->way);
+	count_lost_of(key->cgroup, LOST_ROW);
+	other = OTHER_ROW(key->op, key->interface);
 	return bpf_map_lookup_elem(&other_rows, &other);
 }
 
@@ -191,16 +191,16 @@ static __always_inline struct file_histograms *get_histograms(const struct file_
 		return h;
 	/* None without its row: what is erased is found by rows. */
 	if (settings.has_groups &&
-	    (!bpf_map_lookup_elem(&file_rows, key) || !take_share(key->leaf, SHARE_HISTOGRAMS))) {
-		count_lost_of(key->leaf, LOST_HISTOGRAM);
+	    (!bpf_map_lookup_elem(&file_rows, key) || !take_share(key->cgroup, SHARE_HISTOGRAMS))) {
+		count_lost_of(key->cgroup, LOST_HISTOGRAM);
 		return NULL;
 	}
 	if (bpf_map_update_elem(&file_histograms, key, &no_histograms, BPF_NOEXIST) < 0 &&
 	    settings.has_groups)
-		untake_share(key->leaf, SHARE_HISTOGRAMS);
+		untake_share(key->cgroup, SHARE_HISTOGRAMS);
 	h = bpf_map_lookup_elem(&file_histograms, key);
 	if (!h)
-		count_lost_of(key->leaf, LOST_HISTOGRAM);
+		count_lost_of(key->cgroup, LOST_HISTOGRAM);
 	return h;
 }
 

@@ -15,19 +15,19 @@ static __always_inline int count_unposted(struct io_kiocb *req, long result)
 	struct resolved found = { .place = PLACE_UNRESOLVED };
 	struct file *file = BPF_CORE_READ(req, file);
 	struct file_key key;
-	__u64 leaf;
+	__u64 cgroup;
 
 	if (!file || !kind.moves_data || !(BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS))
 		return 0;
 	if (result < 0 || result != asked_of_request(req))
 		return 0;
-	if (!owner_of_request(req, &leaf))
+	if (!owner_of_request(req, &cgroup))
 		return 0;
 	resolve_file(file, &found);
-	key = key_for(leaf, found.place, kind.op, FILES_BY_URING);
+	key = key_for(cgroup, found.place, kind.op, FILES_BY_URING);
 	count_trampolined(&key, result);
 	if (found.socket)
-		count_traffic(leaf, kind_of_socket(found.socket), kind.op, result);
+		count_traffic(cgroup, kind_of_socket(found.socket), kind.op, result);
 	return 0;
 }
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * slots - the call that each CPU's task is inside of, those whose task sleeps meanwhile, and whether a
- * leaf is watched.  Programs that run with preemption off, so a slot has one writer.
+ * cgroup is watched.  Programs that run with preemption off, so a slot has one writer.
  */
 #pragma once
 
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/leaf.bpf.h"
+#include "bpf/cgroup.bpf.h"
 #include "bpf/resolve.bpf.h"
 #include "bpf/traffic.bpf.h"
 
 struct call_slot {
 	struct call call;
-	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
-	__u64 counted_leaf;	       /* that the leaf is counted as */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id */
+	__u64 counted_cgroup;	       /* that the cgroup is counted as */
 	__u64 known_place;             /* a place that is in superblocks already, with its path */
 	__u64 scratch;
 	__u64 looking;                 /* the task inside a poll that must not wait */
@@ -63,20 +63,20 @@ static __always_inline struct call_slot *get_slot(void)
 	return bpf_map_lookup_elem(&slots, &zero);
 }
 
-/* Is the task of a leaf that we watch?  Keeps the last answer. */
-static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_leaf)
+/* Is the task of a cgroup that we watch?  Keeps the last answer. */
+static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_cgroup)
 {
-	struct cgroup *cgroup = cgroup_of(task);
-	__u64 leaf = cgroup_id(cgroup);
+	struct cgroup *cgrp = cgroup_of(task);
+	__u64 cgroup = cgroup_id(cgrp);
 
-	if (leaf != slot->judged_leaf || watch.id != slot->judged_for) {
+	if (cgroup != slot->judged_cgroup || watch.id != slot->judged_for) {
 		slot->judged_for = watch.id;
-		slot->is_judged_watched = is_watched(cgroup);
+		slot->is_judged_watched = is_watched(cgrp);
 		if (settings.has_groups)
-			slot->counted_leaf = fold_leaf(task, leaf);
-		slot->judged_leaf = leaf;
+			slot->counted_cgroup = fold_cgroup(task, cgroup);
+		slot->judged_cgroup = cgroup;
 	}
-	*ret_leaf = settings.has_groups ? slot->counted_leaf : leaf;
+	*ret_cgroup = settings.has_groups ? slot->counted_cgroup : cgroup;
 	return slot->is_judged_watched;
 }
 

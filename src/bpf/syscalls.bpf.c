@@ -9,7 +9,7 @@
  * each number: none is ever without room.  Costs the two hooks of each call of the whole machine, and for those that
  * are watched three look-ups in arrays and two looks at the clock.
  */
-#include "bpf/leaf.bpf.h"
+#include "bpf/cgroup.bpf.h"
 #include "bpf/lost.bpf.h"
 #include "bpf/restart.bpf.h"
 #include "bpf/syscall_counts.h"
@@ -23,7 +23,7 @@ struct {
 
 struct syscall_slot {
 	struct syscall_now now;
-	__u64 judged_leaf, judged_for; /* what is_judged_watched is about: a leaf, and watch.id */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id */
 	__u64 is_judged_watched;
 };
 
@@ -55,13 +55,13 @@ static __always_inline struct syscall_slot *get_syscall_slot(void)
 
 static __always_inline bool judge(struct syscall_slot *slot, struct task_struct *task)
 {
-	struct cgroup *cgroup = cgroup_of(task);
-	__u64 leaf = cgroup_id(cgroup);
+	struct cgroup *cgrp = cgroup_of(task);
+	__u64 cgroup = cgroup_id(cgrp);
 
-	if (leaf != slot->judged_leaf || watch.id != slot->judged_for) {
+	if (cgroup != slot->judged_cgroup || watch.id != slot->judged_for) {
 		slot->judged_for = watch.id;
-		slot->is_judged_watched = is_watched(cgroup);
-		slot->judged_leaf = leaf;
+		slot->is_judged_watched = is_watched(cgrp);
+		slot->judged_cgroup = cgroup;
 	}
 	return slot->is_judged_watched;
 }

@@ -34,7 +34,7 @@ struct blocked_times {
 	__u64 sleep, children, stopped, other;
 };
 
-/* Of a leaf, by the CPU that tasks left: struct leaf_cpu of tasks.h is the key.  All in ns. */
+/* Of a cgroup, by the CPU that tasks left: struct cgroup_cpu of tasks.h is the key.  All in ns. */
 struct task_times {
 	__u64 on;     /* on that CPU */
 	__u64 stolen; /* there, while interrupts or a hypervisor had it */

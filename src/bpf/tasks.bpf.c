@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * tasks - T0: what the kernel keeps of each task anyway, summed by leaf when the task is freed, and
+ * tasks - T0: what the kernel keeps of each task anyway, summed by cgroup when the task is freed, and
  * read by an iterator while it lives.  Nothing here runs per system call or per switch.
  *
  * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick, and
  * from Linux 6.18 by the freeing of the address space.
  */
 #include "bpf/groups.bpf.h"
-#include "bpf/homes.bpf.h"
-#include "bpf/leaf.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/task_baselines.bpf.h"
+#include "bpf/cgroup.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/oom.bpf.h"
 #include "bpf/tasks.h"
-#include "bpf/teams.bpf.h"
+#include "bpf/threads.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);    /* set before load: see the meter's sizing */
-	__type(key, struct leaf_cpu); /* added here; removed by user space when the leaf has gone */
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has gone */
 	__type(value, struct task_totals);
 } task_totals SEC(".maps");
 
@@ -31,10 +31,10 @@ struct {
 static const struct task_totals no_totals;
 
 /* NULL: no room. */
-static __always_inline struct task_totals *get_totals(__u64 leaf)
+static __always_inline struct task_totals *get_totals(__u64 cgroup)
 {
-	struct leaf_cpu key = { .leaf = leaf,
-				.cpu = is_guest(leaf) ? 0 : bpf_get_smp_processor_id() };
+	struct cgroup_cpu key = { .cgroup = cgroup,
+				.cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
 	struct task_totals *totals = bpf_map_lookup_elem(&task_totals, &key);
 
 	if (totals)
@@ -141,14 +141,14 @@ static __always_inline void add_difference(struct task_counters *sum,
 
 static const struct task_counters no_counters;
 
-/* The leaf that a task is counted as: for all its life in a group the same, whatever is learned of
+/* The cgroup that a task is counted as: for all its life in a group the same, whatever is learned of
  * the group. */
-static __always_inline __u64 leaf_of(struct task_struct *task, __u64 leaf,
-				     const struct task_home *home)
+static __always_inline __u64 cgroup_of_task(struct task_struct *task, __u64 cgroup,
+				     const struct task_baseline *baseline)
 {
-	if (has_groups() && home && home->leaf == leaf)
-		return home->counted;
-	return fold_leaf(task, leaf);
+	if (has_groups() && baseline && baseline->cgroup == cgroup)
+		return baseline->counted;
+	return fold_cgroup(task, cgroup);
 }
 
 static __always_inline __u32 uid_of(const struct task_struct *task)
@@ -174,43 +174,43 @@ static __always_inline void raise_peak(struct task_totals *totals, __u64 pages)
 
 /* A task is born inside what we watch. */
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(home_task, struct task_struct *parent, struct task_struct *child)
+int BPF_PROG(baseline_task, struct task_struct *parent, struct task_struct *child)
 {
-	struct cgroup *cgroup = cgroup_of(child);
-	struct task_home *home;
+	struct cgroup *cgrp = cgroup_of(child);
+	struct task_baseline *baseline;
 
-	if (!is_watched(cgroup))
+	if (!is_watched(cgrp))
 		return 0;
-	home = make_home(child);
-	if (!home)
+	baseline = make_baseline(child);
+	if (!baseline)
 		return 0;
-	home->leaf = cgroup_id(cgroup);
-	home->counted = fold_leaf(child, home->leaf);
+	baseline->cgroup = cgroup_id(cgrp);
+	baseline->counted = fold_cgroup(child, baseline->cgroup);
 	drop_levels(child); /* of another at its address, whose freeing was not seen */
 	return 0;
 }
 
 /*
- * A task was moved: what it did so far stays with the leaf it came from.  The event names a process'
+ * A task was moved: what it did so far stays with the cgroup it came from.  The event names a process'
  * main thread only; of other threads that moved along, what they did before moves too.
  */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct *task,
 	     bool is_process)
 {
-	struct cgroup *cgroup = cgroup_of(task); /* @to may be of another hierarchy */
-	__u64 leaf = cgroup_id(cgroup), counted;
+	struct cgroup *cgrp = cgroup_of(task); /* @to may be of another hierarchy */
+	__u64 cgroup = cgroup_id(cgrp), counted;
 	struct signal_struct *signal = task->signal;
-	struct task_home *home = find_home(task);
+	struct task_baseline *baseline = find_baseline(task);
 	struct task_counters now;
 
-	if (home && home->leaf == leaf)
+	if (baseline && baseline->cgroup == cgroup)
 		return 0;
-	if (!home && !is_watched(cgroup))
+	if (!baseline && !is_watched(cgrp))
 		return 0;
-	counted = fold_leaf(task, leaf);
-	if (home && home->counted == counted) { /* to where it is counted the same */
-		home->leaf = leaf;
+	counted = fold_cgroup(task, cgroup);
+	if (baseline && baseline->counted == counted) { /* to where it is counted the same */
+		baseline->cgroup = cgroup;
 		return 0;
 	}
 	read_counters(task, &now);
@@ -218,20 +218,20 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 		   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
 	if (is_process && signal->nr_threads > 1)
 		count_lost_of(counted, LOST_MOVE);
-	if (home) {
-		struct task_totals *totals = get_totals(home->counted);
+	if (baseline) {
+		struct task_totals *totals = get_totals(baseline->counted);
 
 		if (totals)
-			add_difference(&totals->ended, &now, &home->base);
+			add_difference(&totals->ended, &now, &baseline->base);
 		else
-			count_lost_of(home->counted, LOST_TASK);
+			count_lost_of(baseline->counted, LOST_TASK);
 	} else {
-		home = make_home(task);
+		baseline = make_baseline(task);
 	}
-	if (home) {
-		home->leaf = leaf;
-		home->counted = counted;
-		home->base = now;
+	if (baseline) {
+		baseline->cgroup = cgroup;
+		baseline->counted = counted;
+		baseline->base = now;
 	}
 	return 0;
 }
@@ -245,11 +245,11 @@ int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct 
 static __always_inline void settle_unseen(__u64 key)
 {
 	struct leaving_task *unseen = bpf_map_lookup_elem(&leaving_tasks, &key);
-	struct task_totals *totals = unseen ? get_totals(unseen->leaf) : NULL;
+	struct task_totals *totals = unseen ? get_totals(unseen->cgroup) : NULL;
 
 	if (!unseen || !totals)
 		return;
-	count_lost_of(unseen->leaf, LOST_FREEING);
+	count_lost_of(unseen->cgroup, LOST_FREEING);
 	add_difference(&totals->ended, &unseen->counters, &no_counters);
 	__sync_fetch_and_add(&totals->crashed, unseen->crashed);
 	__sync_fetch_and_add(&totals->frees, 1);
@@ -263,55 +263,55 @@ static __always_inline void settle_unseen(__u64 key)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
 {
-	struct cgroup *cgroup = cgroup_of(task);
+	struct cgroup *cgrp = cgroup_of(task);
 	struct signal_struct *signal = EARLY(task->signal);
 	struct task_struct *leader = EARLY(task->group_leader);
 	struct leaving_task leaving = {};
 	struct task_counters now;
 	struct task_totals *totals;
-	struct task_home *home;
+	struct task_baseline *baseline;
 	__u64 key = (__u64)task;
 
-	if (!is_watched(cgroup))
+	if (!is_watched(cgrp))
 		return 0;
-	home = find_home(task);
-	leaving.leaf = leaf_of(task, cgroup_id(cgroup), home);
+	baseline = find_baseline(task);
+	leaving.cgroup = cgroup_of_task(task, cgroup_id(cgrp), baseline);
 	leaving.pid = task->pid;
 	leaving.crashed = is_crash(task, signal);
 	leaving.ended_ns = bpf_ktime_get_boot_ns();
-	join_team(task, leader, signal, leaving.leaf);
+	join_threads(task, leader, signal, leaving.cgroup);
 	read_counters(task, &now);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
 			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &now);
-	add_difference(&leaving.counters, &now, home ? &home->base : &no_counters);
+	add_difference(&leaving.counters, &now, baseline ? &baseline->base : &no_counters);
 	settle_unseen(key);
 	if (bpf_map_update_elem(&leaving_tasks, &key, &leaving, BPF_ANY) < 0) {
-		count_lost_of(leaving.leaf, LOST_LEAVING);
+		count_lost_of(leaving.cgroup, LOST_LEAVING);
 		if (has_groups())
 			return 0; /* its end is counted when it is freed */
 	}
-	totals = get_totals(leaving.leaf);
+	totals = get_totals(leaving.cgroup);
 	if (totals)
 		__sync_fetch_and_add(&totals->exits, 1);
 	return 0;
 }
 
-/* The leaf that a task's end was counted in.  With groups an end that was not (it was before us, or
- * there was no room to keep it aside) is still to be counted, so that what is counted of a leaf
+/* The cgroup that a task's end was counted in.  With groups an end that was not (it was before us, or
+ * there was no room to keep it aside) is still to be counted, so that what is counted of a cgroup
  * adds up for itself. */
-static __always_inline __u64 ended_leaf(struct task_struct *task, __u64 leaf,
-					const struct task_home *home, bool *ret_was_seen)
+static __always_inline __u64 ended_cgroup(struct task_struct *task, __u64 cgroup,
+					const struct task_baseline *baseline, bool *ret_was_seen)
 {
 	__u64 key = (__u64)task;
 	struct leaving_task *leaving;
 
 	*ret_was_seen = true;
 	if (!has_groups())
-		return leaf;
+		return cgroup;
 	leaving = bpf_map_lookup_elem(&leaving_tasks, &key);
 	*ret_was_seen = leaving != NULL;
-	return leaving ? leaving->leaf : leaf_of(task, leaf, home);
+	return leaving ? leaving->cgroup : cgroup_of_task(task, cgroup, baseline);
 }
 
 /*
@@ -323,29 +323,29 @@ static __always_inline __u64 ended_leaf(struct task_struct *task, __u64 leaf,
 static __always_inline int count_freed(struct task_struct *task)
 {
 	struct signal_struct *signal = task->signal;
-	struct cgroup *cgroup = cgroup_of(task);
-	struct task_home *home;
+	struct cgroup *cgrp = cgroup_of(task);
+	struct task_baseline *baseline;
 	struct task_counters now;
 	struct task_totals *totals;
-	__u64 key = (__u64)task, leaf;
+	__u64 key = (__u64)task, cgroup;
 	bool was_seen;
 
-	if (!is_watched(cgroup))
+	if (!is_watched(cgrp))
 		return 0;
-	home = find_home(task);
-	leaf = ended_leaf(task, cgroup_id(cgroup), home, &was_seen);
-	totals = get_totals(leaf);
+	baseline = find_baseline(task);
+	cgroup = ended_cgroup(task, cgroup_id(cgrp), baseline, &was_seen);
+	totals = get_totals(cgroup);
 	bpf_map_delete_elem(&leaving_tasks, &key);
 	if (!totals)
-		return count_lost_of(leaf, LOST_TASK);
+		return count_lost_of(cgroup, LOST_TASK);
 	note_uid(totals, task);
 	read_counters(task, &now);
 	if (task->pid == task->tgid) {
 		split_time(signal->utime, signal->stime, signal->sum_sched_runtime, signal, &now);
 		raise_peak(totals, signal->maxrss);
-		keep_team(totals, task, leaf);
+		keep_threads(totals, task, cgroup);
 	}
-	add_difference(&totals->ended, &now, home ? &home->base : &no_counters);
+	add_difference(&totals->ended, &now, baseline ? &baseline->base : &no_counters);
 	if (!was_seen)
 		__sync_fetch_and_add(&totals->exits, 1);
 	if (is_crash(task, signal))
@@ -358,7 +358,7 @@ SEC("tp_btf/sched_process_free")
 int BPF_PROG(count_freed_task, struct task_struct *task)
 {
 	count_freed(task);
-	drop_home(task);
+	drop_baseline(task);
 	drop_levels(task);
 	return 0;
 }
@@ -367,50 +367,50 @@ int BPF_PROG(count_freed_task, struct task_struct *task)
 SEC("tp_btf/signal_generate")
 int BPF_PROG(note_kill, int signal, unsigned long info, struct task_struct *task)
 {
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 
 	if (signal != SIGKILL || info != SEND_SIG_PRIV)
 		return 0;
-	cgroup = cgroup_of(task);
-	if (!is_watched(cgroup))
+	cgrp = cgroup_of(task);
+	if (!is_watched(cgrp))
 		return 0;
-	return note_oom_signal(task, leaf_of(task, cgroup_id(cgroup), find_home(task)));
+	return note_oom_signal(task, cgroup_of_task(task, cgroup_id(cgrp), find_baseline(task)));
 }
 
 SEC("tp_btf/mark_victim")
-int keep_victim(void *ctx)
+int keep_oom_kill(void *ctx)
 {
-	return keep_oom_victim();
+	return keep_oom_oom_kill();
 }
 
 /*
  * Another agent counted the task and told what it had done by then: that is not to count again.  Of one that was there
  * and of which it did not tell, all that it has done is taken off, so that nothing ever counts twice.
  */
-static __always_inline void take_off_counted(struct task_struct *task, struct cgroup *cgroup)
+static __always_inline void take_off_counted(struct task_struct *task, struct cgroup *cgrp)
 {
 	__u64 pid = task->pid, started_ns = task->start_boottime;
 	struct earlier_task *earlier = bpf_map_lookup_elem(&earlier_tasks, &pid);
 	struct signal_struct *signal = EARLY(task->signal);
-	struct task_home *home;
+	struct task_baseline *baseline;
 
 	if (earlier && earlier->started_ns != started_ns)
 		earlier = NULL;
-	if ((!earlier && started_ns >= watch.counted_until_ns) || find_home(task))
+	if ((!earlier && started_ns >= watch.counted_until_ns) || find_baseline(task))
 		return;
-	home = make_home(task);
-	if (!home)
+	baseline = make_baseline(task);
+	if (!baseline)
 		return;
-	home->leaf = cgroup_id(cgroup);
-	home->counted = fold_leaf(task, home->leaf);
+	baseline->cgroup = cgroup_id(cgrp);
+	baseline->counted = fold_cgroup(task, baseline->cgroup);
 	if (earlier) {
-		home->base = earlier->counters;
+		baseline->base = earlier->counters;
 		return;
 	}
-	read_counters(task, &home->base);
+	read_counters(task, &baseline->base);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
-			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &home->base);
+			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &baseline->base);
 }
 
 /* One record a live task, of those that we watch; also of those that ended and are not yet freed. */
@@ -421,19 +421,19 @@ int read_tasks(struct bpf_iter__task *ctx)
 	struct task_record record = {};
 	struct signal_struct *signal;
 	struct thread_levels *ended;
-	struct task_home *home;
-	struct cgroup *cgroup;
+	struct task_baseline *baseline;
+	struct cgroup *cgrp;
 
 	if (!task)
 		return 0;
-	cgroup = cgroup_of(task);
+	cgrp = cgroup_of(task);
 	signal = EARLY(task->signal);
 	if (watch.counted_until_ns)
-		take_off_counted(task, cgroup);
-	if (!is_watched(cgroup))
+		take_off_counted(task, cgrp);
+	if (!is_watched(cgrp))
 		return 0;
-	home = find_home(task);
-	record.leaf = leaf_of(task, cgroup_id(cgroup), home);
+	baseline = find_baseline(task);
+	record.cgroup = cgroup_of_task(task, cgroup_id(cgrp), baseline);
 	record.pid = task->pid;
 	record.tgid = task->tgid;
 	record.uid = uid_of(task);
@@ -447,8 +447,8 @@ int read_tasks(struct bpf_iter__task *ctx)
 	record.said_user_ns = signal->prev_cputime.utime;
 	record.said_system_ns = signal->prev_cputime.stime;
 	record.started_ns = task->start_boottime;
-	if (home)
-		record.base = home->base;
+	if (baseline)
+		record.base = baseline->base;
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	ended = task->pid == task->tgid ? find_levels(task) : NULL;
 	if (ended) {

@@ -16,17 +16,17 @@ struct task_counters {
 };
 #define TASK_COUNTERS (sizeof(struct task_counters) / sizeof(__u64))
 
-struct leaf_cpu {
-	__u64 leaf;
+struct cgroup_cpu {
+	__u64 cgroup;
 	__u32 cpu;
 	__u32 pad;
 };
 
 /*
  * Those threads of one process that worked.  Threads that did little by the side of the busiest one, such as those that
- * only start others, are no part of it: see TEAM_REACH.
+ * only start others, are no part of it: see THREADS_REACH.
  */
-struct thread_team {
+struct busiest_threads {
 	__u64 count;
 	__u64 sum_ns, greatest_ns; /* on a CPU */
 };
@@ -34,31 +34,31 @@ struct thread_team {
 /*
  * Threads of one process by their time on a CPU, until it is known what the busiest one did: by the power of two, all
  * below 2^25 ns in the first and all from 2^47 ns (39 h) on in the last.  Of the busiest one's level, and of so many below
- * it, are the threads of its team: all that did an eighth of what it did, and none that did less than a sixteenth.
+ * it, are the threads of its threads: all that did an eighth of what it did, and none that did less than a sixteenth.
  */
 #define THREAD_LEVELS 24
 #define THREAD_LEVELS_FROM 24
-#define TEAM_REACH 3
+#define THREADS_REACH 3
 struct thread_levels {
 	__u64 greatest_ns;
 	__u64 sums_ns[THREAD_LEVELS];
 	__u32 counts[THREAD_LEVELS];
 };
 
-/* Of a leaf, by the CPU that counted. */
+/* Of a cgroup, by the CPU that counted. */
 struct task_totals {
 	struct task_counters ended; /* sum over the tasks that were freed, or moved away */
 	__u64 exits, frees;         /* while they differ, an end is not yet in the sum */
 	__u64 process_peak_pages;   /* greatest resident set of one process */
 	__u32 uid;		    /* of the first task freed that was not root's; 0: none was */
 	__u32 crashed;		    /* processes that a fault ended */
-	struct thread_team team;    /* of that of its processes, freed by now, that did most */
-	__u64 is_taken;             /* somebody writes the team */
+	struct busiest_threads busiest;    /* of that of its processes, freed by now, that did most */
+	__u64 is_taken;             /* somebody writes the threads */
 };
 
 /* A task that has ended and is not yet freed; its time on a CPU may still grow. */
 struct leaving_task {
-	__u64 leaf;
+	__u64 cgroup;
 	__u32 pid, crashed; /* 1: a fault ended the process, of which it was the main thread */
 	__u64 ended_ns;		       /* by CLOCK_BOOTTIME */
 	struct task_counters counters; /* less its base */
@@ -66,7 +66,7 @@ struct leaving_task {
 
 /* What the iterator writes: of each live task, or one not yet freed; and of those threads of a process that ended. */
 struct task_record {
-	__u64 leaf;
+	__u64 cgroup;
 	__u32 pid, tgid; /* pid 0: here are ended threads */
 	__u32 uid, pad;
 	union {
@@ -92,7 +92,7 @@ struct earlier_task {
 
 _Static_assert(sizeof(struct task_counters) == 14 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct earlier_task) == 15 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct leaf_cpu) == 16, "shared with the kernel side");
+_Static_assert(sizeof(struct cgroup_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 22 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaving_task) == 24 + 14 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct thread_levels) == 8 + THREAD_LEVELS * 12, "shared with the kernel side");

@@ -12,15 +12,15 @@
  * on; without it there is no T1.
  */
 #include "bpf/causes.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
-#include "bpf/moments.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/task_states.bpf.h"
 #include "bpf/own.bpf.h"
 #include "bpf/tasks.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
 	__uint(max_entries, 2048);       /* set before load: see the meter's sizing */
-	__type(key, struct leaf_cpu);    /* added here; removed by user space when the leaf has gone */
+	__type(key, struct cgroup_cpu);    /* added here; removed by user space when the cgroup has gone */
 	__type(value, struct task_times);
 } task_times SEC(".maps");
 
@@ -42,7 +42,7 @@ static const struct task_times no_times;
 /* NULL: no room. */
 static __always_inline struct task_times *get_times(const struct moment *m)
 {
-	struct leaf_cpu key = { .leaf = m->counted,
+	struct cgroup_cpu key = { .cgroup = m->counted,
 				.cpu = m->is_shared ? TIME_ALL_CPUS : bpf_get_smp_processor_id() };
 	struct task_times *times = bpf_map_lookup_elem(&task_times, &key);
 
@@ -118,7 +118,7 @@ static __always_inline __u64 stolen_since(__u64 stolen_ns, __u64 counted, __u64 
 	return ns < rest_ns ? ns : rest_ns;
 }
 
-/* Of the leaf that was its own meanwhile; NULL where another group was watched, or there is no room. */
+/* Of the cgroup that was its own meanwhile; NULL where another group was watched, or there is no room. */
 static __always_inline struct task_times *times_of(const struct moment *m)
 {
 	struct task_times *times;
@@ -137,15 +137,15 @@ static __always_inline struct task_times *times_of(const struct moment *m)
  */
 static __always_inline int leave(struct task_struct *task, __u32 state, const struct task_struct *next)
 {
-	struct moment *m = find_moment(task);
+	struct moment *m = find_task_state(task);
 	__u64 now, elapsed, on_ns, queued_ns, exec_ns, run_delay_ns, rest;
 	__u64 stolen_ns = take_arrival(task, next);
 	struct task_times *times;
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 
 	if (!m)
 		return 0;
-	cgroup = cgroup_of(task);
+	cgrp = cgroup_of(task);
 	now = bpf_ktime_get_ns();
 	elapsed = now - __sync_lock_test_and_set(&m->left_ns, now);
 	exec_ns = task->se.sum_exec_runtime;
@@ -167,8 +167,8 @@ static __always_inline int leave(struct task_struct *task, __u32 state, const st
 	m->cause = CAUSE_NONE;
 	if (state && !(state & TASK_DEAD))
 		m->cause = m->last_cause = cause_of(task, state, m->last_cause);
-	if (!is_judged(m, cgroup_id(cgroup))) /* a thread that moved along with its process */
-		judge_moment(m, task, cgroup);
+	if (!is_judged(m, cgroup_id(cgrp))) /* a thread that moved along with its process */
+		judge_task_state(m, task, cgrp);
 	return 0;
 }
 
@@ -248,16 +248,16 @@ static __always_inline void charge_running(struct task_struct *task, struct mome
 }
 
 /* It has another group, or another group is watched. */
-static __always_inline void move(struct task_struct *task, struct moment *m, struct cgroup *cgroup)
+static __always_inline void move(struct task_struct *task, struct moment *m, struct cgroup *cgrp)
 {
 	if (is_on_cpu(task))
 		charge_running(task, m);
 	charge_open(task, m);
-	judge_moment(m, task, cgroup);
+	judge_task_state(m, task, cgrp);
 }
 
 /* Kernel threads are nobody's. */
-static __always_inline void begin(struct task_struct *task, struct cgroup *cgroup)
+static __always_inline void begin(struct task_struct *task, struct cgroup *cgrp)
 {
 	struct moment first = {
 		.exec_ns = task->se.sum_exec_runtime,
@@ -268,36 +268,36 @@ static __always_inline void begin(struct task_struct *task, struct cgroup *cgrou
 
 	if (task->flags & PF_KTHREAD)
 		return;
-	judge_moment(&first, task, cgroup);
+	judge_task_state(&first, task, cgrp);
 	if (is_blocked(task))
 		first.cause = first.last_cause = cause_of(task, task_state(task), TIME_OTHER);
 	first.left_ns = bpf_ktime_get_ns();
-	if (!make_moment(task, &first))
-		count_lost_of(first.counted, LOST_MOMENT);
+	if (!make_task_state(task, &first))
+		count_lost_of(first.counted, LOST_TASK_STATE);
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(begin_task, struct task_struct *parent, struct task_struct *child)
 {
-	struct cgroup *cgroup = cgroup_of(child);
+	struct cgroup *cgrp = cgroup_of(child);
 
-	if (is_watched(cgroup))
-		begin(child, cgroup);
+	if (is_watched(cgrp))
+		begin(child, cgrp);
 	return 0;
 }
 
-/* What a task waited for until it was moved stays with the leaf that it came from; what it did on a CPU since it
+/* What a task waited for until it was moved stays with the cgroup that it came from; what it did on a CPU since it
  * left one the last time moves along. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(split_task, struct cgroup *to, const char *path, struct task_struct *task)
 {
-	struct cgroup *cgroup = cgroup_of(task); /* @to may be of another hierarchy */
-	struct moment *m = find_moment(task);
+	struct cgroup *cgrp = cgroup_of(task); /* @to may be of another hierarchy */
+	struct moment *m = find_task_state(task);
 
-	if (!m && is_watched(cgroup))
-		begin(task, cgroup);
-	if (m && !is_judged(m, cgroup_id(cgroup)))
-		move(task, m, cgroup);
+	if (!m && is_watched(cgrp))
+		begin(task, cgrp);
+	if (m && !is_judged(m, cgroup_id(cgrp)))
+		move(task, m, cgrp);
 	return 0;
 }
 
@@ -307,19 +307,19 @@ SEC("iter/task")
 int charge_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct cgroup *cgroup;
+	struct cgroup *cgrp;
 	struct moment *m;
 
 	if (!task)
 		return 0;
-	cgroup = cgroup_of(task);
-	m = find_moment(task);
-	if (!m && is_watched(cgroup))
-		begin(task, cgroup);
+	cgrp = cgroup_of(task);
+	m = find_task_state(task);
+	if (!m && is_watched(cgrp))
+		begin(task, cgrp);
 	if (!m)
 		return 0;
-	if (!is_judged(m, cgroup_id(cgroup)))
-		move(task, m, cgroup);
+	if (!is_judged(m, cgroup_id(cgrp)))
+		move(task, m, cgrp);
 	else if (is_on_cpu(task))
 		charge_running(task, m);
 	else if (is_blocked(task))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * traffic - what goes through sockets, by leaf and kind of socket: counted with the system calls and requests that
+ * traffic - what goes through sockets, by cgroup and kind of socket: counted with the system calls and requests that
  * files sees, and beside its rows.
  *
  * A socket's kind is looked up where its descriptor is, as the call begins.  Costs some probe reads, a look-up in a
@@ -11,7 +11,7 @@
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
 #include "bpf/groups.bpf.h"
-#include "bpf/lost_leaves.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/traffic.h"
 
 #define MOVES_NOTHING (MSG_PEEK | MSG_ERRQUEUE) /* what is read stays there, or is no message */
@@ -23,7 +23,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);	 /* set before load: see the meter's sizing */
-	__type(key, struct traffic_key); /* added here; removed by user space when the leaf has gone */
+	__type(key, struct traffic_key); /* added here; removed by user space when the cgroup has gone */
 	__type(value, struct traffic_counts);
 } traffic_rows SEC(".maps");
 
@@ -53,9 +53,9 @@ __noinline int kind_of_socket(__u64 address)
 }
 
 /* CPUs share the rows of a user's groups. */
-static __always_inline struct traffic_counts *get_traffic(__u64 leaf, __u32 kind)
+static __always_inline struct traffic_counts *get_traffic(__u64 cgroup, __u32 kind)
 {
-	struct traffic_key key = { leaf, is_guest(leaf) ? 0 : bpf_get_smp_processor_id(), kind };
+	struct traffic_key key = { cgroup, is_guest(cgroup) ? 0 : bpf_get_smp_processor_id(), kind };
 	struct traffic_counts *found = bpf_map_lookup_elem(&traffic_rows, &key);
 
 	if (found)
@@ -65,12 +65,12 @@ static __always_inline struct traffic_counts *get_traffic(__u64 leaf, __u32 kind
 }
 
 /* One operation on a socket of that kind, plus one; @result: the bytes that it moved, or its error. */
-__noinline int count_traffic(__u64 leaf, __u32 kind, __u32 op, long result)
+__noinline int count_traffic(__u64 cgroup, __u32 kind, __u32 op, long result)
 {
-	struct traffic_counts *counts = get_traffic(leaf, kind - 1);
+	struct traffic_counts *counts = get_traffic(cgroup, kind - 1);
 
 	if (!counts)
-		return count_lost_of(leaf, LOST_TRAFFIC);
+		return count_lost_of(cgroup, LOST_TRAFFIC);
 	__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_calls : &counts->received_calls, 1);
 	if (result < 0)
 		__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_errors : &counts->received_errors, 1);
@@ -81,7 +81,7 @@ __noinline int count_traffic(__u64 leaf, __u32 kind, __u32 op, long result)
 
 struct messages {
 	__u64 vector;
-	__u64 count, sum, leaf;
+	__u64 count, sum, cgroup;
 };
 
 static __always_inline long sum_message(__u32 i, void *context)
@@ -93,15 +93,15 @@ static __always_inline long sum_message(__u32 i, void *context)
 		return 1;
 	if (bpf_probe_read_user(&length, sizeof(length),
 				(void *)(messages->vector + i * MESSAGE_SIZE + MESSAGE_LENGTH)) < 0)
-		count_lost_of(messages->leaf, LOST_MESSAGE);
+		count_lost_of(messages->cgroup, LOST_MESSAGE);
 	messages->sum += length;
 	return 0;
 }
 
 /* The bytes of so many messages, each of which the kernel told the program in its vector. */
-__noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 leaf)
+__noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 cgroup)
 {
-	struct messages messages = { vector, count, 0, leaf };
+	struct messages messages = { vector, count, 0, cgroup };
 
 	repeat(MESSAGES_MAX, sum_message, &messages);
 	return messages.sum;
@@ -114,6 +114,6 @@ static __always_inline long moved_bytes(const struct call *call, const struct pt
 		return result;
 	if (call->moves_nothing)
 		return 0;
-	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.messages), result, call->leaf)
+	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.messages), result, call->cgroup)
 						   : result;
 }

@@ -63,24 +63,24 @@ static __always_inline bool has_other_op(struct io_kiocb *req, __u8 how)
 }
 
 /* Of the socket that was looked up last. */
-static __always_inline void count_request_on_found(struct call_slot *slot, __u64 leaf, __u8 op, long result)
+static __always_inline void count_request_on_found(struct call_slot *slot, __u64 cgroup, __u8 op, long result)
 {
 	if (slot->found_socket == TRAFFIC_TCP + 1)
-		use_connection(leaf, slot->found_address);
-	count_traffic(leaf, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
+		use_connection(cgroup, slot->found_address);
+	count_traffic(cgroup, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
 }
 
 /* The request's own file is where a splice writes. */
 static __always_inline void count_splice(struct call_slot *slot, struct task_struct *task,
-					 struct io_kiocb *req, __u64 leaf, struct request_kind kind,
+					 struct io_kiocb *req, __u64 cgroup, struct request_kind kind,
 					 long result)
 {
-	struct file_key key = key_for(leaf, place_of_request(slot, req), kind.other_op, FILES_BY_SPLICE);
+	struct file_key key = key_for(cgroup, place_of_request(slot, req), kind.other_op, FILES_BY_SPLICE);
 	struct io_splice *splice = (void *)req;
 
 	count_data(&key, result, 0, 0, false);
 	if (slot->found_socket)
-		count_request_on_found(slot, leaf, kind.other_op, result);
+		count_request_on_found(slot, cgroup, kind.other_op, result);
 	key.op = kind.op;
 	key.place = PLACE_UNRESOLVED;
 	slot->found_socket = 0;
@@ -89,7 +89,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 		key.place = place_of_descriptor(slot, task, BPF_CORE_READ(splice, splice_fd_in));
 	count_data(&key, result, 0, 0, false);
 	if (slot->found_socket)
-		count_request_on_found(slot, leaf, kind.op, result);
+		count_request_on_found(slot, cgroup, kind.op, result);
 }
 
 /* The same on the files by themselves; nothing tells where in them the data stand. */
@@ -121,7 +121,7 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 }
 
 /* A send or a receive. */
-static __always_inline int count_request_on_socket(struct call_slot *slot, struct io_kiocb *req, __u64 leaf, __u8 op,
+static __always_inline int count_request_on_socket(struct call_slot *slot, struct io_kiocb *req, __u64 cgroup, __u8 op,
 						    long result)
 {
 	struct io_sr_msg *message = (void *)req;
@@ -130,7 +130,7 @@ static __always_inline int count_request_on_socket(struct call_slot *slot, struc
 	if (result > 0 && op == FILES_READ && bpf_core_type_exists(struct io_sr_msg) &&
 	    BPF_CORE_READ(message, msg_flags) & MOVES_NOTHING)
 		result = 0;
-	count_request_on_found(slot, leaf, op, result);
+	count_request_on_found(slot, cgroup, op, result);
 	return 0;
 }
 
@@ -141,24 +141,24 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	struct request_kind kind;
 	struct file_key key;
 	bool is_created = false;
-	__u64 leaf;
+	__u64 cgroup;
 
 	if (!req || !slot)
 		return 0;
 	kind = request_kind_of(BPF_CORE_READ(req, opcode));
 	if (kind.how == REQUEST_IGNORED || kind.how == REQUEST_MANY || kind.how == REQUEST_ACCEPT ||
-	    !leaf_of_request(slot, task, req, &leaf))
+	    !cgroup_of_request(slot, task, req, &cgroup))
 		return 0;
 	if (kind.how == REQUEST_SPLICE) {
-		count_splice(slot, task, req, leaf, kind, result);
+		count_splice(slot, task, req, cgroup, kind, result);
 		if (settings.follows_files)
 			count_request_on_files(req, kind, kind.op, result);
 		return 0;
 	}
 	if (kind.how == REQUEST_SOCKET)
-		return count_request_on_socket(slot, req, leaf, kind.op, result);
+		return count_request_on_socket(slot, req, cgroup, kind.op, result);
 	slot->found_socket = 0;
-	key = key_for(leaf, PLACE_UNRESOLVED, kind.op, 0);
+	key = key_for(cgroup, PLACE_UNRESOLVED, kind.op, 0);
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC)
 		key.place = place_of_request(slot, req);
 	if (kind.how == REQUEST_CLOSE)
@@ -170,10 +170,10 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	if (has_other_op(req, kind.how) || is_created)
 		key.op = kind.other_op;
 	if (kind.moves_data) {
-		key.way = FILES_BY_URING;
+		key.interface = FILES_BY_URING;
 		count_data(&key, result, 0, 0, false);
 		if (slot->found_socket)
-			count_request_on_found(slot, leaf, kind.op, result);
+			count_request_on_found(slot, cgroup, kind.op, result);
 	} else {
 		count_meta(&key, result, 0);
 	}
@@ -209,7 +209,7 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 		return;
 	place = place_of_descriptor(slot, task, BPF_CORE_READ(closing, fd));
 	if (bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY) < 0)
-		count_lost_of(slot->counted_leaf, LOST_PATH);
+		count_lost_of(slot->counted_cgroup, LOST_PATH);
 	if (settings.follows_files && !(LOAD(task, flags) & PF_KTHREAD)) {
 		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
 		park_request(key);
@@ -230,20 +230,20 @@ static __always_inline int begin_request(struct io_kiocb *req)
 	struct task_struct *task = current_task();
 	struct request_kind kind = request_kind_of(BPF_CORE_READ(req, opcode));
 	struct call_slot *slot = get_slot();
-	__u64 leaf;
+	__u64 cgroup;
 
-	if (!slot || kind.how == REQUEST_IGNORED || !judge(slot, task, &leaf))
+	if (!slot || kind.how == REQUEST_IGNORED || !judge(slot, task, &cgroup))
 		return 0;
 	if (kind.how == REQUEST_ACCEPT)
-		return count_lost_of(leaf, LOST_ACCEPT);
+		return count_lost_of(cgroup, LOST_ACCEPT);
 	if (kind.how == REQUEST_MANY)
-		return count_lost_of(leaf, LOST_MESSAGE);
+		return count_lost_of(cgroup, LOST_MESSAGE);
 	if (kind.how == REQUEST_CLOSE)
 		note_closing(slot, task, req);
 	if (kind.how == REQUEST_SOCKET && is_multishot(req))
-		count_lost_of(leaf, LOST_MESSAGE);
+		count_lost_of(cgroup, LOST_MESSAGE);
 	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS && !(watch.sees_skipped && kind.moves_data))
-		count_lost_of(leaf, LOST_SKIPPED);
+		count_lost_of(cgroup, LOST_SKIPPED);
 	return 0;
 }
 
@@ -270,11 +270,11 @@ int count_unseen_request(__u64 *ctx)
 {
 	struct io_kiocb *req = (struct io_kiocb *)ctx[1];
 	struct call_slot *slot = get_slot();
-	__u64 leaf;
+	__u64 cgroup;
 
-	if (!slot || watch.sees_requests || !judge(slot, current_task(), &leaf))
+	if (!slot || watch.sees_requests || !judge(slot, current_task(), &cgroup))
 		return 0;
 	if (request_kind_of(BPF_CORE_READ(req, opcode)).how == REQUEST_IGNORED)
 		return 0;
-	return count_lost_of(leaf, LOST_REQUEST);
+	return count_lost_of(cgroup, LOST_REQUEST);
 }

@@ -23,26 +23,26 @@ static int is_record_file(const struct dirent *entry)
 	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
 }
 
-/* A file of a folder that is no record is told and passed over; it costs the exit code. */
-static int read_folder(const struct cli_command *command, const char *folder,
+/* A file of a directory that is no record is told and passed over; it costs the exit code. */
+static int read_dir(const struct cli_command *command, const char *dir,
 		       struct records *records, int *exit_code, struct error *err)
 {
 	struct dirent **entries;
-	int count = scandir(folder, &entries, is_record_file, alphasort);
+	int count = scandir(dir, &entries, is_record_file, alphasort);
 
 	if (count < 0)
-		return error_set_errno(err, errno, "cannot read the folder '%s'", folder);
+		return error_set_errno(err, errno, "cannot read the directory '%s'", dir);
 	for (int i = 0; i < count; i++) {
 		_cleanup_free_ char *path = NULL;
 
-		if (asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
+		if (asprintf(&path, "%s/%s", dir, entries[i]->d_name) < 0)
 			path = NULL;
 		else if (records_read(path, records, err) < 0)
 			*exit_code = cli_fail(command, err);
 		free(entries[i]);
 	}
 	free(entries);
-	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the folder '%s'", folder);
+	return count ? 0 : error_set(err, -ENOENT, "there is no *.json in the directory '%s'", dir);
 }
 
 static int take_over(struct record *record, struct records *records, struct error *err)
@@ -67,7 +67,7 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	int r;
 
 	if (client_open(NULL, &client, NULL) < 0)
-		return error_set(err, -ENOENT, "there is no file, folder or local run '%s'",
+		return error_set(err, -ENOENT, "there is no file, directory or local run '%s'",
 				 argument);
 	r = watch_targets_parse(argument, &targets, err);
 	if (r == 0)
@@ -81,7 +81,7 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
 	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
 	if (r == -ENOENT)
-		return error_prefix(err, r, "there is no file, folder or local run '%s'", argument);
+		return error_prefix(err, r, "there is no file, directory or local run '%s'", argument);
 	if (r < 0)
 		return r;
 	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret,
@@ -107,7 +107,7 @@ int argument_read(const struct cli_command *command, const char *argument, struc
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
 	if (stat(argument, &st) == 0)
-		return S_ISDIR(st.st_mode) ? read_folder(command, argument, records, exit_code, err)
+		return S_ISDIR(st.st_mode) ? read_dir(command, argument, records, exit_code, err)
 					   : records_read(argument, records, err);
 	if (errno != ENOENT || !is_id(argument))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);

@@ -143,7 +143,7 @@ static void compared_clear(struct compared *all)
 	free(all->comparisons);
 }
 
-/* A folder's records are one. */
+/* A directory's records are one. */
 static int read_one(const struct cli_command *command, const char *name, struct record **ret,
 		    int *exit_code, struct error *err)
 {
@@ -251,10 +251,10 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 
 const struct cli_command cmd_compare = {
 	.name = "compare",
-	.arguments = "[OPTION...] FILE|FOLDER|ID FILE|FOLDER|ID...",
+	.arguments = "[OPTION...] FILE|DIR|ID FILE|DIR|ID...",
 	.summary = "Say what is different in records from what it was in the first, the greatest "
 		   "change first",
-	.details = "A folder's records are one.  Conditions are told in docs/insights.md; one that "
+	.details = "A directory's records are one.  Conditions are told in docs/insights.md; one that "
 		   "is not known fails.\n",
 	.run = run_compare,
 };

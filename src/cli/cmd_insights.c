@@ -235,7 +235,7 @@ static int run_insights(const struct cli_command *command, int argc, char **argv
 
 const struct cli_command cmd_insights = {
 	.name = "insights",
-	.arguments = "[OPTION...] [FILE|FOLDER|ID...]",
+	.arguments = "[OPTION...] [FILE|DIR|ID...]",
 	.summary = "Say what stands out in a record, with numbers, and what to do about it",
 	.details = "Without an argument that of the last local run; several records are taken as "
 		   "one.\n"

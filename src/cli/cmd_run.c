@@ -54,7 +54,7 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* "DIR/" and a folder that is there stand for a file of this run's own in it: ranks share the option. */
+/* "DIR/" and a directory that is there stand for a file of this run's own in it: ranks share the option. */
 static int name_file(struct output *output, struct own_file *own, struct error *err)
 {
 	size_t length = output->file ? strlen(output->file) : 0;
@@ -65,9 +65,9 @@ static int name_file(struct output *output, struct own_file *own, struct error *
 		return 0;
 	if (output->file[length - 1] != '/' && (stat(output->file, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return 0;
-	r = file_make_folders(output->file, 0777);
+	r = file_make_dirs(output->file, 0777);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot make the folder '%s'", output->file);
+		return error_set_errno(err, r, "cannot make the directory '%s'", output->file);
 	r = own_file_choose(output->file, own);
 	output->file = own->path;
 	return r < 0 ? error_set_errno(err, r, "cannot name the record's file") : 0;
@@ -236,8 +236,8 @@ const struct cli_command cmd_run = {
 	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Run a command and say what it did",
 	.details = "The command's own output, terminal and exit code stay as they are; the report goes to the\n"
-		   "standard error.  Under srun or mpirun, '--output FOLDER/' has each rank write a record of\n"
-		   "its own, which 'jobmeter report FOLDER' merges.\n",
+		   "standard error.  Under srun or mpirun, '--output DIR/' has each rank write a record of\n"
+		   "its own, which 'jobmeter report DIR' merges.\n",
 	.is_for_command = true,
 	.run = run_run,
 };

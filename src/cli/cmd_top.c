@@ -86,7 +86,7 @@ static const struct cli_option options[] = {
 	{ "delay", 'd', "S", "look that often (default: every 2 seconds)", AT(delay_ns), parse_delay },
 	{ "iterations", 'n', "N", "look so many times, then leave", AT(count), parse_count },
 	{ "batch", 'b', NULL, "print text, and ask no keys", AT(is_batch), NULL },
-	{ "json", 0, NULL, "print a line of JSON each time (jobmeter.tick/1)", AT(is_json), NULL },
+	{ "json", 0, NULL, "print a line of JSON each time (jobmeter.snapshot/1)", AT(is_json), NULL },
 	{ "size", 0, "CxR", "of --batch: draw a screen of that size, or all jobs in C columns", AT(size), parse_size },
 	{ "record", 0, "FILE", "write each look to a file, for --replay and for scripts", AT(record), NULL },
 	{ "replay", 0, "FILE", "show what was recorded, and no node", AT(replay), NULL },

@@ -132,7 +132,7 @@ static int check_request(const struct settings *s, int argc, char **argv, struct
 	return 0;
 }
 
-/* The path that the agent knows a group by, where a folder was named. */
+/* The path that the agent knows a group by, where a directory was named. */
 static char *path_of(const char *cgroup)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};

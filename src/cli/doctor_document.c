@@ -143,7 +143,7 @@ static void put_tiers(struct document *d, const struct checkup *c)
 		put_string(d, "gives", tier->gives);
 		put_boolean(d, "default", tier->is_default);
 		put_boolean(d, "on", tier->is_on);
-		put_boolean(d, "checked", c->has_sung);
+		put_boolean(d, "checked", c->has_run);
 		put_string(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
 		begin_list(d, "hooks");
 		for (size_t i = 0; i < c->hook_count; i++) {
@@ -378,8 +378,8 @@ void doctor_document_placement(const struct placement *p, const struct doctor_ag
 	put_unsigned(d, "pid", (uint64_t)p->pid);
 	put_string(d, "command", p->command);
 	put_string(d, "key_hierarchy", key_name(h));
-	put_string(d, "leaf", p->path);
-	put_known(d, "leaf_id", p->leaf_id);
+	put_string(d, "cgroup", p->path);
+	put_known(d, "cgroup_id", p->cgroup_id);
 	put_identity(d, "identity", p->has_identity ? &p->identity : NULL);
 	put_identity(d, "around", p->has_outer ? &p->outer : NULL);
 	put_groups(d, p->cgroups);

@@ -457,12 +457,12 @@ void doctor_text_placement(const struct placement *p, const struct doctor_agent 
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 
 	rows_line(rows, ROWS_TEXT, "process", "%d%s%s", p->pid, *p->command ? " " : "", p->command);
-	rows_line(rows, ROWS_TEXT, "leaf", "%s", p->path);
+	rows_line(rows, ROWS_TEXT, "cgroup", "%s", p->path);
 	rows_line(rows, ROWS_TEXT, NULL, "in %s, id ", hierarchy);
-	if (p->leaf_id)
-		rows_say(rows, "", "%" PRIu64, p->leaf_id);
+	if (p->cgroup_id)
+		rows_say(rows, "", "%" PRIu64, p->cgroup_id);
 	else
-		rows_say(rows, "", "unknown: its folder is not seen from here");
+		rows_say(rows, "", "unknown: its directory is not seen from here");
 	if (p->has_identity)
 		print_identity(&p->identity, "rule", rows);
 	else

@@ -8,7 +8,7 @@
 #include "analysis/billing.h"
 #include "basic/cleanup.h"
 #include "report/headline.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/macro.h"
 #include "report/markdown.h"
 #include "report/page.h"
@@ -56,10 +56,10 @@ static void add_lost(const struct core_time *t, struct rows *rows)
 	if (!t->has_causes || t->core <= 0)
 		return;
 	rows_begin(rows, ROWS_TEXT, "core time");
-	say_hours(hue_on_cpu.label, t->on_cpu, t, rows);
+	say_hours(shade_on_cpu.label, t->on_cpu, t, rows);
 	for (size_t cause = 0; cause < LOST_COUNT; cause++)
-		say_hours(hue_of_cause(cause)->label, t->lost[cause], t, rows);
-	say_hours(hue_idle.label, t->idle, t, rows);
+		say_hours(shade_of_cause(cause)->label, t->lost[cause], t, rows);
+	say_hours(shade_idle.label, t->idle, t, rows);
 }
 
 /* What was found over time, a sentence each: "hang  Nothing was done for...". */
@@ -180,24 +180,24 @@ void insights_list(const struct rules *rules, struct page *page)
 
 /* ---- a file of rules ---- */
 
-struct tally {
+struct counts {
 	size_t made, changed, disabled;
 };
 
-static struct tally tally_of(const struct rule_list *list, const char *file)
+static struct counts counts_of(const struct rule_list *list, const char *file)
 {
-	struct tally tally = {};
+	struct counts counts = {};
 
 	for (size_t i = 0; i < list->count; i++) {
 		const struct rule *rule = &list->items[i];
 
 		if (strcmp(rule->places[rule->place_count - 1].file, file) != 0)
 			continue;
-		tally.made += rule->place_count == 1;
-		tally.changed += rule->place_count > 1 && !rule->is_disabled;
-		tally.disabled += rule->is_disabled;
+		counts.made += rule->place_count == 1;
+		counts.changed += rule->place_count > 1 && !rule->is_disabled;
+		counts.disabled += rule->is_disabled;
 	}
-	return tally;
+	return counts;
 }
 
 void insights_count(const struct rules *rules, const char *file)
@@ -213,11 +213,11 @@ void insights_count(const struct rules *rules, const char *file)
 
 	printf("%s: all well\n", file);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		struct tally tally = tally_of(lists[i].list, file);
+		struct counts counts = counts_of(lists[i].list, file);
 
-		if (tally.made || tally.changed || tally.disabled)
+		if (counts.made || counts.changed || counts.disabled)
 			printf("%s: %zu new, %zu changed, %zu not asked\n", lists[i].name,
-			       tally.made, tally.changed, tally.disabled);
+			       counts.made, counts.changed, counts.disabled);
 	}
 	if (rules->billings.count)
 		printf("billing: %zu partitions\n", rules->billings.count);

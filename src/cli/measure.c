@@ -47,7 +47,7 @@ struct measurement {
 	struct thermal_sums sums;
 	struct children_usage before;
 	bool looks_inside; /* the measurer does */
-	uint64_t looks, next_look_ns; /* by CLOCK_BOOTTIME */
+	uint64_t polls, next_look_ns; /* by CLOCK_BOOTTIME */
 	struct error why_no_cgroups, why_no_agent, why_no_hardware;
 	struct record *record;
 	bool holds_signals; /* for the caller, who has something to keep now */
@@ -168,7 +168,7 @@ static void plan_look(struct measurement *m)
 	m->next_look_ns = clock_now_ns(CLOCK_BOOTTIME) + LOOK_NS - clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
 }
 
-static void begin_looks(struct measurement *m)
+static void begin_polls(struct measurement *m)
 {
 	m->looks_inside = m->measurer->look;
 	if (m->measurer->start)
@@ -199,7 +199,7 @@ static void look(struct measurement *m)
 		return;
 	r = m->measurer->look(m->measurer, &err);
 	m->looks_inside = r != -ENOSYS;
-	m->looks += r >= 0;
+	m->polls += r >= 0;
 }
 
 /* Of a run that was over before the first look it is all of one time; else what is known at the end alone would seem to be of
@@ -210,7 +210,7 @@ static int settle_timeline(struct measurement *m)
 	struct timeline *timeline = &m->record->timeline;
 	int r;
 
-	if (!m->measurer->look || m->looks)
+	if (!m->measurer->look || m->polls)
 		return record_settle_timeline(m->record);
 	timeline_clear(timeline);
 	if (!m->looks_inside)
@@ -226,7 +226,7 @@ static int wait_for_command(struct measurement *m, struct error *err)
 {
 	int r;
 
-	begin_looks(m);
+	begin_polls(m);
 	while ((r = child_wait(&m->child, time_to_look(m), err)) > 0)
 		look(m);
 	return r;
@@ -289,7 +289,7 @@ static int identify(struct measurement *m, char *const argv[])
 	record->job.user = user ? strdup(user->pw_name) : NULL;
 	record->job.uid = getuid();
 	record->job.rank = identify_rank();
-	record->job.folder = getcwd(NULL, 0);
+	record->job.dir = getcwd(NULL, 0);
 	if (asprintf(&record->job.id, "%d", getpid()) < 0) {
 		record->job.id = NULL;
 		return -ENOMEM;
@@ -364,7 +364,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 				m->why_no_agent.text);
 	if (r < 0)
 		return r;
-	record_close_books(m->record);
+	record_close_accounting(m->record);
 	r = record_note_cpu_excess(m->record);
 	return r < 0 ? r : settle_timeline(m);
 }

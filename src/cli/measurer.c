@@ -59,7 +59,7 @@ int measurer_take_over(struct record *from, struct record *record)
 	SWAP(timeline);
 	SWAP(files);
 	SWAP(syscalls);
-	SWAP(victims);
+	SWAP(oom_list);
 	SWAP(ports);
 	record->cores = from->cores;
 	record->ranks = from->ranks;

@@ -72,14 +72,14 @@ static int admit_agent(struct measurer *measurer, pid_t pid, struct error *err)
 static ssize_t list_agent(struct measurer *measurer, pid_t *pids, size_t max)
 {
 	const struct agent_measurer *m = agent_of(measurer);
-	_cleanup_free_ char *folder = NULL, *path = NULL, *text = NULL;
+	_cleanup_free_ char *dir = NULL, *path = NULL, *text = NULL;
 	char *rest, *line;
 	size_t count = 0;
 	int pid;
 
-	folder = m->run.path && m->hierarchy ? hierarchy_find_folder(m->hierarchy, m->run.path)
+	dir = m->run.path && m->hierarchy ? hierarchy_find_dir(m->hierarchy, m->run.path)
 					     : NULL;
-	if (!folder || asprintf(&path, ".%s/cgroup.procs", folder) < 0) {
+	if (!dir || asprintf(&path, ".%s/cgroup.procs", dir) < 0) {
 		path = NULL;
 		return -ENOSYS;
 	}

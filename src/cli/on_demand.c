@@ -23,7 +23,7 @@ static int parse_files_max(const char *text, void *at, struct error *err)
 
 /* clang-format off */
 const struct cli_option on_demand_options[] = {
-	{ "files", 0, NULL, "say which files and folders were used most, and how (T3)",
+	{ "files", 0, NULL, "say which files and directories were used most, and how (T3)",
 	  offsetof(struct on_demand, follows_files), NULL },
 	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
 	  offsetof(struct on_demand, files_max), parse_files_max },

@@ -28,7 +28,7 @@
 
 /* The names of the runs, the oldest first: they begin with the time. */
 struct runs {
-	char *folder;
+	char *dir;
 	struct dirent **entries;
 	size_t count;
 };
@@ -38,22 +38,22 @@ static void runs_close(struct runs *runs)
 	for (size_t i = 0; i < runs->count; i++)
 		free(runs->entries[i]);
 	free(runs->entries);
-	free(runs->folder);
+	free(runs->dir);
 }
 
-static char *find_folder(void)
+static char *find_dir(void)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char *folder;
+	const char *state = getenv("XDG_STATE_HOME"), *baseline = getenv("HOME");
+	char *dir;
 	int r;
 
 	if (state && *state == '/') /* a relative one is to be ignored */
-		r = asprintf(&folder, "%s/jobmeter/runs", state);
+		r = asprintf(&dir, "%s/jobmeter/runs", state);
 	else if (geteuid() == 0)
-		r = asprintf(&folder, "/var/lib/jobmeter/runs");
+		r = asprintf(&dir, "/var/lib/jobmeter/runs");
 	else
-		r = asprintf(&folder, "%s/.local/state/jobmeter/runs", home ? home : "");
-	return r < 0 ? NULL : folder;
+		r = asprintf(&dir, "%s/.local/state/jobmeter/runs", baseline ? baseline : "");
+	return r < 0 ? NULL : dir;
 }
 
 /* Names that we gave: "20260203T040506.123456789Z-1234-0123456789abcdef.json"; before there was a
@@ -67,19 +67,19 @@ static int is_run(const struct dirent *entry)
 	       strcmp(name + length - strlen(ENDING), ENDING) == 0;
 }
 
-/* A folder that is not there has no runs. */
+/* A directory that is not there has no runs. */
 static int runs_open(struct runs *ret)
 {
-	struct runs runs = { .folder = find_folder() };
+	struct runs runs = { .dir = find_dir() };
 	int count;
 
-	if (!runs.folder)
+	if (!runs.dir)
 		return -ENOMEM;
-	count = scandir(runs.folder, &runs.entries, is_run, alphasort);
+	count = scandir(runs.dir, &runs.entries, is_run, alphasort);
 	if (count < 0 && errno != ENOENT) {
 		int error = errno;
 
-		free(runs.folder);
+		free(runs.dir);
 		return -error;
 	}
 	runs.count = count < 0 ? 0 : (size_t)count;
@@ -87,17 +87,17 @@ static int runs_open(struct runs *ret)
 	return 0;
 }
 
-static int path_of(const char *folder, const char *name, char **ret)
+static int path_of(const char *dir, const char *name, char **ret)
 {
-	return asprintf(ret, "%s/%s", folder, name) < 0 ? -ENOMEM : 0;
+	return asprintf(ret, "%s/%s", dir, name) < 0 ? -ENOMEM : 0;
 }
 
-/* The @i-th run's record; the folder's other files may be broken, or gone by now. */
+/* The @i-th run's record; the directory's other files may be broken, or gone by now. */
 static int runs_read(const struct runs *runs, size_t i, struct record **ret, struct error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	struct records list = {};
-	int r = path_of(runs->folder, runs->entries[i]->d_name, &path);
+	int r = path_of(runs->dir, runs->entries[i]->d_name, &path);
 
 	if (r == 0)
 		r = records_read(path, &list, err);
@@ -107,7 +107,7 @@ static int runs_read(const struct runs *runs, size_t i, struct record **ret, str
 	return r;
 }
 
-static void prune(const char *folder)
+static void prune(const char *dir)
 {
 	_cleanup_(runs_close) struct runs runs = {};
 
@@ -116,7 +116,7 @@ static void prune(const char *folder)
 	for (size_t i = 0; i + RUNS_KEPT < runs.count; i++) {
 		_cleanup_free_ char *path = NULL;
 
-		if (path_of(folder, runs.entries[i]->d_name, &path) == 0)
+		if (path_of(dir, runs.entries[i]->d_name, &path) == 0)
 			unlink(path);
 	}
 }
@@ -195,18 +195,18 @@ static int write_record(const struct record *record, const char *path, struct er
 
 int runs_store(const struct record *record, char **ret_path, struct error *err)
 {
-	_cleanup_free_ char *folder = find_folder(), *name = NULL, *path = NULL;
+	_cleanup_free_ char *dir = find_dir(), *name = NULL, *path = NULL;
 	int r;
 
-	if (!folder || name_for(record, &name) < 0 || path_of(folder, name, &path) < 0)
+	if (!dir || name_for(record, &name) < 0 || path_of(dir, name, &path) < 0)
 		return error_set_errno(err, ENOMEM, "cannot keep the record");
-	r = file_make_folders(folder, 0700);
+	r = file_make_dirs(dir, 0700);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot make the folder '%s'", folder);
+		return error_set_errno(err, r, "cannot make the directory '%s'", dir);
 	r = write_record(record, path, err);
 	if (r < 0)
 		return r;
-	prune(folder);
+	prune(dir);
 	if (ret_path)
 		*ret_path = TAKE_PTR(path);
 	return 0;
@@ -264,7 +264,7 @@ int runs_find(const char *id, struct record **ret, struct error *err)
 	int r = runs_open(&runs);
 
 	if (r < 0)
-		return error_set_errno(err, r, "cannot read the folder of local runs");
+		return error_set_errno(err, r, "cannot read the directory of local runs");
 	for (size_t i = runs.count; i > 0; i--) {
 		if (has_id(runs.entries[i - 1]->d_name, id))
 			return runs_read(&runs, i - 1, ret, err);
@@ -287,7 +287,7 @@ int runs_find_newest(struct record **ret, struct error *err)
 	int r = runs_open(&runs);
 
 	if (r < 0)
-		return error_set_errno(err, r, "cannot read the folder of local runs");
+		return error_set_errno(err, r, "cannot read the directory of local runs");
 	if (runs.count == 0)
 		return error_set(err, -ENOENT,
 				 "there is no local run yet; 'jobmeter run -- COMMAND' makes one");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runs - the records of this user's own runs, in a folder of his: the last 200.
+ * runs - the records of this user's own runs, in a directory of his: the last 200.
  *
  * $XDG_STATE_HOME/jobmeter/runs, without it ~/.local/state/jobmeter/runs, and
  * /var/lib/jobmeter/runs for root; 0700, files 0600.  A file's name tells when the run began, who
@@ -19,7 +19,7 @@ struct record;
  * caller's. */
 int runs_store(const struct record *record, char **ret_path, struct error *err);
 
-/* The newest run of the same command (argv, folder, rank) that ended before @record started.
+/* The newest run of the same command (argv, directory, rank) that ended before @record started.
  * -ENOENT: there is none. */
 int runs_find_last_same(const struct record *record, struct record **ret);
 

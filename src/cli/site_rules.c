@@ -14,7 +14,7 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
-#include "codec/outline.h"
+#include "codec/yaml_node.h"
 #include "analysis/rules.h"
 
 struct layers {
@@ -68,7 +68,7 @@ static int add_file(struct layers *layers, const char *path, bool is_asked_for, 
 	if (r < 0)
 		return r;
 	*text = (struct rules_text){ .name = path };
-	r = file_read_fd(fd, OUTLINE_BYTES_MAX, &layers->read[layers->count], &text->length);
+	r = file_read_fd(fd, YAML_NODE_BYTES_MAX, &layers->read[layers->count], &text->length);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", path);
 	text->text = layers->read[layers->count++];
@@ -109,14 +109,14 @@ static void try_file(const struct cli_command *command, const char *path, bool i
 /* NULL: there is no such place, or no memory. */
 static char *users_path(void)
 {
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	const char *config = getenv("XDG_CONFIG_HOME"), *baseline = getenv("HOME");
 	char *path = NULL;
 	int r = -1;
 
 	if (config && *config == '/') /* a relative one is to be ignored */
 		r = asprintf(&path, "%s/jobmeter/insights.yaml", config);
-	else if (home && *home == '/')
-		r = asprintf(&path, "%s/.config/jobmeter/insights.yaml", home);
+	else if (baseline && *baseline == '/')
+		r = asprintf(&path, "%s/.config/jobmeter/insights.yaml", baseline);
 	return r < 0 ? NULL : path;
 }
 

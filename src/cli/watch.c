@@ -27,7 +27,7 @@ struct watch {
 	const struct watch_options *options;
 	struct watched_list list;
 	int signal_fd;
-	uint64_t looks, start_ns, start_boot_ns;
+	uint64_t polls, start_ns, start_boot_ns;
 };
 
 static void watch_clear(struct watch *w)
@@ -78,7 +78,7 @@ static bool is_due(const struct watch *w, const struct watched *job)
 		return true;
 	if (job->last->is_final)
 		return false;
-	return !job->is_live || w->options->look || w->looks % CHECKPOINT_LOOKS == 0;
+	return !job->is_live || w->options->look || w->polls % CHECKPOINT_LOOKS == 0;
 }
 
 static int look(struct watch *w, struct error *err)
@@ -94,9 +94,9 @@ static int look(struct watch *w, struct error *err)
 			r = 0;
 		}
 	}
-	if (r == 0 && w->options->look && w->looks)
+	if (r == 0 && w->options->look && w->polls)
 		w->options->look(w->options->context, &w->list);
-	w->looks++;
+	w->polls++;
 	return r;
 }
 

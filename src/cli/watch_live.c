@@ -93,7 +93,7 @@ static void print_job(const struct watched *job, const char *time_text, struct p
 	if (!job->before || !label || record_subtract(job->last, job->before, &r, NULL) < 0 || !r)
 		return;
 	page_put(page, PAGE_PLAIN, "%s  %s", time_text, label);
-	put(page, 0, record_cores_used(r, &cores) ? humanize_cores(cores).text : "-");
+	put(page, 0, record_cores_busy(r, &cores) ? humanize_cores(cores).text : "-");
 	put_memory(page, 1, r);
 	put_rate(page, 2, r, METRIC_READ_BYTES);
 	put_rate(page, 3, r, METRIC_WRITE_BYTES);

@@ -30,7 +30,7 @@ static void add_job(const struct record *r, struct rows_table *table)
 {
 	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
 	uint64_t cores = 0;
-	bool has_cores = record_cores_used(r, &cores);
+	bool has_cores = record_cores_busy(r, &cores);
 
 	rows_row(table, ROWS_ALL);
 	rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-", r->job.id ? r->job.id : "-");

@@ -74,7 +74,7 @@ struct watch_meter_options {
 };
 
 /* Without an agent, or for what it does not count: the group in which a process is, a group, or the group of a job.  Takes root.
- * Its folder may stand for a group. */
+ * Its directory may stand for a group. */
 int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options, struct watch_source **ret,
 			     struct error *err);
 int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,

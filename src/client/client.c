@@ -16,7 +16,7 @@
 #include "basic/macro.h"
 #include "model/record.h"
 #include "codec/records.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 #include "basic/waiter.h"
 
 #define AHEAD "0.1"   /* seconds: a second reading that is taken sooner behind the first is of no use */
@@ -227,14 +227,14 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 	return r < 0 ? r : take_record(c, &answer, ret, err);
 }
 
-static int get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before, bool is_first,
+static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before, bool is_first,
 		    struct tick *ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
 	char target[256], age[DECIMAL_SIZE], ended[DECIMAL_SIZE], since[DECIMAL_SIZE];
 	int r;
 
-	snprintf(target, sizeof(target), "/v1/tick?max_age=%s&ended=%s&since=%s%s", decimal_format(age, max_age_ns, 9),
+	snprintf(target, sizeof(target), "/v1/snapshot?max_age=%s&ended=%s&since=%s%s", decimal_format(age, max_age_ns, 9),
 		 decimal_format(ended, ended_ns, 9), decimal_format(since, before ? before->boot_ns : 0, 9),
 		 is_first ? "&ahead=" AHEAD : "");
 	r = ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err);
@@ -243,17 +243,17 @@ static int get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, co
 				 "the agent at '%s' is older than this program: it knows no ticks", c->path);
 	if (r < 0)
 		return r;
-	r = tick_parse(answer.text ? answer.text : "", answer.length, before, ret, err);
+	r = wire_snapshot_parse(answer.text ? answer.text : "", answer.length, before, ret, err);
 	return r < 0 && r != -ESTALE ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : r;
 }
 
-int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
 		    struct tick *ret, struct error *err)
 {
-	int r = get_tick(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret, err);
+	int r = get_wire_snapshot(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret, err);
 
 	if (r == -ESTALE) /* it leaves out what we have not: once more from the beginning */
-		r = get_tick(c, max_age_ns, ended_ns, NULL, false, ret, err);
+		r = get_wire_snapshot(c, max_age_ns, ended_ns, NULL, false, ret, err);
 	return r == -ESTALE ? error_prefix(err, -EPROTO, "the agent's answer") : r;
 }
 

@@ -71,7 +71,7 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
  * than every 50 ms); those that ended only if it was less than @ended_ns before.  @before: the last answer, with which the
  * result shares the records of jobs that did nothing since; one that begins as {}: none yet, and another one will be
  * asked for at once, so the agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted. */
-int client_get_tick(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
+int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
 		    struct tick *ret, struct error *err);
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */

@@ -179,21 +179,21 @@ static void put_op(struct row *row, struct mount_row *mount, enum file_op op)
 	}
 }
 
-static void put_way(struct row *row, struct mount_row *mount, enum file_way way)
+static void put_interface(struct row *row, struct mount_row *mount, enum file_interface interface)
 {
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope != SCOPE_MOUNT_WAY)
+		if (metric->scope != SCOPE_MOUNT_INTERFACE)
 			continue;
 		if (mount) {
-			put_number(row, true, *mount_row_way_number_ref(mount, id, way),
+			put_number(row, true, *mount_row_interface_number_ref(mount, id, interface),
 				   metric->unit);
 			continue;
 		}
 		separate(row);
-		fprintf(row->out, "%s_%s_%s", file_way_name(way), metric_part(metric), metric->key);
+		fprintf(row->out, "%s_%s_%s", file_interface_name(interface), metric_part(metric), metric->key);
 	}
 }
 
@@ -214,8 +214,8 @@ static void put_mount_row(struct row *row, struct mount_row *mount)
 	put_mount_metrics(row, mount);
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
 		put_op(row, mount, (enum file_op)op);
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++)
-		put_way(row, mount, (enum file_way)way);
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++)
+		put_interface(row, mount, (enum file_interface)interface);
 	fputc('\n', row->out);
 }
 

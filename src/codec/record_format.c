@@ -133,31 +133,31 @@ static void format_cpu_sums(const struct record *record, struct document *d)
 		document_null(d);
 }
 
-static void format_book(const char *key, const struct books *books, struct document *d)
+static void format_account(const char *key, const struct accounting *accounting, struct document *d)
 {
 	document_key(d, key);
-	if (!books->is_known) {
+	if (!accounting->is_known) {
 		document_null(d);
 		return;
 	}
 	document_begin_flat_map(d);
 	document_key(d, "tasks_bytes");
-	document_unsigned(d, books->tasks_bytes);
+	document_unsigned(d, accounting->tasks_bytes);
 	document_key(d, "rows_bytes");
-	document_unsigned(d, books->rows_bytes);
+	document_unsigned(d, accounting->rows_bytes);
 	document_key(d, "twice_bytes");
-	document_unsigned(d, books->twice_bytes);
+	document_unsigned(d, accounting->twice_bytes);
 	document_key(d, "difference_bytes");
-	document_signed(d, books_difference(books));
+	document_signed(d, accounting_difference(accounting));
 	document_end_map(d);
 }
 
-static void format_books(const struct record *record, struct document *d)
+static void format_accounting(const struct record *record, struct document *d)
 {
-	document_key(d, "books");
+	document_key(d, "accounting");
 	document_begin_map(d);
-	format_book("read", &record->coverage.read_books, d);
-	format_book("write", &record->coverage.write_books, d);
+	format_account("read", &record->coverage.read_accounting, d);
+	format_account("write", &record->coverage.write_accounting, d);
 	document_end_map(d);
 }
 
@@ -188,7 +188,7 @@ static const struct special {
 	void (*format_more)(const struct record *record, struct document *d);
 } specials[] = {
 	{ "cpu", NULL, format_cpu_sums },	 { "io", format_io, NULL },
-	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_books },
+	{ "survivors", format_survivors, NULL }, { "coverage", NULL, format_accounting },
 	{ "merged", format_merged, NULL },
 };
 

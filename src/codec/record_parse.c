@@ -146,34 +146,34 @@ static int take_survivors(const struct place *place, const json_t *root, struct 
 		       : r;
 }
 
-static int take_book(const struct place *place, const json_t *books, const char *key,
-		     struct books *ret)
+static int parse_account(const struct place *place, const json_t *accounting, const char *key,
+		     struct accounting *ret)
 {
 	struct place here = place_below(place, ".%s", key);
-	const json_t *book;
+	const json_t *account;
 	bool is_known;
-	int r = place_get(place, books, key, JSON_OBJECT, &book);
+	int r = place_get(place, accounting, key, JSON_OBJECT, &account);
 
-	if (r < 0 || !book)
+	if (r < 0 || !account)
 		return r;
-	r = place_need_number(&here, book, "tasks_bytes", &ret->tasks_bytes);
+	r = place_need_number(&here, account, "tasks_bytes", &ret->tasks_bytes);
 	if (r == 0)
-		r = place_need_number(&here, book, "rows_bytes", &ret->rows_bytes);
+		r = place_need_number(&here, account, "rows_bytes", &ret->rows_bytes);
 	if (r == 0)
-		r = place_take_number(&here, book, "twice_bytes", 0, &ret->twice_bytes, &is_known);
+		r = place_take_number(&here, account, "twice_bytes", 0, &ret->twice_bytes, &is_known);
 	ret->is_known = r == 0;
 	return r;
 }
 
-static int take_books(const struct place *place, const json_t *root, struct record *record)
+static int take_accounting(const struct place *place, const json_t *root, struct record *record)
 {
-	struct place here = place_below(place, "coverage.books");
-	const json_t *coverage = place_member(root, "coverage"), *books;
-	int r = place_get(place, coverage, "books", JSON_OBJECT, &books);
+	struct place here = place_below(place, "coverage.accounting");
+	const json_t *coverage = place_member(root, "coverage"), *accounting;
+	int r = place_get(place, coverage, "accounting", JSON_OBJECT, &accounting);
 
 	if (r == 0)
-		r = take_book(&here, books, "read", &record->coverage.read_books);
-	return r < 0 ? r : take_book(&here, books, "write", &record->coverage.write_books);
+		r = parse_account(&here, accounting, "read", &record->coverage.read_accounting);
+	return r < 0 ? r : parse_account(&here, accounting, "write", &record->coverage.write_accounting);
 }
 
 static int take_merged(const struct place *place, const json_t *root, struct record *record)
@@ -238,7 +238,7 @@ static int take_all(const struct place *place, const json_t *root, struct record
 	if (r == 0)
 		r = take_survivors(place, root, record);
 	if (r == 0)
-		r = take_books(place, root, record);
+		r = take_accounting(place, root, record);
 	return r < 0 ? r : take_merged(place, root, record);
 }
 

@@ -160,8 +160,8 @@ static bool put_job_row(struct exposition *e, const struct metric *metric, const
 	line_put_label(&e->line, "fstype", e->options.snapshot->mounts[row->mount].fstype);
 	if (metric->scope == SCOPE_MOUNT_OP)
 		line_put_label(&e->line, "op", file_op_name((enum file_op)row->op));
-	if (metric->scope == SCOPE_MOUNT_WAY)
-		line_put_label(&e->line, "way", file_way_name((enum file_way)row->way));
+	if (metric->scope == SCOPE_MOUNT_INTERFACE)
+		line_put_label(&e->line, "interface", file_interface_name((enum file_interface)row->interface));
 	line_end(&e->line, metric, number);
 	return true;
 }
@@ -204,7 +204,7 @@ static bool put_job_devices(struct exposition *e, const struct metric *metric, c
 /* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices. */
 static bool has_parts(enum metric_scope scope)
 {
-	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_WAY || scope == SCOPE_SOCKET ||
+	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE || scope == SCOPE_SOCKET ||
 	       scope == SCOPE_DEVICE;
 }
 

@@ -100,7 +100,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 		return x_mount < y_mount ? -1 : 1;
 	if (x->op != y->op)
 		return x->op < y->op ? -1 : 1;
-	return (x->way > y->way) - (x->way < y->way);
+	return (x->interface > y->interface) - (x->interface < y->interface);
 }
 
 /* A row of a mount that another one stands for; then the order is another than that of the snapshot. */
@@ -147,7 +147,7 @@ static bool is_same_series(const struct shown_mounts *m, enum metric_scope scope
 			   const struct snapshot_row *b)
 {
 	return first_of(m, a->mount) == first_of(m, b->mount) && (scope != SCOPE_MOUNT_OP || a->op == b->op) &&
-	       (scope != SCOPE_MOUNT_WAY || a->way == b->way);
+	       (scope != SCOPE_MOUNT_INTERFACE || a->interface == b->interface);
 }
 
 bool row_order_next(const struct row_order *o, const struct shown_mounts *m, enum metric_id id, size_t *place,
@@ -160,7 +160,7 @@ bool row_order_next(const struct row_order *o, const struct shown_mounts *m, enu
 	for (; *place < o->job->row_count; (*place)++) {
 		const struct snapshot_row *row = row_at(o, *place);
 
-		if (!metric_takes(id, (enum file_op)row->op, (enum file_way)row->way))
+		if (!metric_takes(id, (enum file_op)row->op, (enum file_interface)row->interface))
 			continue;
 		if (found && !is_same_series(m, scope, found, row))
 			break;

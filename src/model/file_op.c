@@ -39,15 +39,15 @@ static const struct {
 
 static const struct {
 	const char *name;
-	bool has_time, is_in_books;
-} ways[WAY_COUNT] = {
-	[WAY_CALL]            = { "call", true, true },
-	[WAY_IO_URING]        = { "io_uring", false, false },
-	[WAY_LIBAIO]          = { "libaio", false, false },
-	[WAY_SENDFILE]        = { "sendfile", true, true },
-	[WAY_COPY_FILE_RANGE] = { "copy_file_range", true, true },
-	[WAY_SPLICE]          = { "splice", true, false },
-	[WAY_MAPPING]         = { "mapping", false, false },
+	bool has_time, is_accounted;
+} interfaces[INTERFACE_COUNT] = {
+	[INTERFACE_CALL]            = { "call", true, true },
+	[INTERFACE_IO_URING]        = { "io_uring", false, false },
+	[INTERFACE_LIBAIO]          = { "libaio", false, false },
+	[INTERFACE_SENDFILE]        = { "sendfile", true, true },
+	[INTERFACE_COPY_FILE_RANGE] = { "copy_file_range", true, true },
+	[INTERFACE_SPLICE]          = { "splice", true, false },
+	[INTERFACE_MAPPING]         = { "mapping", false, false },
 };
 /* clang-format on */
 
@@ -72,29 +72,29 @@ bool file_op_is_by_path(enum file_op op)
 	return ops[op].is_by_path;
 }
 
-const char *file_way_name(enum file_way way)
+const char *file_interface_name(enum file_interface interface)
 {
-	assert(way < WAY_COUNT);
-	return ways[way].name;
+	assert(interface < INTERFACE_COUNT);
+	return interfaces[interface].name;
 }
 
-enum file_way file_way_find(const char *name)
+enum file_interface file_interface_find(const char *name)
 {
-	size_t way = 0;
+	size_t interface = 0;
 
-	while (way < WAY_COUNT && strcmp(ways[way].name, name) != 0)
-		way++;
-	return (enum file_way)way;
+	while (interface < INTERFACE_COUNT && strcmp(interfaces[interface].name, name) != 0)
+		interface++;
+	return (enum file_interface)interface;
 }
 
-bool file_way_has_time(enum file_way way)
+bool file_interface_has_time(enum file_interface interface)
 {
-	assert(way < WAY_COUNT);
-	return ways[way].has_time;
+	assert(interface < INTERFACE_COUNT);
+	return interfaces[interface].has_time;
 }
 
-bool file_way_is_in_books(enum file_way way)
+bool file_interface_is_accounted(enum file_interface interface)
 {
-	assert(way < WAY_COUNT);
-	return ways[way].is_in_books;
+	assert(interface < INTERFACE_COUNT);
+	return interfaces[interface].is_accounted;
 }

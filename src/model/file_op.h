@@ -40,15 +40,15 @@ enum file_op {
 #define OP_DATA_COUNT 2 /* OP_READ and OP_WRITE */
 
 /* How bytes came or went. */
-enum file_way {
-	WAY_CALL, /* the read and write families of system calls */
-	WAY_IO_URING,
-	WAY_LIBAIO,
-	WAY_SENDFILE,
-	WAY_COPY_FILE_RANGE,
-	WAY_SPLICE,
-	WAY_MAPPING, /* by page faults: not in the sum of reads and writes, since it is no call */
-	WAY_COUNT,
+enum file_interface {
+	INTERFACE_CALL, /* the read and write families of system calls */
+	INTERFACE_IO_URING,
+	INTERFACE_LIBAIO,
+	INTERFACE_SENDFILE,
+	INTERFACE_COPY_FILE_RANGE,
+	INTERFACE_SPLICE,
+	INTERFACE_MAPPING, /* by page faults: not in the sum of reads and writes, since it is no call */
+	INTERFACE_COUNT,
 };
 
 /* "read", "open"... */
@@ -59,10 +59,10 @@ enum file_op file_op_find(const char *name);
 bool file_op_is_by_path(enum file_op op);
 
 /* "call", "io_uring"... */
-const char *file_way_name(enum file_way way);
-/* WAY_COUNT: no way has that name. */
-enum file_way file_way_find(const char *name);
+const char *file_interface_name(enum file_interface interface);
+/* INTERFACE_COUNT: no way has that name. */
+enum file_interface file_interface_find(const char *name);
 /* Are its calls timed? */
-bool file_way_has_time(enum file_way way);
+bool file_interface_has_time(enum file_interface interface);
 /* Is what moves this way part of the tasks' own rchar and wchar? */
-bool file_way_is_in_books(enum file_way way);
+bool file_interface_is_accounted(enum file_interface interface);

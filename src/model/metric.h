@@ -25,7 +25,7 @@ unsigned int metric_unit_places(enum metric_unit unit);
 /* "bytes"...; NULL: a plain count. */
 const char *metric_unit_name(enum metric_unit unit);
 
-/* How two values become one: over leaves, ranks, nodes, restarts. */
+/* How two values become one: over cgroups, ranks, nodes, restarts. */
 enum metric_kind {
 	KIND_COUNTER, /* the sum */
 	KIND_PEAK,    /* the sum over nodes and ranks is an upper bound, so: the greatest */
@@ -40,11 +40,11 @@ enum metric_scope {
 	SCOPE_JOB,
 	SCOPE_MOUNT,	 /* job x mount */
 	SCOPE_MOUNT_OP,	 /* job x mount x operation on metadata */
-	SCOPE_MOUNT_WAY, /* job x mount x way of data, but plain calls and mappings */
+	SCOPE_MOUNT_INTERFACE, /* job x mount x way of data, but plain calls and mappings */
 	SCOPE_SOCKET,	 /* job x kind of socket */
 	SCOPE_SYSCALL,	 /* job x name of a system call; on demand */
 	SCOPE_DEVICE,	 /* job x block device */
-	SCOPE_FILE,	 /* job x file or folder, of those that were used most; on demand */
+	SCOPE_FILE,	 /* job x file or directory, of those that were used most; on demand */
 	/* The rest is in no record, only in what is scraped. */
 	SCOPE_JOB_INFO,
 	SCOPE_JOB_TIME,
@@ -161,12 +161,12 @@ enum metric_id {
 	METRIC_META_ERRORS,
 	METRIC_META_NOT_FOUND,
 	METRIC_META_SECONDS,
-	METRIC_WAY_READ_BYTES,
-	METRIC_WAY_READ_CALLS,
-	METRIC_WAY_READ_ERRORS,
-	METRIC_WAY_WRITE_BYTES,
-	METRIC_WAY_WRITE_CALLS,
-	METRIC_WAY_WRITE_ERRORS,
+	METRIC_INTERFACE_READ_BYTES,
+	METRIC_INTERFACE_READ_CALLS,
+	METRIC_INTERFACE_READ_ERRORS,
+	METRIC_INTERFACE_WRITE_BYTES,
+	METRIC_INTERFACE_WRITE_CALLS,
+	METRIC_INTERFACE_WRITE_ERRORS,
 	METRIC_FILE_READ_BYTES,
 	METRIC_FILE_READ_CALLS,
 	METRIC_FILE_READ_ERRORS,

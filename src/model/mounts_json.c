@@ -51,8 +51,8 @@ static void format_data(struct mount_row *row, struct document *d)
 
 static void format_mapped(struct mount_row *row, struct document *d)
 {
-	if (row->ways[WAY_MAPPING][OP_READ].bytes == 0 &&
-	    row->ways[WAY_MAPPING][OP_WRITE].bytes == 0)
+	if (row->interfaces[INTERFACE_MAPPING][OP_READ].bytes == 0 &&
+	    row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes == 0)
 		return;
 	document_key(d, "mapped");
 	document_begin_flat_map(d);
@@ -60,7 +60,7 @@ static void format_mapped(struct mount_row *row, struct document *d)
 	document_end_map(d);
 }
 
-static void format_way_op(struct mount_row *row, enum file_way way, enum file_op op,
+static void format_interface_op(struct mount_row *row, enum file_interface interface, enum file_op op,
 			  struct document *d)
 {
 	const char *name = file_op_name(op);
@@ -71,25 +71,25 @@ static void format_way_op(struct mount_row *row, enum file_way way, enum file_op
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope == SCOPE_MOUNT_WAY && strcmp(metric_part(metric), name) == 0)
-			metric_format(metric, true, *mount_row_way_number_ref(row, id, way),
+		if (metric->scope == SCOPE_MOUNT_INTERFACE && strcmp(metric_part(metric), name) == 0)
+			metric_format(metric, true, *mount_row_interface_number_ref(row, id, interface),
 					     d);
 	}
 	document_end_map(d);
 }
 
 /* Plain calls are what is left, and mappings no part of it. */
-static void format_ways(struct mount_row *row, struct document *d)
+static void format_interfaces(struct mount_row *row, struct document *d)
 {
-	document_key(d, "ways");
+	document_key(d, "interfaces");
 	document_begin_map(d);
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		if (!mount_row_has_way(row, (enum file_way)way))
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+		if (!mount_row_has_interface(row, (enum file_interface)interface))
 			continue;
-		document_key(d, file_way_name((enum file_way)way));
+		document_key(d, file_interface_name((enum file_interface)interface));
 		document_begin_map(d);
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			format_way_op(row, (enum file_way)way, (enum file_op)op, d);
+			format_interface_op(row, (enum file_interface)interface, (enum file_op)op, d);
 		document_end_map(d);
 	}
 	document_end_map(d);
@@ -125,7 +125,7 @@ static void format_mount(struct mount_row *row, struct document *d)
 	document_key(d, "source");
 	document_string(d, row->source);
 	format_data(row, d);
-	format_ways(row, d);
+	format_interfaces(row, d);
 	format_mapped(row, d);
 	document_key(d, "meta");
 	document_begin_map(d);
@@ -212,7 +212,7 @@ static int take_mapped(const struct place *place, const json_t *map, struct moun
 	return r < 0 || !section ? r : take_mount_metrics(place, section, "mapped", row);
 }
 
-static int take_way(const struct place *place, const json_t *map, enum file_way way,
+static int take_interface(const struct place *place, const json_t *map, enum file_interface interface,
 		    struct mount_row *row)
 {
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
@@ -222,26 +222,26 @@ static int take_way(const struct place *place, const json_t *map, enum file_way 
 		struct place here;
 		int r;
 
-		if (metric->scope != SCOPE_MOUNT_WAY)
+		if (metric->scope != SCOPE_MOUNT_INTERFACE)
 			continue;
 		here = place_below(place, ".%s", metric_part(metric));
 		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
 		if (r == 0 && section)
 			r = place_need_number(&here, section, metric->key,
-					      mount_row_way_number_ref(row, id, way));
+					      mount_row_interface_number_ref(row, id, interface));
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int check_ways(const struct place *place, const struct mount_row *row)
+static int check_interfaces(const struct place *place, const struct mount_row *row)
 {
 	for (size_t id = METRIC_JOB_COUNT; id < METRIC_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 		struct place here;
 
-		if (metric->scope != SCOPE_MOUNT_WAY || mount_row_ways_fit(row, (enum metric_id)id))
+		if (metric->scope != SCOPE_MOUNT_INTERFACE || mount_row_interfaces_fit(row, (enum metric_id)id))
 			continue;
 		here = place_below(place, ".%s", metric_part(metric));
 		return place_refuse(&here, metric->key, "is less than its ways together");
@@ -249,21 +249,21 @@ static int check_ways(const struct place *place, const struct mount_row *row)
 	return 0;
 }
 
-static int take_ways(const struct place *place, const json_t *map, struct mount_row *row)
+static int take_interfaces(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	struct place above = place_below(place, ".ways");
-	const json_t *ways, *section;
-	int r = place_get(place, map, "ways", JSON_OBJECT, &ways);
+	struct place above = place_below(place, ".interfaces");
+	const json_t *interfaces, *section;
+	int r = place_get(place, map, "interfaces", JSON_OBJECT, &interfaces);
 
-	for (size_t way = WAY_CALL + 1; r == 0 && way < WAY_MAPPING; way++) {
-		const char *name = file_way_name((enum file_way)way);
+	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING; interface++) {
+		const char *name = file_interface_name((enum file_interface)interface);
 		struct place here = place_below(&above, ".%s", name);
 
-		r = place_get(&above, ways, name, JSON_OBJECT, &section);
+		r = place_get(&above, interfaces, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
-			r = take_way(&here, section, (enum file_way)way, row);
+			r = take_interface(&here, section, (enum file_interface)interface, row);
 	}
-	return r < 0 ? r : check_ways(place, row);
+	return r < 0 ? r : check_interfaces(place, row);
 }
 
 static int take_op(const struct place *place, const json_t *map, enum file_op op,
@@ -359,7 +359,7 @@ static int take_mount(const struct place *place, const json_t *map, struct readi
 	if (r == 0)
 		r = take_data(place, map, row);
 	if (r == 0)
-		r = take_ways(place, map, row);
+		r = take_interfaces(place, map, row);
 	if (r == 0)
 		r = take_mapped(place, map, row);
 	return r < 0 ? r : take_meta(place, map, row);

@@ -18,33 +18,33 @@ static const char *const row_names[ROW_KIND_COUNT] = {
 };
 
 /* Where a metric's number stands: at an offset in the counts of an operation (meta's is the caller's)
- * that stand in a row's ops, or in one of its ways (those of SCOPE_MOUNT_WAY in the caller's). */
+ * that stand in a row's ops, or in one of its ways (those of SCOPE_MOUNT_INTERFACE in the caller's). */
 static const struct place {
 	enum file_op op;
-	enum file_way way; /* WAY_COUNT: not in the ways */
+	enum file_interface interface; /* INTERFACE_COUNT: not in the ways */
 	size_t offset;
 } places[METRIC_COUNT] = {
-#define PLACE(op, way, member) { op, way, offsetof(struct op_counts, member) }
-	[METRIC_READ_BYTES] = PLACE(OP_READ, WAY_COUNT, bytes),
-	[METRIC_READ_CALLS] = PLACE(OP_READ, WAY_COUNT, calls),
-	[METRIC_READ_ERRORS] = PLACE(OP_READ, WAY_COUNT, errors),
-	[METRIC_READ_SECONDS] = PLACE(OP_READ, WAY_COUNT, ns),
-	[METRIC_WRITE_BYTES] = PLACE(OP_WRITE, WAY_COUNT, bytes),
-	[METRIC_WRITE_CALLS] = PLACE(OP_WRITE, WAY_COUNT, calls),
-	[METRIC_WRITE_ERRORS] = PLACE(OP_WRITE, WAY_COUNT, errors),
-	[METRIC_WRITE_SECONDS] = PLACE(OP_WRITE, WAY_COUNT, ns),
-	[METRIC_MAPPED_READ_BYTES] = PLACE(OP_READ, WAY_MAPPING, bytes),
-	[METRIC_MAPPED_WRITE_BYTES] = PLACE(OP_WRITE, WAY_MAPPING, bytes),
-	[METRIC_META_CALLS] = PLACE(OP_COUNT, WAY_COUNT, calls),
-	[METRIC_META_ERRORS] = PLACE(OP_COUNT, WAY_COUNT, errors),
-	[METRIC_META_NOT_FOUND] = PLACE(OP_COUNT, WAY_COUNT, not_found),
-	[METRIC_META_SECONDS] = PLACE(OP_COUNT, WAY_COUNT, ns),
-	[METRIC_WAY_READ_BYTES] = PLACE(OP_READ, WAY_COUNT, bytes),
-	[METRIC_WAY_READ_CALLS] = PLACE(OP_READ, WAY_COUNT, calls),
-	[METRIC_WAY_READ_ERRORS] = PLACE(OP_READ, WAY_COUNT, errors),
-	[METRIC_WAY_WRITE_BYTES] = PLACE(OP_WRITE, WAY_COUNT, bytes),
-	[METRIC_WAY_WRITE_CALLS] = PLACE(OP_WRITE, WAY_COUNT, calls),
-	[METRIC_WAY_WRITE_ERRORS] = PLACE(OP_WRITE, WAY_COUNT, errors),
+#define PLACE(op, interface, member) { op, interface, offsetof(struct op_counts, member) }
+	[METRIC_READ_BYTES] = PLACE(OP_READ, INTERFACE_COUNT, bytes),
+	[METRIC_READ_CALLS] = PLACE(OP_READ, INTERFACE_COUNT, calls),
+	[METRIC_READ_ERRORS] = PLACE(OP_READ, INTERFACE_COUNT, errors),
+	[METRIC_READ_SECONDS] = PLACE(OP_READ, INTERFACE_COUNT, ns),
+	[METRIC_WRITE_BYTES] = PLACE(OP_WRITE, INTERFACE_COUNT, bytes),
+	[METRIC_WRITE_CALLS] = PLACE(OP_WRITE, INTERFACE_COUNT, calls),
+	[METRIC_WRITE_ERRORS] = PLACE(OP_WRITE, INTERFACE_COUNT, errors),
+	[METRIC_WRITE_SECONDS] = PLACE(OP_WRITE, INTERFACE_COUNT, ns),
+	[METRIC_MAPPED_READ_BYTES] = PLACE(OP_READ, INTERFACE_MAPPING, bytes),
+	[METRIC_MAPPED_WRITE_BYTES] = PLACE(OP_WRITE, INTERFACE_MAPPING, bytes),
+	[METRIC_META_CALLS] = PLACE(OP_COUNT, INTERFACE_COUNT, calls),
+	[METRIC_META_ERRORS] = PLACE(OP_COUNT, INTERFACE_COUNT, errors),
+	[METRIC_META_NOT_FOUND] = PLACE(OP_COUNT, INTERFACE_COUNT, not_found),
+	[METRIC_META_SECONDS] = PLACE(OP_COUNT, INTERFACE_COUNT, ns),
+	[METRIC_INTERFACE_READ_BYTES] = PLACE(OP_READ, INTERFACE_COUNT, bytes),
+	[METRIC_INTERFACE_READ_CALLS] = PLACE(OP_READ, INTERFACE_COUNT, calls),
+	[METRIC_INTERFACE_READ_ERRORS] = PLACE(OP_READ, INTERFACE_COUNT, errors),
+	[METRIC_INTERFACE_WRITE_BYTES] = PLACE(OP_WRITE, INTERFACE_COUNT, bytes),
+	[METRIC_INTERFACE_WRITE_CALLS] = PLACE(OP_WRITE, INTERFACE_COUNT, calls),
+	[METRIC_INTERFACE_WRITE_ERRORS] = PLACE(OP_WRITE, INTERFACE_COUNT, errors),
 #undef PLACE
 };
 /* clang-format on */
@@ -196,9 +196,9 @@ static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 	to->lacks_not_found |= from->lacks_not_found;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		op_counts_add(&to->ops[op], &from->ops[op]);
-	for (size_t way = 0; way < WAY_COUNT; way++) {
+	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			op_counts_add(&to->ways[way][op], &from->ways[way][op]);
+			op_counts_add(&to->interfaces[interface][op], &from->interfaces[interface][op]);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		histogram_add(&to->sizes[op], &from->sizes[op]);
@@ -369,7 +369,7 @@ static uint64_t *number_in(struct op_counts *counts, enum metric_id id)
 	return (uint64_t *)(void *)((char *)counts + places[id].offset);
 }
 
-bool metric_takes(enum metric_id id, enum file_op op, enum file_way way)
+bool metric_takes(enum metric_id id, enum file_op op, enum file_interface interface)
 {
 	const struct metric *metric = metric_get(id);
 	const struct place *place = &places[id];
@@ -378,11 +378,11 @@ bool metric_takes(enum metric_id id, enum file_op op, enum file_way way)
 		return false;
 	switch (metric->scope) {
 	case SCOPE_MOUNT:
-		return op == place->op && (place->way < WAY_COUNT ? way == place->way : way != WAY_MAPPING);
+		return op == place->op && (place->interface < INTERFACE_COUNT ? interface == place->interface : interface != INTERFACE_MAPPING);
 	case SCOPE_MOUNT_OP:
 		return op >= OP_DATA_COUNT;
-	case SCOPE_MOUNT_WAY:
-		return op == place->op && way > WAY_CALL && way < WAY_MAPPING;
+	case SCOPE_MOUNT_INTERFACE:
+		return op == place->op && interface > INTERFACE_CALL && interface < INTERFACE_MAPPING;
 	default:
 		return false;
 	}
@@ -399,7 +399,7 @@ uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id)
 	const struct place *place = &places[id];
 
 	assert(metric->scope == SCOPE_MOUNT && metric->kind != KIND_HISTOGRAM);
-	return number_in(place->way < WAY_COUNT ? &row->ways[place->way][place->op]
+	return number_in(place->interface < INTERFACE_COUNT ? &row->interfaces[place->interface][place->op]
 						: &row->ops[place->op],
 			 id);
 }
@@ -410,10 +410,10 @@ uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum
 	return number_in(&row->ops[op], id);
 }
 
-uint64_t *mount_row_way_number_ref(struct mount_row *row, enum metric_id id, enum file_way way)
+uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id, enum file_interface interface)
 {
-	assert(metric_get(id)->scope == SCOPE_MOUNT_WAY);
-	return number_in(&row->ways[way][places[id].op], id);
+	assert(metric_get(id)->scope == SCOPE_MOUNT_INTERFACE);
+	return number_in(&row->interfaces[interface][places[id].op], id);
 }
 
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id)
@@ -452,10 +452,10 @@ bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret)
 	return true;
 }
 
-bool mount_row_has_way(const struct mount_row *row, enum file_way way)
+bool mount_row_has_interface(const struct mount_row *row, enum file_interface interface)
 {
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		const struct op_counts *counts = &row->ways[way][op];
+		const struct op_counts *counts = &row->interfaces[interface][op];
 
 		if (counts->calls || counts->bytes || counts->errors)
 			return true;
@@ -463,13 +463,13 @@ bool mount_row_has_way(const struct mount_row *row, enum file_way way)
 	return false;
 }
 
-bool mount_row_ways_fit(const struct mount_row *row, enum metric_id id)
+bool mount_row_interfaces_fit(const struct mount_row *row, enum metric_id id)
 {
 	struct mount_row *unchanged = (struct mount_row *)row;
 	uint64_t left = *number_in(&unchanged->ops[places[id].op], id);
 
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		uint64_t part = *mount_row_way_number_ref(unchanged, id, (enum file_way)way);
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+		uint64_t part = *mount_row_interface_number_ref(unchanged, id, (enum file_interface)interface);
 
 		if (part > left)
 			return false;
@@ -478,13 +478,13 @@ bool mount_row_ways_fit(const struct mount_row *row, enum metric_id id)
 	return true;
 }
 
-uint64_t mount_row_book_bytes(const struct mount_row *row, enum file_op op)
+uint64_t mount_row_accounted_bytes(const struct mount_row *row, enum file_op op)
 {
 	uint64_t bytes = row->ops[op].bytes;
 
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-		if (!file_way_is_in_books((enum file_way)way))
-			bytes -= row->ways[way][op].bytes;
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+		if (!file_interface_is_accounted((enum file_interface)interface))
+			bytes -= row->interfaces[interface][op].bytes;
 	}
 	return bytes;
 }

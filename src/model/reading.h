@@ -55,9 +55,9 @@ struct mount_row {
 	char *source;
 	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
 	struct op_counts ops[OP_COUNT];                  /* data operations: all ways but mappings together */
-	/* The parts: calls, bytes and errors.  Plain calls are what is left: WAY_CALL's place is
+	/* The parts: calls, bytes and errors.  Plain calls are what is left: INTERFACE_CALL's place is
 	 * read by nobody. */
-	struct op_counts ways[WAY_COUNT][OP_DATA_COUNT];
+	struct op_counts interfaces[INTERFACE_COUNT][OP_DATA_COUNT];
 	bool has_seconds;    /* the clock was on */
 	bool has_histograms;
 	bool lacks_not_found; /* it comes from a record that does not tell op_counts.not_found */
@@ -129,19 +129,19 @@ uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
 bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret);
 /* One of SCOPE_MOUNT, to set it. */
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
-/* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_WAY. */
+/* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_INTERFACE. */
 uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op);
-uint64_t *mount_row_way_number_ref(struct mount_row *row, enum metric_id id, enum file_way way);
+uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id, enum file_interface interface);
 /* Whether what was done by @op, this way, is part of the metric's number, which is no histogram; and that part. */
-bool metric_takes(enum metric_id id, enum file_op op, enum file_way way);
+bool metric_takes(enum metric_id id, enum file_op op, enum file_interface interface);
 uint64_t op_counts_number(const struct op_counts *counts, enum metric_id id);
 /* Did anything come or go, or fail, this way? */
-bool mount_row_has_way(const struct mount_row *row, enum file_way way);
+bool mount_row_has_interface(const struct mount_row *row, enum file_interface interface);
 /* Whether the ways together are no more than the number of which they are the parts; @id is of
- * SCOPE_MOUNT_WAY. */
-bool mount_row_ways_fit(const struct mount_row *row, enum metric_id id);
+ * SCOPE_MOUNT_INTERFACE. */
+bool mount_row_interfaces_fit(const struct mount_row *row, enum metric_id id);
 /* The bytes of OP_READ or OP_WRITE that the tasks' own rchar or wchar should hold. */
-uint64_t mount_row_book_bytes(const struct mount_row *row, enum file_op op);
+uint64_t mount_row_accounted_bytes(const struct mount_row *row, enum file_op op);
 /* The histogram of a metric of KIND_HISTOGRAM. */
 struct histogram *mount_row_histogram(struct mount_row *row, enum metric_id id);
 /* Whether the row knows the metric at all: times only if the clock was on... */

@@ -170,36 +170,36 @@ bool record_total(const struct record *r, enum metric_id id, uint64_t *ret)
 	return reading_total(&r->reading, id, ret);
 }
 
-int64_t books_difference(const struct books *books)
+int64_t accounting_difference(const struct accounting *accounting)
 {
-	return (int64_t)(books->tasks_bytes - books->rows_bytes - books->twice_bytes);
+	return (int64_t)(accounting->tasks_bytes - accounting->rows_bytes - accounting->twice_bytes);
 }
 
-static void close_book(const struct record *r, enum metric_id tasks, enum file_op op,
-		       struct books *books)
+static void close_account(const struct record *r, enum metric_id tasks, enum file_op op,
+		       struct accounting *accounting)
 {
 	const struct value *value = &r->reading.values[tasks];
 
-	*books = (struct books){};
+	*accounting = (struct accounting){};
 	if (!value->is_known || !r->reading.has_mounts)
 		return;
-	*books = (struct books){ .is_known = true, .tasks_bytes = value->number };
+	*accounting = (struct accounting){ .is_known = true, .tasks_bytes = value->number };
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
 		const struct mount_row *row = &r->reading.mounts[i];
 
 		if (row->kind == ROW_KERNEL)
 			continue;
-		books->rows_bytes += mount_row_book_bytes(row, op);
+		accounting->rows_bytes += mount_row_accounted_bytes(row, op);
 		/* the copy is begun anew on the file system below, and counted there once more */
 		if (text_is_equal(row->fstype, "overlay"))
-			books->twice_bytes += row->ways[WAY_COPY_FILE_RANGE][op].bytes;
+			accounting->twice_bytes += row->interfaces[INTERFACE_COPY_FILE_RANGE][op].bytes;
 	}
 }
 
-void record_close_books(struct record *r)
+void record_close_accounting(struct record *r)
 {
-	close_book(r, METRIC_IO_CHARS_READ, OP_READ, &r->coverage.read_books);
-	close_book(r, METRIC_IO_CHARS_WRITTEN, OP_WRITE, &r->coverage.write_books);
+	close_account(r, METRIC_IO_CHARS_READ, OP_READ, &r->coverage.read_accounting);
+	close_account(r, METRIC_IO_CHARS_WRITTEN, OP_WRITE, &r->coverage.write_accounting);
 }
 
 int record_settle_timeline(struct record *r)
@@ -304,7 +304,7 @@ bool record_blocked_time(const struct record *r, uint64_t *ret_ns)
 	return true;
 }
 
-bool record_cores_used(const struct record *r, uint64_t *ret_millicores)
+bool record_cores_busy(const struct record *r, uint64_t *ret_millicores)
 {
 	uint64_t cpu_ns;
 
@@ -329,22 +329,22 @@ bool record_utilization(const struct record *r, uint64_t *ret)
 
 bool record_is_same_command(const struct record *a, const struct record *b)
 {
-	if (!a->job.command || !a->job.folder)
+	if (!a->job.command || !a->job.dir)
 		return false;
 	return text_lists_are_equal(a->job.command, b->job.command) &&
-	       text_is_equal(a->job.folder, b->job.folder);
+	       text_is_equal(a->job.dir, b->job.dir);
 }
 
 bool record_command_key(const struct record *r, uint64_t *ret)
 {
 	uint64_t key = FNV_BEGIN;
 
-	if (!r->job.command || !r->job.folder)
+	if (!r->job.command || !r->job.dir)
 		return false;
 	for (char **argument = r->job.command; *argument; argument++)
 		key = fnv_text(key, *argument);
 	key = fnv_text(key, ""); /* where the arguments end */
-	key = fnv_text(key, r->job.folder);
+	key = fnv_text(key, r->job.dir);
 	*ret = fnv_bytes(key, &r->job.rank, sizeof(r->job.rank));
 	return true;
 }

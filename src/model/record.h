@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/sections/evenness.h"
+#include "model/sections/load_balance.h"
 #include "model/sections/hot_files.h"
 #include "basic/macro.h"
 #include "model/sections/ports.h"
@@ -20,7 +20,7 @@
 #include "model/sections/syscalls.h"
 #include "model/sections/thermal_samples.h"
 #include "model/timeline.h"
-#include "model/sections/victims.h"
+#include "model/sections/oom_list.h"
 
 #define RECORD_SCHEMA "jobmeter.record/1"
 
@@ -40,7 +40,7 @@ bool strings_contain(const struct strings *list, const char *text);
 void strings_clear(struct strings *list);
 
 /* What the tasks' own rchar and wchar say against the rows; in bytes. */
-struct books {
+struct accounting {
 	bool is_known;
 	uint64_t tasks_bytes; /* rchar or wchar */
 	uint64_t rows_bytes;  /* sum over the rows, of the ways that the tasks' counters cover */
@@ -62,7 +62,7 @@ struct record {
 		char *manager, *id, *name, *user, *account, *partition, *qos, *state;
 		char **command; /* NULL-ended argv */
 		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted from */
-		char *folder;   /* where it was run */
+		char *dir;   /* where it was run */
 		int64_t uid;    /* -1: absent */
 		int exit_code;  /* -1: absent (signal) */
 		int signal;     /* 0: none */
@@ -76,11 +76,11 @@ struct record {
 	} time;
 
 	struct reading reading;
-	struct evenness cores; /* those that it touched: was on for at least CORES_TOUCHED_PERCENT of the time */
-	struct evenness ranks; /* by their work (see rank_work): tasks of the step that did most, or records merged that are a rank each */
+	struct balance cores; /* those that it touched: was on for at least CORES_USED_PERCENT of the time */
+	struct balance ranks; /* by their work (see rank_work): tasks of the step that did most, or records merged that are a rank each */
 	struct threads threads; /* those that worked, of the process that did most: see the kernel side's tasks.h */
 	struct thermal_samples thermal; /* of the CPUs that it may use */
-	struct victims victims; /* see memory.oom_kills for how many there were */
+	struct oom_list oom_list; /* see memory.oom_kills for how many there were */
 	struct syscalls syscalls; /* on demand */
 	struct hot_files files; /* on demand */
 	struct steps steps;     /* as far as the manager made any */
@@ -96,7 +96,7 @@ struct record {
 		struct strings notes;   /* what weakens a number: "lower bound: ..." */
 		uint64_t lost_events;
 		uint64_t unmeasured_ns; /* of the time since it was measured: there was no agent meanwhile */
-		struct books read_books, write_books;
+		struct accounting read_accounting, write_accounting;
 	} coverage;
 
 	/* Of a merged record: how many were merged, and over how many nodes.  1 for one. */
@@ -116,7 +116,7 @@ int record_add_survivor(struct record *r, int pid, const char *command);
 
 /* tasks_bytes without what the rows and the second count of copies explain; below zero the rows
  * hold more. */
-int64_t books_difference(const struct books *books);
+int64_t accounting_difference(const struct accounting *accounting);
 
 /* What a metric that mount_row_number() has sums to over the job's own rows: all but kernel
  * threads'. False: not known. */
@@ -128,7 +128,7 @@ uint64_t record_elapsed_from(const struct record *r);
 
 /* User and system time; how many cores that kept busy on average.  False: not known. */
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns);
-bool record_cores_used(const struct record *r, uint64_t *ret_millicores);
+bool record_cores_busy(const struct record *r, uint64_t *ret_millicores);
 /* The same as a share of the allocated cores, times 10^RECORD_UTILIZATION_PLACES. */
 bool record_utilization(const struct record *r, uint64_t *ret);
 #define RECORD_UTILIZATION_PLACES 4
@@ -149,8 +149,8 @@ int record_note_counters(struct record *r, bool is_user_only);
  * clocks differ in.  -ENOMEM, -ENOSPC. */
 int record_note_cpu_excess(struct record *r);
 
-/* Fill the books from the reading's values and rows. */
-void record_close_books(struct record *r);
+/* Fill the accounting from the reading's values and rows. */
+void record_close_accounting(struct record *r);
 
 /* Make the timeline end with the reading's counters, which are what was measured last.  -ENOMEM. */
 int record_settle_timeline(struct record *r);
@@ -158,13 +158,13 @@ int record_settle_timeline(struct record *r);
 /* Merge ranks or nodes of one thing (which the caller has to know) into a new record.  Counters are
  * added, peaks are the greatest; so are timelines, where all have one.  Allocated cores are the union of the CPU lists of each node (at most
  * what the records were allocated together, if a quota gave them less), added over nodes; so are
- * limits of memory, which are one within a node.  Evenness is that of all cores and ranks together, as far as
+ * limits of memory, which are one within a node.  Load balance is that of all cores and ranks together, as far as
  * each of them is in one record only; of threads that of the process that did most.  The time is from the first start to the last end.
  * What they do not share (exit code, state, rank...) is absent.  -EINVAL: @count is 0. */
 int record_merge(const struct record *const *records, size_t count, struct record **ret);
 
-/* argv and folder are equal: the same command. */
+/* argv and directory are equal: the same command. */
 bool record_is_same_command(const struct record *a, const struct record *b);
 
-/* The same for the same command and rank; others differ but for chance.  False: the command or its folder is not known. */
+/* The same for the same command and rank; others differ but for chance.  False: the command or its directory is not known. */
 bool record_command_key(const struct record *r, uint64_t *ret);

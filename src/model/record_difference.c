@@ -53,9 +53,9 @@ static bool subtract_row(struct mount_row *to, const struct mount_row *from)
 	to->lacks_not_found |= from->lacks_not_found;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		is_well &= subtract_counts(&to->ops[op], &from->ops[op]);
-	for (size_t way = 0; way < WAY_COUNT; way++) {
+	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			is_well &= subtract_counts(&to->ways[way][op], &from->ways[way][op]);
+			is_well &= subtract_counts(&to->interfaces[interface][op], &from->interfaces[interface][op]);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		is_well &= subtract_histogram(&to->sizes[op], &from->sizes[op]);
@@ -72,8 +72,8 @@ static bool is_idle(const struct mount_row *row)
 		if (memcmp(&row->ops[op], &nothing, sizeof(nothing)) != 0)
 			return false;
 	}
-	for (size_t way = 0; way < WAY_COUNT; way++) {
-		if (mount_row_has_way(row, (enum file_way)way))
+	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
+		if (mount_row_has_interface(row, (enum file_interface)interface))
 			return false;
 	}
 	return true;
@@ -184,7 +184,7 @@ static int subtract_values(struct record *to, const struct reading *from)
 	return r;
 }
 
-uint64_t record_moment(const struct record *r)
+uint64_t record_task_state(const struct record *r)
 {
 	if (r->time.end_ns)
 		return r->time.end_ns;
@@ -193,7 +193,7 @@ uint64_t record_moment(const struct record *r)
 
 static void subtract_time(struct record *to, const struct record *earlier)
 {
-	uint64_t moment = record_moment(earlier);
+	uint64_t moment = record_task_state(earlier);
 
 	(void)take_off(&to->time.elapsed_ns, earlier->time.elapsed_ns);
 	if (moment)
@@ -251,7 +251,7 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 		r = subtract_section(sections[i], difference, earlier);
 	if (r < 0)
 		return r;
-	record_close_books(difference);
+	record_close_accounting(difference);
 	*ret = TAKE_PTR(difference);
 	return 0;
 }

@@ -21,4 +21,4 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 		    struct error *err);
 
 /* When @r was taken: ns since the epoch; 0: it does not say. */
-uint64_t record_moment(const struct record *r);
+uint64_t record_task_state(const struct record *r);

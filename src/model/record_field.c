@@ -30,7 +30,7 @@ const struct record_field record_fields[] = {
 	{ "job", "signal", FIELD_INT, AT(job.signal), 0, false, "The signal that ended the command." },
 	{ "job", "rank", FIELD_INT, AT(job.rank), -1, true, "The rank that the environment names: a label only." },
 	{ "job", "command", FIELD_COMMAND, AT(job.command), 0, false, "The command's arguments." },
-	{ "job", "folder", FIELD_STRING, AT(job.folder), 0, false, "The folder in which it was started." },
+	{ "job", "workdir", FIELD_STRING, AT(job.dir), 0, false, "The directory in which it was started." },
 
 	{ "time", "start", FIELD_TIME, AT(time.start_ns), 0, true, "When the job started." },
 	{ "time", "end", FIELD_TIME, AT(time.end_ns), 0, false, "When it ended." },
@@ -39,7 +39,7 @@ const struct record_field record_fields[] = {
 
 	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
 
-	{ "cores", "touched", FIELD_COUNT, AT(cores.count), 0, false, "Cores that it was on for at least 5 % of the time; merged: of all nodes." },
+	{ "cores", "used", FIELD_COUNT, AT(cores.count), 0, false, "Cores that it was on for at least 5 % of the time; merged: of all nodes." },
 	{ "cores", "balance", FIELD_SHARE, AT(cores.balance), 0, false, "The mean time on those cores by the greatest: 1 is even." },
 	{ "ranks", "count", FIELD_COUNT, AT(ranks.count), 0, false, "Ranks: tasks of that of the manager's steps that did most, or records merged that were a rank each." },
 	{ "ranks", "balance", FIELD_SHARE, AT(ranks.balance), 0, false, "The mean CPU time of a rank, less what it is known to have spun while it waited, by the greatest: 1 is even." },
@@ -106,7 +106,7 @@ unsigned int record_field_places(const struct record_field *field)
 {
 	switch (field->type) {
 	case FIELD_SHARE:
-		return EVENNESS_PLACES;
+		return LOAD_BALANCE_PLACES;
 	case FIELD_DURATION:
 		return metric_unit_places(UNIT_SECONDS);
 	case FIELD_CELSIUS:

@@ -26,7 +26,7 @@ enum field_type {
 	FIELD_COUNT,   /* struct value */
 	FIELD_DURATION, /* struct value, ns */
 	FIELD_CELSIUS, /* struct value, in thousandths */
-	FIELD_SHARE,   /* struct value, times 10^EVENNESS_PLACES */
+	FIELD_SHARE,   /* struct value, times 10^LOAD_BALANCE_PLACES */
 };
 
 struct record_field {

@@ -104,7 +104,7 @@ static void span_elapsed(struct record *to)
 		to->time.elapsed_ns = MAX(to->time.elapsed_ns, to->time.end_ns - to->time.start_ns);
 }
 
-static void merge_books(const struct books *from, struct books *to, bool is_first)
+static void merge_accounting(const struct accounting *from, struct accounting *to, bool is_first)
 {
 	to->is_known = from->is_known && (is_first || to->is_known);
 	to->tasks_bytes = to->is_known ? to->tasks_bytes + from->tasks_bytes : 0;
@@ -118,8 +118,8 @@ static int merge_coverage(const struct record *from, struct record *to, bool is_
 
 	to->coverage.lost_events += from->coverage.lost_events;
 	to->coverage.unmeasured_ns += from->coverage.unmeasured_ns;
-	merge_books(&from->coverage.read_books, &to->coverage.read_books, is_first);
-	merge_books(&from->coverage.write_books, &to->coverage.write_books, is_first);
+	merge_accounting(&from->coverage.read_accounting, &to->coverage.read_accounting, is_first);
+	merge_accounting(&from->coverage.write_accounting, &to->coverage.write_accounting, is_first);
 	if (!is_first)
 		keep_shared(&to->coverage.tiers, &from->coverage.tiers);
 	r = is_first ? add_missing(&to->coverage.tiers, &from->coverage.tiers) : 0;
@@ -267,7 +267,7 @@ struct crowd {
 };
 
 /* @cpu_ns: what they did together, so that their balance tells what the one that did most did. */
-static void add_crowd(struct crowd *crowd, const struct evenness *e, uint64_t cpu_ns)
+static void add_crowd(struct crowd *crowd, const struct balance *e, uint64_t cpu_ns)
 {
 	unsigned __int128 others = (unsigned __int128)e->count.number * e->balance.number;
 
@@ -277,18 +277,18 @@ static void add_crowd(struct crowd *crowd, const struct evenness *e, uint64_t cp
 	crowd->count += e->count.number;
 	crowd->sum_ns += cpu_ns;
 	crowd->greatest_ns = MAX(crowd->greatest_ns,
-				 (uint64_t)((unsigned __int128)cpu_ns * EVENNESS_ONE / others));
+				 (uint64_t)((unsigned __int128)cpu_ns * LOAD_BALANCE_ONE / others));
 }
 
-static struct evenness evenness_of_crowd(const struct crowd *crowd)
+static struct balance load_balance_of_crowd(const struct crowd *crowd)
 {
-	return crowd->is_known ? evenness_of_sum(crowd->count, crowd->sum_ns, crowd->greatest_ns)
-			       : (struct evenness){};
+	return crowd->is_known ? load_balance_of_sum(crowd->count, crowd->sum_ns, crowd->greatest_ns)
+			       : (struct balance){};
 }
 
-static struct evenness ranks_of(const struct record *record)
+static struct balance ranks_of(const struct record *record)
 {
-	const struct evenness one = { { 1, true }, { EVENNESS_ONE, true } };
+	const struct balance one = { { 1, true }, { LOAD_BALANCE_ONE, true } };
 
 	return !record->ranks.count.is_known && record->job.rank >= 0 ? one : record->ranks;
 }
@@ -309,7 +309,7 @@ static bool work_of_ranks(const struct record *record, bool is_spun_known, uint6
 }
 
 /* Cores of one node may be the same in two records, and nobody knows which: then they are absent. */
-static void merge_evenness(const struct record *const *records, size_t count, struct record *to)
+static void merge_load_balance(const struct record *const *records, size_t count, struct record *to)
 {
 	struct crowd cores = { .is_known = true }, ranks = { .is_known = true };
 	bool is_spun_known = true;
@@ -321,7 +321,7 @@ static void merge_evenness(const struct record *const *records, size_t count, st
 	for (size_t i = 0; i < count; i++)
 		is_spun_known &= records[i]->reading.values[METRIC_CPU_POLLING].is_known;
 	for (size_t i = 0; i < count; i++) {
-		const struct evenness of_ranks = ranks_of(records[i]);
+		const struct balance of_ranks = ranks_of(records[i]);
 		uint64_t cpu_ns = 0, work_ns = 0;
 
 		ranks.is_known &= work_of_ranks(records[i], is_spun_known, &work_ns);
@@ -329,8 +329,8 @@ static void merge_evenness(const struct record *const *records, size_t count, st
 		add_crowd(&cores, &records[i]->cores, cpu_ns);
 		add_crowd(&ranks, &of_ranks, work_ns);
 	}
-	to->cores = evenness_of_crowd(&cores);
-	to->ranks = evenness_of_crowd(&ranks);
+	to->cores = load_balance_of_crowd(&cores);
+	to->ranks = load_balance_of_crowd(&ranks);
 }
 
 /* Of two records of one node nobody knows which throttling is in both. */
@@ -382,11 +382,11 @@ int record_merge(const struct record *const *records, size_t count, struct recor
 		r = merge_timelines(records, count, merged);
 	if (r < 0)
 		return r;
-	merge_evenness(records, count, merged);
+	merge_load_balance(records, count, merged);
 	forget_throttles(records, count, merged);
 	reading_sort_mounts(&merged->reading);
 	hot_list_choose(&merged->files.hot, HOT_SHOWN);
-	hot_list_choose(&merged->files.folders, HOT_SHOWN);
+	hot_list_choose(&merged->files.dirs, HOT_SHOWN);
 	*ret = TAKE_PTR(merged);
 	return 0;
 }

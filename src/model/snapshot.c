@@ -218,9 +218,9 @@ void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from)
 		op_counts_add(&to->ops[from->op], &from->counts);
 		return;
 	}
-	if (from->way != WAY_CALL)
-		op_counts_add(&to->ways[from->way][from->op], &from->counts);
-	if (from->way != WAY_MAPPING)
+	if (from->interface != INTERFACE_CALL)
+		op_counts_add(&to->interfaces[from->interface][from->op], &from->counts);
+	if (from->interface != INTERFACE_MAPPING)
 		op_counts_add(&to->ops[from->op], &from->counts);
 }
 
@@ -231,7 +231,7 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 		const struct snapshot_mount *mount = &s->mounts[row->mount];
 		struct mount_row *to;
 
-		assert(row->mount < s->mount_count && row->op < OP_COUNT && row->way < WAY_COUNT);
+		assert(row->mount < s->mount_count && row->op < OP_COUNT && row->interface < INTERFACE_COUNT);
 		to = reading_get_mount(ret, mount->kind, mount->name, mount->fstype);
 		if (!to || copy_names(to, mount) < 0)
 			return -ENOMEM;

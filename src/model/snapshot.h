@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/sections/evenness.h"
+#include "model/sections/load_balance.h"
 #include "model/job.h"
 #include "model/parts.h"
 #include "model/reading.h"
@@ -30,11 +30,11 @@ struct snapshot_mount {
 int snapshot_mount_copy(struct snapshot_mount *to, const struct snapshot_mount *from);
 void snapshot_mount_clear(struct snapshot_mount *m);
 
-/* One operation of one job on one mount, one way; over all of its leaves, live and ended.  At most one a key. */
+/* One operation of one job on one mount, one way; over all of its cgroups, live and ended.  At most one a key. */
 struct snapshot_row {
 	uint32_t mount; /* index */
 	uint8_t op;     /* enum file_op */
-	uint8_t way;    /* enum file_way */
+	uint8_t interface;    /* enum file_interface */
 	uint16_t pad;
 	struct op_counts counts; /* bytes: data; not_found: metadata */
 };
@@ -52,7 +52,7 @@ struct snapshot_job {
 	bool is_live;          /* else it has ended, and is shown for a while */
 	struct value values[METRIC_JOB_COUNT];
 	struct parts parts;
-	struct evenness cores, ranks; /* as in a record */
+	struct balance cores, ranks; /* as in a record */
 	struct threads threads;
 	struct thermal_samples thermal; /* over its life */
 	struct thermal_now now;         /* at this reading; not of one that has ended */

@@ -96,7 +96,7 @@ static struct human format_time(double seconds)
 	return h;
 }
 
-struct human tick_format(double value, enum axis_kind kind)
+struct human wire_snapshot_format(double value, enum axis_kind kind)
 {
 	struct human h;
 

@@ -26,4 +26,4 @@ struct ticks {
 struct ticks ticks_of(double most, enum axis_kind kind, size_t wanted);
 
 /* "2.5", "512 MiB", "1 m 30 s" */
-struct human tick_format(double value, enum axis_kind kind);
+struct human wire_snapshot_format(double value, enum axis_kind kind);

@@ -21,10 +21,10 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 
 /* ---- core time ---- */
 
-static void add_share(struct rows *rows, struct rows_shares *shares, const struct hue *hue, double seconds, double core)
+static void add_share(struct rows *rows, struct rows_shares *shares, const struct shade *shade, double seconds, double core)
 {
 	shares->items[shares->count++] = (struct rows_share_part){
-		.hue = hue,
+		.shade = shade,
 		.share = seconds / core,
 		.text = rows_format(rows, "%s", amount_format(amount_of(seconds), DIMENSION_SECONDS).text),
 	};
@@ -32,7 +32,7 @@ static void add_share(struct rows *rows, struct rows_shares *shares, const struc
 
 static void add_shares(const struct record *r, const struct core_time *t, struct rows *rows)
 {
-	static const struct hue unused = { .label = "not used (why is not known)", .colour = 7 };
+	static const struct shade unused = { .label = "not used (why is not known)", .colour = 7 };
 	const uint64_t cores = value_of(r, METRIC_CPU_ALLOCATED)->number;
 	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG, "core time");
 
@@ -41,17 +41,17 @@ static void add_shares(const struct record *r, const struct core_time *t, struct
 	item->shares.whole = rows_format(rows, "%s core%s x %s = %s", humanize_cores(cores).text, cores == 1000 ? "" : "s",
 					 humanize_duration(r->time.elapsed_ns).text,
 					 humanize_duration((uint64_t)(t->core * 1e9)).text);
-	add_share(rows, &item->shares, &hue_on_cpu, t->on_cpu, t->core);
+	add_share(rows, &item->shares, &shade_on_cpu, t->on_cpu, t->core);
 	for (size_t c = 0; t->has_causes && c < LOST_COUNT; c++)
-		add_share(rows, &item->shares, hue_of_cause(c), t->lost[c], t->core);
-	add_share(rows, &item->shares, t->has_causes ? &hue_idle : &unused, t->has_causes ? t->idle : t->unused, t->core);
+		add_share(rows, &item->shares, shade_of_cause(c), t->lost[c], t->core);
+	add_share(rows, &item->shares, t->has_causes ? &shade_idle : &unused, t->has_causes ? t->idle : t->unused, t->core);
 }
 
 static void add_chain(const struct efficiency *e, struct rows *rows)
 {
 	/* clang-format off */
 	static const char *const words[CHAIN_COUNT] = {
-		[CHAIN_TOUCHED]     = "cores touched",
+		[CHAIN_USED]     = "cores touched",
 		[CHAIN_BALANCE]     = "balance between them",
 		[CHAIN_NOT_BLOCKED] = "not blocked",
 		[CHAIN_NOT_WAITING] = "not waiting for a CPU",
@@ -114,7 +114,7 @@ static void add_wait(const struct wait *wait, struct amount all, const struct co
 	if (all.is_known && all.number > 0)
 		share = amount_of(seconds.number / all.number);
 	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(hue_of_cause(wait->cause)->label));
+	rows_cell(table, cell_words(shade_of_cause(wait->cause)->label));
 	rows_cell(table, cell_words(amount_format(seconds, DIMENSION_SECONDS).text));
 	rows_cell(table, cell_words(amount_format(share, DIMENSION_SHARE).text));
 	rows_cell(table, cell_words(lost_can_be(wait->cause) ? amount_format(lost, DIMENSION_SECONDS).text : "none"));
@@ -158,7 +158,7 @@ void waits_rows(const struct record *r, struct rows *rows)
 	left_ns = all_ns;
 	rows_begin(rows, ROWS_TEXT, "waited");
 	for (size_t i = 0; i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
-		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text, hue_of_cause(waits[i].cause)->waited);
+		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text, shade_of_cause(waits[i].cause)->waited);
 		left_ns -= waits[i].ns;
 	}
 	if (left_ns >= WAIT_NS_MIN)
@@ -197,7 +197,7 @@ void cores_rows(const struct record *r, const struct analysis *a, struct rows *r
 	const struct core_time *t = &a->efficiency.core_time;
 	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
 	uint64_t used = 0, share;
-	bool is_known = record_cores_used(r, &used), is_drawn = t->is_known && t->has_causes && t->core > 0;
+	bool is_known = record_cores_busy(r, &used), is_drawn = t->is_known && t->has_causes && t->core > 0;
 
 	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", rows_bound(rows), is_known ? humanize_cores(used).text : "-",
 		  allocated->is_known ? " of " : "", allocated->is_known ? humanize_cores(allocated->number).text : "");

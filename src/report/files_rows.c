@@ -12,7 +12,7 @@
 #define MOUNTS_LISTED 32 /* on a page */
 #define ROWS_LISTED 48
 #define HISTOGRAMS_SHOWN 6
-#define WAY_MOUNTS_SHOWN 3
+#define INTERFACE_MOUNTS_SHOWN 3
 #define MAPPED_SHOWN 4
 #define FAILURES_SHOWN 4
 #define TIMES_SHOWN 3
@@ -170,17 +170,17 @@ static bool add_histograms(const struct mount_row *row, struct rows *rows)
 		const char *title;
 		enum histogram_kind kind;
 		const struct histogram *histogram;
-		const struct hue *hue;
+		const struct shade *shade;
 	} shown[] = {
-		{ "Size of reads", HISTOGRAM_SIZE, &row->sizes[OP_READ], &hue_read },
-		{ "Time of a read", HISTOGRAM_LATENCY, &row->latencies[OP_READ], &hue_read },
-		{ "Size of writes", HISTOGRAM_SIZE, &row->sizes[OP_WRITE], &hue_write },
-		{ "Time of a write", HISTOGRAM_LATENCY, &row->latencies[OP_WRITE], &hue_write },
+		{ "Size of reads", HISTOGRAM_SIZE, &row->sizes[OP_READ], &shade_read },
+		{ "Time of a read", HISTOGRAM_LATENCY, &row->latencies[OP_READ], &shade_read },
+		{ "Size of writes", HISTOGRAM_SIZE, &row->sizes[OP_WRITE], &shade_write },
+		{ "Time of a write", HISTOGRAM_LATENCY, &row->latencies[OP_WRITE], &shade_write },
 	};
 	const char *heading = row->mount;
 
 	for (size_t i = 0; row->has_histograms && i < ARRAY_SIZE(shown); i++) {
-		if (histogram_rows(heading, shown[i].title, shown[i].kind, shown[i].histogram, shown[i].hue, rows))
+		if (histogram_rows(heading, shown[i].title, shown[i].kind, shown[i].histogram, shown[i].shade, rows))
 			heading = NULL;
 	}
 	return !heading;
@@ -197,53 +197,53 @@ static void add_all_histograms(const struct mount_rows *mounts, struct rows *row
 /* ---- by which way ---- */
 
 /* A way, and whether its reads or its writes. */
-struct way_op {
-	enum file_way way;
+struct interface_op {
+	enum file_interface interface;
 	enum file_op op;
 };
 
-static uint64_t way_bytes_of(const struct mount_row *row, const void *what)
+static uint64_t interface_bytes_of(const struct mount_row *row, const void *what)
 {
-	const struct way_op *wanted = what;
+	const struct interface_op *wanted = what;
 
-	return row->ways[wanted->way][wanted->op].bytes;
+	return row->interfaces[wanted->interface][wanted->op].bytes;
 }
 
 /* "sendfile 1.2 GiB read from /scratch", for the mounts with the most bytes. */
-static void say_way(const struct record *r, const struct way_op *what, struct rows *rows)
+static void say_interface(const struct record *r, const struct interface_op *what, struct rows *rows)
 {
 	static const char *const verbs[OP_DATA_COUNT] = { "read from", "written to" };
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, way_bytes_of, what);
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, interface_bytes_of, what);
 
-	for (size_t i = 0; i < MIN(mounts.count, (size_t)WAY_MOUNTS_SHOWN); i++) {
+	for (size_t i = 0; i < MIN(mounts.count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
 		const struct mount_row *row = mounts.items[i];
 
 		if (!rows_has_said(rows))
-			rows_say(rows, "", "%s ", file_way_name(what->way));
+			rows_say(rows, "", "%s ", file_interface_name(what->interface));
 		else
 			rows_say(rows, "", ", ");
-		rows_say(rows, "", "%s%s %s %s", rows_bound(rows), humanize_bytes(way_bytes_of(row, what)).text,
+		rows_say(rows, "", "%s%s %s %s", rows_bound(rows), humanize_bytes(interface_bytes_of(row, what)).text,
 			 verbs[what->op], row->mount);
 	}
-	if (mounts.count > WAY_MOUNTS_SHOWN)
-		rows_say(rows, " ", "and %zu more", mounts.count - WAY_MOUNTS_SHOWN);
+	if (mounts.count > INTERFACE_MOUNTS_SHOWN)
+		rows_say(rows, " ", "and %zu more", mounts.count - INTERFACE_MOUNTS_SHOWN);
 }
 
 /* What of the data came and went by other ways than plain calls: a line a way. */
-static void add_ways(const struct record *r, struct rows *rows)
+static void add_interfaces(const struct record *r, struct rows *rows)
 {
 	_cleanup_(sentence_freep) struct sentence untimed = {};
 	const char *label = "of it by";
 
-	for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
+	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
 		rows_begin(rows, ROWS_TEXT, label);
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			say_way(r, &(struct way_op){ (enum file_way)way, (enum file_op)op }, rows);
+			say_interface(r, &(struct interface_op){ (enum file_interface)interface, (enum file_op)op }, rows);
 		if (!rows_has_said(rows))
 			continue;
 		label = NULL;
-		if (!file_way_has_time((enum file_way)way))
-			sentence_add(&untimed, " and ", "%s", file_way_name((enum file_way)way));
+		if (!file_interface_has_time((enum file_interface)interface))
+			sentence_add(&untimed, " and ", "%s", file_interface_name((enum file_interface)interface));
 	}
 	if (untimed.text)
 		rows_line(rows, ROWS_TEXT, NULL, "times are without those of %s, which are not known", untimed.text);
@@ -376,28 +376,28 @@ static void add_kernel(const struct record *r, struct rows *rows)
 			 r->merged_nodes > 1 ? "s" : "");
 }
 
-/* ---- books ---- */
+/* ---- accounting ---- */
 
-static void say_book(const struct books *books, const char *verb, struct rows *rows)
+static void say_book(const struct accounting *accounting, const char *verb, struct rows *rows)
 {
-	int64_t difference = books_difference(books);
+	int64_t difference = accounting_difference(accounting);
 
 	if (difference > 0)
 		rows_say(rows, "; ", "%s of the %s %s are in no row", humanize_bytes((uint64_t)difference).text,
-			 humanize_bytes(books->tasks_bytes).text, verb);
+			 humanize_bytes(accounting->tasks_bytes).text, verb);
 	else if (difference < 0)
 		rows_say(rows, "; ", "the rows hold %s more %s than the tasks' own counters",
 			 humanize_bytes(-(uint64_t)difference).text, verb);
 }
 
 /* How well the rows and the tasks' own counters agree. */
-static void add_books(const struct record *r, struct rows *rows)
+static void add_accounting(const struct record *r, struct rows *rows)
 {
-	const struct books *read = &r->coverage.read_books, *write = &r->coverage.write_books;
+	const struct accounting *read = &r->coverage.read_accounting, *write = &r->coverage.write_accounting;
 
 	if (!read->is_known || !write->is_known)
 		return;
-	rows_begin(rows, ROWS_FULL, "books");
+	rows_begin(rows, ROWS_FULL, "accounting");
 	say_book(read, "read", rows);
 	say_book(write, "written", rows);
 	if (rows_has_said(rows) && r->coverage.unmeasured_ns)
@@ -417,7 +417,7 @@ static void add_files(const struct record *r, struct rows *rows)
 
 	add_data(r, rows);
 	add_work(r, &mounts, rows);
-	add_ways(r, rows);
+	add_interfaces(r, rows);
 	add_mapped(r, rows);
 	add_all_histograms(&mounts, rows);
 	metadata_rows(r, rows);
@@ -425,7 +425,7 @@ static void add_files(const struct record *r, struct rows *rows)
 	add_times(r, rows);
 	add_failures(r, rows);
 	add_kernel(r, rows);
-	add_books(r, rows);
+	add_accounting(r, rows);
 }
 
 void files_rows(const struct record *r, struct rows *rows)

@@ -38,7 +38,7 @@ static void add_facts(const struct record *r, struct rows *rows, struct rows_ent
 	add_fact(rows, facts, "partition", r->job.partition);
 	add_moment(rows, facts, "start, UTC", r->time.start_ns);
 	add_moment(rows, facts, "end, UTC", r->time.end_ns);
-	add_fact(rows, facts, "folder", r->job.folder);
+	add_fact(rows, facts, "workdir", r->job.dir);
 }
 
 static const char *command_of(const struct record *r, struct rows *rows)

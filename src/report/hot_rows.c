@@ -6,7 +6,7 @@
 #include "report/record_rows.h"
 
 #define FILES_SHOWN 8 /* in short */
-#define FOLDERS_SHOWN 4
+#define DIRS_SHOWN 4
 #define LISTED_MAX 20 /* on a page */
 #define SMALL_FILES_MIN 100 /* so many small files are worth a word */
 
@@ -78,18 +78,18 @@ static void add_file(const struct hot_files *files, const struct hot_file *file,
 }
 
 /* Those that stand out by any ranking in short, the first of the list where there is room. */
-static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list, size_t wanted, bool is_folders,
+static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list, size_t wanted, bool is_dirs,
 		     struct rows *rows)
 {
 	const struct rows_column columns[] = {
 		{ "path", .is_path = true },
-		{ "files", .forms = is_folders ? ROWS_ALL : ROWS_NONE },
+		{ "files", .forms = is_dirs ? ROWS_ALL : ROWS_NONE },
 		{ "read" },
 		{ "written" },
 		{ "calls" },
 		{ "opens", .forms = ROWS_HTML },
-		{ "in order", .forms = is_folders ? ROWS_NONE : ROWS_ALL, .rank = 1 },
-		{ "time", .rank = is_folders ? 1 : 2 },
+		{ "in order", .forms = is_dirs ? ROWS_NONE : ROWS_ALL, .rank = 1 },
+		{ "time", .rank = is_dirs ? 1 : 2 },
 	};
 	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
 	struct shown shown = choose(list, wanted);
@@ -201,7 +201,7 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 	if (!files->is_known)
 		return;
 	add_list(files, "hot files", &files->hot, FILES_SHOWN, false, rows);
-	add_list(files, "folders", &files->folders, FOLDERS_SHOWN, true, rows);
+	add_list(files, "directories", &files->dirs, DIRS_SHOWN, true, rows);
 	add_sums(r, rows);
 	add_small(files, rows);
 	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before", rows);

@@ -2,7 +2,7 @@
 #include "report/html_histogram.h"
 
 #include "report/html.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "report/rows_items.h"
@@ -60,7 +60,7 @@ static void put_bar(const struct rows_histogram *shown, const struct range *rang
 	double height = share * HEIGHT < 1 ? 1 : share * HEIGHT; /* a few are not none */
 
 	html_begin(h, "rect");
-	hue_put_fill(shown->hue, h);
+	shade_put_fill(shown->shade, h);
 	html_attribute(h, "x", "%.2f%%", width * (double)(i - range->first) + width * 0.05);
 	html_attribute(h, "width", "%.2f%%", width * 0.9);
 	html_attribute(h, "y", "%.1f", HEIGHT - height);

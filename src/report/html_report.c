@@ -6,7 +6,7 @@
 #include "basic/cleanup.h"
 #include "report/headline.h"
 #include "report/html.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/macro.h"
 #include "model/record.h"
 #include "report/record_rows.h"
@@ -92,7 +92,7 @@ static void put_end(const struct record *r, struct html *h)
 static void put_body(const struct record *r, const struct rows *rows, struct html *h)
 {
 	html_begin(h, "body");
-	hue_put_patterns(h);
+	shade_put_patterns(h);
 	html_begin(h, "main");
 	rows_html(rows, h);
 	put_reading(h);

@@ -7,7 +7,7 @@
 #include "report/record_rows.h"
 #include "model/rows.h"
 
-#define VICTIMS_SHOWN 4 /* on a terminal */
+#define OOM_LIST_SHOWN 4 /* on a terminal */
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -17,7 +17,7 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 /* ---- who was killed ---- */
 
 /* "killed: python (pid 3017) with 3.1 GiB at 04:05:06" */
-static void add_victim(const struct victim *v, unsigned int forms, struct rows *rows)
+static void add_oom_kill(const struct oom_kill *v, unsigned int forms, struct rows *rows)
 {
 	time_t seconds = (time_t)(v->time_ns / 1000000000);
 	char clock[16] = "";
@@ -30,10 +30,10 @@ static void add_victim(const struct victim *v, unsigned int forms, struct rows *
 		rows_say(rows, " ", "at %s", clock);
 }
 
-void victims_rows(const struct victims *victims, struct rows *rows)
+void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
 {
-	for (size_t i = 0; i < victims->count; i++)
-		add_victim(&victims->items[i], i < VICTIMS_SHOWN ? ROWS_ALL : ROWS_LONG, rows);
+	for (size_t i = 0; i < oom_list->count; i++)
+		add_oom_kill(&oom_list->items[i], i < OOM_LIST_SHOWN ? ROWS_ALL : ROWS_LONG, rows);
 }
 
 /* ---- what was used ---- */

@@ -58,21 +58,21 @@ static void say_count(const struct network *n, enum reach reach, uint64_t calls,
 		rows_say(rows, "  ", "%s segment%s sent again", humanize_count(again).text, again == 1 ? "" : "s");
 }
 
-static bool knows_round_trips(const struct network *n)
+static bool knows_rtt_samples(const struct network *n)
 {
 	return network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES) && network_knows(n, METRIC_NETWORK_LEAST_ROUND_TRIP);
 }
 
-static void add_round_trips(const struct network *n, struct rows *rows)
+static void add_rtt_samples(const struct network *n, struct rows *rows)
 {
 	double half, most;
 
-	if (!knows_round_trips(n) || histogram_quantile(HISTOGRAM_LATENCY, &n->round_trip_times, 0.5, &half) < 0 ||
-	    histogram_quantile(HISTOGRAM_LATENCY, &n->round_trip_times, 0.99, &most) < 0)
+	if (!knows_rtt_samples(n) || histogram_quantile(HISTOGRAM_LATENCY, &n->rtt_distribution, 0.5, &half) < 0 ||
+	    histogram_quantile(HISTOGRAM_LATENCY, &n->rtt_distribution, 0.99, &most) < 0)
 		return;
 	rows_line(rows, ROWS_SHORT, NULL, "round trips: half below %s, 99 %% below %s, least %s",
 		  humanize_duration((uint64_t)half).text, humanize_duration((uint64_t)most).text,
-		  humanize_duration(n->least_round_trip_ns).text);
+		  humanize_duration(n->min_rtt_ns).text);
 }
 
 static void add_reach(const struct network *n, enum reach reach, struct rows *rows)
@@ -89,7 +89,7 @@ static void add_reach(const struct network *n, enum reach reach, struct rows *ro
 		  rows_bound(rows), humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
 	say_count(n, reach, sum.calls, rows);
 	if (reach == REACH_NETWORK)
-		add_round_trips(n, rows);
+		add_rtt_samples(n, rows);
 	sentence_freep(&sum.kinds);
 }
 
@@ -125,10 +125,10 @@ static void add_sockets(const struct network *n, struct rows *rows)
 		add_direction(n, kind, METRIC_NETWORK_SENT_BYTES, table);
 		add_direction(n, kind, METRIC_NETWORK_RECEIVED_BYTES, table);
 	}
-	if (knows_round_trips(n) && histogram_rows(NULL, "Round-trip time of TCP", HISTOGRAM_LATENCY, &n->round_trip_times,
-						   &hue_received, rows))
+	if (knows_rtt_samples(n) && histogram_rows(NULL, "Round-trip time of TCP", HISTOGRAM_LATENCY, &n->rtt_distribution,
+						   &shade_received, rows))
 		rows_line(rows, ROWS_HTML, NULL, "the least round-trip time was %s",
-			  humanize_duration(n->least_round_trip_ns).text);
+			  humanize_duration(n->min_rtt_ns).text);
 }
 
 void network_rows(const struct network *n, struct rows *rows)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/html.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/macro.h"
 
 #define WIDTH 1000.0 /* of what is stretched */
@@ -103,11 +103,11 @@ static size_t find_end(const struct frame *f, size_t from, bool is_known)
 	return end;
 }
 
-static void put_area(const struct frame *f, const struct hue *hue, const double *lower,
+static void put_area(const struct frame *f, const struct shade *shade, const double *lower,
 		     const double *upper, struct html *h)
 {
 	html_begin(h, "path");
-	hue_put_fill(hue, h);
+	shade_put_fill(shade, h);
 	html_begin_attribute(h, "d");
 	for (size_t from = 0, to; from < f->plot->time->count; from = to) {
 		to = find_end(f, from, f->is_known[from]);
@@ -134,7 +134,7 @@ static void put_areas(const struct frame *f, struct html *h)
 		for (size_t i = 0; i < f->plot->time->count; i++)
 			upper[i] = lower[i] + (f->is_known[i] ? values[i] : 0);
 		if (over_time_sum_up(f->plot->time, values, &mean, &most) && most > 0)
-			put_area(f, f->plot->layers[k].hue, lower, upper, h);
+			put_area(f, f->plot->layers[k].shade, lower, upper, h);
 		memcpy(lower, upper, f->plot->time->count * sizeof(*lower));
 	}
 }
@@ -197,7 +197,7 @@ static void put_level_texts(const struct frame *f, struct html *h)
 		double y = y_of(f, f->levels.values[i]);
 
 		begin_text("2", NULL, y - 3, h);
-		html_text(h, "%s", tick_format(f->levels.values[i], f->plot->kind).text);
+		html_text(h, "%s", wire_snapshot_format(f->levels.values[i], f->plot->kind).text);
 		html_end(h);
 	}
 }
@@ -226,7 +226,7 @@ static void put_times(const struct frame *f, struct html *h)
 			   : share > 0.93 ? "end"
 					  : "middle",
 			   HEIGHT + BELOW - 4, h);
-		html_text(h, "%s", tick_format(f->times.values[i], AXIS_TIME).text);
+		html_text(h, "%s", wire_snapshot_format(f->times.values[i], AXIS_TIME).text);
 		html_end(h);
 	}
 }
@@ -238,10 +238,10 @@ static struct human tell(double value, const struct plot *plot)
 	double digits = value < 1 ? 100 : value < 10 ? 10 : 1;
 
 	if (plot->kind != AXIS_NUMBER)
-		return tick_format(value, plot->kind);
+		return wire_snapshot_format(value, plot->kind);
 	if (value > 0 && value < 0.01)
 		return (struct human){ "<0.01" };
-	return tick_format(round(value * digits) / digits, plot->kind);
+	return wire_snapshot_format(round(value * digits) / digits, plot->kind);
 }
 
 static void put_summary(const struct frame *f, struct html *h)
@@ -258,7 +258,7 @@ static void put_description(const struct frame *f, struct html *h)
 {
 	html_begin(h, "desc");
 	html_attribute(h, "id", "%s-words", f->plot->id);
-	html_text(h, "Over %s: ", tick_format(f->plot->time->span, AXIS_TIME).text);
+	html_text(h, "Over %s: ", wire_snapshot_format(f->plot->time->span, AXIS_TIME).text);
 	put_summary(f, h);
 	html_text(h, "%s", f->has_gaps ? "; with gaps in which nobody looked." : ".");
 	html_end(h);
@@ -276,8 +276,8 @@ static void put_legend(const struct frame *f, struct html *h)
 		    most <= 0)
 			continue;
 		html_begin(h, "li");
-		hue_put_swatch(f->plot->layers[k].hue, h);
-		html_text(h, "%s %s", label ? label : f->plot->layers[k].hue->label,
+		shade_put_swatch(f->plot->layers[k].shade, h);
+		html_text(h, "%s %s", label ? label : f->plot->layers[k].shade->label,
 			  tell(mean, f->plot).text);
 		html_end(h);
 	}

@@ -10,7 +10,7 @@
 #include "report/over_time.h"
 
 struct html;
-struct hue;
+struct shade;
 
 #define PLOT_LAYERS_MAX 16
 
@@ -23,8 +23,8 @@ struct plot {
 	const struct over_time *time;
 	size_t count;
 	struct {
-		const struct hue *hue;
-		const char *label; /* NULL: the hue's */
+		const struct shade *shade;
+		const char *label; /* NULL: the shade's */
 		const char *word;  /* of a curve of its own, where there is little room; NULL: none */
 		double *values;
 	} layers[PLOT_LAYERS_MAX];

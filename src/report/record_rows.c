@@ -30,7 +30,7 @@ struct rows *record_rows(const struct record *now, const struct record *last, co
 	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
 	waits_rows(now, rows);
 	memory_rows(now, rows);
-	victims_rows(&now->victims, rows);
+	oom_kills_rows(&now->oom_list, rows);
 	timeline_rows(now, analysis->patterns, rows);
 	files_rows(now, rows);
 	hot_files_rows(now, rows);

@@ -14,7 +14,7 @@
 struct analysis;
 struct block;
 struct hot_files;
-struct hue;
+struct shade;
 struct network;
 struct patterns;
 struct ports;
@@ -23,7 +23,7 @@ struct rows;
 struct steps;
 struct syscalls;
 struct thermal_samples;
-struct victims;
+struct oom_list;
 
 /* @last is the run of the same command before, or NULL; @analysis is of @now.  All three must outlive the rows.  The
  * caller frees them; NULL: no memory. */
@@ -42,7 +42,7 @@ bool hardware_rows(const struct record *r, struct rows *rows);
 void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *rows);
 void waits_rows(const struct record *r, struct rows *rows);
 void memory_rows(const struct record *r, struct rows *rows);
-void victims_rows(const struct victims *victims, struct rows *rows);
+void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
 void files_rows(const struct record *r, struct rows *rows);
@@ -60,4 +60,4 @@ void coverage_rows(const struct record *r, const struct analysis *a, struct rows
 
 /* Of a histogram of @heading (NULL: that of the one before), for a page.  False: it is empty. */
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,
-		    const struct hue *hue, struct rows *rows);
+		    const struct shade *shade, struct rows *rows);

@@ -68,7 +68,7 @@ static void compare_cores(const struct record *last, const struct record *now,
 	struct change change;
 	uint64_t before, after;
 
-	if (!record_cores_used(last, &before) || !record_cores_used(now, &after) ||
+	if (!record_cores_busy(last, &before) || !record_cores_busy(now, &after) ||
 	    !is_large(before, after, CORES_MIN, SHARE_MIN))
 		return;
 	change.weight = weight_of(before, after);

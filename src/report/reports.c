@@ -33,7 +33,7 @@ void markdown_report(const struct record *r, const struct analysis *analysis, FI
 static void add_record(const struct record *r, struct rows_table *table)
 {
 	uint64_t cores = 0;
-	bool has_cores = record_cores_used(r, &cores);
+	bool has_cores = record_cores_busy(r, &cores);
 
 	rows_row(table, ROWS_ALL);
 	if (r->job.rank >= 0)

@@ -327,7 +327,7 @@ static void put_words(const struct rows_shares *shares, struct html *h)
 	html_attribute(h, "id", "core-words");
 	for (size_t i = 0; i < shares->count; i++) {
 		if (share_of(shares, i) > SHARE_MIN)
-			html_text(h, "%s%s %s", i ? ", " : "", shares->items[i].hue->label,
+			html_text(h, "%s%s %s", i ? ", " : "", shares->items[i].shade->label,
 				  humanize_percent(share_of(shares, i)).text);
 	}
 	html_end(h);
@@ -338,7 +338,7 @@ static void put_part(const struct rows_shares *shares, size_t i, double before, 
 	double share = share_of(shares, i);
 
 	html_begin(h, "rect");
-	hue_put_fill(shares->items[i].hue, h);
+	shade_put_fill(shares->items[i].shade, h);
 	html_attribute(h, "x", "%.3f%%", 100 * before);
 	html_attribute(h, "width", "%.3f%%", 100 * share);
 	html_attribute(h, "height", "%d", HEIGHT);
@@ -379,8 +379,8 @@ static void put_shares(const struct rows_shares *shares, struct html *h)
 		if (share_of(shares, i) <= SHARE_MIN)
 			continue;
 		html_begin(h, "li");
-		hue_put_swatch(shares->items[i].hue, h);
-		html_text(h, "%s ", shares->items[i].hue->label);
+		shade_put_swatch(shares->items[i].shade, h);
+		html_text(h, "%s ", shares->items[i].shade->label);
 		html_element(h, "b", NULL, "%s", humanize_percent(share_of(shares, i)).text);
 		html_text(h, " (%s)", shares->items[i].text);
 		html_end(h);
@@ -398,7 +398,7 @@ static void put_timeline(const struct rows_timeline *t, struct html *h)
 		else
 			html_element(h, "p", "none", "%s: nobody looked.", t->plots[i].title);
 	}
-	html_element(h, "p", "note", "A step is %s of time.", tick_format(t->time.width, AXIS_TIME).text);
+	html_element(h, "p", "note", "A step is %s of time.", wire_snapshot_format(t->time.width, AXIS_TIME).text);
 }
 
 /* ---- all of it ---- */

@@ -2,7 +2,7 @@
 /* rows_items - what rows are made of: for those who print them, and for parts that only reports have. */
 #pragma once
 
-#include "report/hue.h"
+#include "report/shade.h"
 #include "model/histogram.h"
 #include "report/plot.h"
 #include "model/rows.h"
@@ -69,7 +69,7 @@ struct rows_findings {
 struct rows_shares {
 	const char *whole; /* "4 cores x 2 m 14 s = 8 m 56 s" */
 	struct rows_share_part {
-		const struct hue *hue;
+		const struct shade *shade;
 		double share;	  /* of the whole; the first may be more */
 		const char *text; /* "3 m 24 s" */
 	} items[32];
@@ -91,7 +91,7 @@ struct rows_histogram {
 	const char *title;
 	enum histogram_kind kind;
 	const struct histogram *histogram; /* the record's */
-	const struct hue *hue;
+	const struct shade *shade;
 };
 
 struct rows_item {

@@ -158,7 +158,7 @@ static void put_shares(const char *label, const struct rows_shares *shares, FILE
 		const struct rows_share_part *part = &shares->items[i];
 
 		if (i == 0 || part->share >= SHARE_MIN)
-			fprintf(out, "%s %s %s", i ? "," : ";", part->hue->label, humanize_percent(part->share).text);
+			fprintf(out, "%s %s %s", i ? "," : ";", part->shade->label, humanize_percent(part->share).text);
 	}
 	fputs(".\n", out);
 }

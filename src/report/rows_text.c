@@ -169,7 +169,7 @@ static size_t list_shares(const struct rows_shares *shares, struct named_share *
 		const struct rows_share_part *part = &shares->items[i];
 
 		if (part->share >= SHARES_MIN)
-			ret[count++] = (struct named_share){ part->hue->word, part->share };
+			ret[count++] = (struct named_share){ part->shade->word, part->share };
 		else
 			little += part->share;
 	}
@@ -177,7 +177,7 @@ static size_t list_shares(const struct rows_shares *shares, struct named_share *
 	if (little >= SHARES_MIN)
 		ret[count++] = (struct named_share){ "other waits", little };
 	if (shares->items[shares->count - 1].share >= SHARES_MIN)
-		ret[count++] = (struct named_share){ shares->items[shares->count - 1].hue->word,
+		ret[count++] = (struct named_share){ shares->items[shares->count - 1].shade->word,
 						     shares->items[shares->count - 1].share };
 	return count;
 }
@@ -195,7 +195,7 @@ static void print_share(const struct named_share *s, struct page *page)
 
 static void print_shares(const char *label, const struct rows_shares *shares, struct page *page)
 {
-	const struct named_share first = { shares->items[0].hue->word, shares->items[0].share };
+	const struct named_share first = { shares->items[0].shade->word, shares->items[0].share };
 	struct named_share others[ARRAY_SIZE(shares->items) + 1];
 	size_t count = list_shares(shares, others);
 

@@ -8,7 +8,7 @@
 #include "report/record_rows.h"
 #include "report/rows_items.h"
 
-static void add_layer(struct rows_timeline *t, const struct record *r, enum metric_id id, const struct hue *hue,
+static void add_layer(struct rows_timeline *t, const struct record *r, enum metric_id id, const struct shade *shade,
 		      const char *label, const char *word)
 {
 	struct plot *plot = &t->plots[t->count - 1];
@@ -18,7 +18,7 @@ static void add_layer(struct rows_timeline *t, const struct record *r, enum metr
 		free(values);
 		return;
 	}
-	plot->layers[plot->count].hue = hue;
+	plot->layers[plot->count].shade = shade;
 	plot->layers[plot->count].label = label;
 	plot->layers[plot->count].word = word;
 	plot->layers[plot->count++].values = values;
@@ -40,8 +40,8 @@ static void add_cores(struct rows_timeline *t, const struct record *r, struct ro
 		plot.limit_label = rows_format(rows, "%s allowed", humanize_cores(allocated->number).text);
 	}
 	begin_plot(t, &plot);
-	add_layer(t, r, METRIC_CPU_USER, &hue_on_cpu, "the program", NULL);
-	add_layer(t, r, METRIC_CPU_SYSTEM, &hue_system, NULL, NULL);
+	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "the program", NULL);
+	add_layer(t, r, METRIC_CPU_SYSTEM, &shade_system, NULL, NULL);
 }
 
 static void add_waiting(struct rows_timeline *t, const struct record *r)
@@ -49,19 +49,19 @@ static void add_waiting(struct rows_timeline *t, const struct record *r)
 	begin_plot(t, &(struct plot){ .id = "waiting", .title = "Threads that waited", .unit = " threads" });
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
 		if (lost_can_be(c))
-			add_layer(t, r, cause_metric((enum cause)c), hue_of_cause(c), NULL, NULL);
+			add_layer(t, r, cause_metric((enum cause)c), shade_of_cause(c), NULL, NULL);
 	}
 	/* without its causes it would look like all there was */
 	for (size_t c = CAUSE_COUNT; t->plots[t->count - 1].count && c < LOST_COUNT; c++)
-		add_layer(t, r, lost_metric(c), hue_of_cause(c), NULL, NULL);
+		add_layer(t, r, lost_metric(c), shade_of_cause(c), NULL, NULL);
 }
 
 static void add_data(struct rows_timeline *t, const struct record *r)
 {
 	begin_plot(t, &(struct plot){
 			      .id = "data", .title = "Read and written, all mounts", .unit = "", .kind = AXIS_RATE });
-	add_layer(t, r, METRIC_READ_BYTES, &hue_read, NULL, "read");
-	add_layer(t, r, METRIC_WRITE_BYTES, &hue_write, NULL, "write");
+	add_layer(t, r, METRIC_READ_BYTES, &shade_read, NULL, "read");
+	add_layer(t, r, METRIC_WRITE_BYTES, &shade_write, NULL, "write");
 }
 
 /* Where anything went through sockets. */
@@ -73,8 +73,8 @@ static void add_network(struct rows_timeline *t, const struct record *r)
 		return;
 	begin_plot(t, &(struct plot){
 			      .id = "network", .title = "Received and sent, all sockets", .unit = "", .kind = AXIS_RATE });
-	add_layer(t, r, METRIC_NETWORK_RECEIVED_BYTES, &hue_received, NULL, "received");
-	add_layer(t, r, METRIC_NETWORK_SENT_BYTES, &hue_sent, NULL, "sent");
+	add_layer(t, r, METRIC_NETWORK_RECEIVED_BYTES, &shade_received, NULL, "received");
+	add_layer(t, r, METRIC_NETWORK_SENT_BYTES, &shade_sent, NULL, "sent");
 }
 
 static void add_memory(struct rows_timeline *t, const struct record *r, struct rows *rows)
@@ -87,7 +87,7 @@ static void add_memory(struct rows_timeline *t, const struct record *r, struct r
 		plot.limit_label = rows_format(rows, "limit %s", humanize_bytes(limit->number).text);
 	}
 	begin_plot(t, &plot);
-	add_layer(t, r, METRIC_MEMORY_USAGE, &hue_memory, NULL, NULL);
+	add_layer(t, r, METRIC_MEMORY_USAGE, &shade_memory, NULL, NULL);
 }
 
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows)
@@ -118,14 +118,14 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 }
 
 bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,
-		    const struct hue *hue, struct rows *rows)
+		    const struct shade *shade, struct rows *rows)
 {
 	struct rows_item *item = histogram_total(histogram) ? rows_add(rows, ITEM_HISTOGRAM, ROWS_HTML, NULL) : NULL;
 
 	if (!item)
 		return false;
 	item->histogram = (struct rows_histogram){
-		.heading = heading, .title = title, .kind = kind, .histogram = histogram, .hue = hue
+		.heading = heading, .title = title, .kind = kind, .histogram = histogram, .shade = shade
 	};
 	return true;
 }

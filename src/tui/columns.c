@@ -9,7 +9,7 @@
 
 #include "model/cause.h"
 #include "basic/cleanup.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
 #include "tui/processes.h"
@@ -187,7 +187,7 @@ static bool format_blocked(const struct top *t, const struct top_row *row, unsig
 	if (!put_threads(count, sizeof(count), n->blocked))
 		return false;
 	if (n->cause < CAUSE_COUNT && n->blocked >= 0.05)
-		snprintf(ret, size, "%s %s", count, hue_of_cause(n->cause)->word);
+		snprintf(ret, size, "%s %s", count, shade_of_cause(n->cause)->word);
 	else
 		snprintf(ret, size, "%s", count);
 	return true;

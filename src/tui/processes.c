@@ -11,7 +11,7 @@
 #include "basic/clock.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "cgroup/hierarchy.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
@@ -285,9 +285,9 @@ static int compare_pids(const void *a, const void *b)
 
 int processes_read(struct processes_reader *r, struct processes *ret, struct error *err)
 {
-	_cleanup_(folder_clear) struct folder names = {};
+	_cleanup_(dir_clear) struct dir names = {};
 	struct processes list = { .boot_ns = clock_now_ns(CLOCK_BOOTTIME) };
-	int status = folder_read(r->options.root_fd, "proc", PROCESSES_MAX, &names), pid;
+	int status = dir_read(r->options.root_fd, "proc", PROCESSES_MAX, &names), pid;
 
 	if (status < 0)
 		return error_set_errno(err, status, "cannot list the processes");

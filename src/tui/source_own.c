@@ -21,7 +21,7 @@
 #include "tui/processes.h"
 #include "node/sampler.h"
 #include "model/snapshot.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 #include "tui/top_source.h"
 #include "basic/waiter.h"
 
@@ -202,7 +202,7 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	tick.took_ns = snapshot->took_ns;
 	r = take_jobs(o, snapshot, ended_ns, &tick);
 	if (r < 0) {
-		tick_clear(&tick);
+		wire_snapshot_clear(&tick);
 		return error_set_errno(err, r, "cannot look at the jobs");
 	}
 	*ret = tick;

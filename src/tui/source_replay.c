@@ -11,7 +11,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 #include "tui/top_source.h"
 
 #define LINES_MAX 10000000
@@ -58,7 +58,7 @@ static int parse_line(const struct replay_source *s, size_t line, struct tick *r
 			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", s->path);
 		had += (size_t)n;
 	}
-	r = tick_parse(text, length, NULL, ret, err);
+	r = wire_snapshot_parse(text, length, NULL, ret, err);
 	return r < 0 ? error_prefix(err, r, "%s:%zu", s->path, line + 1) : 0;
 }
 
@@ -87,7 +87,7 @@ static int move_replay(struct top_source *s, int by, struct tick *ret_before, st
 	if (r == 0)
 		r = parse_line(replay, line, ret, err);
 	if (r < 0) {
-		tick_clear(&before);
+		wire_snapshot_clear(&before);
 		return r;
 	}
 	replay->next = line + 1;
@@ -196,7 +196,7 @@ static int open_file(struct replay_source *s, const char *path, struct error *to
 		return error_set(err, -EINVAL,
 				 "'%s' holds no recording: there is no whole line in it", path);
 	r = parse_line(s, 0, &first, err); /* what is no recording at all is told at once */
-	tick_clear(&first);
+	wire_snapshot_clear(&first);
 	return r;
 }
 

@@ -36,8 +36,8 @@ struct top *top_free(struct top *t)
 {
 	if (!t)
 		return NULL;
-	tick_clear(&t->last);
-	tick_clear(&t->before);
+	wire_snapshot_clear(&t->last);
+	wire_snapshot_clear(&t->before);
 	record_free(t->detail);
 	free(t->jobs);
 	free(t->rows);
@@ -190,8 +190,8 @@ int top_set(struct top *t, struct tick *before, struct tick *tick)
 	r = take_jobs(t);
 	if (r < 0)
 		drop_jobs(t);
-	tick_clear(&last);
-	tick_clear(&earlier);
+	wire_snapshot_clear(&last);
+	wire_snapshot_clear(&earlier);
 	return r < 0 ? r : top_arrange(t);
 }
 
@@ -201,11 +201,11 @@ int top_feed(struct top *t, struct tick *tick)
 	int r;
 
 	if (tick->boot_ns == t->last.boot_ns) { /* the same reading, once more */
-		tick_clear(tick);
+		wire_snapshot_clear(tick);
 		return top_arrange(t);
 	}
 	/* jobs still point into it, for their tags: so it goes on to live as what was before */
-	tick_clear(&t->before);
+	wire_snapshot_clear(&t->before);
 	t->before = before;
 	t->last = *tick;
 	*tick = (struct tick){};

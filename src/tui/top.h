@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "tui/numbers.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 
 struct process;
 struct processes;

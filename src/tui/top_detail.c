@@ -10,7 +10,7 @@
 #include "analysis/core_time.h"
 #include "report/cpu_words.h"
 #include "tui/grid.h"
-#include "report/hue.h"
+#include "report/shade.h"
 #include "basic/humanize.h"
 #include "analysis/insights.h"
 #include "basic/macro.h"
@@ -88,14 +88,14 @@ static size_t list_parts(const struct core_time *t, struct part ret[PARTS_MAX])
 {
 	size_t count = 0;
 
-	ret[count++] = (struct part){ hue_on_cpu.word, t->on_cpu / t->core, STYLE_ON_CPU, "█" };
+	ret[count++] = (struct part){ shade_on_cpu.word, t->on_cpu / t->core, STYLE_ON_CPU, "█" };
 	for (size_t c = 0; c < LOST_COUNT; c++) {
 		if (t->lost[c] / t->core >= SHARE_MIN)
-			ret[count++] = (struct part){ hue_of_cause(c)->word, t->lost[c] / t->core,
+			ret[count++] = (struct part){ shade_of_cause(c)->word, t->lost[c] / t->core,
 						      STYLE_WAIT, "▒" };
 	}
 	qsort(ret + 1, count - 1, sizeof(*ret), compare_parts);
-	ret[count++] = (struct part){ hue_idle.word, t->idle / t->core, STYLE_IDLE, "·" };
+	ret[count++] = (struct part){ shade_idle.word, t->idle / t->core, STYLE_IDLE, "·" };
 	return count;
 }
 

@@ -35,7 +35,7 @@ static void page_down(struct top *t)
 	top_select(t, t->selected + MAX(t->page, 1u));
 }
 
-static void move_home(struct top *t)
+static void move_baseline(struct top *t)
 {
 	top_select(t, 0);
 }
@@ -348,7 +348,7 @@ static const struct binding {
 	{ { TOP_KEY_DOWN, 'j' }, NULL, NULL, move_down }, /* the row above tells of these */
 	{ { TOP_KEY_PAGE_UP }, NULL, NULL, page_up },
 	{ { TOP_KEY_PAGE_DOWN }, NULL, NULL, page_down },
-	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, move_home },
+	{ { TOP_KEY_HOME, 'g' }, NULL, NULL, move_baseline },
 	{ { TOP_KEY_END, 'G' }, NULL, NULL, move_end },
 	{ { F(10), 'q' }, "F10 q", "leave", quit },
 	{ { F(2), F(7), F(8), F(9) }, NULL, NULL, refuse }, /* which htop has, and we never will */

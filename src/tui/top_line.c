@@ -31,7 +31,7 @@ int top_line_write(const struct top *t, bool is_all, FILE *out)
 	if (!d)
 		return -ENOMEM;
 	document_begin_map(d);
-	tick_format_head(&t->last, d);
+	wire_snapshot_format_head(&t->last, d);
 	document_key(d, "jobs");
 	document_begin_list(d);
 	for (size_t i = 0; i < t->job_count; i++) {

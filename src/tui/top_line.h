@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* top_line - a tick as a line of JSON (jobmeter.tick/1), with what each job did since the tick
+/* top_line - a tick as a line of JSON (jobmeter.snapshot/1), with what each job did since the tick
  * before. */
 #pragma once
 

@@ -46,7 +46,7 @@ struct run {
 	int root_fd, signal_fd;
 	uint64_t next_ns; /* when to look again, by CLOCK_BOOTTIME */
 	uint64_t asked_ns; /* since when we wait for a look */
-	uint64_t looks;
+	uint64_t polls;
 	uint64_t kept_ns; /* the reading that was recorded last */
 	uint64_t cpu_ns, cpu_at_ns; /* what we used, when we last asked */
 	bool is_over;
@@ -239,7 +239,7 @@ static int show_text(struct run *run)
 		top_draw(run->top, grid);
 	else
 		top_draw_text(run->top, grid);
-	if (run->looks)
+	if (run->polls)
 		putchar('\n');
 	grid_print_text(grid, stdout);
 	return fflush(stdout) == 0 ? 0 : -errno;
@@ -448,7 +448,7 @@ static int look_first(struct run *run, struct error *err)
 
 static bool is_enough(const struct run *run)
 {
-	return run->is_over || (run->options->count && run->looks >= run->options->count);
+	return run->is_over || (run->options->count && run->polls >= run->options->count);
 }
 
 /* An agent that went away may come back: a screen waits for it. */
@@ -491,7 +491,7 @@ static int go_on(struct run *run, struct error *err)
 	int r = 0;
 
 	run->next_ns = next_look(run);
-	for (run->looks = 1; r == 0 && !is_enough(run);) {
+	for (run->polls = 1; r == 0 && !is_enough(run);) {
 		wait_until(run, run->top->wants_reading ? 0 : run->next_ns);
 		if (run->screen)
 			r = MIN(take_keys(run, err), 0);
@@ -506,7 +506,7 @@ static int go_on(struct run *run, struct error *err)
 			r = look_again(run, err);
 			if (r == 0 && !run->is_over)
 				r = show(run, err);
-			run->looks++;
+			run->polls++;
 		} else if (run->screen) {
 			r = show(run, err);
 		}

@@ -37,8 +37,8 @@ static void fill(struct snapshot *s, const char *const *names, size_t count)
 		job->name = strdup(names[i]);
 		job->user = strdup(names[i + 1]);
 		for (uint32_t mount = 0; mount < count; mount++) {
-			made_row(s, mount, OP_READ, WAY_SPLICE, (struct op_counts){ 1, 2, 3, 4, 0 });
-			made_row(s, mount, OP_OPEN, WAY_CALL, (struct op_counts){ 1, 0, 3, 4, 5 });
+			made_row(s, mount, OP_READ, INTERFACE_SPLICE, (struct op_counts){ 1, 2, 3, 4, 0 });
+			made_row(s, mount, OP_OPEN, INTERFACE_CALL, (struct op_counts){ 1, 0, 3, 4, 5 });
 		}
 	}
 }

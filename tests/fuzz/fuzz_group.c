@@ -115,14 +115,14 @@ static bool find_number(int fd, const char *file, const char *key, const char *l
 	return false;
 }
 
-static bool has_folders(int fd)
+static bool has_dirs(int fd)
 {
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && st.st_nlink > 2;
 }
 
-/* By the folders of @g, opened each time. */
+/* By the directories of @g, opened each time. */
 static void read_all(const struct group *g, struct value values[METRIC_JOB_COUNT])
 {
 	struct group_files_budget none = {};
@@ -152,7 +152,7 @@ static void check_numbers(const struct group *g)
 
 		if (is_there && number > VALUE_MAX / scale)
 			CHECK(!value->is_known);
-		else if (is_there && s->metric == METRIC_MEMORY_OOM_KILLS && !is_v2 && has_folders(fd))
+		else if (is_there && s->metric == METRIC_MEMORY_OOM_KILLS && !is_v2 && has_dirs(fd))
 			CHECK(!value->is_known); /* those of groups below are not in it */
 		else if (is_there)
 			CHECK(value->is_known && value->number == number * scale);
@@ -161,7 +161,7 @@ static void check_numbers(const struct group *g)
 	}
 }
 
-/* By its path, kept open or opened each time: the same numbers as by the folders of @g. */
+/* By its path, kept open or opened each time: the same numbers as by the directories of @g. */
 static void check_path(int root_fd, const struct group *g)
 {
 	struct hierarchy h = made_hierarchy(group_is_v2(g), own);

@@ -25,13 +25,13 @@ static void check_own_path(const struct hierarchy *h, const char *cgroups)
 {
 	const char *mount = h->is_v2 ? h->v2_mount : h->mount[h->key];
 	const char *own = hierarchy_own_path(h);
-	_cleanup_free_ char *path = NULL, *folder = NULL;
+	_cleanup_free_ char *path = NULL, *dir = NULL;
 
 	CHECK(mount && own);
 	CHECK(hierarchy_find_path(h, cgroups, &path) == 0);
-	folder = hierarchy_find_folder(h, path);
-	CHECK(strncmp(folder, mount, strlen(mount)) == 0);
-	CHECK(strcmp(folder + strlen(mount), own) == 0);
+	dir = hierarchy_find_dir(h, path);
+	CHECK(strncmp(dir, mount, strlen(mount)) == 0);
+	CHECK(strcmp(dir + strlen(mount), own) == 0);
 }
 
 static void check_allocation(int root_fd, const struct hierarchy *h)
@@ -58,7 +58,7 @@ static void check_placement(int root_fd, const struct hierarchy *h)
 		CHECK(*err.text && !p.path);
 		return;
 	}
-	CHECK(*p.path == '/' && *p.folder);
+	CHECK(*p.path == '/' && *p.dir);
 	CHECK(strnlen(p.command, sizeof(p.command)) < sizeof(p.command));
 	CHECK(!strchr(p.command, '\n'));
 	CHECK(!p.has_identity || p.identity.end <= strlen(p.path));

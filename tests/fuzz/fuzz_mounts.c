@@ -60,7 +60,7 @@ static bool has_empty_words(const struct mounts *mounts)
 	return false;
 }
 
-static void check_round_trip(const struct mounts *mounts)
+static void check_rtt(const struct mounts *mounts)
 {
 	_cleanup_free_ char *text = format(mounts);
 	_cleanup_(mounts_clear) struct mounts back = {};
@@ -126,7 +126,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	CHECK(mounts.count <= lines);
-	check_round_trip(&mounts);
+	check_rtt(&mounts);
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)LOOKUPS_MAX); i++)
 		check_lookup(&mounts, &mounts.items[i]);
 	check_option(&mounts, "memory");

@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "counters/collectors.h"
 #include "cgroup/descendants.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "fuzz.h"
 #include "basic/macro.h"
 #include "made_root.h"
@@ -46,11 +46,11 @@ static void check_status(const char *text)
 
 static void check_descendants(int root_fd)
 {
-	_cleanup_(folder_clear) struct folder names = {};
+	_cleanup_(dir_clear) struct dir names = {};
 	pid_t pids[8];
 	ssize_t count = descendants_list(root_fd, 7, pids, ARRAY_SIZE(pids));
 
-	if (folder_read(root_fd, "proc", 1 << 20, &names) < 0) {
+	if (dir_read(root_fd, "proc", 1 << 20, &names) < 0) {
 		CHECK(count < 0);
 		return;
 	}

@@ -33,7 +33,7 @@ static char *json_of(const struct record *record)
 	return text;
 }
 
-static void check_round_trip(const struct record *record)
+static void check_rtt(const struct record *record)
 {
 	_cleanup_free_ char *before = json_of(record), *after = NULL;
 	_cleanup_(records_clear) struct records back = {};
@@ -107,7 +107,7 @@ static void check_csv(const struct record *record, enum record_rows rows)
 
 static void check_record(const struct record *record)
 {
-	check_round_trip(record);
+	check_rtt(record);
 	check_page(record);
 	check_yaml(record);
 	check_csv(record, ROWS_RECORD);

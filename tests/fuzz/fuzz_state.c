@@ -38,13 +38,13 @@ static void check_snapshot(struct registry *r)
 
 static void check_folded(struct registry *r)
 {
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
 
-	CHECK(registry_folded(r, &leaves, &count) == 0);
+	CHECK(registry_folded(r, &cgroups, &count) == 0);
 	for (size_t i = 1; i < count; i++)
-		CHECK(leaves[i - 1] < leaves[i]);
-	CHECK(registry_forget(r, leaves, count) == 0);
+		CHECK(cgroups[i - 1] < cgroups[i]);
+	CHECK(registry_forget(r, cgroups, count) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -4,14 +4,14 @@
 
 #include "basic/error.h"
 #include "fuzz.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 
 static int try(const char *text, size_t size, const struct tick *before, struct tick *ret)
 {
 	struct error err = {};
-	int r = tick_parse(text, size, before, ret, &err);
+	int r = wire_snapshot_parse(text, size, before, ret, &err);
 
-	CHECK(r == 0 ? ret->boot_ns && ret->jobs.count <= TICK_JOBS_MAX : *err.text && !ret->jobs.count);
+	CHECK(r == 0 ? ret->boot_ns && ret->jobs.count <= WIRE_SNAPSHOT_JOBS_MAX : *err.text && !ret->jobs.count);
 	for (size_t i = 0; i < ret->jobs.count; i++)
 		CHECK(ret->jobs.items[i]->job.manager && ret->jobs.items[i]->job.id);
 	return r;
@@ -26,8 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (try(text, first, NULL, &before) == 0) {
 		(void)try(text + first, size - first, &before, &now);
-		tick_clear(&before); /* what both had lives on */
+		wire_snapshot_clear(&before); /* what both had lives on */
 	}
-	tick_clear(&now);
+	wire_snapshot_clear(&now);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #define NOWHERE "nowhere" /* so that no link leads out */
 #define PATH_SIZE 1024
 
-static char folder[PATH_MAX];
+static char dir[PATH_MAX];
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
 {
@@ -28,27 +28,27 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 void made_root_clear(void)
 {
-	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static void remove_folder(void)
+static void remove_dir(void)
 {
 	made_root_clear();
-	rmdir(folder);
+	rmdir(dir);
 }
 
-static int make_folder(void)
+static int make_dir(void)
 {
 	const char *above = getenv("TMPDIR");
 	int fd;
 
 	if (!above)
 		above = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
-	snprintf(folder, sizeof(folder), "%s/jobmeter-fuzz-XXXXXX", above);
-	CHECK(mkdtemp(folder));
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(dir, sizeof(dir), "%s/jobmeter-fuzz-XXXXXX", above);
+	CHECK(mkdtemp(dir));
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	CHECK(fd >= 0);
-	atexit(remove_folder);
+	atexit(remove_dir);
 	return fd;
 }
 
@@ -57,11 +57,11 @@ int made_root_fd(void)
 	static int fd = -EBADF;
 
 	if (fd < 0)
-		fd = make_folder();
+		fd = make_dir();
 	return fd;
 }
 
-/* No way out, and nothing that a folder cannot hold. */
+/* No way out, and nothing that a directory cannot hold. */
 static bool is_inside(char *path)
 {
 	char *rest = path;
@@ -76,7 +76,7 @@ static bool is_inside(char *path)
 	return true;
 }
 
-static void make_folders(int dir_fd, char *path)
+static void make_dirs(int dir_fd, char *path)
 {
 	for (char *p = strchr(path, '/'); p; p = strchr(p + 1, '/')) {
 		*p = '\0';
@@ -116,7 +116,7 @@ static void make_one(int dir_fd, const char *heading, size_t length, const char 
 		*arrow = '\0';
 	if (!is_inside(path))
 		return;
-	make_folders(dir_fd, path);
+	make_dirs(dir_fd, path);
 	if (arrow)
 		make_link(dir_fd, path, arrow + strlen(ARROW));
 	else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * made_root - a folder that stands for "/", filled with the files that one text describes:
+ * made_root - a directory that stands for "/", filled with the files that one text describes:
  *
  *   == proc/sys/kernel/version
  *   #1 SMP PREEMPT_DYNAMIC

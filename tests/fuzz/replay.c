@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Run a fuzz target over the files of a folder: its corpus as a test, with any compiler. */
+/* Run a fuzz target over the files of a directory: its corpus as a test, with any compiler. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 	int count = 0, failed = 0;
 
 	if (!dir) {
-		fprintf(stderr, "usage: replay FOLDER\n");
+		fprintf(stderr, "usage: replay DIR\n");
 		return 2;
 	}
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {

@@ -56,8 +56,8 @@ def busy_agent(start_agent, groups, bench):
 def test_a_users_requests_take_a_tenth_of_a_core_at_most(busy_agent):
     user, socket = pwd.getpwnam(USER), f"{busy_agent.folder}/agent.sock"
     loops = [(socket, target) for target in (
-        "/v1/jobs/slurm/99999", "/v1/group?path=/slurm/uid_1002/job_99999", "/v1/tick?max_age=0.05",
-        "/v1/tick?max_age=0.05&since=1&ahead=0.05", "/v1/agent", "/metrics")]
+        "/v1/jobs/slurm/99999", "/v1/group?path=/slurm/uid_1002/job_99999", "/v1/snapshot?max_age=0.05",
+        "/v1/snapshot?max_age=0.05&since=1&ahead=0.05", "/v1/agent", "/metrics")]
     loops.append((busy_agent.port, "/metrics"))  # without the token: all strangers are one user
     spent = set()
     for place, target in loops:

@@ -56,7 +56,7 @@ def totals(job):
     """{op: [calls, bytes]} on that mount: what the commands themselves counted, and what the record says."""
     told = {"read": [0, 0], "write": [0, 0]}
     for row in (row for truth in job["truths"] for row in truth["rows"]):
-        if row["op"] in told and row["place"] == MOUNT and row["way"] != "mapping":
+        if row["op"] in told and row["place"] == MOUNT and row["interface"] != "mapping":
             told[row["op"]][0] += row["calls"]
             told[row["op"]][1] += row["bytes"]
     rows = {row["mount"]: row for row in job["record"]["io"]}
@@ -83,7 +83,7 @@ def test_a_user_with_a_delegated_directory_forges_nothing(seen):
 
 def test_it_is_scraped_with_the_token_of_its_first_start(seen):
     assert re.search(r'^jobmeter_job_info\{manager="run",.*user="alice"', seen["page"], re.M)
-    assert 'jobmeter_agent_hook_on{' in seen["page"]
+    assert 'jobmeter_agent_hook_attached{' in seen["page"]
 
 
 def test_settings_are_read_again_and_wrong_ones_are_not_taken(seen):

@@ -63,7 +63,7 @@ jobmeter run --quiet --output $OUT/record.json -- sh -ec {shlex.quote(self.job)}
         written = sum(row.write_bytes for (mount, _), row in found.items() if mount not in ("/dev", "(pipe)"))
         if written != total(*expected.values()).write_bytes:
             differences.append(f"{written} bytes written in all: {found}")
-        for op, book in record["coverage"]["books"].items():
+        for op, book in record["coverage"]["accounting"].items():
             if book["difference_bytes"]:
                 differences.append(f"books, {op}: {book}")
         return differences

@@ -28,8 +28,8 @@
 #include "cgroup/hierarchy.h"
 #include "basic/file.h"
 #include "bpf/groups.h"
-#include "counters/leaves.h"
-#include "counters/leaves_share.h"
+#include "counters/cgroups.h"
+#include "counters/cgroups_internal.h"
 #include "bpf/lost.h"
 #include "basic/macro.h"
 #include "load/meter.h"
@@ -41,7 +41,7 @@
 
 static struct hierarchy hierarchy;
 static struct meter *meter;
-static char top[256];	  /* our folder: nothing of ours is beside it */
+static char top[256];	  /* our directory: nothing of ours is beside it */
 static char top_path[64]; /* its path in the hierarchy */
 static unsigned int failures;
 
@@ -77,44 +77,44 @@ static void expect(uint64_t is, uint64_t should, const char *format, ...)
 
 /* ---- groups ---- */
 
-static const char *folder_of(const char *name)
+static const char *dir_of(const char *name)
 {
-	static char folder[2048];
+	static char dir[2048];
 
-	snprintf(folder, sizeof(folder), "%s%s%s", top, *name ? "/" : "", name);
-	return folder;
+	snprintf(dir, sizeof(dir), "%s%s%s", top, *name ? "/" : "", name);
+	return dir;
 }
 
 static uint64_t make_group(const char *name)
 {
 	struct stat st;
 
-	if (mkdir(folder_of(name), 0755) < 0 || stat(folder_of(name), &st) < 0)
-		give_up(folder_of(name), NULL);
+	if (mkdir(dir_of(name), 0755) < 0 || stat(dir_of(name), &st) < 0)
+		give_up(dir_of(name), NULL);
 	return st.st_ino;
 }
 
 /* On v2: those below have memory of their own to tell of. */
-static void hand_down(const char *folder)
+static void hand_down(const char *dir)
 {
-	_cleanup_close_ int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	(void)file_write_existing(fd, "cgroup.subtree_control", "+memory");
 }
 
 static void remove_group(const char *name)
 {
-	for (int i = 0; rmdir(folder_of(name)) < 0;
+	for (int i = 0; rmdir(dir_of(name)) < 0;
 	     i++) { /* a task that was waited for leaves a little later */
 		if (errno != EBUSY || i > 1000)
-			give_up(folder_of(name), NULL);
+			give_up(dir_of(name), NULL);
 		usleep(1000);
 	}
 }
 
 static uint64_t read_number(const char *group, const char *file)
 {
-	_cleanup_close_ int fd = open(folder_of(group), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(dir_of(group), O_PATH | O_DIRECTORY | O_CLOEXEC);
 	uint64_t number = 0;
 
 	(void)file_read_u64(fd, file, &number);
@@ -138,7 +138,7 @@ static void work(const char *group, unsigned int calls, size_t bytes, size_t mem
 
 	snprintf(file, sizeof(file), WORK_FILE "-%d", getuid());
 	fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder_of(group));
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir_of(group));
 	join = open(procs, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || join < 0 || write(join, "0", 1) != 1)
 		_exit(9);
@@ -173,8 +173,8 @@ static void run_in(const char *group, unsigned int calls, size_t bytes, size_t m
 /* ---- what the meter says ---- */
 
 struct said {
-	struct leaf_row *rows;
-	struct leaf_tasks *tasks;
+	struct cgroup_row *rows;
+	struct cgroup_tasks *tasks;
 	struct group_life *groups;
 	size_t row_count, task_count, group_count;
 };
@@ -192,9 +192,9 @@ static void ask(struct said *ret)
 	struct error err = {};
 
 	*ret = (struct said){};
-	if (leaves_list_groups(meter, &ret->groups, &ret->group_count, &err) < 0 ||
-	    leaves_read_tasks(meter, &ret->tasks, &ret->task_count, NULL, &err) < 0 ||
-	    leaves_read_rows(meter, &ret->rows, &ret->row_count, &err) < 0)
+	if (cgroups_list_groups(meter, &ret->groups, &ret->group_count, &err) < 0 ||
+	    cgroups_read_tasks(meter, &ret->tasks, &ret->task_count, NULL, &err) < 0 ||
+	    cgroups_read_rows(meter, &ret->rows, &ret->row_count, &err) < 0)
 		give_up("cannot ask", &err);
 }
 
@@ -207,29 +207,29 @@ static const struct group_life *find_group(const struct said *s, uint64_t id)
 	return NULL;
 }
 
-static const struct leaf_tasks *find_tasks(const struct said *s, uint64_t id)
+static const struct cgroup_tasks *find_tasks(const struct said *s, uint64_t id)
 {
-	static const struct leaf_tasks none = { .uid = UINT32_MAX };
+	static const struct cgroup_tasks none = { .uid = UINT32_MAX };
 
 	for (size_t i = 0; i < s->task_count; i++) {
-		if (s->tasks[i].leaf == id)
+		if (s->tasks[i].cgroup == id)
 			return &s->tasks[i];
 	}
 	return &none;
 }
 
 struct written {
-	uint64_t calls, bytes, other_bytes; /* other: of the bytes, those beyond the leaf's share */
+	uint64_t calls, bytes, other_bytes; /* other: of the bytes, those beyond the cgroup's share */
 };
 
-static struct written sum_written(const struct said *s, uint64_t leaf)
+static struct written sum_written(const struct said *s, uint64_t cgroup)
 {
 	struct written sum = {};
 
 	for (size_t i = 0; i < s->row_count; i++) {
-		const struct leaf_row *row = &s->rows[i];
+		const struct cgroup_row *row = &s->rows[i];
 
-		if (row->key.leaf != leaf || row->key.op != FILES_WRITE || row->key.way)
+		if (row->key.cgroup != cgroup || row->key.op != FILES_WRITE || row->key.interface)
 			continue;
 		sum.calls += row->counts.calls;
 		sum.bytes += row->counts.amount;
@@ -239,26 +239,26 @@ static struct written sum_written(const struct said *s, uint64_t leaf)
 	return sum;
 }
 
-/* Until all tasks of the leaf that ended are in: at most 30 s, since that of one whose freeing was
+/* Until all tasks of the cgroup that ended are in: at most 30 s, since that of one whose freeing was
  * not seen takes 10. */
-static void settle(uint64_t leaf)
+static void settle(uint64_t cgroup)
 {
 	uint64_t unsettled = 0, live = 0;
 
 	for (int i = 0; i < 3000; i++) {
 		_cleanup_(said_clear) struct said said = {};
-		const struct leaf_tasks *tasks;
+		const struct cgroup_tasks *tasks;
 
 		ask(&said);
-		tasks = find_tasks(&said, leaf);
+		tasks = find_tasks(&said, cgroup);
 		unsettled = tasks->unsettled;
 		live = tasks->live;
 		if (!unsettled && !live)
 			return;
 		usleep(10000);
 	}
-	fail("leaf %" PRIu64 " was not settled in 30 s: %" PRIu64 " unsettled, %" PRIu64 " live",
-	     leaf, unsettled, live);
+	fail("cgroup %" PRIu64 " was not settled in 30 s: %" PRIu64 " unsettled, %" PRIu64 " live",
+	     cgroup, unsettled, live);
 }
 
 static uint64_t now_ns(void)
@@ -279,7 +279,7 @@ static int compare_ids(const void *a, const void *b)
 static void forget(uint64_t *ids, size_t count)
 {
 	qsort(ids, count, sizeof(*ids), compare_ids);
-	if (leaves_forget(meter, ids, count) < 0)
+	if (cgroups_forget(meter, ids, count) < 0)
 		give_up("cannot forget", NULL);
 }
 
@@ -291,7 +291,7 @@ static bool is_of(const uint64_t *ids, size_t count, uint64_t id)
 static void expect_forgotten(const uint64_t *ids, size_t count)
 {
 	_cleanup_(said_clear) struct said said = {};
-	struct leaf_histograms *histograms;
+	struct cgroup_histograms *histograms;
 	size_t left = 0, histogram_count;
 
 	ask(&said);
@@ -299,12 +299,12 @@ static void expect_forgotten(const uint64_t *ids, size_t count)
 		left += is_of(ids, count, said.groups[i].id);
 	expect(left, 0, "groups left");
 	for (size_t i = 0; i < said.task_count; i++)
-		left += is_of(ids, count, said.tasks[i].leaf);
+		left += is_of(ids, count, said.tasks[i].cgroup);
 	expect(left, 0, "totals left");
 	for (size_t i = 0; i < said.row_count; i++)
-		left += is_of(ids, count, said.rows[i].key.leaf);
+		left += is_of(ids, count, said.rows[i].key.cgroup);
 	expect(left, 0, "rows left");
-	if (leaves_read_histograms(meter, ids, count, &histograms, &histogram_count, NULL) < 0)
+	if (cgroups_read_histograms(meter, ids, count, &histograms, &histogram_count, NULL) < 0)
 		give_up("cannot read histograms", NULL);
 	expect(histogram_count, 0, "histograms left");
 	free(histograms);
@@ -347,9 +347,9 @@ static void open_meter(const struct map_size *sizes)
 	if (!is_hook_on("begin_group") || !is_hook_on("end_group") ||
 	    !is_hook_on("count_freed_task") || !is_hook_on("leave_call"))
 		exit(NOT_HERE);
-	if (leaves_walk(meter, &err) < 0)
+	if (cgroups_walk(meter, &err) < 0)
 		give_up("the walk", &err);
-	if (canary_sing(meter, options.root_fd, &hierarchy, 0, false, &err) < 0)
+	if (canary_run(meter, options.root_fd, &hierarchy, 0, false, &err) < 0)
 		give_up("the canary", &err);
 	if (!is_hook_on("count_freed_task") || !is_hook_on("leave_call"))
 		failures++;
@@ -359,7 +359,7 @@ static void walk(void)
 {
 	struct error err = {};
 
-	if (leaves_walk(meter, &err) < 0)
+	if (cgroups_walk(meter, &err) < 0)
 		give_up("the walk", &err);
 }
 
@@ -367,7 +367,7 @@ static void make_top(void)
 {
 	struct error err = {};
 	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	char *folder;
+	char *dir;
 
 	if (geteuid() != 0) {
 		fprintf(stderr, "leaves: needs root\n");
@@ -376,9 +376,9 @@ static void make_top(void)
 	if (hierarchy_read(root_fd, &hierarchy, &err) < 0)
 		give_up("the hierarchy", &err);
 	snprintf(top_path, sizeof(top_path), "/leaves-%d", getpid());
-	folder = hierarchy_find_folder(&hierarchy, top_path);
-	snprintf(top, sizeof(top), "%s", folder);
-	free(folder);
+	dir = hierarchy_find_dir(&hierarchy, top_path);
+	snprintf(top, sizeof(top), "%s", dir);
+	free(dir);
 	if (mkdir(top, 0755) < 0)
 		give_up(top, NULL);
 	hand_down(top);
@@ -386,64 +386,64 @@ static void make_top(void)
 
 /* ---- scenes ---- */
 
-#define LEAVES 13
+#define CGROUPS 13
 #define SHORT 101
 
-struct leaf {
+struct cgroup {
 	char name[32];
 	uint64_t id, calls, bytes, peak, born_ns;
 };
 
-static void live_and_die(struct leaf *leaf, size_t number)
+static void live_and_die(struct cgroup *cgroup, size_t number)
 {
-	snprintf(leaf->name, sizeof(leaf->name), "branch/leaf%zu", number);
-	leaf->born_ns = now_ns();
-	leaf->id = make_group(leaf->name);
-	leaf->calls = 17 + number;
-	leaf->bytes = 10007 + 101 * number;
-	run_in(leaf->name, (unsigned int)leaf->calls, leaf->bytes, 3 << 20);
-	leaf->peak = read_peak(leaf->name);
+	snprintf(cgroup->name, sizeof(cgroup->name), "branch/cgroup%zu", number);
+	cgroup->born_ns = now_ns();
+	cgroup->id = make_group(cgroup->name);
+	cgroup->calls = 17 + number;
+	cgroup->bytes = 10007 + 101 * number;
+	run_in(cgroup->name, (unsigned int)cgroup->calls, cgroup->bytes, 3 << 20);
+	cgroup->peak = read_peak(cgroup->name);
 	if (number % 2)
-		remove_group(leaf->name);
+		remove_group(cgroup->name);
 }
 
-static void check_leaf(const struct said *said, const struct leaf *leaf, uint64_t parent,
+static void check_cgroup(const struct said *said, const struct cgroup *cgroup, uint64_t parent,
 		       bool is_dead)
 {
-	const struct group_life *life = find_group(said, leaf->id);
-	const struct leaf_tasks *tasks = find_tasks(said, leaf->id);
-	struct written written = sum_written(said, leaf->id);
+	const struct group_life *life = find_group(said, cgroup->id);
+	const struct cgroup_tasks *tasks = find_tasks(said, cgroup->id);
+	struct written written = sum_written(said, cgroup->id);
 	char path[2048];
 
 	if (!life) {
-		fail("%s is not known", leaf->name);
+		fail("%s is not known", cgroup->name);
 		return;
 	}
-	snprintf(path, sizeof(path), "%s/%s", top_path, leaf->name);
+	snprintf(path, sizeof(path), "%s/%s", top_path, cgroup->name);
 	if (strcmp(life->path, path) != 0)
 		fail("%s is called %s", path, life->path);
-	expect(life->parent, parent, "%s: parent", leaf->name);
-	expect(life->maker_uid, 0, "%s: maker", leaf->name);
-	expect(life->born_ns >= leaf->born_ns &&
-		       life->born_ns < leaf->born_ns + UINT64_C(60000000000),
-	       true, "%s: born", leaf->name);
-	expect(life->died_ns != 0, is_dead, "%s: dead", leaf->name);
-	if (is_dead && leaf->peak) {
-		expect(life->peak_bytes, leaf->peak, "%s: peak", leaf->name);
-		expect(life->has_oom_kills && !life->oom_kills, true, "%s: oom kills", leaf->name);
+	expect(life->parent, parent, "%s: parent", cgroup->name);
+	expect(life->maker_uid, 0, "%s: maker", cgroup->name);
+	expect(life->born_ns >= cgroup->born_ns &&
+		       life->born_ns < cgroup->born_ns + UINT64_C(60000000000),
+	       true, "%s: born", cgroup->name);
+	expect(life->died_ns != 0, is_dead, "%s: dead", cgroup->name);
+	if (is_dead && cgroup->peak) {
+		expect(life->peak_bytes, cgroup->peak, "%s: peak", cgroup->name);
+		expect(life->has_oom_kills && !life->oom_kills, true, "%s: oom kills", cgroup->name);
 	}
-	expect(written.calls, leaf->calls, "%s: writes", leaf->name);
-	expect(written.bytes, leaf->bytes, "%s: bytes written", leaf->name);
-	expect(written.other_bytes, 0, "%s: bytes written elsewhere", leaf->name);
+	expect(written.calls, cgroup->calls, "%s: writes", cgroup->name);
+	expect(written.bytes, cgroup->bytes, "%s: bytes written", cgroup->name);
+	expect(written.other_bytes, 0, "%s: bytes written elsewhere", cgroup->name);
 	/* Of the call by which the task came, the kernel counts the byte here. */
-	expect(tasks->counters.wchar, leaf->bytes + 1, "%s: wchar", leaf->name);
-	expect(tasks->counters.syscw, leaf->calls + 1, "%s: syscw", leaf->name);
-	expect(tasks->ended, 1, "%s: tasks ended", leaf->name);
-	expect(tasks->live, 0, "%s: live tasks", leaf->name);
+	expect(tasks->counters.wchar, cgroup->bytes + 1, "%s: wchar", cgroup->name);
+	expect(tasks->counters.syscw, cgroup->calls + 1, "%s: syscw", cgroup->name);
+	expect(tasks->ended, 1, "%s: tasks ended", cgroup->name);
+	expect(tasks->live, 0, "%s: live tasks", cgroup->name);
 	/* Of a task whose freeing was not seen, the time is that of its last tick: there may have been none. */
 	if (!tasks->counters.minor_faults ||
 	    (!(tasks->counters.user_ns + tasks->counters.system_ns) && !meter_lost(meter, LOST_FREEING)))
-		fail("%s: %" PRIu64 " minor faults, %" PRIu64 " ns in user and %" PRIu64 " in system mode", leaf->name,
+		fail("%s: %" PRIu64 " minor faults, %" PRIu64 " ns in user and %" PRIu64 " in system mode", cgroup->name,
 		     tasks->counters.minor_faults, tasks->counters.user_ns, tasks->counters.system_ns);
 }
 
@@ -477,29 +477,29 @@ static void be_short(void)
 
 static void scene_life(void)
 {
-	struct leaf leaves[LEAVES];
-	uint64_t ids[LEAVES], branch, generation;
+	struct cgroup cgroups[CGROUPS];
+	uint64_t ids[CGROUPS], branch, generation;
 	_cleanup_(said_clear) struct said said = {};
 
 	open_meter(NULL);
-	generation = leaves_generation(meter);
+	generation = cgroups_generation(meter);
 	branch = make_group("branch");
-	expect(leaves_generation(meter) > generation, true, "the generation after a birth");
-	hand_down(folder_of("branch"));
-	for (size_t i = 0; i < LEAVES; i++)
-		live_and_die(&leaves[i], i);
-	for (size_t i = 0; i < LEAVES; i++)
-		settle(ids[i] = leaves[i].id);
+	expect(cgroups_generation(meter) > generation, true, "the generation after a birth");
+	hand_down(dir_of("branch"));
+	for (size_t i = 0; i < CGROUPS; i++)
+		live_and_die(&cgroups[i], i);
+	for (size_t i = 0; i < CGROUPS; i++)
+		settle(ids[i] = cgroups[i].id);
 	ask(&said);
-	for (size_t i = 0; i < LEAVES; i++)
-		check_leaf(&said, &leaves[i], branch, i % 2);
-	generation = leaves_generation(meter);
-	for (size_t i = 0; i < LEAVES; i += 2)
-		remove_group(leaves[i].name);
-	expect(leaves_generation(meter) >= generation + LEAVES / 2 + 1, true,
+	for (size_t i = 0; i < CGROUPS; i++)
+		check_cgroup(&said, &cgroups[i], branch, i % 2);
+	generation = cgroups_generation(meter);
+	for (size_t i = 0; i < CGROUPS; i += 2)
+		remove_group(cgroups[i].name);
+	expect(cgroups_generation(meter) >= generation + CGROUPS / 2 + 1, true,
 	       "the generation after deaths");
-	forget(ids, LEAVES);
-	expect_forgotten(ids, LEAVES);
+	forget(ids, CGROUPS);
+	expect_forgotten(ids, CGROUPS);
 	be_short();
 	remove_group("branch");
 	expect(meter_lost(meter, LOST_GROUP) + meter_lost(meter, LOST_ROW), 0, "lost");
@@ -533,20 +533,20 @@ static void scene_walk(void)
 	expect(life && life->died_ns, true, "who is nowhere is dead");
 	remove_group("old/inner");
 	remove_group("old");
-	expect(leaves_forget_places(meter) >= 0, true, "places can be forgotten");
+	expect(cgroups_forget_places(meter) >= 0, true, "places can be forgotten");
 }
 
 #define ALICES 1000
 
-/* As alice, in a folder that is hers: many groups, and in each some work. */
-static void be_hostile(const char *folder, unsigned int count)
+/* As alice, in a directory that is hers: many groups, and in each some work. */
+static void be_hostile(const char *dir, unsigned int count)
 {
 	char name[64];
 	int status;
 
 	for (unsigned int i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "%s/alice%u", folder, i);
-		if (mkdir(folder_of(name), 0755) < 0)
+		snprintf(name, sizeof(name), "%s/alice%u", dir, i);
+		if (mkdir(dir_of(name), 0755) < 0)
 			_exit(5);
 		if (fork() == 0)
 			work(name, 1, 1, 0);
@@ -556,29 +556,29 @@ static void be_hostile(const char *folder, unsigned int count)
 	_exit(0);
 }
 
-static void run_as_alice(const char *folder, unsigned int count)
+static void run_as_alice(const char *dir, unsigned int count)
 {
 	char inside[64], procs[2400];
 	int status;
 	pid_t pid;
 
-	snprintf(inside, sizeof(inside), "%s/shell", folder);
+	snprintf(inside, sizeof(inside), "%s/shell", dir);
 	make_group(inside);
 	for (const char *const *file = (const char *const[]){ "", "/cgroup.procs", NULL }; *file;
 	     file++) {
-		snprintf(procs, sizeof(procs), "%s%s", folder_of(folder), *file);
+		snprintf(procs, sizeof(procs), "%s%s", dir_of(dir), *file);
 		if (chown(procs, ALICE, ALICE) < 0)
 			give_up(procs, NULL);
 	}
 	pid = fork();
 	if (pid == 0) {
-		snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder_of(inside));
+		snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir_of(inside));
 		int fd = open(procs, O_WRONLY | O_CLOEXEC);
 
 		if (fd < 0 || write(fd, "0", 1) != 1 || setgid(ALICE) < 0 || setuid(ALICE) < 0)
 			_exit(4);
 		close(fd);
-		be_hostile(folder, count);
+		be_hostile(dir, count);
 	}
 	if (waitpid(pid, &status, 0) < 0 || status) {
 		fprintf(stderr, "alice ended with %#x\n", (unsigned int)status);
@@ -586,15 +586,15 @@ static void run_as_alice(const char *folder, unsigned int count)
 	}
 }
 
-static void remove_alices(const char *folder, unsigned int count)
+static void remove_alices(const char *dir, unsigned int count)
 {
 	char name[64];
 
 	for (unsigned int i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "%s/alice%u", folder, i);
+		snprintf(name, sizeof(name), "%s/alice%u", dir, i);
 		remove_group(name);
 	}
-	snprintf(name, sizeof(name), "%s/shell", folder);
+	snprintf(name, sizeof(name), "%s/shell", dir);
 	remove_group(name);
 }
 
@@ -609,7 +609,7 @@ static void scene_hostile(void)
 
 	open_meter(sizes);
 	hers = make_group("hers");
-	hand_down(folder_of("hers"));
+	hand_down(dir_of("hers"));
 	others = make_group("others");
 	run_in("others", 7, 10007, 0);
 	run_as_alice("hers", ALICES);
@@ -663,7 +663,7 @@ static void scene_full(void)
 {
 	struct map_size sizes[] = { { "groups", 0 }, {} };
 	_cleanup_(said_clear) struct said said = {}, later = {};
-	uint64_t bytes = 0, calls = 0, top_id, ids[LEAVES];
+	uint64_t bytes = 0, calls = 0, top_id, ids[CGROUPS];
 	size_t known = 0;
 	char name[32];
 	struct stat st;
@@ -674,8 +674,8 @@ static void scene_full(void)
 	meter = meter_close(meter);
 	said_clear(&said);
 	open_meter(sizes);
-	for (size_t i = 0; i < LEAVES; i++) {
-		snprintf(name, sizeof(name), "leaf%zu", i);
+	for (size_t i = 0; i < CGROUPS; i++) {
+		snprintf(name, sizeof(name), "cgroup%zu", i);
 		ids[i] = make_group(name);
 		run_in(name, 2, 5003, 0);
 		settle(ids[i]);
@@ -685,29 +685,29 @@ static void scene_full(void)
 	top_id = st.st_ino;
 	settle(top_id);
 	ask(&said);
-	for (size_t i = 0; i < LEAVES; i++) {
+	for (size_t i = 0; i < CGROUPS; i++) {
 		known += find_group(&said, ids[i]) != NULL;
 		bytes += sum_written(&said, ids[i]).bytes;
 		calls += find_tasks(&said, ids[i])->counters.syscw;
 	}
 	expect(known > 0 && known <= 5, true, "some are known");
 	expect(bytes, known * 5003, "bytes of those that are known");
-	expect(sum_written(&said, top_id).bytes, (LEAVES - known) * 5003, "bytes of the others");
-	expect(calls + find_tasks(&said, top_id)->counters.syscw, LEAVES * (2 + 1), "syscw of all");
-	expect(meter_lost(meter, LOST_GROUP), LEAVES - known, "groups that were not known");
+	expect(sum_written(&said, top_id).bytes, (CGROUPS - known) * 5003, "bytes of the others");
+	expect(calls + find_tasks(&said, top_id)->counters.syscw, CGROUPS * (2 + 1), "syscw of all");
+	expect(meter_lost(meter, LOST_GROUP), CGROUPS - known, "groups that were not known");
 	for (size_t i = 0; i < known; i++) { /* make room */
-		snprintf(name, sizeof(name), "leaf%zu", i);
+		snprintf(name, sizeof(name), "cgroup%zu", i);
 		remove_group(name);
 	}
 	forget(ids, known);
 	walk();
 	ask(&later);
 	bytes = 0;
-	for (size_t i = known; i < LEAVES; i++)
+	for (size_t i = known; i < CGROUPS; i++)
 		bytes += find_group(&later, ids[i]) != NULL;
 	expect(bytes, known, "groups that the walk found room for");
-	for (size_t i = known; i < LEAVES; i++) {
-		snprintf(name, sizeof(name), "leaf%zu", i);
+	for (size_t i = known; i < CGROUPS; i++) {
+		snprintf(name, sizeof(name), "cgroup%zu", i);
 		remove_group(name);
 	}
 }
@@ -717,21 +717,21 @@ static void scene_full(void)
 /* In many file systems, so many rows; each gets 11 bytes. */
 static void be_greedy(const char *group)
 {
-	const char *folder = "/tmp/leaves-mount";
+	const char *dir = "/tmp/leaves-mount";
 	char procs[2400];
 	struct stat st;
 	int join;
 
-	snprintf(procs, sizeof(procs), "%s/cgroup.procs", folder_of(group));
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir_of(group));
 	join = open(procs, O_WRONLY | O_CLOEXEC);
-	(void)mkdir(folder, 0700);
+	(void)mkdir(dir, 0700);
 	if (join < 0 || write(join, "0", 1) != 1 || unshare(CLONE_NEWNS) < 0 ||
 	    mount("", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(1);
 	for (int i = 0; i < MOUNTS; i++) {
 		int fd;
 
-		if (mount("greedy", folder, "tmpfs", 0, "size=64k") < 0)
+		if (mount("greedy", dir, "tmpfs", 0, "size=64k") < 0)
 			_exit(2);
 		fd = open("/tmp/leaves-mount/file", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 		if (fd < 0 || fstat(fd, &st) < 0 || ftruncate(fd, 3) < 0 ||
@@ -753,7 +753,7 @@ static void run_greedy(const char *group)
 		give_up("the greedy one", NULL);
 }
 
-/* One leaf works on more file systems than it may have rows and names: the rest is in its (other),
+/* One cgroup works on more file systems than it may have rows and names: the rest is in its (other),
  * nothing is missing, and another has all of its own. */
 static void scene_rows(void)
 {
@@ -792,7 +792,7 @@ static void scene_rows(void)
 
 #define CROWD 8 /* each takes its share */
 
-/* The table is full, and a leaf that has a share left has no room in it: what it does stands in its own (other), which it has. */
+/* The table is full, and a cgroup that has a share left has no room in it: what it does stands in its own (other), which it has. */
 static void scene_crowded(void)
 {
 	static const struct map_size sizes[] = { { "file_rows", 1024 }, { "superblocks", 512 }, {} };
@@ -816,7 +816,7 @@ static void scene_crowded(void)
 		settle(other);
 		remove_group(name);
 	}
-	if (leaves_give_back(meter, first, SHARE_ROWS, 64) < 0) /* as of groups that it answered for, and that are erased */
+	if (cgroups_give_back(meter, first, SHARE_ROWS, 64) < 0) /* as of groups that it answered for, and that are erased */
 		give_up("cannot give back", NULL);
 	ask(&before);
 	expect(before.row_count >= 1024, true, "the table is full");

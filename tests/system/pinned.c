@@ -2,7 +2,7 @@
 /*
  * pinned - a meter that outlives its process, for the test that ends it.
  *
- *     pinned --key                                  the folder of the key hierarchy
+ *     pinned --key                                  the directory of the key hierarchy
  *     pinned PIN_DIR GROUP-ID [MAP=ENTRIES]...      watch that group; answers a line for each word on its input
  *
  * Words: "read" (what was done by operation, in each row that has a mount), "seal", "keep", "close" and "hooks".
@@ -110,7 +110,7 @@ static int begin(struct meter *m, int root_fd, const struct hierarchy *h, uint64
 {
 	struct error err = {};
 
-	if (!meter_is_taken_over(m) && canary_sing(m, root_fd, h, id, false, &err) < 0)
+	if (!meter_is_taken_over(m) && canary_run(m, root_fd, h, id, false, &err) < 0)
 		return fail(err.text);
 	printf("%s%s\n", meter_is_taken_over(m) ? "taken" : "made", meter_has_removed_pins(m) ? ", removed" : "");
 	return 0;

@@ -6,11 +6,11 @@
  *
  *     software_events RECORD.json -- COMMAND [ARGUMENT]...    measures it as `jobmeter run` does
  *     software_events --process          "COUNTED KNOWN": page faults of a process with children and threads
- *     software_events --group FOLDER     the same of an empty control group, to which the process is moved
+ *     software_events --group DIR     the same of an empty control group, to which the process is moved
  *     software_events --job MOUNT PATH   the same of a job of an agent that is killed and started anew half-way: PATH is
  *                                        its group below MOUNT; 0 in the third place if what is shown never fell
- *     software_events --watch PATH FOLDER...   the same of a group that is watched as by `jobmeter watch`: PATH is the
- *                                        group in the key hierarchy, to whose FOLDERs, one a hierarchy, the process is moved
+ *     software_events --watch PATH DIR...   the same of a group that is watched as by `jobmeter watch`: PATH is the
+ *                                        group in the key hierarchy, to whose DIRs, one a hierarchy, the process is moved
  */
 #include <assert.h>
 #include <errno.h>
@@ -35,7 +35,7 @@
 #include "sources/hardware.h"
 #include "load/held.h"
 #include "cgroup/hierarchy.h"
-#include "counters/leaves.h"
+#include "counters/cgroups.h"
 #include "basic/macro.h"
 #include "cli/measure.h"
 #include "model/record.h"
@@ -119,24 +119,24 @@ static int read_faults(pid_t pid, uint64_t *ret)
 	return 0;
 }
 
-static int open_for(const char *folder, pid_t pid, struct hardware **ret, struct error *err)
+static int open_for(const char *dir, pid_t pid, struct hardware **ret, struct error *err)
 {
 	_cleanup_close_ int fd = -EBADF;
 	struct cpulist cpus = {};
 	char text[16];
 
-	if (!folder)
+	if (!dir)
 		return hardware_open_process(&software, pid, false, ret, err);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
 		cpulist_set(&cpus, cpu);
 	snprintf(text, sizeof(text), "%d", pid);
 	if (fd < 0 || file_write_existing(fd, "cgroup.procs", text) < 0)
-		return error_set(err, -EIO, "cannot move a process to '%s'", folder);
+		return error_set(err, -EIO, "cannot move a process to '%s'", dir);
 	return hardware_open_group(&software, fd, &cpus, 1024, ret, err);
 }
 
-static int compare_faults(const char *folder)
+static int compare_faults(const char *dir)
 {
 	_cleanup_(hardware_closep) struct hardware *h = NULL;
 	struct value values[METRIC_JOB_COUNT] = {};
@@ -147,7 +147,7 @@ static int compare_faults(const char *folder)
 	int r = hold_family(&held);
 
 	if (r == 0)
-		r = open_for(folder, held.pid, &h, &err);
+		r = open_for(dir, held.pid, &h, &err);
 	if (r == 0)
 		r = read_faults(held.pid, &before);
 	if (r < 0)
@@ -222,10 +222,10 @@ static void sample(struct counting *c, struct source_attachments *own, struct re
 }
 
 /* A process of the job that stands still until it is released, and is waited for. */
-static int run_process(struct counting *c, struct registry *r, struct source_attachments *own, const char *folder,
+static int run_process(struct counting *c, struct registry *r, struct source_attachments *own, const char *dir,
 		       bool is_last)
 {
-	_cleanup_close_ int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct registry_job *job = registry_next(r, NULL);
 	struct rusage usage;
 	struct held held;
@@ -273,7 +273,7 @@ static int compare_job(char *mount, const char *path)
 {
 	_cleanup_(registry_freep) struct registry *before = begin(), *after = begin();
 	_cleanup_(snapshot_unrefp) struct snapshot *first = NULL, *second = NULL, *third = NULL;
-	_cleanup_free_ char *folder = NULL, *cpus = NULL, *state = NULL;
+	_cleanup_free_ char *dir = NULL, *cpus = NULL, *state = NULL;
 	struct cpulist list = {};
 	struct counting c = { .hierarchy = { .is_v2 = true, .v2_mount = mount }, .path = path };
 	struct source_attachments one = {}, two = {}, three = {};
@@ -281,18 +281,18 @@ static int compare_job(char *mount, const char *path)
 	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
 		cpulist_set(&list, cpu);
 	c.cpus = cpus = cpulist_format(&list);
-	if (open_sources(&c, &list) < 0 || asprintf(&folder, "%s%s", mount, path) < 0 || !before || !after || learn(before, path) < 0 ||
+	if (open_sources(&c, &list) < 0 || asprintf(&dir, "%s%s", mount, path) < 0 || !before || !after || learn(before, path) < 0 ||
 	    registry_format_job(registry_next(before, NULL), &state) < 0)
 		return fail("no memory");
 	/* written down before it did anything: the rest is known only from what was shown */
-	if (run_process(&c, before, &one, folder, false) < 0)
+	if (run_process(&c, before, &one, dir, false) < 0)
 		return fail("cannot run a process of the job");
 	first = show(before, 5);
 	source_attachments_clear(&one);
 	if (restart(state, first, after, path) < 0)
 		return fail("cannot start anew");
 	second = show(after, 7);
-	if (run_process(&c, after, &two, folder, true) < 0)
+	if (run_process(&c, after, &two, dir, true) < 0)
 		return fail("cannot run another process of the job");
 	third = show(after, 11);
 	sample(&c, &three, registry_next(after, NULL), false);
@@ -307,14 +307,14 @@ static int compare_job(char *mount, const char *path)
 
 /* ---- a group that is watched ---- */
 
-static int move_to(pid_t pid, char **folders)
+static int move_to(pid_t pid, char **dirs)
 {
 	char text[16];
 	int r = 0;
 
 	snprintf(text, sizeof(text), "%d", pid);
-	for (; *folders && r >= 0; folders++) {
-		_cleanup_close_ int fd = open(*folders, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (; *dirs && r >= 0; dirs++) {
+		_cleanup_close_ int fd = open(*dirs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 		r = fd < 0 ? -errno : file_write_existing(fd, "cgroup.procs", text);
 	}
@@ -344,7 +344,7 @@ static int print_watched(const struct record *r, uint64_t known)
 	return 0;
 }
 
-static int compare_watched(const char *path, char **folders)
+static int compare_watched(const char *path, char **dirs)
 {
 	const struct watch_meter_options options = { .hardware = &software };
 	_cleanup_(record_freep) struct record *first = NULL, *last = NULL, *between = NULL;
@@ -357,7 +357,7 @@ static int compare_watched(const char *path, char **folders)
 	int r = hold_family(&held);
 
 	if (r == 0)
-		r = move_to(held.pid, folders);
+		r = move_to(held.pid, dirs);
 	if (r == 0)
 		r = watch_meter_open_group(path, &options, &source, &err);
 	if (r == 0)

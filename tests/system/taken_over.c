@@ -27,40 +27,40 @@
 #include "agent/privileges.h"
 #include "agent/syscall_filter.h"
 
-static long trace(pid_t victim)
+static long trace(pid_t oom_kill)
 {
-	long r = ptrace(PTRACE_SEIZE, victim, NULL, NULL);
+	long r = ptrace(PTRACE_SEIZE, oom_kill, NULL, NULL);
 
 	if (r == 0) {
-		ptrace(PTRACE_INTERRUPT, victim, NULL, NULL);
-		waitpid(victim, NULL, __WALL);
-		ptrace(PTRACE_DETACH, victim, NULL, NULL);
+		ptrace(PTRACE_INTERRUPT, oom_kill, NULL, NULL);
+		waitpid(oom_kill, NULL, __WALL);
+		ptrace(PTRACE_DETACH, oom_kill, NULL, NULL);
 	}
 	return r;
 }
 
-static long read_memory(pid_t victim)
+static long read_memory(pid_t oom_kill)
 {
 	struct iovec here = { .iov_base = &(char){ 0 }, .iov_len = 1 };
 	struct iovec there = { .iov_base = stdout, .iov_len = 1 };
-	long r = process_vm_readv(victim, &here, 1, &there, 1, 0);
+	long r = process_vm_readv(oom_kill, &here, 1, &there, 1, 0);
 
 	return r < 0 && errno == EFAULT ? 0 : r; /* it may, and there is nothing at that place */
 }
 
-static long take_descriptor(pid_t victim)
+static long take_descriptor(pid_t oom_kill)
 {
-	_cleanup_close_ int pid_fd = (int)syscall(SYS_pidfd_open, victim, 0);
+	_cleanup_close_ int pid_fd = (int)syscall(SYS_pidfd_open, oom_kill, 0);
 
 	return syscall(SYS_pidfd_getfd, pid_fd, 0, 0) < 0 ? -1 : 0;
 }
 
-static long start_program(pid_t victim)
+static long start_program(pid_t oom_kill)
 {
 	pid_t child = fork();
 	int status;
 
-	(void)victim;
+	(void)oom_kill;
 	if (child == 0) {
 		execl("/bin/true", "true", NULL);
 		_exit(errno);
@@ -71,7 +71,7 @@ static long start_program(pid_t victim)
 	return errno ? -1 : 0;
 }
 
-static long load_program(pid_t victim)
+static long load_program(pid_t oom_kill)
 {
 	const struct bpf_insn nothing[] = {
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .imm = 0 },
@@ -85,13 +85,13 @@ static long load_program(pid_t victim)
 	};
 	long r = syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof(attributes));
 
-	(void)victim;
+	(void)oom_kill;
 	return r < 0 ? r : close((int)r);
 }
 
 static const struct {
 	const char *name;
-	long (*try)(pid_t victim);
+	long (*try)(pid_t oom_kill);
 } attempts[] = {
 	{ "trace", trace },
 	{ "read-memory", read_memory },

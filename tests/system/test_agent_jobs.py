@@ -316,7 +316,7 @@ def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
     agent.start()
     page = await_page(agent, lambda page: known_jobs(page) == {"2", "3"})
     assert known_jobs(page) == {"2", "3"}
-    assert page.of("jobmeter_agent_set_aside_files_total")[0][1] == 1
+    assert page.of("jobmeter_agent_quarantined_files_total")[0][1] == 1
     assert [name for name in state_files(agent) if name.endswith(".bad")] == [whole.name + ".bad"]
     told = [line for line in agent.log().splitlines() if "was not believed" in line]
     assert len(told) == 1 and f"'{whole}' was not believed, and is kept as .bad: line " in told[0], told
@@ -333,10 +333,10 @@ def test_a_bad_file_of_the_prolog_is_told_once(start_agent, bench, work):
     agent = start_agent()
     for job in (1, 2, 30):  # the last has none
         work(job)
-    page = await_page(agent, lambda page: page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 2)
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_invalid_prolog_files_total")[0][1] == 2)
     readings = page.of("jobmeter_agent_readings_total")[0][1]
     page = await_page(agent, lambda page: page.of("jobmeter_agent_readings_total")[0][1] > readings + 3)
-    assert page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 2
+    assert page.of("jobmeter_agent_invalid_prolog_files_total")[0][1] == 2
     told = [line for line in agent.log().splitlines() if "not taken from the prolog" in line]
     assert len(told) == 2, told
     where = f"not taken from the prolog, in '{folder}': "
@@ -344,8 +344,8 @@ def test_a_bad_file_of_the_prolog_is_told_once(start_agent, bench, work):
     assert any(f"{where}'{MANAGER}-2.json': account is a number" in line for line in told), told
     for job in range(3, 21):
         work(job)
-    page = await_page(agent, lambda page: page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 20)
-    assert page.of("jobmeter_agent_bad_prolog_files_total")[0][1] == 20
+    page = await_page(agent, lambda page: page.of("jobmeter_agent_invalid_prolog_files_total")[0][1] == 20)
+    assert page.of("jobmeter_agent_invalid_prolog_files_total")[0][1] == 20
     assert agent.log().count("not taken from the prolog") == 16
 
 
@@ -358,7 +358,7 @@ def test_files_that_cannot_be_kept_open_are_counted(start_agent, work):
     agent.start(before=["prlimit", "--nofile=516:516"])  # four of them may be kept
     page = await_page(agent, lambda page: page.of("jobmeter_agent_reopened_files_total")[0][1] > 0)
     assert page.of("jobmeter_agent_reopened_files_total")[0][1] > 0
-    assert page.of("jobmeter_agent_refused_files_total")[0][1] == 0
+    assert page.of("jobmeter_agent_denied_files_total")[0][1] == 0
     live = [labels["jobid"] for labels, _ in page.of("jobmeter_job_memory_usage_bytes") if labels["manager"] == MANAGER]
     assert sorted(live) == [str(job) for job in range(1, 9)]
 

@@ -113,5 +113,5 @@ def test_where_mounts_are_not_measured_files_are_not_known(run_metered):
 
 def test_pipes_devices_and_proc_are_no_files(run_metered):
     record = run_metered("sh", "-c", "cat /proc/self/stat | cat >/dev/null", options=["--files"], tier="T3")
-    paths = [*by_path(record), *by_path(record, "folders")]
+    paths = [*by_path(record), *by_path(record, "directories")]
     assert not [path for path in paths if path.startswith(("/proc", "/dev/null", "("))]

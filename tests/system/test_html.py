@@ -131,7 +131,7 @@ def test_a_real_run_is_a_page(ran):
 
 def test_no_name_of_a_job_is_markup(report, made):
     evil = copy.deepcopy(made)
-    for key in ("name", "user", "account", "partition", "folder", "state", "id", "manager"):
+    for key in ("name", "user", "account", "partition", "workdir", "state", "id", "manager"):
         made["job"][key] = f"made-{key}"
         evil["job"][key] = EVIL
     for key in ("node", "agent_version"):

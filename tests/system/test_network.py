@@ -29,7 +29,7 @@ def used(network):
 def told(network):
     """What the program can know too: not what a moment's round-trip time was."""
     told = json.loads(json.dumps(network))
-    for key in ("round_trip_seconds", "round_trips", "least_round_trip_seconds", "round_trip_times"):
+    for key in ("rtt_seconds", "rtt_samples", "min_rtt_seconds", "rtt_distribution"):
         told.get("tcp", {}).get("connections", {}).pop(key, None)
     return told
 
@@ -115,8 +115,8 @@ def test_the_books_do_not_know_of_it(talk):
     record, truth = talk("as-files")
     row = next(row for row in record["io"] if row["mount"] == "(socket)")
     assert row["write"]["bytes"] == truth["network"]["tcp"]["sent"]["bytes"]
-    assert record["coverage"]["books"]["read"]["difference_bytes"] == 0
-    assert record["coverage"]["books"]["write"]["difference_bytes"] == 0
+    assert record["coverage"]["accounting"]["read"]["difference_bytes"] == 0
+    assert record["coverage"]["accounting"]["write"]["difference_bytes"] == 0
 
 
 def test_who_uses_no_socket_has_used_none(run_metered):
@@ -132,7 +132,7 @@ def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_m
 def exposed(page, job):
     """{(type, metric): number} of one job's sockets."""
     return {(dict(labels)["type"], name): value for (name, labels), value in page.samples.items()
-            if name.startswith("jobmeter_job_network_") and "round_trip" not in name and dict(labels)["jobid"] == str(job)}
+            if name.startswith("jobmeter_job_network_") and "rtt" not in name and dict(labels)["jobid"] == str(job)}
 
 
 def series(network):
@@ -255,7 +255,7 @@ else:
 def test_who_is_handed_a_connection_has_what_he_does_with_it(start_agent, groups, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent = start_agent()
-    jobs = [groups.start(groups.name(job), sys.executable, "-c", HANDED, role, tmp_path / "way")
+    jobs = [groups.start(groups.name(job), sys.executable, "-c", HANDED, role, tmp_path / "interface")
             for job, role in ((1, "makes"), (2, "takes"))]
     assert [job.wait(timeout=60) for job in jobs] == [0, 0]
     await_page(agent, lambda page: {"1", "2"} <= set(known_jobs(page)))
@@ -269,24 +269,24 @@ def test_who_is_handed_a_connection_has_what_he_does_with_it(start_agent, groups
 def test_round_trips_through_the_loopback_are_short(talk):
     record, _ = talk("tcp4")
     connections = record["network"]["tcp"]["connections"]
-    assert connections["round_trips"] >= 7  # of 108 calls on one of the sockets
-    assert 1e-6 < connections["round_trip_seconds"] / connections["round_trips"] < 0.1
+    assert connections["rtt_samples"] >= 7  # of 108 calls on one of the sockets
+    assert 1e-6 < connections["rtt_seconds"] / connections["rtt_samples"] < 0.1
 
 
 def check_spread(connections):
     """The histogram is of the times that are summed: as many, and within the bounds of its buckets their sum."""
-    counts = connections["round_trip_times"]
-    assert sum(counts) == connections["round_trips"]
+    counts = connections["rtt_distribution"]
+    assert sum(counts) == connections["rtt_samples"]
     least = sum(count * (2 ** (i + 7) if i else 0) for i, count in enumerate(counts)) / 1e9
     most = sum(count * 2 ** (i + 8) for i, count in enumerate(counts)) / 1e9
-    assert least <= connections["round_trip_seconds"] < most
+    assert least <= connections["rtt_seconds"] < most
 
 
 @pytest.mark.parametrize("mode", ["tcp4", "tcp6", "as-files", "errors", "namespace", "many", "high", "reused"])
 def test_the_least_round_trip_is_the_one_that_the_kernel_tells_each_program(talk, mode):
     record, truth = talk(mode)
     connections = record["network"]["tcp"]["connections"]
-    assert round(connections["least_round_trip_seconds"] * 1e6) == truth["least_round_trip_us"] > 0
+    assert round(connections["min_rtt_seconds"] * 1e6) == truth["min_rtt_us"] > 0
     check_spread(connections)
 
 
@@ -349,13 +349,13 @@ def test_round_trips_between_two_machines_are_those_that_ss_tells(slow_link, run
         server.wait()
     connections = record["network"]["tcp"]["connections"]
     said = dict(re.findall(r"\b(minrtt|rtt):([0-9.]+)", told_in.read_text()))
-    assert connections["least_round_trip_seconds"] == pytest.approx(float(said["minrtt"]) / 1e3, abs=1e-9)
+    assert connections["min_rtt_seconds"] == pytest.approx(float(said["minrtt"]) / 1e3, abs=1e-9)
     assert connections["opened"] == 1
     check_spread(connections)
     if not delayed:
         pytest.skip("needs a kernel with sch_netem: the least round trip was equal without a delay")
-    assert connections["least_round_trip_seconds"] >= 0.022
-    assert sum(connections["round_trip_times"][:17]) == 0  # none below 2^24 ns
+    assert connections["min_rtt_seconds"] >= 0.022
+    assert sum(connections["rtt_distribution"][:17]) == 0  # none below 2^24 ns
 
 
 def free_port():

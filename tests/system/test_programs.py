@@ -47,7 +47,7 @@ def run_both(programs, tmp_path, root, demand):
 
 
 def books_close(record):
-    return all(book["difference_bytes"] == 0 for book in record["coverage"]["books"].values())
+    return all(book["difference_bytes"] == 0 for book in record["coverage"]["accounting"].values())
 
 
 def assert_equal(seen, recorded, record):
@@ -144,13 +144,13 @@ def said_by(fio):
 
 def test_fio_by_plain_calls(run_fio, data_file):
     fio, row, record = run_fio(data_file, "--ioengine=psync")
-    assert data_of(row) == said_by(fio) and row["ways"] == {}
+    assert data_of(row) == said_by(fio) and row["interfaces"] == {}
     assert books_close(record)
 
 
 def test_fio_by_io_uring(run_fio, data_file):
     fio, row, record = run_fio(data_file, "--ioengine=io_uring", "--iodepth=8")
-    assert data_of(row) == data_of(row["ways"]["io_uring"]) == said_by(fio)
+    assert data_of(row) == data_of(row["interfaces"]["io_uring"]) == said_by(fio)
     assert books_close(record)
 
 
@@ -159,7 +159,7 @@ def test_fio_by_libaio_and_direct(run_fio, disk):
     file.write_bytes(os.urandom(FILE_BYTES))
     fio, row, record = run_fio(file, "--ioengine=libaio", "--iodepth=8", "--direct=1")
     if fentry_is_here(record):
-        assert data_of(row) == data_of(row["ways"]["libaio"]) == said_by(fio)
+        assert data_of(row) == data_of(row["interfaces"]["libaio"]) == said_by(fio)
     else:
         assert row["read"]["bytes"] == row["write"]["bytes"] == 0
         assert any(line.startswith(f"{IOS} libaio requests not counted")

@@ -166,7 +166,7 @@ class TestTheCommandsLife:
         assert written(outer) >= 1013
         assert load(outer)["cpu"]["user_seconds"] >= load(inner)["cpu"]["user_seconds"]
         for which in (inner, outer):
-            books = load(which)["coverage"]["books"]
+            books = load(which)["coverage"]["accounting"]
             assert books["read"]["difference_bytes"] == 0 and books["write"]["difference_bytes"] == 0
         assert leftovers() == []
 

@@ -103,7 +103,7 @@ def calls_of(row):
 
 
 def is_balanced(record):
-    return all(book["difference_bytes"] == 0 for book in record["coverage"]["books"].values())
+    return all(book["difference_bytes"] == 0 for book in record["coverage"]["accounting"].values())
 
 
 NO_ROW = "calls counted in (other), since the table of files was full"

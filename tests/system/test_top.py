@@ -115,7 +115,7 @@ class TestThroughAnAgent:
         node = Node(start_agent(interval="1h"), groups, keeper)
         try:
             for options in (["--batch", "--size", "80"], ["--json"], ["--json", "--record", tmp_path / "recording"]):
-                last = node.ask("/v1/tick?max_age=0.05")
+                last = node.ask("/v1/snapshot?max_age=0.05")
                 readings = node.ask("/v1/agent")["readings"]
                 text = node.top("-n", 1, "-d", 60, *options)
                 assert node.ask("/v1/agent")["readings"] == readings + 1
@@ -206,9 +206,9 @@ class TestThroughAnAgent:
         node.await_users()
 
         def pair():
-            whole = node.ask("/v1/tick?max_age=0.05")
+            whole = node.ask("/v1/snapshot?max_age=0.05")
             time.sleep(0.3)
-            now = node.ask(f"/v1/tick?max_age=0.05&since={whole['boot_seconds']:.9f}")
+            now = node.ask(f"/v1/snapshot?max_age=0.05&since={whole['boot_seconds']:.9f}")
             assert whole["boot_seconds"] < now["boot_seconds"]
             return whole["jobs"], now["jobs"]
 
@@ -245,7 +245,7 @@ class TestThroughAnAgent:
         assert done.stdout.count("by CORES") == 1
         torn.write_text("{}\n")
         assert node.top("--batch", "--replay", torn, code=1) == \
-            f"jobmeter top: {torn}:1: schema is not 'jobmeter.tick/1'\n"
+            f"jobmeter top: {torn}:1: schema is not 'jobmeter.snapshot/1'\n"
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ def mapped_and_fetched(program, disk, output, options):
     _, status, usage = os.wait4(pid, 0)
     assert status == 0
     rows = json.loads(output.read_text())["rows"]
-    mapped = {row["op"]: row["bytes"] for row in rows if row["way"] == "mapping"}
+    mapped = {row["op"]: row["bytes"] for row in rows if row["interface"] == "mapping"}
     return mapped, usage.ru_inblock * 512
 
 
@@ -116,8 +116,8 @@ def test_the_totals_are_what_the_kernel_charged(programs, tmp_path, options):
     assert charged == (totals["rchar_bytes"] + execs * exec_bytes, totals["wchar_bytes"])
 
 
-def done(place, op, calls, size=0, errors=0, not_found=0, way="call", by="descriptor"):
-    return {"place": place, "op": op, "way": way, "by": by, "calls": calls, "bytes": size,
+def done(place, op, calls, size=0, errors=0, not_found=0, interface="call", by="descriptor"):
+    return {"place": place, "op": op, "interface": way, "by": by, "calls": calls, "bytes": size,
             "errors": errors, "not_found": not_found}
 
 
@@ -129,24 +129,24 @@ TRUTH = {
     "rows": [
         done("/tmp/a", "read", 7, 101, 2),
         done("/tmp/b", "read", 3, 11),
-        done("/tmp/a", "read", 2, 1000, 1, way="io_uring"),
-        done("/tmp/b", "write", 5, 2000, way="io_uring"),
-        done("/tmp/b", "write", 2, 400, way="sendfile"),
-        done("/tmp/b", "read", 0, 8192, way="mapping"),
+        done("/tmp/a", "read", 2, 1000, 1, interface="io_uring"),
+        done("/tmp/b", "write", 5, 2000, interface="io_uring"),
+        done("/tmp/b", "write", 2, 400, interface="sendfile"),
+        done("/tmp/b", "read", 0, 8192, interface="mapping"),
         done("/tmp/b", "create", 5, by="result"),
         done("/tmp/b", "stat", 13, errors=11, not_found=7, by="path"),
         done("/tmp/b", "stat", 3),
-        done("/tmp/b", "stat", 2, way="io_uring", by="descriptor"),
+        done("/tmp/b", "stat", 2, interface="io_uring", by="descriptor"),
         done("(unresolved)", "stat", 1, errors=1, not_found=1, by="path"),
         done("(pipe)", "write", 1, 1),
     ],
-    "skipped": [done("/tmp/b", "write", 3, 1500, way="io_uring")],
+    "skipped": [done("/tmp/b", "write", 3, 1500, interface="io_uring")],
     "totals": {"rchar_bytes": 112, "wchar_bytes": 401},
 }
 RECORD = {
     "io": [
         {"mount": "/tmp", "read": counted(12, 1112, 3), "write": counted(7, 2400, 0),
-         "ways": {"io_uring": {"read": counted(2, 1000, 1), "write": counted(5, 2000, 0)},
+         "interfaces": {"io_uring": {"read": counted(2, 1000, 1), "write": counted(5, 2000, 0)},
                   "sendfile": {"write": counted(2, 400, 0)}},
          "mapped": {"read_bytes": 8192, "write_bytes": 0},
          "meta": {"create": {"calls": 5, "errors": 0, "not_found": 0},
@@ -156,7 +156,7 @@ RECORD = {
         {"mount": "(exec)", "read": counted(2, 816, 0)},
     ],
     "tasks": {"rchar_bytes": 928, "wchar_bytes": 401},
-    "coverage": {"books": {
+    "coverage": {"accounting": {
         "read": {"tasks_bytes": 928, "rows_bytes": 928, "twice_bytes": 0, "difference_bytes": 0},
         "write": {"tasks_bytes": 401, "rows_bytes": 401, "twice_bytes": 0, "difference_bytes": 0},
     }},
@@ -203,7 +203,7 @@ def test_one_number_too_high_is_one_difference(keys, expected):
 
 @pytest.mark.parametrize("field, did", [("calls", 2), ("bytes", 1000), ("errors", 1)])
 def test_what_moves_from_calls_to_another_way_is_two_differences(field, did):
-    found = differences(TRUTH, changed(0, "ways", "io_uring", "read", field))
+    found = differences(TRUTH, changed(0, "interfaces", "io_uring", "read", field))
     calls = {"calls": 10, "bytes": 112, "errors": 2}[field]
     assert found == [f"/tmp read {field}: did {calls}, recorded {calls - 1}",
                      f"/tmp read by io_uring {field}: did {did}, recorded {did + 1}"]
@@ -219,7 +219,7 @@ def test_a_row_too_many_or_too_few_is_a_difference():
 
 
 def test_a_way_or_an_operation_too_few_is_a_difference():
-    for keys in (("ways", "sendfile"), ("meta", "stat"), ("mapped",)):
+    for keys in (("interfaces", "sendfile"), ("meta", "stat"), ("mapped",)):
         record = copy.deepcopy(RECORD)
         at = record["io"][0]
         for key in keys[:-1]:
@@ -242,7 +242,7 @@ def test_a_way_that_a_kernel_does_not_show_can_be_left_out():
     row = record["io"][0]
     row["read"], row["write"] = counted(10, 112, 2), counted(2, 400, 0)
     row["meta"]["stat"]["calls"] -= 2
-    del row["ways"]["io_uring"], row["mapped"]
+    del row["interfaces"]["io_uring"], row["mapped"]
     assert differences(TRUTH, record, absent_ways=("io_uring", "mapping")) == []
     assert differences(TRUTH, record, absent_ways=("io_uring",))
     assert differences(TRUTH, record, absent_ways=("mapping",))
@@ -251,7 +251,7 @@ def test_a_way_that_a_kernel_does_not_show_can_be_left_out():
 def test_requests_without_a_completion_can_be_left_out():
     record = copy.deepcopy(RECORD)
     row = record["io"][0]
-    row["write"], row["ways"]["io_uring"]["write"] = counted(4, 900, 0), counted(2, 500, 0)
+    row["write"], row["interfaces"]["io_uring"]["write"] = counted(4, 900, 0), counted(2, 500, 0)
     assert differences(TRUTH, record, skipped=False) == []
     assert differences(TRUTH, record, skipped=True)
     assert differences(TRUTH, RECORD, skipped=False)
@@ -260,14 +260,14 @@ def test_requests_without_a_completion_can_be_left_out():
 def test_books_that_do_not_balance_are_differences():
     record = copy.deepcopy(RECORD)
     record["tasks"]["rchar_bytes"] += 1
-    record["coverage"]["books"]["write"]["rows_bytes"] = 0
+    record["coverage"]["accounting"]["write"]["rows_bytes"] = 0
     assert len(compare.book_differences(TRUTH, record)) == 2
 
 
 def test_what_the_kernel_charges_twice_is_no_difference():
     record = copy.deepcopy(RECORD)
     record["tasks"]["rchar_bytes"] += 70
-    book = record["coverage"]["books"]["read"]
+    book = record["coverage"]["accounting"]["read"]
     book["tasks_bytes"] += 70
     assert len(compare.book_differences(TRUTH, record)) == 1 + 1
     book["twice_bytes"] = 70

@@ -123,7 +123,7 @@ class TestByItself:
         assert not wrong_series(load(out))
         assert written(document) == ((17 + 211) * 1009, 17 + 211)
         assert document["tasks"]["ended"] == 3  # two dd, and the shell
-        books = document["coverage"]["books"]
+        books = document["coverage"]["accounting"]
         assert books["write"]["difference_bytes"] == 0
         assert any("what was before is not in here" in note for note in document["coverage"]["notes"])
         assert nothing_new()

@@ -30,15 +30,15 @@ void learn(struct registry *r, uint64_t second, const struct group_life *lives, 
 	ASSERT_OK(registry_learn(r, lives, count, second * SECOND, EPOCH + second * SECOND));
 }
 
-struct leaf_tasks tasks_of(uint64_t leaf, uint64_t user_ns, uint64_t live, uint64_t ended)
+struct cgroup_tasks tasks_of(uint64_t cgroup, uint64_t user_ns, uint64_t live, uint64_t ended)
 {
-	return (struct leaf_tasks){ .leaf = leaf, .counters = { .user_ns = user_ns }, .live = live, .ended = ended,
+	return (struct cgroup_tasks){ .cgroup = cgroup, .counters = { .user_ns = user_ns }, .live = live, .ended = ended,
 				    .uid = UINT32_MAX };
 }
 
-struct leaf_row row_of(uint64_t leaf, uint64_t place, unsigned int op, unsigned int way, uint64_t calls, uint64_t amount)
+struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface, uint64_t calls, uint64_t amount)
 {
-	return (struct leaf_row){ .key = { .leaf = leaf, .place = place, .op = (uint8_t)op, .way = (uint8_t)way },
+	return (struct cgroup_row){ .key = { .cgroup = cgroup, .place = place, .op = (uint8_t)op, .interface = (uint8_t)interface },
 				  .counts = { .calls = calls, .amount = amount } };
 }
 
@@ -53,7 +53,7 @@ const struct snapshot_mount *name_by_number(void *context, uint64_t place)
 	return &mount;
 }
 
-void feed(struct registry *r, const struct leaf_tasks *tasks, size_t task_count, const struct leaf_row *rows,
+void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count, const struct cgroup_row *rows,
 	  size_t row_count)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = task_count, .rows = rows, .row_count = row_count,
@@ -65,24 +65,24 @@ void feed(struct registry *r, const struct leaf_tasks *tasks, size_t task_count,
 
 size_t fold(struct registry *r, uint64_t second)
 {
-	uint64_t *leaves = NULL;
+	uint64_t *cgroups = NULL;
 	size_t count = 0;
 
-	ASSERT_OK(registry_fold(r, second * SECOND, &leaves, &count));
+	ASSERT_OK(registry_fold(r, second * SECOND, &cgroups, &count));
 	for (size_t i = 1; i < count; i++)
-		ASSERT(leaves[i - 1] < leaves[i]);
-	free(leaves);
+		ASSERT(cgroups[i - 1] < cgroups[i]);
+	free(cgroups);
 	return count;
 }
 
 size_t fold_and_forget(struct registry *r, uint64_t second)
 {
-	uint64_t *leaves = NULL;
+	uint64_t *cgroups = NULL;
 	size_t count = fold(r, second), pending = 0;
 
-	ASSERT_OK(registry_folded(r, &leaves, &pending));
-	ASSERT_OK(registry_forget(r, leaves, pending));
-	free(leaves);
+	ASSERT_OK(registry_folded(r, &cgroups, &pending));
+	ASSERT_OK(registry_forget(r, cgroups, pending));
+	free(cgroups);
 	return count;
 }
 
@@ -103,7 +103,7 @@ uint64_t number_of(const struct snapshot *s, const char *manager, const char *id
 }
 
 struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id, const char *mount,
-			   unsigned int op, unsigned int way)
+			   unsigned int op, unsigned int interface)
 {
 	const struct snapshot_job *job = snapshot_find(s, manager, id);
 
@@ -111,7 +111,7 @@ struct op_counts counts_of(const struct snapshot *s, const char *manager, const 
 	for (size_t i = 0; i < job->row_count; i++) {
 		const struct snapshot_row *row = &job->rows[i];
 
-		if (row->op == op && row->way == way && strcmp(s->mounts[row->mount].name, mount) == 0)
+		if (row->op == op && row->interface == interface && strcmp(s->mounts[row->mount].name, mount) == 0)
 			return row->counts;
 	}
 	return (struct op_counts){};

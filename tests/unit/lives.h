@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lives - lives of groups that no kernel told of, and what leaves did, for tests of the registry. */
+/* lives - lives of groups that no kernel told of, and what cgroups did, for tests of the registry. */
 #pragma once
 
 #include "jobs/registry.h"
@@ -17,9 +17,9 @@ struct group_life life(uint64_t id, uint64_t parent, uint64_t born, uint64_t die
 void learn(struct registry *r, uint64_t second, const struct group_life *lives, size_t count);
 
 /* A feed of tasks that used @user_ns each, and of rows; places are named "/1", "/2"... of type "ext4". */
-struct leaf_tasks tasks_of(uint64_t leaf, uint64_t user_ns, uint64_t live, uint64_t ended);
-struct leaf_row row_of(uint64_t leaf, uint64_t place, unsigned int op, unsigned int way, uint64_t calls, uint64_t amount);
-void feed(struct registry *r, const struct leaf_tasks *tasks, size_t task_count, const struct leaf_row *rows,
+struct cgroup_tasks tasks_of(uint64_t cgroup, uint64_t user_ns, uint64_t live, uint64_t ended);
+struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface, uint64_t calls, uint64_t amount);
+void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count, const struct cgroup_row *rows,
 	  size_t row_count);
 const struct snapshot_mount *name_by_number(void *context, uint64_t place);
 
@@ -33,4 +33,4 @@ struct snapshot *snap(struct registry *r, uint64_t second);
 uint64_t number_of(const struct snapshot *s, const char *manager, const char *id, enum metric_id metric);
 /* The counts of a row of a job, all zero if there is none. */
 struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id, const char *mount,
-			   unsigned int op, unsigned int way);
+			   unsigned int op, unsigned int interface);

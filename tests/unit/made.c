@@ -49,8 +49,8 @@ static void fill_reading(struct reading *r, int rank)
 	add_mount(r, "/scratch", "lustre", 1900007, 8160437862);
 	add_mount(r, "/", "ext4", 1, 2048);
 	add_mount(r, "(pipe)", NULL, 1, 4096);
-	r->mounts[0].ways[WAY_SENDFILE][OP_READ] = (struct op_counts){ .calls = 7, .bytes = 4095 };
-	r->mounts[0].ways[WAY_MAPPING][OP_WRITE].bytes = 8192;
+	r->mounts[0].interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 7, .bytes = 4095 };
+	r->mounts[0].interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 8192;
 	if (mount_row_add_alias(&r->mounts[0], "/work") < 0)
 		abort();
 	reading_sort_mounts(r);
@@ -70,7 +70,7 @@ struct record *made_record(int rank)
 	r->job.cpus_allowed = text_of(rank % 2 ? "2-%d" : "0-%d", rank % 2 ? 3 : 1);
 	r->job.manager = strdup("run");
 	r->job.user = strdup("made-user");
-	r->job.folder = strdup("/home/made-user");
+	r->job.dir = strdup("/home/made-user");
 	r->job.uid = 1000;
 	r->job.exit_code = 0;
 	r->job.rank = rank;
@@ -80,8 +80,8 @@ struct record *made_record(int rank)
 	r->time.end_ns = r->time.start_ns + r->time.elapsed_ns;
 	r->time.measured_from_ns = r->time.start_ns;
 	fill_reading(&r->reading, rank);
-	r->cores = (struct evenness){ { 2, true }, { 9973, true } };
-	record_close_books(r);
+	r->cores = (struct balance){ { 2, true }, { 9973, true } };
+	record_close_accounting(r);
 	return r;
 }
 

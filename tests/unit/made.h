@@ -7,7 +7,7 @@
 
 struct error;
 
-/* A full record: two mounts, a pipe, known books.  @rank names node, CPUs and some of the numbers:
+/* A full record: two mounts, a pipe, known accounting.  @rank names node, CPUs and some of the numbers:
  * two ranks a node with two cores each.  Never NULL. */
 struct record *made_record(int rank);
 

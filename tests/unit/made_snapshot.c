@@ -56,13 +56,13 @@ uint32_t made_mount(struct snapshot *s, enum row_kind kind, const char *name, co
 	return (uint32_t)s->mount_count++;
 }
 
-struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_way way,
+struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_interface interface,
 			      struct op_counts counts)
 {
 	struct snapshot_job *job = &s->jobs[s->job_count - 1];
 
 	job->rows = grow(job->rows, job->row_count, sizeof(*job->rows));
-	job->rows[job->row_count] = (struct snapshot_row){ .mount = mount, .op = (uint8_t)op, .way = (uint8_t)way,
+	job->rows[job->row_count] = (struct snapshot_row){ .mount = mount, .op = (uint8_t)op, .interface = (uint8_t)interface,
 							   .counts = counts };
 	return &job->rows[job->row_count++];
 }
@@ -112,12 +112,12 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 	fill_network(job);
 	fill_block(job);
 	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003, .has_temperature = true };
-	made_row(s, scratch, OP_READ, WAY_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
-	made_row(s, scratch, OP_READ, WAY_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
-	made_row(s, scratch, OP_READ, WAY_MAPPING, (struct op_counts){ 0, 4096, 0, 0, 0 });
-	made_row(s, scratch, OP_OPEN, WAY_CALL, (struct op_counts){ 13, 0, 5, 17, 2 });
-	made_row(s, scratch, OP_STAT, WAY_CALL, (struct op_counts){ 19, 0, 0, 23, 0 });
-	made_row(s, pipe, OP_WRITE, WAY_CALL, (struct op_counts){ 29, 31, 0, 37, 0 });
+	made_row(s, scratch, OP_READ, INTERFACE_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
+	made_row(s, scratch, OP_READ, INTERFACE_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
+	made_row(s, scratch, OP_READ, INTERFACE_MAPPING, (struct op_counts){ 0, 4096, 0, 0, 0 });
+	made_row(s, scratch, OP_OPEN, INTERFACE_CALL, (struct op_counts){ 13, 0, 5, 17, 2 });
+	made_row(s, scratch, OP_STAT, INTERFACE_CALL, (struct op_counts){ 19, 0, 0, 23, 0 });
+	made_row(s, pipe, OP_WRITE, INTERFACE_CALL, (struct op_counts){ 29, 31, 0, 37, 0 });
 }
 
 void made_snapshot_fill(struct snapshot *s)
@@ -135,26 +135,26 @@ void made_snapshot_fill(struct snapshot *s)
 	job->job->start_ns = BEGAN_NS;
 	job->job->end_ns = BEGAN_NS + 50000000;
 	job->values[METRIC_CPU_USER] = (struct value){ 47000000, true };
-	made_row(s, root, OP_READ, WAY_CALL, (struct op_counts){ 2, 3, 0, 5, 0 });
-	made_row(s, other_root, OP_READ, WAY_CALL, (struct op_counts){ 7, 11, 1, 13, 0 });
-	made_row(s, other_root, OP_OPEN, WAY_CALL, (struct op_counts){ 17, 0, 0, 19, 0 });
+	made_row(s, root, OP_READ, INTERFACE_CALL, (struct op_counts){ 2, 3, 0, 5, 0 });
+	made_row(s, other_root, OP_READ, INTERFACE_CALL, (struct op_counts){ 7, 11, 1, 13, 0 });
+	made_row(s, other_root, OP_OPEN, INTERFACE_CALL, (struct op_counts){ 17, 0, 0, 19, 0 });
 	fill_full(s, scratch, pipe);
 	job = made_job(s, "slurm", "8"); /* nothing is known */
 	job = made_job(s, "slurm", "9\"\\\n\xfe");
 	job->job->name = strdup("quote \" slash \\ line \n trash \xff\xc3 end \xe2\x82\xac");
 	job->values[METRIC_TASKS_ENDED] = (struct value){ 41, true };
-	made_row(s, odd, OP_WRITE, WAY_SPLICE, (struct op_counts){ 43, 47, 0, 0, 0 });
+	made_row(s, odd, OP_WRITE, INTERFACE_SPLICE, (struct op_counts){ 43, 47, 0, 0, 0 });
 }
 
 static void fill_rows(struct snapshot *s, uint32_t mount, uint64_t number)
 {
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		for (size_t way = 0; way < WAY_COUNT; way++)
-			made_row(s, mount, (enum file_op)op, (enum file_way)way,
-				 (struct op_counts){ number + way, number * 4096, 1, number * 1009, 0 });
+		for (size_t interface = 0; interface < INTERFACE_COUNT; interface++)
+			made_row(s, mount, (enum file_op)op, (enum file_interface)interface,
+				 (struct op_counts){ number + interface, number * 4096, 1, number * 1009, 0 });
 	}
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
-		made_row(s, mount, (enum file_op)op, WAY_CALL, (struct op_counts){ number, 0, 2, number * 7, 1 });
+		made_row(s, mount, (enum file_op)op, INTERFACE_CALL, (struct op_counts){ number, 0, 2, number * 7, 1 });
 }
 
 void made_snapshot_fill_large(struct snapshot *s, size_t jobs, size_t mounts, uint64_t round)

@@ -9,7 +9,7 @@
 struct snapshot_job *made_job(struct snapshot *s, const char *manager, const char *id);
 uint32_t made_mount(struct snapshot *s, enum row_kind kind, const char *name, const char *fstype);
 /* To the job added last. */
-struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_way way,
+struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_interface interface,
 			      struct op_counts counts);
 
 void made_network(struct snapshot_job *job, const struct network *network); /* in place of what it had */

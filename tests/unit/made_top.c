@@ -87,7 +87,7 @@ static void add_blocked(struct tick *t, bool later, uint64_t passed)
 	reading_set(&r->reading, METRIC_MEMORY_USAGE, 200 * MIB);
 }
 
-void made_tick(bool later, struct tick *ret)
+void made_wire_snapshot(bool later, struct tick *ret)
 {
 	uint64_t passed = later ? MADE_SECONDS * S : 0;
 	struct record *r;
@@ -124,7 +124,7 @@ struct top *made_top(void)
 	t->interval_ns = MADE_SECONDS * S;
 	t->source = "agent";
 	for (int later = 0; later < 2; later++) {
-		made_tick(later, &tick);
+		made_wire_snapshot(later, &tick);
 		ASSERT_OK(top_feed(t, &tick));
 	}
 	t->own_cores = 0.004;

@@ -11,7 +11,7 @@
 /* The tick of the first moment (@later false) or the second: slurm/123 of alice works and writes to /scratch,
  * slurm/124 of bob is blocked on reads, slurm/1000 of alice began half a second before the second tick, run/77 ended in
  * between, slurm/99 tells nothing but that it is there, and slurm/125 runs out of memory. */
-void made_tick(bool later, struct tick *ret);
+void made_wire_snapshot(bool later, struct tick *ret);
 
 /* A top that has seen both. */
 struct top *made_top(void);

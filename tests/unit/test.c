@@ -14,7 +14,7 @@ static struct {
 	struct test *first;
 	struct test **last;
 	jmp_buf failed;
-	char folder[64];
+	char dir[64];
 } tests;
 
 void test_register(struct test *test)
@@ -77,14 +77,14 @@ void test_contains(const char *text, const char *part, bool is_wanted, const cha
 	fail(file, line);
 }
 
-const char *test_folder(void)
+const char *test_dir(void)
 {
-	if (!tests.folder[0]) {
-		strcpy(tests.folder, "/tmp/jobmeter-test-XXXXXX");
-		if (!mkdtemp(tests.folder))
+	if (!tests.dir[0]) {
+		strcpy(tests.dir, "/tmp/jobmeter-test-XXXXXX");
+		if (!mkdtemp(tests.dir))
 			abort();
 	}
-	return tests.folder;
+	return tests.dir;
 }
 
 char *test_data(const char *name)
@@ -172,8 +172,8 @@ int main(int argc, char **argv)
 		ran++;
 		failed += !run(test);
 	}
-	if (tests.folder[0])
-		nftw(tests.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (tests.dir[0])
+		nftw(tests.dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	printf("%d tests, %d failed\n", ran, failed);
 	return failed || !ran;
 }

@@ -25,8 +25,8 @@ void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, c
 void test_string(const char *a, const char *b, const char *a_text, const char *file, int line);
 void test_contains(const char *text, const char *part, bool is_wanted, const char *file, int line);
 
-/* A folder of this program's own that is removed at its end. */
-const char *test_folder(void);
+/* A directory of this program's own that is removed at its end. */
+const char *test_dir(void);
 
 /* The contents of a file below tests/data; never NULL; the caller frees. */
 char *test_data(const char *name);

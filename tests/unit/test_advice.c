@@ -15,7 +15,7 @@ static struct checkup *make_well(void)
 {
 	struct checkup *c = calloc(1, sizeof(*c));
 
-	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_sung = true;
+	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_run = true;
 	c->hierarchy.is_v2 = true;
 	strcpy(c->machine.kernel, "6.1");
 	strcpy(c->machine.preemption.mode, "none");
@@ -29,7 +29,7 @@ static struct checkup *make_well(void)
 
 static void refuse_tiers(struct checkup *c)
 {
-	c->has_sung = false;
+	c->has_run = false;
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
 		c->tiers[i] = (struct checkup_tier){ .is_default = true, .hook_count = 1 };
 }
@@ -60,7 +60,7 @@ TEST(a_user_without_rights_is_told_which)
 	_cleanup_free_ struct checkup *c = make_well();
 
 	refuse_tiers(c);
-	c->song_error = -EACCES;
+	c->selftest_error = -EACCES;
 	c->rights.capabilities = 0;
 	ASSERT_CONTAINS(say(c), "CAP_BPF and CAP_PERFMON");
 	ASSERT_CONTAINS(say(c), "Delegate=yes");
@@ -72,7 +72,7 @@ TEST(root_of_a_container_is_told_what_holds_it)
 	_cleanup_free_ struct checkup *c = make_well();
 
 	refuse_tiers(c);
-	c->song_error = -EROFS;
+	c->selftest_error = -EROFS;
 	c->attempts[1] = (struct attempt){ .name = "kprobe", .error = -EPERM };
 	ASSERT_CONTAINS(say(c), "bpf(2)");
 	ASSERT_CONTAINS(say(c), "writable");
@@ -86,7 +86,7 @@ TEST(a_kernel_that_forbids_or_lacks_is_named)
 	_cleanup_free_ struct checkup *c = make_well();
 
 	refuse_tiers(c);
-	c->has_sung = true;
+	c->has_run = true;
 	strcpy(c->rights.lockdown, "confidentiality");
 	ASSERT_CONTAINS(say(c), "lockdown");
 	c->machine.has_btf = false;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/api_tick.h"
+#include "agent/api_snapshot.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
@@ -18,7 +18,7 @@
 #include "model/record.h"
 #include "sampler_double.h"
 #include "test.h"
-#include "codec/tick.h"
+#include "codec/wire_snapshot.h"
 #include "tree.h"
 
 #define FIRST 1000
@@ -170,17 +170,17 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	node_close(&n);
 }
 
-static unsigned int ask_tick(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
+static unsigned int ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
 {
 	struct query_double query[2] = { { key, value } };
 	struct http_request request = {
-		.method = "GET", .path = "/v1/tick", .peer = { true, uid, uid, 1 }, .connection = query
+		.method = "GET", .path = "/v1/snapshot", .peer = { true, uid, uid, 1 }, .connection = query
 	};
 
 	return ask_by(n, &request, 331, ret);
 }
 
-TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
+TEST(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
 {
 	_cleanup_free_ char *first = NULL, *ended = NULL, *root = NULL;
 	struct tick tick = {}, all = {};
@@ -190,8 +190,8 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	n.snapshot->boot_ns = UINT64_C(1009000000000);
 	n.snapshot->took_ns = 7000000;
 	n.snapshot->jobs[1].job->end_boot_ns = n.snapshot->boot_ns - UINT64_C(5000000000);
-	ASSERT_EQ(ask_tick(&n, NULL, NULL, FIRST, &first), 200u);
-	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
+	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, FIRST, &first), 200u);
+	ASSERT_OK(wire_snapshot_parse(first, strlen(first), NULL, &tick, NULL));
 	ASSERT_EQ(tick.boot_ns, n.snapshot->boot_ns);
 	ASSERT_EQ(tick.real_ns, n.snapshot->real_ns);
 	ASSERT_EQ(tick.took_ns, n.snapshot->took_ns);
@@ -199,20 +199,20 @@ TEST(a_tick_holds_records_of_the_callers_jobs_and_no_other)
 	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
 	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
 	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
-	tick_clear(&tick);
-	ASSERT_EQ(ask_tick(&n, "ended", "5.5", FIRST, &ended), 200u);
-	ASSERT_OK(tick_parse(ended, strlen(ended), NULL, &tick, NULL));
+	wire_snapshot_clear(&tick);
+	ASSERT_EQ(ask_snapshot(&n, "ended", "5.5", FIRST, &ended), 200u);
+	ASSERT_OK(wire_snapshot_parse(ended, strlen(ended), NULL, &tick, NULL));
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)2);
 	ASSERT(tick.jobs.items[1]->is_final);
-	tick_clear(&tick);
-	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &root), 200u);
-	ASSERT_OK(tick_parse(root, strlen(root), NULL, &all, NULL));
+	wire_snapshot_clear(&tick);
+	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, 0, &root), 200u);
+	ASSERT_OK(wire_snapshot_parse(root, strlen(root), NULL, &all, NULL));
 	ASSERT_EQ((uint64_t)all.jobs.count, (uint64_t)3);
-	tick_clear(&all);
+	wire_snapshot_clear(&all);
 	node_close(&n);
 }
 
-TEST(who_has_a_tick_is_told_in_a_word_of_jobs_that_did_nothing_since)
+TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 {
 	_cleanup_free_ char *first = NULL, *second = NULL, *wrong = NULL;
 	struct tick tick = {}, next = {};
@@ -222,25 +222,25 @@ TEST(who_has_a_tick_is_told_in_a_word_of_jobs_that_did_nothing_since)
 	n.snapshot->boot_ns = UINT64_C(1009000000000);
 	n.snapshot->jobs[0].changed_ns = n.snapshot->jobs[3].changed_ns = UINT64_C(1007000000000);
 	n.snapshot->jobs[2].changed_ns = UINT64_C(1007000000001);
-	ASSERT_EQ(ask_tick(&n, NULL, NULL, 0, &first), 200u);
+	ASSERT_EQ(ask_snapshot(&n, NULL, NULL, 0, &first), 200u);
 	ASSERT_LACKS(first, "unchanged");
-	ASSERT_OK(tick_parse(first, strlen(first), NULL, &tick, NULL));
-	ASSERT_EQ(ask_tick(&n, "since", "1007", 0, &second), 200u);
+	ASSERT_OK(wire_snapshot_parse(first, strlen(first), NULL, &tick, NULL));
+	ASSERT_EQ(ask_snapshot(&n, "since", "1007", 0, &second), 200u);
 	ASSERT_CONTAINS(second, "{\"unchanged\":true,\"manager\":\"run\",\"id\":\"41\",");
-	ASSERT_OK(tick_parse(second, strlen(second), &tick, &next, NULL));
+	ASSERT_OK(wire_snapshot_parse(second, strlen(second), &tick, &next, NULL));
 	ASSERT_EQ((uint64_t)next.jobs.count, (uint64_t)3);
 	for (size_t i = 0; i < 3; i++)
 		ASSERT_EQ(next.jobs.items[i] == tick.jobs.items[i], i != 1);
-	ASSERT_EQ(ask_tick(&n, "since", "x", 0, &wrong), 400u);
-	tick_clear(&tick);
-	tick_clear(&next);
+	ASSERT_EQ(ask_snapshot(&n, "since", "x", 0, &wrong), 400u);
+	wire_snapshot_clear(&tick);
+	wire_snapshot_clear(&next);
 	node_close(&n);
 }
 
-TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
+TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 {
 	struct query_double query[] = { { "ahead", "0.1" }, {} };
-	struct http_request request = { .path = "/v1/tick", .peer = { true, 0, 0, 1 }, .connection = query };
+	struct http_request request = { .path = "/v1/snapshot", .peer = { true, 0, 0, 1 }, .connection = query };
 	struct http_answer answer = {};
 	struct api_ahead ahead = { .uid = 7 };
 	uint64_t age_ns = 7;
@@ -254,7 +254,7 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
 		char buffer[331];
 
 		query[0].key = is_wanted ? "ahead" : NULL;
-		ASSERT_OK(api_tick_answer(&ahead, n.sampler, &request, &view, &answer));
+		ASSERT_OK(api_wire_snapshot_answer(&ahead, n.sampler, &request, &view, &answer));
 		while (answer.next(answer.context, buffer, sizeof(buffer)) > 0 && !is_cut)
 			;
 		ASSERT_EQ(ahead.ns, (uint64_t)0);
@@ -268,7 +268,7 @@ TEST(a_reading_ahead_is_wanted_once_when_all_of_the_tick_has_gone_out)
 	node_close(&n);
 }
 
-TEST(a_tick_is_as_fresh_as_it_is_asked_for)
+TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 {
 	static const struct row {
 		const char *age;
@@ -281,14 +281,14 @@ TEST(a_tick_is_as_fresh_as_it_is_asked_for)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_free_ char *text = NULL;
 
-		ASSERT_EQ(ask_tick(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, &text), 200u);
+		ASSERT_EQ(ask_snapshot(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, &text), 200u);
 		ASSERT_EQ(sampler_double_asked_age(n.sampler), rows[i].ns);
 		ASSERT(sampler_double_wants_commands(n.sampler));
 	}
 	for (size_t i = 0; i < 2; i++) {
 		_cleanup_free_ char *text = NULL;
 
-		ASSERT_EQ(ask_tick(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
+		ASSERT_EQ(ask_snapshot(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
 		ASSERT_CONTAINS(text, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
 	node_close(&n);
@@ -330,11 +330,11 @@ TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 	job = &n.snapshot->jobs[2];
 	job->rows = snapshot_rows_new(5);
 	job->row_count = 5;
-	job->rows[0] = (struct snapshot_row){ 0, OP_READ, WAY_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 } };
-	job->rows[1] = (struct snapshot_row){ 0, OP_READ, WAY_IO_URING, 0, { .calls = 1, .bytes = 7 } };
-	job->rows[2] = (struct snapshot_row){ 0, OP_READ, WAY_MAPPING, 0, { .bytes = 4096 } };
-	job->rows[3] = (struct snapshot_row){ 0, OP_STAT, WAY_CALL, 0, { .calls = 11, .errors = 2 } };
-	job->rows[4] = (struct snapshot_row){ 1, OP_WRITE, WAY_CALL, 0, { .calls = 5, .bytes = 5 } };
+	job->rows[0] = (struct snapshot_row){ 0, OP_READ, INTERFACE_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 } };
+	job->rows[1] = (struct snapshot_row){ 0, OP_READ, INTERFACE_IO_URING, 0, { .calls = 1, .bytes = 7 } };
+	job->rows[2] = (struct snapshot_row){ 0, OP_READ, INTERFACE_MAPPING, 0, { .bytes = 4096 } };
+	job->rows[3] = (struct snapshot_row){ 0, OP_STAT, INTERFACE_CALL, 0, { .calls = 11, .errors = 2 } };
+	job->rows[4] = (struct snapshot_row){ 1, OP_WRITE, INTERFACE_CALL, 0, { .calls = 5, .bytes = 5 } };
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &text), 200u);
 	ASSERT_CONTAINS(text, "\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
 			      "\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");

@@ -124,7 +124,7 @@ static int listen_at(const char *name, char *ret_path, size_t size)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	snprintf(ret_path, size, "%s/%s", test_folder(), name);
+	snprintf(ret_path, size, "%s/%s", test_dir(), name);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", ret_path);
 	unlink(ret_path);
 	ASSERT(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);

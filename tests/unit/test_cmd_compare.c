@@ -92,5 +92,5 @@ TEST(a_record_that_is_not_there_fails)
 	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(compare("DATA/made-train.json nope", &text), CLI_FAILED);
-	ASSERT_CONTAINS(text, "there is no file, folder or local run 'nope'\n");
+	ASSERT_CONTAINS(text, "there is no file, directory or local run 'nope'\n");
 }

@@ -20,7 +20,7 @@ static void write_rules(const char *text)
 	char path[300];
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/site.yaml", test_folder());
+	snprintf(path, sizeof(path), "%s/site.yaml", test_dir());
 	out = fopen(path, "w");
 	fputs(text, out);
 	fclose(out);
@@ -124,7 +124,7 @@ TEST(changes_are_listed_with_their_place)
 {
 	_cleanup_free_ char *checked = NULL, *listed = NULL, *names = NULL;
 
-	write_rules("variables: {cores_wasted: cpu_allocated_cores - cores_used}\nrules:\n  - id: "
+	write_rules("variables: {cores_wasted: cpu_allocated_cores - cores_busy}\nrules:\n  - id: "
 		    "cpu-low\n    thresholds: {enough: 40 %}\n  - {id: serial, enabled: no}\n"
 		    "classes:\n  - {id: cpu-bound, thresholds: {least: 60 %}}\n");
 	ASSERT_EQ(insights("--check OUT/site.yaml", &checked), CLI_WELL);
@@ -138,7 +138,7 @@ TEST(changes_are_listed_with_their_place)
 	ASSERT_CONTAINS(listed, "/site.yaml:3\n");
 	ASSERT_EQ(insights("--rules OUT/site.yaml --names", &names), CLI_WELL);
 	ASSERT_CONTAINS(names, "\ncores_wasted ");
-	ASSERT_CONTAINS(names, "  cpu_allocated_cores - cores_used\n");
+	ASSERT_CONTAINS(names, "  cpu_allocated_cores - cores_busy\n");
 }
 
 TEST(broken_rules_are_told_with_their_line)

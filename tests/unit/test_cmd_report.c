@@ -125,7 +125,7 @@ TEST(a_ticket_is_in_markdown)
 	ASSERT_STREQ(saved, printed);
 }
 
-TEST(a_folder_is_all_its_records)
+TEST(a_directory_is_all_its_records)
 {
 	_cleanup_free_ char *text = NULL;
 
@@ -145,7 +145,7 @@ TEST(what_is_broken_is_told_in_a_line_with_its_code)
 		{ "-f csv --json", CLI_USAGE,
 		  "jobmeter report: '--json' and another '--format' exclude each other\n" },
 		{ "nope", CLI_FAILED,
-		  "jobmeter report: there is no file, folder or local run 'nope'\n" },
+		  "jobmeter report: there is no file, directory or local run 'nope'\n" },
 		{ "./nope", CLI_FAILED,
 		  "jobmeter report: cannot read './nope': No such file or directory\n" },
 		{ "", CLI_FAILED, "jobmeter report: there is no local run yet" },
@@ -168,7 +168,7 @@ TEST(help_lists_every_option)
 	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(report("--help", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "usage: jobmeter report [OPTION...] [FILE|FOLDER|ID...]\n");
+	ASSERT_CONTAINS(text, "usage: jobmeter report [OPTION...] [FILE|DIR|ID...]\n");
 	ASSERT_CONTAINS(text, "      --output FILE ");
 	ASSERT_CONTAINS(text, "  -m, --merge ");
 }

@@ -410,7 +410,7 @@ static const char *write_file(const char *name, const char *text, mode_t mode)
 	static char path[256];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	unlink(path);
 	file = fopen(path, "we");
 	fputs(text, file);
@@ -426,7 +426,7 @@ TEST(a_file_that_is_named_must_be_there_and_plain)
 
 	ASSERT_ERR(config_load("/nonexistent/a.yaml", no_environment, &c, NULL, &err), -ENOENT);
 	ASSERT_STREQ(err.text, "cannot read '/nonexistent/a.yaml': No such file or directory");
-	ASSERT_ERR(config_load(test_folder(), no_environment, &c, NULL, &err), -EINVAL);
+	ASSERT_ERR(config_load(test_dir(), no_environment, &c, NULL, &err), -EINVAL);
 	ASSERT_CONTAINS(err.text, "it is no plain file");
 	ASSERT_ERR(config_load(write_file("w.yaml", "", 0666), no_environment, &c, NULL, &err),
 		   -EPERM);

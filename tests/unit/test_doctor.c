@@ -37,7 +37,7 @@ static struct checkup *make_well(void)
 {
 	struct checkup *c = calloc(1, sizeof(*c));
 
-	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_sung = true;
+	c->is_live = c->has_hierarchy = c->has_memory_controller = c->has_run = true;
 	c->hierarchy.is_v2 = true;
 	c->hierarchy.v2_own = (char *)"/";
 	strcpy(c->machine.node, "node17");
@@ -226,8 +226,8 @@ TEST(what_could_not_be_checked_is_not_said_to_work)
 	_cleanup_checkup_ struct checkup *c = make_well();
 	_cleanup_free_ char *text = NULL;
 
-	c->has_sung = c->tiers[0].is_on = c->tiers[1].is_on = false;
-	strcpy(c->why_no_song.text, "cannot make a cgroup");
+	c->has_run = c->tiers[0].is_on = c->tiers[1].is_on = false;
+	strcpy(c->why_no_selftest.text, "cannot make a cgroup");
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "not checked");
 	ASSERT_CONTAINS(text, "all: cannot make a cgroup");
@@ -297,7 +297,7 @@ TEST(a_placement_names_both_jobs)
 	FILE *out = open_memstream(&text, &size);
 	struct page page = { .out = out, .width = 80 };
 	struct placement p = {
-		.pid = 7, .command = "a\x1b[31mb", .path = (char *)"/x", .folder = (char *)"/sys/x",
+		.pid = 7, .command = "a\x1b[31mb", .path = (char *)"/x", .dir = (char *)"/sys/x",
 		.cgroups = (char *)"4:memory:/x\n0::/", .has_identity = true, .has_outer = true,
 		.identity = { .rule = "run", .manager = "run", .job = "9" },
 		.outer = { .rule = "slurm-v1", .manager = "slurm", .job = "42", .step = "0" },

@@ -56,7 +56,7 @@ TEST(the_chain_is_the_share_of_the_cores)
 	struct efficiency e = efficiency_of(r, NULL);
 	double product = 1;
 
-	ASSERT(is_near(e.chain[CHAIN_TOUCHED], 0.75));
+	ASSERT(is_near(e.chain[CHAIN_USED], 0.75));
 	ASSERT(is_near(e.chain[CHAIN_BALANCE], 0.8));
 	ASSERT(is_near(e.chain[CHAIN_NOT_BLOCKED], 192.0 / 336));
 	ASSERT(is_near(e.chain[CHAIN_NOT_WAITING], 0.75));

@@ -105,12 +105,12 @@ TEST(names_of_the_site_make_one_series_of_several_mounts)
 
 	s.mounts[b].aliases[0] = strdup("/lustre/b");
 	made_job(&s, "slurm", "1");
-	made_row(&s, b, OP_READ, WAY_CALL, (struct op_counts){ .bytes = 101 });
-	made_row(&s, b, OP_OPEN, WAY_CALL, (struct op_counts){ .calls = 2 });
-	made_row(&s, b, OP_STAT, WAY_CALL, (struct op_counts){ .calls = 3 });
-	made_row(&s, a, OP_READ, WAY_CALL, (struct op_counts){ .bytes = 10007 });
-	made_row(&s, a, OP_OPEN, WAY_CALL, (struct op_counts){ .calls = 5 });
-	made_row(&s, other, OP_READ, WAY_CALL, (struct op_counts){ .bytes = 7 });
+	made_row(&s, b, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 101 });
+	made_row(&s, b, OP_OPEN, INTERFACE_CALL, (struct op_counts){ .calls = 2 });
+	made_row(&s, b, OP_STAT, INTERFACE_CALL, (struct op_counts){ .calls = 3 });
+	made_row(&s, a, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 10007 });
+	made_row(&s, a, OP_OPEN, INTERFACE_CALL, (struct op_counts){ .calls = 5 });
+	made_row(&s, other, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 7 });
 	page = page_in(&options, 4096);
 	ASSERT_CONTAINS(page, "read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"lustre\"} 10108\n");
 	ASSERT_CONTAINS(page, "read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"tmpfs\"} 7\n");
@@ -204,8 +204,8 @@ TEST(long_names_are_cut_and_stay_different)
 	job->account = strdup(name);
 	job->partition = strdup(name);
 	job->name = strdup(name);
-	made_row(&s, a, OP_READ, WAY_CALL, (struct op_counts){ .bytes = 1 });
-	made_row(&s, b, OP_READ, WAY_CALL, (struct op_counts){ .bytes = 2 });
+	made_row(&s, a, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 1 });
+	made_row(&s, b, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 2 });
 	page = page_of(&s, EXPOSITION_TEXT);
 	first = strstr(page, "\njobmeter_job_io_read_bytes_total{");
 	second = first ? strstr(first + 1, "\njobmeter_job_io_read_bytes_total{") : NULL;
@@ -222,7 +222,7 @@ TEST(nothing_that_a_terminal_obeys_is_in_a_label_and_two_such_names_stay_two)
 
 	made_job(&s, "slurm", "1");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		made_row(&s, made_mount(&s, ROW_MOUNT, names[i], "x"), OP_READ, WAY_CALL, (struct op_counts){ .bytes = 1 });
+		made_row(&s, made_mount(&s, ROW_MOUNT, names[i], "x"), OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 1 });
 	page = page_of(&s, EXPOSITION_OPENMETRICS);
 	for (const char *p = page; *p;) {
 		uint32_t c = utf8_next(&p);
@@ -244,7 +244,7 @@ TEST(node_and_agent_come_from_samples)
 	ASSERT_CONTAINS(page, "# TYPE jobmeter_node_cpu_seconds counter\n# UNIT jobmeter_node_cpu_seconds seconds\n");
 	ASSERT_CONTAINS(page, "jobmeter_agent_build_info{version=\"one\"} 1\n");
 	ASSERT_CONTAINS(page, "# TYPE jobmeter_agent_build info\n");
-	ASSERT_CONTAINS(page, "jobmeter_agent_hook_on{tier=\"one\",program=\"odd \\\"\\\\\\n\xef\xbf\xbd~");
+	ASSERT_CONTAINS(page, "jobmeter_agent_hook_attached{tier=\"one\",program=\"odd \\\"\\\\\\n\xef\xbf\xbd~");
 	ASSERT_LACKS(page, "jobmeter_job_");
 }
 

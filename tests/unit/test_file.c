@@ -12,7 +12,7 @@
 
 static int folder(void)
 {
-	return open(test_folder(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return open(test_dir(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
 /* Make a file of @size bytes, the text and then a fill. */
@@ -103,14 +103,14 @@ TEST(an_existing_file_is_written)
 	ASSERT_EQ(number, 23);
 }
 
-TEST(folders_are_made_with_those_above)
+TEST(directories_are_made_with_those_above)
 {
 	char path[256];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/a/b/c", test_folder());
-	ASSERT_OK(file_make_folders(path, 0700));
-	ASSERT_OK(file_make_folders(path, 0700));
+	snprintf(path, sizeof(path), "%s/a/b/c", test_dir());
+	ASSERT_OK(file_make_dirs(path, 0700));
+	ASSERT_OK(file_make_dirs(path, 0700));
 	ASSERT_OK(stat(path, &st));
 	ASSERT_EQ(st.st_mode & 0777, 0700U);
 }

@@ -110,17 +110,17 @@ TEST(pressure_is_there_where_the_kernel_tells_it)
 	ASSERT(!values[METRIC_PRESSURE_IO_WAITING].is_known && !values[METRIC_PRESSURE_IO_STALLED].is_known);
 }
 
-static void write_v1(int fd, const char *folder)
+static void write_v1(int fd, const char *dir)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "cg/memory%s/memory.usage_in_bytes", folder);
+	snprintf(path, sizeof(path), "cg/memory%s/memory.usage_in_bytes", dir);
 	tree_write(fd, path, "1048576\n");
-	snprintf(path, sizeof(path), "cg/memory%s/memory.oom_control", folder);
+	snprintf(path, sizeof(path), "cg/memory%s/memory.oom_control", dir);
 	tree_write(fd, path, "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-	snprintf(path, sizeof(path), "cg/cpu%s/cpuacct.usage_user", folder);
+	snprintf(path, sizeof(path), "cg/cpu%s/cpuacct.usage_user", dir);
 	tree_write(fd, path, "123456789\n");
-	snprintf(path, sizeof(path), "cg/cpu%s/cpu.stat", folder);
+	snprintf(path, sizeof(path), "cg/cpu%s/cpu.stat", dir);
 	tree_write(fd, path, "nr_periods 0\nnr_throttled 0\nthrottled_time 17\n");
 }
 

@@ -16,64 +16,64 @@
 
 TEST(one_that_always_counted_is_taken_as_it_is)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, 101, 1009, 1009);
+	hardware_counts_take(&t, 101, 1009, 1009);
 	ASSERT_EQ(t.scaled, UINT64_C(101));
-	hardware_tally_take(&t, 211, 2003, 2003);
+	hardware_counts_take(&t, 211, 2003, 2003);
 	ASSERT_EQ(t.scaled, UINT64_C(211));
 }
 
 TEST(one_that_took_turns_is_scaled_by_the_share_of_its_time)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, 101, 4000, 1000);
+	hardware_counts_take(&t, 101, 4000, 1000);
 	ASSERT_EQ(t.scaled, UINT64_C(404));
 }
 
 TEST(each_part_is_scaled_by_its_own_share)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, 100, 1000, 1000);
-	hardware_tally_take(&t, 103, 4000, 2000); /* 3 in a third of the time */
+	hardware_counts_take(&t, 100, 1000, 1000);
+	hardware_counts_take(&t, 103, 4000, 2000); /* 3 in a third of the time */
 	ASSERT_EQ(t.scaled, UINT64_C(109));
-	hardware_tally_take(&t, 110, 5000, 3000);
+	hardware_counts_take(&t, 110, 5000, 3000);
 	ASSERT_EQ(t.scaled, UINT64_C(116));
 }
 
 TEST(one_without_a_turn_waits_for_the_next)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, 100, 1000, 1000);
-	hardware_tally_take(&t, 100, 7000, 1000);
+	hardware_counts_take(&t, 100, 1000, 1000);
+	hardware_counts_take(&t, 100, 7000, 1000);
 	ASSERT_EQ(t.scaled, UINT64_C(100));
 	ASSERT_EQ(t.enabled_ns, UINT64_C(1000));
-	hardware_tally_take(&t, 107, 8000, 2000); /* 7 in a seventh of the time since its last turn */
+	hardware_counts_take(&t, 107, 8000, 2000); /* 7 in a seventh of the time since its last turn */
 	ASSERT_EQ(t.scaled, UINT64_C(149));
 }
 
 TEST(what_falls_is_not_taken)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, 100, 1000, 1000);
-	hardware_tally_take(&t, 99, 2000, 2000);
-	hardware_tally_take(&t, 101, 999, 2000);
-	hardware_tally_take(&t, 101, 2000, 999);
+	hardware_counts_take(&t, 100, 1000, 1000);
+	hardware_counts_take(&t, 99, 2000, 2000);
+	hardware_counts_take(&t, 101, 999, 2000);
+	hardware_counts_take(&t, 101, 2000, 999);
 	ASSERT_EQ(t.scaled, UINT64_C(100));
 	ASSERT_EQ(t.count, UINT64_C(100));
 }
 
 TEST(what_would_not_fit_stays_the_greatest)
 {
-	struct hardware_tally t = {};
+	struct hardware_counts t = {};
 
-	hardware_tally_take(&t, UINT64_MAX, UINT64_MAX, 1);
+	hardware_counts_take(&t, UINT64_MAX, UINT64_MAX, 1);
 	ASSERT_EQ(t.scaled, VALUE_MAX);
-	hardware_tally_take(&t, UINT64_MAX, UINT64_MAX, 2);
+	hardware_counts_take(&t, UINT64_MAX, UINT64_MAX, 2);
 	ASSERT_EQ(t.scaled, VALUE_MAX);
 }
 

@@ -114,23 +114,23 @@ static struct helper *start_or_skip(struct helper_group *probe)
 static void wait_until_gone(struct helper *helper, const char *path)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
-	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *dir = NULL;
 
 	ASSERT_OK(hierarchy_read(root_fd, &h, NULL));
-	folder = hierarchy_find_folder(&h, path);
-	for (int i = 0; i < 500 && access(folder, F_OK) == 0; i++)
+	dir = hierarchy_find_dir(&h, path);
+	for (int i = 0; i < 500 && access(dir, F_OK) == 0; i++)
 		poll(NULL, 0, 10);
-	ASSERT(access(folder, F_OK) < 0);
+	ASSERT(access(dir, F_OK) < 0);
 	ASSERT_OK(helper_run(helper));
 }
 
-/* A folder and a socket that nobody listens on, as an agent leaves them. */
-static void leave_behind(const char *folder, const char *path)
+/* A directory and a socket that nobody listens on, as an agent leaves them. */
+static void leave_behind(const char *dir, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	ASSERT_OK(mkdir(folder, 0700));
+	ASSERT_OK(mkdir(dir, 0700));
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	ASSERT_OK(bind(fd, (const struct sockaddr *)&address, sizeof(address)));
 	close(fd);
@@ -138,26 +138,26 @@ static void leave_behind(const char *folder, const char *path)
 
 TEST(a_clean_end_takes_along_what_the_agent_may_not_remove)
 {
-	_cleanup_free_ char *folder = NULL, *path = NULL;
+	_cleanup_free_ char *dir = NULL, *path = NULL;
 	struct helper *probe = start(), *helper = NULL;
 
 	if (!probe)
 		return;
 	helper_stop(probe);
-	ASSERT(asprintf(&folder, "%s/pins", test_folder()) > 0);
-	ASSERT(asprintf(&path, "%s/sock", test_folder()) > 0);
-	leave_behind(folder, path);
-	ASSERT_OK(helper_start(root_fd, &(struct helper_leftovers){ folder, path }, &helper, NULL));
+	ASSERT(asprintf(&dir, "%s/pins", test_dir()) > 0);
+	ASSERT(asprintf(&path, "%s/sock", test_dir()) > 0);
+	leave_behind(dir, path);
+	ASSERT_OK(helper_start(root_fd, &(struct helper_leftovers){ dir, path }, &helper, NULL));
 	ASSERT_OK(access(path, F_OK));
 	helper_stop(helper);
-	ASSERT(access(folder, F_OK) < 0 && access(path, F_OK) < 0);
+	ASSERT(access(dir, F_OK) < 0 && access(path, F_OK) < 0);
 }
 
 TEST(a_users_process_is_put_below_its_own_group_and_nowhere_else)
 {
 	struct helper_group group = {};
 	struct helper *helper = start_or_skip(&group);
-	_cleanup_free_ char *before = NULL, *after = NULL, *beside = NULL, *home = NULL,
+	_cleanup_free_ char *before = NULL, *after = NULL, *beside = NULL, *baseline = NULL,
 			    *wanted = NULL;
 	struct error err = {};
 	pid_t pid, other;
@@ -179,8 +179,8 @@ TEST(a_users_process_is_put_below_its_own_group_and_nowhere_else)
 	/* What lives in it goes back; the group goes. */
 	ASSERT_OK(helper_remove_group(helper, group.token, &err));
 	wait_until_gone(helper, after);
-	home = path_of(pid);
-	ASSERT_STREQ(home, before);
+	baseline = path_of(pid);
+	ASSERT_STREQ(baseline, before);
 	stop(pid);
 	stop(other);
 	helper_stop(helper);
@@ -192,7 +192,7 @@ TEST(a_group_that_was_given_to_its_user_takes_another_below_it)
 	struct helper_group group = {}, inner = {};
 	struct helper *helper = start_or_skip(&group);
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
-	_cleanup_free_ char *folder = NULL, *before = NULL, *after = NULL, *innermost = NULL;
+	_cleanup_free_ char *dir = NULL, *before = NULL, *after = NULL, *innermost = NULL;
 	char given[4096], procs[4200], text[16];
 	struct error err = {};
 	pid_t pid;
@@ -201,8 +201,8 @@ TEST(a_group_that_was_given_to_its_user_takes_another_below_it)
 		return;
 	pid = start_user(USER);
 	ASSERT_OK(hierarchy_read(root_fd, &h, NULL));
-	folder = hierarchy_find_folder(&h, hierarchy_own_path(&h));
-	snprintf(given, sizeof(given), "%s/jobmeter-test-%d", folder, getpid());
+	dir = hierarchy_find_dir(&h, hierarchy_own_path(&h));
+	snprintf(given, sizeof(given), "%s/jobmeter-test-%d", dir, getpid());
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", given);
 	snprintf(text, sizeof(text), "%d", pid);
 	ASSERT_OK(mkdir(given, 0755));

@@ -80,11 +80,11 @@ TEST(a_broken_cgroup_file_is_told)
 	ASSERT_CONTAINS(err.text, "cgroup");
 }
 
-TEST(a_folder_and_a_path_lead_to_each_other)
+TEST(a_directory_and_a_path_lead_to_each_other)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
 	static const struct row {
-		const char *folder, *path;
+		const char *dir, *path;
 	} rows[] = {
 		{ "/cg/memory/slurm/job_7", "/slurm/job_7" },  { "/cg/memory/slurm/job_7//", "/slurm/job_7" },
 		{ "/cg/memory", "/" },                         { "/cg/memory/", "/" },
@@ -94,7 +94,7 @@ TEST(a_folder_and_a_path_lead_to_each_other)
 
 	ASSERT_OK(read_made("there", V1_MEMORY, "4:memory:/slurm/job_7\n", "", &h, NULL));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		_cleanup_free_ char *path = hierarchy_path_of(&h, rows[i].folder);
+		_cleanup_free_ char *path = hierarchy_path_of(&h, rows[i].dir);
 
 		ASSERT_STREQ(path, rows[i].path);
 	}

@@ -45,7 +45,7 @@ static struct record *record_with_files(void)
 	*hot_file_number(file, METRIC_FILE_READ_ERRORS) = 3;
 	*hot_file_number(file, METRIC_FILE_WRITE_ERRORS) = 2;
 	*hot_file_number(file, METRIC_FILE_SIZE) = 4099;
-	file = add(&r->files.folders, "/scratch", 10007, 17, 19);
+	file = add(&r->files.dirs, "/scratch", 10007, 17, 19);
 	file->files = 23;
 	hot_file_add(&r->files.total, file);
 	r->files.dropped.files = 5;
@@ -128,7 +128,7 @@ TEST(files_come_back_from_json_as_they_were)
 	ASSERT(memcmp(back->files.hot.items[0].numbers, r->files.hot.items[0].numbers,
 		      sizeof(r->files.hot.items[0].numbers)) == 0);
 	ASSERT_EQ(back->files.total.files, 23);
-	ASSERT_EQ(back->files.folders.items[0].files, 23);
+	ASSERT_EQ(back->files.dirs.items[0].files, 23);
 	ASSERT(back->files.dropped.lacks_order && !back->files.total.lacks_order);
 	ASSERT_EQ(back->files.small.opens, 29);
 }
@@ -207,7 +207,7 @@ TEST(ranks_add_up_by_path_and_a_size_is_the_greatest)
 	ASSERT_EQ(hot_file_get(file, METRIC_FILE_READ_BYTES), 2 * 10007);
 	ASSERT_EQ(hot_file_get(file, METRIC_FILE_SIZE), 5003);
 	ASSERT_EQ(file->files, 1);
-	ASSERT_EQ(merged->files.folders.items[0].files, 23);
+	ASSERT_EQ(merged->files.dirs.items[0].files, 23);
 	ASSERT_EQ(merged->files.total.files, 46);
 	ASSERT_EQ(merged->files.dropped.files, 10);
 	ASSERT(merged->files.dropped.lacks_order);

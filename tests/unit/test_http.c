@@ -577,7 +577,7 @@ TEST(certificates_that_cannot_be_are_said)
 	options.key = "/nonexistent/key.pem";
 	ASSERT_ERR(http_listen(&options, &h, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "/nonexistent/cert.pem");
-	ASSERT(asprintf(&path, "%s/rubbish.pem", test_folder()) > 0);
+	ASSERT(asprintf(&path, "%s/rubbish.pem", test_dir()) > 0);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	ASSERT_EQ(write(fd, "rubbish\n", 8), 8);
@@ -591,7 +591,7 @@ static struct http_options unix_options(struct world *w, char *path, size_t size
 {
 	struct http_options options = options_of(w);
 
-	snprintf(path, size, "%s/%s", test_folder(), name);
+	snprintf(path, size, "%s/%s", test_dir(), name);
 	options.address = NULL;
 	options.socket_path = path;
 	options.socket_mode = 0666;

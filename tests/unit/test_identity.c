@@ -9,7 +9,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "test.h"
@@ -61,30 +61,30 @@ static size_t check_layout(const char *name)
 
 TEST(each_layout_gives_its_jobs_and_their_parts)
 {
-	_cleanup_(folder_clear) struct folder folder = {};
+	_cleanup_(dir_clear) struct dir dir = {};
 	size_t count = 0;
 
-	ASSERT_OK(folder_read(AT_FDCWD, TEST_DATA "/layouts", 100, &folder));
-	for (size_t i = 0; i < folder.count; i++)
-		count += check_layout(folder.names[i]);
-	ASSERT(folder.count >= 12 && count > 80);
+	ASSERT_OK(dir_read(AT_FDCWD, TEST_DATA "/layouts", 100, &dir));
+	for (size_t i = 0; i < dir.count; i++)
+		count += check_layout(dir.names[i]);
+	ASSERT(dir.count >= 12 && count > 80);
 }
 
 TEST(each_built_in_rule_has_a_layout_that_it_matches)
 {
-	_cleanup_(folder_clear) struct folder folder = {};
+	_cleanup_(dir_clear) struct dir dir = {};
 	const char *name, *manager, *pattern;
 
-	ASSERT_OK(folder_read(AT_FDCWD, TEST_DATA "/layouts", 100, &folder));
+	ASSERT_OK(dir_read(AT_FDCWD, TEST_DATA "/layouts", 100, &dir));
 	for (size_t rule = 0; identity_builtin(rule, &name, &manager, &pattern); rule++) {
 		char end[64];
 		bool is_there = false;
 
 		snprintf(end, sizeof(end), " %s\n", name);
-		for (size_t i = 0; i < folder.count; i++) {
+		for (size_t i = 0; i < dir.count; i++) {
 			_cleanup_free_ char *path = NULL, *text = NULL;
 
-			ASSERT(asprintf(&path, "layouts/%s", folder.names[i]) > 0);
+			ASSERT(asprintf(&path, "layouts/%s", dir.names[i]) > 0);
 			text = test_data(path);
 			is_there |= strstr(text, end) != NULL;
 		}

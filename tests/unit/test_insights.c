@@ -285,7 +285,7 @@ static void read_async(struct mount_row *row, uint64_t calls)
 {
 	struct op_counts counts = { .calls = calls, .bytes = calls << 16 };
 
-	op_counts_add(&row->ways[WAY_IO_URING][OP_READ], &counts);
+	op_counts_add(&row->interfaces[INTERFACE_IO_URING][OP_READ], &counts);
 	op_counts_add(&row->ops[OP_READ], &counts);
 }
 
@@ -371,8 +371,8 @@ static void out_of_memory(struct record *r, bool is_over)
 static void out_of_memory_together(struct record *r, bool is_over)
 {
 	set(r, METRIC_MEMORY_OOM_KILLS, 1);
-	r->victims.items[0] = (struct victim){ .pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true } };
-	r->victims.count = 1;
+	r->oom_list.items[0] = (struct oom_kill){ .pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true } };
+	r->oom_list.count = 1;
 }
 
 static void crashed(struct record *r, bool is_over)
@@ -998,11 +998,11 @@ TEST(with_their_mounts_failures_are_told_of_each)
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
-	struct mount_row *home = reading_get_mount(&r->reading, ROW_MOUNT, "/made-home", "nfs");
+	struct mount_row *baseline = reading_get_mount(&r->reading, ROW_MOUNT, "/made-home", "nfs");
 
 	failed_opens(r, true);
-	home->has_seconds = home->has_histograms = true;
-	home->ops[OP_OPEN] = (struct op_counts){ .calls = 900000, .ns = 1000000000 };
+	baseline->has_seconds = baseline->has_histograms = true;
+	baseline->ops[OP_OPEN] = (struct op_counts){ .calls = 900000, .ns = 1000000000 };
 	/* an address that cannot be read is nobody's, on any kernel */
 	unresolved_of(r)->ops[OP_OPEN] =
 		(struct op_counts){ .calls = 2000, .errors = 2000, .ns = 20000000000 };
@@ -1084,7 +1084,7 @@ static void read_device(struct record *r)
 static void read_small_async(struct record *r)
 {
 	small_reads(r, true);
-	row_of(r)->ways[WAY_LIBAIO][OP_READ] = (struct op_counts){ .calls = 500, .bytes = 500 * 4096 };
+	row_of(r)->interfaces[INTERFACE_LIBAIO][OP_READ] = (struct op_counts){ .calls = 500, .bytes = 500 * 4096 };
 	row_of(r)->ops[OP_READ].ns = 90000000000;
 }
 

@@ -19,7 +19,7 @@ static const char *path_of(const char *name)
 {
 	static char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	return path;
 }
 
@@ -69,21 +69,21 @@ TEST(what_a_dead_holder_forked_is_waited_for)
 	close(fd);
 }
 
-TEST(a_folder_is_held_by_one)
+TEST(a_directory_is_held_by_one)
 {
 	int first = -EBADF, second = -EBADF;
 	char wanted[300];
 	struct error err;
 
-	ASSERT_ERR(lock_take_folder(path_of("folder"), "agent", &first, &err), -ENOENT);
-	ASSERT_OK(mkdir(path_of("folder"), 0700));
-	ASSERT_OK(lock_take_folder(path_of("folder"), "agent", &first, &err));
-	ASSERT_ERR(lock_take_folder(path_of("folder"), "agent", &second, &err), -EALREADY);
-	snprintf(wanted, sizeof(wanted), "another agent uses '%s'", path_of("folder"));
+	ASSERT_ERR(lock_take_dir(path_of("workdir"), "agent", &first, &err), -ENOENT);
+	ASSERT_OK(mkdir(path_of("workdir"), 0700));
+	ASSERT_OK(lock_take_dir(path_of("workdir"), "agent", &first, &err));
+	ASSERT_ERR(lock_take_dir(path_of("workdir"), "agent", &second, &err), -EALREADY);
+	snprintf(wanted, sizeof(wanted), "another agent uses '%s'", path_of("workdir"));
 	ASSERT_STREQ(err.text, wanted);
 	ASSERT_EQ(second, -EBADF);
 	close(first);
-	ASSERT_OK(lock_take_folder(path_of("folder"), "agent", &second, &err));
+	ASSERT_OK(lock_take_dir(path_of("workdir"), "agent", &second, &err));
 	close(second);
 }
 

@@ -15,7 +15,7 @@ TEST(a_manager_is_seen_by_its_file_or_its_daemon)
 	tree_write(root, "etc/slurm/slurm.conf", "ProctrackType=proctrack/pgid\n");
 	tree_write(root, "proc/4711/comm", "slurmd\n");
 	tree_write(root, "proc/9/comm", "kubelet\n");
-	tree_write(root, "proc/self/comm", "pbs_mom\n"); /* not a process' folder */
+	tree_write(root, "proc/self/comm", "pbs_mom\n"); /* not a process' directory */
 	managers_read(root, &m);
 	ASSERT_EQ(m.count, (uint64_t)2);
 	ASSERT_STREQ(m.items[0].name, "Slurm");

@@ -123,9 +123,9 @@ static void visit_parts(struct mount_row *row, void (*visit)(uint64_t *number, u
 			if (metric_get(id)->scope == SCOPE_MOUNT_OP)
 				visit(mount_row_op_number_ref(row, id, (enum file_op)op), next);
 		}
-		for (size_t way = WAY_CALL + 1; way < WAY_MAPPING; way++) {
-			if (metric_get(id)->scope == SCOPE_MOUNT_WAY)
-				visit(mount_row_way_number_ref(row, id, (enum file_way)way), next);
+		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+			if (metric_get(id)->scope == SCOPE_MOUNT_INTERFACE)
+				visit(mount_row_interface_number_ref(row, id, (enum file_interface)interface), next);
 		}
 	}
 }
@@ -168,6 +168,6 @@ TEST(every_number_of_a_mount_has_a_place_of_its_own)
 
 TEST(a_metrics_part_is_what_stands_last_in_its_section)
 {
-	ASSERT_STREQ(metric_part(metric_get(METRIC_WAY_WRITE_CALLS)), "write");
+	ASSERT_STREQ(metric_part(metric_get(METRIC_INTERFACE_WRITE_CALLS)), "write");
 	ASSERT_STREQ(metric_part(metric_get(METRIC_CPU_USER)), "cpu");
 }

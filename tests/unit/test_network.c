@@ -22,8 +22,8 @@ static void fill(struct network *n, uint64_t first)
 		if (network_takes(SOCKET_UNIX_STREAM, (enum metric_id)id))
 			*network_number_ref(n, SOCKET_UNIX_STREAM, (enum metric_id)id) = first++;
 	}
-	n->round_trip_times.counts[7] = first;
-	n->round_trip_times.counts[11] = first + 4;
+	n->rtt_distribution.counts[7] = first;
+	n->rtt_distribution.counts[11] = first + 4;
 }
 
 TEST(kinds_have_names_that_lead_back)
@@ -46,8 +46,8 @@ TEST(a_record_comes_back_as_it_was_written)
 			 sizeof(r->reading.network.numbers)),
 		  0);
 	ASSERT(again->reading.network.has_details);
-	ASSERT_EQ(again->reading.network.least_round_trip_ns, r->reading.network.least_round_trip_ns);
-	ASSERT_EQ(memcmp(&again->reading.network.round_trip_times, &r->reading.network.round_trip_times,
+	ASSERT_EQ(again->reading.network.min_rtt_ns, r->reading.network.min_rtt_ns);
+	ASSERT_EQ(memcmp(&again->reading.network.rtt_distribution, &r->reading.network.rtt_distribution,
 			 sizeof(struct histogram)),
 		  0);
 	ASSERT(strstr(text, "\"tcp\"") && !strstr(text, "\"udp\"")); /* which was not used */
@@ -73,8 +73,8 @@ TEST(a_number_that_is_none_is_refused_with_its_place)
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": 3}}",
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {\"bytes\": -1}}}}",
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"sent\": {}}}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"round_trip_times\": [-1]}}}}",
-		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"round_trip_times\": 5}}}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": [-1]}}}}",
+		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"rtt_distribution\": 5}}}}",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -112,9 +112,9 @@ TEST(one_that_is_kept_is_a_copy_and_those_that_are_empty_are_shared)
 	kept = keep(&parts, n);
 	ASSERT(kept != keep(&others, n));
 	ASSERT_EQ(kept->numbers[NETWORK_PLACES - 1], (uint64_t)1);
-	n = (struct network){ .least_round_trip_ns = 1 };
+	n = (struct network){ .min_rtt_ns = 1 };
 	ASSERT(!network_is_empty(&n));
-	n = (struct network){ .round_trip_times.counts[HISTOGRAM_BUCKETS - 1] = 1 };
+	n = (struct network){ .rtt_distribution.counts[HISTOGRAM_BUCKETS - 1] = 1 };
 	ASSERT(!network_is_empty(&n));
 }
 
@@ -176,16 +176,16 @@ TEST(of_round_trips_the_least_stays_and_the_spread_is_summed)
 {
 	struct network a = { .is_known = true, .has_connections = true, .has_details = true }, b = a, none = a;
 
-	b.least_round_trip_ns = 31000;
-	b.round_trip_times.counts[7] = 13;
+	b.min_rtt_ns = 31000;
+	b.rtt_distribution.counts[7] = 13;
 	(void)network_section.add(&a, &b);
-	ASSERT_EQ(a.least_round_trip_ns, 31000u); /* that there was none is no 0 */
-	b.least_round_trip_ns = 29000;
-	b.round_trip_times.counts[7] = 17;
+	ASSERT_EQ(a.min_rtt_ns, 31000u); /* that there was none is no 0 */
+	b.min_rtt_ns = 29000;
+	b.rtt_distribution.counts[7] = 17;
 	(void)network_section.add(&a, &b);
 	(void)network_section.add(&a, &none);
-	ASSERT_EQ(a.least_round_trip_ns, 29000u);
-	ASSERT_EQ(a.round_trip_times.counts[7], 30u);
+	ASSERT_EQ(a.min_rtt_ns, 29000u);
+	ASSERT_EQ(a.rtt_distribution.counts[7], 30u);
 	b.has_details = false;
 	(void)network_section.add(&a, &b);
 	ASSERT(a.has_connections && !a.has_details);
@@ -197,18 +197,18 @@ TEST(a_differences_least_round_trip_is_known_where_it_is_new)
 	struct network later = { .is_known = true, .has_connections = true, .has_details = true };
 	struct network earlier = later;
 
-	later.least_round_trip_ns = 29000;
-	later.round_trip_times.counts[7] = 30;
-	earlier.least_round_trip_ns = 31000;
-	earlier.round_trip_times.counts[7] = 13;
+	later.min_rtt_ns = 29000;
+	later.rtt_distribution.counts[7] = 30;
+	earlier.min_rtt_ns = 31000;
+	earlier.rtt_distribution.counts[7] = 13;
 	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.is_known);
-	ASSERT_EQ(later.least_round_trip_ns, 29000u);
-	ASSERT_EQ(later.round_trip_times.counts[7], 17u);
+	ASSERT_EQ(later.min_rtt_ns, 29000u);
+	ASSERT_EQ(later.rtt_distribution.counts[7], 17u);
 	earlier = later;
 	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(later.has_details && !network_knows(&later, METRIC_NETWORK_LEAST_ROUND_TRIP));
-	earlier.round_trip_times.counts[7] = 1;
+	earlier.rtt_distribution.counts[7] = 1;
 	(void)network_section.subtract(&later, &earlier, NULL);
 	ASSERT(!later.is_known);
 }
@@ -217,7 +217,7 @@ TEST(an_older_record_knows_its_connections_without_their_round_trip_times)
 {
 	_cleanup_(record_freep) struct record *old = made_again(
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"opened\": 3, \"accepted\": 0,"
-		" \"retransmits\": 0, \"round_trip_seconds\": 0.002, \"round_trips\": 5}}}}", NULL);
+		" \"retransmits\": 0, \"rtt_seconds\": 0.002, \"rtt_samples\": 5}}}}", NULL);
 
 	ASSERT(old && old->reading.network.has_connections && !old->reading.network.has_details);
 }
@@ -230,7 +230,7 @@ static char *report(const struct record *r)
 	return reported_rows(rows, 100);
 }
 
-TEST(reports_tell_how_long_round_trips_took)
+TEST(reports_tell_how_long_rtt_samples_took)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	_cleanup_free_ char *none = NULL, *some = NULL;
@@ -240,8 +240,8 @@ TEST(reports_tell_how_long_round_trips_took)
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 7;
 	none = report(r);
 	ASSERT_LACKS(none, "round trips");
-	n->least_round_trip_ns = 31000;
-	n->round_trip_times.counts[9] = 100; /* 65,536 to 131,072 ns */
+	n->min_rtt_ns = 31000;
+	n->rtt_distribution.counts[9] = 100; /* 65,536 to 131,072 ns */
 	some = report(r);
 	ASSERT_CONTAINS(some, "\n            round trips: half below 98.3 µs, 99 % below 130 µs, least 31 µs\n");
 }

@@ -143,7 +143,7 @@ TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
 		 major(st.st_dev), minor(st.st_dev), major(st.st_dev), minor(st.st_dev));
 	tree_write(root_fd, "proc/self/mountinfo", text);
 	local = read_node(root_fd, false);
-	ASSERT_OK(statvfs(test_folder(), &now));
+	ASSERT_OK(statvfs(test_dir(), &now));
 	expect(&local, METRIC_NODE_FILESYSTEM_SIZE, "/data", now.f_blocks * now.f_frsize);
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/other"));
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/bind"));

@@ -37,7 +37,7 @@ TEST(a_managers_socket_gets_the_lines)
 	_cleanup_close_ int fd = -EBADF;
 	struct error err;
 
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", test_folder());
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", test_dir());
 	fd = listen_at(&address, strlen(address.sun_path) + 1);
 	setenv("NOTIFY_SOCKET", address.sun_path, 1);
 	ASSERT_OK(notify_send("READY=1\nSTATUS=well", &err));

@@ -36,8 +36,8 @@ TEST(a_process_is_placed_by_the_key_hierarchy)
 	ASSERT_OK(placement_read(root, &h, 7, &p, NULL));
 	ASSERT_STREQ(p.command, "a.out");
 	ASSERT_STREQ(p.path, JOB "/jobmeter-run-9");
-	ASSERT_STREQ(p.folder, "/sys/fs/cgroup/memory" JOB "/jobmeter-run-9");
-	ASSERT(p.leaf_id != 0);
+	ASSERT_STREQ(p.dir, "/sys/fs/cgroup/memory" JOB "/jobmeter-run-9");
+	ASSERT(p.cgroup_id != 0);
 	ASSERT(p.has_identity);
 	ASSERT_STREQ(p.identity.rule, "run");
 	ASSERT(p.has_outer);
@@ -56,9 +56,9 @@ TEST(a_mount_that_shows_a_part_of_the_tree_is_known)
 	tree_write(root, "proc/7/cgroup", "0::/docker/0123456789ab/x\n");
 	ASSERT_OK(hierarchy_read(root, &h, NULL));
 	ASSERT_OK(placement_read(root, &h, 7, &p, NULL));
-	ASSERT_STREQ(p.folder, "/sys/fs/cgroup/x");
+	ASSERT_STREQ(p.dir, "/sys/fs/cgroup/x");
 	ASSERT_STREQ(p.identity.manager, "docker"); /* by the whole path */
-	ASSERT_EQ(p.leaf_id, (uint64_t)0);          /* its folder is not there */
+	ASSERT_EQ(p.cgroup_id, (uint64_t)0);          /* its directory is not there */
 }
 
 TEST(no_process_and_no_group_are_told_apart)

@@ -15,7 +15,7 @@
 #include "test.h"
 #include "tree.h"
 
-#define FILE_42 PROLOG_FOLDER "/slurm-42.json"
+#define FILE_42 PROLOG_DIR "/slurm-42.json"
 
 static int parse(const char *text, struct job *job, struct error *err)
 {
@@ -106,11 +106,11 @@ TEST(strings_and_the_whole_are_bounded)
 	ASSERT_CONTAINS(err.text, "longer than 1024");
 }
 
-/* Folders as root makes them; the test's own are 0700.  -EPERM: we are not root. */
+/* Directories as root makes them; the test's own are 0700.  -EPERM: we are not root. */
 static int read_file(int root, const char *id, struct error *err)
 {
 	_cleanup_(job_unrefp) struct job *job = job_new("slurm", id);
-	int r = prolog_read(root, PROLOG_FOLDER, job, err);
+	int r = prolog_read(root, PROLOG_DIR, job, err);
 
 	ASSERT_EQ(job->account != NULL, r == 0);
 	return r;
@@ -121,7 +121,7 @@ TEST(a_file_of_roots_is_read)
 	_cleanup_close_ int root = tree_open("good");
 	struct error err = {};
 
-	ASSERT_ERR(read_file(root, "42", &err), -ENOENT); /* not even a folder */
+	ASSERT_ERR(read_file(root, "42", &err), -ENOENT); /* not even a directory */
 	tree_write(root, FILE_42, "{\"account\": \"physics\"}");
 	if (geteuid() != 0) {
 		ASSERT_ERR(read_file(root, "42", &err), -EPERM);
@@ -158,7 +158,7 @@ TEST(a_file_that_others_could_have_written_is_not)
 	ASSERT_OK(read_file(root, "42", &err));
 }
 
-TEST(links_folders_and_pipes_are_no_files)
+TEST(links_directories_and_pipes_are_no_files)
 {
 	_cleanup_close_ int root = tree_open("links");
 	struct error err = {};
@@ -168,15 +168,15 @@ TEST(links_folders_and_pipes_are_no_files)
 	tree_write(root, "elsewhere/slurm-42.json", "{\"account\": \"physics\"}");
 	tree_link(root, FILE_42, "../../../elsewhere/slurm-42.json");
 	ASSERT_ERR(read_file(root, "42", &err), -EPERM);
-	ASSERT_OK(mkdirat(root, PROLOG_FOLDER "/slurm-1.json", 0755));
+	ASSERT_OK(mkdirat(root, PROLOG_DIR "/slurm-1.json", 0755));
 	ASSERT_ERR(read_file(root, "1", &err), -EPERM);
-	ASSERT_OK(mkfifoat(root, PROLOG_FOLDER "/slurm-2.json", 0600));
+	ASSERT_OK(mkfifoat(root, PROLOG_DIR "/slurm-2.json", 0600));
 	ASSERT_ERR(read_file(root, "2", &err), -EPERM);
 	ASSERT_CONTAINS(err.text, "no plain file");
 	ASSERT_OK(renameat(root, "run", root, "away"));
 	tree_link(root, "run", "away");
 	ASSERT(read_file(root, "42", &err) < 0);
-	ASSERT_CONTAINS(err.text, "cannot open folder 'run'");
+	ASSERT_CONTAINS(err.text, "cannot open directory 'run'");
 }
 
 TEST(a_job_whose_id_is_no_file_name_has_no_file)

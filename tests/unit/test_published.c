@@ -17,7 +17,7 @@ static char path[256];
 
 static void begin(void)
 {
-	snprintf(path, sizeof(path), "%s/published", test_folder());
+	snprintf(path, sizeof(path), "%s/published", test_dir());
 	unlink(path);
 }
 
@@ -134,7 +134,7 @@ TEST(a_file_that_others_may_read_or_a_link_is_refused)
 	published_close(open_it(BOOT));
 	chmod(path, 0644);
 	ASSERT_EQ(published_open(path, BOOT, SLOTS, &p), -EPERM);
-	snprintf(target, sizeof(target), "%s/target", test_folder());
+	snprintf(target, sizeof(target), "%s/target", test_dir());
 	rename(path, target);
 	ASSERT_EQ(symlink(target, path), 0);
 	ASSERT_EQ(published_open(path, BOOT, SLOTS, &p), -ELOOP);

@@ -132,26 +132,26 @@ TEST(mounts_are_merged_by_name_with_their_histograms)
 	reading_clear(&b);
 }
 
-TEST(ways_and_missing_files_are_merged_too)
+TEST(interfaces_and_missing_files_are_merged_too)
 {
 	struct reading a = {}, b = {};
 	struct mount_row *row = add(&a, "/home", "nfs4", 100),
 			 *other = add(&b, "/home", "nfs4", 11);
 
-	row->ways[WAY_SPLICE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 60 };
-	other->ways[WAY_SPLICE][OP_READ] =
+	row->interfaces[INTERFACE_SPLICE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 60 };
+	other->interfaces[INTERFACE_SPLICE][OP_READ] =
 		(struct op_counts){ .calls = 2, .bytes = 5, .errors = 1 };
-	other->ways[WAY_MAPPING][OP_WRITE].bytes = 4096;
+	other->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 4096;
 	row->ops[OP_STAT] = (struct op_counts){ .calls = 9, .errors = 3, .not_found = 2 };
 	other->ops[OP_STAT] = (struct op_counts){ .calls = 9, .errors = 3, .not_found = 3 };
 	ASSERT_OK(reading_merge(&a, &b));
 	row = &a.mounts[0];
-	ASSERT_EQ(row->ways[WAY_SPLICE][OP_READ].bytes, 65);
-	ASSERT_EQ(row->ways[WAY_SPLICE][OP_READ].calls, 3);
+	ASSERT_EQ(row->interfaces[INTERFACE_SPLICE][OP_READ].bytes, 65);
+	ASSERT_EQ(row->interfaces[INTERFACE_SPLICE][OP_READ].calls, 3);
 	ASSERT_EQ(mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), 4096);
 	ASSERT_EQ(mount_row_number(row, METRIC_META_NOT_FOUND), 5);
-	ASSERT_EQ(mount_row_book_bytes(row, OP_READ), 111 - 65);
-	ASSERT(mount_row_has_way(row, WAY_SPLICE) && !mount_row_has_way(row, WAY_LIBAIO));
+	ASSERT_EQ(mount_row_accounted_bytes(row, OP_READ), 111 - 65);
+	ASSERT(mount_row_has_interface(row, INTERFACE_SPLICE) && !mount_row_has_interface(row, INTERFACE_LIBAIO));
 	ASSERT(mount_row_knows(row, METRIC_META_NOT_FOUND));
 
 	b.mounts[0].lacks_not_found = true; /* a sum of a part is not the sum */
@@ -161,19 +161,19 @@ TEST(ways_and_missing_files_are_merged_too)
 	reading_clear(&b);
 }
 
-TEST(ways_are_parts_of_the_whole)
+TEST(interfaces_are_parts_of_the_whole)
 {
 	struct mount_row row = { .ops[OP_WRITE] = { .calls = 3, .bytes = UINT64_MAX } };
 
-	ASSERT(mount_row_ways_fit(&row, METRIC_WAY_WRITE_BYTES));
-	row.ways[WAY_IO_URING][OP_WRITE] = (struct op_counts){ .calls = 2, .bytes = UINT64_MAX };
-	row.ways[WAY_LIBAIO][OP_WRITE].calls = 1;
-	row.ways[WAY_MAPPING][OP_WRITE] = (struct op_counts){ .calls = 9, .bytes = 9 };
-	ASSERT(mount_row_ways_fit(&row, METRIC_WAY_WRITE_CALLS));
-	ASSERT(mount_row_ways_fit(&row, METRIC_WAY_WRITE_BYTES));
-	row.ways[WAY_SPLICE][OP_WRITE].bytes = 1; /* their sum would wrap */
-	ASSERT(!mount_row_ways_fit(&row, METRIC_WAY_WRITE_BYTES));
-	ASSERT(mount_row_ways_fit(&row, METRIC_WAY_READ_BYTES));
+	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_BYTES));
+	row.interfaces[INTERFACE_IO_URING][OP_WRITE] = (struct op_counts){ .calls = 2, .bytes = UINT64_MAX };
+	row.interfaces[INTERFACE_LIBAIO][OP_WRITE].calls = 1;
+	row.interfaces[INTERFACE_MAPPING][OP_WRITE] = (struct op_counts){ .calls = 9, .bytes = 9 };
+	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_CALLS));
+	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_BYTES));
+	row.interfaces[INTERFACE_SPLICE][OP_WRITE].bytes = 1; /* their sum would wrap */
+	ASSERT(!mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_BYTES));
+	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_READ_BYTES));
 }
 
 TEST(a_copy_is_equal_and_its_own)
@@ -255,14 +255,14 @@ TEST(rows_add_up_to_one_without_kernel_threads)
 	struct reading r = {};
 	struct mount_row *sum;
 
-	add(&r, "/", "ext4", 17)->ways[WAY_IO_URING][OP_READ].calls = 5;
+	add(&r, "/", "ext4", 17)->interfaces[INTERFACE_IO_URING][OP_READ].calls = 5;
 	add(&r, "(pipe)", NULL, 19)->has_seconds = false;
 	add(&r, "(kernel)", NULL, 23);
 	sum = reading_sum_rows(&r, "all");
 	ASSERT_STREQ(sum->mount, "all");
 	ASSERT_EQ(sum->ops[OP_READ].bytes, (uint64_t)36);
 	ASSERT_EQ(sum->ops[OP_READ].ns, (uint64_t)6);
-	ASSERT_EQ(sum->ways[WAY_IO_URING][OP_READ].calls, (uint64_t)5);
+	ASSERT_EQ(sum->interfaces[INTERFACE_IO_URING][OP_READ].calls, (uint64_t)5);
 	ASSERT_EQ(sum->sizes[OP_READ].counts[5], (uint64_t)2);
 	ASSERT(!sum->has_seconds && sum->has_histograms);
 	mount_row_free(sum);

@@ -60,7 +60,7 @@ TEST(an_endless_command_is_cut)
 	free(large);
 }
 
-TEST(the_same_command_is_argv_and_folder)
+TEST(the_same_command_is_argv_and_directory)
 {
 	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *c = record_new();
 	char *other[] = { "./train.sh", "--epochs", NULL };
@@ -69,44 +69,44 @@ TEST(the_same_command_is_argv_and_folder)
 	ASSERT(!record_is_same_command(c, c)); /* two that say nothing are not the same */
 	ASSERT_OK(record_set_command(b, other));
 	ASSERT(!record_is_same_command(a, b));
-	free(a->job.folder);
-	a->job.folder = strdup("/elsewhere");
+	free(a->job.dir);
+	a->job.dir = strdup("/elsewhere");
 	ASSERT_OK(record_set_command(b, a->job.command));
 	ASSERT(!record_is_same_command(a, b));
 }
 
-TEST(the_books_compare_the_tasks_counters_with_the_rows)
+TEST(the_accounting_compare_the_tasks_counters_with_the_rows)
 {
 	_cleanup_record_ struct record *r = made_record(0);
 
-	ASSERT(r->coverage.read_books.is_known);
-	ASSERT_EQ(r->coverage.read_books.tasks_bytes, r->coverage.read_books.rows_bytes);
-	ASSERT_EQ(r->coverage.read_books.rows_bytes, 8160437862 + 2048 + 4096);
+	ASSERT(r->coverage.read_accounting.is_known);
+	ASSERT_EQ(r->coverage.read_accounting.tasks_bytes, r->coverage.read_accounting.rows_bytes);
+	ASSERT_EQ(r->coverage.read_accounting.rows_bytes, 8160437862 + 2048 + 4096);
 
 	r->reading.mounts[0].kind =
 		ROW_KERNEL; /* what kernel threads do is not in a task's counters */
-	record_close_books(r);
-	ASSERT_EQ(r->coverage.read_books.rows_bytes, 2048 + 4096);
+	record_close_accounting(r);
+	ASSERT_EQ(r->coverage.read_accounting.rows_bytes, 2048 + 4096);
 
 	r->reading.has_mounts = false;
-	record_close_books(r);
-	ASSERT(!r->coverage.read_books.is_known);
+	record_close_accounting(r);
+	ASSERT(!r->coverage.read_accounting.is_known);
 }
 
-TEST(the_books_are_over_what_the_tasks_counters_cover)
+TEST(the_accounting_are_over_what_the_tasks_counters_cover)
 {
 	_cleanup_record_ struct record *r = made_record(0);
 	struct mount_row *row = &r->reading.mounts[0];
-	const struct books *books = &r->coverage.read_books;
+	const struct accounting *accounting = &r->coverage.read_accounting;
 
-	row->ways[WAY_IO_URING][OP_READ].bytes = 1000;
-	row->ways[WAY_LIBAIO][OP_READ].bytes = 200;
-	row->ways[WAY_SPLICE][OP_READ].bytes = 30;
-	row->ways[WAY_MAPPING][OP_READ].bytes = 1 << 20; /* no part of the reads */
-	record_close_books(r);
-	ASSERT_EQ(books->rows_bytes, 8160437862 + 2048 + 4096 - 1230);
-	ASSERT_EQ(books_difference(books), 1230);
-	ASSERT_EQ(books->twice_bytes, 0);
+	row->interfaces[INTERFACE_IO_URING][OP_READ].bytes = 1000;
+	row->interfaces[INTERFACE_LIBAIO][OP_READ].bytes = 200;
+	row->interfaces[INTERFACE_SPLICE][OP_READ].bytes = 30;
+	row->interfaces[INTERFACE_MAPPING][OP_READ].bytes = 1 << 20; /* no part of the reads */
+	record_close_accounting(r);
+	ASSERT_EQ(accounting->rows_bytes, 8160437862 + 2048 + 4096 - 1230);
+	ASSERT_EQ(accounting_difference(accounting), 1230);
+	ASSERT_EQ(accounting->twice_bytes, 0);
 }
 
 TEST(copies_on_overlay_are_expected_twice)
@@ -115,24 +115,24 @@ TEST(copies_on_overlay_are_expected_twice)
 	const struct record *records[] = { r, r };
 	struct mount_row *row = &r->reading.mounts[0];
 
-	row->ways[WAY_COPY_FILE_RANGE][OP_READ].bytes = 4095;
-	row->ways[WAY_COPY_FILE_RANGE][OP_WRITE].bytes = row->ops[OP_WRITE].bytes = 503;
-	record_close_books(r);
-	ASSERT_EQ(r->coverage.read_books.twice_bytes, 0); /* not on lustre */
+	row->interfaces[INTERFACE_COPY_FILE_RANGE][OP_READ].bytes = 4095;
+	row->interfaces[INTERFACE_COPY_FILE_RANGE][OP_WRITE].bytes = row->ops[OP_WRITE].bytes = 503;
+	record_close_accounting(r);
+	ASSERT_EQ(r->coverage.read_accounting.twice_bytes, 0); /* not on lustre */
 
 	free(row->fstype);
 	row->fstype = strdup("overlay");
 	r->reading.values[METRIC_IO_CHARS_READ].number += 4095;
 	r->reading.values[METRIC_IO_CHARS_WRITTEN].number += 2 * 503;
-	record_close_books(r);
-	ASSERT_EQ(r->coverage.read_books.twice_bytes, 4095);
-	ASSERT_EQ(r->coverage.write_books.twice_bytes, 503);
-	ASSERT_EQ(books_difference(&r->coverage.read_books), 0);
-	ASSERT_EQ(books_difference(&r->coverage.write_books), 0);
+	record_close_accounting(r);
+	ASSERT_EQ(r->coverage.read_accounting.twice_bytes, 4095);
+	ASSERT_EQ(r->coverage.write_accounting.twice_bytes, 503);
+	ASSERT_EQ(accounting_difference(&r->coverage.read_accounting), 0);
+	ASSERT_EQ(accounting_difference(&r->coverage.write_accounting), 0);
 
 	ASSERT_OK(record_merge(records, 2, &merged));
-	ASSERT_EQ(merged->coverage.write_books.twice_bytes, 2 * 503);
-	ASSERT_EQ(books_difference(&merged->coverage.write_books), 0);
+	ASSERT_EQ(merged->coverage.write_accounting.twice_bytes, 2 * 503);
+	ASSERT_EQ(accounting_difference(&merged->coverage.write_accounting), 0);
 }
 
 TEST(totals_leave_kernel_threads_out_and_know_metadata)
@@ -140,7 +140,7 @@ TEST(totals_leave_kernel_threads_out_and_know_metadata)
 	_cleanup_record_ struct record *r = made_record(0);
 	uint64_t total = 0;
 
-	r->reading.mounts[1].ways[WAY_MAPPING][OP_WRITE].bytes = 4096;
+	r->reading.mounts[1].interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 4096;
 	ASSERT(record_total(r, METRIC_MAPPED_WRITE_BYTES, &total));
 	ASSERT_EQ(total, 8192 + 4096);
 	ASSERT(record_total(r, METRIC_META_CALLS, &total));
@@ -163,13 +163,13 @@ TEST(utilization_is_unknown_without_its_parts)
 	_cleanup_record_ struct record *r = made_record(0);
 	uint64_t share = 0, cores = 0;
 
-	ASSERT(record_utilization(r, &share) && record_cores_used(r, &cores));
+	ASSERT(record_utilization(r, &share) && record_cores_busy(r, &cores));
 	ASSERT_EQ(share, 10485); /* 281 s of 2 x 134 s: more than was allowed, and so it is said */
 	ASSERT_EQ(cores, 2097);
 	r->reading.values[METRIC_CPU_ALLOCATED].is_known = false;
 	ASSERT(!record_utilization(r, &share));
 	r->time.elapsed_ns = 0;
-	ASSERT(!record_cores_used(r, &cores));
+	ASSERT(!record_cores_busy(r, &cores));
 }
 
 TEST(more_cpu_time_than_there_was_is_noted)
@@ -260,7 +260,7 @@ TEST(what_records_do_not_share_is_absent)
 	const struct record *records[] = { a, b };
 
 	b->job.exit_code = 3;
-	b->coverage.read_books.is_known = false;
+	b->coverage.read_accounting.is_known = false;
 	b->is_final = false;
 	ASSERT_OK(record_merge(records, 2, &merged));
 	ASSERT_EQ(merged->job.exit_code, -1);
@@ -269,8 +269,8 @@ TEST(what_records_do_not_share_is_absent)
 	ASSERT_STREQ(merged->job.user, "made-user");
 	ASSERT_STREQ(merged->job.command[2], "3");
 	ASSERT(!merged->is_final);
-	ASSERT(!merged->coverage.read_books.is_known);
-	ASSERT(merged->coverage.write_books.is_known);
+	ASSERT(!merged->coverage.read_accounting.is_known);
+	ASSERT(merged->coverage.write_accounting.is_known);
 	ASSERT_EQ(merged->coverage.tiers.count, 1); /* T1 and T2 were not on in both */
 	ASSERT_EQ(merged->coverage.missing.count, 1);
 	ASSERT_EQ(merged->survivor_count, 2);
@@ -313,13 +313,13 @@ TEST(blocked_time_is_the_sum_of_its_causes_and_unknown_without_one)
 TEST(balance_is_the_mean_by_the_greatest)
 {
 	const uint64_t times[] = { 10, 20, 30, 40 }, nothing[] = { 0, 0 };
-	struct evenness e = evenness_of(times, 4);
+	struct balance e = load_balance_of(times, 4);
 
 	ASSERT(e.count.is_known && e.balance.is_known);
 	ASSERT_EQ(e.count.number, 4);
 	ASSERT_EQ(e.balance.number, 6250);
-	ASSERT(!evenness_of(nothing, 2).count.is_known);
-	ASSERT(!evenness_of(times, 0).balance.is_known);
+	ASSERT(!load_balance_of(nothing, 2).count.is_known);
+	ASSERT(!load_balance_of(times, 0).balance.is_known);
 }
 
 /* Times of ranks, and what each of them says of itself. */
@@ -332,8 +332,8 @@ static struct record *merge_ranks(uint64_t first_ns, uint64_t second_ns, const c
 	reading_set(&b->reading, METRIC_CPU_USER, second_ns);
 	reading_set(&a->reading, METRIC_CPU_SYSTEM, 0);
 	reading_set(&b->reading, METRIC_CPU_SYSTEM, 0);
-	a->cores = (struct evenness){ { 2, true }, { 10000, true } };
-	b->cores = (struct evenness){ { 4, true }, { 5000, true } };
+	a->cores = (struct balance){ { 2, true }, { 10000, true } };
+	b->cores = (struct balance){ { 4, true }, { 5000, true } };
 	free(b->node);
 	b->node = strdup(second_node);
 	ASSERT_OK(record_merge(records, 2, &merged));
@@ -361,7 +361,7 @@ TEST(a_rank_that_spins_while_it_waits_does_less)
 	ASSERT_EQ(both->ranks.balance.number, 7500); /* 6 s of 8 s */
 	slow->reading.values[METRIC_CPU_POLLING].is_known = false; /* then of none */
 	ASSERT_OK(record_merge(records, 2, &blind));
-	ASSERT_EQ(blind->ranks.balance.number, EVENNESS_ONE);
+	ASSERT_EQ(blind->ranks.balance.number, LOAD_BALANCE_ONE);
 }
 
 TEST(of_a_managers_ranks_those_of_the_step_that_did_most_are_told)
@@ -376,7 +376,7 @@ TEST(of_a_managers_ranks_those_of_the_step_that_did_most_are_told)
 		r->node = strdup(i ? "made-node1" : "made-node0");
 		reading_set(&r->reading, METRIC_CPU_USER, 90000000000);
 		reading_set(&r->reading, METRIC_CPU_SYSTEM, 0);
-		r->ranks = (struct evenness){ { 2, true }, { EVENNESS_ONE, true } };
+		r->ranks = (struct balance){ { 2, true }, { LOAD_BALANCE_ONE, true } };
 		for (size_t k = 0; k < 3; k++) {
 			struct step *step = steps_add(&r->steps, steps[k]);
 

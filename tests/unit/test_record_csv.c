@@ -53,7 +53,7 @@ TEST(values_stand_in_their_units_and_mounts_are_summed)
 	ASSERT_CONTAINS(text, "node,");
 	ASSERT_CONTAINS(text, ",cpu_user_seconds,");
 	ASSERT_CONTAINS(text, ",cpu_causes_file_write_seconds,");
-	ASSERT_CONTAINS(text, ",cores_touched,cores_balance,");
+	ASSERT_CONTAINS(text, ",cores_used,cores_balance,");
 	ASSERT_CONTAINS(text, ",2,0.9973,");
 	ASSERT_CONTAINS(text, ",190.000000001,");
 	ASSERT_CONTAINS(text, ",8160444006,1900009,3,"); /* read_bytes, read_calls, read_errors */
@@ -73,7 +73,7 @@ TEST(a_name_is_no_formula)
 	ASSERT_CONTAINS(text, ",'=1+1,");
 }
 
-TEST(a_mount_has_columns_of_every_operation_and_way)
+TEST(a_mount_has_columns_of_every_operation_and_interface)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	_cleanup_free_ char *text = NULL;

@@ -88,7 +88,7 @@ TEST(a_timeline_begins_where_the_earlier_one_ended)
 	ASSERT_EQ(timeline_count(&d->timeline), (size_t)0);
 }
 
-TEST(time_is_that_in_between_and_the_books_are_its_own)
+TEST(time_is_that_in_between_and_the_accounting_are_its_own)
 {
 	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier();
 	_cleanup_(record_freep) struct record *d = subtract(later, earlier);
@@ -96,9 +96,9 @@ TEST(time_is_that_in_between_and_the_books_are_its_own)
 	ASSERT_EQ(d->time.elapsed_ns, (uint64_t)17000000000);
 	ASSERT_EQ(d->time.start_ns, later->time.start_ns);
 	ASSERT_EQ(d->time.measured_from_ns, earlier->time.start_ns + earlier->time.elapsed_ns);
-	ASSERT(d->coverage.read_books.is_known);
-	ASSERT_EQ(d->coverage.read_books.tasks_bytes, (uint64_t)3 * 1009);
-	ASSERT_EQ(books_difference(&d->coverage.read_books), 0);
+	ASSERT(d->coverage.read_accounting.is_known);
+	ASSERT_EQ(d->coverage.read_accounting.tasks_bytes, (uint64_t)3 * 1009);
+	ASSERT_EQ(accounting_difference(&d->coverage.read_accounting), 0);
 	ASSERT_STREQ(d->job.command[0], "./train.sh");
 }
 
@@ -158,7 +158,7 @@ TEST(without_rows_on_one_side_there_are_none)
 		_cleanup_(record_freep) struct record *d = subtract(later, earlier);
 		ASSERT(!d->reading.has_mounts);
 		ASSERT_EQ(d->reading.mount_count, 0);
-		ASSERT(!d->coverage.read_books.is_known);
+		ASSERT(!d->coverage.read_accounting.is_known);
 		ASSERT_EQ(d->reading.values[METRIC_CPU_USER].number, (uint64_t)23);
 	}
 }

@@ -25,7 +25,7 @@ static struct record *parse(const char *text)
 	return record;
 }
 
-static void round_trip(const struct record *record)
+static void rtt(const struct record *record)
 {
 	_cleanup_free_ char *before = made_json(record), *after = NULL;
 	_cleanup_(record_freep) struct record *back = parse(before);
@@ -38,8 +38,8 @@ TEST(a_record_comes_back_byte_by_byte)
 {
 	_cleanup_(record_freep) struct record *full = made_record(3), *empty = record_new();
 
-	round_trip(full);
-	round_trip(empty);
+	rtt(full);
+	rtt(empty);
 }
 
 TEST(causes_stand_in_a_map_of_their_own)
@@ -64,30 +64,30 @@ TEST(what_is_unknown_stays_unknown)
 	r->reading.mounts[0].has_seconds = false;
 	r->reading.mounts[1].has_histograms = false;
 	r->reading.values[METRIC_CPU_USER].is_known = false;
-	r->coverage.read_books.is_known = false;
-	round_trip(r);
+	r->coverage.read_accounting.is_known = false;
+	rtt(r);
 	json = made_json(r);
 	back = parse(json);
 	ASSERT(!back->reading.mounts[0].has_seconds && back->reading.mounts[0].has_histograms);
 	ASSERT(back->reading.mounts[1].has_seconds && !back->reading.mounts[1].has_histograms);
 	ASSERT(!back->reading.values[METRIC_CPU_USER].is_known);
-	ASSERT(!back->coverage.read_books.is_known && back->coverage.write_books.is_known);
+	ASSERT(!back->coverage.read_accounting.is_known && back->coverage.write_accounting.is_known);
 
 	r->reading.has_mounts = false;
-	round_trip(r);
+	rtt(r);
 }
 
-TEST(a_record_tells_ways_and_mappings_where_there_are_any)
+TEST(a_record_tells_interfaces_and_mappings_where_there_are_any)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;
 	_cleanup_free_ char *json = NULL;
 	const struct mount_row *row;
 
-	r->reading.mounts[0].ways[WAY_CALL][OP_READ].bytes = 5; /* is what is left, and not told */
-	r->reading.mounts[1].ways[WAY_LIBAIO][OP_READ] = (struct op_counts){ 1, 0, 1, 0, 0 };
+	r->reading.mounts[0].interfaces[INTERFACE_CALL][OP_READ].bytes = 5; /* is what is left, and not told */
+	r->reading.mounts[1].interfaces[INTERFACE_LIBAIO][OP_READ] = (struct op_counts){ 1, 0, 1, 0, 0 };
 	json = made_json(r);
 	ASSERT_CONTAINS(json,
-			"      \"ways\": {\n"
+			"      \"interfaces\": {\n"
 			"        \"sendfile\": {\n"
 			"          \"read\": {\"bytes\": 4095, \"calls\": 7, \"errors\": 0},\n"
 			"          \"write\": {\"bytes\": 0, \"calls\": 0, \"errors\": 0}\n"
@@ -97,16 +97,16 @@ TEST(a_record_tells_ways_and_mappings_where_there_are_any)
 			"      \"meta\": {\n"
 			"        \"open\": {\"calls\": 17, \"errors\": 2, \"not_found\": 1, "
 			"\"seconds\": 0.000013}\n");
-	ASSERT_CONTAINS(json, "      \"ways\": {},\n      \"meta\": {\n");
+	ASSERT_CONTAINS(json, "      \"interfaces\": {},\n      \"meta\": {\n");
 	ASSERT_LACKS(json, "\"call\"");
 	ASSERT_LACKS(json, "mapping");
 	back = parse(json);
 	row = reading_find_mount(&back->reading, ROW_MOUNT, "/scratch", "lustre");
-	ASSERT_EQ(row->ways[WAY_SENDFILE][OP_READ].calls, 7);
-	ASSERT_EQ(row->ways[WAY_MAPPING][OP_WRITE].bytes, 8192);
+	ASSERT_EQ(row->interfaces[INTERFACE_SENDFILE][OP_READ].calls, 7);
+	ASSERT_EQ(row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes, 8192);
 	ASSERT_EQ(row->ops[OP_OPEN].not_found, 1);
-	ASSERT(mount_row_has_way(&back->reading.mounts[1], WAY_LIBAIO)); /* one that failed */
-	round_trip(r);
+	ASSERT(mount_row_has_interface(&back->reading.mounts[1], INTERFACE_LIBAIO)); /* one that failed */
+	rtt(r);
 }
 
 TEST(an_older_record_does_not_know_what_was_not_found)
@@ -115,7 +115,7 @@ TEST(an_older_record_does_not_know_what_was_not_found)
 		"{\"schema\": \"jobmeter.record/1\", \"io\": [{\"mount\": \"/\", \"read\": "
 		"{\"bytes\": 1, \"calls\": 1, \"errors\": 0}, \"write\": {\"bytes\": 1, "
 		"\"calls\": 1, \"errors\": 0}, \"meta\": {\"open\": {\"calls\": 7, \"errors\": 3,"
-		" \"seconds\": 1}}}], \"coverage\": {\"books\": {\"read\": {\"tasks_bytes\": 1,"
+		" \"seconds\": 1}}}], \"coverage\": {\"accounting\": {\"read\": {\"tasks_bytes\": 1,"
 		" \"rows_bytes\": 1, \"difference_bytes\": 0}}}}";
 	_cleanup_(record_freep) struct record *r = parse(text);
 	_cleanup_free_ char *json = made_json(r);
@@ -124,7 +124,7 @@ TEST(an_older_record_does_not_know_what_was_not_found)
 	ASSERT(mount_row_knows(&r->reading.mounts[0], METRIC_META_ERRORS));
 	ASSERT_CONTAINS(json, "{\"calls\": 7, \"errors\": 3, \"not_found\": null, ");
 	ASSERT_CONTAINS(json, "\"twice_bytes\": 0, \"difference_bytes\": 0}");
-	round_trip(r);
+	rtt(r);
 }
 
 /* 3 s of which the last two readings know user time; bytes read are what the rows have. */
@@ -149,7 +149,7 @@ TEST(a_timeline_comes_back_with_its_record)
 	json = made_json(r);
 	ASSERT_LACKS(json, "\"timeline\"");
 	add_timeline(r);
-	round_trip(r);
+	rtt(r);
 	free(json);
 	json = made_json(r);
 	ASSERT_CONTAINS(json, "\"timeline\": {\n    \"start\": \"2026-09-21T14:13:20.000000000Z\"");
@@ -172,7 +172,7 @@ TEST(timelines_are_merged_with_their_records)
 	ASSERT_EQ(timeline_sum(&merged->timeline, timeline_find("read", "bytes")), total);
 	ASSERT_EQ(timeline_sum(&merged->timeline, timeline_find("cpu", "user_seconds")),
 		  merged->reading.values[METRIC_CPU_USER].number);
-	round_trip(merged);
+	rtt(merged);
 	ASSERT_OK(record_merge((const struct record *const *)records, 3, &lacking));
 	ASSERT(!timeline_is_known(&lacking->timeline));
 	for (int i = 0; i < 3; i++)
@@ -188,7 +188,7 @@ TEST(a_merged_record_comes_back)
 	ASSERT_OK(record_merge((const struct record *const *)records, 3, &merged));
 	json = made_json(merged);
 	ASSERT_CONTAINS(json, "\"merged\": {\"records\": 3, \"nodes\": 2}");
-	round_trip(merged);
+	rtt(merged);
 	for (int i = 0; i < 3; i++)
 		record_free(records[i]);
 }
@@ -205,7 +205,7 @@ TEST(nasty_names_survive)
 	ASSERT_STREQ(back->job.command[1], "\x1b[2J");
 	ASSERT_STREQ(back->job.command[2], "\uFFFD");
 	ASSERT_STREQ(back->job.command[4], "");
-	round_trip(back);
+	rtt(back);
 }
 
 TEST(keys_of_a_newer_version_are_left_alone)
@@ -266,19 +266,19 @@ static const struct broken {
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0]}}]}", "made: io[0].read.sizes has more than 28 entries" },
 	{ HEAD "\"io\": [{\"mount\": \"/\", \"read\": {\"bytes\": 1, \"calls\": 1, \"errors\": 0, \"sizes\": [-1]}}]}", "made: io[0].read.sizes holds something else than counts" },
 	{ HEAD ROW "\"meta\": {\"open\": {\"calls\": 9, \"errors\": 2, \"not_found\": 3}}}]}", "made: io[0].meta.open.errors is less than its not_found" },
-	{ HEAD ROW "\"ways\": []}]}", "made: io[0].ways is a list and should be a map" },
-	{ HEAD ROW "\"ways\": {\"splice\": 1}}]}", "made: io[0].ways.splice is a number and should be a map" },
-	{ HEAD ROW "\"ways\": {\"splice\": {\"read\": 1}}}]}", "made: io[0].ways.splice.read is a number and should be a map" },
-	{ HEAD ROW "\"ways\": {\"splice\": {\"read\": {\"bytes\": 1}}}}]}", "made: io[0].ways.splice.read.calls is missing" },
-	{ HEAD ROW "\"ways\": {\"splice\": {\"write\": {\"bytes\": -1}}}}]}", "made: io[0].ways.splice.write.bytes is out of range" },
-	{ HEAD ROW "\"ways\": {\"splice\": {" READ "}, \"libaio\": {" READ "}}}]}", "made: io[0].read.bytes is less than its ways together" },
-	{ HEAD ROW "\"ways\": {\"splice\": {\"write\": {\"bytes\": 1, \"calls\": 2, \"errors\": 0}}}}]}", "made: io[0].write.calls is less than its ways together" },
+	{ HEAD ROW "\"interfaces\": []}]}", "made: io[0].interfaces is a list and should be a map" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": 1}}]}", "made: io[0].interfaces.splice is a number and should be a map" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": {\"read\": 1}}}]}", "made: io[0].interfaces.splice.read is a number and should be a map" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": {\"read\": {\"bytes\": 1}}}}]}", "made: io[0].interfaces.splice.read.calls is missing" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": {\"write\": {\"bytes\": -1}}}}]}", "made: io[0].interfaces.splice.write.bytes is out of range" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": {" READ "}, \"libaio\": {" READ "}}}]}", "made: io[0].read.bytes is less than its ways together" },
+	{ HEAD ROW "\"interfaces\": {\"splice\": {\"write\": {\"bytes\": 1, \"calls\": 2, \"errors\": 0}}}}]}", "made: io[0].write.calls is less than its ways together" },
 	{ HEAD ROW "\"mapped\": 4096}]}", "made: io[0].mapped is a number and should be a map" },
 	{ HEAD ROW "\"mapped\": {\"read_bytes\": 4096}}]}", "made: io[0].mapped.write_bytes is missing" },
-	{ HEAD "\"coverage\": {\"books\": {\"read\": {\"tasks_bytes\": 1, \"rows_bytes\": 1, \"twice_bytes\": \"\"}}}}", "made: coverage.books.read.twice_bytes is a string" },
+	{ HEAD "\"coverage\": {\"accounting\": {\"read\": {\"tasks_bytes\": 1, \"rows_bytes\": 1, \"twice_bytes\": \"\"}}}}", "made: coverage.accounting.read.twice_bytes is a string" },
 	{ HEAD "\"survivors\": [{\"pid\": \"1\"}]}", "made: survivors[0].pid is a string" },
 	{ HEAD "\"coverage\": {\"tiers\": \"T0\"}}", "made: coverage.tiers is a string and should be a list" },
-	{ HEAD "\"coverage\": {\"books\": {\"read\": {}}}}", "made: coverage.books.read.tasks_bytes is missing" },
+	{ HEAD "\"coverage\": {\"accounting\": {\"read\": {}}}}", "made: coverage.accounting.read.tasks_bytes is missing" },
 	{ HEAD "\"timeline\": []}", "made: timeline is a list and should be a map" },
 	{ HEAD "\"timeline\": {\"interval_seconds\": 6}}", "made: timeline.interval_seconds is no power of two" },
 	{ HEAD "\"timeline\": {\"interval_seconds\": 4, \"start\": \"2026-02-03T04:05:06Z\", \"series\": {\"read.bytes\": {\"values\": [1]}}}}", "made: timeline.start is no multiple of the interval" },

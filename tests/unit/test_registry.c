@@ -50,7 +50,7 @@ TEST(one_group_is_a_job_under_the_name_that_it_is_given)
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 	const struct group_life own = life(7, 0, 120, 0, JOB "/jobmeter-run-5");
-	const struct leaf_tasks tasks[] = { tasks_of(7, 11, 1, 0), tasks_of(8, 13, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(7, 11, 1, 0), tasks_of(8, 13, 1, 0) };
 
 	ASSERT_OK(registry_learn_one(r, &own, "run", "", 125 * SECOND, EPOCH + 125 * SECOND));
 	feed(r, tasks, 2, NULL, 0);
@@ -67,7 +67,7 @@ TEST(groups_become_a_job_with_its_steps)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
-	const struct leaf_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0), tasks_of(5, 13, 2, 1),
+	const struct cgroup_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0), tasks_of(5, 13, 2, 1),
 					    tasks_of(99, 1000, 1, 1) };
 	struct registry_job *j;
 
@@ -125,8 +125,8 @@ TEST(a_run_inside_a_job_counts_in_both)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 0, JOB "/step_0/jobmeter-run-9") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 1, 0) };
-	const struct leaf_row rows[] = { row_of(3, 1, OP_READ, WAY_CALL, 3, 300) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 1, 0) };
+	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 
@@ -137,16 +137,16 @@ TEST(a_run_inside_a_job_counts_in_both)
 	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
 	ASSERT_EQ(snapshot_find(s, "slurm", "42")->steps[0].values[METRIC_CPU_USER].number, (uint64_t)12);
-	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 }
 
-TEST(rows_are_summed_over_leaves_cpus_and_places_of_one_name)
+TEST(rows_are_summed_over_cgroups_cpus_and_places_of_one_name)
 {
-	struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 1, 10), row_of(4, 1, OP_READ, WAY_CALL, 2, 20),
-				   row_of(6, 1, OP_READ, WAY_CALL, 4, 40), row_of(6, 2, OP_OPEN, WAY_CALL, 8, 3),
-				   row_of(6, 1, OP_READ, WAY_SENDFILE, 16, 160), row_of(99, 1, OP_READ, WAY_CALL, 1, 1),
-				   row_of(4, 1, 77, WAY_CALL, 1, 1), row_of(4, 1, OP_READ, 77, 1, 1) };
+	struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10), row_of(4, 1, OP_READ, INTERFACE_CALL, 2, 20),
+				   row_of(6, 1, OP_READ, INTERFACE_CALL, 4, 40), row_of(6, 2, OP_OPEN, INTERFACE_CALL, 8, 3),
+				   row_of(6, 1, OP_READ, INTERFACE_SENDFILE, 16, 160), row_of(99, 1, OP_READ, INTERFACE_CALL, 1, 1),
+				   row_of(4, 1, 77, INTERFACE_CALL, 1, 1), row_of(4, 1, OP_READ, 77, 1, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 
@@ -158,17 +158,17 @@ TEST(rows_are_summed_over_leaves_cpus_and_places_of_one_name)
 	ASSERT_EQ(s->mount_count, (size_t)2);
 	ASSERT_STREQ(s->mounts[0].source, "disk");
 	ASSERT_EQ(s->jobs[0].row_count, (size_t)3);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).calls, (uint64_t)7);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)70);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_SENDFILE).bytes, (uint64_t)160);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_OPEN, WAY_CALL).not_found, (uint64_t)3);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).calls, (uint64_t)7);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)70);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_SENDFILE).bytes, (uint64_t)160);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_OPEN, INTERFACE_CALL).not_found, (uint64_t)3);
 }
 
 TEST(what_there_was_no_room_for_is_of_no_job_and_not_dropped)
 {
-	const struct leaf_row rows[] = { row_of(LEAF_OTHER, 0, OP_READ, WAY_CALL, 5, 500),
-					 row_of(LEAF_OTHER, 0, OP_READ, WAY_SPLICE, 1, 100),
-					 row_of(LEAF_OTHER, 0, OP_STAT, WAY_CALL, 3, 2) };
+	const struct cgroup_row rows[] = { row_of(CGROUP_OTHER, 0, OP_READ, INTERFACE_CALL, 5, 500),
+					 row_of(CGROUP_OTHER, 0, OP_READ, INTERFACE_SPLICE, 1, 100),
+					 row_of(CGROUP_OTHER, 0, OP_STAT, INTERFACE_CALL, 3, 2) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct op_counts counts[OP_COUNT];
 
@@ -181,11 +181,11 @@ TEST(what_there_was_no_room_for_is_of_no_job_and_not_dropped)
 	ASSERT_EQ(counts[OP_READ].bytes, (uint64_t)600);
 }
 
-TEST(a_leaf_that_ends_is_folded_and_nothing_falls)
+TEST(a_cgroup_that_ends_is_folded_and_nothing_falls)
 {
-	const struct leaf_tasks before[] = { tasks_of(4, 7, 1, 0), tasks_of(6, 11, 1, 0) };
-	const struct leaf_tasks after[] = { tasks_of(4, 9, 0, 3), tasks_of(6, 12, 1, 0) };
-	const struct leaf_row rows[] = { row_of(4, 1, OP_WRITE, WAY_CALL, 2, 200), row_of(6, 1, OP_WRITE, WAY_CALL, 1, 50) };
+	const struct cgroup_tasks before[] = { tasks_of(4, 7, 1, 0), tasks_of(6, 11, 1, 0) };
+	const struct cgroup_tasks after[] = { tasks_of(4, 9, 0, 3), tasks_of(6, 12, 1, 0) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_WRITE, INTERFACE_CALL, 2, 200), row_of(6, 1, OP_WRITE, INTERFACE_CALL, 1, 50) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -201,26 +201,26 @@ TEST(a_leaf_that_ends_is_folded_and_nothing_falls)
 	s = snap(r, 141);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)250);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)250);
 	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_CPU_USER].number, (uint64_t)21);
 	snapshot_unref(s);
 	ASSERT_OK(registry_forget(r, (const uint64_t[]){ 4 }, 1));
 	feed(r, after + 1, 1, rows + 1, 1);
 	s = snap(r, 142);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)21);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)250);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)250);
 	snapshot_unref(s);
 }
 
-static struct leaf_tasks sender_of(uint64_t leaf, uint64_t sent)
+static struct cgroup_tasks sender_of(uint64_t cgroup, uint64_t sent)
 {
-	struct leaf_tasks tasks = tasks_of(leaf, 7, 1, 0);
+	struct cgroup_tasks tasks = tasks_of(cgroup, 7, 1, 0);
 
 	*network_number_ref(&tasks.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = sent;
 	return tasks;
 }
 
-static void feed_senders(struct registry *r, const struct leaf_tasks *tasks, size_t count)
+static void feed_senders(struct registry *r, const struct cgroup_tasks *tasks, size_t count)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = count,
 					 .counted = COUNTED_TASKS | COUNTED_NETWORK };
@@ -236,7 +236,7 @@ static uint64_t sent_of(const struct network *n)
 TEST(what_each_step_sent_is_told_and_never_falls)
 {
 	/* one of two tasks of step 0, step 0's other task, the batch step, and the job itself outside of steps */
-	const struct leaf_tasks senders[] = { sender_of(4, 1009), sender_of(6, 2003), sender_of(5, 5), sender_of(1, 101) };
+	const struct cgroup_tasks senders[] = { sender_of(4, 1009), sender_of(6, 2003), sender_of(5, 5), sender_of(1, 101) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -262,7 +262,7 @@ TEST(what_each_step_sent_is_told_and_never_falls)
 
 TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 {
-	const struct leaf_tasks tasks[] = { tasks_of(4, 7, 0, 1), sender_of(5, 5) };
+	const struct cgroup_tasks tasks[] = { tasks_of(4, 7, 0, 1), sender_of(5, 5) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -279,7 +279,7 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 	snapshot_unref(s);
 }
 
-static void feed_times(struct registry *r, const struct leaf_tasks *tasks, bool has_times)
+static void feed_times(struct registry *r, const struct cgroup_tasks *tasks, bool has_times)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0,
 					 .counted = COUNTED_TASKS | (has_times ? COUNTED_TIMES : 0) };
@@ -289,7 +289,7 @@ static void feed_times(struct registry *r, const struct leaf_tasks *tasks, bool 
 
 TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 {
-	struct leaf_tasks tasks = tasks_of(4, 9, 1, 0);
+	struct cgroup_tasks tasks = tasks_of(4, 9, 1, 0);
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -317,10 +317,10 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 	snapshot_unref(s);
 }
 
-/* The job is user 1000's; of the step's own leaf no task was anybody's but root's. */
+/* The job is user 1000's; of the step's own cgroup no task was anybody's but root's. */
 TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
 {
-	struct leaf_tasks tasks[] = { tasks_of(2, 3, 1, 0), tasks_of(4, 5, 1, 0) };
+	struct cgroup_tasks tasks[] = { tasks_of(2, 3, 1, 0), tasks_of(4, 5, 1, 0) };
 	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .counted = COUNTED_TASKS | COUNTED_TIMES };
 	const struct group_life dead[] = { life(2, 1, 111, 140, JOB "/step_0"),
 					   life(4, 2, 113, 140, JOB "/step_0/task_0"),
@@ -348,7 +348,7 @@ TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
 
 TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it)
 {
-	struct leaf_tasks tasks = tasks_of(2, 3, 1, 0);
+	struct cgroup_tasks tasks = tasks_of(2, 3, 1, 0);
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -361,7 +361,7 @@ TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it
 	snapshot_unref(s);
 }
 
-static void feed_cores(struct registry *r, const struct leaf_tasks *tasks, const struct leaf_core *cores, size_t count)
+static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks, const struct cgroup_core *cores, size_t count)
 {
 	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .cores = cores, .core_count = count,
 					 .counted = COUNTED_TASKS | COUNTED_TIMES };
@@ -372,7 +372,7 @@ static void feed_cores(struct registry *r, const struct leaf_tasks *tasks, const
 static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
-	const struct evenness *cores = &snapshot_find(s, "slurm", "42")->cores;
+	const struct balance *cores = &snapshot_find(s, "slurm", "42")->cores;
 
 	ASSERT(cores->count.is_known == (count > 0));
 	ASSERT_EQ(cores->count.number, count);
@@ -380,15 +380,15 @@ static void expect_cores(struct registry *r, uint64_t second, uint64_t count, ui
 }
 
 /* The job began at 110 s: at 130 s a core is touched from 1 s on. */
-TEST(cores_are_touched_by_all_leaves_of_a_job_and_kept_when_they_end)
+TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 {
-	const struct leaf_core cores[] = { { 6, 2 * SECOND, 3 }, { 4, 4 * SECOND, 7 }, { 4, SECOND / 2, 1 },
+	const struct cgroup_core cores[] = { { 6, 2 * SECOND, 3 }, { 4, 4 * SECOND, 7 }, { 4, SECOND / 2, 1 },
 					   { 6, 2 * SECOND, 7 }, { 99, 9 * SECOND, 2 } };
-	const struct leaf_core unknown[] = { { 6, SECOND, TIME_ALL_CPUS } };
-	struct leaf_tasks tasks = tasks_of(4, 9, 0, 1), other = tasks_of(6, 9, 1, 0);
+	const struct cgroup_core unknown[] = { { 6, SECOND, TIME_ALL_CPUS } };
+	struct cgroup_tasks tasks = tasks_of(4, 9, 0, 1), other = tasks_of(6, 9, 1, 0);
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	struct leaf_tasks both[] = { tasks, other };
+	struct cgroup_tasks both[] = { tasks, other };
 	const struct registry_feed f = { .tasks = both, .task_count = 2, .cores = cores, .core_count = 5,
 					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 
@@ -415,17 +415,17 @@ static void expect_threads(struct registry *r, uint64_t second, uint64_t count, 
 	ASSERT_EQ(threads->cpu_ns.number, cpu_ns);
 }
 
-TEST(threads_are_those_of_the_busiest_process_of_all_leaves_also_of_those_that_ended)
+TEST(threads_are_those_of_the_busiest_process_of_all_cgroups_also_of_those_that_ended)
 {
-	struct leaf_tasks tasks[] = { tasks_of(4, 9, 0, 1), tasks_of(6, 9, 1, 0) };
+	struct cgroup_tasks tasks[] = { tasks_of(4, 9, 0, 1), tasks_of(6, 9, 1, 0) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn_job(r);
 	feed(r, tasks, 2, NULL, 0);
 	expect_threads(r, 130, 0, 0, 0);
-	tasks[0].team = (struct thread_team){ 4, 3 * SECOND, SECOND };
-	tasks[1].team = (struct thread_team){ 2, 2 * SECOND, SECOND };
+	tasks[0].busiest = (struct busiest_threads){ 4, 3 * SECOND, SECOND };
+	tasks[1].busiest = (struct busiest_threads){ 2, 2 * SECOND, SECOND };
 	feed(r, tasks, 2, NULL, 0);
 	expect_threads(r, 131, 4, 7500, 3 * SECOND);
 	learn(r, 140, dead, 1);
@@ -433,24 +433,24 @@ TEST(threads_are_those_of_the_busiest_process_of_all_leaves_also_of_those_that_e
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed(r, &tasks[1], 1, NULL, 0);
 	expect_threads(r, 142, 4, 7500, 3 * SECOND);
-	tasks[1].team = (struct thread_team){ 8, 4 * SECOND, SECOND };
+	tasks[1].busiest = (struct busiest_threads){ 8, 4 * SECOND, SECOND };
 	feed(r, &tasks[1], 1, NULL, 0);
 	expect_threads(r, 143, 8, 5000, 4 * SECOND);
 }
 
-TEST(a_leaf_waits_for_the_grace_and_for_its_tasks)
+TEST(a_cgroup_waits_for_the_grace_and_for_its_tasks)
 {
-	struct leaf_tasks tasks = tasks_of(4, 9, 0, 3);
+	struct cgroup_tasks tasks = tasks_of(4, 9, 0, 3);
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	uint64_t *leaves = NULL;
+	uint64_t *cgroups = NULL;
 	size_t count;
 
 	learn_job(r);
 	learn(r, 140, dead, 1);
 	feed(r, &tasks, 1, NULL, 0);
-	ASSERT_OK(registry_fold(r, 140 * SECOND + SECOND / 10, &leaves, &count));
-	free(leaves);
+	ASSERT_OK(registry_fold(r, 140 * SECOND + SECOND / 10, &cgroups, &count));
+	free(cgroups);
 	ASSERT_EQ(count, (size_t)0);
 	tasks.unsettled = 1;
 	feed(r, &tasks, 1, NULL, 0);
@@ -460,9 +460,9 @@ TEST(a_leaf_waits_for_the_grace_and_for_its_tasks)
 
 TEST(the_least_that_is_shown_is_what_was_shown)
 {
-	const struct leaf_tasks more[] = { tasks_of(4, 100, 5, 9) }, less[] = { tasks_of(4, 90, 1, 8) };
-	const struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 9, 900), row_of(4, 2, OP_READ, WAY_CALL, 1, 1),
-					 row_of(4, 1, OP_READ, WAY_CALL, 8, 1000) };
+	const struct cgroup_tasks more[] = { tasks_of(4, 100, 5, 9) }, less[] = { tasks_of(4, 90, 1, 8) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 9, 900), row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 1),
+					 row_of(4, 1, OP_READ, INTERFACE_CALL, 8, 1000) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
 	struct snapshot *s;
@@ -482,9 +482,9 @@ TEST(the_least_that_is_shown_is_what_was_shown)
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_PEAK), (uint64_t)5000);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_MEMORY_USAGE), (uint64_t)100);
 	ASSERT_EQ(s->jobs[0].steps[0].values[METRIC_TASKS_ENDED].number, (uint64_t)9);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).calls, (uint64_t)9);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)1000);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, WAY_CALL).calls, (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).calls, (uint64_t)9);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)1000);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, INTERFACE_CALL).calls, (uint64_t)1);
 	snapshot_unref(s);
 }
 
@@ -492,7 +492,7 @@ TEST(the_least_that_is_shown_is_what_another_registry_showed)
 {
 	struct registry *r = lives_registry();
 	struct group_life group = life(7, 1, 110, 0, "/slurm/uid_1000/job_7/step_0");
-	struct leaf_tasks tasks = tasks_of(7, 50, 1, 0);
+	struct cgroup_tasks tasks = tasks_of(7, 50, 1, 0);
 	struct value least[METRIC_JOB_COUNT] = { [METRIC_CPU_USER] = { 70, true } };
 	struct snapshot *s;
 
@@ -559,7 +559,7 @@ TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
 TEST(a_job_of_a_moment_is_whole)
 {
 	const struct group_life lives[] = { life(7, 0, 110, 111, "/jobmeter-run-5") };
-	const struct leaf_tasks tasks[] = { tasks_of(7, 33, 0, 2) };
+	const struct cgroup_tasks tasks[] = { tasks_of(7, 33, 0, 2) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -579,7 +579,7 @@ TEST(a_slurm_job_whose_groups_are_made_anew_goes_on)
 {
 	const struct group_life first[] = { life(1, 0, 110, 120, V2 "/job_9"), life(2, 1, 111, 119, V2 "/job_9/step_0") };
 	const struct group_life second[] = { life(3, 0, 200, 0, V2 "/job_9"), life(4, 3, 201, 0, V2 "/job_9/step_1") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 0, 1) }, more[] = { tasks_of(4, 6, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 0, 1) }, more[] = { tasks_of(4, 6, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
 	struct snapshot *s;
@@ -611,7 +611,7 @@ TEST(a_run_whose_number_comes_again_is_another_job)
 {
 	const struct group_life first[] = { life(1, 0, 110, 120, "/a/jobmeter-run-5") };
 	const struct group_life second[] = { life(2, 0, 130, 0, "/a/jobmeter-run-5") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 100, 0, 1) }, more[] = { tasks_of(2, 3, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 100, 0, 1) }, more[] = { tasks_of(2, 3, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -633,7 +633,7 @@ TEST(two_groups_of_one_name_at_two_places_are_not_merged)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5"),
 					    life(3, 2, 112, 0, "/b/jobmeter-run-5/c") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -649,7 +649,7 @@ TEST(two_groups_of_one_name_at_two_places_are_not_merged)
 TEST(a_job_of_two_nodes_on_one_machine_is_one)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm_n1/uid_7/job_3"), life(2, 0, 110, 0, "/slurm_n2/uid_7/job_3") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -666,7 +666,7 @@ TEST(a_group_that_a_user_made_is_not_a_managers)
 	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/mine"),
 				      life(3, 0, 112, 0, "/user.slice/user-7.slice/user@7.service/x" JOB),
 				      life(4, 3, 113, 0, "/user.slice/user-7.slice/user@7.service/x" JOB "/step_0") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
 					    tasks_of(4, 1000, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -686,7 +686,7 @@ TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
 				      life(2, 1, 0, 0, "/u/slurm/uid_1000/job_42/jobmeter-run-5"),
 				      life(3, 0, 0, 0, "/u/kubepods-poda.slice"), life(4, 0, 0, 0, JOB),
 				      life(5, 4, 111, 0, JOB "/task_1"), life(6, 0, 0, 0, "/u/user-8.slice/session-3.scope") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
 					    tasks_of(4, 1000, 1, 0), tasks_of(5, 10000, 1, 0), tasks_of(6, 5, 1, 0) };
 	const struct registry_options options = { .has_units = true };
 	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
@@ -707,7 +707,7 @@ TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 {
 	struct group_life lives[] = { life(1, 0, 110, 0, "/u/docker/aaaabbbbcccc"), life(2, 0, 111, 0, "/docker/aaaabbbbcccc"),
 				      life(3, 0, 112, 0, "/v/docker/aaaabbbbcccc") };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -734,7 +734,7 @@ TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 TEST(the_run_that_was_announced_is_shown)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5") };
-	struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
 	struct snapshot *s;
@@ -788,7 +788,7 @@ TEST(a_job_without_room_is_known_later_with_all_that_it_has)
 	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 0, 111, 0, JOB),
 				      life(3, 2, 112, 0, JOB "/step_0"), life(4, 2, 112, 0, JOB "/step_1"),
 				      life(5, 3, 113, 0, JOB "/step_0/jobmeter-run-6") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 10, 1, 0), tasks_of(4, 1000, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 10, 1, 0), tasks_of(4, 1000, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
 	struct registry_job *j;
 	struct snapshot *s;
@@ -821,7 +821,7 @@ TEST(a_path_that_was_cut_is_matched_as_far_as_it_goes)
 {
 	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_1"), life(3, 0, 112, 0, "/slurm/uid_1/job_12"),
 				      life(4, 99, 113, 0, JOB "/step_0/task_1") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 1, 1, 0), tasks_of(3, 10, 1, 0), tasks_of(4, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 1, 1, 0), tasks_of(3, 10, 1, 0), tasks_of(4, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -842,7 +842,7 @@ TEST(too_many_steps_are_one)
 {
 	const struct registry_options options = { .steps_max = 4 };
 	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
-	struct leaf_tasks tasks[10];
+	struct cgroup_tasks tasks[10];
 	struct snapshot *s;
 	char path[64];
 
@@ -867,22 +867,22 @@ TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	struct leaf_row rows[1001];
+	struct cgroup_row rows[1001];
 	struct snapshot *s;
 	uint64_t calls = 0;
 
 	learn(r, 115, lives, 2);
 	for (size_t i = 0; i < 1000; i++)
-		rows[i] = row_of(1, i + 1, OP_READ, WAY_CALL, 1, 1);
-	rows[1000] = row_of(2, 999999, OP_READ, WAY_CALL, 5, 5);
+		rows[i] = row_of(1, i + 1, OP_READ, INTERFACE_CALL, 1, 1);
+	rows[1000] = row_of(2, 999999, OP_READ, INTERFACE_CALL, 5, 5);
 	feed(r, NULL, 0, rows, 1001);
 	s = snap(r, 115);
 	ASSERT_EQ(snapshot_find(s, "slurm", "42")->row_count, (size_t)256);
 	for (size_t i = 0; i < 256; i++)
 		calls += snapshot_find(s, "slurm", "42")->rows[i].counts.calls;
 	ASSERT_EQ(calls, (uint64_t)1000);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, WAY_CALL).calls, (uint64_t)745);
-	ASSERT_EQ(counts_of(s, "run", "3", "/999999", OP_READ, WAY_CALL).calls, (uint64_t)5);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, INTERFACE_CALL).calls, (uint64_t)745);
+	ASSERT_EQ(counts_of(s, "run", "3", "/999999", OP_READ, INTERFACE_CALL).calls, (uint64_t)5);
 	snapshot_unref(s);
 }
 
@@ -921,7 +921,7 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 TEST(a_group_waits_for_those_below_it)
 {
 	const struct group_life dead[] = { life(1, 0, 110, 120, JOB), life(2, 1, 111, 119, JOB "/step_0") };
-	struct leaf_tasks tasks[] = { tasks_of(2, 5, 0, 1) };
+	struct cgroup_tasks tasks[] = { tasks_of(2, 5, 0, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn(r, 121, dead, 2);
@@ -947,7 +947,7 @@ static void count_freed(void *what)
 TEST(ended_jobs_are_dropped_after_the_retention)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5"), life(2, 0, 110, 0, "/jobmeter-run-6") };
-	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, 1) };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	size_t dropped = 0, freed = 0;
 	struct snapshot *s;
@@ -960,7 +960,7 @@ TEST(ended_jobs_are_dropped_after_the_retention)
 	feed(r, NULL, 0, rows, 1);
 	fold(r, 122);
 	registry_expire(r, 1000 * SECOND, count_dropped, &dropped);
-	ASSERT_EQ(dropped, (size_t)0); /* its leaf is not forgotten yet */
+	ASSERT_EQ(dropped, (size_t)0); /* its cgroup is not forgotten yet */
 	fold_and_forget(r, 123);
 	registry_expire(r, 419 * SECOND, count_dropped, &dropped);
 	ASSERT_EQ(dropped, (size_t)0);
@@ -1000,7 +1000,7 @@ TEST(a_snapshot_does_not_change_any_more)
 TEST(the_user_is_that_of_the_first_task_if_the_path_does_not_tell)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, V2 "/job_9"), life(2, 0, 110, 0, JOB) };
-	struct leaf_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 1, 1, 0) };
+	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 1, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn(r, 115, lives, 2);
@@ -1026,29 +1026,29 @@ TEST(without_tasks_or_files_nothing_is_said_of_them)
 	snapshot_unref(s);
 }
 
-TEST(leaves_of_a_job_are_those_that_are_not_folded)
+TEST(cgroups_of_a_job_are_those_that_are_not_folded)
 {
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count;
 
 	learn_job(r);
 	learn(r, 141, dead, 1);
 	feed(r, NULL, 0, NULL, 0);
 	ASSERT_EQ(fold(r, 142), (size_t)1);
-	ASSERT_OK(registry_job_leaves(registry_find(r, "slurm", "42"), &leaves, &count));
+	ASSERT_OK(registry_job_cgroups(registry_find(r, "slurm", "42"), &cgroups, &count));
 	ASSERT_EQ(count, (size_t)5);
-	ASSERT_EQ(leaves[0], (uint64_t)1);
-	ASSERT_EQ(leaves[3], (uint64_t)5);
+	ASSERT_EQ(cgroups[0], (uint64_t)1);
+	ASSERT_EQ(cgroups[3], (uint64_t)5);
 }
 
-TEST(histograms_of_folded_leaves_are_kept)
+TEST(histograms_of_folded_cgroups_are_kept)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
-	struct leaf_histograms histograms[] = {
-		{ .key = { .leaf = 1, .place = 1, .op = OP_READ } }, { .key = { .leaf = 1, .place = 1, .op = OP_READ, .cpu = 1 } },
-		{ .key = { .leaf = 2, .place = 1, .op = OP_READ } }, { .key = { .leaf = 1, .place = 1, .op = OP_OPEN } },
+	struct cgroup_histograms histograms[] = {
+		{ .key = { .cgroup = 1, .place = 1, .op = OP_READ } }, { .key = { .cgroup = 1, .place = 1, .op = OP_READ, .cpu = 1 } },
+		{ .key = { .cgroup = 2, .place = 1, .op = OP_READ } }, { .key = { .cgroup = 1, .place = 1, .op = OP_OPEN } },
 	};
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(reading_clear) struct reading reading = {};
@@ -1076,8 +1076,8 @@ TEST(histograms_of_folded_leaves_are_kept)
 TEST(what_a_snapshot_took_is_fed_again_before_it_is_folded)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, JOB) };
-	const struct leaf_tasks tasks[] = { tasks_of(1, 5, 0, 1) };
-	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 3, 300) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 5, 0, 1) };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 3, 300) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -1086,13 +1086,13 @@ TEST(what_a_snapshot_took_is_fed_again_before_it_is_folded)
 	snapshot_unref(snap(r, 121));
 	ASSERT_EQ(fold(r, 122), (size_t)0);
 	s = snap(r, 122); /* and one without a feed is as the last one */
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
 	snapshot_unref(s);
 	feed(r, tasks, 1, rows, 1);
 	ASSERT_EQ(fold_and_forget(r, 122), (size_t)1);
 	s = snap(r, 123);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)5);
 	snapshot_unref(s);
 }
@@ -1126,7 +1126,7 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
 					    life(2, 0, 110, 0, "/pbs_jobs.service/jobs/\xfe\n\"x") };
-	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, 1), row_of(1, 2, OP_READ, WAY_CALL, 2, 1) };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1), row_of(1, 2, OP_READ, INTERFACE_CALL, 2, 1) };
 	const struct registry_feed f = { .rows = rows, .row_count = 2, .name_place = name_oddly,
 					 .counted = COUNTED_FILES };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
@@ -1143,13 +1143,13 @@ TEST(odd_names_of_jobs_and_mounts_become_text)
 	snapshot_unref(s);
 }
 
-TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
+TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
 {
 	/* ended tasks count, live ones do not: the next kernel side counts these whole */
-	const struct leaf_tasks before[] = { tasks_of(4, 7, 0, 3) };
-	const struct leaf_tasks after[] = { tasks_of(4, 5, 1, 0) };
-	const struct leaf_row rows[] = { row_of(4, 1, OP_WRITE, WAY_CALL, 2, 200) };
-	const struct leaf_histograms histograms[] = { { .key = { .leaf = 4, .place = 1, .op = OP_WRITE },
+	const struct cgroup_tasks before[] = { tasks_of(4, 7, 0, 3) };
+	const struct cgroup_tasks after[] = { tasks_of(4, 5, 1, 0) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_WRITE, INTERFACE_CALL, 2, 200) };
+	const struct cgroup_histograms histograms[] = { { .key = { .cgroup = 4, .place = 1, .op = OP_WRITE },
 							.histograms.sizes[3] = 11 } };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(reading_clear) struct reading reading = {};
@@ -1165,7 +1165,7 @@ TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
 	s = snap(r, 141);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_TASKS_LIVE), (uint64_t)1);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, WAY_CALL).bytes, (uint64_t)400);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)400);
 	snapshot_unref(s);
 	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
 	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3], (uint64_t)11);
@@ -1173,7 +1173,7 @@ TEST(what_is_inherited_of_leaves_that_live_is_the_jobs_for_good)
 
 /* ---- feeds of what changed ---- */
 
-static void feed_some(struct registry *r, const struct leaf_row *rows, size_t count)
+static void feed_some(struct registry *r, const struct cgroup_row *rows, size_t count)
 {
 	const struct registry_feed f = { .rows = rows,
 					 .row_count = count,
@@ -1183,18 +1183,18 @@ static void feed_some(struct registry *r, const struct leaf_row *rows, size_t co
 	ASSERT_OK(registry_feed(r, &f));
 }
 
-/* The leaves that are to be read after those of @changed did something, as text. */
+/* The cgroups that are to be read after those of @changed did something, as text. */
 static const char *touched(struct registry *r, const uint64_t *changed, size_t count)
 {
 	static char text[128];
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t found = 0, used = 0;
 
-	ASSERT_OK(registry_touch(r, changed, count, &leaves, &found));
+	ASSERT_OK(registry_touch(r, changed, count, &cgroups, &found));
 	*text = '\0';
 	for (size_t i = 0; i < found; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu", i ? " " : "",
-					 (unsigned long long)leaves[i]);
+					 (unsigned long long)cgroups[i]);
 	return text;
 }
 
@@ -1211,7 +1211,7 @@ static void learn_three_jobs(struct registry *r)
 	learn(r, 130, lives, 2);
 }
 
-TEST(what_changed_is_read_with_all_leaves_of_its_jobs)
+TEST(what_changed_is_read_with_all_cgroups_of_its_jobs)
 {
 	const uint64_t run = RUN, other = OTHER, unknown = 99;
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
@@ -1226,12 +1226,12 @@ TEST(what_changed_is_read_with_all_leaves_of_its_jobs)
 	ASSERT_STREQ(touched(r, &run, 1), "1 2 3 4 5 6 10"); /* it is a part of job 42's rows, too */
 }
 
-TEST(jobs_whose_leaves_did_nothing_stay_as_they_were_shown)
+TEST(jobs_whose_cgroups_did_nothing_stay_as_they_were_shown)
 {
-	const struct leaf_row rows[] = { row_of(4, 1, OP_READ, WAY_CALL, 1, 10), row_of(6, 1, OP_READ, WAY_CALL, 2, 20),
-					 row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30) };
-	const struct leaf_row later[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 4, 40),
-					  row_of(OTHER, 2, OP_READ, WAY_CALL, 5, 50) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10), row_of(6, 1, OP_READ, INTERFACE_CALL, 2, 20),
+					 row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30) };
+	const struct cgroup_row later[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 4, 40),
+					  row_of(OTHER, 2, OP_READ, INTERFACE_CALL, 5, 50) };
 	const uint64_t other = OTHER;
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -1244,16 +1244,16 @@ TEST(jobs_whose_leaves_did_nothing_stay_as_they_were_shown)
 		feed_some(r, later, 2);
 		ASSERT_EQ(fold(r, second), (size_t)0);
 		s = snap(r, second);
-		ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)30);
-		ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)40);
-		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, WAY_CALL).bytes, (uint64_t)50);
+		ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)30);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)40);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, INTERFACE_CALL).bytes, (uint64_t)50);
 		snapshot_unref(s);
 	}
 }
 
-TEST(a_leaf_that_ends_or_is_new_is_read_though_it_did_nothing)
+TEST(a_cgroup_that_ends_or_is_new_is_read_though_it_did_nothing)
 {
-	const struct leaf_row rows[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30) };
+	const struct cgroup_row rows[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30) };
 	const struct group_life death = life(OTHER, 0, 110, 131, "/slurm/uid_1000/job_43");
 	const struct group_life birth = life(12, 1, 132, 0, JOB "/step_1");
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
@@ -1273,13 +1273,13 @@ TEST(a_leaf_that_ends_or_is_new_is_read_though_it_did_nothing)
 	ASSERT_STREQ(touched(r, NULL, 0), "");
 	feed_some(r, NULL, 0);
 	s = snap(r, 134);
-	ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)30);
+	ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)30);
 	snapshot_unref(s);
 }
 
 TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
 {
-	const struct leaf_row rows[] = { row_of(OTHER, 1, OP_READ, WAY_CALL, 3, 30), row_of(4, 2, OP_READ, WAY_CALL, 1, 10) };
+	const struct cgroup_row rows[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30), row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 10) };
 	const struct group_life death = life(OTHER, 0, 110, 131, "/slurm/uid_1000/job_43");
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	const struct snapshot_row *shown;
@@ -1303,13 +1303,13 @@ TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
 	feed_some(r, NULL, 0);
 	s = snap(r, 500);
 	ASSERT_EQ(s->mount_count, (size_t)1);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, WAY_CALL).bytes, (uint64_t)10);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_READ, INTERFACE_CALL).bytes, (uint64_t)10);
 	snapshot_unref(s);
 }
 
 TEST(a_job_whose_tasks_did_not_run_is_told_from_others)
 {
-	struct leaf_tasks tasks[] = { tasks_of(4, 10, 20, 1), tasks_of(OTHER, 10, 20, 1) };
+	struct cgroup_tasks tasks[] = { tasks_of(4, 10, 20, 1), tasks_of(OTHER, 10, 20, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn_three_jobs(r);

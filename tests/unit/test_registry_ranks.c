@@ -32,12 +32,12 @@ static void learn_all(struct registry *r, bool has_ended)
 
 static void feed_all(struct registry *r, bool has_ended)
 {
-	struct leaf_tasks tasks[] = {
+	struct cgroup_tasks tasks[] = {
 		tasks_of(2, 900, 1, 0), tasks_of(3, 100, 1, 0), tasks_of(5, 20, 1, 0),	   tasks_of(6, 30, 1, 0),
 		tasks_of(7, 150, 1, 0), tasks_of(8, 7, 1, 0),	tasks_of(ENDED, 60, 0, 1),
 	};
 
-	tasks[ARRAY_SIZE(tasks) - 1].looks.ns = 30; /* for half of its time it waited for the others */
+	tasks[ARRAY_SIZE(tasks) - 1].polls.ns = 30; /* for half of its time it waited for the others */
 	feed(r, tasks, ARRAY_SIZE(tasks) - !has_ended, NULL, 0);
 }
 
@@ -50,7 +50,7 @@ static struct registry *made(void)
 	return r;
 }
 
-static struct evenness ranks_of(struct registry *r)
+static struct balance ranks_of(struct registry *r)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
 
@@ -60,7 +60,7 @@ static struct evenness ranks_of(struct registry *r)
 /* 100, 30 and 20 + 30: in the mean 60. */
 static void check(struct registry *r)
 {
-	struct evenness ranks = ranks_of(r);
+	struct balance ranks = ranks_of(r);
 
 	ASSERT_EQ(ranks.count.number, 3);
 	ASSERT_EQ(ranks.balance.number, 6000);
@@ -126,7 +126,7 @@ TEST(a_job_without_numbered_steps_has_no_ranks)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 110, 0, JOB "/step_batch/task_0") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 900, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 900, 1, 0) };
 
 	learn(r, 121, lives, 2);
 	feed(r, tasks, 1, NULL, 0);

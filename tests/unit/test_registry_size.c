@@ -7,7 +7,7 @@
 #include "heap.h"
 #include "lives.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "test.h"
 
 static size_t kib_since(size_t before)
@@ -15,29 +15,29 @@ static size_t kib_since(size_t before)
 	return (heap_bytes() - before) >> 10;
 }
 
-/* @jobs jobs of @leaves groups each, one of which did something at @places places in 5 ways. */
-static void fill(struct registry *r, size_t jobs, size_t leaves, size_t places)
+/* @jobs jobs of @cgroups groups each, one of which did something at @places places in 5 ways. */
+static void fill(struct registry *r, size_t jobs, size_t cgroups, size_t places)
 {
 	static const unsigned int ops[] = { OP_READ, OP_WRITE, OP_OPEN, OP_CLOSE, OP_STAT };
-	_cleanup_free_ struct group_life *lives = calloc(jobs * leaves, sizeof(*lives));
-	_cleanup_free_ struct leaf_tasks *tasks = calloc(jobs * leaves, sizeof(*tasks));
-	_cleanup_free_ struct leaf_row *rows = calloc(jobs * places * 5, sizeof(*rows));
+	_cleanup_free_ struct group_life *lives = calloc(jobs * cgroups, sizeof(*lives));
+	_cleanup_free_ struct cgroup_tasks *tasks = calloc(jobs * cgroups, sizeof(*tasks));
+	_cleanup_free_ struct cgroup_row *rows = calloc(jobs * places * 5, sizeof(*rows));
 	size_t row = 0;
 
 	for (size_t j = 0; j < jobs; j++) {
-		uint64_t id = j * leaves + 1;
+		uint64_t id = j * cgroups + 1;
 		char path[128];
 
-		for (size_t i = 0; i < leaves; i++) {
+		for (size_t i = 0; i < cgroups; i++) {
 			snprintf(path, sizeof(path), i ? "/slurm/uid_1000/job_%zu/step_0/task_%zu" : "/slurm/uid_1000/job_%zu", j, i);
 			lives[id + i - 1] = life(id + i, i ? id : 0, 110, 0, path);
 			tasks[id + i - 1] = tasks_of(id + i, 1, 1, 1);
 		}
 		for (size_t k = 0; k < places * 5; k++)
-			rows[row++] = row_of(id + leaves - 1, k / 5 + 1, ops[k % 5], WAY_CALL, 1, 1);
+			rows[row++] = row_of(id + cgroups - 1, k / 5 + 1, ops[k % 5], INTERFACE_CALL, 1, 1);
 	}
-	learn(r, 120, lives, jobs * leaves);
-	feed(r, tasks, jobs * leaves, rows, row);
+	learn(r, 120, lives, jobs * cgroups);
+	feed(r, tasks, jobs * cgroups, rows, row);
 }
 
 TEST(a_thousand_jobs_take_little_memory)
@@ -72,14 +72,14 @@ TEST(what_ended_is_folded_and_given_back)
 
 	for (uint64_t round = 0; round < 20; round++) {
 		_cleanup_free_ struct group_life *lives = calloc(64, sizeof(*lives));
-		_cleanup_free_ struct leaf_row *rows = calloc(64, sizeof(*rows));
+		_cleanup_free_ struct cgroup_row *rows = calloc(64, sizeof(*rows));
 		uint64_t now = 200 + round * 1000;
 		char path[64];
 
 		for (uint64_t i = 0; i < 64; i++) {
 			snprintf(path, sizeof(path), "/jobmeter-run-%u", (unsigned int)(round * 64 + i));
 			lives[i] = life(round * 64 + i + 1, 0, now, now + 1, path);
-			rows[i] = row_of(lives[i].id, round * 64 + i + 1, OP_READ, WAY_CALL, 1, 1);
+			rows[i] = row_of(lives[i].id, round * 64 + i + 1, OP_READ, INTERFACE_CALL, 1, 1);
 		}
 		learn(r, now + 2, lives, 64);
 		feed(r, NULL, 0, rows, 64);

@@ -12,7 +12,7 @@
 #include "cgroup/identity.h"
 #include "lives.h"
 #include "test.h"
-#include "model/sections/victims.h"
+#include "model/sections/oom_list.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 
@@ -38,10 +38,10 @@ static void parse(struct registry *r, const char *text)
 	ASSERT_OK(code);
 }
 
-/* A job of which one leaf is folded, and a run in it of which that leaf is, too. */
-static struct leaf_block leaf_block_of(uint64_t leaf, enum block_op op, uint64_t bytes)
+/* A job of which one cgroup is folded, and a run in it of which that cgroup is, too. */
+static struct cgroup_block cgroup_block_of(uint64_t cgroup, enum block_op op, uint64_t bytes)
 {
-	struct leaf_block block = { leaf, { "sda", op, { .bytes = bytes, .requests = 1, .ns = 13 } } };
+	struct cgroup_block block = { cgroup, { "sda", op, { .bytes = bytes, .requests = 1, .ns = 13 } } };
 
 	block.row.counts.latencies.counts[5] = 1;
 	return block;
@@ -52,12 +52,12 @@ static struct registry *make(void)
 	struct registry *r = lives_registry();
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
-	struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
-	const struct leaf_row rows[] = { row_of(3, 1, OP_READ, WAY_CALL, 3, 300), row_of(3, 2, OP_STAT, WAY_CALL, 4, 1),
-					 row_of(2, 1, OP_READ, WAY_CALL, 10, 1000) };
-	const struct leaf_core cores[] = { { 3, SECOND, 5 }, { 3, 2 * SECOND, 0 }, { 2, SECOND, 1 } };
-	struct leaf_histograms histograms = { .key = { .leaf = 3, .place = 1, .op = OP_READ } };
-	const struct leaf_block blocks[] = { leaf_block_of(3, BLOCK_WRITE, 503), leaf_block_of(2, BLOCK_WRITE, 7), leaf_block_of(3, BLOCK_WRITE, 11) };
+	struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
+	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300), row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1),
+					 row_of(2, 1, OP_READ, INTERFACE_CALL, 10, 1000) };
+	const struct cgroup_core cores[] = { { 3, SECOND, 5 }, { 3, 2 * SECOND, 0 }, { 2, SECOND, 1 } };
+	struct cgroup_histograms histograms = { .key = { .cgroup = 3, .place = 1, .op = OP_READ } };
+	const struct cgroup_block blocks[] = { cgroup_block_of(3, BLOCK_WRITE, 503), cgroup_block_of(2, BLOCK_WRITE, 7), cgroup_block_of(3, BLOCK_WRITE, 11) };
 	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
 					 .core_count = 3, .blocks = blocks, .block_count = 3,
 					 .name_place = name_by_number,
@@ -67,14 +67,14 @@ static struct registry *make(void)
 	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900000000, .frequency_min_hz = 1300000000,
 					     .has_temperature = true, .millicelsius = 61003, .has_throttles = true,
 					     .core_throttles = 5 };
-	const struct victim killed = { .time_ns = 121 * SECOND, .pid = 4711, .uid = -1, .command = "hog" };
+	const struct oom_kill killed = { .time_ns = 121 * SECOND, .pid = 4711, .uid = -1, .command = "hog" };
 
-	tasks[1].team = (struct thread_team){ 4, 3 * SECOND, SECOND };
+	tasks[1].busiest = (struct busiest_threads){ 4, 3 * SECOND, SECOND };
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1009;
 	*network_number_ref(&tasks[1].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 503;
 	*network_number_ref(&tasks[1].network, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 3;
-	tasks[1].network.least_round_trip_ns = 31000;
-	tasks[1].network.round_trip_times.counts[7] = 13;
+	tasks[1].network.min_rtt_ns = 31000;
+	tasks[1].network.rtt_distribution.counts[7] = 13;
 	learn(r, 121, lives, 3);
 	ASSERT_OK(registry_feed(r, &f));
 	registry_job_facts(registry_find(r, "slurm", "42"))->account = strdup("physics");
@@ -82,25 +82,25 @@ static struct registry *make(void)
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
 	registry_job_add(registry_find(r, "slurm", "42"), METRIC_CPU_CYCLES, 10007);
 	ASSERT_EQ(fold(r, 122), (size_t)1);
-	ASSERT_OK(registry_add_victim(r, 2, &killed));
-	ASSERT_OK(registry_add_victim(r, 2, &killed)); /* it is told at each reading */
-	ASSERT_OK(registry_add_victim(r, 4711, &killed));
+	ASSERT_OK(registry_add_oom_kill(r, 2, &killed));
+	ASSERT_OK(registry_add_oom_kill(r, 2, &killed)); /* it is told at each reading */
+	ASSERT_OK(registry_add_oom_kill(r, 4711, &killed));
 	histograms.histograms.sizes[9] = 3;
 	ASSERT_OK(registry_fold_histograms(r, &histograms, 1, name_by_number, NULL));
 	return r;
 }
 
-/* What the kernel side still has of it: without the leaf that is folded, or with it. */
-static void go_on(struct registry *r, bool has_leaf)
+/* What the kernel side still has of it: without the cgroup that is folded, or with it. */
+static void go_on(struct registry *r, bool has_cgroup)
 {
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 6, 1, 0), tasks_of(3, 7, 0, 2) };
-	const struct leaf_row rows[] = { row_of(2, 1, OP_READ, WAY_CALL, 11, 1100), row_of(3, 1, OP_READ, WAY_CALL, 3, 300),
-					 row_of(3, 2, OP_STAT, WAY_CALL, 4, 1) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0), tasks_of(3, 7, 0, 2) };
+	const struct cgroup_row rows[] = { row_of(2, 1, OP_READ, INTERFACE_CALL, 11, 1100), row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300),
+					 row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1) };
 
-	learn(r, 131, lives, has_leaf ? 3 : 2);
-	feed(r, tasks, has_leaf ? 2 : 1, rows, has_leaf ? 3 : 1);
+	learn(r, 131, lives, has_cgroup ? 3 : 2);
+	feed(r, tasks, has_cgroup ? 2 : 1, rows, has_cgroup ? 3 : 1);
 }
 
 static void check_whole(struct registry *r)
@@ -112,16 +112,16 @@ static void check_whole(struct registry *r)
 	ASSERT(job->is_live && !snapshot_find(s, "run", "9")->is_live);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)13);
 	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)1400);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_STAT, WAY_CALL).not_found, (uint64_t)1);
-	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, WAY_CALL).bytes, (uint64_t)300);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)1400);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_STAT, INTERFACE_CALL).not_found, (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(job->steps[0].values[METRIC_CPU_USER].number, (uint64_t)13);
 	ASSERT_EQ(job->job->start_ns, EPOCH + 110 * SECOND);
 	ASSERT_STREQ(job->job->account, "physics");
 	ASSERT_EQ(job->job->uid, (int64_t)1000);
 }
 
-/* What no leaf of it did. */
+/* What no cgroup of it did. */
 static void check_sensors(struct registry *r)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
@@ -136,7 +136,7 @@ static void check_sensors(struct registry *r)
 	ASSERT(!snapshot_find(s, "run", "9")->thermal.samples.is_known);
 }
 
-/* The folded leaf's 2 s; 1 s of 21 s are not enough. */
+/* The folded cgroup's 2 s; 1 s of 21 s are not enough. */
 static void check_cores(struct registry *r)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, 131);
@@ -156,15 +156,15 @@ static void check_threads(struct registry *r)
 /* What is fed after a restart beside what is folded. */
 static const struct network *network_after(struct registry *r, struct snapshot **ret)
 {
-	struct leaf_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
+	struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
 	const struct registry_feed f = { .tasks = tasks, .task_count = 1,
 					 .name_place = name_by_number,
 					 .counted = COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS |
 						    COUNTED_DETAILS | COUNTED_FILES };
 
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
-	tasks[0].network.least_round_trip_ns = 37000;
-	tasks[0].network.round_trip_times.counts[7] = 17;
+	tasks[0].network.min_rtt_ns = 37000;
+	tasks[0].network.rtt_distribution.counts[7] = 17;
 	ASSERT_OK(registry_feed(r, &f));
 	*ret = snap(r, 132);
 	return network_of(&snapshot_find(*ret, "slurm", "42")->parts);
@@ -184,18 +184,18 @@ TEST(what_was_sent_comes_back_and_goes_on)
 	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(503 + 2003));
 	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS), (uint64_t)3);
 	ASSERT(n->has_details);
-	ASSERT_EQ(n->least_round_trip_ns, (uint64_t)31000);
-	ASSERT_EQ(n->round_trip_times.counts[7], (uint64_t)(13 + 17));
+	ASSERT_EQ(n->min_rtt_ns, (uint64_t)31000);
+	ASSERT_EQ(n->rtt_distribution.counts[7], (uint64_t)(13 + 17));
 	n = network_of(&snapshot_find(s, "slurm", "42")->steps[0].parts);
 	ASSERT(n->is_known && n->has_connections && n->has_details);
 	ASSERT_EQ(network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), (uint64_t)(503 + 2003));
-	ASSERT_EQ(n->round_trip_times.counts[7], (uint64_t)(13 + 17));
+	ASSERT_EQ(n->rtt_distribution.counts[7], (uint64_t)(13 + 17));
 }
 
 /* The text without that member: "steps/0/network". */
-static char *without(const char *text, const char *way)
+static char *without(const char *text, const char *interface)
 {
-	_cleanup_free_ char *names = strdup(way);
+	_cleanup_free_ char *names = strdup(interface);
 	json_t *root = json_loads(text, 0, NULL), *map = root;
 	char *rest = names, *name, *out;
 
@@ -228,7 +228,7 @@ TEST(round_trip_times_are_not_known_if_those_before_are_not)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *text = format(before, "slurm", "42"),
-			    *older = without(text, "network/tcp/connections/round_trip_times");
+			    *older = without(text, "network/tcp/connections/rtt_distribution");
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 	const struct network *n;
 
@@ -241,7 +241,7 @@ TEST(round_trip_times_are_not_known_if_those_before_are_not)
 /* What is fed after a restart beside what is folded. */
 static const struct block *block_after(struct registry *r, struct snapshot **ret)
 {
-	const struct leaf_block blocks[] = { leaf_block_of(2, BLOCK_WRITE, 1009) };
+	const struct cgroup_block blocks[] = { cgroup_block_of(2, BLOCK_WRITE, 1009) };
 	const struct registry_feed f = { .blocks = blocks, .block_count = 1,
 					 .name_place = name_by_number, .counted = COUNTED_BLOCK | COUNTED_FILES };
 
@@ -297,31 +297,31 @@ TEST(what_was_written_down_comes_back)
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9"), *again = NULL;
 	_cleanup_(reading_clear) struct reading reading = {};
-	uint64_t *leaves = NULL;
+	uint64_t *cgroups = NULL;
 	size_t count;
 
 	parse(after, slurm);
 	parse(after, run);
 	again = format(after, "slurm", "42");
 	ASSERT_STREQ(again, slurm);
-	ASSERT_OK(registry_folded(after, &leaves, &count));
+	ASSERT_OK(registry_folded(after, &cgroups, &count));
 	ASSERT_EQ(count, (size_t)1);
-	ASSERT_EQ(leaves[0], (uint64_t)3);
-	ASSERT_OK(registry_forget(after, leaves, count));
-	free(leaves);
+	ASSERT_EQ(cgroups[0], (uint64_t)3);
+	ASSERT_OK(registry_forget(after, cgroups, count));
+	free(cgroups);
 	go_on(after, false);
 	check_whole(after);
 	check_cores(after);
 	check_sensors(after);
 	check_threads(after);
-	ASSERT_EQ(registry_job_victims(registry_find(after, "slurm", "42"))->count, (size_t)1);
-	ASSERT_EQ(registry_job_victims(registry_find(after, "slurm", "42"))->items[0].pid, 4711);
-	ASSERT_EQ(registry_job_victims(registry_find(after, "run", "9"))->count, (size_t)0);
+	ASSERT_EQ(registry_job_oom_kills(registry_find(after, "slurm", "42"))->count, (size_t)1);
+	ASSERT_EQ(registry_job_oom_kills(registry_find(after, "slurm", "42"))->items[0].pid, 4711);
+	ASSERT_EQ(registry_job_oom_kills(registry_find(after, "run", "9"))->count, (size_t)0);
 	ASSERT_OK(registry_add_histograms(registry_find(after, "slurm", "42"), &reading));
 	ASSERT_EQ(reading.mounts[0].sizes[OP_READ].counts[9], (uint64_t)3);
 }
 
-TEST(a_leaf_that_was_written_down_and_not_erased_is_not_counted_twice)
+TEST(a_cgroup_that_was_written_down_and_not_erased_is_not_counted_twice)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9");
@@ -333,16 +333,16 @@ TEST(a_leaf_that_was_written_down_and_not_erased_is_not_counted_twice)
 	check_whole(after);
 }
 
-TEST(a_leaf_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
+TEST(a_cgroup_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
 {
 	for (int which = 0; which < 2; which++) {
 		_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 		_cleanup_free_ char *text = which ? format(before, "slurm", "42") : format(before, "run", "9");
-		_cleanup_free_ uint64_t *leaves = NULL;
+		_cleanup_free_ uint64_t *cgroups = NULL;
 		size_t count;
 
 		parse(after, text);
-		ASSERT_OK(registry_folded(after, &leaves, &count));
+		ASSERT_OK(registry_folded(after, &cgroups, &count));
 		ASSERT_EQ(count, (size_t)0); /* the other one still needs it */
 		go_on(after, true);
 		if (!which)
@@ -358,15 +358,15 @@ TEST(a_half_that_is_gone_is_forgotten)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
 	_cleanup_free_ char *run = format(before, "run", "9");
-	uint64_t *leaves = NULL;
+	uint64_t *cgroups = NULL;
 	size_t count;
 
 	parse(after, run);
 	go_on(after, false);
-	ASSERT_OK(registry_folded(after, &leaves, &count));
+	ASSERT_OK(registry_folded(after, &cgroups, &count));
 	ASSERT_EQ(count, (size_t)1);
-	ASSERT_OK(registry_forget(after, leaves, count));
-	free(leaves);
+	ASSERT_OK(registry_forget(after, cgroups, count));
+	free(cgroups);
 	registry_expire(after, 1000 * SECOND, NULL, NULL);
 	ASSERT(!registry_find(after, "run", "9"));
 }
@@ -378,14 +378,14 @@ TEST(a_job_of_another_boot_is_over)
 	_cleanup_(registry_freep) struct registry *before = make(), *after = registry_new(&options);
 	_cleanup_free_ char *text = format(before, "slurm", "42");
 	const struct group_life lives[] = { life(1, 0, 6, 0, "/slurm/uid_1000/job_43"), life(3, 1, 6, 0, "/slurm/uid_1000/job_43/step_0") };
-	const struct leaf_tasks tasks[] = { tasks_of(3, 1000, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(3, 1000, 1, 0) };
 	struct snapshot *s;
-	uint64_t *leaves;
+	uint64_t *cgroups;
 	size_t count;
 
 	parse(after, text);
-	ASSERT_OK(registry_folded(after, &leaves, &count)); /* numbers of another boot's groups */
-	free(leaves);
+	ASSERT_OK(registry_folded(after, &cgroups, &count)); /* numbers of another boot's groups */
+	free(cgroups);
 	ASSERT_EQ(count, (size_t)0);
 	learn(after, 7, lives, 2);
 	feed(after, tasks, 1, NULL, 0);
@@ -426,7 +426,7 @@ TEST(a_live_run_is_itself_again_and_no_other_one)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 1, 111, 120, "/jobmeter-run-5/x") };
 	const struct group_life others[] = { life(7, 0, 140, 0, "/jobmeter-run-5") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
 	_cleanup_(registry_freep) struct registry *before = lives_registry(), *same = lives_registry(), *other = lives_registry();
 	_cleanup_free_ char *text = NULL;
 	struct snapshot *s;
@@ -511,9 +511,9 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"cores\": [", "\"cores\": [7, -1, " },
 		{ "\"cores\": [", "\"cores\": [7, \"1\", " },
 		{ "\"cores\": [", "\"cores\": [4294967296, 1, " },
-		{ "\"team\": [", "\"team\": [7, " },
-		{ "\"team\": [4", "\"team\": [-4" },
-		{ "\"team\": [4", "\"team\": [\"4\"" },
+		{ "\"busiest\": [", "\"busiest\": [7, " },
+		{ "\"busiest\": [4", "\"busiest\": [-4" },
+		{ "\"busiest\": [4", "\"busiest\": [\"4\"" },
 		{ "\"thermal\": [", "\"thermal\": [7, " },
 		{ "\"thermal\": [2", "\"thermal\": [-2" },
 		{ "\"thermal\": [2", "\"thermal\": [null" },
@@ -521,8 +521,8 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": 7}, " },
 		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1}}, " },
 		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1, \"errors\": -6}}, " },
-		{ "\"round_trip_times\": [", "\"round_trip_times\": [\"1\", " },
-		{ "\"round_trip_times\": [", "\"round_trip_times\": [-1, " },
+		{ "\"rtt_distribution\": [", "\"rtt_distribution\": [\"1\", " },
+		{ "\"rtt_distribution\": [", "\"rtt_distribution\": [-1, " },
 		{ "\"block\": [", "\"block\": [7, " },
 		{ "\"block\": [", "\"block\": [{\"device\": \"sda\", \"read\": {\"requests\": 1}}, " },
 		{ "\"block\": [", "\"block\": [{\"device\": \"sdb\", \"read\": {\"requests\": -1}}, " },
@@ -534,7 +534,7 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"0\", \"values\": {}}, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\"}, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {\"udp\": [1]}}, " },
-		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {}, \"round_trip_times\": [1]}, " },
+		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {}, \"rtt_distribution\": [1]}, " },
 		{ "\"mounts\": [", "\"mounts\": [{}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"kind\": \"what\"}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"aliases\": [1]}, " },
@@ -547,11 +547,11 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"histograms\": [", "\"histograms\": [[0, \"read\", \"size\", 28, 1], " },
 		{ "\"histograms\": [", "\"histograms\": [[0, \"stat\", \"size\", 1, 1], " },
 		{ "\"histograms\": [", "\"histograms\": [[0, \"read\", \"sighs\", 1, 1], " },
-		{ "\"leaves\": [", "\"leaves\": [[\"0\", 1], " },
-		{ "\"leaves\": [", "\"leaves\": [[\"3\", 1], " },
-		{ "\"leaves\": [", "\"leaves\": [[\"99999999999999999999\", 1], " },
-		{ "\"leaves\": [", "\"leaves\": [[\"7\", 4], " },
-		{ "\"leaves\": [", "\"leaves\": [[\"7\", 0], " },
+		{ "\"cgroups\": [", "\"cgroups\": [[\"0\", 1], " },
+		{ "\"cgroups\": [", "\"cgroups\": [[\"3\", 1], " },
+		{ "\"cgroups\": [", "\"cgroups\": [[\"99999999999999999999\", 1], " },
+		{ "\"cgroups\": [", "\"cgroups\": [[\"7\", 4], " },
+		{ "\"cgroups\": [", "\"cgroups\": [[\"7\", 0], " },
 		{ "\"top_id\": \"1\"", "\"top_id\": 1" },
 		{ "\"is_remade\": true", "\"is_remade\": 1" },
 		{ "\"is_remade\": true", "\"is_remade\": true, \"more\": 1" },
@@ -589,7 +589,7 @@ TEST(odd_names_come_back)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
 					    life(2, 1, 111, 120, "/pbs_jobs.service/jobs/\xff\n\"x/y") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
 	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
 	_cleanup_free_ char *text = NULL;
 	struct snapshot *s;
@@ -611,8 +611,8 @@ TEST(odd_names_come_back)
 
 /* As of /proc: two tasks live, of which one is the inner job's, too. */
 static const struct task_base living[] = {
-	{ .leaf = 2, .pid = 4711, .started_ns = 111 * SECOND + 7, .counters = { .user_ns = 5, .wchar = 503 } },
-	{ .leaf = 4, .pid = 4712, .started_ns = 112 * SECOND + 9, .counters = { .rchar = 11 } },
+	{ .cgroup = 2, .pid = 4711, .started_ns = 111 * SECOND + 7, .counters = { .user_ns = 5, .wchar = 503 } },
+	{ .cgroup = 4, .pid = 4712, .started_ns = 112 * SECOND + 9, .counters = { .rchar = 11 } },
 };
 
 /* What the registry of an agent that ends has of @text's job, put aside at 130 s. */
@@ -620,7 +620,7 @@ static char *put_aside(void)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0") };
-	const struct leaf_tasks tasks[] = { tasks_of(2, 5, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0) };
 	const struct task_bases bases = { .items = (struct task_base *)living, .count = 2 };
 
 	learn(r, 121, lives, 2);

@@ -30,15 +30,15 @@ static const struct timeline *timeline_of(struct registry *r)
 	return registry_job_timeline(j);
 }
 
-/* One job of one leaf, born at @born (0: before us), seen at @second with that user time and that
+/* One job of one cgroup, born at @born (0: before us), seen at @second with that user time and that
  * many bytes read. */
 static void see(struct registry *r, uint64_t born, uint64_t died, uint64_t second, uint64_t user_ns, uint64_t bytes)
 {
 	const struct group_life lives[] = { life(1, 0, born, died, JOB) };
-	const struct leaf_tasks tasks[] = { tasks_of(1, user_ns, 3, 0) };
-	const struct leaf_row rows[] = { row_of(1, 1, OP_READ, WAY_CALL, 1, bytes - bytes / 2),
-					 row_of(1, 2, OP_READ, WAY_CALL, 1, bytes / 2),
-					 row_of(1, 2, OP_READ, WAY_MAPPING, 1, 4096) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, user_ns, 3, 0) };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, bytes - bytes / 2),
+					 row_of(1, 2, OP_READ, INTERFACE_CALL, 1, bytes / 2),
+					 row_of(1, 2, OP_READ, INTERFACE_MAPPING, 1, 4096) };
 
 	learn(r, second, lives, 1);
 	feed(r, tasks, 1, rows, 3);
@@ -189,7 +189,7 @@ static size_t count_changed(struct registry *r, bool is_saved)
 static void work(struct registry *r, size_t count, uint64_t second, uint64_t user_ns)
 {
 	_cleanup_free_ struct group_life *lives = calloc(count, sizeof(*lives));
-	_cleanup_free_ struct leaf_tasks *tasks = calloc(count, sizeof(*tasks));
+	_cleanup_free_ struct cgroup_tasks *tasks = calloc(count, sizeof(*tasks));
 	char path[64];
 
 	for (size_t i = 0; i < count; i++) {

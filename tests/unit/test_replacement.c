@@ -19,7 +19,7 @@ static const char *path_of(const char *name)
 {
 	static char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	return path;
 }
 
@@ -43,7 +43,7 @@ static char *read_all(const char *path)
 
 static int count_files(void)
 {
-	DIR *dir = opendir(test_folder());
+	DIR *dir = opendir(test_dir());
 	int count = 0;
 
 	for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
@@ -129,7 +129,7 @@ TEST(what_can_not_be_written_is_said_at_once)
 
 	ASSERT_ERR(replacement_open("/nonexistent/x", 0640, &file, &err), -ENOENT);
 	ASSERT_STREQ(err.text, "cannot write '/nonexistent/x': No such file or directory");
-	ASSERT_ERR(replacement_check(test_folder(), &err), -EISDIR);
+	ASSERT_ERR(replacement_check(test_dir(), &err), -EISDIR);
 	ASSERT_ERR(replacement_check(path_of("a/b"), &err), -ENOTDIR);
 	ASSERT_OK(replacement_check("/dev/null", &err));
 	ASSERT_OK(replacement_check(path_of("new"), &err));

@@ -159,7 +159,7 @@ TEST(what_is_not_known_is_a_dash)
 	ASSERT_CONTAINS(text, "waiting to run -\n");
 	ASSERT_CONTAINS(text, "\nmemory      1.6 MiB peak of one process ");
 	ASSERT_CONTAINS(text, "\nfiles       -\n");
-	ASSERT_LACKS(text, "books");
+	ASSERT_LACKS(text, "accounting");
 	ASSERT_CONTAINS(empty, "(no name)  still running  0 s\n");
 	ASSERT_CONTAINS(empty,
 			"\ncores       - used\n            user -   system -   waiting to run -\n");
@@ -180,7 +180,7 @@ TEST(what_went_wrong_stands_out)
 	ASSERT_CONTAINS(text, "daemon7 and 4 more\n");
 	ASSERT_CONTAINS(
 		text,
-		"books       3 TiB of the 1 PiB read are in no row; the rows hold 512 TiB more\n");
+		"accounting  3 TiB of the 1 PiB read are in no row; the rows hold 512 TiB more\n");
 	ASSERT_CONTAINS(text,
 			"cores       ≥64.9 of 128 used"); /* a note says that it is a lower bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
@@ -195,7 +195,7 @@ TEST(a_job_without_files_says_so)
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
 		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){ .calls = 3 };
 		r->reading.mounts[i].ops[OP_OPEN] = (struct op_counts){};
-		memset(r->reading.mounts[i].ways, 0, sizeof(r->reading.mounts[i].ways));
+		memset(r->reading.mounts[i].interfaces, 0, sizeof(r->reading.mounts[i].interfaces));
 	}
 	text = report(r, NULL, 80);
 	ASSERT_CONTAINS(text, "\nfiles       nothing was read or written\n");
@@ -326,18 +326,18 @@ TEST(what_failed_without_a_mount_is_no_zero_of_the_mounts)
 	ASSERT_CONTAINS(unplaced, "(unresolved)     700      0     700  1 µs");
 }
 
-TEST(only_ways_that_moved_bytes_are_told)
+TEST(only_interfaces_that_moved_bytes_are_told)
 {
 	_cleanup_record_ struct record *r = record_new();
 	struct mount_row *row = clean_row(r, "/data");
 	_cleanup_free_ char *none = NULL, *some = NULL;
 
 	row->ops[OP_READ] = (struct op_counts){ .calls = 9, .bytes = 4096, .errors = 8 };
-	row->ways[WAY_SPLICE][OP_READ] = (struct op_counts){ .calls = 8, .errors = 8 };
+	row->interfaces[INTERFACE_SPLICE][OP_READ] = (struct op_counts){ .calls = 8, .errors = 8 };
 	none = report(r, NULL, 80);
 	ASSERT_LACKS(none, "of it by");
 	ASSERT_LACKS(none, "mapped");
-	row->ways[WAY_SENDFILE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 4096 };
+	row->interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 4096 };
 	some = report(r, NULL, 80);
 	ASSERT_CONTAINS(some, "\nof it by    sendfile 4 KiB read from /data\n");
 	ASSERT_LACKS(some, "times are without");
@@ -353,8 +353,8 @@ TEST(what_kernel_threads_did_is_told_apart_and_in_no_sum)
 	r->time.elapsed_ns = 1;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		row->ops[op] = (struct op_counts){ 5000, 0, 5000, 1000000000, 5000 };
-	row->ops[OP_READ].bytes = row->ways[WAY_IO_URING][OP_READ].bytes = UINT64_C(5) << 30;
-	row->ways[WAY_MAPPING][OP_WRITE].bytes = 8192;
+	row->ops[OP_READ].bytes = row->interfaces[INTERFACE_IO_URING][OP_READ].bytes = UINT64_C(5) << 30;
+	row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 8192;
 	some = report(r, NULL, 80);
 	ASSERT_CONTAINS(
 		some,
@@ -439,7 +439,7 @@ TEST(metadata_and_mappings_are_compared_and_kernel_threads_are_not)
 	last->reading.mounts[0].ops[OP_STAT].calls = 17 * 10000;
 	expect_change(last, now, "3 times as many metadata calls on /scratch");
 	expect_change(now, last, "67 % fewer metadata calls on /scratch");
-	now->reading.mounts[0].ways[WAY_MAPPING][OP_READ].bytes = UINT64_C(2) << 30;
+	now->reading.mounts[0].interfaces[INTERFACE_MAPPING][OP_READ].bytes = UINT64_C(2) << 30;
 	expect_change(last, now,
 		      "2 GiB paged in on /scratch, and nothing before, 3 times as many "
 		      "metadata calls on /scratch");

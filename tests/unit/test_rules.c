@@ -192,7 +192,7 @@ TEST(patterns_are_thresholds_and_a_source)
 	"    thresholds: {share: 80 %, time: 10 s}\n"                                              \
 	"    source: below\n"                                                                      \
 	"    when: cpu_efficiency > share and elapsed > time\n"                                    \
-	"    text: \"{cores_used}\"\n"                                                             \
+	"    text: \"{cores_busy}\"\n"                                                             \
 	"classes:\n"                                                                               \
 	"  - id: fast\n"                                                                           \
 	"    thresholds: {most: 5 s}\n"                                                            \
@@ -268,7 +268,7 @@ TEST(each_key_is_taken_from_the_last_file_that_has_it)
 	ASSERT_EQ(rule->severity, SEVERITY_CRITICAL);
 	ASSERT_STREQ(rule->condition, "ranks < few");
 	ASSERT_EQ((uint64_t)rule->threshold_count, (uint64_t)3);
-	ASSERT_STREQ(template_text(rule->text), "{cores_used}");
+	ASSERT_STREQ(template_text(rule->text), "{cores_busy}");
 	ASSERT_STREQ(rules->insights.items[1].id, "ours");
 	ASSERT_EQ((uint64_t)rules->insights.items[1].place_count, (uint64_t)1);
 }
@@ -333,7 +333,7 @@ TEST(a_change_that_does_not_fit_is_told_by_the_line_of_the_change)
 TEST(a_sites_own_variables_are_names_like_others)
 {
 	_cleanup_(rules_freep) struct rules *rules = read_above(
-		"variables:\n  cores_wasted: cpu_allocated_cores - cores_used\n"
+		"variables:\n  cores_wasted: cpu_allocated_cores - cores_busy\n"
 		"  share: system_share * 2\n" /* a rule's own word of that name goes before it */
 		"  mount_large_share: mount_read_bytes / read_bytes\n"
 		"rules:\n  - id: ours\n    severity: info\n    source: us\n    when: cores_wasted "
@@ -344,7 +344,7 @@ TEST(a_sites_own_variables_are_names_like_others)
 	const struct variable *own = variables_find(rules->variables, "cores_wasted", 12);
 
 	ASSERT(own && variable_is_own(own) && !own->is_mount);
-	ASSERT_STREQ(own->help, "cpu_allocated_cores - cores_used");
+	ASSERT_STREQ(own->help, "cpu_allocated_cores - cores_busy");
 	ASSERT(variables_find(rules->variables, "mount_large_share", 17)->is_mount);
 	ASSERT_EQ((uint64_t)rules->insights.count, (uint64_t)3);
 }

@@ -16,12 +16,12 @@
 
 #define _cleanup_record_ _cleanup_(record_freep)
 
-/* A fresh folder of runs for each test. */
+/* A fresh directory of runs for each test. */
 static void begin(const char *name)
 {
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	ASSERT_OK(setenv("XDG_STATE_HOME", path, 1));
 }
 
@@ -85,8 +85,8 @@ TEST(the_last_run_of_a_command_is_the_newest_that_ended_before)
 	now->job.rank = 1; /* another rank of that run */
 	ASSERT_ERR(runs_find_last_same(now, &last), -ENOENT);
 	now->job.rank = 0;
-	free(now->job.folder);
-	now->job.folder = strdup("/elsewhere");
+	free(now->job.dir);
+	now->job.dir = strdup("/elsewhere");
 	ASSERT_ERR(runs_find_last_same(now, &last), -ENOENT);
 }
 
@@ -144,12 +144,12 @@ static void path_of(const char *name, char path[400])
 /* The only run's name. */
 static void name_of_run(char name[256])
 {
-	char folder[400];
+	char dir[400];
 	struct dirent **entries;
 	int count;
 
-	path_of("", folder);
-	count = scandir(folder, &entries, NULL, alphasort);
+	path_of("", dir);
+	count = scandir(dir, &entries, NULL, alphasort);
 	ASSERT_EQ(count, 3); /* with "." and ".." */
 	snprintf(name, 256, "%s", entries[2]->d_name);
 	for (int i = 0; i < count; i++)
@@ -197,8 +197,8 @@ TEST(a_key_alone_makes_no_command_the_same)
 
 	begin("lie");
 	ASSERT(record_command_key(now, &key));
-	free(other->job.folder);
-	other->job.folder = strdup("/elsewhere");
+	free(other->job.dir);
+	other->job.dir = strdup("/elsewhere");
 	ASSERT_OK(runs_store(other, NULL, &err));
 	name_of_run(name);
 	snprintf(lie, sizeof(lie), "20260203T040600.000000000Z-1-%016" PRIx64 ".json", key);
@@ -232,7 +232,7 @@ TEST(a_record_whose_command_is_not_known_has_no_run_before)
 	ASSERT_ERR(runs_find_last_same(nothing, &last), -ENOENT);
 }
 
-TEST(keys_tell_arguments_folders_and_ranks_apart)
+TEST(keys_tell_arguments_directories_and_ranks_apart)
 {
 	_cleanup_record_ struct record *a = record_new(), *b = record_new();
 	uint64_t key = 0, other = 0;
@@ -240,8 +240,8 @@ TEST(keys_tell_arguments_folders_and_ranks_apart)
 	ASSERT(!record_command_key(a, &key));
 	ASSERT_OK(record_set_command(a, (char *[]){ "ab", "c", NULL }));
 	ASSERT_OK(record_set_command(b, (char *[]){ "a", "bc", NULL }));
-	a->job.folder = strdup("/x");
-	b->job.folder = strdup("/x");
+	a->job.dir = strdup("/x");
+	b->job.dir = strdup("/x");
 	ASSERT(record_command_key(a, &key) && record_command_key(b, &other));
 	ASSERT(key != other);
 	ASSERT_OK(record_set_command(b, (char *[]){ "ab", "c", NULL }));

@@ -12,7 +12,7 @@
 
 static void prefix_of(const char *name, char *ret, size_t size)
 {
-	snprintf(ret, size, "%s/%s-", test_folder(), name);
+	snprintf(ret, size, "%s/%s-", test_dir(), name);
 }
 
 static void fill(const struct scratch *s)

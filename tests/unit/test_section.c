@@ -185,7 +185,7 @@ TEST(what_came_later_is_known_and_what_fell_is_told)
 static void feed_marbles(struct registry *r, unsigned int counted, uint64_t of_2, uint64_t of_3)
 {
 	const struct marbles marbles[] = { { true, &of_2 }, { true, &of_3 } };
-	const struct leaf_part parts[] = { { 3, &marbles_section, &marbles[1] }, { 2, &marbles_section, &marbles[0] } };
+	const struct cgroup_part parts[] = { { 3, &marbles_section, &marbles[1] }, { 2, &marbles_section, &marbles[0] } };
 	const struct registry_feed f = { .parts = parts, .part_count = ARRAY_SIZE(parts),
 					 .counted = COUNTED_TASKS | counted, .name_place = name_by_number };
 

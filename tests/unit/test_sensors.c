@@ -71,7 +71,7 @@ TEST(the_board_and_the_blade_are_seen)
 	ASSERT_STREQ(s.items[1].source, "pm_counters");
 }
 
-TEST(a_name_that_is_empty_or_does_not_fit_is_the_folders)
+TEST(a_name_that_is_empty_or_does_not_fit_is_the_directories)
 {
 	_cleanup_close_ int root = tree_open("names");
 	_cleanup_(sensors_clear) struct sensors s = {};

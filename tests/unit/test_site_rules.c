@@ -23,7 +23,7 @@ static const char *write_file(const char *name, const char *format, const char *
 	static char path[300];
 	FILE *out;
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	unlink(path); /* it may have been given away */
 	out = fopen(path, "w");
 	fprintf(out, format, threshold);
@@ -41,7 +41,7 @@ static void write_users(const char *format, const char *threshold)
 {
 	char path[300];
 
-	snprintf(path, sizeof(path), "%s/jobmeter", test_folder());
+	snprintf(path, sizeof(path), "%s/jobmeter", test_dir());
 	mkdir(path, 0755);
 	write_file("jobmeter/insights.yaml", format, threshold);
 }
@@ -50,7 +50,7 @@ static void remove_users(void)
 {
 	char path[300];
 
-	snprintf(path, sizeof(path), "%s/jobmeter/insights.yaml", test_folder());
+	snprintf(path, sizeof(path), "%s/jobmeter/insights.yaml", test_dir());
 	unlink(path);
 	unsetenv("JOBMETER_INSIGHTS");
 }
@@ -69,7 +69,7 @@ static double load(void)
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	struct error err = {};
 
-	setenv("XDG_CONFIG_HOME", test_folder(), 1);
+	setenv("XDG_CONFIG_HOME", test_dir(), 1);
 	ASSERT_OK(site_rules_load(&cmd_report, NULL, &rules, &err));
 	return enough_of(rules);
 }
@@ -112,7 +112,7 @@ TEST(reports_say_what_the_sites_rules_say)
 {
 	_cleanup_free_ char *text = NULL, *json = NULL, *compared = NULL;
 
-	write_site("variables: {cores_wasted: cpu_allocated_cores - cores_used}\nrules:\n  - id: "
+	write_site("variables: {cores_wasted: cpu_allocated_cores - cores_busy}\nrules:\n  - id: "
 		   "ours\n"
 		   "    severity: critical\n    source: us\n    when: cores_wasted > %s\n"
 		   "    text: \"{cores_wasted} cores were wasted.\"\n",
@@ -156,13 +156,13 @@ TEST(a_file_of_another_user_is_not_read)
 	remove_users();
 }
 
-TEST(a_folder_and_an_endless_file_are_refused)
+TEST(a_directory_and_an_endless_file_are_refused)
 {
-	_cleanup_free_ char *folder = NULL, *device = NULL;
+	_cleanup_free_ char *dir = NULL, *device = NULL;
 
 	setenv("JOBMETER_INSIGHTS", "/", 1);
-	ASSERT_EQ(typed(&cmd_insights, "--list", &folder), CLI_WELL);
-	ASSERT_CONTAINS(folder, "cannot read '/': it is no plain file\n");
+	ASSERT_EQ(typed(&cmd_insights, "--list", &dir), CLI_WELL);
+	ASSERT_CONTAINS(dir, "cannot read '/': it is no plain file\n");
 	ASSERT_EQ(typed(&cmd_insights, "--check /dev/zero", &device), CLI_FAILED);
 	ASSERT_CONTAINS(device, "cannot read '/dev/zero': File too large\n");
 	remove_users();

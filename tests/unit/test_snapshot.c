@@ -60,11 +60,11 @@ TEST(a_job_is_expanded_to_a_row_a_mount)
 {
 	static const char *const names[][2] = { { "slurm", "1" } };
 	static const struct snapshot_row rows[] = {
-		{ 0, OP_READ, WAY_CALL, 0, { .calls = 3, .bytes = 300, .errors = 1, .ns = 17 } },
-		{ 0, OP_READ, WAY_SENDFILE, 0, { .calls = 2, .bytes = 20 } },
-		{ 0, OP_READ, WAY_MAPPING, 0, { .bytes = 4096 } },
-		{ 0, OP_OPEN, WAY_CALL, 0, { .calls = 5, .errors = 2, .not_found = 2 } },
-		{ 1, OP_WRITE, WAY_CALL, 0, { .calls = 7, .bytes = 77777 } },
+		{ 0, OP_READ, INTERFACE_CALL, 0, { .calls = 3, .bytes = 300, .errors = 1, .ns = 17 } },
+		{ 0, OP_READ, INTERFACE_SENDFILE, 0, { .calls = 2, .bytes = 20 } },
+		{ 0, OP_READ, INTERFACE_MAPPING, 0, { .bytes = 4096 } },
+		{ 0, OP_OPEN, INTERFACE_CALL, 0, { .calls = 5, .errors = 2, .not_found = 2 } },
+		{ 1, OP_WRITE, INTERFACE_CALL, 0, { .calls = 7, .bytes = 77777 } },
 	};
 	_cleanup_(snapshot_unrefp) struct snapshot *s = make(names, 1);
 	_cleanup_(reading_clear) struct reading r = {};
@@ -84,8 +84,8 @@ TEST(a_job_is_expanded_to_a_row_a_mount)
 	ASSERT_STREQ(scratch->aliases[0], "/work");
 	ASSERT_EQ(scratch->ops[OP_READ].calls, (uint64_t)5);
 	ASSERT_EQ(scratch->ops[OP_READ].bytes, (uint64_t)320);
-	ASSERT_EQ(scratch->ways[WAY_SENDFILE][OP_READ].bytes, (uint64_t)20);
-	ASSERT_EQ(scratch->ways[WAY_MAPPING][OP_READ].bytes, (uint64_t)4096);
+	ASSERT_EQ(scratch->interfaces[INTERFACE_SENDFILE][OP_READ].bytes, (uint64_t)20);
+	ASSERT_EQ(scratch->interfaces[INTERFACE_MAPPING][OP_READ].bytes, (uint64_t)4096);
 	ASSERT_EQ(scratch->ops[OP_OPEN].not_found, (uint64_t)2);
 }
 

@@ -87,7 +87,7 @@ static struct state *open_new(const char *name, char path[256])
 	struct state *s = NULL;
 	struct error err = {};
 
-	snprintf(path, 256, "%s/%s", test_folder(), name);
+	snprintf(path, 256, "%s/%s", test_dir(), name);
 	ASSERT_OK(state_open(path, geteuid(), getegid(), &s, &err));
 	return s;
 }
@@ -154,12 +154,12 @@ TEST(names_that_lead_elsewhere_are_refused)
 	ASSERT(!state_has_news(s, &err));
 }
 
-static bool is_there(const char *folder, const char *name)
+static bool is_there(const char *dir, const char *name)
 {
 	char path[512];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	return lstat(path, &st) == 0;
 }
 
@@ -183,7 +183,7 @@ static void expect_reasons(struct state *s)
 		{ "README'", ": it has no name of a state" },
 		{ "x-open.json'", ": others may write to it" },
 		{ "x-link.json'", ": it is a link" },
-		{ "x-folder.json'", ": it is no plain file" },
+		{ "x-directory.json'", ": it is no plain file" },
 		{ "x-pipe.json'", ": it is no plain file" },
 		{ "x-two.json'", ": it is linked elsewhere, too" },
 	};
@@ -213,7 +213,7 @@ TEST(what_is_not_ours_is_set_aside_once)
 	tree_write(root, "x-open.json", "open");
 	ASSERT_OK(fchmodat(root, "x-open.json", 0666, 0));
 	tree_link(root, "x-link.json", "/etc/passwd");
-	tree_write(root, "x-folder.json/inside", "1");
+	tree_write(root, "x-directory.json/inside", "1");
 	ASSERT_OK(mkfifoat(root, "x-pipe.json", 0600));
 	tree_write(root, ".x-1.json.new", "half");
 	ASSERT_OK(linkat(root, "README", root, "x-two.json", 0));
@@ -222,7 +222,7 @@ TEST(what_is_not_ours_is_set_aside_once)
 	ASSERT_EQ(state_get_counts(s).set_aside, UINT64_C(8));
 	ASSERT(is_there(path, "x-torn.json.bad") && !is_there(path, "x-torn.json"));
 	ASSERT(is_there(path, "x-link.json.bad") && is_there(path, "README.bad"));
-	ASSERT(is_there(path, "x-folder.json.bad") && !is_there(path, ".x-1.json.new"));
+	ASSERT(is_there(path, "x-directory.json.bad") && !is_there(path, ".x-1.json.new"));
 	expect_reasons(s);
 
 	seen.text[0] = '\0';
@@ -359,18 +359,18 @@ TEST(a_reader_who_fails_for_a_reason_of_his_own_sets_nothing_aside)
 	ASSERT(is_there(path, "x-1.json"));
 }
 
-TEST(a_folder_of_anothers_is_not_taken)
+TEST(a_directory_of_anothers_is_not_taken)
 {
 	struct state *s = NULL;
 	struct error err;
 	char path[256];
 
-	snprintf(path, sizeof(path), "%s/elsewhere", test_folder());
+	snprintf(path, sizeof(path), "%s/elsewhere", test_dir());
 	ASSERT_OK(symlink("/tmp", path));
 	ASSERT_ERR(state_open(path, geteuid(), getegid(), &s, &err), -ENOTDIR);
 	ASSERT_ERR(state_open("/nonexistent/jobs", geteuid(), getegid(), &s, &err), -ENOENT);
 	if (geteuid() == 0) {
-		snprintf(path, sizeof(path), "%s/anothers", test_folder());
+		snprintf(path, sizeof(path), "%s/anothers", test_dir());
 		ASSERT_OK(mkdir(path, 0700));
 		ASSERT_OK(chown(path, 12345, 12345));
 		ASSERT_ERR(state_open(path, 23456, 23456, &s, &err), -EPERM);
@@ -381,13 +381,13 @@ TEST(a_folder_of_anothers_is_not_taken)
 
 /* ---- a disk that is full or read-only: in a mount of this test's own ---- */
 
-static void fill(const char *folder)
+static void fill(const char *dir)
 {
 	static const char block[4096];
 	char path[512];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/fill", folder);
+	snprintf(path, sizeof(path), "%s/fill", dir);
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	while (write(fd, block, sizeof(block)) > 0)
 		;
@@ -410,24 +410,24 @@ static void expect_failure(struct state *s, int error, const char *words)
 	ASSERT(!state_has_news(s, &err));
 }
 
-static void try_full_disk(const char *folder)
+static void try_full_disk(const char *dir)
 {
 	_cleanup_(state_closep) struct state *s = NULL;
 	struct seen seen = {};
 	char jobs[300], path[512];
 	struct error err;
 
-	snprintf(jobs, sizeof(jobs), "%s/jobs", folder);
+	snprintf(jobs, sizeof(jobs), "%s/jobs", dir);
 	ASSERT_OK(state_open(jobs, geteuid(), getegid(), &s, &err));
 	write_state(s, "x-1.json", "old");
-	fill(folder);
+	fill(dir);
 	expect_failure(s, -ENOSPC, "No space left on device");
-	ASSERT_OK(mount(NULL, folder, NULL, MS_REMOUNT | MS_RDONLY, NULL));
+	ASSERT_OK(mount(NULL, dir, NULL, MS_REMOUNT | MS_RDONLY, NULL));
 	expect_failure(s, -EROFS, "Read-only file system");
 	ASSERT_OK(state_read_all(s, see, &seen, &err));
 	ASSERT_STREQ(seen.text, "x-1.json=old;"); /* what was there stands */
-	ASSERT_OK(mount(NULL, folder, NULL, MS_REMOUNT, NULL));
-	snprintf(path, sizeof(path), "%s/fill", folder);
+	ASSERT_OK(mount(NULL, dir, NULL, MS_REMOUNT, NULL));
+	snprintf(path, sizeof(path), "%s/fill", dir);
 	ASSERT_OK(unlink(path));
 	write_state(s, "x-1.json", "new");
 	ASSERT(state_has_news(s, &err));
@@ -438,16 +438,16 @@ static void try_full_disk(const char *folder)
 
 TEST(a_full_disk_is_said_once_and_what_was_there_stands)
 {
-	char folder[256];
+	char dir[256];
 
-	snprintf(folder, sizeof(folder), "%s/full", test_folder());
-	ASSERT_OK(mkdir(folder, 0700));
+	snprintf(dir, sizeof(dir), "%s/full", test_dir());
+	ASSERT_OK(mkdir(dir, 0700));
 	if (geteuid() != 0 || unshare(CLONE_NEWNS) < 0 ||
 	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-	    mount("jobmeter-test", folder, "tmpfs", 0, "size=64k") < 0) {
+	    mount("jobmeter-test", dir, "tmpfs", 0, "size=64k") < 0) {
 		printf("  (no right to mount: not tried)\n");
 		return;
 	}
-	try_full_disk(folder);
-	ASSERT_OK(umount2(folder, MNT_DETACH));
+	try_full_disk(dir);
+	ASSERT_OK(umount2(dir, MNT_DETACH));
 }

@@ -65,7 +65,7 @@ TEST(steps_come_back_as_they_were_written)
 	set(step, METRIC_CPU_USER, 1234567891);
 	set_sent(step, SOCKET_TCP, 1048583);
 	set_sent(step, SOCKET_UNIX_DGRAM, 10007);
-	step->network.least_round_trip_ns = 31000;
+	step->network.min_rtt_ns = 31000;
 	step = steps_add(&steps, "ex\"tern\n");
 	set(step, METRIC_MEMORY_PEAK, 4099);
 	text = text_of(&steps);
@@ -76,7 +76,7 @@ TEST(steps_come_back_as_they_were_written)
 	ASSERT_EQ(back.items[1].values[METRIC_MEMORY_PEAK].number, 4099U);
 	ASSERT_EQ(sent_of(&back.items[0], SOCKET_TCP), 1048583U);
 	ASSERT_EQ(sent_of(&back.items[0], SOCKET_UNIX_DGRAM), 10007U);
-	ASSERT_EQ(back.items[0].network.least_round_trip_ns, 31000U);
+	ASSERT_EQ(back.items[0].network.min_rtt_ns, 31000U);
 	ASSERT(!back.items[1].network.is_known);
 	again = text_of(&back);
 	ASSERT_STREQ(again, text);

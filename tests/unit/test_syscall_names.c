@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 
 #include "bpf/syscall_counts.h"
-#include "selftest/syscall_song.h"
+#include "selftest/syscall_selftest.h"
 #include "model/sections/syscalls.h"
 #include "test.h"
 #include "selftest/verdict.h"
@@ -83,14 +83,14 @@ TEST(a_hook_that_miscounted_the_canary_is_doubted_and_says_why)
 	add(&counted, "nanosleep", 1, 0, 1000000);
 	add(&counted, "exit_group", 1, 0, 1);
 	add(&counted, "ppoll", 1, 1, 1);
-	syscall_song_judge(&counted, &verdict);
+	syscall_selftest_judge(&counted, &verdict);
 	ASSERT_EQ(verdict.count, 5u);
 	for (size_t i = 0; i < verdict.count; i++)
 		ASSERT_STREQ(verdict.items[i].why, "");
 	verdict = (struct verdict){};
 	add(&counted, "getppid", 2, 0, 100);
 	add(&counted, "nanosleep", 1, 0, 999999);
-	syscall_song_judge(&counted, &verdict);
+	syscall_selftest_judge(&counted, &verdict);
 	ASSERT_STREQ(verdict.items[0].why, "of 3 calls of getppid, 0 failed, it saw 2 and 0");
 	ASSERT_CONTAINS(verdict.items[2].why, "nanosleep took 1000000 ns at least, and 999999 by it");
 	ASSERT_STREQ(verdict.items[1].why, "");

@@ -52,13 +52,13 @@ TEST(each_cause_adds_to_a_metric_of_its_own)
 	ASSERT(!values[METRIC_CPU_USER].is_known && !values[METRIC_CPU_RUN_QUEUE].is_known); /* T0's */
 }
 
-TEST(each_number_of_looks_is_a_metric_of_its_own)
+TEST(each_number_of_polls_is_a_metric_of_its_own)
 {
-	const struct looks looks = { .polls = 3, .yields = 5, .ns = 7 };
+	const struct polls polls = { .polls = 3, .yields = 5, .ns = 7 };
 	struct value values[METRIC_JOB_COUNT] = {};
 
-	looks_add(values, &looks);
-	looks_add(values, &looks);
+	polls_add(values, &polls);
+	polls_add(values, &polls);
 	ASSERT_EQ(values[METRIC_CPU_EMPTY_POLLS].number, (uint64_t)6);
 	ASSERT_EQ(values[METRIC_CPU_YIELDS].number, (uint64_t)10);
 	ASSERT_EQ(values[METRIC_CPU_POLLING].number, (uint64_t)14);

@@ -7,14 +7,14 @@
 
 TEST(a_moment_is_written_to_the_nanosecond_and_comes_back)
 {
-	static const uint64_t moments[] = { 0, 1, 1770091506123456789, 951782400000000000 };
+	static const uint64_t task_states[] = { 0, 1, 1770091506123456789, 951782400000000000 };
 	char text[TIMESTAMP_SIZE];
 	uint64_t back;
 
-	ASSERT_STREQ(timestamp_format(text, moments[2]), "2026-02-03T04:05:06.123456789Z");
+	ASSERT_STREQ(timestamp_format(text, task_states[2]), "2026-02-03T04:05:06.123456789Z");
 	for (int i = 0; i < 4; i++) {
-		ASSERT_OK(timestamp_parse(timestamp_format(text, moments[i]), &back));
-		ASSERT_EQ(back, moments[i]);
+		ASSERT_OK(timestamp_parse(timestamp_format(text, task_states[i]), &back));
+		ASSERT_EQ(back, task_states[i]);
 	}
 }
 

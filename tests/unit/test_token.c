@@ -10,15 +10,15 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "test.h"
 #include "tree.h"
 
-static const char *path_of(const char *folder, const char *name)
+static const char *path_of(const char *dir, const char *name)
 {
 	static char path[256];
 
-	snprintf(path, sizeof(path), "%s/%s/%s", test_folder(), folder, name);
+	snprintf(path, sizeof(path), "%s/%s/%s", test_dir(), dir, name);
 	return path;
 }
 
@@ -26,7 +26,7 @@ TEST(the_first_start_makes_it_and_the_next_finds_it)
 {
 	_cleanup_close_ int root = tree_open("new"), other = tree_open("other");
 	char first[TOKEN_SIZE], second[TOKEN_SIZE], third[TOKEN_SIZE];
-	struct folder files;
+	struct dir files;
 	struct stat st;
 	struct error err;
 
@@ -40,23 +40,23 @@ TEST(the_first_start_makes_it_and_the_next_finds_it)
 	ASSERT_OK(fstatat(root, "t", &st, 0));
 	ASSERT_EQ(st.st_mode & 07777, 0640U);
 	ASSERT_EQ(st.st_size, 65);
-	ASSERT_OK(folder_read(root, ".", 10, &files)); /* nothing else is left */
+	ASSERT_OK(dir_read(root, ".", 10, &files)); /* nothing else is left */
 	ASSERT_EQ(files.count, (size_t)1);
-	folder_clear(&files);
+	dir_clear(&files);
 }
 
 static void refuse(const char *text, mode_t mode, int error, const char *words)
 {
 	static int count;
-	char folder[32], token[TOKEN_SIZE] = "before";
+	char dir[32], token[TOKEN_SIZE] = "before";
 	_cleanup_close_ int root = -EBADF;
 	struct error err;
 
-	snprintf(folder, sizeof(folder), "refused-%d", count++);
-	root = tree_open(folder);
+	snprintf(dir, sizeof(dir), "refused-%d", count++);
+	root = tree_open(dir);
 	tree_write(root, "t", text);
 	ASSERT_OK(fchmodat(root, "t", mode, 0));
-	ASSERT_ERR(token_get(path_of(folder, "t"), getegid(), token, &err), error);
+	ASSERT_ERR(token_get(path_of(dir, "t"), getegid(), token, &err), error);
 	ASSERT_CONTAINS(err.text, words);
 	ASSERT_STREQ(token, "before");
 }

@@ -263,7 +263,7 @@ TEST(tags_stay_with_their_jobs_and_can_be_all_that_is_shown)
 	struct tick tick;
 
 	press(t, "  ");
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	tick.boot_ns += 1000000000;
 	ASSERT_OK(top_feed(t, &tick));
 	press(t, "o");
@@ -298,7 +298,7 @@ TEST(a_followed_job_that_ends_is_told_and_not_taken_for_another)
 	press(t, "F");
 	ASSERT_STREQ(top_selected(t)->job->now->job.id, "123");
 	ASSERT_STREQ(t->message, "");
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	tick.boot_ns++;
 	for (size_t i = 0; i < tick.jobs.count; i++) {
 		if (strcmp(tick.jobs.items[i]->job.id, "123") != 0)
@@ -380,7 +380,7 @@ TEST(a_job_that_is_folded_shows_no_parts_until_somebody_looks_into_it)
 	press(t, "-");
 	ASSERT_STREQ(order_of(t), "123 1000 77 124 +4100 125 99");
 	ASSERT_EQ((uint64_t)t->selected, (uint64_t)0); /* the part's job */
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	tick.boot_ns += 1000000000;
 	ASSERT_OK(top_feed(t, &tick));
 	ASSERT_CONTAINS(order_of(t), "123 124");
@@ -419,18 +419,18 @@ TEST(the_same_reading_twice_changes_nothing)
 	double cores = t->rows[0].numbers.cores;
 	struct tick tick;
 
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	ASSERT_OK(top_feed(t, &tick));
 	ASSERT(fabs(t->rows[0].numbers.cores - cores) < 1e-9);
 	top_free(t);
 }
 
-TEST(a_first_tick_has_gauges_and_no_rates_and_no_ended_jobs)
+TEST(a_first_wire_snapshot_has_gauges_and_no_rates_and_no_ended_jobs)
 {
 	struct top *t = top_new(NULL);
 	struct tick tick;
 
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	ASSERT_OK(top_feed(t, &tick));
 	ASSERT_EQ((uint64_t)t->job_count, (uint64_t)5);
 	for (size_t i = 0; i < t->row_count; i++)
@@ -443,12 +443,12 @@ TEST(a_job_that_is_seen_late_has_no_rates_yet)
 	struct top *t = top_new(NULL);
 	struct tick tick;
 
-	made_tick(false, &tick);
+	made_wire_snapshot(false, &tick);
 	record_free(tick.jobs.items[2]); /* slurm/123 was not ours to see */
 	memmove(&tick.jobs.items[2], &tick.jobs.items[3], (tick.jobs.count - 3) * sizeof(*tick.jobs.items));
 	tick.jobs.count--;
 	ASSERT_OK(top_feed(t, &tick));
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	ASSERT_OK(top_feed(t, &tick));
 	for (size_t i = 0; i < t->job_count; i++)
 		ASSERT(isnan(t->jobs[i].numbers.cores) == (strcmp(t->jobs[i].now->job.id, "123") == 0 ||
@@ -461,9 +461,9 @@ TEST(another_job_with_the_same_number_is_not_compared)
 	struct top *t = top_new(NULL);
 	struct tick tick;
 
-	made_tick(false, &tick);
+	made_wire_snapshot(false, &tick);
 	ASSERT_OK(top_feed(t, &tick));
-	made_tick(true, &tick);
+	made_wire_snapshot(true, &tick);
 	tick.jobs.items[2]->time.start_ns += 7;
 	ASSERT_OK(top_feed(t, &tick));
 	for (size_t i = 0; i < t->job_count; i++) {
@@ -528,7 +528,7 @@ TEST(no_row_of_keys_breaks_it)
 			continue;
 		text = made_screen(t, 20 + (random >> 8) % 180, 4 + (random >> 4) % 60, i % 128);
 		ASSERT(*text);
-		made_tick(i % 128, &tick);
+		made_wire_snapshot(i % 128, &tick);
 		tick.boot_ns += (uint64_t)i * 1000000000;
 		ASSERT_OK(top_feed(t, &tick));
 	}

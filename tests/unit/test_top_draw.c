@@ -97,7 +97,7 @@ TEST(details_tell_counters_and_sensors_where_somebody_counts)
 	struct tick tick;
 
 	for (int later = 0; later < 2; later++) {
-		made_tick(later, &tick);
+		made_wire_snapshot(later, &tick);
 		count_hardware(&tick, later);
 		ASSERT_OK(top_feed(t, &tick));
 	}
@@ -214,7 +214,7 @@ TEST(where_no_rate_is_known_no_time_is_told)
 	for (int is_back = 0; is_back < 2; is_back++) { /* the first tick; then one that is before it, of another boot */
 		_cleanup_free_ char *text = NULL;
 
-		made_tick(!is_back, &tick);
+		made_wire_snapshot(!is_back, &tick);
 		ASSERT_OK(top_feed(t, &tick));
 		text = made_screen(t, 80, 24, false);
 		ASSERT_LACKS(text, "over");

@@ -55,7 +55,7 @@ static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended
 	}
 	if (d->reads >= 2)
 		return error_set(err, -EIO, "only two were wanted");
-	made_tick(d->reads == 1, ret);
+	made_wire_snapshot(d->reads == 1, ret);
 	d->ages_ns[d->reads] = max_age_ns;
 	d->is_short[d->reads] = before;
 	if (d->reads++ == 0) {
@@ -79,7 +79,7 @@ static int run(struct double_source *source, const struct top_options *options, 
 	_cleanup_free_ char *path = NULL;
 	int saved = dup(1), fd, r;
 
-	ASSERT(asprintf(&path, "%s/printed", test_folder()) > 0);
+	ASSERT(asprintf(&path, "%s/printed", test_dir()) > 0);
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	fflush(stdout);
 	dup2(fd, 1);
@@ -182,7 +182,7 @@ TEST(of_a_line_that_there_is_no_room_for_nothing_stays)
 	struct error err = {};
 	int r;
 
-	ASSERT(asprintf(&path, "%s/recorded", test_folder()) > 0);
+	ASSERT(asprintf(&path, "%s/recorded", test_dir()) > 0);
 	options.record = fopen(path, "we");
 	ASSERT(fputs("before\n", options.record) > 0 && fflush(options.record) == 0);
 	ASSERT(getrlimit(RLIMIT_FSIZE, &limit) == 0);

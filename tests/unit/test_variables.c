@@ -114,7 +114,7 @@ TEST(what_is_not_known_is_not_zero)
 {
 	_cleanup_(record_freep) struct record *r = record_new();
 	static const char *const names[] = {
-		"cpu_user_seconds",    "cores_used",	      "cpu_efficiency", "memory_usage",
+		"cpu_user_seconds",    "cores_busy",	      "cpu_efficiency", "memory_usage",
 		"memory_unused_bytes", "read_bytes",	      "open_calls",	"small_reads_share",
 		"run_queue_share",     "files_read_bytes",    "small_files",	"elapsed_seconds",
 		"exit_code",	       "io_uring_read_bytes", "throttled_share"
@@ -128,13 +128,13 @@ TEST(efficiency_is_cpu_time_over_core_time)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0);
 
-	ASSERT(is_near(number(r, "cores_used"), 281.000000001 / 134));
+	ASSERT(is_near(number(r, "cores_busy"), 281.000000001 / 134));
 	ASSERT(is_near(number(r, "cpu_efficiency"), 281.000000001 / 268));
 	ASSERT(is_near(number(r, "core_seconds"), 268));
 	ASSERT(number(r, "unused_core_seconds") == 0); /* never below */
 	r->reading.values[METRIC_CPU_ALLOCATED].is_known = false;
 	ASSERT(is_unknown(r, "cpu_efficiency"));
-	ASSERT(is_near(number(r, "cores_used"), 281.000000001 / 134));
+	ASSERT(is_near(number(r, "cores_busy"), 281.000000001 / 134));
 }
 
 TEST(memory_usage_wants_a_limit_and_one_record)
@@ -261,9 +261,9 @@ TEST(cores_that_were_never_used_want_to_be_known)
 	_cleanup_(record_freep) struct record *r = made_record(0);
 
 	r->cores.count = (struct value){};
-	ASSERT(is_unknown(r, "cores_untouched"));
+	ASSERT(is_unknown(r, "cores_unused"));
 	r->cores.count = (struct value){ 1, true };
-	ASSERT(number(r, "cores_untouched") == 1);
+	ASSERT(number(r, "cores_unused") == 1);
 	r->cores.balance = (struct value){ 7500, true };
 	ASSERT(is_near(number(r, "cores_balance"), 0.75));
 }

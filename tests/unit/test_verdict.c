@@ -9,11 +9,11 @@
 #include "basic/macro.h"
 #include "load/hooks.h"
 #include "model/reading.h"
-#include "selftest/song.h"
-#include "selftest/stage.h"
+#include "selftest/selftest.h"
+#include "selftest/fixture.h"
 #include "test.h"
 
-#define STAGE "/dev/shm"
+#define FIXTURE "/dev/shm"
 #define NAP_NS 1100000
 
 /* clang-format off */
@@ -31,10 +31,10 @@ static const char *const programs[][2] = {
 };
 /* clang-format on */
 
-/* A song that went well, and what a meter that counts right reads of it. */
+/* A self-test that went well, and what a meter that counts right reads of it. */
 struct trial {
-	long results[SONG_VERSES_MAX];
-	struct song_talk talk;
+	long results[SELFTEST_CASES_MAX];
+	struct selftest_talk talk;
 	struct hook hooks[ARRAY_SIZE(programs)];
 	struct reading reading;
 	struct evidence evidence;
@@ -47,14 +47,14 @@ static void clear(struct trial *t)
 }
 #define _cleanup_trial_ _cleanup_(clear)
 
-static struct mount_row *row_of(struct trial *t, enum verse_place place)
+static struct mount_row *row_of(struct trial *t, enum case_place place)
 {
-	if (place == VERSE_ON_PIPE)
+	if (place == CASE_ON_PIPE)
 		return reading_get_mount(&t->reading, ROW_PIPE, "(pipe)", NULL);
-	return reading_get_mount(&t->reading, ROW_MOUNT, place == VERSE_ON_STAGE ? STAGE : "/", "fs");
+	return reading_get_mount(&t->reading, ROW_MOUNT, place == CASE_ON_FIXTURE ? FIXTURE : "/", "fs");
 }
 
-static void count(struct trial *t, const struct verse *v, enum file_op op, enum verse_place place, long result)
+static void count(struct trial *t, const struct case_ *v, enum file_op op, enum case_place place, long result)
 {
 	struct mount_row *row = row_of(t, place);
 	struct op_counts counts = { .calls = 1, .errors = result < 0 };
@@ -66,11 +66,11 @@ static void count(struct trial *t, const struct verse *v, enum file_op op, enum 
 		counts.ns = NAP_NS;
 		reading_add(&t->reading, METRIC_BLOCKED_PIPE, NAP_NS);
 	}
-	if (v->way != WAY_MAPPING)
+	if (v->interface != INTERFACE_MAPPING)
 		op_counts_add(&row->ops[op], &counts);
-	if (v->way != WAY_CALL)
-		op_counts_add(&row->ways[v->way][op], &counts);
-	if (op < OP_DATA_COUNT && file_way_is_in_books(v->way))
+	if (v->interface != INTERFACE_CALL)
+		op_counts_add(&row->interfaces[v->interface][op], &counts);
+	if (op < OP_DATA_COUNT && file_interface_is_accounted(v->interface))
 		reading_add(&t->reading, op == OP_READ ? METRIC_IO_CHARS_READ : METRIC_IO_CHARS_WRITTEN,
 			    counts.bytes);
 }
@@ -89,34 +89,34 @@ static void read_talk(struct trial *t)
 	*tcp_of(t, METRIC_NETWORK_SEGMENTS) = 2;
 }
 
-/* Count the verses as they went. */
-static void read_song(struct trial *t)
+/* Count the cases as they went. */
+static void read_selftest(struct trial *t)
 {
-	size_t verse_count;
-	const struct verse *verses = song_verses(&verse_count);
+	size_t case_count;
+	const struct case_ *cases = selftest_cases(&case_count);
 
 	reading_clear(&t->reading);
 	read_talk(t);
-	for (size_t i = 0; i < verse_count; i++) {
-		if (t->results[i] == VERSE_NOT_SUNG)
+	for (size_t i = 0; i < case_count; i++) {
+		if (t->results[i] == CASE_NOT_RUN)
 			continue;
-		count(t, &verses[i], verses[i].op, verses[i].place, t->results[i]);
-		if (verses[i].is_copy)
-			count(t, &verses[i], OP_WRITE, verses[i].to, t->results[i]);
+		count(t, &cases[i], cases[i].op, cases[i].place, t->results[i]);
+		if (cases[i].is_copy)
+			count(t, &cases[i], OP_WRITE, cases[i].to, t->results[i]);
 	}
 }
 
 static void begin(struct trial *t)
 {
-	size_t verse_count;
-	const struct verse *verses = song_verses(&verse_count);
+	size_t case_count;
+	const struct case_ *cases = selftest_cases(&case_count);
 
 	*t = (struct trial){};
-	for (size_t i = 0; i < verse_count; i++)
-		t->results[i] = verses[i].is_ended_by_signal ? -EINTR : 5 + (long)i;
+	for (size_t i = 0; i < case_count; i++)
+		t->results[i] = cases[i].is_ended_by_signal ? -EINTR : 5 + (long)i;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
 		t->hooks[i] = (struct hook){ .tier = programs[i][0], .program = programs[i][1], .is_on = true };
-	t->talk = (struct song_talk){ true, 2, 8 };
+	t->talk = (struct selftest_talk){ true, 2, 8 };
 	t->evidence = (struct evidence){ .results = t->results,
 					 .talk = &t->talk,
 					 .hooks = t->hooks,
@@ -124,7 +124,7 @@ static void begin(struct trial *t)
 					 .reading = &t->reading,
 					 .is_settled = true,
 					 .settle_ms = 500 };
-	read_song(t);
+	read_selftest(t);
 }
 
 /* All that is doubted, as "program: why", a line each. */
@@ -165,10 +165,10 @@ static struct hook *hook_of(struct trial *t, const char *program)
 
 static struct mount_row *stage_of(struct trial *t)
 {
-	return row_of(t, VERSE_ON_STAGE);
+	return row_of(t, CASE_ON_FIXTURE);
 }
 
-TEST(what_was_counted_as_it_was_sung_is_believed)
+TEST(what_was_counted_as_it_was_done_is_believed)
 {
 	_cleanup_trial_ struct trial t;
 
@@ -181,18 +181,18 @@ TEST(what_was_counted_as_it_was_sung_is_believed)
 	}
 }
 
-TEST(every_operation_is_sung)
+TEST(every_operation_is_run)
 {
-	bool is_sung[OP_COUNT] = {}, is_sung_by[WAY_COUNT] = {};
-	size_t verse_count;
-	const struct verse *verses = song_verses(&verse_count);
+	bool is_run[OP_COUNT] = {}, is_run_by[INTERFACE_COUNT] = {};
+	size_t case_count;
+	const struct case_ *cases = selftest_cases(&case_count);
 
-	for (size_t i = 0; i < verse_count; i++)
-		is_sung[verses[i].op] = is_sung_by[verses[i].way] = true;
+	for (size_t i = 0; i < case_count; i++)
+		is_run[cases[i].op] = is_run_by[cases[i].interface] = true;
 	for (size_t op = 0; op < OP_COUNT; op++)
-		ASSERT(is_sung[op]);
-	for (size_t way = 0; way < WAY_COUNT; way++)
-		ASSERT(is_sung_by[way]);
+		ASSERT(is_run[op]);
+	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++)
+		ASSERT(is_run_by[interface]);
 }
 
 TEST(a_call_too_few_or_too_many_is_the_fault_of_those_that_count_calls)
@@ -238,24 +238,24 @@ TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
 	struct op_counts *reads;
 
 	begin(&t);
-	reads = &row_of(&t, VERSE_ON_PIPE)->ops[OP_READ];
+	reads = &row_of(&t, CASE_ON_PIPE)->ops[OP_READ];
 	reads->calls--;
 	reads->errors--;
 	ASSERT_STREQ(doubts(&t), "settle_interrupted_call: the canary's read that a signal ended was not "
 				 "counted\n");
 	reads->ns = 0;
 	ASSERT_CONTAINS(doubts(&t), "park_call: the canary's sleep in a read was not timed\n");
-	row_of(&t, VERSE_ON_PIPE)->has_seconds = false; /* the clock is off */
+	row_of(&t, CASE_ON_PIPE)->has_seconds = false; /* the clock is off */
 	ASSERT_LACKS(doubts(&t), "park_call");
 	ASSERT(!is_judged(&t, "park_call"));
 }
 
-TEST(each_way_is_the_fault_of_its_own_hooks)
+TEST(each_interface_is_the_fault_of_its_own_hooks)
 {
 	_cleanup_trial_ struct trial t;
 
 	begin(&t);
-	stage_of(&t)->ways[WAY_IO_URING][OP_WRITE].bytes--;
+	stage_of(&t)->interfaces[INTERFACE_IO_URING][OP_WRITE].bytes--;
 	stage_of(&t)->ops[OP_WRITE].bytes--;
 	ASSERT(strncmp(doubts(&t), "count_request_", 14) == 0);
 	ASSERT_CONTAINS(doubts(&t), "the canary's write by io_uring of 1 calls");
@@ -263,7 +263,7 @@ TEST(each_way_is_the_fault_of_its_own_hooks)
 
 	reading_clear(&t.reading);
 	begin(&t);
-	stage_of(&t)->ways[WAY_LIBAIO][OP_READ].calls--;
+	stage_of(&t)->interfaces[INTERFACE_LIBAIO][OP_READ].calls--;
 	stage_of(&t)->ops[OP_READ].calls--;
 	ASSERT_CONTAINS(doubts(&t), "start_libaio_read: the canary's read by libaio");
 	ASSERT_CONTAINS(doubts(&t), "end_libaio_request: the canary's read by libaio");
@@ -276,12 +276,12 @@ TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
 	struct mount_row *row;
 
 	begin(&t);
-	row = row_of(&t, VERSE_ON_STORAGE);
-	row->ways[WAY_MAPPING][OP_READ].calls += 3;
-	row->ways[WAY_MAPPING][OP_READ].bytes += 3 * 4096;
+	row = row_of(&t, CASE_ON_STORAGE);
+	row->interfaces[INTERFACE_MAPPING][OP_READ].calls += 3;
+	row->interfaces[INTERFACE_MAPPING][OP_READ].bytes += 3 * 4096;
 	ASSERT_STREQ(doubts(&t), "");
-	row->ways[WAY_MAPPING][OP_READ] = (struct op_counts){};
-	row->ways[WAY_MAPPING][OP_WRITE].calls++;
+	row->interfaces[INTERFACE_MAPPING][OP_READ] = (struct op_counts){};
+	row->interfaces[INTERFACE_MAPPING][OP_WRITE].calls++;
 	ASSERT_CONTAINS(doubts(&t), "count_page_in: the canary's read by mapping");
 	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the canary's write by mapping");
 }
@@ -328,18 +328,18 @@ TEST(without_a_loopback_the_hooks_of_connections_are_not_judged)
 	ASSERT(!is_judged(&t, "open_connection") && !is_judged(&t, "end_connection"));
 }
 
-TEST(what_was_not_sung_is_not_judged)
+TEST(what_was_not_run_is_not_judged)
 {
 	_cleanup_trial_ struct trial t;
-	size_t verse_count;
-	const struct verse *verses = song_verses(&verse_count);
+	size_t case_count;
+	const struct case_ *cases = selftest_cases(&case_count);
 
 	begin(&t);
-	for (size_t i = 0; i < verse_count; i++) {
-		if (verses[i].way == WAY_IO_URING || verses[i].way == WAY_LIBAIO || verses[i].way == WAY_MAPPING)
-			t.results[i] = VERSE_NOT_SUNG;
+	for (size_t i = 0; i < case_count; i++) {
+		if (cases[i].interface == INTERFACE_IO_URING || cases[i].interface == INTERFACE_LIBAIO || cases[i].interface == INTERFACE_MAPPING)
+			t.results[i] = CASE_NOT_RUN;
 	}
-	read_song(&t);
+	read_selftest(&t);
 	ASSERT_STREQ(doubts(&t), "");
 	ASSERT(!is_judged(&t, "count_request_result"));
 	ASSERT(!is_judged(&t, "end_libaio_request"));
@@ -392,15 +392,15 @@ TEST(where_a_hook_is_off_the_others_are_not_blamed_for_it)
 TEST(calls_that_were_refused_tell_no_place)
 {
 	_cleanup_trial_ struct trial t;
-	size_t verse_count;
-	const struct verse *verses = song_verses(&verse_count);
+	size_t case_count;
+	const struct case_ *cases = selftest_cases(&case_count);
 
 	begin(&t);
-	for (size_t i = 0; i < verse_count; i++) {
-		if (verses[i].op == OP_MKNOD)
+	for (size_t i = 0; i < case_count; i++) {
+		if (cases[i].op == OP_MKNOD)
 			t.results[i] = -EPERM;
 	}
-	read_song(&t);
+	read_selftest(&t);
 	misplace(&t, OP_MKNOD, 1);
 	ASSERT_STREQ(doubts(&t), "");
 }

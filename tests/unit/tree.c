@@ -17,14 +17,14 @@ int tree_open(const char *name)
 	char path[512];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	ASSERT_OK(mkdir(path, 0700));
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ASSERT(fd >= 0);
 	return fd;
 }
 
-static void make_folders(int root_fd, const char *path)
+static void make_dirs(int root_fd, const char *path)
 {
 	_cleanup_free_ char *partial = strdup(path);
 
@@ -39,13 +39,13 @@ void tree_write(int root_fd, const char *path, const char *text)
 {
 	_cleanup_close_ int fd = -EBADF;
 
-	make_folders(root_fd, path);
+	make_dirs(root_fd, path);
 	fd = openat(root_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	ASSERT_EQ(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
 void tree_link(int root_fd, const char *path, const char *target)
 {
-	make_folders(root_fd, path);
+	make_dirs(root_fd, path);
 	ASSERT_OK(symlinkat(target, root_fd, path));
 }

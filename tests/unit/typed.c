@@ -27,7 +27,7 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 
 		snprintf(words[argc], sizeof(words[argc]), "%s%s",
 			 is_data  ? TEST_DATA
-			 : is_out ? test_folder()
+			 : is_out ? test_dir()
 				  : "",
 			 word + (is_data  ? 4
 				 : is_out ? 3
@@ -35,10 +35,10 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 		argv[argc] = words[argc];
 		argc++;
 	}
-	setenv("XDG_STATE_HOME", test_folder(), 1);
-	setenv("XDG_CONFIG_HOME", test_folder(), 1);
+	setenv("XDG_STATE_HOME", test_dir(), 1);
+	setenv("XDG_CONFIG_HOME", test_dir(), 1);
 	setenv("JOBMETER_INSIGHTS", "", 0); /* unless the test names one */
-	snprintf(path, sizeof(path), "%s/printed", test_folder());
+	snprintf(path, sizeof(path), "%s/printed", test_dir());
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	fflush(stdout);
 	dup2(fd, 1);
@@ -59,7 +59,7 @@ char *typed_contents(const char *name)
 {
 	char path[300], *text = NULL;
 
-	snprintf(path, sizeof(path), "%s/%s", test_folder(), name);
+	snprintf(path, sizeof(path), "%s/%s", test_dir(), name);
 	ASSERT_OK(file_read(AT_FDCWD, path, 1 << 20, &text, NULL));
 	return text;
 }

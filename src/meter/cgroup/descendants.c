@@ -10,7 +10,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/parse.h"
 
 #define PROCESSES_MAX (1u << 22) /* the kernel's own limit of pids */
@@ -44,8 +44,8 @@ int descendants_parse_stat(const char *text, char *ret_state, pid_t *ret_parent)
 
 static int read_processes(int root_fd, struct processes *list)
 {
-	_cleanup_(folder_clear) struct folder names = {};
-	int r = folder_read(root_fd, "proc", PROCESSES_MAX, &names);
+	_cleanup_(dir_clear) struct dir names = {};
+	int r = dir_read(root_fd, "proc", PROCESSES_MAX, &names);
 
 	if (r < 0)
 		return r;

@@ -19,7 +19,7 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 
-#define V2 CONTROLLER_COUNT /* the place of v2's folder among the controllers' */
+#define V2 CONTROLLER_COUNT /* the place of v2's directory among the controllers' */
 #define STALE_SECONDS 60
 #define DEPTH_MAX 16        /* groups below ours that are looked into */
 #define ALONE_MAX 8         /* processes of a client: itself, its command, and few others */
@@ -169,8 +169,8 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-/* NULL: it cannot be read, and next_folder() finds nothing in it. */
-static DIR *open_folder(int fd)
+/* NULL: it cannot be read, and next_dir() finds nothing in it. */
+static DIR *open_dir(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -180,7 +180,7 @@ static DIR *open_folder(int fd)
 	return dir;
 }
 
-static struct dirent *next_folder(DIR *dir)
+static struct dirent *next_dir(DIR *dir)
 {
 	struct dirent *entry;
 
@@ -223,10 +223,10 @@ static bool is_stale(int parent_fd, const char *name)
 /* Only empty groups go: the kernel refuses the others. */
 static void sweep(int parent_fd)
 {
-	_cleanup_(closedirp) DIR *dir = open_folder(parent_fd);
+	_cleanup_(closedirp) DIR *dir = open_dir(parent_fd);
 	struct dirent *entry;
 
-	while ((entry = next_folder(dir))) {
+	while ((entry = next_dir(dir))) {
 		if (is_stale(parent_fd, entry->d_name))
 			unlinkat(parent_fd, entry->d_name, AT_REMOVEDIR);
 	}
@@ -316,18 +316,18 @@ int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid
 	return 0;
 }
 
-/* The folder of the group @path, as the mount of its hierarchy shows it.  Returns a descriptor. */
+/* The directory of the group @path, as the mount of its hierarchy shows it.  Returns a descriptor. */
 static int open_path(int root_fd, const char *mount, const char *root, const char *path)
 {
 	_cleanup_free_ char *below = hierarchy_path_below(path, root);
-	char folder[4096];
+	char dir[4096];
 	int fd;
 
 	if (!below)
 		return -ENOMEM;
-	if ((size_t)snprintf(folder, sizeof(folder), ".%s%s", mount, below) >= sizeof(folder))
+	if ((size_t)snprintf(dir, sizeof(dir), ".%s%s", mount, below) >= sizeof(dir))
 		return -ENAMETOOLONG;
-	fd = openat(root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(root_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -388,7 +388,7 @@ uint64_t group_id(const struct group *g)
 {
 	struct stat st;
 
-	/* The inode of a cgroup's folder is the kernel's kn->id wherever inodes have 64 bits. */
+	/* The inode of a cgroup's directory is the kernel's kn->id wherever inodes have 64 bits. */
 	return fstat(key_fd(g), &st) < 0 ? 0 : st.st_ino;
 }
 
@@ -414,13 +414,13 @@ int group_add_process(const struct group *g, pid_t pid, struct error *err)
 	return 0;
 }
 
-/* Calls @visit with each folder below @fd, deepest first, then with the folder itself. */
+/* Calls @visit with each directory below @fd, deepest first, then with the directory itself. */
 static void walk(int fd, int depth, void (*visit)(int fd, void *data), void *data)
 {
-	_cleanup_(closedirp) DIR *dir = open_folder(fd);
+	_cleanup_(closedirp) DIR *dir = open_dir(fd);
 	struct dirent *entry;
 
-	while (depth < DEPTH_MAX && (entry = next_folder(dir))) {
+	while (depth < DEPTH_MAX && (entry = next_dir(dir))) {
 		_cleanup_close_ int below = openat(fd, entry->d_name,
 						   O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
@@ -461,7 +461,7 @@ ssize_t group_list_processes(const struct group *g, pid_t *pids, size_t max)
 	return (ssize_t)list.count;
 }
 
-/* @data: the descriptor of the folder that they are moved to. */
+/* @data: the descriptor of the directory that they are moved to. */
 static void evict(int fd, void *data)
 {
 	const int *to_fd = data;
@@ -483,15 +483,15 @@ static void evict(int fd, void *data)
 
 static void remove_below(int fd, void *data)
 {
-	_cleanup_(closedirp) DIR *dir = open_folder(fd);
+	_cleanup_(closedirp) DIR *dir = open_dir(fd);
 	struct dirent *entry;
 
 	(void)data;
-	while ((entry = next_folder(dir)))
+	while ((entry = next_dir(dir)))
 		unlinkat(fd, entry->d_name, AT_REMOVEDIR);
 }
 
-/* The folder is gone, or cannot go. */
+/* The directory is gone, or cannot go. */
 static bool remove_once(const struct place *place, const char *name, int evict_to_fd)
 {
 	if (place->fd < 0)
@@ -570,7 +570,7 @@ int group_try_remove(struct group **g)
 	return 0;
 }
 
-/* The kernel removes no folder that has processes. */
+/* The kernel removes no directory that has processes. */
 struct group *group_abandon(struct group *g)
 {
 	char name[80];

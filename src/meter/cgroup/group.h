@@ -44,12 +44,12 @@ struct group *group_abandon(struct group *g);
 /* The id by which the kernel side knows the group in the key hierarchy. */
 uint64_t group_id(const struct group *g);
 
-/* Folder of the group for @c's files; on v2 the same for all; -EBADF: there is none. */
+/* Directory of the group for @c's files; on v2 the same for all; -EBADF: there is none. */
 int group_fd(const struct group *g, enum controller c);
 
 bool group_is_v2(const struct group *g);
 
-/* Is its folder still there? */
+/* Is its directory still there? */
 bool group_exists(const struct group *g);
 
 /* Put a process in.  Its threads move along. */

@@ -131,7 +131,7 @@ static size_t first_of_file(const struct group_files *g, size_t field)
 	return field;
 }
 
-/* Where the file is: below the folder *@ret_fd. */
+/* Where the file is: below the directory *@ret_fd. */
 static int find_file(const struct group_files *g, enum controller c, const char *file, int *ret_fd,
 		     char path[PATH_SIZE])
 {
@@ -153,24 +153,24 @@ static int find_file(const struct group_files *g, enum controller c, const char 
 static int open_file(const struct group_files *g, size_t field)
 {
 	char path[PATH_SIZE];
-	int folder_fd, fd;
-	int r = find_file(g, group_fields[field].controller, file_of(g, field), &folder_fd, path);
+	int dir_fd, fd;
+	int r = find_file(g, group_fields[field].controller, file_of(g, field), &dir_fd, path);
 
 	if (r < 0)
 		return r;
-	fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of the folder in the hierarchy of that controller; takes no descriptor. */
-static int stat_folder(const struct group_files *g, enum controller c, struct stat *ret)
+/* Of the directory in the hierarchy of that controller; takes no descriptor. */
+static int stat_dir(const struct group_files *g, enum controller c, struct stat *ret)
 {
 	char path[PATH_SIZE];
-	int folder_fd, r = find_file(g, c, ".", &folder_fd, path);
+	int dir_fd, r = find_file(g, c, ".", &dir_fd, path);
 
 	if (r < 0)
 		return r;
-	return fstatat(folder_fd, path, ret, 0) < 0 ? -errno : 0;
+	return fstatat(dir_fd, path, ret, 0) < 0 ? -errno : 0;
 }
 
 /* -ENODEV: the group is gone; others: it cannot be told. */
@@ -181,7 +181,7 @@ static int check_group(const struct group_files *g)
 
 	if (g->group)
 		return 0;
-	r = stat_folder(g, g->hierarchy->key, &st);
+	r = stat_dir(g, g->hierarchy->key, &st);
 	if (r == -ENOENT || r == -ENOTDIR || (r == 0 && g->id && st.st_ino != g->id))
 		return -ENODEV;
 	return r;
@@ -216,7 +216,7 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 	g->id = id;
 	r = check_group(g);
 	if (r == 0 && !id)
-		r = stat_folder(g, h->key, &st);
+		r = stat_dir(g, h->key, &st);
 	if (r < 0)
 		return r;
 	g->id = id ? id : st.st_ino;
@@ -370,7 +370,7 @@ static bool has_groups_below(const struct group_files *g, const struct group_fie
 {
 	struct stat st;
 
-	return stat_folder(g, f->controller, &st) < 0 || st.st_nlink > 2;
+	return stat_dir(g, f->controller, &st) < 0 || st.st_nlink > 2;
 }
 
 static void read_field(struct group_files *g, size_t i, struct text *t, bool *has_opened, struct value *ret)

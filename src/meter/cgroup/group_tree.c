@@ -15,7 +15,7 @@
 #include "cgroup/hierarchy.h"
 
 #define GROUPS_SEEN_MAX 65536
-#define NAMES_MAX 4096 /* in one folder: who makes more hides them from himself */
+#define NAMES_MAX 4096 /* in one directory: who makes more hides them from himself */
 #define LEVELS_MAX 24
 
 struct groups {
@@ -24,7 +24,7 @@ struct groups {
 };
 
 struct group_tree {
-	int fd; /* the folder of the hierarchy's top that we see */
+	int fd; /* the directory of the hierarchy's top that we see */
 	char *top; /* its path */
 	struct groups known;
 	bool has_looked;
@@ -33,18 +33,18 @@ struct group_tree {
 int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret, struct error *err)
 {
 	const char *top = h->is_v2 ? h->v2_root : h->root[h->key];
-	_cleanup_free_ char *folder = hierarchy_find_folder(h, top), *below = NULL;
+	_cleanup_free_ char *dir = hierarchy_find_dir(h, top), *below = NULL;
 	struct group_tree *t = calloc(1, sizeof(*t));
 
 	if (t)
 		*t = (struct group_tree){ .fd = -EBADF, .top = strdup(strcmp(top, "/") == 0 ? "" : top) };
-	if (!folder || !t || !t->top || asprintf(&below, ".%s", folder) < 0) {
+	if (!dir || !t || !t->top || asprintf(&below, ".%s", dir) < 0) {
 		group_tree_close(t);
 		return -ENOMEM;
 	}
 	t->fd = openat(root_fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->fd < 0) {
-		int r = error_set_errno(err, errno, "cannot open the groups in '%s'", folder);
+		int r = error_set_errno(err, errno, "cannot open the groups in '%s'", dir);
 
 		group_tree_close(t);
 		return r;
@@ -79,7 +79,7 @@ static struct group_life *add(struct groups *g)
 	return &g->items[g->count++];
 }
 
-/* A folder on the way. */
+/* A directory on the way. */
 struct branch {
 	uint64_t id;
 	bool is_users, is_delegated; /* one who is not root may make groups in it; or in one above it */
@@ -107,9 +107,9 @@ static int note(struct groups *g, const char *path, const struct stat *st, const
 	return 0;
 }
 
-/* What is no folder is a file of the group above: none of them is looked at further.  A group with none below it has
+/* What is no directory is a file of the group above: none of them is looked at further.  A group with none below it has
  * two links on every kernel, and need not be opened. */
-static bool is_folder(const struct dirent *entry, int dir_fd, struct stat *ret)
+static bool is_dir(const struct dirent *entry, int dir_fd, struct stat *ret)
 {
 	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) && strcmp(entry->d_name, ".") != 0 &&
 	       strcmp(entry->d_name, "..") != 0 && fstatat(dir_fd, entry->d_name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -136,25 +136,25 @@ static int walk_into(struct groups *g, int dir_fd, const char *name, const struc
 	return fd < 0 ? 0 : walk(g, fd, below, &here, level + 1);
 }
 
-/* Takes @fd over.  Folders that vanish meanwhile are no error. */
+/* Takes @fd over.  Directories that vanish meanwhile are no error. */
 static int walk(struct groups *g, int fd, const char *path, const struct branch *at, int level)
 {
-	DIR *folder = fdopendir(fd);
+	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
 	struct stat st;
 	int names = 0, r = 0;
 
-	if (!folder) {
+	if (!dir) {
 		close(fd);
 		return -ENOMEM;
 	}
-	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX && (entry = readdir(folder))) {
-		if (!is_folder(entry, fd, &st))
+	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX && (entry = readdir(dir))) {
+		if (!is_dir(entry, fd, &st))
 			continue;
 		names++;
 		r = walk_into(g, fd, entry->d_name, &st, path, at, level);
 	}
-	closedir(folder);
+	closedir(dir);
 	return r;
 }
 

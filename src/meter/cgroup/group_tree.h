@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree - births and deaths of groups where no program of ours tells of them: the folders of the key hierarchy,
+ * group_tree - births and deaths of groups where no program of ours tells of them: the directories of the key hierarchy,
  * looked at again and again.  What lives between two looks only is not seen.
  */
 #pragma once
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counters/leaves.h"
+#include "counters/cgroups.h"
 
 struct error;
 struct group_tree;

@@ -40,7 +40,7 @@ void hierarchy_clear(struct hierarchy *h)
 	*h = (struct hierarchy){};
 }
 
-/* A group's path as proc shows it, below a mount of the folder @mounted. */
+/* A group's path as proc shows it, below a mount of the directory @mounted. */
 static const char *skip_mounted(const char *path, const char *mounted)
 {
 	size_t length = strlen(mounted);
@@ -215,32 +215,32 @@ bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const ch
 	return true;
 }
 
-char *hierarchy_find_folder(const struct hierarchy *h, const char *path)
+char *hierarchy_find_dir(const struct hierarchy *h, const char *path)
 {
 	_cleanup_free_ char *below =
 		hierarchy_path_below(path, h->is_v2 ? h->v2_root : h->root[h->key]);
-	char *folder;
+	char *dir;
 
-	if (!below || asprintf(&folder, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)
+	if (!below || asprintf(&dir, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)
 		return NULL;
-	return folder;
+	return dir;
 }
 
-char *hierarchy_path_of(const struct hierarchy *h, const char *folder)
+char *hierarchy_path_of(const struct hierarchy *h, const char *dir)
 {
 	const char *mount = h->is_v2 ? h->v2_mount : h->mount[h->key];
 	const char *root = h->is_v2 ? h->v2_root : h->root[h->key];
-	size_t length = strlen(mount), end = strlen(folder);
+	size_t length = strlen(mount), end = strlen(dir);
 	char *path;
 
-	while (end > 1 && folder[end - 1] == '/') /* as a shell completes it */
+	while (end > 1 && dir[end - 1] == '/') /* as a shell completes it */
 		end--;
-	if (strncmp(folder, mount, length) != 0 || (folder[length] != '/' && folder[length]))
-		return strndup(folder, end);
+	if (strncmp(dir, mount, length) != 0 || (dir[length] != '/' && dir[length]))
+		return strndup(dir, end);
 	if (end <= length)
 		return strdup(root);
 	if (asprintf(&path, "%s%.*s", strcmp(root, "/") == 0 ? "" : root, (int)(end - length),
-		     folder + length) < 0)
+		     dir + length) < 0)
 		return NULL;
 	return path;
 }

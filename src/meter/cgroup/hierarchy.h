@@ -51,18 +51,18 @@ const char *hierarchy_own_path(const struct hierarchy *h);
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
 
 /* Where the files of controller @c are for the group of that path in the key hierarchy: in v2's tree, or at the same
- * path in the controller's own: the folder @ret_mount, and @ret_below in it, which is a part of @path or "/".  False:
+ * path in the controller's own: the directory @ret_mount, and @ret_below in it, which is a part of @path or "/".  False:
  * it is mounted nowhere. */
 bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path, const char **ret_mount,
 			  const char **ret_below);
 
-/* Where the group of that path in the key hierarchy is seen, as a folder from "/" on; the caller frees.
+/* Where the group of that path in the key hierarchy is seen, as a directory from "/" on; the caller frees.
  * NULL: no memory. */
-char *hierarchy_find_folder(const struct hierarchy *h, const char *path);
+char *hierarchy_find_dir(const struct hierarchy *h, const char *path);
 
-/* The way back: which path the group has whose folder is @folder, as a mount of the key hierarchy shows it; else
- * @folder is the path already.  The caller frees.  NULL: no memory. */
-char *hierarchy_path_of(const struct hierarchy *h, const char *folder);
+/* The way back: which path the group has whose directory is @dir, as a mount of the key hierarchy shows it; else
+ * @dir is the path already.  The caller frees.  NULL: no memory. */
+char *hierarchy_path_of(const struct hierarchy *h, const char *dir);
 
-/* The path of a group below the folder @mounted of its hierarchy; the caller frees.  NULL: no memory. */
+/* The path of a group below the directory @mounted of its hierarchy; the caller frees.  NULL: no memory. */
 char *hierarchy_path_below(const char *path, const char *mounted);

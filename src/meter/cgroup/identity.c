@@ -28,7 +28,7 @@ static const struct identity_rule builtin[] = {
 	/* job.ID.SLOT.TIME; an element of an array is ID[INDEX] */
 	{ "lsf",                "lsf",        "lsf/+/job.<job:+>.#.#", .is_roots = true },
 	{ "lsf-plain",          "lsf",        "lsf/+/job.<job:#>[.+]", .is_roots = true },
-	/* the execute folder with "_" for "/", and the slot: what ran in it is known to HTCondor alone */
+	/* the execute directory with "_" for "/", and the slot: what ran in it is known to HTCondor alone */
 	{ "htcondor",           "htcondor",   "htcondor/condor_+_<job:slot+>", .is_roots = true },
 	{ "htcondor-other",     "htcondor",   "htcondor/condor_<job:+>", .is_roots = true },
 	{ "oar-v1",             "oar",        "oar/+_<job:#>", .is_roots = true },

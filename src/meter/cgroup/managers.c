@@ -10,7 +10,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 
@@ -82,9 +82,9 @@ static void match_daemon(const char *comm, pid_t pid, struct manager *all)
 
 static void find_daemons(int root_fd, struct manager *all)
 {
-	_cleanup_(folder_clear) struct folder names = {};
+	_cleanup_(dir_clear) struct dir names = {};
 
-	if (folder_read(root_fd, "proc", PROCESSES_MAX, &names) < 0)
+	if (dir_read(root_fd, "proc", PROCESSES_MAX, &names) < 0)
 		return;
 	for (size_t i = 0; i < names.count; i++) {
 		char path[64], comm[64];

@@ -11,7 +11,7 @@ struct error;
 
 struct mount {
 	uint32_t device; /* as the kernel numbers it inside: major << 20 | minor */
-	char *root;      /* the folder of the file system that is mounted */
+	char *root;      /* the directory of the file system that is mounted */
 	char *point, *fstype, *source;
 	char *options;   /* the superblock's */
 };
@@ -30,7 +30,7 @@ int mounts_parse(char *text, struct mounts *ret, struct error *err);
  * chroot), @root_fd's own file system is, with an fstype of "". */
 int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *err);
 
-/* The mount that names @device: the one of its root folder, else that with the shortest path; never one
+/* The mount that names @device: the one of its root directory, else that with the shortest path; never one
  * that a later mount hides.  NULL: none. */
 const struct mount *mounts_find(const struct mounts *m, uint32_t device);
 

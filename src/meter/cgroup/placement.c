@@ -14,13 +14,13 @@
 
 #define CGROUPS_MAX (1u << 20)
 
-/* The inode of the group's folder is the kernel's id. */
-static uint64_t read_leaf_id(int root_fd, const char *folder)
+/* The inode of the group's directory is the kernel's id. */
+static uint64_t read_cgroup_id(int root_fd, const char *dir)
 {
 	struct stat st;
 
-	/* the folder is from "/" on, and so below the root without its "/" */
-	return fstatat(root_fd, folder + strspn(folder, "/"), &st, 0) < 0 ? 0 : st.st_ino;
+	/* the directory is from "/" on, and so below the root without its "/" */
+	return fstatat(root_fd, dir + strspn(dir, "/"), &st, 0) < 0 ? 0 : st.st_ino;
 }
 
 static void read_command(int root_fd, pid_t pid, char *ret, size_t size)
@@ -50,10 +50,10 @@ int placement_read(int root_fd, const struct hierarchy *h, pid_t pid, struct pla
 	if (r < 0)
 		return error_set(err, r, "process %d is not in the key hierarchy", pid);
 	read_command(root_fd, pid, p.command, sizeof(p.command));
-	p.folder = hierarchy_find_folder(h, p.path);
-	if (!p.folder)
+	p.dir = hierarchy_find_dir(h, p.path);
+	if (!p.dir)
 		return -ENOMEM;
-	p.leaf_id = read_leaf_id(root_fd, p.folder);
+	p.cgroup_id = read_cgroup_id(root_fd, p.dir);
 	p.has_identity = identity_of(NULL, p.path, &p.identity);
 	p.has_outer = p.has_identity && identity_around(NULL, p.path, &p.identity, &p.outer);
 	*ret = p;
@@ -65,6 +65,6 @@ void placement_clear(struct placement *p)
 {
 	free(p->cgroups);
 	free(p->path);
-	free(p->folder);
+	free(p->dir);
 	*p = (struct placement){};
 }

@@ -19,7 +19,7 @@ static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLO
 static_assert(BLOCK_BUCKETS == HISTOGRAM_BUCKETS && BLOCK_NAME == BLOCK_DEVICE_SIZE, "and have as much room");
 
 struct list {
-	struct leaf_block *items;
+	struct cgroup_block *items;
 	size_t count, room;
 };
 
@@ -52,19 +52,19 @@ static int visit(void *list, const void *key, const void *value)
 
 	if (l->count == l->room) {
 		size_t room = l->room ? l->room * 2 : 64;
-		struct leaf_block *larger = reallocarray(l->items, room, sizeof(*larger));
+		struct cgroup_block *larger = reallocarray(l->items, room, sizeof(*larger));
 
 		if (!larger)
 			return -ENOMEM;
 		l->items = larger;
 		l->room = room;
 	}
-	l->items[l->count].leaf = its->leaf;
+	l->items[l->count].cgroup = its->cgroup;
 	l->count += blocks_row_of(its->op, value, &l->items[l->count].row);
 	return 0;
 }
 
-int blocks_read(const struct objects *o, struct leaf_block **ret, size_t *ret_count)
+int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_count)
 {
 	_cleanup_(list_clear) struct list list = {};
 	int fd = objects_map_fd(o, OBJECT_BLOCK, "block_rows");

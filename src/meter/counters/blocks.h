@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* blocks - what the kernel side counted of block devices, by leaf. */
+/* blocks - what the kernel side counted of block devices, by cgroup. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@
 struct block_value;
 struct objects;
 
-struct leaf_block { /* of one leaf, device and operation; of one CPU */
-	uint64_t leaf;
+struct cgroup_block { /* of one cgroup, device and operation; of one CPU */
+	uint64_t cgroup;
 	struct block_row row;
 };
 
@@ -23,4 +23,4 @@ bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_ro
 size_t blocks_unended(const struct objects *o);
 
 /* All rows; none where nothing is counted.  The caller frees *@ret. */
-int blocks_read(const struct objects *o, struct leaf_block **ret, size_t *ret_count);
+int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_count);

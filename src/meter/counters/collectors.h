@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "model/sections/evenness.h"
+#include "model/sections/load_balance.h"
 #include "cgroup/group.h"
 #include "model/reading.h"
 

@@ -8,30 +8,30 @@
 #include "basic/cleanup.h"
 #include "model/counted.h"
 #include "basic/error.h"
-#include "counters/leaves.h"
+#include "counters/cgroups.h"
 #include "load/meter.h"
 #include "counters/naming.h"
 #include "counters/task_metrics.h"
 
 static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 {
-	_cleanup_free_ struct leaf_tasks *tasks = NULL;
+	_cleanup_free_ struct cgroup_tasks *tasks = NULL;
 	size_t count = 0;
-	int r = leaves_read_tasks(m, &tasks, &count, NULL, err);
+	int r = cgroups_read_tasks(m, &tasks, &count, NULL, err);
 
 	to->network.is_known = r >= 0;
 	to->network.has_connections = to->network.has_details = (meter_counted(m) & COUNTED_CONNECTIONS) != 0;
 	for (size_t i = 0; i < count; i++) {
 		task_metrics_add(to->values, &tasks[i].counters);
 		task_times_add(to->values, &tasks[i].times);
-		looks_add(to->values, &tasks[i].looks);
+		polls_add(to->values, &tasks[i].polls);
 		reading_add(to, METRIC_TASKS_ENDED, tasks[i].ended);
 		network_add(&to->network, &tasks[i].network);
 	}
 	return r;
 }
 
-static void add_counts(struct mount_row *row, const struct leaf_row *from)
+static void add_counts(struct mount_row *row, const struct cgroup_row *from)
 {
 	const struct file_key *key = &from->key;
 	struct op_counts counts = { .calls = from->counts.calls, .errors = from->counts.errors, .ns = from->counts.ns };
@@ -40,9 +40,9 @@ static void add_counts(struct mount_row *row, const struct leaf_row *from)
 		counts.bytes = from->counts.amount;
 	else
 		counts.not_found = from->counts.amount;
-	if (key->op < OP_DATA_COUNT && key->way != WAY_CALL)
-		op_counts_add(&row->ways[key->way][key->op], &counts);
-	if (key->way != WAY_MAPPING)
+	if (key->op < OP_DATA_COUNT && key->interface != INTERFACE_CALL)
+		op_counts_add(&row->interfaces[key->interface][key->op], &counts);
+	if (key->interface != INTERFACE_MAPPING)
 		op_counts_add(&row->ops[key->op], &counts);
 }
 
@@ -55,16 +55,16 @@ static int add_rows(struct meter *m, struct reading *to, struct error *err)
 		.superblocks_fd = objects_map_fd(meter_objects(m), OBJECT_FILES, "superblocks"),
 		.mnt_ns = naming_namespace(meter_opened_with(m)->root_fd, "self"),
 	};
-	_cleanup_free_ struct leaf_row *rows = NULL;
+	_cleanup_free_ struct cgroup_row *rows = NULL;
 	size_t count = 0;
 	int r = mounts_read(meter_opened_with(m)->root_fd, "self", &now, err);
 
 	if (r >= 0)
-		r = leaves_read_rows(m, &rows, &count, err);
+		r = cgroups_read_rows(m, &rows, &count, err);
 	for (size_t i = 0; r >= 0 && i < count; i++) {
 		struct mount_row *row;
 
-		if (rows[i].key.op >= OP_COUNT || rows[i].key.way >= WAY_COUNT)
+		if (rows[i].key.op >= OP_COUNT || rows[i].key.interface >= INTERFACE_COUNT)
 			continue;
 		row = naming_get_row(&naming, rows[i].key.place, to);
 		if (!row)
@@ -77,7 +77,7 @@ static int add_rows(struct meter *m, struct reading *to, struct error *err)
 
 static int add_blocks(struct meter *m, struct reading *to)
 {
-	_cleanup_free_ struct leaf_block *blocks = NULL;
+	_cleanup_free_ struct cgroup_block *blocks = NULL;
 	size_t count = 0;
 	int r = blocks_read(meter_objects(m), &blocks, &count);
 

@@ -35,10 +35,10 @@ static const struct {
 	{ LOST_GROUP,     false, "groups counted with the group above them, since the table of groups was full" },
 	{ LOST_GUEST,     false, "groups that users made counted with the group above them, since there were so many" },
 	{ LOST_FREEING,   false, "ended tasks: the last part of their CPU time is not in, since their freeing was not seen" },
-	{ LOST_HOME,      false, "tasks not followed where they moved between groups, since the table of tasks was full" },
+	{ LOST_BASELINE,      false, "tasks not followed where they moved between groups, since the table of tasks was full" },
 	{ LOST_TIME,      true,  "turns of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
-	{ LOST_MOMENT,    false, "tasks whose time by cause is not counted from their birth on, for want of memory" },
-	{ LOST_LOOK,      true,  "looks for work of which the number or the time is not counted, since a table was full" },
+	{ LOST_TASK_STATE,    false, "tasks whose time by cause is not counted from their birth on, for want of memory" },
+	{ LOST_POLL,      true,  "looks for work of which the number or the time is not counted, since a table was full" },
 	{ LOST_TRAFFIC,   true,  "calls on sockets not counted by kind of socket, since the table of those was full" },
 	{ LOST_MESSAGE,   true,  "calls or requests of several messages whose bytes are not counted, since their lengths could not be read" },
 	{ LOST_CONNECTION, true, "beginnings and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
@@ -47,8 +47,8 @@ static const struct {
 	{ LOST_BLOCK_ROW, true,  "requests to block devices not counted, since the table of those was full" },
 	{ LOST_BLOCK_END, false, "requests to block devices counted without their time, since their end was not seen" },
 	{ LOST_BLOCK_REQUEST, true, "requests to block devices not counted, since too many were on their way at once" },
-	{ LOST_TEAM,      false, "processes that may have been the busiest, whose threads were not looked at" },
-	{ LOST_VICTIM,    false, "processes that were killed for want of memory and are not named, since the table of them was full" },
+	{ LOST_THREADS,      false, "processes that may have been the busiest, whose threads were not looked at" },
+	{ LOST_OOM_KILL,    false, "processes that were killed for want of memory and are not named, since the table of them was full" },
 };
 /* clang-format on */
 

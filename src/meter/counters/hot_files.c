@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* T3: the files that the kernel side followed, with their names and by their folders. */
+/* T3: the files that the kernel side followed, with their names and by their directories. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ struct found {
 	struct followed_counts counts; /* over all CPUs */
 	const char *mount;             /* the reading's */
 	char *path;                    /* owned */
-	size_t folder_length;          /* of the path: of a folder all of it */
+	size_t dir_length;          /* of the path: of a directory all of it */
 };
 
 struct finds {
@@ -224,7 +224,7 @@ static void set_counts(struct hot_file *ret, const struct followed_counts *count
 	*hot_file_number(ret, METRIC_FILE_READ_AFTER_WRITE) = counts->read_after_write_bytes;
 }
 
-static bool is_folder(const struct found *found)
+static bool is_dir(const struct found *found)
 {
 	return S_ISDIR(found->file.mode);
 }
@@ -232,10 +232,10 @@ static bool is_folder(const struct found *found)
 /* Without strings of its own. */
 static struct hot_file hot_of(const struct found *found)
 {
-	struct hot_file file = { .files = !is_folder(found) };
+	struct hot_file file = { .files = !is_dir(found) };
 
 	set_counts(&file, &found->counts);
-	if (!is_folder(found)) /* what a folder's size means, only its file system knows */
+	if (!is_dir(found)) /* what a directory's size means, only its file system knows */
 		*hot_file_number(&file, METRIC_FILE_SIZE) = found->file.size;
 	return file;
 }
@@ -263,43 +263,43 @@ static int add_to(struct hot_list *list, const char *path, const char *mount, co
 	return 0;
 }
 
-static size_t folder_length(const struct found *found)
+static size_t dir_length(const struct found *found)
 {
 	const char *slash = strrchr(found->path, '/');
 
-	if (is_folder(found) || !slash)
+	if (is_dir(found) || !slash)
 		return strlen(found->path);
 	return slash == found->path ? 1 : (size_t)(slash - found->path);
 }
 
-static int compare_folders(const void *a, const void *b)
+static int compare_dirs(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 	int r = strcmp(x->mount, y->mount);
 
 	if (r == 0)
-		r = memcmp(x->path, y->path, MIN(x->folder_length, y->folder_length));
-	return r ? r : (x->folder_length > y->folder_length) - (x->folder_length < y->folder_length);
+		r = memcmp(x->path, y->path, MIN(x->dir_length, y->dir_length));
+	return r ? r : (x->dir_length > y->dir_length) - (x->dir_length < y->dir_length);
 }
 
-/* Sorted by them, those of one folder stand together. */
-static int sum_folders(struct finds *finds, struct hot_list *ret)
+/* Sorted by them, those of one directory stand together. */
+static int sum_dirs(struct finds *finds, struct hot_list *ret)
 {
 	struct hot_file sum = {};
 
 	for (size_t i = 0; i < finds->count; i++)
-		finds->items[i].folder_length = folder_length(&finds->items[i]);
+		finds->items[i].dir_length = dir_length(&finds->items[i]);
 	if (finds->count > 1)
-		qsort(finds->items, finds->count, sizeof(*finds->items), compare_folders);
+		qsort(finds->items, finds->count, sizeof(*finds->items), compare_dirs);
 	for (size_t i = 0; i < finds->count; i++) {
 		struct found *found = &finds->items[i];
 		struct hot_file file = hot_of(found);
 		int r;
 
 		hot_file_add(&sum, &file);
-		if (i + 1 < finds->count && compare_folders(found, found + 1) == 0)
+		if (i + 1 < finds->count && compare_dirs(found, found + 1) == 0)
 			continue;
-		found->path[found->folder_length] = '\0';
+		found->path[found->dir_length] = '\0';
 		r = add_to(ret, found->path, found->mount, &sum);
 		if (r < 0)
 			return r;
@@ -315,7 +315,7 @@ static int compare_paths(const void *a, const void *b)
 
 	if (r == 0)
 		r = strcmp(x->mount, y->mount);
-	return r ? r : is_folder(x) - is_folder(y);
+	return r ? r : is_dir(x) - is_dir(y);
 }
 
 /* Files that had one name, one after the other, are one in the list, whose size is the greatest. */
@@ -332,7 +332,7 @@ static int sum_files(struct finds *finds, struct hot_files *ret)
 		int r;
 
 		hot_file_add(&ret->total, &file);
-		if (is_folder(found))
+		if (is_dir(found))
 			continue;
 		add_small(&file, ret);
 		hot_file_add(&sum, &file);
@@ -349,7 +349,7 @@ static int sum_files(struct finds *finds, struct hot_files *ret)
 
 static int count_file(void *data, const void *key UNUSED, const void *value)
 {
-	*(uint64_t *)data += *(const uint8_t *)value == 0; /* no folder */
+	*(uint64_t *)data += *(const uint8_t *)value == 0; /* no directory */
 	return 0;
 }
 
@@ -408,11 +408,11 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 	if (r >= 0)
 		r = sum_files(&finds, ret);
 	if (r >= 0)
-		r = sum_folders(&finds, &ret->folders);
+		r = sum_dirs(&finds, &ret->dirs);
 	if (r >= 0)
 		r = sum_dropped(objects, ret);
 	hot_list_choose(&ret->hot, HOT_SHOWN);
-	hot_list_choose(&ret->folders, HOT_SHOWN);
+	hot_list_choose(&ret->dirs, HOT_SHOWN);
 	if (r < 0)
 		hot_files_clear(ret);
 	return r;

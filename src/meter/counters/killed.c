@@ -16,15 +16,15 @@ struct visit {
 	uint64_t boot_ns, real_ns, page_bytes;
 };
 
-static struct value bytes_of(const struct oom_victim *from, uint64_t pages, uint64_t page_bytes)
+static struct value bytes_of(const struct oom_kill_entry *from, uint64_t pages, uint64_t page_bytes)
 {
 	return (struct value){ from->has_pages ? pages * page_bytes : 0, from->has_pages != 0 };
 }
 
-struct victim killed_describe(const struct oom_victim *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes)
+struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes)
 {
 	uint64_t since_ns = boot_ns - MIN(boot_ns, from->killed_ns);
-	struct victim victim = {
+	struct oom_kill oom_kill = {
 		.time_ns = real_ns - MIN(real_ns, since_ns),
 		.pid = (int)from->pid,
 		.uid = from->uid,
@@ -34,38 +34,38 @@ struct victim killed_describe(const struct oom_victim *from, uint64_t boot_ns, u
 		.shmem = bytes_of(from, from->shmem_pages, page_bytes),
 	};
 
-	snprintf(victim.command, sizeof(victim.command), "%.*s", (int)sizeof(from->command), from->command);
-	return victim;
+	snprintf(oom_kill.command, sizeof(oom_kill.command), "%.*s", (int)sizeof(from->command), from->command);
+	return oom_kill;
 }
 
 static int visit_one(void *context, const void *key, const void *value)
 {
 	const struct visit *v = context;
-	const struct leaf_cpu *its = key;
-	struct victim victim = killed_describe(value, v->boot_ns, v->real_ns, v->page_bytes);
+	const struct cgroup_cpu *its = key;
+	struct oom_kill oom_kill = killed_describe(value, v->boot_ns, v->real_ns, v->page_bytes);
 
-	return v->visit(v->context, its->leaf, &victim);
+	return v->visit(v->context, its->cgroup, &oom_kill);
 }
 
 int killed_visit(const struct objects *o, killed_visitor visit, void *context)
 {
 	struct visit v = { visit, context, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME),
 			   (uint64_t)sysconf(_SC_PAGESIZE) };
-	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_victims");
+	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
 
-	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct oom_victim), visit_one, &v);
+	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry), visit_one, &v);
 }
 
 static int count_one(void *count, const void *key UNUSED, const void *value)
 {
-	*(uint64_t *)count += 1 + ((const struct oom_victim *)value)->more;
+	*(uint64_t *)count += 1 + ((const struct oom_kill_entry *)value)->more;
 	return 0;
 }
 
 int killed_count(const struct objects *o, uint64_t *ret)
 {
-	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_victims");
+	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
 
 	*ret = 0;
-	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct oom_victim), count_one, ret);
+	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry), count_one, ret);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* killed - which processes of a leaf the kernel killed for want of memory. */
+/* killed - which processes of a cgroup the kernel killed for want of memory. */
 #pragma once
 
 #include <stdint.h>
 
 #include "bpf/oom.h" /* the kernel side's */
-#include "model/sections/victims.h"
+#include "model/sections/oom_list.h"
 
 struct objects;
 
 /* A negative return ends the visit, and is its result. */
-typedef int (*killed_visitor)(void *context, uint64_t leaf, const struct victim *victim);
+typedef int (*killed_visitor)(void *context, uint64_t cgroup, const struct oom_kill *oom_kill);
 
 /* All that the kernel side keeps, in no order; none where it does not look for them. */
 int killed_visit(const struct objects *o, killed_visitor visit, void *context);
@@ -19,4 +19,4 @@ int killed_visit(const struct objects *o, killed_visitor visit, void *context);
 int killed_count(const struct objects *o, uint64_t *ret);
 
 /* @boot_ns and @real_ns: one moment by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this machine. */
-struct victim killed_describe(const struct oom_victim *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes);
+struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes);

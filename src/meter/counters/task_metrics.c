@@ -29,12 +29,12 @@ static const struct field fields[] = {
 	{ COUNTER(write_bytes),          METRIC_IO_STORAGE_WRITTEN },
 };
 
-#define LOOKS(member) (offsetof(struct looks, member) / sizeof(uint64_t))
+#define POLLS(member) (offsetof(struct polls, member) / sizeof(uint64_t))
 
 static const struct field look_fields[] = {
-	{ LOOKS(polls),  METRIC_CPU_EMPTY_POLLS },
-	{ LOOKS(yields), METRIC_CPU_YIELDS },
-	{ LOOKS(ns),     METRIC_CPU_POLLING },
+	{ POLLS(polls),  METRIC_CPU_EMPTY_POLLS },
+	{ POLLS(yields), METRIC_CPU_YIELDS },
+	{ POLLS(ns),     METRIC_CPU_POLLING },
 };
 /* clang-format on */
 
@@ -69,7 +69,7 @@ void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_tim
 	}
 }
 
-void looks_add(struct value values[METRIC_JOB_COUNT], const struct looks *from)
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from)
 {
 	add_fields(values, look_fields, ARRAY_SIZE(look_fields), (const uint64_t *)from);
 }

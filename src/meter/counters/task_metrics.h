@@ -2,7 +2,7 @@
 /* task_metrics - which metric each of the tasks' own counters is, and their times and looks: for all who read them. */
 #pragma once
 
-#include "bpf/looks.h"
+#include "bpf/polls.h"
 #include "model/reading.h"
 #include "bpf/tasks.h"
 #include "bpf/task_times.h"
@@ -12,4 +12,4 @@ void task_metrics_add(struct value values[METRIC_JOB_COUNT], const struct task_c
 /* The same for time by cause. */
 void task_times_add(struct value values[METRIC_JOB_COUNT], const struct task_times *from);
 /* And for looks for work. */
-void looks_add(struct value values[METRIC_JOB_COUNT], const struct looks *from);
+void polls_add(struct value values[METRIC_JOB_COUNT], const struct polls *from);

@@ -36,10 +36,10 @@ struct visit {
 
 static int visit_entry(void *context, const void *key, const void *value)
 {
-	const struct leaf_cpu *leaf = key;
+	const struct cgroup_cpu *cgroup = key;
 	struct visit *v = context;
 
-	return v->visit(v->context, leaf->leaf, leaf->cpu, value);
+	return v->visit(v->context, cgroup->cgroup, cgroup->cpu, value);
 }
 
 int times_visit(const struct objects *o, times_visitor visit, void *context)
@@ -49,5 +49,5 @@ int times_visit(const struct objects *o, times_visitor visit, void *context)
 
 	if (fd < 0)
 		return 0;
-	return entries_visit(fd, sizeof(struct leaf_cpu), sizeof(struct task_times), visit_entry, &v);
+	return entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times), visit_entry, &v);
 }

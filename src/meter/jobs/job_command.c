@@ -150,21 +150,21 @@ static void look_at_processes(struct search *s, int group_fd)
 static void look_below(struct search *s, int dir_fd, const char *name, unsigned int depth)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
-	if (!folder) {
+	if (!dir) {
 		if (fd >= 0)
 			close(fd);
 		return;
 	}
 	s->groups++;
 	look_at_processes(s, fd);
-	while (depth < DEPTH_MAX && s->groups < GROUPS_MAX && (entry = readdir(folder))) {
+	while (depth < DEPTH_MAX && s->groups < GROUPS_MAX && (entry = readdir(dir))) {
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && !is_managers_step(entry->d_name))
 			look_below(s, fd, entry->d_name, depth + 1);
 	}
-	closedir(folder);
+	closedir(dir);
 }
 
 static const char *variable_of(const char *manager)
@@ -197,12 +197,12 @@ static void take_label(int root_fd, const char *variable, struct job_command *c)
 int job_command_find(int root_fd, const struct hierarchy *h, const char *manager, const char *path,
 		     struct job_command *ret)
 {
-	_cleanup_free_ char *folder = hierarchy_find_folder(h, path);
+	_cleanup_free_ char *dir = hierarchy_find_dir(h, path);
 	struct search s = { .root_fd = root_fd };
 
-	if (!folder)
+	if (!dir)
 		return -ENOMEM;
-	look_below(&s, root_fd, folder + strspn(folder, "/"), 0);
+	look_below(&s, root_fd, dir + strspn(dir, "/"), 0);
 	if (!s.found.pid)
 		return -ENOENT;
 	take_label(root_fd, variable_of(manager), &s.found);

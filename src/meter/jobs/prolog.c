@@ -152,17 +152,17 @@ static int check_owner(int fd, mode_t type, const char *what, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot look at %s", what);
 	if ((st.st_mode & S_IFMT) != type)
-		return error_set(err, -EPERM, "%s is no %s", what, type == S_IFDIR ? "folder" : "plain file");
+		return error_set(err, -EPERM, "%s is no %s", what, type == S_IFDIR ? "directory" : "plain file");
 	if (st.st_uid != 0)
 		return error_set(err, -EPERM, "%s is not root's", what);
-	/* in a sticky folder nobody takes root's things away */
+	/* in a sticky directory nobody takes root's things away */
 	if ((st.st_mode & (S_IWGRP | S_IWOTH)) && !(type == S_IFDIR && st.st_mode & S_ISVTX))
 		return error_set(err, -EPERM, "%s can be written by others than root", what);
 	return 0;
 }
 
-/* One by one, since a link in the way would lead into somebody else's folder. */
-static int open_folder(int root_fd, const char *path, int *ret, struct error *err)
+/* One by one, since a link in the way would lead into somebody else's directory. */
+static int open_dir(int root_fd, const char *path, int *ret, struct error *err)
 {
 	_cleanup_free_ char *names = strdup(path);
 	_cleanup_close_ int fd = -EBADF;
@@ -175,7 +175,7 @@ static int open_folder(int root_fd, const char *path, int *ret, struct error *er
 		int r;
 
 		if (below < 0)
-			return error_set_errno(err, errno, "cannot open folder '%s' of %s", name, path);
+			return error_set_errno(err, errno, "cannot open directory '%s' of %s", name, path);
 		closep(&fd);
 		fd = below;
 		r = check_owner(fd, S_IFDIR, name, err);
@@ -202,20 +202,20 @@ static int name_file(const struct job *job, char ret[NAME_MAX + 1], struct error
 	return length > NAME_MAX ? error_set(err, -ENOENT, "the job's id is too long for a file's name") : 0;
 }
 
-int prolog_read(int root_fd, const char *folder_path, struct job *job, struct error *err)
+int prolog_read(int root_fd, const char *dir_path, struct job *job, struct error *err)
 {
-	_cleanup_close_ int folder = -EBADF, fd = -EBADF;
+	_cleanup_close_ int dir = -EBADF, fd = -EBADF;
 	_cleanup_free_ char *text = NULL;
 	char name[NAME_MAX + 1];
 	size_t length;
 	int r = name_file(job, name, err);
 
 	if (r == 0)
-		r = open_folder(root_fd, folder_path, &folder, err);
+		r = open_dir(root_fd, dir_path, &dir, err);
 	if (r < 0)
 		return r;
 	/* a FIFO would keep us waiting */
-	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return error_set_errno(err, errno == ELOOP ? EPERM : errno, "cannot open '%s'", name);
 	r = check_owner(fd, S_IFREG, name, err);

@@ -2,7 +2,7 @@
 /*
  * prolog - what the site's prolog wrote of a job: run/jobmeter/jobs/MANAGER-ID.json below the root.
  *
- * Only root's word counts: the folder and the file must be root's, and nobody else's to write.  One map, of which any
+ * Only root's word counts: the directory and the file must be root's, and nobody else's to write.  One map, of which any
  * member may be missing and others are ignored:
  *
  *   {"user": "ada", "uid": 1000, "account": "physics", "partition": "long", "qos": "normal", "name": "train",
@@ -18,15 +18,15 @@
 
 struct error;
 
-#define PROLOG_FOLDER "run/jobmeter/jobs" /* by default */
+#define PROLOG_DIR "run/jobmeter/jobs" /* by default */
 #define PROLOG_BYTES_MAX 65536
 
 /*
- * Fill in what the file in @folder, a path below @root_fd, says of @job, whose manager and id name it; what it does not say is left alone.  On failure
- * nothing is taken.  -ENOENT: there is no such file, nor a folder; -EPERM: somebody else than root could have written
+ * Fill in what the file in @dir, a path below @root_fd, says of @job, whose manager and id name it; what it does not say is left alone.  On failure
+ * nothing is taken.  -ENOENT: there is no such file, nor a directory; -EPERM: somebody else than root could have written
  * it; -EINVAL: what stands there is odd.  @err says which.  A job whose id is no name of a file has none: -ENOENT.
  */
-int prolog_read(int root_fd, const char *folder, struct job *job, struct error *err);
+int prolog_read(int root_fd, const char *dir, struct job *job, struct error *err);
 
 /* The same from a text. */
 int prolog_parse(const char *text, size_t length, struct job *job, struct error *err);

@@ -11,7 +11,7 @@
 #include "basic/fnv.h"
 #include "basic/macro.h"
 #include "sources/hardware.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "basic/text.h"
 #include "basic/utf8.h"
 
@@ -66,7 +66,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->least);
 	parts_clear(&j->parts);
 	registry_ports_clear(&j->ports);
-	free(j->victims);
+	free(j->oom_list);
 	free(j->base);
 	registry_cores_clear(&j->cores);
 	free(j->rows);
@@ -554,22 +554,22 @@ void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void 
 	r->job_count = kept;
 }
 
-int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *ret_count)
+int registry_job_cgroups(const struct registry_job *j, uint64_t **ret, size_t *ret_count)
 {
 	const struct idmap *groups = &j->registry->groups;
-	uint64_t *leaves = calloc(MAX(j->groups, 1u), sizeof(*leaves));
+	uint64_t *cgroups = calloc(MAX(j->groups, 1u), sizeof(*cgroups));
 	size_t count = 0, at = 0;
 
-	if (!leaves)
+	if (!cgroups)
 		return -ENOMEM;
 	for (struct registry_group *g; (g = idmap_next(groups, &at));) {
 		for (size_t i = 0; i < g->member_count; i++) {
 			if (g->members[i].job == j && !g->members[i].is_folded)
-				leaves[count++] = g->id;
+				cgroups[count++] = g->id;
 		}
 	}
-	ids_sort(leaves, count);
-	*ret = leaves;
+	ids_sort(cgroups, count);
+	*ret = cgroups;
 	*ret_count = count;
 	return 0;
 }

@@ -2,8 +2,8 @@
 /*
  * registry - the jobs of a node: which groups belong to which job and step, and what they did together.
  *
- * Pure bookkeeping: it is fed with lives of groups and with what leaves did, and asks the kernel nothing.  What
- * leaves that end did is folded into their job, so that nothing ever falls: a value that was shown once is the
+ * Pure bookkeeping: it is fed with lives of groups and with what cgroups did, and asks the kernel nothing.  What
+ * cgroups that end did is folded into their job, so that nothing ever falls: a value that was shown once is the
  * least that is shown from then on.  A job inside another (a `run` in a Slurm job) is counted in both.
  */
 #pragma once
@@ -12,20 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counters/leaves.h"
+#include "counters/cgroups.h"
 #include "model/snapshot.h"
 
 struct error;
 struct identity_rules;
-struct leaf_loss;
+struct cgroup_loss;
 struct losses;
 struct ports;
 struct registry;
 struct section;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 struct timeline;
-struct victim;
-struct victims;
+struct oom_kill;
+struct oom_list;
 
 struct registry_options {
 	const struct identity_rules *rules; /* the caller's; NULL: the built-in ones only */
@@ -60,33 +60,33 @@ bool registry_wants_groups(const struct registry *r);
 typedef const struct snapshot_mount *(*registry_name_place)(void *context, uint64_t place);
 
 /*
- * Of leaves that changed, sorted, whose rows are to be read: all leaves of their jobs, and of those that were in no feed
+ * Of cgroups that changed, sorted, whose rows are to be read: all cgroups of their jobs, and of those that were in no feed
  * since they were learned or that ended.  The caller frees *@ret, which is sorted.  -ENOMEM.
  */
 int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret, size_t *ret_count);
 
 /*
- * What all leaves did until now; replaces what was fed before.  @is_partial: there are rows only of the leaves that
+ * What all cgroups did until now; replaces what was fed before.  @is_partial: there are rows only of the cgroups that
  * registry_touch() told; what the others did is what was shown last.
  */
-struct leaf_part {
-	uint64_t leaf;
+struct cgroup_part {
+	uint64_t cgroup;
 	const struct section *section; /* of sections[] */
 	const void *part;
 };
 struct registry_feed {
-	const struct leaf_tasks *tasks;
+	const struct cgroup_tasks *tasks;
 	size_t task_count;
-	const struct leaf_core *cores;
+	const struct cgroup_core *cores;
 	size_t core_count;
-	const struct leaf_block *blocks;
+	const struct cgroup_block *blocks;
 	size_t block_count;
-	const struct leaf_part *parts; /* of sections that neither tasks nor blocks tell */
+	const struct cgroup_part *parts; /* of sections that neither tasks nor blocks tell */
 	size_t part_count;
-	const struct leaf_row *rows;
+	const struct cgroup_row *rows;
 	size_t row_count;
 	unsigned int counted; /* COUNTED_...; what else there is is not known, which is not zero */
-	const struct leaf_loss *losses; /* sorted */
+	const struct cgroup_loss *losses; /* sorted */
 	size_t loss_count;
 	const struct losses *nowhere; /* NULL: what was lost is not known */
 	bool is_partial;
@@ -95,9 +95,9 @@ struct registry_feed {
 };
 int registry_feed(struct registry *r, const struct registry_feed *feed);
 
-/* A process of @leaf that the kernel killed; one that was told before, and of a leaf that nobody knows, is ignored.
+/* A process of @cgroup that the kernel killed; one that was told before, and of a cgroup that nobody knows, is ignored.
  * -ENOMEM. */
-int registry_add_victim(struct registry *r, uint64_t leaf, const struct victim *victim);
+int registry_add_oom_kill(struct registry *r, uint64_t cgroup, const struct oom_kill *oom_kill);
 
 /* What the kernel side had no room for, of all jobs and of others together; never falls. */
 void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT]);
@@ -105,7 +105,7 @@ void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
 uint64_t registry_left_out(const struct registry *r);
 
 /*
- * Make what was just fed part of the jobs for good, also of leaves that live: the kernel side ends, and the next feed
+ * Make what was just fed part of the jobs for good, also of cgroups that live: the kernel side ends, and the next feed
  * begins at zero.  Only counters of tasks that ended are taken.
  */
 int registry_inherit(struct registry *r);
@@ -120,9 +120,9 @@ int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *r
 /* From @boot_ns on it is counted again.  Jobs that nobody put aside were counted all the time if the kernel side was taken
  * over; else what their groups did is lost as far as it was not folded: since they began, or were put aside last. */
 int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns);
-/* Into one job, or NULL: into all to which their leaves belong. */
+/* Into one job, or NULL: into all to which their cgroups belong. */
 int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
-				const struct leaf_histograms *histograms, size_t count,
+				const struct cgroup_histograms *histograms, size_t count,
 				registry_name_place name_place, void *context);
 
 /* ---- the jobs, for who adds to them ---- */
@@ -141,7 +141,7 @@ const char *registry_job_path(const struct registry_job *j);
 bool registry_job_has_run(const struct registry_job *j);
 /* Set what files of the live group say now. Counters and peaks never fall; kept when the job ends. */
 void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number);
-/* Count more of what is no leaf's: it is the job's from now on, and written down with it, though not at once. */
+/* Count more of what is no cgroup's: it is the job's from now on, and written down with it, though not at once. */
 void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number);
 /* How its CPUs are at the reading that is being taken, whose snapshot tells it. */
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
@@ -179,30 +179,30 @@ void registry_lose_ports(struct registry *r);
 const struct losses *registry_job_losses(const struct registry_job *j);
 
 /* Whom the kernel killed for want of memory. */
-const struct victims *registry_job_victims(const struct registry_job *j);
+const struct oom_list *registry_job_oom_kills(const struct registry_job *j);
 /* What it did over time, as the last snapshot has it; the job's own. */
 const struct timeline *registry_job_timeline(const struct registry_job *j);
 /* Jobs whose timelines have changed are to be written down, which is put off otherwise: after a crash the time in
  * between is one step, and no count is lost. */
 void registry_save_timelines(struct registry *r);
 
-/* ---- folding: leaves that ended ---- */
+/* ---- folding: cgroups that ended ---- */
 
 /*
- * Fold every leaf that died more than the grace before @boot_ns, a moment before the last feed, and whose tasks are
- * all in.  Their ids, sorted, are in *@ret_leaves (the caller frees); they are remembered as folded, and what is fed
+ * Fold every cgroup that died more than the grace before @boot_ns, a moment before the last feed, and whose tasks are
+ * all in.  Their ids, sorted, are in *@ret_cgroups (the caller frees); they are remembered as folded, and what is fed
  * of them is ignored, until registry_forget().  The order is: fold, fold histograms, write down what
  * registry_format_job() gives of each job that changed, erase them on the kernel side, forget.  So whatever is cut
  * off in between is neither lost nor counted twice.  Where writing failed, registry_folded() has them the next time.
  */
-int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count);
-int registry_forget(struct registry *r, const uint64_t *leaves, size_t count);
+int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_cgroups, size_t *ret_count);
+int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count);
 
-/* Keep the histograms of leaves that were folded, before they are erased; of others, and a second time, nothing is
- * taken.  All of one leaf come in one call. */
-int registry_fold_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+/* Keep the histograms of cgroups that were folded, before they are erased; of others, and a second time, nothing is
+ * taken.  All of one cgroup come in one call. */
+int registry_fold_histograms(struct registry *r, const struct cgroup_histograms *histograms, size_t count,
 			     registry_name_place name_place, void *context);
-/* Add the histograms of the job's leaves that were folded to an expanded reading of it. */
+/* Add the histograms of the job's cgroups that were folded to an expanded reading of it. */
 int registry_add_histograms(const struct registry_job *j, struct reading *to);
 
 /* Which jobs have changed since they were written down last; cleared by registry_job_saved(). */
@@ -215,9 +215,9 @@ int registry_format_job(const struct registry_job *j, char **ret);
  * A job of another boot is over.  Leaves that all of their jobs name as folded are in what registry_folded() gives:
  * they must be erased first. */
 int registry_parse_job(struct registry *r, const char *text, size_t length, struct error *err);
-int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count);
+int registry_folded(const struct registry *r, uint64_t **ret_cgroups, size_t *ret_count);
 
-/* Drop jobs that ended more than the retention ago and have no leaf left to be forgotten.  @dropped (may be NULL) is
+/* Drop jobs that ended more than the retention ago and have no cgroup left to be forgotten.  @dropped (may be NULL) is
  * called with each. */
 void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void *context, struct registry_job *j),
 		     void *context);
@@ -227,4 +227,4 @@ void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void 
 int registry_snapshot(struct registry *r, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret);
 
 /* The leaves of a job that are not folded, sorted; the caller frees: for histograms. */
-int registry_job_leaves(const struct registry_job *j, uint64_t **ret, size_t *ret_count);
+int registry_job_cgroups(const struct registry_job *j, uint64_t **ret, size_t *ret_count);

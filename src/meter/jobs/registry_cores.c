@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Time on each CPU, of leaves and of jobs: how many cores a job touched, and how evenly. */
+/* Time on each CPU, of cgroups and of jobs: how many cores a job touched, and how evenly. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 void registry_cores_clear(struct registry_cores *c)
 {
@@ -53,14 +53,14 @@ int registry_cores_add(struct registry_cores *c, uint32_t cpu, uint64_t on_ns)
 
 static int compare_cores(const void *a, const void *b)
 {
-	const struct leaf_core *x = a, *y = b;
+	const struct cgroup_core *x = a, *y = b;
 
-	return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+	return (x->cgroup > y->cgroup) - (x->cgroup < y->cgroup);
 }
 
-int registry_take_cores(struct registry *r, const struct leaf_core *cores, size_t count)
+int registry_take_cores(struct registry *r, const struct cgroup_core *cores, size_t count)
 {
-	struct leaf_core *copy = calloc(count + 1, sizeof(*copy));
+	struct cgroup_core *copy = calloc(count + 1, sizeof(*copy));
 
 	if (!copy)
 		return -ENOMEM;
@@ -81,17 +81,17 @@ void registry_forget_cores(struct registry *r)
 	r->core_count = 0;
 }
 
-/* Those of one leaf. */
-static const struct leaf_core *find_cores(const struct registry *r, uint64_t leaf, size_t *ret_count)
+/* Those of one cgroup. */
+static const struct cgroup_core *find_cores(const struct registry *r, uint64_t cgroup, size_t *ret_count)
 {
-	const struct leaf_core key = { .leaf = leaf };
-	const struct leaf_core *end = r->cores + r->core_count, *first =
+	const struct cgroup_core key = { .cgroup = cgroup };
+	const struct cgroup_core *end = r->cores + r->core_count, *first =
 		r->core_count ? bsearch(&key, r->cores, r->core_count, sizeof(key), compare_cores) : NULL;
 
 	*ret_count = 0;
-	while (first && first > r->cores && first[-1].leaf == leaf)
+	while (first && first > r->cores && first[-1].cgroup == cgroup)
 		first--;
-	for (const struct leaf_core *c = first; c && c < end && c->leaf == leaf; c++)
+	for (const struct cgroup_core *c = first; c && c < end && c->cgroup == cgroup; c++)
 		++*ret_count;
 	return first;
 }
@@ -109,7 +109,7 @@ int registry_job_reserve_cores(struct registry_job *j, const struct registry_gro
 static void add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g)
 {
 	size_t count;
-	const struct leaf_core *cores = find_cores(r, g->id, &count);
+	const struct cgroup_core *cores = find_cores(r, g->id, &count);
 
 	for (size_t i = 0; i < count; i++)
 		add(to, cores[i].cpu, cores[i].on_ns);
@@ -141,21 +141,21 @@ int registry_cores_copy(struct registry_cores *to, const struct registry_cores *
 	return r;
 }
 
-int registry_cores_evenness(const struct registry_cores *c, uint64_t elapsed_ns, struct evenness *ret)
+int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns, struct balance *ret)
 {
 	_cleanup_free_ uint64_t *touched = calloc(c->count + 1, sizeof(*touched));
 	size_t count = 0;
 
-	*ret = (struct evenness){};
+	*ret = (struct balance){};
 	if (!touched)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->items[i].key == TIME_ALL_CPUS)
 			return 0; /* a part is not told apart: nobody knows */
-		if (c->items[i].on_ns && c->items[i].on_ns >= elapsed_ns / 100 * CORES_TOUCHED_PERCENT)
+		if (c->items[i].on_ns && c->items[i].on_ns >= elapsed_ns / 100 * CORES_USED_PERCENT)
 			touched[count++] = c->items[i].on_ns;
 	}
 	if (elapsed_ns)
-		*ret = evenness_of(touched, count);
+		*ret = load_balance_of(touched, count);
 	return 0;
 }

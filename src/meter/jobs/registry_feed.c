@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Taking in what leaves did. */
+/* Taking in what cgroups did. */
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 /* A row that is taken: @key is what it is summed by within its group. */
 struct fed_row {
@@ -57,7 +57,7 @@ static uint32_t slot_of(struct feeding *f, uint64_t place)
 	return slot;
 }
 
-static void add_unplaced(struct feeding *f, const struct leaf_row *row)
+static void add_unplaced(struct feeding *f, const struct cgroup_row *row)
 {
 	struct op_counts *to = &f->unplaced[row->key.op];
 
@@ -66,14 +66,14 @@ static void add_unplaced(struct feeding *f, const struct leaf_row *row)
 	to->ns += row->counts.ns;
 	if (row->key.op >= OP_DATA_COUNT)
 		to->not_found += row->counts.not_found;
-	else if (row->key.way != WAY_MAPPING)
+	else if (row->key.interface != INTERFACE_MAPPING)
 		to->bytes += row->counts.bytes;
 }
 
 static uint32_t key_of(uint32_t slot, const struct file_key *key)
 {
-	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && WAY_COUNT <= 256, "they share a word");
-	return slot << 16 | (uint32_t)key->op << 8 | key->way;
+	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && INTERFACE_COUNT <= 256, "they share a word");
+	return slot << 16 | (uint32_t)key->op << 8 | key->interface;
 }
 
 /* Count the row as the group's; 0: no memory. */
@@ -98,17 +98,17 @@ static uint32_t note_group(struct feeding *f, struct registry_group *g)
 
 static int take_row(struct feeding *f, size_t i)
 {
-	const struct leaf_row *row = &f->feed->rows[i];
+	const struct cgroup_row *row = &f->feed->rows[i];
 	struct registry_group *g;
 	uint32_t slot;
 
-	if (row->key.op >= OP_COUNT || row->key.way >= WAY_COUNT)
+	if (row->key.op >= OP_COUNT || row->key.interface >= INTERFACE_COUNT)
 		return 0;
-	if (row->key.leaf == LEAF_OTHER) {
+	if (row->key.cgroup == CGROUP_OTHER) {
 		add_unplaced(f, row);
 		return 0;
 	}
-	g = idmap_get(&f->registry->groups, row->key.leaf);
+	g = idmap_get(&f->registry->groups, row->key.cgroup);
 	if (!g || registry_group_is_folded(g))
 		return 0;
 	slot = slot_of(f, row->key.place);
@@ -169,7 +169,7 @@ static bool begins_row(const struct fed_row *order, size_t i, size_t begin)
 	return i == begin || order[i].key != order[i - 1].key;
 }
 
-/* Rows of one leaf, mount, operation and way, which are its CPUs', become one; returns how many there are then.
+/* Rows of one cgroup, mount, operation and way, which are its CPUs', become one; returns how many there are then.
  * @rows: NULL, they are only counted. */
 static size_t sum_rows(const struct feeding *f, struct registry_row *rows)
 {
@@ -180,12 +180,12 @@ static size_t sum_rows(const struct feeding *f, struct registry_row *rows)
 		const size_t begin = g->fed.end - g->fed.rows, first = count;
 
 		for (size_t k = begin; k < g->fed.end; k++) {
-			const struct leaf_row *from = &f->feed->rows[f->order[k].index];
+			const struct cgroup_row *from = &f->feed->rows[f->order[k].index];
 
 			if (begins_row(f->order, k, begin) && rows)
 				rows[count] = (struct registry_row){ .mount = f->order[k].key >> 16,
 								     .op = from->key.op,
-								     .way = from->key.way };
+								     .interface = from->key.interface };
 			count += begins_row(f->order, k, begin);
 			if (rows)
 				registry_counts_add(&rows[count - 1].counts, &from->counts);
@@ -228,7 +228,7 @@ static void take_uid(struct registry_group *g, uint32_t uid)
 	}
 }
 
-static void add_work(struct registry_group *g, const struct leaf_tasks *tasks)
+static void add_work(struct registry_group *g, const struct cgroup_tasks *tasks)
 {
 	const struct task_counters *c = &tasks->counters;
 
@@ -240,7 +240,7 @@ static void add_work(struct registry_group *g, const struct leaf_tasks *tasks)
 static int take_tasks(struct registry *r, const struct registry_feed *feed)
 {
 	size_t count = 0;
-	struct leaf_tasks *tasks = calloc(feed->task_count + 1, sizeof(*tasks)), *smaller;
+	struct cgroup_tasks *tasks = calloc(feed->task_count + 1, sizeof(*tasks)), *smaller;
 
 	if (!tasks)
 		return -ENOMEM;
@@ -249,7 +249,7 @@ static int take_tasks(struct registry *r, const struct registry_feed *feed)
 		r->jobs[i]->work = 0;
 	}
 	for (size_t i = 0; i < feed->task_count; i++) {
-		struct registry_group *g = idmap_get(&r->groups, feed->tasks[i].leaf);
+		struct registry_group *g = idmap_get(&r->groups, feed->tasks[i].cgroup);
 
 		if (!g || registry_group_is_folded(g) || g->task)
 			continue;
@@ -314,18 +314,18 @@ static void touch_jobs(struct registry *r, const uint64_t *changed, size_t count
 
 int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret, size_t *ret_count)
 {
-	uint64_t *leaves = calloc(r->groups.count + 1, sizeof(*leaves));
+	uint64_t *cgroups = calloc(r->groups.count + 1, sizeof(*cgroups));
 	size_t found = 0, at = 0;
 
-	if (!leaves)
+	if (!cgroups)
 		return -ENOMEM;
 	touch_jobs(r, changed, count);
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
 		if (registry_group_is_touched(g) && !registry_group_is_folded(g))
-			leaves[found++] = g->id;
+			cgroups[found++] = g->id;
 	}
-	ids_sort(leaves, found);
-	*ret = leaves;
+	ids_sort(cgroups, found);
+	*ret = cgroups;
 	*ret_count = found;
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 static void hand_over(struct id_list *ids, uint64_t **ret, size_t *ret_count)
 {
@@ -72,17 +72,17 @@ static void add_oom_kills(struct registry_group *g, struct registry_member *m, s
 static void add_values(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes)
 {
 	const struct registry *r = m->job->registry;
-	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
-	struct value leaf[METRIC_JOB_COUNT] = {};
+	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
+	struct value cgroup[METRIC_JOB_COUNT] = {};
 
 	if (tasks)
-		registry_add_tasks(r, leaf, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
+		registry_add_tasks(r, cgroup, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
 	if (peak_bytes)
-		leaf[METRIC_MEMORY_PEAK] = (struct value){ peak_bytes, true };
-	values_add(m->job->folded, leaf);
+		cgroup[METRIC_MEMORY_PEAK] = (struct value){ peak_bytes, true };
+	values_add(m->job->folded, cgroup);
 	if (!m->step)
 		return;
-	values_add(m->step->folded, leaf);
+	values_add(m->step->folded, cgroup);
 	registry_step_add_rank(m->step, m->rank, r, g);
 }
 
@@ -112,7 +112,7 @@ int registry_member_add(struct registry_member *m, const struct registry_group *
 	if (r < 0)
 		return r;
 	registry_job_add_cores(m->job, g);
-	registry_team_add_group(&m->job->team, m->job->registry, g);
+	registry_busiest_threads_add_group(&m->job->busiest, m->job->registry, g);
 	parts_move(&m->job->parts, &of_job);
 	if (m->step)
 		parts_move(&m->step->parts, &of_step);
@@ -123,14 +123,14 @@ int registry_member_add(struct registry_member *m, const struct registry_group *
 
 static int remember(struct registry_job *j, const struct registry_group *g)
 {
-	struct registry_leaf_name *larger = j->pending;
+	struct registry_cgroup_name *larger = j->pending;
 
 	if ((j->pending_count & (j->pending_count - 1)) == 0) /* there is room for a power of two */
 		larger = reallocarray(larger, MAX(j->pending_count * 2, (size_t)1), sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
 	j->pending = larger;
-	larger[j->pending_count++] = (struct registry_leaf_name){ g->id, g->member_count, 0 };
+	larger[j->pending_count++] = (struct registry_cgroup_name){ g->id, g->member_count, 0 };
 	return 0;
 }
 
@@ -174,7 +174,7 @@ static int fold_group(struct registry *r, struct registry_group *g, struct regis
 	return 0;
 }
 
-/* From a leaf upwards, as far as the groups above have ended too and wait for nobody else. */
+/* From a cgroup upwards, as far as the groups above have ended too and wait for nobody else. */
 static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct id_list *folded)
 {
 	while (g && is_ripe(r, g, boot_ns)) {
@@ -191,7 +191,7 @@ static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t b
 	return 0;
 }
 
-int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, size_t *ret_count)
+int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_cgroups, size_t *ret_count)
 {
 	_cleanup_(id_list_clear) struct id_list folded = {};
 	size_t at = 0;
@@ -202,11 +202,11 @@ int registry_fold(struct registry *r, uint64_t boot_ns, uint64_t **ret_leaves, s
 	registry_end_jobs(r, boot_ns);
 	if (code < 0)
 		return code; /* what is folded by now is in registry_folded() */
-	hand_over(&folded, ret_leaves, ret_count);
+	hand_over(&folded, ret_cgroups, ret_count);
 	return 0;
 }
 
-int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret_count)
+int registry_folded(const struct registry *r, uint64_t **ret_cgroups, size_t *ret_count)
 {
 	_cleanup_(id_list_clear) struct id_list folded = {};
 	size_t at = 0;
@@ -215,7 +215,7 @@ int registry_folded(const struct registry *r, uint64_t **ret_leaves, size_t *ret
 		if (registry_group_is_folded(g) && id_list_add(&folded, g->id) < 0)
 			return -ENOMEM;
 	}
-	hand_over(&folded, ret_leaves, ret_count);
+	hand_over(&folded, ret_cgroups, ret_count);
 	return 0;
 }
 
@@ -231,10 +231,10 @@ static void forget_pending(struct registry_job *j, uint64_t id)
 	}
 }
 
-int registry_forget(struct registry *r, const uint64_t *leaves, size_t count)
+int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct registry_group *g = idmap_get(&r->groups, leaves[i]);
+		struct registry_group *g = idmap_get(&r->groups, cgroups[i]);
 
 		if (!g || !registry_group_is_folded(g))
 			continue;
@@ -248,7 +248,7 @@ int registry_forget(struct registry *r, const uint64_t *leaves, size_t count)
 	return 0;
 }
 
-/* A leaf that one of its jobs' states tells of and another's does not was to be learned again, for the other's
+/* A cgroup that one of its jobs' states tells of and another's does not was to be learned again, for the other's
  * sake; it is no more. */
 void registry_drop_halves(struct registry *r)
 {
@@ -303,7 +303,7 @@ static size_t append_buckets(struct registry_bucket *to, uint32_t mount, uint8_t
 	return count;
 }
 
-static int add_histograms(struct registry_job *j, const struct leaf_histograms *from, uint32_t slot)
+static int add_histograms(struct registry_job *j, const struct cgroup_histograms *from, uint32_t slot)
 {
 	struct registry_bucket *larger =
 		reallocarray(j->buckets, j->bucket_count + 2 * FILES_BUCKETS, sizeof(*larger));
@@ -328,7 +328,7 @@ static bool takes_histograms(const struct registry_group *g)
 
 /* @only: NULL: of all jobs that the group belongs to. */
 static int fold_histograms(struct registry *r, const struct registry_group *g, const struct registry_job *only,
-			   const struct leaf_histograms *from, registry_name_place name_place, void *context)
+			   const struct cgroup_histograms *from, registry_name_place name_place, void *context)
 {
 	const struct snapshot_mount *mount;
 	uint32_t slot;
@@ -348,19 +348,19 @@ static int fold_histograms(struct registry *r, const struct registry_group *g, c
 	return 0;
 }
 
-int registry_fold_histograms(struct registry *r, const struct leaf_histograms *histograms, size_t count,
+int registry_fold_histograms(struct registry *r, const struct cgroup_histograms *histograms, size_t count,
 			     registry_name_place name_place, void *context)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < count; i++) {
-		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
+		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.cgroup);
 
 		if (takes_histograms(g))
 			code = fold_histograms(r, g, NULL, &histograms[i], name_place, context);
 	}
 	for (size_t i = 0; i < count; i++) { /* after a failure, too: rather too few than twice */
-		struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
+		struct registry_group *g = idmap_get(&r->groups, histograms[i].key.cgroup);
 
 		if (takes_histograms(g))
 			g->has_folded_histograms = true;
@@ -369,13 +369,13 @@ int registry_fold_histograms(struct registry *r, const struct leaf_histograms *h
 }
 
 int registry_inherit_histograms(struct registry *r, const struct registry_job *only,
-				const struct leaf_histograms *histograms, size_t count,
+				const struct cgroup_histograms *histograms, size_t count,
 				registry_name_place name_place, void *context)
 {
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < count; i++) {
-		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.leaf);
+		const struct registry_group *g = idmap_get(&r->groups, histograms[i].key.cgroup);
 
 		if (g && g->is_learned && !registry_group_is_folded(g))
 			code = fold_histograms(r, g, only, &histograms[i], name_place, context);

@@ -7,7 +7,7 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "jobs/state_values.h"
 
 #define NUMBERS (2 + TASK_COUNTERS) /* of a task: its pid, when it started, its counters */
@@ -23,7 +23,7 @@ static void put_aside(struct registry_job *j, uint64_t boot_ns)
 /* In each job that the task's group is one of. */
 static int keep_base(struct registry *r, const struct task_base *base)
 {
-	const struct registry_group *g = idmap_get(&r->groups, base->leaf);
+	const struct registry_group *g = idmap_get(&r->groups, base->cgroup);
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && g && i < g->member_count; i++) {

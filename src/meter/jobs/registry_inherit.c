@@ -2,7 +2,7 @@
 /* What a kernel side counted that ends becomes part of the jobs, whose leaves may live on. */
 #include <errno.h>
 
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 static int inherit_group(struct registry_group *g)
 {

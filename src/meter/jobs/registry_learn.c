@@ -7,7 +7,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "basic/utf8.h"
 
 static bool is_same_user(const struct registry_job *j, const struct identity *id)

@@ -11,7 +11,7 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "jobs/state_values.h"
 
 static struct losses *get_losses(struct registry_job *j)
@@ -35,17 +35,17 @@ static int add(const struct registry *r, struct registry_job *j, size_t reason, 
 	return 0;
 }
 
-static uint64_t count_before(const struct registry *r, const struct leaf_loss *loss)
+static uint64_t count_before(const struct registry *r, const struct cgroup_loss *loss)
 {
 	size_t low = 0, high = r->loss_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct leaf_loss *at = &r->losses[middle];
+		const struct cgroup_loss *at = &r->losses[middle];
 
-		if (at->leaf == loss->leaf && at->reason == loss->reason)
+		if (at->cgroup == loss->cgroup && at->reason == loss->reason)
 			return at->count;
-		if (at->leaf < loss->leaf || (at->leaf == loss->leaf && at->reason < loss->reason))
+		if (at->cgroup < loss->cgroup || (at->cgroup == loss->cgroup && at->reason < loss->reason))
 			low = middle + 1;
 		else
 			high = middle;
@@ -54,14 +54,14 @@ static uint64_t count_before(const struct registry *r, const struct leaf_loss *l
 }
 
 /* To the jobs of all groups that the one answers for, each once. */
-static int add_to_jobs(struct registry *r, uint64_t leaf, const struct losses *new)
+static int add_to_jobs(struct registry *r, uint64_t cgroup, const struct losses *new)
 {
 	size_t at = 0;
 	int code = 0;
 
 	r->losses_mark++;
 	for (struct registry_group *g; (g = idmap_next(&r->groups, &at));) {
-		if ((g->id != leaf && g->answers != leaf) || registry_group_is_folded(g))
+		if ((g->id != cgroup && g->answers != cgroup) || registry_group_is_folded(g))
 			continue;
 		for (size_t i = 0; i < g->member_count; i++) {
 			struct registry_job *j = g->members[i].job;
@@ -76,7 +76,7 @@ static int add_to_jobs(struct registry *r, uint64_t leaf, const struct losses *n
 	return code;
 }
 
-static int take_leaves(struct registry *r, const struct registry_feed *feed)
+static int take_cgroups(struct registry *r, const struct registry_feed *feed)
 {
 	size_t end;
 	int code = 0;
@@ -85,15 +85,15 @@ static int take_leaves(struct registry *r, const struct registry_feed *feed)
 		struct losses new = {};
 		uint64_t sum = 0;
 
-		for (end = i; end < feed->loss_count && feed->losses[end].leaf == feed->losses[i].leaf; end++) {
-			const struct leaf_loss *loss = &feed->losses[end];
+		for (end = i; end < feed->loss_count && feed->losses[end].cgroup == feed->losses[i].cgroup; end++) {
+			const struct cgroup_loss *loss = &feed->losses[end];
 			uint64_t before = count_before(r, loss);
 
 			new.counts[loss->reason] = loss->count - MIN(before, loss->count);
 			sum += new.counts[loss->reason];
 		}
 		if (sum)
-			code = add_to_jobs(r, feed->losses[i].leaf, &new);
+			code = add_to_jobs(r, feed->losses[i].cgroup, &new);
 	}
 	return code;
 }
@@ -114,7 +114,7 @@ static int take_nowhere(struct registry *r, const struct losses *now)
 
 int registry_take_losses(struct registry *r, const struct registry_feed *feed)
 {
-	struct leaf_loss *losses;
+	struct cgroup_loss *losses;
 	int code;
 
 	if (!feed->nowhere)
@@ -124,7 +124,7 @@ int registry_take_losses(struct registry *r, const struct registry_feed *feed)
 		return -ENOMEM;
 	if (feed->loss_count)
 		memcpy(losses, feed->losses, feed->loss_count * sizeof(*losses));
-	code = take_leaves(r, feed);
+	code = take_cgroups(r, feed);
 	if (code == 0)
 		code = take_nowhere(r, feed->nowhere);
 	free(r->losses); /* on failure, too: what was taken is not to be taken twice */

@@ -10,7 +10,7 @@
 #include "model/document.h"
 #include "model/json_place.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 /* Those to whom a manager gives CPUs; a `run` has the node with whoever is logged in. */
 static bool is_granted(const struct registry_job *j)

@@ -6,7 +6,7 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 uint32_t registry_rank_of(const char *task)
 {
@@ -26,10 +26,10 @@ static struct registry_core *find(const struct registry_cores *ranks, uint32_t r
 
 static uint64_t work_of(const struct registry *r, const struct registry_group *g)
 {
-	const struct leaf_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
+	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	uint64_t cpu_ns = tasks ? tasks->counters.user_ns + tasks->counters.system_ns : 0;
 
-	return cpu_ns - (registry_has(r, COUNTED_LOOKS) && tasks ? MIN(tasks->looks.ns, cpu_ns) : 0);
+	return cpu_ns - (registry_has(r, COUNTED_LOOKS) && tasks ? MIN(tasks->polls.ns, cpu_ns) : 0);
 }
 
 int registry_step_reserve_rank(struct registry_step *s, uint32_t rank)
@@ -58,7 +58,7 @@ int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const str
 	return rank == RANK_NONE || to->count >= RANKS_MAX ? 0 : registry_cores_add(to, rank, work_of(r, g));
 }
 
-int registry_ranks_evenness(const struct registry_cores *ranks, struct evenness *ret)
+int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret)
 {
 	_cleanup_free_ uint64_t *times = calloc(ranks->count + 1, sizeof(*times));
 
@@ -66,6 +66,6 @@ int registry_ranks_evenness(const struct registry_cores *ranks, struct evenness 
 		return -ENOMEM;
 	for (size_t i = 0; i < ranks->count; i++)
 		times[i] = ranks->items[i].on_ns;
-	*ret = evenness_of(times, ranks->count);
+	*ret = load_balance_of(times, ranks->count);
 	return 0;
 }

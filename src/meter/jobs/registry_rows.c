@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "basic/text.h"
 #include "basic/utf8.h"
 
@@ -177,7 +177,7 @@ int registry_row_compare(const void *a, const void *b)
 
 	if (x->mount != y->mount)
 		return x->mount < y->mount ? -1 : 1;
-	return x->op != y->op ? x->op - y->op : x->way - y->way;
+	return x->op != y->op ? x->op - y->op : x->interface - y->interface;
 }
 
 void registry_counts_add(struct file_counts *to, const struct file_counts *from)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sections that cgroups add up to, of leaves and of jobs. */
+/* Sections that cgroups add up to, of cgroups and of jobs. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "model/sections.h"
 
 /* ---- what is fed ---- */
@@ -33,8 +33,8 @@ static size_t index_of(const struct section *s)
 	return i;
 }
 
-/* One of that leaf, in which there is nothing; NULL: no memory. */
-static void *add_part(struct registry *r, unsigned int counted, uint64_t leaf, size_t section)
+/* One of that cgroup, in which there is nothing; NULL: no memory. */
+static void *add_part(struct registry *r, unsigned int counted, uint64_t cgroup, size_t section)
 {
 	const struct section *s = sections[section];
 	struct registry_part *larger;
@@ -52,7 +52,7 @@ static void *add_part(struct registry *r, unsigned int counted, uint64_t leaf, s
 		free(part);
 		return NULL;
 	}
-	r->parts[r->part_count++] = (struct registry_part){ leaf, section, part };
+	r->parts[r->part_count++] = (struct registry_part){ cgroup, section, part };
 	return part;
 }
 
@@ -66,7 +66,7 @@ static int take_networks(struct registry *r, const struct registry_feed *feed)
 
 		if (network_is_empty(&feed->tasks[i].network))
 			continue;
-		n = add_part(r, feed->counted, feed->tasks[i].leaf, section);
+		n = add_part(r, feed->counted, feed->tasks[i].cgroup, section);
 		if (!n)
 			return -ENOMEM;
 		network_add(n, &feed->tasks[i].network);
@@ -76,14 +76,14 @@ static int take_networks(struct registry *r, const struct registry_feed *feed)
 
 static int compare_blocks(const void *a, const void *b)
 {
-	const struct leaf_block *x = *(const struct leaf_block *const *)a, *y = *(const struct leaf_block *const *)b;
+	const struct cgroup_block *x = *(const struct cgroup_block *const *)a, *y = *(const struct cgroup_block *const *)b;
 
-	return (x->leaf > y->leaf) - (x->leaf < y->leaf);
+	return (x->cgroup > y->cgroup) - (x->cgroup < y->cgroup);
 }
 
 static int take_blocks(struct registry *r, const struct registry_feed *feed)
 {
-	_cleanup_free_ const struct leaf_block **rows = calloc(feed->block_count + 1, sizeof(*rows));
+	_cleanup_free_ const struct cgroup_block **rows = calloc(feed->block_count + 1, sizeof(*rows));
 	size_t section = index_of(&block_section);
 	struct block *b = NULL;
 	int code = 0;
@@ -94,8 +94,8 @@ static int take_blocks(struct registry *r, const struct registry_feed *feed)
 		rows[i] = &feed->blocks[i];
 	qsort(rows, feed->block_count, sizeof(*rows), compare_blocks);
 	for (size_t i = 0; section < section_count && code == 0 && i < feed->block_count; i++) {
-		if (i == 0 || rows[i]->leaf != rows[i - 1]->leaf)
-			b = add_part(r, feed->counted, rows[i]->leaf, section);
+		if (i == 0 || rows[i]->cgroup != rows[i - 1]->cgroup)
+			b = add_part(r, feed->counted, rows[i]->cgroup, section);
 		code = b ? block_add(b, rows[i]->row.device, rows[i]->row.op, &rows[i]->row.counts) : -ENOMEM;
 	}
 	return code;
@@ -106,8 +106,8 @@ static int take_others(struct registry *r, const struct registry_feed *feed)
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < feed->part_count; i++) {
-		const struct leaf_part *from = &feed->parts[i];
-		void *part = add_part(r, feed->counted, from->leaf, index_of(from->section));
+		const struct cgroup_part *from = &feed->parts[i];
+		void *part = add_part(r, feed->counted, from->cgroup, index_of(from->section));
 
 		code = part ? from->section->add(part, from->part) : -ENOMEM;
 	}
@@ -118,8 +118,8 @@ static int compare_parts(const void *a, const void *b)
 {
 	const struct registry_part *x = a, *y = b;
 
-	if (x->leaf != y->leaf)
-		return x->leaf < y->leaf ? -1 : 1;
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
 	return (x->section > y->section) - (x->section < y->section);
 }
 
@@ -141,7 +141,7 @@ int registry_take_parts(struct registry *r, const struct registry_feed *feed)
 /* NULL: it did nothing of the kind. */
 static const void *fed_of(const struct registry *r, const struct registry_group *g, size_t section)
 {
-	const struct registry_part key = { .leaf = g->id, .section = section }, *found =
+	const struct registry_part key = { .cgroup = g->id, .section = section }, *found =
 		r->part_count ? bsearch(&key, r->parts, r->part_count, sizeof(key), compare_parts) : NULL;
 
 	return found ? found->part : NULL;

@@ -6,7 +6,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "model/sections/steps.h"
 
 /* A group that is not folded, and one of its jobs. */
@@ -181,7 +181,7 @@ static int append_folded(struct making *m, const struct registry_job *j)
 	return 0;
 }
 
-/* All of them, over the folded leaves and the others, in @m. */
+/* All of them, over the folded cgroups and the others, in @m. */
 static int gather_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t count)
 {
 	int r;
@@ -210,7 +210,7 @@ static int compare_keys(const struct snapshot_row *a, const struct snapshot_row 
 {
 	if (a->mount != b->mount)
 		return a->mount < b->mount ? -1 : 1;
-	return a->op != b->op ? a->op - b->op : a->way - b->way;
+	return a->op != b->op ? a->op - b->op : a->interface - b->interface;
 }
 
 /* The job as it was shown last; NULL: it was not. */
@@ -253,7 +253,7 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
 
 		if (i < m->row_count)
-			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op, m->rows[i].way, 0,
+			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op, m->rows[i].interface, 0,
 						     counts_of(&m->rows[i]) };
 		if (k < last_count)
 			before = translate(m, &last->rows[k]);
@@ -302,16 +302,16 @@ static int put_rows(struct making *m, struct registry_job *j, const struct part 
 
 /* ---- one job's values ---- */
 
-/* What the tasks of all leaves used, and how many live. */
+/* What the tasks of all cgroups used, and how many live. */
 static void add_parts(const struct registry *r, const struct part *parts, size_t count,
 		      const struct registry_step *step, struct value *values)
 {
 	uint64_t live = 0;
 
-	registry_add_tasks(r, values, &(struct leaf_tasks){}, false); /* from now on they are known */
+	registry_add_tasks(r, values, &(struct cgroup_tasks){}, false); /* from now on they are known */
 	for (size_t i = 0; i < count; i++) {
 		const struct part *p = &parts[i];
-		const struct leaf_tasks *tasks = p->group->task ? &r->tasks[p->group->task - 1] : NULL;
+		const struct cgroup_tasks *tasks = p->group->task ? &r->tasks[p->group->task - 1] : NULL;
 
 		if (!tasks || (step && p->step != step))
 			continue;
@@ -440,14 +440,14 @@ static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
 }
 
 static int put_cores(const struct making *m, const struct registry_job *j, const struct part *parts, size_t count,
-		     struct evenness *ret)
+		     struct balance *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
 	int r = registry_cores_copy(&cores, &j->cores);
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
-	return r < 0 ? r : registry_cores_evenness(&cores, elapsed_ns(j, m->snapshot->boot_ns), ret);
+	return r < 0 ? r : registry_cores_load_balance(&cores, elapsed_ns(j, m->snapshot->boot_ns), ret);
 }
 
 /* The step that did most of those that start ranks; NULL: there is none. */
@@ -479,16 +479,16 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 		if (parts[i].step == step)
 			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry, parts[i].group);
 	}
-	return r < 0 ? r : registry_ranks_evenness(&ranks, &ret->ranks);
+	return r < 0 ? r : registry_ranks_load_balance(&ranks, &ret->ranks);
 }
 
 static struct threads threads_of(const struct registry_job *j, const struct part *parts, size_t count)
 {
-	struct thread_team team = j->team;
+	struct busiest_threads busiest = j->busiest;
 
 	for (size_t i = 0; i < count; i++)
-		registry_team_add_group(&team, j->registry, parts[i].group);
-	return threads_of_sum(team.count, team.sum_ns, team.greatest_ns);
+		registry_busiest_threads_add_group(&busiest, j->registry, parts[i].group);
+	return threads_of_sum(busiest.count, busiest.sum_ns, busiest.greatest_ns);
 }
 
 static int put_job(struct making *m, struct registry_job *j, struct snapshot_job *ret)

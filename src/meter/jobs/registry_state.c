@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a job's folded leaves did, written down. */
+/* What a job's folded cgroups did, written down. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "basic/cleanup.h"
 #include "model/document.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "jobs/registry_state.h"
 #include "model/timeline_json.h"
 #include "basic/utf8.h"
@@ -131,20 +131,20 @@ static void put_numbers(struct document *d, const char *key, const uint64_t *num
 /* Lists of their numbers, in the order of their structs. */
 static void put_sums(struct document *d, const struct registry_job *j)
 {
-	const uint64_t team[] = { j->team.count, j->team.sum_ns, j->team.greatest_ns };
+	const uint64_t busiest[] = { j->busiest.count, j->busiest.sum_ns, j->busiest.greatest_ns };
 
-	if (j->team.count)
-		put_numbers(d, "team", team, ARRAY_SIZE(team));
+	if (j->busiest.count)
+		put_numbers(d, "busiest", busiest, ARRAY_SIZE(busiest));
 	if (j->thermal.samples)
 		put_numbers(d, "thermal", (const uint64_t *)(const void *)&j->thermal, THERMAL_SUMS);
 }
 
-static void put_victims(struct document *d, const struct registry_job *j)
+static void put_oom_kills(struct document *d, const struct registry_job *j)
 {
-	if (!j->victims)
+	if (!j->oom_list)
 		return;
 	document_key(d, "oom");
-	victims_format(j->victims, d);
+	oom_list_format(j->oom_list, d);
 }
 
 static void put_steps(struct document *d, const struct registry_job *j)
@@ -214,7 +214,7 @@ static void put_rows(struct document *d, const struct registry_job *j)
 		document_begin_flat_list(d);
 		document_unsigned(d, position_of(j, row->mount));
 		document_string(d, file_op_name((enum file_op)row->op));
-		document_string(d, file_way_name((enum file_way)row->way));
+		document_string(d, file_interface_name((enum file_interface)row->interface));
 		document_unsigned(d, row->counts.calls);
 		document_unsigned(d, row->counts.errors);
 		document_unsigned(d, row->counts.ns);
@@ -242,9 +242,9 @@ static void put_buckets(struct document *d, const struct registry_job *j)
 	document_end_list(d);
 }
 
-static void put_leaves(struct document *d, const struct registry_job *j)
+static void put_cgroups(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "leaves");
+	document_key(d, "cgroups");
 	document_begin_list(d);
 	for (size_t i = 0; i < j->pending_count; i++) {
 		document_begin_flat_list(d);
@@ -290,7 +290,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	if (j->cores.count)
 		put_pairs(d, "cores", &j->cores);
 	put_sums(d, j);
-	put_victims(d, j);
+	put_oom_kills(d, j);
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);
 	registry_losses_format(j, d);
@@ -299,7 +299,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_mounts(d, j);
 	put_rows(d, j);
 	put_buckets(d, j);
-	put_leaves(d, j);
+	put_cgroups(d, j);
 	r = put_timeline(d, j);
 	document_end_map(d);
 	return r;

@@ -11,7 +11,7 @@
 #define STATE_SCHEMA "jobmeter.job-state/1"
 #define STATE_BYTES_MAX (8u << 20)
 #define STATE_STRING_MAX 4096
-#define STATE_LEAVES_MAX 65536
+#define STATE_CGROUPS_MAX 65536
 #define STATE_CORES_MAX 8192
 
 const char *state_histogram_name(enum histogram_kind kind);

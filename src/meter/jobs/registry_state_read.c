@@ -9,7 +9,7 @@
 #include "basic/error.h"
 #include "model/json_place.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "jobs/registry_state.h"
 #include "jobs/state_values.h"
 #include "basic/text.h"
@@ -36,8 +36,8 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
 	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base",
-	"shown", "cores", "team", "thermal", "oom", "ports", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
-	"histograms", "leaves", "timeline", NULL,
+	"shown", "cores", "busiest", "thermal", "oom", "ports", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
+	"histograms", "cgroups", "timeline", NULL,
 };
 static const char *const step_keys[] = { "id", "start_ns", "end_ns", "values", "ranks", NULL };
 /* clang-format on */
@@ -255,12 +255,12 @@ static int take_numbers(const struct place *place, const json_t *root, const cha
 	return r;
 }
 
-static int take_team(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_threads(const struct place *place, const json_t *root, struct registry_job *j)
 {
-	uint64_t team[3] = {};
-	int r = take_numbers(place, root, "team", team, ARRAY_SIZE(team));
+	uint64_t busiest[3] = {};
+	int r = take_numbers(place, root, "busiest", busiest, ARRAY_SIZE(busiest));
 
-	j->team = (struct thread_team){ team[0], team[1], team[2] };
+	j->busiest = (struct busiest_threads){ busiest[0], busiest[1], busiest[2] };
 	return r;
 }
 
@@ -269,7 +269,7 @@ static int take_thermal(const struct place *place, const json_t *root, struct re
 	return take_numbers(place, root, "thermal", (uint64_t *)(void *)&j->thermal, THERMAL_SUMS);
 }
 
-static int take_victims(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_oom_kills(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	struct place here = place_below(place, "oom");
 	const json_t *list;
@@ -277,8 +277,8 @@ static int take_victims(const struct place *place, const json_t *root, struct re
 
 	if (r < 0 || !list)
 		return r;
-	j->victims = calloc(1, sizeof(*j->victims));
-	return j->victims ? victims_parse(&here, list, j->victims) : -ENOMEM;
+	j->oom_list = calloc(1, sizeof(*j->oom_list));
+	return j->oom_list ? oom_list_parse(&here, list, j->oom_list) : -ENOMEM;
 }
 
 static int take_step(const struct place *place, const json_t *map, struct registry_job *j)
@@ -322,14 +322,14 @@ static int take_steps(const struct place *place, const json_t *root, struct regi
 	return r;
 }
 
-static int compare_leaves(const void *a, const void *b)
+static int compare_cgroups(const void *a, const void *b)
 {
-	const struct registry_leaf_name *x = a, *y = b;
+	const struct registry_cgroup_name *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int take_leaf(const struct place *place, const json_t *list, struct registry_leaf_name *ret)
+static int take_cgroup(const struct place *place, const json_t *list, struct registry_cgroup_name *ret)
 {
 	uint64_t members = 0;
 	int r = state_check_length(place, list, 2);
@@ -363,10 +363,10 @@ static size_t power_above(size_t count)
 	return room;
 }
 
-static int take_leaves(const struct place *place, const json_t *root, struct registry_job *j)
+static int take_cgroups(const struct place *place, const json_t *root, struct registry_job *j)
 {
 	const json_t *list;
-	int r = state_need_list(place, root, "leaves", STATE_LEAVES_MAX, &list);
+	int r = state_need_list(place, root, "cgroups", STATE_CGROUPS_MAX, &list);
 
 	if (r < 0)
 		return r;
@@ -376,14 +376,14 @@ static int take_leaves(const struct place *place, const json_t *root, struct reg
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
 		struct place here = place_below(place, "leaves[%zu]", i);
 
-		r = take_leaf(&here, json_array_get(list, i), &j->pending[j->pending_count++]);
+		r = take_cgroup(&here, json_array_get(list, i), &j->pending[j->pending_count++]);
 	}
 	if (r < 0)
 		return r;
-	qsort(j->pending, j->pending_count, sizeof(*j->pending), compare_leaves);
+	qsort(j->pending, j->pending_count, sizeof(*j->pending), compare_cgroups);
 	for (size_t i = 1; i < j->pending_count; i++) {
 		if (j->pending[i].id == j->pending[i - 1].id)
-			return place_refuse(place, "leaves", "names one twice");
+			return place_refuse(place, "cgroups", "names one twice");
 	}
 	return 0;
 }
@@ -400,9 +400,9 @@ static int check_schema(const json_t *root, struct error *err)
 }
 
 static int (*const takers[])(const struct place *place, const json_t *root, struct registry_job *j) = {
-	take_facts, take_top,	take_folded, take_base,		  take_shown,		take_cores,	       take_team,
-	take_thermal, take_victims, take_ports, registry_gaps_parse, registry_losses_parse, take_parts, take_steps, take_timeline,
-	take_leaves,
+	take_facts, take_top,	take_folded, take_base,		  take_shown,		take_cores,	       take_threads,
+	take_thermal, take_oom_kills, take_ports, registry_gaps_parse, registry_losses_parse, take_parts, take_steps, take_timeline,
+	take_cgroups,
 };
 
 static int read_job(struct registry *r, const json_t *root, struct saved *s, struct error *err)
@@ -429,17 +429,17 @@ static int read_job(struct registry *r, const json_t *root, struct saved *s, str
 	return code < 0 ? code : state_take_rows(&place, root, s->job, &s->mounts);
 }
 
-/* A leaf that was folded into this job. */
-static int adopt_leaf(struct registry_job *j, const struct registry_leaf_name *leaf)
+/* A cgroup that was folded into this job. */
+static int adopt_cgroup(struct registry_job *j, const struct registry_cgroup_name *cgroup)
 {
 	struct registry *r = j->registry;
-	struct registry_group *g = idmap_get(&r->groups, leaf->id);
+	struct registry_group *g = idmap_get(&r->groups, cgroup->id);
 
 	if (!g) {
 		g = calloc(1, sizeof(*g));
 		if (!g)
 			return -ENOMEM;
-		g->id = leaf->id;
+		g->id = cgroup->id;
 		if (idmap_put(&r->groups, g->id, g) < 0) {
 			free(g);
 			return -ENOMEM;
@@ -447,7 +447,7 @@ static int adopt_leaf(struct registry_job *j, const struct registry_leaf_name *l
 	}
 	if (g->member_count == MEMBERS_MAX)
 		return 0;
-	g->wanted_members = (uint8_t)MAX(g->wanted_members, leaf->members);
+	g->wanted_members = (uint8_t)MAX(g->wanted_members, cgroup->members);
 	g->members[g->member_count++] = (struct registry_member){ .job = j, .is_folded = true };
 	j->groups++;
 	return 0;
@@ -482,7 +482,7 @@ static int adopt(struct registry *r, struct saved *s)
 	else
 		j->is_ended = j->facts->end_boot_ns != 0;
 	for (size_t i = 0; code == 0 && i < j->pending_count; i++)
-		code = adopt_leaf(j, &j->pending[i]);
+		code = adopt_cgroup(j, &j->pending[i]);
 	r->has_restored = true;
 	return code;
 }

@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "model/json_place.h"
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "jobs/registry_state.h"
 #include "jobs/state_values.h"
 
@@ -78,7 +78,7 @@ static int take_row(const struct place *place, const json_t *list, size_t mount_
 {
 	uint64_t numbers[4] = {}, mount = 0;
 	enum file_op op = file_op_find(state_word_at(list, 1));
-	enum file_way way = file_way_find(state_word_at(list, 2));
+	enum file_interface interface = file_interface_find(state_word_at(list, 2));
 	int r = state_check_length(place, list, 7);
 
 	if (r == 0)
@@ -87,9 +87,9 @@ static int take_row(const struct place *place, const json_t *list, size_t mount_
 		r = state_number_at(place, list, 3 + i, INT64_MAX, &numbers[i]);
 	if (r < 0)
 		return r;
-	if (mount >= mount_count || op == OP_COUNT || way == WAY_COUNT || (op >= OP_DATA_COUNT && way != WAY_CALL))
+	if (mount >= mount_count || op == OP_COUNT || interface == INTERFACE_COUNT || (op >= OP_DATA_COUNT && interface != INTERFACE_CALL))
 		return place_refuse(place, "", "names what there is not");
-	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .way = (uint8_t)way };
+	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .interface = (uint8_t)interface };
 	ret->counts = (struct file_counts){ .calls = numbers[0], .errors = numbers[1], .ns = numbers[2], .amount = numbers[3] };
 	return 0;
 }
@@ -98,7 +98,7 @@ static int take_rows(const struct place *place, const json_t *root, const struct
 		     struct registry_job *j)
 {
 	const json_t *list;
-	int r = state_need_list(place, root, "rows", (size_t)MOUNTS_JOB_MAX * OP_COUNT * WAY_COUNT, &list);
+	int r = state_need_list(place, root, "rows", (size_t)MOUNTS_JOB_MAX * OP_COUNT * INTERFACE_COUNT, &list);
 
 	if (r < 0)
 		return r;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 
 #define SAVE_NS UINT64_C(60000000000) /* a timeline that changes is written down this often at most... */
 #define SAVE_SHARE 32		      /* ...and not before it has grown by one of so many parts */
@@ -21,7 +21,7 @@ static void sum_rows(const struct snapshot *s, const struct snapshot_job *job, s
 	for (size_t i = 0; i < job->row_count; i++) {
 		const struct snapshot_row *row = &job->rows[i];
 
-		if (row->way != WAY_MAPPING && s->mounts[row->mount].kind != ROW_KERNEL)
+		if (row->interface != INTERFACE_MAPPING && s->mounts[row->mount].kind != ROW_KERNEL)
 			op_counts_add(&ret[MIN(row->op, OP_DATA_COUNT)], &row->counts);
 	}
 }
@@ -31,7 +31,7 @@ static struct value take_sum(const struct snapshot *s, enum metric_id id, const 
 	struct value value = { .is_known = metric_get(id)->unit == UNIT_SECONDS ? s->has_seconds : s->has_mounts };
 
 	for (size_t op = 0; op < CLASSES; op++) {
-		if (metric_takes(id, (enum file_op)op, WAY_CALL))
+		if (metric_takes(id, (enum file_op)op, INTERFACE_CALL))
 			value.number += op_counts_number(&sums[op], id);
 	}
 	return value;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How numbers of leaves become those of jobs. */
+/* How numbers of cgroups become those of jobs. */
 #include <string.h>
 #include <unistd.h>
 
 #include "basic/macro.h"
-#include "jobs/registry_parts.h"
+#include "jobs/registry_internal.h"
 #include "counters/task_metrics.h"
-#include "counters/teams.h"
+#include "counters/threads.h"
 
 void value_add(struct value *to, enum metric_id id, uint64_t number)
 {
@@ -46,7 +46,7 @@ void values_raise(struct value *to, const struct value *least)
 	}
 }
 
-static void values_add_tasks(struct value *to, const struct leaf_tasks *tasks)
+static void values_add_tasks(struct value *to, const struct cgroup_tasks *tasks)
 {
 	const struct value peak = { tasks->process_peak_pages * (uint64_t)sysconf(_SC_PAGESIZE),
 				    tasks->process_peak_pages > 0 };
@@ -58,13 +58,13 @@ static void values_add_tasks(struct value *to, const struct leaf_tasks *tasks)
 }
 
 bool registry_is_managers(const struct registry_job *j, const struct registry_step *step, uint32_t rank,
-			  const struct leaf_tasks *tasks)
+			  const struct cgroup_tasks *tasks)
 {
 	return strcmp(j->facts->manager, "slurm") == 0 && step && rank == RANK_NONE && j->facts->uid > 0 &&
 	       tasks->uid == UINT32_MAX;
 }
 
-void registry_add_tasks(const struct registry *r, struct value *to, const struct leaf_tasks *tasks, bool is_managers)
+void registry_add_tasks(const struct registry *r, struct value *to, const struct cgroup_tasks *tasks, bool is_managers)
 {
 	static const struct task_times no_times;
 
@@ -73,11 +73,11 @@ void registry_add_tasks(const struct registry *r, struct value *to, const struct
 	if (registry_has(r, COUNTED_TIMES))
 		task_times_add(to, is_managers ? &no_times : &tasks->times);
 	if (registry_has(r, COUNTED_LOOKS))
-		looks_add(to, &tasks->looks);
+		polls_add(to, &tasks->polls);
 }
 
-void registry_team_add_group(struct thread_team *to, const struct registry *r, const struct registry_group *g)
+void registry_busiest_threads_add_group(struct busiest_threads *to, const struct registry *r, const struct registry_group *g)
 {
 	if (g->task)
-		thread_team_raise(to, &r->tasks[g->task - 1].team);
+		busiest_threads_raise(to, &r->tasks[g->task - 1].busiest);
 }

@@ -11,10 +11,10 @@
 
 static_assert(FILES_BUCKETS == HISTOGRAM_BUCKETS, "the kernel side fills the model's histograms");
 static_assert(OP_COUNT <= FILES_OPS, "the kernel side has room for each operation");
-static_assert(WAY_COUNT <= FILES_WAYS, "and for each way");
+static_assert(INTERFACE_COUNT <= FILES_INTERFACES, "and for each way");
 static_assert((int)FILES_READ == OP_READ && (int)FILES_WRITE == OP_WRITE &&
-		      (int)FILES_BY_URING == WAY_IO_URING && (int)FILES_BY_LIBAIO == WAY_LIBAIO &&
-		      (int)FILES_BY_SPLICE == WAY_SPLICE && (int)FILES_BY_MAPPING == WAY_MAPPING,
+		      (int)FILES_BY_URING == INTERFACE_IO_URING && (int)FILES_BY_LIBAIO == INTERFACE_LIBAIO &&
+		      (int)FILES_BY_SPLICE == INTERFACE_SPLICE && (int)FILES_BY_MAPPING == INTERFACE_MAPPING,
 	      "both number alike");
 static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (int)FILES_CLOSE == OP_CLOSE,
 	      "both number alike");
@@ -32,22 +32,22 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (i
 
 #define NO ARGUMENT_NONE
 
-#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA }
-#define COPIES(way, from, to) { CALL_COPY, OP_READ, OP_WRITE, way, { from }, { .to_file = to }, NO, CALL_MOVES_DATA }
-#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, WAY_CALL, { 0 }, { NO }, NO, 0 }
+#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA }
+#define COPIES(interface, from, to) { CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = to }, NO, CALL_MOVES_DATA }
+#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, 0 }
 /* Or by the descriptor before the path, where the path is empty and the flags say so. */
-#define BY_PATH(op) { CALL_BY_PATH, op, op, WAY_CALL, { NO }, { 0 }, NO, 0 }
-#define BY_PATH_OR_FILE(op, path, flags) { CALL_BY_PATH, op, op, WAY_CALL, { (path) - 1 }, { path }, flags, 0 }
+#define BY_PATH(op) { CALL_BY_PATH, op, op, INTERFACE_CALL, { NO }, { 0 }, NO, 0 }
+#define BY_PATH_OR_FILE(op, path, flags) { CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, 0 }
 #define BY_PATH_OR_NULL(op, path, flags)                                                           \
-	{ CALL_BY_PATH, op, op, WAY_CALL, { (path) - 1 }, { path }, flags, CALL_NULL_IS_FILE }
-#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, WAY_CALL, { NO }, { 1 }, flags, 0 }
-#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, WAY_CALL, { NO }, { NO }, NO, 0 }
-#define EXECS { CALL_EXEC, OP_READ, OP_READ, WAY_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA }
-#define LOOKS(limit_, traits) { CALL_LOOK, 0, 0, WAY_CALL, { .limit = limit_ }, { NO }, NO, traits }
+	{ CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, CALL_NULL_IS_FILE }
+#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, INTERFACE_CALL, { NO }, { 1 }, flags, 0 }
+#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
+#define EXECS { CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA }
+#define POLLS(limit_, traits) { CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = limit_ }, { NO }, NO, traits }
 #define ON_SOCKET(op, messages_, flags, traits)                                                    \
-	{ CALL_SOCKET, op, op, WAY_CALL, { 0 }, { .messages = messages_ }, flags, CALL_MOVES_DATA | (traits) }
-#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, WAY_CALL, { NO }, { NO }, NO, 0 }
-#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, WAY_LIBAIO, { NO }, { NO }, NO, CALL_MOVES_DATA }
+	{ CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = messages_ }, flags, CALL_MOVES_DATA | (traits) }
+#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
+#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, INTERFACE_LIBAIO, { NO }, { NO }, NO, CALL_MOVES_DATA }
 
 /* clang-format off */
 static const struct {
@@ -64,9 +64,9 @@ static const struct {
 	{ SYS_writev,    DATA(OP_WRITE) },
 	{ SYS_pwritev,   DATA(OP_WRITE) },
 	{ SYS_pwritev2,  DATA(OP_WRITE) },
-	{ SYS_sendfile,  COPIES(WAY_SENDFILE, 1, 0) },
-	{ SYS_splice,    COPIES(WAY_SPLICE, 0, 2) },
-	{ SYS_copy_file_range, COPIES(WAY_COPY_FILE_RANGE, 0, 2) },
+	{ SYS_sendfile,  COPIES(INTERFACE_SENDFILE, 1, 0) },
+	{ SYS_splice,    COPIES(INTERFACE_SPLICE, 0, 2) },
+	{ SYS_copy_file_range, COPIES(INTERFACE_COPY_FILE_RANGE, 0, 2) },
 	{ SYS_io_submit, SUBMITS },
 
 	{ SYS_sendto,    ON_SOCKET(OP_WRITE, NO, NO, 0) },
@@ -129,7 +129,7 @@ static const struct {
 	{ SYS_listxattrat,   BY_PATH_OR_FILE(OP_XATTR, 1, 2) },
 	{ SYS_removexattrat, BY_PATH_OR_FILE(OP_XATTR, 1, 2) },
 
-#ifdef SYS_open /* newer machines have those with a folder alone */
+#ifdef SYS_open /* newer machines have those with a directory alone */
 	{ SYS_open,      OPENS },
 	{ SYS_creat,     OPENS },
 	{ SYS_stat,      BY_PATH(OP_STAT) },
@@ -155,15 +155,15 @@ static const struct {
 	{ SYS_execve,    EXECS },
 	{ SYS_execveat,  EXECS },
 
-	{ SYS_sched_yield, LOOKS(NO, 0) },
-	{ SYS_ppoll,       LOOKS(2, CALL_TIME_IS_POINTED) },
-	{ SYS_pselect6,    LOOKS(4, CALL_TIME_IS_POINTED) },
-	{ SYS_epoll_pwait, LOOKS(3, 0) },
-	{ SYS_epoll_pwait2, LOOKS(3, CALL_TIME_IS_POINTED) },
+	{ SYS_sched_yield, POLLS(NO, 0) },
+	{ SYS_ppoll,       POLLS(2, CALL_TIME_IS_POINTED) },
+	{ SYS_pselect6,    POLLS(4, CALL_TIME_IS_POINTED) },
+	{ SYS_epoll_pwait, POLLS(3, 0) },
+	{ SYS_epoll_pwait2, POLLS(3, CALL_TIME_IS_POINTED) },
 #ifdef SYS_poll
-	{ SYS_poll,        LOOKS(2, 0) },
-	{ SYS_select,      LOOKS(4, CALL_TIME_IS_POINTED) },
-	{ SYS_epoll_wait,  LOOKS(3, 0) },
+	{ SYS_poll,        POLLS(2, 0) },
+	{ SYS_select,      POLLS(4, CALL_TIME_IS_POINTED) },
+	{ SYS_epoll_wait,  POLLS(3, 0) },
 #endif
 };
 

@@ -17,7 +17,7 @@
 #define BEGINS "files closed by io_uring, and requests that want no completion"
 #define TIMES "time by cause"
 #define LIVES "births and deaths of groups"
-#define VICTIMS "whom the kernel killed for want of memory"
+#define OOM_LIST "whom the kernel killed for want of memory"
 #define SYSCALLS "system calls by name"
 #define BLOCK "block devices"
 #define UNSEEN "how many operations by io_uring were not counted"
@@ -37,11 +37,11 @@ static const struct {
 
 	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0, NULL },
 	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0, NULL },
-	{ OBJECT_TASKS, "T0", "home_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
+	{ OBJECT_TASKS, "T0", "baseline_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
 	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0, NULL },
 	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0, NULL },
-	{ OBJECT_TASKS, "T0", "note_kill", "tp_btf/signal_generate", VICTIMS, 0, NULL },
-	{ OBJECT_TASKS, "T0", "keep_victim", "tp_btf/mark_victim", VICTIMS, 0, NULL },
+	{ OBJECT_TASKS, "T0", "note_kill", "tp_btf/signal_generate", OOM_LIST, 0, NULL },
+	{ OBJECT_TASKS, "T0", "keep_oom_kill", "tp_btf/mark_victim", OOM_LIST, 0, NULL },
 
 	{ OBJECT_TIME, "T1", "charge_switch", "tp_btf/sched_switch", TIMES, 4, NULL },
 	{ OBJECT_TIME, "T1", "charge_switch_unstated", "tp_btf/sched_switch", TIMES, 3, NULL },

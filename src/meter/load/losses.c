@@ -17,11 +17,11 @@ static const char *const lost_names[LOST_COUNT] = {
 	[LOST_ROW] = "row", [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock", [LOST_INTERRUPTED] = "interrupted",
 	[LOST_COMPAT] = "compat", [LOST_EXEC] = "exec", [LOST_TASK] = "task", [LOST_LEAVING] = "leaving",
 	[LOST_MOVE] = "move", [LOST_PLACE] = "place", [LOST_PATH] = "path", [LOST_LIBAIO] = "libaio",
-	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_HOME] = "home", [LOST_FILE] = "file",
+	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_BASELINE] = "baseline", [LOST_FILE] = "file",
 	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
 	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
-	[LOST_TIME] = "time", [LOST_MOMENT] = "moment", [LOST_LOOK] = "look", [LOST_TEAM] = "team",
-	[LOST_VICTIM] = "victim",
+	[LOST_TIME] = "time", [LOST_TASK_STATE] = "task_state", [LOST_POLL] = "poll", [LOST_THREADS] = "threads",
+	[LOST_OOM_KILL] = "oom_kill",
 	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_ACCEPT] = "accept", [LOST_SYSCALL] = "syscall",
 	[LOST_BLOCK_ROW] = "block_row", [LOST_BLOCK_REQUEST] = "block_request",
 	[LOST_BLOCK_END] = "block_end",
@@ -43,47 +43,47 @@ void losses_sum(const struct meter *m, struct losses *ret)
 }
 
 struct loss_list {
-	struct leaf_loss *items;
+	struct cgroup_loss *items;
 	size_t count, room;
 };
 
 static int visit(void *context, const void *key, const void *value)
 {
-	const struct leaf_cpu *its = key;
+	const struct cgroup_cpu *its = key;
 	struct loss_list *l = context;
 
 	if (its->cpu >= LOST_COUNT)
 		return 0;
 	if (l->count == l->room) {
 		size_t room = l->room ? l->room * 2 : 16;
-		struct leaf_loss *items = reallocarray(l->items, room, sizeof(*items));
+		struct cgroup_loss *items = reallocarray(l->items, room, sizeof(*items));
 
 		if (!items)
 			return -ENOMEM;
 		l->items = items;
 		l->room = room;
 	}
-	l->items[l->count++] = (struct leaf_loss){ its->leaf, its->cpu, 0, *(const uint64_t *)value };
+	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0, *(const uint64_t *)value };
 	return 0;
 }
 
 static int compare(const void *a, const void *b)
 {
-	const struct leaf_loss *x = a, *y = b;
+	const struct cgroup_loss *x = a, *y = b;
 
-	if (x->leaf != y->leaf)
-		return x->leaf < y->leaf ? -1 : 1;
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
 	return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-int losses_read(const struct meter *m, struct leaf_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
+int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
 		struct error *err)
 {
-	int fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "lost_leaves"), r = 0;
+	int fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "lost_by_cgroup"), r = 0;
 	struct loss_list list = {};
 
 	if (fd >= 0)
-		r = entries_visit(fd, sizeof(struct leaf_cpu), sizeof(uint64_t), visit, &list);
+		r = entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(uint64_t), visit, &list);
 	if (r < 0) {
 		free(list.items);
 		return error_set_errno(err, r, "cannot read what the kernel side lost");

@@ -20,8 +20,8 @@ struct losses {
 	uint64_t counts[LOSSES]; /* by enum lost_reason, and LOSS_SKIPPED */
 };
 
-struct leaf_loss {
-	uint64_t leaf;	 /* the group that answers for where it was: see bpf/groups.h */
+struct cgroup_loss {
+	uint64_t cgroup;	 /* the group that answers for where it was: see bpf/groups.h */
 	uint32_t reason; /* enum lost_reason */
 	uint32_t pad;
 	uint64_t count;
@@ -33,7 +33,7 @@ const char *lost_reason_name(enum lost_reason reason);
 /* Since the meter began to count, in all. */
 void losses_sum(const struct meter *m, struct losses *ret);
 /* The same by group, sorted by group and reason, which the caller frees; and those of which nobody knows where they were. */
-int losses_read(const struct meter *m, struct leaf_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
+int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
 		struct error *err);
 
 /* Say in the record's coverage what was lost.  -ENOMEM, -ENOSPC. */

@@ -25,7 +25,7 @@
 #include "load/pinned.h"
 #include "load/prototypes.h"
 #include "bpf/settings.h"
-#include "counters/tallies.h"
+#include "counters/task_sums.h"
 #include "counters/times.h"
 #include "bpf/traffic.h"
 
@@ -216,7 +216,7 @@ bool meter_is_on(const struct meter *m, const char *program)
 	return hooks_is_on(&m->objects.hooks, program);
 }
 
-uint64_t meter_only_leaf(const struct meter *m)
+uint64_t meter_only_cgroup(const struct meter *m)
 {
 	return m->options.has_groups ? 0 : m->options.watched_id;
 }
@@ -308,7 +308,7 @@ int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *r
 	return 0;
 }
 
-int meter_count_victims(const struct meter *m, uint64_t *ret)
+int meter_count_oom_kills(const struct meter *m, uint64_t *ret)
 {
 	return killed_count(&m->objects, ret);
 }
@@ -321,7 +321,7 @@ int meter_settle(struct meter *m, int timeout_ms)
 	    !hooks_is_on(&m->objects.hooks, "count_exit"))
 		return 0;
 	for (int waited = 0; waited < timeout_ms; waited++) {
-		if (tallies_are_settled(&m->objects))
+		if (task_sums_are_settled(&m->objects))
 			return 0;
 		nanosleep(&pause, NULL);
 	}

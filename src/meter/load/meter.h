@@ -22,7 +22,7 @@ struct meter;
 struct naming;
 
 struct meter_options {
-	int root_fd;               /* a folder that holds proc and sys */
+	int root_fd;               /* a directory that holds proc and sys */
 	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
 	bool has_clock;            /* T2: time of calls */
 	bool has_histograms;       /* T2 */
@@ -45,7 +45,7 @@ int meter_open(const struct meter_options *options, struct meter **ret);
  * With options->pin_dir.  One process at a time may have it open, which is for the caller to see to.
  *
  * What another process has pinned, and sealed, is taken over where it is of the same build, options and kernel: it has
- * counted all the time.  Then no canary is to sing, which would drop what was counted; hooks are as they were.
+ * counted all the time.  Then no canary is to run, which would drop what was counted; hooks are as they were.
  * Anything else that is pinned there is removed.
  */
 bool meter_is_taken_over(const struct meter *m);
@@ -96,7 +96,7 @@ const struct older *meter_older(const struct meter *m);
 /* Is the hook of that name on? */
 bool meter_is_on(const struct meter *m, const char *program);
 /* The group that all is counted of, where groups are not told apart; 0: they are. */
-uint64_t meter_only_leaf(const struct meter *m);
+uint64_t meter_only_cgroup(const struct meter *m);
 /* All hooks of a tier are on. */
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
@@ -112,7 +112,7 @@ int meter_read_files(struct meter *m, struct naming *naming, struct reading *rea
 int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err);
 
 /* How many processes the kernel killed for want of memory: more than are named, where they were many. */
-int meter_count_victims(const struct meter *m, uint64_t *ret);
+int meter_count_oom_kills(const struct meter *m, uint64_t *ret);
 
 /* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
 int meter_settle(struct meter *m, int timeout_ms);

@@ -390,8 +390,8 @@ static void zero_map(const struct object_map *map)
 
 /* Counters that stand until they are read for the last time. */
 static const char *const counting_maps[] = { "file_rows", "file_histograms", "other_rows", "task_totals",
-					     "task_times", "leaving_tasks", "looks", "traffic_rows", "block_rows",
-					     "syscall_rows", "lost", "lost_leaves" };
+					     "task_times", "leaving_tasks", "polls", "traffic_rows", "block_rows",
+					     "syscall_rows", "lost", "lost_by_cgroup" };
 
 static bool is_counting(const struct object_map *map)
 {

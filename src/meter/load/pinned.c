@@ -11,7 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "basic/cleanup.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "load/layout.h"
 #include "load/loading.h"
 #include "basic/macro.h"
@@ -126,7 +126,7 @@ uint32_t pinned_id(const struct objects *o)
 
 bool pinned_is_there(const char *pin_dir, uint32_t id)
 {
-	_cleanup_(folder_clear) struct folder sets = {};
+	_cleanup_(dir_clear) struct dir sets = {};
 	bool is_there = false;
 
 	(void)pins_list_sets(pin_dir, &sets);
@@ -143,9 +143,9 @@ bool pinned_is_there(const char *pin_dir, uint32_t id)
 
 /* ---- taking over ---- */
 
-static int take_fd(const struct pins *pins, const char *folder, const char *name, int *ret)
+static int take_fd(const struct pins *pins, const char *dir, const char *name, int *ret)
 {
-	int fd = pins_get(pins, folder, name);
+	int fd = pins_get(pins, dir, name);
 
 	if (fd < 0 && fd != -ENOENT)
 		return fd;
@@ -250,7 +250,7 @@ static int remove_set(struct objects *o, const struct pins *set)
 
 int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l)
 {
-	_cleanup_(folder_clear) struct folder sets = {};
+	_cleanup_(dir_clear) struct dir sets = {};
 	char name[LAYOUT_NAME_SIZE];
 	struct layout layout;
 	int r = pins_list_sets(pin_dir, &sets);

@@ -15,13 +15,13 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 
 #define ENTRIES_MAX 1024
 #define USUAL_PLACE "/sys/fs/bpf"
 
-static const char *const folders[] = { PINS_MAPS, PINS_PROGRAMS, PINS_LINKS };
+static const char *const dirs[] = { PINS_MAPS, PINS_PROGRAMS, PINS_LINKS };
 
 /* ---- the root ---- */
 
@@ -49,7 +49,7 @@ static int check_parent(const char *pin_dir, struct error *err)
 
 	if (*pin_dir != '/' || slash == pin_dir || !slash[1] ||
 	    strlen(pin_dir) + LAYOUT_NAME_SIZE + 80 > PINS_PATH_SIZE)
-		return error_set(err, -EINVAL, "'%.200s' is no path of a folder for pins", pin_dir);
+		return error_set(err, -EINVAL, "'%.200s' is no path of a directory for pins", pin_dir);
 	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - pin_dir), pin_dir);
 	return is_bpf_fs(parent) ? 0 : mount_bpf_fs(parent, err);
 }
@@ -62,12 +62,12 @@ int pins_make_root(const char *pin_dir, struct error *err)
 	if (r < 0)
 		return r;
 	if (mkdir(pin_dir, 0700) < 0 && errno != EEXIST)
-		return error_set_errno(err, errno, "cannot make the folder '%s'", pin_dir);
-	/* In some of these file systems anyone may make a folder, and a link. */
+		return error_set_errno(err, errno, "cannot make the directory '%s'", pin_dir);
+	/* In some of these file systems anyone may make a directory, and a link. */
 	if (lstat(pin_dir, &st) < 0)
 		return error_set_errno(err, errno, "cannot look at '%s'", pin_dir);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
-		return error_set(err, -EPERM, "'%s' is not a folder of ours alone", pin_dir);
+		return error_set(err, -EPERM, "'%s' is not a directory of ours alone", pin_dir);
 	return 0;
 }
 
@@ -76,10 +76,10 @@ void pins_remove_root(const char *pin_dir)
 	(void)rmdir(pin_dir);
 }
 
-int pins_list_sets(const char *pin_dir, struct folder *ret)
+int pins_list_sets(const char *pin_dir, struct dir *ret)
 {
 	size_t kept = 0;
-	int r = folder_read(AT_FDCWD, pin_dir, ENTRIES_MAX, ret);
+	int r = dir_read(AT_FDCWD, pin_dir, ENTRIES_MAX, ret);
 
 	if (r < 0)
 		return r;
@@ -100,9 +100,9 @@ void pins_find(const char *pin_dir, const char *layout, struct pins *ret)
 	snprintf(ret->path, sizeof(ret->path), "%s/%s", pin_dir, layout);
 }
 
-static int format_path(const struct pins *p, const char *folder, const char *name, char path[static PINS_PATH_SIZE])
+static int format_path(const struct pins *p, const char *dir, const char *name, char path[static PINS_PATH_SIZE])
 {
-	int n = snprintf(path, PINS_PATH_SIZE, "%s%s%s%s%s", p->path, folder ? "/" : "", folder ? folder : "",
+	int n = snprintf(path, PINS_PATH_SIZE, "%s%s%s%s%s", p->path, dir ? "/" : "", dir ? dir : "",
 			 *name ? "/" : "", name);
 	char *rest = path + strlen(p->path);
 
@@ -119,8 +119,8 @@ int pins_make(const struct pins *p)
 
 	if (mkdir(p->path, 0700) < 0)
 		return -errno;
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
-		int r = format_path(p, folders[i], "", path);
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		int r = format_path(p, dirs[i], "", path);
 
 		if (r >= 0 && mkdir(path, 0700) < 0)
 			r = -errno;
@@ -130,20 +130,20 @@ int pins_make(const struct pins *p)
 	return 0;
 }
 
-int pins_put(const struct pins *p, const char *folder, const char *name, int fd)
+int pins_put(const struct pins *p, const char *dir, const char *name, int fd)
 {
 	char path[PINS_PATH_SIZE];
-	int r = format_path(p, folder, name, path);
+	int r = format_path(p, dir, name, path);
 
 	if (r < 0)
 		return r;
 	return bpf_obj_pin(fd, path) < 0 ? -errno : 0;
 }
 
-int pins_get(const struct pins *p, const char *folder, const char *name)
+int pins_get(const struct pins *p, const char *dir, const char *name)
 {
 	char path[PINS_PATH_SIZE];
-	int r = format_path(p, folder, name, path);
+	int r = format_path(p, dir, name, path);
 
 	if (r < 0)
 		return r;
@@ -151,29 +151,29 @@ int pins_get(const struct pins *p, const char *folder, const char *name)
 	return r < 0 ? -errno : r;
 }
 
-int pins_drop(const struct pins *p, const char *folder, const char *name)
+int pins_drop(const struct pins *p, const char *dir, const char *name)
 {
 	char path[PINS_PATH_SIZE];
-	int r = format_path(p, folder, name, path);
+	int r = format_path(p, dir, name, path);
 
 	if (r < 0)
 		return r;
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-/* With what is pinned in it, whatever it is.  @folder NULL: the set's own, which has no others left. */
-static int remove_folder(const struct pins *p, const char *folder)
+/* With what is pinned in it, whatever it is.  @dir NULL: the set's own, which has no others left. */
+static int remove_dir(const struct pins *p, const char *dir)
 {
-	_cleanup_(folder_clear) struct folder pinned = {};
+	_cleanup_(dir_clear) struct dir pinned = {};
 	char path[PINS_PATH_SIZE];
-	int r = format_path(p, folder, "", path);
+	int r = format_path(p, dir, "", path);
 
 	if (r >= 0)
-		r = folder_read(AT_FDCWD, path, ENTRIES_MAX, &pinned);
+		r = dir_read(AT_FDCWD, path, ENTRIES_MAX, &pinned);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
 	for (size_t i = 0; i < pinned.count; i++) {
-		int dropped = pins_drop(p, folder, pinned.names[i]);
+		int dropped = pins_drop(p, dir, pinned.names[i]);
 
 		r = r < 0 ? r : dropped;
 	}
@@ -186,12 +186,12 @@ int pins_remove(const struct pins *p)
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	for (size_t i = ARRAY_SIZE(folders); i-- > 0;) { /* links first */
-		r = remove_folder(p, folders[i]);
+	for (size_t i = ARRAY_SIZE(dirs); i-- > 0;) { /* links first */
+		r = remove_dir(p, dirs[i]);
 		if (r < 0)
 			return r;
 	}
-	return remove_folder(p, NULL);
+	return remove_dir(p, NULL);
 }
 
 static int give(const char *path, uid_t uid, gid_t gid)
@@ -202,7 +202,7 @@ static int give(const char *path, uid_t uid, gid_t gid)
 int pins_give(const char *pin_dir, uid_t uid, gid_t gid)
 {
 	static const char *const parts[] = { "", "/" PINS_MAPS, "/" PINS_PROGRAMS, "/" PINS_LINKS };
-	_cleanup_(folder_clear) struct folder sets = {};
+	_cleanup_(dir_clear) struct dir sets = {};
 	int r = pins_list_sets(pin_dir, &sets);
 
 	if (r == -ENOENT)

@@ -9,7 +9,7 @@
  *         links/PROGRAM
  *         hooks                 see pinned.h; without it a set is not complete
  *
- * All need to write to those folders, which is root's alone.
+ * All need to write to those directories, which is root's alone.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "load/layout.h"
 
 struct error;
-struct folder;
+struct dir;
 
 #define PINS_PATH_SIZE 256
 
@@ -39,20 +39,20 @@ int pins_make_root(const char *pin_dir, struct error *err);
 /* Gone if it is empty. */
 void pins_remove_root(const char *pin_dir);
 
-/* The names of all sets.  -ENOENT: no such folder. */
-int pins_list_sets(const char *pin_dir, struct folder *ret);
+/* The names of all sets.  -ENOENT: no such directory. */
+int pins_list_sets(const char *pin_dir, struct dir *ret);
 
 /* Where the set of a layout is, or would be. */
 void pins_find(const char *pin_dir, const char *layout, struct pins *ret);
 
-/* Its folders, empty. */
+/* Its directories, empty. */
 int pins_make(const struct pins *p);
 
-/* @folder: one of the three; NULL: beside them. */
-int pins_put(const struct pins *p, const char *folder, const char *name, int fd);
+/* @dir: one of the three; NULL: beside them. */
+int pins_put(const struct pins *p, const char *dir, const char *name, int fd);
 /* A descriptor, or -ENOENT. */
-int pins_get(const struct pins *p, const char *folder, const char *name);
-int pins_drop(const struct pins *p, const char *folder, const char *name);
+int pins_get(const struct pins *p, const char *dir, const char *name);
+int pins_drop(const struct pins *p, const char *dir, const char *name);
 
 /* All of a set, what makes it complete first. */
 int pins_remove(const struct pins *p);

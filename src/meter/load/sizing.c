@@ -170,7 +170,7 @@ static unsigned int syscall_rows(const struct sizing_shape *s UNUSED)
 
 static unsigned int totals(const struct sizing_shape *s)
 {
-	return pairs(s) * SIZING_LEAVES_OF_A_JOB;
+	return pairs(s) * SIZING_CGROUPS_OF_A_JOB;
 }
 
 static unsigned int threaded(const struct sizing_shape *s)
@@ -213,7 +213,7 @@ static unsigned int touched_rows(const struct sizing_shape *s)
 }
 
 /* One a group that answers and a reason; nearly all groups have none. */
-static unsigned int lost_leaves(const struct sizing_shape *s)
+static unsigned int lost_by_cgroup(const struct sizing_shape *s)
 {
 	return s->has_groups ? s->jobs / 4 : 0;
 }
@@ -244,7 +244,7 @@ static const struct {
 	{ "libaio_requests", tasks,       8192, false }, /* on their way */
 	{ "task_totals",     totals,      4096, false },
 	{ "leaving_tasks",   tasks,       4096, false }, /* ended and not yet freed, for some 20 ms */
-	{ "looks",           pairs,       1024, false },
+	{ "polls",           pairs,       1024, false },
 	{ "traffic_rows",    traffic_rows, 1024, false },
 	{ "block_rows",      pairs,        512, false }, /* most jobs work on file systems over the network */
 	{ "block_requests",  block_requests, 2048, false },
@@ -255,7 +255,7 @@ static const struct {
 	{ "moments",         tasks,          1, false },
 	{ "groups",          groups,         1, false },
 	{ "given_back",      given_back,     1, false },
-	{ "lost_leaves",     lost_leaves,  256, false },
+	{ "lost_by_cgroup",     lost_by_cgroup,  256, false },
 	{ "touched_rows",    touched_rows,   1, false },
 	{ "followed_files",   followed,        1, true },
 	{ "followed_names",   followed,        1, true },

@@ -21,16 +21,16 @@
 /*
  * What a shape is taken to need.
  *
- * A row is a leaf's, on a CPU, at a place, of an operation.  A CPU works for one leaf at a time and a leaf stays on
- * its CPUs, so there are about as many pairs of leaf and CPU as there are CPUs and jobs together; a job that
+ * A row is a cgroup's, on a CPU, at a place, of an operation.  A CPU works for one cgroup at a time and a cgroup stays on
+ * its CPUs, so there are about as many pairs of cgroup and CPU as there are CPUs and jobs together; a job that
  * wanders over all CPUs has more.  The operations are measured: compilers, Python, tar, git, meson and pack-headers
- * used 3.1 to 4.4 of them a leaf, CPU and place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no
+ * used 3.1 to 4.4 of them a cgroup, CPU and place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no
  * mount of theirs: pipes, programs, proc, devices, what is unresolved.
  */
 #define SIZING_PLACES_BESIDE_MOUNTS 5
 #define SIZING_ROWS_OF_A_PLACE 5
 #define SIZING_HISTOGRAMS_OF_FIVE_PLACES 7
-#define SIZING_LEAVES_OF_A_JOB 2      /* the manager's own processes beside the job's */
+#define SIZING_CGROUPS_OF_A_JOB 2      /* the manager's own processes beside the job's */
 #define SIZING_SOCKETS_OF_A_JOB 2     /* kinds of them */
 #define SIZING_REQUESTS_OF_A_CPU 8     /* to block devices, on their way at once */
 #define SIZING_CONNECTIONS_OF_A_JOB 8 /* of TCP, at once */

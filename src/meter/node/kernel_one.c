@@ -39,7 +39,7 @@ int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted, 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
 	if (meter_has_any_tier(m))
-		(void)canary_sing(m, wanted->root_fd, h, options.watched_id, false, &o->why_no_canary);
+		(void)canary_run(m, wanted->root_fd, h, options.watched_id, false, &o->why_no_canary);
 	if (o->one->is_own)
 		follow_files(o, m);
 	meter_follow_syscalls(m, o->one->is_own);
@@ -65,7 +65,7 @@ static int count_killed(const struct meter *m, struct reading *reading)
 {
 	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
 	uint64_t count;
-	int r = meter_count_victims(m, &count);
+	int r = meter_count_oom_kills(m, &count);
 
 	if (r >= 0 && kills->is_known)
 		kills->number = MAX(kills->number, count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_one - what a kernel side of one group does otherwise: it is the only leaf, and what takes long may be asked for. */
+/* kernel_one - what a kernel side of one group does otherwise: it is the only cgroup, and what takes long may be asked for. */
 #pragma once
 
 #include <stdbool.h>

@@ -20,13 +20,13 @@
 #include "basic/idmap.h"
 #include "node/kernel_one.h"
 #include "counters/killed.h"
-#include "counters/leaves.h"
+#include "counters/cgroups.h"
 #include "load/losses.h"
 #include "load/meter.h"
 #include "load/own_costs.h"
 #include "counters/place_names.h"
 #include "jobs/registry.h"
-#include "counters/row_book.h"
+#include "counters/row_cache.h"
 #include "node/sampler.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
@@ -40,7 +40,7 @@ struct kernel_side {
 	const struct hierarchy *hierarchy;
 	struct meter *meter;	 /* NULL: no BPF */
 	struct group_tree *tree; /* instead */
-	struct row_book *rows;	 /* NULL: files are not counted */
+	struct row_cache *rows;	 /* NULL: files are not counted */
 	struct governor *governor; /* NULL: nor are they timed */
 	uint64_t generation, walked_ns;
 	size_t groups;
@@ -53,21 +53,21 @@ struct kernel_side {
 /* ---- opening ---- */
 
 /* Nobody is watched until every group that is there has its entry: so all is counted for the right
- * leaf. */
+ * cgroup. */
 static int start_watching(struct kernel_side *k, const struct registry *registry, struct error *err)
 {
 	_cleanup_(task_bases_clear) struct task_bases bases = {};
 	struct error why = {};
 	uint64_t until_ns = 0;
-	int r = leaves_walk(k->meter, err);
+	int r = cgroups_walk(k->meter, err);
 
 	if (r >= 0)
 		r = registry_bases(registry, &bases, &until_ns);
 	if (r >= 0 && until_ns)
-		r = leaves_take_off(k->meter, &bases, until_ns, err);
+		r = cgroups_take_off(k->meter, &bases, until_ns, err);
 	if (r < 0)
 		return r;
-	if (canary_sing(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {
+	if (canary_run(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {
 		error_set(&k->news, 0, "hooks were not checked: %s", why.text);
 		meter_watch(k->meter, 0);
 	}
@@ -115,7 +115,7 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 
 static int open_files(struct kernel_side *k)
 {
-	int r = row_book_open(k->meter, &k->rows);
+	int r = row_cache_open(k->meter, &k->rows);
 
 	if (r < 0 || !k->has_clock || k->one.one) /* there is nothing that could be given up */
 		return r;
@@ -157,7 +157,7 @@ struct kernel_side *kernel_side_close(struct kernel_side *k, bool keeps)
 {
 	if (!k)
 		return NULL;
-	row_book_close(k->rows);
+	row_cache_close(k->rows);
 	governor_free(k->governor);
 	if (k->meter && keeps)
 		meter_keep(k->meter);
@@ -189,7 +189,7 @@ static int superblocks_fd(const struct kernel_side *k)
 
 /* ---- a reading ---- */
 
-static int learn_from_folders(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
+static int learn_from_dirs(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
 			      uint64_t real_ns, struct error *err)
 {
 	_cleanup_free_ struct group_life *groups = NULL;
@@ -210,7 +210,7 @@ static int walk(struct kernel_side *k, uint64_t boot_ns, struct error *err)
 
 	if (k->walked_ns && boot_ns - k->walked_ns < WALK_NS)
 		return 0;
-	r = leaves_walk(k->meter, err);
+	r = cgroups_walk(k->meter, err);
 	if (r < 0)
 		return r;
 	k->walks++;
@@ -229,15 +229,15 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	if (k->one.one)
 		return kernel_one_learn(&k->one, registry, boot_ns, real_ns);
 	if (!k->meter)
-		return learn_from_folders(k, registry, boot_ns, real_ns, err);
+		return learn_from_dirs(k, registry, boot_ns, real_ns, err);
 	r = walk(k, boot_ns, err);
 	if (r < 0)
 		return r;
 	/* before the list: what comes meanwhile is listed again */
-	generation = leaves_generation(k->meter);
+	generation = cgroups_generation(k->meter);
 	if (generation == k->generation && !registry_wants_groups(registry))
 		return 0;
-	r = leaves_list_groups(k->meter, &groups, &k->groups, err);
+	r = cgroups_list_groups(k->meter, &groups, &k->groups, err);
 	if (r >= 0)
 		r = registry_learn(registry, groups, k->groups, boot_ns, real_ns);
 	if (r >= 0)
@@ -248,16 +248,16 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 /* The rows of jobs that did something, or all.  Their places are in the kernel side's map before they are: so that is
  * looked at after them. */
 static int feed_rows(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		     struct leaf_row **ret, struct registry_feed *feed, struct error *err)
+		     struct cgroup_row **ret, struct registry_feed *feed, struct error *err)
 {
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count;
-	const uint64_t *changed = row_book_begin(k->rows, boot_ns, &count);
+	const uint64_t *changed = row_cache_begin(k->rows, boot_ns, &count);
 	bool is_whole;
-	int r = changed ? registry_touch(registry, changed, count, &leaves, &count) : 0;
+	int r = changed ? registry_touch(registry, changed, count, &cgroups, &count) : 0;
 
 	if (r >= 0)
-		r = row_book_read(k->rows, leaves, count, ret, &feed->row_count, &is_whole, err);
+		r = row_cache_read(k->rows, cgroups, count, ret, &feed->row_count, &is_whole, err);
 	if (r >= 0)
 		r = place_names_refresh(names, superblocks_fd(k), is_whole, err);
 	feed->rows = *ret;
@@ -267,30 +267,30 @@ static int feed_rows(struct kernel_side *k, struct registry *registry, struct pl
 
 struct killing {
 	struct registry *registry;
-	uint64_t only; /* as meter_only_leaf() has it */
+	uint64_t only; /* as meter_only_cgroup() has it */
 };
 
-static int add_victim(void *context, uint64_t leaf, const struct victim *victim)
+static int add_oom_kill(void *context, uint64_t cgroup, const struct oom_kill *oom_kill)
 {
 	const struct killing *killing = context;
 
-	return registry_add_victim(killing->registry, killing->only ? killing->only : leaf, victim);
+	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup, oom_kill);
 }
 
-static int feed_victims(const struct kernel_side *k, struct registry *registry)
+static int feed_oom_kills(const struct kernel_side *k, struct registry *registry)
 {
-	struct killing killing = { registry, meter_only_leaf(k->meter) };
+	struct killing killing = { registry, meter_only_cgroup(k->meter) };
 
-	return killed_visit(meter_objects(k->meter), add_victim, &killing);
+	return killed_visit(meter_objects(k->meter), add_oom_kill, &killing);
 }
 
-static int read_blocks(const struct kernel_side *k, struct leaf_block **ret, size_t *ret_count)
+static int read_blocks(const struct kernel_side *k, struct cgroup_block **ret, size_t *ret_count)
 {
-	uint64_t only = meter_only_leaf(k->meter);
+	uint64_t only = meter_only_cgroup(k->meter);
 	int r = blocks_read(meter_objects(k->meter), ret, ret_count);
 
 	for (size_t i = 0; r >= 0 && only && i < *ret_count; i++)
-		(*ret)[i].leaf = only;
+		(*ret)[i].cgroup = only;
 	return r;
 }
 
@@ -330,7 +330,7 @@ static unsigned int counted_now(const struct kernel_side *k)
 	return k->meter ? counted | meter_counted(k->meter) : counted;
 }
 
-/* @bases: as of leaves_read_tasks(). */
+/* @bases: as of cgroups_read_tasks(). */
 static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		struct task_bases *bases, struct error *err)
 {
@@ -339,11 +339,11 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 		.name_place = name_place,
 		.context = names,
 	};
-	_cleanup_free_ struct leaf_tasks *tasks = NULL;
-	_cleanup_free_ struct leaf_core *cores = NULL;
-	_cleanup_free_ struct leaf_block *blocks = NULL;
-	_cleanup_free_ struct leaf_row *rows = NULL;
-	_cleanup_free_ struct leaf_loss *losses = NULL;
+	_cleanup_free_ struct cgroup_tasks *tasks = NULL;
+	_cleanup_free_ struct cgroup_core *cores = NULL;
+	_cleanup_free_ struct cgroup_block *blocks = NULL;
+	_cleanup_free_ struct cgroup_row *rows = NULL;
+	_cleanup_free_ struct cgroup_loss *losses = NULL;
 	struct losses nowhere;
 	int r = 0;
 
@@ -354,9 +354,9 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 		feed.nowhere = &nowhere;
 	}
 	if (r >= 0 && (feed.counted & (COUNTED_TASKS | COUNTED_TIMES | COUNTED_LOOKS)))
-		r = leaves_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
+		r = cgroups_read_tasks(k->meter, &tasks, &feed.task_count, bases, err);
 	if (r >= 0 && feed.counted & COUNTED_TIMES)
-		r = leaves_read_cores(k->meter, &cores, &feed.core_count, err);
+		r = cgroups_read_cores(k->meter, &cores, &feed.core_count, err);
 	if (r >= 0 && feed.counted & COUNTED_BLOCK)
 		r = read_blocks(k, &blocks, &feed.block_count);
 	if (r >= 0 && feed.counted & COUNTED_FILES)
@@ -367,7 +367,7 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	if (r >= 0)
 		r = registry_feed(registry, &feed);
 	if (r >= 0 && feed.counted & COUNTED_TASKS)
-		r = feed_victims(k, registry);
+		r = feed_oom_kills(k, registry);
 	if (r < 0)
 		kernel_side_distrust(k); /* what changed is known to nobody now */
 	return r;
@@ -382,7 +382,7 @@ int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct pl
 void kernel_side_distrust(struct kernel_side *k)
 {
 	if (k->rows)
-		row_book_distrust(k->rows);
+		row_cache_invalidate(k->rows);
 }
 
 /* They are of the calls on files. */
@@ -392,50 +392,50 @@ static bool sorts_calls(const struct kernel_side *k)
 }
 
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
-				struct place_names *names, const uint64_t *leaves, size_t count,
+				struct place_names *names, const uint64_t *cgroups, size_t count,
 				struct error *err)
 {
-	_cleanup_free_ struct leaf_histograms *histograms = NULL;
+	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 	size_t found = 0;
 	int r;
 
 	if (!sorts_calls(k))
 		return 0;
-	r = leaves_read_histograms(k->meter, leaves, count, &histograms, &found, err);
+	r = cgroups_read_histograms(k->meter, cgroups, count, &histograms, &found, err);
 	return r < 0 ? r : registry_fold_histograms(registry, histograms, found, name_place, names);
 }
 
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 {
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
-	int r = registry_folded(registry, &leaves, &count);
+	int r = registry_folded(registry, &cgroups, &count);
 
 	if (r < 0 || !count)
 		return r;
 	if (k->meter)
-		r = leaves_forget(k->meter, leaves, count);
+		r = cgroups_forget(k->meter, cgroups, count);
 	if (r >= 0 && k->meter)
-		r = leaves_forget_places(k->meter);
-	return r < 0 ? r : registry_forget(registry, leaves, count);
+		r = cgroups_forget_places(k->meter);
+	return r < 0 ? r : registry_forget(registry, cgroups, count);
 }
 
-/* Those of the job's leaves that are not folded; the caller frees. */
-static int read_histograms_of(struct kernel_side *k, const struct registry_job *job, struct leaf_histograms **ret,
+/* Those of the job's cgroups that are not folded; the caller frees. */
+static int read_histograms_of(struct kernel_side *k, const struct registry_job *job, struct cgroup_histograms **ret,
 			      size_t *ret_count, struct error *err)
 {
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
-	int r = registry_job_leaves(job, &leaves, &count);
+	int r = registry_job_cgroups(job, &cgroups, &count);
 
-	return r < 0 ? r : leaves_read_histograms(k->meter, leaves, count, ret, ret_count, err);
+	return r < 0 ? r : cgroups_read_histograms(k->meter, cgroups, count, ret, ret_count, err);
 }
 
 static int put_histograms_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 				struct error *err)
 {
 	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
-		_cleanup_free_ struct leaf_histograms *histograms = NULL;
+		_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 		size_t count = 0;
 		int r = read_histograms_of(k, job, &histograms, &count, err);
 
@@ -487,7 +487,7 @@ int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct 
 
 /* ---- records ---- */
 
-static int add_histograms(const struct leaf_histograms *from, struct place_names *names,
+static int add_histograms(const struct cgroup_histograms *from, struct place_names *names,
 			  struct reading *to)
 {
 	const struct snapshot_mount *mount = place_names_get(names, from->key.place);
@@ -511,7 +511,7 @@ static int add_histograms(const struct leaf_histograms *from, struct place_names
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err)
 {
-	_cleanup_free_ struct leaf_histograms *histograms = NULL;
+	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 	size_t count = 0;
 	int r;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_side - the kernel's part of the agent: programs and maps, and what of them goes into the
- * registry.  Without BPF the groups' folders tell which jobs there are, and their files what these
+ * registry.  Without BPF the groups' directories tell which jobs there are, and their files what these
  * use.
  */
 #pragma once
@@ -44,14 +44,14 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 		      uint64_t real_ns, struct error *err);
 int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
 		     struct error *err);
-/* Of @count leaves that were just folded. */
+/* Of @count cgroups that were just folded. */
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
-				struct place_names *names, const uint64_t *leaves, size_t count,
+				struct place_names *names, const uint64_t *cgroups, size_t count,
 				struct error *err);
 /* All that is folded is written down: erase it here. */
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
 
-/* Make all that is counted part of the jobs for good, also of leaves that live: the kernel side is to end. */
+/* Make all that is counted part of the jobs for good, also of cgroups that live: the kernel side is to end. */
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
 			  struct error *err);
 
@@ -72,7 +72,7 @@ void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns);
 /* What the budget made of a job that lived between two moments of CLOCK_BOOTTIME. */
 int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record);
 
-/* Those of the job's leaves, live and ended. */
+/* Those of the job's cgroups, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err);
 /* Of one group: what was counted on demand, file by file and by system call. */

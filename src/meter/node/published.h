@@ -16,7 +16,7 @@
 
 struct published;
 
-/* @path: of a file that is nobody else's, in a folder where only we may write; made if it is not
+/* @path: of a file that is nobody else's, in a directory where only we may write; made if it is not
  * there, and emptied if it is of another boot or version, or none.  @slots: of how many jobs at
  * most; it takes room for a thousand at once, as they come. */
 int published_open(const char *path, const char *boot_id, size_t slots, struct published **ret);

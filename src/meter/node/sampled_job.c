@@ -95,11 +95,11 @@ static struct metric_set still(void)
 
 /* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever when that was looked at,
  * and now and then: so its parts are known within a tenth, and of jobs that do not grow nearly nothing is read. */
-#define LOOK_PERIOD 64 /* readings */
+#define POLL_PERIOD 64 /* readings */
 
 static bool is_look_due(const struct sampled_job *own)
 {
-	return own->readings >= LOOK_PERIOD || own->usage > own->looked_usage + own->looked_usage / 10;
+	return own->readings >= POLL_PERIOD || own->usage > own->looked_usage + own->looked_usage / 10;
 }
 
 /* Who never came near the limit did not hit it. */
@@ -250,7 +250,7 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 
 /* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one reading; of these at least
  * the half are jobs that were never looked at, if there are so many. */
-#define COMMAND_LOOKS_MAX 64
+#define COMMAND_LOOKUPS_MAX 64
 
 /* A job that nobody named is told by what its processes say: the oldest one, for as long as that lives. */
 static int find_command(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
@@ -262,9 +262,9 @@ static int find_command(struct job_sources *sources, struct sampled_job *own, st
 
 	if (boot_ns >= sources->commands_until_ns || known->name || !own->path || !sources->hierarchy ||
 	    boot_ns < own->command_ns ||
-	    sources->command_looks >= (own->command_wait_ns ? COMMAND_LOOKS_MAX / 2 : COMMAND_LOOKS_MAX))
+	    sources->command_lookups >= (own->command_wait_ns ? COMMAND_LOOKUPS_MAX / 2 : COMMAND_LOOKUPS_MAX))
 		return 0;
-	sources->command_looks++;
+	sources->command_lookups++;
 	own->command_wait_ns =
 		own->command_wait_ns ? MIN(own->command_wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
 	own->command_ns = boot_ns + own->command_wait_ns;

@@ -35,7 +35,7 @@ struct job_sources { /* stays where it is as long as jobs have something attache
 	void *context;
 	struct sources *sources; /* sampled for this reading */
 	uint64_t commands_until_ns; /* by CLOCK_BOOTTIME: then nobody wants to know any more what jobs run */
-	unsigned int command_looks; /* how many jobs' commands were looked for at this reading: the caller sets it to 0 */
+	unsigned int command_lookups; /* how many jobs' commands were looked for at this reading: the caller sets it to 0 */
 	const char *prolog_dir;	    /* below root_fd */
 	uint64_t bad_prologs;	    /* files that the prolog left and that were not taken */
 	struct notices prolog_news; /* and why */

@@ -194,16 +194,16 @@ static bool is_pinned(void *context, uint32_t kernel_side)
 /* Behind the opening of the kernel side, which takes over what is pinned, or makes an end of it. */
 static int open_state(struct sampler *s, struct error *err)
 {
-	_cleanup_free_ char *folder = NULL;
+	_cleanup_free_ char *dir = NULL;
 	int r;
 
 	if (!s->options.state_dir)
 		return 0;
-	if (asprintf(&folder, "%s/jobs", s->options.state_dir) < 0) {
-		folder = NULL;
+	if (asprintf(&dir, "%s/jobs", s->options.state_dir) < 0) {
+		dir = NULL;
 		return -ENOMEM;
 	}
-	r = state_open(folder, s->options.uid, s->options.gid, &s->state, err);
+	r = state_open(dir, s->options.uid, s->options.gid, &s->state, err);
 	if (r >= 0)
 		r = state_settle(s->state, is_pinned, s, err);
 	return r < 0 ? r : job_state_read(s->state, s->registry, err);
@@ -346,12 +346,12 @@ static bool write_states(struct sampler *s)
 /* What ended is erased on the kernel side only when all of it is written down. */
 static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 {
-	_cleanup_free_ uint64_t *leaves = NULL;
+	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
-	int r = registry_fold(s->registry, boot_ns, &leaves, &count);
+	int r = registry_fold(s->registry, boot_ns, &cgroups, &count);
 
 	if (r >= 0 && count)
-		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, leaves, count,
+		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, cgroups, count,
 						err);
 	s->is_saved = r >= 0 && write_states(s);
 	if (s->is_saved)
@@ -399,7 +399,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 		r = take_published(s);
 	if (r >= 0)
 		r = kernel_side_feed(s->kernel, s->registry, s->names, boot_ns, err);
-	s->sources.command_looks = 0;
+	s->sources.command_lookups = 0;
 	if (r >= 0)
 		r = sources_sample(s->sources.sources, boot_ns);
 	for (struct registry_job *job = NULL; r >= 0 && (job = registry_next(s->registry, job));)
@@ -568,11 +568,11 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		r = kernel_side_tell_budget(s->kernel, job->job->start_boot_ns,
 					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
 	if (r >= 0)
-		victims_merge(&record->victims, registry_job_victims(known));
+		oom_list_merge(&record->oom_list, registry_job_oom_kills(known));
 	s->sources.has_begun = true;
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot make the record");
-	record_close_books(record);
+	record_close_accounting(record);
 	*ret = TAKE_PTR(record);
 	return 0;
 }

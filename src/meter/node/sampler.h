@@ -44,7 +44,7 @@ struct sampler_one {
 };
 
 struct sampler_options { /* what it points to outlives the sampler, but for the two lists */
-	int root_fd; /* a folder that holds proc and sys; stays the caller's */
+	int root_fd; /* a directory that holds proc and sys; stays the caller's */
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
 	bool has_units;	   /* systemd's units and sessions are jobs, too */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state - what the agent knows of its jobs, on disk: a folder of files, one a job.
+ * state - what the agent knows of its jobs, on disk: a directory of files, one a job.
  *
  * Each is written whole or not at all.  Nothing that another made is trusted: what is torn, no
  * plain file, another's or too large is set aside once, as NAME.bad, counted, and told with its
@@ -26,7 +26,7 @@ struct state;
  * letters, 220 that are, it holds a digest.  -ENAMETOOLONG: the manager's name is too long. */
 int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
 
-/* Make the folder @path if it is not there, 0700 and @uid's and @gid's (while we may still give it
+/* Make the directory @path if it is not there, 0700 and @uid's and @gid's (while we may still give it
  * away), and keep it open.  -EPERM: there is one that others may write to. */
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct error *err);
 struct state *state_close(struct state *s); /* NULL is fine; returns NULL */

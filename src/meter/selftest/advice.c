@@ -68,8 +68,8 @@ static bool wants_newer_kernel(const struct checkup *c)
 
 static bool is_refused_group(const struct checkup *c)
 {
-	return c->is_live && c->has_hierarchy && !c->has_sung &&
-	       (c->song_error == -EACCES || c->song_error == -EPERM);
+	return c->is_live && c->has_hierarchy && !c->has_run &&
+	       (c->selftest_error == -EACCES || c->selftest_error == -EPERM);
 }
 
 static bool wants_delegation(const struct checkup *c)
@@ -84,7 +84,7 @@ static bool wants_v1_group(const struct checkup *c)
 
 static bool wants_writable_cgroup(const struct checkup *c)
 {
-	return c->is_live && c->has_hierarchy && !c->has_sung && c->song_error == -EROFS;
+	return c->is_live && c->has_hierarchy && !c->has_run && c->selftest_error == -EROFS;
 }
 
 static bool lacks_memory_on_v2(const struct checkup *c)

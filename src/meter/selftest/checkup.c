@@ -87,7 +87,7 @@ static void judge_tiers(struct checkup *c)
 			tier->on_count += c->hooks[i].is_on;
 			tier->checked_count += c->hooks[i].is_checked;
 		}
-		tier->is_on = c->has_sung && tier->hook_count && tier->on_count == tier->hook_count;
+		tier->is_on = c->has_run && tier->hook_count && tier->on_count == tier->hook_count;
 	}
 }
 
@@ -109,12 +109,12 @@ static int try_hooks(int root_fd, struct checkup *c)
 	if (r < 0)
 		return r;
 	if (c->has_hierarchy) {
-		c->song_error = canary_sing(meter, root_fd, &c->hierarchy, NOBODY, true,
-					    &c->why_no_song);
-		c->has_sung = c->song_error >= 0;
+		c->selftest_error = canary_run(meter, root_fd, &c->hierarchy, NOBODY, true,
+					    &c->why_no_selftest);
+		c->has_run = c->selftest_error >= 0;
 	} else {
-		c->song_error = -ENOENT;
-		c->why_no_song = c->why_no_hierarchy;
+		c->selftest_error = -ENOENT;
+		c->why_no_selftest = c->why_no_hierarchy;
 	}
 	keep_hooks(c, meter);
 	return 0;
@@ -188,5 +188,5 @@ const char *checkup_why_off(const struct checkup *c, const struct checkup_tier *
 		if (strcmp(c->hooks[i].tier, tier->name) == 0 && !c->hooks[i].is_on)
 			return c->hooks[i].why;
 	}
-	return c->why_no_song.text;
+	return c->why_no_selftest.text;
 }

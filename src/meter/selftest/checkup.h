@@ -44,9 +44,9 @@ struct checkup {
 	size_t hook_count;
 	struct older older;
 	struct checkup_tier tiers[CHECKUP_TIERS_COUNT];
-	bool has_sung; /* the hooks that are on were checked */
-	int song_error; /* why not, as -Exxx */
-	struct error why_no_song;
+	bool has_run; /* the hooks that are on were checked */
+	int selftest_error; /* why not, as -Exxx */
+	struct error why_no_selftest;
 	uint64_t map_bytes; /* of the default set */
 	struct attempt attempts[ATTEMPTS_COUNT];
 	bool has_costs;

@@ -10,8 +10,8 @@
 #include "basic/macro.h"
 #include "load/hooks.h"
 #include "model/reading.h"
-#include "selftest/song.h"
-#include "selftest/stage.h"
+#include "selftest/selftest.h"
+#include "selftest/fixture.h"
 
 #define RESTS_MAX 3
 #define NAP_LONGEST 1000 /* times as long, where the machine is busy */
@@ -19,20 +19,20 @@
 /* Which hooks counts rest on. */
 /* clang-format off */
 static const struct {
-	enum file_way way;
+	enum file_interface interface;
 	const char *programs[OP_DATA_COUNT][RESTS_MAX]; /* for reads, for writes */
 } rests[] = {
-	{ WAY_IO_URING, { { "count_request_result", "count_request_entry" }, { "count_request_result", "count_request_entry" } } },
-	{ WAY_LIBAIO,   { { "start_libaio_read", "end_libaio_request" }, { "start_libaio_write", "end_libaio_request" } } },
-	{ WAY_MAPPING,  { { "count_page_in" }, { "count_dirtied", "count_dirtied_page" } } },
+	{ INTERFACE_IO_URING, { { "count_request_result", "count_request_entry" }, { "count_request_result", "count_request_entry" } } },
+	{ INTERFACE_LIBAIO,   { { "start_libaio_read", "end_libaio_request" }, { "start_libaio_write", "end_libaio_request" } } },
+	{ INTERFACE_MAPPING,  { { "count_page_in" }, { "count_dirtied", "count_dirtied_page" } } },
 };
 static const char *const rests_of_calls[RESTS_MAX] = { "enter_call", "leave_call" };
 /* clang-format on */
 
-static const char *const *programs_of(enum file_op op, enum file_way way)
+static const char *const *programs_of(enum file_op op, enum file_interface interface)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rests); i++) {
-		if (way != WAY_CALL && rests[i].way == way)
+		if (interface != INTERFACE_CALL && rests[i].interface == interface)
 			return rests[i].programs[op];
 	}
 	return rests_of_calls;
@@ -96,17 +96,17 @@ static void add_result(struct op_counts *to, enum file_op op, long result)
 		to->bytes += (uint64_t)result;
 }
 
-/* What was sung of an operation by one way. */
-static struct op_counts sum_song(const long *results, enum file_op op, enum file_way way)
+/* What was run of an operation by one way. */
+static struct op_counts sum_selftest(const long *results, enum file_op op, enum file_interface interface)
 {
 	struct op_counts sum = {};
 	size_t count;
-	const struct verse *verses = song_verses(&count);
+	const struct case_ *cases = selftest_cases(&count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (results[i] == VERSE_NOT_SUNG || verses[i].way != way)
+		if (results[i] == CASE_NOT_RUN || cases[i].interface != interface)
 			continue;
-		if (verses[i].op == op || (verses[i].is_copy && op == OP_WRITE))
+		if (cases[i].op == op || (cases[i].is_copy && op == OP_WRITE))
 			add_result(&sum, op, results[i]);
 	}
 	return sum;
@@ -120,7 +120,7 @@ static void take_off(struct op_counts *from, const struct op_counts *part)
 }
 
 /* What was counted of it, over all rows that are a group's. */
-static struct op_counts sum_reading(const struct reading *reading, enum file_op op, enum file_way way)
+static struct op_counts sum_reading(const struct reading *reading, enum file_op op, enum file_interface interface)
 {
 	struct op_counts sum = {};
 
@@ -129,13 +129,13 @@ static struct op_counts sum_reading(const struct reading *reading, enum file_op 
 
 		if (row->kind == ROW_KERNEL)
 			continue;
-		if (way != WAY_CALL) {
-			op_counts_add(&sum, &row->ways[way][op]);
+		if (interface != INTERFACE_CALL) {
+			op_counts_add(&sum, &row->interfaces[interface][op]);
 			continue;
 		}
 		op_counts_add(&sum, &row->ops[op]);
-		for (size_t other = WAY_CALL + 1; op < OP_DATA_COUNT && other < WAY_MAPPING; other++)
-			take_off(&sum, &row->ways[other][op]);
+		for (size_t other = INTERFACE_CALL + 1; op < OP_DATA_COUNT && other < INTERFACE_MAPPING; other++)
+			take_off(&sum, &row->interfaces[other][op]);
 	}
 	return sum;
 }
@@ -147,30 +147,30 @@ static bool are_equal(const struct op_counts *a, const struct op_counts *b)
 
 /* What the canary's own program and libraries cost in page-ins is in it, where they were not in memory. */
 static bool is_right(const struct op_counts *is, const struct op_counts *should, enum file_op op,
-		     enum file_way way)
+		     enum file_interface interface)
 {
-	if (way == WAY_MAPPING && op == OP_READ)
+	if (interface == INTERFACE_MAPPING && op == OP_READ)
 		return is->calls >= should->calls && is->bytes >= should->bytes;
 	return are_equal(is, should);
 }
 
-static void judge_count(const struct evidence *e, enum file_op op, enum file_way way, struct verdict *v)
+static void judge_count(const struct evidence *e, enum file_op op, enum file_interface interface, struct verdict *v)
 {
-	struct op_counts should = sum_song(e->results, op, way);
-	struct op_counts is = sum_reading(e->reading, op, way);
-	const char *const *programs = programs_of(op, way);
+	struct op_counts should = sum_selftest(e->results, op, interface);
+	struct op_counts is = sum_reading(e->reading, op, interface);
+	const char *const *programs = programs_of(op, interface);
 
-	if (should.calls == 0 && way != WAY_CALL)
+	if (should.calls == 0 && interface != INTERFACE_CALL)
 		return;
 	for (size_t i = 0; i < RESTS_MAX && programs[i]; i++) {
-		if (is_right(&is, &should, op, way))
+		if (is_right(&is, &should, op, interface))
 			believe(v, programs[i]);
-		else if (way != WAY_LIBAIO || !e->is_disturbed)
+		else if (interface != INTERFACE_LIBAIO || !e->is_disturbed)
 			doubt(v, programs[i],
 			      "the canary's %s%s%s of %" PRIu64 " calls, %" PRIu64 " bytes, %" PRIu64
 			      " errors was counted as %" PRIu64 ", %" PRIu64 " and %" PRIu64,
-			      file_op_name(op), way == WAY_CALL ? "" : " by ",
-			      way == WAY_CALL ? "" : file_way_name(way), should.calls, should.bytes,
+			      file_op_name(op), interface == INTERFACE_CALL ? "" : " by ",
+			      interface == INTERFACE_CALL ? "" : file_interface_name(interface), should.calls, should.bytes,
 			      should.errors, is.calls, is.bytes, is.errors);
 	}
 }
@@ -178,8 +178,8 @@ static void judge_count(const struct evidence *e, enum file_op op, enum file_way
 /* Is all as it should be but for the read that a signal ended? */
 static bool lacks_interrupted(const struct evidence *e)
 {
-	struct op_counts should = sum_song(e->results, OP_READ, WAY_CALL);
-	struct op_counts is = sum_reading(e->reading, OP_READ, WAY_CALL);
+	struct op_counts should = sum_selftest(e->results, OP_READ, INTERFACE_CALL);
+	struct op_counts is = sum_reading(e->reading, OP_READ, INTERFACE_CALL);
 
 	is.calls++;
 	is.errors++;
@@ -208,25 +208,25 @@ static void judge_files(const struct evidence *e, struct verdict *v)
 	for (size_t op = 0; op < OP_COUNT; op++) {
 		if (op == OP_READ && lacks_interrupted(e))
 			continue;
-		judge_count(e, (enum file_op)op, WAY_CALL, v);
+		judge_count(e, (enum file_op)op, INTERFACE_CALL, v);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		for (size_t way = WAY_CALL + 1; way < WAY_COUNT; way++)
-			judge_count(e, (enum file_op)op, (enum file_way)way, v);
+		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_COUNT; interface++)
+			judge_count(e, (enum file_op)op, (enum file_interface)interface, v);
 	}
 }
 
 /* ---- a connection ---- */
 
-static bool is_traffic_right(const struct network *n, const struct song_talk *talk)
+static bool is_traffic_right(const struct network *n, const struct selftest_talk *talk)
 {
 	static const enum metric_id calls[] = { METRIC_NETWORK_SENT_CALLS, METRIC_NETWORK_RECEIVED_CALLS };
 	static const enum metric_id bytes[] = { METRIC_NETWORK_SENT_BYTES, METRIC_NETWORK_RECEIVED_BYTES };
 	bool is_right = true;
 
-	for (size_t way = 0; way < ARRAY_SIZE(calls); way++) {
-		is_right &= network_number(n, SOCKET_TCP, calls[way]) == talk->calls;
-		is_right &= network_number(n, SOCKET_TCP, bytes[way]) == talk->bytes;
+	for (size_t interface = 0; interface < ARRAY_SIZE(calls); interface++) {
+		is_right &= network_number(n, SOCKET_TCP, calls[interface]) == talk->calls;
+		is_right &= network_number(n, SOCKET_TCP, bytes[interface]) == talk->bytes;
 	}
 	return is_right;
 }
@@ -274,7 +274,7 @@ static void judge_connection(const struct evidence *e, struct verdict *v)
 
 /* ---- where ---- */
 
-/* The row of the canary's folder: fsync is by descriptor, and is done nowhere else. */
+/* The row of the canary's directory: fsync is by descriptor, and is done nowhere else. */
 static const struct mount_row *find_stage(const struct reading *reading)
 {
 	for (size_t i = 0; i < reading->mount_count; i++) {
@@ -294,37 +294,37 @@ static bool has_got_far(long result)
 static bool is_place_told(const struct evidence *e, enum file_op op, uint64_t *ret_calls)
 {
 	size_t count;
-	const struct verse *verses = song_verses(&count);
+	const struct case_ *cases = selftest_cases(&count);
 	bool is_told = false;
 
 	*ret_calls = 0;
 	for (size_t i = 0; i < count; i++) {
-		if (verses[i].op != op)
+		if (cases[i].op != op)
 			continue;
-		if (!has_got_far(e->results[i]) || (verses[i].placed_by && !is_on(e, verses[i].placed_by)))
+		if (!has_got_far(e->results[i]) || (cases[i].placed_by && !is_on(e, cases[i].placed_by)))
 			return false;
-		is_told |= verses[i].placed_by != NULL;
+		is_told |= cases[i].placed_by != NULL;
 		++*ret_calls;
 	}
 	return is_told;
 }
 
-static void judge_place(const struct evidence *e, enum file_op op, const struct mount_row *stage,
+static void judge_place(const struct evidence *e, enum file_op op, const struct mount_row *fixture,
 			struct verdict *v)
 {
-	uint64_t is = stage->ops[op].calls, should;
+	uint64_t is = fixture->ops[op].calls, should;
 	size_t count;
-	const struct verse *verses = song_verses(&count);
+	const struct case_ *cases = selftest_cases(&count);
 
 	if (!is_place_told(e, op, &should))
 		return;
 	for (size_t i = 0; i < count; i++) {
-		if (verses[i].op != op || !verses[i].placed_by)
+		if (cases[i].op != op || !cases[i].placed_by)
 			continue;
 		if (is == should)
-			believe(v, verses[i].placed_by);
+			believe(v, cases[i].placed_by);
 		else if (!e->is_disturbed)
-			doubt(v, verses[i].placed_by,
+			doubt(v, cases[i].placed_by,
 			      "of the canary's %" PRIu64 " calls of %s %" PRIu64
 			      " were placed on its file system",
 			      should, file_op_name(op), is);
@@ -333,29 +333,29 @@ static void judge_place(const struct evidence *e, enum file_op op, const struct 
 
 static void judge_places(const struct evidence *e, struct verdict *v)
 {
-	const struct mount_row *stage = find_stage(e->reading);
+	const struct mount_row *fixture = find_stage(e->reading);
 
-	for (size_t op = OP_DATA_COUNT; stage && op < OP_COUNT; op++)
-		judge_place(e, (enum file_op)op, stage, v);
+	for (size_t op = OP_DATA_COUNT; fixture && op < OP_COUNT; op++)
+		judge_place(e, (enum file_op)op, fixture, v);
 }
 
 /* ---- the tasks' own counters ---- */
 
-static uint64_t sum_books(const long *results, enum file_op op)
+static uint64_t sum_accounting(const long *results, enum file_op op)
 {
 	uint64_t sum = 0;
 
-	for (size_t way = 0; way < WAY_COUNT; way++) {
-		if (file_way_is_in_books((enum file_way)way))
-			sum += sum_song(results, op, (enum file_way)way).bytes;
+	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
+		if (file_interface_is_accounted((enum file_interface)interface))
+			sum += sum_selftest(results, op, (enum file_interface)interface).bytes;
 	}
 	return sum;
 }
 
 static void judge_tasks(const struct evidence *e, struct verdict *v)
 {
-	const uint64_t read_bytes = sum_books(e->results, OP_READ);
-	const uint64_t written = sum_books(e->results, OP_WRITE);
+	const uint64_t read_bytes = sum_accounting(e->results, OP_READ);
+	const uint64_t written = sum_accounting(e->results, OP_WRITE);
 	const struct value *values = e->reading->values;
 
 	if (!e->is_settled) {
@@ -394,11 +394,11 @@ static void judge_times(const struct evidence *e, struct verdict *v)
 
 	if (!program)
 		return;
-	if (slept->number >= SONG_NAP_NS / 10 && slept->number < SONG_NAP_NS * NAP_LONGEST)
+	if (slept->number >= SELFTEST_SLEEP_NS / 10 && slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST)
 		believe(v, program);
 	else
 		doubt(v, program, "the canary's sleep of %" PRIu64 " us in a read was counted as %" PRIu64 " us",
-		      SONG_NAP_NS / 1000, slept->number / 1000);
+		      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
 }
 
 void verdict_find(const struct evidence *e, struct verdict *ret)

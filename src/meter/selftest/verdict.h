@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict - which hooks counted the canary's song right, by what it did and what was counted.  No side effects. */
+/* verdict - which hooks counted the canary's self-test right, by what it did and what was counted.  No side effects. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,7 +7,7 @@
 
 struct hook;
 struct reading;
-struct song_talk;
+struct selftest_talk;
 
 struct judged {
 	const char *program;
@@ -23,8 +23,8 @@ struct verdict { /* hooks that are not in it were not tried */
 
 /* What a reading of the canary's group is held against. */
 struct evidence {
-	const long *results;       /* of the song, by verse */
-	const struct song_talk *talk; /* NULL: it was not asked to */
+	const long *results;       /* of the self-test, by case */
+	const struct selftest_talk *talk; /* NULL: it was not asked to */
 	bool has_left_connections; /* they are closed, and still followed */
 	const struct hook *hooks;  /* as they are on now; a tier of which one is off is not judged */
 	size_t hook_count;

@@ -8,7 +8,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 
 #define DEVICES_MAX 65536
@@ -99,11 +99,11 @@ static void read_nvidia(int root_fd, struct gpus *gpus)
 
 void gpus_read(int root_fd, struct gpus *ret)
 {
-	_cleanup_(folder_clear) struct folder devices = {};
+	_cleanup_(dir_clear) struct dir devices = {};
 
 	*ret = (struct gpus){};
 	read_nvidia(root_fd, ret);
-	if (folder_read(root_fd, PCI, DEVICES_MAX, &devices) < 0)
+	if (dir_read(root_fd, PCI, DEVICES_MAX, &devices) < 0)
 		return;
 	for (size_t i = 0; i < devices.count; i++)
 		read_gpu(root_fd, devices.names[i], ret);

@@ -22,7 +22,7 @@ struct counter {
 	int fd;
 	struct hardware_event event;
 	unsigned int place; /* which CPU; 0: of a process, wherever it is */
-	struct hardware_tally tally;
+	struct hardware_counts counts;
 };
 
 struct hardware {
@@ -38,7 +38,7 @@ struct target {
 	bool is_inherited, at_exec;
 };
 
-void hardware_tally_take(struct hardware_tally *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
+void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
 {
 	uint64_t new_count, new_enabled, new_running;
 
@@ -210,24 +210,24 @@ int hardware_open_group(const struct hardware_events *events, int cgroup_fd, con
 	return finish(&h, r, error, ret, err);
 }
 
-static int open_folder(const struct hardware_place *place, struct error *err)
+static int open_dir(const struct hardware_place *place, struct error *err)
 {
 	const char *mount, *below;
-	char folder[PATH_MAX];
+	char dir[PATH_MAX];
 	int fd;
 
 	if (!hierarchy_find_place(place->hierarchy, CONTROLLER_PERF_EVENT, place->path, &mount, &below))
 		return error_set(err, -ENOENT, "no hierarchy of cgroup v1 that jobs are in has perf_event");
-	if ((size_t)snprintf(folder, sizeof(folder), ".%s%s", mount, below) >= sizeof(folder))
+	if ((size_t)snprintf(dir, sizeof(dir), ".%s%s", mount, below) >= sizeof(dir))
 		return error_set(err, -ENAMETOOLONG, "the path of its group is too long");
-	fd = openat(place->root_fd, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(place->root_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? error_set_errno(err, errno, "cannot open its group of perf_event") : fd;
 }
 
 int hardware_open_path(const struct hardware_events *events, const struct hardware_place *place,
 		       size_t descriptors_max, struct hardware **ret, struct error *err)
 {
-	_cleanup_close_ int fd = open_folder(place, err);
+	_cleanup_close_ int fd = open_dir(place, err);
 	struct cpulist cpus = {};
 	int r;
 
@@ -275,9 +275,9 @@ static bool take(struct counter *c)
 	} now;
 
 	if (read(c->fd, &now, sizeof(now)) == sizeof(now))
-		hardware_tally_take(&c->tally, now.count, now.enabled_ns, now.running_ns);
+		hardware_counts_take(&c->counts, now.count, now.enabled_ns, now.running_ns);
 	else
-		return c->tally.running_ns > 0;
+		return c->counts.running_ns > 0;
 	return now.running_ns > 0 || now.enabled_ns == 0;
 }
 
@@ -288,8 +288,8 @@ static void sum_times(const struct hardware *h, uint64_t *ret_enabled, uint64_t 
 
 	*ret_enabled = *ret_running = 0;
 	for (size_t i = 0; i < h->count; i++) {
-		least = MIN(least, h->counters[i].tally.running_ns);
-		most = MAX(most, h->counters[i].tally.enabled_ns);
+		least = MIN(least, h->counters[i].counts.running_ns);
+		most = MAX(most, h->counters[i].counts.enabled_ns);
 		if (i + 1 < h->count && h->counters[i + 1].place == h->counters[i].place)
 			continue;
 		*ret_enabled += most;
@@ -312,7 +312,7 @@ void hardware_read(struct hardware *h, struct value values[METRIC_JOB_COUNT])
 
 		is_counted[id] |= take(c);
 		has[id] = true;
-		if (__builtin_mul_overflow(c->tally.scaled, c->event.weight, &part))
+		if (__builtin_mul_overflow(c->counts.scaled, c->event.weight, &part))
 			part = VALUE_MAX;
 		sums[id] = MIN(sums[id] + MIN(part, VALUE_MAX), VALUE_MAX);
 	}

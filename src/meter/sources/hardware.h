@@ -39,7 +39,7 @@ struct hardware_place {
 int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec, struct hardware **ret,
 			  struct error *err);
 
-/* Count what runs in the group whose folder (of the hierarchy with perf_event) is @cgroup_fd, which stays the caller's,
+/* Count what runs in the group whose directory (of the hierarchy with perf_event) is @cgroup_fd, which stays the caller's,
  * and in those below it, on @cpus: a descriptor for each event and CPU, at most @descriptors_max of them (-E2BIG).  Takes
  * CAP_PERFMON. */
 int hardware_open_group(const struct hardware_events *events, int cgroup_fd, const struct cpulist *cpus,
@@ -69,10 +69,10 @@ bool hardware_counts(enum metric_id id);
 
 /* ---- one event at one place ---- */
 
-struct hardware_tally { /* begins as {} */
+struct hardware_counts { /* begins as {} */
 	uint64_t count, enabled_ns, running_ns; /* as the kernel said them last */
 	uint64_t scaled;                        /* all of it, with what was missed while others had their turn */
 };
 
 /* It went on since: the new part is scaled by the new times.  One that had no turn meanwhile waits for its next. */
-void hardware_tally_take(struct hardware_tally *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns);
+void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns);

@@ -87,11 +87,11 @@ static int add_mount(int root_fd, const struct mount *mount, struct samples *to)
 	return r;
 }
 
-static bool is_below(const char *path, const char *folder)
+static bool is_below(const char *path, const char *dir)
 {
-	size_t length = strlen(folder);
+	size_t length = strlen(dir);
 
-	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+	return strncmp(path, dir, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
 static bool may_ask(const struct source_options *options, const char *fstype)

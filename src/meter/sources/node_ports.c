@@ -8,7 +8,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 #include "sources/node.h"
 #include "basic/parse.h"
@@ -121,12 +121,12 @@ static int add_port(const struct place *p, struct samples *to)
 
 static int add_device(int root_fd, const char *device, size_t *left, struct samples *to)
 {
-	_cleanup_(folder_clear) struct folder ports = {};
+	_cleanup_(dir_clear) struct dir ports = {};
 	char path[256];
 	int r = 0;
 
 	if (snprintf(path, sizeof(path), CLASS "/%s/ports", device) >= (int)sizeof(path) ||
-	    folder_read(root_fd, path, DEVICE_PORTS_MAX, &ports) < 0)
+	    dir_read(root_fd, path, DEVICE_PORTS_MAX, &ports) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < ports.count && *left; i++) {
 		const struct place port = { root_fd, device, ports.names[i] };
@@ -141,9 +141,9 @@ static int add_device(int root_fd, const char *device, size_t *left, struct samp
 
 bool node_ports_exist(int root_fd)
 {
-	_cleanup_(folder_clear) struct folder devices = {};
+	_cleanup_(dir_clear) struct dir devices = {};
 
-	return folder_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) == 0 && devices.count > 0;
+	return dir_read(root_fd, CLASS, NODE_DEVICES_MAX, &devices) == 0 && devices.count > 0;
 }
 
 void node_ports_take(const struct samples *from, struct ports *ret)
@@ -180,12 +180,12 @@ static int open_source(const struct source_options *options, struct source_state
 
 static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 {
-	_cleanup_(folder_clear) struct folder devices = {};
+	_cleanup_(dir_clear) struct dir devices = {};
 	size_t left = NODE_DEVICES_MAX;
 	int r = 0;
 
 	(void)boot_ns;
-	if (folder_read(s->root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
+	if (dir_read(s->root_fd, CLASS, NODE_DEVICES_MAX, &devices) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < devices.count; i++) {
 		if (strlen(devices.names[i]) <= NAME_MAX_LENGTH)

@@ -10,10 +10,10 @@
 
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 
-#define NAMES_MAX 4096 /* in one folder */
+#define NAMES_MAX 4096 /* in one directory */
 #define NAME_MAX_LENGTH 60 /* the kernel's own are shorter; what was cut would be another's */
 
 /* clang-format off */
@@ -57,10 +57,10 @@ static void read_name(int root_fd, const char *path, const char *otherwise, char
 /* Zones and the zones in them; intel-rapl-mmio is the same package a second time. */
 static int read_powercap(int root_fd, struct sensors *s)
 {
-	_cleanup_(folder_clear) struct folder zones = {};
+	_cleanup_(dir_clear) struct dir zones = {};
 	int r = 0;
 
-	if (folder_read(root_fd, "sys/class/powercap", NAMES_MAX, &zones) < 0)
+	if (dir_read(root_fd, "sys/class/powercap", NAMES_MAX, &zones) < 0)
 		return 0;
 	for (size_t i = 0; i < zones.count && r >= 0; i++) {
 		const char *zone = zones.names[i];
@@ -94,14 +94,14 @@ static bool is_hwmon_figure(const char *file)
 
 static int read_chip(int root_fd, const char *chip, struct sensors *s)
 {
-	_cleanup_(folder_clear) struct folder files = {};
+	_cleanup_(dir_clear) struct dir files = {};
 	char path[320], name[64], label[136];
 	int r = 0;
 
 	snprintf(path, sizeof(path), "sys/class/hwmon/%.60s/name", chip);
 	read_name(root_fd, path, chip, name, sizeof(name));
 	snprintf(path, sizeof(path), "sys/class/hwmon/%.60s", chip);
-	if (folder_read(root_fd, path, NAMES_MAX, &files) < 0)
+	if (dir_read(root_fd, path, NAMES_MAX, &files) < 0)
 		return 0;
 	for (size_t i = 0; i < files.count && r >= 0; i++) {
 		if (!is_hwmon_figure(files.names[i]))
@@ -116,10 +116,10 @@ static int read_chip(int root_fd, const char *chip, struct sensors *s)
 
 static int read_hwmon(int root_fd, struct sensors *s)
 {
-	_cleanup_(folder_clear) struct folder chips = {};
+	_cleanup_(dir_clear) struct dir chips = {};
 	int r = 0;
 
-	if (folder_read(root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
+	if (dir_read(root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
 		return 0;
 	for (size_t i = 0; i < chips.count && r >= 0; i++) {
 		if (strlen(chips.names[i]) <= NAME_MAX_LENGTH)

@@ -11,13 +11,13 @@
 #include "basic/cleanup.h"
 #include "basic/cpulist.h"
 #include "basic/file.h"
-#include "basic/folder.h"
+#include "basic/dir.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 
-#define NAMES_MAX 4096 /* in one folder */
+#define NAMES_MAX 4096 /* in one directory */
 #define CHIP_NAME_MAX 32
-#define CPU_FOLDER "sys/devices/system/cpu"
+#define CPU_DIR "sys/devices/system/cpu"
 #define KILOHERTZ_MAX UINT64_C(100000000) /* what is over it is no frequency */
 #define MILLICELSIUS_MAX UINT64_C(200000)
 
@@ -45,7 +45,7 @@ static bool has_file(int root_fd, unsigned int cpu, const char *file)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), CPU_FOLDER "/cpu%u/%s", cpu, file);
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/%s", cpu, file);
 	return faccessat(root_fd, path, F_OK, 0) == 0;
 }
 
@@ -53,7 +53,7 @@ static bool read_number(int root_fd, unsigned int cpu, const char *file, uint64_
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), CPU_FOLDER "/cpu%u/%s", cpu, file);
+	snprintf(path, sizeof(path), CPU_DIR "/cpu%u/%s", cpu, file);
 	return file_read_u64(root_fd, path, ret) == 0;
 }
 
@@ -80,7 +80,7 @@ static int list_processors(struct thermal *t)
 	_cleanup_free_ char *text = NULL;
 	struct cpulist online;
 
-	if (file_read(t->root_fd, CPU_FOLDER "/online", 64u << 10, &text, NULL) < 0)
+	if (file_read(t->root_fd, CPU_DIR "/online", 64u << 10, &text, NULL) < 0)
 		return 0;
 	text[strcspn(text, "\n")] = '\0';
 	if (cpulist_parse(text, &online) < 0 || cpulist_count(&online) == 0)
@@ -141,20 +141,20 @@ static int add_sensor(struct thermal *t, const char *chip, const char *name, con
 }
 
 /* coretemp: "Package id 1" is package 1's. */
-static int add_coretemp(struct thermal *t, const char *folder, const char *file)
+static int add_coretemp(struct thermal *t, const char *dir, const char *file)
 {
 	char path[192], label[64];
 	const char *rest = label;
 	uint64_t package;
 
-	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
 	read_line(t->root_fd, path, label, sizeof(label));
 	if (strncmp(label, "Package id ", strlen("Package id ")) != 0)
 		return 0;
 	rest += strlen("Package id ");
 	if (parse_u64(rest, &package) < 0 || package >= THERMAL_PACKAGE_ANY)
 		return 0;
-	snprintf(path, sizeof(path), "%s/%.*s_input", folder, (int)strcspn(file, "_"), file);
+	snprintf(path, sizeof(path), "%s/%.*s_input", dir, (int)strcspn(file, "_"), file);
 	return add_sensor(t, "coretemp", label, path, (uint32_t)package);
 }
 
@@ -165,22 +165,22 @@ static bool is_label(const char *file)
 	return strncmp(file, "temp", strlen("temp")) == 0 && end && strcmp(end, "_label") == 0 && strlen(file) < CHIP_NAME_MAX;
 }
 
-static int read_coretemp(struct thermal *t, const char *folder)
+static int read_coretemp(struct thermal *t, const char *dir)
 {
-	_cleanup_(folder_clear) struct folder files = {};
+	_cleanup_(dir_clear) struct dir files = {};
 	int r = 0;
 
-	if (folder_read(t->root_fd, folder, NAMES_MAX, &files) < 0)
+	if (dir_read(t->root_fd, dir, NAMES_MAX, &files) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < files.count; i++) {
 		if (is_label(files.names[i]))
-			r = add_coretemp(t, folder, files.names[i]);
+			r = add_coretemp(t, dir, files.names[i]);
 	}
 	return r;
 }
 
 /* AMD's: Tctl steers the fan and is above the true one on some; those have Tdie, too. */
-static int read_amd(struct thermal *t, const char *folder, const char *chip)
+static int read_amd(struct thermal *t, const char *dir, const char *chip)
 {
 	static const char *const wanted[] = { "Tdie", "Tctl" };
 
@@ -188,11 +188,11 @@ static int read_amd(struct thermal *t, const char *folder, const char *chip)
 		for (unsigned int number = 1; number <= 2; number++) {
 			char path[192], label[64];
 
-			snprintf(path, sizeof(path), "%s/temp%u_label", folder, number);
+			snprintf(path, sizeof(path), "%s/temp%u_label", dir, number);
 			read_line(t->root_fd, path, label, sizeof(label));
 			if (strcmp(label, wanted[i]) != 0)
 				continue;
-			snprintf(path, sizeof(path), "%s/temp%u_input", folder, number);
+			snprintf(path, sizeof(path), "%s/temp%u_input", dir, number);
 			return add_sensor(t, chip, label, path, THERMAL_PACKAGE_ANY);
 		}
 	}
@@ -201,33 +201,33 @@ static int read_amd(struct thermal *t, const char *folder, const char *chip)
 
 static int read_hwmon(struct thermal *t)
 {
-	_cleanup_(folder_clear) struct folder chips = {};
+	_cleanup_(dir_clear) struct dir chips = {};
 	int r = 0;
 
-	if (folder_read(t->root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
+	if (dir_read(t->root_fd, "sys/class/hwmon", NAMES_MAX, &chips) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < chips.count; i++) {
-		char folder[96], path[128], chip[32];
+		char dir[96], path[128], chip[32];
 
 		if (strlen(chips.names[i]) >= CHIP_NAME_MAX)
 			continue;
-		snprintf(folder, sizeof(folder), "sys/class/hwmon/%s", chips.names[i]);
-		snprintf(path, sizeof(path), "%s/name", folder);
+		snprintf(dir, sizeof(dir), "sys/class/hwmon/%s", chips.names[i]);
+		snprintf(path, sizeof(path), "%s/name", dir);
 		read_line(t->root_fd, path, chip, sizeof(chip));
 		if (strcmp(chip, "coretemp") == 0)
-			r = read_coretemp(t, folder);
+			r = read_coretemp(t, dir);
 		else if (strcmp(chip, "k10temp") == 0 || strcmp(chip, "zenpower") == 0)
-			r = read_amd(t, folder, chip);
+			r = read_amd(t, dir, chip);
 	}
 	return r;
 }
 
 static int read_zones(struct thermal *t)
 {
-	_cleanup_(folder_clear) struct folder zones = {};
+	_cleanup_(dir_clear) struct dir zones = {};
 	int r = 0;
 
-	if (folder_read(t->root_fd, "sys/class/thermal", NAMES_MAX, &zones) < 0)
+	if (dir_read(t->root_fd, "sys/class/thermal", NAMES_MAX, &zones) < 0)
 		return 0;
 	for (size_t i = 0; r == 0 && i < zones.count; i++) {
 		char path[128], type[32];

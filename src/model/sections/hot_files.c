@@ -234,7 +234,7 @@ int hot_files_merge(void *sum, const void *part)
 	to->small.bytes += from->small.bytes;
 	to->small.opens += from->small.opens;
 	r = merge_list(&to->hot, &from->hot);
-	return r < 0 ? r : merge_list(&to->folders, &from->folders);
+	return r < 0 ? r : merge_list(&to->dirs, &from->dirs);
 }
 
 void hot_files_clear(void *section)
@@ -242,6 +242,6 @@ void hot_files_clear(void *section)
 	struct hot_files *files = section;
 
 	hot_list_clear(&files->hot);
-	hot_list_clear(&files->folders);
+	hot_list_clear(&files->dirs);
 	*files = (struct hot_files){};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hot_files - what a job did with files one by one: those that it used most, the folders in which they lie,
+ * hot_files - what a job did with files one by one: those that it used most, the directories in which they lie,
  * and sums over all of them.
  *
  * Only so many files are followed as there was room for.  What was done with the others is in one sum.
@@ -20,7 +20,7 @@
 
 #define FILE_METRICS (METRIC_FILE_END - METRIC_FILE_FIRST)
 
-/* A file, a folder, or a sum over some. */
+/* A file, a directory, or a sum over some. */
 struct hot_file {
 	char *path;  /* owned; NULL: a sum */
 	char *mount; /* owned: the row of files in which it stands */
@@ -38,12 +38,12 @@ struct hot_files {
 	bool is_known;
 	bool has_seconds;
 	bool knows_dropped;    /* how many are in @dropped */
-	struct hot_file total; /* all that were followed, files and folders */
+	struct hot_file total; /* all that were followed, files and directories */
 	struct hot_file dropped; /* all that were not */
 	struct { /* files below SMALL_FILE_BYTES of which something, but no more, was read or written */
 		uint64_t files, bytes, opens; /* opens: with creates */
 	} small;
-	struct hot_list hot, folders;
+	struct hot_list hot, dirs;
 };
 
 uint64_t *hot_file_number(struct hot_file *file, enum metric_id id);

@@ -102,7 +102,7 @@ static void hot_files_format(const void *section, struct document *d)
 	document_unsigned(d, files->small.opens);
 	document_end_map(d);
 	format_list(files, "hot", &files->hot, d);
-	format_list(files, "folders", &files->folders, d);
+	format_list(files, "directories", &files->dirs, d);
 	document_end_map(d);
 }
 
@@ -273,7 +273,7 @@ static int hot_files_parse(const struct place *place, const json_t *map, void *s
 		r = take_small(place, map, ret);
 	if (r == 0)
 		r = take_list(place, map, "hot", &ret->hot, ret);
-	return r < 0 ? r : take_list(place, map, "folders", &ret->folders, ret);
+	return r < 0 ? r : take_list(place, map, "directories", &ret->dirs, ret);
 }
 
 /* ---- the section ---- */

@@ -52,7 +52,7 @@ uint64_t *network_number_ref(struct network *n, enum socket_kind kind, enum metr
 	assert(kind < SOCKET_KIND_COUNT && id >= METRIC_NETWORK_FIRST && id < METRIC_NETWORK_END);
 	assert(network_takes(kind, id));
 	if (id == METRIC_NETWORK_LEAST_ROUND_TRIP)
-		return &n->least_round_trip_ns;
+		return &n->min_rtt_ns;
 	return &n->numbers[place_of(kind, id)];
 }
 
@@ -69,7 +69,7 @@ bool network_takes(enum socket_kind kind, enum metric_id id)
 bool network_knows(const struct network *n, enum metric_id id)
 {
 	if (id >= METRIC_NETWORK_SEGMENTS)
-		return n->is_known && n->has_details && (id != METRIC_NETWORK_LEAST_ROUND_TRIP || n->least_round_trip_ns);
+		return n->is_known && n->has_details && (id != METRIC_NETWORK_LEAST_ROUND_TRIP || n->min_rtt_ns);
 	return n->is_known && (n->has_connections || id < METRIC_NETWORK_OPENED);
 }
 
@@ -93,12 +93,12 @@ bool network_has_kind(const struct network *n, enum socket_kind kind)
 
 bool network_is_empty(const struct network *n)
 {
-	bool is_empty = !n->least_round_trip_ns;
+	bool is_empty = !n->min_rtt_ns;
 
 	for (size_t i = 0; i < NETWORK_PLACES; i++)
 		is_empty &= !n->numbers[i];
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		is_empty &= !n->round_trip_times.counts[i];
+		is_empty &= !n->rtt_distribution.counts[i];
 	return is_empty;
 }
 
@@ -107,8 +107,8 @@ static bool network_is_same(const void *left, const void *right)
 	const struct network *a = left, *b = right;
 
 	return a->is_known == b->is_known && a->has_connections == b->has_connections && a->has_details == b->has_details &&
-	       a->least_round_trip_ns == b->least_round_trip_ns && memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
-	       memcmp(&a->round_trip_times, &b->round_trip_times, sizeof(a->round_trip_times)) == 0;
+	       a->min_rtt_ns == b->min_rtt_ns && memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
+	       memcmp(&a->rtt_distribution, &b->rtt_distribution, sizeof(a->rtt_distribution)) == 0;
 }
 
 /* Of times of which 0 is none. */
@@ -121,8 +121,8 @@ void network_add(struct network *to, const struct network *from)
 {
 	for (size_t i = 0; i < NETWORK_PLACES; i++)
 		to->numbers[i] += from->numbers[i];
-	to->least_round_trip_ns = least_of(to->least_round_trip_ns, from->least_round_trip_ns);
-	histogram_add(&to->round_trip_times, &from->round_trip_times);
+	to->min_rtt_ns = least_of(to->min_rtt_ns, from->min_rtt_ns);
+	histogram_add(&to->rtt_distribution, &from->rtt_distribution);
 }
 
 static int network_raise(void *section, const void *shown)
@@ -132,9 +132,9 @@ static int network_raise(void *section, const void *shown)
 
 	for (size_t i = 0; i < NETWORK_PLACES; i++)
 		to->numbers[i] = MAX(to->numbers[i], least->numbers[i]);
-	to->least_round_trip_ns = least_of(to->least_round_trip_ns, least->least_round_trip_ns);
+	to->min_rtt_ns = least_of(to->min_rtt_ns, least->min_rtt_ns);
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		to->round_trip_times.counts[i] = MAX(to->round_trip_times.counts[i], least->round_trip_times.counts[i]);
+		to->rtt_distribution.counts[i] = MAX(to->rtt_distribution.counts[i], least->rtt_distribution.counts[i]);
 	return 0;
 }
 
@@ -143,8 +143,8 @@ static void forget_details(struct network *n)
 {
 	n->has_details = false;
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_SEGMENTS) = 0;
-	n->least_round_trip_ns = 0;
-	n->round_trip_times = (struct histogram){};
+	n->min_rtt_ns = 0;
+	n->rtt_distribution = (struct histogram){};
 }
 
 static void forget_connections(struct network *n)
@@ -192,11 +192,11 @@ static bool subtract_details(struct network *from, const struct network *earlier
 	if (!from->has_details)
 		return true;
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-		is_known &= from->round_trip_times.counts[i] >= earlier->round_trip_times.counts[i];
-		from->round_trip_times.counts[i] -= earlier->round_trip_times.counts[i];
+		is_known &= from->rtt_distribution.counts[i] >= earlier->rtt_distribution.counts[i];
+		from->rtt_distribution.counts[i] -= earlier->rtt_distribution.counts[i];
 	}
-	if (earlier->least_round_trip_ns && from->least_round_trip_ns >= earlier->least_round_trip_ns)
-		from->least_round_trip_ns = 0; /* it may be from before */
+	if (earlier->min_rtt_ns && from->min_rtt_ns >= earlier->min_rtt_ns)
+		from->min_rtt_ns = 0; /* it may be from before */
 	return is_known;
 }
 
@@ -245,11 +245,11 @@ static const void *network_idle(const void *section)
 
 /* ---- as text ---- */
 
-static void format_round_trip_times(const struct network *n, struct document *d)
+static void format_rtt_distribution(const struct network *n, struct document *d)
 {
 	bool is_known = network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES);
 
-	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES), is_known ? &n->round_trip_times : NULL, d);
+	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES), is_known ? &n->rtt_distribution : NULL, d);
 }
 
 static void format_direction(const struct network *n, enum socket_kind kind, const char *section, struct document *d)
@@ -263,7 +263,7 @@ static void format_direction(const struct network *n, enum socket_kind kind, con
 				      network_number(n, kind, (enum metric_id)i), d);
 	}
 	if (strcmp(section, metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES)->section) == 0)
-		format_round_trip_times(n, d);
+		format_rtt_distribution(n, d);
 	document_end_map(d);
 }
 
@@ -323,7 +323,7 @@ static int take_socket_number(const struct place *place, const json_t *map, cons
 }
 
 /* A list, which older records lack. */
-static int take_round_trip_times(const struct place *place, const json_t *tcp, struct network *ret)
+static int take_rtt_distribution(const struct place *place, const json_t *tcp, struct network *ret)
 {
 	const struct metric *metric = metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES);
 	struct place here = place_below(place, ".%s", metric_part(metric));
@@ -332,7 +332,7 @@ static int take_round_trip_times(const struct place *place, const json_t *tcp, s
 	int r = place_get(place, tcp, metric_part(metric), JSON_OBJECT, &section);
 
 	if (r == 0)
-		r = histogram_take(&here, section, metric, &ret->round_trip_times, &is_known);
+		r = histogram_take(&here, section, metric, &ret->rtt_distribution, &is_known);
 	if (r == 0)
 		ret->has_details &= is_known;
 	return r;
@@ -348,7 +348,7 @@ static int take_sockets(const struct place *place, const json_t *map, enum socke
 						 network_number_ref(ret, kind, (enum metric_id)id))
 			    : 0;
 	if (r == 0 && kind == SOCKET_TCP)
-		r = take_round_trip_times(place, map, ret);
+		r = take_rtt_distribution(place, map, ret);
 	return r;
 }
 

@@ -36,8 +36,8 @@ struct network { /* begins as {} */
 	bool has_connections; /* TCP's own numbers are known, too */
 	bool has_details; /* ...with segments, the least round-trip time and how they were spread */
 	uint64_t numbers[NETWORK_PLACES]; /* that are sums: network_number() has them */
-	uint64_t least_round_trip_ns; /* of TCP; 0: none was seen */
-	struct histogram round_trip_times; /* HISTOGRAM_LATENCY; as many as METRIC_NETWORK_ROUND_TRIPS */
+	uint64_t min_rtt_ns; /* of TCP; 0: none was seen */
+	struct histogram rtt_distribution; /* HISTOGRAM_LATENCY; as many as METRIC_NETWORK_ROUND_TRIPS */
 };
 
 /* Of METRIC_NETWORK_FIRST to METRIC_NETWORK_END; a kind that does not take the number has 0 of it, and no place for it. */

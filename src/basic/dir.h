@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* directory - the names in a directory below a directory fd, in order and with a bound. */
+#pragma once
+
+#include <stddef.h>
+
+struct dir {
+	char **names; /* owned; sorted so that "hwmon2" stands before "hwmon10"; without dot files */
+	size_t count;
+};
+
+/* -E2BIG: more than @max names.  *ret is written on success only. */
+int dir_read(int dir_fd, const char *path, size_t max, struct dir *ret);
+void dir_clear(struct dir *f);

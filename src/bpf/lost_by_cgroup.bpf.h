@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* lost_by_cgroup - in which group something could not be counted: where groups are told apart. */
+#pragma once
+
+#include "bpf/groups.bpf.h"
+#include "bpf/lost.bpf.h"
+#include "bpf/tasks.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written in interrupts */
+	__uint(max_entries, 256);	 /* set before load: see the meter's sizing */
+	__type(key, struct cgroup_cpu);	 /* the group that answers, and the reason; removed by user space when it has gone */
+	__type(value, __u64);
+} lost_by_cgroup SEC(".maps");
+
+/* Of @cgroup; returns 0. */
+__noinline int count_losses_of(__u64 cgroup, __u32 reason, __u64 number)
+{
+	struct cgroup_cpu key = { .cpu = reason };
+	const __u64 nothing = 0;
+	__u64 *count;
+
+	if (reason >= LOST_COUNT)
+		return 0;
+	add_lost(reason, number);
+	if (!settings.has_groups)
+		return 0;
+	key.cgroup = answering_group(cgroup);
+	count = bpf_map_lookup_elem(&lost_by_cgroup, &key);
+	if (!count) {
+		bpf_map_update_elem(&lost_by_cgroup, &key, &nothing, BPF_NOEXIST);
+		count = bpf_map_lookup_elem(&lost_by_cgroup, &key);
+	}
+	if (count)
+		__sync_fetch_and_add(count, number);
+	else
+		add_lost(LOST_COUNT + reason, number);
+	return 0;
+}
+
+static __always_inline int count_lost_of(__u64 cgroup, __u32 reason)
+{
+	count_losses_of(cgroup, reason, 1);
+	return 0;
+}

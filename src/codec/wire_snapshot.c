@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec/wire_snapshot.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "model/document.h"
+#include "basic/error.h"
+#include "model/job.h"
+#include "model/json_place.h"
+#include "model/metric.h"
+#include "codec/record_parse.h"
+
+void wire_snapshot_clear(struct tick *t)
+{
+	records_clear(&t->jobs);
+	*t = (struct tick){};
+}
+
+static void add_seconds(struct document *d, const char *key, uint64_t ns)
+{
+	document_key(d, key);
+	if (ns)
+		document_decimal(d, ns, metric_unit_places(UNIT_SECONDS));
+	else
+		document_null(d);
+}
+
+void wire_snapshot_format_head(const struct tick *t, struct document *d)
+{
+	document_key(d, "schema");
+	document_string(d, WIRE_SNAPSHOT_SCHEMA);
+	document_key(d, "time");
+	document_time(d, t->real_ns);
+	add_seconds(d, "boot_seconds", t->boot_ns);
+	add_seconds(d, "took_seconds", t->took_ns);
+}
+
+void wire_snapshot_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d)
+{
+	document_begin_map(d);
+	document_key(d, "unchanged");
+	document_boolean(d, true);
+	document_key(d, "manager");
+	document_string(d, job->manager);
+	document_key(d, "id");
+	document_string(d, job->id);
+	add_seconds(d, "elapsed_seconds", elapsed_ns);
+	document_end_map(d);
+}
+
+static void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
+static int take_seconds(const struct place *place, const json_t *map, const char *key,
+			uint64_t *ret)
+{
+	bool is_known;
+
+	return place_take_number(place, map, key, metric_unit_places(UNIT_SECONDS), ret, &is_known);
+}
+
+static int take_head(const struct place *place, const json_t *root, struct tick *to)
+{
+	const char *schema = json_string_value(json_object_get(root, "schema"));
+	int r;
+
+	if (!schema || strcmp(schema, WIRE_SNAPSHOT_SCHEMA) != 0)
+		return place_refuse(place, "schema", "is not '%s'", WIRE_SNAPSHOT_SCHEMA);
+	r = place_take_time(place, root, "time", &to->real_ns);
+	if (r == 0)
+		r = take_seconds(place, root, "boot_seconds", &to->boot_ns);
+	if (r == 0)
+		r = take_seconds(place, root, "took_seconds", &to->took_ns);
+	if (r == 0 && !to->boot_ns)
+		r = place_refuse(place, "boot_seconds", "is missing");
+	return r;
+}
+
+/* The record of that name; most often it is the one at @place, or behind it. */
+static struct record *find_before(const struct records *before, size_t place, const char *manager, const char *id)
+{
+	for (size_t i = 0; i < before->count; i++) {
+		struct record *r = before->items[(place + i) % before->count];
+
+		if (strcmp(r->job.id, id) == 0 && strcmp(r->job.manager, manager) == 0)
+			return r;
+	}
+	return NULL;
+}
+
+static int share_unchanged(const json_t *json, const struct tick *before, struct records *to, struct error *err)
+{
+	static const struct records none;
+	const struct place place = { .err = err };
+	const char *manager = json_string_value(json_object_get(json, "manager")),
+		   *id = json_string_value(json_object_get(json, "id"));
+	struct record *record;
+	uint64_t elapsed_ns = 0;
+	int r = take_seconds(&place, json, "elapsed_seconds", &elapsed_ns);
+
+	if (r == 0 && (!manager || !id))
+		return error_set(err, -EINVAL, "job lacks manager or id");
+	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id) : NULL;
+	if (r == 0 && !record)
+		return error_set(err, -ESTALE, "it leaves out what was told before");
+	if (r == 0)
+		r = records_add(to, record);
+	if (r == 0)
+		record_share(record)->time.elapsed_ns = elapsed_ns;
+	return r;
+}
+
+static int take_job(const json_t *json, const struct tick *before, struct records *to, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	int r;
+
+	if (json_is_true(json_object_get(json, "unchanged")))
+		return share_unchanged(json, before, to, err);
+	r = record_parse(json, &record, err);
+	if (r == 0 && (!record->job.manager || !record->job.id))
+		return error_set(err, -EINVAL, "job lacks manager or id");
+	if (r == 0)
+		r = records_add(to, record);
+	if (r == 0)
+		TAKE_PTR(record);
+	return r;
+}
+
+static int take_jobs(const struct place *place, const json_t *root, const struct tick *before, struct tick *to)
+{
+	const json_t *jobs = NULL;
+	int r = place_get(place, root, "jobs", JSON_ARRAY, &jobs);
+
+	if (r == 0 && !jobs)
+		return place_refuse(place, "jobs", "is missing");
+	if (r == 0 && json_array_size(jobs) > WIRE_SNAPSHOT_JOBS_MAX)
+		return place_refuse(place, "jobs", "has more than %d entries", WIRE_SNAPSHOT_JOBS_MAX);
+	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
+		r = take_job(json_array_get(jobs, i), before, &to->jobs, place->err);
+		if (r < 0)
+			error_prefix(place->err, r, "jobs[%zu]", i);
+	}
+	return r;
+}
+
+int wire_snapshot_parse(const char *text, size_t length, const struct tick *before, struct tick *ret, struct error *err)
+{
+	_cleanup_(json_freep) json_t *root = NULL;
+	struct place place = { .err = err };
+	struct tick tick = {};
+	int r = place_parse_map(text, length, &root, err);
+
+	if (r < 0)
+		return r;
+	r = take_head(&place, root, &tick);
+	if (r == 0)
+		r = take_jobs(&place, root, before, &tick);
+	if (r == -ENOMEM)
+		error_set_errno(err, r, "cannot read it");
+	if (r == 0)
+		*ret = tick;
+	else
+		wire_snapshot_clear(&tick);
+	return r;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel side no longer needs: what it keeps of cgroups that are over, and of places where
+ * nobody is. */
+#include "counters/cgroups.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+
+#include "bpf/block_rows.h" /* the kernel side's */
+#include "basic/cleanup.h"
+#include "load/entries.h"
+#include "bpf/groups.h"
+#include "basic/ids.h"
+#include "counters/cgroups_internal.h"
+#include "basic/macro.h"
+#include "load/meter.h"
+#include "bpf/traffic.h"
+#include "cgroup/mounts.h"
+#include "bpf/oom.h" /* the kernel side's */
+
+/* Keys of one map. */
+struct keys {
+	char *items;
+	size_t count, room, size;
+};
+
+static void keys_clear(struct keys *k)
+{
+	free(k->items);
+}
+
+static int add_key(struct keys *k, const void *key)
+{
+	if (k->count == k->room) {
+		size_t room = k->room ? k->room * 2 : 64;
+		char *items = reallocarray(k->items, room, k->size);
+
+		if (!items)
+			return -ENOMEM;
+		k->items = items;
+		k->room = room;
+	}
+	memcpy(k->items + k->count++ * k->size, key, k->size);
+	return 0;
+}
+
+static const void *key_at(const struct keys *k, size_t i)
+{
+	return k->items + i * k->size;
+}
+
+static int map_fd(const struct meter *m, enum object_id id, const char *map)
+{
+	return objects_map_fd(meter_objects(m), id, map);
+}
+
+/* ---- shares ---- */
+
+int cgroups_give_back(struct meter *m, uint64_t cgroup, enum share share, int count)
+{
+	int groups = map_fd(m, OBJECT_LIFE, "groups"), fd = map_fd(m, OBJECT_LIFE, "given_back");
+	struct given_back given = {};
+	struct group_entry group;
+
+	if (bpf_map_lookup_elem(groups, &cgroup, &group) < 0)
+		return 0; /* nobody answers for it any more */
+	cgroup = group.answers;
+	(void)bpf_map_lookup_elem(fd, &cgroup, &given);
+	given.counts[share] += (uint32_t)count;
+	/* Without room the group has less of its share from now on, and takes nobody else's. */
+	return bpf_map_update_elem(fd, &cgroup, &given, BPF_ANY) < 0 ? -errno : 0;
+}
+
+/* ---- leaves ---- */
+
+struct forgetting {
+	struct meter *meter;
+	const uint64_t *cgroups; /* sorted */
+	size_t count;
+	struct keys found;
+};
+
+static void forgetting_clear(struct forgetting *f)
+{
+	keys_clear(&f->found);
+}
+
+/* A key begins with its cgroup. */
+static int visit_key(void *context, const void *key, const void *value UNUSED)
+{
+	struct forgetting *f = context;
+
+	return ids_contain(f->cgroups, f->count, *(const uint64_t *)key) ? add_key(&f->found, key) : 0;
+}
+
+/* To a group that is not forgotten itself. */
+static void give_back(const struct forgetting *f, uint64_t cgroup, enum share share, int count)
+{
+	struct group_entry group;
+
+	if (bpf_map_lookup_elem(map_fd(f->meter, OBJECT_LIFE, "groups"), &cgroup, &group) == 0 &&
+	    !ids_contain(f->cgroups, f->count, group.answers))
+		(void)cgroups_give_back(f->meter, group.answers, share, count);
+}
+
+/* Maps by cgroup and CPU (or another number); what is not counted has none. */
+static const struct {
+	enum object_id object;
+	const char *map;
+	size_t key_size, value_size;
+} cgroup_maps[] = {
+	{ OBJECT_LIFE, "lost_by_cgroup", sizeof(struct cgroup_cpu), sizeof(uint64_t) },
+	{ OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals) },
+	{ OBJECT_TASKS, "oom_kills_by_task", sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry) },
+	{ OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times) },
+	{ OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls) },
+	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts) },
+	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value) },
+};
+
+static int erase_cgroup_map(const struct forgetting *of, size_t i)
+{
+	_cleanup_(forgetting_clear) struct forgetting f = {
+		of->meter, of->cgroups, of->count, { .size = cgroup_maps[i].key_size }
+	};
+	int fd = map_fd(f.meter, cgroup_maps[i].object, cgroup_maps[i].map), r;
+
+	if (fd < 0)
+		return 0;
+	r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size, visit_key, &f);
+	for (size_t k = 0; k < f.found.count && r >= 0; k++)
+		(void)bpf_map_delete_elem(fd, key_at(&f.found, k));
+	return r;
+}
+
+static int erase_cgroup_maps(const struct forgetting *of)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++)
+		r = erase_cgroup_map(of, i);
+	return r;
+}
+
+/* Of tasks whose freeing was not seen. */
+static int visit_leaving(void *context, const void *key, const void *value)
+{
+	struct forgetting *f = context;
+
+	return ids_contain(f->cgroups, f->count, ((const struct leaving_task *)value)->cgroup)
+		       ? add_key(&f->found, key)
+		       : 0;
+}
+
+static int erase_leaving(const struct forgetting *of)
+{
+	_cleanup_(forgetting_clear) struct forgetting f = {
+		of->meter, of->cgroups, of->count, { .size = sizeof(uint64_t) }
+	};
+	int fd = map_fd(f.meter, OBJECT_TASKS, "leaving_tasks"), r;
+
+	if (fd < 0)
+		return 0;
+	r = entries_visit(fd, sizeof(uint64_t), sizeof(struct leaving_task), visit_leaving, &f);
+	for (size_t i = 0; i < f.found.count && r >= 0; i++)
+		(void)bpf_map_delete_elem(fd, key_at(&f.found, i));
+	return r;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct file_key *x = a, *y = b;
+
+	if (x->cgroup != y->cgroup)
+		return x->cgroup < y->cgroup ? -1 : 1;
+	return (x->place == PLACE_OTHER) - (y->place == PLACE_OTHER);
+}
+
+/* Rows of one cgroup that are taken from one share.  There is no histogram without its row. */
+static void erase_rows_of(const struct forgetting *f, const struct file_key *keys, size_t count)
+{
+	int rows_fd = map_fd(f->meter, OBJECT_FILES, "file_rows"), rows = 0;
+	int histograms_fd = map_fd(f->meter, OBJECT_FILES, "file_histograms"), histograms = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (keys[i].op <= FILES_WRITE)
+			histograms += bpf_map_delete_elem(histograms_fd, &keys[i]) == 0;
+		rows += bpf_map_delete_elem(rows_fd, &keys[i]) == 0;
+	}
+	give_back(f, keys->cgroup, keys->place == PLACE_OTHER ? SHARE_OTHER_ROWS : SHARE_ROWS, rows);
+	if (histograms)
+		give_back(f, keys->cgroup, SHARE_HISTOGRAMS, histograms);
+}
+
+static int erase_rows(const struct forgetting *of)
+{
+	_cleanup_(forgetting_clear) struct forgetting f = {
+		of->meter, of->cgroups, of->count, { .size = sizeof(struct file_key) }
+	};
+	int fd = map_fd(f.meter, OBJECT_FILES, "file_rows"), r;
+	const struct file_key *keys;
+	size_t end;
+
+	if (fd < 0)
+		return 0; /* files are not counted */
+	r = entries_visit(fd, sizeof(struct file_key), sizeof(struct file_row), visit_key, &f);
+	if (r < 0 || !f.found.count)
+		return r;
+	qsort(f.found.items, f.found.count, f.found.size, compare_rows);
+	keys = (const struct file_key *)f.found.items;
+	for (size_t i = 0; i < f.found.count; i = end) {
+		for (end = i + 1; end < f.found.count && compare_rows(&keys[i], &keys[end]) == 0;
+		     end++)
+			;
+		erase_rows_of(&f, &keys[i], end - i);
+	}
+	return 0;
+}
+
+static void erase_group(const struct forgetting *f, uint64_t id)
+{
+	int fd = map_fd(f->meter, OBJECT_LIFE, "groups");
+	struct group_entry group;
+
+	if (bpf_map_lookup_elem(fd, &id, &group) < 0)
+		return;
+	if (group.answers != id)
+		give_back(f, id, SHARE_GROUPS, 1);
+	(void)bpf_map_delete_elem(map_fd(f->meter, OBJECT_LIFE, "given_back"), &id);
+	(void)bpf_map_delete_elem(fd, &id);
+}
+
+int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count)
+{
+	const struct forgetting f = { m, cgroups, count, {} };
+	int r;
+
+	if (!count)
+		return 0;
+	r = erase_rows(&f);
+	if (r >= 0)
+		r = erase_cgroup_maps(&f);
+	if (r >= 0)
+		r = erase_leaving(&f);
+	/* Its life last: who is cut off before finds the group, and begins anew. */
+	for (size_t i = 0; i < count && r >= 0; i++)
+		erase_group(&f, cgroups[i]);
+	return r;
+}
+
+/* ---- cgroups that nobody knows ---- */
+
+static int visit_id(void *keys, const void *key, const void *value UNUSED)
+{
+	return add_key(keys, key);
+}
+
+static int list_ids(struct meter *m, struct keys *ret_cgroups, struct keys *ret_known)
+{
+	int rows = map_fd(m, OBJECT_FILES, "file_rows"), r = 0;
+
+	if (rows >= 0)
+		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_row),
+				  visit_id, ret_cgroups);
+	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++) {
+		int fd = map_fd(m, cgroup_maps[i].object, cgroup_maps[i].map);
+
+		if (fd >= 0)
+			r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size, visit_id, ret_cgroups);
+	}
+	if (r >= 0) /* after the others: who is born meanwhile is known */
+		r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
+				  sizeof(struct group_entry), visit_id, ret_known);
+	return r;
+}
+
+static void sort_ids(struct keys *k)
+{
+	if (k->count)
+		qsort(k->items, k->count, k->size, ids_compare);
+}
+
+int cgroups_forget_strays(struct meter *m)
+{
+	_cleanup_(keys_clear) struct keys cgroups = { .size = sizeof(uint64_t) };
+	_cleanup_(keys_clear) struct keys known = { .size = sizeof(uint64_t) };
+	int r = list_ids(m, &cgroups, &known);
+	uint64_t *ids = (uint64_t *)cgroups.items;
+	const uint64_t *known_ids = (const uint64_t *)known.items;
+	size_t strays = 0;
+
+	if (r < 0)
+		return r;
+	sort_ids(&cgroups);
+	sort_ids(&known);
+	for (size_t i = 0; i < cgroups.count; i++) {
+		if (ids[i] && !(strays && ids[strays - 1] == ids[i]) &&
+		    !ids_contain(known_ids, known.count, ids[i]))
+			ids[strays++] = ids[i];
+	}
+	return cgroups_forget(m, ids, strays);
+}
+
+/* ---- places ---- */
+
+static int visit_place(void *context, const void *key, const void *value UNUSED)
+{
+	return add_key(context, &((const struct file_key *)key)->place);
+}
+
+struct place_search {
+	const struct keys *used; /* sorted */
+	const struct mounts *mounts;
+	struct keys unused;
+};
+
+struct unused_place {
+	uint64_t place, cgroup;
+};
+
+static bool is_mounted(const struct mounts *mounts, uint32_t device)
+{
+	for (size_t i = 0; i < mounts->count; i++) {
+		if (mounts->items[i].device == device)
+			return true;
+	}
+	return false;
+}
+
+static int visit_superblock(void *context, const void *key, const void *value)
+{
+	const struct superblock *sb = value;
+	struct place_search *search = context;
+	struct unused_place unused = { *(const uint64_t *)key, sb->cgroup };
+
+	if (ids_contain((const uint64_t *)search->used->items, search->used->count, unused.place) ||
+	    is_mounted(search->mounts, sb->device))
+		return 0;
+	return add_key(&search->unused, &unused);
+}
+
+static int find_unused_places(struct meter *m, int superblocks, struct keys *ret)
+{
+	_cleanup_(mounts_clear) struct mounts mounts = {};
+	_cleanup_(keys_clear) struct keys used = { .size = sizeof(uint64_t) };
+	struct place_search search = { &used, &mounts, { .size = sizeof(struct unused_place) } };
+	int r = mounts_read(meter_opened_with(m)->root_fd, "self", &mounts, NULL);
+
+	if (r >= 0)
+		r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
+				  sizeof(struct file_row), visit_place, &used);
+	if (r >= 0 && used.count)
+		qsort(used.items, used.count, used.size, ids_compare);
+	if (r >= 0)
+		r = entries_visit(superblocks, sizeof(uint64_t), sizeof(struct superblock),
+				  visit_superblock, &search);
+	*ret = search.unused;
+	return r;
+}
+
+int cgroups_forget_places(struct meter *m)
+{
+	_cleanup_(keys_clear) struct keys unused = {};
+	int fd = map_fd(m, OBJECT_FILES, "superblocks"), r;
+
+	if (fd < 0)
+		return 0;
+	r = find_unused_places(m, fd, &unused);
+	for (size_t i = 0; i < unused.count && r >= 0; i++) {
+		const struct unused_place *place = key_at(&unused, i);
+
+		if (bpf_map_delete_elem(fd, &place->place) == 0 && place->cgroup)
+			(void)cgroups_give_back(m, place->cgroup, SHARE_SUPERBLOCKS, 1);
+	}
+	return r;
+}

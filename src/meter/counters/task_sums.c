@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "counters/task_sums.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/macro.h"
+#include "counters/threads.h"
+#include "bpf/traffic.h"
+
+#define INDEX_MIN 64
+
+void task_sums_clear(struct sums *t)
+{
+	free(t->items);
+	free(t->index);
+	*t = (struct sums){};
+}
+
+/* ---- items by cgroup ---- */
+
+static uint32_t *find_slot(const struct sums *t, uint64_t cgroup)
+{
+	size_t i = cgroup * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+
+	for (;; i++) {
+		uint32_t *slot = &t->index[i & (t->index_size - 1)];
+
+		if (!*slot || t->items[*slot - 1].cgroup == cgroup)
+			return slot;
+	}
+}
+
+static int grow_index(struct sums *t)
+{
+	size_t size = t->index_size ? t->index_size * 2 : INDEX_MIN;
+	uint32_t *index = calloc(size, sizeof(*index));
+
+	if (!index)
+		return -ENOMEM;
+	free(t->index);
+	t->index = index;
+	t->index_size = size;
+	for (size_t i = 0; i < t->count; i++)
+		*find_slot(t, t->items[i].cgroup) = (uint32_t)(i + 1);
+	return 0;
+}
+
+static int grow_items(struct sums *t)
+{
+	size_t room = t->room ? t->room * 2 : INDEX_MIN / 2;
+	struct cgroup_tasks *items = reallocarray(t->items, room, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	t->items = items;
+	t->room = room;
+	return 0;
+}
+
+/* NULL: no memory. */
+static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
+{
+	uint32_t *slot;
+
+	cgroup = t->only ? t->only : cgroup;
+	if ((t->count + 1) * 2 > t->index_size && grow_index(t) < 0)
+		return NULL;
+	if (t->count == t->room && grow_items(t) < 0)
+		return NULL;
+	slot = find_slot(t, cgroup);
+	if (!*slot) {
+		t->items[t->count] = (struct cgroup_tasks){ .cgroup = cgroup, .uid = UINT32_MAX };
+		*slot = (uint32_t)++t->count;
+	}
+	return &t->items[*slot - 1];
+}
+
+static int compare_cgroups(const void *a, const void *b)
+{
+	const struct cgroup_tasks *x = a, *y = b;
+
+	return (x->cgroup > y->cgroup) - (x->cgroup < y->cgroup);
+}
+
+void task_sums_settle(struct sums *t)
+{
+	free(t->index);
+	t->index = NULL;
+	t->index_size = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		if (t->items[i].unsettled > INT64_MAX) /* ends that were before us */
+			t->items[i].unsettled = 0;
+	}
+	if (t->count)
+		qsort(t->items, t->count, sizeof(*t->items), compare_cgroups);
+}
+
+/* ---- what is added to them ---- */
+
+static void add_counters(struct task_counters *to, const struct task_counters *from)
+{
+	for (size_t i = 0; i < TASK_COUNTERS; i++)
+		((uint64_t *)to)[i] += ((const uint64_t *)from)[i];
+}
+
+/* Of several the smallest, so that it does not change with the order of CPUs. */
+static void note_uid(struct cgroup_tasks *item, uint32_t uid)
+{
+	if (uid)
+		item->uid = MIN(item->uid, uid);
+}
+
+int task_sums_add_totals(struct sums *t, uint64_t cgroup, const struct task_totals *totals)
+{
+	struct cgroup_tasks *item = get_item(t, cgroup);
+
+	if (!item)
+		return -ENOMEM;
+	add_counters(&item->counters, &totals->ended);
+	item->ended += totals->frees;
+	item->crashed += totals->crashed;
+	item->unsettled +=
+		totals->exits - totals->frees; /* of one CPU it may be below 0, of all it is not */
+	item->process_peak_pages = MAX(item->process_peak_pages, totals->process_peak_pages);
+	note_uid(item, totals->uid);
+	busiest_threads_raise(&item->busiest, &totals->busiest);
+	return 0;
+}
+
+int task_sums_add_times(struct sums *t, uint64_t cgroup, const struct task_times *times)
+{
+	struct cgroup_tasks *item = get_item(t, cgroup);
+
+	if (!item)
+		return -ENOMEM;
+	for (size_t i = 0; i < sizeof(*times) / sizeof(uint64_t); i++)
+		((uint64_t *)&item->times)[i] += ((const uint64_t *)times)[i];
+	return 0;
+}
+
+int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *polls)
+{
+	struct cgroup_tasks *item = get_item(t, cgroup);
+
+	if (!item)
+		return -ENOMEM;
+	item->polls.polls += polls->polls;
+	item->polls.yields += polls->yields;
+	item->polls.ns += polls->ns;
+	return 0;
+}
+
+static_assert(TRAFFIC_COUNTERS == NETWORK_NUMBERS, "both number alike");
+static_assert((int)TRAFFIC_TCP == SOCKET_TCP && (int)TRAFFIC_UDP == SOCKET_UDP &&
+		      (int)TRAFFIC_UNIX_STREAM == SOCKET_UNIX_STREAM && (int)TRAFFIC_UNIX_DGRAM == SOCKET_UNIX_DGRAM &&
+		      (int)TRAFFIC_OTHER == SOCKET_OTHER && (int)TRAFFIC_KINDS == SOCKET_KIND_COUNT,
+	      "and kinds of sockets");
+static_assert(sizeof(((struct traffic_counts *)NULL)->rtt_distribution) == sizeof(struct histogram), "and round-trip times");
+
+void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts)
+{
+	struct network from = { .min_rtt_ns = counts->min_rtt_ns };
+
+	for (size_t i = 0; i < TRAFFIC_COUNTERS; i++) {
+		enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
+
+		if (network_takes((enum socket_kind)kind, id))
+			*network_number_ref(&from, (enum socket_kind)kind, id) = ((const uint64_t *)counts)[i];
+	}
+	memcpy(&from.rtt_distribution, counts->rtt_distribution, sizeof(from.rtt_distribution));
+	network_add(to, &from);
+}
+
+int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind, const struct traffic_counts *counts)
+{
+	struct cgroup_tasks *item = get_item(t, cgroup);
+
+	if (!item)
+		return -ENOMEM;
+	traffic_add(&item->network, kind, counts);
+	return 0;
+}
+
+/* ---- which tasks are in both lists ---- */
+
+static int compare_pids(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+struct pids {
+	uint32_t *items;
+	size_t count;
+};
+
+static int list_pids(const void *tasks, size_t count, size_t size, size_t pid_offset,
+		     struct pids *ret)
+{
+	ret->count = count;
+	ret->items = calloc(MAX(count, (size_t)1), sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		ret->items[i] = *(const uint32_t *)((const char *)tasks + i * size + pid_offset);
+	qsort(ret->items, count, sizeof(*ret->items), compare_pids);
+	return 0;
+}
+
+static void pids_clear(struct pids *p)
+{
+	free(p->items);
+}
+
+static bool has_pid(const struct pids *p, uint32_t pid)
+{
+	return bsearch(&pid, p->items, p->count, sizeof(pid), compare_pids) != NULL;
+}
+
+/* ---- processes ---- */
+
+/* The main thread, the others, and those that ended. */
+static int place_in_process(const struct task_record *task)
+{
+	return task->pid == 0 ? 2 : task->pid != task->tgid;
+}
+
+/* By process: pids may wrap, so a thread's can be smaller than the main thread's. */
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct task_record *x = a, *y = b;
+
+	if (x->tgid != y->tgid)
+		return x->tgid < y->tgid ? -1 : 1;
+	return place_in_process(x) - place_in_process(y);
+}
+
+/* As the kernel splits a process' time for getrusage(2): see split_time() of the kernel side. */
+static void split_time(uint64_t user, uint64_t system, uint64_t exec, uint64_t said_user,
+		       uint64_t said_system, struct task_counters *ret)
+{
+	if (said_user + said_system >= exec) {
+		ret->user_ns = said_user;
+		ret->system_ns = said_system;
+		return;
+	}
+	if (system && !user)
+		system = exec;
+	else if (system)
+		system = (uint64_t)((__uint128_t)system * exec / (user + system));
+	system = MAX(system, said_system);
+	if (exec - system < said_user)
+		system = exec - said_user;
+	ret->system_ns = system;
+	ret->user_ns = exec - system;
+}
+
+/* Turn the raw user and system of the @count threads of one process into the process' own, which
+ * stand with the first. */
+static void settle_process(struct task_record *threads, size_t count)
+{
+	struct task_record *first = &threads[0];
+	uint64_t user = first->ended_user_ns, system = first->ended_system_ns;
+	uint64_t exec = first->ended_exec_ns;
+
+	for (size_t i = 0; i < count; i++) {
+		user += threads[i].counters.user_ns;
+		system += threads[i].counters.system_ns;
+		exec += threads[i].exec_ns;
+		threads[i].counters.user_ns = threads[i].counters.system_ns = 0;
+	}
+	split_time(user, system, exec, first->said_user_ns, first->said_system_ns,
+		   &first->counters);
+}
+
+static void take_off_base(struct task_record *task)
+{
+	uint64_t *now = (uint64_t *)&task->counters;
+	const uint64_t *base = (const uint64_t *)&task->base;
+
+	for (size_t i = 0; i < TASK_COUNTERS; i++)
+		now[i] -= MIN(now[i], base[i]);
+}
+
+/* ---- both lists ---- */
+
+/* Tasks that ended, and that neither the iterator shows (any more) nor the totals hold (yet). */
+static int add_leaving(struct sums *t, const struct leaving_task *leaving, size_t count,
+		       const struct pids *live, uint64_t now_ns)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct cgroup_tasks *item = get_item(t, leaving[i].cgroup);
+
+		if (!item)
+			return -ENOMEM;
+		if (has_pid(live, leaving[i].pid))
+			continue;
+		add_counters(&item->counters, &leaving[i].counters);
+		if (now_ns < leaving[i].ended_ns + TASK_SUMS_PATIENCE_NS)
+			continue;
+		item->ended++;
+		item->crashed += leaving[i].crashed;
+		item->unsettled--;
+	}
+	return 0;
+}
+
+/* With its threads that @ended; those that are @leaving are among them. */
+static struct busiest_threads threads_of(const struct task_record *threads, size_t count, const struct thread_levels *ended,
+				  const struct pids *leaving)
+{
+	struct thread_levels levels = ended ? *ended : (struct thread_levels){};
+
+	for (size_t i = 0; i < count; i++) {
+		if (!has_pid(leaving, threads[i].pid))
+			thread_levels_join(&levels, threads[i].exec_ns);
+	}
+	return thread_levels_busiest(&levels);
+}
+
+int task_bases_add(struct task_bases *b, const struct task_base *base)
+{
+	if (b->count == b->room) {
+		size_t room = b->room ? b->room * 2 : 64;
+		struct task_base *items = reallocarray(b->items, room, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		b->items = items;
+		b->room = room;
+	}
+	b->items[b->count++] = *base;
+	return 0;
+}
+
+void task_bases_clear(struct task_bases *b)
+{
+	free(b->items);
+	*b = (struct task_bases){};
+}
+
+/* Before anything is taken off. */
+static int note_base(struct task_bases *bases, const struct task_record *task)
+{
+	const struct task_base base = { .cgroup = task->cgroup,
+					.started_ns = task->started_ns,
+					.pid = task->pid,
+					.counters = task->counters };
+
+	return task_bases_add(bases, &base);
+}
+
+/* The @count records of one process. */
+static int add_process(struct sums *t, struct task_record *threads, size_t count, const struct pids *leaving)
+{
+	const struct thread_levels *ended = threads[count - 1].pid ? NULL : &threads[--count].ended;
+	struct busiest_threads busiest;
+	struct cgroup_tasks *item;
+
+	if (!count) /* freed while they were read */
+		return 0;
+	busiest = threads_of(threads, count, ended, leaving);
+	settle_process(threads, count);
+	for (size_t i = 0; i < count; i++) {
+		item = get_item(t, threads[i].cgroup);
+		if (!item || (t->bases && note_base(t->bases, &threads[i]) < 0))
+			return -ENOMEM;
+		take_off_base(&threads[i]);
+		add_counters(&item->counters, &threads[i].counters);
+		note_uid(item, threads[i].uid);
+		if (!has_pid(leaving, threads[i].pid))
+			item->live++;
+		if (i == 0)
+			busiest_threads_raise(&item->busiest, &busiest);
+	}
+	return 0;
+}
+
+static int add_live(struct sums *t, struct task_record *live, size_t count, const struct pids *leaving)
+{
+	size_t end;
+	int r = 0;
+
+	if (count)
+		qsort(live, count, sizeof(*live), compare_tasks);
+	for (size_t i = 0; r == 0 && i < count; i = end) {
+		for (end = i + 1; end < count && live[end].tgid == live[i].tgid; end++)
+			;
+		r = add_process(t, &live[i], end - i, leaving);
+	}
+	return r;
+}
+
+int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
+		      const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
+{
+	_cleanup_(pids_clear) struct pids live_pids = {}, leaving_pids = {};
+	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),
+			  &live_pids);
+
+	if (r >= 0)
+		r = list_pids(leaving, leaving_count, sizeof(*leaving),
+			      offsetof(struct leaving_task, pid), &leaving_pids);
+	if (r >= 0)
+		r = add_leaving(t, leaving, leaving_count, &live_pids, now_ns);
+	return r < 0 ? r : add_live(t, live, live_count, &leaving_pids);
+}

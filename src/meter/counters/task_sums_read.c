@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/* Task sums out of the kernel side's maps and its iterator. */
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "basic/cleanup.h"
+#include "load/entries.h"
+#include "basic/macro.h"
+#include "load/objects.h"
+#include "counters/task_sums.h"
+#include "counters/times.h"
+#include "bpf/traffic.h"
+
+static int visit_totals(void *sums, const void *key, const void *value)
+{
+	return task_sums_add_totals(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
+}
+
+static int read_totals(const struct objects *o, struct sums *to)
+{
+	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
+			     sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_totals, to);
+}
+
+static int visit_settled(void *sum, const void *key UNUSED, const void *value)
+{
+	const struct task_totals *totals = value;
+
+	*(uint64_t *)sum += totals->exits - totals->frees;
+	return 0;
+}
+
+bool task_sums_are_settled(const struct objects *o)
+{
+	uint64_t sum = 0;
+
+	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"), sizeof(struct cgroup_cpu),
+			    sizeof(struct task_totals), visit_settled, &sum);
+	return sum == 0;
+}
+
+/* All the iterator's records, that the caller frees.  Without an iterator there are none. */
+static int read_live_tasks(const struct objects *o, struct task_record **ret, size_t *ret_count)
+{
+	int link = objects_link_fd(o, "read_tasks");
+	_cleanup_close_ int fd = -EBADF;
+	_cleanup_free_ char *buffer = NULL;
+	size_t used = 0, size = 0;
+
+	if (link < 0)
+		return 0;
+	fd = bpf_iter_create(link);
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		ssize_t n;
+
+		if (size - used < 16384) {
+			char *larger = realloc(buffer, size = size * 2 + 65536);
+
+			if (!larger)
+				return -ENOMEM;
+			buffer = larger;
+		}
+		n = read(fd, buffer + used, size - used);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		used += (size_t)n;
+	}
+	*ret = (struct task_record *)TAKE_PTR(buffer);
+	*ret_count = used / sizeof(struct task_record);
+	return 0;
+}
+
+struct leaving_list {
+	struct leaving_task *items;
+	size_t count, room;
+};
+
+static void leaving_list_clear(struct leaving_list *l)
+{
+	free(l->items);
+}
+
+static int visit_leaving(void *list, const void *key UNUSED, const void *value)
+{
+	struct leaving_list *l = list;
+
+	if (l->count == l->room) {
+		size_t room = l->room ? l->room * 2 : 64;
+		struct leaving_task *items = reallocarray(l->items, room, sizeof(*items));
+
+		if (!items)
+			return -ENOMEM;
+		l->items = items;
+		l->room = room;
+	}
+	l->items[l->count++] = *(const struct leaving_task *)value;
+	return 0;
+}
+
+static int read_tasks(const struct objects *o, struct sums *to)
+{
+	_cleanup_(leaving_list_clear) struct leaving_list leaving = {};
+	_cleanup_free_ struct task_record *live = NULL;
+	size_t live_count = 0;
+	struct timespec now;
+	int r;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	/* The totals before the others: a task that is freed between is missed this time, and not
+	 * counted twice. */
+	r = read_totals(o, to);
+	if (r >= 0)
+		r = read_live_tasks(o, &live, &live_count);
+	if (r >= 0)
+		r = entries_visit(objects_map_fd(o, OBJECT_TASKS, "leaving_tasks"),
+				  sizeof(uint64_t), sizeof(struct leaving_task), visit_leaving,
+				  &leaving);
+	if (r >= 0)
+		r = task_sums_add_tasks(to, live, live_count, leaving.items, leaving.count,
+				      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	return r;
+}
+
+static int visit_times(void *sums, uint64_t cgroup, uint32_t cpu UNUSED, const struct task_times *times)
+{
+	return task_sums_add_times(sums, cgroup, times);
+}
+
+static int read_times(const struct objects *o, struct sums *to)
+{
+	int r = times_charge_open(o);
+
+	return r < 0 ? r : times_visit(o, visit_times, to);
+}
+
+static int visit_polls(void *sums, const void *key, const void *value)
+{
+	return task_sums_add_polls(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
+}
+
+static int read_polls(const struct objects *o, struct sums *to)
+{
+	int fd = objects_map_fd(o, OBJECT_FILES, "polls");
+
+	if (fd < 0)
+		return 0;
+	return entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct polls), visit_polls, to);
+}
+
+static int visit_traffic(void *sums, const void *key, const void *value)
+{
+	const struct traffic_key *its = key;
+
+	return its->kind < TRAFFIC_KINDS ? task_sums_add_traffic(sums, its->cgroup, its->kind, value) : 0;
+}
+
+static int read_traffic(const struct objects *o, struct sums *to)
+{
+	int fd = objects_map_fd(o, OBJECT_FILES, "traffic_rows");
+
+	if (fd < 0)
+		return 0;
+	return entries_visit(fd, sizeof(struct traffic_key), sizeof(struct traffic_counts), visit_traffic, to);
+}
+
+int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases, struct sums *ret)
+{
+	_cleanup_(task_sums_clear) struct sums t = { .only = only, .bases = bases };
+	int r = 0;
+
+	if (objects_map_fd(o, OBJECT_TASKS, "task_totals") >= 0)
+		r = read_tasks(o, &t);
+	if (r >= 0)
+		r = read_times(o, &t);
+	if (r >= 0)
+		r = read_polls(o, &t);
+	if (r >= 0)
+		r = read_traffic(o, &t);
+	if (r < 0)
+		return r;
+	task_sums_settle(&t);
+	*ret = t;
+	t = (struct sums){};
+	return 0;
+}

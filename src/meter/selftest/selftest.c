@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+#include "selftest/selftest.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "basic/macro.h"
+#include "selftest/ring.h"
+#include "selftest/fixture.h"
+
+#define NAP_US (SELFTEST_SLEEP_NS / 1000) /* until a signal ends it */
+
+/* Arguments that stand for something of the stage. */
+#define FD(file) (-1000000L - FIXTURE_##file)
+enum {
+	BYTES = -2000000,
+	PIECE,
+	OWN,
+	FROM,
+	TO,
+};
+
+#define HERE AT_FDCWD
+#define PATH(name) ((long)(name))
+#define XATTR ((long)"security.jobmeter") /* of which no hook of a look-up is asked */
+
+static long nap(struct fixture *s);
+static long read_by_ring(struct fixture *s);
+static long write_by_ring(struct fixture *s);
+static long read_by_libaio(struct fixture *s);
+static long write_by_libaio(struct fixture *s);
+static long read_by_mapping(struct fixture *s);
+static long write_by_mapping(struct fixture *s);
+
+#define ON_FIXTURE .place = CASE_ON_FIXTURE
+#define BY(hook) .place = CASE_ON_FIXTURE, .placed_by = hook
+#define SEARCHED BY("note_permission") /* where its directory is */
+#define DO(number, ...) .nr = SYS_##number, .arguments = { __VA_ARGS__ }
+#define TO_PIPE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_PIPE
+#define TO_FIXTURE .place = CASE_ON_FIXTURE, .is_copy = true, .to = CASE_ON_FIXTURE
+
+/* clang-format off */
+static const struct case_ cases[] = {
+	/* It alone reads from the pipe: by its time it is seen that calls that sleep are not forgotten. */
+	{ OP_READ,  INTERFACE_CALL, .place = CASE_ON_PIPE, .run = nap, .is_ended_by_signal = true },
+
+	{ OP_CREATE, 0, ON_FIXTURE, DO(openat, HERE, PATH("file"), O_RDWR | O_CREAT | O_EXCL, 0600), .keeps = FIXTURE_FILE },
+	{ OP_OPEN,  0, ON_FIXTURE, DO(openat, HERE, PATH("."), O_RDONLY | O_DIRECTORY), .keeps = FIXTURE_DIR },
+	{ OP_OPEN,  0, SEARCHED, DO(openat, HERE, PATH("none"), O_RDONLY) },
+
+	{ OP_WRITE, INTERFACE_CALL, ON_FIXTURE, DO(write, FD(FILE), BYTES, 17) },
+	{ OP_WRITE, INTERFACE_CALL, ON_FIXTURE, DO(pwrite64, FD(FILE), BYTES, 23, 17) },
+	{ OP_WRITE, INTERFACE_CALL, ON_FIXTURE, DO(writev, FD(FILE), PIECE, 1) },
+	{ OP_READ,  INTERFACE_CALL, ON_FIXTURE, DO(read, FD(FILE), BYTES, 7) },
+	{ OP_READ,  INTERFACE_CALL, ON_FIXTURE, DO(pread64, FD(FILE), BYTES, 11, 0) },
+	{ OP_READ,  INTERFACE_CALL, ON_FIXTURE, DO(preadv, FD(FILE), PIECE, 1, 0) },
+	{ OP_READ,  INTERFACE_SENDFILE, TO_PIPE, DO(sendfile, FD(PIPE_IN), FD(FILE), FROM, 3) },
+	{ OP_READ,  INTERFACE_SPLICE, TO_PIPE, DO(splice, FD(FILE), FROM, FD(PIPE_IN), 0, 2, 0) },
+	{ OP_READ,  INTERFACE_COPY_FILE_RANGE, TO_FIXTURE, DO(copy_file_range, FD(FILE), FROM, FD(FILE), TO, 5, 0) },
+	{ OP_WRITE, INTERFACE_IO_URING, ON_FIXTURE, .run = write_by_ring },
+	{ OP_READ,  INTERFACE_IO_URING, ON_FIXTURE, .run = read_by_ring },
+	{ OP_WRITE, INTERFACE_LIBAIO, ON_FIXTURE, .run = write_by_libaio },
+	{ OP_READ,  INTERFACE_LIBAIO, ON_FIXTURE, .run = read_by_libaio },
+	{ OP_READ,  INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = read_by_mapping },
+	{ OP_WRITE, INTERFACE_MAPPING, .place = CASE_ON_STORAGE, .run = write_by_mapping },
+
+	{ OP_FSYNC, 0, ON_FIXTURE, DO(fsync, FD(FILE)) },
+	{ OP_FDATASYNC, 0, ON_FIXTURE, DO(fdatasync, FD(FILE)) },
+	{ OP_SYNC,  0, ON_FIXTURE, DO(sync_file_range, FD(FILE), 0, 0, 0) },
+	{ OP_TRUNCATE, 0, ON_FIXTURE, DO(ftruncate, FD(FILE), 43) },
+	{ OP_TRUNCATE, 0, SEARCHED, DO(truncate, PATH("file"), 41) },
+	{ OP_FALLOCATE, 0, ON_FIXTURE, DO(fallocate, FD(FILE), 0, 0, 47) },
+
+	{ OP_STAT,  0, ON_FIXTURE, DO(fstat, FD(FILE), BYTES) },
+	{ OP_STAT,  0, BY("note_getattr"), DO(newfstatat, HERE, OWN, BYTES, 0) },
+	{ OP_ACCESS, 0, SEARCHED, DO(faccessat, HERE, PATH("file"), R_OK) },
+	{ OP_STATFS, 0, BY("note_statfs"), DO(statfs, OWN, BYTES) },
+	{ OP_CHMOD, 0, BY("note_setattr"), DO(fchmodat, HERE, OWN, 0640) },
+	{ OP_CHOWN, 0, BY("note_setattr"), DO(fchownat, HERE, OWN, -1, -1, 0) },
+	{ OP_UTIME, 0, BY("note_setattr"), DO(utimensat, HERE, OWN, 0, 0) },
+	{ OP_XATTR, 0, BY("note_setxattr"), DO(setxattr, OWN, XATTR, BYTES, 3, 0) },
+	{ OP_XATTR, 0, BY("note_getxattr"), DO(getxattr, OWN, XATTR, BYTES, FIXTURE_BYTES) },
+	{ OP_XATTR, 0, BY("note_listxattr"), DO(listxattr, OWN, BYTES, FIXTURE_BYTES) },
+	{ OP_XATTR, 0, BY("note_removexattr"), DO(removexattr, OWN, XATTR) },
+
+	{ OP_READDIR, 0, ON_FIXTURE, DO(getdents64, FD(DIR), BYTES, FIXTURE_BYTES) },
+	{ OP_LINK,  0, SEARCHED, DO(linkat, HERE, PATH("file"), HERE, PATH("other"), 0) },
+	{ OP_RENAME, 0, SEARCHED, DO(renameat2, HERE, PATH("other"), HERE, PATH("renamed"), 0) },
+	{ OP_UNLINK, 0, SEARCHED, DO(unlinkat, HERE, PATH("renamed"), 0) },
+	{ OP_SYMLINK, 0, SEARCHED, DO(symlinkat, PATH("file"), HERE, PATH("link")) },
+	{ OP_OPEN,  0, ON_FIXTURE, DO(openat, HERE, PATH("link"), O_PATH | O_NOFOLLOW), .keeps = FIXTURE_LINK },
+	{ OP_READLINK, 0, BY("note_readlink"), DO(readlinkat, FD(LINK), PATH(""), BYTES, FIXTURE_BYTES) },
+	{ OP_MKNOD, 0, SEARCHED, DO(mknodat, HERE, PATH("node"), S_IFREG | 0600, 0) },
+	{ OP_MKDIR, 0, SEARCHED, DO(mkdirat, HERE, PATH("directory"), 0700) },
+	{ OP_RMDIR, 0, SEARCHED, DO(unlinkat, HERE, PATH("directory"), AT_REMOVEDIR) },
+	{ OP_CLOSE, 0, ON_FIXTURE, DO(close, FD(FILE)) },
+};
+/* clang-format on */
+static_assert(ARRAY_SIZE(cases) <= SELFTEST_CASES_MAX, "each case has its result");
+
+const struct case_ *selftest_cases(size_t *ret_count)
+{
+	*ret_count = ARRAY_SIZE(cases);
+	return cases;
+}
+
+static void wake_up(int number)
+{
+	(void)number;
+}
+
+/* Sleep in a read until SIGALRM ends it, so that it is parked and comes back with EINTR. */
+static long nap(struct fixture *s)
+{
+	const struct sigaction action = { .sa_handler = wake_up }; /* no SA_RESTART */
+	const struct itimerval timer = { .it_value = { .tv_usec = NAP_US },
+					 .it_interval = { .tv_usec = NAP_US } };
+	const struct itimerval off = {};
+	sigset_t alarm;
+	char byte;
+	long result;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	result = read(s->files[FIXTURE_PIPE_OUT], &byte, 1) < 0 ? -errno : 0;
+	setitimer(ITIMER_REAL, &off, NULL);
+	return result;
+}
+
+static long ask_ring(struct fixture *s, bool is_write, size_t bytes)
+{
+	return s->ring ? ring_move(s->ring, is_write, s->files[FIXTURE_FILE], s->bytes, bytes) : CASE_NOT_RUN;
+}
+
+static long write_by_ring(struct fixture *s)
+{
+	return ask_ring(s, true, 29);
+}
+
+static long read_by_ring(struct fixture *s)
+{
+	return ask_ring(s, false, 19);
+}
+
+static long ask_libaio(struct fixture *s, int opcode, size_t bytes)
+{
+	struct iocb request = {
+		.aio_lio_opcode = (uint16_t)opcode,
+		.aio_fildes = (uint32_t)s->files[FIXTURE_FILE],
+		.aio_buf = (uintptr_t)s->bytes,
+		.aio_nbytes = bytes,
+	}, *requests = &request;
+	aio_context_t context = 0;
+	struct io_event event;
+
+	if (!s->has_libaio || syscall(SYS_io_setup, 1, &context) < 0)
+		return CASE_NOT_RUN;
+	if (syscall(SYS_io_submit, context, 1, &requests) != 1 ||
+	    syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1)
+		return CASE_NOT_RUN;
+	return (long)event.res; /* its end comes with the canary's: the wait for it is one for both */
+}
+
+static long write_by_libaio(struct fixture *s)
+{
+	return ask_libaio(s, IOCB_CMD_PWRITE, 31);
+}
+
+static long read_by_libaio(struct fixture *s)
+{
+	return ask_libaio(s, IOCB_CMD_PREAD, 37);
+}
+
+static long read_by_mapping(struct fixture *s)
+{
+	if (!s->page)
+		return CASE_NOT_RUN;
+	(void)*(volatile char *)s->page;
+	return sysconf(_SC_PAGESIZE);
+}
+
+static long write_by_mapping(struct fixture *s)
+{
+	if (!s->page)
+		return CASE_NOT_RUN;
+	*(volatile char *)s->page = 1;
+	return sysconf(_SC_PAGESIZE);
+}
+
+static long argument_of(struct fixture *s, long argument)
+{
+	switch (argument) {
+	case BYTES:
+		return (long)s->bytes;
+	case PIECE:
+		return (long)&s->piece;
+	case OWN:
+		return (long)s->own;
+	case FROM:
+		return (long)&s->from;
+	case TO:
+		return (long)&s->to;
+	}
+	if (argument <= FD(NONE) && argument > FD(FILES))
+		return s->files[FD(NONE) - argument];
+	return argument;
+}
+
+static long run_case(struct fixture *s, const struct case_ *v)
+{
+	long a[6], result;
+
+	if (v->run)
+		return v->run(s);
+	for (size_t i = 0; i < ARRAY_SIZE(a); i++)
+		a[i] = argument_of(s, v->arguments[i]);
+	result = syscall(v->nr, a[0], a[1], a[2], a[3], a[4], a[5]);
+	if (result < 0)
+		result = -errno;
+	if (v->keeps)
+		s->files[v->keeps] = (int)result;
+	if (v->keeps == FIXTURE_FILE && s->has_proc)
+		snprintf(s->own, sizeof(s->own), "/proc/self/fd/%ld", result);
+	return result;
+}
+
+/* ---- a connection ---- */
+
+#define CONNECT_MS 100 /* where a filter swallows what is sent to the loopback */
+
+/* A socket that listens on the loopback, and its address.  Negative: there is none to be had. */
+static int listen_to_self(struct sockaddr_in *ret)
+{
+	socklen_t length = sizeof(*ret);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	if (fd < 0 || bind(fd, (struct sockaddr *)ret, sizeof(*ret)) < 0 || listen(fd, 1) < 0 ||
+	    getsockname(fd, (struct sockaddr *)ret, &length) < 0)
+		return -errno;
+	return fd;
+}
+
+/* One call each, of so many bytes. */
+static bool say(int from, int to, size_t bytes, struct selftest_talk *talk)
+{
+	char said[8] = {};
+
+	if (send(from, said, bytes, MSG_NOSIGNAL) != (ssize_t)bytes ||
+	    recv(to, said, bytes, MSG_WAITALL) != (ssize_t)bytes)
+		return false;
+	talk->calls++;
+	talk->bytes += (unsigned int)bytes;
+	return true;
+}
+
+/* What is open when the canary ends is closed then, and by no call. */
+static void talk_to_self(struct selftest_talk *ret)
+{
+	const struct timeval patience = { .tv_usec = CONNECT_MS * 1000 };
+	struct selftest_talk talk = {};
+	struct sockaddr_in address;
+	int listening = listen_to_self(&address), near, far;
+
+	if (listening < 0)
+		return;
+	near = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (near < 0 || setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(near, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
+	    connect(near, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return;
+	far = accept4(listening, NULL, NULL, SOCK_CLOEXEC); /* which waits no longer either */
+	talk.is_made = far >= 0 && say(near, far, 3, &talk) && say(far, near, 5, &talk);
+	*ret = talk;
+}
+
+int selftest_run(struct fixture *s)
+{
+	struct ring ring;
+
+	if (chdir(s->dir.path) < 0)
+		return -errno;
+	s->piece = (struct iovec){ s->bytes, 13 };
+	s->from = 0;
+	s->to = 64;
+	s->ring = ring_open(&ring) >= 0 ? &ring : NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		s->results[i] = run_case(s, &cases[i]);
+	talk_to_self(s->talk);
+	return s->files[FIXTURE_FILE] < 0 ? -EIO : 0;
+}

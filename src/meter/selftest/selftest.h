@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * self-test - what the canary does: each operation on files once, as a table, with where it should be counted.
+ *
+ * Behind it it says a few bytes to itself through a connection of TCP, where there is a loopback.  It is run in memory.  Two parts are run only where the stage has what they need: libaio, whose end the
+ * kernel draws out for some 30 ms, and mappings, for which a file on storage is needed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/file_op.h"
+
+#define SELFTEST_CASES_MAX 64
+#define SELFTEST_SLEEP_NS UINT64_C(1000000) /* how long the canary sleeps in a read at least */
+#define CASE_NOT_RUN (-999999L) /* no result of any call */
+
+enum case_place {
+	CASE_ON_FIXTURE, /* the file system of the canary's directory */
+	CASE_ON_PIPE,
+	CASE_ON_STORAGE,
+};
+
+struct fixture;
+
+/* One system call, or what a function does. */
+struct case_ {
+	enum file_op op;
+	enum file_interface interface;
+	enum case_place place;
+	const char *placed_by; /* the hook that alone tells its place; NULL: it is told with the call */
+	long (*run)(struct fixture *fixture);
+	long nr, arguments[6];
+	int keeps;     /* the result is this descriptor of the stage; 0: none */
+	bool is_copy;  /* it is a write as well, whose place is @to */
+	enum case_place to;
+	bool is_ended_by_signal;
+};
+
+const struct case_ *selftest_cases(size_t *ret_count);
+
+/* In the canary, once: run, and note the results, a case each.  Nothing is given back: the process ends.
+ * -EIO: too little of it was possible to judge by. */
+int selftest_run(struct fixture *s);
