@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-agent - what an agent costs a node: its own CPU time and memory, beside a plain reading of the same files and
- * beside Debian's prometheus-node-exporter, and what works lose to it.
+ * bench-agent - what an agent costs a node: its own CPU time and memory, beside a plain reading of
+ * the same files and beside Debian's prometheus-node-exporter, and what works lose to it.
  *
- * What is compared takes turns within the same seconds; the CPU time of a second is all that a process and its
- * children took in it, whatever for.  Works take turns with the agent on and off: each round with it stands between
- * two without.
+ * What is compared takes turns within the same seconds; the CPU time of a second is all that a
+ * process and its children took in it, whatever for.  Works take turns with the agent on and off:
+ * each round with it stands between two without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,9 @@ static int measure_with(struct bench *b, enum loss loss, double *ret, struct err
 	_cleanup_(served_stopp) struct served *agent = NULL;
 	int r = weighing_start_agent(&b->options->weighing, 1, true, &agent, err);
 
-	return r < 0 ? r : loss_measure(loss, b->options->pingpong, b->options->round_seconds, ret, err);
+	return r < 0 ? r
+		     : loss_measure(loss, b->options->pingpong, b->options->round_seconds, ret,
+				    err);
 }
 
 static int run_loss(struct bench *b, enum loss loss, struct error *err)
@@ -98,7 +100,8 @@ static int run_losses(struct bench *b, struct error *err)
 		int r;
 
 		if (missing) {
-			fprintf(stderr, "bench-agent: skipped: %s: %s\n", loss_name((enum loss)loss), missing);
+			fprintf(stderr, "bench-agent: skipped: %s: %s\n",
+				loss_name((enum loss)loss), missing);
 			continue;
 		}
 		r = run_loss(b, (enum loss)loss, err);
@@ -113,7 +116,8 @@ static int run_losses(struct bench *b, struct error *err)
 static void print_begin(const struct bench *b, FILE *out)
 {
 	page_print_machine(out);
-	fprintf(out, "; cgroup %s.\nLoad %.1f as it began, %.1f as it ended; median (quartiles).\n\n",
+	fprintf(out,
+		"; cgroup %s.\nLoad %.1f as it began, %.1f as it ended; median (quartiles).\n\n",
 		b->hierarchy.is_v2 ? "v2" : "v1", b->load_before, b->load_after);
 }
 
@@ -122,21 +126,25 @@ static void print_jobs(struct bench *b, FILE *out)
 	char version[64];
 
 	print_begin(b, out);
-	tool_version("dpkg-query", "-W -f '${Version}\n' prometheus-node-exporter", version, sizeof(version));
+	tool_version("dpkg-query", "-W -f '${Version}\n' prometheus-node-exporter", version,
+		     sizeof(version));
 	fprintf(out, "%d s each; %s %s.\n\n", b->options->weighing.seconds, weighing_exporter(),
 		*version ? version : "is absent");
 	weighing_print(b->weighings, b->options->count, out);
 	if (b->idling.seconds)
-		fprintf(out, "\nWith %zu jobs, an interval of %d s and nobody who asks, it took %.1f ms of CPU time a minute, and "
-			     "woke\n%.0f times.\n", b->idling.jobs, b->idling.interval_s, b->idling.cpu_ms, b->idling.sleeps);
+		fprintf(out,
+			"\nWith %zu jobs, an interval of %d s and nobody who asks, it took %.1f ms of CPU time a minute, and "
+			"woke\n%.0f times.\n",
+			b->idling.jobs, b->idling.interval_s, b->idling.cpu_ms, b->idling.sleeps);
 	fputc('\n', out);
 }
 
 static void print_losses(struct bench *b, FILE *out)
 {
 	print_begin(b, out);
-	fprintf(out, "%d rounds of %d s with the agent, which takes a reading each second, each between two without:\n\n"
-		     "| | speed with the agent, of that without |\n|---|---|\n",
+	fprintf(out,
+		"%d rounds of %d s with the agent, which takes a reading each second, each between two without:\n\n"
+		"| | speed with the agent, of that without |\n|---|---|\n",
 		b->options->rounds, b->options->round_seconds);
 	for (int loss = 0; loss < LOSS_COUNT; loss++) {
 		fprintf(out, "| %s | ", loss_name((enum loss)loss));
@@ -146,7 +154,8 @@ static void print_losses(struct bench *b, FILE *out)
 	fputc('\n', out);
 }
 
-static int tell(struct bench *b, const char *mark, void (*print)(struct bench *b, FILE *out), struct error *err)
+static int tell(struct bench *b, const char *mark, void (*print)(struct bench *b, FILE *out),
+		struct error *err)
 {
 	struct page page;
 	int r = page_begin(&page);
@@ -213,11 +222,14 @@ static void be_quick(struct options *o)
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option list[] = {
-		{ "agent", required_argument, NULL, 'a' }, { "only", required_argument, NULL, 'o' },
+		{ "agent", required_argument, NULL, 'a' },
+		{ "only", required_argument, NULL, 'o' },
 		{ "jobs", required_argument, NULL, 'j' },
 		{ "seconds", required_argument, NULL, 's' },
-		{ "update", required_argument, NULL, 'u' }, { "quick", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },         {},
+		{ "update", required_argument, NULL, 'u' },
+		{ "quick", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	int c, jobs;
 

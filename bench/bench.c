@@ -67,7 +67,9 @@ struct part {
 
 #define SYSCALL_ONLY (1u << ENTRY_SYSCALLS | 1u << ENTRY_SYSCALLS_ALL | 1u << ENTRY_SYSCOUNT)
 #define SYSCALL_ENTRIES (SYSCALL_ONLY | 1u << ENTRY_ALL | 1u << ENTRY_STRACE)
-#define SYSCALL_WORKS (1u << WORK_GETPPID_1 | 1u << WORK_GETPPID_2 | 1u << WORK_PREAD_1 | 1u << WORK_PREAD_2 | 1u << WORK_PIPE)
+#define SYSCALL_WORKS                                                                            \
+	(1u << WORK_GETPPID_1 | 1u << WORK_GETPPID_2 | 1u << WORK_PREAD_1 | 1u << WORK_PREAD_2 | \
+	 1u << WORK_PIPE)
 
 #define DEVICE_ONLY (1u << ENTRY_BLOCK | 1u << ENTRY_BIOLATENCY)
 #define DEVICE_ENTRIES (1u << ENTRY_T2 | 1u << ENTRY_ALL | 1u << ENTRY_BPFTRACE)
@@ -91,22 +93,22 @@ struct bench {
 	struct worker *worker;
 	char dir[64];
 	char device[32]; /* "": none can be had */
-	int device_fd;   /* keeps it */
+	int device_fd; /* keeps it */
 	bool is_mounted;
 	struct ring ring;
 	struct results results;
 	double added[ENTRY_COUNT][WORK_COUNT]; /* of the repetition; NAN: none */
 };
 
-/* Calls a chunk, of some 0.2 ms: so short that most fit into one slice of the scheduler's, whoever else
- * wants the CPU. */
+/* Calls a chunk, of some 0.2 ms: so short that most fit into one slice of the scheduler's, whoever
+ * else wants the CPU. */
 static const unsigned int chunk_calls[WORK_COUNT] = {
-	[WORK_PREAD_1] = 500,    [WORK_PREAD_2] = 500,    [WORK_PREAD_LAST] = 500,
-	[WORK_WRITE_1] = 400,    [WORK_WRITE_2] = 400,    [WORK_GETPPID_1] = 1500,
-	[WORK_GETPPID_2] = 1500, [WORK_SWITCH] = 100,     [WORK_PIPE] = 100,
-	[WORK_FORK] = 2,         [WORK_STAT] = 300,       [WORK_OPEN] = 150,
-	[WORK_ABSENT] = 300,     [WORK_UNLINK] = 40,      [WORK_NEW] = 256,
-	[WORK_COLD] = 20,        [WORK_SEND] = 50,        [WORK_DIRECT] = 20,
+	[WORK_PREAD_1] = 500,	 [WORK_PREAD_2] = 500, [WORK_PREAD_LAST] = 500,
+	[WORK_WRITE_1] = 400,	 [WORK_WRITE_2] = 400, [WORK_GETPPID_1] = 1500,
+	[WORK_GETPPID_2] = 1500, [WORK_SWITCH] = 100,  [WORK_PIPE] = 100,
+	[WORK_FORK] = 2,	 [WORK_STAT] = 300,    [WORK_OPEN] = 150,
+	[WORK_ABSENT] = 300,	 [WORK_UNLINK] = 40,   [WORK_NEW] = 256,
+	[WORK_COLD] = 20,	 [WORK_SEND] = 50,     [WORK_DIRECT] = 20,
 };
 
 /* BPF programs that may hook what we measure, whoever's they are. */
@@ -159,8 +161,8 @@ static int run_works(struct bench *b, unsigned int works, unsigned int slowness,
 	return 0;
 }
 
-/* One contender between two measurements of nothing.  *ret_is_calm: nobody's BPF programs came or went
- * meanwhile; if not, nothing is kept. */
+/* One contender between two measurements of nothing.  *ret_is_calm: nobody's BPF programs came or
+ * went meanwhile; if not, nothing is kept. */
 static int run_contender(struct bench *b, const struct contender *c, bool *ret_is_calm,
 			 struct error *err)
 {
@@ -224,7 +226,8 @@ static void keep_repetition(struct bench *b)
 	}
 	for (int i = 0; i < RATIO_COUNT; i++) {
 		for (int w = 0; w < WORK_COUNT; w++) {
-			double ratio = b->added[ratio_sides[i].of][w] / b->added[ratio_sides[i].to][w];
+			double ratio = b->added[ratio_sides[i].of][w] /
+				       b->added[ratio_sides[i].to][w];
 
 			if (!isnan(ratio))
 				samples_add(&r->ratios[i][w], ratio);
@@ -337,8 +340,8 @@ static int run_programs(struct bench *b, struct error *err)
 
 #define REQUEST_CHUNKS 96 /* of a measurement */
 
-/* Between a request and its end a kernel's thread works, on any CPU: so wall time would say little, and what the programs
- * took is asked of the kernel. */
+/* Between a request and its end a kernel's thread works, on any CPU: so wall time would say little,
+ * and what the programs took is asked of the kernel. */
 static void add_of_requests(const char *program, uint64_t runs, uint64_t ns, void *data)
 {
 	static const char *const beginnings[] = { "note_bio", "count_bio", "block_rq_" };
@@ -350,7 +353,8 @@ static void add_of_requests(const char *program, uint64_t runs, uint64_t ns, voi
 	}
 }
 
-static int measure_requests(struct bench *b, const struct contender *c, double *ret_ns, struct error *err)
+static int measure_requests(struct bench *b, const struct contender *c, double *ret_ns,
+			    struct error *err)
 {
 	uint64_t before = worker_deeds(b->worker).requests, took = 0;
 	struct contest contest;
@@ -358,7 +362,8 @@ static int measure_requests(struct bench *b, const struct contender *c, double *
 	int r = contest_start(c, &b->ring, &contest, err);
 
 	if (r >= 0)
-		r = worker_run(b->worker, WORK_DIRECT, chunk_calls[WORK_DIRECT], REQUEST_CHUNKS, &wall_ns, err);
+		r = worker_run(b->worker, WORK_DIRECT, chunk_calls[WORK_DIRECT], REQUEST_CHUNKS,
+			       &wall_ns, err);
 	if (r < 0)
 		return r;
 	contest_tell_programs(&contest, add_of_requests, &took);
@@ -377,7 +382,8 @@ static int repeat_requests(struct bench *b, int number, struct error *err)
 		const struct contender *c = &contenders[number % 2 ? contender_count - 1 - i : i];
 		int r;
 
-		if (!(c->works & 1u << WORK_DIRECT) || !(1u << c->entry & DEVICE_ONLY & b->options->entries & ~b->refused) ||
+		if (!(c->works & 1u << WORK_DIRECT) ||
+		    !(1u << c->entry & DEVICE_ONLY & b->options->entries & ~b->refused) ||
 		    is_missing(b, c->needs))
 			continue;
 		r = measure_requests(b, c, &ns[c->entry], err);
@@ -421,8 +427,9 @@ static void run_startups(struct bench *b)
 
 	r->startups[r->startup_count++] = (struct startup){ "true", { "true" } };
 	if (can_run(jobmeter))
-		r->startups[r->startup_count++] =
-			(struct startup){ "jobmeter run -- true", { jobmeter, "run", "--", "true" } };
+		r->startups[r->startup_count++] = (struct startup){
+			"jobmeter run -- true", { jobmeter, "run", "--", "true" }
+		};
 	else
 		fprintf(stderr, "jobmeter-bench: skipped: '%s' does not run commands\n", jobmeter);
 	if (!is_missing(b, "strace"))
@@ -456,11 +463,12 @@ static int make_mounts(struct bench *b, struct error *err)
 	return 0;
 }
 
-/* A loop device over a file of the tmpfs, which goes with the last who has it open: the worker.  A machine without is
- * measured without. */
+/* A loop device over a file of the tmpfs, which goes with the last who has it open: the worker.  A
+ * machine without is measured without. */
 static int make_device(struct bench *b, struct error *err)
 {
-	_cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), file = -EBADF, device = -EBADF;
+	_cleanup_close_ int control = open("/dev/loop-control", O_RDWR | O_CLOEXEC), file = -EBADF,
+			    device = -EBADF;
 	struct loop_config config = { .info.lo_flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_READ_ONLY };
 	char path[128];
 	int number;
@@ -495,7 +503,8 @@ static int prepare(struct bench *b, struct error *err)
 	if (r >= 0)
 		r = make_device(b, err);
 	if (r >= 0)
-		r = worker_start(b->dir, "/var/tmp", *b->device ? b->device : NULL, &b->worker, err);
+		r = worker_start(b->dir, "/var/tmp", *b->device ? b->device : NULL, &b->worker,
+				 err);
 	if (r >= 0)
 		r = group_add_process(b->group, worker_pid(b->worker), err);
 	if (r < 0)
@@ -601,10 +610,15 @@ static const struct part *parse_part(const char *text)
 static void parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option list[] = {
-		{ "quick", no_argument, NULL, 'q' },      { "repetitions", required_argument, NULL, 'r' },
-		{ "only", required_argument, NULL, 'o' }, { "entries", required_argument, NULL, 'e' }, { "works", required_argument, NULL, 'w' },
-		{ "jobmeter", required_argument, NULL, 'j' }, { "update", required_argument, NULL, 'u' },
-		{ "help", no_argument, NULL, 'h' },       {},
+		{ "quick", no_argument, NULL, 'q' },
+		{ "repetitions", required_argument, NULL, 'r' },
+		{ "only", required_argument, NULL, 'o' },
+		{ "entries", required_argument, NULL, 'e' },
+		{ "works", required_argument, NULL, 'w' },
+		{ "jobmeter", required_argument, NULL, 'j' },
+		{ "update", required_argument, NULL, 'u' },
+		{ "help", no_argument, NULL, 'h' },
+		{},
 	};
 	int c;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A contender that sorts the requests of one block device by their time: biolatency of libbpf-tools. */
+/* A contender that sorts the requests of one block device by their time: biolatency of
+ * libbpf-tools. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,9 +62,11 @@ static void biolatency_tell(struct contest *c, program_teller tell, void *data)
 		__u32 size = sizeof(info);
 		_cleanup_close_ int fd = bpf_prog_get_fd_by_id(id);
 
-		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 && strncmp(info.name, "block_rq_", 9) == 0)
+		if (fd >= 0 && bpf_obj_get_info_by_fd(fd, &info, &size) == 0 &&
+		    strncmp(info.name, "block_rq_", 9) == 0)
 			tell(info.name, info.run_cnt, info.run_time_ns, data);
 	}
 }
 
-const struct contender_kind kind_biolatency = { biolatency_start, biolatency_end, false, biolatency_tell };
+const struct contender_kind kind_biolatency = { biolatency_start, biolatency_end, false,
+						biolatency_tell };

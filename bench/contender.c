@@ -99,9 +99,11 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 
 	if (c->contender->tiers & METER_T2) {
 		ret->reads = ret->writes = 0;
-		ret->sends = (int64_t)network_number(&reading.network, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS);
+		ret->sends = (int64_t)network_number(&reading.network, SOCKET_TCP,
+						     METRIC_NETWORK_SENT_CALLS);
 	}
-	if (c->contender->has_block) /* the last may not be in: the kernel tells of its end in an interrupt */
+	if (c->contender->has_block) /* the last may not be in: the kernel tells of its end in an
+					interrupt */
 		ret->requests = (int64_t)(block_total(&reading.block, METRIC_BLOCK_READ_REQUESTS) +
 					  blocks_unended(meter_objects(m)));
 	for (size_t i = 0; i < reading.mount_count; i++) {
@@ -136,7 +138,7 @@ static const struct contender_kind kind_syscalls = { meter_start, syscalls_end, 
 
 /* The calls that jobmeter counts as moving data. */
 static const long data_calls[] = {
-	SYS_read,  SYS_pread64,  SYS_readv,  SYS_preadv,  SYS_preadv2,
+	SYS_read,  SYS_pread64,	 SYS_readv,  SYS_preadv,  SYS_preadv2,
 	SYS_write, SYS_pwrite64, SYS_writev, SYS_pwritev, SYS_pwritev2,
 };
 
@@ -147,10 +149,11 @@ static int reference_start(struct contest *c, struct error *err)
 
 	if (!bpf)
 		return error_set_errno(err, errno, "cannot open the reference program");
-	bpf->rodata->hierarchy = c->ring->hierarchy->is_v2 ? HIERARCHY_V2 :
-				 c->ring->hierarchy->key == CONTROLLER_MEMORY ? HIERARCHY_MEMORY :
-				 c->ring->hierarchy->key == CONTROLLER_CPUACCT ? HIERARCHY_CPUACCT :
-										 HIERARCHY_FREEZER;
+	bpf->rodata->hierarchy = c->ring->hierarchy->is_v2			? HIERARCHY_V2
+				 : c->ring->hierarchy->key == CONTROLLER_MEMORY ? HIERARCHY_MEMORY
+				 : c->ring->hierarchy->key == CONTROLLER_CPUACCT
+					 ? HIERARCHY_CPUACCT
+					 : HIERARCHY_FREEZER;
 	for (size_t i = 0; i < ARRAY_SIZE(data_calls); i++)
 		((__u8 *)bpf->rodata->is_counted)[data_calls[i]] = 1;
 	r = reference_bpf__load(bpf);
@@ -371,7 +374,8 @@ static bool is_right(int64_t counted, int64_t done, bool is_exact)
 }
 
 /* What it cannot tell is right. */
-static bool is_right_of_all(const struct contender *who, const struct counted *counted, const struct counted *done)
+static bool is_right_of_all(const struct contender *who, const struct counted *counted,
+			    const struct counted *done)
 {
 	return is_right(counted->reads, done->reads, who->kind->is_exact) &&
 	       is_right(counted->writes, done->writes, who->kind->is_exact) &&
@@ -384,8 +388,10 @@ int contest_end(struct contest *c, struct error *err)
 {
 	const struct contender *who = c->contender;
 	struct deeds now = worker_deeds(c->ring->worker);
-	struct counted done = { (int64_t)(now.preads - c->before.preads), (int64_t)(now.writes - c->before.writes),
-				(int64_t)(now.sends - c->before.sends), (int64_t)(now.requests - c->before.requests),
+	struct counted done = { (int64_t)(now.preads - c->before.preads),
+				(int64_t)(now.writes - c->before.writes),
+				(int64_t)(now.sends - c->before.sends),
+				(int64_t)(now.requests - c->before.requests),
 				(int64_t)(now.switches - c->before.switches) };
 	struct counted counted = { -1, -1, -1, -1, -1 };
 	int r = who->kind->end(c, &counted, err);
@@ -396,16 +402,18 @@ int contest_end(struct contest *c, struct error *err)
 		done.reads += done.writes;
 	if (!is_right_of_all(who, &counted, &done))
 		return error_set(err, -ERANGE,
-				 "%s counted %" PRId64 " reads, %" PRId64 " writes, %" PRId64 " sends, %" PRId64
-				 " requests, %" PRId64 " switches, not %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
-				 ", %" PRId64,
-				 entry_name(who->entry), counted.reads, counted.writes, counted.sends, counted.requests,
-				 counted.switches, done.reads, done.writes, done.sends, done.requests, done.switches);
+				 "%s counted %" PRId64 " reads, %" PRId64 " writes, %" PRId64
+				 " sends, %" PRId64 " requests, %" PRId64 " switches, not %" PRId64
+				 ", %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64,
+				 entry_name(who->entry), counted.reads, counted.writes,
+				 counted.sends, counted.requests, counted.switches, done.reads,
+				 done.writes, done.sends, done.requests, done.switches);
 	return 0;
 }
 
 void contest_tell_programs(struct contest *c,
-			   void (*tell)(const char *program, uint64_t runs, uint64_t ns, void *data),
+			   void (*tell)(const char *program, uint64_t runs, uint64_t ns,
+					void *data),
 			   void *data)
 {
 	if (c->contender->kind->tell)

@@ -35,15 +35,15 @@ enum entry {
 
 struct contender {
 	enum entry entry;
-	const char *needs;    /* a program, or NULL */
-	unsigned int works;   /* bits of enum work */
+	const char *needs; /* a program, or NULL */
+	unsigned int works; /* bits of enum work */
 	unsigned int slowness; /* calls are fewer by this */
 	const struct contender_kind *kind;
 	/* jobmeter's */
 	unsigned int tiers;
 	bool has_clock, has_histograms, has_mappings;
 	unsigned int followed_max; /* files, one by one */
-	const char *program;  /* bpftrace's */
+	const char *program; /* bpftrace's */
 	bool names_syscalls, has_block; /* jobmeter's */
 };
 
@@ -83,5 +83,6 @@ int contest_end(struct contest *c, struct error *err);
  * once a program.
  */
 void contest_tell_programs(struct contest *c,
-			   void (*tell)(const char *program, uint64_t runs, uint64_t ns, void *data),
+			   void (*tell)(const char *program, uint64_t runs, uint64_t ns,
+					void *data),
 			   void *data);

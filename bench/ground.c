@@ -97,6 +97,7 @@ const char *ground_configure(struct ground *g, int interval_s, bool has_bpf)
 		"listen: 127.0.0.1:%d\ninsecure: on\ninterval: %ds\nuser: nobody\nbpf: %s\n"
 		"socket:\n  path: %s/agent.sock\nstate_dir: %s/state\nrun_dir: %s/run\n"
 		"pin_dir: /sys/fs/bpf/jobmeter-bench-%d\n",
-		ground_port(), interval_s, has_bpf ? "on" : "off", g->dir, g->dir, g->dir, getpid());
+		ground_port(), interval_s, has_bpf ? "on" : "off", g->dir, g->dir, g->dir,
+		getpid());
 	return fflush(file) == 0 ? g->config : NULL;
 }

@@ -71,7 +71,8 @@ static void full_path(const char *mount, const char *path, char ret[4096])
 }
 
 /* On v2 each group above hands its controllers down; v1 has no such file. */
-static int make_group(const struct groups *g, const char *mount, const char *path, struct error *err)
+static int make_group(const struct groups *g, const char *mount, const char *path,
+		      struct error *err)
 {
 	char full[4096];
 	size_t begin = strlen(mount) + 1;
@@ -104,8 +105,8 @@ static bool use_file(const char *dir)
 	if (fd < 0)
 		return false;
 	is_good = write(fd, block, sizeof(block)) == (ssize_t)sizeof(block) &&
-		  pread(fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) && fstat(fd, &st) == 0 &&
-		  fsync(fd) == 0;
+		  pread(fd, block, sizeof(block), 0) == (ssize_t)sizeof(block) &&
+		  fstat(fd, &st) == 0 && fsync(fd) == 0;
 	close(fd);
 	return unlink(path) == 0 && is_good;
 }
@@ -195,7 +196,8 @@ static void remove_group(const struct groups *g, const char *mount, const char *
 	char full[4096];
 
 	full_path(mount, path, full);
-	for (int i = 0; i < 1000 && unlinkat(g->root_fd, full, AT_REMOVEDIR) < 0 && errno == EBUSY; i++)
+	for (int i = 0; i < 1000 && unlinkat(g->root_fd, full, AT_REMOVEDIR) < 0 && errno == EBUSY;
+	     i++)
 		nanosleep(&pause, NULL);
 }
 
@@ -301,8 +303,8 @@ static int open_work(struct groups *g, const struct groups_mounts *mounts, struc
 	return 0;
 }
 
-int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every, const struct groups_mounts *mounts,
-		struct groups **ret, struct error *err)
+int groups_make(int root_fd, const struct hierarchy *h, size_t count, size_t every,
+		const struct groups_mounts *mounts, struct groups **ret, struct error *err)
 {
 	_cleanup_(groups_removep) struct groups *g = calloc(1, sizeof(*g));
 	int r;

@@ -27,7 +27,8 @@ static _Noreturn void keep(int parent_fd, void (*end)(const void *what), const v
 
 int keeper_start(void (*end)(const void *what), const void *what, pid_t *ret, struct error *err)
 {
-	_cleanup_close_ int self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* readable when it ends */
+	_cleanup_close_ int self_fd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* readable when it
+										    ends */
 	pid_t pid;
 
 	if (self_fd < 0)

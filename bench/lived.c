@@ -13,8 +13,8 @@
 #include "counters/times.h"
 #include "worker.h"
 
-#define TRIES_MAX                                                                                  \
-	50 /* of 1 ms: the worker answers a moment before it sleeps, and only then its wait is     \
+#define TRIES_MAX                                                                              \
+	50 /* of 1 ms: the worker answers a moment before it sleeps, and only then its wait is \
 	      counted */
 
 static uint64_t now_ns(void)

@@ -102,7 +102,8 @@ static int compute_everywhere(int seconds, double *ret, struct error *err)
 }
 
 /* The number that is the @column'th word of the last line with @mark in it. */
-static int run_and_find(const char *command, const char *mark, int column, double *ret, struct error *err)
+static int run_and_find(const char *command, const char *mark, int column, double *ret,
+			struct error *err)
 {
 	char line[1024];
 	double found = 0;
@@ -111,7 +112,8 @@ static int run_and_find(const char *command, const char *mark, int column, doubl
 	if (!pipe)
 		return error_set_errno(err, errno, "cannot run '%s'", command);
 	while (fgets(line, sizeof(line), pipe)) {
-		char *at = strstr(line, mark), *saved = NULL, *word = at ? strtok_r(at, " \n", &saved) : NULL;
+		char *at = strstr(line, mark), *saved = NULL,
+		     *word = at ? strtok_r(at, " \n", &saved) : NULL;
 
 		for (int i = 0; i < column && word; i++)
 			word = strtok_r(NULL, " \n", &saved);
@@ -131,13 +133,16 @@ int loss_measure(enum loss loss, const char *pingpong, int seconds, double *ret,
 	switch (loss) {
 	case LOSS_COMPUTE:
 		return compute_everywhere(seconds, ret, err);
-	case LOSS_SWITCH: /* "stress-ng: metrc: [7] switch BOGO REAL USER SYSTEM OPS-A-SECOND ..." */
+	case LOSS_SWITCH: /* "stress-ng: metrc: [7] switch BOGO REAL USER SYSTEM OPS-A-SECOND ..."
+			   */
 		snprintf(command, sizeof(command),
-			 "cd /tmp && stress-ng --switch 1 --timeout %ds --metrics-brief 2>&1", seconds);
+			 "cd /tmp && stress-ng --switch 1 --timeout %ds --metrics-brief 2>&1",
+			 seconds);
 		return run_and_find(command, "] switch ", 6, ret, err);
 	case LOSS_MPI:
 		snprintf(command, sizeof(command),
-			 "mpirun --allow-run-as-root --oversubscribe -np 2 '%s' %d 2>/dev/null", pingpong, seconds);
+			 "mpirun --allow-run-as-root --oversubscribe -np 2 '%s' %d 2>/dev/null",
+			 pingpong, seconds);
 		return run_and_find(command, "", 0, ret, err);
 	case LOSS_COUNT:
 		break;

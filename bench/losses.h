@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* losses - works whose speed is taken: by a process that computes, by one that switches, by two MPI ranks. */
+/* losses - works whose speed is taken: by a process that computes, by one that switches, by two MPI
+ * ranks. */
 #pragma once
 
 struct error;
 
 enum loss {
 	LOSS_COMPUTE, /* a tight loop on every CPU */
-	LOSS_SWITCH,  /* stress-ng --switch */
-	LOSS_MPI,     /* two ranks that hand a message to and fro */
+	LOSS_SWITCH, /* stress-ng --switch */
+	LOSS_MPI, /* two ranks that hand a message to and fro */
 	LOSS_COUNT,
 };
 

@@ -19,7 +19,8 @@ static bool is_virtual(void)
 {
 	_cleanup_free_ char *text = NULL;
 
-	return file_read(AT_FDCWD, "/proc/cpuinfo", FILE_MAX_BYTES, &text, NULL) >= 0 && strstr(text, " hypervisor");
+	return file_read(AT_FDCWD, "/proc/cpuinfo", FILE_MAX_BYTES, &text, NULL) >= 0 &&
+	       strstr(text, " hypervisor");
 }
 
 void page_print_machine(FILE *out)

@@ -18,6 +18,6 @@ struct page { /* a table on its way */
 /* -ENOMEM. */
 int page_begin(struct page *ret);
 
-/* What was printed goes to stdout, and between the lines "<!-- begin: MARK -->" and "<!-- end: MARK -->" of @path, if that
- * is not NULL.  The page is gone then, also on failure. */
+/* What was printed goes to stdout, and between the lines "<!-- begin: MARK -->" and "<!-- end: MARK
+ * -->" of @path, if that is not NULL.  The page is gone then, also on failure. */
 int page_end(struct page *page, const char *path, const char *mark, struct error *err);

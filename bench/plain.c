@@ -46,7 +46,8 @@ static bool list_files(struct plain *p, const struct hierarchy *h, const char *g
 	return true;
 }
 
-struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count, struct metric_set wanted)
+struct plain *plain_new(const struct hierarchy *h, struct groups *groups, size_t count,
+			struct metric_set wanted)
 {
 	struct plain *p = calloc(1, sizeof(*p) + count * sizeof(*p->paths));
 

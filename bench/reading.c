@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-reading - what it costs to read the files of many groups: as we do, and by open, read and close.
+ * bench-reading - what it costs to read the files of many groups: as we do, and by open, read and
+ * close.
  *
- * All take turns within one run; what counts is CPU time, and the ratio within one repetition.  The plain reader does
- * no more than to open, read and close: it makes no numbers of what it reads.
+ * All take turns within one run; what counts is CPU time, and the ratio within one repetition.  The
+ * plain reader does no more than to open, read and close: it makes no numbers of what it reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +71,8 @@ static double cpu_us(void)
 	struct rusage u;
 
 	getrusage(RUSAGE_SELF, &u);
-	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
+	       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
 }
 
 static int read_ours(struct bench *b, struct group_files *files, const struct metric_set *wanted)
@@ -83,15 +85,20 @@ static int read_ours(struct bench *b, struct group_files *files, const struct me
 }
 
 /* CPU time that a group takes. */
-static int measure(struct bench *b, enum interface interface, size_t count, const struct metric_set *wanted, double *ret_us)
+static int measure(struct bench *b, enum interface interface, size_t count,
+		   const struct metric_set *wanted, double *ret_us)
 {
 	size_t times = ROUND_GROUPS / count;
 	double before = cpu_us();
 
 	for (size_t t = 0; t < times; t++) {
 		for (size_t i = 0; i < count; i++) {
-			int r = interface == INTERFACE_PLAIN ? plain_read(b->plain, i) :
-						   read_ours(b, interface == INTERFACE_KEPT ? b->kept[i] : b->passing[i], wanted);
+			int r = interface == INTERFACE_PLAIN
+					? plain_read(b->plain, i)
+					: read_ours(b,
+						    interface == INTERFACE_KEPT ? b->kept[i]
+										: b->passing[i],
+						    wanted);
 
 			if (r < 0)
 				return r;
@@ -103,17 +110,19 @@ static int measure(struct bench *b, enum interface interface, size_t count, cons
 
 static int run_set(struct bench *b, size_t count, enum set set, struct result *result)
 {
-	struct metric_set wanted =
-		metric_set_minus(group_files_metrics(b->hierarchy.is_v2, set == SET_BPF), group_files_seldom());
+	struct metric_set wanted = metric_set_minus(
+		group_files_metrics(b->hierarchy.is_v2, set == SET_BPF), group_files_seldom());
 	double us[INTERFACES];
 
 	b->plain = plain_new(&b->hierarchy, b->groups, count, wanted);
 	if (!b->plain)
 		return -ENOMEM;
 	result->files = plain_files(b->plain);
-	for (int repetition = -1; repetition < b->repetitions; repetition++) { /* the first is for the caches */
+	for (int repetition = -1; repetition < b->repetitions; repetition++) { /* the first is for
+										  the caches */
 		for (int w = 0; w < INTERFACES; w++) {
-			enum interface interface = (enum interface)((w + repetition + 1) % INTERFACES);
+			enum interface interface =
+				(enum interface)((w + repetition + 1) % INTERFACES);
 			int r = measure(b, interface, count, &wanted, &us[interface]);
 
 			if (r < 0)
@@ -144,7 +153,8 @@ static int open_all(struct bench *b, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		const char *path = groups_path(b->groups, i);
-		int r = group_files_open(b->root_fd, &b->hierarchy, path, 0, &b->budget, &b->kept[i]);
+		int r = group_files_open(b->root_fd, &b->hierarchy, path, 0, &b->budget,
+					 &b->kept[i]);
 
 		if (r >= 0)
 			r = read_ours(b, b->kept[i], NULL);
@@ -154,8 +164,8 @@ static int open_all(struct bench *b, size_t count)
 	if (count == 1000)
 		b->kernel_kib = (slab_kib() - before) / b->budget.used;
 	for (size_t i = 0; i < count; i++) {
-		int r = group_files_open(b->root_fd, &b->hierarchy, groups_path(b->groups, i), 0, &b->none,
-					 &b->passing[i]);
+		int r = group_files_open(b->root_fd, &b->hierarchy, groups_path(b->groups, i), 0,
+					 &b->none, &b->passing[i]);
 
 		if (r < 0)
 			return r;
@@ -206,15 +216,17 @@ static void print_row(struct bench *b, size_t index, enum set set, FILE *out)
 static void print(struct bench *b, FILE *out)
 {
 	page_print_machine(out);
-	fprintf(out, "; cgroup %s.\n%d repetitions; median (quartiles).\n\n", b->hierarchy.is_v2 ? "v2" : "v1",
-		b->repetitions);
+	fprintf(out, "; cgroup %s.\n%d repetitions; median (quartiles).\n\n",
+		b->hierarchy.is_v2 ? "v2" : "v1", b->repetitions);
 	fputs("| groups | files of each | open, read, close: us a group | kept open: us a group | kept open, of that | "
-	      "where none can be kept, of that |\n|---|---|---|---|---|---|\n", out);
+	      "where none can be kept, of that |\n|---|---|---|---|---|---|\n",
+	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		for (int set = 0; set < SETS; set++)
 			print_row(b, i, (enum set)set, out);
 	}
-	fprintf(out, "\nA file that is kept open takes %.1f KiB of the kernel's memory.\n\n", b->kernel_kib);
+	fprintf(out, "\nA file that is kept open takes %.1f KiB of the kernel's memory.\n\n",
+		b->kernel_kib);
 }
 
 static int tell(struct bench *b, const char *update, struct error *err)
@@ -239,9 +251,9 @@ static int run(struct bench *b, const char *update, struct error *err)
 
 int main(int argc, char **argv)
 {
-	static const struct option list[] = {
-		{ "quick", no_argument, NULL, 'q' }, { "update", required_argument, NULL, 'u' }, {}
-	};
+	static const struct option list[] = { { "quick", no_argument, NULL, 'q' },
+					      { "update", required_argument, NULL, 'u' },
+					      {} };
 	static struct bench b = { .repetitions = 41 };
 	const char *update = NULL;
 	struct error err = {};

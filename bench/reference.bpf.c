@@ -2,14 +2,14 @@
 /*
  * reference - what jobmeter's cost is compared with: the usual design, done with care.
  *
- * It stands for the meters of the field that sum file operations by cgroup and mount path in one shared
- * LRU hash with atomic adds, the start of a call in a hash by thread id, and the path of the mount built
- * in the kernel at every call.  Nobody's code is copied.  It hooks the same tracepoints as jobmeter,
- * counts the same system calls that move data and gives the same numbers: calls, bytes, errors, time,
- * log2 histograms of size and latency.
+ * It stands for the meters of the field that sum file operations by cgroup and mount path in one
+ * shared LRU hash with atomic adds, the start of a call in a hash by thread id, and the path of the
+ * mount built in the kernel at every call.  Nobody's code is copied.  It hooks the same tracepoints
+ * as jobmeter, counts the same system calls that move data and gives the same numbers: calls,
+ * bytes, errors, time, log2 histograms of size and latency.
  *
- * Where designs differ it takes the cheaper way: the last part of each mount point's name only, chained
- * up to the root; one value that holds counters and histograms; no filter by file system.
+ * Where designs differ it takes the cheaper way: the last part of each mount point's name only,
+ * chained up to the root; one value that holds counters and histograms; no filter by file system.
  */
 #include "bpf/compat.bpf.h"
 #include "log2.bpf.h"

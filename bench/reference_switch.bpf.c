@@ -24,14 +24,14 @@ const volatile __s32 wanted_tgid; /* set before load */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASKS_MAX);
-	__type(key, __u32);   /* thread id; added as it is ready, removed as it runs */
+	__type(key, __u32); /* thread id; added as it is ready, removed as it runs */
 	__type(value, __u64); /* since when */
 } ready SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SWITCH_BUCKETS);
-	__type(key, __u32);   /* log2 of us */
+	__type(key, __u32); /* log2 of us */
 	__type(value, __u64); /* waits for a CPU */
 } waits SEC(".maps");
 

@@ -45,8 +45,8 @@ static double rounded(double value, int places)
 void samples_print(struct samples *s, int places, FILE *out)
 {
 	if (s->count)
-		fprintf(out, "%.*f (%.*f..%.*f)", places, rounded(samples_quantile(s, 0.5), places), places,
-			rounded(samples_quantile(s, 0.25), places), places,
+		fprintf(out, "%.*f (%.*f..%.*f)", places, rounded(samples_quantile(s, 0.5), places),
+			places, rounded(samples_quantile(s, 0.25), places), places,
 			rounded(samples_quantile(s, 0.75), places));
 	else
 		fputc('-', out);

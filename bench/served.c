@@ -24,7 +24,9 @@
 #include "basic/macro.h"
 #include "basic/parse.h"
 
-#define START_TRIES 6000 /* of 10 ms: in an emulated guest with 1,000 jobs a start takes a while */
+#define START_TRIES                                                                  \
+	6000 /* of 10 ms: in an emulated guest with 1,000 jobs a start takes a while \
+	      */
 #define CHILDREN_MAX 16
 #define MAPS_MAX 256
 
@@ -58,15 +60,17 @@ static int ask(const struct served *s, int fd, const char *path, bool wants_gzip
 {
 	char request[768];
 
-	snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n%sConnection: close\r\n\r\n", path,
+	snprintf(request, sizeof(request),
+		 "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n%sConnection: close\r\n\r\n", path,
 		 wants_gzip ? "Accept-Encoding: gzip\r\n" : "");
-	return send(fd, request, strlen(request), MSG_NOSIGNAL) < 0 ?
-		       error_set_errno(err, errno, "cannot ask %s", s->name) :
-		       0;
+	return send(fd, request, strlen(request), MSG_NOSIGNAL) < 0
+		       ? error_set_errno(err, errno, "cannot ask %s", s->name)
+		       : 0;
 }
 
 /* Takes the answer to its end; its head comes in one piece. */
-static int take_page(const struct served *s, int fd, uint64_t begin_ns, struct served_page *ret, struct error *err)
+static int take_page(const struct served *s, int fd, uint64_t begin_ns, struct served_page *ret,
+		     struct error *err)
 {
 	char block[65536];
 	size_t total = 0, head = 0;
@@ -77,7 +81,8 @@ static int take_page(const struct served *s, int fd, uint64_t begin_ns, struct s
 		const char *end = total ? NULL : memmem(block, (size_t)n, "\r\n\r\n", 4);
 
 		if (!total) {
-			is_good = n > 12 && strncmp(block, "HTTP/1.", 7) == 0 && strncmp(block + 9, "200", 3) == 0;
+			is_good = n > 12 && strncmp(block, "HTTP/1.", 7) == 0 &&
+				  strncmp(block + 9, "200", 3) == 0;
 			ret->first_ns = now_ns() - begin_ns;
 		}
 		if (end)
@@ -91,7 +96,8 @@ static int take_page(const struct served *s, int fd, uint64_t begin_ns, struct s
 	return 0;
 }
 
-static int get(const struct served *s, const char *path, bool wants_gzip, struct served_page *ret, struct error *err)
+static int get(const struct served *s, const char *path, bool wants_gzip, struct served_page *ret,
+	       struct error *err)
 {
 	uint64_t begin_ns = now_ns();
 	_cleanup_close_ int fd = connect_to(s->port);
@@ -179,8 +185,8 @@ int served_start(char *const argv[], int port, struct served **ret, struct error
 		}
 		nanosleep(&pause, NULL);
 	}
-	return error_set(err, -ESRCH, "%s %s on port %d (BENCH_DEBUG=1 shows what it says)", argv[0],
-			 s->pid ? "does not answer" : "has ended and not answered", port);
+	return error_set(err, -ESRCH, "%s %s on port %d (BENCH_DEBUG=1 shows what it says)",
+			 argv[0], s->pid ? "does not answer" : "has ended and not answered", port);
 }
 
 struct served *served_stop(struct served *s)
@@ -291,7 +297,8 @@ static uint64_t map_bytes_of(const char *text, struct map_list *seen)
 {
 	uint64_t id, bytes;
 
-	if (parse_keyed_u64(text, "map_id", ':', &id) < 0 || parse_keyed_u64(text, "memlock", ':', &bytes) < 0)
+	if (parse_keyed_u64(text, "map_id", ':', &id) < 0 ||
+	    parse_keyed_u64(text, "memlock", ':', &bytes) < 0)
 		return 0;
 	for (size_t i = 0; i < seen->count; i++) {
 		if (seen->ids[i] == id)
@@ -328,7 +335,8 @@ void served_weigh(const struct served *s, struct served_weight *ret)
 
 	*ret = (struct served_weight){};
 	for (size_t i = 0; i < count; i++) {
-		*(i == 0 ? &ret->rss_bytes : &ret->children_bytes) += read_number(pids[i], "status", "VmRSS") * 1024;
+		*(i == 0 ? &ret->rss_bytes
+			 : &ret->children_bytes) += read_number(pids[i], "status", "VmRSS") * 1024;
 		ret->pss_bytes += read_number(pids[i], "smaps_rollup", "Pss") * 1024;
 		ret->map_bytes += weigh_maps(pids[i], &seen);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* served - a process that serves metrics by HTTP on this machine: started, scraped, weighed, ended. */
+/* served - a process that serves metrics by HTTP on this machine: started, scraped, weighed, ended.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +17,7 @@ struct served *served_stop(struct served *s);
 void served_stopp(struct served **s);
 
 struct served_page {
-	size_t bytes;               /* of the body */
+	size_t bytes; /* of the body */
 	uint64_t first_ns, last_ns; /* from the connecting to its first and its last byte */
 };
 
@@ -35,6 +36,7 @@ uint64_t served_sleeps(const struct served *s);
 struct served_weight {
 	uint64_t rss_bytes, children_bytes; /* what is resident, of itself and of its children */
 	uint64_t pss_bytes; /* of all of them, what is shared taken in parts */
-	uint64_t map_bytes; /* of the BPF maps that they hold, as the kernel reckons them (memlock) */
+	uint64_t map_bytes; /* of the BPF maps that they hold, as the kernel reckons them (memlock)
+			     */
 };
 void served_weigh(const struct served *s, struct served_weight *ret);

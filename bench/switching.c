@@ -150,8 +150,8 @@ static int tools_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	_cleanup_(tools_freep) struct tools *t = c->state;
 	uint64_t waits = sum_waits(tool_end(t->runqlat));
-	uint64_t absences =
-		sum_absences(tool_end(t->offcputime), (uint64_t)worker_pid(c->ring->worker));
+	uint64_t absences = sum_absences(tool_end(t->offcputime),
+					 (uint64_t)worker_pid(c->ring->worker));
 
 	(void)err;
 	ret->switches = (int64_t)MIN(waits, absences);
@@ -211,8 +211,8 @@ static int reference_end(struct contest *c, struct counted *ret, struct error *e
 {
 	struct reference_switch_bpf *bpf = c->state;
 	uint64_t waits = count_waits(bpf_map__fd(bpf->maps.waits));
-	uint64_t absences =
-		count_absences(bpf_map__fd(bpf->maps.totals), (__u32)worker_pid(c->ring->worker));
+	uint64_t absences = count_absences(bpf_map__fd(bpf->maps.totals),
+					   (__u32)worker_pid(c->ring->worker));
 
 	(void)err;
 	ret->switches = (int64_t)MIN(waits, absences);

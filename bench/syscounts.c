@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Contenders that count each system call by its number, with its time: jobmeter's --syscalls alone, and syscount of
- * libbpf-tools, which looks at the worker's process alone.  What the worker talks to the bench is in their counts, too.
+ * Contenders that count each system call by its number, with its time: jobmeter's --syscalls alone,
+ * and syscount of libbpf-tools, which looks at the worker's process alone.  What the worker talks
+ * to the bench is in their counts, too.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,11 +5,12 @@
 #include "page.h"
 #include "tool.h"
 
-static const enum work call_works[] = { WORK_PREAD_1,   WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
-					WORK_WRITE_2,   WORK_GETPPID_1, WORK_GETPPID_2 };
+static const enum work call_works[] = { WORK_PREAD_1, WORK_PREAD_2,   WORK_PREAD_LAST, WORK_WRITE_1,
+					WORK_WRITE_2, WORK_GETPPID_1, WORK_GETPPID_2 };
 static const enum work other_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK };
 static const enum work switch_works[] = { WORK_SWITCH, WORK_PIPE, WORK_FORK, WORK_PREAD_1 };
-static const enum work syscall_works[] = { WORK_GETPPID_1, WORK_GETPPID_2, WORK_PREAD_1, WORK_PREAD_2, WORK_PIPE };
+static const enum work syscall_works[] = { WORK_GETPPID_1, WORK_GETPPID_2, WORK_PREAD_1,
+					   WORK_PREAD_2, WORK_PIPE };
 static const enum work metadata_works[] = { WORK_STAT, WORK_OPEN, WORK_ABSENT, WORK_UNLINK };
 static const enum work device_works[] = { WORK_SEND };
 static const enum work page_works[] = { WORK_NEW, WORK_COLD };
@@ -74,8 +75,10 @@ static void print_ratios(struct results *r, FILE *out)
 	const size_t count = 5; /* calls that the others count too */
 
 	print_head("all of jobmeter adds, of what", call_works, count, out);
-	print_row("the reference adds", r->ratios[RATIO_ALL_TO_REFERENCE], call_works, count, 2, out);
-	print_row("a bpftrace one-liner adds", r->ratios[RATIO_ALL_TO_BPFTRACE], call_works, count, 2, out);
+	print_row("the reference adds", r->ratios[RATIO_ALL_TO_REFERENCE], call_works, count, 2,
+		  out);
+	print_row("a bpftrace one-liner adds", r->ratios[RATIO_ALL_TO_BPFTRACE], call_works, count,
+		  2, out);
 	fputc('\n', out);
 }
 
@@ -128,7 +131,8 @@ static void print_repetitions(struct results *r, FILE *out)
 {
 	fprintf(out, "%d repetitions; median (quartiles).\n", r->repetitions);
 	if (r->dropped)
-		fprintf(out, "%d measurements were dropped, because other BPF programs came or went.\n",
+		fprintf(out,
+			"%d measurements were dropped, because other BPF programs came or went.\n",
 			r->dropped);
 	for (int i = 0; i < r->missing_count; i++)
 		fprintf(out, "Skipped: %s is not installed.\n", r->missing[i]);
@@ -148,11 +152,14 @@ void table_print_calls(struct results *r, FILE *out)
 	print_added(r, call_works, ARRAY_SIZE(call_works), out);
 	fputs("Ratios of one repetition:\n\n", out);
 	print_ratios(r, out);
-	fputs("Added to operations on metadata, on paths two directories below the mount point:\n\n", out);
+	fputs("Added to operations on metadata, on paths two directories below the mount point:\n\n",
+	      out);
 	print_added(r, metadata_works, ARRAY_SIZE(metadata_works), out);
-	fputs("Added to calls that bring new pages into the page cache, on a disk's file system:\n\n", out);
+	fputs("Added to calls that bring new pages into the page cache, on a disk's file system:\n\n",
+	      out);
 	print_added(r, page_works, ARRAY_SIZE(page_works), out);
-	fputs("Added to one switch between two threads of a CPU, and to one short process:\n\n", out);
+	fputs("Added to one switch between two threads of a CPU, and to one short process:\n\n",
+	      out);
 	print_added(r, other_works, ARRAY_SIZE(other_works), out);
 	if (r->startup_count) {
 		fputs("Start and end:\n\n", out);
@@ -160,7 +167,8 @@ void table_print_calls(struct results *r, FILE *out)
 	}
 	if (r->program_count) {
 		fputs("One run of a BPF program, at pread by 2 threads, as the kernel's own statistics "
-		      "(which cost\nsomething themselves) have it:\n\n", out);
+		      "(which cost\nsomething themselves) have it:\n\n",
+		      out);
 		print_programs(r, out);
 	}
 }
@@ -179,7 +187,8 @@ static void print_begin(struct results *r, const char *tool, const char *option,
 void table_print_syscalls(struct results *r, FILE *out)
 {
 	print_begin(r, "strace", "-V", out);
-	fputs("Added to one system call, and to a switch between two threads by a pipe, of which each half is one:\n\n", out);
+	fputs("Added to one system call, and to a switch between two threads by a pipe, of which each half is one:\n\n",
+	      out);
 	print_added(r, syscall_works, ARRAY_SIZE(syscall_works), out);
 }
 
@@ -188,7 +197,8 @@ static void print_requests(struct results *r, FILE *out)
 	static const enum entry entries[] = { ENTRY_BLOCK, ENTRY_BIOLATENCY };
 
 	fputs("What BPF programs take of one request to a block device, a read of 4 KiB past the page cache, by the "
-	      "kernel's own\nstatistics (which cost something themselves):\n\n| ns a request | |\n|---|---|\n", out);
+	      "kernel's own\nstatistics (which cost something themselves):\n\n| ns a request | |\n|---|---|\n",
+	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
 		if (!r->requests[entries[i]].count)
 			continue;
@@ -222,7 +232,8 @@ void table_print_switches(struct results *r, FILE *out)
 {
 	print_begin(r, NULL, NULL, out);
 	fputs("Added to one switch between two threads of a CPU, to one short process, and to a call that "
-	      "switches\nnothing:\n\n", out);
+	      "switches\nnothing:\n\n",
+	      out);
 	print_added(r, switch_works, ARRAY_SIZE(switch_works), out);
 	fputs("Ratios of one repetition:\n\n", out);
 	print_switch_ratios(r, out);

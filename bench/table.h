@@ -36,10 +36,11 @@ struct results {
 	const char *missing[4]; /* programs that were not there */
 	int missing_count;
 	const char *refused; /* whom this machine does not run; NULL: it runs all */
-	struct samples bare[WORK_COUNT];               /* ns a call with nothing on */
+	struct samples bare[WORK_COUNT]; /* ns a call with nothing on */
 	struct samples added[ENTRY_COUNT][WORK_COUNT]; /* ns */
 	struct samples ratios[RATIO_COUNT][WORK_COUNT]; /* of one repetition's added costs */
-	struct samples requests[ENTRY_COUNT]; /* ns that programs took of a request to a block device */
+	struct samples requests[ENTRY_COUNT]; /* ns that programs took of a request to a block
+						 device */
 	struct samples request_ratio;
 	struct program_cost programs[PROGRAMS_MAX];
 	int program_count;

@@ -114,7 +114,8 @@ bool tool_is_running(const struct tool *t)
 {
 	siginfo_t info = {};
 
-	return waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0;
+	return waitid(P_PID, (id_t)t->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+	       info.si_pid == 0;
 }
 
 bool tool_catches_sigint(const struct tool *t)

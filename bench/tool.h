@@ -13,7 +13,8 @@ bool tool_exists(const char *name);
 /* The last word of the first line that "NAME OPTION" prints; "" if none. */
 void tool_version(const char *name, const char *option, char *ret, int size);
 
-/* Start @argv and wait until it prints @ready; NULL: do not wait.  Its standard error and output are one. */
+/* Start @argv and wait until it prints @ready; NULL: do not wait.  Its standard error and output
+ * are one. */
 int tool_start(char *const argv[], const char *ready, struct tool **ret, struct error *err);
 
 /* False: it has ended by itself. */

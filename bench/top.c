@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-top - what looking costs: the CPU time of `jobmeter top` and of Debian's htop on terminals of one size, with
- * as many jobs of one process each; what the agent takes for it; and how soon the first frame is there.
+ * bench-top - what looking costs: the CPU time of `jobmeter top` and of Debian's htop on terminals
+ * of one size, with as many jobs of one process each; what the agent takes for it; and how soon the
+ * first frame is there.
  *
  * Both run within the same seconds, and look once a second.
  */
@@ -131,7 +132,8 @@ static double rss_mib(const struct bench *b, const struct view *v)
 	const char *p = text;
 
 	snprintf(path, sizeof(path), "proc/%d/statm", v->pid);
-	if (file_read_small(b->root_fd, path, text, sizeof(text)) < 0 || parse_leading_u64(&p, &size) < 0)
+	if (file_read_small(b->root_fd, path, text, sizeof(text)) < 0 ||
+	    parse_leading_u64(&p, &size) < 0)
 		return 0;
 	p += *p == ' ';
 	(void)parse_leading_u64(&p, &pages);
@@ -144,7 +146,9 @@ static double rss_mib(const struct bench *b, const struct view *v)
 static int measure_first(const struct bench *b, struct samples *to, struct error *err)
 {
 	for (int i = 0; i < FIRST_FRAMES; i++) {
-		const struct timespec pause = { .tv_sec = 1 + i % 2, .tv_nsec = i * 31000000L }; /* readings may be young or old */
+		const struct timespec pause = { .tv_sec = 1 + i % 2,
+						.tv_nsec = i * 31000000L }; /* readings may be young
+									       or old */
 		uint64_t begin_ns;
 		int status = 0;
 		pid_t pid;
@@ -163,7 +167,8 @@ static int measure_first(const struct bench *b, struct samples *to, struct error
 		}
 		waitpid(pid, &status, 0);
 		if (status)
-			return error_set(err, -EIO, "'%s top --batch' ended with %d", b->top, WEXITSTATUS(status));
+			return error_set(err, -EIO, "'%s top --batch' ended with %d", b->top,
+					 WEXITSTATUS(status));
 		samples_add(to, (double)(clock_now_ns(CLOCK_MONOTONIC) - begin_ns) / 1e6);
 	}
 	return 0;
@@ -181,13 +186,15 @@ static void measure_alone(const struct bench *b, const struct served *agent, str
 	}
 }
 
-static void measure_seconds(const struct bench *b, const struct served *agent, struct view *views, struct result *r)
+static void measure_seconds(const struct bench *b, const struct served *agent, struct view *views,
+			    struct result *r)
 {
 	uint64_t next_ns = clock_now_ns(CLOCK_MONOTONIC);
 
 	drain(views, next_ns += (uint64_t)WARM_SECONDS * 1000000000);
 	for (int s = 0; s < b->seconds; s++) {
-		double before[VIEWERS] = { cpu_ms(b, &views[0]), cpu_ms(b, &views[1]) }, took[VIEWERS];
+		double before[VIEWERS] = { cpu_ms(b, &views[0]), cpu_ms(b, &views[1]) },
+		       took[VIEWERS];
 		uint64_t agent_before = served_cpu_ns(agent);
 
 		drain(views, next_ns += 1000000000);
@@ -204,7 +211,8 @@ static void measure_seconds(const struct bench *b, const struct served *agent, s
 		r->rss_mib[i] = rss_mib(b, &views[i]);
 }
 
-static int measure_views(const struct bench *b, const struct served *agent, struct result *r, struct error *err)
+static int measure_views(const struct bench *b, const struct served *agent, struct result *r,
+			 struct error *err)
 {
 	char *const top[] = { (char *)b->top, (char *)"top", (char *)"-d", (char *)"1", NULL };
 	char *const htop[] = { (char *)"htop", (char *)"-d", (char *)"10", NULL };
@@ -253,11 +261,14 @@ static void print_results(struct bench *b, FILE *out)
 
 	page_print_machine(out);
 	tool_version("dpkg-query", "-W -f '${Version}\n' htop", version, sizeof(version));
-	fprintf(out, "; cgroup %s; htop %s.\n%d s each, terminals of %dx%d%s; median (quartiles).\n\n",
-		b->hierarchy.is_v2 ? "v2" : "v1", *version ? version : "is absent", b->seconds, COLUMNS, ROWS,
+	fprintf(out,
+		"; cgroup %s; htop %s.\n%d s each, terminals of %dx%d%s; median (quartiles).\n\n",
+		b->hierarchy.is_v2 ? "v2" : "v1", *version ? version : "is absent", b->seconds,
+		COLUMNS, ROWS,
 		sched_getscheduler(0) == SCHED_OTHER ? "" : ", all of it with real-time priority");
 	fputs("| jobs | top: CPU ms a second | htop: CPU ms a second | top, of that | the agent: CPU ms a second | the same, "
-	      "nobody looking | RSS MiB: top | htop | first frame ms |\n|---|---|---|---|---|---|---|---|---|\n", out);
+	      "nobody looking | RSS MiB: top | htop | first frame ms |\n|---|---|---|---|---|---|---|---|---|\n",
+	      out);
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		struct result *r = &b->results[i];
 
@@ -326,8 +337,10 @@ static const char help[] = "bench-top - what it costs to look at jobs\n"
 int main(int argc, char **argv)
 {
 	static const struct option list[] = {
-		{ "jobs", required_argument, NULL, 'j' },   { "seconds", required_argument, NULL, 's' },
-		{ "update", required_argument, NULL, 'u' }, { "help", no_argument, NULL, 'h' },
+		{ "jobs", required_argument, NULL, 'j' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "update", required_argument, NULL, 'u' },
+		{ "help", no_argument, NULL, 'h' },
 		{},
 	};
 	static struct bench b = { .seconds = 30 };

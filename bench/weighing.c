@@ -23,8 +23,8 @@ const char *weighing_exporter(void)
 	return EXPORTER;
 }
 
-int weighing_start_agent(const struct weighing_options *o, int interval_s, bool has_bpf, struct served **ret,
-			 struct error *err)
+int weighing_start_agent(const struct weighing_options *o, int interval_s, bool has_bpf,
+			 struct served **ret, struct error *err)
 {
 	const char *config = ground_configure(o->ground, interval_s, has_bpf);
 	char *argv[] = { (char *)o->agent, (char *)"--config", (char *)config, NULL };
@@ -39,14 +39,15 @@ static int start_exporter(struct served **ret, struct error *err)
 	char address[64];
 	char *argv[] = { (char *)EXPORTER, address, (char *)"--log.level=error", NULL };
 
-	snprintf(address, sizeof(address), "--web.listen-address=127.0.0.1:%d", ground_port() + 10000);
+	snprintf(address, sizeof(address), "--web.listen-address=127.0.0.1:%d",
+		 ground_port() + 10000);
 	return tool_exists(EXPORTER) ? served_start(argv, ground_port() + 10000, ret, err) : 0;
 }
 
 /* ---- seconds ---- */
 
-/* The middles of seconds by the clock, so that a late one does not push the others, and readings, which are taken as
- * a second begins, stand within one. */
+/* The middles of seconds by the clock, so that a late one does not push the others, and readings,
+ * which are taken as a second begins, stand within one. */
 static void first_second(struct timespec *next)
 {
 	clock_gettime(CLOCK_REALTIME, next);
@@ -97,8 +98,8 @@ struct contest {
 };
 
 /* Each second it takes one reading, and we read the same files once. */
-static int measure_readings(const struct weighing_options *o, size_t jobs, struct served *agent, struct contest *contests,
-			    size_t count, struct samples *ret_ms)
+static int measure_readings(const struct weighing_options *o, size_t jobs, struct served *agent,
+			    struct contest *contests, size_t count, struct samples *ret_ms)
 {
 	struct timespec next;
 	uint64_t before, now;
@@ -128,15 +129,17 @@ static int measure_readings(const struct weighing_options *o, size_t jobs, struc
 
 /* ---- scrapes ---- */
 
-static int scrape_all(struct served *served[WHO_COUNT], int second, struct weighing *w, struct served_page *ours,
-		      struct error *err)
+static int scrape_all(struct served *served[WHO_COUNT], int second, struct weighing *w,
+		      struct served_page *ours, struct error *err)
 {
 	bool is_zipped = second % 2;
 
 	for (int i = 0; i < WHO_COUNT; i++) {
 		int who = (i + second / 2) % WHO_COUNT;
 		struct served_page page;
-		int r = served[who] ? served_scrape(served[who], who == WHO_AGENT && is_zipped, &page, err) : 0;
+		int r = served[who] ? served_scrape(served[who], who == WHO_AGENT && is_zipped,
+						    &page, err)
+				    : 0;
 
 		if (r < 0)
 			return r;
@@ -150,8 +153,8 @@ static int scrape_all(struct served *served[WHO_COUNT], int second, struct weigh
 	return 0;
 }
 
-static void keep_second(struct served *served[WHO_COUNT], const double took[WHO_COUNT], bool is_zipped,
-			const struct served_page *ours, struct weighing *w)
+static void keep_second(struct served *served[WHO_COUNT], const double took[WHO_COUNT],
+			bool is_zipped, const struct served_page *ours, struct weighing *w)
 {
 	samples_add(&w->ours[is_zipped], took[WHO_AGENT]);
 	samples_add(is_zipped ? &w->zipped_ms : &w->page_ms, ms(ours->last_ns));
@@ -166,8 +169,8 @@ static void keep_second(struct served *served[WHO_COUNT], const double took[WHO_
 }
 
 /* Plain and compressed by turns; the exporter is always asked for plain text. */
-static int measure_scrapes(const struct weighing_options *o, struct served *served[WHO_COUNT], struct weighing *w,
-			   struct error *err)
+static int measure_scrapes(const struct weighing_options *o, struct served *served[WHO_COUNT],
+			   struct weighing *w, struct error *err)
 {
 	uint64_t before[WHO_COUNT] = {};
 	struct served_page ours = {};
@@ -210,12 +213,13 @@ static int measure_health(struct served *agent, struct weighing *w, struct error
 
 /* ---- all of it ---- */
 
-static int open_contest(const struct weighing_options *o, struct groups *groups, size_t jobs, bool is_beside_bpf,
-			struct plain_reading *result, struct contest *ret)
+static int open_contest(const struct weighing_options *o, struct groups *groups, size_t jobs,
+			bool is_beside_bpf, struct plain_reading *result, struct contest *ret)
 {
-	struct plain *plain = plain_new(o->hierarchy, groups, jobs,
-					metric_set_minus(group_files_metrics(o->hierarchy->is_v2, is_beside_bpf),
-							 group_files_seldom()));
+	struct plain *plain =
+		plain_new(o->hierarchy, groups, jobs,
+			  metric_set_minus(group_files_metrics(o->hierarchy->is_v2, is_beside_bpf),
+					   group_files_seldom()));
 
 	if (!plain)
 		return -ENOMEM;
@@ -224,8 +228,8 @@ static int open_contest(const struct weighing_options *o, struct groups *groups,
 	return 0;
 }
 
-static int measure_agent(const struct weighing_options *o, struct groups *groups, struct served *agent,
-			 struct weighing *w, struct error *err)
+static int measure_agent(const struct weighing_options *o, struct groups *groups,
+			 struct served *agent, struct weighing *w, struct error *err)
 {
 	struct contest contests[2] = {};
 	int r = groups_work(groups);
@@ -241,8 +245,8 @@ static int measure_agent(const struct weighing_options *o, struct groups *groups
 	return r < 0 ? error_set_errno(err, r, "cannot read the files of %zu groups", w->jobs) : 0;
 }
 
-static int measure_without_bpf(const struct weighing_options *o, struct groups *groups, struct weighing *w,
-			       struct error *err)
+static int measure_without_bpf(const struct weighing_options *o, struct groups *groups,
+			       struct weighing *w, struct error *err)
 {
 	_cleanup_(served_stopp) struct served *agent = NULL;
 	struct contest contest = {};
@@ -257,8 +261,8 @@ static int measure_without_bpf(const struct weighing_options *o, struct groups *
 	return r < 0 ? error_set_errno(err, r, "cannot read the files of %zu groups", w->jobs) : 0;
 }
 
-static int measure(const struct weighing_options *o, struct groups *groups, struct served *served[WHO_COUNT],
-		   struct weighing *w, struct error *err)
+static int measure(const struct weighing_options *o, struct groups *groups,
+		   struct served *served[WHO_COUNT], struct weighing *w, struct error *err)
 {
 	int r = o->agent ? measure_without_bpf(o, groups, w, err) : 0;
 
@@ -277,13 +281,14 @@ static int measure(const struct weighing_options *o, struct groups *groups, stru
 	return r >= 0 && served[WHO_AGENT] ? measure_health(served[WHO_AGENT], w, err) : r;
 }
 
-static int make_jobs(const struct weighing_options *o, size_t jobs, const struct groups_mounts *mounts,
-		     struct groups **ret, struct error *err)
+static int make_jobs(const struct weighing_options *o, size_t jobs,
+		     const struct groups_mounts *mounts, struct groups **ret, struct error *err)
 {
 	return groups_make(o->root_fd, o->hierarchy, jobs, 1, mounts, ret, err);
 }
 
-int weighing_run(const struct weighing_options *o, size_t jobs, struct weighing *ret, struct error *err)
+int weighing_run(const struct weighing_options *o, size_t jobs, struct weighing *ret,
+		 struct error *err)
 {
 	const struct groups_mounts mounts = { ground_mounts(o->ground), GROUND_MOUNTS };
 	_cleanup_(groups_removep) struct groups *groups = NULL;
@@ -299,7 +304,8 @@ int weighing_run(const struct weighing_options *o, size_t jobs, struct weighing 
 	return r;
 }
 
-int idling_run(const struct weighing_options *o, size_t jobs, int interval_s, struct idling *ret, struct error *err)
+int idling_run(const struct weighing_options *o, size_t jobs, int interval_s, struct idling *ret,
+	       struct error *err)
 {
 	const struct groups_mounts mounts = { ground_mounts(o->ground), GROUND_MOUNTS };
 	_cleanup_(groups_removep) struct groups *groups = NULL;
@@ -312,7 +318,8 @@ int idling_run(const struct weighing_options *o, size_t jobs, int interval_s, st
 		r = weighing_start_agent(o, interval_s, true, &agent, err);
 	if (r < 0)
 		return r;
-	ret->seconds = (ret->seconds + interval_s - 1) / interval_s * interval_s; /* whole intervals */
+	ret->seconds = (ret->seconds + interval_s - 1) / interval_s * interval_s; /* whole intervals
+										   */
 	length = (struct timespec){ .tv_sec = ret->seconds };
 	nanosleep(&pause, NULL);
 	cpu_ns = served_cpu_ns(agent);
@@ -344,17 +351,21 @@ static void print_readings(struct weighing *w, size_t count, FILE *out)
 {
 	const size_t few = w->plain[0].files, all = w->plain[1].files;
 
-	fprintf(out, "A reading, one a second, and files of the same jobs opened, read and closed once in the same second: the %zu\n"
-		     "that the agent reads beside BPF, and the %zu that it reads without, which hold a part of what BPF tells:\n\n"
-		     "| jobs | with BPF: CPU ms | %zu files plainly: CPU ms | reading, of that | %zu files plainly: CPU ms | "
-		     "reading, of that | without BPF: CPU ms | %zu files plainly: CPU ms | reading, of that |\n"
-		     "|---|---|---|---|---|---|---|---|---|\n", few, all, few, all, all);
+	fprintf(out,
+		"A reading, one a second, and files of the same jobs opened, read and closed once in the same second: the %zu\n"
+		"that the agent reads beside BPF, and the %zu that it reads without, which hold a part of what BPF tells:\n\n"
+		"| jobs | with BPF: CPU ms | %zu files plainly: CPU ms | reading, of that | %zu files plainly: CPU ms | "
+		"reading, of that | without BPF: CPU ms | %zu files plainly: CPU ms | reading, of that |\n"
+		"|---|---|---|---|---|---|---|---|---|\n",
+		few, all, few, all, all);
 	for (size_t i = 0; i < count; i++) {
 		struct plain_reading *p = w[i].plain;
 
 		fprintf(out, "| %zu | ", w[i].jobs);
-		print_cells((struct samples *[]){ &w[i].reading_ms, &p[0].ms, &p[0].ratio, &p[1].ms, &p[1].ratio,
-						  &w[i].alone_ms, &w[i].alone.ms, NULL }, 2, out);
+		print_cells((struct samples *[]){ &w[i].reading_ms, &p[0].ms, &p[0].ratio, &p[1].ms,
+						  &p[1].ratio, &w[i].alone_ms, &w[i].alone.ms,
+						  NULL },
+			    2, out);
 		samples_print(&w[i].alone.ratio, 2, out);
 		fputs(" |\n", out);
 	}
@@ -369,8 +380,9 @@ static void print_who(struct weighing *w, enum who who, FILE *out)
 	fputs(" | ", out);
 	if (who == WHO_AGENT)
 		samples_print(&w->scraped_ratio, 2, out);
-	fprintf(out, " | %.1f | %.1f | %.1f | %.1f | %.0f |\n", mib(weight->rss_bytes), mib(weight->children_bytes),
-		mib(weight->pss_bytes), mib(weight->rss_bytes + weight->children_bytes + weight->map_bytes),
+	fprintf(out, " | %.1f | %.1f | %.1f | %.1f | %.0f |\n", mib(weight->rss_bytes),
+		mib(weight->children_bytes), mib(weight->pss_bytes),
+		mib(weight->rss_bytes + weight->children_bytes + weight->map_bytes),
 		(double)w->page_bytes[who] / 1024);
 }
 
@@ -378,7 +390,8 @@ static void print_scrapes(struct weighing *w, size_t count, FILE *out)
 {
 	fputs("\nScraped each second, of plain text:\n\n"
 	      "| jobs | | CPU ms a second | of the exporter's | RSS MiB | of the children | Pss MiB | RSS and maps MiB | page KiB |\n"
-	      "|---|---|---|---|---|---|---|---|---|\n", out);
+	      "|---|---|---|---|---|---|---|---|---|\n",
+	      out);
 	for (size_t i = 0; i < count; i++) {
 		for (int who = 0; who < WHO_COUNT; who++) {
 			if (w[i].scraped_ms[who].count)
@@ -391,10 +404,13 @@ static void print_pages(struct weighing *w, size_t count, FILE *out)
 {
 	fputs("\nThe agent's page, by the clock; `/health` is asked for while a page is on its way:\n\n"
 	      "| jobs | first byte ms | last byte ms | gzip: last byte ms | gzip: KiB | gzip: CPU ms a second | /health ms |\n"
-	      "|---|---|---|---|---|---|---|\n", out);
+	      "|---|---|---|---|---|---|---|\n",
+	      out);
 	for (size_t i = 0; i < count; i++) {
 		fprintf(out, "| %zu | ", w[i].jobs);
-		print_cells((struct samples *[]){ &w[i].first_ms, &w[i].page_ms, &w[i].zipped_ms, NULL }, 1, out);
+		print_cells((struct samples *[]){ &w[i].first_ms, &w[i].page_ms, &w[i].zipped_ms,
+						  NULL },
+			    1, out);
 		fprintf(out, "%.0f | ", (double)w[i].zipped_bytes / 1024);
 		print_cells((struct samples *[]){ &w[i].ours[1], NULL }, 2, out);
 		samples_print(&w[i].health_ms, 1, out);

@@ -65,13 +65,13 @@ struct hand {
 struct party {
 	struct request request;
 	int fds[THREADS_MAX];
-	int disk_fd;             /* a file of nothing but a hole */
-	int device_fd;           /* -EBADF: none */
-	int connection[2];       /* both ends, by TCP */
+	int disk_fd; /* a file of nothing but a hole */
+	int device_fd; /* -EBADF: none */
+	int connection[2]; /* both ends, by TCP */
 	char there[64], absent[64], made[64]; /* paths */
 	int pipes[THREADS_MAX][2];
-	atomic_uint turn;        /* WORK_SWITCH: whose it is */
-	atomic_uint arrived;     /* at the chunks' starting line */
+	atomic_uint turn; /* WORK_SWITCH: whose it is */
+	atomic_uint arrived; /* at the chunks' starting line */
 	struct hand hands[THREADS_MAX];
 };
 
@@ -174,7 +174,8 @@ static void take_turns(struct hand *hand, unsigned int calls)
 
 static void pass_bytes(struct hand *hand, unsigned int calls)
 {
-	int to = hand->party->pipes[hand->number][1], from = hand->party->pipes[1 - hand->number][0];
+	int to = hand->party->pipes[hand->number][1],
+	    from = hand->party->pipes[1 - hand->number][0];
 	char byte = 0;
 
 	for (unsigned int i = 0; i < calls / 2; i++) {
@@ -212,7 +213,8 @@ static void open_and_close(const char *path, int flags, unsigned int calls)
 	}
 }
 
-/* Inside a chunk the file is only cut off or dropped from the cache now and then; it is a small part. */
+/* Inside a chunk the file is only cut off or dropped from the cache now and then; it is a small
+ * part. */
 static void write_new_pages(int fd, const char *block, unsigned int calls)
 {
 	for (unsigned int i = 0; i < calls; i++) {
@@ -307,7 +309,8 @@ static void do_calls(struct hand *hand, unsigned int calls)
 		break;
 	case WORK_DIRECT:
 		for (unsigned int i = 0; i < calls; i++) {
-			if (pread(hand->party->device_fd, hand->block, BLOCK_BYTES, 0) != BLOCK_BYTES)
+			if (pread(hand->party->device_fd, hand->block, BLOCK_BYTES, 0) !=
+			    BLOCK_BYTES)
 				abort();
 		}
 		break;
@@ -428,7 +431,9 @@ static struct answer do_round(struct party *party)
 		struct hand *hand = &party->hands[i];
 		struct deeds deeds = deeds_of(hand);
 
-		answer.ns += samples_quantile(hand->clean.count >= 2 ? &hand->clean : &hand->all, 0.5) / threads;
+		answer.ns += samples_quantile(hand->clean.count >= 2 ? &hand->clean : &hand->all,
+					      0.5) /
+			     threads;
 		add_deeds(&answer.deeds, &deeds);
 	}
 	answer.deeds.cpu_ns = (uint64_t)(cpu_ns() - before);
@@ -477,7 +482,8 @@ static int make_disk_file(const char *dir, struct error *err)
 static int connect_ourselves(int ret[2], struct error *err)
 {
 	_cleanup_close_ int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), to = -EBADF;
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	struct sockaddr *name = (struct sockaddr *)(void *)&address;
 	socklen_t length = sizeof(address);
 	int from;
@@ -586,11 +592,12 @@ pid_t worker_pid(const struct worker *w)
 	return w->pid;
 }
 
-/* Of each two at least one is of a thread's own will: who wakes the other may be pushed off by it.  A chunk's first may
- * be none. */
+/* Of each two at least one is of a thread's own will: who wakes the other may be pushed off by it.
+ * A chunk's first may be none. */
 static bool has_switched(const struct request *request, const struct deeds *deeds)
 {
-	return deeds->switches + 2 * (uint64_t)request->chunks >= (uint64_t)request->chunks * (request->calls / 2);
+	return deeds->switches + 2 * (uint64_t)request->chunks >=
+	       (uint64_t)request->chunks * (request->calls / 2);
 }
 
 int worker_run(struct worker *w, enum work what, unsigned int calls, unsigned int chunks,

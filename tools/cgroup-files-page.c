@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/cgroup-files.md: which number of a job comes from which file of its cgroup, from the code's tables. */
+/* Print docs/cgroup-files.md: which number of a job comes from which file of its cgroup, from the
+ * code's tables. */
 #include <stdio.h>
 
 #include "cgroup/allocation.h"
@@ -82,7 +83,8 @@ static void print_metric(enum metric_id id)
 	else if (hardware_counts(id))
 		puts("- | - | perf events | perf events |");
 	else if (!print_sources(id))
-		printf("- | - | tasks | %s |\n", children_know(id) ? "`run` only: wait and proc" : "-");
+		printf("- | - | tasks | %s |\n",
+		       children_know(id) ? "`run` only: wait and proc" : "-");
 }
 
 int main(void)

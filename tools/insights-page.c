@@ -245,7 +245,10 @@ static void print_thresholds(const struct rule *rule, const char *before)
 static void print_rule(const struct rule *rule, const char *kind)
 {
 	printf("\n### %s\n\n", rule->id);
-	printf("%s%s: %s\n", kind, !rule->is_each_mount ? "" : rule->is_by_path ? ", for each mount by path" : ", for each mount",
+	printf("%s%s: %s\n", kind,
+	       !rule->is_each_mount ? ""
+	       : rule->is_by_path   ? ", for each mount by path"
+				    : ", for each mount",
 	       template_text(rule->text));
 	if (rule->advice)
 		printf("%s\n", template_text(rule->advice));
@@ -290,7 +293,8 @@ static void print_names(void)
 	for (size_t i = 0; i < formula_count(); i++) {
 		const struct formula *formula = formula_get(i);
 
-		printf("| `%s` | %s | %s | %s |\n", formula->name, dimension_name(formula->dimension).text,
+		printf("| `%s` | %s | %s | %s |\n", formula->name,
+		       dimension_name(formula->dimension).text,
 		       formula->is_of_rows ? "`mount_...`" : "", formula->help);
 	}
 	for (size_t i = 0; i < PATTERN_NAMES; i++) {

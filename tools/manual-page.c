@@ -23,7 +23,7 @@
 
 struct manual {
 	char name[64], section; /* "jobmeter-run", '1' */
-	struct offered *about;	/* the command; NULL: none */
+	struct offered *about; /* the command; NULL: none */
 	struct offered *commands, *agent;
 	size_t command_count;
 };

@@ -8,12 +8,8 @@
 #include "model/record_field.h"
 
 static const char *const kinds[] = {
-	[KIND_COUNTER] = "counter",
-	[KIND_PEAK] = "peak",
-	[KIND_LEAST] = "least",
-	[KIND_LIMIT] = "limit",
-	[KIND_GAUGE] = "gauge",
-	[KIND_HISTOGRAM] = "histogram",
+	[KIND_COUNTER] = "counter", [KIND_PEAK] = "peak",   [KIND_LEAST] = "least",
+	[KIND_LIMIT] = "limit",	    [KIND_GAUGE] = "gauge", [KIND_HISTOGRAM] = "histogram",
 	[KIND_INFO] = "info",
 };
 
@@ -24,11 +20,15 @@ static const struct scope {
 	{ SCOPE_JOB, "Of a job", "" },
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
-	{ SCOPE_MOUNT_INTERFACE, "Of a job, a mount and a way of data (label `interface`)", "io[].interfaces.WAY." },
+	{ SCOPE_MOUNT_INTERFACE, "Of a job, a mount and a way of data (label `interface`)",
+	  "io[].interfaces.WAY." },
 	{ SCOPE_SOCKET, "Of a job and a kind of sockets (label `type`)", "network.TYPE." },
-	{ SCOPE_SYSCALL, "Of a job and a system call by its name (`run --syscalls`; in the record only)", "" },
+	{ SCOPE_SYSCALL,
+	  "Of a job and a system call by its name (`run --syscalls`; in the record only)", "" },
 	{ SCOPE_DEVICE, "Of a job and a block device (label `device`)", "block[]." },
-	{ SCOPE_FILE, "Of a job and a file or directory, of those used most (`run --files`; in the record only)", "" },
+	{ SCOPE_FILE,
+	  "Of a job and a file or directory, of those used most (`run --files`; in the record only)",
+	  "" },
 	{ SCOPE_JOB_INFO, "Of a job, to say whose it is (scraped only, as all that follows)", "" },
 	{ SCOPE_JOB_TIME, "Of a job: when", "" },
 	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the reading", "" },
@@ -44,7 +44,8 @@ static const struct scope {
 	{ SCOPE_AGENT_LOSS, "Of the agent: what was not counted as it should", "" },
 	{ SCOPE_AGENT_OBJECT, "Of the agent's objects of programs", "" },
 	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
-	{ SCOPE_AGENT_SOURCE, "Of the agent's sources that are sampled on a thread of their own", "" },
+	{ SCOPE_AGENT_SOURCE, "Of the agent's sources that are sampled on a thread of their own",
+	  "" },
 	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };
 
@@ -76,8 +77,8 @@ static void print_scope(const struct scope *scope)
 
 	printf("\n## %s\n\n", scope->title);
 	print_labels(scope->scope);
-	printf("| metric |%s unit | kind | |\n|---|%s---|---|---|\n", has_record ? " in a record |" : "",
-	       has_record ? "---|" : "");
+	printf("| metric |%s unit | kind | |\n|---|%s---|---|---|\n",
+	       has_record ? " in a record |" : "", has_record ? "---|" : "");
 	for (size_t id = 0; id < METRIC_COUNT; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 

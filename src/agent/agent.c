@@ -198,7 +198,8 @@ int agent_run(struct agent *a)
 	while (!a->is_ending)
 		run_once(a);
 	(void)notify_send("STOPPING=1", NULL);
-	/* who leaves what counts to the next agent writes down as much: the next one may be of another build */
+	/* who leaves what counts to the next agent writes down as much: the next one may be of
+	 * another build */
 	if (sampler_finish(a->sampler, &err) < 0 && !(a->keeps && sampler_can_keep(a->sampler)))
 		return keep(a, &err);
 	tell_news(a);

@@ -31,7 +31,8 @@ struct agent {
 
 extern const struct http_route agent_tcp_routes[];
 void agent_count_answer(void *context, const struct http_route *route, unsigned int status);
-/* For the API: over the socket each sees his own jobs, and who sees all the node and the agent, too. */
+/* For the API: over the socket each sees his own jobs, and who sees all the node and the agent,
+ * too. */
 int agent_expose(void *context, const struct http_request *request, struct snapshot *snapshot,
 		 const struct api_view *view, struct http_answer *ret);
 

@@ -50,16 +50,19 @@ static void read_process(int root_fd, struct agent_facts *ret)
 		ret->cpu_system_ns = (struct value){ ns_of(&usage.ru_stime), true };
 	}
 	ret->resident_bytes = ret->open_descriptors = (struct value){};
-	if (file_read_small(root_fd, "proc/self/statm", statm, sizeof(statm)) > 0 && parse_next_word(&rest))
+	if (file_read_small(root_fd, "proc/self/statm", statm, sizeof(statm)) > 0 &&
+	    parse_next_word(&rest))
 		word = parse_next_word(&rest);
 	if (word && parse_u64(word, &pages) == 0)
-		ret->resident_bytes = (struct value){ pages * (uint64_t)sysconf(_SC_PAGESIZE), true };
+		ret->resident_bytes = (struct value){ pages * (uint64_t)sysconf(_SC_PAGESIZE),
+						      true };
 	if (dir_read(root_fd, "proc/self/fd", DESCRIPTORS_MAX, &descriptors) == 0)
 		ret->open_descriptors = (struct value){ descriptors.count, true };
 	dir_clear(&descriptors);
 }
 
-void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes, uint64_t capacity)
+void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes,
+			 uint64_t capacity)
 {
 	struct agent_map *map = facts->maps;
 
@@ -84,7 +87,8 @@ static void read_maps(const struct meter *meter, struct object_map *forms, struc
 		agent_facts_add_map(ret, forms[i].form.name, forms[i].bytes, forms[i].form.entries);
 }
 
-void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms, struct agent_facts *ret)
+void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms,
+		      struct agent_facts *ret)
 {
 	ret->version = JOBMETER_VERSION;
 	read_process(root_fd, ret);
@@ -101,7 +105,8 @@ void agent_facts_read(int root_fd, const struct meter *meter, struct object_map 
 
 /* ---- as samples ---- */
 
-static int put(struct samples *to, enum metric_id id, const char *first, const char *second, uint64_t number)
+static int put(struct samples *to, enum metric_id id, const char *first, const char *second,
+	       uint64_t number)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { first, second };
 
@@ -193,7 +198,8 @@ static int put_meter(const struct agent_facts *facts, struct samples *to)
 	int r = samples_add_plain(to, METRIC_AGENT_SKIPPED_RUNS, facts->skipped_runs);
 
 	for (unsigned int i = 0; r == 0 && i < LOST_COUNT; i++)
-		r = put(to, METRIC_AGENT_LOST_EVENTS, lost_reason_name((enum lost_reason)i), NULL, facts->lost[i]);
+		r = put(to, METRIC_AGENT_LOST_EVENTS, lost_reason_name((enum lost_reason)i), NULL,
+			facts->lost[i]);
 	for (size_t i = 0; r == 0 && i < facts->hook_count; i++) {
 		const struct hook *hook = &facts->hooks[i];
 
@@ -212,7 +218,8 @@ static int put_scrapes(const struct scrapes *scrapes, struct samples *to)
 
 	for (size_t i = 0; scrapes && r == 0 && i < scrapes->count; i++) {
 		snprintf(status, sizeof(status), "%u", scrapes->items[i].status);
-		r = put(to, METRIC_AGENT_SCRAPES, scrapes->items[i].endpoint, status, scrapes->items[i].count);
+		r = put(to, METRIC_AGENT_SCRAPES, scrapes->items[i].endpoint, status,
+			scrapes->items[i].count);
 	}
 	return r;
 }

@@ -46,12 +46,14 @@ struct agent_facts {
 	const struct scrapes *scrapes; /* NULL: nobody counts them */
 };
 
-/* What the process and its @meter (NULL: no BPF) say now; @ret's other members stay as they are.  Names of maps are
- * in @forms, which has room for MAPS_MAX. */
-void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms, struct agent_facts *ret);
+/* What the process and its @meter (NULL: no BPF) say now; @ret's other members stay as they are.
+ * Names of maps are in @forms, which has room for MAPS_MAX. */
+void agent_facts_read(int root_fd, const struct meter *meter, struct object_map *forms,
+		      struct agent_facts *ret);
 
 /* Maps of one name (each object has its own "lost") are one series, and summed. */
-void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes, uint64_t capacity);
+void agent_facts_add_map(struct agent_facts *facts, const char *name, uint64_t bytes,
+			 uint64_t capacity);
 
 /* -ENOMEM. */
 int agent_facts_put(const struct agent_facts *facts, struct samples *to);

@@ -37,8 +37,8 @@ static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid, struct 
 	int r;
 
 	/* one that is as it should be may be on a disk that is read-only */
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == mode && st.st_uid == uid &&
-	    st.st_gid == gid)
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 07777) == mode &&
+	    st.st_uid == uid && st.st_gid == gid)
 		return 0;
 	r = file_make_dirs(path, 0755);
 	if (r >= 0 && (chmod(path, mode) < 0 || chown(path, uid, gid) < 0))
@@ -168,8 +168,8 @@ static int open_sampler(struct agent *a, struct error *err)
 		sampler_set_owners(a->sampler, find_owner, a->runs);
 	if (a->helper && sampler_hierarchy(a->sampler))
 		helper_set_key(a->helper, sampler_hierarchy(a->sampler));
-	r = pins_give(a->config->pin_dir, a->user.uid,
-		      a->user.gid); /* so that we may remove them at our end */
+	r = pins_give(a->config->pin_dir, a->user.uid, a->user.gid); /* so that we may remove them
+									at our end */
 	return r < 0 ? error_set_errno(err, r, "cannot give away '%s'", a->config->pin_dir) : 0;
 }
 
@@ -273,7 +273,8 @@ static int give_up_rights(struct agent *a, struct error *err)
 {
 	const struct privileges_options options = {
 		.features = PRIVILEGE_PROCESSES | (sampler_meter(a->sampler) ? PRIVILEGE_BPF : 0) |
-			    (a->config->has_source[sources_index("hardware")] ? PRIVILEGE_COUNTERS : 0),
+			    (a->config->has_source[sources_index("hardware")] ? PRIVILEGE_COUNTERS
+									      : 0),
 		.user = &a->user,
 	};
 	uint64_t missing = 0;

@@ -108,10 +108,11 @@ static const struct snapshot_job *find_job(struct api *a, const struct snapshot 
 	return job && permission_sees(a->options.permission, peer, job->job) ? job : NULL;
 }
 
-/* Is there such a job that is the caller's?  No reading is taken for one that is not, since somebody else asks in vain or is
- * curious; nor does the time that it takes tell which of the two it is.  Who sees all is neither. */
-static bool knows_job(struct api *a, const struct http_request *request, const char *manager, const char *id,
-		      struct http_answer *ret)
+/* Is there such a job that is the caller's?  No reading is taken for one that is not, since
+ * somebody else asks in vain or is curious; nor does the time that it takes tell which of the two
+ * it is.  Who sees all is neither. */
+static bool knows_job(struct api *a, const struct http_request *request, const char *manager,
+		      const char *id, struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 
@@ -127,7 +128,8 @@ static bool knows_job(struct api *a, const struct http_request *request, const c
 
 /* @group_id: the job's top group, which no other job of that name has; 0: whichever it is. */
 static int answer_record(struct api *a, const struct http_request *request, uint64_t max_age_ns,
-			 const char *manager, const char *id, uint64_t group_id, struct http_answer *ret)
+			 const char *manager, const char *id, uint64_t group_id,
+			 struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	_cleanup_(record_freep) struct record *record = NULL;
@@ -168,7 +170,8 @@ static int get_jobs(void *context, const struct http_request *request, struct ht
 	return api_stream_jobs(snapshot, &view, ret);
 }
 
-static int get_wire_snapshot(void *context, const struct http_request *request, struct http_answer *ret)
+static int get_wire_snapshot(void *context, const struct http_request *request,
+			     struct http_answer *ret)
 {
 	struct api *a = context;
 	struct api_view view = { a->options.permission, request->peer };
@@ -197,7 +200,8 @@ static int get_job(void *context, const struct http_request *request, struct htt
 		return -ENOMEM;
 	if (!knows_job(context, request, name, slash + 1, ret))
 		return 0;
-	return answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1, asked_group(request), ret);
+	return answer_record(context, request, API_RECORD_AGE_NS, name, slash + 1,
+			     asked_group(request), ret);
 }
 
 /* ---- groups ---- */
@@ -224,13 +228,14 @@ static bool is_process_of(const struct api *a, pid_t pid, const struct http_peer
 
 	snprintf(path, sizeof(path), "proc/%d/status", pid);
 	return file_read_small(a->options.root_fd, path, text, sizeof(text)) >= 0 &&
-	       rights_parse_status(text, &rights) >= 0 && rights.is_known && rights.uid == peer->uid;
+	       rights_parse_status(text, &rights) >= 0 && rights.is_known &&
+	       rights.uid == peer->uid;
 }
 
-/* A job stays what it is, and its user's.  What the last reading does not know is worth another one only for @is_own (a
- * process of the caller's) and for who sees all. */
-static int answer_group(struct api *a, const struct http_request *request, const char *path, bool is_own,
-			struct http_answer *ret)
+/* A job stays what it is, and its user's.  What the last reading does not know is worth another one
+ * only for @is_own (a process of the caller's) and for who sees all. */
+static int answer_group(struct api *a, const struct http_request *request, const char *path,
+			bool is_own, struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct identity identity;
@@ -321,8 +326,8 @@ static int parse_run(const struct http_request *request, pid_t *ret)
 	json_t *json = request->body ? json_loadb(request->body, request->body_length,
 						  JSON_REJECT_DUPLICATES, NULL)
 				     : NULL;
-	json_int_t pid =
-		json_integer_value(json_object_get(json, "pid")); /* 0 for everything else */
+	json_int_t pid = json_integer_value(json_object_get(json, "pid")); /* 0 for everything else
+									    */
 
 	json_decref(json);
 	if (pid < 1 || pid > INT32_MAX)
@@ -361,7 +366,10 @@ static int begin_run(struct api *a, const struct http_peer *peer, pid_t pid,
 		snprintf(number, sizeof(number), "%d", pid);
 		(void)find_path_of(a, number, &made.path);
 	}
-	*run = (struct run){ .id = strdup(made.id), .group_id = made.group_id, .uid = peer->uid, .client = peer->pid };
+	*run = (struct run){ .id = strdup(made.id),
+			     .group_id = made.group_id,
+			     .uid = peer->uid,
+			     .client = peer->pid };
 	if (run->id) {
 		a->run_count++;
 		r = api_answer(api_format_run, &made, ret);
@@ -405,14 +413,16 @@ static bool is_number_of(const struct http_peer *peer, const char *id)
 	return strcmp(id, number) == 0;
 }
 
-/* An agent before us began it.  Whoever may see the job's record and has its number is its client. */
+/* An agent before us began it.  Whoever may see the job's record and has its number is its client.
+ */
 static int end_inherited(struct api *a, const struct http_request *request, const char *id,
 			 struct http_answer *ret)
 {
 	int r = answer_record(a, request, 0, "run", id, asked_group(request), ret);
 
 	if (r == 0 && ret->status == 200)
-		(void)a->options.runs->end(a->options.runs->context, id, NULL); /* else it goes with its client */
+		(void)a->options.runs->end(a->options.runs->context, id, NULL); /* else it goes with
+										   its client */
 	return r;
 }
 

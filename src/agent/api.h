@@ -21,15 +21,16 @@ struct identity_rules;
 struct permission;
 struct sampler;
 
-#define API_RUNS_MAX 1024		     /* that are under way... */
-#define API_RUNS_OF_USER_MAX 256	     /* ...of one user but root */
+#define API_RUNS_MAX 1024 /* that are under way... */
+#define API_RUNS_OF_USER_MAX 256 /* ...of one user but root */
 #define API_LIST_AGE_NS UINT64_C(1000000000) /* no list is older (a tick is, on demand), ... */
 #define API_RECORD_AGE_NS UINT64_C(50000000) /* ...and no record of a job that the list has */
 
-struct api_run {    /* strings are the receiver's */
-	char *id;   /* the job's id with the manager "run" */
+struct api_run { /* strings are the receiver's */
+	char *id; /* the job's id with the manager "run" */
 	uint64_t group_id; /* as the kernel numbers it; 0: not known */
-	char *path; /* of its group in the key hierarchy; NULL: the API looks where the process is now */
+	char *path; /* of its group in the key hierarchy; NULL: the API looks where the process is
+		       now */
 };
 
 /* Who makes groups for runs: the root helper. */
@@ -38,8 +39,8 @@ struct api_runs {
 	 * not begun yet. */
 	int (*begin)(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret,
 		     struct error *err);
-	/* Remove the group; who is left in it goes to the group above.  Of a run that an agent before
-	 * this one began, it goes once it is empty. */
+	/* Remove the group; who is left in it goes to the group above.  Of a run that an agent
+	 * before this one began, it goes once it is empty. */
 	int (*end)(void *context, const char *id, struct error *err);
 	void *context;
 };
@@ -54,10 +55,10 @@ bool api_view_sees(const struct api_view *view, const struct snapshot_job *job);
 struct api_options { /* all of it outlives the API */
 	struct sampler *sampler;
 	struct permission *permission;
-	int root_fd;			   /* a directory that holds proc */
+	int root_fd; /* a directory that holds proc */
 	const struct hierarchy *hierarchy; /* NULL: no cgroups */
 	const struct identity_rules *rules; /* the site's; NULL: the built-in ones only */
-	const struct api_runs *runs;	   /* NULL: there is no helper, and so no run */
+	const struct api_runs *runs; /* NULL: there is no helper, and so no run */
 	/* GET /metrics: takes a reference of @snapshot and a copy of @view.  NULL: there is none.
 	 */
 	int (*expose)(void *context, const struct http_request *request, struct snapshot *snapshot,
@@ -69,8 +70,9 @@ int api_open(const struct api_options *options, struct api **ret);
 struct api *api_close(struct api *a); /* NULL is fine; returns NULL */
 void api_closep(struct api **a);
 
-/* Somebody has got a tick and will ask for the next one at once: *@ret_age_ns is how old that reading may be, which is
- * best taken now, while he is at work, and on his account: *@ret_uid.  Told once. */
+/* Somebody has got a tick and will ask for the next one at once: *@ret_age_ns is how old that
+ * reading may be, which is best taken now, while he is at work, and on his account: *@ret_uid. Told
+ * once. */
 bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid);
 
 /* Their context is the struct api. */

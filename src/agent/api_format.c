@@ -174,7 +174,8 @@ static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct 
 	for (size_t i = 0; i < l->job->row_count; i++) {
 		const struct snapshot_row *row = &l->job->rows[i];
 
-		if (l->snapshot->mounts[row->mount].kind == ROW_KERNEL || row->interface == INTERFACE_MAPPING)
+		if (l->snapshot->mounts[row->mount].kind == ROW_KERNEL ||
+		    row->interface == INTERFACE_MAPPING)
 			continue;
 		op_counts_add(row->op < OP_DATA_COUNT ? &ret_data[row->op] : ret_meta,
 			      &row->counts);
@@ -233,9 +234,9 @@ struct stream {
 	struct api_view view;
 	const struct list_form *form;
 	struct job_record_node node; /* of records */
-	uint64_t ended_ns;	     /* jobs that ended longer ago are left out */
-	uint64_t since_ns;	     /* boot_ns of the tick that the reader has; 0: none */
-	uint64_t ahead_ns, *ahead;   /* of a tick */
+	uint64_t ended_ns; /* jobs that ended longer ago are left out */
+	uint64_t since_ns; /* boot_ns of the tick that the reader has; 0: none */
+	uint64_t ahead_ns, *ahead; /* of a tick */
 	size_t next, listed;
 	char *text; /* what is being sent */
 	size_t length, sent;
@@ -296,14 +297,15 @@ static void format_unchanged(const void *listed, struct document *d)
 	wire_snapshot_format_unchanged(l->job->job, job_record_elapsed(l->snapshot, l->job), d);
 }
 
-static int format_wire_snapshot_job(const struct stream *s, const struct snapshot_job *job, char **ret,
-			   size_t *ret_length)
+static int format_wire_snapshot_job(const struct stream *s, const struct snapshot_job *job,
+				    char **ret, size_t *ret_length)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	int r;
 
 	if (s->since_ns && job->changed_ns <= s->since_ns)
-		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret, ret_length);
+		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret,
+				   ret_length);
 	r = job_record_make(s->snapshot, job, &s->node, &record);
 
 	if (r >= 0)
@@ -315,7 +317,8 @@ static bool is_listed(const struct stream *s, const struct snapshot_job *job)
 {
 	uint64_t now_ns = s->snapshot->boot_ns;
 
-	if (!job->is_live && now_ns > job->job->end_boot_ns && now_ns - job->job->end_boot_ns > s->ended_ns)
+	if (!job->is_live && now_ns > job->job->end_boot_ns &&
+	    now_ns - job->job->end_boot_ns > s->ended_ns)
 		return false;
 	return api_view_sees(&s->view, job);
 }
@@ -426,8 +429,9 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 	return answer_stream(&stream, ret);
 }
 
-int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view, const struct job_record_node *node,
-		    uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
+int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
+			const struct job_record_node *node, uint64_t since_ns, uint64_t ended_ns,
+			uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,

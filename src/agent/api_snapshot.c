@@ -24,22 +24,28 @@ static int take_seconds(const struct http_request *request, const char *key, uin
 	return text ? parse_seconds(text, ns) : 0;
 }
 
-static int take_query(const struct http_request *request, struct query *ret, struct http_answer *answer)
+static int take_query(const struct http_request *request, struct query *ret,
+		      struct http_answer *answer)
 {
 	*ret = (struct query){ .age_ns = API_LIST_AGE_NS, .ahead_ns = UINT64_MAX };
-	if (take_seconds(request, "max_age", &ret->age_ns) < 0 || take_seconds(request, "ended", &ret->ended_ns) < 0 ||
-	    take_seconds(request, "ahead", &ret->ahead_ns) < 0 || take_seconds(request, "since", &ret->since_ns) < 0) {
-		(void)http_fail(answer, 400, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
+	if (take_seconds(request, "max_age", &ret->age_ns) < 0 ||
+	    take_seconds(request, "ended", &ret->ended_ns) < 0 ||
+	    take_seconds(request, "ahead", &ret->ahead_ns) < 0 ||
+	    take_seconds(request, "since", &ret->since_ns) < 0) {
+		(void)http_fail(answer, 400,
+				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 		return -1;
 	}
 	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
 	return 0;
 }
 
-/* Who wants it fresher than a list gets what a record would have: a reading by everybody's own right.  Who is content with
- * an older one gets the last that there is, which rates may begin with. */
-int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler, const struct http_request *request,
-		    const struct api_view *view, struct http_answer *ret)
+/* Who wants it fresher than a list gets what a record would have: a reading by everybody's own
+ * right.  Who is content with an older one gets the last that there is, which rates may begin with.
+ */
+int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
+			     const struct http_request *request, const struct api_view *view,
+			     struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	struct job_record_node node;
@@ -55,6 +61,7 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler, c
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
 	if (query.ahead_ns < UINT64_MAX)
 		ahead->uid = request->peer.uid;
-	return api_stream_snapshot(snapshot, view, &node, query.since_ns, query.ended_ns, MAX(query.ahead_ns, API_RECORD_AGE_NS),
-			       query.ahead_ns < UINT64_MAX ? &ahead->ns : NULL, ret);
+	return api_stream_snapshot(snapshot, view, &node, query.since_ns, query.ended_ns,
+				   MAX(query.ahead_ns, API_RECORD_AGE_NS),
+				   query.ahead_ns < UINT64_MAX ? &ahead->ns : NULL, ret);
 }

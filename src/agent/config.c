@@ -234,9 +234,11 @@ static const struct setting rows_behind[] = {
 };
 /* clang-format on */
 
-static_assert(ARRAY_SIZE(rows_before) + SOURCES_MAX + ARRAY_SIZE(rows_behind) <= SETTINGS_MAX, "origins have no room");
+static_assert(ARRAY_SIZE(rows_before) + SOURCES_MAX + ARRAY_SIZE(rows_behind) <= SETTINGS_MAX,
+	      "origins have no room");
 
-static void add_rows(struct setting *rows, size_t *count, const struct setting *more, size_t more_count)
+static void add_rows(struct setting *rows, size_t *count, const struct setting *more,
+		     size_t more_count)
 {
 	memcpy(rows + *count, more, more_count * sizeof(*more));
 	*count += more_count;
@@ -289,8 +291,11 @@ static int refuse(const struct config *c, const char *name, const char *base, st
 	if (origin->source == SETTING_FROM_FILE)
 		return error_prefix(err, -EINVAL, "%s:%u", base, origin->line);
 	if (origin->source == SETTING_FROM_ENVIRONMENT)
-		return error_prefix(err, -EINVAL, "%s",
-				    settings_environment_name(config_settings(), &config_settings()->rows[row_of(name)]).text);
+		return error_prefix(
+			err, -EINVAL, "%s",
+			settings_environment_name(config_settings(),
+						  &config_settings()->rows[row_of(name)])
+				.text);
 	return -EINVAL;
 }
 
@@ -391,7 +396,8 @@ int config_parse(const char *text, size_t length, const char *name, char *const 
 	if (r >= 0)
 		r = settings_parse_yaml(config_settings(), text, length, base, c, c->origins, err);
 	if (r >= 0)
-		r = settings_parse_environment(config_settings(), environment, c, c->origins, unknown, err);
+		r = settings_parse_environment(config_settings(), environment, c, c->origins,
+					       unknown, err);
 	if (r == -ENOMEM)
 		return error_set_errno(err, ENOMEM, "cannot read the configuration");
 	if (r >= 0)
@@ -414,7 +420,9 @@ static int read_text(const char *path, char **ret, size_t *ret_length, struct er
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "cannot read '%s': it is no plain file", path);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return error_set(err, -EPERM, "'%s' is not read: it belongs to another user (UID %u)", path, st.st_uid);
+		return error_set(err, -EPERM,
+				 "'%s' is not read: it belongs to another user (UID %u)", path,
+				 st.st_uid);
 	if (st.st_mode & S_IWOTH)
 		return error_set(err, -EPERM,
 				 "'%s' is not read: everyone may write to it (chmod o-w)", path);
@@ -473,7 +481,8 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 		if (r < 0)
 			return error_set_errno(err, r, "cannot read the configuration again");
 		if (!r)
-			add_name(settings->rows[i].needs_restart ? changes.waiting : changes.applied,
+			add_name(settings->rows[i].needs_restart ? changes.waiting
+								 : changes.applied,
 				 sizeof(changes.applied), settings->rows[i].name);
 	}
 	for (size_t i = 0; i < settings->count; i++) { /* from here on nothing fails */

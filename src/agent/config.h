@@ -31,7 +31,7 @@ enum config_log_level {
 	CONFIG_LOG_DEBUG,
 };
 
-enum { CONFIG_MOUNT_PATH, CONFIG_MOUNT_NAME };			     /* fields of mounts */
+enum { CONFIG_MOUNT_PATH, CONFIG_MOUNT_NAME }; /* fields of mounts */
 enum { CONFIG_RULE_NAME, CONFIG_RULE_MANAGER, CONFIG_RULE_PATTERN }; /* fields of rules */
 
 /* Texts are never NULL; "" is none. */

@@ -27,7 +27,7 @@ struct helper {
 	int fd;
 	pid_t pid;
 	uint32_t sequence; /* of the last request */
-	uint32_t key;	   /* as in struct helper_request */
+	uint32_t key; /* as in struct helper_request */
 };
 
 /* ---- what it is told ---- */

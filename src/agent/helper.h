@@ -25,20 +25,22 @@ struct helper_leftovers {
 };
 
 /* Fork it, as root and before rights are given up; it closes whatever else the caller has open but
- * the standard error.  @root_fd: a directory that holds proc and sys.  @leftovers: what helper_stop()
- * removes, since the agent may not (NULL: nothing), and an agent that was killed keeps. */
+ * the standard error.  @root_fd: a directory that holds proc and sys.  @leftovers: what
+ * helper_stop() removes, since the agent may not (NULL: nothing), and an agent that was killed
+ * keeps. */
 int helper_start(int root_fd, const struct helper_leftovers *leftovers, struct helper **ret,
 		 struct error *err);
 /* It removes its groups that are empty, and ends.  NULL is fine; returns NULL. */
 struct helper *helper_stop(struct helper *h);
 void helper_stopp(struct helper **h);
 
-/* In which hierarchy jobs are told apart, and so the ids of groups are wanted from now on: on v1 a setting may say. */
+/* In which hierarchy jobs are told apart, and so the ids of groups are wanted from now on: on v1 a
+ * setting may say. */
 void helper_set_key(struct helper *h, const struct hierarchy *hierarchy);
 
 struct helper_group {
 	uint64_t token; /* for its removal */
-	uint64_t id;	/* by which the kernel side knows it */
+	uint64_t id; /* by which the kernel side knows it */
 };
 
 /*
@@ -54,8 +56,8 @@ int helper_make_group(struct helper *h, pid_t pid, uid_t uid, unsigned int numbe
  * nothing. */
 int helper_remove_group(struct helper *h, uint64_t token, struct error *err);
 
-/* The same of the group that a helper before this one made under that number, though its client lives; what lives in
- * it stays there, and so does the group until then. */
+/* The same of the group that a helper before this one made under that number, though its client
+ * lives; what lives in it stays there, and so does the group until then. */
 int helper_release_group(struct helper *h, unsigned int number, struct error *err);
 
 int helper_fd(const struct helper *h); /* for poll(2): call helper_run() when it is readable */

@@ -24,7 +24,8 @@ struct helper_request {
 	int32_t pid;
 	uint32_t uid;
 	uint32_t number; /* of the run: its group is "jobmeter-run-NUMBER" */
-	uint32_t key; /* MAKE: 1 + enum controller, in whose hierarchy on cgroup v1 its id is wanted; 0: as that is found */
+	uint32_t key; /* MAKE: 1 + enum controller, in whose hierarchy on cgroup v1 its id is
+			 wanted; 0: as that is found */
 	uint64_t token; /* REMOVE: what MAKE gave */
 };
 _Static_assert(sizeof(struct helper_request) == 40, "no padding");

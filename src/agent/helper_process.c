@@ -27,7 +27,7 @@
 #include "agent/privileges.h"
 #include "agent/syscall_filter.h"
 
-#define AGAIN_MS 20	/* a group that is busy is tried again */
+#define AGAIN_MS 20 /* a group that is busy is tried again */
 #define ORPHANS_MS 1000 /* others' groups are looked at, while there are any */
 
 struct made {
@@ -101,8 +101,8 @@ static bool leads_out(const char *path)
 			(strlen(path) >= 3 && strcmp(path + strlen(path) - 3, "/..") == 0));
 }
 
-static int read_hierarchy(const struct process *p, const struct helper_request *request, struct hierarchy *ret,
-			  struct error *err)
+static int read_hierarchy(const struct process *p, const struct helper_request *request,
+			  struct hierarchy *ret, struct error *err)
 {
 	int r = hierarchy_read_of(p->root_fd, request->pid, ret, err);
 
@@ -110,7 +110,9 @@ static int read_hierarchy(const struct process *p, const struct helper_request *
 		return r;
 	ret->is_v2 = false;
 	ret->key = (enum controller)(request->key - 1);
-	return ret->mount[ret->key] ? 0 : error_set(err, -ENOENT, "cgroup v1's '%s' is not mounted", controller_name(ret->key));
+	return ret->mount[ret->key] ? 0
+				    : error_set(err, -ENOENT, "cgroup v1's '%s' is not mounted",
+						controller_name(ret->key));
 }
 
 static int find_place(const struct process *p, const struct helper_request *request,
@@ -159,8 +161,8 @@ static int fill(const struct process *p, struct made *made, const struct helper_
 	int r;
 
 	snprintf(name, sizeof(name), "jobmeter-run-%u", request->number);
-	r = group_make_for(p->root_fd, &made->hierarchy, name, (pid_t)request->number,
-			   &made->group, err);
+	r = group_make_for(p->root_fd, &made->hierarchy, name, (pid_t)request->number, &made->group,
+			   err);
 	if (r >= 0)
 		r = check_process(p, request, pid_fd, err); /* again, as late as can be */
 	if (r >= 0)
@@ -263,8 +265,8 @@ static int release(struct process *p, const struct helper_request *request, stru
 	return 0;
 }
 
-/* Of a client that was killed nobody will ask for the removal: its group goes once it is empty, and is its user's to make
- * anew.  Returns whether there are others. */
+/* Of a client that was killed nobody will ask for the removal: its group goes once it is empty, and
+ * is its user's to make anew.  Returns whether there are others. */
 static bool mark_orphans(struct process *p)
 {
 	bool are_left = false;
@@ -274,7 +276,8 @@ static bool mark_orphans(struct process *p)
 
 		if (!made->group || made->is_leaving)
 			continue;
-		if (kill(made->client, 0) < 0 && errno == ESRCH && group_list_processes(made->group, NULL, 0) == 0)
+		if (kill(made->client, 0) < 0 && errno == ESRCH &&
+		    group_list_processes(made->group, NULL, 0) == 0)
 			made->is_leaving = true;
 		else
 			are_left = true;
@@ -354,9 +357,7 @@ static bool serve_once(struct process *p)
  * that. */
 static void ignore_signals(void)
 {
-	static const int ignored[] = {
-		SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT
-	};
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGPIPE, SIGQUIT };
 	sigset_t none;
 
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
@@ -383,7 +384,8 @@ static bool are_processes_hidden(int root_fd)
 	if (mounts_read(root_fd, "self", &mounts, NULL) < 0)
 		return true;
 	for (size_t i = 0; i < mounts.count; i++) {
-		if (strcmp(mounts.items[i].fstype, "proc") == 0 && strstr(mounts.items[i].options, "hidepid="))
+		if (strcmp(mounts.items[i].fstype, "proc") == 0 &&
+		    strstr(mounts.items[i].options, "hidepid="))
 			return true;
 	}
 	return false;
@@ -392,7 +394,8 @@ static bool are_processes_hidden(int root_fd)
 static int begin(const struct process *p)
 {
 	const struct privileges_options options = {
-		.features = PRIVILEGE_HELPER | (are_processes_hidden(p->root_fd) ? PRIVILEGE_HIDDEN : 0),
+		.features = PRIVILEGE_HELPER |
+			    (are_processes_hidden(p->root_fd) ? PRIVILEGE_HIDDEN : 0),
 	};
 	struct helper_reply hello = { .magic = HELPER_MAGIC,
 				      .version = HELPER_VERSION,

@@ -17,7 +17,9 @@
 #include "basic/parse.h"
 
 #define STEP_MS 20
-#define DEAD_MS 5000   /* what a holder that was killed has forked ends when it sees that, and holds it until then... */
+#define DEAD_MS                                                                               \
+	5000 /* what a holder that was killed has forked ends when it sees that, and holds it \
+		until then... */
 #define UNKNOWN_MS 200 /* ...as it does here, where nobody tells who it was */
 
 /* 0: not known. */
@@ -44,7 +46,8 @@ static int hold(int fd, bool has_holder)
 	for (int waited_ms = 0; flock(fd, LOCK_EX | LOCK_NB) < 0; waited_ms += STEP_MS) {
 		if (errno != EWOULDBLOCK)
 			return -errno;
-		if (waited_ms >= (has_holder ? DEAD_MS : UNKNOWN_MS) || (has_holder && !is_dead(holder_of(fd))))
+		if (waited_ms >= (has_holder ? DEAD_MS : UNKNOWN_MS) ||
+		    (has_holder && !is_dead(holder_of(fd))))
 			return -EWOULDBLOCK;
 		nanosleep(&step, NULL);
 	}
@@ -74,7 +77,8 @@ int lock_take(const char *path, const char *what, int *ret, struct error *err)
 		return error_set(err, -EINVAL, "cannot lock '%s': it is no plain file", path);
 	r = hold(fd, true);
 	if (r < 0)
-		return r == -EWOULDBLOCK ? refuse(fd, path, what, err) : error_set_errno(err, r, "cannot lock '%s'", path);
+		return r == -EWOULDBLOCK ? refuse(fd, path, what, err)
+					 : error_set_errno(err, r, "cannot lock '%s'", path);
 	length = snprintf(text, sizeof(text), "%d\n", getpid());
 	if (ftruncate(fd, 0) < 0 || pwrite(fd, text, (size_t)length, 0) != length)
 		(void)ftruncate(fd, 0); /* a full disk: it is held all the same, without a name */

@@ -14,7 +14,8 @@ static unsigned int tiers_of(const struct config *config)
 {
 	if (!config->has_bpf)
 		return 0;
-	return (config->has_t0 ? METER_T0 : 0) | (config->has_t1 ? METER_T1 : 0) | (config->has_t2 ? METER_T2 : 0);
+	return (config->has_t0 ? METER_T0 : 0) | (config->has_t1 ? METER_T1 : 0) |
+	       (config->has_t2 ? METER_T2 : 0);
 }
 
 static int key_of(const struct config *config)

@@ -7,7 +7,8 @@
 struct config;
 
 struct metering {
-	struct sampler_options options; /* good as long as the configuration's texts, and until it is cleared */
+	struct sampler_options options; /* good as long as the configuration's texts, and until it
+					   is cleared */
 	struct site_mount *mounts;
 	struct sampler_rule *rules;
 };

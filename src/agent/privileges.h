@@ -16,19 +16,20 @@ struct error;
 
 /* What is on, of which each wants some rights. */
 enum privilege_feature {
-	PRIVILEGE_BPF = 1 << 0,	      /* programs and maps are in the kernel */
+	PRIVILEGE_BPF = 1 << 0, /* programs and maps are in the kernel */
 	PRIVILEGE_PROCESSES = 1 << 1, /* what proc tells of others' processes */
-	PRIVILEGE_SENSORS = 1 << 2,   /* files of mode 0400 below sys, and tracefs */
-	PRIVILEGE_HELPER = 1 << 3,    /* groups made for others: the helper's own process only */
-	PRIVILEGE_COUNTERS = 1 << 4,  /* the processor's own, of others' groups */
-	PRIVILEGE_HIDDEN = 1 << 5,    /* others' processes where proc has hidepid: else they can be seen */
+	PRIVILEGE_SENSORS = 1 << 2, /* files of mode 0400 below sys, and tracefs */
+	PRIVILEGE_HELPER = 1 << 3, /* groups made for others: the helper's own process only */
+	PRIVILEGE_COUNTERS = 1 << 4, /* the processor's own, of others' groups */
+	PRIVILEGE_HIDDEN = 1 << 5, /* others' processes where proc has hidepid: else they can be
+				      seen */
 	PRIVILEGE_AGENT = PRIVILEGE_BPF | PRIVILEGE_PROCESSES | PRIVILEGE_SENSORS,
 };
 
 struct privilege {
 	unsigned int capability; /* CAP_BPF... */
-	const char *name;	 /* "BPF" */
-	unsigned int features;	 /* any of these wants it */
+	const char *name; /* "BPF" */
+	unsigned int features; /* any of these wants it */
 	const char *why;
 };
 const struct privilege *privileges_table(size_t *ret_count);
@@ -47,7 +48,7 @@ struct service_user {
 int service_user_find(const char *name, struct service_user *ret, struct error *err);
 
 struct privileges_options {
-	unsigned int features;		 /* of enum privilege_feature */
+	unsigned int features; /* of enum privilege_feature */
 	const struct service_user *user; /* whose processes we become; NULL, or not root: stay */
 	bool is_dumpable; /* may be traced and dumped by the same user; else by root alone */
 };

@@ -64,7 +64,8 @@ static struct owner *find(const struct run_groups *g, const char *id)
 /* One whose client was killed is nobody's any more. */
 static bool is_taken(const struct owner *owner)
 {
-	return owner->number && owner->is_live && (kill((pid_t)owner->number, 0) == 0 || errno != ESRCH);
+	return owner->number && owner->is_live &&
+	       (kill((pid_t)owner->number, 0) == 0 || errno != ESRCH);
 }
 
 /* Who came first goes first. */

@@ -20,5 +20,6 @@ void run_groups_leave_helper(struct run_groups *g);
 /* For the API: its context is @g. */
 void run_groups_fill(struct run_groups *g, struct api_runs *ret);
 
-/* Whose the run of that group is, which the kernel said as it was announced; -1: not one of ours. */
+/* Whose the run of that group is, which the kernel said as it was announced; -1: not one of ours.
+ */
 int64_t run_groups_owner(const struct run_groups *g, uint64_t group_id);

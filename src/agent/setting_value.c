@@ -289,8 +289,8 @@ static void print_quoted(FILE *out, const char *text, bool is_inside)
 		fputs(text, out);
 		return;
 	}
-	fputc('\'',
-	      out); /* there are no control characters, so the only letter to mind is the quote */
+	fputc('\'', out); /* there are no control characters, so the only letter to mind is the
+			     quote */
 	for (; *text; text++)
 		fputs(*text == '\'' ? "''" : (char[]){ *text, '\0' }, out);
 	fputc('\'', out);

@@ -20,7 +20,7 @@ struct walk {
 	void *values;
 	struct setting_origin *origins;
 	struct setting_origin origin; /* of what is set now; the line is set on the way */
-	const char *name;	      /* of the file */
+	const char *name; /* of the file */
 	struct error *err;
 };
 
@@ -172,7 +172,8 @@ static int refuse_entry(const struct walk *w, const struct setting *setting,
 	return refuse_value(w, setting, node->line, "a list with control characters");
 }
 
-static int set_list(const struct walk *w, const struct setting *setting, const struct yaml_node *node)
+static int set_list(const struct walk *w, const struct setting *setting,
+		    const struct yaml_node *node)
 {
 	_cleanup_free_ char **texts = calloc(setting->max + 1, SETTING_FIELDS_MAX * sizeof(*texts));
 	size_t entries = 0;
@@ -234,8 +235,8 @@ static int level_read(const struct settings *settings, const char *prefix, struc
 
 	for (size_t i = 0; i < settings->count; i++) {
 		const char *name = settings->rows[i].name;
-		size_t length =
-			strncmp(name, prefix, skipped) == 0 ? strcspn(name + skipped, ".") : 0;
+		size_t length = strncmp(name, prefix, skipped) == 0 ? strcspn(name + skipped, ".")
+								    : 0;
 		bool is_there = !length;
 
 		for (size_t j = 0; j < ret->count && !is_there; j++)

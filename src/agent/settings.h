@@ -15,19 +15,19 @@
 
 struct error;
 
-#define SETTINGS_MAX 64	      /* rows of a table */
-#define SETTING_FIELDS_MAX 4  /* of a list's entry */
+#define SETTINGS_MAX 64 /* rows of a table */
+#define SETTING_FIELDS_MAX 4 /* of a list's entry */
 #define SETTING_TEXT_MAX 4096 /* bytes of one text */
 
 enum setting_type {
-	SETTING_BOOL,	  /* bool */
-	SETTING_NUMBER,	  /* uint64_t */
+	SETTING_BOOL, /* bool */
+	SETTING_NUMBER, /* uint64_t */
 	SETTING_DURATION, /* uint64_t, in ns */
-	SETTING_MIB,	  /* uint64_t, in MiB */
-	SETTING_PERCENT,  /* uint64_t, in millionths */
-	SETTING_CHOICE,	  /* unsigned int: the place among the words */
-	SETTING_TEXT,	  /* char *, never NULL */
-	SETTING_LIST,	  /* struct setting_list */
+	SETTING_MIB, /* uint64_t, in MiB */
+	SETTING_PERCENT, /* uint64_t, in millionths */
+	SETTING_CHOICE, /* unsigned int: the place among the words */
+	SETTING_TEXT, /* char *, never NULL */
+	SETTING_LIST, /* struct setting_list */
 };
 
 /* Entries of one text, or of as many as the setting has fields. */
@@ -46,16 +46,17 @@ static inline const char *setting_list_get(const struct setting_list *list, size
 struct setting {
 	const char *name; /* "interval"; "tls.key" is key in the map tls */
 	enum setting_type type;
-	size_t offset;	      /* of its value in the struct */
+	size_t offset; /* of its value in the struct */
 	const char *standard; /* its default, as the environment would give it */
-	uint64_t min, max;    /* NUMBER, DURATION, MIB, PERCENT: of the value; LIST: max is of its entries */
+	uint64_t min, max; /* NUMBER, DURATION, MIB, PERCENT: of the value; LIST: max is of its
+			      entries */
 	const char *const *words; /* CHOICE: which there are; LIST: names of fields, NULL: it has
 				     one text; NULL ends */
-	bool (*is_allowed)(size_t field,
-			   const char *text); /* TEXT, LIST; NULL: all without control characters */
-	const char *allowed;		      /* TEXT, LIST: what is_allowed wants, in words */
-	bool needs_restart;		      /* else a reload brings it in */
-	const char *help;		      /* a sentence or two */
+	bool (*is_allowed)(size_t field, const char *text); /* TEXT, LIST; NULL: all without control
+							       characters */
+	const char *allowed; /* TEXT, LIST: what is_allowed wants, in words */
+	bool needs_restart; /* else a reload brings it in */
+	const char *help; /* a sentence or two */
 };
 
 struct settings {
@@ -92,8 +93,8 @@ int setting_set_list(const struct setting *setting, char *const *texts, size_t c
 char *setting_format(const struct setting *setting, const void *values);
 /* The same as YAML, quoted where it must be. */
 char *setting_format_yaml(const struct setting *setting, const void *values);
-int setting_is_equal(const struct setting *setting, const void *a,
-		     const void *b); /* 1, 0, -ENOMEM */
+int setting_is_equal(const struct setting *setting, const void *a, const void *b); /* 1, 0, -ENOMEM
+										    */
 void setting_swap(const struct setting *setting, void *a, void *b);
 void setting_clear(const struct setting *setting, void *values);
 

@@ -24,8 +24,9 @@
 #define WITHOUT(number, bits) .argument = (number), .mask = (bits), .value = 0
 #define OF(number, bits, wanted) .argument = (number), .mask = (bits), .value = (wanted)
 
-#define NAMESPACES                                                                                                     \
-	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET)
+#define NAMESPACES                                                                     \
+	(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	 CLONE_NEWPID | CLONE_NEWNET)
 
 /* clang-format off */
 static const struct filter_row table[] = {
@@ -125,15 +126,16 @@ const char *filter_row_next(const char *at, char name[FILTER_NAME_SIZE])
 
 static int add_row(scmp_filter_ctx filter, const struct filter_row *row, uint32_t action)
 {
-	const struct scmp_arg_cmp only = { row->argument, SCMP_CMP_MASKED_EQ, row->mask, row->value };
+	const struct scmp_arg_cmp only = { row->argument, SCMP_CMP_MASKED_EQ, row->mask,
+					   row->value };
 	char name[FILTER_NAME_SIZE];
 	const char *at = row->calls;
 
 	while ((at = filter_row_next(at, name))) {
 		int call = seccomp_syscall_resolve_name(name), r;
 
-		/* What an older libseccomp does not know is refused by the default.  Calls that this processor's
-		 * Linux does not have are passed over. */
+		/* What an older libseccomp does not know is refused by the default.  Calls that
+		 * this processor's Linux does not have are passed over. */
 		if (call == __NR_SCMP_ERROR)
 			continue;
 		r = seccomp_rule_add_array(filter, action, call, row->mask ? 1 : 0, &only);
@@ -164,7 +166,8 @@ int syscall_filter_apply(enum filter_user user, struct error *err)
 	int r;
 
 	if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL)
-		return error_set(err, -EOPNOTSUPP, "this kernel cannot filter system calls (CONFIG_SECCOMP_FILTER)");
+		return error_set(err, -EOPNOTSUPP,
+				 "this kernel cannot filter system calls (CONFIG_SECCOMP_FILTER)");
 	filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
 	if (!filter)
 		return error_set_errno(err, ENOMEM, "cannot filter system calls");

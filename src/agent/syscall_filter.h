@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall_filter - the system calls that a process of the agent keeps once its rights are given up: whoever takes it
- * over has these and no others.
+ * syscall_filter - the system calls that a process of the agent keeps once its rights are given up:
+ * whoever takes it over has these and no others.
  *
- * The filter is a table.  What a row gives to a process works there; a call that is in no row does not exist
- * (ENOSYS: libraries then fall back on an older one); a row that gives it to nobody refuses it (EPERM), whatever is
- * added later.  The kernel's log names each call that was not given (audit, type=1326).
+ * The filter is a table.  What a row gives to a process works there; a call that is in no row does
+ * not exist (ENOSYS: libraries then fall back on an older one); a row that gives it to nobody
+ * refuses it (EPERM), whatever is added later.  The kernel's log names each call that was not given
+ * (audit, type=1326).
  */
 #pragma once
 
@@ -26,18 +27,20 @@ struct filter_row {
 	const char *calls; /* one, or a family: names with a space between them */
 	unsigned int users; /* of enum filter_user */
 	const char *why;
-	/* Only if that argument, masked, is this.  Rows of one call add up; if nothing is masked, it is given whole. */
+	/* Only if that argument, masked, is this.  Rows of one call add up; if nothing is masked,
+	 * it is given whole. */
 	unsigned int argument;
 	uint64_t mask, value;
 };
 const struct filter_row *syscall_filter_table(size_t *ret_count);
 
-/* The name of a row's first call, or of the one behind @after; NULL: there are no more. @name: room for it. */
+/* The name of a row's first call, or of the one behind @after; NULL: there are no more. @name: room
+ * for it. */
 #define FILTER_NAME_SIZE 32
 const char *filter_row_next(const char *at, char name[FILTER_NAME_SIZE]);
 
 /*
- * For good, for all threads of this process and all that it starts; after privileges_drop(), since no_new_privs has to
- * be set. -EOPNOTSUPP: this kernel has no such filters.
+ * For good, for all threads of this process and all that it starts; after privileges_drop(), since
+ * no_new_privs has to be set. -EOPNOTSUPP: this kernel has no such filters.
  */
 int syscall_filter_apply(enum filter_user user, struct error *err);

@@ -12,7 +12,7 @@ struct error;
 
 /*
  * Read the token of @path; where there is no file, make it: 64 letters of hex, readable by its
- * owner and by @gid's members (0640).  The directory must be there. -EPERM: others can read or write
- * it; -EINVAL: it is no plain file, or holds no token.
+ * owner and by @gid's members (0640).  The directory must be there. -EPERM: others can read or
+ * write it; -EINVAL: it is no plain file, or holds no token.
  */
 int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err);

@@ -37,7 +37,8 @@ struct amount amount_multiply(struct amount a, struct amount b)
 
 struct amount amount_left(struct amount a, struct amount b)
 {
-	return a.is_known && b.is_known ? amount_of(fmax(0, a.number - b.number)) : (struct amount){};
+	return a.is_known && b.is_known ? amount_of(fmax(0, a.number - b.number))
+					: (struct amount){};
 }
 
 struct amount amount_of_metric(enum metric_id id, uint64_t stored)

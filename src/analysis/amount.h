@@ -41,15 +41,16 @@ struct amount amount_of(double number);
 struct amount amount_divide(struct amount a, struct amount b);
 struct amount amount_add(struct amount a, struct amount b);
 struct amount amount_multiply(struct amount a, struct amount b);
-struct amount amount_left(struct amount a, struct amount b); /* what is left of @a; nothing is the least */
+struct amount amount_left(struct amount a, struct amount b); /* what is left of @a; nothing is the
+								least */
 
 /* Of what a metric stores. */
 struct amount amount_of_metric(enum metric_id id, uint64_t stored);
 struct dimension dimension_of_metric(enum metric_id id);
 
 bool dimension_is_plain(struct dimension d); /* neither bytes nor seconds */
-bool dimension_is_equal(struct dimension a,
-			struct dimension b); /* a share and a plain number are */
+bool dimension_is_equal(struct dimension a, struct dimension b); /* a share and a plain number are
+								  */
 
 /* "bytes", "bytes per second", "a share", "a number"... */
 struct human dimension_name(struct dimension d);

@@ -20,7 +20,7 @@ struct error;
 
 struct billing {
 	char *partition;
-	char *text;			/* as it was written */
+	char *text; /* as it was written */
 	double weights[RESOURCE_COUNT]; /* of a core, of a byte */
 	char *left_out[BILLING_LEFT_OUT_MAX];
 	size_t left_out_count;

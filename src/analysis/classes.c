@@ -9,8 +9,8 @@
 
 static int add_unknown(struct classes *classes, const struct rule *rule, char **names)
 {
-	struct unknown_rule *larger =
-		reallocarray(classes->unknown, classes->unknown_count + 1, sizeof(*larger));
+	struct unknown_rule *larger = reallocarray(classes->unknown, classes->unknown_count + 1,
+						   sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;

@@ -122,8 +122,8 @@ static int add_rows(struct comparison *c, const struct variables *variables,
 
 	for (size_t i = 0; r == 0 && i < of->reading.mount_count; i++) {
 		const struct mount_row *row = &of->reading.mounts[i];
-		const struct mount_row *found =
-			reading_find_mount(&other->reading, row->kind, row->mount, row->fstype);
+		const struct mount_row *found = reading_find_mount(&other->reading, row->kind,
+								   row->mount, row->fstype);
 		struct subject first = { .record = before, .lacks_places = before_lacks };
 		struct subject second = { .record = after, .lacks_places = after_lacks };
 

@@ -19,7 +19,7 @@ struct change {
 			  notice */
 };
 
-struct comparison {	      /* begins as {}; must not outlive the variables and both records */
+struct comparison { /* begins as {}; must not outlive the variables and both records */
 	struct change *items; /* what changed most first, noise behind it */
 	size_t count;
 };

@@ -108,7 +108,8 @@ static bool take_buckets(const struct record *r, struct buckets *b)
 	for (size_t c = 0; is_known && c < LOST_STOLEN; c++)
 		is_known = !lost_can_be(c) || take_series(timeline, lost_metric(c), b->waits[c]);
 	if (r->reading.values[METRIC_CPU_STOLEN].is_known)
-		is_known = is_known && take_series(timeline, METRIC_CPU_STOLEN, b->waits[LOST_STOLEN]);
+		is_known = is_known &&
+			   take_series(timeline, METRIC_CPU_STOLEN, b->waits[LOST_STOLEN]);
 	return is_known;
 }
 

@@ -26,8 +26,8 @@ struct record;
 #define LOST_STOLEN (CAUSE_COUNT + 1)
 #define LOST_COUNT (CAUSE_COUNT + 2)
 
-struct core_time {	 /* in seconds */
-	bool is_known;	 /* allocated cores, elapsed and CPU time are */
+struct core_time { /* in seconds */
+	bool is_known; /* allocated cores, elapsed and CPU time are */
 	bool has_causes; /* and what threads were blocked on: else what was lost and idle is not
 			    known */
 	bool knows_stolen; /* records of before do not; it is taken for 0 there */

@@ -50,11 +50,13 @@ static void take_uses(struct efficiency *e, const struct record *r)
 		memory->share = divide(memory->used, memory->allocated);
 }
 
-/* What is left of each step of the core time: lost to causes, then to waiting for a CPU, or for one that was stolen. */
+/* What is left of each step of the core time: lost to causes, then to waiting for a CPU, or for one
+ * that was stolen. */
 static void take_losses(struct efficiency *e)
 {
 	const struct core_time *t = &e->core_time;
-	double waiting = t->lost[LOST_RUN_QUEUE] + t->lost[LOST_STOLEN], busy = t->on_cpu + waiting, blocked = 0;
+	double waiting = t->lost[LOST_RUN_QUEUE] + t->lost[LOST_STOLEN], busy = t->on_cpu + waiting,
+	       blocked = 0;
 
 	if (!t->has_causes)
 		return;
@@ -71,7 +73,7 @@ static void take_chain(struct efficiency *e, const struct record *r)
 
 	if (touched->is_known)
 		e->chain[CHAIN_USED] = divide(amount_of((double)touched->number),
-						 e->uses[RESOURCE_CORES].allocated);
+					      e->uses[RESOURCE_CORES].allocated);
 	if (balance->is_known)
 		e->chain[CHAIN_BALANCE] = amount_of((double)balance->number / LOAD_BALANCE_ONE);
 	take_losses(e);
@@ -217,7 +219,8 @@ static void format_lost(const struct core_time *t, struct document *d)
 		if (!lost_can_be(cause))
 			continue;
 		snprintf(key, sizeof(key), "%s_seconds", lost_name(cause));
-		format_seconds(key, cause == LOST_STOLEN ? t->knows_stolen : t->has_causes, t->lost[cause], d);
+		format_seconds(key, cause == LOST_STOLEN ? t->knows_stolen : t->has_causes,
+			       t->lost[cause], d);
 	}
 	document_end_map(d);
 }

@@ -22,12 +22,13 @@ struct record;
 /* used/allocated of the cores as a product: touched x balance x not_blocked x not_waiting x other.
  */
 enum chain_link {
-	CHAIN_USED,	   /* cores that worked at all, of those allocated */
-	CHAIN_BALANCE,	   /* how evenly these worked */
+	CHAIN_USED, /* cores that worked at all, of those allocated */
+	CHAIN_BALANCE, /* how evenly these worked */
 	CHAIN_NOT_BLOCKED, /* of the time in which there was something to do: not lost to files,
 			      locks... */
-	CHAIN_NOT_WAITING, /* of the rest: not lost to waiting for a CPU, or for one that was stolen */
-	CHAIN_OTHER,	   /* what is left: work did not last all of the time */
+	CHAIN_NOT_WAITING, /* of the rest: not lost to waiting for a CPU, or for one that was stolen
+			    */
+	CHAIN_OTHER, /* what is left: work did not last all of the time */
 	CHAIN_COUNT,
 };
 
@@ -43,12 +44,12 @@ struct efficiency {
 	struct use uses[RESOURCE_COUNT];
 	struct amount chain[CHAIN_COUNT];
 	struct core_time core_time;
-	struct amount score;		     /* 0 to 100 */
-	const struct billing *billing;	     /* the site's weights; NULL: cores alone */
+	struct amount score; /* 0 to 100 */
+	const struct billing *billing; /* the site's weights; NULL: cores alone */
 	struct amount parts[RESOURCE_COUNT]; /* of the bill that the score is of: 0 to 1 each, 1
 						in all; not known: left out */
-	struct amount
-		coverage; /* known parts over all: the uses, cores touched, their balance, causes */
+	struct amount coverage; /* known parts over all: the uses, cores touched, their balance,
+				   causes */
 	const char *missing[EFFICIENCY_PARTS];
 	size_t missing_count;
 };
@@ -56,7 +57,7 @@ struct efficiency {
 /* @billing: NULL, or what must outlive it. */
 struct efficiency efficiency_of(const struct record *r, const struct billing *billing);
 
-const char *chain_name(enum chain_link link);	   /* "touched"... */
+const char *chain_name(enum chain_link link); /* "touched"... */
 const char *resource_name(enum resource resource); /* "cores"... */
 
 /* Behind the score, for people: ", as billed" by a site's weights, else nothing. */

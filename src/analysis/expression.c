@@ -114,8 +114,8 @@ static bool holds(enum node_type type, double a, double b)
 static struct amount multiple_of(const struct expression *e, const struct node *multiple,
 				 size_t other, const struct subject *subject)
 {
-	struct amount base =
-		subject->baseline ? number_of(e, other, subject->baseline) : (struct amount){};
+	struct amount base = subject->baseline ? number_of(e, other, subject->baseline)
+					       : (struct amount){};
 
 	return base.is_known ? amount_of(multiple->number * base.number) : base;
 }

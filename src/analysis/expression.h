@@ -40,7 +40,7 @@ struct names {
 	const struct variables *variables;
 	const struct constant *constants;
 	size_t constant_count;
-	bool has_mount;	   /* those of one mount, too */
+	bool has_mount; /* those of one mount, too */
 	bool has_baseline; /* "1.1x": so many times what the other side is in another record */
 };
 

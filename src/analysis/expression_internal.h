@@ -29,9 +29,9 @@ enum node_type {
 struct node {
 	enum node_type type;
 	struct dimension dimension; /* of a number */
-	bool is_bare;		    /* a number that was written without a unit */
-	bool is_multiple;	    /* "1.1x" */
-	double number;		    /* of NODE_NUMBER */
+	bool is_bare; /* a number that was written without a unit */
+	bool is_multiple; /* "1.1x" */
+	double number; /* of NODE_NUMBER */
 	const struct variable *variable;
 	unsigned short left, right; /* indexes; both stand before the node */
 };

@@ -61,7 +61,8 @@ static struct amount instructions_per_cycle(const struct subject *s)
 
 static struct amount llc_misses_per_1000(const struct subject *s)
 {
-	return amount_divide(amount_multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)), value(s, METRIC_CPU_INSTRUCTIONS));
+	return amount_divide(amount_multiply(value(s, METRIC_CPU_LLC_MISSES), amount_of(1000)),
+			     value(s, METRIC_CPU_INSTRUCTIONS));
 }
 
 static struct amount run_queue_share(const struct subject *s)
@@ -100,7 +101,8 @@ static struct amount working_share(const struct subject *s)
 {
 	struct amount polling = value(s, METRIC_CPU_POLLING);
 
-	return amount_divide(polling.is_known ? amount_left(cpu_time(s), polling) : cpu_time(s), formula_core_time(s));
+	return amount_divide(polling.is_known ? amount_left(cpu_time(s), polling) : cpu_time(s),
+			     formula_core_time(s));
 }
 
 static struct amount empty_poll_rate(const struct subject *s)
@@ -198,8 +200,8 @@ static struct amount lost_core_share(const struct subject *s)
 	return amount_divide(lost_core(s), formula_core_time(s));
 }
 
-/* What core time goes into, beside idling: work, spinning, and each thing that it may be lost to, files as one.  False:
- * not all of it is known. */
+/* What core time goes into, beside idling: work, spinning, and each thing that it may be lost to,
+ * files as one.  False: not all of it is known. */
 #define PARTS_MAX (LOST_COUNT + 2)
 static bool take_parts(const struct subject *s, double ret[PARTS_MAX])
 {
@@ -271,9 +273,11 @@ static struct amount cores_balance(const struct subject *s)
 /* The mean core that it touched, and how much more the busiest had. */
 static struct amount busiest_core(const struct subject *s)
 {
-	struct amount busiest = amount_divide(amount_divide(cores_busy(s), cores_used(s)), cores_balance(s));
+	struct amount busiest = amount_divide(amount_divide(cores_busy(s), cores_used(s)),
+					      cores_balance(s));
 
-	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not touch */
+	busiest.number = fmin(1, busiest.number); /* a little was done on cores that it did not
+						     touch */
 	return busiest;
 }
 
@@ -321,7 +325,8 @@ static struct amount share_of_time(const struct subject *s, enum metric_id id)
 {
 	unsigned int records = s->record->merged_records;
 
-	return amount_divide(value(s, id), amount_multiply(formula_elapsed(s), amount_of(records ? records : 1)));
+	return amount_divide(value(s, id),
+			     amount_multiply(formula_elapsed(s), amount_of(records ? records : 1)));
 }
 
 static struct amount cpu_waiting_share(const struct subject *s)
@@ -347,8 +352,9 @@ static bool is_one(const struct subject *s)
 
 static struct amount memory_usage(const struct subject *s)
 {
-	return is_one(s) ? amount_divide(value(s, METRIC_MEMORY_PEAK), value(s, METRIC_MEMORY_LIMIT))
-			 : (struct amount){};
+	return is_one(s)
+		       ? amount_divide(value(s, METRIC_MEMORY_PEAK), value(s, METRIC_MEMORY_LIMIT))
+		       : (struct amount){};
 }
 
 static struct amount memory_unused(const struct subject *s)
@@ -386,22 +392,26 @@ static struct amount of_network(const struct subject *s, enum metric_id id)
 {
 	const struct network *n = &s->record->reading.network;
 
-	return network_knows(n, id) ? amount_of_metric(id, network_total(n, id)) : (struct amount){};
+	return network_knows(n, id) ? amount_of_metric(id, network_total(n, id))
+				    : (struct amount){};
 }
 
 static struct amount retransmits_share(const struct subject *s)
 {
-	return amount_divide(of_network(s, METRIC_NETWORK_RETRANSMITS), of_network(s, METRIC_NETWORK_SEGMENTS));
+	return amount_divide(of_network(s, METRIC_NETWORK_RETRANSMITS),
+			     of_network(s, METRIC_NETWORK_SEGMENTS));
 }
 
 static struct amount mean_sent(const struct subject *s)
 {
-	return amount_divide(of_network(s, METRIC_NETWORK_SENT_BYTES), of_network(s, METRIC_NETWORK_SENT_CALLS));
+	return amount_divide(of_network(s, METRIC_NETWORK_SENT_BYTES),
+			     of_network(s, METRIC_NETWORK_SENT_CALLS));
 }
 
 static struct amount mean_rtt(const struct subject *s)
 {
-	return amount_divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS), of_network(s, METRIC_NETWORK_ROUND_TRIPS));
+	return amount_divide(of_network(s, METRIC_NETWORK_ROUND_TRIP_SECONDS),
+			     of_network(s, METRIC_NETWORK_ROUND_TRIPS));
 }
 
 /* ---- of files one by one ---- */
@@ -423,7 +433,7 @@ static struct amount reread_share(const struct subject *s)
 static struct amount read_after_write_share(const struct subject *s)
 {
 	return amount_divide(of_files(s, METRIC_FILE_READ_AFTER_WRITE),
-		      of_files(s, METRIC_FILE_READ_BYTES));
+			     of_files(s, METRIC_FILE_READ_BYTES));
 }
 
 static struct amount random_reads_share(const struct subject *s)

@@ -14,8 +14,8 @@ struct subject;
 struct formula {
 	const char *name;
 	struct dimension dimension;
-	/* Over the subject's row, or over all rows of files if it has none; of the others only the record
-	 * is looked at. */
+	/* Over the subject's row, or over all rows of files if it has none; of the others only the
+	 * record is looked at. */
 	bool is_of_rows;
 	struct amount (*compute)(const struct subject *subject);
 	const char *help;

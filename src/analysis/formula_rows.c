@@ -28,7 +28,8 @@ typedef uint64_t row_count(const struct mount_row *row, enum metric_id id);
 typedef bool row_test(const struct mount_row *row);
 
 /* What a function says of the subject's row, or the sum of what it says of each that is meant. */
-static struct amount sum_rows_that(const struct subject *s, row_test *is_meant, enum metric_id id, row_count *count)
+static struct amount sum_rows_that(const struct subject *s, row_test *is_meant, enum metric_id id,
+				   row_count *count)
 {
 	const struct reading *reading = &s->record->reading;
 	uint64_t sum = 0;
@@ -55,7 +56,8 @@ static struct amount sum_rows(const struct subject *s, enum metric_id id, row_co
 	return sum_rows_that(s, row_is_of_files, id, count);
 }
 
-/* What failed may stand in a row without a mount, wherever it was: so what went well counts wherever it was, too. */
+/* What failed may stand in a row without a mount, wherever it was: so what went well counts
+ * wherever it was, too. */
 static struct amount sum_own_rows(const struct subject *s, enum metric_id id, row_count *count)
 {
 	return sum_rows_that(s, row_is_own, id, count);
@@ -90,7 +92,8 @@ static uint64_t count_searches(const struct mount_row *row, enum metric_id id)
 	return sum;
 }
 
-static uint64_t count_interfaces_without_time(const struct mount_row *row, enum file_op op, enum metric_id id)
+static uint64_t count_interfaces_without_time(const struct mount_row *row, enum file_op op,
+					      enum metric_id id)
 {
 	uint64_t sum = 0;
 
@@ -171,13 +174,14 @@ static struct amount small_writes_share(const struct subject *s)
 static struct amount mean_read(const struct subject *s)
 {
 	return amount_divide(rows(s, METRIC_READ_BYTES),
-		      amount_left(rows(s, METRIC_READ_CALLS), rows(s, METRIC_READ_ERRORS)));
+			     amount_left(rows(s, METRIC_READ_CALLS), rows(s, METRIC_READ_ERRORS)));
 }
 
 static struct amount mean_write(const struct subject *s)
 {
 	return amount_divide(rows(s, METRIC_WRITE_BYTES),
-		      amount_left(rows(s, METRIC_WRITE_CALLS), rows(s, METRIC_WRITE_ERRORS)));
+			     amount_left(rows(s, METRIC_WRITE_CALLS),
+					 rows(s, METRIC_WRITE_ERRORS)));
 }
 
 static struct amount read_rate(const struct subject *s)
@@ -199,10 +203,11 @@ static struct amount opens(const struct subject *s)
 static struct amount opened(const struct subject *s)
 {
 	return amount_left(sum_rows(s, METRIC_META_CALLS, count_opens),
-		       sum_rows(s, METRIC_META_ERRORS, count_opens));
+			   sum_rows(s, METRIC_META_ERRORS, count_opens));
 }
 
-/* Where failures have no mount, a mount's are not all, and those without one are no share of anything. */
+/* Where failures have no mount, a mount's are not all, and those without one are no share of
+ * anything. */
 static struct amount if_placed(const struct subject *s, struct amount amount)
 {
 	bool is_known = !s->row || !s->lacks_places || s->row->kind == ROW_OTHER;
@@ -223,19 +228,22 @@ static struct amount open_fail_share(const struct subject *s)
 static struct amount not_found_share(const struct subject *s)
 {
 	return if_placed(s, amount_divide(sum_own_rows(s, METRIC_META_NOT_FOUND, mount_row_number),
-				   sum_own_rows(s, METRIC_META_CALLS, mount_row_number)));
+					  sum_own_rows(s, METRIC_META_CALLS, mount_row_number)));
 }
 
 static struct amount bytes_per_open(const struct subject *s)
 {
-	return amount_divide(amount_add(rows(s, METRIC_READ_BYTES), rows(s, METRIC_WRITE_BYTES)), opened(s));
+	return amount_divide(amount_add(rows(s, METRIC_READ_BYTES), rows(s, METRIC_WRITE_BYTES)),
+			     opened(s));
 }
 
 static struct amount search_seconds(const struct subject *s)
 {
-	struct amount not_found = rows(s, METRIC_META_NOT_FOUND); /* without it nothing is known of searches */
+	struct amount not_found = rows(s, METRIC_META_NOT_FOUND); /* without it nothing is known of
+								     searches */
 
-	return not_found.is_known ? sum_rows(s, METRIC_META_SECONDS, count_searches) : (struct amount){};
+	return not_found.is_known ? sum_rows(s, METRIC_META_SECONDS, count_searches)
+				  : (struct amount){};
 }
 
 /* io_uring's and libaio's: the ways that have no time. */
@@ -257,7 +265,7 @@ static struct amount async_calls(const struct subject *s)
 static struct amount async_bytes(const struct subject *s)
 {
 	return amount_add(sum_rows(s, METRIC_READ_BYTES, count_untimed_reads),
-		   sum_rows(s, METRIC_WRITE_BYTES, count_untimed_writes));
+			  sum_rows(s, METRIC_WRITE_BYTES, count_untimed_writes));
 }
 
 static struct amount holds_devices(const struct subject *s)

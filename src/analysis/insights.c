@@ -113,8 +113,8 @@ void rule_format_evidence(const struct rule *rule, const struct subject *subject
 
 static int add_unknown(struct insights *insights, const struct rule *rule, char **names)
 {
-	struct unknown_rule *larger =
-		reallocarray(insights->unknown, insights->unknown_count + 1, sizeof(*larger));
+	struct unknown_rule *larger = reallocarray(insights->unknown, insights->unknown_count + 1,
+						   sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
@@ -131,20 +131,20 @@ static char *format_optional(const struct template *t, const struct subject *sub
 static int add_insight(struct insights *insights, const struct rule *rule,
 		       const struct subject *subject, char **text)
 {
-	struct insight *larger =
-		reallocarray(insights->items, insights->count + 1, sizeof(*larger));
+	struct insight *larger = reallocarray(insights->items, insights->count + 1,
+					      sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
 	insights->items = larger;
-	larger[insights->count++] =
-		(struct insight){ .rule = rule,
-				  .subject = *subject,
-				  .text = TAKE_PTR(*text),
-				  .advice = format_optional(rule->advice, subject),
-				  .directive = format_optional(rule->directive, subject),
-				  .lost = rule->lost ? expression_number(rule->lost, subject)
-						     : (struct amount){} };
+	larger[insights->count++] = (struct insight){
+		.rule = rule,
+		.subject = *subject,
+		.text = TAKE_PTR(*text),
+		.advice = format_optional(rule->advice, subject),
+		.directive = format_optional(rule->directive, subject),
+		.lost = rule->lost ? expression_number(rule->lost, subject) : (struct amount){}
+	};
 	return 0;
 }
 
@@ -354,8 +354,8 @@ void insights_clear(struct insights *insights)
 static void format_lost(const struct insight *insight, struct document *d)
 {
 	const struct rule *rule = insight->rule;
-	struct dimension dimension =
-		rule->lost ? expression_dimension(rule->lost) : DIMENSION_NUMBER;
+	struct dimension dimension = rule->lost ? expression_dimension(rule->lost)
+						: DIMENSION_NUMBER;
 
 	document_key(d, "resource");
 	document_string(d, rule->resource);

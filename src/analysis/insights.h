@@ -15,8 +15,8 @@
 struct document;
 struct patterns;
 
-#define INSIGHTS_PER_RULE_MAX                                                                      \
-	8 /* of a rule that is asked for each mount: those with most bytes                         \
+#define INSIGHTS_PER_RULE_MAX                                              \
+	8 /* of a rule that is asked for each mount: those with most bytes \
 	   */
 
 struct insight {
@@ -33,10 +33,11 @@ struct unknown_rule {
 	char *names; /* "cpu_throttled_seconds, cores_used" */
 };
 
-struct insights {	       /* begins as {}; must not outlive the rules and the record */
+struct insights { /* begins as {}; must not outlive the rules and the record */
 	struct insight *items; /* the severest first, and of these what lost most */
 	size_t count;
-	/* The row of all mounts, where it is not known on which of them operations by path were; else NULL. */
+	/* The row of all mounts, where it is not known on which of them operations by path were;
+	 * else NULL. */
 	struct mount_row *together;
 	struct unknown_rule *unknown;
 	size_t unknown_count;

@@ -67,8 +67,8 @@ void find_idle_tail(const struct idle_settings *s, const struct rates *r, struct
 	double seconds;
 	size_t first;
 
-	patterns->counts[PATTERN_IDLE_TAIL] =
-		is_too_short(r, s->time) ? amount_of(0) : (struct amount){};
+	patterns->counts[PATTERN_IDLE_TAIL] = is_too_short(r, s->time) ? amount_of(0)
+								       : (struct amount){};
 	if (!has_rates(r) || !is_known_at(r, r->count - 1))
 		return;
 	first = idle_from(s, r, r->count);
@@ -144,8 +144,8 @@ void find_hang(const struct idle_settings *s, const struct rates *r, bool has_en
 {
 	struct hang worst;
 
-	patterns->counts[PATTERN_HANG] =
-		is_too_short(r, s->time) ? amount_of(0) : (struct amount){};
+	patterns->counts[PATTERN_HANG] = is_too_short(r, s->time) ? amount_of(0)
+								  : (struct amount){};
 	if (!has_rates(r) || !is_known_at(r, r->count - 1))
 		return;
 	patterns->counts[PATTERN_HANG] = amount_of(0);
@@ -212,8 +212,8 @@ void find_death(const struct death_settings *s, const struct rates *r, struct pa
 	double ratio, homogeneity;
 	size_t at = 0;
 
-	patterns->counts[PATTERN_DIED_INSIDE] =
-		is_too_short(r, s->time) ? amount_of(0) : (struct amount){};
+	patterns->counts[PATTERN_DIED_INSIDE] = is_too_short(r, s->time) ? amount_of(0)
+									 : (struct amount){};
 	if (!r->count || rates_seconds(r, 0, r->count) < s->time ||
 	    (double)count_known(r) < s->buckets)
 		return;

@@ -23,7 +23,7 @@
 struct line {
 	size_t count;
 	double at[POINTS_MAX], bytes[POINTS_MAX]; /* seconds since the first bucket */
-	double slope, begin;			  /* at second 0 */
+	double slope, begin; /* at second 0 */
 	double scatter;
 	double pairs[POINTS_MAX * (POINTS_MAX - 1) / 2];
 };
@@ -62,8 +62,8 @@ static void fit(struct line *line)
 
 	for (size_t i = 0; i < line->count; i++) {
 		for (size_t k = i + 1; k < line->count; k++)
-			line->pairs[pairs++] =
-				(line->bytes[k] - line->bytes[i]) / (line->at[k] - line->at[i]);
+			line->pairs[pairs++] = (line->bytes[k] - line->bytes[i]) /
+					       (line->at[k] - line->at[i]);
 	}
 	line->slope = robust_median(line->pairs, pairs);
 	for (size_t i = 0; i < line->count; i++)
@@ -138,8 +138,9 @@ static void find(const struct leak_settings *s, const struct rates *r, double li
 {
 	size_t first = r->count / 2, known = count_known(r, first);
 
-	patterns->counts[PATTERN_LEAK] =
-		r->elapsed > 0 && r->elapsed < 2 * s->time ? amount_of(0) : (struct amount){};
+	patterns->counts[PATTERN_LEAK] = r->elapsed > 0 && r->elapsed < 2 * s->time
+						 ? amount_of(0)
+						 : (struct amount){};
 	if ((double)known < s->buckets || 2 * known < r->count - first ||
 	    rates_seconds(r, first, r->count) < s->time || isnan(io_bytes(r, first)))
 		return;

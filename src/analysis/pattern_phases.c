@@ -17,9 +17,9 @@
 #include "analysis/pattern_internal.h"
 #include "analysis/robust.h"
 
-#define SIGNALS 2      /* cores, and bytes read and written */
+#define SIGNALS 2 /* cores, and bytes read and written */
 #define JUMP_BUCKETS 4 /* on each side of an edge */
-#define CORES_MIN 0.1  /* less is nothing */
+#define CORES_MIN 0.1 /* less is nothing */
 #define NOISE_MIN 0.01 /* of the scale: what differs by less is the same */
 
 struct signal {
@@ -32,8 +32,8 @@ struct signal {
 
 struct division {
 	const struct phase_settings *settings;
-	size_t length;			      /* of a phase, at least */
-	size_t count;			      /* buckets that are known */
+	size_t length; /* of a phase, at least */
+	size_t count; /* buckets that are known */
 	size_t buckets[TIMELINE_BUCKETS_MAX]; /* which these are */
 	struct signal signals[SIGNALS];
 	size_t signal_count;
@@ -288,10 +288,10 @@ static void find(struct division *d, const struct rates *r, struct patterns *pat
 {
 	take_buckets(d, r);
 	/* a job of fewer buckets is too short for phases */
-	patterns->counts[PATTERN_PHASE] =
-		r->elapsed > 0 && r->elapsed < d->settings->buckets * r->interval
-			? amount_of(0)
-			: (struct amount){};
+	patterns->counts[PATTERN_PHASE] = r->elapsed > 0 && r->elapsed < d->settings->buckets *
+										 r->interval
+						  ? amount_of(0)
+						  : (struct amount){};
 	if ((double)d->count < fmax(d->settings->buckets, 2 * d->settings->length))
 		return;
 	patterns->counts[PATTERN_PHASE] = amount_of(0);

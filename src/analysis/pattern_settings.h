@@ -23,52 +23,52 @@ enum pattern_kind {
 
 struct phase_settings {
 	double buckets; /* fewer known ones tell nothing */
-	double length;	/* buckets that a phase has at least, and */
-	double part;	/* the part of the timeline */
+	double length; /* buckets that a phase has at least, and */
+	double part; /* the part of the timeline */
 	double penalty; /* of each edge, times the logarithm of how many buckets there are */
-	double change;	/* at an edge, of the greatest rate */
-	double rate;	/* and for bytes at least that */
-	double apart;	/* how many standard deviations of the wilder side the means are apart */
-	double jump;	/* and the jump, in scatters of what is usual over as few buckets */
+	double change; /* at an edge, of the greatest rate */
+	double rate; /* and for bytes at least that */
+	double apart; /* how many standard deviations of the wilder side the means are apart */
+	double jump; /* and the jump, in scatters of what is usual over as few buckets */
 };
 
 struct checkpoint_settings {
-	double count;	  /* of bursts, at least */
-	double bytes;	  /* of one, at least */
-	double above;	  /* how many times the usual rate a burst is */
-	double height;	  /* where it begins, of the way from the usual rate to its peak */
+	double count; /* of bursts, at least */
+	double bytes; /* of one, at least */
+	double above; /* how many times the usual rate a burst is */
+	double height; /* where it begins, of the way from the usual rate to its peak */
 	double tolerance; /* of the period */
-	double regular;	  /* the share of bursts that keep the period, and the size */
-	double buckets;	  /* in a period, at least */
-	double span;	  /* the share of the time that they are spread over */
+	double regular; /* the share of bursts that keep the period, and the size */
+	double buckets; /* in a period, at least */
+	double span; /* the share of the time that they are spread over */
 };
 
 struct idle_settings {
 	double share; /* below it of the cores, and */
 	double cores; /* below that many, and */
-	double rate;  /* below that many bytes per second nothing is done */
-	double time;  /* for so long */
-	double part;  /* of a tail: and for that part of the job */
-	double work;  /* of a tail: after so long a time in which something was done */
-	double busy;  /* of a hang: after as long a time with that many cores on average */
+	double rate; /* below that many bytes per second nothing is done */
+	double time; /* for so long */
+	double part; /* of a tail: and for that part of the job */
+	double work; /* of a tail: after so long a time in which something was done */
+	double busy; /* of a hang: after as long a time with that many cores on average */
 };
 
 struct leak_settings {
-	double time;	/* in which it grew, at least */
+	double time; /* in which it grew, at least */
 	double buckets; /* fewer known ones tell nothing */
-	double growth;	/* of what was used */
+	double growth; /* of what was used */
 	double bytes;
 	double scatter; /* growth over the scatter around the line */
-	double steady;	/* growth over that of a walk at random */
-	double cache;	/* and over what the page cache may hold: all that was read and written */
+	double steady; /* growth over that of a walk at random */
+	double cache; /* and over what the page cache may hold: all that was read and written */
 };
 
 struct death_settings {
-	double least;	/* below that homogeneity */
-	double time;	/* of the timeline, at least */
+	double least; /* below that homogeneity */
+	double time; /* of the timeline, at least */
 	double buckets; /* fewer known ones tell nothing */
-	double part;	/* of the timeline that must lie before and behind */
-	double busy;	/* after that many cores on average */
+	double part; /* of the timeline that must lie before and behind */
+	double busy; /* after that many cores on average */
 };
 
 struct pattern_settings { /* {}: nothing is looked for */

@@ -15,7 +15,6 @@
 
 /* ---- tables ---- */
 
-
 /* clang-format off */
 static const struct pattern_name counts[PATTERN_KINDS] = {
 	[PATTERN_PHASE] = { "pattern_phases", DIMENSION_NUMBER, "Phases of CPU and I/O rate; 0: they change nowhere at once." },

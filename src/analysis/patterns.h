@@ -47,16 +47,16 @@ enum pattern_number {
 
 struct pattern {
 	enum pattern_kind kind;
-	uint64_t from_ns, to_ns;		/* since the epoch */
+	uint64_t from_ns, to_ns; /* since the epoch */
 	struct amount numbers[PATTERN_NUMBERS]; /* those of other kinds are not known */
 };
 
 struct patterns { /* begins as {}: nothing is known */
 	bool has_timeline;
-	uint64_t start_ns;		    /* of the job */
+	uint64_t start_ns; /* of the job */
 	struct pattern items[PATTERNS_MAX]; /* in the order of the kinds, then of time */
 	size_t count;
-	struct amount counts[PATTERN_KINDS];	/* how many there are; not known: not looked for */
+	struct amount counts[PATTERN_KINDS]; /* how many there are; not known: not looked for */
 	struct amount numbers[PATTERN_NUMBERS]; /* of those kinds of which there is one at most */
 };
 

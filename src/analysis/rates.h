@@ -19,7 +19,7 @@ struct record;
 
 enum rate {
 	RATE_ON_CPU, /* cores: CPU time */
-	RATE_READ,   /* bytes per second */
+	RATE_READ, /* bytes per second */
 	RATE_WRITE,
 	RATE_MEMORY, /* a gauge: bytes */
 	RATE_COUNT,
@@ -29,9 +29,9 @@ struct rates {
 	size_t count; /* 0: there is no timeline */
 	uint64_t start_ns, interval_ns;
 	double interval; /* in seconds */
-	double elapsed;	 /* of the job; the timeline may tell of a part of it */
-	double cores;	 /* allocated; where that is not known, the greatest that were used */
-	bool is_known[RATE_COUNT];	    /* anywhere */
+	double elapsed; /* of the job; the timeline may tell of a part of it */
+	double cores; /* allocated; where that is not known, the greatest that were used */
+	bool is_known[RATE_COUNT]; /* anywhere */
 	double width[TIMELINE_BUCKETS_MAX]; /* seconds in which the job ran */
 	double of[RATE_COUNT][TIMELINE_BUCKETS_MAX];
 };

@@ -63,9 +63,10 @@ static int read_each(struct rules_reader *reader, const struct yaml_node *o)
 {
 	reader->rule->is_by_path = strcmp(o->text, "mount by path") == 0;
 	if (!reader->rule->is_by_path && strcmp(o->text, "mount") != 0)
-		return rules_refuse(reader, o->line,
-				    "each: a rule can be asked for each 'mount' or 'mount by path', and not for each '%.64s'",
-				    o->text);
+		return rules_refuse(
+			reader, o->line,
+			"each: a rule can be asked for each 'mount' or 'mount by path', and not for each '%.64s'",
+			o->text);
 	reader->rule->is_each_mount = true;
 	return 0;
 }
@@ -105,8 +106,8 @@ static int add_threshold(struct rules_reader *reader, const struct yaml_node *o,
 			 const struct constant *c)
 {
 	struct rule *rule = reader->rule;
-	const struct variable *variable =
-		variables_find(reader->rules->variables, o->key, strlen(o->key));
+	const struct variable *variable = variables_find(reader->rules->variables, o->key,
+							 strlen(o->key));
 	int r;
 
 	if (!rules_is_word(o->key, "_"))
@@ -133,9 +134,10 @@ static int change_threshold(struct rules_reader *reader, const struct yaml_node 
 	char *name = known->name;
 
 	if (!dimension_is_equal(c->dimension, known->dimension) && !c->is_bare)
-		return rules_refuse(
-			reader, o->line, "thresholds: %s: %s must stand here, and not %s", name,
-			dimension_name(known->dimension).text, dimension_name(c->dimension).text);
+		return rules_refuse(reader, o->line,
+				    "thresholds: %s: %s must stand here, and not %s", name,
+				    dimension_name(known->dimension).text,
+				    dimension_name(c->dimension).text);
 	*known = *c;
 	known->name = name;
 	return 0;
@@ -230,7 +232,8 @@ static int read_share(struct rules_reader *reader, const struct yaml_node *o)
 	return 0;
 }
 
-static int read_template(struct rules_reader *reader, const struct yaml_node *o, struct template **at)
+static int read_template(struct rules_reader *reader, const struct yaml_node *o,
+			 struct template **at)
 {
 	struct names names = names_of(reader);
 	int r = template_parse(o->text, &names, at, reader->err);

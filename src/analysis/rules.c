@@ -31,7 +31,8 @@ int rules_refuse(const struct rules_reader *reader, unsigned int line, const cha
 			 line, text);
 }
 
-int rules_want(const struct rules_reader *reader, const struct yaml_node *o, enum yaml_node_kind kind)
+int rules_want(const struct rules_reader *reader, const struct yaml_node *o,
+	       enum yaml_node_kind kind)
 {
 	if (o->kind == kind)
 		return 0;
@@ -301,8 +302,8 @@ static int read_texts(struct rules_reader *reader, const struct rules_text *text
 		reader->rules->files[i] = strdup(texts[i].name);
 		if (!reader->rules->files[i])
 			return -ENOMEM;
-		r = yaml_node_parse(texts[i].text, texts[i].length, texts[i].name, &reader->roots[i],
-				  reader->err);
+		r = yaml_node_parse(texts[i].text, texts[i].length, texts[i].name,
+				    &reader->roots[i], reader->err);
 		if (r < 0)
 			return r;
 		reader->layer_count++;

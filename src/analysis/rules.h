@@ -25,7 +25,7 @@ struct error;
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 
-struct rule_place {	  /* that a file tells of the rule */
+struct rule_place { /* that a file tells of the rule */
 	const char *file; /* the rules' */
 	unsigned int line;
 };
@@ -34,18 +34,19 @@ struct rule { /* or a class, or a pattern, of which only thresholds and source a
 	char *id;
 	bool is_disabled; /* it is not asked */
 	enum severity severity;
-	bool is_each_mount, is_by_path; /* by path: where its mounts are not known, of all together */
+	bool is_each_mount, is_by_path; /* by path: where its mounts are not known, of all together
+					 */
 	struct constant *thresholds;
 	size_t threshold_count;
-	char *source;	 /* where the thresholds are from */
+	char *source; /* where the thresholds are from */
 	char *condition; /* the text of when */
 	struct expression *when;
-	struct template *text;	    /* what is so */
-	struct template *advice;    /* what to do; NULL: none is known */
+	struct template *text; /* what is so */
+	struct template *advice; /* what to do; NULL: none is known */
 	struct template *directive; /* how to say it to the manager; NULL: none */
-	char *resource;		    /* what is lost: "memory"; NULL: nothing */
-	char *group;		  /* of rules that say the same more or less exactly; NULL: none */
-	struct expression *lost;  /* how much of it; NULL: not said */
+	char *resource; /* what is lost: "memory"; NULL: nothing */
+	char *group; /* of rules that say the same more or less exactly; NULL: none */
+	struct expression *lost; /* how much of it; NULL: not said */
 	struct expression *share; /* of a class: how much of it the job is */
 	struct rule_place places[RULES_LAYERS_MAX]; /* where it is made, then where it is changed */
 	size_t place_count;
@@ -64,7 +65,7 @@ struct rules {
 	char *files[RULES_LAYERS_MAX]; /* the names of those that they are from */
 };
 
-struct rules_text {	  /* a file's, all NUL-ended; nothing is kept */
+struct rules_text { /* a file's, all NUL-ended; nothing is kept */
 	const char *name; /* stands before line numbers in errors */
 	const char *text;
 	size_t length;

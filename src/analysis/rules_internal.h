@@ -16,10 +16,10 @@ enum entry {
 struct rules_reader {
 	struct rules *rules;
 	struct yaml_node *roots[RULES_LAYERS_MAX]; /* what the files hold, the lowest first */
-	size_t first_layer, layer_count;	 /* those below the first are left out */
-	size_t layer;	   /* the file that is being read: it is named in errors */
+	size_t first_layer, layer_count; /* those below the first are left out */
+	size_t layer; /* the file that is being read: it is named in errors */
 	struct rule *rule; /* the one that is being read */
-	enum entry entry;  /* and what it is */
+	enum entry entry; /* and what it is */
 	struct error *err;
 };
 
@@ -35,7 +35,8 @@ int rules_refuse(const struct rules_reader *reader, unsigned int line, const cha
 int rules_refuse_within(const struct rules_reader *reader, const struct yaml_node *o, int r);
 
 /* 0: it is one; text that is there, of some length, and without control characters. */
-int rules_want(const struct rules_reader *reader, const struct yaml_node *o, enum yaml_node_kind kind);
+int rules_want(const struct rules_reader *reader, const struct yaml_node *o,
+	       enum yaml_node_kind kind);
 int rules_want_text(const struct rules_reader *reader, const struct yaml_node *o);
 
 /* NULL: there is none. */

@@ -80,12 +80,14 @@ static int add_ops(struct variables *v, struct variable variable, const struct m
 	return r;
 }
 
-static int add_interfaces(struct variables *v, struct variable variable, const struct metric *metric)
+static int add_interfaces(struct variables *v, struct variable variable,
+			  const struct metric *metric)
 {
 	int r = 0;
 
 	variable.source = VARIABLE_INTERFACE;
-	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING; interface++) {
+	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING;
+	     interface++) {
 		_cleanup_free_ char *key = NULL;
 
 		if (asprintf(&key, "%s_%s", metric_part(metric), metric->key) < 0) {
@@ -237,8 +239,8 @@ static int fill(struct variables *v)
 /* Room for a site's own, so that none moves that expressions point to. */
 static int make_room(struct variables *v)
 {
-	struct variable *larger =
-		reallocarray(v->items, v->count + VARIABLES_OWN_MAX, sizeof(*larger));
+	struct variable *larger = reallocarray(v->items, v->count + VARIABLES_OWN_MAX,
+					       sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
@@ -410,7 +412,9 @@ static struct amount get_of_network(const struct variable *variable, const struc
 {
 	const struct network *n = &record->reading.network;
 
-	return network_knows(n, variable->id) ? amount_of_metric(variable->id, network_total(n, variable->id)) : (struct amount){};
+	return network_knows(n, variable->id)
+		       ? amount_of_metric(variable->id, network_total(n, variable->id))
+		       : (struct amount){};
 }
 
 /* Over all devices. */
@@ -418,7 +422,8 @@ static struct amount get_of_block(const struct variable *variable, const struct 
 {
 	const struct block *b = &record->reading.block;
 
-	return b->is_known ? amount_of_metric(variable->id, block_total(b, variable->id)) : (struct amount){};
+	return b->is_known ? amount_of_metric(variable->id, block_total(b, variable->id))
+			   : (struct amount){};
 }
 
 static struct amount get_lost(const struct variable *variable, const struct record *record)

@@ -28,44 +28,44 @@ struct record;
 /* What a value is taken from. */
 struct subject {
 	const struct record *record;
-	const struct mount_row *row;	 /* of a rule that is asked for each mount; else NULL */
-	bool lacks_places;		 /* the record does not know where operations by path were: a row's
-					  * failures are not all of its mount */
+	const struct mount_row *row; /* of a rule that is asked for each mount; else NULL */
+	bool lacks_places; /* the record does not know where operations by path were: a row's
+			    * failures are not all of its mount */
 	const struct patterns *patterns; /* what was found in its timeline; NULL: nothing was
 					  * looked for */
-	const struct subject *baseline;	 /* what "1.1x" is a multiple of; else NULL */
+	const struct subject *baseline; /* what "1.1x" is a multiple of; else NULL */
 };
 
 enum variable_source {
-	VARIABLE_VALUE,		/* a metric of the job */
-	VARIABLE_ROWS,		/* a metric of a mount, or of all operations on metadata */
-	VARIABLE_OP,		/* of one operation on metadata */
-	VARIABLE_INTERFACE,		/* of one way of data */
-	VARIABLE_FILES,		/* of the files that were followed one by one */
-	VARIABLE_NETWORK,	/* of all kinds of sockets together */
-	VARIABLE_BLOCK,		/* of all block devices together */
+	VARIABLE_VALUE, /* a metric of the job */
+	VARIABLE_ROWS, /* a metric of a mount, or of all operations on metadata */
+	VARIABLE_OP, /* of one operation on metadata */
+	VARIABLE_INTERFACE, /* of one way of data */
+	VARIABLE_FILES, /* of the files that were followed one by one */
+	VARIABLE_NETWORK, /* of all kinds of sockets together */
+	VARIABLE_BLOCK, /* of all block devices together */
 	VARIABLE_BLOCKED_SHARE, /* of the threads' time: what they were blocked on one cause */
-	VARIABLE_LOST,		/* core time that was lost to one cause */
+	VARIABLE_LOST, /* core time that was lost to one cause */
 	VARIABLE_LOST_SHARE,
 	VARIABLE_FORMULA,
 	VARIABLE_PATTERN, /* what was found in the timeline */
-	VARIABLE_OWN,	  /* a site's, made of others */
+	VARIABLE_OWN, /* a site's, made of others */
 };
 
 struct variable {
 	char *name; /* owned by the table */
 	enum variable_source source;
 	enum metric_id id; /* of those that are a metric */
-	enum file_op op;   /* of VARIABLE_OP */
+	enum file_op op; /* of VARIABLE_OP */
 	enum file_interface interface; /* of VARIABLE_INTERFACE */
-	size_t cause;	   /* of those by cause, LOST_RUN_QUEUE and LOST_STOLEN among them */
-	size_t formula;	   /* of VARIABLE_FORMULA */
-	size_t pattern;	   /* of VARIABLE_PATTERN: a pattern_name() */
-	bool is_mount;	   /* "mount_...": of the subject's row */
+	size_t cause; /* of those by cause, LOST_RUN_QUEUE and LOST_STOLEN among them */
+	size_t formula; /* of VARIABLE_FORMULA */
+	size_t pattern; /* of VARIABLE_PATTERN: a pattern_name() */
+	bool is_mount; /* "mount_...": of the subject's row */
 	struct dimension dimension;
 	const char *help;
 	struct expression *expression; /* of VARIABLE_OWN; owned by the table */
-	char *text;		       /* and as it was written: its help */
+	char *text; /* and as it was written: its help */
 };
 
 #define VARIABLES_OWN_MAX 64
@@ -76,7 +76,7 @@ struct variables { /* sorted as the model has them, formulas behind, then a site
 	size_t own_begin; /* where a site's own begin */
 };
 
-struct variables *variables_new(void);		       /* NULL: no memory */
+struct variables *variables_new(void); /* NULL: no memory */
 struct variables *variables_free(struct variables *v); /* NULL is fine; returns NULL */
 void variables_freep(struct variables **v);
 

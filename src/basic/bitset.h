@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* bitset - as many bits as a table has rows, in words of 64: `uint64_t words[BITSET_WORDS(ROWS)]`.  No index is checked. */
+/* bitset - as many bits as a table has rows, in words of 64: `uint64_t words[BITSET_WORDS(ROWS)]`.
+ * No index is checked. */
 #pragma once
 
 #include <stdbool.h>

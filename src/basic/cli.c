@@ -246,10 +246,12 @@ void cli_say(const struct cli_command *command, const struct error *err)
 		if (utf8_is_printable(c))
 			length += utf8_encode(c, line + length);
 		else
-			line[length++] = '?'; /* a name that holds an escape must not steer the terminal */
+			line[length++] = '?'; /* a name that holds an escape must not steer the
+						 terminal */
 	}
 	/* in one write, since others may write there, too */
-	fprintf(stderr, "%s%s%s: %.*s\n", program_of(command), space_of(command), name_of(command), (int)length, line);
+	fprintf(stderr, "%s%s%s: %.*s\n", program_of(command), space_of(command), name_of(command),
+		(int)length, line);
 }
 
 int cli_fail(const struct cli_command *command, const struct error *err)

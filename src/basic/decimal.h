@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * decimal - whole numbers of ns or thousandths, written as decimals without a detour by floating point.
+ * decimal - whole numbers of ns or thousandths, written as decimals without a detour by floating
+ * point.
  *
- * decimal_format(): most readers of JSON keep a number with a point as a double, which holds any 15 digits and no more.
- * So no more are written: ns are exact up to 11 days, and beyond that to a part in 10^15; what is
- * printed comes back as it was printed.  Only a whole part is written in any case, however long.
+ * decimal_format(): most readers of JSON keep a number with a point as a double, which holds any 15
+ * digits and no more. So no more are written: ns are exact up to 11 days, and beyond that to a part
+ * in 10^15; what is printed comes back as it was printed.  Only a whole part is written in any
+ * case, however long.
  */
 #pragma once
 
@@ -12,7 +14,8 @@
 
 #define DECIMAL_SIZE 32
 
-/* @value / 10^@places into @buffer, trailing zeros cut: 12345678901 with 9 places is "12.345678901".
+/* @value / 10^@places into @buffer, trailing zeros cut: 12345678901 with 9 places is
+ * "12.345678901".
  * @places: 9 at most.  Returns @buffer. */
 char *decimal_format(char buffer[DECIMAL_SIZE], uint64_t value, unsigned int places);
 

@@ -2,8 +2,8 @@
 /*
  * error - why something failed, in words for a person.
  *
- * Functions return 0 or -Exxx, and where a person will read the reason they also fill a struct error.
- * The text is one line without the program's name and without a final newline.
+ * Functions return 0 or -Exxx, and where a person will read the reason they also fill a struct
+ * error. The text is one line without the program's name and without a final newline.
  */
 #pragma once
 

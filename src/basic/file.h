@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* file - whole files below a directory fd: read with a bound, written so that none is ever half there. */
+/* file - whole files below a directory fd: read with a bound, written so that none is ever half
+ * there. */
 #pragma once
 
 #include <stddef.h>

@@ -6,8 +6,8 @@
 
 #define SIZE_MIN 16
 
-/* Ids come one after the other, so that their low bits alone would do for most; the upper bits of a product with the
- * golden ratio do for all. */
+/* Ids come one after the other, so that their low bits alone would do for most; the upper bits of a
+ * product with the golden ratio do for all. */
 static size_t baseline_of(const struct idmap *map, uint64_t key)
 {
 	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (map->size - 1);
@@ -76,7 +76,8 @@ void *idmap_remove(struct idmap *map, uint64_t key)
 	map->count--;
 	/* Those behind it may have been looking for this place. */
 	hole = (size_t)(entry - map->entries);
-	for (size_t i = (hole + 1) & (map->size - 1); map->entries[i].value; i = (i + 1) & (map->size - 1)) {
+	for (size_t i = (hole + 1) & (map->size - 1); map->entries[i].value;
+	     i = (i + 1) & (map->size - 1)) {
 		size_t baseline = baseline_of(map, map->entries[i].key);
 
 		if (((i - baseline) & (map->size - 1)) < ((i - hole) & (map->size - 1)))

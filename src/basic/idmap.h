@@ -2,7 +2,8 @@
 /*
  * idmap - finds what belongs to a 64-bit number, in constant time; grows as it fills.
  *
- * Open addressing with linear probing.  Any number is a key; values are the caller's, and never NULL.
+ * Open addressing with linear probing.  Any number is a key; values are the caller's, and never
+ * NULL.
  */
 #pragma once
 
@@ -14,7 +15,7 @@ struct idmap { /* begins as {} */
 	struct idmap_entry {
 		uint64_t key;
 		void *value; /* NULL: empty */
-	} *entries;
+	} * entries;
 	size_t size, count; /* size: a power of two, or 0 */
 };
 
@@ -27,7 +28,8 @@ int idmap_put(struct idmap *map, uint64_t key, void *value);
 /* What was there, or NULL. */
 void *idmap_remove(struct idmap *map, uint64_t key);
 
-/* The next value behind *@at, which begins as 0; NULL: that was all.  The map must not change meanwhile. */
+/* The next value behind *@at, which begins as 0; NULL: that was all.  The map must not change
+ * meanwhile. */
 void *idmap_next(const struct idmap *map, size_t *at);
 
 /* Frees what the map owns, which is not the values; it is empty then. */

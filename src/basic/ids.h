@@ -9,7 +9,8 @@
 int ids_compare(const void *a, const void *b); /* for qsort(3), of uint64_t */
 void ids_sort(uint64_t *ids, size_t count);
 bool ids_contain(const uint64_t *ids, size_t count, uint64_t id); /* of sorted ones */
-size_t ids_unique(uint64_t *ids, size_t count); /* each of sorted ones once; returns how many those are */
+size_t ids_unique(uint64_t *ids, size_t count); /* each of sorted ones once; returns how many those
+						   are */
 
 struct id_list { /* begins as {} */
 	uint64_t *items;

@@ -9,7 +9,7 @@
 #include "basic/macro.h"
 
 #define ROOM_FIRST 24
-#define CODE_MAX 10	/* bytes of a number of 64 bits, seven each */
+#define CODE_MAX 10 /* bytes of a number of 64 bits, seven each */
 #define CODE_REPEATED 0 /* behind a number: how many more of it, less one */
 #define CODE_NONE 1
 #define CODE_NUMBER 2 /* and up from here: the number */

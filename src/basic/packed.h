@@ -20,10 +20,10 @@ struct packed_run { /* of equal numbers */
 	uint32_t times;
 };
 
-struct packed {		/* begins as {} */
+struct packed { /* begins as {} */
 	uint8_t *bytes; /* all but the last run */
 	uint16_t used, room;
-	uint16_t count;	     /* of numbers */
+	uint16_t count; /* of numbers */
 	uint16_t last_times; /* the last run */
 	uint64_t last_number;
 };

@@ -179,7 +179,8 @@ int parse_seconds(const char *text, uint64_t *ret_ns)
 	}
 	if (*text)
 		return -EINVAL;
-	if (__builtin_mul_overflow(whole, 1000000000, &whole) || __builtin_add_overflow(whole, fraction, &whole))
+	if (__builtin_mul_overflow(whole, 1000000000, &whole) ||
+	    __builtin_add_overflow(whole, fraction, &whole))
 		return -ERANGE;
 	*ret_ns = whole;
 	return 0;

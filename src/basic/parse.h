@@ -16,8 +16,8 @@ int parse_u64(const char *text, uint64_t *ret);
 /* The whole of @text is one decimal number in [@min, @max]; else -EINVAL or -ERANGE. */
 int parse_int(const char *text, int min, int max, int *ret);
 
-/* The whole of @text is a number of seconds, "10" or "0.25", with at most 9 digits behind the point.  In ns.
- * -EINVAL, -ERANGE. */
+/* The whole of @text is a number of seconds, "10" or "0.25", with at most 9 digits behind the
+ * point.  In ns. -EINVAL, -ERANGE. */
 int parse_seconds(const char *text, uint64_t *ret_ns);
 
 /* The first decimal number at *@text, which moves behind it.  -EINVAL: no digit there. */
@@ -28,8 +28,9 @@ int parse_leading_u64(const char **text, uint64_t *ret);
  * behind it. */
 int parse_keyed_u64(const char *text, const char *key, char separator, uint64_t *ret);
 
-/* The number behind "@label=" in the line that begins with the word @key, as in "some avg10=0.00 total=12345".
- * -ENOENT: no such line, or no such label in it; -EINVAL, -ERANGE: no number behind it. */
+/* The number behind "@label=" in the line that begins with the word @key, as in "some avg10=0.00
+ * total=12345". -ENOENT: no such line, or no such label in it; -EINVAL, -ERANGE: no number behind
+ * it. */
 int parse_labelled_u64(const char *text, const char *key, const char *label, uint64_t *ret);
 
 /* Cut the next line off *@text, in place, without its newline; NULL at the end. */

@@ -101,7 +101,8 @@ int replacement_check(const char *path, struct error *err)
 	struct replacement trial = { .path = follow(path) };
 	int r = target && trial.path ? check_target(target) : -ENOMEM;
 
-	/* Rights are one thing; whether the file system takes a new file is known only by trying. */
+	/* Rights are one thing; whether the file system takes a new file is known only by trying.
+	 */
 	if (r >= 0 && !is_irregular(path))
 		r = open_temporary(&trial, 0600);
 	replacement_abandon(&trial);
@@ -128,7 +129,8 @@ int replacement_open(const char *path, unsigned int mode, struct replacement *re
 	return 0;
 }
 
-/* rename() would take the place of what is there.  Not every file system has links, and not every one a rename that minds. */
+/* rename() would take the place of what is there.  Not every file system has links, and not every
+ * one a rename that minds. */
 static int place_new(const char *temporary, const char *path)
 {
 	if (link(temporary, path) == 0)

@@ -2,8 +2,8 @@
 /*
  * replacement - a file that takes another's place when it is whole, and not before.
  *
- * It is written beside the other one under a name of its own; what stands there stays until the end.
- * What is no regular file (a terminal, a pipe) can't be replaced, and is written to directly.
+ * It is written beside the other one under a name of its own; what stands there stays until the
+ * end. What is no regular file (a terminal, a pipe) can't be replaced, and is written to directly.
  * One that must be new takes nothing's place, and is never seen empty or half-written either.
  */
 #pragma once
@@ -16,11 +16,13 @@ struct error;
 struct replacement { /* begins as {} */
 	FILE *stream;
 	char *path, *temporary; /* no temporary: written directly */
-	bool must_be_new;	/* set by the caller before the end: where there is a file by then, -EEXIST */
+	bool must_be_new; /* set by the caller before the end: where there is a file by then,
+			     -EEXIST */
 };
 
 /* @mode, less the umask, is the new file's; a link is followed. */
-int replacement_open(const char *path, unsigned int mode, struct replacement *ret, struct error *err);
+int replacement_open(const char *path, unsigned int mode, struct replacement *ret,
+		     struct error *err);
 
 /* Flush, sync, and take the place.  Afterwards, and after a failure, the replacement is empty. */
 int replacement_commit(struct replacement *r, struct error *err);

@@ -11,7 +11,7 @@
 #include "basic/macro.h"
 
 /* A segment of a file that is never written; relocations are done in others. */
-static bool is_text(const ElfW(Phdr) *segment)
+static bool is_text(const ElfW(Phdr) * segment)
 {
 	return segment->p_type == PT_LOAD && !(segment->p_flags & PF_W);
 }
@@ -25,7 +25,8 @@ static int drop_object(struct dl_phdr_info *info, size_t size UNUSED, void *cont
 		uintptr_t begin = (info->dlpi_addr + segment->p_vaddr) & ~(page - 1);
 
 		if (is_text(segment))
-			(void)madvise((void *)begin, info->dlpi_addr + segment->p_vaddr + segment->p_memsz - begin,
+			(void)madvise((void *)begin,
+				      info->dlpi_addr + segment->p_vaddr + segment->p_memsz - begin,
 				      MADV_DONTNEED);
 	}
 	return 0;

@@ -37,7 +37,8 @@ static int hold(const char *path)
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	    flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -EBADF;
 	return TAKE_FD(fd);
 }
@@ -64,7 +65,8 @@ static bool is_there(const struct scratch *s)
 {
 	struct stat held, named;
 
-	return s->fd >= 0 && fstat(s->fd, &held) == 0 && stat(s->path, &named) == 0 && held.st_ino == named.st_ino;
+	return s->fd >= 0 && fstat(s->fd, &held) == 0 && stat(s->path, &named) == 0 &&
+	       held.st_ino == named.st_ino;
 }
 
 int scratch_make(const char *prefix, struct scratch *ret)
@@ -73,7 +75,8 @@ int scratch_make(const char *prefix, struct scratch *ret)
 
 	sweep(prefix);
 	for (int tries = 0; tries < TRIES; tries++) {
-		if ((size_t)snprintf(s.path, sizeof(s.path), "%s" LETTERS, prefix) >= sizeof(s.path))
+		if ((size_t)snprintf(s.path, sizeof(s.path), "%s" LETTERS, prefix) >=
+		    sizeof(s.path))
 			return -ENAMETOOLONG;
 		if (!mkdtemp(s.path))
 			return -errno;

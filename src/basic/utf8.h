@@ -34,5 +34,6 @@ char *utf8_repair(const char *text);
  * NULL: no memory. */
 char *utf8_shorten(const char *text, size_t columns);
 
-/* What stands for a character of ours (bars, curves, lines) where there is only ASCII; '?' for all others. */
+/* What stands for a character of ours (bars, curves, lines) where there is only ASCII; '?' for all
+ * others. */
 char utf8_ascii(uint32_t c);

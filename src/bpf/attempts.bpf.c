@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * attempts - one small program for each way of attaching that is worth knowing of and that counting does
- * not rest on.  Each is loaded alone, attached, and believed when it saw one read of the process that
- * tries.  Runs for some milliseconds in doctor only.
+ * attempts - one small program for each way of attaching that is worth knowing of and that counting
+ * does not rest on.  Each is loaded alone, attached, and believed when it saw one read of the
+ * process that tries.  Runs for some milliseconds in doctor only.
  */
 #include "bpf/compat.bpf.h"
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * block - what block devices do, by the cgroup for which they do it: of each request its bytes, and its time from
- * submission to end.
+ * block - what block devices do, by the cgroup for which they do it: of each request its bytes, and
+ * its time from submission to end.
  *
- * A request here is a bio, so one of several jobs that the kernel merges stays each job's own, and devices without a
- * queue of their own (brd, zram, device mapper) are seen as others are.  Its owner is the task that submits it.  Where
- * a kernel thread does, as in write-back, it is on cgroup v2 the group that the kernel noted in it, and else nobody:
- * of those nothing is kept.
+ * A request here is a bio, so one of several jobs that the kernel merges stays each job's own, and
+ * devices without a queue of their own (brd, zram, device mapper) are seen as others are.  Its
+ * owner is the task that submits it.  Where a kernel thread does, as in write-back, it is on cgroup
+ * v2 the group that the kernel noted in it, and else nobody: of those nothing is kept.
  *
- * The kernel tells of the end of each, or where several became one for a device's queue, of that one.
+ * The kernel tells of the end of each, or where several became one for a device's queue, of that
+ * one.
  *
- * Costs an entry in a hash a request, and a look-up; and the clock twice.  The end may come in an interrupt.
+ * Costs an entry in a hash a request, and a look-up; and the clock twice.  The end may come in an
+ * interrupt.
  */
 #include "bpf/block_rows.h"
 #include "bpf/buckets.bpf.h"
@@ -29,15 +31,16 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written in interrupts */
-	__uint(max_entries, 2048);	 /* set before load: see the meter's sizing */
-	__type(key, __u64);		 /* a bio's address; removed as it ends */
+	__uint(max_entries, 2048); /* set before load: see the meter's sizing */
+	__type(key, __u64); /* a bio's address; removed as it ends */
 	__type(value, struct block_request);
 } block_requests SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 512);      /* the same */
-	__type(key, struct block_key); /* added here; removed by user space when the cgroup has gone */
+	__uint(max_entries, 512); /* the same */
+	__type(key, struct block_key); /* added here; removed by user space when the cgroup has gone
+					*/
 	__type(value, struct block_value);
 } block_rows SEC(".maps");
 
@@ -45,7 +48,8 @@ static const struct block_value no_requests;
 
 /* ---- a request that has ended ---- */
 
-static __always_inline struct block_value *make_row(const struct block_key *key, struct gendisk *disk)
+static __always_inline struct block_value *make_row(const struct block_key *key,
+						    struct gendisk *disk)
 {
 	struct block_value *row;
 
@@ -62,7 +66,8 @@ static __always_inline struct block_value *get_row(const struct block_request *r
 	struct gendisk *disk = (void *)request->disk;
 	struct block_key key = {
 		.cgroup = request->cgroup,
-		.device = (__u32)BPF_CORE_READ(disk, major) << MINOR_BITS | (__u32)BPF_CORE_READ(disk, first_minor),
+		.device = (__u32)BPF_CORE_READ(disk, major) << MINOR_BITS |
+			  (__u32)BPF_CORE_READ(disk, first_minor),
 		.cpu = is_guest(request->cgroup) ? 0 : bpf_get_smp_processor_id(),
 		.op = request->op,
 	};
@@ -72,7 +77,8 @@ static __always_inline struct block_value *get_row(const struct block_request *r
 }
 
 /* All but its time.  It may come while another of this CPU's is being counted. */
-static __always_inline struct block_value *count_bytes(const struct block_request *request, bool is_failed)
+static __always_inline struct block_value *count_bytes(const struct block_request *request,
+						       bool is_failed)
 {
 	struct block_value *row = get_row(request);
 
@@ -103,8 +109,8 @@ static __always_inline int count_request(const struct block_request *request, bo
 
 /* ---- submission ---- */
 
-/* The cgroup that the kernel noted: on cgroup v2 that of the task which dirtied the page.  v1's groups of block devices
- * are another hierarchy's. */
+/* The cgroup that the kernel noted: on cgroup v2 that of the task which dirtied the page.  v1's
+ * groups of block devices are another hierarchy's. */
 static __always_inline __u64 noted_cgroup(struct bio *bio)
 {
 	struct cgroup *cgrp;
@@ -129,7 +135,8 @@ static __always_inline __u64 cgroup_behind(struct bio *bio)
 	return is_watched(cgrp) ? fold_cgroup(task, cgroup_id(cgrp)) : 0;
 }
 
-/* As the kernel's own statistics of a disk have it; BLOCK_DOES: nothing that is counted (of zones). */
+/* As the kernel's own statistics of a disk have it; BLOCK_DOES: nothing that is counted (of zones).
+ */
 static __always_inline __u32 op_of(__u32 flags, __u32 bytes)
 {
 	__u32 op = flags & REQ_OP_BITS;
@@ -141,7 +148,8 @@ static __always_inline __u32 op_of(__u32 flags, __u32 bytes)
 	return op & REQ_OP_WRITE ? BLOCK_DOES_WRITE : BLOCK_DOES_READ;
 }
 
-/* Where there is one already at this address, its end was not seen: it is known to have ended by now, and not when. */
+/* Where there is one already at this address, its end was not seen: it is known to have ended by
+ * now, and not when. */
 static __always_inline int settle_unended(__u64 bio)
 {
 	struct block_request *found = bpf_map_lookup_elem(&block_requests, &bio), request;
@@ -181,7 +189,8 @@ int BPF_PROG(note_bio, struct bio *bio)
 	return own_end(own);
 }
 
-/* a54895fa057c "block: remove the request_queue to argument request based tracepoints", Linux 5.11 */
+/* a54895fa057c "block: remove the request_queue to argument request based tracepoints", Linux 5.11
+ */
 SEC("tp_btf/block_bio_queue")
 int BPF_PROG(note_bio_of_queue, void *queue, struct bio *bio)
 {
@@ -213,7 +222,7 @@ __noinline int end_one_of_many(__u64 bio, __u32 is_failed)
 
 struct ending {
 	struct bio *bio; /* the next; NULL: all have ended */
-	__u64 bytes;     /* of those that end */
+	__u64 bytes; /* of those that end */
 	__u64 is_failed;
 };
 
@@ -236,7 +245,8 @@ static __always_inline long end_next(__u32 i, void *context)
 	return 0;
 }
 
-/* Of those of one request the first that take @bytes together; one that is done only in part goes on. */
+/* Of those of one request the first that take @bytes together; one that is done only in part goes
+ * on. */
 static __always_inline int end_requests(struct bio *bio, __u32 bytes, bool is_failed)
 {
 	struct ending ending = { bio, bytes, is_failed };

@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 #define BLOCK_BUCKETS 28 /* the model's HISTOGRAM_BUCKETS, asserted where both are known */
-#define BLOCK_NAME 32	 /* the kernel's DISK_NAME_LEN */
+#define BLOCK_NAME 32 /* the kernel's DISK_NAME_LEN */
 
 /* Operations; the model's, asserted where both are known. */
 #define BLOCK_DOES_READ 0
@@ -25,7 +25,7 @@ struct block_key {
 struct block_value {
 	__u64 bytes, requests, errors, ns;
 	__u64 latencies[BLOCK_BUCKETS]; /* see the model's histogram */
-	char name[BLOCK_NAME];		/* the disk's, as the row was made */
+	char name[BLOCK_NAME]; /* the disk's, as the row was made */
 };
 
 /* A request (the kernel's struct bio) that is on its way. */
@@ -38,5 +38,6 @@ struct block_request {
 };
 
 _Static_assert(sizeof(struct block_key) == 16, "shared with the kernel side");
-_Static_assert(sizeof(struct block_value) == 32 + BLOCK_BUCKETS * 8 + BLOCK_NAME, "shared with the kernel side");
+_Static_assert(sizeof(struct block_value) == 32 + BLOCK_BUCKETS * 8 + BLOCK_NAME,
+	       "shared with the kernel side");
 _Static_assert(sizeof(struct block_request) == 32, "shared with the kernel side");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * causes - what a task that is blocked waits for, from the system call that it is inside of.  All take a task as
- * a tracepoint or an iterator hands it out; its files are read so that they may go meanwhile.
+ * causes - what a task that is blocked waits for, from the system call that it is inside of.  All
+ * take a task as a tracepoint or an iterator hands it out; its files are read so that they may go
+ * meanwhile.
  */
 #pragma once
 
@@ -34,7 +35,8 @@ static __always_inline __u32 cause_of_socket(struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
 
-	return BPF_CORE_READ(socket, sk, __sk_common.skc_family) == AF_UNIX ? TIME_PIPE : TIME_NETWORK;
+	return BPF_CORE_READ(socket, sk, __sk_common.skc_family) == AF_UNIX ? TIME_PIPE
+									    : TIME_NETWORK;
 }
 
 /* Events and the like are regular files on newer kernels, of a file system of their own. */
@@ -58,7 +60,8 @@ static __always_inline __u32 cause_of_file(struct file *file, __u32 cause)
 	return TIME_PIPE;
 }
 
-static __always_inline __u32 cause_of_call(struct task_struct *task, const struct pt_regs *regs, __u32 last)
+static __always_inline __u32 cause_of_call(struct task_struct *task, const struct pt_regs *regs,
+					   __u32 last)
 {
 	struct files_struct *files = LOAD_EARLY(task, files);
 	__u64 nr = call_number(regs);
@@ -77,12 +80,12 @@ static __always_inline __u32 cause_of_call(struct task_struct *task, const struc
 	return file ? cause_of_file(file, cause) : cause;
 }
 
-/* Slurm's, whose threads wait on each other until all tasks of its step have ended.  A name is only a hint, and who takes
- * it upon himself blurs what he himself waits for. */
+/* Slurm's, whose threads wait on each other until all tasks of its step have ended.  A name is only
+ * a hint, and who takes it upon himself blurs what he himself waits for. */
 static __always_inline bool is_launcher(const struct task_struct *task)
 {
-	return task->comm[0] == 's' && task->comm[1] == 'r' && task->comm[2] == 'u' && task->comm[3] == 'n' &&
-	       !task->comm[4];
+	return task->comm[0] == 's' && task->comm[1] == 'r' && task->comm[2] == 'u' &&
+	       task->comm[3] == 'n' && !task->comm[4];
 }
 
 /* @state: the one in which it left the CPU; @last: what it waited for the time before. */

@@ -12,8 +12,8 @@
 #define LEVELS_MAX 24 /* deeper below the watched cgroup than this is not looked at */
 
 /*
- * The pointers from a task of the kernel's own on are typed, so each step is one load: a probe read would
- * be a call, and on machines that guard returns it costs as much as all that is loaded here.
+ * The pointers from a task of the kernel's own on are typed, so each step is one load: a probe read
+ * would be a call, and on machines that guard returns it costs as much as all that is loaded here.
  */
 #ifndef OLD_KERNEL
 static __always_inline struct cgroup *cgroup_of(struct task_struct *task)

@@ -2,9 +2,10 @@
 /*
  * compat - what differs between kernels and machines, and nowhere else.
  *
- * Each object is compiled twice, and user space loads the first that the kernel takes: one for Linux 6.1 and
- * later; and with OLD_KERNEL defined one for kernels from 5.10 on, which asks for each difference at load and
- * reads the current task by probe reads.  Both have the same maps and programs.
+ * Each object is compiled twice, and user space loads the first that the kernel takes: one for
+ * Linux 6.1 and later; and with OLD_KERNEL defined one for kernels from 5.10 on, which asks for
+ * each difference at load and reads the current task by probe reads.  Both have the same maps and
+ * programs.
  */
 #pragma once
 
@@ -15,17 +16,19 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define EARLY(field) (*(typeof(field) volatile *)&(field)) /* loaded where it stands: see LOAD_EARLY() */
+#define EARLY(field) \
+	(*(typeof(field) volatile *)&(field)) /* loaded where it stands: see LOAD_EARLY() */
 
 /*
- * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's type, which
- * it does from Linux 5.11 on; before, the task is an address like any other.
+ * The current task, and a field of it.  LOAD() is one load where the verifier knows the pointer's
+ * type, which it does from Linux 5.11 on; before, the task is an address like any other.
  * 3ca1032ab7ab "bpf: Implement get_current_task_btf and RET_PTR_TO_BTF_ID"
  *
- * LOAD_EARLY() is done where it stands, and not where its value is used first.  The verifier of recent kernels (6.12's,
- * and not yet 6.1's) searches all of the kernel's types by name, up to four times, at each load of a pointer from a task
- * or from what else a program is handed, and on each path to it: that is a millisecond a load and path.  So such a
- * pointer is loaded once, before the paths part.
+ * LOAD_EARLY() is done where it stands, and not where its value is used first.  The verifier of
+ * recent kernels (6.12's, and not yet 6.1's) searches all of the kernel's types by name, up to four
+ * times, at each load of a pointer from a task or from what else a program is handed, and on each
+ * path to it: that is a millisecond a load and path.  So such a pointer is loaded once, before the
+ * paths part.
  */
 #ifndef OLD_KERNEL
 #define LOAD(from, field) ((from)->field)
@@ -46,10 +49,10 @@ static __always_inline struct task_struct *current_task(void)
 #endif
 
 /*
- * Call @step(i, context) with each i below @times, which is no more than the verifier can follow, until one returns
- * other than 0.  Where the kernel repeats it, the verifier looks at it once, and else each time round: so every loop
- * of more than a few rounds is to be one of these.
- * e6f2dd0f8067 "bpf: Add bpf_loop helper", Linux 5.17
+ * Call @step(i, context) with each i below @times, which is no more than the verifier can follow,
+ * until one returns other than 0.  Where the kernel repeats it, the verifier looks at it once, and
+ * else each time round: so every loop of more than a few rounds is to be one of these. e6f2dd0f8067
+ * "bpf: Add bpf_loop helper", Linux 5.17
  */
 static __always_inline void repeat(__u32 times, long (*step)(__u32 i, void *context), void *context)
 {
@@ -63,8 +66,8 @@ static __always_inline void repeat(__u32 times, long (*step)(__u32 i, void *cont
 
 /*
  * What CPUs do to one number together, beyond adding.
- * 5ffa25502b5a "bpf: Add instructions for atomic_[cmp]xchg", Linux 5.12; before, the same is done step by step, which
- * is almost always right.
+ * 5ffa25502b5a "bpf: Add instructions for atomic_[cmp]xchg", Linux 5.12; before, the same is done
+ * step by step, which is almost always right.
  */
 #ifndef OLD_KERNEL
 #define RAISE_TRIES 8
@@ -184,9 +187,9 @@ static __always_inline bool is_compat_call(const struct task_struct *task)
 }
 
 /*
- * Did the task, whose @regs these are, enter the kernel by a system call?  SYSCALL puts the address to return to
- * into a register; other ways in leave that alone.  Under FRED, which notes the way above the stack's segment,
- * the kernel sees to it that only calls have a number.
+ * Did the task, whose @regs these are, enter the kernel by a system call?  SYSCALL puts the address
+ * to return to into a register; other ways in leave that alone.  Under FRED, which notes the way
+ * above the stack's segment, the kernel sees to it that only calls have a number.
  */
 static __always_inline bool is_in_call(const struct pt_regs *regs)
 {
@@ -244,9 +247,9 @@ static __always_inline bool is_in_call(const struct pt_regs *regs)
 #endif
 
 /*
- * What the current task entered the kernel with, at any depth: -1 as the number where that was no call.
- * dd6e10fbd9fb "bpf: Add bpf_task_pt_regs() helper", Linux 5.15; before, they are found where the kernel puts
- * them, at the end of the task's stack.
+ * What the current task entered the kernel with, at any depth: -1 as the number where that was no
+ * call. dd6e10fbd9fb "bpf: Add bpf_task_pt_regs() helper", Linux 5.15; before, they are found where
+ * the kernel puts them, at the end of the task's stack.
  */
 #ifndef OLD_KERNEL
 static __always_inline long current_call_number(struct task_struct *task)
@@ -305,7 +308,8 @@ static __always_inline __u64 ancestor_id(const struct cgroup *cgrp, int level)
 	const struct cgroup___ids *old = (const void *)cgrp;
 	__u64 id = 0;
 
-	/* Behind a barrier each, or the compiler asks where a field is before it is known to be there. */
+	/* Behind a barrier each, or the compiler asks where a field is before it is known to be
+	 * there. */
 	if (bpf_core_field_exists(cgrp->ancestors)) {
 		barrier_var(cgrp);
 		return near_ancestor_id(cgrp, level);
@@ -324,7 +328,8 @@ struct folio___plain_flags { /* until Linux 6.17 */
 	unsigned long flags;
 } __attribute__((preserve_access_index));
 
-struct memdesc_flags { /* the kernel's memdesc_flags_t; 53fbef56e07d "mm: introduce memdesc_flags_t" */
+struct memdesc_flags { /* the kernel's memdesc_flags_t; 53fbef56e07d "mm: introduce memdesc_flags_t"
+			*/
 	unsigned long f;
 } __attribute__((preserve_access_index));
 
@@ -366,9 +371,9 @@ static __always_inline __u32 count_pages(const struct folio *folio)
 }
 
 /*
- * What enters the page cache, and becomes dirty, is a folio from Linux 5.16 on, and before a page of the same
- * beginning, of which there are as many as it has.
- * 203a31516616 "mm/writeback: Add __folio_mark_dirty()"
+ * What enters the page cache, and becomes dirty, is a folio from Linux 5.16 on, and before a page
+ * of the same beginning, of which there are as many as it has. 203a31516616 "mm/writeback: Add
+ * __folio_mark_dirty()"
  */
 #ifndef OLD_KERNEL
 static __always_inline struct address_space *mapping_of(const struct folio *folio)
@@ -404,8 +409,8 @@ static __always_inline __u32 folio_pages(const struct folio *folio)
 
 /*
  * How much an io_uring request asks for, until it is done.
- * cef216fc32d7 "io_uring: explicitly keep a CQE in io_kiocb", Linux 5.19; not known before, nor needed: there a
- * request that wants no completion hardly is.
+ * cef216fc32d7 "io_uring: explicitly keep a CQE in io_kiocb", Linux 5.19; not known before, nor
+ * needed: there a request that wants no completion hardly is.
  */
 #ifndef OLD_KERNEL
 static __always_inline long asked_of_request(const struct io_kiocb *req)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * connections - TCP's own numbers, by cgroup: connections opened and accepted, segments sent again, round-trip times.
+ * connections - TCP's own numbers, by cgroup: connections opened and accepted, segments sent again,
+ * round-trip times.
  *
- * A socket is followed by its address, from the moment it begins to connect, is accepted or is first used to the
- * moment the kernel destroys it, which each TCP socket comes to before its memory is given to another.  What it sent
- * again stands in the socket itself: what is new is counted with calls on it, and the rest at its end, with the cgroup
- * that used it last.  Round-trip times are looked at with each sixteenth call, and as it is closed.  Costs a look-up in
- * a hash a call on a TCP socket, and some probe reads and additions each sixteenth.
+ * A socket is followed by its address, from the moment it begins to connect, is accepted or is
+ * first used to the moment the kernel destroys it, which each TCP socket comes to before its memory
+ * is given to another.  What it sent again stands in the socket itself: what is new is counted with
+ * calls on it, and the rest at its end, with the cgroup that used it last.  Round-trip times are
+ * looked at with each sixteenth call, and as it is closed.  Costs a look-up in a hash a call on a
+ * TCP socket, and some probe reads and additions each sixteenth.
  */
 #pragma once
 
@@ -18,8 +20,8 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written in interrupts */
-	__uint(max_entries, 8192);	 /* set before load: see the meter's sizing */
-	__type(key, __u64);		 /* the struct sock's address; removed as it is destroyed */
+	__uint(max_entries, 8192); /* set before load: see the meter's sizing */
+	__type(key, __u64); /* the struct sock's address; removed as it is destroyed */
 	__type(value, struct connection);
 } connections SEC(".maps");
 
@@ -37,8 +39,8 @@ static __always_inline void count_of_tcp(__u64 cgroup, __u32 opened, __u32 accep
 		__sync_fetch_and_add(&counts->accepted, 1);
 }
 
-/* What a number of the socket has more than is counted, which is counted now.  Whoever finds that another looked
- * meanwhile leaves the rest to the next. */
+/* What a number of the socket has more than is counted, which is counted now.  Whoever finds that
+ * another looked meanwhile leaves the rest to the next. */
 static __always_inline __u32 take_new(__u32 *counted, __u32 now)
 {
 	__u32 before = *(volatile __u32 *)counted;
@@ -67,7 +69,8 @@ static __always_inline void count_segments(struct connection *c, const struct so
 }
 
 /* @tcp: what it had sent until now is nobody's; NULL: it is new. */
-static __always_inline struct connection *follow_connection(__u64 address, __u64 cgroup, const struct tcp_sock *tcp)
+static __always_inline struct connection *follow_connection(__u64 address, __u64 cgroup,
+							    const struct tcp_sock *tcp)
 {
 	struct connection new = { .cgroup = cgroup };
 
@@ -87,7 +90,8 @@ static __always_inline void note_least(struct traffic_counts *counts, __u64 ns)
 	volatile __u64 *least = &counts->min_rtt_ns;
 
 	if (!*least || ns < *least)
-		*least = ns; /* of what happens at once on other CPUs, for a user's groups, one may be missed */
+		*least = ns; /* of what happens at once on other CPUs, for a user's groups, one may
+				be missed */
 }
 
 /* What TCP knows of the round-trip times of a connection. */
@@ -136,7 +140,8 @@ __noinline int use_connection(__u64 cgroup, __u64 address)
 }
 
 /* A call gave back the descriptor of a new socket. */
-static __always_inline void accept_connection(struct call_slot *slot, __u64 cgroup, __u32 descriptor)
+static __always_inline void accept_connection(struct call_slot *slot, __u64 cgroup,
+					      __u32 descriptor)
 {
 	const struct socket *socket;
 	__u64 key;
@@ -169,8 +174,8 @@ static __always_inline void open_here(const struct sock *sk)
 }
 
 /*
- * A connection begins in the task that connects, and succeeds in an interrupt as a rule.  One that is cut hard forgets
- * what it sent again and how long it took, but is closed before.
+ * A connection begins in the task that connects, and succeeds in an interrupt as a rule.  One that
+ * is cut hard forgets what it sent again and how long it took, but is closed before.
  */
 SEC("tp_btf/inet_sock_set_state")
 int BPF_PROG(open_connection, const struct sock *sk, int from, int to)
@@ -183,7 +188,8 @@ int BPF_PROG(open_connection, const struct sock *sk, int from, int to)
 		return 0;
 	if (to == TCP_SYN_SENT)
 		open_here(sk);
-	is_closed = from == TCP_CLOSE_WAIT || (from == TCP_ESTABLISHED && to != TCP_CLOSE_WAIT); /* by this side, once */
+	is_closed = from == TCP_CLOSE_WAIT ||
+		    (from == TCP_ESTABLISHED && to != TCP_CLOSE_WAIT); /* by this side, once */
 	if (!is_closed && to != TCP_CLOSE && to != TCP_ESTABLISHED)
 		return 0;
 	c = bpf_map_lookup_elem(&connections, &key);

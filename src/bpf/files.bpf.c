@@ -3,8 +3,8 @@
  * files - T2: operations on files by cgroup and superblock, counted at the system call.
  *
  * The descriptor is resolved at entry (another thread may put a different file behind it while the
- * call sleeps); the call then waits in its CPU's slot, and only if the task leaves the CPU meanwhile
- * is it parked in a hash.  So a call that does not sleep costs no hash but its row's.
+ * call sleeps); the call then waits in its CPU's slot, and only if the task leaves the CPU
+ * meanwhile is it parked in a hash.  So a call that does not sleep costs no hash but its row's.
  *
  * These programs run with preemption off, on tracepoints, so a slot and a row have one writer.
  * (From Linux 6.13 system call tracepoints may fault; BPF's programs there stay non-preemptible.)
@@ -59,9 +59,9 @@ static __always_inline bool removes_dir(const struct pt_regs *regs, const struct
 }
 
 /*
- * Note in the slot what the call is about to do, and where as far as its arguments tell.  All is kept in the
- * slot and not on the stack: the verifier forgets what it knew of a value in a map, else it would follow each
- * kind of call by itself to the end.
+ * Note in the slot what the call is about to do, and where as far as its arguments tell.  All is
+ * kept in the slot and not on the stack: the verifier forgets what it knew of a value in a map,
+ * else it would follow each kind of call by itself to the end.
  */
 static __always_inline void begin_call(struct call_slot *slot, struct task_struct *task,
 				       const struct pt_regs *regs, __u64 nr, __u64 cgroup)
@@ -88,7 +88,8 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		if (slot->found_socket == TRAFFIC_TCP + 1)
 			use_connection(cgroup, slot->found_address);
 		if (settings.follows_files)
-			follow_descriptor(REF_TO, call_argument(regs, kind->to_file), call_positions[nr].to_how,
+			follow_descriptor(REF_TO, call_argument(regs, kind->to_file),
+					  call_positions[nr].to_how,
 					  call_argument(regs, call_positions[nr].to_argument));
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
@@ -98,7 +99,8 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		if (slot->found_socket == TRAFFIC_TCP + 1)
 			use_connection(cgroup, slot->found_address);
 		if (settings.follows_files && kind->how != CALL_SOCKET)
-			follow_descriptor(REF_FROM, call_argument(regs, kind->file), call_positions[nr].how,
+			follow_descriptor(REF_FROM, call_argument(regs, kind->file),
+					  call_positions[nr].how,
 					  call_argument(regs, call_positions[nr].argument));
 	}
 	call->chars = LOAD(task, ioac.rchar);
@@ -220,7 +222,8 @@ static __always_inline void interrupt_call(struct call *call, __u64 ns)
 static __always_inline void count_sockets(const struct call *call, long result)
 {
 	if (call->kind.how == CALL_SOCKET && !call->socket)
-		count_traffic(call->cgroup, TRAFFIC_OTHER + 1, call->op, result); /* no socket at all */
+		count_traffic(call->cgroup, TRAFFIC_OTHER + 1, call->op, result); /* no socket at
+										     all */
 	else if (call->socket && call->kind.traits & CALL_MOVES_DATA)
 		count_traffic(call->cgroup, call->socket, call->op, result);
 	if (call->to_socket)
@@ -228,7 +231,8 @@ static __always_inline void count_sockets(const struct call *call, long result)
 }
 
 /* One whole call.  @timed_ns of its @ns are in the row already. */
-static __always_inline void count_call(const struct call *call, long result, __u64 ns, __u64 timed_ns)
+static __always_inline void count_call(const struct call *call, long result, __u64 ns,
+				       __u64 timed_ns)
 {
 	struct file_key key = key_for(call->cgroup, call->place, call->op, call->kind.interface);
 
@@ -303,12 +307,13 @@ static __always_inline int begin_at_end(const struct pt_regs *regs, __u64 nr)
 	return 1;
 }
 
-/* The same as a global function, which the verifier looks at once; such a one takes no typed pointers, but can find
- * them: see compat.bpf.h. */
+/* The same as a global function, which the verifier looks at once; such a one takes no typed
+ * pointers, but can find them: see compat.bpf.h. */
 #ifndef OLD_KERNEL
 __noinline int begin_now(__u64 nr)
 {
-	nr &= FILES_CALLS - 1; /* it is; 6.1's verifier forgets that of a number kept on the stack before it is compared */
+	nr &= FILES_CALLS - 1; /* it is; 6.1's verifier forgets that of a number kept on the stack
+				  before it is compared */
 	return begin_at_end((struct pt_regs *)bpf_task_pt_regs(current_task()), nr);
 }
 

@@ -4,13 +4,14 @@
 
 #include <linux/types.h>
 
-#define FILES_BUCKETS 28  /* the model's HISTOGRAM_BUCKETS, asserted where both are known */
-#define FILES_CALLS 512   /* system call numbers looked at; more than any machine has */
-#define FILES_OPS 32      /* operations that user space may number */
-#define FILES_INTERFACES 8      /* ways of data that user space may number */
+#define FILES_BUCKETS 28 /* the model's HISTOGRAM_BUCKETS, asserted where both are known */
+#define FILES_CALLS 512 /* system call numbers looked at; more than any machine has */
+#define FILES_OPS 32 /* operations that user space may number */
+#define FILES_INTERFACES 8 /* ways of data that user space may number */
 #define FILES_OPCODES 256 /* io_uring's operations: all that a byte can name */
 
-/* What the kernel side has to call by its number itself; the model's, asserted where both are known. */
+/* What the kernel side has to call by its number itself; the model's, asserted where both are
+ * known. */
 #define FILES_READ 0
 #define FILES_WRITE 1
 #define FILES_BY_URING 1
@@ -22,8 +23,8 @@
 #define FILES_CLOSE 4
 
 /*
- * A place is a superblock for as long as it lives: its device number above, and below it what tells it
- * from another that gets the same number later.  Places that are no superblock:
+ * A place is a superblock for as long as it lives: its device number above, and below it what tells
+ * it from another that gets the same number later.  Places that are no superblock:
  */
 #define PLACE_UNRESOLVED (~0ULL)
 #define PLACE_EXEC (~0ULL - 1)
@@ -34,40 +35,44 @@
 enum call_how {
 	CALL_IGNORED,
 	CALL_BY_DESCRIPTOR, /* argument @file is the file */
-	CALL_BY_PATH,       /* argument @file is the directory where @path begins; see below */
-	CALL_BY_RESULT,     /* the result is the file; by path where it fails */
-	CALL_COPY,          /* from argument @file to argument @path, both descriptors */
-	CALL_EXEC,          /* the kernel's own reads of the program, from the task's rchar */
-	CALL_SUBMIT,        /* libaio: the result is how many requests were taken */
-	CALL_SOCKET,        /* argument @file is a socket: traffic counts it, and files does not; see below */
-	CALL_ACCEPT,        /* the result is a new socket */
-	CALL_POLL,          /* a poll, or it gives the CPU away */
+	CALL_BY_PATH, /* argument @file is the directory where @path begins; see below */
+	CALL_BY_RESULT, /* the result is the file; by path where it fails */
+	CALL_COPY, /* from argument @file to argument @path, both descriptors */
+	CALL_EXEC, /* the kernel's own reads of the program, from the task's rchar */
+	CALL_SUBMIT, /* libaio: the result is how many requests were taken */
+	CALL_SOCKET, /* argument @file is a socket: traffic counts it, and files does not; see below
+		      */
+	CALL_ACCEPT, /* the result is a new socket */
+	CALL_POLL, /* a poll, or it gives the CPU away */
 };
 
 #define ARGUMENT_NONE 0xff
 
 /* Traits of a call. */
-#define CALL_MOVES_DATA 1  /* the result is a number of bytes */
+#define CALL_MOVES_DATA 1 /* the result is a number of bytes */
 #define CALL_NULL_IS_FILE 2 /* a path of NULL stands for the descriptor, whatever the flags */
 #define CALL_HAS_MESSAGES 8 /* the result is how many of @messages */
-#define CALL_TIME_IS_POINTED 4 /* its longest wait is not a number of ms but a pointer to seconds and a part; NULL: for ever */
+#define CALL_TIME_IS_POINTED                                                                       \
+	4 /* its longest wait is not a number of ms but a pointer to seconds and a part; NULL: for \
+	     ever */
 
 /*
- * A call by path is one by descriptor where its path is empty, or NULL, and its @flags hold AT_EMPTY_PATH.  One on a
- * socket moves nothing where its @flags say so.
+ * A call by path is one by descriptor where its path is empty, or NULL, and its @flags hold
+ * AT_EMPTY_PATH.  One on a socket moves nothing where its @flags say so.
  */
 struct call_kind {
 	__u8 how;
-	__u8 op;       /* user space's number */
-	__u8 other_op; /* of an open that created the file, of unlinkat with AT_REMOVEDIR; else as op */
-	__u8 interface;      /* user space's number, of data */
-	union {		/* which argument, from 0; ARGUMENT_NONE: none of them */
+	__u8 op; /* user space's number */
+	__u8 other_op; /* of an open that created the file, of unlinkat with AT_REMOVEDIR; else as
+			  op */
+	__u8 interface; /* user space's number, of data */
+	union { /* which argument, from 0; ARGUMENT_NONE: none of them */
 		__u8 file;
 		__u8 limit; /* CALL_POLL: how long it waits at most; none: it gives the CPU away */
 	};
 	union {
 		__u8 path;
-		__u8 to_file;  /* CALL_COPY: to which is copied */
+		__u8 to_file; /* CALL_COPY: to which is copied */
 		__u8 messages; /* CALL_HAS_MESSAGES */
 	};
 	__u8 flags;
@@ -77,30 +82,32 @@ struct call_kind {
 /* How a call tells where in its file the data stand. */
 enum position_how {
 	POSITION_UNKNOWN,
-	POSITION_OWN,     /* where the open file stands */
-	POSITION_GIVEN,   /* the argument, unless it is -1: then as POSITION_OWN */
+	POSITION_OWN, /* where the open file stands */
+	POSITION_GIVEN, /* the argument, unless it is -1: then as POSITION_OWN */
 	POSITION_POINTED, /* what the argument points to, unless it is NULL: then as POSITION_OWN */
-	POSITION_START,   /* the call opened the file, and nothing was read or written */
+	POSITION_START, /* the call opened the file, and nothing was read or written */
 };
 
 struct call_position {
-	__u8 how, argument;     /* of the one file, or the one from which is copied */
+	__u8 how, argument; /* of the one file, or the one from which is copied */
 	__u8 to_how, to_argument; /* of the one to which is copied */
 };
 
 /* How a request of an io_uring is counted; user space fills one for each opcode it cares for. */
 enum request_how {
 	REQUEST_IGNORED,
-	REQUEST_BY_FILE,   /* the request's file */
+	REQUEST_BY_FILE, /* the request's file */
 	REQUEST_BY_RESULT, /* the result is the descriptor */
-	REQUEST_UNPLACED,  /* by path: nothing tells where it ended */
-	REQUEST_CLOSE,     /* the descriptor's file, as the request begins */
-	REQUEST_SYNC,      /* by file; @other_op: of data only */
-	REQUEST_UNLINK,    /* unplaced; @other_op: of a directory */
-	REQUEST_SOCKET,    /* the request's file, which is a socket: traffic counts it, and files does not */
-	REQUEST_MANY,      /* it goes on after its first result, and the others name no request: said to be missing */
-	REQUEST_ACCEPT,    /* may be such a one, too: the same */
-	REQUEST_SPLICE,    /* the request's file is where it writes, which is @other_op */
+	REQUEST_UNPLACED, /* by path: nothing tells where it ended */
+	REQUEST_CLOSE, /* the descriptor's file, as the request begins */
+	REQUEST_SYNC, /* by file; @other_op: of data only */
+	REQUEST_UNLINK, /* unplaced; @other_op: of a directory */
+	REQUEST_SOCKET, /* the request's file, which is a socket: traffic counts it, and files does
+			   not */
+	REQUEST_MANY, /* it goes on after its first result, and the others name no request: said to
+			 be missing */
+	REQUEST_ACCEPT, /* may be such a one, too: the same */
+	REQUEST_SPLICE, /* the request's file is where it writes, which is @other_op */
 };
 
 struct request_kind {
@@ -110,7 +117,8 @@ struct request_kind {
 	__u8 moves_data;
 };
 
-/* A row of counters that only CPU @cpu writes, on tracepoints or on trampolines: one may interrupt the other. */
+/* A row of counters that only CPU @cpu writes, on tracepoints or on trampolines: one may interrupt
+ * the other. */
 struct file_key {
 	__u64 cgroup;
 	__u64 place;
@@ -123,16 +131,16 @@ struct file_key {
 struct file_counts {
 	__u64 calls, errors, ns;
 	union {
-		__u64 bytes;	 /* of data */
+		__u64 bytes; /* of data */
 		__u64 not_found; /* of metadata: how many of the errors were ENOENT */
-		__u64 amount;	 /* either, for who but hands it on */
+		__u64 amount; /* either, for who but hands it on */
 	};
 };
 
 /* A row as it is kept: its counts, and when it was last told of. */
 struct file_row {
 	__u64 calls, errors, ns, amount; /* as struct file_counts has them */
-	__u32 epoch;                     /* watch.epoch as it changed first; see rows.bpf.h */
+	__u32 epoch; /* watch.epoch as it changed first; see rows.bpf.h */
 	__u32 pad;
 };
 
@@ -155,14 +163,15 @@ struct file_histograms {
 struct superblock {
 	__u64 magic;
 	__u32 device;
-	__u32 mnt_ns;    /* the task's mount namespace, by the number of its inode */
+	__u32 mnt_ns; /* the task's mount namespace, by the number of its inode */
 	__u8 is_mounted; /* in some mount namespace */
-	__u8 has_path;   /* it was seen through an open file, so that @names tell */
-	__u8 is_cut;     /* there are names above the first, or one is longer */
+	__u8 has_path; /* it was seen through an open file, so that @names tell */
+	__u8 is_cut; /* there are names above the first, or one is longer */
 	__u8 name_count;
 	char fstype[28];
 	__u64 cgroup; /* that met it first, and answers for its room; 0: nobody does */
-	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its last to its first */
+	char names[PATH_NAMES][PATH_NAME]; /* of the mount point below the task's root, from its
+					      last to its first */
 };
 
 /* ---- files that are followed one by one; see hot_files.bpf.h ---- */
@@ -171,21 +180,22 @@ struct followed_key {
 	__u64 place;
 	__u64 inode;
 	__u32 generation; /* tells it from another that is given the same inode number later */
-	__u32 cpu;        /* 0 where a map is not by CPU */
+	__u32 cpu; /* 0 where a map is not by CPU */
 };
 
 /* What all CPUs have to know of a file; written where it changes, which is seldom. */
 struct followed_file {
 	__u64 written_low_inverse; /* ~ of the lowest offset written; 0: nothing was */
-	__u64 written_high;        /* the end of what was written */
-	__u64 size;                /* as it was last seen */
-	__u32 mode;                /* the inode's */
+	__u64 written_high; /* the end of what was written */
+	__u64 size; /* as it was last seen */
+	__u32 mode; /* the inode's */
 	__u32 pad;
 };
 
 struct followed_data {
 	__u64 calls, errors, bytes, ns;
-	__u64 sequential_bytes, random_bytes; /* the rest of the bytes: their position is not known */
+	__u64 sequential_bytes, random_bytes; /* the rest of the bytes: their position is not known
+					       */
 };
 
 /* The counters of a file that one CPU writes. */
@@ -197,9 +207,9 @@ struct followed_counts {
 	__u64 read_after_write_bytes;
 };
 
-#define FILE_NAMES 32          /* the most names on the way to the root of its file system */
-#define FILE_NAME_SIZE 256     /* the longest that a file system knows, and its end */
-#define FILE_PATH_SIZE 256     /* a name begins below this */
+#define FILE_NAMES 32 /* the most names on the way to the root of its file system */
+#define FILE_NAME_SIZE 256 /* the longest that a file system knows, and its end */
+#define FILE_PATH_SIZE 256 /* a name begins below this */
 
 /* Its names from the last to the first, each with its end, as it was first seen. */
 struct followed_name {
@@ -215,7 +225,7 @@ struct file_ref {
 	__u64 place, inode;
 	__u64 position, size;
 	__u32 generation;
-	__u16 mode;        /* the inode's */
+	__u16 mode; /* the inode's */
 	__u8 position_how; /* enum position_how */
 	__u8 is_append;
 };
@@ -233,23 +243,23 @@ struct call {
 	union {
 		__u64 start_ns;
 		__u64 spent_ns; /* is_interrupted: its time so far */
-		__u64 on_ns;	/* CALL_POLL: the task's time on a CPU then... */
+		__u64 on_ns; /* CALL_POLL: the task's time on a CPU then... */
 	};
 	union {
-		__u64 chars;	 /* CALL_EXEC: rchar before... */
+		__u64 chars; /* CALL_EXEC: rchar before... */
 		__u64 transfers; /* ...its reads and writes... */
 	};
 	union {
 		__u64 chars_calls; /* ...and syscr */
-		__u64 waits;	   /* ...and its waits */
+		__u64 waits; /* ...and its waits */
 	};
-	__u64 place, to_place;    /* to: CALL_COPY's second */
+	__u64 place, to_place; /* to: CALL_COPY's second */
 	struct call_kind kind;
-	__u8 op;             /* which of its kind's it is */
+	__u8 op; /* which of its kind's it is */
 	__u8 is_interrupted; /* it answered -ERESTART*: see spent_ns */
-	__u8 is_by_path;     /* @place is still looked for */
+	__u8 is_by_path; /* @place is still looked for */
 	__u8 socket, to_socket; /* the kind of socket that the file is, plus one; 0: it is none */
-	__u8 moves_nothing;  /* CALL_SOCKET: what is read stays there */
+	__u8 moves_nothing; /* CALL_SOCKET: what is read stays there */
 	__u8 pad[2];
 };
 

@@ -4,8 +4,8 @@
  *
  * A group of which there is no entry (a user made too many, or the table was full) is counted with
  * the nearest one above it.  Without settings.has_groups nothing of this is loaded.  Costs a
- * look-up where a CPU comes to work for another cgroup, and some where a row is made; beyond a share,
- * some 200 ns a call.
+ * look-up where a CPU comes to work for another cgroup, and some where a row is made; beyond a
+ * share, some 200 ns a call.
  */
 #pragma once
 
@@ -72,7 +72,8 @@ static __always_inline __u64 fold_cgroup(struct task_struct *task, __u64 cgroup)
 	return fold_group((__u64)far_cgroup_of(task));
 }
 
-/* Did a user make the group?  Then all CPUs count in one entry, so that those of many groups are not many. */
+/* Did a user make the group?  Then all CPUs count in one entry, so that those of many groups are
+ * not many. */
 static __always_inline bool is_guest(__u64 cgroup)
 {
 	struct group_entry *group = has_groups() ? bpf_map_lookup_elem(&groups, &cgroup) : NULL;
@@ -95,8 +96,8 @@ static __always_inline struct group_entry *find_answering(__u64 cgroup)
 
 __noinline __u64 answering_group(__u64 cgroup)
 {
-	struct group_entry *group =
-		settings.has_groups ? bpf_map_lookup_elem(&groups, &cgroup) : NULL;
+	struct group_entry *group = settings.has_groups ? bpf_map_lookup_elem(&groups, &cgroup)
+							: NULL;
 
 	return group ? group->answers : cgroup;
 }

@@ -5,9 +5,9 @@
 
 #include <linux/types.h>
 
-#define GROUPS_PATH 512	 /* a longer path is cut */
+#define GROUPS_PATH 512 /* a longer path is cut */
 #define GROUPS_LEVELS 64 /* deeper ones are counted with the group above them that is known */
-#define GROUPS_OF_ONE                                                                              \
+#define GROUPS_OF_ONE \
 	256 /* that users make below a group of root's, and that are known one by one */
 
 /*
@@ -15,8 +15,8 @@
  * answer for themselves and for all that others made below them.
  */
 enum share {
-	SHARE_GROUPS,	  /* made by others than root */
-	SHARE_ROWS,	  /* of files */
+	SHARE_GROUPS, /* made by others than root */
+	SHARE_ROWS, /* of files */
 	SHARE_OTHER_ROWS, /* of what is beyond that */
 	SHARE_HISTOGRAMS,
 	SHARE_SUPERBLOCKS,
@@ -25,19 +25,21 @@ enum share {
 #define SHARES 5
 
 struct group_entry {
-	__u64 parent;  /* 0: not known */
+	__u64 parent; /* 0: not known */
 	__u64 answers; /* the group whose shares it takes from */
-	__u64 born_ns,
-		died_ns;  /* by CLOCK_BOOTTIME; born 0: it was there before; died 0: it lives */
+	__u64 born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before; died 0: it lives
+				 */
 	__u64 peak_pages; /* as it died; 0: not known */
-	__u64 oom_kills;  /* as it died, with those of groups below it; before, on v1, those of such that died */
-	__u32 maker_uid;  /* ~0: not known */
-	__u8 is_guest;	  /* not root made it */
+	__u64 oom_kills; /* as it died, with those of groups below it; before, on v1, those of such
+			    that died */
+	__u32 maker_uid; /* ~0: not known */
+	__u8 is_guest; /* not root made it */
 	__u8 has_oom_kills;
 	__u8 is_cut; /* @path is only its beginning */
-	__u8 is_delegated; /* its name proves nothing: a user made it, or one above it is not root's alone */
-	__u32 taken[SHARES];	/* in all, by those that it answers for; see struct given_back */
-	__u32 rows_epoch;	/* when a row of its own was last told of; see rows.bpf.h */
+	__u8 is_delegated; /* its name proves nothing: a user made it, or one above it is not root's
+			      alone */
+	__u32 taken[SHARES]; /* in all, by those that it answers for; see struct given_back */
+	__u32 rows_epoch; /* when a row of its own was last told of; see rows.bpf.h */
 	char path[GROUPS_PATH]; /* from the hierarchy's root on */
 };
 

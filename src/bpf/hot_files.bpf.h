@@ -2,13 +2,13 @@
 /*
  * hot_files - T3: what is done with each file by itself, for one job and on demand.
  *
- * A file is followed from its first call by descriptor on, as long as there is room for one more: nothing is
- * thrown out, and what is done with files for which there is no room is summed up in one row.  Counters are
- * by file and CPU, written by that CPU alone; what all CPUs have to know of a file stands beside them and
- * changes seldom.
+ * A file is followed from its first call by descriptor on, as long as there is room for one more:
+ * nothing is thrown out, and what is done with files for which there is no room is summed up in one
+ * row.  Counters are by file and CPU, written by that CPU alone; what all CPUs have to know of a
+ * file stands beside them and changes seldom.
  *
- * All of it hangs on settings.follows_files, which the verifier knows: without it none of this is loaded.
- * With it a call costs three look-ups more.
+ * All of it hangs on settings.follows_files, which the verifier knows: without it none of this is
+ * loaded. With it a call costs three look-ups more.
  */
 #pragma once
 
@@ -36,7 +36,8 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct followed_key); /* added with a CPU's first call on a file, never removed */
+	__type(key, struct followed_key); /* added with a CPU's first call on a file, never removed
+					   */
 	__type(value, struct followed_counts);
 } followed_counts SEC(".maps");
 
@@ -57,8 +58,9 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	/* The address of a struct file; added by its first call, set anew where another is opened at the
-	 * same address: so there are no more of them than there were open at once, or nearly. */
+	/* The address of a struct file; added by its first call, set anew where another is opened
+	 * at the same address: so there are no more of them than there were open at once, or
+	 * nearly. */
 	__type(key, __u64);
 	__type(value, struct open_file);
 } open_files SEC(".maps");
@@ -77,7 +79,7 @@ struct parked_refs {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* as parked_calls */
-	__type(key, __u64);     /* or a request's address */
+	__type(key, __u64); /* or a request's address */
 	__type(value, struct parked_refs);
 } parked_refs SEC(".maps");
 
@@ -85,8 +87,9 @@ struct hot_slot {
 	struct file_ref refs[REF_COUNT];
 	__u64 scratch;
 	__u64 dentry; /* of the file that is described last */
-	struct followed_key known; /* a file that is in followed_files or unfollowed_files already */
-	__u64 judged_place;        /* what is_judged_real is about */
+	struct followed_key known; /* a file that is in followed_files or unfollowed_files already
+				    */
+	__u64 judged_place; /* what is_judged_real is about */
 	__u64 is_judged_real;
 	struct followed_name name; /* being made up */
 };
@@ -141,8 +144,8 @@ static __always_inline struct followed_key followed_key_of(const struct file_ref
 	return key;
 }
 
-/* Note the names from @dentry up to the root of its file system.  The length stays in memory, where the
- * verifier forgets its value. */
+/* Note the names from @dentry up to the root of its file system.  The length stays in memory, where
+ * the verifier forgets its value. */
 static __always_inline void note_names(struct dentry *dentry, struct followed_name *ret)
 {
 	volatile __u16 *length = &ret->length;
@@ -171,12 +174,14 @@ static __always_inline void note_names(struct dentry *dentry, struct followed_na
 }
 
 /* A file's first call: follow it from now on if there is room, else remember that it is not. */
-static __always_inline void get_to_know(struct hot_slot *slot, const struct followed_key *key, __u32 mode)
+static __always_inline void get_to_know(struct hot_slot *slot, const struct followed_key *key,
+					__u32 mode)
 {
 	struct followed_file file = { .mode = mode };
 	__u8 is_dir = (mode & S_IFMT) == S_IFDIR;
 
-	if (bpf_map_lookup_elem(&followed_files, key) || bpf_map_lookup_elem(&unfollowed_files, key))
+	if (bpf_map_lookup_elem(&followed_files, key) ||
+	    bpf_map_lookup_elem(&unfollowed_files, key))
 		return;
 	if (bpf_map_update_elem(&followed_files, key, &file, BPF_NOEXIST) == 0) {
 		note_names((struct dentry *)slot->dentry, &slot->name);
@@ -252,10 +257,10 @@ static __always_inline struct super_block *describe_far(struct file *file, struc
 	return sb;
 }
 
-/* The file that is described in @ref is the one of a call, and its data stand where @how and @argument tell.
- * If it is none that would be followed, the reference becomes void. */
-static __always_inline void follow(struct hot_slot *slot, struct file_ref *ref, struct super_block *sb,
-				   __u32 how, __u64 argument)
+/* The file that is described in @ref is the one of a call, and its data stand where @how and
+ * @argument tell. If it is none that would be followed, the reference becomes void. */
+static __always_inline void follow(struct hot_slot *slot, struct file_ref *ref,
+				   struct super_block *sb, __u32 how, __u64 argument)
 {
 	__u32 type = ref->mode & S_IFMT;
 	struct followed_key key;
@@ -290,7 +295,8 @@ static __always_inline struct file *far_file(struct fdtable *table, __u32 descri
 
 /* As resolve() does it; NULL: there is none. */
 #ifndef OLD_KERNEL
-static __always_inline struct super_block *describe_descriptor(__u32 descriptor, struct hot_slot *slot,
+static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
+							       struct hot_slot *slot,
 							       struct file_ref *ret)
 {
 	struct files_struct *files = current_task()->files;
@@ -304,7 +310,8 @@ static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
 	return file ? describe_far(file, slot, ret) : NULL;
 }
 #else
-static __always_inline struct super_block *describe_descriptor(__u32 descriptor, struct hot_slot *slot,
+static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
+							       struct hot_slot *slot,
 							       struct file_ref *ret)
 {
 	struct file *file = far_file(BPF_CORE_READ(current_task(), files, fdt), descriptor);
@@ -313,8 +320,8 @@ static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
 }
 #endif
 
-/* Called while the file is open for sure, so that its name can be looked up.  A global function, which the
- * verifier looks at once. */
+/* Called while the file is open for sure, so that its name can be looked up.  A global function,
+ * which the verifier looks at once. */
 __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 argument)
 {
 	struct super_block *sb;
@@ -406,9 +413,10 @@ static __always_inline void take_request(__u64 request)
 	bpf_map_delete_elem(&parked_refs, &request);
 }
 
-/* Does the access begin where the one before of the same open file ended?  Below zero: not known.  Two tasks
- * that use one open file at once may each find the other's end. */
-static __always_inline int is_sequential(const struct file_ref *ref, __u64 start, __u64 end, bool is_at_end)
+/* Does the access begin where the one before of the same open file ended?  Below zero: not known.
+ * Two tasks that use one open file at once may each find the other's end. */
+static __always_inline int is_sequential(const struct file_ref *ref, __u64 start, __u64 end,
+					 bool is_at_end)
 {
 	struct open_file *open = bpf_map_lookup_elem(&open_files, &ref->file), new;
 	bool is_next;
@@ -462,8 +470,8 @@ static __always_inline void count_access(const struct file_ref *ref, __u32 op, _
 		counts->read_after_write_bytes += high - low;
 }
 
-static __always_inline void count_data_on_file(const struct file_ref *ref, __u32 op, long result, __u64 ns,
-					       __u64 calls, struct followed_file *file,
+static __always_inline void count_data_on_file(const struct file_ref *ref, __u32 op, long result,
+					       __u64 ns, __u64 calls, struct followed_file *file,
 					       struct followed_counts *counts)
 {
 	struct followed_data *data = &counts->data[op == FILES_WRITE];
@@ -479,7 +487,8 @@ static __always_inline void count_data_on_file(const struct file_ref *ref, __u32
 		count_access(ref, op, result, file, counts);
 }
 
-static __always_inline void count_meta_on_file(__u32 op, __u64 ns, __u64 calls, struct followed_counts *counts)
+static __always_inline void count_meta_on_file(__u32 op, __u64 ns, __u64 calls,
+					       struct followed_counts *counts)
 {
 	counts->meta_ns += ns;
 	if (op == FILES_OPEN)

@@ -2,8 +2,8 @@
 /*
  * kernel - the kernel's structs and fields that we read, and no others.
  *
- * Offsets are relocated against the running kernel's BTF at load (CO-RE), so a build needs no kernel.
- * A field that some kernel lacks is guarded where it is read, in compat.bpf.h.
+ * Offsets are relocated against the running kernel's BTF at load (CO-RE), so a build needs no
+ * kernel. A field that some kernel lacks is guarded where it is read, in compat.bpf.h.
  */
 #pragma once
 
@@ -148,10 +148,10 @@ struct nsproxy {
 	struct mnt_namespace *mnt_ns;
 };
 
-#define SB_NOUSER (1UL << 31)   /* of super_block.s_flags: mounted nowhere that a user sees */
+#define SB_NOUSER (1UL << 31) /* of super_block.s_flags: mounted nowhere that a user sees */
 #define FMODE_CREATED 0x100000U /* of file.f_mode */
-#define O_APPEND 02000          /* of file.f_flags */
-#define AT_REMOVEDIR 0x200      /* unlinkat(2) */
+#define O_APPEND 02000 /* of file.f_flags */
+#define AT_REMOVEDIR 0x200 /* unlinkat(2) */
 
 struct file {
 	unsigned int f_mode, f_flags;
@@ -288,8 +288,9 @@ struct io_kiocb {
 	__u8 opcode;
 	unsigned int flags; /* 64 bits wide on newer kernels */
 	struct io_cqe cqe;
-	struct task_struct *task;   /* until Linux 6.12 */
-	struct io_uring_task *tctx; /* from 6.13: b6f58a3f4aa8 "io_uring: move struct io_kiocb from task_struct to io_uring_task" */
+	struct task_struct *task; /* until Linux 6.12 */
+	struct io_uring_task *tctx; /* from 6.13: b6f58a3f4aa8 "io_uring: move struct io_kiocb from
+				       task_struct to io_uring_task" */
 };
 
 #define IORING_RECV_MULTISHOT 2 /* of io_sr_msg.flags */
@@ -329,14 +330,14 @@ struct fdtable {
 #define OWN_FILES 64 /* the kernel's NR_OPEN_DEFAULT, bits of a long */
 
 struct files_struct {
-	struct fdtable *fdt;          /* what counts */
-	struct fdtable fdtab;         /* where fdt points to while fd_array suffices */
+	struct fdtable *fdt; /* what counts */
+	struct fdtable fdtab; /* where fdt points to while fd_array suffices */
 	struct file *fd_array[OWN_FILES];
 };
 
 struct rq { /* of one CPU */
 	__u64 clock, clock_task; /* the second stands still while others than tasks have the CPU */
-	int cpu;                 /* of kernels for several */
+	int cpu; /* of kernels for several */
 };
 
 struct cfs_rq {
@@ -372,7 +373,8 @@ struct signal_struct {
 	unsigned long maxrss; /* in pages; of processes whose memory is gone */
 	int nr_threads;
 	unsigned int flags;
-	int group_exit_code; /* of processes that end, as wait() tells it; others use it while they are stopped */
+	int group_exit_code; /* of processes that end, as wait() tells it; others use it while they
+				are stopped */
 };
 
 #define SIGNAL_GROUP_EXIT 0x00000004 /* of signal_struct.flags */

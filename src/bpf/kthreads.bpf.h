@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kthreads - what the kernel's own threads read and write: loop devices on their backing files, nfsd on what
- * it exports.  For whom is not known, so it is a row of the node's and no job's.
+ * kthreads - what the kernel's own threads read and write: loop devices on their backing files,
+ * nfsd on what it exports.  For whom is not known, so it is a row of the node's and no job's.
  */
 #pragma once
 
@@ -34,13 +34,14 @@ int BPF_PROG(count_kernel_write, void *file, void *iter, void *position, int fla
 #define REQUEST_DIRECTION 1 /* of request.cmd_flags: set where data go out */
 
 /*
- * Loop devices, where they don't use the above: for direct requests, and on newer kernels for all.  Called
- * twice for each request; the last time its result is known.
+ * Loop devices, where they don't use the above: for direct requests, and on newer kernels for all.
+ * Called twice for each request; the last time its result is known.
  */
 SEC("fentry/lo_rw_aio_do_completion")
 int BPF_PROG(count_loop_request, struct loop_cmd *cmd)
 {
-	struct request *request = (void *)cmd - bpf_core_type_size(struct request); /* it goes before */
+	struct request *request = (void *)cmd - bpf_core_type_size(struct request); /* it goes
+										       before */
 	struct file_key key = key_for(0, PLACE_KERNEL, FILES_READ, 0);
 
 	if (BPF_CORE_READ(cmd, ref.counter) != 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * libaio - results of Linux' asynchronous I/O, which no system call shows.  A request is remembered where it
- * starts, in the process that asked, since it may end in an interrupt or a kernel thread.
+ * libaio - results of Linux' asynchronous I/O, which no system call shows.  A request is remembered
+ * where it starts, in the process that asked, since it may end in an interrupt or a kernel thread.
  */
 #pragma once
 
@@ -19,12 +19,13 @@ struct libaio_request {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it may be read in an interrupt */
-	__uint(max_entries, 8192);       /* requests on their way */
-	__type(key, __u64);              /* the kiocb's address; added at its start, removed at its end */
+	__uint(max_entries, 8192); /* requests on their way */
+	__type(key, __u64); /* the kiocb's address; added at its start, removed at its end */
 	__type(value, struct libaio_request);
 } libaio_requests SEC(".maps");
 
-/* The file's superblock is known from its open; that of one that was open before stays without a name. */
+/* The file's superblock is known from its open; that of one that was open before stays without a
+ * name. */
 static __always_inline int start_request(struct kiocb *kiocb, __u8 op)
 {
 	struct task_struct *task = current_task();

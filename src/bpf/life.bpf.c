@@ -12,8 +12,8 @@
 #define E2BIG 7 /* of a map: it is full */
 
 struct {
-	__uint(type,
-	       BPF_MAP_TYPE_ARRAY); /* too large for a stack; the kernel lets in one at a time */
+	__uint(type, BPF_MAP_TYPE_ARRAY); /* too large for a stack; the kernel lets in one at a time
+					   */
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct group_entry);
@@ -108,7 +108,8 @@ static __always_inline bool is_users(const struct kernfs_node *node)
 
 	if (!attributes)
 		return mode & 0002;
-	return BPF_CORE_READ(attributes, ia_uid.val) || mode & (BPF_CORE_READ(attributes, ia_gid.val) ? 0022 : 0002);
+	return BPF_CORE_READ(attributes, ia_uid.val) ||
+	       mode & (BPF_CORE_READ(attributes, ia_gid.val) ? 0022 : 0002);
 }
 
 /* Is a directory above it another's than root's now? */
@@ -167,8 +168,7 @@ static __always_inline void note_memory(struct group_entry *group, const struct 
 
 	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
 		return;
-	memory = (void *)state_of(cgrp,
-				  bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	memory = (void *)state_of(cgrp, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
 	if (!memory || !bpf_core_type_exists(struct mem_cgroup))
 		return;
 	if (bpf_core_field_exists(memory->memory.watermark))

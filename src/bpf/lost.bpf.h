@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lost - what could not be counted is counted: one number a reason and CPU; and, where groups are told apart, by the group
- * that answers for where it was (see groups.h), as far as there is room.
+ * lost - what could not be counted is counted: one number a reason and CPU; and, where groups are
+ * told apart, by the group that answers for where it was (see groups.h), as far as there is room.
  */
 #pragma once
 

@@ -8,8 +8,9 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written in interrupts */
-	__uint(max_entries, 256);	 /* set before load: see the meter's sizing */
-	__type(key, struct cgroup_cpu);	 /* the group that answers, and the reason; removed by user space when it has gone */
+	__uint(max_entries, 256); /* set before load: see the meter's sizing */
+	__type(key, struct cgroup_cpu); /* the group that answers, and the reason; removed by user
+					   space when it has gone */
 	__type(value, __u64);
 } lost_by_cgroup SEC(".maps");
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * mappings - what files that are mapped into memory read and write without a call: pages that a fault (or a
- * call that asks for pages of a mapping) brought into the page cache, and pages that were dirtied.
+ * mappings - what files that are mapped into memory read and write without a call: pages that a
+ * fault (or a call that asks for pages of a mapping) brought into the page cache, and pages that
+ * were dirtied.
  *
- * Runs where a page enters the cache or becomes dirty, not at each fault; inside any other system call it
- * is that call's doing, and costs some 40 ns.  A fault of the kernel's own on a mapping, while it copies to
- * or from one inside a call, can't be told from the call, and is not counted.
+ * Runs where a page enters the cache or becomes dirty, not at each fault; inside any other system
+ * call it is that call's doing, and costs some 40 ns.  A fault of the kernel's own on a mapping,
+ * while it copies to or from one inside a call, can't be told from the call, and is not counted.
  */
 #pragma once
 
@@ -16,7 +17,8 @@
 #define CALLS_MAX 8
 
 /* Set by user space. */
-const volatile __s32 mapping_calls[CALLS_MAX]; /* system calls that fault pages in; 0 ends the list */
+const volatile __s32 mapping_calls[CALLS_MAX]; /* system calls that fault pages in; 0 ends the list
+						*/
 const volatile __u32 page_bytes = 4096;
 
 static __always_inline bool is_mapping_at_work(struct task_struct *task)

@@ -2,10 +2,10 @@
 /*
  * oom - which processes the kernel kills for want of memory.
  *
- * mark_victim tells of each, after it was sent SIGKILL; but until Linux 6.7 it gives the pid alone, and also speaks of
- * those that are dying anyway.  So the signal is noted, which knows the task and its memory, and mark_victim
- * confirms it: the kernel does both under a lock, on one CPU.  Costs a comparison a signal.
- * 72ba14deb40a "mm: update mark_victim tracepoints fields"
+ * mark_victim tells of each, after it was sent SIGKILL; but until Linux 6.7 it gives the pid alone,
+ * and also speaks of those that are dying anyway.  So the signal is noted, which knows the task and
+ * its memory, and mark_victim confirms it: the kernel does both under a lock, on one CPU.  Costs a
+ * comparison a signal. 72ba14deb40a "mm: update mark_victim tracepoints fields"
  */
 #pragma once
 
@@ -36,12 +36,13 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 320);
-	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has gone */
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has
+					   gone */
 	__type(value, struct oom_kill_entry);
 } oom_kills_by_task SEC(".maps");
 
-/* f1a7941243c1 "mm: convert mm's rss stats into percpu_counter", Linux 6.2; what CPUs have not told yet is not in it, as
- * in the kernel's own log. */
+/* f1a7941243c1 "mm: convert mm's rss stats into percpu_counter", Linux 6.2; what CPUs have not told
+ * yet is not in it, as in the kernel's own log. */
 struct percpu_counter {
 	__s64 count;
 } __attribute__((preserve_access_index));
@@ -67,10 +68,12 @@ static __always_inline __u64 oom_count_pages(const struct mm_struct *memory, enu
 	__s64 count = 0;
 
 	if (bpf_core_field_exists(old->rss_stat.count)) {
-		counts = (const void *)memory + bpf_core_field_offset(struct mm_struct___plain, rss_stat.count);
+		counts = (const void *)memory +
+			 bpf_core_field_offset(struct mm_struct___plain, rss_stat.count);
 		at = counts + kind * sizeof(struct long_counter);
 	} else { /* the kernel's are larger than ours */
-		counts = (const void *)memory + bpf_core_field_offset(struct mm_struct___percpu, rss_stat);
+		counts = (const void *)memory +
+			 bpf_core_field_offset(struct mm_struct___percpu, rss_stat);
 		at = counts + kind * bpf_core_type_size(struct percpu_counter) +
 		     bpf_core_field_offset(struct percpu_counter, count);
 	}

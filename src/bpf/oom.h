@@ -10,9 +10,9 @@
 struct oom_kill_entry {
 	__u64 killed_ns; /* by CLOCK_BOOTTIME */
 	__u64 anon_pages, file_pages, shmem_pages; /* that it had in memory just before */
-	__u32 pid, uid;	 /* of the process */
+	__u32 pid, uid; /* of the process */
 	__u32 has_pages; /* 0: they are not known */
-	__u32 more;	 /* of the last one kept: those of its cgroup that were killed later */
+	__u32 more; /* of the last one kept: those of its cgroup that were killed later */
 	char command[16];
 };
 

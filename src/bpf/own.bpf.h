@@ -16,7 +16,8 @@ struct {
 	__type(value, struct own_cost);
 } own_costs SEC(".maps");
 
-/* What is noted stays in the map: else the verifier would follow the program twice, timed and not. */
+/* What is noted stays in the map: else the verifier would follow the program twice, timed and not.
+ */
 static __always_inline struct own_cost *own_begin(__u32 program)
 {
 	struct own_cost *cost = bpf_map_lookup_elem(&own_costs, &program);

@@ -5,11 +5,12 @@
 #include <linux/types.h>
 
 enum own_program {
-	OWN_ENTER,  /* of each system call, also of those that are nobody's: so it tells how many there are */
-	OWN_LEAVE,  /* of those that are looked at */
+	OWN_ENTER, /* of each system call, also of those that are nobody's: so it tells how many
+		      there are */
+	OWN_LEAVE, /* of those that are looked at */
 	OWN_SWITCH, /* of tasks on a CPU */
 	OWN_SUBMIT, /* of requests to block devices */
-	OWN_END,    /* of those requests */
+	OWN_END, /* of those requests */
 	OWN_COUNT,
 };
 
@@ -17,7 +18,7 @@ enum own_program {
 struct own_cost {
 	__u64 runs;
 	__u64 timed, timed_ns; /* one run in OWN_TIMED_EVERY; the clock's own time is in it */
-	__u64 started_ns;      /* the one that goes on; 0: it is not timed */
+	__u64 started_ns; /* the one that goes on; 0: it is not timed */
 };
 #define OWN_TIMED_EVERY 1024
 

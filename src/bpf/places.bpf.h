@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * places - which file system a call by path ended on.  Adds places to calls that files counts, and counts
- * nothing: where these programs cannot be had, or miss something, a call is only less well placed.
+ * places - which file system a call by path ended on.  Adds places to calls that files counts, and
+ * counts nothing: where these programs cannot be had, or miss something, a call is only less well
+ * placed.
  *
- * The kernel asks its security hooks at each directory that it searches and at each object that it touches.  The
- * last one asked tells where the call ended.  A stacked file system (overlay) asks the ones below it with
- * rights of its own, which the caller's never are, and only for statfs() with the caller's: there the first
- * one tells.
+ * The kernel asks its security hooks at each directory that it searches and at each object that it
+ * touches.  The last one asked tells where the call ended.  A stacked file system (overlay) asks
+ * the ones below it with rights of its own, which the caller's never are, and only for statfs()
+ * with the caller's: there the first one tells.
  *
- * Costs some 30 ns a directory on the way, of every task on the machine; of a watched one three times that.
+ * Costs some 30 ns a directory on the way, of every task on the machine; of a watched one three
+ * times that.
  */
 #pragma once
 
@@ -16,8 +18,8 @@
 #include "bpf/resolve.bpf.h"
 #include "bpf/slots.bpf.h"
 
-/* Which argument is the dentry: from Linux 5.12 on, and of some only later, the user namespace (then the
- * idmap) goes before it.  User space looks it up in BTF. */
+/* Which argument is the dentry: from Linux 5.12 on, and of some only later, the user namespace
+ * (then the idmap) goes before it.  User space looks it up in BTF. */
 const volatile __u8 setattr_dentry, setxattr_dentry, removexattr_dentry;
 
 /* Is the task inside a call by path that is counted?  What is its own stands while it runs. */
@@ -51,7 +53,8 @@ static __always_inline struct path_end *get_path_end(__u64 task)
 	return bpf_map_lookup_elem(&path_ends, &task);
 }
 
-/* Has a file system put other rights in the caller's place?  access() does too, and marks them so. */
+/* Has a file system put other rights in the caller's place?  access() does too, and marks them so.
+ */
 static __always_inline bool has_other_rights(struct task_struct *task)
 {
 	const struct cred *cred = LOAD(task, cred);

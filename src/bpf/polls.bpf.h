@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * looks - tasks that burn CPU time while they wait: they ask again and again whether there is something to do, by
- * polls that must not wait or by giving the CPU to whoever wants it.
+ * looks - tasks that burn CPU time while they wait: they ask again and again whether there is
+ * something to do, by polls that must not wait or by giving the CPU to whoever wants it.
  *
- * Between two looks that found nothing, with neither a wait nor a read nor a write nor a poll of another kind in
- * between, and not far apart, a task is taken to have done nothing else.  What spins without a system call is not
- * seen.  Costs some look-ups a look or poll, and nothing any other call.
+ * Between two looks that found nothing, with neither a wait nor a read nor a write nor a poll of
+ * another kind in between, and not far apart, a task is taken to have done nothing else.  What
+ * spins without a system call is not seen.  Costs some look-ups a look or poll, and nothing any
+ * other call.
  */
 #pragma once
 
@@ -17,8 +18,9 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);    /* set before load: see the meter's sizing */
-	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has gone */
+	__uint(max_entries, 1024); /* set before load: see the meter's sizing */
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has
+					   gone */
 	__type(value, struct polls);
 } polls SEC(".maps");
 
@@ -26,7 +28,8 @@ static const struct polls no_polls;
 
 static __always_inline struct polls *get_polls(__u64 cgroup)
 {
-	struct cgroup_cpu key = { .cgroup = cgroup, .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
+	struct cgroup_cpu key = { .cgroup = cgroup,
+				  .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
 	struct polls *found = bpf_map_lookup_elem(&polls, &key);
 
 	if (found)
@@ -43,7 +46,8 @@ static __always_inline bool must_not_wait(const struct pt_regs *regs, const stru
 
 	if (!(kind->traits & CALL_TIME_IS_POINTED))
 		return (__u32)limit == 0;
-	return limit && bpf_probe_read_user(time, sizeof(time), (void *)limit) == 0 && !time[0] && !time[1];
+	return limit && bpf_probe_read_user(time, sizeof(time), (void *)limit) == 0 && !time[0] &&
+	       !time[1];
 }
 
 /* At a call's entry, since some write what is left of the time. */
@@ -60,8 +64,8 @@ static __always_inline int begin_poll(const struct pt_regs *regs, const struct c
 }
 
 /*
- * How long it has looked without a break; the next look begins from here.  A task's last look is kept among the calls
- * that are parked: a call that sleeps takes its place, and was a break.
+ * How long it has looked without a break; the next look begins from here.  A task's last look is
+ * kept among the calls that are parked: a call that sleeps takes its place, and was a break.
  */
 static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_struct *task)
 {
@@ -71,7 +75,8 @@ static __always_inline __u64 go_on_looking(struct call_slot *slot, struct task_s
 	struct call *last = bpf_map_lookup_elem(&parked_calls, &key);
 
 	if (!last) {
-		slot->call = (struct call){ .on_ns = exec_ns, .transfers = transfers, .waits = waits };
+		slot->call =
+			(struct call){ .on_ns = exec_ns, .transfers = transfers, .waits = waits };
 		slot->call.kind.how = CALL_POLL;
 		if (bpf_map_update_elem(&parked_calls, &key, &slot->call, BPF_NOEXIST) < 0)
 			count_lost_of(slot->counted_cgroup, LOST_POLL);
@@ -104,7 +109,8 @@ static __always_inline int count_poll(__u64 cgroup, bool is_yield, __u64 ns)
 
 	if (!counts)
 		return count_lost_of(cgroup, LOST_POLL);
-	__sync_fetch_and_add(is_yield ? &counts->yields : &counts->polls, 1); /* CPUs share it in a user's groups */
+	__sync_fetch_and_add(is_yield ? &counts->yields : &counts->polls, 1); /* CPUs share it in a
+										 user's groups */
 	if (ns)
 		__sync_fetch_and_add(&counts->ns, ns);
 	return 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* looks - what the program files and user space share of tasks that look for work instead of waiting for it. */
+/* looks - what the program files and user space share of tasks that look for work instead of
+ * waiting for it. */
 #pragma once
 
 #include <linux/types.h>
@@ -8,9 +9,9 @@
 
 /* Of a cgroup, by the CPU that counted: struct cgroup_cpu of tasks.h is the key. */
 struct polls {
-	__u64 polls;  /* that were not to wait, and found nothing */
+	__u64 polls; /* that were not to wait, and found nothing */
 	__u64 yields; /* of the CPU */
-	__u64 ns;     /* CPU time from one of both to the next */
+	__u64 ns; /* CPU time from one of both to the next */
 };
 #define POLLS_COUNTERS (sizeof(struct polls) / sizeof(__u64))
 

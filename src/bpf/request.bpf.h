@@ -42,7 +42,7 @@ static __always_inline bool owner_of_request(struct io_kiocb *req, __u64 *ret)
 
 /* The same, where the current task belongs to the process as a rule. */
 static __always_inline bool cgroup_of_request(struct call_slot *slot, struct task_struct *task,
-					    struct io_kiocb *req, __u64 *ret)
+					      struct io_kiocb *req, __u64 *ret)
 {
 	return LOAD(task, flags) & PF_KTHREAD ? owner_of_request(req, ret) : judge(slot, task, ret);
 }

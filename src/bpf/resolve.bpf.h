@@ -30,13 +30,14 @@ struct {
 	__type(value, struct new_superblock);
 } new_superblock SEC(".maps");
 
-#define CASE_1(n)                                                                                  \
-	case n:                                                                                    \
+#define CASE_1(n) \
+	case n:   \
 		return files->fd_array[n];
 #define CASE_4(n) CASE_1(n) CASE_1((n) + 1) CASE_1((n) + 2) CASE_1((n) + 3)
 #define CASE_16(n) CASE_4(n) CASE_4((n) + 4) CASE_4((n) + 8) CASE_4((n) + 12)
 
-/* The verifier takes no variable index into the kernel's arrays, so each index stands for itself. */
+/* The verifier takes no variable index into the kernel's arrays, so each index stands for itself.
+ */
 static __always_inline struct file *own_file(struct files_struct *files, __u32 descriptor)
 {
 	switch (descriptor) {
@@ -54,11 +55,12 @@ static __always_inline __u64 make_place(__u32 device, __u64 address, __u32 gener
 	return (__u64)device << 32 | ((__u32)(address >> 6) ^ generation ^ uuid);
 }
 
-/* @sb: typed, so that each step is one load.  The verifier lets nobody count with a typed pointer, so its
- * value goes through @scratch, in a map. */
+/* @sb: typed, so that each step is one load.  The verifier lets nobody count with a typed pointer,
+ * so its value goes through @scratch, in a map. */
 static __always_inline __u64 place_of(struct super_block *sb, volatile __u64 *scratch)
 {
-	__u32 uuid = *(const __u32 *)sb->s_uuid.b; /* each load is checked, which costs more than it */
+	__u32 uuid = *(const __u32 *)sb->s_uuid.b; /* each load is checked, which costs more than it
+						    */
 
 	*scratch = (__u64)sb;
 	return make_place(sb->s_dev, *scratch, sb->s_root->d_inode->i_generation, uuid);
@@ -95,7 +97,8 @@ struct climb {
 static __always_inline long climb(__u32 i, void *context)
 {
 	struct climb *at = context;
-	struct mount *mount = at->mount, *parent; /* BPF_CORE_READ() would take @at for the kernel's, too */
+	struct mount *mount = at->mount, *parent; /* BPF_CORE_READ() would take @at for the
+						     kernel's, too */
 	struct dentry *dentry = at->dentry;
 	struct superblock *sb = at->sb;
 	const unsigned char *name;
@@ -128,9 +131,9 @@ static __always_inline long climb(__u32 i, void *context)
 	return 0;
 }
 
-/* Note the names from @mnt's mount point up to @root, the task's own, or the root of the namespace.  Their count
- * stays in memory, where the verifier forgets its value: else it would look at each number of names by
- * itself. */
+/* Note the names from @mnt's mount point up to @root, the task's own, or the root of the namespace.
+ * Their count stays in memory, where the verifier forgets its value: else it would look at each
+ * number of names by itself. */
 static __always_inline void note_path(struct vfsmount *mnt, const struct path *root,
 				      struct superblock *sb)
 {
@@ -166,8 +169,8 @@ static __always_inline bool add_superblock(__u64 place, struct task_struct *task
 }
 
 /*
- * Learn the new_superblock, which is behind @place.  1: there is no more to learn.  A global function, which
- * the verifier looks at once and not at each call; such a one takes no pointers.
+ * Learn the new_superblock, which is behind @place.  1: there is no more to learn.  A global
+ * function, which the verifier looks at once and not at each call; such a one takes no pointers.
  */
 __noinline int learn_new_superblock(__u64 place)
 {
@@ -194,7 +197,15 @@ __noinline int learn_new_superblock(__u64 place)
 	seen->mnt_ns = BPF_CORE_READ(task, nsproxy, mnt_ns, ns.inum);
 	seen->cgroup = known ? known->cgroup : 0;
 	if (!known && !add_superblock(place, task, seen))
-		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE); /* before the long part: it may be so for each call */
+		return count_lost_of(fold_group((__u64)far_cgroup_of(task)), LOST_PLACE); /* before
+											     the
+											     long
+											     part:
+											     it may
+											     be so
+											     for
+											     each
+											     call */
 	if (!new->vfsmount)
 		return 0;
 	root.mnt = BPF_CORE_READ(task, fs, root.mnt);
@@ -205,8 +216,8 @@ __noinline int learn_new_superblock(__u64 place)
 	return 1;
 }
 
-/* Learn what is behind @place: once, and once more if it was first met without a file (@mnt is NULL).  True:
- * there is no more to learn. */
+/* Learn what is behind @place: once, and once more if it was first met without a file (@mnt is
+ * NULL).  True: there is no more to learn. */
 static __always_inline bool learn_superblock(__u64 place, struct super_block *sb,
 					     struct vfsmount *mnt)
 {
@@ -269,7 +280,8 @@ static __always_inline void begin_resolved(struct resolved *ret)
 }
 
 #ifndef OLD_KERNEL
-/* A process of few files has its table within files_struct, where pointers are typed: one load each. */
+/* A process of few files has its table within files_struct, where pointers are typed: one load
+ * each. */
 static __always_inline void resolve(struct files_struct *files, __u32 descriptor,
 				    volatile __u64 *scratch, struct resolved *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * restart - system calls that a signal interrupted.  Whether the program will see EINTR or the kernel begins the call
- * anew is decided when the signal is delivered; one that is begun anew is one call.
+ * restart - system calls that a signal interrupted.  Whether the program will see EINTR or the
+ * kernel begins the call anew is decided when the signal is delivered; one that is begun anew is
+ * one call.
  */
 #pragma once
 

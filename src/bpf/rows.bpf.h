@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rows - the counters of files: a row by cgroup, place, operation and CPU, written by that CPU alone, and
- * beside it its histograms.  A row costs one look-up in a hash a call, its histograms another.
+ * rows - the counters of files: a row by cgroup, place, operation and CPU, written by that CPU
+ * alone, and beside it its histograms.  A row costs one look-up in a hash a call, its histograms
+ * another.
  *
- * User space need not read rows that stay as they are: it begins an epoch with each reading, and of each group the
- * first row that changes in an epoch is told of, and each new row.  A program that looks at the epoch just before it
- * changes may count just after, so whoever was told of is read in the next epoch, too.
+ * User space need not read rows that stay as they are: it begins an epoch with each reading, and of
+ * each group the first row that changes in an epoch is told of, and each new row.  A program that
+ * looks at the epoch just before it changes may count just after, so whoever was told of is read in
+ * the next epoch, too.
  */
 #pragma once
 
@@ -22,19 +24,20 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192);    /* set before load: see the meter's sizing */
-	__type(key, struct file_key); /* added here; removed by user space when the cgroup has gone */
+	__uint(max_entries, 8192); /* set before load: see the meter's sizing */
+	__type(key, struct file_key); /* added here; removed by user space when the cgroup has gone
+				       */
 	__type(value, struct file_row);
 } file_rows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF); /* of struct file_key: rows that are told of */
-	__uint(max_entries, 4096);	    /* TOUCHED_BYTES where groups are told apart */
+	__uint(max_entries, 4096); /* TOUCHED_BYTES where groups are told apart */
 } touched_rows SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2048);    /* as file_rows, for operations that move data */
+	__uint(max_entries, 2048); /* as file_rows, for operations that move data */
 	__type(key, struct file_key);
 	__type(value, struct file_histograms);
 } file_histograms SEC(".maps");
@@ -65,7 +68,8 @@ static __always_inline struct file_key key_for(__u64 cgroup, __u64 place, __u8 o
 /* The key from its CPU on, as one number: global functions take no pointers. */
 static __always_inline __u64 rest_of(const struct file_key *key)
 {
-	return key->cpu | (__u64)key->op << 16 | (__u64)key->interface << 24 | (__u64)key->is_trampolines << 32;
+	return key->cpu | (__u64)key->op << 16 | (__u64)key->interface << 24 |
+	       (__u64)key->is_trampolines << 32;
 }
 
 static __always_inline struct file_key whole_key(__u64 cgroup, __u64 place, __u64 rest)
@@ -139,8 +143,8 @@ __noinline int make_row(__u64 cgroup, __u64 place, __u64 rest, __u32 share)
 	return 1;
 }
 
-/* The new row; beyond the cgroup's share what is other of the group that answers for it; NULL: there
- * is no room. */
+/* The new row; beyond the cgroup's share what is other of the group that answers for it; NULL:
+ * there is no room. */
 static __always_inline struct file_row *make_shared_row(const struct file_key *key)
 {
 	__u64 rest = rest_of(key);
@@ -223,9 +227,10 @@ static __always_inline void count_latency(struct file_histograms *h, __u64 ns)
 		h->latencies[bucket]++;
 }
 
-/* One operation that moves data; @ns: its time where @is_timed, of which @new_ns are not in the row. */
-static __always_inline void count_data(const struct file_key *key, long result, __u64 ns, __u64 new_ns,
-				       bool is_timed)
+/* One operation that moves data; @ns: its time where @is_timed, of which @new_ns are not in the
+ * row. */
+static __always_inline void count_data(const struct file_key *key, long result, __u64 ns,
+				       __u64 new_ns, bool is_timed)
 {
 	struct file_counts *row = get_row(key);
 	struct file_histograms *h;
@@ -248,8 +253,8 @@ static __always_inline void count_data(const struct file_key *key, long result, 
 		count_latency(h, ns);
 }
 
-/* The same without time, by a program that can be preempted or come in an interrupt: in a row of its kind, and
- * atomically. */
+/* The same without time, by a program that can be preempted or come in an interrupt: in a row of
+ * its kind, and atomically. */
 static __always_inline void count_trampolined(struct file_key *key, long result)
 {
 	struct file_histograms *h;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* settings - see settings.h; in sections of their own, so that user space finds them in any object. */
+/* settings - see settings.h; in sections of their own, so that user space finds them in any object.
+ */
 #pragma once
 
 #include "bpf/compat.bpf.h"

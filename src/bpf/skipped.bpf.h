@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * skipped - io_uring's reads and writes that want no completion for their success, for which nothing is posted.
- * Those that end at once are seen in kiocb_done, the others in io_complete_rw, which may be in an interrupt.
- * One that fell short of what was asked for fails, to io_uring, and is posted all the same.
+ * skipped - io_uring's reads and writes that want no completion for their success, for which
+ * nothing is posted. Those that end at once are seen in kiocb_done, the others in io_complete_rw,
+ * which may be in an interrupt. One that fell short of what was asked for fails, to io_uring, and
+ * is posted all the same.
  */
 #pragma once
 
@@ -40,5 +41,6 @@ int BPF_PROG(count_unposted_at_once, struct io_kiocb *req, long result)
 SEC("fentry/io_complete_rw")
 int BPF_PROG(count_unposted_later, struct kiocb *kiocb, long result)
 {
-	return count_unposted((struct io_kiocb *)kiocb, result); /* a request begins with what its operation needs */
+	return count_unposted((struct io_kiocb *)kiocb, result); /* a request begins with what its
+								    operation needs */
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * slots - the call that each CPU's task is inside of, those whose task sleeps meanwhile, and whether a
- * cgroup is watched.  Programs that run with preemption off, so a slot has one writer.
+ * slots - the call that each CPU's task is inside of, those whose task sleeps meanwhile, and
+ * whether a cgroup is watched.  Programs that run with preemption off, so a slot has one writer.
  */
 #pragma once
 
@@ -13,15 +13,16 @@
 
 struct call_slot {
 	struct call call;
-	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id */
-	__u64 counted_cgroup;	       /* that the cgroup is counted as */
-	__u64 known_place;             /* a place that is in superblocks already, with its path */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id
+					  */
+	__u64 counted_cgroup; /* that the cgroup is counted as */
+	__u64 known_place; /* a place that is in superblocks already, with its path */
 	__u64 scratch;
-	__u64 looking;                 /* the task inside a poll that must not wait */
-	__u64 found_place;             /* what look_up() found */
+	__u64 looking; /* the task inside a poll that must not wait */
+	__u64 found_place; /* what look_up() found */
 	__u32 found_mode;
-	__u32 found_socket;	       /* its kind, plus one; 0: it is none */
-	__u64 found_address;	       /* that of its struct socket */
+	__u32 found_socket; /* its kind, plus one; 0: it is none */
+	__u64 found_address; /* that of its struct socket */
 	__u64 is_judged_watched;
 };
 
@@ -33,15 +34,17 @@ struct {
 } slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
-	__uint(max_entries, 8192);       /* tasks asleep in a counted call, or looking for work */
-	__type(key, __u64);              /* task_struct's address; removed at the call's end or the task's */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
+					  */
+	__uint(max_entries, 8192); /* tasks asleep in a counted call, or looking for work */
+	__type(key, __u64); /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct call);
 } parked_calls SEC(".maps");
 
 /*
- * Where a task's call by path ended.  Programs on trampolines note it, which may be preempted halfway: so they
- * write nothing that belongs to a CPU, and take nothing from a slot that they do not check.
+ * Where a task's call by path ended.  Programs on trampolines note it, which may be preempted
+ * halfway: so they write nothing that belongs to a CPU, and take nothing from a slot that they do
+ * not check.
  */
 struct path_end {
 	__u64 place; /* PLACE_UNRESOLVED: nothing was noted */
@@ -51,8 +54,9 @@ struct path_end {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 8192); /* tasks that made calls by path; without room those are unresolved */
-	__type(key, __u64);        /* task_struct's address; removed at the task's end */
+	__uint(max_entries, 8192); /* tasks that made calls by path; without room those are
+				      unresolved */
+	__type(key, __u64); /* task_struct's address; removed at the task's end */
 	__type(value, struct path_end);
 } path_ends SEC(".maps");
 
@@ -64,7 +68,8 @@ static __always_inline struct call_slot *get_slot(void)
 }
 
 /* Is the task of a cgroup that we watch?  Keeps the last answer. */
-static __always_inline bool judge(struct call_slot *slot, struct task_struct *task, __u64 *ret_cgroup)
+static __always_inline bool judge(struct call_slot *slot, struct task_struct *task,
+				  __u64 *ret_cgroup)
 {
 	struct cgroup *cgrp = cgroup_of(task);
 	__u64 cgroup = cgroup_id(cgrp);
@@ -103,8 +108,8 @@ static __always_inline void look_up_here(struct call_slot *slot, struct files_st
 }
 
 /*
- * The same of the current task, as a global function, which the verifier looks at once and not at each call.
- * Costs some 12 ns more where returns are guarded: not for a read or a write.
+ * The same of the current task, as a global function, which the verifier looks at once and not at
+ * each call. Costs some 12 ns more where returns are guarded: not for a read or a write.
  */
 __noinline int look_up(__u32 descriptor)
 {

@@ -6,8 +6,8 @@
 
 /* Calls by their numbers, each way into the kernel for itself; what is beyond is one row. */
 #define SYSCALL_NATIVE 0
-#define SYSCALL_COMPAT 512	/* 32-bit calls: int 0x80, and 32-bit programs */
-#define SYSCALL_X32 1024	/* those of x32 have numbers from 512 on, too */
+#define SYSCALL_COMPAT 512 /* 32-bit calls: int 0x80, and 32-bit programs */
+#define SYSCALL_X32 1024 /* those of x32 have numbers from 512 on, too */
 #define SYSCALL_BEYOND 1600
 #define SYSCALL_ROWS 1601
 
@@ -35,7 +35,8 @@ struct syscall_now {
 /* watch.is_following of these programs. */
 #define SYSCALL_FOLLOW_NONE 0
 #define SYSCALL_FOLLOW_ALL 1
-#define SYSCALL_FOLLOW_PROGRAM 2 /* from the next program on that is started: then it is SYSCALL_FOLLOW_ALL */
+#define SYSCALL_FOLLOW_PROGRAM \
+	2 /* from the next program on that is started: then it is SYSCALL_FOLLOW_ALL */
 
 _Static_assert(sizeof(struct syscall_counts) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct syscall_now) == 24, "shared with the kernel side");

@@ -2,12 +2,14 @@
 /*
  * syscalls - T3: every system call by its number, on demand: calls, errors and time.
  *
- * A call waits in its CPU's slot, and only if its task leaves the CPU meanwhile is it parked in a hash.  It is
- * counted as it returns, or as its task ends in it.  So one that goes on is not counted yet.
+ * A call waits in its CPU's slot, and only if its task leaves the CPU meanwhile is it parked in a
+ * hash.  It is counted as it returns, or as its task ends in it.  So one that goes on is not
+ * counted yet.
  *
- * These programs run with preemption off, so a slot and a row have one writer.  Rows are an array with a place for
- * each number: none is ever without room.  Costs the two hooks of each call of the whole machine, and for those that
- * are watched three look-ups in arrays and two looks at the clock.
+ * These programs run with preemption off, so a slot and a row have one writer.  Rows are an array
+ * with a place for each number: none is ever without room.  Costs the two hooks of each call of the
+ * whole machine, and for those that are watched three look-ups in arrays and two looks at the
+ * clock.
  */
 #include "bpf/cgroup.bpf.h"
 #include "bpf/lost.bpf.h"
@@ -23,7 +25,8 @@ struct {
 
 struct syscall_slot {
 	struct syscall_now now;
-	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id */
+	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id
+					  */
 	__u64 is_judged_watched;
 };
 
@@ -35,15 +38,17 @@ struct {
 } syscall_slots SEC(".maps");
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);   /* preallocated: it is written under the run queue's lock */
-	__uint(max_entries, 16384);        /* tasks asleep in a call, which a job's threads mostly are */
-	__type(key, __u64);                /* task_struct's address; removed at the call's end or the task's */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
+					  */
+	__uint(max_entries, 16384); /* tasks asleep in a call, which a job's threads mostly are */
+	__type(key, __u64); /* task_struct's address; removed at the call's end or the task's */
 	__type(value, struct syscall_now);
 } parked_syscalls SEC(".maps");
 
 const volatile __u8 syscall_traits[SYSCALL_ROWS]; /* set by user space */
 
-/* How many parked calls are interrupted: as a rule none, so that nobody has to look for one as a call begins. */
+/* How many parked calls are interrupted: as a rule none, so that nobody has to look for one as a
+ * call begins. */
 __u64 interrupted_syscalls SEC(".data.syscalls");
 
 static __always_inline struct syscall_slot *get_syscall_slot(void)
@@ -143,7 +148,8 @@ int BPF_PROG(park_syscall, bool preempt, struct task_struct *prev)
 
 	if (!slot || slot->now.task != task)
 		return 0;
-	bpf_map_update_elem(&parked_syscalls, &task, &slot->now, BPF_ANY); /* else its return tells of it */
+	bpf_map_update_elem(&parked_syscalls, &task, &slot->now, BPF_ANY); /* else its return tells
+									      of it */
 	slot->now.task = 0;
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * homes - the cgroup that a watched task was born in or moved to, and what it had done before it came there.
- * All take a task as a tracepoint hands it out.
+ * homes - the cgroup that a watched task was born in or moved to, and what it had done before it
+ * came there. All take a task as a tracepoint hands it out.
  */
 #pragma once
 
@@ -20,7 +20,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC); /* it is empty but for a moment, as an agent starts */
 	__uint(max_entries, 512); /* user space puts no more in at once */
-	__type(key, __u64);	     /* a pid; added and removed by user space */
+	__type(key, __u64); /* a pid; added and removed by user space */
 	__type(value, struct earlier_task);
 } earlier_tasks SEC(".maps");
 
@@ -53,8 +53,8 @@ static __always_inline void drop_baseline(struct task_struct *task)
 #else
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written while a task is freed */
-	__uint(max_entries, 16384);      /* live, watched tasks */
-	__type(key, __u64);              /* task_struct's address; removed when the task is freed */
+	__uint(max_entries, 16384); /* live, watched tasks */
+	__type(key, __u64); /* task_struct's address; removed when the task is freed */
 	__type(value, struct task_baseline);
 } task_baselines SEC(".maps");
 

@@ -22,10 +22,12 @@
 /* What a task that is blocked in a system call waits for; user space fills one for each number. */
 struct call_cause {
 	__u8 cause; /* user space's number */
-	__u8 file;  /* which argument, from 0, is a descriptor whose kind of file decides; TIME_NO_FILE: none */
+	__u8 file; /* which argument, from 0, is a descriptor whose kind of file decides;
+		      TIME_NO_FILE: none */
 };
 
-#define TIME_ALL_CPUS (~0U) /* of groups of which those of each CPU would be too many: see moments.bpf.h */
+#define TIME_ALL_CPUS \
+	(~0U) /* of groups of which those of each CPU would be too many: see moments.bpf.h */
 
 /* One for each cause, in the model's order; by name, so that another build knows them. */
 struct blocked_times {
@@ -36,7 +38,7 @@ struct blocked_times {
 
 /* Of a cgroup, by the CPU that tasks left: struct cgroup_cpu of tasks.h is the key.  All in ns. */
 struct task_times {
-	__u64 on;     /* on that CPU */
+	__u64 on; /* on that CPU */
 	__u64 stolen; /* there, while interrupts or a hypervisor had it */
 	__u64 queued; /* ready to run, and waiting for a CPU */
 	struct blocked_times blocked;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * tasks - T0: what the kernel keeps of each task anyway, summed by cgroup when the task is freed, and
- * read by an iterator while it lives.  Nothing here runs per system call or per switch.
+ * tasks - T0: what the kernel keeps of each task anyway, summed by cgroup when the task is freed,
+ * and read by an iterator while it lives.  Nothing here runs per system call or per switch.
  *
- * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick, and
- * from Linux 6.18 by the freeing of the address space.
+ * The sum is taken at sched_process_free and not at exit: there CPU time is short by up to a tick,
+ * and from Linux 6.18 by the freeing of the address space.
  */
 #include "bpf/groups.bpf.h"
 #include "bpf/task_baselines.bpf.h"
@@ -16,15 +16,16 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4096);    /* set before load: see the meter's sizing */
-	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has gone */
+	__uint(max_entries, 4096); /* set before load: see the meter's sizing */
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has
+					   gone */
 	__type(value, struct task_totals);
 } task_totals SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096); /* tasks between their end and their freeing, some 20 ms */
-	__type(key, __u64);        /* task_struct's address; added at the end, removed when freed */
+	__type(key, __u64); /* task_struct's address; added at the end, removed when freed */
 	__type(value, struct leaving_task);
 } leaving_tasks SEC(".maps");
 
@@ -34,7 +35,7 @@ static const struct task_totals no_totals;
 static __always_inline struct task_totals *get_totals(__u64 cgroup)
 {
 	struct cgroup_cpu key = { .cgroup = cgroup,
-				.cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
+				  .cpu = is_guest(cgroup) ? 0 : bpf_get_smp_processor_id() };
 	struct task_totals *totals = bpf_map_lookup_elem(&task_totals, &key);
 
 	if (totals)
@@ -59,9 +60,9 @@ static __always_inline long halve(__u32 i, void *context)
 }
 
 /*
- * Split @exec ns as the kernel splits them for getrusage (cputime_adjust(), kernel/sched/cputime.c):
- * by the ratio of the ticks, and all to user mode where no tick hit; and never less system time than it
- * said before.
+ * Split @exec ns as the kernel splits them for getrusage (cputime_adjust(),
+ * kernel/sched/cputime.c): by the ratio of the ticks, and all to user mode where no tick hit; and
+ * never less system time than it said before.
  */
 static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 				       const struct signal_struct *signal,
@@ -81,7 +82,8 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 		struct parts ticks = { system, user + system };
 
 		repeat(32, halve, &ticks); /* the products must fit 64 bits */
-		system = exec / ticks.all * ticks.system + exec % ticks.all * ticks.system / ticks.all;
+		system = exec / ticks.all * ticks.system +
+			 exec % ticks.all * ticks.system / ticks.all;
 	}
 	if (system < said_system)
 		system = said_system;
@@ -91,18 +93,21 @@ static __always_inline void split_time(__u64 user, __u64 system, __u64 exec,
 	ret->user_ns = exec - system;
 }
 
-/* The signals that tell of a fault in the program, or of a limit that it reached: those that leave a core file,
- * but for SIGQUIT, which people send. */
+/* The signals that tell of a fault in the program, or of a limit that it reached: those that leave
+ * a core file, but for SIGQUIT, which people send. */
 #define BIT_OF(signal) (1ULL << (signal))
-#define FAULTS                                                                                                   \
-	(BIT_OF(4) | BIT_OF(5) | BIT_OF(6) | BIT_OF(7) | BIT_OF(8) | BIT_OF(11) | BIT_OF(24) | BIT_OF(25) |      \
-	 BIT_OF(31)) /* SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ SIGSYS */
+#define FAULTS                                                                                    \
+	(BIT_OF(4) | BIT_OF(5) | BIT_OF(6) | BIT_OF(7) | BIT_OF(8) | BIT_OF(11) | BIT_OF(24) |    \
+	 BIT_OF(25) | BIT_OF(31)) /* SIGILL SIGTRAP SIGABRT SIGBUS SIGFPE SIGSEGV SIGXCPU SIGXFSZ \
+				     SIGSYS */
 
-/* Of a task that ends: did a fault end its process, and is it the main thread?  That may have ended before the
- * others, and then the process' own word comes with its freeing. */
-static __always_inline __u32 is_crash(const struct task_struct *task, const struct signal_struct *process)
+/* Of a task that ends: did a fault end its process, and is it the main thread?  That may have ended
+ * before the others, and then the process' own word comes with its freeing. */
+static __always_inline __u32 is_crash(const struct task_struct *task,
+				      const struct signal_struct *process)
 {
-	int status = process->flags & SIGNAL_GROUP_EXIT ? process->group_exit_code : task->exit_code;
+	int status = process->flags & SIGNAL_GROUP_EXIT ? process->group_exit_code
+							: task->exit_code;
 
 	return task->pid == task->tgid && FAULTS >> (status & 63) & 1;
 }
@@ -141,10 +146,10 @@ static __always_inline void add_difference(struct task_counters *sum,
 
 static const struct task_counters no_counters;
 
-/* The cgroup that a task is counted as: for all its life in a group the same, whatever is learned of
- * the group. */
+/* The cgroup that a task is counted as: for all its life in a group the same, whatever is learned
+ * of the group. */
 static __always_inline __u64 cgroup_of_task(struct task_struct *task, __u64 cgroup,
-				     const struct task_baseline *baseline)
+					    const struct task_baseline *baseline)
 {
 	if (has_groups() && baseline && baseline->cgroup == cgroup)
 		return baseline->counted;
@@ -191,8 +196,8 @@ int BPF_PROG(baseline_task, struct task_struct *parent, struct task_struct *chil
 }
 
 /*
- * A task was moved: what it did so far stays with the cgroup it came from.  The event names a process'
- * main thread only; of other threads that moved along, what they did before moves too.
+ * A task was moved: what it did so far stays with the cgroup it came from.  The event names a
+ * process' main thread only; of other threads that moved along, what they did before moves too.
  */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(move_task, struct cgroup *to, const char *path, struct task_struct *task,
@@ -256,9 +261,9 @@ static __always_inline void settle_unseen(__u64 key)
 }
 
 /*
- * A task ends.  Until it is freed nobody else knows of it, once its parent has waited for it; and where a
- * CPU is held up (a virtual one may be, for seconds) that is long.  So what it did is kept aside: complete
- * but for the last of its CPU time.
+ * A task ends.  Until it is freed nobody else knows of it, once its parent has waited for it; and
+ * where a CPU is held up (a virtual one may be, for seconds) that is long.  So what it did is kept
+ * aside: complete but for the last of its CPU time.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(count_exit, struct task_struct *task)
@@ -297,11 +302,11 @@ int BPF_PROG(count_exit, struct task_struct *task)
 	return 0;
 }
 
-/* The cgroup that a task's end was counted in.  With groups an end that was not (it was before us, or
- * there was no room to keep it aside) is still to be counted, so that what is counted of a cgroup
- * adds up for itself. */
+/* The cgroup that a task's end was counted in.  With groups an end that was not (it was before us,
+ * or there was no room to keep it aside) is still to be counted, so that what is counted of a
+ * cgroup adds up for itself. */
 static __always_inline __u64 ended_cgroup(struct task_struct *task, __u64 cgroup,
-					const struct task_baseline *baseline, bool *ret_was_seen)
+					  const struct task_baseline *baseline, bool *ret_was_seen)
 {
 	__u64 key = (__u64)task;
 	struct leaving_task *leaving;
@@ -315,10 +320,10 @@ static __always_inline __u64 ended_cgroup(struct task_struct *task, __u64 cgroup
 }
 
 /*
- * The last that is seen of a task, after all its time is counted; its cgroup is still right.  By then
- * release_task() has added the main thread's time to its process' (and not before: the order matters to
- * split_time).  Runs in a softirq, which no other of these programs interrupts halfway, but may itself
- * interrupt count_exit: so both add atomically to what they share.
+ * The last that is seen of a task, after all its time is counted; its cgroup is still right.  By
+ * then release_task() has added the main thread's time to its process' (and not before: the order
+ * matters to split_time).  Runs in a softirq, which no other of these programs interrupts halfway,
+ * but may itself interrupt count_exit: so both add atomically to what they share.
  */
 static __always_inline int count_freed(struct task_struct *task)
 {
@@ -384,8 +389,9 @@ int keep_oom_kill(void *ctx)
 }
 
 /*
- * Another agent counted the task and told what it had done by then: that is not to count again.  Of one that was there
- * and of which it did not tell, all that it has done is taken off, so that nothing ever counts twice.
+ * Another agent counted the task and told what it had done by then: that is not to count again.  Of
+ * one that was there and of which it did not tell, all that it has done is taken off, so that
+ * nothing ever counts twice.
  */
 static __always_inline void take_off_counted(struct task_struct *task, struct cgroup *cgrp)
 {
@@ -410,10 +416,12 @@ static __always_inline void take_off_counted(struct task_struct *task, struct cg
 	read_counters(task, &baseline->base);
 	if (task->pid == task->tgid)
 		split_time(signal->utime + task->utime, signal->stime + task->stime,
-			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal, &baseline->base);
+			   signal->sum_sched_runtime + task->se.sum_exec_runtime, signal,
+			   &baseline->base);
 }
 
-/* One record a live task, of those that we watch; also of those that ended and are not yet freed. */
+/* One record a live task, of those that we watch; also of those that ended and are not yet freed.
+ */
 SEC("iter/task")
 int read_tasks(struct bpf_iter__task *ctx)
 {

@@ -23,8 +23,8 @@ struct cgroup_cpu {
 };
 
 /*
- * Those threads of one process that worked.  Threads that did little by the side of the busiest one, such as those that
- * only start others, are no part of it: see THREADS_REACH.
+ * Those threads of one process that worked.  Threads that did little by the side of the busiest
+ * one, such as those that only start others, are no part of it: see THREADS_REACH.
  */
 struct busiest_threads {
 	__u64 count;
@@ -32,9 +32,10 @@ struct busiest_threads {
 };
 
 /*
- * Threads of one process by their time on a CPU, until it is known what the busiest one did: by the power of two, all
- * below 2^25 ns in the first and all from 2^47 ns (39 h) on in the last.  Of the busiest one's level, and of so many below
- * it, are the threads of its threads: all that did an eighth of what it did, and none that did less than a sixteenth.
+ * Threads of one process by their time on a CPU, until it is known what the busiest one did: by the
+ * power of two, all below 2^25 ns in the first and all from 2^47 ns (39 h) on in the last.  Of the
+ * busiest one's level, and of so many below it, are the threads of its threads: all that did an
+ * eighth of what it did, and none that did less than a sixteenth.
  */
 #define THREAD_LEVELS 24
 #define THREAD_LEVELS_FROM 24
@@ -48,23 +49,24 @@ struct thread_levels {
 /* Of a cgroup, by the CPU that counted. */
 struct task_totals {
 	struct task_counters ended; /* sum over the tasks that were freed, or moved away */
-	__u64 exits, frees;         /* while they differ, an end is not yet in the sum */
-	__u64 process_peak_pages;   /* greatest resident set of one process */
-	__u32 uid;		    /* of the first task freed that was not root's; 0: none was */
-	__u32 crashed;		    /* processes that a fault ended */
-	struct busiest_threads busiest;    /* of that of its processes, freed by now, that did most */
-	__u64 is_taken;             /* somebody writes the threads */
+	__u64 exits, frees; /* while they differ, an end is not yet in the sum */
+	__u64 process_peak_pages; /* greatest resident set of one process */
+	__u32 uid; /* of the first task freed that was not root's; 0: none was */
+	__u32 crashed; /* processes that a fault ended */
+	struct busiest_threads busiest; /* of that of its processes, freed by now, that did most */
+	__u64 is_taken; /* somebody writes the threads */
 };
 
 /* A task that has ended and is not yet freed; its time on a CPU may still grow. */
 struct leaving_task {
 	__u64 cgroup;
 	__u32 pid, crashed; /* 1: a fault ended the process, of which it was the main thread */
-	__u64 ended_ns;		       /* by CLOCK_BOOTTIME */
+	__u64 ended_ns; /* by CLOCK_BOOTTIME */
 	struct task_counters counters; /* less its base */
 };
 
-/* What the iterator writes: of each live task, or one not yet freed; and of those threads of a process that ended. */
+/* What the iterator writes: of each live task, or one not yet freed; and of those threads of a
+ * process that ended. */
 struct task_record {
 	__u64 cgroup;
 	__u32 pid, tgid; /* pid 0: here are ended threads */
@@ -72,13 +74,15 @@ struct task_record {
 	union {
 		struct {
 			struct task_counters counters; /* user and system: this thread's raw ones */
-			__u64 exec_ns;                 /* this thread's time on a CPU */
-			/* Of the whole process, as far as threads have ended: raw, with the time on a CPU. */
+			__u64 exec_ns; /* this thread's time on a CPU */
+			/* Of the whole process, as far as threads have ended: raw, with the time on
+			 * a CPU. */
 			__u64 ended_user_ns, ended_system_ns, ended_exec_ns;
 			/* What getrusage said last of the whole process. */
 			__u64 said_user_ns, said_system_ns;
 			struct task_counters base; /* to be taken off: done before it came here */
-			__u64 started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and this */
+			__u64 started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and
+					     this */
 		};
 		struct thread_levels ended;
 	};
@@ -95,6 +99,7 @@ _Static_assert(sizeof(struct earlier_task) == 15 * 8, "shared with the kernel si
 _Static_assert(sizeof(struct cgroup_cpu) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct task_totals) == 22 * 8, "shared with the kernel side");
 _Static_assert(sizeof(struct leaving_task) == 24 + 14 * 8, "shared with the kernel side");
-_Static_assert(sizeof(struct thread_levels) == 8 + THREAD_LEVELS * 12, "shared with the kernel side");
+_Static_assert(sizeof(struct thread_levels) == 8 + THREAD_LEVELS * 12,
+	       "shared with the kernel side");
 _Static_assert(sizeof(struct task_record) == 24 + 8 + THREAD_LEVELS * 12,
 	       "shared with the kernel side");

@@ -2,9 +2,10 @@
 /*
  * groups of threads - how evenly the threads of a process worked.
  *
- * What each did is noted as it ends, with the main thread, which is freed last; then the process is compared with its
- * cgroup's busiest so far.  As a thread ends, its time on a CPU is known up to the last tick.  Where a thread other than
- * the main one starts another program, what the threads did before it is forgotten.
+ * What each did is noted as it ends, with the main thread, which is freed last; then the process is
+ * compared with its cgroup's busiest so far.  As a thread ends, its time on a CPU is known up to
+ * the last tick.  Where a thread other than the main one starts another program, what the threads
+ * did before it is forgotten.
  */
 #pragma once
 
@@ -14,8 +15,8 @@
 #include "bpf/tasks.h"
 
 /*
- * In the main thread itself, of processes of which other threads ended; until Linux 5.12 that is not offered.
- * a10787e6d58c "bpf: Enable task local storage for tracing programs"
+ * In the main thread itself, of processes of which other threads ended; until Linux 5.12 that is
+ * not offered. a10787e6d58c "bpf: Enable task local storage for tracing programs"
  */
 #ifndef OLD_KERNEL
 #define MAKE_TRIES 3
@@ -32,13 +33,15 @@ static __always_inline struct thread_levels *find_levels(struct task_struct *lea
 	return bpf_task_storage_get(&ended_threads, leader, 0, 0);
 }
 
-/* Where two threads make it at once, one of them is given nothing, and finds it when it asks again. */
+/* Where two threads make it at once, one of them is given nothing, and finds it when it asks again.
+ */
 static __always_inline struct thread_levels *make_levels(struct task_struct *leader)
 {
 	struct thread_levels *levels = NULL;
 
 	for (int i = 0; i < MAKE_TRIES && !levels; i++)
-		levels = bpf_task_storage_get(&ended_threads, leader, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		levels = bpf_task_storage_get(&ended_threads, leader, 0,
+					      BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return levels;
 }
 
@@ -89,7 +92,7 @@ static __always_inline __u32 thread_level(__u64 on_ns)
 
 /* A task of @process ends.  Others of it may end at the same time. */
 static __always_inline void join_threads(struct task_struct *task, struct task_struct *leader,
-				      const struct signal_struct *process, __u64 cgroup)
+					 const struct signal_struct *process, __u64 cgroup)
 {
 	__u64 on_ns = task->se.sum_exec_runtime;
 	__u32 level = thread_level(on_ns);
@@ -125,7 +128,8 @@ static __always_inline long choose_level(__u32 i, void *context)
 	return 0;
 }
 
-static __always_inline void choose_threads(const struct thread_levels *levels, struct busiest_threads *ret)
+static __always_inline void choose_threads(const struct thread_levels *levels,
+					   struct busiest_threads *ret)
 {
 	struct threads_choice choice = {
 		.levels = levels,
@@ -138,10 +142,12 @@ static __always_inline void choose_threads(const struct thread_levels *levels, s
 }
 
 /*
- * A process is freed, of which @leader is the last.  All CPUs write into one entry of what users make: so it is taken
- * before, for some nanoseconds; where that lasts long, who has it may be held up, and then this process is left out.
+ * A process is freed, of which @leader is the last.  All CPUs write into one entry of what users
+ * make: so it is taken before, for some nanoseconds; where that lasts long, who has it may be held
+ * up, and then this process is left out.
  */
-static __always_inline void keep_threads(struct task_totals *totals, struct task_struct *leader, __u64 cgroup)
+static __always_inline void keep_threads(struct task_totals *totals, struct task_struct *leader,
+					 __u64 cgroup)
 {
 	__u64 on_ns = leader->se.sum_exec_runtime;
 	struct thread_levels *levels = find_levels(leader);

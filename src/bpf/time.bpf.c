@@ -2,14 +2,15 @@
 /*
  * time - T1: where the time of threads goes: on a CPU, waiting for one, or blocked, and on what.
  *
- * Only the task that leaves a CPU is touched.  What it did since it left one the last time is told by counters
- * that the kernel keeps anyway: its time on a CPU, what interrupts and a hypervisor took from it there, and its
- * time waiting for one; what is left of the time between it was blocked, for the cause noted as it left.  So a
- * wait is counted as it ends; a reading counts those that go on, and what was stolen from those that run, as far as
- * they have gone, so that nothing is counted twice and no sum ever falls.
+ * Only the task that leaves a CPU is touched.  What it did since it left one the last time is told
+ * by counters that the kernel keeps anyway: its time on a CPU, what interrupts and a hypervisor
+ * took from it there, and its time waiting for one; what is left of the time between it was
+ * blocked, for the cause noted as it left.  So a wait is counted as it ends; a reading counts those
+ * that go on, and what was stolen from those that run, as far as they have gone, so that nothing is
+ * counted twice and no sum ever falls.
  *
- * Costs a look-up in the task, one in a hash and one by CPU a switch, and the clock.  Task storage is offered from Linux 5.11
- * on; without it there is no T1.
+ * Costs a look-up in the task, one in a hash and one by CPU a switch, and the clock.  Task storage
+ * is offered from Linux 5.11 on; without it there is no T1.
  */
 #include "bpf/causes.bpf.h"
 #include "bpf/lost_by_cgroup.bpf.h"
@@ -18,9 +19,11 @@
 #include "bpf/tasks.h"
 
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock */
-	__uint(max_entries, 2048);       /* set before load: see the meter's sizing */
-	__type(key, struct cgroup_cpu);    /* added here; removed by user space when the cgroup has gone */
+	__uint(type, BPF_MAP_TYPE_HASH); /* preallocated: it is written under the run queue's lock
+					  */
+	__uint(max_entries, 2048); /* set before load: see the meter's sizing */
+	__type(key, struct cgroup_cpu); /* added here; removed by user space when the cgroup has
+					   gone */
 	__type(value, struct task_times);
 } task_times SEC(".maps");
 
@@ -43,7 +46,8 @@ static const struct task_times no_times;
 static __always_inline struct task_times *get_times(const struct moment *m)
 {
 	struct cgroup_cpu key = { .cgroup = m->counted,
-				.cpu = m->is_shared ? TIME_ALL_CPUS : bpf_get_smp_processor_id() };
+				  .cpu = m->is_shared ? TIME_ALL_CPUS
+						      : bpf_get_smp_processor_id() };
 	struct task_times *times = bpf_map_lookup_elem(&task_times, &key);
 
 	if (times)
@@ -59,12 +63,14 @@ static __always_inline void add(__u64 *to, __u64 ns)
 		__sync_fetch_and_add(to, ns);
 }
 
-/* Of a task that was not blocked it is what the two clocks, the kernel's for CPUs and ours, differ by. */
+/* Of a task that was not blocked it is what the two clocks, the kernel's for CPUs and ours, differ
+ * by. */
 static __always_inline void add_blocked(struct task_times *times, __u64 cause, __u64 ns)
 {
 	__u64 *blocked = (__u64 *)&times->blocked;
 
-	barrier_var(cause); /* or it is compared in one register, and used from another: 6.1's verifier knows no better */
+	barrier_var(cause); /* or it is compared in one register, and used from another: 6.1's
+			       verifier knows no better */
 	if (cause >= TIME_CAUSES)
 		return;
 	barrier_var(cause); /* or the compiler reckons with it before it is known to be small */
@@ -78,9 +84,10 @@ static __always_inline __u64 rest_of(__u64 elapsed, __u64 on_ns, __u64 queued_ns
 }
 
 /*
- * What a CPU's clock for tasks lags behind its other one: all that interrupts and a hypervisor took of it so far, where
- * the kernel tells that apart (CONFIG_IRQ_TIME_ACCOUNTING, CONFIG_PARAVIRT_TIME_ACCOUNTING); elsewhere 0.  Both are as of
- * the same moment, as is sum_exec_runtime as a task leaves.
+ * What a CPU's clock for tasks lags behind its other one: all that interrupts and a hypervisor took
+ * of it so far, where the kernel tells that apart (CONFIG_IRQ_TIME_ACCOUNTING,
+ * CONFIG_PARAVIRT_TIME_ACCOUNTING); elsewhere 0.  Both are as of the same moment, as is
+ * sum_exec_runtime as a task leaves.
  */
 static __always_inline __u64 lag_of(const struct rq *rq)
 {
@@ -88,7 +95,8 @@ static __always_inline __u64 lag_of(const struct rq *rq)
 }
 
 /* What was stolen from @task, which is on the CPU, since it came there. */
-static __always_inline __u64 stolen_from(const struct task_struct *task, const struct arrival *arrival, __u64 lag)
+static __always_inline __u64 stolen_from(const struct task_struct *task,
+					 const struct arrival *arrival, __u64 lag)
 {
 	return arrival->pid == task->pid && lag > arrival->lag ? lag - arrival->lag : 0;
 }
@@ -110,15 +118,18 @@ static __always_inline __u64 take_arrival(struct task_struct *task, const struct
 	return stolen_ns;
 }
 
-/* The same as far as it is not counted yet, of a rest of @rest_ns: the task may have come before we knew it. */
+/* The same as far as it is not counted yet, of a rest of @rest_ns: the task may have come before we
+ * knew it. */
 static __always_inline __u64 stolen_since(__u64 stolen_ns, __u64 counted, __u64 rest_ns)
 {
-	__u64 counted_ns = counted * STOLEN_UNIT_NS, ns = stolen_ns > counted_ns ? stolen_ns - counted_ns : 0;
+	__u64 counted_ns = counted * STOLEN_UNIT_NS,
+	      ns = stolen_ns > counted_ns ? stolen_ns - counted_ns : 0;
 
 	return ns < rest_ns ? ns : rest_ns;
 }
 
-/* Of the cgroup that was its own meanwhile; NULL where another group was watched, or there is no room. */
+/* Of the cgroup that was its own meanwhile; NULL where another group was watched, or there is no
+ * room. */
 static __always_inline struct task_times *times_of(const struct moment *m)
 {
 	struct task_times *times;
@@ -132,10 +143,12 @@ static __always_inline struct task_times *times_of(const struct moment *m)
 }
 
 /*
- * The moment is taken before what stands beside it is written: a reading that comes between finds new and old
- * together, which is no time at all, and one that began before finds that the moment is not the one it saw.
+ * The moment is taken before what stands beside it is written: a reading that comes between finds
+ * new and old together, which is no time at all, and one that began before finds that the moment is
+ * not the one it saw.
  */
-static __always_inline int leave(struct task_struct *task, __u32 state, const struct task_struct *next)
+static __always_inline int leave(struct task_struct *task, __u32 state,
+				 const struct task_struct *next)
 {
 	struct moment *m = find_task_state(task);
 	__u64 now, elapsed, on_ns, queued_ns, exec_ns, run_delay_ns, rest;
@@ -182,10 +195,11 @@ int BPF_PROG(charge_switch, bool preempt, struct task_struct *prev, struct task_
 	return own_end(own);
 }
 
-/* fa2c3254d7cf "sched/tracing: Don't re-read p->state when emitting sched_switch event", Linux 5.18; before, the
- * task may be woken already, and seems not to have been blocked. */
+/* fa2c3254d7cf "sched/tracing: Don't re-read p->state when emitting sched_switch event",
+ * Linux 5.18; before, the task may be woken already, and seems not to have been blocked. */
 SEC("tp_btf/sched_switch")
-int BPF_PROG(charge_switch_unstated, bool preempt, struct task_struct *prev, struct task_struct *next)
+int BPF_PROG(charge_switch_unstated, bool preempt, struct task_struct *prev,
+	     struct task_struct *next)
 {
 	struct own_cost *own = own_begin(OWN_SWITCH);
 
@@ -194,8 +208,8 @@ int BPF_PROG(charge_switch_unstated, bool preempt, struct task_struct *prev, str
 }
 
 /*
- * Count a wait before its end, as far as it has gone.  Of a task that runs, or is about to, it has ended; but that
- * time is known only up to the last tick, so a tick too much may be counted.
+ * Count a wait before its end, as far as it has gone.  Of a task that runs, or is about to, it has
+ * ended; but that time is known only up to the last tick, so a tick too much may be counted.
  */
 static __always_inline void charge_open(struct task_struct *task, struct moment *m)
 {
@@ -217,8 +231,8 @@ static __always_inline void charge_open(struct task_struct *task, struct moment 
 		add_blocked(times, cause, rest);
 }
 
-/* Count what was stolen from a task that runs, up to now.  Its CPU goes on meanwhile: where two looks differ it has just
- * moved its clocks, and the next reading counts it. */
+/* Count what was stolen from a task that runs, up to now.  Its CPU goes on meanwhile: where two
+ * looks differ it has just moved its clocks, and the next reading counts it. */
 static __always_inline void charge_running(struct task_struct *task, struct moment *m)
 {
 	volatile struct moment *seen = m;
@@ -286,8 +300,8 @@ int BPF_PROG(begin_task, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-/* What a task waited for until it was moved stays with the cgroup that it came from; what it did on a CPU since it
- * left one the last time moves along. */
+/* What a task waited for until it was moved stays with the cgroup that it came from; what it did on
+ * a CPU since it left one the last time moves along. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(split_task, struct cgroup *to, const char *path, struct task_struct *task)
 {
@@ -301,8 +315,8 @@ int BPF_PROG(split_task, struct cgroup *to, const char *path, struct task_struct
 	return 0;
 }
 
-/* For each reading: count what all are blocked in, and what was stolen from them; and begin with those that were there
- * before us. */
+/* For each reading: count what all are blocked in, and what was stolen from them; and begin with
+ * those that were there before us. */
 SEC("iter/task")
 int charge_tasks(struct bpf_iter__task *ctx)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * traffic - what goes through sockets, by cgroup and kind of socket: counted with the system calls and requests that
- * files sees, and beside its rows.
+ * traffic - what goes through sockets, by cgroup and kind of socket: counted with the system calls
+ * and requests that files sees, and beside its rows.
  *
- * A socket's kind is looked up where its descriptor is, as the call begins.  Costs some probe reads, a look-up in a
- * hash and a few additions a call on a socket, and one load any other call on a descriptor.
+ * A socket's kind is looked up where its descriptor is, as the call begins.  Costs some probe
+ * reads, a look-up in a hash and a few additions a call on a socket, and one load any other call on
+ * a descriptor.
  */
 #pragma once
 
@@ -17,13 +18,14 @@
 #define MOVES_NOTHING (MSG_PEEK | MSG_ERRQUEUE) /* what is read stays there, or is no message */
 
 #define MESSAGES_MAX 1024 /* of one call; the kernel takes no more */
-#define MESSAGE_SIZE 64	  /* of the program's struct mmsghdr */
+#define MESSAGE_SIZE 64 /* of the program's struct mmsghdr */
 #define MESSAGE_LENGTH 56 /* where it holds its msg_len */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);	 /* set before load: see the meter's sizing */
-	__type(key, struct traffic_key); /* added here; removed by user space when the cgroup has gone */
+	__uint(max_entries, 1024); /* set before load: see the meter's sizing */
+	__type(key, struct traffic_key); /* added here; removed by user space when the cgroup has
+					    gone */
 	__type(value, struct traffic_counts);
 } traffic_rows SEC(".maps");
 
@@ -55,7 +57,8 @@ __noinline int kind_of_socket(__u64 address)
 /* CPUs share the rows of a user's groups. */
 static __always_inline struct traffic_counts *get_traffic(__u64 cgroup, __u32 kind)
 {
-	struct traffic_key key = { cgroup, is_guest(cgroup) ? 0 : bpf_get_smp_processor_id(), kind };
+	struct traffic_key key = { cgroup, is_guest(cgroup) ? 0 : bpf_get_smp_processor_id(),
+				   kind };
 	struct traffic_counts *found = bpf_map_lookup_elem(&traffic_rows, &key);
 
 	if (found)
@@ -64,7 +67,8 @@ static __always_inline struct traffic_counts *get_traffic(__u64 cgroup, __u32 ki
 	return bpf_map_lookup_elem(&traffic_rows, &key);
 }
 
-/* One operation on a socket of that kind, plus one; @result: the bytes that it moved, or its error. */
+/* One operation on a socket of that kind, plus one; @result: the bytes that it moved, or its error.
+ */
 __noinline int count_traffic(__u64 cgroup, __u32 kind, __u32 op, long result)
 {
 	struct traffic_counts *counts = get_traffic(cgroup, kind - 1);
@@ -73,9 +77,11 @@ __noinline int count_traffic(__u64 cgroup, __u32 kind, __u32 op, long result)
 		return count_lost_of(cgroup, LOST_TRAFFIC);
 	__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_calls : &counts->received_calls, 1);
 	if (result < 0)
-		__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_errors : &counts->received_errors, 1);
+		__sync_fetch_and_add(
+			op == FILES_WRITE ? &counts->sent_errors : &counts->received_errors, 1);
 	else if (result)
-		__sync_fetch_and_add(op == FILES_WRITE ? &counts->sent_bytes : &counts->received_bytes, result);
+		__sync_fetch_and_add(
+			op == FILES_WRITE ? &counts->sent_bytes : &counts->received_bytes, result);
 	return 0;
 }
 
@@ -108,12 +114,15 @@ __noinline __u64 sum_messages(__u64 vector, __u32 count, __u64 cgroup)
 }
 
 /* What a call on a socket moved; each kind of call has its own way to tell. */
-static __always_inline long moved_bytes(const struct call *call, const struct pt_regs *regs, long result)
+static __always_inline long moved_bytes(const struct call *call, const struct pt_regs *regs,
+					long result)
 {
 	if (result <= 0)
 		return result;
 	if (call->moves_nothing)
 		return 0;
-	return call->kind.traits & CALL_HAS_MESSAGES ? (long)sum_messages(call_argument(regs, call->kind.messages), result, call->cgroup)
-						   : result;
+	return call->kind.traits & CALL_HAS_MESSAGES
+		       ? (long)sum_messages(call_argument(regs, call->kind.messages), result,
+					    call->cgroup)
+		       : result;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * uring - operations that come by io_uring, counted where the kernel posts their results.  That happens in
- * the process' own threads, or in workers that belong to its group; only what outlives its process is
- * ended by the kernel's threads.
+ * uring - operations that come by io_uring, counted where the kernel posts their results.  That
+ * happens in the process' own threads, or in workers that belong to its group; only what outlives
+ * its process is ended by the kernel's threads.
  *
- * Several programs for one tracepoint, of which user space loads the one that fits its prototype.  Costs
- * nothing but where io_uring is used.
+ * Several programs for one tracepoint, of which user space loads the one that fits its prototype.
+ * Costs nothing but where io_uring is used.
  */
 #pragma once
 
@@ -18,9 +18,10 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024); /* requests to close, on their way; without room they are unresolved */
-	__type(key, __u64);        /* the request's address; removed at its end */
-	__type(value, __u64);      /* place */
+	__uint(max_entries, 1024); /* requests to close, on their way; without room they are
+				      unresolved */
+	__type(key, __u64); /* the request's address; removed at its end */
+	__type(value, __u64); /* place */
 } closing_places SEC(".maps");
 
 static __always_inline __u64 place_of_descriptor(struct call_slot *slot, struct task_struct *task,
@@ -63,19 +64,22 @@ static __always_inline bool has_other_op(struct io_kiocb *req, __u8 how)
 }
 
 /* Of the socket that was looked up last. */
-static __always_inline void count_request_on_found(struct call_slot *slot, __u64 cgroup, __u8 op, long result)
+static __always_inline void count_request_on_found(struct call_slot *slot, __u64 cgroup, __u8 op,
+						   long result)
 {
 	if (slot->found_socket == TRAFFIC_TCP + 1)
 		use_connection(cgroup, slot->found_address);
-	count_traffic(cgroup, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op, result);
+	count_traffic(cgroup, slot->found_socket ? slot->found_socket : TRAFFIC_OTHER + 1, op,
+		      result);
 }
 
 /* The request's own file is where a splice writes. */
 static __always_inline void count_splice(struct call_slot *slot, struct task_struct *task,
-					 struct io_kiocb *req, __u64 cgroup, struct request_kind kind,
-					 long result)
+					 struct io_kiocb *req, __u64 cgroup,
+					 struct request_kind kind, long result)
 {
-	struct file_key key = key_for(cgroup, place_of_request(slot, req), kind.other_op, FILES_BY_SPLICE);
+	struct file_key key = key_for(cgroup, place_of_request(slot, req), kind.other_op,
+				      FILES_BY_SPLICE);
 	struct io_splice *splice = (void *)req;
 
 	count_data(&key, result, 0, 0, false);
@@ -93,8 +97,8 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 }
 
 /* The same on the files by themselves; nothing tells where in them the data stand. */
-static __always_inline void count_request_on_files(struct io_kiocb *req, struct request_kind kind, __u8 op,
-						   long result)
+static __always_inline void count_request_on_files(struct io_kiocb *req, struct request_kind kind,
+						   __u8 op, long result)
 {
 	struct io_splice *splice = (void *)req;
 	bool is_kernel = LOAD(current_task(), flags) & PF_KTHREAD;
@@ -107,7 +111,8 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 	}
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC || kind.how == REQUEST_SPLICE) {
 		follow_file(REF_REQUEST, (__u64)BPF_CORE_READ(req, file));
-		count_on_file(REF_REQUEST, kind.how == REQUEST_SPLICE ? kind.other_op : op, result, 0, 1);
+		count_on_file(REF_REQUEST, kind.how == REQUEST_SPLICE ? kind.other_op : op, result,
+			      0, 1);
 	}
 	if (kind.how == REQUEST_CLOSE) {
 		take_request((__u64)req);
@@ -115,14 +120,15 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 	}
 	if (kind.how == REQUEST_SPLICE && !is_kernel && bpf_core_type_exists(struct io_splice) &&
 	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED)) {
-		follow_descriptor(REF_REQUEST, BPF_CORE_READ(splice, splice_fd_in), POSITION_UNKNOWN, 0);
+		follow_descriptor(REF_REQUEST, BPF_CORE_READ(splice, splice_fd_in),
+				  POSITION_UNKNOWN, 0);
 		count_on_file(REF_REQUEST, op, result, 0, 1);
 	}
 }
 
 /* A send or a receive. */
-static __always_inline int count_request_on_socket(struct call_slot *slot, struct io_kiocb *req, __u64 cgroup, __u8 op,
-						    long result)
+static __always_inline int count_request_on_socket(struct call_slot *slot, struct io_kiocb *req,
+						   __u64 cgroup, __u8 op, long result)
 {
 	struct io_sr_msg *message = (void *)req;
 
@@ -189,7 +195,8 @@ int count_request_result(__u64 *ctx)
 	return count_request((struct io_kiocb *)ctx[1], (__s32)ctx[3]);
 }
 
-/* From Linux 6.13: (ctx, req, cqe); 072d37b53a8a "io_uring: make io_uring_complete() take io_uring_cqe". */
+/* From Linux 6.13: (ctx, req, cqe); 072d37b53a8a "io_uring: make io_uring_complete() take
+ * io_uring_cqe". */
 SEC("tp_btf/io_uring_complete")
 int count_request_entry(__u64 *ctx)
 {
@@ -216,12 +223,14 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 	}
 }
 
-/* One that goes on to receive after its first message; what it posts of the others names no request. */
+/* One that goes on to receive after its first message; what it posts of the others names no
+ * request. */
 static __always_inline bool is_multishot(struct io_kiocb *req)
 {
 	struct io_sr_msg *message = (void *)req;
 
-	return bpf_core_field_exists(struct io_sr_msg, flags) && BPF_CORE_READ(message, flags) & IORING_RECV_MULTISHOT;
+	return bpf_core_field_exists(struct io_sr_msg, flags) &&
+	       BPF_CORE_READ(message, flags) & IORING_RECV_MULTISHOT;
 }
 
 /* A request begins.  One that wants no completion for its success passes by unseen. */
@@ -242,7 +251,8 @@ static __always_inline int begin_request(struct io_kiocb *req)
 		note_closing(slot, task, req);
 	if (kind.how == REQUEST_SOCKET && is_multishot(req))
 		count_lost_of(cgroup, LOST_MESSAGE);
-	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS && !(watch.sees_skipped && kind.moves_data))
+	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS &&
+	    !(watch.sees_skipped && kind.moves_data))
 		count_lost_of(cgroup, LOST_SKIPPED);
 	return 0;
 }
@@ -261,8 +271,8 @@ int BPF_PROG(begin_request_req, struct io_kiocb *req)
 }
 
 /*
- * Until Linux 5.17: (ctx, req, ...), where a result names no request but by what the program chose to call it, and
- * that need not tell it from others.  So only how many there were is known.
+ * Until Linux 5.17: (ctx, req, ...), where a result names no request but by what the program chose
+ * to call it, and that need not tell it from others.  So only how many there were is known.
  * 502c87d65564 "io-uring: Make tracepoints consistent."
  */
 SEC("tp_btf/io_uring_submit_sqe")

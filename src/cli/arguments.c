@@ -24,8 +24,8 @@ static int is_record_file(const struct dirent *entry)
 }
 
 /* A file of a directory that is no record is told and passed over; it costs the exit code. */
-static int read_dir(const struct cli_command *command, const char *dir,
-		       struct records *records, int *exit_code, struct error *err)
+static int read_dir(const struct cli_command *command, const char *dir, struct records *records,
+		    int *exit_code, struct error *err)
 {
 	struct dirent **entries;
 	int count = scandir(dir, &entries, is_record_file, alphasort);
@@ -81,7 +81,8 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
 	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
 	if (r == -ENOENT)
-		return error_prefix(err, r, "there is no file, directory or local run '%s'", argument);
+		return error_prefix(err, r, "there is no file, directory or local run '%s'",
+				    argument);
 	if (r < 0)
 		return r;
 	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret,

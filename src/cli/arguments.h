@@ -6,8 +6,8 @@ struct cli_command;
 struct error;
 struct records;
 
-/* A file, a directory of files, "-", or the id of a local run or of a job that the agent of this node
- * knows.  A file of a directory that is no record is told in the name of @command, and costs
+/* A file, a directory of files, "-", or the id of a local run or of a job that the agent of this
+ * node knows.  A file of a directory that is no record is told in the name of @command, and costs
  * *exit_code. */
 int argument_read(const struct cli_command *command, const char *argument, struct records *records,
 		  int *exit_code, struct error *err);

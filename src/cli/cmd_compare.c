@@ -242,8 +242,8 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
-		r = compare(command, &settings, &output, argc, argv, rules->variables,
-			    condition, &err);
+		r = compare(command, &settings, &output, argc, argv, rules->variables, condition,
+			    &err);
 	if (r == -ENOTRECOVERABLE)
 		return cli_found(command, &err);
 	return r < 0 ? cli_fail(command, &err) : r;
@@ -254,7 +254,8 @@ const struct cli_command cmd_compare = {
 	.arguments = "[OPTION...] FILE|DIR|ID FILE|DIR|ID...",
 	.summary = "Say what is different in records from what it was in the first, the greatest "
 		   "change first",
-	.details = "A directory's records are one.  Conditions are told in docs/insights.md; one that "
-		   "is not known fails.\n",
+	.details =
+		"A directory's records are one.  Conditions are told in docs/insights.md; one that "
+		"is not known fails.\n",
 	.run = run_compare,
 };

@@ -66,7 +66,8 @@ static void print_text(const struct finding *f, FILE *out)
 	if (f->hierarchy->is_v2)
 		snprintf(name, sizeof(name), "the v2 hierarchy");
 	else
-		snprintf(name, sizeof(name), "the v1 hierarchy %s", controller_name(f->hierarchy->key));
+		snprintf(name, sizeof(name), "the v1 hierarchy %s",
+			 controller_name(f->hierarchy->key));
 	doctor_text_placement(f->placement, f->agent, name, &page);
 }
 
@@ -115,7 +116,8 @@ static int print(const struct finding *f, const struct output *output, struct er
 		r = write_to(f, output, stdout);
 	}
 	if (fflush(stdout) != 0 || r < 0)
-		return error_set_errno(err, r < 0 ? r : errno, "cannot write to the standard output");
+		return error_set_errno(err, r < 0 ? r : errno,
+				       "cannot write to the standard output");
 	return 0;
 }
 
@@ -199,8 +201,8 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 	else
 		r = output_check(&output, &err);
 	if (r >= 0)
-		r = settings.explained_pid ? explain(root_fd, &settings, &output, &err) :
-					     examine(root_fd, &settings, &output, &err);
+		r = settings.explained_pid ? explain(root_fd, &settings, &output, &err)
+					   : examine(root_fd, &settings, &output, &err);
 	if (r < 0)
 		return cli_fail(command, &err);
 	return r > 0 ? CLI_FAILED : CLI_WELL;
@@ -209,8 +211,10 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
 	.arguments = "[OPTION...]",
-	.summary = "Say what this machine can measure, what that costs, and what would make it better",
-	.details = "Each hook is tried for real, and checked by a process that does known operations.\n"
-		   "Exit code: 0: the default set (T0 and T2) works; 1: it does not; 2: wrong usage.\n",
+	.summary =
+		"Say what this machine can measure, what that costs, and what would make it better",
+	.details =
+		"Each hook is tried for real, and checked by a process that does known operations.\n"
+		"Exit code: 0: the default set (T0 and T2) works; 1: it does not; 2: wrong usage.\n",
 	.run = run_doctor,
 };

@@ -237,9 +237,10 @@ const struct cli_command cmd_insights = {
 	.name = "insights",
 	.arguments = "[OPTION...] [FILE|DIR|ID...]",
 	.summary = "Say what stands out in a record, with numbers, and what to do about it",
-	.details = "Without an argument that of the last local run; several records are taken as "
-		   "one.\n"
-		   "Rules are built in; /etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change\n"
-		   "them and add to them, for all commands: docs/insights.md tells the language.\n",
+	.details =
+		"Without an argument that of the last local run; several records are taken as "
+		"one.\n"
+		"Rules are built in; /etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change\n"
+		"them and add to them, for all commands: docs/insights.md tells the language.\n",
 	.run = run_insights,
 };

@@ -87,7 +87,8 @@ const struct cli_command cmd_report = {
 	.arguments = "[OPTION...] [FILE|DIR|ID...]",
 	.summary =
 		"Print a record, or several as one; without an argument that of the last local run",
-	.details = "A directory stands for all *.json in it, '-' for the standard input, an ID for a "
-		   "local run, or a job that the agent of this node knows (123, slurm/123).\n",
+	.details =
+		"A directory stands for all *.json in it, '-' for the standard input, an ID for a "
+		"local run, or a job that the agent of this node knows (123, slurm/123).\n",
 	.run = run_report,
 };

@@ -54,7 +54,8 @@ static const struct cli_option options[] = {
 };
 /* clang-format on */
 
-/* "DIR/" and a directory that is there stand for a file of this run's own in it: ranks share the option. */
+/* "DIR/" and a directory that is there stand for a file of this run's own in it: ranks share the
+ * option. */
 static int name_file(struct output *output, struct own_file *own, struct error *err)
 {
 	size_t length = output->file ? strlen(output->file) : 0;
@@ -63,7 +64,8 @@ static int name_file(struct output *output, struct own_file *own, struct error *
 
 	if (!length)
 		return 0;
-	if (output->file[length - 1] != '/' && (stat(output->file, &st) < 0 || !S_ISDIR(st.st_mode)))
+	if (output->file[length - 1] != '/' &&
+	    (stat(output->file, &st) < 0 || !S_ISDIR(st.st_mode)))
 		return 0;
 	r = file_make_dirs(output->file, 0777);
 	if (r < 0)
@@ -79,7 +81,9 @@ static int check_output(struct output *output, struct own_file *own, struct erro
 	int r;
 
 	if (output->file && strcmp(output->file, "-") == 0)
-		return error_set(err, -EINVAL, "the standard output is the command's: '--output' needs a file, and not '-'");
+		return error_set(
+			err, -EINVAL,
+			"the standard output is the command's: '--output' needs a file, and not '-'");
 	r = name_file(output, own, err);
 	if (r >= 0)
 		r = output_settle(output, err);
@@ -90,7 +94,8 @@ static int check_output(struct output *output, struct own_file *own, struct erro
 	return r;
 }
 
-static int save(struct output *output, struct own_file *own, const struct records *records, struct error *err)
+static int save(struct output *output, struct own_file *own, const struct records *records,
+		struct error *err)
 {
 	int r;
 
@@ -107,7 +112,8 @@ static int save(struct output *output, struct own_file *own, const struct record
 	return r;
 }
 
-/* All ranks of a job are one run to who looks for the last ones, and each that has a file has its record there. */
+/* All ranks of a job are one run to who looks for the last ones, and each that has a file has its
+ * record there. */
 static bool is_of_history(const struct record *record, const struct output *output)
 {
 	return record->job.rank <= 0 || !output->file;
@@ -140,9 +146,11 @@ static void print(const struct records *records, const struct rules *rules)
 		(void)sheet_print(&sheet);
 }
 
-/* Keeps and saves what was measured, then prints it: who reads that may have gone, and a signal that is held until then may end
- * us.  Takes @record over.  Only a file that was asked for and is not there is a failure. */
-static int tell(struct output *output, struct own_file *own, struct record *record, const sigset_t *mask, struct error *err)
+/* Keeps and saves what was measured, then prints it: who reads that may have gone, and a signal
+ * that is held until then may end us.  Takes @record over.  Only a file that was asked for and is
+ * not there is a failure. */
+static int tell(struct output *output, struct own_file *own, struct record *record,
+		const sigset_t *mask, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
@@ -194,7 +202,9 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 		{ output_options, output_option_count, &output },
 	};
 	sigset_t mask;
-	struct measure_options measure = { .root = "/", .on_sigpipe = signal(SIGPIPE, SIG_IGN), .mask = &mask };
+	struct measure_options measure = { .root = "/",
+					   .on_sigpipe = signal(SIGPIPE, SIG_IGN),
+					   .mask = &mask };
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(own_file_clear) struct own_file own = {};
 	struct record *record;
@@ -235,9 +245,10 @@ const struct cli_command cmd_run = {
 	.name = "run",
 	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
 	.summary = "Run a command and say what it did",
-	.details = "The command's own output, terminal and exit code stay as they are; the report goes to the\n"
-		   "standard error.  Under srun or mpirun, '--output DIR/' has each rank write a record of\n"
-		   "its own, which 'jobmeter report DIR' merges.\n",
+	.details =
+		"The command's own output, terminal and exit code stay as they are; the report goes to the\n"
+		"standard error.  Under srun or mpirun, '--output DIR/' has each rank write a record of\n"
+		"its own, which 'jobmeter report DIR' merges.\n",
 	.is_for_command = true,
 	.run = run_run,
 };

@@ -125,7 +125,9 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 		return error_set(err, -EINVAL, "'--replay' shows what was, and '%s' is of what is",
 				 s->record ? "--record" : "--standalone");
 	if (s->record && strcmp(s->record, "-") == 0)
-		return error_set(err, -EINVAL, "the standard output is for what is shown: '--record' needs a file, and not '-'");
+		return error_set(
+			err, -EINVAL,
+			"the standard output is for what is shown: '--record' needs a file, and not '-'");
 	if (s->user && (!*s->user || strlen(s->user) >= TOP_TEXT_MAX))
 		return error_set(err, -EINVAL, "'%.70s' is no user's name", s->user);
 	if (!s->is_batch && !s->is_json && !isatty(STDOUT_FILENO))
@@ -136,7 +138,8 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 }
 
 /* The agent where one lives; where none does, root measures by himself. */
-static int open_live(const struct settings *s, struct top_source **ret, struct error *ret_notice, struct error *err)
+static int open_live(const struct settings *s, struct top_source **ret, struct error *ret_notice,
+		     struct error *err)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
 	bool is_root = geteuid() == 0;
@@ -162,8 +165,10 @@ static int open_live(const struct settings *s, struct top_source **ret, struct e
 	return r;
 }
 
-/* *ret_notice: what is worth to be known of it; said at once, since what a screen shows is gone with it. */
-static int open_source(const struct settings *s, struct top_source **ret, struct error *ret_notice, struct error *err)
+/* *ret_notice: what is worth to be known of it; said at once, since what a screen shows is gone
+ * with it. */
+static int open_source(const struct settings *s, struct top_source **ret, struct error *ret_notice,
+		       struct error *err)
 {
 	int r = s->replay ? top_source_open_replay(s->replay, ret, ret_notice, err)
 			  : open_live(s, ret, ret_notice, err);
@@ -212,7 +217,8 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 	if (r == 0)
 		r = open_source(s, &source, &notice, err);
 	o.notice = notice.text;
-	if (r == 0) /* what was recorded before is lost only where there is something to be recorded */
+	if (r == 0) /* what was recorded before is lost only where there is something to be recorded
+		     */
 		r = open_record(s, &record, err);
 	o.record = record;
 	return r < 0 ? r : top_run(source, &o, err);

@@ -164,14 +164,15 @@ static int open_with_agent(const struct settings *s, const struct request *reque
 }
 
 /* By a sampler that knows all jobs. */
-static int open_several(const struct settings *s, const struct request *request, struct watch_source **ret,
-			struct error *err)
+static int open_several(const struct settings *s, const struct request *request,
+			struct watch_source **ret, struct error *err)
 {
 	struct watch_backend node;
 	int r;
 
 	if (s->demand.follows_files || s->demand.names_syscalls)
-		return error_set(err, -EINVAL, "'--%s' is for one job or group", s->demand.names_syscalls ? "syscalls" : "files");
+		return error_set(err, -EINVAL, "'--%s' is for one job or group",
+				 s->demand.names_syscalls ? "syscalls" : "files");
 	r = watch_node_open(&node, err);
 	if (r < 0)
 		return r;

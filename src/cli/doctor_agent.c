@@ -56,14 +56,16 @@ void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 		return;
 	rows_begin(rows, ROWS_TEXT, "agent");
 	if (!a->has_answer) {
-		rows_say(rows, "", "%s: %s", a->is_there ? "it says nothing" : "none runs", a->why.text);
+		rows_say(rows, "", "%s: %s", a->is_there ? "it says nothing" : "none runs",
+			 a->why.text);
 		return;
 	}
 	rows_say(rows, "", "%s answers at %s", a->facts.version, a->socket_path);
 	for (size_t i = 0; i < meter_tier_count; i++)
 		rows_say(rows, ", ", "%s %s", meter_tiers[i].name,
 			 strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
-	rows_say(rows, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live, a->facts.jobs_live == 1 ? "" : "s");
+	rows_say(rows, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
+		 a->facts.jobs_live == 1 ? "" : "s");
 	print_list(rows, "does not see ", &a->facts.missing);
 	print_list(rows, "", &a->facts.notes);
 }
@@ -78,7 +80,8 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 	else if (!a->has_group)
 		rows_say(rows, "", "says: %s", a->why.text);
 	else
-		rows_say(rows, "", "by the site's rules too: manager %s, job %s", a->group.manager, a->group.id);
+		rows_say(rows, "", "by the site's rules too: manager %s, job %s", a->group.manager,
+			 a->group.id);
 	if (a->has_group && a->group.step)
 		rows_say(rows, ", ", "step %s", a->group.step);
 }

@@ -11,9 +11,9 @@
 struct document;
 struct rows;
 
-struct doctor_agent {	 /* begins as {} */
-	bool was_asked;	 /* the root is this machine's own */
-	bool is_there;	 /* else @why says why not */
+struct doctor_agent { /* begins as {} */
+	bool was_asked; /* the root is this machine's own */
+	bool is_there; /* else @why says why not */
 	bool has_answer; /* else @why says why not, too */
 	struct error why;
 	char *socket_path;

@@ -43,7 +43,8 @@ static void print_verdict(const struct checkup *c, struct page *page)
 	if (checkup_is_well(c)) {
 		page_put(page, PAGE_BOLD, "The default set works here: ");
 		list_on(c, &on);
-		page_put(page, PAGE_PLAIN, "%s, each hook tried and checked.", on.text ? on.text : "");
+		page_put(page, PAGE_PLAIN, "%s, each hook tried and checked.",
+			 on.text ? on.text : "");
 		page_end_line(page);
 		return;
 	}
@@ -64,7 +65,8 @@ static void print_verdict(const struct checkup *c, struct page *page)
 
 static void print_machine(const struct machine *m, struct rows *rows)
 {
-	rows_line(rows, ROWS_TEXT, "machine", "%s, Linux %s", or_unknown(m->node), or_unknown(m->kernel));
+	rows_line(rows, ROWS_TEXT, "machine", "%s, Linux %s", or_unknown(m->node),
+		  or_unknown(m->kernel));
 	rows_say(rows, "", " on %s", *m->arch ? m->arch : "an unknown processor");
 	if (m->cpus_online)
 		rows_say(rows, ", ", "%u CPU%s", m->cpus_online, m->cpus_online == 1 ? "" : "s");
@@ -74,9 +76,10 @@ static void print_machine(const struct machine *m, struct rows *rows)
 		rows_say(rows, ", ", "%s", humanize_bytes(m->memory_bytes).text);
 	if (m->is_virtual || *m->product)
 		rows_say(rows, ", ", "%s%s%s", m->is_virtual ? "virtual" : "",
-			     m->is_virtual && *m->product ? ": " : "", m->product);
-	rows_line(rows, ROWS_TEXT, NULL, "%s BTF; preemption %s (%s)", m->has_btf ? "with" : "without",
-		     or_unknown(m->preemption.mode), m->preemption.source);
+			 m->is_virtual && *m->product ? ": " : "", m->product);
+	rows_line(rows, ROWS_TEXT, NULL, "%s BTF; preemption %s (%s)",
+		  m->has_btf ? "with" : "without", or_unknown(m->preemption.mode),
+		  m->preemption.source);
 }
 
 static void print_cgroups(const struct checkup *c, struct rows *rows)
@@ -88,11 +91,10 @@ static void print_cgroups(const struct checkup *c, struct rows *rows)
 		rows_say(rows, "", "%s", c->why_no_hierarchy.text);
 	else if (h->is_v2)
 		rows_say(rows, "", "v2, %s the memory controller for groups of ours",
-			     c->has_memory_controller ? "with" : "without");
+			 c->has_memory_controller ? "with" : "without");
 	else
-		rows_say(rows, "", "v1, key hierarchy %s%s",
-			     controller_name(h->key),
-			     h->v2_mount ? "; v2 beside it has no controllers" : "");
+		rows_say(rows, "", "v1, key hierarchy %s%s", controller_name(h->key),
+			 h->v2_mount ? "; v2 beside it has no controllers" : "");
 }
 
 static void print_settings(const struct rights *r, struct rows *rows)
@@ -100,8 +102,7 @@ static void print_settings(const struct rights *r, struct rows *rows)
 
 	rows_begin(rows, ROWS_TEXT, NULL);
 	if (r->unprivileged_bpf_disabled >= 0)
-		rows_say(rows, ", ", "unprivileged_bpf_disabled %d",
-			     r->unprivileged_bpf_disabled);
+		rows_say(rows, ", ", "unprivileged_bpf_disabled %d", r->unprivileged_bpf_disabled);
 	if (r->perf_event_paranoid != RIGHTS_UNKNOWN_PARANOIA)
 		rows_say(rows, ", ", "perf_event_paranoid %d", r->perf_event_paranoid);
 	if (*r->lockdown)
@@ -119,11 +120,15 @@ static void print_rights(const struct rights *r, struct rows *rows)
 	for (size_t i = 0; i < count; i++)
 		sentence_add(rights_has(r, capabilities[i].number) ? &has : &lacks, " ", "%s",
 			     capabilities[i].name);
-	rows_line(rows, ROWS_TEXT, "rights", "%s", !r->is_known ? "unknown" : r->uid == 0 ? "root" : "user");
+	rows_line(rows, ROWS_TEXT, "rights", "%s",
+		  !r->is_known	? "unknown"
+		  : r->uid == 0 ? "root"
+				: "user");
 	if (r->is_known && r->uid != 0)
 		rows_say(rows, " ", "%u", r->uid);
 	if (r->is_known && has.text)
-		rows_say(rows, ", ", "%s %s", lacks.text ? "with" : "with all that matter:", has.text);
+		rows_say(rows, ", ", "%s %s",
+			 lacks.text ? "with" : "with all that matter:", has.text);
 	if (r->is_known && lacks.text)
 		rows_say(rows, ", ", "without %s", lacks.text);
 	print_settings(r, rows);
@@ -149,7 +154,9 @@ static const char *state_of(const struct checkup *c, const struct checkup_tier *
 		return "on, checked in part";
 	if (tier->is_on)
 		return "on, checked";
-	return tier->on_count == tier->hook_count ? "not checked" : tier->on_count ? "in part" : "off";
+	return tier->on_count == tier->hook_count ? "not checked"
+	       : tier->on_count			  ? "in part"
+						  : "off";
 }
 
 /* All hooks have one fate, and so one reason. */
@@ -237,13 +244,16 @@ static void print_older(const struct older *older, bool is_verbose, struct rows 
 	rows_begin(rows, ROWS_TEXT, NULL);
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (older_is(older, (enum object_id)id))
-			rows_say(rows, --left ? ", " : " and ", "%s", object_name((enum object_id)id));
+			rows_say(rows, --left ? ", " : " and ", "%s",
+				 object_name((enum object_id)id));
 	}
-	rows_say(rows, "", ": the code for older kernels, which counts the same and costs more a call%s",
-		     is_verbose ? "" : " (--verbose: why)");
+	rows_say(rows, "",
+		 ": the code for older kernels, which counts the same and costs more a call%s",
+		 is_verbose ? "" : " (--verbose: why)");
 	for (size_t id = 0; is_verbose && id < OBJECT_COUNT; id++) {
 		if (older_is(older, (enum object_id)id))
-			rows_line(rows, ROWS_TEXT, NULL, "%s: %s", object_name((enum object_id)id), older->why[id]);
+			rows_line(rows, ROWS_TEXT, NULL, "%s: %s", object_name((enum object_id)id),
+				  older->why[id]);
 	}
 }
 
@@ -269,7 +279,8 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *r
 	print_reasons(c, rows);
 	print_older(&c->older, is_verbose, rows);
 	if (c->map_bytes)
-		rows_line(rows, ROWS_TEXT, NULL, "their tables take %s of memory", humanize_bytes(c->map_bytes).text);
+		rows_line(rows, ROWS_TEXT, NULL, "their tables take %s of memory",
+			  humanize_bytes(c->map_bytes).text);
 	if (is_verbose && c->hook_count) {
 		rows_gap(rows);
 		print_hooks(c, rows);
@@ -316,7 +327,7 @@ static void cell_spread(struct rows_table *t, const struct cost *cost, const str
 static void print_costs(const struct checkup *c, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "measured", true, 0 },    { "a 4 KiB read", false, 0 }, { "spread", false, 1 },
+		{ "measured", true, 0 },      { "a 4 KiB read", false, 0 }, { "spread", false, 1 },
 		{ "another call", false, 0 }, { "spread", false, 1 },
 	};
 	struct rows_table *t;
@@ -324,7 +335,7 @@ static void print_costs(const struct checkup *c, struct rows *rows)
 	rows_gap(rows);
 	if (!c->has_costs) {
 		rows_line(rows, ROWS_TEXT, "costs", "not measured: %s",
-			     c->is_live ? c->why_no_costs.text : "this root is not the machine's");
+			  c->is_live ? c->why_no_costs.text : "this root is not the machine's");
 		return;
 	}
 	t = rows_table(rows, ROWS_TEXT, "costs", columns, ARRAY_SIZE(columns));
@@ -366,7 +377,7 @@ static void print_sensors(const struct sensors *sensors, bool is_verbose, struct
 		const struct sensor *s = &sensors->items[i];
 
 		rows_say(rows, ", ", "%s %s%s", s->source, s->name,
-			     s->is_readable ? "" : " (not readable)");
+			 s->is_readable ? "" : " (not readable)");
 	}
 	if (shown < sensors->count)
 		rows_say(rows, " ", "and %zu more", sensors->count - shown);
@@ -382,7 +393,7 @@ static void print_gpus(const struct gpus *gpus, struct rows *rows)
 		const struct gpu *g = &gpus->items[i];
 
 		rows_say(rows, ", ", "%s %s (%s)", g->vendor, g->address,
-			     *g->driver ? g->driver : "no driver");
+			 *g->driver ? g->driver : "no driver");
 	}
 	if (*gpus->nvidia_driver)
 		rows_say(rows, "; ", "NVIDIA's driver is %s", gpus->nvidia_driver);
@@ -398,7 +409,8 @@ static void print_advice(const struct checkup *c, struct rows *rows)
 	if (count)
 		rows_gap(rows);
 	for (size_t i = 0; i < count; i++)
-		rows_line(rows, ROWS_TEXT, i ? NULL : "better", "%s; gives %s", advice[i].what, advice[i].gives);
+		rows_line(rows, ROWS_TEXT, i ? NULL : "better", "%s; gives %s", advice[i].what,
+			  advice[i].gives);
 }
 
 void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool is_verbose,
@@ -427,7 +439,9 @@ void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool
 
 static void print_identity(const struct identity *id, const char *label, struct rows *rows)
 {
-	const struct { const char *name, *value; } parts[] = {
+	const struct {
+		const char *name, *value;
+	} parts[] = {
 		{ "job", id->job },   { "step", id->step }, { "task", id->task },
 		{ "user", id->user }, { "node", id->node },
 	};
@@ -466,7 +480,8 @@ void doctor_text_placement(const struct placement *p, const struct doctor_agent 
 	if (p->has_identity)
 		print_identity(&p->identity, "rule", rows);
 	else
-		rows_line(rows, ROWS_TEXT, "rule", "none of the built-in ones matches: no job's by these");
+		rows_line(rows, ROWS_TEXT, "rule",
+			  "none of the built-in ones matches: no job's by these");
 	if (p->has_outer)
 		print_identity(&p->outer, "around it", rows);
 	doctor_agent_print_group(agent, rows);

@@ -45,8 +45,10 @@ int identify_rank(void)
 
 void identify_batch_job(char *ret, size_t size)
 {
-	static const char *const names[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "OAR_JOB_ID" };
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
+	static const char *const names[] = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+					     "FLUX_JOB_ID", "OAR_JOB_ID" };
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.";
 	const char *text = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) && !text; i++)

@@ -43,10 +43,12 @@ static void add_billing(const struct efficiency *e, struct rows *rows)
 		rows_say(rows, i ? ", " : "; not measured: ", "%s", e->billing->left_out[i]);
 }
 
-static void say_hours(const char *what, double seconds, const struct core_time *t, struct rows *rows)
+static void say_hours(const char *what, double seconds, const struct core_time *t,
+		      struct rows *rows)
 {
 	if (seconds >= LOST_SHARE_MIN * t->core)
-		rows_say(rows, ", ", "%s %s (%s)", what, amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
+		rows_say(rows, ", ", "%s %s (%s)", what,
+			 amount_format(amount_of(seconds), DIMENSION_SECONDS).text,
 			 amount_format(amount_of(seconds / t->core), DIMENSION_SHARE).text);
 }
 
@@ -68,7 +70,8 @@ static void add_patterns(const struct patterns *patterns, struct rows *rows)
 	for (size_t i = 0; i < patterns->count; i++) {
 		_cleanup_free_ char *text = pattern_text(patterns, &patterns->items[i]);
 
-		rows_line(rows, ROWS_ALL, pattern_id(patterns->items[i].kind), "%s", text ? text : "");
+		rows_line(rows, ROWS_ALL, pattern_id(patterns->items[i].kind), "%s",
+			  text ? text : "");
 	}
 }
 
@@ -77,7 +80,8 @@ static void add_unknown(const struct insights *insights, struct rows *rows)
 {
 	rows_begin(rows, ROWS_TEXT, "not known");
 	for (size_t i = 0; i < insights->unknown_count; i++)
-		rows_say(rows, "; ", "%s (%s)", insights->unknown[i].rule->id, insights->unknown[i].names);
+		rows_say(rows, "; ", "%s (%s)", insights->unknown[i].rule->id,
+			 insights->unknown[i].names);
 }
 
 static struct rows *rows_of(const struct analysis *analysis)
@@ -99,7 +103,8 @@ static struct human score_of(const struct efficiency *e)
 	struct human h = { "score -" };
 
 	if (e->score.is_known)
-		snprintf(h.text, sizeof(h.text), "score %.0f%s", e->score.number, efficiency_basis(e));
+		snprintf(h.text, sizeof(h.text), "score %.0f%s", e->score.number,
+			 efficiency_basis(e));
 	return h;
 }
 
@@ -153,7 +158,9 @@ static void list_rule(const struct rule *rule, const char *kind, struct page *pa
 	page_put(page, PAGE_BOLD, "%s", rule->id);
 	page_pad(page, 0, 2);
 	page_put(page, PAGE_DIM, "%s%s%s", kind,
-		 !rule->is_each_mount ? "" : rule->is_by_path ? ", each mount by path" : ", each mount",
+		 !rule->is_each_mount ? ""
+		 : rule->is_by_path   ? ", each mount by path"
+				      : ", each mount",
 		 rule->is_disabled ? ", not asked" : "");
 	page_end_line(page);
 	if (rule->condition)

@@ -25,7 +25,8 @@ static void print_usage(FILE *out)
 	fputs("usage: jobmeter COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
 	for (size_t i = 0; i < command_count; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\n'jobmeter COMMAND --help' says more; 'jobmeter --version' which one this is.\n", out);
+	fputs("\n'jobmeter COMMAND --help' says more; 'jobmeter --version' which one this is.\n",
+	      out);
 }
 
 static int refuse_command(const char *name)
@@ -44,13 +45,14 @@ static int refuse_command(const char *name)
 	return cli_misuse(NULL, &err);
 }
 
-/* Else the next file that is opened is the standard error, and what is said stands in it.  For a command that is run they
- * are as closed as they were. */
+/* Else the next file that is opened is the standard error, and what is said stands in it.  For a
+ * command that is run they are as closed as they were. */
 static void fill_standard_files(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (fcntl(fd, F_GETFD) < 0)
-			(void)open("/dev/null", O_RDWR | O_CLOEXEC); /* the lowest number that is free */
+			(void)open("/dev/null", O_RDWR | O_CLOEXEC); /* the lowest number that is
+									free */
 	}
 }
 

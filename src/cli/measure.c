@@ -43,7 +43,7 @@ struct measurement {
 	struct child child;
 	struct hardware *hardware;
 	struct thermal *thermal; /* NULL: the machine has nothing of the kind */
-	struct cpulist cpus;     /* that the command may use */
+	struct cpulist cpus; /* that the command may use */
 	struct thermal_sums sums;
 	struct children_usage before;
 	bool looks_inside; /* the measurer does */
@@ -74,13 +74,15 @@ static int choose_measurer(struct measurement *m, bool is_agent, struct error *e
 
 	measurer_freep(&m->measurer);
 	m->measurer = NULL;
-	r = is_agent ? measurer_new_agent(m->options, m->root_fd, h, &m->measurer) :
-		       measurer_new_own(m->options, m->root_fd, h, &m->why_no_cgroups, &m->measurer);
+	r = is_agent
+		    ? measurer_new_agent(m->options, m->root_fd, h, &m->measurer)
+		    : measurer_new_own(m->options, m->root_fd, h, &m->why_no_cgroups, &m->measurer);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
 	assert(m->measurer);
 	r = m->measurer->begin(m->measurer, err);
-	/* then wait() has to tell, of all that the command leaves too: what they used, or when they end */
+	/* then wait() has to tell, of all that the command leaves too: what they used, or when they
+	 * end */
 	if (r == 0 && (m->measurer->needs_children || m->options->is_patient))
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
 	return r;
@@ -102,7 +104,8 @@ static int admit(struct measurement *m, bool is_agent, struct error *err)
 	return m->measurer->admit(m->measurer, m->child.pid, err);
 }
 
-/* They need neither BPF nor a group, and nobody else counts them for us: from the command's execve() on. */
+/* They need neither BPF nor a group, and nobody else counts them for us: from the command's
+ * execve() on. */
 static void open_hardware(struct measurement *m)
 {
 	struct hardware_events events;
@@ -131,8 +134,8 @@ static void open_thermal(struct measurement *m)
 	_cleanup_(reading_clear) struct reading unused = {};
 	_cleanup_free_ char *cpus = NULL;
 
-	if (allocation_read(m->root_fd, NULL, &unused, &cpus) < 0 || cpulist_parse(cpus, &m->cpus) < 0 ||
-	    thermal_open(m->root_fd, &m->thermal) < 0)
+	if (allocation_read(m->root_fd, NULL, &unused, &cpus) < 0 ||
+	    cpulist_parse(cpus, &m->cpus) < 0 || thermal_open(m->root_fd, &m->thermal) < 0)
 		return;
 	if (!thermal_has_any(m->thermal))
 		m->thermal = thermal_close(m->thermal);
@@ -165,7 +168,8 @@ static int start(struct measurement *m, char *const argv[], struct error *err)
 /* They are aligned to the wall clock, so that each is one of a bucket's edges. */
 static void plan_look(struct measurement *m)
 {
-	m->next_look_ns = clock_now_ns(CLOCK_BOOTTIME) + LOOK_NS - clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
+	m->next_look_ns = clock_now_ns(CLOCK_BOOTTIME) + LOOK_NS -
+			  clock_now_ns(CLOCK_REALTIME) % LOOK_NS;
 }
 
 static void begin_polls(struct measurement *m)
@@ -202,8 +206,8 @@ static void look(struct measurement *m)
 	m->polls += r >= 0;
 }
 
-/* Of a run that was over before the first look it is all of one time; else what is known at the end alone would seem to be of
- * its last moment, or of all of them. */
+/* Of a run that was over before the first look it is all of one time; else what is known at the end
+ * alone would seem to be of its last moment, or of all of them. */
 static int settle_timeline(struct measurement *m)
 {
 	struct value values[TIMELINE_SERIES];
@@ -232,8 +236,8 @@ static int wait_for_command(struct measurement *m, struct error *err)
 	return r;
 }
 
-/* Until nobody is left in the group, or without a group no child, or we are asked to end.  What they use is in the record, and
- * so is their time. */
+/* Until nobody is left in the group, or without a group no child, or we are asked to end.  What
+ * they use is in the record, and so is their time. */
 static void wait_for_survivors(struct measurement *m)
 {
 	bool had_members = false;
@@ -271,7 +275,8 @@ static int name_survivors(struct measurement *m)
 			return r;
 	}
 	if (count > (ssize_t)ARRAY_SIZE(pids))
-		return strings_add(&record->coverage.notes, "%zd more processes outlived the command",
+		return strings_add(&record->coverage.notes,
+				   "%zd more processes outlived the command",
 				   count - (ssize_t)ARRAY_SIZE(pids));
 	return 0;
 }
@@ -319,7 +324,8 @@ static int read_hardware(struct measurement *m)
 	struct value values[METRIC_JOB_COUNT] = {};
 
 	if (!m->hardware)
-		return strings_add(&m->record->coverage.missing, HARDWARE_LABEL "%s", m->why_no_hardware.text);
+		return strings_add(&m->record->coverage.missing, HARDWARE_LABEL "%s",
+				   m->why_no_hardware.text);
 	hardware_read(m->hardware, values);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 		if (values[id].is_known)
@@ -355,13 +361,13 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r >= 0 && !m->options->agent && node_ports_exist(m->root_fd))
 		r = strings_add(&m->record->coverage.missing, NODE_PORTS_MISSING);
 	if (r >= 0)
-		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL, &m->record->reading,
-				    &m->record->job.cpus_allowed);
+		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
+				    &m->record->reading, &m->record->job.cpus_allowed);
 	if (r >= 0)
 		r = identify(m, argv);
 	if (r >= 0 && *m->why_no_agent.text)
-		r = strings_add(&m->record->coverage.notes, "the agent did not measure this run: %s",
-				m->why_no_agent.text);
+		r = strings_add(&m->record->coverage.notes,
+				"the agent did not measure this run: %s", m->why_no_agent.text);
 	if (r < 0)
 		return r;
 	record_close_accounting(m->record);

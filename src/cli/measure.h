@@ -2,8 +2,8 @@
 /*
  * measure - run one command and measure it from its first instruction to its end.
  *
- * With the rights for it: in a cgroup of its own, by BPF.  Without: what the kernel grants a user.  In
- * either case the record says what was not seen.
+ * With the rights for it: in a cgroup of its own, by BPF.  Without: what the kernel grants a user.
+ * In either case the record says what was not seen.
  */
 #pragma once
 
@@ -16,22 +16,25 @@ struct client;
 struct error;
 
 struct measure_options {
-	const char *root;     /* below which proc and sys are read: "/" */
-	bool is_patient;      /* wait for processes that outlive the command */
+	const char *root; /* below which proc and sys are read: "/" */
+	bool is_patient; /* wait for processes that outlive the command */
 	unsigned int followed_max; /* files to follow one by one; 0: none */
-	bool names_syscalls;  /* count system calls by name */
-	unsigned int tiers;   /* of enum meter_tier, by BPF; 0: without it */
+	bool names_syscalls; /* count system calls by name */
+	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	struct client *agent; /* it measures; NULL: we do */
-	sighandler_t on_sigpipe; /* what the command does at SIGPIPE, which the caller may ignore for itself */
-	sigset_t *mask; /* not NULL: on success signals that end us stay held, until the caller sets this mask, which was ours */
+	sighandler_t on_sigpipe; /* what the command does at SIGPIPE, which the caller may ignore
+				    for itself */
+	sigset_t *mask; /* not NULL: on success signals that end us stay held, until the caller sets
+			   this mask, which was ours */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
-	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
+	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
+						   processor has */
 };
 
 /*
- * Run @argv.  On 0, *ret is the record, and *ret_code the command's exit code as a shell would have it.
- * -ENOENT and other errors: it could not be run; nothing is left behind, *ret_code is 126 or 127, or 1
- * where the failure is ours, and @err says which.
+ * Run @argv.  On 0, *ret is the record, and *ret_code the command's exit code as a shell would have
+ * it. -ENOENT and other errors: it could not be run; nothing is left behind, *ret_code is 126 or
+ * 127, or 1 where the failure is ours, and @err says which.
  */
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,
 		    int *ret_code, struct error *err);

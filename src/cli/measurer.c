@@ -38,17 +38,18 @@ static int add_texts(const struct strings *from, struct strings *to)
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < from->count; i++) {
-		if (!begins_with(from->items[i], HARDWARE_LABEL) && !begins_with(from->items[i], THERMAL_LABEL))
+		if (!begins_with(from->items[i], HARDWARE_LABEL) &&
+		    !begins_with(from->items[i], THERMAL_LABEL))
 			r = strings_add(to, "%s", from->items[i]);
 	}
 	return r;
 }
 
-#define SWAP(member)                                               \
-	do {                                                       \
-		__typeof__(from->member) its = from->member;       \
-		from->member = record->member;                     \
-		record->member = its;                              \
+#define SWAP(member)                                         \
+	do {                                                 \
+		__typeof__(from->member) its = from->member; \
+		from->member = record->member;               \
+		record->member = its;                        \
 	} while (0)
 
 int measurer_take_over(struct record *from, struct record *record)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * measurer - who measures a command: a meter of our own, or the agent of the node.  measure.c runs
- * the command, and asks its measurer in this order: begin, admit, start, list and look (any number of
- * times), read.
+ * the command, and asks its measurer in this order: begin, admit, start, list and look (any number
+ * of times), read.
  */
 #pragma once
 
@@ -27,7 +27,8 @@ struct measurer {
 	ssize_t (*list)(struct measurer *m, pid_t *pids, size_t max);
 	/* The command has just been released; may be NULL. */
 	void (*start)(struct measurer *m, const struct child *child);
-	/* Take what is counted now into the record's timeline; may be NULL.  -ENOSYS: it cannot tell. */
+	/* Take what is counted now into the record's timeline; may be NULL.  -ENOSYS: it cannot
+	 * tell. */
 	int (*look)(struct measurer *m, struct error *err);
 	/* The command has ended: add to the record what was counted, what was not seen, and why. */
 	int (*read)(struct measurer *m, const struct child *child,
@@ -52,8 +53,8 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 /* What wait() says of the command and those that it waited for is more than the record has. */
 bool measurer_is_short(const struct child *child, const struct children_usage *usage,
 		       const struct record *record);
-/* What a sampler counted, ours or the agent's, and what it says of it, becomes the record's; who and when is the
- * caller's to say, as are the processor's counters and sensors. */
+/* What a sampler counted, ours or the agent's, and what it says of it, becomes the record's; who
+ * and when is the caller's to say, as are the processor's counters and sensors. */
 int measurer_take_over(struct record *from, struct record *record);
 /* Say that the numbers are what wait() tells. */
 int measurer_note_children(struct record *record);

@@ -77,8 +77,7 @@ static ssize_t list_agent(struct measurer *measurer, pid_t *pids, size_t max)
 	size_t count = 0;
 	int pid;
 
-	dir = m->run.path && m->hierarchy ? hierarchy_find_dir(m->hierarchy, m->run.path)
-					     : NULL;
+	dir = m->run.path && m->hierarchy ? hierarchy_find_dir(m->hierarchy, m->run.path) : NULL;
 	if (!dir || asprintf(&path, ".%s/cgroup.procs", dir) < 0) {
 		path = NULL;
 		return -ENOSYS;
@@ -149,7 +148,8 @@ static int take_over(struct record *from, struct record *record)
 
 	if (r < 0 || from->is_final || record->survivor_count)
 		return r;
-	return strings_add(&record->coverage.notes, "the last of what tasks that ended did is not in");
+	return strings_add(&record->coverage.notes,
+			   "the last of what tasks that ended did is not in");
 }
 
 static int read_agent(struct measurer *measurer, const struct child *child,
@@ -170,7 +170,8 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 		r = strings_add(&record->coverage.missing,
 				"hot files: the agent follows no files one by one");
 	if (r == 0 && m->names_syscalls)
-		r = strings_add(&record->coverage.missing, "system calls by name: the agent does not count them");
+		r = strings_add(&record->coverage.missing,
+				"system calls by name: the agent does not count them");
 	if (r == 0 && measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
 		r = strings_add(&record->coverage.notes,

@@ -128,8 +128,8 @@ static int look_own(struct measurer *measurer, struct error *err)
 }
 
 /* As of the command's end, with all tasks that have ended by now. */
-static int read_sampler(struct own_measurer *m, const struct child *child, bool *ret_is_settled, struct record **ret,
-			struct error *err)
+static int read_sampler(struct own_measurer *m, const struct child *child, bool *ret_is_settled,
+			struct record **ret, struct error *err)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	int r;
@@ -140,15 +140,18 @@ static int read_sampler(struct own_measurer *m, const struct child *child, bool 
 }
 
 /* Read until all that ended is in, or patience is. */
-static int read_counters(struct own_measurer *m, const struct child *child, const struct children_usage *usage,
-			 struct record *record, struct error *err)
+static int read_counters(struct own_measurer *m, const struct child *child,
+			 const struct children_usage *usage, struct record *record,
+			 struct error *err)
 {
 	_cleanup_(record_freep) struct record *counted = NULL;
 	struct strings *notes = &record->coverage.notes;
 	bool is_settled;
 	int r = read_sampler(m, child, &is_settled, &counted, err);
 
-	for (int tries = 0; r >= 0 && uses_tasks(m) && measurer_is_short(child, usage, counted) && tries < SHORT_TRIES; tries++) {
+	for (int tries = 0; r >= 0 && uses_tasks(m) && measurer_is_short(child, usage, counted) &&
+			    tries < SHORT_TRIES;
+	     tries++) {
 		record_freep(&counted);
 		counted = NULL;
 		r = read_sampler(m, child, &is_settled, &counted, err);
@@ -167,7 +170,8 @@ static int read_counters(struct own_measurer *m, const struct child *child, cons
 }
 
 /* Of who counts no tasks the group's files tell of its processes, and wait() of more. */
-static void read_children(const struct own_measurer *m, const struct children_usage *usage, struct record *record)
+static void read_children(const struct own_measurer *m, const struct children_usage *usage,
+			  struct record *record)
 {
 	struct value *values = record->reading.values;
 	bool counts_tasks = m->sampler && sampler_counts_tasks(m->sampler);
@@ -199,9 +203,10 @@ static int tell_no_group(const struct own_measurer *m, struct record *record)
 				"files by mount, waiting for a CPU and memory of the whole "
 				"command: run as root to see them");
 	else
-		r = strings_add(missing,
-				"files by mount, waiting for a CPU and memory of the whole command: %s",
-				m->why_no_group.text);
+		r = strings_add(
+			missing,
+			"files by mount, waiting for a CPU and memory of the whole command: %s",
+			m->why_no_group.text);
 	if (r >= 0 && m->options->followed_max)
 		r = strings_add(missing, "hot files: they take T2, files by mount");
 	if (r >= 0 && m->options->names_syscalls)

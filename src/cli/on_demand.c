@@ -15,7 +15,8 @@ static int parse_files_max(const char *text, void *at, struct error *err)
 	int number;
 
 	if (parse_int(text, 1, FILES_MOST, &number) < 0)
-		return error_set(err, -EINVAL, "files to follow are a number from 1 to %d, and not '%s'",
+		return error_set(err, -EINVAL,
+				 "files to follow are a number from 1 to %d, and not '%s'",
 				 FILES_MOST, text);
 	*(unsigned int *)at = (unsigned int)number;
 	return 0;

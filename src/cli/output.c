@@ -45,14 +45,21 @@ static int parse_format(const char *text, void *at, struct error *err)
 	}
 	guess = guess_nearest(text, &formats[0].name, ARRAY_SIZE(formats), sizeof(formats[0]));
 	if (guess)
-		return error_set(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", text, guess);
-	return error_set(err, -EINVAL, "there is no format '%s'; there are text, json, ndjson, csv, yaml, markdown, html", text);
+		return error_set(err, -EINVAL, "there is no format '%s'; did you mean '%s'?", text,
+				 guess);
+	return error_set(
+		err, -EINVAL,
+		"there is no format '%s'; there are text, json, ndjson, csv, yaml, markdown, html",
+		text);
 }
 
 static const struct {
 	const char *word;
 	enum record_rows rows;
-} row_words[] = { { "mount", ROWS_MOUNT }, { "device", ROWS_DEVICE }, { "socket", ROWS_SOCKET }, { "syscall", ROWS_SYSCALL } };
+} row_words[] = { { "mount", ROWS_MOUNT },
+		  { "device", ROWS_DEVICE },
+		  { "socket", ROWS_SOCKET },
+		  { "syscall", ROWS_SYSCALL } };
 
 static int parse_by(const char *text, void *at, struct error *err)
 {
@@ -62,7 +69,9 @@ static int parse_by(const char *text, void *at, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, -EINVAL, "rows can be by 'mount', 'device', 'socket' or 'syscall', and not by '%s'", text);
+	return error_set(err, -EINVAL,
+			 "rows can be by 'mount', 'device', 'socket' or 'syscall', and not by '%s'",
+			 text);
 }
 
 static const char *word_of_rows(enum record_rows rows)
@@ -79,7 +88,8 @@ static const char *word_of_rows(enum record_rows rows)
 static bool has_format(const struct output *output, enum output_format format)
 {
 	return (format != OUTPUT_MARKDOWN || output->has_markdown) &&
-	       (format != OUTPUT_HTML || output->has_html) && (format != OUTPUT_CSV || !output->no_csv);
+	       (format != OUTPUT_HTML || output->has_html) &&
+	       (format != OUTPUT_CSV || !output->no_csv);
 }
 
 static const char *format_word(const void *target, size_t i)
@@ -115,7 +125,8 @@ static enum output_format format_of_ending(const char *file)
 	const char *dot = strrchr(file, '.');
 
 	for (size_t i = 0; dot && i < ARRAY_SIZE(formats); i++) {
-		for (size_t j = 0; j < ARRAY_SIZE(formats[i].endings) && formats[i].endings[j]; j++) {
+		for (size_t j = 0; j < ARRAY_SIZE(formats[i].endings) && formats[i].endings[j];
+		     j++) {
 			if (strcmp(formats[i].endings[j], dot) == 0)
 				return formats[i].format;
 		}
@@ -128,7 +139,8 @@ int output_settle(struct output *output, struct error *err)
 	if (output->file && strcmp(output->file, "-") == 0)
 		output->file = NULL;
 	if (output->is_json && output->format != OUTPUT_UNSET && output->format != OUTPUT_JSON)
-		return error_set(err, -EINVAL, "'--json' and another '--format' exclude each other");
+		return error_set(err, -EINVAL,
+				 "'--json' and another '--format' exclude each other");
 	if (output->is_json)
 		output->format = OUTPUT_JSON;
 	if (output->format == OUTPUT_UNSET && output->file)
@@ -147,7 +159,8 @@ int output_settle(struct output *output, struct error *err)
 	if (output->format == OUTPUT_CSV && output->no_csv)
 		return error_set(err, -EINVAL, "%s", output->no_csv);
 	if (output->rows != ROWS_RECORD && output->format != OUTPUT_CSV)
-		return error_set(err, -EINVAL, "'--by %s' is for '--format csv'", word_of_rows(output->rows));
+		return error_set(err, -EINVAL, "'--by %s' is for '--format csv'",
+				 word_of_rows(output->rows));
 	return 0;
 }
 
@@ -160,8 +173,8 @@ struct document *output_new_document(const struct output *output, FILE *out)
 {
 	if (output->format == OUTPUT_YAML)
 		return document_new_yaml(out);
-	return document_new_json(out,
-				 output->format == OUTPUT_NDJSON ? DOCUMENT_ONE_LINE : DOCUMENT_INDENTED);
+	return document_new_json(out, output->format == OUTPUT_NDJSON ? DOCUMENT_ONE_LINE
+								      : DOCUMENT_INDENTED);
 }
 
 static int write_document(const struct output *output, const struct record *record, FILE *out)
@@ -236,7 +249,8 @@ int output_end(FILE *out, int r, const char *what, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot write the %s", what) : 0;
 }
 
-int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err)
+int output_save_by(const struct output *output, output_writer write, const void *what,
+		   struct error *err)
 {
 	_cleanup_(replacement_abandon) struct replacement file = {};
 	int r = replacement_open(output->file, 0666, &file, err);
@@ -248,14 +262,16 @@ int output_save_by(const struct output *output, output_writer write, const void 
 	return r < 0 ? r : replacement_commit(&file, err);
 }
 
-int output_print_by(const struct output *output, output_writer write, const void *what, struct error *err)
+int output_print_by(const struct output *output, output_writer write, const void *what,
+		    struct error *err)
 {
 	static const struct output text = { .format = OUTPUT_TEXT };
 	int r;
 
 	if (!output->file)
 		return write(output, what, stdout, err);
-	r = output_save_by(output, write, what, err); /* first: who reads what is printed may have gone */
+	r = output_save_by(output, write, what, err); /* first: who reads what is printed may have
+							 gone */
 	return r < 0 || output->is_quiet ? r : write(&text, what, stdout, err);
 }
 

@@ -29,13 +29,13 @@ enum output_format {
 struct output { /* begins as {}; filled by cli_parse() */
 	enum output_format format;
 	const char *file; /* NULL: stdout */
-	bool is_json;     /* --json was given */
+	bool is_json; /* --json was given */
 	bool is_quiet;
 	bool must_be_new; /* the file: -EEXIST where there is one when it is written */
 	enum record_rows rows; /* in CSV */
 	bool has_markdown, has_html; /* set before parsing: there is such a form of it */
-	const char *no_csv;	     /* set before parsing: why there is no table of it, or NULL */
-	const struct rules *rules;   /* set before writing records: what is concluded from them */
+	const char *no_csv; /* set before parsing: why there is no table of it, or NULL */
+	const struct rules *rules; /* set before writing records: what is concluded from them */
 };
 
 extern const struct cli_option output_options[];
@@ -43,8 +43,8 @@ extern const size_t output_option_count;
 /* The first so many suit a document that is no record. */
 extern const size_t output_document_option_count;
 
-/* After parsing: find the format that the options or the file's ending mean (without any: text), and
- * whether they agree.  The file "-" is stdout.  -EINVAL: they do not. */
+/* After parsing: find the format that the options or the file's ending mean (without any: text),
+ * and whether they agree.  The file "-" is stdout.  -EINVAL: they do not. */
 int output_settle(struct output *output, struct error *err);
 
 /* Whether the file can be written; to be asked before a long run.  Without a file: 0. */
@@ -63,13 +63,17 @@ int output_write(const struct output *output, const struct records *records, FIL
 int output_save(const struct output *output, const struct records *records, struct error *err);
 
 /* Writes @what in the format, text included; it fills @err. */
-typedef int (*output_writer)(const struct output *output, const void *what, FILE *out, struct error *err);
+typedef int (*output_writer)(const struct output *output, const void *what, FILE *out,
+			     struct error *err);
 
-/* The last that a writer does: @r, or -Exxx where not all of it gets out; "cannot write the @what". */
+/* The last that a writer does: @r, or -Exxx where not all of it gets out; "cannot write the @what".
+ */
 int output_end(FILE *out, int r, const char *what, struct error *err);
 
 /* The same for what @write writes. */
-int output_save_by(const struct output *output, output_writer write, const void *what, struct error *err);
+int output_save_by(const struct output *output, output_writer write, const void *what,
+		   struct error *err);
 
 /* To stdout, or to the file; then a text for people still appears unless that is unwanted. */
-int output_print_by(const struct output *output, output_writer write, const void *what, struct error *err);
+int output_print_by(const struct output *output, output_writer write, const void *what,
+		    struct error *err);

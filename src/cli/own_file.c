@@ -28,7 +28,8 @@ static char *stem_in(const char *dir)
 	identify_batch_job(job + 1, sizeof(job) - 1);
 	if (identify_rank() >= 0)
 		snprintf(rank, sizeof(rank), "-r%d", identify_rank());
-	if (asprintf(&stem, "%s%s%s-%s%s%s-%d", dir, slash, host, start, job[1] ? job : "", rank, getpid()) < 0)
+	if (asprintf(&stem, "%s%s%s-%s%s%s-%d", dir, slash, host, start, job[1] ? job : "", rank,
+		     getpid()) < 0)
 		return NULL;
 	return stem;
 }
@@ -37,7 +38,8 @@ static int set_path(struct own_file *own, unsigned int number)
 {
 	char *path;
 
-	if ((number < 2 ? asprintf(&path, "%s.json", own->stem) : asprintf(&path, "%s-%u.json", own->stem, number)) < 0)
+	if ((number < 2 ? asprintf(&path, "%s.json", own->stem)
+			: asprintf(&path, "%s-%u.json", own->stem, number)) < 0)
 		return -ENOMEM;
 	free(own->path);
 	own->path = path;

@@ -56,8 +56,8 @@ static int check_trust(const char *path, const struct stat *st, struct error *er
 
 static int add_file(struct layers *layers, const char *path, bool is_asked_for, struct error *err)
 {
-	_cleanup_close_ int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (is_asked_for ? 0 : O_NONBLOCK));
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+						    (is_asked_for ? 0 : O_NONBLOCK));
 	struct rules_text *text = &layers->texts[layers->count];
 	struct stat st;
 	int r;

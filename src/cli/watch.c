@@ -19,7 +19,7 @@
 #include "cli/watch_source.h"
 
 #define CHECKPOINT_LOOKS 10 /* records are read that often, if nobody looks at them */
-#define FINAL_TRIES 20	    /* the last of a job that ended comes a moment later */
+#define FINAL_TRIES 20 /* the last of a job that ended comes a moment later */
 #define FINAL_STEP_NS 100000000
 
 struct watch {
@@ -40,7 +40,8 @@ static void watch_clear(struct watch *w)
 static int hold_signals(struct watch *w, struct error *err)
 {
 	w->signal_fd = endings_open();
-	return w->signal_fd < 0 ? error_set_errno(err, w->signal_fd, "cannot watch for signals") : 0;
+	return w->signal_fd < 0 ? error_set_errno(err, w->signal_fd, "cannot watch for signals")
+				: 0;
 }
 
 /* True: somebody wants an end. */
@@ -174,8 +175,8 @@ static int note_thermal(const struct record *last, struct record *record)
 	int r = 0;
 
 	if (last->thermal.samples.is_known && !record->thermal.samples.is_known)
-		r = strings_add(&record->coverage.missing,
-				THERMAL_LABEL "known of the job's whole life only, and not of this time");
+		r = strings_add(&record->coverage.missing, THERMAL_LABEL
+				"known of the job's whole life only, and not of this time");
 	return r == -ENOSPC ? 0 : r;
 }
 
@@ -242,7 +243,8 @@ int watch_jobs(struct watch_source *source, const struct watch_options *options,
 	if (r < 0)
 		return r;
 	r = look(&w, err);
-	w.start_ns = clock_now_ns(CLOCK_REALTIME); /* what the first look found is what is taken off */
+	w.start_ns = clock_now_ns(CLOCK_REALTIME); /* what the first look found is what is taken off
+						    */
 	w.start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);
 	if (r == 0)
 		r = go_on(&w, err);

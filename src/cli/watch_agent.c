@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who knows all jobs of the node as a source, most of all its agent: it counts from each job's beginning, whoever looks. */
+/* Who knows all jobs of the node as a source, most of all its agent: it counts from each job's
+ * beginning, whoever looks. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,9 +55,8 @@ static int watch_job(struct watched_list *list, const struct client_job *job, bo
 	struct watched *watched = watched_add(list);
 
 	if (!watched)
-		return list->count >= WATCHED_MAX
-			       ? 0
-			       : -ENOMEM; /* what is over the bound is not watched */
+		return list->count >= WATCHED_MAX ? 0 : -ENOMEM; /* what is over the bound is not
+								    watched */
 	watched->manager = strdup(job->manager);
 	watched->id = strdup(job->id);
 	if (asprintf(&watched->label, "%s/%s", job->manager, job->id) < 0)
@@ -109,7 +109,7 @@ static int refresh_jobs(struct watch_source *s, struct watched_list *list, struc
 }
 
 static int read_job(struct watch_source *s, const struct watched *job, struct record **ret,
-		      struct error *err)
+		    struct error *err)
 {
 	const struct watch_backend *backend = &source_of(s)->backend;
 
@@ -133,14 +133,14 @@ static struct jobs_source *new_source(struct error *err)
 
 static int choose(struct jobs_source *a, const struct client_job *job)
 {
-	struct client_job *larger =
-		reallocarray(a->chosen.items, a->chosen.count + 1, sizeof(*larger));
+	struct client_job *larger = reallocarray(a->chosen.items, a->chosen.count + 1,
+						 sizeof(*larger));
 
 	if (!larger)
 		return -ENOMEM;
 	a->chosen.items = larger;
-	a->chosen.items[a->chosen.count++] =
-		(struct client_job){ .manager = strdup(job->manager), .id = strdup(job->id) };
+	a->chosen.items[a->chosen.count++] = (struct client_job){ .manager = strdup(job->manager),
+								  .id = strdup(job->id) };
 	return larger[a->chosen.count - 1].manager && larger[a->chosen.count - 1].id ? 0 : -ENOMEM;
 }
 
@@ -149,8 +149,8 @@ static int refuse_step(const struct watch_target *target, const struct watch_can
 		       size_t count, struct error *err)
 {
 	const char *step = watch_find_step(target->id);
-	_cleanup_free_ char *id =
-		step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
+	_cleanup_free_ char *id = step ? strndup(target->id, (size_t)(step - target->id) - 1)
+				       : NULL;
 	struct watch_target whole = { .manager = target->manager, .id = id };
 	size_t chosen;
 
@@ -164,16 +164,16 @@ static int refuse_step(const struct watch_target *target, const struct watch_can
 static int choose_target(struct jobs_source *a, const struct watch_target *target,
 			 const struct client_jobs *jobs, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates =
-		calloc(jobs->count + 1, sizeof(*candidates));
+	_cleanup_free_ struct watch_candidate *candidates = calloc(jobs->count + 1,
+								   sizeof(*candidates));
 	size_t chosen;
 	int r;
 
 	if (!candidates)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	for (size_t i = 0; i < jobs->count; i++)
-		candidates[i] =
-			(struct watch_candidate){ jobs->items[i].manager, jobs->items[i].id };
+		candidates[i] = (struct watch_candidate){ jobs->items[i].manager,
+							  jobs->items[i].id };
 	r = watch_target_choose(target, candidates, jobs->count, &chosen, err);
 	if (r == -ENOENT && refuse_step(target, candidates, jobs->count, err) < 0)
 		return -ENOENT;
@@ -188,8 +188,8 @@ static int choose_target(struct jobs_source *a, const struct watch_target *targe
 	return r < 0 ? error_set_errno(err, r, "cannot watch") : 0;
 }
 
-int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets, struct watch_source **ret,
-		    struct error *err)
+int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets,
+		    struct watch_source **ret, struct error *err)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	struct jobs_source *a;
@@ -211,7 +211,8 @@ int watch_jobs_open(const struct watch_backend *backend, const struct watch_targ
 	return 0;
 }
 
-int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret, struct error *err)
+int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret,
+			 struct error *err)
 {
 	struct jobs_source *a = new_source(err);
 
@@ -231,7 +232,8 @@ static int list_of_agent(void *client, struct client_jobs *ret, struct error *er
 	return client_list_jobs(client, ret, err);
 }
 
-static int record_of_agent(void *client, const char *manager, const char *id, struct record **ret, struct error *err)
+static int record_of_agent(void *client, const char *manager, const char *id, struct record **ret,
+			   struct error *err)
 {
 	return client_get_record(client, manager, id, ret, err);
 }

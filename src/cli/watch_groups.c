@@ -11,11 +11,11 @@
 #include "cli/watch_target.h"
 
 /* Jobs only, or the steps of the job with @target's id. */
-static int choose(const struct job_groups *groups, const struct watch_target *target, const char *step,
-		  size_t *ret, struct error *err)
+static int choose(const struct job_groups *groups, const struct watch_target *target,
+		  const char *step, size_t *ret, struct error *err)
 {
-	_cleanup_free_ struct watch_candidate *candidates =
-		calloc(groups->count + 1, sizeof(*candidates));
+	_cleanup_free_ struct watch_candidate *candidates = calloc(groups->count + 1,
+								   sizeof(*candidates));
 	_cleanup_free_ size_t *places = calloc(groups->count + 1, sizeof(*places));
 	size_t count = 0, chosen;
 	int r;
@@ -36,12 +36,12 @@ static int choose(const struct job_groups *groups, const struct watch_target *ta
 	return r;
 }
 
-static int choose_step(const struct job_groups *groups, const struct watch_target *target, size_t *ret,
-		       struct error *err)
+static int choose_step(const struct job_groups *groups, const struct watch_target *target,
+		       size_t *ret, struct error *err)
 {
 	const char *step = watch_find_step(target->id);
-	_cleanup_free_ char *id =
-		step ? strndup(target->id, (size_t)(step - target->id) - 1) : NULL;
+	_cleanup_free_ char *id = step ? strndup(target->id, (size_t)(step - target->id) - 1)
+				       : NULL;
 	struct watch_target job = { .manager = target->manager, .id = id };
 	struct error why = {};
 	int r;

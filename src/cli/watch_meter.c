@@ -245,8 +245,8 @@ static int find_path(const struct meter_source *m, pid_t pid, char **ret, struct
 	return r < 0 ? error_set_errno(err, r, "cannot find the group of process %d", pid) : 0;
 }
 
-int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options, struct watch_source **ret,
-			     struct error *err)
+int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options,
+			     struct watch_source **ret, struct error *err)
 {
 	struct meter_source *m = new_source(options, err);
 	char *path = NULL;
@@ -262,16 +262,17 @@ int watch_meter_open_process(pid_t pid, const struct watch_meter_options *option
 	return start_at(m, path, ret, err);
 }
 
-int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,
-			   struct error *err)
+int watch_meter_open_group(const char *path, const struct watch_meter_options *options,
+			   struct watch_source **ret, struct error *err)
 {
 	struct meter_source *m = new_source(options, err);
 
 	return m ? start_at(m, hierarchy_path_of(&m->hierarchy, path), ret, err) : -EIO;
 }
 
-int watch_meter_open_job(const struct watch_target *target, const struct watch_meter_options *options,
-			 struct watch_source **ret, struct error *err)
+int watch_meter_open_job(const struct watch_target *target,
+			 const struct watch_meter_options *options, struct watch_source **ret,
+			 struct error *err)
 {
 	struct meter_source *m = new_source(options, err);
 	char *path = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A sampler of our own that knows all jobs of the node, as the agent's does: for several at once. */
+/* A sampler of our own that knows all jobs of the node, as the agent's does: for several at once.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "cli/watch_source.h"
 
 #define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */
-#define BUDGET 20000	       /* of each core, in millionths: the agent's default */
+#define BUDGET 20000 /* of each core, in millionths: the agent's default */
 
 struct node {
 	struct sampler *sampler;
@@ -62,7 +63,8 @@ static int list_jobs(void *context, struct client_jobs *ret, struct error *err)
 	return 0;
 }
 
-static int get_record(void *context, const char *manager, const char *id, struct record **ret, struct error *err)
+static int get_record(void *context, const char *manager, const char *id, struct record **ret,
+		      struct error *err)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
 	const struct snapshot_job *job;
@@ -75,8 +77,10 @@ static int get_record(void *context, const char *manager, const char *id, struct
 	if (!job)
 		return error_set(err, -ENOENT, "there is no job '%s/%s'", manager, id);
 	r = sampler_get_record(n->sampler, snapshot, job, ret, err);
-	if (r >= 0 && !(*ret)->time.start_ns) /* it was there before us: of the time that we measured */
-		(*ret)->time.elapsed_ns = (job->is_live ? snapshot->real_ns : job->job->end_ns) - (*ret)->time.measured_from_ns;
+	if (r >= 0 && !(*ret)->time.start_ns) /* it was there before us: of the time that we
+						 measured */
+		(*ret)->time.elapsed_ns = (job->is_live ? snapshot->real_ns : job->job->end_ns) -
+					  (*ret)->time.measured_from_ns;
 	return r;
 }
 
@@ -100,7 +104,8 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	sources_want(has_source, wanted);
 	n->root_fd = options.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'") : sampler_open(&options, &n->sampler, err);
+	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
+			   : sampler_open(&options, &n->sampler, err);
 	if (r < 0) {
 		close_node(n);
 		return r;

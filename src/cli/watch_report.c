@@ -33,7 +33,8 @@ static void add_job(const struct record *r, struct rows_table *table)
 	bool has_cores = record_cores_busy(r, &cores);
 
 	rows_row(table, ROWS_ALL);
-	rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-", r->job.id ? r->job.id : "-");
+	rows_words(table, "%s/%s", r->job.manager ? r->job.manager : "-",
+		   r->job.id ? r->job.id : "-");
 	rows_cell(table, cell_words(r->job.name));
 	rows_cell(table, cell_number(ROWS_TIME, r->time.elapsed_ns));
 	rows_cell(table, cell_words(has_cores ? humanize_cores(cores).text : NULL));
@@ -45,8 +46,13 @@ static void add_job(const struct record *r, struct rows_table *table)
 static void list_jobs(const struct session *session, struct page *page)
 {
 	static const struct rows_column columns[] = {
-		{ "job" }, { "name", .is_left = true, .rank = 2 }, { "time" },	{ "cores used" }, { "peak", .rank = 1 },
-		{ "read" }, { "written" },
+		{ "job" },
+		{ "name", .is_left = true, .rank = 2 },
+		{ "time" },
+		{ "cores used" },
+		{ "peak", .rank = 1 },
+		{ "read" },
+		{ "written" },
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct rows_table *table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));

@@ -20,13 +20,13 @@ struct watch_targets;
 
 #define WATCHED_MAX 4096
 
-struct watched {	    /* a job; strings and records are owned */
+struct watched { /* a job; strings and records are owned */
 	char *manager, *id; /* NULL: it is only a group */
-	char *label;	    /* what it is called in a line */
+	char *label; /* what it is called in a line */
 	bool is_live;
 	bool is_new; /* it began while we watched, so all of it is ours */
-	struct record *first, *before,
-		*last; /* NULL: not read yet; before: the one before the last */
+	struct record *first, *before, *last; /* NULL: not read yet; before: the one before the last
+					       */
 };
 
 struct watched_list {
@@ -50,7 +50,8 @@ void watch_source_closep(struct watch_source **s);
 struct watch_backend { /* who knows all jobs of the node */
 	void *context;
 	int (*list)(void *context, struct client_jobs *ret, struct error *err);
-	int (*get_record)(void *context, const char *manager, const char *id, struct record **ret, struct error *err);
+	int (*get_record)(void *context, const char *manager, const char *id, struct record **ret,
+			  struct error *err);
 	void (*close)(void *context);
 };
 /* @client is not taken over before a source takes the backend. */
@@ -58,26 +59,29 @@ struct watch_backend watch_backend_of(struct client *client);
 /* A sampler of our own; as root. */
 int watch_node_open(struct watch_backend *ret, struct error *err);
 
-/* Jobs that are known; @backend is taken over on success.  -ENOENT, -ENOTUNIQ: see watch_target_choose(). */
-int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets, struct watch_source **ret,
-		    struct error *err);
+/* Jobs that are known; @backend is taken over on success.  -ENOENT, -ENOTUNIQ: see
+ * watch_target_choose(). */
+int watch_jobs_open(const struct watch_backend *backend, const struct watch_targets *targets,
+		    struct watch_source **ret, struct error *err);
 /* All jobs of a user, also those that begin later. */
-int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret, struct error *err);
+int watch_jobs_open_user(const struct watch_backend *backend, uid_t uid, struct watch_source **ret,
+			 struct error *err);
 /* The job in which a process (or, @pid 0, the group @path) is, by the agent.  -ENOENT: in none. */
 int watch_agent_open_group(struct client *client, pid_t pid, const char *path,
 			   struct watch_source **ret, struct error *err);
 
 struct watch_meter_options {
-	unsigned int followed_max;		/* files to follow one by one; 0: none */
-	bool names_syscalls;			/* count system calls by name */
+	unsigned int followed_max; /* files to follow one by one; 0: none */
+	bool names_syscalls; /* count system calls by name */
 	const struct hardware_events *hardware; /* NULL: the machine's own */
 };
 
-/* Without an agent, or for what it does not count: the group in which a process is, a group, or the group of a job.  Takes root.
- * Its directory may stand for a group. */
-int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options, struct watch_source **ret,
-			     struct error *err);
-int watch_meter_open_group(const char *path, const struct watch_meter_options *options, struct watch_source **ret,
-			   struct error *err);
-int watch_meter_open_job(const struct watch_target *target, const struct watch_meter_options *options,
-			 struct watch_source **ret, struct error *err);
+/* Without an agent, or for what it does not count: the group in which a process is, a group, or the
+ * group of a job.  Takes root. Its directory may stand for a group. */
+int watch_meter_open_process(pid_t pid, const struct watch_meter_options *options,
+			     struct watch_source **ret, struct error *err);
+int watch_meter_open_group(const char *path, const struct watch_meter_options *options,
+			   struct watch_source **ret, struct error *err);
+int watch_meter_open_job(const struct watch_target *target,
+			 const struct watch_meter_options *options, struct watch_source **ret,
+			 struct error *err);

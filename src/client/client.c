@@ -19,7 +19,8 @@
 #include "codec/wire_snapshot.h"
 #include "basic/waiter.h"
 
-#define AHEAD "0.1"   /* seconds: a second reading that is taken sooner behind the first is of no use */
+#define AHEAD \
+	"0.1" /* seconds: a second reading that is taken sooner behind the first is of no use */
 #define AGAIN_MS 3000 /* for how long who was cut tries again... */
 #define AGAIN_FIRST_MS 10
 #define AGAIN_LAST_MS 160 /* ...at intervals that grow up to this */
@@ -49,7 +50,8 @@ static int say_failure(const struct client *c, int r, const struct reply *reply,
 	case -ENOMEM:
 		return error_set_errno(err, ENOMEM, "cannot ask the agent");
 	case -EMSGSIZE:
-		return error_set(err, -EPROTO, "the agent's answer is longer than %u MiB", CLIENT_ANSWER_MAX >> 20);
+		return error_set(err, -EPROTO, "the agent's answer is longer than %u MiB",
+				 CLIENT_ANSWER_MAX >> 20);
 	case -EPROTO:
 		return error_set(err, -EPROTO, "the agent at '%s': %s", c->path, reply->why);
 	case -ETIMEDOUT:
@@ -65,7 +67,8 @@ static int say_failure(const struct client *c, int r, const struct reply *reply,
 /* What the agent said in words, instead of an answer. */
 static int say_refusal(const struct client *c, const struct reply *reply, struct error *err)
 {
-	_cleanup_free_ char *why = reply->text ? client_parse_error(reply->text, reply->length) : NULL;
+	_cleanup_free_ char *why = reply->text ? client_parse_error(reply->text, reply->length)
+					       : NULL;
 	int code = reply->status == 404	  ? -ENOENT
 		   : reply->status == 403 ? -EACCES
 		   : reply->status == 503 ? -EBUSY
@@ -73,7 +76,8 @@ static int say_refusal(const struct client *c, const struct reply *reply, struct
 
 	if (why)
 		return error_set(err, code, "%s", why);
-	return error_set(err, code, "the agent at '%s' answers with status %u", c->path, reply->status);
+	return error_set(err, code, "the agent at '%s' answers with status %u", c->path,
+			 reply->status);
 }
 
 /* An agent that has many to serve cuts who comes, before it reads what he wants; so he may ask
@@ -85,7 +89,8 @@ static bool was_cut(int r, const struct reply *reply)
 
 static int pause_ms(const struct waiter *w, int ms)
 {
-	struct pollfd fds[] = { { w ? w->fds[0] : -1, POLLIN, 0 }, { w ? w->fds[1] : -1, POLLIN, 0 } };
+	struct pollfd fds[] = { { w ? w->fds[0] : -1, POLLIN, 0 },
+				{ w ? w->fds[1] : -1, POLLIN, 0 } };
 
 	(void)poll(fds, ARRAY_SIZE(fds), w ? MIN(ms, w->timeout_ms) : ms);
 	return w ? w->run(w->context) : 0;
@@ -109,12 +114,14 @@ static int perform(const struct exchange *e, struct reply *ret, bool *ret_gave_u
 }
 
 /* One request, of one connection: none is held while the command runs.  @body NULL: it is a GET. */
-static int ask(const struct client *c, const char *target, const char *body, int timeout_ms, struct reply *ret,
-	       struct error *err)
+static int ask(const struct client *c, const char *target, const char *body, int timeout_ms,
+	       struct reply *ret, struct error *err)
 {
-	const struct exchange exchange = {
-		.path = c->path, .target = target, .body = body, .timeout_ms = timeout_ms, .waiter = c->waiter
-	};
+	const struct exchange exchange = { .path = c->path,
+					   .target = target,
+					   .body = body,
+					   .timeout_ms = timeout_ms,
+					   .waiter = c->waiter };
 	bool gave_up;
 	int r;
 
@@ -194,7 +201,8 @@ static int take_record(const struct client *c, const struct reply *answer, struc
 /* For a path or a query; the caller frees. */
 static char *percent_encode(const char *text)
 {
-	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+	static const char plain[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
 	char *encoded = malloc(strlen(text) * 3 + 1), *to = encoded;
 
 	for (; encoded && *text; text++)
@@ -227,30 +235,36 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 	return r < 0 ? r : take_record(c, &answer, ret, err);
 }
 
-static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before, bool is_first,
-		    struct tick *ret, struct error *err)
+static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
+			     const struct tick *before, bool is_first, struct tick *ret,
+			     struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
 	char target[256], age[DECIMAL_SIZE], ended[DECIMAL_SIZE], since[DECIMAL_SIZE];
 	int r;
 
-	snprintf(target, sizeof(target), "/v1/snapshot?max_age=%s&ended=%s&since=%s%s", decimal_format(age, max_age_ns, 9),
-		 decimal_format(ended, ended_ns, 9), decimal_format(since, before ? before->boot_ns : 0, 9),
+	snprintf(target, sizeof(target), "/v1/snapshot?max_age=%s&ended=%s&since=%s%s",
+		 decimal_format(age, max_age_ns, 9), decimal_format(ended, ended_ns, 9),
+		 decimal_format(since, before ? before->boot_ns : 0, 9),
 		 is_first ? "&ahead=" AHEAD : "");
 	r = ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err);
 	if (r == -ENOENT && answer.text) /* somebody answered */
 		return error_set(err, -EPROTO,
-				 "the agent at '%s' is older than this program: it knows no ticks", c->path);
+				 "the agent at '%s' is older than this program: it knows no ticks",
+				 c->path);
 	if (r < 0)
 		return r;
 	r = wire_snapshot_parse(answer.text ? answer.text : "", answer.length, before, ret, err);
-	return r < 0 && r != -ESTALE ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer") : r;
+	return r < 0 && r != -ESTALE
+		       ? error_prefix(err, r == -ENOMEM ? r : -EPROTO, "the agent's answer")
+		       : r;
 }
 
-int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-		    struct tick *ret, struct error *err)
+int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
+			const struct tick *before, struct tick *ret, struct error *err)
 {
-	int r = get_wire_snapshot(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret, err);
+	int r = get_wire_snapshot(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret,
+				  err);
 
 	if (r == -ESTALE) /* it leaves out what we have not: once more from the beginning */
 		r = get_wire_snapshot(c, max_age_ns, ended_ns, NULL, false, ret, err);
@@ -263,7 +277,7 @@ static int find_group(struct client *c, const char *start, const char *what,
 	_cleanup_(reply_clear) struct reply answer = {};
 	_cleanup_free_ char *target = make_target(start, what, "");
 	int r = target ? ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err)
-		    : error_set_errno(err, ENOMEM, "cannot ask the agent");
+		       : error_set_errno(err, ENOMEM, "cannot ask the agent");
 
 	return r < 0 ? r : client_parse_group(answer.text, answer.length, ret, err);
 }
@@ -294,27 +308,30 @@ int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, stru
 }
 
 /* "/START/ID[END][?group=GROUP]"; @body: NULL: it is only asked for. */
-static int ask_run(struct client *c, const struct client_group *run, const char *start, const char *end,
-		   const char *body, struct record **ret, struct error *err)
+static int ask_run(struct client *c, const struct client_group *run, const char *start,
+		   const char *end, const char *body, struct record **ret, struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
 	_cleanup_free_ char *more = NULL, *target = NULL;
 	int r;
 
-	if (asprintf(&more, "%s%s%s", end, run->group ? "?group=" : "", run->group ? run->group : "") < 0)
+	if (asprintf(&more, "%s%s%s", end, run->group ? "?group=" : "",
+		     run->group ? run->group : "") < 0)
 		more = NULL;
 	target = more ? make_target(start, run->id, more) : NULL;
 	r = target ? ask(c, target, body, CLIENT_ANSWER_MS, &answer, err)
-		: error_set_errno(err, ENOMEM, "cannot ask the agent");
+		   : error_set_errno(err, ENOMEM, "cannot ask the agent");
 	return r < 0 ? r : take_record(c, &answer, ret, err);
 }
 
-int client_end_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err)
+int client_end_run(struct client *c, const struct client_group *run, struct record **ret,
+		   struct error *err)
 {
 	return ask_run(c, run, "/v1/runs/", "/end", "", ret, err);
 }
 
-int client_get_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err)
+int client_get_run(struct client *c, const struct client_group *run, struct record **ret,
+		   struct error *err)
 {
 	return ask_run(c, run, "/v1/jobs/run/", "", NULL, ret, err);
 }

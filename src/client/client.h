@@ -23,7 +23,8 @@ struct waiter;
 
 #define CLIENT_SOCKET "/run/jobmeter/agent.sock"
 #define CLIENT_ANSWER_MAX (64u * 1024 * 1024)
-#define CLIENT_HELLO_MS 2000   /* for whether an agent lives: where none does, that is known at once */
+#define CLIENT_HELLO_MS \
+	2000 /* for whether an agent lives: where none does, that is known at once */
 #define CLIENT_ANSWER_MS 10000 /* for everything else */
 #define CLIENT_JOBS_MAX 65536
 
@@ -55,8 +56,8 @@ struct client_agent {
 void client_agent_clear(struct client_agent *a);
 int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);
 
-/* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He must not use the
- * client meanwhile. */
+/* Who is asked while a later answer is waited for: the caller's, until the client is closed.  He
+ * must not use the client meanwhile. */
 void client_set_waiter(struct client *c, const struct waiter *waiter);
 
 const char *client_socket_path(const struct client *c);
@@ -67,16 +68,18 @@ int client_list_jobs(struct client *c, struct client_jobs *ret, struct error *er
 int client_get_record(struct client *c, const char *manager, const char *id, struct record **ret,
 		      struct error *err);
 
-/* All of the caller's jobs as they are now, from a reading no older than @max_age_ns (the agent takes none more often
- * than every 50 ms); those that ended only if it was less than @ended_ns before.  @before: the last answer, with which the
- * result shares the records of jobs that did nothing since; one that begins as {}: none yet, and another one will be
- * asked for at once, so the agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted. */
-int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-		    struct tick *ret, struct error *err);
+/* All of the caller's jobs as they are now, from a reading no older than @max_age_ns (the agent
+ * takes none more often than every 50 ms); those that ended only if it was less than @ended_ns
+ * before.  @before: the last answer, with which the result shares the records of jobs that did
+ * nothing since; one that begins as {}: none yet, and another one will be asked for at once, so the
+ * agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted. */
+int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
+			const struct tick *before, struct tick *ret, struct error *err);
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
 	char *manager, *id, *step, *task, *path;
-	char *group; /* of a run: what the kernel numbers its cgroup by, which no other job of that name has */
+	char *group; /* of a run: what the kernel numbers its cgroup by, which no other job of that
+			name has */
 };
 void client_group_clear(struct client_group *g);
 int client_find_process(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
@@ -88,5 +91,7 @@ int client_find_group(struct client *c, const char *path, struct client_group *r
 int client_begin_run(struct client *c, pid_t pid, struct client_group *ret, struct error *err);
 /* The run is over.  Its record may lack what has just ended: while record.is_final is false, a
  * later client_get_run() may know more. */
-int client_end_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err);
-int client_get_run(struct client *c, const struct client_group *run, struct record **ret, struct error *err);
+int client_end_run(struct client *c, const struct client_group *run, struct record **ret,
+		   struct error *err);
+int client_get_run(struct client *c, const struct client_group *run, struct record **ret,
+		   struct error *err);

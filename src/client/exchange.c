@@ -43,15 +43,20 @@ static int connection_open(const char *path)
 static int connection_wait(const struct connection *c, short events)
 {
 	const struct waiter *w = c->exchange->waiter;
-	struct pollfd fds[] = { { c->fd, events, 0 }, { w ? w->fds[0] : -1, POLLIN, 0 }, { w ? w->fds[1] : -1, POLLIN, 0 } };
+	struct pollfd fds[] = { { c->fd, events, 0 },
+				{ w ? w->fds[0] : -1, POLLIN, 0 },
+				{ w ? w->fds[1] : -1, POLLIN, 0 } };
 
 	for (;;) {
 		uint64_t now_ns = clock_now_ns(CLOCK_MONOTONIC);
-		int left_ms = now_ns < c->until_ns ? (int)((c->until_ns - now_ns) / NS_PER_MS) + 1 : 0, r;
+		int left_ms = now_ns < c->until_ns ? (int)((c->until_ns - now_ns) / NS_PER_MS) + 1
+						   : 0,
+		    r;
 
 		if (!left_ms)
 			return -ETIMEDOUT;
-		if (poll(fds, ARRAY_SIZE(fds), w ? MIN(left_ms, w->timeout_ms) : left_ms) < 0 && errno != EINTR)
+		if (poll(fds, ARRAY_SIZE(fds), w ? MIN(left_ms, w->timeout_ms) : left_ms) < 0 &&
+		    errno != EINTR)
 			return -errno;
 		r = w ? w->run(w->context) : 0;
 		*c->gave_up = r < 0;
@@ -125,7 +130,9 @@ int exchange_run(const struct exchange *e, struct reply *ret, bool *ret_gave_up)
 {
 	_cleanup_close_ int fd = connection_open(e->path);
 	const struct connection c = { e, fd,
-				      clock_now_ns(CLOCK_MONOTONIC) + (uint64_t)e->timeout_ms * NS_PER_MS, ret_gave_up };
+				      clock_now_ns(CLOCK_MONOTONIC) +
+					      (uint64_t)e->timeout_ms * NS_PER_MS,
+				      ret_gave_up };
 
 	*ret_gave_up = false;
 	return fd < 0 ? fd : exchange_talk(&c, ret);

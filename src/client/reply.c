@@ -65,7 +65,8 @@ static int reply_take_field(struct reply *r)
 		return reply_take_length(r, value);
 	if (strcasecmp(r->line, "Transfer-Encoding") == 0) {
 		r->is_chunked = strcasecmp(value, "chunked") == 0;
-		return r->is_chunked ? 0 : reply_refuse(r, "it is in a coding that was not asked for");
+		return r->is_chunked ? 0
+				     : reply_refuse(r, "it is in a coding that was not asked for");
 	}
 	if (strcasecmp(r->line, "Content-Encoding") == 0 && strcasecmp(value, "identity") != 0)
 		return reply_refuse(r, "it is in a coding that was not asked for");
@@ -83,7 +84,9 @@ static int reply_begin_body(struct reply *r)
 	}
 	if (r->is_chunked && r->has_length)
 		return reply_refuse(r, "it has two lengths");
-	r->part = r->is_chunked ? REPLY_CHUNK_LENGTH : r->has_length && !r->left ? REPLY_WHOLE : REPLY_BODY;
+	r->part = r->is_chunked		      ? REPLY_CHUNK_LENGTH
+		  : r->has_length && !r->left ? REPLY_WHOLE
+					      : REPLY_BODY;
 	if (!r->is_chunked && r->has_length && r->left > r->max)
 		return -EMSGSIZE;
 	return 0;
@@ -124,7 +127,8 @@ static int reply_take_line(struct reply *r)
 static ssize_t reply_feed_line(struct reply *r, const char *data, size_t length)
 {
 	const char *newline = memchr(data, '\n', length);
-	size_t used = newline ? (size_t)(newline - data) + 1 : length, text = newline ? used - 1 : used;
+	size_t used = newline ? (size_t)(newline - data) + 1 : length,
+	       text = newline ? used - 1 : used;
 	int code;
 
 	if (r->part != REPLY_CHUNK_LENGTH && r->part != REPLY_CHUNK_END)
@@ -181,7 +185,8 @@ int reply_feed(struct reply *r, const char *data, size_t length)
 {
 	while (length && r->part != REPLY_WHOLE) {
 		bool is_body = r->part == REPLY_BODY || r->part == REPLY_CHUNK;
-		ssize_t used = is_body ? reply_feed_body(r, data, length) : reply_feed_line(r, data, length);
+		ssize_t used = is_body ? reply_feed_body(r, data, length)
+				       : reply_feed_line(r, data, length);
 
 		if (used < 0)
 			return (int)used;

@@ -193,7 +193,8 @@ static void put_interface(struct row *row, struct mount_row *mount, enum file_in
 			continue;
 		}
 		separate(row);
-		fprintf(row->out, "%s_%s_%s", file_interface_name(interface), metric_part(metric), metric->key);
+		fprintf(row->out, "%s_%s_%s", file_interface_name(interface), metric_part(metric),
+			metric->key);
 	}
 }
 
@@ -233,7 +234,8 @@ static void put_table(struct row *row, const struct section *s, const char *thin
 			put_name(row, s->table->has_sums ? metric->section : "", metric->key);
 			continue;
 		}
-		is_known = s->table->number(section_get(row->record, s), thing, (enum metric_id)i, &number);
+		is_known = s->table->number(section_get(row->record, s), thing, (enum metric_id)i,
+					    &number);
 		put_number(row, is_known, number, metric->unit);
 	}
 }
@@ -297,5 +299,6 @@ void record_format_csv(const struct record *record, enum record_rows rows, FILE 
 	else if (rows != ROWS_MOUNT)
 		put_things(record, section_of_rows(rows), out);
 	for (size_t i = 0; rows == ROWS_MOUNT && i < record->reading.mount_count; i++)
-		put_mount_row(&(struct row){ .out = out, .record = record }, &record->reading.mounts[i]);
+		put_mount_row(&(struct row){ .out = out, .record = record },
+			      &record->reading.mounts[i]);
 }

@@ -42,7 +42,8 @@ static void format_number_or_null(const struct record_field *field, const struct
 		document_null(d);
 }
 
-static void format_value(const struct record_field *field, const struct value *value, struct document *d)
+static void format_value(const struct record_field *field, const struct value *value,
+			 struct document *d)
 {
 	if (value->is_known)
 		document_decimal(d, value->number, record_field_places(field));
@@ -181,7 +182,8 @@ static void format_members(const struct record *record, const char *section, str
 	}
 }
 
-/* What of a map is neither plain member nor section: written instead of it, or behind its members. */
+/* What of a map is neither plain member nor section: written instead of it, or behind its members.
+ */
 static const struct special {
 	const char *name;
 	void (*format_whole)(const struct record *record, struct document *d);
@@ -211,7 +213,8 @@ static bool is_within(const struct section *section, const char *name)
 	return strncmp(section->name, name, length) == 0 && section->name[length] == '.';
 }
 
-static void format_known(const struct record *record, const struct section *section, struct document *d)
+static void format_known(const struct record *record, const struct section *section,
+			 struct document *d)
 {
 	const void *at = section_get(record, section);
 

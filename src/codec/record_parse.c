@@ -147,7 +147,7 @@ static int take_survivors(const struct place *place, const json_t *root, struct 
 }
 
 static int parse_account(const struct place *place, const json_t *accounting, const char *key,
-		     struct accounting *ret)
+			 struct accounting *ret)
 {
 	struct place here = place_below(place, ".%s", key);
 	const json_t *account;
@@ -160,7 +160,8 @@ static int parse_account(const struct place *place, const json_t *accounting, co
 	if (r == 0)
 		r = place_need_number(&here, account, "rows_bytes", &ret->rows_bytes);
 	if (r == 0)
-		r = place_take_number(&here, account, "twice_bytes", 0, &ret->twice_bytes, &is_known);
+		r = place_take_number(&here, account, "twice_bytes", 0, &ret->twice_bytes,
+				      &is_known);
 	ret->is_known = r == 0;
 	return r;
 }
@@ -173,7 +174,9 @@ static int take_accounting(const struct place *place, const json_t *root, struct
 
 	if (r == 0)
 		r = parse_account(&here, accounting, "read", &record->coverage.read_accounting);
-	return r < 0 ? r : parse_account(&here, accounting, "write", &record->coverage.write_accounting);
+	return r < 0 ? r
+		     : parse_account(&here, accounting, "write",
+				     &record->coverage.write_accounting);
 }
 
 static int take_merged(const struct place *place, const json_t *root, struct record *record)
@@ -193,8 +196,8 @@ static int take_merged(const struct place *place, const json_t *root, struct rec
 }
 
 /* Of one that stands in a map the place is that map's. */
-static int take_section(const struct place *place, const json_t *root, const struct section *section,
-			struct record *record)
+static int take_section(const struct place *place, const json_t *root,
+			const struct section *section, struct record *record)
 {
 	const char *dot = strchr(section->name, '.');
 	size_t length = dot ? (size_t)(dot - section->name) : 0;

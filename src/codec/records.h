@@ -17,8 +17,9 @@ struct records { /* a list of owned records */
 int records_add(struct records *list, struct record *record); /* takes it over, on success only */
 void records_clear(struct records *list);
 
-/* Read one record, or several behind each other (NDJSON), and add them to @list; of a session its jobs.  @name says in
- * errors whose text it is.  -EINVAL: not a record; the list then holds those before it. */
+/* Read one record, or several behind each other (NDJSON), and add them to @list; of a session its
+ * jobs.  @name says in errors whose text it is.  -EINVAL: not a record; the list then holds those
+ * before it. */
 int records_parse(const char *text, size_t length, const char *name, struct records *list,
 		  struct error *err);
 

@@ -11,10 +11,10 @@ struct document;
 #define SESSION_SCHEMA "jobmeter.session/1"
 
 struct session {
-	const char *name;	   /* what was asked for: "user alice"; the caller's */
+	const char *name; /* what was asked for: "user alice"; the caller's */
 	uint64_t start_ns, end_ns; /* since the epoch */
-	uint64_t elapsed_ns;	   /* by CLOCK_BOOTTIME */
-	struct records jobs;	   /* owned */
+	uint64_t elapsed_ns; /* by CLOCK_BOOTTIME */
+	struct records jobs; /* owned */
 };
 
 void session_clear(struct session *s);

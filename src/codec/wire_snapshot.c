@@ -81,7 +81,8 @@ static int take_head(const struct place *place, const json_t *root, struct tick 
 }
 
 /* The record of that name; most often it is the one at @place, or behind it. */
-static struct record *find_before(const struct records *before, size_t place, const char *manager, const char *id)
+static struct record *find_before(const struct records *before, size_t place, const char *manager,
+				  const char *id)
 {
 	for (size_t i = 0; i < before->count; i++) {
 		struct record *r = before->items[(place + i) % before->count];
@@ -92,7 +93,8 @@ static struct record *find_before(const struct records *before, size_t place, co
 	return NULL;
 }
 
-static int share_unchanged(const json_t *json, const struct tick *before, struct records *to, struct error *err)
+static int share_unchanged(const json_t *json, const struct tick *before, struct records *to,
+			   struct error *err)
 {
 	static const struct records none;
 	const struct place place = { .err = err };
@@ -104,7 +106,8 @@ static int share_unchanged(const json_t *json, const struct tick *before, struct
 
 	if (r == 0 && (!manager || !id))
 		return error_set(err, -EINVAL, "job lacks manager or id");
-	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id) : NULL;
+	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id)
+			: NULL;
 	if (r == 0 && !record)
 		return error_set(err, -ESTALE, "it leaves out what was told before");
 	if (r == 0)
@@ -114,7 +117,8 @@ static int share_unchanged(const json_t *json, const struct tick *before, struct
 	return r;
 }
 
-static int take_job(const json_t *json, const struct tick *before, struct records *to, struct error *err)
+static int take_job(const json_t *json, const struct tick *before, struct records *to,
+		    struct error *err)
 {
 	_cleanup_(record_freep) struct record *record = NULL;
 	int r;
@@ -131,7 +135,8 @@ static int take_job(const json_t *json, const struct tick *before, struct record
 	return r;
 }
 
-static int take_jobs(const struct place *place, const json_t *root, const struct tick *before, struct tick *to)
+static int take_jobs(const struct place *place, const json_t *root, const struct tick *before,
+		     struct tick *to)
 {
 	const json_t *jobs = NULL;
 	int r = place_get(place, root, "jobs", JSON_ARRAY, &jobs);
@@ -139,7 +144,8 @@ static int take_jobs(const struct place *place, const json_t *root, const struct
 	if (r == 0 && !jobs)
 		return place_refuse(place, "jobs", "is missing");
 	if (r == 0 && json_array_size(jobs) > WIRE_SNAPSHOT_JOBS_MAX)
-		return place_refuse(place, "jobs", "has more than %d entries", WIRE_SNAPSHOT_JOBS_MAX);
+		return place_refuse(place, "jobs", "has more than %d entries",
+				    WIRE_SNAPSHOT_JOBS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(jobs); i++) {
 		r = take_job(json_array_get(jobs, i), before, &to->jobs, place->err);
 		if (r < 0)
@@ -148,7 +154,8 @@ static int take_jobs(const struct place *place, const json_t *root, const struct
 	return r;
 }
 
-int wire_snapshot_parse(const char *text, size_t length, const struct tick *before, struct tick *ret, struct error *err)
+int wire_snapshot_parse(const char *text, size_t length, const struct tick *before,
+			struct tick *ret, struct error *err)
 {
 	_cleanup_(json_freep) json_t *root = NULL;
 	struct place place = { .err = err };

@@ -301,7 +301,7 @@ static int parse_stream(struct parse *p, struct yaml_node **ret)
 }
 
 int yaml_node_parse(const char *text, size_t length, const char *name, struct yaml_node **ret,
-		  struct error *err)
+		    struct error *err)
 {
 	struct parse p = { .text = text, .length = length, .name = name, .err = err };
 	_cleanup_(yaml_node_freep) struct yaml_node *root = NULL;

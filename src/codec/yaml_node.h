@@ -27,9 +27,9 @@ enum yaml_node_kind {
 struct yaml_node {
 	enum yaml_node_kind kind;
 	unsigned int line;
-	char *key;	       /* in a map; else NULL */
-	char *text;	       /* of a scalar: UTF-8 without NUL; else NULL */
-	bool is_null;	       /* nothing is written there, or "~" or "null" */
+	char *key; /* in a map; else NULL */
+	char *text; /* of a scalar: UTF-8 without NUL; else NULL */
+	bool is_null; /* nothing is written there, or "~" or "null" */
 	struct yaml_node *first; /* of a list or map, in the order of the text */
 	struct yaml_node *next;
 };
@@ -40,7 +40,7 @@ const char *yaml_node_kind_name(enum yaml_node_kind kind);
 /* @text ends in a NUL.  @name stands before line numbers in errors.  A text without anything in it
  * is an empty map. -EINVAL: *err says "NAME:LINE: what is wrong"; -EFBIG: too large. */
 int yaml_node_parse(const char *text, size_t length, const char *name, struct yaml_node **ret,
-		  struct error *err);
+		    struct error *err);
 
 struct yaml_node *yaml_node_free(struct yaml_node *o); /* NULL is fine; returns NULL */
 void yaml_node_freep(struct yaml_node **o);

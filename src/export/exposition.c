@@ -28,7 +28,8 @@ struct exposition {
 
 enum exposition_format exposition_choose(const char *accept)
 {
-	unsigned int openmetrics = accept_exact_type(accept, "application/openmetrics-text", "version", "1.0.0");
+	unsigned int openmetrics = accept_exact_type(accept, "application/openmetrics-text",
+						     "version", "1.0.0");
 
 	/* who only says that anything will do gets what everybody can read */
 	return openmetrics && openmetrics >= accept_type(accept, "text/plain", "version", "0.0.4")
@@ -38,8 +39,9 @@ enum exposition_format exposition_choose(const char *accept)
 
 const char *exposition_type(enum exposition_format format)
 {
-	return format == EXPOSITION_OPENMETRICS ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
-						: "text/plain; version=0.0.4; charset=utf-8";
+	return format == EXPOSITION_OPENMETRICS
+		       ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+		       : "text/plain; version=0.0.4; charset=utf-8";
 }
 
 /* ---- jobs ---- */
@@ -49,8 +51,8 @@ static bool is_same_job(const struct snapshot_job *a, const struct snapshot_job 
 	return strcmp(a->job->id, b->job->id) == 0 && strcmp(a->job->manager, b->job->manager) == 0;
 }
 
-/* A page with the same series twice is thrown away whole; so, of several jobs of one name (one that was put back
- * into the queue) the live one is shown, else the last. */
+/* A page with the same series twice is thrown away whole; so, of several jobs of one name (one that
+ * was put back into the queue) the live one is shown, else the last. */
 static bool is_overshadowed(const struct snapshot *s, size_t index)
 {
 	const struct snapshot_job *job = &s->jobs[index];
@@ -82,14 +84,16 @@ static void begin_sample(struct exposition *e, const struct metric *metric)
 	line_begin(&e->line, metric);
 }
 
-static void begin_job_sample(struct exposition *e, const struct metric *metric, const struct job *job)
+static void begin_job_sample(struct exposition *e, const struct metric *metric,
+			     const struct job *job)
 {
 	begin_sample(e, metric);
 	line_put_label(&e->line, "manager", job->manager);
 	line_put_label(&e->line, "jobid", job->id);
 }
 
-static bool put_job_value(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_value(struct exposition *e, const struct metric *metric,
+			  const struct snapshot_job *job)
 {
 	const struct value *value = &job->values[metric_id_of(metric)];
 
@@ -115,11 +119,12 @@ static bool put_job_info(struct exposition *e, const struct metric *metric, cons
 	return true;
 }
 
-static bool put_job_time(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_time(struct exposition *e, const struct metric *metric,
+			 const struct snapshot_job *job)
 {
 	uint64_t ns = metric_id_of(metric) == METRIC_JOB_START ? job->job->start_ns
-		      : job->is_live				? 0
-								: job->job->end_ns;
+		      : job->is_live			       ? 0
+							       : job->job->end_ns;
 
 	if (!ns)
 		return false;
@@ -129,7 +134,8 @@ static bool put_job_time(struct exposition *e, const struct metric *metric, cons
 }
 
 /* Of a job that has ended nothing is known now. */
-static bool put_job_now(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_now(struct exposition *e, const struct metric *metric,
+			const struct snapshot_job *job)
 {
 	const struct value value = thermal_now_value(&job->now, metric_id_of(metric));
 
@@ -144,10 +150,12 @@ static bool knows_rows(const struct exposition *e, const struct metric *metric)
 {
 	const struct snapshot *s = e->options.snapshot;
 
-	return s->has_mounts && metric->kind != KIND_HISTOGRAM && (metric->unit != UNIT_SECONDS || s->has_seconds);
+	return s->has_mounts && metric->kind != KIND_HISTOGRAM &&
+	       (metric->unit != UNIT_SECONDS || s->has_seconds);
 }
 
-static bool put_job_row(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_row(struct exposition *e, const struct metric *metric,
+			const struct snapshot_job *job)
 {
 	const struct snapshot_row *row;
 	uint64_t number;
@@ -161,30 +169,36 @@ static bool put_job_row(struct exposition *e, const struct metric *metric, const
 	if (metric->scope == SCOPE_MOUNT_OP)
 		line_put_label(&e->line, "op", file_op_name((enum file_op)row->op));
 	if (metric->scope == SCOPE_MOUNT_INTERFACE)
-		line_put_label(&e->line, "interface", file_interface_name((enum file_interface)row->interface));
+		line_put_label(&e->line, "interface",
+			       file_interface_name((enum file_interface)row->interface));
 	line_end(&e->line, metric, number);
 	return true;
 }
 
 /* The next kind of socket that was used. */
-static bool put_job_sockets(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_sockets(struct exposition *e, const struct metric *metric,
+			    const struct snapshot_job *job)
 {
 	const struct network *n = network_of(&job->parts);
 
-	while (e->row < SOCKET_KIND_COUNT && !(network_has_kind(n, (enum socket_kind)e->row) &&
-					       network_takes((enum socket_kind)e->row, metric_id_of(metric))))
+	while (e->row < SOCKET_KIND_COUNT &&
+	       !(network_has_kind(n, (enum socket_kind)e->row) &&
+		 network_takes((enum socket_kind)e->row, metric_id_of(metric))))
 		e->row++;
-	if (metric->kind == KIND_HISTOGRAM || !network_knows(n, metric_id_of(metric)) || e->row == SOCKET_KIND_COUNT)
+	if (metric->kind == KIND_HISTOGRAM || !network_knows(n, metric_id_of(metric)) ||
+	    e->row == SOCKET_KIND_COUNT)
 		return false;
 	begin_job_sample(e, metric, job->job);
 	line_put_label(&e->line, "type", socket_kind_name((enum socket_kind)e->row));
-	line_end(&e->line, metric, network_number(n, (enum socket_kind)e->row, metric_id_of(metric)));
+	line_end(&e->line, metric,
+		 network_number(n, (enum socket_kind)e->row, metric_id_of(metric)));
 	e->row++;
 	return true;
 }
 
 /* The next device on which there was such an operation. */
-static bool put_job_devices(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_devices(struct exposition *e, const struct metric *metric,
+			    const struct snapshot_job *job)
 {
 	const struct block *b = block_of(&job->parts);
 	enum block_op op = block_metric_op(metric_id_of(metric));
@@ -201,18 +215,21 @@ static bool put_job_devices(struct exposition *e, const struct metric *metric, c
 	return true;
 }
 
-/* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices. */
+/* What there is several times of a job and a metric: of mounts, kinds of sockets or block devices.
+ */
 static bool has_parts(enum metric_scope scope)
 {
-	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE || scope == SCOPE_SOCKET ||
-	       scope == SCOPE_DEVICE;
+	return scope == SCOPE_MOUNT || scope == SCOPE_MOUNT_OP || scope == SCOPE_MOUNT_INTERFACE ||
+	       scope == SCOPE_SOCKET || scope == SCOPE_DEVICE;
 }
 
-static bool put_job_part(struct exposition *e, const struct metric *metric, const struct snapshot_job *job)
+static bool put_job_part(struct exposition *e, const struct metric *metric,
+			 const struct snapshot_job *job)
 {
 	if (metric->scope == SCOPE_SOCKET)
 		return put_job_sockets(e, metric, job);
-	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job) : put_job_row(e, metric, job);
+	return metric->scope == SCOPE_DEVICE ? put_job_devices(e, metric, job)
+					     : put_job_row(e, metric, job);
 }
 
 /* The next sample of a job and a metric; the metric moves on where it has no more. */

@@ -2,8 +2,9 @@
 /*
  * exposition - a snapshot as Prometheus scrapes it: OpenMetrics 1.0, or the text format 0.0.4.
  *
- * Made line by line as it is sent, never as a whole: a node's page may have 20 MB.  Families stand in the order of
- * the metric table, and all series of a family together.  What is not known has no series.
+ * Made line by line as it is sent, never as a whole: a node's page may have 20 MB.  Families stand
+ * in the order of the metric table, and all series of a family together.  What is not known has no
+ * series.
  */
 #pragma once
 
@@ -34,11 +35,11 @@ struct exposition_name {
 
 struct exposition_options {
 	enum exposition_format format;
-	const struct snapshot *snapshot;        /* has to stay until @done is called; NULL: no jobs */
-	struct samples samples;                 /* of node and agent; taken over, on success only */
-	const struct exposition_name *names;    /* stay the caller's; may be NULL */
+	const struct snapshot *snapshot; /* has to stay until @done is called; NULL: no jobs */
+	struct samples samples; /* of node and agent; taken over, on success only */
+	const struct exposition_name *names; /* stay the caller's; may be NULL */
 	bool (*may_see)(void *context, const struct snapshot_job *job); /* NULL: all jobs */
-	void (*done)(void *context);            /* called as it is freed; may be NULL */
+	void (*done)(void *context); /* called as it is freed; may be NULL */
 	void *context;
 };
 
@@ -47,7 +48,8 @@ int exposition_new(const struct exposition_options *options, struct exposition *
 struct exposition *exposition_free(struct exposition *e); /* NULL is fine; returns NULL */
 void exposition_freep(struct exposition **e);
 
-/* The next bytes of the page, at most @size; 0 at its end; -ENOMEM.  @context is the struct exposition. */
+/* The next bytes of the page, at most @size; 0 at its end; -ENOMEM.  @context is the struct
+ * exposition. */
 ssize_t exposition_next(void *context, char *buffer, size_t size);
 
 /* Make it the answer, which frees it at the end. */

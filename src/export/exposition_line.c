@@ -74,7 +74,8 @@ void line_put_family(struct line *line, const struct metric *metric)
 	int length = family_length(line, metric);
 	char text[256];
 
-	snprintf(text, sizeof(text), "# TYPE %.*s %s\n", length, metric->name, type_of(line, metric));
+	snprintf(text, sizeof(text), "# TYPE %.*s %s\n", length, metric->name,
+		 type_of(line, metric));
 	line_put(line, text);
 	if (line->format == EXPOSITION_OPENMETRICS && ends_in_unit(metric->name, length, unit)) {
 		snprintf(text, sizeof(text), "# UNIT %.*s %s\n", length, metric->name, unit);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* exposition_line - one sample or heading as text, with what others wrote made harmless.  Within exposition only. */
+/* exposition_line - one sample or heading as text, with what others wrote made harmless.  Within
+ * exposition only. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,7 +11,7 @@
 #include "model/metric.h"
 
 #define LABEL_MAX_BYTES 192 /* of a value, before it is escaped */
-#define LINE_SIZE 8192      /* a heading and a sample with six labels, all of them escaped: 3.5 KiB */
+#define LINE_SIZE 8192 /* a heading and a sample with six labels, all of them escaped: 3.5 KiB */
 
 struct line {
 	enum exposition_format format;
@@ -24,8 +25,8 @@ void line_put_family(struct line *line, const struct metric *metric);
 
 /* One sample is: begin, labels, end. */
 void line_begin(struct line *line, const struct metric *metric);
-/* A value of NULL is an empty one.  One that is too long or no valid UTF-8 is made so and gets a mark, so that two
- * different ones stay different. */
+/* A value of NULL is an empty one.  One that is too long or no valid UTF-8 is made so and gets a
+ * mark, so that two different ones stay different. */
 void line_put_label(struct line *line, const char *name, const char *value);
 void line_end(struct line *line, const struct metric *metric, uint64_t number);
 

@@ -49,10 +49,12 @@ static bool is_shown_alike(const struct shown_mounts *m, uint32_t a, uint32_t b)
 	       strcmp(a_type ? a_type : "", b_type ? b_type : "") == 0;
 }
 
-int shown_mounts_init(struct shown_mounts *m, const struct snapshot *snapshot, const struct exposition_name *names)
+int shown_mounts_init(struct shown_mounts *m, const struct snapshot *snapshot,
+		      const struct exposition_name *names)
 {
 	size_t count = snapshot ? snapshot->mount_count : 0;
-	_cleanup_free_ uint32_t *order = calloc(count + 1, sizeof(*order)), *first = calloc(count + 1, sizeof(*first));
+	_cleanup_free_ uint32_t *order = calloc(count + 1, sizeof(*order)),
+				*first = calloc(count + 1, sizeof(*first));
 	bool is_any = false;
 
 	*m = (struct shown_mounts){ .snapshot = snapshot, .names = names };
@@ -93,7 +95,8 @@ struct order_context {
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct order_context *o = context;
-	const struct snapshot_row *x = &o->rows[*(const uint32_t *)a], *y = &o->rows[*(const uint32_t *)b];
+	const struct snapshot_row *x = &o->rows[*(const uint32_t *)a],
+				  *y = &o->rows[*(const uint32_t *)b];
 	uint32_t x_mount = first_of(o->mounts, x->mount), y_mount = first_of(o->mounts, y->mount);
 
 	if (x_mount != y_mount)
@@ -103,7 +106,8 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (x->interface > y->interface) - (x->interface < y->interface);
 }
 
-/* A row of a mount that another one stands for; then the order is another than that of the snapshot. */
+/* A row of a mount that another one stands for; then the order is another than that of the
+ * snapshot. */
 static bool needs_order(const struct shown_mounts *m, const struct snapshot_job *job)
 {
 	for (size_t i = 0; m->first && i < job->row_count; i++) {
@@ -143,15 +147,16 @@ static const struct snapshot_row *row_at(const struct row_order *o, size_t place
 	return &o->job->rows[o->rows ? o->rows[place] : place];
 }
 
-static bool is_same_series(const struct shown_mounts *m, enum metric_scope scope, const struct snapshot_row *a,
-			   const struct snapshot_row *b)
+static bool is_same_series(const struct shown_mounts *m, enum metric_scope scope,
+			   const struct snapshot_row *a, const struct snapshot_row *b)
 {
-	return first_of(m, a->mount) == first_of(m, b->mount) && (scope != SCOPE_MOUNT_OP || a->op == b->op) &&
+	return first_of(m, a->mount) == first_of(m, b->mount) &&
+	       (scope != SCOPE_MOUNT_OP || a->op == b->op) &&
 	       (scope != SCOPE_MOUNT_INTERFACE || a->interface == b->interface);
 }
 
-bool row_order_next(const struct row_order *o, const struct shown_mounts *m, enum metric_id id, size_t *place,
-		    const struct snapshot_row **ret_row, uint64_t *ret_number)
+bool row_order_next(const struct row_order *o, const struct shown_mounts *m, enum metric_id id,
+		    size_t *place, const struct snapshot_row **ret_row, uint64_t *ret_number)
 {
 	enum metric_scope scope = metric_get(id)->scope;
 	const struct snapshot_row *found = NULL;

@@ -25,7 +25,8 @@ static struct span trim(struct span s)
 	return s;
 }
 
-/* Cut what stands before @separator off the front; false at the end.  Separators within quotes are none. */
+/* Cut what stands before @separator off the front; false at the end.  Separators within quotes are
+ * none. */
 static bool next_part(struct span *rest, char separator, struct span *ret)
 {
 	bool is_quoted = false;
@@ -40,7 +41,8 @@ static bool next_part(struct span *rest, char separator, struct span *ret)
 			is_quoted = !is_quoted;
 	}
 	*ret = trim((struct span){ rest->text, i });
-	*rest = i < rest->length ? (struct span){ rest->text + i + 1, rest->length - i - 1 } : (struct span){};
+	*rest = i < rest->length ? (struct span){ rest->text + i + 1, rest->length - i - 1 }
+				 : (struct span){};
 	return true;
 }
 
@@ -69,9 +71,9 @@ static int parse_quality(struct span s)
 
 struct item {
 	struct span name;
-	int quality;         /* -1: not to be understood */
-	bool has_parameter;  /* that was asked for, with another value perhaps */
-	bool is_parameter;   /* ... with the very value */
+	int quality; /* -1: not to be understood */
+	bool has_parameter; /* that was asked for, with another value perhaps */
+	bool is_parameter; /* ... with the very value */
 };
 
 static struct span unquote(struct span s)
@@ -109,14 +111,15 @@ static unsigned int rank_of(const struct item *item, const char *type)
 
 	if (is_text(item->name, type))
 		return item->is_parameter ? 4 : item->has_parameter ? 0 : 3;
-	if (item->name.length == main_length + 2 && strncasecmp(item->name.text, type, main_length + 1) == 0 &&
+	if (item->name.length == main_length + 2 &&
+	    strncasecmp(item->name.text, type, main_length + 1) == 0 &&
 	    item->name.text[main_length + 1] == '*')
 		return 2;
 	return is_text(item->name, "*/*") ? 1 : 0;
 }
 
-static unsigned int find_type(const char *header, const char *type, const char *parameter, const char *value,
-			      unsigned int least_rank)
+static unsigned int find_type(const char *header, const char *type, const char *parameter,
+			      const char *value, unsigned int least_rank)
 {
 	struct span rest = { header, strlen(header) }, text;
 	unsigned int best = 0;
@@ -134,12 +137,14 @@ static unsigned int find_type(const char *header, const char *type, const char *
 	return (unsigned int)quality;
 }
 
-unsigned int accept_type(const char *header, const char *type, const char *parameter, const char *value)
+unsigned int accept_type(const char *header, const char *type, const char *parameter,
+			 const char *value)
 {
 	return header ? find_type(header, type, parameter, value, 1) : ACCEPT_MAX;
 }
 
-unsigned int accept_exact_type(const char *header, const char *type, const char *parameter, const char *value)
+unsigned int accept_exact_type(const char *header, const char *type, const char *parameter,
+			       const char *value)
 {
 	return header ? find_type(header, type, parameter, value, 3) : 0;
 }

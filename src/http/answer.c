@@ -117,7 +117,8 @@ static bool is_same_secret(const char *given, const char *secret)
 	volatile unsigned char difference = given_length != length;
 
 	for (size_t i = 0; i < length; i++)
-		difference |= (unsigned char)(secret[i] ^ given[given_length ? i % given_length : 0]);
+		difference |= (unsigned char)(secret[i] ^
+					      given[given_length ? i % given_length : 0]);
 	return difference == 0;
 }
 
@@ -176,7 +177,8 @@ static bool is_first(const struct http *h, const struct connection *c)
 		const struct connection *other = &h->connections.items[i];
 
 		if (other->state == CONNECTION_WAITING && user_of(other) == user_of(c) &&
-		    (other->since_ms < c->since_ms || (other->since_ms == c->since_ms && other < c)))
+		    (other->since_ms < c->since_ms ||
+		     (other->since_ms == c->since_ms && other < c)))
 			return false;
 	}
 	return true;
@@ -200,7 +202,8 @@ void answer_call_waiting(struct http *h, bool is_end)
 
 		if (c->state != CONNECTION_WAITING)
 			continue;
-		if (is_end || (is_first(h, c) && budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
+		if (is_end ||
+		    (is_first(h, c) && budgets_wait_ms(&h->budgets, user_of(c), now_ms) == 0))
 			call(c, now_ms);
 	}
 }
@@ -240,7 +243,8 @@ static bool is_method(const struct http_route *route, const char *method)
 }
 
 /* The route of the path, and of the method where there is one. */
-static const struct http_route *find_route(const struct http_route *routes, const char *method, const char *path)
+static const struct http_route *find_route(const struct http_route *routes, const char *method,
+					   const char *path)
 {
 	const struct http_route *other = NULL;
 
@@ -271,8 +275,11 @@ static ssize_t give_piece(void *context, uint64_t position, char *buffer, size_t
 
 	(void)position;
 	if (s->has_budget)
-		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns, answer_now_ms());
-	return n > 0 ? n : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+		budgets_charge(&s->http->budgets, s->user, processor_ns() - begun_ns,
+			       answer_now_ms());
+	return n > 0	? n
+	       : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+			: MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
 static void give_back(void *context)
@@ -289,7 +296,8 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 	struct stream *kept;
 
 	if (!a->next) {
-		response = MHD_create_response_from_buffer(a->length, a->text, MHD_RESPMEM_MUST_FREE);
+		response = MHD_create_response_from_buffer(a->length, a->text,
+							   MHD_RESPMEM_MUST_FREE);
 		if (response)
 			a->text = NULL;
 		return response;
@@ -299,7 +307,8 @@ static struct MHD_Response *make_response(struct exchange *x, struct http_answer
 		return NULL;
 	*kept = (struct stream){ .answer = *a, .http = x->http };
 	kept->has_budget = has_budget(x, &kept->user);
-	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece, kept, give_back);
+	response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, PIECE_BYTES, give_piece,
+						     kept, give_back);
 	if (response)
 		*a = (struct http_answer){ .status = a->status, .type = a->type };
 	else
@@ -316,20 +325,24 @@ static bool wants_gzip(const struct exchange *x, const struct http_answer *a)
 static void add_headers(const struct exchange *x, const struct http_answer *a, bool is_gzip,
 			struct MHD_Response *response)
 {
-	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, a->type ? a->type : TYPE_JSON);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				a->type ? a->type : TYPE_JSON);
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (is_gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
 	if (a->status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"jobmeter\"");
+		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
+					"Bearer realm=\"jobmeter\"");
 	if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED && x->route)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW,
-					strcmp(x->route->method, "GET") == 0 ? "GET, HEAD" : x->route->method);
+					strcmp(x->route->method, "GET") == 0 ? "GET, HEAD"
+									     : x->route->method);
 }
 
-/* Send it; MHD_NO makes libmicrohttpd cut the connection.  What @a held is given back in any case. */
+/* Send it; MHD_NO makes libmicrohttpd cut the connection.  What @a held is given back in any case.
+ */
 static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 {
 	bool is_gzip = wants_gzip(x, a) && gzip_answer(a) == 0, is_streamed = a->next;
@@ -338,9 +351,11 @@ static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 
 	if (response) {
 		add_headers(x, a, is_gzip, response);
-		/* 0.9.75 ends the body of an answer to HEAD that has none, where that is in chunks */
+		/* 0.9.75 ends the body of an answer to HEAD that has none, where that is in chunks
+		 */
 		if (strcmp(x->request.method, "HEAD") == 0 && is_streamed)
-			MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY, MHD_RO_END);
+			MHD_set_response_options(response, MHD_RF_HTTP_VERSION_1_0_ONLY,
+						 MHD_RO_END);
 		result = MHD_queue_response(x->mhd, a->status, response);
 		MHD_destroy_response(response);
 	}
@@ -354,7 +369,8 @@ static enum MHD_Result send_answer(struct exchange *x, struct http_answer *a)
 
 static struct connection *connection_of(struct MHD_Connection *mhd)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
 }
@@ -394,7 +410,8 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 	if (!x->route)
 		return http_fail(ret, MHD_HTTP_NOT_FOUND, "there is nothing at this path");
 	if (!is_method(x->route, request->method))
-		return http_fail(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "this path takes %s only", x->route->method);
+		return http_fail(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "this path takes %s only",
+				 x->route->method);
 	if (announces_too_much(x) || x->is_too_large)
 		return http_fail(ret, STATUS_TOO_LARGE, "the body is larger than %d bytes",
 				 BODY_MAX_BYTES);
@@ -404,7 +421,8 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 static struct http_answer empty_answer(const struct exchange *x)
 {
 	return (struct http_answer){ .status = MHD_HTTP_OK,
-				     .type = x->route && x->route->gives_text ? TYPE_TEXT : TYPE_JSON };
+				     .type = x->route && x->route->gives_text ? TYPE_TEXT
+									      : TYPE_JSON };
 }
 
 /* The head is there. */
@@ -439,7 +457,8 @@ static enum MHD_Result wait_for_turn(struct exchange *x, uint32_t user)
 {
 	struct connection *connection = connection_of(x->mhd);
 
-	if (!connection || (user == STRANGER && count_waiting(x->http, user) >= CONNECTIONS_WAITING))
+	if (!connection ||
+	    (user == STRANGER && count_waiting(x->http, user) >= CONNECTIONS_WAITING))
 		return MHD_NO;
 	connections_set(connection, CONNECTION_WAITING, answer_now_ms());
 	if (connection->state != CONNECTION_WAITING) /* it was cut just now */
@@ -493,12 +512,14 @@ static enum MHD_Result end_exchange(struct exchange *x)
 		return wait_for_turn(x, user);
 	begun_ns = processor_ns();
 	result = answer_exchange(x);
-	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + processor_ns() - begun_ns, answer_now_ms());
+	budgets_charge(&h->budgets, user, BUDGETS_REQUEST_NS + processor_ns() - begun_ns,
+		       answer_now_ms());
 	return result;
 }
 
-enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
-			       const char *version, const char *data, size_t *data_size, void **state)
+enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path,
+			       const char *method, const char *version, const char *data,
+			       size_t *data_size, void **state)
 {
 	struct exchange *x = *state;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* answer - one request: what it brings, whether it may, which route takes it, and the way back.  Within http only. */
+/* answer - one request: what it brings, whether it may, which route takes it, and the way back.
+ * Within http only. */
 #pragma once
 
 #include <microhttpd.h>
@@ -34,8 +35,9 @@ struct exchange {
 uint64_t answer_now_ms(void);
 
 /* libmicrohttpd's MHD_AccessHandlerCallback; @context is the struct http, *@state the exchange. */
-enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
-			       const char *version, const char *data, size_t *data_size, void **state);
+enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const char *path,
+			       const char *method, const char *version, const char *data,
+			       size_t *data_size, void **state);
 
 /* Whose turn has come goes on; @is_end: all. */
 void answer_call_waiting(struct http *h, bool is_end);

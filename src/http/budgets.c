@@ -9,7 +9,8 @@ static void refill(struct budget *one, uint64_t now_ms)
 {
 	uint64_t passed_ms = now_ms > one->at_ms ? now_ms - one->at_ms : 0;
 
-	one->missing_ns -= MIN((int64_t)MIN(passed_ms, UINT64_C(1000000)) * NS_PER_MS, one->missing_ns);
+	one->missing_ns -= MIN((int64_t)MIN(passed_ms, UINT64_C(1000000)) * NS_PER_MS,
+			       one->missing_ns);
 	one->at_ms = now_ms;
 }
 
@@ -45,5 +46,6 @@ void budgets_charge(struct budgets *b, uint32_t user, uint64_t cost_ns, uint64_t
 {
 	struct budget *one = find(b, user, now_ms);
 
-	one->missing_ns = MIN(one->missing_ns + (int64_t)MIN(cost_ns, (uint64_t)BUDGETS_BURST_NS), 2 * BUDGETS_BURST_NS);
+	one->missing_ns = MIN(one->missing_ns + (int64_t)MIN(cost_ns, (uint64_t)BUDGETS_BURST_NS),
+			      2 * BUDGETS_BURST_NS);
 }

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * budgets - what each user's requests may take of the processor: a share of one core, in the long run.
+ * budgets - what each user's requests may take of the processor: a share of one core, in the long
+ * run.
  *
- * Each has a balance, which grows with time up to a burst.  What a request took is known only afterwards, and taken off:
- * who is below zero waits.  Pure arithmetic, and bounded: where too many users ask at once, the rest share one balance.
+ * Each has a balance, which grows with time up to a burst.  What a request took is known only
+ * afterwards, and taken off: who is below zero waits.  Pure arithmetic, and bounded: where too many
+ * users ask at once, the rest share one balance.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define BUDGETS_PERCENT 10                     /* of a core */
-#define BUDGETS_BURST_NS INT64_C(500000000)    /* what may be taken at once; and owed: for 5 s */
-#define BUDGETS_REQUEST_NS UINT64_C(150000)    /* what library and loop take for a request, which nobody measures */
+#define BUDGETS_PERCENT 10 /* of a core */
+#define BUDGETS_BURST_NS INT64_C(500000000) /* what may be taken at once; and owed: for 5 s */
+#define BUDGETS_REQUEST_NS \
+	UINT64_C(150000) /* what library and loop take for a request, which nobody measures */
 #define BUDGETS_USERS_MAX 128
 
 struct budget {

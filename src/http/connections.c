@@ -12,7 +12,8 @@
 
 static bool is_open(const struct connection *c)
 {
-	return c->state == CONNECTION_IDLE || c->state == CONNECTION_WAITING || c->state == CONNECTION_ANSWERING;
+	return c->state == CONNECTION_IDLE || c->state == CONNECTION_WAITING ||
+	       c->state == CONNECTION_ANSWERING;
 }
 
 /* The HTTP library sees the end at its next turn, and closes. */
@@ -43,7 +44,8 @@ static struct http_peer *peer_of(int fd)
 	socklen_t address_length = sizeof(address), length = sizeof(struct ucred);
 	struct ucred ucred;
 
-	if (getsockname(fd, (struct sockaddr *)&address, &address_length) < 0 || address.ss_family != AF_UNIX ||
+	if (getsockname(fd, (struct sockaddr *)&address, &address_length) < 0 ||
+	    address.ss_family != AF_UNIX ||
 	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &ucred, &length) < 0)
 		return NULL;
 	peer = malloc(sizeof(*peer));
@@ -89,7 +91,9 @@ struct connection *connections_add(struct connections *c, int fd, uint64_t now_m
 	for (size_t i = 0; i < CONNECTIONS_MAX && !is_greedy; i++) {
 		if (c->items[i].state != CONNECTION_FREE)
 			continue;
-		c->items[i] = (struct connection){ .state = CONNECTION_IDLE, .fd = fd, .since_ms = now_ms, .peer = peer };
+		c->items[i] = (struct connection){
+			.state = CONNECTION_IDLE, .fd = fd, .since_ms = now_ms, .peer = peer
+		};
 		return &c->items[i];
 	}
 	free(peer);

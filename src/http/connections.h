@@ -2,9 +2,9 @@
 /*
  * connections - who is connected, since when and why, so that none can keep the others out.
  *
- * A client has so long to bring a whole request, however many bytes it sends meanwhile, and longer to take the
- * answer.  When room gets scarce, the one that has waited longest without a request goes; of one user on a Unix
- * socket only so many stay.
+ * A client has so long to bring a whole request, however many bytes it sends meanwhile, and longer
+ * to take the answer.  When room gets scarce, the one that has waited longest without a request
+ * goes; of one user on a Unix socket only so many stay.
  */
 #pragma once
 
@@ -14,22 +14,22 @@
 #include "http/http.h"
 
 #define CONNECTIONS_MAX 256
-#define CONNECTIONS_SCARCE 224   /* from here on those without a request are cut for new ones */
+#define CONNECTIONS_SCARCE 224 /* from here on those without a request are cut for new ones */
 #define CONNECTIONS_OF_A_USER 16 /* of one that is not root, over a Unix socket */
-#define CONNECTIONS_WAITING 32   /* of those whom nobody knows */
+#define CONNECTIONS_WAITING 32 /* of those whom nobody knows */
 
 enum connection_state {
 	CONNECTION_FREE,
-	CONNECTION_IDLE,      /* no whole request yet */
-	CONNECTION_WAITING,   /* for its user's budget */
+	CONNECTION_IDLE, /* no whole request yet */
+	CONNECTION_WAITING, /* for its user's budget */
 	CONNECTION_ANSWERING,
 	CONNECTION_CUT,
 };
 
 struct connection {
 	enum connection_state state;
-	int fd;               /* the HTTP library's, */
-	void *waiter;         /* the caller's, of one that waits */
+	int fd; /* the HTTP library's, */
+	void *waiter; /* the caller's, of one that waits */
 	uint64_t since_ms;
 	struct http_peer *peer; /* NULL: not known */
 };

@@ -12,15 +12,16 @@
 #include "basic/macro.h"
 
 #define INPUT_SIZE 16384
-#define LEVEL 1          /* text like this becomes an eighth; higher levels win little and take twice the time */
-#define WINDOW_BITS 13   /* 8 KiB; 16 more ask for gzip's head and tail */
+#define LEVEL \
+	1 /* text like this becomes an eighth; higher levels win little and take twice the time */
+#define WINDOW_BITS 13 /* 8 KiB; 16 more ask for gzip's head and tail */
 #define MEMORY_LEVEL 7
 
 struct gzip {
 	z_stream stream;
 	struct http_answer plain; /* as the route gave it */
-	size_t given;             /* of plain.text */
-	bool is_last;             /* no more input comes */
+	size_t given; /* of plain.text */
+	bool is_last; /* no more input comes */
 	bool is_ended;
 	unsigned char input[INPUT_SIZE];
 };
@@ -36,8 +37,9 @@ static ssize_t take_text(struct gzip *g)
 
 static ssize_t take_input(struct gzip *g)
 {
-	ssize_t n = g->plain.next ? g->plain.next(g->plain.context, (char *)g->input, sizeof(g->input))
-				  : take_text(g);
+	ssize_t n = g->plain.next
+			    ? g->plain.next(g->plain.context, (char *)g->input, sizeof(g->input))
+			    : take_text(g);
 
 	if (n < 0)
 		return n;
@@ -86,8 +88,8 @@ int gzip_answer(struct http_answer *answer)
 
 	if (!g)
 		return -ENOMEM;
-	if (deflateInit2(&g->stream, LEVEL, Z_DEFLATED, WINDOW_BITS + 16, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) !=
-	    Z_OK) {
+	if (deflateInit2(&g->stream, LEVEL, Z_DEFLATED, WINDOW_BITS + 16, MEMORY_LEVEL,
+			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(g);
 		return -ENOMEM;
 	}

@@ -4,5 +4,6 @@
 
 struct http_answer;
 
-/* From now on @answer's @next gives the compressed body; it owns what the answer had.  -ENOMEM: nothing changed. */
+/* From now on @answer's @next gives the compressed body; it owns what the answer had.  -ENOMEM:
+ * nothing changed. */
 int gzip_answer(struct http_answer *answer);

@@ -16,7 +16,9 @@
 #include "http/listener.h"
 #include "basic/macro.h"
 
-#define POOL_BYTES 65536 /* of a connection: its head, and half of it the piece of an answer that is on its way */
+#define POOL_BYTES                                                                               \
+	65536 /* of a connection: its head, and half of it the piece of an answer that is on its \
+		 way */
 #define SILENCE_S 10
 #define ANSWER_SILENCES 12
 #define TURNS_MAX 16 /* of the library, in a row */
@@ -43,10 +45,12 @@ static int read_pem(const struct http_options *options, struct pem *ret, struct 
 	if (!options->certificate)
 		return 0;
 	if (!options->key)
-		return error_set(err, -EINVAL, "TLS needs a key beside the certificate '%s'", options->certificate);
+		return error_set(err, -EINVAL, "TLS needs a key beside the certificate '%s'",
+				 options->certificate);
 	r = file_read(AT_FDCWD, options->certificate, PEM_MAX_BYTES, &ret->certificate, NULL);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot read the certificate '%s'", options->certificate);
+		return error_set_errno(err, r, "cannot read the certificate '%s'",
+				       options->certificate);
 	r = file_read(AT_FDCWD, options->key, PEM_MAX_BYTES, &ret->key, NULL);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the key '%s'", options->key);
@@ -66,7 +70,8 @@ static void PRINTF_LIKE(2, 0) note_complaint(void *context, const char *format, 
 static void note_connection(void *context, struct MHD_Connection *mhd, void **state,
 			    enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http *h = context;
 
 	if (code == MHD_CONNECTION_NOTIFY_STARTED && info) {
@@ -78,9 +83,11 @@ static void note_connection(void *context, struct MHD_Connection *mhd, void **st
 	}
 }
 
-static void note_end(void *context, struct MHD_Connection *mhd, void **state, enum MHD_RequestTerminationCode why)
+static void note_end(void *context, struct MHD_Connection *mhd, void **state,
+		     enum MHD_RequestTerminationCode why)
 {
-	const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	(void)context, (void)why;
 	*state = exchange_free(*state);
@@ -92,7 +99,8 @@ static void note_end(void *context, struct MHD_Connection *mhd, void **state, en
 
 static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 {
-	unsigned int flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME | (pem->key ? MHD_USE_TLS : 0);
+	unsigned int flags = MHD_USE_EPOLL | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+			     (pem->key ? MHD_USE_TLS : 0);
 	struct MHD_OptionItem tls[] = {
 		{ MHD_OPTION_HTTPS_MEM_CERT, 0, pem->certificate },
 		{ MHD_OPTION_HTTPS_MEM_KEY, 0, pem->key },
@@ -101,13 +109,14 @@ static struct MHD_Daemon *start(struct http *h, int fd, const struct pem *pem)
 	};
 
 	/* the logger stands first, so that it hears of the others */
-	return MHD_start_daemon(flags, 0, NULL, NULL, answer_request, h, MHD_OPTION_EXTERNAL_LOGGER, note_complaint,
-				h, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-				(unsigned int)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-				(size_t)POOL_BYTES, MHD_OPTION_CONNECTION_TIMEOUT, h->options.silence_s,
-				MHD_OPTION_NOTIFY_CONNECTION, note_connection, h, MHD_OPTION_NOTIFY_COMPLETED,
-				note_end, h, MHD_OPTION_ARRAY, pem->key ? tls : tls + ARRAY_SIZE(tls) - 1,
-				MHD_OPTION_END);
+	return MHD_start_daemon(flags, 0, NULL, NULL, answer_request, h, MHD_OPTION_EXTERNAL_LOGGER,
+				note_complaint, h, MHD_OPTION_LISTEN_SOCKET, fd,
+				MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
+				MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES,
+				MHD_OPTION_CONNECTION_TIMEOUT, h->options.silence_s,
+				MHD_OPTION_NOTIFY_CONNECTION, note_connection, h,
+				MHD_OPTION_NOTIFY_COMPLETED, note_end, h, MHD_OPTION_ARRAY,
+				pem->key ? tls : tls + ARRAY_SIZE(tls) - 1, MHD_OPTION_END);
 }
 
 static int open_socket(const struct http_options *options, int *ret_fd, struct error *err)
@@ -128,7 +137,8 @@ static int copy_options(struct http *h, const struct http_options *options)
 	/* the caller's strings may be gone by then */
 	h->options.address = h->options.token = h->options.certificate = h->options.key = NULL;
 	h->options.socket_path = NULL;
-	return (options->token && !h->token) || (options->socket_path && !h->socket_path) ? -ENOMEM : 0;
+	return (options->token && !h->token) || (options->socket_path && !h->socket_path) ? -ENOMEM
+											  : 0;
 }
 
 static int refuse_start(const struct http *h, const struct http_options *options, struct error *err)
@@ -231,10 +241,12 @@ static int least(int a, int b)
 
 int http_timeout_ms(struct http *h)
 {
-	int timeout = least(connections_timeout_ms(&h->connections, answer_now_ms()), answer_timeout_ms(h));
+	int timeout = least(connections_timeout_ms(&h->connections, answer_now_ms()),
+			    answer_timeout_ms(h));
 	MHD_UNSIGNED_LONG_LONG library;
 
-	if (MHD_get_timeout(h->daemon, &library) == MHD_YES && (timeout < 0 || library < (unsigned int)timeout))
+	if (MHD_get_timeout(h->daemon, &library) == MHD_YES &&
+	    (timeout < 0 || library < (unsigned int)timeout))
 		timeout = (int)MIN(library, (MHD_UNSIGNED_LONG_LONG)INT32_MAX);
 	return timeout;
 }
@@ -246,8 +258,9 @@ void http_run(struct http *h)
 
 	connections_sweep(&h->connections, answer_now_ms());
 	answer_call_waiting(h, false);
-	/* At its limit the library takes its listening socket out of epoll, and puts it back as its next turn begins:
-	 * nothing wakes us for that, so where it closed connections it has that turn now. */
+	/* At its limit the library takes its listening socket out of epoll, and puts it back as its
+	 * next turn begins: nothing wakes us for that, so where it closed connections it has that
+	 * turn now. */
 	do {
 		closed = h->closed;
 		MHD_run(h->daemon);

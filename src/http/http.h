@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http - the server side of HTTP, for agent and server: listens on TCP (with TLS, with a bearer token) or on a Unix
- * socket, and calls a route's function.  Runs in the caller's loop: wait for http_fd(), then call http_run().
+ * http - the server side of HTTP, for agent and server: listens on TCP (with TLS, with a bearer
+ * token) or on a Unix socket, and calls a route's function.  Runs in the caller's loop: wait for
+ * http_fd(), then call http_run().
  *
- * Bounds: 256 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64 KiB of body; a
- * whole request within 10 s, an answer taken within 2 minutes and without 10 s of silence.  Where connections get
- * scarce, those without a request go first.
+ * Bounds: 256 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64
+ * KiB of body; a whole request within 10 s, an answer taken within 2 minutes and without 10 s of
+ * silence.  Where connections get scarce, those without a request go first.
  *
- * The requests of one user but root may take a tenth of a core, and those without the token together as much: beyond
- * that they wait (see budgets.h).
+ * The requests of one user but root may take a tenth of a core, and those without the token
+ * together as much: beyond that they wait (see budgets.h).
  */
 #pragma once
 
@@ -36,7 +37,7 @@ struct http_request {
 	struct http_peer peer;
 	const char *body;
 	size_t body_length;
-	void *connection;          /* http's own */
+	void *connection; /* http's own */
 };
 
 /* NULL: the query has no such field, or the request no such header. */
@@ -44,13 +45,14 @@ const char *http_query(const struct http_request *request, const char *key);
 const char *http_header(const struct http_request *request, const char *name);
 
 /*
- * What is answered.  A body is either @text, which http frees, or made piece by piece: @next writes up to @size
- * bytes into @buffer and returns how many, 0 at the end, negative to break off; @done gives back @context.
- * gzip is used where the client takes it and the body is streamed or not small.
+ * What is answered.  A body is either @text, which http frees, or made piece by piece: @next writes
+ * up to @size bytes into @buffer and returns how many, 0 at the end, negative to break off; @done
+ * gives back @context. gzip is used where the client takes it and the body is streamed or not
+ * small.
  */
 struct http_answer {
 	unsigned int status; /* 200 */
-	const char *type;    /* Content-Type, of static duration */
+	const char *type; /* Content-Type, of static duration */
 	char *text;
 	size_t length;
 	ssize_t (*next)(void *context, char *buffer, size_t size);
@@ -58,29 +60,33 @@ struct http_answer {
 	void *context;
 };
 
-/* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what @ret held. */
+/* Answer {"error": "..."} as JSON, or as plain text for a route that gives text.  Gives back what
+ * @ret held. */
 int http_fail(struct http_answer *ret, unsigned int status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* 0: @ret is the answer (it comes with status 200 and the route's type); negative: http answers 500. */
-typedef int (*http_function)(void *context, const struct http_request *request, struct http_answer *ret);
+/* 0: @ret is the answer (it comes with status 200 and the route's type); negative: http answers
+ * 500. */
+typedef int (*http_function)(void *context, const struct http_request *request,
+			     struct http_answer *ret);
 
 struct http_route {
-	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the table */
+	const char *method, *path; /* a path that ends in "/" takes all below it, too; NULL ends the
+				      table */
 	http_function answer;
-	bool is_open;              /* needs no token */
-	bool gives_text;           /* failures are text, too; else they are JSON */
+	bool is_open; /* needs no token */
+	bool gives_text; /* failures are text, too; else they are JSON */
 };
 
 struct http_options {
 	const struct http_route *routes;
-	void *context;           /* for the routes */
+	void *context; /* for the routes */
 	/* Called as each answer begins; @route is NULL where none fits.  May be NULL. */
 	void (*answered)(void *context, const struct http_route *route, unsigned int status);
-	unsigned int silence_s;  /* 0: 10 */
+	unsigned int silence_s; /* 0: 10 */
 	/* Either: */
-	const char *address;     /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
-	const char *token;       /* the bearer token that every request must bring; NULL: none */
+	const char *address; /* "127.0.0.1:9840", "[::1]:9840", "0.0.0.0:9840" */
+	const char *token; /* the bearer token that every request must bring; NULL: none */
 	const char *certificate, *key; /* PEM files: TLS; NULL: none */
 	/* Or: */
 	const char *socket_path; /* a Unix socket, replaced if nobody listens on it */
@@ -92,10 +98,11 @@ int http_listen(const struct http_options *options, struct http **ret, struct er
 struct http *http_close(struct http *h); /* NULL is fine; returns NULL */
 void http_closep(struct http **h);
 
-uint16_t http_port(const struct http *h);  /* of TCP: where the address said 0, the one that was found */
-int http_fd(const struct http *h);         /* for poll(2): readable when there is something to do */
+uint16_t http_port(const struct http *h); /* of TCP: where the address said 0, the one that was
+					     found */
+int http_fd(const struct http *h); /* for poll(2): readable when there is something to do */
 int http_timeout_ms(struct http *h); /* call http_run() after that at the latest; -1: no need */
-void http_run(struct http *h);             /* do what can be done without waiting */
+void http_run(struct http *h); /* do what can be done without waiting */
 
 /* A user's request had this done behind its answer. */
 void http_charge(struct http *h, uid_t uid, uint64_t cost_ns);

@@ -13,9 +13,11 @@
 #include "basic/error.h"
 #include "basic/parse.h"
 
-#define BACKLOG 4096 /* the kernel's own default bound: who does not fit in tries again after a second */
+#define BACKLOG \
+	4096 /* the kernel's own default bound: who does not fit in tries again after a second */
 
-static int set_address(const char *host, uint16_t port, bool is_6, struct sockaddr_storage *ret, socklen_t *ret_length)
+static int set_address(const char *host, uint16_t port, bool is_6, struct sockaddr_storage *ret,
+		       socklen_t *ret_length)
 {
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
 	struct sockaddr_in *in = (struct sockaddr_in *)ret;
@@ -51,7 +53,8 @@ int listener_parse_address(const char *address, struct sockaddr_storage *ret, so
 	if (!host[0] || parse_int(colon + 1, 0, UINT16_MAX, &port) < 0 ||
 	    set_address(host, (uint16_t)port, is_6, &storage, &length) < 0)
 		return error_set(err, -EINVAL,
-				 "address '%.200s' is not like 127.0.0.1:9840 or [::1]:9840", address);
+				 "address '%.200s' is not like 127.0.0.1:9840 or [::1]:9840",
+				 address);
 	*ret = storage;
 	*ret_length = length;
 	return 0;
@@ -69,7 +72,8 @@ int listener_open_tcp(const char *address, int *ret_fd, struct error *err)
 	fd = socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make a socket for %s", address);
-	/* a port whose last connections still linger may be taken again; one that is listened on may not */
+	/* a port whose last connections still linger may be taken again; one that is listened on
+	 * may not */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (storage.ss_family == AF_INET6)
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
@@ -83,7 +87,8 @@ static int set_path(const char *path, struct sockaddr_un *ret, struct error *err
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (strlen(path) >= sizeof(ret->sun_path))
-		return error_set(err, -ENAMETOOLONG, "the path of socket '%.200s' is longer than %zu bytes", path,
+		return error_set(err, -ENAMETOOLONG,
+				 "the path of socket '%.200s' is longer than %zu bytes", path,
 				 sizeof(ret->sun_path) - 1);
 	memcpy(ret->sun_path, path, strlen(path) + 1);
 	return 0;
@@ -97,16 +102,21 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make a socket");
 	if (lstat(address->sun_path, &st) < 0)
-		return errno == ENOENT ? 0 : error_set_errno(err, errno, "cannot look at '%s'", address->sun_path);
+		return errno == ENOENT ? 0
+				       : error_set_errno(err, errno, "cannot look at '%s'",
+							 address->sun_path);
 	if (!S_ISSOCK(st.st_mode))
 		return error_set(err, -EEXIST, "'%s' is there and is no socket", address->sun_path);
 	/* EAGAIN: it is listened on, and busy */
 	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN)
-		return error_set(err, -EADDRINUSE, "another agent listens on '%s'", address->sun_path);
+		return error_set(err, -EADDRINUSE, "another agent listens on '%s'",
+				 address->sun_path);
 	if (errno != ECONNREFUSED && errno != ENOENT)
-		return error_set_errno(err, errno, "cannot see who listens on '%s'", address->sun_path);
+		return error_set_errno(err, errno, "cannot see who listens on '%s'",
+				       address->sun_path);
 	if (unlink(address->sun_path) < 0 && errno != ENOENT)
-		return error_set_errno(err, errno, "cannot remove the old socket '%s'", address->sun_path);
+		return error_set_errno(err, errno, "cannot remove the old socket '%s'",
+				       address->sun_path);
 	return 0;
 }
 
@@ -130,10 +140,12 @@ int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error 
 		r = remove_stale(&address, err);
 	if (r < 0)
 		return r;
-	fchmod(fd, mode); /* the file is born with no more than that; the umask may take from it... */
+	fchmod(fd, mode); /* the file is born with no more than that; the umask may take from it...
+			   */
 	if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return error_set_errno(err, errno, "cannot listen on '%s'", address.sun_path);
-	if (chmod(address.sun_path, mode) < 0 || listen(fd, BACKLOG) < 0) { /* ... which is given back */
+	if (chmod(address.sun_path, mode) < 0 || listen(fd, BACKLOG) < 0) { /* ... which is given
+									       back */
 		r = error_set_errno(err, errno, "cannot listen on '%s'", address.sun_path);
 		unlink(address.sun_path);
 		return r;

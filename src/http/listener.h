@@ -8,15 +8,16 @@
 
 struct error;
 
-/* "127.0.0.1:9840", "[::1]:9840": numbers only, since a name may mean another address tomorrow.  Port 0: any.
- * -EINVAL. */
+/* "127.0.0.1:9840", "[::1]:9840": numbers only, since a name may mean another address tomorrow.
+ * Port 0: any. -EINVAL. */
 int listener_parse_address(const char *address, struct sockaddr_storage *ret, socklen_t *ret_length,
 			   struct error *err);
 
 /* Both give a socket that listens and does not block. */
 int listener_open_tcp(const char *address, int *ret_fd, struct error *err);
 
-/* A socket file that nobody listens on is replaced; -EADDRINUSE: somebody does; -EEXIST: it is no socket. */
+/* A socket file that nobody listens on is replaced; -EADDRINUSE: somebody does; -EEXIST: it is no
+ * socket. */
 int listener_open_unix(const char *path, mode_t mode, int *ret_fd, struct error *err);
 
 /* Remove a socket file that is left over; what is listened on, or is none, stays.  0: there is none

@@ -87,7 +87,8 @@ void document_signed_decimal(struct document *d, int64_t number, unsigned int pl
 	char digits[DECIMAL_SIZE], text[DECIMAL_SIZE + 1];
 	uint64_t size = number < 0 ? -(uint64_t)number : (uint64_t)number;
 
-	snprintf(text, sizeof(text), "%s%s", number < 0 ? "-" : "", decimal_format(digits, size, places));
+	snprintf(text, sizeof(text), "%s%s", number < 0 ? "-" : "",
+		 decimal_format(digits, size, places));
 	d->backend->literal(d, text);
 }
 

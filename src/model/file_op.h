@@ -47,7 +47,8 @@ enum file_interface {
 	INTERFACE_SENDFILE,
 	INTERFACE_COPY_FILE_RANGE,
 	INTERFACE_SPLICE,
-	INTERFACE_MAPPING, /* by page faults: not in the sum of reads and writes, since it is no call */
+	INTERFACE_MAPPING, /* by page faults: not in the sum of reads and writes, since it is no
+			      call */
 	INTERFACE_COUNT,
 };
 

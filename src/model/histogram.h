@@ -2,8 +2,9 @@
 /*
  * histogram - counts in powers of two, as the kernel side keeps them.
  *
- * Sizes:     bucket 0 holds 0 bytes, bucket i holds [2^(i-1), 2^i) bytes, the last all from 2^26 on.
- * Latencies: bucket 0 holds under 2^8 ns, bucket i holds [2^(i+7), 2^(i+8)) ns, the last all from 2^34 on.
+ * Sizes:     bucket 0 holds 0 bytes, bucket i holds [2^(i-1), 2^i) bytes, the last all from 2^26
+ * on. Latencies: bucket 0 holds under 2^8 ns, bucket i holds [2^(i+7), 2^(i+8)) ns, the last all
+ * from 2^34 on.
  */
 #pragma once
 

@@ -23,8 +23,8 @@ void histogram_format(const struct metric *metric, const struct histogram *h, st
 	document_end_list(d);
 }
 
-int histogram_take(const struct place *place, const json_t *map, const struct metric *metric, struct histogram *ret,
-		   bool *ret_is_known)
+int histogram_take(const struct place *place, const json_t *map, const struct metric *metric,
+		   struct histogram *ret, bool *ret_is_known)
 {
 	const json_t *list;
 	int r = place_get(place, map, metric->key, JSON_ARRAY, &list);
@@ -33,7 +33,8 @@ int histogram_take(const struct place *place, const json_t *map, const struct me
 	if (r < 0 || !list)
 		return r;
 	if (json_array_size(list) > HISTOGRAM_BUCKETS)
-		return place_refuse(place, metric->key, "has more than %d entries", HISTOGRAM_BUCKETS);
+		return place_refuse(place, metric->key, "has more than %d entries",
+				    HISTOGRAM_BUCKETS);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *json = json_array_get(list, i);
 

@@ -11,10 +11,12 @@
 
 /* All strings that a job owns. */
 static const size_t strings[] = {
-	offsetof(struct job, manager),	 offsetof(struct job, id),	     offsetof(struct job, user),
-	offsetof(struct job, account),	 offsetof(struct job, partition),    offsetof(struct job, name),
-	offsetof(struct job, qos),	 offsetof(struct job, cpus_allowed), offsetof(struct job, gpus),
-	offsetof(struct job, array_id),	 offsetof(struct job, command),	     offsetof(struct job, label),
+	offsetof(struct job, manager),	 offsetof(struct job, id),
+	offsetof(struct job, user),	 offsetof(struct job, account),
+	offsetof(struct job, partition), offsetof(struct job, name),
+	offsetof(struct job, qos),	 offsetof(struct job, cpus_allowed),
+	offsetof(struct job, gpus),	 offsetof(struct job, array_id),
+	offsetof(struct job, command),	 offsetof(struct job, label),
 };
 
 static char **string_in(struct job *job, size_t i)

@@ -18,12 +18,13 @@
 
 struct error;
 
-struct place {		/* which map is being read */
+struct place { /* which map is being read */
 	char path[160]; /* "io[3].read"; "" at the top */
 	struct error *err;
 };
 
-/* Parse a text that is one map, in which no key comes twice; the caller owns *ret.  -EINVAL, and *err says why: it is none. */
+/* Parse a text that is one map, in which no key comes twice; the caller owns *ret.  -EINVAL, and
+ * *err says why: it is none. */
 int place_parse_map(const char *text, size_t length, json_t **ret, struct error *err);
 
 /* The place of a map below; the text is added to the path as it is. */

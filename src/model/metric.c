@@ -559,12 +559,8 @@ unsigned int metric_unit_places(enum metric_unit unit)
 const char *metric_unit_name(enum metric_unit unit)
 {
 	static const char *const names[] = {
-		[UNIT_COUNT] = NULL,
-		[UNIT_BYTES] = "bytes",
-		[UNIT_SECONDS] = "seconds",
-		[UNIT_CORES] = "cores",
-		[UNIT_LOAD] = NULL,
-		[UNIT_HERTZ] = "hertz",
+		[UNIT_COUNT] = NULL,	    [UNIT_BYTES] = "bytes", [UNIT_SECONDS] = "seconds",
+		[UNIT_CORES] = "cores",	    [UNIT_LOAD] = NULL,	    [UNIT_HERTZ] = "hertz",
 		[UNIT_CELSIUS] = "celsius",
 	};
 
@@ -580,7 +576,8 @@ const struct metric *metric_get(enum metric_id id)
 const struct metric *metric_find(const char *section, const char *key)
 {
 	for (size_t i = 0; i < METRIC_COUNT; i++) {
-		if (metrics[i].section && strcmp(metrics[i].section, section) == 0 && strcmp(metrics[i].key, key) == 0)
+		if (metrics[i].section && strcmp(metrics[i].section, section) == 0 &&
+		    strcmp(metrics[i].key, key) == 0)
 			return &metrics[i];
 	}
 	return NULL;
@@ -594,7 +591,8 @@ const char *const *metric_labels(enum metric_scope scope)
 
 const char *metric_part(const struct metric *metric)
 {
-	const char *section = metric->section ? metric->section : "", *point = strrchr(section, '.');
+	const char *section = metric->section ? metric->section : "",
+		   *point = strrchr(section, '.');
 
 	return point ? point + 1 : section;
 }

@@ -14,8 +14,8 @@ enum metric_unit {
 	UNIT_COUNT,
 	UNIT_BYTES,
 	UNIT_SECONDS, /* stored in ns */
-	UNIT_CORES,   /* stored in thousandths */
-	UNIT_LOAD,    /* stored in hundredths, as the kernel says it */
+	UNIT_CORES, /* stored in thousandths */
+	UNIT_LOAD, /* stored in hundredths, as the kernel says it */
 	UNIT_HERTZ,
 	UNIT_CELSIUS, /* stored in thousandths */
 };
@@ -28,23 +28,23 @@ const char *metric_unit_name(enum metric_unit unit);
 /* How two values become one: over cgroups, ranks, nodes, restarts. */
 enum metric_kind {
 	KIND_COUNTER, /* the sum */
-	KIND_PEAK,    /* the sum over nodes and ranks is an upper bound, so: the greatest */
-	KIND_LEAST,   /* the least of those that are known */
-	KIND_LIMIT,   /* what was granted: the sum over nodes, the same within one */
-	KIND_GAUGE,   /* what is so now: the sum over nodes, never over time */
+	KIND_PEAK, /* the sum over nodes and ranks is an upper bound, so: the greatest */
+	KIND_LEAST, /* the least of those that are known */
+	KIND_LIMIT, /* what was granted: the sum over nodes, the same within one */
+	KIND_GAUGE, /* what is so now: the sum over nodes, never over time */
 	KIND_HISTOGRAM,
-	KIND_INFO,  /* 1, for its labels */
+	KIND_INFO, /* 1, for its labels */
 };
 
 enum metric_scope {
 	SCOPE_JOB,
-	SCOPE_MOUNT,	 /* job x mount */
-	SCOPE_MOUNT_OP,	 /* job x mount x operation on metadata */
+	SCOPE_MOUNT, /* job x mount */
+	SCOPE_MOUNT_OP, /* job x mount x operation on metadata */
 	SCOPE_MOUNT_INTERFACE, /* job x mount x way of data, but plain calls and mappings */
-	SCOPE_SOCKET,	 /* job x kind of socket */
-	SCOPE_SYSCALL,	 /* job x name of a system call; on demand */
-	SCOPE_DEVICE,	 /* job x block device */
-	SCOPE_FILE,	 /* job x file or directory, of those that were used most; on demand */
+	SCOPE_SOCKET, /* job x kind of socket */
+	SCOPE_SYSCALL, /* job x name of a system call; on demand */
+	SCOPE_DEVICE, /* job x block device */
+	SCOPE_FILE, /* job x file or directory, of those that were used most; on demand */
 	/* The rest is in no record, only in what is scraped. */
 	SCOPE_JOB_INFO,
 	SCOPE_JOB_TIME,
@@ -52,13 +52,13 @@ enum metric_scope {
 	SCOPE_NODE,
 	SCOPE_NODE_DEVICE, /* node x disk or network interface */
 	SCOPE_NODE_MOUNT,
-	SCOPE_NODE_PORT,   /* node x InfiniBand or Omni-Path port */
+	SCOPE_NODE_PORT, /* node x InfiniBand or Omni-Path port */
 	SCOPE_NODE_SENSOR, /* node x sensor of temperature */
 	SCOPE_NODE_INFO,
 	SCOPE_AGENT,
 	SCOPE_AGENT_INFO,
 	SCOPE_AGENT_MAP,
-	SCOPE_AGENT_LOSS,   /* agent x reason why an event was not counted as it should */
+	SCOPE_AGENT_LOSS, /* agent x reason why an event was not counted as it should */
 	SCOPE_AGENT_OBJECT, /* agent x object of programs */
 	SCOPE_AGENT_HOOK,
 	SCOPE_AGENT_SOURCE, /* agent x source of numbers that is sampled on a thread of its own */
@@ -67,15 +67,17 @@ enum metric_scope {
 };
 
 struct metric {
-	const char *name;    /* Prometheus' name */
-	const char *label;   /* a fixed label, as KEY="VALUE", or NULL */
-	const char *section; /* the record's section: "cpu", "cpu.causes", "ways.read"; NULL: none */
-	const char *key;     /* the record's key within it */
+	const char *name; /* Prometheus' name */
+	const char *label; /* a fixed label, as KEY="VALUE", or NULL */
+	const char *section; /* the record's section: "cpu", "cpu.causes", "ways.read"; NULL: none
+			      */
+	const char *key; /* the record's key within it */
 	enum metric_unit unit;
 	enum metric_kind kind;
 	enum metric_scope scope;
 	const char *help;
-	const char *family_help; /* where several rows have one name: of all of them, on the first */
+	const char *family_help; /* where several rows have one name: of all of them, on the first
+				  */
 };
 
 /* The rows of SCOPE_JOB come first, so that these are indexes into a reading's values too. */
@@ -343,7 +345,8 @@ const struct metric *metric_get(enum metric_id id);
 /* "user_seconds" in section "cpu"; NULL: no such metric.  For records that come back. */
 const struct metric *metric_find(const char *section, const char *key);
 
-/* The names of the labels that tell the things of a scope apart, beside the fixed one; ends with NULL. */
+/* The names of the labels that tell the things of a scope apart, beside the fixed one; ends with
+ * NULL. */
 #define SCOPE_LABELS_MAX 6
 const char *const *metric_labels(enum metric_scope scope);
 

@@ -123,7 +123,8 @@ static bool is_optional(const char *section)
 void values_format_all(const struct value *values, struct document *d)
 {
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		if (!begins_section(id) || (is_optional(section_of(id)) && !values_know(values, section_of(id))))
+		if (!begins_section(id) ||
+		    (is_optional(section_of(id)) && !values_know(values, section_of(id))))
 			continue;
 		document_key(d, section_of(id));
 		document_begin_map(d);

@@ -11,7 +11,8 @@ struct place;
 
 /* Write "KEY: NUMBER". */
 void metric_format(const struct metric *metric, bool is_known, uint64_t number, struct document *d);
-/* The number of that key, in units of 10^-@places; not known where there is none.  -EINVAL: it is no number. */
+/* The number of that key, in units of 10^-@places; not known where there is none.  -EINVAL: it is
+ * no number. */
 int value_take(const struct place *place, const json_t *map, const char *key, unsigned int places,
 	       struct value *ret);
 int metric_take(const struct place *place, const json_t *map, const struct metric *metric,
@@ -27,7 +28,7 @@ int values_take(const struct place *place, const json_t *map, const char *sectio
 /* Is any member right in that section known? */
 bool values_know(const struct value *values, const char *section);
 
-/* All sections, each a map, but what some kernels do not have at all (pressure) only where something of it is known;
- * and back. */
+/* All sections, each a map, but what some kernels do not have at all (pressure) only where
+ * something of it is known; and back. */
 void values_format_all(const struct value *values, struct document *d);
 int values_take_all(const struct place *place, const json_t *map, struct value *values);

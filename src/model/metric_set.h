@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* metric_set - some of a job's metrics: a bit each, as many as the table has; begins as {}, with none. */
+/* metric_set - some of a job's metrics: a bit each, as many as the table has; begins as {}, with
+ * none. */
 #pragma once
 
 #include "basic/bitset.h"

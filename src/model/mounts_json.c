@@ -19,8 +19,7 @@ static void format_mount_metric(const struct metric *metric, struct mount_row *r
 	enum metric_id id = metric_id_of(metric);
 
 	if (metric->kind != KIND_HISTOGRAM) {
-		metric_format(metric, mount_row_knows(row, id), mount_row_number(row, id),
-				     d);
+		metric_format(metric, mount_row_knows(row, id), mount_row_number(row, id), d);
 		return;
 	}
 	histogram_format(metric, mount_row_knows(row, id) ? mount_row_histogram(row, id) : NULL, d);
@@ -60,8 +59,8 @@ static void format_mapped(struct mount_row *row, struct document *d)
 	document_end_map(d);
 }
 
-static void format_interface_op(struct mount_row *row, enum file_interface interface, enum file_op op,
-			  struct document *d)
+static void format_interface_op(struct mount_row *row, enum file_interface interface,
+				enum file_op op, struct document *d)
 {
 	const char *name = file_op_name(op);
 
@@ -71,9 +70,10 @@ static void format_interface_op(struct mount_row *row, enum file_interface inter
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
 
-		if (metric->scope == SCOPE_MOUNT_INTERFACE && strcmp(metric_part(metric), name) == 0)
-			metric_format(metric, true, *mount_row_interface_number_ref(row, id, interface),
-					     d);
+		if (metric->scope == SCOPE_MOUNT_INTERFACE &&
+		    strcmp(metric_part(metric), name) == 0)
+			metric_format(metric, true,
+				      *mount_row_interface_number_ref(row, id, interface), d);
 	}
 	document_end_map(d);
 }
@@ -89,7 +89,8 @@ static void format_interfaces(struct mount_row *row, struct document *d)
 		document_key(d, file_interface_name((enum file_interface)interface));
 		document_begin_map(d);
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			format_interface_op(row, (enum file_interface)interface, (enum file_op)op, d);
+			format_interface_op(row, (enum file_interface)interface, (enum file_op)op,
+					    d);
 		document_end_map(d);
 	}
 	document_end_map(d);
@@ -105,7 +106,7 @@ static void format_op(struct mount_row *row, enum file_op op, struct document *d
 
 		if (metric->scope == SCOPE_MOUNT_OP)
 			metric_format(metric, mount_row_knows(row, id),
-					     *mount_row_op_number_ref(row, id, op), d);
+				      *mount_row_op_number_ref(row, id, op), d);
 	}
 	document_end_map(d);
 }
@@ -212,8 +213,8 @@ static int take_mapped(const struct place *place, const json_t *map, struct moun
 	return r < 0 || !section ? r : take_mount_metrics(place, section, "mapped", row);
 }
 
-static int take_interface(const struct place *place, const json_t *map, enum file_interface interface,
-		    struct mount_row *row)
+static int take_interface(const struct place *place, const json_t *map,
+			  enum file_interface interface, struct mount_row *row)
 {
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
@@ -241,7 +242,8 @@ static int check_interfaces(const struct place *place, const struct mount_row *r
 		const struct metric *metric = metric_get((enum metric_id)id);
 		struct place here;
 
-		if (metric->scope != SCOPE_MOUNT_INTERFACE || mount_row_interfaces_fit(row, (enum metric_id)id))
+		if (metric->scope != SCOPE_MOUNT_INTERFACE ||
+		    mount_row_interfaces_fit(row, (enum metric_id)id))
 			continue;
 		here = place_below(place, ".%s", metric_part(metric));
 		return place_refuse(&here, metric->key, "is less than its ways together");
@@ -255,7 +257,8 @@ static int take_interfaces(const struct place *place, const json_t *map, struct 
 	const json_t *interfaces, *section;
 	int r = place_get(place, map, "interfaces", JSON_OBJECT, &interfaces);
 
-	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING; interface++) {
+	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING;
+	     interface++) {
 		const char *name = file_interface_name((enum file_interface)interface);
 		struct place here = place_below(&above, ".%s", name);
 

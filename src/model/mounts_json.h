@@ -11,6 +11,6 @@ struct reading;
 /* null where nobody looked at files. */
 void reading_format_mounts(const struct reading *r, struct document *d);
 
-/* @list is found at @place.  @ret has no mounts before, and is known to have some from then on.  -EINVAL: the place's error
- * says why. */
+/* @list is found at @place.  @ret has no mounts before, and is known to have some from then on.
+ * -EINVAL: the place's error says why. */
 int reading_parse_mounts(const struct place *place, const json_t *list, struct reading *ret);

@@ -129,7 +129,8 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 	}
 }
 
-static int parse_one(const struct section *s, const struct place *place, const json_t *map, struct parts *ret)
+static int parse_one(const struct section *s, const struct place *place, const json_t *map,
+		     struct parts *ret)
 {
 	void *value = calloc(1, s->size);
 	int r = value ? section_take(s, place, map, value) : -ENOMEM;

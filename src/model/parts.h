@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts - what a job or a step has of the sections that cgroups add up to, until they are those of a record.
+ * parts - what a job or a step has of the sections that cgroups add up to, until they are those of
+ * a record.
  *
- * A node has thousands of these, and in most there is nothing: such are shared by all, and take no memory.  What is put is
- * never changed, only replaced.
+ * A node has thousands of these, and in most there is nothing: such are shared by all, and take no
+ * memory.  What is put is never changed, only replaced.
  */
 #pragma once
 
@@ -17,17 +18,19 @@ struct parts { /* begins as {} */
 
 /* NULL: it was never put. */
 const void *parts_get(const struct parts *p, const struct section *s);
-/* Take over *@value, which is empty from then on, also on failure.  -ENOMEM: what was there stays. */
+/* Take over *@value, which is empty from then on, also on failure.  -ENOMEM: what was there stays.
+ */
 int parts_put(struct parts *p, const struct section *s, void *value);
 void parts_clear(struct parts *p);
 
 /* What is in @from replaces what is in @to; @from is empty then. */
 void parts_move(struct parts *to, struct parts *from);
 
-/* Members of a map: each section by its key; of what was never put, all is known and nothing is in it.  @is_of_step: but of
- * those that no step keeps. */
+/* Members of a map: each section by its key; of what was never put, all is known and nothing is in
+ * it.  @is_of_step: but of those that no step keeps. */
 void parts_format(const struct parts *p, bool is_of_step, struct document *d);
-/* And back, into an empty one: one that is not there is not known.  -EINVAL: the place's error says why; -ENOMEM. */
+/* And back, into an empty one: one that is not there is not known.  -EINVAL: the place's error says
+ * why; -ENOMEM. */
 int parts_parse(const struct place *place, const json_t *map, bool is_of_step, struct parts *ret);
 
 /* Nothing differs, as far as the sections can tell. */

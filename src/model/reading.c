@@ -198,7 +198,8 @@ static void merge_numbers(struct mount_row *to, const struct mount_row *from)
 		op_counts_add(&to->ops[op], &from->ops[op]);
 	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			op_counts_add(&to->interfaces[interface][op], &from->interfaces[interface][op]);
+			op_counts_add(&to->interfaces[interface][op],
+				      &from->interfaces[interface][op]);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		histogram_add(&to->sizes[op], &from->sizes[op]);
@@ -211,8 +212,8 @@ static int merge_mounts(struct reading *to, const struct reading *from)
 	for (size_t i = 0; i < from->mount_count; i++) {
 		const struct mount_row *source = &from->mounts[i];
 		size_t before = to->mount_count;
-		struct mount_row *row =
-			reading_get_mount(to, source->kind, source->mount, source->fstype);
+		struct mount_row *row = reading_get_mount(to, source->kind, source->mount,
+							  source->fstype);
 		int r;
 
 		if (!row)
@@ -378,11 +379,13 @@ bool metric_takes(enum metric_id id, enum file_op op, enum file_interface interf
 		return false;
 	switch (metric->scope) {
 	case SCOPE_MOUNT:
-		return op == place->op && (place->interface < INTERFACE_COUNT ? interface == place->interface : interface != INTERFACE_MAPPING);
+		return op == place->op &&
+		       (place->interface < INTERFACE_COUNT ? interface == place->interface : interface != INTERFACE_MAPPING);
 	case SCOPE_MOUNT_OP:
 		return op >= OP_DATA_COUNT;
 	case SCOPE_MOUNT_INTERFACE:
-		return op == place->op && interface > INTERFACE_CALL && interface < INTERFACE_MAPPING;
+		return op == place->op && interface > INTERFACE_CALL &&
+		       interface < INTERFACE_MAPPING;
 	default:
 		return false;
 	}
@@ -399,8 +402,9 @@ uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id)
 	const struct place *place = &places[id];
 
 	assert(metric->scope == SCOPE_MOUNT && metric->kind != KIND_HISTOGRAM);
-	return number_in(place->interface < INTERFACE_COUNT ? &row->interfaces[place->interface][place->op]
-						: &row->ops[place->op],
+	return number_in(place->interface < INTERFACE_COUNT
+				 ? &row->interfaces[place->interface][place->op]
+				 : &row->ops[place->op],
 			 id);
 }
 
@@ -410,7 +414,8 @@ uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum
 	return number_in(&row->ops[op], id);
 }
 
-uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id, enum file_interface interface)
+uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id,
+					 enum file_interface interface)
 {
 	assert(metric_get(id)->scope == SCOPE_MOUNT_INTERFACE);
 	return number_in(&row->interfaces[interface][places[id].op], id);
@@ -469,7 +474,8 @@ bool mount_row_interfaces_fit(const struct mount_row *row, enum metric_id id)
 	uint64_t left = *number_in(&unchanged->ops[places[id].op], id);
 
 	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
-		uint64_t part = *mount_row_interface_number_ref(unchanged, id, (enum file_interface)interface);
+		uint64_t part = *mount_row_interface_number_ref(unchanged, id,
+								(enum file_interface)interface);
 
 		if (part > left)
 			return false;

@@ -18,7 +18,8 @@
 
 /* One word, since a node holds some hundred of each of its jobs. */
 struct value {
-	uint64_t number : 63; /* in the metric's stored unit; at most VALUE_MAX, which all sources are held to */
+	uint64_t number : 63; /* in the metric's stored unit; at most VALUE_MAX, which all sources
+				 are held to */
 	uint64_t is_known : 1;
 };
 #define VALUE_MAX ((UINT64_C(1) << 63) - 1)
@@ -26,22 +27,24 @@ _Static_assert(sizeof(struct value) == sizeof(uint64_t), "the compiler packs it"
 
 struct op_counts {
 	uint64_t calls, bytes, errors, ns;
-	uint64_t not_found; /* of the errors: there was no such file (ENOENT); operations on metadata only */
+	uint64_t not_found; /* of the errors: there was no such file (ENOENT); operations on
+			       metadata only */
 };
 
 void op_counts_add(struct op_counts *to, const struct op_counts *from);
-void op_counts_raise(struct op_counts *to, const struct op_counts *least); /* each to that, if it is less */
+void op_counts_raise(struct op_counts *to, const struct op_counts *least); /* each to that, if it is
+									      less */
 
 /* What a row of files stands for. */
 enum row_kind {
 	ROW_MOUNT,
 	ROW_PIPE,
 	ROW_SOCKET,
-	ROW_PSEUDO,     /* made by the kernel on the fly: proc, sysfs, cgroup, memfd, eventfd... */
-	ROW_EXEC,       /* the kernel's own reads of programs at execve */
-	ROW_KERNEL,     /* done by kernel threads */
+	ROW_PSEUDO, /* made by the kernel on the fly: proc, sysfs, cgroup, memfd, eventfd... */
+	ROW_EXEC, /* the kernel's own reads of programs at execve */
+	ROW_KERNEL, /* done by kernel threads */
 	ROW_UNRESOLVED, /* the file system could not be learned */
-	ROW_OTHER,      /* the kernel side had no room for a row of its own */
+	ROW_OTHER, /* the kernel side had no room for a row of its own */
 	ROW_KIND_COUNT,
 };
 
@@ -50,15 +53,16 @@ enum row_kind {
 
 struct mount_row {
 	enum row_kind kind;
-	char *mount;  /* the mount point, or "(pipe)" and the like */
+	char *mount; /* the mount point, or "(pipe)" and the like */
 	char *fstype; /* NULL for rows that are no mount; so is source */
 	char *source;
-	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded */
-	struct op_counts ops[OP_COUNT];                  /* data operations: all ways but mappings together */
-	/* The parts: calls, bytes and errors.  Plain calls are what is left: INTERFACE_CALL's place is
-	 * read by nobody. */
+	char *aliases[MOUNT_ALIASES_MAX]; /* other mount points of the same superblock; NULL-padded
+					   */
+	struct op_counts ops[OP_COUNT]; /* data operations: all ways but mappings together */
+	/* The parts: calls, bytes and errors.  Plain calls are what is left: INTERFACE_CALL's place
+	 * is read by nobody. */
 	struct op_counts interfaces[INTERFACE_COUNT][OP_DATA_COUNT];
-	bool has_seconds;    /* the clock was on */
+	bool has_seconds; /* the clock was on */
 	bool has_histograms;
 	bool lacks_not_found; /* it comes from a record that does not tell op_counts.not_found */
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];
@@ -84,8 +88,8 @@ void reading_set(struct reading *r, enum metric_id id, uint64_t number);
 /* Add to a counter; from then on it is known. */
 void reading_add(struct reading *r, enum metric_id id, uint64_t number);
 
-/* The row of that name and type, or a new, zeroed one (NULL: no memory, or over MOUNT_ROWS_MAX).  The
- * pointer holds until the next call.  @fstype may be NULL.  Strings are copied. */
+/* The row of that name and type, or a new, zeroed one (NULL: no memory, or over MOUNT_ROWS_MAX).
+ * The pointer holds until the next call.  @fstype may be NULL.  Strings are copied. */
 struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const char *mount,
 				    const char *fstype);
 /* The same, but NULL if there is none. */
@@ -99,9 +103,9 @@ int mount_row_add_alias(struct mount_row *row, const char *alias);
 void values_merge(struct value *to, const struct value *from);
 
 /* Merge @from into @to: each metric by its kind (limits as within one node: the greater), mounts by
- * name and type, and histograms; sections are left alone.  A counter that only one side knows becomes unknown (a sum of a part
- * is not the sum), and so do the mounts.  To sum many, begin with a copy of the first: an empty
- * reading knows nothing, and so would the sum. */
+ * name and type, and histograms; sections are left alone.  A counter that only one side knows
+ * becomes unknown (a sum of a part is not the sum), and so do the mounts.  To sum many, begin with
+ * a copy of the first: an empty reading knows nothing, and so would the sum. */
 int reading_merge(struct reading *to, const struct reading *from);
 
 /* Make @to, which may be empty, a copy of @from: of values and mounts. */
@@ -111,9 +115,9 @@ void reading_sort_mounts(struct reading *r);
 /* Nobody looked at files. */
 void reading_clear_mounts(struct reading *r);
 
-/* Whether it is known on which mounts operations by path took place: of those, next to none stands in rows
- * without a mount.  Where it is not, what failed stands there, and what went well at its mount: then no
- * mount's own count of failures says anything. */
+/* Whether it is known on which mounts operations by path took place: of those, next to none stands
+ * in rows without a mount.  Where it is not, what failed stands there, and what went well at its
+ * mount: then no mount's own count of failures says anything. */
 bool reading_paths_are_placed(const struct reading *r);
 /* Whether the row's count of failed operations on metadata is all of them. */
 bool reading_failures_are_known(const struct reading *r, const struct mount_row *row);
@@ -131,8 +135,10 @@ bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret);
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);
 /* The same for SCOPE_MOUNT_OP and SCOPE_MOUNT_INTERFACE. */
 uint64_t *mount_row_op_number_ref(struct mount_row *row, enum metric_id id, enum file_op op);
-uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id, enum file_interface interface);
-/* Whether what was done by @op, this way, is part of the metric's number, which is no histogram; and that part. */
+uint64_t *mount_row_interface_number_ref(struct mount_row *row, enum metric_id id,
+					 enum file_interface interface);
+/* Whether what was done by @op, this way, is part of the metric's number, which is no histogram;
+ * and that part. */
 bool metric_takes(enum metric_id id, enum file_op op, enum file_interface interface);
 uint64_t op_counts_number(const struct op_counts *counts, enum metric_id id);
 /* Did anything come or go, or fail, this way? */

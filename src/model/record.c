@@ -160,8 +160,8 @@ int record_add_survivor(struct record *r, int pid, const char *command)
 		r->survivors = larger;
 	if (!larger || (command && !copy))
 		return -ENOMEM;
-	r->survivors[r->survivor_count++] =
-		(struct survivor){ .pid = pid, .command = TAKE_PTR(copy) };
+	r->survivors[r->survivor_count++] = (struct survivor){ .pid = pid,
+							       .command = TAKE_PTR(copy) };
 	return 0;
 }
 
@@ -172,11 +172,12 @@ bool record_total(const struct record *r, enum metric_id id, uint64_t *ret)
 
 int64_t accounting_difference(const struct accounting *accounting)
 {
-	return (int64_t)(accounting->tasks_bytes - accounting->rows_bytes - accounting->twice_bytes);
+	return (int64_t)(accounting->tasks_bytes - accounting->rows_bytes -
+			 accounting->twice_bytes);
 }
 
 static void close_account(const struct record *r, enum metric_id tasks, enum file_op op,
-		       struct accounting *accounting)
+			  struct accounting *accounting)
 {
 	const struct value *value = &r->reading.values[tasks];
 
@@ -192,7 +193,8 @@ static void close_account(const struct record *r, enum metric_id tasks, enum fil
 		accounting->rows_bytes += mount_row_accounted_bytes(row, op);
 		/* the copy is begun anew on the file system below, and counted there once more */
 		if (text_is_equal(row->fstype, "overlay"))
-			accounting->twice_bytes += row->interfaces[INTERFACE_COPY_FILE_RANGE][op].bytes;
+			accounting->twice_bytes +=
+				row->interfaces[INTERFACE_COPY_FILE_RANGE][op].bytes;
 	}
 }
 
@@ -228,7 +230,8 @@ uint64_t record_elapsed_from(const struct record *r)
 		return start_ns ? start_ns : measured_ns;
 	if (!start_ns)
 		return measured_ns ? measured_ns : r->timeline.start_ns;
-	return measured_ns && miss_of(r, measured_ns) < miss_of(r, start_ns) ? measured_ns : start_ns;
+	return measured_ns && miss_of(r, measured_ns) < miss_of(r, start_ns) ? measured_ns
+									     : start_ns;
 }
 
 bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
@@ -242,10 +245,12 @@ bool record_cpu_time(const struct record *r, uint64_t *ret_ns)
 	return true;
 }
 
-#define ESTIMATE_PERCENT 99 /* of the time, below which it is told: counters are not read all at one instant */
+#define ESTIMATE_PERCENT \
+	99 /* of the time, below which it is told: counters are not read all at one instant */
 #define LATE_PERCENT 95
 #define EXCESS_NS 20000000 /* ticks, and what ends after the command */
-#define LATE_NS UINT64_C(100000000) /* what the command's start takes is no part of what is counted */
+#define LATE_NS \
+	UINT64_C(100000000) /* what the command's start takes is no part of what is counted */
 
 bool record_counters_are_estimates(const struct record *r)
 {
@@ -266,13 +271,16 @@ int record_note_counters(struct record *r, bool is_user_only)
 	if (is_user_only)
 		code = strings_add(&r->coverage.notes, RECORD_NOTE_USER_MODE);
 	if (code >= 0 && record_counters_are_estimates(r))
-		code = strings_add(&r->coverage.notes,
-				   "hardware counters: estimates, since they took turns and counted %.0f %% of the time",
-				   100 * (double)running_ns / (double)enabled_ns);
+		code = strings_add(
+			&r->coverage.notes,
+			"hardware counters: estimates, since they took turns and counted %.0f %% of the time",
+			100 * (double)running_ns / (double)enabled_ns);
 	if (code >= 0 && record_cpu_time(r, &cpu_ns) && cpu_ns > enabled_ns + LATE_NS &&
 	    enabled_ns / LATE_PERCENT < cpu_ns / 100)
-		code = strings_add(&r->coverage.notes, "hardware counters: lower bounds, since they stand for %.0f %% of the CPU time",
-				   100 * (double)enabled_ns / (double)cpu_ns);
+		code = strings_add(
+			&r->coverage.notes,
+			"hardware counters: lower bounds, since they stand for %.0f %% of the CPU time",
+			100 * (double)enabled_ns / (double)cpu_ns);
 	return code;
 }
 
@@ -282,11 +290,13 @@ int record_note_cpu_excess(struct record *r)
 	const double core_ns = (double)cores->number / 1000 * (double)r->time.elapsed_ns;
 	uint64_t cpu_ns;
 
-	if (!cores->is_known || core_ns <= 0 || !record_cpu_time(r, &cpu_ns) || (double)cpu_ns <= core_ns * 1.01 + EXCESS_NS)
+	if (!cores->is_known || core_ns <= 0 || !record_cpu_time(r, &cpu_ns) ||
+	    (double)cpu_ns <= core_ns * 1.01 + EXCESS_NS)
 		return 0;
-	return strings_add(&r->coverage.notes,
-			   "CPU time is %.0f %% of what the cores could give in the elapsed time: a part of it is of before or after",
-			   100 * (double)cpu_ns / core_ns);
+	return strings_add(
+		&r->coverage.notes,
+		"CPU time is %.0f %% of what the cores could give in the elapsed time: a part of it is of before or after",
+		100 * (double)cpu_ns / core_ns);
 }
 
 bool record_blocked_time(const struct record *r, uint64_t *ret_ns)

@@ -2,8 +2,8 @@
 /*
  * record - the summary of one job on one node, or merged over ranks and nodes: jobmeter.record/1.
  *
- * Strings are owned by the record; NULL means absent.  Times of day are ns since the epoch (UTC), 0:
- * absent.
+ * Strings are owned by the record; NULL means absent.  Times of day are ns since the epoch (UTC),
+ * 0: absent.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ void strings_clear(struct strings *list);
 struct accounting {
 	bool is_known;
 	uint64_t tasks_bytes; /* rchar or wchar */
-	uint64_t rows_bytes;  /* sum over the rows, of the ways that the tasks' counters cover */
+	uint64_t rows_bytes; /* sum over the rows, of the ways that the tasks' counters cover */
 	uint64_t twice_bytes; /* of copies on overlay, which the tasks' counters hold twice */
 };
 
@@ -61,12 +61,13 @@ struct record {
 	struct {
 		char *manager, *id, *name, *user, *account, *partition, *qos, *state;
 		char **command; /* NULL-ended argv */
-		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted from */
-		char *dir;   /* where it was run */
-		int64_t uid;    /* -1: absent */
-		int exit_code;  /* -1: absent (signal) */
-		int signal;     /* 0: none */
-		int rank;       /* -1: none; a label only */
+		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted
+				       from */
+		char *dir; /* where it was run */
+		int64_t uid; /* -1: absent */
+		int exit_code; /* -1: absent (signal) */
+		int signal; /* 0: none */
+		int rank; /* -1: none; a label only */
 	} job;
 
 	struct {
@@ -76,26 +77,31 @@ struct record {
 	} time;
 
 	struct reading reading;
-	struct balance cores; /* those that it touched: was on for at least CORES_USED_PERCENT of the time */
-	struct balance ranks; /* by their work (see rank_work): tasks of the step that did most, or records merged that are a rank each */
-	struct threads threads; /* those that worked, of the process that did most: see the kernel side's tasks.h */
+	struct balance cores; /* those that it touched: was on for at least CORES_USED_PERCENT of
+				 the time */
+	struct balance ranks; /* by their work (see rank_work): tasks of the step that did most, or
+				 records merged that are a rank each */
+	struct threads threads; /* those that worked, of the process that did most: see the kernel
+				   side's tasks.h */
 	struct thermal_samples thermal; /* of the CPUs that it may use */
 	struct oom_list oom_list; /* see memory.oom_kills for how many there were */
 	struct syscalls syscalls; /* on demand */
 	struct hot_files files; /* on demand */
-	struct steps steps;     /* as far as the manager made any */
-	struct ports *ports;    /* owned; what went through them while the job had the node for itself; NULL: not known */
+	struct steps steps; /* as far as the manager made any */
+	struct ports *ports; /* owned; what went through them while the job had the node for itself;
+				NULL: not known */
 	struct timeline timeline;
 
 	struct survivor *survivors;
 	size_t survivor_count;
 
 	struct {
-		struct strings tiers;   /* "T0", "T2": what was on */
+		struct strings tiers; /* "T0", "T2": what was on */
 		struct strings missing; /* what was not seen, and why: "GPU: no driver" */
-		struct strings notes;   /* what weakens a number: "lower bound: ..." */
+		struct strings notes; /* what weakens a number: "lower bound: ..." */
 		uint64_t lost_events;
-		uint64_t unmeasured_ns; /* of the time since it was measured: there was no agent meanwhile */
+		uint64_t unmeasured_ns; /* of the time since it was measured: there was no agent
+					   meanwhile */
 		struct accounting read_accounting, write_accounting;
 	} coverage;
 
@@ -105,7 +111,7 @@ struct record {
 
 struct record *record_new(void); /* NULL: no memory */
 struct record *record_share(struct record *r); /* has one owner more; returns it */
-struct record *record_free(struct record *r);  /* one owner less; returns NULL */
+struct record *record_free(struct record *r); /* one owner less; returns NULL */
 void record_freep(struct record **r);
 
 /* Copy a NULL-ended argv into the record; what is over the bounds is cut off. */
@@ -122,8 +128,9 @@ int64_t accounting_difference(const struct accounting *accounting);
  * threads'. False: not known. */
 bool record_total(const struct record *r, enum metric_id id, uint64_t *ret);
 
-/* The moment since the epoch from which time.elapsed_ns counts: the job's start, or, where somebody only began to watch
- * then, that of the measurement: the one from which it reaches to the timeline's end.  0: not known. */
+/* The moment since the epoch from which time.elapsed_ns counts: the job's start, or, where somebody
+ * only began to watch then, that of the measurement: the one from which it reaches to the
+ * timeline's end.  0: not known. */
 uint64_t record_elapsed_from(const struct record *r);
 
 /* User and system time; how many cores that kept busy on average.  False: not known. */
@@ -138,15 +145,16 @@ bool record_blocked_time(const struct record *r, uint64_t *ret_ns);
 
 /* The processor's own counters took turns, so that what they say was scaled. */
 bool record_counters_are_estimates(const struct record *r);
-/* What a note begins with of times of calls on files that were not taken of all: calls and bytes are exact. */
+/* What a note begins with of times of calls on files that were not taken of all: calls and bytes
+ * are exact. */
 #define RECORD_NOTE_TIMES "times of calls on files: lower bound"
 /* Among the notes of a record whose counters are of user mode only. */
 #define RECORD_NOTE_USER_MODE "hardware counters: of user mode only (kernel.perf_event_paranoid)"
 /* Add what weakens the counters to the notes.  -ENOMEM, -ENOSPC. */
 int record_note_counters(struct record *r, bool is_user_only);
 
-/* Add to the notes that CPU time is more than its cores could give in the elapsed time, where it is by more than what two
- * clocks differ in.  -ENOMEM, -ENOSPC. */
+/* Add to the notes that CPU time is more than its cores could give in the elapsed time, where it is
+ * by more than what two clocks differ in.  -ENOMEM, -ENOSPC. */
 int record_note_cpu_excess(struct record *r);
 
 /* Fill the accounting from the reading's values and rows. */
@@ -156,15 +164,17 @@ void record_close_accounting(struct record *r);
 int record_settle_timeline(struct record *r);
 
 /* Merge ranks or nodes of one thing (which the caller has to know) into a new record.  Counters are
- * added, peaks are the greatest; so are timelines, where all have one.  Allocated cores are the union of the CPU lists of each node (at most
- * what the records were allocated together, if a quota gave them less), added over nodes; so are
- * limits of memory, which are one within a node.  Load balance is that of all cores and ranks together, as far as
- * each of them is in one record only; of threads that of the process that did most.  The time is from the first start to the last end.
+ * added, peaks are the greatest; so are timelines, where all have one.  Allocated cores are the
+ * union of the CPU lists of each node (at most what the records were allocated together, if a quota
+ * gave them less), added over nodes; so are limits of memory, which are one within a node.  Load
+ * balance is that of all cores and ranks together, as far as each of them is in one record only; of
+ * threads that of the process that did most.  The time is from the first start to the last end.
  * What they do not share (exit code, state, rank...) is absent.  -EINVAL: @count is 0. */
 int record_merge(const struct record *const *records, size_t count, struct record **ret);
 
 /* argv and directory are equal: the same command. */
 bool record_is_same_command(const struct record *a, const struct record *b);
 
-/* The same for the same command and rank; others differ but for chance.  False: the command or its directory is not known. */
+/* The same for the same command and rank; others differ but for chance.  False: the command or its
+ * directory is not known. */
 bool record_command_key(const struct record *r, uint64_t *ret);

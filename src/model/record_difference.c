@@ -55,7 +55,8 @@ static bool subtract_row(struct mount_row *to, const struct mount_row *from)
 		is_well &= subtract_counts(&to->ops[op], &from->ops[op]);
 	for (size_t interface = 0; interface < INTERFACE_COUNT; interface++) {
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			is_well &= subtract_counts(&to->interfaces[interface][op], &from->interfaces[interface][op]);
+			is_well &= subtract_counts(&to->interfaces[interface][op],
+						   &from->interfaces[interface][op]);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		is_well &= subtract_histogram(&to->sizes[op], &from->sizes[op]);
@@ -110,8 +111,8 @@ static int subtract_rows(struct record *to, const struct reading *from)
 
 	for (size_t i = 0; r == 0 && i < from->mount_count; i++) {
 		const struct mount_row *row = &from->mounts[i];
-		struct mount_row *later =
-			reading_find_mount(reading, row->kind, row->mount, row->fstype);
+		struct mount_row *later = reading_find_mount(reading, row->kind, row->mount,
+							     row->fstype);
 
 		if (later ? !subtract_row(later, row) : !is_idle(row))
 			r = section_note_fallen(&to->coverage.notes, row->mount);
@@ -219,7 +220,8 @@ static int check_sameness(const struct record *later, const struct record *earli
 	return error_set(err, -ESTALE, "that is another job by now");
 }
 
-static int subtract_section(const struct section *section, struct record *to, const struct record *earlier)
+static int subtract_section(const struct section *section, struct record *to,
+			    const struct record *earlier)
 {
 	void *later = section_of(to, section);
 

@@ -65,9 +65,11 @@ const struct record_field record_fields[] = {
 /* clang-format on */
 const size_t record_field_count = ARRAY_SIZE(record_fields);
 
-const char *const record_sections[] = { "",      "job",     "time",	  "cpu",       "memory",   "pressure", "tasks",
-					"cores", "ranks",   "threads",	  "thermal",   "io",	   RECORD_SECTIONS_REST,
-					"survivors", "coverage", "timeline", "merged" };
+const char *const record_sections[] = {
+	"",	    "job",	"time",	   "cpu",     "memory", "pressure",	      "tasks",
+	"cores",    "ranks",	"threads", "thermal", "io",	RECORD_SECTIONS_REST, "survivors",
+	"coverage", "timeline", "merged"
+};
 const size_t record_section_count = ARRAY_SIZE(record_sections);
 
 bool record_section_is_placed(const struct section *section)
@@ -116,7 +118,8 @@ unsigned int record_field_places(const struct record_field *field)
 	}
 }
 
-bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret)
+bool record_field_number(const struct record_field *field, const struct record *record,
+			 int64_t *ret)
 {
 	const void *at = record_field_get(field, record);
 	int64_t number;

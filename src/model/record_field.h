@@ -2,7 +2,8 @@
 /*
  * record_field - the table of what a record says besides its metrics.
  *
- * Freeing, merging, writing, reading and CSV's columns walk it; nobody lists the fields a second time.
+ * Freeing, merging, writing, reading and CSV's columns walk it; nobody lists the fields a second
+ * time.
  */
 #pragma once
 
@@ -14,19 +15,19 @@
 #include "model/section.h"
 
 enum field_type {
-	FIELD_STRING,  /* char *, NULL: absent */
+	FIELD_STRING, /* char *, NULL: absent */
 	FIELD_COMMAND, /* char **, NULL-ended */
 	FIELD_STRINGS, /* struct strings */
 	FIELD_BOOL,
 	FIELD_U64,
-	FIELD_INT,     /* int; one number stands for absent */
-	FIELD_INT64,   /* the same as int64_t */
-	FIELD_TIME,    /* uint64_t ns since the epoch, 0: absent */
+	FIELD_INT, /* int; one number stands for absent */
+	FIELD_INT64, /* the same as int64_t */
+	FIELD_TIME, /* uint64_t ns since the epoch, 0: absent */
 	FIELD_SECONDS, /* uint64_t ns */
-	FIELD_COUNT,   /* struct value */
+	FIELD_COUNT, /* struct value */
 	FIELD_DURATION, /* struct value, ns */
 	FIELD_CELSIUS, /* struct value, in thousandths */
-	FIELD_SHARE,   /* struct value, times 10^LOAD_BALANCE_PLACES */
+	FIELD_SHARE, /* struct value, times 10^LOAD_BALANCE_PLACES */
 };
 
 struct record_field {
@@ -34,7 +35,7 @@ struct record_field {
 	const char *key;
 	enum field_type type;
 	size_t offset;
-	int absent;       /* of FIELD_INT and FIELD_INT64 */
+	int absent; /* of FIELD_INT and FIELD_INT64 */
 	bool is_identity; /* stands in each row of CSV by mount too */
 	const char *help;
 };
@@ -42,8 +43,8 @@ struct record_field {
 extern const struct record_field record_fields[];
 extern const size_t record_field_count;
 
-/* The record's members in the order in which they are written: maps of metrics and fields, sections, and where those of
- * sections[] stand that are not named, in its order. */
+/* The record's members in the order in which they are written: maps of metrics and fields,
+ * sections, and where those of sections[] stand that are not named, in its order. */
 #define RECORD_SECTIONS_REST "*"
 extern const char *const record_sections[];
 extern const size_t record_section_count;
@@ -62,4 +63,5 @@ const void *record_field_get(const struct record_field *field, const struct reco
 unsigned int record_field_places(const struct record_field *field);
 
 /* The number of a FIELD_INT or FIELD_INT64; false: absent. */
-bool record_field_number(const struct record_field *field, const struct record *record, int64_t *ret);
+bool record_field_number(const struct record_field *field, const struct record *record,
+			 int64_t *ret);

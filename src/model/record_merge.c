@@ -97,7 +97,8 @@ static void merge_time(const struct record *from, struct record *to, bool is_fir
 	to->time.measured_from_ns = measured ? MAX(measured, from->time.measured_from_ns) : 0;
 }
 
-/* From the first start to the last end, as far as the nodes' clocks agree; never less than the longest. */
+/* From the first start to the last end, as far as the nodes' clocks agree; never less than the
+ * longest. */
 static void span_elapsed(struct record *to)
 {
 	if (to->time.start_ns && to->time.end_ns > to->time.start_ns)
@@ -119,7 +120,8 @@ static int merge_coverage(const struct record *from, struct record *to, bool is_
 	to->coverage.lost_events += from->coverage.lost_events;
 	to->coverage.unmeasured_ns += from->coverage.unmeasured_ns;
 	merge_accounting(&from->coverage.read_accounting, &to->coverage.read_accounting, is_first);
-	merge_accounting(&from->coverage.write_accounting, &to->coverage.write_accounting, is_first);
+	merge_accounting(&from->coverage.write_accounting, &to->coverage.write_accounting,
+			 is_first);
 	if (!is_first)
 		keep_shared(&to->coverage.tiers, &from->coverage.tiers);
 	r = is_first ? add_missing(&to->coverage.tiers, &from->coverage.tiers) : 0;
@@ -141,7 +143,8 @@ static int merge_survivors(const struct record *from, struct record *to)
 	return 0;
 }
 
-static int merge_section(const struct section *section, const struct record *from, struct record *to, bool is_first)
+static int merge_section(const struct section *section, const struct record *from,
+			 struct record *to, bool is_first)
 {
 	const void *part = section_get(from, section);
 	void *sum = section_of(to, section);
@@ -282,8 +285,9 @@ static void add_crowd(struct crowd *crowd, const struct balance *e, uint64_t cpu
 
 static struct balance load_balance_of_crowd(const struct crowd *crowd)
 {
-	return crowd->is_known ? load_balance_of_sum(crowd->count, crowd->sum_ns, crowd->greatest_ns)
-			       : (struct balance){};
+	return crowd->is_known
+		       ? load_balance_of_sum(crowd->count, crowd->sum_ns, crowd->greatest_ns)
+		       : (struct balance){};
 }
 
 static struct balance ranks_of(const struct record *record)
@@ -308,7 +312,8 @@ static bool work_of_ranks(const struct record *record, bool is_spun_known, uint6
 	return most || rank_work(record->reading.values, is_spun_known, ret_ns);
 }
 
-/* Cores of one node may be the same in two records, and nobody knows which: then they are absent. */
+/* Cores of one node may be the same in two records, and nobody knows which: then they are absent.
+ */
 static void merge_load_balance(const struct record *const *records, size_t count, struct record *to)
 {
 	struct crowd cores = { .is_known = true }, ranks = { .is_known = true };
@@ -325,7 +330,8 @@ static void merge_load_balance(const struct record *const *records, size_t count
 		uint64_t cpu_ns = 0, work_ns = 0;
 
 		ranks.is_known &= work_of_ranks(records[i], is_spun_known, &work_ns);
-		cores.is_known &= record_cpu_time(records[i], &cpu_ns) && is_first_of_node(records, i);
+		cores.is_known &= record_cpu_time(records[i], &cpu_ns) &&
+				  is_first_of_node(records, i);
 		add_crowd(&cores, &records[i]->cores, cpu_ns);
 		add_crowd(&ranks, &of_ranks, work_ns);
 	}
@@ -338,7 +344,8 @@ static void forget_throttles(const struct record *const *records, size_t count, 
 {
 	for (size_t i = 1; i < count; i++) {
 		if (!is_first_of_node(records, i))
-			to->thermal.core_throttles = to->thermal.package_throttles = (struct value){};
+			to->thermal.core_throttles = to->thermal.package_throttles =
+				(struct value){};
 	}
 }
 

@@ -32,7 +32,8 @@ static int make_room(struct samples *s)
 	return 0;
 }
 
-int samples_add(struct samples *s, enum metric_id id, const char *const values[SAMPLE_LABELS_MAX], uint64_t number)
+int samples_add(struct samples *s, enum metric_id id, const char *const values[SAMPLE_LABELS_MAX],
+		uint64_t number)
 {
 	struct sample one = { .id = id, .number = number };
 	int r = make_room(s);

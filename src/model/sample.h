@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sample - numbers of the node and of the agent, one a metric and thing: what is scraped and in no record. */
+/* sample - numbers of the node and of the agent, one a metric and thing: what is scraped and in no
+ * record. */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +23,8 @@ struct samples { /* begins as {} */
 };
 
 /* What the thing is called; the rest NULL.  Copied.  -ENOSPC: over SAMPLES_MAX. */
-int samples_add(struct samples *s, enum metric_id id, const char *const labels[SAMPLE_LABELS_MAX], uint64_t number);
+int samples_add(struct samples *s, enum metric_id id, const char *const labels[SAMPLE_LABELS_MAX],
+		uint64_t number);
 /* Of a scope without labels. */
 int samples_add_plain(struct samples *s, enum metric_id id, uint64_t number);
 

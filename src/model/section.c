@@ -65,7 +65,8 @@ int section_take(const struct section *s, const struct place *place, const json_
 
 int section_note_fallen(struct strings *notes, const char *what)
 {
-	int r = strings_add(notes, "%s fell meanwhile, and so what it was in this time is not known", what);
+	int r = strings_add(
+		notes, "%s fell meanwhile, and so what it was in this time is not known", what);
 
 	return r == -ENOSPC ? 0 : r;
 }

@@ -2,9 +2,10 @@
 /*
  * section - a structured part of a record, such as `network` or `ports`, of a type of its own.
  *
- * Each has a file in sections/ and a line in sections[], which is all that knows it: the record, its merging, difference and
- * texts walk the table, and so does who keeps the sections of jobs until they are records (see parts.h).  Who needs one by its
- * type takes the record's member, or, of those that have none, what its own header gives.
+ * Each has a file in sections/ and a line in sections[], which is all that knows it: the record,
+ * its merging, difference and texts walk the table, and so does who keeps the sections of jobs
+ * until they are records (see parts.h).  Who needs one by its type takes the record's member, or,
+ * of those that have none, what its own header gives.
  *
  * A section of which all bytes are zero is not known, owns nothing and can be cleared.
  */
@@ -24,7 +25,8 @@ struct place;
 struct record;
 struct strings;
 
-/* A section's numbers as a table: a row a thing, a column a metric, of which histograms are left out. */
+/* A section's numbers as a table: a row a thing, a column a metric, of which histograms are left
+ * out. */
 struct section_table {
 	const char *label; /* of things: "device" */
 	enum metric_id first, end;
@@ -36,33 +38,39 @@ struct section_table {
 };
 
 struct section {
-	const char *name;     /* its key in the record; "memory.oom": within that map */
+	const char *name; /* its key in the record; "memory.oom": within that map */
 	size_t size;
-	size_t offset;        /* in struct record; 0: it stands behind the record's members */
-	unsigned int counted; /* COUNTED_... of cgroups that it is made of; 0: it is no sum over cgroups */
-	bool is_of_steps;     /* kept of each step of a job, too, up to the snapshot: struct step has members of its own */
+	size_t offset; /* in struct record; 0: it stands behind the record's members */
+	unsigned int counted; /* COUNTED_... of cgroups that it is made of; 0: it is no sum over
+				 cgroups */
+	bool is_of_steps; /* kept of each step of a job, too, up to the snapshot: struct step has
+			     members of its own */
 
 	bool (*is_known)(const void *section); /* absent: it begins with `bool is_known` */
-	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is added.  NULL: nothing but its
-	 * bytes is to be copied. -ENOMEM. */
+	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is
+	 * added.  NULL: nothing but its bytes is to be copied. -ENOMEM. */
 	int (*begin)(void *ret, unsigned int counted);
 	void (*clear)(void *section); /* it is not known from then on; NULL: it owns nothing */
-	/* The one that all share who have nothing but what is known of it; NULL: there is something in it.  May be absent. */
+	/* The one that all share who have nothing but what is known of it; NULL: there is something
+	 * in it.  May be absent. */
 	const void *(*idle)(const void *section);
 
-	/* Cgroups into a job, ranks and nodes into one: known where both are.  Absent: record_merge() does it, which knows all
-	 * records.  -ENOMEM. */
+	/* Cgroups into a job, ranks and nodes into one: known where both are.  Absent:
+	 * record_merge() does it, which knows all records.  -ENOMEM. */
 	int (*add)(void *sum, const void *part);
-	/* Both known: no number is less than that of @least.  Needed, as begin() and add(), where @counted is not 0.  -ENOMEM. */
+	/* Both known: no number is less than that of @least.  Needed, as begin() and add(), where
+	 * @counted is not 0.  -ENOMEM. */
 	int (*raise)(void *to, const void *least);
-	/* Leave what came after @earlier; what fell meanwhile is not known, and stands in @notes.  Absent: it is not known of a
-	 * part of the time.  -ENOMEM. */
+	/* Leave what came after @earlier; what fell meanwhile is not known, and stands in @notes.
+	 * Absent: it is not known of a part of the time.  -ENOMEM. */
 	int (*subtract)(void *later, const void *earlier, struct strings *notes);
 
-	/* Nothing of the one differs from the other.  Absent: nobody asks that of it, and it counts as another. */
+	/* Nothing of the one differs from the other.  Absent: nobody asks that of it, and it counts
+	 * as another. */
 	bool (*is_same)(const void *a, const void *b);
 
-	/* The value of its key, of one that is known, as JSON or YAML.  Absent: a map of the record's fields (record_field.h). */
+	/* The value of its key, of one that is known, as JSON or YAML.  Absent: a map of the
+	 * record's fields (record_field.h). */
 	void (*format)(const void *section, struct document *d);
 	json_type type; /* of what parse() takes */
 	/* Into an empty one.  -EINVAL: the place's error says why; -ENOMEM. */
@@ -85,7 +93,8 @@ int section_take(const struct section *s, const struct place *place, const json_
 /* Its key in the map in which it stands: "oom" of "memory.oom". */
 const char *section_key(const struct section *s);
 
-/* A note that something fell meanwhile; one too many is left out: a full list says enough.  -ENOMEM. */
+/* A note that something fell meanwhile; one too many is left out: a full list says enough. -ENOMEM.
+ */
 int section_note_fallen(struct strings *notes, const char *what);
 
 /* ---- of records ---- */

@@ -133,7 +133,8 @@ void snapshot_unrefp(struct snapshot **s)
 	snapshot_unref(*s);
 }
 
-const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager, const char *id)
+const struct snapshot_job *snapshot_find(const struct snapshot *s, const char *manager,
+					 const char *id)
 {
 	size_t low = 0, high = s->job_count;
 
@@ -179,9 +180,9 @@ static bool has_same_steps(const struct snapshot_job *a, const struct snapshot_j
 	for (size_t i = 0; i < a->step_count; i++) {
 		const struct snapshot_step *x = &a->steps[i], *y = &b->steps[i];
 
-		if (strcmp(x->id, y->id) != 0 || x->is_live != y->is_live || x->start_ns != y->start_ns ||
-		    x->end_ns != y->end_ns || !has_same_values(x->values, y->values) ||
-		    !parts_are_same(&x->parts, &y->parts))
+		if (strcmp(x->id, y->id) != 0 || x->is_live != y->is_live ||
+		    x->start_ns != y->start_ns || x->end_ns != y->end_ns ||
+		    !has_same_values(x->values, y->values) || !parts_are_same(&x->parts, &y->parts))
 			return false;
 	}
 	return true;
@@ -190,14 +191,16 @@ static bool has_same_steps(const struct snapshot_job *a, const struct snapshot_j
 static bool has_same_rows(const struct snapshot_job *a, const struct snapshot_job *b)
 {
 	return a->row_count == b->row_count &&
-	       (a->rows == b->rows || !a->row_count || memcmp(a->rows, b->rows, a->row_count * sizeof(*a->rows)) == 0);
+	       (a->rows == b->rows || !a->row_count ||
+		memcmp(a->rows, b->rows, a->row_count * sizeof(*a->rows)) == 0);
 }
 
 bool snapshot_job_is_same(const struct snapshot_job *a, const struct snapshot_job *b)
 {
 	/* facts are made anew when they change, as long as a snapshot holds them */
-	return a->job == b->job && a->is_live == b->is_live && has_same_values(a->values, b->values) &&
-	       has_same_rows(a, b) && has_same_steps(a, b) && parts_are_same(&a->parts, &b->parts) &&
+	return a->job == b->job && a->is_live == b->is_live &&
+	       has_same_values(a->values, b->values) && has_same_rows(a, b) &&
+	       has_same_steps(a, b) && parts_are_same(&a->parts, &b->parts) &&
 	       memcmp(&a->cores, &b->cores, sizeof(a->cores)) == 0 &&
 	       memcmp(&a->ranks, &b->ranks, sizeof(a->ranks)) == 0 &&
 	       memcmp(&a->threads, &b->threads, sizeof(a->threads)) == 0;
@@ -224,14 +227,16 @@ void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from)
 		op_counts_add(&to->ops[from->op], &from->counts);
 }
 
-static int expand_rows(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
+static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
+		       struct reading *ret)
 {
 	for (size_t i = 0; i < job->row_count; i++) {
 		const struct snapshot_row *row = &job->rows[i];
 		const struct snapshot_mount *mount = &s->mounts[row->mount];
 		struct mount_row *to;
 
-		assert(row->mount < s->mount_count && row->op < OP_COUNT && row->interface < INTERFACE_COUNT);
+		assert(row->mount < s->mount_count && row->op < OP_COUNT &&
+		       row->interface < INTERFACE_COUNT);
 		to = reading_get_mount(ret, mount->kind, mount->name, mount->fstype);
 		if (!to || copy_names(to, mount) < 0)
 			return -ENOMEM;

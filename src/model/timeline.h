@@ -23,28 +23,29 @@
 #define TIMELINE_BUCKETS_MAX 512
 #define TIMELINE_SERIES 35
 #define TIMELINE_UNKNOWN PACKED_NONE /* a bucket in which nobody looked */
-#define TIMELINE_SHIFT_MAX 25	     /* 388 days: 512 of them hold all times in 63 bits of ns */
+#define TIMELINE_SHIFT_MAX 25 /* 388 days: 512 of them hold all times in 63 bits of ns */
 
 struct timeline_series {
 	struct packed closed; /* buckets that are over; behind them stands the open one */
 	uint64_t open;
-	uint64_t now : 63;	/* what was fed last: the counter, or the gauge */
-	uint64_t is_known : 1;	/* at the last reading */
-	uint64_t before : 63;	/* of a counter: what was there before the first bucket */
+	uint64_t now : 63; /* what was fed last: the counter, or the gauge */
+	uint64_t is_known : 1; /* at the last reading */
+	uint64_t before : 63; /* of a counter: what was there before the first bucket */
 	uint64_t was_known : 1; /* at any reading */
 };
 
-struct timeline {	   /* begins as {}: there is none */
+struct timeline { /* begins as {}: there is none */
 	uint64_t start_ns; /* of the first bucket, since the epoch */
-	uint64_t last_ns;  /* of the last reading, by the clock that began it; in the last bucket */
+	uint64_t last_ns; /* of the last reading, by the clock that began it; in the last bucket */
 	uint64_t last_boot_ns;
 	unsigned int shift; /* a bucket is 1 s << shift */
 	bool is_from_start; /* all counters began at zero with it */
-	uint64_t changes;   /* of series, so far: whether it is worth to be written down anew */
+	uint64_t changes; /* of series, so far: whether it is worth to be written down anew */
 	struct timeline_series *series; /* TIMELINE_SERIES; NULL: there is no timeline */
 };
 
-/* Which metric a series is of: a counter or gauge of the job, or the sum over its mounts or kinds of sockets. */
+/* Which metric a series is of: a counter or gauge of the job, or the sum over its mounts or kinds
+ * of sockets. */
 enum metric_id timeline_metric(size_t series);
 /* The series of a metric of that section and key; TIMELINE_SERIES: none. */
 size_t timeline_find(const char *section, const char *key);

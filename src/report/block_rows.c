@@ -16,7 +16,8 @@ struct device {
 
 static uint64_t moved(const struct device *d)
 {
-	return d->ops[BLOCK_READ]->bytes + d->ops[BLOCK_WRITE]->bytes + d->ops[BLOCK_DISCARD]->bytes;
+	return d->ops[BLOCK_READ]->bytes + d->ops[BLOCK_WRITE]->bytes +
+	       d->ops[BLOCK_DISCARD]->bytes;
 }
 
 static uint64_t failed(const struct device *d)
@@ -106,5 +107,6 @@ void block_rows(const struct block *b, struct rows *rows)
 	for (size_t i = 0; i < count; i++)
 		add_device(&devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
 	if (count > DEVICES_SHOWN)
-		rows_remark(table, ROWS_SHORT, "and %zu more, which moved less", count - DEVICES_SHOWN);
+		rows_remark(table, ROWS_SHORT, "and %zu more, which moved less",
+			    count - DEVICES_SHOWN);
 }

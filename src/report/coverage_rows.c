@@ -7,13 +7,15 @@
 
 #define SURVIVORS_SHOWN 8
 #define LISTED_SHORT 8 /* of strings, in Markdown */
-#define LISTED_MAX 32  /* of anything, on a page */
+#define LISTED_MAX 32 /* of anything, on a page */
 
 /* A line each, below one label; a terminal has them otherwise. */
-static void add_strings(const char *label, const struct strings *strings, bool is_short, struct rows *rows)
+static void add_strings(const char *label, const struct strings *strings, bool is_short,
+			struct rows *rows)
 {
 	for (size_t i = 0; i < MIN(strings->count, (size_t)LISTED_MAX); i++) {
-		rows_begin(rows, is_short && i < LISTED_SHORT ? ROWS_LONG : ROWS_HTML, i ? NULL : label);
+		rows_begin(rows, is_short && i < LISTED_SHORT ? ROWS_LONG : ROWS_HTML,
+			   i ? NULL : label);
 		rows_say_whole(rows, strings->items[i]);
 	}
 	if (is_short && strings->count > LISTED_SHORT)
@@ -26,7 +28,8 @@ static void add_survivors(const struct record *r, struct rows *rows)
 {
 	rows_begin(rows, ROWS_FULL, "left alone");
 	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
-		rows_say(rows, ", ", "%d %s", r->survivors[i].pid, r->survivors[i].command ? r->survivors[i].command : "-");
+		rows_say(rows, ", ", "%d %s", r->survivors[i].pid,
+			 r->survivors[i].command ? r->survivors[i].command : "-");
 	if (r->survivor_count > SURVIVORS_SHOWN)
 		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
 }
@@ -46,7 +49,8 @@ static void add_missing(const struct record *r, struct rows *rows)
 	const char *lost = NULL;
 
 	if (r->coverage.lost_events)
-		lost = rows_format(rows, "%s event%s could not be kept", humanize_count(r->coverage.lost_events).text,
+		lost = rows_format(rows, "%s event%s could not be kept",
+				   humanize_count(r->coverage.lost_events).text,
 				   r->coverage.lost_events == 1 ? "" : "s");
 	rows_begin(rows, ROWS_TEXT, "not seen");
 	for (size_t i = 0; i < missing->count; i++)
@@ -66,10 +70,11 @@ static void add_judgement(const struct analysis *a, struct rows *rows)
 	for (size_t i = 0; i < a->efficiency.missing_count; i++)
 		rows_say(rows, ", ", "%s%s", i ? "" : "told without ", a->efficiency.missing[i]);
 	for (size_t i = 0; i < MIN(insights->unknown_count, (size_t)LISTED_MAX); i++)
-		rows_line(rows, ROWS_HTML, i ? NULL : "not judged", "%s for want of %s", insights->unknown[i].rule->id,
-			  insights->unknown[i].names);
+		rows_line(rows, ROWS_HTML, i ? NULL : "not judged", "%s for want of %s",
+			  insights->unknown[i].rule->id, insights->unknown[i].names);
 	if (insights->unknown_count > LISTED_MAX)
-		rows_line(rows, ROWS_HTML, NULL, "and %zu more", insights->unknown_count - LISTED_MAX);
+		rows_line(rows, ROWS_HTML, NULL, "and %zu more",
+			  insights->unknown_count - LISTED_MAX);
 }
 
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows)

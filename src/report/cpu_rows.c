@@ -21,12 +21,14 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 
 /* ---- core time ---- */
 
-static void add_share(struct rows *rows, struct rows_shares *shares, const struct shade *shade, double seconds, double core)
+static void add_share(struct rows *rows, struct rows_shares *shares, const struct shade *shade,
+		      double seconds, double core)
 {
 	shares->items[shares->count++] = (struct rows_share_part){
 		.shade = shade,
 		.share = seconds / core,
-		.text = rows_format(rows, "%s", amount_format(amount_of(seconds), DIMENSION_SECONDS).text),
+		.text = rows_format(rows, "%s",
+				    amount_format(amount_of(seconds), DIMENSION_SECONDS).text),
 	};
 }
 
@@ -34,17 +36,20 @@ static void add_shares(const struct record *r, const struct core_time *t, struct
 {
 	static const struct shade unused = { .label = "not used (why is not known)", .colour = 7 };
 	const uint64_t cores = value_of(r, METRIC_CPU_ALLOCATED)->number;
-	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG, "core time");
+	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG,
+					  "core time");
 
 	if (!item)
 		return;
-	item->shares.whole = rows_format(rows, "%s core%s x %s = %s", humanize_cores(cores).text, cores == 1000 ? "" : "s",
+	item->shares.whole = rows_format(rows, "%s core%s x %s = %s", humanize_cores(cores).text,
+					 cores == 1000 ? "" : "s",
 					 humanize_duration(r->time.elapsed_ns).text,
 					 humanize_duration((uint64_t)(t->core * 1e9)).text);
 	add_share(rows, &item->shares, &shade_on_cpu, t->on_cpu, t->core);
 	for (size_t c = 0; t->has_causes && c < LOST_COUNT; c++)
 		add_share(rows, &item->shares, shade_of_cause(c), t->lost[c], t->core);
-	add_share(rows, &item->shares, t->has_causes ? &shade_idle : &unused, t->has_causes ? t->idle : t->unused, t->core);
+	add_share(rows, &item->shares, t->has_causes ? &shade_idle : &unused,
+		  t->has_causes ? t->idle : t->unused, t->core);
 }
 
 static void add_chain(const struct efficiency *e, struct rows *rows)
@@ -65,9 +70,11 @@ static void add_chain(const struct efficiency *e, struct rows *rows)
 		known += e->chain[i].is_known;
 	if (!known || !share.is_known)
 		return;
-	rows_line(rows, ROWS_HTML, NULL, "%s of the cores were used = ", amount_format(share, DIMENSION_SHARE).text);
+	rows_line(rows, ROWS_HTML, NULL,
+		  "%s of the cores were used = ", amount_format(share, DIMENSION_SHARE).text);
 	for (size_t i = 0; i < CHAIN_COUNT; i++)
-		rows_say(rows, i ? " × " : "", "%s %s", words[i], amount_format(e->chain[i], DIMENSION_SHARE).text);
+		rows_say(rows, i ? " × " : "", "%s %s", words[i],
+			 amount_format(e->chain[i], DIMENSION_SHARE).text);
 }
 
 /* ---- what threads waited for ---- */
@@ -106,7 +113,8 @@ static size_t list_waits(const struct record *r, size_t count, struct wait ret[L
 	return found;
 }
 
-static void add_wait(const struct wait *wait, struct amount all, const struct core_time *t, struct rows_table *table)
+static void add_wait(const struct wait *wait, struct amount all, const struct core_time *t,
+		     struct rows_table *table)
 {
 	struct amount seconds = amount_of_metric(lost_metric(wait->cause), wait->ns);
 	struct amount lost = { t->lost[wait->cause], t->has_causes }, share = {};
@@ -117,15 +125,21 @@ static void add_wait(const struct wait *wait, struct amount all, const struct co
 	rows_cell(table, cell_words(shade_of_cause(wait->cause)->label));
 	rows_cell(table, cell_words(amount_format(seconds, DIMENSION_SECONDS).text));
 	rows_cell(table, cell_words(amount_format(share, DIMENSION_SHARE).text));
-	rows_cell(table, cell_words(lost_can_be(wait->cause) ? amount_format(lost, DIMENSION_SECONDS).text : "none"));
+	rows_cell(table,
+		  cell_words(lost_can_be(wait->cause) ? amount_format(lost, DIMENSION_SECONDS).text
+						      : "none"));
 }
 
 static void add_waits(const struct record *r, const struct core_time *t, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "threads waited for" }, { "time" }, { "of all threads' time" }, { "core time lost" },
+		{ "threads waited for" },
+		{ "time" },
+		{ "of all threads' time" },
+		{ "core time lost" },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_HTML, "what threads waited for", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_HTML, "what threads waited for", columns,
+					      ARRAY_SIZE(columns));
 	struct wait waits[LOST_COUNT];
 	size_t count = list_waits(r, LOST_COUNT, waits);
 
@@ -142,7 +156,8 @@ void core_time_rows(const struct record *r, const struct analysis *a, struct row
 		add_shares(r, t, rows);
 		add_chain(&a->efficiency, rows);
 	} else {
-		rows_line(rows, ROWS_HTML, NULL, "not known: neither are the cores that it was given, nor their time");
+		rows_line(rows, ROWS_HTML, NULL,
+			  "not known: neither are the cores that it was given, nor their time");
 	}
 	add_waits(r, t, rows);
 }
@@ -157,8 +172,10 @@ void waits_rows(const struct record *r, struct rows *rows)
 		return;
 	left_ns = all_ns;
 	rows_begin(rows, ROWS_TEXT, "waited");
-	for (size_t i = 0; i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
-		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text, shade_of_cause(waits[i].cause)->waited);
+	for (size_t i = 0;
+	     i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
+		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text,
+			 shade_of_cause(waits[i].cause)->waited);
 		left_ns -= waits[i].ns;
 	}
 	if (left_ns >= WAIT_NS_MIN)
@@ -170,12 +187,14 @@ void waits_rows(const struct record *r, struct rows *rows)
 /* "user 3 m 10 s", or "user -". */
 static void say_duration(struct rows *rows, const char *what, const struct value *value)
 {
-	rows_say(rows, "   ", "%s %s", what, value->is_known ? humanize_duration(value->number).text : "-");
+	rows_say(rows, "   ", "%s %s", what,
+		 value->is_known ? humanize_duration(value->number).text : "-");
 }
 
 static void add_times(const struct record *r, struct rows *rows)
 {
-	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED), *stolen = value_of(r, METRIC_CPU_STOLEN);
+	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED),
+			   *stolen = value_of(r, METRIC_CPU_STOLEN);
 
 	rows_begin(rows, ROWS_FULL, NULL);
 	say_duration(rows, "user", value_of(r, METRIC_CPU_USER));
@@ -184,12 +203,14 @@ static void add_times(const struct record *r, struct rows *rows)
 	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
 		say_duration(rows, "stolen", stolen);
 	if (throttled->is_known && throttled->number)
-		rows_line(rows, ROWS_FULL, NULL, "held back by a quota %s", humanize_duration(throttled->number).text);
+		rows_line(rows, ROWS_FULL, NULL, "held back by a quota %s",
+			  humanize_duration(throttled->number).text);
 }
 
 static struct human count_of(const struct record *r, enum metric_id id)
 {
-	return value_of(r, id)->is_known ? humanize_count(value_of(r, id)->number) : (struct human){ "-" };
+	return value_of(r, id)->is_known ? humanize_count(value_of(r, id)->number)
+					 : (struct human){ "-" };
 }
 
 void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows)
@@ -197,15 +218,18 @@ void cores_rows(const struct record *r, const struct analysis *a, struct rows *r
 	const struct core_time *t = &a->efficiency.core_time;
 	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
 	uint64_t used = 0, share;
-	bool is_known = record_cores_busy(r, &used), is_drawn = t->is_known && t->has_causes && t->core > 0;
+	bool is_known = record_cores_busy(r, &used),
+	     is_drawn = t->is_known && t->has_causes && t->core > 0;
 
-	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", rows_bound(rows), is_known ? humanize_cores(used).text : "-",
-		  allocated->is_known ? " of " : "", allocated->is_known ? humanize_cores(allocated->number).text : "");
+	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", rows_bound(rows),
+		  is_known ? humanize_cores(used).text : "-", allocated->is_known ? " of " : "",
+		  allocated->is_known ? humanize_cores(allocated->number).text : "");
 	if (!is_drawn && record_utilization(r, &share))
 		rows_bar(rows, (double)share / 10000);
 	add_times(r, rows);
 	rows_line(rows, ROWS_HTML, NULL, "switches %s by itself, %s by the kernel",
-		  count_of(r, METRIC_CPU_VOLUNTARY_SWITCHES).text, count_of(r, METRIC_CPU_INVOLUNTARY_SWITCHES).text);
+		  count_of(r, METRIC_CPU_VOLUNTARY_SWITCHES).text,
+		  count_of(r, METRIC_CPU_INVOLUNTARY_SWITCHES).text);
 }
 
 /* ---- counters and sensors ---- */

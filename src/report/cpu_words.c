@@ -13,7 +13,8 @@ static double number_of(const struct record *r, enum metric_id id)
 /* Both are known, and there is something to divide by. */
 static bool has_ratio(const struct record *r, enum metric_id above, enum metric_id below)
 {
-	return r->reading.values[above].is_known && r->reading.values[below].is_known && r->reading.values[below].number > 0;
+	return r->reading.values[above].is_known && r->reading.values[below].is_known &&
+	       r->reading.values[below].number > 0;
 }
 
 /* Two or three digits. */
@@ -21,7 +22,8 @@ static void add_counted(struct sentence *s, const struct record *r, double numbe
 {
 	const int places = number >= 100 ? 0 : number >= 10 ? 1 : 2;
 
-	sentence_add(s, ", ", "%s%.*f %s", record_counters_are_estimates(r) ? "~" : "", places, number, unit);
+	sentence_add(s, ", ", "%s%.*f %s", record_counters_are_estimates(r) ? "~" : "", places,
+		     number, unit);
 }
 
 char *hardware_words(const struct record *r)
@@ -32,15 +34,21 @@ char *hardware_words(const struct record *r)
 	struct sentence s = {};
 
 	if (has_time && has_ratio(r, METRIC_CPU_CYCLES, METRIC_CPU_COUNTERS_ENABLED))
-		add_counted(&s, r, number_of(r, METRIC_CPU_CYCLES) / enabled_ns, "GHz while on CPU");
+		add_counted(&s, r, number_of(r, METRIC_CPU_CYCLES) / enabled_ns,
+			    "GHz while on CPU");
 	if (has_ratio(r, METRIC_CPU_INSTRUCTIONS, METRIC_CPU_CYCLES))
-		add_counted(&s, r, number_of(r, METRIC_CPU_INSTRUCTIONS) / number_of(r, METRIC_CPU_CYCLES),
+		add_counted(&s, r,
+			    number_of(r, METRIC_CPU_INSTRUCTIONS) / number_of(r, METRIC_CPU_CYCLES),
 			    "instructions a cycle");
 	if (has_ratio(r, METRIC_CPU_LLC_MISSES, METRIC_CPU_INSTRUCTIONS))
-		add_counted(&s, r, number_of(r, METRIC_CPU_LLC_MISSES) / number_of(r, METRIC_CPU_INSTRUCTIONS) * 1000,
+		add_counted(&s, r,
+			    number_of(r, METRIC_CPU_LLC_MISSES) /
+				    number_of(r, METRIC_CPU_INSTRUCTIONS) * 1000,
 			    "LLC misses per 1,000 instructions");
-	if (has_ratio(r, METRIC_CPU_FLOPS, METRIC_CPU_COUNTERS_ENABLED) && number_of(r, METRIC_CPU_FLOPS) > 0)
-		add_counted(&s, r, number_of(r, METRIC_CPU_FLOPS) / enabled_ns, "GFLOP/s while on CPU");
+	if (has_ratio(r, METRIC_CPU_FLOPS, METRIC_CPU_COUNTERS_ENABLED) &&
+	    number_of(r, METRIC_CPU_FLOPS) > 0)
+		add_counted(&s, r, number_of(r, METRIC_CPU_FLOPS) / enabled_ns,
+			    "GFLOP/s while on CPU");
 	return s.text;
 }
 
@@ -59,7 +67,8 @@ static void add_temperature(struct sentence *s, const struct value *millicelsius
 static void add_throttles(struct sentence *s, const struct value *throttles, const char *what)
 {
 	if (throttles->is_known && throttles->number)
-		sentence_add(s, ", ", "%s throttled %s time%s", what, humanize_count(throttles->number).text,
+		sentence_add(s, ", ", "%s throttled %s time%s", what,
+			     humanize_count(throttles->number).text,
 			     throttles->number == 1 ? "" : "s");
 }
 
@@ -77,6 +86,7 @@ char *thermal_words(const struct thermal_samples *t)
 	add_throttles(&s, &t->package_throttles, "packages");
 	if (s.text)
 		sentence_add(&s, " ", "(%s sample%s of the CPUs that it may use)",
-			     humanize_count(t->samples.number).text, t->samples.number == 1 ? "" : "s");
+			     humanize_count(t->samples.number).text,
+			     t->samples.number == 1 ? "" : "s");
 	return s.text;
 }

@@ -14,8 +14,10 @@ struct curve_axis curve_axis_of(const struct over_time *time, size_t room)
 	return axis;
 }
 
-/* The mean of a rate over the time in which the job ran, the greatest of what is none; NAN: not known. */
-static double column_of(const struct curve_axis *axis, const double *values, size_t column, bool is_rate)
+/* The mean of a rate over the time in which the job ran, the greatest of what is none; NAN: not
+ * known. */
+static double column_of(const struct curve_axis *axis, const double *values, size_t column,
+			bool is_rate)
 {
 	const double *edges = axis->time->edges;
 	size_t first = column * axis->group, end = MIN(first + axis->group, axis->time->count);
@@ -28,10 +30,13 @@ static double column_of(const struct curve_axis *axis, const double *values, siz
 		sum += values[i] * over_time_part(axis->time, i);
 		greatest = fmax(greatest, values[i]);
 	}
-	return isnan(greatest) || !is_rate ? greatest : sum / (ran > 0 ? ran : (double)(end - first) * axis->time->width);
+	return isnan(greatest) || !is_rate
+		       ? greatest
+		       : sum / (ran > 0 ? ran : (double)(end - first) * axis->time->width);
 }
 
-static void add_layer(const struct curve_axis *axis, const double *values, bool is_rate, struct curve *curve)
+static void add_layer(const struct curve_axis *axis, const double *values, bool is_rate,
+		      struct curve *curve)
 {
 	for (size_t i = 0; i < axis->columns; i++)
 		curve->values[i] += column_of(axis, values, i, is_rate);
@@ -62,5 +67,6 @@ bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, 
 
 struct human curve_format(double value, enum axis_kind kind)
 {
-	return kind == AXIS_NUMBER ? humanize_cores((uint64_t)fmin(value * 1000, 1e18)) : wire_snapshot_format(value, kind);
+	return kind == AXIS_NUMBER ? humanize_cores((uint64_t)fmin(value * 1000, 1e18))
+				   : wire_snapshot_format(value, kind);
 }

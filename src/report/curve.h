@@ -13,22 +13,22 @@
 /* How the columns lie over the buckets. */
 struct curve_axis {
 	const struct over_time *time;
-	size_t group;	      /* so many buckets are a column */
+	size_t group; /* so many buckets are a column */
 	size_t columns, wide; /* which is so many columns wide, where there are few */
 };
 
 struct curve {
-	const char *name;	  /* "cores", "read" */
+	const char *name; /* "cores", "read" */
 	double values[CURVE_MAX]; /* NAN: not known */
-	double greatest;	  /* of them; 0: there was nothing */
-	double most;		  /* of any bucket */
+	double greatest; /* of them; 0: there was nothing */
+	double most; /* of any bucket */
 };
 
 /* @room: at most CURVE_MAX. */
 struct curve_axis curve_axis_of(const struct over_time *time, size_t room);
 
-/* The @i-th curve of a plot: one of all its layers where it has a name, else one of each that has one.  False: there is
- * none. */
+/* The @i-th curve of a plot: one of all its layers where it has a name, else one of each that has
+ * one.  False: there is none. */
 bool curve_of(const struct plot *plot, size_t i, const struct curve_axis *axis, struct curve *ret);
 
 /* "2.1", "8 MiB/s" */

@@ -8,7 +8,7 @@
 #include "report/sentence.h"
 
 #define MOUNTS_SHOWN 8 /* in short */
-#define ROWS_SHOWN 12  /* mounts, and what is none */
+#define ROWS_SHOWN 12 /* mounts, and what is none */
 #define MOUNTS_LISTED 32 /* on a page */
 #define ROWS_LISTED 48
 #define HISTOGRAMS_SHOWN 6
@@ -45,7 +45,8 @@ static struct rows_cell cell_p99(const struct mount_row *row, enum file_op op)
 	return cell_if(is_known, cell_number(ROWS_TIME, (uint64_t)ns));
 }
 
-static void add_op_cells(const struct record *r, const struct mount_row *row, enum file_op op, struct rows_table *table)
+static void add_op_cells(const struct record *r, const struct mount_row *row, enum file_op op,
+			 struct rows_table *table)
 {
 	const struct op_counts *counts = &row->ops[op];
 
@@ -57,7 +58,8 @@ static void add_op_cells(const struct record *r, const struct mount_row *row, en
 	rows_cell(table, cell_number(ROWS_COUNT, counts->errors));
 }
 
-static void add_mount(const struct record *r, const struct mount_row *row, unsigned int forms, struct rows_table *table)
+static void add_mount(const struct record *r, const struct mount_row *row, unsigned int forms,
+		      struct rows_table *table)
 {
 	struct rows_cell name = cell_words(row->mount);
 	const uint64_t calls = mount_row_number(row, METRIC_META_CALLS);
@@ -72,7 +74,8 @@ static void add_mount(const struct record *r, const struct mount_row *row, unsig
 	rows_cell(table, cell_p99(row, OP_READ));
 	rows_cell(table, cell_least(ROWS_COUNT, calls));
 	rows_cell(table, cell_failed(r, row));
-	rows_cell(table, cell_time(r, row->has_seconds, calls, mount_row_number(row, METRIC_META_SECONDS)));
+	rows_cell(table, cell_time(r, row->has_seconds, calls,
+				   mount_row_number(row, METRIC_META_SECONDS)));
 }
 
 /* clang-format off */
@@ -121,8 +124,9 @@ static unsigned int take(struct shown *shown, const struct mount_rows *mounts, s
 static void remark_left_out(const struct shown *shown, struct rows_table *table)
 {
 	if (shown->left_out)
-		rows_remark(table, shown->form, "and %zu more mount%s (%s read, %s written)", shown->left_out,
-			    shown->left_out == 1 ? "" : "s", humanize_bytes(shown->left_out_read).text,
+		rows_remark(table, shown->form, "and %zu more mount%s (%s read, %s written)",
+			    shown->left_out, shown->left_out == 1 ? "" : "s",
+			    humanize_bytes(shown->left_out_read).text,
 			    humanize_bytes(shown->left_out_written).text);
 }
 
@@ -147,7 +151,8 @@ static void add_data(const struct record *r, struct rows *rows)
 
 static void add_work(const struct record *r, const struct mount_rows *mounts, struct rows *rows)
 {
-	struct rows_table *table = rows_table(rows, ROWS_LONG, "files", mount_columns, ARRAY_SIZE(mount_columns));
+	struct rows_table *table = rows_table(rows, ROWS_LONG, "files", mount_columns,
+					      ARRAY_SIZE(mount_columns));
 	struct shown brief = { .form = ROWS_MARKDOWN, .mounts = MOUNTS_SHOWN, .rows = ROWS_SHOWN };
 	struct shown whole = { .form = ROWS_HTML, .mounts = MOUNTS_LISTED, .rows = ROWS_LISTED };
 
@@ -180,7 +185,8 @@ static bool add_histograms(const struct mount_row *row, struct rows *rows)
 	const char *heading = row->mount;
 
 	for (size_t i = 0; row->has_histograms && i < ARRAY_SIZE(shown); i++) {
-		if (histogram_rows(heading, shown[i].title, shown[i].kind, shown[i].histogram, shown[i].shade, rows))
+		if (histogram_rows(heading, shown[i].title, shown[i].kind, shown[i].histogram,
+				   shown[i].shade, rows))
 			heading = NULL;
 	}
 	return !heading;
@@ -210,10 +216,12 @@ static uint64_t interface_bytes_of(const struct mount_row *row, const void *what
 }
 
 /* "sendfile 1.2 GiB read from /scratch", for the mounts with the most bytes. */
-static void say_interface(const struct record *r, const struct interface_op *what, struct rows *rows)
+static void say_interface(const struct record *r, const struct interface_op *what,
+			  struct rows *rows)
 {
 	static const char *const verbs[OP_DATA_COUNT] = { "read from", "written to" };
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, interface_bytes_of, what);
+	_cleanup_(mount_rows_clear) struct mount_rows mounts =
+		mount_rows_select(r, interface_bytes_of, what);
 
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
 		const struct mount_row *row = mounts.items[i];
@@ -222,8 +230,9 @@ static void say_interface(const struct record *r, const struct interface_op *wha
 			rows_say(rows, "", "%s ", file_interface_name(what->interface));
 		else
 			rows_say(rows, "", ", ");
-		rows_say(rows, "", "%s%s %s %s", rows_bound(rows), humanize_bytes(interface_bytes_of(row, what)).text,
-			 verbs[what->op], row->mount);
+		rows_say(rows, "", "%s%s %s %s", rows_bound(rows),
+			 humanize_bytes(interface_bytes_of(row, what)).text, verbs[what->op],
+			 row->mount);
 	}
 	if (mounts.count > INTERFACE_MOUNTS_SHOWN)
 		rows_say(rows, " ", "and %zu more", mounts.count - INTERFACE_MOUNTS_SHOWN);
@@ -238,18 +247,24 @@ static void add_interfaces(const struct record *r, struct rows *rows)
 	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
 		rows_begin(rows, ROWS_TEXT, label);
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
-			say_interface(r, &(struct interface_op){ (enum file_interface)interface, (enum file_op)op }, rows);
+			say_interface(r,
+				      &(struct interface_op){ (enum file_interface)interface,
+							      (enum file_op)op },
+				      rows);
 		if (!rows_has_said(rows))
 			continue;
 		label = NULL;
 		if (!file_interface_has_time((enum file_interface)interface))
-			sentence_add(&untimed, " and ", "%s", file_interface_name((enum file_interface)interface));
+			sentence_add(&untimed, " and ", "%s",
+				     file_interface_name((enum file_interface)interface));
 	}
 	if (untimed.text)
-		rows_line(rows, ROWS_TEXT, NULL, "times are without those of %s, which are not known", untimed.text);
+		rows_line(rows, ROWS_TEXT, NULL,
+			  "times are without those of %s, which are not known", untimed.text);
 }
 
-static void say_bytes(struct rows *rows, const char *between, const char *bound, uint64_t bytes, const char *verb)
+static void say_bytes(struct rows *rows, const char *between, const char *bound, uint64_t bytes,
+		      const char *verb)
 {
 	if (bytes > 0)
 		rows_say(rows, between, "%s%s %s", bound, humanize_bytes(bytes).text, verb);
@@ -265,7 +280,8 @@ static uint64_t mapped_of(const struct mount_row *row, const void *what)
 /* "/data 2.1 GiB paged in, 16 MiB dirtied" */
 static void add_mapped(const struct record *r, struct rows *rows)
 {
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, mapped_of, NULL);
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, mapped_of,
+										 NULL);
 
 	rows_begin(rows, ROWS_TEXT, "mapped");
 	for (size_t i = 0; i < MIN(mounts.count, (size_t)MAPPED_SHOWN); i++) {
@@ -324,7 +340,8 @@ static const struct mount_row *find_longest(const struct record *r, uint64_t bel
 }
 
 /* "9.5 s inside open on /scratch (231 µs each)" */
-static void say_time(const struct record *r, const struct mount_row *row, enum file_op op, struct rows *rows)
+static void say_time(const struct record *r, const struct mount_row *row, enum file_op op,
+		     struct rows *rows)
 {
 	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
 	const struct op_counts *counts = &row->ops[op];
@@ -333,10 +350,11 @@ static void say_time(const struct record *r, const struct mount_row *row, enum f
 	struct human buffer;
 	double p99;
 
-	rows_say(rows, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer), is_data ? words[op] : file_op_name(op),
-		 is_data ? "" : " on", row->mount);
+	rows_say(rows, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer),
+		 is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
 	if (!is_data && counts->calls > 0)
-		rows_say(rows, " ", "(%s each)", humanize_duration(counts->ns / counts->calls).text);
+		rows_say(rows, " ", "(%s each)",
+			 humanize_duration(counts->ns / counts->calls).text);
 	else if (is_data && row->has_histograms &&
 		 histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
 		rows_say(rows, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
@@ -345,12 +363,14 @@ static void say_time(const struct record *r, const struct mount_row *row, enum f
 /* Where threads spent their time inside calls on files: at most a few places. */
 static void add_times(const struct record *r, struct rows *rows)
 {
-	uint64_t below_ns = UINT64_MAX, least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
+	uint64_t below_ns = UINT64_MAX,
+		 least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
 	const struct mount_row *row;
 	enum file_op op = OP_READ;
 
 	rows_begin(rows, ROWS_TEXT, "time");
-	for (size_t i = 0; i < TIMES_SHOWN && (row = find_longest(r, below_ns, least_ns, &op)) != NULL; i++) {
+	for (size_t i = 0;
+	     i < TIMES_SHOWN && (row = find_longest(r, below_ns, least_ns, &op)) != NULL; i++) {
 		below_ns = row->ops[op].ns;
 		say_time(r, row, op, rows);
 	}
@@ -359,7 +379,8 @@ static void add_times(const struct record *r, struct rows *rows)
 /* What is no part of all the above. */
 static void add_kernel(const struct record *r, struct rows *rows)
 {
-	const struct mount_row *row = reading_find_mount(&r->reading, ROW_KERNEL, row_kind_name(ROW_KERNEL), NULL);
+	const struct mount_row *row = reading_find_mount(&r->reading, ROW_KERNEL,
+							 row_kind_name(ROW_KERNEL), NULL);
 	uint64_t calls = row ? mount_row_number(row, METRIC_META_CALLS) : 0;
 
 	if (!row)
@@ -370,10 +391,13 @@ static void add_kernel(const struct record *r, struct rows *rows)
 	say_bytes(rows, ", ", "", mount_row_number(row, METRIC_MAPPED_READ_BYTES), "paged in");
 	say_bytes(rows, ", ", "", mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), "dirtied");
 	if (calls > 0)
-		rows_say(rows, ", ", "%s operation%s on metadata", humanize_count(calls).text, calls == 1 ? "" : "s");
+		rows_say(rows, ", ", "%s operation%s on metadata", humanize_count(calls).text,
+			 calls == 1 ? "" : "s");
 	if (rows_has_said(rows))
-		rows_say(rows, " ", "by kernel threads of the node%s meanwhile, for anybody: not the job's, and in no figure above",
-			 r->merged_nodes > 1 ? "s" : "");
+		rows_say(
+			rows, " ",
+			"by kernel threads of the node%s meanwhile, for anybody: not the job's, and in no figure above",
+			r->merged_nodes > 1 ? "s" : "");
 }
 
 /* ---- accounting ---- */
@@ -383,7 +407,8 @@ static void say_book(const struct accounting *accounting, const char *verb, stru
 	int64_t difference = accounting_difference(accounting);
 
 	if (difference > 0)
-		rows_say(rows, "; ", "%s of the %s %s are in no row", humanize_bytes((uint64_t)difference).text,
+		rows_say(rows, "; ", "%s of the %s %s are in no row",
+			 humanize_bytes((uint64_t)difference).text,
 			 humanize_bytes(accounting->tasks_bytes).text, verb);
 	else if (difference < 0)
 		rows_say(rows, "; ", "the rows hold %s more %s than the tasks' own counters",
@@ -393,7 +418,8 @@ static void say_book(const struct accounting *accounting, const char *verb, stru
 /* How well the rows and the tasks' own counters agree. */
 static void add_accounting(const struct record *r, struct rows *rows)
 {
-	const struct accounting *read = &r->coverage.read_accounting, *write = &r->coverage.write_accounting;
+	const struct accounting *read = &r->coverage.read_accounting,
+				*write = &r->coverage.write_accounting;
 
 	if (!read->is_known || !write->is_known)
 		return;
@@ -401,14 +427,17 @@ static void add_accounting(const struct record *r, struct rows *rows)
 	say_book(read, "read", rows);
 	say_book(write, "written", rows);
 	if (rows_has_said(rows) && r->coverage.unmeasured_ns)
-		rows_say(rows, " ", "(nobody measured for %s)", humanize_duration(r->coverage.unmeasured_ns).text);
+		rows_say(rows, " ", "(nobody measured for %s)",
+			 humanize_duration(r->coverage.unmeasured_ns).text);
 	if (!rows_has_said(rows))
 		rows_say(rows, "", "every byte of the tasks' own counters is in a row above");
 	/* the kernel's own counters hold the same bytes two times */
 	say_bytes(rows, "; ", "", read->twice_bytes, "read");
 	say_bytes(rows, read->twice_bytes ? " and " : "; ", "", write->twice_bytes, "written");
 	if (read->twice_bytes || write->twice_bytes)
-		rows_say(rows, " ", "by copy_file_range on overlay stand in those counters twice, which is taken off");
+		rows_say(
+			rows, " ",
+			"by copy_file_range on overlay stand in those counters twice, which is taken off");
 }
 
 static void add_files(const struct record *r, struct rows *rows)

@@ -10,7 +10,8 @@
 
 #define WORDS_MAX 64 /* of the command */
 
-static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label, const char *text)
+static void add_fact(struct rows *rows, struct rows_entries *facts, const char *label,
+		     const char *text)
 {
 	if (!text)
 		return;
@@ -18,7 +19,8 @@ static void add_fact(struct rows *rows, struct rows_entries *facts, const char *
 	rows_entries_add(facts, ROWS_ALL, rows_format(rows, "%s", text));
 }
 
-static void add_moment(struct rows *rows, struct rows_entries *facts, const char *label, uint64_t ns)
+static void add_moment(struct rows *rows, struct rows_entries *facts, const char *label,
+		       uint64_t ns)
 {
 	char text[TIMESTAMP_SIZE];
 
@@ -68,12 +70,14 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 		.basis = efficiency_basis(&a->efficiency),
 	};
 	if (r->merged_records != 1)
-		item->head.merged = rows_format(rows, "merged from %u records on %u node%s", r->merged_records,
-						r->merged_nodes, r->merged_nodes == 1 ? "" : "s");
+		item->head.merged = rows_format(rows, "merged from %u records on %u node%s",
+						r->merged_records, r->merged_nodes,
+						r->merged_nodes == 1 ? "" : "s");
 	for (size_t i = 0; i < a->classes.count; i++)
-		rows_entries_add(&item->head.classes, ROWS_ALL,
-			       rows_format(rows, "%s %s", a->classes.items[i].rule->id,
-					   amount_format(a->classes.items[i].share, DIMENSION_SHARE).text));
+		rows_entries_add(
+			&item->head.classes, ROWS_ALL,
+			rows_format(rows, "%s %s", a->classes.items[i].rule->id,
+				    amount_format(a->classes.items[i].share, DIMENSION_SHARE).text));
 	add_facts(r, rows, &item->head.facts);
 }
 

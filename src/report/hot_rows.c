@@ -24,7 +24,8 @@ static const struct hot_file *find_next(const struct hot_list *list, const struc
 	for (size_t i = 0; i < MIN(list->count, ARRAY_SIZE(shown->is_shown)); i++) {
 		const struct hot_file *file = &list->items[i];
 
-		if (!shown->is_shown[i] && hot_file_rank(file, rank) > (best ? hot_file_rank(best, rank) : 0))
+		if (!shown->is_shown[i] &&
+		    hot_file_rank(file, rank) > (best ? hot_file_rank(best, rank) : 0))
 			best = file;
 	}
 	return best;
@@ -36,8 +37,8 @@ static struct shown choose(const struct hot_list *list, size_t wanted)
 	size_t idle = 0;
 
 	for (size_t turn = 0; shown.count < wanted && idle < HOT_RANK_COUNT; turn++) {
-		const struct hot_file *file =
-			find_next(list, &shown, (enum hot_rank)(turn % HOT_RANK_COUNT));
+		const struct hot_file *file = find_next(list, &shown,
+							(enum hot_rank)(turn % HOT_RANK_COUNT));
 
 		idle = file ? 0 : idle + 1;
 		if (!file)
@@ -62,7 +63,8 @@ static bool share_in_order(const struct hot_file *file, double *ret)
 	return true;
 }
 
-static void add_file(const struct hot_files *files, const struct hot_file *file, struct rows_table *table)
+static void add_file(const struct hot_files *files, const struct hot_file *file,
+		     struct rows_table *table)
 {
 	double share = 0;
 	bool is_placed = share_in_order(file, &share);
@@ -74,12 +76,13 @@ static void add_file(const struct hot_files *files, const struct hot_file *file,
 	rows_cell(table, cell_least(ROWS_COUNT, hot_file_rank(file, HOT_BY_CALLS)));
 	rows_cell(table, cell_least(ROWS_COUNT, hot_file_get(file, METRIC_FILE_OPENS)));
 	rows_cell(table, cell_if(is_placed, cell_share(share)));
-	rows_cell(table, cell_if(files->has_seconds, cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
+	rows_cell(table, cell_if(files->has_seconds,
+				 cell_number(ROWS_TIME, hot_file_rank(file, HOT_BY_TIME))));
 }
 
 /* Those that stand out by any ranking in short, the first of the list where there is room. */
-static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list, size_t wanted, bool is_dirs,
-		     struct rows *rows)
+static void add_list(const struct hot_files *files, const char *label, const struct hot_list *list,
+		     size_t wanted, bool is_dirs, struct rows *rows)
 {
 	const struct rows_column columns[] = {
 		{ "path", .is_path = true },
@@ -103,7 +106,8 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		add_file(files, &list->items[i], table);
 	}
 	if (list->count > LISTED_MAX)
-		rows_remark(table, ROWS_HTML, "and %zu more that the record names", list->count - LISTED_MAX);
+		rows_remark(table, ROWS_HTML, "and %zu more that the record names",
+			    list->count - LISTED_MAX);
 }
 
 /* The listed file with the most of a number. */
@@ -119,15 +123,16 @@ static const struct hot_file *find_most(const struct hot_list *list, enum metric
 }
 
 /* A part of the bytes read, in words, and the file with the most of it. */
-static void add_part(const struct hot_files *files, enum metric_id id, const char *label, const char *bound,
-		     const char *words, struct rows *rows)
+static void add_part(const struct hot_files *files, enum metric_id id, const char *label,
+		     const char *bound, const char *words, struct rows *rows)
 {
 	const struct hot_file *most = find_most(&files->hot, id);
 	uint64_t bytes = hot_file_get(&files->total, id);
 
 	if (files->total.lacks_order || bytes == 0)
 		return;
-	rows_line(rows, ROWS_TEXT, label, "%s%s of the %s read %s", bound, humanize_bytes(bytes).text,
+	rows_line(rows, ROWS_TEXT, label, "%s%s of the %s read %s", bound,
+		  humanize_bytes(bytes).text,
 		  humanize_bytes(hot_file_get(&files->total, METRIC_FILE_READ_BYTES)).text, words);
 	if (!most)
 		return;
@@ -143,7 +148,8 @@ static void add_small(const struct hot_files *files, struct rows *rows)
 
 	if (files->small.files < SMALL_FILES_MIN)
 		return;
-	rows_line(rows, ROWS_TEXT, "small files", "%s files below %s, of which %s on the mean were read or written",
+	rows_line(rows, ROWS_TEXT, "small files",
+		  "%s files below %s, of which %s on the mean were read or written",
 		  humanize_count(files->small.files).text, humanize_bytes(SMALL_FILE_BYTES).text,
 		  humanize_bytes(files->small.bytes / files->small.files).text);
 	if (opens)
@@ -170,11 +176,12 @@ static void say_dropped(const struct hot_files *files, struct rows *rows)
 
 	if (hot_file_rank(dropped, HOT_BY_CALLS) == 0)
 		return;
-	rows_say(rows, "; ", "for %s more there was no room (--files-max): %s read, %s written, %s calls",
-		     files->knows_dropped ? humanize_count(dropped->files).text : "many",
-		     humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
-		     humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,
-		     humanize_count(hot_file_rank(dropped, HOT_BY_CALLS)).text);
+	rows_say(rows, "; ",
+		 "for %s more there was no room (--files-max): %s read, %s written, %s calls",
+		 files->knows_dropped ? humanize_count(dropped->files).text : "many",
+		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
+		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,
+		 humanize_count(hot_file_rank(dropped, HOT_BY_CALLS)).text);
 }
 
 static void add_sums(const struct record *r, struct rows *rows)
@@ -184,13 +191,14 @@ static void add_sums(const struct record *r, struct rows *rows)
 	uint64_t written = bytes_of_no_file(r, OP_WRITE, METRIC_FILE_WRITE_BYTES);
 	double share;
 
-	rows_line(rows, ROWS_FULL, "all files", "%s file%s followed", humanize_count(files->total.files).text,
-		  files->total.files == 1 ? "" : "s");
+	rows_line(rows, ROWS_FULL, "all files", "%s file%s followed",
+		  humanize_count(files->total.files).text, files->total.files == 1 ? "" : "s");
 	if (share_in_order(&files->total, &share))
 		rows_say(rows, ", ", "%s of the bytes in order", humanize_percent(share).text);
 	say_dropped(files, rows);
 	if (read || written)
-		rows_say(rows, "; ", "%s read and %s written on mounts are of no file (devices, libaio)",
+		rows_say(rows, "; ",
+			 "%s read and %s written on mounts are of no file (devices, libaio)",
 			 humanize_bytes(read).text, humanize_bytes(written).text);
 }
 
@@ -204,6 +212,8 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 	add_list(files, "directories", &files->dirs, DIRS_SHOWN, true, rows);
 	add_sums(r, rows);
 	add_small(files, rows);
-	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before", rows);
-	add_part(files, METRIC_FILE_READ_AFTER_WRITE, "read back", "", "had been written by the job itself", rows);
+	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before",
+		 rows);
+	add_part(files, METRIC_FILE_READ_AFTER_WRITE, "read back", "",
+		 "had been written by the job itself", rows);
 }

@@ -17,7 +17,7 @@
 #define HTML_DEPTH_MAX 24
 #define HTML_TEXT_MAX 400 /* characters of one text or value */
 
-struct html {	   /* begins as { .out = ... } */
+struct html { /* begins as { .out = ... } */
 	FILE *out; /* the caller's */
 	const char *open[HTML_DEPTH_MAX];
 	size_t depth;

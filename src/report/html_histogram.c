@@ -53,7 +53,8 @@ static struct human bound_of(enum histogram_kind kind, size_t i)
 	return tell(kind, histogram_lower_bound(kind, i));
 }
 
-static void put_bar(const struct rows_histogram *shown, const struct range *range, size_t i, struct html *h)
+static void put_bar(const struct rows_histogram *shown, const struct range *range, size_t i,
+		    struct html *h)
 {
 	double width = 100.0 / (double)(range->last - range->first + 1);
 	double share = (double)shown->histogram->counts[i] / (double)most_of(shown->histogram);
@@ -78,8 +79,8 @@ static void put_words(const struct rows_histogram *shown, struct html *h)
 	if (histogram_quantile(shown->kind, shown->histogram, 0.5, &half) < 0 ||
 	    histogram_quantile(shown->kind, shown->histogram, 0.99, &most) < 0)
 		return;
-	html_text(h, "%s: half below %s, 99 %% below %s", shown->title, tell(shown->kind, (uint64_t)half).text,
-		  tell(shown->kind, (uint64_t)most).text);
+	html_text(h, "%s: half below %s, 99 %% below %s", shown->title,
+		  tell(shown->kind, (uint64_t)half).text, tell(shown->kind, (uint64_t)most).text);
 }
 
 void html_put_histogram(const struct rows_histogram *shown, struct html *h)

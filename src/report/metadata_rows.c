@@ -183,12 +183,13 @@ static void remark_left_out(struct rows_table *table, const struct mount_rows *m
 		calls += mount_row_number(mounts->items[i], METRIC_META_CALLS);
 	}
 	if (count)
-		rows_remark(table, ROWS_ALL, "and %zu more mount%s (%s calls)", count, count == 1 ? "" : "s",
-			    humanize_count(calls).text);
+		rows_remark(table, ROWS_ALL, "and %zu more mount%s (%s calls)", count,
+			    count == 1 ? "" : "s", humanize_count(calls).text);
 }
 
 /* "others: 613 readlink, 12 access" */
-static void remark_others(struct rows_table *table, const struct totals *totals, const struct choice *shown)
+static void remark_others(struct rows_table *table, const struct totals *totals,
+			  const struct choice *shown)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
 	struct choice told = *shown;
@@ -212,10 +213,12 @@ static uint64_t row_calls(const struct mount_row *row, const void *what)
 /* A table of the operations that the job used most, as many as fit, and a line of the others. */
 void metadata_rows(const struct record *r, struct rows *rows)
 {
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, row_calls, NULL);
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, row_calls,
+										 NULL);
 	struct totals totals = sum_up(r);
 
-	for (size_t wanted = mounts.count ? choose(&totals, OPS_MAX).shown : 0; wanted > 0; wanted--) {
+	for (size_t wanted = mounts.count ? choose(&totals, OPS_MAX).shown : 0; wanted > 0;
+	     wanted--) {
 		struct choice choice = choose(&totals, wanted);
 		struct rows_table *table = begin_table(&choice, rows);
 
@@ -236,8 +239,8 @@ void operations_rows(const struct record *r, struct rows *rows)
 	static const struct rows_column columns[] = {
 		{ "operation" }, { "calls" }, { "failed" }, { "not there" }, { "time" }, { "each" },
 	};
-	struct rows_table *table =
-		rows_table(rows, ROWS_HTML, "operations on metadata, all mounts", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_HTML, "operations on metadata, all mounts",
+					      columns, ARRAY_SIZE(columns));
 	struct totals totals = sum_up(r);
 
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
@@ -250,9 +253,11 @@ void operations_rows(const struct record *r, struct rows *rows)
 		rows_cell(table, cell_words(file_op_name((enum file_op)op)));
 		rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
 		rows_cell(table, cell_least(ROWS_COUNT, counts->errors));
-		rows_cell(table, cell_if(total->has_not_found, cell_number(ROWS_COUNT, counts->not_found)));
+		rows_cell(table, cell_if(total->has_not_found,
+					 cell_number(ROWS_COUNT, counts->not_found)));
 		rows_cell(table, cell_time(r, total->has_seconds, counts->calls, counts->ns));
-		rows_cell(table, cell_time(r, total->has_seconds, counts->calls, counts->ns / counts->calls));
+		rows_cell(table, cell_time(r, total->has_seconds, counts->calls,
+					   counts->ns / counts->calls));
 	}
 }
 
@@ -278,20 +283,25 @@ static struct portion portion_of(uint64_t part, uint64_t whole)
 	return portion;
 }
 
-static void add_failure(const struct total *total, enum file_op op, const char *label, struct rows *rows)
+static void add_failure(const struct total *total, enum file_op op, const char *label,
+			struct rows *rows)
 {
 	const struct op_counts *counts = &total->counts;
 	uint64_t there = total->worst->ops[op].errors;
 
-	rows_line(rows, ROWS_TEXT, label, "%s%s%s %s calls failed", portion_of(counts->errors, counts->calls).text,
-		  counts->errors >= counts->calls ? " " : " of ", humanize_count(counts->calls).text, file_op_name(op));
+	rows_line(rows, ROWS_TEXT, label, "%s%s%s %s calls failed",
+		  portion_of(counts->errors, counts->calls).text,
+		  counts->errors >= counts->calls ? " " : " of ",
+		  humanize_count(counts->calls).text, file_op_name(op));
 	if (total->has_not_found && counts->not_found > 0)
 		rows_say(rows, ", ", "%s of them for files that do not exist (ENOENT)",
 			 portion_of(counts->not_found, counts->errors).text);
 	if (total->worst->kind == ROW_MOUNT)
-		rows_say(rows, ", ", "%s on %s", portion_of(there, counts->errors).text, total->worst->mount);
+		rows_say(rows, ", ", "%s on %s", portion_of(there, counts->errors).text,
+			 total->worst->mount);
 	if (total->has_seconds)
-		rows_say(rows, "; ", "%s took %s in all", file_op_name(op), humanize_duration(counts->ns).text);
+		rows_say(rows, "; ", "%s took %s in all", file_op_name(op),
+			 humanize_duration(counts->ns).text);
 }
 
 size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows)

@@ -67,15 +67,16 @@ struct rows_cell cell_failed(const struct record *r, const struct mount_row *row
 	uint64_t failed = mount_row_number(row, METRIC_META_ERRORS);
 	bool is_known = reading_failures_are_known(&r->reading, row);
 
-	return cell_if(failed || is_known,
-		       cell_bound(!is_known || record_is_bound(r), cell_number(ROWS_COUNT, failed)));
+	return cell_if(failed || is_known, cell_bound(!is_known || record_is_bound(r),
+						      cell_number(ROWS_COUNT, failed)));
 }
 
 /* A clock that runs takes some time for any call. */
 struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns)
 {
-	return cell_if(is_known && (ns || !calls), cell_bound(record_is_bound(r) || has_note(r, RECORD_NOTE_TIMES),
-							      cell_number(ROWS_TIME, ns)));
+	return cell_if(is_known && (ns || !calls),
+		       cell_bound(record_is_bound(r) || has_note(r, RECORD_NOTE_TIMES),
+				  cell_number(ROWS_TIME, ns)));
 }
 
 struct rows_cell cell_total(const struct record *r, enum metric_id id)

@@ -29,7 +29,8 @@ bool mount_rows_leave_out(const struct mount_rows *rows, size_t i, size_t shown)
 /* How many operations on metadata failed on the row: 0, "≥3", or "-" where it is not known. */
 struct rows_cell cell_failed(const struct record *r, const struct mount_row *row);
 
-/* Time of so many calls: "1.2 s", "≥1.2 s" where it was not taken of all of them, "-" where it is not known. */
+/* Time of so many calls: "1.2 s", "≥1.2 s" where it was not taken of all of them, "-" where it is
+ * not known. */
 struct rows_cell cell_time(const struct record *r, bool is_known, uint64_t calls, uint64_t ns);
 
 /* Over all mounts, or "-". */

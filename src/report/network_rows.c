@@ -30,7 +30,8 @@ struct sum {
 	struct sentence kinds; /* those that moved bytes */
 };
 
-static void add_kind(const struct network *n, enum socket_kind kind, const char *name, struct sum *sum)
+static void add_kind(const struct network *n, enum socket_kind kind, const char *name,
+		     struct sum *sum)
 {
 	uint64_t sent = network_number(n, kind, METRIC_NETWORK_SENT_BYTES);
 	uint64_t received = network_number(n, kind, METRIC_NETWORK_RECEIVED_BYTES);
@@ -52,22 +53,25 @@ static void say_count(const struct network *n, enum reach reach, uint64_t calls,
 	bool has_connections = n->has_connections && reach == REACH_NETWORK && connections;
 	uint64_t count = has_connections ? connections : calls;
 
-	rows_say(rows, ", ", "%s %s%s)", humanize_count(count).text, has_connections ? "connection" : "call",
-		 count == 1 ? "" : "s");
+	rows_say(rows, ", ", "%s %s%s)", humanize_count(count).text,
+		 has_connections ? "connection" : "call", count == 1 ? "" : "s");
 	if (has_connections && again)
-		rows_say(rows, "  ", "%s segment%s sent again", humanize_count(again).text, again == 1 ? "" : "s");
+		rows_say(rows, "  ", "%s segment%s sent again", humanize_count(again).text,
+			 again == 1 ? "" : "s");
 }
 
 static bool knows_rtt_samples(const struct network *n)
 {
-	return network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES) && network_knows(n, METRIC_NETWORK_LEAST_ROUND_TRIP);
+	return network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES) &&
+	       network_knows(n, METRIC_NETWORK_LEAST_ROUND_TRIP);
 }
 
 static void add_rtt_samples(const struct network *n, struct rows *rows)
 {
 	double half, most;
 
-	if (!knows_rtt_samples(n) || histogram_quantile(HISTOGRAM_LATENCY, &n->rtt_distribution, 0.5, &half) < 0 ||
+	if (!knows_rtt_samples(n) ||
+	    histogram_quantile(HISTOGRAM_LATENCY, &n->rtt_distribution, 0.5, &half) < 0 ||
 	    histogram_quantile(HISTOGRAM_LATENCY, &n->rtt_distribution, 0.99, &most) < 0)
 		return;
 	rows_line(rows, ROWS_SHORT, NULL, "round trips: half below %s, 99 %% below %s, least %s",
@@ -85,8 +89,9 @@ static void add_reach(const struct network *n, enum reach reach, struct rows *ro
 	}
 	if (!sum.kinds.text)
 		return;
-	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node", "%ssent %s  received %s  (%s",
-		  rows_bound(rows), humanize_bytes(sum.sent).text, humanize_bytes(sum.received).text, sum.kinds.text);
+	rows_line(rows, ROWS_SHORT, reach == REACH_NETWORK ? "network" : "in the node",
+		  "%ssent %s  received %s  (%s", rows_bound(rows), humanize_bytes(sum.sent).text,
+		  humanize_bytes(sum.received).text, sum.kinds.text);
 	say_count(n, reach, sum.calls, rows);
 	if (reach == REACH_NETWORK)
 		add_rtt_samples(n, rows);
@@ -95,7 +100,8 @@ static void add_reach(const struct network *n, enum reach reach, struct rows *ro
 
 /* ---- by kind of socket ---- */
 
-static void add_direction(const struct network *n, enum socket_kind kind, enum metric_id first, struct rows_table *table)
+static void add_direction(const struct network *n, enum socket_kind kind, enum metric_id first,
+			  struct rows_table *table)
 {
 	rows_cell(table, cell_number(ROWS_BYTES, network_number(n, kind, first)));
 	rows_cell(table, cell_number(ROWS_COUNT, network_number(n, kind, first + 1)));
@@ -113,7 +119,8 @@ static void add_sockets(const struct network *n, struct rows *rows)
 		{ "calls", .group = "received" },
 		{ "failed", .group = "received" },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_HTML, "network", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_HTML, "network", columns,
+					      ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < SOCKET_KIND_COUNT; i++) {
 		enum socket_kind kind = (enum socket_kind)i;
@@ -125,8 +132,9 @@ static void add_sockets(const struct network *n, struct rows *rows)
 		add_direction(n, kind, METRIC_NETWORK_SENT_BYTES, table);
 		add_direction(n, kind, METRIC_NETWORK_RECEIVED_BYTES, table);
 	}
-	if (knows_rtt_samples(n) && histogram_rows(NULL, "Round-trip time of TCP", HISTOGRAM_LATENCY, &n->rtt_distribution,
-						   &shade_received, rows))
+	if (knows_rtt_samples(n) &&
+	    histogram_rows(NULL, "Round-trip time of TCP", HISTOGRAM_LATENCY, &n->rtt_distribution,
+			   &shade_received, rows))
 		rows_line(rows, ROWS_HTML, NULL, "the least round-trip time was %s",
 			  humanize_duration(n->min_rtt_ns).text);
 }
@@ -154,10 +162,12 @@ static struct human format_counter(const struct port *port, enum metric_id id)
 
 	if (!value->is_known)
 		return (struct human){ "-" };
-	return metric_get(id)->unit == UNIT_BYTES ? humanize_bytes(value->number) : humanize_count(value->number);
+	return metric_get(id)->unit == UNIT_BYTES ? humanize_bytes(value->number)
+						  : humanize_count(value->number);
 }
 
-/* "mlx5_0/1: sent 3.8 GiB, received 7.6 GiB (1.9 M and 3.8 M packets), 3 discarded", as far as it is known. */
+/* "mlx5_0/1: sent 3.8 GiB, received 7.6 GiB (1.9 M and 3.8 M packets), 3 discarded", as far as it
+ * is known. */
 static void add_port(const struct port *port, const char *label, struct rows *rows)
 {
 	static const struct {
@@ -169,14 +179,16 @@ static void add_port(const struct port *port, const char *label, struct rows *ro
 		{ METRIC_NODE_PORT_LINK_FAILURES, "times the link went down" },
 	};
 
-	rows_line(rows, ROWS_ALL, label, "%s/%s: sent %s, received %s (%s and %s packets)", port->device, port->number,
+	rows_line(rows, ROWS_ALL, label, "%s/%s: sent %s, received %s (%s and %s packets)",
+		  port->device, port->number,
 		  format_counter(port, METRIC_NODE_PORT_TRANSMIT_BYTES).text,
 		  format_counter(port, METRIC_NODE_PORT_RECEIVE_BYTES).text,
 		  format_counter(port, METRIC_NODE_PORT_TRANSMIT_PACKETS).text,
 		  format_counter(port, METRIC_NODE_PORT_RECEIVE_PACKETS).text);
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++) {
 		if (counter_of(port, troubles[i].id)->number)
-			rows_say(rows, ", ", "%s %s", format_counter(port, troubles[i].id).text, troubles[i].what);
+			rows_say(rows, ", ", "%s %s", format_counter(port, troubles[i].id).text,
+				 troubles[i].what);
 	}
 }
 

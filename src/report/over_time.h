@@ -16,10 +16,10 @@
 struct record;
 
 struct over_time {
-	double span;				/* seconds from start to end */
-	double width;				/* of a whole bucket, in seconds */
-	size_t count;				/* of buckets */
-	bool has_gaps;				/* nobody looked at first, or at last */
+	double span; /* seconds from start to end */
+	double width; /* of a whole bucket, in seconds */
+	size_t count; /* of buckets */
+	bool has_gaps; /* nobody looked at first, or at last */
 	double edges[TIMELINE_BUCKETS_MAX + 1]; /* seconds since the start, from 0 to span */
 };
 

@@ -21,7 +21,7 @@ struct page {
 	FILE *out; /* the caller's */
 	unsigned int width;
 	bool is_utf8, has_color;
-	size_t column;	/* where the line stands */
+	size_t column; /* where the line stands */
 	size_t pending; /* blanks that are written only if something follows */
 };
 
@@ -57,7 +57,8 @@ void page_end_line(struct page *page);
  * blanks. */
 void page_label(struct page *page, const char *label);
 
-/* From where the line stands, broken between words where the page ends; further lines begin at @indent. */
+/* From where the line stands, broken between words where the page ends; further lines begin at
+ * @indent. */
 void page_words(struct page *page, enum page_style style, size_t indent, const char *text);
 
 /* A labelled text that is broken between words where the page ends. */

@@ -11,7 +11,7 @@
 
 #define WIDTH 1000.0 /* of what is stretched */
 #define HEIGHT 120.0 /* in pixels: nothing is stretched upwards */
-#define BELOW 18     /* for the numbers of the time */
+#define BELOW 18 /* for the numbers of the time */
 #define LEVELS 4
 #define ROOM 1.05 /* over the highest value */
 #define TIMES 5
@@ -52,8 +52,8 @@ static struct frame frame_of(const struct plot *plot)
 	add_up(&f);
 	if (!over_time_sum_up(plot->time, f.total, &f.mean, &f.most))
 		f.mean = f.most = 0;
-	f.is_limit_drawn =
-		plot->limit > 0 && (plot->kind == AXIS_NUMBER || plot->limit <= LIMIT_FAR * f.most);
+	f.is_limit_drawn = plot->limit > 0 &&
+			   (plot->kind == AXIS_NUMBER || plot->limit <= LIMIT_FAR * f.most);
 	most = fmax(f.most, f.is_limit_drawn ? plot->limit : 0);
 	f.levels = ticks_of(most, plot->kind, LEVELS);
 	f.top = most > 0 ? most * ROOM : 1;
@@ -190,7 +190,8 @@ static void put_levels(const struct frame *f, struct html *h)
 		put_line("level", y_of(f, f->levels.values[i]), h);
 }
 
-/* Over the areas, with a halo; the highest one above the plot, where the style leaves room for it. */
+/* Over the areas, with a halo; the highest one above the plot, where the style leaves room for it.
+ */
 static void put_level_texts(const struct frame *f, struct html *h)
 {
 	for (size_t i = 1; i < f->levels.count; i++) {

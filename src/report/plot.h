@@ -15,17 +15,19 @@ struct shade;
 #define PLOT_LAYERS_MAX 16
 
 struct plot {
-	const char *id;	   /* a word, once a page */
+	const char *id; /* a word, once a page */
 	const char *title; /* "Cores in use" */
-	const char *word;  /* "cores": of one curve for all layers, where there is little room; NULL: they have words */
-	const char *unit;  /* behind its numbers: " cores"; may be "" */
+	const char *word; /* "cores": of one curve for all layers, where there is little room; NULL:
+			     they have words */
+	const char *unit; /* behind its numbers: " cores"; may be "" */
 	enum axis_kind kind;
 	const struct over_time *time;
 	size_t count;
 	struct {
 		const struct shade *shade;
 		const char *label; /* NULL: the shade's */
-		const char *word;  /* of a curve of its own, where there is little room; NULL: none */
+		const char *word; /* of a curve of its own, where there is little room; NULL: none
+				   */
 		double *values;
 	} layers[PLOT_LAYERS_MAX];
 	double limit; /* a line of its own; 0: none */

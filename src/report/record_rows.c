@@ -16,7 +16,8 @@ static void change_rows(const struct record *now, const struct record *last, str
 		rows_line(rows, ROWS_TEXT, "since the last run of this command:", "%s", change);
 }
 
-struct rows *record_rows(const struct record *now, const struct record *last, const struct analysis *analysis)
+struct rows *record_rows(const struct record *now, const struct record *last,
+			 const struct analysis *analysis)
 {
 	struct rows *rows = rows_new();
 

@@ -25,14 +25,16 @@ struct syscalls;
 struct thermal_samples;
 struct oom_list;
 
-/* @last is the run of the same command before, or NULL; @analysis is of @now.  All three must outlive the rows.  The
- * caller frees them; NULL: no memory. */
-struct rows *record_rows(const struct record *now, const struct record *last, const struct analysis *analysis);
+/* @last is the run of the same command before, or NULL; @analysis is of @now.  All three must
+ * outlive the rows.  The caller frees them; NULL: no memory. */
+struct rows *record_rows(const struct record *now, const struct record *last,
+			 const struct analysis *analysis);
 
 /* ---- its parts ---- */
 
 void head_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-/* What rules say: the first in short; @is_whole: all, by severity, where there is room with what it is known by. */
+/* What rules say: the first in short; @is_whole: all, by severity, where there is room with what it
+ * is known by. */
 void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows);
 void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows);
@@ -48,7 +50,8 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 void files_rows(const struct record *r, struct rows *rows);
 void metadata_rows(const struct record *r, struct rows *rows);
 void operations_rows(const struct record *r, struct rows *rows);
-/* A sentence for each operation on metadata that failed often, the most frequent first.  Returns how many. */
+/* A sentence for each operation on metadata that failed often, the most frequent first.  Returns
+ * how many. */
 size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows);
 void hot_files_rows(const struct record *r, struct rows *rows);
 void block_rows(const struct block *b, struct rows *rows);
@@ -59,5 +62,6 @@ void steps_rows(const struct steps *steps, struct rows *rows);
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows);
 
 /* Of a histogram of @heading (NULL: that of the one before), for a page.  False: it is empty. */
-bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,
-		    const struct shade *shade, struct rows *rows);
+bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind,
+		    const struct histogram *histogram, const struct shade *shade,
+		    struct rows *rows);

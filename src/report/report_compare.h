@@ -4,6 +4,6 @@
 
 struct record;
 
-/* The one to three greatest changes that matter: "12 % slower, 3 times as much read on /scratch", or
- * "about the same".  The caller frees.  NULL: no memory. */
+/* The one to three greatest changes that matter: "12 % slower, 3 times as much read on /scratch",
+ * or "about the same".  The caller frees.  NULL: no memory. */
 char *report_compare(const struct record *last, const struct record *now);

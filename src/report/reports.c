@@ -11,12 +11,14 @@
 #include "report/rows_markdown.h"
 #include "report/rows_text.h"
 
-void report_text(const struct record *now, const struct record *last, const struct rules *rules, struct page *page)
+void report_text(const struct record *now, const struct record *last, const struct rules *rules,
+		 struct page *page)
 {
 	_cleanup_(analysis_clear) struct analysis analysis = {};
 	_cleanup_(rows_freep) struct rows *rows = NULL;
 
-	(void)analysis_make(rules, now, &analysis); /* without memory for that, the record stands alone */
+	(void)analysis_make(rules, now, &analysis); /* without memory for that, the record stands
+						       alone */
 	rows = record_rows(now, last, &analysis);
 	rows_text(rows, page);
 }
@@ -50,10 +52,13 @@ static void add_record(const struct record *r, struct rows_table *table)
 void report_list(const struct records *records, struct page *page)
 {
 	static const struct rows_column columns[] = {
-		{ "rank" }, { "node", .is_left = true }, { "elapsed" }, { "cores used" }, { "read" }, { "written" },
+		{ "rank" },    { "node", .is_left = true },
+		{ "elapsed" }, { "cores used" },
+		{ "read" },    { "written" },
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "records", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "records", columns,
+					      ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < records->count; i++)
 		add_record(records->items[i], table);

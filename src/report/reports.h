@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reports - a record as a person reads it, on a terminal and in a ticket: what it was, cores, memory, files, and what is
- * not known.  html_report has the page.
+ * reports - a record as a person reads it, on a terminal and in a ticket: what it was, cores,
+ * memory, files, and what is not known.  html_report has the page.
  *
  * Whatever is not known is "-"; the reason stands in the last lines.
  */
@@ -16,7 +16,8 @@ struct records;
 struct rules;
 
 /* @last is the run of the same command before, or NULL; @rules tell what stands out. */
-void report_text(const struct record *now, const struct record *last, const struct rules *rules, struct page *page);
+void report_text(const struct record *now, const struct record *last, const struct rules *rules,
+		 struct page *page);
 
 /* One line a record, for a few ranks or nodes. */
 void report_list(const struct records *records, struct page *page);

@@ -82,10 +82,12 @@ void rows_freep(struct rows **rows)
 	rows_free(*rows);
 }
 
-static const char *format_text(struct rows *rows, const char *format, va_list args) PRINTF_LIKE(2, 0);
+static const char *format_text(struct rows *rows, const char *format, va_list args)
+	PRINTF_LIKE(2, 0);
 static const char *format_text(struct rows *rows, const char *format, va_list args)
 {
-	if (!rows || !grow(&rows->texts, rows->text_count, &rows->text_room, sizeof(*rows->texts)) ||
+	if (!rows ||
+	    !grow(&rows->texts, rows->text_count, &rows->text_room, sizeof(*rows->texts)) ||
 	    vasprintf(&rows->texts[rows->text_count], format, args) < 0)
 		return "";
 	return rows->texts[rows->text_count++];
@@ -102,7 +104,8 @@ const char *rows_format(struct rows *rows, const char *format, ...)
 	return text;
 }
 
-struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms, const char *label)
+struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms,
+			   const char *label)
 {
 	struct rows_item *item;
 
@@ -166,7 +169,8 @@ static void say(struct rows *rows, const char *between, const char *text)
 	struct rows_line *line = last_line(rows);
 
 	if (line)
-		line->text = line->text ? rows_format(rows, "%s%s%s", line->text, between, text) : text;
+		line->text = line->text ? rows_format(rows, "%s%s%s", line->text, between, text)
+					: text;
 }
 
 void rows_say(struct rows *rows, const char *between, const char *format, ...)
@@ -247,8 +251,8 @@ void rows_entries_add(struct rows_entries *entries, unsigned int forms, const ch
 
 /* ---- tables ---- */
 
-struct rows_table *rows_table(struct rows *rows, unsigned int forms, const char *label, const struct rows_column *columns,
-			      size_t count)
+struct rows_table *rows_table(struct rows *rows, unsigned int forms, const char *label,
+			      const struct rows_column *columns, size_t count)
 {
 	struct rows_item *item = rows_add(rows, ITEM_TABLE, forms, label);
 
@@ -338,8 +342,8 @@ const char *rows_cell_text(const struct rows_cell *cell, struct human *buffer)
 		return "-";
 	if (cell->kind == ROWS_WORDS)
 		return cell->text;
-	snprintf(buffer->text, sizeof(buffer->text), "%s%.24s", cell->is_bound && cell->number ? "≥" : "",
-		 number_text(cell).text);
+	snprintf(buffer->text, sizeof(buffer->text), "%s%.24s",
+		 cell->is_bound && cell->number ? "≥" : "", number_text(cell).text);
 	return buffer->text;
 }
 

@@ -176,8 +176,8 @@ static void put_line(const struct rows_item *item, bool is_alone, struct html *h
 	}
 	if (item->label)
 		html_element(h, "dt", NULL, "%s", item->label);
-	html_element(h, "dd", line->is_alert ? "alert" : NULL, "%s%s%s", line->text, line->path ? " " : "",
-		     line->path ? line->path : "");
+	html_element(h, "dd", line->is_alert ? "alert" : NULL, "%s%s%s", line->text,
+		     line->path ? " " : "", line->path ? line->path : "");
 	if (line->note)
 		html_element(h, "dd", NULL, "%s", line->note);
 }
@@ -196,7 +196,8 @@ static size_t group_width(const struct rows_table *t, size_t i)
 	size_t width = 0;
 
 	for (; i < t->column_count; i++) {
-		if (is_in(t, i) && (!t->columns[i].group || strcmp(t->columns[i].group, group) != 0))
+		if (is_in(t, i) &&
+		    (!t->columns[i].group || strcmp(t->columns[i].group, group) != 0))
 			break;
 		width += is_in(t, i);
 	}
@@ -250,7 +251,8 @@ static void put_heads(const struct rows_table *t, struct html *h)
 	html_end(h);
 }
 
-static void put_cell(const struct rows_table *t, const struct rows_cell *cell, size_t column, struct html *h)
+static void put_cell(const struct rows_table *t, const struct rows_cell *cell, size_t column,
+		     struct html *h)
 {
 	struct human buffer;
 
@@ -270,7 +272,8 @@ static void put_cell(const struct rows_table *t, const struct rows_cell *cell, s
 static void put_body(const struct rows_table *t, struct html *h)
 {
 	html_begin(h, "tbody");
-	for (size_t row = 0; row < t->row_count && (row + 1) * t->column_count <= t->cell_count; row++) {
+	for (size_t row = 0; row < t->row_count && (row + 1) * t->column_count <= t->cell_count;
+	     row++) {
 		if (!(t->row_forms[row] & ROWS_HTML))
 			continue;
 		html_begin(h, "tr");
@@ -307,7 +310,7 @@ static void put_table(const char *label, const struct rows_table *t, struct html
 
 /* ---- parts of a whole ---- */
 
-#define NAMED_MIN 0.1	 /* a narrower part of the bar has no room for its number */
+#define NAMED_MIN 0.1 /* a narrower part of the bar has no room for its number */
 #define SHARE_MIN 0.0005 /* less is not told */
 #define HEIGHT 36
 
@@ -398,7 +401,8 @@ static void put_timeline(const struct rows_timeline *t, struct html *h)
 		else
 			html_element(h, "p", "none", "%s: nobody looked.", t->plots[i].title);
 	}
-	html_element(h, "p", "note", "A step is %s of time.", wire_snapshot_format(t->time.width, AXIS_TIME).text);
+	html_element(h, "p", "note", "A step is %s of time.",
+		     wire_snapshot_format(t->time.width, AXIS_TIME).text);
 }
 
 /* ---- all of it ---- */

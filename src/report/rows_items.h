@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_items - what rows are made of: for those who print them, and for parts that only reports have. */
+/* rows_items - what rows are made of: for those who print them, and for parts that only reports
+ * have. */
 #pragma once
 
 #include "report/shade.h"
@@ -55,14 +56,14 @@ struct rows_head {
 	const char *name, *outcome, *extent, *merged, *command; /* the last two: NULL, or so */
 	bool is_failure, has_score;
 	double score;
-	const char *basis;	   /* of the score, behind it */
+	const char *basis; /* of the score, behind it */
 	struct rows_entries classes; /* "io-bound 40 %" */
-	struct rows_entries facts;   /* "user", "alice": two by two */
+	struct rows_entries facts; /* "user", "alice": two by two */
 };
 
 struct rows_findings {
 	const struct analysis *analysis; /* the caller's */
-	bool is_whole;			 /* with what it is known by, else the first ones in short */
+	bool is_whole; /* with what it is known by, else the first ones in short */
 };
 
 /* Parts of a whole: first what is wanted, then what is lost, then the rest. */
@@ -70,7 +71,7 @@ struct rows_shares {
 	const char *whole; /* "4 cores x 2 m 14 s = 8 m 56 s" */
 	struct rows_share_part {
 		const struct shade *shade;
-		double share;	  /* of the whole; the first may be more */
+		double share; /* of the whole; the first may be more */
 		const char *text; /* "3 m 24 s" */
 	} items[32];
 	size_t count;
@@ -118,7 +119,8 @@ struct rows {
 };
 
 /* An item of zeros at the end.  NULL: no memory. */
-struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms, const char *label);
+struct rows_item *rows_add(struct rows *rows, enum rows_item_kind kind, unsigned int forms,
+			   const char *label);
 void rows_entries_add(struct rows_entries *entries, unsigned int forms, const char *text);
 
 /* "≥1.2 GiB", "-", "3.1 ms". */

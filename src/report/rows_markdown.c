@@ -28,7 +28,8 @@ static void put_sentence(const char *text, FILE *out)
 static void put_label(const char *label, FILE *out)
 {
 	if (label)
-		fprintf(out, "\n**%c%s**: ", *label >= 'a' && *label <= 'z' ? *label - 'a' + 'A' : *label, label + 1);
+		fprintf(out, "\n**%c%s**: ",
+			*label >= 'a' && *label <= 'z' ? *label - 'a' + 'A' : *label, label + 1);
 	else
 		fputc('\n', out);
 }
@@ -86,12 +87,14 @@ static void put_head(const struct rows_head *head, FILE *out)
 static void put_findings(const struct rows_findings *findings, FILE *out)
 {
 	const struct insights *insights = &findings->analysis->insights;
-	size_t shown = findings->is_whole ? insights->count : MIN(insights->count, (size_t)FINDINGS_SHOWN);
+	size_t shown = findings->is_whole ? insights->count
+					  : MIN(insights->count, (size_t)FINDINGS_SHOWN);
 
 	fputs(insights->count ? "\n" : findings->is_whole ? "\nNo rule speaks.\n" : "", out);
 	for (size_t i = 0; i < shown; i++) {
 		if (findings->is_whole)
-			fprintf(out, "- **%s**: ", severity_name(insights->items[i].rule->severity));
+			fprintf(out,
+				"- **%s**: ", severity_name(insights->items[i].rule->severity));
 		else
 			fprintf(out, "%zu. ", i + 1);
 		put_finding(&insights->items[i], out);
@@ -158,12 +161,14 @@ static void put_shares(const char *label, const struct rows_shares *shares, FILE
 		const struct rows_share_part *part = &shares->items[i];
 
 		if (i == 0 || part->share >= SHARE_MIN)
-			fprintf(out, "%s %s %s", i ? "," : ";", part->shade->label, humanize_percent(part->share).text);
+			fprintf(out, "%s %s %s", i ? "," : ";", part->shade->label,
+				humanize_percent(part->share).text);
 	}
 	fputs(".\n", out);
 }
 
-static void put_curve(const struct curve_axis *axis, const struct curve *curve, enum axis_kind kind, FILE *out)
+static void put_curve(const struct curve_axis *axis, const struct curve *curve, enum axis_kind kind,
+		      FILE *out)
 {
 	static const char *const levels[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -171,7 +176,8 @@ static void put_curve(const struct curve_axis *axis, const struct curve *curve, 
 	for (size_t i = 0; i < axis->columns * axis->wide; i++) {
 		double share = curve->values[i / axis->wide] / fmax(curve->greatest, 1e-9);
 
-		fputs(isnan(share) ? "·" : levels[lround(share * (double)(ARRAY_SIZE(levels) - 1))], out);
+		fputs(isnan(share) ? "·" : levels[lround(share * (double)(ARRAY_SIZE(levels) - 1))],
+		      out);
 	}
 	fprintf(out, "  %s, at most %s\n", curve->name, curve_format(curve->most, kind).text);
 }
@@ -214,7 +220,8 @@ void rows_markdown(const struct rows *rows, FILE *out)
 
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		const struct rows_item *item = rows->items[i];
-		bool is_line = item->kind == ITEM_LINE, goes_on = is_in_line && is_line && !item->label;
+		bool is_line = item->kind == ITEM_LINE,
+		     goes_on = is_in_line && is_line && !item->label;
 
 		if (!rows_item_is_in(item, ROWS_MARKDOWN))
 			continue;

@@ -102,7 +102,8 @@ static void print_line(const char *label, const struct rows_line *line, struct p
 	page_label(page, label);
 	page_words(page, line->is_alert ? PAGE_ALERT : PAGE_PLAIN, PAGE_INDENT, line->text);
 	if (line->path) {
-		_cleanup_free_ char *path = text_path(line->path, page->width - PAGE_INDENT), *word = NULL;
+		_cleanup_free_ char *path = text_path(line->path, page->width - PAGE_INDENT),
+				    *word = NULL;
 
 		if (path && asprintf(&word, " %s", path) >= 0)
 			page_words(page, PAGE_PLAIN, PAGE_INDENT, word);
@@ -142,9 +143,9 @@ static bool is_too_wide(const struct rows_table *t, const struct page *page)
 
 /* ---- parts of a whole ---- */
 
-#define SHARES_NAME 7	 /* columns: "on CPU " */
-#define SHARES_BAR 38	 /* columns of the whole */
-#define SHARES_MIN 0.01	 /* less is one of the others */
+#define SHARES_NAME 7 /* columns: "on CPU " */
+#define SHARES_BAR 38 /* columns of the whole */
+#define SHARES_MIN 0.01 /* less is one of the others */
 #define SHARES_GAP 3
 
 struct named_share {
@@ -159,7 +160,8 @@ static int compare_shares(const void *a, const void *b)
 	return (x->share < y->share) - (x->share > y->share);
 }
 
-/* Those between the first and the last, the most first, then what is too little to be named, then the last. */
+/* Those between the first and the last, the most first, then what is too little to be named, then
+ * the last. */
 static size_t list_shares(const struct rows_shares *shares, struct named_share *ret)
 {
 	double little = 0;
@@ -188,7 +190,8 @@ static void print_share(const struct named_share *s, struct page *page)
 
 	page_put(page, PAGE_PLAIN, "%s", s->name);
 	page_pad(page, begin == PAGE_INDENT ? PAGE_INDENT + SHARES_NAME : 0, 1);
-	page_block(page, fmin(s->share, 1) * SHARES_BAR); /* more than all is told, and not drawn over the line */
+	page_block(page, fmin(s->share, 1) * SHARES_BAR); /* more than all is told, and not drawn
+							     over the line */
 	page_pad(page, 0, 1);
 	page_put(page, PAGE_PLAIN, "%s", humanize_percent(s->share).text);
 }
@@ -203,7 +206,8 @@ static void print_shares(const char *label, const struct rows_shares *shares, st
 	print_share(&first, page);
 	put_at_end(shares->whole, PAGE_DIM, SHARES_GAP, page);
 	for (size_t i = 0; i < count; i++) {
-		size_t width = utf8_columns(others[i].name) + (size_t)(others[i].share * SHARES_BAR + 1) + 6;
+		size_t width = utf8_columns(others[i].name) +
+			       (size_t)(others[i].share * SHARES_BAR + 1) + 6;
 
 		if (i && page->column + SHARES_GAP + width <= page->width) {
 			page_pad(page, 0, SHARES_GAP);
@@ -249,7 +253,8 @@ void rows_text(const struct rows *rows, struct page *page)
 			continue;
 		print_item(item, page);
 		/* the first of them that fits */
-		while (rows->items[i]->kind == ITEM_TABLE && rows->items[i]->table.is_else_next && i + 1 < rows->count)
+		while (rows->items[i]->kind == ITEM_TABLE && rows->items[i]->table.is_else_next &&
+		       i + 1 < rows->count)
 			i++;
 	}
 }

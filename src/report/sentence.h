@@ -5,14 +5,17 @@
 #include "basic/macro.h"
 
 struct sentence { /* begins as {} */
-	char *text;       /* owned; NULL: no part yet */
+	char *text; /* owned; NULL: no part yet */
 };
 
 void sentence_freep(struct sentence *s);
 
-/* Add @between (only if there is something already) and a part.  No memory: the part is left out. */
-void sentence_add(struct sentence *s, const char *between, const char *format, ...) PRINTF_LIKE(3, 4);
+/* Add @between (only if there is something already) and a part.  No memory: the part is left out.
+ */
+void sentence_add(struct sentence *s, const char *between, const char *format, ...)
+	PRINTF_LIKE(3, 4);
 
-/* Add what a record says of itself ("memory of the whole command: run as root to see it") as a sentence of its own, behind
- * a blank: with a capital, but for names that are written without (io_uring, libaio), and a full stop. */
+/* Add what a record says of itself ("memory of the whole command: run as root to see it") as a
+ * sentence of its own, behind a blank: with a capital, but for names that are written without
+ * (io_uring, libaio), and a full stop. */
 void sentence_add_whole(struct sentence *s, const char *text);

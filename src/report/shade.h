@@ -15,14 +15,16 @@ struct html;
 #define SHADE_COLOURS 8
 
 struct shade {
-	const char *label;  /* "locks": in legends and tables */
+	const char *label; /* "locks": in legends and tables */
 	const char *waited; /* "for locks": what threads waited; NULL: of what is no cause */
-	const char *word;   /* "lock": where there is little room; NULL: of what is no part of core time */
+	const char *word; /* "lock": where there is little room; NULL: of what is no part of core
+			     time */
 	unsigned int colour;
 	bool is_striped;
 };
 
-extern const struct shade shade_on_cpu, shade_system, shade_idle, shade_read, shade_write, shade_received, shade_sent, shade_memory;
+extern const struct shade shade_on_cpu, shade_system, shade_idle, shade_read, shade_write,
+	shade_received, shade_sent, shade_memory;
 
 /* Of a cause, LOST_RUN_QUEUE or LOST_STOLEN. */
 const struct shade *shade_of_cause(size_t cause);

@@ -11,9 +11,11 @@ static double share_of(uint64_t part, uint64_t whole)
 	return whole ? (double)part / (double)whole : 0;
 }
 
-static void add_syscall(const struct syscall_row *row, uint64_t all_ns, struct rows *rows, struct rows_table *table)
+static void add_syscall(const struct syscall_row *row, uint64_t all_ns, struct rows *rows,
+			struct rows_table *table)
 {
-	const uint64_t calls = syscall_number(row, METRIC_SYSCALL_CALLS), ns = syscall_number(row, METRIC_SYSCALL_SECONDS);
+	const uint64_t calls = syscall_number(row, METRIC_SYSCALL_CALLS),
+		       ns = syscall_number(row, METRIC_SYSCALL_SECONDS);
 	const uint64_t errors = syscall_number(row, METRIC_SYSCALL_ERRORS);
 	const char *failed = rows_format(rows, "%s (%s)", humanize_count(errors).text,
 					 humanize_percent(share_of(errors, calls)).text);
@@ -25,20 +27,27 @@ static void add_syscall(const struct syscall_row *row, uint64_t all_ns, struct r
 	rows_cell(table, cell_number(ROWS_TIME, ns));
 	rows_cell(table, cell_if(all_ns, cell_share(share_of(ns, all_ns))));
 	rows_cell(table, cell_if(calls, cell_number(ROWS_TIME, calls ? ns / calls : 0)));
-	rows_cell(table, cell_if(syscall_knows(row, METRIC_SYSCALL_LONGEST),
-				 cell_number(ROWS_TIME, syscall_number(row, METRIC_SYSCALL_LONGEST))));
+	rows_cell(table,
+		  cell_if(syscall_knows(row, METRIC_SYSCALL_LONGEST),
+			  cell_number(ROWS_TIME, syscall_number(row, METRIC_SYSCALL_LONGEST))));
 }
 
 void syscalls_rows(const struct syscalls *s, struct rows *rows)
 {
 	/* where the page is narrow, what the others tell too goes first */
 	static const struct rows_column columns[] = {
-		{ "system call" },	 { "calls" },		{ "failed" }, { "time" },
-		{ "of all", .rank = 3 }, { "mean", .rank = 2 }, { "longest", .rank = 1 },
+		{ "system call" },
+		{ "calls" },
+		{ "failed" },
+		{ "time" },
+		{ "of all", .rank = 3 },
+		{ "mean", .rank = 2 },
+		{ "longest", .rank = 1 },
 	};
 	const uint64_t all_ns = syscalls_total(s, METRIC_SYSCALL_SECONDS);
 	const size_t shown = MIN(s->count, (size_t)SYSCALLS_SHOWN);
-	const struct syscalls rest = { .items = shown ? s->items + shown : NULL, .count = s->count - shown };
+	const struct syscalls rest = { .items = shown ? s->items + shown : NULL,
+				       .count = s->count - shown };
 	struct rows_table *table;
 
 	rows_part(rows, "System calls");

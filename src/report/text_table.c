@@ -32,13 +32,15 @@ static size_t find_next_to_go(const struct rows_table *t, const struct layout *l
 	size_t found = 0;
 
 	for (size_t i = 1; i < t->column_count; i++) {
-		if (!layout->is_gone[i] && t->columns[i].rank > (found ? t->columns[found].rank : 0))
+		if (!layout->is_gone[i] &&
+		    t->columns[i].rank > (found ? t->columns[found].rank : 0))
 			found = i;
 	}
 	return found;
 }
 
-static const char *cell_at(const struct rows_table *t, size_t row, size_t column, struct human *buffer)
+static const char *cell_at(const struct rows_table *t, size_t row, size_t column,
+			   struct human *buffer)
 {
 	return rows_cell_text(&t->cells[row * t->column_count + column], buffer);
 }
@@ -60,7 +62,8 @@ static struct layout measure(const struct rows_table *t, size_t first_max)
 	}
 	for (size_t row = 0; row < t->row_count; row++) {
 		for (size_t i = 0; has_row(t, row) && i < t->column_count; i++)
-			layout.widths[i] = MAX(layout.widths[i], utf8_columns(cell_at(t, row, i, &buffer)));
+			layout.widths[i] = MAX(layout.widths[i],
+					       utf8_columns(cell_at(t, row, i, &buffer)));
 	}
 	layout.widths[0] = MIN(layout.widths[0], first_max);
 	return layout;
@@ -83,7 +86,8 @@ static size_t path_room(const struct rows_table *t, size_t available)
 
 static struct layout lay_out(const struct rows_table *t, size_t available)
 {
-	struct layout layout = measure(t, t->columns[0].is_path ? path_room(t, available) : SIZE_MAX);
+	struct layout layout = measure(t,
+				       t->columns[0].is_path ? path_room(t, available) : SIZE_MAX);
 	size_t first = layout.widths[0], others, next;
 
 	layout.widths[0] = MIN(first, (size_t)TABLE_FIRST_MIN);
@@ -107,15 +111,16 @@ char *text_path(const char *path, size_t columns)
 	return asprintf(&text, "%s%s", p == path ? "" : "…", p) < 0 ? NULL : text;
 }
 
-static void print_cell(const struct rows_table *t, const struct layout *layout, size_t column, const char *text,
-		       enum page_style style, struct page *page)
+static void print_cell(const struct rows_table *t, const struct layout *layout, size_t column,
+		       const char *text, enum page_style style, struct page *page)
 {
 	size_t width = layout->widths[column], start = page->column + (column ? GAP : 0), blanks;
 	_cleanup_free_ char *fitting = NULL;
 
 	if (layout->is_gone[column])
 		return;
-	fitting = !column && t->columns[0].is_path ? text_path(text, width) : utf8_shorten(text, width);
+	fitting = !column && t->columns[0].is_path ? text_path(text, width)
+						   : utf8_shorten(text, width);
 	if (!fitting)
 		return;
 	blanks = column && !t->columns[column].is_left ? width - utf8_columns(fitting) : 0;

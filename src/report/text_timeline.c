@@ -16,8 +16,8 @@
 #define GREATEST_WIDTH 12 /* "1,023 MiB/s" */
 #define SURELY (1 - 1e-12) /* half of the greatest is no more than that */
 
-static void print_curve(const struct curve_axis *axis, const struct plot *plot, const struct curve *curve,
-			const char *label, struct page *page)
+static void print_curve(const struct curve_axis *axis, const struct plot *plot,
+			const struct curve *curve, const char *label, struct page *page)
 {
 	page_label(page, label);
 	page_put(page, PAGE_PLAIN, "%s", curve->name);
@@ -96,7 +96,8 @@ static char sign_at(const struct patterns *patterns, uint64_t from_ns, uint64_t 
 	return ' ';
 }
 
-static void print_marks(const struct rows_timeline *t, const struct curve_axis *axis, struct page *page)
+static void print_marks(const struct rows_timeline *t, const struct curve_axis *axis,
+			struct page *page)
 {
 	uint64_t column_ns = axis->group * t->interval_ns;
 	char signs[CURVE_MAX + 1] = "";
@@ -141,7 +142,8 @@ void text_timeline(const struct rows_timeline *t, const char *label, struct page
 
 	if (t->time.count < BUCKETS_MIN)
 		return;
-	axis = curve_axis_of(&t->time, MIN(page->width - CURVE_COLUMN - GREATEST_WIDTH, (size_t)CURVE_MAX));
+	axis = curve_axis_of(&t->time,
+			     MIN(page->width - CURVE_COLUMN - GREATEST_WIDTH, (size_t)CURVE_MAX));
 	for (size_t i = 0; i < t->count; i++) {
 		for (size_t k = 0; curve_of(&t->plots[i], k, &axis, &curve); k++) {
 			if (!curve.name || curve.greatest <= 0)

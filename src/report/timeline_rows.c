@@ -8,8 +8,8 @@
 #include "report/record_rows.h"
 #include "report/rows_items.h"
 
-static void add_layer(struct rows_timeline *t, const struct record *r, enum metric_id id, const struct shade *shade,
-		      const char *label, const char *word)
+static void add_layer(struct rows_timeline *t, const struct record *r, enum metric_id id,
+		      const struct shade *shade, const char *label, const char *word)
 {
 	struct plot *plot = &t->plots[t->count - 1];
 	double *values = calloc(TIMELINE_BUCKETS_MAX, sizeof(*values));
@@ -33,11 +33,14 @@ static void begin_plot(struct rows_timeline *t, const struct plot *plot)
 static void add_cores(struct rows_timeline *t, const struct record *r, struct rows *rows)
 {
 	const struct value *allocated = &r->reading.values[METRIC_CPU_ALLOCATED];
-	struct plot plot = { .id = "cores", .title = "Cores in use", .word = "cores", .unit = " cores" };
+	struct plot plot = {
+		.id = "cores", .title = "Cores in use", .word = "cores", .unit = " cores"
+	};
 
 	if (allocated->is_known && allocated->number > 0) {
 		plot.limit = (double)allocated->number / 1000;
-		plot.limit_label = rows_format(rows, "%s allowed", humanize_cores(allocated->number).text);
+		plot.limit_label = rows_format(rows, "%s allowed",
+					       humanize_cores(allocated->number).text);
 	}
 	begin_plot(t, &plot);
 	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "the program", NULL);
@@ -46,7 +49,9 @@ static void add_cores(struct rows_timeline *t, const struct record *r, struct ro
 
 static void add_waiting(struct rows_timeline *t, const struct record *r)
 {
-	begin_plot(t, &(struct plot){ .id = "waiting", .title = "Threads that waited", .unit = " threads" });
+	begin_plot(t, &(struct plot){ .id = "waiting",
+				      .title = "Threads that waited",
+				      .unit = " threads" });
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
 		if (lost_can_be(c))
 			add_layer(t, r, cause_metric((enum cause)c), shade_of_cause(c), NULL, NULL);
@@ -58,8 +63,10 @@ static void add_waiting(struct rows_timeline *t, const struct record *r)
 
 static void add_data(struct rows_timeline *t, const struct record *r)
 {
-	begin_plot(t, &(struct plot){
-			      .id = "data", .title = "Read and written, all mounts", .unit = "", .kind = AXIS_RATE });
+	begin_plot(t, &(struct plot){ .id = "data",
+				      .title = "Read and written, all mounts",
+				      .unit = "",
+				      .kind = AXIS_RATE });
 	add_layer(t, r, METRIC_READ_BYTES, &shade_read, NULL, "read");
 	add_layer(t, r, METRIC_WRITE_BYTES, &shade_write, NULL, "write");
 }
@@ -69,10 +76,13 @@ static void add_network(struct rows_timeline *t, const struct record *r)
 {
 	const struct network *n = &r->reading.network;
 
-	if (!network_total(n, METRIC_NETWORK_RECEIVED_BYTES) && !network_total(n, METRIC_NETWORK_SENT_BYTES))
+	if (!network_total(n, METRIC_NETWORK_RECEIVED_BYTES) &&
+	    !network_total(n, METRIC_NETWORK_SENT_BYTES))
 		return;
-	begin_plot(t, &(struct plot){
-			      .id = "network", .title = "Received and sent, all sockets", .unit = "", .kind = AXIS_RATE });
+	begin_plot(t, &(struct plot){ .id = "network",
+				      .title = "Received and sent, all sockets",
+				      .unit = "",
+				      .kind = AXIS_RATE });
 	add_layer(t, r, METRIC_NETWORK_RECEIVED_BYTES, &shade_received, NULL, "received");
 	add_layer(t, r, METRIC_NETWORK_SENT_BYTES, &shade_sent, NULL, "sent");
 }
@@ -80,11 +90,14 @@ static void add_network(struct rows_timeline *t, const struct record *r)
 static void add_memory(struct rows_timeline *t, const struct record *r, struct rows *rows)
 {
 	const struct value *limit = &r->reading.values[METRIC_MEMORY_LIMIT];
-	struct plot plot = { .id = "memory", .title = "Memory", .word = "memory", .unit = "", .kind = AXIS_BYTES };
+	struct plot plot = {
+		.id = "memory", .title = "Memory", .word = "memory", .unit = "", .kind = AXIS_BYTES
+	};
 
 	if (limit->is_known && limit->number > 0) {
 		plot.limit = (double)limit->number;
-		plot.limit_label = rows_format(rows, "limit %s", humanize_bytes(limit->number).text);
+		plot.limit_label = rows_format(rows, "limit %s",
+					       humanize_bytes(limit->number).text);
 	}
 	begin_plot(t, &plot);
 	add_layer(t, r, METRIC_MEMORY_USAGE, &shade_memory, NULL, NULL);
@@ -117,15 +130,19 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 	add_memory(&item->timeline, r, rows);
 }
 
-bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind, const struct histogram *histogram,
-		    const struct shade *shade, struct rows *rows)
+bool histogram_rows(const char *heading, const char *title, enum histogram_kind kind,
+		    const struct histogram *histogram, const struct shade *shade, struct rows *rows)
 {
-	struct rows_item *item = histogram_total(histogram) ? rows_add(rows, ITEM_HISTOGRAM, ROWS_HTML, NULL) : NULL;
+	struct rows_item *item = histogram_total(histogram)
+					 ? rows_add(rows, ITEM_HISTOGRAM, ROWS_HTML, NULL)
+					 : NULL;
 
 	if (!item)
 		return false;
-	item->histogram = (struct rows_histogram){
-		.heading = heading, .title = title, .kind = kind, .histogram = histogram, .shade = shade
-	};
+	item->histogram = (struct rows_histogram){ .heading = heading,
+						   .title = title,
+						   .kind = kind,
+						   .histogram = histogram,
+						   .shade = shade };
 	return true;
 }

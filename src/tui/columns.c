@@ -64,7 +64,8 @@ static void cut_suffix(char *text, unsigned int width)
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		size_t size = strlen(suffixes[i]);
 
-		if (utf8_columns(text) > width && length > size && strcmp(text + length - size, suffixes[i]) == 0)
+		if (utf8_columns(text) > width && length > size &&
+		    strcmp(text + length - size, suffixes[i]) == 0)
 			text[length - size] = '\0';
 	}
 }
@@ -250,8 +251,8 @@ static bool format_received(const struct top *t, const struct top_row *row, unsi
 	return put_bytes(ret, size, row->numbers.received);
 }
 
-static bool format_sent(const struct top *t, const struct top_row *row, unsigned int width, char *ret,
-			size_t size)
+static bool format_sent(const struct top *t, const struct top_row *row, unsigned int width,
+			char *ret, size_t size)
 {
 	(void)t;
 	(void)width;
@@ -269,8 +270,8 @@ static bool format_places(const struct top *t, const struct top_row *row, unsign
 	for (size_t i = 0; i < row->numbers.mount_count; i++) {
 		const struct mount_numbers *mount = &row->numbers.mounts[i];
 		char count[32], next[256];
-		_cleanup_free_ char *name =
-			utf8_shorten(mount->row->mount, width > 8 ? width - 6 : 1);
+		_cleanup_free_ char *name = utf8_shorten(mount->row->mount,
+							 width > 8 ? width - 6 : 1);
 
 		if (!name || !(mount->meta > 0) || !put_count(count, sizeof(count), mount->meta))
 			continue;

@@ -12,10 +12,10 @@ struct top_row;
 
 struct column {
 	const char *title;
-	char key;		  /* sorts by it; 0: only the menu does */
+	char key; /* sorts by it; 0: only the menu does */
 	unsigned int least, most; /* columns that it takes */
 	unsigned int rank; /* 0: always there; where there is no room the highest goes first */
-	bool is_left;	   /* a text */
+	bool is_left; /* a text */
 	const char *help;
 	/* Writes at most @width columns of text; false: not known. */
 	bool (*format)(const struct top *t, const struct top_row *row, unsigned int width,

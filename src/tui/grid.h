@@ -22,7 +22,7 @@ enum style {
 	STYLE_PLAIN,
 	STYLE_BOLD,
 	STYLE_DIM,
-	STYLE_HEAD,	/* of a table */
+	STYLE_HEAD, /* of a table */
 	STYLE_SELECTED, /* the row that keys are about */
 	STYLE_TAGGED,
 	STYLE_ALERT,
@@ -39,7 +39,7 @@ struct cell {
 
 struct grid {
 	unsigned int columns, rows;
-	bool is_ascii;	    /* bars and lines become ASCII, other characters '?' */
+	bool is_ascii; /* bars and lines become ASCII, other characters '?' */
 	struct cell *cells; /* row by row */
 };
 

@@ -55,8 +55,8 @@ static void take_blocked(const struct value *now, const struct value *before, do
 	double sum = 0, most = 0;
 
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
-		double threads =
-			rate_of(now, before, cause_metric((enum cause)c), seconds) / NS_PER_S;
+		double threads = rate_of(now, before, cause_metric((enum cause)c), seconds) /
+				 NS_PER_S;
 
 		if (!cause_is_lost((enum cause)c))
 			continue;
@@ -71,7 +71,8 @@ static void take_blocked(const struct value *now, const struct value *before, do
 		to->cause = CAUSE_COUNT;
 }
 
-static struct numbers numbers_of_values(const struct value *now, const struct value *before, double seconds)
+static struct numbers numbers_of_values(const struct value *now, const struct value *before,
+					double seconds)
 {
 	struct numbers n = numbers_none();
 
@@ -145,14 +146,16 @@ static void take_mounts(const struct record *now, const struct record *before, d
 	}
 }
 
-static double socket_rate(const struct network *now, const struct network *before, enum metric_id id, double seconds)
+static double socket_rate(const struct network *now, const struct network *before,
+			  enum metric_id id, double seconds)
 {
 	if (!now->is_known || (before && !before->is_known))
 		return NAN;
 	return rate(network_total(now, id), before ? network_total(before, id) : 0, seconds);
 }
 
-static void take_sockets(const struct network *now, const struct network *before, double seconds, struct numbers *to)
+static void take_sockets(const struct network *now, const struct network *before, double seconds,
+			 struct numbers *to)
 {
 	to->received = socket_rate(now, before, METRIC_NETWORK_RECEIVED_BYTES, seconds);
 	to->sent = socket_rate(now, before, METRIC_NETWORK_SENT_BYTES, seconds);
@@ -216,9 +219,11 @@ void numbers_format(const struct numbers *n, struct document *d)
 		const char *key;
 		double number;
 	} rows[] = {
-		{ "seconds", n->seconds }, { "cores", n->cores },     { "waiting", n->waiting },
-		{ "blocked", n->blocked }, { "read_bytes", n->read }, { "write_bytes", n->write },
-		{ "meta_calls", n->meta }, { "received_bytes", n->received }, { "sent_bytes", n->sent },
+		{ "seconds", n->seconds }, { "cores", n->cores },
+		{ "waiting", n->waiting }, { "blocked", n->blocked },
+		{ "read_bytes", n->read }, { "write_bytes", n->write },
+		{ "meta_calls", n->meta }, { "received_bytes", n->received },
+		{ "sent_bytes", n->sent },
 	};
 
 	document_begin_map(d);

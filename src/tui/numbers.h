@@ -17,7 +17,7 @@ struct step;
 
 #define NUMBERS_MOUNTS 8
 
-struct mount_numbers {		     /* per second */
+struct mount_numbers { /* per second */
 	const struct mount_row *row; /* the later record's */
 	double read, write, meta;
 };
@@ -27,12 +27,12 @@ struct numbers {
 	double cores, cores_allowed;
 	double waiting; /* for a CPU: threads, on average */
 	double blocked; /* where waiting is lost time (cause_is_lost()): threads, on average */
-	size_t cause;	/* on which most of these were; CAUSE_COUNT: none, or not known */
+	size_t cause; /* on which most of these were; CAUSE_COUNT: none, or not known */
 	double memory, memory_limit; /* bytes */
-	double read, write;	     /* bytes a second, over all mounts */
-	double received, sent;	     /* the same through all sockets */
-	double meta;		     /* operations on metadata a second */
-	double elapsed;		     /* since its start, in seconds */
+	double read, write; /* bytes a second, over all mounts */
+	double received, sent; /* the same through all sockets */
+	double meta; /* operations on metadata a second */
+	double elapsed; /* since its start, in seconds */
 	/* Where something was done, the busiest with metadata first; the rest is in the sums only.
 	 */
 	struct mount_numbers mounts[NUMBERS_MOUNTS];

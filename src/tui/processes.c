@@ -17,7 +17,9 @@
 #include "basic/parse.h"
 
 #define GROUPS_MAX 16384 /* that we remember... */
-#define GROUPS_NS UINT64_C(30000000000) /* ...and those of no job for how long: one may become ours when its user is known */
+#define GROUPS_NS                                                                                  \
+	UINT64_C(30000000000) /* ...and those of no job for how long: one may become ours when its \
+				 user is known */
 #define CGROUP_TEXT_MAX 65536
 
 struct known_group {
@@ -30,7 +32,8 @@ struct processes_reader {
 	struct processes_options options;
 	struct known_group **groups; /* by path; stay where they are until all are forgotten */
 	size_t group_count, group_room;
-	struct known_group **earlier; /* that were forgotten, and that the last list still points to */
+	struct known_group **earlier; /* that were forgotten, and that the last list still points to
+				       */
 	size_t earlier_count;
 	int status; /* < 0: nobody can say whose groups are */
 	uint64_t asked_ns; /* when the first of them was asked for, by CLOCK_BOOTTIME */
@@ -76,7 +79,8 @@ static void free_earlier(struct processes_reader *r)
 	r->earlier_count = 0;
 }
 
-/* Those of no job: one may have become ours.  Of a job groups stay, and nobody need be asked again. */
+/* Those of no job: one may have become ours.  Of a job groups stay, and nobody need be asked again.
+ */
 static void forget_others(struct processes_reader *r)
 {
 	size_t count = 0;
@@ -139,8 +143,8 @@ static int parse_numbers(const char *p, uint64_t ret[STAT_RESIDENT + 1])
 
 int process_parse_stat(const char *text, struct process *ret)
 {
-	const char *begin = strchr(text, '('),
-		   *end = strrchr(text, ')'); /* the last: a name may hold one too */
+	const char *begin = strchr(text, '('), *end = strrchr(text, ')'); /* the last: a name may
+									     hold one too */
 	uint64_t numbers[STAT_RESIDENT + 1], pid;
 	int r;
 
@@ -180,7 +184,8 @@ static void read_io(const struct processes_reader *r, struct process *to)
 /* ---- whose it is ---- */
 
 /* Where it would stand; *ret: it, if it does. */
-static size_t find_group(const struct processes_reader *r, const char *path, const struct known_group **ret)
+static size_t find_group(const struct processes_reader *r, const char *path,
+			 const struct known_group **ret)
 {
 	size_t low = 0, high = r->group_count;
 
@@ -230,7 +235,8 @@ static const struct process_place *place_of(struct processes_reader *r, char *pa
 	}
 	group = calloc(1, sizeof(*group));
 	r->status = group ? r->options.locate(r->options.context, path, &group->place) : -ENOMEM;
-	if (r->status == -ENOENT || r->status == -EACCES || r->status == -EPROTO) /* of none, then */
+	if (r->status == -ENOENT || r->status == -EACCES || r->status == -EPROTO) /* of none, then
+										   */
 		r->status = 0;
 	else if (r->status == 0)
 		group->is_job = true;

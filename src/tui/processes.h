@@ -33,12 +33,12 @@ struct process {
 	uint64_t threads;
 	uint64_t cpu_ns;
 	uint64_t resident_bytes;
-	struct value read, written;	   /* rchar and wchar */
+	struct value read, written; /* rchar and wchar */
 	const struct process_place *place; /* the reader's */
 };
 
 struct processes {
-	uint64_t boot_ns;      /* when reading began */
+	uint64_t boot_ns; /* when reading began */
 	struct process *items; /* by pid */
 	size_t count;
 };
@@ -51,8 +51,8 @@ struct processes_reader;
 
 /*
  * @locate: which job a group is part of, by its path in the key hierarchy, into an empty place
- * whose strings the reader frees; -ENOENT: of none, or of none that we may see; another error: nobody
- * can say now, and reading fails with it.  It is asked once a group.
+ * whose strings the reader frees; -ENOENT: of none, or of none that we may see; another error:
+ * nobody can say now, and reading fails with it.  It is asked once a group.
  */
 struct processes_options {
 	int root_fd; /* stays the caller's */
@@ -60,10 +60,10 @@ struct processes_options {
 	int (*locate)(void *context, const char *path, struct process_place *ret);
 	void *context;
 };
-struct processes_reader *
-processes_open(const struct processes_options *options); /* NULL: no memory */
-struct processes_reader *
-processes_close(struct processes_reader *r); /* NULL is fine; returns NULL */
+struct processes_reader *processes_open(const struct processes_options *options); /* NULL: no memory
+										   */
+struct processes_reader *processes_close(struct processes_reader *r); /* NULL is fine; returns NULL
+								       */
 
 /* All that are part of a job.  *ret points to places of the reader, which hold until the next call
  * returns, if that succeeds. */

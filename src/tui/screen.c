@@ -22,7 +22,7 @@ struct screen {
 	SCREEN *curses;
 	bool has_color;
 	unsigned int wheel_left; /* rows that a turn of the wheel still has to go... */
-	uint32_t wheel_key;	 /* ...by this key */
+	uint32_t wheel_key; /* ...by this key */
 };
 
 /* Of Okabe and Ito's colours those that eight have, which people tell apart however they see
@@ -176,8 +176,8 @@ static void take_mouse(struct screen *s, struct screen_event *ret)
 	if (getmouse(&event) != OK)
 		return;
 	if (event.bstate & (BUTTON4_PRESSED | BUTTON5_PRESSED)) {
-		ret->key = s->wheel_key =
-			event.bstate & BUTTON4_PRESSED ? TOP_KEY_UP : TOP_KEY_DOWN;
+		ret->key = s->wheel_key = event.bstate & BUTTON4_PRESSED ? TOP_KEY_UP
+									 : TOP_KEY_DOWN;
 		s->wheel_left = WHEEL_ROWS - 1;
 	} else if (event.y >= 0 && event.x >= 0) {
 		ret->is_click = true;
@@ -202,8 +202,8 @@ bool screen_read(struct screen *s, struct screen_event *ret)
 		return false;
 	if (r == KEY_CODE_YES && c == KEY_MOUSE)
 		take_mouse(s, ret);
-	else if (r != KEY_CODE_YES ||
-		 c != KEY_RESIZE) /* of a new size the next screen_size() tells */
+	else if (r != KEY_CODE_YES || c != KEY_RESIZE) /* of a new size the next screen_size() tells
+							*/
 		ret->key = key_of(c, r == KEY_CODE_YES);
 	return true;
 }

@@ -31,8 +31,9 @@ struct own_source {
 	struct sampler *sampler;
 	int root_fd;
 
-	/* Loading programs into the kernel takes a second and more, in a thread of its own.  That lives as long as the
-	 * meter: a child that the meter made ends with the thread that made it (PR_SET_PDEATHSIG). */
+	/* Loading programs into the kernel takes a second and more, in a thread of its own.  That
+	 * lives as long as the meter: a child that the meter made ends with the thread that made it
+	 * (PR_SET_PDEATHSIG). */
 	const struct waiter *waiter;
 	pthread_t starter;
 	sem_t is_closing;

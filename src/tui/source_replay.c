@@ -50,12 +50,14 @@ static int parse_line(const struct replay_source *s, size_t line, struct tick *r
 	int r;
 
 	if (!text)
-		return error_set_errno(err, length > LINE_BYTES_MAX ? EFBIG : ENOMEM, "%s:%zu", s->path, line + 1);
+		return error_set_errno(err, length > LINE_BYTES_MAX ? EFBIG : ENOMEM, "%s:%zu",
+				       s->path, line + 1);
 	for (size_t had = 0; had < length;) {
 		ssize_t n = pread(s->fd, text + had, length - had, s->lines[line] + (off_t)had);
 
 		if (n <= 0)
-			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'", s->path);
+			return error_set_errno(err, n < 0 ? errno : EIO, "cannot read '%s'",
+					       s->path);
 		had += (size_t)n;
 	}
 	r = wire_snapshot_parse(text, length, NULL, ret, err);
@@ -127,7 +129,8 @@ static int find_lines(struct replay_source *s, struct error *torn)
 	while ((n = pread(s->fd, chunk, sizeof(chunk), at)) > 0) {
 		const char *rest = chunk;
 
-		for (const char *end; (end = memchr(rest, '\n', (size_t)(chunk + n - rest))); rest = end + 1) {
+		for (const char *end; (end = memchr(rest, '\n', (size_t)(chunk + n - rest)));
+		     rest = end + 1) {
 			if (add_line(s, begin) < 0 || s->count >= LINES_MAX)
 				return -ENOMEM;
 			begin = at + (end - chunk) + 1;

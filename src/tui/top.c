@@ -16,8 +16,8 @@
 #include "basic/text.h"
 
 #define NS_PER_S 1e9
-#define LATE                                                                                       \
-	1.25 /* a job that we see first lived no longer than so many intervals, or it is no new    \
+#define LATE                                                                                    \
+	1.25 /* a job that we see first lived no longer than so many intervals, or it is no new \
 		one */
 
 struct top *top_new(const struct rules *rules)
@@ -251,8 +251,8 @@ const char *top_next_user(const struct top *t, const char *start, const char *be
 	for (size_t i = 0; i < t->job_count; i++) {
 		const char *user = t->jobs[i].now->job.user;
 
-		if (user && strncmp(user, start, strlen(start)) == 0 && (!before || strcmp(user, before) > 0) &&
-		    (!next || strcmp(user, next) < 0))
+		if (user && strncmp(user, start, strlen(start)) == 0 &&
+		    (!before || strcmp(user, before) > 0) && (!next || strcmp(user, next) < 0))
 			next = user;
 	}
 	return next;
@@ -276,9 +276,9 @@ static bool matches(const struct top *t, struct top_job *job, const char *text)
 
 	return has_text(r->job.id, text) || has_text(r->job.user, text) ||
 	       has_text(r->job.name, text) ||
-	       (r->job.command && has_text(r->job.command[0], text)) || has_text(r->job.manager, text) ||
-	       has_text(r->job.account, text) || has_text(r->job.partition, text) ||
-	       has_text(top_class(t, job), text);
+	       (r->job.command && has_text(r->job.command[0], text)) ||
+	       has_text(r->job.manager, text) || has_text(r->job.account, text) ||
+	       has_text(r->job.partition, text) || has_text(top_class(t, job), text);
 }
 
 bool top_matches(const struct top *t, const struct top_row *row, const char *text)
@@ -296,7 +296,8 @@ bool top_has_number(const struct top_row *row, const char *digits)
 		snprintf(pid, sizeof(pid), "%d", row->process->pid);
 	else if (row->part != TOP_JOB)
 		return false;
-	return strncmp(row->part == TOP_JOB ? row->job->now->job.id : pid, digits, strlen(digits)) == 0;
+	return strncmp(row->part == TOP_JOB ? row->job->now->job.id : pid, digits,
+		       strlen(digits)) == 0;
 }
 
 bool top_shows(const struct top *t, const struct top_job *job)

@@ -33,7 +33,7 @@ struct top_job {
 
 struct top_row {
 	enum top_part part;
-	struct top_job *job;	 /* it, or that it is part of */
+	struct top_job *job; /* it, or that it is part of */
 	const struct step *step; /* NULL: in none, or not known; so are the others */
 	const char *task;
 	const struct process *process;
@@ -45,15 +45,15 @@ struct top_row {
 
 struct top_mark { /* which row it was, though rows come and go */
 	enum top_part part;
-	char manager[256], id[256], step[256],
-		task[256]; /* the kernel has no longer names of groups */
+	char manager[256], id[256], step[256], task[256]; /* the kernel has no longer names of
+							     groups */
 	int pid;
 };
 
 enum top_mode {
 	TOP_LIST,
 	TOP_HELP,
-	TOP_SORT,   /* a column is chosen */
+	TOP_SORT, /* a column is chosen */
 	TOP_SEARCH, /* texts are typed */
 	TOP_FILTER,
 	TOP_USER,
@@ -87,9 +87,9 @@ struct top { /* begins as top_new() makes it */
 	struct tick last, before;
 	struct top_job *jobs; /* of last */
 	size_t job_count;
-	const struct processes *processes,
-		*processes_before; /* the caller's; NULL: nobody looked */
-	struct record *detail;	   /* all that is known of the job that top_wants_detail(); owned */
+	const struct processes *processes, *processes_before; /* the caller's; NULL: nobody looked
+							       */
+	struct record *detail; /* all that is known of the job that top_wants_detail(); owned */
 	const struct rules *rules; /* NULL: no classes and insights */
 
 	/* What is shown of it */
@@ -104,30 +104,30 @@ struct top { /* begins as top_new() makes it */
 
 	/* Where the reader is */
 	size_t selected, first; /* rows; first: the uppermost on the screen */
-	struct top_mark mark;	/* of the selected one */
-	bool finds_mark;	/* it has its row again when rows are arranged next */
-	size_t page;		/* how many rows were on the screen */
-	size_t chosen;		/* a column, in TOP_SORT */
+	struct top_mark mark; /* of the selected one */
+	bool finds_mark; /* it has its row again when rows are arranged next */
+	size_t page; /* how many rows were on the screen */
+	size_t chosen; /* a column, in TOP_SORT */
 	size_t help_first; /* the uppermost line of help */
 	enum top_mode mode;
 	char typed[TOP_TEXT_MAX];
 	char digits[24]; /* of an id, as they are pressed one behind the other */
-	bool is_over;	    /* he wants to leave */
+	bool is_over; /* he wants to leave */
 	bool wants_reading; /* at once: what is shown needs more than was read */
-	int step;	    /* of a recording: so many ticks on, or back */
-	char message[128];  /* to be shown once; "": none */
+	int step; /* of a recording: so many ticks on, or back */
+	char message[128]; /* to be shown once; "": none */
 
 	/* For the footer and the head */
 	uint64_t interval_ns;
-	double own_cores;     /* NAN: not known */
-	uint64_t own_bytes;   /* resident; 0: not known */
-	const char *source;   /* "agent", "alone"... */
+	double own_cores; /* NAN: not known */
+	uint64_t own_bytes; /* resident; 0: not known */
+	const char *source; /* "agent", "alone"... */
 	const char *starting; /* why there is nothing yet to be shown; NULL: there is */
 	const char *position; /* of a recording: "7 of 42"; NULL: it is now */
 };
 
 struct top *top_new(const struct rules *rules); /* NULL: no memory */
-struct top *top_free(struct top *t);		/* NULL is fine; returns NULL */
+struct top *top_free(struct top *t); /* NULL is fine; returns NULL */
 void top_freep(struct top **t);
 
 /* Take over what is now; what was last before is what it is compared with.  -ENOMEM. */
@@ -157,7 +157,8 @@ void top_select(struct top *t, size_t row); /* or the last one */
 const char *top_class(const struct top *t, struct top_job *job);
 /* Is it one to be shown at all: of the targets, the user and the filter? */
 bool top_shows(const struct top *t, const struct top_job *job);
-/* Whose jobs there are: the user whose name begins with @start and comes behind @before (NULL: the first); NULL: none. */
+/* Whose jobs there are: the user whose name begins with @start and comes behind @before (NULL: the
+ * first); NULL: none. */
 const char *top_next_user(const struct top *t, const char *start, const char *before);
 /* Does it have the text in what tells it from others? */
 bool top_matches(const struct top *t, const struct top_row *row, const char *text);

@@ -32,7 +32,7 @@ struct pane {
 	const struct top *top;
 	const struct top_job *job;
 	const struct record *whole; /* all that is known of it: its whole life */
-	struct record *recent;	    /* what it did between the last two readings; NULL: not known */
+	struct record *recent; /* what it did between the last two readings; NULL: not known */
 	struct grid *grid;
 	unsigned int row, end;
 };
@@ -121,7 +121,8 @@ static void draw_parts(struct pane *p, const struct part *parts, size_t count)
 			at = LABEL;
 		}
 		if (has_room(p))
-			at = grid_put(p->grid, p->row, at, p->grid->columns, parts[i].style, text) + 2;
+			at = grid_put(p->grid, p->row, at, p->grid->columns, parts[i].style, text) +
+			     2;
 	}
 	p->row += has_room(p);
 }
@@ -250,8 +251,8 @@ static const char *level(double share)
 static void draw_curve(struct pane *p, const char *label, const double *values, size_t count,
 		       double most, const char *scale)
 {
-	size_t room =
-		p->grid->columns > LABEL + 24 ? MIN(p->grid->columns - LABEL - 24, CURVE_MAX) : 0;
+	size_t room = p->grid->columns > LABEL + 24 ? MIN(p->grid->columns - LABEL - 24, CURVE_MAX)
+						    : 0;
 	size_t first = count > room ? count - room : 0;
 	unsigned int at = LABEL;
 
@@ -322,7 +323,8 @@ unsigned int top_detail_draw(const struct top *t, const struct top_job *job, str
 	    text_is_equal(t->detail->job.id, job->now->job.id))
 		p.whole = t->detail;
 	if (job->before)
-		(void)record_subtract(job->now, job->before, &p.recent, NULL); /* else it stays NULL */
+		(void)record_subtract(job->now, job->before, &p.recent, NULL); /* else it stays NULL
+										*/
 	draw_head(&p);
 	draw_core_time(&p);
 	draw_cores(&p);

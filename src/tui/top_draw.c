@@ -17,11 +17,11 @@
 #include "basic/utf8.h"
 
 #define COLUMNS_MAX 32
-#define LIST_ROW 2	 /* below the title and the heads */
+#define LIST_ROW 2 /* below the title and the heads */
 #define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
-#define LIST_ROWS_MIN 4	 /* that details leave */
-#define KEYS_COLUMNS 10	 /* of help */
-#define HELP_COLUMNS 80	 /* that its whole head takes, with where in it we are */
+#define LIST_ROWS_MIN 4 /* that details leave */
+#define KEYS_COLUMNS 10 /* of help */
+#define HELP_COLUMNS 80 /* that its whole head takes, with where in it we are */
 
 /* ---- the title ---- */
 
@@ -85,13 +85,15 @@ static unsigned int put_dim(struct grid *g, unsigned int row, unsigned int at, c
 		       : at;
 }
 
-/* Over what time rates are, where it is another than that between two looks: in the first frame, and in one that is late. */
+/* Over what time rates are, where it is another than that between two looks: in the first frame,
+ * and in one that is late. */
 static unsigned int put_span(const struct top *t, struct grid *g, unsigned int at)
 {
 	uint64_t span_ns = t->last.boot_ns - t->before.boot_ns;
 	char text[64];
 
-	if (!t->before.boot_ns || t->before.boot_ns > t->last.boot_ns) /* a recording of two boots */
+	if (!t->before.boot_ns || t->before.boot_ns > t->last.boot_ns) /* a recording of two boots
+									*/
 		return at;
 	if (span_ns >= t->interval_ns / 4 * 3 && span_ns <= t->interval_ns / 4 * 5)
 		return at;
@@ -103,8 +105,8 @@ static void draw_title(const struct top *t, struct grid *g)
 {
 	const char *node = t->job_count ? t->jobs[0].now->node : NULL;
 	size_t shown = count_shown(t);
-	unsigned int at =
-		grid_put(g, 0, 0, g->columns, STYLE_BOLD, g->columns < 60 ? "top" : "jobmeter top");
+	unsigned int at = grid_put(g, 0, 0, g->columns, STYLE_BOLD,
+				   g->columns < 60 ? "top" : "jobmeter top");
 
 	if (t->starting)
 		return;
@@ -243,7 +245,8 @@ static void draw_prompt(const struct top *t, struct grid *g, unsigned int row)
 
 	at = grid_put(g, row, at, g->columns, STYLE_PLAIN, t->typed);
 	at = grid_put(g, row, at, 1, STYLE_SELECTED, "_");
-	for (const char *user = NULL; t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
+	for (const char *user = NULL;
+	     t->mode == TOP_USER && (user = top_next_user(t, t->typed, user));)
 		at = put_dim(g, row, at, user);
 }
 
@@ -339,10 +342,12 @@ static void draw_help(struct top *t, struct grid *g)
 
 	t->help_first = MIN(t->help_first, lines > room ? lines - room : 0);
 	at = grid_put(g, 0, 0, g->columns, STYLE_BOLD,
-		      g->columns < HELP_COLUMNS ? "Keys and columns; q goes back"
-						: "Keys, then columns and the letters that sort; q goes back");
+		      g->columns < HELP_COLUMNS
+			      ? "Keys and columns; q goes back"
+			      : "Keys, then columns and the letters that sort; q goes back");
 	if (lines > room) {
-		snprintf(text, sizeof(text), "%zu-%zu of %zu, PgDn", t->help_first + 1, t->help_first + room, lines);
+		snprintf(text, sizeof(text), "%zu-%zu of %zu, PgDn", t->help_first + 1,
+			 t->help_first + room, lines);
 		put_dim(g, 0, at, text);
 	}
 	for (size_t i = 0; i < room && t->help_first + i < lines; i++)

@@ -314,7 +314,8 @@ static void press_sorting(struct top *t, uint32_t key)
 
 static void refuse(struct top *t)
 {
-	snprintf(t->message, sizeof(t->message), "top only looks: it sets up, renices and kills nothing");
+	snprintf(t->message, sizeof(t->message),
+		 "top only looks: it sets up, renices and kills nothing");
 }
 
 static const struct binding {

@@ -50,9 +50,9 @@ static int compare_rows(const void *a, const void *b, void *top)
 
 static struct numbers numbers_of_process(const struct top *t, const struct process *now)
 {
-	const struct process *before =
-		t->processes_before ? processes_find(t->processes_before, now->pid, now->start_ns)
-				    : NULL;
+	const struct process *before = t->processes_before ? processes_find(t->processes_before,
+									    now->pid, now->start_ns)
+							   : NULL;
 	struct numbers n = numbers_none();
 
 	n.memory = (double)now->resident_bytes;
@@ -77,7 +77,8 @@ struct span { /* by place */
 	size_t count;
 };
 
-static int compare_to(const struct process *p, const char *manager, const char *id, const char *step)
+static int compare_to(const struct process *p, const char *manager, const char *id,
+		      const char *step)
 {
 	int order = strcmp(p->place->manager, manager);
 
@@ -87,7 +88,8 @@ static int compare_to(const struct process *p, const char *manager, const char *
 
 static int compare_places(const void *a, const void *b)
 {
-	const struct process *x = *(const struct process *const *)a, *y = *(const struct process *const *)b;
+	const struct process *x = *(const struct process *const *)a,
+			     *y = *(const struct process *const *)b;
 	int order;
 
 	if (x->place == y->place)
@@ -125,7 +127,8 @@ static struct span find_step(const struct span *all, const struct top_job *job, 
 		else
 			high = middle;
 	}
-	while (low + count < all->count && compare_to(all->items[low + count], manager, id, step) == 0)
+	while (low + count < all->count &&
+	       compare_to(all->items[low + count], manager, id, step) == 0)
 		count++;
 	return (struct span){ all->items + low, count };
 }
@@ -135,7 +138,8 @@ static struct span first_task(const struct span *step)
 {
 	size_t count = 0;
 
-	while (count < step->count && text_is_equal(step->items[count]->place->task, step->items[0]->place->task))
+	while (count < step->count &&
+	       text_is_equal(step->items[count]->place->task, step->items[0]->place->task))
 		count++;
 	return (struct span){ step->items, count };
 }
@@ -145,8 +149,8 @@ static void sort_rows(struct top *t, size_t first)
 	qsort_r(t->rows + first, t->row_count - first, sizeof(*t->rows), compare_rows, t);
 }
 
-static int add_processes(struct top *t, struct top_job *job, const struct step *step, const char *task,
-			 const struct span *processes, unsigned int depth)
+static int add_processes(struct top *t, struct top_job *job, const struct step *step,
+			 const char *task, const struct span *processes, unsigned int depth)
 {
 	size_t first = t->row_count;
 	int r = 0;
@@ -167,8 +171,8 @@ static int add_processes(struct top *t, struct top_job *job, const struct step *
 	return r;
 }
 
-static int add_task(struct top *t, struct top_job *job, const struct step *step, const struct span *processes,
-		    unsigned int depth)
+static int add_task(struct top *t, struct top_job *job, const struct step *step,
+		    const struct span *processes, unsigned int depth)
 {
 	const char *task = processes->items[0]->place->task;
 	int r = add_row(t, &(struct top_row){ .part = TOP_TASK,
@@ -182,8 +186,8 @@ static int add_task(struct top *t, struct top_job *job, const struct step *step,
 }
 
 /* Task by task, then what is of none. */
-static int add_tasks(struct top *t, struct top_job *job, const struct step *step, const struct span *all,
-		     unsigned int depth)
+static int add_tasks(struct top *t, struct top_job *job, const struct step *step,
+		     const struct span *all, unsigned int depth)
 {
 	struct span left = find_step(all, job, step ? step->id : ""), others = {}, task;
 	int r = 0;
@@ -206,7 +210,8 @@ static struct numbers numbers_since(const struct top_job *job, const struct step
 	return numbers_of_step(step, before, job->before && !before ? NAN : job->numbers.seconds);
 }
 
-static int add_step(struct top *t, struct top_job *job, const struct step *step, const struct span *all)
+static int add_step(struct top *t, struct top_job *job, const struct step *step,
+		    const struct span *all)
 {
 	int r = add_row(t, &(struct top_row){ .part = TOP_STEP,
 					      .job = job,
@@ -308,7 +313,8 @@ static bool is_at_mark(const struct top *t, const struct top_row *row)
 static bool has_job(const struct top *t, const char *manager, const char *id)
 {
 	for (size_t i = 0; i < t->job_count; i++) {
-		if (text_is_equal(t->jobs[i].now->job.id, id) && text_is_equal(t->jobs[i].now->job.manager, manager))
+		if (text_is_equal(t->jobs[i].now->job.id, id) &&
+		    text_is_equal(t->jobs[i].now->job.manager, manager))
 			return true;
 	}
 	return false;
@@ -324,7 +330,8 @@ static void follow_mark(struct top *t)
 		}
 	}
 	if (*t->mark.id && t->job_count && !has_job(t, t->mark.manager, t->mark.id))
-		snprintf(t->message, sizeof(t->message), "%.40s/%.60s has ended", t->mark.manager, t->mark.id);
+		snprintf(t->message, sizeof(t->message), "%.40s/%.60s has ended", t->mark.manager,
+			 t->mark.id);
 }
 
 const struct top_row *top_selected(const struct top *t)

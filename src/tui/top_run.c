@@ -25,13 +25,17 @@
 #include "tui/top_source.h"
 #include "basic/waiter.h"
 
-#define FIRST_NS UINT64_C(100000000)	   /* between the first two readings at least... */
-#define FIRST_MOST_NS UINT64_C(60000000000) /* ...and at most: what jobs did before is not what they do now */
+#define FIRST_NS UINT64_C(100000000) /* between the first two readings at least... */
+#define FIRST_MOST_NS \
+	UINT64_C(60000000000) /* ...and at most: what jobs did before is not what they do now */
 #define FRESH_NS UINT64_C(50000000)
 #define OLDEST_NS UINT64_C(1000000000)
 #define ENDED_MORE_NS UINT64_C(5000000000) /* that a look may come late */
-#define PATIENCE_NS UINT64_C(300000000) /* so long a first frame is awaited, before a screen says what it waits for... */
-#define SILENCE_NS UINT64_C(1000000000) /* ...and later ones, before it says that there is no answer */
+#define PATIENCE_NS                                                                           \
+	UINT64_C(300000000) /* so long a first frame is awaited, before a screen says what it \
+			       waits for... */
+#define SILENCE_NS \
+	UINT64_C(1000000000) /* ...and later ones, before it says that there is no answer */
 #define WAITING_MS 250
 
 struct run {
@@ -143,8 +147,8 @@ static void look_at_ourselves(struct run *run)
 	struct rusage usage;
 
 	if (run->cpu_at_ns && now_ns > run->cpu_at_ns)
-		run->top->own_cores =
-			(double)(cpu_ns - run->cpu_ns) / (double)(now_ns - run->cpu_at_ns);
+		run->top->own_cores = (double)(cpu_ns - run->cpu_ns) /
+				      (double)(now_ns - run->cpu_at_ns);
 	run->cpu_ns = cpu_ns;
 	run->cpu_at_ns = now_ns;
 	if (getrusage(RUSAGE_SELF, &usage) == 0)
@@ -182,7 +186,8 @@ static int keep_line(struct run *run, struct error *err)
 	return r < 0 ? error_set_errno(err, r, "cannot write the recording") : 0;
 }
 
-/* What is written down is whole; a screen does with less, and so do rates, which begin with the first. */
+/* What is written down is whole; a screen does with less, and so do rates, which begin with the
+ * first. */
 static const struct tick *known(const struct run *run)
 {
 	bool is_written = run->options->form == TOP_FORM_LINES && run->top->last.boot_ns;
@@ -197,7 +202,7 @@ static int look(struct run *run, uint64_t age_ns, struct error *err)
 
 	run->asked_ns = clock_now_ns(CLOCK_BOOTTIME);
 	r = run->source->read(run->source, age_ns, run->options->interval_ns + ENDED_MORE_NS,
-				  known(run), &tick, err);
+			      known(run), &tick, err);
 
 	if (r < 0)
 		return r;
@@ -318,7 +323,8 @@ static int take_keys(struct run *run, struct error *err)
 static int hold_signals(struct run *run, struct error *err)
 {
 	run->signal_fd = endings_open();
-	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals") : 0;
+	return run->signal_fd < 0 ? error_set_errno(err, run->signal_fd, "cannot watch for signals")
+				  : 0;
 }
 
 /* Until @until_ns, a key or a signal.  An interrupted one is a screen of another size. */
@@ -342,7 +348,8 @@ static void wait_until(struct run *run, uint64_t until_ns)
 /* Whoever looks at the screen should know that nothing comes. */
 static bool tell_silence(struct run *run)
 {
-	uint64_t silent_ns = clock_now_ns(CLOCK_BOOTTIME) - run->asked_ns, silent_s = silent_ns / 1000000000;
+	uint64_t silent_ns = clock_now_ns(CLOCK_BOOTTIME) - run->asked_ns,
+		 silent_s = silent_ns / 1000000000;
 	struct top *t = run->top;
 
 	if (silent_ns < SILENCE_NS || silent_s == run->silent_s)
@@ -350,10 +357,11 @@ static bool tell_silence(struct run *run)
 	run->silent_s = silent_s;
 	run->is_failing = true;
 	if (t->starting)
-		snprintf(t->message, sizeof(t->message), "%s for %llu s", t->starting, (unsigned long long)silent_s);
-	else
-		snprintf(t->message, sizeof(t->message), "waiting for the %s for %llu s", run->source->name,
+		snprintf(t->message, sizeof(t->message), "%s for %llu s", t->starting,
 			 (unsigned long long)silent_s);
+	else
+		snprintf(t->message, sizeof(t->message), "waiting for the %s for %llu s",
+			 run->source->name, (unsigned long long)silent_s);
 	return true;
 }
 
@@ -397,7 +405,8 @@ static bool has_target(const struct run *run)
 /* When rates can be told, which a moment has none of. */
 static uint64_t second_look(const struct run *run)
 {
-	return run->source->move ? 0 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
+	return run->source->move ? 0
+				 : MAX(run->top->last.boot_ns, run->processes.boot_ns) + FIRST_NS;
 }
 
 /* Of a reading that is so long behind the first. */
@@ -424,7 +433,8 @@ static int look_twice(struct run *run, struct error *err)
 	return r == -ENODATA ? 0 : r; /* a recording of one tick */
 }
 
-/* Two readings, so that what is shown first has rates: the last that there is, for which nobody waits, and one of now. */
+/* Two readings, so that what is shown first has rates: the last that there is, for which nobody
+ * waits, and one of now. */
 static int look_first(struct run *run, struct error *err)
 {
 	int r;

@@ -17,7 +17,7 @@ enum top_form { TOP_FORM_SCREEN, TOP_FORM_TEXT, TOP_FORM_LINES };
 struct top_options {
 	enum top_form form;
 	uint64_t interval_ns;
-	uint64_t count;		    /* of looks; 0: until somebody leaves */
+	uint64_t count; /* of looks; 0: until somebody leaves */
 	unsigned int columns, rows; /* of text; rows 0: as many as there are jobs */
 	bool is_ascii, has_color, is_tree;
 	const char *user; /* only his jobs; NULL: all */

@@ -14,15 +14,16 @@ struct waiter;
 
 struct top_source {
 	const char *name; /* "agent": of static duration */
-	const char *starting; /* what is done before the first read() has anything, in words; NULL: nothing that takes time */
-	/* Who is asked while the functions below wait; he is the caller's, and must not call them.  NULL: they do not
-	 * wait. */
+	const char *starting; /* what is done before the first read() has anything, in words; NULL:
+				 nothing that takes time */
+	/* Who is asked while the functions below wait; he is the caller's, and must not call them.
+	 * NULL: they do not wait. */
 	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
 	 * is not; with those that ended in the last @ended_ns.  @before: the last one, with which
-	 * the result may share records; one that begins as {}: none yet, and another read() follows at once; NULL: all is
-	 * wanted as it is now.  -ENODATA: there
-	 * will be no more; what the waiter says, if he waits no longer. */
+	 * the result may share records; one that begins as {}: none yet, and another read() follows
+	 * at once; NULL: all is wanted as it is now.  -ENODATA: there will be no more; what the
+	 * waiter says, if he waits no longer. */
 	int (*read)(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		    const struct tick *before, struct tick *ret, struct error *err);
 	/* All that is known of one job.  NULL: no more than ticks tell. */
@@ -44,7 +45,8 @@ void top_source_closep(struct top_source **s);
 int top_source_open_agent(struct client *client, struct top_source **ret, struct error *err);
 
 /* The node without an agent, as root: a meter and all bookkeeping of our own, of which nothing is
- * left; the first read() starts it.  With systemd's units and sessions where nothing tells of a resource manager. */
+ * left; the first read() starts it.  With systemd's units and sessions where nothing tells of a
+ * resource manager. */
 int top_source_open_own(struct top_source **ret, struct error *err);
 
 /* A file of ticks, a line each.  *ret_torn says in words what of it cannot be played ("": nothing);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as what jobs, mounts and devices are called: both formats stay valid UTF-8 and printable, every line is a comment or
- * one whole sample, the page is the same however small its pieces, and OpenMetrics ends in EOF.
+ * Any bytes as what jobs, mounts and devices are called: both formats stay valid UTF-8 and
+ * printable, every line is a comment or one whole sample, the page is the same however small its
+ * pieces, and OpenMetrics ends in EOF.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,10 @@ static void fill(struct snapshot *s, const char *const *names, size_t count)
 		job->name = strdup(names[i]);
 		job->user = strdup(names[i + 1]);
 		for (uint32_t mount = 0; mount < count; mount++) {
-			made_row(s, mount, OP_READ, INTERFACE_SPLICE, (struct op_counts){ 1, 2, 3, 4, 0 });
-			made_row(s, mount, OP_OPEN, INTERFACE_CALL, (struct op_counts){ 1, 0, 3, 4, 5 });
+			made_row(s, mount, OP_READ, INTERFACE_SPLICE,
+				 (struct op_counts){ 1, 2, 3, 4, 0 });
+			made_row(s, mount, OP_OPEN, INTERFACE_CALL,
+				 (struct op_counts){ 1, 0, 3, 4, 5 });
 		}
 	}
 }
@@ -128,7 +131,8 @@ static void check_format(const struct snapshot *s, const char *const *names, siz
 	check_text(whole);
 	for (const char *p = whole; *p;)
 		p = check_line(p);
-	CHECK(format == EXPOSITION_TEXT || strcmp(whole + strlen(whole) - strlen("# EOF\n"), "# EOF\n") == 0);
+	CHECK(format == EXPOSITION_TEXT ||
+	      strcmp(whole + strlen(whole) - strlen("# EOF\n"), "# EOF\n") == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

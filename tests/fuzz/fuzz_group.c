@@ -105,12 +105,12 @@ static bool find_number(int fd, const char *file, const char *key, const char *l
 	for (rest = text; (line = strsep(&rest, "\n"));) {
 		size_t length = strlen(key);
 
-		if (strncmp(line, key, length) != 0 || !line[length] || !strchr(label ? " " : " \t", line[length]))
+		if (strncmp(line, key, length) != 0 || !line[length] ||
+		    !strchr(label ? " " : " \t", line[length]))
 			continue;
 		if (label)
 			return read_label(line + length + 1, label, ret);
-		return read_number(line + length + strspn(line + length, " \t"), " \t",
-				   ret);
+		return read_number(line + length + strspn(line + length, " \t"), " \t", ret);
 	}
 	return false;
 }
@@ -148,7 +148,8 @@ static void check_numbers(const struct group *g)
 		const struct value *value = &values[s->metric];
 		uint64_t scale = is_v2 ? s->v2_scale : 1, number;
 		bool is_there = find_number(fd, is_v2 ? s->v2_file : s->v1_file,
-					    is_v2 ? s->v2_key : s->v1_key, is_v2 ? s->v2_label : NULL, &number);
+					    is_v2 ? s->v2_key : s->v1_key,
+					    is_v2 ? s->v2_label : NULL, &number);
 
 		if (is_there && number > VALUE_MAX / scale)
 			CHECK(!value->is_known);
@@ -203,7 +204,8 @@ static void check_allocation(int root_fd, const struct group *g)
 		CHECK(a.cores.number <= (uint64_t)cpulist_count(&list) * 1000);
 	}
 	if (find_number(group_fd(g, CONTROLLER_MEMORY),
-			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL, &limit) &&
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL,
+			&limit) &&
 	    limit < 1 << 30)
 		CHECK(a.memory.is_known && a.memory.number == limit);
 	allocation_clear(&a);
@@ -250,7 +252,8 @@ static void check_limits(int root_fd, const struct group *g)
 	if (limit != UINT64_MAX)
 		CHECK(reading.values[METRIC_CPU_ALLOCATED].number == limit);
 	if (find_number(group_fd(g, CONTROLLER_MEMORY),
-			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL, &limit) &&
+			group_is_v2(g) ? "memory.max" : "memory.limit_in_bytes", NULL, NULL,
+			&limit) &&
 	    limit < 1 << 30)
 		CHECK(reading.values[METRIC_MEMORY_LIMIT].number == limit);
 	reading_clear(&reading);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any text as what a client may ask for and a site may set: the lists of Accept and Accept-Encoding, and an
- * address.  Qualities are in bounds, an entry more at the end changes nothing that was named before, and an
- * address comes back.
+ * Any text as what a client may ask for and a site may set: the lists of Accept and
+ * Accept-Encoding, and an address.  Qualities are in bounds, an entry more at the end changes
+ * nothing that was named before, and an address comes back.
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>

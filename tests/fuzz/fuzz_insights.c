@@ -24,24 +24,24 @@ static void ask(const struct rules *rules, const struct record *record)
 }
 
 /* What a site's file stands above, with names as those that are built in. */
-#define BELOW                                                                                      \
-	"variables: {wasted: core_seconds - cpu_seconds}\n"                                        \
-	"rules:\n"                                                                                 \
-	"  - id: cpu-low\n"                                                                        \
-	"    severity: warning\n"                                                                  \
-	"    thresholds: {enough: 65 %, time: 10 s}\n"                                             \
-	"    source: below\n"                                                                      \
-	"    when: cpu_efficiency < enough and elapsed > time\n"                                   \
-	"    text: \"{cores_busy} {wasted}\"\n"                                                    \
-	"  - {id: small-reads, each: mount, severity: info, source: below, when: "                 \
-	"mount_read_calls > 5,\n"                                                                  \
-	"     text: \"{mount} {mount_read_calls}\"}\n"                                             \
-	"classes:\n"                                                                               \
-	"  - {id: cpu-bound, thresholds: {least: 70 %}, source: below, when: cpu_efficiency >= "   \
-	"least,\n"                                                                                 \
-	"     share: cpu_efficiency, text: \"{cores_busy}\"}\n"                                    \
-	"patterns:\n"                                                                              \
-	"  - {id: hang, source: below,\n"                                                          \
+#define BELOW                                                                                    \
+	"variables: {wasted: core_seconds - cpu_seconds}\n"                                      \
+	"rules:\n"                                                                               \
+	"  - id: cpu-low\n"                                                                      \
+	"    severity: warning\n"                                                                \
+	"    thresholds: {enough: 65 %, time: 10 s}\n"                                           \
+	"    source: below\n"                                                                    \
+	"    when: cpu_efficiency < enough and elapsed > time\n"                                 \
+	"    text: \"{cores_busy} {wasted}\"\n"                                                  \
+	"  - {id: small-reads, each: mount, severity: info, source: below, when: "               \
+	"mount_read_calls > 5,\n"                                                                \
+	"     text: \"{mount} {mount_read_calls}\"}\n"                                           \
+	"classes:\n"                                                                             \
+	"  - {id: cpu-bound, thresholds: {least: 70 %}, source: below, when: cpu_efficiency >= " \
+	"least,\n"                                                                               \
+	"     share: cpu_efficiency, text: \"{cores_busy}\"}\n"                                  \
+	"patterns:\n"                                                                            \
+	"  - {id: hang, source: below,\n"                                                        \
 	"     thresholds: {share: 1 %, cores: 0.1, rate: 1K / 1s, time: 10 min, busy: 0.5}}\n"
 
 /* NULL: it is refused, with file and line; by the file above, since what is below is right. */

@@ -110,7 +110,8 @@ static void check_same(const struct sample *a, const struct sample *b)
 
 	for (size_t i = 0; i < SAMPLE_LABELS_MAX; i++)
 		is_same &= (!a->labels[i] && !b->labels[i]) ||
-			   (a->labels[i] && b->labels[i] && strcmp(a->labels[i], b->labels[i]) == 0);
+			   (a->labels[i] && b->labels[i] &&
+			    strcmp(a->labels[i], b->labels[i]) == 0);
 	CHECK(!is_same);
 }
 

@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (prolog_parse((const char *)data, size, job, &err) < 0) {
 		CHECK(*err.text);
-		CHECK(!job->user && !job->account && !job->partition && !job->qos && !job->name && !job->array_id);
+		CHECK(!job->user && !job->account && !job->partition && !job->qos && !job->name &&
+		      !job->array_id);
 		CHECK(job->uid == -1 && job->array_index == -1 && !job->gpus);
 		CHECK(!job->allocated_cores.is_known && !job->memory_limit.is_known);
 		return 0;

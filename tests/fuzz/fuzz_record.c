@@ -116,7 +116,8 @@ static void check_record(const struct record *record)
 	check_csv(record, ROWS_DEVICE);
 }
 
-/* What a watch of a job would say; not all of that has to be readable, where its ends say nonsense. */
+/* What a watch of a job would say; not all of that has to be readable, where its ends say nonsense.
+ */
 static void check_difference(const struct record *later, const struct record *earlier)
 {
 	_cleanup_(record_freep) struct record *difference = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever comes where an agent's reply should: it is taken whole, bounded, and the same however it is cut. */
+/* Whatever comes where an agent's reply should: it is taken whole, bounded, and the same however it
+ * is cut. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,10 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	CHECK(whole.length <= BODY_MAX && (!whole.text || strlen(whole.text) <= whole.length));
 	CHECK((r == -EPROTO) == (whole.why != NULL));
-	CHECK((r < 0) == (r_cut < 0)); /* of a body that is too long and wrong, either may be seen first */
+	CHECK((r < 0) == (r_cut < 0)); /* of a body that is too long and wrong, either may be seen
+					  first */
 	if (r == 0) {
-		CHECK(whole.status >= 100 && whole.status == cut.status && whole.length == cut.length);
-		CHECK(!whole.length || (whole.text && cut.text && memcmp(whole.text, cut.text, whole.length) == 0));
+		CHECK(whole.status >= 100 && whole.status == cut.status &&
+		      whole.length == cut.length);
+		CHECK(!whole.length ||
+		      (whole.text && cut.text && memcmp(whole.text, cut.text, whole.length) == 0));
 	}
 	reply_clear(&whole);
 	reply_clear(&cut);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of a manager and a pattern, as a site writes them, and behind an empty line a path: a rule is refused with a
- * reason or does no harm, and what it takes from the path stands there. */
+/* Lines of a manager and a pattern, as a site writes them, and behind an empty line a path: a rule
+ * is refused with a reason or does no harm, and what it takes from the path stands there. */
 #include <limits.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as the state of a job: it is taken whole or not at all, and what was taken is written down alike. */
+/* Any text as the state of a job: it is taken whole or not at all, and what was taken is written
+ * down alike. */
 #include <string.h>
 
 #include "basic/cleanup.h"
@@ -9,7 +10,9 @@
 
 static struct registry *make(void)
 {
-	const struct registry_options options = { .boot_id = "boot-a", .started_boot_ns = 1, .started_real_ns = 2 };
+	const struct registry_options options = { .boot_id = "boot-a",
+						  .started_boot_ns = 1,
+						  .started_real_ns = 2 };
 
 	return registry_new(&options);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whatever stands in a line of a recording, or comes from an agent: it is taken whole, or told in a line. */
+/* Whatever stands in a line of a recording, or comes from an agent: it is taken whole, or told in a
+ * line. */
 #include <string.h>
 
 #include "basic/error.h"
@@ -11,7 +12,8 @@ static int try(const char *text, size_t size, const struct tick *before, struct 
 	struct error err = {};
 	int r = wire_snapshot_parse(text, size, before, ret, &err);
 
-	CHECK(r == 0 ? ret->boot_ns && ret->jobs.count <= WIRE_SNAPSHOT_JOBS_MAX : *err.text && !ret->jobs.count);
+	CHECK(r == 0 ? ret->boot_ns && ret->jobs.count <= WIRE_SNAPSHOT_JOBS_MAX
+		     : *err.text && !ret->jobs.count);
 	for (size_t i = 0; i < ret->jobs.count; i++)
 		CHECK(ret->jobs.items[i]->job.manager && ret->jobs.items[i]->job.id);
 	return r;

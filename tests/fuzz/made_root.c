@@ -126,8 +126,8 @@ static void make_one(int dir_fd, const char *heading, size_t length, const char 
 /* The heading at or behind @p, without its newline; or @end. */
 static const char *find_heading(const char *p, const char *end)
 {
-	const char *found =
-		p < end ? memmem(p, (size_t)(end - p), "\n" MARK, 1 + strlen(MARK)) : NULL;
+	const char *found = p < end ? memmem(p, (size_t)(end - p), "\n" MARK, 1 + strlen(MARK))
+				    : NULL;
 
 	return found ? found + 1 : end;
 }

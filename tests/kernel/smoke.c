@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* smoke - attach the programs of smoke.bpf.o, read a file 997 times, print what each of them saw. */
+/* smoke - attach the programs of smoke.bpf.o, read a file 997 times, print what each of them saw.
+ */
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -19,9 +20,7 @@ int main(int argc, char **argv)
 
 	if (!object || bpf_object__load(object))
 		return 1;
-	bpf_object__for_each_program(program, object)
-		if (!bpf_program__attach(program))
-			return 1;
+	bpf_object__for_each_program(program, object) if (!bpf_program__attach(program)) return 1;
 	for (int i = 0; i < READS; i++)
 		if (read(zero, &byte, 1) != 1)
 			return 1;

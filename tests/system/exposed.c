@@ -6,8 +6,9 @@
  *           [--jobs N --mounts N]
  *   exposed --print text|openmetrics [--jobs N --mounts N]
  *
- * Prints the port and serves until it gets SIGTERM.  Without --jobs it is the small snapshot of the unit tests,
- * with one sample of each metric of node and agent; else each scrape finds the jobs' counters raised by 10007.
+ * Prints the port and serves until it gets SIGTERM.  Without --jobs it is the small snapshot of the
+ * unit tests, with one sample of each metric of node and agent; else each scrape finds the jobs'
+ * counters raised by 10007.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -41,7 +42,9 @@ static void free_snapshot(void *context)
 static int make_page(struct demo *d, enum exposition_format format, struct exposition **ret)
 {
 	struct snapshot *s = calloc(1, sizeof(*s));
-	struct exposition_options options = { .format = format, .snapshot = s, .done = free_snapshot, .context = s };
+	struct exposition_options options = {
+		.format = format, .snapshot = s, .done = free_snapshot, .context = s
+	};
 	struct agent_facts facts = { .version = "made", .scrapes = &d->answered };
 
 	if (!s)
@@ -56,7 +59,8 @@ static int make_page(struct demo *d, enum exposition_format format, struct expos
 	return exposition_new(&options, ret);
 }
 
-static int answer_metrics(void *context, const struct http_request *request, struct http_answer *ret)
+static int answer_metrics(void *context, const struct http_request *request,
+			  struct http_answer *ret)
 {
 	struct exposition *e = NULL;
 	int r = make_page(context, exposition_choose(http_header(request, "Accept")), &e);
@@ -86,7 +90,8 @@ static int print_page(struct demo *d, const char *format)
 	static char buffer[65536];
 	ssize_t n;
 
-	if (make_page(d, strcmp(format, "text") == 0 ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS, &e) < 0)
+	if (make_page(d, strcmp(format, "text") == 0 ? EXPOSITION_TEXT : EXPOSITION_OPENMETRICS,
+		      &e) < 0)
 		return 1;
 	while ((n = exposition_next(e, buffer, sizeof(buffer))) > 0)
 		fwrite(buffer, 1, (size_t)n, stdout);
@@ -128,8 +133,11 @@ int main(int argc, char **argv)
 	};
 	/* clang-format on */
 	struct demo demo = { .mounts = 1 };
-	struct http_options options = { .routes = routes, .context = &demo, .answered = note_answer,
-					.address = "127.0.0.1:0", .socket_mode = 0666 };
+	struct http_options options = { .routes = routes,
+					.context = &demo,
+					.answered = note_answer,
+					.address = "127.0.0.1:0",
+					.socket_mode = 0666 };
 	_cleanup_(http_closep) struct http *h = NULL;
 	const char *format = NULL;
 	struct error err = {};

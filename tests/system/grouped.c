@@ -4,7 +4,8 @@
  *
  *     grouped [--max DESCRIPTORS] PATH...     paths in the key hierarchy
  *
- * A line a group: "PATH section.key=NUMBER...", or "PATH gone"; then "descriptors USED reopened TIMES".
+ * A line a group: "PATH section.key=NUMBER...", or "PATH gone"; then "descriptors USED reopened
+ * TIMES".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ static void tell_values(const struct value values[METRIC_JOB_COUNT])
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		if (values[i].is_known)
-			printf(" %s.%s=%" PRIu64, metric->section, metric->key, (uint64_t)values[i].number);
+			printf(" %s.%s=%" PRIu64, metric->section, metric->key,
+			       (uint64_t)values[i].number);
 	}
 }
 
@@ -75,13 +77,15 @@ int main(int argc, char **argv)
 	char line[16];
 
 	group_files_budget_init(&budget, 64);
-	if (argc > 2 && strcmp(argv[1], "--max") == 0 && parse_int(argv[2], 0, INT32_MAX, &max) == 0) {
+	if (argc > 2 && strcmp(argv[1], "--max") == 0 &&
+	    parse_int(argv[2], 0, INT32_MAX, &max) == 0) {
 		budget.max = (unsigned int)max;
 		first = 3;
 	}
 	count = argc - first;
 	if (count < 1 || count > GROUPS_MAX || hierarchy_read(root_fd, &h, &err) < 0) {
-		fprintf(stderr, "grouped: %s\n", *err.text ? err.text : "usage: grouped [--max N] PATH...");
+		fprintf(stderr, "grouped: %s\n",
+			*err.text ? err.text : "usage: grouped [--max N] PATH...");
 		return 2;
 	}
 	for (int i = 0; i < count; i++) {

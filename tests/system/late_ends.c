@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * late_ends - for LD_PRELOAD: of the first two children that are waited for the kernel lets go only when the next one is
- * waited for, as on a machine whose CPUs are held up.
+ * late_ends - for LD_PRELOAD: of the first two children that are waited for the kernel lets go only
+ * when the next one is waited for, as on a machine whose CPUs are held up.
  */
 #include <dlfcn.h>
 #include <stddef.h>

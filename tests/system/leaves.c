@@ -41,7 +41,7 @@
 
 static struct hierarchy hierarchy;
 static struct meter *meter;
-static char top[256];	  /* our directory: nothing of ours is beside it */
+static char top[256]; /* our directory: nothing of ours is beside it */
 static char top_path[64]; /* its path in the hierarchy */
 static unsigned int failures;
 
@@ -104,8 +104,8 @@ static void hand_down(const char *dir)
 
 static void remove_group(const char *name)
 {
-	for (int i = 0; rmdir(dir_of(name)) < 0;
-	     i++) { /* a task that was waited for leaves a little later */
+	for (int i = 0; rmdir(dir_of(name)) < 0; i++) { /* a task that was waited for leaves a
+							   little later */
 		if (errno != EBUSY || i > 1000)
 			give_up(dir_of(name), NULL);
 		usleep(1000);
@@ -219,7 +219,8 @@ static const struct cgroup_tasks *find_tasks(const struct said *s, uint64_t id)
 }
 
 struct written {
-	uint64_t calls, bytes, other_bytes; /* other: of the bytes, those beyond the cgroup's share */
+	uint64_t calls, bytes, other_bytes; /* other: of the bytes, those beyond the cgroup's share
+					     */
 };
 
 static struct written sum_written(const struct said *s, uint64_t cgroup)
@@ -239,8 +240,8 @@ static struct written sum_written(const struct said *s, uint64_t cgroup)
 	return sum;
 }
 
-/* Until all tasks of the cgroup that ended are in: at most 30 s, since that of one whose freeing was
- * not seen takes 10. */
+/* Until all tasks of the cgroup that ended are in: at most 30 s, since that of one whose freeing
+ * was not seen takes 10. */
 static void settle(uint64_t cgroup)
 {
 	uint64_t unsettled = 0, live = 0;
@@ -329,17 +330,17 @@ static bool is_hook_on(const char *program)
 
 static void open_meter(const struct map_size *sizes)
 {
-	const struct meter_options options = {
-		.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-		.tiers = METER_ALL,
-		.has_clock = true,
-		.has_histograms = true,
-		.has_groups = true,
-		.shape = { .jobs = 512 }, /* room for what others make here */
-		.sizes = sizes,
-		.watched_id = UINT64_MAX,
-		.hierarchy = &hierarchy
-	};
+	const struct meter_options options = { .root_fd = open("/",
+							       O_PATH | O_DIRECTORY | O_CLOEXEC),
+					       .tiers = METER_ALL,
+					       .has_clock = true,
+					       .has_histograms = true,
+					       .has_groups = true,
+					       .shape = { .jobs = 512 }, /* room for what others
+									    make here */
+					       .sizes = sizes,
+					       .watched_id = UINT64_MAX,
+					       .hierarchy = &hierarchy };
 	struct error err = {};
 
 	if (meter_open(&options, &meter) < 0)
@@ -408,7 +409,7 @@ static void live_and_die(struct cgroup *cgroup, size_t number)
 }
 
 static void check_cgroup(const struct said *said, const struct cgroup *cgroup, uint64_t parent,
-		       bool is_dead)
+			 bool is_dead)
 {
 	const struct group_life *life = find_group(said, cgroup->id);
 	const struct cgroup_tasks *tasks = find_tasks(said, cgroup->id);
@@ -430,7 +431,8 @@ static void check_cgroup(const struct said *said, const struct cgroup *cgroup, u
 	expect(life->died_ns != 0, is_dead, "%s: dead", cgroup->name);
 	if (is_dead && cgroup->peak) {
 		expect(life->peak_bytes, cgroup->peak, "%s: peak", cgroup->name);
-		expect(life->has_oom_kills && !life->oom_kills, true, "%s: oom kills", cgroup->name);
+		expect(life->has_oom_kills && !life->oom_kills, true, "%s: oom kills",
+		       cgroup->name);
 	}
 	expect(written.calls, cgroup->calls, "%s: writes", cgroup->name);
 	expect(written.bytes, cgroup->bytes, "%s: bytes written", cgroup->name);
@@ -440,11 +442,15 @@ static void check_cgroup(const struct said *said, const struct cgroup *cgroup, u
 	expect(tasks->counters.syscw, cgroup->calls + 1, "%s: syscw", cgroup->name);
 	expect(tasks->ended, 1, "%s: tasks ended", cgroup->name);
 	expect(tasks->live, 0, "%s: live tasks", cgroup->name);
-	/* Of a task whose freeing was not seen, the time is that of its last tick: there may have been none. */
+	/* Of a task whose freeing was not seen, the time is that of its last tick: there may have
+	 * been none. */
 	if (!tasks->counters.minor_faults ||
-	    (!(tasks->counters.user_ns + tasks->counters.system_ns) && !meter_lost(meter, LOST_FREEING)))
-		fail("%s: %" PRIu64 " minor faults, %" PRIu64 " ns in user and %" PRIu64 " in system mode", cgroup->name,
-		     tasks->counters.minor_faults, tasks->counters.user_ns, tasks->counters.system_ns);
+	    (!(tasks->counters.user_ns + tasks->counters.system_ns) &&
+	     !meter_lost(meter, LOST_FREEING)))
+		fail("%s: %" PRIu64 " minor faults, %" PRIu64 " ns in user and %" PRIu64
+		     " in system mode",
+		     cgroup->name, tasks->counters.minor_faults, tasks->counters.user_ns,
+		     tasks->counters.system_ns);
 }
 
 /* Groups that live some ms: each of its path, its work and its end. */
@@ -628,7 +634,8 @@ static void scene_hostile(void)
 		known++;
 		expect(said.groups[i].maker_uid == 0 || said.groups[i].maker_uid == ALICE, true,
 		       "who made it");
-		expect(said.groups[i].is_delegated, said.groups[i].maker_uid == ALICE, "that its name is a user's");
+		expect(said.groups[i].is_delegated, said.groups[i].maker_uid == ALICE,
+		       "that its name is a user's");
 	}
 	expect(known, GROUPS_OF_ONE + 1, "groups of hers that are known, and her shell's");
 	expect(meter_lost(meter, LOST_GUEST) >= ALICES - GROUPS_OF_ONE, true,
@@ -693,7 +700,8 @@ static void scene_full(void)
 	expect(known > 0 && known <= 5, true, "some are known");
 	expect(bytes, known * 5003, "bytes of those that are known");
 	expect(sum_written(&said, top_id).bytes, (CGROUPS - known) * 5003, "bytes of the others");
-	expect(calls + find_tasks(&said, top_id)->counters.syscw, CGROUPS * (2 + 1), "syscw of all");
+	expect(calls + find_tasks(&said, top_id)->counters.syscw, CGROUPS * (2 + 1),
+	       "syscw of all");
 	expect(meter_lost(meter, LOST_GROUP), CGROUPS - known, "groups that were not known");
 	for (size_t i = 0; i < known; i++) { /* make room */
 		snprintf(name, sizeof(name), "cgroup%zu", i);
@@ -753,8 +761,8 @@ static void run_greedy(const char *group)
 		give_up("the greedy one", NULL);
 }
 
-/* One cgroup works on more file systems than it may have rows and names: the rest is in its (other),
- * nothing is missing, and another has all of its own. */
+/* One cgroup works on more file systems than it may have rows and names: the rest is in its
+ * (other), nothing is missing, and another has all of its own. */
 static void scene_rows(void)
 {
 	static const struct map_size sizes[] = { { "file_rows", 1024 },
@@ -792,10 +800,13 @@ static void scene_rows(void)
 
 #define CROWD 8 /* each takes its share */
 
-/* The table is full, and a cgroup that has a share left has no room in it: what it does stands in its own (other), which it has. */
+/* The table is full, and a cgroup that has a share left has no room in it: what it does stands in
+ * its own (other), which it has. */
 static void scene_crowded(void)
 {
-	static const struct map_size sizes[] = { { "file_rows", 1024 }, { "superblocks", 512 }, {} };
+	static const struct map_size sizes[] = { { "file_rows", 1024 },
+						 { "superblocks", 512 },
+						 {} };
 	_cleanup_(said_clear) struct said before = {}, later = {};
 	uint64_t first, other;
 	char name[32];
@@ -816,15 +827,18 @@ static void scene_crowded(void)
 		settle(other);
 		remove_group(name);
 	}
-	if (cgroups_give_back(meter, first, SHARE_ROWS, 64) < 0) /* as of groups that it answered for, and that are erased */
+	if (cgroups_give_back(meter, first, SHARE_ROWS, 64) < 0) /* as of groups that it answered
+								    for, and that are erased */
 		give_up("cannot give back", NULL);
 	ask(&before);
 	expect(before.row_count >= 1024, true, "the table is full");
 	run_in("first", 5, 2003, 0);
 	settle(first);
 	ask(&later);
-	expect(sum_written(&later, first).bytes - sum_written(&before, first).bytes, 2003, "bytes that are its own");
-	expect(sum_written(&later, first).other_bytes - sum_written(&before, first).other_bytes, 2003, "in its (other)");
+	expect(sum_written(&later, first).bytes - sum_written(&before, first).bytes, 2003,
+	       "bytes that are its own");
+	expect(sum_written(&later, first).other_bytes - sum_written(&before, first).other_bytes,
+	       2003, "in its (other)");
 	remove_group("first");
 	rmdir("/tmp/leaves-mount");
 }

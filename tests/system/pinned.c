@@ -3,10 +3,11 @@
  * pinned - a meter that outlives its process, for the test that ends it.
  *
  *     pinned --key                                  the directory of the key hierarchy
- *     pinned PIN_DIR GROUP-ID [MAP=ENTRIES]...      watch that group; answers a line for each word on its input
+ *     pinned PIN_DIR GROUP-ID [MAP=ENTRIES]...      watch that group; answers a line for each word
+ * on its input
  *
- * Words: "read" (what was done by operation, in each row that has a mount), "seal", "keep", "close" and "hooks".
- * The first line tells how it began.
+ * Words: "read" (what was done by operation, in each row that has a mount), "seal", "keep", "close"
+ * and "hooks". The first line tells how it began.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,8 @@ static int take_sizes(char **argv, struct map_size sizes[SIZES_MAX])
 		char *number = strchr(argv[i], '=');
 		int entries;
 
-		if (!number || i == SIZES_MAX - 1 || parse_int(number + 1, 1, 1 << 24, &entries) < 0)
+		if (!number || i == SIZES_MAX - 1 ||
+		    parse_int(number + 1, 1, 1 << 24, &entries) < 0)
 			return -EINVAL;
 		*number = '\0';
 		sizes[i] = (struct map_size){ argv[i], (unsigned int)entries };
@@ -57,8 +59,9 @@ static void tell_ops(const struct mount_row *row)
 {
 	for (size_t op = 0; op < OP_COUNT; op++) {
 		if (row->ops[op].calls)
-			printf(" %s,%s,%" PRIu64 ",%" PRIu64, row->mount, file_op_name((enum file_op)op),
-			       row->ops[op].calls, row->ops[op].bytes);
+			printf(" %s,%s,%" PRIu64 ",%" PRIu64, row->mount,
+			       file_op_name((enum file_op)op), row->ops[op].calls,
+			       row->ops[op].bytes);
 	}
 }
 
@@ -85,8 +88,8 @@ static int tell_hooks(const struct meter *m)
 	const struct hook *hooks = meter_hooks(m, &count);
 
 	for (size_t i = 0; i < count; i++)
-		printf("%s:%d%d:%s%s", hooks[i].program, hooks[i].is_on, hooks[i].is_checked, hooks[i].why,
-		       i + 1 < count ? "; " : "\n");
+		printf("%s:%d%d:%s%s", hooks[i].program, hooks[i].is_on, hooks[i].is_checked,
+		       hooks[i].why, i + 1 < count ? "; " : "\n");
 	return 0;
 }
 
@@ -112,11 +115,13 @@ static int begin(struct meter *m, int root_fd, const struct hierarchy *h, uint64
 
 	if (!meter_is_taken_over(m) && canary_run(m, root_fd, h, id, false, &err) < 0)
 		return fail(err.text);
-	printf("%s%s\n", meter_is_taken_over(m) ? "taken" : "made", meter_has_removed_pins(m) ? ", removed" : "");
+	printf("%s%s\n", meter_is_taken_over(m) ? "taken" : "made",
+	       meter_has_removed_pins(m) ? ", removed" : "");
 	return 0;
 }
 
-static int serve(int root_fd, const struct hierarchy *h, const char *pin_dir, uint64_t id, const struct map_size *sizes)
+static int serve(int root_fd, const struct hierarchy *h, const char *pin_dir, uint64_t id,
+		 const struct map_size *sizes)
 {
 	const struct meter_options options = { .root_fd = root_fd,
 					       .tiers = METER_ALL,

@@ -8,7 +8,8 @@
 #include "codec/records.h"
 #include "analysis/rules.h"
 
-int saved_measure(const struct measure_options *options, char **command, const char *file, struct error *err)
+int saved_measure(const struct measure_options *options, char **command, const char *file,
+		  struct error *err)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	struct output output = { .format = OUTPUT_JSON, .file = file };

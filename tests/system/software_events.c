@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * software_events - the road of the processor's own counters, with events of the kernel's software in their place: for
- * machines that offer none of their own.  Page faults stand for instructions, context switches for misses of a cache,
- * time on a CPU for cycles.
+ * software_events - the road of the processor's own counters, with events of the kernel's software
+ * in their place: for machines that offer none of their own.  Page faults stand for instructions,
+ * context switches for misses of a cache, time on a CPU for cycles.
  *
  *     software_events RECORD.json -- COMMAND [ARGUMENT]...    measures it as `jobmeter run` does
- *     software_events --process          "COUNTED KNOWN": page faults of a process with children and threads
- *     software_events --group DIR     the same of an empty control group, to which the process is moved
- *     software_events --job MOUNT PATH   the same of a job of an agent that is killed and started anew half-way: PATH is
- *                                        its group below MOUNT; 0 in the third place if what is shown never fell
- *     software_events --watch PATH DIR...   the same of a group that is watched as by `jobmeter watch`: PATH is the
- *                                        group in the key hierarchy, to whose DIRs, one a hierarchy, the process is moved
+ *     software_events --process          "COUNTED KNOWN": page faults of a process with children
+ * and threads software_events --group DIR     the same of an empty control group, to which the
+ * process is moved software_events --job MOUNT PATH   the same of a job of an agent that is killed
+ * and started anew half-way: PATH is its group below MOUNT; 0 in the third place if what is shown
+ * never fell software_events --watch PATH DIR...   the same of a group that is watched as by
+ * `jobmeter watch`: PATH is the group in the key hierarchy, to whose DIRs, one a hierarchy, the
+ * process is moved
  */
 #include <assert.h>
 #include <errno.h>
@@ -49,13 +50,16 @@
 #define THREADS 2
 #define PAGES 101 /* that each thread touches */
 
-static const struct hardware_events software = { {
-	{ METRIC_CPU_CYCLES, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1 },
-	{ METRIC_CPU_INSTRUCTIONS, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, 1 },
-	{ METRIC_CPU_INSTRUCTIONS, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1 },
-	{ METRIC_CPU_LLC_MISSES, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1 },
-	{ METRIC_CPU_FLOPS, PERF_TYPE_SOFTWARE, 4711, 1 }, /* no kernel has it */
-}, 5 };
+static const struct hardware_events software = {
+	{
+		{ METRIC_CPU_CYCLES, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1 },
+		{ METRIC_CPU_INSTRUCTIONS, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MIN, 1 },
+		{ METRIC_CPU_INSTRUCTIONS, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS_MAJ, 1 },
+		{ METRIC_CPU_LLC_MISSES, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, 1 },
+		{ METRIC_CPU_FLOPS, PERF_TYPE_SOFTWARE, 4711, 1 }, /* no kernel has it */
+	},
+	5
+};
 
 static int fail(const char *what)
 {
@@ -68,7 +72,8 @@ static int fail(const char *what)
 static void *touch(void *nothing)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	volatile char *pages = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	volatile char *pages = mmap(NULL, PAGES * page, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	for (size_t i = 0; pages != MAP_FAILED && i < PAGES; i++)
 		pages[i * page] = 1;
@@ -103,7 +108,8 @@ static int hold_family(struct held *ret)
 	return r;
 }
 
-/* Of a process that stands still: fields 10 and 12 of its stat, the faults that needed no reading, and those that did. */
+/* Of a process that stands still: fields 10 and 12 of its stat, the faults that needed no reading,
+ * and those that did. */
 static int read_faults(pid_t pid, uint64_t *ret)
 {
 	char path[64], text[1024];
@@ -113,7 +119,8 @@ static int read_faults(pid_t pid, uint64_t *ret)
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	if (file_read_small(AT_FDCWD, path, text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')))
 		return -EINVAL;
-	if (sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64, &minor, &major) != 2)
+	if (sscanf(rest, ") %*c %*d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64, &minor,
+		   &major) != 2)
 		return -EINVAL;
 	*ret = minor + major;
 	return 0;
@@ -197,7 +204,8 @@ static struct snapshot *show(struct registry *r, uint64_t second)
 	const struct registry_feed nothing = { .counted = COUNTED_TASKS };
 	struct snapshot *s = NULL;
 
-	if (registry_feed(r, &nothing) < 0 || registry_snapshot(r, second * SECOND, EPOCH + second * SECOND, &s) < 0)
+	if (registry_feed(r, &nothing) < 0 ||
+	    registry_snapshot(r, second * SECOND, EPOCH + second * SECOND, &s) < 0)
 		exit(fail("no memory"));
 	return s;
 }
@@ -208,7 +216,8 @@ static uint64_t shown(const struct snapshot *s)
 }
 
 /* What was counted becomes the job's; @is_last: it has no group any more. */
-static void sample(struct counting *c, struct source_attachments *own, struct registry_job *job, bool is_last)
+static void sample(struct counting *c, struct source_attachments *own, struct registry_job *job,
+		   bool is_last)
 {
 	const struct source_job at = { c->path, c->cpus };
 	struct source_job_sample sample = {};
@@ -222,8 +231,8 @@ static void sample(struct counting *c, struct source_attachments *own, struct re
 }
 
 /* A process of the job that stands still until it is released, and is waited for. */
-static int run_process(struct counting *c, struct registry *r, struct source_attachments *own, const char *dir,
-		       bool is_last)
+static int run_process(struct counting *c, struct registry *r, struct source_attachments *own,
+		       const char *dir, bool is_last)
 {
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct registry_job *job = registry_next(r, NULL);
@@ -247,14 +256,16 @@ static int run_process(struct counting *c, struct registry *r, struct source_att
 }
 
 /* What an agent wrote down, and what it had shown since. */
-static int restart(const char *state, const struct snapshot *last, struct registry *r, const char *path)
+static int restart(const char *state, const struct snapshot *last, struct registry *r,
+		   const char *path)
 {
 	struct error err = {};
 	int code = registry_parse_job(r, state, strlen(state), &err);
 
 	if (code >= 0)
 		code = learn(r, path);
-	return code < 0 ? code : registry_job_set_least(registry_next(r, NULL), last->jobs[0].values);
+	return code < 0 ? code
+			: registry_job_set_least(registry_next(r, NULL), last->jobs[0].values);
 }
 
 /* With descriptors for one job at a time. */
@@ -262,10 +273,14 @@ static int open_sources(struct counting *c, const struct cpulist *cpus)
 {
 	const struct source *hardware = sources_all().items[sources_index("hardware")];
 	const struct source_list list = { &hardware, 1 };
-	const struct source_options options = { .root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
-						.hierarchy = &c->hierarchy, .descriptors = &c->budget, .hardware = &software };
+	const struct source_options options = { .root_fd = open("/",
+								O_PATH | O_DIRECTORY | O_CLOEXEC),
+						.hierarchy = &c->hierarchy,
+						.descriptors = &c->budget,
+						.hardware = &software };
 
-	c->budget.max = 4 * (unsigned int)(cpulist_count(cpus) * software.count); /* a quarter is for counters */
+	c->budget.max = 4 * (unsigned int)(cpulist_count(cpus) * software.count); /* a quarter is
+										     for counters */
 	return sources_open(list, NULL, &options, &c->sources);
 }
 
@@ -281,7 +296,8 @@ static int compare_job(char *mount, const char *path)
 	for (unsigned int cpu = 0; cpu < (unsigned int)sysconf(_SC_NPROCESSORS_ONLN); cpu++)
 		cpulist_set(&list, cpu);
 	c.cpus = cpus = cpulist_format(&list);
-	if (open_sources(&c, &list) < 0 || asprintf(&dir, "%s%s", mount, path) < 0 || !before || !after || learn(before, path) < 0 ||
+	if (open_sources(&c, &list) < 0 || asprintf(&dir, "%s%s", mount, path) < 0 || !before ||
+	    !after || learn(before, path) < 0 ||
 	    registry_format_job(registry_next(before, NULL), &state) < 0)
 		return fail("no memory");
 	/* written down before it did anything: the rest is known only from what was shown */
@@ -321,7 +337,8 @@ static int move_to(pid_t pid, char **dirs)
 	return r;
 }
 
-static int look(struct watch_source *source, struct watched_list *list, struct record **ret, struct error *err)
+static int look(struct watch_source *source, struct watched_list *list, struct record **ret,
+		struct error *err)
 {
 	int r;
 
@@ -335,7 +352,8 @@ static int print_watched(const struct record *r, uint64_t known)
 	const struct value *faults = &r->reading.values[METRIC_CPU_INSTRUCTIONS];
 
 	for (size_t i = 0; i < r->coverage.missing.count; i++) {
-		if (strncmp(r->coverage.missing.items[i], HARDWARE_LABEL, strlen(HARDWARE_LABEL)) == 0)
+		if (strncmp(r->coverage.missing.items[i], HARDWARE_LABEL, strlen(HARDWARE_LABEL)) ==
+		    0)
 			return fail(r->coverage.missing.items[i]);
 	}
 	if (!faults->is_known || r->reading.values[METRIC_CPU_FLOPS].is_known)
@@ -375,7 +393,8 @@ static int compare_watched(const char *path, char **dirs)
 	if (r < 0)
 		return fail(err.text);
 	assert(between);
-	return print_watched(between, (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt - before);
+	return print_watched(between,
+			     (uint64_t)usage.ru_minflt + (uint64_t)usage.ru_majflt - before);
 }
 
 /* ---- a command ---- */

@@ -4,9 +4,9 @@
  *
  *     taken-over agent|helper|agent-unfiltered|helper-unfiltered VICTIM
  *
- * Becomes what that process is after its start (user nobody for the agent's; the helper where /proc hides processes, since
- * it has more rights there), and tries each thing on process VICTIM.
- * A line each: "NAME done" or "NAME ERRNO-NAME".
+ * Becomes what that process is after its start (user nobody for the agent's; the helper where /proc
+ * hides processes, since it has more rights there), and tries each thing on process VICTIM. A line
+ * each: "NAME done" or "NAME ERRNO-NAME".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -104,8 +104,8 @@ static int become(bool is_agent, bool is_filtered, struct error *err)
 {
 	struct service_user user = {};
 	const struct privileges_options options = {
-		.features = is_agent ? PRIVILEGE_PROCESSES | PRIVILEGE_BPF :
-					PRIVILEGE_HELPER | PRIVILEGE_HIDDEN,
+		.features = is_agent ? PRIVILEGE_PROCESSES | PRIVILEGE_BPF
+				     : PRIVILEGE_HELPER | PRIVILEGE_HIDDEN,
 		.user = is_agent ? &user : NULL,
 	};
 	int r = is_agent ? service_user_find("nobody", &user, err) : 0;

@@ -57,8 +57,8 @@ static long do_all(struct worker *w, aio_context_t context, struct file file, st
 		long n = syscall(SYS_io_getevents, context, 1, submitted - ended, ends + ended,
 				 NULL);
 
-		if (n < 0 &&
-		    errno != EINTR) /* which it is, without a signal, as an io_uring ends */
+		if (n < 0 && errno != EINTR) /* which it is, without a signal, as an io_uring ends
+					      */
 			break;
 		ended += MAX(n, 0);
 	}
@@ -121,8 +121,8 @@ static void transfer_many(struct worker *w, aio_context_t context, struct file f
 	for (int i = 0; i < 3; i++)
 		transfer_parts(w, context, file, unit, i * (off_t)unit);
 	for (int i = 0; i < CROWD; i++)
-		requests[i] =
-			request(file, IOCB_CMD_PREAD, w->buffer + i * unit, unit, i * (off_t)unit);
+		requests[i] = request(file, IOCB_CMD_PREAD, w->buffer + i * unit, unit,
+				      i * (off_t)unit);
 	if (do_all(w, context, file, requests, CROWD) != (long)(CROWD * unit) ||
 	    !content_is(w->buffer, CROWD * unit, 0))
 		w->wrong = __func__;
@@ -144,8 +144,8 @@ static void transfer_wrongly(struct worker *w, aio_context_t context, struct fil
 
 static void transfer_directly(struct worker *w, aio_context_t context, int place, const char *path)
 {
-	struct file file =
-		counted_open_existing(w->ledger, place, path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	struct file file = counted_open_existing(w->ledger, place, path,
+						 O_RDWR | O_DIRECT | O_CLOEXEC);
 
 	if (file.fd < 0)
 		return;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * calls [--odd | --refused | --signals | --stop] - makes system calls in prime numbers, and says on its standard output how many:
- * one line "NAME CALLS ERRORS NS" for each name of which it knows all that it made.  NS: what these took at least.
+ * calls [--odd | --refused | --signals | --stop] - makes system calls in prime numbers, and says on
+ * its standard output how many: one line "NAME CALLS ERRORS NS" for each name of which it knows all
+ * that it made.  NS: what these took at least.
  *
- * What a C library makes of its own is of other names.  --odd: numbers that no kernel has, and 32-bit calls; --refused:
- * calls that a filter refuses; --signals: calls that signals interrupt, and one in which a process is killed; --stop: one
- * that goes on after its process was stopped.
+ * What a C library makes of its own is of other names.  --odd: numbers that no kernel has, and
+ * 32-bit calls; --refused: calls that a filter refuses; --signals: calls that signals interrupt,
+ * and one in which a process is killed; --stop: one that goes on after its process was stopped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +56,7 @@ static void plain(void)
 	repeat(1009, SYS_getppid, 0);
 	repeat(503, SYS_getpgid, 0);
 	repeat(211, SYS_getpgid, -1); /* ESRCH */
-	repeat(307, SYS_fchdir, -1);  /* EBADF */
+	repeat(307, SYS_fchdir, -1); /* EBADF */
 	say("getppid", 1009, 0, 0);
 	say("getpgid", 503 + 211, 211, 0);
 	say("fchdir", 307, 307, 0);
@@ -144,7 +145,10 @@ static long call_32(long number, long first)
 {
 	long result;
 
-	__asm__ volatile("int $0x80" : "=a"(result) : "0"(number), "b"(first) : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "=a"(result)
+			 : "0"(number), "b"(first)
+			 : "memory", "r8", "r9", "r10", "r11");
 	return result;
 }
 
@@ -218,7 +222,8 @@ static void stopped_nap(void)
 	int status;
 
 	if (pid == 0) {
-		check(syscall(SYS_clock_nanosleep, CLOCK_BOOTTIME, 0, &nap, NULL) == 0, "clock_nanosleep");
+		check(syscall(SYS_clock_nanosleep, CLOCK_BOOTTIME, 0, &nap, NULL) == 0,
+		      "clock_nanosleep");
 		_exit(0);
 	}
 	check(pid > 0, "fork");
@@ -266,8 +271,14 @@ static void signals(void)
 	check(pipe(ends) == 0, "pipe");
 	for (int i = 0; i < 2; i++) {
 		ring_in(20000);
-		check(syscall(SYS_pread64, ends[0], &byte, 1, 0) == -1 && errno == ESPIPE, "pread64");
-		check(syscall(SYS_readv, ends[0], &(struct { void *at; size_t n; }){ &byte, 1 }, 1) == -1 && errno == EINTR,
+		check(syscall(SYS_pread64, ends[0], &byte, 1, 0) == -1 && errno == ESPIPE,
+		      "pread64");
+		check(syscall(SYS_readv, ends[0], &(struct {
+				      void *at;
+				      size_t n;
+			      }){ &byte, 1 },
+			      1) == -1 &&
+			      errno == EINTR,
 		      "readv");
 	}
 	set_handler(SA_RESTART);
@@ -279,7 +290,12 @@ static void signals(void)
 	check(pid > 0, "fork");
 	close(ends[1]);
 	ring_in(50000);
-	check(syscall(SYS_readv, ends[0], &(struct { void *at; size_t n; }){ &byte, 1 }, 1) == 0, "readv");
+	check(syscall(SYS_readv, ends[0], &(struct {
+			      void *at;
+			      size_t n;
+		      }){ &byte, 1 },
+		      1) == 0,
+	      "readv");
 	check(waitpid((pid_t)pid, NULL, 0) == pid, "waitpid");
 	close(ends[0]);
 	say("pread64", 2, 2, 0);

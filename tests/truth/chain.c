@@ -4,8 +4,8 @@
  *
  *	chain PROGRAM [ARGUMENT...] [, PROGRAM [ARGUMENT...]]...
  *
- * A shell would look for them, and read; here no file is touched, but for what a C library's start asks.  A PROGRAM is a path.  Ends with 1 at the
- * first that does not end well.
+ * A shell would look for them, and read; here no file is touched, but for what a C library's start
+ *asks.  A PROGRAM is a path.  Ends with 1 at the first that does not end well.
  */
 #include <string.h>
 #include <sys/wait.h>

@@ -27,9 +27,10 @@ static void split(const struct transfer *t, struct iovec ret[PARTS])
 {
 	size_t third = t->bytes / 3;
 
-	ret[0] = (struct iovec){.iov_base = t->buffer, .iov_len = third};
-	ret[1] = (struct iovec){.iov_base = t->buffer, .iov_len = 0};
-	ret[2] = (struct iovec){.iov_base = (char *)t->buffer + third, .iov_len = t->bytes - third};
+	ret[0] = (struct iovec){ .iov_base = t->buffer, .iov_len = third };
+	ret[1] = (struct iovec){ .iov_base = t->buffer, .iov_len = 0 };
+	ret[2] = (struct iovec){ .iov_base = (char *)t->buffer + third,
+				 .iov_len = t->bytes - third };
 }
 
 static long call_plain(long number, long fd, const struct transfer *t)
@@ -82,21 +83,21 @@ long counted_transfer(struct ledger *l, struct file file, const struct transfer 
 {
 	long r = result_of(data_calls[t->call].call(data_calls[t->call].number, file.fd, t));
 
-	ledger_note(l, (struct deed){.place = place_of(file), .op = data_calls[t->call].op}, r);
+	ledger_note(l, (struct deed){ .place = place_of(file), .op = data_calls[t->call].op }, r);
 	return r;
 }
 
 long counted_read(struct ledger *l, struct file file, void *buffer, size_t bytes)
 {
 	return counted_transfer(
-		l, file, &(struct transfer){.call = CALL_READ, .buffer = buffer, .bytes = bytes});
+		l, file, &(struct transfer){ .call = CALL_READ, .buffer = buffer, .bytes = bytes });
 }
 
 long counted_write(struct ledger *l, struct file file, const void *buffer, size_t bytes)
 {
 	return counted_transfer(
 		l, file,
-		&(struct transfer){.call = CALL_WRITE, .buffer = (void *)buffer, .bytes = bytes});
+		&(struct transfer){ .call = CALL_WRITE, .buffer = (void *)buffer, .bytes = bytes });
 }
 
 static long call_passing(const struct passing *p)
@@ -117,8 +118,9 @@ long counted_pass(struct ledger *l, const struct passing *p)
 {
 	long r = result_of(call_passing(p));
 
-	ledger_note(l, (struct deed){.place = place_of(p->in), .op = OP_READ, .way = p->way}, r);
-	ledger_note(l, (struct deed){.place = place_of(p->out), .op = OP_WRITE, .way = p->way}, r);
+	ledger_note(l, (struct deed){ .place = place_of(p->in), .op = OP_READ, .way = p->way }, r);
+	ledger_note(l, (struct deed){ .place = place_of(p->out), .op = OP_WRITE, .way = p->way },
+		    r);
 	return r;
 }
 
@@ -153,8 +155,9 @@ static long call_openat(const struct opening *o)
 static long call_openat2(const struct opening *o)
 {
 	struct open_how how = {
-		.flags = (unsigned int)o->flags,
-		.mode = o->flags & O_CREAT ? MODE : 0, /* else it has to be 0 */
+		.flags = (unsigned int)o->flags, .mode = o->flags & O_CREAT ? MODE : 0, /* else it
+											   has to be
+											   0 */
 	};
 
 	return syscall(SYS_openat2, o->dir_fd, o->path, &how, sizeof(how));
@@ -170,12 +173,12 @@ static long (*const open_calls[OPEN_CALL_COUNT])(const struct opening *o) = {
 /* An open that fails has created nothing and has no file to tell its place. */
 struct file counted_open(struct ledger *l, int place, const struct opening *o)
 {
-	struct file file = {.fd = result_of(open_calls[o->call](o)), .place = place};
+	struct file file = { .fd = result_of(open_calls[o->call](o)), .place = place };
 
 	ledger_note(l,
-		    (struct deed){.place = place,
-				  .op = file.fd >= 0 && o->creates ? OP_CREATE : OP_OPEN,
-				  .by = file.fd < 0 ? BY_PATH : BY_RESULT},
+		    (struct deed){ .place = place,
+				   .op = file.fd >= 0 && o->creates ? OP_CREATE : OP_OPEN,
+				   .by = file.fd < 0 ? BY_PATH : BY_RESULT },
 		    file.fd);
 	return file;
 }
@@ -185,14 +188,14 @@ struct file counted_open_existing(struct ledger *l, int place, const char *path,
 	return counted_open(
 		l, place,
 		&(struct opening){
-			.call = CALL_OPENAT, .dir_fd = AT_FDCWD, .path = path, .flags = flags});
+			.call = CALL_OPENAT, .dir_fd = AT_FDCWD, .path = path, .flags = flags });
 }
 
 long counted_close(struct ledger *l, struct file file)
 {
 	long r = result_of(syscall(SYS_close, file.fd));
 
-	ledger_note(l, (struct deed){.place = place_of(file), .op = OP_CLOSE}, r);
+	ledger_note(l, (struct deed){ .place = place_of(file), .op = OP_CLOSE }, r);
 	return r;
 }
 
@@ -200,7 +203,7 @@ long counted_sync(struct ledger *l, struct file file, enum op op)
 {
 	long r = result_of(syscall(op == OP_FSYNC ? SYS_fsync : SYS_fdatasync, file.fd));
 
-	ledger_note(l, (struct deed){.place = place_of(file), .op = op}, r);
+	ledger_note(l, (struct deed){ .place = place_of(file), .op = op }, r);
 	return r;
 }
 
@@ -215,9 +218,9 @@ long counted_call(struct ledger *l, int place, const struct call *c)
 	for (int i = 0; i < c->times; i++) {
 		r = result_of(syscall(c->number, a[0], a[1], a[2], a[3], a[4]));
 		ledger_note(l,
-			    (struct deed){.place = is_bad ? PLACE_UNRESOLVED : place,
-					  .op = c->op,
-					  .by = c->by},
+			    (struct deed){ .place = is_bad ? PLACE_UNRESOLVED : place,
+					   .op = c->op,
+					   .by = c->by },
 			    r);
 	}
 	return r;
@@ -232,11 +235,11 @@ void counted_calls(struct ledger *l, int place, const struct call *calls, size_t
 long counted_unlink(struct ledger *l, int place, const char *path)
 {
 	return counted_call(l, place,
-			    &(struct call){.op = OP_UNLINK,
-					   .by = BY_PATH,
-					   .times = 1,
-					   .number = SYS_unlinkat,
-					   .args = {AT_FDCWD, ARG(path)}});
+			    &(struct call){ .op = OP_UNLINK,
+					    .by = BY_PATH,
+					    .times = 1,
+					    .number = SYS_unlinkat,
+					    .args = { AT_FDCWD, ARG(path) } });
 }
 
 bool pipe_make(struct file ret[2], int flags)
@@ -246,6 +249,6 @@ bool pipe_make(struct file ret[2], int flags)
 	if (pipe2(fds, flags) < 0)
 		return false;
 	for (int i = 0; i < 2; i++)
-		ret[i] = (struct file){.fd = fds[i], .place = PLACE_PIPE};
+		ret[i] = (struct file){ .fd = fds[i], .place = PLACE_PIPE };
 	return true;
 }

@@ -38,7 +38,7 @@ struct transfer {
 	enum data_call call;
 	void *buffer; /* calls with vectors get it in three parts, the second empty */
 	size_t bytes;
-	off_t at;  /* calls without a position ignore it */
+	off_t at; /* calls without a position ignore it */
 	int flags; /* preadv2's and pwritev2's */
 };
 
@@ -64,7 +64,7 @@ struct opening {
 	enum open_call call;
 	int dir_fd; /* openat's and openat2's */
 	const char *path;
-	int flags;    /* creat ignores them */
+	int flags; /* creat ignores them */
 	bool creates; /* the file is not there, and is made */
 };
 

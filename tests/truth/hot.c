@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hot - uses files of two folders in known ways, for the tests of `jobmeter run --files`: all sizes and counts are
- * primes, and stand in hot_cases.py beside it.
+ * hot - uses files of two folders in known ways, for the tests of `jobmeter run --files`: all sizes
+ * and counts are primes, and stand in hot_cases.py beside it.
  *
  *     hot FOLDER [OTHER-FOLDER]
  *
- * The two have to be on file systems of their own that number their files alike: one file in each has the same number.
+ * The two have to be on file systems of their own that number their files alike: one file in each
+ * has the same number.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -167,7 +168,8 @@ static void *read_one_descriptor(void *descriptor)
 	char own[13];
 
 	for (int i = 0; i < 10007; i++)
-		must(pread(*(int *)descriptor, own, sizeof(own), i % 101 * 13) == sizeof(own), "pread");
+		must(pread(*(int *)descriptor, own, sizeof(own), i % 101 * 13) == sizeof(own),
+		     "pread");
 	return NULL;
 }
 

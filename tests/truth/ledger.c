@@ -16,9 +16,9 @@ struct ledgers {
 /* Most of a ledger is never touched, and so takes no memory. */
 struct ledgers *ledgers_new(size_t count)
 {
-	struct ledgers *all =
-		mmap(NULL, sizeof(*all) + count * sizeof(struct ledger), PROT_READ | PROT_WRITE,
-		     MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct ledgers *all = mmap(NULL, sizeof(*all) + count * sizeof(struct ledger),
+				   PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (all == MAP_FAILED)
 		return NULL;

@@ -65,9 +65,9 @@ enum by {
 enum place {
 	PLACE_PIPE,
 	PLACE_SOCKET,
-	PLACE_PSEUDO,	  /* files that the kernel makes on the fly */
+	PLACE_PSEUDO, /* files that the kernel makes on the fly */
 	PLACE_UNRESOLVED, /* no file: a bad descriptor, a path of which nothing was searched */
-	PLACE_NAMED,	  /* from here on: folders and devices, by the path that was given */
+	PLACE_NAMED, /* from here on: folders and devices, by the path that was given */
 	PLACES_MAX = PLACE_NAMED + 16,
 };
 
@@ -90,7 +90,7 @@ struct deed {
 
 struct tally {
 	uint64_t calls, bytes;
-	uint64_t errors;    /* in calls too */
+	uint64_t errors; /* in calls too */
 	uint64_t not_found; /* errors that were ENOENT */
 };
 

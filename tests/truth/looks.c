@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * looks - asks again and again whether there is something to do, or does something else, for so many ms of
- * processor time, and tells how often it asked and how much of its time went between two askings.
+ * looks - asks again and again whether there is something to do, or does something else, for so
+ *many ms of processor time, and tells how often it asked and how much of its time went between two
+ *askings.
  *
  *	looks MODE MS OUTPUT
  *
@@ -114,7 +115,8 @@ static void wait_for_events(void)
 	struct epoll_event event;
 	uint64_t times;
 
-	if (epoll_wait(epoll_fd, &event, 1, -1) != 1 || read(timer_fd, &times, sizeof(times)) != sizeof(times))
+	if (epoll_wait(epoll_fd, &event, 1, -1) != 1 ||
+	    read(timer_fd, &times, sizeof(times)) != sizeof(times))
 		exit(1);
 	work(2000000);
 }
@@ -136,27 +138,24 @@ static const struct {
 	void (*turn)(void);
 	bool is_spinning;
 } modes[] = {
-	{ "poll", look_by_poll, true },
-	{ "ppoll", look_by_ppoll, true },
-	{ "select", look_by_select, true },
-	{ "epoll", look_by_epoll, true },
-	{ "yield", yield, true },
-	{ "seldom", look_now_and_then, true },
-	{ "apart", work_and_look, false },
-	{ "compute", compute, false },
-	{ "read", look_and_read, false },
-	{ "events", wait_for_events, false },
+	{ "poll", look_by_poll, true },	    { "ppoll", look_by_ppoll, true },
+	{ "select", look_by_select, true }, { "epoll", look_by_epoll, true },
+	{ "yield", yield, true },	    { "seldom", look_now_and_then, true },
+	{ "apart", work_and_look, false },  { "compute", compute, false },
+	{ "read", look_and_read, false },   { "events", wait_for_events, false },
 	{ "limits", wait_in_vain, false },
 };
 
 static void open_timer(void)
 {
-	const struct itimerspec each = { .it_interval.tv_nsec = 5000000, .it_value.tv_nsec = 5000000 };
+	const struct itimerspec each = { .it_interval.tv_nsec = 5000000,
+					 .it_value.tv_nsec = 5000000 };
 	struct epoll_event event = { .events = EPOLLIN };
 
 	timer_fd = timerfd_create(CLOCK_MONOTONIC, 0);
 	epoll_fd = epoll_create1(0);
-	if (timerfd_settime(timer_fd, 0, &each, NULL) < 0 || epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) < 0)
+	if (timerfd_settime(timer_fd, 0, &each, NULL) < 0 ||
+	    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer_fd, &event) < 0)
 		exit(1);
 }
 
@@ -166,8 +165,9 @@ static int tell(const char *path, uint64_t spun_ns)
 
 	if (!out)
 		return 1;
-	fprintf(out, "{\"polls\": %lu, \"yields\": %lu, \"spun_ns\": %lu, \"used_ns\": %lu}\n", (unsigned long)polls,
-		(unsigned long)yields, (unsigned long)spun_ns, (unsigned long)used_ns());
+	fprintf(out, "{\"polls\": %lu, \"yields\": %lu, \"spun_ns\": %lu, \"used_ns\": %lu}\n",
+		(unsigned long)polls, (unsigned long)yields, (unsigned long)spun_ns,
+		(unsigned long)used_ns());
 	return fclose(out) == 0 ? 0 : 1;
 }
 

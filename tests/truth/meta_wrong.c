@@ -17,7 +17,7 @@ struct path_call {
 	long number;
 	long args[5];
 	int folder; /* which argument is the descriptor that a relative path starts from */
-	int path;   /* which one is the path to go wrong */
+	int path; /* which one is the path to go wrong */
 	enum {
 		NONE = 0,
 		MAKES = 1, /* what is missing, it makes */
@@ -31,7 +31,7 @@ struct wrong_path {
 	int times;
 	bool is_searched;
 	int unsuitable; /* for calls with one of these traits */
-	long folder;	/* where it starts from; AT_FDCWD: it need not be told */
+	long folder; /* where it starts from; AT_FDCWD: it need not be told */
 };
 
 static void call_with(struct worker *w, int place, const struct path_call *c,

@@ -17,7 +17,7 @@ struct pair { /* the files that data goes between, and descriptors of them that 
 	struct file in, out;
 	struct file in_mute, out_deaf; /* that cannot be read, and not be written */
 	struct file out_appends;
-	struct file ends[2];  /* of a pipe, */
+	struct file ends[2]; /* of a pipe, */
 	struct file socks[2]; /* and of a socket, that do not wait */
 };
 
@@ -41,8 +41,8 @@ static bool make_pair(struct pair *p, struct worker *w, struct folder from, stru
 		p->socks[i] = (struct file){ .fd = fds[i], .place = PLACE_SOCKET };
 	p->in_mute = counted_open_existing(w->ledger, from.place, p->in_path.text, O_WRONLY);
 	p->out_deaf = counted_open_existing(w->ledger, to.place, p->out_path.text, O_RDONLY);
-	p->out_appends =
-		counted_open_existing(w->ledger, to.place, p->out_path.text, O_WRONLY | O_APPEND);
+	p->out_appends = counted_open_existing(w->ledger, to.place, p->out_path.text,
+					       O_WRONLY | O_APPEND);
 	return true;
 }
 
@@ -176,8 +176,8 @@ static void pass_by_splice(struct worker *w, struct pair *p)
 	}
 	for (int i = 0; i < 5; i++)
 		pass(w, WAY_SPLICE, p->ends[0], NULL, p->out, NULL, 131); /* an empty pipe */
-	pass(w, WAY_SPLICE, p->in, NULL, p->out, NULL, 137);		  /* no pipe at all */
-	pass(w, WAY_SPLICE, p->in, NULL, p->ends[1], &at, 139);		  /* a place in a pipe */
+	pass(w, WAY_SPLICE, p->in, NULL, p->out, NULL, 137); /* no pipe at all */
+	pass(w, WAY_SPLICE, p->in, NULL, p->ends[1], &at, 139); /* a place in a pipe */
 	pass(w, WAY_SPLICE, p->in_mute, NULL, p->ends[1], NULL, 149);
 	pass_wrongly(w, WAY_SPLICE, p->in, p->ends[1]);
 }

@@ -6,7 +6,7 @@
 
 struct path {
 	char text[PATH_BYTES]; /* the whole */
-	const char *name;      /* from its folder on */
+	const char *name; /* from its folder on */
 };
 
 /* @worker's file @what in @folder; @what may name one below it: "folder/file". */

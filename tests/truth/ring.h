@@ -15,9 +15,9 @@
 struct ring {
 	int fd;
 	unsigned int setup_flags;
-	unsigned int features;	  /* IORING_FEAT_... */
+	unsigned int features; /* IORING_FEAT_... */
 	unsigned int unsubmitted; /* put, and not yet shown to the kernel */
-	void *rings, *requests;	  /* what was mapped */
+	void *rings, *requests; /* what was mapped */
 	size_t rings_bytes, requests_bytes;
 	unsigned int *request_tail, *request_flags, *request_places, request_mask;
 	unsigned int *end_head, *end_tail, end_mask;

@@ -6,19 +6,19 @@
 #include "work.h"
 
 struct stage {
-	struct file dir;  /* the folder itself */
+	struct file dir; /* the folder itself */
 	struct file file; /* data, open to read and write */
 	struct file name; /* data, by O_PATH */
 	const char *folder;
-	struct path data;    /* a file of 10007 bytes */
-	struct path link;    /* a symbolic link to data */
-	struct path inner;   /* a folder */
-	struct path inside;  /* inner/data, another file */
+	struct path data; /* a file of 10007 bytes */
+	struct path link; /* a symbolic link to data */
+	struct path inner; /* a folder */
+	struct path inside; /* inner/data, another file */
 	struct path through; /* the same one, through a symbolic link to inner */
 	struct path to_inner;
 	struct path loop; /* a symbolic link to itself */
-	struct path a, b, c,
-		deep; /* not there: for what comes and goes; deep is a folder further */
+	struct path a, b, c, deep; /* not there: for what comes and goes; deep is a folder further
+				    */
 	struct path absent;
 };
 

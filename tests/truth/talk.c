@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * talk - sends and receives known numbers of bytes through sockets of each kind, and tells what it did and got back.
+ * talk - sends and receives known numbers of bytes through sockets of each kind, and tells what it
+ *did and got back.
  *
  *	talk MODE OUTPUT
  *
- * Each call goes to the kernel as it stands, once, and is counted with its own result.  Static, like the truth
- * program.  What it writes, it writes at the end.
+ * Each call goes to the kernel as it stands, once, and is counted with its own result.  Static,
+ *like the truth program.  What it writes, it writes at the end.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -51,9 +52,9 @@ struct tally {
 static struct talk {
 	struct tally tallies[KINDS][DIRECTIONS];
 	uint64_t opened, accepted, retransmits, segments; /* of TCP */
-	uint64_t least_round_trip_us;		/* 0: there was none */
+	uint64_t least_round_trip_us; /* 0: there was none */
 	char absent[128]; /* what the kernel refused */
-} *talk;
+} * talk;
 
 static char buffer[65536];
 
@@ -87,7 +88,8 @@ static long noted(enum kind kind, enum direction direction, long result)
 
 static long send_flags(enum kind kind, int fd, size_t bytes, int flags)
 {
-	return noted(kind, SENT, syscall(SYS_sendto, fd, buffer, bytes, flags | MSG_NOSIGNAL, NULL, 0));
+	return noted(kind, SENT,
+		     syscall(SYS_sendto, fd, buffer, bytes, flags | MSG_NOSIGNAL, NULL, 0));
 }
 
 static long send_to(enum kind kind, int fd, size_t bytes, const void *address, socklen_t length)
@@ -149,8 +151,8 @@ static int listener(int family, struct sockaddr_storage *ret, socklen_t *ret_len
 	struct sockaddr_storage address = loopback(family, ret_length);
 	int fd = socket(family, SOCK_STREAM, 0);
 
-	if (fd < 0 || bind(fd, (struct sockaddr *)&address, *ret_length) < 0 || listen(fd, 4096) < 0 ||
-	    getsockname(fd, (struct sockaddr *)ret, ret_length) < 0)
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, *ret_length) < 0 ||
+	    listen(fd, 4096) < 0 || getsockname(fd, (struct sockaddr *)ret, ret_length) < 0)
 		die("listen");
 	return fd;
 }
@@ -165,7 +167,8 @@ static int accept_one(int listening)
 	return fd;
 }
 
-static struct pair connect_to(int listening, int family, const struct sockaddr_storage *address, socklen_t length)
+static struct pair connect_to(int listening, int family, const struct sockaddr_storage *address,
+			      socklen_t length)
 {
 	struct pair p = { .near = socket(family, SOCK_STREAM, 0) };
 
@@ -250,7 +253,8 @@ static void tcp6(void)
 
 static int udp_receiver(struct sockaddr_in *ret)
 {
-	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in any = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t length = sizeof(*ret);
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
 
@@ -266,7 +270,8 @@ static void udp4(void)
 	int receiver = udp_receiver(&to), sender = socket(AF_INET, SOCK_DGRAM, 0);
 
 	for (int i = 0; i < 61; i++) {
-		if (send_to(UDP, sender, 509, &to, sizeof(to)) != 509 || receive(UDP, receiver, 1000, 0) != 509)
+		if (send_to(UDP, sender, 509, &to, sizeof(to)) != 509 ||
+		    receive(UDP, receiver, 1000, 0) != 509)
 			die("udp");
 	}
 	close_pair((struct pair){ receiver, sender });
@@ -281,7 +286,8 @@ static void mapped(void)
 
 	inet_pton(AF_INET6, "::ffff:127.0.0.1", &address.sin6_addr);
 	for (int i = 0; i < 43; i++) {
-		if (send_to(UDP, sender, 307, &address, sizeof(address)) != 307 || receive(UDP, receiver, 1000, 0) != 307)
+		if (send_to(UDP, sender, 307, &address, sizeof(address)) != 307 ||
+		    receive(UDP, receiver, 1000, 0) != 307)
 			die("mapped");
 	}
 	close_pair((struct pair){ receiver, sender });
@@ -292,7 +298,9 @@ static void unix_sockets(void)
 	static const struct {
 		int type;
 		enum kind kind;
-	} types[] = { { SOCK_STREAM, UNIX_STREAM }, { SOCK_DGRAM, UNIX_DGRAM }, { SOCK_SEQPACKET, OTHER } };
+	} types[] = { { SOCK_STREAM, UNIX_STREAM },
+		      { SOCK_DGRAM, UNIX_DGRAM },
+		      { SOCK_SEQPACKET, OTHER } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
 		struct pair p = unix_pair(types[i].type);
@@ -390,7 +398,8 @@ static void as_files(void)
 
 	for (int i = 0; i < 3; i++) {
 		noted(TCP, SENT, write(p.near, buffer, 601));
-		noted(TCP, RECEIVED, syscall(SYS_recvfrom, p.far, buffer, 601, MSG_WAITALL, NULL, NULL));
+		noted(TCP, RECEIVED,
+		      syscall(SYS_recvfrom, p.far, buffer, 601, MSG_WAITALL, NULL, NULL));
 		noted(TCP, SENT, syscall(SYS_writev, p.far, m.msg_iov, 2));
 		noted(TCP, RECEIVED, syscall(SYS_readv, p.near, m.msg_iov, 2));
 		noted(TCP, SENT, write(p.near, buffer, 7));
@@ -425,7 +434,8 @@ static void on_alarm(int number UNUSED)
 {
 }
 
-/* Where nothing comes, where nobody is, where there is no socket, and where a signal ends the wait. */
+/* Where nothing comes, where nobody is, where there is no socket, and where a signal ends the wait.
+ */
 static void errors(void)
 {
 	struct linger hard = { .l_onoff = 1 };
@@ -479,9 +489,13 @@ static void restarted(void)
 
 /* ---- io_uring ---- */
 
-static long ask(struct ring *ring, unsigned int opcode, int fd, const void *what, unsigned int length, unsigned int flags)
+static long ask(struct ring *ring, unsigned int opcode, int fd, const void *what,
+		unsigned int length, unsigned int flags)
 {
-	struct io_uring_sqe sqe = { .opcode = (uint8_t)opcode, .fd = fd, .addr = (uintptr_t)what, .len = length,
+	struct io_uring_sqe sqe = { .opcode = (uint8_t)opcode,
+				    .fd = fd,
+				    .addr = (uintptr_t)what,
+				    .len = length,
 				    .msg_flags = flags };
 	struct io_uring_cqe end;
 
@@ -513,7 +527,8 @@ static void uring(void)
 		noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.near, buffer, 701, 0));
 		noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.far, buffer, 701, MSG_WAITALL));
 		noted(UNIX_STREAM, SENT, ask(&ring, IORING_OP_SENDMSG, u.near, &m, 1, 0));
-		note(UNIX_STREAM, RECEIVED, ask(&ring, IORING_OP_RECV, u.far, buffer, 53, MSG_PEEK), 0);
+		note(UNIX_STREAM, RECEIVED, ask(&ring, IORING_OP_RECV, u.far, buffer, 53, MSG_PEEK),
+		     0);
 		noted(UNIX_STREAM, RECEIVED, ask(&ring, IORING_OP_RECVMSG, u.far, &m, 1, 0));
 		noted(TCP, SENT, ask(&ring, IORING_OP_WRITE, p.far, buffer, 31, 0));
 		noted(TCP, RECEIVED, ask(&ring, IORING_OP_READ, p.near, buffer, 31, 0));
@@ -524,8 +539,8 @@ static void uring(void)
 	close_pair(u);
 }
 
-/* Connections that begin there, too, and of which no system call sees anything.  Those that it accepts are not known to
- * be accepted. */
+/* Connections that begin there, too, and of which no system call sees anything.  Those that it
+ * accepts are not known to be accepted. */
 static void uring_connections(void)
 {
 	struct sockaddr_storage address;
@@ -537,7 +552,10 @@ static void uring_connections(void)
 		return;
 	for (int i = 0; i < 5; i++) {
 		struct pair p = { .near = socket(AF_INET, SOCK_STREAM, 0) };
-		struct io_uring_sqe sqe = { .opcode = IORING_OP_CONNECT, .fd = p.near, .addr = (uintptr_t)&address, .off = length };
+		struct io_uring_sqe sqe = { .opcode = IORING_OP_CONNECT,
+					    .fd = p.near,
+					    .addr = (uintptr_t)&address,
+					    .off = length };
 		struct io_uring_cqe end;
 
 		ring_put(&ring, &sqe);
@@ -546,10 +564,16 @@ static void uring_connections(void)
 		talk->opened++;
 		p.far = (int)ask(&ring, IORING_OP_ACCEPT, listening, NULL, 0, 0);
 		for (int k = 0; k < 31; k++) {
-			noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.near, buffer, 701, MSG_PEEK)); /* which means nothing */
-			noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.far, buffer, 701, MSG_WAITALL));
+			noted(TCP, SENT,
+			      ask(&ring, IORING_OP_SEND, p.near, buffer, 701, MSG_PEEK)); /* which
+											     means
+											     nothing
+											   */
+			noted(TCP, RECEIVED,
+			      ask(&ring, IORING_OP_RECV, p.far, buffer, 701, MSG_WAITALL));
 			noted(TCP, SENT, ask(&ring, IORING_OP_SEND, p.far, buffer, 13, 0));
-			noted(TCP, RECEIVED, ask(&ring, IORING_OP_RECV, p.near, buffer, 13, MSG_WAITALL));
+			noted(TCP, RECEIVED,
+			      ask(&ring, IORING_OP_RECV, p.near, buffer, 13, MSG_WAITALL));
 		}
 		close_pair(p);
 	}
@@ -557,14 +581,21 @@ static void uring_connections(void)
 }
 
 #define OP_READ_MULTISHOT 49 /* IORING_OP_READ_MULTISHOT, Linux 6.7 */
-#define RECEIVE_MULTISHOT 2  /* IORING_RECV_MULTISHOT, Linux 6.0 */
+#define RECEIVE_MULTISHOT 2 /* IORING_RECV_MULTISHOT, Linux 6.0 */
 
 /* A request whose results name no request; its last one, as the other side closes, is seen. */
 static void receive_on_and_on(struct ring *ring, unsigned int opcode, unsigned int how)
 {
 	struct pair p = unix_pair(SOCK_STREAM);
-	struct io_uring_sqe room = { .opcode = IORING_OP_PROVIDE_BUFFERS, .fd = 8, .addr = (uintptr_t)buffer, .len = 4096, .buf_group = 1 };
-	struct io_uring_sqe sqe = { .opcode = (uint8_t)opcode, .fd = p.far, .ioprio = (uint16_t)how, .flags = IOSQE_BUFFER_SELECT,
+	struct io_uring_sqe room = { .opcode = IORING_OP_PROVIDE_BUFFERS,
+				     .fd = 8,
+				     .addr = (uintptr_t)buffer,
+				     .len = 4096,
+				     .buf_group = 1 };
+	struct io_uring_sqe sqe = { .opcode = (uint8_t)opcode,
+				    .fd = p.far,
+				    .ioprio = (uint16_t)how,
+				    .flags = IOSQE_BUFFER_SELECT,
 				    .buf_group = 1 };
 	struct io_uring_cqe end;
 
@@ -663,11 +694,13 @@ static void crowd(void)
 	close_pair(p);
 }
 
-/* One port talks to one port, and is free for the next right after; beforehand its first segments are lost, since
- * nobody may come in. */
+/* One port talks to one port, and is free for the next right after; beforehand its first segments
+ * are lost, since nobody may come in. */
 static void reused(void)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(47113) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+				  .sin_port = htons(47113) };
 	struct sockaddr_in from = to;
 	struct linger hard = { .l_onoff = 1 };
 	int listening = socket(AF_INET, SOCK_STREAM, 0), one = 1;
@@ -702,7 +735,8 @@ static void self(void)
 	struct sockaddr_storage address = loopback(AF_INET, &length);
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	if (bind(fd, (struct sockaddr *)&address, length) < 0 || getsockname(fd, (struct sockaddr *)&address, &length) < 0 ||
+	if (bind(fd, (struct sockaddr *)&address, length) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&address, &length) < 0 ||
 	    connect(fd, (struct sockaddr *)&address, length) < 0)
 		die("self");
 	talk->opened++;
@@ -720,7 +754,8 @@ static void multipath(void)
 {
 	socklen_t length;
 	struct sockaddr_storage address = loopback(AF_INET, &length);
-	int listening = socket(AF_INET, SOCK_STREAM, MULTIPATH), near = socket(AF_INET, SOCK_STREAM, MULTIPATH), far;
+	int listening = socket(AF_INET, SOCK_STREAM, MULTIPATH),
+	    near = socket(AF_INET, SOCK_STREAM, MULTIPATH), far;
 
 	if (listening < 0) {
 		snprintf(talk->absent, sizeof(talk->absent), "MPTCP: %s", strerror(errno));
@@ -760,13 +795,27 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "tcp4", tcp4 },     { "tcp6", tcp6 },		{ "udp4", udp4 },
-	{ "mapped", mapped }, { "unix", unix_sockets }, { "messages", messages },
-	{ "many-messages", many_messages }, { "as-files", as_files }, { "peek", peek },
-	{ "errors", errors }, { "restarted", restarted }, { "uring", uring },
-	{ "namespace", namespace }, { "many", many },	{ "crowd", crowd },
-	{ "high", high },	{ "reused", reused },	{ "self", self },
-	{ "multipath", multipath }, { "uring-connections", uring_connections }, { "uring-many", uring_many },
+	{ "tcp4", tcp4 },
+	{ "tcp6", tcp6 },
+	{ "udp4", udp4 },
+	{ "mapped", mapped },
+	{ "unix", unix_sockets },
+	{ "messages", messages },
+	{ "many-messages", many_messages },
+	{ "as-files", as_files },
+	{ "peek", peek },
+	{ "errors", errors },
+	{ "restarted", restarted },
+	{ "uring", uring },
+	{ "namespace", namespace },
+	{ "many", many },
+	{ "crowd", crowd },
+	{ "high", high },
+	{ "reused", reused },
+	{ "self", self },
+	{ "multipath", multipath },
+	{ "uring-connections", uring_connections },
+	{ "uring-many", uring_many },
 };
 
 static int publish(const char *path)
@@ -775,19 +824,23 @@ static int publish(const char *path)
 
 	if (!out)
 		return 1;
-	fprintf(out, "{\"absent\": \"%s\", \"least_round_trip_us\": %" PRIu64 ", \"network\": {", talk->absent,
-		talk->least_round_trip_us);
+	fprintf(out, "{\"absent\": \"%s\", \"least_round_trip_us\": %" PRIu64 ", \"network\": {",
+		talk->absent, talk->least_round_trip_us);
 	for (size_t kind = 0; kind < KINDS; kind++) {
 		fprintf(out, "%s\"%s\": {", kind ? ", " : "", kind_names[kind]);
 		for (size_t d = 0; d < DIRECTIONS; d++) {
 			const struct tally *t = &talk->tallies[kind][d];
 
-			fprintf(out, "%s\"%s\": {\"bytes\": %" PRIu64 ", \"calls\": %" PRIu64 ", \"errors\": %" PRIu64 "}",
+			fprintf(out,
+				"%s\"%s\": {\"bytes\": %" PRIu64 ", \"calls\": %" PRIu64
+				", \"errors\": %" PRIu64 "}",
 				d ? ", " : "", direction_names[d], t->bytes, t->calls, t->errors);
 		}
 		if (kind == TCP)
-			fprintf(out, ", \"connections\": {\"opened\": %" PRIu64 ", \"accepted\": %" PRIu64 ", \"retransmits\": %" PRIu64
-				     ", \"segments\": %" PRIu64 "}",
+			fprintf(out,
+				", \"connections\": {\"opened\": %" PRIu64
+				", \"accepted\": %" PRIu64 ", \"retransmits\": %" PRIu64
+				", \"segments\": %" PRIu64 "}",
 				talk->opened, talk->accepted, talk->retransmits, talk->segments);
 		fputs("}", out);
 	}

@@ -52,13 +52,14 @@ static void pass_files(struct worker *w, const struct options *o)
 
 	for (size_t i = 0; i < o->target_count; i++) {
 		const struct target *t = &o->targets[i];
-		struct folder folder = {.place = t->place, .path = t->path};
+		struct folder folder = { .place = t->place, .path = t->path };
 
 		if (t->kind != TARGET_FOLDER)
 			continue;
 		pass_between(w, o->ways, folder, folder);
 		if (last)
-			pass_between(w, o->ways, (struct folder){last->place, last->path}, folder);
+			pass_between(w, o->ways, (struct folder){ last->place, last->path },
+				     folder);
 		last = t;
 	}
 }
@@ -116,8 +117,9 @@ static bool prepare_thread(struct thread *thread, const struct options *o, struc
 {
 	thread->options = o;
 	snprintf(thread->name, sizeof(thread->name), "%zu-%zu", process, i);
-	thread->worker = (struct worker){
-		.ledger = ledgers_take(all), .name = thread->name, .buffer = work_buffer_new()};
+	thread->worker = (struct worker){ .ledger = ledgers_take(all),
+					  .name = thread->name,
+					  .buffer = work_buffer_new() };
 	return thread->worker.buffer;
 }
 
@@ -168,15 +170,15 @@ static bool run_dup2(const struct options *o, struct ledgers *all, size_t i)
 static void note_start(struct ledger *l)
 {
 #ifdef __GLIBC__
-	ledger_note(l, (struct deed){.place = PLACE_PSEUDO, .op = OP_READLINK, .by = BY_PATH}, 0);
+	ledger_note(l, (struct deed){ .place = PLACE_PSEUDO, .op = OP_READLINK, .by = BY_PATH }, 0);
 #endif
 }
 
 /* Does some work, then becomes another program, which closes descriptors without a close(). */
 static bool run_exec(const struct options *o UNUSED, struct ledgers *all, size_t i UNUSED)
 {
-	char *const argv[] = {(char *)"truth", (char *)"--only-end", NULL};
-	struct worker w = {.ledger = ledgers_take(all), .buffer = work_buffer_new()};
+	char *const argv[] = { (char *)"truth", (char *)"--only-end", NULL };
+	struct worker w = { .ledger = ledgers_take(all), .buffer = work_buffer_new() };
 	struct file ends[2];
 
 	if (!w.buffer || !pipe_make(ends, O_CLOEXEC))

@@ -80,7 +80,7 @@ void uring_close(struct worker *w, struct ring *r)
 struct place_of_data { /* how the requests of one round name their file and their memory */
 	struct file file;
 	unsigned char flags; /* IOSQE_... */
-	int index;	     /* the file's number with IOSQE_FIXED_FILE */
+	int index; /* the file's number with IOSQE_FIXED_FILE */
 	bool has_fixed_buffer;
 };
 
@@ -136,7 +136,8 @@ static bool transfer_vector(struct worker *w, struct ring *r, const struct place
 }
 
 /* Vectors within the buffer that the kernel holds. */
-static bool transfer_fixed_vector(struct worker *w, struct ring *r, const struct place_of_data *p, size_t bytes, off_t at)
+static bool transfer_fixed_vector(struct worker *w, struct ring *r, const struct place_of_data *p,
+				  size_t bytes, off_t at)
 {
 	struct iovec parts[] = {
 		{ .iov_base = w->buffer, .iov_len = bytes / 3 },
@@ -225,8 +226,8 @@ static void transfer_wrongly(struct worker *w, struct ring *r, struct file file,
 
 static void transfer_directly(struct worker *w, struct ring *r, int place, const char *path)
 {
-	struct file file =
-		counted_open_existing(w->ledger, place, path, O_RDWR | O_DIRECT | O_CLOEXEC);
+	struct file file = counted_open_existing(w->ledger, place, path,
+						 O_RDWR | O_DIRECT | O_CLOEXEC);
 	const struct place_of_data p = { .file = file };
 	const struct place_of_data later = { .file = file, .flags = IOSQE_ASYNC };
 	bool is_well = true;
@@ -283,7 +284,10 @@ static void wait_for_events(struct worker *w, struct ring *r)
 	struct file ends[2];
 	struct io_uring_cqe end;
 	int epoll = r->is_known[OP_EPOLL_WAIT_REQUEST] ? epoll_create1(EPOLL_CLOEXEC) : -1;
-	const struct io_uring_sqe sqe = { .opcode = OP_EPOLL_WAIT_REQUEST, .fd = epoll, .addr = (unsigned long)&event, .len = 1 };
+	const struct io_uring_sqe sqe = { .opcode = OP_EPOLL_WAIT_REQUEST,
+					  .fd = epoll,
+					  .addr = (unsigned long)&event,
+					  .len = 1 };
 
 	if (epoll < 0 || !pipe_make(ends, O_CLOEXEC))
 		return;

@@ -230,7 +230,7 @@ void uring_splice(struct worker *w, int place, const char *folder)
 			splice_once(w, &r, ends[0], -1, out, i * 4001, 4001);
 		}
 		splice_once(w, &r, in, 40009, ends[1], -1, 101); /* the end */
-		splice_once(w, &r, in, 0, out, 0, 103);		 /* no pipe */
+		splice_once(w, &r, in, 0, out, 0, 103); /* no pipe */
 		content_check(w, out, 0, 5 * 4001, 0);
 		counted_close(w->ledger, ends[0]);
 		counted_close(w->ledger, ends[1]);

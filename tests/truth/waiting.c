@@ -18,7 +18,7 @@
 
 static void pause_ms(long ms)
 {
-	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000}, NULL);
+	nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000 }, NULL);
 }
 
 /* Look again until it is so; looking is no system call. */
@@ -134,9 +134,9 @@ static bool herd_process(const struct herd *herd, struct ledgers *all, size_t *w
 
 	counted_close(ledgers_take(all), herd->ends[1]);
 	for (size_t i = 0; i < MAX(threads, 1); i++)
-		readers[i] = (struct reader){.ledger = ledgers_take(all),
-					     .file = herd->ends[0],
-					     .about_to_read = waiting};
+		readers[i] = (struct reader){ .ledger = ledgers_take(all),
+					      .file = herd->ends[0],
+					      .about_to_read = waiting };
 	if (threads)
 		return run_threads(readers, threads);
 	reader_read(&readers[0]);
@@ -197,17 +197,18 @@ static void handle(int number UNUSED)
 
 static bool interrupt_reader(struct ledgers *all, int flags, bool writes)
 {
-	struct sigaction action = {.sa_handler = handle, .sa_flags = flags};
+	struct sigaction action = { .sa_handler = handle, .sa_flags = flags };
 	struct ledger *l = ledgers_take(all);
 	size_t about_to_read = 0;
 	struct file ends[2], others[2];
-	struct reader reader = {.ledger = ledgers_take(all), .about_to_read = &about_to_read};
+	struct reader reader = { .ledger = ledgers_take(all), .about_to_read = &about_to_read };
 	pthread_t thread;
 
 	if (!pipe_make(ends, 0) || !pipe_make(others, 0))
 		return false;
 	reader.file = ends[0];
-	interruption = (struct interruption){.ledger = ledgers_take(all), .writes_to = {.fd = -1}};
+	interruption = (struct interruption){ .ledger = ledgers_take(all),
+					      .writes_to = { .fd = -1 } };
 	if (writes)
 		interruption.writes_to = others[1];
 
@@ -243,9 +244,9 @@ static bool stop_reader(struct ledgers *all)
 
 	if (reader == MAP_FAILED || !pipe_make(ends, 0))
 		return false;
-	*reader = (struct reader){.ledger = ledgers_take(all),
-				  .file = ends[0],
-				  .about_to_read = shared_counter_new()};
+	*reader = (struct reader){ .ledger = ledgers_take(all),
+				   .file = ends[0],
+				   .about_to_read = shared_counter_new() };
 	pid = reader->about_to_read ? fork() : -1;
 	if (pid < 0)
 		return false;
@@ -287,7 +288,7 @@ static bool replace_once(struct ledgers *all, struct file file, bool by_dup2)
 {
 	struct ledger *l = ledgers_take(all);
 	size_t about_to_read = 0;
-	struct reader reader = {.ledger = ledgers_take(all), .about_to_read = &about_to_read};
+	struct reader reader = { .ledger = ledgers_take(all), .about_to_read = &about_to_read };
 	struct file ends[2], replaced;
 	pthread_t thread;
 	char byte;
@@ -303,7 +304,7 @@ static bool replace_once(struct ledgers *all, struct file file, bool by_dup2)
 	counted_write(l, ends[1], "p", 1);
 	pthread_join(thread, NULL);
 
-	replaced = (struct file){.fd = ends[0].fd, .place = file.place};
+	replaced = (struct file){ .fd = ends[0].fd, .place = file.place };
 	lseek((int)replaced.fd, 0, SEEK_SET);
 	counted_read(l, replaced, &byte, 1);
 	counted_close(l, replaced);
@@ -320,15 +321,15 @@ bool replace_under_reader(struct ledgers *all, int place, const char *folder)
 
 	snprintf(path, sizeof(path), "%s/truth-replaced", folder);
 	file = counted_open(l, place,
-			    &(struct opening){.call = CALL_OPENAT,
-					      .dir_fd = AT_FDCWD,
-					      .path = path,
-					      .flags = O_CREAT | O_EXCL | O_RDWR,
-					      .creates = true});
+			    &(struct opening){ .call = CALL_OPENAT,
+					       .dir_fd = AT_FDCWD,
+					       .path = path,
+					       .flags = O_CREAT | O_EXCL | O_RDWR,
+					       .creates = true });
 	counted_write(l, file, "file", 4);
 	for (int i = 0; i < 3; i++)
-		is_well =
-			is_well && replace_once(all, file, true) && replace_once(all, file, false);
+		is_well = is_well && replace_once(all, file, true) &&
+			  replace_once(all, file, false);
 	counted_close(l, file);
 	counted_unlink(l, place, path);
 	return is_well && file.fd >= 0;

@@ -39,10 +39,10 @@ static const char *folder;
 
 /* What children tell, each by its own clocks; shared with them. */
 struct told {
-	uint64_t waited_ns;   /* asleep, or stopped */
+	uint64_t waited_ns; /* asleep, or stopped */
 	uint64_t children_ns; /* waiting for children of their own */
-	uint64_t queued_ns;   /* waiting for a CPU, as the kernel says of those that ended */
-	uint64_t lived_ns;    /* from their first instruction to what they told last */
+	uint64_t queued_ns; /* waiting for a CPU, as the kernel says of those that ended */
+	uint64_t lived_ns; /* from their first instruction to what they told last */
 };
 static struct told *told;
 
@@ -106,7 +106,7 @@ struct truth {
 		uint64_t ns;
 	} waits[CAUSES_MAX];
 	uint64_t children_ns; /* from their births to their ends */
-	uint64_t wait4_ns;    /* CPU time of those that were waited for, as wait4() says */
+	uint64_t wait4_ns; /* CPU time of those that were waited for, as wait4() says */
 	uint64_t began_ns;
 };
 
@@ -502,8 +502,8 @@ static bool fork_storm(unsigned long count, struct truth *t)
 	for (size_t i = 0; i < STORM_PARENTS; i++)
 		pids[i] = start_parent(count / STORM_PARENTS + (i < count % STORM_PARENTS));
 	for (size_t i = 0; i < STORM_PARENTS; i++) {
-		if (pids[i] < 0 ||
-		    !end_child(pids[i], t, 0)) /* wait4() tells of its children too */
+		if (pids[i] < 0 || !end_child(pids[i], t, 0)) /* wait4() tells of its children too
+							       */
 			return false;
 	}
 	t->waits[0].ns += told->children_ns;

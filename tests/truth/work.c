@@ -29,14 +29,14 @@ char *work_buffer_new(void)
 
 struct file work_make_hole(struct ledger *l)
 {
-	struct file hole = {.fd = -1, .place = PLACE_UNRESOLVED};
+	struct file hole = { .fd = -1, .place = PLACE_UNRESOLVED };
 	struct file ends[2];
 
 	if (!pipe_make(ends, O_CLOEXEC))
 		return hole;
 	hole.fd = fcntl((int)ends[0].fd, F_DUPFD, HOLE_FD); /* -1 under a low limit: bad as well */
 	if (hole.fd >= 0)
-		counted_close(l, (struct file){.fd = hole.fd, .place = PLACE_PIPE});
+		counted_close(l, (struct file){ .fd = hole.fd, .place = PLACE_PIPE });
 	counted_close(l, ends[0]);
 	counted_close(l, ends[1]);
 	return hole;
@@ -47,7 +47,7 @@ static void transfer(struct worker *w, struct file file, enum data_call call, si
 {
 	counted_transfer(
 		w->ledger, file,
-		&(struct transfer){.call = call, .buffer = w->buffer, .bytes = bytes, .at = at});
+		&(struct transfer){ .call = call, .buffer = w->buffer, .bytes = bytes, .at = at });
 }
 
 /* Each call once: a write, then the read that is its counterpart. */
@@ -92,7 +92,7 @@ static void sync_both_ways(struct worker *w, struct file file)
 /* Each way to open, first to create and then, still with O_CREAT, to find what is there. */
 static void open_all_ways(struct worker *w, struct file dir, const char *folder)
 {
-	static const int times[OPEN_CALL_COUNT] = {2, 3, 5, 7};
+	static const int times[OPEN_CALL_COUNT] = { 2, 3, 5, 7 };
 	struct path path;
 
 	path_make(&path, folder, w->name, "opened");
@@ -125,9 +125,11 @@ static void open_wrongly(struct worker *w, struct file dir, const char *folder)
 	path_make(&inner, folder, w->name, "inner");
 
 	const struct call make = {
-		OP_MKDIR, BY_PATH, 1, SYS_mkdirat, { AT_FDCWD, ARG(inner.text), 0700 }};
+		OP_MKDIR, BY_PATH, 1, SYS_mkdirat, { AT_FDCWD, ARG(inner.text), 0700 }
+	};
 	const struct call remove = {
-		OP_RMDIR, BY_PATH, 1, SYS_unlinkat, { AT_FDCWD, ARG(inner.text), AT_REMOVEDIR }};
+		OP_RMDIR, BY_PATH, 1, SYS_unlinkat, { AT_FDCWD, ARG(inner.text), AT_REMOVEDIR }
+	};
 	const struct opening wrong[] = {
 		/* clang-format off */
 		{ .call = CALL_OPEN,    .path = absent.text, .flags = O_RDONLY },
@@ -217,7 +219,7 @@ static void drain_file(struct worker *w, struct file file)
 /* A buffer whose end cannot be touched gives what fitted, or an error: it is noted as it comes. */
 static void transfer_half(struct worker *w, struct file file)
 {
-	struct transfer t = {.buffer = w->buffer + WORK_BUFFER_BYTES - 503, .bytes = 1013};
+	struct transfer t = { .buffer = w->buffer + WORK_BUFFER_BYTES - 503, .bytes = 1013 };
 
 	t.call = CALL_PREAD;
 	counted_transfer(w->ledger, file, &t);
@@ -248,8 +250,8 @@ static void transfer_against_mode(struct worker *w, int place, const char *path)
 /* dup2 over an open descriptor, close_range and the end of the process close without a close(). */
 static void duplicate(struct worker *w, struct file file)
 {
-	struct file copy = {.fd = dup((int)file.fd), .place = file.place};
-	struct file wide = {.fd = file.fd | INT64_C(0x5eed) << 32, .place = file.place};
+	struct file copy = { .fd = dup((int)file.fd), .place = file.place };
+	struct file wide = { .fd = file.fd | INT64_C(0x5eed) << 32, .place = file.place };
 
 	if (copy.fd < 0 || file.fd < 0)
 		return;
@@ -277,11 +279,11 @@ void work_in_folder(struct worker *w, int place, const char *folder)
 
 	path_make(&path, folder, w->name, "data");
 	file = counted_open(w->ledger, place,
-			    &(struct opening){.call = CALL_OPENAT,
-					      .dir_fd = (int)dir.fd,
-					      .path = path.name,
-					      .flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-					      .creates = true});
+			    &(struct opening){ .call = CALL_OPENAT,
+					       .dir_fd = (int)dir.fd,
+					       .path = path.name,
+					       .flags = O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+					       .creates = true });
 	fill_file(w, file);
 	drain_file(w, file);
 	transfer_half(w, file);
@@ -321,7 +323,7 @@ void work_on_pipes(struct worker *w)
 		transfer_all_ways(w, ends[0], ends[1], 1009);
 	transfer(w, ends[1], CALL_PWRITEV2, 53, -1); /* -1 is what a file without positions takes */
 	transfer(w, ends[0], CALL_PREADV2, 59, -1);
-	transfer(w, ends[0], CALL_READ, 61, 0);	 /* EAGAIN */
+	transfer(w, ends[0], CALL_READ, 61, 0); /* EAGAIN */
 	transfer(w, ends[0], CALL_WRITE, 67, 0); /* the wrong end */
 	transfer_wrongly(w, ends[1]);
 	sync_both_ways(w, ends[0]);
@@ -346,7 +348,7 @@ void work_on_sockets(struct worker *w)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds) < 0)
 		return;
 	for (int i = 0; i < 2; i++)
-		ends[i] = (struct file){.fd = fds[i], .place = PLACE_SOCKET};
+		ends[i] = (struct file){ .fd = fds[i], .place = PLACE_SOCKET };
 
 	for (int i = 0; i < 3; i++)
 		transfer_all_ways(w, ends[0], ends[1], 2011);
@@ -359,7 +361,7 @@ void work_on_sockets(struct worker *w)
 	sync_both_ways(w, ends[0]);
 	counted_close(w->ledger, ends[0]);
 	transfer(w, ends[1], CALL_WRITE, 101, 0); /* EPIPE */
-	transfer(w, ends[1], CALL_READ, 103, 0);  /* the end */
+	transfer(w, ends[1], CALL_READ, 103, 0); /* the end */
 	counted_close(w->ledger, ends[1]);
 }
 
@@ -378,8 +380,8 @@ static void read_proc(struct worker *w, const char *path)
 
 static void write_proc(struct worker *w)
 {
-	struct file file =
-		counted_open_existing(w->ledger, PLACE_PSEUDO, "/proc/self/comm", O_RDWR);
+	struct file file = counted_open_existing(w->ledger, PLACE_PSEUDO, "/proc/self/comm",
+						 O_RDWR);
 
 	for (int i = 0; i < 3; i++)
 		counted_write(w->ledger, file, "truth", 5);
@@ -388,8 +390,8 @@ static void write_proc(struct worker *w)
 
 void work_on_pseudo_files(struct worker *w)
 {
-	struct file event = {.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .place = PLACE_PSEUDO};
-	struct file memory = {.fd = memfd_create("truth", MFD_CLOEXEC), .place = PLACE_PSEUDO};
+	struct file event = { .fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), .place = PLACE_PSEUDO };
+	struct file memory = { .fd = memfd_create("truth", MFD_CLOEXEC), .place = PLACE_PSEUDO };
 
 	transfer_all_ways(w, event, event, 8);
 	sync_both_ways(w, event);
@@ -409,8 +411,8 @@ void work_on_pseudo_files(struct worker *w)
 void work_on_bad_descriptors(struct worker *w)
 {
 	const struct file bad[] = {
-		{.fd = -1, .place = PLACE_UNRESOLVED},
-		{.fd = 1000003, .place = PLACE_UNRESOLVED},
+		{ .fd = -1, .place = PLACE_UNRESOLVED },
+		{ .fd = 1000003, .place = PLACE_UNRESOLVED },
 		w->hole,
 	};
 

@@ -12,9 +12,10 @@
 struct worker {
 	struct ledger *ledger;
 	const char *name; /* its files bear it: no two workers share one */
-	char *buffer;	  /* WORK_BUFFER_BYTES, and behind them a page that cannot be touched */
+	char *buffer; /* WORK_BUFFER_BYTES, and behind them a page that cannot be touched */
 	struct file hole; /* a descriptor that was closed, and stays so */
-	const char *wrong; /* who found that a file does not hold what was written to it, or is none */
+	const char *wrong; /* who found that a file does not hold what was written to it, or is none
+			    */
 };
 
 #define WORK_BUFFER_BYTES 262144

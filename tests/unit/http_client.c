@@ -21,7 +21,8 @@
 
 int client_connect(const struct http *server)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(http_port(server)),
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_port = htons(http_port(server)),
 				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -42,7 +43,8 @@ int client_connect_unix(const char *path)
 /* Wait for either side, and run the server. */
 static short wait_for(struct http *server, int fd, short events)
 {
-	struct pollfd fds[] = { { .fd = http_fd(server), .events = POLLIN }, { .fd = fd, .events = events } };
+	struct pollfd fds[] = { { .fd = http_fd(server), .events = POLLIN },
+				{ .fd = fd, .events = events } };
 	int timeout = http_timeout_ms(server);
 	int n = poll(fds, ARRAY_SIZE(fds), timeout < 0 ? PATIENCE_MS : timeout);
 
@@ -150,7 +152,9 @@ char *client_gunzip(const char *data, size_t length)
 {
 	size_t room = 64 << 20;
 	char *text = malloc(room);
-	z_stream s = { .next_in = (Bytef *)data, .avail_in = (uInt)length, .next_out = (Bytef *)text,
+	z_stream s = { .next_in = (Bytef *)data,
+		       .avail_in = (uInt)length,
+		       .next_out = (Bytef *)text,
 		       .avail_out = (uInt)room - 1 };
 	int r = inflateInit2(&s, 31);
 

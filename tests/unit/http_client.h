@@ -13,7 +13,8 @@ int client_connect_unix(const char *path);
 /* Send all of @text, the server running meanwhile. */
 void client_send(struct http *server, int fd, const char *text);
 
-/* Run the server until it has closed the connection, and give all that it sent, NUL-ended; the caller frees. */
+/* Run the server until it has closed the connection, and give all that it sent, NUL-ended; the
+ * caller frees. */
 char *client_receive(struct http *server, int fd, size_t *ret_length);
 
 /* Connect, send @text, and receive. */

@@ -10,7 +10,8 @@
 struct registry *lives_registry(void)
 {
 	const struct registry_options options = { .started_boot_ns = 100 * SECOND,
-						  .started_real_ns = EPOCH + 100 * SECOND, .boot_id = "boot-a" };
+						  .started_real_ns = EPOCH + 100 * SECOND,
+						  .boot_id = "boot-a" };
 	struct registry *r = registry_new(&options);
 
 	ASSERT(r);
@@ -19,7 +20,9 @@ struct registry *lives_registry(void)
 
 struct group_life life(uint64_t id, uint64_t parent, uint64_t born, uint64_t died, const char *path)
 {
-	struct group_life l = { .id = id, .parent = parent, .born_ns = born * SECOND, .died_ns = died * SECOND };
+	struct group_life l = {
+		.id = id, .parent = parent, .born_ns = born * SECOND, .died_ns = died * SECOND
+	};
 
 	snprintf(l.path, sizeof(l.path), "%s", path);
 	return l;
@@ -32,19 +35,28 @@ void learn(struct registry *r, uint64_t second, const struct group_life *lives, 
 
 struct cgroup_tasks tasks_of(uint64_t cgroup, uint64_t user_ns, uint64_t live, uint64_t ended)
 {
-	return (struct cgroup_tasks){ .cgroup = cgroup, .counters = { .user_ns = user_ns }, .live = live, .ended = ended,
-				    .uid = UINT32_MAX };
+	return (struct cgroup_tasks){ .cgroup = cgroup,
+				      .counters = { .user_ns = user_ns },
+				      .live = live,
+				      .ended = ended,
+				      .uid = UINT32_MAX };
 }
 
-struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface, uint64_t calls, uint64_t amount)
+struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface,
+			 uint64_t calls, uint64_t amount)
 {
-	return (struct cgroup_row){ .key = { .cgroup = cgroup, .place = place, .op = (uint8_t)op, .interface = (uint8_t)interface },
-				  .counts = { .calls = calls, .amount = amount } };
+	return (struct cgroup_row){ .key = { .cgroup = cgroup,
+					     .place = place,
+					     .op = (uint8_t)op,
+					     .interface = (uint8_t)interface },
+				    .counts = { .calls = calls, .amount = amount } };
 }
 
 const struct snapshot_mount *name_by_number(void *context, uint64_t place)
 {
-	static struct snapshot_mount mount = { .kind = ROW_MOUNT, .fstype = (char *)"ext4", .source = (char *)"disk" };
+	static struct snapshot_mount mount = { .kind = ROW_MOUNT,
+					       .fstype = (char *)"ext4",
+					       .source = (char *)"disk" };
 	static char name[32];
 
 	(void)context;
@@ -53,12 +65,16 @@ const struct snapshot_mount *name_by_number(void *context, uint64_t place)
 	return &mount;
 }
 
-void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count, const struct cgroup_row *rows,
-	  size_t row_count)
+void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count,
+	  const struct cgroup_row *rows, size_t row_count)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = task_count, .rows = rows, .row_count = row_count,
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = task_count,
+					 .rows = rows,
+					 .row_count = row_count,
 					 .name_place = name_by_number,
-					 .counted = COUNTED_TASKS | COUNTED_LOOKS | COUNTED_FILES | COUNTED_CLOCK };
+					 .counted = COUNTED_TASKS | COUNTED_LOOKS | COUNTED_FILES |
+						    COUNTED_CLOCK };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -94,7 +110,8 @@ struct snapshot *snap(struct registry *r, uint64_t second)
 	return s;
 }
 
-uint64_t number_of(const struct snapshot *s, const char *manager, const char *id, enum metric_id metric)
+uint64_t number_of(const struct snapshot *s, const char *manager, const char *id,
+		   enum metric_id metric)
 {
 	const struct snapshot_job *job = snapshot_find(s, manager, id);
 
@@ -102,8 +119,8 @@ uint64_t number_of(const struct snapshot *s, const char *manager, const char *id
 	return job->values[metric].is_known ? job->values[metric].number : UINT64_MAX;
 }
 
-struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id, const char *mount,
-			   unsigned int op, unsigned int interface)
+struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id,
+			   const char *mount, unsigned int op, unsigned int interface)
 {
 	const struct snapshot_job *job = snapshot_find(s, manager, id);
 
@@ -111,7 +128,8 @@ struct op_counts counts_of(const struct snapshot *s, const char *manager, const 
 	for (size_t i = 0; i < job->row_count; i++) {
 		const struct snapshot_row *row = &job->rows[i];
 
-		if (row->op == op && row->interface == interface && strcmp(s->mounts[row->mount].name, mount) == 0)
+		if (row->op == op && row->interface == interface &&
+		    strcmp(s->mounts[row->mount].name, mount) == 0)
 			return row->counts;
 	}
 	return (struct op_counts){};

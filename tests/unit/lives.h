@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lives - lives of groups that no kernel told of, and what cgroups did, for tests of the registry. */
+/* lives - lives of groups that no kernel told of, and what cgroups did, for tests of the registry.
+ */
 #pragma once
 
 #include "jobs/registry.h"
@@ -11,16 +12,19 @@
 struct registry *lives_registry(void);
 
 /* Born and died in seconds since boot; 0 as in struct group_life. */
-struct group_life life(uint64_t id, uint64_t parent, uint64_t born, uint64_t died, const char *path);
+struct group_life life(uint64_t id, uint64_t parent, uint64_t born, uint64_t died,
+		       const char *path);
 
 /* registry_learn() of @count lives at @second. */
 void learn(struct registry *r, uint64_t second, const struct group_life *lives, size_t count);
 
-/* A feed of tasks that used @user_ns each, and of rows; places are named "/1", "/2"... of type "ext4". */
+/* A feed of tasks that used @user_ns each, and of rows; places are named "/1", "/2"... of type
+ * "ext4". */
 struct cgroup_tasks tasks_of(uint64_t cgroup, uint64_t user_ns, uint64_t live, uint64_t ended);
-struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface, uint64_t calls, uint64_t amount);
-void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count, const struct cgroup_row *rows,
-	  size_t row_count);
+struct cgroup_row row_of(uint64_t cgroup, uint64_t place, unsigned int op, unsigned int interface,
+			 uint64_t calls, uint64_t amount);
+void feed(struct registry *r, const struct cgroup_tasks *tasks, size_t task_count,
+	  const struct cgroup_row *rows, size_t row_count);
 const struct snapshot_mount *name_by_number(void *context, uint64_t place);
 
 /* registry_fold() at @second, and registry_forget(); how many. */
@@ -30,7 +34,8 @@ size_t fold_and_forget(struct registry *r, uint64_t second);
 struct snapshot *snap(struct registry *r, uint64_t second);
 
 /* A metric of a job of a snapshot; UINT64_MAX: it is not known. */
-uint64_t number_of(const struct snapshot *s, const char *manager, const char *id, enum metric_id metric);
+uint64_t number_of(const struct snapshot *s, const char *manager, const char *id,
+		   enum metric_id metric);
 /* The counts of a row of a job, all zero if there is none. */
-struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id, const char *mount,
-			   unsigned int op, unsigned int interface);
+struct op_counts counts_of(const struct snapshot *s, const char *manager, const char *id,
+			   const char *mount, unsigned int op, unsigned int interface);

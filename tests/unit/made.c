@@ -49,7 +49,8 @@ static void fill_reading(struct reading *r, int rank)
 	add_mount(r, "/scratch", "lustre", 1900007, 8160437862);
 	add_mount(r, "/", "ext4", 1, 2048);
 	add_mount(r, "(pipe)", NULL, 1, 4096);
-	r->mounts[0].interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 7, .bytes = 4095 };
+	r->mounts[0].interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 7,
+										   .bytes = 4095 };
 	r->mounts[0].interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 8192;
 	if (mount_row_add_alias(&r->mounts[0], "/work") < 0)
 		abort();

@@ -7,14 +7,15 @@
 
 struct error;
 
-/* A full record: two mounts, a pipe, known accounting.  @rank names node, CPUs and some of the numbers:
- * two ranks a node with two cores each.  Never NULL. */
+/* A full record: two mounts, a pipe, known accounting.  @rank names node, CPUs and some of the
+ * numbers: two ranks a node with two cores each.  Never NULL. */
 struct record *made_record(int rank);
 
 /* The record as JSON; the caller frees. */
 char *made_json(const struct record *record);
 
-/* The record that this JSON is; NULL: none, and *err says why (it may be NULL).  The caller frees. */
+/* The record that this JSON is; NULL: none, and *err says why (it may be NULL).  The caller frees.
+ */
 struct record *made_again(const char *json, struct error *err);
 
 /* The record as CSV with a header; the caller frees. */

@@ -15,7 +15,7 @@ struct record;
 /* One second a bucket; NAN is unknown. */
 struct made_rates {
 	size_t count;
-	double on_cpu[TIMELINE_BUCKETS_MAX];				/* cores */
+	double on_cpu[TIMELINE_BUCKETS_MAX]; /* cores */
 	double read[TIMELINE_BUCKETS_MAX], write[TIMELINE_BUCKETS_MAX]; /* bytes */
 	double memory[TIMELINE_BUCKETS_MAX];
 };
@@ -34,6 +34,6 @@ struct chance {
 	uint64_t state;
 };
 struct chance chance_of(unsigned int seed);
-double chance_even(struct chance *c);	     /* 0 to 1 */
-double chance_normal(struct chance *c);	     /* standard deviation 1 */
+double chance_even(struct chance *c); /* 0 to 1 */
+double chance_normal(struct chance *c); /* standard deviation 1 */
 double chance_exponential(struct chance *c); /* mean 1 */

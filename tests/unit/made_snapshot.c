@@ -16,7 +16,8 @@
 /* Room for a power of two of items, always. */
 static void *grow(void *items, size_t count, size_t size)
 {
-	void *larger = count & (count - 1) ? items : reallocarray(items, count ? count * 2 : 1, size);
+	void *larger = count & (count - 1) ? items
+					   : reallocarray(items, count ? count * 2 : 1, size);
 
 	if (!larger)
 		abort();
@@ -51,19 +52,21 @@ void made_network(struct snapshot_job *job, const struct network *network)
 uint32_t made_mount(struct snapshot *s, enum row_kind kind, const char *name, const char *fstype)
 {
 	s->mounts = grow(s->mounts, s->mount_count, sizeof(*s->mounts));
-	s->mounts[s->mount_count] = (struct snapshot_mount){ .kind = kind, .name = strdup(name),
-							     .fstype = fstype ? strdup(fstype) : NULL };
+	s->mounts[s->mount_count] = (struct snapshot_mount){
+		.kind = kind, .name = strdup(name), .fstype = fstype ? strdup(fstype) : NULL
+	};
 	return (uint32_t)s->mount_count++;
 }
 
-struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op, enum file_interface interface,
-			      struct op_counts counts)
+struct snapshot_row *made_row(struct snapshot *s, uint32_t mount, enum file_op op,
+			      enum file_interface interface, struct op_counts counts)
 {
 	struct snapshot_job *job = &s->jobs[s->job_count - 1];
 
 	job->rows = grow(job->rows, job->row_count, sizeof(*job->rows));
-	job->rows[job->row_count] = (struct snapshot_row){ .mount = mount, .op = (uint8_t)op, .interface = (uint8_t)interface,
-							   .counts = counts };
+	job->rows[job->row_count] = (struct snapshot_row){
+		.mount = mount, .op = (uint8_t)op, .interface = (uint8_t)interface, .counts = counts
+	};
 	return &job->rows[job->row_count++];
 }
 
@@ -80,11 +83,15 @@ static void set_facts(struct job *job)
 static void fill_block(struct snapshot_job *job)
 {
 	struct block b = { .is_known = true };
-	const struct block_counts read = { .bytes = 61 * 4096, .requests = 61, .errors = 2, .ns = 67000000 };
+	const struct block_counts read = {
+		.bytes = 61 * 4096, .requests = 61, .errors = 2, .ns = 67000000
+	};
 	const struct block_counts flush = { .requests = 71, .ns = 73000000 };
 
-	if (block_add(&b, "nvme0n1", BLOCK_READ, &read) < 0 || block_add(&b, "nvme0n1", BLOCK_FLUSH, &flush) < 0 ||
-	    block_add(&b, "sda", BLOCK_READ, &flush) < 0 || parts_put(&job->parts, &block_section, &b) < 0)
+	if (block_add(&b, "nvme0n1", BLOCK_READ, &read) < 0 ||
+	    block_add(&b, "nvme0n1", BLOCK_FLUSH, &flush) < 0 ||
+	    block_add(&b, "sda", BLOCK_READ, &flush) < 0 ||
+	    parts_put(&job->parts, &block_section, &b) < 0)
 		abort();
 }
 
@@ -93,9 +100,11 @@ static void fill_network(struct snapshot_job *job)
 	struct network n = { .is_known = true, .has_connections = true, .has_details = true };
 
 	for (size_t id = METRIC_NETWORK_FIRST; id < METRIC_NETWORK_END; id++) {
-		*network_number_ref(&n, SOCKET_TCP, (enum metric_id)id) = 53 + id - METRIC_NETWORK_FIRST;
+		*network_number_ref(&n, SOCKET_TCP, (enum metric_id)id) = 53 + id -
+									  METRIC_NETWORK_FIRST;
 		if (network_takes(SOCKET_UNIX_DGRAM, (enum metric_id)id))
-			*network_number_ref(&n, SOCKET_UNIX_DGRAM, (enum metric_id)id) = 59 * (id - METRIC_NETWORK_FIRST);
+			*network_number_ref(&n, SOCKET_UNIX_DGRAM,
+					    (enum metric_id)id) = 59 * (id - METRIC_NETWORK_FIRST);
 	}
 	made_network(job, &n);
 }
@@ -111,8 +120,10 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 	job->values[METRIC_MEMORY_PEAK].number = VALUE_MAX;
 	fill_network(job);
 	fill_block(job);
-	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003, .has_temperature = true };
-	made_row(s, scratch, OP_READ, INTERFACE_CALL, (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
+	job->now = (struct thermal_now){ 2900007, 1300000, .millicelsius = 61003,
+					 .has_temperature = true };
+	made_row(s, scratch, OP_READ, INTERFACE_CALL,
+		 (struct op_counts){ 101, 10007, 3, 1000000007, 0 });
 	made_row(s, scratch, OP_READ, INTERFACE_IO_URING, (struct op_counts){ 11, 1009, 1, 0, 0 });
 	made_row(s, scratch, OP_READ, INTERFACE_MAPPING, (struct op_counts){ 0, 4096, 0, 0, 0 });
 	made_row(s, scratch, OP_OPEN, INTERFACE_CALL, (struct op_counts){ 13, 0, 5, 17, 2 });
@@ -122,13 +133,19 @@ static void fill_full(struct snapshot *s, uint32_t scratch, uint32_t pipe)
 
 void made_snapshot_fill(struct snapshot *s)
 {
-	uint32_t root = made_mount(s, ROW_MOUNT, "/", "overlay"), scratch = made_mount(s, ROW_MOUNT, "/scratch", "lustre");
-	uint32_t pipe = made_mount(s, ROW_PIPE, "(pipe)", NULL), other_root = made_mount(s, ROW_MOUNT, "/", "overlay");
+	uint32_t root = made_mount(s, ROW_MOUNT, "/", "overlay"),
+		 scratch = made_mount(s, ROW_MOUNT, "/scratch", "lustre");
+	uint32_t pipe = made_mount(s, ROW_PIPE, "(pipe)", NULL),
+		 other_root = made_mount(s, ROW_MOUNT, "/", "overlay");
 	uint32_t odd = made_mount(s, ROW_MOUNT, "/odd \"\\\n\xff/\xc3\xa9", "fuse.odd");
 	struct snapshot_job *job;
 
-	*s = (struct snapshot){ .refs = 1, .real_ns = BEGAN_NS, .has_mounts = true, .has_seconds = true,
-				.mounts = s->mounts, .mount_count = s->mount_count };
+	*s = (struct snapshot){ .refs = 1,
+				.real_ns = BEGAN_NS,
+				.has_mounts = true,
+				.has_seconds = true,
+				.mounts = s->mounts,
+				.mount_count = s->mount_count };
 	job = made_job(s, "run", "12-1");
 	job->is_live = false;
 	job->job->uid = 1000;
@@ -151,10 +168,12 @@ static void fill_rows(struct snapshot *s, uint32_t mount, uint64_t number)
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		for (size_t interface = 0; interface < INTERFACE_COUNT; interface++)
 			made_row(s, mount, (enum file_op)op, (enum file_interface)interface,
-				 (struct op_counts){ number + interface, number * 4096, 1, number * 1009, 0 });
+				 (struct op_counts){ number + interface, number * 4096, 1,
+						     number * 1009, 0 });
 	}
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
-		made_row(s, mount, (enum file_op)op, INTERFACE_CALL, (struct op_counts){ number, 0, 2, number * 7, 1 });
+		made_row(s, mount, (enum file_op)op, INTERFACE_CALL,
+			 (struct op_counts){ number, 0, 2, number * 7, 1 });
 }
 
 void made_snapshot_fill_large(struct snapshot *s, size_t jobs, size_t mounts, uint64_t round)
@@ -174,7 +193,9 @@ void made_snapshot_fill_large(struct snapshot *s, size_t jobs, size_t mounts, ui
 		job = made_job(s, "slurm", name);
 		set_facts(job->job);
 		for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
-			job->values[id] = (struct value){ (i + 1) * (id + 1) * 1000003 + round * 10007, true };
+			job->values[id] = (struct value){
+				(i + 1) * (id + 1) * 1000003 + round * 10007, true
+			};
 		for (uint32_t mount = 0; mount < mounts; mount++)
 			fill_rows(s, mount, (i + 1) * 101 + round * 17);
 	}

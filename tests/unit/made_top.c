@@ -14,8 +14,8 @@
 #define GIB (UINT64_C(1) << 30)
 #define BEGIN_NS (UINT64_C(1770091500) * S) /* 2026-02-03T04:05:00Z */
 
-static struct record *add_job(struct tick *tick, const char *manager, const char *id, const char *user,
-			      const char *name, uint64_t elapsed_ns)
+static struct record *add_job(struct tick *tick, const char *manager, const char *id,
+			      const char *user, const char *name, uint64_t elapsed_ns)
 {
 	struct record *r = record_new();
 
@@ -41,7 +41,8 @@ static void set_work(struct record *r, uint64_t cores, uint64_t user_ns, uint64_
 	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, waited_ns);
 }
 
-static void set_files(struct record *r, const char *mount, uint64_t read, uint64_t written, uint64_t opens)
+static void set_files(struct record *r, const char *mount, uint64_t read, uint64_t written,
+		      uint64_t opens)
 {
 	struct mount_row *row = reading_get_mount(&r->reading, ROW_MOUNT, mount, "xfs");
 
@@ -66,7 +67,8 @@ static void add_worker(struct tick *t, bool later, uint64_t passed)
 {
 	struct record *r = add_job(t, "slurm", "123", "alice", "train.sh", 134 * S + passed);
 
-	set_work(r, 4, 300 * S + (later ? 7300 : 0) * S / 1000, 10 * S + (later ? 500 : 0) * S / 1000);
+	set_work(r, 4, 300 * S + (later ? 7300 : 0) * S / 1000,
+		 10 * S + (later ? 500 : 0) * S / 1000);
 	reading_set(&r->reading, METRIC_MEMORY_USAGE, 3 * GIB + 100 * MIB);
 	reading_set(&r->reading, METRIC_MEMORY_LIMIT, 16 * GIB);
 	reading_set(&r->reading, METRIC_MEMORY_PEAK, 5 * GIB);
@@ -78,7 +80,8 @@ static void add_worker(struct tick *t, bool later, uint64_t passed)
 
 static void add_blocked(struct tick *t, bool later, uint64_t passed)
 {
-	struct record *r = add_job(t, "slurm", "124", "bob", "a name that is too long for it", 7200 * S + passed);
+	struct record *r = add_job(t, "slurm", "124", "bob", "a name that is too long for it",
+				   7200 * S + passed);
 
 	set_work(r, 8, 20 * S + (later ? 100 : 0) * S / 1000, 0);
 	reading_set(&r->reading, METRIC_BLOCKED_FILE_READ, 100 * S + (later ? 12 * S : 0));
@@ -92,7 +95,9 @@ void made_wire_snapshot(bool later, struct tick *ret)
 	uint64_t passed = later ? MADE_SECONDS * S : 0;
 	struct record *r;
 
-	*ret = (struct tick){ .real_ns = BEGIN_NS + passed, .boot_ns = 100000 * S + passed, .took_ns = 4100000 };
+	*ret = (struct tick){ .real_ns = BEGIN_NS + passed,
+			      .boot_ns = 100000 * S + passed,
+			      .took_ns = 4100000 };
 	r = add_job(ret, "run", "77", "carol", "sort", 10 * S + passed / 2);
 	set_work(r, 1, 5 * S + passed / 4, 0);
 	set_files(r, "/", later ? 10 * MIB : 0, 0, 0);
@@ -134,10 +139,12 @@ struct top *made_top(void)
 
 void made_processes(struct top *t)
 {
-	static char slurm[] = "slurm", worker[] = "123", blocked[] = "124", step[] = "0", first[] = "0",
-		    second[] = "1", none[] = "", batch[] = "batch";
+	static char slurm[] = "slurm", worker[] = "123", blocked[] = "124", step[] = "0",
+		    first[] = "0", second[] = "1", none[] = "", batch[] = "batch";
 	static const struct process_place places[] = {
-		{ slurm, worker, step, first }, { slurm, worker, step, second }, { slurm, worker, batch, none },
+		{ slurm, worker, step, first },
+		{ slurm, worker, step, second },
+		{ slurm, worker, batch, none },
 		{ slurm, blocked, none, none },
 	};
 	static struct process before[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* reported - a report of a record as a text, for tests: by the rules that are built in; and rows alone. */
+/* reported - a report of a record as a text, for tests: by the rules that are built in; and rows
+ * alone. */
 #pragma once
 
 #include <stdio.h>

@@ -116,8 +116,9 @@ static void show_difference(const char *text, const char *wanted)
 			line++;
 		}
 	}
-	printf("  line %zu is\n    %.*s\n  and should be\n    %.*s\n", line, (int)strcspn(text + start, "\n"),
-	       text + start, (int)strcspn(wanted + start, "\n"), wanted + start);
+	printf("  line %zu is\n    %.*s\n  and should be\n    %.*s\n", line,
+	       (int)strcspn(text + start, "\n"), text + start, (int)strcspn(wanted + start, "\n"),
+	       wanted + start);
 }
 
 void test_golden(const char *text, const char *name, const char *file, int line)

@@ -20,8 +20,10 @@ void test_register(struct test *test);
 
 /* Each returns only if the assertion holds. */
 void test_true(bool is_true, const char *text, const char *file, int line);
-void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file, int line);
-void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file, int line);
+void test_int(int64_t a, int64_t b, const char *a_text, const char *b_text, const char *file,
+	      int line);
+void test_uint(uint64_t a, uint64_t b, const char *a_text, const char *b_text, const char *file,
+	       int line);
 void test_string(const char *a, const char *b, const char *a_text, const char *file, int line);
 void test_contains(const char *text, const char *part, bool is_wanted, const char *file, int line);
 
@@ -31,24 +33,28 @@ const char *test_dir(void);
 /* The contents of a file below tests/data; never NULL; the caller frees. */
 char *test_data(const char *name);
 
-/* @text is what stands in @name below tests/data; with JOBMETER_WRITE_GOLDENS in the environment it is written there. */
+/* @text is what stands in @name below tests/data; with JOBMETER_WRITE_GOLDENS in the environment it
+ * is written there. */
 void test_golden(const char *text, const char *name, const char *file, int line);
 #define ASSERT_GOLDEN(text, name) test_golden(text, name, __FILE__, __LINE__)
 
-#define TEST(what)                                                                                 \
-	static void test_##what(void);                                                             \
-	static struct test entry_##what = { #what, test_##what, 0 };                               \
-	__attribute__((constructor)) static void register_##what(void)                             \
-	{                                                                                          \
-		test_register(&entry_##what);                                                      \
-	}                                                                                          \
+#define TEST(what)                                                     \
+	static void test_##what(void);                                 \
+	static struct test entry_##what = { #what, test_##what, 0 };   \
+	__attribute__((constructor)) static void register_##what(void) \
+	{                                                              \
+		test_register(&entry_##what);                          \
+	}                                                              \
 	static void test_##what(void)
 
 #define ASSERT(expression) test_true((expression), #expression, __FILE__, __LINE__)
-#define ASSERT_EQ(a, b)                                                                            \
-	_Generic((a), uint64_t: test_uint, unsigned int: test_uint, default: test_int)(            \
-		(a), (b), #a, #b, __FILE__, __LINE__)
-#define ASSERT_ERR(expression, error) test_int((expression), (error), #expression, #error, __FILE__, __LINE__)
+#define ASSERT_EQ(a, b)                    \
+	_Generic((a), uint64_t             \
+		 : test_uint, unsigned int \
+		 : test_uint, default      \
+		 : test_int)((a), (b), #a, #b, __FILE__, __LINE__)
+#define ASSERT_ERR(expression, error) \
+	test_int((expression), (error), #expression, #error, __FILE__, __LINE__)
 #define ASSERT_OK(expression) test_int((expression), 0, #expression, "0", __FILE__, __LINE__)
 #define ASSERT_STREQ(a, b) test_string((a), (b), #a, __FILE__, __LINE__)
 #define ASSERT_CONTAINS(text, part) test_contains((text), (part), true, __FILE__, __LINE__)

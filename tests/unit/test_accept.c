@@ -33,7 +33,8 @@ TEST(broken_qualities_are_no)
 
 TEST(types_are_taken_by_the_entry_that_means_them_closest)
 {
-	static const char header[] = "text/*;q=0.3, text/plain;q=0.7, text/plain;version=0.0.4;q=0.9, */*;q=0.1";
+	static const char header[] =
+		"text/*;q=0.3, text/plain;q=0.7, text/plain;version=0.0.4;q=0.9, */*;q=0.1";
 
 	ASSERT_EQ(accept_type(header, "text/plain", "version", "0.0.4"), 900u);
 	ASSERT_EQ(accept_type(header, "text/plain", "version", "9"), 700u);
@@ -42,7 +43,8 @@ TEST(types_are_taken_by_the_entry_that_means_them_closest)
 	ASSERT_EQ(accept_type("text/plain;q=0, */*", "text/plain", NULL, NULL), 0u);
 	ASSERT_EQ(accept_type("text/html", "text/plain", NULL, NULL), 0u);
 	ASSERT_EQ(accept_type(NULL, "text/plain", NULL, NULL), 1000u);
-	ASSERT_EQ(accept_type("text/plain; x=\"a,b;c\"; version=\"0.0.4\"; q=0.2", "text/plain", "version", "0.0.4"),
+	ASSERT_EQ(accept_type("text/plain; x=\"a,b;c\"; version=\"0.0.4\"; q=0.2", "text/plain",
+			      "version", "0.0.4"),
 		  200u);
 }
 

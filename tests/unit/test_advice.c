@@ -23,7 +23,9 @@ static struct checkup *make_well(void)
 	c->rights = (struct rights){ .is_known = true, .capabilities = UINT64_MAX };
 	c->attempts[0] = (struct attempt){ .name = "cycles", .is_well = true };
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++)
-		c->tiers[i] = (struct checkup_tier){ .is_default = true, .is_on = true, .on_count = 1, .hook_count = 1 };
+		c->tiers[i] = (struct checkup_tier){
+			.is_default = true, .is_on = true, .on_count = 1, .hook_count = 1
+		};
 	return c;
 }
 

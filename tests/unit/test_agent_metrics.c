@@ -16,7 +16,8 @@ TEST(every_loss_has_a_name_of_its_own)
 	for (unsigned int i = 0; i < LOST_COUNT; i++) {
 		ASSERT(strcmp(lost_reason_name((enum lost_reason)i), "other") != 0);
 		for (unsigned int j = 0; j < i; j++)
-			ASSERT(strcmp(lost_reason_name((enum lost_reason)i), lost_reason_name((enum lost_reason)j)) != 0);
+			ASSERT(strcmp(lost_reason_name((enum lost_reason)i),
+				      lost_reason_name((enum lost_reason)j)) != 0);
 	}
 }
 
@@ -44,13 +45,27 @@ static struct agent_facts made_facts(void)
 		{ .tier = "T2", .program = "enter_call", .is_on = true },
 	};
 	static const struct older older = { .why = { [OBJECT_FILES] = "prog 'enter_call': no" } };
-	struct agent_facts facts = { .version = "1.2.3", .has_meter = true, .skipped_runs = 7, .hooks = hooks, .older = &older,
-				     .hook_count = 3, .map_count = 1 };
+	struct agent_facts facts = { .version = "1.2.3",
+				     .has_meter = true,
+				     .skipped_runs = 7,
+				     .hooks = hooks,
+				     .older = &older,
+				     .hook_count = 3,
+				     .map_count = 1 };
 
-	facts.sampler = (struct sampler_state){ .readings = 11, .failed_readings = 13, .last_reading_ns = 17,
-						.jobs_live = 19, .jobs_ended = 23, .groups = 29, .walks = 31,
-						.found_by_walk = 37, .state_errors = 41, .set_aside = 43,
-						.bad_prologs = 71, .reopened_files = 73, .refused_files = 79 };
+	facts.sampler = (struct sampler_state){ .readings = 11,
+						.failed_readings = 13,
+						.last_reading_ns = 17,
+						.jobs_live = 19,
+						.jobs_ended = 23,
+						.groups = 29,
+						.walks = 31,
+						.found_by_walk = 37,
+						.state_errors = 41,
+						.set_aside = 43,
+						.bad_prologs = 71,
+						.reopened_files = 73,
+						.refused_files = 79 };
 	facts.lost[LOST_ROW] = 47;
 	facts.maps[0] = (struct agent_map){ "rows", 53, 59, { 61, true } };
 	facts.cpu_user_ns = (struct value){ 67, true };
@@ -111,7 +126,8 @@ TEST(without_a_meter_nothing_is_said_of_it)
 
 TEST(the_process_knows_itself)
 {
-	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), empty = tree_open("empty");
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+			    empty = tree_open("empty");
 	struct agent_facts facts = {};
 
 	agent_facts_read(root_fd, NULL, NULL, &facts);

@@ -65,7 +65,9 @@ static const struct hierarchy v1 = {
 	.mount = { [CONTROLLER_MEMORY] = memory, [CONTROLLER_CPU] = cpu, [CONTROLLER_CPUSET] = cpuset },
 	.root = { [CONTROLLER_MEMORY] = top, [CONTROLLER_CPU] = top, [CONTROLLER_CPUSET] = top },
 };
-static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = mount_point, .v2_own = own, .v2_root = top };
+static const struct hierarchy v2 = {
+	.is_v2 = true, .v2_mount = mount_point, .v2_own = own, .v2_root = top
+};
 
 TEST(a_v2_group_may_use_its_cpuset_and_the_least_memory_from_it_up)
 {

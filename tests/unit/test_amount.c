@@ -73,8 +73,10 @@ TEST(of_what_is_not_known_nothing_follows)
 {
 	const struct amount a = amount_of(7), b = amount_of(2), zero = amount_of(0), unknown = {};
 
-	ASSERT(amount_divide(a, b).number == 3.5 && amount_add(a, b).number == 9 && amount_multiply(a, b).number == 14);
-	ASSERT(amount_left(a, b).number == 5 && amount_left(b, a).number == 0 && amount_left(b, a).is_known);
+	ASSERT(amount_divide(a, b).number == 3.5 && amount_add(a, b).number == 9 &&
+	       amount_multiply(a, b).number == 14);
+	ASSERT(amount_left(a, b).number == 5 && amount_left(b, a).number == 0 &&
+	       amount_left(b, a).is_known);
 	ASSERT(!amount_divide(a, unknown).is_known && !amount_add(unknown, b).is_known);
 	ASSERT(!amount_multiply(a, unknown).is_known && !amount_left(unknown, b).is_known);
 	ASSERT(!amount_divide(zero, zero).is_known);

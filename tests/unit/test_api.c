@@ -43,7 +43,8 @@ struct node {
 
 static char mount_point[] = "/cg", top[] = "/";
 
-static int make_run(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret, struct error *err)
+static int make_run(void *context, const struct http_peer *peer, pid_t pid, struct api_run *ret,
+		    struct error *err)
 {
 	struct node *n = context;
 
@@ -52,7 +53,8 @@ static int make_run(void *context, const struct http_peer *peer, pid_t pid, stru
 	if (n->cannot_begin)
 		return error_set(err, -EACCES, "his group is not his");
 	n->begun++;
-	*ret = (struct api_run){ strdup("41"), n->group_id, n->tells_no_path ? NULL : strdup("/a/jobmeter-run-41") };
+	*ret = (struct api_run){ strdup("41"), n->group_id,
+				 n->tells_no_path ? NULL : strdup("/a/jobmeter-run-41") };
 	return 0;
 }
 
@@ -72,7 +74,9 @@ static void node_open(const char *name, struct node *n)
 	struct snapshot_job *job;
 
 	*n = (struct node){ .root_fd = tree_open(name) };
-	n->hierarchy = (struct hierarchy){ .is_v2 = true, .v2_mount = mount_point, .v2_own = top, .v2_root = top };
+	n->hierarchy = (struct hierarchy){
+		.is_v2 = true, .v2_mount = mount_point, .v2_own = top, .v2_root = top
+	};
 	n->snapshot = snapshot_double_new(4);
 	snapshot_double_fill(n->snapshot, 0, "run", "41", FIRST)->job->group_id = RUN_GROUP;
 	job = snapshot_double_fill(n->snapshot, 1, "slurm", "123", FIRST);
@@ -151,7 +155,9 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 
 	node_open("list", &n);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &first), 200u);
-	ASSERT_CONTAINS(first, "{\"schema\":\"jobmeter.jobs/1\",\"time\":\"2026-02-03T04:05:06.123456789Z\"");
+	ASSERT_CONTAINS(
+		first,
+		"{\"schema\":\"jobmeter.jobs/1\",\"time\":\"2026-02-03T04:05:06.123456789Z\"");
 	ASSERT_CONTAINS(first, "\"manager\":\"run\",\"id\":\"41\"");
 	ASSERT_CONTAINS(first, "\"id\":\"123\"");
 	ASSERT_CONTAINS(first, "\"live\":false");
@@ -170,12 +176,14 @@ TEST(a_list_holds_the_callers_jobs_and_no_other)
 	node_close(&n);
 }
 
-static unsigned int ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
+static unsigned int ask_snapshot(struct node *n, const char *key, const char *value, uid_t uid,
+				 char **ret)
 {
 	struct query_double query[2] = { { key, value } };
-	struct http_request request = {
-		.method = "GET", .path = "/v1/snapshot", .peer = { true, uid, uid, 1 }, .connection = query
-	};
+	struct http_request request = { .method = "GET",
+					.path = "/v1/snapshot",
+					.peer = { true, uid, uid, 1 },
+					.connection = query };
 
 	return ask_by(n, &request, 331, ret);
 }
@@ -198,7 +206,8 @@ TEST(a_wire_snapshot_holds_records_of_the_callers_jobs_and_no_other)
 	ASSERT_EQ((uint64_t)tick.jobs.count, (uint64_t)1);
 	ASSERT_STREQ(tick.jobs.items[0]->job.id, "41");
 	ASSERT_STREQ(tick.jobs.items[0]->node, "made-node");
-	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number, (uint64_t)7);
+	ASSERT_EQ((uint64_t)tick.jobs.items[0]->reading.values[METRIC_CPU_USER].number,
+		  (uint64_t)7);
 	wire_snapshot_clear(&tick);
 	ASSERT_EQ(ask_snapshot(&n, "ended", "5.5", FIRST, &ended), 200u);
 	ASSERT_OK(wire_snapshot_parse(ended, strlen(ended), NULL, &tick, NULL));
@@ -240,7 +249,9 @@ TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 TEST(a_reading_ahead_is_wanted_once_when_all_of_the_wire_snapshot_has_gone_out)
 {
 	struct query_double query[] = { { "ahead", "0.1" }, {} };
-	struct http_request request = { .path = "/v1/snapshot", .peer = { true, 0, 0, 1 }, .connection = query };
+	struct http_request request = { .path = "/v1/snapshot",
+					.peer = { true, 0, 0, 1 },
+					.connection = query };
 	struct http_answer answer = {};
 	struct api_ahead ahead = { .uid = 7 };
 	uint64_t age_ns = 7;
@@ -273,15 +284,20 @@ TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 	static const struct row {
 		const char *age;
 		uint64_t ns;
-	} rows[] = { { NULL, API_LIST_AGE_NS }, { "0.25", 250000000 }, { "0", API_RECORD_AGE_NS },
-		     { "0.01", API_RECORD_AGE_NS }, { "60", UINT64_C(60000000000) } };
+	} rows[] = { { NULL, API_LIST_AGE_NS },
+		     { "0.25", 250000000 },
+		     { "0", API_RECORD_AGE_NS },
+		     { "0.01", API_RECORD_AGE_NS },
+		     { "60", UINT64_C(60000000000) } };
 	struct node n;
 
 	node_open("fresh", &n);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_free_ char *text = NULL;
 
-		ASSERT_EQ(ask_snapshot(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST, &text), 200u);
+		ASSERT_EQ(ask_snapshot(&n, rows[i].age ? "max_age" : NULL, rows[i].age, FIRST,
+				       &text),
+			  200u);
 		ASSERT_EQ(sampler_double_asked_age(n.sampler), rows[i].ns);
 		ASSERT(sampler_double_wants_commands(n.sampler));
 	}
@@ -289,7 +305,8 @@ TEST(a_wire_snapshot_is_as_fresh_as_it_is_asked_for)
 		_cleanup_free_ char *text = NULL;
 
 		ASSERT_EQ(ask_snapshot(&n, i ? "max_age" : "ended", "-1", FIRST, &text), 400u);
-		ASSERT_CONTAINS(text, "'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
+		ASSERT_CONTAINS(text,
+				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
 	}
 	node_close(&n);
 }
@@ -300,7 +317,9 @@ TEST(a_list_is_json_whatever_a_name_holds_and_however_it_is_cut)
 
 	node_open("pieces", &n);
 	for (size_t piece = 1; piece < 700; piece += 37) {
-		struct http_request request = { .method = "GET", .path = "/v1/jobs", .peer = { true, 0, 0, 1 } };
+		struct http_request request = { .method = "GET",
+						.path = "/v1/jobs",
+						.peer = { true, 0, 0, 1 } };
 		_cleanup_free_ char *text = NULL;
 		json_t *json, *jobs;
 
@@ -326,18 +345,28 @@ TEST(sums_over_mounts_leave_mappings_and_kernel_threads_out)
 	n.snapshot->mounts = calloc(2, sizeof(*n.snapshot->mounts));
 	n.snapshot->mount_count = 2;
 	n.snapshot->mounts[0] = (struct snapshot_mount){ .kind = ROW_MOUNT, .name = strdup("/a") };
-	n.snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL, .name = strdup("(kernel)") };
+	n.snapshot->mounts[1] = (struct snapshot_mount){ .kind = ROW_KERNEL,
+							 .name = strdup("(kernel)") };
 	job = &n.snapshot->jobs[2];
 	job->rows = snapshot_rows_new(5);
 	job->row_count = 5;
-	job->rows[0] = (struct snapshot_row){ 0, OP_READ, INTERFACE_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 } };
-	job->rows[1] = (struct snapshot_row){ 0, OP_READ, INTERFACE_IO_URING, 0, { .calls = 1, .bytes = 7 } };
+	job->rows[0] = (struct snapshot_row){
+		0, OP_READ, INTERFACE_CALL, 0, { .calls = 3, .bytes = 3 * 1009, .errors = 1 }
+	};
+	job->rows[1] = (struct snapshot_row){
+		0, OP_READ, INTERFACE_IO_URING, 0, { .calls = 1, .bytes = 7 }
+	};
 	job->rows[2] = (struct snapshot_row){ 0, OP_READ, INTERFACE_MAPPING, 0, { .bytes = 4096 } };
-	job->rows[3] = (struct snapshot_row){ 0, OP_STAT, INTERFACE_CALL, 0, { .calls = 11, .errors = 2 } };
-	job->rows[4] = (struct snapshot_row){ 1, OP_WRITE, INTERFACE_CALL, 0, { .calls = 5, .bytes = 5 } };
+	job->rows[3] = (struct snapshot_row){
+		0, OP_STAT, INTERFACE_CALL, 0, { .calls = 11, .errors = 2 }
+	};
+	job->rows[4] =
+		(struct snapshot_row){ 1, OP_WRITE, INTERFACE_CALL, 0, { .calls = 5, .bytes = 5 } };
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", SECOND, &text), 200u);
-	ASSERT_CONTAINS(text, "\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
-			      "\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");
+	ASSERT_CONTAINS(
+		text,
+		"\"io\":{\"read\":{\"bytes\":3034,\"calls\":4,\"errors\":1},"
+		"\"write\":{\"bytes\":0,\"calls\":0,\"errors\":0},\"meta\":{\"calls\":11,\"errors\":2}}");
 	node_close(&n);
 }
 
@@ -353,7 +382,8 @@ TEST(a_record_is_given_to_its_owner_and_to_root)
 	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS);
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs/slurm/123", FIRST, &ended), 200u);
 	ASSERT_CONTAINS(ended, "\"final\":true");
-	ASSERT_EQ(ask(&n, "GET", ("/v1/jobs/units/" ODD_ID), 0, &odd), 200u); /* the id holds a slash */
+	ASSERT_EQ(ask(&n, "GET", ("/v1/jobs/units/" ODD_ID), 0, &odd), 200u); /* the id holds a
+										 slash */
 	ASSERT_CONTAINS(odd, "\"manager\":\"units\"");
 	node_close(&n);
 }
@@ -361,8 +391,10 @@ TEST(a_record_is_given_to_its_owner_and_to_root)
 TEST(not_yours_and_not_there_are_the_same_answer)
 {
 	static const char *const paths[] = {
-		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",    "/v1/jobs/nothing/1", ("/v1/jobs/units/" ODD_ID),
-		"/v1/jobs/slurm",     "/v1/jobs/slurm/",        "/v1/jobs/",          "/v1/jobs//123",
+		"/v1/jobs/slurm/124", "/v1/jobs/slurm/9999",
+		"/v1/jobs/nothing/1", ("/v1/jobs/units/" ODD_ID),
+		"/v1/jobs/slurm",     "/v1/jobs/slurm/",
+		"/v1/jobs/",	      "/v1/jobs//123",
 		"/v1/jobs/../../etc", "/v1/jobs/slurm/../run/41",
 	};
 	_cleanup_free_ char *wanted = NULL, *long_path = NULL, *long_text = NULL;
@@ -375,7 +407,8 @@ TEST(not_yours_and_not_there_are_the_same_answer)
 
 		ASSERT_EQ(ask(&n, "GET", paths[i], FIRST, &text), 404u);
 		ASSERT_STREQ(text, wanted);
-		ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for that */
+		ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read
+										    for that */
 	}
 	ASSERT(asprintf(&long_path, "/v1/jobs/slurm/%05000d", 1) > 0);
 	ASSERT_EQ(ask(&n, "GET", long_path, FIRST, &long_text), 404u);
@@ -400,12 +433,14 @@ TEST(a_peer_that_is_not_known_gets_nothing)
 	node_close(&n);
 }
 
-static unsigned int ask_group(struct node *n, const char *key, const char *value, uid_t uid, char **ret)
+static unsigned int ask_group(struct node *n, const char *key, const char *value, uid_t uid,
+			      char **ret)
 {
 	struct query_double query[2] = { { key, value } };
-	struct http_request request = {
-		.method = "GET", .path = "/v1/group", .peer = { true, uid, uid, 1 }, .connection = query
-	};
+	struct http_request request = { .method = "GET",
+					.path = "/v1/group",
+					.peer = { true, uid, uid, 1 },
+					.connection = query };
 
 	return ask_by(n, &request, 4096, ret);
 }
@@ -420,7 +455,8 @@ TEST(a_process_and_a_group_lead_to_their_job)
 	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41", FIRST, &by_path), 200u);
 	ASSERT_CONTAINS(by_path, "\"manager\":\"run\",\"id\":\"41\",\"step\":null");
 	ASSERT_EQ(ask_group(&n, "pid", "77", FIRST, &by_pid), 200u);
-	ASSERT_CONTAINS(by_pid, "\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
+	ASSERT_CONTAINS(by_pid,
+			"\"manager\":\"slurm\",\"id\":\"123\",\"step\":\"batch\",\"task\":\"0\"");
 	ASSERT_EQ(ask_group(&n, "path", "/a/jobmeter-run-41/below", FIRST, &below), 200u);
 	node_close(&n);
 }
@@ -431,13 +467,20 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 		const char *key, *value;
 		unsigned int status;
 	} rows[] = {
-		{ "path", "/slurm/uid_1001/job_124", 404 }, { "path", "/slurm/uid_1001/job_125", 404 },
-		{ "path", "/user.slice", 404 },             { "pid", "78", 404 },
-		{ "pid", "79", 404 },                       { "pid", "4194304", 404 },
-		{ "pid", "0", 400 },                        { "pid", "-1", 400 },
-		{ "pid", "77x", 400 },                      { "pid", "99999999999999999999", 400 },
-		{ "pid", "../1", 400 },                     { "path", "slurm", 400 },
-		{ "path", "", 400 },                        { "other", "1", 400 },
+		{ "path", "/slurm/uid_1001/job_124", 404 },
+		{ "path", "/slurm/uid_1001/job_125", 404 },
+		{ "path", "/user.slice", 404 },
+		{ "pid", "78", 404 },
+		{ "pid", "79", 404 },
+		{ "pid", "4194304", 404 },
+		{ "pid", "0", 400 },
+		{ "pid", "-1", 400 },
+		{ "pid", "77x", 400 },
+		{ "pid", "99999999999999999999", 400 },
+		{ "pid", "../1", 400 },
+		{ "path", "slurm", 400 },
+		{ "path", "", 400 },
+		{ "other", "1", 400 },
 	};
 	struct node n;
 
@@ -451,13 +494,16 @@ TEST(a_group_of_another_is_like_one_that_is_no_jobs)
 		if (rows[i].status == 404)
 			ASSERT_STREQ(text, "that is part of no job, or of one that is not yours");
 	}
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for that... */
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_LIST_AGE_NS); /* nothing is read for
+									    that... */
 	tree_write(n.root_fd, "proc/80/cgroup", "0::/slurm/uid_1000/job_125\n");
-	tree_write(n.root_fd, "proc/80/status", "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\n");
+	tree_write(n.root_fd, "proc/80/status",
+		   "Name:\tx\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t0000000000000000\n");
 	_cleanup_free_ char *text = NULL;
 
 	ASSERT_EQ(ask_group(&n, "pid", "80", FIRST, &text), 404u);
-	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS); /* ...but for one's own process */
+	ASSERT_EQ(sampler_double_asked_age(n.sampler), API_RECORD_AGE_NS); /* ...but for one's own
+									      process */
 	node_close(&n);
 }
 
@@ -480,7 +526,8 @@ static void write_process(const struct node *n, int pid, int parent, unsigned in
 	snprintf(text, sizeof(text), "%d (a) b) S %d 1 1\n", pid, parent);
 	tree_write(n->root_fd, path, text);
 	snprintf(path, sizeof(path), "proc/%d/status", pid);
-	snprintf(text, sizeof(text), "Name:\ta\nUid:\t%u\t%u\t%u\t%u\nCapEff:\t0000000000000000\n", uid, uid, uid, uid);
+	snprintf(text, sizeof(text), "Name:\ta\nUid:\t%u\t%u\t%u\t%u\nCapEff:\t0000000000000000\n",
+		 uid, uid, uid, uid);
 	tree_write(n->root_fd, path, text);
 }
 
@@ -523,7 +570,9 @@ TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
 	static const struct row {
 		const char *group;
 		unsigned int status;
-	} rows[] = { { "9007199254740993", 200 }, { "9007199254740992", 404 }, { "x", 404 }, { "0", 200 } };
+	} rows[] = {
+		{ "9007199254740993", 200 }, { "9007199254740992", 404 }, { "x", 404 }, { "0", 200 }
+	};
 	struct node n;
 
 	node_open("own-group", &n);
@@ -535,8 +584,10 @@ TEST(a_run_is_the_one_in_its_group_and_no_other_of_its_number)
 	ASSERT_EQ(n.ended, 1);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct query_double query[] = { { "group", rows[i].group }, {} };
-		struct http_request request = { .method = "GET", .path = "/v1/jobs/run/41",
-						.peer = { true, FIRST, FIRST, 1 }, .connection = query };
+		struct http_request request = { .method = "GET",
+						.path = "/v1/jobs/run/41",
+						.peer = { true, FIRST, FIRST, 1 },
+						.connection = query };
 		_cleanup_free_ char *text = NULL;
 
 		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
@@ -559,7 +610,9 @@ TEST(a_run_of_before_is_ended_by_its_client)
 		struct http_request request = { .method = "POST", .path = "/v1/runs/41/end" };
 		_cleanup_free_ char *text = NULL;
 
-		request.peer = (struct http_peer){ .is_known = true, .uid = rows[i].uid, .pid = rows[i].pid };
+		request.peer = (struct http_peer){ .is_known = true,
+						   .uid = rows[i].uid,
+						   .pid = rows[i].pid };
 		ASSERT_EQ(ask_by(&n, &request, 100, &text), rows[i].status);
 		ASSERT_EQ(n.ended, rows[i].status == 200);
 	}
@@ -573,9 +626,10 @@ TEST(only_who_began_a_run_ends_it)
 		const char *path;
 		uid_t uid;
 	} rows[] = {
-		{ "/v1/runs/41/end", SECOND }, { "/v1/runs/41/end", 0 },    { "/v1/runs/42/end", FIRST },
-		{ "/v1/runs//end", FIRST },    { "/v1/runs/end", FIRST },   { "/v1/runs/41", FIRST },
-		{ "/v1/runs/", FIRST },        { "/v1/runs/41/endx", FIRST },
+		{ "/v1/runs/41/end", SECOND }, { "/v1/runs/41/end", 0 },
+		{ "/v1/runs/42/end", FIRST },  { "/v1/runs//end", FIRST },
+		{ "/v1/runs/end", FIRST },     { "/v1/runs/41", FIRST },
+		{ "/v1/runs/", FIRST },	       { "/v1/runs/41/endx", FIRST },
 	};
 	struct node n;
 
@@ -598,15 +652,20 @@ TEST(only_an_own_child_can_be_run)
 		const char *body;
 		unsigned int status;
 	} rows[] = {
-		{ "{\"pid\": 52}", 403 },          /* another's child */
-		{ "{\"pid\": 53}", 403 },          /* of another user */
-		{ "{\"pid\": 54}", 403 },          /* not there */
-		{ "{\"pid\": 50}", 403 },          /* himself */
-		{ "{\"pid\": 0}", 400 },           { "{\"pid\": -1}", 400 },
-		{ "{\"pid\": 4294967347}", 400 },  { "{\"pid\": \"51\"}", 400 },
-		{ "{\"pid\": 51.0}", 400 },        { "[51]", 400 },
-		{ "{}", 400 },                     { "", 400 },
-		{ NULL, 400 },                     { "{\"pid\": 51", 400 },
+		{ "{\"pid\": 52}", 403 }, /* another's child */
+		{ "{\"pid\": 53}", 403 }, /* of another user */
+		{ "{\"pid\": 54}", 403 }, /* not there */
+		{ "{\"pid\": 50}", 403 }, /* himself */
+		{ "{\"pid\": 0}", 400 },
+		{ "{\"pid\": -1}", 400 },
+		{ "{\"pid\": 4294967347}", 400 },
+		{ "{\"pid\": \"51\"}", 400 },
+		{ "{\"pid\": 51.0}", 400 },
+		{ "[51]", 400 },
+		{ "{}", 400 },
+		{ "", 400 },
+		{ NULL, 400 },
+		{ "{\"pid\": 51", 400 },
 		{ "{\"pid\": 51, \"pid\": 52}", 400 },
 	};
 	struct node n;
@@ -636,7 +695,9 @@ TEST(without_a_helper_or_a_group_there_is_no_run_and_words_for_it)
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &refused), 503u);
 	ASSERT_STREQ(refused, "there can be no group for the run: his group is not his");
 	api_close(n.api);
-	options = (struct api_options){ .sampler = n.sampler, .permission = n.permission, .root_fd = n.root_fd };
+	options = (struct api_options){ .sampler = n.sampler,
+					.permission = n.permission,
+					.root_fd = n.root_fd };
 	ASSERT_OK(api_open(&options, &n.api));
 	ASSERT_EQ(post(&n, "/v1/runs", FIRST, "{\"pid\": 51}", &none), 503u);
 	node_close(&n);
@@ -657,11 +718,14 @@ TEST(one_user_cannot_take_all_runs_and_those_of_dead_clients_are_forgotten)
 {
 	_cleanup_free_ char *over = NULL, *after = NULL;
 	pid_t dead = dead_pid();
-	struct http_request request = { .method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11 };
+	struct http_request request = {
+		.method = "POST", .path = "/v1/runs", .body = "{\"pid\": 51}", .body_length = 11
+	};
 	struct node n;
 
 	node_open("many", &n);
-	request.peer = (struct http_peer){ .is_known = true, .uid = FIRST, .gid = FIRST, .pid = getpid() };
+	request.peer =
+		(struct http_peer){ .is_known = true, .uid = FIRST, .gid = FIRST, .pid = getpid() };
 	write_process(&n, 51, getpid(), FIRST);
 	for (int i = 0; i < API_RUNS_OF_USER_MAX; i++) {
 		_cleanup_free_ char *text = NULL;
@@ -710,7 +774,9 @@ TEST(without_a_reading_the_answer_says_why)
 	sampler_double_free(n.sampler);
 	n.sampler = sampler_double_new(NULL);
 	api_close(n.api);
-	options = (struct api_options){ .sampler = n.sampler, .permission = n.permission, .root_fd = n.root_fd };
+	options = (struct api_options){ .sampler = n.sampler,
+					.permission = n.permission,
+					.root_fd = n.root_fd };
 	ASSERT_OK(api_open(&options, &n.api));
 	ASSERT_EQ(ask(&n, "GET", "/v1/jobs", FIRST, &list), 503u);
 	ASSERT_STREQ(list, "there is no reading: the double has none");

@@ -19,13 +19,16 @@
 
 static struct block_counts counts_of(uint64_t bytes, uint64_t requests)
 {
-	struct block_counts counts = { .bytes = bytes, .requests = requests, .errors = 1, .ns = requests * 1009 };
+	struct block_counts counts = {
+		.bytes = bytes, .requests = requests, .errors = 1, .ns = requests * 1009
+	};
 
 	counts.latencies.counts[3] = requests;
 	return counts;
 }
 
-static void add(struct block *b, const char *device, enum block_op op, uint64_t bytes, uint64_t requests)
+static void add(struct block *b, const char *device, enum block_op op, uint64_t bytes,
+		uint64_t requests)
 {
 	const struct block_counts counts = counts_of(bytes, requests);
 
@@ -150,7 +153,8 @@ TEST(each_metric_has_its_operation_and_number)
 TEST(a_record_comes_back_as_it_was_written)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *again = NULL;
-	_cleanup_free_ char *unknown = made_json(r), *none = NULL, *text = NULL, *written_again = NULL;
+	_cleanup_free_ char *unknown = made_json(r), *none = NULL, *text = NULL,
+			    *written_again = NULL;
 
 	ASSERT(!strstr(unknown, "\"block\""));
 	r->reading.block.is_known = true;
@@ -163,7 +167,9 @@ TEST(a_record_comes_back_as_it_was_written)
 	ASSERT_CONTAINS(text, "\"device\": \"nvme0n1\"");
 	again = made_again(text, NULL);
 	ASSERT(again && again->reading.block.is_known && again->reading.block.count == 3);
-	ASSERT_EQ(memcmp(again->reading.block.rows, r->reading.block.rows, 3 * sizeof(struct block_row)), 0);
+	ASSERT_EQ(memcmp(again->reading.block.rows, r->reading.block.rows,
+			 3 * sizeof(struct block_row)),
+		  0);
 	written_again = made_json(again);
 	ASSERT_STREQ(written_again, text);
 }
@@ -192,7 +198,8 @@ TEST(what_is_none_is_refused_with_its_place)
 
 TEST(records_are_merged_and_subtracted_with_their_devices)
 {
-	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *sum = NULL, *rest = NULL;
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *sum = NULL,
+					      *rest = NULL;
 	const struct record *both[] = { a, b };
 	struct error err;
 
@@ -206,11 +213,13 @@ TEST(records_are_merged_and_subtracted_with_their_devices)
 
 TEST(a_difference_without_mounts_keeps_its_devices)
 {
-	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0), *rest = NULL;
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(0),
+					      *rest = NULL;
 	struct error err;
 
 	add(&a->reading.block, "sda", BLOCK_READ, 1000, 10);
-	b->reading.block.is_known = b->reading.network.is_known = a->reading.network.is_known = true;
+	b->reading.block.is_known = b->reading.network.is_known = a->reading.network.is_known =
+		true;
 	b->reading.has_mounts = false;
 	ASSERT_OK(record_subtract(a, b, &rest, &err));
 	ASSERT(!rest->reading.has_mounts && rest->reading.network.is_known);
@@ -222,8 +231,10 @@ TEST(csv_has_a_row_a_device_or_the_sums)
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	_cleanup_free_ char *unknown = made_csv(r, ROWS_DEVICE), *rows = NULL, *sums = NULL;
 
-	ASSERT_CONTAINS(unknown, ",device,block_read_bytes,block_read_requests,block_read_errors,block_read_seconds,"
-				 "block_write_bytes,");
+	ASSERT_CONTAINS(
+		unknown,
+		",device,block_read_bytes,block_read_requests,block_read_errors,block_read_seconds,"
+		"block_write_bytes,");
 	ASSERT_STREQ(strchr(unknown, '\n'), "\n");
 	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
 	add(&r->reading.block, "sdb", BLOCK_READ, 300, 3);
@@ -252,6 +263,8 @@ TEST(reports_tell_the_busiest_device_first_and_nothing_where_there_is_none)
 	add(&r->reading.block, "sda", BLOCK_READ, 1000, 10);
 	add(&r->reading.block, "sdb", BLOCK_WRITE, 3000, 3);
 	some = report(r);
-	ASSERT_CONTAINS(some, "\n            sdb          0         0     -  2.9 KiB         3  2 µs        0\n");
+	ASSERT_CONTAINS(
+		some,
+		"\n            sdb          0         0     -  2.9 KiB         3  2 µs        0\n");
 	ASSERT(strstr(some, "sdb") < strstr(some, "sda"));
 }

@@ -20,7 +20,8 @@ TEST(reads_and_writes_ask_for_the_kind_of_their_file)
 	expect(SYS_preadv2, CAUSE_FILE_READ, 0);
 	expect(SYS_pwrite64, CAUSE_FILE_WRITE, 0);
 	expect(SYS_copy_file_range, CAUSE_FILE_READ, 0);
-	expect(SYS_sendfile, CAUSE_FILE_READ, 0); /* where it writes to, which is its first argument */
+	expect(SYS_sendfile, CAUSE_FILE_READ, 0); /* where it writes to, which is its first argument
+						   */
 	expect(SYS_recvmsg, CAUSE_NETWORK, 0);
 }
 

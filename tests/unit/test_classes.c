@@ -110,7 +110,8 @@ TEST(what_was_spun_away_is_no_work)
 	ASSERT_OK(classes_find(rules, r, NULL, &before));
 	ASSERT(fabs(find(&before, "cpu-bound")->share.number - 281.0 / 400) < 1e-9);
 	ASSERT_CONTAINS(find(&before, "spin-wait")->text, "Threads spun for 1 m 59 s");
-	ASSERT_CONTAINS(find(&before, "spin-wait")->text, "12,345 polls that found nothing (123/s)");
+	ASSERT_CONTAINS(find(&before, "spin-wait")->text,
+			"12,345 polls that found nothing (123/s)");
 	reading_set(&r->reading, METRIC_CPU_POLLING, 121 * SECOND);
 	ASSERT_OK(classes_find(rules, r, NULL, &after));
 	ASSERT(!find(&after, "cpu-bound"));
@@ -124,8 +125,8 @@ TEST(mixed_is_two_things_of_which_none_is_nearly_all)
 		double share;
 	} cases[] = {
 		{ 279, 81, 0, 0, true, 360.0 / 400 },
-		{ 279, 79, 0, 0, false, 0 },   /* the second is small */
-		{ 281, 100, 0, 0, false, 0 },  /* the first is nearly all */
+		{ 279, 79, 0, 0, false, 0 }, /* the second is small */
+		{ 281, 100, 0, 0, false, 0 }, /* the first is nearly all */
 		{ 281, 0, 81, 0, false, 0 },
 		{ 281, 0, 81, 2, true, 360.0 / 400 },
 		{ 200, 60, 60, 0, false, 0 },
@@ -180,16 +181,18 @@ TEST(balanced_is_even_work_that_nothing_holds_up)
 		reading_set(&r->reading, cases[i].waited, cases[i].seconds * SECOND);
 		ASSERT_OK(classes_find(rules, r, NULL, &classes));
 		balanced = find(&classes, "balanced");
-		test_true((balanced != NULL) == cases[i].is_balanced, metric_get(cases[i].waited)->key, __FILE__, __LINE__);
+		test_true((balanced != NULL) == cases[i].is_balanced,
+			  metric_get(cases[i].waited)->key, __FILE__, __LINE__);
 		ASSERT(!balanced || fabs(balanced->share.number - 0.75 * 0.8) < 1e-9);
 	}
 }
 
 TEST(a_site_changes_what_is_mixed)
 {
-	static const char text[] = "classes: [{id: mixed, thresholds: {most: 70 %, least: 10 %}, source: ours, "
-				   "when: greatest_part_share < most and second_part_share >= least, "
-				   "share: second_part_share, text: '{second_part_share}'}]";
+	static const char text[] =
+		"classes: [{id: mixed, thresholds: {most: 70 %, least: 10 %}, source: ours, "
+		"when: greatest_part_share < most and second_part_share >= least, "
+		"share: second_part_share, text: '{second_part_share}'}]";
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_(record_freep) struct record *r = made(200);
 	_cleanup_(classes_clear) struct classes classes = {};
@@ -239,6 +242,8 @@ TEST(without_causes_their_classes_are_unknown)
 	fclose(out);
 	ASSERT_CONTAINS(text, "\"primary\":\"cpu-bound\"");
 	ASSERT_CONTAINS(text, "\"share\":0.75");
-	ASSERT_CONTAINS(text, "\"unknown\":[\"io-bound\",\"metadata-bound\",\"lock-bound\","
-			      "\"network-bound\",\"memory-pressured\",\"memory-stalled\",\"mixed\",\"balanced\"]");
+	ASSERT_CONTAINS(
+		text,
+		"\"unknown\":[\"io-bound\",\"metadata-bound\",\"lock-bound\","
+		"\"network-bound\",\"memory-pressured\",\"memory-stalled\",\"mixed\",\"balanced\"]");
 }

@@ -166,9 +166,11 @@ TEST(what_does_not_agree_is_refused)
 		enum record_rows rows;
 		const char *reason;
 	} bad[] = {
-		{ "jsn", NULL, false, ROWS_RECORD, "there is no format 'jsn'; did you mean 'json'?" },
+		{ "jsn", NULL, false, ROWS_RECORD,
+		  "there is no format 'jsn'; did you mean 'json'?" },
 		{ "xml", NULL, false, ROWS_RECORD, "there is no format 'xml'" },
-		{ "csv", NULL, true, ROWS_RECORD, "'--json' and another '--format' exclude each other" },
+		{ "csv", NULL, true, ROWS_RECORD,
+		  "'--json' and another '--format' exclude each other" },
 		{ NULL, "x.dat", false, ROWS_RECORD,
 		  "the ending of 'x.dat' tells no format; say '--format'" },
 		{ NULL, NULL, true, ROWS_MOUNT, "'--by mount' is for '--format csv'" },

@@ -24,8 +24,9 @@
 
 TEST(a_list_of_jobs_comes_back)
 {
-	static const char text[] = "{\"jobs\": [{\"manager\": \"slurm\", \"id\": \"1\", \"name\": null, \"user\": \"a\","
-				   " \"uid\": 1000, \"live\": true, \"end\": null, \"more\": [1]}, {\"manager\": \"run\", \"id\": \"2\", \"end\": \"1970-01-01T00:00:07Z\"}]}";
+	static const char text[] =
+		"{\"jobs\": [{\"manager\": \"slurm\", \"id\": \"1\", \"name\": null, \"user\": \"a\","
+		" \"uid\": 1000, \"live\": true, \"end\": null, \"more\": [1]}, {\"manager\": \"run\", \"id\": \"2\", \"end\": \"1970-01-01T00:00:07Z\"}]}";
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 
 	ASSERT_OK(client_parse_jobs(text, strlen(text), &jobs, NULL));
@@ -42,8 +43,9 @@ TEST(a_list_of_jobs_comes_back)
 
 TEST(what_an_agent_says_of_itself_comes_back)
 {
-	static const char text[] = "{\"schema\": \"jobmeter.agent/1\", \"version\": \"7\", \"jobs_live\": 1009,"
-				   " \"tiers\": [\"T0\"], \"missing\": [], \"more\": 1}";
+	static const char text[] =
+		"{\"schema\": \"jobmeter.agent/1\", \"version\": \"7\", \"jobs_live\": 1009,"
+		" \"tiers\": [\"T0\"], \"missing\": [], \"more\": 1}";
 	_cleanup_(client_agent_clear) struct client_agent agent = {};
 
 	ASSERT_OK(client_parse_agent(text, strlen(text), &agent, NULL));
@@ -94,7 +96,8 @@ TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 		struct client_agent agent = {};
 		struct error err = {};
 
-		ASSERT_ERR(client_parse_agent(text, text ? strlen(text) : 0, &agent, &err), -EPROTO);
+		ASSERT_ERR(client_parse_agent(text, text ? strlen(text) : 0, &agent, &err),
+			   -EPROTO);
 		ASSERT_CONTAINS(err.text, agent_rows[i].error);
 		ASSERT(!agent.version);
 	}
@@ -103,7 +106,8 @@ TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 		struct client_group group = {};
 		struct error err = {};
 
-		ASSERT_ERR(client_parse_group(text, text ? strlen(text) : 0, &group, &err), -EPROTO);
+		ASSERT_ERR(client_parse_group(text, text ? strlen(text) : 0, &group, &err),
+			   -EPROTO);
 		ASSERT_CONTAINS(err.text, group_rows[i].error);
 		ASSERT(!group.manager);
 	}
@@ -132,7 +136,8 @@ static int listen_at(const char *name, char *ret_path, size_t size)
 	return fd;
 }
 
-/* A process that gives @answers, one a connection, and ends; the requests' first lines go to @log. */
+/* A process that gives @answers, one a connection, and ends; the requests' first lines go to @log.
+ */
 static pid_t answer_with(int fd, const char *const *answers, FILE *log)
 {
 	pid_t pid = fork();
@@ -158,8 +163,11 @@ static pid_t answer_with(int fd, const char *const *answers, FILE *log)
 
 TEST(odd_ids_arrive_as_they_are)
 {
-	static const char *const answers[] = { HEALTHY, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n{\"error\": \"not yours\"}",
-					       NULL };
+	static const char *const answers[] = {
+		HEALTHY,
+		"HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n{\"error\": \"not yours\"}",
+		NULL
+	};
 	_cleanup_(client_closep) struct client *c = NULL;
 	struct record *record = NULL;
 	struct error err = {};
@@ -206,7 +214,8 @@ TEST(a_record_comes_back)
 
 TEST(what_answers_but_is_no_agent_is_told)
 {
-	static const char *const answers[] = { HEALTHY, WELL "{\"schema\": \"other/1\"}", "nonsense\r\n\r\n", "", NULL };
+	static const char *const answers[] = { HEALTHY, WELL "{\"schema\": \"other/1\"}",
+					       "nonsense\r\n\r\n", "", NULL };
 	_cleanup_(client_closep) struct client *c = NULL;
 	struct record *record = NULL;
 	struct error err = {};
@@ -268,7 +277,8 @@ TEST(an_agent_that_stands_still_is_not_waited_for)
 	struct client *c = NULL;
 	struct error err = {};
 	char path[100];
-	int fd = listen_at("still.sock", path, sizeof(path)); /* takes connections, as a stopped process' does */
+	int fd = listen_at("still.sock", path, sizeof(path)); /* takes connections, as a stopped
+								 process' does */
 
 	ASSERT_ERR(client_open(path, &c, &err), -ETIMEDOUT);
 	ASSERT_CONTAINS(err.text, "does not answer");
@@ -290,7 +300,8 @@ static int lose_patience(void *context)
 
 TEST(who_has_more_to_do_is_asked_while_an_answer_is_waited_for)
 {
-	static const char *const answers[] = { HEALTHY, "", WELL "{\"jobs\": []}", WELL "nonsense", NULL };
+	static const char *const answers[] = { HEALTHY, "", WELL "{\"jobs\": []}", WELL "nonsense",
+					       NULL };
 	_cleanup_(client_closep) struct client *c = NULL;
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	struct patience patience = { .left = INT_MAX };

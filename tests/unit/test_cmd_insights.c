@@ -32,7 +32,8 @@ TEST(what_stands_out_is_told_with_numbers)
 
 	ASSERT_EQ(insights("DATA/made-train.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "train.sh  2 m 14 s  score 53\n");
-	ASSERT_CONTAINS(text, "warning     38 % of the core time was lost waiting for reads (3 m 24 s).");
+	ASSERT_CONTAINS(text,
+			"warning     38 % of the core time was lost waiting for reads (3 m 24 s).");
 	ASSERT_CONTAINS(
 		text, "info        3.1 GiB of 16 GiB were used. Ask for 4G. (#SBATCH --mem=4G)\n");
 	ASSERT_CONTAINS(text, "not known   ");

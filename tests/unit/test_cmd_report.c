@@ -30,7 +30,8 @@ static char *record_of(const char *text)
 
 TEST(json_of_one_record_is_the_record)
 {
-	_cleanup_free_ char *printed = NULL, *data = test_data("made-long.json"), *wanted = record_of(data);
+	_cleanup_free_ char *printed = NULL, *data = test_data("made-long.json"),
+			    *wanted = record_of(data);
 	_cleanup_free_ char *record = NULL;
 
 	ASSERT_EQ(report("--json DATA/made-long.json", &printed), CLI_WELL);
@@ -52,7 +53,8 @@ TEST(json_has_what_is_concluded)
 TEST(text_is_for_people_also_beside_a_file)
 {
 	_cleanup_free_ char *printed = NULL, *quiet = NULL, *json = NULL, *text = NULL;
-	_cleanup_free_ char *data = test_data("made-train.json"), *wanted = record_of(data), *record = NULL;
+	_cleanup_free_ char *data = test_data("made-train.json"), *wanted = record_of(data),
+			    *record = NULL;
 
 	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.json", &printed), CLI_WELL);
 	ASSERT_CONTAINS(printed, "train.sh  exit 0  2 m 14 s");

@@ -44,9 +44,12 @@ static const char *cell(const struct top *t, const char *id, const char *title, 
 
 	for (size_t row = 0; row < t->row_count; row++) {
 		for (size_t i = 0; i < column_count; i++) {
-			if (strcmp(t->rows[row].job->now->job.id, id) != 0 || strcmp(top_columns[i].title, title) != 0)
+			if (strcmp(t->rows[row].job->now->job.id, id) != 0 ||
+			    strcmp(top_columns[i].title, title) != 0)
 				continue;
-			return top_columns[i].format(t, &t->rows[row], width, text, sizeof(text)) ? text : "-";
+			return top_columns[i].format(t, &t->rows[row], width, text, sizeof(text))
+				       ? text
+				       : "-";
 		}
 	}
 	return "none";

@@ -94,9 +94,8 @@ TEST(mounts_are_compared_by_name_and_one_that_is_new_was_not_touched_before)
 	struct mount_row *row = reading_get_mount(&p.after->reading, ROW_MOUNT, "/new", "ext4");
 
 	row->ops[OP_WRITE] = (struct op_counts){ .calls = 1009, .bytes = 64 << 20 };
-	reading_find_mount(&p.after->reading, ROW_MOUNT, "/scratch", "lustre")
-		->ops[OP_READ]
-		.bytes *= 2;
+	reading_find_mount(&p.after->reading, ROW_MOUNT, "/scratch", "lustre")->ops[OP_READ].bytes *=
+		2;
 	ASSERT_OK(comparison_make(p.variables, p.before, p.after, &p.comparison));
 	ASSERT(find(&p, "mount_write_bytes", "/new")->before.number == 0);
 	ASSERT(find(&p, "mount_write_bytes", "/new")->is_large);

@@ -7,7 +7,8 @@
 #include "basic/cleanup.h"
 #include "test.h"
 
-/* What libbpf says of one refused program, in its order; the verifier's log is a capture, shortened. */
+/* What libbpf says of one refused program, in its order; the verifier's log is a capture,
+ * shortened. */
 static const char *const refused[] = {
 	"libbpf: prog 'count_dirtied': BPF program load failed: Permission denied\n",
 	"libbpf: prog 'count_dirtied': -- BEGIN PROG LOAD LOG --\n"
@@ -37,10 +38,12 @@ TEST(a_relocation_that_failed_is_kept_and_not_what_follows_from_it)
 {
 	struct complaint c = {};
 
-	complaint_hear(&c, "libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n"
-			   "5: <invalid CO-RE relocation>\n"
-			   "failed to resolve CO-RE relocation <byte_off> [7] struct file.f_none (0:1 @ offset 8)\n"
-			   "-- END PROG LOAD LOG --\n");
+	complaint_hear(
+		&c,
+		"libbpf: prog 'p': -- BEGIN PROG LOAD LOG --\n"
+		"5: <invalid CO-RE relocation>\n"
+		"failed to resolve CO-RE relocation <byte_off> [7] struct file.f_none (0:1 @ offset 8)\n"
+		"-- END PROG LOAD LOG --\n");
 	ASSERT_STREQ(c.text, "prog 'p': failed to resolve CO-RE relocation <byte_off> [7] struct "
 			     "file.f_none (0:1 @ offset 8)");
 }
@@ -49,7 +52,8 @@ TEST(without_a_log_the_first_warning_is_kept)
 {
 	struct complaint c = {};
 
-	complaint_hear(&c, "libbpf: map 'file_rows': failed to create: Cannot allocate memory(-12)\n");
+	complaint_hear(&c,
+		       "libbpf: map 'file_rows': failed to create: Cannot allocate memory(-12)\n");
 	complaint_hear(&c, "libbpf: failed to load object 'files_bpf'\n");
 	ASSERT_STREQ(c.text, "map 'file_rows': failed to create: Cannot allocate memory(-12)");
 }

@@ -82,8 +82,8 @@ TEST(without_a_word_the_defaults_hold)
 	_cleanup_(config_freep) struct config *c = parsed(""), *d = parsed("# nothing\n---\n");
 
 	ASSERT_STREQ(c->listen, "127.0.0.1:9840");
-	ASSERT(!c->is_insecure && c->has_bpf && c->has_t0 && c->has_t1 && c->has_t2 && c->has_clock &&
-	       c->has_histograms);
+	ASSERT(!c->is_insecure && c->has_bpf && c->has_t0 && c->has_t1 && c->has_t2 &&
+	       c->has_clock && c->has_histograms);
 	ASSERT_STREQ(c->token_file, "/etc/jobmeter/scrape.token");
 	ASSERT_STREQ(c->socket_path, "/run/jobmeter/agent.sock");
 	ASSERT_EQ(c->interval_ns, UINT64_C(10000000000));
@@ -99,29 +99,29 @@ TEST(without_a_word_the_defaults_hold)
 
 TEST(each_kind_of_value_is_read)
 {
-	_cleanup_(config_freep) struct config *c =
-		parsed("listen: '[::1]:9841'\n"
-		       "insecure: yes\n"
-		       "tls: {certificate: /a.pem, key: /b.pem}\n"
-		       "socket:\n"
-		       "  admin_groups: [staff, \"ops\"]\n"
-		       "  everyone_sees_all: true\n"
-		       "interval: 1500ms\n"
-		       "retention: 2h\n"
-		       "tiers: {T0: off, T2: no}\n"
-		       "maps_memory_mib: 1GiB\n"
-		       "budget: 1.0203%\n"
-		       "jobs_max: 64\n"
-		       "key_hierarchy: freezer\n"
-		       "mounts:\n"
-		       "- {path: /lustre/scratch, name: SCRATCH}\n"
-		       "- path: /home\n"
-		       "  name: the homes\n"
-		       "rules: [{name: ours, manager: grid, pattern: 'grid/<job:#>'},"
-		       " {name: top, manager: grid, pattern: '/grid_<job:#>'}]\n"
-		       "cluster: \"caf\\u00e9\"\n"
-		       "cpu_affinity: 0-1,3\n"
-		       "log_level: debug\n");
+	_cleanup_(config_freep) struct config *c = parsed(
+		"listen: '[::1]:9841'\n"
+		"insecure: yes\n"
+		"tls: {certificate: /a.pem, key: /b.pem}\n"
+		"socket:\n"
+		"  admin_groups: [staff, \"ops\"]\n"
+		"  everyone_sees_all: true\n"
+		"interval: 1500ms\n"
+		"retention: 2h\n"
+		"tiers: {T0: off, T2: no}\n"
+		"maps_memory_mib: 1GiB\n"
+		"budget: 1.0203%\n"
+		"jobs_max: 64\n"
+		"key_hierarchy: freezer\n"
+		"mounts:\n"
+		"- {path: /lustre/scratch, name: SCRATCH}\n"
+		"- path: /home\n"
+		"  name: the homes\n"
+		"rules: [{name: ours, manager: grid, pattern: 'grid/<job:#>'},"
+		" {name: top, manager: grid, pattern: '/grid_<job:#>'}]\n"
+		"cluster: \"caf\\u00e9\"\n"
+		"cpu_affinity: 0-1,3\n"
+		"log_level: debug\n");
 
 	ASSERT_STREQ(c->listen, "[::1]:9841");
 	ASSERT(c->is_insecure && c->everyone_sees_all && !c->has_t0 && !c->has_t2);

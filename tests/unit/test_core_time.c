@@ -95,7 +95,8 @@ TEST(what_was_stolen_is_lost_whole_and_before_what_threads_waited_for)
 	ASSERT(t.knows_stolen && is_near(t.lost[LOST_STOLEN], 60));
 	ASSERT(is_near(t.lost[CAUSE_FILE_READ], 240));
 	ASSERT(is_near(t.idle, 0) && is_near(sum_of(&t), 400));
-	reading_set(&r->reading, METRIC_CPU_STOLEN, 301 * SECOND); /* more than there was, as little is */
+	reading_set(&r->reading, METRIC_CPU_STOLEN, 301 * SECOND); /* more than there was, as little
+								      is */
 	t = core_time_of(r);
 	ASSERT(is_near(t.lost[LOST_STOLEN], 300) && is_near(sum_of(&t), 400));
 }

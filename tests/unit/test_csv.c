@@ -62,7 +62,17 @@ TEST(a_cell_is_no_formula)
 TEST(nothing_that_a_terminal_obeys_comes_out)
 {
 	static const char *const rows[] = {
-		"a\x1b[2Jb", "a\ab", "a\xc2\x9b" "2Jb", "a\xe2\x80\xae" "b", "a\x7f" "b", "a\xff" "b", "a\rb",
+		"a\x1b[2Jb",
+		"a\ab",
+		"a\xc2\x9b"
+		"2Jb",
+		"a\xe2\x80\xae"
+		"b",
+		"a\x7f"
+		"b",
+		"a\xff"
+		"b",
+		"a\rb",
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -23,8 +23,8 @@ TEST(a_stat_line_is_read_behind_whatever_the_name_holds)
 
 TEST(broken_stat_lines_are_refused)
 {
-	const char *const broken[] = { "", "7", "7 (a", "7 (a)", "7 (a) ", "7 (a) S", "7 (a) S x",
-				       "7 (a) S 99999999999" };
+	const char *const broken[] = { "",	 "7",	    "7 (a",	 "7 (a)",
+				       "7 (a) ", "7 (a) S", "7 (a) S x", "7 (a) S 99999999999" };
 	pid_t parent = 1;
 	char state = 'x';
 

@@ -28,7 +28,8 @@ static void add_hook(struct checkup *c, const char *tier, const char *attach, co
 {
 	struct hook *hook = &c->hooks[c->hook_count++];
 
-	*hook = (struct hook){ tier, "a_program", attach, "something", .is_on = !why, .is_checked = !why };
+	*hook = (struct hook){ tier,	    "a_program",   attach,
+			       "something", .is_on = !why, .is_checked = !why };
 	snprintf(hook->why, sizeof(hook->why), "%s", why ? why : "");
 }
 
@@ -44,7 +45,8 @@ static struct checkup *make_well(void)
 	strcpy(c->machine.kernel, "6.1.0-50-amd64");
 	c->machine.preemption = (struct preemption){ "voluntary", "the scheduler" };
 	c->machine.has_btf = true;
-	c->rights = (struct rights){ .is_known = true, .capabilities = UINT64_MAX,
+	c->rights = (struct rights){ .is_known = true,
+				     .capabilities = UINT64_MAX,
 				     .perf_event_paranoid = 2 };
 	for (size_t i = 0; i < ATTEMPTS_COUNT; i++)
 		c->attempts[i] = (struct attempt){ "fentry", "vfs_read", "more", .is_well = true };
@@ -152,7 +154,8 @@ TEST(what_the_kernel_said_to_the_newer_code_is_told_on_demand)
 	json = write_json(c);
 	list = json_object_get(json, "older_code");
 	ASSERT_EQ(json_array_size(list), (size_t)2);
-	ASSERT_STREQ(json_string_value(json_object_get(json_array_get(list, 0), "object")), "files");
+	ASSERT_STREQ(json_string_value(json_object_get(json_array_get(list, 0), "object")),
+		     "files");
 	ASSERT_STREQ(json_string_value(json_object_get(json_array_get(list, 0), "why")), why_older);
 	json_decref(json);
 }
@@ -176,8 +179,9 @@ TEST(one_hook_that_is_off_is_named_with_its_reason)
 	_cleanup_checkup_ struct checkup *c = make_well();
 	_cleanup_free_ char *text = NULL;
 
-	add_hook(c, "T2", "tp_btf/io", "the canary's read of 7 bytes was counted as 0, and that is "
-				       "quite some way off what it did");
+	add_hook(c, "T2", "tp_btf/io",
+		 "the canary's read of 7 bytes was counted as 0, and that is "
+		 "quite some way off what it did");
 	c->tiers[1] = (struct checkup_tier){ true, "T2", "files", 2, 1, 1, false };
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "T2 is off");
@@ -279,7 +283,8 @@ TEST(costs_have_a_sign_and_a_spread_and_may_be_missing)
 
 	c->has_costs = true;
 	for (size_t i = 0; i < COSTS_COUNT; i++)
-		c->costs.rows[i] = (struct cost){ "T2 + histograms", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
+		c->costs.rows[i] =
+			(struct cost){ "T2 + histograms", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "+5 ns");
 	ASSERT_CONTAINS(text, "-3 to 700");
@@ -297,8 +302,13 @@ TEST(a_placement_names_both_jobs)
 	FILE *out = open_memstream(&text, &size);
 	struct page page = { .out = out, .width = 80 };
 	struct placement p = {
-		.pid = 7, .command = "a\x1b[31mb", .path = (char *)"/x", .dir = (char *)"/sys/x",
-		.cgroups = (char *)"4:memory:/x\n0::/", .has_identity = true, .has_outer = true,
+		.pid = 7,
+		.command = "a\x1b[31mb",
+		.path = (char *)"/x",
+		.dir = (char *)"/sys/x",
+		.cgroups = (char *)"4:memory:/x\n0::/",
+		.has_identity = true,
+		.has_outer = true,
 		.identity = { .rule = "run", .manager = "run", .job = "9" },
 		.outer = { .rule = "slurm-v1", .manager = "slurm", .job = "42", .step = "0" },
 	};
@@ -316,7 +326,9 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 {
 	_cleanup_checkup_ struct checkup *c = make_well();
 	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {
-		.was_asked = true, .is_there = true, .has_answer = true,
+		.was_asked = true,
+		.is_there = true,
+		.has_answer = true,
 		.socket_path = strdup("/run/a.sock"),
 		.facts = { .version = strdup("7.8.9"), .jobs_live = 1 },
 	};
@@ -326,7 +338,9 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 	ASSERT_OK(strings_add(&agent.facts.tiers, "T0"));
 	ASSERT_OK(strings_add(&agent.facts.missing, "bytes by libaio"));
 	text = print_with(c, &agent, false);
-	ASSERT_CONTAINS(text, "agent       7.8.9 answers at /run/a.sock, T0 on, T1 off, T2 off, 1 live job\n");
+	ASSERT_CONTAINS(
+		text,
+		"agent       7.8.9 answers at /run/a.sock, T0 on, T1 off, T2 off, 1 live job\n");
 	ASSERT_CONTAINS(text, "            does not see bytes by libaio\n");
 	json = write_json_with(c, &agent);
 	part = json_object_get(json, "agent");
@@ -339,7 +353,8 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 TEST(without_an_agent_that_is_said_and_of_a_tree_nothing)
 {
 	_cleanup_checkup_ struct checkup *c = make_well();
-	struct doctor_agent none = { .was_asked = true }, silent = { .was_asked = true, .is_there = true };
+	struct doctor_agent none = { .was_asked = true },
+			    silent = { .was_asked = true, .is_there = true };
 	_cleanup_free_ char *text = NULL, *silent_text = NULL, *tree_text = print(c, false);
 	json_t *json = write_json(c);
 
@@ -376,13 +391,16 @@ static char *print_group(const struct doctor_agent *agent)
 TEST(the_sites_rules_are_the_agents)
 {
 	struct doctor_agent agent = {
-		.was_asked = true, .is_there = true, .has_group = true,
+		.was_asked = true,
+		.is_there = true,
+		.has_group = true,
 		.group = { .manager = (char *)"ours", .id = (char *)"9", .step = (char *)"2" },
 	};
 	_cleanup_free_ char *found = print_group(&agent), *refused = NULL, *without = NULL;
 
 	ASSERT_CONTAINS(found, "rule        none of the built-in ones matches");
-	ASSERT_CONTAINS(found, "agent       by the site's rules too: manager ours, job 9, step 2\n");
+	ASSERT_CONTAINS(found,
+			"agent       by the site's rules too: manager ours, job 9, step 2\n");
 	agent.has_group = false;
 	error_set(&agent.why, -ENOENT, "that is part of no job");
 	refused = print_group(&agent);

@@ -147,11 +147,13 @@ TEST(the_score_is_what_was_used_of_the_bill)
 {
 	_cleanup_(billing_clear) struct billing both = weights("CPU=1.0,Mem=0.25G"),
 						mib = weights("CPU=2,Mem=0.5"),
-						memory = weights("Mem=1G"), cores = weights("CPU=7");
+						memory = weights("Mem=1G"),
+						cores = weights("CPU=7");
 	_cleanup_(record_freep) struct record *r = made();
 	struct efficiency e = efficiency_of(r, &both);
 
-	ASSERT(is_near(e.score, 30.5)); /* 4 x 1 of cores, 16 x 0.25 of memory: (4 x .36 + 4 x .25) / 8 */
+	ASSERT(is_near(e.score, 30.5)); /* 4 x 1 of cores, 16 x 0.25 of memory: (4 x .36 + 4 x .25)
+					   / 8 */
 	ASSERT(is_near(e.parts[RESOURCE_CORES], 0.5) && is_near(e.parts[RESOURCE_MEMORY], 0.5));
 	e = efficiency_of(r, &mib); /* 8 and 8192 */
 	ASSERT(is_near(e.score, 100 * (8 * 0.36 + 8192 * 0.25) / 8200));
@@ -180,7 +182,8 @@ TEST(the_document_says_what_the_score_is_weighted_by)
 	_cleanup_(record_freep) struct record *r = made();
 	_cleanup_free_ char *text = written(r, &both);
 
-	ASSERT_CONTAINS(text, "\"score\":30.5,\"billing\":{\"weights\":\"CPU=1.0,Mem=0.25G,GRES/gpu=2\","
-			      "\"partition\":\"gpu\",\"parts\":{\"cores\":0.5,\"memory\":0.5},"
-			      "\"left_out\":[\"GRES/gpu\"]}");
+	ASSERT_CONTAINS(text,
+			"\"score\":30.5,\"billing\":{\"weights\":\"CPU=1.0,Mem=0.25G,GRES/gpu=2\","
+			"\"partition\":\"gpu\",\"parts\":{\"cores\":0.5,\"memory\":0.5},"
+			"\"left_out\":[\"GRES/gpu\"]}");
 }

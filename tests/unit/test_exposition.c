@@ -96,10 +96,13 @@ TEST(all_series_of_a_family_stand_together_and_none_is_there_twice)
 
 TEST(names_of_the_site_make_one_series_of_several_mounts)
 {
-	static const struct exposition_name names[] = { { "/scratch", "SCRATCH" }, { "/lustre/b", "SCRATCH" }, {} };
+	static const struct exposition_name names[] = { { "/scratch", "SCRATCH" },
+							{ "/lustre/b", "SCRATCH" },
+							{} };
 	_cleanup_(made_snapshot_clear) struct snapshot s = { .has_mounts = true };
 	struct exposition_options options = { .snapshot = &s, .names = names };
-	uint32_t b = made_mount(&s, ROW_MOUNT, "/bind", "lustre"), a = made_mount(&s, ROW_MOUNT, "/scratch", "lustre");
+	uint32_t b = made_mount(&s, ROW_MOUNT, "/bind", "lustre"),
+		 a = made_mount(&s, ROW_MOUNT, "/scratch", "lustre");
 	uint32_t other = made_mount(&s, ROW_MOUNT, "/scratch", "tmpfs");
 	_cleanup_free_ char *page = NULL;
 
@@ -112,8 +115,12 @@ TEST(names_of_the_site_make_one_series_of_several_mounts)
 	made_row(&s, a, OP_OPEN, INTERFACE_CALL, (struct op_counts){ .calls = 5 });
 	made_row(&s, other, OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 7 });
 	page = page_in(&options, 4096);
-	ASSERT_CONTAINS(page, "read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"lustre\"} 10108\n");
-	ASSERT_CONTAINS(page, "read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"tmpfs\"} 7\n");
+	ASSERT_CONTAINS(
+		page,
+		"read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"lustre\"} 10108\n");
+	ASSERT_CONTAINS(
+		page,
+		"read_bytes_total{manager=\"slurm\",jobid=\"1\",mount=\"SCRATCH\",fstype=\"tmpfs\"} 7\n");
 	ASSERT_CONTAINS(page, "fstype=\"lustre\",op=\"open\"} 7\n");
 	ASSERT_CONTAINS(page, "fstype=\"lustre\",op=\"stat\"} 3\n");
 	ASSERT_LACKS(page, "/bind");
@@ -150,7 +157,9 @@ TEST(a_user_sees_only_what_he_may)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
 	size_t asked = 0;
-	struct exposition_options options = { .snapshot = &s, .may_see = is_adas, .context = &asked };
+	struct exposition_options options = { .snapshot = &s,
+					      .may_see = is_adas,
+					      .context = &asked };
 	_cleanup_free_ char *page = NULL;
 
 	made_snapshot_fill(&s);
@@ -168,7 +177,8 @@ TEST(of_two_jobs_of_one_name_the_live_one_is_shown)
 	_cleanup_free_ char *live_first = NULL, *ended = NULL, *live_last = NULL;
 
 	for (size_t i = 0; i < 3; i++)
-		made_job(&s, "slurm", "1")->values[METRIC_TASKS_ENDED] = (struct value){ 100 + i, true };
+		made_job(&s, "slurm", "1")->values[METRIC_TASKS_ENDED] = (struct value){ 100 + i,
+											 true };
 	s.jobs[1].is_live = s.jobs[2].is_live = false;
 	live_first = page_of(&s, EXPOSITION_TEXT);
 	ASSERT_CONTAINS(live_first, "ended_total{manager=\"slurm\",jobid=\"1\"} 100\n");
@@ -215,14 +225,19 @@ TEST(long_names_are_cut_and_stay_different)
 
 TEST(nothing_that_a_terminal_obeys_is_in_a_label_and_two_such_names_stay_two)
 {
-	static const char *const names[] = { "/a\x1b[2J", "/a\x1c[2J", "/a\xc2\x9b" "2J", "/a\xe2\x80\xae" "b" };
+	static const char *const names[] = { "/a\x1b[2J", "/a\x1c[2J",
+					     "/a\xc2\x9b"
+					     "2J",
+					     "/a\xe2\x80\xae"
+					     "b" };
 	_cleanup_(made_snapshot_clear) struct snapshot s = { .has_mounts = true };
 	_cleanup_free_ char *page = NULL;
 	size_t marked = 0;
 
 	made_job(&s, "slurm", "1");
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		made_row(&s, made_mount(&s, ROW_MOUNT, names[i], "x"), OP_READ, INTERFACE_CALL, (struct op_counts){ .bytes = 1 });
+		made_row(&s, made_mount(&s, ROW_MOUNT, names[i], "x"), OP_READ, INTERFACE_CALL,
+			 (struct op_counts){ .bytes = 1 });
 	page = page_of(&s, EXPOSITION_OPENMETRICS);
 	for (const char *p = page; *p;) {
 		uint32_t c = utf8_next(&p);
@@ -241,10 +256,14 @@ TEST(node_and_agent_come_from_samples)
 
 	made_samples_fill(&options.samples);
 	page = page_in(&options, 4096);
-	ASSERT_CONTAINS(page, "# TYPE jobmeter_node_cpu_seconds counter\n# UNIT jobmeter_node_cpu_seconds seconds\n");
+	ASSERT_CONTAINS(
+		page,
+		"# TYPE jobmeter_node_cpu_seconds counter\n# UNIT jobmeter_node_cpu_seconds seconds\n");
 	ASSERT_CONTAINS(page, "jobmeter_agent_build_info{version=\"one\"} 1\n");
 	ASSERT_CONTAINS(page, "# TYPE jobmeter_agent_build info\n");
-	ASSERT_CONTAINS(page, "jobmeter_agent_hook_attached{tier=\"one\",program=\"odd \\\"\\\\\\n\xef\xbf\xbd~");
+	ASSERT_CONTAINS(
+		page,
+		"jobmeter_agent_hook_attached{tier=\"one\",program=\"odd \\\"\\\\\\n\xef\xbf\xbd~");
 	ASSERT_LACKS(page, "jobmeter_job_");
 }
 
@@ -268,16 +287,20 @@ TEST(it_says_when_it_is_done)
 TEST(the_format_is_the_one_that_the_client_takes_more_gladly)
 {
 	/* Prometheus 2.42's own, and what others say */
-	ASSERT_EQ(exposition_choose("application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
-				    "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
+	ASSERT_EQ(exposition_choose(
+			  "application/openmetrics-text;version=1.0.0,application/openmetrics-text;"
+			  "version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"),
 		  EXPOSITION_OPENMETRICS);
-	ASSERT_EQ(exposition_choose("text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.4"),
+	ASSERT_EQ(exposition_choose(
+			  "text/plain;version=0.0.4;q=0.5,application/openmetrics-text;q=0.4"),
 		  EXPOSITION_TEXT);
-	ASSERT_EQ(exposition_choose("application/openmetrics-text; version=\"1.0.0\""), EXPOSITION_OPENMETRICS);
+	ASSERT_EQ(exposition_choose("application/openmetrics-text; version=\"1.0.0\""),
+		  EXPOSITION_OPENMETRICS);
 	ASSERT_EQ(exposition_choose("application/openmetrics-text;version=0.0.1"), EXPOSITION_TEXT);
 	ASSERT_EQ(exposition_choose("application/openmetrics-text;q=0"), EXPOSITION_TEXT);
 	ASSERT_EQ(exposition_choose("*/*"), EXPOSITION_TEXT);
 	ASSERT_EQ(exposition_choose("text/html"), EXPOSITION_TEXT);
 	ASSERT_EQ(exposition_choose(NULL), EXPOSITION_TEXT);
-	ASSERT_CONTAINS(exposition_type(EXPOSITION_OPENMETRICS), "application/openmetrics-text; version=1.0.0");
+	ASSERT_CONTAINS(exposition_type(EXPOSITION_OPENMETRICS),
+			"application/openmetrics-text; version=1.0.0");
 }

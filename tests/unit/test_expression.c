@@ -87,10 +87,10 @@ static enum truth truth(const char *text)
 	return expression_truth(e, &(struct subject){ .record = f.record });
 }
 
-#define ASSERT_NUMBER(text, wanted)                                                                \
-	test_true(number(text).is_known &&fabs(number(text).number - (wanted)) < 1e-9, text,       \
+#define ASSERT_NUMBER(text, wanted)                                                          \
+	test_true(number(text).is_known &&fabs(number(text).number - (wanted)) < 1e-9, text, \
 		  __FILE__, __LINE__)
-#define ASSERT_TRUTH(text, wanted)                                                                 \
+#define ASSERT_TRUTH(text, wanted) \
 	test_int(truth(text), (wanted), text, #wanted, __FILE__, __LINE__)
 #define ASSERT_REFUSED(text, words) ASSERT_CONTAINS(refuse(text, EXPRESSION_CONDITION), words)
 
@@ -248,9 +248,9 @@ TEST(multiples_stand_alone)
 
 	frame_init(&f);
 	f.names.has_baseline = true;
-	ASSERT_ERR(
-		expression_parse("elapsed > 1.1x + 5", EXPRESSION_CONDITION, &f.names, &e, &f.err),
-		-EINVAL);
+	ASSERT_ERR(expression_parse("elapsed > 1.1x + 5", EXPRESSION_CONDITION, &f.names, &e,
+				    &f.err),
+		   -EINVAL);
 	ASSERT_CONTAINS(f.err.text, "'x' stands alone");
 	ASSERT_ERR(expression_parse("2x > 1.1x", EXPRESSION_CONDITION, &f.names, &e, &f.err),
 		   -EINVAL);

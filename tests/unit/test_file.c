@@ -18,8 +18,8 @@ static int folder(void)
 /* Make a file of @size bytes, the text and then a fill. */
 static void make(int dir_fd, const char *name, const char *text, size_t size)
 {
-	_cleanup_close_ int fd =
-		openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+					0600);
 	size_t length = strlen(text);
 
 	ASSERT_EQ(write(fd, text, length), (ssize_t)length);

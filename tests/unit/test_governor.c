@@ -16,7 +16,8 @@ static void governor_freep(struct governor **g)
 	governor_free(*g);
 }
 
-/* A node of two CPUs, of which the second has @calls system calls a second, half of them looked at. */
+/* A node of two CPUs, of which the second has @calls system calls a second, half of them looked at.
+ */
 struct life {
 	struct own_costs costs[CPUS];
 	uint64_t second;
@@ -85,7 +86,8 @@ TEST(a_busy_moment_is_none)
 
 TEST(times_come_back_after_a_calm_while)
 {
-	_cleanup_(governor_freep) struct governor *g = governor_new(50 * SECOND); /* as somebody left it */
+	_cleanup_(governor_freep) struct governor *g = governor_new(50 * SECOND); /* as somebody
+										     left it */
 	struct life life = { .second = 100 };
 	uint64_t calm_from;
 
@@ -104,8 +106,11 @@ TEST(readings_that_are_close_together_tell_nothing)
 	uint64_t unclocked_ns;
 
 	for (uint64_t i = 0; i < 20; i++) {
-		const struct governor_feed feed = { .costs = costs, .cpus = CPUS, .bases = { CALL_NS, RUN_NS },
-						    .boot_ns = SECOND + i * SECOND / 100, .budget = BUDGET };
+		const struct governor_feed feed = { .costs = costs,
+						    .cpus = CPUS,
+						    .bases = { CALL_NS, RUN_NS },
+						    .boot_ns = SECOND + i * SECOND / 100,
+						    .budget = BUDGET };
 
 		ASSERT_OK(governor_feed(g, &feed, &unclocked_ns));
 		ASSERT_EQ(unclocked_ns, 0u);

@@ -48,12 +48,14 @@ TEST(the_version_of_either_nvidia_module_is_found)
 	_cleanup_close_ int root = tree_open("versions");
 	struct gpus g;
 
-	tree_write(root, "proc/driver/nvidia/version",
-		   "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC\n");
+	tree_write(
+		root, "proc/driver/nvidia/version",
+		"NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC\n");
 	gpus_read(root, &g);
 	ASSERT_STREQ(g.nvidia_driver, "550.54.15");
-	tree_write(root, "proc/driver/nvidia/version",
-		   "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1.2  Release Build\n");
+	tree_write(
+		root, "proc/driver/nvidia/version",
+		"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.1.2  Release Build\n");
 	gpus_read(root, &g);
 	ASSERT_STREQ(g.nvidia_driver, "570.1.2");
 	tree_write(root, "proc/driver/nvidia/version", "no version\n1.2\n");

@@ -40,7 +40,8 @@ TEST(no_escape_and_no_half_of_a_wide_character_gets_in)
 	_cleanup_free_ char *text = NULL, *plain = NULL;
 
 	grid_put(g, 0, 0, 6, STYLE_PLAIN, "a\x1b[2J\n");
-	ASSERT_EQ(grid_put(g, 1, 0, 4, STYLE_PLAIN, "x漢字"), 3u); /* the second one would be cut in half */
+	ASSERT_EQ(grid_put(g, 1, 0, 4, STYLE_PLAIN, "x漢字"), 3u); /* the second one would be cut in
+								      half */
 	text = text_of(g);
 	ASSERT_STREQ(text, "a?[2J?\nx漢\n");
 	grid_put(ascii, 0, 0, 6, STYLE_PLAIN, "└─é▼█");
@@ -53,8 +54,8 @@ TEST(a_bar_is_as_long_as_its_share)
 	static const struct row {
 		double share;
 		const char *text;
-	} rows[] = { { 0, "\n" },     { 0.5, "██\n" },	    { 1, "████\n" }, { 2, "████\n" },
-		     { -1, "\n" },    { 0.03125, "▏\n" }, { NAN, "\n" } };
+	} rows[] = { { 0, "\n" },  { 0.5, "██\n" },    { 1, "████\n" }, { 2, "████\n" },
+		     { -1, "\n" }, { 0.03125, "▏\n" }, { NAN, "\n" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_(grid_freep) struct grid *g = grid_new(4, 1, false);

@@ -22,7 +22,8 @@ static struct metric_set only(enum metric_id id)
 	return set;
 }
 
-static char cg[] = "/cg", memory[] = "/cg/memory", cpu[] = "/cg/cpu", top[] = "/", inner[] = "/inner";
+static char cg[] = "/cg", memory[] = "/cg/memory", cpu[] = "/cg/cpu", top[] = "/",
+	    inner[] = "/inner";
 static char own[] = "/";
 
 static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = cg, .v2_own = own, .v2_root = top };
@@ -40,7 +41,8 @@ static int v2_tree(const char *name)
 	tree_write(fd, "cg/job/memory.peak", "19922944\n");
 	tree_write(fd, "cg/job/memory.events", "low 0\noom 2\noom_kill 1\noom_group_kill 0\n");
 	tree_write(fd, "cg/job/memory.stat", "anon 4096\npgfault 1009\npgmajfault 13\n");
-	tree_write(fd, "cg/job/cpu.stat", "usage_usec 5000\nuser_usec 3001\nsystem_usec 1999\nthrottled_usec 311\n");
+	tree_write(fd, "cg/job/cpu.stat",
+		   "usage_usec 5000\nuser_usec 3001\nsystem_usec 1999\nthrottled_usec 311\n");
 	return fd;
 }
 
@@ -69,10 +71,13 @@ TEST(what_memory_is_used_for_is_read_and_not_kept_open)
 	_cleanup_(group_files_closep) struct group_files *g = NULL;
 	struct group_files_budget budget = { .max = 100 };
 	struct value values[METRIC_JOB_COUNT] = {};
-	struct metric_set seldom = group_files_seldom(), often = metric_set_minus(group_files_metrics(true, true), seldom);
+	struct metric_set seldom = group_files_seldom(),
+			  often = metric_set_minus(group_files_metrics(true, true), seldom);
 
-	tree_write(fd, "cg/job/memory.stat", "anon 4096\nfile 12288\nkernel 7\nshmem 8192\npgmajfault 3\n");
-	tree_write(fd, "cg/job/memory.events", "low 0\nhigh 5\nmax 11\noom 2\noom_kill 1\noom_group_kill 0\n");
+	tree_write(fd, "cg/job/memory.stat",
+		   "anon 4096\nfile 12288\nkernel 7\nshmem 8192\npgmajfault 3\n");
+	tree_write(fd, "cg/job/memory.events",
+		   "low 0\nhigh 5\nmax 11\noom 2\noom_kill 1\noom_group_kill 0\n");
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
 	ASSERT_OK(group_files_read(g, &seldom, values));
 	ASSERT_EQ(budget.used, 0);
@@ -98,8 +103,9 @@ TEST(pressure_is_there_where_the_kernel_tells_it)
 	struct value values[METRIC_JOB_COUNT] = {};
 
 	tree_write(fd, "cg/job/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n");
-	tree_write(fd, "cg/job/memory.pressure", "some avg10=2.00 avg60=0.00 avg300=0.00 total=17\n"
-						 "full avg10=1.00 avg60=0.00 avg300=0.00 total=13\n");
+	tree_write(fd, "cg/job/memory.pressure",
+		   "some avg10=2.00 avg60=0.00 avg300=0.00 total=17\n"
+		   "full avg10=1.00 avg60=0.00 avg300=0.00 total=13\n");
 	tree_write(fd, "cg/job/io.pressure", "some avg10=2.00 total=x\nfull avg10=1.00\n");
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
 	ASSERT_OK(group_files_read(g, ALL, values));
@@ -107,7 +113,8 @@ TEST(pressure_is_there_where_the_kernel_tells_it)
 	ASSERT(!values[METRIC_PRESSURE_CPU_STALLED].is_known); /* before Linux 5.13 */
 	ASSERT_EQ(values[METRIC_PRESSURE_MEMORY_WAITING].number, 17000);
 	ASSERT_EQ(values[METRIC_PRESSURE_MEMORY_STALLED].number, 13000);
-	ASSERT(!values[METRIC_PRESSURE_IO_WAITING].is_known && !values[METRIC_PRESSURE_IO_STALLED].is_known);
+	ASSERT(!values[METRIC_PRESSURE_IO_WAITING].is_known &&
+	       !values[METRIC_PRESSURE_IO_STALLED].is_known);
 }
 
 static void write_v1(int fd, const char *dir)
@@ -147,7 +154,8 @@ static uint64_t throttled(struct group_files *g)
 	struct value values[METRIC_JOB_COUNT] = {};
 
 	(void)group_files_read(g, &wanted, values);
-	return values[METRIC_CPU_THROTTLED].is_known ? values[METRIC_CPU_THROTTLED].number : UINT64_MAX;
+	return values[METRIC_CPU_THROTTLED].is_known ? values[METRIC_CPU_THROTTLED].number
+						     : UINT64_MAX;
 }
 
 TEST(a_group_without_a_limit_is_asked_rarely_whether_it_was_throttled_and_found_when_it_is)
@@ -165,7 +173,8 @@ TEST(a_group_without_a_limit_is_asked_rarely_whether_it_was_throttled_and_found_
 	for (int i = 0; i < 160; i++)
 		asked += throttled(g) != UINT64_MAX;
 	ASSERT_EQ(asked, 10);
-	tree_write(fd, "cg/cpu/job_7/cpu.stat", "nr_periods 5\nnr_throttled 2\nthrottled_time 23\n");
+	tree_write(fd, "cg/cpu/job_7/cpu.stat",
+		   "nr_periods 5\nnr_throttled 2\nthrottled_time 23\n");
 	while (throttled(g) == UINT64_MAX && waits < 16)
 		waits++;
 	ASSERT(waits < 16);
@@ -372,7 +381,8 @@ TEST(rubbish_is_absent)
 	tree_write(fd, "cg/job/memory.peak", "99999999999999999999\n");
 	tree_write(fd, "cg/job/memory.events", "oom_kill\noom_kill x\n");
 	/* times 1,000 over 63 bits; a number with a tail; the greatest that there is */
-	tree_write(fd, "cg/job/cpu.stat", "user_usec 9223372036854776\nsystem_usec 5x\nthrottled_usec 9223372036854775\n");
+	tree_write(fd, "cg/job/cpu.stat",
+		   "user_usec 9223372036854776\nsystem_usec 5x\nthrottled_usec 9223372036854775\n");
 	ASSERT_OK(group_files_open(fd, &v2, "/job", 0, &budget, &g));
 	ASSERT_OK(group_files_read(g, ALL, values));
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++)
@@ -415,9 +425,12 @@ TEST(fields_of_one_file_stand_together)
 {
 	for (size_t i = 0; i + 1 < group_field_count; i++) {
 		for (size_t j = i + 2; j < group_field_count; j++) {
-			const struct group_field *a = &group_fields[i], *next = &group_fields[i + 1], *b = &group_fields[j];
+			const struct group_field *a = &group_fields[i],
+						 *next = &group_fields[i + 1],
+						 *b = &group_fields[j];
 
-			ASSERT(strcmp(a->v2_file, b->v2_file) != 0 || strcmp(a->v2_file, next->v2_file) == 0);
+			ASSERT(strcmp(a->v2_file, b->v2_file) != 0 ||
+			       strcmp(a->v2_file, next->v2_file) == 0);
 		}
 	}
 }

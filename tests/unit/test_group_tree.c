@@ -14,7 +14,9 @@
 #include "tree.h"
 
 static char mount_point[] = "/cg", top[] = "/", own[] = "/";
-static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = mount_point, .v2_root = top, .v2_own = own };
+static const struct hierarchy v2 = {
+	.is_v2 = true, .v2_mount = mount_point, .v2_root = top, .v2_own = own
+};
 
 struct look {
 	struct group_life *items;
@@ -79,7 +81,8 @@ TEST(what_is_below_a_users_directory_is_delegated)
 		tree_write(fd, "cg/open/job_8/cgroup.procs", "");
 		ASSERT_OK(fchmodat(fd, "cg/open", 0777, 0));
 		l = look(t, 17);
-		ASSERT(!find(&l, "/slurm/job_7")->is_delegated); /* root made it, and gave it away */
+		ASSERT(!find(&l, "/slurm/job_7")->is_delegated); /* root made it, and gave it away
+								  */
 		ASSERT_EQ(find(&l, "/slurm/job_7")->maker_uid, 0u);
 		ASSERT(find(&l, "/slurm/job_7/step_0")->is_delegated);
 		ASSERT_EQ(find(&l, "/slurm/job_7/step_0")->maker_uid, 1001u);

@@ -51,7 +51,8 @@ TEST(one_without_a_turn_waits_for_the_next)
 	hardware_counts_take(&t, 100, 7000, 1000);
 	ASSERT_EQ(t.scaled, UINT64_C(100));
 	ASSERT_EQ(t.enabled_ns, UINT64_C(1000));
-	hardware_counts_take(&t, 107, 8000, 2000); /* 7 in a seventh of the time since its last turn */
+	hardware_counts_take(&t, 107, 8000, 2000); /* 7 in a seventh of the time since its last turn
+						    */
 	ASSERT_EQ(t.scaled, UINT64_C(149));
 }
 
@@ -79,7 +80,8 @@ TEST(what_would_not_fit_stays_the_greatest)
 
 /* ---- which events ---- */
 
-static const struct hardware_event *find(const struct hardware_events *events, enum metric_id metric, size_t skip)
+static const struct hardware_event *find(const struct hardware_events *events,
+					 enum metric_id metric, size_t skip)
 {
 	for (size_t i = 0; i < events->count; i++) {
 		if (events->items[i].metric == metric && skip-- == 0)
@@ -101,8 +103,10 @@ TEST(a_processor_is_known_from_its_first_lines)
 {
 	struct processor p;
 
-	processor_parse("processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon\n"
-			"\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\n", &p);
+	processor_parse(
+		"processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Xeon\n"
+		"\nprocessor\t: 1\nvendor_id\t: AuthenticAMD\n",
+		&p);
 	ASSERT_STREQ(p.vendor, "GenuineIntel");
 	ASSERT_EQ(p.family, 6u);
 	ASSERT_EQ(p.model, 143u);
@@ -111,8 +115,9 @@ TEST(a_processor_is_known_from_its_first_lines)
 TEST(a_processor_that_does_not_say_is_none)
 {
 	static const char *const texts[] = {
-		"", "vendor_id", "vendor_id:", "model\t: x\ncpu family\t: 99999999999999999999\n", "\n\n:\n",
-		"model name\t: 5\n",
+		"",	      "vendor_id",
+		"vendor_id:", "model\t: x\ncpu family\t: 99999999999999999999\n",
+		"\n\n:\n",    "model name\t: 5\n",
 	};
 	struct processor p;
 
@@ -140,7 +145,8 @@ TEST(every_processor_has_cycles_instructions_and_a_question_for_the_last_level)
 
 TEST(intels_vectors_count_by_their_elements)
 {
-	static const uint64_t weights[] = { 1, 2, 4, 8, 16 }, masks[] = { 0x03, 0x04, 0x18, 0x60, 0x80 };
+	static const uint64_t weights[] = { 1, 2, 4, 8, 16 },
+			      masks[] = { 0x03, 0x04, 0x18, 0x60, 0x80 };
 	struct hardware_events events;
 
 	hardware_events_of(&(struct processor){ "GenuineIntel", 6, 0x8f }, &events);
@@ -149,7 +155,8 @@ TEST(intels_vectors_count_by_their_elements)
 		ASSERT_EQ(find(&events, METRIC_CPU_FLOPS, i)->weight, weights[i]);
 		ASSERT_EQ(find(&events, METRIC_CPU_FLOPS, i)->config, masks[i] << 8 | 0xc7);
 	}
-	ASSERT_EQ(find(&events, METRIC_CPU_LLC_MISSES, 0)->config, (uint64_t)PERF_COUNT_HW_CACHE_MISSES);
+	ASSERT_EQ(find(&events, METRIC_CPU_LLC_MISSES, 0)->config,
+		  (uint64_t)PERF_COUNT_HW_CACHE_MISSES);
 	hardware_events_of(&(struct processor){ "GenuineIntel", 6, 0x4f }, &events);
 	ASSERT_EQ(count_of(&events, METRIC_CPU_FLOPS), UINT64_C(4)); /* no vectors of 512 bits */
 	hardware_events_of(&(struct processor){ "GenuineIntel", 6, 0x97 }, &events); /* hybrid */
@@ -176,7 +183,9 @@ TEST(amds_operations_are_counted_where_they_are_documented)
 
 TEST(events_that_no_machine_has_are_told)
 {
-	const struct hardware_events events = { { { METRIC_CPU_CYCLES, PERF_TYPE_SOFTWARE, 4711, 1 } }, 1 };
+	const struct hardware_events events = {
+		{ { METRIC_CPU_CYCLES, PERF_TYPE_SOFTWARE, 4711, 1 } }, 1
+	};
 	struct hardware *h = NULL;
 	struct error err = {};
 

@@ -435,8 +435,8 @@ TEST(no_helper_is_left_behind_a_killed_agent)
 	}
 	ASSERT_EQ(read(pipe_fds[0], &helper_process, sizeof(helper_process)),
 		  (ssize_t)sizeof(helper_process));
-	ASSERT_OK(prctl(PR_SET_CHILD_SUBREAPER,
-			1)); /* so that it becomes ours, and can be waited for */
+	ASSERT_OK(prctl(PR_SET_CHILD_SUBREAPER, 1)); /* so that it becomes ours, and can be waited
+							for */
 	stop(agent);
 	ASSERT_EQ(waitpid(helper_process, NULL, 0), helper_process);
 	ASSERT_OK(prctl(PR_SET_CHILD_SUBREAPER, 0));

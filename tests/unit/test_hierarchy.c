@@ -13,8 +13,8 @@
 #define V1_MEMORY "31 1 0:31 / /cg/memory rw - cgroup cgroup rw,memory\n"
 #define V1_CPU "32 1 0:32 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n"
 
-static int read_made(const char *name, const char *mounts, const char *cgroups, const char *v2_controllers,
-		     struct hierarchy *ret, struct error *err)
+static int read_made(const char *name, const char *mounts, const char *cgroups,
+		     const char *v2_controllers, struct hierarchy *ret, struct error *err)
 {
 	_cleanup_close_ int fd = tree_open(name);
 
@@ -28,7 +28,8 @@ TEST(v2_with_the_memory_controller_is_the_key)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
 
-	ASSERT_OK(read_made("v2", V2_MOUNT, "0::/user.slice/x.scope\n", "cpuset cpu io memory\n", &h, NULL));
+	ASSERT_OK(read_made("v2", V2_MOUNT, "0::/user.slice/x.scope\n", "cpuset cpu io memory\n",
+			    &h, NULL));
 	ASSERT(h.is_v2);
 	ASSERT_STREQ(hierarchy_own_path(&h), "/user.slice/x.scope");
 }
@@ -37,8 +38,8 @@ TEST(v2_with_hugetlb_alone_leaves_the_key_to_v1)
 {
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
 
-	ASSERT_OK(read_made("hybrid", V2_MOUNT V1_MEMORY, "4:memory:/slurm/job_7\n0::/\n", "hugetlb\n", &h,
-			    NULL));
+	ASSERT_OK(read_made("hybrid", V2_MOUNT V1_MEMORY, "4:memory:/slurm/job_7\n0::/\n",
+			    "hugetlb\n", &h, NULL));
 	ASSERT(!h.is_v2);
 	ASSERT_EQ(h.key, CONTROLLER_MEMORY);
 	ASSERT_STREQ(hierarchy_own_path(&h), "/slurm/job_7");
@@ -58,7 +59,8 @@ TEST(no_cgroup_file_system_is_told)
 	struct hierarchy h = {};
 	struct error err = {};
 
-	ASSERT_ERR(read_made("none", "1 0 8:1 / / rw - ext4 d rw\n", "0::/\n", "", &h, &err), -ENOENT);
+	ASSERT_ERR(read_made("none", "1 0 8:1 / / rw - ext4 d rw\n", "0::/\n", "", &h, &err),
+		   -ENOENT);
 	ASSERT_CONTAINS(err.text, "cgroup");
 }
 
@@ -86,10 +88,14 @@ TEST(a_directory_and_a_path_lead_to_each_other)
 	static const struct row {
 		const char *dir, *path;
 	} rows[] = {
-		{ "/cg/memory/slurm/job_7", "/slurm/job_7" },  { "/cg/memory/slurm/job_7//", "/slurm/job_7" },
-		{ "/cg/memory", "/" },                         { "/cg/memory/", "/" },
-		{ "/slurm/job_7", "/slurm/job_7" },            { "/cg/memory2/x", "/cg/memory2/x" },
-		{ "", "" },                                    { "/", "/" },
+		{ "/cg/memory/slurm/job_7", "/slurm/job_7" },
+		{ "/cg/memory/slurm/job_7//", "/slurm/job_7" },
+		{ "/cg/memory", "/" },
+		{ "/cg/memory/", "/" },
+		{ "/slurm/job_7", "/slurm/job_7" },
+		{ "/cg/memory2/x", "/cg/memory2/x" },
+		{ "", "" },
+		{ "/", "/" },
 	};
 
 	ASSERT_OK(read_made("there", V1_MEMORY, "4:memory:/slurm/job_7\n", "", &h, NULL));

@@ -13,7 +13,8 @@
 
 #define _cleanup_record_ _cleanup_(record_freep)
 
-static struct hot_file *add(struct hot_list *list, const char *path, uint64_t bytes, uint64_t calls, uint64_t ns)
+static struct hot_file *add(struct hot_list *list, const char *path, uint64_t bytes, uint64_t calls,
+			    uint64_t ns)
 {
 	struct hot_file *file;
 
@@ -110,8 +111,9 @@ TEST(what_ranks_a_file_is_the_sum_of_its_parts)
 
 	ASSERT_EQ(hot_file_rank(file, HOT_BY_BYTES), 10007 + 1009);
 	ASSERT_EQ(hot_file_rank(file, HOT_BY_CALLS),
-		  made_number(METRIC_FILE_READ_CALLS) + made_number(METRIC_FILE_WRITE_CALLS) + made_number(METRIC_FILE_OPENS) +
-			  made_number(METRIC_FILE_CREATES) + made_number(METRIC_FILE_CLOSES) + made_number(METRIC_FILE_OTHERS));
+		  made_number(METRIC_FILE_READ_CALLS) + made_number(METRIC_FILE_WRITE_CALLS) +
+			  made_number(METRIC_FILE_OPENS) + made_number(METRIC_FILE_CREATES) +
+			  made_number(METRIC_FILE_CLOSES) + made_number(METRIC_FILE_OTHERS));
 	ASSERT_EQ(hot_file_rank(file, HOT_BY_TIME), made_number(METRIC_FILE_READ_SECONDS) +
 							    made_number(METRIC_FILE_WRITE_SECONDS) +
 							    made_number(METRIC_FILE_META_SECONDS));
@@ -162,7 +164,8 @@ TEST(files_that_cannot_be_are_refused_with_their_place)
 		const char *from, *to, *wanted;
 	} rows[] = {
 		{ "\"bytes\": 10007", "\"bytes\": 1", "files.hot[0].read.bytes is less than" },
-		{ "\"reread_bytes\": 1", "\"reread_bytes\": 99991", "reread_bytes is more than was read" },
+		{ "\"reread_bytes\": 1", "\"reread_bytes\": 99991",
+		  "reread_bytes is more than was read" },
 		{ "\"path\": \"/scratch/a\",", "", "files.hot[0].path is missing" },
 		{ "\"path\": \"/scratch/a\"", "\"path\": 3", "files.hot[0].path is a number" },
 		{ "\"dropped\": {", "\"other\": {", "files.dropped is missing" },
@@ -193,7 +196,8 @@ TEST(files_that_cannot_be_are_refused_with_their_place)
 
 TEST(ranks_add_up_by_path_and_a_size_is_the_greatest)
 {
-	_cleanup_record_ struct record *a = record_with_files(), *b = record_with_files(), *merged = NULL;
+	_cleanup_record_ struct record *a = record_with_files(), *b = record_with_files(),
+				       *merged = NULL;
 	const struct record *records[] = { a, b };
 	const struct hot_file *file;
 
@@ -216,8 +220,8 @@ TEST(ranks_add_up_by_path_and_a_size_is_the_greatest)
 
 TEST(of_a_part_of_the_ranks_the_files_are_not_known)
 {
-	_cleanup_record_ struct record *a = record_with_files(), *b = made_record(1), *merged = NULL,
-				       *other = NULL;
+	_cleanup_record_ struct record *a = record_with_files(), *b = made_record(1),
+				       *merged = NULL, *other = NULL;
 	const struct record *records[] = { a, b }, *reverse[] = { b, a };
 
 	ASSERT_OK(record_merge(records, 2, &merged));

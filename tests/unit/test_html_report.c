@@ -41,9 +41,9 @@ static char *part_of(const char *page, const char *from, const char *to)
 
 TEST(every_page_is_well_formed)
 {
-	static const char *const names[] = { "made-train.json",	      "made-nasty.json",
-					     "made-hot.json",	      "made-ways.json",
-					     "made-short.json",	      "made-long.json",
+	static const char *const names[] = { "made-train.json",	       "made-nasty.json",
+					     "made-hot.json",	       "made-ways.json",
+					     "made-short.json",	       "made-long.json",
 					     "pages/made-epochs.json", "made-hardware.json" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -72,11 +72,17 @@ TEST(counters_and_sensors_are_told_in_words)
 	_cleanup_(record_freep) struct record *r = read_data("made-hardware.json");
 	_cleanup_free_ char *page = page_of(r);
 
-	ASSERT_CONTAINS(page, "~2.84 GHz while on CPU, ~0.61 instructions a cycle, ~14.2 LLC misses per 1,000 instructions, "
-			      "~4.80 GFLOP/s while on CPU");
-	ASSERT_CONTAINS(page, "2.84 GHz on average, 1.90 GHz at least, 82 °C on average, 93 °C at most, cores throttled 13 times, "
-			      "packages throttled 1 time (62 samples of the CPUs that it may use)");
-	ASSERT_CONTAINS(page, "Hardware counters: estimates, since they took turns and counted 80 % of the time.");
+	ASSERT_CONTAINS(
+		page,
+		"~2.84 GHz while on CPU, ~0.61 instructions a cycle, ~14.2 LLC misses per 1,000 instructions, "
+		"~4.80 GFLOP/s while on CPU");
+	ASSERT_CONTAINS(
+		page,
+		"2.84 GHz on average, 1.90 GHz at least, 82 °C on average, 93 °C at most, cores throttled 13 times, "
+		"packages throttled 1 time (62 samples of the CPUs that it may use)");
+	ASSERT_CONTAINS(
+		page,
+		"Hardware counters: estimates, since they took turns and counted 80 % of the time.");
 }
 
 TEST(the_head_says_what_it_was)
@@ -180,8 +186,8 @@ TEST(the_busiest_of_many_mounts_are_told_and_the_rest_is_counted)
 		name[strlen(name)] = i % 2 ? '<' : '\0';
 		name[sizeof(name) - 1] = '\0';
 		row = reading_get_mount(&r->reading, ROW_MOUNT, name, name);
-		row->ops[OP_READ] =
-			(struct op_counts){ .calls = 1, .bytes = UINT64_C(1024) * (i + 1) };
+		row->ops[OP_READ] = (struct op_counts){ .calls = 1,
+							.bytes = UINT64_C(1024) * (i + 1) };
 		row->sizes[OP_READ].counts[i % HISTOGRAM_BUCKETS] = 1;
 		row->has_histograms = true;
 	}

@@ -20,7 +20,7 @@
 #define LONG_BYTES 20000003 /* of the long answer */
 
 struct world { /* what the routes see and say */
-	size_t given;    /* of the long answer */
+	size_t given; /* of the long answer */
 	unsigned int done;
 	struct http_peer peer;
 	unsigned int answered[600];
@@ -30,10 +30,12 @@ struct world { /* what the routes see and say */
 static int answer_hello(void *context, const struct http_request *request, struct http_answer *ret)
 {
 	struct world *w = context;
-	const char *name = http_query(request, "name"), *header = http_header(request, "X-Greeting");
+	const char *name = http_query(request, "name"),
+		   *header = http_header(request, "X-Greeting");
 
 	w->peer = request->peer;
-	ret->length = (size_t)asprintf(&ret->text, "%s %s", header ? header : "hello", name ? name : "nobody");
+	ret->length = (size_t)asprintf(&ret->text, "%s %s", header ? header : "hello",
+				       name ? name : "nobody");
 	return 0;
 }
 
@@ -108,17 +110,24 @@ static void note_answer(void *context, const struct http_route *route, unsigned 
 }
 
 static const struct http_route routes[] = {
-	{ "GET", "/hello", answer_hello, true, true }, { "GET", "/secret", answer_hello, false, true },
-	{ "POST", "/echo", answer_echo, false, true }, { "GET", "/jobs/", answer_below, false, false },
-	{ "GET", "/broken", answer_broken, false, false }, { "GET", "/long", answer_long, false, true },
-	{ "GET", "/torn", answer_torn, false, true }, {},
+	{ "GET", "/hello", answer_hello, true, true },
+	{ "GET", "/secret", answer_hello, false, true },
+	{ "POST", "/echo", answer_echo, false, true },
+	{ "GET", "/jobs/", answer_below, false, false },
+	{ "GET", "/broken", answer_broken, false, false },
+	{ "GET", "/long", answer_long, false, true },
+	{ "GET", "/torn", answer_torn, false, true },
+	{},
 };
 
 static struct http_options options_of(struct world *w)
 {
 	*w = (struct world){};
-	return (struct http_options){ .routes = routes, .context = w, .answered = note_answer,
-				      .address = "127.0.0.1:0", .silence_s = 1 };
+	return (struct http_options){ .routes = routes,
+				      .context = w,
+				      .answered = note_answer,
+				      .address = "127.0.0.1:0",
+				      .silence_s = 1 };
 }
 
 static struct http *listen_with(const struct http_options *options)
@@ -136,7 +145,8 @@ static char *get(struct http *h, const char *path, const char *headers)
 {
 	_cleanup_free_ char *request = NULL;
 
-	ASSERT(asprintf(&request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path, headers) > 0);
+	ASSERT(asprintf(&request, "GET %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n", path,
+			headers) > 0);
 	return client_ask(h, request);
 }
 
@@ -145,7 +155,8 @@ TEST(a_route_answers_with_query_and_header)
 	struct world w;
 	struct http_options options = options_of(&w);
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
-	_cleanup_free_ char *plain = get(h, "/hello", ""), *named = get(h, "/hello?name=a%20b&x", "x-greeting: hi\r\n");
+	_cleanup_free_ char *plain = get(h, "/hello", ""),
+			    *named = get(h, "/hello?name=a%20b&x", "x-greeting: hi\r\n");
 
 	ASSERT_CONTAINS(plain, "HTTP/1.1 200 ");
 	ASSERT_CONTAINS(plain, "Content-Type: text/plain; charset=utf-8\r\n");
@@ -160,10 +171,11 @@ TEST(a_connection_takes_several_requests)
 	struct world w;
 	struct http_options options = options_of(&w);
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
-	_cleanup_free_ char *answers = client_ask(h, "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
-						     "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
-						     "GET /hello?name=two HTTP/1.1\r\nHost: x\r\n"
-						     "Connection: close\r\n\r\n");
+	_cleanup_free_ char *answers = client_ask(h,
+						  "GET /hello?name=one HTTP/1.1\r\nHost: x\r\n\r\n"
+						  "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n"
+						  "GET /hello?name=two HTTP/1.1\r\nHost: x\r\n"
+						  "Connection: close\r\n\r\n");
 
 	ASSERT_CONTAINS(answers, "hello one");
 	ASSERT_CONTAINS(answers, " 404 ");
@@ -175,8 +187,10 @@ TEST(head_is_an_answer_without_a_body)
 	struct world w;
 	struct http_options options = options_of(&w);
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
-	_cleanup_free_ char *small = client_ask(h, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-	_cleanup_free_ char *large = client_ask(h, "HEAD /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	_cleanup_free_ char *small =
+		client_ask(h, "HEAD /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+	_cleanup_free_ char *large =
+		client_ask(h, "HEAD /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
 	ASSERT_CONTAINS(small, "HTTP/1.1 200 ");
 	ASSERT_CONTAINS(small, "Content-Length: 12\r\n");
@@ -194,8 +208,9 @@ TEST(failures_are_json_or_text_as_the_route_is)
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
 	_cleanup_free_ char *none = get(h, "/nowhere", ""), *below = get(h, "/jobs/7", ""),
 			    *broken = get(h, "/broken", "");
-	_cleanup_free_ char *method =
-		client_ask(h, "PUT /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+	_cleanup_free_ char *method = client_ask(
+		h,
+		"PUT /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
 
 	ASSERT_CONTAINS(none, "HTTP/1.1 404 ");
 	ASSERT_CONTAINS(none, "Content-Type: application/json\r\n");
@@ -231,10 +246,12 @@ TEST(a_body_has_a_bound)
 	struct http_options options = options_of(&w);
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
 	_cleanup_free_ char *most = NULL, *request = malloc(70000), *large = NULL, *chunked = NULL;
-	_cleanup_free_ char *small =
-		client_ask(h, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde");
-	size_t head = (size_t)sprintf(request, "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
-					       "Content-Length: 65536\r\n\r\n");
+	_cleanup_free_ char *small = client_ask(
+		h,
+		"POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 5\r\n\r\nabcde");
+	size_t head = (size_t)sprintf(request,
+				      "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+				      "Content-Length: 65536\r\n\r\n");
 
 	ASSERT_STREQ(client_body(small), "5:abcde");
 	memset(request + head, 'y', 65536);
@@ -277,9 +294,13 @@ TEST(a_token_is_asked_for_but_where_a_route_is_open)
 {
 	struct world w;
 	struct http_options options = options_of(&w);
-	static const char *const wrong[] = { "", "Authorization: Bearer tok\r\n", "Authorization: Bearer tokent\r\n",
-					     "Authorization: Bearer \r\n", "Authorization: Basic token\r\n",
-					     "Authorization: token\r\n", "Authorization: Bearer tokentoken\r\n" };
+	static const char *const wrong[] = { "",
+					     "Authorization: Bearer tok\r\n",
+					     "Authorization: Bearer tokent\r\n",
+					     "Authorization: Bearer \r\n",
+					     "Authorization: Basic token\r\n",
+					     "Authorization: token\r\n",
+					     "Authorization: Bearer tokentoken\r\n" };
 
 	options.token = "token";
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
@@ -347,7 +368,8 @@ TEST(gzip_is_used_where_it_is_taken)
 	static const char request[] =
 		"GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAccept-Encoding: deflate, gzip;q=0.5\r\n\r\n";
 	int fd = client_connect(h);
-	_cleanup_free_ char *answer = NULL, *body = NULL, *text = NULL, *small = NULL, *refused = NULL;
+	_cleanup_free_ char *answer = NULL, *body = NULL, *text = NULL, *small = NULL,
+			    *refused = NULL;
 	size_t length = 0;
 
 	client_send(h, fd, request);
@@ -422,7 +444,8 @@ TEST(a_request_that_comes_in_drops_is_cut_all_the_same)
 	int fd = client_connect(h);
 
 	client_send(h, fd, "GET /hello HTTP/1.1\r\nX-A: ");
-	/* a byte now and then, as long as they are taken: never silent for the second that is allowed */
+	/* a byte now and then, as long as they are taken: never silent for the second that is
+	 * allowed */
 	for (struct pollfd end = { .fd = fd, .events = POLLIN }; poll(&end, 1, 20) == 0;)
 		client_send(h, fd, "a");
 	close(fd);
@@ -523,8 +546,17 @@ TEST(a_port_in_use_and_a_wrong_address_are_said)
 	struct world w;
 	struct http_options options = options_of(&w), second = options;
 	_cleanup_(http_closep) struct http *h = listen_with(&options);
-	static const char *const wrong[] = { "", ":", "127.0.0.1", ":9840", "localhost:9840", "127.0.0.1:99999",
-					     "::1:9840", "[::1:9840", "[]:1", "[127.0.0.1]:1", "127.0.0.1:-1",
+	static const char *const wrong[] = { "",
+					     ":",
+					     "127.0.0.1",
+					     ":9840",
+					     "localhost:9840",
+					     "127.0.0.1:99999",
+					     "::1:9840",
+					     "[::1:9840",
+					     "[]:1",
+					     "[127.0.0.1]:1",
+					     "127.0.0.1:-1",
 					     "127.0.0.1:80x" };
 	struct http *other = NULL;
 	struct error err = {};

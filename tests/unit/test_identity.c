@@ -31,8 +31,8 @@ static void describe(const char *path, char *ret, size_t size)
 		snprintf(ret, size, "none");
 		return;
 	}
-	snprintf(ret, size, "%s %s %s %s %s %s", id.manager, id.job, or_dash(id.step), or_dash(id.task),
-		 or_dash(id.user), id.rule);
+	snprintf(ret, size, "%s %s %s %s %s %s", id.manager, id.job, or_dash(id.step),
+		 or_dash(id.task), or_dash(id.user), id.rule);
 }
 
 static size_t check_layout(const char *name)
@@ -42,7 +42,9 @@ static size_t check_layout(const char *name)
 
 	ASSERT(asprintf(&path, "layouts/%s", name) > 0);
 	text = test_data(path);
-	ASSERT_CONTAINS(text, "# A layout: drawn from a description, not captured from a machine.\n# Source: ");
+	ASSERT_CONTAINS(
+		text,
+		"# A layout: drawn from a description, not captured from a machine.\n# Source: ");
 	for (char *rest = text, *line; (line = parse_next_line(&rest));) {
 		char found[2048], *arrow = strstr(line, " -> ");
 
@@ -88,7 +90,8 @@ TEST(each_built_in_rule_has_a_layout_that_it_matches)
 			text = test_data(path);
 			is_there |= strstr(text, end) != NULL;
 		}
-		if (strcmp(name, "root-unit") == 0) /* no manager makes one, but some init systems might */
+		if (strcmp(name, "root-unit") == 0) /* no manager makes one, but some init systems
+						       might */
 			continue;
 		if (!is_there)
 			fprintf(stderr, "no layout of %s\n", name);
@@ -129,11 +132,28 @@ TEST(where_the_job_and_the_step_end_is_told)
 TEST(a_path_of_nobody_has_no_identity)
 {
 	static const char *const paths[] = {
-		"", "/", "//", "/a/b", "/slurm", "/slurm/uid_1000", "/slurm/uid_x/job_1",
-		"/slurm/uid_1/job_", "/slurm/uid_1/job_1x", "/slurmstepd.scope.d/job_1",
-		"/jobmeter-run-", "/jobmeter-run-1x", "/xjobmeter-run-1", "/docker/abc",
-		"/docker/", "/kubepods/pod", "/lsf/job.1", "/pbs_jobs.service.d/jobid/1",
-		"/system.slice", "/a/b.service", "/.service", "/system.slice/.scope",
+		"",
+		"/",
+		"//",
+		"/a/b",
+		"/slurm",
+		"/slurm/uid_1000",
+		"/slurm/uid_x/job_1",
+		"/slurm/uid_1/job_",
+		"/slurm/uid_1/job_1x",
+		"/slurmstepd.scope.d/job_1",
+		"/jobmeter-run-",
+		"/jobmeter-run-1x",
+		"/xjobmeter-run-1",
+		"/docker/abc",
+		"/docker/",
+		"/kubepods/pod",
+		"/lsf/job.1",
+		"/pbs_jobs.service.d/jobid/1",
+		"/system.slice",
+		"/a/b.service",
+		"/.service",
+		"/system.slice/.scope",
 	};
 	struct identity id = { .rule = "as it was" };
 
@@ -236,8 +256,10 @@ TEST(a_sites_rule_comes_before_the_built_in_ones)
 	_cleanup_(identity_rules_freep) struct identity_rules *rules = identity_rules_new();
 	struct identity id;
 
-	ASSERT_OK(identity_rules_add(rules, "ours", "ours", "/batch/<user:#>-<job:+>[/part<step:#>]", false, NULL));
-	ASSERT_OK(identity_rules_add(rules, "crons", "ours", "system.slice/<job:cron.service>", false, NULL));
+	ASSERT_OK(identity_rules_add(rules, "ours", "ours",
+				     "/batch/<user:#>-<job:+>[/part<step:#>]", false, NULL));
+	ASSERT_OK(identity_rules_add(rules, "crons", "ours", "system.slice/<job:cron.service>",
+				     false, NULL));
 	ASSERT(identity_of(rules, "/batch/12-a.b/part7/x", &id));
 	ASSERT_STREQ(id.rule, "ours");
 	ASSERT_STREQ(id.manager, "ours");
@@ -302,9 +324,12 @@ TEST(a_rule_that_is_no_good_is_refused_with_the_reason)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct error err = {};
 
-		if (identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false, &err) == 0)
+		if (identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false, &err) ==
+		    0)
 			fprintf(stderr, "taken: %s\n", bad[i].pattern);
-		ASSERT_ERR(identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false, &err), -EINVAL);
+		ASSERT_ERR(identity_rules_add(rules, "r", bad[i].manager, bad[i].pattern, false,
+					      &err),
+			   -EINVAL);
 		ASSERT_CONTAINS(err.text, bad[i].says);
 	}
 	ASSERT_ERR(identity_rules_add(rules, "", "x", "<job:+>", false, NULL), -EINVAL);
@@ -335,7 +360,8 @@ TEST(a_rule_with_many_runs_and_a_hostile_path_come_to_an_end)
 	char path[512];
 	struct identity id;
 
-	ASSERT_OK(identity_rules_add(rules, "r", "x", "+_+_+_+_+_+_+_+_+_+[_+[_+[_+]]]<job:#>", false, NULL));
+	ASSERT_OK(identity_rules_add(rules, "r", "x", "+_+_+_+_+_+_+_+_+_+[_+[_+[_+]]]<job:#>",
+				     false, NULL));
 	memset(path, '_', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
 	for (size_t i = 0; i < sizeof(path) - 1; i += 200)

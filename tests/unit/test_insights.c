@@ -68,7 +68,8 @@ static struct record *made_calm(void)
 	row->sizes[OP_WRITE].counts[21] = 100;
 	row->ops[OP_OPEN] = (struct op_counts){ .calls = 10 };
 	r->files.is_known = r->files.has_seconds = true;
-	r->reading.network.is_known = r->reading.network.has_connections = r->reading.network.has_details = true;
+	r->reading.network.is_known = r->reading.network.has_connections =
+		r->reading.network.has_details = true;
 	return r;
 }
 
@@ -162,8 +163,8 @@ static void cores_never_used_with_others(struct record *r, bool is_over)
 static void cores_crowded(struct record *r, bool is_over)
 {
 	use_cpu(r, 320);
-	r->cores.balance.number =
-		is_over ? 8100 : 9100; /* 80 of 100 s, by the busiest's 98.8 or 87.9 */
+	r->cores.balance.number = is_over ? 8100 : 9100; /* 80 of 100 s, by the busiest's 98.8
+							    or 87.9 */
 	set(r, METRIC_CPU_RUN_QUEUE, 90);
 }
 
@@ -177,8 +178,8 @@ static void cores_crowded_by_half_a_thread(struct record *r, bool is_over)
 static void cores_taken_where_none_is_full(struct record *r, bool is_over)
 {
 	use_cpu(r, 200);
-	r->cores.balance.number =
-		is_over ? 5400 : 5200; /* 50 of 100 s, by the busiest's 92.6 or 96.2 */
+	r->cores.balance.number = is_over ? 5400 : 5200; /* 50 of 100 s, by the busiest's 92.6
+							    or 96.2 */
 	set(r, METRIC_CPU_RUN_QUEUE, 60);
 }
 
@@ -334,7 +335,8 @@ static void long_round_trips(struct record *r, bool is_over)
 {
 	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
 	set_network(r, METRIC_NETWORK_ROUND_TRIPS, 1000);
-	set_network(r, METRIC_NETWORK_ROUND_TRIP_SECONDS, is_over ? UINT64_C(11000000000) : UINT64_C(10000000000));
+	set_network(r, METRIC_NETWORK_ROUND_TRIP_SECONDS,
+		    is_over ? UINT64_C(11000000000) : UINT64_C(10000000000));
 }
 
 static void lost_to_page_faults(struct record *r, bool is_over)
@@ -371,7 +373,9 @@ static void out_of_memory(struct record *r, bool is_over)
 static void out_of_memory_together(struct record *r, bool is_over)
 {
 	set(r, METRIC_MEMORY_OOM_KILLS, 1);
-	r->oom_list.items[0] = (struct oom_kill){ .pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true } };
+	r->oom_list.items[0] = (struct oom_kill){
+		.pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true }
+	};
 	r->oom_list.count = 1;
 }
 
@@ -435,20 +439,21 @@ static void slow_writes(struct record *r, bool is_over)
 
 static void metadata_heavy(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_STAT] =
-		(struct op_counts){ .calls = 5000, .ns = is_over ? 40000000000 : 39000000000 };
+	row_of(r)->ops[OP_STAT] = (struct op_counts){ .calls = 5000,
+						      .ns = is_over ? 40000000000 : 39000000000 };
 }
 
 static void fsync_storm(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_FSYNC] =
-		(struct op_counts){ .calls = is_over ? 101 : 100, .ns = 30000000000 };
+	row_of(r)->ops[OP_FSYNC] = (struct op_counts){ .calls = is_over ? 101 : 100,
+						       .ns = 30000000000 };
 }
 
 static void failed_opens(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_OPEN] =
-		(struct op_counts){ .calls = 2000, .errors = is_over ? 1001 : 1000, .ns = 20000000000 };
+	row_of(r)->ops[OP_OPEN] = (struct op_counts){ .calls = 2000,
+						      .errors = is_over ? 1001 : 1000,
+						      .ns = 20000000000 };
 }
 
 static void not_found_storm(struct record *r, bool is_over)
@@ -579,15 +584,21 @@ static const struct {
 	{ "idle-cores", idle_cores, "2 m 01 s", NULL },
 	{ "cpu-contended", cpu_contended, "Threads waited 41 s for a core: 10 %", NULL },
 	{ "throttled", throttled, "held the job back for 3.7 s", NULL },
-	{ "stolen", stolen, "took 20 s from threads that were on a core: 5 % of their time there", NULL },
+	{ "stolen", stolen, "took 20 s from threads that were on a core: 5 % of their time there",
+	  NULL },
 	{ "system-time", system_time, "30 % of the CPU time was spent in the kernel (1 m 48 s)",
 	  NULL },
-	{ "cache-misses", cache_misses, "completed 61 instructions in 100 cycles, and 10.1 of 1,000", NULL },
-	{ "cache-misses", cache_misses_of_few_instructions, "completed 99 instructions in 100 cycles, and 15.2 of 1,000", NULL },
+	{ "cache-misses", cache_misses,
+	  "completed 61 instructions in 100 cycles, and 10.1 of 1,000", NULL },
+	{ "cache-misses", cache_misses_of_few_instructions,
+	  "completed 99 instructions in 100 cycles, and 15.2 of 1,000", NULL },
 	{ "cache-misses", cache_misses_of_half, "waited for memory", NULL },
-	{ "few-instructions", few_instructions, "completed 99 instructions in 100 cycles: they were busy", NULL },
-	{ "spin-wait", spin_wait, "20 % of the CPU time threads spun until there was something to do (1 m 00 s)", NULL },
-	{ "threads-uneven", threads_uneven, "The 4 threads of the busiest process were uneven: the mean had 80 %", NULL },
+	{ "few-instructions", few_instructions,
+	  "completed 99 instructions in 100 cycles: they were busy", NULL },
+	{ "spin-wait", spin_wait,
+	  "20 % of the CPU time threads spun until there was something to do (1 m 00 s)", NULL },
+	{ "threads-uneven", threads_uneven,
+	  "The 4 threads of the busiest process were uneven: the mean had 80 %", NULL },
 	{ "ranks-uneven", ranks_uneven, "4 ranks were uneven: the mean had 80 %", NULL },
 	{ "lost-to-reads", lost_to_reads,
 	  "20 % of the core time was lost waiting for reads (1 m 20 s)", NULL },
@@ -605,9 +616,12 @@ static const struct {
 	{ "lost-to-locks", lost_to_locks, "21 % of the core time", NULL },
 	{ "lost-to-network", lost_to_network, "41 % of the core time", NULL },
 	{ "tcp-retransmits", tcp_retransmits, "TCP sent 201 of 20,000 segments again: 1 %.", NULL },
-	{ "short-connections", short_connections, "1,001 connections were opened, to send 1 MiB and receive 60 MiB.", NULL },
-	{ "small-messages", small_messages, "200,000 calls sent 1023 B each on average, while 11 % of the core time", NULL },
-	{ "long-round-trips", long_round_trips, "Round trips took 11 ms on average, while 11 % of the core time", NULL },
+	{ "short-connections", short_connections,
+	  "1,001 connections were opened, to send 1 MiB and receive 60 MiB.", NULL },
+	{ "small-messages", small_messages,
+	  "200,000 calls sent 1023 B each on average, while 11 % of the core time", NULL },
+	{ "long-round-trips", long_round_trips,
+	  "Round trips took 11 ms on average, while 11 % of the core time", NULL },
 	{ "lost-to-page-faults", lost_to_page_faults, "6 % of the core time", NULL },
 	{ "memory-low", memory_low, "11.1 GiB of 16 GiB were used.", "#SBATCH --mem=14G" },
 	{ "memory-near-limit", memory_near_limit, "14.5 GiB of 16 GiB", "#SBATCH --mem=18G" },
@@ -615,19 +629,23 @@ static const struct {
 	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
 	{ "out-of-memory", out_of_memory, "Memory ran out: 1 killed.", "#SBATCH --mem=24G" },
 	{ "out-of-memory-together", out_of_memory_together,
-	  "The largest process that was killed had 7 GiB of 16 GiB: none ran out of memory alone, they did together.", NULL },
+	  "The largest process that was killed had 7 GiB of 16 GiB: none ran out of memory alone, they did together.",
+	  NULL },
 	{ "crashed-unnoticed", crashed_unnoticed,
 	  "3 of its processes died by a fault (SIGSEGV, SIGABRT or the like), though the command ended with "
 	  "exit code 0.",
 	  NULL },
-	{ "crashed", crashed, "1 of its processes died by a fault (SIGSEGV, SIGABRT or the like).", NULL },
-	{ "killed", killed, "Signal 9 (SIGKILL) ended it, and not for want of its group's memory.", NULL },
-	{ "killed-inside", killed_inside, "Exit code 137: SIGKILL ended a part of it, and not", NULL },
+	{ "crashed", crashed, "1 of its processes died by a fault (SIGSEGV, SIGABRT or the like).",
+	  NULL },
+	{ "killed", killed, "Signal 9 (SIGKILL) ended it, and not for want of its group's memory.",
+	  NULL },
+	{ "killed-inside", killed_inside, "Exit code 137: SIGKILL ended a part of it, and not",
+	  NULL },
 	{ "major-faults", major_faults, "10,001 page faults", NULL },
 	{ "small-reads", small_reads, "/made-scratch: 1,001 reads of 4 KiB on average took 20 s.",
 	  NULL },
-	{ "small-writes", small_writes, "/made-scratch: 1,001 writes of 4 KiB on average took 20 s.",
-	  NULL },
+	{ "small-writes", small_writes,
+	  "/made-scratch: 1,001 writes of 4 KiB on average took 20 s.", NULL },
 	{ "slow-reads", slow_reads, "1 m 20 s inside reads of 100 MiB: 1 MiB/s", NULL },
 	{ "slow-writes", slow_writes, "1 m 20 s inside writes of 100 MiB: 1 MiB/s", NULL },
 	{ "metadata-heavy", metadata_heavy, "5,010 calls on metadata (50.1/s) took 40 s, 10 %",
@@ -840,8 +858,8 @@ TEST(within_a_severity_what_lost_most_stands_first)
 	ASSERT_STREQ(insights.items[1].rule->id, "throttled");
 }
 
-#define PER_MOUNT                                                                                  \
-	"rules:\n  - id: reads\n    each: mount\n    severity: info\n    source: the site\n"       \
+#define PER_MOUNT                                                                            \
+	"rules:\n  - id: reads\n    each: mount\n    severity: info\n    source: the site\n" \
 	"    when: mount_read_seconds > 1\n    text: \"{mount}: {mount_read_seconds}\"\n"
 
 TEST(each_mount_is_asked_and_rows_that_are_none_are_not)
@@ -923,7 +941,8 @@ TEST(of_one_group_only_the_most_exact_is_among_the_first)
 
 static struct mount_row *unresolved_of(struct record *r)
 {
-	struct mount_row *row = reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL);
+	struct mount_row *row = reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)",
+						  NULL);
 
 	row->has_seconds = row->has_histograms = true;
 	return row;
@@ -950,9 +969,10 @@ TEST(without_their_mounts_failures_are_told_of_all_together)
 
 	search_nowhere(r, 1400, 1600);
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT_STREQ(find(&insights, "failed-opens")->text,
-		     "All mounts together (on which is not known): 1,600 of 3,000 opens failed (53 %); opens took "
-		     "30 s in all.");
+	ASSERT_STREQ(
+		find(&insights, "failed-opens")->text,
+		"All mounts together (on which is not known): 1,600 of 3,000 opens failed (53 %); opens took "
+		"30 s in all.");
 	ASSERT_CONTAINS(find(&insights, "not-found-storm")->text,
 			"All mounts together (on which is not known): 1,600 of 3,000 calls");
 	insights_format(&insights, d);
@@ -963,8 +983,8 @@ TEST(without_their_mounts_failures_are_told_of_all_together)
 	ASSERT_LACKS(text, "(unresolved)");
 }
 
-#define SHARES                                                                                     \
-	"rules:\n  - id: shares\n    each: mount\n    severity: info\n    source: the site\n"      \
+#define SHARES                                                                                \
+	"rules:\n  - id: shares\n    each: mount\n    severity: info\n    source: the site\n" \
 	"    when: mount_open_fail_share > 1 %\n    text: \"{mount}: {mount_open_fail_share}\"\n"
 
 TEST(a_sites_own_rule_knows_no_share_of_a_mount_either)
@@ -1021,9 +1041,10 @@ TEST(metadata_without_its_mounts_is_told_whole)
 	row_of(r)->ops[OP_CLOSE] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
 	unresolved_of(r)->ops[OP_UNLINK] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT_CONTAINS(find(&insights, "metadata-heavy")->text,
-			"All mounts together (on which is not known): 6,010 calls on metadata (60.1/s) took "
-			"50 s, 12 %");
+	ASSERT_CONTAINS(
+		find(&insights, "metadata-heavy")->text,
+		"All mounts together (on which is not known): 6,010 calls on metadata (60.1/s) took "
+		"50 s, 12 %");
 }
 
 /* ---- what costs nothing is not told ---- */
@@ -1084,7 +1105,8 @@ static void read_device(struct record *r)
 static void read_small_async(struct record *r)
 {
 	small_reads(r, true);
-	row_of(r)->interfaces[INTERFACE_LIBAIO][OP_READ] = (struct op_counts){ .calls = 500, .bytes = 500 * 4096 };
+	row_of(r)->interfaces[INTERFACE_LIBAIO][OP_READ] =
+		(struct op_counts){ .calls = 500, .bytes = 500 * 4096 };
 	row_of(r)->ops[OP_READ].ns = 90000000000;
 }
 

@@ -35,7 +35,9 @@ static void add_process(int root, int pid, const char *name, int start)
 	char path[64], text[256];
 
 	snprintf(path, sizeof(path), "proc/%d/stat", pid);
-	snprintf(text, sizeof(text), "%d (%s) S 1 1 1 0 -1 0 0 0 0 0 3 5 0 0 20 0 1 0 %d 4096 7 8 9\n", pid, name, start);
+	snprintf(text, sizeof(text),
+		 "%d (%s) S 1 1 1 0 -1 0 0 0 0 0 3 5 0 0 20 0 1 0 %d 4096 7 8 9\n", pid, name,
+		 start);
 	tree_write(root, path, text);
 }
 
@@ -67,7 +69,8 @@ TEST(it_is_the_oldest_process_that_is_not_the_managers)
 
 TEST(the_environment_has_the_jobs_name)
 {
-	static const char environment[] = "A=SLURM_JOB_NAME=no\0XSLURM_JOB_NAME=no\0SLURM_JOB_NAME=train it\0B=";
+	static const char environment[] =
+		"A=SLURM_JOB_NAME=no\0XSLURM_JOB_NAME=no\0SLURM_JOB_NAME=train it\0B=";
 	_cleanup_(hierarchy_clear) struct hierarchy h = {};
 	_cleanup_close_ int root = make_job("label");
 	struct job_command c = {};
@@ -78,7 +81,8 @@ TEST(the_environment_has_the_jobs_name)
 	ASSERT_OK(job_command_find(root, &h, "slurm", "/slurm/uid_1000/job_7", &c));
 	ASSERT_STREQ(c.label, "");
 	fd = openat(root, "proc/17/environ", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	ASSERT_EQ((long)write(fd, environment, sizeof(environment) - 1), (long)(sizeof(environment) - 1));
+	ASSERT_EQ((long)write(fd, environment, sizeof(environment) - 1),
+		  (long)(sizeof(environment) - 1));
 	close(fd);
 	ASSERT_OK(job_command_find(root, &h, "slurm", "/slurm/uid_1000/job_7", &c));
 	ASSERT_STREQ(c.label, "train it");
@@ -105,9 +109,15 @@ TEST(a_process_that_began_later_under_the_same_number_is_another_one)
 
 TEST(what_is_no_stat_is_told)
 {
-	static const char *const texts[] = { "", "7", "7 (a", "7 a) S", "x (a) S 1", "7 (a) S 1 2 3",
+	static const char *const texts[] = { "",
+					     "7",
+					     "7 (a",
+					     "7 a) S",
+					     "x (a) S 1",
+					     "7 (a) S 1 2 3",
 					     "0 (a) S 1 1 1 0 -1 0 0 0 0 0 3 5 0 0 20 0 1 0 7 1",
-					     "7 (a) S 1 1 1 0 -1 0 0 0 0 0 3 5 0 0 20 0 1 0 x 1", ")7(" };
+					     "7 (a) S 1 1 1 0 -1 0 0 0 0 0 3 5 0 0 20 0 1 0 x 1",
+					     ")7(" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct job_command c = { .pid = 41 };

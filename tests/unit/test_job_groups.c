@@ -11,7 +11,9 @@
 #include "tree.h"
 
 static char mount_point[] = "/cg", top[] = "/", own[] = "/";
-static const struct hierarchy v2 = { .is_v2 = true, .v2_mount = mount_point, .v2_root = top, .v2_own = own };
+static const struct hierarchy v2 = {
+	.is_v2 = true, .v2_mount = mount_point, .v2_root = top, .v2_own = own
+};
 
 TEST(each_job_and_step_has_its_top_group)
 {

@@ -43,7 +43,8 @@ TEST(what_is_not_there_is_not_found)
 
 	ASSERT_EQ(kernel_types_find(types, "file", BTF_KIND_UNION), -ENOENT);
 	ASSERT_EQ(kernel_types_find(types, "fil", BTF_KIND_STRUCT), -ENOENT);
-	ASSERT_EQ(kernel_types_find(types, "", BTF_KIND_PTR), -ENOENT); /* one without a name is not looked for */
+	ASSERT_EQ(kernel_types_find(types, "", BTF_KIND_PTR), -ENOENT); /* one without a name is not
+									   looked for */
 	ASSERT_EQ(kernel_types_find(NULL, "file", BTF_KIND_STRUCT), -ENOENT);
 }
 

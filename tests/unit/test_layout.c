@@ -49,8 +49,13 @@ TEST(its_name_is_16_digits_whatever_it_is)
 
 TEST(other_names_are_no_layouts)
 {
-	static const char *const names[] = { "", "maps", "fedcba987654321", "fedcba98765432100",
-					     "FEDCBA9876543210", "fedcba987654321/", "0x23456789abcdef" };
+	static const char *const names[] = { "",
+					     "maps",
+					     "fedcba987654321",
+					     "fedcba98765432100",
+					     "FEDCBA9876543210",
+					     "fedcba987654321/",
+					     "0x23456789abcdef" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		ASSERT_ERR(layout_check_name(names[i]), -EINVAL);

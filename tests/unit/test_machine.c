@@ -64,7 +64,8 @@ TEST(broken_files_are_unknown_too)
 
 TEST(a_guest_is_known_by_its_flag)
 {
-	ASSERT(machine_parse_hypervisor("processor\t: 0\nflags\t\t: fpu hypervisor sse\nbugs\t:\n"));
+	ASSERT(machine_parse_hypervisor(
+		"processor\t: 0\nflags\t\t: fpu hypervisor sse\nbugs\t:\n"));
 	ASSERT(machine_parse_hypervisor("flags\t: fpu hypervisor\n"));
 	ASSERT(machine_parse_hypervisor("flags\t: fpu hypervisor"));
 	ASSERT(!machine_parse_hypervisor("flags\t: fpu sse\nmodel name\t: hypervisor\n"));

@@ -52,8 +52,8 @@ TEST(a_ticket_has_it_in_short)
 
 TEST(signs_of_markdown_mean_nothing)
 {
-	_cleanup_free_ char *text =
-		escaped(markdown_put, "a|b`c`*d*<e>&lt;[f](g)\n# h\x1b\xff~~i~~");
+	_cleanup_free_ char *text = escaped(markdown_put,
+					    "a|b`c`*d*<e>&lt;[f](g)\n# h\x1b\xff~~i~~");
 	_cleanup_free_ char *code = escaped(markdown_put_code, "a`b\nc");
 
 	ASSERT_STREQ(text, "a\\|b\\`c\\`\\*d\\*\\<e\\>\\&lt;\\[f\\](g) \\# h \ufffd\\~\\~i\\~\\~");

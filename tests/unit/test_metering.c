@@ -45,9 +45,9 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 
 TEST(each_source_has_a_switch)
 {
-	_cleanup_(config_freep) struct config *config =
-		parsed("tiers: {T1: off}\nblock: off\nclock: off\nhistograms: off\nhardware: on\nthermal: off\nports: off\n"
-		       "key_hierarchy: freezer\n");
+	_cleanup_(config_freep) struct config *config = parsed(
+		"tiers: {T1: off}\nblock: off\nclock: off\nhistograms: off\nhardware: on\nthermal: off\nports: off\n"
+		"key_hierarchy: freezer\n");
 	_cleanup_(metering_clear) struct metering m = {};
 
 	ASSERT_OK(metering_of(config, &m));
@@ -68,9 +68,9 @@ TEST(without_bpf_there_are_no_tiers)
 
 TEST(mounts_and_rules_are_the_sites)
 {
-	_cleanup_(config_freep) struct config *config =
-		parsed("mounts: [{path: /lustre/scratch, name: SCRATCH}]\n"
-		       "rules: [{name: ours, manager: batch, pattern: 'batch/<job:#>'}]\n");
+	_cleanup_(config_freep) struct config *config = parsed(
+		"mounts: [{path: /lustre/scratch, name: SCRATCH}]\n"
+		"rules: [{name: ours, manager: batch, pattern: 'batch/<job:#>'}]\n");
 	_cleanup_(metering_clear) struct metering m = {};
 
 	ASSERT_OK(metering_of(config, &m));

@@ -22,10 +22,12 @@ TEST(every_row_is_filled_in)
 		const struct metric *metric = metric_get((enum metric_id)i);
 
 		ASSERT(metric->name && metric->help);
-		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0, metric->scope <= SCOPE_JOB_NOW);
-		ASSERT_EQ(metric->section != NULL, metric->scope <= SCOPE_FILE); /* what is in records... */
+		ASSERT_EQ(strncmp(metric->name, "jobmeter_job_", 13) == 0,
+			  metric->scope <= SCOPE_JOB_NOW);
+		ASSERT_EQ(metric->section != NULL, metric->scope <= SCOPE_FILE); /* what is in
+										    records... */
 		ASSERT_EQ(metric->key != NULL, metric->section != NULL);
-		ASSERT_EQ(metric->section != NULL, i < METRIC_RECORD_END);         /* ... stands first */
+		ASSERT_EQ(metric->section != NULL, i < METRIC_RECORD_END); /* ... stands first */
 		ASSERT(ends_with(metric->help, "."));
 		ASSERT_EQ(metric_id_of(metric), i);
 		ASSERT_EQ(metric->scope == SCOPE_JOB, i < METRIC_JOB_COUNT);
@@ -78,7 +80,8 @@ TEST(a_sections_rows_stand_together)
 TEST(a_names_rows_stand_together_and_are_alike)
 {
 	for (unsigned int i = 1; i < METRIC_COUNT; i++) {
-		const struct metric *metric = metric_get((enum metric_id)i), *before = metric_get((enum metric_id)(i - 1));
+		const struct metric *metric = metric_get((enum metric_id)i),
+				    *before = metric_get((enum metric_id)(i - 1));
 
 		if (is_same(metric->name, before->name)) {
 			ASSERT(metric->kind == before->kind && metric->unit == before->unit);
@@ -97,11 +100,13 @@ TEST(families_have_names_of_their_own)
 {
 	for (unsigned int i = 0; i < METRIC_COUNT; i++) {
 		for (unsigned int j = 0; j < METRIC_COUNT; j++) {
-			const char *a = metric_get((enum metric_id)i)->name, *b = metric_get((enum metric_id)j)->name;
+			const char *a = metric_get((enum metric_id)i)->name,
+				   *b = metric_get((enum metric_id)j)->name;
 			size_t length = strlen(b);
 
 			if (strncmp(a, b, length) == 0 && a[length])
-				ASSERT(strcmp(a + length, "_total") != 0 && strcmp(a + length, "_info") != 0);
+				ASSERT(strcmp(a + length, "_total") != 0 &&
+				       strcmp(a + length, "_info") != 0);
 		}
 	}
 }
@@ -123,9 +128,12 @@ static void visit_parts(struct mount_row *row, void (*visit)(uint64_t *number, u
 			if (metric_get(id)->scope == SCOPE_MOUNT_OP)
 				visit(mount_row_op_number_ref(row, id, (enum file_op)op), next);
 		}
-		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
+		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING;
+		     interface++) {
 			if (metric_get(id)->scope == SCOPE_MOUNT_INTERFACE)
-				visit(mount_row_interface_number_ref(row, id, (enum file_interface)interface), next);
+				visit(mount_row_interface_number_ref(
+					      row, id, (enum file_interface)interface),
+				      next);
 		}
 	}
 }

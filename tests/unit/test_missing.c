@@ -71,8 +71,9 @@ TEST(where_other_hooks_give_the_same_those_that_are_off_are_named)
 	switch_off(&hooks[SEE], "has no such function");
 	switch_off(&hooks[SMELL], "has no such function");
 	switch_off(&hooks[END], "has no such function");
-	ASSERT_STREQ(list(hooks), WHERE " (security_see, security_smell), bytes by libaio (aio_end): "
-					"has no such function\n");
+	ASSERT_STREQ(list(hooks),
+		     WHERE " (security_see, security_smell), bytes by libaio (aio_end): "
+			   "has no such function\n");
 }
 
 TEST(reasons_stand_apart)

@@ -32,7 +32,8 @@ TEST(of_several_such_mounts_the_shortest_path_wins)
 {
 	_cleanup_(mounts_clear) struct mounts m = {};
 
-	ASSERT_OK(parse("1 0 0:7 / /mnt/scratch rw - tmpfs t rw\n2 0 0:7 / /scr rw - tmpfs t rw\n", &m));
+	ASSERT_OK(parse("1 0 0:7 / /mnt/scratch rw - tmpfs t rw\n2 0 0:7 / /scr rw - tmpfs t rw\n",
+			&m));
 	ASSERT_STREQ(mounts_find(&m, DEVICE(0, 7))->point, "/scr");
 }
 
@@ -40,7 +41,8 @@ TEST(two_mounts_with_one_last_component_stay_two)
 {
 	_cleanup_(mounts_clear) struct mounts m = {};
 
-	ASSERT_OK(parse("1 0 0:7 / /a/data rw - tmpfs t rw\n2 0 0:8 / /b/data rw - tmpfs t rw\n", &m));
+	ASSERT_OK(parse("1 0 0:7 / /a/data rw - tmpfs t rw\n2 0 0:8 / /b/data rw - tmpfs t rw\n",
+			&m));
 	ASSERT_STREQ(mounts_find(&m, DEVICE(0, 7))->point, "/a/data");
 	ASSERT_STREQ(mounts_find(&m, DEVICE(0, 8))->point, "/b/data");
 }
@@ -58,7 +60,8 @@ TEST(blanks_in_paths_come_back)
 {
 	_cleanup_(mounts_clear) struct mounts m = {};
 
-	ASSERT_OK(parse("1 0 0:7 / /with\\040a\\011blank rw shared:1 master:2 - tmpfs none rw\n", &m));
+	ASSERT_OK(parse("1 0 0:7 / /with\\040a\\011blank rw shared:1 master:2 - tmpfs none rw\n",
+			&m));
 	ASSERT_STREQ(m.items[0].point, "/with a\tblank");
 }
 
@@ -66,7 +69,8 @@ TEST(an_option_is_found_as_a_whole_word)
 {
 	_cleanup_(mounts_clear) struct mounts m = {};
 
-	ASSERT_OK(parse("1 0 0:7 / /x rw - cgroup c rw,cpuacct\n2 0 0:8 / /y rw - cgroup c rw,cpu\n", &m));
+	ASSERT_OK(parse(
+		"1 0 0:7 / /x rw - cgroup c rw,cpuacct\n2 0 0:8 / /y rw - cgroup c rw,cpu\n", &m));
 	ASSERT_STREQ(mounts_find_type(&m, "cgroup", "cpu")->point, "/y");
 	ASSERT(mounts_find_type(&m, "cgroup", "memory") == NULL);
 }
@@ -74,8 +78,12 @@ TEST(an_option_is_found_as_a_whole_word)
 TEST(broken_lines_are_refused_with_their_number)
 {
 	const char *const broken[] = {
-		"1 0 8:1 / /a rw ext4 d rw\n",      "1 0 8 / /a rw - ext4 d rw\n", "1 0 8:1 /\n",
-		"1 0 8:1048576 / /a rw - e d rw\n", "garbage\n",                   "1 0 8:1 / /a rw -\n",
+		"1 0 8:1 / /a rw ext4 d rw\n",
+		"1 0 8 / /a rw - ext4 d rw\n",
+		"1 0 8:1 /\n",
+		"1 0 8:1048576 / /a rw - e d rw\n",
+		"garbage\n",
+		"1 0 8:1 / /a rw -\n",
 	};
 
 	for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {

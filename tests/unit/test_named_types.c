@@ -24,11 +24,9 @@ static void free_named(struct named_types **types)
  * The kernel's:
  *	struct inode { int ino; };
  *	typedef struct { int counter; } atomic_t;
- *	struct file { union { const atomic_t count; struct inode *inode; }; unsigned mode : 3; struct inode own[2]; };
- *	struct other { struct file file; };
- *	enum flags { HEAD = 7 };
- *	enum wide { FAR = 1 << 40 };
- *	struct list { struct list *next; };
+ *	struct file { union { const atomic_t count; struct inode *inode; }; unsigned mode : 3;
+ *struct inode own[2]; }; struct other { struct file file; }; enum flags { HEAD = 7 }; enum wide {
+ *FAR = 1 << 40 }; struct list { struct list *next; };
  */
 static struct kernel_types *make_kernel(void)
 {
@@ -101,7 +99,8 @@ static const char *name_of(const struct btf *btf, uint32_t offset)
 TEST(a_named_type_is_there_with_what_it_is_made_of)
 {
 	_cleanup_(kernel_types_freep) struct kernel_types *kernel = make_kernel();
-	_cleanup_(free_btf) struct btf *local = make_local((const char *const[]){ "file", NULL }, NULL);
+	_cleanup_(free_btf) struct btf *local = make_local((const char *const[]){ "file", NULL },
+							   NULL);
 	_cleanup_(free_named) struct named_types *types = NULL;
 	_cleanup_(free_btf) struct btf *written = NULL;
 	const struct btf_type *file, *part;
@@ -122,7 +121,8 @@ TEST(a_named_type_is_there_with_what_it_is_made_of)
 	ASSERT_STREQ(name_of(written, btf_members(part)[0].name_off), "count");
 	ASSERT_STREQ(name_of(written, btf_members(part)[1].name_off), "inode");
 	ASSERT(btf_is_ptr(btf__type_by_id(written, btf_members(part)[1].type)));
-	part = btf__type_by_id(written, btf_members(part)[0].type); /* what is const, and called atomic_t */
+	part = btf__type_by_id(written, btf_members(part)[0].type); /* what is const, and called
+								       atomic_t */
 	ASSERT(btf_is_struct(part));
 	ASSERT_STREQ(name_of(written, btf_members(part)[0].name_off), "counter");
 
@@ -138,7 +138,8 @@ TEST(a_named_type_is_there_with_what_it_is_made_of)
 TEST(what_nobody_names_is_left_out)
 {
 	_cleanup_(kernel_types_freep) struct kernel_types *kernel = make_kernel();
-	_cleanup_(free_btf) struct btf *local = make_local((const char *const[]){ "list", "nothing", NULL }, NULL);
+	_cleanup_(free_btf) struct btf *local =
+		make_local((const char *const[]){ "list", "nothing", NULL }, NULL);
 	_cleanup_(free_named) struct named_types *types = NULL;
 	_cleanup_(free_btf) struct btf *written = NULL;
 
@@ -152,8 +153,10 @@ TEST(what_nobody_names_is_left_out)
 TEST(a_flavour_stands_for_the_type_and_enums_keep_their_values)
 {
 	_cleanup_(kernel_types_freep) struct kernel_types *kernel = make_kernel();
-	_cleanup_(free_btf) struct btf *local = make_local((const char *const[]){ "inode___old", NULL }, "flags");
-	_cleanup_(free_btf) struct btf *later = make_local((const char *const[]){ "inode", NULL }, "wide");
+	_cleanup_(free_btf) struct btf *local =
+		make_local((const char *const[]){ "inode___old", NULL }, "flags");
+	_cleanup_(free_btf) struct btf *later = make_local((const char *const[]){ "inode", NULL },
+							   "wide");
 	_cleanup_(free_named) struct named_types *types = NULL;
 	_cleanup_(free_btf) struct btf *written = NULL;
 	int id;
@@ -169,5 +172,6 @@ TEST(a_flavour_stands_for_the_type_and_enums_keep_their_values)
 	id = btf__find_by_name_kind(written, "wide", BTF_KIND_ENUM64);
 	ASSERT(id > 0);
 	ASSERT_EQ(btf_enum64_value(btf_enum64(btf__type_by_id(written, (uint32_t)id))), 1ULL << 40);
-	ASSERT_EQ(btf__type_cnt(written), 6); /* nothing, the pointer, inode, its int, flags, wide: each once */
+	ASSERT_EQ(btf__type_cnt(written), 6); /* nothing, the pointer, inode, its int, flags, wide:
+						 each once */
 }

@@ -126,7 +126,7 @@ TEST(another_namespace_has_names_of_its_own)
 	struct tables t;
 
 	open_tables(&t, ROOT DATA, ROOT DATA);
-	ASSERT_STREQ(find(&t, DEVICE(2), "/work", OTHER), "");      /* the job's own */
+	ASSERT_STREQ(find(&t, DEVICE(2), "/work", OTHER), ""); /* the job's own */
 	ASSERT_STREQ(find(&t, DEVICE(2), "/data", OTHER), "/data"); /* the same as ours */
 	ASSERT_STREQ(find(&t, DEVICE(1), "/", OTHER), "/");
 	close_tables(&t);

@@ -47,8 +47,8 @@ TEST(a_record_comes_back_as_it_was_written)
 		  0);
 	ASSERT(again->reading.network.has_details);
 	ASSERT_EQ(again->reading.network.min_rtt_ns, r->reading.network.min_rtt_ns);
-	ASSERT_EQ(memcmp(&again->reading.network.rtt_distribution, &r->reading.network.rtt_distribution,
-			 sizeof(struct histogram)),
+	ASSERT_EQ(memcmp(&again->reading.network.rtt_distribution,
+			 &r->reading.network.rtt_distribution, sizeof(struct histogram)),
 		  0);
 	ASSERT(strstr(text, "\"tcp\"") && !strstr(text, "\"udp\"")); /* which was not used */
 }
@@ -99,12 +99,16 @@ TEST(one_that_is_kept_is_a_copy_and_those_that_are_empty_are_shared)
 	const struct network *kept, *unknown = keep(&parts, n);
 
 	ASSERT(!unknown->is_known && !unknown->has_connections && network_is_empty(unknown));
-	for (unsigned int known = 0; known < 4; known++) { /* each with its own way of being known */
-		n = (struct network){ .is_known = true, .has_connections = known & 1, .has_details = known & 2 };
+	for (unsigned int known = 0; known < 4; known++) { /* each with its own way of being known
+							    */
+		n = (struct network){ .is_known = true,
+				      .has_connections = known & 1,
+				      .has_details = known & 2 };
 		ASSERT(network_is_empty(&n));
 		kept = keep(&parts, n);
 		ASSERT(kept == keep(&others, n) && kept != unknown);
-		ASSERT(kept->is_known && kept->has_connections == (known & 1) && kept->has_details == (bool)(known & 2));
+		ASSERT(kept->is_known && kept->has_connections == (known & 1) &&
+		       kept->has_details == (bool)(known & 2));
 		ASSERT(network_is_empty(kept));
 	}
 	n.numbers[NETWORK_PLACES - 1] = 1;
@@ -165,7 +169,8 @@ TEST(tcps_own_numbers_are_unknown_where_its_connections_are_not_followed)
 	fill(&other, 3);
 	other.has_connections = false;
 	(void)network_section.add(&r->reading.network, &other);
-	ASSERT(r->reading.network.is_known && !network_knows(&r->reading.network, METRIC_NETWORK_OPENED));
+	ASSERT(r->reading.network.is_known &&
+	       !network_knows(&r->reading.network, METRIC_NETWORK_OPENED));
 	text = made_json(r);
 	ASSERT_CONTAINS(text, "\"opened\": null");
 	again = made_again(text, NULL);
@@ -174,7 +179,8 @@ TEST(tcps_own_numbers_are_unknown_where_its_connections_are_not_followed)
 
 TEST(of_round_trips_the_least_stays_and_the_spread_is_summed)
 {
-	struct network a = { .is_known = true, .has_connections = true, .has_details = true }, b = a, none = a;
+	struct network a = { .is_known = true, .has_connections = true, .has_details = true },
+		       b = a, none = a;
 
 	b.min_rtt_ns = 31000;
 	b.rtt_distribution.counts[7] = 13;
@@ -189,7 +195,8 @@ TEST(of_round_trips_the_least_stays_and_the_spread_is_summed)
 	b.has_details = false;
 	(void)network_section.add(&a, &b);
 	ASSERT(a.has_connections && !a.has_details);
-	ASSERT(!network_knows(&a, METRIC_NETWORK_LEAST_ROUND_TRIP) && network_knows(&a, METRIC_NETWORK_ROUND_TRIPS));
+	ASSERT(!network_knows(&a, METRIC_NETWORK_LEAST_ROUND_TRIP) &&
+	       network_knows(&a, METRIC_NETWORK_ROUND_TRIPS));
 }
 
 TEST(a_differences_least_round_trip_is_known_where_it_is_new)
@@ -217,7 +224,8 @@ TEST(an_older_record_knows_its_connections_without_their_round_trip_times)
 {
 	_cleanup_(record_freep) struct record *old = made_again(
 		"{\"schema\": \"jobmeter.record/1\", \"network\": {\"tcp\": {\"connections\": {\"opened\": 3, \"accepted\": 0,"
-		" \"retransmits\": 0, \"rtt_seconds\": 0.002, \"rtt_samples\": 5}}}}", NULL);
+		" \"retransmits\": 0, \"rtt_seconds\": 0.002, \"rtt_samples\": 5}}}}",
+		NULL);
 
 	ASSERT(old && old->reading.network.has_connections && !old->reading.network.has_details);
 }
@@ -243,7 +251,9 @@ TEST(reports_tell_how_long_rtt_samples_took)
 	n->min_rtt_ns = 31000;
 	n->rtt_distribution.counts[9] = 100; /* 65,536 to 131,072 ns */
 	some = report(r);
-	ASSERT_CONTAINS(some, "\n            round trips: half below 98.3 µs, 99 % below 130 µs, least 31 µs\n");
+	ASSERT_CONTAINS(
+		some,
+		"\n            round trips: half below 98.3 µs, 99 % below 130 µs, least 31 µs\n");
 }
 
 /* How many commas there are in that line; no text of a made record has one. */
@@ -309,8 +319,12 @@ TEST(reports_tell_the_network_and_the_node_apart_and_nothing_of_what_was_not_use
 	n->has_connections = true;
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_ACCEPTED) = 14;
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 1;
-	expect_report(r, "network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n");
+	expect_report(
+		r,
+		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n");
 	*network_number_ref(n, SOCKET_UNIX_DGRAM, METRIC_NETWORK_SENT_BYTES) = 3;
-	expect_report(r, "network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n"
-			 "in the node sent 3 B  received 0 B  (datagrams, 0 calls)\n");
+	expect_report(
+		r,
+		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n"
+		"in the node sent 3 B  received 0 B  (datagrams, 0 calls)\n");
 }

@@ -32,7 +32,8 @@ static struct samples sampled(struct sources *sources)
 
 static struct samples read_node(int root_fd, bool has_remote)
 {
-	const struct source_options options = { .root_fd = root_fd, .may_ask = has_remote ? is_no_xfs : NULL };
+	const struct source_options options = { .root_fd = root_fd,
+						.may_ask = has_remote ? is_no_xfs : NULL };
 	_cleanup_(sources_freep) struct sources *sources = NULL;
 
 	ASSERT_OK(sources_open(sources_all(), NULL, &options, &sources));
@@ -54,9 +55,10 @@ TEST(time_of_cpus_is_exact_and_guests_are_users)
 	_cleanup_close_ int root_fd = tree_open("stat");
 	_cleanup_(samples_clear) struct samples s = {};
 
-	tree_write(root_fd, "proc/stat", "cpu  101 103 107 109 113 127 131 137 139 149\ncpu0 1 2 3\ncpu7 1\ncpu  7 7\n"
-					 "intr 5 1 2\nctxt 10007\nbtime 1790000000\nprocesses 1009\n"
-					 "procs_running 3\nprocs_blocked 2\n");
+	tree_write(root_fd, "proc/stat",
+		   "cpu  101 103 107 109 113 127 131 137 139 149\ncpu0 1 2 3\ncpu7 1\ncpu  7 7\n"
+		   "intr 5 1 2\nctxt 10007\nbtime 1790000000\nprocesses 1009\n"
+		   "procs_running 3\nprocs_blocked 2\n");
 	s = read_node(root_fd, false);
 	expect(&s, METRIC_NODE_CPU_USER, NULL, 1010000000);
 	expect(&s, METRIC_NODE_CPU_IDLE, NULL, 1090000000);
@@ -73,13 +75,16 @@ TEST(memory_load_and_pressure_are_exact)
 	_cleanup_close_ int root_fd = tree_open("memory");
 	_cleanup_(samples_clear) struct samples s = {};
 
-	tree_write(root_fd, "proc/meminfo", "MemTotal:       16000003 kB\nMemFree: 7 kB\nMemAvailable:   11 kB\n"
-					    "Buffers: 13 kB\nCached: 17 kB\nSwapCached: 19 kB\nSwapTotal: 0 kB\n");
+	tree_write(root_fd, "proc/meminfo",
+		   "MemTotal:       16000003 kB\nMemFree: 7 kB\nMemAvailable:   11 kB\n"
+		   "Buffers: 13 kB\nCached: 17 kB\nSwapCached: 19 kB\nSwapTotal: 0 kB\n");
 	tree_write(root_fd, "proc/loadavg", "0.07 1.25 112.00 1/234 5678\n");
-	tree_write(root_fd, "proc/pressure/cpu", "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n"
-						 "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
-	tree_write(root_fd, "proc/pressure/io", "some avg10=1.00 avg60=0.00 avg300=0.00 total=13\n"
-						"full avg10=0.00 avg60=0.00 avg300=0.00 total=17\n");
+	tree_write(root_fd, "proc/pressure/cpu",
+		   "some avg10=0.00 avg60=0.00 avg300=0.00 total=11\n"
+		   "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	tree_write(root_fd, "proc/pressure/io",
+		   "some avg10=1.00 avg60=0.00 avg300=0.00 total=13\n"
+		   "full avg10=0.00 avg60=0.00 avg300=0.00 total=17\n");
 	s = read_node(root_fd, false);
 	expect(&s, METRIC_NODE_MEMORY_TOTAL, NULL, UINT64_C(16000003) * 1024);
 	expect(&s, METRIC_NODE_MEMORY_CACHED, NULL, 17 * 1024);
@@ -98,14 +103,17 @@ TEST(devices_are_told_apart_and_partitions_are_none)
 	_cleanup_close_ int root_fd = tree_open("devices");
 	_cleanup_(samples_clear) struct samples s = {};
 
-	tree_write(root_fd, "proc/net/dev",
-		   "Inter-|   Receive       |  Transmit\n face |bytes    packets|bytes    packets\n"
-		   "    lo:    3267      29    0    0    0     0          0         0     3271      31    0 0 0 0 0 0\n"
-		   " eth0:1:18446744073709551615 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n torn: 1 2 3\n");
-	tree_write(root_fd, "proc/diskstats", "   8       0 sda 1009 0 2003 7 3001 0 4001 11 0 13 17 0 0 0 0 0 0\n"
-					      "   8       1 sda1 1 0 2 7 3 0 4 11 0 13 17\n"
-					      "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
-					      " 259       0 nvme0n1 18446744073709551615 0 18446744073709551615 0 0 0 0 0 0 0 0\n");
+	tree_write(
+		root_fd, "proc/net/dev",
+		"Inter-|   Receive       |  Transmit\n face |bytes    packets|bytes    packets\n"
+		"    lo:    3267      29    0    0    0     0          0         0     3271      31    0 0 0 0 0 0\n"
+		" eth0:1:18446744073709551615 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n torn: 1 2 3\n");
+	tree_write(
+		root_fd, "proc/diskstats",
+		"   8       0 sda 1009 0 2003 7 3001 0 4001 11 0 13 17 0 0 0 0 0 0\n"
+		"   8       1 sda1 1 0 2 7 3 0 4 11 0 13 17\n"
+		"   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
+		" 259       0 nvme0n1 18446744073709551615 0 18446744073709551615 0 0 0 0 0 0 0 0\n");
 	tree_write(root_fd, "sys/class/block/sda1/partition", "1\n");
 	s = read_node(root_fd, false);
 	expect(&s, METRIC_NODE_NETWORK_RECEIVE_BYTES, "lo", 3267);
@@ -137,10 +145,11 @@ TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
 	tree_write(root_fd, "other/x", "");
 	tree_write(root_fd, "proc/x", "");
 	ASSERT_OK(fstatat(root_fd, "data", &st, 0));
-	snprintf(text, sizeof(text),
-		 "1 0 0:9997 / / rw - ext4 /dev/root rw\n1 0 0:9998 / /other rw - ext4 /dev/a rw\n2 1 %u:%u /x /bind rw - ext4 /dev/b rw\n"
-		 "2 1 %u:%u / /data rw - ext4 /dev/b rw\n3 1 0:9999 / /proc rw - proc proc rw\n",
-		 major(st.st_dev), minor(st.st_dev), major(st.st_dev), minor(st.st_dev));
+	snprintf(
+		text, sizeof(text),
+		"1 0 0:9997 / / rw - ext4 /dev/root rw\n1 0 0:9998 / /other rw - ext4 /dev/a rw\n2 1 %u:%u /x /bind rw - ext4 /dev/b rw\n"
+		"2 1 %u:%u / /data rw - ext4 /dev/b rw\n3 1 0:9999 / /proc rw - proc proc rw\n",
+		major(st.st_dev), minor(st.st_dev), major(st.st_dev), minor(st.st_dev));
 	tree_write(root_fd, "proc/self/mountinfo", text);
 	local = read_node(root_fd, false);
 	ASSERT_OK(statvfs(test_dir(), &now));
@@ -148,7 +157,9 @@ TEST(a_file_system_is_asked_only_where_it_is_the_one_that_is_mounted)
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/other"));
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/bind"));
 	ASSERT(!samples_find(&local, METRIC_NODE_FILESYSTEM_SIZE, "/proc"));
-	snprintf(text, sizeof(text), "1 0 0:9997 / / rw - ext4 /dev/root rw\n2 1 %u:%u / /nfs rw - nfs4 server:/ rw\n", major(st.st_dev), minor(st.st_dev));
+	snprintf(text, sizeof(text),
+		 "1 0 0:9997 / / rw - ext4 /dev/root rw\n2 1 %u:%u / /nfs rw - nfs4 server:/ rw\n",
+		 major(st.st_dev), minor(st.st_dev));
 	tree_write(root_fd, "proc/self/mountinfo", text);
 	samples_clear(&local);
 	local = read_node(root_fd, false);
@@ -212,7 +223,8 @@ TEST(files_are_read_anew_each_time_and_may_vanish)
 	tree_write(root_fd, "proc/stat", "cpu  x 1\ncpu");
 	tree_write(root_fd, "proc/meminfo", "MemTotal: 18446744073709551615 kB\nMemFree: -3 kB");
 	tree_write(root_fd, "proc/pressure/io", "some total=x\nfull\n total=3\n");
-	tree_write(root_fd, "proc/diskstats", "8\n8 0\n8 0 sda\n8 0 ../etc 1 2 3 4 5 6 7 8 9 10 11\n");
+	tree_write(root_fd, "proc/diskstats",
+		   "8\n8 0\n8 0 sda\n8 0 ../etc 1 2 3 4 5 6 7 8 9 10 11\n");
 	tree_write(root_fd, "proc/net/dev", ":\n  :1\n");
 	broken = sampled(sources);
 	ASSERT(!samples_find(&broken, METRIC_NODE_LOAD_1, NULL));
@@ -242,7 +254,9 @@ TEST(ports_of_a_fabric_are_counted_in_bytes)
 	_cleanup_(samples_clear) struct samples s = {};
 
 	tree_write(root_fd, PORT "counters/port_xmit_data", "1000003\n");
-	tree_write(root_fd, PORT "counters/port_rcv_data", "4611686018427387904\n"); /* times 4 is over 64 bits */
+	tree_write(root_fd, PORT "counters/port_rcv_data", "4611686018427387904\n"); /* times 4 is
+											over 64 bits
+										      */
 	tree_write(root_fd, PORT "counters/port_xmit_packets", "1009\n");
 	tree_write(root_fd, PORT "counters/port_rcv_packets", "N/A (no PMA)\n");
 	tree_write(root_fd, PORT "counters/link_downed", "3\n");
@@ -307,8 +321,10 @@ TEST(frequency_and_temperature_of_the_node)
 	tree_write(root_fd, "sys/devices/system/cpu/online", "0-1\n");
 	tree_write(root_fd, "sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1300000\n");
 	tree_write(root_fd, "sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "2900000\n");
-	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
-	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "11\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count",
+		   "7\n");
+	tree_write(root_fd, "sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count",
+		   "11\n");
 	tree_write(root_fd, "sys/class/hwmon/hwmon3/name", "coretemp\n");
 	tree_write(root_fd, "sys/class/hwmon/hwmon3/temp1_label", "Package id 0\n");
 	tree_write(root_fd, "sys/class/hwmon/hwmon3/temp1_input", "61003\n");

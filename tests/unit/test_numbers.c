@@ -34,7 +34,8 @@ static bool is_near(double a, double b)
 
 TEST(rates_are_differences_over_the_time_between)
 {
-	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100), *now = new_job(10 * S, 1109);
+	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100),
+					      *now = new_job(10 * S, 1109);
 	struct numbers n = numbers_of_job(now, before, 2);
 
 	ASSERT(is_near(n.cores, 1.5));
@@ -57,7 +58,8 @@ TEST(what_began_meanwhile_began_with_nothing)
 
 TEST(without_time_or_a_counter_nothing_is_known_and_nothing_is_zero)
 {
-	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100), *now = new_job(10 * S, 1109);
+	_cleanup_(record_freep) struct record *before = new_job(7 * S, 100),
+					      *now = new_job(10 * S, 1109);
 	struct numbers n = numbers_of_job(now, before, NAN);
 
 	ASSERT(isnan(n.cores) && isnan(n.read) && isnan(n.meta) && !n.mount_count);
@@ -77,7 +79,8 @@ TEST(of_a_step_sockets_are_told_but_not_files)
 	struct step before = { .network = { .is_known = true } }, now = before;
 	struct numbers n;
 
-	now.values[METRIC_CPU_USER] = before.values[METRIC_CPU_USER] = (struct value){ 7 * S, true };
+	now.values[METRIC_CPU_USER] = before.values[METRIC_CPU_USER] = (struct value){ 7 * S,
+										       true };
 	now.values[METRIC_CPU_SYSTEM] = (struct value){ 3 * S, true };
 	before.values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
 	*network_number_ref(&before.network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 101;
@@ -95,7 +98,8 @@ TEST(of_a_step_sockets_are_told_but_not_files)
 
 TEST(what_fell_is_not_known)
 {
-	_cleanup_(record_freep) struct record *before = new_job(70 * S, 5000), *now = new_job(10 * S, 1109);
+	_cleanup_(record_freep) struct record *before = new_job(70 * S, 5000),
+					      *now = new_job(10 * S, 1109);
 	struct numbers n = numbers_of_job(now, before, 1);
 
 	ASSERT(isnan(n.cores) && isnan(n.read) && !n.mount_count);
@@ -117,7 +121,8 @@ TEST(blocked_is_time_that_was_lost_and_the_greatest_cause_is_named)
 	ASSERT(is_near(n.blocked, 2));
 	ASSERT_EQ((uint64_t)n.cause, (uint64_t)CAUSE_FILE_READ);
 	now->reading.values[METRIC_BLOCKED_SYNC].is_known = false;
-	ASSERT(isnan(numbers_of_job(now, before, 2).blocked)); /* of a part the sum is not the sum */
+	ASSERT(isnan(numbers_of_job(now, before, 2).blocked)); /* of a part the sum is not the sum
+								*/
 }
 
 TEST(of_many_mounts_the_busiest_are_kept)
@@ -130,7 +135,8 @@ TEST(of_many_mounts_the_busiest_are_kept)
 		char name[16];
 
 		snprintf(name, sizeof(name), "/m%u", i);
-		reading_get_mount(&now->reading, ROW_MOUNT, name, "xfs")->ops[OP_OPEN].calls = i * 7 % 40;
+		reading_get_mount(&now->reading, ROW_MOUNT, name, "xfs")->ops[OP_OPEN].calls =
+			i * 7 % 40;
 	}
 	n = numbers_of_job(now, NULL, 1);
 	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)NUMBERS_MOUNTS);
@@ -166,7 +172,9 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 	ASSERT_OK(document_finish(d));
 	document_free(d);
 	fclose(out);
-	ASSERT_STREQ(text, "{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
-			   "\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
-			   "\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
+	ASSERT_STREQ(
+		text,
+		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
+		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
+		"\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
 }

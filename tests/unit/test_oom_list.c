@@ -21,8 +21,13 @@
 
 static struct oom_kill oom_kill_of(uint64_t seconds, int pid, uint64_t bytes)
 {
-	return (struct oom_kill){ .time_ns = NOON + seconds * SECOND, .pid = pid, .uid = 1000, .command = "hog",
-				.rss = { bytes, true }, .anon = { bytes, true }, .file = { 0, true } };
+	return (struct oom_kill){ .time_ns = NOON + seconds * SECOND,
+				  .pid = pid,
+				  .uid = 1000,
+				  .command = "hog",
+				  .rss = { bytes, true },
+				  .anon = { bytes, true },
+				  .file = { 0, true } };
 }
 
 static char *format(const struct oom_list *v)
@@ -105,8 +110,10 @@ TEST(they_come_back_from_a_record)
 	strcpy(oom_kill.command, "a \"b\"\n");
 	(void)oom_list_add(&v, &oom_kill);
 	text = format(&v);
-	ASSERT_STREQ(text, "[{\"time\":\"2026-01-01T00:00:01.000000000Z\",\"pid\":4711,\"uid\":1000,\"command\":\"a \\\"b\\\"\\n\","
-			   "\"rss_bytes\":4187593114,\"anon_bytes\":4187593114,\"file_bytes\":0,\"shmem_bytes\":null}]\n");
+	ASSERT_STREQ(
+		text,
+		"[{\"time\":\"2026-01-01T00:00:01.000000000Z\",\"pid\":4711,\"uid\":1000,\"command\":\"a \\\"b\\\"\\n\","
+		"\"rss_bytes\":4187593114,\"anon_bytes\":4187593114,\"file_bytes\":0,\"shmem_bytes\":null}]\n");
 	ASSERT_OK(parse(text, &back, &err));
 	again = format(&back);
 	ASSERT_STREQ(again, text);
@@ -122,7 +129,8 @@ TEST(what_is_odd_is_refused_with_its_place)
 		{ "[{\"uid\": 4294967296}]", "memory.oom[0].uid" },
 		{ "[{\"time\": \"noon\"}]", "memory.oom[0].time" },
 		{ "[{\"rss_bytes\": -4096}]", "memory.oom[0].rss_bytes" },
-		{ "[{\"command\": \"123456789012345678901234567890123456789012345678\"}]", "memory.oom[0].command" },
+		{ "[{\"command\": \"123456789012345678901234567890123456789012345678\"}]",
+		  "memory.oom[0].command" },
 	};
 	struct oom_list v = {};
 	struct error err;
@@ -136,8 +144,14 @@ TEST(what_is_odd_is_refused_with_its_place)
 
 TEST(the_kernel_sides_pages_are_bytes_and_its_time_one_of_day)
 {
-	struct oom_kill_entry raw = { .killed_ns = 40 * SECOND, .anon_pages = 3, .file_pages = 2, .shmem_pages = 1,
-				  .pid = 17, .uid = 5, .has_pages = 1, .command = "123456789012345" };
+	struct oom_kill_entry raw = { .killed_ns = 40 * SECOND,
+				      .anon_pages = 3,
+				      .file_pages = 2,
+				      .shmem_pages = 1,
+				      .pid = 17,
+				      .uid = 5,
+				      .has_pages = 1,
+				      .command = "123456789012345" };
 	struct oom_kill oom_kill = killed_describe(&raw, 100 * SECOND, NOON, 4096);
 
 	ASSERT_EQ(oom_kill.time_ns, NOON - 60 * SECOND);

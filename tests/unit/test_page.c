@@ -122,7 +122,8 @@ static void print_levels(struct page *page)
 
 TEST(levels_are_as_high_as_they_should_be)
 {
-	_cleanup_free_ char *text = printed(wide, print_levels), *plain = printed(ascii, print_levels);
+	_cleanup_free_ char *text = printed(wide, print_levels),
+			    *plain = printed(ascii, print_levels);
 
 	ASSERT_STREQ(text, "·▁▁▂▄███· █\n");
 	ASSERT_STREQ(plain, ".__,=###. #\n");
@@ -142,7 +143,8 @@ static void print_table(struct page *page)
 		"12 GiB", "1 MiB", "12 ms"
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns,
+					      ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
 		if (i % ARRAY_SIZE(columns) == 0)

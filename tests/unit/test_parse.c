@@ -94,12 +94,22 @@ TEST(seconds_have_at_most_nine_digits_behind_the_point)
 		int r;
 		uint64_t ns;
 	} rows[] = {
-		{ "10", 0, 10000000000 },      { "0.25", 0, 250000000 },   { "0", 0, 0 },
-		{ "1.000000001", 0, 1000000001 }, { "18446744073", 0, 18446744073000000000u },
-		{ "1.0000000001", -EINVAL, 0 }, { "", -EINVAL, 0 },        { ".5", -EINVAL, 0 },
-		{ "5.", -EINVAL, 0 },          { "-1", -EINVAL, 0 },       { "1s", -EINVAL, 0 },
-		{ "1e3", -EINVAL, 0 },         { " 1", -EINVAL, 0 },       { "inf", -EINVAL, 0 },
-		{ "18446744074", -ERANGE, 0 }, { "99999999999999999999", -ERANGE, 0 },
+		{ "10", 0, 10000000000 },
+		{ "0.25", 0, 250000000 },
+		{ "0", 0, 0 },
+		{ "1.000000001", 0, 1000000001 },
+		{ "18446744073", 0, 18446744073000000000u },
+		{ "1.0000000001", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+		{ ".5", -EINVAL, 0 },
+		{ "5.", -EINVAL, 0 },
+		{ "-1", -EINVAL, 0 },
+		{ "1s", -EINVAL, 0 },
+		{ "1e3", -EINVAL, 0 },
+		{ " 1", -EINVAL, 0 },
+		{ "inf", -EINVAL, 0 },
+		{ "18446744074", -ERANGE, 0 },
+		{ "99999999999999999999", -ERANGE, 0 },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -112,7 +122,8 @@ TEST(seconds_have_at_most_nine_digits_behind_the_point)
 
 TEST(a_number_behind_a_label_in_the_line_of_its_key)
 {
-	const char *text = "some avg10=0.00 avg60=1.50 avg300=0.00 total=12345\nfull avg10=0.00 total=67 x=8";
+	const char *text =
+		"some avg10=0.00 avg60=1.50 avg300=0.00 total=12345\nfull avg10=0.00 total=67 x=8";
 	uint64_t number = 1;
 
 	ASSERT_OK(parse_labelled_u64(text, "some", "total", &number));
@@ -121,12 +132,14 @@ TEST(a_number_behind_a_label_in_the_line_of_its_key)
 	ASSERT_EQ(number, 67u);
 	ASSERT_OK(parse_labelled_u64(text, "full", "x", &number));
 	ASSERT_EQ(number, 8u);
-	ASSERT_ERR(parse_labelled_u64(text, "some", "x", &number), -ENOENT); /* it is in another line */
+	ASSERT_ERR(parse_labelled_u64(text, "some", "x", &number), -ENOENT); /* it is in another
+										line */
 	ASSERT_ERR(parse_labelled_u64(text, "so", "total", &number), -ENOENT);
 	ASSERT_ERR(parse_labelled_u64(text, "some", "tota", &number), -ENOENT);
 	ASSERT_ERR(parse_labelled_u64(text, "some", "avg60", &number), -EINVAL);
 	ASSERT_ERR(parse_labelled_u64("some total=", "some", "total", &number), -EINVAL);
-	ASSERT_ERR(parse_labelled_u64("some total=99999999999999999999", "some", "total", &number), -ERANGE);
+	ASSERT_ERR(parse_labelled_u64("some total=99999999999999999999", "some", "total", &number),
+		   -ERANGE);
 	ASSERT_ERR(parse_labelled_u64("some", "some", "total", &number), -ENOENT);
 	ASSERT_ERR(parse_labelled_u64("\n\nsome", "some", "total", &number), -ENOENT);
 	ASSERT_ERR(parse_labelled_u64("", "some", "total", &number), -ENOENT);

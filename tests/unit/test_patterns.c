@@ -246,7 +246,7 @@ TEST(one_checkpoint_that_is_missing_and_a_greater_one_do_no_harm)
 	struct made_rates rates = made_checkpoints(40, 0, &chance);
 	struct patterns patterns;
 
-	set(rates.write, 180, 183, 0);		/* the fifth */
+	set(rates.write, 180, 183, 0); /* the fifth */
 	set(rates.write, 300, 303, 5000 * MIB); /* the eighth */
 	patterns = find(&rates);
 	ASSERT_EQ(count(&patterns, PATTERN_CHECKPOINTS), 11);

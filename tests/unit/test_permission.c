@@ -28,7 +28,9 @@ static struct permission *open_made(void)
 /* ADMIN is in the group 0 ("root" everywhere), beside others. */
 static struct http_peer peer_of(uid_t uid)
 {
-	struct http_peer peer = { .is_known = true, .uid = uid, .gid = uid, .groups = { uid, 7, 0 } };
+	struct http_peer peer = {
+		.is_known = true, .uid = uid, .gid = uid, .groups = { uid, 7, 0 }
+	};
 
 	peer.group_count = uid == ADMIN ? 3 : 2;
 	return peer;

@@ -8,9 +8,9 @@
 #include "test.h"
 #include "tree.h"
 
-#define V1_MOUNTS                                                                                  \
-	"31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"                                        \
-	"35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"                        \
+#define V1_MOUNTS                                                           \
+	"31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n"                 \
+	"35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" \
 	"37 31 0:34 / /sys/fs/cgroup/freezer rw - cgroup cgroup rw,freezer\n"
 #define JOB "/slurm/uid_1000/job_42/step_0/task_3"
 
@@ -58,7 +58,7 @@ TEST(a_mount_that_shows_a_part_of_the_tree_is_known)
 	ASSERT_OK(placement_read(root, &h, 7, &p, NULL));
 	ASSERT_STREQ(p.dir, "/sys/fs/cgroup/x");
 	ASSERT_STREQ(p.identity.manager, "docker"); /* by the whole path */
-	ASSERT_EQ(p.cgroup_id, (uint64_t)0);          /* its directory is not there */
+	ASSERT_EQ(p.cgroup_id, (uint64_t)0); /* its directory is not there */
 }
 
 TEST(no_process_and_no_group_are_told_apart)

@@ -71,8 +71,11 @@ TEST(ports_come_back_as_they_were_written)
 
 	set(ports_add(&p, "hfi1_0", "2"), METRIC_NODE_PORT_LINK_FAILURES, 3);
 	text = text_of(&p);
-	ASSERT_CONTAINS(text, "\"device\":\"mlx5_0\",\"port\":\"1\",\"from\":\"2023-11-14T22:13:20.000000000Z\"");
-	ASSERT_CONTAINS(text, "\"transmit_bytes\":1048583,\"receive_bytes\":17,\"transmit_packets\":null,");
+	ASSERT_CONTAINS(
+		text,
+		"\"device\":\"mlx5_0\",\"port\":\"1\",\"from\":\"2023-11-14T22:13:20.000000000Z\"");
+	ASSERT_CONTAINS(
+		text, "\"transmit_bytes\":1048583,\"receive_bytes\":17,\"transmit_packets\":null,");
 	ASSERT_CONTAINS(text, "\"link_failures\":3}");
 	ASSERT_OK(parse(text, &back, &err));
 	ASSERT_EQ(back.count, (size_t)2);
@@ -86,7 +89,9 @@ TEST(ports_of_two_nodes_are_added_by_their_names)
 
 	b.items[0].from_ns -= S;
 	b.items[0].to_ns += S;
-	b.items[0].counters[METRIC_NODE_PORT_RECEIVE_BYTES - METRIC_NODE_PORT_TRANSMIT_BYTES].is_known = 0;
+	b.items[0]
+		.counters[METRIC_NODE_PORT_RECEIVE_BYTES - METRIC_NODE_PORT_TRANSMIT_BYTES]
+		.is_known = 0;
 	set(ports_add(&b, "mlx5_0", "2"), METRIC_NODE_PORT_TRANSMIT_BYTES, 23);
 	ports_merge(&a, &b);
 	ASSERT_EQ(a.count, (size_t)2);
@@ -122,8 +127,8 @@ static struct record *new_record(uint64_t sent)
 
 TEST(a_record_tells_them_where_it_knows_them)
 {
-	_cleanup_(record_freep) struct record *one = new_record(107), *other = new_record(13), *merged = NULL, *partly = NULL,
-					      *difference = NULL;
+	_cleanup_(record_freep) struct record *one = new_record(107), *other = new_record(13),
+					      *merged = NULL, *partly = NULL, *difference = NULL;
 	const struct record *both[] = { one, other };
 	struct error err = {};
 
@@ -149,15 +154,20 @@ TEST(ports_are_bounded)
 	}
 	ASSERT(!ports_add(&p, "more", "1"));
 	p.count = 0;
-	ASSERT(!ports_add(&p, "a23456789012345678901234567890123456789012345678901234567890123z", "1"));
+	ASSERT(!ports_add(&p, "a23456789012345678901234567890123456789012345678901234567890123z",
+			  "1"));
 	ASSERT(!ports_add(&p, "a", "1234567890123456"));
 }
 
 TEST(broken_ports_are_refused_with_their_place)
 {
 	static const char *const texts[] = {
-		"[7]", "[{}]", "[{\"device\": \"a\"}]", "[{\"device\": \"a\", \"port\": 1}]",
-		"[{\"device\": \"a\", \"port\": \"1\", \"transmit_bytes\": -1}]", "[{\"device\": \"a\", \"port\": \"1\", \"from\": 3}]",
+		"[7]",
+		"[{}]",
+		"[{\"device\": \"a\"}]",
+		"[{\"device\": \"a\", \"port\": 1}]",
+		"[{\"device\": \"a\", \"port\": \"1\", \"transmit_bytes\": -1}]",
+		"[{\"device\": \"a\", \"port\": \"1\", \"from\": 3}]",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
@@ -188,5 +198,7 @@ TEST(a_report_says_what_is_known_and_what_went_wrong)
 	set(&p.items[0], METRIC_NODE_PORT_TRANSMIT_PACKETS, 3);
 	set(&p.items[0], METRIC_NODE_PORT_RECEIVE_PACKETS, 5);
 	set(&p.items[0], METRIC_NODE_PORT_TRANSMIT_DISCARDS, 7);
-	expect_report(&p, "fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), 7 discarded\n");
+	expect_report(
+		&p,
+		"fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), 7 discarded\n");
 }

@@ -26,9 +26,10 @@ TEST(the_schedulers_word_is_the_one_in_brackets)
 
 TEST(a_broken_word_of_the_scheduler_leaves_the_result_alone)
 {
-	static const char *const texts[] = { "", "none full", "none (full", "none )full(", "()",
-					     "(two words)", "(a\nb)",
-					     "(a mode that is far too long to be one)" };
+	static const char *const texts[] = {
+		"",   "none full",   "none (full", "none )full(",
+		"()", "(two words)", "(a\nb)",	   "(a mode that is far too long to be one)"
+	};
 	struct preemption p = { .mode = "as was" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -38,7 +39,9 @@ TEST(a_broken_word_of_the_scheduler_leaves_the_result_alone)
 
 TEST(the_configuration_says_the_default)
 {
-	static const struct { const char *config, *mode; } cases[] = {
+	static const struct {
+		const char *config, *mode;
+	} cases[] = {
 		{ "CONFIG_PREEMPT_NONE=y\n# CONFIG_PREEMPT is not set\n", "none" },
 		{ "CONFIG_PREEMPT_BUILD=y\nCONFIG_PREEMPT_VOLUNTARY=y\n", "voluntary" },
 		{ "CONFIG_PREEMPT=y\n", "full" },
@@ -72,8 +75,10 @@ TEST(the_version_says_what_is_certain_and_no_more)
 	static const struct {
 		const char *version, *mode;
 	} cases[] = {
-		{ "#1 SMP PREEMPT_RT Debian", "rt" },	 { "#1 SMP PREEMPT Debian", "full" },
-		{ "#1 SMP PREEMPT_DYNAMIC Debian", "" }, { "#1 SMP Debian", "" },
+		{ "#1 SMP PREEMPT_RT Debian", "rt" },
+		{ "#1 SMP PREEMPT Debian", "full" },
+		{ "#1 SMP PREEMPT_DYNAMIC Debian", "" },
+		{ "#1 SMP Debian", "" },
 		{ "", "" },
 	};
 

@@ -83,8 +83,8 @@ TEST(what_is_left_is_what_was_wanted_and_the_kernel_says_so)
 {
 	struct service_user user = {};
 	struct privileges_options options = { .features = PRIVILEGE_AGENT, .user = &user };
-	uint64_t wanted =
-		BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH);
+	uint64_t wanted = BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_SYS_PTRACE) |
+			  BIT(CAP_DAC_READ_SEARCH);
 	struct dropped d;
 	struct error err;
 	char line[64];

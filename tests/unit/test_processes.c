@@ -13,7 +13,8 @@
 #include "test.h"
 #include "tree.h"
 
-#define STAT "(a) b) R 1 7 7 0 -1 4194304 1009 0 0 0 17 23 0 0 20 0 5 0 4711 1000000 331 18446744073709551615\n"
+#define STAT \
+	"(a) b) R 1 7 7 0 -1 4194304 1009 0 0 0 17 23 0 0 20 0 5 0 4711 1000000 331 18446744073709551615\n"
 
 TEST(a_line_of_stat_is_taken_apart_whatever_the_name_holds)
 {
@@ -31,15 +32,17 @@ TEST(a_line_of_stat_is_taken_apart_whatever_the_name_holds)
 
 TEST(what_is_no_stat_is_refused)
 {
-	static const char *const rows[] = { "",
-					    "42",
-					    "42 (a) R",
-					    "42 (a) R 1 2 3",
-					    "42 a R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
-					    "x (a) R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
-					    "99999999999 (a) R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
-					    "42 (a) R 1 7 7 0 -1 4 1 0 0 0 1x 2 0 0 20 0 5 0 4 1 3",
-					    ") 42 (a" };
+	static const char *const rows[] = {
+		"",
+		"42",
+		"42 (a) R",
+		"42 (a) R 1 2 3",
+		"42 a R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
+		"x (a) R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
+		"99999999999 (a) R 1 7 7 0 -1 4 1 0 0 0 1 2 0 0 20 0 5 0 4 1 3",
+		"42 (a) R 1 7 7 0 -1 4 1 0 0 0 1x 2 0 0 20 0 5 0 4 1 3",
+		") 42 (a"
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct process p = { .pid = -7 };
@@ -66,9 +69,13 @@ static int locate(void *context, const char *path, struct process_place *ret)
 TEST(processes_of_jobs_are_found_and_each_group_is_asked_for_once)
 {
 	static char mount[] = "/cg", top[] = "/";
-	const struct hierarchy hierarchy = { .is_v2 = true, .v2_mount = mount, .v2_own = top, .v2_root = top };
+	const struct hierarchy hierarchy = {
+		.is_v2 = true, .v2_mount = mount, .v2_own = top, .v2_root = top
+	};
 	_cleanup_close_ int root_fd = tree_open("processes");
-	const struct processes_options options = { .root_fd = root_fd, .hierarchy = &hierarchy, .locate = locate };
+	const struct processes_options options = { .root_fd = root_fd,
+						   .hierarchy = &hierarchy,
+						   .locate = locate };
 	struct processes_reader *reader;
 	struct processes list = {};
 
@@ -104,9 +111,13 @@ TEST(processes_of_jobs_are_found_and_each_group_is_asked_for_once)
 TEST(without_an_answer_whose_they_are_none_are_taken_for_nobodys)
 {
 	static char mount[] = "/cg", top[] = "/";
-	const struct hierarchy hierarchy = { .is_v2 = true, .v2_mount = mount, .v2_own = top, .v2_root = top };
+	const struct hierarchy hierarchy = {
+		.is_v2 = true, .v2_mount = mount, .v2_own = top, .v2_root = top
+	};
 	_cleanup_close_ int root_fd = tree_open("mute");
-	const struct processes_options options = { .root_fd = root_fd, .hierarchy = &hierarchy, .locate = locate };
+	const struct processes_options options = { .root_fd = root_fd,
+						   .hierarchy = &hierarchy,
+						   .locate = locate };
 	struct processes_reader *reader = processes_open(&options);
 	struct processes list = {};
 	struct error err = {};

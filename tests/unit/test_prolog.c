@@ -26,9 +26,11 @@ TEST(what_the_prolog_says_is_taken)
 {
 	_cleanup_(job_unrefp) struct job *job = job_new("slurm", "42");
 
-	ASSERT_OK(parse("{\"user\": \"ada\", \"uid\": 1000, \"account\": \"physics\", \"partition\": \"long\", \"qos\": \"normal\","
-			" \"name\": \"a \\\"name\\\"\\n\", \"array_id\": \"40\", \"array_index\": 2, \"cores\": 4.5,"
-			" \"memory_limit_bytes\": 17179869184, \"gpus\": [3, 0, 1], \"what\": {\"comes\": [\"later\"]}}", job, NULL));
+	ASSERT_OK(parse(
+		"{\"user\": \"ada\", \"uid\": 1000, \"account\": \"physics\", \"partition\": \"long\", \"qos\": \"normal\","
+		" \"name\": \"a \\\"name\\\"\\n\", \"array_id\": \"40\", \"array_index\": 2, \"cores\": 4.5,"
+		" \"memory_limit_bytes\": 17179869184, \"gpus\": [3, 0, 1], \"what\": {\"comes\": [\"later\"]}}",
+		job, NULL));
 	ASSERT_STREQ(job->user, "ada");
 	ASSERT_EQ(job->uid, (int64_t)1000);
 	ASSERT_STREQ(job->account, "physics");
@@ -63,15 +65,26 @@ TEST(of_an_odd_text_nothing_is_taken_and_the_reason_is_told)
 	static const struct {
 		const char *text, *says;
 	} odd[] = {
-		{ "", "line 1" }, { "[]", "a list" }, { "7", "line 1" }, { "{\"user\": 7}", "user is a number" },
-		{ "{\"account\": \"x\", \"uid\": \"7\"}", "uid is a string" }, { "{\"account\": \"x\", \"uid\": -1}", "out of range" },
-		{ "{\"account\": \"x\", \"uid\": 4294967295}", "out of range" }, { "{\"cores\": -1}", "out of range" },
-		{ "{\"cores\": 1e18}", "out of range" }, { "{\"cores\": \"4\"}", "a string" },
-		{ "{\"memory_limit_bytes\": 1.5}", "a fraction" }, { "{\"gpus\": 1}", "a number" },
-		{ "{\"account\": \"x\", \"gpus\": [\"0\"]}", "minor numbers" }, { "{\"gpus\": [-1]}", "minor numbers" },
-		{ "{\"gpus\": [1024]}", "minor numbers" }, { "{\"user\": \"\\u0000\"}", "line 1" },
-		{ "{\"user\": \"\xff\"}", "line 1" }, { "{\"user\": \"a\", \"user\": \"b\"}", "line 1" },
-		{ "{\"account\": \"x\"} more", "line 1" }, { "{\"account\": \"x\"", "line 1" },
+		{ "", "line 1" },
+		{ "[]", "a list" },
+		{ "7", "line 1" },
+		{ "{\"user\": 7}", "user is a number" },
+		{ "{\"account\": \"x\", \"uid\": \"7\"}", "uid is a string" },
+		{ "{\"account\": \"x\", \"uid\": -1}", "out of range" },
+		{ "{\"account\": \"x\", \"uid\": 4294967295}", "out of range" },
+		{ "{\"cores\": -1}", "out of range" },
+		{ "{\"cores\": 1e18}", "out of range" },
+		{ "{\"cores\": \"4\"}", "a string" },
+		{ "{\"memory_limit_bytes\": 1.5}", "a fraction" },
+		{ "{\"gpus\": 1}", "a number" },
+		{ "{\"account\": \"x\", \"gpus\": [\"0\"]}", "minor numbers" },
+		{ "{\"gpus\": [-1]}", "minor numbers" },
+		{ "{\"gpus\": [1024]}", "minor numbers" },
+		{ "{\"user\": \"\\u0000\"}", "line 1" },
+		{ "{\"user\": \"\xff\"}", "line 1" },
+		{ "{\"user\": \"a\", \"user\": \"b\"}", "line 1" },
+		{ "{\"account\": \"x\"} more", "line 1" },
+		{ "{\"account\": \"x\"", "line 1" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {

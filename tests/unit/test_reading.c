@@ -151,7 +151,8 @@ TEST(interfaces_and_missing_files_are_merged_too)
 	ASSERT_EQ(mount_row_number(row, METRIC_MAPPED_WRITE_BYTES), 4096);
 	ASSERT_EQ(mount_row_number(row, METRIC_META_NOT_FOUND), 5);
 	ASSERT_EQ(mount_row_accounted_bytes(row, OP_READ), 111 - 65);
-	ASSERT(mount_row_has_interface(row, INTERFACE_SPLICE) && !mount_row_has_interface(row, INTERFACE_LIBAIO));
+	ASSERT(mount_row_has_interface(row, INTERFACE_SPLICE) &&
+	       !mount_row_has_interface(row, INTERFACE_LIBAIO));
 	ASSERT(mount_row_knows(row, METRIC_META_NOT_FOUND));
 
 	b.mounts[0].lacks_not_found = true; /* a sum of a part is not the sum */
@@ -166,7 +167,8 @@ TEST(interfaces_are_parts_of_the_whole)
 	struct mount_row row = { .ops[OP_WRITE] = { .calls = 3, .bytes = UINT64_MAX } };
 
 	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_BYTES));
-	row.interfaces[INTERFACE_IO_URING][OP_WRITE] = (struct op_counts){ .calls = 2, .bytes = UINT64_MAX };
+	row.interfaces[INTERFACE_IO_URING][OP_WRITE] = (struct op_counts){ .calls = 2,
+									   .bytes = UINT64_MAX };
 	row.interfaces[INTERFACE_LIBAIO][OP_WRITE].calls = 1;
 	row.interfaces[INTERFACE_MAPPING][OP_WRITE] = (struct op_counts){ .calls = 9, .bytes = 9 };
 	ASSERT(mount_row_interfaces_fit(&row, METRIC_INTERFACE_WRITE_CALLS));

@@ -83,8 +83,8 @@ TEST(the_accounting_compare_the_tasks_counters_with_the_rows)
 	ASSERT_EQ(r->coverage.read_accounting.tasks_bytes, r->coverage.read_accounting.rows_bytes);
 	ASSERT_EQ(r->coverage.read_accounting.rows_bytes, 8160437862 + 2048 + 4096);
 
-	r->reading.mounts[0].kind =
-		ROW_KERNEL; /* what kernel threads do is not in a task's counters */
+	r->reading.mounts[0].kind = ROW_KERNEL; /* what kernel threads do is not in a task's
+						   counters */
 	record_close_accounting(r);
 	ASSERT_EQ(r->coverage.read_accounting.rows_bytes, 2048 + 4096);
 
@@ -179,8 +179,10 @@ TEST(more_cpu_time_than_there_was_is_noted)
 
 	ASSERT_OK(record_note_cpu_excess(r));
 	ASSERT_EQ(r->coverage.notes.count, before + 1);
-	ASSERT_CONTAINS(r->coverage.notes.items[before], "CPU time is 105 % of what the cores could give");
-	r->time.elapsed_ns = r->time.elapsed_ns * 105 / 100; /* the same, but for what two clocks differ in */
+	ASSERT_CONTAINS(r->coverage.notes.items[before],
+			"CPU time is 105 % of what the cores could give");
+	r->time.elapsed_ns = r->time.elapsed_ns * 105 / 100; /* the same, but for what two clocks
+								differ in */
 	ASSERT_OK(record_note_cpu_excess(r));
 	r->reading.values[METRIC_CPU_ALLOCATED].number = 0;
 	ASSERT_OK(record_note_cpu_excess(r));
@@ -344,7 +346,8 @@ static struct record *merge_ranks(uint64_t first_ns, uint64_t second_ns, const c
 
 TEST(a_rank_that_spins_while_it_waits_does_less)
 {
-	_cleanup_record_ struct record *slow = record_new(), *waiting = record_new(), *both = NULL, *blind = NULL;
+	_cleanup_record_ struct record *slow = record_new(), *waiting = record_new(), *both = NULL,
+				       *blind = NULL;
 	const struct record *records[] = { slow, waiting };
 
 	for (int i = 0; i < 2; i++) {
@@ -380,7 +383,9 @@ TEST(of_a_managers_ranks_those_of_the_step_that_did_most_are_told)
 		for (size_t k = 0; k < 3; k++) {
 			struct step *step = steps_add(&r->steps, steps[k]);
 
-			step->values[METRIC_CPU_USER] = (struct value){ k == 0 ? 70000000000 : k * (i ? 4 : 6) * 1000000000, true };
+			step->values[METRIC_CPU_USER] = (struct value){
+				k == 0 ? 70000000000 : k * (i ? 4 : 6) * 1000000000, true
+			};
 			step->values[METRIC_CPU_SYSTEM] = (struct value){ 0, true };
 		}
 	}
@@ -395,12 +400,13 @@ TEST(records_that_are_a_rank_each_tell_how_even_the_ranks_are)
 
 	ASSERT_EQ(r->ranks.count.number, 2);
 	ASSERT_EQ(r->ranks.balance.number, 6666); /* 4 s of 6 s */
-	ASSERT(!r->cores.count.is_known);         /* of one node: nobody knows which were the same */
+	ASSERT(!r->cores.count.is_known); /* of one node: nobody knows which were the same */
 }
 
 TEST(of_several_records_the_threads_of_the_busiest_process_are_told)
 {
-	_cleanup_record_ struct record *first = record_new(), *second = record_new(), *both = NULL, *blind = NULL;
+	_cleanup_record_ struct record *first = record_new(), *second = record_new(), *both = NULL,
+				       *blind = NULL;
 	const struct record *records[] = { first, second };
 
 	first->threads = threads_of_sum(4, 3000000000, 1000000000);
@@ -424,13 +430,19 @@ TEST(cores_of_nodes_are_merged_by_their_greatest)
 
 TEST(frequency_and_temperature_come_back_and_merge_by_samples)
 {
-	_cleanup_record_ struct record *first = made_record(0), *second = made_record(1), *both = NULL;
+	_cleanup_record_ struct record *first = made_record(0), *second = made_record(1),
+				       *both = NULL;
 	_cleanup_(records_clear) struct records parsed = {};
 	const struct record *back, *records[] = { first, second };
 	_cleanup_free_ char *text = NULL;
 
-	first->thermal = (struct thermal_samples){ { 3, true }, { 2900000000, true }, { 1300000000, true },
-						   { 61003, true }, { 73009, true }, { 5, true }, {} };
+	first->thermal = (struct thermal_samples){ { 3, true },
+						   { 2900000000, true },
+						   { 1300000000, true },
+						   { 61003, true },
+						   { 73009, true },
+						   { 5, true },
+						   {} };
 	second->thermal = first->thermal;
 	second->thermal.samples.number = 1;
 	second->thermal.temperature.number = 65003;

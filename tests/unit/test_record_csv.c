@@ -32,7 +32,11 @@ TEST(header_and_rows_have_the_same_columns)
 	_cleanup_(record_freep) struct record *r = made_record(0);
 
 	for (int i = 0; i < 3; i++)
-		ASSERT_OK(block_add(&r->reading.block, i == 0 ? "sda" : i == 1 ? "sdb" : "sdc", BLOCK_READ, &(struct block_counts){}));
+		ASSERT_OK(block_add(&r->reading.block,
+				    i == 0   ? "sda"
+				    : i == 1 ? "sdb"
+					     : "sdc",
+				    BLOCK_READ, &(struct block_counts){}));
 	for (size_t i = 0; i < ARRAY_SIZE(each); i++) {
 		enum record_rows rows = each[i];
 		_cleanup_free_ char *text = made_csv(r, rows);
@@ -85,7 +89,7 @@ TEST(a_mount_has_columns_of_every_operation_and_interface)
 	ASSERT_CONTAINS(text, ",splice_write_errors\n");
 	ASSERT_LACKS(text, "mapping");
 	ASSERT_CONTAINS(text, ",0,8192,17,2,,0.000013,17,2,,0.000013,0,0,,0,"); /* /scratch */
-	ASSERT_CONTAINS(text, ",4095,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n");	/* its sendfile */
+	ASSERT_CONTAINS(text, ",4095,7,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0\n"); /* its sendfile */
 	ASSERT_CONTAINS(text, ",0,0,17,2,1,0.000013,17,2,1,0.000013,0,0,0,0,"); /* the others */
 }
 

@@ -208,7 +208,8 @@ TEST(another_job_is_no_later_record_of_this_one)
 
 /* ---- steps ---- */
 
-static struct step *add_step(struct record *r, const char *id, uint64_t user_ns, uint64_t peak_bytes)
+static struct step *add_step(struct record *r, const char *id, uint64_t user_ns,
+			     uint64_t peak_bytes)
 {
 	struct step *step = steps_add(&r->steps, id);
 
@@ -264,9 +265,11 @@ TEST(what_is_not_known_of_a_step_in_between_is_unknown)
 	d = subtract(later, earlier);
 	step = steps_find(&d->steps, "0");
 	ASSERT(!step->values[METRIC_CPU_USER].is_known && !step->network.is_known);
-	ASSERT(!step->values[METRIC_MEMORY_PEAK].is_known); /* reached before: nobody knows how high it was meanwhile */
-	ASSERT_EQ(d->coverage.notes.count, 3);	     /* and that of the job's peak */
-	ASSERT_CONTAINS(d->coverage.notes.items[1], "step 0's jobmeter_job_cpu_seconds_total fell meanwhile");
+	ASSERT(!step->values[METRIC_MEMORY_PEAK].is_known); /* reached before: nobody knows how high
+							       it was meanwhile */
+	ASSERT_EQ(d->coverage.notes.count, 3); /* and that of the job's peak */
+	ASSERT_CONTAINS(d->coverage.notes.items[1],
+			"step 0's jobmeter_job_cpu_seconds_total fell meanwhile");
 	ASSERT_CONTAINS(d->coverage.notes.items[2], "step gone fell meanwhile");
 }
 
@@ -274,8 +277,10 @@ TEST(samples_of_frequency_are_those_in_between_where_none_was_before)
 {
 	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier();
 
-	later->thermal = thermal_samples_of(&(struct thermal_sums){ .samples = 3, .frequency_samples = 3,
-								    .frequency_sum_hz = 21, .frequency_min_hz = 5 });
+	later->thermal = thermal_samples_of(&(struct thermal_sums){ .samples = 3,
+								    .frequency_samples = 3,
+								    .frequency_sum_hz = 21,
+								    .frequency_min_hz = 5 });
 	earlier->thermal = (struct thermal_samples){};
 	_cleanup_(record_freep) struct record *d = subtract(later, earlier);
 	ASSERT_EQ(d->thermal.frequency_hz.number, (uint64_t)7);

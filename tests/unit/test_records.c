@@ -71,7 +71,8 @@ TEST(what_is_unknown_stays_unknown)
 	ASSERT(!back->reading.mounts[0].has_seconds && back->reading.mounts[0].has_histograms);
 	ASSERT(back->reading.mounts[1].has_seconds && !back->reading.mounts[1].has_histograms);
 	ASSERT(!back->reading.values[METRIC_CPU_USER].is_known);
-	ASSERT(!back->coverage.read_accounting.is_known && back->coverage.write_accounting.is_known);
+	ASSERT(!back->coverage.read_accounting.is_known &&
+	       back->coverage.write_accounting.is_known);
 
 	r->reading.has_mounts = false;
 	rtt(r);
@@ -83,8 +84,10 @@ TEST(a_record_tells_interfaces_and_mappings_where_there_are_any)
 	_cleanup_free_ char *json = NULL;
 	const struct mount_row *row;
 
-	r->reading.mounts[0].interfaces[INTERFACE_CALL][OP_READ].bytes = 5; /* is what is left, and not told */
-	r->reading.mounts[1].interfaces[INTERFACE_LIBAIO][OP_READ] = (struct op_counts){ 1, 0, 1, 0, 0 };
+	r->reading.mounts[0].interfaces[INTERFACE_CALL][OP_READ].bytes = 5; /* is what is left, and
+									       not told */
+	r->reading.mounts[1].interfaces[INTERFACE_LIBAIO][OP_READ] = (struct op_counts){ 1, 0, 1, 0,
+											 0 };
 	json = made_json(r);
 	ASSERT_CONTAINS(json,
 			"      \"interfaces\": {\n"
@@ -105,7 +108,8 @@ TEST(a_record_tells_interfaces_and_mappings_where_there_are_any)
 	ASSERT_EQ(row->interfaces[INTERFACE_SENDFILE][OP_READ].calls, 7);
 	ASSERT_EQ(row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes, 8192);
 	ASSERT_EQ(row->ops[OP_OPEN].not_found, 1);
-	ASSERT(mount_row_has_interface(&back->reading.mounts[1], INTERFACE_LIBAIO)); /* one that failed */
+	ASSERT(mount_row_has_interface(&back->reading.mounts[1], INTERFACE_LIBAIO)); /* one that
+											failed */
 	rtt(r);
 }
 
@@ -210,10 +214,10 @@ TEST(nasty_names_survive)
 
 TEST(keys_of_a_newer_version_are_left_alone)
 {
-	_cleanup_(record_freep) struct record *r =
-		parse("{\"schema\": \"jobmeter.record/1\", \"gpu\": [1, {}], \"cpu\": "
-		      "{\"user_seconds\": 1.5,"
-		      " \"causes\": {\"read\": 3}}, \"job\": {\"array_id\": 7, \"rank\": 2}}");
+	_cleanup_(record_freep) struct record *r = parse(
+		"{\"schema\": \"jobmeter.record/1\", \"gpu\": [1, {}], \"cpu\": "
+		"{\"user_seconds\": 1.5,"
+		" \"causes\": {\"read\": 3}}, \"job\": {\"array_id\": 7, \"rank\": 2}}");
 
 	ASSERT_EQ(r->reading.values[METRIC_CPU_USER].number, 1500000000);
 	ASSERT_EQ(r->job.rank, 2);

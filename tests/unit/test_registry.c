@@ -26,8 +26,11 @@ static size_t count_jobs(struct registry *r)
 static void learn_job(struct registry *r)
 {
 	const struct group_life lives[] = {
-		life(5, 3, 120, 0, JOB "/step_batch/task_0"), life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0"),
-		life(3, 1, 112, 0, JOB "/step_batch"), life(4, 2, 113, 0, JOB "/step_0/task_0"),
+		life(5, 3, 120, 0, JOB "/step_batch/task_0"),
+		life(1, 0, 110, 0, JOB),
+		life(2, 1, 111, 0, JOB "/step_0"),
+		life(3, 1, 112, 0, JOB "/step_batch"),
+		life(4, 2, 113, 0, JOB "/step_0/task_0"),
 		life(6, 2, 113, 0, JOB "/step_0/task_1"),
 	};
 
@@ -67,8 +70,8 @@ TEST(groups_become_a_job_with_its_steps)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
-	const struct cgroup_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0), tasks_of(5, 13, 2, 1),
-					    tasks_of(99, 1000, 1, 1) };
+	const struct cgroup_tasks tasks[] = { tasks_of(4, 7, 1, 2), tasks_of(6, 11, 1, 0),
+					      tasks_of(5, 13, 2, 1), tasks_of(99, 1000, 1, 1) };
 	struct registry_job *j;
 
 	learn_job(r);
@@ -95,7 +98,8 @@ TEST(groups_become_a_job_with_its_steps)
 
 TEST(groups_of_no_job_are_ignored_and_units_are_jobs_by_choice)
 {
-	const struct group_life lives[] = { life(1, 0, 0, 0, "/system.slice"), life(2, 1, 0, 0, "/system.slice/cron.service"),
+	const struct group_life lives[] = { life(1, 0, 0, 0, "/system.slice"),
+					    life(2, 1, 0, 0, "/system.slice/cron.service"),
 					    life(3, 0, 0, 0, "/slurm"), life(4, 0, 0, 0, "/") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry(), *units = NULL;
 	struct registry_options options = { .has_units = true };
@@ -123,7 +127,8 @@ TEST(a_job_that_was_there_before_us_is_older_than_the_measurement)
 
 TEST(a_run_inside_a_job_counts_in_both)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0"),
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB),
+					    life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 0, JOB "/step_0/jobmeter-run-9") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 1, 0) };
 	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300) };
@@ -136,17 +141,22 @@ TEST(a_run_inside_a_job_counts_in_both)
 	ASSERT_EQ(s->job_count, (size_t)2);
 	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)12);
-	ASSERT_EQ(snapshot_find(s, "slurm", "42")->steps[0].values[METRIC_CPU_USER].number, (uint64_t)12);
+	ASSERT_EQ(snapshot_find(s, "slurm", "42")->steps[0].values[METRIC_CPU_USER].number,
+		  (uint64_t)12);
 	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 }
 
 TEST(rows_are_summed_over_cgroups_cpus_and_places_of_one_name)
 {
-	struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10), row_of(4, 1, OP_READ, INTERFACE_CALL, 2, 20),
-				   row_of(6, 1, OP_READ, INTERFACE_CALL, 4, 40), row_of(6, 2, OP_OPEN, INTERFACE_CALL, 8, 3),
-				   row_of(6, 1, OP_READ, INTERFACE_SENDFILE, 16, 160), row_of(99, 1, OP_READ, INTERFACE_CALL, 1, 1),
-				   row_of(4, 1, 77, INTERFACE_CALL, 1, 1), row_of(4, 1, OP_READ, 77, 1, 1) };
+	struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10),
+				     row_of(4, 1, OP_READ, INTERFACE_CALL, 2, 20),
+				     row_of(6, 1, OP_READ, INTERFACE_CALL, 4, 40),
+				     row_of(6, 2, OP_OPEN, INTERFACE_CALL, 8, 3),
+				     row_of(6, 1, OP_READ, INTERFACE_SENDFILE, 16, 160),
+				     row_of(99, 1, OP_READ, INTERFACE_CALL, 1, 1),
+				     row_of(4, 1, 77, INTERFACE_CALL, 1, 1),
+				     row_of(4, 1, OP_READ, 77, 1, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 
@@ -160,15 +170,18 @@ TEST(rows_are_summed_over_cgroups_cpus_and_places_of_one_name)
 	ASSERT_EQ(s->jobs[0].row_count, (size_t)3);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).calls, (uint64_t)7);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)70);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_SENDFILE).bytes, (uint64_t)160);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_OPEN, INTERFACE_CALL).not_found, (uint64_t)3);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_SENDFILE).bytes,
+		  (uint64_t)160);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_OPEN, INTERFACE_CALL).not_found,
+		  (uint64_t)3);
 }
 
 TEST(what_there_was_no_room_for_is_of_no_job_and_not_dropped)
 {
 	const struct cgroup_row rows[] = { row_of(CGROUP_OTHER, 0, OP_READ, INTERFACE_CALL, 5, 500),
-					 row_of(CGROUP_OTHER, 0, OP_READ, INTERFACE_SPLICE, 1, 100),
-					 row_of(CGROUP_OTHER, 0, OP_STAT, INTERFACE_CALL, 3, 2) };
+					   row_of(CGROUP_OTHER, 0, OP_READ, INTERFACE_SPLICE, 1,
+						  100),
+					   row_of(CGROUP_OTHER, 0, OP_STAT, INTERFACE_CALL, 3, 2) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct op_counts counts[OP_COUNT];
 
@@ -185,7 +198,8 @@ TEST(a_cgroup_that_ends_is_folded_and_nothing_falls)
 {
 	const struct cgroup_tasks before[] = { tasks_of(4, 7, 1, 0), tasks_of(6, 11, 1, 0) };
 	const struct cgroup_tasks after[] = { tasks_of(4, 9, 0, 3), tasks_of(6, 12, 1, 0) };
-	const struct cgroup_row rows[] = { row_of(4, 1, OP_WRITE, INTERFACE_CALL, 2, 200), row_of(6, 1, OP_WRITE, INTERFACE_CALL, 1, 50) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_WRITE, INTERFACE_CALL, 2, 200),
+					   row_of(6, 1, OP_WRITE, INTERFACE_CALL, 1, 50) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -222,7 +236,8 @@ static struct cgroup_tasks sender_of(uint64_t cgroup, uint64_t sent)
 
 static void feed_senders(struct registry *r, const struct cgroup_tasks *tasks, size_t count)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = count,
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = count,
 					 .counted = COUNTED_TASKS | COUNTED_NETWORK };
 
 	ASSERT_OK(registry_feed(r, &f));
@@ -235,8 +250,10 @@ static uint64_t sent_of(const struct network *n)
 
 TEST(what_each_step_sent_is_told_and_never_falls)
 {
-	/* one of two tasks of step 0, step 0's other task, the batch step, and the job itself outside of steps */
-	const struct cgroup_tasks senders[] = { sender_of(4, 1009), sender_of(6, 2003), sender_of(5, 5), sender_of(1, 101) };
+	/* one of two tasks of step 0, step 0's other task, the batch step, and the job itself
+	 * outside of steps */
+	const struct cgroup_tasks senders[] = { sender_of(4, 1009), sender_of(6, 2003),
+						sender_of(5, 5), sender_of(1, 101) };
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -281,8 +298,10 @@ TEST(what_a_step_sent_is_known_of_those_steps_alone_of_which_all_was_fed)
 
 static void feed_times(struct registry *r, const struct cgroup_tasks *tasks, bool has_times)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0,
-					 .counted = COUNTED_TASKS | (has_times ? COUNTED_TIMES : 0) };
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = tasks ? 1 : 0,
+					 .counted = COUNTED_TASKS |
+						    (has_times ? COUNTED_TIMES : 0) };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -321,7 +340,9 @@ TEST(time_by_cause_is_known_only_where_it_is_fed_and_never_falls)
 TEST(what_a_managers_own_processes_wait_for_is_not_the_jobs)
 {
 	struct cgroup_tasks tasks[] = { tasks_of(2, 3, 1, 0), tasks_of(4, 5, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .counted = COUNTED_TASKS | COUNTED_TIMES };
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = 2,
+					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 	const struct group_life dead[] = { life(2, 1, 111, 140, JOB "/step_0"),
 					   life(4, 2, 113, 140, JOB "/step_0/task_0"),
 					   life(6, 2, 113, 140, JOB "/step_0/task_1") };
@@ -361,9 +382,13 @@ TEST(a_step_without_tasks_of_its_own_is_the_users_where_he_has_any_process_in_it
 	snapshot_unref(s);
 }
 
-static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks, const struct cgroup_core *cores, size_t count)
+static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
+		       const struct cgroup_core *cores, size_t count)
 {
-	const struct registry_feed f = { .tasks = tasks, .task_count = tasks ? 1 : 0, .cores = cores, .core_count = count,
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = tasks ? 1 : 0,
+					 .cores = cores,
+					 .core_count = count,
 					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 
 	ASSERT_OK(registry_feed(r, &f));
@@ -382,14 +407,20 @@ static void expect_cores(struct registry *r, uint64_t second, uint64_t count, ui
 /* The job began at 110 s: at 130 s a core is touched from 1 s on. */
 TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 {
-	const struct cgroup_core cores[] = { { 6, 2 * SECOND, 3 }, { 4, 4 * SECOND, 7 }, { 4, SECOND / 2, 1 },
-					   { 6, 2 * SECOND, 7 }, { 99, 9 * SECOND, 2 } };
+	const struct cgroup_core cores[] = { { 6, 2 * SECOND, 3 },
+					     { 4, 4 * SECOND, 7 },
+					     { 4, SECOND / 2, 1 },
+					     { 6, 2 * SECOND, 7 },
+					     { 99, 9 * SECOND, 2 } };
 	const struct cgroup_core unknown[] = { { 6, SECOND, TIME_ALL_CPUS } };
 	struct cgroup_tasks tasks = tasks_of(4, 9, 0, 1), other = tasks_of(6, 9, 1, 0);
 	const struct group_life dead[] = { life(4, 2, 113, 140, JOB "/step_0/task_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct cgroup_tasks both[] = { tasks, other };
-	const struct registry_feed f = { .tasks = both, .task_count = 2, .cores = cores, .core_count = 5,
+	const struct registry_feed f = { .tasks = both,
+					 .task_count = 2,
+					 .cores = cores,
+					 .core_count = 5,
 					 .counted = COUNTED_TASKS | COUNTED_TIMES };
 
 	learn_job(r);
@@ -399,12 +430,14 @@ TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 	ASSERT_OK(registry_feed(r, &f));
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_cores(r, NULL, NULL, 0);
-	expect_cores(r, 142, 1, 10000); /* what of it was folded: 4 s, and 0.5 s are not enough by now */
+	expect_cores(r, 142, 1, 10000); /* what of it was folded: 4 s, and 0.5 s are not enough by
+					   now */
 	feed_cores(r, &other, unknown, 1);
 	expect_cores(r, 143, 0, 0);
 }
 
-static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance, uint64_t cpu_ns)
+static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
+			   uint64_t cpu_ns)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
 	const struct threads *threads = &snapshot_find(s, "slurm", "42")->threads;
@@ -460,9 +493,11 @@ TEST(a_cgroup_waits_for_the_grace_and_for_its_tasks)
 
 TEST(the_least_that_is_shown_is_what_was_shown)
 {
-	const struct cgroup_tasks more[] = { tasks_of(4, 100, 5, 9) }, less[] = { tasks_of(4, 90, 1, 8) };
-	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 9, 900), row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 1),
-					 row_of(4, 1, OP_READ, INTERFACE_CALL, 8, 1000) };
+	const struct cgroup_tasks more[] = { tasks_of(4, 100, 5, 9) },
+				  less[] = { tasks_of(4, 90, 1, 8) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 9, 900),
+					   row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 1),
+					   row_of(4, 1, OP_READ, INTERFACE_CALL, 8, 1000) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
 	struct snapshot *s;
@@ -512,11 +547,15 @@ TEST(the_least_that_is_shown_is_what_another_registry_showed)
 
 TEST(a_job_ends_a_grace_after_its_last_group)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 150, JOB), life(2, 1, 111, 149, JOB "/step_0") };
+	const struct group_life lives[] = { life(1, 0, 110, 150, JOB),
+					    life(2, 1, 111, 149, JOB "/step_0") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
-	learn(r, 120, (const struct group_life[]){ life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_0") }, 2);
+	learn(r, 120,
+	      (const struct group_life[]){ life(1, 0, 110, 0, JOB),
+					   life(2, 1, 111, 0, JOB "/step_0") },
+	      2);
 	registry_job_set(registry_find(r, "slurm", "42"), METRIC_MEMORY_USAGE, 7);
 	learn(r, 150, lives, 2);
 	ASSERT(registry_job_is_live(registry_find(r, "slurm", "42")));
@@ -533,17 +572,23 @@ TEST(a_job_ends_a_grace_after_its_last_group)
 TEST(how_its_cpus_are_now_is_told_of_a_live_job_at_that_reading_only)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900001007, .frequency_min_hz = 1300000000,
-					     .has_temperature = true, .millicelsius = 61003 };
+	const struct thermal_moment warm = { .cpus = 3,
+					     .frequency_hz = 2900001007,
+					     .frequency_min_hz = 1300000000,
+					     .has_temperature = true,
+					     .millicelsius = 61003 };
 	const struct group_life born = life(1, 0, 110, 0, JOB), died = life(1, 0, 110, 140, JOB);
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *next = NULL, *last = NULL;
 
 	learn(r, 130, &born, 1);
 	registry_job_sample(registry_find(r, "slurm", "42"), &warm);
 	s = snap(r, 130);
-	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).number, UINT64_C(2900001000));
-	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MIN).number, UINT64_C(1300000000));
-	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_TEMPERATURE).number, UINT64_C(61003));
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).number,
+		  UINT64_C(2900001000));
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_FREQUENCY_MIN).number,
+		  UINT64_C(1300000000));
+	ASSERT_EQ(thermal_now_value(&s->jobs[0].now, METRIC_JOB_TEMPERATURE).number,
+		  UINT64_C(61003));
 	next = snap(r, 131); /* nobody looked */
 	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_FREQUENCY_MEAN).is_known);
 	ASSERT(!thermal_now_value(&next->jobs[0].now, METRIC_JOB_TEMPERATURE).is_known);
@@ -577,14 +622,20 @@ TEST(a_job_of_a_moment_is_whole)
 
 TEST(a_slurm_job_whose_groups_are_made_anew_goes_on)
 {
-	const struct group_life first[] = { life(1, 0, 110, 120, V2 "/job_9"), life(2, 1, 111, 119, V2 "/job_9/step_0") };
-	const struct group_life second[] = { life(3, 0, 200, 0, V2 "/job_9"), life(4, 3, 201, 0, V2 "/job_9/step_1") };
-	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 0, 1) }, more[] = { tasks_of(4, 6, 1, 0) };
+	const struct group_life first[] = { life(1, 0, 110, 120, V2 "/job_9"),
+					    life(2, 1, 111, 119, V2 "/job_9/step_0") };
+	const struct group_life second[] = { life(3, 0, 200, 0, V2 "/job_9"),
+					     life(4, 3, 201, 0, V2 "/job_9/step_1") };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 5, 0, 1) },
+				  more[] = { tasks_of(4, 6, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
 	struct snapshot *s;
 
-	learn(r, 115, (const struct group_life[]){ life(1, 0, 110, 0, V2 "/job_9"), life(2, 1, 111, 0, V2 "/job_9/step_0") }, 2);
+	learn(r, 115,
+	      (const struct group_life[]){ life(1, 0, 110, 0, V2 "/job_9"),
+					   life(2, 1, 111, 0, V2 "/job_9/step_0") },
+	      2);
 	j = registry_find(r, "slurm", "9");
 	registry_job_set(j, METRIC_CPU_THROTTLED, 100);
 	learn(r, 121, first, 2);
@@ -611,7 +662,8 @@ TEST(a_run_whose_number_comes_again_is_another_job)
 {
 	const struct group_life first[] = { life(1, 0, 110, 120, "/a/jobmeter-run-5") };
 	const struct group_life second[] = { life(2, 0, 130, 0, "/a/jobmeter-run-5") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 100, 0, 1) }, more[] = { tasks_of(2, 3, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 100, 0, 1) },
+				  more[] = { tasks_of(2, 3, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -631,9 +683,11 @@ TEST(a_run_whose_number_comes_again_is_another_job)
 
 TEST(two_groups_of_one_name_at_two_places_are_not_merged)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5"),
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"),
+					    life(2, 0, 111, 0, "/b/jobmeter-run-5"),
 					    life(3, 2, 112, 0, "/b/jobmeter-run-5/c") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0),
+					      tasks_of(3, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -648,7 +702,8 @@ TEST(two_groups_of_one_name_at_two_places_are_not_merged)
 
 TEST(a_job_of_two_nodes_on_one_machine_is_one)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm_n1/uid_7/job_3"), life(2, 0, 110, 0, "/slurm_n2/uid_7/job_3") };
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm_n1/uid_7/job_3"),
+					    life(2, 0, 110, 0, "/slurm_n2/uid_7/job_3") };
 	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -663,11 +718,13 @@ TEST(a_job_of_two_nodes_on_one_machine_is_one)
 
 TEST(a_group_that_a_user_made_is_not_a_managers)
 {
-	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/mine"),
-				      life(3, 0, 112, 0, "/user.slice/user-7.slice/user@7.service/x" JOB),
-				      life(4, 3, 113, 0, "/user.slice/user-7.slice/user@7.service/x" JOB "/step_0") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
-					    tasks_of(4, 1000, 1, 0) };
+	struct group_life lives[] = {
+		life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/mine"),
+		life(3, 0, 112, 0, "/user.slice/user-7.slice/user@7.service/x" JOB),
+		life(4, 3, 113, 0, "/user.slice/user-7.slice/user@7.service/x" JOB "/step_0")
+	};
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0),
+					      tasks_of(3, 100, 1, 0), tasks_of(4, 1000, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -684,16 +741,20 @@ TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
 {
 	struct group_life lives[] = { life(1, 0, 0, 0, "/u/slurm/uid_1000/job_42"),
 				      life(2, 1, 0, 0, "/u/slurm/uid_1000/job_42/jobmeter-run-5"),
-				      life(3, 0, 0, 0, "/u/kubepods-poda.slice"), life(4, 0, 0, 0, JOB),
-				      life(5, 4, 111, 0, JOB "/task_1"), life(6, 0, 0, 0, "/u/user-8.slice/session-3.scope") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0),
-					    tasks_of(4, 1000, 1, 0), tasks_of(5, 10000, 1, 0), tasks_of(6, 5, 1, 0) };
+				      life(3, 0, 0, 0, "/u/kubepods-poda.slice"),
+				      life(4, 0, 0, 0, JOB),
+				      life(5, 4, 111, 0, JOB "/task_1"),
+				      life(6, 0, 0, 0, "/u/user-8.slice/session-3.scope") };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0),	tasks_of(2, 10, 1, 0),
+					      tasks_of(3, 100, 1, 0),	tasks_of(4, 1000, 1, 0),
+					      tasks_of(5, 10000, 1, 0), tasks_of(6, 5, 1, 0) };
 	const struct registry_options options = { .has_units = true };
 	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
 	struct snapshot *s;
 
 	for (size_t i = 0; i < 6; i++)
-		lives[i].is_delegated = i != 3; /* also what a manager makes in a job's own directory, which stays the job's */
+		lives[i].is_delegated = i != 3; /* also what a manager makes in a job's own
+						   directory, which stays the job's */
 	learn(r, 115, lives, 6);
 	feed(r, tasks, 6, NULL, 0);
 	s = snap(r, 115);
@@ -705,9 +766,11 @@ TEST(a_group_below_a_users_directory_is_not_a_managers_whoever_made_it)
 
 TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 {
-	struct group_life lives[] = { life(1, 0, 110, 0, "/u/docker/aaaabbbbcccc"), life(2, 0, 111, 0, "/docker/aaaabbbbcccc"),
+	struct group_life lives[] = { life(1, 0, 110, 0, "/u/docker/aaaabbbbcccc"),
+				      life(2, 0, 111, 0, "/docker/aaaabbbbcccc"),
 				      life(3, 0, 112, 0, "/v/docker/aaaabbbbcccc") };
-	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0), tasks_of(3, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0),
+					      tasks_of(3, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -726,14 +789,16 @@ TEST(of_two_jobs_of_one_name_a_users_is_never_shown_for_roots)
 		feed(r, tasks, 3, NULL, 0);
 		s = snap(r, now);
 		ASSERT_EQ(number_of(s, "docker", "aaaabbbbcccc", METRIC_CPU_USER), (uint64_t)10);
-		ASSERT(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->group_id == 2);
+		ASSERT(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->group_id ==
+		       2);
 		snapshot_unref(s);
 	}
 }
 
 TEST(the_run_that_was_announced_is_shown)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"), life(2, 0, 111, 0, "/b/jobmeter-run-5") };
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/a/jobmeter-run-5"),
+					    life(2, 0, 111, 0, "/b/jobmeter-run-5") };
 	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j;
@@ -784,9 +849,12 @@ TEST(one_user_leaves_room_for_others)
 /* Groups for whose job there is no room are tried again, and what was lost until then is told. */
 TEST(a_job_without_room_is_known_later_with_all_that_it_has)
 {
-	const struct registry_options options = { .jobs_max = 1, .retention_ns = SECOND, .started_real_ns = EPOCH };
-	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 0, 111, 0, JOB),
-				      life(3, 2, 112, 0, JOB "/step_0"), life(4, 2, 112, 0, JOB "/step_1"),
+	const struct registry_options options = { .jobs_max = 1,
+						  .retention_ns = SECOND,
+						  .started_real_ns = EPOCH };
+	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),
+				      life(2, 0, 111, 0, JOB), life(3, 2, 112, 0, JOB "/step_0"),
+				      life(4, 2, 112, 0, JOB "/step_1"),
 				      life(5, 3, 113, 0, JOB "/step_0/jobmeter-run-6") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 10, 1, 0), tasks_of(4, 1000, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = registry_new(&options);
@@ -819,9 +887,11 @@ TEST(a_job_without_room_is_known_later_with_all_that_it_has)
 
 TEST(a_path_that_was_cut_is_matched_as_far_as_it_goes)
 {
-	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_1"), life(3, 0, 112, 0, "/slurm/uid_1/job_12"),
+	struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/step_1"),
+				      life(3, 0, 112, 0, "/slurm/uid_1/job_12"),
 				      life(4, 99, 113, 0, JOB "/step_0/task_1") };
-	const struct cgroup_tasks tasks[] = { tasks_of(2, 1, 1, 0), tasks_of(3, 10, 1, 0), tasks_of(4, 100, 1, 0) };
+	const struct cgroup_tasks tasks[] = { tasks_of(2, 1, 1, 0), tasks_of(3, 10, 1, 0),
+					      tasks_of(4, 100, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -865,7 +935,8 @@ TEST(too_many_steps_are_one)
 
 TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB),
+					    life(2, 0, 110, 0, "/jobmeter-run-3") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct cgroup_row rows[1001];
 	struct snapshot *s;
@@ -881,7 +952,8 @@ TEST(too_many_mounts_of_a_job_are_one_and_others_keep_theirs)
 	for (size_t i = 0; i < 256; i++)
 		calls += snapshot_find(s, "slurm", "42")->rows[i].counts.calls;
 	ASSERT_EQ(calls, (uint64_t)1000);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, INTERFACE_CALL).calls, (uint64_t)745);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "(other)", OP_READ, INTERFACE_CALL).calls,
+		  (uint64_t)745);
 	ASSERT_EQ(counts_of(s, "run", "3", "/999999", OP_READ, INTERFACE_CALL).calls, (uint64_t)5);
 	snapshot_unref(s);
 }
@@ -891,8 +963,10 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 	/* v2: each counts those below; v1: only its own */
 	for (int is_v1 = 0; is_v1 < 2; is_v1++) {
 		_cleanup_(registry_freep) struct registry *r = lives_registry();
-		struct group_life lives[] = { life(1, 0, 110, 120, JOB), life(2, 1, 111, 119, JOB "/step_0"),
-					      life(3, 2, 112, 118, JOB "/step_0/task_0"), life(4, 2, 112, 118, JOB "/step_0/task_1"),
+		struct group_life lives[] = { life(1, 0, 110, 120, JOB),
+					      life(2, 1, 111, 119, JOB "/step_0"),
+					      life(3, 2, 112, 118, JOB "/step_0/task_0"),
+					      life(4, 2, 112, 118, JOB "/step_0/task_1"),
 					      life(5, 1, 112, 118, JOB "/step_1") };
 		struct snapshot *s;
 
@@ -920,7 +994,8 @@ TEST(oom_kills_are_counted_once_whether_groups_count_their_own_or_all_below)
 
 TEST(a_group_waits_for_those_below_it)
 {
-	const struct group_life dead[] = { life(1, 0, 110, 120, JOB), life(2, 1, 111, 119, JOB "/step_0") };
+	const struct group_life dead[] = { life(1, 0, 110, 120, JOB),
+					   life(2, 1, 111, 119, JOB "/step_0") };
 	struct cgroup_tasks tasks[] = { tasks_of(2, 5, 0, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
@@ -946,7 +1021,8 @@ static void count_freed(void *what)
 
 TEST(ended_jobs_are_dropped_after_the_retention)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5"), life(2, 0, 110, 0, "/jobmeter-run-6") };
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5"),
+					    life(2, 0, 110, 0, "/jobmeter-run-6") };
 	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	size_t dropped = 0, freed = 0;
@@ -999,7 +1075,8 @@ TEST(a_snapshot_does_not_change_any_more)
 
 TEST(the_user_is_that_of_the_first_task_if_the_path_does_not_tell)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, V2 "/job_9"), life(2, 0, 110, 0, JOB) };
+	const struct group_life lives[] = { life(1, 0, 110, 0, V2 "/job_9"),
+					    life(2, 0, 110, 0, JOB) };
 	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 1, 1, 0) };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
@@ -1045,10 +1122,13 @@ TEST(cgroups_of_a_job_are_those_that_are_not_folded)
 
 TEST(histograms_of_folded_cgroups_are_kept)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 120, JOB), life(2, 0, 110, 0, "/jobmeter-run-3") };
+	const struct group_life lives[] = { life(1, 0, 110, 120, JOB),
+					    life(2, 0, 110, 0, "/jobmeter-run-3") };
 	struct cgroup_histograms histograms[] = {
-		{ .key = { .cgroup = 1, .place = 1, .op = OP_READ } }, { .key = { .cgroup = 1, .place = 1, .op = OP_READ, .cpu = 1 } },
-		{ .key = { .cgroup = 2, .place = 1, .op = OP_READ } }, { .key = { .cgroup = 1, .place = 1, .op = OP_OPEN } },
+		{ .key = { .cgroup = 1, .place = 1, .op = OP_READ } },
+		{ .key = { .cgroup = 1, .place = 1, .op = OP_READ, .cpu = 1 } },
+		{ .key = { .cgroup = 2, .place = 1, .op = OP_READ } },
+		{ .key = { .cgroup = 1, .place = 1, .op = OP_OPEN } },
 	};
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(reading_clear) struct reading reading = {};
@@ -1099,8 +1179,10 @@ TEST(what_a_snapshot_took_is_fed_again_before_it_is_folded)
 
 TEST(live_jobs_come_first)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 111, "/jobmeter-run-1"), life(2, 0, 112, 0, "/jobmeter-run-2"),
-					    life(3, 0, 113, 114, "/jobmeter-run-3"), life(4, 0, 115, 0, "/jobmeter-run-4") };
+	const struct group_life lives[] = { life(1, 0, 110, 111, "/jobmeter-run-1"),
+					    life(2, 0, 112, 0, "/jobmeter-run-2"),
+					    life(3, 0, 113, 114, "/jobmeter-run-3"),
+					    life(4, 0, 115, 0, "/jobmeter-run-4") };
 	static const char *const order[] = { "2", "4", "1", "3" };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct registry_job *j = NULL;
@@ -1125,10 +1207,13 @@ static const struct snapshot_mount *name_oddly(void *context, uint64_t place)
 TEST(odd_names_of_jobs_and_mounts_become_text)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
-					    life(2, 0, 110, 0, "/pbs_jobs.service/jobs/\xfe\n\"x") };
-	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1), row_of(1, 2, OP_READ, INTERFACE_CALL, 2, 1) };
-	const struct registry_feed f = { .rows = rows, .row_count = 2, .name_place = name_oddly,
-					 .counted = COUNTED_FILES };
+					    life(2, 0, 110, 0,
+						 "/pbs_jobs.service/jobs/\xfe\n\"x") };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, 1),
+					   row_of(1, 2, OP_READ, INTERFACE_CALL, 2, 1) };
+	const struct registry_feed f = {
+		.rows = rows, .row_count = 2, .name_place = name_oddly, .counted = COUNTED_FILES
+	};
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
 
@@ -1149,8 +1234,9 @@ TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
 	const struct cgroup_tasks before[] = { tasks_of(4, 7, 0, 3) };
 	const struct cgroup_tasks after[] = { tasks_of(4, 5, 1, 0) };
 	const struct cgroup_row rows[] = { row_of(4, 1, OP_WRITE, INTERFACE_CALL, 2, 200) };
-	const struct cgroup_histograms histograms[] = { { .key = { .cgroup = 4, .place = 1, .op = OP_WRITE },
-							.histograms.sizes[3] = 11 } };
+	const struct cgroup_histograms histograms[] = {
+		{ .key = { .cgroup = 4, .place = 1, .op = OP_WRITE }, .histograms.sizes[3] = 11 }
+	};
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	_cleanup_(reading_clear) struct reading reading = {};
 	struct snapshot *s;
@@ -1168,7 +1254,8 @@ TEST(what_is_inherited_of_cgroups_that_live_is_the_jobs_for_good)
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_WRITE, INTERFACE_CALL).bytes, (uint64_t)400);
 	snapshot_unref(s);
 	ASSERT_OK(registry_add_histograms(registry_find(r, "slurm", "42"), &reading));
-	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3], (uint64_t)11);
+	ASSERT_EQ(reading_find_mount(&reading, ROW_MOUNT, "/1", "ext4")->sizes[OP_WRITE].counts[3],
+		  (uint64_t)11);
 }
 
 /* ---- feeds of what changed ---- */
@@ -1178,7 +1265,8 @@ static void feed_some(struct registry *r, const struct cgroup_row *rows, size_t 
 	const struct registry_feed f = { .rows = rows,
 					 .row_count = count,
 					 .is_partial = true,
-					 .name_place = name_by_number, .counted = COUNTED_FILES };
+					 .name_place = name_by_number,
+					 .counted = COUNTED_FILES };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
@@ -1204,7 +1292,8 @@ static const char *touched(struct registry *r, const uint64_t *changed, size_t c
 /* Job 42, a run in its second task, and a job 43. */
 static void learn_three_jobs(struct registry *r)
 {
-	const struct group_life lives[] = { life(RUN, 6, 114, 0, JOB "/step_0/task_1/jobmeter-run-9"),
+	const struct group_life lives[] = { life(RUN, 6, 114, 0,
+						 JOB "/step_0/task_1/jobmeter-run-9"),
 					    life(OTHER, 0, 110, 0, "/slurm/uid_1000/job_43") };
 
 	learn_job(r);
@@ -1223,15 +1312,17 @@ TEST(what_changed_is_read_with_all_cgroups_of_its_jobs)
 	ASSERT_STREQ(touched(r, NULL, 0), "");
 	ASSERT_STREQ(touched(r, &unknown, 1), "");
 	ASSERT_STREQ(touched(r, &other, 1), "11");
-	ASSERT_STREQ(touched(r, &run, 1), "1 2 3 4 5 6 10"); /* it is a part of job 42's rows, too */
+	ASSERT_STREQ(touched(r, &run, 1), "1 2 3 4 5 6 10"); /* it is a part of job 42's rows, too
+							      */
 }
 
 TEST(jobs_whose_cgroups_did_nothing_stay_as_they_were_shown)
 {
-	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10), row_of(6, 1, OP_READ, INTERFACE_CALL, 2, 20),
-					 row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30) };
+	const struct cgroup_row rows[] = { row_of(4, 1, OP_READ, INTERFACE_CALL, 1, 10),
+					   row_of(6, 1, OP_READ, INTERFACE_CALL, 2, 20),
+					   row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30) };
 	const struct cgroup_row later[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 4, 40),
-					  row_of(OTHER, 2, OP_READ, INTERFACE_CALL, 5, 50) };
+					    row_of(OTHER, 2, OP_READ, INTERFACE_CALL, 5, 50) };
 	const uint64_t other = OTHER;
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	struct snapshot *s;
@@ -1244,9 +1335,12 @@ TEST(jobs_whose_cgroups_did_nothing_stay_as_they_were_shown)
 		feed_some(r, later, 2);
 		ASSERT_EQ(fold(r, second), (size_t)0);
 		s = snap(r, second);
-		ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)30);
-		ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)40);
-		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, INTERFACE_CALL).bytes, (uint64_t)50);
+		ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes,
+			  (uint64_t)30);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/1", OP_READ, INTERFACE_CALL).bytes,
+			  (uint64_t)40);
+		ASSERT_EQ(counts_of(s, "slurm", "43", "/2", OP_READ, INTERFACE_CALL).bytes,
+			  (uint64_t)50);
 		snapshot_unref(s);
 	}
 }
@@ -1279,7 +1373,8 @@ TEST(a_cgroup_that_ends_or_is_new_is_read_though_it_did_nothing)
 
 TEST(rows_that_did_not_change_are_shared_and_find_their_mounts_when_these_move)
 {
-	const struct cgroup_row rows[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30), row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 10) };
+	const struct cgroup_row rows[] = { row_of(OTHER, 1, OP_READ, INTERFACE_CALL, 3, 30),
+					   row_of(4, 2, OP_READ, INTERFACE_CALL, 1, 10) };
 	const struct group_life death = life(OTHER, 0, 110, 131, "/slurm/uid_1000/job_43");
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	const struct snapshot_row *shown;
@@ -1329,12 +1424,16 @@ TEST(a_job_whose_tasks_did_not_run_is_told_from_others)
 
 TEST(a_job_that_is_found_late_was_measured_from_then_on)
 {
-	const struct group_life first[] = { life(1, 0, 0, 0, JOB) }, late[] = { life(1, 0, 0, 0, JOB), life(9, 0, 0, 0, "/slurm/uid_1000/job_43") };
+	const struct group_life first[] = { life(1, 0, 0, 0, JOB) },
+				late[] = { life(1, 0, 0, 0, JOB),
+					   life(9, 0, 0, 0, "/slurm/uid_1000/job_43") };
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 
 	learn(r, 130, first, 1);
 	feed(r, NULL, 0, NULL, 0);
 	learn(r, 190, late, 2);
-	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "42"))->measured_from_ns, EPOCH + 100 * SECOND);
-	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "43"))->measured_from_ns, EPOCH + 190 * SECOND);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "42"))->measured_from_ns,
+		  EPOCH + 100 * SECOND);
+	ASSERT_EQ(registry_job_known(registry_find(r, "slurm", "43"))->measured_from_ns,
+		  EPOCH + 190 * SECOND);
 }

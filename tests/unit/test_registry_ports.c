@@ -17,10 +17,10 @@
 #define SENT 0
 #define RECEIVED 1
 
-/* A reading at @second, when all of @lives are as they say, jobs that have no CPUs get all of them, and the port has counted as
- * much; a number of UINT64_MAX is not known. */
-static void read_counted(struct registry *r, uint64_t second, const struct group_life *lives, size_t count, uint64_t sent,
-			 uint64_t received)
+/* A reading at @second, when all of @lives are as they say, jobs that have no CPUs get all of them,
+ * and the port has counted as much; a number of UINT64_MAX is not known. */
+static void read_counted(struct registry *r, uint64_t second, const struct group_life *lives,
+			 size_t count, uint64_t sent, uint64_t received)
 {
 	struct ports now = {};
 	struct port *port = ports_add(&now, "mlx5_0", "1");
@@ -31,14 +31,16 @@ static void read_counted(struct registry *r, uint64_t second, const struct group
 	feed(r, NULL, 0, NULL, 0);
 	for (struct registry_job *j = NULL; (j = registry_next(r, j));) {
 		if (!registry_job_known(j)->allocated_cores.is_known)
-			registry_job_facts(j)->allocated_cores = (struct value){ CPUS * 1000, true };
+			registry_job_facts(j)->allocated_cores = (struct value){ CPUS * 1000,
+										 true };
 	}
 	fold(r, second);
 	ASSERT_OK(registry_feed_ports(r, &now, second * SECOND, EPOCH + second * SECOND, CPUS));
 	snapshot_unref(snap(r, second));
 }
 
-static void read_sent(struct registry *r, uint64_t second, const struct group_life *lives, size_t count, uint64_t sent)
+static void read_sent(struct registry *r, uint64_t second, const struct group_life *lives,
+		      size_t count, uint64_t sent)
 {
 	read_counted(r, second, lives, count, sent, 0);
 }
@@ -79,7 +81,8 @@ TEST(a_job_that_has_the_node_has_its_ports)
 	read_sent(r, 135, NULL, 0, 9000); /* is nobody's */
 	ports = ports_of(r, "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)5007);
-	ASSERT(ports.items[0].counters[RECEIVED].is_known && !ports.items[0].counters[RECEIVED].number);
+	ASSERT(ports.items[0].counters[RECEIVED].is_known &&
+	       !ports.items[0].counters[RECEIVED].number);
 	ASSERT(!ports.items[0].counters[2].is_known); /* which nobody counted */
 	ASSERT_EQ(ports.items[0].from_ns, EPOCH + 105 * SECOND);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 125 * SECOND);
@@ -99,14 +102,16 @@ TEST(with_another_job_on_the_node_they_are_neithers)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
 	const struct group_life first[] = { life(1, 0, 110, 0, JOB) };
-	const struct group_life second[] = { life(1, 0, 110, 0, JOB), life(2, 0, 116, 117, OTHER) }; /* came and went */
+	const struct group_life second[] = { life(1, 0, 110, 0, JOB),
+					     life(2, 0, 116, 117, OTHER) }; /* came and went */
 
 	read_sent(r, 105, NULL, 0, 100);
 	read_sent(r, 115, first, 1, 1100);
 	ASSERT_EQ(ports_of(r, "42").count, (size_t)1);
 	read_sent(r, 125, second, 2, 5107);
 	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
-	ASSERT_STREQ(why_of(r, "slurm", "43"), "it began and ended between two readings, and others did");
+	ASSERT_STREQ(why_of(r, "slurm", "43"),
+		     "it began and ended between two readings, and others did");
 	read_sent(r, 135, first, 1, 6000); /* and that stays so */
 	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
 }
@@ -135,7 +140,8 @@ TEST(of_jobs_one_after_the_other_only_what_is_surely_theirs_is_told)
 TEST(a_run_within_the_job_is_part_of_it_and_one_beside_it_is_not)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	const struct group_life within[] = { life(1, 0, 110, 0, JOB), life(2, 1, 111, 0, JOB "/jobmeter-run-9") };
+	const struct group_life within[] = { life(1, 0, 110, 0, JOB),
+					     life(2, 1, 111, 0, JOB "/jobmeter-run-9") };
 	const struct group_life beside[] = { life(3, 0, 126, 0, "/jobmeter-run-10") };
 
 	read_sent(r, 105, NULL, 0, 100);
@@ -153,7 +159,8 @@ TEST(a_job_with_a_part_of_the_cpus_has_no_ports)
 
 	read_sent(r, 105, NULL, 0, 100);
 	learn(r, 111, &born, 1);
-	registry_job_facts(registry_find(r, "slurm", "42"))->allocated_cores = (struct value){ CPUS * 1000 - 1, true };
+	registry_job_facts(registry_find(r, "slurm", "42"))->allocated_cores =
+		(struct value){ CPUS * 1000 - 1, true };
 	read_sent(r, 115, NULL, 0, 1100);
 	ASSERT_STREQ(why_of(r, "slurm", "42"), "known of the node's ports, not by job");
 }
@@ -161,7 +168,8 @@ TEST(a_job_with_a_part_of_the_cpus_has_no_ports)
 TEST(what_a_job_may_use_can_be_told_late_and_forgotten_at_its_end)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	const struct group_life first[] = { life(1, 0, 110, 0, JOB) }, second[] = { life(2, 0, 126, 0, OTHER) };
+	const struct group_life first[] = { life(1, 0, 110, 0, JOB) },
+				second[] = { life(2, 0, 126, 0, OTHER) };
 	const struct group_life deaths[] = { life(1, 0, 110, 120, JOB), life(2, 0, 126, 0, OTHER) };
 	struct job *facts;
 
@@ -180,7 +188,8 @@ TEST(what_a_job_may_use_can_be_told_late_and_forgotten_at_its_end)
 	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)1103);
 	read_sent(r, 130, second, 1, 1300);
 	ASSERT_EQ(ports_of(r, "43").count, (size_t)1);
-	registry_job_facts(registry_find(r, "slurm", "43"))->allocated_cores = (struct value){ 1000, true }; /* the prolog's file */
+	registry_job_facts(registry_find(r, "slurm", "43"))->allocated_cores =
+		(struct value){ 1000, true }; /* the prolog's file */
 	read_sent(r, 135, NULL, 0, 1400);
 	ASSERT_STREQ(why_of(r, "slurm", "43"), "known of the node's ports, not by job");
 }
@@ -227,7 +236,8 @@ static struct registry *restore(struct registry *before)
 	return r;
 }
 
-/* Followed from 1000 on, of which 4007 were shown when it was killed; what is written down is as the job began. */
+/* Followed from 1000 on, of which 4007 were shown when it was killed; what is written down is as
+ * the job began. */
 static struct registry *kill_one(void)
 {
 	_cleanup_(registry_freep) struct registry *before = lives_registry();
@@ -323,8 +333,13 @@ TEST(that_they_are_nobodys_is_written_down)
 TEST(an_odd_text_of_them_is_refused)
 {
 	static const char *const odd[] = {
-		"7", "{}", "{\"state\": 7}", "{\"state\": \"none\"}", "{\"state\": \"known\"}",
-		"{\"state\": \"followed\", \"first\": []}", "{\"state\": \"cut\", \"first\": [], \"last\": [7]}",
+		"7",
+		"{}",
+		"{\"state\": 7}",
+		"{\"state\": \"none\"}",
+		"{\"state\": \"known\"}",
+		"{\"state\": \"followed\", \"first\": []}",
+		"{\"state\": \"cut\", \"first\": [], \"last\": [7]}",
 		"{\"state\": \"cut\", \"first\": [{\"device\": \"a\", \"port\": 1}], \"last\": []}",
 	};
 

@@ -13,7 +13,8 @@
 #define JOB "/slurm/uid_7/job_8"
 #define ENDED 4
 
-/* A job whose step 0 has three tasks, of which one ended, and that did less before, in step 1, and in a script. */
+/* A job whose step 0 has three tasks, of which one ended, and that did less before, in step 1, and
+ * in a script. */
 static void learn_all(struct registry *r, bool has_ended)
 {
 	const struct group_life lives[] = {
@@ -33,11 +34,13 @@ static void learn_all(struct registry *r, bool has_ended)
 static void feed_all(struct registry *r, bool has_ended)
 {
 	struct cgroup_tasks tasks[] = {
-		tasks_of(2, 900, 1, 0), tasks_of(3, 100, 1, 0), tasks_of(5, 20, 1, 0),	   tasks_of(6, 30, 1, 0),
-		tasks_of(7, 150, 1, 0), tasks_of(8, 7, 1, 0),	tasks_of(ENDED, 60, 0, 1),
+		tasks_of(2, 900, 1, 0),	   tasks_of(3, 100, 1, 0), tasks_of(5, 20, 1, 0),
+		tasks_of(6, 30, 1, 0),	   tasks_of(7, 150, 1, 0), tasks_of(8, 7, 1, 0),
+		tasks_of(ENDED, 60, 0, 1),
 	};
 
-	tasks[ARRAY_SIZE(tasks) - 1].polls.ns = 30; /* for half of its time it waited for the others */
+	tasks[ARRAY_SIZE(tasks) - 1].polls.ns = 30; /* for half of its time it waited for the others
+						     */
 	feed(r, tasks, ARRAY_SIZE(tasks) - !has_ended, NULL, 0);
 }
 
@@ -125,7 +128,8 @@ TEST(of_a_state_without_ranks_they_are_not_known)
 TEST(a_job_without_numbered_steps_has_no_ranks)
 {
 	_cleanup_(registry_freep) struct registry *r = lives_registry();
-	const struct group_life lives[] = { life(1, 0, 110, 0, JOB), life(2, 1, 110, 0, JOB "/step_batch/task_0") };
+	const struct group_life lives[] = { life(1, 0, 110, 0, JOB),
+					    life(2, 1, 110, 0, JOB "/step_batch/task_0") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 900, 1, 0) };
 
 	learn(r, 121, lives, 2);

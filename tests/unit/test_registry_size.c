@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A node at its largest: what the registry takes, and that its work grows no faster than it does. */
+/* A node at its largest: what the registry takes, and that its work grows no faster than it does.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -29,12 +30,16 @@ static void fill(struct registry *r, size_t jobs, size_t cgroups, size_t places)
 		char path[128];
 
 		for (size_t i = 0; i < cgroups; i++) {
-			snprintf(path, sizeof(path), i ? "/slurm/uid_1000/job_%zu/step_0/task_%zu" : "/slurm/uid_1000/job_%zu", j, i);
+			snprintf(path, sizeof(path),
+				 i ? "/slurm/uid_1000/job_%zu/step_0/task_%zu"
+				   : "/slurm/uid_1000/job_%zu",
+				 j, i);
 			lives[id + i - 1] = life(id + i, i ? id : 0, 110, 0, path);
 			tasks[id + i - 1] = tasks_of(id + i, 1, 1, 1);
 		}
 		for (size_t k = 0; k < places * 5; k++)
-			rows[row++] = row_of(id + cgroups - 1, k / 5 + 1, ops[k % 5], INTERFACE_CALL, 1, 1);
+			rows[row++] = row_of(id + cgroups - 1, k / 5 + 1, ops[k % 5],
+					     INTERFACE_CALL, 1, 1);
 	}
 	learn(r, 120, lives, jobs * cgroups);
 	feed(r, tasks, jobs * cgroups, rows, row);
@@ -53,11 +58,12 @@ TEST(a_thousand_jobs_take_little_memory)
 	ASSERT_EQ(s->job_count, (size_t)1024);
 	ASSERT_EQ(s->jobs[0].row_count, (size_t)65);
 	if (HEAP_IS_COUNTED) {
-		printf("1,024 jobs x 13 places x 5 rows: fed %zu KiB; at rest, with the snapshot, %zu KiB\n", fed_kib,
-		       shown_kib);
+		printf("1,024 jobs x 13 places x 5 rows: fed %zu KiB; at rest, with the snapshot, %zu KiB\n",
+		       fed_kib, shown_kib);
 		printf("a job %zu bytes, a group %zu, a row %zu, a step %zu; of a snapshot: a job %zu, a row %zu\n",
-		       sizeof(struct registry_job), sizeof(struct registry_group), sizeof(struct registry_row),
-		       sizeof(struct registry_step), sizeof(struct snapshot_job), sizeof(struct snapshot_row));
+		       sizeof(struct registry_job), sizeof(struct registry_group),
+		       sizeof(struct registry_row), sizeof(struct registry_step),
+		       sizeof(struct snapshot_job), sizeof(struct snapshot_row));
 		ASSERT(shown_kib < 8 << 10);
 	}
 	ASSERT(!r->tasks && !r->cores && !r->parts && !r->rows);
@@ -77,9 +83,11 @@ TEST(what_ended_is_folded_and_given_back)
 		char path[64];
 
 		for (uint64_t i = 0; i < 64; i++) {
-			snprintf(path, sizeof(path), "/jobmeter-run-%u", (unsigned int)(round * 64 + i));
+			snprintf(path, sizeof(path), "/jobmeter-run-%u",
+				 (unsigned int)(round * 64 + i));
 			lives[i] = life(round * 64 + i + 1, 0, now, now + 1, path);
-			rows[i] = row_of(lives[i].id, round * 64 + i + 1, OP_READ, INTERFACE_CALL, 1, 1);
+			rows[i] = row_of(lives[i].id, round * 64 + i + 1, OP_READ, INTERFACE_CALL,
+					 1, 1);
 		}
 		learn(r, now + 2, lives, 64);
 		feed(r, NULL, 0, rows, 64);

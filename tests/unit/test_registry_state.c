@@ -41,7 +41,8 @@ static void parse(struct registry *r, const char *text)
 /* A job of which one cgroup is folded, and a run in it of which that cgroup is, too. */
 static struct cgroup_block cgroup_block_of(uint64_t cgroup, enum block_op op, uint64_t bytes)
 {
-	struct cgroup_block block = { cgroup, { "sda", op, { .bytes = bytes, .requests = 1, .ns = 13 } } };
+	struct cgroup_block block = { cgroup,
+				      { "sda", op, { .bytes = bytes, .requests = 1, .ns = 13 } } };
 
 	block.row.counts.latencies.counts[5] = 1;
 	return block;
@@ -53,21 +54,38 @@ static struct registry *make(void)
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
 	struct cgroup_tasks tasks[] = { tasks_of(2, 5, 1, 0), tasks_of(3, 7, 0, 2) };
-	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300), row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1),
-					 row_of(2, 1, OP_READ, INTERFACE_CALL, 10, 1000) };
-	const struct cgroup_core cores[] = { { 3, SECOND, 5 }, { 3, 2 * SECOND, 0 }, { 2, SECOND, 1 } };
+	const struct cgroup_row rows[] = { row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300),
+					   row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1),
+					   row_of(2, 1, OP_READ, INTERFACE_CALL, 10, 1000) };
+	const struct cgroup_core cores[] = { { 3, SECOND, 5 },
+					     { 3, 2 * SECOND, 0 },
+					     { 2, SECOND, 1 } };
 	struct cgroup_histograms histograms = { .key = { .cgroup = 3, .place = 1, .op = OP_READ } };
-	const struct cgroup_block blocks[] = { cgroup_block_of(3, BLOCK_WRITE, 503), cgroup_block_of(2, BLOCK_WRITE, 7), cgroup_block_of(3, BLOCK_WRITE, 11) };
-	const struct registry_feed f = { .tasks = tasks, .task_count = 2, .rows = rows, .row_count = 3, .cores = cores,
-					 .core_count = 3, .blocks = blocks, .block_count = 3,
+	const struct cgroup_block blocks[] = { cgroup_block_of(3, BLOCK_WRITE, 503),
+					       cgroup_block_of(2, BLOCK_WRITE, 7),
+					       cgroup_block_of(3, BLOCK_WRITE, 11) };
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = 2,
+					 .rows = rows,
+					 .row_count = 3,
+					 .cores = cores,
+					 .core_count = 3,
+					 .blocks = blocks,
+					 .block_count = 3,
 					 .name_place = name_by_number,
-					 .counted = COUNTED_DETAILS | COUNTED_TASKS | COUNTED_NETWORK |
-						    COUNTED_CONNECTIONS | COUNTED_BLOCK | COUNTED_FILES |
-						    COUNTED_CLOCK };
-	const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900000000, .frequency_min_hz = 1300000000,
-					     .has_temperature = true, .millicelsius = 61003, .has_throttles = true,
+					 .counted = COUNTED_DETAILS | COUNTED_TASKS |
+						    COUNTED_NETWORK | COUNTED_CONNECTIONS |
+						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK };
+	const struct thermal_moment warm = { .cpus = 3,
+					     .frequency_hz = 2900000000,
+					     .frequency_min_hz = 1300000000,
+					     .has_temperature = true,
+					     .millicelsius = 61003,
+					     .has_throttles = true,
 					     .core_throttles = 5 };
-	const struct oom_kill killed = { .time_ns = 121 * SECOND, .pid = 4711, .uid = -1, .command = "hog" };
+	const struct oom_kill killed = {
+		.time_ns = 121 * SECOND, .pid = 4711, .uid = -1, .command = "hog"
+	};
 
 	tasks[1].busiest = (struct busiest_threads){ 4, 3 * SECOND, SECOND };
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 1009;
@@ -96,8 +114,9 @@ static void go_on(struct registry *r, bool has_cgroup)
 	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0"),
 					    life(3, 2, 112, 120, JOB "/step_0/jobmeter-run-9") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0), tasks_of(3, 7, 0, 2) };
-	const struct cgroup_row rows[] = { row_of(2, 1, OP_READ, INTERFACE_CALL, 11, 1100), row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300),
-					 row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1) };
+	const struct cgroup_row rows[] = { row_of(2, 1, OP_READ, INTERFACE_CALL, 11, 1100),
+					   row_of(3, 1, OP_READ, INTERFACE_CALL, 3, 300),
+					   row_of(3, 2, OP_STAT, INTERFACE_CALL, 4, 1) };
 
 	learn(r, 131, lives, has_cgroup ? 3 : 2);
 	feed(r, tasks, has_cgroup ? 2 : 1, rows, has_cgroup ? 3 : 1);
@@ -113,7 +132,8 @@ static void check_whole(struct registry *r)
 	ASSERT_EQ(number_of(s, "slurm", "42", METRIC_CPU_USER), (uint64_t)13);
 	ASSERT_EQ(number_of(s, "run", "9", METRIC_CPU_USER), (uint64_t)7);
 	ASSERT_EQ(counts_of(s, "slurm", "42", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)1400);
-	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_STAT, INTERFACE_CALL).not_found, (uint64_t)1);
+	ASSERT_EQ(counts_of(s, "slurm", "42", "/2", OP_STAT, INTERFACE_CALL).not_found,
+		  (uint64_t)1);
 	ASSERT_EQ(counts_of(s, "run", "9", "/1", OP_READ, INTERFACE_CALL).bytes, (uint64_t)300);
 	ASSERT_EQ(job->steps[0].values[METRIC_CPU_USER].number, (uint64_t)13);
 	ASSERT_EQ(job->job->start_ns, EPOCH + 110 * SECOND);
@@ -157,10 +177,12 @@ static void check_threads(struct registry *r)
 static const struct network *network_after(struct registry *r, struct snapshot **ret)
 {
 	struct cgroup_tasks tasks[] = { tasks_of(2, 6, 1, 0) };
-	const struct registry_feed f = { .tasks = tasks, .task_count = 1,
+	const struct registry_feed f = { .tasks = tasks,
+					 .task_count = 1,
 					 .name_place = name_by_number,
-					 .counted = COUNTED_TASKS | COUNTED_NETWORK | COUNTED_CONNECTIONS |
-						    COUNTED_DETAILS | COUNTED_FILES };
+					 .counted = COUNTED_TASKS | COUNTED_NETWORK |
+						    COUNTED_CONNECTIONS | COUNTED_DETAILS |
+						    COUNTED_FILES };
 
 	*network_number_ref(&tasks[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES) = 2003;
 	tasks[0].network.min_rtt_ns = 37000;
@@ -201,7 +223,8 @@ static char *without(const char *text, const char *interface)
 
 	ASSERT(root);
 	while ((name = strsep(&rest, "/")) && rest)
-		map = json_is_array(map) ? json_array_get(map, (size_t)atoi(name)) : json_object_get(map, name);
+		map = json_is_array(map) ? json_array_get(map, (size_t)atoi(name))
+					 : json_object_get(map, name);
 	ASSERT_OK(json_object_del(map, name));
 	out = json_dumps(root, 0);
 	json_decref(root);
@@ -212,7 +235,8 @@ static char *without(const char *text, const char *interface)
 TEST(what_a_step_sent_is_not_known_if_a_part_is_not)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
-	_cleanup_free_ char *text = format(before, "slurm", "42"), *older = without(text, "steps/0/network");
+	_cleanup_free_ char *text = format(before, "slurm", "42"),
+			    *older = without(text, "steps/0/network");
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 	const struct network *n;
 
@@ -242,8 +266,10 @@ TEST(round_trip_times_are_not_known_if_those_before_are_not)
 static const struct block *block_after(struct registry *r, struct snapshot **ret)
 {
 	const struct cgroup_block blocks[] = { cgroup_block_of(2, BLOCK_WRITE, 1009) };
-	const struct registry_feed f = { .blocks = blocks, .block_count = 1,
-					 .name_place = name_by_number, .counted = COUNTED_BLOCK | COUNTED_FILES };
+	const struct registry_feed f = { .blocks = blocks,
+					 .block_count = 1,
+					 .name_place = name_by_number,
+					 .counted = COUNTED_BLOCK | COUNTED_FILES };
 
 	ASSERT_OK(registry_feed(r, &f));
 	*ret = snap(r, 132);
@@ -252,8 +278,10 @@ static const struct block *block_after(struct registry *r, struct snapshot **ret
 
 TEST(what_devices_did_comes_back_and_goes_on)
 {
-	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(), *older = lives_registry();
-	_cleanup_free_ char *text = format(before, "slurm", "42"), *lacking = without(text, "block");
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(),
+						  *older = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42"),
+			    *lacking = without(text, "block");
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *t = NULL;
 	const struct block *b;
 	const struct block_row *row;
@@ -275,8 +303,10 @@ TEST(what_devices_did_comes_back_and_goes_on)
 /* A part of it is not it. */
 TEST(what_was_sent_is_not_known_if_a_part_is_not)
 {
-	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(), *older = lives_registry();
-	_cleanup_free_ char *text = format(before, "slurm", "42"), *fewer = without(text, "network/tcp/connections"),
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry(),
+						  *older = lives_registry();
+	_cleanup_free_ char *text = format(before, "slurm", "42"),
+			    *fewer = without(text, "network/tcp/connections"),
 			    *none = without(text, "network");
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL, *t = NULL;
 	const struct network *n;
@@ -295,7 +325,8 @@ TEST(what_was_sent_is_not_known_if_a_part_is_not)
 TEST(what_was_written_down_comes_back)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
-	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9"), *again = NULL;
+	_cleanup_free_ char *slurm = format(before, "slurm", "42"),
+			    *run = format(before, "run", "9"), *again = NULL;
 	_cleanup_(reading_clear) struct reading reading = {};
 	uint64_t *cgroups = NULL;
 	size_t count;
@@ -324,7 +355,8 @@ TEST(what_was_written_down_comes_back)
 TEST(a_cgroup_that_was_written_down_and_not_erased_is_not_counted_twice)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
-	_cleanup_free_ char *slurm = format(before, "slurm", "42"), *run = format(before, "run", "9");
+	_cleanup_free_ char *slurm = format(before, "slurm", "42"),
+			    *run = format(before, "run", "9");
 
 	parse(after, slurm);
 	parse(after, run);
@@ -336,8 +368,10 @@ TEST(a_cgroup_that_was_written_down_and_not_erased_is_not_counted_twice)
 TEST(a_cgroup_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
 {
 	for (int which = 0; which < 2; which++) {
-		_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
-		_cleanup_free_ char *text = which ? format(before, "slurm", "42") : format(before, "run", "9");
+		_cleanup_(registry_freep) struct registry *before = make(),
+							  *after = lives_registry();
+		_cleanup_free_ char *text = which ? format(before, "slurm", "42")
+						  : format(before, "run", "9");
 		_cleanup_free_ uint64_t *cgroups = NULL;
 		size_t count;
 
@@ -346,7 +380,8 @@ TEST(a_cgroup_of_two_jobs_of_which_one_was_written_down_is_lost_to_neither)
 		ASSERT_EQ(count, (size_t)0); /* the other one still needs it */
 		go_on(after, true);
 		if (!which)
-			registry_job_facts(registry_find(after, "slurm", "42"))->account = strdup("physics");
+			registry_job_facts(registry_find(after, "slurm", "42"))->account =
+				strdup("physics");
 		check_whole(after);
 		go_on(after, true);
 		ASSERT_EQ(fold(after, 132), (size_t)1);
@@ -373,11 +408,13 @@ TEST(a_half_that_is_gone_is_forgotten)
 
 TEST(a_job_of_another_boot_is_over)
 {
-	const struct registry_options options = { .started_boot_ns = 5 * SECOND, .started_real_ns = EPOCH + 999 * SECOND,
+	const struct registry_options options = { .started_boot_ns = 5 * SECOND,
+						  .started_real_ns = EPOCH + 999 * SECOND,
 						  .boot_id = "boot-b" };
 	_cleanup_(registry_freep) struct registry *before = make(), *after = registry_new(&options);
 	_cleanup_free_ char *text = format(before, "slurm", "42");
-	const struct group_life lives[] = { life(1, 0, 6, 0, "/slurm/uid_1000/job_43"), life(3, 1, 6, 0, "/slurm/uid_1000/job_43/step_0") };
+	const struct group_life lives[] = { life(1, 0, 6, 0, "/slurm/uid_1000/job_43"),
+					    life(3, 1, 6, 0, "/slurm/uid_1000/job_43/step_0") };
 	const struct cgroup_tasks tasks[] = { tasks_of(3, 1000, 1, 0) };
 	struct snapshot *s;
 	uint64_t *cgroups;
@@ -401,7 +438,8 @@ TEST(a_job_of_another_boot_is_over)
 TEST(an_ended_job_stays_ended)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };
-	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = lives_registry();
 	_cleanup_free_ char *text = NULL;
 	struct snapshot *s;
 
@@ -424,10 +462,13 @@ TEST(an_ended_job_stays_ended)
 
 TEST(a_live_run_is_itself_again_and_no_other_one)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 1, 111, 120, "/jobmeter-run-5/x") };
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),
+					    life(2, 1, 111, 120, "/jobmeter-run-5/x") };
 	const struct group_life others[] = { life(7, 0, 140, 0, "/jobmeter-run-5") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
-	_cleanup_(registry_freep) struct registry *before = lives_registry(), *same = lives_registry(), *other = lives_registry();
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *same = lives_registry(),
+						  *other = lives_registry();
 	_cleanup_free_ char *text = NULL;
 	struct snapshot *s;
 
@@ -467,9 +508,12 @@ static char *replace(const char *text, const char *from, const char *to)
 TEST(owners_and_makers_come_back)
 {
 	const struct registry_options options = { .jobs_max = 32, .boot_id = "boot-a" };
-	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"), life(2, 0, 111, 0, "/u/libpod-aaaabbbbcccc"),
-				      life(3, 0, 112, 0, "/u/libpod-aaaabbbbdddd"), life(4, 0, 113, 0, "/u/libpod-aaaabbbbeeee") };
-	_cleanup_(registry_freep) struct registry *r = registry_new(&options), *next = registry_new(&options);
+	struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),
+				      life(2, 0, 111, 0, "/u/libpod-aaaabbbbcccc"),
+				      life(3, 0, 112, 0, "/u/libpod-aaaabbbbdddd"),
+				      life(4, 0, 113, 0, "/u/libpod-aaaabbbbeeee") };
+	_cleanup_(registry_freep) struct registry *r = registry_new(&options),
+						  *next = registry_new(&options);
 	struct registry_job *j = NULL;
 
 	lives[1].maker_uid = lives[2].maker_uid = lives[3].maker_uid = 7;
@@ -482,10 +526,12 @@ TEST(owners_and_makers_come_back)
 		parse(next, text);
 	}
 	j = registry_find(next, "run", "5");
-	ASSERT(j && registry_job_is_announced(j) && registry_job_known(j)->uid == 8 && registry_job_known(j)->group_id == 1);
+	ASSERT(j && registry_job_is_announced(j) && registry_job_known(j)->uid == 8 &&
+	       registry_job_known(j)->group_id == 1);
 	ASSERT_EQ(registry_job_maker(registry_find(next, "podman", "aaaabbbbcccc")), 7);
 	learn(next, 116, lives, 4);
-	ASSERT(!registry_find(next, "podman", "aaaabbbbeeee")); /* two of 32 are all that she may have */
+	ASSERT(!registry_find(next, "podman", "aaaabbbbeeee")); /* two of 32 are all that she may
+								   have */
 	ASSERT_EQ(registry_left_out(next), (uint64_t)1);
 }
 
@@ -519,22 +565,30 @@ TEST(of_a_text_with_anything_odd_nothing_is_taken)
 		{ "\"thermal\": [2", "\"thermal\": [null" },
 		{ "\"network\": {", "\"network\": {\"udp\": [1, 2, 3], " },
 		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": 7}, " },
-		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1}}, " },
-		{ "\"network\": {", "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1, \"errors\": -6}}, " },
+		{ "\"network\": {",
+		  "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1}}, " },
+		{ "\"network\": {",
+		  "\"network\": {\"udp\": {\"sent\": {\"bytes\": 1, \"calls\": 1, \"errors\": -6}}, " },
 		{ "\"rtt_distribution\": [", "\"rtt_distribution\": [\"1\", " },
 		{ "\"rtt_distribution\": [", "\"rtt_distribution\": [-1, " },
 		{ "\"block\": [", "\"block\": [7, " },
-		{ "\"block\": [", "\"block\": [{\"device\": \"sda\", \"read\": {\"requests\": 1}}, " },
-		{ "\"block\": [", "\"block\": [{\"device\": \"sdb\", \"read\": {\"requests\": -1}}, " },
+		{ "\"block\": [",
+		  "\"block\": [{\"device\": \"sda\", \"read\": {\"requests\": 1}}, " },
+		{ "\"block\": [",
+		  "\"block\": [{\"device\": \"sdb\", \"read\": {\"requests\": -1}}, " },
 		{ "\"block\": [", "\"block\": [{\"device\": \"sdb\", \"read\": [1, 1, 0, 1]}, " },
-		{ "\"block\": [", "\"block\": [{\"device\": \"sdb\", \"read\": {\"latencies\": [-1]}}, " },
+		{ "\"block\": [",
+		  "\"block\": [{\"device\": \"sdb\", \"read\": {\"latencies\": [-1]}}, " },
 		{ "\"block\": [", "\"block\": [{\"device\": \"\", \"read\": {\"requests\": 1}}, " },
-		{ "\"block\": [", "\"block\": [{\"device\": \"a23456789012345678901234567890123\"}, " },
+		{ "\"block\": [",
+		  "\"block\": [{\"device\": \"a23456789012345678901234567890123\"}, " },
 		{ "\"steps\": [", "\"steps\": [7, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"0\", \"values\": {}}, " },
 		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\"}, " },
-		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {\"udp\": [1]}}, " },
-		{ "\"steps\": [", "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {}, \"rtt_distribution\": [1]}, " },
+		{ "\"steps\": [",
+		  "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {\"udp\": [1]}}, " },
+		{ "\"steps\": [",
+		  "\"steps\": [{\"id\": \"9\", \"values\": {}, \"network\": {}, \"rtt_distribution\": [1]}, " },
 		{ "\"mounts\": [", "\"mounts\": [{}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"kind\": \"what\"}, " },
 		{ "\"mounts\": [", "\"mounts\": [{\"name\": \"/x\", \"aliases\": [1]}, " },
@@ -588,9 +642,11 @@ TEST(a_torn_text_is_none)
 TEST(odd_names_come_back)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/pbs_jobs.service/jobs/\xff\n\"x"),
-					    life(2, 1, 111, 120, "/pbs_jobs.service/jobs/\xff\n\"x/y") };
+					    life(2, 1, 111, 120,
+						 "/pbs_jobs.service/jobs/\xff\n\"x/y") };
 	const struct cgroup_tasks tasks[] = { tasks_of(2, 9, 0, 1) };
-	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = lives_registry();
 	_cleanup_free_ char *text = NULL;
 	struct snapshot *s;
 
@@ -611,7 +667,10 @@ TEST(odd_names_come_back)
 
 /* As of /proc: two tasks live, of which one is the inner job's, too. */
 static const struct task_base living[] = {
-	{ .cgroup = 2, .pid = 4711, .started_ns = 111 * SECOND + 7, .counters = { .user_ns = 5, .wchar = 503 } },
+	{ .cgroup = 2,
+	  .pid = 4711,
+	  .started_ns = 111 * SECOND + 7,
+	  .counters = { .user_ns = 5, .wchar = 503 } },
 	{ .cgroup = 4, .pid = 4712, .started_ns = 112 * SECOND + 9, .counters = { .rchar = 11 } },
 };
 
@@ -661,9 +720,11 @@ TEST(the_time_that_nobody_measured_is_the_jobs_once)
 	ASSERT_EQ(unmeasured_ns(r), 3 * SECOND);
 	again = format(r, "slurm", "42");
 	parse(next, again);
-	ASSERT_OK(registry_resume(next, true, 140 * SECOND)); /* taken over, since the state was written */
+	ASSERT_OK(registry_resume(next, true, 140 * SECOND)); /* taken over, since the state was
+								 written */
 	ASSERT_EQ(unmeasured_ns(next), 3 * SECOND);
-	ASSERT_OK(registry_resume(next, false, 141 * SECOND)); /* what was since it was put aside is lost: since 130 */
+	ASSERT_OK(registry_resume(next, false, 141 * SECOND)); /* what was since it was put aside is
+								  lost: since 130 */
 	ASSERT_EQ(unmeasured_ns(next), 14 * SECOND);
 }
 

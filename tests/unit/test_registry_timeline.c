@@ -32,13 +32,15 @@ static const struct timeline *timeline_of(struct registry *r)
 
 /* One job of one cgroup, born at @born (0: before us), seen at @second with that user time and that
  * many bytes read. */
-static void see(struct registry *r, uint64_t born, uint64_t died, uint64_t second, uint64_t user_ns, uint64_t bytes)
+static void see(struct registry *r, uint64_t born, uint64_t died, uint64_t second, uint64_t user_ns,
+		uint64_t bytes)
 {
 	const struct group_life lives[] = { life(1, 0, born, died, JOB) };
 	const struct cgroup_tasks tasks[] = { tasks_of(1, user_ns, 3, 0) };
-	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1, bytes - bytes / 2),
-					 row_of(1, 2, OP_READ, INTERFACE_CALL, 1, bytes / 2),
-					 row_of(1, 2, OP_READ, INTERFACE_MAPPING, 1, 4096) };
+	const struct cgroup_row rows[] = { row_of(1, 1, OP_READ, INTERFACE_CALL, 1,
+						  bytes - bytes / 2),
+					   row_of(1, 2, OP_READ, INTERFACE_CALL, 1, bytes / 2),
+					   row_of(1, 2, OP_READ, INTERFACE_MAPPING, 1, 4096) };
 
 	learn(r, second, lives, 1);
 	feed(r, tasks, 1, rows, 3);
@@ -80,7 +82,8 @@ TEST(a_job_born_under_us_has_all_of_it_in_its_timeline)
 	see(r, 110, 0, 122, 1500, 2001);
 	check(r, 1500, 2001);
 	ASSERT_EQ(timeline_of(r)->start_ns, EPOCH + 110 * SECOND);
-	ASSERT_EQ(timeline_get(timeline_of(r), series_of("cpu", "user_seconds"), buckets), (size_t)12);
+	ASSERT_EQ(timeline_get(timeline_of(r), series_of("cpu", "user_seconds"), buckets),
+		  (size_t)12);
 	ASSERT_EQ(buckets[0], UINT64_C(100));
 	ASSERT_EQ(buckets[11], UINT64_C(250));
 	timeline_get(timeline_of(r), series_of("tasks", "live"), buckets);
@@ -97,7 +100,8 @@ TEST(of_an_older_job_what_was_before_is_no_part_of_its_buckets)
 	see(r, 0, 0, 120, 1000000, 500);
 	see(r, 0, 0, 121, 1000007, 500);
 	check(r, 1000007, 500);
-	ASSERT_EQ(timeline_get(timeline_of(r), series_of("cpu", "user_seconds"), buckets), (size_t)1);
+	ASSERT_EQ(timeline_get(timeline_of(r), series_of("cpu", "user_seconds"), buckets),
+		  (size_t)1);
 	ASSERT_EQ(buckets[0], UINT64_C(7));
 	registry_free(r);
 }
@@ -246,7 +250,8 @@ TEST(a_timeline_takes_a_few_kib)
 		work(idle, JOBS, second, 1000);
 	of_idle = (ssize_t)(heap_bytes() - before) / JOBS;
 	if (HEAP_IS_COUNTED) {
-		printf("two hours: a series of a job that works %zd bytes more, an idle job %zd\n", of_busy, of_idle);
+		printf("two hours: a series of a job that works %zd bytes more, an idle job %zd\n",
+		       of_busy, of_idle);
 		ASSERT(of_busy < 4096);
 		ASSERT(of_idle < 64);
 	}

@@ -26,7 +26,8 @@ TEST(a_reply_is_the_same_however_it_comes)
 {
 	static const char *const texts[] = {
 		OK_LINE "Content-Length: 11\r\nServer: x\r\n\r\nhello world",
-		OK_LINE "content-length:11 \r\nContent-Encoding: identity\r\n\r\nhello worldrubbish",
+		OK_LINE
+		"content-length:11 \r\nContent-Encoding: identity\r\n\r\nhello worldrubbish",
 		"HTTP/1.0 200\r\n\r\nhello world",
 		CHUNKED "5\r\nhello\r\n6;more=x\r\n world\r\n0\r\nDigest: y\r\n\r\n",
 		CHUNKED "000000B\r\nhello world\r\n0\r\n\r\nrubbish",
@@ -70,9 +71,12 @@ TEST(what_is_no_reply_is_told)
 		{ OK_LINE "nonsense\r\n", "a line of its head has no name" },
 		{ OK_LINE "Content-Length: -1\r\n", "its length is no number" },
 		{ OK_LINE "Content-Length: 1\r\nContent-Length: 2\r\n", "its length is no number" },
-		{ OK_LINE "Transfer-Encoding: gzip\r\n", "it is in a coding that was not asked for" },
-		{ OK_LINE "Content-Encoding: gzip\r\n", "it is in a coding that was not asked for" },
-		{ OK_LINE "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "it has two lengths" },
+		{ OK_LINE "Transfer-Encoding: gzip\r\n",
+		  "it is in a coding that was not asked for" },
+		{ OK_LINE "Content-Encoding: gzip\r\n",
+		  "it is in a coding that was not asked for" },
+		{ OK_LINE "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+		  "it has two lengths" },
 		{ CHUNKED "x\r\n", "a chunk's length is no number" },
 		{ CHUNKED "123456789\r\n", "a chunk's length is no number" },
 		{ CHUNKED "1\r\nab\r\n", "a chunk is longer than it says" },
@@ -89,8 +93,12 @@ TEST(what_is_no_reply_is_told)
 
 TEST(a_reply_that_ends_early_is_not_taken_for_whole)
 {
-	static const char *const texts[] = { "", "HTTP/1.1 20", OK_LINE "Content-Length: 5\r\n\r\nhell",
-					     CHUNKED "5\r\nhello", CHUNKED "5\r\nhello\r\n", CHUNKED "0\r\n" };
+	static const char *const texts[] = { "",
+					     "HTTP/1.1 20",
+					     OK_LINE "Content-Length: 5\r\n\r\nhell",
+					     CHUNKED "5\r\nhello",
+					     CHUNKED "5\r\nhello\r\n",
+					     CHUNKED "0\r\n" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct reply reply = { .max = 4711 };
@@ -102,7 +110,8 @@ TEST(a_reply_that_ends_early_is_not_taken_for_whole)
 
 TEST(neither_head_nor_body_is_taken_without_a_bound)
 {
-	static const char *const bodies[] = { OK_LINE "Content-Length: 12\r\n\r\n", OK_LINE "\r\nhello world!",
+	static const char *const bodies[] = { OK_LINE "Content-Length: 12\r\n\r\n",
+					      OK_LINE "\r\nhello world!",
 					      CHUNKED "ffffffff\r\nhello world!" };
 	static const char line[] = "X-Field: something that says nothing\r\n";
 	struct reply reply = { .max = 11 };

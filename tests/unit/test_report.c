@@ -78,11 +78,9 @@ TEST(the_whole_page_reads_as_it_is_kept)
 
 TEST(every_page_fits_its_width_and_steers_no_terminal)
 {
-	static const char *const names[] = {
-		"made-train.json", "made-short.json", "made-long.json",
-		"made-nasty.json", "made-storm.json", "made-ways.json",
-		"made-hot.json"
-	};
+	static const char *const names[] = { "made-train.json", "made-short.json", "made-long.json",
+					     "made-nasty.json", "made-storm.json", "made-ways.json",
+					     "made-hot.json" };
 	static const unsigned int widths[] = { 60, 80, 100 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
@@ -92,8 +90,8 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 		const char *p = text;
 		uint32_t c;
 
-		if (r->reading.mount_count <
-		    10) /* a path in a sentence may be longer than a line */
+		if (r->reading.mount_count < 10) /* a path in a sentence may be longer than a line
+						  */
 			check_width(text, "", width);
 		while ((c = utf8_next(&p)) != 0)
 			ASSERT(c == '\n' || utf8_is_printable(c));
@@ -105,7 +103,8 @@ TEST(a_bar_is_never_longer_than_its_line)
 	_cleanup_record_ struct record *r = load("made-train.json");
 	_cleanup_free_ char *page = NULL;
 
-	r->reading.values[METRIC_CPU_USER].number = 30 * r->reading.values[METRIC_CPU_ALLOCATED].number / 1000 * r->time.elapsed_ns;
+	r->reading.values[METRIC_CPU_USER].number =
+		30 * r->reading.values[METRIC_CPU_ALLOCATED].number / 1000 * r->time.elapsed_ns;
 	page = report(r, NULL, 80);
 	ASSERT_CONTAINS(page, "█ 3017 %");
 	check_width(page, "core time", 80);
@@ -181,8 +180,8 @@ TEST(what_went_wrong_stands_out)
 	ASSERT_CONTAINS(
 		text,
 		"accounting  3 TiB of the 1 PiB read are in no row; the rows hold 512 TiB more\n");
-	ASSERT_CONTAINS(text,
-			"cores       ≥64.9 of 128 used"); /* a note says that it is a lower bound */
+	ASSERT_CONTAINS(text, "cores       ≥64.9 of 128 used"); /* a note says that it is a lower
+								   bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
 	ASSERT_CONTAINS(text, "123,456 events could not be kept.");
 }
@@ -274,15 +273,15 @@ TEST(a_storm_of_failures_is_told_in_words)
 		{ 10000, 1000, 0,
 		  "1,000 of 10,000 open calls failed, all on /scratch; open took 3.1 s "
 		  "in all\n" },
-		{ 999, 999, 999, NULL },     /* a table says it */
+		{ 999, 999, 999, NULL }, /* a table says it */
 		{ 20000, 1999, 1999, NULL }, /* one in ten is usual */
 	};
 	_cleanup_record_ struct record *r = record_new();
 	struct mount_row *row = clean_row(r, "/scratch");
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text =
-			failed(row, r, rows[i].calls, rows[i].errors, rows[i].not_found);
+		_cleanup_free_ char *text = failed(row, r, rows[i].calls, rows[i].errors,
+						   rows[i].not_found);
 
 		if (rows[i].words)
 			ASSERT_CONTAINS(text, rows[i].words);
@@ -315,7 +314,8 @@ TEST(what_failed_without_a_mount_is_no_zero_of_the_mounts)
 	_cleanup_free_ char *placed = NULL, *unplaced = NULL;
 
 	clean_row(r, "/scratch")->ops[OP_OPEN] = (struct op_counts){ .calls = 20000, .ns = 1000 };
-	clean_row(r, "/home")->ops[OP_FSYNC] = (struct op_counts){ .calls = 9, .errors = 3, .ns = 1000 };
+	clean_row(r, "/home")->ops[OP_FSYNC] =
+		(struct op_counts){ .calls = 9, .errors = 3, .ns = 1000 };
 	placed = report(r, NULL, 200);
 	ASSERT_CONTAINS(placed, "/scratch  20,000      0       0  1 µs");
 	clean_row(r, "(unresolved)")->ops[OP_OPEN] =
@@ -337,7 +337,8 @@ TEST(only_interfaces_that_moved_bytes_are_told)
 	none = report(r, NULL, 80);
 	ASSERT_LACKS(none, "of it by");
 	ASSERT_LACKS(none, "mapped");
-	row->interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 1, .bytes = 4096 };
+	row->interfaces[INTERFACE_SENDFILE][OP_READ] = (struct op_counts){ .calls = 1,
+									   .bytes = 4096 };
 	some = report(r, NULL, 80);
 	ASSERT_CONTAINS(some, "\nof it by    sendfile 4 KiB read from /data\n");
 	ASSERT_LACKS(some, "times are without");
@@ -353,7 +354,8 @@ TEST(what_kernel_threads_did_is_told_apart_and_in_no_sum)
 	r->time.elapsed_ns = 1;
 	for (size_t op = 0; op < OP_COUNT; op++)
 		row->ops[op] = (struct op_counts){ 5000, 0, 5000, 1000000000, 5000 };
-	row->ops[OP_READ].bytes = row->interfaces[INTERFACE_IO_URING][OP_READ].bytes = UINT64_C(5) << 30;
+	row->ops[OP_READ].bytes = row->interfaces[INTERFACE_IO_URING][OP_READ].bytes = UINT64_C(5)
+										       << 30;
 	row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes = 8192;
 	some = report(r, NULL, 80);
 	ASSERT_CONTAINS(
@@ -374,8 +376,10 @@ TEST(merged_records_say_so)
 		ASSERT_OK(records_add(&list, made_record(i)));
 	ASSERT_OK(record_merge((const struct record *const *)list.items, 5, &merged));
 	text = report(merged, NULL, 80);
-	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s on 3 nodes, 10 cores allowed                score 100\n"
-			      "merged from 5 records on 3 nodes\n");
+	ASSERT_CONTAINS(
+		text,
+		"train.sh  exit 0  2 m 14 s on 3 nodes, 10 cores allowed                score 100\n"
+		"merged from 5 records on 3 nodes\n");
 	ASSERT_CONTAINS(text, "3.1 GiB peak of any one record");
 	merged->job.exit_code = -1;
 	free(text);

@@ -39,9 +39,14 @@ TEST(the_effective_user_and_capabilities_count)
 TEST(a_broken_status_says_nothing)
 {
 	static const char *const texts[] = {
-		"", "Name:\tx\n", STATUS("0", "0"), STATUS("0\tx\t0\t0", "0"),
-		STATUS("0\t0\t0\t0", ""), STATUS("0\t0\t0\t0", "xyz"),
-		STATUS("0\t0\t0\t0", "00000000000000000"), STATUS("0\t99999999999\t0\t0", "0"),
+		"",
+		"Name:\tx\n",
+		STATUS("0", "0"),
+		STATUS("0\tx\t0\t0", "0"),
+		STATUS("0\t0\t0\t0", ""),
+		STATUS("0\t0\t0\t0", "xyz"),
+		STATUS("0\t0\t0\t0", "00000000000000000"),
+		STATUS("0\t99999999999\t0\t0", "0"),
 	};
 	struct rights r = {};
 
@@ -55,7 +60,9 @@ TEST(lockdown_is_the_word_in_brackets)
 {
 	static const struct {
 		const char *text, *lockdown;
-	} cases[] = { /* one after the other into the same: what is odd leaves nothing of the one before */
+	} cases[] = {
+		/* one after the other into the same: what is odd leaves nothing of the one before
+		 */
 		{ "none integrity [confidentiality]\n", "confidentiality" },
 		{ "[none] integrity confidentiality\n", "none" },
 		{ "none [inte\ngrity]", "" },

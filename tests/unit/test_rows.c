@@ -62,13 +62,14 @@ static struct rows *make_lines(void)
 
 TEST(each_form_has_its_lines)
 {
-	_cleanup_free_ char *text = reported_rows(make_lines(), 80), *ticket = markdown(make_lines()),
-			    *page = html(make_lines());
+	_cleanup_free_ char *text = reported_rows(make_lines(), 80),
+			    *ticket = markdown(make_lines()), *page = html(make_lines());
 
 	ASSERT_STREQ(text, "secret      for the terminal alone\n"
 			   "memory      3 GiB                         beside it\n"
 			   "            two were killed\n");
-	ASSERT_STREQ(ticket, "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
+	ASSERT_STREQ(ticket,
+		     "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
 	ASSERT_LACKS(page, "Empty");
 	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
 	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
@@ -101,7 +102,8 @@ static struct rows *make_table(void)
 		{ "kind", .is_left = true },
 	};
 	struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", columns,
+					      ARRAY_SIZE(columns));
 	struct rows_cell name = cell_words("/scratch");
 
 	name.aside[0] = "ext4";
@@ -120,8 +122,8 @@ static struct rows *make_table(void)
 
 TEST(each_form_has_its_columns_and_rows)
 {
-	_cleanup_free_ char *text = reported_rows(make_table(), 80), *ticket = markdown(make_table()),
-			    *page = html(make_table());
+	_cleanup_free_ char *text = reported_rows(make_table(), 80),
+			    *ticket = markdown(make_table()), *page = html(make_table());
 
 	ASSERT_STREQ(text, "files       mount       read  kind\n"
 			   "            /scratch  ≥4 KiB  a|b\n"
@@ -161,7 +163,8 @@ static struct rows *make_alternatives(void)
 
 TEST(of_alternatives_the_first_that_fits_is_printed)
 {
-	_cleanup_free_ char *wide = reported_rows(make_alternatives(), 100), *narrow = reported_rows(make_alternatives(), 60);
+	_cleanup_free_ char *wide = reported_rows(make_alternatives(), 100),
+			    *narrow = reported_rows(make_alternatives(), 60);
 
 	ASSERT_CONTAINS(wide, "            of 11\nthen        all\n");
 	ASSERT_LACKS(wide, "of 2\n");
@@ -171,7 +174,8 @@ TEST(of_alternatives_the_first_that_fits_is_printed)
 
 TEST(without_memory_nothing_is_told_and_nothing_breaks)
 {
-	struct rows_table *table = rows_table(NULL, ROWS_ALL, "files", &(struct rows_column){ "mount" }, 1);
+	struct rows_table *table = rows_table(NULL, ROWS_ALL, "files",
+					      &(struct rows_column){ "mount" }, 1);
 
 	ASSERT(!table);
 	rows_row(table, ROWS_ALL);

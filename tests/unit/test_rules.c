@@ -10,11 +10,11 @@
 #include "test.h"
 #include "analysis/variables.h"
 
-#define ENTRY                                                                                      \
-	"  - id: site-memory\n"                                                                    \
-	"    severity: warning\n"                                                                  \
-	"    source: the site\n"                                                                   \
-	"    when: memory_usage > 80\n"                                                            \
+#define ENTRY                           \
+	"  - id: site-memory\n"         \
+	"    severity: warning\n"       \
+	"    source: the site\n"        \
+	"    when: memory_usage > 80\n" \
 	"    text: \"{memory_usage} of the memory\"\n"
 #define RULE "rules:\n" ENTRY
 
@@ -54,11 +54,11 @@ TEST(the_built_in_rules_are_right)
 
 TEST(a_sites_own_rule_is_read)
 {
-	_cleanup_(rules_freep) struct rules *rules =
-		read_rules(RULE "    advice: use less\n"
-				"    resource: memory\n"
-				"    lost: memory_unused\n"
-				"    thresholds: {most: 5 %, least: 3}\n");
+	_cleanup_(rules_freep) struct rules *rules = read_rules(
+		RULE "    advice: use less\n"
+		     "    resource: memory\n"
+		     "    lost: memory_unused\n"
+		     "    thresholds: {most: 5 %, least: 3}\n");
 	const struct rule *rule = &rules->insights.items[0];
 
 	ASSERT_EQ((uint64_t)rules->insights.count, (uint64_t)1);
@@ -89,7 +89,7 @@ TEST(errors_say_file_and_line)
 	ASSERT_STREQ(
 		refuse("rulez: []\n"),
 		"site.yaml:1: there is no 'rulez' here; there are alone, billing, variables, rules, "
-		     "classes and patterns");
+		"classes and patterns");
 	ASSERT_STREQ(refuse("rules: 5\n"),
 		     "site.yaml:1: rules: a list must stand here, and not a scalar");
 	ASSERT_STREQ(refuse("rules:\n  - 5\n"),
@@ -102,9 +102,10 @@ TEST(errors_say_file_and_line)
 			"site.yaml:2: id: 'A' is no word of small letters");
 	ASSERT_STREQ(refuse("rules:\n  - id: a\n    severity: bad\n"),
 		     "site.yaml:3: severity: 'bad' is none; there are info, warning and critical");
-	ASSERT_STREQ(refuse("rules:\n  - id: a\n    severity: info\n    each: job\n"),
-		     "site.yaml:4: each: a rule can be asked for each 'mount' or 'mount by path', and not "
-		     "for each 'job'");
+	ASSERT_STREQ(
+		refuse("rules:\n  - id: a\n    severity: info\n    each: job\n"),
+		"site.yaml:4: each: a rule can be asked for each 'mount' or 'mount by path', and not "
+		"for each 'job'");
 	ASSERT_CONTAINS(refuse(RULE ENTRY),
 			"site.yaml:7: id: 'site-memory' stands here a second time, after line 2");
 }
@@ -167,9 +168,9 @@ TEST(classes_want_a_share)
 
 TEST(patterns_are_thresholds_and_a_source)
 {
-	_cleanup_(rules_freep) struct rules *rules =
-		read_rules("patterns:\n  - id: hang\n    source: the site\n    thresholds: {share: 1 "
-			   "%, cores: 0.1, rate: 1K / 1s, time: 20 min, busy: 0.5}\n");
+	_cleanup_(rules_freep) struct rules *rules = read_rules(
+		"patterns:\n  - id: hang\n    source: the site\n    thresholds: {share: 1 "
+		"%, cores: 0.1, rate: 1K / 1s, time: 20 min, busy: 0.5}\n");
 
 	ASSERT(rules->pattern_settings.is_asked[PATTERN_HANG]);
 	ASSERT(!rules->pattern_settings.is_asked[PATTERN_LEAK]);
@@ -185,24 +186,24 @@ TEST(patterns_are_thresholds_and_a_source)
 
 /* ---- files above others ---- */
 
-#define SITE_BELOW                                                                                 \
-	"rules:\n"                                                                                 \
-	"  - id: busy\n"                                                                           \
-	"    severity: info\n"                                                                     \
-	"    thresholds: {share: 80 %, time: 10 s}\n"                                              \
-	"    source: below\n"                                                                      \
-	"    when: cpu_efficiency > share and elapsed > time\n"                                    \
-	"    text: \"{cores_busy}\"\n"                                                             \
-	"classes:\n"                                                                               \
-	"  - id: fast\n"                                                                           \
-	"    thresholds: {most: 5 s}\n"                                                            \
-	"    source: below\n"                                                                      \
-	"    when: elapsed < most\n"                                                               \
-	"    share: cpu_efficiency\n"                                                              \
-	"    text: \"{elapsed}\"\n"                                                                \
-	"patterns:\n"                                                                              \
-	"  - id: hang\n"                                                                           \
-	"    source: below\n"                                                                      \
+#define SITE_BELOW                                              \
+	"rules:\n"                                              \
+	"  - id: busy\n"                                        \
+	"    severity: info\n"                                  \
+	"    thresholds: {share: 80 %, time: 10 s}\n"           \
+	"    source: below\n"                                   \
+	"    when: cpu_efficiency > share and elapsed > time\n" \
+	"    text: \"{cores_busy}\"\n"                          \
+	"classes:\n"                                            \
+	"  - id: fast\n"                                        \
+	"    thresholds: {most: 5 s}\n"                         \
+	"    source: below\n"                                   \
+	"    when: elapsed < most\n"                            \
+	"    share: cpu_efficiency\n"                           \
+	"    text: \"{elapsed}\"\n"                             \
+	"patterns:\n"                                           \
+	"  - id: hang\n"                                        \
+	"    source: below\n"                                   \
 	"    thresholds: {share: 1 %, cores: 0.1, rate: 1K / 1s, time: 10 min, busy: 0.5}\n"
 
 static int join(const char *above, struct rules **ret, struct error *err)
@@ -426,9 +427,10 @@ TEST(weights_are_by_partition_and_the_last_file_counts)
 
 TEST(weights_that_mean_nothing_are_told_with_their_line)
 {
-	ASSERT_STREQ(refuse("billing:\n  gpu: CPUs=1\n"),
-		     "site.yaml:2: gpu: there is no 'CPUs' to bill; there are CPU, Mem, and others of "
-		     "Slurm such as GRES/gpu");
+	ASSERT_STREQ(
+		refuse("billing:\n  gpu: CPUs=1\n"),
+		"site.yaml:2: gpu: there is no 'CPUs' to bill; there are CPU, Mem, and others of "
+		"Slurm such as GRES/gpu");
 	ASSERT_STREQ(refuse("billing:\n  gpu: CPU=-1\n"),
 		     "site.yaml:2: gpu: CPU: a number from 0 on must stand here, and not '-1'");
 	ASSERT_CONTAINS(refuse("billing:\n  gpu: CPU=1..2\n"), "a number from 0 on must stand");

@@ -55,7 +55,8 @@ TEST(one_whose_maker_lives_stays_and_one_whose_maker_was_killed_goes)
 			fill(&of_child);
 		_exit(write(ends[1], of_child.path, sizeof(of_child.path)) < 0);
 	}
-	ASSERT_EQ(read(ends[0], of_child.path, sizeof(of_child.path)), (ssize_t)sizeof(of_child.path));
+	ASSERT_EQ(read(ends[0], of_child.path, sizeof(of_child.path)),
+		  (ssize_t)sizeof(of_child.path));
 	waitpid(pid, NULL, 0);
 	ASSERT_OK(access(of_child.path, F_OK));
 	ASSERT_OK(scratch_make(prefix, &mine));

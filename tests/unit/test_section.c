@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of sections with one more, which neither record, snapshot nor registry knows: what walks the table has it. */
+/* A table of sections with one more, which neither record, snapshot nor registry knows: what walks
+ * the table has it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,7 +102,8 @@ static const struct section marbles_section = {
 };
 
 /* In place of the table in sections.c, which is not linked then. */
-const struct section *const sections[] = { &cores_section, &marbles_section, &oom_section, &network_section, &timeline_section };
+const struct section *const sections[] = { &cores_section, &marbles_section, &oom_section,
+					   &network_section, &timeline_section };
 const size_t section_count = ARRAY_SIZE(sections);
 
 /* ---- records ---- */
@@ -117,8 +119,10 @@ static struct record *record_of(const char *marbles, struct error *err)
 	struct record *record;
 	char text[256];
 
-	snprintf(text, sizeof(text), "{\"schema\":\"jobmeter.record/1\",\"job\":{\"manager\":\"slurm\",\"id\":\"7\"},\"marbles\":%s}",
-		 marbles);
+	snprintf(
+		text, sizeof(text),
+		"{\"schema\":\"jobmeter.record/1\",\"job\":{\"manager\":\"slurm\",\"id\":\"7\"},\"marbles\":%s}",
+		marbles);
 	if (records_parse(text, strlen(text), "made", &records, err) < 0)
 		return NULL;
 	record = records.items[0];
@@ -142,7 +146,8 @@ static char *text_of(const struct record *record)
 
 TEST(a_record_has_a_section_that_is_in_the_table_only)
 {
-	_cleanup_(record_freep) struct record *r = record_of("17", NULL), *unknown = record_of("null", NULL);
+	_cleanup_(record_freep) struct record *r = record_of("17", NULL),
+					      *unknown = record_of("null", NULL);
 	_cleanup_free_ char *text = text_of(r), *without = text_of(unknown);
 	struct error err = {};
 
@@ -155,8 +160,10 @@ TEST(a_record_has_a_section_that_is_in_the_table_only)
 
 TEST(ranks_and_nodes_add_up)
 {
-	_cleanup_(record_freep) struct record *a = record_of("17", NULL), *b = record_of("23", NULL),
-					      *unknown = record_of("null", NULL), *sum = NULL, *none = NULL;
+	_cleanup_(record_freep) struct record *a = record_of("17", NULL),
+					      *b = record_of("23", NULL),
+					      *unknown = record_of("null", NULL), *sum = NULL,
+					      *none = NULL;
 
 	ASSERT_OK(record_merge((const struct record *const[]){ a, b }, 2, &sum));
 	ASSERT_EQ(*marbles_of(sum)->count, (uint64_t)40);
@@ -167,7 +174,9 @@ TEST(ranks_and_nodes_add_up)
 
 TEST(what_came_later_is_known_and_what_fell_is_told)
 {
-	_cleanup_(record_freep) struct record *a = record_of("17", NULL), *b = record_of("23", NULL), *later = NULL, *fell = NULL;
+	_cleanup_(record_freep) struct record *a = record_of("17", NULL),
+					      *b = record_of("23", NULL), *later = NULL,
+					      *fell = NULL;
 	struct error err;
 
 	ASSERT_OK(record_subtract(b, a, &later, &err));
@@ -185,16 +194,20 @@ TEST(what_came_later_is_known_and_what_fell_is_told)
 static void feed_marbles(struct registry *r, unsigned int counted, uint64_t of_2, uint64_t of_3)
 {
 	const struct marbles marbles[] = { { true, &of_2 }, { true, &of_3 } };
-	const struct cgroup_part parts[] = { { 3, &marbles_section, &marbles[1] }, { 2, &marbles_section, &marbles[0] } };
-	const struct registry_feed f = { .parts = parts, .part_count = ARRAY_SIZE(parts),
-					 .counted = COUNTED_TASKS | counted, .name_place = name_by_number };
+	const struct cgroup_part parts[] = { { 3, &marbles_section, &marbles[1] },
+					     { 2, &marbles_section, &marbles[0] } };
+	const struct registry_feed f = { .parts = parts,
+					 .part_count = ARRAY_SIZE(parts),
+					 .counted = COUNTED_TASKS | counted,
+					 .name_place = name_by_number };
 
 	ASSERT_OK(registry_feed(r, &f));
 }
 
 static void learn_groups(struct registry *r, uint64_t now, uint64_t died)
 {
-	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm/uid_1000/job_42"), life(2, 1, 111, 0, STEP "/task_0"),
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/slurm/uid_1000/job_42"),
+					    life(2, 1, 111, 0, STEP "/task_0"),
 					    life(3, 1, 112, died, STEP "/task_1") };
 
 	learn(r, now, lives, ARRAY_SIZE(lives));
@@ -238,7 +251,8 @@ TEST(what_was_shown_is_the_least_and_what_is_not_counted_not_known)
 
 TEST(what_a_cgroup_did_that_ended_comes_back_from_the_state)
 {
-	_cleanup_(registry_freep) struct registry *before = lives_registry(), *after = lives_registry();
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = lives_registry();
 	_cleanup_(snapshot_unrefp) struct snapshot *s = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct error err = {};

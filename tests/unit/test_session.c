@@ -58,9 +58,11 @@ TEST(its_jobs_come_back_as_records)
 
 	ASSERT_OK(session_sum(&s, &sum));
 	text = json_of(&s, sum);
-	ASSERT_CONTAINS(text, "{\"schema\":\"jobmeter.session/1\",\"session\":{\"name\":\"user made-user\","
-			      "\"start\":\"2026-02-03T04:05:06.123456789Z\",\"end\":\"2026-02-03T04:05:16.123456789Z\","
-			      "\"elapsed_seconds\":10},\"jobs\":[{\"schema\":\"jobmeter.record/1\"");
+	ASSERT_CONTAINS(
+		text,
+		"{\"schema\":\"jobmeter.session/1\",\"session\":{\"name\":\"user made-user\","
+		"\"start\":\"2026-02-03T04:05:06.123456789Z\",\"end\":\"2026-02-03T04:05:16.123456789Z\","
+		"\"elapsed_seconds\":10},\"jobs\":[{\"schema\":\"jobmeter.record/1\"");
 	ASSERT_OK(records_parse(text, strlen(text), "made", &back, NULL));
 	ASSERT_EQ((uint64_t)back.count, (uint64_t)2);
 	before = made_json(s.jobs.items[1]);
@@ -76,7 +78,8 @@ TEST(the_sum_is_of_the_sessions_time_and_says_what_is_counted_twice)
 	ASSERT_OK(session_sum(&s, &sum));
 	ASSERT_EQ(sum->time.elapsed_ns, s.elapsed_ns);
 	ASSERT_EQ(sum->reading.values[METRIC_CPU_USER].number, UINT64_C(2) * 190000000001);
-	ASSERT(strings_contain(&sum->coverage.notes, "a run within another job is counted in both"));
+	ASSERT(strings_contain(&sum->coverage.notes,
+			       "a run within another job is counted in both"));
 	ASSERT_OK(session_sum(&one, &single));
 	ASSERT_EQ((uint64_t)single->coverage.notes.count, (uint64_t)0);
 }
@@ -107,7 +110,8 @@ TEST(without_jobs_there_is_no_sum)
 
 TEST(a_broken_job_of_a_session_is_told)
 {
-	static const char text[] = "{\"schema\": \"jobmeter.session/1\", \"jobs\": [{\"schema\": \"jobmeter.record/1\"}, 7]}";
+	static const char text[] =
+		"{\"schema\": \"jobmeter.session/1\", \"jobs\": [{\"schema\": \"jobmeter.record/1\"}, 7]}";
 	static const char no_list[] = "{\"schema\": \"jobmeter.session/1\", \"jobs\": 7}";
 	_cleanup_(records_clear) struct records back = {};
 	struct error err = {};

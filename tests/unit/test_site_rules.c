@@ -96,14 +96,15 @@ TEST(a_broken_file_is_one_line_and_the_others_hold)
 	write_users(CHANGE, "40 %");
 	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "jobmeter report: the rules are asked without those of a file: /");
-	line = strstr(text,
-		      "/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waited, time\n");
+	line = strstr(
+		text,
+		"/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waited, time\n");
 	ASSERT(line != NULL);
-	ASSERT(!strstr(line, "those of a file"));	/* told once */
+	ASSERT(!strstr(line, "those of a file")); /* told once */
 	ASSERT_LACKS(text, "2.1 of 4 cores were used"); /* 53 % are enough for this user */
-	ASSERT_EQ(
-		typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json", &compared),
-		CLI_WELL);
+	ASSERT_EQ(typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json",
+			&compared),
+		  CLI_WELL);
 	ASSERT_CONTAINS(compared, "jobmeter compare: the rules are asked without");
 	remove_users();
 }
@@ -147,8 +148,8 @@ TEST(a_file_of_another_user_is_not_read)
 	_cleanup_free_ char *text = NULL;
 
 	write_site(CHANGE, "50 %");
-	if (chown(getenv("JOBMETER_INSIGHTS"), NOBODY, NOBODY) ==
-	    0) { /* root only can give it away */
+	if (chown(getenv("JOBMETER_INSIGHTS"), NOBODY, NOBODY) == 0) { /* root only can give it away
+									*/
 		ASSERT(load() == 0.65);
 		ASSERT_EQ(typed(&cmd_insights, "--list", &text), CLI_WELL);
 		ASSERT_CONTAINS(text, "is not read: it is neither root's nor yours\n");
@@ -189,7 +190,8 @@ TEST(the_score_is_by_what_the_site_bills)
 	ASSERT_CONTAINS(text, "score 36, as billed\n"); /* the mean of 53 and 19 */
 	ASSERT_EQ(typed(&cmd_insights, "DATA/made-train.json", &told), CLI_WELL);
 	ASSERT_CONTAINS(told, "\nbill        CPU=1,Mem=0.25G: cores 50 %, memory 50 %\n");
-	ASSERT_EQ(typed(&cmd_report, "--format markdown DATA/made-train.json", &markdown), CLI_WELL);
+	ASSERT_EQ(typed(&cmd_report, "--format markdown DATA/made-train.json", &markdown),
+		  CLI_WELL);
 	ASSERT_CONTAINS(markdown, ", score 36 of 100, as billed\n");
 	ASSERT_EQ(typed(&cmd_report, "--format html DATA/made-train.json", &html), CLI_WELL);
 	ASSERT_CONTAINS(html, "<b>36</b> score of 100, as billed");
@@ -200,7 +202,8 @@ TEST(the_example_is_right)
 {
 	_cleanup_free_ char *text = NULL;
 
-	ASSERT_EQ(typed(&cmd_insights, "--check DATA/../../share/site-insights.yaml", &text), CLI_WELL);
+	ASSERT_EQ(typed(&cmd_insights, "--check DATA/../../share/site-insights.yaml", &text),
+		  CLI_WELL);
 	ASSERT_CONTAINS(text, "site-insights.yaml: all well\nrules: 1 new, 2 changed, 1 not asked\n"
 			      "classes: 0 new, 1 changed, 0 not asked\n"
 			      "patterns: 0 new, 1 changed, 1 not asked\n"

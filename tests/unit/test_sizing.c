@@ -49,7 +49,8 @@ static void print(const struct plan *plan)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		printf("%-20s %8u x %4u %10" PRIu64 "\n", plan->maps[i].form.name,
-		       plan->maps[i].form.entries, plan->maps[i].form.value_bytes, plan->maps[i].bytes);
+		       plan->maps[i].form.entries, plan->maps[i].form.value_bytes,
+		       plan->maps[i].bytes);
 }
 
 TEST(a_large_node_fits_the_limit_with_all_it_needs)
@@ -114,7 +115,9 @@ TEST(histograms_give_way_before_rows)
 
 TEST(what_a_limit_leaves_is_used)
 {
-	struct map_form form = { .name = "file_histograms", .type = BPF_MAP_TYPE_HASH, .key_bytes = 24,
+	struct map_form form = { .name = "file_histograms",
+				 .type = BPF_MAP_TYPE_HASH,
+				 .key_bytes = 24,
 				 .value_bytes = 448 };
 	const struct sizing sizing = { .shape = large_node, .limit_bytes = MIB };
 

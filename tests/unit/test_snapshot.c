@@ -8,7 +8,11 @@
 #include "test.h"
 
 static const struct snapshot_mount mounts[] = {
-	{ .kind = ROW_MOUNT, .name = "/scratch", .fstype = "lustre", .source = "mds", .aliases = { "/work" } },
+	{ .kind = ROW_MOUNT,
+	  .name = "/scratch",
+	  .fstype = "lustre",
+	  .source = "mds",
+	  .aliases = { "/work" } },
 	{ .kind = ROW_PIPE, .name = "(pipe)" },
 };
 
@@ -37,7 +41,8 @@ static void add_rows(struct snapshot_job *job, const struct snapshot_row *rows, 
 TEST(jobs_are_found_by_manager_and_id)
 {
 	static const char *const names[][2] = {
-		{ "pbs", "9" }, { "slurm", "9" }, { "slurm", "10" }, { "slurm", "10_1" }, { "slurm", "s5K1" },
+		{ "pbs", "9" },	     { "slurm", "9" },	  { "slurm", "10" },
+		{ "slurm", "10_1" }, { "slurm", "s5K1" },
 	};
 	_cleanup_(snapshot_unrefp) struct snapshot *s = make(names, 5);
 
@@ -60,7 +65,11 @@ TEST(a_job_is_expanded_to_a_row_a_mount)
 {
 	static const char *const names[][2] = { { "slurm", "1" } };
 	static const struct snapshot_row rows[] = {
-		{ 0, OP_READ, INTERFACE_CALL, 0, { .calls = 3, .bytes = 300, .errors = 1, .ns = 17 } },
+		{ 0,
+		  OP_READ,
+		  INTERFACE_CALL,
+		  0,
+		  { .calls = 3, .bytes = 300, .errors = 1, .ns = 17 } },
 		{ 0, OP_READ, INTERFACE_SENDFILE, 0, { .calls = 2, .bytes = 20 } },
 		{ 0, OP_READ, INTERFACE_MAPPING, 0, { .bytes = 4096 } },
 		{ 0, OP_OPEN, INTERFACE_CALL, 0, { .calls = 5, .errors = 2, .not_found = 2 } },

@@ -26,7 +26,8 @@
 #include "jobs/users.h"
 
 /*
- * A source as small as one can be: a file with the node's number, and a file a job.  Their metrics are others' that fit.
+ * A source as small as one can be: a file with the node's number, and a file a job.  Their metrics
+ * are others' that fit.
  */
 #define EXAMPLE "sys/example"
 
@@ -40,7 +41,8 @@ struct source_job_state {
 	uint64_t last;
 };
 
-static int example_open(const struct source_options *options, struct source_state **ret, struct error *err)
+static int example_open(const struct source_options *options, struct source_state **ret,
+			struct error *err)
 {
 	if (faccessat(options->root_fd, EXAMPLE, F_OK, 0) < 0)
 		return error_set(err, -ENODEV, "there is no example here");
@@ -56,13 +58,16 @@ static int example_sample(struct source_state *s, uint64_t boot_ns, struct sampl
 	uint64_t number;
 
 	(void)boot_ns;
-	return file_read_u64(s->root_fd, EXAMPLE "/value", &number) < 0 ? 0
-									: samples_add_plain(to, METRIC_NODE_PROCS_RUNNING, number);
+	return file_read_u64(s->root_fd, EXAMPLE "/value", &number) < 0
+		       ? 0
+		       : samples_add_plain(to, METRIC_NODE_PROCS_RUNNING, number);
 }
 
 static int example_describe(const struct source_state *s, struct strings *missing)
 {
-	return faccessat(s->root_fd, EXAMPLE "/value", F_OK, 0) < 0 ? strings_add(missing, "examples: none can be read") : 0;
+	return faccessat(s->root_fd, EXAMPLE "/value", F_OK, 0) < 0
+		       ? strings_add(missing, "examples: none can be read")
+		       : 0;
 }
 
 static struct source_state *example_free(struct source_state *s)
@@ -73,7 +78,8 @@ static struct source_state *example_free(struct source_state *s)
 	return NULL;
 }
 
-static int example_attach(struct source_state *s, const struct source_job *job, struct source_job_state **ret)
+static int example_attach(struct source_state *s, const struct source_job *job,
+			  struct source_job_state **ret)
 {
 	struct source_job_state *own;
 
@@ -90,8 +96,8 @@ static int example_attach(struct source_state *s, const struct source_job *job, 
 	return 0;
 }
 
-static void example_sample_job(struct source_state *s, struct source_job_state *own, const struct source_job *job,
-			       struct source_job_sample *to)
+static void example_sample_job(struct source_state *s, struct source_job_state *own,
+			       const struct source_job *job, struct source_job_sample *to)
 {
 	uint64_t now;
 
@@ -105,7 +111,9 @@ static void example_sample_job(struct source_state *s, struct source_job_state *
 static int example_describe_job(const struct source_state *s, struct record *record)
 {
 	(void)s;
-	return record->reading.values[METRIC_CPU_CYCLES].is_known ? 0 : strings_add(&record->coverage.missing, "examples: too short");
+	return record->reading.values[METRIC_CPU_CYCLES].is_known
+		       ? 0
+		       : strings_add(&record->coverage.missing, "examples: too short");
 }
 
 static void example_detach(struct source_state *s, struct source_job_state *own)
@@ -270,8 +278,11 @@ static void make(int root_fd, struct made *ret)
 	static const struct users_options names = {};
 	const struct group_life lives[] = { life(1, 0, 110, 0, JOB) };
 
-	*ret = (struct made){ .hierarchy = { .is_v2 = true, .v2_mount = mount_point }, .registry = lives_registry() };
-	ret->sources = (struct job_sources){ .root_fd = root_fd, .hierarchy = &ret->hierarchy, .prolog_dir = "run/jobs" };
+	*ret = (struct made){ .hierarchy = { .is_v2 = true, .v2_mount = mount_point },
+			      .registry = lives_registry() };
+	ret->sources = (struct job_sources){ .root_fd = root_fd,
+					     .hierarchy = &ret->hierarchy,
+					     .prolog_dir = "run/jobs" };
 	ret->sources.users = users_new(&names);
 	ret->sources.sources = open_one(&example, root_fd, true);
 	ASSERT(ret->sources.users);
@@ -319,7 +330,8 @@ static uint64_t sampled(struct sources *s, struct source_attachments *a, const c
 	struct source_job_sample sample = {};
 
 	ASSERT_OK(sources_sample_job(s, a, cpus && !*cpus ? NULL : &job, &sample));
-	return sample.added[METRIC_CPU_CYCLES].is_known ? sample.added[METRIC_CPU_CYCLES].number : UINT64_MAX;
+	return sample.added[METRIC_CPU_CYCLES].is_known ? sample.added[METRIC_CPU_CYCLES].number
+							: UINT64_MAX;
 }
 
 TEST(a_source_may_wait_for_a_job_and_refuse_it_until_it_has_another_cgroup)
@@ -368,8 +380,8 @@ static struct source_state *slow_free(struct source_state *s)
 }
 
 /* A job has the number that the node has. */
-static void slow_sample_job(struct source_state *s, struct source_job_state *own, const struct source_job *job,
-			    struct source_job_sample *to)
+static void slow_sample_job(struct source_state *s, struct source_job_state *own,
+			    const struct source_job *job, struct source_job_sample *to)
 {
 	(void)s;
 	(void)own;
@@ -377,11 +389,12 @@ static void slow_sample_job(struct source_state *s, struct source_job_state *own
 	to->added[METRIC_CPU_CYCLES] = (struct value){ 3, true };
 }
 
-#define SLOW(ms)                                                                                                       \
-	{                                                                                                              \
-		.name = "slow", .label = "slow ones: ", .help = "A slow one.", .deadline_ms = (ms),                    \
-		.open = example_open, .sample = slow_sample, .describe = example_describe, .free = slow_free,          \
-		.sample_job = slow_sample_job, .describe_job = example_describe_job,                                   \
+#define SLOW(ms)                                                                                \
+	{                                                                                       \
+		.name = "slow", .label = "slow ones: ", .help = "A slow one.",                  \
+		.deadline_ms = (ms), .open = example_open, .sample = slow_sample,               \
+		.describe = example_describe, .free = slow_free, .sample_job = slow_sample_job, \
+		.describe_job = example_describe_job,                                           \
 	}
 
 static const struct source patient = SLOW(LONG_MS), hasty = SLOW(SHORT_MS);
@@ -469,7 +482,8 @@ TEST(a_late_sample_is_withheld_counted_once_and_said_and_the_next_may_be_in_time
 	ASSERT_LACKS(page, "jobmeter_node_procs_running");
 	ASSERT_CONTAINS(page, "\njobmeter_agent_source_late_samples_total{source=\"slow\"} 1\n");
 	expect_missing(s, late);
-	while (sources_find(s, "slow")->count == 0) { /* on a busy machine not the first is in time */
+	while (sources_find(s, "slow")->count == 0) { /* on a busy machine not the first is in time
+						       */
 		sem_post(&may_end);
 		sources_ask(s);
 		sleep_ms(1);
@@ -496,7 +510,8 @@ TEST(a_source_that_hangs_is_left_behind_and_gives_all_back_when_it_ends)
 
 TEST(a_slow_source_that_was_never_asked_has_no_thread_and_one_that_is_idle_ends_at_once)
 {
-	_cleanup_close_ int root_fd = tree_open("idle"), again_fd = tree_open("idle-again"), empty_fd = tree_open("none");
+	_cleanup_close_ int root_fd = tree_open("idle"), again_fd = tree_open("idle-again"),
+			    empty_fd = tree_open("none");
 	struct sources *s = open_slow(&patient, root_fd);
 	int value;
 

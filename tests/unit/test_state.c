@@ -272,8 +272,8 @@ TEST(a_last_state_counts_for_nothing_until_its_kernel_side_is_gone)
 	ASSERT_OK(state_read_all(s, see, &seen, &err));
 	ASSERT_STREQ(seen.text, "x-1.json=old;");
 	ASSERT_STREQ(settled(s, 7, &seen), "x-1.json=new;");
-	ASSERT_STREQ(settled(s, UINT32_MAX, &seen),
-		     "x-1.json=new;"); /* nothing is left to settle */
+	ASSERT_STREQ(settled(s, UINT32_MAX, &seen), "x-1.json=new;"); /* nothing is left to settle
+								       */
 	ASSERT(!is_there(path, ".x-1.json.4294967295.last"));
 }
 

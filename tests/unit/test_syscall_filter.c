@@ -56,7 +56,13 @@ static int confined(enum filter_user user, int (*act)(void))
 	return ended(confine_and_act);
 }
 
-#define REFUSED(error, name, ...) { #name, error, SYS_##name, { __VA_ARGS__ } }
+#define REFUSED(error, name, ...)         \
+	{                                 \
+#name, error, SYS_##name, \
+		{                         \
+			__VA_ARGS__       \
+		}                         \
+	}
 static const struct {
 	const char *name;
 	int error;
@@ -83,7 +89,8 @@ static const struct {
 	REFUSED(ENOSYS, socket, AF_PACKET, SOCK_RAW),
 	REFUSED(ENOSYS, socket, AF_NETLINK, SOCK_RAW),
 	REFUSED(ENOSYS, ioctl, 0, TIOCSTI),
-	REFUSED(ENOSYS, mmap, 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1),
+	REFUSED(ENOSYS, mmap, 0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1),
 	REFUSED(ENOSYS, mprotect, 0, 0, PROT_EXEC),
 	REFUSED(ENOSYS, seccomp, -1),
 };
@@ -94,7 +101,8 @@ static int try_what_is_refused(void)
 		const long *a = refused[i].arguments;
 
 		errno = 0;
-		if (syscall(refused[i].call, a[0], a[1], a[2], a[3], a[4], 0) == -1 && errno == refused[i].error)
+		if (syscall(refused[i].call, a[0], a[1], a[2], a[3], a[4], 0) == -1 &&
+		    errno == refused[i].error)
 			continue;
 		dprintf(1, "  %s: %s\n", refused[i].name, strerror(errno));
 		return 1;
@@ -174,7 +182,8 @@ static int confine_a_thread(void)
 
 	if (pipe(ends) < 0 || pthread_create(&thread, NULL, wait_and_trace, &ends[0]) != 0)
 		return 1;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall_filter_apply(FILTER_AGENT, &err) < 0)
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+	    syscall_filter_apply(FILTER_AGENT, &err) < 0)
 		return 2;
 	return write(ends[1], "x", 1) != 1 || pthread_join(thread, &result) != 0 || !result ? 3 : 0;
 }

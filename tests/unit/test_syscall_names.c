@@ -58,7 +58,8 @@ TEST(those_that_are_peculiar_are_known_on_each_machine)
 	ASSERT_EQ(traits[SYS_read], 0u);
 #if defined(__x86_64__)
 	ASSERT_EQ(traits[SYSCALL_COMPAT + 2], (unsigned int)SYSCALL_MAKES_TASK); /* fork */
-	ASSERT_EQ(traits[SYSCALL_COMPAT + 119], (unsigned int)SYSCALL_HAS_NO_RESULT); /* sigreturn */
+	ASSERT_EQ(traits[SYSCALL_COMPAT + 119], (unsigned int)SYSCALL_HAS_NO_RESULT); /* sigreturn
+										       */
 	ASSERT_EQ(traits[SYSCALL_X32 + 520], (unsigned int)SYSCALL_EXECUTES);
 #endif
 	ASSERT_EQ(traits[SYSCALL_BEYOND], 0u);
@@ -92,7 +93,8 @@ TEST(a_hook_that_miscounted_the_canary_is_doubted_and_says_why)
 	add(&counted, "nanosleep", 1, 0, 999999);
 	syscall_selftest_judge(&counted, &verdict);
 	ASSERT_STREQ(verdict.items[0].why, "of 3 calls of getppid, 0 failed, it saw 2 and 0");
-	ASSERT_CONTAINS(verdict.items[2].why, "nanosleep took 1000000 ns at least, and 999999 by it");
+	ASSERT_CONTAINS(verdict.items[2].why,
+			"nanosleep took 1000000 ns at least, and 999999 by it");
 	ASSERT_STREQ(verdict.items[1].why, "");
 	syscalls_clear(&counted);
 }

@@ -15,7 +15,8 @@
 #include "model/sections.h"
 #include "test.h"
 
-static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns, uint64_t longest_ns)
+static void add(struct syscalls *s, const char *name, uint64_t calls, uint64_t errors, uint64_t ns,
+		uint64_t longest_ns)
 {
 	struct syscall_row *row = syscalls_get(s, name);
 
@@ -71,14 +72,17 @@ TEST(a_record_comes_back_as_it_was_written)
 	add(&r->syscalls, "getpid (i386)", 17, 0, 19, 7);
 	r->syscalls.items[1].lacks_longest = true;
 	text = made_json(r);
-	ASSERT_CONTAINS(text, "{\"name\": \"read\", \"calls\": 1009, \"errors\": 13, \"seconds\": 1.000000007, "
-			      "\"longest_seconds\": 0.500000003}");
+	ASSERT_CONTAINS(
+		text,
+		"{\"name\": \"read\", \"calls\": 1009, \"errors\": 13, \"seconds\": 1.000000007, "
+		"\"longest_seconds\": 0.500000003}");
 	ASSERT_CONTAINS(text, "\"longest_seconds\": null");
 	again = made_again(text, NULL);
 	ASSERT(again && again->syscalls.is_known && again->syscalls.count == 2);
 	ASSERT_EQ(number(&again->syscalls, "read", METRIC_SYSCALL_SECONDS), 1000000007u);
 	ASSERT_EQ(number(&again->syscalls, "getpid (i386)", METRIC_SYSCALL_CALLS), 17u);
-	ASSERT(!syscall_knows(syscalls_find(&again->syscalls, "getpid (i386)"), METRIC_SYSCALL_LONGEST));
+	ASSERT(!syscall_knows(syscalls_find(&again->syscalls, "getpid (i386)"),
+			      METRIC_SYSCALL_LONGEST));
 }
 
 TEST(what_nobody_asked_for_is_not_there)
@@ -95,7 +99,8 @@ TEST(what_nobody_asked_for_is_not_there)
 }
 
 #define RECORD(syscalls) "{\"schema\": \"jobmeter.record/1\", \"syscalls\": " syscalls "}"
-#define ROW(name, calls, errors) "{\"name\": \"" name "\", \"calls\": " calls ", \"errors\": " errors ", \"seconds\": 1}"
+#define ROW(name, calls, errors) \
+	"{\"name\": \"" name "\", \"calls\": " calls ", \"errors\": " errors ", \"seconds\": 1}"
 
 TEST(what_makes_no_sense_is_refused_with_its_place)
 {
@@ -108,8 +113,10 @@ TEST(what_makes_no_sense_is_refused_with_its_place)
 		{ RECORD("[" ROW("", "1", "0") "]"), "syscalls[0].name" },
 		{ RECORD("[" ROW("read", "1", "2") "]"), "syscalls[0].errors" },
 		{ RECORD("[" ROW("read", "-1", "0") "]"), "syscalls[0].calls" },
-		{ RECORD("[" ROW("read", "1", "0") "," ROW("read", "1", "0") "]"), "syscalls[1].name" },
-		{ RECORD("[{\"name\": \"read\", \"calls\": 1, \"errors\": 0}]"), "syscalls[0].seconds" },
+		{ RECORD("[" ROW("read", "1", "0") "," ROW("read", "1", "0") "]"),
+		  "syscalls[1].name" },
+		{ RECORD("[{\"name\": \"read\", \"calls\": 1, \"errors\": 0}]"),
+		  "syscalls[0].seconds" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
@@ -139,7 +146,8 @@ TEST(a_merge_adds_by_name_and_keeps_the_longest)
 
 TEST(records_are_merged_as_far_as_all_tell_of_calls)
 {
-	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(1), *both = NULL, *none = NULL;
+	_cleanup_(record_freep) struct record *a = made_record(0), *b = made_record(1),
+					      *both = NULL, *none = NULL;
 
 	add(&a->syscalls, "read", 3, 0, 300, 200);
 	ASSERT_OK(record_merge((const struct record *const[]){ a, b }, 2, &none));
@@ -164,7 +172,9 @@ TEST(a_difference_is_what_was_added_and_unknown_where_a_number_fell)
 	ASSERT_EQ(later.count, 2u); /* nobody closed anything */
 	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_CALLS), 17u);
 	ASSERT_EQ(number(&later, "read", METRIC_SYSCALL_ERRORS), 1u);
-	ASSERT(!syscall_knows(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)); /* it may be from before */
+	ASSERT(!syscall_knows(syscalls_find(&later, "read"), METRIC_SYSCALL_LONGEST)); /* it may be
+											  from
+											  before */
 	ASSERT(syscall_knows(syscalls_find(&later, "write"), METRIC_SYSCALL_LONGEST));
 	ASSERT_EQ(number(&later, "write", METRIC_SYSCALL_LONGEST), 30u);
 	(void)syscalls_section.subtract(&later, &earlier, NULL);
@@ -200,8 +210,9 @@ TEST(reports_show_those_that_took_most_and_sum_the_rest)
 	ASSERT_STREQ(none, "");
 	add(&r->syscalls, "read", 100, 3, 3000000000, 2000000000);
 	one = report(&r->syscalls);
-	ASSERT_STREQ(one, "calls       system call  calls   failed  time  of all   mean  longest\n"
-			  "            read           100  3 (3 %)   3 s   100 %  30 ms      2 s\n");
+	ASSERT_STREQ(one,
+		     "calls       system call  calls   failed  time  of all   mean  longest\n"
+		     "            read           100  3 (3 %)   3 s   100 %  30 ms      2 s\n");
 	for (int i = 0; i < 13; i++) {
 		snprintf(name, sizeof(name), "syscall_%d", 100 + i);
 		add(&r->syscalls, name, 7, 1, 1000000 - (uint64_t)i, 1000);

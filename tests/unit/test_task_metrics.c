@@ -49,7 +49,8 @@ TEST(each_cause_adds_to_a_metric_of_its_own)
 		ASSERT_EQ(values[cause_metric((enum cause)i)].number, 2 * (i + 1));
 	ASSERT_EQ(values[METRIC_BLOCKED_LOCK].number, 2 * times.blocked.lock);
 	ASSERT_EQ(values[METRIC_CPU_STOLEN].number, 600u);
-	ASSERT(!values[METRIC_CPU_USER].is_known && !values[METRIC_CPU_RUN_QUEUE].is_known); /* T0's */
+	ASSERT(!values[METRIC_CPU_USER].is_known && !values[METRIC_CPU_RUN_QUEUE].is_known); /* T0's
+											      */
 }
 
 TEST(each_number_of_polls_is_a_metric_of_its_own)

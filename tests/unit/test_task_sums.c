@@ -78,7 +78,9 @@ TEST(times_are_summed_over_cpus_and_make_a_cgroup_known)
 TEST(traffic_is_summed_over_cpus_and_kinds_stay_apart)
 {
 	struct sums t = {};
-	const struct traffic_counts first = { .sent_bytes = 5, .received_errors = 7, .rtt_samples = 11 };
+	const struct traffic_counts first = { .sent_bytes = 5,
+					      .received_errors = 7,
+					      .rtt_samples = 11 };
 
 	ASSERT_OK(task_sums_add_traffic(&t, 42, TRAFFIC_TCP, &first));
 	ASSERT_OK(task_sums_add_traffic(&t, 42, TRAFFIC_TCP, &first));
@@ -86,7 +88,8 @@ TEST(traffic_is_summed_over_cpus_and_kinds_stay_apart)
 	task_sums_settle(&t);
 	ASSERT_EQ(t.count, 1u);
 	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES), 10u);
-	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_RECEIVED_ERRORS), 14u);
+	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_RECEIVED_ERRORS),
+		  14u);
 	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_TCP, METRIC_NETWORK_ROUND_TRIPS), 22u);
 	ASSERT_EQ(network_number(&t.items[0].network, SOCKET_UDP, METRIC_NETWORK_SENT_BYTES), 5u);
 	task_sums_clear(&t);
@@ -95,7 +98,8 @@ TEST(traffic_is_summed_over_cpus_and_kinds_stay_apart)
 TEST(polls_are_summed_over_cpus)
 {
 	_cleanup_(task_sums_clear) struct sums t = {};
-	const struct polls first = { .polls = 5, .yields = 7, .ns = 11 }, second = { .polls = 13, .ns = 17 };
+	const struct polls first = { .polls = 5, .yields = 7, .ns = 11 },
+			   second = { .polls = 13, .ns = 17 };
 
 	ASSERT_OK(task_sums_add_polls(&t, 42, &first));
 	ASSERT_OK(task_sums_add_polls(&t, 42, &second));
@@ -154,7 +158,8 @@ TEST(time_of_a_process_stands_with_its_main_thread_wherever_its_threads_are)
 	ASSERT_EQ(find(&t, 1)->live, 1u);
 }
 
-static void check_threads(const struct sums *t, uint64_t count, uint64_t sum_ns, uint64_t greatest_ns)
+static void check_threads(const struct sums *t, uint64_t count, uint64_t sum_ns,
+			  uint64_t greatest_ns)
 {
 	const struct busiest_threads *busiest = &find(t, 1)->busiest;
 
@@ -169,15 +174,17 @@ static void check_threads(const struct sums *t, uint64_t count, uint64_t sum_ns,
 TEST(threads_that_work_are_counted_with_those_that_ended)
 {
 	_cleanup_(task_sums_clear) struct sums t = {};
-	struct task_record live[] = { task(1, 0, 10, 0), task(1, 10, 10, 700 * MS), task(1, 11, 10, 30 * MS),
-				      task(1, 12, 10, 90 * MS), task(1, 13, 10, 900 * MS) };
+	struct task_record live[] = { task(1, 0, 10, 0), task(1, 10, 10, 700 * MS),
+				      task(1, 11, 10, 30 * MS), task(1, 12, 10, 90 * MS),
+				      task(1, 13, 10, 900 * MS) };
 	const struct leaving_task leaving = { .cgroup = 1, .pid = 13, .ended_ns = NOW };
 
 	live[0].ended = (struct thread_levels){};
 	thread_levels_join(&live[0].ended, 900 * MS);
 	thread_levels_join(&live[0].ended, 400 * MS);
 	ASSERT_OK(task_sums_add_tasks(&t, live, ARRAY_SIZE(live), &leaving, 1, NOW));
-	check_threads(&t, 4, (900 + 400 + 700 + 90) * MS, 900 * MS); /* 90 are a tenth, and 30 are not */
+	check_threads(&t, 4, (900 + 400 + 700 + 90) * MS, 900 * MS); /* 90 are a tenth, and 30 are
+									not */
 	ASSERT_EQ(find(&t, 1)->live, 3u);
 }
 
@@ -193,7 +200,8 @@ TEST(ended_threads_of_a_process_that_is_gone_are_nobodys)
 TEST(of_a_leafs_processes_that_which_did_most_is_told)
 {
 	_cleanup_(task_sums_clear) struct sums t = {};
-	const struct task_totals less = { .busiest = { 3, 600, 200 } }, most = { .busiest = { 2, 900, 800 } };
+	const struct task_totals less = { .busiest = { 3, 600, 200 } },
+				 most = { .busiest = { 2, 900, 800 } };
 	struct task_record live[] = { task(1, 10, 10, 800) };
 
 	ASSERT_OK(task_sums_add_totals(&t, 1, &less));
@@ -232,7 +240,8 @@ TEST(what_each_live_task_did_is_told_with_what_it_did_elsewhere)
 	ASSERT_EQ(bases.items[0].pid, 10u);
 	ASSERT_EQ(bases.items[0].started_ns, UINT64_C(4711));
 	ASSERT_EQ(bases.items[0].counters.wchar, UINT64_C(10));
-	ASSERT_EQ(bases.items[0].counters.user_ns + bases.items[0].counters.system_ns, UINT64_C(800)); /* the process' */
+	ASSERT_EQ(bases.items[0].counters.user_ns + bases.items[0].counters.system_ns,
+		  UINT64_C(800)); /* the process' */
 	ASSERT_EQ(bases.items[1].counters.user_ns, UINT64_C(0));
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Trees of files as Intel's and AMD's drivers make them, from the kernel's documentation: layouts, not captured. */
+/* Trees of files as Intel's and AMD's drivers make them, from the kernel's documentation: layouts,
+ * not captured. */
 #include "sources/thermal.h"
 
 #include <stdio.h>
@@ -21,11 +22,14 @@ static void write_cpu(int root_fd, unsigned int cpu, const char *file, const cha
 	tree_write(root_fd, path, text);
 }
 
-/* Two packages of two cores with two CPUs each: CPUs 0, 4 are core 0 of package 0; 2, 6 are core 0 of package 1. */
+/* Two packages of two cores with two CPUs each: CPUs 0, 4 are core 0 of package 0; 2, 6 are core 0
+ * of package 1. */
 static int made_intel(const char *name)
 {
-	static const char *const kilohertz[] = { "3700000\n", "1300000\n", "2900000\n", "3100000\n",
-						 "800000\n",  "2300000\n", "1900000\n", "4100000\n" };
+	static const char *const kilohertz[] = {
+		"3700000\n", "1300000\n", "2900000\n", "3100000\n",
+		"800000\n",  "2300000\n", "1900000\n", "4100000\n"
+	};
 	int fd = tree_open(name);
 
 	tree_write(fd, "sys/devices/system/cpu/online", "0-7\n");
@@ -37,7 +41,8 @@ static int made_intel(const char *name)
 		write_cpu(fd, cpu, "cpufreq/scaling_cur_freq", kilohertz[cpu]);
 		snprintf(text, sizeof(text), "%u\n", 7 + cpu % 4);
 		write_cpu(fd, cpu, "thermal_throttle/core_throttle_count", text);
-		write_cpu(fd, cpu, "thermal_throttle/package_throttle_count", cpu % 4 < 2 ? "11\n" : "13\n");
+		write_cpu(fd, cpu, "thermal_throttle/package_throttle_count",
+			  cpu % 4 < 2 ? "11\n" : "13\n");
 	}
 	tree_write(fd, "sys/class/hwmon/hwmon0/name", "acpitz\n");
 	tree_write(fd, "sys/class/hwmon/hwmon0/temp1_input", "99000\n");
@@ -115,7 +120,8 @@ TEST(throttling_is_counted_from_sweep_to_sweep_and_never_twice)
 	ASSERT_OK(thermal_open(fd, &t));
 	get(t, NULL);
 	write_cpu(fd, 0, "thermal_throttle/core_throttle_count", "10\n"); /* of 7 */
-	write_cpu(fd, 4, "thermal_throttle/core_throttle_count", "10\n"); /* the same core heard of it */
+	write_cpu(fd, 4, "thermal_throttle/core_throttle_count", "10\n"); /* the same core heard of
+									     it */
 	write_cpu(fd, 0, "thermal_throttle/package_throttle_count", "16\n");
 	m = get(t, NULL);
 	ASSERT_EQ(m.core_throttles, UINT64_C(3));
@@ -140,8 +146,10 @@ TEST(amds_true_temperature_comes_before_the_one_that_steers_the_fan)
 	write_cpu(fd, 0, "topology/physical_package_id", "0\n");
 	write_cpu(fd, 1, "topology/physical_package_id", "1\n");
 	for (unsigned int i = 0; i < 2; i++) {
-		static const char *const files[][2] = { { "name", "k10temp\n" }, { "temp1_label", "Tctl\n" },
-							{ "temp1_input", "90000\n" }, { "temp2_label", "Tdie\n" } };
+		static const char *const files[][2] = { { "name", "k10temp\n" },
+							{ "temp1_label", "Tctl\n" },
+							{ "temp1_input", "90000\n" },
+							{ "temp2_label", "Tdie\n" } };
 		char path[128];
 
 		for (size_t k = 0; k < 4; k++) {
@@ -199,7 +207,10 @@ TEST(rubbish_is_not_known)
 	struct thermal_moment m;
 
 	for (unsigned int cpu = 0; cpu < 8; cpu++)
-		write_cpu(fd, cpu, "cpufreq/scaling_cur_freq", cpu == 3 ? "3100000\n" : cpu ? "<unknown>\n" : "99999999999\n");
+		write_cpu(fd, cpu, "cpufreq/scaling_cur_freq",
+			  cpu == 3 ? "3100000\n"
+			  : cpu	   ? "<unknown>\n"
+				   : "99999999999\n");
 	tree_write(fd, "sys/class/hwmon/hwmon1/temp1_input", "-3000\n");
 	tree_write(fd, "sys/class/hwmon/hwmon2/temp1_input", "500000000\n");
 	ASSERT_OK(thermal_open(fd, &t));
@@ -211,12 +222,22 @@ TEST(rubbish_is_not_known)
 
 /* ---- what moments add up to ---- */
 
-static const struct thermal_moment warm = { .cpus = 3, .frequency_hz = 2900000000, .frequency_min_hz = 1300000000,
-					    .has_temperature = true, .millicelsius = 61003, .has_throttles = true,
-					    .core_throttles = 5, .package_throttles = 2 };
-static const struct thermal_moment hot = { .cpus = 3, .frequency_hz = 2100000000, .frequency_min_hz = 800000000,
-					   .has_temperature = true, .millicelsius = 73009, .has_throttles = true,
-					   .core_throttles = 7, .package_throttles = 3 };
+static const struct thermal_moment warm = { .cpus = 3,
+					    .frequency_hz = 2900000000,
+					    .frequency_min_hz = 1300000000,
+					    .has_temperature = true,
+					    .millicelsius = 61003,
+					    .has_throttles = true,
+					    .core_throttles = 5,
+					    .package_throttles = 2 };
+static const struct thermal_moment hot = { .cpus = 3,
+					   .frequency_hz = 2100000000,
+					   .frequency_min_hz = 800000000,
+					   .has_temperature = true,
+					   .millicelsius = 73009,
+					   .has_throttles = true,
+					   .core_throttles = 7,
+					   .package_throttles = 3 };
 
 TEST(means_are_of_the_samples_and_extremes_of_any)
 {
@@ -231,7 +252,8 @@ TEST(means_are_of_the_samples_and_extremes_of_any)
 	ASSERT_EQ(s.frequency_min_hz.number, UINT64_C(800000000));
 	ASSERT_EQ(s.temperature.number, UINT64_C(67006));
 	ASSERT_EQ(s.temperature_max.number, UINT64_C(73009));
-	ASSERT_EQ(s.core_throttles.number, UINT64_C(7)); /* the first moment's were before the job */
+	ASSERT_EQ(s.core_throttles.number, UINT64_C(7)); /* the first moment's were before the job
+							  */
 	ASSERT_EQ(s.package_throttles.number, UINT64_C(3));
 }
 

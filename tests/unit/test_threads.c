@@ -6,7 +6,8 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static void check(const struct thread_levels *levels, uint64_t count, uint64_t sum_ns, uint64_t greatest_ns)
+static void check(const struct thread_levels *levels, uint64_t count, uint64_t sum_ns,
+		  uint64_t greatest_ns)
 {
 	const struct busiest_threads busiest = thread_levels_busiest(levels);
 

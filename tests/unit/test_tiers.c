@@ -38,7 +38,8 @@ TEST(a_list_of_tiers_is_taken_in_any_order)
 
 TEST(anything_else_is_refused_and_changes_nothing)
 {
-	static const char *const wrong[] = { "", "T", "T3", "T0,", ",T0", "T0,,T1", "T0 T1", "none,T0", "t0", "T01" };
+	static const char *const wrong[] = { "",       "T",	"T3",	   "T0,", ",T0",
+					     "T0,,T1", "T0 T1", "none,T0", "t0",  "T01" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = {};

@@ -438,7 +438,8 @@ static int read_back(const char *text, bool is_saved, struct timeline *ret, stru
 {
 	json_t *root = json_loads(text, 0, NULL);
 	struct place place = { .path = "timeline", .err = err };
-	int r = is_saved ? timeline_restore(&place, root, ret) : timeline_section.parse(&place, root, ret);
+	int r = is_saved ? timeline_restore(&place, root, ret)
+			 : timeline_section.parse(&place, root, ret);
 
 	json_decref(root);
 	return r;

@@ -35,7 +35,8 @@ static const char *order_of(struct top *t)
 			snprintf(part, sizeof(part), "+task%s", row->task);
 		else
 			snprintf(part, sizeof(part), "+%d", row->process->pid);
-		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "", part);
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? " " : "",
+					 part);
 	}
 	return text;
 }
@@ -60,16 +61,11 @@ TEST(keys_sort_as_htops_do)
 	static const struct row {
 		const char *keys, *order;
 	} rows[] = {
-		{ "P", "123 1000 77 124 125 99" },
-		{ "M", "123 125 124 77 99 1000" },
-		{ "T", "124 123 125 77 1000 99" },
-		{ "R", "77 124 123 1000 99 125" },
-		{ "W", "123 1000 77 124 99 125" },
-		{ "B", "124 77 123 125 1000 99" },
-		{ "N", "77 99 123 124 125 1000" },
-		{ "NI", "1000 125 124 123 99 77" },
-		{ "PI", "99 125 124 77 1000 123" },
-		{ "PIP", "123 1000 77 124 125 99" },
+		{ "P", "123 1000 77 124 125 99" },  { "M", "123 125 124 77 99 1000" },
+		{ "T", "124 123 125 77 1000 99" },  { "R", "77 124 123 1000 99 125" },
+		{ "W", "123 1000 77 124 99 125" },  { "B", "124 77 123 125 1000 99" },
+		{ "N", "77 99 123 124 125 1000" },  { "NI", "1000 125 124 123 99 77" },
+		{ "PI", "99 125 124 77 1000 123" }, { "PIP", "123 1000 77 124 125 99" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -135,7 +131,8 @@ TEST(a_user_is_one_by_name_or_number)
 {
 	static const struct row {
 		const char *user, *order;
-	} rows[] = { { "bob", "124 125" }, { "1001", "124 125" }, { "b", "124 125" }, { "bobby", "" }, { "o", "" }, { "", "123 1000 77 124 125 99" } };
+	} rows[] = { { "bob", "124 125" }, { "1001", "124 125" }, { "b", "124 125" },
+		     { "bobby", "" },	   { "o", "" },		  { "", "123 1000 77 124 125 99" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top *t = made_top();
@@ -174,7 +171,8 @@ TEST(digits_go_to_the_id_that_begins_with_them)
 	static const struct row {
 		const char *keys;
 		size_t selected;
-	} rows[] = { { "7", 2 }, { "1", 0 }, { "10", 1 }, { "12", 0 }, { "124", 3 }, { "9F7", 2 }, { "1248", 3 } };
+	} rows[] = { { "7", 2 },   { "1", 0 },	 { "10", 1 },  { "12", 0 },
+		     { "124", 3 }, { "9F7", 2 }, { "1248", 3 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top *t = made_top(); /* 123 1000 77 124 125 99 */
@@ -213,7 +211,8 @@ TEST(the_help_the_page_and_the_manual_have_the_same_keys)
 	size_t i;
 
 	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../docs/top.md", 1 << 20, &page, NULL));
-	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../share/man/jobmeter-top.1.in", 1 << 20, &manual, NULL));
+	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../share/man/jobmeter-top.1.in", 1 << 20,
+			    &manual, NULL));
 	for (i = 0; top_binding(i, &keys, &help); i++) {
 		_cleanup_free_ char *copy = strdup(keys);
 
@@ -331,7 +330,9 @@ TEST(a_unit_that_is_too_long_loses_its_kind_first)
 {
 	static const struct row {
 		const char *id, *text;
-	} rows[] = { { "a.service", "a.service" }, { "postgres.service", "postgres" }, { "session-1234.scope", "session-1234" },
+	} rows[] = { { "a.service", "a.service" },
+		     { "postgres.service", "postgres" },
+		     { "session-1234.scope", "session-1234" },
 		     { "a-very-long-one.service", "a-very…g-one" } };
 	struct top *t = made_top();
 	struct record *r = (struct record *)top_selected(t)->job->now;
@@ -354,15 +355,17 @@ TEST(a_tree_has_steps_tasks_and_processes)
 	ASSERT(top_wants_processes(t) && t->wants_reading);
 	ASSERT_STREQ(order_of(t), "123 +stepbatch +step0 1000 77 124 125 99");
 	made_processes(t);
-	ASSERT_STREQ(order_of(t),
-		     "123 +stepbatch +4005 +step0 +task0 +4001 +task1 +4002 1000 77 124 +4100 125 99");
+	ASSERT_STREQ(
+		order_of(t),
+		"123 +stepbatch +4005 +step0 +task0 +4001 +task1 +4002 1000 77 124 +4100 125 99");
 	for (size_t i = 0; i < t->row_count; i++) {
 		const struct top_row *row = &t->rows[i];
 
 		if (row->process && row->process->pid == 4002)
 			ASSERT(fabs(row->numbers.cores - 2) < 1e-9);
 		if (row->process && row->process->pid == 4100)
-			ASSERT(fabs(row->numbers.read - 1.5 * 1048576) < 1e-3 && isnan(row->numbers.waiting));
+			ASSERT(fabs(row->numbers.read - 1.5 * 1048576) < 1e-3 &&
+			       isnan(row->numbers.waiting));
 		if (row->step && row->part == TOP_STEP && strcmp(row->step->id, "0") == 0)
 			ASSERT(fabs(row->numbers.cores - 3.6) < 1e-9);
 	}
@@ -445,14 +448,16 @@ TEST(a_job_that_is_seen_late_has_no_rates_yet)
 
 	made_wire_snapshot(false, &tick);
 	record_free(tick.jobs.items[2]); /* slurm/123 was not ours to see */
-	memmove(&tick.jobs.items[2], &tick.jobs.items[3], (tick.jobs.count - 3) * sizeof(*tick.jobs.items));
+	memmove(&tick.jobs.items[2], &tick.jobs.items[3],
+		(tick.jobs.count - 3) * sizeof(*tick.jobs.items));
 	tick.jobs.count--;
 	ASSERT_OK(top_feed(t, &tick));
 	made_wire_snapshot(true, &tick);
 	ASSERT_OK(top_feed(t, &tick));
 	for (size_t i = 0; i < t->job_count; i++)
-		ASSERT(isnan(t->jobs[i].numbers.cores) == (strcmp(t->jobs[i].now->job.id, "123") == 0 ||
-							   strcmp(t->jobs[i].now->job.id, "99") == 0));
+		ASSERT(isnan(t->jobs[i].numbers.cores) ==
+		       (strcmp(t->jobs[i].now->job.id, "123") == 0 ||
+			strcmp(t->jobs[i].now->job.id, "99") == 0));
 	top_free(t);
 }
 
@@ -521,7 +526,8 @@ TEST(no_row_of_keys_breaks_it)
 		struct tick tick;
 
 		random = random * 1103515245 + 12345;
-		top_press(t, random >> 16 & 1 ? random >> 20 & 0x7f : TOP_KEY_UP + (random >> 20) % 22);
+		top_press(t, random >> 16 & 1 ? random >> 20 & 0x7f
+					      : TOP_KEY_UP + (random >> 20) % 22);
 		ASSERT_OK(top_arrange(t));
 		ASSERT(t->row_count == 0 || t->selected < t->row_count);
 		if (i % 64)

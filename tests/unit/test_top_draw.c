@@ -12,7 +12,8 @@
 #include "test.h"
 #include "basic/utf8.h"
 
-static void check_screen(struct top *t, unsigned int columns, unsigned int rows, bool is_ascii, const char *name)
+static void check_screen(struct top *t, unsigned int columns, unsigned int rows, bool is_ascii,
+			 const char *name)
 {
 	_cleanup_free_ char *text = made_screen(t, columns, rows, is_ascii);
 
@@ -71,7 +72,8 @@ TEST(help_and_the_menu_fit_on_a_screen)
 	check_screen(menu, 80, 24, false, "made-top-sort.txt");
 }
 
-/* Before: all of it unlike what it did between the readings, in which 8 s of CPU time were counted. */
+/* Before: all of it unlike what it did between the readings, in which 8 s of CPU time were counted.
+ */
 static void count_hardware(struct tick *tick, bool later)
 {
 	struct record *r = NULL;
@@ -82,11 +84,15 @@ static void count_hardware(struct tick *tick, bool later)
 	}
 	ASSERT(r);
 	reading_set(&r->reading, METRIC_CPU_CYCLES, 310000000007 + later * UINT64_C(23200000000));
-	reading_set(&r->reading, METRIC_CPU_INSTRUCTIONS, 93000000001 + later * UINT64_C(34800000000));
+	reading_set(&r->reading, METRIC_CPU_INSTRUCTIONS,
+		    93000000001 + later * UINT64_C(34800000000));
 	reading_set(&r->reading, METRIC_CPU_LLC_MISSES, 7000000001 + later * UINT64_C(87000000));
-	reading_set(&r->reading, METRIC_CPU_COUNTERS_ENABLED, (300 + later * 8) * UINT64_C(1000000000));
-	reading_set(&r->reading, METRIC_CPU_COUNTERS_RUNNING, (300 + later * 8) * UINT64_C(1000000000));
-	r->thermal = (struct thermal_samples){ .samples = { 31, true }, .frequency_hz = { 2836000007, true },
+	reading_set(&r->reading, METRIC_CPU_COUNTERS_ENABLED,
+		    (300 + later * 8) * UINT64_C(1000000000));
+	reading_set(&r->reading, METRIC_CPU_COUNTERS_RUNNING,
+		    (300 + later * 8) * UINT64_C(1000000000));
+	r->thermal = (struct thermal_samples){ .samples = { 31, true },
+					       .frequency_hz = { 2836000007, true },
 					       .temperature_max = { 93007, true } };
 }
 
@@ -103,8 +109,12 @@ TEST(details_tell_counters_and_sensors_where_somebody_counts)
 	}
 	top_press(t, 'd');
 	text = made_screen(t, 100, 40, false);
-	ASSERT_CONTAINS(text, " now       2.90 GHz while on CPU, 1.50 instructions a cycle, 2.50 LLC misses per 1,000 instructions\n");
-	ASSERT_CONTAINS(text, " so far    2.84 GHz on average, 93 °C at most (31 samples of the CPUs that it may use)\n");
+	ASSERT_CONTAINS(
+		text,
+		" now       2.90 GHz while on CPU, 1.50 instructions a cycle, 2.50 LLC misses per 1,000 instructions\n");
+	ASSERT_CONTAINS(
+		text,
+		" so far    2.84 GHz on average, 93 °C at most (31 samples of the CPUs that it may use)\n");
 	top_free(t);
 	top_press(blind, 'd');
 	without = made_screen(blind, 100, 40, false);
@@ -140,7 +150,8 @@ TEST(no_line_is_wider_than_the_screen_and_there_are_as_many_as_it_has)
 
 			top_press(t, (unsigned char)*key);
 			text = made_screen(t, columns, rows, false);
-			for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest; lines++)
+			for (char *rest = text, *line; (line = strsep(&rest, "\n")) && rest;
+			     lines++)
 				ASSERT(utf8_columns(line) <= columns);
 			ASSERT_EQ(lines, rows);
 		}
@@ -188,8 +199,11 @@ TEST(the_time_that_rates_are_over_is_told_where_it_is_not_that_between_looks)
 	static const struct row {
 		uint64_t interval_ns;
 		const char *words;
-	} rows[] = { { 2000000000, NULL }, { 2500000000, NULL }, { 1700000000, NULL },
-		     { 10000000000, "by CORES ▼  over 2 s  " }, { 500000000, "by CORES ▼  over 2 s  " } };
+	} rows[] = { { 2000000000, NULL },
+		     { 2500000000, NULL },
+		     { 1700000000, NULL },
+		     { 10000000000, "by CORES ▼  over 2 s  " },
+		     { 500000000, "by CORES ▼  over 2 s  " } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct top *t = made_top();
@@ -211,7 +225,8 @@ TEST(where_no_rate_is_known_no_time_is_told)
 	struct tick tick;
 
 	t->interval_ns = 500000000;
-	for (int is_back = 0; is_back < 2; is_back++) { /* the first tick; then one that is before it, of another boot */
+	for (int is_back = 0; is_back < 2; is_back++) { /* the first tick; then one that is before
+							   it, of another boot */
 		_cleanup_free_ char *text = NULL;
 
 		made_wire_snapshot(!is_back, &tick);
@@ -261,7 +276,8 @@ TEST(parts_of_core_time_are_told_whole)
 		text = made_screen(t, columns, 30, false);
 		ASSERT_CONTAINS(text, "█ on CPU ");
 		line = strstr(text, "· idle ");
-		ASSERT(line && strstr(line, " %") && strstr(line, " %") < line + strcspn(line, "\n"));
+		ASSERT(line && strstr(line, " %") &&
+		       strstr(line, " %") < line + strcspn(line, "\n"));
 		top_free(t);
 	}
 }

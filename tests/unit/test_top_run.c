@@ -23,13 +23,15 @@
 #define MS UINT64_C(1000000)
 #define S (1000 * MS)
 
-/* Gives both made ticks; the second one is as much later than the first as it is asked for later. */
+/* Gives both made ticks; the second one is as much later than the first as it is asked for later.
+ */
 struct double_source {
 	struct top_source source; /* first */
-	uint64_t first_age_ns;	  /* how old the first one is when it is given */
+	uint64_t first_age_ns; /* how old the first one is when it is given */
 	uint64_t first_ns;
 	size_t reads;
-	uint64_t ages_ns[2], late_ns; /* what was asked for; when the second one was, after the first one's moment */
+	uint64_t ages_ns[2], late_ns; /* what was asked for; when the second one was, after the
+					 first one's moment */
 	bool is_short[2];
 	bool is_mute; /* no answer comes, and somebody asks us to end */
 	const struct waiter *waiter;
@@ -40,8 +42,8 @@ static void set_waiter_double(struct top_source *s, const struct waiter *waiter)
 	((struct double_source *)(void *)s)->waiter = waiter;
 }
 
-static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns, const struct tick *before,
-		       struct tick *ret, struct error *err)
+static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
+		       const struct tick *before, struct tick *ret, struct error *err)
 {
 	struct double_source *d = (struct double_source *)(void *)s;
 	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -69,12 +71,15 @@ static int read_double(struct top_source *s, uint64_t max_age_ns, uint64_t ended
 
 static struct double_source make_source(uint64_t first_age_ns)
 {
-	return (struct double_source){ .source = { .name = "double", .set_waiter = set_waiter_double, .read = read_double },
+	return (struct double_source){ .source = { .name = "double",
+						   .set_waiter = set_waiter_double,
+						   .read = read_double },
 				       .first_age_ns = first_age_ns };
 }
 
 /* What it prints is *ret. */
-static int run(struct double_source *source, const struct top_options *options, char **ret, struct error *err)
+static int run(struct double_source *source, const struct top_options *options, char **ret,
+	       struct error *err)
 {
 	_cleanup_free_ char *path = NULL;
 	int saved = dup(1), fd, r;
@@ -112,14 +117,17 @@ TEST(the_first_frame_has_rates_since_a_reading_that_was_there)
 
 TEST(readings_that_follow_each_other_at_once_are_kept_apart)
 {
-	const struct top_options options = { .form = TOP_FORM_LINES, .interval_ns = 2 * S, .count = 1 };
+	const struct top_options options = { .form = TOP_FORM_LINES,
+					     .interval_ns = 2 * S,
+					     .count = 1 };
 	struct double_source source = make_source(0);
 	_cleanup_free_ char *text = NULL;
 	struct error err = {};
 
 	ASSERT_OK(run(&source, &options, &text, &err));
 	ASSERT(source.late_ns >= 100 * MS);
-	ASSERT(source.ages_ns[1] >= 50 * MS && source.ages_ns[1] <= MAX(source.late_ns - 100 * MS, 50 * MS));
+	ASSERT(source.ages_ns[1] >= 50 * MS &&
+	       source.ages_ns[1] <= MAX(source.late_ns - 100 * MS, 50 * MS));
 	ASSERT_EQ((uint64_t)source.reads, (uint64_t)2);
 }
 
@@ -144,9 +152,12 @@ TEST(what_is_written_is_whole_and_what_only_rates_begin_with_need_not_be)
 TEST(a_job_that_began_since_the_last_reading_is_found)
 {
 	static const struct top_target began = { NULL, "1000" }, absent = { NULL, "4711" };
-	struct top_options options = {
-		.form = TOP_FORM_TEXT, .interval_ns = 2 * S, .count = 1, .columns = 80, .targets = &began, .target_count = 1
-	};
+	struct top_options options = { .form = TOP_FORM_TEXT,
+				       .interval_ns = 2 * S,
+				       .count = 1,
+				       .columns = 80,
+				       .targets = &began,
+				       .target_count = 1 };
 	struct double_source source = make_source(S), other = make_source(S);
 	_cleanup_free_ char *text = NULL, *none = NULL;
 	struct error err = {};
@@ -162,7 +173,9 @@ TEST(a_job_that_began_since_the_last_reading_is_found)
 
 TEST(a_signal_ends_it_while_no_answer_comes)
 {
-	const struct top_options options = { .form = TOP_FORM_TEXT, .interval_ns = 2 * S, .columns = 80 };
+	const struct top_options options = { .form = TOP_FORM_TEXT,
+					     .interval_ns = 2 * S,
+					     .columns = 80 };
 	struct double_source source = make_source(S);
 	_cleanup_free_ char *text = NULL;
 	struct error err = {};
@@ -175,7 +188,9 @@ TEST(a_signal_ends_it_while_no_answer_comes)
 
 TEST(of_a_line_that_there_is_no_room_for_nothing_stays)
 {
-	struct top_options options = { .form = TOP_FORM_TEXT, .interval_ns = 2 * S, .count = 1, .columns = 80 };
+	struct top_options options = {
+		.form = TOP_FORM_TEXT, .interval_ns = 2 * S, .count = 1, .columns = 80
+	};
 	struct double_source source = make_source(S);
 	struct rlimit limit, small;
 	_cleanup_free_ char *path = NULL, *text = NULL, *recorded = NULL;

@@ -180,7 +180,8 @@ static int renamed_lookup(uint32_t uid, char name[USERS_NAME_MAX])
 
 TEST(an_old_name_is_given_while_it_is_asked_for_anew)
 {
-	_cleanup_(users_freep) struct users *u = users_new(&(struct users_options){ .lookup = renamed_lookup });
+	_cleanup_(users_freep) struct users *u =
+		users_new(&(struct users_options){ .lookup = renamed_lookup });
 	char before[USERS_NAME_MAX];
 	struct users_state state;
 	const char *name;
@@ -227,14 +228,16 @@ static int tell_lookup(uint32_t uid, char name[USERS_NAME_MAX])
 		open_fds += fcntl(fd, F_GETFD) >= 0;
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
 	syscall(SYS_capget, &head, caps);
-	snprintf(name, USERS_NAME_MAX, "fds-%d-blocked-%d-caps-%x-%x-of-%u", open_fds, sigismember(&blocked, SIGTERM),
-		 caps[0].effective | caps[0].permitted, caps[1].effective | caps[1].permitted, uid);
+	snprintf(name, USERS_NAME_MAX, "fds-%d-blocked-%d-caps-%x-%x-of-%u", open_fds,
+		 sigismember(&blocked, SIGTERM), caps[0].effective | caps[0].permitted,
+		 caps[1].effective | caps[1].permitted, uid);
 	return 0;
 }
 
 TEST(the_child_has_neither_descriptors_nor_blocked_signals_nor_rights)
 {
-	_cleanup_(users_freep) struct users *u = users_new(&(struct users_options){ .lookup = tell_lookup });
+	_cleanup_(users_freep) struct users *u =
+		users_new(&(struct users_options){ .lookup = tell_lookup });
 	_cleanup_close_ int fd = open("/", O_PATH);
 	sigset_t term, before;
 	const char *name;

@@ -35,8 +35,8 @@ TEST(each_byte_of_what_is_invalid_is_one_replacement)
 		{ "a\x80z", "a\uFFFDz" },
 		{ "\xc3", "\uFFFD" }, /* cut off at the end */
 		{ "\xe2\x82", "\uFFFD\uFFFD" },
-		{ "\xc0\xaf", "\uFFFD\uFFFD" },			    /* overlong */
-		{ "\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD" },	    /* a surrogate */
+		{ "\xc0\xaf", "\uFFFD\uFFFD" }, /* overlong */
+		{ "\xed\xa0\x80", "\uFFFD\uFFFD\uFFFD" }, /* a surrogate */
 		{ "\xf4\x90\x80\x80", "\uFFFD\uFFFD\uFFFD\uFFFD" }, /* beyond Unicode */
 		{ "é", "é" },
 	};

@@ -93,9 +93,9 @@ TEST(the_unit_at_the_end_may_be_left_out_where_one_is_meant)
 
 	ASSERT_STREQ(find(v, "elapsed")->name, "elapsed_seconds");
 	ASSERT_STREQ(find(v, "memory_peak")->name, "memory_peak_bytes");
-	ASSERT_STREQ(find(v, "memory_usage")->name,
-		     "memory_usage"); /* and not memory_usage_bytes */
-	ASSERT(!find(v, "read"));     /* bytes or seconds */
+	ASSERT_STREQ(find(v, "memory_usage")->name, "memory_usage"); /* and not memory_usage_bytes
+								      */
+	ASSERT(!find(v, "read")); /* bytes or seconds */
 	ASSERT(!find(v, ""));
 	ASSERT(!find(v, "elaps"));
 }
@@ -196,7 +196,8 @@ TEST(formulas_over_rows_look_at_files_only)
 	_cleanup_(record_freep) struct record *r = made_record(0);
 	struct mount_row *row;
 
-	/* those that went well count wherever they were, since those that failed may have no mount */
+	/* those that went well count wherever they were, since those that failed may have no mount
+	 */
 	ASSERT(number(r, "opens") == 3 * 17);
 	row = reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL);
 	row->has_seconds = true;

@@ -51,10 +51,12 @@ static struct mount_row *row_of(struct trial *t, enum case_place place)
 {
 	if (place == CASE_ON_PIPE)
 		return reading_get_mount(&t->reading, ROW_PIPE, "(pipe)", NULL);
-	return reading_get_mount(&t->reading, ROW_MOUNT, place == CASE_ON_FIXTURE ? FIXTURE : "/", "fs");
+	return reading_get_mount(&t->reading, ROW_MOUNT, place == CASE_ON_FIXTURE ? FIXTURE : "/",
+				 "fs");
 }
 
-static void count(struct trial *t, const struct case_ *v, enum file_op op, enum case_place place, long result)
+static void count(struct trial *t, const struct case_ *v, enum file_op op, enum case_place place,
+		  long result)
 {
 	struct mount_row *row = row_of(t, place);
 	struct op_counts counts = { .calls = 1, .errors = result < 0 };
@@ -71,7 +73,8 @@ static void count(struct trial *t, const struct case_ *v, enum file_op op, enum 
 	if (v->interface != INTERFACE_CALL)
 		op_counts_add(&row->interfaces[v->interface][op], &counts);
 	if (op < OP_DATA_COUNT && file_interface_is_accounted(v->interface))
-		reading_add(&t->reading, op == OP_READ ? METRIC_IO_CHARS_READ : METRIC_IO_CHARS_WRITTEN,
+		reading_add(&t->reading,
+			    op == OP_READ ? METRIC_IO_CHARS_READ : METRIC_IO_CHARS_WRITTEN,
 			    counts.bytes);
 }
 
@@ -82,7 +85,8 @@ static uint64_t *tcp_of(struct trial *t, enum metric_id id)
 
 static void read_talk(struct trial *t)
 {
-	t->reading.network = (struct network){ .is_known = true, .has_connections = true, .has_details = true };
+	t->reading.network =
+		(struct network){ .is_known = true, .has_connections = true, .has_details = true };
 	*tcp_of(t, METRIC_NETWORK_SENT_CALLS) = *tcp_of(t, METRIC_NETWORK_RECEIVED_CALLS) = 2;
 	*tcp_of(t, METRIC_NETWORK_SENT_BYTES) = *tcp_of(t, METRIC_NETWORK_RECEIVED_BYTES) = 8;
 	*tcp_of(t, METRIC_NETWORK_OPENED) = *tcp_of(t, METRIC_NETWORK_ACCEPTED) = 1;
@@ -115,7 +119,9 @@ static void begin(struct trial *t)
 	for (size_t i = 0; i < case_count; i++)
 		t->results[i] = cases[i].is_ended_by_signal ? -EINTR : 5 + (long)i;
 	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-		t->hooks[i] = (struct hook){ .tier = programs[i][0], .program = programs[i][1], .is_on = true };
+		t->hooks[i] = (struct hook){ .tier = programs[i][0],
+					     .program = programs[i][1],
+					     .is_on = true };
 	t->talk = (struct selftest_talk){ true, 2, 8 };
 	t->evidence = (struct evidence){ .results = t->results,
 					 .talk = &t->talk,
@@ -139,8 +145,8 @@ static const char *doubts(struct trial *t)
 		const struct judged *j = &t->verdict.items[i];
 
 		if (*j->why)
-			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s: %s\n", j->program,
-						 j->why);
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s: %s\n",
+						 j->program, j->why);
 	}
 	return text;
 }
@@ -216,8 +222,9 @@ TEST(the_words_have_both_numbers)
 
 	begin(&t);
 	stage_of(&t)->ops[OP_STAT].calls = 1;
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's stat of 2 calls, 0 bytes, 0 errors was counted "
-				    "as 1, 0 and 0\n");
+	ASSERT_CONTAINS(doubts(&t),
+			"leave_call: the canary's stat of 2 calls, 0 bytes, 0 errors was counted "
+			"as 1, 0 and 0\n");
 }
 
 TEST(a_byte_or_an_error_more_is_wrong_too)
@@ -241,8 +248,9 @@ TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
 	reads = &row_of(&t, CASE_ON_PIPE)->ops[OP_READ];
 	reads->calls--;
 	reads->errors--;
-	ASSERT_STREQ(doubts(&t), "settle_interrupted_call: the canary's read that a signal ended was not "
-				 "counted\n");
+	ASSERT_STREQ(doubts(&t),
+		     "settle_interrupted_call: the canary's read that a signal ended was not "
+		     "counted\n");
 	reads->ns = 0;
 	ASSERT_CONTAINS(doubts(&t), "park_call: the canary's sleep in a read was not timed\n");
 	row_of(&t, CASE_ON_PIPE)->has_seconds = false; /* the clock is off */
@@ -288,13 +296,16 @@ TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
 
 TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
 {
-	static const enum metric_id numbers[] = { METRIC_NETWORK_OPENED, METRIC_NETWORK_ACCEPTED, METRIC_NETWORK_SEGMENTS };
+	static const enum metric_id numbers[] = { METRIC_NETWORK_OPENED, METRIC_NETWORK_ACCEPTED,
+						  METRIC_NETWORK_SEGMENTS };
 	_cleanup_trial_ struct trial t;
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		begin(&t);
 		--*tcp_of(&t, numbers[i]);
-		ASSERT_CONTAINS(doubts(&t), "open_connection: the canary's connection to itself and its 2 segments");
+		ASSERT_CONTAINS(
+			doubts(&t),
+			"open_connection: the canary's connection to itself and its 2 segments");
 		ASSERT_LACKS(doubts(&t), "end_connection");
 		ASSERT_LACKS(doubts(&t), "leave_call");
 		t.evidence.is_disturbed = true;
@@ -303,7 +314,8 @@ TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
 	}
 	begin(&t);
 	t.evidence.has_left_connections = true;
-	ASSERT_STREQ(doubts(&t), "end_connection: the end of the canary's connection was not seen\n");
+	ASSERT_STREQ(doubts(&t),
+		     "end_connection: the end of the canary's connection was not seen\n");
 }
 
 TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
@@ -312,8 +324,10 @@ TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
 
 	begin(&t);
 	--*tcp_of(&t, METRIC_NETWORK_RECEIVED_BYTES);
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's 2 calls and 8 bytes each way by TCP were counted as "
-				    "2 and 8 sent, 2 and 7 received\n");
+	ASSERT_CONTAINS(
+		doubts(&t),
+		"leave_call: the canary's 2 calls and 8 bytes each way by TCP were counted as "
+		"2 and 8 sent, 2 and 7 received\n");
 	ASSERT_LACKS(doubts(&t), "open_connection");
 }
 
@@ -336,7 +350,9 @@ TEST(what_was_not_run_is_not_judged)
 
 	begin(&t);
 	for (size_t i = 0; i < case_count; i++) {
-		if (cases[i].interface == INTERFACE_IO_URING || cases[i].interface == INTERFACE_LIBAIO || cases[i].interface == INTERFACE_MAPPING)
+		if (cases[i].interface == INTERFACE_IO_URING ||
+		    cases[i].interface == INTERFACE_LIBAIO ||
+		    cases[i].interface == INTERFACE_MAPPING)
 			t.results[i] = CASE_NOT_RUN;
 	}
 	read_selftest(&t);
@@ -361,7 +377,8 @@ TEST(what_kernel_threads_did_meanwhile_is_not_the_canarys)
 static void misplace(struct trial *t, enum file_op op, uint64_t calls)
 {
 	stage_of(t)->ops[op].calls -= calls;
-	reading_get_mount(&t->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[op].calls += calls;
+	reading_get_mount(&t->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[op].calls +=
+		calls;
 }
 
 TEST(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
@@ -371,8 +388,9 @@ TEST(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
 	begin(&t);
 	misplace(&t, OP_STATFS, 1);
 	misplace(&t, OP_CHMOD, 1);
-	ASSERT_CONTAINS(doubts(&t), "note_statfs: of the canary's 1 calls of statfs 0 were placed on its file "
-				    "system\n");
+	ASSERT_CONTAINS(doubts(&t),
+			"note_statfs: of the canary's 1 calls of statfs 0 were placed on its file "
+			"system\n");
 	ASSERT_CONTAINS(doubts(&t), "note_setattr: of the canary's 1 calls of chmod");
 	ASSERT_LACKS(doubts(&t), "note_permission");
 	ASSERT_LACKS(doubts(&t), "leave_call");
@@ -451,7 +469,9 @@ TEST(a_sleep_that_was_counted_as_nothing_else_is_doubted)
 	ASSERT_STREQ(doubts(&t), "");
 	ASSERT(is_judged(&t, "charge_switch"));
 	reading_set(&t.reading, METRIC_BLOCKED_PIPE, 0);
-	ASSERT_STREQ(doubts(&t), "charge_switch: the canary's sleep of 1000 us in a read was counted as 0 us\n");
+	ASSERT_STREQ(
+		doubts(&t),
+		"charge_switch: the canary's sleep of 1000 us in a read was counted as 0 us\n");
 	hook_of(&t, "charge_switch")->is_on = false;
 	ASSERT_STREQ(doubts(&t), "");
 }

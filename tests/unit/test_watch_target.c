@@ -27,7 +27,8 @@ TEST(ids_stand_alone_or_behind_their_manager)
 
 TEST(an_empty_part_is_refused)
 {
-	static const char *const texts[] = { "", ",", "1,", ",1", "1,,2", "/", "slurm/", "/1", "1,/2" };
+	static const char *const texts[] = { "",  ",",	    "1,", ",1",	 "1,,2",
+					     "/", "slurm/", "/1", "1,/2" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		struct watch_targets t = {};
@@ -67,7 +68,9 @@ TEST(a_step_stands_behind_the_last_point)
 
 static int choose(const char *text, size_t *ret, struct error *err)
 {
-	static const struct watch_candidate candidates[] = { { "run", "7" }, { "slurm", "7" }, { "slurm", "8.0" } };
+	static const struct watch_candidate candidates[] = { { "run", "7" },
+							     { "slurm", "7" },
+							     { "slurm", "8.0" } };
 	struct watch_targets t = {};
 	int r = watch_targets_parse(text, &t, err);
 
@@ -83,7 +86,8 @@ TEST(one_that_several_managers_have_must_be_named_whole)
 	size_t chosen = 9;
 
 	ASSERT_ERR(choose("7", &chosen, &err), -ENOTUNIQ);
-	ASSERT_STREQ(err.text, "'7' is more than one job: run/7, slurm/7; name one with its manager");
+	ASSERT_STREQ(err.text,
+		     "'7' is more than one job: run/7, slurm/7; name one with its manager");
 	ASSERT_OK(choose("slurm/7", &chosen, &err));
 	ASSERT_EQ((uint64_t)chosen, (uint64_t)1);
 	ASSERT_OK(choose("8.0", &chosen, &err));
@@ -92,15 +96,17 @@ TEST(one_that_several_managers_have_must_be_named_whole)
 
 TEST(an_unknown_one_is_told_with_what_there_is)
 {
-	static const struct watch_candidate many[9] = { { "a", "1" }, { "a", "2" }, { "a", "3" }, { "a", "4" }, { "a", "5" },
-							{ "a", "6" }, { "a", "7" }, { "a", "8" }, { "a", "9" } };
+	static const struct watch_candidate many[9] = { { "a", "1" }, { "a", "2" }, { "a", "3" },
+							{ "a", "4" }, { "a", "5" }, { "a", "6" },
+							{ "a", "7" }, { "a", "8" }, { "a", "9" } };
 	char id[] = "10";
 	struct watch_target target = { .id = id };
 	struct error err = {};
 	size_t chosen;
 
 	ASSERT_ERR(choose("pbs/7", &chosen, &err), -ENOENT);
-	ASSERT_STREQ(err.text, "there is no job 'pbs/7' of yours here; there are run/7, slurm/7, slurm/8.0");
+	ASSERT_STREQ(err.text,
+		     "there is no job 'pbs/7' of yours here; there are run/7, slurm/7, slurm/8.0");
 	ASSERT_ERR(watch_target_choose(&target, many, 0, &chosen, &err), -ENOENT);
 	ASSERT_STREQ(err.text, "there is no job '10' of yours here; there are none");
 	ASSERT_ERR(watch_target_choose(&target, many, 9, &chosen, &err), -ENOENT);

@@ -18,7 +18,9 @@ TEST(a_wire_snapshot_comes_back)
 {
 	_cleanup_(record_freep) struct record *record = made_record(0);
 	_cleanup_free_ char *json = NULL, *head = NULL, *text = NULL;
-	struct tick made = { .real_ns = UINT64_C(1770091506123456789), .boot_ns = 1009000000007, .took_ns = 4 },
+	struct tick made = { .real_ns = UINT64_C(1770091506123456789),
+			     .boot_ns = 1009000000007,
+			     .took_ns = 4 },
 		    back = {};
 	struct document *d;
 	size_t length;
@@ -49,10 +51,14 @@ TEST(a_wire_snapshot_comes_back)
 
 TEST(of_a_job_that_did_nothing_the_record_goes_on_living)
 {
-#define OF(seconds, jobs) "{\"schema\":\"jobmeter.snapshot/1\",\"boot_seconds\":" seconds ",\"jobs\":[" jobs "]}"
-#define RECORD(id) "{\"schema\":\"jobmeter.record/1\",\"job\":{\"manager\":\"slurm\",\"id\":\"" id "\"},\"cpu\":{\"user_seconds\":3}}"
+#define OF(seconds, jobs) \
+	"{\"schema\":\"jobmeter.snapshot/1\",\"boot_seconds\":" seconds ",\"jobs\":[" jobs "]}"
+#define RECORD(id)                                                                      \
+	"{\"schema\":\"jobmeter.record/1\",\"job\":{\"manager\":\"slurm\",\"id\":\"" id \
+	"\"},\"cpu\":{\"user_seconds\":3}}"
 	static const char whole[] = OF("100", RECORD("7") "," RECORD("8") "," RECORD("9")),
-			  absent[] = OF("107", "{\"unchanged\":true,\"manager\":\"slurm\",\"id\":\"6\"}"),
+			  absent[] = OF("107",
+					"{\"unchanged\":true,\"manager\":\"slurm\",\"id\":\"6\"}"),
 			  nameless[] = OF("107", "{\"unchanged\":true,\"manager\":\"slurm\"}");
 	const struct job job = { .manager = (char *)"slurm", .id = (char *)"9" };
 	_cleanup_free_ char *text = NULL, *unchanged = NULL;
@@ -70,7 +76,8 @@ TEST(of_a_job_that_did_nothing_the_record_goes_on_living)
 	ASSERT_OK(wire_snapshot_parse(whole, strlen(whole), NULL, &before, NULL));
 	ASSERT_OK(wire_snapshot_parse(text, strlen(text), &before, &now, NULL));
 	ASSERT_EQ((uint64_t)now.jobs.count, (uint64_t)2);
-	ASSERT(now.jobs.items[0] == before.jobs.items[2] && now.jobs.items[1] != before.jobs.items[0]);
+	ASSERT(now.jobs.items[0] == before.jobs.items[2] &&
+	       now.jobs.items[1] != before.jobs.items[0]);
 	wire_snapshot_clear(&before);
 	ASSERT_STREQ(now.jobs.items[0]->job.id, "9");
 	ASSERT_EQ(now.jobs.items[0]->time.elapsed_ns, UINT64_C(1009000000007));
@@ -100,14 +107,17 @@ TEST(what_is_no_tick_is_told_and_leaves_the_result_alone)
 		{ HEAD "\"boot_seconds\": 7}", "jobs is missing" },
 		{ HEAD "\"boot_seconds\": 7, \"jobs\": {}}", "jobs is a map and should be a list" },
 		{ HEAD "\"boot_seconds\": 7, \"jobs\": [1]}", "jobs[0]" },
-		{ HEAD "\"boot_seconds\": 7, \"jobs\": [{\"schema\": \"jobmeter.record/1\"}]}", "jobs[0]: job lacks manager or id" },
+		{ HEAD "\"boot_seconds\": 7, \"jobs\": [{\"schema\": \"jobmeter.record/1\"}]}",
+		  "jobs[0]: job lacks manager or id" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct tick tick = { .took_ns = 7 };
 		struct error err = {};
 
-		ASSERT_ERR(wire_snapshot_parse(rows[i].text, strlen(rows[i].text), NULL, &tick, &err), -EINVAL);
+		ASSERT_ERR(wire_snapshot_parse(rows[i].text, strlen(rows[i].text), NULL, &tick,
+					       &err),
+			   -EINVAL);
 		ASSERT_CONTAINS(err.text, rows[i].error);
 		ASSERT_EQ(tick.took_ns, (uint64_t)7);
 	}

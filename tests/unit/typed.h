@@ -4,7 +4,8 @@
 
 struct cli_command;
 
-/* Run a command with the words of @line, which may begin with DATA and OUT for directories; what it printed to either stream is *ret (may be NULL).  Returns the exit code. */
+/* Run a command with the words of @line, which may begin with DATA and OUT for directories; what it
+ * printed to either stream is *ret (may be NULL).  Returns the exit code. */
 int typed(const struct cli_command *command, const char *line, char **ret);
 
 /* What stands in the file of that name in OUT; the caller frees. */

@@ -111,15 +111,15 @@ static int read_v2_memory(int fd, uint64_t *ret)
 	return file_read_u64(fd, MEMORY.v2_file, ret);
 }
 
-/* Calls @visit with the group @own below @mount and with those above it, until it says that it has seen enough. */
-static void walk_up(int root_fd, const char *mount, const char *own, bool (*visit)(int fd, void *data),
-		    void *data)
+/* Calls @visit with the group @own below @mount and with those above it, until it says that it has
+ * seen enough. */
+static void walk_up(int root_fd, const char *mount, const char *own,
+		    bool (*visit)(int fd, void *data), void *data)
 {
 	char path[4096];
 	size_t base;
 
-	if (!mount ||
-	    (size_t)snprintf(path, sizeof(path), ".%s%s", mount, own) >= sizeof(path))
+	if (!mount || (size_t)snprintf(path, sizeof(path), ".%s%s", mount, own) >= sizeof(path))
 		return;
 	base = strlen(mount) + 1;
 	for (int level = 0; level < LEVELS_MAX; level++) {
@@ -237,7 +237,8 @@ static int read_cpuset(int root_fd, const struct hierarchy *h, const char *path,
 }
 
 static uint64_t least_of_group(int root_fd, const struct hierarchy *h, const char *path,
-			       const struct allocation_source *source, int (*read_v1)(int fd, uint64_t *ret),
+			       const struct allocation_source *source,
+			       int (*read_v1)(int fd, uint64_t *ret),
 			       int (*read_v2)(int fd, uint64_t *ret))
 {
 	const char *mount, *below;
@@ -247,7 +248,8 @@ static uint64_t least_of_group(int root_fd, const struct hierarchy *h, const cha
 	return least_up(root_fd, mount, below, h->is_v2 ? read_v2 : read_v1);
 }
 
-int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path, struct allocation *ret)
+int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path,
+			  struct allocation *ret)
 {
 	uint64_t cores = least_of_group(root_fd, h, path, &QUOTA, read_v1_quota, read_v2_quota);
 	uint64_t memory = least_of_group(root_fd, h, path, &MEMORY, read_v1_memory, read_v2_memory);
@@ -277,7 +279,8 @@ int allocation_refresh(int root_fd, const struct hierarchy *h, const char *path,
 		return 0;
 	/* Groups that are met together are not read together ever after. */
 	wait_ns = a->read_ns ? MIN(a->wait_ns * 2, ALLOCATION_AGE_MAX_NS)
-			     : ALLOCATION_AGE_NS / 2 + fnv_text(FNV_BEGIN, path) % (ALLOCATION_AGE_NS / 2);
+			     : ALLOCATION_AGE_NS / 2 +
+				       fnv_text(FNV_BEGIN, path) % (ALLOCATION_AGE_NS / 2);
 	r = allocation_read_group(root_fd, h, path, &now);
 	if (r < 0)
 		return r;

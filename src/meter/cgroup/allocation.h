@@ -19,30 +19,33 @@ extern const struct allocation_source allocation_sources[];
 extern const size_t allocation_source_count;
 
 /*
- * Cores: those of the affinity mask (which the cpuset has cut already), or the CPU quota where that is
- * less.  Memory: the least limit from the own group up; none, or more than the machine has, is absent.
+ * Cores: those of the affinity mask (which the cpuset has cut already), or the CPU quota where that
+ * is less.  Memory: the least limit from the own group up; none, or more than the machine has, is
+ * absent.
  * @h may be NULL.  *ret_cpus: the affinity as a CPU list, owned by the caller.
  */
 int allocation_read(int root_fd, const struct hierarchy *h, struct reading *to, char **ret_cpus);
 
 /* What the tasks of a group may use, as far as the group's files say. */
 struct allocation {
-	struct value cores;  /* in thousandths: the CPUs of its cpuset, or the quota where that is less */
+	struct value cores; /* in thousandths: the CPUs of its cpuset, or the quota where that is
+			       less */
 	struct value memory; /* in bytes: the least limit from the group up; absent as above */
-	char *cpus;          /* the cpuset as a CPU list; owned; NULL: not known */
-	uint64_t read_ns;    /* when; 0: never yet */
-	uint64_t wait_ns;    /* and for how long that is good */
+	char *cpus; /* the cpuset as a CPU list; owned; NULL: not known */
+	uint64_t read_ns; /* when; 0: never yet */
+	uint64_t wait_ns; /* and for how long that is good */
 };
 void allocation_clear(struct allocation *a);
 
-/* Of the group of that path in the key hierarchy.  Where the group has no file of a kind, the nearest above it
- * counts; without any cpuset, the CPUs that are online.  -ENOMEM. */
-int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path, struct allocation *ret);
+/* Of the group of that path in the key hierarchy.  Where the group has no file of a kind, the
+ * nearest above it counts; without any cpuset, the CPUs that are online.  -ENOMEM. */
+int allocation_read_group(int root_fd, const struct hierarchy *h, const char *path,
+			  struct allocation *ret);
 
-/* Some 15 files are looked for at each reading, and limits change seldom: this reads again within a minute, each path at
- * a moment of its own, then after twice that time, and so on.  @now_ns: of the clock that the caller likes.  1: read
- * anew; 0: still good. */
-#define ALLOCATION_AGE_NS UINT64_C(60000000000)	     /* the first time, at most */
+/* Some 15 files are looked for at each reading, and limits change seldom: this reads again within a
+ * minute, each path at a moment of its own, then after twice that time, and so on.  @now_ns: of the
+ * clock that the caller likes.  1: read anew; 0: still good. */
+#define ALLOCATION_AGE_NS UINT64_C(60000000000) /* the first time, at most */
 #define ALLOCATION_AGE_MAX_NS UINT64_C(480000000000)
 int allocation_refresh(int root_fd, const struct hierarchy *h, const char *path, uint64_t now_ns,
 		       struct allocation *a);

@@ -21,12 +21,13 @@
 
 #define V2 CONTROLLER_COUNT /* the place of v2's directory among the controllers' */
 #define STALE_SECONDS 60
-#define DEPTH_MAX 16        /* groups below ours that are looked into */
-#define ALONE_MAX 8         /* processes of a client: itself, its command, and few others */
-#define ASIDE "-self"       /* ends the name of the group beside ours */
+#define DEPTH_MAX 16 /* groups below ours that are looked into */
+#define ALONE_MAX 8 /* processes of a client: itself, its command, and few others */
+#define ASIDE "-self" /* ends the name of the group beside ours */
 
 struct place {
-	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it */
+	int parent_fd, fd; /* -EBADF: none; several controllers may share one, then only one has it
+			    */
 };
 
 struct group {
@@ -35,8 +36,9 @@ struct group {
 	pid_t client; /* who wants it: with its children it may be all that is in the parent */
 	struct place places[CONTROLLER_COUNT + 1];
 	char *switched_on; /* controllers that we handed down on v2, as "-cpu -memory" */
-	bool is_of_others;   /* to be read, and left as it is */
-	struct place aside; /* v2: where we went ourselves, so that the caller's group could hand down */
+	bool is_of_others; /* to be read, and left as it is */
+	struct place aside; /* v2: where we went ourselves, so that the caller's group could hand
+			       down */
 };
 
 static const char *const v2_controllers[] = { "cpu", "memory", "pids", "io" };
@@ -101,8 +103,9 @@ static void name_aside(const struct group *g, char *text, size_t size)
 	snprintf(text, size, "%.64s" ASIDE, g->name);
 }
 
-/* A group with processes hands no controller down (unless it is the root).  Where the client's are the only
- * ones, as in a scope or a task of its own, they can go into a group beside the command's meanwhile. */
+/* A group with processes hands no controller down (unless it is the root).  Where the client's are
+ * the only ones, as in a scope or a task of its own, they can go into a group beside the command's
+ * meanwhile. */
 static void step_aside(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
@@ -122,8 +125,8 @@ static void step_aside(struct group *g, int root_fd)
 }
 
 /* May the caller's group hand controllers down?  Not while it has processes, unless it is the root:
- * some controllers would be refused, and others would turn the group into a root of threads, below which
- * no group of ours could live. */
+ * some controllers would be refused, and others would turn the group into a root of threads, below
+ * which no group of ours could live. */
 static bool may_hand_down(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
@@ -136,10 +139,12 @@ static bool may_hand_down(struct group *g, int root_fd)
 	if (r == 0)
 		return true;
 	step_aside(g, root_fd);
-	return g->aside.fd >= 0 && file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte)) == 0;
+	return g->aside.fd >= 0 &&
+	       file_read_small(parent_fd, "cgroup.procs", byte, sizeof(byte)) == 0;
 }
 
-/* Hand down what the parent has and its children do not.  What cannot be is a number less, and said. */
+/* Hand down what the parent has and its children do not.  What cannot be is a number less, and
+ * said. */
 static void switch_on_controllers(struct group *g, int root_fd)
 {
 	int parent_fd = g->places[V2].parent_fd;
@@ -191,7 +196,8 @@ static struct dirent *next_dir(DIR *dir)
 	return NULL;
 }
 
-/* The number of the process that "jobmeter-...-N", or what is beside it, was made for; 0: it is no such group. */
+/* The number of the process that "jobmeter-...-N", or what is beside it, was made for; 0: it is no
+ * such group. */
 static int maker_of(const char *name)
 {
 	size_t length = strlen(name), end = strlen(ASIDE);
@@ -207,8 +213,8 @@ static int maker_of(const char *name)
 	return dash && parse_int(dash + 1, 1, INT32_MAX, &pid) == 0 ? pid : 0;
 }
 
-/* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is younger may
- * belong to a process that we cannot see, in a container beside us. */
+/* Is it a group that a jobmeter made, and was killed before it could remove it?  One that is
+ * younger may belong to a process that we cannot see, in a container beside us. */
 static bool is_stale(int parent_fd, const char *name)
 {
 	int pid = maker_of(name);
@@ -280,8 +286,9 @@ static int make_v1_places(int root_fd, struct group *g, struct error *err)
 	if (r < 0)
 		return r;
 	for (size_t c = 0; c < CONTROLLER_COUNT; c++) {
-		if (c == h->key || c == CONTROLLER_FREEZER || c == CONTROLLER_CPUSET || !h->mount[c] ||
-		    is_made(g, (enum controller)c) || strcmp(h->mount[c], h->mount[h->key]) == 0)
+		if (c == h->key || c == CONTROLLER_FREEZER || c == CONTROLLER_CPUSET ||
+		    !h->mount[c] || is_made(g, (enum controller)c) ||
+		    strcmp(h->mount[c], h->mount[h->key]) == 0)
 			continue;
 		/* What cannot be made here is a number less, not a failure. */
 		(void)make_place(root_fd, h->mount[c], h->own[c], g->name, &g->places[c], NULL);
@@ -316,7 +323,8 @@ int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid
 	return 0;
 }
 
-/* The directory of the group @path, as the mount of its hierarchy shows it.  Returns a descriptor. */
+/* The directory of the group @path, as the mount of its hierarchy shows it.  Returns a descriptor.
+ */
 static int open_path(int root_fd, const char *mount, const char *root, const char *path)
 {
 	_cleanup_free_ char *below = hierarchy_path_below(path, root);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group - a cgroup of our own, for one command: below the caller's group in the key hierarchy and, on
- * v1, in the others that count or limit something.  So the command never escapes the caller's limits.
+ * group - a cgroup of our own, for one command: below the caller's group in the key hierarchy and,
+ * on v1, in the others that count or limit something.  So the command never escapes the caller's
+ * limits.
  */
 #pragma once
 
@@ -20,18 +21,18 @@ struct group;
 int group_make(int root_fd, const struct hierarchy *h, const char *name, struct group **ret,
 	       struct error *err);
 
-/* The same below the group of another process, as whose hierarchy_read_of() was read; @client wants it, and may be
- * put, with its children, into a group beside it. */
+/* The same below the group of another process, as whose hierarchy_read_of() was read; @client wants
+ * it, and may be put, with its children, into a group beside it. */
 int group_make_for(int root_fd, const struct hierarchy *h, const char *name, pid_t client,
 		   struct group **ret, struct error *err);
 
-/* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones: to read it.
- * -ENOENT: there is none. */
-int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret, struct error *err);
+/* The group of others at @path in the key hierarchy, and on v1 at the same path in the other ones:
+ * to read it. -ENOENT: there is none. */
+int group_open(int root_fd, const struct hierarchy *h, const char *path, struct group **ret,
+	       struct error *err);
 
-/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to the caller's
- * group, remove the group, free @g.  NULL is
- * fine; returns NULL. */
+/* One of group_open()'s is only closed.  One of ours: move what still lives in the group back to
+ * the caller's group, remove the group, free @g.  NULL is fine; returns NULL. */
 struct group *group_remove(struct group *g);
 void group_removep(struct group **g);
 

@@ -125,7 +125,8 @@ static const char *file_of(const struct group_files *g, size_t field)
 /* The first field of the file in which @field stands. */
 static size_t first_of_file(const struct group_files *g, size_t field)
 {
-	while (field > 0 && (g->is_v2 || group_fields[field].controller == group_fields[field - 1].controller) &&
+	while (field > 0 &&
+	       (g->is_v2 || group_fields[field].controller == group_fields[field - 1].controller) &&
 	       file_of(g, field - 1) && strcmp(file_of(g, field), file_of(g, field - 1)) == 0)
 		field--;
 	return field;
@@ -224,7 +225,8 @@ int group_files_open(int root_fd, const struct hierarchy *h, const char *path, u
 	return 0;
 }
 
-int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret)
+int group_files_open_group(const struct group *group, struct group_files_budget *budget,
+			   struct group_files **ret)
 {
 	struct group_files *g = group_files_new("", budget);
 
@@ -260,7 +262,8 @@ void group_files_closep(struct group_files **g)
 	group_files_close(*g);
 }
 
-/* Controllers come late (they are handed down after a group is made), so what is absent may still come. */
+/* Controllers come late (they are handed down after a group is made), so what is absent may still
+ * come. */
 static bool is_search_due(const struct group_files *g)
 {
 	return (g->readings & (g->readings - 1)) == 0 || g->readings % SEARCH_PERIOD == 0;
@@ -280,7 +283,8 @@ static ssize_t read_at_start(int fd, char text[TEXT_SIZE])
 	return n;
 }
 
-static ssize_t open_and_read(struct group_files *g, size_t field, bool is_kept, char text[TEXT_SIZE])
+static ssize_t open_and_read(struct group_files *g, size_t field, bool is_kept,
+			     char text[TEXT_SIZE])
 {
 	bool was_there = g->fds[field] == FD_PASSING;
 	int fd = open_file(g, field);
@@ -308,8 +312,10 @@ static ssize_t open_and_read(struct group_files *g, size_t field, bool is_kept, 
 	return n;
 }
 
-/* *@has_opened: some file was opened by its path, which need not lead to the same group any more. */
-static ssize_t read_file(struct group_files *g, size_t field, bool is_kept, char text[TEXT_SIZE], bool *has_opened)
+/* *@has_opened: some file was opened by its path, which need not lead to the same group any more.
+ */
+static ssize_t read_file(struct group_files *g, size_t field, bool is_kept, char text[TEXT_SIZE],
+			 bool *has_opened)
 {
 	ssize_t n;
 
@@ -326,7 +332,8 @@ static ssize_t read_file(struct group_files *g, size_t field, bool is_kept, char
 }
 
 /* Every number above what 64 bits hold is one that no kernel writes. */
-static int parse_field(const struct group_files *g, const struct group_field *f, struct text *t, uint64_t *ret)
+static int parse_field(const struct group_files *g, const struct group_field *f, struct text *t,
+		       uint64_t *ret)
 {
 	const char *key = g->is_v2 ? f->v2_key : f->v1_key;
 	unsigned int scale = g->is_v2 ? f->v2_scale : f->v1_scale;
@@ -348,12 +355,12 @@ static int parse_field(const struct group_files *g, const struct group_field *f,
 	return __builtin_mul_overflow(number, scale, ret) ? -ERANGE : 0;
 }
 
-/* Who has no limit is not throttled, and most have none for all of their life: so it is looked for ever more rarely,
- * and each time in other groups. */
+/* Who has no limit is not throttled, and most have none for all of their life: so it is looked for
+ * ever more rarely, and each time in other groups. */
 static bool rests(const struct group_files *g, const struct group_field *f)
 {
-	return f->metric == METRIC_CPU_THROTTLED && g->is_unlimited && g->readings >= LIMIT_PERIOD &&
-	       (g->readings + g->id) % LIMIT_PERIOD != 0;
+	return f->metric == METRIC_CPU_THROTTLED && g->is_unlimited &&
+	       g->readings >= LIMIT_PERIOD && (g->readings + g->id) % LIMIT_PERIOD != 0;
 }
 
 /* Periods pass only while there is a limit. */
@@ -362,7 +369,8 @@ static void look_for_limit(struct group_files *g, const struct group_field *f, c
 	uint64_t periods;
 
 	if (f->metric == METRIC_CPU_THROTTLED)
-		g->is_unlimited = parse_keyed_u64(t->text, "nr_periods", '\0', &periods) == 0 && periods == 0;
+		g->is_unlimited = parse_keyed_u64(t->text, "nr_periods", '\0', &periods) == 0 &&
+				  periods == 0;
 }
 
 /* Does the group have others below it, which what the file says leaves out? */
@@ -373,7 +381,8 @@ static bool has_groups_below(const struct group_files *g, const struct group_fie
 	return stat_dir(g, f->controller, &st) < 0 || st.st_nlink > 2;
 }
 
-static void read_field(struct group_files *g, size_t i, struct text *t, bool *has_opened, struct value *ret)
+static void read_field(struct group_files *g, size_t i, struct text *t, bool *has_opened,
+		       struct value *ret)
 {
 	const struct group_field *f = &group_fields[i];
 	uint64_t number;
@@ -401,7 +410,8 @@ static void lose_group(struct group_files *g)
 	g->is_gone = true;
 }
 
-int group_files_read(struct group_files *g, const struct metric_set *wanted, struct value values[METRIC_JOB_COUNT])
+int group_files_read(struct group_files *g, const struct metric_set *wanted,
+		     struct value values[METRIC_JOB_COUNT])
 {
 	struct value found[FIELD_COUNT] = {};
 	struct text text = { .field = FIELD_COUNT };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_files - the numbers that the kernel keeps in the files of a cgroup itself, v1 and v2, of any group.
+ * group_files - the numbers that the kernel keeps in the files of a cgroup itself, v1 and v2, of
+ * any group.
  *
- * The files stay open, so that a reading is one pread() a file: a fifth of what it costs to open, read and close
- * them.  What they cannot tell is absent, which is not zero.
+ * The files stay open, so that a reading is one pread() a file: a fifth of what it costs to open,
+ * read and close them.  What they cannot tell is absent, which is not zero.
  */
 #pragma once
 
@@ -18,64 +19,75 @@
 struct group;
 struct group_files;
 
-/* Where a number stands.  On v1 each controller may have a hierarchy of its own, with the group at the same path. */
+/* Where a number stands.  On v1 each controller may have a hierarchy of its own, with the group at
+ * the same path. */
 struct group_field {
 	enum controller controller;
-	const char *v1_file, *v1_key; /* no file: v1 has none such; no key: the file is one number */
+	const char *v1_file, *v1_key; /* no file: v1 has none such; no key: the file is one number
+				       */
 	const char *v2_file, *v2_key;
 	unsigned int v1_scale, v2_scale; /* to the metric's stored unit */
 	enum metric_id metric;
-	bool is_fallback;      /* BPF knows it as well or better */
-	bool is_v1_own;        /* on v1 the group alone, without those below it; there BPF knows better */
-	const char *since;     /* the kernel that brought v2's file, or NULL */
-	const char *v2_label;  /* behind the key there are several numbers, and this is the label of the one; or NULL */
-	bool is_seldom;        /* what it costs is not worth it at each reading of many groups */
+	bool is_fallback; /* BPF knows it as well or better */
+	bool is_v1_own; /* on v1 the group alone, without those below it; there BPF knows better */
+	const char *since; /* the kernel that brought v2's file, or NULL */
+	const char *v2_label; /* behind the key there are several numbers, and this is the label of
+				 the one; or NULL */
+	bool is_seldom; /* what it costs is not worth it at each reading of many groups */
 };
 
 extern const struct group_field group_fields[]; /* those of one file stand together */
 extern const size_t group_field_count;
 
 /*
- * Descriptors that are kept open, of all groups together; each takes some 5 KiB of the kernel's memory too.  A file
- * beyond @max is opened, read and closed each time.
+ * Descriptors that are kept open, of all groups together; each takes some 5 KiB of the kernel's
+ * memory too.  A file beyond @max is opened, read and closed each time.
  */
 struct group_files_budget {
 	unsigned int max, used;
-	uint64_t reopened; /* how often a file was opened again because no descriptor could be kept */
-	uint64_t refused;  /* how often a file could not even be opened for want of descriptors: a number less */
+	uint64_t reopened; /* how often a file was opened again because no descriptor could be kept
+			    */
+	uint64_t refused; /* how often a file could not even be opened for want of descriptors: a
+			     number less */
 };
 
 #define GROUP_FILES_MAX 32768
 
-/* All that RLIMIT_NOFILE allows but @others, which the rest of the process needs; at most GROUP_FILES_MAX.  The soft
- * limit is raised for it (select(2) breaks above 1,024 descriptors, poll and epoll do not). */
+/* All that RLIMIT_NOFILE allows but @others, which the rest of the process needs; at most
+ * GROUP_FILES_MAX.  The soft limit is raised for it (select(2) breaks above 1,024 descriptors, poll
+ * and epoll do not). */
 void group_files_budget_init(struct group_files_budget *b, unsigned int others);
 
-/* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as well or better. */
+/* All that there are; @has_tasks: but what the tasks' own counters and the ends of groups tell as
+ * well or better. */
 struct metric_set group_files_metrics(bool is_v2, bool has_tasks);
 
 /* Those that need not be read each time. */
 struct metric_set group_files_seldom(void);
 
 /*
- * The group of that path in the key hierarchy.  @id is by what the kernel knows it (0: what is there now); another
- * group that comes to the same path later is never taken for it.  @h, @root_fd and @budget must outlive it.
- * -ENODEV: there is no such group.
+ * The group of that path in the key hierarchy.  @id is by what the kernel knows it (0: what is
+ * there now); another group that comes to the same path later is never taken for it.  @h, @root_fd
+ * and @budget must outlive it. -ENODEV: there is no such group.
  */
 int group_files_open(int root_fd, const struct hierarchy *h, const char *path, uint64_t id,
 		     struct group_files_budget *budget, struct group_files **ret);
 
 /* The same of one of ours, or that group_open() found, which outlives it. */
-int group_files_open_group(const struct group *group, struct group_files_budget *budget, struct group_files **ret);
+int group_files_open_group(const struct group *group, struct group_files_budget *budget,
+			   struct group_files **ret);
 
 /*
- * Set in @values what the files say of the metrics in @wanted (NULL: of all), and leave the rest alone; a file of which none is wanted is neither opened nor read.  A file that is read seldom is not kept open.  One that is absent is
- * looked for again, ever more rarely, at least each 64th time.  Of a group that has had no limit to its CPU time the
- * time that it was throttled is looked at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and
- * for ever; of a group that has lost only some of its files the others are still read.  After other errors it may be
- * better next time.
+ * Set in @values what the files say of the metrics in @wanted (NULL: of all), and leave the rest
+ * alone; a file of which none is wanted is neither opened nor read.  A file that is read seldom is
+ * not kept open.  One that is absent is looked for again, ever more rarely, at least each 64th
+ * time.  Of a group that has had no limit to its CPU time the time that it was throttled is looked
+ * at each 16th time only, after the first 16.  -ENODEV: the group is gone, now and for ever; of a
+ * group that has lost only some of its files the others are still read.  After other errors it may
+ * be better next time.
  */
-int group_files_read(struct group_files *g, const struct metric_set *wanted, struct value values[METRIC_JOB_COUNT]);
+int group_files_read(struct group_files *g, const struct metric_set *wanted,
+		     struct value values[METRIC_JOB_COUNT]);
 
 /* NULL is fine; returns NULL. */
 struct group_files *group_files_close(struct group_files *g);

@@ -30,14 +30,16 @@ struct group_tree {
 	bool has_looked;
 };
 
-int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret, struct error *err)
+int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret,
+		    struct error *err)
 {
 	const char *top = h->is_v2 ? h->v2_root : h->root[h->key];
 	_cleanup_free_ char *dir = hierarchy_find_dir(h, top), *below = NULL;
 	struct group_tree *t = calloc(1, sizeof(*t));
 
 	if (t)
-		*t = (struct group_tree){ .fd = -EBADF, .top = strdup(strcmp(top, "/") == 0 ? "" : top) };
+		*t = (struct group_tree){ .fd = -EBADF,
+					  .top = strdup(strcmp(top, "/") == 0 ? "" : top) };
 	if (!dir || !t || !t->top || asprintf(&below, ".%s", dir) < 0) {
 		group_tree_close(t);
 		return -ENOMEM;
@@ -82,7 +84,8 @@ static struct group_life *add(struct groups *g)
 /* A directory on the way. */
 struct branch {
 	uint64_t id;
-	bool is_users, is_delegated; /* one who is not root may make groups in it; or in one above it */
+	bool is_users, is_delegated; /* one who is not root may make groups in it; or in one above
+					it */
 };
 
 static struct branch branch_of(const struct stat *st, bool is_delegated)
@@ -92,7 +95,8 @@ static struct branch branch_of(const struct stat *st, bool is_delegated)
 	return (struct branch){ st->st_ino, is_users, is_users || is_delegated };
 }
 
-static int note(struct groups *g, const char *path, const struct stat *st, const struct branch *parent)
+static int note(struct groups *g, const char *path, const struct stat *st,
+		const struct branch *parent)
 {
 	struct group_life *group = add(g);
 
@@ -107,19 +111,20 @@ static int note(struct groups *g, const char *path, const struct stat *st, const
 	return 0;
 }
 
-/* What is no directory is a file of the group above: none of them is looked at further.  A group with none below it has
- * two links on every kernel, and need not be opened. */
+/* What is no directory is a file of the group above: none of them is looked at further.  A group
+ * with none below it has two links on every kernel, and need not be opened. */
 static bool is_dir(const struct dirent *entry, int dir_fd, struct stat *ret)
 {
-	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) && strcmp(entry->d_name, ".") != 0 &&
-	       strcmp(entry->d_name, "..") != 0 && fstatat(dir_fd, entry->d_name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
+	return (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN) &&
+	       strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+	       fstatat(dir_fd, entry->d_name, ret, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       S_ISDIR(ret->st_mode);
 }
 
 static int walk(struct groups *g, int fd, const char *path, const struct branch *at, int level);
 
-static int walk_into(struct groups *g, int dir_fd, const char *name, const struct stat *st, const char *path,
-		     const struct branch *parent, int level)
+static int walk_into(struct groups *g, int dir_fd, const char *name, const struct stat *st,
+		     const char *path, const struct branch *parent, int level)
 {
 	const struct branch here = branch_of(st, parent->is_delegated);
 	_cleanup_free_ char *below = NULL;
@@ -148,7 +153,8 @@ static int walk(struct groups *g, int fd, const char *path, const struct branch 
 		close(fd);
 		return -ENOMEM;
 	}
-	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX && (entry = readdir(dir))) {
+	while (r >= 0 && names < NAMES_MAX && g->count < GROUPS_SEEN_MAX &&
+	       (entry = readdir(dir))) {
 		if (!is_dir(entry, fd, &st))
 			continue;
 		names++;
@@ -211,8 +217,8 @@ static int compare_with_known(const struct group_tree *t, uint64_t boot_ns, stru
 	return 0;
 }
 
-int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret, size_t *ret_count,
-		    struct error *err)
+int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret,
+		    size_t *ret_count, struct error *err)
 {
 	struct groups now = {};
 	struct group_life *copy = NULL;

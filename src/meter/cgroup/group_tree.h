@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_tree - births and deaths of groups where no program of ours tells of them: the directories of the key hierarchy,
- * looked at again and again.  What lives between two looks only is not seen.
+ * group_tree - births and deaths of groups where no program of ours tells of them: the directories
+ * of the key hierarchy, looked at again and again.  What lives between two looks only is not seen.
  */
 #pragma once
 
@@ -15,10 +15,11 @@ struct group_tree;
 struct hierarchy;
 
 /* @h outlives it. */
-int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret, struct error *err);
+int group_tree_open(int root_fd, const struct hierarchy *h, struct group_tree **ret,
+		    struct error *err);
 struct group_tree *group_tree_close(struct group_tree *t); /* NULL is fine; returns NULL */
 
-/* The groups there are at @boot_ns, and those that went since the look before, each of these once; the caller frees.
- * When one of the first look was born is not known. */
-int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret, size_t *ret_count,
-		    struct error *err);
+/* The groups there are at @boot_ns, and those that went since the look before, each of these once;
+ * the caller frees. When one of the first look was born is not known. */
+int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **ret,
+		    size_t *ret_count, struct error *err);

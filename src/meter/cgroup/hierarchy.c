@@ -14,9 +14,12 @@
 #include "basic/parse.h"
 
 static const char *const names[CONTROLLER_COUNT] = {
-	[CONTROLLER_MEMORY] = "memory",   [CONTROLLER_CPUACCT] = "cpuacct",
-	[CONTROLLER_CPU] = "cpu",         [CONTROLLER_PIDS] = "pids",
-	[CONTROLLER_FREEZER] = "freezer", [CONTROLLER_CPUSET] = "cpuset",
+	[CONTROLLER_MEMORY] = "memory",
+	[CONTROLLER_CPUACCT] = "cpuacct",
+	[CONTROLLER_CPU] = "cpu",
+	[CONTROLLER_PIDS] = "pids",
+	[CONTROLLER_FREEZER] = "freezer",
+	[CONTROLLER_CPUSET] = "cpuset",
 	[CONTROLLER_PERF_EVENT] = "perf_event",
 };
 
@@ -203,10 +206,11 @@ int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **r
 	return find_own_path(cgroups, h->is_v2 ? "" : names[h->key], ret);
 }
 
-bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path, const char **ret_mount,
-			  const char **ret_below)
+bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path,
+			  const char **ret_mount, const char **ret_below)
 {
-	const char *mount = h->is_v2 ? h->v2_mount : h->mount[c], *root = h->is_v2 ? h->v2_root : h->root[c];
+	const char *mount = h->is_v2 ? h->v2_mount : h->mount[c],
+		   *root = h->is_v2 ? h->v2_root : h->root[c];
 
 	if (!mount)
 		return false;
@@ -217,8 +221,8 @@ bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const ch
 
 char *hierarchy_find_dir(const struct hierarchy *h, const char *path)
 {
-	_cleanup_free_ char *below =
-		hierarchy_path_below(path, h->is_v2 ? h->v2_root : h->root[h->key]);
+	_cleanup_free_ char *below = hierarchy_path_below(path,
+							  h->is_v2 ? h->v2_root : h->root[h->key]);
 	char *dir;
 
 	if (!below || asprintf(&dir, "%s%s", h->is_v2 ? h->v2_mount : h->mount[h->key], below) < 0)

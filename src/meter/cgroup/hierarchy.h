@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hierarchy - where the cgroups of this node are, and which hierarchy is the key: the one by whose ids
- * tasks are told apart.
+ * hierarchy - where the cgroups of this node are, and which hierarchy is the key: the one by whose
+ * ids tasks are told apart.
  *
  * The key is v2 where v2 has the memory or cpu controller or v1 is not mounted; else v1's memory,
  * cpuacct or freezer, the first that there is.
@@ -30,39 +30,42 @@ const char *controller_name(enum controller c);
 
 struct hierarchy {
 	bool is_v2;
-	enum controller key;                 /* v1: which controller's hierarchy */
-	char *mount[CONTROLLER_COUNT];       /* v1: mount point, or NULL: not mounted */
-	char *own[CONTROLLER_COUNT];         /* v1: the caller's own group, below the mount point */
-	char *root[CONTROLLER_COUNT];        /* v1: the group that the mount point shows */
-	char *v2_mount, *v2_own, *v2_root;   /* NULL: not mounted */
+	enum controller key; /* v1: which controller's hierarchy */
+	char *mount[CONTROLLER_COUNT]; /* v1: mount point, or NULL: not mounted */
+	char *own[CONTROLLER_COUNT]; /* v1: the caller's own group, below the mount point */
+	char *root[CONTROLLER_COUNT]; /* v1: the group that the mount point shows */
+	char *v2_mount, *v2_own, *v2_root; /* NULL: not mounted */
 };
 
 /* Read it below @root_fd, for the calling process.  -ENOENT: there is no cgroup file system. */
 int hierarchy_read(int root_fd, struct hierarchy *ret, struct error *err);
-/* The same with the groups of another process as its own ones, which may have changed when this returns. */
+/* The same with the groups of another process as its own ones, which may have changed when this
+ * returns. */
 int hierarchy_read_of(int root_fd, pid_t pid, struct hierarchy *ret, struct error *err);
 void hierarchy_clear(struct hierarchy *h);
 
 /* Path of the caller's own group in the key hierarchy, from "/" on. */
 const char *hierarchy_own_path(const struct hierarchy *h);
 
-/* The path of a process in the key hierarchy, as @cgroups, the text of its proc/PID/cgroup, has it; the
- * caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
+/* The path of a process in the key hierarchy, as @cgroups, the text of its proc/PID/cgroup, has it;
+ * the caller frees.  -ENOENT: it is not there; -EINVAL: that is not such a text. */
 int hierarchy_find_path(const struct hierarchy *h, const char *cgroups, char **ret);
 
-/* Where the files of controller @c are for the group of that path in the key hierarchy: in v2's tree, or at the same
- * path in the controller's own: the directory @ret_mount, and @ret_below in it, which is a part of @path or "/".  False:
- * it is mounted nowhere. */
-bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path, const char **ret_mount,
-			  const char **ret_below);
+/* Where the files of controller @c are for the group of that path in the key hierarchy: in v2's
+ * tree, or at the same path in the controller's own: the directory @ret_mount, and @ret_below in
+ * it, which is a part of @path or "/".  False: it is mounted nowhere. */
+bool hierarchy_find_place(const struct hierarchy *h, enum controller c, const char *path,
+			  const char **ret_mount, const char **ret_below);
 
-/* Where the group of that path in the key hierarchy is seen, as a directory from "/" on; the caller frees.
- * NULL: no memory. */
+/* Where the group of that path in the key hierarchy is seen, as a directory from "/" on; the caller
+ * frees. NULL: no memory. */
 char *hierarchy_find_dir(const struct hierarchy *h, const char *path);
 
-/* The way back: which path the group has whose directory is @dir, as a mount of the key hierarchy shows it; else
+/* The way back: which path the group has whose directory is @dir, as a mount of the key hierarchy
+ * shows it; else
  * @dir is the path already.  The caller frees.  NULL: no memory. */
 char *hierarchy_path_of(const struct hierarchy *h, const char *dir);
 
-/* The path of a group below the directory @mounted of its hierarchy; the caller frees.  NULL: no memory. */
+/* The path of a group below the directory @mounted of its hierarchy; the caller frees.  NULL: no
+ * memory. */
 char *hierarchy_path_below(const char *path, const char *mounted);

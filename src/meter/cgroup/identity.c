@@ -58,8 +58,8 @@ struct identity_rules {
 
 #define HEX_MIN 12 /* shorter runs of hex digits and of capitals are words and numbers */
 
-/* How often the matcher may look at a rule and one path.  A pattern with many runs in one component has more ways
- * to try than anybody can wait for; built-in rules need a few thousand at most. */
+/* How often the matcher may look at a rule and one path.  A pattern with many runs in one component
+ * has more ways to try than anybody can wait for; built-in rules need a few thousand at most. */
 #define STEPS_MAX 65536
 
 struct span {
@@ -179,8 +179,10 @@ static void take_field(const struct match *m, enum identity_field field, char to
 static void fill(const struct identity_rule *rule, const char *path, const char *start,
 		 const struct match *m, struct identity *ret)
 {
-	*ret = (struct identity){ .rule = rule->name, .manager = rule->manager,
-				  .is_remade = rule->is_remade, .is_roots = rule->is_roots,
+	*ret = (struct identity){ .rule = rule->name,
+				  .manager = rule->manager,
+				  .is_remade = rule->is_remade,
+				  .is_roots = rule->is_roots,
 				  .is_for_others = rule->is_for_others };
 	ret->start = (size_t)(start - path);
 	ret->end = (size_t)(m->end - path);
@@ -209,19 +211,20 @@ static bool is_empty(const struct span *span)
 }
 
 /* Whether @rule reaches deeper into @path than @deepest, but not beyond @limit. */
-static bool try_rule(const struct identity_rule *rule, const char *path, size_t limit, size_t deepest,
-		     struct identity *ret)
+static bool try_rule(const struct identity_rule *rule, const char *path, size_t limit,
+		     size_t deepest, struct identity *ret)
 {
 	bool is_anchored = *rule->pattern == '/', is_found = false;
 	unsigned int steps_left = STEPS_MAX;
 
-	for (const char *p = path + strspn(path, "/"); *p; p = is_anchored ? "" : next_component(p)) {
+	for (const char *p = path + strspn(path, "/"); *p;
+	     p = is_anchored ? "" : next_component(p)) {
 		struct match m = { .steps_left = steps_left };
 		bool is_match = match_here(rule->pattern + is_anchored, p, 0, &m);
 
 		steps_left = m.steps_left;
-		if (!is_match || (size_t)(m.end - path) > limit || (size_t)(m.end - path) <= deepest ||
-		    is_empty(&m.fields[IDENTITY_JOB]))
+		if (!is_match || (size_t)(m.end - path) > limit ||
+		    (size_t)(m.end - path) <= deepest || is_empty(&m.fields[IDENTITY_JOB]))
 			continue;
 		deepest = (size_t)(m.end - path);
 		fill(rule, path, p, &m, ret);
@@ -248,13 +251,14 @@ bool identity_of(const struct identity_rules *rules, const char *path, struct id
 	return find_deepest(rules, path, SIZE_MAX, ret);
 }
 
-bool identity_around(const struct identity_rules *rules, const char *path, const struct identity *inner,
-		     struct identity *ret)
+bool identity_around(const struct identity_rules *rules, const char *path,
+		     const struct identity *inner, struct identity *ret)
 {
 	return find_deepest(rules, path, inner->start, ret);
 }
 
-bool identity_builtin(size_t i, const char **ret_name, const char **ret_manager, const char **ret_pattern)
+bool identity_builtin(size_t i, const char **ret_name, const char **ret_manager,
+		      const char **ret_pattern)
 {
 	if (i >= ARRAY_SIZE(builtin))
 		return false;
@@ -306,8 +310,8 @@ static void take_traits(struct identity_rule *rule)
 	}
 }
 
-int identity_rules_add(struct identity_rules *rules, const char *name, const char *manager, const char *pattern,
-		       bool is_escaped, struct error *err)
+int identity_rules_add(struct identity_rules *rules, const char *name, const char *manager,
+		       const char *pattern, bool is_escaped, struct error *err)
 {
 	struct identity_rule rule = { .is_escaped = is_escaped };
 	int r;

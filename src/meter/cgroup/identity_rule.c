@@ -28,10 +28,10 @@ enum identity_field identity_field_find(const char *name)
 struct reading_pattern {
 	const char *pattern;
 	struct error *err;
-	int depth;		    /* of brackets */
-	enum identity_field open;   /* IDENTITY_FIELD_COUNT: in none */
-	int open_depth;		    /* of brackets, where it was opened */
-	const char *open_text;	    /* behind its ":" */
+	int depth; /* of brackets */
+	enum identity_field open; /* IDENTITY_FIELD_COUNT: in none */
+	int open_depth; /* of brackets, where it was opened */
+	const char *open_text; /* behind its ":" */
 	bool has[IDENTITY_FIELD_COUNT];
 };
 
@@ -53,12 +53,13 @@ static int open_field(struct reading_pattern *s, const char **p)
 		return refuse(s, "a '<' without FIELD: behind it");
 	field = identity_field_find(name);
 	if (field == IDENTITY_FIELD_COUNT)
-		return error_set(s->err, -EINVAL,
-				 "pattern '%s': there is no field '%.*s', but job, step, task, user and node",
-				 s->pattern, length, name);
+		return error_set(
+			s->err, -EINVAL,
+			"pattern '%s': there is no field '%.*s', but job, step, task, user and node",
+			s->pattern, length, name);
 	if (s->has[field])
-		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is there twice", s->pattern,
-				 names[field]);
+		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is there twice",
+				 s->pattern, names[field]);
 	if (field == IDENTITY_JOB && s->depth > 0)
 		return refuse(s, "the job stands in brackets, and cannot be missing");
 	s->has[field] = true;
@@ -78,9 +79,11 @@ static int close_field(struct reading_pattern *s, const char *p)
 	if (s->open_depth != s->depth)
 		return refuse(s, "brackets and fields overlap");
 	if (p == s->open_text)
-		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is empty", s->pattern, names[field]);
+		return error_set(s->err, -EINVAL, "pattern '%s': field '%s' is empty", s->pattern,
+				 names[field]);
 	/* a name that is no number would pass for one */
-	if (field == IDENTITY_USER && strspn(s->open_text, "0123456789#") != (size_t)(p - s->open_text))
+	if (field == IDENTITY_USER &&
+	    strspn(s->open_text, "0123456789#") != (size_t)(p - s->open_text))
 		return refuse(s, "the user must be a number: <user:#>");
 	s->open = IDENTITY_FIELD_COUNT;
 	return 0;
@@ -91,7 +94,8 @@ static int read_character(struct reading_pattern *s, const char **p)
 	switch (**p) {
 	case '[':
 		if (++s->depth > IDENTITY_DEPTH_MAX)
-			return error_set(s->err, -EINVAL, "pattern '%s': more than %d brackets within each other",
+			return error_set(s->err, -EINVAL,
+					 "pattern '%s': more than %d brackets within each other",
 					 s->pattern, IDENTITY_DEPTH_MAX);
 		return 0;
 	case ']':
@@ -118,7 +122,8 @@ static int check_pattern(const char *pattern, struct error *err)
 	if (!*pattern)
 		return error_set(err, -EINVAL, "the pattern is empty");
 	if (strlen(pattern) > IDENTITY_PATTERN_MAX)
-		return error_set(err, -EINVAL, "the pattern is longer than %d bytes", IDENTITY_PATTERN_MAX);
+		return error_set(err, -EINVAL, "the pattern is longer than %d bytes",
+				 IDENTITY_PATTERN_MAX);
 	for (const char *p = pattern; *p; p++) {
 		int r = read_character(&s, &p);
 
@@ -141,12 +146,14 @@ static bool is_word(const char *text)
 	       text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-_")] == '\0';
 }
 
-int identity_rule_check(const char *name, const char *manager, const char *pattern, struct error *err)
+int identity_rule_check(const char *name, const char *manager, const char *pattern,
+			struct error *err)
 {
 	if (!*name || strlen(name) > NAME_MAX_BYTES)
 		return error_set(err, -EINVAL, "a rule's name has 1 to %d bytes", NAME_MAX_BYTES);
 	if (!is_word(manager) || strlen(manager) > NAME_MAX_BYTES)
 		return error_set(err, -EINVAL,
-				 "manager '%.64s' is no name of small letters, digits, '-' and '_'", manager);
+				 "manager '%.64s' is no name of small letters, digits, '-' and '_'",
+				 manager);
 	return check_pattern(pattern, err);
 }

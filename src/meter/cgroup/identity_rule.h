@@ -19,7 +19,7 @@ enum identity_field {
 struct identity_rule {
 	const char *name, *manager, *pattern;
 	bool is_escaped; /* systemd's slices cannot hold the job's "-", so that it is written "_" */
-	bool is_remade;  /* as in struct identity */
+	bool is_remade; /* as in struct identity */
 	bool is_roots;
 	bool is_for_others;
 };
@@ -28,4 +28,5 @@ struct identity_rule {
 enum identity_field identity_field_find(const char *name);
 
 /* -EINVAL: @err says what is wrong. */
-int identity_rule_check(const char *name, const char *manager, const char *pattern, struct error *err);
+int identity_rule_check(const char *name, const char *manager, const char *pattern,
+			struct error *err);

@@ -16,8 +16,8 @@
 
 /* Words by which a virtual machine's product or maker gives itself away, where no CPU flag does. */
 static const char *const virtual_products[] = {
-	"KVM", "QEMU", "VMware", "VirtualBox", "Virtual Machine", "OpenStack", "Xen", "Amazon EC2",
-	"Google Compute",
+	"KVM",	     "QEMU", "VMware",	   "VirtualBox",     "Virtual Machine",
+	"OpenStack", "Xen",  "Amazon EC2", "Google Compute",
 };
 
 static void read_line(int root_fd, const char *path, char *ret, size_t size)
@@ -31,7 +31,8 @@ static void read_line(int root_fd, const char *path, char *ret, size_t size)
 	snprintf(ret, size, "%.*s", (int)size - 1, text);
 }
 
-/* Older kernels do not say in a file; then the running one's word counts, if it is the one meant. */
+/* Older kernels do not say in a file; then the running one's word counts, if it is the one meant.
+ */
 static void read_arch(int root_fd, struct machine *m)
 {
 	struct utsname running;
@@ -63,7 +64,8 @@ static uint64_t read_memory(int root_fd)
 
 bool machine_parse_hypervisor(const char *cpuinfo)
 {
-	const char *flags = strncmp(cpuinfo, "flags", 5) == 0 ? cpuinfo : strstr(cpuinfo, "\nflags");
+	const char *flags = strncmp(cpuinfo, "flags", 5) == 0 ? cpuinfo
+							      : strstr(cpuinfo, "\nflags");
 	const char *end = flags ? strchr(flags + 1, '\n') : NULL;
 	const char *word = flags ? strstr(flags, " hypervisor") : NULL;
 

@@ -9,11 +9,11 @@
 
 struct machine {
 	char node[128], kernel[128], arch[32]; /* "": unknown */
-	bool has_btf;                          /* the kernel describes its types */
+	bool has_btf; /* the kernel describes its types */
 	struct preemption preemption;
 	unsigned int cpus_online, cpus_possible; /* 0: unknown */
-	uint64_t memory_bytes;                   /* 0: unknown */
-	bool has_debugfs;                        /* mounted, whoever may look into it */
+	uint64_t memory_bytes; /* 0: unknown */
+	bool has_debugfs; /* mounted, whoever may look into it */
 	bool is_virtual;
 	char product[128]; /* who made it, or which hypervisor says so; "": unknown */
 };

@@ -49,8 +49,10 @@ enum tracking managers_parse_tracking(const char *text, const char *setting)
 		if (strncasecmp(line, setting, key_length) != 0)
 			continue;
 		value = line + key_length;
-		tracking = strncasecmp(value, setting + key_length, strlen(setting + key_length)) == 0 ?
-				   TRACKING_ON : TRACKING_OFF;
+		tracking = strncasecmp(value, setting + key_length, strlen(setting + key_length)) ==
+					   0
+				   ? TRACKING_ON
+				   : TRACKING_OFF;
 	}
 	return tracking;
 }

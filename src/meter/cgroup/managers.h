@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * managers - which resource managers this node shows signs of: their configuration, or a daemon that
- * runs.  Listed only; nothing asks them anything.
+ * managers - which resource managers this node shows signs of: their configuration, or a daemon
+ * that runs.  Listed only; nothing asks them anything.
  */
 #pragma once
 
@@ -12,12 +12,12 @@
 enum tracking { TRACKING_UNKNOWN, TRACKING_ON, TRACKING_OFF };
 
 struct manager {
-	const char *name;      /* "Slurm" */
-	const char *file;      /* the configuration that is there; NULL: none */
-	const char *daemon;    /* the daemon that runs; NULL: none */
+	const char *name; /* "Slurm" */
+	const char *file; /* the configuration that is there; NULL: none */
+	const char *daemon; /* the daemon that runs; NULL: none */
 	pid_t daemon_pid;
 	enum tracking tracking;
-	const char *setting;   /* "KEY=VALUE" that turns tracking on, where we know one; else NULL */
+	const char *setting; /* "KEY=VALUE" that turns tracking on, where we know one; else NULL */
 };
 
 #define MANAGERS_MAX 16
@@ -29,6 +29,6 @@ struct managers {
 
 void managers_read(int root_fd, struct managers *ret);
 
-/* By the last line of a configuration that sets the key of @setting, "KEY=VALUE".  Capitals count for
- * nothing.  No such line: unknown. */
+/* By the last line of a configuration that sets the key of @setting, "KEY=VALUE".  Capitals count
+ * for nothing.  No such line: unknown. */
 enum tracking managers_parse_tracking(const char *text, const char *setting);

@@ -159,7 +159,8 @@ static int name_root(int root_fd, struct mounts *m)
 	root->fstype = strdup("");
 	root->source = strdup("");
 	root->options = strdup("");
-	return root->root && root->point && root->fstype && root->source && root->options ? 0 : -ENOMEM;
+	return root->root && root->point && root->fstype && root->source && root->options ? 0
+											  : -ENOMEM;
 }
 
 int mounts_read(int root_fd, const char *pid, struct mounts *ret, struct error *err)

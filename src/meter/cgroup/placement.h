@@ -14,13 +14,13 @@ struct error;
 struct placement {
 	pid_t pid;
 	char command[64]; /* as proc names it */
-	char *cgroups;    /* the text of proc/PID/cgroup */
-	char *path;       /* of its cgroup in the key hierarchy */
-	char *dir;     /* where that is seen */
+	char *cgroups; /* the text of proc/PID/cgroup */
+	char *path; /* of its cgroup in the key hierarchy */
+	char *dir; /* where that is seen */
 	uint64_t cgroup_id; /* 0: unknown, the cgroup's directory cannot be seen from here */
 	bool has_identity, has_outer;
 	struct identity identity; /* of the innermost rule */
-	struct identity outer;    /* and of the one around it */
+	struct identity outer; /* and of the one around it */
 };
 
 /* -ESRCH: there is no such process. */

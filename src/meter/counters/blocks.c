@@ -13,10 +13,11 @@
 #include "load/objects.h"
 
 static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLOCK_WRITE &&
-		      (int)BLOCK_DOES_DISCARD == BLOCK_DISCARD && (int)BLOCK_DOES_FLUSH == BLOCK_FLUSH &&
-		      (int)BLOCK_DOES == BLOCK_OP_COUNT,
+		      (int)BLOCK_DOES_DISCARD == BLOCK_DISCARD &&
+		      (int)BLOCK_DOES_FLUSH == BLOCK_FLUSH && (int)BLOCK_DOES == BLOCK_OP_COUNT,
 	      "both number operations alike");
-static_assert(BLOCK_BUCKETS == HISTOGRAM_BUCKETS && BLOCK_NAME == BLOCK_DEVICE_SIZE, "and have as much room");
+static_assert(BLOCK_BUCKETS == HISTOGRAM_BUCKETS && BLOCK_NAME == BLOCK_DEVICE_SIZE,
+	      "and have as much room");
 
 struct list {
 	struct cgroup_block *items;
@@ -68,7 +69,9 @@ int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_
 {
 	_cleanup_(list_clear) struct list list = {};
 	int fd = objects_map_fd(o, OBJECT_BLOCK, "block_rows");
-	int r = fd < 0 ? 0 : entries_visit(fd, sizeof(struct block_key), sizeof(struct block_value), visit, &list);
+	int r = fd < 0 ? 0
+		       : entries_visit(fd, sizeof(struct block_key), sizeof(struct block_value),
+				       visit, &list);
 
 	if (r < 0)
 		return r;
@@ -89,6 +92,7 @@ size_t blocks_unended(const struct objects *o)
 	size_t count = 0;
 
 	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct block_request), visit_request, &count);
+		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct block_request),
+				    visit_request, &count);
 	return count;
 }

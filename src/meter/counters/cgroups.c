@@ -101,7 +101,7 @@ static int visit_group(void *list, const void *key, const void *value)
 }
 
 int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count,
-		       struct error *err)
+			struct error *err)
 {
 	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct group_life) };
 	int r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),
@@ -116,8 +116,8 @@ int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_co
 
 /* ---- tasks ---- */
 
-int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_count, struct task_bases *bases,
-		      struct error *err)
+int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_count,
+		       struct task_bases *bases, struct error *err)
 {
 	struct sums sums;
 	int r = task_sums_read(meter_objects(m), meter_only_cgroup(m), bases, &sums);
@@ -132,8 +132,10 @@ int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_c
 
 #define BASES_AT_ONCE 512
 
-/* Let the iterator run, which takes off what @bases say, and all of others that were there by @until_ns. */
-static int take_off_part(struct meter *m, int fd, const struct task_base *bases, size_t count, uint64_t until_ns)
+/* Let the iterator run, which takes off what @bases say, and all of others that were there by
+ * @until_ns. */
+static int take_off_part(struct meter *m, int fd, const struct task_base *bases, size_t count,
+			 uint64_t until_ns)
 {
 	struct watch *watch = meter_objects(m)->watches[OBJECT_TASKS];
 	struct sums sums = {};
@@ -160,7 +162,8 @@ static int take_off_part(struct meter *m, int fd, const struct task_base *bases,
 	return r;
 }
 
-int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns, struct error *err)
+int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns,
+		     struct error *err)
 {
 	const uint64_t nobody = 1; /* was there by then */
 	int fd = map_fd(m, OBJECT_TASKS, "earlier_tasks"), r = 0;
@@ -168,7 +171,8 @@ int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t u
 	if (fd < 0 || !meter_objects(m)->watches[OBJECT_TASKS]) /* tasks are not counted */
 		return 0;
 	for (size_t i = 0; r >= 0 && i < bases->count; i += BASES_AT_ONCE)
-		r = take_off_part(m, fd, bases->items + i, MIN(bases->count - i, (size_t)BASES_AT_ONCE), nobody);
+		r = take_off_part(m, fd, bases->items + i,
+				  MIN(bases->count - i, (size_t)BASES_AT_ONCE), nobody);
 	if (r >= 0)
 		r = take_off_part(m, fd, NULL, 0, until_ns);
 	return r < 0 ? error_set_errno(err, r, "cannot take off what tasks did before") : 0;
@@ -182,13 +186,17 @@ static int visit_core(void *list, uint64_t cgroup, uint32_t cpu, const struct ta
 	struct cgroup_core *core = times->on ? add_item(l) : NULL;
 
 	if (core)
-		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : cgroup, .on_ns = times->on, .cpu = cpu };
+		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : cgroup,
+					      .on_ns = times->on,
+					      .cpu = cpu };
 	return !core && times->on ? -ENOMEM : 0;
 }
 
-int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_count, struct error *err)
+int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_count,
+		       struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_core), .only = meter_only_cgroup(m) };
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_core),
+						   .only = meter_only_cgroup(m) };
 	int r = times_visit(meter_objects(m), visit_core, &list);
 
 	if (r < 0)
@@ -202,7 +210,9 @@ int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_co
 
 struct file_counts cgroups_counts_of(const struct file_row *row)
 {
-	return (struct file_counts){ .calls = row->calls, .errors = row->errors, .ns = row->ns, .amount = row->amount };
+	return (struct file_counts){
+		.calls = row->calls, .errors = row->errors, .ns = row->ns, .amount = row->amount
+	};
 }
 
 static int add_row(struct list *to, const struct file_key *key, const struct file_counts *counts)
@@ -227,7 +237,9 @@ static int visit_row(void *list, const void *key, const void *value)
 /* The way back from OTHER_ROW(). */
 static struct file_key other_key(uint32_t other, int cpu)
 {
-	struct file_key key = { .cgroup = CGROUP_OTHER, .place = PLACE_OTHER, .cpu = (uint16_t)cpu };
+	struct file_key key = { .cgroup = CGROUP_OTHER,
+				.place = PLACE_OTHER,
+				.cpu = (uint16_t)cpu };
 
 	if (other < FILES_OPS) {
 		key.op = (uint8_t)other;
@@ -260,9 +272,11 @@ static int list_other_rows(int fd, struct list *to)
 	return 0;
 }
 
-int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count, struct error *err)
+int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count,
+		      struct error *err)
 {
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row), .only = meter_only_cgroup(m) };
+	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row),
+						   .only = meter_only_cgroup(m) };
 	int r = entries_visit(map_fd(m, OBJECT_FILES, "file_rows"), sizeof(struct file_key),
 			      sizeof(struct file_row), visit_row, &list);
 
@@ -275,7 +289,8 @@ int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_coun
 	return 0;
 }
 
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret, size_t *ret_count, struct error *err)
+int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
+			    size_t *ret_count, struct error *err)
 {
 	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row) };
 	int r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
@@ -319,10 +334,12 @@ static int visit_histograms(void *context, const void *key, const void *value)
 }
 
 int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t count,
-			   struct cgroup_histograms **ret, size_t *ret_count, struct error *err)
+			    struct cgroup_histograms **ret, size_t *ret_count, struct error *err)
 {
-	struct search search = { cgroups, count,
-				 { .item_size = sizeof(struct cgroup_histograms), .only = meter_only_cgroup(m) } };
+	struct search search = { cgroups,
+				 count,
+				 { .item_size = sizeof(struct cgroup_histograms),
+				   .only = meter_only_cgroup(m) } };
 	int r = 0;
 
 	if (count)

@@ -34,36 +34,39 @@ struct meter;
 
 /* A cgroup of the key hierarchy. */
 struct group_life {
-	uint64_t answers;          /* the group whose shares it takes from; 0: not known */
-	uint64_t id, parent;       /* as the kernel numbers them; parent 0: not known */
-	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it lives */
-	uint64_t peak_bytes;       /* as it died; 0: not known */
-	uint64_t oom_kills;        /* as it died */
+	uint64_t answers; /* the group whose shares it takes from; 0: not known */
+	uint64_t id, parent; /* as the kernel numbers them; parent 0: not known */
+	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it
+				      lives */
+	uint64_t peak_bytes; /* as it died; 0: not known */
+	uint64_t oom_kills; /* as it died */
 	bool has_oom_kills;
-	uint32_t maker_uid;        /* who made it; UINT32_MAX: not known */
-	bool is_delegated;         /* its name proves nothing: a user made it, or one above it is not root's alone */
-	bool is_cut;               /* @path is only its beginning */
+	uint32_t maker_uid; /* who made it; UINT32_MAX: not known */
+	bool is_delegated; /* its name proves nothing: a user made it, or one above it is not root's
+			      alone */
+	bool is_cut; /* @path is only its beginning */
 	char path[GROUP_PATH_SIZE]; /* from the hierarchy's root on: "/slurm/uid_1000/job_7" */
 };
 
 struct cgroup_tasks {
 	uint64_t cgroup;
-	struct task_counters counters;  /* of live and of ended tasks; since they came to the cgroup */
-	uint64_t ended;                 /* tasks that ended */
-	uint64_t crashed;               /* processes that a fault ended */
-	uint64_t live;                  /* tasks that live now */
-	uint64_t unsettled;             /* tasks that ended whose counters are not in yet; 0: all is final */
+	struct task_counters counters; /* of live and of ended tasks; since they came to the cgroup
+					*/
+	uint64_t ended; /* tasks that ended */
+	uint64_t crashed; /* processes that a fault ended */
+	uint64_t live; /* tasks that live now */
+	uint64_t unsettled; /* tasks that ended whose counters are not in yet; 0: all is final */
 	uint64_t process_peak_pages;
-	uint32_t uid;                   /* of the first task that was not root's; UINT32_MAX: none was */
-	struct task_times times;        /* over all CPUs, of waits that go on as far as they have gone */
-	struct polls polls;             /* over all CPUs */
-	struct network network;         /* the same, its numbers alone */
-	struct busiest_threads busiest;        /* of that of its processes that did most */
+	uint32_t uid; /* of the first task that was not root's; UINT32_MAX: none was */
+	struct task_times times; /* over all CPUs, of waits that go on as far as they have gone */
+	struct polls polls; /* over all CPUs */
+	struct network network; /* the same, its numbers alone */
+	struct busiest_threads busiest; /* of that of its processes that did most */
 };
 
 /* What a live task has done so far, over all cgroups that it was in. */
 struct task_base {
-	uint64_t cgroup;	     /* where it is now */
+	uint64_t cgroup; /* where it is now */
 	uint64_t started_ns; /* by CLOCK_BOOTTIME: no other task has had its pid and this */
 	uint32_t pid, pad;
 	struct task_counters counters;
@@ -102,29 +105,37 @@ static inline bool is_users_directory(const struct stat *st)
 uint64_t cgroups_generation(const struct meter *m);
 
 /* All groups that are known, dead ones until they are forgotten.  The caller frees *@ret. */
-int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count, struct error *err);
+int cgroups_list_groups(struct meter *m, struct group_life **ret, size_t *ret_count,
+			struct error *err);
 
-/* Walk the tree of groups and tell the kernel side of those that it does not know (they were there before it, or
- * there was no room), and mark as dead those that are no more.  The safety net: bears groups that vanish.  Returns how
- * many births and deaths it found. */
+/* Walk the tree of groups and tell the kernel side of those that it does not know (they were there
+ * before it, or there was no room), and mark as dead those that are no more.  The safety net: bears
+ * groups that vanish.  Returns how many births and deaths it found. */
 int cgroups_walk(struct meter *m, struct error *err);
 
-/* One entry a cgroup; the caller frees.  @bases: each live task too, and what it has done so far; NULL: not asked for. */
-int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_count, struct task_bases *bases,
-		      struct error *err);
+/* One entry a cgroup; the caller frees.  @bases: each live task too, and what it has done so far;
+ * NULL: not asked for. */
+int cgroups_read_tasks(struct meter *m, struct cgroup_tasks **ret, size_t *ret_count,
+		       struct task_bases *bases, struct error *err);
 
-/* Of tasks that live, what another meter counted of them until @until_ns, by CLOCK_BOOTTIME, is not counted again: what
- * @bases say, and of others that were there by then all that they have done by now.  While nobody is watched. */
-int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns, struct error *err);
+/* Of tasks that live, what another meter counted of them until @until_ns, by CLOCK_BOOTTIME, is not
+ * counted again: what
+ * @bases say, and of others that were there by then all that they have done by now.  While nobody
+ * is watched. */
+int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t until_ns,
+		     struct error *err);
 
 /* One entry a cgroup and CPU that it was on; none without T1.  The caller frees. */
-int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_count, struct error *err);
+int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_count,
+		       struct error *err);
 
 /* All rows; the caller frees.  Those for which there was no room have the cgroup CGROUP_OTHER. */
 #define CGROUP_OTHER UINT64_MAX
-int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count, struct error *err);
+int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count,
+		      struct error *err);
 /* Those of CGROUP_OTHER, with room for @room more behind them. */
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret, size_t *ret_count, struct error *err);
+int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
+			    size_t *ret_count, struct error *err);
 struct file_counts cgroups_counts_of(const struct file_row *row);
 
 /* The group as the kernel side keeps it; @page_bytes: of this machine. */
@@ -134,7 +145,7 @@ void group_life_fill(uint64_t id, const struct group_entry *from, uint64_t page_
 
 /* Those of the @count cgroups in @cgroups, which are sorted; the caller frees. */
 int cgroups_read_histograms(struct meter *m, const uint64_t *cgroups, size_t count,
-			   struct cgroup_histograms **ret, size_t *ret_count, struct error *err);
+			    struct cgroup_histograms **ret, size_t *ret_count, struct error *err);
 
 /* Erase all that is kept of dead cgroups: their rows, totals and lives.  @cgroups is sorted. */
 int cgroups_forget(struct meter *m, const uint64_t *cgroups, size_t count);

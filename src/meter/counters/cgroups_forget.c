@@ -94,7 +94,8 @@ static int visit_key(void *context, const void *key, const void *value UNUSED)
 {
 	struct forgetting *f = context;
 
-	return ids_contain(f->cgroups, f->count, *(const uint64_t *)key) ? add_key(&f->found, key) : 0;
+	return ids_contain(f->cgroups, f->count, *(const uint64_t *)key) ? add_key(&f->found, key)
+									 : 0;
 }
 
 /* To a group that is not forgotten itself. */
@@ -115,7 +116,8 @@ static const struct {
 } cgroup_maps[] = {
 	{ OBJECT_LIFE, "lost_by_cgroup", sizeof(struct cgroup_cpu), sizeof(uint64_t) },
 	{ OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals) },
-	{ OBJECT_TASKS, "oom_kills_by_task", sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry) },
+	{ OBJECT_TASKS, "oom_kills_by_task", sizeof(struct cgroup_cpu),
+	  sizeof(struct oom_kill_entry) },
 	{ OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times) },
 	{ OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls) },
 	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts) },
@@ -191,7 +193,8 @@ static void erase_rows_of(const struct forgetting *f, const struct file_key *key
 			histograms += bpf_map_delete_elem(histograms_fd, &keys[i]) == 0;
 		rows += bpf_map_delete_elem(rows_fd, &keys[i]) == 0;
 	}
-	give_back(f, keys->cgroup, keys->place == PLACE_OTHER ? SHARE_OTHER_ROWS : SHARE_ROWS, rows);
+	give_back(f, keys->cgroup, keys->place == PLACE_OTHER ? SHARE_OTHER_ROWS : SHARE_ROWS,
+		  rows);
 	if (histograms)
 		give_back(f, keys->cgroup, SHARE_HISTOGRAMS, histograms);
 }
@@ -264,13 +267,14 @@ static int list_ids(struct meter *m, struct keys *ret_cgroups, struct keys *ret_
 	int rows = map_fd(m, OBJECT_FILES, "file_rows"), r = 0;
 
 	if (rows >= 0)
-		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_row),
-				  visit_id, ret_cgroups);
+		r = entries_visit(rows, sizeof(struct file_key), sizeof(struct file_row), visit_id,
+				  ret_cgroups);
 	for (size_t i = 0; i < ARRAY_SIZE(cgroup_maps) && r >= 0; i++) {
 		int fd = map_fd(m, cgroup_maps[i].object, cgroup_maps[i].map);
 
 		if (fd >= 0)
-			r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size, visit_id, ret_cgroups);
+			r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size,
+					  visit_id, ret_cgroups);
 	}
 	if (r >= 0) /* after the others: who is born meanwhile is known */
 		r = entries_visit(map_fd(m, OBJECT_LIFE, "groups"), sizeof(uint64_t),

@@ -25,13 +25,14 @@
 #include "load/meter.h"
 
 #define DIRS_MAX 65536 /* looked at in one walk */
-#define GUESTS_MAX 1024	  /* of those that users made in one directory */
+#define GUESTS_MAX 1024 /* of those that users made in one directory */
 
 struct walk {
 	struct meter *meter;
 	int groups_fd;
 	struct group_entry group; /* being told */
-	char path[GROUPS_PATH]; /* of the directory where the walk is, from the hierarchy's root on */
+	char path[GROUPS_PATH]; /* of the directory where the walk is, from the hierarchy's root on
+				 */
 	size_t path_length;
 	struct id_list seen;
 	int found; /* births and deaths that no program had told */
@@ -40,7 +41,7 @@ struct walk {
 /* A directory on the way, and what those in it begin with. */
 struct branch {
 	uint64_t id, answers;
-	bool is_users;	   /* one who is not root may make groups in it */
+	bool is_users; /* one who is not root may make groups in it */
 	bool is_delegated; /* or in one above it */
 };
 
@@ -276,7 +277,8 @@ int cgroups_walk(struct meter *m, struct error *err)
 	}
 	id_list_clear(&w.seen);
 	id_list_clear(&living);
-	if (r >= 0 && meter_is_on(m, "begin_group")) /* else leaves may be counted of which nobody knows yet */
+	if (r >= 0 && meter_is_on(m, "begin_group")) /* else leaves may be counted of which nobody
+							knows yet */
 		r = cgroups_forget_strays(m);
 	return r < 0 ? error_set_errno(err, r, "cannot walk the tree of groups") : w.found;
 }

@@ -14,14 +14,16 @@ struct naming;
 struct objects;
 struct syscalls;
 
-/* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by now.
+/* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by
+ * now.
  * @knows_dropped: all files that were not followed are in the map of those. */
 int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
 		      bool knows_dropped, struct reading *reading, struct hot_files *ret);
 
 /* T3: each system call by its name.  -ENOENT: that object is not loaded. */
 int collect_syscalls(const struct objects *objects, struct syscalls *ret);
-/* How many threads sleep in a call that goes on, and is not counted yet; at most OPEN_SYSCALLS_MAX. */
+/* How many threads sleep in a call that goes on, and is not counted yet; at most OPEN_SYSCALLS_MAX.
+ */
 uint64_t count_open_syscalls(const struct objects *objects);
 #define OPEN_SYSCALLS_MAX 16384
 /*

@@ -20,7 +20,8 @@ static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 	int r = cgroups_read_tasks(m, &tasks, &count, NULL, err);
 
 	to->network.is_known = r >= 0;
-	to->network.has_connections = to->network.has_details = (meter_counted(m) & COUNTED_CONNECTIONS) != 0;
+	to->network.has_connections = to->network.has_details = (meter_counted(m) &
+								 COUNTED_CONNECTIONS) != 0;
 	for (size_t i = 0; i < count; i++) {
 		task_metrics_add(to->values, &tasks[i].counters);
 		task_times_add(to->values, &tasks[i].times);
@@ -34,7 +35,9 @@ static int add_tasks(struct meter *m, struct reading *to, struct error *err)
 static void add_counts(struct mount_row *row, const struct cgroup_row *from)
 {
 	const struct file_key *key = &from->key;
-	struct op_counts counts = { .calls = from->counts.calls, .errors = from->counts.errors, .ns = from->counts.ns };
+	struct op_counts counts = { .calls = from->counts.calls,
+				    .errors = from->counts.errors,
+				    .ns = from->counts.ns };
 
 	if (key->op < OP_DATA_COUNT)
 		counts.bytes = from->counts.amount;
@@ -82,7 +85,8 @@ static int add_blocks(struct meter *m, struct reading *to)
 	int r = blocks_read(meter_objects(m), &blocks, &count);
 
 	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = block_add(&to->block, blocks[i].row.device, blocks[i].row.op, &blocks[i].row.counts);
+		r = block_add(&to->block, blocks[i].row.device, blocks[i].row.op,
+			      &blocks[i].row.counts);
 	to->block.is_known = r >= 0;
 	return r;
 }

@@ -58,10 +58,11 @@ static int describe_skipped(uint64_t n, struct record *record)
 	if (!n)
 		return 0;
 	record->coverage.lost_events += n;
-	return strings_add(&record->coverage.notes,
-			   "%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
-			   "by path may stand beside their mount, and libaio's and requests to block devices may be missing",
-			   n);
+	return strings_add(
+		&record->coverage.notes,
+		"%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
+		"by path may stand beside their mount, and libaio's and requests to block devices may be missing",
+		n);
 }
 
 int losses_describe(const struct losses *l, struct record *record)
@@ -75,8 +76,8 @@ int losses_describe(const struct losses *l, struct record *record)
 		if (!n)
 			continue;
 		record->coverage.lost_events += n;
-		r = strings_add(reasons[i].is_missing ? &record->coverage.missing :
-							&record->coverage.notes,
+		r = strings_add(reasons[i].is_missing ? &record->coverage.missing
+						      : &record->coverage.notes,
 				"%" PRIu64 " %s", n, reasons[i].words);
 		if (r < 0)
 			return r;
@@ -123,8 +124,10 @@ static int describe_unended(const struct meter *m, struct record *record)
 	if (!n)
 		return 0;
 	record->coverage.lost_events += n;
-	return strings_add(&record->coverage.missing,
-			   "%zu requests to block devices not counted, which had not ended or were not seen to", n);
+	return strings_add(
+		&record->coverage.missing,
+		"%zu requests to block devices not counted, which had not ended or were not seen to",
+		n);
 }
 
 static bool is_all_off(const struct tier_state *state)
@@ -140,7 +143,8 @@ static int describe_tier(const struct meter *m, const char *tier, const char *gi
 	int r;
 
 	if (is_all_off(&state))
-		return strings_add(&record->coverage.missing, "%s: %s", gives, state.first_off->why);
+		return strings_add(&record->coverage.missing, "%s: %s", gives,
+				   state.first_off->why);
 	r = strings_add(&record->coverage.tiers, "%s", tier);
 	return r < 0 ? r : describe_hooks(m, tier, record);
 }
@@ -177,7 +181,8 @@ int meter_describe(const struct meter *m, const struct losses *losses, struct re
 	int r;
 
 	if (why)
-		r = strings_add(&record->coverage.missing, "files by mount and waiting for a CPU: %s", why);
+		r = strings_add(&record->coverage.missing,
+				"files by mount and waiting for a CPU: %s", why);
 	else
 		r = describe_tiers(m, record);
 	if (r >= 0) /* on demand: without it there is none in the list */

@@ -22,9 +22,9 @@ struct found {
 	struct followed_key key;
 	struct followed_file file;
 	struct followed_counts counts; /* over all CPUs */
-	const char *mount;             /* the reading's */
-	char *path;                    /* owned */
-	size_t dir_length;          /* of the path: of a directory all of it */
+	const char *mount; /* the reading's */
+	char *path; /* owned */
+	size_t dir_length; /* of the path: of a directory all of it */
 };
 
 struct finds {
@@ -42,11 +42,14 @@ static void finds_clear(struct finds *finds)
 
 /* ---- out of the kernel's maps ---- */
 
-static int visit_map(const struct objects *objects, const char *name, entries_visitor visit, void *context)
+static int visit_map(const struct objects *objects, const char *name, entries_visitor visit,
+		     void *context)
 {
 	const struct object_map *map = objects_find_map(objects, OBJECT_FILES, name);
 
-	return map ? entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, visit, context) : -ENOENT;
+	return map ? entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, visit,
+				   context)
+		   : -ENOENT;
 }
 
 static int add_found(void *data, const void *key, const void *value)
@@ -62,8 +65,9 @@ static int add_found(void *data, const void *key, const void *value)
 		finds->items = larger;
 		finds->room = room;
 	}
-	finds->items[finds->count++] = (struct found){ .key = *(const struct followed_key *)key,
-						       .file = *(const struct followed_file *)value };
+	finds->items[finds->count++] =
+		(struct found){ .key = *(const struct followed_key *)key,
+				.file = *(const struct followed_file *)value };
 	return 0;
 }
 
@@ -87,8 +91,9 @@ static struct found *find(const struct finds *finds, const struct followed_key *
 {
 	struct found wanted = { .key = *key };
 
-	return finds->count ? bsearch(&wanted, finds->items, finds->count, sizeof(wanted), compare_found_keys) :
-			      NULL;
+	return finds->count ? bsearch(&wanted, finds->items, finds->count, sizeof(wanted),
+				      compare_found_keys)
+			    : NULL;
 }
 
 static void add_counts(struct followed_counts *to, const struct followed_counts *from)
@@ -149,7 +154,8 @@ static const char *skip_root(const char *names, const char *root)
 {
 	size_t length = strlen(root);
 
-	if (length > 1 && strncmp(names, root, length) == 0 && (names[length] == '/' || !names[length]))
+	if (length > 1 && strncmp(names, root, length) == 0 &&
+	    (names[length] == '/' || !names[length]))
 		return names + length;
 	return names;
 }
@@ -169,18 +175,21 @@ static int add_name(void *data, const void *key, const void *value)
 		return -ENOMEM;
 	format_names(value, names);
 	rest = skip_root(names, naming_get_root(context->naming, found->key.place));
-	if (asprintf(&found->path, "%s%s", strcmp(row->mount, "/") == 0 && *rest ? "" : row->mount, rest) < 0) {
+	if (asprintf(&found->path, "%s%s", strcmp(row->mount, "/") == 0 && *rest ? "" : row->mount,
+		     rest) < 0) {
 		found->path = NULL;
 		return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The mounts' names are the reading's, which may move while rows are added; so they are taken last. */
+/* The mounts' names are the reading's, which may move while rows are added; so they are taken last.
+ */
 static int set_mounts(struct finds *finds, struct naming *naming, struct reading *reading)
 {
 	for (size_t i = 0; i < finds->count; i++) {
-		const struct mount_row *row = naming_get_row(naming, finds->items[i].key.place, reading);
+		const struct mount_row *row = naming_get_row(naming, finds->items[i].key.place,
+							     reading);
 
 		if (!row)
 			return -ENOMEM;
@@ -194,8 +203,10 @@ static int set_mounts(struct finds *finds, struct naming *naming, struct reading
 static void set_data(struct hot_file *ret, enum file_op op, const struct followed_data *data)
 {
 	enum metric_id first = op == OP_READ ? METRIC_FILE_READ_BYTES : METRIC_FILE_WRITE_BYTES;
-	const uint64_t numbers[] = { data->bytes, data->calls, data->errors, data->ns,
-				     data->sequential_bytes, data->random_bytes };
+	const uint64_t numbers[] = {
+		data->bytes,	   data->calls, data->errors, data->ns, data->sequential_bytes,
+		data->random_bytes
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		*hot_file_number(ret, (enum metric_id)(first + i)) = numbers[i];
@@ -204,7 +215,8 @@ static void set_data(struct hot_file *ret, enum file_op op, const struct followe
 /* Of all that was read at known places, what one pass over their range could not have given. */
 static uint64_t reread_bytes(const struct followed_counts *counts)
 {
-	uint64_t bytes = counts->data[OP_READ].sequential_bytes + counts->data[OP_READ].random_bytes;
+	uint64_t bytes = counts->data[OP_READ].sequential_bytes +
+			 counts->data[OP_READ].random_bytes;
 	uint64_t low = ~counts->read_low_inverse;
 	uint64_t range = counts->read_high > low ? counts->read_high - low : 0;
 
@@ -244,14 +256,17 @@ static void add_small(const struct hot_file *file, struct hot_files *ret)
 {
 	uint64_t bytes = hot_file_rank(file, HOT_BY_BYTES);
 
-	if (!bytes || bytes >= SMALL_FILE_BYTES || hot_file_get(file, METRIC_FILE_SIZE) >= SMALL_FILE_BYTES)
+	if (!bytes || bytes >= SMALL_FILE_BYTES ||
+	    hot_file_get(file, METRIC_FILE_SIZE) >= SMALL_FILE_BYTES)
 		return;
 	ret->small.files++;
 	ret->small.bytes += bytes;
-	ret->small.opens += hot_file_get(file, METRIC_FILE_OPENS) + hot_file_get(file, METRIC_FILE_CREATES);
+	ret->small.opens += hot_file_get(file, METRIC_FILE_OPENS) +
+			    hot_file_get(file, METRIC_FILE_CREATES);
 }
 
-static int add_to(struct hot_list *list, const char *path, const char *mount, const struct hot_file *from)
+static int add_to(struct hot_list *list, const char *path, const char *mount,
+		  const struct hot_file *from)
 {
 	struct hot_file *file;
 	int r = hot_list_add(list, path, mount, &file);
@@ -328,7 +343,8 @@ static int sum_files(struct finds *finds, struct hot_files *ret)
 	for (size_t i = 0; i < finds->count; i++) {
 		const struct found *found = &finds->items[i];
 		struct hot_file file = hot_of(found);
-		uint64_t size = MAX(hot_file_get(&sum, METRIC_FILE_SIZE), hot_file_get(&file, METRIC_FILE_SIZE));
+		uint64_t size = MAX(hot_file_get(&sum, METRIC_FILE_SIZE),
+				    hot_file_get(&file, METRIC_FILE_SIZE));
 		int r;
 
 		hot_file_add(&ret->total, &file);
@@ -355,8 +371,10 @@ static int count_file(void *data, const void *key UNUSED, const void *value)
 
 static int sum_dropped(const struct objects *objects, struct hot_files *ret)
 {
-	int cpus = libbpf_num_possible_cpus(), fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
-	_cleanup_free_ struct followed_counts *per_cpu = cpus > 0 ? calloc((size_t)cpus, sizeof(*per_cpu)) : NULL;
+	int cpus = libbpf_num_possible_cpus(),
+	    fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
+	_cleanup_free_ struct followed_counts *per_cpu =
+		cpus > 0 ? calloc((size_t)cpus, sizeof(*per_cpu)) : NULL;
 	struct followed_counts sum = {};
 	const uint32_t zero = 0;
 
@@ -404,7 +422,9 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 		r = set_mounts(&finds, naming, reading);
 	if (r >= 0)
 		r = name_rest(&finds);
-	*ret = (struct hot_files){ .is_known = true, .has_seconds = has_clock, .knows_dropped = knows_dropped };
+	*ret = (struct hot_files){ .is_known = true,
+				   .has_seconds = has_clock,
+				   .knows_dropped = knows_dropped };
 	if (r >= 0)
 		r = sum_files(&finds, ret);
 	if (r >= 0)

@@ -21,20 +21,23 @@ static struct value bytes_of(const struct oom_kill_entry *from, uint64_t pages, 
 	return (struct value){ from->has_pages ? pages * page_bytes : 0, from->has_pages != 0 };
 }
 
-struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes)
+struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns,
+				uint64_t real_ns, uint64_t page_bytes)
 {
 	uint64_t since_ns = boot_ns - MIN(boot_ns, from->killed_ns);
 	struct oom_kill oom_kill = {
 		.time_ns = real_ns - MIN(real_ns, since_ns),
 		.pid = (int)from->pid,
 		.uid = from->uid,
-		.rss = bytes_of(from, from->anon_pages + from->file_pages + from->shmem_pages, page_bytes),
+		.rss = bytes_of(from, from->anon_pages + from->file_pages + from->shmem_pages,
+				page_bytes),
 		.anon = bytes_of(from, from->anon_pages, page_bytes),
 		.file = bytes_of(from, from->file_pages, page_bytes),
 		.shmem = bytes_of(from, from->shmem_pages, page_bytes),
 	};
 
-	snprintf(oom_kill.command, sizeof(oom_kill.command), "%.*s", (int)sizeof(from->command), from->command);
+	snprintf(oom_kill.command, sizeof(oom_kill.command), "%.*s", (int)sizeof(from->command),
+		 from->command);
 	return oom_kill;
 }
 
@@ -49,11 +52,13 @@ static int visit_one(void *context, const void *key, const void *value)
 
 int killed_visit(const struct objects *o, killed_visitor visit, void *context)
 {
-	struct visit v = { visit, context, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME),
-			   (uint64_t)sysconf(_SC_PAGESIZE) };
+	struct visit v = { visit, context, clock_now_ns(CLOCK_BOOTTIME),
+			   clock_now_ns(CLOCK_REALTIME), (uint64_t)sysconf(_SC_PAGESIZE) };
 	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
 
-	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry), visit_one, &v);
+	return fd < 0 ? 0
+		      : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry),
+				      visit_one, &v);
 }
 
 static int count_one(void *count, const void *key UNUSED, const void *value)
@@ -67,5 +72,7 @@ int killed_count(const struct objects *o, uint64_t *ret)
 	int fd = objects_map_fd(o, OBJECT_TASKS, "oom_kills_by_task");
 
 	*ret = 0;
-	return fd < 0 ? 0 : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry), count_one, ret);
+	return fd < 0 ? 0
+		      : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct oom_kill_entry),
+				      count_one, ret);
 }

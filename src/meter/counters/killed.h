@@ -18,5 +18,7 @@ int killed_visit(const struct objects *o, killed_visitor visit, void *context);
 /* How many there were, those beyond who is kept included. */
 int killed_count(const struct objects *o, uint64_t *ret);
 
-/* @boot_ns and @real_ns: one moment by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this machine. */
-struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns, uint64_t real_ns, uint64_t page_bytes);
+/* @boot_ns and @real_ns: one moment by CLOCK_BOOTTIME and since the epoch; @page_bytes: of this
+ * machine. */
+struct oom_kill killed_describe(const struct oom_kill_entry *from, uint64_t boot_ns,
+				uint64_t real_ns, uint64_t page_bytes);

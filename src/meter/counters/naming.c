@@ -22,11 +22,11 @@ struct named {
 	uint64_t place;
 	enum row_kind kind;
 	char *name, *fstype, *source; /* of mounts; fstype and source may be NULL */
-	const struct mount *mount;    /* NULL: only the kernel side knows of it */
+	const struct mount *mount; /* NULL: only the kernel side knows of it */
 };
 
-/* File systems that hold nothing but what the kernel makes up as it is read.  Those without a magic number
- * here are mounted nowhere, which is told otherwise. */
+/* File systems that hold nothing but what the kernel makes up as it is read.  Those without a magic
+ * number here are mounted nowhere, which is told otherwise. */
 /* clang-format off */
 static const struct {
 	const char *type;
@@ -105,9 +105,10 @@ static bool ends_with(const char *text, const char *end)
 	return end_length <= length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* Is a superblock of @device mounted at @path?  Where we or the job are in a chroot, one of the paths lacks that
- * one's own. */
-static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path, bool is_own_namespace)
+/* Is a superblock of @device mounted at @path?  Where we or the job are in a chroot, one of the
+ * paths lacks that one's own. */
+static bool has_mount_at(const struct mounts *m, uint32_t device, const char *path,
+			 bool is_own_namespace)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		const char *point = m->items[i].point;
@@ -125,7 +126,8 @@ static bool has_mount_at(const struct mounts *m, uint32_t device, const char *pa
 const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
 				      bool is_own_namespace)
 {
-	const struct mount *first = mounts_find(n->before, device), *last = mounts_find(n->now, device);
+	const struct mount *first = mounts_find(n->before, device),
+			   *last = mounts_find(n->now, device);
 
 	/* It was there all the time, so that its number was nobody else's. */
 	if (is_same(first, last) && (is_own_namespace || !*path))
@@ -185,7 +187,8 @@ static int name_place(const struct naming *n, uint64_t place, struct named *ret)
 		ret->kind = ROW_KERNEL;
 	else if (place == PLACE_OTHER)
 		ret->kind = ROW_OTHER;
-	else if (place != PLACE_UNRESOLVED && bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
+	else if (place != PLACE_UNRESOLVED &&
+		 bpf_map_lookup_elem(n->superblocks_fd, &place, &sb) == 0)
 		return name_superblock(n, &sb, ret);
 	return 0;
 }
@@ -243,7 +246,8 @@ static int copy_into(const char *text, char **ret)
 	return text && *text && !*ret ? -ENOMEM : 0;
 }
 
-static int copy_aliases(const struct naming *n, const struct mount *main, struct snapshot_mount *ret)
+static int copy_aliases(const struct naming *n, const struct mount *main,
+			struct snapshot_mount *ret)
 {
 	size_t count = 0;
 
@@ -268,7 +272,8 @@ int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret
 	if (!named)
 		return -ENOMEM;
 	mount.kind = named->kind;
-	r = copy_into(named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind), &mount.name);
+	r = copy_into(named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind),
+		      &mount.name);
 	if (r == 0)
 		r = copy_into(named->fstype, &mount.fstype);
 	if (r == 0)

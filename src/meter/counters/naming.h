@@ -2,9 +2,10 @@
 /*
  * naming - which row a place of the kernel side stands in.
  *
- * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task of our mount
- * namespace saw it first and mountinfo shows it both before and now, or where it was seen.  Else by where it was
- * seen: in a mount namespace of the job's own, or mounted and gone between, nothing else can tell.
+ * A superblock is named by our own mountinfo, by its root's mount point or the shortest, if a task
+ * of our mount namespace saw it first and mountinfo shows it both before and now, or where it was
+ * seen.  Else by where it was seen: in a mount namespace of the job's own, or mounted and gone
+ * between, nothing else can tell.
  */
 #pragma once
 
@@ -19,35 +20,40 @@
 
 struct naming {
 	const struct mounts *before, *now; /* the caller's */
-	int superblocks_fd;                /* the map, by place */
-	uint32_t mnt_ns;                   /* whose mounts these are */
+	int superblocks_fd; /* the map, by place */
+	uint32_t mnt_ns; /* whose mounts these are */
 	struct named *known;
 	size_t known_count;
 };
 
-/* The mount namespace of @process ("self" or a number), as the kernel side numbers it; 0: not known. */
+/* The mount namespace of @process ("self" or a number), as the kernel side numbers it; 0: not
+ * known. */
 uint32_t naming_namespace(int root_fd, const char *process);
 
 /* The row of @place in @to, as reading_get_mount() gives it. */
 struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct reading *to);
 
-/* What @place is, in a copy that needs the naming no more; to be given back by snapshot_mount_clear(). */
+/* What @place is, in a copy that needs the naming no more; to be given back by
+ * snapshot_mount_clear(). */
 int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret);
 
-/* Which part of its file system the mount shows that names it: "/" for all, or where it is not known. */
+/* Which part of its file system the mount shows that names it: "/" for all, or where it is not
+ * known. */
 const char *naming_get_root(struct naming *n, uint64_t place);
 
 void naming_clear(struct naming *n);
 
-/* Magic numbers of file systems whose rows are no mount; the rest of the @count numbers is left 0. */
+/* Magic numbers of file systems whose rows are no mount; the rest of the @count numbers is left 0.
+ */
 void pseudo_magics_fill(uint64_t *magics, size_t count);
 
-/* "/a/b" of the names that the kernel side noted, ".../b" if it could not note all; empty: not known.
+/* "/a/b" of the names that the kernel side noted, ".../b" if it could not note all; empty: not
+ * known.
  * @ret needs NAMING_PATH_SIZE bytes. */
 #define NAMING_PATH_SIZE (PATH_NAMES * PATH_NAME + 8)
 void naming_format_path(const struct superblock *sb, char *ret);
 
-/* The mount that names a superblock of @device, seen at @path (empty: not told) by a task of our own mount
- * namespace or of another.  NULL: @path is its name, or it has none. */
+/* The mount that names a superblock of @device, seen at @path (empty: not told) by a task of our
+ * own mount namespace or of another.  NULL: @path is its name, or it has none. */
 const struct mount *naming_find_mount(const struct naming *n, uint32_t device, const char *path,
 				      bool is_own_namespace);

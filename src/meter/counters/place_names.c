@@ -15,13 +15,13 @@
 
 struct known_place {
 	uint64_t place;
-	bool is_used;		      /* since the last refresh */
+	bool is_used; /* since the last refresh */
 	struct snapshot_mount *mount; /* stays where it is as others come */
 };
 
 struct place_names {
 	int root_fd, watch_fd; /* watch_fd: a mountinfo, whose changes poll(2) tells */
-	const char *whose;     /* the process whose mounts these are */
+	const char *whose; /* the process whose mounts these are */
 	const struct site_mount *sites;
 	size_t site_count;
 	struct mounts before, now;
@@ -43,15 +43,18 @@ static int look_at_mounts(struct place_names *p, struct error *err)
 	return 0;
 }
 
-/* Process 1's, as jobs have them: a service may have been given mounts of its own, some of them hidden or twice there.
- * Ours where that cannot be seen. */
+/* Process 1's, as jobs have them: a service may have been given mounts of its own, some of them
+ * hidden or twice there. Ours where that cannot be seen. */
 static const char *find_host(int root_fd)
 {
-	return naming_namespace(root_fd, "1") && faccessat(root_fd, "proc/1/mountinfo", R_OK, 0) == 0 ? "1" : "self";
+	return naming_namespace(root_fd, "1") &&
+			       faccessat(root_fd, "proc/1/mountinfo", R_OK, 0) == 0
+		       ? "1"
+		       : "self";
 }
 
-int place_names_open(int root_fd, const char *whose, const struct site_mount *sites, size_t site_count,
-		     struct place_names **ret, struct error *err)
+int place_names_open(int root_fd, const char *whose, const struct site_mount *sites,
+		     size_t site_count, struct place_names **ret, struct error *err)
 {
 	struct place_names *p = calloc(1, sizeof(*p));
 	char path[64];

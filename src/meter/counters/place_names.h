@@ -20,13 +20,15 @@ struct site_mount {
 	const char *path, *name;
 };
 
-/* @whose: the process whose mounts these are ("self"); NULL: the host's, as jobs have them.  @sites stays the caller's. */
-int place_names_open(int root_fd, const char *whose, const struct site_mount *sites, size_t site_count,
-		     struct place_names **ret, struct error *err);
+/* @whose: the process whose mounts these are ("self"); NULL: the host's, as jobs have them.  @sites
+ * stays the caller's. */
+int place_names_open(int root_fd, const char *whose, const struct site_mount *sites,
+		     size_t site_count, struct place_names **ret, struct error *err);
 struct place_names *place_names_close(struct place_names *p); /* NULL is fine; returns NULL */
 
-/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all that are needed
- * are about to be asked for; names that nobody asked for since it was so last are forgotten. */
+/* Look at what is mounted, if that changed.  @superblocks_fd: the kernel side's map.  @forgets: all
+ * that are needed are about to be asked for; names that nobody asked for since it was so last are
+ * forgotten. */
 int place_names_refresh(struct place_names *p, int superblocks_fd, bool forgets, struct error *err);
 
 /* As of the last refresh, and good until the next. */

@@ -16,7 +16,7 @@
 #include "load/meter.h"
 
 #define WHOLE_NS UINT64_C(60000000000) /* how often all are read, whatever was told */
-#define DEAR 2			       /* one row by itself costs as much as so many of all */
+#define DEAR 2 /* one row by itself costs as much as so many of all */
 
 struct row_key {
 	uint64_t place;
@@ -35,12 +35,12 @@ struct row_cache {
 	struct meter *meter;
 	int rows_fd;
 	struct ring_buffer *told; /* NULL: there is none, and all rows are read each time */
-	struct idmap cgroups;	  /* struct cgroup_keys by cgroup */
-	size_t rows;		  /* keys of all cgroups */
-	uint64_t whole_ns;	  /* when all were read; 0: next time */
-	bool is_whole;		  /* all are to be read now */
-	struct id_list now, before; /* cgroups that were told of in this reading and in the last, as they
-				   came */
+	struct idmap cgroups; /* struct cgroup_keys by cgroup */
+	size_t rows; /* keys of all cgroups */
+	uint64_t whole_ns; /* when all were read; 0: next time */
+	bool is_whole; /* all are to be read now */
+	struct id_list now, before; /* cgroups that were told of in this reading and in the last, as
+				   they came */
 	uint64_t *touched; /* both, sorted */
 };
 
@@ -77,7 +77,8 @@ static struct cgroup_keys *get_cgroup(struct row_cache *b, uint64_t cgroup)
 
 static struct row_key short_key(const struct file_key *key)
 {
-	return (struct row_key){ key->place, key->is_trampolines, key->cpu, key->op, key->interface };
+	return (struct row_key){ key->place, key->is_trampolines, key->cpu, key->op,
+				 key->interface };
 }
 
 static struct file_key long_key(uint64_t cgroup, const struct row_key *key)
@@ -179,7 +180,8 @@ const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *r
 	if (b->before.count)
 		memcpy(b->touched, b->before.items, b->before.count * sizeof(*b->touched));
 	if (b->now.count)
-		memcpy(b->touched + b->before.count, b->now.items, b->now.count * sizeof(*b->touched));
+		memcpy(b->touched + b->before.count, b->now.items,
+		       b->now.count * sizeof(*b->touched));
 	ids_sort(b->touched, count);
 	*ret_count = ids_unique(b->touched, count);
 	return b->touched;
@@ -187,7 +189,8 @@ const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *r
 
 /* ---- reading ---- */
 
-static int read_all(struct row_cache *b, struct cgroup_row **ret, size_t *ret_count, struct error *err)
+static int read_all(struct row_cache *b, struct cgroup_row **ret, size_t *ret_count,
+		    struct error *err)
 {
 	int r = cgroups_read_rows(b->meter, ret, ret_count, err);
 
@@ -196,7 +199,8 @@ static int read_all(struct row_cache *b, struct cgroup_row **ret, size_t *ret_co
 	forget_keys(b);
 	for (size_t i = 0; i < *ret_count; i++) {
 		const struct file_key *key = &(*ret)[i].key;
-		struct cgroup_keys *k = key->cgroup == CGROUP_OTHER ? NULL : get_cgroup(b, key->cgroup);
+		struct cgroup_keys *k = key->cgroup == CGROUP_OTHER ? NULL
+								    : get_cgroup(b, key->cgroup);
 		struct row_key brief = short_key(key);
 
 		if (key->cgroup != CGROUP_OTHER && (!k || append_key(b, k, &brief) < 0)) {
@@ -208,7 +212,8 @@ static int read_all(struct row_cache *b, struct cgroup_row **ret, size_t *ret_co
 }
 
 /* Append the rows of one cgroup; those that are erased are forgotten. */
-static int read_cgroup(struct row_cache *b, struct cgroup_keys *k, struct cgroup_row *rows, size_t *count)
+static int read_cgroup(struct row_cache *b, struct cgroup_keys *k, struct cgroup_row *rows,
+		       size_t *count)
 {
 	uint32_t kept = 0;
 
@@ -262,8 +267,9 @@ static int read_some(struct row_cache *b, const uint64_t *cgroups, size_t count,
 	return 0;
 }
 
-int row_cache_read(struct row_cache *b, const uint64_t *cgroups, size_t count, struct cgroup_row **ret,
-		  size_t *ret_count, bool *ret_is_whole, struct error *err)
+int row_cache_read(struct row_cache *b, const uint64_t *cgroups, size_t count,
+		   struct cgroup_row **ret, size_t *ret_count, bool *ret_is_whole,
+		   struct error *err)
 {
 	size_t most = cgroups ? count_rows(b, cgroups, count) : 0;
 	int r;
@@ -285,7 +291,9 @@ void row_cache_invalidate(struct row_cache *b)
 
 int row_cache_open(struct meter *m, struct row_cache **ret)
 {
-	int told = meter_only_cgroup(m) ? -ENOENT : objects_map_fd(meter_objects(m), OBJECT_FILES, "touched_rows");
+	int told = meter_only_cgroup(m)
+			   ? -ENOENT
+			   : objects_map_fd(meter_objects(m), OBJECT_FILES, "touched_rows");
 	struct row_cache *b = calloc(1, sizeof(*b));
 
 	if (!b)

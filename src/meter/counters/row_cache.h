@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_cache - which rows of files the kernel side has, by cgroup, so that a reading takes only those of cgroups that did
- * something: the kernel side tells of rows that are new or that change (see bpf/rows.bpf.h).
+ * row_cache - which rows of files the kernel side has, by cgroup, so that a reading takes only
+ * those of cgroups that did something: the kernel side tells of rows that are new or that change
+ * (see bpf/rows.bpf.h).
  *
- * All rows are read at first, once a minute, and whenever it is not known which changed or it would take longer to
- * read those one by one.  A key takes 16 bytes.
+ * All rows are read at first, once a minute, and whenever it is not known which changed or it would
+ * take longer to read those one by one.  A key takes 16 bytes.
  */
 #pragma once
 
@@ -16,21 +17,24 @@
 
 struct row_cache;
 
-int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as leaves.h has it, and stays the caller's */
-struct row_cache *row_cache_close(struct row_cache *b);	   /* NULL is fine; returns NULL */
+int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as leaves.h has it, and stays
+								the caller's */
+struct row_cache *row_cache_close(struct row_cache *b); /* NULL is fine; returns NULL */
 
 /* The next reading takes all rows. */
 void row_cache_invalidate(struct row_cache *b);
 
 /*
- * Begin a reading: the cgroups that changed since the one before, or had changed in it, sorted; they stay the book's
- * until the next.  NULL: not known which; then so are all rows the answer, and *@ret_count is 0.
+ * Begin a reading: the cgroups that changed since the one before, or had changed in it, sorted;
+ * they stay the book's until the next.  NULL: not known which; then so are all rows the answer, and
+ * *@ret_count is 0.
  */
 const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *ret_count);
 
 /*
- * The rows of those cgroups as they are now, whole leaves, and of CGROUP_OTHER; or all, then *@ret_is_whole.  @cgroups is
- * sorted, and NULL for all.  The caller frees *@ret.
+ * The rows of those cgroups as they are now, whole leaves, and of CGROUP_OTHER; or all, then
+ * *@ret_is_whole.  @cgroups is sorted, and NULL for all.  The caller frees *@ret.
  */
-int row_cache_read(struct row_cache *b, const uint64_t *cgroups, size_t count, struct cgroup_row **ret, size_t *ret_count,
-		  bool *ret_is_whole, struct error *err);
+int row_cache_read(struct row_cache *b, const uint64_t *cgroups, size_t count,
+		   struct cgroup_row **ret, size_t *ret_count, bool *ret_is_whole,
+		   struct error *err);

@@ -85,7 +85,8 @@ uint64_t count_open_syscalls(const struct objects *objects)
 		count += bpf_map_lookup_elem(fd, &next, &now) == 0;
 		key = next;
 		before = &key;
-		if (count > OPEN_SYSCALLS_MAX) /* entries that come and go may bring it to its beginning again */
+		if (count > OPEN_SYSCALLS_MAX) /* entries that come and go may bring it to its
+						  beginning again */
 			break;
 	}
 	return MIN(count, (uint64_t)OPEN_SYSCALLS_MAX);

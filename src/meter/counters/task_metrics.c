@@ -38,8 +38,8 @@ static const struct field look_fields[] = {
 };
 /* clang-format on */
 
-static void add_fields(struct value values[METRIC_JOB_COUNT], const struct field *from, size_t count,
-		       const uint64_t *counters)
+static void add_fields(struct value values[METRIC_JOB_COUNT], const struct field *from,
+		       size_t count, const uint64_t *counters)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct value *value = &values[from[i].metric];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* task_metrics - which metric each of the tasks' own counters is, and their times and looks: for all who read them. */
+/* task_metrics - which metric each of the tasks' own counters is, and their times and looks: for
+ * all who read them. */
 #pragma once
 
 #include "bpf/polls.h"

@@ -123,8 +123,8 @@ int task_sums_add_totals(struct sums *t, uint64_t cgroup, const struct task_tota
 	add_counters(&item->counters, &totals->ended);
 	item->ended += totals->frees;
 	item->crashed += totals->crashed;
-	item->unsettled +=
-		totals->exits - totals->frees; /* of one CPU it may be below 0, of all it is not */
+	item->unsettled += totals->exits - totals->frees; /* of one CPU it may be below 0, of all it
+							     is not */
 	item->process_peak_pages = MAX(item->process_peak_pages, totals->process_peak_pages);
 	note_uid(item, totals->uid);
 	busiest_threads_raise(&item->busiest, &totals->busiest);
@@ -156,10 +156,12 @@ int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *pol
 
 static_assert(TRAFFIC_COUNTERS == NETWORK_NUMBERS, "both number alike");
 static_assert((int)TRAFFIC_TCP == SOCKET_TCP && (int)TRAFFIC_UDP == SOCKET_UDP &&
-		      (int)TRAFFIC_UNIX_STREAM == SOCKET_UNIX_STREAM && (int)TRAFFIC_UNIX_DGRAM == SOCKET_UNIX_DGRAM &&
+		      (int)TRAFFIC_UNIX_STREAM == SOCKET_UNIX_STREAM &&
+		      (int)TRAFFIC_UNIX_DGRAM == SOCKET_UNIX_DGRAM &&
 		      (int)TRAFFIC_OTHER == SOCKET_OTHER && (int)TRAFFIC_KINDS == SOCKET_KIND_COUNT,
 	      "and kinds of sockets");
-static_assert(sizeof(((struct traffic_counts *)NULL)->rtt_distribution) == sizeof(struct histogram), "and round-trip times");
+static_assert(sizeof(((struct traffic_counts *)NULL)->rtt_distribution) == sizeof(struct histogram),
+	      "and round-trip times");
 
 void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts)
 {
@@ -169,13 +171,15 @@ void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts 
 		enum metric_id id = (enum metric_id)(METRIC_NETWORK_FIRST + i);
 
 		if (network_takes((enum socket_kind)kind, id))
-			*network_number_ref(&from, (enum socket_kind)kind, id) = ((const uint64_t *)counts)[i];
+			*network_number_ref(&from, (enum socket_kind)kind,
+					    id) = ((const uint64_t *)counts)[i];
 	}
 	memcpy(&from.rtt_distribution, counts->rtt_distribution, sizeof(from.rtt_distribution));
 	network_add(to, &from);
 }
 
-int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind, const struct traffic_counts *counts)
+int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
+			  const struct traffic_counts *counts)
 {
 	struct cgroup_tasks *item = get_item(t, cgroup);
 
@@ -311,8 +315,9 @@ static int add_leaving(struct sums *t, const struct leaving_task *leaving, size_
 }
 
 /* With its threads that @ended; those that are @leaving are among them. */
-static struct busiest_threads threads_of(const struct task_record *threads, size_t count, const struct thread_levels *ended,
-				  const struct pids *leaving)
+static struct busiest_threads threads_of(const struct task_record *threads, size_t count,
+					 const struct thread_levels *ended,
+					 const struct pids *leaving)
 {
 	struct thread_levels levels = ended ? *ended : (struct thread_levels){};
 
@@ -356,7 +361,8 @@ static int note_base(struct task_bases *bases, const struct task_record *task)
 }
 
 /* The @count records of one process. */
-static int add_process(struct sums *t, struct task_record *threads, size_t count, const struct pids *leaving)
+static int add_process(struct sums *t, struct task_record *threads, size_t count,
+		       const struct pids *leaving)
 {
 	const struct thread_levels *ended = threads[count - 1].pid ? NULL : &threads[--count].ended;
 	struct busiest_threads busiest;
@@ -381,7 +387,8 @@ static int add_process(struct sums *t, struct task_record *threads, size_t count
 	return 0;
 }
 
-static int add_live(struct sums *t, struct task_record *live, size_t count, const struct pids *leaving)
+static int add_live(struct sums *t, struct task_record *live, size_t count,
+		    const struct pids *leaving)
 {
 	size_t end;
 	int r = 0;
@@ -397,7 +404,7 @@ static int add_live(struct sums *t, struct task_record *live, size_t count, cons
 }
 
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
-		      const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
+			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns)
 {
 	_cleanup_(pids_clear) struct pids live_pids = {}, leaving_pids = {};
 	int r = list_pids(live, live_count, sizeof(*live), offsetof(struct task_record, pid),

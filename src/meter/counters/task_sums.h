@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * task sums - what tasks did, by cgroup: those that were freed, those that ended and are not yet freed,
- * and those that live.  Here is the arithmetic of it; the reading of the kernel side's maps is
- * task_sums_read().
+ * task sums - what tasks did, by cgroup: those that were freed, those that ended and are not yet
+ * freed, and those that live.  Here is the arithmetic of it; the reading of the kernel side's maps
+ * is task_sums_read().
  */
 #pragma once
 
@@ -21,12 +21,15 @@ struct sums {
 	size_t count, room;
 	uint32_t *index; /* by hash of the cgroup: item plus one; 0: none */
 	size_t index_size;
-	struct task_bases *bases; /* the caller's, to which live tasks are added; NULL: they are not asked for */
+	struct task_bases *bases; /* the caller's, to which live tasks are added; NULL: they are not
+				     asked for */
 };
 
-/* All that the kernel side knows, by T0, T1 and T2, as far as each is there; and, where @bases is not NULL, what each live task
- * did.  @only: as in the struct.  @ret need not be cleared before; task_sums_clear() gives back all. */
-int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases, struct sums *ret);
+/* All that the kernel side knows, by T0, T1 and T2, as far as each is there; and, where @bases is
+ * not NULL, what each live task did.  @only: as in the struct.  @ret need not be cleared before;
+ * task_sums_clear() gives back all. */
+int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases,
+		   struct sums *ret);
 void task_sums_clear(struct sums *t);
 
 /* Are all tasks that ended freed? */
@@ -47,14 +50,15 @@ int task_sums_add_polls(struct sums *t, uint64_t cgroup, const struct polls *pol
 void traffic_add(struct network *to, uint32_t kind, const struct traffic_counts *counts);
 
 /* What went through sockets of one kind, of one cgroup and CPU. */
-int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind, const struct traffic_counts *counts);
+int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
+			  const struct traffic_counts *counts);
 
 /* All records of the iterator, which are changed and sorted, and all tasks that end.  One that
  * ended more than TASK_SUMS_PATIENCE_NS before @now_ns and that the iterator no longer shows was
  * freed unseen: its end is settled. */
 #define TASK_SUMS_PATIENCE_NS UINT64_C(10000000000)
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
-		      const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
+			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
 
 /* Sort: nothing can be added afterwards. */
 void task_sums_settle(struct sums *t);

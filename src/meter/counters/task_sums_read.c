@@ -23,7 +23,8 @@ static int visit_totals(void *sums, const void *key, const void *value)
 static int read_totals(const struct objects *o, struct sums *to)
 {
 	return entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
-			     sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_totals, to);
+			     sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_totals,
+			     to);
 }
 
 static int visit_settled(void *sum, const void *key UNUSED, const void *value)
@@ -38,8 +39,9 @@ bool task_sums_are_settled(const struct objects *o)
 {
 	uint64_t sum = 0;
 
-	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"), sizeof(struct cgroup_cpu),
-			    sizeof(struct task_totals), visit_settled, &sum);
+	(void)entries_visit(objects_map_fd(o, OBJECT_TASKS, "task_totals"),
+			    sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_settled,
+			    &sum);
 	return sum == 0;
 }
 
@@ -127,11 +129,12 @@ static int read_tasks(const struct objects *o, struct sums *to)
 				  &leaving);
 	if (r >= 0)
 		r = task_sums_add_tasks(to, live, live_count, leaving.items, leaving.count,
-				      (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+					(uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
 	return r;
 }
 
-static int visit_times(void *sums, uint64_t cgroup, uint32_t cpu UNUSED, const struct task_times *times)
+static int visit_times(void *sums, uint64_t cgroup, uint32_t cpu UNUSED,
+		       const struct task_times *times)
 {
 	return task_sums_add_times(sums, cgroup, times);
 }
@@ -161,7 +164,9 @@ static int visit_traffic(void *sums, const void *key, const void *value)
 {
 	const struct traffic_key *its = key;
 
-	return its->kind < TRAFFIC_KINDS ? task_sums_add_traffic(sums, its->cgroup, its->kind, value) : 0;
+	return its->kind < TRAFFIC_KINDS
+		       ? task_sums_add_traffic(sums, its->cgroup, its->kind, value)
+		       : 0;
 }
 
 static int read_traffic(const struct objects *o, struct sums *to)
@@ -170,10 +175,12 @@ static int read_traffic(const struct objects *o, struct sums *to)
 
 	if (fd < 0)
 		return 0;
-	return entries_visit(fd, sizeof(struct traffic_key), sizeof(struct traffic_counts), visit_traffic, to);
+	return entries_visit(fd, sizeof(struct traffic_key), sizeof(struct traffic_counts),
+			     visit_traffic, to);
 }
 
-int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases, struct sums *ret)
+int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *bases,
+		   struct sums *ret)
 {
 	_cleanup_(task_sums_clear) struct sums t = { .only = only, .bases = bases };
 	int r = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* groups of threads - how evenly the threads of a process worked: see the kernel side's tasks.h and groups of threads.bpf.h. */
+/* groups of threads - how evenly the threads of a process worked: see the kernel side's tasks.h and
+ * groups of threads.bpf.h. */
 #pragma once
 
 #include <stdint.h>

@@ -49,5 +49,6 @@ int times_visit(const struct objects *o, times_visitor visit, void *context)
 
 	if (fd < 0)
 		return 0;
-	return entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times), visit_entry, &v);
+	return entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times), visit_entry,
+			     &v);
 }

@@ -25,9 +25,9 @@
 #define FIELDS_BEFORE_START 20 /* behind the name, the state first: proc_pid_stat(5) */
 
 enum rank { /* the least is taken */
-	RANK_OWN,    /* the job's */
-	RANK_SCRIPT, /* a name that the manager gives to the job's script */
-	RANK_MANAGER,
+	    RANK_OWN, /* the job's */
+	    RANK_SCRIPT, /* a name that the manager gives to the job's script */
+	    RANK_MANAGER,
 };
 
 struct search {
@@ -42,10 +42,12 @@ static const struct {
 	const char *name;
 	enum rank rank;
 } managers[] = {
-	{ "slurmstepd", RANK_MANAGER },	     { "srun", RANK_MANAGER },	   { "slurm_script", RANK_SCRIPT },
-	{ "sge_shepherd", RANK_MANAGER },    { "pbs_mom", RANK_MANAGER },  { "orted", RANK_MANAGER },
-	{ "prted", RANK_MANAGER },	     { "mpirun", RANK_MANAGER },   { "mpiexec", RANK_MANAGER },
-	{ "hydra_pmi_proxy", RANK_MANAGER }, { "hydra_bstrap_pr", RANK_MANAGER },
+	{ "slurmstepd", RANK_MANAGER },	     { "srun", RANK_MANAGER },
+	{ "slurm_script", RANK_SCRIPT },     { "sge_shepherd", RANK_MANAGER },
+	{ "pbs_mom", RANK_MANAGER },	     { "orted", RANK_MANAGER },
+	{ "prted", RANK_MANAGER },	     { "mpirun", RANK_MANAGER },
+	{ "mpiexec", RANK_MANAGER },	     { "hydra_pmi_proxy", RANK_MANAGER },
+	{ "hydra_bstrap_pr", RANK_MANAGER },
 };
 
 /* Where the environment has the job's name. */
@@ -80,7 +82,8 @@ int job_command_parse_stat(const char *text, struct job_command *ret)
 	size_t length;
 
 	p = text;
-	if (!begin || !end || end < begin || parse_leading_u64(&p, &pid) < 0 || !pid || pid > INT32_MAX)
+	if (!begin || !end || end < begin || parse_leading_u64(&p, &pid) < 0 || !pid ||
+	    pid > INT32_MAX)
 		return -EINVAL;
 	length = MIN((size_t)(end - begin - 1), sizeof(c.name) - 1);
 	p = end + 1;
@@ -161,7 +164,8 @@ static void look_below(struct search *s, int dir_fd, const char *name, unsigned 
 	s->groups++;
 	look_at_processes(s, fd);
 	while (depth < DEPTH_MAX && s->groups < GROUPS_MAX && (entry = readdir(dir))) {
-		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && !is_managers_step(entry->d_name))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    !is_managers_step(entry->d_name))
 			look_below(s, fd, entry->d_name, depth + 1);
 	}
 	closedir(dir);
@@ -214,5 +218,6 @@ bool job_command_lives(int root_fd, pid_t pid, uint64_t start, const char *name)
 {
 	struct job_command now;
 
-	return pid && name && read_stat(root_fd, pid, &now) == 0 && now.start == start && strcmp(now.name, name) == 0;
+	return pid && name && read_stat(root_fd, pid, &now) == 0 && now.start == start &&
+	       strcmp(now.name, name) == 0;
 }

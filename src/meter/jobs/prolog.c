@@ -46,8 +46,8 @@ static int take_string(const struct place *place, const json_t *map, const char 
 	return 0;
 }
 
-static int take_number(const struct place *place, const json_t *map, const char *key, unsigned int places,
-		       uint64_t max, struct value *ret)
+static int take_number(const struct place *place, const json_t *map, const char *key,
+		       unsigned int places, uint64_t max, struct value *ret)
 {
 	struct value value = {};
 	int r = value_take(place, map, key, places, &value);
@@ -71,8 +71,10 @@ static int take_gpus(const struct place *place, const json_t *map, struct job *j
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		const json_t *minor = json_array_get(json, i);
 
-		if (!json_is_integer(minor) || json_integer_value(minor) < 0 || json_integer_value(minor) >= GPUS_MAX)
-			return place_refuse(place, "gpus", "holds something else than minor numbers of devices");
+		if (!json_is_integer(minor) || json_integer_value(minor) < 0 ||
+		    json_integer_value(minor) >= GPUS_MAX)
+			return place_refuse(place, "gpus",
+					    "holds something else than minor numbers of devices");
 		cpulist_set(&list, (unsigned int)json_integer_value(minor));
 	}
 	text = cpulist_format(&list);
@@ -94,7 +96,8 @@ static int take_members(const struct place *place, const json_t *map, struct job
 	if (r == 0)
 		r = place_take_signed(place, map, "array_index", 0, INT64_MAX, &job->array_index);
 	if (r == 0)
-		r = take_number(place, map, "cores", metric_unit_places(UNIT_CORES), CORES_MAX, &job->allocated_cores);
+		r = take_number(place, map, "cores", metric_unit_places(UNIT_CORES), CORES_MAX,
+				&job->allocated_cores);
 	if (r == 0)
 		r = take_number(place, map, "memory_limit_bytes", 0, INT64_MAX, &job->memory_limit);
 	return r < 0 ? r : take_gpus(place, map, job);
@@ -134,7 +137,8 @@ int prolog_parse(const char *text, size_t length, struct job *job, struct error 
 	if (!root)
 		return error_set(err, -EINVAL, "line %d: %s", error.line, error.text);
 	if (!json_is_object(root))
-		return error_set(err, -EINVAL, "it is %s and should be a map", place_type_name(root));
+		return error_set(err, -EINVAL, "it is %s and should be a map",
+				 place_type_name(root));
 	changed = job_copy(job);
 	r = changed ? take_members(&place, root, changed) : -ENOMEM;
 	if (r == -ENOMEM)
@@ -152,7 +156,8 @@ static int check_owner(int fd, mode_t type, const char *what, struct error *err)
 	if (fstat(fd, &st) < 0)
 		return error_set_errno(err, errno, "cannot look at %s", what);
 	if ((st.st_mode & S_IFMT) != type)
-		return error_set(err, -EPERM, "%s is no %s", what, type == S_IFDIR ? "directory" : "plain file");
+		return error_set(err, -EPERM, "%s is no %s", what,
+				 type == S_IFDIR ? "directory" : "plain file");
 	if (st.st_uid != 0)
 		return error_set(err, -EPERM, "%s is not root's", what);
 	/* in a sticky directory nobody takes root's things away */
@@ -171,11 +176,13 @@ static int open_dir(int root_fd, const char *path, int *ret, struct error *err)
 	if (!names)
 		return -ENOMEM;
 	for (char *name = strtok_r(names, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		int below = openat(fd >= 0 ? fd : root_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		int below = openat(fd >= 0 ? fd : root_fd, name,
+				   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		int r;
 
 		if (below < 0)
-			return error_set_errno(err, errno, "cannot open directory '%s' of %s", name, path);
+			return error_set_errno(err, errno, "cannot open directory '%s' of %s", name,
+					       path);
 		closep(&fd);
 		fd = below;
 		r = check_owner(fd, S_IFDIR, name, err);
@@ -199,7 +206,9 @@ static int name_file(const struct job *job, char ret[NAME_MAX + 1], struct error
 	if (!is_file_name(job->id) || !is_file_name(job->manager))
 		return error_set(err, -ENOENT, "the job's id is no name of a file");
 	length = snprintf(ret, NAME_MAX + 1, "%s-%s.json", job->manager, job->id);
-	return length > NAME_MAX ? error_set(err, -ENOENT, "the job's id is too long for a file's name") : 0;
+	return length > NAME_MAX
+		       ? error_set(err, -ENOENT, "the job's id is too long for a file's name")
+		       : 0;
 }
 
 int prolog_read(int root_fd, const char *dir_path, struct job *job, struct error *err)
@@ -217,13 +226,15 @@ int prolog_read(int root_fd, const char *dir_path, struct job *job, struct error
 	/* a FIFO would keep us waiting */
 	fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return error_set_errno(err, errno == ELOOP ? EPERM : errno, "cannot open '%s'", name);
+		return error_set_errno(err, errno == ELOOP ? EPERM : errno, "cannot open '%s'",
+				       name);
 	r = check_owner(fd, S_IFREG, name, err);
 	if (r < 0)
 		return r;
 	r = file_read_fd(fd, PROLOG_BYTES_MAX, &text, &length);
 	if (r == -EFBIG)
-		return error_set(err, -EINVAL, "'%s' has more than %d KiB", name, PROLOG_BYTES_MAX >> 10);
+		return error_set(err, -EINVAL, "'%s' has more than %d KiB", name,
+				 PROLOG_BYTES_MAX >> 10);
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read '%s'", name);
 	r = prolog_parse(text, length, job, err);

@@ -2,11 +2,12 @@
 /*
  * prolog - what the site's prolog wrote of a job: run/jobmeter/jobs/MANAGER-ID.json below the root.
  *
- * Only root's word counts: the directory and the file must be root's, and nobody else's to write.  One map, of which any
- * member may be missing and others are ignored:
+ * Only root's word counts: the directory and the file must be root's, and nobody else's to write.
+ * One map, of which any member may be missing and others are ignored:
  *
- *   {"user": "ada", "uid": 1000, "account": "physics", "partition": "long", "qos": "normal", "name": "train",
- *    "array_id": "42", "array_index": 3, "cores": 4.5, "memory_limit_bytes": 17179869184, "gpus": [0, 1]}
+ *   {"user": "ada", "uid": 1000, "account": "physics", "partition": "long", "qos": "normal",
+ * "name": "train", "array_id": "42", "array_index": 3, "cores": 4.5, "memory_limit_bytes":
+ * 17179869184, "gpus": [0, 1]}
  *
  * "gpus" are the minor numbers of their devices; an empty list says that there are none.
  */
@@ -22,9 +23,10 @@ struct error;
 #define PROLOG_BYTES_MAX 65536
 
 /*
- * Fill in what the file in @dir, a path below @root_fd, says of @job, whose manager and id name it; what it does not say is left alone.  On failure
- * nothing is taken.  -ENOENT: there is no such file, nor a directory; -EPERM: somebody else than root could have written
- * it; -EINVAL: what stands there is odd.  @err says which.  A job whose id is no name of a file has none: -ENOENT.
+ * Fill in what the file in @dir, a path below @root_fd, says of @job, whose manager and id name it;
+ * what it does not say is left alone.  On failure nothing is taken.  -ENOENT: there is no such
+ * file, nor a directory; -EPERM: somebody else than root could have written it; -EINVAL: what
+ * stands there is odd.  @err says which.  A job whose id is no name of a file has none: -ENOENT.
  */
 int prolog_read(int root_fd, const char *dir, struct job *job, struct error *err);
 

@@ -34,7 +34,8 @@ struct registry *registry_new(const struct registry_options *options)
 	r->options.steps_max = options->steps_max ? options->steps_max : STEPS_MAX;
 	r->options.boot_id[sizeof(r->options.boot_id) - 1] = '\0';
 	r->real_minus_boot_ns = options->started_real_ns - options->started_boot_ns;
-	/* Names come from outside.  Without a seed, only those who choose them to collide take longer. */
+	/* Names come from outside.  Without a seed, only those who choose them to collide take
+	 * longer. */
 	if (getrandom(&r->seed, sizeof(r->seed), GRND_NONBLOCK) < 0)
 		r->seed = FNV_BEGIN;
 	return r;
@@ -140,7 +141,8 @@ static uint64_t hash_name(const struct registry *r, const char *manager, const c
 	return fnv_text(fnv_text(r->seed, manager), id);
 }
 
-struct registry_job *registry_first_named(const struct registry *r, const char *manager, const char *id)
+struct registry_job *registry_first_named(const struct registry *r, const char *manager,
+					  const char *id)
 {
 	return idmap_get(&r->jobs_by_name, hash_name(r, manager, id));
 }
@@ -216,7 +218,8 @@ static bool has_room(const struct registry *r, uint32_t uid)
 {
 	size_t share = MAX(r->options.jobs_max / USERS_JOBS_SHARE, (size_t)1);
 
-	return r->job_count < r->options.jobs_max && (uid == UINT32_MAX || count_of_user(r, uid) < share);
+	return r->job_count < r->options.jobs_max &&
+	       (uid == UINT32_MAX || count_of_user(r, uid) < share);
 }
 
 int registry_job_enlist(struct registry_job *j)
@@ -257,7 +260,8 @@ static void forget_name(struct registry_job *j)
 			first = first->next_same;
 		first->next_same = j->next_same;
 	} else if (j->next_same) {
-		idmap_put(&r->jobs_by_name, hash, j->next_same); /* replaces, which needs no memory */
+		idmap_put(&r->jobs_by_name, hash, j->next_same); /* replaces, which needs no memory
+								  */
 	} else {
 		idmap_remove(&r->jobs_by_name, hash);
 	}
@@ -296,7 +300,8 @@ struct registry_job *registry_find(struct registry *r, const char *manager, cons
 	struct registry_job *found = NULL;
 
 	for (struct registry_job *j = registry_first_named(r, manager, id); j; j = j->next_same) {
-		if (registry_job_is_named(j, manager, id) && (!found || registry_job_compare_shown(j, found) < 0))
+		if (registry_job_is_named(j, manager, id) &&
+		    (!found || registry_job_compare_shown(j, found) < 0))
 			found = j;
 	}
 	return found;
@@ -318,7 +323,8 @@ static struct registry_step *make_step(struct registry_job *j, const char *id)
 	struct registry_step **larger = j->steps, *step;
 
 	if ((j->step_count & (j->step_count - 1)) == 0) /* there is room for a power of two */
-		larger = reallocarray(larger, MAX(j->step_count * 2, (size_t)1), sizeof(struct registry_step *));
+		larger = reallocarray(larger, MAX(j->step_count * 2, (size_t)1),
+				      sizeof(struct registry_step *));
 	if (!larger)
 		return NULL;
 	j->steps = larger;
@@ -424,13 +430,15 @@ void registry_job_sample(struct registry_job *j, const struct thermal_moment *m)
 	j->now = thermal_now_of(m);
 }
 
-/* What was added and shown, but not yet written down: what is counted from now on comes on top of it. */
+/* What was added and shown, but not yet written down: what is counted from now on comes on top of
+ * it. */
 static void take_up_counters(struct registry_job *j)
 {
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 		const struct value *least = &j->least[id];
 
-		if (hardware_counts((enum metric_id)id) && least->is_known && j->folded[id].number < least->number)
+		if (hardware_counts((enum metric_id)id) && least->is_known &&
+		    j->folded[id].number < least->number)
 			j->folded[id] = *least;
 	}
 }
@@ -524,15 +532,16 @@ void registry_end_jobs(struct registry *r, uint64_t boot_ns)
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
 
-		if (j->is_ended || j->live_groups || j->last_death_ns + r->options.grace_ns > boot_ns)
+		if (j->is_ended || j->live_groups ||
+		    j->last_death_ns + r->options.grace_ns > boot_ns)
 			continue;
 		registry_job_set_end(j, j->last_death_ns ? j->last_death_ns : boot_ns);
 		free_attached(j);
 	}
 }
 
-void registry_expire(struct registry *r, uint64_t boot_ns, void (*dropped)(void *context, struct registry_job *j),
-		     void *context)
+void registry_expire(struct registry *r, uint64_t boot_ns,
+		     void (*dropped)(void *context, struct registry_job *j), void *context)
 {
 	size_t kept = 0;
 

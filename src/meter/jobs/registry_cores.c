@@ -82,11 +82,14 @@ void registry_forget_cores(struct registry *r)
 }
 
 /* Those of one cgroup. */
-static const struct cgroup_core *find_cores(const struct registry *r, uint64_t cgroup, size_t *ret_count)
+static const struct cgroup_core *find_cores(const struct registry *r, uint64_t cgroup,
+					    size_t *ret_count)
 {
 	const struct cgroup_core key = { .cgroup = cgroup };
-	const struct cgroup_core *end = r->cores + r->core_count, *first =
-		r->core_count ? bsearch(&key, r->cores, r->core_count, sizeof(key), compare_cores) : NULL;
+	const struct cgroup_core *end = r->cores + r->core_count,
+				 *first = r->core_count ? bsearch(&key, r->cores, r->core_count,
+								  sizeof(key), compare_cores)
+							: NULL;
 
 	*ret_count = 0;
 	while (first && first > r->cores && first[-1].cgroup == cgroup)
@@ -106,7 +109,8 @@ int registry_job_reserve_cores(struct registry_job *j, const struct registry_gro
 	return make_room(&j->cores, count);
 }
 
-static void add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g)
+static void add_group(struct registry_cores *to, const struct registry *r,
+		      const struct registry_group *g)
 {
 	size_t count;
 	const struct cgroup_core *cores = find_cores(r, g->id, &count);
@@ -120,7 +124,8 @@ void registry_job_add_cores(struct registry_job *j, const struct registry_group 
 	add_group(&j->cores, j->registry, g);
 }
 
-int registry_cores_add_group(struct registry_cores *to, const struct registry *r, const struct registry_group *g)
+int registry_cores_add_group(struct registry_cores *to, const struct registry *r,
+			     const struct registry_group *g)
 {
 	size_t count;
 	int code;
@@ -141,7 +146,8 @@ int registry_cores_copy(struct registry_cores *to, const struct registry_cores *
 	return r;
 }
 
-int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns, struct balance *ret)
+int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns,
+				struct balance *ret)
 {
 	_cleanup_free_ uint64_t *touched = calloc(c->count + 1, sizeof(*touched));
 	size_t count = 0;

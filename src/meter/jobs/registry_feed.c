@@ -14,17 +14,17 @@ struct fed_row {
 	uint32_t key, index;
 };
 
-/* The feed's rows of our groups are sorted by index, since they are many and stay where they are: into their groups
- * by counting, and then within each, where they are few. */
+/* The feed's rows of our groups are sorted by index, since they are many and stay where they are:
+ * into their groups by counting, and then within each, where they are few. */
 struct feeding {
 	struct registry *registry;
 	const struct registry_feed *feed;
-	struct idmap slots;     /* by place; the value is the slot, from 1 */
+	struct idmap slots; /* by place; the value is the slot, from 1 */
 	struct registry_group **groups; /* that have rows, in the order in which they came */
 	size_t group_count, group_room;
-	uint32_t *group;        /* of each row, from 1; 0: not taken */
+	uint32_t *group; /* of each row, from 1; 0: not taken */
 	uint32_t *key;
-	struct fed_row *order;  /* the rows that are taken */
+	struct fed_row *order; /* the rows that are taken */
 	size_t count;
 	struct op_counts unplaced[OP_COUNT];
 };
@@ -43,7 +43,8 @@ static void feeding_clear(struct feeding *f)
 /* The slot of a place, which is asked for once a feed; MOUNTS_MAX: no memory. */
 static uint32_t slot_of(struct feeding *f, uint64_t place)
 {
-	static const struct snapshot_mount unresolved = { .kind = ROW_UNRESOLVED, .name = (char *)"(unresolved)" };
+	static const struct snapshot_mount unresolved = { .kind = ROW_UNRESOLVED,
+							  .name = (char *)"(unresolved)" };
 	size_t at = (size_t)idmap_get(&f->slots, place);
 	const struct snapshot_mount *mount;
 	uint32_t slot;
@@ -72,7 +73,8 @@ static void add_unplaced(struct feeding *f, const struct cgroup_row *row)
 
 static uint32_t key_of(uint32_t slot, const struct file_key *key)
 {
-	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && INTERFACE_COUNT <= 256, "they share a word");
+	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && INTERFACE_COUNT <= 256,
+		      "they share a word");
 	return slot << 16 | (uint32_t)key->op << 8 | key->interface;
 }
 
@@ -139,7 +141,8 @@ static int order_rows(struct feeding *f)
 	}
 	for (size_t i = 0; i < f->feed->row_count; i++) {
 		if (f->group[i])
-			f->order[f->groups[f->group[i] - 1]->fed.end++] = (struct fed_row){ f->key[i], (uint32_t)i };
+			f->order[f->groups[f->group[i] - 1]->fed.end++] =
+				(struct fed_row){ f->key[i], (uint32_t)i };
 	}
 	for (size_t i = 0; i < f->group_count; i++) {
 		const struct registry_fed *fed = &f->groups[i]->fed;
@@ -169,7 +172,8 @@ static bool begins_row(const struct fed_row *order, size_t i, size_t begin)
 	return i == begin || order[i].key != order[i - 1].key;
 }
 
-/* Rows of one cgroup, mount, operation and way, which are its CPUs', become one; returns how many there are then.
+/* Rows of one cgroup, mount, operation and way, which are its CPUs', become one; returns how many
+ * there are then.
  * @rows: NULL, they are only counted. */
 static size_t sum_rows(const struct feeding *f, struct registry_row *rows)
 {
@@ -183,9 +187,10 @@ static size_t sum_rows(const struct feeding *f, struct registry_row *rows)
 			const struct cgroup_row *from = &f->feed->rows[f->order[k].index];
 
 			if (begins_row(f->order, k, begin) && rows)
-				rows[count] = (struct registry_row){ .mount = f->order[k].key >> 16,
-								     .op = from->key.op,
-								     .interface = from->key.interface };
+				rows[count] =
+					(struct registry_row){ .mount = f->order[k].key >> 16,
+							       .op = from->key.op,
+							       .interface = from->key.interface };
 			count += begins_row(f->order, k, begin);
 			if (rows)
 				registry_counts_add(&rows[count - 1].counts, &from->counts);
@@ -300,7 +305,8 @@ static void touch_jobs(struct registry *r, const uint64_t *changed, size_t count
 	bool is_new = true;
 
 	for (size_t i = 0; i < r->job_count; i++)
-		r->jobs[i]->is_touched = !r->jobs[i]->shown; /* of others it is known what was shown last */
+		r->jobs[i]->is_touched = !r->jobs[i]->shown; /* of others it is known what was shown
+								last */
 	while (is_new) {
 		size_t at = 0;
 
@@ -312,7 +318,8 @@ static void touch_jobs(struct registry *r, const uint64_t *changed, size_t count
 	}
 }
 
-int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret, size_t *ret_count)
+int registry_touch(struct registry *r, const uint64_t *changed, size_t count, uint64_t **ret,
+		   size_t *ret_count)
 {
 	uint64_t *cgroups = calloc(r->groups.count + 1, sizeof(*cgroups));
 	size_t found = 0, at = 0;

@@ -35,8 +35,10 @@ static bool is_settled(const struct registry *r, const struct registry_group *g,
 
 static bool is_ripe(const struct registry *r, const struct registry_group *g, uint64_t boot_ns)
 {
-	return r->has_rows && registry_group_is_touched(g) && g->is_learned && g->died_ns && !g->children && !registry_group_is_folded(g) &&
-	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed && is_settled(r, g, boot_ns);
+	return r->has_rows && registry_group_is_touched(g) && g->is_learned && g->died_ns &&
+	       !g->children && !registry_group_is_folded(g) &&
+	       g->died_ns + r->options.grace_ns <= boot_ns && r->feeds > g->died_feed &&
+	       is_settled(r, g, boot_ns);
 }
 
 static struct registry_member *member_of(struct registry_group *g, const struct registry_job *j)
@@ -53,9 +55,11 @@ static bool knows_oom_kills(const struct registry_group *g)
 	return g->has_oom_kills || g->oom_below;
 }
 
-/* A group's kills are those that it counts itself, which are its descendants' too on cgroup v2, or theirs together,
- * which they are on v1.  Where the job or the step ends upwards, they are that one's. */
-static void add_oom_kills(struct registry_group *g, struct registry_member *m, struct registry_group *parent)
+/* A group's kills are those that it counts itself, which are its descendants' too on cgroup v2, or
+ * theirs together, which they are on v1.  Where the job or the step ends upwards, they are that
+ * one's. */
+static void add_oom_kills(struct registry_group *g, struct registry_member *m,
+			  struct registry_group *parent)
 {
 	const struct registry_member *above = member_of(parent, m->job);
 	uint64_t kills = MAX(g->oom_kills, g->oom_below);
@@ -69,14 +73,16 @@ static void add_oom_kills(struct registry_group *g, struct registry_member *m, s
 }
 
 /* What its tasks did, and the most memory that it had. */
-static void add_values(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes)
+static void add_values(struct registry_member *m, const struct registry_group *g,
+		       uint64_t peak_bytes)
 {
 	const struct registry *r = m->job->registry;
 	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	struct value cgroup[METRIC_JOB_COUNT] = {};
 
 	if (tasks)
-		registry_add_tasks(r, cgroup, tasks, registry_is_managers(m->job, m->step, m->rank, tasks));
+		registry_add_tasks(r, cgroup, tasks,
+				   registry_is_managers(m->job, m->step, m->rank, tasks));
 	if (peak_bytes)
 		cgroup[METRIC_MEMORY_PEAK] = (struct value){ peak_bytes, true };
 	values_add(m->job->folded, cgroup);
@@ -98,7 +104,8 @@ static int add_rows(struct registry_job *j, const struct registry_group *g)
 }
 
 /* What can fail comes first. */
-int registry_member_add(struct registry_member *m, const struct registry_group *g, uint64_t peak_bytes)
+int registry_member_add(struct registry_member *m, const struct registry_group *g,
+			uint64_t peak_bytes)
 {
 	_cleanup_(parts_clear) struct parts of_job = {}, of_step = {};
 	int r = registry_job_reserve_cores(m->job, g);
@@ -126,7 +133,8 @@ static int remember(struct registry_job *j, const struct registry_group *g)
 	struct registry_cgroup_name *larger = j->pending;
 
 	if ((j->pending_count & (j->pending_count - 1)) == 0) /* there is room for a power of two */
-		larger = reallocarray(larger, MAX(j->pending_count * 2, (size_t)1), sizeof(*larger));
+		larger = reallocarray(larger, MAX(j->pending_count * 2, (size_t)1),
+				      sizeof(*larger));
 	if (!larger)
 		return -ENOMEM;
 	j->pending = larger;
@@ -134,7 +142,8 @@ static int remember(struct registry_job *j, const struct registry_group *g)
 	return 0;
 }
 
-static int fold_member(struct registry_group *g, struct registry_member *m, struct registry_group *parent)
+static int fold_member(struct registry_group *g, struct registry_member *m,
+		       struct registry_group *parent)
 {
 	int r;
 
@@ -153,7 +162,8 @@ static int fold_member(struct registry_group *g, struct registry_member *m, stru
 	return 0;
 }
 
-static int fold_group(struct registry *r, struct registry_group *g, struct registry_group **ret_parent)
+static int fold_group(struct registry *r, struct registry_group *g,
+		      struct registry_group **ret_parent)
 {
 	struct registry_group *parent = idmap_get(&r->groups, g->parent);
 
@@ -175,7 +185,8 @@ static int fold_group(struct registry *r, struct registry_group *g, struct regis
 }
 
 /* From a cgroup upwards, as far as the groups above have ended too and wait for nobody else. */
-static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns, struct id_list *folded)
+static int fold_upwards(struct registry *r, struct registry_group *g, uint64_t boot_ns,
+			struct id_list *folded)
 {
 	while (g && is_ripe(r, g, boot_ns)) {
 		struct registry_group *parent;
@@ -225,7 +236,8 @@ static void forget_pending(struct registry_job *j, uint64_t id)
 		if (j->pending[i].id != id)
 			continue;
 		j->pending[i] = j->pending[j->pending_count - 1];
-		/* keeps the room of a power of two, which is more than is needed until it is filled again */
+		/* keeps the room of a power of two, which is more than is needed until it is filled
+		 * again */
 		j->pending_count--;
 		return;
 	}
@@ -248,8 +260,8 @@ int registry_forget(struct registry *r, const uint64_t *cgroups, size_t count)
 	return 0;
 }
 
-/* A cgroup that one of its jobs' states tells of and another's does not was to be learned again, for the other's
- * sake; it is no more. */
+/* A cgroup that one of its jobs' states tells of and another's does not was to be learned again,
+ * for the other's sake; it is no more. */
 void registry_drop_halves(struct registry *r)
 {
 	size_t at = 0;
@@ -291,19 +303,21 @@ size_t registry_buckets_sum(struct registry_bucket *buckets, size_t count)
 	return count ? kept + 1 : 0;
 }
 
-static size_t append_buckets(struct registry_bucket *to, uint32_t mount, uint8_t op, enum histogram_kind kind,
-			     const __u64 counts[FILES_BUCKETS])
+static size_t append_buckets(struct registry_bucket *to, uint32_t mount, uint8_t op,
+			     enum histogram_kind kind, const __u64 counts[FILES_BUCKETS])
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < FILES_BUCKETS; i++) {
 		if (counts[i])
-			to[count++] = (struct registry_bucket){ mount, op, (uint8_t)kind, (uint8_t)i, 0, counts[i] };
+			to[count++] = (struct registry_bucket){ mount,	    op, (uint8_t)kind,
+								(uint8_t)i, 0,	counts[i] };
 	}
 	return count;
 }
 
-static int add_histograms(struct registry_job *j, const struct cgroup_histograms *from, uint32_t slot)
+static int add_histograms(struct registry_job *j, const struct cgroup_histograms *from,
+			  uint32_t slot)
 {
 	struct registry_bucket *larger =
 		reallocarray(j->buckets, j->bucket_count + 2 * FILES_BUCKETS, sizeof(*larger));
@@ -314,8 +328,10 @@ static int add_histograms(struct registry_job *j, const struct cgroup_histograms
 		j->buckets = larger;
 	if (!larger || mount == MOUNTS_MAX)
 		return -ENOMEM;
-	count += append_buckets(larger + count, mount, from->key.op, HISTOGRAM_SIZE, from->histograms.sizes);
-	count += append_buckets(larger + count, mount, from->key.op, HISTOGRAM_LATENCY, from->histograms.latencies);
+	count += append_buckets(larger + count, mount, from->key.op, HISTOGRAM_SIZE,
+				from->histograms.sizes);
+	count += append_buckets(larger + count, mount, from->key.op, HISTOGRAM_LATENCY,
+				from->histograms.latencies);
 	j->bucket_count = registry_buckets_sum(larger, count);
 	j->is_changed = true;
 	return 0;
@@ -323,12 +339,14 @@ static int add_histograms(struct registry_job *j, const struct cgroup_histograms
 
 static bool takes_histograms(const struct registry_group *g)
 {
-	return g && g->is_learned && g->died_ns && registry_group_is_folded(g) && !g->has_folded_histograms;
+	return g && g->is_learned && g->died_ns && registry_group_is_folded(g) &&
+	       !g->has_folded_histograms;
 }
 
 /* @only: NULL: of all jobs that the group belongs to. */
-static int fold_histograms(struct registry *r, const struct registry_group *g, const struct registry_job *only,
-			   const struct cgroup_histograms *from, registry_name_place name_place, void *context)
+static int fold_histograms(struct registry *r, const struct registry_group *g,
+			   const struct registry_job *only, const struct cgroup_histograms *from,
+			   registry_name_place name_place, void *context)
 {
 	const struct snapshot_mount *mount;
 	uint32_t slot;
@@ -340,7 +358,9 @@ static int fold_histograms(struct registry *r, const struct registry_group *g, c
 	if (slot == MOUNTS_MAX)
 		return -ENOMEM;
 	for (size_t i = 0; i < g->member_count; i++) {
-		int code = only && only != g->members[i].job ? 0 : add_histograms(g->members[i].job, from, slot);
+		int code = only && only != g->members[i].job
+				   ? 0
+				   : add_histograms(g->members[i].job, from, slot);
 
 		if (code < 0)
 			return code;
@@ -348,8 +368,8 @@ static int fold_histograms(struct registry *r, const struct registry_group *g, c
 	return 0;
 }
 
-int registry_fold_histograms(struct registry *r, const struct cgroup_histograms *histograms, size_t count,
-			     registry_name_place name_place, void *context)
+int registry_fold_histograms(struct registry *r, const struct cgroup_histograms *histograms,
+			     size_t count, registry_name_place name_place, void *context)
 {
 	int code = 0;
 
@@ -388,12 +408,14 @@ int registry_add_histograms(const struct registry_job *j, struct reading *to)
 	for (size_t i = 0; i < j->bucket_count; i++) {
 		const struct registry_bucket *from = &j->buckets[i];
 		const struct snapshot_mount *mount = &j->registry->mounts[from->mount].mount;
-		struct mount_row *row = reading_get_mount(to, mount->kind, mount->name, mount->fstype);
+		struct mount_row *row = reading_get_mount(to, mount->kind, mount->name,
+							  mount->fstype);
 		struct histogram *h;
 
 		if (!row)
 			return -ENOMEM;
-		h = from->kind == HISTOGRAM_SIZE ? &row->sizes[from->op] : &row->latencies[from->op];
+		h = from->kind == HISTOGRAM_SIZE ? &row->sizes[from->op]
+						 : &row->latencies[from->op];
 		h->counts[from->bucket] += from->count;
 		row->has_histograms = true;
 	}

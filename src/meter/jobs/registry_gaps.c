@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Agents that end and others that start: what is not to count twice, and how long nobody counted. */
+/* Agents that end and others that start: what is not to count twice, and how long nobody counted.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ int registry_bases(const struct registry *r, struct task_bases *ret, uint64_t *r
 	return 0;
 }
 
-/* Since when what its groups that live did is in nothing that is left; @is_taken_over: of the kernel side. */
+/* Since when what its groups that live did is in nothing that is left; @is_taken_over: of the
+ * kernel side. */
 static uint64_t uncounted_since(const struct registry_job *j, bool is_taken_over)
 {
 	if (j->is_put_aside)
@@ -77,7 +79,8 @@ int registry_resume(struct registry *r, bool is_taken_over, uint64_t boot_ns)
 	r->is_taken_over = is_taken_over;
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
-		uint64_t since_ns = uncounted_since(j, is_taken_over), life_ns = boot_ns - j->facts->start_boot_ns;
+		uint64_t since_ns = uncounted_since(j, is_taken_over),
+			 life_ns = boot_ns - j->facts->start_boot_ns;
 		struct job *facts;
 
 		if (j->is_ended || !since_ns || since_ns >= boot_ns)
@@ -100,7 +103,8 @@ static void put_base(struct document *d, const struct task_base *base)
 	document_unsigned(d, base->pid);
 	document_unsigned(d, base->started_ns);
 	for (size_t i = 0; i < TASK_COUNTERS; i++)
-		document_unsigned(d, MIN(((const uint64_t *)&base->counters)[i], (uint64_t)INT64_MAX));
+		document_unsigned(d,
+				  MIN(((const uint64_t *)&base->counters)[i], (uint64_t)INT64_MAX));
 	document_end_list(d);
 }
 
@@ -130,7 +134,8 @@ static int take_base(const struct place *place, const json_t *list, struct task_
 	if (r == 0)
 		r = state_number_at(place, list, 1, INT64_MAX, &base.started_ns);
 	for (size_t i = 0; r == 0 && i < TASK_COUNTERS; i++)
-		r = state_number_at(place, list, 2 + i, INT64_MAX, &((uint64_t *)&base.counters)[i]);
+		r = state_number_at(place, list, 2 + i, INT64_MAX,
+				    &((uint64_t *)&base.counters)[i]);
 	base.pid = (uint32_t)pid;
 	return r < 0 ? r : task_bases_add(to, &base);
 }
@@ -139,7 +144,8 @@ int registry_gaps_parse(const struct place *place, const json_t *root, struct re
 {
 	const json_t *list;
 	bool is_known;
-	int r = state_take_number(place, root, "counted_until_ns", INT64_MAX, &j->counted_until_ns, &is_known);
+	int r = state_take_number(place, root, "counted_until_ns", INT64_MAX, &j->counted_until_ns,
+				  &is_known);
 
 	if (r < 0 || !is_known)
 		return r;

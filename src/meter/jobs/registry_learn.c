@@ -12,11 +12,13 @@
 
 static bool is_same_user(const struct registry_job *j, const struct identity *id)
 {
-	return !*id->user || j->facts->uid < 0 || (uint64_t)j->facts->uid == strtoull(id->user, NULL, 10);
+	return !*id->user || j->facts->uid < 0 ||
+	       (uint64_t)j->facts->uid == strtoull(id->user, NULL, 10);
 }
 
 /* Is the group that @id was found for one of @j's, as far as the names tell? */
-static bool is_same_job(const struct registry_job *j, const char *name, const struct identity *id, const char *path)
+static bool is_same_job(const struct registry_job *j, const char *name, const struct identity *id,
+			const char *path)
 {
 	if (!registry_job_is_named(j, id->manager, name))
 		return false;
@@ -39,7 +41,8 @@ static bool is_top(const struct newcomer *n, const struct identity *id)
 	return n->is_whole && n->path[id->job_end] == '\0';
 }
 
-static struct registry_job *job_of_parent(const struct newcomer *n, const char *name, const struct identity *id)
+static struct registry_job *job_of_parent(const struct newcomer *n, const char *name,
+					  const struct identity *id)
 {
 	for (size_t i = 0; n->parent && i < n->parent->member_count; i++) {
 		struct registry_job *j = n->parent->members[i].job;
@@ -72,12 +75,14 @@ static bool is_made_up(const struct group_life *life, const struct identity *id)
 static struct registry_job *find_job(struct registry *r, const struct newcomer *n, const char *name,
 				     const struct identity *id)
 {
-	for (struct registry_job *j = registry_first_named(r, id->manager, name); j; j = j->next_same) {
+	for (struct registry_job *j = registry_first_named(r, id->manager, name); j;
+	     j = j->next_same) {
 		if (!is_same_job(j, name, id, n->path))
 			continue;
 		if (id->is_remade || !is_top(n, id))
 			return j;
-		/* a top group made anew is another job's; one that we did not know was its own all the time */
+		/* a top group made anew is another job's; one that we did not know was its own all
+		 * the time */
 		if (j->top_id == n->life->id || (!j->top_id && !j->is_ended))
 			return j;
 	}
@@ -90,13 +95,14 @@ static void take_start(struct registry *r, struct registry_job *j, const struct 
 
 	j->facts->start_boot_ns = life->born_ns;
 	j->facts->start_ns = registry_real(r, life->born_ns);
-	j->facts->measured_from_ns = life->born_ns ? j->facts->start_ns :
-				     r->feeds	   ? r->learned_real_ns : /* the tree was walked again */
-						     r->options.started_real_ns;
+	j->facts->measured_from_ns = life->born_ns ? j->facts->start_ns
+				     : r->feeds	   ? r->learned_real_ns
+						   : /* the tree was walked again */
+					     r->options.started_real_ns;
 }
 
-static int make_job(struct registry *r, const struct newcomer *n, const char *name, const struct identity *id,
-		    struct registry_job **ret)
+static int make_job(struct registry *r, const struct newcomer *n, const char *name,
+		    const struct identity *id, struct registry_job **ret)
 {
 	struct registry_job *j = registry_job_new(r, id->manager, name);
 	int code = -ENOMEM;
@@ -126,7 +132,8 @@ static int make_job(struct registry *r, const struct newcomer *n, const char *na
 }
 
 /* *ret is NULL: it is nobody's.  -ENOSPC: the job cannot be known, for now. */
-static int get_job(struct registry *r, const struct newcomer *n, const struct identity *id, struct registry_job **ret)
+static int get_job(struct registry *r, const struct newcomer *n, const struct identity *id,
+		   struct registry_job **ret)
 {
 	_cleanup_free_ char *name = utf8_repair(id->job);
 
@@ -139,8 +146,8 @@ static int get_job(struct registry *r, const struct newcomer *n, const struct id
 	return *ret ? 0 : make_job(r, n, name, id, ret);
 }
 
-/* What the group did will never be in the job, should that become known later.  With the top group of most managers
- * their job is over. */
+/* What the group did will never be in the job, should that become known later.  With the top group
+ * of most managers their job is over. */
 static int lack(struct registry *r, const struct newcomer *n, const struct identity *id)
 {
 	_cleanup_free_ char *name = utf8_repair(id->job);
@@ -189,7 +196,8 @@ static struct registry_member *find_member(struct registry_group *g, const struc
 	return NULL;
 }
 
-static void begin_step(struct registry *r, struct registry_step *step, const struct group_life *life)
+static void begin_step(struct registry *r, struct registry_step *step,
+		       const struct group_life *life)
 {
 	if (!step->start_ns)
 		step->start_ns = registry_real(r, life->born_ns);
@@ -199,8 +207,9 @@ static void begin_step(struct registry *r, struct registry_step *step, const str
 }
 
 /* Make the group one of @j's and @step's, of the task @rank. */
-static void join(struct registry *r, struct registry_group *g, struct registry_job *j, struct registry_step *step,
-		 uint32_t rank, bool is_step_top, const struct group_life *life)
+static void join(struct registry *r, struct registry_group *g, struct registry_job *j,
+		 struct registry_step *step, uint32_t rank, bool is_step_top,
+		 const struct group_life *life)
 {
 	struct registry_member *m = find_member(g, j);
 
@@ -220,7 +229,8 @@ static void join(struct registry *r, struct registry_group *g, struct registry_j
 	reopen(j, life);
 }
 
-static int join_as(struct registry *r, struct registry_group *g, const struct newcomer *n, const struct identity *id)
+static int join_as(struct registry *r, struct registry_group *g, const struct newcomer *n,
+		   const struct identity *id)
 {
 	struct registry_step *step = NULL;
 	struct registry_job *j = NULL;
@@ -231,7 +241,8 @@ static int join_as(struct registry *r, struct registry_group *g, const struct ne
 	if (*id->step)
 		step = registry_job_step(j, id->step);
 	take_top(j, n, id);
-	join(r, g, j, step, registry_rank_of(id->task), n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
+	join(r, g, j, step, registry_rank_of(id->task),
+	     n->is_whole && id->step_end && n->path[id->step_end] == '\0', n->life);
 	return 0;
 }
 
@@ -380,7 +391,8 @@ static int add_group(struct registry *r, const struct group_life *life, struct r
 /* Those above come first: they are older, or their paths are shorter. */
 static int compare_births(const void *a, const void *b)
 {
-	const struct group_life *x = *(const struct group_life *const *)a, *y = *(const struct group_life *const *)b;
+	const struct group_life *x = *(const struct group_life *const *)a,
+				*y = *(const struct group_life *const *)b;
 	size_t x_length, y_length;
 
 	if (x->born_ns != y->born_ns)
@@ -392,8 +404,10 @@ static int compare_births(const void *a, const void *b)
 	return ids_compare(&x->id, &y->id);
 }
 
-/* Groups that belong to no job are not looked at again; those for whose job there was no room are. */
-static int learn_birth(struct registry *r, const struct group_life *life, struct idmap *ignored, struct idmap *put_off)
+/* Groups that belong to no job are not looked at again; those for whose job there was no room are.
+ */
+static int learn_birth(struct registry *r, const struct group_life *life, struct idmap *ignored,
+		       struct idmap *put_off)
 {
 	struct registry_group *g = idmap_get(&r->groups, life->id);
 	bool was_put_off = idmap_get(&r->put_off, life->id) != NULL;
@@ -414,8 +428,8 @@ static int learn_birth(struct registry *r, const struct group_life *life, struct
 	return idmap_put(ignored, life->id, r);
 }
 
-int registry_learn(struct registry *r, const struct group_life *groups, size_t count, uint64_t boot_ns,
-		   uint64_t real_ns)
+int registry_learn(struct registry *r, const struct group_life *groups, size_t count,
+		   uint64_t boot_ns, uint64_t real_ns)
 {
 	_cleanup_free_ const struct group_life **births = calloc(count + 1, sizeof(*births));
 	_cleanup_(idmap_clear) struct idmap ignored = {}, put_off = {};
@@ -453,8 +467,8 @@ int registry_learn(struct registry *r, const struct group_life *groups, size_t c
 	return 0;
 }
 
-int registry_learn_one(struct registry *r, const struct group_life *life, const char *manager, const char *id,
-		       uint64_t boot_ns, uint64_t real_ns)
+int registry_learn_one(struct registry *r, const struct group_life *life, const char *manager,
+		       const char *id, uint64_t boot_ns, uint64_t real_ns)
 {
 	_cleanup_free_ struct registry_group *g = calloc(1, sizeof(*g));
 	struct identity identity = { .manager = manager, .job_end = strlen(life->path) };

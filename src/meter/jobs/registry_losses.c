@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What could not be counted as it should goes to the jobs that it touches: those whose groups it happened in; and, of what
- * nobody knows where it was, all that lived since the last reading.
+ * What could not be counted as it should goes to the jobs that it touches: those whose groups it
+ * happened in; and, of what nobody knows where it was, all that lived since the last reading.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static struct losses *get_losses(struct registry_job *j)
 	return j->losses;
 }
 
-/* What we find as we take over is since the kernel side began, and a state may have a part of it.  -ENOMEM. */
+/* What we find as we take over is since the kernel side began, and a state may have a part of it.
+ * -ENOMEM. */
 static int add(const struct registry *r, struct registry_job *j, size_t reason, uint64_t count)
 {
 	uint64_t *to;
@@ -45,7 +46,8 @@ static uint64_t count_before(const struct registry *r, const struct cgroup_loss 
 
 		if (at->cgroup == loss->cgroup && at->reason == loss->reason)
 			return at->count;
-		if (at->cgroup < loss->cgroup || (at->cgroup == loss->cgroup && at->reason < loss->reason))
+		if (at->cgroup < loss->cgroup ||
+		    (at->cgroup == loss->cgroup && at->reason < loss->reason))
 			low = middle + 1;
 		else
 			high = middle;
@@ -85,7 +87,9 @@ static int take_cgroups(struct registry *r, const struct registry_feed *feed)
 		struct losses new = {};
 		uint64_t sum = 0;
 
-		for (end = i; end < feed->loss_count && feed->losses[end].cgroup == feed->losses[i].cgroup; end++) {
+		for (end = i;
+		     end < feed->loss_count && feed->losses[end].cgroup == feed->losses[i].cgroup;
+		     end++) {
 			const struct cgroup_loss *loss = &feed->losses[end];
 			uint64_t before = count_before(r, loss);
 
@@ -105,8 +109,11 @@ static int take_nowhere(struct registry *r, const struct losses *now)
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
 
-		for (size_t reason = 0; code == 0 && !j->has_all_losses && reason < LOSSES; reason++)
-			code = add(r, j, reason, now->counts[reason] - MIN(r->nowhere.counts[reason], now->counts[reason]));
+		for (size_t reason = 0; code == 0 && !j->has_all_losses && reason < LOSSES;
+		     reason++)
+			code = add(r, j, reason,
+				   now->counts[reason] -
+					   MIN(r->nowhere.counts[reason], now->counts[reason]));
 		j->has_all_losses = j->is_ended;
 	}
 	return code;
@@ -172,6 +179,7 @@ int registry_losses_parse(const struct place *place, const json_t *root, struct 
 	if (r == 0 && map && json_object_size(map) && !get_losses(j))
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && map && j->losses && i < LOSSES; i++)
-		r = state_take_number(&here, map, name_of(i), INT64_MAX, &j->losses->counts[i], &is_known);
+		r = state_take_number(&here, map, name_of(i), INT64_MAX, &j->losses->counts[i],
+				      &is_known);
 	return r;
 }

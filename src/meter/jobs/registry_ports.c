@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went through the node's ports while it was one job's: a port does not tell whose its packets are, so they are a job's
- * only where nobody else's can be among them.
+ * What went through the node's ports while it was one job's: a port does not tell whose its packets
+ * are, so they are a job's only where nobody else's can be among them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -108,10 +108,12 @@ static void advance(struct registry_ports *p, const struct ports *now)
 	for (size_t i = 0; i < p->first->count; i++) {
 		struct port *first = &p->first->items[i];
 		const struct port *last = ports_find(p->last, first->device, first->number),
-				  *port = ports_find((struct ports *)now, first->device, first->number);
+				  *port = ports_find((struct ports *)now, first->device,
+						     first->number);
 
 		for (size_t k = 0; k < PORT_COUNTERS; k++) {
-			if (!last || !port || !port->counters[k].is_known || port->counters[k].number < last->counters[k].number)
+			if (!last || !port || !port->counters[k].is_known ||
+			    port->counters[k].number < last->counters[k].number)
 				first->counters[k].is_known = 0;
 		}
 	}
@@ -142,7 +144,8 @@ static void follow(struct registry_job *j, const struct ports *now, uint64_t boo
 		p->state = PORTS_KNOWN;
 }
 
-int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns, uint64_t real_ns, uint64_t cpus)
+int registry_feed_ports(struct registry *r, struct ports *now, uint64_t boot_ns, uint64_t real_ns,
+			uint64_t cpus)
 {
 	int code = 0;
 
@@ -231,8 +234,9 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 /* ---- as text ---- */
 
 static const char *const state_names[PORTS_STATES] = {
-	[PORTS_FOLLOWED] = "followed", [PORTS_KNOWN] = "known", [PORTS_CUT] = "cut",   [PORTS_LATE] = "late",
-	[PORTS_SHORT] = "short",       [PORTS_SHARED] = "shared", [PORTS_LOST] = "lost",
+	[PORTS_FOLLOWED] = "followed", [PORTS_KNOWN] = "known", [PORTS_CUT] = "cut",
+	[PORTS_LATE] = "late",	       [PORTS_SHORT] = "short", [PORTS_SHARED] = "shared",
+	[PORTS_LOST] = "lost",
 };
 
 void registry_ports_format(const struct registry_ports *p, struct document *d)
@@ -265,7 +269,8 @@ static int take_state(const struct place *place, const json_t *map, enum ports_s
 	return place_refuse(place, "state", "is none that there is");
 }
 
-static int take_list(const struct place *place, const json_t *map, const char *key, struct ports **ret)
+static int take_list(const struct place *place, const json_t *map, const char *key,
+		     struct ports **ret)
 {
 	struct place here = place_below(place, ".%s", key);
 	const json_t *list;

@@ -29,7 +29,8 @@ static uint64_t work_of(const struct registry *r, const struct registry_group *g
 	const struct cgroup_tasks *tasks = g->task ? &r->tasks[g->task - 1] : NULL;
 	uint64_t cpu_ns = tasks ? tasks->counters.user_ns + tasks->counters.system_ns : 0;
 
-	return cpu_ns - (registry_has(r, COUNTED_LOOKS) && tasks ? MIN(tasks->polls.ns, cpu_ns) : 0);
+	return cpu_ns -
+	       (registry_has(r, COUNTED_LOOKS) && tasks ? MIN(tasks->polls.ns, cpu_ns) : 0);
 }
 
 int registry_step_reserve_rank(struct registry_step *s, uint32_t rank)
@@ -55,7 +56,9 @@ void registry_step_add_rank(struct registry_step *s, uint32_t rank, const struct
 int registry_ranks_add_group(struct registry_cores *to, uint32_t rank, const struct registry *r,
 			     const struct registry_group *g)
 {
-	return rank == RANK_NONE || to->count >= RANKS_MAX ? 0 : registry_cores_add(to, rank, work_of(r, g));
+	return rank == RANK_NONE || to->count >= RANKS_MAX
+		       ? 0
+		       : registry_cores_add(to, rank, work_of(r, g));
 }
 
 int registry_ranks_load_balance(const struct registry_cores *ranks, struct balance *ret)

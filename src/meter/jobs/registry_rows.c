@@ -22,7 +22,8 @@ static uint64_t hash_mount(const struct registry *r, const struct snapshot_mount
 
 static bool is_same_mount(const struct snapshot_mount *a, const struct snapshot_mount *b)
 {
-	return a->kind == b->kind && text_is_equal(a->name, b->name) && text_is_equal(a->fstype, b->fstype);
+	return a->kind == b->kind && text_is_equal(a->name, b->name) &&
+	       text_is_equal(a->fstype, b->fstype);
 }
 
 /* Output is text: names that are none would be shown alike, and so are alike from the beginning. */
@@ -101,14 +102,16 @@ uint32_t registry_mount_slot(struct registry *r, const struct snapshot_mount *mo
 	if (copy_repaired(&copy, mount) < 0)
 		return MOUNTS_MAX;
 	/* where another has the same hash, the next one is this one's */
-	for (hash = hash_mount(r, &copy); (at = (size_t)idmap_get(&r->mounts_by_name, hash)); hash++) {
+	for (hash = hash_mount(r, &copy); (at = (size_t)idmap_get(&r->mounts_by_name, hash));
+	     hash++) {
 		if (is_same_mount(&r->mounts[at - 1].mount, &copy))
 			return (uint32_t)(at - 1);
 	}
 	if (r->mounts_by_name.count + 1 < MOUNTS_MAX)
 		return add_mount(r, hash, &copy);
 	/* one slot is left for those that have no other */
-	return mount->kind == ROW_OTHER ? add_mount(r, hash, &copy) : registry_mount_slot(r, &other);
+	return mount->kind == ROW_OTHER ? add_mount(r, hash, &copy)
+					: registry_mount_slot(r, &other);
 }
 
 /* Where the slot stands among those of the job, or would. */
@@ -134,7 +137,8 @@ uint32_t registry_job_mount(struct registry_job *j, uint32_t slot)
 
 	if (at < j->mount_count && j->mounts[at] == slot)
 		return slot;
-	if (j->mount_count + 1 >= MOUNTS_JOB_MAX && j->registry->mounts[slot].mount.kind != ROW_OTHER) {
+	if (j->mount_count + 1 >= MOUNTS_JOB_MAX &&
+	    j->registry->mounts[slot].mount.kind != ROW_OTHER) {
 		slot = registry_mount_slot(j->registry, &other);
 		return slot == MOUNTS_MAX ? slot : registry_job_mount(j, slot);
 	}

@@ -76,14 +76,16 @@ static int take_networks(struct registry *r, const struct registry_feed *feed)
 
 static int compare_blocks(const void *a, const void *b)
 {
-	const struct cgroup_block *x = *(const struct cgroup_block *const *)a, *y = *(const struct cgroup_block *const *)b;
+	const struct cgroup_block *x = *(const struct cgroup_block *const *)a,
+				  *y = *(const struct cgroup_block *const *)b;
 
 	return (x->cgroup > y->cgroup) - (x->cgroup < y->cgroup);
 }
 
 static int take_blocks(struct registry *r, const struct registry_feed *feed)
 {
-	_cleanup_free_ const struct cgroup_block **rows = calloc(feed->block_count + 1, sizeof(*rows));
+	_cleanup_free_ const struct cgroup_block **rows = calloc(feed->block_count + 1,
+								 sizeof(*rows));
 	size_t section = index_of(&block_section);
 	struct block *b = NULL;
 	int code = 0;
@@ -96,7 +98,8 @@ static int take_blocks(struct registry *r, const struct registry_feed *feed)
 	for (size_t i = 0; section < section_count && code == 0 && i < feed->block_count; i++) {
 		if (i == 0 || rows[i]->cgroup != rows[i - 1]->cgroup)
 			b = add_part(r, feed->counted, rows[i]->cgroup, section);
-		code = b ? block_add(b, rows[i]->row.device, rows[i]->row.op, &rows[i]->row.counts) : -ENOMEM;
+		code = b ? block_add(b, rows[i]->row.device, rows[i]->row.op, &rows[i]->row.counts)
+			 : -ENOMEM;
 	}
 	return code;
 }
@@ -141,8 +144,10 @@ int registry_take_parts(struct registry *r, const struct registry_feed *feed)
 /* NULL: it did nothing of the kind. */
 static const void *fed_of(const struct registry *r, const struct registry_group *g, size_t section)
 {
-	const struct registry_part key = { .cgroup = g->id, .section = section }, *found =
-		r->part_count ? bsearch(&key, r->parts, r->part_count, sizeof(key), compare_parts) : NULL;
+	const struct registry_part key = { .cgroup = g->id, .section = section },
+				   *found = r->part_count ? bsearch(&key, r->parts, r->part_count,
+								    sizeof(key), compare_parts)
+							  : NULL;
 
 	return found ? found->part : NULL;
 }
@@ -204,12 +209,14 @@ static int limit(const struct registry *r, const struct section *s, void *sum)
 
 static int raise_to(const struct section *s, void *sum, const void *last)
 {
-	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last) : 0;
+	return last && section_is_known(s, sum) && section_is_known(s, last) ? s->raise(sum, last)
+									     : 0;
 }
 
 /* What is folded and what the groups did, no less than @last. */
-static int sum_up(const struct registry *r, size_t section, const struct parts *folded, const struct registry_part_groups *groups,
-		  const struct parts *last, struct parts *ret)
+static int sum_up(const struct registry *r, size_t section, const struct parts *folded,
+		  const struct registry_part_groups *groups, const struct parts *last,
+		  struct parts *ret)
 {
 	const struct section *s = sections[section];
 	void *sum = begin(folded, section);
@@ -235,8 +242,8 @@ static const struct registry_group *itself(const void *group, size_t i UNUSED)
 	return group;
 }
 
-int registry_parts_fold(const struct registry_member *m, const struct registry_group *g, struct parts *ret_job,
-			struct parts *ret_step)
+int registry_parts_fold(const struct registry_member *m, const struct registry_group *g,
+			struct parts *ret_job, struct parts *ret_step)
 {
 	const struct registry_part_groups only = { itself, g, 1 };
 	const struct registry *r = m->job->registry;
@@ -253,7 +260,8 @@ int registry_parts_fold(const struct registry_member *m, const struct registry_g
 }
 
 int registry_parts_show(const struct registry *r, const struct parts *folded, bool is_of_step,
-			const struct registry_part_groups *groups, const struct parts *last, struct parts *ret)
+			const struct registry_part_groups *groups, const struct parts *last,
+			struct parts *ret)
 {
 	int code = 0;
 

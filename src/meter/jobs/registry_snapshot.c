@@ -22,12 +22,13 @@ struct making {
 	struct snapshot *snapshot;
 	struct part *parts; /* by job */
 	size_t part_count;
-	uint32_t *indexes;  /* of each slot, in the snapshot's mounts */
-	uint32_t *slots;    /* and the way back */
-	bool has_moved;     /* a mount has another index than in the last snapshot */
+	uint32_t *indexes; /* of each slot, in the snapshot's mounts */
+	uint32_t *slots; /* and the way back */
+	bool has_moved; /* a mount has another index than in the last snapshot */
 	struct registry_row *rows; /* of the job that is being made */
 	size_t row_count;
-	struct snapshot_row *merged; /* the same with what was shown, before it gets its own place */
+	struct snapshot_row *merged; /* the same with what was shown, before it gets its own place
+				      */
 	size_t merged_room;
 };
 
@@ -52,7 +53,8 @@ static int compare_names(const struct registry_job *a, const struct registry_job
 
 static int compare_jobs(const void *a, const void *b)
 {
-	const struct registry_job *x = *(struct registry_job *const *)a, *y = *(struct registry_job *const *)b;
+	const struct registry_job *x = *(struct registry_job *const *)a,
+				  *y = *(struct registry_job *const *)b;
 	int r = compare_names(x, y);
 
 	return r ? r : registry_job_compare_shown(x, y);
@@ -104,8 +106,10 @@ static int list_parts(struct making *m)
 		for (size_t i = 0; i < g->member_count; i++) {
 			const struct registry_member *member = &g->members[i];
 
-			if (!member->is_folded && (g->task || g->row_count || registry_group_has_parts(m->registry, g)))
-				m->parts[m->part_count++] = (struct part){ member->job, member->step, g, member->rank };
+			if (!member->is_folded &&
+			    (g->task || g->row_count || registry_group_has_parts(m->registry, g)))
+				m->parts[m->part_count++] =
+					(struct part){ member->job, member->step, g, member->rank };
 		}
 	}
 	if (m->part_count > 1)
@@ -114,7 +118,8 @@ static int list_parts(struct making *m)
 }
 
 /* The parts of one job. */
-static const struct part *find_parts(const struct making *m, const struct registry_job *j, size_t *ret_count)
+static const struct part *find_parts(const struct making *m, const struct registry_job *j,
+				     size_t *ret_count)
 {
 	size_t low = 0, high = m->part_count, end;
 
@@ -182,7 +187,8 @@ static int append_folded(struct making *m, const struct registry_job *j)
 }
 
 /* All of them, over the folded cgroups and the others, in @m. */
-static int gather_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t count)
+static int gather_rows(struct making *m, struct registry_job *j, const struct part *parts,
+		       size_t count)
 {
 	int r;
 
@@ -197,7 +203,9 @@ static int gather_rows(struct making *m, struct registry_job *j, const struct pa
 
 static struct op_counts counts_of(const struct registry_row *row)
 {
-	struct op_counts counts = { .calls = row->counts.calls, .errors = row->counts.errors, .ns = row->counts.ns };
+	struct op_counts counts = { .calls = row->counts.calls,
+				    .errors = row->counts.errors,
+				    .ns = row->counts.ns };
 
 	if (row->op < OP_DATA_COUNT)
 		counts.bytes = row->counts.bytes;
@@ -242,8 +250,8 @@ static int make_room_to_merge(struct making *m, size_t count)
 	return 0;
 }
 
-/* Merge what there is with what was shown, which is the least of each.  Both are sorted; returns how many there are
- * in m->merged. */
+/* Merge what there is with what was shown, which is the least of each.  Both are sorted; returns
+ * how many there are in m->merged. */
 static size_t merge_rows(const struct making *m, const struct snapshot_job *last)
 {
 	size_t last_count = last ? last->row_count : 0, i = 0, k = 0, count = 0;
@@ -253,7 +261,8 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 		int order = i == m->row_count ? 1 : k == last_count ? -1 : 0;
 
 		if (i < m->row_count)
-			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op, m->rows[i].interface, 0,
+			now = (struct snapshot_row){ m->indexes[m->rows[i].mount], m->rows[i].op,
+						     m->rows[i].interface, 0,
 						     counts_of(&m->rows[i]) };
 		if (k < last_count)
 			before = translate(m, &last->rows[k]);
@@ -269,8 +278,8 @@ static size_t merge_rows(const struct making *m, const struct snapshot_job *last
 }
 
 /* Each job's rows take just their room: they stay until others are shown. */
-static int make_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t part_count,
-		     const struct snapshot_job *last, struct snapshot_job *ret)
+static int make_rows(struct making *m, struct registry_job *j, const struct part *parts,
+		     size_t part_count, const struct snapshot_job *last, struct snapshot_job *ret)
 {
 	size_t count;
 	int r = gather_rows(m, j, parts, part_count);
@@ -290,8 +299,8 @@ static int make_rows(struct making *m, struct registry_job *j, const struct part
 }
 
 /* Those of a job that did nothing since it was shown are what they were. */
-static int put_rows(struct making *m, struct registry_job *j, const struct part *parts, size_t part_count,
-		    const struct snapshot_job *last, struct snapshot_job *ret)
+static int put_rows(struct making *m, struct registry_job *j, const struct part *parts,
+		    size_t part_count, const struct snapshot_job *last, struct snapshot_job *ret)
 {
 	if (!last || j->has_new_rows || m->has_moved)
 		return make_rows(m, j, parts, part_count, last, ret);
@@ -308,14 +317,17 @@ static void add_parts(const struct registry *r, const struct part *parts, size_t
 {
 	uint64_t live = 0;
 
-	registry_add_tasks(r, values, &(struct cgroup_tasks){}, false); /* from now on they are known */
+	registry_add_tasks(r, values, &(struct cgroup_tasks){}, false); /* from now on they are
+									   known */
 	for (size_t i = 0; i < count; i++) {
 		const struct part *p = &parts[i];
-		const struct cgroup_tasks *tasks = p->group->task ? &r->tasks[p->group->task - 1] : NULL;
+		const struct cgroup_tasks *tasks = p->group->task ? &r->tasks[p->group->task - 1]
+								  : NULL;
 
 		if (!tasks || (step && p->step != step))
 			continue;
-		registry_add_tasks(r, values, tasks, registry_is_managers(p->job, p->step, p->rank, tasks));
+		registry_add_tasks(r, values, tasks,
+				   registry_is_managers(p->job, p->step, p->rank, tasks));
 		live += tasks->live;
 	}
 	if (registry_has(r, COUNTED_TASKS))
@@ -374,8 +386,9 @@ static const struct registry_group *group_at(const void *parts, size_t i)
 	return ((const struct part *)parts)[i].group;
 }
 
-static int put_step(const struct registry_job *j, const struct registry_step *step, const struct part *parts,
-		    size_t count, const struct snapshot_step *last, struct snapshot_step *ret)
+static int put_step(const struct registry_job *j, const struct registry_step *step,
+		    const struct part *parts, size_t count, const struct snapshot_step *last,
+		    struct snapshot_step *ret)
 {
 	ret->id = strdup(step->id);
 	if (!ret->id)
@@ -389,7 +402,8 @@ static int put_step(const struct registry_job *j, const struct registry_step *st
 		values_raise(ret->values, last->values);
 	if (!ret->is_live)
 		drop_gauges(ret->values);
-	return registry_parts_show(j->registry, &step->parts, true, &(struct registry_part_groups){ group_at, parts, count },
+	return registry_parts_show(j->registry, &step->parts, true,
+				   &(struct registry_part_groups){ group_at, parts, count },
 				   last ? &last->parts : NULL, &ret->parts);
 }
 
@@ -418,15 +432,19 @@ static int put_steps(const struct registry_job *j, const struct part *parts, siz
 	}
 	for (size_t i = 0; i < j->step_count; i++) {
 		const struct part key = { .step = j->steps[i] };
-		const struct part *first = bsearch(&key, by_step, count, sizeof(key), compare_by_step), *end = first;
-		const struct snapshot_step *before = last && i < last->step_count ? &last->steps[i] : NULL;
+		const struct part *first = bsearch(&key, by_step, count, sizeof(key),
+						   compare_by_step),
+				  *end = first;
+		const struct snapshot_step *before = last && i < last->step_count ? &last->steps[i]
+										  : NULL;
 
 		while (first && first > by_step && first[-1].step == j->steps[i])
 			first--;
 		while (end && end < by_step + count && end->step == j->steps[i])
 			end++;
 		ret->step_count++;
-		if (put_step(j, j->steps[i], first, (size_t)(end - first), before, &ret->steps[i]) < 0)
+		if (put_step(j, j->steps[i], first, (size_t)(end - first), before, &ret->steps[i]) <
+		    0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -434,31 +452,37 @@ static int put_steps(const struct registry_job *j, const struct part *parts, siz
 
 static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
 {
-	uint64_t start = j->facts->start_boot_ns, end = j->is_ended ? j->facts->end_boot_ns : boot_ns;
+	uint64_t start = j->facts->start_boot_ns,
+		 end = j->is_ended ? j->facts->end_boot_ns : boot_ns;
 
 	return start && end > start ? end - start : 0;
 }
 
-static int put_cores(const struct making *m, const struct registry_job *j, const struct part *parts, size_t count,
-		     struct balance *ret)
+static int put_cores(const struct making *m, const struct registry_job *j, const struct part *parts,
+		     size_t count, struct balance *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
 	int r = registry_cores_copy(&cores, &j->cores);
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
-	return r < 0 ? r : registry_cores_load_balance(&cores, elapsed_ns(j, m->snapshot->boot_ns), ret);
+	return r < 0 ? r
+		     : registry_cores_load_balance(&cores, elapsed_ns(j, m->snapshot->boot_ns),
+						   ret);
 }
 
 /* The step that did most of those that start ranks; NULL: there is none. */
-static const struct registry_step *main_step(const struct registry_job *j, const struct snapshot_job *job)
+static const struct registry_step *main_step(const struct registry_job *j,
+					     const struct snapshot_job *job)
 {
 	const struct registry_step *found = NULL;
 	uint64_t most = 0, ns;
 
 	for (size_t i = 0; i < job->step_count; i++) {
 		if (!step_has_ranks(job->steps[i].id) ||
-		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_LOOKS), &ns) || (found && ns <= most))
+		    !rank_work(job->steps[i].values, registry_has(j->registry, COUNTED_LOOKS),
+			       &ns) ||
+		    (found && ns <= most))
 			continue;
 		found = j->steps[i];
 		most = ns;
@@ -466,7 +490,8 @@ static const struct registry_step *main_step(const struct registry_job *j, const
 	return found;
 }
 
-static int put_ranks(const struct registry_job *j, const struct part *parts, size_t count, struct snapshot_job *ret)
+static int put_ranks(const struct registry_job *j, const struct part *parts, size_t count,
+		     struct snapshot_job *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores ranks = {};
 	const struct registry_step *step = main_step(j, ret);
@@ -477,12 +502,14 @@ static int put_ranks(const struct registry_job *j, const struct part *parts, siz
 	r = registry_cores_copy(&ranks, &step->ranks);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		if (parts[i].step == step)
-			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry, parts[i].group);
+			r = registry_ranks_add_group(&ranks, parts[i].rank, j->registry,
+						     parts[i].group);
 	}
 	return r < 0 ? r : registry_ranks_load_balance(&ranks, &ret->ranks);
 }
 
-static struct threads threads_of(const struct registry_job *j, const struct part *parts, size_t count)
+static struct threads threads_of(const struct registry_job *j, const struct part *parts,
+				 size_t count)
 {
 	struct busiest_threads busiest = j->busiest;
 
@@ -506,7 +533,8 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		ret->now = j->now;
 	j->now = (struct thermal_now){};
 	if (r == 0)
-		r = registry_parts_show(j->registry, &j->parts, false, &(struct registry_part_groups){ group_at, parts, count },
+		r = registry_parts_show(j->registry, &j->parts, false,
+					&(struct registry_part_groups){ group_at, parts, count },
 					last ? &last->parts : NULL, &ret->parts);
 	if (r == 0)
 		r = put_steps(j, parts, count, last, ret);
@@ -518,7 +546,9 @@ static int put_job(struct making *m, struct registry_job *j, struct snapshot_job
 		put_values(j, parts, count, last, ret->values);
 	if (r < 0)
 		return r;
-	ret->changed_ns = last && !m->has_moved && snapshot_job_is_same(ret, last) ? last->changed_ns : m->snapshot->boot_ns;
+	ret->changed_ns = last && !m->has_moved && snapshot_job_is_same(ret, last)
+				  ? last->changed_ns
+				  : m->snapshot->boot_ns;
 	return registry_feed_timeline(j, m->snapshot, ret);
 }
 

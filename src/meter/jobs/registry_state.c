@@ -13,7 +13,9 @@
 #include "model/timeline_json.h"
 #include "basic/utf8.h"
 
-static const char *const histogram_names[] = { [HISTOGRAM_SIZE] = "size", [HISTOGRAM_LATENCY] = "latency" };
+static const char *const histogram_names[] = {
+	[HISTOGRAM_SIZE] = "size", [HISTOGRAM_LATENCY] = "latency"
+};
 
 const char *state_histogram_name(enum histogram_kind kind)
 {
@@ -136,7 +138,8 @@ static void put_sums(struct document *d, const struct registry_job *j)
 	if (j->busiest.count)
 		put_numbers(d, "busiest", busiest, ARRAY_SIZE(busiest));
 	if (j->thermal.samples)
-		put_numbers(d, "thermal", (const uint64_t *)(const void *)&j->thermal, THERMAL_SUMS);
+		put_numbers(d, "thermal", (const uint64_t *)(const void *)&j->thermal,
+			    THERMAL_SUMS);
 }
 
 static void put_oom_kills(struct document *d, const struct registry_job *j)
@@ -263,11 +266,12 @@ static int put_timeline(struct document *d, const struct registry_job *j)
 	return timeline_save(&j->timeline, d);
 }
 
-/* The least that the next agent may show, where nothing else goes over to it: how CPU time splits into user and system is not
- * what it was whenever it is asked.  NULL: nothing is. */
+/* The least that the next agent may show, where nothing else goes over to it: how CPU time splits
+ * into user and system is not what it was whenever it is asked.  NULL: nothing is. */
 static const struct value *shown_of(const struct registry_job *j)
 {
-	return j->is_put_aside && j->shown ? j->registry->shown->jobs[j->shown - 1].values : j->least;
+	return j->is_put_aside && j->shown ? j->registry->shown->jobs[j->shown - 1].values
+					   : j->least;
 }
 
 static int put_job(struct document *d, const struct registry_job *j)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* registry_state - the text in which a job's folded part is kept: what its writer and its reader share. */
+/* registry_state - the text in which a job's folded part is kept: what its writer and its reader
+ * share. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The way back from the text of registry_state.c.  Nothing of a text in which anything is odd is taken. */
+/* The way back from the text of registry_state.c.  Nothing of a text in which anything is odd is
+ * taken. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -54,7 +55,8 @@ const uint64_t *state_number_get(const struct job *facts, size_t i)
 
 /* What was read, until all of it is known to be good. */
 struct saved {
-	struct registry_job *job; /* of no registry's list; its rows name mounts by their place below */
+	struct registry_job *job; /* of no registry's list; its rows name mounts by their place
+				     below */
 	char *boot_id;
 	struct state_mounts mounts;
 };
@@ -102,7 +104,8 @@ static enum metric_id find_metric(const char *name)
 	return METRIC_JOB_COUNT;
 }
 
-static int take_values(const struct place *place, const json_t *above, const char *key, struct value *ret)
+static int take_values(const struct place *place, const json_t *above, const char *key,
+		       struct value *ret)
 {
 	struct place here = place_below(place, "%s%s", *place->path ? "." : "", key);
 	const json_t *map;
@@ -114,7 +117,8 @@ static int take_values(const struct place *place, const json_t *above, const cha
 		return place_refuse(place, key, "is missing");
 	if (r < 0)
 		return r;
-	json_object_foreach((json_t *)map, name, value) {
+	json_object_foreach((json_t *)map, name, value)
+	{
 		enum metric_id id = find_metric(name);
 
 		if (id == METRIC_JOB_COUNT)
@@ -136,10 +140,11 @@ static int take_facts(const struct place *place, const json_t *root, struct regi
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_strings); i++)
-		r = state_take_string(place, root, state_strings[i].key, (char **)state_string_get(facts, i));
+		r = state_take_string(place, root, state_strings[i].key,
+				      (char **)state_string_get(facts, i));
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(state_numbers); i++)
-		r = state_take_number(place, root, state_numbers[i].key, INT64_MAX, (uint64_t *)state_number_get(facts, i),
-				&is_known);
+		r = state_take_number(place, root, state_numbers[i].key, INT64_MAX,
+				      (uint64_t *)state_number_get(facts, i), &is_known);
 	if (r == 0)
 		r = state_take_value(place, root, "uid", UINT32_MAX, &uid);
 	if (r < 0)
@@ -150,7 +155,9 @@ static int take_facts(const struct place *place, const json_t *root, struct regi
 	facts->uid = uid.is_known ? (int64_t)uid.number : -1;
 	facts->array_index = index.is_known ? (int64_t)index.number : -1;
 	r = state_take_value(place, root, "allocated_cores", VALUE_MAX, &facts->allocated_cores);
-	return r < 0 ? r : state_take_value(place, root, "memory_limit", VALUE_MAX, &facts->memory_limit);
+	return r < 0 ? r
+		     : state_take_value(place, root, "memory_limit", VALUE_MAX,
+					&facts->memory_limit);
 }
 
 static int take_top(const struct place *place, const json_t *root, struct registry_job *j)
@@ -204,7 +211,8 @@ static int take_shown(const struct place *place, const json_t *root, struct regi
 	return j->least ? take_values(place, root, "shown", j->least) : -ENOMEM;
 }
 
-static int take_pairs(const struct place *place, const json_t *root, const char *key, struct registry_cores *ret)
+static int take_pairs(const struct place *place, const json_t *root, const char *key,
+		      struct registry_cores *ret)
 {
 	struct place here = place_below(place, "%s", key);
 	const json_t *list;
@@ -241,7 +249,8 @@ static int take_parts(const struct place *place, const json_t *root, struct regi
 	return parts_parse(place, root, false, &j->parts);
 }
 
-static int take_numbers(const struct place *place, const json_t *root, const char *key, uint64_t *ret, size_t count)
+static int take_numbers(const struct place *place, const json_t *root, const char *key,
+			uint64_t *ret, size_t count)
 {
 	struct place here = place_below(place, "%s", key);
 	const json_t *list;
@@ -329,7 +338,8 @@ static int compare_cgroups(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static int take_cgroup(const struct place *place, const json_t *list, struct registry_cgroup_name *ret)
+static int take_cgroup(const struct place *place, const json_t *list,
+		       struct registry_cgroup_name *ret)
 {
 	uint64_t members = 0;
 	int r = state_check_length(place, list, 2);
@@ -395,14 +405,17 @@ static int check_schema(const json_t *root, struct error *err)
 	const json_t *schema = json_is_object(root) ? place_member(root, "schema") : NULL;
 
 	if (!json_is_string(schema) || strcmp(json_string_value(schema), STATE_SCHEMA) != 0)
-		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'", STATE_SCHEMA);
+		return error_set(err, -EINVAL, "this is no state of a job: the schema is not '%s'",
+				 STATE_SCHEMA);
 	return 0;
 }
 
-static int (*const takers[])(const struct place *place, const json_t *root, struct registry_job *j) = {
-	take_facts, take_top,	take_folded, take_base,		  take_shown,		take_cores,	       take_threads,
-	take_thermal, take_oom_kills, take_ports, registry_gaps_parse, registry_losses_parse, take_parts, take_steps, take_timeline,
-	take_cgroups,
+static int (*const takers[])(const struct place *place, const json_t *root,
+			     struct registry_job *j) = {
+	take_facts,	take_top,   take_folded,	 take_base,
+	take_shown,	take_cores, take_threads,	 take_thermal,
+	take_oom_kills, take_ports, registry_gaps_parse, registry_losses_parse,
+	take_parts,	take_steps, take_timeline,	 take_cgroups,
 };
 
 static int read_job(struct registry *r, const json_t *root, struct saved *s, struct error *err)
@@ -458,7 +471,8 @@ static void end_with_boot(struct registry_job *j)
 {
 	j->facts->start_boot_ns = 0;
 	j->facts->end_boot_ns = j->registry->options.started_boot_ns;
-	j->timeline.last_boot_ns = j->facts->end_boot_ns; /* nothing goes on after its last reading */
+	j->timeline.last_boot_ns = j->facts->end_boot_ns; /* nothing goes on after its last reading
+							   */
 	j->is_ended = true;
 	j->top_id = j->facts->group_id = 0;
 	j->last_death_ns = 0;
@@ -507,8 +521,10 @@ int registry_parse_job(struct registry *r, const char *text, size_t length, stru
 	code = read_job(r, root, &saved, err);
 	if (code == 0) {
 		code = adopt(r, &saved);
-		if (code == -ENOSPC) /* should it be known later, what is written down is not in it */
-			code = registry_lacking_add(r, saved.job->facts->manager, saved.job->facts->id);
+		if (code == -ENOSPC) /* should it be known later, what is written down is not in it
+				      */
+			code = registry_lacking_add(r, saved.job->facts->manager,
+						    saved.job->facts->id);
 	}
 	return code == -ENOMEM ? error_set_errno(err, ENOMEM, "cannot take it in") : code;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Of a state's text: what was done on files, by mounts that rows and histograms name by where they stand in a list. */
+/* Of a state's text: what was done on files, by mounts that rows and histograms name by where they
+ * stand in a list. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,8 @@ static int take_aliases(const struct place *place, const json_t *map, struct sna
 	int r = place_get(place, map, "aliases", JSON_ARRAY, &list);
 
 	if (r == 0 && list && json_array_size(list) > MOUNT_ALIASES_MAX)
-		return place_refuse(place, "aliases", "has more than %d entries", MOUNT_ALIASES_MAX);
+		return place_refuse(place, "aliases", "has more than %d entries",
+				    MOUNT_ALIASES_MAX);
 	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++)
 		r = place_copy_string(place, "aliases", json_array_get(list, i), &m->aliases[i]);
 	return r;
@@ -74,7 +76,8 @@ static int take_mounts(const struct place *place, const json_t *root, struct sta
 	return r;
 }
 
-static int take_row(const struct place *place, const json_t *list, size_t mount_count, struct registry_row *ret)
+static int take_row(const struct place *place, const json_t *list, size_t mount_count,
+		    struct registry_row *ret)
 {
 	uint64_t numbers[4] = {}, mount = 0;
 	enum file_op op = file_op_find(state_word_at(list, 1));
@@ -87,18 +90,24 @@ static int take_row(const struct place *place, const json_t *list, size_t mount_
 		r = state_number_at(place, list, 3 + i, INT64_MAX, &numbers[i]);
 	if (r < 0)
 		return r;
-	if (mount >= mount_count || op == OP_COUNT || interface == INTERFACE_COUNT || (op >= OP_DATA_COUNT && interface != INTERFACE_CALL))
+	if (mount >= mount_count || op == OP_COUNT || interface == INTERFACE_COUNT ||
+	    (op >= OP_DATA_COUNT && interface != INTERFACE_CALL))
 		return place_refuse(place, "", "names what there is not");
-	*ret = (struct registry_row){ .mount = (uint32_t)mount, .op = (uint8_t)op, .interface = (uint8_t)interface };
-	ret->counts = (struct file_counts){ .calls = numbers[0], .errors = numbers[1], .ns = numbers[2], .amount = numbers[3] };
+	*ret = (struct registry_row){ .mount = (uint32_t)mount,
+				      .op = (uint8_t)op,
+				      .interface = (uint8_t)interface };
+	ret->counts = (struct file_counts){
+		.calls = numbers[0], .errors = numbers[1], .ns = numbers[2], .amount = numbers[3]
+	};
 	return 0;
 }
 
-static int take_rows(const struct place *place, const json_t *root, const struct state_mounts *mounts,
-		     struct registry_job *j)
+static int take_rows(const struct place *place, const json_t *root,
+		     const struct state_mounts *mounts, struct registry_job *j)
 {
 	const json_t *list;
-	int r = state_need_list(place, root, "rows", (size_t)MOUNTS_JOB_MAX * OP_COUNT * INTERFACE_COUNT, &list);
+	int r = state_need_list(place, root, "rows",
+				(size_t)MOUNTS_JOB_MAX * OP_COUNT * INTERFACE_COUNT, &list);
 
 	if (r < 0)
 		return r;
@@ -108,7 +117,8 @@ static int take_rows(const struct place *place, const json_t *root, const struct
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
 		struct place here = place_below(place, "rows[%zu]", i);
 
-		r = take_row(&here, json_array_get(list, i), mounts->count, &j->rows[j->row_count++]);
+		r = take_row(&here, json_array_get(list, i), mounts->count,
+			     &j->rows[j->row_count++]);
 	}
 	return r;
 }
@@ -129,20 +139,23 @@ static int take_bucket(const struct place *place, const json_t *list, size_t mou
 		r = state_number_at(place, list, 4, INT64_MAX, &count);
 	if (r < 0)
 		return r;
-	while (kind <= HISTOGRAM_LATENCY && strcmp(state_histogram_name(kind), state_word_at(list, 2)) != 0)
+	while (kind <= HISTOGRAM_LATENCY &&
+	       strcmp(state_histogram_name(kind), state_word_at(list, 2)) != 0)
 		kind++;
 	if (mount >= mount_count || op >= OP_DATA_COUNT || kind > HISTOGRAM_LATENCY || !count)
 		return place_refuse(place, "", "names what there is not");
-	*ret = (struct registry_bucket){ (uint32_t)mount, (uint8_t)op, kind, (uint8_t)bucket, 0, count };
+	*ret = (struct registry_bucket){ (uint32_t)mount, (uint8_t)op, kind,
+					 (uint8_t)bucket, 0,	       count };
 	return 0;
 }
 
-static int take_buckets(const struct place *place, const json_t *root, const struct state_mounts *mounts,
-			struct registry_job *j)
+static int take_buckets(const struct place *place, const json_t *root,
+			const struct state_mounts *mounts, struct registry_job *j)
 {
 	const json_t *list;
-	int r = state_need_list(place, root, "histograms", (size_t)MOUNTS_JOB_MAX * OP_DATA_COUNT * 2 * HISTOGRAM_BUCKETS,
-			  &list);
+	int r = state_need_list(place, root, "histograms",
+				(size_t)MOUNTS_JOB_MAX * OP_DATA_COUNT * 2 * HISTOGRAM_BUCKETS,
+				&list);
 
 	if (r < 0)
 		return r;
@@ -158,7 +171,8 @@ static int take_buckets(const struct place *place, const json_t *root, const str
 	return r;
 }
 
-int state_take_rows(const struct place *place, const json_t *root, struct registry_job *j, struct state_mounts *ret)
+int state_take_rows(const struct place *place, const json_t *root, struct registry_job *j,
+		    struct state_mounts *ret)
 {
 	int r = take_mounts(place, root, ret);
 

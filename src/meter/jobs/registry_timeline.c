@@ -6,16 +6,20 @@
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
 
-#define SAVE_NS UINT64_C(60000000000) /* a timeline that changes is written down this often at most... */
-#define SAVE_SHARE 32		      /* ...and not before it has grown by one of so many parts */
-#define SAVES_MAX 32		      /* of all jobs, after one reading */
+#define SAVE_NS \
+	UINT64_C(60000000000) /* a timeline that changes is written down this often at most... */
+#define SAVE_SHARE 32 /* ...and not before it has grown by one of so many parts */
+#define SAVES_MAX 32 /* of all jobs, after one reading */
 
 /* ---- a reading ---- */
 
-#define CLASSES (OP_DATA_COUNT + 1) /* each operation on data, and all those on metadata together */
+#define CLASSES                                                                           \
+	(OP_DATA_COUNT + 1) /* each operation on data, and all those on metadata together \
+			     */
 
 /* Over all mounts, and all ways but mappings. */
-static void sum_rows(const struct snapshot *s, const struct snapshot_job *job, struct op_counts ret[CLASSES])
+static void sum_rows(const struct snapshot *s, const struct snapshot_job *job,
+		     struct op_counts ret[CLASSES])
 {
 	memset(ret, 0, CLASSES * sizeof(*ret));
 	for (size_t i = 0; i < job->row_count; i++) {
@@ -26,9 +30,11 @@ static void sum_rows(const struct snapshot *s, const struct snapshot_job *job, s
 	}
 }
 
-static struct value take_sum(const struct snapshot *s, enum metric_id id, const struct op_counts sums[CLASSES])
+static struct value take_sum(const struct snapshot *s, enum metric_id id,
+			     const struct op_counts sums[CLASSES])
 {
-	struct value value = { .is_known = metric_get(id)->unit == UNIT_SECONDS ? s->has_seconds : s->has_mounts };
+	struct value value = { .is_known = metric_get(id)->unit == UNIT_SECONDS ? s->has_seconds
+										: s->has_mounts };
 
 	for (size_t op = 0; op < CLASSES; op++) {
 		if (metric_takes(id, (enum file_op)op, INTERFACE_CALL))
@@ -80,7 +86,8 @@ static bool is_due(const struct registry_job *j)
 	       now_ns >= j->saved_boot_ns + MAX(SAVE_NS, age_ns / SAVE_SHARE);
 }
 
-int registry_feed_timeline(struct registry_job *j, const struct snapshot *s, const struct snapshot_job *job)
+int registry_feed_timeline(struct registry_job *j, const struct snapshot *s,
+			   const struct snapshot_job *job)
 {
 	struct value values[TIMELINE_SERIES];
 	uint64_t boot_ns = s->boot_ns;
@@ -90,7 +97,8 @@ int registry_feed_timeline(struct registry_job *j, const struct snapshot *s, con
 		boot_ns = MIN(boot_ns, j->facts->end_boot_ns);
 	take_values(s, job, values);
 	if (r == 0)
-		r = timeline_feed(&j->timeline, s->real_ns - (s->boot_ns - boot_ns), boot_ns, values);
+		r = timeline_feed(&j->timeline, s->real_ns - (s->boot_ns - boot_ns), boot_ns,
+				  values);
 	if (r == 0 && j->registry->saves_left && !j->is_changed && is_due(j)) {
 		j->registry->saves_left--;
 		j->is_changed = true;

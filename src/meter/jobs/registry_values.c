@@ -57,14 +57,15 @@ static void values_add_tasks(struct value *to, const struct cgroup_tasks *tasks)
 	value_raise(&to[METRIC_MEMORY_PROCESS_PEAK], &peak);
 }
 
-bool registry_is_managers(const struct registry_job *j, const struct registry_step *step, uint32_t rank,
-			  const struct cgroup_tasks *tasks)
+bool registry_is_managers(const struct registry_job *j, const struct registry_step *step,
+			  uint32_t rank, const struct cgroup_tasks *tasks)
 {
-	return strcmp(j->facts->manager, "slurm") == 0 && step && rank == RANK_NONE && j->facts->uid > 0 &&
-	       tasks->uid == UINT32_MAX;
+	return strcmp(j->facts->manager, "slurm") == 0 && step && rank == RANK_NONE &&
+	       j->facts->uid > 0 && tasks->uid == UINT32_MAX;
 }
 
-void registry_add_tasks(const struct registry *r, struct value *to, const struct cgroup_tasks *tasks, bool is_managers)
+void registry_add_tasks(const struct registry *r, struct value *to,
+			const struct cgroup_tasks *tasks, bool is_managers)
 {
 	static const struct task_times no_times;
 
@@ -76,7 +77,8 @@ void registry_add_tasks(const struct registry *r, struct value *to, const struct
 		polls_add(to, &tasks->polls);
 }
 
-void registry_busiest_threads_add_group(struct busiest_threads *to, const struct registry *r, const struct registry_group *g)
+void registry_busiest_threads_add_group(struct busiest_threads *to, const struct registry *r,
+					const struct registry_group *g)
 {
 	if (g->task)
 		busiest_threads_raise(to, &r->tasks[g->task - 1].busiest);

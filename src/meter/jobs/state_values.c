@@ -24,7 +24,8 @@ int state_check_keys(const struct place *place, const json_t *map, const char *c
 
 	if (!json_is_object(map))
 		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
-	json_object_foreach((json_t *)map, key, value) {
+	json_object_foreach((json_t *)map, key, value)
+	{
 		if (!is_listed(keys, key) && !(is_also && is_also(key)))
 			return place_refuse(place, "", "has something else: '%.40s'", key);
 		if (json_is_null(value))
@@ -51,15 +52,17 @@ int state_need_string(const struct place *place, const json_t *map, const char *
 	return r == 0 && (!*ret || !**ret) ? place_refuse(place, key, "is missing") : r;
 }
 
-int state_take_number(const struct place *place, const json_t *map, const char *key, uint64_t max, uint64_t *ret,
-		       bool *ret_is_known)
+int state_take_number(const struct place *place, const json_t *map, const char *key, uint64_t max,
+		      uint64_t *ret, bool *ret_is_known)
 {
 	int r = place_take_number(place, map, key, 0, ret, ret_is_known);
 
-	return r == 0 && *ret_is_known && *ret > max ? place_refuse(place, key, "is out of range") : r;
+	return r == 0 && *ret_is_known && *ret > max ? place_refuse(place, key, "is out of range")
+						     : r;
 }
 
-int state_take_value(const struct place *place, const json_t *map, const char *key, uint64_t max, struct value *ret)
+int state_take_value(const struct place *place, const json_t *map, const char *key, uint64_t max,
+		     struct value *ret)
 {
 	uint64_t number = 0;
 	bool is_known;
@@ -70,7 +73,8 @@ int state_take_value(const struct place *place, const json_t *map, const char *k
 	return r;
 }
 
-int state_need_list(const struct place *place, const json_t *map, const char *key, size_t max, const json_t **ret)
+int state_need_list(const struct place *place, const json_t *map, const char *key, size_t max,
+		    const json_t **ret)
 {
 	int r = place_get(place, map, key, JSON_ARRAY, ret);
 
@@ -78,7 +82,9 @@ int state_need_list(const struct place *place, const json_t *map, const char *ke
 		return r;
 	if (!*ret)
 		return place_refuse(place, key, "is missing");
-	return json_array_size(*ret) > max ? place_refuse(place, key, "has more than %zu entries", max) : 0;
+	return json_array_size(*ret) > max
+		       ? place_refuse(place, key, "has more than %zu entries", max)
+		       : 0;
 }
 
 int state_parse_id(const struct place *place, const char *key, const json_t *json, uint64_t *ret)
@@ -88,11 +94,13 @@ int state_parse_id(const struct place *place, const char *key, const json_t *jso
 	return 0;
 }
 
-int state_number_at(const struct place *place, const json_t *list, size_t i, uint64_t max, uint64_t *ret)
+int state_number_at(const struct place *place, const json_t *list, size_t i, uint64_t max,
+		    uint64_t *ret)
 {
 	const json_t *json = json_array_get(list, i);
 
-	if (!json_is_integer(json) || json_integer_value(json) < 0 || (uint64_t)json_integer_value(json) > max)
+	if (!json_is_integer(json) || json_integer_value(json) < 0 ||
+	    (uint64_t)json_integer_value(json) > max)
 		return place_refuse(place, "", "has something else where a number should be");
 	*ret = (uint64_t)json_integer_value(json);
 	return 0;
@@ -107,6 +115,7 @@ const char *state_word_at(const json_t *list, size_t i)
 
 int state_check_length(const struct place *place, const json_t *list, size_t length)
 {
-	return json_is_array(list) && json_array_size(list) == length ?
-		       0 : place_refuse(place, "", "should be a list of %zu", length);
+	return json_is_array(list) && json_array_size(list) == length
+		       ? 0
+		       : place_refuse(place, "", "should be a list of %zu", length);
 }

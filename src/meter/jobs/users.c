@@ -19,7 +19,8 @@
 #include "basic/cleanup.h"
 #include "basic/utf8.h"
 
-#define SET_COUNT 256 /* the cache is one of sets: a uid is in one of the places of its set, or nowhere */
+#define SET_COUNT \
+	256 /* the cache is one of sets: a uid is in one of the places of its set, or nowhere */
 #define SET_SIZE 8
 #define BATCH_MAX 64
 #define TIMEOUT_NS UINT64_C(10000000000)
@@ -38,9 +39,9 @@ enum state {
 struct entry {
 	enum state state;
 	uint32_t uid;
-	bool is_waiting;     /* for the next child, or for this one */
-	uint64_t due_ns;     /* when to ask (again) */
-	uint64_t used;       /* by the count of look-ups */
+	bool is_waiting; /* for the next child, or for this one */
+	uint64_t due_ns; /* when to ask (again) */
+	uint64_t used; /* by the count of look-ups */
 	char *name;
 };
 
@@ -161,11 +162,12 @@ static void drop_capabilities(void)
 	(void)syscall(SYS_capset, &head, none);
 }
 
-/* Nothing of the caller's is left to it: neither descriptors (a connection would stay open as long as the child
- * lives), nor handlers and blocked signals, nor rights. */
+/* Nothing of the caller's is left to it: neither descriptors (a connection would stay open as long
+ * as the child lives), nor handlers and blocked signals, nor rights. */
 static void become_child(const struct users *u, int fd)
 {
-	const struct sigaction normal = { .sa_handler = SIG_DFL }, ignored = { .sa_handler = SIG_IGN };
+	const struct sigaction normal = { .sa_handler = SIG_DFL },
+			       ignored = { .sa_handler = SIG_IGN };
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -174,7 +176,8 @@ static void become_child(const struct users *u, int fd)
 	sigaction(SIGPIPE, &ignored, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	alarm((unsigned int)(u->timeout_ns / 1000000000 + 2)); /* should nobody be there to end us */
+	alarm((unsigned int)(u->timeout_ns / 1000000000 + 2)); /* should nobody be there to end us
+								*/
 	if (fd != 3)
 		dup2(fd, 3);
 	close_range(4, ~0u, 0);
@@ -284,8 +287,8 @@ static bool take_answers(struct users *u, uint64_t now_ns)
 	}
 }
 
-/* Whom the child did not answer: who was at hand when it hung, and those behind.  Only the first is blamed, so that a
- * uid that makes a directory hang does not take their names from the others. */
+/* Whom the child did not answer: who was at hand when it hung, and those behind.  Only the first is
+ * blamed, so that a uid that makes a directory hang does not take their names from the others. */
 static void give_up(struct users *u, uint64_t now_ns)
 {
 	for (size_t i = 0; i < u->batch_count; i++) {

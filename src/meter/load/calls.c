@@ -13,10 +13,13 @@ static_assert(FILES_BUCKETS == HISTOGRAM_BUCKETS, "the kernel side fills the mod
 static_assert(OP_COUNT <= FILES_OPS, "the kernel side has room for each operation");
 static_assert(INTERFACE_COUNT <= FILES_INTERFACES, "and for each way");
 static_assert((int)FILES_READ == OP_READ && (int)FILES_WRITE == OP_WRITE &&
-		      (int)FILES_BY_URING == INTERFACE_IO_URING && (int)FILES_BY_LIBAIO == INTERFACE_LIBAIO &&
-		      (int)FILES_BY_SPLICE == INTERFACE_SPLICE && (int)FILES_BY_MAPPING == INTERFACE_MAPPING,
+		      (int)FILES_BY_URING == INTERFACE_IO_URING &&
+		      (int)FILES_BY_LIBAIO == INTERFACE_LIBAIO &&
+		      (int)FILES_BY_SPLICE == INTERFACE_SPLICE &&
+		      (int)FILES_BY_MAPPING == INTERFACE_MAPPING,
 	      "both number alike");
-static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (int)FILES_CLOSE == OP_CLOSE,
+static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE &&
+		      (int)FILES_CLOSE == OP_CLOSE,
 	      "both number alike");
 
 /* Newer than the headers that we build with; one number on all machines. */
@@ -32,22 +35,63 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE && (i
 
 #define NO ARGUMENT_NONE
 
-#define DATA(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA }
-#define COPIES(interface, from, to) { CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = to }, NO, CALL_MOVES_DATA }
-#define BY_FILE(op) { CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, 0 }
+#define DATA(op)                                                                               \
+	{                                                                                      \
+		CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA \
+	}
+#define COPIES(interface, from, to)                                                       \
+	{                                                                                 \
+		CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = to }, NO, \
+			CALL_MOVES_DATA                                                   \
+	}
+#define BY_FILE(op)                                                              \
+	{                                                                        \
+		CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, 0 \
+	}
 /* Or by the descriptor before the path, where the path is empty and the flags say so. */
-#define BY_PATH(op) { CALL_BY_PATH, op, op, INTERFACE_CALL, { NO }, { 0 }, NO, 0 }
-#define BY_PATH_OR_FILE(op, path, flags) { CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, 0 }
-#define BY_PATH_OR_NULL(op, path, flags)                                                           \
-	{ CALL_BY_PATH, op, op, INTERFACE_CALL, { (path) - 1 }, { path }, flags, CALL_NULL_IS_FILE }
-#define UNLINKS(flags) { CALL_BY_PATH, OP_UNLINK, OP_RMDIR, INTERFACE_CALL, { NO }, { 1 }, flags, 0 }
-#define OPENS { CALL_BY_RESULT, OP_OPEN, OP_CREATE, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
-#define EXECS { CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA }
-#define POLLS(limit_, traits) { CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = limit_ }, { NO }, NO, traits }
-#define ON_SOCKET(op, messages_, flags, traits)                                                    \
-	{ CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = messages_ }, flags, CALL_MOVES_DATA | (traits) }
-#define ACCEPTS { CALL_ACCEPT, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, 0 }
-#define SUBMITS { CALL_SUBMIT, OP_READ, OP_READ, INTERFACE_LIBAIO, { NO }, { NO }, NO, CALL_MOVES_DATA }
+#define BY_PATH(op)                                                        \
+	{                                                                  \
+		CALL_BY_PATH, op, op, INTERFACE_CALL, { NO }, { 0 }, NO, 0 \
+	}
+#define BY_PATH_OR_FILE(op, path, flags)                                               \
+	{                                                                              \
+		CALL_BY_PATH, op, op, INTERFACE_CALL, { (path)-1 }, { path }, flags, 0 \
+	}
+#define BY_PATH_OR_NULL(op, path, flags)                                             \
+	{                                                                            \
+		CALL_BY_PATH, op, op, INTERFACE_CALL, { (path)-1 }, { path }, flags, \
+			CALL_NULL_IS_FILE                                            \
+	}
+#define UNLINKS(flags)                                                                     \
+	{                                                                                  \
+		CALL_BY_PATH, OP_UNLINK, OP_RMDIR, INTERFACE_CALL, { NO }, { 1 }, flags, 0 \
+	}
+#define OPENS                                                                             \
+	{                                                                                 \
+		CALL_BY_RESULT, OP_OPEN, OP_CREATE, INTERFACE_CALL, { NO }, { NO }, NO, 0 \
+	}
+#define EXECS                                                                                    \
+	{                                                                                        \
+		CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA \
+	}
+#define POLLS(limit_, traits)                                                            \
+	{                                                                                \
+		CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = limit_ }, { NO }, NO, traits \
+	}
+#define ON_SOCKET(op, messages_, flags, traits)                                               \
+	{                                                                                     \
+		CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = messages_ }, flags, \
+			CALL_MOVES_DATA | (traits)                                            \
+	}
+#define ACCEPTS                                                                      \
+	{                                                                            \
+		CALL_ACCEPT, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, 0 \
+	}
+#define SUBMITS                                                                      \
+	{                                                                            \
+		CALL_SUBMIT, OP_READ, OP_READ, INTERFACE_LIBAIO, { NO }, { NO }, NO, \
+			CALL_MOVES_DATA                                              \
+	}
 
 /* clang-format off */
 static const struct {

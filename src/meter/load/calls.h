@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* calls - which system calls and io_uring requests are which operation; the kernel side asks the tables. */
+/* calls - which system calls and io_uring requests are which operation; the kernel side asks the
+ * tables. */
 #pragma once
 
 #include <stddef.h>

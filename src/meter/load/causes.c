@@ -18,10 +18,12 @@ static_assert((int)CAUSE_PAGE_FAULT == TIME_PAGE_FAULT && (int)CAUSE_NETWORK == 
 		      (int)CAUSE_OTHER == TIME_OTHER,
 	      "both number alike");
 
-#define STANDS_FOR(member, cause) (offsetof(struct blocked_times, member) == (cause) * sizeof(uint64_t))
+#define STANDS_FOR(member, cause) \
+	(offsetof(struct blocked_times, member) == (cause) * sizeof(uint64_t))
 static_assert(STANDS_FOR(file_read, CAUSE_FILE_READ) && STANDS_FOR(file_write, CAUSE_FILE_WRITE) &&
-		      STANDS_FOR(file_meta, CAUSE_FILE_META) && STANDS_FOR(file_async, CAUSE_FILE_ASYNC) &&
-		      STANDS_FOR(sync, CAUSE_SYNC) && STANDS_FOR(page_fault, CAUSE_PAGE_FAULT) &&
+		      STANDS_FOR(file_meta, CAUSE_FILE_META) &&
+		      STANDS_FOR(file_async, CAUSE_FILE_ASYNC) && STANDS_FOR(sync, CAUSE_SYNC) &&
+		      STANDS_FOR(page_fault, CAUSE_PAGE_FAULT) &&
 		      STANDS_FOR(network, CAUSE_NETWORK) && STANDS_FOR(lock, CAUSE_LOCK) &&
 		      STANDS_FOR(pipe, CAUSE_PIPE) && STANDS_FOR(poll, CAUSE_POLL) &&
 		      STANDS_FOR(sleep, CAUSE_SLEEP) && STANDS_FOR(children, CAUSE_CHILDREN) &&
@@ -36,9 +38,18 @@ static_assert(STANDS_FOR(file_read, CAUSE_FILE_READ) && STANDS_FOR(file_write, C
 #define SYS_futex_wait 455
 #endif
 
-#define BY_CALL(cause) { cause, TIME_NO_FILE }
-#define BY_FILE(cause, argument) { cause, argument } /* or what kind of file it is, if it is none on a file system */
-#define AS_BEFORE { TIME_AS_BEFORE, TIME_NO_FILE }
+#define BY_CALL(cause)              \
+	{                           \
+		cause, TIME_NO_FILE \
+	}
+#define BY_FILE(cause, argument) \
+	{                        \
+		cause, argument  \
+	} /* or what kind of file it is, if it is none on a file system */
+#define AS_BEFORE                            \
+	{                                    \
+		TIME_AS_BEFORE, TIME_NO_FILE \
+	}
 
 /* clang-format off */
 static const struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * causes - what a thread that is blocked in each system call waits for; the kernel side asks the table.
+ * causes - what a thread that is blocked in each system call waits for; the kernel side asks the
+ * table.
  *
  * Operations on files are those of the table of calls.  A call that is in neither is CAUSE_OTHER.
  */

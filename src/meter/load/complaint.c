@@ -67,9 +67,9 @@ static void keep(struct complaint *c, const char *begin, const char *begin_end, 
 
 void complaint_hear(struct complaint *c, const char *message)
 {
-	const char *text = begins_with(message, message + strlen(message), PREFIX) ?
-				   message + strlen(PREFIX) :
-				   message;
+	const char *text = begins_with(message, message + strlen(message), PREFIX)
+				   ? message + strlen(PREFIX)
+				   : message;
 	const char *log = strstr(text, BEGIN), *reason, *end;
 
 	if (c->is_verifiers)
@@ -77,7 +77,8 @@ void complaint_hear(struct complaint *c, const char *message)
 	if (log) {
 		const char *log_end = strstr(log, END);
 
-		reason = find_reason(log + strlen(BEGIN), log_end ? log_end : log + strlen(log), &end);
+		reason = find_reason(log + strlen(BEGIN), log_end ? log_end : log + strlen(log),
+				     &end);
 		if (reason) {
 			keep(c, text, log, reason, end); /* begins with whose it is: "prog 'x': " */
 			c->is_verifiers = true;

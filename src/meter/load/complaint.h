@@ -2,16 +2,17 @@
 /*
  * complaint - why libbpf could not load an object, in one line.
  *
- * libbpf tells much, through one hook without a context, and ends with what is known anyway ("failed to load BPF
- * skeleton").  What tells something is the verifier's last line before its statistics, or libbpf's first.
+ * libbpf tells much, through one hook without a context, and ends with what is known anyway
+ * ("failed to load BPF skeleton").  What tells something is the verifier's last line before its
+ * statistics, or libbpf's first.
  */
 #pragma once
 
 #include <stdbool.h>
 
 struct complaint {
-	char text[160];      /* "": nothing heard */
-	bool is_verifiers;   /* nothing tells more */
+	char text[160]; /* "": nothing heard */
+	bool is_verifiers; /* nothing tells more */
 };
 
 /* Hear one message, which may be of many lines. */

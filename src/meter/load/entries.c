@@ -10,7 +10,9 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 
-#define AT_ONCE_BYTES (256U << 10) /* a call costs the kernel more than the entries that it gives */
+#define AT_ONCE_BYTES                                                               \
+	(256U << 10) /* a call costs the kernel more than the entries that it gives \
+		      */
 #define AT_ONCE_MIN 512
 #define AT_ONCE_MAX (1U << 20)
 
@@ -81,8 +83,8 @@ int entries_visit(int fd, size_t key_size, size_t value_size, entries_visitor vi
 
 	while (r >= 0 && end == 0) {
 		end = read_batch(fd, is_first ? NULL : &place, &next, &b, &count);
-		if (end == -ENOSPC &&
-		    b.room < AT_ONCE_MAX) { /* one bucket has more: the same again */
+		if (end == -ENOSPC && b.room < AT_ONCE_MAX) { /* one bucket has more: the same again
+							       */
 			r = make_room(&b, b.room * 2, key_size, value_size);
 			end = 0;
 			continue;

@@ -3,9 +3,9 @@
  * held - a process of ours that stands still until it is released, so that it can be put in a group
  * first.
  *
- * It waits in poll(), without a limit, until nothing more can come: so it needs no call that moves data, each of which
- * somebody counts.  It is at rest there before the parent goes on: from then on whatever is counted is what it does
- * afterwards.
+ * It waits in poll(), without a limit, until nothing more can come: so it needs no call that moves
+ * data, each of which somebody counts.  It is at rest there before the parent goes on: from then on
+ * whatever is counted is what it does afterwards.
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 
 struct held {
 	pid_t pid; /* in the parent; 0 in the child */
-	int fd;    /* a socket to the other side, closed at execve() */
+	int fd; /* a socket to the other side, closed at execve() */
 };
 
-/* Fork.  The parent returns 0 when the child is at rest; the child returns 0, with pid 0, once it is
- * released (and never, if its parent gave up).  -Exxx: no process was made. */
+/* Fork.  The parent returns 0 when the child is at rest; the child returns 0, with pid 0, once it
+ * is released (and never, if its parent gave up).  -Exxx: no process was made. */
 int held_fork(struct held *ret);
 
 /* Let it go on.  Its socket stays open until it has. */

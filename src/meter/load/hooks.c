@@ -23,7 +23,8 @@
 #define UNSEEN "how many operations by io_uring were not counted"
 
 /*
- * @arguments: of programs for one tracepoint, the one whose number of arguments the kernel's has is used; 0: any.
+ * @arguments: of programs for one tracepoint, the one whose number of arguments the kernel's has is
+ * used; 0: any.
  */
 /* clang-format off */
 static const struct {
@@ -106,12 +107,9 @@ static_assert(ARRAY_SIZE(table) <= HOOKS_MAX, "each hook has its place");
 const char *object_name(enum object_id id)
 {
 	static const char *const names[OBJECT_COUNT] = {
-		[OBJECT_LIFE] = "life",
-		[OBJECT_TASKS] = "tasks",
-		[OBJECT_TIME] = "time",
-		[OBJECT_FILES] = "files",
-		[OBJECT_FENTRY] = "fentry",
-		[OBJECT_SYSCALLS] = "syscalls",
+		[OBJECT_LIFE] = "life",	    [OBJECT_TASKS] = "tasks",
+		[OBJECT_TIME] = "time",	    [OBJECT_FILES] = "files",
+		[OBJECT_FENTRY] = "fentry", [OBJECT_SYSCALLS] = "syscalls",
 		[OBJECT_BLOCK] = "block",
 	};
 
@@ -169,7 +167,8 @@ bool hooks_is_first(const struct hooks *hooks, size_t i)
 	const struct hook *hook = &hooks->items[i];
 
 	for (size_t other = 0; other < i; other++) {
-		if (!*hooks->items[other].why && hook_object(&hooks->items[other]) == hook_object(hook) &&
+		if (!*hooks->items[other].why &&
+		    hook_object(&hooks->items[other]) == hook_object(hook) &&
 		    strcmp(hooks->items[other].gives, hook->gives) == 0)
 			return false;
 	}
@@ -196,8 +195,8 @@ bool hook_is_iterator(const struct hook *hook)
 	return strncmp(hook->attach, "iter/", 5) == 0;
 }
 
-/* 05b24ff9b2cf "bpf: Prevent bpf program recursion for raw tracepoint probes", Linux 6.1: the end of a request may come
- * in an interrupt. */
+/* 05b24ff9b2cf "bpf: Prevent bpf program recursion for raw tracepoint probes", Linux 6.1: the end
+ * of a request may come in an interrupt. */
 bool hook_may_be_skipped(const struct hook *hook)
 {
 	return hook_is_trampoline(hook) || hook_object(hook) == OBJECT_BLOCK;
@@ -205,7 +204,8 @@ bool hook_may_be_skipped(const struct hook *hook)
 
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types)
 {
-	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not listed */
+	return !hook_is_trampoline(hook) || table[find_row(hook)].module || /* else it were not
+									       listed */
 	       prototype_has_function(types, hook_target(hook));
 }
 
@@ -215,7 +215,8 @@ static bool fits(size_t i, const struct kernel_types *types)
 
 	if (table[i].module && !prototype_is_in_module(types, table[i].module, target))
 		return false;
-	return !table[i].arguments || prototype_count_arguments(types, target) == table[i].arguments;
+	return !table[i].arguments ||
+	       prototype_count_arguments(types, target) == table[i].arguments;
 }
 
 /* Is it the first of its object for a tracepoint that is there, and that no program of it fits? */
@@ -224,7 +225,8 @@ static bool stands_for_none(size_t i, const struct kernel_types *types)
 	if (!table[i].arguments || prototype_count_arguments(types, target_of(table[i].attach)) < 0)
 		return false;
 	for (size_t other = 0; other < ARRAY_SIZE(table); other++) {
-		if (table[other].object == table[i].object && strcmp(table[other].attach, table[i].attach) == 0 &&
+		if (table[other].object == table[i].object &&
+		    strcmp(table[other].attach, table[i].attach) == 0 &&
 		    (other < i || fits(other, types)))
 			return false;
 	}
@@ -243,8 +245,8 @@ void hooks_list(const struct kernel_types *types, unsigned int left_out, struct 
 		if (left_out & 1U << table[i].object)
 			continue;
 		if (stands_for_none(i, types))
-			snprintf(hook.why, sizeof(hook.why), "this kernel's '%s' has other arguments",
-				 target_of(hook.attach));
+			snprintf(hook.why, sizeof(hook.why),
+				 "this kernel's '%s' has other arguments", target_of(hook.attach));
 		else if (!fits(i, types))
 			continue;
 		ret->items[ret->count++] = hook;

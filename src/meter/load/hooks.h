@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks - the programs of the kernel side and where each is attached, as one table; and what became of each on this
- * kernel.  Asks libbpf nothing but the kernel's types.
+ * hooks - the programs of the kernel side and where each is attached, as one table; and what became
+ * of each on this kernel.  Asks libbpf nothing but the kernel's types.
  */
 #pragma once
 
@@ -27,13 +27,13 @@ const char *object_name(enum object_id id);
 
 /* What became of one hook. */
 struct hook {
-	const char *tier;    /* "T2"; "T2+": adds to T2, which stands without it */
+	const char *tier; /* "T2"; "T2+": adds to T2, which stands without it */
 	const char *program; /* the BPF program's name */
-	const char *attach;  /* where it is attached: "tp_btf/sys_enter" */
-	const char *gives;   /* what is missing without it, in words */
+	const char *attach; /* where it is attached: "tp_btf/sys_enter" */
+	const char *gives; /* what is missing without it, in words */
 	bool is_on;
-	bool is_checked;     /* it was seen to count right; without, a hook that is on is believed */
-	char why[160];       /* why not */
+	bool is_checked; /* it was seen to count right; without, a hook that is on is believed */
+	char why[160]; /* why not */
 };
 
 #define HOOKS_MAX 64
@@ -43,16 +43,17 @@ struct hooks {
 	size_t count;
 };
 
-/* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where none does the
- * first, which is off.  A NULL @types tells nothing.  None of the objects in @left_out, bit by
- * object_id, which nobody would miss. */
+/* Those that this kernel can have: of programs for one tracepoint only the one that fits, or where
+ * none does the first, which is off.  A NULL @types tells nothing.  None of the objects in
+ * @left_out, bit by object_id, which nobody would miss. */
 void hooks_list(const struct kernel_types *types, unsigned int left_out, struct hooks *ret);
 
 /* NULL: no such hook on this kernel. */
 struct hook *hooks_find(struct hooks *hooks, const char *program);
 bool hooks_is_on(const struct hooks *hooks, const char *program);
 
-/* All of the object that are @part (see hook_is_part()) are off, unless there is a reason already. */
+/* All of the object that are @part (see hook_is_part()) are off, unless there is a reason already.
+ */
 void hooks_refuse(struct hooks *hooks, enum object_id id, const char *part, const char *why);
 
 /* Is it the first of its object, of those that may still be, that gives what it gives? */
@@ -69,7 +70,8 @@ bool hook_is_trampoline(const struct hook *hook);
 
 bool hook_is_iterator(const struct hook *hook);
 
-/* May the kernel skip runs of its program, since one may come while another of the CPU's is at work? */
+/* May the kernel skip runs of its program, since one may come while another of the CPU's is at
+ * work? */
 bool hook_may_be_skipped(const struct hook *hook);
 
 /* "sys_enter" of "tp_btf/sys_enter". */
@@ -79,14 +81,15 @@ const char *hook_target(const struct hook *hook);
 bool hook_has_target(const struct hook *hook, const struct kernel_types *types);
 
 /*
- * Objects that run in their code for older kernels, since the kernel refused the code for newer ones: all is counted the
- * same, but what newer code reads at once takes a call of a helper there.
+ * Objects that run in their code for older kernels, since the kernel refused the code for newer
+ * ones: all is counted the same, but what newer code reads at once takes a call of a helper there.
  *
- * On a kernel without what the newer code takes that is as it should be; on a recent one a program of ours is refused
- * that should not be, and nothing but the cost of calls would tell.
+ * On a kernel without what the newer code takes that is as it should be; on a recent one a program
+ * of ours is refused that should not be, and nothing but the cost of calls would tell.
  */
-struct older {				/* begins as {} */
-	char why[OBJECT_COUNT][160];	/* what the kernel said to the newer code; "": it took it, or has neither */
+struct older { /* begins as {} */
+	char why[OBJECT_COUNT][160]; /* what the kernel said to the newer code; "": it took it, or
+					has neither */
 };
 
 /* @why: "" is known to nobody, and said so. */

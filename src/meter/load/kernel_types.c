@@ -16,7 +16,7 @@
 struct kernel_types {
 	struct btf *btf;
 	uint32_t first[BUCKETS]; /* 0: none */
-	uint32_t *next;          /* by number; 0: it is the last */
+	uint32_t *next; /* by number; 0: it is the last */
 };
 
 static uint32_t bucket_of(const char *name, size_t length)
@@ -105,7 +105,8 @@ struct btf *kernel_types_btf(const struct kernel_types *types)
 	return types->btf;
 }
 
-uint32_t kernel_types_next(const struct kernel_types *types, const char *name, size_t length, uint32_t before)
+uint32_t kernel_types_next(const struct kernel_types *types, const char *name, size_t length,
+			   uint32_t before)
 {
 	uint32_t id = before ? types->next[before] : types->first[bucket_of(name, length)];
 

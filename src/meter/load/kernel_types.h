@@ -2,8 +2,8 @@
 /*
  * kernel_types - the running kernel's types (BTF), found by name.
  *
- * There are some 100,000 of them, which libbpf searches from end to end for each name: here they are read once, and
- * each name is found at once.
+ * There are some 100,000 of them, which libbpf searches from end to end for each name: here they
+ * are read once, and each name is found at once.
  */
 #pragma once
 
@@ -28,6 +28,7 @@ struct btf *kernel_types_btf(const struct kernel_types *types);
 /* The number of a type of that name and BTF_KIND_*; -ENOENT: there is none, or @types is NULL. */
 int kernel_types_find(const struct kernel_types *types, const char *name, unsigned int kind);
 
-/* The first type with the first @length letters of @name as its name, and the one of the same name after @before;
- * 0: there is no more. */
-uint32_t kernel_types_next(const struct kernel_types *types, const char *name, size_t length, uint32_t before);
+/* The first type with the first @length letters of @name as its name, and the one of the same name
+ * after @before; 0: there is no more. */
+uint32_t kernel_types_next(const struct kernel_types *types, const char *name, size_t length,
+			   uint32_t before);

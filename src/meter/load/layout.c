@@ -43,9 +43,10 @@ void layout_format(const struct layout *l, char *ret)
 
 int layout_check_name(const char *name)
 {
-	return strlen(name) == LAYOUT_NAME_SIZE - 1 && strspn(name, "0123456789abcdef") == LAYOUT_NAME_SIZE - 1 ?
-		       0 :
-		       -EINVAL;
+	return strlen(name) == LAYOUT_NAME_SIZE - 1 &&
+			       strspn(name, "0123456789abcdef") == LAYOUT_NAME_SIZE - 1
+		       ? 0
+		       : -EINVAL;
 }
 
 static void add_code(struct layout *l, enum object_id id, const struct any_bpf *bpf)
@@ -72,7 +73,8 @@ static void add_map(struct layout *l, const struct map_list *list, size_t i)
 	layout_add_number(l, form->key_bytes);
 	layout_add_number(l, form->value_bytes);
 	layout_add_number(l, form->entries);
-	value = bpf_map__is_internal(list->maps[i]) ? bpf_map__initial_value(list->maps[i], &size) : NULL;
+	value = bpf_map__is_internal(list->maps[i]) ? bpf_map__initial_value(list->maps[i], &size)
+						    : NULL;
 	if (value)
 		layout_add(l, value, size);
 }

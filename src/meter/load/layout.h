@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout - a number for all that decides how the kernel side's maps are laid out and what they mean: while it is the
- * same, one process can go on with what another has pinned.
+ * layout - a number for all that decides how the kernel side's maps are laid out and what they
+ * mean: while it is the same, one process can go on with what another has pinned.
  */
 #pragma once
 
@@ -30,6 +30,7 @@ void layout_format(const struct layout *l, char *ret);
 /* Is it what layout_format() writes? */
 int layout_check_name(const char *name);
 
-/* Of objects that are open and not yet loaded, and the hooks that they are to have: their code for this kernel and
- * for older ones, settings, tables, the sizes of maps, and what is not to be loaded. */
+/* Of objects that are open and not yet loaded, and the hooks that they are to have: their code for
+ * this kernel and for older ones, settings, tables, the sizes of maps, and what is not to be
+ * loaded. */
 void layout_of(const struct loading *loading, struct layout *ret);

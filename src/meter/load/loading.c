@@ -34,12 +34,14 @@ static void explain_load(struct loading *l, enum object_id id, const char *part,
 	hooks_refuse(l->hooks, id, part, why);
 }
 
-/* Programs that do not fit this kernel, or were refused, are not loaded, nor those that are not of @part. */
+/* Programs that do not fit this kernel, or were refused, are not loaded, nor those that are not of
+ * @part. */
 static void choose_programs(struct loading *l, const struct any_bpf *bpf, const char *part)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, bpf->object) {
+	bpf_object__for_each_program(program, bpf->object)
+	{
 		const char *name = bpf_program__name(program);
 		struct hook *hook = hooks_find(l->hooks, name);
 
@@ -51,8 +53,8 @@ static void choose_programs(struct loading *l, const struct any_bpf *bpf, const 
 	}
 }
 
-/* What libbpf reads of the kernel's types: those that the programs name.  NULL: all, where there may be types of modules
- * among them. */
+/* What libbpf reads of the kernel's types: those that the programs name.  NULL: all, where there
+ * may be types of modules among them. */
 static const char *types_path(const struct loading *l, enum object_id id)
 {
 	return l->named && id != OBJECT_FENTRY ? named_types_path(l->named) : NULL;
@@ -61,13 +63,14 @@ static const char *types_path(const struct loading *l, enum object_id id)
 /*
  * ---- targets ----
  *
- * libbpf is told to what programs on typed tracepoints and iterators are attached: the number of its type, which it would
- * search for itself in all that the kernel has, read anew for each object.
+ * libbpf is told to what programs on typed tracepoints and iterators are attached: the number of
+ * its type, which it would search for itself in all that the kernel has, read anew for each object.
  */
 
-/* Such a program has a type of its own only from here on: else libbpf would read the kernel's types before. */
-static int aim(struct bpf_program *program, const struct kernel_types *types, const char *prefix, unsigned int kind,
-	       struct bpf_prog_load_opts *options)
+/* Such a program has a type of its own only from here on: else libbpf would read the kernel's types
+ * before. */
+static int aim(struct bpf_program *program, const struct kernel_types *types, const char *prefix,
+	       unsigned int kind, struct bpf_prog_load_opts *options)
 {
 	const char *target = strchr(bpf_program__section_name(program), '/');
 	char name[128];
@@ -83,26 +86,31 @@ static int aim(struct bpf_program *program, const struct kernel_types *types, co
 	return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);
 }
 
-static int aim_at_tracepoint(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
+static int aim_at_tracepoint(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			     long types)
 {
-	return aim(program, (const struct kernel_types *)types, "btf_trace_", BTF_KIND_TYPEDEF, options);
+	return aim(program, (const struct kernel_types *)types, "btf_trace_", BTF_KIND_TYPEDEF,
+		   options);
 }
 
-static int aim_at_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options, long types)
+static int aim_at_iterator(struct bpf_program *program, struct bpf_prog_load_opts *options,
+			   long types)
 {
-	return aim(program, (const struct kernel_types *)types, "bpf_iter_", BTF_KIND_FUNC, options);
+	return aim(program, (const struct kernel_types *)types, "bpf_iter_", BTF_KIND_FUNC,
+		   options);
 }
 
 /*
- * Until 1.3 libbpf frees the room of its handlers with the last of them, and uses it again: so there is
- * one that stays, for programs that nobody has.
+ * Until 1.3 libbpf frees the room of its handlers with the last of them, and uses it again: so
+ * there is one that stays, for programs that nobody has.
  */
 static int keep_one_handler(void)
 {
 	static int kept = -1; /* as long as the process lives */
 
 	if (kept < 0)
-		kept = libbpf_register_prog_handler("jobmeter/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP, NULL);
+		kept = libbpf_register_prog_handler("jobmeter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
+						    BPF_TRACE_RAW_TP, NULL);
 	return kept;
 }
 
@@ -119,8 +127,8 @@ static void targets_stop(struct targets *targets)
 	stop_handler(&targets->iterators);
 }
 
-/* From now on, until targets_stop(), for each object that is opened; to be loaded before that.  On failure nothing has
- * changed. */
+/* From now on, until targets_stop(), for each object that is opened; to be loaded before that.  On
+ * failure nothing has changed. */
 static int targets_start(const struct kernel_types *types, struct targets *ret)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .cookie = (long)types,
@@ -131,9 +139,10 @@ static int targets_start(const struct kernel_types *types, struct targets *ret)
 	*ret = (struct targets){ -1, -1 };
 	if (keep_one_handler() < 0)
 		return -ENOTSUP;
-	ret->tracepoints = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP,
-							&tracepoint);
-	ret->iterators = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_ITER, &iterator);
+	ret->tracepoints = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT,
+							BPF_TRACE_RAW_TP, &tracepoint);
+	ret->iterators = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
+						      BPF_TRACE_ITER, &iterator);
 	if (ret->tracepoints >= 0 && ret->iterators >= 0)
 		return 0;
 	targets_stop(ret);
@@ -243,12 +252,13 @@ static int open_and_load(struct loading *l, enum object_id id, bool is_older, co
 
 	if (r < 0)
 		return r;
-	maps_size(l->items, l->opening->sizing, &l->maps); /* those of objects that are loaded stay as they are */
+	maps_size(l->items, l->opening->sizing, &l->maps); /* those of objects that are loaded stay
+							      as they are */
 	return load_object(l, id);
 }
 
-/* Load an object that is open, or its code for older kernels where that for newer ones does not fit.  Who has not
- * the rights has them for neither. */
+/* Load an object that is open, or its code for older kernels where that for newer ones does not
+ * fit.  Who has not the rights has them for neither. */
 static int load_either(struct loading *l, enum object_id id)
 {
 	int r = load_object(l, id);
@@ -272,8 +282,8 @@ static int try_part(struct loading *l, enum object_id id, bool is_older, const c
 	return r;
 }
 
-/* One program that the kernel does not take would cost the whole object: try each thing of T2+ alone, and refuse
- * what fails.  True: something was refused. */
+/* One program that the kernel does not take would cost the whole object: try each thing of T2+
+ * alone, and refuse what fails.  True: something was refused. */
 static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older)
 {
 	bool is_any = false;
@@ -282,7 +292,8 @@ static bool refuse_bad_parts(struct loading *l, enum object_id id, bool is_older
 		const struct hook *hook = &l->hooks->items[i];
 		int r;
 
-		if (hook_object(hook) != id || strcmp(hook->tier, "T2+") != 0 || !hooks_is_first(l->hooks, i))
+		if (hook_object(hook) != id || strcmp(hook->tier, "T2+") != 0 ||
+		    !hooks_is_first(l->hooks, i))
 			continue;
 		r = try_part(l, id, is_older, hook->gives);
 		if (r < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loading - objects on their way into the kernel: opened with their settings and sizes, then loaded one by one, in
- * the code for this kernel and without the programs that it does not take.
+ * loading - objects on their way into the kernel: opened with their settings and sizes, then loaded
+ * one by one, in the code for this kernel and without the programs that it does not take.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct opening {
 	const struct sizing *sizing;
 	uint64_t watched_id;
 	const struct kernel_types *types; /* NULL: not known */
-	const char *pin_dir;   /* NULL: what is loaded ends with this process */
+	const char *pin_dir; /* NULL: what is loaded ends with this process */
 };
 
 struct targets {
@@ -33,15 +33,17 @@ struct targets {
 
 struct loading {
 	const struct opening *opening;
-	struct hooks *hooks;                 /* the caller's; those that cannot be are off and say why */
+	struct hooks *hooks; /* the caller's; those that cannot be are off and say why */
 	struct any_bpf *items[OBJECT_COUNT]; /* NULL: not wanted, or it cannot be */
-	struct map_list maps;                /* of those that are open */
-	struct complaint complaint;          /* of the last load */
-	struct complaint of_newer;           /* of the object at hand, where the kernel refused its newer code */
-	struct older older;                  /* of those that are loaded */
-	struct named_types *named;           /* what libbpf is given of the kernel's types; NULL: it reads them itself */
-	struct targets targets;              /* where there is @named */
-	bool needs_older;                    /* this kernel takes the code for older ones only */
+	struct map_list maps; /* of those that are open */
+	struct complaint complaint; /* of the last load */
+	struct complaint of_newer; /* of the object at hand, where the kernel refused its newer code
+				    */
+	struct older older; /* of those that are loaded */
+	struct named_types *named; /* what libbpf is given of the kernel's types; NULL: it reads
+				      them itself */
+	struct targets targets; /* where there is @named */
+	bool needs_older; /* this kernel takes the code for older ones only */
 };
 
 /* Open what is wanted; nothing is in the kernel yet.  libbpf is heard until loading_clear(). */

@@ -63,7 +63,8 @@ static int visit(void *context, const void *key, const void *value)
 		l->items = items;
 		l->room = room;
 	}
-	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0, *(const uint64_t *)value };
+	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0,
+						     *(const uint64_t *)value };
 	return 0;
 }
 
@@ -76,8 +77,8 @@ static int compare(const void *a, const void *b)
 	return (x->reason > y->reason) - (x->reason < y->reason);
 }
 
-int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
-		struct error *err)
+int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count,
+		struct losses *ret_nowhere, struct error *err)
 {
 	int fd = objects_map_fd(meter_objects(m), OBJECT_LIFE, "lost_by_cgroup"), r = 0;
 	struct loss_list list = {};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* losses - what the kernel side could not count as it should, by reason; and in which group, where groups are told apart. */
+/* losses - what the kernel side could not count as it should, by reason; and in which group, where
+ * groups are told apart. */
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +22,7 @@ struct losses {
 };
 
 struct cgroup_loss {
-	uint64_t cgroup;	 /* the group that answers for where it was: see bpf/groups.h */
+	uint64_t cgroup; /* the group that answers for where it was: see bpf/groups.h */
 	uint32_t reason; /* enum lost_reason */
 	uint32_t pad;
 	uint64_t count;
@@ -32,9 +33,10 @@ const char *lost_reason_name(enum lost_reason reason);
 
 /* Since the meter began to count, in all. */
 void losses_sum(const struct meter *m, struct losses *ret);
-/* The same by group, sorted by group and reason, which the caller frees; and those of which nobody knows where they were. */
-int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count, struct losses *ret_nowhere,
-		struct error *err);
+/* The same by group, sorted by group and reason, which the caller frees; and those of which nobody
+ * knows where they were. */
+int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_count,
+		struct losses *ret_nowhere, struct error *err);
 
 /* Say in the record's coverage what was lost.  -ENOMEM, -ENOSPC. */
 int losses_describe(const struct losses *l, struct record *record);

@@ -11,9 +11,11 @@
 #include "basic/macro.h"
 #include "load/skeletons.h"
 
-/* The map that @map of object @id, which need not be loaded, is one with: that of the same name of the first object
- * before it that has one.  NULL: it is its own; so are all that libbpf makes of data. */
-static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id, const struct bpf_map *map)
+/* The map that @map of object @id, which need not be loaded, is one with: that of the same name of
+ * the first object before it that has one.  NULL: it is its own; so are all that libbpf makes of
+ * data. */
+static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id,
+					 const struct bpf_map *map)
 {
 	const struct bpf_map *found = NULL;
 
@@ -21,7 +23,8 @@ static const struct bpf_map *find_shared(struct any_bpf *const *items, size_t id
 		return NULL;
 	for (size_t owner = 0; owner < id && !found; owner++) {
 		if (items[owner])
-			found = bpf_object__find_map_by_name(items[owner]->object, bpf_map__name(map));
+			found = bpf_object__find_map_by_name(items[owner]->object,
+							     bpf_map__name(map));
 	}
 	return found;
 }
@@ -30,7 +33,8 @@ int maps_share(struct any_bpf *const *items, enum object_id id)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, items[id]->object) {
+	bpf_object__for_each_map(map, items[id]->object)
+	{
 		const struct bpf_map *found = find_shared(items, id, map);
 		int r = found ? bpf_map__reuse_fd(map, bpf_map__fd(found)) : 0;
 
@@ -62,7 +66,8 @@ void maps_list(struct any_bpf *const *items, struct map_list *ret)
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (!items[id])
 			continue;
-		bpf_object__for_each_map(map, items[id]->object) {
+		bpf_object__for_each_map(map, items[id]->object)
+		{
 			if (find_shared(items, id, map))
 				continue;
 			assert(ret->count < MAPS_MAX);

@@ -15,7 +15,7 @@ struct bpf_map;
 struct object_map {
 	struct map_form form;
 	uint64_t bytes; /* that the kernel takes for it */
-	int fd;         /* the objects'; negative: it was only planned */
+	int fd; /* the objects'; negative: it was only planned */
 	enum object_id object;
 };
 #define MAPS_MAX 64

@@ -226,7 +226,8 @@ bool meter_has_tier(const struct meter *m, enum meter_tier tier)
 	const char *name = tier_get(tier)->name;
 
 	for (size_t i = 0; i < m->objects.hooks.count; i++) {
-		if (strcmp(m->objects.hooks.items[i].tier, name) == 0 && !m->objects.hooks.items[i].is_on)
+		if (strcmp(m->objects.hooks.items[i].tier, name) == 0 &&
+		    !m->objects.hooks.items[i].is_on)
 			return false;
 	}
 	return true;
@@ -253,13 +254,15 @@ size_t meter_followed_connections(const struct meter *m)
 	size_t count = 0;
 
 	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct connection), visit_connection, &count);
+		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct connection),
+				    visit_connection, &count);
 	return count;
 }
 
 static bool sees_connections(const struct meter *m)
 {
-	return hooks_is_on(&m->objects.hooks, "open_connection") && hooks_is_on(&m->objects.hooks, "end_connection");
+	return hooks_is_on(&m->objects.hooks, "open_connection") &&
+	       hooks_is_on(&m->objects.hooks, "end_connection");
 }
 
 static bool sees_block(const struct meter *m)
@@ -272,7 +275,11 @@ static bool sees_block(const struct meter *m)
 
 unsigned int meter_counted(const struct meter *m)
 {
-	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which needs no other hook of the tier */
+	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which
+											  needs no
+											  other hook
+											  of the
+											  tier */
 
 	if (meter_has_tier(m, METER_T1))
 		counted |= COUNTED_TIMES;
@@ -283,23 +290,26 @@ unsigned int meter_counted(const struct meter *m)
 	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
 }
 
-int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret,
-		     struct error *err)
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading,
+		     struct hot_files *ret, struct error *err)
 {
 	int r;
 
 	if (!m->options.followed_max || !meter_is_on(m, "leave_call"))
 		return 0;
-	r = collect_hot_files(&m->objects, naming, m->options.has_clock, meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
+	r = collect_hot_files(&m->objects, naming, m->options.has_clock,
+			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }
 
-int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err)
+int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
+			struct error *err)
 {
 	int r;
 
 	*ret_open = 0;
-	if (!hooks_is_on(&m->objects.hooks, "enter_syscall") || !hooks_is_on(&m->objects.hooks, "leave_syscall"))
+	if (!hooks_is_on(&m->objects.hooks, "enter_syscall") ||
+	    !hooks_is_on(&m->objects.hooks, "leave_syscall"))
 		return 0;
 	r = collect_syscalls(&m->objects, ret);
 	if (r < 0)

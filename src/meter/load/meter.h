@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * meter - measures a group, or the whole node, by tiers: T0 totals, T1 time by cause, T2 files by mount.
+ * meter - measures a group, or the whole node, by tiers: T0 totals, T1 time by cause, T2 files by
+ * mount.
  *
  * Each hook is tried by a real load and attach.  One that fails is named and never stops the rest;
  * without BPF at all a meter still reads the group's own files.
@@ -22,62 +23,72 @@ struct meter;
 struct naming;
 
 struct meter_options {
-	int root_fd;               /* a directory that holds proc and sys */
-	unsigned int tiers;        /* of enum meter_tier, by BPF; 0: none */
-	bool has_clock;            /* T2: time of calls */
-	bool has_histograms;       /* T2 */
-	bool has_block;            /* T2: block devices */
+	int root_fd; /* a directory that holds proc and sys */
+	unsigned int tiers; /* of enum meter_tier, by BPF; 0: none */
+	bool has_clock; /* T2: time of calls */
+	bool has_histograms; /* T2 */
+	bool has_block; /* T2: block devices */
 	bool has_groups; /* tell groups apart by their lives: see leaves.h; needs the hierarchy */
-	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed are as here */
+	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed
+				      are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
-	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name; may be NULL */
+	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name;
+					 may be NULL */
 	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
-	bool names_syscalls;       /* T3: count all system calls by name */
-	uint64_t watched_id;       /* count the subtree of this cgroup only; 0: the whole node */
-	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd does */
-	const char *pin_dir;       /* where all stays if this process ends: "/sys/fs/bpf/jobmeter"; NULL: nowhere */
+	bool names_syscalls; /* T3: count all system calls by name */
+	uint64_t watched_id; /* count the subtree of this cgroup only; 0: the whole node */
+	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd
+					      does */
+	const char *pin_dir; /* where all stays if this process ends: "/sys/fs/bpf/jobmeter"; NULL:
+				nowhere */
 };
 
 /* Load and attach.  Fails only for want of memory: see the hooks for what is on. */
 int meter_open(const struct meter_options *options, struct meter **ret);
 
 /*
- * With options->pin_dir.  One process at a time may have it open, which is for the caller to see to.
+ * With options->pin_dir.  One process at a time may have it open, which is for the caller to see
+ * to.
  *
- * What another process has pinned, and sealed, is taken over where it is of the same build, options and kernel: it has
- * counted all the time.  Then no canary is to run, which would drop what was counted; hooks are as they were.
- * Anything else that is pinned there is removed.
+ * What another process has pinned, and sealed, is taken over where it is of the same build, options
+ * and kernel: it has counted all the time.  Then no canary is to run, which would drop what was
+ * counted; hooks are as they were. Anything else that is pinned there is removed.
  */
 bool meter_is_taken_over(const struct meter *m);
-/* Why nothing is pinned that should be; NULL: all is.  Such a meter counts, and ends with this process. */
+/* Why nothing is pinned that should be; NULL: all is.  Such a meter counts, and ends with this
+ * process. */
 const char *meter_why_unpinned(const struct meter *m);
-/* All that has to be tried is tried: what is pinned may be taken over from now on, and not before. */
+/* All that has to be tried is tried: what is pinned may be taken over from now on, and not before.
+ */
 int meter_seal(struct meter *m, struct error *err);
-/* Something that counted, of another build or other options, was removed: what it had counted is lost. */
+/* Something that counted, of another build or other options, was removed: what it had counted is
+ * lost. */
 bool meter_has_removed_pins(const struct meter *m);
-/* What tells this meter's pinned set from every other of this boot; 0: nothing of it is pinned, and sealed. */
+/* What tells this meter's pinned set from every other of this boot; 0: nothing of it is pinned, and
+ * sealed. */
 uint32_t meter_pinned_id(const struct meter *m);
 /* Is that set still in @pin_dir, for the next one to take over? */
 bool meter_is_pinned(const char *pin_dir, uint32_t id);
-/* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it. */
+/* Let meter_close() leave what is pinned, and sealed, for the next one; else nothing is left of it.
+ */
 void meter_keep(struct meter *m);
 
-/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far.
- * Nothing may run in either group meanwhile. */
+/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so
+ * far. Nothing may run in either group meanwhile. */
 void meter_watch(struct meter *m, uint64_t id);
 
 /* Follow files one by one from now on: after the canary, whose files would be among them. */
 void meter_follow_files(struct meter *m);
 
-/* Count system calls by name from now on: after the canary.  @is_from_program: only from when the next program is started
- * on, so that what whoever starts it does before is not in it. */
+/* Count system calls by name from now on: after the canary.  @is_from_program: only from when the
+ * next program is started on, so that what whoever starts it does before is not in it. */
 void meter_follow_syscalls(struct meter *m, bool is_from_program);
 
 /* A hook that is on was seen to count right. */
 void meter_believe(struct meter *m, const char *program);
 
-/* A hook is attached, but does not see what it should: it is off, and @format says why.  One that was off
- * keeps its reason. */
+/* A hook is attached, but does not see what it should: it is off, and @format says why.  One that
+ * was off keeps its reason. */
 void meter_disbelieve(struct meter *m, const char *program, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -105,16 +116,22 @@ unsigned int meter_counted(const struct meter *m);
 size_t meter_followed_connections(const struct meter *m);
 bool meter_has_any_tier(const struct meter *m);
 
-/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs no map of superblocks. */
-int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading, struct hot_files *ret, struct error *err);
+/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs
+ * no map of superblocks. */
+int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading,
+		     struct hot_files *ret, struct error *err);
 
-/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not counted yet. */
-int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open, struct error *err);
+/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not
+ * counted yet. */
+int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
+			struct error *err);
 
-/* How many processes the kernel killed for want of memory: more than are named, where they were many. */
+/* How many processes the kernel killed for want of memory: more than are named, where they were
+ * many. */
 int meter_count_oom_kills(const struct meter *m, uint64_t *ret);
 
-/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are. */
+/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
+ */
 int meter_settle(struct meter *m, int timeout_ms);
 
 /* Counted lost so far, by enum lost_reason. */
@@ -126,7 +143,8 @@ uint64_t meter_map_bytes(const struct meter *m);
 /* All maps; @ret has room for MAPS_MAX.  Returns how many. */
 size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 
-/* Say in the record what was on, what was not, and what was lost: @losses, or, where it is NULL, all since it began. */
+/* Say in the record what was on, what was not, and what was lost: @losses, or, where it is NULL,
+ * all since it began. */
 int meter_describe(const struct meter *m, const struct losses *losses, struct record *record);
 
 /* File descriptor of the named BPF program, for measuring it; -ENOENT: not loaded. */

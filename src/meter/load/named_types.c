@@ -22,9 +22,9 @@ struct named_types {
 	const struct kernel_types *from;
 	struct btf *to;
 	uint32_t *numbers; /* by the kernel's number, that in @to; 0: none */
-	uint32_t *chosen;  /* by the number in @to, the kernel's */
-	uint32_t count;    /* numbers that are given away in @to */
-	uint32_t copied;   /* those of them that are there */
+	uint32_t *chosen; /* by the number in @to, the kernel's */
+	uint32_t count; /* numbers that are given away in @to */
+	uint32_t copied; /* those of them that are there */
 	int fd;
 	char path[32];
 };
@@ -94,7 +94,8 @@ static const char *kernels_name(const struct named_types *types, uint32_t offset
 	return btf__name_by_offset(kernel_types_btf(types->from), offset);
 }
 
-/* The number that a type of the kernel's has, or will have: itself, and not what it is called or qualified. */
+/* The number that a type of the kernel's has, or will have: itself, and not what it is called or
+ * qualified. */
 static int number_of(struct named_types *types, uint32_t id)
 {
 	const struct btf_type *type = kernels(types, id);
@@ -125,15 +126,16 @@ static int copy_members(struct named_types *types, const struct btf_type *type)
 		r = number_of(types, member->type);
 		if (r >= 0)
 			r = btf__add_field(types->to, kernels_name(types, member->name_off), r,
-					   btf_member_bit_offset(type, i), btf_member_bitfield_size(type, i));
+					   btf_member_bit_offset(type, i),
+					   btf_member_bitfield_size(type, i));
 	}
 	return r;
 }
 
 static int copy_composite(struct named_types *types, const struct btf_type *type, const char *name)
 {
-	int id = btf_is_union(type) ? btf__add_union(types->to, name, type->size) :
-				      btf__add_struct(types->to, name, type->size);
+	int id = btf_is_union(type) ? btf__add_union(types->to, name, type->size)
+				    : btf__add_struct(types->to, name, type->size);
 	int r = id < 0 ? id : copy_members(types, type);
 
 	return r < 0 ? r : id;
@@ -145,7 +147,8 @@ static int copy_enum(struct named_types *types, const struct btf_type *type, con
 	int id = btf__add_enum(types->to, name, type->size), r = 0;
 
 	for (uint32_t i = 0; i < btf_vlen(type) && id >= 0 && r >= 0; i++, value++)
-		r = btf__add_enum_value(types->to, kernels_name(types, value->name_off), value->val);
+		r = btf__add_enum_value(types->to, kernels_name(types, value->name_off),
+					value->val);
 	return r < 0 ? r : id;
 }
 
@@ -155,7 +158,8 @@ static int copy_enum64(struct named_types *types, const struct btf_type *type, c
 	int id = btf__add_enum64(types->to, name, type->size, btf_kflag(type)), r = 0;
 
 	for (uint32_t i = 0; i < btf_vlen(type) && id >= 0 && r >= 0; i++, value++)
-		r = btf__add_enum64_value(types->to, kernels_name(types, value->name_off), btf_enum64_value(value));
+		r = btf__add_enum64_value(types->to, kernels_name(types, value->name_off),
+					  btf_enum64_value(value));
 	return r < 0 ? r : id;
 }
 

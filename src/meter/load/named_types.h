@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named_types - those of the running kernel's types that our programs name, with what they are made of, in a file in
- * memory.  libbpf is given them in the place of all that the kernel has, which it would read anew for each object,
- * and search from end to end for each type of it.
+ * named_types - those of the running kernel's types that our programs name, with what they are made
+ * of, in a file in memory.  libbpf is given them in the place of all that the kernel has, which it
+ * would read anew for each object, and search from end to end for each type of it.
  *
  * What a pointer points to is left out, which nobody asks for: who follows it names that type, too.
  */

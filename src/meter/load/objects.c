@@ -49,7 +49,8 @@ int objects_add_map(struct objects *o, enum object_id id, const struct map_form 
 	if (fd < 0)
 		return fd;
 	assert(o->map_count < MAPS_MAX);
-	o->maps[o->map_count++] = (struct object_map){ *form, map_form_bytes(form, sizing_cpus()), fd, id };
+	o->maps[o->map_count++] = (struct object_map){ *form, map_form_bytes(form, sizing_cpus()),
+						       fd, id };
 	if (strcmp(form->name, ".data.watch") != 0)
 		return 0;
 	o->watches[id] = map_watch(fd);
@@ -64,7 +65,8 @@ static int take_maps(struct objects *o, enum object_id id, const struct loading 
 	maps_list(l->items, &list);
 	for (size_t i = 0; i < list.count && r >= 0; i++) {
 		if (list.objects[i] == id)
-			r = objects_add_map(o, id, &list.forms[i], copy_fd(bpf_map__fd(list.maps[i])));
+			r = objects_add_map(o, id, &list.forms[i],
+					    copy_fd(bpf_map__fd(list.maps[i])));
 	}
 	return r;
 }
@@ -73,8 +75,8 @@ static int take_maps(struct objects *o, enum object_id id, const struct loading 
 static void attach(struct objects *o, struct hook *hook, const struct bpf_program *program)
 {
 	struct attachment *attachment = attachment_of(o, hook);
-	struct bpf_link *link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL) :
-							 bpf_program__attach_trace(program);
+	struct bpf_link *link = hook_is_iterator(hook) ? bpf_program__attach_iter(program, NULL)
+						       : bpf_program__attach_trace(program);
 
 	if (!link) {
 		snprintf(hook->why, sizeof(hook->why), "cannot attach: %s", strerror(errno));
@@ -90,7 +92,8 @@ static void attach_each(struct objects *o, const struct any_bpf *bpf)
 {
 	struct bpf_program *program;
 
-	bpf_object__for_each_program(program, bpf->object) {
+	bpf_object__for_each_program(program, bpf->object)
+	{
 		struct hook *hook = hooks_find(&o->hooks, bpf_program__name(program));
 		int fd;
 
@@ -149,7 +152,8 @@ static void switch_off(struct objects *o, struct hook *hook, const char *why)
 /* Programs of which one is worth nothing without the others; NULL ends a list. */
 static const char *const libaio_programs[] = { "start_libaio_read", "start_libaio_write",
 					       "end_libaio_request", NULL };
-static const char *const unposted_programs[] = { "count_unposted_at_once", "count_unposted_later", NULL };
+static const char *const unposted_programs[] = { "count_unposted_at_once", "count_unposted_later",
+						 NULL };
 
 /* Switch all of them off where one is.  True: all are on. */
 static bool settle_together(struct objects *o, const char *const *programs)
@@ -182,7 +186,8 @@ bool objects_has_program(const struct objects *o, enum object_id id)
 /* Where births are not seen, groups cannot be told apart as they are counted. */
 static void settle_groups(struct objects *o)
 {
-	bool sees_groups = hooks_is_on(&o->hooks, "begin_group") && hooks_is_on(&o->hooks, "end_group");
+	bool sees_groups = hooks_is_on(&o->hooks, "begin_group") &&
+			   hooks_is_on(&o->hooks, "end_group");
 
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (o->watches[id])
@@ -241,7 +246,8 @@ static void start(struct objects *o, struct loading *l)
 	settle(o);
 }
 
-static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l, struct error *err)
+static int settle_pins(struct objects *o, const char *pin_dir, const struct loading *l,
+		       struct error *err)
 {
 	int r = pins_make_root(pin_dir, err);
 
@@ -298,7 +304,9 @@ int objects_seal(struct objects *o, struct error *err)
 {
 	int r = *o->pins.path && o->pinned_hooks_fd < 0 ? pinned_seal(o) : 0;
 
-	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'", o->pins.path) : 0;
+	return r < 0 ? error_set_errno(err, r, "cannot pin what is known of hooks in '%s'",
+				       o->pins.path)
+		     : 0;
 }
 
 void objects_believe(struct objects *o, const char *program)
@@ -351,7 +359,8 @@ void objects_close(struct objects *o)
 
 /* ---- maps ---- */
 
-const struct object_map *objects_find_map(const struct objects *o, enum object_id id, const char *map)
+const struct object_map *objects_find_map(const struct objects *o, enum object_id id,
+					  const char *map)
 {
 	for (size_t i = 0; i < o->map_count; i++) {
 		if (o->maps[i].object == id && strcmp(o->maps[i].form.name, map) == 0)
@@ -389,9 +398,10 @@ static void zero_map(const struct object_map *map)
 }
 
 /* Counters that stand until they are read for the last time. */
-static const char *const counting_maps[] = { "file_rows", "file_histograms", "other_rows", "task_totals",
-					     "task_times", "leaving_tasks", "polls", "traffic_rows", "block_rows",
-					     "syscall_rows", "lost", "lost_by_cgroup" };
+static const char *const counting_maps[] = {
+	"file_rows", "file_histograms", "other_rows", "task_totals",  "task_times", "leaving_tasks",
+	"polls",     "traffic_rows",	"block_rows", "syscall_rows", "lost",	    "lost_by_cgroup"
+};
 
 static bool is_counting(const struct object_map *map)
 {
@@ -449,8 +459,8 @@ void objects_follow_files(struct objects *o)
 void objects_follow_syscalls(struct objects *o, bool is_from_program)
 {
 	if (o->watches[OBJECT_SYSCALLS])
-		o->watches[OBJECT_SYSCALLS]->is_following =
-			is_from_program ? SYSCALL_FOLLOW_PROGRAM : SYSCALL_FOLLOW_ALL;
+		o->watches[OBJECT_SYSCALLS]->is_following = is_from_program ? SYSCALL_FOLLOW_PROGRAM
+									    : SYSCALL_FOLLOW_ALL;
 }
 
 uint64_t objects_map_bytes(const struct objects *o)
@@ -476,7 +486,8 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	if (r >= 0) {
 		maps_size(items, sizing, &list);
 		for (size_t i = 0; i < list.count; i++)
-			ret[i] = (struct object_map){ list.forms[i], map_form_bytes(&list.forms[i], cpus), -EBADF,
+			ret[i] = (struct object_map){ list.forms[i],
+						      map_form_bytes(&list.forms[i], cpus), -EBADF,
 						      list.objects[i] };
 		*ret_count = list.count;
 	}

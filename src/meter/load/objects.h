@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects - the BPF objects of the meter and their hooks, in the kernel: their maps, programs and links by their
- * descriptors, which is all that is needed of them once they are loaded and attached.
+ * objects - the BPF objects of the meter and their hooks, in the kernel: their maps, programs and
+ * links by their descriptors, which is all that is needed of them once they are loaded and
+ * attached.
  *
  * What cannot be loaded or attached is off and says why; it never stops the rest.
  */
@@ -30,17 +31,19 @@ struct objects {
 	struct older older;
 	struct object_map maps[MAPS_MAX];
 	size_t map_count;
-	struct watch *watches[OBJECT_COUNT]; /* the kernel's own memory; NULL: not loaded, or it has none */
+	struct watch *watches[OBJECT_COUNT]; /* the kernel's own memory; NULL: not loaded, or it has
+						none */
 
-	struct pins pins;     /* where they are pinned too; empty: nowhere */
-	int pinned_hooks_fd;  /* of a set that is sealed: a map; see pinned.h */
-	bool is_taken_over;   /* another process made them */
+	struct pins pins; /* where they are pinned too; empty: nowhere */
+	int pinned_hooks_fd; /* of a set that is sealed: a map; see pinned.h */
+	bool is_taken_over; /* another process made them */
 	bool has_removed_pins; /* of others, which counted until then */
-	bool is_kept;         /* they are to outlive us */
+	bool is_kept; /* they are to outlive us */
 };
 
 /*
- * Load and attach what is wanted, or take over what is pinned of it; other pinned sets are gone then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
+ * Load and attach what is wanted, or take over what is pinned of it; other pinned sets are gone
+ * then.  What hinders pinning is in @pin_error, "" if nothing does: then they end with this
  * process, as they do without opening->pin_dir.  @ret need not be cleared before.
  */
 void objects_open(const struct opening *opening, struct error *pin_error, struct objects *ret);
@@ -51,7 +54,8 @@ void objects_close(struct objects *o);
 int objects_seal(struct objects *o, struct error *err);
 
 /* NULL: not loaded, or there is none of that name.  What objects share is the first one's. */
-const struct object_map *objects_find_map(const struct objects *o, enum object_id id, const char *map);
+const struct object_map *objects_find_map(const struct objects *o, enum object_id id,
+					  const char *map);
 /* The same map's descriptor, which stays the objects'; -ENOENT. */
 int objects_map_fd(const struct objects *o, enum object_id id, const char *map);
 
@@ -60,27 +64,31 @@ int objects_program_fd(const struct objects *o, const char *program);
 /* -ENOENT: not attached. */
 int objects_link_fd(const struct objects *o, const char *program);
 
-/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so far. */
+/* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so
+ * far. */
 void objects_watch(struct objects *o, uint64_t id);
 
-/* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told of since the last
- * time. */
+/* Rows that change from now on are told of anew: see bpf/rows.bpf.h.  Whether one could not be told
+ * of since the last time. */
 bool objects_begin_epoch(const struct objects *o);
 
 /* From now on follow files one by one, if the settings say so. */
 void objects_follow_files(struct objects *o);
 
-/* From now on count system calls by name, if that object is loaded; or from when the next program is started on. */
+/* From now on count system calls by name, if that object is loaded; or from when the next program
+ * is started on. */
 void objects_follow_syscalls(struct objects *o, bool is_from_program);
 
 /* It was seen to count right, if it is on. */
 void objects_believe(struct objects *o, const char *program);
 
-/* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+" is detached. */
+/* It is on, but does not see what it should: it is off, and @why is its reason.  One of tier "T2+"
+ * is detached. */
 void objects_disbelieve(struct objects *o, const char *program, const char *why);
 
-/* How often the kernel skipped programs: those that only fentry can attach, which is when one is preempted and
- * another task comes by, and those of requests to block devices, which is when one ends while another is counted. */
+/* How often the kernel skipped programs: those that only fentry can attach, which is when one is
+ * preempted and another task comes by, and those of requests to block devices, which is when one
+ * ends while another is counted. */
 uint64_t objects_skipped_runs(const struct objects *o);
 
 /* Bytes that all maps take, as sizing has it; tasks that live take more. */
@@ -97,6 +105,6 @@ void objects_let_go(struct objects *o);
 
 /* ---- */
 
-/* The maps that all objects but those on demand would have, on a kernel that loads them all; asks no kernel.  @ret has room for
- * MAPS_MAX.  -ENOMEM. */
+/* The maps that all objects but those on demand would have, on a kernel that loads them all; asks
+ * no kernel.  @ret has room for MAPS_MAX.  -ENOMEM. */
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count);

@@ -18,7 +18,8 @@
 #define BATCHES 20
 #define BATCH_CALLS 1000
 
-static int read_program(int fd, uint32_t program, struct own_cost *by_cpu, struct own_costs *to, size_t cpus)
+static int read_program(int fd, uint32_t program, struct own_cost *by_cpu, struct own_costs *to,
+			size_t cpus)
 {
 	if (bpf_map_lookup_elem(fd, &program, by_cpu) < 0)
 		return -errno;
@@ -106,7 +107,8 @@ void own_costs_calibrate(const struct objects *o, uint64_t bare_ns)
 	after = sum_of_entries(o);
 	watch->call_ns = (uint32_t)(hooked_ns - MIN(hooked_ns, bare_ns));
 	if (after.timed > before.timed)
-		watch->run_ns = (uint32_t)((after.timed_ns - before.timed_ns) / (after.timed - before.timed));
+		watch->run_ns = (uint32_t)((after.timed_ns - before.timed_ns) /
+					   (after.timed - before.timed));
 }
 
 struct own_bases own_costs_bases(const struct objects *o)
@@ -119,7 +121,8 @@ struct own_bases own_costs_bases(const struct objects *o)
 void own_costs_set_unclocked(const struct objects *o, uint64_t since_ns)
 {
 	if (o->watches[OBJECT_FILES])
-		__atomic_store_n(&o->watches[OBJECT_FILES]->unclocked_ns, since_ns, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&o->watches[OBJECT_FILES]->unclocked_ns, since_ns,
+				 __ATOMIC_SEQ_CST);
 }
 
 uint64_t own_costs_unclocked(const struct objects *o)

@@ -14,16 +14,18 @@ struct own_costs {
 	struct own_cost programs[OWN_COUNT];
 };
 
-/* One a CPU that this machine may have; the caller frees.  0 where there are no such programs.  -ENOMEM, -errno. */
+/* One a CPU that this machine may have; the caller frees.  0 where there are no such programs.
+ * -ENOMEM, -errno. */
 int own_costs_read(const struct objects *o, struct own_costs **ret, size_t *ret_count);
 
 /* What is measured once, as the hooks come, and kept with them. */
 struct own_bases {
 	uint64_t call_ns; /* that a system call takes longer where they do nothing */
-	uint64_t run_ns;  /* that a run is said to take which does nothing: the clock's own time */
+	uint64_t run_ns; /* that a run is said to take which does nothing: the clock's own time */
 };
 
-/* How long a system call takes that does nothing, in ns: the fastest of some batches, some ms in all. */
+/* How long a system call takes that does nothing, in ns: the fastest of some batches, some ms in
+ * all. */
 uint64_t own_costs_time_call(void);
 
 /* Our hooks are there, and such a call took @bare_ns before. */

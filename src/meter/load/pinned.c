@@ -18,8 +18,11 @@
 #include "load/objects.h"
 #include "load/pins.h"
 
-_Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook *)NULL)->why), "a reason fits");
-_Static_assert(sizeof(((struct pinned_hook *)NULL)->why_older) == sizeof(((struct older *)NULL)->why[0]), "this one too");
+_Static_assert(sizeof(((struct pinned_hook *)NULL)->why) == sizeof(((struct hook *)NULL)->why),
+	       "a reason fits");
+_Static_assert(sizeof(((struct pinned_hook *)NULL)->why_older) ==
+		       sizeof(((struct older *)NULL)->why[0]),
+	       "this one too");
 
 #define MAP_NAME_SIZE 80
 
@@ -53,7 +56,8 @@ static int put_attachment(const struct objects *o, size_t i)
 
 static int make_array(const char *name, uint32_t value_size, uint32_t entries)
 {
-	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), value_size, entries, NULL);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, name, sizeof(uint32_t), value_size, entries,
+				NULL);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -86,7 +90,8 @@ static int write_hook(int fd, const struct objects *o, const struct hook *hook)
 
 int pinned_seal(struct objects *o)
 {
-	_cleanup_close_ int fd = make_array("hooks", sizeof(struct pinned_hook), (uint32_t)o->hooks.count);
+	_cleanup_close_ int fd = make_array("hooks", sizeof(struct pinned_hook),
+					    (uint32_t)o->hooks.count);
 	int r = fd < 0 ? fd : 0;
 
 	for (size_t i = 0; i < o->hooks.count && r >= 0; i++)

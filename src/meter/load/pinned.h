@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pinned - the kernel side as a set of pins: made of what runs, sealed once it is known to count right, and taken
- * over by who comes later, who loads nothing then.
+ * pinned - the kernel side as a set of pins: made of what runs, sealed once it is known to count
+ * right, and taken over by who comes later, who loads nothing then.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ int pinned_make(struct objects *o);
 /* Note the hooks; from then on the set is complete. */
 int pinned_seal(struct objects *o);
 
-/* Have what is pinned at @o->pins, of the layout that @l is of, with its hooks as they were.  -ENOENT: it is not
- * complete, or a part is missing; then @o is as it was. */
+/* Have what is pinned at @o->pins, of the layout that @l is of, with its hooks as they were.
+ * -ENOENT: it is not complete, or a part is missing; then @o is as it was. */
 int pinned_take(struct objects *o, const struct loading *l);
 
 /* A hook is other than it was. */
@@ -37,9 +37,10 @@ void pinned_note(const struct objects *o, const struct hook *hook);
 
 /* What tells the set of @o from every other of this boot, once it is sealed; 0: it is none. */
 uint32_t pinned_id(const struct objects *o);
-/* Is that set in @pin_dir, and complete?  Who has no right to look at a set that is there takes it for that one. */
+/* Is that set in @pin_dir, and complete?  Who has no right to look at a set that is there takes it
+ * for that one. */
 bool pinned_is_there(const char *pin_dir, uint32_t id);
 
-/* Settle what is in @pin_dir: take over the set of the layout of @l, and remove every other.  0: @o->pins says where it
- * is, or where to pin. */
+/* Settle what is in @pin_dir: take over the set of the layout of @l, and remove every other.  0:
+ * @o->pins says where it is, or where to pin. */
 int pinned_settle(struct objects *o, const char *pin_dir, const struct loading *l);

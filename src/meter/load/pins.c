@@ -49,7 +49,8 @@ static int check_parent(const char *pin_dir, struct error *err)
 
 	if (*pin_dir != '/' || slash == pin_dir || !slash[1] ||
 	    strlen(pin_dir) + LAYOUT_NAME_SIZE + 80 > PINS_PATH_SIZE)
-		return error_set(err, -EINVAL, "'%.200s' is no path of a directory for pins", pin_dir);
+		return error_set(err, -EINVAL, "'%.200s' is no path of a directory for pins",
+				 pin_dir);
 	snprintf(parent, sizeof(parent), "%.*s", (int)(slash - pin_dir), pin_dir);
 	return is_bpf_fs(parent) ? 0 : mount_bpf_fs(parent, err);
 }
@@ -100,10 +101,11 @@ void pins_find(const char *pin_dir, const char *layout, struct pins *ret)
 	snprintf(ret->path, sizeof(ret->path), "%s/%s", pin_dir, layout);
 }
 
-static int format_path(const struct pins *p, const char *dir, const char *name, char path[static PINS_PATH_SIZE])
+static int format_path(const struct pins *p, const char *dir, const char *name,
+		       char path[static PINS_PATH_SIZE])
 {
-	int n = snprintf(path, PINS_PATH_SIZE, "%s%s%s%s%s", p->path, dir ? "/" : "", dir ? dir : "",
-			 *name ? "/" : "", name);
+	int n = snprintf(path, PINS_PATH_SIZE, "%s%s%s%s%s", p->path, dir ? "/" : "",
+			 dir ? dir : "", *name ? "/" : "", name);
 	char *rest = path + strlen(p->path);
 
 	if (n < 0 || n >= PINS_PATH_SIZE)
@@ -161,7 +163,8 @@ int pins_drop(const struct pins *p, const char *dir, const char *name)
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-/* With what is pinned in it, whatever it is.  @dir NULL: the set's own, which has no others left. */
+/* With what is pinned in it, whatever it is.  @dir NULL: the set's own, which has no others left.
+ */
 static int remove_dir(const struct pins *p, const char *dir)
 {
 	_cleanup_(dir_clear) struct dir pinned = {};

@@ -33,8 +33,8 @@ struct pins { /* a set; begins as {} */
 #define PINS_LINKS "links"
 #define PINS_HOOKS "hooks"
 
-/* Make PIN_DIR, or see that it is ours alone.  Its parent has to be in a BPF file system; /sys/fs/bpf is made one
- * where it is none. */
+/* Make PIN_DIR, or see that it is ours alone.  Its parent has to be in a BPF file system;
+ * /sys/fs/bpf is made one where it is none. */
 int pins_make_root(const char *pin_dir, struct error *err);
 /* Gone if it is empty. */
 void pins_remove_root(const char *pin_dir);
@@ -57,5 +57,6 @@ int pins_drop(const struct pins *p, const char *dir, const char *name);
 /* All of a set, what makes it complete first. */
 int pins_remove(const struct pins *p);
 
-/* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in them then. */
+/* Give PIN_DIR and all sets in it, if there are any, to another user: who may remove what is in
+ * them then. */
 int pins_give(const char *pin_dir, uid_t uid, gid_t gid);

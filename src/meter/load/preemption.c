@@ -129,8 +129,8 @@ static char *find_config(int root_fd)
 	char *config = read_config(root_fd, "proc/config.gz");
 	char release[128], path[160];
 
-	if (config || file_read_small(root_fd, "proc/sys/kernel/osrelease", release,
-				      sizeof(release)) < 0)
+	if (config ||
+	    file_read_small(root_fd, "proc/sys/kernel/osrelease", release, sizeof(release)) < 0)
 		return config;
 	release[strcspn(release, "\n")] = '\0';
 	snprintf(path, sizeof(path), "boot/config-%s", release);

@@ -9,7 +9,8 @@
 
 #include "load/kernel_types.h"
 
-static const struct btf_type *find(const struct kernel_types *types, const char *name, unsigned int kind)
+static const struct btf_type *find(const struct kernel_types *types, const char *name,
+				   unsigned int kind)
 {
 	int id = kernel_types_find(types, name, kind);
 
@@ -21,7 +22,8 @@ bool prototype_has_function(const struct kernel_types *types, const char *functi
 	return find(types, function, BTF_KIND_FUNC) != NULL;
 }
 
-bool prototype_is_in_module(const struct kernel_types *types, const char *module, const char *function)
+bool prototype_is_in_module(const struct kernel_types *types, const char *module,
+			    const char *function)
 {
 	struct btf *its = types ? btf__load_module_btf(module, kernel_types_btf(types)) : NULL;
 	bool is_there = its && btf__find_by_name_kind(its, function, BTF_KIND_FUNC) >= 0;
@@ -80,7 +82,8 @@ int prototype_enum_value(const struct kernel_types *types, const char *type_name
 	const struct btf_type *type = find(types, type_name, BTF_KIND_ENUM);
 
 	for (unsigned int i = 0; type && i < btf_vlen(type); i++) {
-		if (strcmp(btf__name_by_offset(kernel_types_btf(types), btf_enum(type)[i].name_off), name) == 0)
+		if (strcmp(btf__name_by_offset(kernel_types_btf(types), btf_enum(type)[i].name_off),
+			   name) == 0)
 			return btf_enum(type)[i].val;
 	}
 	return -ENOENT;

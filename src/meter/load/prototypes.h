@@ -12,7 +12,8 @@ struct kernel_types;
 bool prototype_has_function(const struct kernel_types *types, const char *function);
 
 /* A loaded module has it. */
-bool prototype_is_in_module(const struct kernel_types *types, const char *module, const char *function);
+bool prototype_is_in_module(const struct kernel_types *types, const char *module,
+			    const char *function);
 
 /* How many arguments a tracepoint hands out; -ENOENT: there is no such tracepoint. */
 int prototype_count_arguments(const struct kernel_types *types, const char *tracepoint);

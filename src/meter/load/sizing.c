@@ -17,15 +17,15 @@
 /* ---- what the kernel takes ---- */
 
 /* Of x86_64 and Linux 6.18. */
-#define HASH_HEAD 832       /* struct bpf_htab */
-#define ARRAY_HEAD 312      /* struct bpf_array */
-#define STORAGE_HEAD 448    /* struct bpf_local_storage_map */
-#define HASH_ELEMENT 48     /* struct htab_elem */
-#define HASH_BUCKET 16      /* struct bucket */
-#define HASH_LOCKS 32       /* counters of a CPU, one a lock class */
-#define RING_HEAD 264       /* struct bpf_ringbuf_map */
-#define RING_META_PAGES 3   /* its head, and the positions of its consumer and producer */
-#define STORAGE_BUCKET 16   /* struct bpf_local_storage_map_bucket */
+#define HASH_HEAD 832 /* struct bpf_htab */
+#define ARRAY_HEAD 312 /* struct bpf_array */
+#define STORAGE_HEAD 448 /* struct bpf_local_storage_map */
+#define HASH_ELEMENT 48 /* struct htab_elem */
+#define HASH_BUCKET 16 /* struct bucket */
+#define HASH_LOCKS 32 /* counters of a CPU, one a lock class */
+#define RING_HEAD 264 /* struct bpf_ringbuf_map */
+#define RING_META_PAGES 3 /* its head, and the positions of its consumer and producer */
+#define STORAGE_BUCKET 16 /* struct bpf_local_storage_map_bucket */
 #define STORAGE_OF_TASK 192 /* struct bpf_local_storage, of a task that has any */
 #define STORAGE_ELEMENT 72 /* struct bpf_local_storage_elem up to its value */
 
@@ -63,7 +63,8 @@ static uint64_t hash_bytes(const struct map_form *f, unsigned int cpus)
 
 static uint64_t array_bytes(const struct map_form *f)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), values = round_up(f->value_bytes, 8) * f->entries;
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE),
+		 values = round_up(f->value_bytes, 8) * f->entries;
 
 	/* One that user space maps has its values on pages of their own. */
 	return f->flags & BPF_F_MMAPABLE ? page + round_up(values, page) : ARRAY_HEAD + values;
@@ -82,7 +83,8 @@ static uint64_t ring_bytes(const struct map_form *f)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), pages = f->entries / page;
 
-	return RING_HEAD + (RING_META_PAGES + pages) * page + (RING_META_PAGES + 2 * pages) * sizeof(void *);
+	return RING_HEAD + (RING_META_PAGES + pages) * page +
+	       (RING_META_PAGES + 2 * pages) * sizeof(void *);
 }
 
 uint64_t map_form_bytes(const struct map_form *f, unsigned int cpus)
@@ -331,7 +333,8 @@ static uint64_t sum(const struct map_form *forms, size_t count, unsigned int cpu
 	return bytes;
 }
 
-/* Take entries from @map, down to @least, until @bytes of all maps are within @limit; returns what they are then. */
+/* Take entries from @map, down to @least, until @bytes of all maps are within @limit; returns what
+ * they are then. */
 static uint64_t shrink(struct map_form *map, unsigned int least, uint64_t bytes, uint64_t limit,
 		       unsigned int cpus)
 {
@@ -360,10 +363,12 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 	for (size_t i = 0; i < count; i++) {
 		const struct map_size *fixed = find_fixed(sizing->fixed, forms[i].name);
 
-		forms[i].entries = fixed ? fixed->entries :
-					   entries_for(forms[i].name, &shape, forms[i].entries);
-		if (!shape.followed && is_on_demand(forms[i].name) && forms[i].type == BPF_MAP_TYPE_HASH)
-			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU */
+		forms[i].entries = fixed ? fixed->entries
+					 : entries_for(forms[i].name, &shape, forms[i].entries);
+		if (!shape.followed && is_on_demand(forms[i].name) &&
+		    forms[i].type == BPF_MAP_TYPE_HASH)
+			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU
+							      */
 		if (shape.followed && is_on_demand(forms[i].name) && limit < UINT64_MAX / 2)
 			limit += map_form_bytes(&forms[i], shape.cpus);
 	}
@@ -372,7 +377,8 @@ uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size
 		for (size_t i = 0; i < count && bytes > limit; i++) {
 			if (strcmp(forms[i].name, least[map].map) == 0 &&
 			    !find_fixed(sizing->fixed, forms[i].name))
-				bytes = shrink(&forms[i], least[map].entries, bytes, limit, shape.cpus);
+				bytes = shrink(&forms[i], least[map].entries, bytes, limit,
+					       shape.cpus);
 		}
 	}
 	return bytes;

@@ -2,9 +2,9 @@
 /*
  * sizing - how many entries each map of the kernel side gets, and what memory they take.
  *
- * What a map needs follows from the shape of what is measured.  A limit for all maps together is kept by
- * giving up histograms first, then rows.  Beyond their entries maps turn new keys away, and each loss is
- * counted: see docs/how-it-counts.md, "When a table is full".
+ * What a map needs follows from the shape of what is measured.  A limit for all maps together is
+ * kept by giving up histograms first, then rows.  Beyond their entries maps turn new keys away, and
+ * each loss is counted: see docs/how-it-counts.md, "When a table is full".
  */
 #pragma once
 
@@ -21,24 +21,25 @@
 /*
  * What a shape is taken to need.
  *
- * A row is a cgroup's, on a CPU, at a place, of an operation.  A CPU works for one cgroup at a time and a cgroup stays on
- * its CPUs, so there are about as many pairs of cgroup and CPU as there are CPUs and jobs together; a job that
- * wanders over all CPUs has more.  The operations are measured: compilers, Python, tar, git, meson and pack-headers
- * used 3.1 to 4.4 of them a cgroup, CPU and place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no
- * mount of theirs: pipes, programs, proc, devices, what is unresolved.
+ * A row is a cgroup's, on a CPU, at a place, of an operation.  A CPU works for one cgroup at a time
+ * and a cgroup stays on its CPUs, so there are about as many pairs of cgroup and CPU as there are
+ * CPUs and jobs together; a job that wanders over all CPUs has more.  The operations are measured:
+ * compilers, Python, tar, git, meson and pack-headers used 3.1 to 4.4 of them a cgroup, CPU and
+ * place, of which 0.8 to 1.1 moved data, and 3 to 6 places that are no mount of theirs: pipes,
+ * programs, proc, devices, what is unresolved.
  */
 #define SIZING_PLACES_BESIDE_MOUNTS 5
 #define SIZING_ROWS_OF_A_PLACE 5
 #define SIZING_HISTOGRAMS_OF_FIVE_PLACES 7
-#define SIZING_CGROUPS_OF_A_JOB 2      /* the manager's own processes beside the job's */
-#define SIZING_SOCKETS_OF_A_JOB 2     /* kinds of them */
-#define SIZING_REQUESTS_OF_A_CPU 8     /* to block devices, on their way at once */
+#define SIZING_CGROUPS_OF_A_JOB 2 /* the manager's own processes beside the job's */
+#define SIZING_SOCKETS_OF_A_JOB 2 /* kinds of them */
+#define SIZING_REQUESTS_OF_A_CPU 8 /* to block devices, on their way at once */
 #define SIZING_CONNECTIONS_OF_A_JOB 8 /* of TCP, at once */
-#define SIZING_SERVICES 16            /* that are no jobs, and run on every CPU */
-#define SIZING_TASKS_OF_A_JOB 8       /* live at once, where jobs are as many as CPUs and more */
-#define SIZING_GROUPS_OF_A_JOB 8      /* Slurm's job with two steps; a pod of six containers */
+#define SIZING_SERVICES 16 /* that are no jobs, and run on every CPU */
+#define SIZING_TASKS_OF_A_JOB 8 /* live at once, where jobs are as many as CPUs and more */
+#define SIZING_GROUPS_OF_A_JOB 8 /* Slurm's job with two steps; a pod of six containers */
 #define SIZING_GROUPS_OF_ALL 512 /* services, sessions, and what has died and is not yet read */
-#define SIZING_SUPERBLOCKS_OF_ALL 64  /* mounts of the node */
+#define SIZING_SUPERBLOCKS_OF_ALL 64 /* mounts of the node */
 #define SIZING_SUPERBLOCKS_OF_A_JOB 3 /* a container's root, proc and shm */
 
 /* What is measured at once; 0: the CPUs that this machine may have, one job, 8 mounts. */
@@ -48,7 +49,7 @@ struct sizing_shape {
 	unsigned int mounts; /* that one job works on */
 	bool has_histograms;
 	unsigned int followed; /* files to follow one by one, in memory beyond the limit; 0: none */
-	bool has_groups;       /* groups are told apart by their lives */
+	bool has_groups; /* groups are told apart by their lives */
 };
 
 /* One map, as libbpf tells it. */
@@ -62,8 +63,8 @@ struct map_form {
 /* CPUs that this machine may ever have: per-CPU maps hold a value for each. */
 unsigned int sizing_cpus(void);
 
-/* What the kernel takes for it (kernel/bpf/hashtab.c, arraymap.c, bpf_local_storage.c), filled or not; 0: a kind
- * of map that we have none of. */
+/* What the kernel takes for it (kernel/bpf/hashtab.c, arraymap.c, bpf_local_storage.c), filled or
+ * not; 0: a kind of map that we have none of. */
 uint64_t map_form_bytes(const struct map_form *form, unsigned int cpus);
 
 /* A map that is to have so many entries, whatever shape and limit are. */
@@ -78,12 +79,12 @@ unsigned int sizing_share(const char *map, unsigned int entries, const struct si
 
 struct sizing {
 	struct sizing_shape shape;
-	uint64_t limit_bytes;         /* 0: SIZING_LIMIT_MIB */
+	uint64_t limit_bytes; /* 0: SIZING_LIMIT_MIB */
 	const struct map_size *fixed; /* the caller's; ends with a NULL name; may be NULL */
 };
 
 /*
- * Choose the entries of @forms, which are all maps there are to be.  Returns the bytes of all: over the limit
- * where that is less than the least of histograms and rows leaves.
+ * Choose the entries of @forms, which are all maps there are to be.  Returns the bytes of all: over
+ * the limit where that is less than the least of histograms and rows leaves.
  */
 uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size_t count);

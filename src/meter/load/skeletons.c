@@ -89,7 +89,8 @@ static void set_files(void *bpf, const struct kernel_types *types UNUSED)
 			   ARRAY_SIZE(files->rodata->mapping_calls));
 	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
 	call_positions_fill((struct call_position *)files->rodata->call_positions);
-	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics, ARRAY_SIZE(files->rodata->pseudo_magics));
+	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics,
+			   ARRAY_SIZE(files->rodata->pseudo_magics));
 }
 
 static void set_fentry(void *bpf, const struct kernel_types *types)
@@ -97,8 +98,10 @@ static void set_fentry(void *bpf, const struct kernel_types *types)
 	struct fentry_bpf *fentry = bpf;
 
 	requests_fill((struct request_kind *)fentry->rodata->request_kinds);
-	fentry->rodata->setattr_dentry = prototype_has_dentry_second(types, "security_inode_setattr");
-	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(types, "security_inode_setxattr");
+	fentry->rodata->setattr_dentry = prototype_has_dentry_second(types,
+								     "security_inode_setattr");
+	fentry->rodata->setxattr_dentry = prototype_has_dentry_second(types,
+								      "security_inode_setxattr");
 	fentry->rodata->removexattr_dentry =
 		prototype_has_dentry_second(types, "security_inode_removexattr");
 }
@@ -110,29 +113,38 @@ static void set_syscalls(void *bpf, const struct kernel_types *types UNUSED)
 	syscall_traits_fill((uint8_t *)syscalls->rodata->syscall_traits);
 }
 
-/* The code for newer kernels and that for older ones have the same maps and programs (see compat.bpf.h), so that
- * one skeleton serves both. */
+/* The code for newer kernels and that for older ones have the same maps and programs (see
+ * compat.bpf.h), so that one skeleton serves both. */
 static const struct {
 	size_t size;
 	int (*create)(void *bpf); /* with the newer code */
 	const void *(*older_code)(size_t *ret_size);
 	void (*set)(void *bpf, const struct kernel_types *types);
 } skeletons[OBJECT_COUNT] = {
-	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes, set_nothing },
-	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes, set_nothing },
+	[OBJECT_LIFE] = { sizeof(struct life_bpf), create_life, life_old_bpf__elf_bytes,
+			  set_nothing },
+	[OBJECT_TASKS] = { sizeof(struct tasks_bpf), create_tasks, tasks_old_bpf__elf_bytes,
+			   set_nothing },
 	[OBJECT_TIME] = { sizeof(struct time_bpf), create_time, time_old_bpf__elf_bytes, set_time },
-	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes, set_files },
-	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes, set_fentry },
-	[OBJECT_SYSCALLS] = { sizeof(struct syscalls_bpf), create_syscalls, syscalls_old_bpf__elf_bytes, set_syscalls },
-	[OBJECT_BLOCK] = { sizeof(struct block_bpf), create_block, block_old_bpf__elf_bytes, set_nothing },
+	[OBJECT_FILES] = { sizeof(struct files_bpf), create_files, files_old_bpf__elf_bytes,
+			   set_files },
+	[OBJECT_FENTRY] = { sizeof(struct fentry_bpf), create_fentry, fentry_old_bpf__elf_bytes,
+			    set_fentry },
+	[OBJECT_SYSCALLS] = { sizeof(struct syscalls_bpf), create_syscalls,
+			      syscalls_old_bpf__elf_bytes, set_syscalls },
+	[OBJECT_BLOCK] = { sizeof(struct block_bpf), create_block, block_old_bpf__elf_bytes,
+			   set_nothing },
 };
 
 #define ARE_ALIKE(a, b) (sizeof(struct a) == sizeof(struct b))
-static_assert(ARE_ALIKE(life_bpf, life_old_bpf) && ARE_ALIKE(tasks_bpf, tasks_old_bpf) && ARE_ALIKE(files_bpf, files_old_bpf) &&
-		      ARE_ALIKE(time_bpf, time_old_bpf) && ARE_ALIKE(time_bpf__rodata, time_old_bpf__rodata) &&
+static_assert(ARE_ALIKE(life_bpf, life_old_bpf) && ARE_ALIKE(tasks_bpf, tasks_old_bpf) &&
+		      ARE_ALIKE(files_bpf, files_old_bpf) && ARE_ALIKE(time_bpf, time_old_bpf) &&
+		      ARE_ALIKE(time_bpf__rodata, time_old_bpf__rodata) &&
 		      ARE_ALIKE(files_bpf__rodata, files_old_bpf__rodata) &&
-		      ARE_ALIKE(syscalls_bpf, syscalls_old_bpf) && ARE_ALIKE(syscalls_bpf__rodata, syscalls_old_bpf__rodata) &&
-		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) && ARE_ALIKE(block_bpf, block_old_bpf) &&
+		      ARE_ALIKE(syscalls_bpf, syscalls_old_bpf) &&
+		      ARE_ALIKE(syscalls_bpf__rodata, syscalls_old_bpf__rodata) &&
+		      ARE_ALIKE(fentry_bpf, fentry_old_bpf) &&
+		      ARE_ALIKE(block_bpf, block_old_bpf) &&
 		      ARE_ALIKE(fentry_bpf__rodata, fentry_old_bpf__rodata),
 	      "the same maps, programs and settings");
 
@@ -146,8 +158,8 @@ struct any_bpf *skeleton_close(struct any_bpf *bpf)
 	return NULL;
 }
 
-int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *types, const char *types_path,
-		  struct any_bpf **ret)
+int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *types,
+		  const char *types_path, struct any_bpf **ret)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_path);
 	struct any_bpf *bpf = calloc(1, skeletons[id].size);
@@ -155,7 +167,8 @@ int skeleton_open(enum object_id id, bool is_older, const struct kernel_types *t
 
 	if (r >= 0) {
 		if (is_older)
-			bpf->skeleton->data = (void *)skeletons[id].older_code(&bpf->skeleton->data_sz);
+			bpf->skeleton->data =
+				(void *)skeletons[id].older_code(&bpf->skeleton->data_sz);
 		r = bpf_object__open_skeleton(bpf->skeleton, &options);
 	}
 	if (r < 0) {

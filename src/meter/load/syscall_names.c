@@ -49,7 +49,8 @@ const char *syscall_name(uint32_t row, char *ret)
 		if (number >= tables[i].count)
 			continue;
 		if (tables[i].names[number])
-			snprintf(ret, SYSCALL_NAME_SIZE, "%s%s", tables[i].names[number], tables[i].machine);
+			snprintf(ret, SYSCALL_NAME_SIZE, "%s%s", tables[i].names[number],
+				 tables[i].machine);
 		else
 			snprintf(ret, SYSCALL_NAME_SIZE, "syscall_%u%s", number, tables[i].machine);
 	}

@@ -33,7 +33,8 @@ const struct tier *tier_get(enum meter_tier tier)
 static const struct tier *find_named(const char *name, size_t length)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(meter_tiers); i++) {
-		if (strlen(meter_tiers[i].name) == length && strncmp(meter_tiers[i].name, name, length) == 0)
+		if (strlen(meter_tiers[i].name) == length &&
+		    strncmp(meter_tiers[i].name, name, length) == 0)
 			return &meter_tiers[i];
 	}
 	return NULL;
@@ -48,7 +49,8 @@ int tiers_parse(const char *text, unsigned int *ret, struct error *err)
 		const struct tier *tier = find_named(name, length);
 
 		if (!tier)
-			return error_set(err, -EINVAL, "tiers are 'none' or some of T0,T1,T2, and not '%.40s'",
+			return error_set(err, -EINVAL,
+					 "tiers are 'none' or some of T0,T1,T2, and not '%.40s'",
 					 text);
 		found |= tier->tier;
 		name += length;

@@ -16,11 +16,11 @@ enum meter_tier {
 
 struct tier {
 	enum meter_tier tier;
-	const char *name;     /* "T0", as hooks name it */
-	const char *gives;    /* "totals of tasks" */
-	const char *missing;  /* what nobody else tells, where it is off */
+	const char *name; /* "T0", as hooks name it */
+	const char *gives; /* "totals of tasks" */
+	const char *missing; /* what nobody else tells, where it is off */
 	unsigned int objects; /* bit by enum object_id */
-	bool is_needed;       /* it works on each kernel that we know; else it is had where it can be */
+	bool is_needed; /* it works on each kernel that we know; else it is had where it can be */
 };
 
 extern const struct tier meter_tiers[];

@@ -20,7 +20,7 @@ struct governor {
 	size_t cpus;
 	uint64_t last_boot_ns;
 	uint64_t calm_since_ns; /* 0: it is not */
-	unsigned int over;	/* readings */
+	unsigned int over; /* readings */
 	struct span *spans;
 	size_t span_count;
 	uint64_t calls, cost_ns, worst;
@@ -65,7 +65,8 @@ struct governor *governor_free(struct governor *g)
 
 /* ---- what it cost ---- */
 
-/* A run between two readings took as long as those of them that were timed, or else as all that were. */
+/* A run between two readings took as long as those of them that were timed, or else as all that
+ * were. */
 static uint64_t cost_of(const struct own_cost *now, const struct own_cost *before, uint64_t run_ns)
 {
 	uint64_t runs = now->runs - before->runs, timed = now->timed - before->timed;
@@ -76,7 +77,8 @@ static uint64_t cost_of(const struct own_cost *now, const struct own_cost *befor
 	return timed ? (uint64_t)((unsigned __int128)runs * timed_ns / timed) : 0;
 }
 
-static void add_cpu(struct governor *g, const struct governor_feed *feed, size_t cpu, uint64_t elapsed_ns)
+static void add_cpu(struct governor *g, const struct governor_feed *feed, size_t cpu,
+		    uint64_t elapsed_ns)
 {
 	const struct own_cost *now = feed->costs[cpu].programs, *before = g->last[cpu].programs;
 	uint64_t calls = now[OWN_ENTER].runs - before[OWN_ENTER].runs;
@@ -116,7 +118,8 @@ static void judge(struct governor *g, const struct governor_feed *feed)
 		g->calm_since_ns = feed->boot_ns;
 	if (!is_unclocked(g) && g->over >= GOVERNOR_OVER_READINGS) {
 		begin_span(g, feed->boot_ns);
-	} else if (is_unclocked(g) && is_calm && feed->boot_ns - g->calm_since_ns >= GOVERNOR_CALM_NS) {
+	} else if (is_unclocked(g) && is_calm &&
+		   feed->boot_ns - g->calm_since_ns >= GOVERNOR_CALM_NS) {
 		g->spans[g->span_count - 1].to_ns = feed->boot_ns;
 		g->over = 0;
 	}
@@ -126,7 +129,8 @@ int governor_feed(struct governor *g, const struct governor_feed *feed, uint64_t
 {
 	int r = 0;
 
-	if (g->last && feed->cpus == g->cpus && feed->boot_ns < g->last_boot_ns + GOVERNOR_SHORTEST_NS)
+	if (g->last && feed->cpus == g->cpus &&
+	    feed->boot_ns < g->last_boot_ns + GOVERNOR_SHORTEST_NS)
 		goto out;
 	if (g->last && feed->cpus == g->cpus) {
 		g->worst = 0;

@@ -51,7 +51,8 @@ static int keep(struct job_groups *g, const struct group_life *life)
 	return larger[g->count].path ? (g->count++, 0) : -ENOMEM;
 }
 
-int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret, struct error *err)
+int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret,
+		    struct error *err)
 {
 	_cleanup_(job_groups_clear) struct job_groups groups = {};
 	_cleanup_free_ struct group_life *lives = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* job_groups - which jobs and steps there are now, by the tree of groups alone: for who meters one of them. */
+/* job_groups - which jobs and steps there are now, by the tree of groups alone: for who meters one
+ * of them. */
 #pragma once
 
 #include <stddef.h>
@@ -21,4 +22,5 @@ struct job_groups { /* begins as {} */
 void job_groups_clear(struct job_groups *g);
 
 /* By the built-in rules of identity. */
-int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret, struct error *err);
+int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *ret,
+		    struct error *err);

@@ -40,7 +40,8 @@ static int set_identity(const struct job *job, const struct job_record_node *nod
 
 uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job)
 {
-	uint64_t start_ns = job->job->start_boot_ns, end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
+	uint64_t start_ns = job->job->start_boot_ns,
+		 end_ns = job->is_live ? s->boot_ns : job->job->end_boot_ns;
 
 	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
 }
@@ -94,10 +95,11 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 		return r;
 	set_times(s, job, record);
 	if (job->job->unmeasured_ns)
-		r = strings_add(&record->coverage.notes,
-				"not measured for %s while the agent was restarted: what is by mount, by device and by cause of "
-				"waiting lacks what was done then",
-				humanize_duration(job->job->unmeasured_ns).text);
+		r = strings_add(
+			&record->coverage.notes,
+			"not measured for %s while the agent was restarted: what is by mount, by device and by cause of "
+			"waiting lacks what was done then",
+			humanize_duration(job->job->unmeasured_ns).text);
 	if (r < 0)
 		return r;
 	record->cores = job->cores;

@@ -16,5 +16,6 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 /* How old it is, or became, in ns; 0: not known. */
 uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job);
 
-/* Of a job without a name, for who looks at it now: its label as its name, else what it runs as its command. */
+/* Of a job without a name, for who looks at it now: its label as its name, else what it runs as its
+ * command. */
 int job_record_add_label(const struct snapshot_job *job, struct record *to);

@@ -18,8 +18,8 @@ static void follow_files(struct kernel_one *o, struct meter *m)
 	o->is_following = true;
 }
 
-int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted, const struct hierarchy *h,
-		    struct meter **ret, struct error *err)
+int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted,
+		    const struct hierarchy *h, struct meter **ret, struct error *err)
 {
 	const struct meter_options options = {
 		.root_fd = wanted->root_fd,
@@ -39,7 +39,8 @@ int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted, 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot start the meter");
 	if (meter_has_any_tier(m))
-		(void)canary_run(m, wanted->root_fd, h, options.watched_id, false, &o->why_no_canary);
+		(void)canary_run(m, wanted->root_fd, h, options.watched_id, false,
+				 &o->why_no_canary);
 	if (o->one->is_own)
 		follow_files(o, m);
 	meter_follow_syscalls(m, o->one->is_own);
@@ -47,7 +48,8 @@ int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted, 
 	return 0;
 }
 
-int kernel_one_learn(struct kernel_one *o, struct registry *registry, uint64_t boot_ns, uint64_t real_ns)
+int kernel_one_learn(struct kernel_one *o, struct registry *registry, uint64_t boot_ns,
+		     uint64_t real_ns)
 {
 	struct group_life life = { .id = group_id(o->one->group), .born_ns = o->began_ns };
 	int r;
@@ -72,14 +74,16 @@ static int count_killed(const struct meter *m, struct reading *reading)
 	return r;
 }
 
-int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_names *names, struct record *record,
-			   struct error *err)
+int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_names *names,
+			   struct record *record, struct error *err)
 {
 	int r = 0;
 
 	if (o->is_following)
-		r = meter_read_files(m, place_names_naming(names), &record->reading, &record->files, err);
-	else /* a list of those used most cannot be taken apart by time: so the first record begins it */
+		r = meter_read_files(m, place_names_naming(names), &record->reading, &record->files,
+				     err);
+	else /* a list of those used most cannot be taken apart by time: so the first record begins
+		it */
 		follow_files(o, m);
 	if (r >= 0)
 		r = meter_read_syscalls(m, &record->syscalls, &o->open_syscalls, err);
@@ -102,8 +106,8 @@ static int describe_syscalls(const struct kernel_one *o, struct record *record)
 		r = strings_add(&record->coverage.tiers, "T3");
 	if (r >= 0 && open)
 		r = strings_add(&record->coverage.notes,
-				"%" PRIu64 " system call%s that went on at the end %s not counted", open,
-				open == 1 ? "" : "s", open == 1 ? "is" : "are");
+				"%" PRIu64 " system call%s that went on at the end %s not counted",
+				open, open == 1 ? "" : "s", open == 1 ? "is" : "are");
 	return r;
 }
 
@@ -112,7 +116,8 @@ int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struc
 	int r = meter_describe(m, NULL, record);
 
 	if (r >= 0 && *o->why_no_canary.text)
-		r = strings_add(&record->coverage.notes, "hooks were not checked: %s", o->why_no_canary.text);
+		r = strings_add(&record->coverage.notes, "hooks were not checked: %s",
+				o->why_no_canary.text);
 	if (r >= 0 && o->one->followed_max)
 		r = describe_files(m, record);
 	return r < 0 || !o->one->names_syscalls ? r : describe_syscalls(o, record);

@@ -30,23 +30,26 @@
 #include "node/sampler.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
-#define WALK_NS UINT64_C(60000000000) /* how often the tree is walked for what no program told of */
-#define NOBODY UINT64_MAX	      /* no group has that id */
+#define WALK_NS                                                                           \
+	UINT64_C(60000000000) /* how often the tree is walked for what no program told of \
+			       */
+#define NOBODY UINT64_MAX /* no group has that id */
 
 struct kernel_side {
 	bool has_bpf, has_clock, has_histograms; /* are wanted */
 	struct kernel_one one; /* its one is NULL: all groups */
 	int root_fd;
 	const struct hierarchy *hierarchy;
-	struct meter *meter;	 /* NULL: no BPF */
+	struct meter *meter; /* NULL: no BPF */
 	struct group_tree *tree; /* instead */
-	struct row_cache *rows;	 /* NULL: files are not counted */
+	struct row_cache *rows; /* NULL: files are not counted */
 	struct governor *governor; /* NULL: nor are they timed */
 	uint64_t generation, walked_ns;
 	size_t groups;
 	uint64_t walks, found_by_walk;
-	uint64_t lost_groups, told_groups; /* those that were not told apart, at the last reading, and in the log */
-	uint64_t storm_ns;		   /* since when there are some that are not in the log; 0: all are */
+	uint64_t lost_groups, told_groups; /* those that were not told apart, at the last reading,
+					      and in the log */
+	uint64_t storm_ns; /* since when there are some that are not in the log; 0: all are */
 	struct error news, group_news;
 };
 
@@ -80,7 +83,8 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
-static int open_meter(struct kernel_side *k, const struct sampler_options *wanted, struct error *err)
+static int open_meter(struct kernel_side *k, const struct sampler_options *wanted,
+		      struct error *err)
 {
 	struct meter_options options = {
 		.root_fd = k->root_fd,
@@ -107,9 +111,10 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 		error_set(&k->news, 0, "nothing outlives this agent if it is killed: %s",
 			  meter_why_unpinned(k->meter));
 	if (meter_has_removed_pins(k->meter))
-		error_set(&k->news, 0,
-			  "removed what another build, or other settings, had left counting; what jobs did since it was last "
-			  "written down is not known, and they say so");
+		error_set(
+			&k->news, 0,
+			"removed what another build, or other settings, had left counting; what jobs did since it was last "
+			"written down is not known, and they say so");
 	return 0;
 }
 
@@ -190,7 +195,7 @@ static int superblocks_fd(const struct kernel_side *k)
 /* ---- a reading ---- */
 
 static int learn_from_dirs(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
-			      uint64_t real_ns, struct error *err)
+			   uint64_t real_ns, struct error *err)
 {
 	_cleanup_free_ struct group_life *groups = NULL;
 	int r = group_tree_look(k->tree, boot_ns, &groups, &k->groups, err);
@@ -245,10 +250,11 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 	return r;
 }
 
-/* The rows of jobs that did something, or all.  Their places are in the kernel side's map before they are: so that is
- * looked at after them. */
-static int feed_rows(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		     struct cgroup_row **ret, struct registry_feed *feed, struct error *err)
+/* The rows of jobs that did something, or all.  Their places are in the kernel side's map before
+ * they are: so that is looked at after them. */
+static int feed_rows(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		     uint64_t boot_ns, struct cgroup_row **ret, struct registry_feed *feed,
+		     struct error *err)
 {
 	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count;
@@ -274,7 +280,8 @@ static int add_oom_kill(void *context, uint64_t cgroup, const struct oom_kill *o
 {
 	const struct killing *killing = context;
 
-	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup, oom_kill);
+	return registry_add_oom_kill(killing->registry, killing->only ? killing->only : cgroup,
+				     oom_kill);
 }
 
 static int feed_oom_kills(const struct kernel_side *k, struct registry *registry)
@@ -313,10 +320,13 @@ static void tell_lost_groups(struct kernel_side *k, uint64_t boot_ns)
 	k->storm_ns = k->storm_ns ? k->storm_ns : boot_ns;
 	if (goes_on && boot_ns - k->storm_ns < STORM_NS)
 		return;
-	error_set(&k->group_news, 0,
-		  "%" PRIu64 " cgroups could not be told apart: the table of them was full, or a user made more than 256 in one, "
-		  "or they were deeper than 64. What ran in them is counted with the cgroup above, and in no job where "
-		  "that is none's", lost - k->told_groups);
+	error_set(
+		&k->group_news, 0,
+		"%" PRIu64
+		" cgroups could not be told apart: the table of them was full, or a user made more than 256 in one, "
+		"or they were deeper than 64. What ran in them is counted with the cgroup above, and in no job where "
+		"that is none's",
+		lost - k->told_groups);
 	k->told_groups = lost;
 	k->storm_ns = 0;
 }
@@ -331,8 +341,8 @@ static unsigned int counted_now(const struct kernel_side *k)
 }
 
 /* @bases: as of cgroups_read_tasks(). */
-static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		struct task_bases *bases, struct error *err)
+static int feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		uint64_t boot_ns, struct task_bases *bases, struct error *err)
 {
 	struct registry_feed feed = {
 		.counted = counted_now(k),
@@ -373,8 +383,8 @@ static int feed(struct kernel_side *k, struct registry *registry, struct place_n
 	return r;
 }
 
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		     struct error *err)
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		     uint64_t boot_ns, struct error *err)
 {
 	return feed(k, registry, names, boot_ns, NULL, err);
 }
@@ -421,8 +431,8 @@ int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
 }
 
 /* Those of the job's cgroups that are not folded; the caller frees. */
-static int read_histograms_of(struct kernel_side *k, const struct registry_job *job, struct cgroup_histograms **ret,
-			      size_t *ret_count, struct error *err)
+static int read_histograms_of(struct kernel_side *k, const struct registry_job *job,
+			      struct cgroup_histograms **ret, size_t *ret_count, struct error *err)
 {
 	_cleanup_free_ uint64_t *cgroups = NULL;
 	size_t count = 0;
@@ -431,8 +441,8 @@ static int read_histograms_of(struct kernel_side *k, const struct registry_job *
 	return r < 0 ? r : cgroups_read_histograms(k->meter, cgroups, count, ret, ret_count, err);
 }
 
-static int put_histograms_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
-				struct error *err)
+static int put_histograms_aside(struct kernel_side *k, struct registry *registry,
+				struct place_names *names, struct error *err)
 {
 	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
 		_cleanup_free_ struct cgroup_histograms *histograms = NULL;
@@ -440,15 +450,16 @@ static int put_histograms_aside(struct kernel_side *k, struct registry *registry
 		int r = read_histograms_of(k, job, &histograms, &count, err);
 
 		if (r >= 0)
-			r = registry_inherit_histograms(registry, job, histograms, count, name_place, names);
+			r = registry_inherit_histograms(registry, job, histograms, count,
+							name_place, names);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
-			  struct error *err)
+int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
+			  struct place_names *names, struct error *err)
 {
 	_cleanup_(task_bases_clear) struct task_bases bases = {};
 	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
@@ -481,7 +492,8 @@ int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot erase what the state holds already");
 	if (k->meter)
-		k->told_groups = k->lost_groups = count_lost_groups(k); /* another agent's, if it was taken over */
+		k->told_groups = k->lost_groups = count_lost_groups(k); /* another agent's, if it
+									   was taken over */
 	return registry_resume(registry, is_taken_over, clock_now_ns(CLOCK_BOOTTIME));
 }
 
@@ -525,11 +537,13 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
-int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err)
+int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record,
+			    struct error *err)
 {
 	int r = k->one.one ? place_names_refresh(names, superblocks_fd(k), false, err) : 0;
 
-	return r < 0 || !k->one.one ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
+	return r < 0 || !k->one.one ? r
+				    : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
 
 /* ---- what it costs ---- */
@@ -541,12 +555,16 @@ static void tell_change(struct kernel_side *k, uint64_t budget, bool is_unclocke
 	decimal_format(limit, budget, 4);
 	decimal_format(worst, governor_state(k->governor, 0).worst, 4);
 	if (is_unclocked)
-		error_set(&k->news, 0,
-			  "the programs take %s%% of a core, and may take %s%% (budget): from now on no times of calls on "
-			  "files are taken",
-			  worst, limit);
+		error_set(
+			&k->news, 0,
+			"the programs take %s%% of a core, and may take %s%% (budget): from now on no times of calls on "
+			"files are taken",
+			worst, limit);
 	else
-		error_set(&k->news, 0, "the programs take %s%% of a core: times of calls on files are taken again", worst);
+		error_set(
+			&k->news, 0,
+			"the programs take %s%% of a core: times of calls on files are taken again",
+			worst);
 }
 
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
@@ -582,7 +600,8 @@ static bool is_timed(const struct mount_row *row)
 	return sum.ns || !sum.calls;
 }
 
-int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record)
+int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns,
+			    struct record *record)
 {
 	uint64_t ns = k->governor ? governor_unclocked(k->governor, from_ns, to_ns) : 0;
 
@@ -590,13 +609,16 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 		return 0;
 	for (size_t i = 0; i < record->reading.mount_count; i++)
 		record->reading.mounts[i].has_seconds &= is_timed(&record->reading.mounts[i]);
-	return strings_add(&record->coverage.notes,
-			   RECORD_NOTE_TIMES ", since they were not taken for %s: the meter would have cost more than its "
-			   "budget",
-			   humanize_duration(ns).text);
+	return strings_add(
+		&record->coverage.notes,
+		RECORD_NOTE_TIMES
+		", since they were not taken for %s: the meter would have cost more than its "
+		"budget",
+		humanize_duration(ns).text);
 }
 
-int kernel_side_describe(const struct kernel_side *k, const struct losses *losses, struct record *record)
+int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,
+			 struct record *record)
 {
 	int r;
 

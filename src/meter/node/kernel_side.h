@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * kernel_side - the kernel's part of the agent: programs and maps, and what of them goes into the
- * registry.  Without BPF the groups' directories tell which jobs there are, and their files what these
- * use.
+ * registry.  Without BPF the groups' directories tell which jobs there are, and their files what
+ * these use.
  */
 #pragma once
 
@@ -23,17 +23,19 @@ struct registry_job;
 struct sampler_options;
 struct sampler_state;
 
-/* Load, or take over what is pinned and remove what cannot be; as root.  Without a pin_dir it ends with us.  @h outlives it,
- * and so do the others that it is given later.  It counts nobody until it is resumed, but one group. */
+/* Load, or take over what is pinned and remove what cannot be; as root.  Without a pin_dir it ends
+ * with us.  @h outlives it, and so do the others that it is given later.  It counts nobody until it
+ * is resumed, but one group. */
 int kernel_side_open(const struct sampler_options *options, const struct hierarchy *h,
 		     struct kernel_side **ret, struct error *err);
 
-/* Before the first reading: count all groups from now on, if nobody did, erase what the state on disk holds already, and
- * tell jobs for how long they were not counted.  @registry: with what states say of tasks that live. */
+/* Before the first reading: count all groups from now on, if nobody did, erase what the state on
+ * disk holds already, and tell jobs for how long they were not counted.  @registry: with what
+ * states say of tasks that live. */
 int kernel_side_resume(struct kernel_side *k, struct registry *registry, struct error *err);
 
-struct kernel_side *kernel_side_close(struct kernel_side *k,
-				      bool keeps); /* NULL is fine; returns NULL */
+struct kernel_side *kernel_side_close(struct kernel_side *k, bool keeps); /* NULL is fine; returns
+									     NULL */
 
 struct meter *kernel_side_meter(struct kernel_side *k); /* NULL: no BPF */
 bool kernel_side_has_tasks(const struct kernel_side *k);
@@ -42,8 +44,8 @@ bool kernel_side_has_tasks(const struct kernel_side *k);
 
 int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t boot_ns,
 		      uint64_t real_ns, struct error *err);
-int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names, uint64_t boot_ns,
-		     struct error *err);
+int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
+		     uint64_t boot_ns, struct error *err);
 /* Of @count cgroups that were just folded. */
 int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
 				struct place_names *names, const uint64_t *cgroups, size_t count,
@@ -51,9 +53,10 @@ int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry
 /* All that is folded is written down: erase it here. */
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
 
-/* Make all that is counted part of the jobs for good, also of cgroups that live: the kernel side is to end. */
-int kernel_side_put_aside(struct kernel_side *k, struct registry *registry, struct place_names *names,
-			  struct error *err);
+/* Make all that is counted part of the jobs for good, also of cgroups that live: the kernel side is
+ * to end. */
+int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
+			  struct place_names *names, struct error *err);
 
 /* A reading failed: the next takes in all there is. */
 void kernel_side_distrust(struct kernel_side *k);
@@ -70,14 +73,18 @@ void kernel_side_begin(struct kernel_side *k, uint64_t boot_ns);
 /* ---- records, and what is told of it ---- */
 
 /* What the budget made of a job that lived between two moments of CLOCK_BOOTTIME. */
-int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns, struct record *record);
+int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns,
+			    struct record *record);
 
 /* Those of the job's cgroups, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err);
 /* Of one group: what was counted on demand, file by file and by system call. */
-int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record, struct error *err);
-/* What was on, what was not, and what was lost: a job's, or, where @losses is NULL, the node's since it began. */
-int kernel_side_describe(const struct kernel_side *k, const struct losses *losses, struct record *record);
+int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record,
+			    struct error *err);
+/* What was on, what was not, and what was lost: a job's, or, where @losses is NULL, the node's
+ * since it began. */
+int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,
+			 struct record *record);
 bool kernel_side_has_news(struct kernel_side *k, struct error *err);
 void kernel_side_count(const struct kernel_side *k, uint64_t boot_ns, struct sampler_state *to);

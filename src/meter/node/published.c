@@ -21,7 +21,7 @@
 
 /* The file, all of it in units of 8 bytes, each of which is stored at once. */
 struct slot {
-	uint64_t key;	/* 0: free */
+	uint64_t key; /* 0: free */
 	uint64_t known[BITSET_WORDS(METRIC_JOB_COUNT)];
 	uint64_t numbers[METRIC_JOB_COUNT];
 };
@@ -40,8 +40,9 @@ struct published {
 	struct slot *slots;
 	size_t slot_count, size;
 	struct idmap by_key; /* the slots that are taken */
-	uint64_t *rounds;    /* of each slot, when it was used last; 0: it is free, and is not looked at */
-	uint64_t round;      /* from 1 */
+	uint64_t *rounds; /* of each slot, when it was used last; 0: it is free, and is not looked
+			     at */
+	uint64_t round; /* from 1 */
 	size_t hand; /* where the search for a free slot goes on */
 };
 
@@ -91,7 +92,8 @@ static int check(int fd)
 /* Room is taken before it is written to: a page that cannot be had then would kill us. */
 static int take_room(const struct published *p, size_t slots)
 {
-	return -posix_fallocate(p->fd, 0, (off_t)(sizeof(struct header) + slots * sizeof(struct slot)));
+	return -posix_fallocate(p->fd, 0,
+				(off_t)(sizeof(struct header) + slots * sizeof(struct slot)));
 }
 
 static int map_file(const char *path, struct published *p)
@@ -119,13 +121,15 @@ static bool is_ours(const struct published *p, const char *boot_id)
 {
 	const struct header *h = p->header;
 
-	return h->magic == MAGIC && h->layout == layout() && h->slot_count == p->slot_count && h->used_slots <= p->slot_count &&
+	return h->magic == MAGIC && h->layout == layout() && h->slot_count == p->slot_count &&
+	       h->used_slots <= p->slot_count &&
 	       strncmp(h->boot_id, boot_id, sizeof(h->boot_id)) == 0;
 }
 
 static int begin(struct published *p, const char *boot_id)
 {
-	int r = ftruncate(p->fd, 0) < 0 || ftruncate(p->fd, (off_t)p->size) < 0 ? -errno : take_room(p, 0);
+	int r = ftruncate(p->fd, 0) < 0 || ftruncate(p->fd, (off_t)p->size) < 0 ? -errno
+										: take_room(p, 0);
 
 	if (r < 0)
 		return r;
@@ -168,7 +172,8 @@ int published_open(const char *path, const char *boot_id, size_t slots, struct p
 		r = begin(p, boot_id);
 	if (r == 0)
 		r = list_slots(p);
-	(void)madvise(p->header, p->size, MADV_DONTNEED); /* of the file, only what is used is mapped */
+	(void)madvise(p->header, p->size, MADV_DONTNEED); /* of the file, only what is used is
+							     mapped */
 	if (r == 0)
 		*ret = TAKE_PTR(p);
 	return r;

@@ -4,8 +4,8 @@
  *
  * How CPU time splits into user and system, and what files said of a group that is gone, is not
  * what it was when the next agent asks; so the least that may be shown is kept, as a file that is
- * mapped. It costs stores to memory at each reading, and no write.  An end in good order leaves none: then the
- * states say it.
+ * mapped. It costs stores to memory at each reading, and no write.  An end in good order leaves
+ * none: then the states say it.
  */
 #pragma once
 

@@ -17,7 +17,8 @@
 #include "node/sampler.h"
 #include "jobs/users.h"
 
-/* How long to wait before looking again for what the prolog says, or for a command; twice as long each time up to... */
+/* How long to wait before looking again for what the prolog says, or for a command; twice as long
+ * each time up to... */
 #define LOOK_FIRST_NS UINT64_C(1000000000)
 #define LOOK_WAIT_MAX_NS UINT64_C(60000000000)
 
@@ -26,16 +27,18 @@ struct sampled_job {
 	struct group_files *files;
 	char *path; /* of the group that files are of */
 	struct metric_set known; /* what they have told */
-	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the last look at what they are */
-	unsigned int readings;	      /* since that look */
+	uint64_t usage, looked_usage; /* bytes in use at the last reading, and at that before the
+					 last look at what they are */
+	unsigned int readings; /* since that look */
 	struct allocation allocation;
 	struct source_attachments attachments;
-	bool has_prolog;     /* or one that is not to be taken */
+	bool has_prolog; /* or one that is not to be taken */
 	bool has_bad_prolog; /* or one that cannot be read just now; it is counted and told */
 	struct value prolog_cores, prolog_memory;
 	uint64_t look_ns, wait_ns; /* when to look for the prolog's file, and how long after that */
-	pid_t command_pid;            /* the process that its command, among its facts, is of; 0: it has none */
-	uint64_t command_start;       /* as in struct job_command */
+	pid_t command_pid; /* the process that its command, among its facts, is of; 0: it has none
+			    */
+	uint64_t command_start; /* as in struct job_command */
 	uint64_t command_ns, command_wait_ns; /* as of the prolog's file */
 };
 
@@ -75,15 +78,18 @@ static void open_files(struct job_sources *sources, struct sampled_job *own, con
 	allocation_clear(&own->allocation);
 	free(own->path);
 	own->path = strdup(path);
-	if (sources->group && group_files_open_group(sources->group, &sources->budget, &own->files) < 0)
+	if (sources->group &&
+	    group_files_open_group(sources->group, &sources->budget, &own->files) < 0)
 		own->files = NULL;
-	if (!sources->group && own->path && group_files_open(sources->root_fd, sources->hierarchy, path, 0,
-					  &sources->budget, &own->files) < 0)
+	if (!sources->group && own->path &&
+	    group_files_open(sources->root_fd, sources->hierarchy, path, 0, &sources->budget,
+			     &own->files) < 0)
 		own->files = NULL; /* it goes just now */
 }
 
-/* What is as it was where no task has run: none has charged a page then, nor was one held back (which is counted as it
- * goes on).  Memory in use may have become less, since the kernel takes pages back. */
+/* What is as it was where no task has run: none has charged a page then, nor was one held back
+ * (which is counted as it goes on).  Memory in use may have become less, since the kernel takes
+ * pages back. */
 static struct metric_set still(void)
 {
 	struct metric_set set = {};
@@ -93,19 +99,22 @@ static struct metric_set still(void)
 	return set;
 }
 
-/* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever when that was looked at,
- * and now and then: so its parts are known within a tenth, and of jobs that do not grow nearly nothing is read. */
+/* What memory is used for is looked at as the job begins, whenever it used a tenth more than ever
+ * when that was looked at, and now and then: so its parts are known within a tenth, and of jobs
+ * that do not grow nearly nothing is read. */
 #define POLL_PERIOD 64 /* readings */
 
 static bool is_look_due(const struct sampled_job *own)
 {
-	return own->readings >= POLL_PERIOD || own->usage > own->looked_usage + own->looked_usage / 10;
+	return own->readings >= POLL_PERIOD ||
+	       own->usage > own->looked_usage + own->looked_usage / 10;
 }
 
 /* Who never came near the limit did not hit it. */
 static bool is_near_limit(const struct sampled_job *own)
 {
-	return own->allocation.memory.is_known && own->usage >= own->allocation.memory.number / 8 * 7;
+	return own->allocation.memory.is_known &&
+	       own->usage >= own->allocation.memory.number / 8 * 7;
 }
 
 static struct metric_set wanted_files(const struct job_sources *sources, struct sampled_job *own,
@@ -114,7 +123,8 @@ static struct metric_set wanted_files(const struct job_sources *sources, struct 
 	struct metric_set as_before = {}, wanted;
 
 	if (sources->group) /* of one all is read */
-		return sources->has_ended ? metric_set_minus(sources->wanted, group_files_seldom()) : sources->wanted;
+		return sources->has_ended ? metric_set_minus(sources->wanted, group_files_seldom())
+					  : sources->wanted;
 	if (!registry_job_has_run(job))
 		as_before = still();
 	if (!sources->hierarchy->is_v2 && !is_near_limit(own))
@@ -173,10 +183,10 @@ static bool is_equal(const struct value *a, const struct value *b)
 /* What the manager granted, else what the group may use. */
 static int set_allocation(const struct sampled_job *own, struct registry_job *job)
 {
-	const struct value *cores =
-		own->prolog_cores.is_known ? &own->prolog_cores : &own->allocation.cores;
-	const struct value *memory =
-		own->prolog_memory.is_known ? &own->prolog_memory : &own->allocation.memory;
+	const struct value *cores = own->prolog_cores.is_known ? &own->prolog_cores
+							       : &own->allocation.cores;
+	const struct value *memory = own->prolog_memory.is_known ? &own->prolog_memory
+								 : &own->allocation.memory;
 	const struct job *known = registry_job_known(job);
 	struct job *facts;
 
@@ -248,28 +258,33 @@ static int read_prolog(struct job_sources *sources, struct sampled_job *own,
 
 /* ---- what it runs ---- */
 
-/* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one reading; of these at least
- * the half are jobs that were never looked at, if there are so many. */
+/* A look is some 0.1 ms where a walk is wanted, and so a part of the jobs is looked at in one
+ * reading; of these at least the half are jobs that were never looked at, if there are so many. */
 #define COMMAND_LOOKUPS_MAX 64
 
-/* A job that nobody named is told by what its processes say: the oldest one, for as long as that lives. */
-static int find_command(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
-			uint64_t boot_ns)
+/* A job that nobody named is told by what its processes say: the oldest one, for as long as that
+ * lives. */
+static int find_command(struct job_sources *sources, struct sampled_job *own,
+			struct registry_job *job, uint64_t boot_ns)
 {
 	const struct job *known = registry_job_known(job);
 	struct job_command found = {};
 	struct job *facts;
 
-	if (boot_ns >= sources->commands_until_ns || known->name || !own->path || !sources->hierarchy ||
-	    boot_ns < own->command_ns ||
-	    sources->command_lookups >= (own->command_wait_ns ? COMMAND_LOOKUPS_MAX / 2 : COMMAND_LOOKUPS_MAX))
+	if (boot_ns >= sources->commands_until_ns || known->name || !own->path ||
+	    !sources->hierarchy || boot_ns < own->command_ns ||
+	    sources->command_lookups >=
+		    (own->command_wait_ns ? COMMAND_LOOKUPS_MAX / 2 : COMMAND_LOOKUPS_MAX))
 		return 0;
 	sources->command_lookups++;
-	own->command_wait_ns =
-		own->command_wait_ns ? MIN(own->command_wait_ns * 2, LOOK_WAIT_MAX_NS) : LOOK_FIRST_NS;
+	own->command_wait_ns = own->command_wait_ns
+				       ? MIN(own->command_wait_ns * 2, LOOK_WAIT_MAX_NS)
+				       : LOOK_FIRST_NS;
 	own->command_ns = boot_ns + own->command_wait_ns;
-	if (job_command_lives(sources->root_fd, own->command_pid, own->command_start, known->command) ||
-	    job_command_find(sources->root_fd, sources->hierarchy, known->manager, own->path, &found) < 0)
+	if (job_command_lives(sources->root_fd, own->command_pid, own->command_start,
+			      known->command) ||
+	    job_command_find(sources->root_fd, sources->hierarchy, known->manager, own->path,
+			     &found) < 0)
 		return 0;
 	if (*found.label)
 		own->command_ns = UINT64_MAX; /* it stays that */
@@ -283,8 +298,8 @@ static int find_command(struct job_sources *sources, struct sampled_job *own, st
 
 /* ---- whose it is ---- */
 
-/* A run of a user's is theirs from its first moment on, before any process of theirs has ended in it.  By the group that
- * was made for it: its name others can give to theirs. */
+/* A run of a user's is theirs from its first moment on, before any process of theirs has ended in
+ * it.  By the group that was made for it: its name others can give to theirs. */
 static int find_owner(struct job_sources *sources, struct registry_job *job)
 {
 	const struct job *known = registry_job_known(job);
@@ -313,7 +328,8 @@ static int name_user(struct job_sources *sources, struct registry_job *job, uint
 /* ---- its sources ---- */
 
 /* @path: of its cgroup; NULL: sources leave it, once they have been sampled. */
-static int sample_sources(struct job_sources *sources, struct sampled_job *own, struct registry_job *job, const char *path)
+static int sample_sources(struct job_sources *sources, struct sampled_job *own,
+			  struct registry_job *job, const char *path)
 {
 	const struct source_job at = { path, own->allocation.cpus };
 	struct source_job_sample sample = {};
@@ -329,10 +345,12 @@ static int sample_sources(struct job_sources *sources, struct sampled_job *own, 
 }
 
 /* The job's last group takes with it what sources have of it, once they are sampled. */
-static int leave_group(struct job_sources *sources, struct sampled_job *own, struct registry_job *job,
-		       const char *path)
+static int leave_group(struct job_sources *sources, struct sampled_job *own,
+		       struct registry_job *job, const char *path)
 {
-	return own->path && path && strcmp(own->path, path) != 0 ? sample_sources(sources, own, job, NULL) : 0;
+	return own->path && path && strcmp(own->path, path) != 0
+		       ? sample_sources(sources, own, job, NULL)
+		       : 0;
 }
 
 int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint64_t boot_ns)
@@ -364,7 +382,8 @@ int sampled_job_read(struct job_sources *sources, struct registry_job *job, uint
 	return r < 0 ? r : name_user(sources, job, boot_ns);
 }
 
-static int describe_ports(const struct job_sources *sources, const struct registry_job *job, struct record *record)
+static int describe_ports(const struct job_sources *sources, const struct registry_job *job,
+			  struct record *record)
 {
 	struct ports ports = {};
 	const char *why;
@@ -384,11 +403,13 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 	*record->ports = ports;
 	if (!registry_job_ports_are_cut(job))
 		return 0;
-	return strings_add(&record->coverage.notes, NODE_PORTS_LABEL "as of when the agent was stopped: nobody saw since then "
-								 "who else had the node");
+	return strings_add(&record->coverage.notes, NODE_PORTS_LABEL
+			   "as of when the agent was stopped: nobody saw since then "
+			   "who else had the node");
 }
 
-int job_sources_describe(const struct job_sources *sources, const struct registry_job *job, struct record *record)
+int job_sources_describe(const struct job_sources *sources, const struct registry_job *job,
+			 struct record *record)
 {
 	int r;
 

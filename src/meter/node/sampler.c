@@ -40,7 +40,7 @@ struct sampler {
 	struct sampler_options options;
 	struct hierarchy hierarchy;
 	bool has_hierarchy, is_saved; /* what had ended at the last reading */
-	bool has_last;		      /* states that wait for the end of the kernel side */
+	bool has_last; /* states that wait for the end of the kernel side */
 	struct identity_rules *rules;
 	struct site_mount *sites;
 	struct place_names *names;
@@ -92,7 +92,8 @@ static int make_rules(struct sampler *s, struct error *err)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->options.rule_count; i++) {
 		const struct sampler_rule *rule = &s->options.rules[i];
-		int r = identity_rules_add(s->rules, rule->name, rule->manager, rule->pattern, false, err);
+		int r = identity_rules_add(s->rules, rule->name, rule->manager, rule->pattern,
+					   false, err);
 
 		if (r < 0)
 			return error_prefix(err, r, "rules[%zu]", i);
@@ -109,7 +110,8 @@ static int open_names(struct sampler *s, struct error *err)
 		return -ENOMEM;
 	if (count)
 		memcpy(s->sites, s->options.mounts, count * sizeof(*s->sites));
-	return place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites, count, &s->names, err);
+	return place_names_open(s->options.root_fd, s->options.one ? "self" : NULL, s->sites, count,
+				&s->names, err);
 }
 
 static int make_registry(struct sampler *s)
@@ -150,7 +152,8 @@ static int open_sources_of_one(struct sampler *s)
 		.wanted = group_files_metrics(s->hierarchy.is_v2, kernel_side_has_tasks(s->kernel)),
 		.budget = { .max = DESCRIPTORS_OF_ONE },
 	};
-	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program tells of groups' ends */
+	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program tells of groups'
+									ends */
 	if (one->is_own)
 		return 0;
 	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
@@ -181,7 +184,9 @@ static int open_sources(struct sampler *s)
 		snprintf(s->prolog_dir, sizeof(s->prolog_dir), "%s/jobs",
 			 s->options.run_dir + strspn(s->options.run_dir, "/"));
 	group_files_budget_init(&s->sources.budget, OTHER_DESCRIPTORS);
-	return s->sources.users ? sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources) : -ENOMEM;
+	return s->sources.users ? sources_open(sources_all(), s->options.has_source, &options,
+					       &s->sources.sources)
+				: -ENOMEM;
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -385,13 +390,15 @@ static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
 		node_ports_take(samples, &now);
 	if (!now.count)
 		return 0;
-	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns, machine_cpus_online(s->options.root_fd));
+	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns,
+				machine_cpus_online(s->options.root_fd));
 	if (r >= 0) /* what was counted before a job is known to nobody else */
 		s->is_saved &= write_states(s);
 	return r;
 }
 
-static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
+static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret,
+		    struct error *err)
 {
 	int r = kernel_side_learn(s->kernel, s->registry, boot_ns, real_ns, err);
 
@@ -443,7 +450,8 @@ static int take_reading(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, s
 	if (s->counts.readings == 1 && !s->options.one)
 		resident_drop_text(); /* that of starting is not needed again */
 	if (snapshot->job_count >= JOBS_TO_TRIM)
-		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants again */
+		malloc_trim(0); /* both were there at once: some MiB, which the next reading wants
+				   again */
 	return 0;
 }
 
@@ -452,7 +460,8 @@ int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, s
 	int r = 0;
 
 	if (!s->last || clock_now_ns(CLOCK_BOOTTIME) - s->last->boot_ns > max_age_ns)
-		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME), err);
+		r = take_reading(s, clock_now_ns(CLOCK_BOOTTIME), clock_now_ns(CLOCK_REALTIME),
+				 err);
 	if (r >= 0)
 		*ret = snapshot_ref(s->last);
 	return r;
@@ -482,7 +491,8 @@ void sampler_begin(struct sampler *s, uint64_t boot_ns)
 	kernel_side_begin(s->kernel, boot_ns);
 }
 
-int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err)
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret,
+		    struct error *err)
 {
 	int r;
 
@@ -510,8 +520,10 @@ int sampler_finish(struct sampler *s, struct error *err)
 
 	snapshot_unref(last);
 	if (r >= 0 && !s->is_saved) /* then the rest would fail, too */
-		r = error_set_errno(err, state_failure(s->state) < 0 ? state_failure(s->state) : -EIO,
-				    "the state of jobs cannot be written to '%s'", s->options.state_dir);
+		r = error_set_errno(err,
+				    state_failure(s->state) < 0 ? state_failure(s->state) : -EIO,
+				    "the state of jobs cannot be written to '%s'",
+				    s->options.state_dir);
 	if (r >= 0)
 		r = kernel_side_put_aside(s->kernel, s->registry, s->names, err);
 	s->has_last = r >= 0;
@@ -535,8 +547,10 @@ static int describe_lost_groups(const struct registry_job *job, struct record *r
 	uint64_t count = registry_job_lost_groups(job);
 
 	return count ? strings_add(&record->coverage.notes,
-				   "lower bound: %" PRIu64 " of its cgroups are not in, since there were too many jobs "
-				   "(jobs_max) while they lived", count)
+				   "lower bound: %" PRIu64
+				   " of its cgroups are not in, since there were too many jobs "
+				   "(jobs_max) while they lived",
+				   count)
 		     : 0;
 }
 
@@ -565,8 +579,9 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = job_sources_describe(&s->sources, known, record);
 	if (r >= 0)
-		r = kernel_side_tell_budget(s->kernel, job->job->start_boot_ns,
-					    job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
+		r = kernel_side_tell_budget(
+			s->kernel, job->job->start_boot_ns,
+			job->is_live ? snapshot->boot_ns : job->job->end_boot_ns, record);
 	if (r >= 0)
 		oom_list_merge(&record->oom_list, registry_job_oom_kills(known));
 	s->sources.has_begun = true;
@@ -581,19 +596,22 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 
 int sampler_describe(const struct sampler *s, struct record *record)
 {
-	int failure = s->state ? state_failure(s->state) : 0, r = kernel_side_describe(s->kernel, NULL, record);
+	int failure = s->state ? state_failure(s->state) : 0,
+	    r = kernel_side_describe(s->kernel, NULL, record);
 
 	if (r >= 0)
 		r = sources_describe(s->sources.sources, record);
 	if (r >= 0 && failure < 0)
-		r = strings_add(&record->coverage.notes, "the state of jobs cannot be written to '%s/jobs': %s",
+		r = strings_add(&record->coverage.notes,
+				"the state of jobs cannot be written to '%s/jobs': %s",
 				s->options.state_dir, strerror(-failure));
 	return r;
 }
 
 int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 {
-	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to) : 0;
+	int r = wants_node ? sources_put_node(s->sources.sources, clock_now_ns(CLOCK_BOOTTIME), to)
+			   : 0;
 
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
 }
@@ -631,13 +649,15 @@ bool sampler_has_news(struct sampler *s, struct error *err)
 		*s->news.text = '\0';
 		return true;
 	}
-	return (s->state && state_has_news(s->state, err)) || kernel_side_has_news(s->kernel, err) ||
+	return (s->state && state_has_news(s->state, err)) ||
+	       kernel_side_has_news(s->kernel, err) ||
 	       notices_get(&s->sources.prolog_news, clock_now_ns(CLOCK_BOOTTIME), err);
 }
 
 void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
 {
-	const struct state_counts files = s->state ? state_get_counts(s->state) : (struct state_counts){};
+	const struct state_counts files = s->state ? state_get_counts(s->state)
+						   : (struct state_counts){};
 
 	*ret = s->counts;
 	kernel_side_count(s->kernel, clock_now_ns(CLOCK_BOOTTIME), ret);

@@ -24,32 +24,37 @@ struct sampler;
 struct samples;
 struct site_mount;
 
-struct sampler_rule { /* of the site's, by which a path tells whose a group is: see identity_rules_add() */
+struct sampler_rule { /* of the site's, by which a path tells whose a group is: see
+			 identity_rules_add() */
 	const char *name, *manager, *pattern;
 };
 
 /*
- * One group, with all below it: nothing else is counted, and it is the only job, under whatever name.  A kernel side of its
- * own is loaded for it, which ends with the sampler.
+ * One group, with all below it: nothing else is counted, and it is the only job, under whatever
+ * name.  A kernel side of its own is loaded for it, which ends with the sampler.
  */
 struct sampler_one {
 	const struct group *group; /* outlives the sampler */
-	const char *path;	   /* in the key hierarchy; "": nobody asks */
-	const char *manager, *id;  /* "": it is no job's */
-	bool is_own;		   /* made for a command, of which the caller knows the rest: what it may use, and its sensors */
+	const char *path; /* in the key hierarchy; "": nobody asks */
+	const char *manager, *id; /* "": it is no job's */
+	bool is_own; /* made for a command, of which the caller knows the rest: what it may use, and
+			its sensors */
 	unsigned int followed_max; /* files to follow one by one; 0: none */
-	bool names_syscalls;	   /* count system calls by name */
-	const struct map_size *map_sizes;	/* for tests: see meter_options; may be NULL */
-	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the processor has */
+	bool names_syscalls; /* count system calls by name */
+	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
+	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
+						   processor has */
 };
 
 struct sampler_options { /* what it points to outlives the sampler, but for the two lists */
 	int root_fd; /* a directory that holds proc and sys; stays the caller's */
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
-	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices */
-	bool has_units;	   /* systemd's units and sessions are jobs, too */
-	int key;	   /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the best */
-	uint64_t budget;   /* of each core, in millionths */
+	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices
+						    */
+	bool has_units; /* systemd's units and sessions are jobs, too */
+	int key; /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the
+		    best */
+	uint64_t budget; /* of each core, in millionths */
 	unsigned int maps_memory_mib;
 	uint64_t jobs_max, retention_ns;
 	const char *cluster; /* "": none */
@@ -57,12 +62,14 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	size_t mount_count;
 	const struct sampler_rule *rules;
 	size_t rule_count;
-	/* NULL: nothing is kept for another one, and what agents left is not touched.  Else where the states of jobs are,
-	 * and the kernel side is pinned, which agents take over from each other. */
+	/* NULL: nothing is kept for another one, and what agents left is not touched.  Else where
+	 * the states of jobs are, and the kernel side is pinned, which agents take over from each
+	 * other. */
 	const char *state_dir, *pin_dir;
-	const char *run_dir; /* where the site's prolog leaves what it knows of jobs, in jobs/; NULL: there is none */
+	const char *run_dir; /* where the site's prolog leaves what it knows of jobs, in jobs/;
+				NULL: there is none */
 	const struct sampler_one *one; /* NULL: all jobs */
-	uid_t uid;	     /* whose the files of state are */
+	uid_t uid; /* whose the files of state are */
 	gid_t gid;
 	const bool *has_source; /* which sources are wanted, as sources_all() has them; NULL: all */
 	/* As in struct source_options. */
@@ -97,8 +104,8 @@ void sampler_set_owners(struct sampler *s, int64_t (*find_owner)(void *context, 
  */
 int sampler_get(struct sampler *s, uint64_t max_age_ns, struct snapshot **ret, struct error *err);
 
-/* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now on readings look for
- * that, at a part of the jobs each. */
+/* Somebody looks at the jobs, who wants to see what those run that have no name: for 10 s from now
+ * on readings look for that, at a part of the jobs each. */
 void sampler_want_commands(struct sampler *s);
 
 /* Are tasks counted, and are they by all that the tier has? */
@@ -107,18 +114,21 @@ bool sampler_has_totals(struct sampler *s);
 /* Wait until every task that ended is counted, at most @timeout_ms.  -ETIMEDOUT: not all are. */
 int sampler_settle(struct sampler *s, int timeout_ms);
 
-/* Of one group: its command began at that moment of CLOCK_BOOTTIME, before the first snapshot was taken. */
+/* Of one group: its command began at that moment of CLOCK_BOOTTIME, before the first snapshot was
+ * taken. */
 void sampler_begin(struct sampler *s, uint64_t boot_ns);
-/* The same as sampler_get(), of now, but told as of a moment that is over: its command ended then. */
-int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret, struct error *err);
+/* The same as sampler_get(), of now, but told as of a moment that is over: its command ended then.
+ */
+int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret,
+		    struct error *err);
 
 /* The record of one job as @snapshot (which must be the last) has it: with histograms and steps;
  * final if the job has ended.  -ENOENT: no such job. */
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err);
 
-/* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has switched off, of which no
- * job's record speaks.  -ENOMEM, -ENOSPC. */
+/* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has
+ * switched off, of which no job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
 
 /* Numbers of the node, if they are wanted, and of the sources.  -ENOMEM, -ENOSPC. */
@@ -127,7 +137,7 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);
 /* What its records say of the node; the sampler's. */
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret);
 
-struct meter *sampler_meter(struct sampler *s);			    /* NULL: no BPF */
+struct meter *sampler_meter(struct sampler *s); /* NULL: no BPF */
 const struct hierarchy *sampler_hierarchy(const struct sampler *s); /* NULL: no cgroups */
 const struct identity_rules *sampler_rules(const struct sampler *s);
 
@@ -147,10 +157,10 @@ struct sampler_state {
 	uint64_t walks, found_by_walk; /* what the safety net caught */
 	uint64_t state_errors; /* states that could not be written: what they hold stays in the
 				  kernel side */
-	uint64_t set_aside;    /* torn or foreign files of state */
-	uint64_t bad_prologs;  /* files that the prolog left and that were not taken */
+	uint64_t set_aside; /* torn or foreign files of state */
+	uint64_t bad_prologs; /* files that the prolog left and that were not taken */
 	uint64_t reopened_files, refused_files; /* as in struct group_files_budget */
-	bool is_governed;      /* what follows is known: see governor.h */
+	bool is_governed; /* what follows is known: see governor.h */
 	uint64_t hooked_calls, cost_ns, unclocked_ns;
 };
 void sampler_get_state(const struct sampler *s, struct sampler_state *ret);

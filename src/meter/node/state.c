@@ -28,7 +28,7 @@ struct state {
 	uid_t uid;
 	struct state_counts counts;
 	int failure, told_failure; /* negative errno of writing; 0: it works */
-	struct notices bad;	   /* files that were set aside, and why */
+	struct notices bad; /* files that were set aside, and why */
 };
 
 struct state *state_close(struct state *s)
@@ -119,8 +119,8 @@ static int replace(const struct state *s, const char *name, const char *place, c
 	snprintf(temporary, sizeof(temporary), ".%s.new", name);
 	fd = openat(s->dir_fd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
-	if (fd < 0 && errno == EEXIST &&
-	    unlinkat(s->dir_fd, temporary, 0) == 0) /* from one that was killed */
+	if (fd < 0 && errno == EEXIST && unlinkat(s->dir_fd, temporary, 0) == 0) /* from one that
+										    was killed */
 		fd = openat(s->dir_fd, temporary,
 			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -128,8 +128,8 @@ static int replace(const struct state *s, const char *name, const char *place, c
 	r = write_all(fd, text, length);
 	if (r >= 0 && is_lasting && fsync(fd) < 0)
 		r = -errno;
-	if (close(TAKE_FD(fd)) < 0 &&
-	    r >= 0) /* where a network's file system says that it is full */
+	if (close(TAKE_FD(fd)) < 0 && r >= 0) /* where a network's file system says that it is full
+					       */
 		r = -errno;
 	if (r >= 0 && renameat(s->dir_fd, temporary, s->dir_fd, place) < 0)
 		r = -errno;

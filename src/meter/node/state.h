@@ -17,17 +17,18 @@ struct error;
 struct state;
 
 #define STATE_BYTES_MAX (4u << 20) /* of one file */
-#define STATE_FILES_MAX 65536	   /* that are read back */
-#define STATE_BAD_MAX 16	   /* files set aside that are kept; further ones are removed */
+#define STATE_FILES_MAX 65536 /* that are read back */
+#define STATE_BAD_MAX 16 /* files set aside that are kept; further ones are removed */
 #define STATE_NAME_SIZE 232
 
-/* The file's name of a job.  @maker: the user who made its groups, since others may choose the same id; -1: none.  Any
- * bytes are fine, and no two jobs share one; but of an id over some 130 bytes that are no
- * letters, 220 that are, it holds a digest.  -ENAMETOOLONG: the manager's name is too long. */
+/* The file's name of a job.  @maker: the user who made its groups, since others may choose the same
+ * id; -1: none.  Any bytes are fine, and no two jobs share one; but of an id over some 130 bytes
+ * that are no letters, 220 that are, it holds a digest.  -ENAMETOOLONG: the manager's name is too
+ * long. */
 int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE]);
 
-/* Make the directory @path if it is not there, 0700 and @uid's and @gid's (while we may still give it
- * away), and keep it open.  -EPERM: there is one that others may write to. */
+/* Make the directory @path if it is not there, 0700 and @uid's and @gid's (while we may still give
+ * it away), and keep it open.  -EPERM: there is one that others may write to. */
 int state_open(const char *path, uid_t uid, gid_t gid, struct state **ret, struct error *err);
 struct state *state_close(struct state *s); /* NULL is fine; returns NULL */
 void state_closep(struct state **s);
@@ -57,7 +58,8 @@ int state_remove(struct state *s, const char *name, struct error *err); /* gone 
  * told one by one.
  */
 bool state_has_news(struct state *s, struct error *err);
-int state_failure(const struct state *s); /* of the last that was to be written, negative errno; 0: it was */
+int state_failure(const struct state *s); /* of the last that was to be written, negative errno; 0:
+					     it was */
 
 /* 0: taken; -EINVAL, -EBADMSG: torn or not ours, *@err says why, it is set aside; any other:
  * reading ends there with it.  @text ends in a NUL. */
@@ -68,7 +70,7 @@ typedef int (*state_visit)(void *context, const char *name, const char *text, si
 int state_read_all(struct state *s, state_visit visit, void *context, struct error *err);
 
 struct state_counts {
-	uint64_t errors;    /* files that could not be written or removed */
+	uint64_t errors; /* files that could not be written or removed */
 	uint64_t set_aside; /* files that were not taken */
 };
 struct state_counts state_get_counts(const struct state *s);

@@ -30,10 +30,10 @@ static bool put_escaped(struct writer *w, const char *text, const char *also_pla
 
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
-		bool is_put =
-			strchr(plain, *text) || strchr(also_plain, *text)
-				? put(w, *text)
-				: put(w, '%') && put(w, digits[c >> 4]) && put(w, digits[c & 15]);
+		bool is_put = strchr(plain, *text) || strchr(also_plain, *text)
+				      ? put(w, *text)
+				      : put(w, '%') && put(w, digits[c >> 4]) &&
+						put(w, digits[c & 15]);
 
 		if (!is_put)
 			return false;
@@ -65,14 +65,15 @@ static bool put_digest(struct writer *w, const char *text)
 
 	for (size_t i = 0; i < 2; i++)
 		halves[i] = fnv_bytes(halves[i], text, strlen(text));
-	if (snprintf(w->at, (size_t)size, "%016" PRIx64 "%016" PRIx64, halves[0], halves[1]) >= size)
+	if (snprintf(w->at, (size_t)size, "%016" PRIx64 "%016" PRIx64, halves[0], halves[1]) >=
+	    size)
 		return false;
 	w->at += strlen(w->at);
 	return true;
 }
 
-/* "slurm-42.json", "podman-ab~1000.json"; the first "-" ends the manager, so the id may have more.  "~slurm-..." is packed, "=slurm-..." a
- * digest. */
+/* "slurm-42.json", "podman-ab~1000.json"; the first "-" ends the manager, so the id may have more.
+ * "~slurm-..." is packed, "=slurm-..." a digest. */
 int state_name(const char *manager, const char *id, int64_t maker, char ret[STATE_NAME_SIZE])
 {
 	char end[32] = ".json";
@@ -86,11 +87,13 @@ int state_name(const char *manager, const char *id, int64_t maker, char ret[STAT
 
 	if (!is_put) {
 		w.at = ret;
-		is_put = put(&w, '~') && put_escaped(&w, manager, "") && put(&w, '-') && put_packed(&w, id);
+		is_put = put(&w, '~') && put_escaped(&w, manager, "") && put(&w, '-') &&
+			 put_packed(&w, id);
 	}
 	if (!is_put) {
 		w.at = ret;
-		is_put = put(&w, '=') && put_escaped(&w, manager, "") && put(&w, '-') && put_digest(&w, id);
+		is_put = put(&w, '=') && put_escaped(&w, manager, "") && put(&w, '-') &&
+			 put_digest(&w, id);
 	}
 	if (!is_put)
 		return -ENAMETOOLONG;

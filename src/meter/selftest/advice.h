@@ -7,7 +7,7 @@
 #include "selftest/checkup.h"
 
 struct advice {
-	const char *what;  /* to do */
+	const char *what; /* to do */
 	const char *gives; /* for that */
 };
 

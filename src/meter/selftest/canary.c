@@ -23,7 +23,8 @@
 #define SELFTESTS_MAX 3 /* on a busy machine a hook may miss a call now and then */
 
 /* Put the canary in @group and let it run to its end. */
-static int wait_for_selftest(const struct group *group, const struct held *canary, struct error *err)
+static int wait_for_selftest(const struct group *group, const struct held *canary,
+			     struct error *err)
 {
 	int status, r = group_add_process(group, canary->pid, err);
 
@@ -50,7 +51,8 @@ static _Noreturn void be_canary(struct fixture *fixture, bool names_syscalls)
 	_exit(r < 0);
 }
 
-static int let_run(const struct group *group, struct fixture *fixture, bool names_syscalls, struct error *err)
+static int let_run(const struct group *group, struct fixture *fixture, bool names_syscalls,
+		   struct error *err)
 {
 	struct held canary;
 	int r = held_fork(&canary);
@@ -92,8 +94,8 @@ static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct
 	return r;
 }
 
-static int run_and_judge(struct meter *m, const struct group *group, bool is_thorough, int settle_ms,
-			  struct verdict *ret, struct error *err)
+static int run_and_judge(struct meter *m, const struct group *group, bool is_thorough,
+			 int settle_ms, struct verdict *ret, struct error *err)
 {
 	_cleanup_(reading_clear) struct reading reading = {};
 	_cleanup_(fixture_close) struct fixture fixture = {};
@@ -121,10 +123,10 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 	return names_syscalls ? judge_syscalls(m, ret, err) : 0;
 }
 
-/* Each in a group of its own: where the canary before it is freed late, which may have been what was doubted, it would be
- * counted in this one too. */
-static int try_selftest(struct meter *m, int root_fd, const struct hierarchy *h, bool is_thorough, int settle_ms,
-		    struct verdict *ret, struct error *err)
+/* Each in a group of its own: where the canary before it is freed late, which may have been what
+ * was doubted, it would be counted in this one too. */
+static int try_selftest(struct meter *m, int root_fd, const struct hierarchy *h, bool is_thorough,
+			int settle_ms, struct verdict *ret, struct error *err)
 {
 	_cleanup_(group_removep) struct group *group = NULL;
 	char name[64];
@@ -139,13 +141,15 @@ static int try_selftest(struct meter *m, int root_fd, const struct hierarchy *h,
 }
 
 int canary_run(struct meter *m, int root_fd, const struct hierarchy *h, uint64_t watched_id,
-		bool is_thorough, struct error *err)
+	       bool is_thorough, struct error *err)
 {
 	struct verdict verdict = {};
 	int r = 0;
 
 	meter_follow_syscalls(m, false);
-	for (int selftests = 0; r >= 0 && selftests < SELFTESTS_MAX && (!selftests || has_doubts(&verdict)); selftests++)
+	for (int selftests = 0;
+	     r >= 0 && selftests < SELFTESTS_MAX && (!selftests || has_doubts(&verdict));
+	     selftests++)
 		r = try_selftest(m, root_fd, h, is_thorough, SETTLE_MS << selftests, &verdict, err);
 	if (r >= 0)
 		apply(m, &verdict);

@@ -16,8 +16,8 @@
 #include "load/missing.h"
 #include "basic/parse.h"
 
-/* No cgroup has this id, so that only the canary is counted: a watch may change only while nobody runs
- * in it. */
+/* No cgroup has this id, so that only the canary is counted: a watch may change only while nobody
+ * runs in it. */
 #define NOBODY UINT64_MAX
 
 /* A captured tree has plain files where the kernel's own file system would be. */
@@ -69,9 +69,11 @@ static void list_tiers(struct checkup *c)
 	assert(meter_tier_count + 2 == CHECKUP_TIERS_COUNT);
 	for (size_t i = 0; i < meter_tier_count; i++)
 		c->tiers[i] = (struct checkup_tier){ meter_tiers[i].is_needed, meter_tiers[i].name,
-							meter_tiers[i].gives };
-	c->tiers[meter_tier_count] = (struct checkup_tier){ false, "T2+", "what T2 gains by more hooks" };
-	c->tiers[meter_tier_count + 1] = (struct checkup_tier){ false, "T3", "system calls by name" };
+						     meter_tiers[i].gives };
+	c->tiers[meter_tier_count] = (struct checkup_tier){ false, "T2+",
+							    "what T2 gains by more hooks" };
+	c->tiers[meter_tier_count + 1] = (struct checkup_tier){ false, "T3",
+								"system calls by name" };
 }
 
 static void judge_tiers(struct checkup *c)
@@ -110,7 +112,7 @@ static int try_hooks(int root_fd, struct checkup *c)
 		return r;
 	if (c->has_hierarchy) {
 		c->selftest_error = canary_run(meter, root_fd, &c->hierarchy, NOBODY, true,
-					    &c->why_no_selftest);
+					       &c->why_no_selftest);
 		c->has_run = c->selftest_error >= 0;
 	} else {
 		c->selftest_error = -ENOENT;
@@ -130,8 +132,8 @@ static int try_all(int root_fd, bool with_costs, struct checkup *c)
 	if (!with_costs)
 		error_set(&c->why_no_costs, 0, "switched off");
 	else if (c->has_hierarchy)
-		c->has_costs = costs_measure(root_fd, &c->hierarchy, &c->costs,
-					     &c->why_no_costs) >= 0;
+		c->has_costs = costs_measure(root_fd, &c->hierarchy, &c->costs, &c->why_no_costs) >=
+			       0;
 	else
 		c->why_no_costs = c->why_no_hierarchy;
 	return 0;
@@ -144,8 +146,7 @@ int checkup_make(int root_fd, bool with_costs, struct checkup *ret)
 	*ret = (struct checkup){ .is_live = is_live(root_fd) };
 	machine_read(root_fd, &ret->machine);
 	rights_read(root_fd, &ret->rights);
-	ret->has_hierarchy =
-		hierarchy_read(root_fd, &ret->hierarchy, &ret->why_no_hierarchy) >= 0;
+	ret->has_hierarchy = hierarchy_read(root_fd, &ret->hierarchy, &ret->why_no_hierarchy) >= 0;
 	if (ret->has_hierarchy)
 		ret->has_memory_controller = has_memory_controller(root_fd, &ret->hierarchy);
 	if (ret->is_live)

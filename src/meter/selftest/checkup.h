@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * checkup - all that can be found out about measuring on this machine, each hook by a real attempt and
- * its canary.
+ * checkup - all that can be found out about measuring on this machine, each hook by a real attempt
+ * and its canary.
  */
 #pragma once
 
@@ -65,7 +65,8 @@ void checkup_clear(struct checkup *c);
 /* The default set works: every hook of its tiers is on and was believed. */
 bool checkup_is_well(const struct checkup *c);
 
-/* What T2 could give more than it does, and why it does not, by reason; nothing where T2 is off itself. */
+/* What T2 could give more than it does, and why it does not, by reason; nothing where T2 is off
+ * itself. */
 int checkup_list_missing(const struct checkup *c, struct strings *ret);
 
 /* Why the tier is not on, in a few words; its first reason. */

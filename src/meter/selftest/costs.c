@@ -23,7 +23,7 @@
 #define ROUNDS_MAX 9
 #define ROUNDS_MIN 3
 #define TIME_NS UINT64_C(1200000000) /* no round begins after this */
-#define BATCHES 20                   /* the fastest counts: the others were interrupted */
+#define BATCHES 20 /* the fastest counts: the others were interrupted */
 #define BATCH_CALLS 1000
 #define PAGE 4096
 

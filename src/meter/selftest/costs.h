@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * costs - what each tier costs on this machine, measured: a process in a group of its own reads 4 KiB
- * of a cached file and calls getppid, without the meter and with more and more of it.
+ * costs - what each tier costs on this machine, measured: a process in a group of its own reads 4
+ * KiB of a cached file and calls getppid, without the meter and with more and more of it.
  *
  * The settings take turns within each round, so that what else the machine does falls on all alike.
  */
@@ -22,9 +22,9 @@ struct cost_spread {
 
 struct cost {
 	const char *name; /* "T2 counts" */
-	bool is_known;    /* all hooks of the setting were on */
-	struct cost_spread read, call; /* of a 4 KiB read, and of any other call: bare in the first row,
-					  added in the others */
+	bool is_known; /* all hooks of the setting were on */
+	struct cost_spread read, call; /* of a 4 KiB read, and of any other call: bare in the first
+					  row, added in the others */
 };
 
 #define COSTS_COUNT 5

@@ -22,7 +22,8 @@
 /* Where a file on storage may be made. */
 static const char *const storage_dirs[] = { "/var/tmp", "/tmp", "/" };
 
-/* File systems on a machine's own devices, whose pages come and go as the hooks on mappings know it. */
+/* File systems on a machine's own devices, whose pages come and go as the hooks on mappings know
+ * it. */
 static const long storage_types[] = { EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
 				      F2FS_SUPER_MAGIC };
 
@@ -45,14 +46,15 @@ static bool is_storage(const char *dir)
 	return false;
 }
 
-/* A hole, so that nothing is ever read or written: the file has no name, and goes with its mapping. */
+/* A hole, so that nothing is ever read or written: the file has no name, and goes with its mapping.
+ */
 static char *map_storage_page(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(storage_dirs); i++) {
-		_cleanup_close_ int fd = is_storage(storage_dirs[i]) ?
-						 open(storage_dirs[i],
-						      O_TMPFILE | O_RDWR | O_CLOEXEC, 0600) :
-						 -EBADF;
+		_cleanup_close_ int fd = is_storage(storage_dirs[i])
+						 ? open(storage_dirs[i],
+							O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)
+						 : -EBADF;
 		char *page;
 
 		if (fd < 0 || ftruncate(fd, (off_t)page_size()) < 0)
@@ -66,7 +68,8 @@ static char *map_storage_page(void)
 
 static int map_results(struct fixture *s, struct error *err)
 {
-	void *results = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	void *results = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			     -1, 0);
 
 	if (results == MAP_FAILED)
 		return error_set_errno(err, errno, "cannot share memory with a process");
@@ -81,7 +84,8 @@ int fixture_open(bool with_storage, struct fixture *ret, struct error *err)
 {
 	int ends[2], r;
 
-	*ret = (struct fixture){ .dir = SCRATCH_NONE, .has_proc = access("/proc/self/fd", X_OK) == 0 };
+	*ret = (struct fixture){ .dir = SCRATCH_NONE,
+				 .has_proc = access("/proc/self/fd", X_OK) == 0 };
 	for (size_t i = 0; i < FIXTURE_FILES; i++)
 		ret->files[i] = -EBADF;
 	r = map_results(ret, err);

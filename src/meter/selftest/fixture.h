@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stage - what the canary's self-test needs: a directory in memory, a pipe, memory for the results, and perhaps a file
- * on storage.  Made before the canary is, and given back after it, by whoever is not counted.
+ * stage - what the canary's self-test needs: a directory in memory, a pipe, memory for the results,
+ * and perhaps a file on storage.  Made before the canary is, and given back after it, by whoever is
+ * not counted.
  */
 #pragma once
 
@@ -36,9 +37,9 @@ struct fixture {
 	struct scratch dir;
 	int files[FIXTURE_FILES]; /* the pipe's; the others are the canary's */
 	bool has_proc;
-	bool has_libaio;        /* run by libaio too */
-	char *page;             /* of a file on storage, not in memory yet; NULL: there is none */
-	long *results;          /* by case, in memory that both processes see... */
+	bool has_libaio; /* run by libaio too */
+	char *page; /* of a file on storage, not in memory yet; NULL: there is none */
+	long *results; /* by case, in memory that both processes see... */
 	struct selftest_talk *talk; /* ...as this */
 
 	/* The canary's own. */
@@ -49,7 +50,8 @@ struct fixture {
 	long long from, to; /* offsets */
 };
 
-/* @ret need not be cleared before; fixture_close() is due after a failure too.  @with_storage: look for a file
- * there, which may have to wait for the storage; where there is none to be had the stage is without. */
+/* @ret need not be cleared before; fixture_close() is due after a failure too.  @with_storage: look
+ * for a file there, which may have to wait for the storage; where there is none to be had the stage
+ * is without. */
 int fixture_open(bool with_storage, struct fixture *ret, struct error *err);
 void fixture_close(struct fixture *s);

@@ -9,11 +9,12 @@
 struct rights {
 	bool is_known; /* uid and capabilities */
 	unsigned int uid;
-	uint64_t capabilities;       /* effective: a bit a capability's number */
-	bool is_in_user_namespace;   /* root there is nobody outside: BPF asks for the host's */
+	uint64_t capabilities; /* effective: a bit a capability's number */
+	bool is_in_user_namespace; /* root there is nobody outside: BPF asks for the host's */
 	int unprivileged_bpf_disabled; /* -1: unknown; so is the next, which may be negative: -2 */
 	int perf_event_paranoid;
-	char lockdown[32]; /* "none", "integrity", "confidentiality"; "": the kernel has no lockdown */
+	char lockdown[32]; /* "none", "integrity", "confidentiality"; "": the kernel has no lockdown
+			    */
 };
 
 #define RIGHTS_UNKNOWN_PARANOIA (-2)
@@ -21,7 +22,7 @@ struct rights {
 /* The capabilities that measuring asks for. */
 struct capability {
 	unsigned int number;
-	const char *name;  /* "BPF" */
+	const char *name; /* "BPF" */
 	const char *gives; /* in words */
 };
 const struct capability *rights_capabilities(size_t *ret_count);

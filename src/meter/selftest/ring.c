@@ -23,7 +23,8 @@ int ring_open(struct ring *ret)
 	if (fd < 0)
 		return -errno;
 	sq = map(fd, p.sq_off.array + p.sq_entries * sizeof(uint32_t), IORING_OFF_SQ_RING);
-	cq = map(fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe), IORING_OFF_CQ_RING);
+	cq = map(fd, p.cq_off.cqes + p.cq_entries * sizeof(struct io_uring_cqe),
+		 IORING_OFF_CQ_RING);
 	requests = map(fd, p.sq_entries * sizeof(struct io_uring_sqe), IORING_OFF_SQES);
 	if (!sq || !cq || !requests)
 		return -ENOMEM;

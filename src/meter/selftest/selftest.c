@@ -144,7 +144,8 @@ static long nap(struct fixture *s)
 
 static long ask_ring(struct fixture *s, bool is_write, size_t bytes)
 {
-	return s->ring ? ring_move(s->ring, is_write, s->files[FIXTURE_FILE], s->bytes, bytes) : CASE_NOT_RUN;
+	return s->ring ? ring_move(s->ring, is_write, s->files[FIXTURE_FILE], s->bytes, bytes)
+		       : CASE_NOT_RUN;
 }
 
 static long write_by_ring(struct fixture *s)
@@ -173,7 +174,8 @@ static long ask_libaio(struct fixture *s, int opcode, size_t bytes)
 	if (syscall(SYS_io_submit, context, 1, &requests) != 1 ||
 	    syscall(SYS_io_getevents, context, 1, 1, &event, NULL) != 1)
 		return CASE_NOT_RUN;
-	return (long)event.res; /* its end comes with the canary's: the wait for it is one for both */
+	return (long)event.res; /* its end comes with the canary's: the wait for it is one for both
+				 */
 }
 
 static long write_by_libaio(struct fixture *s)
@@ -249,7 +251,8 @@ static int listen_to_self(struct sockaddr_in *ret)
 	socklen_t length = sizeof(*ret);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 
-	*ret = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	*ret = (struct sockaddr_in){ .sin_family = AF_INET,
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	if (fd < 0 || bind(fd, (struct sockaddr *)ret, sizeof(*ret)) < 0 || listen(fd, 1) < 0 ||
 	    getsockname(fd, (struct sockaddr *)ret, &length) < 0)
 		return -errno;
@@ -280,7 +283,8 @@ static void talk_to_self(struct selftest_talk *ret)
 	if (listening < 0)
 		return;
 	near = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
-	if (near < 0 || setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	if (near < 0 ||
+	    setsockopt(near, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
 	    setsockopt(near, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0 ||
 	    connect(near, (struct sockaddr *)&address, sizeof(address)) < 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * self-test - what the canary does: each operation on files once, as a table, with where it should be counted.
+ * self-test - what the canary does: each operation on files once, as a table, with where it should
+ * be counted.
  *
- * Behind it it says a few bytes to itself through a connection of TCP, where there is a loopback.  It is run in memory.  Two parts are run only where the stage has what they need: libaio, whose end the
- * kernel draws out for some 30 ms, and mappings, for which a file on storage is needed.
+ * Behind it it says a few bytes to itself through a connection of TCP, where there is a loopback.
+ * It is run in memory.  Two parts are run only where the stage has what they need: libaio, whose
+ * end the kernel draws out for some 30 ms, and mappings, for which a file on storage is needed.
  */
 #pragma once
 
@@ -30,17 +32,18 @@ struct case_ {
 	enum file_op op;
 	enum file_interface interface;
 	enum case_place place;
-	const char *placed_by; /* the hook that alone tells its place; NULL: it is told with the call */
+	const char *placed_by; /* the hook that alone tells its place; NULL: it is told with the
+				  call */
 	long (*run)(struct fixture *fixture);
 	long nr, arguments[6];
-	int keeps;     /* the result is this descriptor of the stage; 0: none */
-	bool is_copy;  /* it is a write as well, whose place is @to */
+	int keeps; /* the result is this descriptor of the stage; 0: none */
+	bool is_copy; /* it is a write as well, whose place is @to */
 	enum case_place to;
 	bool is_ended_by_signal;
 };
 
 const struct case_ *selftest_cases(size_t *ret_count);
 
-/* In the canary, once: run, and note the results, a case each.  Nothing is given back: the process ends.
- * -EIO: too little of it was possible to judge by. */
+/* In the canary, once: run, and note the results, a case each.  Nothing is given back: the process
+ * ends. -EIO: too little of it was possible to judge by. */
 int selftest_run(struct fixture *s);

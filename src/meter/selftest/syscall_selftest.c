@@ -50,8 +50,8 @@ void syscall_selftest_run(void)
 }
 
 /* @least_ns: 0: any. */
-static void judge(const struct syscalls *s, const char *program, const char *call, uint64_t calls, uint64_t errors,
-		  uint64_t least_ns, struct verdict *v)
+static void judge(const struct syscalls *s, const char *program, const char *call, uint64_t calls,
+		  uint64_t errors, uint64_t least_ns, struct verdict *v)
 {
 	const struct syscall_row *row = syscalls_find(s, call);
 	uint64_t was = row ? syscall_number(row, METRIC_SYSCALL_CALLS) : 0;
@@ -65,11 +65,13 @@ static void judge(const struct syscalls *s, const char *program, const char *cal
 	*judged = (struct judged){ .program = program };
 	if (was != calls || failed != errors)
 		snprintf(judged->why, sizeof(judged->why),
-			 "of %" PRIu64 " calls of %s, %" PRIu64 " failed, it saw %" PRIu64 " and %" PRIu64, calls, call,
-			 errors, was, failed);
+			 "of %" PRIu64 " calls of %s, %" PRIu64 " failed, it saw %" PRIu64
+			 " and %" PRIu64,
+			 calls, call, errors, was, failed);
 	else if (ns < least_ns)
-		snprintf(judged->why, sizeof(judged->why), "%s took %" PRIu64 " ns at least, and %" PRIu64 " by it", call,
-			 least_ns, ns);
+		snprintf(judged->why, sizeof(judged->why),
+			 "%s took %" PRIu64 " ns at least, and %" PRIu64 " by it", call, least_ns,
+			 ns);
 }
 
 void syscall_selftest_judge(const struct syscalls *counted, struct verdict *v)

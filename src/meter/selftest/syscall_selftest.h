@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* syscall_selftest - the part of the canary's self-test that tells whether system calls by name are counted right. */
+/* syscall_selftest - the part of the canary's self-test that tells whether system calls by name are
+ * counted right. */
 #pragma once
 
 struct syscalls;

@@ -97,7 +97,8 @@ static void add_result(struct op_counts *to, enum file_op op, long result)
 }
 
 /* What was run of an operation by one way. */
-static struct op_counts sum_selftest(const long *results, enum file_op op, enum file_interface interface)
+static struct op_counts sum_selftest(const long *results, enum file_op op,
+				     enum file_interface interface)
 {
 	struct op_counts sum = {};
 	size_t count;
@@ -120,7 +121,8 @@ static void take_off(struct op_counts *from, const struct op_counts *part)
 }
 
 /* What was counted of it, over all rows that are a group's. */
-static struct op_counts sum_reading(const struct reading *reading, enum file_op op, enum file_interface interface)
+static struct op_counts sum_reading(const struct reading *reading, enum file_op op,
+				    enum file_interface interface)
 {
 	struct op_counts sum = {};
 
@@ -134,7 +136,8 @@ static struct op_counts sum_reading(const struct reading *reading, enum file_op 
 			continue;
 		}
 		op_counts_add(&sum, &row->ops[op]);
-		for (size_t other = INTERFACE_CALL + 1; op < OP_DATA_COUNT && other < INTERFACE_MAPPING; other++)
+		for (size_t other = INTERFACE_CALL + 1;
+		     op < OP_DATA_COUNT && other < INTERFACE_MAPPING; other++)
 			take_off(&sum, &row->interfaces[other][op]);
 	}
 	return sum;
@@ -145,7 +148,8 @@ static bool are_equal(const struct op_counts *a, const struct op_counts *b)
 	return a->calls == b->calls && a->bytes == b->bytes && a->errors == b->errors;
 }
 
-/* What the canary's own program and libraries cost in page-ins is in it, where they were not in memory. */
+/* What the canary's own program and libraries cost in page-ins is in it, where they were not in
+ * memory. */
 static bool is_right(const struct op_counts *is, const struct op_counts *should, enum file_op op,
 		     enum file_interface interface)
 {
@@ -154,7 +158,8 @@ static bool is_right(const struct op_counts *is, const struct op_counts *should,
 	return are_equal(is, should);
 }
 
-static void judge_count(const struct evidence *e, enum file_op op, enum file_interface interface, struct verdict *v)
+static void judge_count(const struct evidence *e, enum file_op op, enum file_interface interface,
+			struct verdict *v)
 {
 	struct op_counts should = sum_selftest(e->results, op, interface);
 	struct op_counts is = sum_reading(e->reading, op, interface);
@@ -167,11 +172,13 @@ static void judge_count(const struct evidence *e, enum file_op op, enum file_int
 			believe(v, programs[i]);
 		else if (interface != INTERFACE_LIBAIO || !e->is_disturbed)
 			doubt(v, programs[i],
-			      "the canary's %s%s%s of %" PRIu64 " calls, %" PRIu64 " bytes, %" PRIu64
-			      " errors was counted as %" PRIu64 ", %" PRIu64 " and %" PRIu64,
+			      "the canary's %s%s%s of %" PRIu64 " calls, %" PRIu64
+			      " bytes, %" PRIu64 " errors was counted as %" PRIu64 ", %" PRIu64
+			      " and %" PRIu64,
 			      file_op_name(op), interface == INTERFACE_CALL ? "" : " by ",
-			      interface == INTERFACE_CALL ? "" : file_interface_name(interface), should.calls, should.bytes,
-			      should.errors, is.calls, is.bytes, is.errors);
+			      interface == INTERFACE_CALL ? "" : file_interface_name(interface),
+			      should.calls, should.bytes, should.errors, is.calls, is.bytes,
+			      is.errors);
 	}
 }
 
@@ -188,10 +195,11 @@ static bool lacks_interrupted(const struct evidence *e)
 
 static void judge_sleep(const struct evidence *e, struct verdict *v)
 {
-	const struct mount_row *pipe =
-		reading_find_mount(e->reading, ROW_PIPE, row_kind_name(ROW_PIPE), NULL);
+	const struct mount_row *pipe = reading_find_mount(e->reading, ROW_PIPE,
+							  row_kind_name(ROW_PIPE), NULL);
 
-	if (pipe && pipe->has_seconds && !pipe->ops[OP_READ].ns) /* of a call that was forgotten there is none */
+	if (pipe && pipe->has_seconds && !pipe->ops[OP_READ].ns) /* of a call that was forgotten
+								    there is none */
 		doubt(v, "park_call", "the canary's sleep in a read was not timed");
 	else if (pipe && pipe->has_seconds)
 		believe(v, "park_call");
@@ -211,7 +219,8 @@ static void judge_files(const struct evidence *e, struct verdict *v)
 		judge_count(e, (enum file_op)op, INTERFACE_CALL, v);
 	}
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_COUNT; interface++)
+		for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_COUNT;
+		     interface++)
 			judge_count(e, (enum file_op)op, (enum file_interface)interface, v);
 	}
 }
@@ -220,8 +229,10 @@ static void judge_files(const struct evidence *e, struct verdict *v)
 
 static bool is_traffic_right(const struct network *n, const struct selftest_talk *talk)
 {
-	static const enum metric_id calls[] = { METRIC_NETWORK_SENT_CALLS, METRIC_NETWORK_RECEIVED_CALLS };
-	static const enum metric_id bytes[] = { METRIC_NETWORK_SENT_BYTES, METRIC_NETWORK_RECEIVED_BYTES };
+	static const enum metric_id calls[] = { METRIC_NETWORK_SENT_CALLS,
+						METRIC_NETWORK_RECEIVED_CALLS };
+	static const enum metric_id bytes[] = { METRIC_NETWORK_SENT_BYTES,
+						METRIC_NETWORK_RECEIVED_BYTES };
 	bool is_right = true;
 
 	for (size_t interface = 0; interface < ARRAY_SIZE(calls); interface++) {
@@ -240,9 +251,10 @@ static void judge_traffic(const struct evidence *e, struct verdict *v)
 			believe(v, rests_of_calls[i]);
 		else
 			doubt(v, rests_of_calls[i],
-			      "the canary's %u calls and %u bytes each way by TCP were counted as %" PRIu64 " and %" PRIu64
-			      " sent, %" PRIu64 " and %" PRIu64 " received",
-			      e->talk->calls, e->talk->bytes, network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
+			      "the canary's %u calls and %u bytes each way by TCP were counted as %" PRIu64
+			      " and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
+			      e->talk->calls, e->talk->bytes,
+			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
 			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_BYTES),
 			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_CALLS),
 			      network_number(n, SOCKET_TCP, METRIC_NETWORK_RECEIVED_BYTES));
@@ -263,8 +275,8 @@ static void judge_connection(const struct evidence *e, struct verdict *v)
 		believe(v, "open_connection");
 	else if (!e->is_disturbed)
 		doubt(v, "open_connection",
-		      "the canary's connection to itself and its %u segments were counted as %" PRIu64 " opened, %" PRIu64
-		      " accepted and %" PRIu64 " segments",
+		      "the canary's connection to itself and its %u segments were counted as %" PRIu64
+		      " opened, %" PRIu64 " accepted and %" PRIu64 " segments",
 		      e->talk->calls, opened, accepted, segments);
 	if (!e->has_left_connections)
 		believe(v, "end_connection");
@@ -301,7 +313,8 @@ static bool is_place_told(const struct evidence *e, enum file_op op, uint64_t *r
 	for (size_t i = 0; i < count; i++) {
 		if (cases[i].op != op)
 			continue;
-		if (!has_got_far(e->results[i]) || (cases[i].placed_by && !is_on(e, cases[i].placed_by)))
+		if (!has_got_far(e->results[i]) ||
+		    (cases[i].placed_by && !is_on(e, cases[i].placed_by)))
 			return false;
 		is_told |= cases[i].placed_by != NULL;
 		++*ret_calls;
@@ -359,7 +372,8 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 	const struct value *values = e->reading->values;
 
 	if (!e->is_settled) {
-		doubt(v, "count_freed_task", "the canary's end was not seen in %d ms", e->settle_ms);
+		doubt(v, "count_freed_task", "the canary's end was not seen in %d ms",
+		      e->settle_ms);
 		return;
 	}
 	believe(v, "count_exit");
@@ -386,7 +400,8 @@ static const char *find_switch(const struct evidence *e)
 	return NULL;
 }
 
-/* The canary slept in a read of a pipe, unless it came to it late; and before that until it was let go. */
+/* The canary slept in a read of a pipe, unless it came to it late; and before that until it was let
+ * go. */
 static void judge_times(const struct evidence *e, struct verdict *v)
 {
 	const char *program = find_switch(e);
@@ -394,10 +409,13 @@ static void judge_times(const struct evidence *e, struct verdict *v)
 
 	if (!program)
 		return;
-	if (slept->number >= SELFTEST_SLEEP_NS / 10 && slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST)
+	if (slept->number >= SELFTEST_SLEEP_NS / 10 &&
+	    slept->number < SELFTEST_SLEEP_NS * NAP_LONGEST)
 		believe(v, program);
 	else
-		doubt(v, program, "the canary's sleep of %" PRIu64 " us in a read was counted as %" PRIu64 " us",
+		doubt(v, program,
+		      "the canary's sleep of %" PRIu64 " us in a read was counted as %" PRIu64
+		      " us",
 		      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* verdict - which hooks counted the canary's self-test right, by what it did and what was counted.  No side effects. */
+/* verdict - which hooks counted the canary's self-test right, by what it did and what was counted.
+ * No side effects. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,15 +24,15 @@ struct verdict { /* hooks that are not in it were not tried */
 
 /* What a reading of the canary's group is held against. */
 struct evidence {
-	const long *results;       /* of the self-test, by case */
+	const long *results; /* of the self-test, by case */
 	const struct selftest_talk *talk; /* NULL: it was not asked to */
 	bool has_left_connections; /* they are closed, and still followed */
-	const struct hook *hooks;  /* as they are on now; a tier of which one is off is not judged */
+	const struct hook *hooks; /* as they are on now; a tier of which one is off is not judged */
 	size_t hook_count;
 	const struct reading *reading;
-	bool is_settled;           /* the canary's end was seen */
-	int settle_ms;             /* after so long */
-	bool is_disturbed;         /* programs were skipped meanwhile: those that may be are not doubted */
+	bool is_settled; /* the canary's end was seen */
+	int settle_ms; /* after so long */
+	bool is_disturbed; /* programs were skipped meanwhile: those that may be are not doubted */
 };
 
 void verdict_find(const struct evidence *e, struct verdict *ret);

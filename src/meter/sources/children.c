@@ -62,8 +62,8 @@ static ssize_t read_in_one_call(int root_fd, const char *path, char *text, size_
 
 /*
  * The whole process' counts less its only thread's own: those of the children that were waited for
- * (task_io_accounting_add() in wait_task_zombie(), kernel/exit.c).  The thread's own are read first, and
- * reading them added a call and its bytes before the whole was made up.
+ * (task_io_accounting_add() in wait_task_zombie(), kernel/exit.c).  The thread's own are read
+ * first, and reading them added a call and its bytes before the whole was made up.
  */
 static int read_io(int root_fd, uint64_t *values)
 {

@@ -6,9 +6,9 @@
 
 struct gpu {
 	const char *vendor; /* "NVIDIA" */
-	char address[32];   /* "0000:17:00.0" */
-	char device[16];    /* the vendor's own number: "0x2335" */
-	char driver[32];    /* "": none */
+	char address[32]; /* "0000:17:00.0" */
+	char device[16]; /* the vendor's own number: "0x2335" */
+	char driver[32]; /* "": none */
 };
 
 #define GPUS_MAX 64

@@ -38,7 +38,8 @@ struct target {
 	bool is_inherited, at_exec;
 };
 
-void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns)
+void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns,
+			  uint64_t running_ns)
 {
 	uint64_t new_count, new_enabled, new_running;
 
@@ -63,7 +64,8 @@ bool hardware_counts(enum metric_id id)
 
 /* ---- opening ---- */
 
-static int open_event(const struct hardware_event *event, const struct target *target, int cpu, bool is_user_only)
+static int open_event(const struct hardware_event *event, const struct target *target, int cpu,
+		      bool is_user_only)
 {
 	struct perf_event_attr attributes = {
 		.type = event->type,
@@ -88,7 +90,8 @@ static bool is_refused(int error)
 }
 
 /* In user mode only, where more is not allowed; then all are. */
-static int open_counter(struct hardware *h, const struct hardware_event *event, const struct target *target, int cpu)
+static int open_counter(struct hardware *h, const struct hardware_event *event,
+			const struct target *target, int cpu)
 {
 	int fd = open_event(event, target, cpu, h->is_user_only);
 
@@ -120,8 +123,8 @@ static void drop_metric(struct hardware *h, enum metric_id metric, size_t from)
 }
 
 /* All events at one place; *error: why the first that failed did. */
-static int open_place(struct hardware *h, const struct hardware_events *events, const struct target *target, int cpu,
-		      int *error)
+static int open_place(struct hardware *h, const struct hardware_events *events,
+		      const struct target *target, int cpu, int *error)
 {
 	struct metric_set failed = {};
 	const size_t from = h->count;
@@ -143,7 +146,8 @@ static int open_place(struct hardware *h, const struct hardware_events *events, 
 			drop_metric(h, event->metric, from);
 			continue;
 		}
-		h->counters[h->count++] = (struct counter){ fd, *event, (unsigned int)MAX(cpu, 0), {} };
+		h->counters[h->count++] =
+			(struct counter){ fd, *event, (unsigned int)MAX(cpu, 0), {} };
 	}
 	return 0;
 }
@@ -160,7 +164,8 @@ static struct hardware *hardware_new(size_t room)
 static int explain(int r, struct error *err)
 {
 	if (is_refused(r))
-		return error_set(err, -EACCES, "this user may not use them (kernel.perf_event_paranoid)");
+		return error_set(err, -EACCES,
+				 "this user may not use them (kernel.perf_event_paranoid)");
 	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -ESRCH || r == -ENOSYS)
 		return error_set_errno(err, r, "cannot open them");
 	return error_set(err, -ENODEV, "not offered by this machine");
@@ -177,8 +182,8 @@ static int finish(struct hardware **h, int r, int error, struct hardware **ret, 
 	return 0;
 }
 
-int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec, struct hardware **ret,
-			  struct error *err)
+int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec,
+			  struct hardware **ret, struct error *err)
 {
 	_cleanup_(hardware_closep) struct hardware *h = hardware_new(events->count);
 	const struct target target = { .pid = pid, .is_inherited = true, .at_exec = at_exec };
@@ -190,8 +195,9 @@ int hardware_open_process(const struct hardware_events *events, pid_t pid, bool 
 	return finish(&h, r, error, ret, err);
 }
 
-int hardware_open_group(const struct hardware_events *events, int cgroup_fd, const struct cpulist *cpus,
-			size_t descriptors_max, struct hardware **ret, struct error *err)
+int hardware_open_group(const struct hardware_events *events, int cgroup_fd,
+			const struct cpulist *cpus, size_t descriptors_max, struct hardware **ret,
+			struct error *err)
 {
 	const size_t room = events->count * cpulist_count(cpus);
 	_cleanup_(hardware_closep) struct hardware *h = hardware_new(MIN(room, descriptors_max));
@@ -201,8 +207,9 @@ int hardware_open_group(const struct hardware_events *events, int cgroup_fd, con
 	if (!h)
 		return explain(-ENOMEM, err);
 	if (room > descriptors_max)
-		return error_set(err, -E2BIG, "its CPUs would take %zu descriptors, and there are %zu left", room,
-				 descriptors_max);
+		return error_set(err, -E2BIG,
+				 "its CPUs would take %zu descriptors, and there are %zu left",
+				 room, descriptors_max);
 	for (unsigned int cpu = 0; r == 0 && cpu < CPULIST_MAX; cpu++) {
 		if (cpulist_contains(cpus, cpu))
 			r = open_place(h, events, &target, (int)cpu, &error);
@@ -216,8 +223,10 @@ static int open_dir(const struct hardware_place *place, struct error *err)
 	char dir[PATH_MAX];
 	int fd;
 
-	if (!hierarchy_find_place(place->hierarchy, CONTROLLER_PERF_EVENT, place->path, &mount, &below))
-		return error_set(err, -ENOENT, "no hierarchy of cgroup v1 that jobs are in has perf_event");
+	if (!hierarchy_find_place(place->hierarchy, CONTROLLER_PERF_EVENT, place->path, &mount,
+				  &below))
+		return error_set(err, -ENOENT,
+				 "no hierarchy of cgroup v1 that jobs are in has perf_event");
 	if ((size_t)snprintf(dir, sizeof(dir), ".%s%s", mount, below) >= sizeof(dir))
 		return error_set(err, -ENAMETOOLONG, "the path of its group is too long");
 	fd = openat(place->root_fd, dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -281,7 +290,8 @@ static bool take(struct counter *c)
 	return now.running_ns > 0 || now.enabled_ns == 0;
 }
 
-/* Of each place the time in which all of its counters counted, and that in which they were to; summed over places. */
+/* Of each place the time in which all of its counters counted, and that in which they were to;
+ * summed over places. */
 static void sum_times(const struct hardware *h, uint64_t *ret_enabled, uint64_t *ret_running)
 {
 	uint64_t least = UINT64_MAX, most = 0;

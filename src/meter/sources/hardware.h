@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hardware - counts of the processor's own counters: of a process with all that it starts, or of a control group.
+ * hardware - counts of the processor's own counters: of a process with all that it starts, or of a
+ * control group.
  *
- * A processor has few counters.  Where more is asked for, events take turns, and what one counted is scaled by the
- * share of the time in which it did: then it is an estimate, and METRIC_CPU_COUNTERS_RUNNING, the CPU time in which all
- * of them counted, is less than METRIC_CPU_COUNTERS_ENABLED, that in which they were to.
+ * A processor has few counters.  Where more is asked for, events take turns, and what one counted
+ * is scaled by the share of the time in which it did: then it is an estimate, and
+ * METRIC_CPU_COUNTERS_RUNNING, the CPU time in which all of them counted, is less than
+ * METRIC_CPU_COUNTERS_ENABLED, that in which they were to.
  */
 #pragma once
 
@@ -30,22 +32,26 @@ struct hardware_place {
 };
 
 /*
- * Count @pid, its threads and processes that it starts from now on, or, with @at_exec, from its next execve() on.
- * For who may trace it; without CAP_PERFMON in user mode only, where kernel.perf_event_paranoid is 2.
+ * Count @pid, its threads and processes that it starts from now on, or, with @at_exec, from its
+ * next execve() on. For who may trace it; without CAP_PERFMON in user mode only, where
+ * kernel.perf_event_paranoid is 2.
  *
- * Each event is read by itself: the kernel refused groups of inherited events before 6.13.  Events that the machine has
- * not are left out.  If none is left, -ENODEV (the machine has none), -EACCES or -EMFILE, and *err says it in words.
+ * Each event is read by itself: the kernel refused groups of inherited events before 6.13.  Events
+ * that the machine has not are left out.  If none is left, -ENODEV (the machine has none), -EACCES
+ * or -EMFILE, and *err says it in words.
  */
-int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec, struct hardware **ret,
-			  struct error *err);
+int hardware_open_process(const struct hardware_events *events, pid_t pid, bool at_exec,
+			  struct hardware **ret, struct error *err);
 
-/* Count what runs in the group whose directory (of the hierarchy with perf_event) is @cgroup_fd, which stays the caller's,
- * and in those below it, on @cpus: a descriptor for each event and CPU, at most @descriptors_max of them (-E2BIG).  Takes
- * CAP_PERFMON. */
-int hardware_open_group(const struct hardware_events *events, int cgroup_fd, const struct cpulist *cpus,
-			size_t descriptors_max, struct hardware **ret, struct error *err);
+/* Count what runs in the group whose directory (of the hierarchy with perf_event) is @cgroup_fd,
+ * which stays the caller's, and in those below it, on @cpus: a descriptor for each event and CPU,
+ * at most @descriptors_max of them (-E2BIG).  Takes CAP_PERFMON. */
+int hardware_open_group(const struct hardware_events *events, int cgroup_fd,
+			const struct cpulist *cpus, size_t descriptors_max, struct hardware **ret,
+			struct error *err);
 
-/* The same of a group by its path.  Of v1 the hierarchy with perf_event may be missing, or the group not in it
+/* The same of a group by its path.  Of v1 the hierarchy with perf_event may be missing, or the
+ * group not in it
  * (-ENOENT). */
 int hardware_open_path(const struct hardware_events *events, const struct hardware_place *place,
 		       size_t descriptors_max, struct hardware **ret, struct error *err);
@@ -71,8 +77,10 @@ bool hardware_counts(enum metric_id id);
 
 struct hardware_counts { /* begins as {} */
 	uint64_t count, enabled_ns, running_ns; /* as the kernel said them last */
-	uint64_t scaled;                        /* all of it, with what was missed while others had their turn */
+	uint64_t scaled; /* all of it, with what was missed while others had their turn */
 };
 
-/* It went on since: the new part is scaled by the new times.  One that had no turn meanwhile waits for its next. */
-void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns, uint64_t running_ns);
+/* It went on since: the new part is scaled by the new times.  One that had no turn meanwhile waits
+ * for its next. */
+void hardware_counts_take(struct hardware_counts *t, uint64_t count, uint64_t enabled_ns,
+			  uint64_t running_ns);

@@ -13,8 +13,8 @@
 #include "basic/parse.h"
 
 #define CPUINFO_MAX (16u << 20)
-#define LL_READ_MISS                                                                               \
-	(PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 |                               \
+#define LL_READ_MISS                                                 \
+	(PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
 	 PERF_COUNT_HW_CACHE_RESULT_MISS << 16)
 #define RAW(event, mask) ((uint64_t)(mask) << 8 | (event))
 
@@ -140,7 +140,9 @@ static unsigned int parse_number(const char *text)
 {
 	uint64_t number = 0;
 
-	return text && parse_leading_u64(&text, &number) == 0 && number <= UINT16_MAX ? (unsigned int)number : 0;
+	return text && parse_leading_u64(&text, &number) == 0 && number <= UINT16_MAX
+		       ? (unsigned int)number
+		       : 0;
 }
 
 void processor_parse(const char *cpuinfo, struct processor *ret)
@@ -149,8 +151,8 @@ void processor_parse(const char *cpuinfo, struct processor *ret)
 
 	*ret = (struct processor){};
 	if (vendor)
-		snprintf(ret->vendor, sizeof(ret->vendor), "%.*s", (int)MIN(strcspn(vendor, "\n"), (size_t)15),
-			 vendor);
+		snprintf(ret->vendor, sizeof(ret->vendor), "%.*s",
+			 (int)MIN(strcspn(vendor, "\n"), (size_t)15), vendor);
 	ret->family = parse_number(find_line(cpuinfo, "cpu family"));
 	ret->model = parse_number(find_line(cpuinfo, "model"));
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The processor's own counters of the node's jobs: opened for a job's cgroup and the CPUs that it may use at its first
- * reading, so that jobs which share no CPU cost as many descriptors as one of all CPUs.
+ * The processor's own counters of the node's jobs: opened for a job's cgroup and the CPUs that it
+ * may use at its first reading, so that jobs which share no CPU cost as many descriptors as one of
+ * all CPUs.
  *
- * What they counted becomes part of the job at each reading, so that it never falls, whoever goes on counting.
+ * What they counted becomes part of the job at each reading, so that it never falls, whoever goes
+ * on counting.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +17,10 @@
 #include "model/record.h"
 #include "sources/source.h"
 
-#define HARDWARE_SHARE 4  /* one part in so many of the files' descriptors may be the processor's counters... */
-#define HARDWARE_MAX 4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */
+#define HARDWARE_SHARE \
+	4 /* one part in so many of the files' descriptors may be the processor's counters... */
+#define HARDWARE_MAX \
+	4096 /* ...and no more than these: 16 CPUs' for 32 jobs that may use all of them */
 
 struct source_state {
 	int root_fd;
@@ -31,7 +35,8 @@ struct source_job_state {
 	struct value last[METRIC_JOB_COUNT];
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
 {
 	struct source_state *s = calloc(1, sizeof(*s));
 
@@ -44,7 +49,8 @@ static int open_source(const struct source_options *options, struct source_state
 	else
 		hardware_events_read(s->root_fd, &s->events);
 	if (options->descriptors) {
-		s->descriptors_left = MIN(options->descriptors->max / HARDWARE_SHARE, (unsigned int)HARDWARE_MAX);
+		s->descriptors_left = MIN(options->descriptors->max / HARDWARE_SHARE,
+					  (unsigned int)HARDWARE_MAX);
 		options->descriptors->max -= (unsigned int)s->descriptors_left;
 	}
 	*ret = s;
@@ -62,8 +68,10 @@ static int describe(const struct source_state *s, struct strings *missing)
 	return *s->why.text ? strings_add(missing, HARDWARE_LABEL "%s", s->why.text) : 0;
 }
 
-/* With room again later jobs may be counted; and a job that waits for it would have lost its beginning. */
-static int attach(struct source_state *s, const struct source_job *job, struct source_job_state **ret)
+/* With room again later jobs may be counted; and a job that waits for it would have lost its
+ * beginning. */
+static int attach(struct source_state *s, const struct source_job *job,
+		  struct source_job_state **ret)
 {
 	const struct hardware_place place = { s->root_fd, s->hierarchy, job->path, job->cpus };
 	struct source_job_state *own;
@@ -74,7 +82,8 @@ static int attach(struct source_state *s, const struct source_job *job, struct s
 		return -EAGAIN;
 	own = calloc(1, sizeof(*own));
 	if (own)
-		r = hardware_open_path(&s->events, &place, s->descriptors_left, &own->hardware, &err);
+		r = hardware_open_path(&s->events, &place, s->descriptors_left, &own->hardware,
+				       &err);
 	else
 		r = error_set_errno(&err, ENOMEM, "cannot be counted");
 	if (r < 0) {
@@ -87,8 +96,8 @@ static int attach(struct source_state *s, const struct source_job *job, struct s
 	return 0;
 }
 
-static void sample_job(struct source_state *s, struct source_job_state *own, const struct source_job *job,
-		       struct source_job_sample *to)
+static void sample_job(struct source_state *s, struct source_job_state *own,
+		       const struct source_job *job, struct source_job_sample *to)
 {
 	struct value now[METRIC_JOB_COUNT] = {};
 

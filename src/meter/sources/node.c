@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The node as a whole, as the kernel's own files count it: CPU time, memory, load, pressure, network, disks.
+ * The node as a whole, as the kernel's own files count it: CPU time, memory, load, pressure,
+ * network, disks.
  *
  * Each file may be missing, and each line unlike what is known: what cannot be read is left out.
  */
@@ -79,15 +80,17 @@ static bool read_file(struct source_state *n, enum node_file file)
 	return r == 0 && used > 0;
 }
 
-/* A number in another unit; more than 64 bits of it are not known.  Of a line that is there twice the first counts:
- * a page must not have a series twice. */
-static int add_scaled(struct samples *to, enum metric_id id, const char *label, uint64_t number, uint64_t scale)
+/* A number in another unit; more than 64 bits of it are not known.  Of a line that is there twice
+ * the first counts: a page must not have a series twice. */
+static int add_scaled(struct samples *to, enum metric_id id, const char *label, uint64_t number,
+		      uint64_t scale)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { label };
 
 	if (!label && samples_find(to, id, NULL))
 		return 0;
-	return __builtin_mul_overflow(number, scale, &number) ? 0 : samples_add(to, id, labels, number);
+	return __builtin_mul_overflow(number, scale, &number) ? 0
+							      : samples_add(to, id, labels, number);
 }
 
 struct key {
@@ -97,7 +100,8 @@ struct key {
 };
 
 /* Lines of "KEY VALUE". */
-static int add_keyed(const char *text, char separator, const struct key *keys, size_t count, struct samples *to)
+static int add_keyed(const char *text, char separator, const struct key *keys, size_t count,
+		     struct samples *to)
 {
 	uint64_t number = 0;
 	int r = 0;
@@ -201,8 +205,8 @@ static int read_loadavg(struct source_state *n, struct samples *to)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", in us; then the same with "full". */
-static int read_pressure(struct source_state *n, enum node_file file, enum metric_id some, enum metric_id full,
-			 struct samples *to)
+static int read_pressure(struct source_state *n, enum node_file file, enum metric_id some,
+			 enum metric_id full, struct samples *to)
 {
 	const struct {
 		const char *key;
@@ -215,7 +219,8 @@ static int read_pressure(struct source_state *n, enum node_file file, enum metri
 	for (size_t i = 0; i < ARRAY_SIZE(lines) && r == 0; i++) {
 		uint64_t us;
 
-		if (lines[i].id < METRIC_COUNT && parse_labelled_u64(n->text, lines[i].key, "total", &us) == 0)
+		if (lines[i].id < METRIC_COUNT &&
+		    parse_labelled_u64(n->text, lines[i].key, "total", &us) == 0)
 			r = add_scaled(to, lines[i].id, NULL, us, NS_OF_A_US);
 	}
 	return r;
@@ -224,7 +229,8 @@ static int read_pressure(struct source_state *n, enum node_file file, enum metri
 static int read_pressures(struct source_state *n, struct samples *to)
 {
 	/* all threads cannot wait for a CPU at once: the kernel's line of that is always 0 */
-	int r = read_pressure(n, FILE_PRESSURE_CPU, METRIC_NODE_PRESSURE_CPU_WAITING, METRIC_COUNT, to);
+	int r = read_pressure(n, FILE_PRESSURE_CPU, METRIC_NODE_PRESSURE_CPU_WAITING, METRIC_COUNT,
+			      to);
 
 	if (r == 0)
 		r = read_pressure(n, FILE_PRESSURE_IO, METRIC_NODE_PRESSURE_IO_WAITING,
@@ -253,7 +259,8 @@ static bool parse_columns(char *line, const struct column *columns, size_t count
 	size_t found = 0;
 	char *word;
 
-	while (found < COLUMNS_MAX && (word = parse_next_word(&line)) && parse_u64(word, &all[found]) == 0)
+	while (found < COLUMNS_MAX && (word = parse_next_word(&line)) &&
+	       parse_u64(word, &all[found]) == 0)
 		found++;
 	for (size_t i = 0; i < count; i++) {
 		if (columns[i].index >= found)
@@ -269,7 +276,8 @@ static int add_columns(char *line, const char *device, const struct column *colu
 	uint64_t numbers[COLUMNS_MAX] = {};
 	int r = 0;
 
-	if (!parse_columns(line, columns, count, numbers) || samples_find(to, columns[0].id, device))
+	if (!parse_columns(line, columns, count, numbers) ||
+	    samples_find(to, columns[0].id, device))
 		return 0;
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = add_scaled(to, columns[i].id, device, numbers[i], columns[i].scale);
@@ -307,12 +315,14 @@ static int read_net_dev(struct source_state *n, struct samples *to)
 			continue;
 		*colon = '\0';
 		devices++;
-		r = add_columns(colon + 1, name, interface_columns, ARRAY_SIZE(interface_columns), to);
+		r = add_columns(colon + 1, name, interface_columns, ARRAY_SIZE(interface_columns),
+				to);
 	}
 	return r;
 }
 
-/* Partitions are parts of their disk; what the kernel does not know (a captured tree may lack sys) is taken. */
+/* Partitions are parts of their disk; what the kernel does not know (a captured tree may lack sys)
+ * is taken. */
 static bool is_whole_disk(int root_fd, const char *name)
 {
 	char path[128];
@@ -333,7 +343,9 @@ static int read_diskstats(struct source_state *n, struct samples *to)
 	if (!read_file(n, FILE_DISKSTATS))
 		return 0;
 	while (r == 0 && devices < NODE_DEVICES_MAX && (line = parse_next_line(&rest))) {
-		char *name = parse_next_word(&line) && parse_next_word(&line) ? parse_next_word(&line) : NULL;
+		char *name = parse_next_word(&line) && parse_next_word(&line)
+				     ? parse_next_word(&line)
+				     : NULL;
 
 		if (!name || !is_whole_disk(n->root_fd, name) || strspn(line, " 0") == strlen(line))
 			continue;
@@ -347,14 +359,15 @@ static int read_diskstats(struct source_state *n, struct samples *to)
 
 static int add_info(const struct source_state *n, struct samples *to)
 {
-	const char *labels[SAMPLE_LABELS_MAX] = { n->machine.node, n->machine.kernel, n->machine.arch };
+	const char *labels[SAMPLE_LABELS_MAX] = { n->machine.node, n->machine.kernel,
+						  n->machine.arch };
 
 	return samples_add(to, METRIC_NODE_INFO, labels, 1);
 }
 
 static int sample(struct source_state *n, uint64_t boot_ns, struct samples *to)
 {
-	static int (*const readers[])(struct source_state *n, struct samples *to) = {
+	static int (*const readers[])(struct source_state * n, struct samples * to) = {
 		read_stat, read_meminfo, read_loadavg, read_pressures, read_net_dev, read_diskstats,
 	};
 	int r = add_info(n, to);
@@ -365,7 +378,8 @@ static int sample(struct source_state *n, uint64_t boot_ns, struct samples *to)
 	return r;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
 {
 	struct source_state *n = calloc(1, sizeof(*n));
 

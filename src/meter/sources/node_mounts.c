@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How full the node's file systems are: of those with a device or memory of their own; each once, by the mount point that
- * names it. */
+/* How full the node's file systems are: of those with a device or memory of their own; each once,
+ * by the mount point that names it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -43,25 +43,29 @@ static bool is_in(const char *name, const char *const *list, size_t count)
 
 bool node_may_hang(const char *fstype)
 {
-	return strncmp(fstype, "fuse", strlen("fuse")) == 0 || is_in(fstype, remote, ARRAY_SIZE(remote));
+	return strncmp(fstype, "fuse", strlen("fuse")) == 0 ||
+	       is_in(fstype, remote, ARRAY_SIZE(remote));
 }
 
-static int add(struct samples *to, enum metric_id id, const struct mount *mount, uint64_t number, uint64_t scale)
+static int add(struct samples *to, enum metric_id id, const struct mount *mount, uint64_t number,
+	       uint64_t scale)
 {
 	const char *labels[SAMPLE_LABELS_MAX] = { mount->point, mount->fstype };
 
-	return __builtin_mul_overflow(number, scale, &number) ? 0 : samples_add(to, id, labels, number);
+	return __builtin_mul_overflow(number, scale, &number) ? 0
+							      : samples_add(to, id, labels, number);
 }
 
-/* A captured tree has the mounts of another machine; what is there is none of them.  Some file systems show each of
- * their volumes as a device of its own. */
+/* A captured tree has the mounts of another machine; what is there is none of them.  Some file
+ * systems show each of their volumes as a device of its own. */
 static bool is_that_mount(int fd, const struct mount *mount)
 {
 	static const char *const many_devices[] = { "btrfs", "bcachefs" };
 	struct stat st;
 
 	return is_in(mount->fstype, many_devices, ARRAY_SIZE(many_devices)) ||
-	       (fstat(fd, &st) == 0 && (major(st.st_dev) << 20 | minor(st.st_dev)) == mount->device);
+	       (fstat(fd, &st) == 0 &&
+		(major(st.st_dev) << 20 | minor(st.st_dev)) == mount->device);
 }
 
 static int add_mount(int root_fd, const struct mount *mount, struct samples *to)
@@ -145,13 +149,15 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 		count++;
 		if (!is_wanted(&mounts, mount, options))
 			continue;
-		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a hidden one */
+		if (mounts_find(&mounts, mount->device) == mount) /* a superblock once, and never a
+								     hidden one */
 			r = add_mount(options->root_fd, mount, to);
 	}
 	return r;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
 {
 	struct source_state *s = calloc(1, sizeof(*s));
 

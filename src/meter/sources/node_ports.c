@@ -17,7 +17,9 @@
 #define CLASS "sys/class/infiniband"
 #define NAME_MAX_LENGTH 63
 #define DEVICE_PORTS_MAX 64
-#define WORD_BYTES 4 /* PortXmitData and PortRcvData count octets divided by 4 (InfiniBand Architecture volume 1, PortCounters); Omni-Path's driver the same */
+#define WORD_BYTES                                                                           \
+	4 /* PortXmitData and PortRcvData count octets divided by 4 (InfiniBand Architecture \
+	     volume 1, PortCounters); Omni-Path's driver the same */
 #define RATE_MAX 100000 /* Gb/s */
 
 struct place {
@@ -26,9 +28,10 @@ struct place {
 };
 
 /*
- * @end: where the counter stops, and stands until somebody sets it back, in PortCounters, which has no more bits for it.  Data
- * and packets have 64 where the port has PortCountersExtended, which the kernel takes then, under the same name (since Linux
- * 4.5): those that stand at just 2^32 - 1 cannot be told from the others, and one reading in 4 thousand million is lost.
+ * @end: where the counter stops, and stands until somebody sets it back, in PortCounters, which has
+ * no more bits for it.  Data and packets have 64 where the port has PortCountersExtended, which the
+ * kernel takes then, under the same name (since Linux 4.5): those that stand at just 2^32 - 1
+ * cannot be told from the others, and one reading in 4 thousand million is lost.
  */
 /* clang-format off */
 static const struct {
@@ -64,7 +67,8 @@ static bool read_counter(const struct place *p, size_t i, uint64_t *ret)
 	char path[256];
 
 	return name_file(p, counters[i].file, path) && file_read_u64(p->root_fd, path, ret) == 0 &&
-	       *ret != counters[i].end && !__builtin_mul_overflow(*ret, counters[i].scale, ret) && *ret <= VALUE_MAX;
+	       *ret != counters[i].end && !__builtin_mul_overflow(*ret, counters[i].scale, ret) &&
+	       *ret <= VALUE_MAX;
 }
 
 static int add_counters(const struct place *p, struct samples *to)
@@ -104,10 +108,11 @@ static int add_state(const struct place *p, struct samples *to)
 	uint64_t rate;
 	int r = 0;
 
-	if (name_file(p, "state", path) && file_read_small(p->root_fd, path, text, sizeof(text)) > 0)
+	if (name_file(p, "state", path) &&
+	    file_read_small(p->root_fd, path, text, sizeof(text)) > 0)
 		r = add(to, METRIC_NODE_PORT_ACTIVE, p, strncmp(text, "4:", 2) == 0);
-	if (r == 0 && name_file(p, "rate", path) && file_read_small(p->root_fd, path, text, sizeof(text)) > 0 &&
-	    parse_rate(text, &rate))
+	if (r == 0 && name_file(p, "rate", path) &&
+	    file_read_small(p->root_fd, path, text, sizeof(text)) > 0 && parse_rate(text, &rate))
 		r = add(to, METRIC_NODE_PORT_RATE, p, rate);
 	return r;
 }
@@ -166,7 +171,8 @@ struct source_state {
 	int root_fd;
 };
 
-static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
 {
 	struct source_state *s = calloc(1, sizeof(*s));
 

@@ -107,8 +107,8 @@ static int read_chip(int root_fd, const char *chip, struct sensors *s)
 		if (!is_hwmon_figure(files.names[i]))
 			continue;
 		snprintf(path, sizeof(path), "sys/class/hwmon/%.60s/%.60s", chip, files.names[i]);
-		snprintf(label, sizeof(label), "%s %.*s", name,
-			 (int)strcspn(files.names[i], "_"), files.names[i]);
+		snprintf(label, sizeof(label), "%s %.*s", name, (int)strcspn(files.names[i], "_"),
+			 files.names[i]);
 		r = add(s, root_fd, "hwmon", path, label);
 	}
 	return r;

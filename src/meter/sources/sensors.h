@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sensors - which sources of energy figures this node shows.  Listed only; nothing is measured here. */
+/* sensors - which sources of energy figures this node shows.  Listed only; nothing is measured
+ * here. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,16 +8,16 @@
 
 struct sensor {
 	const char *source; /* "powercap", "hwmon", "ipmi", "pm_counters" */
-	char name[64];      /* as the node names it: "package-0", "power_meter power1" */
-	char path[128];     /* below the root */
-	bool is_readable;   /* by us */
+	char name[64]; /* as the node names it: "package-0", "power_meter power1" */
+	char path[128]; /* below the root */
+	bool is_readable; /* by us */
 };
 
 #define SENSORS_MAX 256
 
 struct sensors {
 	struct sensor *items; /* owned */
-	size_t count;         /* at most SENSORS_MAX */
+	size_t count; /* at most SENSORS_MAX */
 };
 
 /* What is not there is no error.  -ENOMEM. */

@@ -26,7 +26,8 @@ struct slow_source {
 	uint64_t asked_ns, late;
 	bool is_counted; /* that the sample under way, or just done, is late */
 
-	pthread_mutex_t lock; /* of what follows; the state, the samples and their error are the thread's while it is busy */
+	pthread_mutex_t lock; /* of what follows; the state, the samples and their error are the
+				 thread's while it is busy */
 	pthread_cond_t changed;
 	bool is_busy, is_done, is_left;
 	uint64_t done_ns;
@@ -104,8 +105,8 @@ static int start_thread(struct slow_source *s)
 
 /* ---- who asks ---- */
 
-int slow_source_open(const struct source *source, const struct source_options *options, struct slow_source **ret,
-		     struct error *err)
+int slow_source_open(const struct source *source, const struct source_options *options,
+		     struct slow_source **ret, struct error *err)
 {
 	struct slow_source *s = calloc(1, sizeof(*s));
 	struct source_options own = *options;

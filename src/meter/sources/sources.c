@@ -14,14 +14,11 @@
 
 /* ---- the sources ---- */
 
-extern const struct source source_hardware, source_thermal, source_ports, source_node_files, source_node_mounts;
+extern const struct source source_hardware, source_thermal, source_ports, source_node_files,
+	source_node_mounts;
 
 static const struct source *const sources[] = {
-	&source_hardware,
-	&source_thermal,
-	&source_ports,
-	&source_node_files,
-	&source_node_mounts,
+	&source_hardware, &source_thermal, &source_ports, &source_node_files, &source_node_mounts,
 };
 
 static_assert(ARRAY_SIZE(sources) <= SOURCES_MAX, "settings have a switch for each");
@@ -52,10 +49,11 @@ void sources_want(bool ret[SOURCES_MAX], const char *const names[])
 struct slot {
 	const struct source *source;
 	bool is_wanted;
-	bool is_late, is_ready; /* a slow one: its last sample was late; its state may be asked, until the next begins */
+	bool is_late, is_ready; /* a slow one: its last sample was late; its state may be asked,
+				   until the next begins */
 	struct source_state *state; /* NULL: it is not open, or slow */
 	struct slow_source *slow;
-	struct error why;       /* it is not open, or has no thread; "": that is nothing to speak of */
+	struct error why; /* it is not open, or has no thread; "": that is nothing to speak of */
 	struct samples samples; /* the last */
 	struct strings missing; /* as a slow one described it last */
 };
@@ -83,7 +81,8 @@ static int open_slot(struct slot *slot, const struct source_options *options)
 	return r == -ENOMEM ? r : 0;
 }
 
-int sources_open(struct source_list list, const bool *is_wanted, const struct source_options *options, struct sources **ret)
+int sources_open(struct source_list list, const bool *is_wanted,
+		 const struct source_options *options, struct sources **ret)
 {
 	_cleanup_(sources_freep) struct sources *s = calloc(1, sizeof(*s));
 	int r = 0;
@@ -93,7 +92,8 @@ int sources_open(struct source_list list, const bool *is_wanted, const struct so
 		return -ENOMEM;
 	for (; r == 0 && s->count < list.count; s->count++) {
 		s->slots[s->count] = (struct slot){ .source = list.items[s->count],
-						    .is_wanted = !is_wanted || is_wanted[s->count] };
+						    .is_wanted = !is_wanted ||
+								 is_wanted[s->count] };
 		r = open_slot(&s->slots[s->count], options);
 	}
 	if (r < 0)
@@ -225,7 +225,8 @@ int sources_put_late(const struct sources *s, struct samples *to)
 		const char *labels[SAMPLE_LABELS_MAX] = { s->slots[i].source->name };
 
 		if (s->slots[i].slow)
-			r = samples_add(to, METRIC_AGENT_LATE_SAMPLES, labels, slow_source_late(s->slots[i].slow));
+			r = samples_add(to, METRIC_AGENT_LATE_SAMPLES, labels,
+					slow_source_late(s->slots[i].slow));
 	}
 	return r;
 }
@@ -246,8 +247,9 @@ static int sources_describe_slow(const struct slot *slot, struct strings *missin
 	if (*slot->why.text)
 		return strings_add(missing, "%s%s", slot->source->label, slot->why.text);
 	if (slot->is_late)
-		return strings_add(missing, "%sthe last sample took more than %u ms, and is left out", slot->source->label,
-				   slot->source->deadline_ms);
+		return strings_add(missing,
+				   "%sthe last sample took more than %u ms, and is left out",
+				   slot->source->label, slot->source->deadline_ms);
 	return sources_add_all(&slot->missing, missing);
 }
 
@@ -256,7 +258,8 @@ static int sources_describe_slot(const struct slot *slot, struct strings *missin
 	const struct source *source = slot->source;
 
 	if (!slot->is_wanted)
-		return strings_add(missing, "%sswitched off (the agent's setting %s)", source->label, source->name);
+		return strings_add(missing, "%sswitched off (the agent's setting %s)",
+				   source->label, source->name);
 	if (slot->slow)
 		return sources_describe_slow(slot, missing);
 	if (slot->state)
@@ -302,7 +305,8 @@ static int sources_make_room(struct sources *s, struct source_attachments *a)
 }
 
 /* 0: it is not attached (yet); 1: it is. */
-static int sources_attach(struct sources *s, size_t i, struct source_attachments *a, const struct source_job *job)
+static int sources_attach(struct sources *s, size_t i, struct source_attachments *a,
+			  const struct source_job *job)
 {
 	const struct slot *slot = &s->slots[i];
 	int r;
@@ -320,12 +324,13 @@ static int sources_attach(struct sources *s, size_t i, struct source_attachments
 	return r == 0;
 }
 
-int sources_sample_job(struct sources *s, struct source_attachments *a, const struct source_job *job,
-		       struct source_job_sample *to)
+int sources_sample_job(struct sources *s, struct source_attachments *a,
+		       const struct source_job *job, struct source_job_sample *to)
 {
 	for (size_t i = 0; s && i < s->count; i++) {
 		const struct source *source = s->slots[i].source;
-		struct source_state *state = source->sample_job ? sources_state(&s->slots[i]) : NULL;
+		struct source_state *state = source->sample_job ? sources_state(&s->slots[i])
+								: NULL;
 		int r;
 
 		if (!state)

@@ -2,8 +2,8 @@
 /*
  * sources - the sources of one meter, walked: opened, sampled at each reading, described.
  *
- * A reading is sources_sample(), then sources_sample_job() of each job, then sources_ask().  Not thread-safe.
- * NULL stands for none that are open.
+ * A reading is sources_sample(), then sources_sample_job() of each job, then sources_ask().  Not
+ * thread-safe. NULL stands for none that are open.
  */
 #pragma once
 
@@ -30,26 +30,30 @@ size_t sources_index(const char *name);
 void sources_want(bool ret[SOURCES_MAX], const char *const names[]);
 
 /* @is_wanted: one for each in @list; NULL: all.  What cannot be opened is described.  -ENOMEM. */
-int sources_open(struct source_list list, const bool *is_wanted, const struct source_options *options, struct sources **ret);
-struct sources *sources_free(struct sources *s); /* NULL is fine; returns NULL; no job has anything of them any more */
+int sources_open(struct source_list list, const bool *is_wanted,
+		 const struct source_options *options, struct sources **ret);
+struct sources *sources_free(struct sources *s); /* NULL is fine; returns NULL; no job has anything
+						    of them any more */
 void sources_freep(struct sources **s);
 
-/* Sample those that are for jobs; of slow ones the sample that has ended since the last reading.  -ENOMEM, -ENOSPC. */
+/* Sample those that are for jobs; of slow ones the sample that has ended since the last reading.
+ * -ENOMEM, -ENOSPC. */
 int sources_sample(struct sources *s, uint64_t boot_ns);
 /* At the end of a reading: slow ones begin their next sample. */
 void sources_ask(struct sources *s);
 
 /* What was sampled at the last reading; NULL: there is no such source, or it is not open. */
 const struct samples *sources_find(const struct sources *s, const char *name);
-/* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of them, as of now.  -ENOMEM,
- * -ENOSPC. */
+/* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of
+ * them, as of now.  -ENOMEM, -ENOSPC. */
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);
 /* How often samples of slow sources were late: the agent's own metric.  -ENOMEM, -ENOSPC. */
 int sources_put_late(const struct sources *s, struct samples *to);
 
 /* Say what no job can have of them on this node, by whose will ever.  -ENOMEM, -ENOSPC. */
 int sources_describe(const struct sources *s, struct record *record);
-/* Say in a job's record what is missing; of what the site does not want, nothing.  -ENOMEM, -ENOSPC. */
+/* Say in a job's record what is missing; of what the site does not want, nothing.  -ENOMEM,
+ * -ENOSPC. */
 int sources_describe_job(const struct sources *s, struct record *record);
 
 /* ---- a job ---- */
@@ -60,9 +64,9 @@ struct source_attachments { /* what they have of one job; begins as {} */
 	uint32_t refused; /* a bit a source: not tried again at this cgroup */
 };
 
-/* Attach to @job those that are not, and add to @to what they have counted.  NULL: its cgroup is gone, or is another one
- * from now on; it is the last time.  -ENOMEM. */
-int sources_sample_job(struct sources *s, struct source_attachments *a, const struct source_job *job,
-		       struct source_job_sample *to);
+/* Attach to @job those that are not, and add to @to what they have counted.  NULL: its cgroup is
+ * gone, or is another one from now on; it is the last time.  -ENOMEM. */
+int sources_sample_job(struct sources *s, struct source_attachments *a,
+		       const struct source_job *job, struct source_job_sample *to);
 /* Without a last sample. */
 void source_attachments_clear(struct source_attachments *a);

@@ -71,7 +71,8 @@ static void add_processor(struct thermal *t, unsigned int cpu)
 		.package = read_id(t->root_fd, cpu, "topology/physical_package_id", 0),
 		.core = read_id(t->root_fd, cpu, "topology/core_id", cpu),
 		.has_frequency_file = has_file(t->root_fd, cpu, "cpufreq/scaling_cur_freq"),
-		.has_throttle_files = has_file(t->root_fd, cpu, "thermal_throttle/core_throttle_count"),
+		.has_throttle_files = has_file(t->root_fd, cpu,
+					       "thermal_throttle/core_throttle_count"),
 	};
 }
 
@@ -121,7 +122,8 @@ static void read_line(int root_fd, const char *path, char *ret, size_t size)
 	ret[strcspn(ret, "\n")] = '\0';
 }
 
-static int add_sensor(struct thermal *t, const char *chip, const char *name, const char *path, uint32_t package)
+static int add_sensor(struct thermal *t, const char *chip, const char *name, const char *path,
+		      uint32_t package)
 {
 	struct thermal_sensor *larger, *s;
 
@@ -162,7 +164,8 @@ static bool is_label(const char *file)
 {
 	const char *end = strchr(file, '_');
 
-	return strncmp(file, "temp", strlen("temp")) == 0 && end && strcmp(end, "_label") == 0 && strlen(file) < CHIP_NAME_MAX;
+	return strncmp(file, "temp", strlen("temp")) == 0 && end && strcmp(end, "_label") == 0 &&
+	       strlen(file) < CHIP_NAME_MAX;
 }
 
 static int read_coretemp(struct thermal *t, const char *dir)
@@ -319,8 +322,10 @@ static void read_throttles(const struct thermal *t, struct processor_state *p)
 		const char *file;
 		uint64_t *now, *before;
 	} counts[] = {
-		{ "thermal_throttle/core_throttle_count", &p->core_throttles, &p->core_throttles_before },
-		{ "thermal_throttle/package_throttle_count", &p->package_throttles, &p->package_throttles_before },
+		{ "thermal_throttle/core_throttle_count", &p->core_throttles,
+		  &p->core_throttles_before },
+		{ "thermal_throttle/package_throttle_count", &p->package_throttles,
+		  &p->package_throttles_before },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
@@ -336,8 +341,9 @@ static void sweep_processor(const struct thermal *t, struct processor_state *p)
 {
 	uint64_t kilohertz = 0;
 
-	if (p->has_frequency_file && (!read_number(t->root_fd, p->cpu, "cpufreq/scaling_cur_freq", &kilohertz) ||
-				      kilohertz > KILOHERTZ_MAX))
+	if (p->has_frequency_file &&
+	    (!read_number(t->root_fd, p->cpu, "cpufreq/scaling_cur_freq", &kilohertz) ||
+	     kilohertz > KILOHERTZ_MAX))
 		kilohertz = 0;
 	p->hertz = kilohertz * 1000;
 	if (p->has_throttle_files)
@@ -365,21 +371,24 @@ static bool is_in(const struct cpulist *cpus, const struct processor_state *p)
 }
 
 /* Is it the first of these CPUs that is of its package, and of its core? */
-static bool is_first(const struct thermal *t, const struct cpulist *cpus, size_t index, bool of_core)
+static bool is_first(const struct thermal *t, const struct cpulist *cpus, size_t index,
+		     bool of_core)
 {
 	const struct processor_state *p = &t->processors[index];
 
 	for (size_t i = 0; i < index; i++) {
 		const struct processor_state *q = &t->processors[i];
 
-		if (is_in(cpus, q) && q->has_throttle_files && q->package == p->package && (!of_core || q->core == p->core))
+		if (is_in(cpus, q) && q->has_throttle_files && q->package == p->package &&
+		    (!of_core || q->core == p->core))
 			return false;
 	}
 	return true;
 }
 
 /* Each CPU of a core, and of a package, hears of the same event: so the first one counts. */
-static void add_throttles(const struct thermal *t, const struct cpulist *cpus, size_t index, struct thermal_moment *to)
+static void add_throttles(const struct thermal *t, const struct cpulist *cpus, size_t index,
+			  struct thermal_moment *to)
 {
 	const struct processor_state *p = &t->processors[index];
 
@@ -427,8 +436,8 @@ void thermal_get(const struct thermal *t, const struct cpulist *cpus, struct the
 	for (size_t i = 0; i < t->sensor_count; i++) {
 		const struct thermal_sensor *s = &t->sensors[i];
 
-		if (!s->is_known ||
-		    (cpus && s->package != THERMAL_PACKAGE_ANY && !has_package_in(t, cpus, s->package)))
+		if (!s->is_known || (cpus && s->package != THERMAL_PACKAGE_ANY &&
+				     !has_package_in(t, cpus, s->package)))
 			continue;
 		m.millicelsius = MAX(m.millicelsius, s->millicelsius);
 		m.has_temperature = true;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * thermal - how fast the node's CPUs run and how warm their packages are, at a moment, and how often they were slowed
- * down for it: what sysfs says of frequency (cpufreq), temperature (hwmon, thermal zones) and throttling.
+ * thermal - how fast the node's CPUs run and how warm their packages are, at a moment, and how
+ * often they were slowed down for it: what sysfs says of frequency (cpufreq), temperature (hwmon,
+ * thermal zones) and throttling.
  *
- * Samples: between two nothing is known of frequency and temperature; throttling is counted by the kernel.
+ * Samples: between two nothing is known of frequency and temperature; throttling is counted by the
+ * kernel.
  */
 #pragma once
 
@@ -21,9 +23,9 @@ struct thermal;
 
 struct thermal_sensor {
 	char chip[32], name[64]; /* "coretemp", "Package id 0" */
-	char path[128];          /* below the root */
-	uint32_t package;        /* THERMAL_PACKAGE_ANY: not known whose it is */
-	bool is_known;           /* at the last sweep */
+	char path[128]; /* below the root */
+	uint32_t package; /* THERMAL_PACKAGE_ANY: not known whose it is */
+	bool is_known; /* at the last sweep */
 	uint64_t millicelsius;
 };
 
@@ -31,7 +33,8 @@ struct thermal_sensor {
 #define THERMAL_LABEL "frequency and temperature: "
 #define THERMAL_ABSENT THERMAL_LABEL "not offered by this machine"
 
-/* Looks for what there is below @root_fd, the caller's; CPUs that come later are not seen.  -ENOMEM. */
+/* Looks for what there is below @root_fd, the caller's; CPUs that come later are not seen. -ENOMEM.
+ */
 int thermal_open(int root_fd, struct thermal **ret);
 struct thermal *thermal_close(struct thermal *t); /* NULL is fine; returns NULL */
 void thermal_closep(struct thermal **t);

@@ -24,7 +24,8 @@ static struct source_state *free_source(struct source_state *s)
 	return NULL;
 }
 
-static int open_source(const struct source_options *options, struct source_state **ret, struct error *err)
+static int open_source(const struct source_options *options, struct source_state **ret,
+		       struct error *err)
 {
 	struct source_state *s = calloc(1, sizeof(*s));
 
@@ -48,12 +49,15 @@ static int add_sensors(const struct thermal *t, struct samples *to)
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		char package[16] = "";
-		const char *labels[SAMPLE_LABELS_MAX] = { sensors[i].chip, sensors[i].path + strlen("sys/class/"), package };
+		const char *labels[SAMPLE_LABELS_MAX] = { sensors[i].chip,
+							  sensors[i].path + strlen("sys/class/"),
+							  package };
 
 		if (sensors[i].package != THERMAL_PACKAGE_ANY)
 			snprintf(package, sizeof(package), "%u", sensors[i].package);
 		if (sensors[i].is_known)
-			r = samples_add(to, METRIC_NODE_TEMPERATURE, labels, sensors[i].millicelsius);
+			r = samples_add(to, METRIC_NODE_TEMPERATURE, labels,
+					sensors[i].millicelsius);
 	}
 	return r;
 }
@@ -80,8 +84,8 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	return r ? r : add_sensors(s->thermal, to);
 }
 
-static void sample_job(struct source_state *s, struct source_job_state *own, const struct source_job *job,
-		       struct source_job_sample *to)
+static void sample_job(struct source_state *s, struct source_job_state *own,
+		       const struct source_job *job, struct source_job_sample *to)
 {
 	struct cpulist cpus;
 
@@ -95,9 +99,10 @@ static void sample_job(struct source_state *s, struct source_job_state *own, con
 static int describe_job(const struct source_state *s, struct record *record)
 {
 	(void)s;
-	return record->thermal.samples.is_known ? 0
-						: strings_add(&record->coverage.missing,
-							      THERMAL_LABEL "it began and ended between two readings");
+	return record->thermal.samples.is_known
+		       ? 0
+		       : strings_add(&record->coverage.missing,
+				     THERMAL_LABEL "it began and ended between two readings");
 }
 
 const struct source source_thermal = {

@@ -40,7 +40,8 @@ enum block_op block_op_find(const char *name)
 	return (enum block_op)op;
 }
 
-static_assert(offsetof(struct block_counts, latencies) == BLOCK_NUMBERS * sizeof(uint64_t), "numbers stand before it");
+static_assert(offsetof(struct block_counts, latencies) == BLOCK_NUMBERS * sizeof(uint64_t),
+	      "numbers stand before it");
 
 static uint64_t *numbers_of(struct block_counts *counts)
 {
@@ -57,7 +58,8 @@ static void add_counts(struct block_counts *to, const struct block_counts *from)
 static void raise_counts(struct block_counts *to, const struct block_counts *least)
 {
 	for (size_t i = 0; i < BLOCK_NUMBERS; i++)
-		numbers_of(to)[i] = MAX(numbers_of(to)[i], numbers_of((struct block_counts *)least)[i]);
+		numbers_of(to)[i] = MAX(numbers_of(to)[i],
+					numbers_of((struct block_counts *)least)[i]);
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
 		to->latencies.counts[i] = MAX(to->latencies.counts[i], least->latencies.counts[i]);
 }
@@ -99,7 +101,8 @@ static bool block_is_same(const void *left, const void *right)
 	if (a->is_known != b->is_known || a->count != b->count)
 		return false;
 	for (size_t i = 0; i < a->count; i++) {
-		if (strcmp(a->rows[i].device, b->rows[i].device) != 0 || a->rows[i].op != b->rows[i].op ||
+		if (strcmp(a->rows[i].device, b->rows[i].device) != 0 ||
+		    a->rows[i].op != b->rows[i].op ||
 		    memcmp(&a->rows[i].counts, &b->rows[i].counts, sizeof(a->rows[i].counts)) != 0)
 			return false;
 	}
@@ -197,7 +200,8 @@ static struct block_row *get_row(struct block *b, const char *device, enum block
 	return &b->rows[at];
 }
 
-int block_add(struct block *b, const char *device, enum block_op op, const struct block_counts *counts)
+int block_add(struct block *b, const char *device, enum block_op op,
+	      const struct block_counts *counts)
 {
 	struct block_row *row = get_row(b, device, op);
 
@@ -326,7 +330,8 @@ static void format_op(const struct block_row *row, struct document *d)
 		if (metric->kind == KIND_HISTOGRAM)
 			histogram_format(metric, &row->counts.latencies, d);
 		else
-			metric_format(metric, true, block_number(&row->counts, (enum metric_id)id), d);
+			metric_format(metric, true, block_number(&row->counts, (enum metric_id)id),
+				      d);
 	}
 	document_end_map(d);
 }
@@ -351,19 +356,20 @@ static void block_format(const void *section, struct document *d)
 
 /* ---- the way back ---- */
 
-static int take_metric(const struct place *place, const json_t *map, enum metric_id id, struct block_counts *ret)
+static int take_metric(const struct place *place, const json_t *map, enum metric_id id,
+		       struct block_counts *ret)
 {
 	const struct metric *metric = metric_get(id);
 	bool is_known;
 
 	if (metric->kind == KIND_HISTOGRAM)
 		return histogram_take(place, map, metric, &ret->latencies, &is_known);
-	return place_take_number(place, map, metric->key, metric_unit_places(metric->unit), block_number_ref(ret, id),
-				 &is_known);
+	return place_take_number(place, map, metric->key, metric_unit_places(metric->unit),
+				 block_number_ref(ret, id), &is_known);
 }
 
-static int take_op(const struct place *above, const json_t *device, const char *name, enum block_op op,
-		   struct block *ret)
+static int take_op(const struct place *above, const json_t *device, const char *name,
+		   enum block_op op, struct block *ret)
 {
 	struct place here = place_below(above, ".%s", block_op_name(op));
 	struct block_counts counts = {};

@@ -2,8 +2,9 @@
 /*
  * block - what a job had block devices do, by device and operation: the numbers of SCOPE_DEVICE.
  *
- * A request here is what was submitted at once (the kernel's struct bio): on its way to the device several may become
- * one, and one several.  Its time is from then to its end, so that waiting in queues is part of it.
+ * A request here is what was submitted at once (the kernel's struct bio): on its way to the device
+ * several may become one, and one several.  Its time is from then to its end, so that waiting in
+ * queues is part of it.
  */
 #pragma once
 
@@ -35,8 +36,8 @@ struct block_counts {
 };
 #define BLOCK_NUMBERS 4 /* of them, before the histogram */
 
-#define BLOCK_DEVICE_SIZE 32   /* the kernel's DISK_NAME_LEN */
-#define BLOCK_DEVICES_MAX 64   /* of one job; what is beyond is BLOCK_OTHER */
+#define BLOCK_DEVICE_SIZE 32 /* the kernel's DISK_NAME_LEN */
+#define BLOCK_DEVICES_MAX 64 /* of one job; what is beyond is BLOCK_OTHER */
 #define BLOCK_OTHER "(other)"
 
 struct block_row {
@@ -47,18 +48,19 @@ struct block_row {
 
 struct block { /* begins as {} */
 	bool is_known;
-	struct block_row *rows; /* owned; sorted by device as strverscmp(3) has it, then operation */
+	struct block_row *rows; /* owned; sorted by device as strverscmp(3) has it, then operation
+				 */
 	size_t count, room;
 };
 
 void block_clear(void *section); /* struct block */
 
-
 /* That of a job; not known where there is none. */
 const struct block *block_of(const struct parts *p);
 
 /* Add to the row of that device and operation, which is made where there is none.  -ENOMEM. */
-int block_add(struct block *b, const char *device, enum block_op op, const struct block_counts *counts);
+int block_add(struct block *b, const char *device, enum block_op op,
+	      const struct block_counts *counts);
 /* NULL: there is none. */
 const struct block_row *block_find(const struct block *b, const char *device, enum block_op op);
 /* How many rows from the @first on are of its device. */

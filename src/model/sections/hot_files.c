@@ -66,7 +66,8 @@ void hot_file_add(struct hot_file *to, const struct hot_file *from)
 static void add_rank(struct hot_file *to, const struct hot_file *from)
 {
 	uint64_t files = MAX(to->files, from->files);
-	uint64_t size = MAX(hot_file_get(to, METRIC_FILE_SIZE), hot_file_get(from, METRIC_FILE_SIZE));
+	uint64_t size = MAX(hot_file_get(to, METRIC_FILE_SIZE),
+			    hot_file_get(from, METRIC_FILE_SIZE));
 
 	hot_file_add(to, from);
 	to->files = files;
@@ -111,7 +112,8 @@ int hot_list_add(struct hot_list *list, const char *path, const char *mount, str
 struct hot_file *hot_list_find(const struct hot_list *list, const char *path, const char *mount)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		if (strcmp(list->items[i].path, path) == 0 && strcmp(list->items[i].mount, mount) == 0)
+		if (strcmp(list->items[i].path, path) == 0 &&
+		    strcmp(list->items[i].mount, mount) == 0)
 			return &list->items[i];
 	}
 	return NULL;

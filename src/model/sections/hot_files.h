@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hot_files - what a job did with files one by one: those that it used most, the directories in which they lie,
- * and sums over all of them.
+ * hot_files - what a job did with files one by one: those that it used most, the directories in
+ * which they lie, and sums over all of them.
  *
- * Only so many files are followed as there was room for.  What was done with the others is in one sum.
+ * Only so many files are followed as there was room for.  What was done with the others is in one
+ * sum.
  */
 #pragma once
 
@@ -14,18 +15,19 @@
 #include "model/file_op.h"
 #include "model/metric.h"
 
-#define HOT_SHOWN 20       /* of each ranking: by bytes, by calls, by time */
-#define HOT_MAX 1024       /* of a list while records are merged, or as it may be read */
+#define HOT_SHOWN 20 /* of each ranking: by bytes, by calls, by time */
+#define HOT_MAX 1024 /* of a list while records are merged, or as it may be read */
 #define SMALL_FILE_BYTES (64 * 1024)
 
 #define FILE_METRICS (METRIC_FILE_END - METRIC_FILE_FIRST)
 
 /* A file, a directory, or a sum over some. */
 struct hot_file {
-	char *path;  /* owned; NULL: a sum */
+	char *path; /* owned; NULL: a sum */
 	char *mount; /* owned: the row of files in which it stands */
-	uint64_t files;    /* how many files it is about: of one path, those that had it one after the other */
-	bool lacks_order;  /* sizes, and what depends on where the data stood, are not known */
+	uint64_t files; /* how many files it is about: of one path, those that had it one after the
+			   other */
+	bool lacks_order; /* sizes, and what depends on where the data stood, are not known */
 	uint64_t numbers[FILE_METRICS];
 };
 
@@ -37,10 +39,11 @@ struct hot_list { /* each path of a mount once */
 struct hot_files {
 	bool is_known;
 	bool has_seconds;
-	bool knows_dropped;    /* how many are in @dropped */
+	bool knows_dropped; /* how many are in @dropped */
 	struct hot_file total; /* all that were followed, files and directories */
 	struct hot_file dropped; /* all that were not */
-	struct { /* files below SMALL_FILE_BYTES of which something, but no more, was read or written */
+	struct { /* files below SMALL_FILE_BYTES of which something, but no more, was read or
+		    written */
 		uint64_t files, bytes, opens; /* opens: with creates */
 	} small;
 	struct hot_list hot, dirs;
@@ -65,8 +68,8 @@ struct hot_file *hot_list_find(const struct hot_list *list, const char *path, co
 void hot_list_choose(struct hot_list *list, size_t shown);
 void hot_list_clear(struct hot_list *list);
 
-/* Add what another rank or node did: sums by path, over the records that tell of it.  What one of the two
- * does not know is unknown. */
+/* Add what another rank or node did: sums by path, over the records that tell of it.  What one of
+ * the two does not know is unknown. */
 int hot_files_merge(void *sum, const void *part); /* struct hot_files */
 
 /* Leaves it empty, and unknown. */

@@ -15,15 +15,16 @@
 
 /* ---- writing ---- */
 
-static bool knows(const struct hot_files *files, const struct hot_file *file, const struct metric *metric)
+static bool knows(const struct hot_files *files, const struct hot_file *file,
+		  const struct metric *metric)
 {
 	if (metric->unit == UNIT_SECONDS)
 		return files->has_seconds;
 	return !file->lacks_order || !hot_file_is_order(metric_id_of(metric));
 }
 
-static void format_numbers(const struct hot_files *files, const struct hot_file *file, const char *section,
-			   struct document *d)
+static void format_numbers(const struct hot_files *files, const struct hot_file *file,
+			   const char *section, struct document *d)
 {
 	for (size_t i = METRIC_FILE_FIRST; i < METRIC_FILE_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
@@ -41,7 +42,8 @@ static void format_numbers(const struct hot_files *files, const struct hot_file 
 
 static const char *const data_sections[OP_DATA_COUNT] = { "files.read", "files.write" };
 
-static void format_sums(const struct hot_files *files, const struct hot_file *file, struct document *d)
+static void format_sums(const struct hot_files *files, const struct hot_file *file,
+			struct document *d)
 {
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		document_key(d, file_op_name((enum file_op)op));
@@ -118,7 +120,8 @@ static int take_number(const struct place *place, const json_t *map, const struc
 
 	if (metric->unit != UNIT_SECONDS && !hot_file_is_order(id))
 		return place_need_number(place, map, metric->key, number);
-	r = place_take_number(place, map, metric->key, metric_unit_places(metric->unit), number, &is_known);
+	r = place_take_number(place, map, metric->key, metric_unit_places(metric->unit), number,
+			      &is_known);
 	if (metric->unit == UNIT_SECONDS)
 		files->has_seconds &= is_known;
 	else
@@ -147,8 +150,8 @@ static int check_parts(const struct place *place, const struct hot_file *file)
 		enum metric_id whole, part, other;
 		const char *key, *words;
 	} rules[] = {
-		{ METRIC_FILE_READ_BYTES, METRIC_FILE_READ_SEQUENTIAL, METRIC_FILE_READ_RANDOM, "read.bytes",
-		  "is less than its sequential and random bytes" },
+		{ METRIC_FILE_READ_BYTES, METRIC_FILE_READ_SEQUENTIAL, METRIC_FILE_READ_RANDOM,
+		  "read.bytes", "is less than its sequential and random bytes" },
 		{ METRIC_FILE_WRITE_BYTES, METRIC_FILE_WRITE_SEQUENTIAL, METRIC_FILE_WRITE_RANDOM,
 		  "write.bytes", "is less than its sequential and random bytes" },
 		{ METRIC_FILE_READ_BYTES, METRIC_FILE_REREAD, METRIC_COUNT, "reread_bytes",
@@ -162,8 +165,10 @@ static int check_parts(const struct place *place, const struct hot_file *file)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		uint64_t whole = hot_file_get(file, rules[i].whole), part = hot_file_get(file, rules[i].part);
-		uint64_t other = rules[i].other < METRIC_COUNT ? hot_file_get(file, rules[i].other) : 0;
+		uint64_t whole = hot_file_get(file, rules[i].whole),
+			 part = hot_file_get(file, rules[i].part);
+		uint64_t other = rules[i].other < METRIC_COUNT ? hot_file_get(file, rules[i].other)
+							       : 0;
 
 		if (part > whole || other > whole - part)
 			return place_refuse(place, rules[i].key, "%s", rules[i].words);
@@ -190,8 +195,8 @@ static int take_sums(const struct place *place, const json_t *map, struct hot_fi
 	return r < 0 ? r : check_parts(place, file);
 }
 
-static int take_total(const struct place *place, const json_t *map, const char *key, struct hot_file *file,
-		      bool *ret_knows_files, struct hot_files *files)
+static int take_total(const struct place *place, const json_t *map, const char *key,
+		      struct hot_file *file, bool *ret_knows_files, struct hot_files *files)
 {
 	struct place here = place_below(place, ".%s", key);
 	const json_t *section;
@@ -241,8 +246,8 @@ static int take_entry(const struct place *place, const json_t *map, struct hot_l
 	return r < 0 ? r : take_sums(place, map, file, files);
 }
 
-static int take_list(const struct place *place, const json_t *map, const char *key, struct hot_list *list,
-		     struct hot_files *files)
+static int take_list(const struct place *place, const json_t *map, const char *key,
+		     struct hot_list *list, struct hot_files *files)
 {
 	const json_t *json;
 	int r = place_get(place, map, key, JSON_ARRAY, &json);
@@ -280,7 +285,8 @@ static int hot_files_parse(const struct place *place, const json_t *map, void *s
 
 static int hot_files_begin(void *ret, unsigned int counted UNUSED)
 {
-	*(struct hot_files *)ret = (struct hot_files){ .is_known = true, .has_seconds = true, .knows_dropped = true };
+	*(struct hot_files *)ret =
+		(struct hot_files){ .is_known = true, .has_seconds = true, .knows_dropped = true };
 	return 0;
 }
 

@@ -14,7 +14,8 @@ struct balance load_balance_of_sum(uint64_t count, uint64_t sum_ns, uint64_t gre
 		return (struct balance){};
 	return (struct balance){
 		.count = { count, true },
-		.balance = { MIN((uint64_t)((unsigned __int128)sum_ns * LOAD_BALANCE_ONE / most), (uint64_t)LOAD_BALANCE_ONE),
+		.balance = { MIN((uint64_t)((unsigned __int128)sum_ns * LOAD_BALANCE_ONE / most),
+				 (uint64_t)LOAD_BALANCE_ONE),
 			     true },
 	};
 }
@@ -23,7 +24,9 @@ struct threads threads_of_sum(uint64_t count, uint64_t sum_ns, uint64_t greatest
 {
 	const struct balance e = load_balance_of_sum(count, sum_ns, greatest_ns);
 
-	return (struct threads){ e.count, e.balance, { e.count.is_known ? sum_ns : 0, e.count.is_known } };
+	return (struct threads){ e.count,
+				 e.balance,
+				 { e.count.is_known ? sum_ns : 0, e.count.is_known } };
 }
 
 struct balance load_balance_of(const uint64_t *times_ns, size_t count)

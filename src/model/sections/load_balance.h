@@ -23,7 +23,8 @@ struct threads {
 /* Of @count times on a CPU; not known where there is none, or all are 0. */
 struct balance load_balance_of(const uint64_t *times_ns, size_t count);
 
-/* The same of @count times of which the sum and the greatest are known; so is nothing where one of them is 0. */
+/* The same of @count times of which the sum and the greatest are known; so is nothing where one of
+ * them is 0. */
 struct balance load_balance_of_sum(uint64_t count, uint64_t sum_ns, uint64_t greatest_ns);
 
 /* @count, @sum_ns and @greatest_ns as above. */

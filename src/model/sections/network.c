@@ -42,7 +42,9 @@ enum socket_kind socket_kind_find(const char *name)
 static size_t place_of(enum socket_kind kind, enum metric_id id)
 {
 	static_assert(SOCKET_TCP == 0, "the first");
-	size_t before = kind == SOCKET_TCP ? 0 : NETWORK_NUMBERS + (kind - 1) * (size_t)NETWORK_NUMBERS_OF_ALL;
+	size_t before = kind == SOCKET_TCP
+				? 0
+				: NETWORK_NUMBERS + (kind - 1) * (size_t)NETWORK_NUMBERS_OF_ALL;
 
 	return before + (id - METRIC_NETWORK_FIRST);
 }
@@ -69,7 +71,8 @@ bool network_takes(enum socket_kind kind, enum metric_id id)
 bool network_knows(const struct network *n, enum metric_id id)
 {
 	if (id >= METRIC_NETWORK_SEGMENTS)
-		return n->is_known && n->has_details && (id != METRIC_NETWORK_LEAST_ROUND_TRIP || n->min_rtt_ns);
+		return n->is_known && n->has_details &&
+		       (id != METRIC_NETWORK_LEAST_ROUND_TRIP || n->min_rtt_ns);
 	return n->is_known && (n->has_connections || id < METRIC_NETWORK_OPENED);
 }
 
@@ -106,8 +109,9 @@ static bool network_is_same(const void *left, const void *right)
 {
 	const struct network *a = left, *b = right;
 
-	return a->is_known == b->is_known && a->has_connections == b->has_connections && a->has_details == b->has_details &&
-	       a->min_rtt_ns == b->min_rtt_ns && memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
+	return a->is_known == b->is_known && a->has_connections == b->has_connections &&
+	       a->has_details == b->has_details && a->min_rtt_ns == b->min_rtt_ns &&
+	       memcmp(a->numbers, b->numbers, sizeof(a->numbers)) == 0 &&
 	       memcmp(&a->rtt_distribution, &b->rtt_distribution, sizeof(a->rtt_distribution)) == 0;
 }
 
@@ -134,7 +138,8 @@ static int network_raise(void *section, const void *shown)
 		to->numbers[i] = MAX(to->numbers[i], least->numbers[i]);
 	to->min_rtt_ns = least_of(to->min_rtt_ns, least->min_rtt_ns);
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		to->rtt_distribution.counts[i] = MAX(to->rtt_distribution.counts[i], least->rtt_distribution.counts[i]);
+		to->rtt_distribution.counts[i] = MAX(to->rtt_distribution.counts[i],
+						     least->rtt_distribution.counts[i]);
 	return 0;
 }
 
@@ -158,9 +163,10 @@ static int network_begin(void *ret, unsigned int counted)
 {
 	const bool is_known = counted & COUNTED_NETWORK;
 
-	*(struct network *)ret = (struct network){ .is_known = is_known,
-						   .has_connections = is_known && counted & COUNTED_CONNECTIONS,
-						   .has_details = is_known && counted & COUNTED_DETAILS };
+	*(struct network *)ret =
+		(struct network){ .is_known = is_known,
+				  .has_connections = is_known && counted & COUNTED_CONNECTIONS,
+				  .has_details = is_known && counted & COUNTED_DETAILS };
 	return 0;
 }
 
@@ -249,10 +255,12 @@ static void format_rtt_distribution(const struct network *n, struct document *d)
 {
 	bool is_known = network_knows(n, METRIC_NETWORK_ROUND_TRIP_TIMES);
 
-	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES), is_known ? &n->rtt_distribution : NULL, d);
+	histogram_format(metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES),
+			 is_known ? &n->rtt_distribution : NULL, d);
 }
 
-static void format_direction(const struct network *n, enum socket_kind kind, const char *section, struct document *d)
+static void format_direction(const struct network *n, enum socket_kind kind, const char *section,
+			     struct document *d)
 {
 	document_begin_flat_map(d);
 	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
@@ -267,7 +275,8 @@ static void format_direction(const struct network *n, enum socket_kind kind, con
 	document_end_map(d);
 }
 
-/* Of each kind of socket that was used, a map for each direction, as the sections of the metrics have them. */
+/* Of each kind of socket that was used, a map for each direction, as the sections of the metrics
+ * have them. */
 static void format_sockets(const struct network *n, enum socket_kind kind, struct document *d)
 {
 	const char *before = "";
@@ -300,8 +309,8 @@ static void network_format(const void *section, struct document *d)
 
 /* ---- and back ---- */
 
-static int take_socket_number(const struct place *place, const json_t *map, const struct metric *metric,
-			      struct network *n, uint64_t *ret)
+static int take_socket_number(const struct place *place, const json_t *map,
+			      const struct metric *metric, struct network *n, uint64_t *ret)
 {
 	bool is_known;
 	int r;
@@ -314,10 +323,12 @@ static int take_socket_number(const struct place *place, const json_t *map, cons
 		return r;
 	if (metric_id_of(metric) < METRIC_NETWORK_OPENED)
 		return section ? place_need_number(&here, section, metric->key, ret) : 0;
-	r = place_take_number(&here, section, metric->key, metric_unit_places(metric->unit), ret, &is_known);
+	r = place_take_number(&here, section, metric->key, metric_unit_places(metric->unit), ret,
+			      &is_known);
 	if (metric_id_of(metric) < METRIC_NETWORK_SEGMENTS)
 		n->has_connections &= is_known;
-	else if (metric_id_of(metric) != METRIC_NETWORK_LEAST_ROUND_TRIP) /* of which there may be none */
+	else if (metric_id_of(metric) != METRIC_NETWORK_LEAST_ROUND_TRIP) /* of which there may be
+									     none */
 		n->has_details &= is_known;
 	return r;
 }
@@ -338,7 +349,8 @@ static int take_rtt_distribution(const struct place *place, const json_t *tcp, s
 	return r;
 }
 
-static int take_sockets(const struct place *place, const json_t *map, enum socket_kind kind, struct network *ret)
+static int take_sockets(const struct place *place, const json_t *map, enum socket_kind kind,
+			struct network *ret)
 {
 	int r = 0;
 

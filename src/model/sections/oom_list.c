@@ -36,7 +36,8 @@ static struct value *part_of(struct oom_kill *v, size_t i)
 
 static bool is_same(const struct oom_kill *a, const struct oom_kill *b)
 {
-	uint64_t apart = a->time_ns > b->time_ns ? a->time_ns - b->time_ns : b->time_ns - a->time_ns;
+	uint64_t apart = a->time_ns > b->time_ns ? a->time_ns - b->time_ns
+						 : b->time_ns - a->time_ns;
 
 	return a->pid == b->pid && apart < SAME_NS && strcmp(a->command, b->command) == 0;
 }
@@ -163,7 +164,8 @@ static int take_oom_kill(const struct place *place, const json_t *map, struct oo
 	if (r < 0)
 		return r;
 	if (command && strlen(command) >= sizeof(oom_kill.command))
-		return place_refuse(place, "command", "has more than %d bytes", OOM_KILL_COMMAND_SIZE - 1);
+		return place_refuse(place, "command", "has more than %d bytes",
+				    OOM_KILL_COMMAND_SIZE - 1);
 	if (command)
 		memcpy(oom_kill.command, command, strlen(command) + 1);
 	oom_kill.pid = (int)pid;

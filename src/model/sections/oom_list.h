@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* killed processes - processes of a job that the kernel killed for want of memory: a record's memory.oom. */
+/* killed processes - processes of a job that the kernel killed for want of memory: a record's
+ * memory.oom. */
 #pragma once
 
 #include <jansson.h>
@@ -20,7 +21,8 @@ struct oom_kill {
 	int pid;
 	int64_t uid; /* -1: not known */
 	char command[OOM_KILL_COMMAND_SIZE]; /* as the kernel names the process; "": not known */
-	struct value rss, anon, file, shmem; /* bytes that it had in memory just before; rss: all of them together */
+	struct value rss, anon, file, shmem; /* bytes that it had in memory just before; rss: all of
+						them together */
 };
 
 struct oom_list { /* begins as {}; by time */
@@ -28,7 +30,8 @@ struct oom_list { /* begins as {}; by time */
 	size_t count;
 };
 
-/* One that is there already is not added again; of too many the last are left out.  Whether it is a new one. */
+/* One that is there already is not added again; of too many the last are left out.  Whether it is a
+ * new one. */
 bool oom_list_add(struct oom_list *v, const struct oom_kill *oom_kill);
 int oom_list_merge(void *sum, const void *part); /* struct killed processes; always 0 */
 /* The one that had most; NULL: of none it is known. */

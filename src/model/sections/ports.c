@@ -17,7 +17,8 @@
 struct port *ports_find(struct ports *p, const char *device, const char *number)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		if (strcmp(p->items[i].device, device) == 0 && strcmp(p->items[i].number, number) == 0)
+		if (strcmp(p->items[i].device, device) == 0 &&
+		    strcmp(p->items[i].number, number) == 0)
 			return &p->items[i];
 	}
 	return NULL;
@@ -27,7 +28,8 @@ struct port *ports_add(struct ports *p, const char *device, const char *number)
 {
 	struct port *port = &p->items[p->count];
 
-	if (p->count == PORTS_MAX || strlen(device) >= sizeof(port->device) || strlen(number) >= sizeof(port->number))
+	if (p->count == PORTS_MAX || strlen(device) >= sizeof(port->device) ||
+	    strlen(number) >= sizeof(port->number))
 		return NULL;
 	*port = (struct port){};
 	memcpy(port->device, device, strlen(device));
@@ -49,7 +51,8 @@ void ports_subtract(struct ports *p, const struct ports *earlier)
 
 	for (size_t i = 0; i < p->count; i++) {
 		struct port port = p->items[i];
-		const struct port *before = ports_find((struct ports *)earlier, port.device, port.number);
+		const struct port *before = ports_find((struct ports *)earlier, port.device,
+						       port.number);
 
 		if (!before)
 			continue;
@@ -67,7 +70,8 @@ static void merge_port(struct port *to, const struct port *from)
 	to->to_ns = to->to_ns && from->to_ns ? MAX(to->to_ns, from->to_ns) : 0;
 	for (size_t k = 0; k < PORT_COUNTERS; k++) {
 		uint64_t sum = (uint64_t)to->counters[k].number + from->counters[k].number;
-		bool is_known = to->counters[k].is_known && from->counters[k].is_known && sum <= VALUE_MAX;
+		bool is_known = to->counters[k].is_known && from->counters[k].is_known &&
+				sum <= VALUE_MAX;
 
 		to->counters[k] = is_known ? (struct value){ sum, true } : (struct value){};
 	}

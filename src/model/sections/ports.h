@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ports - what went through a node's InfiniBand and Omni-Path ports: at one moment, since the node counts; or in a time, which
- * is a record's section `ports`.
+ * ports - what went through a node's InfiniBand and Omni-Path ports: at one moment, since the node
+ * counts; or in a time, which is a record's section `ports`.
  *
- * The numbers are those of SCOPE_NODE_PORT that only grow.  One that is not known was not counted, or not all the time.
+ * The numbers are those of SCOPE_NODE_PORT that only grow.  One that is not known was not counted,
+ * or not all the time.
  */
 #pragma once
 
@@ -42,8 +43,8 @@ static inline enum metric_id port_metric(size_t i)
 struct port *ports_find(struct ports *p, const char *device, const char *number);
 struct port *ports_add(struct ports *p, const char *device, const char *number);
 
-/* Take off what was counted @earlier, up to which time it stands from then on.  What is not known of both, or fell, is not
- * known; ports that were not there are left out. */
+/* Take off what was counted @earlier, up to which time it stands from then on.  What is not known
+ * of both, or fell, is not known; ports that were not there are left out. */
 void ports_subtract(struct ports *p, const struct ports *earlier);
 /* Add those of another node or time by their names. */
 void ports_merge(struct ports *to, const struct ports *from);

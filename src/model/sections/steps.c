@@ -117,7 +117,8 @@ static int steps_merge(void *sum, const void *part)
 
 #define STEP_WORDS_SIZE 128
 
-static int subtract_value(struct step *step, enum metric_id id, const struct value *from, struct strings *notes)
+static int subtract_value(struct step *step, enum metric_id id, const struct value *from,
+			  struct strings *notes)
 {
 	const struct metric *metric = metric_get(id);
 	struct value *value = &step->values[id], later = *value;
@@ -125,7 +126,8 @@ static int subtract_value(struct step *step, enum metric_id id, const struct val
 	char what[STEP_WORDS_SIZE];
 
 	if (metric->kind == KIND_PEAK && is_comparable && later.number <= from->number)
-		*value = (struct value){}; /* reached before: nobody knows how high it was meanwhile */
+		*value = (struct value){}; /* reached before: nobody knows how high it was meanwhile
+					    */
 	if (metric->kind != KIND_COUNTER)
 		return 0;
 	*value = (struct value){};

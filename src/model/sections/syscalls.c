@@ -44,8 +44,9 @@ static struct syscall_row *add(struct syscalls *s)
 {
 	if (s->count == s->room) {
 		size_t room = MAX(s->room * 2, (size_t)64);
-		struct syscall_row *larger =
-			s->count < SYSCALLS_MAX ? reallocarray(s->items, room, sizeof(*larger)) : NULL;
+		struct syscall_row *larger = s->count < SYSCALLS_MAX
+						     ? reallocarray(s->items, room, sizeof(*larger))
+						     : NULL;
 
 		if (!larger)
 			return NULL;
@@ -137,7 +138,8 @@ static int syscalls_merge(void *sum, const void *part)
 static bool subtract_row(struct syscall_row *from, const struct syscall_row *earlier)
 {
 	for (size_t i = 0; i < SYSCALL_NUMBERS; i++) {
-		bool is_peak = metric_get((enum metric_id)(METRIC_SYSCALL_FIRST + i))->kind == KIND_PEAK;
+		bool is_peak = metric_get((enum metric_id)(METRIC_SYSCALL_FIRST + i))->kind ==
+			       KIND_PEAK;
 
 		if (is_peak) {
 			from->lacks_longest |= from->numbers[i] <= earlier->numbers[i];
@@ -202,7 +204,8 @@ static void format_row(const struct syscall_row *row, struct document *d)
 
 		document_key(d, metric->key);
 		if (syscall_knows(row, (enum metric_id)i))
-			document_decimal(d, syscall_number(row, (enum metric_id)i), metric_unit_places(metric->unit));
+			document_decimal(d, syscall_number(row, (enum metric_id)i),
+					 metric_unit_places(metric->unit));
 		else
 			document_null(d);
 	}
@@ -219,7 +222,8 @@ static void syscalls_format(const void *section, struct document *d)
 	document_end_list(d);
 }
 
-static int take_number(const struct place *place, const json_t *map, enum metric_id id, struct syscall_row *row)
+static int take_number(const struct place *place, const json_t *map, enum metric_id id,
+		       struct syscall_row *row)
 {
 	const struct metric *metric = metric_get(id);
 	bool is_known;
@@ -246,7 +250,8 @@ static int take_row(const struct place *place, const json_t *map, struct syscall
 	if (!name)
 		return place_refuse(place, "name", "is missing");
 	if (!*name || strlen(name) > SYSCALL_NAME_MAX)
-		return place_refuse(place, "name", "is no name of a call: it has 1 to %d bytes", SYSCALL_NAME_MAX);
+		return place_refuse(place, "name", "is no name of a call: it has 1 to %d bytes",
+				    SYSCALL_NAME_MAX);
 	if (syscalls_find(s, name))
 		return place_refuse(place, "name", "stands there twice");
 	row = syscalls_get(s, name);
@@ -254,7 +259,8 @@ static int take_row(const struct place *place, const json_t *map, struct syscall
 		return -ENOMEM;
 	for (size_t i = METRIC_SYSCALL_FIRST; r == 0 && i < METRIC_SYSCALL_END; i++)
 		r = take_number(place, map, (enum metric_id)i, row);
-	if (r == 0 && syscall_number(row, METRIC_SYSCALL_ERRORS) > syscall_number(row, METRIC_SYSCALL_CALLS))
+	if (r == 0 &&
+	    syscall_number(row, METRIC_SYSCALL_ERRORS) > syscall_number(row, METRIC_SYSCALL_CALLS))
 		r = place_refuse(place, "errors", "is more than its calls");
 	return r;
 }
@@ -282,7 +288,8 @@ static const char *syscalls_thing(const void *section, size_t i)
 	return i < s->count ? s->items[i].name : NULL;
 }
 
-static bool syscalls_number(const void *section, const char *thing, enum metric_id id, uint64_t *ret)
+static bool syscalls_number(const void *section, const char *thing, enum metric_id id,
+			    uint64_t *ret)
 {
 	const struct syscall_row *row = thing ? syscalls_find(section, thing) : NULL;
 

@@ -2,7 +2,8 @@
 /*
  * syscalls - what system calls a job made, by their names: calls, errors and time, on demand.
  *
- * Each name once.  A call is one that returned, or in which its thread ended; one that goes on is not in it.
+ * Each name once.  A call is one that returned, or in which its thread ended; one that goes on is
+ * not in it.
  */
 #pragma once
 
@@ -17,8 +18,10 @@
 #define SYSCALL_NUMBERS (METRIC_SYSCALL_END - METRIC_SYSCALL_FIRST)
 
 struct syscall_row {
-	char name[SYSCALL_NAME_MAX + 1]; /* "read"; "read (i386)" of a 32-bit program; "syscall_777" of an unknown one */
-	bool lacks_longest; /* of a part of its life only it is not known how long the longest one took */
+	char name[SYSCALL_NAME_MAX + 1]; /* "read"; "read (i386)" of a 32-bit program; "syscall_777"
+					    of an unknown one */
+	bool lacks_longest; /* of a part of its life only it is not known how long the longest one
+			       took */
 	uint64_t numbers[SYSCALL_NUMBERS]; /* by metric, from METRIC_SYSCALL_FIRST on */
 };
 
@@ -34,8 +37,8 @@ bool syscall_knows(const struct syscall_row *row, enum metric_id id);
 
 /* NULL: there is none of that name. */
 struct syscall_row *syscalls_find(const struct syscalls *s, const char *name);
-/* The row of that name, which is added if there is none; the list's until its next call.  A name that is too long is cut.
- * NULL: no memory, or there are SYSCALLS_MAX. */
+/* The row of that name, which is added if there is none; the list's until its next call.  A name
+ * that is too long is cut. NULL: no memory, or there are SYSCALLS_MAX. */
 struct syscall_row *syscalls_get(struct syscalls *s, const char *name);
 
 /* A metric over all names; counters only. */

@@ -12,8 +12,9 @@ void thermal_sums_add(struct thermal_sums *s, const struct thermal_moment *m)
 {
 	s->samples++;
 	if (m->cpus) {
-		s->frequency_min_hz =
-			s->frequency_samples ? MIN(s->frequency_min_hz, m->frequency_min_hz) : m->frequency_min_hz;
+		s->frequency_min_hz = s->frequency_samples
+					      ? MIN(s->frequency_min_hz, m->frequency_min_hz)
+					      : m->frequency_min_hz;
 		s->frequency_sum_hz += m->frequency_hz;
 		s->frequency_samples++;
 	}
@@ -37,8 +38,11 @@ static struct value value_of(uint64_t number, bool is_known)
 struct thermal_now thermal_now_of(const struct thermal_moment *m)
 {
 	return (struct thermal_now){
-		.frequency_khz = m->cpus ? (uint32_t)MIN(m->frequency_hz / HERTZ, UINT64_C(0xffffffff)) : 0,
-		.frequency_min_khz = m->cpus ? (uint32_t)MIN(m->frequency_min_hz / HERTZ, UINT64_C(0xffffffff)) : 0,
+		.frequency_khz =
+			m->cpus ? (uint32_t)MIN(m->frequency_hz / HERTZ, UINT64_C(0xffffffff)) : 0,
+		.frequency_min_khz = m->cpus ? (uint32_t)MIN(m->frequency_min_hz / HERTZ,
+							     UINT64_C(0xffffffff))
+					     : 0,
 		.millicelsius = (uint32_t)MIN(m->millicelsius, UINT64_C(0xffffffff)),
 		.has_temperature = m->has_temperature,
 	};
@@ -46,7 +50,8 @@ struct thermal_now thermal_now_of(const struct thermal_moment *m)
 
 struct value thermal_now_value(const struct thermal_now *now, enum metric_id id)
 {
-	const uint32_t khz = id == METRIC_JOB_FREQUENCY_MIN ? now->frequency_min_khz : now->frequency_khz;
+	const uint32_t khz = id == METRIC_JOB_FREQUENCY_MIN ? now->frequency_min_khz
+							    : now->frequency_khz;
 
 	if (id == METRIC_JOB_TEMPERATURE)
 		return value_of(now->millicelsius, now->has_temperature);
@@ -71,10 +76,12 @@ struct thermal_samples thermal_samples_of(const struct thermal_sums *s)
 	};
 }
 
-static struct value merge_means(const struct value *a, uint64_t a_count, const struct value *b, uint64_t b_count)
+static struct value merge_means(const struct value *a, uint64_t a_count, const struct value *b,
+				uint64_t b_count)
 {
 	const unsigned __int128 count = (unsigned __int128)a_count + b_count;
-	const unsigned __int128 sum = (unsigned __int128)a->number * a_count + (unsigned __int128)b->number * b_count;
+	const unsigned __int128 sum = (unsigned __int128)a->number * a_count +
+				      (unsigned __int128)b->number * b_count;
 
 	return value_of(count ? (uint64_t)(sum / count) : 0, a->is_known && b->is_known && count);
 }
@@ -95,12 +102,16 @@ static int thermal_merge(void *sum, const void *part)
 	}
 	*(struct thermal_samples *)sum = (struct thermal_samples){
 		.samples = sum_of(&a->samples, &b->samples),
-		.frequency_hz = merge_means(&a->frequency_hz, a->samples.number, &b->frequency_hz, b->samples.number),
-		.frequency_min_hz = value_of(MIN(a->frequency_min_hz.number, b->frequency_min_hz.number),
-					     a->frequency_min_hz.is_known && b->frequency_min_hz.is_known),
-		.temperature = merge_means(&a->temperature, a->samples.number, &b->temperature, b->samples.number),
-		.temperature_max = value_of(MAX(a->temperature_max.number, b->temperature_max.number),
-					    a->temperature_max.is_known && b->temperature_max.is_known),
+		.frequency_hz = merge_means(&a->frequency_hz, a->samples.number, &b->frequency_hz,
+					    b->samples.number),
+		.frequency_min_hz =
+			value_of(MIN(a->frequency_min_hz.number, b->frequency_min_hz.number),
+				 a->frequency_min_hz.is_known && b->frequency_min_hz.is_known),
+		.temperature = merge_means(&a->temperature, a->samples.number, &b->temperature,
+					   b->samples.number),
+		.temperature_max =
+			value_of(MAX(a->temperature_max.number, b->temperature_max.number),
+				 a->temperature_max.is_known && b->temperature_max.is_known),
 		.core_throttles = sum_of(&a->core_throttles, &b->core_throttles),
 		.package_throttles = sum_of(&a->package_throttles, &b->package_throttles),
 	};

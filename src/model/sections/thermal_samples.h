@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* thermal_samples - how fast the CPUs that a job may use ran and how warm their packages were, at the moments at which
- * somebody looked. */
+/* thermal_samples - how fast the CPUs that a job may use ran and how warm their packages were, at
+ * the moments at which somebody looked. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,16 +12,18 @@
 /* Of some CPUs, at one moment; begins as {}, where nothing is known. */
 struct thermal_moment {
 	size_t cpus; /* whose frequency is known; 0: then there is no frequency */
-	uint64_t frequency_hz, frequency_min_hz, frequency_max_hz; /* the mean, the least, the greatest */
+	uint64_t frequency_hz, frequency_min_hz, frequency_max_hz; /* the mean, the least, the
+								      greatest */
 	bool has_temperature;
 	uint64_t millicelsius; /* the greatest of their packages' */
 	bool has_throttles;
-	uint64_t core_throttles, package_throttles; /* since the moment before; of a core with several CPUs once */
+	uint64_t core_throttles, package_throttles; /* since the moment before; of a core with
+						       several CPUs once */
 	uint64_t core_throttles_total, package_throttles_total; /* since the node was started */
 };
 
-/* What is scraped of a job's last moment; begins as {}, where nothing is known.  Small, since of 1,024 jobs it is kept
- * several times. */
+/* What is scraped of a job's last moment; begins as {}, where nothing is known.  Small, since of
+ * 1,024 jobs it is kept several times. */
 struct thermal_now {
 	uint32_t frequency_khz, frequency_min_khz; /* as cpufreq tells it; 0: not known */
 	uint32_t millicelsius;
@@ -47,8 +49,10 @@ void thermal_sums_add(struct thermal_sums *s, const struct thermal_moment *m);
 /* The same as people want it; begins as {}, which is not known. */
 struct thermal_samples {
 	struct value samples;
-	struct value frequency_hz, frequency_min_hz; /* the mean over moments and CPUs; the least of any */
-	struct value temperature, temperature_max;   /* millicelsius: the mean over moments; the greatest */
+	struct value frequency_hz, frequency_min_hz; /* the mean over moments and CPUs; the least of
+							any */
+	struct value temperature, temperature_max; /* millicelsius: the mean over moments; the
+						      greatest */
 	struct value core_throttles, package_throttles;
 };
 
