@@ -159,5 +159,5 @@ def test_times_that_were_not_taken_are_unknown_and_counts_exact(start_agent, gro
     (tmp_path / "record.json").write_text(json.dumps(record))
     text = subprocess.run([programs / "jobmeter", "report", tmp_path / "record.json"], check=True, capture_output=True,
                           text=True).stdout
-    about_files = text[text.index("\nfiles "):text.index("\nbooks ")]
+    about_files = text[text.index("\nfiles "):text.index("\naccounting ")]
     assert "≥" not in about_files and " 0 s" not in about_files, text

@@ -75,7 +75,7 @@ def has_gap(record):
     return bool(noted)
 
 
-OTHER = {"maps_memory_mib": "40MiB"}  # who has other settings cannot use what is in the kernel, as another build cannot
+OTHER = {"maps_memory_mib": "20MiB"}  # who has other settings cannot use what is in the kernel, as another build cannot
 
 
 def restart(agent, how, meanwhile, **settings):
@@ -169,9 +169,10 @@ def test_after_a_kill_another_build_says_what_it_lacks(start_agent, bench, group
 
     assert await_equal(lambda: tasks_of(job_of(agent, 1)), truth()) == truth()
     assert written(agent, 1, bench.memory) == (24 * SIZE, 24)
+    await_equal(lambda: len(list((agent.folder / "state/jobs").glob("made-1*"))), 1)  # what has ended is written down
     before = job_of(agent, 1)
     for turn in range(2):
-        restart(agent, "kill", lambda: one.write(3), maps_memory_mib="40MiB" if turn == 0 else "48MiB")
+        restart(agent, "kill", lambda: one.write(3), maps_memory_mib="20MiB" if turn == 0 else "24MiB")
         one.write(5)
         assert await_equal(lambda: written(agent, 1, bench.memory), (5 * SIZE, 5)) == (5 * SIZE, 5)
         record = job_of(agent, 1)

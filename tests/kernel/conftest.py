@@ -71,11 +71,11 @@ def kernel(request):
 def programs(tmp_path_factory):
     """What stands in a guest's /bin beside busybox.  What is not built is absent there too."""
     ours = {name: BUILD / name for name in ("jobmeter", "jobmeter-agent")}
-    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "chain", "hot", "polls", "talk", "waits")}
+    ours |= {name: BUILD / "tests/truth" / name for name in ("truth", "burn", "calls", "chain", "hot", "looks", "talk", "waits")}
     ours["grouped"] = BUILD / "tests/system/grouped"
     ours["copy-range"] = BUILD / "tests/mounts/copy-range"
     ours["pinned"] = BUILD / "tests/system/pinned"
-    ours["cgroups"] = BUILD / "tests/system/leaves"
+    ours["leaves"] = BUILD / "tests/system/leaves"
     debians = {name: Path(path) for name in ("bindfs", "mkfs.xfs") if (path := shutil.which(name, path=SYSTEM_PATH))}
     shared = {path.name: path for path in (REPO / "tests/mounts/filesystems.sh", REPO / "tests/truth/throttled.sh")}
     built = {name: path for name, path in ours.items() if path.exists()}

@@ -56,7 +56,7 @@ def totals(job):
     """{op: [calls, bytes]} on that mount: what the commands themselves counted, and what the record says."""
     told = {"read": [0, 0], "write": [0, 0]}
     for row in (row for truth in job["truths"] for row in truth["rows"]):
-        if row["op"] in told and row["place"] == MOUNT and row["interface"] != "mapping":
+        if row["op"] in told and row["place"] == MOUNT and row["way"] != "mapping":
             told[row["op"]][0] += row["calls"]
             told[row["op"]][1] += row["bytes"]
     rows = {row["mount"]: row for row in job["record"]["io"]}

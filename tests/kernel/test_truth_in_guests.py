@@ -60,14 +60,14 @@ def test_all_is_done_and_nothing_left(kernel, result):
     assert result.files["left"].split() in ([], [b"lost+found"])
     truth = json.loads(result.files["truth.json"])
     assert truth["absent"] == lacks(kernel)
-    ways = {row["interface"] for row in truth["rows"] if row["calls"] or row["bytes"]}
+    ways = {row["way"] for row in truth["rows"] if row["calls"] or row["bytes"]}
     assert ways >= {"call", "io_uring", "libaio", "sendfile", "copy_file_range", "splice"}
 
 
 @pytest.mark.parametrize("result", [EVERYTHING], indirect=True, ids=["everything"])
 def test_a_mapped_page_is_dirtied_once(kernel, result):
     rows = json.loads(result.files["truth.json"])["rows"]
-    (dirtied,) = [row["bytes"] for row in rows if row["interface"] == "mapping" and row["op"] == "write"]
+    (dirtied,) = [row["bytes"] for row in rows if row["way"] == "mapping" and row["op"] == "write"]
     assert dirtied == 6 * PAGES_DIRTIED * 4096
 
 
@@ -107,7 +107,7 @@ def told(truth):
     counts = collections.defaultdict(lambda: [0, 0, 0])
     for member, sign in (("rows", 1), ("skipped", -1)):
         for row in truth[member]:
-            if row["interface"] == "io_uring":
+            if row["way"] == "io_uring":
                 sums = counts[NOT_TOLD.get(row["op"], row["op"])]
                 for i, field in enumerate(("calls", "bytes", "errors")):
                     sums[i] += sign * row[field]

@@ -166,23 +166,6 @@ def test_a_kill_in_the_midst_of_work_loses_nothing(start_agent, bench, groups):
     assert not wrong_totals(agent, bench)
 
 
-def test_another_layout_of_maps_takes_over_what_was_counted(start_agent, bench, work, groups):
-    """As after an update: maps of other sizes cannot be used again."""
-    agent = start_agent(maps_memory_mib="40MiB")
-    work(1, "0")
-    work(2, "0")
-    agent.kill()
-    work(1, "0", seed=1)
-    groups.remove(groups.name(2))
-    jobs_meanwhile(work, groups, 100)
-    agent.configure(maps_memory_mib="32MiB")
-    agent.start()
-    work(1, "0", seed=2)
-    assert not wrong_totals(agent, bench)
-    groups.remove(groups.name(1))
-    assert not wrong_totals(agent, bench)
-
-
 def test_a_full_disk_loses_nothing(start_agent, bench, work, groups, keeper):
     state = bench.folder / "state"
     state.mkdir()

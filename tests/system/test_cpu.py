@@ -35,7 +35,7 @@ def test_user_and_system_time_are_the_kernels(programs, tmp_path, run_metered, m
 
 def test_the_busiest_process_tells_how_even_its_threads_were(programs, tmp_path, run_metered):
     output = tmp_path / "burn.json"
-    record = run_metered(programs / "tests/truth/burn", "busiest", 997, output, tier="T0")
+    record = run_metered(programs / "tests/truth/burn", "team", 997, output, tier="T0")
     parts = [0.997, 0.498, 0.249]
     assert record["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
                                  "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}
@@ -52,7 +52,7 @@ def test_a_program_of_one_thread_is_even(programs, tmp_path, run_metered):
 def test_an_agent_tells_it_of_a_job_that_lives_and_of_one_that_ended(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, seen = start_agent(), set()
-    team = groups.start(groups.name(1), programs / "tests/truth/burn", "busiest", "2999", tmp_path / "burn.json")
+    team = groups.start(groups.name(1), programs / "tests/truth/burn", "team", "2999", tmp_path / "burn.json")
     while team.poll() is None:
         seen.add(ask(agent, f"/v1/jobs/{MANAGER}/1").get("threads", {}).get("count"))
         time.sleep(0.1)

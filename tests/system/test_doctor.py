@@ -165,8 +165,8 @@ def test_explain_pid_finds_the_run_that_it_is_in(programs, root):
     process = json.loads(done.stdout)["process"]
     assert process["command"] == "sh"
     assert process["identity"]["rule"] == "run"
-    assert process["leaf"].endswith(f"jobmeter-run-{process['identity']['job']}")
-    assert process["leaf_id"] > 0
+    assert process["cgroup"].endswith(f"jobmeter-run-{process['identity']['job']}")
+    assert process["cgroup_id"] > 0
     assert done.returncode == 0
 
 
@@ -174,7 +174,7 @@ def test_explain_pid_of_oneself_and_of_nobody(doctor):
     done = doctor("--explain-pid", os.getpid())
     assert done.returncode == 0
     assert f"{os.getpid()} " in done.stdout.splitlines()[0]
-    assert "leaf" in done.stdout and "rule" in done.stdout
+    assert "cgroup" in done.stdout and "rule" in done.stdout
     done = doctor("--explain-pid", 2**22 + 1)
     assert done.returncode == 1
     assert done.stdout == ""

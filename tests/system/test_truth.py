@@ -73,7 +73,7 @@ def mapped_and_fetched(program, disk, output, options):
     _, status, usage = os.wait4(pid, 0)
     assert status == 0
     rows = json.loads(output.read_text())["rows"]
-    mapped = {row["op"]: row["bytes"] for row in rows if row["interface"] == "mapping"}
+    mapped = {row["op"]: row["bytes"] for row in rows if row["way"] == "mapping"}
     return mapped, usage.ru_inblock * 512
 
 
@@ -116,8 +116,8 @@ def test_the_totals_are_what_the_kernel_charged(programs, tmp_path, options):
     assert charged == (totals["rchar_bytes"] + execs * exec_bytes, totals["wchar_bytes"])
 
 
-def done(place, op, calls, size=0, errors=0, not_found=0, interface="call", by="descriptor"):
-    return {"place": place, "op": op, "interface": way, "by": by, "calls": calls, "bytes": size,
+def done(place, op, calls, size=0, errors=0, not_found=0, way="call", by="descriptor"):
+    return {"place": place, "op": op, "way": way, "by": by, "calls": calls, "bytes": size,
             "errors": errors, "not_found": not_found}
 
 
@@ -129,18 +129,18 @@ TRUTH = {
     "rows": [
         done("/tmp/a", "read", 7, 101, 2),
         done("/tmp/b", "read", 3, 11),
-        done("/tmp/a", "read", 2, 1000, 1, interface="io_uring"),
-        done("/tmp/b", "write", 5, 2000, interface="io_uring"),
-        done("/tmp/b", "write", 2, 400, interface="sendfile"),
-        done("/tmp/b", "read", 0, 8192, interface="mapping"),
+        done("/tmp/a", "read", 2, 1000, 1, way="io_uring"),
+        done("/tmp/b", "write", 5, 2000, way="io_uring"),
+        done("/tmp/b", "write", 2, 400, way="sendfile"),
+        done("/tmp/b", "read", 0, 8192, way="mapping"),
         done("/tmp/b", "create", 5, by="result"),
         done("/tmp/b", "stat", 13, errors=11, not_found=7, by="path"),
         done("/tmp/b", "stat", 3),
-        done("/tmp/b", "stat", 2, interface="io_uring", by="descriptor"),
+        done("/tmp/b", "stat", 2, way="io_uring", by="descriptor"),
         done("(unresolved)", "stat", 1, errors=1, not_found=1, by="path"),
         done("(pipe)", "write", 1, 1),
     ],
-    "skipped": [done("/tmp/b", "write", 3, 1500, interface="io_uring")],
+    "skipped": [done("/tmp/b", "write", 3, 1500, way="io_uring")],
     "totals": {"rchar_bytes": 112, "wchar_bytes": 401},
 }
 RECORD = {

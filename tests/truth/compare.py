@@ -104,7 +104,7 @@ def record_counts(record, ignore=IGNORED_ROWS):
             continue
         for op in DATA_OPS:
             counts[mount, op, "call"] += counts_of(row.get(op) or {})
-            for way, numbers in (row.get("ways") or {}).items():
+            for way, numbers in (row.get("interfaces") or {}).items():
                 n = counts_of(numbers.get(op) or {})
                 counts[mount, op, way] += n
                 counts[mount, op, "call"] -= n
@@ -198,7 +198,7 @@ def book_differences(truth, record):
     record's books against themselves."""
     found = []
     for op, key in (("read", "rchar_bytes"), ("write", "wchar_bytes")):
-        tasks, book = record["tasks"][key], record["coverage"]["books"][op]
+        tasks, book = record["tasks"][key], record["coverage"]["accounting"][op]
         twice = book.get("twice_bytes", 0)
         expected = truth["totals"][key] + twice + row_bytes(record, "(exec)", op)
         if tasks != expected:

@@ -56,7 +56,7 @@ def without_times(entry):
 
 def differences(record, folder):
     """What of the listed files and folders is not as it should be: {name: (is, should be)}."""
-    files, folders = by_path(record), by_path(record, "folders")
+    files, folders = by_path(record), by_path(record, "directories")
     pairs = [(name, files.get(f"{folder}/{name}"), wanted) for name, wanted in FILES.items()]
     pairs += [(name, folders.get(f"{folder}/{name}"), wanted) for name, wanted in FOLDERS.items()]
     return {name: (found and without_times(found), wanted) for name, found, wanted in pairs

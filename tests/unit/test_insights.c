@@ -887,7 +887,7 @@ TEST(a_rule_names_so_many_mounts_at_most)
 	_cleanup_(insights_clear) struct insights insights = {};
 
 	for (int i = 0; i < 20; i++) {
-		char name[8];
+		char name[16];
 		struct mount_row *row;
 
 		snprintf(name, sizeof(name), "/%d", i);
