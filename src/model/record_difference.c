@@ -227,7 +227,8 @@ static int subtract_section(const struct section *section, struct record *to,
 
 	if (section->subtract)
 		return section->subtract(later, section_get(earlier, section), &to->coverage.notes);
-	section_clear(section, later);
+	if (section_is_known(section, section_get(earlier, section))) /* of the whole life */
+		section_clear(section, later);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ struct section {
 	 * @counted is not 0.  -ENOMEM. */
 	int (*raise)(void *to, const void *least);
 	/* Leave what came after @earlier; what fell meanwhile is not known, and stands in @notes.
-	 * Absent: it is not known of a part of the time.  -ENOMEM. */
+	 * Absent: it is of the whole life, and not known of a part of it.  -ENOMEM. */
 	int (*subtract)(void *later, const void *earlier, struct strings *notes);
 
 	/* Nothing of the one differs from the other.  Absent: nobody asks that of it, and it counts

@@ -487,5 +487,5 @@ class TestReportThroughAnAgent:
                                      env=environment)
         assert json.loads(done.stdout)["io"][0]["read"]["bytes"] == 1009
         assert missing.returncode == 1
-        assert missing.stderr == ("jobmeter report: there is no file, folder or local run '8': "
+        assert missing.stderr == ("jobmeter report: there is no file, directory or local run '8': "
                                   "there is no job '8' of yours here; there is slurm/7\n")

@@ -80,7 +80,7 @@ def test_a_signal_while_the_record_is_written_waits_until_it_is(programs, tmp_pa
                                 "build/jobmeter", "run", "--output", "ranks/", "--", "true"],
                                cwd=person.home, env=person.environment, stderr=subprocess.PIPE)
     end = time.monotonic() + 60
-    while not list(person.home.glob("ranks/.*.json.*")):  # its fsync() goes on
+    while not any(path.stat().st_size for path in person.home.glob("ranks/.*.json.*")):  # its fsync() goes on
         assert process.poll() is None and time.monotonic() < end
         time.sleep(0.01)
     assert not list(person.home.glob("ranks/*.json"))

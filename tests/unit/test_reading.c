@@ -197,7 +197,7 @@ TEST(a_copy_is_equal_and_its_own)
 TEST(more_aliases_than_fit_are_dropped)
 {
 	struct reading r = {};
-	char name[8];
+	char name[16];
 
 	add(&r, "/", NULL, 1);
 	for (int i = 0; i < MOUNT_ALIASES_MAX + 3; i++) {

@@ -193,7 +193,7 @@ TEST(more_cpu_time_than_there_was_is_noted)
 
 static struct record *merge(int count)
 {
-	struct record *records[8], *merged = NULL;
+	struct record *records[8] = {}, *merged = NULL;
 
 	for (int i = 0; i < count; i++)
 		records[i] = made_record(i);
