@@ -59,7 +59,8 @@ static int list_jobs(void *context, struct client_jobs *ret, struct error *err)
 			return error_set_errno(err, ENOMEM, "cannot list the jobs");
 	}
 	*ret = jobs;
-	jobs = (struct client_jobs){};
+	jobs.items = NULL; /* they are the caller's */
+	jobs.count = 0;
 	return 0;
 }
 

@@ -171,13 +171,13 @@ static void put_curve(const struct curve_axis *axis, const struct curve *curve, 
 		      FILE *out)
 {
 	static const char *const levels[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	const size_t highest = ARRAY_SIZE(levels) - 1;
 
 	fputs("    ", out);
 	for (size_t i = 0; i < axis->columns * axis->wide; i++) {
 		double share = curve->values[i / axis->wide] / fmax(curve->greatest, 1e-9);
 
-		fputs(isnan(share) ? "·" : levels[lround(share * (double)(ARRAY_SIZE(levels) - 1))],
-		      out);
+		fputs(isnan(share) ? "·" : levels[lround(share * (double)highest)], out);
 	}
 	fprintf(out, "  %s, at most %s\n", curve->name, curve_format(curve->most, kind).text);
 }

@@ -39,10 +39,10 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE &&
 	{                                                                                      \
 		CALL_BY_DESCRIPTOR, op, op, INTERFACE_CALL, { 0 }, { NO }, NO, CALL_MOVES_DATA \
 	}
-#define COPIES(interface, from, to)                                                       \
-	{                                                                                 \
-		CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = to }, NO, \
-			CALL_MOVES_DATA                                                   \
+#define COPIES(interface, from, to)                                                         \
+	{                                                                                   \
+		CALL_COPY, OP_READ, OP_WRITE, interface, { from }, { .to_file = (to) }, NO, \
+			CALL_MOVES_DATA                                                     \
 	}
 #define BY_FILE(op)                                                              \
 	{                                                                        \
@@ -74,14 +74,14 @@ static_assert((int)FILES_OPEN == OP_OPEN && (int)FILES_CREATE == OP_CREATE &&
 	{                                                                                        \
 		CALL_EXEC, OP_READ, OP_READ, INTERFACE_CALL, { NO }, { NO }, NO, CALL_MOVES_DATA \
 	}
-#define POLLS(limit_, traits)                                                            \
-	{                                                                                \
-		CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = limit_ }, { NO }, NO, traits \
+#define POLLS(limit_, traits)                                                              \
+	{                                                                                  \
+		CALL_POLL, 0, 0, INTERFACE_CALL, { .limit = (limit_) }, { NO }, NO, traits \
 	}
-#define ON_SOCKET(op, messages_, flags, traits)                                               \
-	{                                                                                     \
-		CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = messages_ }, flags, \
-			CALL_MOVES_DATA | (traits)                                            \
+#define ON_SOCKET(op, messages_, flags, traits)                                                 \
+	{                                                                                       \
+		CALL_SOCKET, op, op, INTERFACE_CALL, { 0 }, { .messages = (messages_) }, flags, \
+			CALL_MOVES_DATA | (traits)                                              \
 	}
 #define ACCEPTS                                                                      \
 	{                                                                            \

@@ -86,7 +86,7 @@ static int attach(struct source_state *s, const struct source_job *job,
 				       &err);
 	else
 		r = error_set_errno(&err, ENOMEM, "cannot be counted");
-	if (r < 0) {
+	if (r < 0 || !own) {
 		s->why = err;
 		free(own);
 		return r;
