@@ -16,6 +16,12 @@
 #include "bpf/settings.h"
 #include "load/skeletons.h"
 
+/* Until Linux 5.11 no kernel has it.  4cf1bc1f1045 "bpf: Implement task local storage" */
+static bool is_storage_in_tasks(void)
+{
+	return libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) > 0;
+}
+
 /* In words, where a load failed. */
 static void explain_load(struct loading *l, enum object_id id, const char *part, int error_number)
 {
@@ -26,7 +32,7 @@ static void explain_load(struct loading *l, enum object_id id, const char *part,
 		snprintf(why, sizeof(why), "this kernel offers no fentry");
 	else if (error_number == -EPERM)
 		snprintf(why, sizeof(why), "the kernel does not permit BPF to this user");
-	else if (id == OBJECT_TIME && strstr(heard, "(moments)")) /* the one map of its kind */
+	else if (id == OBJECT_TIME && error_number == -EINVAL && !is_storage_in_tasks())
 		snprintf(why, sizeof(why), "this kernel offers no storage in tasks");
 	else
 		snprintf(why, sizeof(why), "cannot load: %.40s (%.100s)", strerror(-error_number),
