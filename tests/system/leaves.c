@@ -675,9 +675,11 @@ static void scene_full(void)
 	char name[32];
 	struct stat st;
 
-	open_meter(NULL); /* to see how many there are */
+	open_meter(NULL); /* to see how many there are; the meter's own are gone again */
 	ask(&said);
-	sizes[0].entries = (unsigned int)said.group_count + 5;
+	sizes[0].entries = 5;
+	for (size_t i = 0; i < said.group_count; i++)
+		sizes[0].entries += !said.groups[i].died_ns;
 	meter = meter_close(meter);
 	said_clear(&said);
 	open_meter(sizes);
