@@ -4,10 +4,12 @@
  *
  * A burst is a run of buckets in which more is written than a part of the way from the usual rate
  * (the median) to the peak; for the peak the count-th greatest bucket is taken, so that one burst
- * that is greater than all hides no others.  They are checkpoints if most of them keep the period,
- * which is the median distance of their beginnings, and are of one size.  The period that is told
- * is the slope of the least squares through the beginnings by their number.  How often is best
- * follows from what one costs: Young 1974, Daly 2006.
+ * that is greater than all hides no others.  Readings do not fall on the bursts, so what a burst
+ * left in the bucket before and behind it, above the usual rate, is its, too.  They are
+ * checkpoints if most of them keep the period, which is the median distance of their beginnings,
+ * and are of one size.  The period that is told is the slope of the least squares through the
+ * beginnings by their number.  How often is best follows from what one costs: Young 1974, Daly
+ * 2006.
  *
  * The cost is the CPU time that is missing in bursts, and behind them until half of the mean rate
  * between them is there again (data go to storage after they were written), over that rate.
@@ -31,7 +33,7 @@ struct burst {
 struct bursts {
 	const struct checkpoint_settings *settings;
 	const struct rates *r;
-	double threshold;
+	double usual, threshold; /* bytes a second */
 	struct burst items[BURSTS_MAX];
 	size_t count;
 	double period; /* in buckets */
@@ -58,20 +60,33 @@ static size_t take_known(const struct bursts *b, double ret[TIMELINE_BUCKETS_MAX
 /* False: nothing stands out. */
 static bool set_threshold(struct bursts *b, double *values, size_t known)
 {
-	double usual = robust_median(values, known), peak; /* they are in order now */
+	double peak;
 
+	b->usual = robust_median(values, known); /* they are in order now */
 	peak = values[known - (size_t)b->settings->count];
-	b->threshold = usual + b->settings->height * (peak - usual);
-	return peak > 0 && peak >= b->settings->above * usual;
+	b->threshold = b->usual + b->settings->height * (peak - b->usual);
+	return peak > 0 && peak >= b->settings->above * b->usual;
+}
+
+/* The bytes of a burst that stand in bucket @i beside it. */
+static double spilled(const struct bursts *b, size_t i)
+{
+	double bytes = i < b->r->count ? (written(b, i) - b->usual) * b->r->width[i] : 0;
+
+	return bytes > 0 ? bytes : 0; /* not if it is unknown */
 }
 
 static void add_burst(struct bursts *b, size_t first, size_t end, bool is_after_gap)
 {
 	struct burst *burst = &b->items[b->count++];
+	size_t taken = b->count > 1 ? burst[-1].end + 1 : 0; /* by the one before */
 
 	*burst = (struct burst){ .first = first, .end = end, .is_after_gap = is_after_gap };
 	for (size_t i = first; i < end; i++)
 		burst->bytes += written(b, i) * b->r->width[i];
+	burst->bytes += spilled(b, end);
+	if (first > taken)
+		burst->bytes += spilled(b, first - 1);
 }
 
 static void take_bursts(struct bursts *b)

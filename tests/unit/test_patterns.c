@@ -208,6 +208,22 @@ TEST(checkpoints_are_found_with_their_period_and_cost)
 	ASSERT(is_near(number(&patterns, CHECKPOINT_LOST), 72, 1e-6));
 }
 
+TEST(what_a_burst_left_in_the_buckets_beside_it_is_its)
+{
+	struct chance chance = chance_of(1);
+	struct made_rates rates = made_checkpoints(60, 0, &chance);
+	struct patterns patterns;
+
+	for (size_t i = 20; i + 3 < 500; i += 60) {
+		set(rates.write, i - 1, i, 31 * MIB);
+		set(rates.write, i + 3, i + 4, 17 * MIB);
+	}
+	patterns = find(&rates);
+	ASSERT_EQ(count(&patterns, PATTERN_CHECKPOINTS), 8);
+	ASSERT(is_near(number(&patterns, CHECKPOINT_DURATION), 3, 1e-9));
+	ASSERT(is_near(number(&patterns, CHECKPOINT_BYTES), 648 * MIB, 1));
+}
+
 TEST(each_of_many_jittered_series_is_found)
 {
 	unsigned int found = 0, right = 0;
