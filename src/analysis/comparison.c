@@ -15,6 +15,25 @@
 #define CHANGED_SHARE_MIN 0.05
 #define WEIGHT_MAX 1e9 /* from or to nothing */
 
+/* What everybody asks first, in this order. */
+static const char *const first_names[] = { "elapsed_seconds",	"cpu_seconds", "cores_busy",
+					   "memory_peak_bytes", "read_bytes",  "write_bytes" };
+
+static unsigned int place_of(const struct variable *variable)
+{
+	for (unsigned int i = 0; !variable->is_mount && i < ARRAY_SIZE(first_names); i++) {
+		if (strcmp(variable->name, first_names[i]) == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* It says what the record knows, and nothing of the job. */
+static bool is_compared(const struct variable *variable)
+{
+	return strcmp(variable->name, "knows_causes") != 0;
+}
+
 /* Smaller differences are noise. */
 static double noise_of(struct dimension d)
 {
@@ -71,6 +90,7 @@ static int add_change(struct comparison *c, const struct variable *variable, con
 				 .mount = mount,
 				 .before = before,
 				 .after = after,
+				 .place = place_of(variable),
 				 .weight = weight_of(before.number, after.number),
 				 .is_large = is_large(variable, before.number, after.number) };
 	return 0;
@@ -84,7 +104,7 @@ static int add_of_job(struct comparison *c, const struct variables *variables,
 	for (size_t i = 0; r == 0 && i < variables->count; i++) {
 		const struct variable *variable = &variables->items[i];
 
-		if (!variable->is_mount)
+		if (!variable->is_mount && is_compared(variable))
 			r = add_change(c, variable, NULL, variable_get(variable, before),
 				       variable_get(variable, after));
 	}
@@ -143,6 +163,8 @@ static int compare_changes(const void *a, const void *b)
 	const struct change *x = a, *y = b;
 	int mount;
 
+	if (x->place != y->place) /* 0 is behind all others */
+		return x->place - 1 < y->place - 1 ? -1 : 1;
 	if (x->is_large != y->is_large)
 		return x->is_large ? -1 : 1;
 	if (x->weight != y->weight)

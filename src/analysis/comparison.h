@@ -13,6 +13,8 @@ struct change {
 	const struct variable *variable;
 	const char *mount; /* of a variable of one; else NULL; the record's */
 	struct amount before, after;
+	unsigned int place; /* among the numbers that are always compared first, from 1; 0: it is
+			       not one of them */
 	double weight; /* how much it changed, the same for up and down; from or to nothing is the
 			  most */
 	bool is_large; /* not only noise: a twentieth at least, and so much that somebody would
@@ -20,7 +22,8 @@ struct change {
 };
 
 struct comparison { /* begins as {}; must not outlive the variables and both records */
-	struct change *items; /* what changed most first, noise behind it */
+	struct change *items; /* elapsed and CPU time, cores, memory, bytes read and written, then
+				 what changed most, noise behind it */
 	size_t count;
 };
 

@@ -16,6 +16,7 @@
 #include "basic/macro.h"
 #include "cli/output.h"
 #include "report/page.h"
+#include "report/sentence.h"
 #include "codec/records.h"
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
@@ -32,7 +33,7 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "all", 'a', NULL, "all numbers, and not only those that changed by more than noise", AT(is_all), NULL },
+	{ "all", 'a', NULL, "show all numbers, also those that hardly changed", AT(is_all), NULL },
 	{ "fail-on", 0, "CONDITION", "exit with 3 if it holds: 'elapsed > 1.1x', 1.1 times as long as the first", AT(fail_on), NULL },
 };
 /* clang-format on */
@@ -98,6 +99,33 @@ static int explain_unknown(const char *name, const char *text, const struct expr
 			 variable ? variable->name : "it divides by nothing");
 }
 
+/* "elapsed_seconds is 2 m 14 s, 1.12 times the 2 m 00 s before", of each name in it. */
+static int explain_holds(const char *name, const char *text, const struct expression *e,
+			 const struct subject *b, struct error *err)
+{
+	const struct variable *variable;
+	struct sentence said = {};
+	int r;
+
+	for (size_t i = 0; (variable = expression_variable(e, i)) != NULL; i++) {
+		struct amount now = variable_get(variable, b);
+		struct amount before = variable_get(variable, b->baseline);
+
+		if (!now.is_known || !before.is_known)
+			continue;
+		sentence_add(&said, "; ", "%s is %s", variable->name,
+			     amount_format(now, variable->dimension).text);
+		if (before.number > 0)
+			sentence_add(&said, ", ", "%.3g times the %s before",
+				     now.number / before.number,
+				     amount_format(before, variable->dimension).text);
+	}
+	r = error_set(err, -ENOTRECOVERABLE, "%s: '%s' holds: %s", name, text,
+		      said.text ? said.text : "it names no number");
+	free(said.text);
+	return r;
+}
+
 /* -ENOTRECOVERABLE: it holds of one of them; -ENODATA: that is not known of one, and it holds of
  * none. */
 static int check_condition(const char *text, const struct expression *e, const struct compared *all,
@@ -111,7 +139,7 @@ static int check_condition(const char *text, const struct expression *e, const s
 		enum truth truth = expression_truth(e, &b);
 
 		if (truth == TRUTH_YES)
-			return error_set(err, -ENOTRECOVERABLE, "%s: %s", all->names[i], text);
+			return explain_holds(all->names[i], text, e, &b, err);
 		if (truth == TRUTH_UNKNOWN && r == 0)
 			r = explain_unknown(all->names[i], text, e, &b, err);
 	}
@@ -209,9 +237,9 @@ static int check_usage(int argc, struct output *output, struct error *err)
 {
 	if (argc < 2)
 		return error_set(err, -EINVAL,
-				 "it compares with the first record, and so takes two at least");
+				 "compare needs two records: the one before, and the one after");
 	if (argc > COMPARED_MAX)
-		return error_set(err, -EINVAL, "it takes %d records at most", COMPARED_MAX);
+		return error_set(err, -EINVAL, "compare takes %d records at most", COMPARED_MAX);
 	return output_settle(output, err);
 }
 
@@ -252,10 +280,9 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_compare = {
 	.name = "compare",
 	.arguments = "[OPTION...] FILE|DIR|ID FILE|DIR|ID...",
-	.summary = "Say what is different in records from what it was in the first, the greatest "
-		   "change first",
-	.details =
-		"A directory's records are one.  Conditions are told in docs/insights.md; one that "
-		"is not known fails.\n",
+	.summary = "Compare records with the first one: time, cores, memory and bytes, then what "
+		   "changed most",
+	.details = "The records of a directory are merged into one.  docs/insights.md describes "
+		   "conditions; a condition with a number that is not known fails.\n",
 	.run = run_compare,
 };

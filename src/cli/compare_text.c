@@ -16,25 +16,56 @@
 #include "report/rows_markdown.h"
 #include "report/rows_text.h"
 
-#define SHOWN_MAX 24 /* unless all are asked for */
+#define CHANGES_MAX 12 /* beside those that are always shown, unless all are asked for */
 
-static size_t shown(const struct compared *all, const struct comparison *c)
+static bool is_same_text(struct amount a, struct amount b, struct dimension d)
 {
-	size_t count = 0;
-
-	if (all->is_all)
-		return c->count;
-	while (count < MIN(c->count, (size_t)SHOWN_MAX) && c->items[count].is_large)
-		count++;
-	return count;
+	return strcmp(amount_format(a, d).text, amount_format(b, d).text) == 0;
 }
 
-/* "read_bytes", "read_bytes /scratch" */
+/* A mount did all of it, and the number of the whole job says so already. */
+static bool is_said(const struct comparison *c, const struct change *change)
+{
+	const char *name = change->variable->name + strlen(MOUNT_PREFIX);
+
+	for (size_t i = 0; change->variable->is_mount && i < c->count; i++) {
+		const struct change *other = &c->items[i];
+
+		if (!other->variable->is_mount && strcmp(other->variable->name, name) == 0)
+			return is_same_text(other->before, change->before,
+					    other->variable->dimension) &&
+			       is_same_text(other->after, change->after,
+					    other->variable->dimension);
+	}
+	return false;
+}
+
+/* @shown and @hidden count the large changes that are and that are not. */
+static bool is_shown(const struct compared *all, const struct comparison *c,
+		     const struct change *change, size_t *shown, size_t *hidden)
+{
+	if (all->is_all || change->place)
+		return true;
+	if (!change->is_large || is_said(c, change))
+		return false;
+	if (*shown < CHANGES_MAX) {
+		(*shown)++;
+		return true;
+	}
+	(*hidden)++;
+	return false;
+}
+
+/* "elapsed", "read_bytes", "read_bytes /scratch" */
 static char *name_change(const struct change *change)
 {
+	static const char *const first[] = { "elapsed",	    "CPU time", "cores used",
+					     "memory peak", "read",	"written" };
 	const char *name = change->variable->name;
 	char *text;
 
+	if (change->place)
+		return strdup(first[change->place - 1]);
 	if (change->variable->is_mount)
 		name += strlen(MOUNT_PREFIX);
 	if (asprintf(&text, "%s%s%s", name, change->mount ? " " : "",
@@ -43,12 +74,14 @@ static char *name_change(const struct change *change)
 	return text;
 }
 
-/* "+12 %", "x 3.1", "new", "gone". */
+/* "+12 %", "x 3.1", "same", "new", "gone". */
 static struct human tell_ratio(const struct change *change)
 {
 	struct amount ratio = change_ratio(change);
 	struct human h;
 
+	if (change->before.number == change->after.number)
+		return (struct human){ "same" };
 	if (change->before.number == 0)
 		return (struct human){ "new" };
 	if (change->after.number == 0)
@@ -102,12 +135,15 @@ static struct rows *rows_of(const struct compared *all, size_t at)
 	const struct comparison *c = &all->comparisons[at];
 	struct rows *rows = rows_new();
 	struct rows_table *table = rows_table(rows, ROWS_ALL, NULL, columns, ARRAY_SIZE(columns));
-	size_t count = shown(all, c);
+	size_t shown = 0, hidden = 0;
 
-	for (size_t i = 0; i < count; i++)
-		add_row(&c->items[i], table);
-	if (count == 0)
-		rows_line(rows, ROWS_ALL, NULL, "about the same");
+	for (size_t i = 0; i < c->count; i++) {
+		if (is_shown(all, c, &c->items[i], &shown, &hidden))
+			add_row(&c->items[i], table);
+	}
+	if (hidden)
+		rows_line(rows, ROWS_ALL, NULL, "%zu more number%s changed; --all shows %s.",
+			  hidden, hidden == 1 ? "" : "s", hidden == 1 ? "it" : "them");
 	return rows;
 }
 

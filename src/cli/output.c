@@ -269,7 +269,9 @@ int output_print_by(const struct output *output, output_writer write, const void
 	int r;
 
 	if (!output->file)
-		return write(output, what, stdout, err);
+		return output->format == OUTPUT_TEXT && output->is_quiet
+			       ? 0
+			       : write(output, what, stdout, err);
 	r = output_save_by(output, write, what, err); /* first: who reads what is printed may have
 							 gone */
 	return r < 0 || output->is_quiet ? r : write(&text, what, stdout, err);

@@ -22,6 +22,8 @@ shift
 exec "$@"
 """
 
+pytestmark = pytest.mark.alone  # what goes through a port is a job's only while no other job is on the node
+
 
 class MadePort:
     """made_0/1, which counts what it is told to."""
