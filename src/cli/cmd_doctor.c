@@ -153,7 +153,7 @@ static void checkup_freep(struct checkup **c)
 	free(*c);
 }
 
-/* 0: the default set works; 1: it does not. */
+/* 0: the default set works, here or in the agent; 1: it does not. */
 static int examine(int root_fd, const struct settings *settings, const struct output *output,
 		   struct error *err)
 {
@@ -169,7 +169,7 @@ static int examine(int root_fd, const struct settings *settings, const struct ou
 	if (is_own_machine(settings))
 		doctor_agent_ask(&agent, 0);
 	r = print(&finding, output, err);
-	return r < 0 ? r : !checkup_is_well(checkup);
+	return r < 0 ? r : !checkup_is_well(checkup) && !doctor_agent_is_well(&agent, checkup);
 }
 
 static int check_usage(int argc, char **argv, struct output *output, struct error *err)
@@ -215,6 +215,7 @@ const struct cli_command cmd_doctor = {
 		"Say what this machine can measure, what that costs, and what would make it better",
 	.details =
 		"Each hook is tried for real, and checked by a process that does known operations.\n"
-		"Exit code: 0: the default set (T0 and T2) works; 1: it does not; 2: wrong usage.\n",
+		"Exit code: 0: the default set (T0 and T2) works, here or in the agent of this "
+		"node; 1: it does not; 2: wrong usage.\n",
 	.run = run_doctor,
 };

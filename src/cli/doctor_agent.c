@@ -11,6 +11,7 @@
 #include "basic/macro.h"
 #include "model/rows.h"
 #include "load/tiers.h"
+#include "selftest/checkup.h"
 
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid)
 {
@@ -41,6 +42,17 @@ void doctor_agent_clear(struct doctor_agent *a)
 	*a = (struct doctor_agent){};
 }
 
+bool doctor_agent_is_well(const struct doctor_agent *a, const struct checkup *c)
+{
+	if (!a || !a->has_answer)
+		return false;
+	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
+		if (c->tiers[i].is_default && !strings_contain(&a->facts.tiers, c->tiers[i].name))
+			return false;
+	}
+	return true;
+}
+
 /* ---- for people ---- */
 
 static void print_list(struct rows *rows, const char *name, const struct strings *list)
@@ -58,6 +70,10 @@ void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 	if (!a->has_answer) {
 		rows_say(rows, "", "%s: %s", a->is_there ? "it says nothing" : "none runs",
 			 a->why.text);
+		if (!a->is_there)
+			rows_line(rows, ROWS_TEXT, NULL,
+				  "Users without rights are measured by jobmeter-agent: ask your "
+				  "site to run it.");
 		return;
 	}
 	rows_say(rows, "", "%s answers at %s", a->facts.version, a->socket_path);

@@ -8,6 +8,7 @@
 #include "client/client.h"
 #include "basic/error.h"
 
+struct checkup;
 struct document;
 struct rows;
 
@@ -26,6 +27,9 @@ struct doctor_agent { /* begins as {} */
 /* @pid: 0: ask for the agent itself, else whose that process is. */
 void doctor_agent_ask(struct doctor_agent *a, pid_t pid);
 void doctor_agent_clear(struct doctor_agent *a);
+
+/* Does it measure all that is measured by default? */
+bool doctor_agent_is_well(const struct doctor_agent *a, const struct checkup *c);
 
 /* NULL: nobody was asked, as of a captured tree. */
 void doctor_agent_print(const struct doctor_agent *a, struct rows *rows);

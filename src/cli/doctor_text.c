@@ -36,10 +36,29 @@ static void list_on(const struct checkup *c, struct sentence *ret)
 	}
 }
 
-static void print_verdict(const struct checkup *c, struct page *page)
+/* Whoever has no rights here is measured by the agent, if there is one. */
+static void print_agents_verdict(const struct doctor_agent *agent, struct page *page)
+{
+	page_put(page, PAGE_BOLD, "The agent of this node measures everything here: ");
+	for (size_t i = 0; i < agent->facts.tiers.count; i++)
+		page_put(page, PAGE_PLAIN, "%s%s",
+			 i == 0				    ? ""
+			 : i + 1 < agent->facts.tiers.count ? ", "
+							    : " and ",
+			 agent->facts.tiers.items[i]);
+	page_put(page, PAGE_PLAIN, ". You need no rights of your own.");
+	page_end_line(page);
+}
+
+static void print_verdict(const struct checkup *c, const struct doctor_agent *agent,
+			  struct page *page)
 {
 	_cleanup_(sentence_freep) struct sentence off = {}, on = {};
 
+	if (!checkup_is_well(c) && doctor_agent_is_well(agent, c)) {
+		print_agents_verdict(agent, page);
+		return;
+	}
 	if (checkup_is_well(c)) {
 		page_put(page, PAGE_BOLD, "The default set works here: ");
 		list_on(c, &on);
@@ -433,7 +452,7 @@ void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool
 	print_sensors(&c->sensors, is_verbose, rows);
 	print_gpus(&c->gpus, rows);
 	print_advice(c, rows);
-	print_verdict(c, page);
+	print_verdict(c, agent, page);
 	rows_text(rows, page);
 }
 

@@ -201,7 +201,7 @@ static int tell_no_group(const struct own_measurer *m, struct record *record)
 	if (geteuid() != 0)
 		r = strings_add(missing,
 				"files by mount, waiting for a CPU and memory of the whole "
-				"command: run as root to see them");
+				"command: ask your site to run jobmeter-agent, or run as root");
 	else
 		r = strings_add(
 			missing,

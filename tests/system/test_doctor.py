@@ -189,7 +189,7 @@ def agent(programs, tmp_path, root):
         yield agent
 
 
-def test_the_agent_of_the_node_is_asked(programs, agent):
+def test_the_agent_of_the_node_is_asked(programs, agent, doctor, monkeypatch):
     def ask(*options, **environment):
         return subprocess.run([programs / "jobmeter", "doctor", "--no-costs", *options], capture_output=True,
                               text=True, env={**os.environ, **environment}).stdout
@@ -201,6 +201,11 @@ def test_the_agent_of_the_node_is_asked(programs, agent):
     assert said["version"] == found["version"]
     assert set(said["tiers"]) <= {"T0", "T1", "T2"} and isinstance(said["jobs_live"], int)
     assert f" agent {said['version']} answers at {said['socket']}, T0 " in " ".join(ask(**socket).split())
+
+    monkeypatch.setenv(*next(iter(socket.items())))
+    user = doctor("--no-costs", before=as_user())
+    if {"T0", "T2"} <= set(said["tiers"]):
+        assert user.stdout.startswith("The agent of this node measures everything here: ") and user.returncode == 0
 
     nowhere = {"JOBMETER_SOCKET": "/nowhere/agent.sock"}
     none = json.loads(ask("--json", **nowhere))["agent"]
