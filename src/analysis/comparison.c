@@ -15,14 +15,16 @@
 #define CHANGED_SHARE_MIN 0.05
 #define WEIGHT_MAX 1e9 /* from or to nothing */
 
-/* What everybody asks first, in this order. */
-static const char *const first_names[] = { "elapsed_seconds",	"cpu_seconds", "cores_busy",
-					   "memory_peak_bytes", "read_bytes",  "write_bytes" };
+const struct first_number first_numbers[FIRST_NUMBERS] = {
+	{ "elapsed_seconds", "elapsed" }, { "cpu_seconds", "CPU time" },
+	{ "cores_busy", "cores used" },	  { "memory_peak_bytes", "memory peak" },
+	{ "read_bytes", "read" },	  { "write_bytes", "written" },
+};
 
 static unsigned int place_of(const struct variable *variable)
 {
-	for (unsigned int i = 0; !variable->is_mount && i < ARRAY_SIZE(first_names); i++) {
-		if (strcmp(variable->name, first_names[i]) == 0)
+	for (unsigned int i = 0; !variable->is_mount && i < FIRST_NUMBERS; i++) {
+		if (strcmp(variable->name, first_numbers[i].variable) == 0)
 			return i + 1;
 	}
 	return 0;

@@ -21,6 +21,13 @@ struct change {
 			  notice */
 };
 
+/* What everybody asks of a job first, in this order. */
+struct first_number {
+	const char *variable, *label; /* "elapsed_seconds", "elapsed" */
+};
+#define FIRST_NUMBERS 6
+extern const struct first_number first_numbers[FIRST_NUMBERS];
+
 struct comparison { /* begins as {}; must not outlive the variables and both records */
 	struct change *items; /* elapsed and CPU time, cores, memory, bytes read and written, then
 				 what changed most, noise behind it */

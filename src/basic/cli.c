@@ -106,6 +106,23 @@ static int take_long(const struct state *state, const char *word, const char *ne
 	return refuse_name(state, name);
 }
 
+/* It may be meant for one that has no letter: "-o" for "--output". */
+static int refuse_letter(const struct state *state, char letter)
+{
+	for (size_t i = 0; i < state->group_count; i++) {
+		const struct cli_options *group = &state->groups[i];
+
+		for (size_t k = 0; k < group->count; k++) {
+			if (*group->rows[k].name == letter)
+				return error_set(state->err, -EINVAL,
+						 "there is no option '-%c'; did you mean '--%s'?",
+						 letter, group->rows[k].name);
+		}
+	}
+	return error_set(state->err, -EINVAL, "there is no option '-%c'; --help lists them",
+			 letter);
+}
+
 /* "-q", "-oFILE", "-o FILE", and flags in one: "-qo FILE". */
 static int take_short(const struct state *state, const char *word, const char *next)
 {
@@ -115,8 +132,7 @@ static int take_short(const struct state *state, const char *word, const char *n
 		int r;
 
 		if (!option)
-			return error_set(state->err, -EINVAL,
-					 "there is no option '-%c'; --help lists them", *word);
+			return refuse_letter(state, *word);
 		if (option->argument)
 			return take(state, option, target, word[1] ? word + 1 : NULL, next);
 		r = keep(state, option, target, NULL);

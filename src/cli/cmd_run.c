@@ -14,10 +14,12 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "basic/macro.h"
+#include "basic/parse.h"
 #include "cli/measure.h"
 #include "cli/on_demand.h"
 #include "cli/output.h"
 #include "cli/own_file.h"
+#include "cli/repeat_text.h"
 #include "report/page.h"
 #include "codec/records.h"
 #include "cli/report.h"
@@ -29,6 +31,7 @@
 struct settings {
 	bool is_patient, is_standalone;
 	unsigned int tiers;
+	int repeat; /* how often the command is run */
 	struct on_demand demand;
 };
 
@@ -43,12 +46,24 @@ static const char *tier_word(const void *target, size_t i)
 	return i < meter_tier_count ? meter_tiers[i].name : i == meter_tier_count ? "none" : NULL;
 }
 
+#define REPEAT_MAX 1000
+
+static int parse_repeat(const char *text, void *at, struct error *err)
+{
+	if (parse_int(text, 1, REPEAT_MAX, at) < 0)
+		return error_set(err, -EINVAL, "'%s' is not a number of runs from 1 to %d", text,
+				 REPEAT_MAX);
+	return 0;
+}
+
 /* clang-format off */
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
 	  offsetof(struct settings, is_patient), NULL },
 	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
+	{ "repeat", 0, "N", "run the command N times, one after the other, and report mean, spread and outliers",
+	  offsetof(struct settings, repeat), parse_repeat },
 	{ "standalone", 0, NULL, "measure here, and ask no agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
@@ -130,7 +145,7 @@ static void keep(const struct record *record)
 }
 
 /* That nobody reads it is nobody's failure. */
-static void print(const struct records *records, const struct rules *rules)
+static void print(const struct records *records, const struct rules *rules, bool is_repeated)
 {
 	_cleanup_(sheet_clear) struct sheet sheet = {};
 	struct error err = {};
@@ -138,6 +153,8 @@ static void print(const struct records *records, const struct rules *rules)
 
 	if (r < 0)
 		error_set_errno(&err, r, "cannot print the report");
+	else if (is_repeated)
+		repeat_text(records, rules->variables, &sheet.page);
 	else
 		r = report_print(records, rules, &sheet.page, &err);
 	if (r < 0)
@@ -147,30 +164,64 @@ static void print(const struct records *records, const struct rules *rules)
 }
 
 /* Keeps and saves what was measured, then prints it: who reads that may have gone, and a signal
- * that is held until then may end us.  Takes @record over.  Only a file that was asked for and is
- * not there is a failure. */
-static int tell(struct output *output, struct own_file *own, struct record *record,
-		const sigset_t *mask, struct error *err)
+ * that is held until then may end us.  Of a command that was repeated the last run is kept.  Only a
+ * file that was asked for and is not there is a failure. */
+static int tell(struct output *output, struct own_file *own, const struct records *runs,
+		const sigset_t *mask, bool is_repeated, struct error *err)
 {
-	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	int r = records_add(&records, record);
+	int r;
 
-	if (r < 0) {
-		record_free(record);
-		return error_set_errno(err, r, "cannot keep the record");
-	}
-	if (is_of_history(record, output))
-		keep(record);
+	if (is_of_history(runs->items[runs->count - 1], output))
+		keep(runs->items[runs->count - 1]);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)
 		return r;
 	output->rules = rules;
-	r = save(output, own, &records, err);
+	r = save(output, own, runs, err);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (!output->is_quiet)
-		print(&records, rules);
+		print(runs, rules, is_repeated);
 	return r;
+}
+
+/* Did somebody end it, as by Ctrl-C, who wants no further run?  A shell's exit code tells it, too.
+ */
+static bool was_ended(int code)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++) {
+		if (code == 128 + signals[i])
+			return true;
+	}
+	return false;
+}
+
+/* The command, again and again, until it cannot be run or was ended.  @ret_code: of the
+ * last run that failed.  @runs may have some even on failure. */
+static int measure_all(const struct measure_options *measure, int count, char **argv,
+		       struct records *runs, int *ret_code, struct error *err)
+{
+	*ret_code = 0;
+	for (int i = 0; i < count; i++) {
+		struct record *record;
+		int code, r;
+
+		if (i > 0)
+			sigprocmask(SIG_SETMASK, measure->mask, NULL);
+		r = measure_command(measure, argv, &record, &code, err);
+		*ret_code = code ? code : *ret_code;
+		if (r < 0)
+			return r;
+		if (records_add(runs, record) < 0) {
+			record_free(record);
+			return error_set_errno(err, -ENOMEM, "cannot keep the record");
+		}
+		if (was_ended(code))
+			break;
+	}
+	return 0;
 }
 
 /* The agent of the node, unless it is not wanted or cannot do what is; NULL: there is none. */
@@ -194,7 +245,7 @@ static struct client *find_agent(const struct settings *settings)
 
 static int run_run(const struct cli_command *command, int argc, char **argv)
 {
-	struct settings settings = { .tiers = METER_ALL, .demand = ON_DEMAND_NONE };
+	struct settings settings = { .tiers = METER_ALL, .repeat = 1, .demand = ON_DEMAND_NONE };
 	struct output output = { .has_markdown = true, .has_html = true };
 	const struct cli_options groups[] = {
 		{ options, ARRAY_SIZE(options), &settings },
@@ -207,7 +258,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 					   .mask = &mask };
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(own_file_clear) struct own_file own = {};
-	struct record *record;
+	_cleanup_(records_clear) struct records runs = {};
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code;
 
@@ -218,6 +269,9 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	if (r < 0)
 		return cli_misuse(command, &err);
 	r = check_output(&output, &own, &err);
+	if (r >= 0 && settings.repeat > 1 && output.file && output_is_of_one(&output))
+		r = error_set(&err, -EINVAL,
+			      "with --repeat, --output takes a file that ends in .ndjson or .csv");
 	if (r < 0)
 		return r == -EINVAL ? cli_misuse(command, &err) : cli_fail(command, &err);
 	if (output_check(&output, &err) < 0)
@@ -229,12 +283,12 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.tiers = settings.tiers;
 	measure.names_syscalls = settings.demand.names_syscalls;
 	measure.followed_max = on_demand_files(&settings.demand);
-	r = measure_command(&measure, argv, &record, &code, &err);
+	r = measure_all(&measure, settings.repeat, argv, &runs, &code, &err);
 	if (r < 0) {
 		cli_fail(command, &err);
 		return code;
 	}
-	if (tell(&output, &own, record, &mask, &err) < 0) {
+	if (tell(&output, &own, &runs, &mask, settings.repeat > 1, &err) < 0) {
 		cli_fail(command, &err);
 		return code ? code : CLI_FAILED;
 	}

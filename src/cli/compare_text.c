@@ -59,13 +59,11 @@ static bool is_shown(const struct compared *all, const struct comparison *c,
 /* "elapsed", "read_bytes", "read_bytes /scratch" */
 static char *name_change(const struct change *change)
 {
-	static const char *const first[] = { "elapsed",	    "CPU time", "cores used",
-					     "memory peak", "read",	"written" };
 	const char *name = change->variable->name;
 	char *text;
 
 	if (change->place)
-		return strdup(first[change->place - 1]);
+		return strdup(first_numbers[change->place - 1].label);
 	if (change->variable->is_mount)
 		name += strlen(MOUNT_PREFIX);
 	if (asprintf(&text, "%s%s%s", name, change->mount ? " " : "",

@@ -118,6 +118,20 @@ class TestTheCommandsLife:
         assert 0.005 <= record["time"]["elapsed_seconds"] < took
         assert record["tasks"]["ended"] == 2
 
+    def test_a_command_is_repeated_and_its_runs_are_summed_up(self, jobmeter, root, tmp_path, shm):
+        out = tmp_path / "runs.ndjson"
+        done = jobmeter("run", "--repeat", "5", "--output", out, "--", "sh", "-c", f"echo 12345 >> {shm}; exit 3")
+        assert done.returncode == 3 and shm.read_text() == "12345\n" * 5
+        assert [json.loads(line)["job"]["exit_code"] for line in out.read_text().splitlines()] == [3] * 5
+        assert "sh  5 runs\n" in done.stderr and "run 5: exit 3" in done.stderr
+        row, = (line.split() for line in done.stderr.splitlines() if line.split()[:1] == ["written"])
+        assert row[1:] == ["6", "B", "±", "0.0", "%", *["6", "B"] * 3]
+
+    def test_who_ends_a_repeated_command_ends_its_repetition(self, jobmeter, root):
+        done = jobmeter("run", "--repeat", "7", "--", "sh", "-c", "kill -INT $$")
+        assert done.returncode == 128 + signal.SIGINT
+        assert "sh  1 run\n" in done.stderr
+
     def test_death_by_a_signal(self, jobmeter, root, tmp_path):
         out = tmp_path / "r.json"
         done = jobmeter("run", "--output", out, "--", "sh", "-c", "kill -SEGV $$")
@@ -406,6 +420,17 @@ class TestBadInput:
         done = jobmeter("run", "--outptu", "x", "--", "true")
         assert done.returncode == 2
         one_line_error(done, "--output")
+        done = jobmeter("run", "-o", "x", "--", "true")
+        assert done.returncode == 2
+        one_line_error(done, "--output")
+
+    def test_repeat_wants_a_number_and_a_file_of_lines(self, jobmeter, tmp_path):
+        done = jobmeter("run", "--repeat", "0", "--", "true")
+        assert done.returncode == 2
+        one_line_error(done, "1 to 1000")
+        done = jobmeter("run", "--repeat", "2", "--output", tmp_path / "x.json", "--", "true")
+        assert done.returncode == 2
+        one_line_error(done, ".ndjson")
 
     def test_unknown_command(self, jobmeter):
         done = jobmeter("rnu")
