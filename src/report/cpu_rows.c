@@ -44,7 +44,7 @@ static void add_shares(const struct record *r, const struct core_time *t, struct
 	item->shares.whole = rows_format(rows, "%s core%s x %s = %s", humanize_cores(cores).text,
 					 cores == 1000 ? "" : "s",
 					 humanize_duration(r->time.elapsed_ns).text,
-					 humanize_duration((uint64_t)(t->core * 1e9)).text);
+					 amount_format(amount_of(t->core), DIMENSION_SECONDS).text);
 	add_share(rows, &item->shares, &shade_on_cpu, t->on_cpu, t->core);
 	for (size_t c = 0; t->has_causes && c < LOST_COUNT; c++)
 		add_share(rows, &item->shares, shade_of_cause(c), t->lost[c], t->core);
