@@ -337,6 +337,7 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 	a->scrape.root_fd = a->root_fd;
 	a->scrape.sampler = a->sampler;
 	a->scrape.wants_node = a->config->has_node_metrics;
+	a->scrape.prefix = a->config->metrics_prefix;
 	*ret = a;
 	return 0;
 }

@@ -88,6 +88,12 @@ static bool is_word(const char *text, const char *others)
 	return length > 0 && length < NAME_BYTES_MAX && *text != '-';
 }
 
+static bool is_metrics_prefix(size_t field, const char *text)
+{
+	(void)field;
+	return strlen(text) <= 32 && isalpha((unsigned char)*text) && is_word(text, "_");
+}
+
 static bool is_account(size_t field, const char *text)
 {
 	(void)field;
@@ -204,6 +210,9 @@ static const struct setting rows_behind[] = {
 	  .help = "systemd's units and sessions are jobs, too." },
 	{ "node_metrics", SETTING_BOOL, AT(has_node_metrics), .standard = "on",
 	  .help = "Numbers of the node as a whole." },
+	{ "metrics_prefix", SETTING_TEXT, AT(metrics_prefix), .standard = "jobmeter",
+	  .is_allowed = is_metrics_prefix, .allowed = "at most 32 letters, digits and '_', a letter first",
+	  .help = "What names of metrics begin with: with 'site', jobmeter_job_info becomes site_job_info." },
 	{ "filesystems", SETTING_LIST, AT(filesystems), .max = 64,
 	  .standard = "bcachefs,btrfs,erofs,exfat,ext2,ext3,ext4,f2fs,overlay,ramfs,squashfs,tmpfs,vfat,xfs,zfs",
 	  .is_allowed = is_filesystem, .allowed = "types of file systems",

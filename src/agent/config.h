@@ -52,6 +52,7 @@ struct config {
 
 	struct setting_list mounts, rules;
 	bool has_units, has_node_metrics;
+	char *metrics_prefix;
 	bool has_source[SOURCES_MAX]; /* as sources_all() has them */
 	struct setting_list filesystems;
 	char *cluster;

@@ -52,6 +52,7 @@ int scrape_answer(struct scrape_sources *sources, const struct http_request *req
 	_cleanup_(samples_clear) struct samples samples = {};
 	struct exposition_options options = {
 		.format = exposition_choose(http_header(request, "Accept")),
+		.prefix = sources->prefix,
 		.snapshot = snapshot,
 		.may_see = may_see,
 		.done = let_go,

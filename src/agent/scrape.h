@@ -17,6 +17,7 @@ struct scrape_sources { /* the caller's; all outlive the answers */
 	int root_fd;
 	struct sampler *sampler;
 	bool wants_node; /* its numbers */
+	const char *prefix; /* of metrics' names */
 	struct scrapes scrapes;
 };
 

@@ -33,8 +33,13 @@ struct exposition_name {
 	const char *mount, *name; /* NULL ends the list */
 };
 
+#define METRIC_PREFIX "jobmeter_" /* with which all names of the tables begin */
+#define METRIC_PREFIX_SIZE 40
+
 struct exposition_options {
 	enum exposition_format format;
+	const char *prefix; /* "site": names begin with "site_" instead; copied; NULL: as the
+			       tables have them */
 	const struct snapshot *snapshot; /* has to stay until @done is called; NULL: no jobs */
 	struct samples samples; /* of node and agent; taken over, on success only */
 	const struct exposition_name *names; /* stay the caller's; may be NULL */

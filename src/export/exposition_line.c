@@ -36,10 +36,16 @@ static const char *type_of(const struct line *line, const struct metric *metric)
 	}
 }
 
+/* A metric's name without what all of them begin with. */
+static const char *short_name(const struct metric *metric)
+{
+	return metric->name + strlen(METRIC_PREFIX);
+}
+
 /* In OpenMetrics a family has the name that its samples have before "_total" or "_info". */
 static int family_length(const struct line *line, const struct metric *metric)
 {
-	size_t length = strlen(metric->name);
+	size_t length = strlen(short_name(metric));
 
 	if (line->format == EXPOSITION_OPENMETRICS && metric->kind == KIND_COUNTER)
 		length -= strlen("_total");
@@ -70,18 +76,19 @@ static void put_help(struct line *line, const char *text)
 
 void line_put_family(struct line *line, const struct metric *metric)
 {
-	const char *unit = metric_unit_name(metric->unit);
+	const char *unit = metric_unit_name(metric->unit), *name = short_name(metric);
 	int length = family_length(line, metric);
 	char text[256];
 
-	snprintf(text, sizeof(text), "# TYPE %.*s %s\n", length, metric->name,
+	snprintf(text, sizeof(text), "# TYPE %s%.*s %s\n", line->prefix, length, name,
 		 type_of(line, metric));
 	line_put(line, text);
-	if (line->format == EXPOSITION_OPENMETRICS && ends_in_unit(metric->name, length, unit)) {
-		snprintf(text, sizeof(text), "# UNIT %.*s %s\n", length, metric->name, unit);
+	if (line->format == EXPOSITION_OPENMETRICS && ends_in_unit(name, length, unit)) {
+		snprintf(text, sizeof(text), "# UNIT %s%.*s %s\n", line->prefix, length, name,
+			 unit);
 		line_put(line, text);
 	}
-	snprintf(text, sizeof(text), "# HELP %.*s ", length, metric->name);
+	snprintf(text, sizeof(text), "# HELP %s%.*s ", line->prefix, length, name);
 	line_put(line, text);
 	put_help(line, metric->family_help ? metric->family_help : metric->help);
 	line_put(line, "\n");
@@ -171,7 +178,8 @@ static void put_value(struct line *line, const char *value)
 
 void line_begin(struct line *line, const struct metric *metric)
 {
-	line_put(line, metric->name);
+	line_put(line, line->prefix);
+	line_put(line, short_name(metric));
 	line->has_label = false;
 }
 

@@ -15,6 +15,7 @@
 
 struct line {
 	enum exposition_format format;
+	char prefix[METRIC_PREFIX_SIZE]; /* of names, instead of METRIC_PREFIX */
 	size_t length, given; /* of @text: all, and what has been handed out */
 	bool has_label;
 	char text[LINE_SIZE];

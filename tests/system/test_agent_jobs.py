@@ -377,6 +377,10 @@ def test_settings_are_read_again(start_agent):
     assert "changed: " in log and "interval" in log and "node_metrics" in log
     assert "after a restart: retention" in log
     assert not page_of(agent).of("jobmeter_node_load1")
+    agent.configure(metrics_prefix="site_x")
+    agent.process.send_signal(signal.SIGHUP)
+    await_page(agent, lambda page: page.of("site_x_agent_info") and not page.of("jobmeter_agent_info"))
+    agent.configure(metrics_prefix="jobmeter")
     agent.config.write_text(agent.config.read_text() + "interval: never\n")
     agent.process.send_signal(signal.SIGHUP)
     log = await_log(agent, "what held before goes on holding")

@@ -50,6 +50,21 @@ TEST(a_made_snapshot_is_as_it_should_be)
 	ASSERT_GOLDEN(openmetrics, "made-exposition.openmetrics");
 }
 
+TEST(names_may_begin_otherwise)
+{
+	_cleanup_(made_snapshot_clear) struct snapshot s = {};
+	struct exposition_options options = { .snapshot = &s,
+					      .prefix = "a2345678901234567890_b234567890_" };
+	_cleanup_free_ char *page = NULL;
+
+	made_snapshot_fill(&s);
+	page = page_in(&options, 16384);
+	ASSERT_CONTAINS(page, "# TYPE a2345678901234567890_b234567890__job_info gauge\n"
+			      "# HELP a2345678901234567890_b234567890__job_info ");
+	ASSERT_CONTAINS(page, "\na2345678901234567890_b234567890__job_info{");
+	ASSERT(!strstr(page, "jobmeter_job"));
+}
+
 TEST(the_page_is_the_same_however_small_its_pieces)
 {
 	_cleanup_(made_snapshot_clear) struct snapshot s = {};
