@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <pwd.h>
 #include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +131,8 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 			"the standard output is for what is shown: '--record' needs a file, and not '-'");
 	if (s->user && (!*s->user || strlen(s->user) >= TOP_TEXT_MAX))
 		return error_set(err, -EINVAL, "'%.70s' is no user's name", s->user);
+	if (s->user && !s->replay && !getpwnam(s->user)) /* a recording may be another machine's */
+		return error_set(err, -EINVAL, "there is no user '%.70s'", s->user);
 	if (!s->is_batch && !s->is_json && !isatty(STDOUT_FILENO))
 		return error_set(
 			err, -EINVAL,

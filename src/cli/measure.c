@@ -375,6 +375,16 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	return r < 0 ? r : settle_timeline(m);
 }
 
+/* What somebody may have meant who names a program that there is not. */
+static const char *hint_of(const char *name)
+{
+	if (strpbrk(name, " |<>&;"))
+		return "; a line for a shell is run by: sh -c 'LINE'";
+	if (strchr(name, '=') && !strchr(name, '/'))
+		return "; a variable is set by: env NAME=VALUE COMMAND";
+	return strcmp(name, "cd") == 0 ? "; it is a shell's own command" : "";
+}
+
 int measure_command(const struct measure_options *options, char *const argv[], struct record **ret,
 		    int *ret_code, struct error *err)
 {
@@ -396,7 +406,8 @@ int measure_command(const struct measure_options *options, char *const argv[], s
 	r = child_release(&m.child, err);
 	if (r < 0) {
 		*ret_code = r == -ENOENT ? 127 : 126;
-		return error_set_errno(err, r, "cannot run '%s'", argv[0]);
+		return error_set(err, r, "cannot run '%s': %s%s", argv[0], strerror(-r),
+				 r == -ENOENT ? hint_of(argv[0]) : "");
 	}
 	r = wait_for_command(&m, err);
 	if (r < 0)

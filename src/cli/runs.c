@@ -258,6 +258,19 @@ static bool has_id(const char *name, const char *id)
 	       (length == stem_of(name).length || strcmp(name + length, ENDING) == 0);
 }
 
+/* "1234", or as reports say it, "run/1234". */
+static bool is_named(const struct record *record, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	size_t length = slash ? (size_t)(slash - name) : 0;
+
+	if (!slash)
+		return text_is_equal(record->job.id, name);
+	return record->job.manager && strlen(record->job.manager) == length &&
+	       strncmp(record->job.manager, name, length) == 0 &&
+	       text_is_equal(record->job.id, slash + 1);
+}
+
 int runs_find(const char *id, struct record **ret, struct error *err)
 {
 	_cleanup_(runs_close) struct runs runs = {};
@@ -272,8 +285,7 @@ int runs_find(const char *id, struct record **ret, struct error *err)
 	for (size_t i = runs.count; i > 0; i--) {
 		_cleanup_(record_freep) struct record *record = NULL;
 
-		if (runs_read(&runs, i - 1, &record, NULL) < 0 || !record ||
-		    !text_is_equal(record->job.id, id))
+		if (runs_read(&runs, i - 1, &record, NULL) < 0 || !record || !is_named(record, id))
 			continue;
 		*ret = TAKE_PTR(record);
 		return 0;

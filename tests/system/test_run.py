@@ -392,6 +392,19 @@ class TestBadInput:
     def no_trace(self):
         pathlib.Path("/dev/shm/was-run").unlink(missing_ok=True)
 
+    @pytest.mark.parametrize("command, hint", [("ls | wc", "sh -c"), ("FOO=1", "env NAME=VALUE"), ("cd", "a shell's own")])
+    def test_what_is_a_shells_gets_a_hint(self, jobmeter, command, hint):
+        done = jobmeter("run", "--", command)
+        assert done.returncode == 127
+        one_line_error(done, hint)
+
+    def test_a_local_run_is_found_as_reports_name_it(self, jobmeter, root, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+        jobmeter("run", "--quiet", "--", "true")
+        job = json.loads(jobmeter("report", "--json").stdout)["job"]
+        assert json.loads(jobmeter("report", "--json", f"{job['manager']}/{job['id']}").stdout)["job"] == job
+        assert jobmeter("report", f"slurm/{job['id']}").returncode == 1
+
     def test_a_command_that_does_not_exist(self, jobmeter, root):
         done = jobmeter("run", "--", "no-such-command")
         assert done.returncode == 127
