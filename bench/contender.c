@@ -105,7 +105,8 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 	if (c->contender->has_block) /* the last may not be in: the kernel tells of its end in an
 					interrupt */
 		ret->requests = (int64_t)(block_total(&reading.block, METRIC_BLOCK_READ_REQUESTS) +
-					  blocks_unended(meter_objects(m)));
+					  objects_count_entries(meter_objects(m), OBJECT_BLOCK,
+								"block_requests"));
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		const struct mount_row *row = &reading.mounts[i];
 

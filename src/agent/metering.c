@@ -7,7 +7,7 @@
 #include "basic/cleanup.h"
 #include "agent/config.h"
 #include "cgroup/hierarchy.h"
-#include "counters/place_names.h"
+#include "cgroup/mounts.h"
 #include "load/tiers.h"
 
 static unsigned int tiers_of(const struct config *config)

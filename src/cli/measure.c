@@ -16,7 +16,7 @@
 #include "cli/child.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "sources/node_ports.h"
 #include "cgroup/descendants.h"
 #include "basic/error.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/child.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "sources/hardware.h"
 #include "model/record.h"
 #include "sources/thermal.h"

@@ -10,7 +10,7 @@
 #include "cli/child.h"
 #include "basic/cleanup.h"
 #include "client/client.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"

@@ -8,7 +8,7 @@
 
 #include "cli/child.h"
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "basic/error.h"
 #include "cgroup/group.h"
 #include "cli/measure.h"

@@ -6,7 +6,7 @@
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 #include "agent/metering.h"
-#include "counters/place_names.h"
+#include "cgroup/mounts.h"
 #include "sources/sources.h"
 #include "test.h"
 #include "load/tiers.h"

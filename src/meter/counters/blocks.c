@@ -79,20 +79,3 @@ int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_
 	*ret_count = list.count;
 	return 0;
 }
-
-static int visit_request(void *count, const void *key UNUSED, const void *value UNUSED)
-{
-	++*(size_t *)count;
-	return 0;
-}
-
-size_t blocks_unended(const struct objects *o)
-{
-	int fd = objects_map_fd(o, OBJECT_BLOCK, "block_requests");
-	size_t count = 0;
-
-	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct block_request),
-				    visit_request, &count);
-	return count;
-}

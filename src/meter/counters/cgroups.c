@@ -18,7 +18,6 @@
 #include "load/meter.h"
 #include "bpf/settings.h"
 #include "counters/task_sums.h"
-#include "counters/times.h"
 
 static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
 
@@ -180,15 +179,17 @@ int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t u
 
 /* ---- cores ---- */
 
-static int visit_core(void *list, uint64_t cgroup, uint32_t cpu, const struct task_times *times)
+static int visit_core(void *list, const void *key, const void *value)
 {
+	const struct cgroup_cpu *its = key;
+	const struct task_times *times = value;
 	struct list *l = list;
 	struct cgroup_core *core = times->on ? add_item(l) : NULL;
 
 	if (core)
-		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : cgroup,
+		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : its->cgroup,
 					      .on_ns = times->on,
-					      .cpu = cpu };
+					      .cpu = its->cpu };
 	return !core && times->on ? -ENOMEM : 0;
 }
 
@@ -197,7 +198,10 @@ int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_co
 {
 	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_core),
 						   .only = meter_only_cgroup(m) };
-	int r = times_visit(meter_objects(m), visit_core, &list);
+	int fd = map_fd(m, OBJECT_TIME, "task_times");
+	int r = fd < 0 ? 0
+		       : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times),
+				       visit_core, &list);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's times");

@@ -9,13 +9,15 @@
 #include <bpf/libbpf.h>
 
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "counters/details.h"
+#include "basic/error.h"
 #include "load/entries.h"
 #include "bpf/files.h"
+#include "bpf/lost.h"
 #include "model/sections/hot_files.h"
 #include "basic/macro.h"
 #include "counters/naming.h"
-#include "load/objects.h"
+#include "load/meter.h"
 
 /* What is known of one file, before it is one of a record's. */
 struct found {
@@ -403,9 +405,10 @@ static int name_rest(struct finds *finds)
 	return 0;
 }
 
-int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
-		      bool knows_dropped, struct reading *reading, struct hot_files *ret)
+static int read_files(const struct meter *m, struct naming *naming, struct reading *reading,
+		      struct hot_files *ret)
 {
+	const struct objects *objects = meter_objects(m);
 	_cleanup_(finds_clear) struct finds finds = {};
 	struct name_context context = { &finds, naming, reading };
 	int r;
@@ -423,8 +426,8 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 	if (r >= 0)
 		r = name_rest(&finds);
 	*ret = (struct hot_files){ .is_known = true,
-				   .has_seconds = has_clock,
-				   .knows_dropped = knows_dropped };
+				   .has_seconds = meter_opened_with(m)->has_clock,
+				   .knows_dropped = meter_lost(m, LOST_FILE_NAME) == 0 };
 	if (r >= 0)
 		r = sum_files(&finds, ret);
 	if (r >= 0)
@@ -436,4 +439,15 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 	if (r < 0)
 		hot_files_clear(ret);
 	return r;
+}
+
+int hot_files_read(const struct meter *m, struct naming *naming, struct reading *reading,
+		   struct hot_files *ret, struct error *err)
+{
+	int r;
+
+	if (!meter_opened_with(m)->followed_max || !meter_is_on(m, "leave_call"))
+		return 0;
+	r = read_files(m, naming, reading, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }

@@ -13,6 +13,7 @@
 #include "counters/cgroups.h"
 
 struct traffic_counts;
+struct meter;
 struct objects;
 
 struct sums {
@@ -32,8 +33,9 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 		   struct sums *ret);
 void task_sums_clear(struct sums *t);
 
-/* Are all tasks that ended freed? */
-bool task_sums_are_settled(const struct objects *o);
+/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
+ */
+int task_sums_wait(const struct meter *m, int timeout_ms);
 
 /* ---- its parts; all return -ENOMEM or 0 ---- */
 

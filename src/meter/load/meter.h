@@ -20,7 +20,6 @@
 struct error;
 struct losses;
 struct meter;
-struct naming;
 
 struct meter_options {
 	int root_fd; /* a directory that holds proc and sys */
@@ -112,27 +111,7 @@ uint64_t meter_only_cgroup(const struct meter *m);
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
 unsigned int meter_counted(const struct meter *m);
-/* How many are followed now. */
-size_t meter_followed_connections(const struct meter *m);
 bool meter_has_any_tier(const struct meter *m);
-
-/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs
- * no map of superblocks. */
-int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading,
-		     struct hot_files *ret, struct error *err);
-
-/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not
- * counted yet. */
-int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
-			struct error *err);
-
-/* How many processes the kernel killed for want of memory: more than are named, where they were
- * many. */
-int meter_count_oom_kills(const struct meter *m, uint64_t *ret);
-
-/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
- */
-int meter_settle(struct meter *m, int timeout_ms);
 
 /* Counted lost so far, by enum lost_reason. */
 uint64_t meter_lost(const struct meter *m, unsigned int reason);

@@ -15,6 +15,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "load/entries.h"
 #include "bpf/groups.h"
 #include "basic/macro.h"
 #include "load/pinned.h"
@@ -497,6 +498,23 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	return r;
 }
 
+static int count_one(void *count, const void *key UNUSED, const void *value UNUSED)
+{
+	++*(size_t *)count;
+	return 0;
+}
+
+size_t objects_count_entries(const struct objects *o, enum object_id id, const char *name)
+{
+	const struct object_map *map = objects_find_map(o, id, name);
+	size_t count = 0;
+
+	if (map)
+		(void)entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, count_one,
+				    &count);
+	return count;
+}
+
 /* ---- programs ---- */
 
 uint64_t objects_skipped_runs(const struct objects *o)
@@ -534,4 +552,22 @@ int objects_link_fd(const struct objects *o, const char *program)
 	const struct attachment *found = find_attachment(o, program);
 
 	return found && found->link_fd >= 0 ? found->link_fd : -ENOENT;
+}
+
+int objects_iterate(const struct objects *o, const char *program)
+{
+	int link = objects_link_fd(o, program);
+	_cleanup_close_ int fd = -EBADF;
+	char nothing[64];
+	ssize_t n;
+
+	if (link < 0)
+		return 0;
+	fd = bpf_iter_create(link);
+	if (fd < 0)
+		return fd;
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	return n < 0 ? -errno : 0;
 }

@@ -16,14 +16,16 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/mounts.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
-#include "cgroup/machine.h"
+#include "sources/machine.h"
 #include "basic/macro.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
+#include "counters/task_sums.h"
 #include "node/published.h"
 #include "jobs/registry.h"
 #include "basic/resident.h"
@@ -483,7 +485,7 @@ int sampler_settle(struct sampler *s, int timeout_ms)
 {
 	struct meter *meter = kernel_side_meter(s->kernel);
 
-	return meter ? meter_settle(meter, timeout_ms) : 0;
+	return meter ? task_sums_wait(meter, timeout_ms) : 0;
 }
 
 void sampler_begin(struct sampler *s, uint64_t boot_ns)
