@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "counters/counted_all.h"
 #include "basic/error.h"

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
-#include "agent/metering.h"
+#include "config/metering.h"
 #include "cgroup/mounts.h"
 #include "sources/sources.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/settings.h"
+#include "config/settings.h"
 
 #include <assert.h>
 #include <ctype.h>

@@ -5,7 +5,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "agent/settings.h"
+#include "config/settings.h"
 
 #define COMMENT_COLUMNS 96
 
