@@ -133,7 +133,7 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 	int r;
 
 	collect_children(m->root_fd, usage, &record->reading);
-	r = measurer_note_children(record);
+	r = measurer_note_children(m->root_fd, record);
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing,
 				   "files by mount, waiting for a CPU and memory of the whole "

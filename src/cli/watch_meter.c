@@ -181,7 +181,7 @@ static struct meter_source *new_source(const struct watch_meter_options *options
 
 static int start_meter(struct meter_source *m, struct error *err)
 {
-	static const char *const wanted[] = { "hardware", "thermal", NULL };
+	static const char *const wanted[] = { "hardware", "thermal", "ports", NULL };
 	bool has_source[SOURCES_MAX];
 	const struct sampler_options options = {
 		.root_fd = m->root_fd,

@@ -179,8 +179,9 @@ void *registry_job_attached(const struct registry_job *j);
  * They are a job's where a manager gave it all @cpus of the node and no other job (but a `run` in
  * it) was there from its start to its end, as their groups have it; then what went through is
  * between the last reading before its start and the first one after its end, if the node had no job
- * in between either, else between the first and the last one within its life.  Of a job that was
- * there before the first feed they are never known.  @now's times are set.  -ENOMEM.
+ * in between either, else between the first and the last one within its life.  A `run` is told the
+ * whole node's, as shared.  Of a job that was there before the first feed they are never known.
+ * @now's times are set.  -ENOMEM.
  *
  * Of a job that was read from a state they go on from there, if lives of groups were watched all
  * the time.

@@ -68,6 +68,7 @@ static void merge_port(struct port *to, const struct port *from)
 {
 	to->from_ns = to->from_ns && from->from_ns ? MIN(to->from_ns, from->from_ns) : 0;
 	to->to_ns = to->to_ns && from->to_ns ? MAX(to->to_ns, from->to_ns) : 0;
+	to->is_shared |= from->is_shared;
 	for (size_t k = 0; k < PORT_COUNTERS; k++) {
 		uint64_t sum = (uint64_t)to->counters[k].number + from->counters[k].number;
 		bool is_known = to->counters[k].is_known && from->counters[k].is_known &&
@@ -117,6 +118,8 @@ static void format_port(const struct port *port, struct document *d)
 	document_time(d, port->from_ns);
 	document_key(d, "to");
 	document_time(d, port->to_ns);
+	document_key(d, "shared");
+	document_boolean(d, port->is_shared);
 	for (size_t i = 0; i < PORT_COUNTERS; i++) {
 		document_key(d, key_of(i, key));
 		if (port->counters[i].is_known)
@@ -148,6 +151,8 @@ static int take_port(const struct place *place, const json_t *map, struct ports 
 	r = place_take_time(place, map, "from", &port->from_ns);
 	if (r == 0)
 		r = place_take_time(place, map, "to", &port->to_ns);
+	if (r == 0)
+		r = place_take_boolean(place, map, "shared", &port->is_shared);
 	for (size_t i = 0; r == 0 && i < PORT_COUNTERS; i++)
 		r = value_take(place, map, key_of(i, key), 0, &port->counters[i]);
 	return r;
