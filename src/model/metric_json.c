@@ -76,7 +76,7 @@ void values_format(const struct value *values, const char *section, struct docum
 static int take_section(const struct place *place, const json_t *map, size_t id, const char *name,
 			struct value *values)
 {
-	struct place here = place_below(place, ".%s", name);
+	struct place here = place_below(place, name);
 	const json_t *section;
 	int r = place_get(place, map, name, JSON_OBJECT, &section);
 

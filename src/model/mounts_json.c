@@ -178,7 +178,7 @@ static int take_mount_metric(const struct place *place, const json_t *map, enum 
 static int take_mount_metrics(const struct place *place, const json_t *section, const char *name,
 			      struct mount_row *row)
 {
-	struct place here = place_below(place, ".%s", name);
+	struct place here = place_below(place, name);
 	int r = 0;
 
 	for (size_t id = METRIC_JOB_COUNT; r == 0 && id < METRIC_COUNT; id++) {
@@ -225,7 +225,7 @@ static int take_interface(const struct place *place, const json_t *map,
 
 		if (metric->scope != SCOPE_MOUNT_INTERFACE)
 			continue;
-		here = place_below(place, ".%s", metric_part(metric));
+		here = place_below(place, metric_part(metric));
 		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
 		if (r == 0 && section)
 			r = place_need_number(&here, section, metric->key,
@@ -245,7 +245,7 @@ static int check_interfaces(const struct place *place, const struct mount_row *r
 		if (metric->scope != SCOPE_MOUNT_INTERFACE ||
 		    mount_row_interfaces_fit(row, (enum metric_id)id))
 			continue;
-		here = place_below(place, ".%s", metric_part(metric));
+		here = place_below(place, metric_part(metric));
 		return place_refuse(&here, metric->key, "is less than its ways together");
 	}
 	return 0;
@@ -253,14 +253,14 @@ static int check_interfaces(const struct place *place, const struct mount_row *r
 
 static int take_interfaces(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	struct place above = place_below(place, ".interfaces");
+	struct place above = place_below(place, "interfaces");
 	const json_t *interfaces, *section;
 	int r = place_get(place, map, "interfaces", JSON_OBJECT, &interfaces);
 
 	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING;
 	     interface++) {
 		const char *name = file_interface_name((enum file_interface)interface);
-		struct place here = place_below(&above, ".%s", name);
+		struct place here = place_below(&above, name);
 
 		r = place_get(&above, interfaces, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
@@ -294,13 +294,13 @@ static int take_op(const struct place *place, const json_t *map, enum file_op op
 
 static int take_meta(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	struct place above = place_below(place, ".meta");
+	struct place above = place_below(place, "meta");
 	const json_t *meta, *section;
 	int r = place_get(place, map, "meta", JSON_OBJECT, &meta);
 
 	for (size_t op = OP_DATA_COUNT; r == 0 && op < OP_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
-		struct place here = place_below(&above, ".%s", name);
+		struct place here = place_below(&above, name);
 
 		r = place_get(&above, meta, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
@@ -376,7 +376,7 @@ int reading_parse_mounts(const struct place *place, const json_t *list, struct r
 		return place_refuse(place, "", "has more than %d entries", MOUNT_ROWS_MAX);
 	ret->has_mounts = true;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
+		struct place here = place_item(place, "", i);
 
 		r = take_mount(&here, json_array_get(list, i), ret);
 	}

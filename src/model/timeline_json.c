@@ -252,14 +252,14 @@ static int take_series(const struct place *place, const json_t *all, size_t seri
 
 	if (r < 0 || !map)
 		return r;
-	here = place_below(place, ".%s", name);
+	here = place_below(place, name);
 	r = take_before(&here, map, series, places_of(series), t);
 	return r < 0 ? r : take_values(&here, map, series, t);
 }
 
 static int take_all(const struct place *place, const json_t *map, struct timeline *t)
 {
-	struct place here = place_below(place, ".series");
+	struct place here = place_below(place, "series");
 	const json_t *series = NULL;
 	size_t count;
 	int r = place_take_time(place, map, "start", &t->start_ns);
@@ -347,6 +347,7 @@ static size_t find_series(const char *name)
 
 static int restore_all(const struct place *place, const json_t *map, struct timeline *t)
 {
+	const struct place all = place_below(place, "series");
 	const json_t *series = NULL;
 	const char *name;
 	json_t *one;
@@ -370,12 +371,11 @@ static int restore_all(const struct place *place, const json_t *map, struct time
 		return r;
 	json_object_foreach((json_t *)series, name, one)
 	{
-		struct place here = place_below(place, ".series");
+		struct place here = place_below(&all, name);
 		size_t i = find_series(name);
 
 		if (i == TIMELINE_SERIES)
-			return place_refuse(&here, "", "has something else: '%.40s'", name);
-		here = place_below(place, ".series.%s", name);
+			return place_refuse(&all, "", "has something else: '%.40s'", name);
 		r = restore_series(&here, one, i, t);
 		if (r < 0)
 			return r;

@@ -43,7 +43,7 @@ static char *text_of(const struct ports *p)
 
 static int parse(const char *text, struct ports *ret, struct error *err)
 {
-	struct place place = { .path = "ports", .err = err };
+	struct place place = { .key = "ports", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
 	int r = ports_parse(&place, json, ret);
 

@@ -153,7 +153,7 @@ int registry_gaps_parse(const struct place *place, const json_t *root, struct re
 	if (r == 0)
 		r = state_need_list(place, root, "tasks", BASES_MAX, &list);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "tasks[%zu]", i);
+		struct place here = place_item(place, "tasks", i);
 
 		r = take_base(&here, json_array_get(list, i), &j->bases);
 	}

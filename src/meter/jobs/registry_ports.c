@@ -281,7 +281,7 @@ static int take_state(const struct place *place, const json_t *map, enum ports_s
 static int take_list(const struct place *place, const json_t *map, const char *key,
 		     struct ports **ret)
 {
-	struct place here = place_below(place, ".%s", key);
+	struct place here = place_below(place, key);
 	const json_t *list;
 	int r = place_get(place, map, key, JSON_ARRAY, &list);
 

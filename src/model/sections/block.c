@@ -371,7 +371,7 @@ static int take_metric(const struct place *place, const json_t *map, enum metric
 static int take_op(const struct place *above, const json_t *device, const char *name,
 		   enum block_op op, struct block *ret)
 {
-	struct place here = place_below(above, ".%s", block_op_name(op));
+	struct place here = place_below(above, block_op_name(op));
 	struct block_counts counts = {};
 	const json_t *map;
 	int r = place_get(above, device, block_op_name(op), JSON_OBJECT, &map);
@@ -414,7 +414,7 @@ static int block_parse(const struct place *place, const json_t *list, void *sect
 	if (json_array_size(list) > BLOCK_DEVICES_MAX + 1) /* BLOCK_OTHER's too */
 		return place_refuse(place, "", "has more than %d entries", BLOCK_DEVICES_MAX + 1);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
+		struct place here = place_item(place, "", i);
 
 		r = take_device(&here, json_array_get(list, i), ret);
 	}

@@ -183,7 +183,7 @@ static int take_sums(const struct place *place, const json_t *map, struct hot_fi
 
 	for (size_t op = 0; r == 0 && op < OP_DATA_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
-		struct place here = place_below(place, ".%s", name);
+		struct place here = place_below(place, name);
 		const json_t *section;
 
 		r = place_get(place, map, name, JSON_OBJECT, &section);
@@ -198,7 +198,7 @@ static int take_sums(const struct place *place, const json_t *map, struct hot_fi
 static int take_total(const struct place *place, const json_t *map, const char *key,
 		      struct hot_file *file, bool *ret_knows_files, struct hot_files *files)
 {
-	struct place here = place_below(place, ".%s", key);
+	struct place here = place_below(place, key);
 	const json_t *section;
 	int r = place_get(place, map, key, JSON_OBJECT, &section);
 
@@ -211,7 +211,7 @@ static int take_total(const struct place *place, const json_t *map, const char *
 
 static int take_small(const struct place *place, const json_t *map, struct hot_files *files)
 {
-	struct place here = place_below(place, ".small");
+	struct place here = place_below(place, "small");
 	const json_t *small;
 	int r = place_get(place, map, "small", JSON_OBJECT, &small);
 
@@ -255,7 +255,7 @@ static int take_list(const struct place *place, const json_t *map, const char *k
 	if (r == 0 && json && json_array_size(json) > HOT_MAX)
 		return place_refuse(place, key, "has more than %d entries", HOT_MAX);
 	for (size_t i = 0; r == 0 && json && i < json_array_size(json); i++) {
-		struct place here = place_below(place, ".%s[%zu]", key, i);
+		struct place here = place_item(place, key, i);
 
 		r = take_entry(&here, json_array_get(json, i), list, files);
 	}

@@ -165,7 +165,7 @@ int ports_parse(const struct place *place, const json_t *list, struct ports *ret
 	if (json_array_size(list) > PORTS_MAX)
 		return place_refuse(place, "", "has more than %d entries", PORTS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
+		struct place here = place_item(place, "", i);
 
 		r = take_port(&here, json_array_get(list, i), ret);
 	}

@@ -232,7 +232,7 @@ static int steps_parse(const struct place *place, const json_t *list, void *ret)
 	if (json_array_size(list) > STEPS_MAX)
 		return place_refuse(place, "", "has more than %d entries", STEPS_MAX);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
+		struct place here = place_item(place, "", i);
 
 		r = take_step(&here, json_array_get(list, i), ret);
 	}
