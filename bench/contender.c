@@ -129,7 +129,8 @@ static void meter_tell(struct contest *c, program_teller tell, void *data)
 	hooks = meter_hooks(c->state, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (hooks[i].is_on)
-			tell_program(meter_program_fd(c->state, hooks[i].program), tell, data);
+			tell_program(objects_program_fd(meter_objects(c->state), hooks[i].program),
+				     tell, data);
 	}
 }
 

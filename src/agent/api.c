@@ -63,11 +63,6 @@ struct api *api_close(struct api *a)
 	return NULL;
 }
 
-void api_closep(struct api **a)
-{
-	api_close(*a);
-}
-
 bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid)
 {
 	*ret_age_ns = a->ahead.ns;

@@ -12,11 +12,6 @@ static const char *const chain_names[CHAIN_COUNT] = { "used", "balance", "not_bl
 						      "not_waiting", "other" };
 static const char *const resource_names[RESOURCE_COUNT] = { "cores", "memory" };
 
-const char *chain_name(enum chain_link link)
-{
-	return chain_names[link];
-}
-
 const char *resource_name(enum resource resource)
 {
 	return resource_names[resource];

@@ -113,11 +113,6 @@ struct screen *screen_close(struct screen *s)
 	return NULL;
 }
 
-void screen_closep(struct screen **s)
-{
-	screen_close(*s);
-}
-
 void screen_size(const struct screen *s, unsigned int *ret_columns, unsigned int *ret_rows)
 {
 	(void)s;

@@ -45,11 +45,6 @@ struct top *top_free(struct top *t)
 	return NULL;
 }
 
-void top_freep(struct top **t)
-{
-	top_free(*t);
-}
-
 /* ---- jobs ---- */
 
 static int compare_records(const void *a, const void *b)

@@ -293,24 +293,6 @@ int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_coun
 	return 0;
 }
 
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
-			    size_t *ret_count, struct error *err)
-{
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row) };
-	int r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
-	struct cgroup_row *rows;
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
-	rows = reallocarray(list.items, list.count + room + 1, sizeof(*rows));
-	if (!rows)
-		return error_set_errno(err, ENOMEM, "cannot read the kernel side's rows of files");
-	list.items = NULL;
-	*ret = rows;
-	*ret_count = list.count;
-	return 0;
-}
-
 /* ---- histograms ---- */
 
 struct search {

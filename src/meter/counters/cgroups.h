@@ -109,9 +109,6 @@ int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_co
 #define CGROUP_OTHER UINT64_MAX
 int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count,
 		      struct error *err);
-/* Those of CGROUP_OTHER, with room for @room more behind them. */
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
-			    size_t *ret_count, struct error *err);
 struct file_counts cgroups_counts_of(const struct file_row *row);
 
 /* The group as the kernel side keeps it; @page_bytes: of this machine. */

@@ -124,16 +124,6 @@ uint64_t registry_real(const struct registry *r, uint64_t boot_ns)
 	return boot_ns ? boot_ns + r->real_minus_boot_ns : 0;
 }
 
-uint64_t registry_left_out(const struct registry *r)
-{
-	return r->left_out;
-}
-
-void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
-{
-	memcpy(ret, r->unplaced, sizeof(r->unplaced));
-}
-
 /* ---- jobs by name ---- */
 
 static uint64_t hash_name(const struct registry *r, const char *manager, const char *id)
@@ -229,10 +219,8 @@ int registry_job_enlist(struct registry_job *j)
 	bool is_users = j->maker_uid != UINT32_MAX;
 	int code;
 
-	if (!has_room(r, j->maker_uid)) {
-		r->left_out++;
+	if (!has_room(r, j->maker_uid))
 		return -ENOSPC;
-	}
 	code = append_job(r, j);
 	if (code < 0)
 		return code;
@@ -390,11 +378,6 @@ struct job *registry_job_facts(struct registry_job *j)
 	job_unref(j->facts);
 	j->facts = own;
 	return own;
-}
-
-bool registry_job_is_live(const struct registry_job *j)
-{
-	return !j->is_ended;
 }
 
 const char *registry_job_path(const struct registry_job *j)

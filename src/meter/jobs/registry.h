@@ -107,12 +107,6 @@ int registry_feed(struct registry *r, const struct registry_feed *feed);
  * nobody knows, is ignored. -ENOMEM. */
 int registry_add_oom_kill(struct registry *r, uint64_t cgroup, const struct oom_kill *oom_kill);
 
-/* What the kernel side had no room for, of all jobs and of others together; never falls. */
-void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT]);
-/* How many groups are no job of their own for want of room: over jobs_max, or over what one user
- * may have. */
-uint64_t registry_left_out(const struct registry *r);
-
 /*
  * Make what was just fed part of the jobs for good, also of cgroups that live: the kernel side
  * ends, and the next feed begins at zero.  Only counters of tasks that ended are taken.
@@ -146,7 +140,6 @@ const struct job *registry_job_known(const struct registry_job *j); /* what is k
 /* The same to be filled by who knows more: a copy of its own where a snapshot holds it.  NULL: no
  * memory. */
 struct job *registry_job_facts(struct registry_job *j);
-bool registry_job_is_live(const struct registry_job *j);
 /* The path of the group that is the job (its top one), where it lives; else NULL. */
 const char *registry_job_path(const struct registry_job *j);
 /* False: since the last feed but one no task of it has run, as far as tasks are told. */

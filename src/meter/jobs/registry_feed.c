@@ -26,7 +26,6 @@ struct feeding {
 	uint32_t *key;
 	struct fed_row *order; /* the rows that are taken */
 	size_t count;
-	struct op_counts unplaced[OP_COUNT];
 };
 
 static void feeding_clear(struct feeding *f)
@@ -56,19 +55,6 @@ static uint32_t slot_of(struct feeding *f, uint64_t place)
 	if (slot == MOUNTS_MAX || idmap_put(&f->slots, place, (void *)((size_t)slot + 1)) < 0)
 		return MOUNTS_MAX;
 	return slot;
-}
-
-static void add_unplaced(struct feeding *f, const struct cgroup_row *row)
-{
-	struct op_counts *to = &f->unplaced[row->key.op];
-
-	to->calls += row->counts.calls;
-	to->errors += row->counts.errors;
-	to->ns += row->counts.ns;
-	if (row->key.op >= OP_DATA_COUNT)
-		to->not_found += row->counts.not_found;
-	else if (row->key.interface != INTERFACE_MAPPING)
-		to->bytes += row->counts.bytes;
 }
 
 static uint32_t key_of(uint32_t slot, const struct file_key *key)
@@ -106,10 +92,6 @@ static int take_row(struct feeding *f, size_t i)
 
 	if (row->key.op >= OP_COUNT || row->key.interface >= INTERFACE_COUNT)
 		return 0;
-	if (row->key.cgroup == CGROUP_OTHER) {
-		add_unplaced(f, row);
-		return 0;
-	}
 	g = idmap_get(&f->registry->groups, row->key.cgroup);
 	if (!g || registry_group_is_folded(g))
 		return 0;
@@ -216,8 +198,6 @@ static int hand_over(struct feeding *f)
 	r->rows = rows;
 	r->row_count = count;
 	r->has_rows = true;
-	for (size_t op = 0; op < OP_COUNT; op++)
-		op_counts_raise(&r->unplaced[op], &f->unplaced[op]);
 	return 0;
 }
 

@@ -296,18 +296,8 @@ uint64_t meter_skipped_runs(const struct meter *m)
 	return objects_skipped_runs(&m->objects);
 }
 
-uint64_t meter_map_bytes(const struct meter *m)
-{
-	return objects_map_bytes(&m->objects);
-}
-
 size_t meter_list_maps(const struct meter *m, struct object_map *ret)
 {
 	memcpy(ret, m->objects.maps, m->objects.map_count * sizeof(*ret));
 	return m->objects.map_count;
-}
-
-int meter_program_fd(const struct meter *m, const char *program)
-{
-	return objects_program_fd(&m->objects, program);
 }

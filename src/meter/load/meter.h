@@ -117,14 +117,9 @@ bool meter_has_any_tier(const struct meter *m);
 uint64_t meter_lost(const struct meter *m, unsigned int reason);
 /* Runs of programs that the kernel skipped. */
 uint64_t meter_skipped_runs(const struct meter *m);
-/* Bytes that all maps take, filled or not. */
-uint64_t meter_map_bytes(const struct meter *m);
 /* All maps; @ret has room for MAPS_MAX.  Returns how many. */
 size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 
 /* Say in the record what was on, what was not, and what was lost: @losses, or, where it is NULL,
  * all since it began. */
 int meter_describe(const struct meter *m, const struct losses *losses, struct record *record);
-
-/* File descriptor of the named BPF program, for measuring it; -ENOENT: not loaded. */
-int meter_program_fd(const struct meter *m, const char *program);

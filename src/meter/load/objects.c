@@ -464,15 +464,6 @@ void objects_follow_syscalls(struct objects *o, bool is_from_program)
 									    : SYSCALL_FOLLOW_ALL;
 }
 
-uint64_t objects_map_bytes(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < o->map_count; i++)
-		sum += o->maps[i].bytes;
-	return sum;
-}
-
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
 {
 	unsigned int cpus = sizing->shape.cpus ? sizing->shape.cpus : sizing_cpus();

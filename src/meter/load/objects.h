@@ -97,9 +97,6 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
  * ends while another is counted. */
 uint64_t objects_skipped_runs(const struct objects *o);
 
-/* Bytes that all maps take, as sizing has it; tasks that live take more. */
-uint64_t objects_map_bytes(const struct objects *o);
-
 /* ---- for who fills them ---- */
 
 /* Takes @fd over, on failure too. */
