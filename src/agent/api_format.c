@@ -53,20 +53,17 @@ int api_answer(void (*format)(const void *what, struct document *d), const void 
 
 static void add_string(struct document *d, const char *key, const char *text)
 {
-	document_key(d, key);
-	document_string(d, text);
+	document_put_string(d, key, text);
 }
 
 static void add_unsigned(struct document *d, const char *key, uint64_t number)
 {
-	document_key(d, key);
-	document_unsigned(d, number);
+	document_put_unsigned(d, key, number);
 }
 
 static void add_time(struct document *d, const char *key, uint64_t ns)
 {
-	document_key(d, key);
-	document_time(d, ns);
+	document_put_time(d, key, ns);
 }
 
 void api_format_group(const void *group, struct document *d)
@@ -160,8 +157,7 @@ static void add_identity(const struct listed *l, struct document *d)
 		document_null(d);
 	add_string(d, "account", job->account);
 	add_string(d, "partition", job->partition);
-	document_key(d, "live");
-	document_boolean(d, l->job->is_live);
+	document_put_boolean(d, "live", l->job->is_live);
 	add_time(d, "start", job->start_ns);
 	add_time(d, "end", job->end_ns);
 	add_time(d, "measured_from", job->measured_from_ns);

@@ -178,10 +178,8 @@ static void format_billing(const struct efficiency *e, struct document *d)
 		return;
 	}
 	document_begin_map(d);
-	document_key(d, "weights");
-	document_string(d, e->billing->text);
-	document_key(d, "partition");
-	document_string(d, e->billing->partition);
+	document_put_string(d, "weights", e->billing->text);
+	document_put_string(d, "partition", e->billing->partition);
 	document_key(d, "parts");
 	document_begin_flat_map(d);
 	for (size_t i = 0; i < RESOURCE_COUNT; i++)
@@ -228,16 +226,14 @@ static void format_core_time(const struct core_time *t, struct document *d)
 	format_seconds("on_cpu_seconds", t->is_known, t->on_cpu, d);
 	format_lost(t, d);
 	format_seconds("idle_seconds", t->has_causes, t->idle, d);
-	document_key(d, "intervals");
-	document_unsigned(d, t->intervals);
+	document_put_unsigned(d, "intervals", t->intervals);
 	document_end_map(d);
 }
 
 void efficiency_format(const struct efficiency *e, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "formula");
-	document_unsigned(d, EFFICIENCY_FORMULA);
+	document_put_unsigned(d, "formula", EFFICIENCY_FORMULA);
 	format_amount("score", e->score, d);
 	format_billing(e, d);
 	format_amount("coverage", e->coverage, d);

@@ -90,8 +90,7 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 
 static void put_string(struct document *d, const char *key, const char *text)
 {
-	document_key(d, key);
-	document_string(d, text && *text ? text : NULL);
+	document_put_string(d, key, text && *text ? text : NULL);
 }
 
 static void put_strings(struct document *d, const char *key, const struct strings *list)
@@ -112,8 +111,7 @@ static bool begin(const struct doctor_agent *a, struct document *d)
 		return false;
 	}
 	document_begin_map(d);
-	document_key(d, "runs");
-	document_boolean(d, a->is_there);
+	document_put_boolean(d, "runs", a->is_there);
 	put_string(d, "socket", a->socket_path);
 	put_string(d, "why", a->why.text);
 	return true;

@@ -13,20 +13,17 @@
 
 static void put_string(struct document *d, const char *key, const char *text)
 {
-	document_key(d, key);
-	document_string(d, text && *text ? text : NULL);
+	document_put_string(d, key, text && *text ? text : NULL);
 }
 
 static void put_boolean(struct document *d, const char *key, bool is_true)
 {
-	document_key(d, key);
-	document_boolean(d, is_true);
+	document_put_boolean(d, key, is_true);
 }
 
 static void put_unsigned(struct document *d, const char *key, uint64_t number)
 {
-	document_key(d, key);
-	document_unsigned(d, number);
+	document_put_unsigned(d, key, number);
 }
 
 /* 0 is unknown. */
@@ -208,12 +205,9 @@ static void put_spread(struct document *d, const char *key, const struct cost *c
 		return;
 	}
 	document_begin_flat_map(d);
-	document_key(d, "median");
-	document_signed(d, s->median_ns);
-	document_key(d, "min");
-	document_signed(d, s->min_ns);
-	document_key(d, "max");
-	document_signed(d, s->max_ns);
+	document_put_signed(d, "median", s->median_ns);
+	document_put_signed(d, "min", s->min_ns);
+	document_put_signed(d, "max", s->max_ns);
 	document_end_map(d);
 }
 

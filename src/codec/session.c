@@ -48,15 +48,13 @@ int session_sum(const struct session *s, struct record **ret)
 
 static void add_time(struct document *d, const char *key, uint64_t ns)
 {
-	document_key(d, key);
-	document_time(d, ns);
+	document_put_time(d, key, ns);
 }
 
 static void format_head(const struct session *s, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "name");
-	document_string(d, s->name);
+	document_put_string(d, "name", s->name);
 	add_time(d, "start", s->start_ns);
 	add_time(d, "end", s->end_ns);
 	document_key(d, "elapsed_seconds");
@@ -70,8 +68,7 @@ int session_format(const struct session *s, const struct record *summary,
 	int r = 0;
 
 	document_begin_map(d);
-	document_key(d, "schema");
-	document_string(d, SESSION_SCHEMA);
+	document_put_string(d, "schema", SESSION_SCHEMA);
 	document_key(d, "session");
 	format_head(s, d);
 	document_key(d, "jobs");

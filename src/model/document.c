@@ -109,6 +109,36 @@ void document_null(struct document *d)
 	d->backend->literal(d, "null");
 }
 
+void document_put_string(struct document *d, const char *key, const char *text)
+{
+	document_key(d, key);
+	document_string(d, text);
+}
+
+void document_put_unsigned(struct document *d, const char *key, uint64_t number)
+{
+	document_key(d, key);
+	document_unsigned(d, number);
+}
+
+void document_put_signed(struct document *d, const char *key, int64_t number)
+{
+	document_key(d, key);
+	document_signed(d, number);
+}
+
+void document_put_time(struct document *d, const char *key, uint64_t ns)
+{
+	document_key(d, key);
+	document_time(d, ns);
+}
+
+void document_put_boolean(struct document *d, const char *key, bool is_true)
+{
+	document_key(d, key);
+	document_boolean(d, is_true);
+}
+
 int document_finish(struct document *d)
 {
 	return d->backend->finish(d);

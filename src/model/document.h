@@ -46,5 +46,12 @@ void document_time(struct document *d, uint64_t ns); /* since the epoch, as RFC 
 void document_boolean(struct document *d, bool is_true);
 void document_null(struct document *d);
 
+/* A member of a map: its key, and the value as above. */
+void document_put_string(struct document *d, const char *key, const char *text);
+void document_put_unsigned(struct document *d, const char *key, uint64_t number);
+void document_put_signed(struct document *d, const char *key, int64_t number);
+void document_put_time(struct document *d, const char *key, uint64_t ns);
+void document_put_boolean(struct document *d, const char *key, bool is_true);
+
 /* End the document and flush.  -EIO and the like: it is not whole. */
 int document_finish(struct document *d);

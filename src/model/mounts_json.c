@@ -114,17 +114,14 @@ static void format_op(struct mount_row *row, enum file_op op, struct document *d
 static void format_mount(struct mount_row *row, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "mount");
-	document_string(d, row->mount);
+	document_put_string(d, "mount", row->mount);
 	document_key(d, "aliases");
 	document_begin_flat_list(d);
 	for (size_t i = 0; i < MOUNT_ALIASES_MAX && row->aliases[i]; i++)
 		document_string(d, row->aliases[i]);
 	document_end_list(d);
-	document_key(d, "fstype");
-	document_string(d, row->fstype);
-	document_key(d, "source");
-	document_string(d, row->source);
+	document_put_string(d, "fstype", row->fstype);
+	document_put_string(d, "source", row->source);
 	format_data(row, d);
 	format_interfaces(row, d);
 	format_mapped(row, d);

@@ -58,8 +58,7 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 
 	document_key(d, name_of(series, name));
 	document_begin_map(d);
-	document_key(d, "unit");
-	document_string(d, unit ? unit : "count");
+	document_put_string(d, "unit", unit ? unit : "count");
 	if (t->series[series].before) {
 		document_key(d, "before");
 		document_decimal(d, t->series[series].before, places_of(series));
@@ -71,8 +70,7 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 
 static void format_shape(const struct timeline *t, struct document *d)
 {
-	document_key(d, "interval_seconds");
-	document_unsigned(d, UINT64_C(1) << t->shift);
+	document_put_unsigned(d, "interval_seconds", UINT64_C(1) << t->shift);
 }
 
 static void timeline_format(const void *section, struct document *d)
@@ -80,8 +78,7 @@ static void timeline_format(const void *section, struct document *d)
 	const struct timeline *t = section;
 
 	document_begin_map(d);
-	document_key(d, "start");
-	document_time(d, t->start_ns);
+	document_put_time(d, "start", t->start_ns);
 	format_shape(t, d);
 	document_key(d, "series");
 	document_begin_map(d);
@@ -122,8 +119,7 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 		return r;
 	document_key(d, name_of(series, name));
 	document_begin_map(d);
-	document_key(d, "before");
-	document_unsigned(d, t->series[series].before);
+	document_put_unsigned(d, "before", t->series[series].before);
 	document_key(d, "runs");
 	save_runs(&packed, d);
 	document_end_map(d);
@@ -135,14 +131,10 @@ int timeline_save(const struct timeline *t, struct document *d)
 	int r = 0;
 
 	document_begin_map(d);
-	document_key(d, "start_ns");
-	document_unsigned(d, t->start_ns);
-	document_key(d, "last_ns");
-	document_unsigned(d, t->last_ns);
-	document_key(d, "last_boot_ns");
-	document_unsigned(d, MIN(t->last_boot_ns, PACKED_MAX));
-	document_key(d, "from_start");
-	document_boolean(d, t->is_from_start);
+	document_put_unsigned(d, "start_ns", t->start_ns);
+	document_put_unsigned(d, "last_ns", t->last_ns);
+	document_put_unsigned(d, "last_boot_ns", MIN(t->last_boot_ns, PACKED_MAX));
+	document_put_boolean(d, "from_start", t->is_from_start);
 	format_shape(t, d);
 	document_key(d, "series");
 	document_begin_map(d);

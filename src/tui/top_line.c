@@ -18,8 +18,7 @@ static void format_more(const void *context, struct document *d)
 	const struct line_job *l = context;
 	const char *class = top_class(l->top, l->job);
 
-	document_key(d, "class");
-	document_string(d, *class ? class : NULL);
+	document_put_string(d, "class", *class ? class : NULL);
 	document_key(d, "now");
 	numbers_format(&l->job->numbers, d);
 }

@@ -163,8 +163,8 @@ void registry_losses_format(const struct registry_job *j, struct document *d)
 	for (size_t i = 0; j->losses && i < LOSSES; i++) {
 		if (!j->losses->counts[i])
 			continue;
-		document_key(d, name_of(i));
-		document_unsigned(d, MIN(j->losses->counts[i], (uint64_t)INT64_MAX));
+		document_put_unsigned(d, name_of(i),
+				      MIN(j->losses->counts[i], (uint64_t)INT64_MAX));
 	}
 	document_end_map(d);
 }

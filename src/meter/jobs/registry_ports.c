@@ -254,8 +254,7 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 		return;
 	document_key(d, "ports");
 	document_begin_map(d);
-	document_key(d, "state");
-	document_string(d, state_names[p->state]);
+	document_put_string(d, "state", state_names[p->state]);
 	if (p->first) {
 		document_key(d, "first");
 		ports_format(p->first, d);

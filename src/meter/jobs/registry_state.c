@@ -26,14 +26,12 @@ static void put_string(struct document *d, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	document_key(d, key);
-	document_string(d, text);
+	document_put_string(d, key, text);
 }
 
 static void put_number(struct document *d, const char *key, uint64_t number)
 {
-	document_key(d, key);
-	document_unsigned(d, number);
+	document_put_unsigned(d, key, number);
 }
 
 /* Ids use all 64 bits, which readers of JSON do not. */
@@ -101,12 +99,9 @@ static void put_top(struct document *d, const struct registry_job *j)
 		put_number(d, "maker_uid", j->maker_uid);
 	if (j->lost_groups)
 		put_number(d, "lost_groups", j->lost_groups);
-	document_key(d, "is_delegated");
-	document_boolean(d, j->is_delegated);
-	document_key(d, "is_announced");
-	document_boolean(d, j->is_announced);
-	document_key(d, "is_remade");
-	document_boolean(d, j->is_remade);
+	document_put_boolean(d, "is_delegated", j->is_delegated);
+	document_put_boolean(d, "is_announced", j->is_announced);
+	document_put_boolean(d, "is_remade", j->is_remade);
 }
 
 /* A list of two numbers for each CPU, or task. */

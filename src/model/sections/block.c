@@ -345,8 +345,7 @@ static void block_format(const void *section, struct document *d)
 		size_t end = i + block_rows_of_device(b, i);
 
 		document_begin_map(d);
-		document_key(d, "device");
-		document_string(d, b->rows[i].device);
+		document_put_string(d, "device", b->rows[i].device);
 		for (; i < end; i++)
 			format_op(&b->rows[i], d);
 		document_end_map(d);

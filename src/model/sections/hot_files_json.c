@@ -75,12 +75,9 @@ static void format_list(const struct hot_files *files, const char *key, const st
 	document_begin_list(d);
 	for (size_t i = 0; i < list->count; i++) {
 		document_begin_map(d);
-		document_key(d, "path");
-		document_string(d, list->items[i].path);
-		document_key(d, "mount");
-		document_string(d, list->items[i].mount);
-		document_key(d, "files");
-		document_unsigned(d, list->items[i].files);
+		document_put_string(d, "path", list->items[i].path);
+		document_put_string(d, "mount", list->items[i].mount);
+		document_put_unsigned(d, "files", list->items[i].files);
 		format_sums(files, &list->items[i], d);
 		document_end_map(d);
 	}
@@ -96,12 +93,9 @@ static void hot_files_format(const void *section, struct document *d)
 	format_total(files, "dropped", files->knows_dropped, &files->dropped, d);
 	document_key(d, "small");
 	document_begin_flat_map(d);
-	document_key(d, "files");
-	document_unsigned(d, files->small.files);
-	document_key(d, "bytes");
-	document_unsigned(d, files->small.bytes);
-	document_key(d, "opens");
-	document_unsigned(d, files->small.opens);
+	document_put_unsigned(d, "files", files->small.files);
+	document_put_unsigned(d, "bytes", files->small.bytes);
+	document_put_unsigned(d, "opens", files->small.opens);
 	document_end_map(d);
 	format_list(files, "hot", &files->hot, d);
 	format_list(files, "directories", &files->dirs, d);

@@ -110,17 +110,14 @@ static void format_one(const struct oom_kill *from, struct document *d)
 	struct oom_kill oom_kill = *from;
 
 	document_begin_flat_map(d);
-	document_key(d, "time");
-	document_time(d, oom_kill.time_ns);
-	document_key(d, "pid");
-	document_signed(d, oom_kill.pid);
+	document_put_time(d, "time", oom_kill.time_ns);
+	document_put_signed(d, "pid", oom_kill.pid);
 	document_key(d, "uid");
 	if (oom_kill.uid >= 0)
 		document_signed(d, oom_kill.uid);
 	else
 		document_null(d);
-	document_key(d, "command");
-	document_string(d, *oom_kill.command ? oom_kill.command : NULL);
+	document_put_string(d, "command", *oom_kill.command ? oom_kill.command : NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const struct value *value = part_of(&oom_kill, i);
 

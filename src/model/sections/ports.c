@@ -110,16 +110,11 @@ static void format_port(const struct port *port, struct document *d)
 	char key[64];
 
 	document_begin_map(d);
-	document_key(d, "device");
-	document_string(d, port->device);
-	document_key(d, "port");
-	document_string(d, port->number);
-	document_key(d, "from");
-	document_time(d, port->from_ns);
-	document_key(d, "to");
-	document_time(d, port->to_ns);
-	document_key(d, "shared");
-	document_boolean(d, port->is_shared);
+	document_put_string(d, "device", port->device);
+	document_put_string(d, "port", port->number);
+	document_put_time(d, "from", port->from_ns);
+	document_put_time(d, "to", port->to_ns);
+	document_put_boolean(d, "shared", port->is_shared);
 	for (size_t i = 0; i < PORT_COUNTERS; i++) {
 		document_key(d, key_of(i, key));
 		if (port->counters[i].is_known)

@@ -183,12 +183,9 @@ static void steps_format(const void *section, struct document *d)
 		const struct step *step = &s->items[i];
 
 		document_begin_map(d);
-		document_key(d, "id");
-		document_string(d, step->id);
-		document_key(d, "start");
-		document_time(d, step->start_ns);
-		document_key(d, "end");
-		document_time(d, step->end_ns);
+		document_put_string(d, "id", step->id);
+		document_put_time(d, "start", step->start_ns);
+		document_put_time(d, "end", step->end_ns);
 		values_format_all(step->values, d);
 		if (step->network.is_known) {
 			document_key(d, "network");
