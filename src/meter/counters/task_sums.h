@@ -62,5 +62,15 @@ int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
 
+/* How evenly the threads of a process worked: see bpf/tasks.h and groups of bpf/threads.bpf.h.
+ * Another thread, that was on a CPU for so long. */
+void thread_levels_join(struct thread_levels *levels, uint64_t on_ns);
+
+/* Those that worked. */
+struct busiest_threads thread_levels_busiest(const struct thread_levels *levels);
+
+/* Make it the one that did more. */
+void busiest_threads_raise(struct busiest_threads *to, const struct busiest_threads *from);
+
 /* Sort: nothing can be added afterwards. */
 void task_sums_settle(struct sums *t);

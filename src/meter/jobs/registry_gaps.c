@@ -36,6 +36,33 @@ static int keep_base(struct registry *r, const struct task_base *base)
 	return code;
 }
 
+static int inherit_group(struct registry_group *g)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < g->member_count; i++) {
+		if (!g->members[i].is_folded)
+			code = registry_member_add(&g->members[i], g, 0);
+	}
+	if (code < 0)
+		return code;
+	g->task = g->row_count = 0;
+	return 0;
+}
+
+int registry_inherit(struct registry *r)
+{
+	size_t at = 0;
+	int code = 0;
+
+	if (!r->has_rows)
+		return -EINVAL;
+	for (struct registry_group *g; code == 0 && (g = idmap_next(&r->groups, &at));)
+		code = g->is_learned ? inherit_group(g) : 0;
+	registry_forget_parts(r); /* they are the jobs' now */
+	return code;
+}
+
 int registry_put_aside(struct registry *r, const struct task_bases *bases, uint64_t boot_ns)
 {
 	int code = registry_inherit(r);
@@ -112,10 +139,8 @@ void registry_gaps_format(const struct registry_job *j, struct document *d)
 {
 	if (!j->counted_until_ns)
 		return;
-	document_key(d, "counted_until_ns");
-	document_unsigned(d, j->counted_until_ns);
-	document_key(d, "is_put_aside");
-	document_boolean(d, j->is_put_aside);
+	document_put_unsigned(d, "counted_until_ns", j->counted_until_ns);
+	document_put_boolean(d, "is_put_aside", j->is_put_aside);
 	document_key(d, "tasks");
 	document_begin_list(d);
 	for (size_t i = 0; i < j->bases.count; i++)
