@@ -104,13 +104,11 @@ void classes_format(const struct classes *classes, struct document *d)
 {
 	document_begin_map(d);
 	document_put_string(d, "primary", classes->count ? classes->items[0].rule->id : NULL);
-	document_key(d, "classes");
-	document_begin_list(d);
+	document_begin_list_of(d, "classes");
 	for (size_t i = 0; i < classes->count; i++)
 		format_class(&classes->items[i], &classes->subject, d);
 	document_end_list(d);
-	document_key(d, "unknown");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "unknown");
 	for (size_t i = 0; i < classes->unknown_count; i++)
 		document_string(d, classes->unknown[i].rule->id);
 	document_end_list(d);

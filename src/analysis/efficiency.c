@@ -159,8 +159,7 @@ static void format_use(const char *name, const char *unit, const struct use *use
 {
 	char key[32];
 
-	document_key(d, name);
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, name);
 	snprintf(key, sizeof(key), "used_%s", unit);
 	format_amount(key, use->used, d);
 	snprintf(key, sizeof(key), "allocated_%s", unit);
@@ -180,13 +179,11 @@ static void format_billing(const struct efficiency *e, struct document *d)
 	document_begin_map(d);
 	document_put_string(d, "weights", e->billing->text);
 	document_put_string(d, "partition", e->billing->partition);
-	document_key(d, "parts");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "parts");
 	for (size_t i = 0; i < RESOURCE_COUNT; i++)
 		format_amount(resource_names[i], e->parts[i], d);
 	document_end_map(d);
-	document_key(d, "left_out");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "left_out");
 	for (size_t i = 0; i < e->billing->left_out_count; i++)
 		document_string(d, e->billing->left_out[i]);
 	document_end_list(d);
@@ -195,8 +192,7 @@ static void format_billing(const struct efficiency *e, struct document *d)
 
 static void format_chain(const struct efficiency *e, struct document *d)
 {
-	document_key(d, "chain");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "chain");
 	for (size_t i = 0; i < CHAIN_COUNT; i++)
 		format_amount(chain_names[i], e->chain[i], d);
 	document_end_map(d);
@@ -204,8 +200,7 @@ static void format_chain(const struct efficiency *e, struct document *d)
 
 static void format_lost(const struct core_time *t, struct document *d)
 {
-	document_key(d, "lost");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "lost");
 	for (size_t cause = 0; cause < LOST_COUNT; cause++) {
 		char key[48];
 
@@ -220,8 +215,7 @@ static void format_lost(const struct core_time *t, struct document *d)
 
 static void format_core_time(const struct core_time *t, struct document *d)
 {
-	document_key(d, "core_time");
-	document_begin_map(d);
+	document_begin_map_of(d, "core_time");
 	format_seconds("seconds", t->is_known, t->core, d);
 	format_seconds("on_cpu_seconds", t->is_known, t->on_cpu, d);
 	format_lost(t, d);
@@ -237,8 +231,7 @@ void efficiency_format(const struct efficiency *e, struct document *d)
 	format_amount("score", e->score, d);
 	format_billing(e, d);
 	format_amount("coverage", e->coverage, d);
-	document_key(d, "missing");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "missing");
 	for (size_t i = 0; i < e->missing_count; i++)
 		document_string(d, e->missing[i]);
 	document_end_list(d);

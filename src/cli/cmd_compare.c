@@ -46,8 +46,7 @@ static int write_documents(const struct output *output, const struct compared *a
 	document_begin_map(d);
 	document_put_string(d, "schema", COMPARISON_SCHEMA);
 	document_put_string(d, "baseline", all->names[0]);
-	document_key(d, "compared");
-	document_begin_list(d);
+	document_begin_list_of(d, "compared");
 	for (size_t i = 1; i < all->count; i++) {
 		document_begin_map(d);
 		document_put_string(d, "record", all->names[i]);

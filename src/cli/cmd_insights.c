@@ -72,8 +72,7 @@ static int write_document(const struct output *output, const struct finding *fin
 		return -ENOMEM;
 	document_begin_map(d);
 	document_put_string(d, "schema", INSIGHTS_SCHEMA);
-	document_key(d, "job");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "job");
 	document_put_string(d, "manager", record->job.manager);
 	document_put_string(d, "id", record->job.id);
 	document_put_string(d, "name", record->job.name);

@@ -93,15 +93,6 @@ static void put_string(struct document *d, const char *key, const char *text)
 	document_put_string(d, key, text && *text ? text : NULL);
 }
 
-static void put_strings(struct document *d, const char *key, const struct strings *list)
-{
-	document_key(d, key);
-	document_begin_list(d);
-	for (size_t i = 0; i < list->count; i++)
-		document_string(d, list->items[i]);
-	document_end_list(d);
-}
-
 /* False: there is no more to say. */
 static bool begin(const struct doctor_agent *a, struct document *d)
 {
@@ -122,9 +113,9 @@ void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 	if (!begin(a, d))
 		return;
 	put_string(d, "version", a->facts.version);
-	put_strings(d, "tiers", &a->facts.tiers);
-	put_strings(d, "missing", &a->facts.missing);
-	put_strings(d, "notes", &a->facts.notes);
+	document_put_strings(d, "tiers", &a->facts.tiers);
+	document_put_strings(d, "missing", &a->facts.missing);
+	document_put_strings(d, "notes", &a->facts.notes);
 	document_key(d, "jobs_live");
 	if (a->has_answer)
 		document_unsigned(d, a->facts.jobs_live);

@@ -149,8 +149,7 @@ static void format_account(const char *key, const struct accounting *accounting,
 
 static void format_accounting(const struct record *record, struct document *d)
 {
-	document_key(d, "accounting");
-	document_begin_map(d);
+	document_begin_map_of(d, "accounting");
 	format_account("read", &record->coverage.read_accounting, d);
 	format_account("write", &record->coverage.write_accounting, d);
 	document_end_map(d);

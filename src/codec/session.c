@@ -46,17 +46,12 @@ int session_sum(const struct session *s, struct record **ret)
 	return 0;
 }
 
-static void add_time(struct document *d, const char *key, uint64_t ns)
-{
-	document_put_time(d, key, ns);
-}
-
 static void format_head(const struct session *s, struct document *d)
 {
 	document_begin_map(d);
 	document_put_string(d, "name", s->name);
-	add_time(d, "start", s->start_ns);
-	add_time(d, "end", s->end_ns);
+	document_put_time(d, "start", s->start_ns);
+	document_put_time(d, "end", s->end_ns);
 	document_key(d, "elapsed_seconds");
 	document_decimal(d, s->elapsed_ns, metric_unit_places(UNIT_SECONDS));
 	document_end_map(d);
@@ -71,8 +66,7 @@ int session_format(const struct session *s, const struct record *summary,
 	document_put_string(d, "schema", SESSION_SCHEMA);
 	document_key(d, "session");
 	format_head(s, d);
-	document_key(d, "jobs");
-	document_begin_list(d);
+	document_begin_list_of(d, "jobs");
 	for (size_t i = 0; r == 0 && i < s->jobs.count; i++)
 		r = writer->write(writer->context, s->jobs.items[i], d);
 	document_end_list(d);

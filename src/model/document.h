@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 struct document; /* opaque */
+struct strings;
 
 enum document_style {
 	DOCUMENT_INDENTED,
@@ -52,6 +53,11 @@ void document_put_unsigned(struct document *d, const char *key, uint64_t number)
 void document_put_signed(struct document *d, const char *key, int64_t number);
 void document_put_time(struct document *d, const char *key, uint64_t ns);
 void document_put_boolean(struct document *d, const char *key, bool is_true);
+void document_put_strings(struct document *d, const char *key, const struct strings *list);
+void document_begin_map_of(struct document *d, const char *key);
+void document_begin_flat_map_of(struct document *d, const char *key);
+void document_begin_list_of(struct document *d, const char *key);
+void document_begin_flat_list_of(struct document *d, const char *key);
 
 /* End the document and flush.  -EIO and the like: it is not whole. */
 int document_finish(struct document *d);

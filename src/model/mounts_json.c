@@ -41,8 +41,7 @@ static void format_data(struct mount_row *row, struct document *d)
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
 
-		document_key(d, name);
-		document_begin_map(d);
+		document_begin_map_of(d, name);
 		format_mount_metrics(name, row, d);
 		document_end_map(d);
 	}
@@ -53,8 +52,7 @@ static void format_mapped(struct mount_row *row, struct document *d)
 	if (row->interfaces[INTERFACE_MAPPING][OP_READ].bytes == 0 &&
 	    row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes == 0)
 		return;
-	document_key(d, "mapped");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "mapped");
 	format_mount_metrics("mapped", row, d);
 	document_end_map(d);
 }
@@ -64,8 +62,7 @@ static void format_interface_op(struct mount_row *row, enum file_interface inter
 {
 	const char *name = file_op_name(op);
 
-	document_key(d, name);
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, name);
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
@@ -81,13 +78,11 @@ static void format_interface_op(struct mount_row *row, enum file_interface inter
 /* Plain calls are what is left, and mappings no part of it. */
 static void format_interfaces(struct mount_row *row, struct document *d)
 {
-	document_key(d, "interfaces");
-	document_begin_map(d);
+	document_begin_map_of(d, "interfaces");
 	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
 		if (!mount_row_has_interface(row, (enum file_interface)interface))
 			continue;
-		document_key(d, file_interface_name((enum file_interface)interface));
-		document_begin_map(d);
+		document_begin_map_of(d, file_interface_name((enum file_interface)interface));
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
 			format_interface_op(row, (enum file_interface)interface, (enum file_op)op,
 					    d);
@@ -98,8 +93,7 @@ static void format_interfaces(struct mount_row *row, struct document *d)
 
 static void format_op(struct mount_row *row, enum file_op op, struct document *d)
 {
-	document_key(d, file_op_name(op));
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, file_op_name(op));
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
@@ -115,8 +109,7 @@ static void format_mount(struct mount_row *row, struct document *d)
 {
 	document_begin_map(d);
 	document_put_string(d, "mount", row->mount);
-	document_key(d, "aliases");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "aliases");
 	for (size_t i = 0; i < MOUNT_ALIASES_MAX && row->aliases[i]; i++)
 		document_string(d, row->aliases[i]);
 	document_end_list(d);
@@ -125,8 +118,7 @@ static void format_mount(struct mount_row *row, struct document *d)
 	format_data(row, d);
 	format_interfaces(row, d);
 	format_mapped(row, d);
-	document_key(d, "meta");
-	document_begin_map(d);
+	document_begin_map_of(d, "meta");
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
 		if (row->ops[op].calls > 0)
 			format_op(row, (enum file_op)op, d);

@@ -56,8 +56,7 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 	const char *unit = metric_unit_name(metric_get(timeline_metric(series))->unit);
 	char name[NAME_SIZE];
 
-	document_key(d, name_of(series, name));
-	document_begin_map(d);
+	document_begin_map_of(d, name_of(series, name));
 	document_put_string(d, "unit", unit ? unit : "count");
 	if (t->series[series].before) {
 		document_key(d, "before");
@@ -80,8 +79,7 @@ static void timeline_format(const void *section, struct document *d)
 	document_begin_map(d);
 	document_put_time(d, "start", t->start_ns);
 	format_shape(t, d);
-	document_key(d, "series");
-	document_begin_map(d);
+	document_begin_map_of(d, "series");
 	for (size_t i = 0; i < TIMELINE_SERIES; i++)
 		format_series(t, i, d);
 	document_end_map(d);
@@ -117,8 +115,7 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 		r = packed_append(&packed, buckets[i], 1);
 	if (r < 0)
 		return r;
-	document_key(d, name_of(series, name));
-	document_begin_map(d);
+	document_begin_map_of(d, name_of(series, name));
 	document_put_unsigned(d, "before", t->series[series].before);
 	document_key(d, "runs");
 	save_runs(&packed, d);
@@ -136,8 +133,7 @@ int timeline_save(const struct timeline *t, struct document *d)
 	document_put_unsigned(d, "last_boot_ns", MIN(t->last_boot_ns, PACKED_MAX));
 	document_put_boolean(d, "from_start", t->is_from_start);
 	format_shape(t, d);
-	document_key(d, "series");
-	document_begin_map(d);
+	document_begin_map_of(d, "series");
 	for (size_t i = 0; r == 0 && i < TIMELINE_SERIES; i++) {
 		if (timeline_knows(t, i))
 			r = save_series(t, i, d);

@@ -230,8 +230,7 @@ void numbers_format(const struct numbers *n, struct document *d)
 		add_number(rows[i].key, rows[i].number, d);
 	document_put_string(d, "blocked_on",
 			    n->cause < CAUSE_COUNT ? cause_name((enum cause)n->cause) : NULL);
-	document_key(d, "mounts");
-	document_begin_list(d);
+	document_begin_list_of(d, "mounts");
 	for (size_t i = 0; i < n->mount_count; i++)
 		format_mount(&n->mounts[i], d);
 	document_end_list(d);

@@ -31,8 +31,7 @@ int top_line_write(const struct top *t, bool is_all, FILE *out)
 		return -ENOMEM;
 	document_begin_map(d);
 	wire_snapshot_format_head(&t->last, d);
-	document_key(d, "jobs");
-	document_begin_list(d);
+	document_begin_list_of(d, "jobs");
 	for (size_t i = 0; i < t->job_count; i++) {
 		const struct line_job line = { t, &t->jobs[i] };
 

@@ -141,8 +141,7 @@ void registry_gaps_format(const struct registry_job *j, struct document *d)
 		return;
 	document_put_unsigned(d, "counted_until_ns", j->counted_until_ns);
 	document_put_boolean(d, "is_put_aside", j->is_put_aside);
-	document_key(d, "tasks");
-	document_begin_list(d);
+	document_begin_list_of(d, "tasks");
 	for (size_t i = 0; i < j->bases.count; i++)
 		put_base(d, &j->bases.items[i]);
 	document_end_list(d);

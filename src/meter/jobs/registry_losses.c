@@ -158,8 +158,7 @@ static const char *name_of(size_t reason)
 
 void registry_losses_format(const struct registry_job *j, struct document *d)
 {
-	document_key(d, "lost");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "lost");
 	for (size_t i = 0; j->losses && i < LOSSES; i++) {
 		if (!j->losses->counts[i])
 			continue;

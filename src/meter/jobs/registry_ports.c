@@ -252,8 +252,7 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 {
 	if (p->state == PORTS_NONE)
 		return;
-	document_key(d, "ports");
-	document_begin_map(d);
+	document_begin_map_of(d, "ports");
 	document_put_string(d, "state", state_names[p->state]);
 	if (p->first) {
 		document_key(d, "first");

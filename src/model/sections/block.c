@@ -320,8 +320,7 @@ static bool is_of_op(const struct metric *metric, enum block_op op)
 
 static void format_op(const struct block_row *row, struct document *d)
 {
-	document_key(d, block_op_name(row->op));
-	document_begin_map(d);
+	document_begin_map_of(d, block_op_name(row->op));
 	for (size_t id = METRIC_BLOCK_FIRST; id < METRIC_BLOCK_END; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 

@@ -46,8 +46,7 @@ static void format_sums(const struct hot_files *files, const struct hot_file *fi
 			struct document *d)
 {
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		document_key(d, file_op_name((enum file_op)op));
-		document_begin_flat_map(d);
+		document_begin_flat_map_of(d, file_op_name((enum file_op)op));
 		format_numbers(files, file, data_sections[op], d);
 		document_end_map(d);
 	}
@@ -57,8 +56,7 @@ static void format_sums(const struct hot_files *files, const struct hot_file *fi
 static void format_total(const struct hot_files *files, const char *key, bool knows_files,
 			 const struct hot_file *file, struct document *d)
 {
-	document_key(d, key);
-	document_begin_map(d);
+	document_begin_map_of(d, key);
 	document_key(d, "files");
 	if (knows_files)
 		document_unsigned(d, file->files);
@@ -71,8 +69,7 @@ static void format_total(const struct hot_files *files, const char *key, bool kn
 static void format_list(const struct hot_files *files, const char *key, const struct hot_list *list,
 			struct document *d)
 {
-	document_key(d, key);
-	document_begin_list(d);
+	document_begin_list_of(d, key);
 	for (size_t i = 0; i < list->count; i++) {
 		document_begin_map(d);
 		document_put_string(d, "path", list->items[i].path);
@@ -91,8 +88,7 @@ static void hot_files_format(const void *section, struct document *d)
 	document_begin_map(d);
 	format_total(files, "followed", true, &files->total, d);
 	format_total(files, "dropped", files->knows_dropped, &files->dropped, d);
-	document_key(d, "small");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "small");
 	document_put_unsigned(d, "files", files->small.files);
 	document_put_unsigned(d, "bytes", files->small.bytes);
 	document_put_unsigned(d, "opens", files->small.opens);

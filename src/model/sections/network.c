@@ -281,8 +281,7 @@ static void format_sockets(const struct network *n, enum socket_kind kind, struc
 {
 	const char *before = "";
 
-	document_key(d, socket_kind_name(kind));
-	document_begin_map(d);
+	document_begin_map_of(d, socket_kind_name(kind));
 	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
