@@ -87,6 +87,24 @@ const json_t *place_member(const json_t *map, const char *key)
 	return json && !json_is_null(json) ? json : NULL;
 }
 
+int place_each(const struct place *place, const json_t *list, size_t max,
+	       int (*take)(const struct place *item, const json_t *map, void *ret), void *ret)
+{
+	int r = 0;
+
+	if (json_array_size(list) > max)
+		return place_refuse(place, "", "has more than %zu entries", max);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		const struct place item = place_item(place, "", i);
+		const json_t *map = json_array_get(list, i);
+
+		r = json_is_object(map) ? take(&item, map, ret)
+					: place_refuse(&item, "", "is %s and should be a map",
+						       place_type_name(map));
+	}
+	return r;
+}
+
 int place_get(const struct place *place, const json_t *map, const char *key, json_type type,
 	      const json_t **ret)
 {

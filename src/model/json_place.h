@@ -34,6 +34,10 @@ int place_parse_map(const char *text, size_t length, json_t **ret, struct error 
 struct place place_below(const struct place *above, const char *key);
 struct place place_item(const struct place *above, const char *key, size_t index);
 
+/* Take each map of @list into @ret.  -EINVAL: it has more than @max, or something else in it. */
+int place_each(const struct place *place, const json_t *list, size_t max,
+	       int (*take)(const struct place *item, const json_t *map, void *ret), void *ret);
+
 /* Say what is wrong with member @key ("": with the map itself).  Returns -EINVAL. */
 int place_refuse(const struct place *place, const char *key, const char *format, ...)
 	PRINTF_LIKE(3, 4);

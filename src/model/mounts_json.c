@@ -334,13 +334,12 @@ static int add_row(const struct place *place, const json_t *map, struct reading 
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int take_mount(const struct place *place, const json_t *map, struct reading *reading)
+static int take_mount(const struct place *place, const json_t *map, void *data)
 {
+	struct reading *reading = data;
 	struct mount_row *row = NULL;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = add_row(place, map, reading, &row);
 	if (r < 0 || !row)
 		return r;
@@ -359,15 +358,6 @@ static int take_mount(const struct place *place, const json_t *map, struct readi
 
 int reading_parse_mounts(const struct place *place, const json_t *list, struct reading *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > MOUNT_ROWS_MAX)
-		return place_refuse(place, "", "has more than %d entries", MOUNT_ROWS_MAX);
 	ret->has_mounts = true;
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "", i);
-
-		r = take_mount(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, MOUNT_ROWS_MAX, take_mount, ret);
 }

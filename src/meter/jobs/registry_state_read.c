@@ -384,7 +384,7 @@ static int take_cgroups(const struct place *place, const json_t *root, struct re
 	if (!j->pending)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "leaves", i);
+		struct place here = place_item(place, "cgroups", i);
 
 		r = take_cgroup(&here, json_array_get(list, i), &j->pending[j->pending_count++]);
 	}

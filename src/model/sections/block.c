@@ -383,13 +383,12 @@ static int take_op(const struct place *above, const json_t *device, const char *
 	return r < 0 ? r : block_add(ret, name, op, &counts);
 }
 
-static int take_device(const struct place *place, const json_t *map, struct block *ret)
+static int take_device(const struct place *place, const json_t *map, void *data)
 {
+	struct block *ret = data;
 	_cleanup_free_ char *name = NULL;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_string(place, map, "device", &name);
 	if (r < 0)
 		return r;
@@ -407,15 +406,8 @@ static int take_device(const struct place *place, const json_t *map, struct bloc
 static int block_parse(const struct place *place, const json_t *list, void *section)
 {
 	struct block *ret = section;
-	int r = 0;
+	int r = place_each(place, list, BLOCK_DEVICES_MAX + 1 /* BLOCK_OTHER */, take_device, ret);
 
-	if (json_array_size(list) > BLOCK_DEVICES_MAX + 1) /* BLOCK_OTHER's too */
-		return place_refuse(place, "", "has more than %d entries", BLOCK_DEVICES_MAX + 1);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "", i);
-
-		r = take_device(&here, json_array_get(list, i), ret);
-	}
 	ret->is_known = r == 0;
 	return r;
 }

@@ -140,15 +140,14 @@ void oom_list_format(const void *section, struct document *d)
 	document_end_list(d);
 }
 
-static int take_oom_kill(const struct place *place, const json_t *map, struct oom_list *ret)
+static int take_oom_kill(const struct place *place, const json_t *map, void *data)
 {
+	struct oom_list *ret = data;
 	_cleanup_free_ char *command = NULL;
 	struct oom_kill oom_kill = { .uid = -1 };
 	int64_t pid = 0;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_time(place, map, "time", &oom_kill.time_ns);
 	if (r == 0)
 		r = place_take_signed(place, map, "pid", 0, INT32_MAX, &pid);
@@ -172,16 +171,7 @@ static int take_oom_kill(const struct place *place, const json_t *map, struct oo
 
 int oom_list_parse(const struct place *place, const json_t *list, void *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > OOM_LIST_MAX)
-		return place_refuse(place, "", "has more than %d entries", OOM_LIST_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "", i);
-
-		r = take_oom_kill(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, OOM_LIST_MAX, take_oom_kill, ret);
 }
 
 static bool has_oom_kills(const void *section)

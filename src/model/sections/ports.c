@@ -133,8 +133,9 @@ void ports_format(const struct ports *p, struct document *d)
 	document_end_list(d);
 }
 
-static int take_port(const struct place *place, const json_t *map, struct ports *ret)
+static int take_port(const struct place *place, const json_t *map, void *data)
 {
+	struct ports *ret = data;
 	const char *device = json_string_value(place_member(map, "device")),
 		   *number = json_string_value(place_member(map, "port"));
 	struct port *port = device && number ? ports_add(ret, device, number) : NULL;
@@ -155,16 +156,7 @@ static int take_port(const struct place *place, const json_t *map, struct ports 
 
 int ports_parse(const struct place *place, const json_t *list, struct ports *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > PORTS_MAX)
-		return place_refuse(place, "", "has more than %d entries", PORTS_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "", i);
-
-		r = take_port(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, PORTS_MAX, take_port, ret);
 }
 
 /* ---- a record's, which has a pointer to them ---- */

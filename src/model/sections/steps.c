@@ -196,14 +196,13 @@ static void steps_format(const void *section, struct document *d)
 	document_end_list(d);
 }
 
-static int take_step(const struct place *place, const json_t *map, struct steps *ret)
+static int take_step(const struct place *place, const json_t *map, void *data)
 {
+	struct steps *ret = data;
 	_cleanup_free_ char *id = NULL;
 	struct step *step;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_string(place, map, "id", &id);
 	if (r < 0)
 		return r;
@@ -224,16 +223,7 @@ static int take_step(const struct place *place, const json_t *map, struct steps 
 
 static int steps_parse(const struct place *place, const json_t *list, void *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > STEPS_MAX)
-		return place_refuse(place, "", "has more than %d entries", STEPS_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_item(place, "", i);
-
-		r = take_step(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, STEPS_MAX, take_step, ret);
 }
 
 static bool has_steps(const void *section)
