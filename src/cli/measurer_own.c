@@ -61,16 +61,7 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 {
 	static const char *const wanted[] = { "ports", NULL }; /* measure.c has the others */
 	bool has_source[SOURCES_MAX];
-	const struct sampler_options options = {
-		.root_fd = m->root_fd,
-		.tiers = m->options->tiers,
-		.has_clock = true,
-		.has_histograms = true,
-		.has_block = true,
-		.has_source = has_source,
-		.key = -1,
-		.one = &m->one,
-	};
+	struct sampler_options options = sampler_options_full(m->root_fd);
 
 	m->one = (struct sampler_one){
 		.group = m->group,
@@ -83,6 +74,9 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.map_sizes = m->options->map_sizes,
 	};
 	sources_want(has_source, wanted);
+	options.tiers = m->options->tiers;
+	options.has_source = has_source;
+	options.one = &m->one;
 	return sampler_open(&options, &m->sampler, err);
 }
 

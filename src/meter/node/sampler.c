@@ -59,6 +59,19 @@ struct sampler {
 	char prolog_dir[4096 + 8];
 };
 
+struct sampler_options sampler_options_full(int root_fd)
+{
+	return (struct sampler_options){
+		.root_fd = root_fd,
+		.tiers = METER_ALL,
+		.has_clock = true,
+		.has_histograms = true,
+		.has_block = true,
+		.key = -1,
+		.budget = 20000,
+	};
+}
+
 static void read_word(int root_fd, const char *path, char *ret, size_t size)
 {
 	if (file_read_small(root_fd, path, ret, size) < 0)
