@@ -37,9 +37,8 @@ void document_key(struct document *d, const char *key);
 void document_string(struct document *d, const char *text); /* NULL: null */
 void document_unsigned(struct document *d, uint64_t number);
 void document_signed(struct document *d, int64_t number);
-void document_decimal(struct document *d, uint64_t number, unsigned int places); /* as
-										    decimal_format()
-										  */
+/* As decimal_format(). */
+void document_decimal(struct document *d, uint64_t number, unsigned int places);
 /* The same below 0. */
 void document_signed_decimal(struct document *d, int64_t number, unsigned int places);
 void document_time(struct document *d, uint64_t ns); /* since the epoch, as RFC 3339 in UTC; 0: null

@@ -252,11 +252,8 @@ static bool sees_block(const struct meter *m)
 
 unsigned int meter_counted(const struct meter *m)
 {
-	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which
-											  needs no
-											  other hook
-											  of the
-											  tier */
+	/* which needs no other hook of the tier */
+	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0;
 
 	if (meter_has_tier(m, METER_T1))
 		counted |= COUNTED_TIMES;
