@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "bpf/block_rows.h" /* the kernel side's */
 #include "basic/cleanup.h"
 #include "load/entries.h"
@@ -51,15 +52,8 @@ static int visit(void *list, const void *key, const void *value)
 	const struct block_key *its = key;
 	struct list *l = list;
 
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct cgroup_block *larger = reallocarray(l->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		l->items = larger;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count].cgroup = its->cgroup;
 	l->count += blocks_row_of(its->op, value, &l->items[l->count].row);
 	return 0;

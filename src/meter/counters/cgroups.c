@@ -9,6 +9,7 @@
 
 #include <bpf/bpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
@@ -38,15 +39,8 @@ static void list_clear(struct list *l)
 /* Room for one more, at the end; NULL: no memory. */
 static void *add_item(struct list *l)
 {
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		char *items = reallocarray(l->items, room, l->item_size);
-
-		if (!items)
-			return NULL;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, l->item_size) < 0)
+		return NULL;
 	return l->items + l->count++ * l->item_size;
 }
 

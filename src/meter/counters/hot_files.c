@@ -8,6 +8,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "counters/details.h"
 #include "basic/error.h"
@@ -58,15 +59,8 @@ static int add_found(void *data, const void *key, const void *value)
 {
 	struct finds *finds = data;
 
-	if (finds->count == finds->room) {
-		size_t room = MAX(finds->room * 2, (size_t)256);
-		struct found *larger = reallocarray(finds->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		finds->items = larger;
-		finds->room = room;
-	}
+	if (array_reserve(&finds->items, &finds->room, finds->count, sizeof(*finds->items)) < 0)
+		return -ENOMEM;
 	finds->items[finds->count++] =
 		(struct found){ .key = *(const struct followed_key *)key,
 				.file = *(const struct followed_file *)value };

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "bpf/traffic.h"
@@ -86,18 +87,6 @@ static int grow_index(struct sums *t)
 	return 0;
 }
 
-static int grow_items(struct sums *t)
-{
-	size_t room = t->room ? t->room * 2 : INDEX_MIN / 2;
-	struct cgroup_tasks *items = reallocarray(t->items, room, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	t->items = items;
-	t->room = room;
-	return 0;
-}
-
 /* NULL: no memory. */
 static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
 {
@@ -106,7 +95,7 @@ static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
 	cgroup = t->only ? t->only : cgroup;
 	if ((t->count + 1) * 2 > t->index_size && grow_index(t) < 0)
 		return NULL;
-	if (t->count == t->room && grow_items(t) < 0)
+	if (array_reserve(&t->items, &t->room, t->count, sizeof(*t->items)) < 0)
 		return NULL;
 	slot = find_slot(t, cgroup);
 	if (!*slot) {
@@ -367,15 +356,8 @@ static struct busiest_threads threads_of(const struct task_record *threads, size
 
 int task_bases_add(struct task_bases *b, const struct task_base *base)
 {
-	if (b->count == b->room) {
-		size_t room = b->room ? b->room * 2 : 64;
-		struct task_base *items = reallocarray(b->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		b->items = items;
-		b->room = room;
-	}
+	if (array_reserve(&b->items, &b->room, b->count, sizeof(*b->items)) < 0)
+		return -ENOMEM;
 	b->items[b->count++] = *base;
 	return 0;
 }

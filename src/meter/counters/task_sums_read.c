@@ -7,6 +7,7 @@
 
 #include <bpf/bpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/macro.h"
@@ -110,15 +111,8 @@ static int visit_leaving(void *list, const void *key UNUSED, const void *value)
 {
 	struct leaving_list *l = list;
 
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct leaving_task *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = *(const struct leaving_task *)value;
 	return 0;
 }

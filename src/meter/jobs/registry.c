@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
@@ -164,15 +165,8 @@ bool registry_wants_groups(const struct registry *r)
 
 static int append_job(struct registry *r, struct registry_job *j)
 {
-	if (r->job_count == r->job_room) {
-		size_t room = r->job_room ? r->job_room * 2 : 64;
-		struct registry_job **larger = reallocarray(r->jobs, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		r->jobs = larger;
-		r->job_room = room;
-	}
+	if (array_reserve(&r->jobs, &r->job_room, r->job_count, sizeof(*r->jobs)) < 0)
+		return -ENOMEM;
 	j->index = r->job_count;
 	r->jobs[r->job_count++] = j;
 	r->is_ordered = false;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
@@ -67,16 +68,10 @@ static uint32_t key_of(uint32_t slot, const struct file_key *key)
 /* Count the row as the group's; 0: no memory. */
 static uint32_t note_group(struct feeding *f, struct registry_group *g)
 {
-	if (!g->fed.number && f->group_count == f->group_room) {
-		size_t room = f->group_room ? f->group_room * 2 : 64;
-		struct registry_group **larger = reallocarray(f->groups, room, sizeof(*larger));
-
-		if (!larger)
-			return 0;
-		f->groups = larger;
-		f->group_room = room;
-	}
 	if (!g->fed.number) {
+		if (array_reserve(&f->groups, &f->group_room, f->group_count, sizeof(*f->groups)) <
+		    0)
+			return 0;
 		f->groups[f->group_count++] = g;
 		g->fed.number = (uint32_t)f->group_count;
 	}

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
@@ -83,15 +84,8 @@ static int visit(void *context, const void *key, const void *value)
 
 	if (its->cpu >= LOST_COUNT)
 		return 0;
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 16;
-		struct cgroup_loss *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0,
 						     *(const uint64_t *)value };
 	return 0;
