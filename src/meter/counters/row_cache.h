@@ -17,7 +17,7 @@
 
 struct row_cache;
 
-int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as leaves.h has it, and stays
+int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as cgroups.h has it, and stays
 								the caller's */
 struct row_cache *row_cache_close(struct row_cache *b); /* NULL is fine; returns NULL */
 

@@ -27,7 +27,7 @@ struct meter_options {
 	bool has_clock; /* T2: time of calls */
 	bool has_histograms; /* T2 */
 	bool has_block; /* T2: block devices */
-	bool has_groups; /* tell groups apart by their lives: see leaves.h; needs the hierarchy */
+	bool has_groups; /* tell groups apart by their lives: see cgroups.h; needs the hierarchy */
 	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed
 				      are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
