@@ -8,7 +8,6 @@
 
 #include "basic/cleanup.h"
 #include "model/document.h"
-#include "basic/macro.h"
 #include "model/rows.h"
 #include "load/tiers.h"
 

@@ -8,7 +8,6 @@
 #include "basic/cleanup.h"
 #include "cli/doctor_agent.h"
 #include "model/document.h"
-#include "basic/macro.h"
 #include "cgroup/placement.h"
 
 static void put_string(struct document *d, const char *key, const char *text)

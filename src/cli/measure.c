@@ -25,7 +25,6 @@
 #include "basic/macro.h"
 #include "basic/cpulist.h"
 #include "cli/measurer.h"
-#include "basic/parse.h"
 #include "sources/thermal.h"
 
 #define SURVIVORS_NAMED 16

@@ -14,7 +14,6 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
-#include "basic/macro.h"
 #include "cli/measure.h"
 #include "cli/measurer.h"
 #include "basic/parse.h"

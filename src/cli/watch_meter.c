@@ -15,7 +15,6 @@
 #include "basic/file.h"
 #include "cgroup/group.h"
 #include "cgroup/identity.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "selftest/rights.h"
 #include "node/sampler.h"

@@ -10,7 +10,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/guess.h"
-#include "basic/macro.h"
 #include "codec/yaml_node.h"
 
 #define NAME_MAX_BYTES 128

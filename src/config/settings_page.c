@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
 #include "config/settings.h"
 
 #define COMMENT_COLUMNS 96

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "basic/array.h"
-#include "basic/macro.h"
 #include "basic/text.h"
 
 static void clear_one(struct sample *one)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "model/json_place.h"
-#include "basic/macro.h"
 #include "model/record.h"
 
 const struct section *section_find(const char *name)

@@ -13,7 +13,6 @@
 #include "tui/grid.h"
 #include "basic/macro.h"
 #include "tui/top.h"
-#include "basic/utf8.h"
 
 #define ESCAPE_MS 25 /* what comes that soon behind an escape is part of a key */
 #define WHEEL_ROWS 3

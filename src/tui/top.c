@@ -10,7 +10,6 @@
 #include "analysis/classes.h"
 #include "basic/cleanup.h"
 #include "tui/columns.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "tui/processes.h"
 #include "basic/text.h"

@@ -14,7 +14,6 @@
 #include "tui/columns.h"
 #include "basic/macro.h"
 #include "tui/processes.h"
-#include "model/record.h"
 #include "model/sections/steps.h"
 #include "basic/text.h"
 

@@ -13,7 +13,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 
 #define MOUNTINFO_MAX_BYTES (64u << 20)

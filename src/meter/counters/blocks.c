@@ -10,7 +10,6 @@
 #include "bpf/block_rows.h" /* the kernel side's */
 #include "basic/cleanup.h"
 #include "load/entries.h"
-#include "basic/macro.h"
 #include "load/objects.h"
 
 static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLOCK_WRITE &&

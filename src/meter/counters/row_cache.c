@@ -12,7 +12,6 @@
 #include "basic/error.h"
 #include "basic/idmap.h"
 #include "basic/ids.h"
-#include "basic/macro.h"
 #include "load/meter.h"
 
 #define WHOLE_NS UINT64_C(60000000000) /* how often all are read, whatever was told */

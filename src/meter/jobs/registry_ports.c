@@ -10,7 +10,6 @@
 
 #include "model/document.h"
 #include "model/json_place.h"
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 
 /* It has the node with whoever is logged in. */

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 #include "counters/task_metrics.h"
 #include "counters/task_sums.h"

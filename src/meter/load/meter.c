@@ -17,7 +17,6 @@
 #include "load/kernel_types.h"
 #include "bpf/lost.h"
 #include "model/counted.h"
-#include "basic/macro.h"
 #include "load/own_costs.h"
 #include "load/pinned.h"
 #include "load/prototypes.h"

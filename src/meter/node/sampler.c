@@ -22,7 +22,6 @@
 #include "node/job_state.h"
 #include "node/kernel_side.h"
 #include "sources/machine.h"
-#include "basic/macro.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
 #include "counters/task_sums.h"
