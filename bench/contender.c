@@ -11,7 +11,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "counters/blocks.h"
 #include "basic/cleanup.h"
 #include "counters/counted_all.h"
 #include "basic/error.h"
@@ -105,7 +104,8 @@ static int meter_end(struct contest *c, struct counted *ret, struct error *err)
 	if (c->contender->has_block) /* the last may not be in: the kernel tells of its end in an
 					interrupt */
 		ret->requests = (int64_t)(block_total(&reading.block, METRIC_BLOCK_READ_REQUESTS) +
-					  blocks_unended(meter_objects(m)));
+					  objects_count_entries(meter_objects(m), OBJECT_BLOCK,
+								"block_requests"));
 	for (size_t i = 0; i < reading.mount_count; i++) {
 		const struct mount_row *row = &reading.mounts[i];
 
@@ -129,7 +129,8 @@ static void meter_tell(struct contest *c, program_teller tell, void *data)
 	hooks = meter_hooks(c->state, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (hooks[i].is_on)
-			tell_program(meter_program_fd(c->state, hooks[i].program), tell, data);
+			tell_program(objects_program_fd(meter_objects(c->state), hooks[i].program),
+				     tell, data);
 	}
 }
 

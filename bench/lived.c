@@ -10,7 +10,9 @@
 #include "bpf/lost.h"
 #include "basic/macro.h"
 #include "load/meter.h"
-#include "counters/times.h"
+#include "bpf/task_times.h"
+#include "bpf/tasks.h"
+#include "load/entries.h"
 #include "worker.h"
 
 #define TRIES_MAX                                                                              \
@@ -25,9 +27,9 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static int add_times(void *context, uint64_t cgroup UNUSED, uint32_t cpu UNUSED,
-		     const struct task_times *times)
+static int add_times(void *context, const void *key UNUSED, const void *value)
 {
+	const struct task_times *times = value;
 	const uint64_t *blocked = (const uint64_t *)&times->blocked;
 	struct look *look = context;
 
@@ -41,13 +43,14 @@ static int add_times(void *context, uint64_t cgroup UNUSED, uint32_t cpu UNUSED,
 int look_take(const struct meter *m, struct look *ret, struct error *err)
 {
 	const struct objects *o = meter_objects(m);
-	int r;
+	int fd = objects_map_fd(o, OBJECT_TIME, "task_times"), r;
 
 	*ret = (struct look){ .earliest_ns = now_ns() };
-	r = times_charge_open(o);
+	r = objects_iterate(o, "charge_tasks");
 	ret->latest_ns = now_ns();
-	if (r >= 0)
-		r = times_visit(o, add_times, ret);
+	if (r >= 0 && fd >= 0)
+		r = entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times),
+				  add_times, ret);
 	return r < 0 ? error_set_errno(err, r, "cannot read T1's times") : 0;
 }
 

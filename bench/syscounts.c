@@ -11,6 +11,7 @@
 #include "contender.h"
 #include "basic/error.h"
 #include "kinds.h"
+#include "counters/details.h"
 #include "load/meter.h"
 #include "basic/parse.h"
 #include "tool.h"
@@ -26,7 +27,7 @@ int syscalls_end(struct contest *c, struct counted *ret, struct error *err)
 {
 	struct syscalls counted = {};
 	uint64_t open;
-	int r = meter_read_syscalls(c->state, &counted, &open, err);
+	int r = syscalls_read(c->state, &counted, &open, err);
 
 	ret->reads = calls_of(&counted, "pread64");
 	ret->writes = calls_of(&counted, "write");

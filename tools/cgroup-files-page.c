@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "cgroup/allocation.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "cgroup/group_files.h"
 #include "sources/hardware.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Print docs/agent-config.md (config-page reference) or share/agent.yaml (config-page example),
- * from the table in src/agent/config.c. */
+ * from the table in src/config/config.c. */
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/config.h"
+#include "config/config.h"
 
 static int print_reference(void)
 {
-	puts("<!-- Made by tools/config-page from the table in src/agent/config.c; a test compares "
+	puts("<!-- Made by tools/config-page from the table in src/config/config.c; a test compares "
 	     "them. -->\n"
 	     "# The agent's settings\n\n"
 	     "They stand in `/etc/jobmeter/agent.yaml`, which need not be there: then the defaults "

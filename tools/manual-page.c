@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/macro.h"
 #include "offered.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "basic/clock.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "agent/helper.h"
 #include "agent/log.h"

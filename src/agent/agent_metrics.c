@@ -95,9 +95,7 @@ void agent_facts_read(int root_fd, const struct meter *meter, struct object_map 
 	ret->has_meter = meter;
 	if (!meter)
 		return;
-	ret->skipped_runs = meter_skipped_runs(meter);
-	for (unsigned int i = 0; i < LOST_COUNT; i++)
-		ret->lost[i] = meter_lost(meter, i);
+	losses_sum(meter, &ret->losses);
 	ret->hooks = meter_hooks(meter, &ret->hook_count);
 	ret->older = meter_older(meter);
 	read_maps(meter, forms, ret);
@@ -195,11 +193,12 @@ static int put_maps(const struct agent_facts *facts, struct samples *to)
 
 static int put_meter(const struct agent_facts *facts, struct samples *to)
 {
-	int r = samples_add_plain(to, METRIC_AGENT_SKIPPED_RUNS, facts->skipped_runs);
+	int r = samples_add_plain(to, METRIC_AGENT_SKIPPED_RUNS,
+				  facts->losses.counts[LOSS_SKIPPED]);
 
 	for (unsigned int i = 0; r == 0 && i < LOST_COUNT; i++)
 		r = put(to, METRIC_AGENT_LOST_EVENTS, lost_reason_name((enum lost_reason)i), NULL,
-			facts->lost[i]);
+			facts->losses.counts[i]);
 	for (size_t i = 0; r == 0 && i < facts->hook_count; i++) {
 		const struct hook *hook = &facts->hooks[i];
 

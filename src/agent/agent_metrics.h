@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/lost.h" /* the kernel side's */
+#include "load/losses.h"
 #include "load/meter.h"
 #include "model/sample.h"
 #include "node/sampler.h"
@@ -36,8 +36,7 @@ struct agent_facts {
 	struct sampler_state sampler;
 	/* Of the meter; without BPF none. */
 	bool has_meter;
-	uint64_t skipped_runs;
-	uint64_t lost[LOST_COUNT];
+	struct losses losses;
 	const struct hook *hooks;
 	size_t hook_count;
 	const struct older *older;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/cpulist.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -22,7 +22,7 @@
 #include "agent/lock.h"
 #include "agent/log.h"
 #include "basic/macro.h"
-#include "agent/metering.h"
+#include "config/metering.h"
 #include "agent/permission.h"
 #include "load/pins.h"
 #include "agent/run_groups.h"

@@ -11,13 +11,11 @@
 #include "agent/api_format.h"
 #include "agent/api_snapshot.h"
 #include "basic/cleanup.h"
-#include "basic/clock.h"
 #include "cgroup/descendants.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "agent/permission.h"
 #include "model/record.h"
@@ -61,11 +59,6 @@ struct api *api_close(struct api *a)
 		free(a->runs[i].id);
 	free(a);
 	return NULL;
-}
-
-void api_closep(struct api **a)
-{
-	api_close(*a);
 }
 
 bool api_wants_ahead(struct api *a, uint64_t *ret_age_ns, uid_t *ret_uid)

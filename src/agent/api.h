@@ -68,7 +68,6 @@ struct api_options { /* all of it outlives the API */
 
 int api_open(const struct api_options *options, struct api **ret);
 struct api *api_close(struct api *a); /* NULL is fine; returns NULL */
-void api_closep(struct api **a);
 
 /* Somebody has got a tick and will ask for the next one at once: *@ret_age_ns is how old that
  * reading may be, which is best taken now, while he is at work, and on his account: *@ret_uid. Told

@@ -51,35 +51,17 @@ int api_answer(void (*format)(const void *what, struct document *d), const void 
 	return format_text(format, what, &ret->text, &ret->length);
 }
 
-static void add_string(struct document *d, const char *key, const char *text)
-{
-	document_key(d, key);
-	document_string(d, text);
-}
-
-static void add_unsigned(struct document *d, const char *key, uint64_t number)
-{
-	document_key(d, key);
-	document_unsigned(d, number);
-}
-
-static void add_time(struct document *d, const char *key, uint64_t ns)
-{
-	document_key(d, key);
-	document_time(d, ns);
-}
-
 void api_format_group(const void *group, struct document *d)
 {
 	const struct api_group *g = group;
 
 	document_begin_map(d);
-	add_string(d, "schema", API_GROUP_SCHEMA);
-	add_string(d, "manager", g->manager);
-	add_string(d, "id", g->id);
-	add_string(d, "step", g->step);
-	add_string(d, "task", g->task);
-	add_string(d, "path", g->path);
+	document_put_string(d, "schema", API_GROUP_SCHEMA);
+	document_put_string(d, "manager", g->manager);
+	document_put_string(d, "id", g->id);
+	document_put_string(d, "step", g->step);
+	document_put_string(d, "task", g->task);
+	document_put_string(d, "path", g->path);
 	document_end_map(d);
 }
 
@@ -88,26 +70,17 @@ void api_format_run(const void *run, struct document *d)
 	const struct api_run *r = run;
 
 	document_begin_map(d);
-	add_string(d, "schema", API_RUN_SCHEMA);
-	add_string(d, "manager", "run");
-	add_string(d, "id", r->id);
-	add_string(d, "path", r->path);
+	document_put_string(d, "schema", API_RUN_SCHEMA);
+	document_put_string(d, "manager", "run");
+	document_put_string(d, "id", r->id);
+	document_put_string(d, "path", r->path);
 	if (r->group_id) { /* all 64 bits are used, which readers of JSON do not */
 		char text[24];
 
 		snprintf(text, sizeof(text), "%" PRIu64, r->group_id);
-		add_string(d, "group", text);
+		document_put_string(d, "group", text);
 	}
 	document_end_map(d);
-}
-
-static void add_strings(struct document *d, const char *key, const struct strings *list)
-{
-	document_key(d, key);
-	document_begin_list(d);
-	for (size_t i = 0; i < list->count; i++)
-		document_string(d, list->items[i]);
-	document_end_list(d);
 }
 
 void api_format_agent(const void *agent, struct document *d)
@@ -116,25 +89,25 @@ void api_format_agent(const void *agent, struct document *d)
 	const struct sampler_state *s = a->state;
 
 	document_begin_map(d);
-	add_string(d, "schema", API_AGENT_SCHEMA);
-	add_string(d, "version", JOBMETER_VERSION);
-	add_unsigned(d, "readings", s->readings);
-	add_unsigned(d, "failed_readings", s->failed_readings);
+	document_put_string(d, "schema", API_AGENT_SCHEMA);
+	document_put_string(d, "version", JOBMETER_VERSION);
+	document_put_unsigned(d, "readings", s->readings);
+	document_put_unsigned(d, "failed_readings", s->failed_readings);
 	document_key(d, "last_reading_seconds");
 	document_decimal(d, s->last_reading_ns, 9);
-	add_unsigned(d, "jobs_live", s->jobs_live);
-	add_unsigned(d, "jobs_ended", s->jobs_ended);
+	document_put_unsigned(d, "jobs_live", s->jobs_live);
+	document_put_unsigned(d, "jobs_ended", s->jobs_ended);
 	if (a->is_whole) {
-		add_unsigned(d, "groups", s->groups);
-		add_unsigned(d, "walks", s->walks);
-		add_unsigned(d, "found_by_walk", s->found_by_walk);
-		add_unsigned(d, "state_errors", s->state_errors);
-		add_unsigned(d, "set_aside", s->set_aside);
-		add_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
+		document_put_unsigned(d, "groups", s->groups);
+		document_put_unsigned(d, "walks", s->walks);
+		document_put_unsigned(d, "found_by_walk", s->found_by_walk);
+		document_put_unsigned(d, "state_errors", s->state_errors);
+		document_put_unsigned(d, "set_aside", s->set_aside);
+		document_put_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
 	}
-	add_strings(d, "tiers", &a->coverage->coverage.tiers);
-	add_strings(d, "missing", &a->coverage->coverage.missing);
-	add_strings(d, "notes", &a->coverage->coverage.notes);
+	document_put_strings(d, "tiers", &a->coverage->coverage.tiers);
+	document_put_strings(d, "missing", &a->coverage->coverage.missing);
+	document_put_strings(d, "notes", &a->coverage->coverage.notes);
 	document_end_map(d);
 }
 
@@ -149,22 +122,21 @@ static void add_identity(const struct listed *l, struct document *d)
 {
 	const struct job *job = l->job->job;
 
-	add_string(d, "manager", job->manager);
-	add_string(d, "id", job->id);
-	add_string(d, "name", job->name);
-	add_string(d, "user", job->user);
+	document_put_string(d, "manager", job->manager);
+	document_put_string(d, "id", job->id);
+	document_put_string(d, "name", job->name);
+	document_put_string(d, "user", job->user);
 	document_key(d, "uid");
 	if (job->uid >= 0)
 		document_signed(d, job->uid);
 	else
 		document_null(d);
-	add_string(d, "account", job->account);
-	add_string(d, "partition", job->partition);
-	document_key(d, "live");
-	document_boolean(d, l->job->is_live);
-	add_time(d, "start", job->start_ns);
-	add_time(d, "end", job->end_ns);
-	add_time(d, "measured_from", job->measured_from_ns);
+	document_put_string(d, "account", job->account);
+	document_put_string(d, "partition", job->partition);
+	document_put_boolean(d, "live", l->job->is_live);
+	document_put_time(d, "start", job->start_ns);
+	document_put_time(d, "end", job->end_ns);
+	document_put_time(d, "measured_from", job->measured_from_ns);
 }
 
 /* What reads, writes and operations on metadata were over all mounts; kernel threads' row is
@@ -185,12 +157,11 @@ static void sum_rows(const struct listed *l, struct op_counts *ret_data, struct 
 static void add_counts(struct document *d, const char *key, const struct op_counts *counts,
 		       bool has_bytes)
 {
-	document_key(d, key);
-	document_begin_map(d);
+	document_begin_map_of(d, key);
 	if (has_bytes)
-		add_unsigned(d, "bytes", counts->bytes);
-	add_unsigned(d, "calls", counts->calls);
-	add_unsigned(d, "errors", counts->errors);
+		document_put_unsigned(d, "bytes", counts->bytes);
+	document_put_unsigned(d, "calls", counts->calls);
+	document_put_unsigned(d, "errors", counts->errors);
 	document_end_map(d);
 }
 
@@ -271,8 +242,8 @@ static int set_text(struct stream *s, char *text)
 
 static void format_jobs_head(const struct stream *s, struct document *d)
 {
-	add_string(d, "schema", API_JOBS_SCHEMA);
-	add_time(d, "time", s->snapshot->real_ns);
+	document_put_string(d, "schema", API_JOBS_SCHEMA);
+	document_put_time(d, "time", s->snapshot->real_ns);
 }
 
 static int format_jobs_job(const struct stream *s, const struct snapshot_job *job, char **ret,
@@ -332,8 +303,7 @@ static void format_empty(const void *stream, struct document *d)
 
 	document_begin_map(d);
 	s->form->format_head(s, d);
-	document_key(d, "jobs");
-	document_begin_list(d);
+	document_begin_list_of(d, "jobs");
 	document_end_list(d);
 	document_end_map(d);
 }

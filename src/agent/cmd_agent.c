@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "cgroup/identity.h"
 #include "basic/macro.h"

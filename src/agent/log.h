@@ -3,7 +3,7 @@
  * that listens. */
 #pragma once
 
-#include "agent/config.h" /* the levels */
+#include "config/config.h" /* the levels */
 #include "basic/macro.h"
 
 /* What is less urgent is not said. */

@@ -14,7 +14,6 @@
 
 #include "basic/cleanup.h"
 #include "cgroup/hierarchy.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 
 #define LEVELS_MAX 32

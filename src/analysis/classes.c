@@ -91,12 +91,10 @@ static void format_class(const struct class *class, const struct subject *subjec
 			 struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "id");
-	document_string(d, class->rule->id);
+	document_put_string(d, "id", class->rule->id);
 	document_key(d, "share");
 	amount_write(class->share, d);
-	document_key(d, "text");
-	document_string(d, class->text);
+	document_put_string(d, "text", class->text);
 	document_key(d, "evidence");
 	rule_format_evidence(class->rule, subject, d);
 	document_end_map(d);
@@ -105,15 +103,12 @@ static void format_class(const struct class *class, const struct subject *subjec
 void classes_format(const struct classes *classes, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "primary");
-	document_string(d, classes->count ? classes->items[0].rule->id : NULL);
-	document_key(d, "classes");
-	document_begin_list(d);
+	document_put_string(d, "primary", classes->count ? classes->items[0].rule->id : NULL);
+	document_begin_list_of(d, "classes");
 	for (size_t i = 0; i < classes->count; i++)
 		format_class(&classes->items[i], &classes->subject, d);
 	document_end_list(d);
-	document_key(d, "unknown");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "unknown");
 	for (size_t i = 0; i < classes->unknown_count; i++)
 		document_string(d, classes->unknown[i].rule->id);
 	document_end_list(d);

@@ -227,18 +227,15 @@ void comparison_format(const struct comparison *c, struct document *d)
 		const struct change *change = &c->items[i];
 
 		document_begin_flat_map(d);
-		document_key(d, "name");
-		document_string(d, change->variable->name);
+		document_put_string(d, "name", change->variable->name);
 		if (change->mount) {
-			document_key(d, "mount");
-			document_string(d, change->mount);
+			document_put_string(d, "mount", change->mount);
 		}
 		format_amount("before", change->before, d);
 		format_amount("after", change->after, d);
 		format_amount("difference", change_difference(change), d);
 		format_amount("ratio", change_ratio(change), d);
-		document_key(d, "is_large");
-		document_boolean(d, change->is_large);
+		document_put_boolean(d, "is_large", change->is_large);
 		document_end_map(d);
 	}
 	document_end_list(d);

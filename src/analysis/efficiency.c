@@ -12,11 +12,6 @@ static const char *const chain_names[CHAIN_COUNT] = { "used", "balance", "not_bl
 						      "not_waiting", "other" };
 static const char *const resource_names[RESOURCE_COUNT] = { "cores", "memory" };
 
-const char *chain_name(enum chain_link link)
-{
-	return chain_names[link];
-}
-
 const char *resource_name(enum resource resource)
 {
 	return resource_names[resource];
@@ -164,8 +159,7 @@ static void format_use(const char *name, const char *unit, const struct use *use
 {
 	char key[32];
 
-	document_key(d, name);
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, name);
 	snprintf(key, sizeof(key), "used_%s", unit);
 	format_amount(key, use->used, d);
 	snprintf(key, sizeof(key), "allocated_%s", unit);
@@ -183,17 +177,13 @@ static void format_billing(const struct efficiency *e, struct document *d)
 		return;
 	}
 	document_begin_map(d);
-	document_key(d, "weights");
-	document_string(d, e->billing->text);
-	document_key(d, "partition");
-	document_string(d, e->billing->partition);
-	document_key(d, "parts");
-	document_begin_flat_map(d);
+	document_put_string(d, "weights", e->billing->text);
+	document_put_string(d, "partition", e->billing->partition);
+	document_begin_flat_map_of(d, "parts");
 	for (size_t i = 0; i < RESOURCE_COUNT; i++)
 		format_amount(resource_names[i], e->parts[i], d);
 	document_end_map(d);
-	document_key(d, "left_out");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "left_out");
 	for (size_t i = 0; i < e->billing->left_out_count; i++)
 		document_string(d, e->billing->left_out[i]);
 	document_end_list(d);
@@ -202,8 +192,7 @@ static void format_billing(const struct efficiency *e, struct document *d)
 
 static void format_chain(const struct efficiency *e, struct document *d)
 {
-	document_key(d, "chain");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "chain");
 	for (size_t i = 0; i < CHAIN_COUNT; i++)
 		format_amount(chain_names[i], e->chain[i], d);
 	document_end_map(d);
@@ -211,8 +200,7 @@ static void format_chain(const struct efficiency *e, struct document *d)
 
 static void format_lost(const struct core_time *t, struct document *d)
 {
-	document_key(d, "lost");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "lost");
 	for (size_t cause = 0; cause < LOST_COUNT; cause++) {
 		char key[48];
 
@@ -227,27 +215,23 @@ static void format_lost(const struct core_time *t, struct document *d)
 
 static void format_core_time(const struct core_time *t, struct document *d)
 {
-	document_key(d, "core_time");
-	document_begin_map(d);
+	document_begin_map_of(d, "core_time");
 	format_seconds("seconds", t->is_known, t->core, d);
 	format_seconds("on_cpu_seconds", t->is_known, t->on_cpu, d);
 	format_lost(t, d);
 	format_seconds("idle_seconds", t->has_causes, t->idle, d);
-	document_key(d, "intervals");
-	document_unsigned(d, t->intervals);
+	document_put_unsigned(d, "intervals", t->intervals);
 	document_end_map(d);
 }
 
 void efficiency_format(const struct efficiency *e, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "formula");
-	document_unsigned(d, EFFICIENCY_FORMULA);
+	document_put_unsigned(d, "formula", EFFICIENCY_FORMULA);
 	format_amount("score", e->score, d);
 	format_billing(e, d);
 	format_amount("coverage", e->coverage, d);
-	document_key(d, "missing");
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, "missing");
 	for (size_t i = 0; i < e->missing_count; i++)
 		document_string(d, e->missing[i]);
 	document_end_list(d);

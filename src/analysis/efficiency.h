@@ -57,7 +57,6 @@ struct efficiency {
 /* @billing: NULL, or what must outlive it. */
 struct efficiency efficiency_of(const struct record *r, const struct billing *billing);
 
-const char *chain_name(enum chain_link link); /* "touched"... */
 const char *resource_name(enum resource resource); /* "cores"... */
 
 /* Behind the score, for people: ", as billed" by a site's weights, else nothing. */

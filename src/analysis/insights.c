@@ -357,8 +357,7 @@ static void format_lost(const struct insight *insight, struct document *d)
 	struct dimension dimension = rule->lost ? expression_dimension(rule->lost)
 						: DIMENSION_NUMBER;
 
-	document_key(d, "resource");
-	document_string(d, rule->resource);
+	document_put_string(d, "resource", rule->resource);
 	document_key(d, dimension_is_equal(dimension, DIMENSION_BYTES) ? "lost_bytes"
 								       : "lost_seconds");
 	amount_write(insight->lost, d);
@@ -375,28 +374,20 @@ static void format_insight(const struct insights *insights, size_t i, struct doc
 	const struct insight *insight = &insights->items[i];
 
 	document_begin_map(d);
-	document_key(d, "id");
-	document_string(d, insight->rule->id);
-	document_key(d, "severity");
-	document_string(d, severity_name(insight->rule->severity));
+	document_put_string(d, "id", insight->rule->id);
+	document_put_string(d, "severity", severity_name(insight->rule->severity));
 	if (insight->subject.row) {
-		document_key(d, "mount");
-		document_string(d, mount_of(insight, insights));
+		document_put_string(d, "mount", mount_of(insight, insights));
 	}
-	document_key(d, "text");
-	document_string(d, insight->text);
-	document_key(d, "advice");
-	document_string(d, insight->advice);
-	document_key(d, "directive");
-	document_string(d, insight->directive);
+	document_put_string(d, "text", insight->text);
+	document_put_string(d, "advice", insight->advice);
+	document_put_string(d, "directive", insight->directive);
 	if (insight->rule->lost)
 		format_lost(insight, d);
 	document_key(d, "evidence");
 	rule_format_evidence(insight->rule, &insight->subject, d);
-	document_key(d, "condition");
-	document_string(d, insight->rule->condition);
-	document_key(d, "source");
-	document_string(d, insight->rule->source);
+	document_put_string(d, "condition", insight->rule->condition);
+	document_put_string(d, "source", insight->rule->source);
 	document_end_map(d);
 }
 
@@ -413,10 +404,8 @@ void insights_format_unknown(const struct insights *insights, struct document *d
 	document_begin_list(d);
 	for (size_t i = 0; i < insights->unknown_count; i++) {
 		document_begin_flat_map(d);
-		document_key(d, "id");
-		document_string(d, insights->unknown[i].rule->id);
-		document_key(d, "names");
-		document_string(d, insights->unknown[i].names);
+		document_put_string(d, "id", insights->unknown[i].rule->id);
+		document_put_string(d, "names", insights->unknown[i].names);
 		document_end_map(d);
 	}
 	document_end_list(d);

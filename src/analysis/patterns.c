@@ -247,20 +247,16 @@ static void format_pattern(const struct patterns *patterns, const struct pattern
 	_cleanup_free_ char *text = pattern_text(patterns, p);
 
 	document_begin_flat_map(d);
-	document_key(d, "id");
-	document_string(d, pattern_id(p->kind));
-	document_key(d, "from");
-	document_time(d, p->from_ns);
-	document_key(d, "to");
-	document_time(d, p->to_ns);
+	document_put_string(d, "id", pattern_id(p->kind));
+	document_put_time(d, "from", p->from_ns);
+	document_put_time(d, "to", p->to_ns);
 	for (size_t n = 0; n < PATTERN_NUMBERS; n++) {
 		if (numbers[n].kind != p->kind)
 			continue;
 		document_key(d, numbers[n].key);
 		amount_write(p->numbers[n], d);
 	}
-	document_key(d, "text");
-	document_string(d, text);
+	document_put_string(d, "text", text);
 	document_end_map(d);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 
 static int compare_names(const void *a, const void *b)
@@ -28,15 +29,8 @@ static DIR *open_dir(int dir_fd, const char *path)
 
 static int add_name(struct dir *f, size_t *room, const char *name)
 {
-	if (f->count == *room) {
-		size_t more = *room ? *room * 2 : 16;
-		char **names = reallocarray(f->names, more, sizeof(*names));
-
-		if (!names)
-			return -ENOMEM;
-		f->names = names;
-		*room = more;
-	}
+	if (array_reserve(&f->names, room, f->count, sizeof(*f->names)) < 0)
+		return -ENOMEM;
 	f->names[f->count] = strdup(name);
 	if (!f->names[f->count])
 		return -ENOMEM;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "basic/ids.h"
+#include "basic/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,15 +36,8 @@ size_t ids_unique(uint64_t *ids, size_t count)
 
 int id_list_add(struct id_list *l, uint64_t id)
 {
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		uint64_t *larger = reallocarray(l->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		l->items = larger;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = id;
 	return 0;
 }

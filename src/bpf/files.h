@@ -236,7 +236,7 @@ struct open_file {
 	__u64 end;
 };
 
-/* A call in progress; or, with CALL_POLL, the last look of a task: see looks.bpf.h. */
+/* A call in progress; or, with CALL_POLL, the last look of a task: see polls.bpf.h. */
 struct call {
 	__u64 task; /* task_struct's address; 0: none */
 	__u64 cgroup;

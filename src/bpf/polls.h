@@ -13,6 +13,5 @@ struct polls {
 	__u64 yields; /* of the CPU */
 	__u64 ns; /* CPU time from one of both to the next */
 };
-#define POLLS_COUNTERS (sizeof(struct polls) / sizeof(__u64))
 
 _Static_assert(sizeof(struct polls) == 24, "shared with the kernel side");

@@ -21,7 +21,6 @@
 #include "basic/file.h"
 #include "load/held.h"
 #include "basic/macro.h"
-#include "basic/parse.h"
 
 /* What a user or a resource manager sends to a job.  Stop signals are left to do what they do. */
 static const int passed_on[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,

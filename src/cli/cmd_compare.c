@@ -45,16 +45,12 @@ static int write_documents(const struct output *output, const struct compared *a
 	if (!d)
 		return -ENOMEM;
 	document_begin_map(d);
-	document_key(d, "schema");
-	document_string(d, COMPARISON_SCHEMA);
-	document_key(d, "baseline");
-	document_string(d, all->names[0]);
-	document_key(d, "compared");
-	document_begin_list(d);
+	document_put_string(d, "schema", COMPARISON_SCHEMA);
+	document_put_string(d, "baseline", all->names[0]);
+	document_begin_list_of(d, "compared");
 	for (size_t i = 1; i < all->count; i++) {
 		document_begin_map(d);
-		document_key(d, "record");
-		document_string(d, all->names[i]);
+		document_put_string(d, "record", all->names[i]);
 		document_key(d, "changes");
 		comparison_format(&all->comparisons[i], d);
 		document_end_map(d);

@@ -71,16 +71,11 @@ static int write_document(const struct output *output, const struct finding *fin
 	if (!d)
 		return -ENOMEM;
 	document_begin_map(d);
-	document_key(d, "schema");
-	document_string(d, INSIGHTS_SCHEMA);
-	document_key(d, "job");
-	document_begin_flat_map(d);
-	document_key(d, "manager");
-	document_string(d, record->job.manager);
-	document_key(d, "id");
-	document_string(d, record->job.id);
-	document_key(d, "name");
-	document_string(d, record->job.name);
+	document_put_string(d, "schema", INSIGHTS_SCHEMA);
+	document_begin_flat_map_of(d, "job");
+	document_put_string(d, "manager", record->job.manager);
+	document_put_string(d, "id", record->job.id);
+	document_put_string(d, "name", record->job.name);
 	document_end_map(d);
 	analysis_format(&finding->analysis, d);
 	document_key(d, "unknown");

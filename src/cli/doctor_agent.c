@@ -8,7 +8,6 @@
 
 #include "basic/cleanup.h"
 #include "model/document.h"
-#include "basic/macro.h"
 #include "model/rows.h"
 #include "load/tiers.h"
 #include "selftest/checkup.h"
@@ -106,17 +105,7 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 
 static void put_string(struct document *d, const char *key, const char *text)
 {
-	document_key(d, key);
-	document_string(d, text && *text ? text : NULL);
-}
-
-static void put_strings(struct document *d, const char *key, const struct strings *list)
-{
-	document_key(d, key);
-	document_begin_list(d);
-	for (size_t i = 0; i < list->count; i++)
-		document_string(d, list->items[i]);
-	document_end_list(d);
+	document_put_string(d, key, text && *text ? text : NULL);
 }
 
 /* False: there is no more to say. */
@@ -128,8 +117,7 @@ static bool begin(const struct doctor_agent *a, struct document *d)
 		return false;
 	}
 	document_begin_map(d);
-	document_key(d, "runs");
-	document_boolean(d, a->is_there);
+	document_put_boolean(d, "runs", a->is_there);
 	put_string(d, "socket", a->socket_path);
 	put_string(d, "why", a->why.text);
 	return true;
@@ -140,9 +128,9 @@ void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 	if (!begin(a, d))
 		return;
 	put_string(d, "version", a->facts.version);
-	put_strings(d, "tiers", &a->facts.tiers);
-	put_strings(d, "missing", &a->facts.missing);
-	put_strings(d, "notes", &a->facts.notes);
+	document_put_strings(d, "tiers", &a->facts.tiers);
+	document_put_strings(d, "missing", &a->facts.missing);
+	document_put_strings(d, "notes", &a->facts.notes);
 	document_key(d, "jobs_live");
 	if (a->has_answer)
 		document_unsigned(d, a->facts.jobs_live);

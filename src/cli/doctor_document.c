@@ -8,25 +8,11 @@
 #include "basic/cleanup.h"
 #include "cli/doctor_agent.h"
 #include "model/document.h"
-#include "basic/macro.h"
 #include "cgroup/placement.h"
 
 static void put_string(struct document *d, const char *key, const char *text)
 {
-	document_key(d, key);
-	document_string(d, text && *text ? text : NULL);
-}
-
-static void put_boolean(struct document *d, const char *key, bool is_true)
-{
-	document_key(d, key);
-	document_boolean(d, is_true);
-}
-
-static void put_unsigned(struct document *d, const char *key, uint64_t number)
-{
-	document_key(d, key);
-	document_unsigned(d, number);
+	document_put_string(d, key, text && *text ? text : NULL);
 }
 
 /* 0 is unknown. */
@@ -48,31 +34,19 @@ static void put_setting(struct document *d, const char *key, int value, int unkn
 		document_signed(d, value);
 }
 
-static void begin_map(struct document *d, const char *key)
-{
-	document_key(d, key);
-	document_begin_map(d);
-}
-
-static void begin_list(struct document *d, const char *key)
-{
-	document_key(d, key);
-	document_begin_list(d);
-}
-
 static void put_machine(struct document *d, const struct machine *m)
 {
-	begin_map(d, "machine");
+	document_begin_map_of(d, "machine");
 	put_string(d, "node", m->node);
 	put_string(d, "kernel", m->kernel);
 	put_string(d, "architecture", m->arch);
-	put_boolean(d, "btf", m->has_btf);
+	document_put_boolean(d, "btf", m->has_btf);
 	put_string(d, "preemption", m->preemption.mode);
 	put_string(d, "preemption_source", m->preemption.source);
 	put_known(d, "cpus_online", m->cpus_online);
 	put_known(d, "cpus_possible", m->cpus_possible);
 	put_known(d, "memory_bytes", m->memory_bytes);
-	put_boolean(d, "virtual", m->is_virtual);
+	document_put_boolean(d, "virtual", m->is_virtual);
 	put_string(d, "product", m->product);
 	document_end_map(d);
 }
@@ -84,7 +58,7 @@ static const char *key_name(const struct hierarchy *h)
 
 static void put_cgroups(struct document *d, const struct checkup *c)
 {
-	begin_map(d, "cgroups");
+	document_begin_map_of(d, "cgroups");
 	document_key(d, "version");
 	if (c->has_hierarchy)
 		document_unsigned(d, c->hierarchy.is_v2 ? 2 : 1);
@@ -92,7 +66,7 @@ static void put_cgroups(struct document *d, const struct checkup *c)
 		document_null(d);
 	put_string(d, "key_hierarchy", c->has_hierarchy ? key_name(&c->hierarchy) : NULL);
 	put_string(d, "own_group", c->has_hierarchy ? hierarchy_own_path(&c->hierarchy) : NULL);
-	put_boolean(d, "memory_controller", c->has_memory_controller);
+	document_put_boolean(d, "memory_controller", c->has_memory_controller);
 	put_string(d, "why", c->has_hierarchy ? NULL : c->why_no_hierarchy.text);
 	document_end_map(d);
 }
@@ -102,18 +76,18 @@ static void put_rights(struct document *d, const struct rights *r)
 	size_t count;
 	const struct capability *capabilities = rights_capabilities(&count);
 
-	begin_map(d, "rights");
+	document_begin_map_of(d, "rights");
 	document_key(d, "uid");
 	if (r->is_known)
 		document_unsigned(d, r->uid);
 	else
 		document_null(d);
-	document_key(d, "capabilities");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "capabilities");
 	for (size_t i = 0; i < count && r->is_known; i++)
-		put_boolean(d, capabilities[i].name, rights_has(r, capabilities[i].number));
+		document_put_boolean(d, capabilities[i].name,
+				     rights_has(r, capabilities[i].number));
 	document_end_map(d);
-	put_boolean(d, "user_namespace", r->is_in_user_namespace);
+	document_put_boolean(d, "user_namespace", r->is_in_user_namespace);
 	put_setting(d, "unprivileged_bpf_disabled", r->unprivileged_bpf_disabled, -1);
 	put_setting(d, "perf_event_paranoid", r->perf_event_paranoid, RIGHTS_UNKNOWN_PARANOIA);
 	put_string(d, "lockdown", r->lockdown);
@@ -126,26 +100,26 @@ static void put_hook(struct document *d, const struct hook *hook)
 	put_string(d, "program", hook->program);
 	put_string(d, "attach", hook->attach);
 	put_string(d, "gives", hook->gives);
-	put_boolean(d, "on", hook->is_on);
-	put_boolean(d, "checked", hook->is_checked);
+	document_put_boolean(d, "on", hook->is_on);
+	document_put_boolean(d, "checked", hook->is_checked);
 	put_string(d, "why", hook->is_on ? NULL : hook->why);
 	document_end_map(d);
 }
 
 static void put_tiers(struct document *d, const struct checkup *c)
 {
-	begin_list(d, "tiers");
+	document_begin_list_of(d, "tiers");
 	for (size_t t = 0; t < CHECKUP_TIERS_COUNT; t++) {
 		const struct checkup_tier *tier = &c->tiers[t];
 
 		document_begin_map(d);
 		put_string(d, "tier", tier->name);
 		put_string(d, "gives", tier->gives);
-		put_boolean(d, "default", tier->is_default);
-		put_boolean(d, "on", tier->is_on);
-		put_boolean(d, "checked", c->has_run);
+		document_put_boolean(d, "default", tier->is_default);
+		document_put_boolean(d, "on", tier->is_on);
+		document_put_boolean(d, "checked", c->has_run);
 		put_string(d, "why", tier->is_on ? NULL : checkup_why_off(c, tier));
-		begin_list(d, "hooks");
+		document_begin_list_of(d, "hooks");
 		for (size_t i = 0; i < c->hook_count; i++) {
 			if (strcmp(c->hooks[i].tier, tier->name) == 0)
 				put_hook(d, &c->hooks[i]);
@@ -159,7 +133,7 @@ static void put_tiers(struct document *d, const struct checkup *c)
 
 static void put_older(struct document *d, const struct older *older)
 {
-	begin_list(d, "older_code");
+	document_begin_list_of(d, "older_code");
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (!older_is(older, (enum object_id)id))
 			continue;
@@ -176,7 +150,7 @@ static void put_missing(struct document *d, const struct checkup *c)
 	_cleanup_(strings_clear) struct strings missing = {};
 
 	(void)checkup_list_missing(c, &missing);
-	begin_list(d, "missing");
+	document_begin_list_of(d, "missing");
 	for (size_t i = 0; i < missing.count; i++)
 		document_string(d, missing.items[i]);
 	document_end_list(d);
@@ -184,7 +158,7 @@ static void put_missing(struct document *d, const struct checkup *c)
 
 static void put_attempts(struct document *d, const struct checkup *c)
 {
-	begin_list(d, "features");
+	document_begin_list_of(d, "features");
 	for (size_t i = 0; i < ATTEMPTS_COUNT && c->is_live; i++) {
 		const struct attempt *a = &c->attempts[i];
 
@@ -192,7 +166,7 @@ static void put_attempts(struct document *d, const struct checkup *c)
 		put_string(d, "name", a->name);
 		put_string(d, "where", a->where);
 		put_string(d, "gives", a->gives);
-		put_boolean(d, "works", a->is_well);
+		document_put_boolean(d, "works", a->is_well);
 		put_string(d, "why", a->why);
 		document_end_map(d);
 	}
@@ -208,12 +182,9 @@ static void put_spread(struct document *d, const char *key, const struct cost *c
 		return;
 	}
 	document_begin_flat_map(d);
-	document_key(d, "median");
-	document_signed(d, s->median_ns);
-	document_key(d, "min");
-	document_signed(d, s->min_ns);
-	document_key(d, "max");
-	document_signed(d, s->max_ns);
+	document_put_signed(d, "median", s->median_ns);
+	document_put_signed(d, "min", s->min_ns);
+	document_put_signed(d, "max", s->max_ns);
 	document_end_map(d);
 }
 
@@ -226,9 +197,9 @@ static void put_costs(struct document *d, const struct checkup *c)
 	}
 	document_begin_map(d);
 	put_string(d, "quality", "measured");
-	put_unsigned(d, "rounds", c->costs.rounds);
-	put_unsigned(d, "calls_per_round", c->costs.calls);
-	begin_list(d, "settings");
+	document_put_unsigned(d, "rounds", c->costs.rounds);
+	document_put_unsigned(d, "calls_per_round", c->costs.calls);
+	document_begin_list_of(d, "settings");
 	for (size_t i = 0; i < COSTS_COUNT; i++) {
 		const struct cost *cost = &c->costs.rows[i];
 
@@ -244,7 +215,7 @@ static void put_costs(struct document *d, const struct checkup *c)
 
 static void put_managers(struct document *d, const struct managers *managers)
 {
-	begin_list(d, "managers");
+	document_begin_list_of(d, "managers");
 	for (size_t i = 0; i < managers->count; i++) {
 		const struct manager *m = &managers->items[i];
 
@@ -264,7 +235,7 @@ static void put_managers(struct document *d, const struct managers *managers)
 
 static void put_sensors(struct document *d, const struct sensors *sensors)
 {
-	begin_list(d, "sensors");
+	document_begin_list_of(d, "sensors");
 	for (size_t i = 0; i < sensors->count; i++) {
 		const struct sensor *s = &sensors->items[i];
 
@@ -272,7 +243,7 @@ static void put_sensors(struct document *d, const struct sensors *sensors)
 		put_string(d, "source", s->source);
 		put_string(d, "name", s->name);
 		put_string(d, "path", s->path);
-		put_boolean(d, "readable", s->is_readable);
+		document_put_boolean(d, "readable", s->is_readable);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -280,7 +251,7 @@ static void put_sensors(struct document *d, const struct sensors *sensors)
 
 static void put_gpus(struct document *d, const struct gpus *gpus)
 {
-	begin_list(d, "gpus");
+	document_begin_list_of(d, "gpus");
 	for (size_t i = 0; i < gpus->count; i++) {
 		const struct gpu *g = &gpus->items[i];
 
@@ -300,7 +271,7 @@ static void put_advice(struct document *d, const struct checkup *c)
 	struct advice advice[ADVICE_MAX];
 	size_t count = advice_of(c, advice);
 
-	begin_list(d, "advice");
+	document_begin_list_of(d, "advice");
 	for (size_t i = 0; i < count; i++) {
 		document_begin_flat_map(d);
 		put_string(d, "do", advice[i].what);
@@ -315,8 +286,8 @@ void doctor_document(const struct checkup *c, const struct doctor_agent *agent, 
 	document_begin_map(d);
 	put_string(d, "schema", DOCTOR_SCHEMA);
 	put_string(d, "version", JOBMETER_VERSION);
-	put_boolean(d, "works", checkup_is_well(c));
-	put_boolean(d, "tried", c->is_live);
+	document_put_boolean(d, "works", checkup_is_well(c));
+	document_put_boolean(d, "tried", c->is_live);
 	put_machine(d, &c->machine);
 	put_cgroups(d, c);
 	put_rights(d, &c->rights);
@@ -353,7 +324,7 @@ static void put_identity(struct document *d, const char *key, const struct ident
 
 static void put_groups(struct document *d, const char *cgroups)
 {
-	begin_list(d, "cgroups");
+	document_begin_list_of(d, "cgroups");
 	while (*cgroups) {
 		size_t length = strcspn(cgroups, "\n");
 		char line[4352]; /* a path, and the controllers before it */
@@ -374,8 +345,8 @@ void doctor_document_placement(const struct placement *p, const struct doctor_ag
 	document_begin_map(d);
 	put_string(d, "schema", DOCTOR_SCHEMA);
 	put_string(d, "version", JOBMETER_VERSION);
-	begin_map(d, "process");
-	put_unsigned(d, "pid", (uint64_t)p->pid);
+	document_begin_map_of(d, "process");
+	document_put_unsigned(d, "pid", (uint64_t)p->pid);
 	put_string(d, "command", p->command);
 	put_string(d, "key_hierarchy", key_name(h));
 	put_string(d, "cgroup", p->path);

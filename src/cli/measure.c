@@ -16,8 +16,7 @@
 #include "cli/child.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "counters/collectors.h"
-#include "sources/node_ports.h"
+#include "sources/children.h"
 #include "cgroup/descendants.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -26,7 +25,6 @@
 #include "basic/macro.h"
 #include "basic/cpulist.h"
 #include "cli/measurer.h"
-#include "basic/parse.h"
 #include "sources/thermal.h"
 
 #define SURVIVORS_NAMED 16
@@ -358,8 +356,6 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 		r = read_hardware(m);
 	if (r >= 0)
 		r = end_thermal(m);
-	if (r >= 0 && !m->options->agent && node_ports_exist(m->root_fd))
-		r = strings_add(&m->record->coverage.missing, NODE_PORTS_MISSING);
 	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "cli/child.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "sources/hardware.h"
+#include "sources/node_ports.h"
 #include "model/record.h"
 #include "sources/thermal.h"
 
@@ -73,7 +74,7 @@ int measurer_take_over(struct record *from, struct record *record)
 	return r < 0 ? r : add_texts(&from->coverage.notes, &record->coverage.notes);
 }
 
-int measurer_note_children(struct record *record)
+int measurer_note_children(int root_fd, struct record *record)
 {
 	int r = strings_add(&record->coverage.tiers, "children");
 
@@ -82,5 +83,7 @@ int measurer_note_children(struct record *record)
 				"lower bound: processes that nobody waited for, if there were any, "
 				"are not in CPU time "
 				"and I/O");
+	if (r >= 0 && !record->ports && node_ports_exist(root_fd))
+		r = strings_add(&record->coverage.missing, NODE_PORTS_MISSING);
 	return r;
 }

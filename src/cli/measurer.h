@@ -57,4 +57,4 @@ bool measurer_is_short(const struct child *child, const struct children_usage *u
  * and when is the caller's to say, as are the processor's counters and sensors. */
 int measurer_take_over(struct record *from, struct record *record);
 /* Say that the numbers are what wait() tells. */
-int measurer_note_children(struct record *record);
+int measurer_note_children(int root_fd, struct record *record);

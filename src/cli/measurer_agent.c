@@ -10,11 +10,10 @@
 #include "cli/child.h"
 #include "basic/cleanup.h"
 #include "client/client.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
-#include "basic/macro.h"
 #include "cli/measure.h"
 #include "cli/measurer.h"
 #include "basic/parse.h"
@@ -133,7 +132,7 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 	int r;
 
 	collect_children(m->root_fd, usage, &record->reading);
-	r = measurer_note_children(record);
+	r = measurer_note_children(m->root_fd, record);
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing,
 				   "files by mount, waiting for a CPU and memory of the whole "

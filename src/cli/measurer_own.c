@@ -8,12 +8,13 @@
 
 #include "cli/child.h"
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "basic/error.h"
 #include "cgroup/group.h"
 #include "cli/measure.h"
 #include "cli/measurer.h"
 #include "node/sampler.h"
+#include "sources/sources.h"
 
 #define SETTLE_MS 1000 /* tasks are freed within some 20 ms of their end */
 #define SHORT_TRIES 3
@@ -58,15 +59,9 @@ static bool uses_tasks(const struct own_measurer *m)
 
 static int open_sampler(struct own_measurer *m, struct error *err)
 {
-	const struct sampler_options options = {
-		.root_fd = m->root_fd,
-		.tiers = m->options->tiers,
-		.has_clock = true,
-		.has_histograms = true,
-		.has_block = true,
-		.key = -1,
-		.one = &m->one,
-	};
+	static const char *const wanted[] = { "ports", NULL }; /* measure.c has the others */
+	bool has_source[SOURCES_MAX];
+	struct sampler_options options = sampler_options_full(m->root_fd);
 
 	m->one = (struct sampler_one){
 		.group = m->group,
@@ -78,6 +73,10 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.names_syscalls = m->options->names_syscalls,
 		.map_sizes = m->options->map_sizes,
 	};
+	sources_want(has_source, wanted);
+	options.tiers = m->options->tiers;
+	options.has_source = has_source;
+	options.one = &m->one;
 	return sampler_open(&options, &m->sampler, err);
 }
 
@@ -222,7 +221,7 @@ static int read_own(struct measurer *measurer, const struct child *child,
 
 	if (r >= 0 && !uses_tasks(m)) {
 		read_children(m, usage, record);
-		r = measurer_note_children(record);
+		r = measurer_note_children(m->root_fd, record);
 	}
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
 		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",

@@ -16,7 +16,6 @@
 #include "model/document.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "basic/macro.h"
 #include "codec/record_format.h"
 #include "codec/records.h"
 #include "basic/replacement.h"

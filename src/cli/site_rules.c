@@ -13,7 +13,6 @@
 #include "basic/cli.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "basic/macro.h"
 #include "codec/yaml_node.h"
 #include "analysis/rules.h"
 

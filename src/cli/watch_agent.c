@@ -10,7 +10,6 @@
 #include "basic/cleanup.h"
 #include "client/client.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "basic/text.h"
 #include "cli/watch_source.h"
 #include "cli/watch_target.h"

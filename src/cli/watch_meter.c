@@ -15,12 +15,10 @@
 #include "basic/file.h"
 #include "cgroup/group.h"
 #include "cgroup/identity.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "selftest/rights.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
-#include "load/tiers.h"
 #include "cli/watch_groups.h"
 #include "cli/watch_source.h"
 #include "cli/watch_target.h"
@@ -181,18 +179,9 @@ static struct meter_source *new_source(const struct watch_meter_options *options
 
 static int start_meter(struct meter_source *m, struct error *err)
 {
-	static const char *const wanted[] = { "hardware", "thermal", NULL };
+	static const char *const wanted[] = { "hardware", "thermal", "ports", NULL };
 	bool has_source[SOURCES_MAX];
-	const struct sampler_options options = {
-		.root_fd = m->root_fd,
-		.tiers = METER_ALL,
-		.has_clock = true,
-		.has_histograms = true,
-		.has_block = true,
-		.has_source = has_source,
-		.key = -1,
-		.one = &m->one,
-	};
+	struct sampler_options options = sampler_options_full(m->root_fd);
 	int r = group_open(m->root_fd, &m->hierarchy, m->path, &m->group, err);
 
 	if (r < 0)
@@ -208,6 +197,8 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.hardware = m->options.hardware,
 	};
 	sources_want(has_source, wanted);
+	options.has_source = has_source;
+	options.one = &m->one;
 	r = sampler_open(&options, &m->sampler, err);
 	m->start_ns = clock_now_ns(CLOCK_REALTIME);
 	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);

@@ -13,11 +13,9 @@
 #include "model/record.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
-#include "load/tiers.h"
 #include "cli/watch_source.h"
 
 #define RECORD_AGE_NS 50000000 /* what has just ended comes with a later reading */
-#define BUDGET 20000 /* of each core, in millionths: the agent's default */
 
 struct node {
 	struct sampler *sampler;
@@ -89,22 +87,16 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 {
 	static const char *const wanted[] = { "thermal", "ports", NULL };
 	bool has_source[SOURCES_MAX];
-	struct sampler_options options = {
-		.tiers = METER_ALL,
-		.has_clock = true,
-		.has_histograms = true,
-		.has_block = true,
-		.has_source = has_source,
-		.key = -1,
-		.budget = BUDGET,
-	};
+	struct sampler_options options;
 	struct node *n = calloc(1, sizeof(*n));
 	int r;
 
 	if (!n)
 		return error_set_errno(err, ENOMEM, "cannot watch");
 	sources_want(has_source, wanted);
-	n->root_fd = options.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	n->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	options = sampler_options_full(n->root_fd);
+	options.has_source = has_source;
 	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
 			   : sampler_open(&options, &n->sampler, err);
 	if (r < 0) {

@@ -7,7 +7,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "report/sentence.h"
 #include "basic/text.h"
 

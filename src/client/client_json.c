@@ -92,7 +92,7 @@ static int take_job(const struct place *place, const json_t *map, struct client_
 static int take_jobs(const struct place *top, const json_t *list, struct client_jobs *jobs)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct place place = place_below(top, "jobs[%zu]", i);
+		struct place place = place_item(top, "jobs", i);
 		const json_t *item = json_array_get(list, i);
 		int r;
 

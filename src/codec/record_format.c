@@ -102,10 +102,8 @@ static void format_survivors(const struct record *record, struct document *d)
 	document_begin_list(d);
 	for (size_t i = 0; i < record->survivor_count; i++) {
 		document_begin_flat_map(d);
-		document_key(d, "pid");
-		document_signed(d, record->survivors[i].pid);
-		document_key(d, "command");
-		document_string(d, record->survivors[i].command);
+		document_put_signed(d, "pid", record->survivors[i].pid);
+		document_put_string(d, "command", record->survivors[i].command);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -142,21 +140,16 @@ static void format_account(const char *key, const struct accounting *accounting,
 		return;
 	}
 	document_begin_flat_map(d);
-	document_key(d, "tasks_bytes");
-	document_unsigned(d, accounting->tasks_bytes);
-	document_key(d, "rows_bytes");
-	document_unsigned(d, accounting->rows_bytes);
-	document_key(d, "twice_bytes");
-	document_unsigned(d, accounting->twice_bytes);
-	document_key(d, "difference_bytes");
-	document_signed(d, accounting_difference(accounting));
+	document_put_unsigned(d, "tasks_bytes", accounting->tasks_bytes);
+	document_put_unsigned(d, "rows_bytes", accounting->rows_bytes);
+	document_put_unsigned(d, "twice_bytes", accounting->twice_bytes);
+	document_put_signed(d, "difference_bytes", accounting_difference(accounting));
 	document_end_map(d);
 }
 
 static void format_accounting(const struct record *record, struct document *d)
 {
-	document_key(d, "accounting");
-	document_begin_map(d);
+	document_begin_map_of(d, "accounting");
 	format_account("read", &record->coverage.read_accounting, d);
 	format_account("write", &record->coverage.write_accounting, d);
 	document_end_map(d);
@@ -165,10 +158,8 @@ static void format_accounting(const struct record *record, struct document *d)
 static void format_merged(const struct record *record, struct document *d)
 {
 	document_begin_flat_map(d);
-	document_key(d, "records");
-	document_unsigned(d, record->merged_records);
-	document_key(d, "nodes");
-	document_unsigned(d, record->merged_nodes);
+	document_put_unsigned(d, "records", record->merged_records);
+	document_put_unsigned(d, "nodes", record->merged_nodes);
 	document_end_map(d);
 }
 
@@ -270,8 +261,7 @@ void record_format_with(const struct record *record,
 			const void *context, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "schema");
-	document_string(d, RECORD_SCHEMA);
+	document_put_string(d, "schema", RECORD_SCHEMA);
 	for (size_t i = 0; i < record_section_count; i++) {
 		const char *name = record_sections[i];
 		const struct section *section = section_find(name);

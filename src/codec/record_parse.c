@@ -137,7 +137,7 @@ static int take_survivors(const struct place *place, const json_t *root, struct 
 	int r = place_get(place, root, "survivors", JSON_ARRAY, &list);
 
 	for (size_t i = 0; r == 0 && list && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "survivors[%zu]", i);
+		struct place here = place_item(place, "survivors", i);
 
 		r = take_survivor(&here, json_array_get(list, i), record);
 	}
@@ -149,7 +149,7 @@ static int take_survivors(const struct place *place, const json_t *root, struct 
 static int parse_account(const struct place *place, const json_t *accounting, const char *key,
 			 struct accounting *ret)
 {
-	struct place here = place_below(place, ".%s", key);
+	struct place here = place_below(place, key);
 	const json_t *account;
 	bool is_known;
 	int r = place_get(place, accounting, key, JSON_OBJECT, &account);
@@ -201,8 +201,8 @@ static int take_section(const struct place *place, const json_t *root,
 {
 	const char *dot = strchr(section->name, '.');
 	size_t length = dot ? (size_t)(dot - section->name) : 0;
-	struct place here = place_below(place, "%.*s", (int)length, section->name);
 	char map[64] = "";
+	struct place here = place_below(place, map);
 
 	if (!section->parse)
 		return 0;
@@ -218,7 +218,7 @@ static int take_maps(const struct place *place, const json_t *root, struct recor
 
 	for (size_t i = 0; r == 0 && i < record_section_count; i++) {
 		const char *name = record_sections[i];
-		struct place here = place_below(place, "%s", name);
+		struct place here = place_below(place, name);
 		const json_t *section;
 
 		if (!record_section_is_plain(name))

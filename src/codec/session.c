@@ -46,19 +46,12 @@ int session_sum(const struct session *s, struct record **ret)
 	return 0;
 }
 
-static void add_time(struct document *d, const char *key, uint64_t ns)
-{
-	document_key(d, key);
-	document_time(d, ns);
-}
-
 static void format_head(const struct session *s, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "name");
-	document_string(d, s->name);
-	add_time(d, "start", s->start_ns);
-	add_time(d, "end", s->end_ns);
+	document_put_string(d, "name", s->name);
+	document_put_time(d, "start", s->start_ns);
+	document_put_time(d, "end", s->end_ns);
 	document_key(d, "elapsed_seconds");
 	document_decimal(d, s->elapsed_ns, metric_unit_places(UNIT_SECONDS));
 	document_end_map(d);
@@ -70,12 +63,10 @@ int session_format(const struct session *s, const struct record *summary,
 	int r = 0;
 
 	document_begin_map(d);
-	document_key(d, "schema");
-	document_string(d, SESSION_SCHEMA);
+	document_put_string(d, "schema", SESSION_SCHEMA);
 	document_key(d, "session");
 	format_head(s, d);
-	document_key(d, "jobs");
-	document_begin_list(d);
+	document_begin_list_of(d, "jobs");
 	for (size_t i = 0; r == 0 && i < s->jobs.count; i++)
 		r = writer->write(writer->context, s->jobs.items[i], d);
 	document_end_list(d);

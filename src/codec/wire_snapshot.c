@@ -29,10 +29,8 @@ static void add_seconds(struct document *d, const char *key, uint64_t ns)
 
 void wire_snapshot_format_head(const struct tick *t, struct document *d)
 {
-	document_key(d, "schema");
-	document_string(d, WIRE_SNAPSHOT_SCHEMA);
-	document_key(d, "time");
-	document_time(d, t->real_ns);
+	document_put_string(d, "schema", WIRE_SNAPSHOT_SCHEMA);
+	document_put_time(d, "time", t->real_ns);
 	add_seconds(d, "boot_seconds", t->boot_ns);
 	add_seconds(d, "took_seconds", t->took_ns);
 }
@@ -40,12 +38,9 @@ void wire_snapshot_format_head(const struct tick *t, struct document *d)
 void wire_snapshot_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "unchanged");
-	document_boolean(d, true);
-	document_key(d, "manager");
-	document_string(d, job->manager);
-	document_key(d, "id");
-	document_string(d, job->id);
+	document_put_boolean(d, "unchanged", true);
+	document_put_string(d, "manager", job->manager);
+	document_put_string(d, "id", job->id);
 	add_seconds(d, "elapsed_seconds", elapsed_ns);
 	document_end_map(d);
 }

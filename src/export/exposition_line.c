@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "basic/decimal.h"
-#include "basic/macro.h"
 #include "basic/utf8.h"
 
 static void put_bytes(struct line *line, const char *text, size_t length)

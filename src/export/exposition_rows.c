@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
 
 /* ---- mounts ---- */
 

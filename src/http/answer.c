@@ -12,7 +12,6 @@
 #include "http/accept.h"
 #include "basic/cleanup.h"
 #include "http/gzip.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "basic/utf8.h"
 

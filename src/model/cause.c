@@ -2,7 +2,6 @@
 #include "model/cause.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* clang-format off */
 static const struct {
@@ -31,15 +30,6 @@ const char *cause_name(enum cause cause)
 {
 	assert(cause < CAUSE_COUNT);
 	return causes[cause].name;
-}
-
-enum cause cause_find(const char *name)
-{
-	size_t cause = 0;
-
-	while (cause < CAUSE_COUNT && strcmp(causes[cause].name, name) != 0)
-		cause++;
-	return (enum cause)cause;
 }
 
 enum metric_id cause_metric(enum cause cause)

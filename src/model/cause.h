@@ -29,8 +29,6 @@ enum cause {
 
 /* "file_read" */
 const char *cause_name(enum cause cause);
-/* CAUSE_COUNT: no cause has that name. */
-enum cause cause_find(const char *name);
 
 /* METRIC_BLOCKED_FILE_READ... */
 enum metric_id cause_metric(enum cause cause);

@@ -5,6 +5,7 @@
 
 #include "basic/decimal.h"
 #include "model/document_backend.h"
+#include "model/record.h"
 #include "basic/timestamp.h"
 
 struct document *document_free(struct document *d)
@@ -107,6 +108,68 @@ void document_boolean(struct document *d, bool is_true)
 void document_null(struct document *d)
 {
 	d->backend->literal(d, "null");
+}
+
+void document_put_string(struct document *d, const char *key, const char *text)
+{
+	document_key(d, key);
+	document_string(d, text);
+}
+
+void document_put_unsigned(struct document *d, const char *key, uint64_t number)
+{
+	document_key(d, key);
+	document_unsigned(d, number);
+}
+
+void document_put_signed(struct document *d, const char *key, int64_t number)
+{
+	document_key(d, key);
+	document_signed(d, number);
+}
+
+void document_put_time(struct document *d, const char *key, uint64_t ns)
+{
+	document_key(d, key);
+	document_time(d, ns);
+}
+
+void document_put_boolean(struct document *d, const char *key, bool is_true)
+{
+	document_key(d, key);
+	document_boolean(d, is_true);
+}
+
+void document_put_strings(struct document *d, const char *key, const struct strings *list)
+{
+	document_begin_list_of(d, key);
+	for (size_t i = 0; i < list->count; i++)
+		document_string(d, list->items[i]);
+	document_end_list(d);
+}
+
+void document_begin_map_of(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_map(d);
+}
+
+void document_begin_flat_map_of(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_flat_map(d);
+}
+
+void document_begin_list_of(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_list(d);
+}
+
+void document_begin_flat_list_of(struct document *d, const char *key)
+{
+	document_key(d, key);
+	document_begin_flat_list(d);
 }
 
 int document_finish(struct document *d)

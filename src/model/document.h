@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 struct document; /* opaque */
+struct strings;
 
 enum document_style {
 	DOCUMENT_INDENTED,
@@ -36,15 +37,26 @@ void document_key(struct document *d, const char *key);
 void document_string(struct document *d, const char *text); /* NULL: null */
 void document_unsigned(struct document *d, uint64_t number);
 void document_signed(struct document *d, int64_t number);
-void document_decimal(struct document *d, uint64_t number, unsigned int places); /* as
-										    decimal_format()
-										  */
+/* As decimal_format(). */
+void document_decimal(struct document *d, uint64_t number, unsigned int places);
 /* The same below 0. */
 void document_signed_decimal(struct document *d, int64_t number, unsigned int places);
 void document_time(struct document *d, uint64_t ns); /* since the epoch, as RFC 3339 in UTC; 0: null
 						      */
 void document_boolean(struct document *d, bool is_true);
 void document_null(struct document *d);
+
+/* A member of a map: its key, and the value as above. */
+void document_put_string(struct document *d, const char *key, const char *text);
+void document_put_unsigned(struct document *d, const char *key, uint64_t number);
+void document_put_signed(struct document *d, const char *key, int64_t number);
+void document_put_time(struct document *d, const char *key, uint64_t ns);
+void document_put_boolean(struct document *d, const char *key, bool is_true);
+void document_put_strings(struct document *d, const char *key, const struct strings *list);
+void document_begin_map_of(struct document *d, const char *key);
+void document_begin_flat_map_of(struct document *d, const char *key);
+void document_begin_list_of(struct document *d, const char *key);
+void document_begin_flat_list_of(struct document *d, const char *key);
 
 /* End the document and flush.  -EIO and the like: it is not whole. */
 int document_finish(struct document *d);

@@ -10,18 +10,36 @@
 #include "basic/cleanup.h"
 #include "basic/decimal.h"
 #include "basic/error.h"
+#include "basic/macro.h"
 #include "basic/timestamp.h"
+
+#define PATH_SIZE ((size_t)160)
+
+/* "io[3].read", in @path, which is cut where it has no room. */
+static size_t format_path(const struct place *place, char path[PATH_SIZE])
+{
+	size_t used = place->above ? format_path(place->above, path) : 0;
+
+	if (place->key && *place->key)
+		used += (size_t)snprintf(path + used, PATH_SIZE - used, "%s%s", used ? "." : "",
+					 place->key);
+	used = MIN(used, PATH_SIZE - 1);
+	if (place->is_item)
+		used += (size_t)snprintf(path + used, PATH_SIZE - used, "[%zu]", place->index);
+	return MIN(used, PATH_SIZE - 1);
+}
 
 int place_refuse(const struct place *place, const char *key, const char *format, ...)
 {
-	char reason[128];
+	char reason[128], path[PATH_SIZE] = "";
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(reason, sizeof(reason), format, args);
 	va_end(args);
-	return error_set(place->err, -EINVAL, "%s%s%s %s", place->path,
-			 *place->path && *key ? "." : "", key, reason);
+	format_path(place, path);
+	return error_set(place->err, -EINVAL, "%s%s%s %s", path, *path && *key ? "." : "", key,
+			 reason);
 }
 
 int place_parse_map(const char *text, size_t length, json_t **ret, struct error *err)
@@ -41,16 +59,14 @@ int place_parse_map(const char *text, size_t length, json_t **ret, struct error 
 	return 0;
 }
 
-struct place place_below(const struct place *above, const char *format, ...)
+struct place place_below(const struct place *above, const char *key)
 {
-	struct place place = *above;
-	size_t used = strlen(place.path);
-	va_list args;
+	return (struct place){ .above = above, .key = key, .err = above->err };
+}
 
-	va_start(args, format);
-	vsnprintf(place.path + used, sizeof(place.path) - used, format, args);
-	va_end(args);
-	return place;
+struct place place_item(const struct place *above, const char *key, size_t index)
+{
+	return (struct place){ above, key, index, true, above->err };
 }
 
 const char *place_type_name(const json_t *json)
@@ -69,6 +85,24 @@ const json_t *place_member(const json_t *map, const char *key)
 	const json_t *json = json_object_get(map, key);
 
 	return json && !json_is_null(json) ? json : NULL;
+}
+
+int place_each(const struct place *place, const json_t *list, size_t max,
+	       int (*take)(const struct place *item, const json_t *map, void *ret), void *ret)
+{
+	int r = 0;
+
+	if (json_array_size(list) > max)
+		return place_refuse(place, "", "has more than %zu entries", max);
+	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
+		const struct place item = place_item(place, "", i);
+		const json_t *map = json_array_get(list, i);
+
+		r = json_is_object(map) ? take(&item, map, ret)
+					: place_refuse(&item, "", "is %s and should be a map",
+						       place_type_name(map));
+	}
+	return r;
 }
 
 int place_get(const struct place *place, const json_t *map, const char *key, json_type type,

@@ -18,8 +18,11 @@
 
 struct error;
 
-struct place { /* which map is being read */
-	char path[160]; /* "io[3].read"; "" at the top */
+struct place { /* which map is being read; put in words only where it is refused */
+	const struct place *above; /* NULL: this is the top */
+	const char *key; /* in the map above; may be NULL or "" */
+	size_t index; /* in the list of that key... */
+	bool is_item; /* ...if it stands in one */
 	struct error *err;
 };
 
@@ -27,8 +30,13 @@ struct place { /* which map is being read */
  * *err says why: it is none. */
 int place_parse_map(const char *text, size_t length, json_t **ret, struct error *err);
 
-/* The place of a map below; the text is added to the path as it is. */
-struct place place_below(const struct place *above, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The place of a map below, and of an item of a list below; @above and @key outlive it. */
+struct place place_below(const struct place *above, const char *key);
+struct place place_item(const struct place *above, const char *key, size_t index);
+
+/* Take each map of @list into @ret.  -EINVAL: it has more than @max, or something else in it. */
+int place_each(const struct place *place, const json_t *list, size_t max,
+	       int (*take)(const struct place *item, const json_t *map, void *ret), void *ret);
 
 /* Say what is wrong with member @key ("": with the map itself).  Returns -EINVAL. */
 int place_refuse(const struct place *place, const char *key, const char *format, ...)

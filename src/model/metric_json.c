@@ -66,8 +66,7 @@ void values_format(const struct value *values, const char *section, struct docum
 				      values[id].number, d);
 		if (!name || !is_first_of_section(id))
 			continue;
-		document_key(d, name);
-		document_begin_map(d);
+		document_begin_map_of(d, name);
 		values_format(values, section_of(id), d);
 		document_end_map(d);
 	}
@@ -76,7 +75,7 @@ void values_format(const struct value *values, const char *section, struct docum
 static int take_section(const struct place *place, const json_t *map, size_t id, const char *name,
 			struct value *values)
 {
-	struct place here = place_below(place, ".%s", name);
+	struct place here = place_below(place, name);
 	const json_t *section;
 	int r = place_get(place, map, name, JSON_OBJECT, &section);
 
@@ -126,8 +125,7 @@ void values_format_all(const struct value *values, struct document *d)
 		if (!begins_section(id) ||
 		    (is_optional(section_of(id)) && !values_know(values, section_of(id))))
 			continue;
-		document_key(d, section_of(id));
-		document_begin_map(d);
+		document_begin_map_of(d, section_of(id));
 		values_format(values, section_of(id), d);
 		document_end_map(d);
 	}

@@ -41,8 +41,7 @@ static void format_data(struct mount_row *row, struct document *d)
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
 
-		document_key(d, name);
-		document_begin_map(d);
+		document_begin_map_of(d, name);
 		format_mount_metrics(name, row, d);
 		document_end_map(d);
 	}
@@ -53,8 +52,7 @@ static void format_mapped(struct mount_row *row, struct document *d)
 	if (row->interfaces[INTERFACE_MAPPING][OP_READ].bytes == 0 &&
 	    row->interfaces[INTERFACE_MAPPING][OP_WRITE].bytes == 0)
 		return;
-	document_key(d, "mapped");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "mapped");
 	format_mount_metrics("mapped", row, d);
 	document_end_map(d);
 }
@@ -64,8 +62,7 @@ static void format_interface_op(struct mount_row *row, enum file_interface inter
 {
 	const char *name = file_op_name(op);
 
-	document_key(d, name);
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, name);
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
@@ -81,13 +78,11 @@ static void format_interface_op(struct mount_row *row, enum file_interface inter
 /* Plain calls are what is left, and mappings no part of it. */
 static void format_interfaces(struct mount_row *row, struct document *d)
 {
-	document_key(d, "interfaces");
-	document_begin_map(d);
+	document_begin_map_of(d, "interfaces");
 	for (size_t interface = INTERFACE_CALL + 1; interface < INTERFACE_MAPPING; interface++) {
 		if (!mount_row_has_interface(row, (enum file_interface)interface))
 			continue;
-		document_key(d, file_interface_name((enum file_interface)interface));
-		document_begin_map(d);
+		document_begin_map_of(d, file_interface_name((enum file_interface)interface));
 		for (size_t op = 0; op < OP_DATA_COUNT; op++)
 			format_interface_op(row, (enum file_interface)interface, (enum file_op)op,
 					    d);
@@ -98,8 +93,7 @@ static void format_interfaces(struct mount_row *row, struct document *d)
 
 static void format_op(struct mount_row *row, enum file_op op, struct document *d)
 {
-	document_key(d, file_op_name(op));
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, file_op_name(op));
 	for (size_t i = METRIC_JOB_COUNT; i < METRIC_COUNT; i++) {
 		enum metric_id id = (enum metric_id)i;
 		const struct metric *metric = metric_get(id);
@@ -114,22 +108,17 @@ static void format_op(struct mount_row *row, enum file_op op, struct document *d
 static void format_mount(struct mount_row *row, struct document *d)
 {
 	document_begin_map(d);
-	document_key(d, "mount");
-	document_string(d, row->mount);
-	document_key(d, "aliases");
-	document_begin_flat_list(d);
+	document_put_string(d, "mount", row->mount);
+	document_begin_flat_list_of(d, "aliases");
 	for (size_t i = 0; i < MOUNT_ALIASES_MAX && row->aliases[i]; i++)
 		document_string(d, row->aliases[i]);
 	document_end_list(d);
-	document_key(d, "fstype");
-	document_string(d, row->fstype);
-	document_key(d, "source");
-	document_string(d, row->source);
+	document_put_string(d, "fstype", row->fstype);
+	document_put_string(d, "source", row->source);
 	format_data(row, d);
 	format_interfaces(row, d);
 	format_mapped(row, d);
-	document_key(d, "meta");
-	document_begin_map(d);
+	document_begin_map_of(d, "meta");
 	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++) {
 		if (row->ops[op].calls > 0)
 			format_op(row, (enum file_op)op, d);
@@ -178,7 +167,7 @@ static int take_mount_metric(const struct place *place, const json_t *map, enum 
 static int take_mount_metrics(const struct place *place, const json_t *section, const char *name,
 			      struct mount_row *row)
 {
-	struct place here = place_below(place, ".%s", name);
+	struct place here = place_below(place, name);
 	int r = 0;
 
 	for (size_t id = METRIC_JOB_COUNT; r == 0 && id < METRIC_COUNT; id++) {
@@ -225,7 +214,7 @@ static int take_interface(const struct place *place, const json_t *map,
 
 		if (metric->scope != SCOPE_MOUNT_INTERFACE)
 			continue;
-		here = place_below(place, ".%s", metric_part(metric));
+		here = place_below(place, metric_part(metric));
 		r = place_get(place, map, metric_part(metric), JSON_OBJECT, &section);
 		if (r == 0 && section)
 			r = place_need_number(&here, section, metric->key,
@@ -245,7 +234,7 @@ static int check_interfaces(const struct place *place, const struct mount_row *r
 		if (metric->scope != SCOPE_MOUNT_INTERFACE ||
 		    mount_row_interfaces_fit(row, (enum metric_id)id))
 			continue;
-		here = place_below(place, ".%s", metric_part(metric));
+		here = place_below(place, metric_part(metric));
 		return place_refuse(&here, metric->key, "is less than its ways together");
 	}
 	return 0;
@@ -253,14 +242,14 @@ static int check_interfaces(const struct place *place, const struct mount_row *r
 
 static int take_interfaces(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	struct place above = place_below(place, ".interfaces");
+	struct place above = place_below(place, "interfaces");
 	const json_t *interfaces, *section;
 	int r = place_get(place, map, "interfaces", JSON_OBJECT, &interfaces);
 
 	for (size_t interface = INTERFACE_CALL + 1; r == 0 && interface < INTERFACE_MAPPING;
 	     interface++) {
 		const char *name = file_interface_name((enum file_interface)interface);
-		struct place here = place_below(&above, ".%s", name);
+		struct place here = place_below(&above, name);
 
 		r = place_get(&above, interfaces, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
@@ -294,13 +283,13 @@ static int take_op(const struct place *place, const json_t *map, enum file_op op
 
 static int take_meta(const struct place *place, const json_t *map, struct mount_row *row)
 {
-	struct place above = place_below(place, ".meta");
+	struct place above = place_below(place, "meta");
 	const json_t *meta, *section;
 	int r = place_get(place, map, "meta", JSON_OBJECT, &meta);
 
 	for (size_t op = OP_DATA_COUNT; r == 0 && op < OP_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
-		struct place here = place_below(&above, ".%s", name);
+		struct place here = place_below(&above, name);
 
 		r = place_get(&above, meta, name, JSON_OBJECT, &section);
 		if (r == 0 && section)
@@ -345,13 +334,12 @@ static int add_row(const struct place *place, const json_t *map, struct reading 
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int take_mount(const struct place *place, const json_t *map, struct reading *reading)
+static int take_mount(const struct place *place, const json_t *map, void *data)
 {
+	struct reading *reading = data;
 	struct mount_row *row = NULL;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = add_row(place, map, reading, &row);
 	if (r < 0 || !row)
 		return r;
@@ -370,15 +358,6 @@ static int take_mount(const struct place *place, const json_t *map, struct readi
 
 int reading_parse_mounts(const struct place *place, const json_t *list, struct reading *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > MOUNT_ROWS_MAX)
-		return place_refuse(place, "", "has more than %d entries", MOUNT_ROWS_MAX);
 	ret->has_mounts = true;
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
-
-		r = take_mount(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, MOUNT_ROWS_MAX, take_mount, ret);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "basic/macro.h"
+#include "basic/array.h"
 #include "basic/text.h"
 
 static void clear_one(struct sample *one)
@@ -17,19 +17,9 @@ static void clear_one(struct sample *one)
 
 static int make_room(struct samples *s)
 {
-	size_t room = MAX(s->room * 2, (size_t)128);
-	struct sample *larger;
-
-	if (s->count < s->room)
-		return 0;
-	if (s->count >= SAMPLES_MAX)
-		return -ENOSPC;
-	larger = reallocarray(s->items, room, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	s->items = larger;
-	s->room = room;
-	return 0;
+	return s->count >= SAMPLES_MAX
+		       ? -ENOSPC
+		       : array_reserve(&s->items, &s->room, s->count, sizeof(*s->items));
 }
 
 int samples_add(struct samples *s, enum metric_id id, const char *const values[SAMPLE_LABELS_MAX],

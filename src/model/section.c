@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "model/json_place.h"
-#include "basic/macro.h"
 #include "model/record.h"
 
 const struct section *section_find(const char *name)
@@ -56,7 +55,7 @@ const char *section_key(const struct section *s)
 int section_take(const struct section *s, const struct place *place, const json_t *map, void *ret)
 {
 	const char *key = section_key(s);
-	struct place here = place_below(place, "%s%s", *place->path ? "." : "", key);
+	struct place here = place_below(place, key);
 	const json_t *json;
 	int r = place_get(place, map, key, s->type, &json);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of sections alone, so that a test can have one of its own. */
 #include "basic/macro.h"
-#include "model/record.h"
 #include "model/section.h"
 #include "model/sections.h"
 

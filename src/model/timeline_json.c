@@ -56,10 +56,8 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 	const char *unit = metric_unit_name(metric_get(timeline_metric(series))->unit);
 	char name[NAME_SIZE];
 
-	document_key(d, name_of(series, name));
-	document_begin_map(d);
-	document_key(d, "unit");
-	document_string(d, unit ? unit : "count");
+	document_begin_map_of(d, name_of(series, name));
+	document_put_string(d, "unit", unit ? unit : "count");
 	if (t->series[series].before) {
 		document_key(d, "before");
 		document_decimal(d, t->series[series].before, places_of(series));
@@ -71,8 +69,7 @@ static void format_series(const struct timeline *t, size_t series, struct docume
 
 static void format_shape(const struct timeline *t, struct document *d)
 {
-	document_key(d, "interval_seconds");
-	document_unsigned(d, UINT64_C(1) << t->shift);
+	document_put_unsigned(d, "interval_seconds", UINT64_C(1) << t->shift);
 }
 
 static void timeline_format(const void *section, struct document *d)
@@ -80,11 +77,9 @@ static void timeline_format(const void *section, struct document *d)
 	const struct timeline *t = section;
 
 	document_begin_map(d);
-	document_key(d, "start");
-	document_time(d, t->start_ns);
+	document_put_time(d, "start", t->start_ns);
 	format_shape(t, d);
-	document_key(d, "series");
-	document_begin_map(d);
+	document_begin_map_of(d, "series");
 	for (size_t i = 0; i < TIMELINE_SERIES; i++)
 		format_series(t, i, d);
 	document_end_map(d);
@@ -120,10 +115,8 @@ static int save_series(const struct timeline *t, size_t series, struct document 
 		r = packed_append(&packed, buckets[i], 1);
 	if (r < 0)
 		return r;
-	document_key(d, name_of(series, name));
-	document_begin_map(d);
-	document_key(d, "before");
-	document_unsigned(d, t->series[series].before);
+	document_begin_map_of(d, name_of(series, name));
+	document_put_unsigned(d, "before", t->series[series].before);
 	document_key(d, "runs");
 	save_runs(&packed, d);
 	document_end_map(d);
@@ -135,17 +128,12 @@ int timeline_save(const struct timeline *t, struct document *d)
 	int r = 0;
 
 	document_begin_map(d);
-	document_key(d, "start_ns");
-	document_unsigned(d, t->start_ns);
-	document_key(d, "last_ns");
-	document_unsigned(d, t->last_ns);
-	document_key(d, "last_boot_ns");
-	document_unsigned(d, MIN(t->last_boot_ns, PACKED_MAX));
-	document_key(d, "from_start");
-	document_boolean(d, t->is_from_start);
+	document_put_unsigned(d, "start_ns", t->start_ns);
+	document_put_unsigned(d, "last_ns", t->last_ns);
+	document_put_unsigned(d, "last_boot_ns", MIN(t->last_boot_ns, PACKED_MAX));
+	document_put_boolean(d, "from_start", t->is_from_start);
 	format_shape(t, d);
-	document_key(d, "series");
-	document_begin_map(d);
+	document_begin_map_of(d, "series");
 	for (size_t i = 0; r == 0 && i < TIMELINE_SERIES; i++) {
 		if (timeline_knows(t, i))
 			r = save_series(t, i, d);
@@ -252,14 +240,14 @@ static int take_series(const struct place *place, const json_t *all, size_t seri
 
 	if (r < 0 || !map)
 		return r;
-	here = place_below(place, ".%s", name);
+	here = place_below(place, name);
 	r = take_before(&here, map, series, places_of(series), t);
 	return r < 0 ? r : take_values(&here, map, series, t);
 }
 
 static int take_all(const struct place *place, const json_t *map, struct timeline *t)
 {
-	struct place here = place_below(place, ".series");
+	struct place here = place_below(place, "series");
 	const json_t *series = NULL;
 	size_t count;
 	int r = place_take_time(place, map, "start", &t->start_ns);
@@ -347,6 +335,7 @@ static size_t find_series(const char *name)
 
 static int restore_all(const struct place *place, const json_t *map, struct timeline *t)
 {
+	const struct place all = place_below(place, "series");
 	const json_t *series = NULL;
 	const char *name;
 	json_t *one;
@@ -370,12 +359,11 @@ static int restore_all(const struct place *place, const json_t *map, struct time
 		return r;
 	json_object_foreach((json_t *)series, name, one)
 	{
-		struct place here = place_below(place, ".series");
+		struct place here = place_below(&all, name);
 		size_t i = find_series(name);
 
 		if (i == TIMELINE_SERIES)
-			return place_refuse(&here, "", "has something else: '%.40s'", name);
-		here = place_below(place, ".series.%s", name);
+			return place_refuse(&all, "", "has something else: '%.40s'", name);
 		r = restore_series(&here, one, i, t);
 		if (r < 0)
 			return r;

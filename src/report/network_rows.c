@@ -185,6 +185,8 @@ static void add_port(const struct port *port, const char *label, struct rows *ro
 		  format_counter(port, METRIC_NODE_PORT_RECEIVE_BYTES).text,
 		  format_counter(port, METRIC_NODE_PORT_TRANSMIT_PACKETS).text,
 		  format_counter(port, METRIC_NODE_PORT_RECEIVE_PACKETS).text);
+	if (port->is_shared)
+		rows_say(rows, ", ", "of the whole node");
 	for (size_t i = 0; i < ARRAY_SIZE(troubles); i++) {
 		if (counter_of(port, troubles[i].id)->number)
 			rows_say(rows, ", ", "%s %s", format_counter(port, troubles[i].id).text,

@@ -2,7 +2,6 @@
 #include "tui/grid.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -92,18 +91,6 @@ unsigned int grid_print(struct grid *g, unsigned int row, unsigned int column, e
 		text = NULL; /* undefined after a failure */
 	va_end(args);
 	return text ? grid_put(g, row, column, g->columns, style, text) : column;
-}
-
-unsigned int grid_bar(struct grid *g, unsigned int row, unsigned int column, unsigned int width,
-		      enum style style, double share)
-{
-	static const char *const parts[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	unsigned int eighths =
-		isnan(share) ? 0 : (unsigned int)(MIN(MAX(share, 0.0), 1.0) * width * 8 + 0.5);
-
-	for (unsigned int i = 0; i < eighths / 8; i++)
-		column = grid_put(g, row, column, 1, style, "█");
-	return grid_put(g, row, column, 1, style, parts[eighths % 8]);
 }
 
 void grid_paint(struct grid *g, unsigned int row, unsigned int column, unsigned int width,

@@ -58,11 +58,6 @@ unsigned int grid_put(struct grid *g, unsigned int row, unsigned int column, uns
 unsigned int grid_print(struct grid *g, unsigned int row, unsigned int column, enum style style,
 			const char *format, ...) PRINTF_LIKE(5, 6);
 
-/* A bar of at most @width columns for a share from 0 to 1, to the eighth of a column.  Returns the
- * column behind it. */
-unsigned int grid_bar(struct grid *g, unsigned int row, unsigned int column, unsigned int width,
-		      enum style style, double share);
-
 /* Another style for @width columns of what is there. */
 void grid_paint(struct grid *g, unsigned int row, unsigned int column, unsigned int width,
 		enum style style);

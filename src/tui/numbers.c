@@ -205,8 +205,7 @@ static void add_number(const char *key, double number, struct document *d)
 static void format_mount(const struct mount_numbers *mount, struct document *d)
 {
 	document_begin_flat_map(d);
-	document_key(d, "mount");
-	document_string(d, mount->row->mount);
+	document_put_string(d, "mount", mount->row->mount);
 	add_number("read_bytes", mount->read, d);
 	add_number("write_bytes", mount->write, d);
 	add_number("meta_calls", mount->meta, d);
@@ -229,10 +228,9 @@ void numbers_format(const struct numbers *n, struct document *d)
 	document_begin_map(d);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		add_number(rows[i].key, rows[i].number, d);
-	document_key(d, "blocked_on");
-	document_string(d, n->cause < CAUSE_COUNT ? cause_name((enum cause)n->cause) : NULL);
-	document_key(d, "mounts");
-	document_begin_list(d);
+	document_put_string(d, "blocked_on",
+			    n->cause < CAUSE_COUNT ? cause_name((enum cause)n->cause) : NULL);
+	document_begin_list_of(d, "mounts");
 	for (size_t i = 0; i < n->mount_count; i++)
 		format_mount(&n->mounts[i], d);
 	document_end_list(d);

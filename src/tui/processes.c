@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
@@ -207,15 +208,8 @@ static size_t find_group(const struct processes_reader *r, const char *path,
 
 static int insert_group(struct processes_reader *r, size_t at, struct known_group *group)
 {
-	if (r->group_count == r->group_room) {
-		size_t room = r->group_room * 2 + 64;
-		struct known_group **larger = reallocarray(r->groups, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		r->groups = larger;
-		r->group_room = room;
-	}
+	if (array_reserve(&r->groups, &r->group_room, r->group_count, sizeof(*r->groups)) < 0)
+		return -ENOMEM;
 	memmove(&r->groups[at + 1], &r->groups[at], (r->group_count - at) * sizeof(*r->groups));
 	r->groups[at] = group;
 	r->group_count++;

@@ -13,7 +13,6 @@
 #include "tui/grid.h"
 #include "basic/macro.h"
 #include "tui/top.h"
-#include "basic/utf8.h"
 
 #define ESCAPE_MS 25 /* what comes that soon behind an escape is part of a key */
 #define WHEEL_ROWS 3
@@ -111,11 +110,6 @@ struct screen *screen_close(struct screen *s)
 	delscreen(s->curses);
 	free(s);
 	return NULL;
-}
-
-void screen_closep(struct screen **s)
-{
-	screen_close(*s);
 }
 
 void screen_size(const struct screen *s, unsigned int *ret_columns, unsigned int *ret_rows)

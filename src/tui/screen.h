@@ -16,7 +16,6 @@ struct screen;
 /* -ENOTTY: the standard output is no terminal that can be drawn on; *err says so. */
 int screen_open(bool has_color, struct screen **ret, struct error *err);
 struct screen *screen_close(struct screen *s); /* NULL is fine; returns NULL */
-void screen_closep(struct screen **s);
 
 void screen_size(const struct screen *s, unsigned int *ret_columns, unsigned int *ret_rows);
 void screen_show(struct screen *s, const struct grid *g);

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "cgroup/managers.h"
-#include "agent/metering.h"
+#include "config/metering.h"
 #include "tui/processes.h"
 #include "node/sampler.h"
 #include "model/snapshot.h"

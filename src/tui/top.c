@@ -10,7 +10,6 @@
 #include "analysis/classes.h"
 #include "basic/cleanup.h"
 #include "tui/columns.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 #include "tui/processes.h"
 #include "basic/text.h"
@@ -43,11 +42,6 @@ struct top *top_free(struct top *t)
 	free(t->rows);
 	free(t);
 	return NULL;
-}
-
-void top_freep(struct top **t)
-{
-	top_free(*t);
 }
 
 /* ---- jobs ---- */

@@ -128,7 +128,6 @@ struct top { /* begins as top_new() makes it */
 
 struct top *top_new(const struct rules *rules); /* NULL: no memory */
 struct top *top_free(struct top *t); /* NULL is fine; returns NULL */
-void top_freep(struct top **t);
 
 /* Take over what is now; what was last before is what it is compared with.  -ENOMEM. */
 int top_feed(struct top *t, struct tick *tick);

@@ -14,7 +14,6 @@
 #include "basic/humanize.h"
 #include "analysis/insights.h"
 #include "basic/macro.h"
-#include "analysis/patterns.h"
 #include "analysis/rates.h"
 #include "model/record.h"
 #include "model/record_difference.h"

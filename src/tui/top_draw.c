@@ -11,7 +11,6 @@
 #include "tui/grid.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
-#include "model/record.h"
 #include "tui/top.h"
 #include "tui/top_detail.h"
 #include "basic/utf8.h"

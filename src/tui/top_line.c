@@ -18,8 +18,7 @@ static void format_more(const void *context, struct document *d)
 	const struct line_job *l = context;
 	const char *class = top_class(l->top, l->job);
 
-	document_key(d, "class");
-	document_string(d, *class ? class : NULL);
+	document_put_string(d, "class", *class ? class : NULL);
 	document_key(d, "now");
 	numbers_format(&l->job->numbers, d);
 }
@@ -32,8 +31,7 @@ int top_line_write(const struct top *t, bool is_all, FILE *out)
 		return -ENOMEM;
 	document_begin_map(d);
 	wire_snapshot_format_head(&t->last, d);
-	document_key(d, "jobs");
-	document_begin_list(d);
+	document_begin_list_of(d, "jobs");
 	for (size_t i = 0; i < t->job_count; i++) {
 		const struct line_job line = { t, &t->jobs[i] };
 

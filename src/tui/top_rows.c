@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows of top: jobs in their order, and behind each its parts, if somebody wants to see them.
  */
+#include "basic/array.h"
 #include "tui/top.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include "tui/columns.h"
 #include "basic/macro.h"
 #include "tui/processes.h"
-#include "model/record.h"
 #include "model/sections/steps.h"
 #include "basic/text.h"
 
@@ -21,15 +21,8 @@
 
 static int add_row(struct top *t, const struct top_row *row)
 {
-	if (t->row_count == t->row_room) {
-		size_t room = t->row_room * 2 + 64;
-		struct top_row *larger = reallocarray(t->rows, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		t->rows = larger;
-		t->row_room = room;
-	}
+	if (array_reserve(&t->rows, &t->row_room, t->row_count, sizeof(*t->rows)) < 0)
+		return -ENOMEM;
 	t->rows[t->row_count++] = *row;
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "fuzz.h"
 

@@ -10,7 +10,7 @@
 #include "basic/cpulist.h"
 #include "fuzz.h"
 #include "sources/gpus.h"
-#include "cgroup/machine.h"
+#include "sources/machine.h"
 #include "basic/macro.h"
 #include "made_root.h"
 #include "cgroup/managers.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "cgroup/descendants.h"
 #include "basic/dir.h"
 #include "fuzz.h"

@@ -20,6 +20,7 @@
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
 #include "counters/counted_all.h"
+#include "counters/task_sums.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 #include "load/meter.h"
@@ -70,7 +71,7 @@ static int tell_reading(struct meter *m)
 	_cleanup_(reading_clear) struct reading reading = {};
 	struct error err = {};
 
-	(void)meter_settle(m, SETTLE_MS); /* the test sees whether all are in */
+	(void)task_sums_wait(m, SETTLE_MS); /* the test sees whether all are in */
 	if (counted_all_read(m, &reading, &err) < 0)
 		return fail(err.text);
 	printf("ended=%" PRIu64, (uint64_t)reading.values[METRIC_TASKS_ENDED].number);

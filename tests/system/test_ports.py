@@ -10,8 +10,8 @@ import subprocess
 
 import pytest
 
-from agent_pages import await_page, final_record, known_jobs, page_of
-from job_groups import MANAGER
+from agent_pages import ask, await_page, final_record, known_jobs, page_of
+from job_groups import MANAGER, TOP
 
 MOUNT = """
 set -e
@@ -113,7 +113,7 @@ def test_what_goes_through_while_a_job_has_the_node_is_the_jobs(programs, port, 
     port.go_on(port_xmit_data=5003)  # is nobody's
     assert "ports" in record, record["coverage"]["missing"][-3:]
     found, = record["ports"]
-    assert (found["device"], found["port"]) == ("made_0", "1")
+    assert (found["device"], found["port"], found["shared"]) == ("made_0", "1", False)
     assert (found["transmit_bytes"], found["receive_bytes"]) == (4 * 1009, 4 * 262147)
     assert (found["transmit_packets"], found["receive_packets"], found["link_failures"]) == (13, 0, None)
     assert found["from"] <= record["time"]["start"] <= record["time"]["end"] <= found["to"]
@@ -139,6 +139,68 @@ def test_a_counter_that_stands_at_its_end_is_not_known(port, record_of):
     assert "ports" in record, record["coverage"]["missing"][-3:]
     found, = record["ports"]
     assert (found["transmit_bytes"], found["receive_bytes"]) == (None, 4 * 1009)
+
+
+@pytest.fixture(params=["agent", "standalone"])
+def run_that_sends(request, programs, bench, port, tmp_path):
+    """The record of a `jobmeter run` while which the port counts 1,009 words more; 17 follow."""
+    port.count(port_xmit_data=1000)
+    if request.param == "agent":
+        before, socket = [], request.getfixturevalue("agent").settings["socket"]["path"]
+    else:
+        before, socket = made(bench), "/nonexistent"
+    new, file = port.counters.parent / "new", port.counters / "port_xmit_data"
+    done = subprocess.run([*before, programs / "jobmeter", "run", "--output", tmp_path / "run.json", "--", "sh", "-c",
+                           f"echo 2009 >{new} && mv {new} {file}"],
+                          capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "JOBMETER_SOCKET": socket, "XDG_STATE_HOME": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    return json.loads((tmp_path / "run.json").read_text())
+
+
+def test_a_run_is_told_what_went_through_the_nodes(run_that_sends, programs, tmp_path):
+    assert "ports" in run_that_sends, run_that_sends["coverage"]["missing"]
+    found, = run_that_sends["ports"]
+    assert (found["device"], found["port"], found["shared"]) == ("made_0", "1", True)
+    assert (found["transmit_bytes"], found["link_failures"]) == (4 * 1009, None)
+    assert found["from"] <= run_that_sends["time"]["start"] <= run_that_sends["time"]["end"] <= found["to"]
+    assert not [line for line in run_that_sends["coverage"]["missing"] if "InfiniBand" in line]
+    said = subprocess.run([programs / "jobmeter", "report", tmp_path / "run.json"], capture_output=True, text=True,
+                          check=True).stdout
+    assert "made_0/1: sent 3.9 KiB" in " ".join(said.split()) and "of the whole node" in " ".join(said.split())
+
+
+def test_the_agent_tells_of_a_run_what_the_run_says(agent, port, programs, tmp_path):
+    """Which is what watch and top show of it."""
+    process = subprocess.Popen([programs / "jobmeter", "run", "--output", tmp_path / "run.json", "--", "cat"],
+                               stdin=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"],
+                                    "XDG_STATE_HOME": str(tmp_path)})
+    try:
+        page = await_page(agent, lambda page: known_jobs(page, "run"))
+        port.go_on(port_xmit_data=1009)
+        job, = known_jobs(page, "run")
+        live = ask(agent, f"/v1/jobs/run/{job}")
+        assert [(p["transmit_bytes"], p["shared"]) for p in live["ports"]] == [(4 * 1009, True)]
+    finally:
+        process.communicate(timeout=60)
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert [(p["transmit_bytes"], p["shared"]) for p in record["ports"]] == [(4 * 1009, True)]
+
+
+def test_what_was_there_before_a_watch_has_none(programs, bench, port, groups, tmp_path, demand):
+    demand(shutil.which("unshare"), "needs unshare")
+    port.count(port_xmit_data=1000)
+    process = groups.start(groups.name(4729), "cat", stdin=subprocess.PIPE)
+    try:
+        subprocess.run([*made(bench), programs / "jobmeter", "watch", "--standalone", "--cgroup", f"/{TOP}/{groups.name(4729)}",
+                        "--duration", "0.5", "--quiet", "--output", tmp_path / "watch.json"], check=True, timeout=60)
+    finally:
+        process.communicate(timeout=30)
+        groups.remove(groups.name(4729))
+    record = json.loads((tmp_path / "watch.json").read_text())
+    assert "ports" not in record
+    assert [line for line in record["coverage"]["missing"] if line.startswith("InfiniBand, Omni-Path: ")]
 
 
 def test_after_a_kill_a_jobs_ports_go_on(port, agent, bench, record_of):

@@ -47,7 +47,7 @@ static struct agent_facts made_facts(void)
 	static const struct older older = { .why = { [OBJECT_FILES] = "prog 'enter_call': no" } };
 	struct agent_facts facts = { .version = "1.2.3",
 				     .has_meter = true,
-				     .skipped_runs = 7,
+				     .losses.counts[LOSS_SKIPPED] = 7,
 				     .hooks = hooks,
 				     .older = &older,
 				     .hook_count = 3,
@@ -66,7 +66,7 @@ static struct agent_facts made_facts(void)
 						.bad_prologs = 71,
 						.reopened_files = 73,
 						.refused_files = 79 };
-	facts.lost[LOST_ROW] = 47;
+	facts.losses.counts[LOST_ROW] = 47;
 	facts.maps[0] = (struct agent_map){ "rows", 53, 59, { 61, true } };
 	facts.cpu_user_ns = (struct value){ 67, true };
 	return facts;

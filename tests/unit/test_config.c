@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/config.h"
+#include "config/config.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/grid.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,22 +46,4 @@ TEST(no_escape_and_no_half_of_a_wide_character_gets_in)
 	grid_put(ascii, 0, 0, 6, STYLE_PLAIN, "└─é▼█");
 	plain = text_of(ascii);
 	ASSERT_STREQ(plain, "`-?v#\n\n");
-}
-
-TEST(a_bar_is_as_long_as_its_share)
-{
-	static const struct row {
-		double share;
-		const char *text;
-	} rows[] = { { 0, "\n" },  { 0.5, "██\n" },    { 1, "████\n" }, { 2, "████\n" },
-		     { -1, "\n" }, { 0.03125, "▏\n" }, { NAN, "\n" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_(grid_freep) struct grid *g = grid_new(4, 1, false);
-		_cleanup_free_ char *text = NULL;
-
-		grid_bar(g, 0, 0, 4, STYLE_PLAIN, rows[i].share);
-		text = text_of(g);
-		ASSERT_STREQ(text, rows[i].text);
-	}
 }

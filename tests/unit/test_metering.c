@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
-#include "agent/metering.h"
-#include "counters/place_names.h"
+#include "config/metering.h"
+#include "cgroup/mounts.h"
 #include "sources/sources.h"
 #include "test.h"
 #include "load/tiers.h"
@@ -31,11 +31,15 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 {
 	_cleanup_(config_freep) struct config *config = parsed("");
 	_cleanup_(metering_clear) struct metering m = {};
+	const struct sampler_options full = sampler_options_full(-1);
 
 	ASSERT_OK(metering_of(config, &m));
 	ASSERT_EQ(m.options.tiers, (unsigned int)METER_ALL);
-	ASSERT_EQ(m.options.key, -1);
+	ASSERT_EQ(m.options.tiers, full.tiers);
+	ASSERT_EQ(m.options.key, full.key);
 	ASSERT(m.options.has_clock && m.options.has_histograms && m.options.has_block);
+	ASSERT(full.has_clock && full.has_histograms && full.has_block);
+	ASSERT_EQ(m.options.budget, full.budget);
 	ASSERT(wants(&m, "thermal") && wants(&m, "ports") && !wants(&m, "hardware"));
 	ASSERT_EQ(m.options.budget, (uint64_t)20000);
 	ASSERT_STREQ(m.options.state_dir, "/var/lib/jobmeter");

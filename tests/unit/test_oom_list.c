@@ -46,7 +46,7 @@ static char *format(const struct oom_list *v)
 
 static int parse(const char *text, struct oom_list *ret, struct error *err)
 {
-	struct place place = { .path = "memory.oom", .err = err };
+	struct place place = { .key = "memory.oom", .err = err };
 	json_t *list = json_loads(text, 0, NULL);
 	int r = oom_list_parse(&place, list, ret);
 

@@ -43,7 +43,7 @@ static char *text_of(const struct ports *p)
 
 static int parse(const char *text, struct ports *ret, struct error *err)
 {
-	struct place place = { .path = "ports", .err = err };
+	struct place place = { .key = "ports", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
 	int r = ports_parse(&place, json, ret);
 
@@ -201,4 +201,9 @@ TEST(a_report_says_what_is_known_and_what_went_wrong)
 	expect_report(
 		&p,
 		"fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), 7 discarded\n");
+	set(&p.items[0], METRIC_NODE_PORT_TRANSMIT_DISCARDS, 0);
+	p.items[0].is_shared = true;
+	expect_report(
+		&p,
+		"fabric      mlx5_0/1: sent 1 KiB, received 2 KiB (3 and 5 packets), of the whole node\n");
 }

@@ -45,10 +45,10 @@ static void read_sent(struct registry *r, uint64_t second, const struct group_li
 	read_counted(r, second, lives, count, sent, 0);
 }
 
-static struct ports ports_of(struct registry *r, const char *id)
+static struct ports ports_of(struct registry *r, const char *manager, const char *id)
 {
 	struct ports ports = {};
-	const char *why = registry_job_ports(registry_find(r, "slurm", id), &ports);
+	const char *why = registry_job_ports(registry_find(r, manager, id), &ports);
 
 	ASSERT(!why);
 	ASSERT_EQ(ports.count, (size_t)1);
@@ -74,12 +74,12 @@ TEST(a_job_that_has_the_node_has_its_ports)
 
 	read_sent(r, 105, NULL, 0, 100);
 	read_sent(r, 115, &born, 1, 1100);
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)1000);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 115 * SECOND);
 	read_sent(r, 125, &dead, 1, 5107);
 	read_sent(r, 135, NULL, 0, 9000); /* is nobody's */
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)5007);
 	ASSERT(ports.items[0].counters[RECEIVED].is_known &&
 	       !ports.items[0].counters[RECEIVED].number);
@@ -95,7 +95,7 @@ TEST(a_job_that_begins_and_ends_between_two_readings_has_them_too)
 
 	read_sent(r, 105, NULL, 0, 100);
 	read_sent(r, 115, &dead, 1, 1103);
-	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)1003);
+	ASSERT_EQ(ports_of(r, "slurm", "42").items[0].counters[SENT].number, (uint64_t)1003);
 }
 
 TEST(with_another_job_on_the_node_they_are_neithers)
@@ -107,7 +107,7 @@ TEST(with_another_job_on_the_node_they_are_neithers)
 
 	read_sent(r, 105, NULL, 0, 100);
 	read_sent(r, 115, first, 1, 1100);
-	ASSERT_EQ(ports_of(r, "42").count, (size_t)1);
+	ASSERT_EQ(ports_of(r, "slurm", "42").count, (size_t)1);
 	read_sent(r, 125, second, 2, 5107);
 	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
 	ASSERT_STREQ(why_of(r, "slurm", "43"),
@@ -128,10 +128,10 @@ TEST(of_jobs_one_after_the_other_only_what_is_surely_theirs_is_told)
 	read_sent(r, 115, first, 1, 1100);
 	read_sent(r, 125, both, 2, 5100);
 	read_sent(r, 135, last, 1, 5117);
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)1000);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 115 * SECOND);
-	ports = ports_of(r, "43");
+	ports = ports_of(r, "slurm", "43");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)17);
 	ASSERT_EQ(ports.items[0].from_ns, EPOCH + 125 * SECOND);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 135 * SECOND);
@@ -146,10 +146,14 @@ TEST(a_run_within_the_job_is_part_of_it_and_one_beside_it_is_not)
 
 	read_sent(r, 105, NULL, 0, 100);
 	read_sent(r, 115, within, 2, 1100);
-	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)1000);
-	ASSERT_STREQ(why_of(r, "run", "9"), "known of the node's ports, not by job");
+	ASSERT_EQ(ports_of(r, "slurm", "42").items[0].counters[SENT].number, (uint64_t)1000);
+	ASSERT_EQ(ports_of(r, "run", "9").items[0].counters[SENT].number, (uint64_t)1000);
+	ASSERT(ports_of(r, "run", "9").items[0].is_shared &&
+	       !ports_of(r, "slurm", "42").items[0].is_shared);
 	read_sent(r, 130, beside, 1, 1200);
 	ASSERT_STREQ(why_of(r, "slurm", "42"), "the node had other jobs meanwhile");
+	ASSERT_EQ(ports_of(r, "run", "9").items[0].counters[SENT].number, (uint64_t)1100);
+	ASSERT_EQ(ports_of(r, "run", "10").items[0].counters[SENT].number, (uint64_t)100);
 }
 
 TEST(a_job_with_a_part_of_the_cpus_has_no_ports)
@@ -185,9 +189,9 @@ TEST(what_a_job_may_use_can_be_told_late_and_forgotten_at_its_end)
 		ports_add(&now, "mlx5_0", "1")->counters[SENT] = (struct value){ 1203, true };
 		ASSERT_OK(registry_feed_ports(r, &now, 125 * SECOND, EPOCH + 125 * SECOND, CPUS));
 	}
-	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)1103);
+	ASSERT_EQ(ports_of(r, "slurm", "42").items[0].counters[SENT].number, (uint64_t)1103);
 	read_sent(r, 130, second, 1, 1300);
-	ASSERT_EQ(ports_of(r, "43").count, (size_t)1);
+	ASSERT_EQ(ports_of(r, "slurm", "43").count, (size_t)1);
 	registry_job_facts(registry_find(r, "slurm", "43"))->allocated_cores =
 		(struct value){ 1000, true }; /* the prolog's file */
 	read_sent(r, 135, NULL, 0, 1400);
@@ -201,7 +205,7 @@ TEST(of_a_job_that_was_there_before_the_agent_they_are_not_known)
 
 	read_sent(r, 115, &born, 1, 1100);
 	read_sent(r, 125, NULL, 0, 1200);
-	ASSERT_STREQ(why_of(r, "slurm", "42"), "the job was there before the agent");
+	ASSERT_STREQ(why_of(r, "slurm", "42"), "the job began before it was measured");
 }
 
 TEST(a_counter_that_was_set_back_or_came_to_its_end_is_not_known_from_then_on)
@@ -214,12 +218,12 @@ TEST(a_counter_that_was_set_back_or_came_to_its_end_is_not_known_from_then_on)
 	read_counted(r, 115, &born, 1, 1100, 60);
 	read_counted(r, 125, NULL, 0, 1000, 70); /* less than before, and more than at first */
 	read_counted(r, 135, NULL, 0, 9000, 80);
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT(!ports.items[0].counters[SENT].is_known);
 	ASSERT_EQ(ports.items[0].counters[RECEIVED].number, (uint64_t)30);
 	read_counted(r, 145, NULL, 0, 9000, UINT64_MAX);
 	read_counted(r, 155, NULL, 0, 9000, 90);
-	ASSERT(!ports_of(r, "42").items[0].counters[RECEIVED].is_known);
+	ASSERT(!ports_of(r, "slurm", "42").items[0].counters[RECEIVED].is_known);
 }
 
 /* ---- another agent ---- */
@@ -249,7 +253,7 @@ static struct registry *kill_one(void)
 	ASSERT(registry_job_is_changed(registry_find(before, "slurm", "42")));
 	r = restore(before);
 	read_sent(before, 125, &born, 1, 5007);
-	ASSERT_EQ(ports_of(before, "42").items[0].counters[SENT].number, (uint64_t)4007);
+	ASSERT_EQ(ports_of(before, "slurm", "42").items[0].counters[SENT].number, (uint64_t)4007);
 	return r;
 }
 
@@ -260,9 +264,9 @@ TEST(after_a_kill_they_go_on)
 	struct ports ports;
 
 	read_sent(r, 135, &born, 1, 7007);
-	ASSERT_EQ(ports_of(r, "42").items[0].counters[SENT].number, (uint64_t)6007);
+	ASSERT_EQ(ports_of(r, "slurm", "42").items[0].counters[SENT].number, (uint64_t)6007);
 	read_sent(r, 155, &dead, 1, 7117);
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)6117);
 	ASSERT_EQ(ports.items[0].from_ns, EPOCH + 105 * SECOND);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 155 * SECOND);
@@ -308,7 +312,7 @@ TEST(where_the_agent_was_stopped_they_stay_as_they_were)
 	r = restore(before);
 	registry_lose_ports(r);
 	read_sent(r, 135, NULL, 0, 7007);
-	ports = ports_of(r, "42");
+	ports = ports_of(r, "slurm", "42");
 	ASSERT_EQ(ports.items[0].counters[SENT].number, (uint64_t)100);
 	ASSERT(!ports.items[0].counters[RECEIVED].is_known);
 	ASSERT_EQ(ports.items[0].to_ns, EPOCH + 115 * SECOND);

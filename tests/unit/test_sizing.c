@@ -69,6 +69,23 @@ TEST(a_large_node_fits_the_limit_with_all_it_needs)
 	ASSERT(entries_of(&with, "groups") >= 1024 * 8);
 }
 
+/* On kernels that have no room in tasks; on others they have no bound. */
+TEST(each_task_has_room_where_tasks_have_none)
+{
+	static const char *const names[] = { "task_baselines", "task_states" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct map_form form = { .type = BPF_MAP_TYPE_HASH,
+					 .key_bytes = 8,
+					 .value_bytes = 8 };
+		const struct sizing sizing = { .shape = large_node, .limit_bytes = UINT64_MAX };
+
+		snprintf(form.name, sizeof(form.name), "%s", names[i]);
+		(void)sizing_choose(&sizing, &form, 1);
+		ASSERT_EQ(form.entries, 1024u * SIZING_TASKS_OF_A_JOB);
+	}
+}
+
 static uint64_t bytes_of(const struct plan *plan, const char *map)
 {
 	for (size_t i = 0; i < plan->count; i++) {

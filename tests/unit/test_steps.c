@@ -46,7 +46,7 @@ static char *text_of(const struct steps *steps)
 
 static int parse(const char *text, struct steps *ret, struct error *err)
 {
-	struct place place = { .path = "steps", .err = err };
+	struct place place = { .key = "steps", .err = err };
 	json_t *json = json_loads(text, 0, NULL);
 	int r = steps_section.parse(&place, json, ret);
 

@@ -5,7 +5,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "counters/threads.h"
 #include "test.h"
 #include "bpf/traffic.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "counters/threads.h"
+#include "counters/task_sums.h"
 
 #include "basic/macro.h"
 #include "test.h"

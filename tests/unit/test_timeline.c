@@ -437,7 +437,7 @@ static char *text_of(const struct timeline *t, bool is_saved)
 static int read_back(const char *text, bool is_saved, struct timeline *ret, struct error *err)
 {
 	json_t *root = json_loads(text, 0, NULL);
-	struct place place = { .path = "timeline", .err = err };
+	struct place place = { .key = "timeline", .err = err };
 	int r = is_saved ? timeline_restore(&place, root, ret)
 			 : timeline_section.parse(&place, root, ret);
 

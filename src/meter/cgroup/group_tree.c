@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
@@ -69,15 +70,8 @@ struct group_tree *group_tree_close(struct group_tree *t)
 
 static struct group_life *add(struct groups *g)
 {
-	if (g->count == g->room) {
-		size_t room = g->room ? g->room * 2 : 64;
-		struct group_life *larger = reallocarray(g->items, room, sizeof(*larger));
-
-		if (!larger)
-			return NULL;
-		g->items = larger;
-		g->room = room;
-	}
+	if (array_reserve(&g->items, &g->room, g->count, sizeof(*g->items)) < 0)
+		return NULL;
 	return &g->items[g->count++];
 }
 

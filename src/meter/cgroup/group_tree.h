@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "counters/cgroups.h"
+#include "cgroup/group_life.h"
 
 struct error;
 struct group_tree;

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "basic/macro.h"
 #include "basic/parse.h"
 
 #define MOUNTINFO_MAX_BYTES (64u << 20)
@@ -100,17 +100,10 @@ static int parse_mount(char *line, struct mount *ret)
 
 static int add_mount(struct mounts *m, size_t *room)
 {
-	struct mount *larger;
-
 	if (m->count >= MOUNTS_MAX)
 		return -E2BIG;
-	if (m->count == *room) {
-		*room = MAX(*room * 2, (size_t)64);
-		larger = realloc(m->items, *room * sizeof(*larger));
-		if (!larger)
-			return -ENOMEM;
-		m->items = larger;
-	}
+	if (array_reserve(&m->items, room, m->count, sizeof(*m->items)) < 0)
+		return -ENOMEM;
 	m->items[m->count++] = (struct mount){};
 	return 0;
 }

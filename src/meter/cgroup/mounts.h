@@ -21,6 +21,11 @@ struct mounts {
 	size_t count;
 };
 
+/* A name that the site gives a mount point: SCRATCH for /scratch. */
+struct site_mount {
+	const char *path, *name;
+};
+
 #define MOUNTS_MAX 65536 /* the kernel's own default limit a mount namespace is 100,000 */
 
 /* Parse @text, which is changed.  -EINVAL: a line is not as proc(5) has it; -E2BIG: too many. */

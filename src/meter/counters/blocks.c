@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "bpf/block_rows.h" /* the kernel side's */
 #include "basic/cleanup.h"
 #include "load/entries.h"
-#include "basic/macro.h"
 #include "load/objects.h"
 
 static_assert((int)BLOCK_DOES_READ == BLOCK_READ && (int)BLOCK_DOES_WRITE == BLOCK_WRITE &&
@@ -51,15 +51,8 @@ static int visit(void *list, const void *key, const void *value)
 	const struct block_key *its = key;
 	struct list *l = list;
 
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct cgroup_block *larger = reallocarray(l->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		l->items = larger;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count].cgroup = its->cgroup;
 	l->count += blocks_row_of(its->op, value, &l->items[l->count].row);
 	return 0;
@@ -78,21 +71,4 @@ int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_
 	*ret = TAKE_PTR(list.items);
 	*ret_count = list.count;
 	return 0;
-}
-
-static int visit_request(void *count, const void *key UNUSED, const void *value UNUSED)
-{
-	++*(size_t *)count;
-	return 0;
-}
-
-size_t blocks_unended(const struct objects *o)
-{
-	int fd = objects_map_fd(o, OBJECT_BLOCK, "block_requests");
-	size_t count = 0;
-
-	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct block_request),
-				    visit_request, &count);
-	return count;
 }

@@ -19,8 +19,5 @@ struct cgroup_block { /* of one cgroup, device and operation; of one CPU */
 /* A row of the kernel side's.  False: we have no such operation. */
 bool blocks_row_of(uint32_t op, const struct block_value *value, struct block_row *ret);
 
-/* How many requests are on their way, or were not seen to end. */
-size_t blocks_unended(const struct objects *o);
-
 /* All rows; none where nothing is counted.  The caller frees *@ret. */
 int blocks_read(const struct objects *o, struct cgroup_block **ret, size_t *ret_count);

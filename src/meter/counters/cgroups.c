@@ -9,6 +9,7 @@
 
 #include <bpf/bpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
@@ -18,7 +19,6 @@
 #include "load/meter.h"
 #include "bpf/settings.h"
 #include "counters/task_sums.h"
-#include "counters/times.h"
 
 static_assert(GROUP_PATH_SIZE == GROUPS_PATH, "as long as the kernel side's");
 
@@ -39,15 +39,8 @@ static void list_clear(struct list *l)
 /* Room for one more, at the end; NULL: no memory. */
 static void *add_item(struct list *l)
 {
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		char *items = reallocarray(l->items, room, l->item_size);
-
-		if (!items)
-			return NULL;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, l->item_size) < 0)
+		return NULL;
 	return l->items + l->count++ * l->item_size;
 }
 
@@ -180,15 +173,17 @@ int cgroups_take_off(struct meter *m, const struct task_bases *bases, uint64_t u
 
 /* ---- cores ---- */
 
-static int visit_core(void *list, uint64_t cgroup, uint32_t cpu, const struct task_times *times)
+static int visit_core(void *list, const void *key, const void *value)
 {
+	const struct cgroup_cpu *its = key;
+	const struct task_times *times = value;
 	struct list *l = list;
 	struct cgroup_core *core = times->on ? add_item(l) : NULL;
 
 	if (core)
-		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : cgroup,
+		*core = (struct cgroup_core){ .cgroup = l->only ? l->only : its->cgroup,
 					      .on_ns = times->on,
-					      .cpu = cpu };
+					      .cpu = its->cpu };
 	return !core && times->on ? -ENOMEM : 0;
 }
 
@@ -197,7 +192,10 @@ int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_co
 {
 	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_core),
 						   .only = meter_only_cgroup(m) };
-	int r = times_visit(meter_objects(m), visit_core, &list);
+	int fd = map_fd(m, OBJECT_TIME, "task_times");
+	int r = fd < 0 ? 0
+		       : entries_visit(fd, sizeof(struct cgroup_cpu), sizeof(struct task_times),
+				       visit_core, &list);
 
 	if (r < 0)
 		return error_set_errno(err, r, "cannot read the kernel side's times");
@@ -286,24 +284,6 @@ int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_coun
 		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
 	*ret_count = list.count;
 	*ret = (struct cgroup_row *)TAKE_PTR(list.items);
-	return 0;
-}
-
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
-			    size_t *ret_count, struct error *err)
-{
-	_cleanup_(list_clear) struct list list = { .item_size = sizeof(struct cgroup_row) };
-	int r = list_other_rows(map_fd(m, OBJECT_FILES, "other_rows"), &list);
-	struct cgroup_row *rows;
-
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
-	rows = reallocarray(list.items, list.count + room + 1, sizeof(*rows));
-	if (!rows)
-		return error_set_errno(err, ENOMEM, "cannot read the kernel side's rows of files");
-	list.items = NULL;
-	*ret = rows;
-	*ret_count = list.count;
 	return 0;
 }
 

@@ -18,8 +18,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
+#include "cgroup/group_life.h"
 #include "model/counted.h"
 #include "bpf/files.h" /* the kernel side's */
 #include "bpf/polls.h"
@@ -29,24 +29,6 @@
 
 struct error;
 struct meter;
-
-#define GROUP_PATH_SIZE 512
-
-/* A cgroup of the key hierarchy. */
-struct group_life {
-	uint64_t answers; /* the group whose shares it takes from; 0: not known */
-	uint64_t id, parent; /* as the kernel numbers them; parent 0: not known */
-	uint64_t born_ns, died_ns; /* by CLOCK_BOOTTIME; born 0: it was there before us; died 0: it
-				      lives */
-	uint64_t peak_bytes; /* as it died; 0: not known */
-	uint64_t oom_kills; /* as it died */
-	bool has_oom_kills;
-	uint32_t maker_uid; /* who made it; UINT32_MAX: not known */
-	bool is_delegated; /* its name proves nothing: a user made it, or one above it is not root's
-			      alone */
-	bool is_cut; /* @path is only its beginning */
-	char path[GROUP_PATH_SIZE]; /* from the hierarchy's root on: "/slurm/uid_1000/job_7" */
-};
 
 struct cgroup_tasks {
 	uint64_t cgroup;
@@ -95,12 +77,6 @@ struct cgroup_histograms {
 	struct file_histograms histograms;
 };
 
-/* May others than root make, or on v1 rename, groups in that directory? */
-static inline bool is_users_directory(const struct stat *st)
-{
-	return st->st_uid || st->st_mode & (st->st_gid ? S_IWGRP | S_IWOTH : S_IWOTH);
-}
-
 /* Changes with every birth and death: while it stays, groups need not be listed again. */
 uint64_t cgroups_generation(const struct meter *m);
 
@@ -133,9 +109,6 @@ int cgroups_read_cores(struct meter *m, struct cgroup_core **ret, size_t *ret_co
 #define CGROUP_OTHER UINT64_MAX
 int cgroups_read_rows(struct meter *m, struct cgroup_row **ret, size_t *ret_count,
 		      struct error *err);
-/* Those of CGROUP_OTHER, with room for @room more behind them. */
-int cgroups_read_other_rows(struct meter *m, size_t room, struct cgroup_row **ret,
-			    size_t *ret_count, struct error *err);
 struct file_counts cgroups_counts_of(const struct file_row *row);
 
 /* The group as the kernel side keeps it; @page_bytes: of this machine. */

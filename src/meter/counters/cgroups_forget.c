@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kernel side no longer needs: what it keeps of cgroups that are over, and of places where
  * nobody is. */
+#include "basic/array.h"
 #include "counters/cgroups.h"
 
 #include <errno.h>
@@ -35,15 +36,8 @@ static void keys_clear(struct keys *k)
 
 static int add_key(struct keys *k, const void *key)
 {
-	if (k->count == k->room) {
-		size_t room = k->room ? k->room * 2 : 64;
-		char *items = reallocarray(k->items, room, k->size);
-
-		if (!items)
-			return -ENOMEM;
-		k->items = items;
-		k->room = room;
-	}
+	if (array_reserve(&k->items, &k->room, k->count, k->size) < 0)
+		return -ENOMEM;
 	memcpy(k->items + k->count++ * k->size, key, k->size);
 	return 0;
 }

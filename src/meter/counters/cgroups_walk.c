@@ -21,7 +21,6 @@
 #include "cgroup/hierarchy.h"
 #include "basic/ids.h"
 #include "counters/cgroups_internal.h"
-#include "basic/macro.h"
 #include "load/meter.h"
 
 #define DIRS_MAX 65536 /* looked at in one walk */

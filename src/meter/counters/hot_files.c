@@ -8,14 +8,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "counters/details.h"
+#include "basic/error.h"
 #include "load/entries.h"
 #include "bpf/files.h"
+#include "bpf/lost.h"
 #include "model/sections/hot_files.h"
 #include "basic/macro.h"
 #include "counters/naming.h"
-#include "load/objects.h"
+#include "load/meter.h"
 
 /* What is known of one file, before it is one of a record's. */
 struct found {
@@ -56,15 +59,8 @@ static int add_found(void *data, const void *key, const void *value)
 {
 	struct finds *finds = data;
 
-	if (finds->count == finds->room) {
-		size_t room = MAX(finds->room * 2, (size_t)256);
-		struct found *larger = reallocarray(finds->items, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		finds->items = larger;
-		finds->room = room;
-	}
+	if (array_reserve(&finds->items, &finds->room, finds->count, sizeof(*finds->items)) < 0)
+		return -ENOMEM;
 	finds->items[finds->count++] =
 		(struct found){ .key = *(const struct followed_key *)key,
 				.file = *(const struct followed_file *)value };
@@ -403,9 +399,10 @@ static int name_rest(struct finds *finds)
 	return 0;
 }
 
-int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
-		      bool knows_dropped, struct reading *reading, struct hot_files *ret)
+static int read_files(const struct meter *m, struct naming *naming, struct reading *reading,
+		      struct hot_files *ret)
 {
+	const struct objects *objects = meter_objects(m);
 	_cleanup_(finds_clear) struct finds finds = {};
 	struct name_context context = { &finds, naming, reading };
 	int r;
@@ -423,8 +420,8 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 	if (r >= 0)
 		r = name_rest(&finds);
 	*ret = (struct hot_files){ .is_known = true,
-				   .has_seconds = has_clock,
-				   .knows_dropped = knows_dropped };
+				   .has_seconds = meter_opened_with(m)->has_clock,
+				   .knows_dropped = meter_lost(m, LOST_FILE_NAME) == 0 };
 	if (r >= 0)
 		r = sum_files(&finds, ret);
 	if (r >= 0)
@@ -436,4 +433,15 @@ int collect_hot_files(const struct objects *objects, struct naming *naming, bool
 	if (r < 0)
 		hot_files_clear(ret);
 	return r;
+}
+
+int hot_files_read(const struct meter *m, struct naming *naming, struct reading *reading,
+		   struct hot_files *ret, struct error *err)
+{
+	int r;
+
+	if (!meter_opened_with(m)->followed_max || !meter_is_on(m, "leave_call"))
+		return 0;
+	r = read_files(m, naming, reading, ret);
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/macro.h"
+#include "load/pseudo_fs.h"
 
 /* What a place was found to be. */
 struct named {
@@ -24,32 +24,6 @@ struct named {
 	char *name, *fstype, *source; /* of mounts; fstype and source may be NULL */
 	const struct mount *mount; /* NULL: only the kernel side knows of it */
 };
-
-/* File systems that hold nothing but what the kernel makes up as it is read.  Those without a magic
- * number here are mounted nowhere, which is told otherwise. */
-/* clang-format off */
-static const struct {
-	const char *type;
-	uint64_t magic;
-} pseudo_types[] = {
-	{ "anon_inodefs", 0 }, { "dma_buf", 0 }, { "nsfs", 0 }, { "pidfs", 0 }, { "secretmem", 0 },
-	{ "bpf", BPF_FS_MAGIC }, { "cgroup", CGROUP_SUPER_MAGIC }, { "cgroup2", CGROUP2_SUPER_MAGIC },
-	{ "configfs", 0x62656570 }, { "debugfs", DEBUGFS_MAGIC }, { "efivarfs", EFIVARFS_MAGIC },
-	{ "proc", PROC_SUPER_MAGIC }, { "pstore", PSTOREFS_MAGIC }, { "securityfs", SECURITYFS_MAGIC },
-	{ "selinuxfs", SELINUX_MAGIC }, { "sysfs", SYSFS_MAGIC }, { "tracefs", TRACEFS_MAGIC },
-	{ "mqueue", 0x19800202 }, { "binfmt_misc", BINFMTFS_MAGIC },
-};
-/* clang-format on */
-
-void pseudo_magics_fill(uint64_t *magics, size_t count)
-{
-	size_t filled = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
-		if (pseudo_types[i].magic && filled < count)
-			magics[filled++] = pseudo_types[i].magic;
-	}
-}
 
 /* Where memfd and System V shared memory live: a tmpfs that is mounted nowhere. */
 static uint32_t find_shared_memory_device(void)
@@ -145,11 +119,7 @@ static enum row_kind kind_of(const struct superblock *sb)
 		return ROW_PIPE;
 	if (strcmp(sb->fstype, "sockfs") == 0)
 		return ROW_SOCKET;
-	for (size_t i = 0; i < ARRAY_SIZE(pseudo_types); i++) {
-		if (strcmp(sb->fstype, pseudo_types[i].type) == 0)
-			return ROW_PSEUDO;
-	}
-	return ROW_MOUNT;
+	return pseudo_fs_is(sb->fstype) ? ROW_PSEUDO : ROW_MOUNT;
 }
 
 static char *copy(const char *text)

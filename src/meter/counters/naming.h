@@ -43,10 +43,6 @@ const char *naming_get_root(struct naming *n, uint64_t place);
 
 void naming_clear(struct naming *n);
 
-/* Magic numbers of file systems whose rows are no mount; the rest of the @count numbers is left 0.
- */
-void pseudo_magics_fill(uint64_t *magics, size_t count);
-
 /* "/a/b" of the names that the kernel side noted, ".../b" if it could not note all; empty: not
  * known.
  * @ret needs NAMING_PATH_SIZE bytes. */

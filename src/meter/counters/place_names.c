@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "counters/naming.h"
@@ -174,21 +175,6 @@ static int give_site_name(const struct place_names *p, struct snapshot_mount *mo
 	return 0;
 }
 
-static int make_room(struct place_names *p)
-{
-	size_t room = p->room ? p->room * 2 : 64;
-	struct known_place *larger;
-
-	if (p->count < p->room)
-		return 0;
-	larger = reallocarray(p->known, room, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	p->known = larger;
-	p->room = room;
-	return 0;
-}
-
 static struct snapshot_mount *name(struct place_names *p, uint64_t place)
 {
 	struct snapshot_mount *mount = calloc(1, sizeof(*mount));
@@ -216,7 +202,9 @@ const struct snapshot_mount *place_names_get(struct place_names *p, uint64_t pla
 		p->known[at].is_used = true;
 		return p->known[at].mount;
 	}
-	mount = make_room(p) < 0 ? NULL : name(p, place);
+	mount = array_reserve(&p->known, &p->room, p->count, sizeof(*p->known)) < 0
+			? NULL
+			: name(p, place);
 	if (!mount)
 		return NULL;
 	memmove(&p->known[at + 1], &p->known[at], (p->count - at) * sizeof(*p->known));

@@ -14,11 +14,7 @@
 struct error;
 struct naming;
 struct place_names;
-
-/* A name that the site gives a mount point: SCRATCH for /scratch. */
-struct site_mount {
-	const char *path, *name;
-};
+struct site_mount;
 
 /* @whose: the process whose mounts these are ("self"); NULL: the host's, as jobs have them.  @sites
  * stays the caller's. */

@@ -12,7 +12,6 @@
 #include "basic/error.h"
 #include "basic/idmap.h"
 #include "basic/ids.h"
-#include "basic/macro.h"
 #include "load/meter.h"
 
 #define WHOLE_NS UINT64_C(60000000000) /* how often all are read, whatever was told */
@@ -249,19 +248,17 @@ static size_t count_rows(const struct row_cache *b, const uint64_t *cgroups, siz
 static int read_some(struct row_cache *b, const uint64_t *cgroups, size_t count, size_t most,
 		     struct cgroup_row **ret, size_t *ret_count, struct error *err)
 {
-	_cleanup_free_ struct cgroup_row *rows = NULL;
+	_cleanup_free_ struct cgroup_row *rows = calloc(most + 1, sizeof(*rows));
 	size_t found = 0;
-	int r = cgroups_read_other_rows(b->meter, most, &rows, &found, err);
+	int r = rows ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		struct cgroup_keys *k = idmap_get(&b->cgroups, cgroups[i]);
 
 		r = k ? read_cgroup(b, k, rows, &found) : 0;
-		if (r < 0)
-			error_set_errno(err, r, "cannot read the kernel side's rows of files");
 	}
 	if (r < 0)
-		return r;
+		return error_set_errno(err, r, "cannot read the kernel side's rows of files");
 	*ret = TAKE_PTR(rows);
 	*ret_count = found;
 	return 0;

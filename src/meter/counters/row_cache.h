@@ -17,7 +17,7 @@
 
 struct row_cache;
 
-int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as leaves.h has it, and stays
+int row_cache_open(struct meter *m, struct row_cache **ret); /* @m: as cgroups.h has it, and stays
 								the caller's */
 struct row_cache *row_cache_close(struct row_cache *b); /* NULL is fine; returns NULL */
 
@@ -32,7 +32,7 @@ void row_cache_invalidate(struct row_cache *b);
 const uint64_t *row_cache_begin(struct row_cache *b, uint64_t boot_ns, size_t *ret_count);
 
 /*
- * The rows of those cgroups as they are now, whole leaves, and of CGROUP_OTHER; or all, then
+ * The rows of those cgroups as they are now, of each all; or all that there are, then
  * *@ret_is_whole.  @cgroups is sorted, and NULL for all.  The caller frees *@ret.
  */
 int row_cache_read(struct row_cache *b, const uint64_t *cgroups, size_t count,

@@ -8,11 +8,14 @@
 #include <bpf/bpf.h>
 
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "basic/error.h"
+#include "counters/details.h"
 #include "basic/macro.h"
-#include "load/objects.h"
+#include "load/meter.h"
 #include "bpf/syscall_counts.h"
 #include "load/syscall_names.h"
+
+#define OPEN_SYSCALLS_MAX 16384
 
 static struct syscall_counts sum_cpus(const struct syscall_counts *per_cpu, unsigned int cpus)
 {
@@ -45,7 +48,7 @@ static int add(uint32_t number, const struct syscall_counts *counts, struct sysc
 	return 0;
 }
 
-int collect_syscalls(const struct objects *objects, struct syscalls *ret)
+static int read_rows(const struct objects *objects, struct syscalls *ret)
 {
 	int fd = objects_map_fd(objects, OBJECT_SYSCALLS, "syscall_rows"), r = 0;
 	unsigned int cpus = sizing_cpus();
@@ -73,7 +76,8 @@ int collect_syscalls(const struct objects *objects, struct syscalls *ret)
 	return r;
 }
 
-uint64_t count_open_syscalls(const struct objects *objects)
+/* How many threads sleep in a call that goes on, and is not counted yet. */
+static uint64_t count_open(const struct objects *objects)
 {
 	int fd = objects_map_fd(objects, OBJECT_SYSCALLS, "parked_syscalls");
 	uint64_t count = 0, key, next;
@@ -90,4 +94,19 @@ uint64_t count_open_syscalls(const struct objects *objects)
 			break;
 	}
 	return MIN(count, (uint64_t)OPEN_SYSCALLS_MAX);
+}
+
+int syscalls_read(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
+		  struct error *err)
+{
+	int r;
+
+	*ret_open = 0;
+	if (!meter_is_on(m, "enter_syscall") || !meter_is_on(m, "leave_syscall"))
+		return 0;
+	r = read_rows(meter_objects(m), ret);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot read the kernel side's system calls");
+	*ret_open = count_open(meter_objects(m));
+	return 0;
 }

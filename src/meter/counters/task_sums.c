@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
-#include "counters/threads.h"
 #include "bpf/traffic.h"
 
 #define INDEX_MIN 64
@@ -18,6 +18,44 @@ void task_sums_clear(struct sums *t)
 	free(t->items);
 	free(t->index);
 	*t = (struct sums){};
+}
+
+/* ---- threads ---- */
+
+static size_t level_of(uint64_t on_ns)
+{
+	size_t level = 0;
+
+	for (on_ns >>= THREAD_LEVELS_FROM; on_ns > 1 && level < THREAD_LEVELS - 1; on_ns >>= 1)
+		level++;
+	return level;
+}
+
+void thread_levels_join(struct thread_levels *levels, uint64_t on_ns)
+{
+	size_t level = level_of(on_ns);
+
+	levels->greatest_ns = MAX(levels->greatest_ns, on_ns);
+	levels->sums_ns[level] += on_ns;
+	levels->counts[level]++;
+}
+
+struct busiest_threads thread_levels_busiest(const struct thread_levels *levels)
+{
+	struct busiest_threads busiest = { .greatest_ns = levels->greatest_ns };
+	size_t greatest = level_of(levels->greatest_ns);
+
+	for (size_t i = greatest - MIN(greatest, (size_t)THREADS_REACH); i < THREAD_LEVELS; i++) {
+		busiest.count += levels->counts[i];
+		busiest.sum_ns += levels->sums_ns[i];
+	}
+	return busiest;
+}
+
+void busiest_threads_raise(struct busiest_threads *to, const struct busiest_threads *from)
+{
+	if (from->sum_ns > to->sum_ns)
+		*to = *from;
 }
 
 /* ---- items by cgroup ---- */
@@ -49,18 +87,6 @@ static int grow_index(struct sums *t)
 	return 0;
 }
 
-static int grow_items(struct sums *t)
-{
-	size_t room = t->room ? t->room * 2 : INDEX_MIN / 2;
-	struct cgroup_tasks *items = reallocarray(t->items, room, sizeof(*items));
-
-	if (!items)
-		return -ENOMEM;
-	t->items = items;
-	t->room = room;
-	return 0;
-}
-
 /* NULL: no memory. */
 static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
 {
@@ -69,7 +95,7 @@ static struct cgroup_tasks *get_item(struct sums *t, uint64_t cgroup)
 	cgroup = t->only ? t->only : cgroup;
 	if ((t->count + 1) * 2 > t->index_size && grow_index(t) < 0)
 		return NULL;
-	if (t->count == t->room && grow_items(t) < 0)
+	if (array_reserve(&t->items, &t->room, t->count, sizeof(*t->items)) < 0)
 		return NULL;
 	slot = find_slot(t, cgroup);
 	if (!*slot) {
@@ -330,15 +356,8 @@ static struct busiest_threads threads_of(const struct task_record *threads, size
 
 int task_bases_add(struct task_bases *b, const struct task_base *base)
 {
-	if (b->count == b->room) {
-		size_t room = b->room ? b->room * 2 : 64;
-		struct task_base *items = reallocarray(b->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		b->items = items;
-		b->room = room;
-	}
+	if (array_reserve(&b->items, &b->room, b->count, sizeof(*b->items)) < 0)
+		return -ENOMEM;
 	b->items[b->count++] = *base;
 	return 0;
 }

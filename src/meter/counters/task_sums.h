@@ -13,6 +13,7 @@
 #include "counters/cgroups.h"
 
 struct traffic_counts;
+struct meter;
 struct objects;
 
 struct sums {
@@ -32,8 +33,9 @@ int task_sums_read(const struct objects *o, uint64_t only, struct task_bases *ba
 		   struct sums *ret);
 void task_sums_clear(struct sums *t);
 
-/* Are all tasks that ended freed? */
-bool task_sums_are_settled(const struct objects *o);
+/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
+ */
+int task_sums_wait(const struct meter *m, int timeout_ms);
 
 /* ---- its parts; all return -ENOMEM or 0 ---- */
 
@@ -59,6 +61,16 @@ int task_sums_add_traffic(struct sums *t, uint64_t cgroup, uint32_t kind,
 #define TASK_SUMS_PATIENCE_NS UINT64_C(10000000000)
 int task_sums_add_tasks(struct sums *t, struct task_record *live, size_t live_count,
 			const struct leaving_task *leaving, size_t leaving_count, uint64_t now_ns);
+
+/* How evenly the threads of a process worked: see bpf/tasks.h and groups of bpf/threads.bpf.h.
+ * Another thread, that was on a CPU for so long. */
+void thread_levels_join(struct thread_levels *levels, uint64_t on_ns);
+
+/* Those that worked. */
+struct busiest_threads thread_levels_busiest(const struct thread_levels *levels);
+
+/* Make it the one that did more. */
+void busiest_threads_raise(struct busiest_threads *to, const struct busiest_threads *from);
 
 /* Sort: nothing can be added afterwards. */
 void task_sums_settle(struct sums *t);

@@ -7,12 +7,13 @@
 
 #include <bpf/bpf.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/macro.h"
 #include "load/objects.h"
 #include "counters/task_sums.h"
-#include "counters/times.h"
+#include "load/meter.h"
 #include "bpf/traffic.h"
 
 static int visit_totals(void *sums, const void *key, const void *value)
@@ -35,7 +36,7 @@ static int visit_settled(void *sum, const void *key UNUSED, const void *value)
 	return 0;
 }
 
-bool task_sums_are_settled(const struct objects *o)
+static bool are_settled(const struct objects *o)
 {
 	uint64_t sum = 0;
 
@@ -43,6 +44,20 @@ bool task_sums_are_settled(const struct objects *o)
 			    sizeof(struct cgroup_cpu), sizeof(struct task_totals), visit_settled,
 			    &sum);
 	return sum == 0;
+}
+
+int task_sums_wait(const struct meter *m, int timeout_ms)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (!meter_is_on(m, "count_freed_task") || !meter_is_on(m, "count_exit"))
+		return 0;
+	for (int waited = 0; waited < timeout_ms; waited++) {
+		if (are_settled(meter_objects(m)))
+			return 0;
+		nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
 }
 
 /* All the iterator's records, that the caller frees.  Without an iterator there are none. */
@@ -96,15 +111,8 @@ static int visit_leaving(void *list, const void *key UNUSED, const void *value)
 {
 	struct leaving_list *l = list;
 
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		struct leaving_task *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = *(const struct leaving_task *)value;
 	return 0;
 }
@@ -133,17 +141,19 @@ static int read_tasks(const struct objects *o, struct sums *to)
 	return r;
 }
 
-static int visit_times(void *sums, uint64_t cgroup, uint32_t cpu UNUSED,
-		       const struct task_times *times)
+static int visit_times(void *sums, const void *key, const void *value)
 {
-	return task_sums_add_times(sums, cgroup, times);
+	return task_sums_add_times(sums, ((const struct cgroup_cpu *)key)->cgroup, value);
 }
 
 static int read_times(const struct objects *o, struct sums *to)
 {
-	int r = times_charge_open(o);
+	int fd = objects_map_fd(o, OBJECT_TIME, "task_times");
+	int r = objects_iterate(o, "charge_tasks"); /* waits that go on, and tasks not known yet */
 
-	return r < 0 ? r : times_visit(o, visit_times, to);
+	return r < 0 || fd < 0 ? r
+			       : entries_visit(fd, sizeof(struct cgroup_cpu),
+					       sizeof(struct task_times), visit_times, to);
 }
 
 static int visit_polls(void *sums, const void *key, const void *value)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/fnv.h"
 #include "basic/macro.h"
@@ -124,16 +125,6 @@ uint64_t registry_real(const struct registry *r, uint64_t boot_ns)
 	return boot_ns ? boot_ns + r->real_minus_boot_ns : 0;
 }
 
-uint64_t registry_left_out(const struct registry *r)
-{
-	return r->left_out;
-}
-
-void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT])
-{
-	memcpy(ret, r->unplaced, sizeof(r->unplaced));
-}
-
 /* ---- jobs by name ---- */
 
 static uint64_t hash_name(const struct registry *r, const char *manager, const char *id)
@@ -174,15 +165,8 @@ bool registry_wants_groups(const struct registry *r)
 
 static int append_job(struct registry *r, struct registry_job *j)
 {
-	if (r->job_count == r->job_room) {
-		size_t room = r->job_room ? r->job_room * 2 : 64;
-		struct registry_job **larger = reallocarray(r->jobs, room, sizeof(*larger));
-
-		if (!larger)
-			return -ENOMEM;
-		r->jobs = larger;
-		r->job_room = room;
-	}
+	if (array_reserve(&r->jobs, &r->job_room, r->job_count, sizeof(*r->jobs)) < 0)
+		return -ENOMEM;
 	j->index = r->job_count;
 	r->jobs[r->job_count++] = j;
 	r->is_ordered = false;
@@ -229,10 +213,8 @@ int registry_job_enlist(struct registry_job *j)
 	bool is_users = j->maker_uid != UINT32_MAX;
 	int code;
 
-	if (!has_room(r, j->maker_uid)) {
-		r->left_out++;
+	if (!has_room(r, j->maker_uid))
 		return -ENOSPC;
-	}
 	code = append_job(r, j);
 	if (code < 0)
 		return code;
@@ -390,11 +372,6 @@ struct job *registry_job_facts(struct registry_job *j)
 	job_unref(j->facts);
 	j->facts = own;
 	return own;
-}
-
-bool registry_job_is_live(const struct registry_job *j)
-{
-	return !j->is_ended;
 }
 
 const char *registry_job_path(const struct registry_job *j)

@@ -107,12 +107,6 @@ int registry_feed(struct registry *r, const struct registry_feed *feed);
  * nobody knows, is ignored. -ENOMEM. */
 int registry_add_oom_kill(struct registry *r, uint64_t cgroup, const struct oom_kill *oom_kill);
 
-/* What the kernel side had no room for, of all jobs and of others together; never falls. */
-void registry_unplaced(const struct registry *r, struct op_counts ret[OP_COUNT]);
-/* How many groups are no job of their own for want of room: over jobs_max, or over what one user
- * may have. */
-uint64_t registry_left_out(const struct registry *r);
-
 /*
  * Make what was just fed part of the jobs for good, also of cgroups that live: the kernel side
  * ends, and the next feed begins at zero.  Only counters of tasks that ended are taken.
@@ -146,7 +140,6 @@ const struct job *registry_job_known(const struct registry_job *j); /* what is k
 /* The same to be filled by who knows more: a copy of its own where a snapshot holds it.  NULL: no
  * memory. */
 struct job *registry_job_facts(struct registry_job *j);
-bool registry_job_is_live(const struct registry_job *j);
 /* The path of the group that is the job (its top one), where it lives; else NULL. */
 const char *registry_job_path(const struct registry_job *j);
 /* False: since the last feed but one no task of it has run, as far as tasks are told. */
@@ -179,8 +172,9 @@ void *registry_job_attached(const struct registry_job *j);
  * They are a job's where a manager gave it all @cpus of the node and no other job (but a `run` in
  * it) was there from its start to its end, as their groups have it; then what went through is
  * between the last reading before its start and the first one after its end, if the node had no job
- * in between either, else between the first and the last one within its life.  Of a job that was
- * there before the first feed they are never known.  @now's times are set.  -ENOMEM.
+ * in between either, else between the first and the last one within its life.  A `run` is told the
+ * whole node's, as shared.  Of a job that was there before the first feed they are never known.
+ * @now's times are set.  -ENOMEM.
  *
  * Of a job that was read from a state they go on from there, if lives of groups were watched all
  * the time.

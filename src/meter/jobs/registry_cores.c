@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 
 void registry_cores_clear(struct registry_cores *c)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "jobs/registry_internal.h"
@@ -26,7 +27,6 @@ struct feeding {
 	uint32_t *key;
 	struct fed_row *order; /* the rows that are taken */
 	size_t count;
-	struct op_counts unplaced[OP_COUNT];
 };
 
 static void feeding_clear(struct feeding *f)
@@ -58,19 +58,6 @@ static uint32_t slot_of(struct feeding *f, uint64_t place)
 	return slot;
 }
 
-static void add_unplaced(struct feeding *f, const struct cgroup_row *row)
-{
-	struct op_counts *to = &f->unplaced[row->key.op];
-
-	to->calls += row->counts.calls;
-	to->errors += row->counts.errors;
-	to->ns += row->counts.ns;
-	if (row->key.op >= OP_DATA_COUNT)
-		to->not_found += row->counts.not_found;
-	else if (row->key.interface != INTERFACE_MAPPING)
-		to->bytes += row->counts.bytes;
-}
-
 static uint32_t key_of(uint32_t slot, const struct file_key *key)
 {
 	static_assert(MOUNTS_MAX <= 1 << 16 && OP_COUNT <= 256 && INTERFACE_COUNT <= 256,
@@ -81,16 +68,10 @@ static uint32_t key_of(uint32_t slot, const struct file_key *key)
 /* Count the row as the group's; 0: no memory. */
 static uint32_t note_group(struct feeding *f, struct registry_group *g)
 {
-	if (!g->fed.number && f->group_count == f->group_room) {
-		size_t room = f->group_room ? f->group_room * 2 : 64;
-		struct registry_group **larger = reallocarray(f->groups, room, sizeof(*larger));
-
-		if (!larger)
-			return 0;
-		f->groups = larger;
-		f->group_room = room;
-	}
 	if (!g->fed.number) {
+		if (array_reserve(&f->groups, &f->group_room, f->group_count, sizeof(*f->groups)) <
+		    0)
+			return 0;
 		f->groups[f->group_count++] = g;
 		g->fed.number = (uint32_t)f->group_count;
 	}
@@ -106,10 +87,6 @@ static int take_row(struct feeding *f, size_t i)
 
 	if (row->key.op >= OP_COUNT || row->key.interface >= INTERFACE_COUNT)
 		return 0;
-	if (row->key.cgroup == CGROUP_OTHER) {
-		add_unplaced(f, row);
-		return 0;
-	}
 	g = idmap_get(&f->registry->groups, row->key.cgroup);
 	if (!g || registry_group_is_folded(g))
 		return 0;
@@ -216,8 +193,6 @@ static int hand_over(struct feeding *f)
 	r->rows = rows;
 	r->row_count = count;
 	r->has_rows = true;
-	for (size_t op = 0; op < OP_COUNT; op++)
-		op_counts_raise(&r->unplaced[op], &f->unplaced[op]);
 	return 0;
 }
 
@@ -392,4 +367,33 @@ int registry_feed(struct registry *r, const struct registry_feed *feed)
 	r->counted = feed->counted;
 	r->feeds++;
 	return 0;
+}
+
+/* ---- whom the kernel killed: known to the jobs at once ---- */
+
+static const struct oom_list nobody;
+
+const struct oom_list *registry_job_oom_kills(const struct registry_job *j)
+{
+	return j->oom_list ? j->oom_list : &nobody;
+}
+
+static int add_to_job(struct registry_job *j, const struct oom_kill *oom_kill)
+{
+	if (!j->oom_list)
+		j->oom_list = calloc(1, sizeof(*j->oom_list));
+	if (!j->oom_list)
+		return -ENOMEM;
+	j->is_changed |= oom_list_add(j->oom_list, oom_kill);
+	return 0;
+}
+
+int registry_add_oom_kill(struct registry *r, uint64_t cgroup, const struct oom_kill *oom_kill)
+{
+	struct registry_group *g = idmap_get(&r->groups, cgroup);
+	int code = 0;
+
+	for (size_t i = 0; g && code == 0 && i < g->member_count; i++)
+		code = add_to_job(g->members[i].job, oom_kill);
+	return code;
 }

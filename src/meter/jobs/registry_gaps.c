@@ -36,6 +36,33 @@ static int keep_base(struct registry *r, const struct task_base *base)
 	return code;
 }
 
+static int inherit_group(struct registry_group *g)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < g->member_count; i++) {
+		if (!g->members[i].is_folded)
+			code = registry_member_add(&g->members[i], g, 0);
+	}
+	if (code < 0)
+		return code;
+	g->task = g->row_count = 0;
+	return 0;
+}
+
+int registry_inherit(struct registry *r)
+{
+	size_t at = 0;
+	int code = 0;
+
+	if (!r->has_rows)
+		return -EINVAL;
+	for (struct registry_group *g; code == 0 && (g = idmap_next(&r->groups, &at));)
+		code = g->is_learned ? inherit_group(g) : 0;
+	registry_forget_parts(r); /* they are the jobs' now */
+	return code;
+}
+
 int registry_put_aside(struct registry *r, const struct task_bases *bases, uint64_t boot_ns)
 {
 	int code = registry_inherit(r);
@@ -112,12 +139,9 @@ void registry_gaps_format(const struct registry_job *j, struct document *d)
 {
 	if (!j->counted_until_ns)
 		return;
-	document_key(d, "counted_until_ns");
-	document_unsigned(d, j->counted_until_ns);
-	document_key(d, "is_put_aside");
-	document_boolean(d, j->is_put_aside);
-	document_key(d, "tasks");
-	document_begin_list(d);
+	document_put_unsigned(d, "counted_until_ns", j->counted_until_ns);
+	document_put_boolean(d, "is_put_aside", j->is_put_aside);
+	document_begin_list_of(d, "tasks");
 	for (size_t i = 0; i < j->bases.count; i++)
 		put_base(d, &j->bases.items[i]);
 	document_end_list(d);
@@ -153,7 +177,7 @@ int registry_gaps_parse(const struct place *place, const json_t *root, struct re
 	if (r == 0)
 		r = state_need_list(place, root, "tasks", BASES_MAX, &list);
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "tasks[%zu]", i);
+		struct place here = place_item(place, "tasks", i);
 
 		r = take_base(&here, json_array_get(list, i), &j->bases);
 	}

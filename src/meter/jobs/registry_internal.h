@@ -325,7 +325,7 @@ struct registry {
 	struct registry_job **order; /* those that are shown, as they are */
 	size_t order_count;
 	bool is_ordered; /* and no job came, ended or went since */
-	uint64_t left_out, seed;
+	uint64_t seed;
 	bool has_restored; /* groups from states, and nothing was learned since */
 
 	unsigned int counted; /* as the feed has it */
@@ -341,7 +341,6 @@ struct registry {
 				    */
 	size_t row_count;
 	bool has_rows;
-	struct op_counts unplaced[OP_COUNT];
 
 	struct registry_mount *mounts; /* slots */
 	size_t mount_room;

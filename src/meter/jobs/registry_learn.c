@@ -411,7 +411,6 @@ static int learn_birth(struct registry *r, const struct group_life *life, struct
 {
 	struct registry_group *g = idmap_get(&r->groups, life->id);
 	bool was_put_off = idmap_get(&r->put_off, life->id) != NULL;
-	uint64_t left_out = r->left_out;
 	int code;
 
 	if (g && (g->is_learned || registry_group_is_folded(g)))
@@ -419,8 +418,6 @@ static int learn_birth(struct registry *r, const struct group_life *life, struct
 	if (was_put_off && !r->has_room_again && !life->died_ns)
 		return idmap_put(put_off, life->id, r);
 	code = add_group(r, life, g);
-	if (was_put_off)
-		r->left_out = left_out; /* it is counted once */
 	if (code == -ENOSPC)
 		return idmap_put(put_off, life->id, r);
 	if (code < 0 || idmap_get(&r->groups, life->id))

@@ -158,13 +158,12 @@ static const char *name_of(size_t reason)
 
 void registry_losses_format(const struct registry_job *j, struct document *d)
 {
-	document_key(d, "lost");
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, "lost");
 	for (size_t i = 0; j->losses && i < LOSSES; i++) {
 		if (!j->losses->counts[i])
 			continue;
-		document_key(d, name_of(i));
-		document_unsigned(d, MIN(j->losses->counts[i], (uint64_t)INT64_MAX));
+		document_put_unsigned(d, name_of(i),
+				      MIN(j->losses->counts[i], (uint64_t)INT64_MAX));
 	}
 	document_end_map(d);
 }

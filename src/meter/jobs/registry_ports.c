@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What went through the node's ports while it was one job's: a port does not tell whose its packets
- * are, so they are a job's only where nobody else's can be among them.
+ * are, so they are a job's only where nobody else's can be among them.  Of a `run` they are told as
+ * what they are, the whole node's while it ran.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,13 +10,12 @@
 
 #include "model/document.h"
 #include "model/json_place.h"
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 
-/* Those to whom a manager gives CPUs; a `run` has the node with whoever is logged in. */
-static bool is_granted(const struct registry_job *j)
+/* It has the node with whoever is logged in. */
+static bool is_run(const struct registry_job *j)
 {
-	return strcmp(j->facts->manager, "run") != 0 && strcmp(j->facts->manager, "systemd") != 0;
+	return strcmp(j->facts->manager, "run") == 0;
 }
 
 static bool has_all_cpus(const struct registry_job *j, uint64_t cpus)
@@ -23,6 +23,12 @@ static bool has_all_cpus(const struct registry_job *j, uint64_t cpus)
 	const struct value *cores = &j->facts->allocated_cores; /* in thousandths */
 
 	return cpus && cores->is_known && cores->number >= cpus * 1000;
+}
+
+/* By a manager that gives CPUs. */
+static bool is_granted_all(const struct registry_job *j, uint64_t cpus)
+{
+	return strcmp(j->facts->manager, "systemd") != 0 && has_all_cpus(j, cpus);
 }
 
 /* Of one that has ended, what it was granted may be known no more. */
@@ -79,13 +85,13 @@ static int begin(struct registry_job *j, const struct ports *now, uint64_t boot_
 	uint64_t start = j->facts->start_boot_ns;
 	bool is_idle;
 
-	if (!is_granted(j) || !has_all_cpus(j, cpus))
+	if (!is_run(j) && !is_granted_all(j, cpus))
 		return 0; /* as far as is known by now */
 	if (!r->ports || j->is_restored || start < r->ports_boot_ns) {
 		refuse(p, PORTS_LATE);
 		return 0;
 	}
-	is_idle = is_alone(j, r->ports_boot_ns, start);
+	is_idle = is_run(j) || is_alone(j, r->ports_boot_ns, start);
 	if (!is_idle && end_of(j) < boot_ns) {
 		refuse(p, PORTS_SHORT);
 		return 0;
@@ -126,15 +132,15 @@ static void follow(struct registry_job *j, const struct ports *now, uint64_t boo
 	struct registry_ports *p = &j->ports;
 	uint64_t end = end_of(j);
 
-	if (!is_alone(j, j->facts->start_boot_ns, end)) {
+	if (!is_run(j) && !is_alone(j, j->facts->start_boot_ns, end)) {
 		refuse(p, PORTS_SHARED);
 		return;
 	}
-	if (has_less(j, cpus)) {
+	if (!is_run(j) && has_less(j, cpus)) {
 		refuse(p, PORTS_NONE);
 		return;
 	}
-	if (end == UINT64_MAX || is_alone(j, end, boot_ns)) {
+	if (is_run(j) || end == UINT64_MAX || is_alone(j, end, boot_ns)) {
 		advance(p, now);
 	} else if (p->is_restored) {
 		refuse(p, PORTS_LOST);
@@ -218,7 +224,7 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 {
 	static const char *const why[] = {
 		[PORTS_NONE] = "known of the node's ports, not by job",
-		[PORTS_LATE] = "the job was there before the agent",
+		[PORTS_LATE] = "the job began before it was measured",
 		[PORTS_SHORT] = "it began and ended between two readings, and others did",
 		[PORTS_SHARED] = "the node had other jobs meanwhile",
 		[PORTS_LOST] = "the agent was not there all the time",
@@ -228,6 +234,8 @@ const char *registry_job_ports(const struct registry_job *j, struct ports *ret)
 		return why[j->ports.state];
 	*ret = *j->ports.last;
 	ports_subtract(ret, j->ports.first);
+	for (size_t i = 0; i < ret->count; i++)
+		ret->items[i].is_shared = is_run(j);
 	return NULL;
 }
 
@@ -243,10 +251,8 @@ void registry_ports_format(const struct registry_ports *p, struct document *d)
 {
 	if (p->state == PORTS_NONE)
 		return;
-	document_key(d, "ports");
-	document_begin_map(d);
-	document_key(d, "state");
-	document_string(d, state_names[p->state]);
+	document_begin_map_of(d, "ports");
+	document_put_string(d, "state", state_names[p->state]);
 	if (p->first) {
 		document_key(d, "first");
 		ports_format(p->first, d);
@@ -272,7 +278,7 @@ static int take_state(const struct place *place, const json_t *map, enum ports_s
 static int take_list(const struct place *place, const json_t *map, const char *key,
 		     struct ports **ret)
 {
-	struct place here = place_below(place, ".%s", key);
+	struct place here = place_below(place, key);
 	const json_t *list;
 	int r = place_get(place, map, key, JSON_ARRAY, &list);
 

@@ -6,7 +6,6 @@
 
 #include "basic/cleanup.h"
 #include "basic/fnv.h"
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 #include "basic/text.h"
 #include "basic/utf8.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "model/sections/block.h"
 #include "counters/blocks.h"
 #include "basic/cleanup.h"
@@ -37,16 +38,10 @@ static size_t index_of(const struct section *s)
 static void *add_part(struct registry *r, unsigned int counted, uint64_t cgroup, size_t section)
 {
 	const struct section *s = sections[section];
-	struct registry_part *larger;
 	void *part;
 
-	if (r->part_count == r->part_room) {
-		larger = reallocarray(r->parts, MAX(r->part_room * 2, (size_t)64), sizeof(*larger));
-		if (!larger)
-			return NULL;
-		r->parts = larger;
-		r->part_room = MAX(r->part_room * 2, (size_t)64);
-	}
+	if (array_reserve(&r->parts, &r->part_room, r->part_count, sizeof(*r->parts)) < 0)
+		return NULL;
 	part = calloc(1, s->size);
 	if (!part || s->begin(part, counted) < 0) {
 		free(part);

@@ -26,14 +26,7 @@ static void put_string(struct document *d, const char *key, const char *text)
 {
 	if (!text)
 		return;
-	document_key(d, key);
-	document_string(d, text);
-}
-
-static void put_number(struct document *d, const char *key, uint64_t number)
-{
-	document_key(d, key);
-	document_unsigned(d, number);
+	document_put_string(d, key, text);
 }
 
 /* Ids use all 64 bits, which readers of JSON do not. */
@@ -48,8 +41,7 @@ static void put_id(struct document *d, uint64_t id)
 /* Each in its stored unit, since what is read back is to be the same. */
 static void put_values(struct document *d, const char *key, const struct value *values)
 {
-	document_key(d, key);
-	document_begin_flat_map(d);
+	document_begin_flat_map_of(d, key);
 	for (size_t i = 0; i < METRIC_JOB_COUNT; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 		char name[96];
@@ -57,7 +49,7 @@ static void put_values(struct document *d, const char *key, const struct value *
 		if (!values[i].is_known)
 			continue;
 		snprintf(name, sizeof(name), "%s.%s", metric->section, metric->key);
-		put_number(d, name, MIN(values[i].number, (uint64_t)INT64_MAX));
+		document_put_unsigned(d, name, MIN(values[i].number, (uint64_t)INT64_MAX));
 	}
 	document_end_map(d);
 }
@@ -70,16 +62,16 @@ static void put_facts(struct document *d, const struct job *facts)
 		uint64_t number = *state_number_get(facts, i);
 
 		if (number)
-			put_number(d, state_numbers[i].key, number);
+			document_put_unsigned(d, state_numbers[i].key, number);
 	}
 	if (facts->uid >= 0)
-		put_number(d, "uid", (uint64_t)facts->uid);
+		document_put_unsigned(d, "uid", (uint64_t)facts->uid);
 	if (facts->array_index >= 0)
-		put_number(d, "array_index", (uint64_t)facts->array_index);
+		document_put_unsigned(d, "array_index", (uint64_t)facts->array_index);
 	if (facts->allocated_cores.is_known)
-		put_number(d, "allocated_cores", facts->allocated_cores.number);
+		document_put_unsigned(d, "allocated_cores", facts->allocated_cores.number);
 	if (facts->memory_limit.is_known)
-		put_number(d, "memory_limit", facts->memory_limit.number);
+		document_put_unsigned(d, "memory_limit", facts->memory_limit.number);
 }
 
 static bool is_text(const char *text)
@@ -98,22 +90,18 @@ static void put_top(struct document *d, const struct registry_job *j)
 	if (j->top_path && is_text(j->top_path)) /* else the id has to do */
 		put_string(d, "top_path", j->top_path);
 	if (j->maker_uid != UINT32_MAX)
-		put_number(d, "maker_uid", j->maker_uid);
+		document_put_unsigned(d, "maker_uid", j->maker_uid);
 	if (j->lost_groups)
-		put_number(d, "lost_groups", j->lost_groups);
-	document_key(d, "is_delegated");
-	document_boolean(d, j->is_delegated);
-	document_key(d, "is_announced");
-	document_boolean(d, j->is_announced);
-	document_key(d, "is_remade");
-	document_boolean(d, j->is_remade);
+		document_put_unsigned(d, "lost_groups", j->lost_groups);
+	document_put_boolean(d, "is_delegated", j->is_delegated);
+	document_put_boolean(d, "is_announced", j->is_announced);
+	document_put_boolean(d, "is_remade", j->is_remade);
 }
 
 /* A list of two numbers for each CPU, or task. */
 static void put_pairs(struct document *d, const char *key, const struct registry_cores *c)
 {
-	document_key(d, key);
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, key);
 	for (size_t i = 0; i < c->count; i++) {
 		document_unsigned(d, c->items[i].key);
 		document_unsigned(d, MIN(c->items[i].on_ns, (uint64_t)INT64_MAX));
@@ -123,8 +111,7 @@ static void put_pairs(struct document *d, const char *key, const struct registry
 
 static void put_numbers(struct document *d, const char *key, const uint64_t *numbers, size_t count)
 {
-	document_key(d, key);
-	document_begin_flat_list(d);
+	document_begin_flat_list_of(d, key);
 	for (size_t i = 0; i < count; i++)
 		document_unsigned(d, MIN(numbers[i], (uint64_t)INT64_MAX));
 	document_end_list(d);
@@ -152,15 +139,14 @@ static void put_oom_kills(struct document *d, const struct registry_job *j)
 
 static void put_steps(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "steps");
-	document_begin_list(d);
+	document_begin_list_of(d, "steps");
 	for (size_t i = 0; i < j->step_count; i++) {
 		const struct registry_step *step = j->steps[i];
 
 		document_begin_flat_map(d);
 		put_string(d, "id", step->id);
-		put_number(d, "start_ns", step->start_ns);
-		put_number(d, "end_ns", step->end_ns);
+		document_put_unsigned(d, "start_ns", step->start_ns);
+		document_put_unsigned(d, "end_ns", step->end_ns);
 		put_values(d, "values", step->folded);
 		if (!step->lacks_ranks)
 			put_pairs(d, "ranks", &step->ranks);
@@ -179,8 +165,7 @@ static void put_mount(struct document *d, const struct snapshot_mount *m)
 	put_string(d, "fstype", m->fstype);
 	put_string(d, "source", m->source);
 	if (m->aliases[0]) {
-		document_key(d, "aliases");
-		document_begin_flat_list(d);
+		document_begin_flat_list_of(d, "aliases");
 		for (size_t i = 0; i < MOUNT_ALIASES_MAX && m->aliases[i]; i++)
 			document_string(d, m->aliases[i]);
 		document_end_list(d);
@@ -191,8 +176,7 @@ static void put_mount(struct document *d, const struct snapshot_mount *m)
 /* Rows name a mount by where it stands in this list. */
 static void put_mounts(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "mounts");
-	document_begin_list(d);
+	document_begin_list_of(d, "mounts");
 	for (size_t i = 0; i < j->mount_count; i++)
 		put_mount(d, &j->registry->mounts[j->mounts[i]].mount);
 	document_end_list(d);
@@ -209,8 +193,7 @@ static uint64_t position_of(const struct registry_job *j, uint32_t slot)
 
 static void put_rows(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "rows");
-	document_begin_list(d);
+	document_begin_list_of(d, "rows");
 	for (size_t i = 0; i < j->row_count; i++) {
 		const struct registry_row *row = &j->rows[i];
 
@@ -229,8 +212,7 @@ static void put_rows(struct document *d, const struct registry_job *j)
 
 static void put_buckets(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "histograms");
-	document_begin_list(d);
+	document_begin_list_of(d, "histograms");
 	for (size_t i = 0; i < j->bucket_count; i++) {
 		const struct registry_bucket *b = &j->buckets[i];
 
@@ -247,8 +229,7 @@ static void put_buckets(struct document *d, const struct registry_job *j)
 
 static void put_cgroups(struct document *d, const struct registry_job *j)
 {
-	document_key(d, "cgroups");
-	document_begin_list(d);
+	document_begin_list_of(d, "cgroups");
 	for (size_t i = 0; i < j->pending_count; i++) {
 		document_begin_flat_list(d);
 		put_id(d, j->pending[i].id);
@@ -286,7 +267,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	put_string(d, "id", j->facts->id);
 	put_facts(d, j->facts);
 	put_top(d, j);
-	put_number(d, "last_death_ns", j->last_death_ns);
+	document_put_unsigned(d, "last_death_ns", j->last_death_ns);
 	put_values(d, "values", j->folded);
 	put_values(d, "base", j->base ? j->base : nothing);
 	if (shown_of(j))

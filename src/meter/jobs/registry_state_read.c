@@ -107,7 +107,7 @@ static enum metric_id find_metric(const char *name)
 static int take_values(const struct place *place, const json_t *above, const char *key,
 		       struct value *ret)
 {
-	struct place here = place_below(place, "%s%s", *place->path ? "." : "", key);
+	struct place here = place_below(place, key);
 	const json_t *map;
 	const char *name;
 	json_t *value;
@@ -214,7 +214,7 @@ static int take_shown(const struct place *place, const json_t *root, struct regi
 static int take_pairs(const struct place *place, const json_t *root, const char *key,
 		      struct registry_cores *ret)
 {
-	struct place here = place_below(place, "%s", key);
+	struct place here = place_below(place, key);
 	const json_t *list;
 	int r = place_get(place, root, key, JSON_ARRAY, &list);
 
@@ -252,7 +252,7 @@ static int take_parts(const struct place *place, const json_t *root, struct regi
 static int take_numbers(const struct place *place, const json_t *root, const char *key,
 			uint64_t *ret, size_t count)
 {
-	struct place here = place_below(place, "%s", key);
+	struct place here = place_below(place, key);
 	const json_t *list;
 	int r = place_get(place, root, key, JSON_ARRAY, &list);
 
@@ -324,7 +324,7 @@ static int take_steps(const struct place *place, const json_t *root, struct regi
 	int r = state_need_list(place, root, "steps", j->registry->options.steps_max, &list);
 
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "steps[%zu]", i);
+		struct place here = place_item(place, "steps", i);
 
 		r = take_step(&here, json_array_get(list, i), j);
 	}
@@ -384,7 +384,7 @@ static int take_cgroups(const struct place *place, const json_t *root, struct re
 	if (!j->pending)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "leaves[%zu]", i);
+		struct place here = place_item(place, "cgroups", i);
 
 		r = take_cgroup(&here, json_array_get(list, i), &j->pending[j->pending_count++]);
 	}

@@ -68,7 +68,7 @@ static int take_mounts(const struct place *place, const json_t *root, struct sta
 	if (!mounts->items)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "mounts[%zu]", i);
+		struct place here = place_item(place, "mounts", i);
 
 		mounts->count++;
 		r = take_mount(&here, json_array_get(list, i), &mounts->items[i]);
@@ -115,7 +115,7 @@ static int take_rows(const struct place *place, const json_t *root,
 	if (!j->rows)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "rows[%zu]", i);
+		struct place here = place_item(place, "rows", i);
 
 		r = take_row(&here, json_array_get(list, i), mounts->count,
 			     &j->rows[j->row_count++]);
@@ -163,7 +163,7 @@ static int take_buckets(const struct place *place, const json_t *root,
 	if (!j->buckets)
 		return -ENOMEM;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "histograms[%zu]", i);
+		struct place here = place_item(place, "histograms", i);
 
 		r = take_bucket(&here, json_array_get(list, i), mounts->count,
 				&j->buckets[j->bucket_count++]);

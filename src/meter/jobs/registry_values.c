@@ -3,10 +3,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "basic/macro.h"
 #include "jobs/registry_internal.h"
 #include "counters/task_metrics.h"
-#include "counters/threads.h"
+#include "counters/task_sums.h"
 
 void value_add(struct value *to, enum metric_id id, uint64_t number)
 {

@@ -8,7 +8,6 @@
 #include <bpf/btf.h>
 
 #include "load/complaint.h"
-#include "basic/macro.h"
 
 #define BUCKETS (1U << 16)
 

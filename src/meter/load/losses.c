@@ -3,36 +3,66 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "basic/array.h"
 #include "basic/cleanup.h"
 #include "load/entries.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "load/meter.h"
+#include "model/record.h"
 #include "bpf/tasks.h" /* the kernel side's */
 
 /* clang-format off */
-static const char *const lost_names[LOST_COUNT] = {
-	[LOST_ROW] = "row", [LOST_HISTOGRAM] = "histogram", [LOST_CLOCK] = "clock", [LOST_INTERRUPTED] = "interrupted",
-	[LOST_COMPAT] = "compat", [LOST_EXEC] = "exec", [LOST_TASK] = "task", [LOST_LEAVING] = "leaving",
-	[LOST_MOVE] = "move", [LOST_PLACE] = "place", [LOST_PATH] = "path", [LOST_LIBAIO] = "libaio",
-	[LOST_SKIPPED] = "skipped", [LOST_REQUEST] = "request", [LOST_BASELINE] = "baseline", [LOST_FILE] = "file",
-	[LOST_FILE_NAME] = "file_name", [LOST_ORDER] = "order",
-	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
-	[LOST_TIME] = "time", [LOST_TASK_STATE] = "task_state", [LOST_POLL] = "poll", [LOST_THREADS] = "threads",
-	[LOST_OOM_KILL] = "oom_kill",
-	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_ACCEPT] = "accept", [LOST_SYSCALL] = "syscall",
-	[LOST_BLOCK_ROW] = "block_row", [LOST_BLOCK_REQUEST] = "block_request",
-	[LOST_BLOCK_END] = "block_end",
+static const struct {
+	const char *name;
+	bool is_missing; /* a number is wrong for it; else only less is known */
+	const char *words; /* NULL: it is no loss */
+} reasons[LOST_COUNT] = {
+	[LOST_ROW] = { "row", false, "calls counted in (other), since the table of files was full" },
+	[LOST_HISTOGRAM] = { "histogram", false, "calls in no histogram, since the table of histograms was full" },
+	[LOST_CLOCK] = { "clock", false, "calls counted without their time" },
+	[LOST_INTERRUPTED] = { "interrupted", true, "calls that a signal ended may be missing, since the table of calls was full" },
+	[LOST_COMPAT] = { "compat", true, "calls of 32-bit programs not counted" },
+	[LOST_EXEC] = { "exec", true, "programs whose reads by the kernel, as they started, are not counted" },
+	[LOST_TASK] = { "task", true, "ended tasks not counted, since the table of tasks was full" },
+	[LOST_LEAVING] = { "leaving", false, "ended tasks in no reading until they were freed, since the table of those was full" },
+	[LOST_MOVE] = { "move", false, "processes moved with their threads' earlier use" },
+	[LOST_PLACE] = { "place", false, "calls on file systems that have no name, since the table of file systems was full" },
+	[LOST_PATH] = { "path", false, "places of calls not noted, since a table was full: they stand in (unresolved)" },
+	[LOST_LIBAIO] = { "libaio", true, "libaio requests not counted, since their results cannot be seen here" },
+	[LOST_SKIPPED] = { "skipped", true, "io_uring requests that asked for no completion not counted where they succeeded" },
+	[LOST_REQUEST] = { "request", true, "io_uring requests not counted, since their results cannot be told apart here" },
+	[LOST_BASELINE] = { "baseline", false, "tasks not followed where they moved between groups, since the table of tasks was full" },
+	[LOST_FILE] = { "file", false, "calls counted only in the sum over files that were not followed" },
+	[LOST_FILE_NAME] = { "file_name", false, NULL },
+	[LOST_ORDER] = { "order", false, "accesses of which is not known whether they were sequential" },
+	[LOST_GROUP] = { "group", false, "groups counted with the group above them, since the table of groups was full" },
+	[LOST_GUEST] = { "guest", false, "groups that users made counted with the group above them, since there were so many" },
+	[LOST_FREEING] = { "freeing", false, "ended tasks: the last part of their CPU time is not in, since their freeing was not seen" },
+	[LOST_TIME] = { "time", true, "turns of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
+	[LOST_TASK_STATE] = { "task_state", false, "tasks whose time by cause is not counted from their birth on, for want of memory" },
+	[LOST_POLL] = { "poll", true, "looks for work of which the number or the time is not counted, since a table was full" },
+	[LOST_THREADS] = { "threads", false, "processes that may have been the busiest, whose threads were not looked at" },
+	[LOST_OOM_KILL] = { "oom_kill", false, "processes that were killed for want of memory and are not named, since the table of them was full" },
+	[LOST_TRAFFIC] = { "traffic", true, "calls on sockets not counted by kind of socket, since the table of those was full" },
+	[LOST_MESSAGE] = { "message", true, "calls or requests of several messages whose bytes are not counted, since their lengths could not be read" },
+	[LOST_CONNECTION] = { "connection", true, "beginnings and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
+	[LOST_ACCEPT] = { "accept", true, "io_uring requests to accept connections, which are not counted as accepted" },
+	[LOST_SYSCALL] = { "syscall", false, "system calls counted without their time: begun unseen, or the table of calls was full" },
+	[LOST_BLOCK_ROW] = { "block_row", true, "requests to block devices not counted, since the table of those was full" },
+	[LOST_BLOCK_REQUEST] = { "block_request", true, "requests to block devices not counted, since too many were on their way at once" },
+	[LOST_BLOCK_END] = { "block_end", false, "requests to block devices counted without their time, since their end was not seen" },
 };
 /* clang-format on */
 
 const char *lost_reason_name(enum lost_reason reason)
 {
 	assert(reason < LOST_COUNT);
-	assert(lost_names[reason]); /* else two series would have one name */
-	return lost_names[reason];
+	assert(reasons[reason].name); /* else two series would have one name */
+	return reasons[reason].name;
 }
 
 void losses_sum(const struct meter *m, struct losses *ret)
@@ -54,15 +84,8 @@ static int visit(void *context, const void *key, const void *value)
 
 	if (its->cpu >= LOST_COUNT)
 		return 0;
-	if (l->count == l->room) {
-		size_t room = l->room ? l->room * 2 : 16;
-		struct cgroup_loss *items = reallocarray(l->items, room, sizeof(*items));
-
-		if (!items)
-			return -ENOMEM;
-		l->items = items;
-		l->room = room;
-	}
+	if (array_reserve(&l->items, &l->room, l->count, sizeof(*l->items)) < 0)
+		return -ENOMEM;
 	l->items[l->count++] = (struct cgroup_loss){ its->cgroup, its->cpu, 0,
 						     *(const uint64_t *)value };
 	return 0;
@@ -97,4 +120,39 @@ int losses_read(const struct meter *m, struct cgroup_loss **ret, size_t *ret_cou
 	*ret = list.items;
 	*ret_count = list.count;
 	return 0;
+}
+
+/* ---- in words ---- */
+
+/* Programs that the kernel skipped only add a place to a call, or a count that nothing else has. */
+static int describe_skipped(uint64_t n, struct record *record)
+{
+	if (!n)
+		return 0;
+	record->coverage.lost_events += n;
+	return strings_add(
+		&record->coverage.notes,
+		"%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
+		"by path may stand beside their mount, and libaio's and requests to block devices may be missing",
+		n);
+}
+
+int losses_describe(const struct losses *l, struct record *record)
+{
+	int skipped = describe_skipped(l->counts[LOSS_SKIPPED], record);
+
+	for (size_t i = 0; skipped >= 0 && i < LOST_COUNT; i++) {
+		uint64_t n = l->counts[i];
+		int r;
+
+		if (!n || !reasons[i].words)
+			continue;
+		record->coverage.lost_events += n;
+		r = strings_add(reasons[i].is_missing ? &record->coverage.missing
+						      : &record->coverage.notes,
+				"%" PRIu64 " %s", n, reasons[i].words);
+		if (r < 0)
+			return r;
+	}
+	return skipped;
 }

@@ -8,7 +8,6 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
-#include "basic/macro.h"
 #include "load/skeletons.h"
 
 /* The map that @map of object @id, which need not be loaded, is one with: that of the same name of

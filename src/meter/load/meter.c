@@ -7,27 +7,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
-#include "load/entries.h"
+#include "cgroup/hierarchy.h"
 #include "basic/error.h"
 #include "load/kernel_types.h"
-#include "counters/killed.h"
 #include "bpf/lost.h"
 #include "model/counted.h"
-#include "basic/macro.h"
 #include "load/own_costs.h"
 #include "load/pinned.h"
 #include "load/prototypes.h"
 #include "bpf/settings.h"
-#include "counters/task_sums.h"
-#include "counters/times.h"
-#include "bpf/traffic.h"
 
 struct meter {
 	struct meter_options options;
@@ -52,7 +45,7 @@ void meter_watch(struct meter *m, uint64_t id)
 {
 	m->options.watched_id = id;
 	objects_watch(&m->objects, id);
-	(void)times_charge_open(&m->objects); /* which counts from here on */
+	(void)objects_iterate(&m->objects, "charge_tasks"); /* which counts from here on */
 }
 
 void meter_follow_files(struct meter *m)
@@ -242,23 +235,6 @@ bool meter_has_any_tier(const struct meter *m)
 	return false;
 }
 
-static int visit_connection(void *count, const void *key UNUSED, const void *value UNUSED)
-{
-	++*(size_t *)count;
-	return 0;
-}
-
-size_t meter_followed_connections(const struct meter *m)
-{
-	int fd = objects_map_fd(&m->objects, OBJECT_FILES, "connections");
-	size_t count = 0;
-
-	if (fd >= 0)
-		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct connection),
-				    visit_connection, &count);
-	return count;
-}
-
 static bool sees_connections(const struct meter *m)
 {
 	return hooks_is_on(&m->objects.hooks, "open_connection") &&
@@ -275,11 +251,8 @@ static bool sees_block(const struct meter *m)
 
 unsigned int meter_counted(const struct meter *m)
 {
-	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0; /* which
-											  needs no
-											  other hook
-											  of the
-											  tier */
+	/* which needs no other hook of the tier */
+	unsigned int counted = meter_is_on(m, "count_freed_task") ? COUNTED_TASKS : 0;
 
 	if (meter_has_tier(m, METER_T1))
 		counted |= COUNTED_TIMES;
@@ -288,54 +261,6 @@ unsigned int meter_counted(const struct meter *m)
 	if (sees_connections(m))
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
 	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
-}
-
-int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading,
-		     struct hot_files *ret, struct error *err)
-{
-	int r;
-
-	if (!m->options.followed_max || !meter_is_on(m, "leave_call"))
-		return 0;
-	r = collect_hot_files(&m->objects, naming, m->options.has_clock,
-			      meter_lost(m, LOST_FILE_NAME) == 0, reading, ret);
-	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
-}
-
-int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
-			struct error *err)
-{
-	int r;
-
-	*ret_open = 0;
-	if (!hooks_is_on(&m->objects.hooks, "enter_syscall") ||
-	    !hooks_is_on(&m->objects.hooks, "leave_syscall"))
-		return 0;
-	r = collect_syscalls(&m->objects, ret);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's system calls");
-	*ret_open = count_open_syscalls(&m->objects);
-	return 0;
-}
-
-int meter_count_oom_kills(const struct meter *m, uint64_t *ret)
-{
-	return killed_count(&m->objects, ret);
-}
-
-int meter_settle(struct meter *m, int timeout_ms)
-{
-	const struct timespec pause = { .tv_nsec = 1000000 };
-
-	if (!hooks_is_on(&m->objects.hooks, "count_freed_task") ||
-	    !hooks_is_on(&m->objects.hooks, "count_exit"))
-		return 0;
-	for (int waited = 0; waited < timeout_ms; waited++) {
-		if (task_sums_are_settled(&m->objects))
-			return 0;
-		nanosleep(&pause, NULL);
-	}
-	return -ETIMEDOUT;
 }
 
 static uint64_t sum_lost(int fd, uint32_t reason)
@@ -367,18 +292,8 @@ uint64_t meter_skipped_runs(const struct meter *m)
 	return objects_skipped_runs(&m->objects);
 }
 
-uint64_t meter_map_bytes(const struct meter *m)
-{
-	return objects_map_bytes(&m->objects);
-}
-
 size_t meter_list_maps(const struct meter *m, struct object_map *ret)
 {
 	memcpy(ret, m->objects.maps, m->objects.map_count * sizeof(*ret));
 	return m->objects.map_count;
-}
-
-int meter_program_fd(const struct meter *m, const char *program)
-{
-	return objects_program_fd(&m->objects, program);
 }

@@ -20,7 +20,6 @@
 struct error;
 struct losses;
 struct meter;
-struct naming;
 
 struct meter_options {
 	int root_fd; /* a directory that holds proc and sys */
@@ -28,7 +27,7 @@ struct meter_options {
 	bool has_clock; /* T2: time of calls */
 	bool has_histograms; /* T2 */
 	bool has_block; /* T2: block devices */
-	bool has_groups; /* tell groups apart by their lives: see leaves.h; needs the hierarchy */
+	bool has_groups; /* tell groups apart by their lives: see cgroups.h; needs the hierarchy */
 	struct sizing_shape shape; /* what is to be measured at once; has_histograms and followed
 				      are as here */
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
@@ -112,40 +111,15 @@ uint64_t meter_only_cgroup(const struct meter *m);
 bool meter_has_tier(const struct meter *m, enum meter_tier tier);
 /* What of tasks, sockets and devices: COUNTED_... (see counted.h). */
 unsigned int meter_counted(const struct meter *m);
-/* How many are followed now. */
-size_t meter_followed_connections(const struct meter *m);
 bool meter_has_any_tier(const struct meter *m);
-
-/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs
- * no map of superblocks. */
-int meter_read_files(struct meter *m, struct naming *naming, struct reading *reading,
-		     struct hot_files *ret, struct error *err);
-
-/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not
- * counted yet. */
-int meter_read_syscalls(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
-			struct error *err);
-
-/* How many processes the kernel killed for want of memory: more than are named, where they were
- * many. */
-int meter_count_oom_kills(const struct meter *m, uint64_t *ret);
-
-/* Wait until every task that ended is in the totals, at most @timeout_ms.  -ETIMEDOUT: not all are.
- */
-int meter_settle(struct meter *m, int timeout_ms);
 
 /* Counted lost so far, by enum lost_reason. */
 uint64_t meter_lost(const struct meter *m, unsigned int reason);
 /* Runs of programs that the kernel skipped. */
 uint64_t meter_skipped_runs(const struct meter *m);
-/* Bytes that all maps take, filled or not. */
-uint64_t meter_map_bytes(const struct meter *m);
 /* All maps; @ret has room for MAPS_MAX.  Returns how many. */
 size_t meter_list_maps(const struct meter *m, struct object_map *ret);
 
 /* Say in the record what was on, what was not, and what was lost: @losses, or, where it is NULL,
  * all since it began. */
 int meter_describe(const struct meter *m, const struct losses *losses, struct record *record);
-
-/* File descriptor of the named BPF program, for measuring it; -ENOENT: not loaded. */
-int meter_program_fd(const struct meter *m, const char *program);

@@ -14,7 +14,6 @@
 
 #include "basic/cleanup.h"
 #include "load/kernel_types.h"
-#include "basic/macro.h"
 
 #define POINTER 1 /* the number of the one pointer that stands for all */
 

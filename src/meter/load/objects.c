@@ -15,6 +15,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "load/entries.h"
 #include "bpf/groups.h"
 #include "basic/macro.h"
 #include "load/pinned.h"
@@ -463,15 +464,6 @@ void objects_follow_syscalls(struct objects *o, bool is_from_program)
 									    : SYSCALL_FOLLOW_ALL;
 }
 
-uint64_t objects_map_bytes(const struct objects *o)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < o->map_count; i++)
-		sum += o->maps[i].bytes;
-	return sum;
-}
-
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
 {
 	unsigned int cpus = sizing->shape.cpus ? sizing->shape.cpus : sizing_cpus();
@@ -495,6 +487,23 @@ int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *re
 	for (size_t id = 0; id < OBJECT_COUNT; id++)
 		skeleton_close(items[id]);
 	return r;
+}
+
+static int count_one(void *count, const void *key UNUSED, const void *value UNUSED)
+{
+	++*(size_t *)count;
+	return 0;
+}
+
+size_t objects_count_entries(const struct objects *o, enum object_id id, const char *name)
+{
+	const struct object_map *map = objects_find_map(o, id, name);
+	size_t count = 0;
+
+	if (map)
+		(void)entries_visit(map->fd, map->form.key_bytes, map->form.value_bytes, count_one,
+				    &count);
+	return count;
 }
 
 /* ---- programs ---- */
@@ -534,4 +543,22 @@ int objects_link_fd(const struct objects *o, const char *program)
 	const struct attachment *found = find_attachment(o, program);
 
 	return found && found->link_fd >= 0 ? found->link_fd : -ENOENT;
+}
+
+int objects_iterate(const struct objects *o, const char *program)
+{
+	int link = objects_link_fd(o, program);
+	_cleanup_close_ int fd = -EBADF;
+	char nothing[64];
+	ssize_t n;
+
+	if (link < 0)
+		return 0;
+	fd = bpf_iter_create(link);
+	if (fd < 0)
+		return fd;
+	do
+		n = read(fd, nothing, sizeof(nothing));
+	while (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)));
+	return n < 0 ? -errno : 0;
 }

@@ -59,10 +59,16 @@ const struct object_map *objects_find_map(const struct objects *o, enum object_i
 /* The same map's descriptor, which stays the objects'; -ENOENT. */
 int objects_map_fd(const struct objects *o, enum object_id id, const char *map);
 
+/* How many entries that map has now; 0 where it is not loaded. */
+size_t objects_count_entries(const struct objects *o, enum object_id id, const char *map);
+
 /* -ENOENT: not loaded. */
 int objects_program_fd(const struct objects *o, const char *program);
 /* -ENOENT: not attached. */
 int objects_link_fd(const struct objects *o, const char *program);
+
+/* Run that iterator to its end, whose text nobody wants; 0 where it is not attached. */
+int objects_iterate(const struct objects *o, const char *program);
 
 /* From now on count the subtree of this cgroup (0: the whole node), and drop what was counted so
  * far. */
@@ -90,9 +96,6 @@ void objects_disbelieve(struct objects *o, const char *program, const char *why)
  * preempted and another task comes by, and those of requests to block devices, which is when one
  * ends while another is counted. */
 uint64_t objects_skipped_runs(const struct objects *o);
-
-/* Bytes that all maps take, as sizing has it; tasks that live take more. */
-uint64_t objects_map_bytes(const struct objects *o);
 
 /* ---- for who fills them ---- */
 

@@ -14,7 +14,6 @@
 #include "basic/dir.h"
 #include "load/layout.h"
 #include "load/loading.h"
-#include "basic/macro.h"
 #include "load/objects.h"
 #include "load/pins.h"
 

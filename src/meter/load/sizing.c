@@ -251,10 +251,10 @@ static const struct {
 	{ "block_rows",      pairs,        512, false }, /* most jobs work on file systems over the network */
 	{ "block_requests",  block_requests, 2048, false },
 	{ "connections",     connections, 8192, false }, /* TCP sockets that are there at once */
-	{ "homes",           tasks,          1, false },
+	{ "task_baselines",  tasks,          1, false },
 	{ "ended_threads",   threaded,     512, false }, /* processes of which threads ended */
 	{ "task_times",      times,       2048, false },
-	{ "moments",         tasks,          1, false },
+	{ "task_states",     tasks,          1, false },
 	{ "groups",          groups,         1, false },
 	{ "given_back",      given_back,     1, false },
 	{ "lost_by_cgroup",     lost_by_cgroup,  256, false },

@@ -22,7 +22,7 @@
 #include "bpf/life.skel.h"
 #include "bpf/life_old.skel.h"
 #include "basic/macro.h"
-#include "counters/naming.h"
+#include "load/pseudo_fs.h"
 #include "load/prototypes.h"
 #include "bpf/syscall_counts.h"
 #include "load/syscall_names.h"
@@ -89,8 +89,8 @@ static void set_files(void *bpf, const struct kernel_types *types UNUSED)
 			   ARRAY_SIZE(files->rodata->mapping_calls));
 	files->rodata->page_bytes = (unsigned int)sysconf(_SC_PAGESIZE);
 	call_positions_fill((struct call_position *)files->rodata->call_positions);
-	pseudo_magics_fill((uint64_t *)files->rodata->pseudo_magics,
-			   ARRAY_SIZE(files->rodata->pseudo_magics));
+	pseudo_fs_fill((uint64_t *)files->rodata->pseudo_magics,
+		       ARRAY_SIZE(files->rodata->pseudo_magics));
 }
 
 static void set_fentry(void *bpf, const struct kernel_types *types)

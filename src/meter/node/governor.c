@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/decimal.h"
+#include "basic/error.h"
+#include "basic/humanize.h"
 #include "basic/macro.h"
+#include "model/record.h"
 
 #define MILLION UINT64_C(1000000)
 #define SPANS_MAX 256 /* beyond, the first two become one, with what was between them */
@@ -163,4 +167,74 @@ struct governor_state governor_state(const struct governor *g, uint64_t boot_ns)
 					.cost_ns = g->cost_ns,
 					.unclocked_total_ns = governor_unclocked(g, 0, boot_ns),
 					.worst = g->worst };
+}
+
+/* ---- of the programs ---- */
+
+static void tell_change(const struct governor *g, uint64_t budget, bool is_unclocked,
+			struct error *news)
+{
+	char limit[DECIMAL_SIZE], worst[DECIMAL_SIZE];
+
+	decimal_format(limit, budget, 4);
+	decimal_format(worst, governor_state(g, 0).worst, 4);
+	if (is_unclocked)
+		error_set(
+			news, 0,
+			"the programs take %s%% of a core, and may take %s%% (budget): from now on no times of calls on "
+			"files are taken",
+			worst, limit);
+	else
+		error_set(
+			news, 0,
+			"the programs take %s%% of a core: times of calls on files are taken again",
+			worst);
+}
+
+int governor_hold(struct governor *g, const struct objects *objects, uint64_t budget,
+		  uint64_t boot_ns, struct error *news)
+{
+	_cleanup_free_ struct own_costs *costs = NULL;
+	struct governor_feed feed = { .boot_ns = boot_ns,
+				      .budget = budget,
+				      .bases = own_costs_bases(objects) };
+	uint64_t since_ns;
+	int r = own_costs_read(objects, &costs, &feed.cpus);
+
+	if (r < 0)
+		return r;
+	feed.costs = costs;
+	r = governor_feed(g, &feed, &since_ns);
+	if (r < 0 || since_ns == own_costs_unclocked(objects))
+		return r;
+	own_costs_set_unclocked(objects, since_ns);
+	tell_change(g, budget, since_ns, news);
+	return 0;
+}
+
+/* Is any of its calls, if there were some? */
+static bool is_timed(const struct mount_row *row)
+{
+	struct op_counts sum = {};
+
+	for (size_t op = 0; op < OP_COUNT; op++)
+		op_counts_add(&sum, &row->ops[op]);
+	return sum.ns || !sum.calls;
+}
+
+int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns,
+		      struct record *record)
+{
+	uint64_t ns = governor_unclocked(g, from_ns, to_ns);
+
+	if (!ns)
+		return 0;
+	for (size_t i = 0; i < record->reading.mount_count; i++)
+		record->reading.mounts[i].has_seconds &= is_timed(&record->reading.mounts[i]);
+	return strings_add(
+		&record->coverage.notes,
+		RECORD_NOTE_TIMES
+		", since they were not taken for %s: the meter would have cost more than its "
+		"budget",
+		humanize_duration(ns).text);
 }

@@ -5,7 +5,7 @@
  * What they cost on a CPU is what each system call takes longer for our hooks, and what they take
  * inside, known from one run in 1,024.  Where that is over the budget on some CPU for a while, no
  * times of calls are taken any more; counts and bytes go on.  Where all CPUs are under half of it
- * for long, times are taken again.  Pure arithmetic; who feeds it does what it wants.
+ * for long, times are taken again.
  */
 #pragma once
 
@@ -15,7 +15,10 @@
 
 #include "load/own_costs.h"
 
+struct error;
 struct governor;
+struct objects;
+struct record;
 
 #define GOVERNOR_OVER_READINGS 3 /* one after the other */
 #define GOVERNOR_CALM_NS UINT64_C(300000000000) /* under half of it for so long */
@@ -48,3 +51,12 @@ struct governor_state governor_state(const struct governor *g, uint64_t boot_ns)
 
 /* How long, between two moments of CLOCK_BOOTTIME, no times of calls were taken. */
 uint64_t governor_unclocked(const struct governor *g, uint64_t from_ns, uint64_t to_ns);
+
+/* Read what the programs cost, and have them take no times, or times again: *news says so, in a
+ * line, where it changes.  -Exxx: it could not be read. */
+int governor_hold(struct governor *g, const struct objects *objects, uint64_t budget,
+		  uint64_t boot_ns, struct error *news);
+
+/* Say in a record of that time what no times were taken of.  -ENOMEM, -ENOSPC. */
+int governor_describe(const struct governor *g, uint64_t from_ns, uint64_t to_ns,
+		      struct record *record);

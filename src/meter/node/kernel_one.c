@@ -8,6 +8,8 @@
 #include "cgroup/group.h"
 #include "basic/macro.h"
 #include "load/meter.h"
+#include "counters/details.h"
+#include "counters/killed.h"
 #include "counters/place_names.h"
 #include "jobs/registry.h"
 #include "node/sampler.h"
@@ -67,7 +69,7 @@ static int count_killed(const struct meter *m, struct reading *reading)
 {
 	struct value *kills = &reading->values[METRIC_MEMORY_OOM_KILLS];
 	uint64_t count;
-	int r = meter_count_oom_kills(m, &count);
+	int r = killed_count(meter_objects(m), &count);
 
 	if (r >= 0 && kills->is_known)
 		kills->number = MAX(kills->number, count);
@@ -80,13 +82,13 @@ int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_n
 	int r = 0;
 
 	if (o->is_following)
-		r = meter_read_files(m, place_names_naming(names), &record->reading, &record->files,
-				     err);
+		r = hot_files_read(m, place_names_naming(names), &record->reading, &record->files,
+				   err);
 	else /* a list of those used most cannot be taken apart by time: so the first record begins
 		it */
 		follow_files(o, m);
 	if (r >= 0)
-		r = meter_read_syscalls(m, &record->syscalls, &o->open_syscalls, err);
+		r = syscalls_read(m, &record->syscalls, &o->open_syscalls, err);
 	return r < 0 ? r : count_killed(m, &record->reading);
 }
 

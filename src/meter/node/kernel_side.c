@@ -11,12 +11,10 @@
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
-#include "basic/decimal.h"
 #include "basic/error.h"
 #include "node/governor.h"
 #include "cgroup/group_tree.h"
 #include "cgroup/hierarchy.h"
-#include "basic/humanize.h"
 #include "basic/idmap.h"
 #include "node/kernel_one.h"
 #include "counters/killed.h"
@@ -546,75 +544,17 @@ int kernel_side_add_details(struct kernel_side *k, struct place_names *names, st
 				    : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
 
-/* ---- what it costs ---- */
-
-static void tell_change(struct kernel_side *k, uint64_t budget, bool is_unclocked)
-{
-	char limit[DECIMAL_SIZE], worst[DECIMAL_SIZE];
-
-	decimal_format(limit, budget, 4);
-	decimal_format(worst, governor_state(k->governor, 0).worst, 4);
-	if (is_unclocked)
-		error_set(
-			&k->news, 0,
-			"the programs take %s%% of a core, and may take %s%% (budget): from now on no times of calls on "
-			"files are taken",
-			worst, limit);
-	else
-		error_set(
-			&k->news, 0,
-			"the programs take %s%% of a core: times of calls on files are taken again",
-			worst);
-}
-
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
 {
-	const struct objects *objects = k->governor ? meter_objects(k->meter) : NULL;
-	_cleanup_free_ struct own_costs *costs = NULL;
-	struct governor_feed feed = { .boot_ns = boot_ns, .budget = budget };
-	uint64_t since_ns;
-	int r;
-
-	if (!objects)
-		return 0;
-	feed.bases = own_costs_bases(objects);
-	r = own_costs_read(objects, &costs, &feed.cpus);
-	if (r < 0)
-		return r;
-	feed.costs = costs;
-	r = governor_feed(k->governor, &feed, &since_ns);
-	if (r < 0 || since_ns == own_costs_unclocked(objects))
-		return r;
-	own_costs_set_unclocked(objects, since_ns);
-	tell_change(k, budget, since_ns);
-	return 0;
-}
-
-/* Is any of its calls, if there were some? */
-static bool is_timed(const struct mount_row *row)
-{
-	struct op_counts sum = {};
-
-	for (size_t op = 0; op < OP_COUNT; op++)
-		op_counts_add(&sum, &row->ops[op]);
-	return sum.ns || !sum.calls;
+	return k->governor ? governor_hold(k->governor, meter_objects(k->meter), budget, boot_ns,
+					   &k->news)
+			   : 0;
 }
 
 int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint64_t to_ns,
 			    struct record *record)
 {
-	uint64_t ns = k->governor ? governor_unclocked(k->governor, from_ns, to_ns) : 0;
-
-	if (!ns)
-		return 0;
-	for (size_t i = 0; i < record->reading.mount_count; i++)
-		record->reading.mounts[i].has_seconds &= is_timed(&record->reading.mounts[i]);
-	return strings_add(
-		&record->coverage.notes,
-		RECORD_NOTE_TIMES
-		", since they were not taken for %s: the meter would have cost more than its "
-		"budget",
-		humanize_duration(ns).text);
+	return k->governor ? governor_describe(k->governor, from_ns, to_ns, record) : 0;
 }
 
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,

@@ -390,8 +390,6 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 
 	if (!node_ports_exist(sources->root_fd))
 		return 0;
-	if (sources->group)
-		return strings_add(&record->coverage.missing, NODE_PORTS_MISSING);
 	if (!sources_find(sources->sources, NODE_PORTS_SOURCE)) /* the site's will */
 		return 0;
 	why = registry_job_ports(job, &ports);
@@ -411,10 +409,7 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job,
 			 struct record *record)
 {
-	int r;
+	int r = sources_describe_job(sources->sources, record);
 
-	if (sources->is_own)
-		return 0;
-	r = sources_describe_job(sources->sources, record);
 	return r < 0 ? r : describe_ports(sources, job, record);
 }

@@ -16,14 +16,15 @@
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
+#include "cgroup/mounts.h"
 #include "cgroup/identity.h"
 #include "node/job_record.h"
 #include "node/job_state.h"
 #include "node/kernel_side.h"
-#include "cgroup/machine.h"
-#include "basic/macro.h"
+#include "sources/machine.h"
 #include "load/meter.h"
 #include "counters/place_names.h"
+#include "counters/task_sums.h"
 #include "node/published.h"
 #include "jobs/registry.h"
 #include "basic/resident.h"
@@ -56,6 +57,19 @@ struct sampler {
 	char node[65], boot_id[40];
 	char prolog_dir[4096 + 8];
 };
+
+struct sampler_options sampler_options_full(int root_fd)
+{
+	return (struct sampler_options){
+		.root_fd = root_fd,
+		.tiers = METER_ALL,
+		.has_clock = true,
+		.has_histograms = true,
+		.has_block = true,
+		.key = -1,
+		.budget = 20000,
+	};
+}
 
 static void read_word(int root_fd, const char *path, char *ret, size_t size)
 {
@@ -154,9 +168,8 @@ static int open_sources_of_one(struct sampler *s)
 	};
 	metric_set_add(&s->sources.wanted, METRIC_MEMORY_OOM_KILLS); /* no program tells of groups'
 									ends */
-	if (one->is_own)
-		return 0;
-	group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
+	if (!one->is_own)
+		group_files_budget_init(&s->sources.budget, OTHERS_OF_ONE);
 	return sources_open(sources_all(), s->options.has_source, &options, &s->sources.sources);
 }
 
@@ -187,6 +200,38 @@ static int open_sources(struct sampler *s)
 	return s->sources.users ? sources_open(sources_all(), s->options.has_source, &options,
 					       &s->sources.sources)
 				: -ENOMEM;
+}
+
+/* All that changed; where nothing is kept, it need not be. */
+static bool write_states(struct sampler *s)
+{
+	return !s->state || job_state_write(s->state, s->registry);
+}
+
+static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
+{
+	const struct samples *samples = sources_find(s->sources.sources, NODE_PORTS_SOURCE);
+	struct ports now = {};
+	int r;
+
+	if (samples)
+		node_ports_take(samples, &now);
+	if (!now.count)
+		return 0;
+	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns,
+				machine_cpus_online(s->options.root_fd));
+	if (r >= 0) /* what was counted before a job is known to nobody else */
+		s->is_saved &= write_states(s);
+	return r;
+}
+
+/* What went through before the command begins is not its. */
+static int begin_ports(struct sampler *s)
+{
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
+	int r = sources_sample(s->sources.sources, boot_ns);
+
+	return r < 0 ? r : feed_ports(s, boot_ns, clock_now_ns(CLOCK_REALTIME));
 }
 
 static bool is_pinned(void *context, uint32_t kernel_side)
@@ -261,6 +306,8 @@ static int open_all(struct sampler *s, struct error *err)
 		registry_lose_ports(s->registry);
 	if (r >= 0)
 		r = open_sources(s);
+	if (r >= 0 && s->options.one && s->options.one->is_own)
+		r = begin_ports(s);
 	if (r >= 0)
 		open_published(s);
 	return r == -ENOMEM ? error_set_errno(err, r, "cannot start") : r;
@@ -342,12 +389,6 @@ static void drop_state(void *context, struct registry_job *job)
 		job_state_remove(s->state, job);
 }
 
-/* All that changed; where nothing is kept, it need not be. */
-static bool write_states(struct sampler *s)
-{
-	return !s->state || job_state_write(s->state, s->registry);
-}
-
 /* What ended is erased on the kernel side only when all of it is written down. */
 static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 {
@@ -380,23 +421,6 @@ static int take_published(struct sampler *s)
 	return r;
 }
 
-static int feed_ports(struct sampler *s, uint64_t boot_ns, uint64_t real_ns)
-{
-	const struct samples *samples = sources_find(s->sources.sources, NODE_PORTS_SOURCE);
-	struct ports now = {};
-	int r;
-
-	if (samples)
-		node_ports_take(samples, &now);
-	if (!now.count)
-		return 0;
-	r = registry_feed_ports(s->registry, &now, boot_ns, real_ns,
-				machine_cpus_online(s->options.root_fd));
-	if (r >= 0) /* what was counted before a job is known to nobody else */
-		s->is_saved &= write_states(s);
-	return r;
-}
-
 static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struct snapshot **ret,
 		    struct error *err)
 {
@@ -419,8 +443,7 @@ static int read_all(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 		r = fold(s, boot_ns, err);
 	if (r < 0)
 		return r;
-	if (!s->options.one)
-		r = feed_ports(s, boot_ns, real_ns);
+	r = feed_ports(s, boot_ns, real_ns);
 	if (r < 0)
 		return r;
 	registry_expire(s->registry, boot_ns, drop_state, s);
@@ -483,7 +506,7 @@ int sampler_settle(struct sampler *s, int timeout_ms)
 {
 	struct meter *meter = kernel_side_meter(s->kernel);
 
-	return meter ? meter_settle(meter, timeout_ms) : 0;
+	return meter ? task_sums_wait(meter, timeout_ms) : 0;
 }
 
 void sampler_begin(struct sampler *s, uint64_t boot_ns)

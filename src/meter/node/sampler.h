@@ -77,6 +77,9 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	const void *context;
 };
 
+/* All that can be counted, within 2 % of each core: what an agent does that nobody configured. */
+struct sampler_options sampler_options_full(int root_fd);
+
 /* Opens (or takes over) the kernel side, walks the tree and reads the state; as root.  @err says
  * what failed; lesser things (a tier that cannot be had) are in sampler_meter()'s hooks. */
 int sampler_open(const struct sampler_options *options, struct sampler **ret, struct error *err);

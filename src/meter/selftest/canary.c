@@ -10,6 +10,8 @@
 
 #include "basic/cleanup.h"
 #include "counters/counted_all.h"
+#include "counters/details.h"
+#include "counters/task_sums.h"
 #include "basic/error.h"
 #include "cgroup/group.h"
 #include "load/held.h"
@@ -87,11 +89,16 @@ static int judge_syscalls(const struct meter *m, struct verdict *verdict, struct
 {
 	_cleanup_(syscalls_clear) struct syscalls counted = {};
 	uint64_t open;
-	int r = meter_read_syscalls(m, &counted, &open, err);
+	int r = syscalls_read(m, &counted, &open, err);
 
 	if (r == 0 && counted.is_known)
 		syscall_selftest_judge(&counted, verdict);
 	return r;
+}
+
+static size_t count_connections(const struct meter *m)
+{
+	return objects_count_entries(meter_objects(m), OBJECT_FILES, "connections");
 }
 
 static int run_and_judge(struct meter *m, const struct group *group, bool is_thorough,
@@ -102,7 +109,7 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 	struct evidence evidence = { .reading = &reading, .settle_ms = settle_ms };
 	uint64_t skipped = meter_skipped_runs(m);
 	bool names_syscalls = meter_opened_with(m)->names_syscalls;
-	size_t followed = meter_followed_connections(m);
+	size_t followed = count_connections(m);
 	int r = fixture_open(is_thorough, &fixture, err);
 
 	fixture.has_libaio = is_thorough && meter_is_on(m, "end_libaio_request");
@@ -110,7 +117,7 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 		r = let_run(group, &fixture, names_syscalls, err);
 	if (r < 0)
 		return r;
-	evidence.is_settled = meter_settle(m, settle_ms) == 0;
+	evidence.is_settled = task_sums_wait(m, settle_ms) == 0;
 	r = counted_all_read(m, &reading, err);
 	if (r < 0)
 		return r;
@@ -118,7 +125,7 @@ static int run_and_judge(struct meter *m, const struct group *group, bool is_tho
 	evidence.hooks = meter_hooks(m, &evidence.hook_count);
 	evidence.results = fixture.results;
 	evidence.talk = fixture.talk;
-	evidence.has_left_connections = meter_followed_connections(m) > followed;
+	evidence.has_left_connections = count_connections(m) > followed;
 	verdict_find(&evidence, ret);
 	return names_syscalls ? judge_syscalls(m, ret, err) : 0;
 }

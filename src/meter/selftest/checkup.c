@@ -12,7 +12,6 @@
 #include "selftest/canary.h"
 #include "basic/cleanup.h"
 #include "basic/file.h"
-#include "basic/macro.h"
 #include "load/missing.h"
 #include "basic/parse.h"
 

@@ -14,7 +14,7 @@
 #include "basic/error.h"
 #include "sources/gpus.h"
 #include "cgroup/hierarchy.h"
-#include "cgroup/machine.h"
+#include "sources/machine.h"
 #include "cgroup/managers.h"
 #include "load/meter.h"
 #include "model/record.h"

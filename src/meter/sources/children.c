@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "counters/collectors.h"
+#include "sources/children.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 

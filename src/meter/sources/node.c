@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "cgroup/machine.h"
+#include "sources/machine.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
 #include "sources/source.h"

@@ -7,7 +7,6 @@
 
 #include "basic/cpulist.h"
 #include "basic/error.h"
-#include "basic/macro.h"
 #include "model/record.h"
 #include "sources/source.h"
 #include "sources/thermal.h"

@@ -320,8 +320,7 @@ static bool is_of_op(const struct metric *metric, enum block_op op)
 
 static void format_op(const struct block_row *row, struct document *d)
 {
-	document_key(d, block_op_name(row->op));
-	document_begin_map(d);
+	document_begin_map_of(d, block_op_name(row->op));
 	for (size_t id = METRIC_BLOCK_FIRST; id < METRIC_BLOCK_END; id++) {
 		const struct metric *metric = metric_get((enum metric_id)id);
 
@@ -345,8 +344,7 @@ static void block_format(const void *section, struct document *d)
 		size_t end = i + block_rows_of_device(b, i);
 
 		document_begin_map(d);
-		document_key(d, "device");
-		document_string(d, b->rows[i].device);
+		document_put_string(d, "device", b->rows[i].device);
 		for (; i < end; i++)
 			format_op(&b->rows[i], d);
 		document_end_map(d);
@@ -371,7 +369,7 @@ static int take_metric(const struct place *place, const json_t *map, enum metric
 static int take_op(const struct place *above, const json_t *device, const char *name,
 		   enum block_op op, struct block *ret)
 {
-	struct place here = place_below(above, ".%s", block_op_name(op));
+	struct place here = place_below(above, block_op_name(op));
 	struct block_counts counts = {};
 	const json_t *map;
 	int r = place_get(above, device, block_op_name(op), JSON_OBJECT, &map);
@@ -385,13 +383,12 @@ static int take_op(const struct place *above, const json_t *device, const char *
 	return r < 0 ? r : block_add(ret, name, op, &counts);
 }
 
-static int take_device(const struct place *place, const json_t *map, struct block *ret)
+static int take_device(const struct place *place, const json_t *map, void *data)
 {
+	struct block *ret = data;
 	_cleanup_free_ char *name = NULL;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_string(place, map, "device", &name);
 	if (r < 0)
 		return r;
@@ -409,15 +406,8 @@ static int take_device(const struct place *place, const json_t *map, struct bloc
 static int block_parse(const struct place *place, const json_t *list, void *section)
 {
 	struct block *ret = section;
-	int r = 0;
+	int r = place_each(place, list, BLOCK_DEVICES_MAX + 1 /* BLOCK_OTHER */, take_device, ret);
 
-	if (json_array_size(list) > BLOCK_DEVICES_MAX + 1) /* BLOCK_OTHER's too */
-		return place_refuse(place, "", "has more than %d entries", BLOCK_DEVICES_MAX + 1);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
-
-		r = take_device(&here, json_array_get(list, i), ret);
-	}
 	ret->is_known = r == 0;
 	return r;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "basic/array.h"
 #include "basic/macro.h"
 #include "basic/text.h"
 
@@ -81,26 +82,12 @@ static void hot_file_clear(struct hot_file *file)
 	*file = (struct hot_file){};
 }
 
-static int grow(struct hot_list *list)
-{
-	size_t room = MAX(list->room * 2, (size_t)16);
-	struct hot_file *larger;
-
-	if (list->count < list->room)
-		return 0;
-	larger = reallocarray(list->items, room, sizeof(*larger));
-	if (!larger)
-		return -ENOMEM;
-	list->items = larger;
-	list->room = room;
-	return 0;
-}
-
 int hot_list_add(struct hot_list *list, const char *path, const char *mount, struct hot_file **ret)
 {
 	struct hot_file file = { .path = strdup(path), .mount = strdup(mount), .files = 1 };
 
-	if (!file.path || !file.mount || grow(list) < 0) {
+	if (!file.path || !file.mount ||
+	    array_reserve(&list->items, &list->room, list->count, sizeof(*list->items)) < 0) {
 		hot_file_clear(&file);
 		return -ENOMEM;
 	}

@@ -46,8 +46,7 @@ static void format_sums(const struct hot_files *files, const struct hot_file *fi
 			struct document *d)
 {
 	for (size_t op = 0; op < OP_DATA_COUNT; op++) {
-		document_key(d, file_op_name((enum file_op)op));
-		document_begin_flat_map(d);
+		document_begin_flat_map_of(d, file_op_name((enum file_op)op));
 		format_numbers(files, file, data_sections[op], d);
 		document_end_map(d);
 	}
@@ -57,8 +56,7 @@ static void format_sums(const struct hot_files *files, const struct hot_file *fi
 static void format_total(const struct hot_files *files, const char *key, bool knows_files,
 			 const struct hot_file *file, struct document *d)
 {
-	document_key(d, key);
-	document_begin_map(d);
+	document_begin_map_of(d, key);
 	document_key(d, "files");
 	if (knows_files)
 		document_unsigned(d, file->files);
@@ -71,16 +69,12 @@ static void format_total(const struct hot_files *files, const char *key, bool kn
 static void format_list(const struct hot_files *files, const char *key, const struct hot_list *list,
 			struct document *d)
 {
-	document_key(d, key);
-	document_begin_list(d);
+	document_begin_list_of(d, key);
 	for (size_t i = 0; i < list->count; i++) {
 		document_begin_map(d);
-		document_key(d, "path");
-		document_string(d, list->items[i].path);
-		document_key(d, "mount");
-		document_string(d, list->items[i].mount);
-		document_key(d, "files");
-		document_unsigned(d, list->items[i].files);
+		document_put_string(d, "path", list->items[i].path);
+		document_put_string(d, "mount", list->items[i].mount);
+		document_put_unsigned(d, "files", list->items[i].files);
 		format_sums(files, &list->items[i], d);
 		document_end_map(d);
 	}
@@ -94,14 +88,10 @@ static void hot_files_format(const void *section, struct document *d)
 	document_begin_map(d);
 	format_total(files, "followed", true, &files->total, d);
 	format_total(files, "dropped", files->knows_dropped, &files->dropped, d);
-	document_key(d, "small");
-	document_begin_flat_map(d);
-	document_key(d, "files");
-	document_unsigned(d, files->small.files);
-	document_key(d, "bytes");
-	document_unsigned(d, files->small.bytes);
-	document_key(d, "opens");
-	document_unsigned(d, files->small.opens);
+	document_begin_flat_map_of(d, "small");
+	document_put_unsigned(d, "files", files->small.files);
+	document_put_unsigned(d, "bytes", files->small.bytes);
+	document_put_unsigned(d, "opens", files->small.opens);
 	document_end_map(d);
 	format_list(files, "hot", &files->hot, d);
 	format_list(files, "directories", &files->dirs, d);
@@ -183,7 +173,7 @@ static int take_sums(const struct place *place, const json_t *map, struct hot_fi
 
 	for (size_t op = 0; r == 0 && op < OP_DATA_COUNT; op++) {
 		const char *name = file_op_name((enum file_op)op);
-		struct place here = place_below(place, ".%s", name);
+		struct place here = place_below(place, name);
 		const json_t *section;
 
 		r = place_get(place, map, name, JSON_OBJECT, &section);
@@ -198,7 +188,7 @@ static int take_sums(const struct place *place, const json_t *map, struct hot_fi
 static int take_total(const struct place *place, const json_t *map, const char *key,
 		      struct hot_file *file, bool *ret_knows_files, struct hot_files *files)
 {
-	struct place here = place_below(place, ".%s", key);
+	struct place here = place_below(place, key);
 	const json_t *section;
 	int r = place_get(place, map, key, JSON_OBJECT, &section);
 
@@ -211,7 +201,7 @@ static int take_total(const struct place *place, const json_t *map, const char *
 
 static int take_small(const struct place *place, const json_t *map, struct hot_files *files)
 {
-	struct place here = place_below(place, ".small");
+	struct place here = place_below(place, "small");
 	const json_t *small;
 	int r = place_get(place, map, "small", JSON_OBJECT, &small);
 
@@ -255,7 +245,7 @@ static int take_list(const struct place *place, const json_t *map, const char *k
 	if (r == 0 && json && json_array_size(json) > HOT_MAX)
 		return place_refuse(place, key, "has more than %d entries", HOT_MAX);
 	for (size_t i = 0; r == 0 && json && i < json_array_size(json); i++) {
-		struct place here = place_below(place, ".%s[%zu]", key, i);
+		struct place here = place_item(place, key, i);
 
 		r = take_entry(&here, json_array_get(json, i), list, files);
 	}

@@ -281,8 +281,7 @@ static void format_sockets(const struct network *n, enum socket_kind kind, struc
 {
 	const char *before = "";
 
-	document_key(d, socket_kind_name(kind));
-	document_begin_map(d);
+	document_begin_map_of(d, socket_kind_name(kind));
 	for (size_t i = METRIC_NETWORK_FIRST; i < METRIC_NETWORK_END; i++) {
 		const struct metric *metric = metric_get((enum metric_id)i);
 
@@ -316,7 +315,7 @@ static int take_socket_number(const struct place *place, const json_t *map,
 	int r;
 
 	const char *part = metric_part(metric);
-	struct place here = place_below(place, ".%s", part);
+	struct place here = place_below(place, part);
 	const json_t *section;
 	r = place_get(place, map, part, JSON_OBJECT, &section);
 	if (r < 0)
@@ -337,7 +336,7 @@ static int take_socket_number(const struct place *place, const json_t *map,
 static int take_rtt_distribution(const struct place *place, const json_t *tcp, struct network *ret)
 {
 	const struct metric *metric = metric_get(METRIC_NETWORK_ROUND_TRIP_TIMES);
-	struct place here = place_below(place, ".%s", metric_part(metric));
+	struct place here = place_below(place, metric_part(metric));
 	const json_t *section;
 	bool is_known;
 	int r = place_get(place, tcp, metric_part(metric), JSON_OBJECT, &section);
@@ -374,7 +373,7 @@ static int network_parse(const struct place *place, const json_t *network, void 
 	ret->has_connections = ret->has_details = true; /* until something is missing */
 	for (size_t kind = 0; r == 0 && kind < SOCKET_KIND_COUNT; kind++) {
 		const char *name = socket_kind_name((enum socket_kind)kind);
-		struct place below = place_below(place, ".%s", name);
+		struct place below = place_below(place, name);
 
 		r = place_get(place, network, name, JSON_OBJECT, &sockets);
 		if (r == 0 && sockets)

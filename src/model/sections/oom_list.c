@@ -110,17 +110,14 @@ static void format_one(const struct oom_kill *from, struct document *d)
 	struct oom_kill oom_kill = *from;
 
 	document_begin_flat_map(d);
-	document_key(d, "time");
-	document_time(d, oom_kill.time_ns);
-	document_key(d, "pid");
-	document_signed(d, oom_kill.pid);
+	document_put_time(d, "time", oom_kill.time_ns);
+	document_put_signed(d, "pid", oom_kill.pid);
 	document_key(d, "uid");
 	if (oom_kill.uid >= 0)
 		document_signed(d, oom_kill.uid);
 	else
 		document_null(d);
-	document_key(d, "command");
-	document_string(d, *oom_kill.command ? oom_kill.command : NULL);
+	document_put_string(d, "command", *oom_kill.command ? oom_kill.command : NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const struct value *value = part_of(&oom_kill, i);
 
@@ -143,15 +140,14 @@ void oom_list_format(const void *section, struct document *d)
 	document_end_list(d);
 }
 
-static int take_oom_kill(const struct place *place, const json_t *map, struct oom_list *ret)
+static int take_oom_kill(const struct place *place, const json_t *map, void *data)
 {
+	struct oom_list *ret = data;
 	_cleanup_free_ char *command = NULL;
 	struct oom_kill oom_kill = { .uid = -1 };
 	int64_t pid = 0;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_time(place, map, "time", &oom_kill.time_ns);
 	if (r == 0)
 		r = place_take_signed(place, map, "pid", 0, INT32_MAX, &pid);
@@ -175,16 +171,7 @@ static int take_oom_kill(const struct place *place, const json_t *map, struct oo
 
 int oom_list_parse(const struct place *place, const json_t *list, void *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > OOM_LIST_MAX)
-		return place_refuse(place, "", "has more than %d entries", OOM_LIST_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
-
-		r = take_oom_kill(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, OOM_LIST_MAX, take_oom_kill, ret);
 }
 
 static bool has_oom_kills(const void *section)

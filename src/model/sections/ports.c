@@ -68,6 +68,7 @@ static void merge_port(struct port *to, const struct port *from)
 {
 	to->from_ns = to->from_ns && from->from_ns ? MIN(to->from_ns, from->from_ns) : 0;
 	to->to_ns = to->to_ns && from->to_ns ? MAX(to->to_ns, from->to_ns) : 0;
+	to->is_shared |= from->is_shared;
 	for (size_t k = 0; k < PORT_COUNTERS; k++) {
 		uint64_t sum = (uint64_t)to->counters[k].number + from->counters[k].number;
 		bool is_known = to->counters[k].is_known && from->counters[k].is_known &&
@@ -109,14 +110,11 @@ static void format_port(const struct port *port, struct document *d)
 	char key[64];
 
 	document_begin_map(d);
-	document_key(d, "device");
-	document_string(d, port->device);
-	document_key(d, "port");
-	document_string(d, port->number);
-	document_key(d, "from");
-	document_time(d, port->from_ns);
-	document_key(d, "to");
-	document_time(d, port->to_ns);
+	document_put_string(d, "device", port->device);
+	document_put_string(d, "port", port->number);
+	document_put_time(d, "from", port->from_ns);
+	document_put_time(d, "to", port->to_ns);
+	document_put_boolean(d, "shared", port->is_shared);
 	for (size_t i = 0; i < PORT_COUNTERS; i++) {
 		document_key(d, key_of(i, key));
 		if (port->counters[i].is_known)
@@ -135,8 +133,9 @@ void ports_format(const struct ports *p, struct document *d)
 	document_end_list(d);
 }
 
-static int take_port(const struct place *place, const json_t *map, struct ports *ret)
+static int take_port(const struct place *place, const json_t *map, void *data)
 {
+	struct ports *ret = data;
 	const char *device = json_string_value(place_member(map, "device")),
 		   *number = json_string_value(place_member(map, "port"));
 	struct port *port = device && number ? ports_add(ret, device, number) : NULL;
@@ -148,6 +147,8 @@ static int take_port(const struct place *place, const json_t *map, struct ports 
 	r = place_take_time(place, map, "from", &port->from_ns);
 	if (r == 0)
 		r = place_take_time(place, map, "to", &port->to_ns);
+	if (r == 0)
+		r = place_take_boolean(place, map, "shared", &port->is_shared);
 	for (size_t i = 0; r == 0 && i < PORT_COUNTERS; i++)
 		r = value_take(place, map, key_of(i, key), 0, &port->counters[i]);
 	return r;
@@ -155,16 +156,7 @@ static int take_port(const struct place *place, const json_t *map, struct ports 
 
 int ports_parse(const struct place *place, const json_t *list, struct ports *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > PORTS_MAX)
-		return place_refuse(place, "", "has more than %d entries", PORTS_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
-
-		r = take_port(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, PORTS_MAX, take_port, ret);
 }
 
 /* ---- a record's, which has a pointer to them ---- */

@@ -26,6 +26,7 @@ struct place;
 struct port {
 	char device[PORT_DEVICE_SIZE], number[PORT_NUMBER_SIZE]; /* "mlx5_0", "1" */
 	uint64_t from_ns, to_ns; /* the time that it stands for, since the epoch; 0: not known */
+	bool is_shared; /* the whole node's: others' may be among them */
 	struct value counters[PORT_COUNTERS]; /* from METRIC_NODE_PORT_TRANSMIT_BYTES on */
 };
 

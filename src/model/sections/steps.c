@@ -183,12 +183,9 @@ static void steps_format(const void *section, struct document *d)
 		const struct step *step = &s->items[i];
 
 		document_begin_map(d);
-		document_key(d, "id");
-		document_string(d, step->id);
-		document_key(d, "start");
-		document_time(d, step->start_ns);
-		document_key(d, "end");
-		document_time(d, step->end_ns);
+		document_put_string(d, "id", step->id);
+		document_put_time(d, "start", step->start_ns);
+		document_put_time(d, "end", step->end_ns);
 		values_format_all(step->values, d);
 		if (step->network.is_known) {
 			document_key(d, "network");
@@ -199,14 +196,13 @@ static void steps_format(const void *section, struct document *d)
 	document_end_list(d);
 }
 
-static int take_step(const struct place *place, const json_t *map, struct steps *ret)
+static int take_step(const struct place *place, const json_t *map, void *data)
 {
+	struct steps *ret = data;
 	_cleanup_free_ char *id = NULL;
 	struct step *step;
 	int r;
 
-	if (!json_is_object(map))
-		return place_refuse(place, "", "is %s and should be a map", place_type_name(map));
 	r = place_take_string(place, map, "id", &id);
 	if (r < 0)
 		return r;
@@ -227,16 +223,7 @@ static int take_step(const struct place *place, const json_t *map, struct steps 
 
 static int steps_parse(const struct place *place, const json_t *list, void *ret)
 {
-	int r = 0;
-
-	if (json_array_size(list) > STEPS_MAX)
-		return place_refuse(place, "", "has more than %d entries", STEPS_MAX);
-	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
-
-		r = take_step(&here, json_array_get(list, i), ret);
-	}
-	return r;
+	return place_each(place, list, STEPS_MAX, take_step, ret);
 }
 
 static bool has_steps(const void *section)

@@ -274,7 +274,7 @@ static int syscalls_parse(const struct place *place, const json_t *list, void *s
 		return place_refuse(place, "", "has more than %d entries", SYSCALLS_MAX);
 	ret->is_known = true;
 	for (size_t i = 0; r == 0 && i < json_array_size(list); i++) {
-		struct place here = place_below(place, "[%zu]", i);
+		struct place here = place_item(place, "", i);
 
 		r = take_row(&here, json_array_get(list, i), ret);
 	}

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
-#include "agent/settings.h"
+#include "config/settings.h"
 
 #define COMMENT_COLUMNS 96
 

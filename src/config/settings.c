@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/settings.h"
+#include "config/settings.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -10,7 +10,6 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/guess.h"
-#include "basic/macro.h"
 #include "codec/yaml_node.h"
 
 #define NAME_MAX_BYTES 128

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/settings.h"
+#include "config/settings.h"
 #include "sources/sources.h"
 
 struct error;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/metering.h"
+#include "config/metering.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "basic/cleanup.h"
-#include "agent/config.h"
+#include "config/config.h"
 #include "cgroup/hierarchy.h"
-#include "counters/place_names.h"
+#include "cgroup/mounts.h"
 #include "load/tiers.h"
 
 static unsigned int tiers_of(const struct config *config)

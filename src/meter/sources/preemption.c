@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "load/preemption.h"
+#include "sources/preemption.h"
 
 #include <errno.h>
 #include <fcntl.h>

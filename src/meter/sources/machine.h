@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "load/preemption.h"
+#include "sources/preemption.h"
 
 struct machine {
 	char node[128], kernel[128], arch[32]; /* "": unknown */

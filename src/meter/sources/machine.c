@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cgroup/machine.h"
+#include "sources/machine.h"
 
 #include <fcntl.h>
 #include <stdio.h>

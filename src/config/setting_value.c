@@ -10,7 +10,7 @@
 #include "basic/decimal.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
-#include "agent/settings.h"
+#include "config/settings.h"
 #include "basic/utf8.h"
 
 struct unit {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* array - room at the end of one that grows. */
+#pragma once
+
+#include <stddef.h>
+
+/*
+ * Let *@items, a pointer to @room items of @size bytes that may be NULL, have room for one behind
+ * the first @count: twice as many where it has none.  -ENOMEM: all is as it was.
+ */
+int array_reserve(void *items, size_t *room, size_t count, size_t size);
