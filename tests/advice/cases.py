@@ -28,14 +28,14 @@ class Case:
 POOL_OF_PYTHON = """
 from concurrent.futures import ThreadPoolExecutor
 with ThreadPoolExecutor(4) as pool:
-    list(pool.map(lambda _: sum(i * i for i in range(6_000_000)), range(12)))
+    list(pool.map(lambda _: sum(i * i for i in range(6_000_000)), range(20)))
 """
 IDLE_POOL_OF_PYTHON = """
 import queue, threading
 jobs = queue.Queue()
 for _ in range(6):
     threading.Thread(target=jobs.get).start()
-sum(i * i for i in range(60_000_000))
+sum(i * i for i in range(100_000_000))
 for _ in range(6):
     jobs.put(None)
 """
@@ -98,8 +98,8 @@ def openmp(steps, together, alone):
 CASES = [
     # ---- cores ----
     Case("burn-1", "one thread computes", "$work burn 6 1", SERIAL),
-    Case("python-loop", "one thread computes", "exec $python -c 'sum(i * i for i in range(70_000_000))'", SERIAL),
-    Case("awk-loop", "one thread computes", "exec awk 'BEGIN { while (i < 60000000) s += i++ }'", SERIAL),
+    Case("python-loop", "one thread computes", "exec $python -c 'sum(i * i for i in range(100_000_000))'", SERIAL),
+    Case("awk-loop", "one thread computes", "exec awk 'BEGIN { while (i < 200000000) s += i++ }'", SERIAL),
     Case("pool-idle", "one thread computes beside an idle pool", "$work pool 6 6", SERIAL),
     Case("pool-python", "one thread computes beside an idle pool", f"exec $python -c '{IDLE_POOL_OF_PYTHON}'", SERIAL),
     Case("pool-java", "one thread computes beside an idle pool", write("Pool.java", POOL_OF_JAVA) +
@@ -114,7 +114,9 @@ CASES = [
     Case("too-many-threads", "more threads than cores", "$work burn 6 8", ("cpu-contended",)),
     Case("too-many-processes", "more processes than cores", "$work forks 6 6", ("cpu-contended",)),
     Case("bound", "four threads bound to one core of two", "$work onecpu 6 4", ("cores-pinned",)),
-    Case("quota", "two threads with a quota of half a core", "$work burn 6 2", ("throttled",), cores=0.5),
+    # of a cgroup above the job's own the kernel does not say that it held threads back: they wait for a CPU
+    Case("quota", "two threads with a quota of half a core", "$work burn 6 2",
+         ("throttled", "cpu-contended"), cores=0.5),
     Case("uneven", "one of two threads has most of the work", "$work parts 2", ("threads-uneven",)),
     Case("spin", "a thread spins until another one is done", "$work yield 6", ("spin-wait",)),
     Case("ranks-even", "two ranks with as much work", "$work rank $rank 300", SILENCE, ranks=[20, 20], cpus=2),
@@ -139,20 +141,23 @@ CASES = [
          ("metadata-heavy", "open-close-storm")),
     Case("small-files", "small files are read over and over", "mkdir d\n--\n$work small d 4",
          ("open-close-storm", "metadata-heavy")),
-    Case("find", "a tree is walked over and over", "exec find $(for i in $(seq 30); do echo /usr/lib /usr/include; done) -newer /x",
+    Case("find", "a tree is walked over and over", "exec find $(for i in $(seq 30); do echo /usr/lib /usr/include; done) -size +9999999M",
          ("metadata-heavy", "lost-to-metadata")),
     Case("search", "opens of what is not there", "$work search 4", ("failed-opens", "not-found-storm")),
-    Case("read-cold", "a large file that is not cached is read", "exec dd if=$data of=/dev/null bs=1M status=none",
-         ("slow-reads", "lost-to-reads"), is_cold=True, cpus=1),
+    Case("read-direct", "a disk sets the pace of reads",
+         "for i in 1 2 3 4 5 6; do dd if=$data of=/dev/null bs=256K iflag=direct status=none; done",
+         ("slow-reads", "lost-to-reads"), cpus=1),
     Case("write-direct", "a disk sets the pace of writes", "$work write big 1048576 4 direct", ("slow-writes", "lost-to-writes")),
-    Case("write-sync", "a disk sets the pace of syncs", "$work write big 16777216 4 sync 1", ("lost-to-sync", "fsync-storm")),
+    Case("write-dsync", "a disk sets the pace of synchronous writes",
+         "for i in 1 2 3 4; do dd if=/dev/zero of=big bs=4M count=400 oflag=dsync status=none; done",
+         ("slow-writes", "lost-to-writes", "lost-to-sync")),
     Case("read-1m", "large reads of a cached file", "$work read $data 1048576 4", SILENCE, cpus=1),
     Case("copy", "a file is copied in a tmpfs", "dd if=$data of=$shm/a bs=1M count=512 status=none\n--\n"
          "for i in 1 2 3 4 5 6; do cp $shm/a $shm/b; done", SILENCE, cpus=1),
     # ---- memory ----
     Case("oom", "a process outgrows its limit", "$work hog 400 3", ("out-of-memory",), memory_mib=150),
     Case("oom-together", "processes outgrow their limit together", "$work hogs 70 4", ("out-of-memory-together",), memory_mib=150),
-    Case("near-limit", "a process stays just below its limit", "$work hog 190 6", ("memory-near-limit",), memory_mib=200, cpus=1),
+    Case("near-limit", "a process stays just below its limit", "$work hog 940 6", ("memory-near-limit",), memory_mib=1000, cpus=1),
     Case("much-memory", "a fortieth of the memory is used", "$work hog 100 6", ("memory-low",), memory_mib=4096, cpus=1),
     Case("thrash", "a mapped file is larger than the memory", "$work map $data 5", ("lost-to-page-faults",), memory_mib=100,
          is_cold=True),
