@@ -30,6 +30,9 @@ static const char concept[] =
 	"rule says nothing, and is listed as `not known`, with the names that are missing. So there is no advice about memory\n"
 	"without a limit, and none about causes of waiting where nobody looked at them.\n"
 	"\n"
+	"Below a second only crashes and processes that were killed for want of memory are told, and each rule has a least time, count\n"
+	"or share. How often that is right is measured on commands with known causes: [insights-cases.md](insights-cases.md).\n"
+	"\n"
 	"## A file of rules\n"
 	"\n"
 	"Rules come in layers, each of which is a file of one form, and need not be there:\n"
@@ -40,7 +43,7 @@ static const char concept[] =
 	"4. the file that `jobmeter insights --rules` names.\n"
 	"\n"
 	"`run`, `report`, `watch`, `insights` and `compare` take the first three. What a later file says of an `id` goes before what\n"
-	"an earlier one says, key by key, and within `thresholds` threshold by threshold; what it does not mention stays. So a site\n"
+	"an earlier one says, key by key, and within `thresholds` and `least` number by number; what it does not mention stays. So a site\n"
 	"changes a number by three lines, and switches off what it does not want (`share/site-insights.yaml` is an example):\n"
 	"\n"
 	"    rules:\n"
@@ -54,7 +57,7 @@ static const char concept[] =
 	"    variables:\n"
 	"      cores_wasted: cpu_allocated_cores - cores_busy\n"
 	"\n"
-	"All thresholds of rules, classes and patterns can be changed, each to a value of its kind. `variables` are names of\n"
+	"All thresholds of rules, classes and patterns, and what a rule needs at least, can be changed, each to a value of its kind. `variables` are names of\n"
 	"one's own, at most 64, made of names of the record (not of each other); one that uses names of a mount is for rules that\n"
 	"are asked for each mount. `alone: yes` at the top of a file leaves out all files below it, and what is built in.\n"
 	"\n"
@@ -68,6 +71,7 @@ static const char concept[] =
 	"    rules:\n"
 	"      - id: memory-low\n"
 	"        severity: info                # info, warning or critical\n"
+	"        least: {elapsed: 5 s, memory_limit: 1G}\n"
 	"        thresholds: {enough: 70 %, room: 1.2, worth: 1G}\n"
 	"        source: jobstats, below 70 % of the limit\n"
 	"        when: memory_usage < enough and room * memory_peak + worth <= memory_limit\n"
@@ -84,15 +88,23 @@ static const char concept[] =
 	"| `severity` | `info`, `warning` or `critical` |\n"
 	"| `each` | `mount`: the rule is asked for each mount (and for files whose mount is not known), and may use names of one: `mount_read_bytes`, and `{mount}` in sentences. `mount by path`: the same of operations by path. On many kernels what failed has no mount, and what went well has: then no mount's share says anything, and the rule is asked once, of all mounts together (`\"mount\": null`) |\n"
 	"| `thresholds` | names for numbers, at most 8; they may be used in all that follows |\n"
+	"| `least` | names of the record and what each must at least be, at most 8: the time, count and share below which the rule is silent. Without `elapsed` that is 1 s; `elapsed: 0 s` has it speak of the shortest job |\n"
 	"| `source` | where the thresholds are from |\n"
 	"| `when` | the condition |\n"
 	"| `text` | what is so; at least one number stands in it |\n"
 	"| `advice`, `directive` | what to do, and how to say it to the manager; left out where a number in it is not known |\n"
+	"| `advice_on_network`, `advice_on_disk`, `advice_on_memory` | what to do instead where the files are on a file system of servers (NFS, Lustre...), on a disk of the node, or in memory (tmpfs) |\n"
 	"| `resource`, `lost` | what is lost, and how much: bytes or seconds |\n"
-	"| `group` | of several that say the same, only the one that stands first (in the lowest file) is among a report's first sentences |\n"
+	"| `group` | of several that say the same, only the one that stands first (in the lowest file) speaks |\n"
+	"| `explains` | ids and groups, by `, `, of which this is the cause: they are silent where it speaks |\n"
 	"\n"
 	"What stands in braces in a sentence is a number by the same language. It is shown by what it counts; `:memory` behind it\n"
-	"shows bytes as Slurm's `--mem` takes them, rounded up (`4G`), and `:whole` a plain number rounded up.\n"
+	"shows bytes as Slurm's `--mem` takes them, rounded up (`4G`), `:whole` a plain number rounded up, and `:signal` the name of a\n"
+	"signal. Words in braces: `{mount}`, `{on_mount}` (\" on /scratch\", or nothing where it is not known), `{command}` (its name\n"
+	"without the directory) and `{oom_command}` (the largest process that was killed for want of memory).\n"
+	"\n"
+	"Findings are sorted by severity, and within one as the rules stand in the file: what went wrong, what can be changed in the\n"
+	"program, what was asked for and not used. What another finding explains is left out, so that one cause is told once.\n"
 	"\n"
 	"`classes` in the same file say what kind of job it was; several may hold. A class has `id`, `thresholds`, `source`,\n"
 	"`when`, `text`, and `share`: how much of the job is so. `patterns` say what is looked for in the timeline: below.\n"
@@ -242,6 +254,18 @@ static void print_thresholds(const struct rule *rule, const char *before)
 	}
 }
 
+static void print_least(const struct rule *rule)
+{
+	for (size_t i = 0; i < rule->least_count; i++)
+		printf("%s`%s`", i ? ", " : ".\nSilent but where ", rule->least[i].text);
+}
+
+static const char *const storages[STORAGE_COUNT] = {
+	[STORAGE_NETWORK] = "a network",
+	[STORAGE_DISK] = "a disk of the node",
+	[STORAGE_MEMORY] = "memory",
+};
+
 static void print_rule(const struct rule *rule, const char *kind)
 {
 	printf("\n### %s\n\n", rule->id);
@@ -254,9 +278,16 @@ static void print_rule(const struct rule *rule, const char *kind)
 		printf("%s\n", template_text(rule->advice));
 	if (rule->directive)
 		printf("`%s`\n", template_text(rule->directive));
+	for (size_t i = 0; i < STORAGE_COUNT; i++) {
+		if (rule->advice_on[i])
+			printf("On %s: %s\n", storages[i], template_text(rule->advice_on[i]));
+	}
 	printf("\nWhen `%s`", rule->condition);
 	print_thresholds(rule, "; ");
+	print_least(rule);
 	printf(".\nSource: %s.\n", rule->source);
+	if (rule->explains)
+		printf("Explains: %s.\n", rule->explains);
 }
 
 static void print_rules(const struct rules *rules)
@@ -288,7 +319,8 @@ static void print_names(void)
 	     "`cpu_user_seconds`, `io[].read.bytes` is `read_bytes` (over all rows but the kernel threads') and `mount_read_bytes`\n"
 	     "(of one), `io[].meta.open.errors` is `open_errors`, `cpu.causes.lock_seconds` is `blocked_lock_seconds`, and\n"
 	     "`files.followed.read.bytes` is `files_read_bytes`. To each cause of waiting there are `blocked_lock_share` (of all time of\n"
-	     "its threads), and where waiting is loss `lost_lock_seconds` and `lost_lock_share` (of the core time). And:\n\n"
+	     "its threads), and where waiting is loss `working_lock_share` (of the working time), `lost_lock_seconds` and\n"
+	     "`lost_lock_share` (of the core time). And:\n\n"
 	     "| name | | of a mount, too | |\n|---|---|---|---|");
 	for (size_t i = 0; i < formula_count(); i++) {
 		const struct formula *formula = formula_get(i);

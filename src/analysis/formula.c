@@ -141,6 +141,34 @@ struct amount thread_time(const struct record *r)
 	return amount_add(amount_add(on, value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
 }
 
+/* On a CPU, wanting one, or blocked where waiting is loss. */
+struct amount formula_working_time(const struct subject *s)
+{
+	struct amount stolen = value(s, METRIC_CPU_STOLEN); /* as above */
+	struct amount sum = stolen.is_known ? amount_add(cpu_time(s), stolen) : cpu_time(s);
+
+	sum = amount_add(sum, value(s, METRIC_CPU_RUN_QUEUE));
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		if (cause_is_lost((enum cause)c))
+			sum = amount_add(sum, value(s, cause_metric((enum cause)c)));
+	}
+	return sum;
+}
+
+/* What threads ran or wanted to, over elapsed time. */
+static struct amount cores_wanted(const struct subject *s)
+{
+	struct amount stolen = value(s, METRIC_CPU_STOLEN);
+	struct amount sum = amount_add(cpu_time(s), value(s, METRIC_CPU_RUN_QUEUE));
+
+	return amount_divide(stolen.is_known ? amount_add(sum, stolen) : sum, formula_elapsed(s));
+}
+
+static struct amount mean_task_cpu(const struct subject *s)
+{
+	return amount_divide(cpu_time(s), value(s, METRIC_TASKS_ENDED));
+}
+
 static struct amount thread_seconds(const struct subject *s)
 {
 	return thread_time(s->record);
@@ -459,9 +487,11 @@ static struct amount small_file_bytes(const struct subject *s)
 static const struct formula of_job[] = {
 	{ "elapsed_seconds", DIMENSION_SECONDS, false, formula_elapsed, "Time between start and end." },
 	{ "cpu_seconds", DIMENSION_SECONDS, false, cpu_time, "User and system time." },
+	{ "working_seconds", DIMENSION_SECONDS, false, formula_working_time, "Working time of all threads: on a CPU, stolen from there, waiting for one, and blocked in files, sync, locks, network and page faults." },
 	{ "core_seconds", DIMENSION_SECONDS, false, formula_core_time, "Core time: allocated cores times elapsed time." },
 	{ "unused_core_seconds", DIMENSION_SECONDS, false, unused_core_time, "Core time without CPU time." },
 	{ "cores_busy", DIMENSION_NUMBER, false, cores_busy, "Cores that were kept busy on average: CPU time over elapsed time." },
+	{ "cores_wanted", DIMENSION_NUMBER, false, cores_wanted, "Cores on which threads ran or wanted to on average: CPU time, what was stolen of it and waiting for a CPU, over elapsed time." },
 	{ "cpu_efficiency", DIMENSION_SHARE, false, cpu_efficiency, "CPU time over core time." },
 	{ "system_share", DIMENSION_SHARE, false, system_share, "System time over CPU time." },
 	{ "instructions_per_cycle", DIMENSION_NUMBER, false, instructions_per_cycle, "Instructions that were completed over cycles of the processor's clock, by its own counters." },
@@ -491,6 +521,7 @@ static const struct formula of_job[] = {
 	{ "cores_unused", DIMENSION_NUMBER, false, cores_unused, "Allocated cores without these." },
 	{ "cores_balance", DIMENSION_SHARE, false, cores_balance, "The mean time on those cores by the greatest." },
 	{ "busiest_core_share", DIMENSION_SHARE, false, busiest_core, "Of the elapsed time, in which the job was on the core that it kept busiest." },
+	{ "cpu_seconds_per_task", DIMENSION_SECONDS, false, mean_task_cpu, "CPU time over processes and threads that ended." },
 	{ "ranks", DIMENSION_NUMBER, false, ranks, "Ranks of the job." },
 	{ "ranks_balance", DIMENSION_SHARE, false, ranks_balance, "The mean CPU time of a rank, less what it is known to have spun while it waited, by the greatest." },
 	{ "threads", DIMENSION_NUMBER, false, threads, "Threads that worked, of the process that did most." },

@@ -29,5 +29,9 @@ bool row_is_of_files(const struct mount_row *row);
 
 #define SMALL_REQUEST_BYTES 65536 /* below it a request is small */
 
+/* On a CPU, stolen from there, waiting for one, and blocked in files, sync, locks, network and page
+ * faults; of all threads. */
+struct amount formula_working_time(const struct subject *s);
+
 /* What threads did all their time: on a CPU, waiting for one, blocked. */
 struct amount thread_time(const struct record *r);

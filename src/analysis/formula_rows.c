@@ -231,10 +231,23 @@ static struct amount not_found_share(const struct subject *s)
 					  sum_own_rows(s, METRIC_META_CALLS, mount_row_number)));
 }
 
+static uint64_t count_listings(const struct mount_row *row, enum metric_id id)
+{
+	return op_counts_number(&row->ops[OP_READDIR], id);
+}
+
+/* Without directories: to list one takes an open, and two reads of it at least. */
+static struct amount files_opened(const struct subject *s)
+{
+	struct amount listings = sum_rows(s, METRIC_META_CALLS, count_listings);
+
+	return amount_left(opened(s), amount_divide(listings, amount_of(2)));
+}
+
 static struct amount bytes_per_open(const struct subject *s)
 {
 	return amount_divide(amount_add(rows(s, METRIC_READ_BYTES), rows(s, METRIC_WRITE_BYTES)),
-			     opened(s));
+			     files_opened(s));
 }
 
 static struct amount search_seconds(const struct subject *s)
@@ -322,6 +335,48 @@ static struct amount flush_seconds_share(const struct subject *s)
 	return share_of_core_time(s, flush_seconds(s));
 }
 
+/* The same as a share of the working time. */
+static struct amount share_of_working_time(const struct subject *s, struct amount seconds)
+{
+	return amount_divide(seconds, formula_working_time(s));
+}
+
+static struct amount meta_working_share(const struct subject *s)
+{
+	return share_of_working_time(s,
+				     amount_left(rows(s, METRIC_META_SECONDS), flush_seconds(s)));
+}
+
+static struct amount read_working_share(const struct subject *s)
+{
+	return share_of_working_time(s, rows(s, METRIC_READ_SECONDS));
+}
+
+static struct amount write_working_share(const struct subject *s)
+{
+	return share_of_working_time(s, rows(s, METRIC_WRITE_SECONDS));
+}
+
+static struct amount flush_working_share(const struct subject *s)
+{
+	return share_of_working_time(s, flush_seconds(s));
+}
+
+static struct amount open_seconds(const struct subject *s)
+{
+	return sum_own_rows(s, METRIC_META_SECONDS, count_opens);
+}
+
+static struct amount open_working_share(const struct subject *s)
+{
+	return share_of_working_time(s, open_seconds(s));
+}
+
+static struct amount search_working_share(const struct subject *s)
+{
+	return share_of_working_time(s, search_seconds(s));
+}
+
 /* clang-format off */
 const struct formula formula_rows[] = {
 	{ "small_reads", DIMENSION_NUMBER, true, small_reads, "Read calls that returned something, but less than 64 KiB." },
@@ -334,6 +389,7 @@ const struct formula formula_rows[] = {
 	{ "write_rate", DIMENSION_RATE, true, write_rate, "Bytes written over elapsed time." },
 	{ "opens", DIMENSION_NUMBER, true, opens, "Opens, those that made the file and failed ones included." },
 	{ "opened", DIMENSION_NUMBER, true, opened, "Opens of files that went well." },
+	{ "files_opened", DIMENSION_NUMBER, true, files_opened, "The same without directories that were listed." },
 	{ "failed_opens", DIMENSION_NUMBER, true, failed_opens, "Opens that failed; not of one mount where the kernel does not tell on which they did." },
 	{ "open_fail_share", DIMENSION_SHARE, true, open_fail_share, "Opens that failed over all." },
 	{ "not_found_share", DIMENSION_SHARE, true, not_found_share, "Calls on metadata for files that do not exist over all on metadata." },
@@ -343,11 +399,18 @@ const struct formula formula_rows[] = {
 	{ "untimed_reads", DIMENSION_NUMBER, true, untimed_reads, "Of read calls those whose time is not known: io_uring's and libaio's." },
 	{ "untimed_writes", DIMENSION_NUMBER, true, untimed_writes, "The same of write calls." },
 	{ "holds_devices", DIMENSION_NUMBER, true, holds_devices, "1 where files of it are devices (devtmpfs, devpts, /dev), else 0; of a mount only." },
-	{ "bytes_per_open", DIMENSION_BYTES, true, bytes_per_open, "Bytes read and written over opens that succeeded." },
+	{ "bytes_per_open", DIMENSION_BYTES, true, bytes_per_open, "Bytes read and written over these." },
 	{ "meta_calls_per_second", DIMENSION_PER_SECOND, true, meta_rate, "Calls on metadata over elapsed time." },
 	{ "flushes", DIMENSION_NUMBER, true, flushes, "Calls of fsync and fdatasync." },
 	{ "flush_seconds", DIMENSION_SECONDS, true, flush_seconds, "Time inside these." },
 	{ "writes_per_flush", DIMENSION_NUMBER, true, writes_per_flush, "Write calls over these." },
+	{ "read_working_share", DIMENSION_SHARE, true, read_working_share, "Time inside reads over working time." },
+	{ "write_working_share", DIMENSION_SHARE, true, write_working_share, "Time inside writes over working time." },
+	{ "meta_working_share", DIMENSION_SHARE, true, meta_working_share, "Time inside calls on metadata, without fsync and fdatasync, over working time." },
+	{ "flush_working_share", DIMENSION_SHARE, true, flush_working_share, "Time inside fsync and fdatasync over working time." },
+	{ "open_both_seconds", DIMENSION_SECONDS, true, open_seconds, "Time inside opens, those that made the file and failed ones included." },
+	{ "open_working_share", DIMENSION_SHARE, true, open_working_share, "The same over working time." },
+	{ "search_working_share", DIMENSION_SHARE, true, search_working_share, "Time in operations of which more than half asked for files that do not exist, over working time." },
 	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },
 	{ "read_seconds_share", DIMENSION_SHARE, true, read_seconds_share, "Time inside reads over core time." },
 	{ "write_seconds_share", DIMENSION_SHARE, true, write_seconds_share, "Time inside writes over core time." },

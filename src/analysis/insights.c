@@ -11,10 +11,11 @@
 #include "analysis/core_time.h"
 #include "model/document.h"
 #include "analysis/formula.h"
+#include "analysis/storage.h"
 #include "basic/macro.h"
 #include "model/record.h"
 
-#define ALL_MOUNTS "All mounts together (on which is not known)"
+#define ALL_MOUNTS "all mounts together"
 
 /* ---- asking ---- */
 
@@ -50,7 +51,21 @@ struct evidence rule_evidence(const struct rule *rule)
 
 	add_expression(&e, rule->when);
 	add_template(&e, rule->text);
+	for (size_t i = 0; i < rule->least_count; i++)
+		add_variable(&e, rule->least[i].variable);
 	return e;
+}
+
+static enum truth truth_of(const struct rule *rule, const struct subject *subject)
+{
+	enum truth truth = expression_truth(rule->when, subject);
+
+	for (size_t i = 0; truth != TRUTH_NO && i < rule->least_count; i++) {
+		enum truth one = expression_truth(rule->least[i].holds, subject);
+
+		truth = one == TRUTH_YES ? truth : one;
+	}
+	return truth;
 }
 
 /* If its condition is not known, what is missing there; else what is missing in the sentence. */
@@ -58,10 +73,13 @@ static struct evidence needs_of(const struct rule *rule, const struct subject *s
 {
 	struct evidence e = {};
 
-	if (expression_truth(rule->when, subject) == TRUTH_UNKNOWN)
+	if (truth_of(rule, subject) == TRUTH_UNKNOWN) {
 		add_expression(&e, rule->when);
-	else
+		for (size_t i = 0; i < rule->least_count; i++)
+			add_variable(&e, rule->least[i].variable);
+	} else {
 		add_template(&e, rule->text);
+	}
 	if (rule->share)
 		add_expression(&e, rule->share);
 	return e;
@@ -88,7 +106,7 @@ char *rule_unknown_names(const struct rule *rule, const struct subject *subject)
 
 int rule_ask(const struct rule *rule, const struct subject *subject, char **ret_names)
 {
-	enum truth truth = expression_truth(rule->when, subject);
+	enum truth truth = truth_of(rule, subject);
 
 	if (truth != TRUTH_UNKNOWN)
 		return truth;
@@ -128,6 +146,14 @@ static char *format_optional(const struct template *t, const struct subject *sub
 	return t ? template_format(t, subject) : NULL;
 }
 
+/* What to do depends on what files are on. */
+static char *format_advice(const struct rule *rule, const struct subject *subject)
+{
+	const struct template *t = rule->advice_on[storage_of_subject(subject)];
+
+	return format_optional(t ? t : rule->advice, subject);
+}
+
 static int add_insight(struct insights *insights, const struct rule *rule,
 		       const struct subject *subject, char **text)
 {
@@ -141,7 +167,7 @@ static int add_insight(struct insights *insights, const struct rule *rule,
 		.rule = rule,
 		.subject = *subject,
 		.text = TAKE_PTR(*text),
-		.advice = format_optional(rule->advice, subject),
+		.advice = format_advice(rule, subject),
 		.directive = format_optional(rule->directive, subject),
 		.lost = rule->lost ? expression_number(rule->lost, subject) : (struct amount){}
 	};
@@ -260,10 +286,11 @@ static bool stands_before(const struct insight *a, const struct insight *b)
 {
 	if (a->rule->severity != b->rule->severity)
 		return a->rule->severity > b->rule->severity;
+	if (a->rule != b->rule)
+		return a->rule < b->rule; /* in one list */
 	return a->weight > b->weight;
 }
 
-/* Stable: of equals the file's order is kept. */
 static void sort(struct insights *insights, const struct record *record)
 {
 	for (size_t i = 0; i < insights->count; i++)
@@ -276,6 +303,55 @@ static void sort(struct insights *insights, const struct record *record)
 			insights->items[at] = insights->items[at - 1];
 		insights->items[at] = insight;
 	}
+}
+
+static bool is_same_group(const struct insight *a, const struct insight *b)
+{
+	return a->rule->group && b->rule->group && strcmp(a->rule->group, b->rule->group) == 0;
+}
+
+/* Of two mounts that are known one says nothing of the other. */
+static bool is_of_another_mount(const struct insights *insights, const struct insight *a,
+				const struct insight *b)
+{
+	const struct mount_row *one = a->subject.row, *other = b->subject.row;
+
+	return one && other && one != other && one != insights->together &&
+	       other != insights->together;
+}
+
+static bool insight_explains(const struct insights *insights, const struct insight *a,
+			     const struct insight *b)
+{
+	if (a->rule == b->rule || is_of_another_mount(insights, a, b))
+		return false;
+	return rule_explains(a->rule, b->rule) || (is_same_group(a, b) && a->rule < b->rule);
+}
+
+static void insight_clear(struct insight *insight)
+{
+	free(insight->text);
+	free(insight->advice);
+	free(insight->directive);
+}
+
+/* In the order of the file; what is explained itself explains nothing. */
+static void leave_out_explained(struct insights *insights)
+{
+	struct insight *items = insights->items;
+	size_t count = 0;
+
+	for (size_t i = 0; i < insights->count; i++) {
+		for (size_t k = 0; !items[i].is_explained && k < insights->count; k++)
+			items[k].is_explained |= insight_explains(insights, &items[i], &items[k]);
+	}
+	for (size_t i = 0; i < insights->count; i++) {
+		if (items[i].is_explained)
+			insight_clear(&items[i]);
+		else
+			items[count++] = items[i];
+	}
+	insights->count = count;
 }
 
 int insights_find(const struct rules *rules, const struct record *record,
@@ -293,54 +369,26 @@ int insights_find(const struct rules *rules, const struct record *record,
 		if (r < 0)
 			return r;
 	}
+	leave_out_explained(&insights);
 	sort(&insights, record);
 	*ret = insights;
 	insights = (struct insights){};
 	return 0;
 }
 
-static bool is_same_group(const struct insight *a, const struct insight *b)
-{
-	return a->rule->group && b->rule->group && strcmp(a->rule->group, b->rule->group) == 0;
-}
-
-/* The most exact of its group, which is itself if it has none. */
-static const struct insight *best_of_group(const struct insights *insights,
-					   const struct insight *insight)
-{
-	const struct insight *best = insight;
-
-	for (size_t i = 0; i < insights->count; i++) {
-		if (is_same_group(&insights->items[i], insight) &&
-		    insights->items[i].rule < best->rule) /* in one list */
-			best = &insights->items[i];
-	}
-	return best;
-}
-
 size_t insights_first(const struct insights *insights, const struct insight *ret[INSIGHTS_FIRST])
 {
-	size_t count = 0;
+	size_t count = MIN(insights->count, (size_t)INSIGHTS_FIRST);
 
-	for (size_t i = 0; i < insights->count && count < INSIGHTS_FIRST; i++) {
-		const struct insight *best = best_of_group(insights, &insights->items[i]);
-		bool is_told = false;
-
-		for (size_t k = 0; k < count; k++)
-			is_told |= ret[k] == best;
-		if (!is_told)
-			ret[count++] = best;
-	}
+	for (size_t i = 0; i < count; i++)
+		ret[i] = &insights->items[i];
 	return count;
 }
 
 void insights_clear(struct insights *insights)
 {
-	for (size_t i = 0; i < insights->count; i++) {
-		free(insights->items[i].text);
-		free(insights->items[i].advice);
-		free(insights->items[i].directive);
-	}
+	for (size_t i = 0; i < insights->count; i++)
+		insight_clear(&insights->items[i]);
 	for (size_t i = 0; i < insights->unknown_count; i++)
 		free(insights->unknown[i].names);
 	mount_row_free(insights->together);

@@ -3,7 +3,8 @@
  * insights - what the rules say of one record: what is so, with its numbers, and what to do.
  *
  * A rule of which a number is not known says nothing; it is listed with the names that were
- * missing.
+ * missing.  One cause is told once: what a finding explains is left out, and so are rules of its
+ * group that stand behind it in the file.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct insight {
 	char *advice, *directive; /* NULL: none, or a number in it is not known */
 	struct amount lost;
 	double weight; /* what was lost, of all that there was */
+	bool is_explained; /* while they are looked for: another one is its cause */
 };
 
 struct unknown_rule {
@@ -34,7 +36,9 @@ struct unknown_rule {
 };
 
 struct insights { /* begins as {}; must not outlive the rules and the record */
-	struct insight *items; /* the severest first, and of these what lost most */
+	/* The severest first, and of these in the order of the file; of several mounts what lost
+	 * most.  What another one explains is left out. */
+	struct insight *items;
 	size_t count;
 	/* The row of all mounts, where it is not known on which of them operations by path were;
 	 * else NULL. */
@@ -49,8 +53,7 @@ int insights_find(const struct rules *rules, const struct record *record,
 		  const struct patterns *patterns, struct insights *ret);
 void insights_clear(struct insights *insights);
 
-/* The first sentences of a report: those that stand first, but of one group only the one whose rule
- * stands first in the file.  Returns how many, at most INSIGHTS_FIRST. */
+/* The first sentences of a report.  Returns how many, at most INSIGHTS_FIRST. */
 #define INSIGHTS_FIRST 3
 size_t insights_first(const struct insights *insights, const struct insight *ret[INSIGHTS_FIRST]);
 
@@ -58,8 +61,8 @@ size_t insights_first(const struct insights *insights, const struct insight *ret
 void insights_format(const struct insights *insights, struct document *d);
 void insights_format_unknown(const struct insights *insights, struct document *d);
 
-/* Whether the condition holds of the subject, and if not known, which names are not; the caller
- * frees. -ENOMEM, else an enum truth. */
+/* Whether the condition holds of the subject, with all that its numbers must at least be; and if
+ * not known, which names are not; the caller frees. -ENOMEM, else an enum truth. */
 int rule_ask(const struct rule *rule, const struct subject *subject, char **ret_names);
 
 /* What is not known of its condition, or if that is known, of its sentence.  NULL: no memory. */

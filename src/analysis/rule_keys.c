@@ -188,6 +188,82 @@ static int read_thresholds(struct rules_reader *reader, const struct rule_maps *
 	return r;
 }
 
+/* ---- what a number must at least be ---- */
+
+/* Below a second nothing is worth a word but what says otherwise. */
+#define LEAST_ELAPSED "elapsed"
+#define LEAST_ELAPSED_VALUE "1 s"
+
+/* Where it stands already, or is added. */
+static struct least *find_least(const struct rule *rule, const struct variable *variable)
+{
+	size_t i = 0;
+
+	while (i < rule->least_count && rule->least[i].variable != variable)
+		i++;
+	return &rule->least[i];
+}
+
+static int set_least(struct rules_reader *reader, const char *name, const char *value)
+{
+	struct rule *rule = reader->rule;
+	struct names names = names_of(reader);
+	_cleanup_(expression_freep) struct expression *e = NULL;
+	_cleanup_free_ char *text = NULL, *condition = NULL;
+	struct least *least;
+	int r;
+
+	if (asprintf(&text, "%s >= %s", name, value) < 0 ||
+	    asprintf(&condition, "%s >= (%s)", name, value) < 0)
+		return -ENOMEM;
+	r = expression_parse(condition, EXPRESSION_CONDITION, &names, &e, reader->err);
+	if (r < 0)
+		return r;
+	least = find_least(rule, expression_variable(e, 0));
+	if (least == &rule->least[LEAST_MAX])
+		return error_set(reader->err, -EINVAL, "there are more than %d", LEAST_MAX);
+	rule->least_count += !least->variable;
+	free(least->text);
+	expression_free(least->holds);
+	*least = (struct least){ expression_variable(e, 0), TAKE_PTR(text), TAKE_PTR(e) };
+	return 0;
+}
+
+static int read_one_least(struct rules_reader *reader, const struct yaml_node *o)
+{
+	int r = rules_want_text(reader, o);
+
+	if (r < 0)
+		return r;
+	if (!variables_find(reader->rules->variables, o->key, strlen(o->key)))
+		return rules_refuse(reader, o->line, "least: '%.64s' is no number of the record",
+				    o->key);
+	r = set_least(reader, o->key, o->text);
+	return r < 0 ? rules_refuse_within(reader, o, r) : 0;
+}
+
+/* Those of all files, a later one's number for an earlier one's. */
+static int read_least(struct rules_reader *reader, const struct rule_maps *maps)
+{
+	int r;
+
+	reader->rule->least = calloc(LEAST_MAX + 1, sizeof(struct least));
+	if (!reader->rule->least)
+		return -ENOMEM;
+	r = set_least(reader, LEAST_ELAPSED, LEAST_ELAPSED_VALUE);
+	for (size_t layer = 0; r == 0 && layer < reader->layer_count; layer++) {
+		const struct yaml_node *o = maps->of[layer]
+						    ? rules_find_child(maps->of[layer], "least")
+						    : NULL;
+
+		reader->layer = layer;
+		r = o ? rules_want(reader, o, YAML_NODE_MAP) : 0;
+		for (o = o ? o->first : NULL; r == 0 && o; o = o->next)
+			r = read_one_least(reader, o);
+	}
+	return r;
+}
+
 /* ---- what uses them ---- */
 
 static int read_source(struct rules_reader *reader, const struct yaml_node *o)
@@ -258,6 +334,21 @@ static int read_advice(struct rules_reader *reader, const struct yaml_node *o)
 	return read_template(reader, o, &reader->rule->advice);
 }
 
+static int read_advice_on_network(struct rules_reader *reader, const struct yaml_node *o)
+{
+	return read_template(reader, o, &reader->rule->advice_on[STORAGE_NETWORK]);
+}
+
+static int read_advice_on_disk(struct rules_reader *reader, const struct yaml_node *o)
+{
+	return read_template(reader, o, &reader->rule->advice_on[STORAGE_DISK]);
+}
+
+static int read_advice_on_memory(struct rules_reader *reader, const struct yaml_node *o)
+{
+	return read_template(reader, o, &reader->rule->advice_on[STORAGE_MEMORY]);
+}
+
 static int read_directive(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return read_template(reader, o, &reader->rule->directive);
@@ -271,6 +362,11 @@ static int read_resource(struct rules_reader *reader, const struct yaml_node *o)
 static int read_group(struct rules_reader *reader, const struct yaml_node *o)
 {
 	return copy_text(o->text, &reader->rule->group);
+}
+
+static int read_explains(struct rules_reader *reader, const struct yaml_node *o)
+{
+	return copy_text(o->text, &reader->rule->explains);
 }
 
 /* ---- the keys ---- */
@@ -289,15 +385,20 @@ static const struct rule_key {
 	{ "severity", ENTRY_RULE, true, read_severity, NULL },
 	{ "each", ENTRY_RULE, false, read_each, NULL },
 	{ "thresholds", ENTRY_ANY, false, NULL, read_thresholds },
+	{ "least", ENTRY_RULE, false, NULL, read_least },
 	{ "source", ENTRY_ANY, true, read_source, NULL },
 	{ "when", ENTRY_RULE | ENTRY_CLASS, true, read_when, NULL },
 	{ "share", ENTRY_CLASS, true, read_share, NULL },
 	{ "text", ENTRY_RULE | ENTRY_CLASS, true, read_text, NULL },
 	{ "advice", ENTRY_RULE, false, read_advice, NULL },
+	{ "advice_on_network", ENTRY_RULE, false, read_advice_on_network, NULL },
+	{ "advice_on_disk", ENTRY_RULE, false, read_advice_on_disk, NULL },
+	{ "advice_on_memory", ENTRY_RULE, false, read_advice_on_memory, NULL },
 	{ "directive", ENTRY_RULE, false, read_directive, NULL },
 	{ "resource", ENTRY_RULE, false, read_resource, NULL },
 	{ "lost", ENTRY_RULE, false, read_lost, NULL },
 	{ "group", ENTRY_RULE, false, read_group, NULL },
+	{ "explains", ENTRY_RULE, false, read_explains, NULL },
 };
 
 static bool is_allowed(const struct rules_reader *reader, const struct rule_key *key)

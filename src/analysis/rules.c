@@ -189,6 +189,68 @@ static int read_list(struct rules_reader *reader, const char *section, enum entr
 	return r;
 }
 
+/* ---- what explains what ---- */
+
+/* The next of the words that stand in @text by ", "; NULL: there are no more. */
+static const char *next_word(const char *text, size_t *length)
+{
+	text += strspn(text, ", ");
+	*length = strcspn(text, ",");
+	return *text ? text : NULL;
+}
+
+static bool is_word(const char *text, const char *word, size_t length)
+{
+	return text && strncmp(text, word, length) == 0 && !text[length];
+}
+
+static bool is_called(const struct rule *rule, const char *word, size_t length)
+{
+	return is_word(rule->id, word, length) || is_word(rule->group, word, length);
+}
+
+bool rule_explains(const struct rule *rule, const struct rule *other)
+{
+	const char *word = rule->explains;
+	size_t length;
+
+	for (; word && (word = next_word(word, &length)); word += length) {
+		if (is_called(other, word, length))
+			return true;
+	}
+	return false;
+}
+
+/* Each word is a rule that is there, or a group. */
+static int check_explains(const struct rules_reader *reader, const struct rule *rule)
+{
+	const struct rule_list *list = &reader->rules->insights;
+	const struct rule_place *last = &rule->places[rule->place_count - 1];
+	const char *word = rule->explains;
+	size_t length, i;
+
+	for (; word && (word = next_word(word, &length)); word += length) {
+		for (i = 0; i < list->count && !is_called(&list->items[i], word, length);)
+			i++;
+		if (i == list->count)
+			return error_set(reader->err, -EINVAL,
+					 "%s:%u: explains: no rule or group is called '%.*s'",
+					 last->file, last->line, (int)MIN(length, (size_t)64),
+					 word);
+	}
+	return 0;
+}
+
+static int read_rules(struct rules_reader *reader)
+{
+	struct rule_list *list = &reader->rules->insights;
+	int r = read_list(reader, "rules", ENTRY_RULE, list);
+
+	for (size_t i = 0; r == 0 && i < list->count; i++)
+		r = check_explains(reader, &list->items[i]);
+	return r;
+}
+
 /* ---- files ---- */
 
 static const char *const sections[] = { "alone", "billing", "variables",
@@ -239,7 +301,7 @@ static int read_roots(struct rules_reader *reader)
 	if (r == 0)
 		r = rules_read_variables(reader);
 	if (r == 0)
-		r = read_list(reader, "rules", ENTRY_RULE, &reader->rules->insights);
+		r = read_rules(reader);
 	if (r == 0)
 		r = read_list(reader, "classes", ENTRY_CLASS, &reader->rules->classes);
 	if (r == 0)
@@ -259,12 +321,20 @@ static void rule_clear(struct rule *rule)
 	free(rule->condition);
 	free(rule->resource);
 	free(rule->group);
+	free(rule->explains);
 	expression_free(rule->when);
 	expression_free(rule->lost);
 	expression_free(rule->share);
 	template_free(rule->text);
 	template_free(rule->advice);
 	template_free(rule->directive);
+	for (size_t i = 0; i < STORAGE_COUNT; i++)
+		template_free(rule->advice_on[i]);
+	for (size_t i = 0; i < rule->least_count; i++) {
+		free(rule->least[i].text);
+		expression_free(rule->least[i].holds);
+	}
+	free(rule->least);
 }
 
 static void rule_list_clear(struct rule_list *list)

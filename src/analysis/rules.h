@@ -15,12 +15,14 @@
 #include "analysis/billing.h"
 #include "analysis/expression.h"
 #include "analysis/pattern_settings.h"
+#include "analysis/storage.h"
 #include "analysis/template.h"
 
 struct error;
 
 #define RULES_MAX 256
 #define THRESHOLDS_MAX 8
+#define LEAST_MAX 8
 #define RULES_LAYERS_MAX 4
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
@@ -28,6 +30,13 @@ enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL };
 struct rule_place { /* that a file tells of the rule */
 	const char *file; /* the rules' */
 	unsigned int line;
+};
+
+/* What a number of the record must at least be; a file may change it by its name. */
+struct least {
+	const struct variable *variable;
+	char *text; /* "elapsed >= 10 s" */
+	struct expression *holds;
 };
 
 struct rule { /* or a class, or a pattern, of which only thresholds and source are said */
@@ -38,14 +47,18 @@ struct rule { /* or a class, or a pattern, of which only thresholds and source a
 					 */
 	struct constant *thresholds;
 	size_t threshold_count;
+	struct least *least; /* below any of these the rule is silent */
+	size_t least_count;
 	char *source; /* where the thresholds are from */
 	char *condition; /* the text of when */
 	struct expression *when;
 	struct template *text; /* what is so */
 	struct template *advice; /* what to do; NULL: none is known */
+	struct template *advice_on[STORAGE_COUNT]; /* where files are on such; NULL: the same */
 	struct template *directive; /* how to say it to the manager; NULL: none */
 	char *resource; /* what is lost: "memory"; NULL: nothing */
 	char *group; /* of rules that say the same more or less exactly; NULL: none */
+	char *explains; /* ids of rules and groups of which it is the cause, by ", "; NULL: none */
 	struct expression *lost; /* how much of it; NULL: not said */
 	struct expression *share; /* of a class: how much of it the job is */
 	struct rule_place places[RULES_LAYERS_MAX]; /* where it is made, then where it is changed */
@@ -78,6 +91,9 @@ int rules_join(const struct rules_text *texts, size_t count, struct rules **ret,
 /* One file alone. */
 int rules_parse(const char *text, size_t length, const char *name, struct rules **ret,
 		struct error *err);
+
+/* Does it name the other one, or its group, among those that it explains? */
+bool rule_explains(const struct rule *rule, const struct rule *other);
 
 /* Those that are built in. */
 struct rules_text rules_built_in_text(void);

@@ -10,18 +10,23 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "model/reading.h"
+#include "model/record.h"
 #include "analysis/variables.h"
 
-#define MOUNT_WORD "mount"
+enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE, FORMAT_SIGNAL };
 
-enum part_format { FORMAT_KIND, FORMAT_MEMORY, FORMAT_WHOLE };
+/* What stands in a sentence and is no number. */
+struct word {
+	const char *name;
+	bool is_mount; /* of rules that are asked for each mount */
+	void (*write)(const struct subject *subject, FILE *out);
+};
 
-struct part { /* a text, then a number or the mount's name, if any */
+struct part { /* a text, then a number or a word, if any */
 	char *text;
 	struct expression *expression; /* NULL: none */
 	enum part_format format;
-	bool is_mount;
+	const struct word *word; /* NULL: none */
 };
 
 struct template
@@ -69,6 +74,54 @@ static int refuse(struct error *err, size_t at, const char *what)
 	return error_set(err, -EINVAL, "column %zu: %s", at + 1, what);
 }
 
+/* ---- words ---- */
+
+static void write_mount(const struct subject *subject, FILE *out)
+{
+	fputs(subject->row->mount, out);
+}
+
+/* Nothing where it is not known. */
+static void write_on_mount(const struct subject *subject, FILE *out)
+{
+	if (subject->row->kind == ROW_MOUNT)
+		fprintf(out, " on %s", subject->row->mount);
+}
+
+/* As it begins a sentence. */
+static void write_command(const struct subject *subject, FILE *out)
+{
+	char *const *command = subject->record->job.command;
+	const char *name = command && command[0] ? strrchr(command[0], '/') : NULL;
+
+	fputs(name ? name + 1 : command && command[0] ? command[0] : "The command", out);
+}
+
+static void write_oom_command(const struct subject *subject, FILE *out)
+{
+	const struct oom_kill *kill = oom_list_largest(&subject->record->oom_list);
+
+	fputs(kill && *kill->command ? kill->command : "A process", out);
+}
+
+static const struct word words[] = {
+	{ "mount", true, write_mount },
+	{ "on_mount", true, write_on_mount },
+	{ "command", false, write_command },
+	{ "oom_command", false, write_oom_command },
+};
+
+static const struct word *find_word(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i].name, name) == 0)
+			return &words[i];
+	}
+	return NULL;
+}
+
+/* ---- formats ---- */
+
 /* Cut ":memory" off the text. */
 static int take_format(char *text, size_t at, enum part_format *ret, struct error *err)
 {
@@ -81,8 +134,11 @@ static int take_format(char *text, size_t at, enum part_format *ret, struct erro
 		*ret = FORMAT_MEMORY;
 	else if (strcmp(colon, ":whole") == 0)
 		*ret = FORMAT_WHOLE;
+	else if (strcmp(colon, ":signal") == 0)
+		*ret = FORMAT_SIGNAL;
 	else
-		return refuse(err, at + (size_t)(colon - text), "there are ':memory' and ':whole'");
+		return refuse(err, at + (size_t)(colon - text),
+			      "there are ':memory', ':whole' and ':signal'");
 	*colon = '\0';
 	return 0;
 }
@@ -93,8 +149,9 @@ static int check_format(const struct part *part, size_t at, struct error *err)
 
 	if (part->format == FORMAT_MEMORY && !dimension_is_equal(d, DIMENSION_BYTES))
 		return refuse(err, at, "':memory' is for bytes");
-	if (part->format == FORMAT_WHOLE && (!dimension_is_plain(d) || d.is_share))
-		return refuse(err, at, "':whole' is for plain numbers");
+	if ((part->format == FORMAT_WHOLE || part->format == FORMAT_SIGNAL) &&
+	    (!dimension_is_plain(d) || d.is_share))
+		return refuse(err, at, "':whole' and ':signal' are for plain numbers");
 	return 0;
 }
 
@@ -122,10 +179,11 @@ static int read_number(const char *text, size_t at, size_t length, const struct 
 
 	if (!copy)
 		return -ENOMEM;
-	if (strcmp(copy, MOUNT_WORD) == 0) {
-		part->is_mount = true;
-		return names->has_mount ? 0 : refuse(err, at, "'mount' wants 'each: mount'");
-	}
+	part->word = find_word(copy);
+	if (part->word)
+		return names->has_mount || !part->word->is_mount
+			       ? 0
+			       : refuse(err, at, "this wants 'each: mount'");
 	r = take_format(copy, at, &part->format, err);
 	if (r < 0)
 		return r;
@@ -186,12 +244,27 @@ int template_parse(const char *text, const struct names *names, struct template 
 
 /* ---- writing ---- */
 
+/* "SIGSEGV"; one without a name by its number. */
+static struct human signal_name(int signal)
+{
+	const char *name = sigabbrev_np(signal);
+	struct human human;
+
+	if (name)
+		snprintf(human.text, sizeof(human.text), "SIG%s", name);
+	else
+		snprintf(human.text, sizeof(human.text), "signal %d", signal);
+	return human;
+}
+
 static struct human format_number(const struct part *part, struct amount a)
 {
 	if (part->format == FORMAT_MEMORY)
 		return amount_format_memory(a);
 	if (part->format == FORMAT_WHOLE && a.is_known)
 		a.number = ceil(a.number - 1e-9);
+	if (part->format == FORMAT_SIGNAL && a.is_known)
+		return signal_name((int)a.number);
 	return amount_format(a, expression_dimension(part->expression));
 }
 
@@ -201,10 +274,13 @@ static bool write_part(const struct part *part, const struct subject *subject, F
 	struct amount a;
 
 	fputs(part->text, out);
-	if (part->is_mount)
-		fputs(subject->row ? subject->row->mount : "", out);
+	if (part->word) {
+		if (part->word->is_mount && !subject->row)
+			return false;
+		part->word->write(subject, out);
+	}
 	if (!part->expression)
-		return !part->is_mount || subject->row;
+		return true;
 	a = expression_number(part->expression, subject);
 	fputs(format_number(part, a).text, out);
 	return a.is_known;

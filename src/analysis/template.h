@@ -4,8 +4,11 @@
  * used".
  *
  * What stands in braces is an expression that is a number, shown by what it counts; ":memory"
- * behind it shows bytes as Slurm's --mem takes them, ":whole" a number rounded up.  "{mount}" is
- * the name of the mount.
+ * behind it shows bytes as Slurm's --mem takes them, ":whole" a number rounded up, ":signal" the
+ * name of a signal.  Words: "{mount}" is the name of the mount, "{on_mount}" is " on /scratch", or
+ * nothing where it is not known, "{command}" the command's name without its directory,
+ * "{oom_command}" that of the largest process that was killed for want of memory; both can begin a
+ * sentence where the name is not known.
  */
 #pragma once
 

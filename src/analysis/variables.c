@@ -174,7 +174,12 @@ static int add_lost(struct variables *v, size_t cause)
 	variable.source = VARIABLE_LOST_SHARE;
 	variable.dimension = DIMENSION_SHARE;
 	variable.help = "The same over core time.";
-	return r < 0 ? r : add(v, &variable, "lost_%s_share", lost_name(cause));
+	if (r == 0)
+		r = add(v, &variable, "lost_%s_share", lost_name(cause));
+	variable.source = VARIABLE_WORKING_SHARE;
+	variable.id = lost_metric(cause);
+	variable.help = "What threads waited for it over working time.";
+	return r < 0 ? r : add(v, &variable, "working_%s_share", lost_name(cause));
 }
 
 static int add_causes(struct variables *v)
@@ -436,6 +441,13 @@ static struct amount get_lost(const struct variable *variable, const struct reco
 	return amount_of(t.lost[variable->cause] / (is_share ? t.core : 1));
 }
 
+static struct amount get_working_share(const struct variable *variable, const struct record *record)
+{
+	struct subject of_job = { .record = record };
+
+	return amount_divide(get_value(variable, record), formula_working_time(&of_job));
+}
+
 static struct amount get_of_formula(const struct variable *variable, const struct subject *subject)
 {
 	struct subject of_job = { .record = subject->record };
@@ -465,6 +477,8 @@ struct amount variable_get(const struct variable *variable, const struct subject
 	case VARIABLE_LOST:
 	case VARIABLE_LOST_SHARE:
 		return get_lost(variable, subject->record);
+	case VARIABLE_WORKING_SHARE:
+		return get_working_share(variable, subject->record);
 	case VARIABLE_FORMULA:
 		return get_of_formula(variable, subject);
 	case VARIABLE_PATTERN:

@@ -47,6 +47,7 @@ enum variable_source {
 	VARIABLE_BLOCKED_SHARE, /* of the threads' time: what they were blocked on one cause */
 	VARIABLE_LOST, /* core time that was lost to one cause */
 	VARIABLE_LOST_SHARE,
+	VARIABLE_WORKING_SHARE, /* of the working time: what went by in one cause */
 	VARIABLE_FORMULA,
 	VARIABLE_PATTERN, /* what was found in the timeline */
 	VARIABLE_OWN, /* a site's, made of others */

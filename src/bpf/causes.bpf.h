@@ -11,6 +11,15 @@
 
 #define ANON_INODE_MAGIC 0x09041934
 
+/* Of <linux/futex.h>, which defines what clashes with our own types. */
+#define FUTEX_WAIT 0
+#define FUTEX_WAIT_BITSET 9
+#define FUTEX_WAIT_REQUEUE_PI 11
+#define FUTEX_PRIVATE_FLAG 128
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_COMMAND(op) ((op) & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME))
+#define FUTEX_CONTENDED 2 /* the value of a lock that others wait for: glibc, Go, Rust */
+
 const volatile struct call_cause call_causes[TIME_CALLS]; /* set by user space */
 
 static __always_inline bool is_blocked(struct task_struct *task)
@@ -60,6 +69,32 @@ static __always_inline __u32 cause_of_file(struct file *file, __u32 cause)
 	return TIME_PIPE;
 }
 
+/* What a futex is for nobody tells the kernel; how the libraries wait gives it away.  A mutex of
+ * glibc or Go waits by FUTEX_WAIT while the word is 2, one of Rust by FUTEX_WAIT_BITSET, private
+ * and without a time; barriers (glibc's, libgomp's) by FUTEX_WAIT for their round.  glibc joins a
+ * thread by FUTEX_WAIT_BITSET with CLOCK_REALTIME while the word is its id, and so wait its
+ * condition variables and semaphores, while it is 0 (up to 2.40) or counts signals; Go's idle
+ * threads by FUTEX_WAIT while it is 0.  Not told apart: a barrier's first round (0), a lock taken
+ * with a time limit and rwlocks of glibc are taken for other threads, condition variables of musl
+ * and an idle pool of libgomp for a lock. */
+static __always_inline __u32 cause_of_futex(const struct pt_regs *regs)
+{
+	__u32 op = (__u32)call_argument(regs, 1), value = (__u32)call_argument(regs, 2);
+
+	switch (FUTEX_COMMAND(op)) {
+	case FUTEX_WAIT:
+		return value ? TIME_LOCK : TIME_THREADS;
+	case FUTEX_WAIT_BITSET:
+		return op == (FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG) && value == FUTEX_CONTENDED &&
+				       !call_argument(regs, 3)
+			       ? TIME_LOCK
+			       : TIME_THREADS;
+	case FUTEX_WAIT_REQUEUE_PI: /* a condition variable's */
+		return TIME_THREADS;
+	}
+	return TIME_LOCK; /* with priority inheritance */
+}
+
 static __always_inline __u32 cause_of_call(struct task_struct *task, const struct pt_regs *regs,
 					   __u32 last)
 {
@@ -74,6 +109,8 @@ static __always_inline __u32 cause_of_call(struct task_struct *task, const struc
 	argument = call_causes[nr].file;
 	if (cause == TIME_AS_BEFORE)
 		return last;
+	if (cause == TIME_FUTEX)
+		return cause_of_futex(regs);
 	if (argument == TIME_NO_FILE)
 		return cause;
 	file = file_behind(files, (__u32)call_argument(regs, argument));
@@ -102,7 +139,7 @@ static __always_inline __u32 cause_of(struct task_struct *task, __u32 state, __u
 	if (!is_in_call(regs))
 		return TIME_PAGE_FAULT;
 	cause = cause_of_call(task, regs, last);
-	if (cause == TIME_LOCK && is_launcher(task))
+	if ((cause == TIME_LOCK || cause == TIME_THREADS) && is_launcher(task))
 		return TIME_CHILDREN;
 	return cause < TIME_CAUSES ? cause : TIME_OTHER;
 }

@@ -5,7 +5,7 @@
 #include <linux/types.h>
 
 #define TIME_CALLS 512 /* system call numbers looked at; more than any machine has */
-#define TIME_CAUSES 14 /* the model's, asserted where both are known */
+#define TIME_CAUSES 15 /* the model's, asserted where both are known */
 
 /* What the kernel side has to call by its number itself; the model's, too. */
 #define TIME_PAGE_FAULT 5
@@ -13,11 +13,13 @@
 #define TIME_LOCK 7
 #define TIME_PIPE 8
 #define TIME_CHILDREN 11
-#define TIME_STOPPED 12
-#define TIME_OTHER 13
+#define TIME_THREADS 12
+#define TIME_STOPPED 13
+#define TIME_OTHER 14
 
 #define TIME_NO_FILE 0xff
 #define TIME_AS_BEFORE 0xff /* a call that goes on with the one before */
+#define TIME_FUTEX 0xfe /* a lock or other threads: its arguments decide */
 
 /* What a task that is blocked in a system call waits for; user space fills one for each number. */
 struct call_cause {
@@ -33,7 +35,7 @@ struct call_cause {
 struct blocked_times {
 	__u64 file_read, file_write, file_meta, file_async;
 	__u64 sync, page_fault, network, lock, pipe, poll;
-	__u64 sleep, children, stopped, other;
+	__u64 sleep, children, threads, stopped, other;
 };
 
 /* Of a cgroup, by the CPU that tasks left: struct cgroup_cpu of tasks.h is the key.  All in ns. */

@@ -144,6 +144,15 @@ static void list_thresholds(const struct rule *rule, struct page *page)
 	}
 }
 
+static void list_least(const struct rule *rule, struct page *page)
+{
+	for (size_t i = 0; i < rule->least_count; i++) {
+		page_label(page, i ? NULL : "at least");
+		page_put(page, PAGE_PLAIN, "%s", rule->least[i].text);
+		page_end_line(page);
+	}
+}
+
 static void list_places(const struct rule *rule, struct page *page)
 {
 	for (size_t i = 0; i < rule->place_count; i++) {
@@ -166,6 +175,7 @@ static void list_rule(const struct rule *rule, const char *kind, struct page *pa
 	if (rule->condition)
 		page_paragraph(page, "when", rule->condition);
 	list_thresholds(rule, page);
+	list_least(rule, page);
 	page_paragraph(page, "source", rule->source);
 	list_places(rule, page);
 	page_end_line(page);

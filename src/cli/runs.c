@@ -211,10 +211,20 @@ int runs_store(const struct record *record, char **ret_path, struct error *err)
 	return 0;
 }
 
+/* What a signal ended did not do the same work, and of milliseconds most is the start.  Shells tell
+ * of a signal as 128 and its number. */
+#define WHOLE_NS_MIN UINT64_C(1000000000)
+#define SIGNAL_CODE_MIN 128
+static bool is_whole(const struct record *r)
+{
+	return r->time.elapsed_ns >= WHOLE_NS_MIN && r->job.signal == 0 &&
+	       r->job.exit_code < SIGNAL_CODE_MIN;
+}
+
 static bool is_run_before(const struct record *last, const struct record *now)
 {
-	return record_is_same_command(last, now) && last->job.rank == now->job.rank &&
-	       last->time.end_ns <= now->time.start_ns;
+	return is_whole(last) && record_is_same_command(last, now) &&
+	       last->job.rank == now->job.rank && last->time.end_ns <= now->time.start_ns;
 }
 
 /* By its name alone; one without a key may be. */
@@ -231,7 +241,7 @@ int runs_find_last_same(const struct record *record, struct record **ret)
 	_cleanup_(runs_close) struct runs runs = {};
 	struct name_time now = name_time_of(record);
 	uint64_t key;
-	int r = record_command_key(record, &key) ? runs_open(&runs) : -ENOENT;
+	int r = is_whole(record) && record_command_key(record, &key) ? runs_open(&runs) : -ENOENT;
 
 	if (r < 0)
 		return r;

@@ -20,7 +20,8 @@ struct record;
 int runs_store(const struct record *record, char **ret_path, struct error *err);
 
 /* The newest run of the same command (argv, directory, rank) that ended before @record started.
- * -ENOENT: there is none. */
+ * What a signal ended, or took less than a second, is compared with nothing.  -ENOENT: there is
+ * none. */
 int runs_find_last_same(const struct record *record, struct record **ret);
 
 /* The run of that id, or whose job has that id.  -ENOENT: there is none. */

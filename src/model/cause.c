@@ -21,6 +21,7 @@ static const struct {
 	[CAUSE_POLL]       = { "poll", METRIC_BLOCKED_POLL, false },
 	[CAUSE_SLEEP]      = { "sleep", METRIC_BLOCKED_SLEEP, false },
 	[CAUSE_CHILDREN]   = { "children", METRIC_BLOCKED_CHILDREN, false },
+	[CAUSE_THREADS]    = { "threads", METRIC_BLOCKED_THREADS, false },
 	[CAUSE_STOPPED]    = { "stopped", METRIC_BLOCKED_STOPPED, false },
 	[CAUSE_OTHER]      = { "other", METRIC_BLOCKED_OTHER, false },
 };

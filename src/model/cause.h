@@ -22,6 +22,7 @@ enum cause {
 	CAUSE_POLL,
 	CAUSE_SLEEP,
 	CAUSE_CHILDREN,
+	CAUSE_THREADS,
 	CAUSE_STOPPED,
 	CAUSE_OTHER,
 	CAUSE_COUNT,
@@ -35,7 +36,8 @@ enum metric_id cause_metric(enum cause cause);
 
 /*
  * Is it time in which cores that nobody used may have been lost, by the definition of core time:
- * files, sync, page faults, locks, network?  Sleep, poll, children, pipes and the rest never are:
- * there waiting is what the program wanted, or another of its processes is what it waited for.
+ * files, sync, page faults, locks, network?  Sleep, poll, children, other threads, pipes and the
+ * rest never are: there waiting is what the program wanted, or another of its processes or threads
+ * is what it waited for.
  */
 bool cause_is_lost(enum cause cause);

@@ -306,7 +306,7 @@ bool record_blocked_time(const struct record *r, uint64_t *ret_ns)
 	for (size_t cause = 0; cause < CAUSE_COUNT; cause++) {
 		const struct value *value = &r->reading.values[cause_metric((enum cause)cause)];
 
-		if (!value->is_known)
+		if (!value->is_known && cause != CAUSE_THREADS) /* it was in locks before */
 			return false;
 		sum += value->number;
 	}

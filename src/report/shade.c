@@ -31,6 +31,7 @@ static const struct shade causes[LOST_COUNT] = {
 	[CAUSE_POLL]       = { "poll", "for events", "poll", GREY, false },
 	[CAUSE_SLEEP]      = { "sleep", "asleep", "sleep", GREY, false },
 	[CAUSE_CHILDREN]   = { "children", "for children", "children", GREY, false },
+	[CAUSE_THREADS]    = { "other threads", "for other threads", "threads", GREY, false },
 	[CAUSE_STOPPED]    = { "stopped", "stopped", "stopped", GREY, false },
 	[CAUSE_OTHER]      = { "other", "elsewhere", "other", GREY, false },
 	[LOST_RUN_QUEUE]   = { "waiting for a CPU", NULL, "CPU wait", YELLOW, false },

@@ -16,8 +16,8 @@ mke2fs -F /tmp/image >/dev/null
 mount -t ext4 -o loop /tmp/image /tmp/x
 """
 RUN = "jobmeter run --quiet --output /out/{mode}.json -- {by} waits {mode} {amount} /out/{mode}.truth /tmp/x\n"
-MODES = {"sleep": 29, "lock": 29, "poll": 29, "pipe": 29, "local": 29, "network": 29, "children": 29, "stopped": 29,
-         "storage": 1009, "faults": 2003, "share": 499, "storm": 401}
+MODES = {"sleep": 29, "lock": 29, "work": 29, "thread": 29, "poll": 29, "pipe": 29, "local": 29, "network": 29,
+         "children": 29, "stopped": 29, "storage": 1009, "faults": 2003, "share": 499, "storm": 401}
 ALL = Case(SETUP +
            "".join(RUN.format(mode=mode, amount=amount, by="") for mode, amount in MODES.items()) +
            RUN.format(mode="spin", amount=499, by="sh /bin/throttled.sh 20 /out/cpu.stat"), is_timed=True)

@@ -22,9 +22,9 @@ SECTIONS = ("classification", "efficiency", "insights", "patterns")
 # Jobs of some seconds are to be told of.
 SITE = """
 rules:
-  - {id: serial, thresholds: {time: 1 s}}
-  - {id: like-serial, thresholds: {time: 1 s}}
-  - {id: cpu-low, thresholds: {time: 1 s}}
+  - {id: serial, least: {elapsed: 1 s}}
+  - {id: like-serial, least: {elapsed: 1 s}}
+  - {id: cpu-low, least: {elapsed: 1 s}}
 classes:
   - {id: cpu-bound, thresholds: {time: 1 s}}
   - {id: idle-heavy, thresholds: {time: 1 s}}

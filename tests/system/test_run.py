@@ -221,7 +221,7 @@ class TestTheCommandsLife:
         assert 0 <= peak - int(own.read_text()) <= 1 << 20  # what the end itself took
 
     def test_the_second_run_is_compared_with_the_first(self, jobmeter, root, tmp_path):
-        command = ("run", "--", "sh", "-c", "exit 0")
+        command = ("run", "--", "sleep", "1.1")
         assert "since the last run" not in jobmeter(*command, cwd=tmp_path).stderr
         assert "since the last run" in jobmeter(*command, cwd=tmp_path).stderr
 

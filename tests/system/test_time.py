@@ -20,6 +20,8 @@ NOISE = 0.005  # seconds: waking up, starting, ending
 CASES = {
     "sleep": 41,
     "lock": 41,
+    "work": 41,
+    "thread": 41,
     "poll": 41,
     "pipe": 41,
     "local": 41,

@@ -127,14 +127,47 @@ static bool wait_sleeping(unsigned long count, struct truth *t)
 	return true;
 }
 
-static bool wait_for_lock(unsigned long count, struct truth *t)
+static bool wait_for_futex(unsigned long count, int value, struct truth *t)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
 	struct span from = begin();
-	int lock = 0;
+	int word = value;
 
 	for (unsigned long i = 0; i < count; i++) {
-		if (syscall(SYS_futex, &lock, FUTEX_WAIT, 0, &step, NULL, 0) == 0 ||
+		if (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, &step, NULL, 0) == 0 ||
+		    errno != ETIMEDOUT)
+			return false;
+	}
+	end(&from, &t->waits[0].ns);
+	return true;
+}
+
+/* As glibc's mutex that others wait for. */
+static bool wait_for_lock(unsigned long count, struct truth *t)
+{
+	return wait_for_futex(count, 2, t);
+}
+
+/* As an idle thread of Go. */
+static bool wait_for_work(unsigned long count, struct truth *t)
+{
+	return wait_for_futex(count, 0, t);
+}
+
+/* As glibc's condition variables and joins: until a moment, of which it has one each time. */
+static bool wait_for_thread(unsigned long count, struct truth *t)
+{
+	struct span from = begin();
+	struct timespec until;
+	int id = 4711;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	for (unsigned long i = 0; i < count; i++) {
+		until.tv_nsec += STEP_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (syscall(SYS_futex, &id, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, id, &until,
+			    NULL, FUTEX_BITSET_MATCH_ANY) == 0 ||
 		    errno != ETIMEDOUT)
 			return false;
 	}
@@ -522,7 +555,9 @@ static const struct mode {
 	const char *help;
 } modes[] = {
 	{ "sleep",    wait_sleeping,     { "sleep" }, "N sleeps of 50 ms" },
-	{ "lock",     wait_for_lock,     { "lock" }, "N waits of 50 ms for a futex" },
+	{ "lock",     wait_for_lock,     { "lock" }, "N waits of 50 ms for a futex, as for a lock" },
+	{ "work",     wait_for_work,     { "threads" }, "the same, as an idle thread of a pool" },
+	{ "thread",   wait_for_thread,   { "threads" }, "the same, as for the end of a thread" },
 	{ "poll",     wait_for_events,   { "poll" }, "N polls of 50 ms" },
 	{ "pipe",     wait_for_pipe,     { "pipe", "sleep", "children" }, "N bytes from a child, one each 50 ms" },
 	{ "local",    wait_for_local_socket, { "pipe", "sleep", "children" }, "the same by a socket of AF_UNIX" },

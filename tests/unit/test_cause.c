@@ -35,5 +35,6 @@ TEST(waiting_that_the_program_wanted_is_not_lost)
 	ASSERT(cause_is_lost(CAUSE_FILE_READ) && cause_is_lost(CAUSE_LOCK));
 	ASSERT(!cause_is_lost(CAUSE_SLEEP) && !cause_is_lost(CAUSE_POLL) &&
 	       !cause_is_lost(CAUSE_CHILDREN));
+	ASSERT(!cause_is_lost(CAUSE_THREADS));
 	ASSERT(!cause_is_lost(CAUSE_PIPE) && !cause_is_lost(CAUSE_OTHER));
 }

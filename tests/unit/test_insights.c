@@ -92,28 +92,18 @@ static void cpu_low(struct record *r, bool is_over)
 	use_cpu(r, is_over ? 259 : 261);
 }
 
-static void cpu_waited(struct record *r, bool is_over)
-{
-	use_cpu(r, 250);
-	set(r, METRIC_BLOCKED_LOCK, is_over ? 81 : 79);
-}
-
-static void cpu_fair(struct record *r, bool is_over)
-{
-	use_cpu(r, is_over ? 319 : 321);
-}
-
 static void serial(struct record *r, bool is_over)
 {
-	use_cpu(r, is_over ? 100 : 102);
+	use_cpu(r, is_over ? 105 : 106);
 	r->cores.count.number = 1;
 }
 
 /* Two threads on one core are not serial. */
 static void serial_without_a_second(struct record *r, bool is_over)
 {
-	serial(r, true);
-	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 11 : 12);
+	use_cpu(r, 90);
+	r->cores.count.number = 1;
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 9.9 : 10.1);
 }
 
 static void like_serial(struct record *r, bool is_over)
@@ -129,7 +119,7 @@ static void cores_never_used(struct record *r, bool is_over)
 static void cores_taken(struct record *r, bool is_over)
 {
 	use_cpu(r, 200);
-	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 41 : 39);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 51 : 49);
 }
 
 static void cores_pinned(struct record *r, bool is_over)
@@ -183,11 +173,6 @@ static void cores_taken_where_none_is_full(struct record *r, bool is_over)
 	set(r, METRIC_CPU_RUN_QUEUE, 60);
 }
 
-static void migrations(struct record *r, bool is_over)
-{
-	set(r, METRIC_CPU_MIGRATIONS, is_over ? 180001 : 180000);
-}
-
 static void cache_misses(struct record *r, bool is_over)
 {
 	set(r, METRIC_CPU_INSTRUCTIONS, 0.61e12);
@@ -212,36 +197,33 @@ static void few_instructions(struct record *r, bool is_over)
 	set(r, METRIC_CPU_INSTRUCTIONS, is_over ? 0.99e12 : 1.01e12);
 }
 
-static void idle_cores(struct record *r, bool is_over)
-{
-	use_cpu(r, is_over ? 279 : 281);
-}
-
 static void cpu_contended(struct record *r, bool is_over)
 {
-	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 41 : 39);
+	set(r, METRIC_CPU_RUN_QUEUE, is_over ? 241 : 239);
 }
 
 static void throttled(struct record *r, bool is_over)
 {
-	set(r, METRIC_CPU_THROTTLED, is_over ? 3.7 : 3.6);
+	set(r, METRIC_CPU_THROTTLED, is_over ? 19 : 18.9);
 }
 
 /* Beside 360 s of CPU time. */
 static void stolen(struct record *r, bool is_over)
 {
-	set(r, METRIC_CPU_STOLEN, is_over ? 20 : 18);
+	set(r, METRIC_CPU_STOLEN, is_over ? 41 : 39);
 }
 
 static void system_time(struct record *r, bool is_over)
 {
-	set(r, METRIC_CPU_USER, 250);
-	set(r, METRIC_CPU_SYSTEM, is_over ? 108 : 107);
+	set(r, METRIC_CPU_USER, 200);
+	set(r, METRIC_CPU_SYSTEM, is_over ? 134 : 133);
+	set(r, METRIC_MEMORY_MINOR_FAULTS, 2e7);
 }
 
 static void spin_wait(struct record *r, bool is_over)
 {
 	use_cpu(r, 300);
+	set(r, METRIC_CPU_YIELDS, 5);
 	set(r, METRIC_CPU_POLLING, is_over ? 60 : 59);
 }
 
@@ -258,27 +240,28 @@ static void threads_uneven(struct record *r, bool is_over)
 
 static void lost_to_reads(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_FILE_READ, is_over ? 0.2 : 0.19);
+	lose(r, METRIC_BLOCKED_FILE_READ, is_over ? 0.21 : 0.19);
 }
 
 static void lost_to_writes(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_FILE_WRITE, is_over ? 0.2 : 0.19);
+	lose(r, METRIC_BLOCKED_FILE_WRITE, is_over ? 0.21 : 0.19);
 }
 
 static void lost_to_metadata(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_FILE_META, is_over ? 0.11 : 0.09);
+	lose(r, METRIC_BLOCKED_FILE_META, is_over ? 0.21 : 0.19);
 }
 
 static void lost_to_sync(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_SYNC, is_over ? 0.11 : 0.09);
+	lose(r, METRIC_BLOCKED_SYNC, is_over ? 0.21 : 0.19);
 }
 
 static void lost_to_locks(struct record *r, bool is_over)
 {
 	lose(r, METRIC_BLOCKED_LOCK, is_over ? 0.21 : 0.19);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 10000);
 }
 
 /* Requests of 64 KiB by io_uring. */
@@ -292,18 +275,13 @@ static void read_async(struct mount_row *row, uint64_t calls)
 
 static void lost_to_async(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.2 : 0.19);
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.21 : 0.19);
 	read_async(row_of(r), 1600);
 }
 
 static void async_elsewhere(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.2 : 0.19);
-}
-
-static void lost_to_network(struct record *r, bool is_over)
-{
-	lose(r, METRIC_BLOCKED_NETWORK, is_over ? 0.41 : 0.39);
+	lose(r, METRIC_BLOCKED_FILE_ASYNC, is_over ? 0.21 : 0.19);
 }
 
 static void set_network(struct record *r, enum metric_id id, uint64_t number)
@@ -311,29 +289,36 @@ static void set_network(struct record *r, enum metric_id id, uint64_t number)
 	*network_number_ref(&r->reading.network, SOCKET_TCP, id) = number;
 }
 
+static void lost_to_network(struct record *r, bool is_over)
+{
+	lose(r, METRIC_BLOCKED_NETWORK, is_over ? 0.41 : 0.39);
+	set_network(r, METRIC_NETWORK_RECEIVED_CALLS, 7);
+}
+
 static void tcp_retransmits(struct record *r, bool is_over)
 {
 	set_network(r, METRIC_NETWORK_SEGMENTS, 20000);
-	set_network(r, METRIC_NETWORK_RETRANSMITS, is_over ? 201 : 200);
+	set_network(r, METRIC_NETWORK_RETRANSMITS, is_over ? 201 : 199);
 }
 
 static void short_connections(struct record *r, bool is_over)
 {
-	set_network(r, METRIC_NETWORK_OPENED, is_over ? 1001 : 1000);
+	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
+	set_network(r, METRIC_NETWORK_OPENED, is_over ? 1000 : 999);
 	set_network(r, METRIC_NETWORK_SENT_BYTES, 1048576);
 	set_network(r, METRIC_NETWORK_RECEIVED_BYTES, 60 * 1048576);
 }
 
 static void small_messages(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
+	lose(r, METRIC_BLOCKED_NETWORK, 0.21);
 	set_network(r, METRIC_NETWORK_SENT_CALLS, 200000);
 	set_network(r, METRIC_NETWORK_SENT_BYTES, UINT64_C(200000) * (is_over ? 1023 : 1024));
 }
 
 static void long_round_trips(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_NETWORK, 0.11);
+	lose(r, METRIC_BLOCKED_NETWORK, 0.21);
 	set_network(r, METRIC_NETWORK_ROUND_TRIPS, 1000);
 	set_network(r, METRIC_NETWORK_ROUND_TRIP_SECONDS,
 		    is_over ? UINT64_C(11000000000) : UINT64_C(10000000000));
@@ -341,7 +326,8 @@ static void long_round_trips(struct record *r, bool is_over)
 
 static void lost_to_page_faults(struct record *r, bool is_over)
 {
-	lose(r, METRIC_BLOCKED_PAGE_FAULT, is_over ? 0.06 : 0.04);
+	lose(r, METRIC_BLOCKED_PAGE_FAULT, is_over ? 0.11 : 0.09);
+	set(r, METRIC_MEMORY_MAJOR_FAULTS, 1001);
 }
 
 static void memory_low(struct record *r, bool is_over)
@@ -356,7 +342,7 @@ static void memory_near_limit(struct record *r, bool is_over)
 
 static void memory_stalled(struct record *r, bool is_over)
 {
-	set(r, METRIC_PRESSURE_MEMORY_STALLED, is_over ? 5 : 4.9);
+	set(r, METRIC_PRESSURE_MEMORY_STALLED, is_over ? 10 : 9.9);
 }
 
 static void storage_stalled(struct record *r, bool is_over)
@@ -377,6 +363,71 @@ static void out_of_memory_together(struct record *r, bool is_over)
 		.pid = 7, .rss = { UINT64_C(1073741824) * (is_over ? 7 : 9), true }
 	};
 	r->oom_list.count = 1;
+}
+
+static void out_of_memory_on_node(struct record *r, bool is_over)
+{
+	set(r, METRIC_MEMORY_OOM_KILLS, 1);
+	r->reading.values[METRIC_MEMORY_LIMIT].is_known = !is_over;
+}
+
+static void crashed_command(struct record *r, bool is_over)
+{
+	set(r, METRIC_TASKS_CRASHED, 1);
+	r->job.exit_code = -1;
+	r->job.signal = is_over ? 11 : 9;
+}
+
+static void crashed_inside(struct record *r, bool is_over)
+{
+	set(r, METRIC_TASKS_CRASHED, 1);
+	r->job.exit_code = is_over ? 139 : 1;
+}
+
+static void many_processes(struct record *r, bool is_over)
+{
+	set(r, METRIC_CPU_USER, 280);
+	set(r, METRIC_CPU_SYSTEM, 80);
+	set(r, METRIC_TASKS_ENDED, is_over ? 20000 : 17000);
+}
+
+/* Nearly all of 100 s. */
+static void wait_idly(struct record *r, enum metric_id cause, bool is_over)
+{
+	set(r, METRIC_CPU_USER, 3);
+	set(r, METRIC_CPU_SYSTEM, 2);
+	set(r, cause, is_over ? 81 : 79);
+}
+
+static void slept(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_SLEEP, is_over);
+}
+
+static void waited_for_events(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_POLL, is_over);
+}
+
+static void waited_for_input(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_PIPE, is_over);
+}
+
+static void waited_for_threads(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_THREADS, is_over);
+}
+
+static void lock_held(struct record *r, bool is_over)
+{
+	wait_idly(r, METRIC_BLOCKED_LOCK, is_over);
+}
+
+static void pipeline(struct record *r, bool is_over)
+{
+	use_cpu(r, 150);
+	set(r, METRIC_BLOCKED_PIPE, is_over ? 51 : 49);
 }
 
 static void crashed(struct record *r, bool is_over)
@@ -403,17 +454,12 @@ static void killed_inside(struct record *r, bool is_over)
 	r->job.exit_code = is_over ? 137 : 136;
 }
 
-static void major_faults(struct record *r, bool is_over)
-{
-	set(r, METRIC_MEMORY_MAJOR_FAULTS, is_over ? 10001 : 10000);
-}
-
 static void small(struct mount_row *row, enum file_op op, bool is_over)
 {
-	uint64_t calls = is_over ? 1001 : 1000;
+	uint64_t calls = is_over ? 1000 : 999;
 
 	row->ops[op] =
-		(struct op_counts){ .calls = calls, .bytes = calls * 4096, .ns = 20000000000 };
+		(struct op_counts){ .calls = calls, .bytes = calls * 4096, .ns = 40000000000 };
 	row->sizes[op] = (struct histogram){ .counts = { [13] = calls } };
 }
 
@@ -429,31 +475,33 @@ static void small_writes(struct record *r, bool is_over)
 
 static void slow_reads(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_READ].ns = is_over ? 80000000000 : 79000000000;
+	lose(r, METRIC_BLOCKED_FILE_READ, 0.25);
+	row_of(r)->ops[OP_READ].ns = is_over ? 81000000000 : 79000000000;
 }
 
 static void slow_writes(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_WRITE].ns = is_over ? 80000000000 : 79000000000;
+	lose(r, METRIC_BLOCKED_FILE_WRITE, 0.25);
+	row_of(r)->ops[OP_WRITE].ns = is_over ? 81000000000 : 79000000000;
 }
 
 static void metadata_heavy(struct record *r, bool is_over)
 {
 	row_of(r)->ops[OP_STAT] = (struct op_counts){ .calls = 5000,
-						      .ns = is_over ? 40000000000 : 39000000000 };
+						      .ns = is_over ? 73000000000 : 71000000000 };
 }
 
 static void fsync_storm(struct record *r, bool is_over)
 {
-	row_of(r)->ops[OP_FSYNC] = (struct op_counts){ .calls = is_over ? 101 : 100,
-						       .ns = 30000000000 };
+	row_of(r)->ops[OP_FSYNC] = (struct op_counts){ .calls = is_over ? 100 : 99,
+						       .ns = 40000000000 };
 }
 
 static void failed_opens(struct record *r, bool is_over)
 {
 	row_of(r)->ops[OP_OPEN] = (struct op_counts){ .calls = 2000,
-						      .errors = is_over ? 1001 : 1000,
-						      .ns = 20000000000 };
+						      .errors = is_over ? 1001 : 999,
+						      .ns = 40000000000 };
 }
 
 static void not_found_storm(struct record *r, bool is_over)
@@ -461,7 +509,7 @@ static void not_found_storm(struct record *r, bool is_over)
 	uint64_t missing = is_over ? 1010 : 1004;
 
 	row_of(r)->ops[OP_STAT] = (struct op_counts){
-		.calls = 2000, .errors = missing, .not_found = missing, .ns = 20000000000
+		.calls = 2000, .errors = missing, .not_found = missing, .ns = 40000000000
 	};
 }
 
@@ -469,7 +517,8 @@ static void open_close_storm(struct record *r, bool is_over)
 {
 	struct mount_row *row = row_of(r);
 
-	row->ops[OP_OPEN] = (struct op_counts){ .calls = is_over ? 10001 : 10000 };
+	row->ops[OP_OPEN] = (struct op_counts){ .calls = is_over ? 10000 : 9999,
+						.ns = 40000000000 };
 	row->ops[OP_READ].bytes = 500 << 20;
 }
 
@@ -480,29 +529,33 @@ static void set_file(struct record *r, enum metric_id id, double number)
 
 static void read_after_write(struct record *r, bool is_over)
 {
+	row_of(r)->ops[OP_READ].ns = 40000000000;
 	set_file(r, METRIC_FILE_READ_BYTES, 200 * MIB);
 	set_file(r, METRIC_FILE_READ_CALLS, 200);
-	set_file(r, METRIC_FILE_READ_AFTER_WRITE, (is_over ? 101 : 100) * MIB);
+	set_file(r, METRIC_FILE_READ_AFTER_WRITE, (is_over ? 101 : 99) * MIB);
 }
 
 static void read_again(struct record *r, bool is_over)
 {
+	row_of(r)->ops[OP_READ].ns = 40000000000;
 	set_file(r, METRIC_FILE_READ_BYTES, 4 * GIB);
 	set_file(r, METRIC_FILE_READ_CALLS, 4096);
-	set_file(r, METRIC_FILE_REREAD, (is_over ? 2.1 : 2.0) * GIB);
+	set_file(r, METRIC_FILE_REREAD, (is_over ? 2.1 : 1.9) * GIB);
 }
 
 static void random_reads(struct record *r, bool is_over)
 {
+	row_of(r)->ops[OP_READ].ns = 40000000000;
 	set_file(r, METRIC_FILE_READ_BYTES, 100 * MIB);
 	set_file(r, METRIC_FILE_READ_CALLS, 5000);
-	set_file(r, METRIC_FILE_READ_RANDOM, (is_over ? 21 : 20) * MIB);
-	set_file(r, METRIC_FILE_READ_SEQUENTIAL, (is_over ? 79 : 80) * MIB);
+	set_file(r, METRIC_FILE_READ_RANDOM, (is_over ? 21 : 19) * MIB);
+	set_file(r, METRIC_FILE_READ_SEQUENTIAL, (is_over ? 79 : 81) * MIB);
 }
 
 static void many_small_files(struct record *r, bool is_over)
 {
-	r->files.small.files = is_over ? 10001 : 10000;
+	row_of(r)->ops[OP_STAT] = (struct op_counts){ .calls = 100, .ns = 40000000000 };
+	r->files.small.files = is_over ? 10000 : 9999;
 }
 
 /* 400 buckets of 4 s, of which the last ones are idle. */
@@ -541,14 +594,14 @@ static void leak(struct record *r, bool is_over)
 	made_rates_put(&rates, 2, r);
 }
 
-/* 8 times 6 s or 5 s of 400 s without CPU time. */
+/* 8 times 6 s or 4 s of 400 s without CPU time. */
 static void checkpoint_cost(struct record *r, bool is_over)
 {
 	struct made_rates rates = made_rates(400);
 
 	for (size_t i = 0; i < 400; i++) {
 		rates.write[i] = i % 50 < 5 ? 100 * MIB : 0;
-		rates.on_cpu[i] = i % 50 < (is_over ? 6 : 5) ? 0 : MADE_CORES;
+		rates.on_cpu[i] = i % 50 < (is_over ? 6 : 4) ? 0 : MADE_CORES;
 	}
 	made_rates_put(&rates, 0, r);
 }
@@ -558,14 +611,12 @@ static const struct {
 	void (*make)(struct record *r, bool is_over);
 	const char *text, *directive; /* part of what is said then; NULL: any */
 } cases[] = {
-	{ "cpu-low", cpu_low, "2.6 of 4 cores were used: 65 % of the core time.", NULL },
-	{ "cpu-waited", cpu_waited,
-	  "2.5 of 4 cores were used: 62 % of the core time; 20 % was lost to waiting.", NULL },
-	{ "cpu-fair", cpu_fair, "3.2 of 4 cores were used: 80 % of the core time.", NULL },
+	{ "cpu-low", cpu_low, "2.6 of 4 cores were busy on average: 65 % of the core time.", NULL },
 	{ "serial", serial, "1 of 4 cores worked", "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "serial", serial_without_a_second, "1 of 4 cores worked",
 	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
-	{ "like-serial", like_serial, "0.9 of 4 cores were used on average, spread over 4", NULL },
+	{ "like-serial", like_serial, "single-threaded: 0.9 of 4 cores",
+	  "#SBATCH --ntasks=1 --cpus-per-task=1" },
 	{ "cores-never-used", cores_never_used, "1 of 4 cores did next to nothing.", NULL },
 	{ "cores-pinned", cores_pinned, "1 of 4 cores, and waited there 11 s in all (11 %", NULL },
 	{ "cores-pinned", cores_pinned_by_two, "15 of 16 cores, and waited there 51 s in all (3 %",
@@ -573,20 +624,19 @@ static const struct {
 	{ "cores-never-used", cores_never_used_with_others, "1 of 16 cores did next to nothing.",
 	  NULL },
 	{ "cores-crowded", cores_crowded,
-	  "waited 1 m 30 s for a core (22 % of the time that they wanted one), while only 3.2 of 4 "
-	  "were busy, and one of them 99 %",
+	  "waited 1 m 30 s for a core (22 % of the time in which they could have run), while only 3.2 of 4 "
+	  "cores were busy and one of them was full (99 %)",
 	  NULL },
 	{ "cores-crowded", cores_crowded_by_half_a_thread, "waited 51 s for a core (14 %", NULL },
-	{ "cores-taken", cores_taken, "kept only 2 busy of the 4 that it ran on", NULL },
+	{ "cores-taken", cores_taken, "kept only 2 of 4 busy", NULL },
 	{ "cores-taken", cores_taken_where_none_is_full, "others ran there", NULL },
-	{ "migrations", migrations,
-	  "moved 180,001 times from one core to another, 500/s of CPU time", NULL },
-	{ "idle-cores", idle_cores, "2 m 01 s", NULL },
-	{ "cpu-contended", cpu_contended, "Threads waited 41 s for a core: 10 %", NULL },
-	{ "throttled", throttled, "held the job back for 3.7 s", NULL },
-	{ "stolen", stolen, "took 20 s from threads that were on a core: 5 % of their time there",
+	{ "cpu-contended", cpu_contended, "6 wanted to run at a time, on 4 cores; they waited 40 %",
 	  NULL },
-	{ "system-time", system_time, "30 % of the CPU time was spent in the kernel (1 m 48 s)",
+	{ "throttled", throttled, "stopped the job for 19 s: 5 %", NULL },
+	{ "stolen", stolen, "took 41 s from threads that were on a core: 10 % of their time there",
+	  NULL },
+	{ "system-time", system_time,
+	  "40 % of the CPU time was spent in the kernel (2 m 14 s): 210 calls on files, 20 M page faults",
 	  NULL },
 	{ "cache-misses", cache_misses,
 	  "completed 61 instructions in 100 cycles, and 10.1 of 1,000", NULL },
@@ -596,77 +646,104 @@ static const struct {
 	{ "few-instructions", few_instructions,
 	  "completed 99 instructions in 100 cycles: they were busy", NULL },
 	{ "spin-wait", spin_wait,
-	  "20 % of the CPU time threads spun until there was something to do (1 m 00 s)", NULL },
+	  "spun for 20 % of the CPU time until there was something to do (1 m 00 s)", NULL },
 	{ "threads-uneven", threads_uneven,
-	  "The 4 threads of the busiest process were uneven: the mean had 80 %", NULL },
-	{ "ranks-uneven", ranks_uneven, "4 ranks were uneven: the mean had 80 %", NULL },
-	{ "lost-to-reads", lost_to_reads,
-	  "20 % of the core time was lost waiting for reads (1 m 20 s)", NULL },
-	{ "lost-to-writes", lost_to_writes, "20 % of the core time was lost waiting for writes",
+	  "The 4 threads of the busiest process had uneven work: the mean was 80 %", NULL },
+	{ "ranks-uneven", ranks_uneven, "4 ranks had uneven work: the mean was 80 %", NULL },
+	{ "lost-to-reads", lost_to_reads, "reads of files took 21 % of the working time (1 m 24 s)",
 	  NULL },
-	{ "lost-to-metadata", lost_to_metadata, "11 % of the core time", NULL },
-	{ "lost-to-sync", lost_to_sync, "11 % of the core time", NULL },
+	{ "lost-to-writes", lost_to_writes, "writes to files took 21 % of the working time", NULL },
+	{ "lost-to-metadata", lost_to_metadata, "took 21 % of the working time", NULL },
+	{ "lost-to-sync", lost_to_sync,
+	  "took 21 % of the working time (1 m 24 s); 100 MiB were written", NULL },
 	{ "lost-to-async", lost_to_async,
-	  "20 % of the core time was lost waiting for io_uring or libaio (1 m 20 s), by which "
-	  "1,600 requests of 64 KiB on average went to /made-scratch: 1 MiB/s.",
+	  "Waiting for io_uring or libaio took 21 % of the working time (1 m 24 s); 1,600 requests of 64 KiB on "
+	  "/made-scratch, 1 MiB/s.",
 	  NULL },
 	{ "async-elsewhere", async_elsewhere,
-	  "Threads waited 1 m 20 s for io_uring or libaio, of whose requests 0 on files were seen.",
+	  "Threads waited 1 m 24 s for io_uring or libaio, of whose requests 0 on files were counted.",
 	  NULL },
-	{ "lost-to-locks", lost_to_locks, "21 % of the core time", NULL },
-	{ "lost-to-network", lost_to_network, "41 % of the core time", NULL },
+	{ "lost-to-locks", lost_to_locks, "at locks or barriers: 21 % of the working time", NULL },
+	{ "lock-held", lock_held, "It waited 1 m 21 s for locks, and computed for 5 s in 1 m 40 s.",
+	  NULL },
+	{ "lost-to-network", lost_to_network, "41 % of the working time", NULL },
 	{ "tcp-retransmits", tcp_retransmits, "TCP sent 201 of 20,000 segments again: 1 %.", NULL },
 	{ "short-connections", short_connections,
-	  "1,001 connections were opened, to send 1 MiB and receive 60 MiB.", NULL },
+	  "1,000 connections were opened, to send 1 MiB and receive 60 MiB; waiting for the network took 11 %",
+	  NULL },
 	{ "small-messages", small_messages,
-	  "200,000 calls sent 1023 B each on average, while 11 % of the core time", NULL },
+	  "200,000 messages of 1023 B were sent, and waiting for the network took 21 %", NULL },
 	{ "long-round-trips", long_round_trips,
-	  "Round trips took 11 ms on average, while 11 % of the core time", NULL },
-	{ "lost-to-page-faults", lost_to_page_faults, "6 % of the core time", NULL },
-	{ "memory-low", memory_low, "11.1 GiB of 16 GiB were used.", "#SBATCH --mem=14G" },
+	  "Round trips took 11 ms on average, and waiting for the network took 21 %", NULL },
+	{ "lost-to-page-faults", lost_to_page_faults,
+	  "1,001 page faults that read from storage took 11 %", NULL },
+	{ "memory-low", memory_low, "11.1 GiB of 16 GiB of memory were used.",
+	  "#SBATCH --mem=14G" },
 	{ "memory-near-limit", memory_near_limit, "14.5 GiB of 16 GiB", "#SBATCH --mem=18G" },
-	{ "memory-stalled", memory_stalled, "Nothing ran for 5 s (5 % of the time)", NULL },
+	{ "memory-stalled", memory_stalled, "Nothing ran for 10 s (10 % of the time)", NULL },
 	{ "storage-stalled", storage_stalled, "Nothing ran for 20 s (20 % of the time)", NULL },
-	{ "out-of-memory", out_of_memory, "Memory ran out: 1 killed.", "#SBATCH --mem=24G" },
+	{ "out-of-memory", out_of_memory,
+	  "A process was killed: out of memory (limit 16 GiB, 1 killed).", "#SBATCH --mem=24G" },
 	{ "out-of-memory-together", out_of_memory_together,
-	  "The largest process that was killed had 7 GiB of 16 GiB: none ran out of memory alone, they did together.",
-	  NULL },
+	  "A process was killed: out of memory. It had 7 GiB of 16 GiB; several processes filled the memory together.",
+	  "#SBATCH --mem=24G" },
+	{ "out-of-memory-on-node", out_of_memory_on_node,
+	  "A process was killed: out of memory (1 killed).", NULL },
+	{ "crashed-command", crashed_command, "The command died of SIGSEGV.", NULL },
 	{ "crashed-unnoticed", crashed_unnoticed,
-	  "3 of its processes died by a fault (SIGSEGV, SIGABRT or the like), though the command ended with "
-	  "exit code 0.",
+	  "Crashed processes: 3 (SIGSEGV, SIGABRT or the like), although the command ended with exit code 0.",
 	  NULL },
-	{ "crashed", crashed, "1 of its processes died by a fault (SIGSEGV, SIGABRT or the like).",
+	{ "crashed-inside", crashed_inside, "A process that it had started died of SIGSEGV.",
 	  NULL },
-	{ "killed", killed, "Signal 9 (SIGKILL) ended it, and not for want of its group's memory.",
+	{ "crashed", crashed, "Crashed processes: 1 (SIGSEGV, SIGABRT or the like).", NULL },
+	{ "killed", killed,
+	  "The command was killed by SIGKILL, but not because its memory ran out.", NULL },
+	{ "killed-inside", killed_inside,
+	  "A process that it had started was killed by SIGKILL, but not", NULL },
+	{ "many-processes", many_processes,
+	  "20,000 processes and threads ran, for 18 ms of CPU time each",
 	  NULL },
-	{ "killed-inside", killed_inside, "Exit code 137: SIGKILL ended a part of it, and not",
-	  NULL },
-	{ "major-faults", major_faults, "10,001 page faults", NULL },
-	{ "small-reads", small_reads, "/made-scratch: 1,001 reads of 4 KiB on average took 20 s.",
-	  NULL },
+	{ "small-reads", small_reads,
+	  "1,000 reads of 4 KiB on /made-scratch took 11 % of the working time (40 s).", NULL },
 	{ "small-writes", small_writes,
-	  "/made-scratch: 1,001 writes of 4 KiB on average took 20 s.", NULL },
-	{ "slow-reads", slow_reads, "1 m 20 s inside reads of 100 MiB: 1 MiB/s", NULL },
-	{ "slow-writes", slow_writes, "1 m 20 s inside writes of 100 MiB: 1 MiB/s", NULL },
-	{ "metadata-heavy", metadata_heavy, "5,010 calls on metadata (50.1/s) took 40 s, 10 %",
+	  "1,000 writes of 4 KiB on /made-scratch took 11 % of the working time (40 s).", NULL },
+	{ "slow-reads", slow_reads,
+	  "Reads on /made-scratch took 20 % of the working time: 100 MiB at 1 MiB/s.", NULL },
+	{ "slow-writes", slow_writes,
+	  "Writes on /made-scratch took 20 % of the working time: 100 MiB at 1 MiB/s.", NULL },
+	{ "metadata-heavy", metadata_heavy,
+	  "5,010 metadata calls on /made-scratch (open, stat, unlink and the like) took 20 %",
 	  NULL },
-	{ "fsync-storm", fsync_storm, "101 calls of fsync, for 100 writes, took 30 s.", NULL },
+	{ "fsync-storm", fsync_storm,
+	  "100 calls of fsync on /made-scratch, for 100 writes, took 11 % of the working time (40 s).",
+	  NULL },
 	{ "failed-opens", failed_opens,
-	  "/made-scratch: 1,001 of 2,000 opens failed (50 %); opens took 20 s in all.", NULL },
-	{ "not-found-storm", not_found_storm,
-	  "1,010 of 2,010 calls on metadata asked for files that do not exist; operations that "
-	  "mostly did took 20 s.",
+	  "1,001 of 2,000 opens on /made-scratch failed (50 %); opens took 11 % of the working time.",
 	  NULL },
-	{ "open-close-storm", open_close_storm, "10,001 files opened, with 61.4 KiB", NULL },
+	{ "not-found-storm", not_found_storm,
+	  "1,010 of 2,010 metadata calls on /made-scratch asked for files that do not exist; such calls took 11 %",
+	  NULL },
+	{ "open-close-storm", open_close_storm,
+	  "10,000 files were opened on /made-scratch, for 61.4 KiB of data each", NULL },
 	{ "read-after-write", read_after_write, "101 MiB of 200 MiB", NULL },
 	{ "read-again", read_again, "2.1 GiB of 4 GiB", NULL },
 	{ "random-reads", random_reads, "21 % of the bytes", NULL },
-	{ "many-small-files", many_small_files, "10,001 files", NULL },
+	{ "many-small-files", many_small_files, "10,000 files", NULL },
+	{ "slept", slept,
+	  "It slept nearly all the time: 1 m 21 s asleep, and 5 s of CPU time, in 1 m 40 s.",
+	  NULL },
+	{ "waited-for-events", waited_for_events,
+	  "It waited for events (poll, select, epoll) nearly all", NULL },
+	{ "waited-for-input", waited_for_input,
+	  "It waited for input (a pipe, a terminal) nearly all", NULL },
+	{ "waited-for-threads", waited_for_threads, "Its threads waited for each other nearly all",
+	  NULL },
+	{ "pipeline", pipeline,
+	  "Its processes waited 51 s for each other in pipes, and kept 1.5 of 4", NULL },
 	{ "hang", hang, "Nothing was done for 12 m 00 s, after 4 cores had been busy.", NULL },
 	{ "idle-tail", idle_tail, "Nothing was done in the last 10 m 00 s: 38 % of the time.",
 	  NULL },
-	{ "leak", leak, "Memory grew along a line, by 83.6 KiB/s: 65.3 MiB in the second half.",
-	  NULL },
+	{ "leak", leak, "Memory grew steadily by 83.6 KiB/s: 65.3 MiB in the second half.", NULL },
 	{ "checkpoint-cost", checkpoint_cost,
 	  "8 bursts of writes, one each 50 s, of 500 MiB on average, cost 12 % of the time.",
 	  NULL },
@@ -781,7 +858,7 @@ TEST(that_threads_share_cores_is_told_before_that_others_were_not_used)
 	use_cpu(r, 250); /* of 400: less than 65 % */
 	r->cores.balance.number = 6400;
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT(find(&insights, "cpu-waited") && !find(&insights, "cores-taken"));
+	ASSERT(!find(&insights, "cpu-low") && !find(&insights, "cores-taken"));
 	ASSERT(insights_first(&insights, first) >= 1);
 	ASSERT_STREQ(first[0]->rule->id, "cores-crowded");
 }
@@ -812,8 +889,9 @@ TEST(without_a_limit_no_memory_is_advised)
 	ASSERT(!find(&insights, "memory-low"));
 	ASSERT_CONTAINS(find_unknown(&insights, "memory-low"), "memory_limit_bytes");
 	/* that it ran out is known all the same */
-	ASSERT(find(&insights, "out-of-memory") && !find(&insights, "out-of-memory")->directive);
-	ASSERT(!find(&insights, "out-of-memory")->advice);
+	ASSERT(!find(&insights, "out-of-memory"));
+	ASSERT(find(&insights, "out-of-memory-on-node") &&
+	       !find(&insights, "out-of-memory-on-node")->directive);
 }
 
 TEST(a_short_job_is_not_blamed_for_its_start)
@@ -822,7 +900,7 @@ TEST(a_short_job_is_not_blamed_for_its_start)
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
 
-	r->time.elapsed_ns = 9000000000;
+	r->time.elapsed_ns = 4900000000;
 	set(r, METRIC_CPU_USER, 0);
 	set(r, METRIC_CPU_SYSTEM, 1);
 	ASSERT_OK(ask(rules, r, &insights));
@@ -837,22 +915,22 @@ TEST(the_severest_stands_first)
 
 	memory_low(r, true);
 	throttled(r, true);
-	out_of_memory(r, true);
+	crashed_unnoticed(r, true);
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT_EQ((uint64_t)insights.count, (uint64_t)3);
-	ASSERT_STREQ(insights.items[0].rule->id, "out-of-memory");
+	ASSERT_STREQ(insights.items[0].rule->id, "crashed-unnoticed");
 	ASSERT_STREQ(insights.items[1].rule->id, "throttled");
 	ASSERT_STREQ(insights.items[2].rule->id, "memory-low");
 }
 
-TEST(within_a_severity_what_lost_most_stands_first)
+TEST(within_a_severity_the_order_is_the_files)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
 
 	throttled(r, true);
-	lose(r, METRIC_BLOCKED_LOCK, 0.4);
+	lost_to_locks(r, true);
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT_STREQ(insights.items[0].rule->id, "lost-to-locks");
 	ASSERT_STREQ(insights.items[1].rule->id, "throttled");
@@ -916,14 +994,13 @@ TEST(a_document_has_the_evidence)
 	document_free(d);
 	fclose(out);
 	ASSERT_CONTAINS(text, "\"id\": \"throttled\"");
-	ASSERT_CONTAINS(text, "\"lost_seconds\": 3.7");
-	ASSERT_CONTAINS(
-		text,
-		"\"evidence\": {\"throttled_share\": 0.010173, \"cpu_throttled_seconds\": 3.7}");
-	ASSERT_CONTAINS(text, "\"condition\": \"throttled_share > share\"");
+	ASSERT_CONTAINS(text, "\"lost_seconds\": 19");
+	ASSERT_CONTAINS(text,
+			"\"evidence\": {\"cpu_throttled_seconds\": 19, \"throttled_share\": 0.05");
+	ASSERT_CONTAINS(text, "\"condition\": \"cpu_throttled_seconds > 0\"");
 }
 
-TEST(of_one_group_only_the_most_exact_is_among_the_first)
+TEST(of_one_group_only_the_most_exact_speaks)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
@@ -932,7 +1009,7 @@ TEST(of_one_group_only_the_most_exact_is_among_the_first)
 
 	serial(r, true);
 	ASSERT_OK(insights_find(rules, r, NULL, &insights));
-	ASSERT(find(&insights, "cpu-low") && find(&insights, "cores-never-used"));
+	ASSERT(!find(&insights, "cpu-low") && !find(&insights, "cores-never-used"));
 	ASSERT_EQ(insights_first(&insights, first), (size_t)1);
 	ASSERT_STREQ(first[0]->rule->id, "serial");
 }
@@ -953,7 +1030,7 @@ static void search_nowhere(struct record *r, uint64_t found, uint64_t failed)
 {
 	row_of(r)->ops[OP_OPEN] = (struct op_counts){ .calls = found, .ns = 1000000000 };
 	unresolved_of(r)->ops[OP_OPEN] = (struct op_counts){
-		.calls = failed, .errors = failed, .not_found = failed, .ns = 29000000000
+		.calls = failed, .errors = failed, .not_found = failed, .ns = 49000000000
 	};
 }
 
@@ -969,12 +1046,9 @@ TEST(without_their_mounts_failures_are_told_of_all_together)
 
 	search_nowhere(r, 1400, 1600);
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT_STREQ(
-		find(&insights, "failed-opens")->text,
-		"All mounts together (on which is not known): 1,600 of 3,000 opens failed (53 %); opens took "
-		"30 s in all.");
-	ASSERT_CONTAINS(find(&insights, "not-found-storm")->text,
-			"All mounts together (on which is not known): 1,600 of 3,000 calls");
+	ASSERT_STREQ(find(&insights, "failed-opens")->text,
+		     "1,600 of 3,000 opens failed (53 %); opens took 14 % of the working time.");
+	ASSERT(!find(&insights, "not-found-storm")); /* the same, said before */
 	insights_format(&insights, d);
 	ASSERT_OK(document_finish(d));
 	document_free(d);
@@ -1027,7 +1101,8 @@ TEST(with_their_mounts_failures_are_told_of_each)
 	unresolved_of(r)->ops[OP_OPEN] =
 		(struct op_counts){ .calls = 2000, .errors = 2000, .ns = 20000000000 };
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT_CONTAINS(find(&insights, "failed-opens")->text, "/made-scratch: 1,001 of 2,000");
+	ASSERT_CONTAINS(find(&insights, "failed-opens")->text,
+			"1,001 of 2,000 opens on /made-scratch failed");
 	for (size_t i = 0; i < insights.count; i++)
 		ASSERT_LACKS(insights.items[i].text, "(unresolved)");
 }
@@ -1038,13 +1113,13 @@ TEST(metadata_without_its_mounts_is_told_whole)
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
 
-	row_of(r)->ops[OP_CLOSE] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
-	unresolved_of(r)->ops[OP_UNLINK] = (struct op_counts){ .calls = 3000, .ns = 25000000000 };
+	row_of(r)->ops[OP_CLOSE] = (struct op_counts){ .calls = 3000, .ns = 40000000000 };
+	unresolved_of(r)->ops[OP_UNLINK] = (struct op_counts){ .calls = 3000, .ns = 40000000000 };
 	ASSERT_OK(ask(rules, r, &insights));
-	ASSERT_CONTAINS(
-		find(&insights, "metadata-heavy")->text,
-		"All mounts together (on which is not known): 6,010 calls on metadata (60.1/s) took "
-		"50 s, 12 %");
+	ASSERT_CONTAINS(find(&insights, "metadata-heavy")->text,
+			"6,010 metadata calls (open, stat, unlink and the like) took 22 %");
+	/* what there is of mounts is on lustre */
+	ASSERT_CONTAINS(find(&insights, "metadata-heavy")->advice, "node's own disk");
 }
 
 /* ---- what costs nothing is not told ---- */
@@ -1126,6 +1201,7 @@ static void like_serial_for_a_lock(struct record *r)
 {
 	like_serial(r, true);
 	set(r, METRIC_BLOCKED_LOCK, 90);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 10000);
 }
 
 TEST(who_waits_for_a_lock_is_not_like_a_serial_program)
@@ -1133,7 +1209,7 @@ TEST(who_waits_for_a_lock_is_not_like_a_serial_program)
 	expect_silence("like-serial", like_serial_for_a_lock);
 }
 
-TEST(what_was_waited_for_stands_before_how_little_was_used)
+TEST(what_was_waited_for_explains_how_little_was_used)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
@@ -1143,9 +1219,8 @@ TEST(what_was_waited_for_stands_before_how_little_was_used)
 	lose(r, METRIC_BLOCKED_FILE_ASYNC, 0.4);
 	read_async(row_of(r), 1600);
 	ASSERT_OK(insights_find(rules, r, NULL, &insights));
-	ASSERT_EQ(insights_first(&insights, first), (size_t)2);
+	ASSERT_EQ(insights_first(&insights, first), (size_t)1);
 	ASSERT_STREQ(first[0]->rule->id, "lost-to-async");
-	ASSERT_STREQ(first[1]->rule->id, "cpu-waited");
 }
 
 TEST(without_causes_little_use_is_told_all_the_same)
@@ -1159,7 +1234,6 @@ TEST(without_causes_little_use_is_told_all_the_same)
 		r->reading.values[cause_metric((enum cause)cause)].is_known = false;
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT(find(&insights, "cpu-low"));
-	ASSERT_STREQ(find_unknown(&insights, "cpu-waited"), "lost_core_share");
 }
 
 /* io_uring takes requests on sockets, too. */
@@ -1176,22 +1250,176 @@ TEST(waiting_for_messages_is_not_said_to_be_lost)
 	read_async(row_of(r), 1000);
 	ASSERT_OK(ask(rules, r, &insights));
 	ASSERT(!find(&insights, "lost-to-async"));
-	ASSERT_CONTAINS(find(&insights, "async-elsewhere")->text, "1,000 on files were seen");
+	ASSERT_CONTAINS(find(&insights, "async-elsewhere")->text, "1,000 on files were counted");
 }
 
-TEST(of_syncs_only_the_mount_is_among_the_first)
+TEST(of_syncs_only_the_mounts_is_told)
 {
 	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
 	_cleanup_(record_freep) struct record *r = made_calm();
 	_cleanup_(insights_clear) struct insights insights = {};
-	const struct insight *first[INSIGHTS_FIRST];
-	size_t count;
 
 	lose(r, METRIC_BLOCKED_SYNC, 0.3);
 	fsync_storm(r, true);
 	ASSERT_OK(insights_find(rules, r, NULL, &insights));
-	ASSERT(find(&insights, "lost-to-sync"));
-	count = insights_first(&insights, first);
-	for (size_t i = 0; i < count; i++)
-		ASSERT(strcmp(first[i]->rule->id, "lost-to-sync") != 0);
+	ASSERT(find(&insights, "fsync-storm") && !find(&insights, "lost-to-sync"));
+}
+
+/* ---- what each rule needs at least ---- */
+
+static bool is_end(const struct rule *rule)
+{
+	return rule->group &&
+	       (strcmp(rule->group, "out of memory") == 0 || strcmp(rule->group, "crashes") == 0 ||
+		strcmp(rule->group, "kills") == 0);
+}
+
+struct floors {
+	bool has_time, has_share, has_count;
+};
+
+static void note_floor(struct dimension d, struct floors *floors)
+{
+	floors->has_share |= d.is_share;
+	floors->has_count |= !d.is_share;
+}
+
+TEST(every_rule_has_a_least_time_share_and_count)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+
+	for (size_t i = 0; i < rules->insights.count; i++) {
+		const struct rule *rule = &rules->insights.items[i];
+		struct floors floors = {};
+		bool is_pattern = false;
+
+		for (size_t k = 0; k < rule->least_count; k++) {
+			if (strcmp(rule->least[k].variable->name, "elapsed_seconds") == 0)
+				floors.has_time = true;
+			else if (strncmp(rule->least[k].variable->name, "pattern_", 8) == 0)
+				is_pattern = true; /* which has thresholds of its own */
+			else
+				note_floor(rule->least[k].variable->dimension, &floors);
+		}
+		for (size_t k = 0; k < rule->threshold_count; k++)
+			note_floor(rule->thresholds[k].dimension, &floors);
+		test_true(floors.has_time, rule->id, "has no least time", 0);
+		if (is_end(rule) || is_pattern)
+			continue;
+		test_true(floors.has_share || rule->threshold_count, rule->id, "has no least share",
+			  0);
+		test_true(floors.has_count || rule->threshold_count, rule->id, "has no least count",
+			  0);
+	}
+}
+
+TEST(below_a_second_only_crashes_and_oom_kills_are_told)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(record_freep) struct record *r = made_calm();
+		_cleanup_(insights_clear) struct insights insights = {};
+
+		cases[i].make(r, true);
+		r->time.elapsed_ns = 999999999;
+		ASSERT_OK(ask(rules, r, &insights));
+		for (size_t k = 0; k < insights.count; k++)
+			test_true(is_end(insights.items[k].rule), insights.items[k].rule->id,
+				  "is told of less than a second", 0);
+	}
+}
+
+TEST(one_oom_kill_gives_one_directive)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights insights = {};
+
+	out_of_memory(r, true);
+	memory_near_limit(r, true);
+	r->job.exit_code = 137;
+	ASSERT_OK(ask(rules, r, &insights));
+	ASSERT_EQ((uint64_t)insights.count, (uint64_t)1);
+	ASSERT_STREQ(insights.items[0].directive, "#SBATCH --mem=24G");
+}
+
+/* Each is opened, listed by two calls, and closed. */
+static void list_directories(struct record *r)
+{
+	open_close_storm(r, true);
+	row_of(r)->ops[OP_READDIR] = (struct op_counts){ .calls = 9000 };
+}
+
+static void wait_in_a_pool(struct record *r)
+{
+	use_cpu(r, 100);
+	set(r, METRIC_BLOCKED_LOCK, 300);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 150);
+}
+
+static void join_a_thread(struct record *r)
+{
+	use_cpu(r, 100);
+	set(r, METRIC_BLOCKED_THREADS, 100);
+	set(r, METRIC_CPU_VOLUNTARY_SWITCHES, 5000);
+}
+
+static void copy_much(struct record *r)
+{
+	set(r, METRIC_CPU_USER, 10);
+	set(r, METRIC_CPU_SYSTEM, 350);
+}
+
+TEST(what_only_seems_so_is_not_told)
+{
+	expect_silence("open-close-storm", list_directories);
+	expect_silence("lost-to-locks", wait_in_a_pool);
+	expect_silence("lost-to-locks", join_a_thread);
+	expect_silence("waited-for-threads", join_a_thread);
+	expect_silence("system-time", copy_much);
+}
+
+TEST(the_kind_of_storage_decides_the_advice)
+{
+	_cleanup_(rules_freep) struct rules *rules = rules_of(NULL);
+	_cleanup_(record_freep) struct record *r = made_calm();
+	_cleanup_(insights_clear) struct insights network = {}, disk = {};
+	struct mount_row *row;
+
+	metadata_heavy(r, true);
+	ASSERT_OK(ask(rules, r, &network));
+	ASSERT_CONTAINS(find(&network, "metadata-heavy")->advice, "node's own disk");
+	row = row_of(r);
+	free(row->fstype);
+	row->fstype = strdup("ext4");
+	ASSERT_OK(ask(rules, r, &disk));
+	ASSERT_LACKS(find(&disk, "metadata-heavy")->advice, "node's own disk");
+}
+
+#define LEAST                                                                                        \
+	"rules:\n  - id: one\n    severity: info\n    source: the site\n    least: {%s}\n    when: " \
+	"read_calls > 0\n    text: \"{read_calls}\"\n"
+
+TEST(a_sites_rule_is_silent_below_a_second_unless_it_says_otherwise)
+{
+	_cleanup_(record_freep) struct record *r = made_calm();
+	static const struct {
+		const char *least;
+		size_t count;
+	} sites[] = { { "read_calls: 1", 0 },
+		      { "elapsed: 0 s", 1 },
+		      { "elapsed: 0 s, read_calls: 101", 0 } };
+
+	r->time.elapsed_ns = 900000000;
+	for (size_t i = 0; i < ARRAY_SIZE(sites); i++) {
+		_cleanup_(rules_freep) struct rules *rules = NULL;
+		_cleanup_(insights_clear) struct insights insights = {};
+		char text[512];
+
+		snprintf(text, sizeof(text), LEAST, sites[i].least);
+		rules = rules_of(text);
+		ASSERT_OK(ask(rules, r, &insights));
+		ASSERT_EQ((uint64_t)insights.count, (uint64_t)sites[i].count);
+	}
 }

@@ -49,7 +49,7 @@ TEST(causes_stand_in_a_map_of_their_own)
 
 	ASSERT_CONTAINS(json, "\"causes\": {");
 	ASSERT_CONTAINS(json, "\"file_write_seconds\": 1.000000007");
-	ASSERT_CONTAINS(json, "\"blocked_seconds\": 91.000000637");
+	ASSERT_CONTAINS(json, "\"blocked_seconds\": 105.000000735");
 	back = parse(json);
 	ASSERT_EQ(back->reading.values[METRIC_BLOCKED_FILE_WRITE].number, 1000000007);
 	ASSERT_EQ(back->cores.balance.number, 9973);

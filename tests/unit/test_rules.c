@@ -83,9 +83,9 @@ TEST(errors_say_file_and_line)
 {
 	ASSERT_STREQ(refuse("rules:\n  - id: a\n    color: red\n"),
 		     "site.yaml:3: there is no 'color' here; there are id enabled severity each "
-		     "thresholds "
-		     "source when text "
-		     "advice directive resource lost group");
+		     "thresholds least source when text advice advice_on_network "
+		     "advice_on_disk advice_on_memory directive resource lost group "
+		     "explains");
 	ASSERT_STREQ(
 		refuse("rulez: []\n"),
 		"site.yaml:1: there is no 'rulez' here; there are alone, billing, variables, rules, "
@@ -128,14 +128,22 @@ TEST(expressions_and_sentences_are_checked_with_their_line)
 		     "site.yaml:6: text: column 5: there is no name 'elapsed_second'; did you mean "
 		     "'elapsed_seconds'?");
 	ASSERT_CONTAINS(refuse(RULE "    advice: \"{mount}\"\n"),
-			"site.yaml:7: advice: column 2: 'mount' wants 'each: mount'");
+			"site.yaml:7: advice: column 2: this wants 'each: mount'");
+	ASSERT_CONTAINS(refuse(RULE "    least: {read_call: 7}\n"),
+			"site.yaml:7: least: 'read_call' is no number of the record");
+	ASSERT_CONTAINS(refuse(RULE "    least: {read_calls: 7 GiB}\n"),
+			"site.yaml:7: read_calls: ");
+	ASSERT_CONTAINS(refuse(RULE "    explains: nothing\n"),
+			"site.yaml:2: explains: no rule or group is called 'nothing'");
+	ASSERT_CONTAINS(refuse(RULE "    advice: \"{elapsed:signal}\"\n"),
+			"':whole' and ':signal' are for plain numbers");
 	ASSERT_CONTAINS(refuse(RULE "    advice: \"{\"\n"),
 			"site.yaml:7: advice: column 1: this '{' has no '}'");
 	ASSERT_CONTAINS(refuse(RULE "    advice: \"a}\"\n"), "column 2: this '}' has no '{'");
 	ASSERT_CONTAINS(refuse(RULE "    advice: \"{elapsed:memory}\"\n"),
 			"':memory' is for bytes");
 	ASSERT_CONTAINS(refuse(RULE "    advice: \"{elapsed:hours}\"\n"),
-			"there are ':memory' and ':whole'");
+			"there are ':memory', ':whole' and ':signal'");
 	ASSERT_CONTAINS(refuse(RULE "    lost: elapsed\n"), "'resource' is missing here");
 }
 

@@ -90,6 +90,40 @@ TEST(the_last_run_of_a_command_is_the_newest_that_ended_before)
 	ASSERT_ERR(runs_find_last_same(now, &last), -ENOENT);
 }
 
+TEST(what_was_killed_or_took_no_time_is_compared_with_nothing)
+{
+	static const struct {
+		uint64_t elapsed_ns;
+		int exit_code, signal;
+	} ends[] = {
+		{ UINT64_C(5000000000), -1, 2 },
+		{ UINT64_C(5000000000), 137, 0 },
+		{ 999999999, 0, 0 },
+	};
+	_cleanup_record_ struct record *now = made_record(0), *last = NULL;
+
+	begin("whole");
+	now->time.start_ns += UINT64_C(1000000000) * 1000;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		_cleanup_record_ struct record *r = made_record(0);
+		struct error err;
+
+		r->time.start_ns += UINT64_C(1000000000) * i;
+		r->time.end_ns = r->time.start_ns + 1;
+		r->time.elapsed_ns = ends[i].elapsed_ns;
+		r->job.exit_code = ends[i].exit_code;
+		r->job.signal = ends[i].signal;
+		ASSERT_OK(runs_store(r, NULL, &err));
+	}
+	ASSERT_ERR(runs_find_last_same(now, &last), -ENOENT);
+	store_at(20, 7);
+	ASSERT_OK(runs_find_last_same(now, &last));
+	ASSERT_EQ(last->sequence, 7);
+	last = record_free(last);
+	now->job.signal = 15;
+	ASSERT_ERR(runs_find_last_same(now, &last), -ENOENT);
+}
+
 TEST(the_oldest_runs_go_and_foreign_files_stay)
 {
 	_cleanup_record_ struct record *newest = NULL;

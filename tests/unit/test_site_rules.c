@@ -96,12 +96,10 @@ TEST(a_broken_file_is_one_line_and_the_others_hold)
 	write_users(CHANGE, "40 %");
 	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "jobmeter report: the rules are asked without those of a file: /");
-	line = strstr(
-		text,
-		"/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waited, time\n");
+	line = strstr(text, "/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough\n");
 	ASSERT(line != NULL);
 	ASSERT(!strstr(line, "those of a file")); /* told once */
-	ASSERT_LACKS(text, "2.1 of 4 cores were used"); /* 53 % are enough for this user */
+	ASSERT_LACKS(text, "2.1 of 4 cores were"); /* 53 % are enough for this user */
 	ASSERT_EQ(typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json",
 			&compared),
 		  CLI_WELL);

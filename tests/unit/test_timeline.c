@@ -20,7 +20,7 @@
 #define SECOND UINT64_C(1000000000)
 #define MORNING (UINT64_C(1790000000) * SECOND) /* a multiple of 128 s */
 
-enum { USER, SYSTEM, MEMORY = 21 };
+enum { USER, SYSTEM, MEMORY = 22 };
 
 static uint64_t buckets[TIMELINE_BUCKETS_MAX];
 

@@ -14,8 +14,8 @@ static_assert(TIME_CALLS == FILES_CALLS, "both tables are by the same numbers");
 static_assert((int)CAUSE_COUNT == TIME_CAUSES, "the kernel side has room for each cause");
 static_assert((int)CAUSE_PAGE_FAULT == TIME_PAGE_FAULT && (int)CAUSE_NETWORK == TIME_NETWORK &&
 		      (int)CAUSE_LOCK == TIME_LOCK && (int)CAUSE_CHILDREN == TIME_CHILDREN &&
-		      (int)CAUSE_PIPE == TIME_PIPE && (int)CAUSE_STOPPED == TIME_STOPPED &&
-		      (int)CAUSE_OTHER == TIME_OTHER,
+		      (int)CAUSE_PIPE == TIME_PIPE && (int)CAUSE_THREADS == TIME_THREADS &&
+		      (int)CAUSE_STOPPED == TIME_STOPPED && (int)CAUSE_OTHER == TIME_OTHER,
 	      "both number alike");
 
 #define STANDS_FOR(member, cause) \
@@ -27,7 +27,8 @@ static_assert(STANDS_FOR(file_read, CAUSE_FILE_READ) && STANDS_FOR(file_write, C
 		      STANDS_FOR(network, CAUSE_NETWORK) && STANDS_FOR(lock, CAUSE_LOCK) &&
 		      STANDS_FOR(pipe, CAUSE_PIPE) && STANDS_FOR(poll, CAUSE_POLL) &&
 		      STANDS_FOR(sleep, CAUSE_SLEEP) && STANDS_FOR(children, CAUSE_CHILDREN) &&
-		      STANDS_FOR(stopped, CAUSE_STOPPED) && STANDS_FOR(other, CAUSE_OTHER),
+		      STANDS_FOR(threads, CAUSE_THREADS) && STANDS_FOR(stopped, CAUSE_STOPPED) &&
+		      STANDS_FOR(other, CAUSE_OTHER),
 	      "each time has its place");
 
 /* Newer than the headers that we build with; one number on all machines. */
@@ -88,7 +89,7 @@ static const struct {
 	{ SYS_accept4,  BY_FILE(CAUSE_NETWORK, 0) },
 	{ SYS_shutdown, BY_FILE(CAUSE_NETWORK, 0) },
 
-	{ SYS_futex,       BY_CALL(CAUSE_LOCK) },
+	{ SYS_futex,       BY_CALL(TIME_FUTEX) },
 	{ SYS_futex_waitv, BY_CALL(CAUSE_LOCK) },
 	{ SYS_futex_wait,  BY_CALL(CAUSE_LOCK) },
 	{ SYS_flock,       BY_CALL(CAUSE_LOCK) },
