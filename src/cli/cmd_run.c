@@ -45,11 +45,11 @@ static const char *tier_word(const void *target, size_t i)
 
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
+	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
 	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
-	{ "standalone", 0, NULL, "measure here, and ask no agent",
+	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
 /* clang-format on */
@@ -83,14 +83,14 @@ static int check_output(struct output *output, struct own_file *own, struct erro
 	if (output->file && strcmp(output->file, "-") == 0)
 		return error_set(
 			err, -EINVAL,
-			"the standard output is the command's: '--output' needs a file, and not '-'");
+			"'--output' needs a file: the standard output belongs to the command");
 	r = name_file(output, own, err);
 	if (r >= 0)
 		r = output_settle(output, err);
 	if (r >= 0 && output->format != OUTPUT_TEXT && !output->file)
 		r = error_set(err, -EINVAL,
-			      "the standard output is the command's: a machine's format needs "
-			      "--output FILE");
+			      "this format needs '--output FILE': the standard output belongs to "
+			      "the command");
 	return r;
 }
 
@@ -129,17 +129,18 @@ static void keep(const struct record *record)
 	}
 }
 
-/* That nobody reads it is nobody's failure. */
-static void print(const struct records *records, const struct rules *rules)
+/* It is no failure if the reader has gone. */
+static void print(const struct output *output, const struct records *records)
 {
 	_cleanup_(sheet_clear) struct sheet sheet = {};
 	struct error err = {};
 	int r = sheet_open(stderr, &sheet);
 
+	sheet.page.is_full = output->is_full;
 	if (r < 0)
 		error_set_errno(&err, r, "cannot print the report");
 	else
-		r = report_print(records, rules, &sheet.page, &err);
+		r = report_print(records, output->rules, &sheet.page, &err);
 	if (r < 0)
 		cli_say(&cmd_run, &err);
 	else
@@ -169,7 +170,7 @@ static int tell(struct output *output, struct own_file *own, struct record *reco
 	r = save(output, own, &records, err);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (!output->is_quiet)
-		print(&records, rules);
+		print(output, &records);
 	return r;
 }
 
@@ -214,7 +215,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0 && argc == 0)
-		r = error_set(&err, -EINVAL, "there is no command: jobmeter run -- COMMAND");
+		r = error_set(&err, -EINVAL, "no command given; usage: jobmeter run -- COMMAND");
 	if (r < 0)
 		return cli_misuse(command, &err);
 	r = check_output(&output, &own, &err);
@@ -244,11 +245,11 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_run = {
 	.name = "run",
 	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
-	.summary = "Run a command and say what it did",
+	.summary = "Run a command and report what it did",
 	.details =
-		"The command's own output, terminal and exit code stay as they are; the report goes to the\n"
-		"standard error.  Under srun or mpirun, '--output DIR/' has each rank write a record of\n"
-		"its own, which 'jobmeter report DIR' merges.\n",
+		"The command keeps its output, terminal and exit code; the report goes to the standard error.\n"
+		"Under srun or mpirun, '--output DIR/' makes each rank write its own record; 'jobmeter report\n"
+		"DIR' merges them.\n",
 	.is_for_command = true,
 	.run = run_run,
 };

@@ -116,7 +116,7 @@ void insights_text(const struct record *record, const struct analysis *analysis,
 	page_put(page, PAGE_PLAIN, "  %s  %s", humanize_duration(record->time.elapsed_ns).text,
 		 score_of(&analysis->efficiency).text);
 	page_end_line(page);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 void insights_markdown(const struct record *record, const struct analysis *analysis, FILE *out)

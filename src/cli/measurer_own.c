@@ -199,18 +199,18 @@ static int tell_no_group(const struct own_measurer *m, struct record *record)
 	int r;
 
 	if (geteuid() != 0)
-		r = strings_add(missing,
-				"files by mount, waiting for a CPU and memory of the whole "
-				"command: run as root to see them");
-	else
 		r = strings_add(
 			missing,
-			"files by mount, waiting for a CPU and memory of the whole command: %s",
-			m->why_no_group.text);
+			"files by mount, wait times, memory of the whole command: they need "
+			"jobmeter-agent on this node, or root");
+	else
+		r = strings_add(missing,
+				"files by mount, wait times, memory of the whole command: %s",
+				m->why_no_group.text);
 	if (r >= 0 && m->options->followed_max)
-		r = strings_add(missing, "hot files: they take T2, files by mount");
+		r = strings_add(missing, "hot files: they need files by mount");
 	if (r >= 0 && m->options->names_syscalls)
-		r = strings_add(missing, "system calls by name: they take BPF, and root");
+		r = strings_add(missing, "system calls by name: they need BPF, and root");
 	return r;
 }
 

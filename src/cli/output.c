@@ -110,15 +110,16 @@ static const char *by_word(const void *target, size_t i)
 #define AT(member) offsetof(struct output, member)
 /* clang-format off */
 const struct cli_option output_options[] = {
-	{ "format", 'f', "FORMAT", "the form of what is written", AT(format), parse_format, format_word },
+	{ "format", 'f', "FORMAT", "the output format", AT(format), parse_format, format_word },
 	{ "json", 0, NULL, "the same as --format json", AT(is_json), NULL },
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
-	{ "quiet", 'q', NULL, "no report for people", AT(is_quiet), NULL },
-	{ "by", 0, "WHAT", "in CSV: a row a mount, block device, kind of socket or system call, not a row a record", AT(rows), parse_by, by_word },
+	{ "quiet", 'q', NULL, "print no report", AT(is_quiet), NULL },
+	{ "full", 0, NULL, "print all there is, not the first screen", AT(is_full), NULL },
+	{ "by", 0, "WHAT", "in CSV: one row for each mount, block device, kind of socket or system call", AT(rows), parse_by, by_word },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);
-const size_t output_document_option_count = ARRAY_SIZE(output_options) - 1;
+const size_t output_document_option_count = ARRAY_SIZE(output_options) - 2;
 
 static enum output_format format_of_ending(const char *file)
 {
@@ -283,6 +284,7 @@ static int write_file(const struct output *output, const void *what, FILE *out, 
 	if (output->format == OUTPUT_TEXT) {
 		struct page page = page_for(out);
 
+		page.is_full = output->is_full;
 		return report_print(records, output->rules, &page, err);
 	}
 	r = output_write(output, records, out);

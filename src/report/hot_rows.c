@@ -85,7 +85,7 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		     size_t wanted, bool is_dirs, struct rows *rows)
 {
 	const struct rows_column columns[] = {
-		{ "path", .is_path = true },
+		{ is_dirs ? "directory" : "file", .is_path = true },
 		{ "files", .forms = is_dirs ? ROWS_ALL : ROWS_NONE },
 		{ "read" },
 		{ "written" },
@@ -94,7 +94,8 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		{ "in order", .forms = is_dirs ? ROWS_NONE : ROWS_ALL, .rank = 1 },
 		{ "time", .rank = is_dirs ? 1 : 2 },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_FIRST, label, columns,
+					      ARRAY_SIZE(columns));
 	struct shown shown = choose(list, wanted);
 
 	for (size_t i = 0; i < list->count; i++) {
@@ -209,7 +210,9 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 	if (!files->is_known)
 		return;
 	add_list(files, "hot files", &files->hot, FILES_SHOWN, false, rows);
+	rows_gap(rows);
 	add_list(files, "directories", &files->dirs, DIRS_SHOWN, true, rows);
+	rows_gap(rows);
 	add_sums(r, rows);
 	add_small(files, rows);
 	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before",

@@ -19,16 +19,16 @@ const struct shade shade_sent = { .label = "sent", .colour = SKY, .is_striped = 
 const struct shade shade_memory = { .label = "in use", .colour = GREEN };
 
 static const struct shade causes[LOST_COUNT] = {
-	[CAUSE_FILE_READ]  = { "reading files", "reading files", "read", VERMILLION, false },
-	[CAUSE_FILE_WRITE] = { "writing files", "writing files", "write", VERMILLION, true },
+	[CAUSE_FILE_READ]  = { "reading files", "reading files", "reads", VERMILLION, false },
+	[CAUSE_FILE_WRITE] = { "writing files", "writing files", "writes", VERMILLION, true },
 	[CAUSE_FILE_META]  = { "metadata of files", "in operations on metadata", "metadata", ORANGE, false },
 	[CAUSE_FILE_ASYNC] = { "asynchronous I/O", "for libaio or io_uring", "async I/O", ORANGE, true },
 	[CAUSE_SYNC]       = { "sync to disk", "for data to be on storage", "sync", PURPLE, false },
-	[CAUSE_PAGE_FAULT] = { "page faults", "in page faults", "page fault", PURPLE, true },
+	[CAUSE_PAGE_FAULT] = { "page faults", "in page faults", "page faults", PURPLE, true },
 	[CAUSE_NETWORK]    = { "network", "for the network", "network", SKY, false },
-	[CAUSE_LOCK]       = { "locks", "for locks", "lock", GREEN, false },
-	[CAUSE_PIPE]       = { "pipes", "for other processes, by pipes and the like", "pipe", GREY, false },
-	[CAUSE_POLL]       = { "poll", "for events", "poll", GREY, false },
+	[CAUSE_LOCK]       = { "locks", "for locks", "locks", GREEN, false },
+	[CAUSE_PIPE]       = { "pipes", "in pipes", "pipe", GREY, false },
+	[CAUSE_POLL]       = { "poll", "in poll", "poll", GREY, false },
 	[CAUSE_SLEEP]      = { "sleep", "asleep", "sleep", GREY, false },
 	[CAUSE_CHILDREN]   = { "children", "for children", "children", GREY, false },
 	[CAUSE_STOPPED]    = { "stopped", "stopped", "stopped", GREY, false },

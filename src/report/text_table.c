@@ -134,7 +134,7 @@ void text_table(const struct rows_table *t, const char *label, struct page *page
 	struct layout layout;
 	struct human buffer;
 
-	layout = lay_out(t, page->width - PAGE_INDENT);
+	layout = lay_out(t, page->width - page_indent(page));
 	page_label(page, label);
 	for (size_t i = 0; i < t->column_count; i++)
 		print_cell(t, &layout, i, t->columns[i].head, PAGE_DIM, page);

@@ -113,7 +113,7 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 		rows_line(rows, ROWS_HTML, NULL, "not known: the record has no timeline");
 		return;
 	}
-	item = rows_add(rows, ITEM_TIMELINE, ROWS_ALL, "over time");
+	item = rows_add(rows, ITEM_TIMELINE, ROWS_FIRST, "over time");
 	if (!item)
 		return;
 	item->timeline = (struct rows_timeline){

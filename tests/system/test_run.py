@@ -207,9 +207,13 @@ class TestTheCommandsLife:
         assert 0 <= peak - int(own.read_text()) <= 1 << 20  # what the end itself took
 
     def test_the_second_run_is_compared_with_the_first(self, jobmeter, root, tmp_path):
-        command = ("run", "--", "sh", "-c", "exit 0")
-        assert "since the last run" not in jobmeter(*command, cwd=tmp_path).stderr
-        assert "since the last run" in jobmeter(*command, cwd=tmp_path).stderr
+        command = ("run", "--", "sleep", "1.1")
+        assert "Since the last run: " not in jobmeter(*command, cwd=tmp_path).stderr
+        assert "Since the last run: about the same." in jobmeter(*command, cwd=tmp_path).stderr
+
+    def test_what_lasted_milliseconds_is_compared_with_nothing(self, jobmeter, root, tmp_path):
+        for _ in range(2):
+            assert "Since the last run" not in jobmeter("run", "--", "true", cwd=tmp_path).stderr
 
 
 def is_pending(pid, number):
@@ -369,7 +373,22 @@ class TestWithoutRights:
     def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user):
         done = as_user(as_user.jobmeter, "run", "--", "true")
         assert done.returncode == 0
-        assert "root" in done.stderr and "not seen" in done.stderr
+        assert "  Nothing stands out in what was measured.\n" in done.stderr
+        assert "  Not measured: files by mount, wait times, " in done.stderr
+        done = as_user(as_user.jobmeter, "run", "--full", "--", "true")
+        assert "they need jobmeter-agent on this node, or root." in " ".join(done.stderr.split())
+
+
+@pytest.mark.smoke
+def test_help_is_of_all_commands_or_of_one(jobmeter):
+    all_of_them = jobmeter("help")
+    assert (all_of_them.returncode, all_of_them.stdout) == (0, jobmeter("--help").stdout)
+    assert jobmeter("help", "run").stdout == jobmeter("run", "--help").stdout
+    for line in ("CPU efficiency", "Memory efficiency", "Working time", "Processes", "Not measured"):
+        assert f"\n  {line}\n" in jobmeter("help", "report").stdout
+    done = jobmeter("help", "rnu")
+    assert done.returncode == 2
+    one_line_error(done, "did you mean 'run'?")
 
 
 @pytest.mark.smoke
@@ -427,7 +446,7 @@ class TestBadInput:
 
     def test_without_bpf_the_rest_is_there(self, jobmeter, root, tmp_path):
         out = tmp_path / "r.json"
-        done = jobmeter("run", "--tiers", "none", "--output", out, "--", "true")
+        done = jobmeter("run", "--full", "--tiers", "none", "--output", out, "--", "true")
         record = load(out)
         assert done.returncode == 0
         assert record["cpu"]["user_seconds"] is not None and record["memory"]["peak_bytes"] is not None

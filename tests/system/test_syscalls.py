@@ -132,7 +132,7 @@ def test_two_records_are_merged_by_name(programs, run_bare, tmp_path):
 def test_the_report_shows_those_that_took_most_and_sums_the_rest(programs, root):
     done = subprocess.run([programs / "jobmeter", "run", "--syscalls", "--", programs / "tests/truth/calls"],
                           check=True, capture_output=True, text=True)
-    assert re.search(r"calls +system call +calls +failed +time", done.stderr)
+    assert re.search(r"\n  system call +calls +failed +time", done.stderr)
     assert re.search(r"nanosleep +77 +- ", done.stderr)
     assert re.search(r"getpgid +714 +211 \(30 %\)", done.stderr)
     assert re.search(r"and \d+ more: [\d,]+ calls, \d+ failed", done.stderr)

@@ -27,10 +27,11 @@ static struct record *load(const char *name)
 	return record;
 }
 
-static char *report(const struct record *now, const struct record *last, unsigned int width)
+static char *print(const struct record *now, const struct record *last, unsigned int width,
+		   bool is_full)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct page page = { .width = width, .is_utf8 = true };
+	struct page page = { .width = width, .is_utf8 = true, .is_full = is_full };
 	char *text = NULL;
 	size_t size;
 
@@ -40,6 +41,17 @@ static char *report(const struct record *now, const struct record *last, unsigne
 	fclose(page.out);
 	page.out = NULL;
 	return text;
+}
+
+/* All there is. */
+static char *report(const struct record *now, const struct record *last, unsigned int width)
+{
+	return print(now, last, width, true);
+}
+
+static char *screen(const struct record *now)
+{
+	return print(now, NULL, 80, false);
 }
 
 /* Lines from @begin on fit. */
@@ -70,8 +82,10 @@ TEST(the_whole_page_reads_as_it_is_kept)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_record_ struct record *now = load(rows[i].now),
 					       *last = rows[i].last ? load(rows[i].last) : NULL;
-		_cleanup_free_ char *text = report(now, last, 80);
+		_cleanup_free_ char *first = print(now, last, 80, false),
+				    *whole = report(now, last, 80), *text = NULL;
 
+		ASSERT(asprintf(&text, "%s\n---- --full ----\n\n%s", first, whole) > 0);
 		ASSERT_GOLDEN(text, rows[i].text);
 	}
 }
@@ -83,10 +97,10 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 					     "made-hot.json" };
 	static const unsigned int widths[] = { 60, 80, 100 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
-		_cleanup_record_ struct record *r = load(names[i / ARRAY_SIZE(widths)]);
-		unsigned int width = widths[i % ARRAY_SIZE(widths)];
-		_cleanup_free_ char *text = report(r, NULL, width);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
+		_cleanup_record_ struct record *r = load(names[i / 2 / ARRAY_SIZE(widths)]);
+		unsigned int width = widths[i / 2 % ARRAY_SIZE(widths)];
+		_cleanup_free_ char *text = print(r, NULL, width, i % 2);
 		const char *p = text;
 		uint32_t c;
 
@@ -107,7 +121,63 @@ TEST(a_bar_is_never_longer_than_its_line)
 		30 * r->reading.values[METRIC_CPU_ALLOCATED].number / 1000 * r->time.elapsed_ns;
 	page = report(r, NULL, 80);
 	ASSERT_CONTAINS(page, "█ 3017 %");
+	ASSERT_CONTAINS(page, "  CPU efficiency    3017 % ██████ ");
 	check_width(page, "core time", 80);
+}
+
+TEST(the_first_screen_says_what_matters_and_where_more_is)
+{
+	_cleanup_record_ struct record *r = load("made-train.json"), *idle = record_new();
+	_cleanup_free_ char *text = screen(r), *calm = NULL, *asleep = NULL;
+	size_t lines = 0;
+
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	ASSERT(lines <= 24);
+	ASSERT_CONTAINS(text, "  -> Fewer requests, of 64 KiB or more each, take less time.\n");
+	ASSERT_LACKS(text, "32 % of the CPU time was spent in the kernel"); /* the third one */
+	ASSERT_CONTAINS(text, "  Not measured: GPU, hardware counters.\n");
+	ASSERT_CONTAINS(text, "  More: jobmeter report --full | ");
+	ASSERT_LACKS(text, "(pseudo)");
+	idle->time.elapsed_ns = 900000000;
+	reading_set(&idle->reading, METRIC_CPU_ALLOCATED, 2000);
+	for (size_t c = 0; c < CAUSE_COUNT; c++)
+		idle->reading.values[cause_metric((enum cause)c)] = (struct value){ 0, true };
+	idle->reading.values[METRIC_CPU_USER] = idle->reading.values[METRIC_CPU_SYSTEM] =
+		(struct value){ 100000000, true };
+	idle->reading.values[METRIC_CPU_RUN_QUEUE] = (struct value){ 200000000, true };
+	idle->reading.values[METRIC_BLOCKED_LOCK] = (struct value){ 4000000, true };
+	calm = screen(idle);
+	ASSERT_CONTAINS(calm, "\n  Nothing stands out.\n");
+	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
+	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
+	asleep = screen(idle);
+	ASSERT_CONTAINS(asleep, "CPU wait 50 % (beside it 800 ms asleep)\n");
+}
+
+TEST(rows_below_a_hundredth_are_folded)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *text = NULL, *some = NULL;
+	char name[] = "/small/0";
+
+	r->reading.has_mounts = true;
+	reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL)->ops[OP_READ] =
+		(struct op_counts){ .calls = 1000, .bytes = 1000 << 20 };
+	reading_get_mount(&r->reading, ROW_EXEC, "(exec)", NULL)->ops[OP_READ] =
+		(struct op_counts){ .calls = 1000, .bytes = 1000 };
+	for (size_t i = 0; i < 8; i++, name[sizeof(name) - 2]++)
+		reading_get_mount(&r->reading, ROW_MOUNT, name, NULL)->ops[OP_READ] =
+			(struct op_counts){ .calls = i < 2 ? 1 : 5, .bytes = 1 << 20 };
+	text = screen(r);
+	ASSERT_CONTAINS(text, "  /scratch  1000 MiB  1,000  ");
+	ASSERT_LACKS(text, "/small");
+	ASSERT_LACKS(text, "(exec)");
+	ASSERT_CONTAINS(text, "  others       8 MiB  1,032  ");
+	reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[OP_STAT] =
+		(struct op_counts){ .calls = 7 };
+	some = screen(r);
+	ASSERT_CONTAINS(some, "(mount unknown)");
 }
 
 TEST(what_is_not_known_of_files_is_not_said)
@@ -154,16 +224,15 @@ TEST(what_is_not_known_is_a_dash)
 	_cleanup_record_ struct record *r = load("made-short.json"), *nothing = record_new();
 	_cleanup_free_ char *text = report(r, NULL, 80), *empty = report(nothing, NULL, 80);
 
-	ASSERT_CONTAINS(text, "true  killed by SIGSEGV  5 ms on made-node17, 1 core allowed   ");
-	ASSERT_CONTAINS(text, "waiting to run -\n");
-	ASSERT_CONTAINS(text, "\nmemory      1.6 MiB peak of one process ");
+	ASSERT_CONTAINS(text, "true   killed by SIGSEGV, 5 ms   made-node17, 1 core\n");
+	ASSERT_CONTAINS(text, "waiting for a CPU -\n");
+	ASSERT_CONTAINS(text, "\n  Memory efficiency  -   1.6 MiB in the largest process\n");
 	ASSERT_CONTAINS(text, "\nfiles       -\n");
 	ASSERT_LACKS(text, "accounting");
-	ASSERT_CONTAINS(empty, "(no name)  still running  0 s\n");
-	ASSERT_CONTAINS(empty,
-			"\ncores       - used\n            user -   system -   waiting to run -\n");
-	ASSERT_CONTAINS(empty,
-			"\nmemory      -                             faults - minor, - major\n");
+	ASSERT_CONTAINS(empty, "(no name)   still running, 0 s\n");
+	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory efficiency  -\n");
+	ASSERT_CONTAINS(empty, "\nCPU time    user -, kernel -, waiting for a CPU -\n");
+	ASSERT_CONTAINS(empty, "\npage faults - minor, - major\n");
 }
 
 TEST(what_went_wrong_stands_out)
@@ -171,19 +240,19 @@ TEST(what_went_wrong_stands_out)
 	_cleanup_record_ struct record *r = load("made-long.json");
 	_cleanup_free_ char *text = report(r, NULL, 80);
 
-	ASSERT_CONTAINS(text, "climate simulation  exit 3  10 d 00 h on ");
-	ASSERT_CONTAINS(text, "2 processes were killed because memory ran out\n");
-	ASSERT_CONTAINS(text, "held back by a quota 10 h 00 m\n");
+	ASSERT_CONTAINS(text, "climate simulation   exit 3, 10 d 00 h   ");
+	ASSERT_CONTAINS(text,
+			"  Processes          37 with threads, largest 2.2 GiB, 2 OOM kills\n");
+	ASSERT_CONTAINS(text, "throttled 10 h 00 m\n");
 	ASSERT_CONTAINS(text, "and 7 more mounts (6 MiB read, 24 KiB written)\n");
-	ASSERT_CONTAINS(text, "left alone  1000 daemon0, ");
-	ASSERT_CONTAINS(text, "daemon7 and 4 more\n");
+	ASSERT_CONTAINS(text, "  Still running      daemon0 (pid 1000), ");
+	ASSERT_CONTAINS(text, "daemon7 (pid 1007) and 4 more\n");
 	ASSERT_CONTAINS(
 		text,
 		"accounting  3 TiB of the 1 PiB read are in no row; the rows hold 512 TiB more\n");
-	ASSERT_CONTAINS(text, "cores       ≥64.9 of 128 used"); /* a note says that it is a lower
-								   bound */
+	ASSERT_CONTAINS(text, "≥64.9 of 128 cores"); /* a note says that it is a lower bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
-	ASSERT_CONTAINS(text, "123,456 events could not be kept.");
+	ASSERT_CONTAINS(text, "123,456 events lost.");
 }
 
 TEST(a_job_without_files_says_so)
@@ -378,13 +447,12 @@ TEST(merged_records_say_so)
 	text = report(merged, NULL, 80);
 	ASSERT_CONTAINS(
 		text,
-		"train.sh  exit 0  2 m 14 s on 3 nodes, 10 cores allowed                score 100\n"
-		"merged from 5 records on 3 nodes\n");
-	ASSERT_CONTAINS(text, "3.1 GiB peak of any one record");
+		"train.sh   OK, 2 m 14 s   3 nodes, 10 cores\nmerged from 5 records on 3 nodes\n");
+	ASSERT_CONTAINS(text, "3.1 GiB at its peak in any one record");
 	merged->job.exit_code = -1;
 	free(text);
 	text = report(merged, NULL, 80);
-	ASSERT_CONTAINS(text, "train.sh  ended differently  2 m 14 s");
+	ASSERT_CONTAINS(text, "train.sh   ended differently, 2 m 14 s");
 	records_clear(&list);
 }
 
@@ -478,5 +546,5 @@ TEST(waits_are_told_by_their_length_and_not_at_all_where_there_are_none)
 	reading_set(&r->reading, METRIC_BLOCKED_LOCK, UINT64_C(3000000000));
 	reading_set(&r->reading, METRIC_BLOCKED_SYNC, UINT64_C(9000000)); /* under a hundredth */
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "waited      3 s for locks, 2 s asleep, 9 ms for something else\n");
+	ASSERT_CONTAINS(text, "waited      3 s for locks, 2 s asleep, 9 ms elsewhere\n");
 }

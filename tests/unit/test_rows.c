@@ -49,7 +49,6 @@ static struct rows *make_lines(void)
 	rows_line(rows, ROWS_TEXT, "secret", "for the terminal alone");
 	rows_part(rows, "Memory");
 	rows_line(rows, ROWS_ALL, "memory", "%d GiB", 3);
-	rows_note(rows, "beside it");
 	rows_alert(rows, ROWS_ALL, NULL, "two were killed");
 	rows_begin(rows, ROWS_ALL, "nothing");
 	rows_begin(rows, ROWS_LONG, "not seen");
@@ -66,14 +65,14 @@ TEST(each_form_has_its_lines)
 			    *ticket = markdown(make_lines()), *page = html(make_lines());
 
 	ASSERT_STREQ(text, "secret      for the terminal alone\n"
-			   "memory      3 GiB                         beside it\n"
+			   "memory      3 GiB\n"
 			   "            two were killed\n");
 	ASSERT_STREQ(ticket,
 		     "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
 	ASSERT_LACKS(page, "Empty");
 	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
 	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
-	ASSERT_CONTAINS(page, "<dd>beside it</dd>\n<dd class=\"alert\">two were killed</dd>");
+	ASSERT_CONTAINS(page, "<dd class=\"alert\">two were killed</dd>");
 	ASSERT_CONTAINS(page, "<dd>a &lt;b&gt;; 2 more</dd>");
 	ASSERT_CONTAINS(page, "<p class=\"note\">Nothing was done.</p>");
 	ASSERT_LACKS(page, "nothing</dt>");
@@ -183,7 +182,6 @@ TEST(without_memory_nothing_is_told_and_nothing_breaks)
 	rows_words(table, "x");
 	rows_remark(table, ROWS_ALL, "x");
 	rows_line(NULL, ROWS_ALL, "x", "y");
-	rows_bar(NULL, 1);
-	rows_note(NULL, "x");
+	rows_share(NULL, true, 1);
 	ASSERT_STREQ(rows_format(NULL, "x"), "");
 }
