@@ -47,7 +47,7 @@ static const char *tier_word(const void *target, size_t i)
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
+	{ "tiers", 0, "LIST", "measure with BPF only some of totals (T0), wait times (T1), files (T2)",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },
@@ -124,7 +124,7 @@ static void keep(const struct record *record)
 	struct error err = {};
 
 	if (runs_store(record, NULL, &err) < 0) {
-		error_prefix(&err, 0, "the record is not kept");
+		error_prefix(&err, 0, "cannot keep the record");
 		cli_say(&cmd_run, &err);
 	}
 }

@@ -161,7 +161,7 @@ static void list_rule(const struct rule *rule, const char *kind, struct page *pa
 		 !rule->is_each_mount ? ""
 		 : rule->is_by_path   ? ", each mount by path"
 				      : ", each mount",
-		 rule->is_disabled ? ", not asked" : "");
+		 rule->is_disabled ? ", disabled" : "");
 	page_end_line(page);
 	if (rule->condition)
 		page_paragraph(page, "when", rule->condition);
@@ -218,12 +218,12 @@ void insights_count(const struct rules *rules, const char *file)
 		{ "patterns", &rules->patterns },
 	};
 
-	printf("%s: all well\n", file);
+	printf("%s: ok\n", file);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		struct counts counts = counts_of(lists[i].list, file);
 
 		if (counts.made || counts.changed || counts.disabled)
-			printf("%s: %zu new, %zu changed, %zu not asked\n", lists[i].name,
+			printf("%s: %zu new, %zu changed, %zu disabled\n", lists[i].name,
 			       counts.made, counts.changed, counts.disabled);
 	}
 	if (rules->billings.count)

@@ -162,10 +162,10 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 		return r;
 	if (measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
-		return strings_add(notes, "CPU time is what wait() says: the kernel side saw less");
+		return strings_add(notes, "CPU time comes from wait(): BPF counted less");
 	}
 	if (!is_settled && !record->survivor_count)
-		return strings_add(notes, "the last of the CPU time of tasks that ended is not in");
+		return strings_add(notes, "the last CPU time of ended tasks is missing");
 	return 0;
 }
 

@@ -69,8 +69,7 @@ static int parse_by(const char *text, void *at, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, -EINVAL,
-			 "rows can be by 'mount', 'device', 'socket' or 'syscall', and not by '%s'",
+	return error_set(err, -EINVAL, "'--by' is mount, device, socket or syscall, not '%s'",
 			 text);
 }
 
@@ -149,18 +148,19 @@ int output_settle(struct output *output, struct error *err)
 	if (output->format == OUTPUT_UNSET && output->rows != ROWS_RECORD)
 		output->format = OUTPUT_CSV;
 	if (output->format == OUTPUT_UNSET && output->file)
-		return error_set(err, -EINVAL, "the ending of '%s' tells no format; say '--format'",
+		return error_set(err, -EINVAL,
+				 "the ending of '%s' is no known format; add '--format'",
 				 output->file);
 	if (output->format == OUTPUT_UNSET)
 		output->format = OUTPUT_TEXT;
 	if (output->format == OUTPUT_MARKDOWN && !output->has_markdown)
-		return error_set(err, -EINVAL, "there is no markdown of this");
+		return error_set(err, -EINVAL, "this command has no markdown output");
 	if (output->format == OUTPUT_HTML && !output->has_html)
-		return error_set(err, -EINVAL, "there is no html of this");
+		return error_set(err, -EINVAL, "this command has no html output");
 	if (output->format == OUTPUT_CSV && output->no_csv)
 		return error_set(err, -EINVAL, "%s", output->no_csv);
 	if (output->rows != ROWS_RECORD && output->format != OUTPUT_CSV)
-		return error_set(err, -EINVAL, "'--by %s' is for '--format csv'",
+		return error_set(err, -EINVAL, "'--by %s' needs '--format csv'",
 				 word_of_rows(output->rows));
 	return 0;
 }

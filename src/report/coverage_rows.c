@@ -70,7 +70,7 @@ void coverage_rows(const struct record *r, const struct analysis *a, struct rows
 {
 	rows_part(rows, "What was not measured");
 	if (!r->coverage.missing.count && !r->coverage.notes.count && !r->coverage.lost_events)
-		rows_line(rows, ROWS_HTML, NULL, "nothing is known to be missing");
+		rows_line(rows, ROWS_HTML, NULL, "nothing is missing");
 	add_notes(&r->coverage.notes, rows);
 	add_missing(r, rows);
 	add_judgement(a, rows);

@@ -34,7 +34,7 @@ static void add_share(struct rows *rows, struct rows_shares *shares, const struc
 
 static void add_shares(const struct record *r, const struct core_time *t, struct rows *rows)
 {
-	static const struct shade unused = { .label = "not used (why is not known)", .colour = 7 };
+	static const struct shade unused = { .label = "not used (cause unknown)", .colour = 7 };
 	const uint64_t cores = value_of(r, METRIC_CPU_ALLOCATED)->number;
 	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG,
 					  "core time");

@@ -295,8 +295,7 @@ static void add_interfaces(const struct record *r, struct rows *rows)
 				     file_interface_name((enum file_interface)interface));
 	}
 	if (untimed.text)
-		rows_line(rows, ROWS_TEXT, NULL,
-			  "times are without those of %s, which are not known", untimed.text);
+		rows_line(rows, ROWS_TEXT, NULL, "times of %s are not known", untimed.text);
 }
 
 static void say_bytes(struct rows *rows, const char *between, const char *bound, uint64_t bytes,
@@ -432,7 +431,7 @@ static void add_kernel(const struct record *r, struct rows *rows)
 	if (rows_has_said(rows))
 		rows_say(
 			rows, " ",
-			"by kernel threads of the node%s meanwhile, for anybody: not the job's, and in no figure above",
+			"by kernel threads of the node%s in that time, for all jobs: in no number above",
 			r->merged_nodes > 1 ? "s" : "");
 }
 
@@ -443,11 +442,11 @@ static void say_book(const struct accounting *accounting, const char *verb, stru
 	int64_t difference = accounting_difference(accounting);
 
 	if (difference > 0)
-		rows_say(rows, "; ", "%s of the %s %s are in no row",
+		rows_say(rows, "; ", "%s of the %s %s could not be placed",
 			 humanize_bytes((uint64_t)difference).text,
 			 humanize_bytes(accounting->tasks_bytes).text, verb);
 	else if (difference < 0)
-		rows_say(rows, "; ", "the rows hold %s more %s than the tasks' own counters",
+		rows_say(rows, "; ", "the rows have %s more %s than the counters of the tasks",
 			 humanize_bytes(-(uint64_t)difference).text, verb);
 }
 

@@ -107,7 +107,7 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		add_file(files, &list->items[i], table);
 	}
 	if (list->count > LISTED_MAX)
-		rows_remark(table, ROWS_HTML, "and %zu more that the record names",
+		rows_remark(table, ROWS_HTML, "and %zu more in the record",
 			    list->count - LISTED_MAX);
 }
 
@@ -150,7 +150,7 @@ static void add_small(const struct hot_files *files, struct rows *rows)
 	if (files->small.files < SMALL_FILES_MIN)
 		return;
 	rows_line(rows, ROWS_TEXT, "small files",
-		  "%s files below %s, of which %s on the mean were read or written",
+		  "%s files below %s, %s of each read or written on average",
 		  humanize_count(files->small.files).text, humanize_bytes(SMALL_FILE_BYTES).text,
 		  humanize_bytes(files->small.bytes / files->small.files).text);
 	if (opens)
@@ -177,8 +177,7 @@ static void say_dropped(const struct hot_files *files, struct rows *rows)
 
 	if (hot_file_rank(dropped, HOT_BY_CALLS) == 0)
 		return;
-	rows_say(rows, "; ",
-		 "for %s more there was no room (--files-max): %s read, %s written, %s calls",
+	rows_say(rows, "; ", "%s more did not fit (--files-max): %s read, %s written, %s calls",
 		 files->knows_dropped ? humanize_count(dropped->files).text : "many",
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,
@@ -199,7 +198,7 @@ static void add_sums(const struct record *r, struct rows *rows)
 	say_dropped(files, rows);
 	if (read || written)
 		rows_say(rows, "; ",
-			 "%s read and %s written on mounts are of no file (devices, libaio)",
+			 "%s read and %s written on mounts belong to no file (devices, libaio)",
 			 humanize_bytes(read).text, humanize_bytes(written).text);
 }
 
@@ -218,5 +217,5 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before",
 		 rows);
 	add_part(files, METRIC_FILE_READ_AFTER_WRITE, "read back", "",
-		 "had been written by the job itself", rows);
+		 "had been written by the job", rows);
 }

@@ -152,7 +152,7 @@ void steps_rows(const struct steps *steps, struct rows *rows)
 		{ "step" },
 		{ "elapsed" },
 		{ "CPU time", .forms = ROWS_MARKDOWN },
-		{ "CPU, program", .forms = ROWS_HTML },
+		{ "CPU, user", .forms = ROWS_HTML },
 		{ "CPU, kernel", .forms = ROWS_HTML },
 		{ "memory", .under = "memory, peak" },
 		{ "sent" },

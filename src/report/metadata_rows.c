@@ -300,7 +300,7 @@ static void add_failure(const struct total *total, enum file_op op, const char *
 		rows_say(rows, ", ", "%s on %s", portion_of(there, counts->errors).text,
 			 total->worst->mount);
 	if (total->has_seconds)
-		rows_say(rows, "; ", "%s took %s in all", file_op_name(op),
+		rows_say(rows, "; ", "%s took %s", file_op_name(op),
 			 humanize_duration(counts->ns).text);
 }
 

@@ -131,7 +131,7 @@ static void put_insight(const struct insight *insight, struct html *h)
 		html_end(h);
 	}
 	html_begin(h, "details");
-	html_element(h, "summary", NULL, "how it is known: %s", insight->rule->id);
+	html_element(h, "summary", NULL, "evidence: %s", insight->rule->id);
 	put_evidence(insight, h);
 	html_end(h);
 	html_end(h);

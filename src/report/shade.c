@@ -21,9 +21,9 @@ const struct shade shade_memory = { .label = "in use", .colour = GREEN };
 static const struct shade causes[LOST_COUNT] = {
 	[CAUSE_FILE_READ]  = { "reading files", "reading files", "reads", VERMILLION, false },
 	[CAUSE_FILE_WRITE] = { "writing files", "writing files", "writes", VERMILLION, true },
-	[CAUSE_FILE_META]  = { "metadata of files", "in operations on metadata", "metadata", ORANGE, false },
+	[CAUSE_FILE_META]  = { "metadata", "in metadata calls", "metadata", ORANGE, false },
 	[CAUSE_FILE_ASYNC] = { "asynchronous I/O", "for libaio or io_uring", "async I/O", ORANGE, true },
-	[CAUSE_SYNC]       = { "sync to disk", "for data to be on storage", "sync", PURPLE, false },
+	[CAUSE_SYNC]       = { "sync to disk", "in sync", "sync", PURPLE, false },
 	[CAUSE_PAGE_FAULT] = { "page faults", "in page faults", "page faults", PURPLE, true },
 	[CAUSE_NETWORK]    = { "network", "for the network", "network", SKY, false },
 	[CAUSE_LOCK]       = { "locks", "for locks", "locks", GREEN, false },

@@ -43,7 +43,7 @@ static void add_cores(struct rows_timeline *t, const struct record *r, struct ro
 					       humanize_cores(allocated->number).text);
 	}
 	begin_plot(t, &plot);
-	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "the program", NULL);
+	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "user mode", NULL);
 	add_layer(t, r, METRIC_CPU_SYSTEM, &shade_system, NULL, NULL);
 }
 

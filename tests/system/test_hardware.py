@@ -239,4 +239,4 @@ def test_frequency_and_temperature_of_made_sensors_are_sampled(programs, root, t
     assert round(thermal["temperature_celsius"] * 1000) == (61003 + (samples - 1) * 73009) // samples
     assert thermal["core_throttles"] is None
     said = " ".join(done.stderr.split())
-    assert "1.30 GHz at least" in said and "73 °C at most" in said and f"({samples} samples of the CPUs that it may use)" in said
+    assert "1.30 GHz at least" in said and "73 °C at most" in said and f"({samples} samples of its CPUs)" in said

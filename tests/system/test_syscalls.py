@@ -206,4 +206,4 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
 def test_watching_by_name_takes_root(programs, root):
     done = subprocess.run([*NOBODY, programs / "jobmeter", "watch", "--syscalls", "--pid", "1", "--duration", "1"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "'--syscalls' takes root: the agent does not count them" in done.stderr
+    assert "'--syscalls' needs root: the agent does not count them" in done.stderr

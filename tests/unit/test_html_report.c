@@ -79,7 +79,7 @@ TEST(counters_and_sensors_are_told_in_words)
 	ASSERT_CONTAINS(
 		page,
 		"2.84 GHz on average, 1.90 GHz at least, 82 °C on average, 93 °C at most, cores throttled 13 times, "
-		"packages throttled 1 time (62 samples of the CPUs that it may use)");
+		"packages throttled 1 time (62 samples of its CPUs)");
 	ASSERT_CONTAINS(
 		page,
 		"Hardware counters: estimates, since they took turns and counted 80 % of the time.");

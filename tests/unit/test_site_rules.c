@@ -95,17 +95,17 @@ TEST(a_broken_file_is_one_line_and_the_others_hold)
 	write_site("rules:\n  - id: cpu-low\n    thresholds: {enuf: %s}\n", "5 %");
 	write_users(CHANGE, "40 %");
 	ASSERT_EQ(typed(&cmd_report, "DATA/made-train.json", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "jobmeter report: the rules are asked without those of a file: /");
+	ASSERT_CONTAINS(text, "jobmeter report: a file of rules is ignored: /");
 	line = strstr(
 		text,
 		"/site.yaml:3: thresholds: 'cpu-low' has no 'enuf'; it has enough, waited, time\n");
 	ASSERT(line != NULL);
-	ASSERT(!strstr(line, "those of a file")); /* told once */
+	ASSERT(!strstr(line, "is ignored")); /* told once */
 	ASSERT_LACKS(text, "2.1 of 4 cores were used"); /* 53 % are enough for this user */
 	ASSERT_EQ(typed(&cmd_compare, "DATA/made-train.json DATA/made-train-before.json",
 			&compared),
 		  CLI_WELL);
-	ASSERT_CONTAINS(compared, "jobmeter compare: the rules are asked without");
+	ASSERT_CONTAINS(compared, "jobmeter compare: a file of rules is ignored: ");
 	remove_users();
 }
 
@@ -204,8 +204,8 @@ TEST(the_example_is_right)
 
 	ASSERT_EQ(typed(&cmd_insights, "--check DATA/../../share/site-insights.yaml", &text),
 		  CLI_WELL);
-	ASSERT_CONTAINS(text, "site-insights.yaml: all well\nrules: 1 new, 2 changed, 1 not asked\n"
-			      "classes: 0 new, 1 changed, 0 not asked\n"
-			      "patterns: 0 new, 1 changed, 1 not asked\n"
+	ASSERT_CONTAINS(text, "site-insights.yaml: ok\nrules: 1 new, 2 changed, 1 disabled\n"
+			      "classes: 0 new, 1 changed, 0 disabled\n"
+			      "patterns: 0 new, 1 changed, 1 disabled\n"
 			      "billing: 2 partitions\nvariables: 2\n");
 }
