@@ -136,9 +136,7 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 	r = measurer_note_children(record);
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing,
-				   "files by mount, wait times, memory of the whole "
-				   "command: %s",
-				   why->text);
+				   "files by mount, wait times, total memory: %s", why->text);
 }
 
 /* The agent's numbers, and what it says of them. */

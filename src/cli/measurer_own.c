@@ -199,13 +199,10 @@ static int tell_no_group(const struct own_measurer *m, struct record *record)
 	int r;
 
 	if (geteuid() != 0)
-		r = strings_add(
-			missing,
-			"files by mount, wait times, memory of the whole command: they need "
-			"jobmeter-agent on this node, or root");
+		r = strings_add(missing, "files by mount, wait times, total memory: they need "
+					 "jobmeter-agent on this node, or root");
 	else
-		r = strings_add(missing,
-				"files by mount, wait times, memory of the whole command: %s",
+		r = strings_add(missing, "files by mount, wait times, total memory: %s",
 				m->why_no_group.text);
 	if (r >= 0 && m->options->followed_max)
 		r = strings_add(missing, "hot files: they need files by mount");
@@ -225,8 +222,7 @@ static int read_own(struct measurer *measurer, const struct child *child,
 		r = measurer_note_children(record);
 	}
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
-		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",
-				why_no_peak(m));
+		r = strings_add(&record->coverage.missing, "total memory: %s", why_no_peak(m));
 	record->reading.values[METRIC_TASKS_LIVE] = (struct value){}; /* survivors are named */
 	return r;
 }

@@ -145,8 +145,3 @@ void rows_words(struct rows_table *table, const char *format, ...) PRINTF_LIKE(2
 /* A sentence below the table. */
 void rows_remark(struct rows_table *table, unsigned int forms, const char *format, ...)
 	PRINTF_LIKE(3, 4);
-/* Does the table have a row? */
-bool rows_has_row(const struct rows_table *table);
-/* Print the next table in its place if it is wider than the page, with its first column at
- * @first_max at most. */
-void rows_else_next(struct rows_table *table, size_t first_max);

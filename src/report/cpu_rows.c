@@ -54,10 +54,6 @@ static void add_shares(const struct record *r, const struct core_time *t, struct
 
 /* ---- what threads waited for ---- */
 
-#define WAITS_SHOWN 5
-#define WAIT_SHARE_MIN 100 /* of all blocked time, a part of this */
-#define WAIT_NS_MIN 1000000
-
 struct wait {
 	size_t cause;
 	uint64_t ns;
@@ -72,12 +68,12 @@ static int compare_waits(const void *a, const void *b)
 	return (int)x->cause - (int)y->cause;
 }
 
-/* The first @count causes that are known, the longest first. */
-static size_t list_waits(const struct record *r, size_t count, struct wait ret[LOST_COUNT])
+/* The causes that are known, the longest first. */
+static size_t list_waits(const struct record *r, struct wait ret[LOST_COUNT])
 {
 	size_t found = 0;
 
-	for (size_t c = 0; c < count; c++) {
+	for (size_t c = 0; c < LOST_COUNT; c++) {
 		const struct value *value = value_of(r, lost_metric(c));
 
 		if (value->is_known && value->number > 0)
@@ -108,15 +104,15 @@ static void add_wait(const struct wait *wait, struct amount all, const struct co
 static void add_waits(const struct record *r, const struct core_time *t, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "threads waited for" },
+		{ "waited for" },
 		{ "time" },
-		{ "of all threads' time" },
+		{ "of all threads' time", .rank = 1 },
 		{ "core time lost" },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_HTML, "what threads waited for", columns,
+	struct rows_table *table = rows_table(rows, ROWS_FULL, "waits", columns,
 					      ARRAY_SIZE(columns));
 	struct wait waits[LOST_COUNT];
-	size_t count = list_waits(r, LOST_COUNT, waits);
+	size_t count = list_waits(r, waits);
 
 	for (size_t i = 0; i < count; i++)
 		add_wait(&waits[i], thread_time(r), t, table);
@@ -134,26 +130,6 @@ void core_time_rows(const struct record *r, const struct analysis *a, struct row
 			  "not known: the allocated cores or the CPU time are missing");
 	}
 	add_waits(r, t, rows);
-}
-
-void waits_rows(const struct record *r, struct rows *rows)
-{
-	struct wait waits[LOST_COUNT];
-	uint64_t all_ns = 0, left_ns;
-	size_t count = list_waits(r, CAUSE_COUNT, waits);
-
-	if (!record_blocked_time(r, &all_ns) || all_ns < WAIT_NS_MIN)
-		return;
-	left_ns = all_ns;
-	rows_begin(rows, ROWS_TEXT, "waited");
-	for (size_t i = 0;
-	     i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
-		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text,
-			 shade_of_cause(waits[i].cause)->waited);
-		left_ns -= waits[i].ns;
-	}
-	if (left_ns >= WAIT_NS_MIN)
-		rows_say(rows, ", ", "%s elsewhere", humanize_duration(left_ns).text);
 }
 
 /* ---- CPU time ---- */

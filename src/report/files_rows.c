@@ -14,20 +14,8 @@
 #define HISTOGRAMS_SHOWN 6
 #define INTERFACE_MOUNTS_SHOWN 3
 #define MAPPED_SHOWN 4
-#define FAILURES_SHOWN 4
-#define TIMES_SHOWN 3
-#define TIME_SHARE_MIN 100 /* one part in so many of the elapsed time is worth a word */
 
 /* ---- mounts ---- */
-
-static uint64_t data_of(const struct mount_row *row, const void *what)
-{
-	uint64_t bytes = row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
-
-	(void)what;
-	/* what only failed stands last */
-	return bytes ? bytes : row->ops[OP_READ].errors || row->ops[OP_WRITE].errors;
-}
 
 static uint64_t work_of(const struct mount_row *row, const void *what)
 {
@@ -94,7 +82,7 @@ static const struct rows_column mount_columns[] = {
 	{ "p99", .group = "written", .forms = ROWS_HTML },
 	{ "failed", .group = "written", .forms = ROWS_HTML },
 	{ "p99 read", .forms = ROWS_TEXT, .rank = 2 },
-	{ "metadata", .group = "metadata", .under = "calls", .forms = ROWS_LONG },
+	{ "metadata", .group = "metadata", .under = "calls" },
 	{ "failed", .group = "metadata", .forms = ROWS_HTML },
 	{ "time", .group = "metadata", .forms = ROWS_LONG },
 };
@@ -130,42 +118,25 @@ static void remark_left_out(const struct shown *shown, struct rows_table *table)
 			    humanize_bytes(shown->left_out_written).text);
 }
 
-/* On a terminal, where operations on metadata have a table of their own. */
-static void add_data(const struct record *r, struct rows *rows)
-{
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, data_of, NULL);
-	struct shown shown = { .form = ROWS_TEXT, .mounts = MOUNTS_SHOWN, .rows = SIZE_MAX };
-	struct rows_table *table;
-
-	if (mounts.count == 0) {
-		rows_line(rows, ROWS_TEXT, "files", "nothing was read or written");
-		return;
-	}
-	table = rows_table(rows, ROWS_TEXT, "files", mount_columns, ARRAY_SIZE(mount_columns));
-	for (size_t i = 0; i < mounts.count; i++) {
-		if (take(&shown, &mounts, i))
-			add_mount(r, mounts.items[i], ROWS_TEXT, table);
-	}
-	remark_left_out(&shown, table);
-}
-
 static void add_work(const struct record *r, const struct mount_rows *mounts, struct rows *rows)
 {
-	struct rows_table *table = rows_table(rows, ROWS_LONG, "files", mount_columns,
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", mount_columns,
 					      ARRAY_SIZE(mount_columns));
-	struct shown brief = { .form = ROWS_MARKDOWN, .mounts = MOUNTS_SHOWN, .rows = ROWS_SHOWN };
-	struct shown whole = { .form = ROWS_HTML, .mounts = MOUNTS_LISTED, .rows = ROWS_LISTED };
+	struct shown forms[] = {
+		{ .form = ROWS_SHORT, .mounts = MOUNTS_SHOWN, .rows = ROWS_SHOWN },
+		{ .form = ROWS_HTML, .mounts = MOUNTS_LISTED, .rows = ROWS_LISTED },
+	};
 
 	if (!mounts->count)
-		rows_line(rows, ROWS_HTML, NULL, "nothing was done with files");
+		rows_line(rows, ROWS_FULL, "files", "nothing was done with files");
 	for (size_t i = 0; i < mounts->count; i++) {
-		unsigned int forms = take(&brief, mounts, i) | take(&whole, mounts, i);
+		unsigned int taken = take(&forms[0], mounts, i) | take(&forms[1], mounts, i);
 
-		if (forms)
-			add_mount(r, mounts->items[i], forms, table);
+		if (taken)
+			add_mount(r, mounts->items[i], taken, table);
 	}
-	remark_left_out(&brief, table);
-	remark_left_out(&whole, table);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		remark_left_out(&forms[i], table);
 }
 
 /* Of a row under its name.  False: nothing is known of it. */
@@ -331,86 +302,6 @@ static void add_mapped(const struct record *r, struct rows *rows)
 		rows_say(rows, "; ", "and %zu more", mounts.count - MAPPED_SHOWN);
 }
 
-/* ---- what failed, and what took time ---- */
-
-static void add_failures(const struct record *r, struct rows *rows)
-{
-	size_t told = metadata_failure_rows(r, "failed", rows), failures = 0;
-
-	rows_begin(rows, ROWS_TEXT, told ? NULL : "failed");
-	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
-		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
-		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
-		uint64_t errors = row->ops[op].errors;
-
-		if (!row_is_own(row) || errors == 0 || ++failures > FAILURES_SHOWN)
-			continue;
-		rows_say(rows, ", ", "%s %s%s on %s", humanize_count(errors).text, file_op_name(op),
-			 errors == 1 ? "" : "s", row->mount);
-	}
-	if (failures > FAILURES_SHOWN)
-		rows_say(rows, " ", "and more");
-}
-
-/* Which of the job's own rows and operation took the most time below @below_ns; NULL: none took
- * @least_ns. */
-static const struct mount_row *find_longest(const struct record *r, uint64_t below_ns,
-					    uint64_t least_ns, enum file_op *ret_op)
-{
-	const struct mount_row *longest = NULL;
-	uint64_t longest_ns = least_ns;
-
-	for (size_t i = 0; i < r->reading.mount_count * OP_COUNT; i++) {
-		const struct mount_row *row = &r->reading.mounts[i / OP_COUNT];
-		enum file_op op = (enum file_op)(i % OP_COUNT);
-
-		if (!row_is_own(row) || !row->has_seconds || row->ops[op].ns >= below_ns ||
-		    row->ops[op].ns < longest_ns)
-			continue;
-		longest = row;
-		longest_ns = row->ops[op].ns;
-		*ret_op = op;
-	}
-	return longest;
-}
-
-/* "9.5 s inside open on /scratch (231 µs each)" */
-static void say_time(const struct record *r, const struct mount_row *row, enum file_op op,
-		     struct rows *rows)
-{
-	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
-	const struct op_counts *counts = &row->ops[op];
-	struct rows_cell time = cell_time(r, true, counts->calls, counts->ns);
-	bool is_data = op < OP_DATA_COUNT;
-	struct human buffer;
-	double p99;
-
-	rows_say(rows, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer),
-		 is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
-	if (!is_data && counts->calls > 0)
-		rows_say(rows, " ", "(%s each)",
-			 humanize_duration(counts->ns / counts->calls).text);
-	else if (is_data && row->has_histograms &&
-		 histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
-		rows_say(rows, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
-}
-
-/* Where threads spent their time inside calls on files: at most a few places. */
-static void add_times(const struct record *r, struct rows *rows)
-{
-	uint64_t below_ns = UINT64_MAX,
-		 least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
-	const struct mount_row *row;
-	enum file_op op = OP_READ;
-
-	rows_begin(rows, ROWS_TEXT, "time");
-	for (size_t i = 0;
-	     i < TIMES_SHOWN && (row = find_longest(r, below_ns, least_ns, &op)) != NULL; i++) {
-		below_ns = row->ops[op].ns;
-		say_time(r, row, op, rows);
-	}
-}
-
 /* What is no part of all the above. */
 static void add_kernel(const struct record *r, struct rows *rows)
 {
@@ -477,16 +368,12 @@ static void add_files(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, work_of, NULL);
 
-	add_data(r, rows);
 	add_work(r, &mounts, rows);
 	add_common(&mounts, rows);
 	add_interfaces(r, rows);
 	add_mapped(r, rows);
 	add_all_histograms(&mounts, rows);
-	metadata_rows(r, rows);
 	operations_rows(r, rows);
-	add_times(r, rows);
-	add_failures(r, rows);
 	add_kernel(r, rows);
 	add_accounting(r, rows);
 }

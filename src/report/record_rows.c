@@ -47,7 +47,6 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 	rows_part(rows, "Processors and memory");
 	cpu_time_rows(now, rows);
 	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
-	waits_rows(now, rows);
 	memory_rows(now, rows);
 	files_rows(now, rows);
 	rows_gap(rows);

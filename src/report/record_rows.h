@@ -54,17 +54,13 @@ void cpu_time_rows(const struct record *r, struct rows *rows);
 bool hardware_rows(const struct record *r, struct rows *rows);
 /* @has_label: the line before has it already. */
 void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *rows);
-void waits_rows(const struct record *r, struct rows *rows);
 void memory_rows(const struct record *r, struct rows *rows);
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
 void files_rows(const struct record *r, struct rows *rows);
-void metadata_rows(const struct record *r, struct rows *rows);
+/* Each operation of each mount: calls, failures and time. */
 void operations_rows(const struct record *r, struct rows *rows);
-/* A sentence for each operation on metadata that failed often, the most frequent first.  Returns
- * how many. */
-size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows);
 void hot_files_rows(const struct record *r, struct rows *rows);
 void block_rows(const struct block *b, struct rows *rows);
 void network_rows(const struct network *n, struct rows *rows);

@@ -300,19 +300,6 @@ void rows_remark(struct rows_table *t, unsigned int forms, const char *format, .
 	va_end(args);
 }
 
-bool rows_has_row(const struct rows_table *t)
-{
-	return t && t->row_count > 0;
-}
-
-void rows_else_next(struct rows_table *t, size_t first_max)
-{
-	if (!t)
-		return;
-	t->is_else_next = true;
-	t->first_max = first_max;
-}
-
 /* ---- for printers ---- */
 
 static struct human number_text(const struct rows_cell *cell)

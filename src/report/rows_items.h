@@ -44,8 +44,6 @@ struct rows_table {
 	unsigned int *row_forms;
 	size_t row_count, row_room;
 	struct rows_entries remarks;
-	bool is_else_next;
-	size_t first_max;
 };
 
 struct rows_line {

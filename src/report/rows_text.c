@@ -176,12 +176,6 @@ static void print_table(const char *label, const struct rows_table *t, struct pa
 	}
 }
 
-static bool is_too_wide(const struct rows_table *t, const struct page *page)
-{
-	return t->is_else_next &&
-	       text_table_width(t, t->first_max) > page->width - page_indent(page);
-}
-
 /* ---- parts of a whole ---- */
 
 #define SHARES_NAME 7 /* columns: "on CPU " */
@@ -294,15 +288,8 @@ void rows_text(const struct rows *rows, unsigned int form, struct page *page)
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		const struct rows_item *item = rows->items[i];
 
-		if (!rows_item_is_in(item, form))
-			continue;
-		if (item->kind == ITEM_TABLE && is_too_wide(&item->table, page))
-			continue;
-		print_item(item, form, page);
-		/* the first of them that fits */
-		while (rows->items[i]->kind == ITEM_TABLE && rows->items[i]->table.is_else_next &&
-		       i + 1 < rows->count)
-			i++;
+		if (rows_item_is_in(item, form))
+			print_item(item, form, page);
 	}
 	page->indent = 0;
 	page->has_gap = false;

@@ -114,17 +114,25 @@ static bool list_work(const struct record *r, struct part ret[LOST_COUNT], size_
 	return *ret_sum > 0;
 }
 
-/* What is not work, and yet was most of the run.  A shell that waits for its command is no news. */
+/* What is not work, and yet was most of the run: the longest of it.  A shell that waits for its
+ * command is no news. */
 static void say_idle(const struct record *r, double work, struct rows *rows)
 {
+	const struct value *longest = NULL;
+	size_t cause = 0;
+
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
 		const struct value *value = value_of(r, lost_metric(c));
 
-		if (!lost_can_be(c) && c != CAUSE_CHILDREN && value->is_known &&
-		    (double)value->number > work)
-			rows_say(rows, " ", "(beside it %s %s)",
-				 humanize_duration(value->number).text, shade_of_cause(c)->waited);
+		if (lost_can_be(c) || c == CAUSE_CHILDREN || !value->is_known ||
+		    (longest && longest->number >= value->number))
+			continue;
+		longest = value;
+		cause = c;
 	}
+	if (longest && (double)longest->number > work)
+		rows_say(rows, " ", "(beside it %s %s)", humanize_duration(longest->number).text,
+			 shade_of_cause(cause)->waited);
 }
 
 static void add_work(const struct record *r, struct rows *rows)
@@ -260,7 +268,8 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 {
 	struct work work = work_of(row);
 
-	if ((row->kind == ROW_EXEC || row->kind == ROW_PSEUDO || row->kind == ROW_SOCKET) &&
+	if ((row->kind == ROW_EXEC || row->kind == ROW_PSEUDO || row->kind == ROW_SOCKET ||
+	     row->kind == ROW_OTHER) &&
 	    work.bytes < MACHINERY_BYTES_MIN)
 		return false;
 	return is_share(work.bytes, sum->bytes) || is_share(work.calls, sum->calls) ||

@@ -11,7 +11,7 @@
 #include "test.h"
 
 #define NO_FENTRY "this kernel offers no fentry"
-#define WHERE "where operations by path took place"
+#define WHERE "file system of path operations"
 
 static void switch_off(struct hook *hook, const char *why)
 {

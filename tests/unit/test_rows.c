@@ -137,40 +137,6 @@ TEST(each_form_has_its_columns_and_rows)
 	ASSERT_STREQ(markup_find_fault(page), NULL);
 }
 
-/* With ten columns of numbers, and with one. */
-static struct rows *make_alternatives(void)
-{
-	struct rows *rows = rows_new();
-
-	for (size_t columns = 11; columns; columns = columns > 2 ? 2 : 0) {
-		struct rows_column heads[11] = { { "mount" } };
-		struct rows_table *table;
-
-		for (size_t i = 1; i < columns; i++)
-			heads[i] = (struct rows_column){ "calls" };
-		table = rows_table(rows, ROWS_TEXT, "metadata", heads, columns);
-		rows_row(table, ROWS_ALL);
-		for (size_t i = 0; i < columns; i++)
-			rows_words(table, "%zu", i);
-		if (columns > 2)
-			rows_else_next(table, SIZE_MAX);
-		rows_remark(table, ROWS_ALL, "of %zu", columns);
-	}
-	rows_line(rows, ROWS_TEXT, "then", "all");
-	return rows;
-}
-
-TEST(of_alternatives_the_first_that_fits_is_printed)
-{
-	_cleanup_free_ char *wide = reported_rows(make_alternatives(), 100),
-			    *narrow = reported_rows(make_alternatives(), 60);
-
-	ASSERT_CONTAINS(wide, "            of 11\nthen        all\n");
-	ASSERT_LACKS(wide, "of 2\n");
-	ASSERT_CONTAINS(narrow, "            of 2\nthen        all\n");
-	ASSERT_LACKS(narrow, "of 11");
-}
-
 TEST(without_memory_nothing_is_told_and_nothing_breaks)
 {
 	struct rows_table *table = rows_table(NULL, ROWS_ALL, "files",

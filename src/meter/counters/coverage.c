@@ -181,8 +181,7 @@ int meter_describe(const struct meter *m, const struct losses *losses, struct re
 	int r;
 
 	if (why)
-		r = strings_add(&record->coverage.missing,
-				"files by mount and waiting for a CPU: %s", why);
+		r = strings_add(&record->coverage.missing, "files by mount, wait times: %s", why);
 	else
 		r = describe_tiers(m, record);
 	if (r >= 0) /* on demand: without it there is none in the list */
