@@ -55,8 +55,10 @@ static void list_jobs(const struct session *session, struct page *page)
 		{ "written" },
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
+	struct rows_table *table;
 
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < session->jobs.count; i++)
 		add_job(session->jobs.items[i], table);
 	rows_text(rows, ROWS_TEXT, page);

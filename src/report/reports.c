@@ -120,8 +120,10 @@ void report_list(const struct records *records, struct page *page)
 		{ "read" },    { "written" },
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "records", columns,
-					      ARRAY_SIZE(columns));
+	struct rows_table *table;
+
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, "records", columns, ARRAY_SIZE(columns));
 
 	for (size_t i = 0; records->count <= LISTED_MAX && i < records->count; i++)
 		add_record(records->items[i], table);

@@ -131,7 +131,7 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 		cause = c;
 	}
 	if (longest && (double)longest->number > work)
-		rows_say(rows, " ", "(beside it %s %s)", humanize_duration(longest->number).text,
+		rows_say(rows, " ", "(%s %s)", humanize_duration(longest->number).text,
 			 shade_of_cause(cause)->waited);
 }
 
@@ -217,7 +217,8 @@ void summary_rows(const struct record *r, const struct analysis *a, struct rows 
 /* ---- files ---- */
 
 #define MOUNTS_SHOWN 5
-#define MACHINERY_BYTES_MIN 1048576 /* of what starts programs, and of /proc and the like */
+#define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
+#define LITTLE_CALLS 1000
 
 struct work {
 	uint64_t bytes, calls, meta, ns;
@@ -270,7 +271,7 @@ static bool is_shown(const struct mount_row *row, const struct work *sum)
 
 	if ((row->kind == ROW_EXEC || row->kind == ROW_PSEUDO || row->kind == ROW_SOCKET ||
 	     row->kind == ROW_OTHER) &&
-	    work.bytes < MACHINERY_BYTES_MIN)
+	    work.bytes < LITTLE_BYTES)
 		return false;
 	return is_share(work.bytes, sum->bytes) || is_share(work.calls, sum->calls) ||
 	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
@@ -284,7 +285,7 @@ static void add_row(const struct mount_row *row, struct rows_table *table)
 					  &p99) == 0;
 
 	rows_row(table, ROWS_ALL);
-	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(mount unknown)" : row->mount));
+	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));
 	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_READ].bytes));
 	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_READ].calls));
 	rows_cell(table, cell_mean(&row->ops[OP_READ]));
@@ -292,6 +293,13 @@ static void add_row(const struct mount_row *row, struct rows_table *table)
 	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_WRITE].calls));
 	rows_cell(table, cell_least(ROWS_COUNT, mount_row_number(row, METRIC_META_CALLS)));
 	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
+}
+
+/* Is it worth a table?  What starts a program reads and opens some files, too. */
+static bool is_much(const struct work *sum, uint64_t elapsed_ns)
+{
+	return sum->bytes >= LITTLE_BYTES || sum->calls + sum->meta >= LITTLE_CALLS ||
+	       is_share(sum->ns, elapsed_ns);
 }
 
 /* The mounts that matter, and one row of all others where they come to anything together. */
@@ -310,7 +318,7 @@ void screen_files_rows(const struct record *r, struct rows *rows)
 	struct work sum = sum_of(&mounts);
 	size_t shown = 0;
 
-	for (size_t i = 0; i < mounts.count; i++) {
+	for (size_t i = 0; is_much(&sum, r->time.elapsed_ns) && i < mounts.count; i++) {
 		if (shown < MOUNTS_SHOWN && is_shown(mounts.items[i], &sum)) {
 			add_row(mounts.items[i], table);
 			shown++;
@@ -325,7 +333,7 @@ void screen_files_rows(const struct record *r, struct rows *rows)
 
 /* ---- the end ---- */
 
-#define LINE_MAX_COLUMNS 76
+#define LINE_MAX_COLUMNS 78
 
 /* As much as a line holds, and how much more there is. */
 static void add_missing(const struct record *r, struct rows *rows)

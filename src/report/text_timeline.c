@@ -13,6 +13,7 @@
 
 #define BUCKETS_MIN 8 /* fewer are no curve */
 #define NAME_WIDTH 8
+#define RATE_MIN 1048576 /* bytes per second: less is no curve of a first screen */
 #define GREATEST_WIDTH 12 /* "1,023 MiB/s" */
 #define SURELY (1 - 1e-12) /* half of the greatest is no more than that */
 
@@ -140,7 +141,7 @@ static void print_legend(const struct patterns *patterns, struct page *page)
 	page_end_line(page);
 }
 
-/* The names of the curves that a first screen has. */
+/* Is the curve one of those that a first screen has? */
 static bool is_first(const struct rows_timeline *t, const struct curve_axis *axis, const char *name)
 {
 	struct curve curve;
@@ -154,7 +155,9 @@ static bool is_first(const struct rows_timeline *t, const struct curve_axis *axi
 				written = curve.greatest;
 		}
 	}
-	return strcmp(name, "cores") == 0 || strcmp(name, read >= written ? "read" : "write") == 0;
+	return strcmp(name, "cores") == 0 ||
+	       (fmax(read, written) >= RATE_MIN &&
+		strcmp(name, read >= written ? "read" : "write") == 0);
 }
 
 void text_timeline(const struct rows_timeline *t, const char *label, bool is_full,

@@ -152,7 +152,7 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
 	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
 	asleep = screen(idle);
-	ASSERT_CONTAINS(asleep, "CPU wait 50 % (beside it 800 ms asleep)\n");
+	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms asleep)\n");
 }
 
 TEST(rows_below_a_hundredth_are_folded)
@@ -177,7 +177,24 @@ TEST(rows_below_a_hundredth_are_folded)
 	reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[OP_STAT] =
 		(struct op_counts){ .calls = 7 };
 	some = screen(r);
-	ASSERT_CONTAINS(some, "(mount unknown)");
+	ASSERT_CONTAINS(some, "(unknown)");
+}
+
+TEST(hardly_any_work_on_files_is_no_table)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct op_counts *read;
+	_cleanup_free_ char *little = NULL, *much = NULL;
+
+	r->reading.has_mounts = true;
+	r->time.elapsed_ns = 1000000000;
+	read = &reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL)->ops[OP_READ];
+	*read = (struct op_counts){ .calls = 999, .bytes = 1 << 19, .ns = 9000000 };
+	little = screen(r);
+	ASSERT_LACKS(little, "/scratch");
+	read->ns = 10000000;
+	much = screen(r);
+	ASSERT_CONTAINS(much, "/scratch");
 }
 
 TEST(what_is_not_known_of_files_is_not_said)
