@@ -166,8 +166,7 @@ void steps_rows(const struct steps *steps, struct rows *rows)
 	for (size_t i = 0; i < MIN(steps->count, (size_t)STEPS_SHOWN); i++)
 		add_step(&steps->items[i], i < STEPS_LISTED ? ROWS_LONG : ROWS_HTML, table);
 	if (steps->count > STEPS_LISTED)
-		rows_remark(table, ROWS_MARKDOWN, "and %zu more steps",
-			    steps->count - STEPS_LISTED);
+		rows_remark(table, ROWS_MARKDOWN, "and %zu more", steps->count - STEPS_LISTED);
 	if (steps->count > STEPS_SHOWN)
 		rows_remark(table, ROWS_HTML, "and %zu more", steps->count - STEPS_SHOWN);
 }

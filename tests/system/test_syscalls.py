@@ -196,7 +196,7 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
         assert (naps["calls"], naps["errors"]) == (1 + 23, 0)  # the first one is counted, and the last one goes on
         assert 0.23 <= naps["seconds"] < 2
         notes = record["coverage"]["notes"]
-        assert "1 system calls counted without their time: begun unseen, or the table of calls was full" in notes
+        assert "1 system call counted without their time: begun unseen, or the table of calls was full" in notes
         assert "1 system call that went on at the end is not counted" in notes
     finally:
         run.send_signal(signal.SIGTERM)

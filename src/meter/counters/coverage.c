@@ -65,20 +65,35 @@ static int describe_skipped(uint64_t n, struct record *record)
 		n);
 }
 
+/* "1 ended task not counted": the first word with an s has none. */
+static int describe_one(const char *words, struct strings *list)
+{
+	const char *end = words + strcspn(words, " ");
+
+	while (*end && end[-1] != 's')
+		end += 1 + strcspn(end + 1, " ");
+	if (end[-1] != 's')
+		return strings_add(list, "1 %s", words);
+	return strings_add(list, "1 %.*s%s",
+			   (int)(end - words) - (strncmp(end - 4, "sses", 4) == 0 ? 2 : 1), words,
+			   end);
+}
+
 int losses_describe(const struct losses *l, struct record *record)
 {
 	int skipped = describe_skipped(l->counts[LOSS_SKIPPED], record);
 
 	for (size_t i = 0; skipped >= 0 && i < ARRAY_SIZE(reasons); i++) {
+		struct strings *list = reasons[i].is_missing ? &record->coverage.missing
+							     : &record->coverage.notes;
 		uint64_t n = l->counts[reasons[i].reason];
 		int r;
 
 		if (!n)
 			continue;
 		record->coverage.lost_events += n;
-		r = strings_add(reasons[i].is_missing ? &record->coverage.missing
-						      : &record->coverage.notes,
-				"%" PRIu64 " %s", n, reasons[i].words);
+		r = n == 1 ? describe_one(reasons[i].words, list)
+			   : strings_add(list, "%" PRIu64 " %s", n, reasons[i].words);
 		if (r < 0)
 			return r;
 	}
@@ -126,8 +141,8 @@ static int describe_unended(const struct meter *m, struct record *record)
 	record->coverage.lost_events += n;
 	return strings_add(
 		&record->coverage.missing,
-		"%zu requests to block devices not counted, which had not ended or were not seen to",
-		n);
+		"%zu request%s to block devices not counted, which had not ended or were not seen to",
+		n, n == 1 ? "" : "s");
 }
 
 static bool is_all_off(const struct tier_state *state)
