@@ -187,7 +187,7 @@ static const char concept[] =
 	"    \"billing\": {\"weights\": \"CPU=2.0,Mem=0.25G,GRES/gpu=8\", \"partition\": \"gpu\",\n"
 	"      \"parts\": {\"cores\": 0.666667, \"memory\": 0.333333}, \"left_out\": [\"GRES/gpu\"]}\n"
 	"\n"
-	"and reports show `score 47, as billed`; without weights `billing` is `null`.\n"
+	"and reports show `score 47 of 100, as billed`; without weights `billing` is `null`.\n"
 	"\n"
 	"**The chain** explains the cores' part: used over allocated = touched x balance x not_blocked x not_waiting x other.\n"
 	"*touched* are cores that worked at all, of those allocated; *balance* the mean of their time by the greatest;\n"

@@ -8,6 +8,7 @@
  *   @synopsis@    how it is called
  *   @commands@    jobmeter's commands
  *   @options@     the command's options
+ *   @terms@       what its lines mean
  *   @settings@    the agent's settings
  */
 #include <ctype.h>
@@ -169,6 +170,16 @@ static void print_options(const struct manual *m)
 		print_option(&m->about->options[i]);
 }
 
+static void print_terms(const struct manual *m)
+{
+	for (const struct cli_term *t = m->about->command.terms; t && t->word; t++) {
+		puts(".TP");
+		print_bold(t->word);
+		putchar('\n');
+		print_sentence(t->text, 0);
+	}
+}
+
 static void print_commands(const struct manual *m)
 {
 	for (size_t i = 0; i < m->command_count; i++) {
@@ -222,7 +233,7 @@ static const struct part {
 } parts[] = {
 	{ "@name@\n", print_name, true },	   { "@synopsis@\n", print_synopsis, true },
 	{ "@commands@\n", print_commands, false }, { "@options@\n", print_options, true },
-	{ "@settings@\n", print_settings, false },
+	{ "@settings@\n", print_settings, false }, { "@terms@\n", print_terms, true },
 };
 
 /* -EINVAL: there is no such part, or it is of no command. */

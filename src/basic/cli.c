@@ -13,6 +13,8 @@
 #include "basic/utf8.h"
 
 #define HELP_COLUMN 26
+#define HELP_WIDTH 80
+#define TERM_INDENT 6
 
 const struct cli_option cli_help_option = { "help", 'h', NULL, "print this", 0, NULL };
 
@@ -184,6 +186,38 @@ static const char *name_of(const struct cli_command *command)
 	return command && command->name ? command->name : "";
 }
 
+/* Broken between words. */
+static void print_wrapped(const char *text)
+{
+	size_t column = TERM_INDENT;
+
+	printf("%*s", TERM_INDENT, "");
+	while (*text) {
+		size_t length = strcspn(text, " ");
+
+		if (column > TERM_INDENT && column + 1 + length > HELP_WIDTH) {
+			printf("\n%*s", TERM_INDENT, "");
+			column = TERM_INDENT;
+		} else if (column > TERM_INDENT) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)length, text);
+		column += length;
+		text += length + strspn(text + length, " ");
+	}
+	putchar('\n');
+}
+
+static void print_terms(const struct cli_term *terms)
+{
+	puts("\nHow to read it:\n");
+	for (; terms->word; terms++) {
+		printf("  %s\n", terms->word);
+		print_wrapped(terms->text);
+	}
+}
+
 static void print_help(const struct state *state)
 {
 	const struct cli_command *command = state->command;
@@ -201,6 +235,8 @@ static void print_help(const struct state *state)
 	print_option(&cli_help_option, NULL);
 	if (command->details)
 		printf("\n%s", command->details);
+	if (command->terms)
+		print_terms(command->terms);
 }
 
 static bool is_help(const char *word)

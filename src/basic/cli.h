@@ -33,12 +33,17 @@ struct cli_options { /* options that share a target */
 	void *target;
 };
 
+struct cli_term { /* of what a command prints */
+	const char *word, *text;
+};
+
 struct cli_command {
 	const char *program; /* "jobmeter-agent"; NULL: it is a command of jobmeter */
 	const char *name; /* NULL: of a program that has no commands */
 	const char *arguments; /* "[OPTION...] FILE..." */
 	const char *summary; /* a line without a period */
 	const char *details; /* what help says behind the options, or NULL */
+	const struct cli_term *terms; /* what its lines mean, up to one without a word; or NULL */
 	bool is_for_command; /* the first operand ends the options: the rest is another's command
 				line */
 	int (*run)(const struct cli_command *command, int argc, char **argv); /* returns a cli_exit

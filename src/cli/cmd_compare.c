@@ -33,8 +33,8 @@ struct settings {
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "all", 'a', NULL, "show all numbers, also those that hardly changed", AT(is_all), NULL },
-	{ "fail-on", 0, "CONDITION", "exit with 3 if it holds: 'elapsed > 1.1x', 1.1 times as long as the first", AT(fail_on), NULL },
+	{ "all", 'a', NULL, "print all numbers, also those that hardly changed", AT(is_all), NULL },
+	{ "fail-on", 0, "CONDITION", "exit with 3 if CONDITION holds: 'elapsed > 1.1x' is 1.1 times the first", AT(fail_on), NULL },
 };
 /* clang-format on */
 
@@ -232,10 +232,9 @@ static int compare(const struct cli_command *command, const struct settings *set
 static int check_usage(int argc, struct output *output, struct error *err)
 {
 	if (argc < 2)
-		return error_set(err, -EINVAL,
-				 "compare needs two records: the one before, and the one after");
+		return error_set(err, -EINVAL, "compare needs two records or more");
 	if (argc > COMPARED_MAX)
-		return error_set(err, -EINVAL, "compare takes %d records at most", COMPARED_MAX);
+		return error_set(err, -EINVAL, "compare takes at most %d records", COMPARED_MAX);
 	return output_settle(output, err);
 }
 
@@ -276,9 +275,10 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_compare = {
 	.name = "compare",
 	.arguments = "[OPTION...] FILE|DIR|ID FILE|DIR|ID...",
-	.summary = "Compare records with the first one: time, cores, memory and bytes, then what "
-		   "changed most",
-	.details = "The records of a directory are merged into one.  docs/insights.md describes "
-		   "conditions; a condition with a number that is not known fails.\n",
+	.summary =
+		"Compare records with the first: time, cores, memory and bytes, then what changed most",
+	.details =
+		"The records of a directory are merged into one.  docs/insights.md explains conditions; a\n"
+		"condition that cannot be known fails.\n",
 	.run = run_compare,
 };

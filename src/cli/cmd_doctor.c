@@ -47,9 +47,9 @@ static int parse_pid(const char *text, void *at, struct error *err)
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "verbose", 'v', NULL, "each hook and each sensor", AT(is_verbose), NULL },
-	{ "no-costs", 0, NULL, "do not measure what the tiers cost, which takes a second", AT(is_without_costs), NULL },
-	{ "explain-pid", 0, "PID", "whose that process is, and by which rule", AT(explained_pid), parse_pid },
+	{ "verbose", 'v', NULL, "print each hook and each sensor", AT(is_verbose), NULL },
+	{ "no-costs", 0, NULL, "do not measure what measuring costs (that takes a second)", AT(is_without_costs), NULL },
+	{ "explain-pid", 0, "PID", "print which job a process belongs to, and by which rule", AT(explained_pid), parse_pid },
 	{ "root", 0, "DIR", "read proc and sys below DIR", AT(root), NULL },
 };
 /* clang-format on */
@@ -175,14 +175,14 @@ static int examine(int root_fd, const struct settings *settings, const struct ou
 static int check_usage(int argc, char **argv, struct output *output, struct error *err)
 {
 	if (argc > 0)
-		return error_set(err, -EINVAL, "it takes no argument, and not '%s'", argv[0]);
+		return error_set(err, -EINVAL, "doctor takes no argument, got '%s'", argv[0]);
 	return output_settle(output, err);
 }
 
 static int run_doctor(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = { .root = "/" };
-	struct output output = { .no_csv = "what it finds is no table; there is no csv of it" };
+	struct output output = { .no_csv = "doctor has no csv output" };
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
@@ -211,11 +211,10 @@ static int run_doctor(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_doctor = {
 	.name = "doctor",
 	.arguments = "[OPTION...]",
-	.summary =
-		"Say what this machine can measure, what that costs, and what would make it better",
+	.summary = "Report what this machine can measure, what that costs, and what would help",
 	.details =
-		"Each hook is tried for real, and checked by a process that does known operations.\n"
-		"Exit code: 0: the default set (T0 and T2) works, here or in the agent of this "
-		"node; 1: it does not; 2: wrong usage.\n",
+		"doctor attaches each hook and checks its counts against known operations.\n"
+		"Exit code: 0: totals and files by mount work, here or in the agent of this node; 1: they\n"
+		"do not; 2: wrong usage.\n",
 	.run = run_doctor,
 };

@@ -47,11 +47,11 @@ static const char *severity_word(const void *target, size_t i)
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "rules", 0, "FILE", "rules of this file, too, above all others", AT(rules), NULL },
-	{ "list", 'l', NULL, "list the rules: when they speak, by what source, and where they are made and changed", AT(is_list), NULL },
+	{ "rules", 0, "FILE", "add the rules of FILE; they override all others", AT(rules), NULL },
+	{ "list", 'l', NULL, "list the rules with their conditions, sources and files", AT(is_list), NULL },
 	{ "names", 0, NULL, "list the names that rules may use", AT(is_names), NULL },
-	{ "check", 0, "FILE", "say whether FILE is right, or what is wrong in which line", AT(checked), NULL },
-	{ "fail-on", 0, "SEVERITY", "exit with 3 if there is one as severe", AT(fail_on), parse_severity, severity_word },
+	{ "check", 0, "FILE", "check a file of rules and print what is wrong in which line", AT(checked), NULL },
+	{ "fail-on", 0, "SEVERITY", "exit with 3 if an insight is at least as severe", AT(fail_on), parse_severity, severity_word },
 };
 /* clang-format on */
 
@@ -188,19 +188,18 @@ static int check_usage(const struct settings *settings, int argc, char **argv,
 		return error_set(err, -EINVAL,
 				 "'--list', '--names' and '--check' exclude each other");
 	if (is_of_rules && argc > 0)
-		return error_set(err, -EINVAL, "'%s' is asked for nothing here", argv[0]);
+		return error_set(err, -EINVAL, "unexpected argument '%s'", argv[0]);
 	if (output_settle(output, err) < 0)
 		return -EINVAL;
 	if (is_of_rules && (output->format != OUTPUT_TEXT || output->file))
-		return error_set(err, -EINVAL, "of rules there is text only");
+		return error_set(err, -EINVAL, "rules have text output only");
 	return 0;
 }
 
 static int run_insights(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = {};
-	struct output output = { .has_markdown = true,
-				 .no_csv = "insights are no table; there is no csv of them" };
+	struct output output = { .has_markdown = true, .no_csv = "insights has no csv output" };
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
@@ -231,11 +230,11 @@ static int run_insights(const struct cli_command *command, int argc, char **argv
 const struct cli_command cmd_insights = {
 	.name = "insights",
 	.arguments = "[OPTION...] [FILE|DIR|ID...]",
-	.summary = "Say what stands out in a record, with numbers, and what to do about it",
+	.summary = "Print what stands out in a record, with numbers, and what to do about it",
 	.details =
-		"Without an argument that of the last local run; several records are taken as "
+		"Without an argument: the last local run.  Several records are merged into "
 		"one.\n"
 		"Rules are built in; /etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change\n"
-		"them and add to them, for all commands: docs/insights.md tells the language.\n",
+		"them and add to them, for all commands; docs/insights.md explains the language.\n",
 	.run = run_insights,
 };

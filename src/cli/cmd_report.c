@@ -10,6 +10,7 @@
 #include "basic/macro.h"
 #include "cli/output.h"
 #include "report/page.h"
+#include "report/reading.h"
 #include "codec/records.h"
 #include "cli/report.h"
 #include "analysis/rules.h"
@@ -20,30 +21,33 @@ struct settings {
 };
 
 static const struct cli_option options[] = {
-	{ "merge", 'm', NULL, "one record of all, as all but csv and ndjson have it anyway",
+	{ "merge", 'm', NULL,
+	  "merge all records into one (csv and ndjson keep them apart without it)",
 	  offsetof(struct settings, is_merged), NULL },
 };
 
 static int print(const struct output *output, struct records *records, bool is_merged,
 		 struct error *err)
 {
-	/* a file for machines leaves the terminal free for people */
-	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
+	bool is_printed = output->format == OUTPUT_TEXT && !output->file && !output->is_quiet;
 	_cleanup_(sheet_clear) struct sheet sheet = {};
 	int r = 0;
 
-	if (is_text_wanted && !output->is_quiet) {
+	if (is_printed) {
 		r = sheet_open(stdout, &sheet);
 		if (r < 0)
 			return error_set_errno(err, r, "cannot print the report");
+		sheet.page.is_full = output->is_full;
 		r = report_print(records, output->rules, &sheet.page, err);
 	}
 	if (r == 0 && (output_is_of_one(output) || (is_merged && output->format != OUTPUT_TEXT)))
 		r = arguments_merge(records, err);
-	if (r == 0 && output->file) /* before anything is printed: who reads that may have gone */
+	if (r == 0 && output->file)
 		r = output_save(output, records, err);
 	if (r < 0)
 		return r;
+	if (output->file && !output->is_quiet)
+		fprintf(stderr, "wrote %s\n", output->file);
 	if (sheet.page.out)
 		r = sheet_print(&sheet);
 	else if (!output->file && output->format != OUTPUT_TEXT)
@@ -86,9 +90,10 @@ const struct cli_command cmd_report = {
 	.name = "report",
 	.arguments = "[OPTION...] [FILE|DIR|ID...]",
 	.summary =
-		"Print a record, or several as one; without an argument that of the last local run",
+		"Print a record, or several merged into one; without an argument the last local run",
 	.details =
-		"A directory stands for all *.json in it, '-' for the standard input, an ID for a "
-		"local run, or a job that the agent of this node knows (123, slurm/123).\n",
+		"A directory means all *.json in it, '-' the standard input, an ID a local run or a job\n"
+		"that the agent of this node knows (123, slurm/123).\n",
+	.terms = reading_terms,
 	.run = run_report,
 };

@@ -58,13 +58,13 @@ static int parse_repeat(const char *text, void *at, struct error *err)
 
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "wait", 'w', NULL, "wait for processes that outlive the command, too",
+	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure by BPF only some of totals (T0), time by cause (T1), files (T2)",
+	{ "tiers", 0, "LIST", "measure with BPF only some of totals (T0), wait times (T1), files (T2)",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
-	{ "repeat", 0, "N", "run the command N times, one after the other, and report mean, spread and outliers",
+	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },
-	{ "standalone", 0, NULL, "measure here, and ask no agent",
+	{ "standalone", 0, NULL, "measure without asking the agent",
 	  offsetof(struct settings, is_standalone), NULL },
 };
 /* clang-format on */
@@ -98,14 +98,14 @@ static int check_output(struct output *output, struct own_file *own, struct erro
 	if (output->file && strcmp(output->file, "-") == 0)
 		return error_set(
 			err, -EINVAL,
-			"the standard output is the command's: '--output' needs a file, and not '-'");
+			"'--output' needs a file: the standard output belongs to the command");
 	r = name_file(output, own, err);
 	if (r >= 0)
 		r = output_settle(output, err);
 	if (r >= 0 && output->format != OUTPUT_TEXT && !output->file)
 		r = error_set(err, -EINVAL,
-			      "the standard output is the command's: a machine's format needs "
-			      "--output FILE");
+			      "this format needs '--output FILE': the standard output belongs to "
+			      "the command");
 	return r;
 }
 
@@ -139,24 +139,25 @@ static void keep(const struct record *record)
 	struct error err = {};
 
 	if (runs_store(record, NULL, &err) < 0) {
-		error_prefix(&err, 0, "the record is not kept");
+		error_prefix(&err, 0, "cannot keep the record");
 		cli_say(&cmd_run, &err);
 	}
 }
 
-/* That nobody reads it is nobody's failure. */
-static void print(const struct records *records, const struct rules *rules, bool is_repeated)
+/* It is no failure if the reader has gone. */
+static void print(const struct output *output, const struct records *records, bool is_repeated)
 {
 	_cleanup_(sheet_clear) struct sheet sheet = {};
 	struct error err = {};
 	int r = sheet_open(stderr, &sheet);
 
+	sheet.page.is_full = output->is_full;
 	if (r < 0)
 		error_set_errno(&err, r, "cannot print the report");
 	else if (is_repeated)
-		repeat_text(records, rules->variables, &sheet.page);
+		repeat_text(records, output->rules->variables, &sheet.page);
 	else
-		r = report_print(records, rules, &sheet.page, &err);
+		r = report_print(records, output->rules, &sheet.page, &err);
 	if (r < 0)
 		cli_say(&cmd_run, &err);
 	else
@@ -181,7 +182,7 @@ static int tell(struct output *output, struct own_file *own, const struct record
 	r = save(output, own, runs, err);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (!output->is_quiet)
-		print(runs, rules, is_repeated);
+		print(output, runs, is_repeated);
 	return r;
 }
 
@@ -265,7 +266,7 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		return CLI_WELL;
 	if (r > 0 && argc == 0)
-		r = error_set(&err, -EINVAL, "there is no command: jobmeter run -- COMMAND");
+		r = error_set(&err, -EINVAL, "no command given; usage: jobmeter run -- COMMAND");
 	if (r < 0)
 		return cli_misuse(command, &err);
 	r = check_output(&output, &own, &err);
@@ -298,11 +299,11 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_run = {
 	.name = "run",
 	.arguments = "[OPTION...] [--] COMMAND [ARGUMENT...]",
-	.summary = "Run a command and say what it did",
+	.summary = "Run a command and report what it did",
 	.details =
-		"The command's own output, terminal and exit code stay as they are; the report goes to the\n"
-		"standard error.  Under srun or mpirun, '--output DIR/' has each rank write a record of\n"
-		"its own, which 'jobmeter report DIR' merges.\n",
+		"The command keeps its output, terminal and exit code; the report goes to the standard error.\n"
+		"Under srun or mpirun, '--output DIR/' makes each rank write its own record; 'jobmeter report\n"
+		"DIR' merges them.\n",
 	.is_for_command = true,
 	.run = run_run,
 };

@@ -44,8 +44,7 @@ static int parse_delay(const char *text, void *at, struct error *err)
 	uint64_t *ns = at;
 
 	if (parse_seconds(text, ns) < 0 || *ns < DELAY_LEAST_NS || *ns > DELAY_MOST_NS)
-		return error_set(err, -EINVAL, "a delay is from 0.1 to 60 seconds, and not '%s'",
-				 text);
+		return error_set(err, -EINVAL, "a delay is from 0.1 to 60 seconds, not '%s'", text);
 	return 0;
 }
 
@@ -54,8 +53,8 @@ static int parse_count(const char *text, void *at, struct error *err)
 	int count;
 
 	if (parse_int(text, 1, COUNT_MOST, &count) < 0)
-		return error_set(err, -EINVAL,
-				 "a number of looks is a whole one from 1 on, and not '%s'", text);
+		return error_set(err, -EINVAL, "a number of iterations is 1 or more, not '%s'",
+				 text);
 	*(uint64_t *)at = (uint64_t)count;
 	return 0;
 }
@@ -72,7 +71,7 @@ static int parse_size(const char *text, void *at, struct error *err)
 	if (!columns || parse_int(columns, TOP_COLUMNS_MIN, GRID_COLUMNS_MAX, &wide) < 0 ||
 	    (rows && parse_int(rows, TOP_ROWS_MIN, 1000, &high) < 0))
 		return error_set(err, -EINVAL,
-				 "a size is COLUMNSxROWS from %dx%d on, or COLUMNS, and not '%s'",
+				 "a size is COLUMNSxROWS, at least %dx%d, or COLUMNS, not '%s'",
 				 TOP_COLUMNS_MIN, TOP_ROWS_MIN, text);
 	((unsigned int *)at)[0] = (unsigned int)wide;
 	((unsigned int *)at)[1] = (unsigned int)high;
@@ -82,18 +81,18 @@ static int parse_size(const char *text, void *at, struct error *err)
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "job", 'j', "ID[,ID]", "only these jobs: 123, slurm/123", AT(jobs), NULL },
-	{ "user", 'u', "NAME", "only jobs of this user", AT(user), NULL },
-	{ "delay", 'd', "S", "look that often (default: every 2 seconds)", AT(delay_ns), parse_delay },
-	{ "iterations", 'n', "N", "look so many times, then leave", AT(count), parse_count },
-	{ "batch", 'b', NULL, "print text, and ask no keys", AT(is_batch), NULL },
-	{ "json", 0, NULL, "print a line of JSON each time (jobmeter.snapshot/1)", AT(is_json), NULL },
-	{ "size", 0, "CxR", "of --batch: draw a screen of that size, or all jobs in C columns", AT(size), parse_size },
-	{ "record", 0, "FILE", "write each look to a file, for --replay and for scripts", AT(record), NULL },
-	{ "replay", 0, "FILE", "show what was recorded, and no node", AT(replay), NULL },
-	{ "standalone", 0, NULL, "measure here, and ask no agent (takes root)", AT(is_standalone), NULL },
-	{ "tree", 't', NULL, "begin with steps, tasks and processes shown", AT(is_tree), NULL },
-	{ "ascii", 0, NULL, "use no other characters", AT(is_ascii), NULL },
+	{ "job", 'j', "ID[,ID]", "show only these jobs: 123, slurm/123", AT(jobs), NULL },
+	{ "user", 'u', "NAME", "show only jobs of this user", AT(user), NULL },
+	{ "delay", 'd', "S", "update every S seconds (default: 2)", AT(delay_ns), parse_delay },
+	{ "iterations", 'n', "N", "update N times, then exit", AT(count), parse_count },
+	{ "batch", 'b', NULL, "print text without reading keys", AT(is_batch), NULL },
+	{ "json", 0, NULL, "print a line of JSON for each update (jobmeter.snapshot/1)", AT(is_json), NULL },
+	{ "size", 0, "CxR", "with --batch: the size of the screen, or all jobs in C columns", AT(size), parse_size },
+	{ "record", 0, "FILE", "write each update to FILE, for --replay and scripts", AT(record), NULL },
+	{ "replay", 0, "FILE", "show a recorded FILE", AT(replay), NULL },
+	{ "standalone", 0, NULL, "measure without the agent (needs root)", AT(is_standalone), NULL },
+	{ "tree", 't', NULL, "begin with steps, tasks and processes", AT(is_tree), NULL },
+	{ "ascii", 0, NULL, "draw with ASCII only", AT(is_ascii), NULL },
 };
 /* clang-format on */
 
@@ -118,25 +117,22 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 				 "there is nothing to do with '%s'; did you mean '--job %s'?",
 				 argv[0], argv[0]);
 	if (s->is_batch && s->is_json)
-		return error_set(err, -EINVAL,
-				 "'--batch' prints text and '--json' JSON: only one of them");
+		return error_set(err, -EINVAL, "'--batch' and '--json' exclude each other");
 	if (s->size.columns && !s->is_batch)
-		return error_set(err, -EINVAL, "'--size' is of '--batch'");
+		return error_set(err, -EINVAL, "'--size' needs '--batch'");
 	if (s->replay && (s->record || s->is_standalone))
-		return error_set(err, -EINVAL, "'--replay' shows what was, and '%s' is of what is",
+		return error_set(err, -EINVAL, "'--replay' and '%s' exclude each other",
 				 s->record ? "--record" : "--standalone");
 	if (s->record && strcmp(s->record, "-") == 0)
-		return error_set(
-			err, -EINVAL,
-			"the standard output is for what is shown: '--record' needs a file, and not '-'");
+		return error_set(err, -EINVAL,
+				 "'--record' needs a file: the standard output is the screen");
 	if (s->user && (!*s->user || strlen(s->user) >= TOP_TEXT_MAX))
-		return error_set(err, -EINVAL, "'%.70s' is no user's name", s->user);
+		return error_set(err, -EINVAL, "'%.70s' is not a user name", s->user);
 	if (s->user && !s->replay && !getpwnam(s->user)) /* a recording may be another machine's */
 		return error_set(err, -EINVAL, "there is no user '%.70s'", s->user);
 	if (!s->is_batch && !s->is_json && !isatty(STDOUT_FILENO))
-		return error_set(
-			err, -EINVAL,
-			"the output is no terminal; '--batch' prints text, and '--json' JSON");
+		return error_set(err, -EINVAL,
+				 "the output is not a terminal; use '--batch' or '--json'");
 	return s->jobs ? watch_targets_parse(s->jobs, targets, err) : 0;
 }
 
@@ -149,12 +145,12 @@ static int open_live(const struct settings *s, struct top_source **ret, struct e
 	int r;
 
 	if (s->is_standalone && !is_root)
-		return error_set(err, -EPERM, "'--standalone' takes root");
+		return error_set(err, -EPERM, "'--standalone' needs root");
 	if (s->is_standalone)
 		return top_source_open_own(ret, err);
 	r = client_open(NULL, &client, err);
 	if (r < 0 && !is_root)
-		return error_prefix(err, r, "top takes a running agent, or root");
+		return error_prefix(err, r, "top needs a running agent, or root");
 	if (r < 0) {
 		if (r != -ENOENT && r != -ECONNREFUSED) { /* there is one, but */
 			error_prefix(err, r, "measuring without the agent");
@@ -213,7 +209,7 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 	int r = site_rules_load(&cmd_top, NULL, &rules, err);
 
 	_Static_assert(WATCH_TARGETS_MAX <= TOP_TARGETS_MAX,
-		       "all that can be asked for are looked for");
+		       "top takes as many as it may be asked for");
 	for (size_t i = 0; i < targets->count; i++)
 		list[i] = (struct top_target){ targets->items[i].manager, targets->items[i].id };
 	o.rules = rules;
@@ -251,8 +247,8 @@ const struct cli_command cmd_top = {
 	.name = "top",
 	.arguments = "[OPTION...]",
 	.summary = "Show what all jobs of this node do now, the busiest first",
-	.details = "Keys are htop's where it has them; F1 tells all.  The agent of the node is "
-		   "asked: users see\n"
-		   "their own jobs, root all.\n",
+	.details =
+		"Keys are those of htop where it has them; F1 lists all.  With an agent on the node users see\n"
+		"their own jobs, root sees all.\n",
 	.run = run_top,
 };

@@ -41,8 +41,7 @@ static int parse_duration(const char *text, void *at, struct error *err)
 {
 	if (parse_seconds(text, at) < 0 || *(uint64_t *)at == 0 ||
 	    *(uint64_t *)at > DURATION_MOST_NS)
-		return error_set(err, -EINVAL, "a duration is a number of seconds, and not '%s'",
-				 text);
+		return error_set(err, -EINVAL, "a duration is a number of seconds, not '%s'", text);
 	return 0;
 }
 
@@ -51,22 +50,22 @@ static int parse_interval(const char *text, void *at, struct error *err)
 	uint64_t *ns = at;
 
 	if (parse_seconds(text, ns) < 0 || *ns < INTERVAL_LEAST_NS || *ns > INTERVAL_MOST_NS)
-		return error_set(err, -EINVAL,
-				 "an interval is from 0.1 to 60 seconds, and not '%s'", text);
+		return error_set(err, -EINVAL, "an interval is from 0.1 to 60 seconds, not '%s'",
+				 text);
 	return 0;
 }
 
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "job", 'j', "ID[,ID]", "these jobs: 123, slurm/123", AT(jobs), NULL },
-	{ "user", 'u', "USER", "all jobs of a user, also those that begin meanwhile", AT(user), NULL },
-	{ "pid", 'p', "PID", "the job or group that a process is in", AT(pid), NULL },
-	{ "cgroup", 'c', "PATH", "a cgroup, or the job that it is part of", AT(cgroup), NULL },
-	{ "duration", 'd', "S", "for so many seconds (default: to the end)", AT(duration_ns), parse_duration },
-	{ "interval", 'i', "S", "look that often (default: every second)", AT(interval_ns), parse_interval },
-	{ "live", 'l', NULL, "a line a job and interval: what it does now", AT(is_live), NULL },
-	{ "standalone", 0, NULL, "measure here, and ask no agent (takes root)", AT(is_standalone), NULL },
+	{ "job", 'j', "ID[,ID]", "watch these jobs: 123, slurm/123", AT(jobs), NULL },
+	{ "user", 'u', "USER", "watch all jobs of a user, also those that begin later", AT(user), NULL },
+	{ "pid", 'p', "PID", "watch the job or cgroup of a process", AT(pid), NULL },
+	{ "cgroup", 'c', "PATH", "watch a cgroup, or the job it is part of", AT(cgroup), NULL },
+	{ "duration", 'd', "S", "stop after S seconds (default: at the end of the jobs)", AT(duration_ns), parse_duration },
+	{ "interval", 'i', "S", "sample every S seconds (default: 1)", AT(interval_ns), parse_interval },
+	{ "live", 'l', NULL, "print one line for each job and interval", AT(is_live), NULL },
+	{ "standalone", 0, NULL, "measure without the agent (needs root)", AT(is_standalone), NULL },
 };
 /* clang-format on */
 
@@ -116,9 +115,9 @@ static int check_request(const struct settings *s, int argc, char **argv, struct
 	else if (s->user)
 		r = find_user(s->user, &ret->uid, err);
 	else if (s->pid && parse_int(s->pid, 1, INT32_MAX, &ret->pid) < 0)
-		r = error_set(err, -EINVAL, "a process is a number, and not '%s'", s->pid);
+		r = error_set(err, -EINVAL, "a process is a number, not '%s'", s->pid);
 	else if (s->cgroup && *s->cgroup != '/')
-		r = error_set(err, -EINVAL, "a cgroup is a path from '/' on, and not '%s'",
+		r = error_set(err, -EINVAL, "a cgroup is a path that begins with '/', not '%s'",
 			      s->cgroup);
 	if (r < 0)
 		return -EINVAL;
@@ -207,15 +206,15 @@ static int open_source(const struct settings *s, const struct request *request,
 	int r;
 
 	if (s->is_standalone && !is_root)
-		return error_set(err, -EPERM, "'--standalone' takes root");
+		return error_set(err, -EPERM, "'--standalone' needs root");
 	if (is_on_demand && !is_root)
-		return error_set(err, -EPERM, "'--%s' takes root: the agent does not count them",
+		return error_set(err, -EPERM, "'--%s' needs root: the agent does not count them",
 				 s->demand.names_syscalls ? "syscalls" : "files");
 	if (s->is_standalone || is_on_demand)
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
 	if (r < 0 && !is_root)
-		return error_prefix(err, r, "watching takes a running agent, or root");
+		return error_prefix(err, r, "watching needs a running agent, or root");
 	if (r < 0) {
 		if (r != -ENOENT && r != -ECONNREFUSED) { /* there is one, but */
 			error_prefix(err, r, "measuring without the agent");
@@ -306,10 +305,9 @@ static int run_watch(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_watch = {
 	.name = "watch",
 	.arguments = "(--job ID[,ID] | --user USER | --pid PID | --cgroup PATH) [OPTION...]",
-	.summary = "Watch what already runs, from now on, and say what it did in this time",
-	.details = "To the end of the jobs, the duration, or Ctrl-C.  The agent of the node is "
-		   "asked, where one runs:\n"
-		   "users see their own jobs.  Where none runs, root can watch.  --files and\n"
-		   "--syscalls measure here, and take root.\n",
+	.summary = "Watch running jobs from now on, and report what they did in that time",
+	.details =
+		"Watches until the jobs end, the duration is over, or Ctrl-C.  With an agent on the node users\n"
+		"see their own jobs; without one, watching needs root, as do --files and --syscalls.\n",
 	.run = run_watch,
 };

@@ -155,7 +155,7 @@ void compare_text(const struct compared *all, struct page *page)
 		page_put(page, PAGE_BOLD, "%s", headline_name(all->records[i]));
 		page_put(page, PAGE_PLAIN, "  %s, compared with %s", all->names[i], all->names[0]);
 		page_end_line(page);
-		rows_text(rows, page);
+		rows_text(rows, ROWS_TEXT, page);
 	}
 }
 

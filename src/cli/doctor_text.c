@@ -453,7 +453,7 @@ void doctor_text(const struct checkup *c, const struct doctor_agent *agent, bool
 	print_gpus(&c->gpus, rows);
 	print_advice(c, rows);
 	print_verdict(c, agent, page);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 static void print_identity(const struct identity *id, const char *label, struct rows *rows)
@@ -505,5 +505,5 @@ void doctor_text_placement(const struct placement *p, const struct doctor_agent 
 		print_identity(&p->outer, "around it", rows);
 	doctor_agent_print_group(agent, rows);
 	print_groups(p->cgroups, rows);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }

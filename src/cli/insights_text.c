@@ -116,7 +116,7 @@ void insights_text(const struct record *record, const struct analysis *analysis,
 	page_put(page, PAGE_PLAIN, "  %s  %s", humanize_duration(record->time.elapsed_ns).text,
 		 score_of(&analysis->efficiency).text);
 	page_end_line(page);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 void insights_markdown(const struct record *record, const struct analysis *analysis, FILE *out)
@@ -170,7 +170,7 @@ static void list_rule(const struct rule *rule, const char *kind, struct page *pa
 		 !rule->is_each_mount ? ""
 		 : rule->is_by_path   ? ", each mount by path"
 				      : ", each mount",
-		 rule->is_disabled ? ", not asked" : "");
+		 rule->is_disabled ? ", disabled" : "");
 	page_end_line(page);
 	if (rule->condition)
 		page_paragraph(page, "when", rule->condition);
@@ -228,12 +228,12 @@ void insights_count(const struct rules *rules, const char *file)
 		{ "patterns", &rules->patterns },
 	};
 
-	printf("%s: all well\n", file);
+	printf("%s: ok\n", file);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		struct counts counts = counts_of(lists[i].list, file);
 
 		if (counts.made || counts.changed || counts.disabled)
-			printf("%s: %zu new, %zu changed, %zu not asked\n", lists[i].name,
+			printf("%s: %zu new, %zu changed, %zu disabled\n", lists[i].name,
 			       counts.made, counts.changed, counts.disabled);
 	}
 	if (rules->billings.count)

@@ -25,7 +25,7 @@ static void print_usage(FILE *out)
 	fputs("usage: jobmeter COMMAND [OPTION...] [ARGUMENT...]\n\n", out);
 	for (size_t i = 0; i < command_count; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fputs("\n'jobmeter COMMAND --help' says more; 'jobmeter --version' which one this is.\n",
+	fputs("\n'jobmeter help COMMAND' prints its options, 'jobmeter --version' the version.\n",
 	      out);
 }
 
@@ -43,6 +43,20 @@ static int refuse_command(const char *name)
 	else
 		error_set(&err, 0, "there is no command '%s'; 'jobmeter --help' lists them", name);
 	return cli_misuse(NULL, &err);
+}
+
+static int help(int argc, char **argv)
+{
+	char option[] = "--help", *words[] = { NULL, option, NULL };
+	const struct cli_command *command;
+
+	if (argc == 0) {
+		print_usage(stdout);
+		return CLI_WELL;
+	}
+	command = find_command(argv[0]);
+	words[0] = argv[0];
+	return command ? command->run(command, 2, words) : refuse_command(argv[0]);
 }
 
 /* Else the next file that is opened is the standard error, and what is said stands in it.  For a
@@ -66,10 +80,10 @@ int main(int argc, char **argv)
 		print_usage(stderr);
 		return CLI_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-		print_usage(stdout);
-		return CLI_WELL;
-	}
+	if (strcmp(argv[1], "help") == 0)
+		return help(argc - 2, argv + 2);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		return help(0, NULL);
 	if (strcmp(argv[1], "--version") == 0) {
 		puts("jobmeter " JOBMETER_VERSION);
 		return CLI_WELL;

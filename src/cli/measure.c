@@ -274,7 +274,7 @@ static int name_survivors(struct measurement *m)
 	}
 	if (count > (ssize_t)ARRAY_SIZE(pids))
 		return strings_add(&record->coverage.notes,
-				   "%zd more processes outlived the command",
+				   "processes that outlived the command and have no name here: %zd",
 				   count - (ssize_t)ARRAY_SIZE(pids));
 	return 0;
 }

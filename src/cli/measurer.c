@@ -80,7 +80,7 @@ int measurer_note_children(int root_fd, struct record *record)
 
 	if (r >= 0)
 		r = strings_add(&record->coverage.notes,
-				"lower bound: processes that nobody waited for, if there were any, "
+				"lower bound: processes that no other process waited for "
 				"are not in CPU time "
 				"and I/O");
 	if (r >= 0 && !record->ports && node_ports_exist(root_fd))

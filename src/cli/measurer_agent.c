@@ -135,9 +135,7 @@ static int read_without(struct agent_measurer *m, const struct children_usage *u
 	r = measurer_note_children(m->root_fd, record);
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing,
-				   "files by mount, waiting for a CPU and memory of the whole "
-				   "command: %s",
-				   why->text);
+				   "files by mount, wait times, total memory: %s", why->text);
 }
 
 /* The agent's numbers, and what it says of them. */
@@ -147,8 +145,7 @@ static int take_over(struct record *from, struct record *record)
 
 	if (r < 0 || from->is_final || record->survivor_count)
 		return r;
-	return strings_add(&record->coverage.notes,
-			   "the last of what tasks that ended did is not in");
+	return strings_add(&record->coverage.notes, "the last work of ended tasks is missing");
 }
 
 static int read_agent(struct measurer *measurer, const struct child *child,
@@ -161,20 +158,22 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 
 	(void)err;
 	if (get_record(m, &counted, &why) < 0 || !counted) {
-		fprintf(stderr, "jobmeter run: %s; what follows is what wait() tells\n", why.text);
+		fprintf(stderr,
+			"jobmeter run: %s; measuring only CPU time and the largest process\n",
+			why.text);
 		return read_without(m, usage, &why, record);
 	}
 	r = take_over(counted, record);
 	if (r == 0 && m->follows_files)
 		r = strings_add(&record->coverage.missing,
-				"hot files: the agent follows no files one by one");
+				"hot files: the agent does not follow single files");
 	if (r == 0 && m->names_syscalls)
 		r = strings_add(&record->coverage.missing,
 				"system calls by name: the agent does not count them");
 	if (r == 0 && measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
 		r = strings_add(&record->coverage.notes,
-				"CPU time is what wait() says: the kernel side saw less");
+				"CPU time comes from wait(): BPF counted less");
 	}
 	return r;
 }

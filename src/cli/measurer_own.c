@@ -161,10 +161,10 @@ static int read_counters(struct own_measurer *m, const struct child *child,
 		return r;
 	if (measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
-		return strings_add(notes, "CPU time is what wait() says: the kernel side saw less");
+		return strings_add(notes, "CPU time comes from wait(): BPF counted less");
 	}
 	if (!is_settled && !record->survivor_count)
-		return strings_add(notes, "the last of the CPU time of tasks that ended is not in");
+		return strings_add(notes, "the last CPU time of ended tasks is missing");
 	return 0;
 }
 
@@ -198,18 +198,15 @@ static int tell_no_group(const struct own_measurer *m, struct record *record)
 	int r;
 
 	if (geteuid() != 0)
-		r = strings_add(missing,
-				"files by mount, waiting for a CPU and memory of the whole "
-				"command: ask your site to run jobmeter-agent, or run as root");
+		r = strings_add(missing, "files by mount, wait times, total memory: ask your site "
+					 "to run jobmeter-agent, or run as root");
 	else
-		r = strings_add(
-			missing,
-			"files by mount, waiting for a CPU and memory of the whole command: %s",
-			m->why_no_group.text);
+		r = strings_add(missing, "files by mount, wait times, total memory: %s",
+				m->why_no_group.text);
 	if (r >= 0 && m->options->followed_max)
-		r = strings_add(missing, "hot files: they take T2, files by mount");
+		r = strings_add(missing, "hot files: they need files by mount");
 	if (r >= 0 && m->options->names_syscalls)
-		r = strings_add(missing, "system calls by name: they take BPF, and root");
+		r = strings_add(missing, "system calls by name: they need BPF, and root");
 	return r;
 }
 
@@ -224,8 +221,7 @@ static int read_own(struct measurer *measurer, const struct child *child,
 		r = measurer_note_children(m->root_fd, record);
 	}
 	if (r >= 0 && m->group && !record->reading.values[METRIC_MEMORY_PEAK].is_known)
-		r = strings_add(&record->coverage.missing, "memory of the whole command: %s",
-				why_no_peak(m));
+		r = strings_add(&record->coverage.missing, "total memory: %s", why_no_peak(m));
 	record->reading.values[METRIC_TASKS_LIVE] = (struct value){}; /* survivors are named */
 	return r;
 }

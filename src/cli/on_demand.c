@@ -15,8 +15,7 @@ static int parse_files_max(const char *text, void *at, struct error *err)
 	int number;
 
 	if (parse_int(text, 1, FILES_MOST, &number) < 0)
-		return error_set(err, -EINVAL,
-				 "files to follow are a number from 1 to %d, and not '%s'",
+		return error_set(err, -EINVAL, "'--files-max' is a number from 1 to %d, not '%s'",
 				 FILES_MOST, text);
 	*(unsigned int *)at = (unsigned int)number;
 	return 0;
@@ -24,11 +23,11 @@ static int parse_files_max(const char *text, void *at, struct error *err)
 
 /* clang-format off */
 const struct cli_option on_demand_options[] = {
-	{ "files", 0, NULL, "say which files and directories were used most, and how (T3)",
+	{ "files", 0, NULL, "report which files and directories were used most, and how",
 	  offsetof(struct on_demand, follows_files), NULL },
-	{ "files-max", 0, "N", "follow at most N files (16384), some 2 KiB of memory each",
+	{ "files-max", 0, "N", "follow at most N files (default: 16384; 2 KiB of memory each)",
 	  offsetof(struct on_demand, files_max), parse_files_max },
-	{ "syscalls", 0, NULL, "say which system calls took most time, and which failed (T3)",
+	{ "syscalls", 0, NULL, "report which system calls took most time, and which failed",
 	  offsetof(struct on_demand, names_syscalls), NULL },
 };
 /* clang-format on */

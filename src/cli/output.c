@@ -69,8 +69,7 @@ static int parse_by(const char *text, void *at, struct error *err)
 			return 0;
 		}
 	}
-	return error_set(err, -EINVAL,
-			 "rows can be by 'mount', 'device', 'socket' or 'syscall', and not by '%s'",
+	return error_set(err, -EINVAL, "'--by' is mount, device, socket or syscall, not '%s'",
 			 text);
 }
 
@@ -110,15 +109,16 @@ static const char *by_word(const void *target, size_t i)
 #define AT(member) offsetof(struct output, member)
 /* clang-format off */
 const struct cli_option output_options[] = {
-	{ "format", 'f', "FORMAT", "the form of what is written", AT(format), parse_format, format_word },
+	{ "format", 'f', "FORMAT", "the output format", AT(format), parse_format, format_word },
 	{ "json", 0, NULL, "the same as --format json", AT(is_json), NULL },
 	{ "output", 0, "FILE", "write to FILE; its ending gives the format if --format does not", AT(file), NULL },
-	{ "quiet", 'q', NULL, "no report for people", AT(is_quiet), NULL },
-	{ "by", 0, "WHAT", "in CSV: a row a mount, block device, kind of socket or system call, not a row a record", AT(rows), parse_by, by_word },
+	{ "quiet", 'q', NULL, "print no report", AT(is_quiet), NULL },
+	{ "full", 0, NULL, "print all there is, not the first screen", AT(is_full), NULL },
+	{ "by", 0, "WHAT", "in CSV: one row for each mount, block device, kind of socket or system call", AT(rows), parse_by, by_word },
 };
 /* clang-format on */
 const size_t output_option_count = ARRAY_SIZE(output_options);
-const size_t output_document_option_count = ARRAY_SIZE(output_options) - 1;
+const size_t output_document_option_count = ARRAY_SIZE(output_options) - 2;
 
 static enum output_format format_of_ending(const char *file)
 {
@@ -148,18 +148,19 @@ int output_settle(struct output *output, struct error *err)
 	if (output->format == OUTPUT_UNSET && output->rows != ROWS_RECORD)
 		output->format = OUTPUT_CSV;
 	if (output->format == OUTPUT_UNSET && output->file)
-		return error_set(err, -EINVAL, "the ending of '%s' tells no format; say '--format'",
+		return error_set(err, -EINVAL,
+				 "the ending of '%s' is no known format; add '--format'",
 				 output->file);
 	if (output->format == OUTPUT_UNSET)
 		output->format = OUTPUT_TEXT;
 	if (output->format == OUTPUT_MARKDOWN && !output->has_markdown)
-		return error_set(err, -EINVAL, "there is no markdown of this");
+		return error_set(err, -EINVAL, "this command has no markdown output");
 	if (output->format == OUTPUT_HTML && !output->has_html)
-		return error_set(err, -EINVAL, "there is no html of this");
+		return error_set(err, -EINVAL, "this command has no html output");
 	if (output->format == OUTPUT_CSV && output->no_csv)
 		return error_set(err, -EINVAL, "%s", output->no_csv);
 	if (output->rows != ROWS_RECORD && output->format != OUTPUT_CSV)
-		return error_set(err, -EINVAL, "'--by %s' is for '--format csv'",
+		return error_set(err, -EINVAL, "'--by %s' needs '--format csv'",
 				 word_of_rows(output->rows));
 	return 0;
 }
@@ -285,6 +286,7 @@ static int write_file(const struct output *output, const void *what, FILE *out, 
 	if (output->format == OUTPUT_TEXT) {
 		struct page page = page_for(out);
 
+		page.is_full = output->is_full;
 		return report_print(records, output->rules, &page, err);
 	}
 	r = output_write(output, records, out);

@@ -31,6 +31,7 @@ struct output { /* begins as {}; filled by cli_parse() */
 	const char *file; /* NULL: stdout */
 	bool is_json; /* --json was given */
 	bool is_quiet;
+	bool is_full; /* of a report all there is, not the first screen */
 	bool must_be_new; /* the file: -EEXIST where there is one when it is written */
 	enum record_rows rows; /* in CSV */
 	bool has_markdown, has_html; /* set before parsing: there is such a form of it */

@@ -96,5 +96,5 @@ void repeat_text(const struct records *runs, const struct variables *variables, 
 	page_put(page, PAGE_BOLD, "%s", headline_name(runs->items[0]));
 	page_put(page, PAGE_PLAIN, "  %zu run%s", runs->count, runs->count == 1 ? "" : "s");
 	page_end_line(page);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }

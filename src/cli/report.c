@@ -10,8 +10,6 @@
 #include "report/reports.h"
 #include "cli/runs.h"
 
-#define LISTED_MAX 16
-
 static int print_merged(const struct records *records, const struct rules *rules, struct page *page,
 			struct error *err)
 {
@@ -21,8 +19,7 @@ static int print_merged(const struct records *records, const struct rules *rules
 	if (r < 0)
 		return error_set_errno(err, r, "cannot merge the records");
 	report_text(merged, NULL, rules, page);
-	if (records->count <= LISTED_MAX)
-		report_list(records, page);
+	report_list(records, page);
 	return 0;
 }
 

@@ -101,7 +101,7 @@ static void try_file(const struct cli_command *command, const char *path, bool i
 			return;
 		drop_last(layers);
 	}
-	error_prefix(&err, r, "the rules are asked without those of a file");
+	error_prefix(&err, r, "a file of rules is ignored");
 	cli_say(command, &err);
 }
 

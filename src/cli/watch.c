@@ -164,8 +164,7 @@ static int note_start(struct record *record)
 
 	timestamp_format(text, record->time.measured_from_ns);
 	text[strcspn(text, ".Z")] = '\0';
-	r = strings_add(&record->coverage.notes,
-			"of the time since %sZ only; what was before is not in here", text);
+	r = strings_add(&record->coverage.notes, "covers only the time since %sZ", text);
 
 	return r == -ENOSPC ? 0 : r;
 }
@@ -175,8 +174,8 @@ static int note_thermal(const struct record *last, struct record *record)
 	int r = 0;
 
 	if (last->thermal.samples.is_known && !record->thermal.samples.is_known)
-		r = strings_add(&record->coverage.missing, THERMAL_LABEL
-				"known of the job's whole life only, and not of this time");
+		r = strings_add(&record->coverage.missing,
+				THERMAL_LABEL "known for the whole life of the job only");
 	return r == -ENOSPC ? 0 : r;
 }
 

@@ -21,7 +21,7 @@ static int choose(const struct job_groups *groups, const struct watch_target *ta
 	int r;
 
 	if (!candidates || !places)
-		return error_set_errno(err, ENOMEM, "cannot look for the job");
+		return error_set_errno(err, ENOMEM, "cannot find the job");
 	for (size_t i = 0; i < groups->count; i++) {
 		const struct identity *identity = &groups->items[i].identity;
 

@@ -131,8 +131,8 @@ static int tell(const struct meter_source *m, const struct watched *job, struct 
 	add_owner(m, record);
 	if (group_exists(m->group))
 		return 0;
-	return strings_add(&record->coverage.notes, "what the group's own files say (memory, "
-						    "throttling) is as of the last look at them");
+	return strings_add(&record->coverage.notes,
+			   "memory and throttling of the cgroup are those of the last sample");
 }
 
 static int read_meter(struct watch_source *s, const struct watched *job, struct record **ret,

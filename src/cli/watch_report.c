@@ -22,7 +22,7 @@
 
 struct what {
 	const struct session *session;
-	bool is_session;
+	bool is_session, is_full;
 	const struct rules *rules;
 };
 
@@ -55,11 +55,13 @@ static void list_jobs(const struct session *session, struct page *page)
 		{ "written" },
 	};
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
-	struct rows_table *table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
+	struct rows_table *table;
 
+	rows_gap(rows);
+	table = rows_table(rows, ROWS_ALL, "jobs", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < session->jobs.count; i++)
 		add_job(session->jobs.items[i], table);
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 static int print_page(const struct what *what, FILE *out, struct error *err)
@@ -68,6 +70,7 @@ static int print_page(const struct what *what, FILE *out, struct error *err)
 	struct page page = page_for(out);
 	int r;
 
+	page.is_full = what->is_full;
 	if (!what->is_session) {
 		report_text(what->session->jobs.items[0], NULL, what->rules, &page);
 		return 0;
@@ -121,7 +124,7 @@ static int write_file(const struct output *output, const void *data, FILE *out, 
 int watch_report(const struct output *output, const struct session *session, bool is_session,
 		 struct error *err)
 {
-	const struct what what = { session, is_session, output->rules };
+	const struct what what = { session, is_session, output->is_full, output->rules };
 	/* a file for machines leaves the terminal free for people */
 	bool is_text_wanted = (output->format == OUTPUT_TEXT) != (output->file != NULL);
 	int r = 0;

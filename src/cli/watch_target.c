@@ -44,13 +44,13 @@ int watch_targets_parse(const char *text, struct watch_targets *ret, struct erro
 		int r;
 
 		if (targets.count >= WATCH_TARGETS_MAX)
-			return error_set(err, -E2BIG, "more than %d jobs cannot be watched at once",
+			return error_set(err, -E2BIG, "at most %d jobs can be watched at once",
 					 WATCH_TARGETS_MAX);
 		r = parse_one(text, length, &targets.items[targets.count++]);
 		if (r == -EINVAL)
 			return error_set(err, r,
-					 "a job is ID or MANAGER/ID, several with commas between, "
-					 "and not '%s'",
+					 "a job is ID or MANAGER/ID, several separated by commas, "
+					 "not '%s'",
 					 whole);
 		if (r < 0)
 			return error_set_errno(err, r, "cannot read '%s'", whole);

@@ -19,10 +19,12 @@ enum rows_form { /* bits: who prints it */
 		 ROWS_TEXT = 1,
 		 ROWS_MARKDOWN = 2,
 		 ROWS_HTML = 4,
+		 ROWS_SCREEN = 16, /* the first screen of a terminal; ROWS_TEXT is all of it */
 		 ROWS_SHORT = ROWS_TEXT | ROWS_MARKDOWN,
 		 ROWS_FULL = ROWS_TEXT | ROWS_HTML,
 		 ROWS_LONG = ROWS_MARKDOWN | ROWS_HTML,
 		 ROWS_ALL = ROWS_SHORT | ROWS_HTML,
+		 ROWS_FIRST = ROWS_ALL | ROWS_SCREEN,
 };
 
 struct rows; /* opaque here */
@@ -42,7 +44,7 @@ const char *rows_format(struct rows *rows, const char *format, ...) PRINTF_LIKE(
 /* What follows stands under this heading: "Files".  Parts without an item are not printed. */
 void rows_part(struct rows *rows, const char *title);
 
-/* An empty line, on a terminal. */
+/* An empty line before what follows, on a terminal; none at the end, and never two. */
 void rows_gap(struct rows *rows);
 
 /* @label NULL: the line before goes on, or it is a remark.  Text breaks it where the page ends. */
@@ -57,10 +59,9 @@ bool rows_has_said(const struct rows *rows);
 void rows_say(struct rows *rows, const char *between, const char *format, ...) PRINTF_LIKE(3, 4);
 /* The same as a sentence of its own, with a capital and a full stop; nothing of "". */
 void rows_say_whole(struct rows *rows, const char *text);
-/* Of the line before: what stands beside it on a terminal, a bar for a share of 1, and a path at
- * its end, which loses its beginning where a page is narrow. */
-void rows_note(struct rows *rows, const char *format, ...) PRINTF_LIKE(2, 3);
-void rows_bar(struct rows *rows, double share);
+/* Of the line before: a share of 1 that stands before its text, with a bar ("-": not known); and a
+ * path at its end, which loses its beginning where a page is narrow. */
+void rows_share(struct rows *rows, bool is_known, double share);
 void rows_path(struct rows *rows, const char *path);
 
 /* ---- tables ---- */
@@ -144,6 +145,3 @@ void rows_words(struct rows_table *table, const char *format, ...) PRINTF_LIKE(2
 /* A sentence below the table. */
 void rows_remark(struct rows_table *table, unsigned int forms, const char *format, ...)
 	PRINTF_LIKE(3, 4);
-/* Print the next table in its place if it is wider than the page, with its first column at
- * @first_max at most. */
-void rows_else_next(struct rows_table *table, size_t first_max);

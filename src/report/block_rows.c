@@ -107,6 +107,5 @@ void block_rows(const struct block *b, struct rows *rows)
 	for (size_t i = 0; i < count; i++)
 		add_device(&devices[i], i < DEVICES_SHOWN ? ROWS_ALL : ROWS_HTML, table);
 	if (count > DEVICES_SHOWN)
-		rows_remark(table, ROWS_SHORT, "and %zu more, which moved less",
-			    count - DEVICES_SHOWN);
+		rows_remark(table, ROWS_SHORT, "and %zu more", count - DEVICES_SHOWN);
 }

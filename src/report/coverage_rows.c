@@ -5,7 +5,6 @@
 #include "report/record_rows.h"
 #include "model/rows.h"
 
-#define SURVIVORS_SHOWN 8
 #define LISTED_SHORT 8 /* of strings, in Markdown */
 #define LISTED_MAX 32 /* of anything, on a page */
 
@@ -24,16 +23,6 @@ static void add_strings(const char *label, const struct strings *strings, bool i
 		rows_line(rows, ROWS_HTML, NULL, "and %zu more", strings->count - LISTED_MAX);
 }
 
-static void add_survivors(const struct record *r, struct rows *rows)
-{
-	rows_begin(rows, ROWS_FULL, "left alone");
-	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
-		rows_say(rows, ", ", "%d %s", r->survivors[i].pid,
-			 r->survivors[i].command ? r->survivors[i].command : "-");
-	if (r->survivor_count > SURVIVORS_SHOWN)
-		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
-}
-
 static void add_notes(const struct strings *notes, struct rows *rows)
 {
 	for (size_t i = 0; i < notes->count; i++) {
@@ -49,17 +38,17 @@ static void add_missing(const struct record *r, struct rows *rows)
 	const char *lost = NULL;
 
 	if (r->coverage.lost_events)
-		lost = rows_format(rows, "%s event%s could not be kept",
+		lost = rows_format(rows, "%s event%s lost",
 				   humanize_count(r->coverage.lost_events).text,
 				   r->coverage.lost_events == 1 ? "" : "s");
-	rows_begin(rows, ROWS_TEXT, "not seen");
+	rows_begin(rows, ROWS_TEXT, "missing");
 	for (size_t i = 0; i < missing->count; i++)
 		rows_say_whole(rows, missing->items[i]);
 	if (lost)
 		rows_say_whole(rows, lost);
-	add_strings("not seen", missing, true, rows);
+	add_strings("missing", missing, true, rows);
 	if (lost)
-		rows_alert(rows, ROWS_LONG, missing->count ? NULL : "not seen", "%s", lost);
+		rows_alert(rows, ROWS_LONG, missing->count ? NULL : "missing", "%s", lost);
 }
 
 static void add_judgement(const struct analysis *a, struct rows *rows)
@@ -68,9 +57,9 @@ static void add_judgement(const struct analysis *a, struct rows *rows)
 
 	rows_begin(rows, ROWS_HTML, "efficiency");
 	for (size_t i = 0; i < a->efficiency.missing_count; i++)
-		rows_say(rows, ", ", "%s%s", i ? "" : "told without ", a->efficiency.missing[i]);
+		rows_say(rows, ", ", "%s%s", i ? "" : "without ", a->efficiency.missing[i]);
 	for (size_t i = 0; i < MIN(insights->unknown_count, (size_t)LISTED_MAX); i++)
-		rows_line(rows, ROWS_HTML, i ? NULL : "not judged", "%s for want of %s",
+		rows_line(rows, ROWS_HTML, i ? NULL : "not judged", "%s: %s not known",
 			  insights->unknown[i].rule->id, insights->unknown[i].names);
 	if (insights->unknown_count > LISTED_MAX)
 		rows_line(rows, ROWS_HTML, NULL, "and %zu more",
@@ -79,10 +68,9 @@ static void add_judgement(const struct analysis *a, struct rows *rows)
 
 void coverage_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
-	rows_part(rows, "What was not seen");
+	rows_part(rows, "What was not measured");
 	if (!r->coverage.missing.count && !r->coverage.notes.count && !r->coverage.lost_events)
-		rows_line(rows, ROWS_HTML, NULL, "nothing is known to be missing");
-	add_survivors(r, rows);
+		rows_line(rows, ROWS_HTML, NULL, "nothing is missing");
 	add_notes(&r->coverage.notes, rows);
 	add_missing(r, rows);
 	add_judgement(a, rows);

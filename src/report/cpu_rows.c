@@ -34,7 +34,7 @@ static void add_share(struct rows *rows, struct rows_shares *shares, const struc
 
 static void add_shares(const struct record *r, const struct core_time *t, struct rows *rows)
 {
-	static const struct shade unused = { .label = "not used (why is not known)", .colour = 7 };
+	static const struct shade unused = { .label = "not used (cause unknown)", .colour = 7 };
 	const uint64_t cores = value_of(r, METRIC_CPU_ALLOCATED)->number;
 	struct rows_item *item = rows_add(rows, ITEM_SHARES, t->has_causes ? ROWS_ALL : ROWS_LONG,
 					  "core time");
@@ -52,36 +52,7 @@ static void add_shares(const struct record *r, const struct core_time *t, struct
 		  t->has_causes ? t->idle : t->unused, t->core);
 }
 
-static void add_chain(const struct efficiency *e, struct rows *rows)
-{
-	/* clang-format off */
-	static const char *const words[CHAIN_COUNT] = {
-		[CHAIN_USED]     = "cores touched",
-		[CHAIN_BALANCE]     = "balance between them",
-		[CHAIN_NOT_BLOCKED] = "not blocked",
-		[CHAIN_NOT_WAITING] = "not waiting for a CPU",
-		[CHAIN_OTHER]       = "the rest",
-	};
-	/* clang-format on */
-	const struct amount share = e->uses[RESOURCE_CORES].share;
-	size_t known = 0;
-
-	for (size_t i = 0; i < CHAIN_COUNT; i++)
-		known += e->chain[i].is_known;
-	if (!known || !share.is_known)
-		return;
-	rows_line(rows, ROWS_HTML, NULL,
-		  "%s of the cores were used = ", amount_format(share, DIMENSION_SHARE).text);
-	for (size_t i = 0; i < CHAIN_COUNT; i++)
-		rows_say(rows, i ? " × " : "", "%s %s", words[i],
-			 amount_format(e->chain[i], DIMENSION_SHARE).text);
-}
-
 /* ---- what threads waited for ---- */
-
-#define WAITS_SHOWN 5
-#define WAIT_SHARE_MIN 100 /* of all blocked time, a part of this */
-#define WAIT_NS_MIN 1000000
 
 struct wait {
 	size_t cause;
@@ -97,12 +68,12 @@ static int compare_waits(const void *a, const void *b)
 	return (int)x->cause - (int)y->cause;
 }
 
-/* The first @count causes that are known, the longest first. */
-static size_t list_waits(const struct record *r, size_t count, struct wait ret[LOST_COUNT])
+/* The causes that are known, the longest first. */
+static size_t list_waits(const struct record *r, struct wait ret[LOST_COUNT])
 {
 	size_t found = 0;
 
-	for (size_t c = 0; c < count; c++) {
+	for (size_t c = 0; c < LOST_COUNT; c++) {
 		const struct value *value = value_of(r, lost_metric(c));
 
 		if (value->is_known && value->number > 0)
@@ -133,15 +104,15 @@ static void add_wait(const struct wait *wait, struct amount all, const struct co
 static void add_waits(const struct record *r, const struct core_time *t, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "threads waited for" },
+		{ "waited for" },
 		{ "time" },
-		{ "of all threads' time" },
+		{ "of all threads' time", .rank = 1 },
 		{ "core time lost" },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_HTML, "what threads waited for", columns,
+	struct rows_table *table = rows_table(rows, ROWS_FULL, "waits", columns,
 					      ARRAY_SIZE(columns));
 	struct wait waits[LOST_COUNT];
-	size_t count = list_waits(r, LOST_COUNT, waits);
+	size_t count = list_waits(r, waits);
 
 	for (size_t i = 0; i < count; i++)
 		add_wait(&waits[i], thread_time(r), t, table);
@@ -154,57 +125,20 @@ void core_time_rows(const struct record *r, const struct analysis *a, struct row
 	rows_part(rows, "Core time");
 	if (t->is_known && t->core > 0) {
 		add_shares(r, t, rows);
-		add_chain(&a->efficiency, rows);
 	} else {
 		rows_line(rows, ROWS_HTML, NULL,
-			  "not known: neither are the cores that it was given, nor their time");
+			  "not known: the allocated cores or the CPU time are missing");
 	}
 	add_waits(r, t, rows);
 }
 
-void waits_rows(const struct record *r, struct rows *rows)
-{
-	struct wait waits[LOST_COUNT];
-	uint64_t all_ns = 0, left_ns;
-	size_t count = list_waits(r, CAUSE_COUNT, waits);
-
-	if (!record_blocked_time(r, &all_ns) || all_ns < WAIT_NS_MIN)
-		return;
-	left_ns = all_ns;
-	rows_begin(rows, ROWS_TEXT, "waited");
-	for (size_t i = 0;
-	     i < MIN(count, (size_t)WAITS_SHOWN) && waits[i].ns >= all_ns / WAIT_SHARE_MIN; i++) {
-		rows_say(rows, ", ", "%s %s", humanize_duration(waits[i].ns).text,
-			 shade_of_cause(waits[i].cause)->waited);
-		left_ns -= waits[i].ns;
-	}
-	if (left_ns >= WAIT_NS_MIN)
-		rows_say(rows, ", ", "%s for something else", humanize_duration(left_ns).text);
-}
-
-/* ---- cores ---- */
+/* ---- CPU time ---- */
 
 /* "user 3 m 10 s", or "user -". */
 static void say_duration(struct rows *rows, const char *what, const struct value *value)
 {
-	rows_say(rows, "   ", "%s %s", what,
+	rows_say(rows, ", ", "%s %s", what,
 		 value->is_known ? humanize_duration(value->number).text : "-");
-}
-
-static void add_times(const struct record *r, struct rows *rows)
-{
-	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED),
-			   *stolen = value_of(r, METRIC_CPU_STOLEN);
-
-	rows_begin(rows, ROWS_FULL, NULL);
-	say_duration(rows, "user", value_of(r, METRIC_CPU_USER));
-	say_duration(rows, "system", value_of(r, METRIC_CPU_SYSTEM));
-	say_duration(rows, "waiting to run", value_of(r, METRIC_CPU_RUN_QUEUE));
-	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
-		say_duration(rows, "stolen", stolen);
-	if (throttled->is_known && throttled->number)
-		rows_line(rows, ROWS_FULL, NULL, "held back by a quota %s",
-			  humanize_duration(throttled->number).text);
 }
 
 static struct human count_of(const struct record *r, enum metric_id id)
@@ -213,21 +147,20 @@ static struct human count_of(const struct record *r, enum metric_id id)
 					 : (struct human){ "-" };
 }
 
-void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+void cpu_time_rows(const struct record *r, struct rows *rows)
 {
-	const struct core_time *t = &a->efficiency.core_time;
-	const struct value *allocated = value_of(r, METRIC_CPU_ALLOCATED);
-	uint64_t used = 0, share;
-	bool is_known = record_cores_busy(r, &used),
-	     is_drawn = t->is_known && t->has_causes && t->core > 0;
+	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED),
+			   *stolen = value_of(r, METRIC_CPU_STOLEN);
 
-	rows_line(rows, ROWS_FULL, "cores", "%s%s%s%s used", rows_bound(rows),
-		  is_known ? humanize_cores(used).text : "-", allocated->is_known ? " of " : "",
-		  allocated->is_known ? humanize_cores(allocated->number).text : "");
-	if (!is_drawn && record_utilization(r, &share))
-		rows_bar(rows, (double)share / 10000);
-	add_times(r, rows);
-	rows_line(rows, ROWS_HTML, NULL, "switches %s by itself, %s by the kernel",
+	rows_begin(rows, ROWS_FULL, "CPU time");
+	say_duration(rows, "user", value_of(r, METRIC_CPU_USER));
+	say_duration(rows, "kernel", value_of(r, METRIC_CPU_SYSTEM));
+	say_duration(rows, "waiting for a CPU", value_of(r, METRIC_CPU_RUN_QUEUE));
+	if (stolen->is_known && stolen->number >= STOLEN_NS_MIN)
+		say_duration(rows, "stolen", stolen);
+	if (throttled->is_known && throttled->number)
+		say_duration(rows, "throttled", throttled);
+	rows_line(rows, ROWS_FULL, "switches", "%s voluntary, %s involuntary",
 		  count_of(r, METRIC_CPU_VOLUNTARY_SWITCHES).text,
 		  count_of(r, METRIC_CPU_INVOLUNTARY_SWITCHES).text);
 }

@@ -85,7 +85,7 @@ char *thermal_words(const struct thermal_samples *t)
 	add_throttles(&s, &t->core_throttles, "cores");
 	add_throttles(&s, &t->package_throttles, "packages");
 	if (s.text)
-		sentence_add(&s, " ", "(%s sample%s of the CPUs that it may use)",
+		sentence_add(&s, " ", "(%s sample%s of its CPUs)",
 			     humanize_count(t->samples.number).text,
 			     t->samples.number == 1 ? "" : "s");
 	return s.text;

@@ -14,20 +14,8 @@
 #define HISTOGRAMS_SHOWN 6
 #define INTERFACE_MOUNTS_SHOWN 3
 #define MAPPED_SHOWN 4
-#define FAILURES_SHOWN 4
-#define TIMES_SHOWN 3
-#define TIME_SHARE_MIN 100 /* one part in so many of the elapsed time is worth a word */
 
 /* ---- mounts ---- */
-
-static uint64_t data_of(const struct mount_row *row, const void *what)
-{
-	uint64_t bytes = row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
-
-	(void)what;
-	/* what only failed stands last */
-	return bytes ? bytes : row->ops[OP_READ].errors || row->ops[OP_WRITE].errors;
-}
 
 static uint64_t work_of(const struct mount_row *row, const void *what)
 {
@@ -94,7 +82,7 @@ static const struct rows_column mount_columns[] = {
 	{ "p99", .group = "written", .forms = ROWS_HTML },
 	{ "failed", .group = "written", .forms = ROWS_HTML },
 	{ "p99 read", .forms = ROWS_TEXT, .rank = 2 },
-	{ "metadata", .group = "metadata", .under = "calls", .forms = ROWS_LONG },
+	{ "metadata", .group = "metadata", .under = "calls" },
 	{ "failed", .group = "metadata", .forms = ROWS_HTML },
 	{ "time", .group = "metadata", .forms = ROWS_LONG },
 };
@@ -130,42 +118,25 @@ static void remark_left_out(const struct shown *shown, struct rows_table *table)
 			    humanize_bytes(shown->left_out_written).text);
 }
 
-/* On a terminal, where operations on metadata have a table of their own. */
-static void add_data(const struct record *r, struct rows *rows)
-{
-	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, data_of, NULL);
-	struct shown shown = { .form = ROWS_TEXT, .mounts = MOUNTS_SHOWN, .rows = SIZE_MAX };
-	struct rows_table *table;
-
-	if (mounts.count == 0) {
-		rows_line(rows, ROWS_TEXT, "files", "nothing was read or written");
-		return;
-	}
-	table = rows_table(rows, ROWS_TEXT, "files", mount_columns, ARRAY_SIZE(mount_columns));
-	for (size_t i = 0; i < mounts.count; i++) {
-		if (take(&shown, &mounts, i))
-			add_mount(r, mounts.items[i], ROWS_TEXT, table);
-	}
-	remark_left_out(&shown, table);
-}
-
 static void add_work(const struct record *r, const struct mount_rows *mounts, struct rows *rows)
 {
-	struct rows_table *table = rows_table(rows, ROWS_LONG, "files", mount_columns,
+	struct rows_table *table = rows_table(rows, ROWS_ALL, "files", mount_columns,
 					      ARRAY_SIZE(mount_columns));
-	struct shown brief = { .form = ROWS_MARKDOWN, .mounts = MOUNTS_SHOWN, .rows = ROWS_SHOWN };
-	struct shown whole = { .form = ROWS_HTML, .mounts = MOUNTS_LISTED, .rows = ROWS_LISTED };
+	struct shown forms[] = {
+		{ .form = ROWS_SHORT, .mounts = MOUNTS_SHOWN, .rows = ROWS_SHOWN },
+		{ .form = ROWS_HTML, .mounts = MOUNTS_LISTED, .rows = ROWS_LISTED },
+	};
 
 	if (!mounts->count)
-		rows_line(rows, ROWS_HTML, NULL, "nothing was done with files");
+		rows_line(rows, ROWS_FULL, "files", "nothing was done with files");
 	for (size_t i = 0; i < mounts->count; i++) {
-		unsigned int forms = take(&brief, mounts, i) | take(&whole, mounts, i);
+		unsigned int taken = take(&forms[0], mounts, i) | take(&forms[1], mounts, i);
 
-		if (forms)
-			add_mount(r, mounts->items[i], forms, table);
+		if (taken)
+			add_mount(r, mounts->items[i], taken, table);
 	}
-	remark_left_out(&brief, table);
-	remark_left_out(&whole, table);
+	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
+		remark_left_out(&forms[i], table);
 }
 
 /* Of a row under its name.  False: nothing is known of it. */
@@ -198,6 +169,42 @@ static void add_all_histograms(const struct mount_rows *mounts, struct rows *row
 
 	for (size_t i = 0; i < mounts->count && shown < HISTOGRAMS_SHOWN; i++)
 		shown += add_histograms(mounts->items[i], rows);
+}
+
+/* ---- the most common sizes ---- */
+
+#define COMMON_SHARE_MIN 0.5 /* of the calls: then it is worth a word */
+
+/* "98 % of the reads on /scratch have 4 KiB to 8 KiB", where one power of two has most of them. */
+static void say_common(const struct mount_row *row, enum file_op op, const char *what,
+		       struct rows *rows)
+{
+	const struct histogram *sizes = &row->sizes[op];
+	const uint64_t total = histogram_total(sizes);
+	size_t most = 0;
+
+	for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++)
+		most = sizes->counts[i] > sizes->counts[most] ? i : most;
+	if (!row->ops[op].bytes || !total ||
+	    (double)sizes->counts[most] < COMMON_SHARE_MIN * (double)total)
+		return;
+	rows_say(rows, "; ", "%s of the %s on %s have %s",
+		 humanize_percent((double)sizes->counts[most] / (double)total).text, what,
+		 row->mount, humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, most)).text);
+	if (most > 1 && most + 1 < HISTOGRAM_BUCKETS)
+		rows_say(rows, " ", "to %s",
+			 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, most + 1)).text);
+}
+
+static void add_common(const struct mount_rows *mounts, struct rows *rows)
+{
+	rows_begin(rows, ROWS_TEXT, "sizes");
+	for (size_t i = 0; i < MIN(mounts->count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
+		if (!mounts->items[i]->has_histograms)
+			continue;
+		say_common(mounts->items[i], OP_READ, "reads", rows);
+		say_common(mounts->items[i], OP_WRITE, "writes", rows);
+	}
 }
 
 /* ---- by which way ---- */
@@ -259,8 +266,7 @@ static void add_interfaces(const struct record *r, struct rows *rows)
 				     file_interface_name((enum file_interface)interface));
 	}
 	if (untimed.text)
-		rows_line(rows, ROWS_TEXT, NULL,
-			  "times are without those of %s, which are not known", untimed.text);
+		rows_line(rows, ROWS_TEXT, NULL, "times of %s are not known", untimed.text);
 }
 
 static void say_bytes(struct rows *rows, const char *between, const char *bound, uint64_t bytes,
@@ -296,86 +302,6 @@ static void add_mapped(const struct record *r, struct rows *rows)
 		rows_say(rows, "; ", "and %zu more", mounts.count - MAPPED_SHOWN);
 }
 
-/* ---- what failed, and what took time ---- */
-
-static void add_failures(const struct record *r, struct rows *rows)
-{
-	size_t told = metadata_failure_rows(r, "failed", rows), failures = 0;
-
-	rows_begin(rows, ROWS_TEXT, told ? NULL : "failed");
-	for (size_t i = 0; i < r->reading.mount_count * OP_DATA_COUNT; i++) {
-		const struct mount_row *row = &r->reading.mounts[i / OP_DATA_COUNT];
-		enum file_op op = (enum file_op)(i % OP_DATA_COUNT);
-		uint64_t errors = row->ops[op].errors;
-
-		if (!row_is_own(row) || errors == 0 || ++failures > FAILURES_SHOWN)
-			continue;
-		rows_say(rows, ", ", "%s %s%s on %s", humanize_count(errors).text, file_op_name(op),
-			 errors == 1 ? "" : "s", row->mount);
-	}
-	if (failures > FAILURES_SHOWN)
-		rows_say(rows, " ", "and more");
-}
-
-/* Which of the job's own rows and operation took the most time below @below_ns; NULL: none took
- * @least_ns. */
-static const struct mount_row *find_longest(const struct record *r, uint64_t below_ns,
-					    uint64_t least_ns, enum file_op *ret_op)
-{
-	const struct mount_row *longest = NULL;
-	uint64_t longest_ns = least_ns;
-
-	for (size_t i = 0; i < r->reading.mount_count * OP_COUNT; i++) {
-		const struct mount_row *row = &r->reading.mounts[i / OP_COUNT];
-		enum file_op op = (enum file_op)(i % OP_COUNT);
-
-		if (!row_is_own(row) || !row->has_seconds || row->ops[op].ns >= below_ns ||
-		    row->ops[op].ns < longest_ns)
-			continue;
-		longest = row;
-		longest_ns = row->ops[op].ns;
-		*ret_op = op;
-	}
-	return longest;
-}
-
-/* "9.5 s inside open on /scratch (231 µs each)" */
-static void say_time(const struct record *r, const struct mount_row *row, enum file_op op,
-		     struct rows *rows)
-{
-	static const char *const words[OP_DATA_COUNT] = { "reads from", "writes to" };
-	const struct op_counts *counts = &row->ops[op];
-	struct rows_cell time = cell_time(r, true, counts->calls, counts->ns);
-	bool is_data = op < OP_DATA_COUNT;
-	struct human buffer;
-	double p99;
-
-	rows_say(rows, "; ", "%s inside %s%s %s", rows_cell_text(&time, &buffer),
-		 is_data ? words[op] : file_op_name(op), is_data ? "" : " on", row->mount);
-	if (!is_data && counts->calls > 0)
-		rows_say(rows, " ", "(%s each)",
-			 humanize_duration(counts->ns / counts->calls).text);
-	else if (is_data && row->has_histograms &&
-		 histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[op], 0.99, &p99) == 0)
-		rows_say(rows, " ", "(p99 %s)", humanize_duration((uint64_t)p99).text);
-}
-
-/* Where threads spent their time inside calls on files: at most a few places. */
-static void add_times(const struct record *r, struct rows *rows)
-{
-	uint64_t below_ns = UINT64_MAX,
-		 least_ns = MAX(r->time.elapsed_ns / TIME_SHARE_MIN, UINT64_C(1));
-	const struct mount_row *row;
-	enum file_op op = OP_READ;
-
-	rows_begin(rows, ROWS_TEXT, "time");
-	for (size_t i = 0;
-	     i < TIMES_SHOWN && (row = find_longest(r, below_ns, least_ns, &op)) != NULL; i++) {
-		below_ns = row->ops[op].ns;
-		say_time(r, row, op, rows);
-	}
-}
-
 /* What is no part of all the above. */
 static void add_kernel(const struct record *r, struct rows *rows)
 {
@@ -396,7 +322,7 @@ static void add_kernel(const struct record *r, struct rows *rows)
 	if (rows_has_said(rows))
 		rows_say(
 			rows, " ",
-			"by kernel threads of the node%s meanwhile, for anybody: not the job's, and in no figure above",
+			"by kernel threads of the node%s in that time, for all jobs: in no number above",
 			r->merged_nodes > 1 ? "s" : "");
 }
 
@@ -407,11 +333,11 @@ static void say_book(const struct accounting *accounting, const char *verb, stru
 	int64_t difference = accounting_difference(accounting);
 
 	if (difference > 0)
-		rows_say(rows, "; ", "%s of the %s %s are in no row",
+		rows_say(rows, "; ", "%s of the %s %s could not be placed",
 			 humanize_bytes((uint64_t)difference).text,
 			 humanize_bytes(accounting->tasks_bytes).text, verb);
 	else if (difference < 0)
-		rows_say(rows, "; ", "the rows hold %s more %s than the tasks' own counters",
+		rows_say(rows, "; ", "the rows have %s more %s than the counters of the tasks",
 			 humanize_bytes(-(uint64_t)difference).text, verb);
 }
 
@@ -427,32 +353,27 @@ static void add_accounting(const struct record *r, struct rows *rows)
 	say_book(read, "read", rows);
 	say_book(write, "written", rows);
 	if (rows_has_said(rows) && r->coverage.unmeasured_ns)
-		rows_say(rows, " ", "(nobody measured for %s)",
+		rows_say(rows, " ", "(not measured for %s)",
 			 humanize_duration(r->coverage.unmeasured_ns).text);
-	if (!rows_has_said(rows))
-		rows_say(rows, "", "every byte of the tasks' own counters is in a row above");
 	/* the kernel's own counters hold the same bytes two times */
 	say_bytes(rows, "; ", "", read->twice_bytes, "read");
 	say_bytes(rows, read->twice_bytes ? " and " : "; ", "", write->twice_bytes, "written");
 	if (read->twice_bytes || write->twice_bytes)
 		rows_say(
 			rows, " ",
-			"by copy_file_range on overlay stand in those counters twice, which is taken off");
+			"by copy_file_range on overlay are counted twice by the kernel, and once here");
 }
 
 static void add_files(const struct record *r, struct rows *rows)
 {
 	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, work_of, NULL);
 
-	add_data(r, rows);
 	add_work(r, &mounts, rows);
+	add_common(&mounts, rows);
 	add_interfaces(r, rows);
 	add_mapped(r, rows);
 	add_all_histograms(&mounts, rows);
-	metadata_rows(r, rows);
 	operations_rows(r, rows);
-	add_times(r, rows);
-	add_failures(r, rows);
 	add_kernel(r, rows);
 	add_accounting(r, rows);
 }
@@ -463,5 +384,5 @@ void files_rows(const struct record *r, struct rows *rows)
 	if (r->reading.has_mounts)
 		return add_files(r, rows);
 	rows_line(rows, ROWS_TEXT, "files", "-");
-	rows_line(rows, ROWS_HTML, NULL, "not known: nobody looked at files");
+	rows_line(rows, ROWS_HTML, NULL, "not measured");
 }

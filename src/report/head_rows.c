@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "analysis/analysis.h"
 #include "basic/cleanup.h"
+#include "basic/humanize.h"
 #include "report/headline.h"
 #include "model/record.h"
 #include "report/record_rows.h"
@@ -32,6 +35,7 @@ static void add_moment(struct rows *rows, struct rows_entries *facts, const char
 
 static void add_facts(const struct record *r, struct rows *rows, struct rows_entries *facts)
 {
+	add_fact(rows, facts, "name", r->job.name);
 	add_fact(rows, facts, "job", r->job.id);
 	add_fact(rows, facts, "manager", r->job.manager);
 	add_fact(rows, facts, "state", r->job.state);
@@ -52,22 +56,29 @@ static const char *command_of(const struct record *r, struct rows *rows)
 	return line.text ? rows_format(rows, "%s", line.text) : NULL;
 }
 
+/* Only a site's weights make it more than the CPU efficiency. */
+static const char *score_of(const struct efficiency *e, struct rows *rows)
+{
+	if (!e->billing || !e->score.is_known)
+		return NULL;
+	return rows_format(rows, "score %.0f of 100%s", e->score.number, efficiency_basis(e));
+}
+
 void head_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
-	_cleanup_free_ char *extent = headline_extent(r), *outcome = headline_outcome(r);
-	struct rows_item *item = rows_add(rows, ITEM_HEAD, ROWS_ALL, NULL);
+	_cleanup_free_ char *place = headline_place(r), *outcome = headline_outcome(r);
+	struct rows_item *item = rows_add(rows, ITEM_HEAD, ROWS_FIRST, NULL);
 
 	if (!item)
 		return;
 	item->head = (struct rows_head){
 		.name = rows_format(rows, "%s", headline_name(r)),
 		.outcome = rows_format(rows, "%s", outcome ? outcome : "-"),
-		.extent = rows_format(rows, "%s", extent ? extent : "-"),
+		.elapsed = rows_format(rows, "%s", humanize_duration(r->time.elapsed_ns).text),
+		.place = place ? rows_format(rows, "%s", place) : NULL,
 		.command = command_of(r, rows),
+		.score = score_of(&a->efficiency, rows),
 		.is_failure = headline_is_failure(r),
-		.has_score = a->efficiency.score.is_known,
-		.score = a->efficiency.score.number,
-		.basis = efficiency_basis(&a->efficiency),
 	};
 	if (r->merged_records != 1)
 		item->head.merged = rows_format(rows, "merged from %u records on %u node%s",
@@ -81,10 +92,51 @@ void head_rows(const struct record *r, const struct analysis *a, struct rows *ro
 	add_facts(r, rows, &item->head.facts);
 }
 
+/* ---- findings ---- */
+
+static bool is_before(const struct insight *a, const struct insight *b)
+{
+	bool a_is_critical = a->rule->severity == SEVERITY_CRITICAL,
+	     b_is_critical = b->rule->severity == SEVERITY_CRITICAL;
+
+	if (a_is_critical != b_is_critical)
+		return a_is_critical;
+	return finding_action(a) && !finding_action(b);
+}
+
+size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST])
+{
+	const struct insight *first[INSIGHTS_FIRST];
+	size_t count = insights_first(insights, first);
+
+	for (size_t i = 1; i < count; i++) {
+		const struct insight *insight = first[i];
+		size_t at = i;
+
+		for (; at > 0 && is_before(insight, first[at - 1]); at--)
+			first[at] = first[at - 1];
+		first[at] = insight;
+	}
+	count = MIN(count, (size_t)FINDINGS_FIRST);
+	memcpy(ret, first, count * sizeof(*ret));
+	return count;
+}
+
+const char *finding_action(const struct insight *insight)
+{
+	return insight->directive ? insight->directive : insight->advice;
+}
+
 void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows)
 {
 	struct rows_item *item = rows_add(rows, ITEM_FINDINGS, forms, NULL);
 
 	if (item)
-		item->findings = (struct rows_findings){ a, is_whole };
+		item->findings = (struct rows_findings){
+			.analysis = a,
+			.verdict = a->efficiency.core_time.has_causes
+					   ? "Nothing stands out."
+					   : "Nothing stands out in what was measured.",
+			.is_whole = is_whole,
+		};
 }

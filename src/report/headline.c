@@ -37,7 +37,9 @@ char *headline_outcome(const struct record *r)
 		sentence_add(&s, "", "killed by SIG%s", signal);
 	else if (r->job.signal > 0)
 		sentence_add(&s, "", "killed by signal %d", r->job.signal);
-	else if (r->job.exit_code >= 0)
+	else if (r->job.exit_code == 0)
+		sentence_add(&s, "", "OK");
+	else if (r->job.exit_code > 0)
 		sentence_add(&s, "", "exit %d", r->job.exit_code);
 	else if (!r->is_final)
 		sentence_add(&s, "", "still running");
@@ -48,19 +50,18 @@ char *headline_outcome(const struct record *r)
 	return s.text;
 }
 
-char *headline_extent(const struct record *r)
+char *headline_place(const struct record *r)
 {
 	_cleanup_free_ char *node = r->node ? utf8_shorten(r->node, NODE_MAX) : NULL;
 	const struct value *cores = &r->reading.values[METRIC_CPU_ALLOCATED];
 	struct sentence s = {};
 
-	sentence_add(&s, "", "%s", humanize_duration(r->time.elapsed_ns).text);
 	if (r->merged_nodes > 1)
-		sentence_add(&s, " ", "on %u nodes", r->merged_nodes);
+		sentence_add(&s, "", "%u nodes", r->merged_nodes);
 	else if (node)
-		sentence_add(&s, " ", "on %s", node);
+		sentence_add(&s, "", "%s", node);
 	if (cores->is_known)
-		sentence_add(&s, ", ", "%s core%s allowed", humanize_cores(cores->number).text,
+		sentence_add(&s, ", ", "%s core%s", humanize_cores(cores->number).text,
 			     cores->number == 1000 ? "" : "s");
 	return s.text;
 }

@@ -9,9 +9,9 @@ struct record;
 /* What it is called: the job's name, its program or its id. */
 const char *headline_name(const struct record *r);
 
-/* "exit 0", "killed by SIGKILL", "still running"...; the caller frees.  NULL: no memory. */
+/* "OK", "exit 3", "killed by SIGKILL", "still running"...; the caller frees.  NULL: no memory. */
 char *headline_outcome(const struct record *r);
 bool headline_is_failure(const struct record *r);
 
-/* "2 m 14 s on node17, 4 cores allowed"; the caller frees.  NULL: no memory. */
-char *headline_extent(const struct record *r);
+/* "node17, 4 cores"; the caller frees.  NULL: neither is known, or no memory. */
+char *headline_place(const struct record *r);

@@ -85,7 +85,7 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		     size_t wanted, bool is_dirs, struct rows *rows)
 {
 	const struct rows_column columns[] = {
-		{ "path", .is_path = true },
+		{ is_dirs ? "directory" : "file", .is_path = true },
 		{ "files", .forms = is_dirs ? ROWS_ALL : ROWS_NONE },
 		{ "read" },
 		{ "written" },
@@ -94,7 +94,8 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		{ "in order", .forms = is_dirs ? ROWS_NONE : ROWS_ALL, .rank = 1 },
 		{ "time", .rank = is_dirs ? 1 : 2 },
 	};
-	struct rows_table *table = rows_table(rows, ROWS_ALL, label, columns, ARRAY_SIZE(columns));
+	struct rows_table *table = rows_table(rows, ROWS_FIRST, label, columns,
+					      ARRAY_SIZE(columns));
 	struct shown shown = choose(list, wanted);
 
 	for (size_t i = 0; i < list->count; i++) {
@@ -106,7 +107,7 @@ static void add_list(const struct hot_files *files, const char *label, const str
 		add_file(files, &list->items[i], table);
 	}
 	if (list->count > LISTED_MAX)
-		rows_remark(table, ROWS_HTML, "and %zu more that the record names",
+		rows_remark(table, ROWS_HTML, "and %zu more in the record",
 			    list->count - LISTED_MAX);
 }
 
@@ -149,7 +150,7 @@ static void add_small(const struct hot_files *files, struct rows *rows)
 	if (files->small.files < SMALL_FILES_MIN)
 		return;
 	rows_line(rows, ROWS_TEXT, "small files",
-		  "%s files below %s, of which %s on the mean were read or written",
+		  "%s files below %s, %s of each read or written on average",
 		  humanize_count(files->small.files).text, humanize_bytes(SMALL_FILE_BYTES).text,
 		  humanize_bytes(files->small.bytes / files->small.files).text);
 	if (opens)
@@ -176,8 +177,7 @@ static void say_dropped(const struct hot_files *files, struct rows *rows)
 
 	if (hot_file_rank(dropped, HOT_BY_CALLS) == 0)
 		return;
-	rows_say(rows, "; ",
-		 "for %s more there was no room (--files-max): %s read, %s written, %s calls",
+	rows_say(rows, "; ", "%s more did not fit (--files-max): %s read, %s written, %s calls",
 		 files->knows_dropped ? humanize_count(dropped->files).text : "many",
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,
@@ -198,7 +198,7 @@ static void add_sums(const struct record *r, struct rows *rows)
 	say_dropped(files, rows);
 	if (read || written)
 		rows_say(rows, "; ",
-			 "%s read and %s written on mounts are of no file (devices, libaio)",
+			 "%s read and %s written on mounts belong to no file (devices, libaio)",
 			 humanize_bytes(read).text, humanize_bytes(written).text);
 }
 
@@ -209,11 +209,13 @@ void hot_files_rows(const struct record *r, struct rows *rows)
 	if (!files->is_known)
 		return;
 	add_list(files, "hot files", &files->hot, FILES_SHOWN, false, rows);
+	rows_gap(rows);
 	add_list(files, "directories", &files->dirs, DIRS_SHOWN, true, rows);
+	rows_gap(rows);
 	add_sums(r, rows);
 	add_small(files, rows);
 	add_part(files, METRIC_FILE_REREAD, "read again", "at least ", "had been read before",
 		 rows);
 	add_part(files, METRIC_FILE_READ_AFTER_WRITE, "read back", "",
-		 "had been written by the job itself", rows);
+		 "had been written by the job", rows);
 }

@@ -7,8 +7,8 @@
 #include "report/headline.h"
 #include "report/html.h"
 #include "report/shade.h"
-#include "basic/macro.h"
 #include "model/record.h"
+#include "report/reading.h"
 #include "report/record_rows.h"
 #include "model/rows.h"
 #include "report/rows_html.h"
@@ -50,30 +50,12 @@ static void put_head(const struct record *r, struct html *h)
 
 static void put_reading(struct html *h)
 {
-	/* clang-format off */
-	static const struct {
-		const char *word, *text;
-	} rows[] = {
-		{ "-", "Not known, which is not zero. The reasons stand under “What was not seen”." },
-		{ "≥", "At least: a part was not seen." },
-		{ "core time", "Allocated cores times elapsed time. What no thread used was lost to what threads "
-			"waited for meanwhile, in proportion; the rest is idle. That is a convention: waiting for "
-			"sleep, poll, pipes and children is never counted as lost." },
-		{ "score", "100 times used over allocated, of the cores, or of all that a site bills." },
-		{ "over time", "Each step is the mean over its time; memory is the greatest value that was seen. "
-			"Where nobody looked there is a shaded gap." },
-		{ "mean, p99", "The mean size of a call, and the time below which 99 of 100 calls stayed, exact to a "
-			"factor of two." },
-		{ "written", "What programs handed to the kernel, which may write it to a disk later." },
-	};
-	/* clang-format on */
-
 	html_begin(h, "section");
 	html_element(h, "h2", NULL, "How to read this");
 	html_begin_class(h, "dl", "reading");
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		html_element(h, "dt", NULL, "%s", rows[i].word);
-		html_element(h, "dd", NULL, "%s", rows[i].text);
+	for (const struct cli_term *term = reading_terms; term->word; term++) {
+		html_element(h, "dt", NULL, "%s", term->word);
+		html_element(h, "dd", NULL, "%s", term->text);
 	}
 	html_end(h);
 	html_end(h);
@@ -85,7 +67,7 @@ static void put_end(const struct record *r, struct html *h)
 	html_text(h, "Measured by jobmeter %s", r->agent_version ? r->agent_version : "-");
 	if (r->node)
 		html_text(h, " on %s", r->node);
-	html_text(h, ", told by jobmeter %s.", JOBMETER_VERSION);
+	html_text(h, ", printed by jobmeter %s.", JOBMETER_VERSION);
 	html_end(h);
 }
 

@@ -7,7 +7,7 @@
 #include "report/record_rows.h"
 #include "model/rows.h"
 
-#define OOM_LIST_SHOWN 4 /* on a terminal */
+#define OOM_LIST_SHOWN 4
 
 static const struct value *value_of(const struct record *r, enum metric_id id)
 {
@@ -16,15 +16,15 @@ static const struct value *value_of(const struct record *r, enum metric_id id)
 
 /* ---- who was killed ---- */
 
-/* "killed: python (pid 3017) with 3.1 GiB at 04:05:06" */
-static void add_oom_kill(const struct oom_kill *v, unsigned int forms, struct rows *rows)
+/* "python (pid 3017) with 3.1 GiB at 04:05:06" */
+static void say_kill(const struct oom_kill *v, struct rows *rows)
 {
 	time_t seconds = (time_t)(v->time_ns / 1000000000);
 	char clock[16] = "";
 	struct tm tm;
 
-	rows_alert(rows, forms, NULL, "killed: %s (pid %d)", *v->command ? v->command : "-",
-		   v->pid);
+	rows_say(rows, rows_has_said(rows) ? ", " : "", "%s (pid %d)",
+		 *v->command ? v->command : "-", v->pid);
 	if (v->rss.is_known)
 		rows_say(rows, " ", "with %s", humanize_bytes(v->rss.number).text);
 	if (v->time_ns && localtime_r(&seconds, &tm) &&
@@ -34,42 +34,18 @@ static void add_oom_kill(const struct oom_kill *v, unsigned int forms, struct ro
 
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows)
 {
-	for (size_t i = 0; i < oom_list->count; i++)
-		add_oom_kill(&oom_list->items[i], i < OOM_LIST_SHOWN ? ROWS_ALL : ROWS_LONG, rows);
+	if (!oom_list->count)
+		return;
+	rows_alert(rows, ROWS_FIRST, "Out of memory", "%s", "");
+	for (size_t i = 0; i < MIN(oom_list->count, (size_t)OOM_LIST_SHOWN); i++)
+		say_kill(&oom_list->items[i], rows);
+	if (oom_list->count > OOM_LIST_SHOWN)
+		rows_say(rows, " ", "and %zu more", oom_list->count - OOM_LIST_SHOWN);
 }
 
 /* ---- what was used ---- */
 
-static void add_use(const struct record *r, struct rows *rows)
-{
-	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
-			   *limit = value_of(r, METRIC_MEMORY_LIMIT);
-	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
-	const struct value *shown = peak->is_known ? peak : process;
-
-	rows_line(rows, ROWS_ALL, "memory", "%s%s",
-		  shown->is_known ? humanize_bytes(shown->number).text : "-",
-		  peak->is_known      ? " peak"
-		  : process->is_known ? " peak of one process"
-				      : "");
-	/* the greatest of many against the sum of their limits would mislead */
-	if (r->merged_records > 1 && peak->is_known)
-		rows_say(rows, " ", "of any one record");
-	else if (limit->is_known && peak->is_known)
-		rows_say(rows, " ", "of %s", humanize_bytes(limit->number).text);
-}
-
-static void add_faults(const struct record *r, struct rows *rows)
-{
-	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
-	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
-
-	rows_note(rows, "faults %s minor, %s major",
-		  minor->is_known ? humanize_count(minor->number).text : "-",
-		  major->is_known ? humanize_count(major->number).text : "-");
-}
-
-/* What the group's memory was used for, each at its own greatest. */
+/* What the group's memory was used for, each at its own peak. */
 static void add_parts(const struct record *r, struct rows *rows)
 {
 	static const struct {
@@ -83,7 +59,7 @@ static void add_parts(const struct record *r, struct rows *rows)
 	};
 	bool is_any = false;
 
-	rows_begin(rows, ROWS_FULL, NULL);
+	rows_begin(rows, ROWS_FULL, "memory");
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		const struct value *value = value_of(r, parts[i].id);
 
@@ -93,7 +69,17 @@ static void add_parts(const struct record *r, struct rows *rows)
 		is_any = true;
 	}
 	if (is_any)
-		rows_say(rows, " ", "(each at its greatest look)");
+		rows_say(rows, " ", "(the peak of each)");
+}
+
+static void add_faults(const struct record *r, struct rows *rows)
+{
+	const struct value *minor = value_of(r, METRIC_MEMORY_MINOR_FAULTS);
+	const struct value *major = value_of(r, METRIC_MEMORY_MAJOR_FAULTS);
+
+	rows_line(rows, ROWS_FULL, "page faults", "%s minor, %s major",
+		  minor->is_known ? humanize_count(minor->number).text : "-",
+		  major->is_known ? humanize_count(major->number).text : "-");
 }
 
 /* Pages that others brought in are not the group's, but a process that uses them shows them as its
@@ -103,29 +89,18 @@ static void add_largest_process(const struct record *r, struct rows *rows)
 	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK);
 	const struct value *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
 
-	if (!peak->is_known || !process->is_known)
-		return;
-	if (process->number > peak->number)
-		rows_line(rows, ROWS_FULL, NULL,
-			  "%s in one process, with pages that it shares with others",
-			  humanize_bytes(process->number).text);
-	else
-		rows_line(rows, ROWS_HTML, NULL, "%s in one process",
-			  humanize_bytes(process->number).text);
+	if (peak->is_known && process->is_known && process->number > peak->number)
+		rows_line(rows, ROWS_FULL, "of it",
+			  "%s charged to the job; the largest process shows %s, with pages that it "
+			  "shares with others",
+			  humanize_bytes(peak->number).text, humanize_bytes(process->number).text);
 }
 
 void memory_rows(const struct record *r, struct rows *rows)
 {
-	const struct value *kills = value_of(r, METRIC_MEMORY_OOM_KILLS);
-
-	add_use(r, rows);
-	add_faults(r, rows);
 	add_parts(r, rows);
 	add_largest_process(r, rows);
-	if (kills->is_known && kills->number > 0)
-		rows_alert(rows, ROWS_ALL, NULL, "%s process%s killed because memory ran out",
-			   humanize_count(kills->number).text,
-			   kills->number == 1 ? " was" : "es were");
+	add_faults(r, rows);
 }
 
 /* ---- steps ---- */
@@ -177,7 +152,7 @@ void steps_rows(const struct steps *steps, struct rows *rows)
 		{ "step" },
 		{ "elapsed" },
 		{ "CPU time", .forms = ROWS_MARKDOWN },
-		{ "CPU, program", .forms = ROWS_HTML },
+		{ "CPU, user", .forms = ROWS_HTML },
 		{ "CPU, kernel", .forms = ROWS_HTML },
 		{ "memory", .under = "memory, peak" },
 		{ "sent" },
@@ -191,8 +166,7 @@ void steps_rows(const struct steps *steps, struct rows *rows)
 	for (size_t i = 0; i < MIN(steps->count, (size_t)STEPS_SHOWN); i++)
 		add_step(&steps->items[i], i < STEPS_LISTED ? ROWS_LONG : ROWS_HTML, table);
 	if (steps->count > STEPS_LISTED)
-		rows_remark(table, ROWS_MARKDOWN, "and %zu more steps",
-			    steps->count - STEPS_LISTED);
+		rows_remark(table, ROWS_MARKDOWN, "and %zu more", steps->count - STEPS_LISTED);
 	if (steps->count > STEPS_SHOWN)
 		rows_remark(table, ROWS_HTML, "and %zu more", steps->count - STEPS_SHOWN);
 }

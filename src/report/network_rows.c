@@ -56,7 +56,7 @@ static void say_count(const struct network *n, enum reach reach, uint64_t calls,
 	rows_say(rows, ", ", "%s %s%s)", humanize_count(count).text,
 		 has_connections ? "connection" : "call", count == 1 ? "" : "s");
 	if (has_connections && again)
-		rows_say(rows, "  ", "%s segment%s sent again", humanize_count(again).text,
+		rows_say(rows, "  ", "%s segment%s retransmitted", humanize_count(again).text,
 			 again == 1 ? "" : "s");
 }
 

@@ -88,14 +88,15 @@ static void put_character(struct page *page, uint32_t c)
 static void put_text(struct page *page, enum page_style style, const char *text)
 {
 	static const char *const escapes[] = {
-		[PAGE_PLAIN] = "",
-		[PAGE_BOLD] = "\x1b[1m",
-		[PAGE_DIM] = "\x1b[2m",
-		[PAGE_ALERT] = "\x1b[1;31m",
+		[PAGE_PLAIN] = "",	  [PAGE_BOLD] = "\x1b[1m",     [PAGE_DIM] = "\x1b[2m",
+		[PAGE_GOOD] = "\x1b[32m", [PAGE_ALERT] = "\x1b[1;31m",
 	};
 	bool is_styled = page->has_color && style != PAGE_PLAIN && *text;
 	uint32_t c;
 
+	if (*text && page->has_gap)
+		fputc('\n', page->out);
+	page->has_gap &= !*text;
 	for (; *text && page->pending > 0; page->pending--)
 		fputc(' ', page->out);
 	if (is_styled)
@@ -135,11 +136,21 @@ void page_end_line(struct page *page)
 	page->column = page->pending = 0;
 }
 
+size_t page_indent(const struct page *page)
+{
+	return page->indent ? page->indent : PAGE_INDENT;
+}
+
+void page_gap(struct page *page)
+{
+	page->has_gap = true;
+}
+
 void page_label(struct page *page, const char *label)
 {
 	if (label)
 		put_text(page, PAGE_DIM, label);
-	page_pad(page, PAGE_INDENT, page->column >= PAGE_INDENT);
+	page_pad(page, page_indent(page), page->column >= page_indent(page));
 }
 
 /* How much of @text stands on this line, with its blanks; its first word, if nothing has @room. */
@@ -188,15 +199,7 @@ void page_words(struct page *page, enum page_style style, size_t indent, const c
 void page_paragraph(struct page *page, const char *label, const char *text)
 {
 	page_label(page, label);
-	page_words(page, PAGE_PLAIN, PAGE_INDENT, text);
-	page_end_line(page);
-}
-
-void page_item(struct page *page, const char *mark, const char *text)
-{
-	put_text(page, PAGE_PLAIN, mark);
-	page_pad(page, 0, 1);
-	page_words(page, PAGE_PLAIN, page->column, text);
+	page_words(page, PAGE_PLAIN, page_indent(page), text);
 	page_end_line(page);
 }
 

@@ -15,12 +15,15 @@
 
 #define PAGE_INDENT 12 /* where text begins behind the labels */
 
-enum page_style { PAGE_PLAIN, PAGE_BOLD, PAGE_DIM, PAGE_ALERT };
+enum page_style { PAGE_PLAIN, PAGE_BOLD, PAGE_DIM, PAGE_GOOD, PAGE_ALERT };
 
 struct page {
 	FILE *out; /* the caller's */
 	unsigned int width;
 	bool is_utf8, has_color;
+	bool is_full; /* of a report all there is, not the first screen */
+	bool has_gap; /* an empty line is to come before the next text */
+	size_t indent; /* where text begins behind the labels; 0: PAGE_INDENT */
 	size_t column; /* where the line stands */
 	size_t pending; /* blanks that are written only if something follows */
 };
@@ -53,7 +56,13 @@ void page_pad(struct page *page, size_t column, size_t gap);
 
 void page_end_line(struct page *page);
 
-/* The label at the start of a line, and blanks up to PAGE_INDENT (one, if it is longer); NULL:
+/* Where text begins behind the labels. */
+size_t page_indent(const struct page *page);
+
+/* An empty line before the next text, if there is one. */
+void page_gap(struct page *page);
+
+/* The label at the start of a line, and blanks up to the indent (one, if it is longer); NULL:
  * blanks. */
 void page_label(struct page *page, const char *label);
 
@@ -63,9 +72,6 @@ void page_words(struct page *page, enum page_style style, size_t indent, const c
 
 /* A labelled text that is broken between words where the page ends. */
 void page_paragraph(struct page *page, const char *label, const char *text);
-
-/* The same behind a mark such as "1.", right below which nothing stands. */
-void page_item(struct page *page, const char *mark, const char *text);
 
 /* One column of a curve, for a share from 0 to 1; not a number: a blank, for what is not known. */
 void page_level(struct page *page, double share);

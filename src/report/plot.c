@@ -190,17 +190,18 @@ static void put_levels(const struct frame *f, struct html *h)
 		put_line("level", y_of(f, f->levels.values[i]), h);
 }
 
-/* Over the areas, with a halo; the highest one above the plot, where the style leaves room for it.
- */
+/* Beside the plot, where no colour is behind them. */
 static void put_level_texts(const struct frame *f, struct html *h)
 {
-	for (size_t i = 1; i < f->levels.count; i++) {
-		double y = y_of(f, f->levels.values[i]);
-
-		begin_text("2", NULL, y - 3, h);
+	html_begin_class(h, "svg", "axis");
+	html_attribute(h, "aria-hidden", "true");
+	html_attribute(h, "height", "%.0f", HEIGHT + BELOW);
+	for (size_t i = 0; i < f->levels.count; i++) {
+		begin_text("92%", "end", y_of(f, f->levels.values[i]) + 4, h);
 		html_text(h, "%s", wire_snapshot_format(f->levels.values[i], f->plot->kind).text);
 		html_end(h);
 	}
+	html_end(h);
 }
 
 static void put_limit(const struct frame *f, struct html *h)
@@ -261,7 +262,7 @@ static void put_description(const struct frame *f, struct html *h)
 	html_attribute(h, "id", "%s-words", f->plot->id);
 	html_text(h, "Over %s: ", wire_snapshot_format(f->plot->time->span, AXIS_TIME).text);
 	put_summary(f, h);
-	html_text(h, "%s", f->has_gaps ? "; with gaps in which nobody looked." : ".");
+	html_text(h, "%s", f->has_gaps ? "; with gaps where nothing was measured." : ".");
 	html_end(h);
 }
 
@@ -283,7 +284,7 @@ static void put_legend(const struct frame *f, struct html *h)
 		html_end(h);
 	}
 	if (f->has_gaps)
-		html_element(h, "li", "gap-word", "shaded: nobody looked");
+		html_element(h, "li", "gap-word", "shaded: no sample");
 	html_end(h);
 }
 
@@ -308,7 +309,6 @@ static void put_drawing(const struct frame *f, struct html *h)
 	put_areas(f, h);
 	html_end(h);
 	put_limit(f, h);
-	put_level_texts(f, h);
 	put_times(f, h);
 	html_end(h);
 }
@@ -325,7 +325,10 @@ void plot_put(const struct plot *plot, struct html *h)
 	put_summary(&f, h);
 	html_end(h);
 	html_end(h);
+	html_begin_class(h, "div", "drawing");
+	put_level_texts(&f, h);
 	put_drawing(&f, h);
+	html_end(h);
 	put_legend(&f, h);
 	html_end(h);
 }

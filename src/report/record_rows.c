@@ -8,12 +8,22 @@
 #include "report/report_compare.h"
 #include "model/rows.h"
 
+#define COMPARED_NS_MIN UINT64_C(1000000000) /* shorter runs are compared with nothing */
+
+static bool is_comparable(const struct record *r)
+{
+	return !r->job.signal && r->time.elapsed_ns >= COMPARED_NS_MIN;
+}
+
 static void change_rows(const struct record *now, const struct record *last, struct rows *rows)
 {
-	_cleanup_free_ char *change = last ? report_compare(last, now) : NULL;
+	_cleanup_free_ char *change = NULL;
 
+	if (!last || !is_comparable(now) || !is_comparable(last))
+		return;
+	change = report_compare(last, now);
 	if (change)
-		rows_line(rows, ROWS_TEXT, "since the last run of this command:", "%s", change);
+		rows_line(rows, ROWS_TEXT | ROWS_SCREEN, NULL, "Since the last run: %s.", change);
 }
 
 struct rows *record_rows(const struct record *now, const struct record *last,
@@ -23,26 +33,38 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 
 	rows_set_bound(rows, record_is_bound(now));
 	head_rows(now, analysis, rows);
-	findings_rows(analysis, false, ROWS_ALL, rows);
+	rows_gap(rows);
+	findings_rows(analysis, false, ROWS_FIRST, rows);
+	rows_gap(rows);
+	summary_rows(now, analysis, rows);
+	oom_kills_rows(&now->oom_list, rows);
+	rows_gap(rows);
+	screen_files_rows(now, rows);
+	rows_gap(rows);
+	timeline_rows(now, analysis->patterns, rows);
 	rows_gap(rows);
 	core_time_rows(now, analysis, rows);
 	rows_part(rows, "Processors and memory");
-	cores_rows(now, analysis, rows);
+	cpu_time_rows(now, rows);
 	thermal_rows(&now->thermal, hardware_rows(now, rows), rows);
-	waits_rows(now, rows);
 	memory_rows(now, rows);
-	oom_kills_rows(&now->oom_list, rows);
-	timeline_rows(now, analysis->patterns, rows);
 	files_rows(now, rows);
+	rows_gap(rows);
 	hot_files_rows(now, rows);
+	rows_gap(rows);
 	block_rows(&now->reading.block, rows);
 	network_rows(&now->reading.network, rows);
 	ports_rows(now->ports, rows);
+	rows_gap(rows);
 	syscalls_rows(&now->syscalls, rows);
+	rows_gap(rows);
 	rows_part(rows, "What stands out");
-	findings_rows(analysis, true, ROWS_HTML, rows);
+	if (analysis->insights.count)
+		findings_rows(analysis, true, ROWS_HTML, rows);
 	steps_rows(&now->steps, rows);
 	coverage_rows(now, analysis, rows);
+	rows_gap(rows);
 	change_rows(now, last, rows);
+	screen_end_rows(now, rows);
 	return rows;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record_rows - a record as rows: all that is told of it, in order, whatever prints it.
+ * record_rows - a record as rows, in order, whatever prints it: the first screen, then the rest.
  *
  * Each structured part of a record brings its own.
  */
@@ -33,26 +33,34 @@ struct rows *record_rows(const struct record *now, const struct record *last,
 /* ---- its parts ---- */
 
 void head_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-/* What rules say: the first in short; @is_whole: all, by severity, where there is room with what it
- * is known by. */
+/*
+ * The lines that each report begins with.  CPU efficiency is CPU time over elapsed time times
+ * allocated cores; memory efficiency is the peak over what was requested, or the limit: both as
+ * seff(1) has them.  Working time is the time of all tasks on a CPU, waiting for one, stolen from
+ * one, or blocked in files, sync, locks, network and page faults; not sleep, poll, nor waiting for
+ * children, threads or work.
+ */
+void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+/* The mounts that did a hundredth of the work at least, on the first screen. */
+void screen_files_rows(const struct record *r, struct rows *rows);
+/* What was not measured, in a line, and where more is; on the first screen. */
+void screen_end_rows(const struct record *r, struct rows *rows);
+/* What rules say: the first in short, or that nothing stands out; @is_whole: all, by severity,
+ * where there is room with what it is known by. */
 void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows);
 void core_time_rows(const struct record *r, const struct analysis *a, struct rows *rows);
-void cores_rows(const struct record *r, const struct analysis *a, struct rows *rows);
+void cpu_time_rows(const struct record *r, struct rows *rows);
 /* False: nothing was counted. */
 bool hardware_rows(const struct record *r, struct rows *rows);
 /* @has_label: the line before has it already. */
 void thermal_rows(const struct thermal_samples *t, bool has_label, struct rows *rows);
-void waits_rows(const struct record *r, struct rows *rows);
 void memory_rows(const struct record *r, struct rows *rows);
 void oom_kills_rows(const struct oom_list *oom_list, struct rows *rows);
 /* @patterns: what was found in it, or NULL. */
 void timeline_rows(const struct record *r, const struct patterns *patterns, struct rows *rows);
 void files_rows(const struct record *r, struct rows *rows);
-void metadata_rows(const struct record *r, struct rows *rows);
+/* Each operation of each mount: calls, failures and time. */
 void operations_rows(const struct record *r, struct rows *rows);
-/* A sentence for each operation on metadata that failed often, the most frequent first.  Returns
- * how many. */
-size_t metadata_failure_rows(const struct record *r, const char *label, struct rows *rows);
 void hot_files_rows(const struct record *r, struct rows *rows);
 void block_rows(const struct block *b, struct rows *rows);
 void network_rows(const struct network *n, struct rows *rows);

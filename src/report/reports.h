@@ -19,7 +19,7 @@ struct rules;
 void report_text(const struct record *now, const struct record *last, const struct rules *rules,
 		 struct page *page);
 
-/* One line a record, for a few ranks or nodes. */
+/* One line a record, for a few ranks or nodes, and the least, the mean and the most of all. */
 void report_list(const struct records *records, struct page *page);
 
 /* In short; @analysis is of @r. */

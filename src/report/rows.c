@@ -141,7 +141,7 @@ void rows_part(struct rows *rows, const char *title)
 
 void rows_gap(struct rows *rows)
 {
-	rows_add(rows, ITEM_GAP, ROWS_TEXT, NULL);
+	rows_add(rows, ITEM_GAP, ROWS_TEXT | ROWS_SCREEN, NULL);
 }
 
 /* The line that was added last; NULL: no memory. */
@@ -161,7 +161,7 @@ bool rows_has_said(const struct rows *rows)
 {
 	const struct rows_line *line = last_line(rows);
 
-	return line && line->text;
+	return line && line->text && *line->text;
 }
 
 static void say(struct rows *rows, const char *between, const char *text)
@@ -169,8 +169,9 @@ static void say(struct rows *rows, const char *between, const char *text)
 	struct rows_line *line = last_line(rows);
 
 	if (line)
-		line->text = line->text ? rows_format(rows, "%s%s%s", line->text, between, text)
-					: text;
+		line->text = line->text && *line->text
+				     ? rows_format(rows, "%s%s%s", line->text, between, text)
+				     : text;
 }
 
 void rows_say(struct rows *rows, const char *between, const char *format, ...)
@@ -213,25 +214,14 @@ void rows_alert(struct rows *rows, unsigned int forms, const char *label, const 
 		last_line(rows)->is_alert = true;
 }
 
-void rows_note(struct rows *rows, const char *format, ...)
-{
-	struct rows_line *line = last_line(rows);
-	va_list args;
-
-	if (!line)
-		return;
-	va_start(args, format);
-	line->note = format_text(rows, format, args);
-	va_end(args);
-}
-
-void rows_bar(struct rows *rows, double share)
+void rows_share(struct rows *rows, bool is_known, double share)
 {
 	struct rows_line *line = last_line(rows);
 
 	if (!line)
 		return;
-	line->has_bar = true;
+	line->has_share = true;
+	line->is_share_known = is_known;
 	line->share = share;
 }
 
@@ -310,14 +300,6 @@ void rows_remark(struct rows_table *t, unsigned int forms, const char *format, .
 	va_end(args);
 }
 
-void rows_else_next(struct rows_table *t, size_t first_max)
-{
-	if (!t)
-		return;
-	t->is_else_next = true;
-	t->first_max = first_max;
-}
-
 /* ---- for printers ---- */
 
 static struct human number_text(const struct rows_cell *cell)
@@ -361,9 +343,10 @@ bool rows_item_is_in(const struct rows_item *item, unsigned int form)
 {
 	if (!(item->forms & form))
 		return false;
-	if (item->kind == ITEM_TABLE)
-		return has_rows(&item->table, form);
-	return item->kind != ITEM_LINE || (item->line.text && *item->line.text);
+	if (item->kind == ITEM_TABLE) /* its rows know no first screen */
+		return has_rows(&item->table, form == ROWS_SCREEN ? ROWS_TEXT : form);
+	return item->kind != ITEM_LINE || item->line.has_share ||
+	       (item->line.text && *item->line.text);
 }
 
 bool rows_column_is_in(const struct rows_table *t, size_t column, unsigned int form)

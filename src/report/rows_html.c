@@ -23,17 +23,6 @@ static void put_sentence(const char *element, const char *class, const char *tex
 
 /* ---- the head ---- */
 
-static void put_score(const struct rows_head *head, struct html *h)
-{
-	html_begin_class(h, "p", "score");
-	if (head->has_score)
-		html_element(h, "b", NULL, "%.0f", head->score);
-	else
-		html_element(h, "b", NULL, "-");
-	html_text(h, " score of 100%s", head->basis);
-	html_end(h);
-}
-
 static void put_classes(const struct rows_entries *classes, struct html *h)
 {
 	if (!classes->count)
@@ -57,40 +46,53 @@ static void put_pair(const char *label, const char *text, struct html *h)
 static void put_head(const struct rows_head *head, struct html *h)
 {
 	html_begin(h, "header");
-	put_score(head, h);
-	html_element(h, "h1", NULL, "%s", head->name);
+	html_element(h, "h1", NULL, "%s", head->command ? head->command : head->name);
 	html_begin_class(h, "p", "outcome");
 	html_element(h, "span", head->is_failure ? "alert" : "well", "%s", head->outcome);
-	html_text(h, " · %s", head->extent);
+	html_text(h, " · %s", head->elapsed);
+	if (head->place)
+		html_text(h, " · %s", head->place);
+	if (head->score)
+		html_text(h, " · %s", head->score);
 	html_end(h);
 	if (head->merged)
 		put_sentence("p", NULL, head->merged, h);
 	put_classes(&head->classes, h);
 	html_end(h);
-	if (head->command) {
-		html_begin_class(h, "p", "command");
-		html_element(h, "code", NULL, "%s", head->command);
-		html_end(h);
-	}
+}
+
+/* Who, when and where: below what it did. */
+static void put_facts(const struct rows *rows, struct html *h)
+{
+	const struct rows_item *head = rows->items[0];
+
+	if (head->kind != ITEM_HEAD)
+		return;
 	html_begin_class(h, "dl", "facts");
-	for (size_t i = 0; i + 1 < head->facts.count; i += 2)
-		put_pair(head->facts.items[i].text, head->facts.items[i + 1].text, h);
+	for (size_t i = 0; i + 1 < head->head.facts.count; i += 2)
+		put_pair(head->head.facts.items[i].text, head->head.facts.items[i + 1].text, h);
 	html_end(h);
 }
 
 /* ---- findings ---- */
 
-static void put_sentences(const struct insights *insights, struct html *h)
+static void put_first(const struct rows_findings *findings, struct html *h)
 {
-	const struct insight *first[INSIGHTS_FIRST];
-	size_t count = insights_first(insights, first);
+	const struct insight *first[FINDINGS_FIRST];
+	size_t count = findings_first(&findings->analysis->insights, first);
 
+	html_begin_class(h, "ul", "sentences");
 	if (!count)
-		return;
-	html_begin_class(h, "ol", "sentences");
-	for (size_t i = 0; i < count; i++)
-		html_element(h, "li", NULL, "%s%s%s", first[i]->text, first[i]->advice ? " " : "",
-			     first[i]->advice ? first[i]->advice : "");
+		html_element(h, "li", NULL, "%s", findings->verdict);
+	for (size_t i = 0; i < count; i++) {
+		const char *action = finding_action(first[i]);
+
+		html_begin(h, "li");
+		html_text(h, "%s", first[i]->text);
+		if (action)
+			html_element(h, "strong", NULL, "→ %s", action);
+		html_end(h);
+	}
 	html_end(h);
 }
 
@@ -129,7 +131,7 @@ static void put_insight(const struct insight *insight, struct html *h)
 		html_end(h);
 	}
 	html_begin(h, "details");
-	html_element(h, "summary", NULL, "how it is known: %s", insight->rule->id);
+	html_element(h, "summary", NULL, "evidence: %s", insight->rule->id);
 	put_evidence(insight, h);
 	html_end(h);
 	html_end(h);
@@ -140,11 +142,7 @@ static void put_findings(const struct rows_findings *findings, struct html *h)
 	const struct insights *insights = &findings->analysis->insights;
 
 	if (!findings->is_whole) {
-		put_sentences(insights, h);
-		return;
-	}
-	if (!insights->count) {
-		html_element(h, "p", NULL, "No rule speaks.");
+		put_first(findings, h);
 		return;
 	}
 	html_begin_class(h, "ul", "insights");
@@ -165,6 +163,21 @@ static void put_heading(const char *text, struct html *h)
 	html_element(h, "h3", NULL, "%c%s", is_small ? *text - 'a' + 'A' : *text, text + 1);
 }
 
+static void put_share(const struct rows_line *line, struct html *h)
+{
+	html_element(h, "b", NULL, "%s",
+		     line->is_share_known ? humanize_percent(line->share).text : "-");
+	if (!line->is_share_known)
+		return;
+	html_begin_class(h, "svg", "meter");
+	html_attribute(h, "aria-hidden", "true");
+	html_begin_class(h, "rect", "c0");
+	html_attribute(h, "width", "%.1f%%", 100 * fmin(fmax(line->share, 0), 1));
+	html_attribute(h, "height", "100%%");
+	html_end(h);
+	html_end(h);
+}
+
 /* A label and its text, or a text that goes on; @is_alone: a remark. */
 static void put_line(const struct rows_item *item, bool is_alone, struct html *h)
 {
@@ -176,10 +189,14 @@ static void put_line(const struct rows_item *item, bool is_alone, struct html *h
 	}
 	if (item->label)
 		html_element(h, "dt", NULL, "%s", item->label);
-	html_element(h, "dd", line->is_alert ? "alert" : NULL, "%s%s%s", line->text,
-		     line->path ? " " : "", line->path ? line->path : "");
-	if (line->note)
-		html_element(h, "dd", NULL, "%s", line->note);
+	html_begin(h, "dd");
+	if (line->is_alert)
+		html_attribute(h, "class", "alert");
+	if (line->has_share)
+		put_share(line, h);
+	html_text(h, "%s%s%s", line->text ? line->text : "", line->path ? " " : "",
+		  line->path ? line->path : "");
+	html_end(h);
 }
 
 /* ---- tables ---- */
@@ -311,10 +328,10 @@ static void put_table(const char *label, const struct rows_table *t, struct html
 /* ---- parts of a whole ---- */
 
 #define NAMED_MIN 0.1 /* a narrower part of the bar has no room for its number */
-#define SHARE_MIN 0.0005 /* less is not told */
+#define SHARE_MIN 0.0005 /* less is not said */
 #define HEIGHT 36
 
-/* More than the whole is told as it is, and drawn as the whole. */
+/* More than the whole is said as it is, and drawn as the whole. */
 static double share_of(const struct rows_shares *shares, size_t i)
 {
 	return shares->items[i].share / fmax(1, shares->items[0].share);
@@ -399,9 +416,9 @@ static void put_timeline(const struct rows_timeline *t, struct html *h)
 		if (t->plots[i].count)
 			plot_put(&t->plots[i], h);
 		else
-			html_element(h, "p", "none", "%s: nobody looked.", t->plots[i].title);
+			html_element(h, "p", "none", "%s: not measured.", t->plots[i].title);
 	}
-	html_element(h, "p", "note", "A step is %s of time.",
+	html_element(h, "p", "note", "One step is %s.",
 		     wire_snapshot_format(t->time.width, AXIS_TIME).text);
 }
 
@@ -512,6 +529,8 @@ void rows_html(const struct rows *rows, struct html *h)
 			html_element(h, "h2", NULL, "%s", rows->items[i]->label);
 		}
 		put_items(rows, i + is_part, end, h);
+		if (i == 0)
+			put_facts(rows, h);
 		if (is_part && !is_empty)
 			html_end(h);
 	}

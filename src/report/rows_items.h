@@ -9,6 +9,8 @@
 #include "model/rows.h"
 
 struct analysis;
+struct insight;
+struct insights;
 struct patterns;
 
 enum rows_item_kind {
@@ -42,29 +44,36 @@ struct rows_table {
 	unsigned int *row_forms;
 	size_t row_count, row_room;
 	struct rows_entries remarks;
-	bool is_else_next;
-	size_t first_max;
 };
 
 struct rows_line {
-	const char *text, *note, *path; /* NULL: none; without text there is no line */
-	bool is_alert, has_bar;
+	const char *text, *path; /* NULL: none; without text there is no line */
+	bool is_alert, has_share, is_share_known;
 	double share;
 };
 
 struct rows_head {
-	const char *name, *outcome, *extent, *merged, *command; /* the last two: NULL, or so */
-	bool is_failure, has_score;
-	double score;
-	const char *basis; /* of the score, behind it */
+	const char *name, *outcome, *elapsed;
+	const char *place, *merged, *command, *score; /* NULL, or so */
+	bool is_failure;
 	struct rows_entries classes; /* "io-bound 40 %" */
 	struct rows_entries facts; /* "user", "alice": two by two */
 };
 
 struct rows_findings {
 	const struct analysis *analysis; /* the caller's */
+	const char *verdict; /* where there are none */
 	bool is_whole; /* with what it is known by, else the first ones in short */
 };
+
+#define FINDINGS_FIRST 2
+
+/* Those that stand first: what is critical, then what can be acted on, then the rest, each in the
+ * order of the analysis.  Returns how many. */
+size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST]);
+
+/* What to do in one line: what to ask the resource manager for, else the advice; NULL: neither. */
+const char *finding_action(const struct insight *insight);
 
 /* Parts of a whole: first what is wanted, then what is lost, then the rest. */
 struct rows_shares {

@@ -40,6 +40,12 @@ static void put_line(const struct rows_item *item, bool goes_on, FILE *out)
 		fputc(' ', out);
 	else
 		put_label(item->label, out);
+	if (item->line.has_share)
+		fprintf(out, "%s%s",
+			item->line.is_share_known ? humanize_percent(item->line.share).text : "-",
+			item->line.text ? ", " : ".");
+	if (!item->line.text)
+		return;
 	if (item->label)
 		markdown_put(item->line.text, out);
 	else
@@ -68,13 +74,16 @@ static void put_finding(const struct insight *insight, FILE *out)
 static void put_head(const struct rows_head *head, FILE *out)
 {
 	fputs("## ", out);
-	markdown_put(head->name, out);
+	markdown_put(head->command ? head->command : head->name, out);
 	fputs("\n\n**", out);
 	markdown_put(head->outcome, out);
-	fputs("**, ", out);
-	markdown_put(head->extent, out);
-	if (head->has_score)
-		fprintf(out, ", score %.0f of 100%s", head->score, head->basis);
+	fprintf(out, "**, %s", head->elapsed);
+	if (head->place) {
+		fputs(", ", out);
+		markdown_put(head->place, out);
+	}
+	if (head->score)
+		fprintf(out, ", %s", head->score);
 	fputc('\n', out);
 	for (size_t i = 0; i < head->classes.count; i++) {
 		fputs(i ? ", " : "\nClass: ", out);
@@ -90,7 +99,11 @@ static void put_findings(const struct rows_findings *findings, FILE *out)
 	size_t shown = findings->is_whole ? insights->count
 					  : MIN(insights->count, (size_t)FINDINGS_SHOWN);
 
-	fputs(insights->count ? "\n" : findings->is_whole ? "\nNo rule speaks.\n" : "", out);
+	fputc('\n', out);
+	if (!insights->count) {
+		markdown_put(findings->verdict, out);
+		fputc('\n', out);
+	}
 	for (size_t i = 0; i < shown; i++) {
 		if (findings->is_whole)
 			fprintf(out,

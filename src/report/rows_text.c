@@ -2,10 +2,13 @@
 #include "report/rows_text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "basic/cleanup.h"
+#include "basic/humanize.h"
 #include "report/page.h"
 #include "report/rows_items.h"
 #include "report/sentence.h"
@@ -13,11 +16,13 @@
 #include "report/text_timeline.h"
 #include "basic/utf8.h"
 
-#define BAR_COLUMN 30
-#define BAR_WIDTH 20
-#define NOTE_COLUMN 42
+#define FIRST_INDENT 2 /* of the first screen */
+#define FIRST_LABEL 17 /* columns: "Memory efficiency" */
+#define BAR_WIDTH 6
+#define BAR_WIDE 20
+#define BAR_WIDE_MIN 92 /* columns of a page that has room for it */
 #define NAME_MIN 16
-#define GAP 2 /* between the parts of the head */
+#define GAP 3 /* between the parts of the head */
 
 /* ---- the head ---- */
 
@@ -32,25 +37,28 @@ static void put_at_end(const char *text, enum page_style style, size_t gap, stru
 	page_put(page, style, "%s", text);
 }
 
+/* "train.sh   OK, 2 m 14 s   node17, 4 cores" */
 static void print_head(const struct rows_head *head, struct page *page)
 {
-	size_t behind = utf8_columns(head->outcome) + GAP, extent = utf8_columns(head->extent);
-	_cleanup_free_ char *name = NULL, *score = NULL;
+	size_t behind = GAP + utf8_columns(head->outcome) + 2 + utf8_columns(head->elapsed);
+	size_t place = head->place ? GAP + utf8_columns(head->place) : 0;
+	_cleanup_free_ char *name = NULL;
 
 	/* a narrow page takes two lines rather than half a name */
-	if (behind + GAP + extent + NAME_MIN <= page->width)
-		behind += GAP + extent;
+	if (behind + place + NAME_MIN <= page->width)
+		behind += place;
 	name = utf8_shorten(head->name, page->width - behind);
 	page_put(page, PAGE_BOLD, "%s", name ? name : "");
 	page_pad(page, 0, GAP);
-	page_put(page, head->is_failure ? PAGE_ALERT : PAGE_PLAIN, "%s", head->outcome);
-	if (page->column + GAP + extent > page->width)
+	page_put(page, head->is_failure ? PAGE_ALERT : PAGE_GOOD, "%s", head->outcome);
+	page_put(page, PAGE_PLAIN, ", %s", head->elapsed);
+	if (page->column + place > page->width)
 		page_end_line(page);
 	else
 		page_pad(page, 0, GAP);
-	page_put(page, PAGE_PLAIN, "%s", head->extent);
-	if (head->has_score && asprintf(&score, "score %.0f%s", head->score, head->basis) >= 0)
-		put_at_end(score, PAGE_BOLD, GAP, page);
+	page_put(page, PAGE_PLAIN, "%s", head->place ? head->place : "");
+	if (head->score)
+		put_at_end(head->score, PAGE_PLAIN, GAP, page);
 	page_end_line(page);
 	if (!head->merged)
 		return;
@@ -58,69 +66,101 @@ static void print_head(const struct rows_head *head, struct page *page)
 	page_end_line(page);
 }
 
-/* "3.1 of 16 GiB were used. Ask for 4G. (#SBATCH --mem=4G)" */
-static void describe(const struct insight *insight, struct sentence *s)
+/* ---- findings ---- */
+
+/* What is so, and below it what to do. */
+static void print_finding(const struct insight *insight, struct page *page)
 {
-	sentence_add(s, "", "%s", insight->text);
-	if (insight->advice)
-		sentence_add(s, " ", "%s", insight->advice);
-	if (insight->directive)
-		sentence_add(s, " ", "(%s)", insight->directive);
+	bool is_critical = insight->rule->severity == SEVERITY_CRITICAL;
+	const char *action = finding_action(insight);
+
+	page_label(page, NULL);
+	page_words(page, is_critical ? PAGE_ALERT : PAGE_PLAIN, page->indent, insight->text);
+	page_end_line(page);
+	if (!action)
+		return;
+	page_label(page, NULL);
+	page_put(page, PAGE_BOLD, "-> ");
+	page_words(page, PAGE_BOLD, page->indent + strlen("-> "), action);
+	page_end_line(page);
 }
 
-/* Behind its severity, or its number. */
-static void print_finding(const struct insight *insight, size_t number, struct page *page)
+/* Behind its severity, in one paragraph: "3.1 of 16 GiB were used. Ask for 4G. (--mem=4G)" */
+static void print_whole(const struct insight *insight, struct page *page)
 {
 	_cleanup_(sentence_freep) struct sentence s = {};
-	_cleanup_free_ char *mark = NULL;
 
-	describe(insight, &s);
-	if (!number)
-		page_paragraph(page, severity_name(insight->rule->severity), s.text ? s.text : "");
-	else if (asprintf(&mark, "%zu.", number) >= 0)
-		page_item(page, mark, s.text ? s.text : "");
+	sentence_add(&s, "", "%s", insight->text);
+	if (insight->advice)
+		sentence_add(&s, " ", "%s", insight->advice);
+	if (insight->directive)
+		sentence_add(&s, " ", "(%s)", insight->directive);
+	page_paragraph(page, severity_name(insight->rule->severity), s.text ? s.text : "");
 }
 
-static void print_findings(const struct rows_findings *findings, struct page *page)
+static void print_findings(const struct rows_findings *findings, unsigned int form,
+			   struct page *page)
 {
 	const struct insights *insights = &findings->analysis->insights;
-	const struct insight *first[INSIGHTS_FIRST];
-	size_t count = findings->is_whole ? 0 : insights_first(insights, first);
+	const struct insight *first[FINDINGS_FIRST];
+	size_t count = findings_first(insights, first);
 
-	for (size_t i = 0; i < count; i++)
-		print_finding(first[i], i + 1, page);
-	for (size_t i = 0; findings->is_whole && i < insights->count; i++)
-		print_finding(&insights->items[i], 0, page);
-	if (findings->is_whole && !insights->count)
-		page_paragraph(page, NULL, "No rule speaks.");
+	if (!count)
+		page_paragraph(page, NULL, findings->verdict);
+	for (size_t i = 0; form == ROWS_SCREEN && i < count; i++)
+		print_finding(first[i], page);
+	for (size_t i = 0; form == ROWS_TEXT && i < insights->count; i++) {
+		if (findings->is_whole)
+			print_whole(&insights->items[i], page);
+		else
+			print_finding(&insights->items[i], page);
+	}
 }
 
 /* ---- lines ---- */
 
+static void print_share(const struct rows_line *line, struct page *page)
+{
+	const unsigned int width = page->width < BAR_WIDE_MIN ? BAR_WIDTH : BAR_WIDE;
+
+	if (!line->is_share_known) {
+		page_put(page, PAGE_PLAIN, " -");
+		page_pad(page, 0, GAP);
+		return;
+	}
+	page_put(page, PAGE_BOLD, "%5s", humanize_percent(line->share).text);
+	page_pad(page, 0, 1);
+	page_bar(page, line->share, width);
+	page_pad(page, 0, 1);
+}
+
+/* Of the first screen, where labels are wider and shares have a bar. */
+static void print_first(const char *label, const struct rows_line *line, struct page *page)
+{
+	page_pad(page, FIRST_INDENT, 0);
+	if (label) {
+		page_put(page, PAGE_DIM, "%s", label);
+		page->indent = FIRST_INDENT + FIRST_LABEL + 2;
+		page_pad(page, page->indent - line->has_share, 0);
+	}
+	if (line->has_share)
+		print_share(line, page);
+	if (line->text)
+		page_words(page, line->is_alert ? PAGE_ALERT : PAGE_PLAIN,
+			   line->has_share ? page->column : page->indent, line->text);
+	page_end_line(page);
+}
+
 static void print_line(const char *label, const struct rows_line *line, struct page *page)
 {
 	page_label(page, label);
-	page_words(page, line->is_alert ? PAGE_ALERT : PAGE_PLAIN, PAGE_INDENT, line->text);
+	page_words(page, line->is_alert ? PAGE_ALERT : PAGE_PLAIN, page_indent(page), line->text);
 	if (line->path) {
-		_cleanup_free_ char *path = text_path(line->path, page->width - PAGE_INDENT),
+		_cleanup_free_ char *path = text_path(line->path, page->width - page_indent(page)),
 				    *word = NULL;
 
 		if (path && asprintf(&word, " %s", path) >= 0)
-			page_words(page, PAGE_PLAIN, PAGE_INDENT, word);
-	}
-	if (line->has_bar) {
-		page_pad(page, BAR_COLUMN, 2);
-		page_bar(page, line->share, BAR_WIDTH);
-		page_pad(page, 0, 2);
-		page_put(page, PAGE_PLAIN, "%5s", humanize_percent(line->share).text);
-	}
-	if (line->note) {
-		page_pad(page, NOTE_COLUMN, 2);
-		if (page->column + utf8_columns(line->note) > page->width) {
-			page_end_line(page);
-			page_label(page, NULL);
-		}
-		page_put(page, PAGE_PLAIN, "%s", line->note);
+			page_words(page, PAGE_PLAIN, page_indent(page), word);
 	}
 	page_end_line(page);
 }
@@ -134,11 +174,6 @@ static void print_table(const char *label, const struct rows_table *t, struct pa
 		if (t->remarks.items[i].forms & ROWS_TEXT)
 			page_paragraph(page, NULL, t->remarks.items[i].text);
 	}
-}
-
-static bool is_too_wide(const struct rows_table *t, const struct page *page)
-{
-	return t->is_else_next && text_table_width(t, t->first_max) > page->width - PAGE_INDENT;
 }
 
 /* ---- parts of a whole ---- */
@@ -184,13 +219,13 @@ static size_t list_shares(const struct rows_shares *shares, struct named_share *
 	return count;
 }
 
-static void print_share(const struct named_share *s, struct page *page)
+static void print_part(const struct named_share *s, struct page *page)
 {
 	size_t begin = page->column;
 
 	page_put(page, PAGE_PLAIN, "%s", s->name);
-	page_pad(page, begin == PAGE_INDENT ? PAGE_INDENT + SHARES_NAME : 0, 1);
-	page_block(page, fmin(s->share, 1) * SHARES_BAR); /* more than all is told, and not drawn
+	page_pad(page, begin == page_indent(page) ? begin + SHARES_NAME : 0, 1);
+	page_block(page, fmin(s->share, 1) * SHARES_BAR); /* more than all is said, and not drawn
 							     over the line */
 	page_pad(page, 0, 1);
 	page_put(page, PAGE_PLAIN, "%s", humanize_percent(s->share).text);
@@ -203,7 +238,7 @@ static void print_shares(const char *label, const struct rows_shares *shares, st
 	size_t count = list_shares(shares, others);
 
 	page_label(page, label);
-	print_share(&first, page);
+	print_part(&first, page);
 	put_at_end(shares->whole, PAGE_DIM, SHARES_GAP, page);
 	for (size_t i = 0; i < count; i++) {
 		size_t width = utf8_columns(others[i].name) +
@@ -215,46 +250,47 @@ static void print_shares(const char *label, const struct rows_shares *shares, st
 			page_end_line(page);
 			page_label(page, NULL);
 		}
-		print_share(&others[i], page);
+		print_part(&others[i], page);
 	}
 	page_end_line(page);
 }
 
-static void print_item(const struct rows_item *item, struct page *page)
+static void print_item(const struct rows_item *item, unsigned int form, struct page *page)
 {
+	bool is_first = item->forms & ROWS_SCREEN;
+	const char *label = is_first ? NULL : item->label; /* there is no column of labels there */
+
+	page->indent = is_first ? FIRST_INDENT : PAGE_INDENT;
 	switch (item->kind) {
 	case ITEM_LINE:
-		return print_line(item->label, &item->line, page);
+		if (is_first)
+			return print_first(item->label, &item->line, page);
+		return print_line(label, &item->line, page);
 	case ITEM_GAP:
-		return page_end_line(page);
+		return page_gap(page);
 	case ITEM_TABLE:
-		return print_table(item->label, &item->table, page);
+		return print_table(label, &item->table, page);
 	case ITEM_HEAD:
 		return print_head(&item->head, page);
 	case ITEM_FINDINGS:
-		return print_findings(&item->findings, page);
+		return print_findings(&item->findings, form, page);
 	case ITEM_SHARES:
-		return print_shares(item->label, &item->shares, page);
+		return print_shares(label, &item->shares, page);
 	case ITEM_TIMELINE:
-		return text_timeline(&item->timeline, item->label, page);
+		return text_timeline(&item->timeline, label, form == ROWS_TEXT, page);
 	default:
 		return; /* no form of text */
 	}
 }
 
-void rows_text(const struct rows *rows, struct page *page)
+void rows_text(const struct rows *rows, unsigned int form, struct page *page)
 {
 	for (size_t i = 0; rows && i < rows->count; i++) {
 		const struct rows_item *item = rows->items[i];
 
-		if (!rows_item_is_in(item, ROWS_TEXT))
-			continue;
-		if (item->kind == ITEM_TABLE && is_too_wide(&item->table, page))
-			continue;
-		print_item(item, page);
-		/* the first of them that fits */
-		while (rows->items[i]->kind == ITEM_TABLE && rows->items[i]->table.is_else_next &&
-		       i + 1 < rows->count)
-			i++;
+		if (rows_item_is_in(item, form))
+			print_item(item, form, page);
 	}
+	page->indent = 0;
+	page->has_gap = false;
 }

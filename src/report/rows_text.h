@@ -5,4 +5,5 @@
 struct page;
 struct rows;
 
-void rows_text(const struct rows *rows, struct page *page);
+/* @form: ROWS_TEXT, all there is; or ROWS_SCREEN, the first screen. */
+void rows_text(const struct rows *rows, unsigned int form, struct page *page);

@@ -15,7 +15,7 @@ void sentence_freep(struct sentence *s);
 void sentence_add(struct sentence *s, const char *between, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 
-/* Add what a record says of itself ("memory of the whole command: run as root to see it") as a
+/* Add what a record says of itself ("total memory: its cgroup has no memory controller") as a
  * sentence of its own, behind a blank: with a capital, but for names that are written without
  * (io_uring, libaio), and a full stop. */
 void sentence_add_whole(struct sentence *s, const char *text);

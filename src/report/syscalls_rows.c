@@ -51,7 +51,7 @@ void syscalls_rows(const struct syscalls *s, struct rows *rows)
 	struct rows_table *table;
 
 	rows_part(rows, "System calls");
-	table = rows_table(rows, ROWS_ALL, "calls", columns, ARRAY_SIZE(columns));
+	table = rows_table(rows, ROWS_FIRST, "calls", columns, ARRAY_SIZE(columns));
 	for (size_t i = 0; i < shown; i++)
 		add_syscall(&s->items[i], all_ns, rows, table);
 	if (rest.count)

@@ -9,6 +9,7 @@
 #include "basic/utf8.h"
 
 #define GAP 2
+#define TABLE_FIRST_MIN 12 /* the first column is not shortened below this while others can go */
 
 struct layout {
 	size_t widths[ROWS_COLUMNS_MAX];
@@ -69,17 +70,11 @@ static struct layout measure(const struct rows_table *t, size_t first_max)
 	return layout;
 }
 
-size_t text_table_width(const struct rows_table *t, size_t first_max)
-{
-	struct layout layout = measure(t, first_max);
-
-	return total_width(t, &layout);
-}
-
 /* How long a path may be beside all other columns. */
 static size_t path_room(const struct rows_table *t, size_t available)
 {
-	size_t others = text_table_width(t, 0);
+	struct layout layout = measure(t, 0);
+	size_t others = total_width(t, &layout);
 
 	return available > others + TABLE_FIRST_MIN ? available - others : TABLE_FIRST_MIN;
 }
@@ -134,7 +129,7 @@ void text_table(const struct rows_table *t, const char *label, struct page *page
 	struct layout layout;
 	struct human buffer;
 
-	layout = lay_out(t, page->width - PAGE_INDENT);
+	layout = lay_out(t, page->width - page_indent(page));
 	page_label(page, label);
 	for (size_t i = 0; i < t->column_count; i++)
 		print_cell(t, &layout, i, t->columns[i].head, PAGE_DIM, page);

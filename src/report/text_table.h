@@ -13,11 +13,6 @@
 struct page;
 struct rows_table;
 
-#define TABLE_FIRST_MIN 12 /* the first column is not shortened below this while others can go */
-
-/* The columns that all of it takes if the first column is shortened to @first_max. */
-size_t text_table_width(const struct rows_table *t, size_t first_max);
-
 /* With @label before its head; it must have rows. */
 void text_table(const struct rows_table *t, const char *label, struct page *page);
 

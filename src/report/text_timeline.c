@@ -12,16 +12,22 @@
 #include "report/sentence.h"
 
 #define BUCKETS_MIN 8 /* fewer are no curve */
-#define CURVE_COLUMN 20
+#define NAME_WIDTH 8
+#define RATE_MIN 1048576 /* bytes per second: less is no curve of a first screen */
 #define GREATEST_WIDTH 12 /* "1,023 MiB/s" */
 #define SURELY (1 - 1e-12) /* half of the greatest is no more than that */
+
+static size_t curve_column(const struct page *page)
+{
+	return page_indent(page) + NAME_WIDTH;
+}
 
 static void print_curve(const struct curve_axis *axis, const struct plot *plot,
 			const struct curve *curve, const char *label, struct page *page)
 {
 	page_label(page, label);
 	page_put(page, PAGE_PLAIN, "%s", curve->name);
-	page_pad(page, CURVE_COLUMN, 1);
+	page_pad(page, curve_column(page), 1);
 	for (size_t i = 0; i < axis->columns * axis->wide; i++)
 		page_level(page, curve->values[i / axis->wide] / curve->greatest * SURELY);
 	page_pad(page, 0, 1);
@@ -35,9 +41,9 @@ static void print_times(const struct curve_axis *axis, uint64_t elapsed_ns, stru
 	size_t width = axis->columns * axis->wide, room = strlen(length.text);
 
 	page_label(page, NULL);
-	page_pad(page, CURVE_COLUMN, 0);
+	page_pad(page, curve_column(page), 0);
 	page_put(page, PAGE_DIM, "0 s");
-	page_pad(page, CURVE_COLUMN + (width > room ? width - room : 0), 1);
+	page_pad(page, curve_column(page) + (width > room ? width - room : 0), 1);
 	page_put(page, PAGE_DIM, "%s", length.text);
 	page_end_line(page);
 }
@@ -114,7 +120,7 @@ static void print_marks(const struct rows_timeline *t, const struct curve_axis *
 	signs[used] = '\0';
 	page_label(page, NULL);
 	page_put(page, PAGE_PLAIN, "marks");
-	page_pad(page, CURVE_COLUMN, 1);
+	page_pad(page, curve_column(page), 1);
 	page_put(page, PAGE_PLAIN, "%s", signs);
 	page_end_line(page);
 }
@@ -130,29 +136,50 @@ static void print_legend(const struct patterns *patterns, struct page *page)
 	if (!s.text)
 		return;
 	page_label(page, NULL);
-	page_pad(page, CURVE_COLUMN, 0);
+	page_pad(page, curve_column(page), 0);
 	page_put(page, PAGE_DIM, "%s", s.text);
 	page_end_line(page);
 }
 
-void text_timeline(const struct rows_timeline *t, const char *label, struct page *page)
+/* Is the curve one of those that a first screen has? */
+static bool is_first(const struct rows_timeline *t, const struct curve_axis *axis, const char *name)
+{
+	struct curve curve;
+	double read = 0, written = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		for (size_t k = 0; curve_of(&t->plots[i], k, axis, &curve); k++) {
+			if (curve.name && strcmp(curve.name, "read") == 0)
+				read = curve.greatest;
+			if (curve.name && strcmp(curve.name, "write") == 0)
+				written = curve.greatest;
+		}
+	}
+	return strcmp(name, "cores") == 0 ||
+	       (fmax(read, written) >= RATE_MIN &&
+		strcmp(name, read >= written ? "read" : "write") == 0);
+}
+
+void text_timeline(const struct rows_timeline *t, const char *label, bool is_full,
+		   struct page *page)
 {
 	struct curve_axis axis;
 	struct curve curve;
+	size_t printed = 0;
 
 	if (t->time.count < BUCKETS_MIN)
 		return;
-	axis = curve_axis_of(&t->time,
-			     MIN(page->width - CURVE_COLUMN - GREATEST_WIDTH, (size_t)CURVE_MAX));
+	axis = curve_axis_of(&t->time, MIN(page->width - curve_column(page) - GREATEST_WIDTH,
+					   (size_t)CURVE_MAX));
 	for (size_t i = 0; i < t->count; i++) {
 		for (size_t k = 0; curve_of(&t->plots[i], k, &axis, &curve); k++) {
-			if (!curve.name || curve.greatest <= 0)
+			if (!curve.name || curve.greatest <= 0 ||
+			    (!is_full && !is_first(t, &axis, curve.name)))
 				continue;
-			print_curve(&axis, &t->plots[i], &curve, label, page);
-			label = NULL;
+			print_curve(&axis, &t->plots[i], &curve, printed++ ? NULL : label, page);
 		}
 	}
-	if (label)
+	if (!printed || !is_full)
 		return;
 	print_marks(t, &axis, page);
 	print_times(&axis, t->elapsed_ns, page);

@@ -43,7 +43,7 @@ static void add_cores(struct rows_timeline *t, const struct record *r, struct ro
 					       humanize_cores(allocated->number).text);
 	}
 	begin_plot(t, &plot);
-	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "the program", NULL);
+	add_layer(t, r, METRIC_CPU_USER, &shade_on_cpu, "user mode", NULL);
 	add_layer(t, r, METRIC_CPU_SYSTEM, &shade_system, NULL, NULL);
 }
 
@@ -113,7 +113,7 @@ void timeline_rows(const struct record *r, const struct patterns *patterns, stru
 		rows_line(rows, ROWS_HTML, NULL, "not known: the record has no timeline");
 		return;
 	}
-	item = rows_add(rows, ITEM_TIMELINE, ROWS_ALL, "over time");
+	item = rows_add(rows, ITEM_TIMELINE, ROWS_FIRST, "over time");
 	if (!item)
 		return;
 	item->timeline = (struct rows_timeline){

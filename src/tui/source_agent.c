@@ -65,7 +65,7 @@ int top_source_open_agent(struct client *client, struct top_source **ret, struct
 	struct agent_source *a = calloc(1, sizeof(*a));
 
 	if (!a)
-		return error_set_errno(err, ENOMEM, "cannot look at the jobs");
+		return error_set_errno(err, ENOMEM, "cannot list the jobs");
 	*a = (struct agent_source){ .source = { .name = "agent",
 						.starting = "waiting for the agent's first answer",
 						.set_waiter = set_waiter_agent,

@@ -169,7 +169,7 @@ static int be_started(struct own_source *o, struct error *err)
 		return r;
 	r = o->is_started ? 0 : wait_for_start(o);
 	if (r < 0)
-		return error_set(err, r, "nobody waits any longer for a meter");
+		return error_set(err, r, "the wait for a meter was given up");
 	o->is_started = true;
 	if (o->status < 0)
 		*err = o->error;

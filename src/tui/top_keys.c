@@ -314,8 +314,7 @@ static void press_sorting(struct top *t, uint32_t key)
 
 static void refuse(struct top *t)
 {
-	snprintf(t->message, sizeof(t->message),
-		 "top only looks: it sets up, renices and kills nothing");
+	snprintf(t->message, sizeof(t->message), "top only shows: it cannot renice or kill");
 }
 
 static const struct binding {

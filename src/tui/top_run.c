@@ -97,7 +97,7 @@ static int open_reader(struct run *run, struct error *err)
 		return r;
 	options.root_fd = run->root_fd;
 	run->reader = processes_open(&options);
-	return run->reader ? 0 : error_set_errno(err, ENOMEM, "cannot look at the processes");
+	return run->reader ? 0 : error_set_errno(err, ENOMEM, "cannot list the processes");
 }
 
 /* What cannot be had is told below the list; jobs are shown all the same. */

@@ -109,6 +109,6 @@ def test_a_run_that_the_agent_measured_is_analysed(jobmeter, programs, tmp_path)
     done = subprocess.run([programs / "jobmeter", "run", "--output", file, "--", "sh", "-c", GREEDY, "sh", "timeout", "4",
                            "sh", "-c", BURN], capture_output=True, text=True, env=jobmeter.environment, timeout=60)
     document = json.loads(file.read_text())
-    assert "score" in done.stderr and "1. " in done.stderr
+    assert "CPU efficiency" in done.stderr and "  -> " in done.stderr
     assert not any("the agent did not measure" in note for note in document["coverage"]["notes"])
     check_busy(document)

@@ -305,7 +305,7 @@ def test_output_goes_where_it_is_asked_for(doctor, tmp_path):
     (["--explain-pid"], "needs its PID"),
     (["--explain-pid", "x"], "'x' is no process id"),
     (["--explain-pid", "0"], "'0' is no process id"),
-    (["--format", "csv"], "there is no csv"),
+    (["--format", "csv"], "no csv output"),
     (["--json", "--format", "yaml"], "exclude each other"),
     (["node17"], "takes no argument"),
 ])

@@ -118,7 +118,7 @@ def parse(text):
 def test_a_real_run_is_a_page(ran):
     text = ran.read_text(encoding="utf-8")
     page = parse(text)
-    assert "exit 0" in page.text and "What was not seen" in page.text
+    assert "OK" in page.text and "CPU efficiency" in page.text and "What was not measured" in page.text
     assert "http:" not in text and "https:" not in text
     tree = ElementTree.fromstring(text)
     for drawing in tree.iter("svg"):
@@ -208,7 +208,7 @@ def stretched(record, factor):
 
 @pytest.mark.parametrize("width", [1280, 390, 320])
 def test_no_number_of_an_axis_stands_on_another(browser, report, made, tmp_path, width):
-    overlaps = """return [...document.querySelectorAll('svg.plot')].flatMap(plot => {
+    overlaps = """return [...document.querySelectorAll('div.drawing')].flatMap(plot => {
         const all = [...plot.querySelectorAll('text')].map(e => [e.textContent, e.getBoundingClientRect()]);
         return all.flatMap(([a, r], i) => all.slice(i + 1).filter(([b, s]) =>
             r.left < s.right + 3 && s.left < r.right + 3 && r.top < s.bottom + 3 && s.top < r.bottom + 3).map(([b]) => [a, b]));
@@ -216,7 +216,7 @@ def test_no_number_of_an_axis_stands_on_another(browser, report, made, tmp_path,
     for factor in (1, 2, 4, 8, 16, 32, 64, 128, 512, 2048):
         (tmp_path / "made.html").write_text(report(stretched(made, factor)), encoding="utf-8")
         browser.open(tmp_path / "made.html", width, is_phone=width < 500)
-        assert browser.evaluate("return document.querySelectorAll('svg.plot text').length") > 20
+        assert browser.evaluate("return document.querySelectorAll('div.drawing text').length") > 20
         assert browser.evaluate(overlaps) == [], factor
 
 

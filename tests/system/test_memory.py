@@ -64,7 +64,7 @@ def assert_parts(memory, text):
 
 def run(programs, tmp_path, *argv):
     output = tmp_path / "record.json"
-    done = subprocess.run([programs / "jobmeter", "run", "--standalone", "--output", output, "--", *argv], check=True,
+    done = subprocess.run([programs / "jobmeter", "run", "--standalone", "--full", "--output", output, "--", *argv], check=True,
                           capture_output=True, text=True, env={**os.environ, "XDG_STATE_HOME": str(tmp_path)})
     return json.loads(output.read_text())["memory"], done
 
@@ -72,7 +72,7 @@ def run(programs, tmp_path, *argv):
 def test_run_tells_what_memory_was_used_for(programs, tmp_path, root):
     memory, done = run(programs, tmp_path, "/usr/bin/python3", "-c", HOLDER, tmp_path / "stat", "2.5")
     assert_parts(memory, (tmp_path / "stat").read_text())
-    assert re.search(r"^ +programs [\d.]+ MiB, page cache [\d.]+ MiB, shared memory 17 MiB", done.stderr, re.MULTILINE)
+    assert re.search(r"^memory +programs [\d.]+ MiB, page cache [\d.]+ MiB, shared memory 17 MiB", done.stderr, re.MULTILINE)
 
 
 def test_what_no_look_saw_is_not_known(programs, tmp_path, root):

@@ -92,7 +92,7 @@ def test_run_names_who_was_killed(programs, groups, tmp_path, kernel_log):
     assert_is_named(memory["oom"], said, began)
     assert (tmp_path / "small.json").exists() and (tmp_path / "late.json").exists()
     pid = next(iter(said))
-    assert re.search(rf"^ +killed: burn \(pid {pid}\) with [\d.]+ MiB at \d\d:\d\d:\d\d$", report, re.MULTILINE), report
+    assert re.search(rf"^  Out of memory +burn \(pid {pid}\) with [\d.]+ MiB at \d\d:\d\d:\d\d$", report, re.MULTILINE), report
 
 
 # On v1 a group counts its own kills alone: eleven hogs in a group, and three in one below it, of which the command removes

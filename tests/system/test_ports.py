@@ -120,7 +120,7 @@ def test_what_goes_through_while_a_job_has_the_node_is_the_jobs(programs, port, 
     assert not [line for line in record["coverage"]["missing"] if "InfiniBand" in line]
     path = tmp_path / "record.json"
     path.write_text(json.dumps(record))
-    said = subprocess.run([programs / "jobmeter", "report", path], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([programs / "jobmeter", "report", "--full", path], capture_output=True, text=True, check=True).stdout
     assert "made_0/1: sent 3.9 KiB, received 1 MiB (13 and 0 packets)" in " ".join(said.split())
 
 

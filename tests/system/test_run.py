@@ -222,8 +222,12 @@ class TestTheCommandsLife:
 
     def test_the_second_run_is_compared_with_the_first(self, jobmeter, root, tmp_path):
         command = ("run", "--", "sleep", "1.1")
-        assert "since the last run" not in jobmeter(*command, cwd=tmp_path).stderr
-        assert "since the last run" in jobmeter(*command, cwd=tmp_path).stderr
+        assert "Since the last run: " not in jobmeter(*command, cwd=tmp_path).stderr
+        assert "Since the last run: about the same." in jobmeter(*command, cwd=tmp_path).stderr
+
+    def test_what_lasted_milliseconds_is_compared_with_nothing(self, jobmeter, root, tmp_path):
+        for _ in range(2):
+            assert "Since the last run" not in jobmeter("run", "--", "true", cwd=tmp_path).stderr
 
 
 def is_pending(pid, number):
@@ -321,7 +325,7 @@ class TestTerminal:
         t.type("i", "typed in vim", "Escape", ":wq", "Enter")
         screen = t.wait_for("code 0")
         assert text.read_text() == "typed in vim\n"
-        assert "exit 0" in screen
+        assert "OK, " in screen
 
     def test_ctrl_c_reaches_the_command_once(self, terminal, programs, counter, root):
         t = terminal(programs / "jobmeter", "run", "--", *counter())
@@ -330,7 +334,7 @@ class TestTerminal:
         counter.end("SIGINT")
         screen = t.wait_for("code ")
         assert counter.seen.read_text().split() == ["ready", "SIGINT"]
-        assert "code 0" in screen and "exit 0" in screen
+        assert "code 0" in screen and "OK, " in screen
 
     def test_ctrl_c_ends_a_command_and_its_report_appears(self, terminal, programs, root):
         t = terminal(programs / "jobmeter", "run", "--", "sh", "-c", "echo begun; exec sleep 60")
@@ -383,7 +387,21 @@ class TestWithoutRights:
     def test_one_line_says_what_is_missing_and_how_to_get_it(self, as_user):
         done = as_user(as_user.jobmeter, "run", "--", "true")
         assert done.returncode == 0
-        assert "root" in done.stderr and "not seen" in done.stderr
+        assert re.search(r"\n  Not measured: files by mount, wait times, total memory( and \d+ more)?\.\n", done.stderr)
+        done = as_user(as_user.jobmeter, "run", "--full", "--", "true")
+        assert "they need jobmeter-agent on this node, or root." in " ".join(done.stderr.split())
+
+
+@pytest.mark.smoke
+def test_help_is_of_all_commands_or_of_one(jobmeter):
+    all_of_them = jobmeter("help")
+    assert (all_of_them.returncode, all_of_them.stdout) == (0, jobmeter("--help").stdout)
+    assert jobmeter("help", "run").stdout == jobmeter("run", "--help").stdout
+    for line in ("CPU efficiency", "Memory efficiency", "Working time", "Processes", "Not measured"):
+        assert f"\n  {line}\n" in jobmeter("help", "report").stdout
+    done = jobmeter("help", "rnu")
+    assert done.returncode == 2
+    one_line_error(done, "did you mean 'run'?")
 
 
 @pytest.mark.smoke
@@ -465,7 +483,7 @@ class TestBadInput:
 
     def test_without_bpf_the_rest_is_there(self, jobmeter, root, tmp_path):
         out = tmp_path / "r.json"
-        done = jobmeter("run", "--tiers", "none", "--output", out, "--", "true")
+        done = jobmeter("run", "--full", "--tiers", "none", "--output", out, "--", "true")
         record = load(out)
         assert done.returncode == 0
         assert record["cpu"]["user_seconds"] is not None and record["memory"]["peak_bytes"] is not None
@@ -477,7 +495,7 @@ class TestWhatIsRefused:
 
     def measure(self, programs, tmp_path, *before):
         out = tmp_path / "r.json"
-        done = subprocess.run([*before, programs / "jobmeter", "run", "--output", out, "--", "sh", "-c", "exit 5"],
+        done = subprocess.run([*before, programs / "jobmeter", "run", "--full", "--output", out, "--", "sh", "-c", "exit 5"],
                               capture_output=True, text=True, timeout=60,
                               env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")})
         assert done.returncode == 5, done.stderr

@@ -132,7 +132,7 @@ def test_two_records_are_merged_by_name(programs, run_bare, tmp_path):
 def test_the_report_shows_those_that_took_most_and_sums_the_rest(programs, root):
     done = subprocess.run([programs / "jobmeter", "run", "--syscalls", "--", programs / "tests/truth/calls"],
                           check=True, capture_output=True, text=True)
-    assert re.search(r"calls +system call +calls +failed +time", done.stderr)
+    assert re.search(r"\n  system call +calls +failed +time", done.stderr)
     assert re.search(r"nanosleep +77 +- ", done.stderr)
     assert re.search(r"getpgid +714 +211 \(30 %\)", done.stderr)
     assert re.search(r"and \d+ more: [\d,]+ calls, \d+ failed", done.stderr)
@@ -196,7 +196,7 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
         assert (naps["calls"], naps["errors"]) == (1 + 23, 0)  # the first one is counted, and the last one goes on
         assert 0.23 <= naps["seconds"] < 2
         notes = record["coverage"]["notes"]
-        assert "1 system calls counted without their time: begun unseen, or the table of calls was full" in notes
+        assert "1 system call counted without their time: begun unseen, or the table of calls was full" in notes
         assert "1 system call that went on at the end is not counted" in notes
     finally:
         run.send_signal(signal.SIGTERM)
@@ -206,4 +206,4 @@ def test_a_call_that_began_before_the_watch_has_no_time(programs, tmp_path, root
 def test_watching_by_name_takes_root(programs, root):
     done = subprocess.run([*NOBODY, programs / "jobmeter", "watch", "--syscalls", "--pid", "1", "--duration", "1"], capture_output=True, text=True)
     assert done.returncode == 1
-    assert "'--syscalls' takes root: the agent does not count them" in done.stderr
+    assert "'--syscalls' needs root: the agent does not count them" in done.stderr

@@ -493,19 +493,19 @@ class TestAlone:
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--delay", "0"], "a delay is from 0.1 to 60 seconds, and not '0'"),
+    (["--delay", "0"], "a delay is from 0.1 to 60 seconds, not '0'"),
     (["--delay", "61"], "a delay is from 0.1 to 60 seconds"),
-    (["-n", "0"], "a number of looks is a whole one from 1 on, and not '0'"),
+    (["-n", "0"], "a number of iterations is 1 or more, not '0'"),
     (["--size", "80x2", "--batch"], "a size is COLUMNSxROWS"),
-    (["--size", "80x24", "--json"], "'--size' is of '--batch'"),
-    (["--batch", "--json"], "only one of them"),
+    (["--size", "80x24", "--json"], "'--size' needs '--batch'"),
+    (["--batch", "--json"], "exclude each other"),
     (["--batch", "--job", "7,,8"], "7,,8"),
-    (["--batch", "--user", ""], "is no user's name"),
-    (["--batch", "--replay", "a", "--record", "b"], "'--replay' shows what was, and '--record' is of what is"),
-    (["--batch", "--replay", "a", "--standalone"], "'--standalone' is of what is"),
+    (["--batch", "--user", ""], "is not a user name"),
+    (["--batch", "--replay", "a", "--record", "b"], "'--replay' and '--record' exclude each other"),
+    (["--batch", "--replay", "a", "--standalone"], "'--replay' and '--standalone' exclude each other"),
     (["7"], "did you mean '--job 7'?"),
     (["--bath"], "did you mean '--batch'?"),
-    ([], "the output is no terminal; '--batch' prints text, and '--json' JSON"),
+    ([], "the output is not a terminal; use '--batch' or '--json'"),
 ])
 def test_what_makes_no_sense_is_told_in_a_line(programs, options, words):
     done = subprocess.run([programs / "jobmeter", "top", *options], capture_output=True, text=True)

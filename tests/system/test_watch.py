@@ -125,7 +125,7 @@ class TestByItself:
         assert document["tasks"]["ended"] == 3  # two dd, and the shell
         books = document["coverage"]["accounting"]
         assert books["write"]["difference_bytes"] == 0
-        assert any("what was before is not in here" in note for note in document["coverage"]["notes"])
+        assert any(note.startswith("covers only the time since ") for note in document["coverage"]["notes"])
         assert nothing_new()
 
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -171,7 +171,7 @@ class TestByItself:
     def test_files_one_by_one_take_root(self, watch, programs, root, demand):
         nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         done = subprocess.run([*nobody, programs / "jobmeter", "watch", "--files", "--pid", "1"], capture_output=True, text=True)
-        assert done.returncode == 1 and "'--files' takes root: the agent does not count them" in done.stderr
+        assert done.returncode == 1 and "'--files' needs root: the agent does not count them" in done.stderr
 
     def test_jobs_of_a_user_and_several_jobs(self, watch, group, demand, nothing_new):
         """Groups as Slurm makes them, with a process of the user's each."""
@@ -242,16 +242,16 @@ def one_line(err):
     (["--job", "1,"], "a job is ID or MANAGER/ID"),
     (["--job", ""], "a job is ID or MANAGER/ID"),
     (["--user", "no such user\x1b[31m"], "there is no user 'no such user?[31m'"),
-    (["--pid", "x"], "a process is a number, and not 'x'"),
-    (["--pid", "0"], "a process is a number, and not '0'"),
-    (["--pid", "-1"], "a process is a number, and not '-1'"),
-    (["--cgroup", "relative"], "a cgroup is a path from '/' on"),
-    (["--job", "1", "--duration", "0"], "a duration is a number of seconds, and not '0'"),
-    (["--job", "1", "--duration", "1h"], "and not '1h'"),
-    (["--job", "1", "--interval", "0.01"], "an interval is from 0.1 to 60 seconds, and not '0.01'"),
-    (["--job", "1", "--interval", "nan"], "and not 'nan'"),
+    (["--pid", "x"], "a process is a number, not 'x'"),
+    (["--pid", "0"], "a process is a number, not '0'"),
+    (["--pid", "-1"], "a process is a number, not '-1'"),
+    (["--cgroup", "relative"], "a cgroup is a path that begins with '/'"),
+    (["--job", "1", "--duration", "0"], "a duration is a number of seconds, not '0'"),
+    (["--job", "1", "--duration", "1h"], "not '1h'"),
+    (["--job", "1", "--interval", "0.01"], "an interval is from 0.1 to 60 seconds, not '0.01'"),
+    (["--job", "1", "--interval", "nan"], "not 'nan'"),
     (["--job", "1", "--format", "jsn"], "did you mean 'json'?"),
-    (["--job", "1", "--by", "mount", "--json"], "'--by mount' is for '--format csv'"),
+    (["--job", "1", "--by", "mount", "--json"], "'--by mount' needs '--format csv'"),
     (["--jobs", "1"], "did you mean '--job'?"),
     (["--job"], "'--job' needs its ID[,ID]"),
 ])
@@ -283,7 +283,7 @@ def test_without_root_and_agent_it_is_one_line(watch, programs, root, demand, tm
     finally:
         program.unlink()
     assert done.returncode == 1
-    assert "watching takes a running agent, or root: no agent answers at '/nonexistent/agent.sock'" in \
+    assert "watching needs a running agent, or root: no agent answers at '/nonexistent/agent.sock'" in \
         one_line(done.stderr)
 
 

@@ -34,7 +34,7 @@ char *reported_rows(struct rows *rows, unsigned int width)
 	page.out = open_memstream(&text, &size);
 	if (!rows || !page.out)
 		abort();
-	rows_text(rows, &page);
+	rows_text(rows, ROWS_TEXT, &page);
 	fclose(page.out);
 	rows_free(rows);
 	return text;

@@ -172,10 +172,10 @@ TEST(what_does_not_agree_is_refused)
 		{ "csv", NULL, true, ROWS_RECORD,
 		  "'--json' and another '--format' exclude each other" },
 		{ NULL, "x.dat", false, ROWS_RECORD,
-		  "the ending of 'x.dat' tells no format; say '--format'" },
-		{ NULL, NULL, true, ROWS_MOUNT, "'--by mount' is for '--format csv'" },
-		{ NULL, NULL, true, ROWS_SOCKET, "'--by socket' is for '--format csv'" },
-		{ NULL, NULL, true, ROWS_SYSCALL, "'--by syscall' is for '--format csv'" },
+		  "the ending of 'x.dat' is no known format; add '--format'" },
+		{ NULL, NULL, true, ROWS_MOUNT, "'--by mount' needs '--format csv'" },
+		{ NULL, NULL, true, ROWS_SOCKET, "'--by socket' needs '--format csv'" },
+		{ NULL, NULL, true, ROWS_SYSCALL, "'--by syscall' needs '--format csv'" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

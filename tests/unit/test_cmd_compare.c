@@ -78,8 +78,8 @@ TEST(wrong_usage_is_one_line)
 	static const struct {
 		const char *line, *text;
 	} rows[] = {
-		{ "", "compare needs two records" },
-		{ "DATA/made-train.json", "compare needs two records" },
+		{ "", "needs two records or more\n" },
+		{ "DATA/made-train.json", "needs two records or more\n" },
 		{ "--fail-on elapsd>1.1x " PAIR, "--fail-on: column 1: there is no name 'elapsd'" },
 		{ "--fail-on elapsed " PAIR, "--fail-on: column 1: a condition must stand here" },
 	};

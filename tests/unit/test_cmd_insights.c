@@ -103,7 +103,7 @@ TEST(a_file_of_rules_stands_above_the_others)
 	ASSERT_CONTAINS(text, "critical    19 % of 16 GiB\n");
 	ASSERT_CONTAINS(text, "of memory were used");
 	ASSERT_EQ(insights("--check OUT/site.yaml", &checked), CLI_WELL);
-	ASSERT_CONTAINS(checked, "/site.yaml: all well\nrules: 1 new, 0 changed, 0 not asked\n");
+	ASSERT_CONTAINS(checked, "/site.yaml: ok\nrules: 1 new, 0 changed, 0 disabled\n");
 	ASSERT_EQ(insights("--rules OUT/site.yaml --list", &listed), CLI_WELL);
 	ASSERT_CONTAINS(
 		listed,
@@ -132,10 +132,10 @@ TEST(changes_are_listed_with_their_place)
 		    "classes:\n  - {id: cpu-bound, thresholds: {least: 60 %}}\n");
 	ASSERT_EQ(insights("--check OUT/site.yaml", &checked), CLI_WELL);
 	ASSERT_CONTAINS(checked,
-			"rules: 0 new, 1 changed, 1 not asked\nclasses: 0 new, 1 changed, 0 "
-			"not asked\nvariables: 1\n");
+			"rules: 0 new, 1 changed, 1 disabled\nclasses: 0 new, 1 changed, 0 "
+			"disabled\nvariables: 1\n");
 	ASSERT_EQ(insights("--rules OUT/site.yaml --list", &listed), CLI_WELL);
-	ASSERT_CONTAINS(listed, "\nserial  info, not asked\n");
+	ASSERT_CONTAINS(listed, "\nserial  info, disabled\n");
 	ASSERT_CONTAINS(listed, "thresholds  enough = 40 %\n");
 	ASSERT_CONTAINS(listed, "\nmade in     built-in insights.yaml:");
 	ASSERT_CONTAINS(listed, "/site.yaml:3\n");
@@ -185,9 +185,9 @@ TEST(wrong_usage_is_one_line)
 		const char *line, *text;
 	} rows[] = {
 		{ "--list --names", "'--list', '--names' and '--check' exclude each other\n" },
-		{ "--list DATA/made-train.json", "is asked for nothing here\n" },
-		{ "--list --json", "of rules there is text only\n" },
-		{ "-f csv DATA/made-train.json", "there is no csv of them\n" },
+		{ "--list DATA/made-train.json", "unexpected argument" },
+		{ "--list --json", "rules have text output only\n" },
+		{ "-f csv DATA/made-train.json", "no csv output\n" },
 		{ "--fail-on bad",
 		  "there is no severity 'bad'; there are info, warning and critical\n" },
 	};

@@ -50,21 +50,36 @@ TEST(json_has_what_is_concluded)
 	ASSERT_CONTAINS(printed, "\"directive\": \"#SBATCH --mem=4G\"");
 }
 
-TEST(text_is_for_people_also_beside_a_file)
+TEST(with_a_file_only_its_name_is_printed)
 {
 	_cleanup_free_ char *printed = NULL, *quiet = NULL, *json = NULL, *text = NULL;
+	char wrote[256];
 	_cleanup_free_ char *data = test_data("made-train.json"), *wanted = record_of(data),
 			    *record = NULL;
 
 	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.json", &printed), CLI_WELL);
-	ASSERT_CONTAINS(printed, "train.sh  exit 0  2 m 14 s");
+	snprintf(wrote, sizeof(wrote), "wrote %s/x.json\n", test_dir());
+	ASSERT_STREQ(printed, wrote);
 	json = typed_contents("x.json");
 	record = record_of(json);
 	ASSERT_STREQ(record, wanted);
 	ASSERT_EQ(report("DATA/made-train.json -q --output OUT/x.txt", &quiet), CLI_WELL);
 	ASSERT_STREQ(quiet, "");
 	text = typed_contents("x.txt");
-	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
+	ASSERT_CONTAINS(text, "train.sh   OK, 2 m 14 s");
+	ASSERT_LACKS(text, "page faults");
+}
+
+TEST(full_is_all_there_is)
+{
+	_cleanup_free_ char *full = NULL, *text = NULL;
+
+	ASSERT_EQ(report("--full DATA/made-train.json", &full), CLI_WELL);
+	ASSERT_CONTAINS(full, "\npage faults 1.2 M minor, 34 major\n");
+	ASSERT_LACKS(full, "More: ");
+	ASSERT_EQ(report("--full -q DATA/made-train.json --output OUT/x.txt", NULL), CLI_WELL);
+	text = typed_contents("x.txt");
+	ASSERT_STREQ(text, full);
 }
 
 TEST(the_file_of_that_name_is_the_standard_output)
@@ -111,9 +126,10 @@ TEST(a_page_is_of_all_records_together)
 	ASSERT_CONTAINS(printed, "<!DOCTYPE html>\n<html lang=\"en\">");
 	ASSERT_CONTAINS(printed, "Merged from 2 records on 1 node.");
 	ASSERT_EQ(report("DATA/made-train.json --output OUT/x.html", &text), CLI_WELL);
-	ASSERT_CONTAINS(text, "train.sh  exit 0  2 m 14 s");
+	ASSERT_CONTAINS(text, "x.html\n");
+	ASSERT_LACKS(text, "train.sh");
 	saved = typed_contents("x.html");
-	ASSERT_CONTAINS(saved, "<h1>train.sh</h1>");
+	ASSERT_CONTAINS(saved, "<h1>./train.sh --epochs 3</h1>");
 }
 
 TEST(a_ticket_is_in_markdown)
@@ -121,7 +137,7 @@ TEST(a_ticket_is_in_markdown)
 	_cleanup_free_ char *printed = NULL, *saved = NULL;
 
 	ASSERT_EQ(report("-f markdown DATA/made-train.json", &printed), CLI_WELL);
-	ASSERT_CONTAINS(printed, "## train.sh\n\n**exit 0**, 2 m 14 s on made-node17");
+	ASSERT_CONTAINS(printed, "## ./train.sh --epochs 3\n\n**OK**, 2 m 14 s, made-node17");
 	ASSERT_EQ(report("-q DATA/made-train.json --output OUT/x.md", NULL), CLI_WELL);
 	saved = typed_contents("x.md");
 	ASSERT_STREQ(saved, printed);
@@ -173,4 +189,11 @@ TEST(help_lists_every_option)
 	ASSERT_CONTAINS(text, "usage: jobmeter report [OPTION...] [FILE|DIR|ID...]\n");
 	ASSERT_CONTAINS(text, "      --output FILE ");
 	ASSERT_CONTAINS(text, "  -m, --merge ");
+	ASSERT_CONTAINS(text, "      --full ");
+	ASSERT_CONTAINS(text, "\nHow to read it:\n");
+	ASSERT_CONTAINS(text, "\n  CPU efficiency\n      CPU time over (elapsed time x ");
+	for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+		if (strncmp(line, "      ", 6) == 0 && line[6] != '-')
+			ASSERT(strcspn(line, "\n") <= 82); /* bytes: "≥" takes three */
+	}
 }

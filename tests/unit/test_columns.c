@@ -69,7 +69,7 @@ TEST(cells_say_what_was_measured_and_nothing_else)
 		{ "123", "META", "38" },
 		{ "123", "METADATA BY MOUNT", "/scratch 31  / 7" },
 		{ "123", "TIME", "2:16" },
-		{ "124", "BLOCKED", "6.5 read" },
+		{ "124", "BLOCKED", "6.5 reads" },
 		{ "124", "READ", "1.5M" },
 		{ "124", "TIME", "2h00m" },
 		{ "125", "MEMORY", "1.9G/2G!" },

@@ -7,11 +7,12 @@
 #include "basic/cleanup.h"
 #include "basic/macro.h"
 #include "load/hooks.h"
+#include "load/losses.h"
 #include "model/record.h"
 #include "test.h"
 
 #define NO_FENTRY "this kernel offers no fentry"
-#define WHERE "where operations by path took place"
+#define WHERE "file system of path operations"
 
 static void switch_off(struct hook *hook, const char *why)
 {
@@ -85,4 +86,31 @@ TEST(reasons_stand_apart)
 	switch_off(&hooks[HEAR], "two");
 	switch_off(&hooks[SMELL], "one");
 	ASSERT_STREQ(list(hooks), WHERE ": one\n" WHERE ": two\n");
+}
+
+TEST(one_loss_is_singular)
+{
+	static const struct {
+		enum lost_reason reason;
+		uint64_t count;
+		const char *text;
+	} rows[] = {
+		{ LOST_TASK, 2, "2 ended tasks not counted, since the table of tasks was full" },
+		{ LOST_TASK, 1, "1 ended task not counted, since the table of tasks was full" },
+		{ LOST_LIBAIO, 1,
+		  "1 libaio request not counted, since their results cannot be seen here" },
+		{ LOST_MOVE, 1, "1 process moved with their threads' earlier use" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		_cleanup_(record_freep) struct record *r = record_new();
+		struct losses losses = {};
+
+		losses.counts[rows[i].reason] = rows[i].count;
+		ASSERT_OK(losses_describe(&losses, r));
+		ASSERT_STREQ(r->coverage.missing.count ? r->coverage.missing.items[0]
+						       : r->coverage.notes.items[0],
+			     rows[i].text);
+		ASSERT_EQ(r->coverage.lost_events, rows[i].count);
+	}
 }

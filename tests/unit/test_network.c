@@ -321,10 +321,10 @@ TEST(reports_tell_the_network_and_the_node_apart_and_nothing_of_what_was_not_use
 	*network_number_ref(n, SOCKET_TCP, METRIC_NETWORK_RETRANSMITS) = 1;
 	expect_report(
 		r,
-		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n");
+		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment retransmitted\n");
 	*network_number_ref(n, SOCKET_UNIX_DGRAM, METRIC_NETWORK_SENT_BYTES) = 3;
 	expect_report(
 		r,
-		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment sent again\n"
+		"network     sent 11 B  received 7 B  (TCP, UDP, 14 connections)  1 segment retransmitted\n"
 		"in the node sent 3 B  received 0 B  (datagrams, 0 calls)\n");
 }

@@ -151,7 +151,7 @@ static void print_table(struct page *page)
 			rows_row(table, ROWS_ALL);
 		rows_words(table, "%s", cells[i]);
 	}
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 TEST(a_table_aligns_its_columns)
@@ -177,7 +177,7 @@ static void print_empty_table(struct page *page)
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 
 	rows_table(rows, ROWS_ALL, "files", columns, ARRAY_SIZE(columns));
-	rows_text(rows, page);
+	rows_text(rows, ROWS_TEXT, page);
 }
 
 TEST(a_table_without_rows_is_not_there)

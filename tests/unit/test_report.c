@@ -27,10 +27,11 @@ static struct record *load(const char *name)
 	return record;
 }
 
-static char *report(const struct record *now, const struct record *last, unsigned int width)
+static char *print(const struct record *now, const struct record *last, unsigned int width,
+		   bool is_full)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	struct page page = { .width = width, .is_utf8 = true };
+	struct page page = { .width = width, .is_utf8 = true, .is_full = is_full };
 	char *text = NULL;
 	size_t size;
 
@@ -40,6 +41,17 @@ static char *report(const struct record *now, const struct record *last, unsigne
 	fclose(page.out);
 	page.out = NULL;
 	return text;
+}
+
+/* All there is. */
+static char *report(const struct record *now, const struct record *last, unsigned int width)
+{
+	return print(now, last, width, true);
+}
+
+static char *screen(const struct record *now)
+{
+	return print(now, NULL, 80, false);
 }
 
 /* Lines from @begin on fit. */
@@ -70,8 +82,10 @@ TEST(the_whole_page_reads_as_it_is_kept)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_record_ struct record *now = load(rows[i].now),
 					       *last = rows[i].last ? load(rows[i].last) : NULL;
-		_cleanup_free_ char *text = report(now, last, 80);
+		_cleanup_free_ char *first = print(now, last, 80, false),
+				    *whole = report(now, last, 80), *text = NULL;
 
+		ASSERT(asprintf(&text, "%s\n---- --full ----\n\n%s", first, whole) > 0);
 		ASSERT_GOLDEN(text, rows[i].text);
 	}
 }
@@ -83,10 +97,10 @@ TEST(every_page_fits_its_width_and_steers_no_terminal)
 					     "made-hot.json" };
 	static const unsigned int widths[] = { 60, 80, 100 };
 
-	for (size_t i = 0; i < ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
-		_cleanup_record_ struct record *r = load(names[i / ARRAY_SIZE(widths)]);
-		unsigned int width = widths[i % ARRAY_SIZE(widths)];
-		_cleanup_free_ char *text = report(r, NULL, width);
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(names) * ARRAY_SIZE(widths); i++) {
+		_cleanup_record_ struct record *r = load(names[i / 2 / ARRAY_SIZE(widths)]);
+		unsigned int width = widths[i / 2 % ARRAY_SIZE(widths)];
+		_cleanup_free_ char *text = print(r, NULL, width, i % 2);
 		const char *p = text;
 		uint32_t c;
 
@@ -107,7 +121,80 @@ TEST(a_bar_is_never_longer_than_its_line)
 		30 * r->reading.values[METRIC_CPU_ALLOCATED].number / 1000 * r->time.elapsed_ns;
 	page = report(r, NULL, 80);
 	ASSERT_CONTAINS(page, "█ 3017 %");
+	ASSERT_CONTAINS(page, "  CPU efficiency    3017 % ██████ ");
 	check_width(page, "core time", 80);
+}
+
+TEST(the_first_screen_says_what_matters_and_where_more_is)
+{
+	_cleanup_record_ struct record *r = load("made-train.json"), *idle = record_new();
+	_cleanup_free_ char *text = screen(r), *calm = NULL, *asleep = NULL;
+	size_t lines = 0;
+
+	for (const char *p = text; *p; p++)
+		lines += *p == '\n';
+	ASSERT(lines <= 24);
+	ASSERT_CONTAINS(text, "  -> Fewer requests, of 64 KiB or more each, take less time.\n");
+	ASSERT_LACKS(text, "32 % of the CPU time was spent in the kernel"); /* the third one */
+	ASSERT_CONTAINS(text, "  Not measured: GPU, hardware counters.\n");
+	ASSERT_CONTAINS(text, "  More: jobmeter report --full | ");
+	ASSERT_LACKS(text, "(pseudo)");
+	idle->time.elapsed_ns = 900000000;
+	reading_set(&idle->reading, METRIC_CPU_ALLOCATED, 2000);
+	for (size_t c = 0; c < CAUSE_COUNT; c++)
+		idle->reading.values[cause_metric((enum cause)c)] = (struct value){ 0, true };
+	idle->reading.values[METRIC_CPU_USER] = idle->reading.values[METRIC_CPU_SYSTEM] =
+		(struct value){ 100000000, true };
+	idle->reading.values[METRIC_CPU_RUN_QUEUE] = (struct value){ 200000000, true };
+	idle->reading.values[METRIC_BLOCKED_LOCK] = (struct value){ 4000000, true };
+	calm = screen(idle);
+	ASSERT_CONTAINS(calm, "\n  Nothing stands out.\n");
+	ASSERT_CONTAINS(calm, "  Working time       on CPU 50 %, CPU wait 50 %\n");
+	idle->reading.values[METRIC_BLOCKED_SLEEP] = (struct value){ 800000000, true };
+	asleep = screen(idle);
+	ASSERT_CONTAINS(asleep, "CPU wait 50 % (800 ms asleep)\n");
+}
+
+TEST(rows_below_a_hundredth_are_folded)
+{
+	_cleanup_record_ struct record *r = record_new();
+	_cleanup_free_ char *text = NULL, *some = NULL;
+	char name[] = "/small/0";
+
+	r->reading.has_mounts = true;
+	reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL)->ops[OP_READ] =
+		(struct op_counts){ .calls = 1000, .bytes = 1000 << 20 };
+	reading_get_mount(&r->reading, ROW_EXEC, "(exec)", NULL)->ops[OP_READ] =
+		(struct op_counts){ .calls = 1000, .bytes = 1000 };
+	for (size_t i = 0; i < 8; i++, name[sizeof(name) - 2]++)
+		reading_get_mount(&r->reading, ROW_MOUNT, name, NULL)->ops[OP_READ] =
+			(struct op_counts){ .calls = i < 2 ? 1 : 5, .bytes = 1 << 20 };
+	text = screen(r);
+	ASSERT_CONTAINS(text, "  /scratch  1000 MiB  1,000  ");
+	ASSERT_LACKS(text, "/small");
+	ASSERT_LACKS(text, "(exec)");
+	ASSERT_CONTAINS(text, "  others       8 MiB  1,032  ");
+	reading_get_mount(&r->reading, ROW_UNRESOLVED, "(unresolved)", NULL)->ops[OP_STAT] =
+		(struct op_counts){ .calls = 7 };
+	some = screen(r);
+	ASSERT_CONTAINS(some, "(unknown)");
+}
+
+TEST(hardly_any_work_on_files_is_no_table)
+{
+	_cleanup_record_ struct record *r = record_new();
+	struct op_counts *read;
+	_cleanup_free_ char *little = NULL, *much = NULL;
+
+	r->reading.has_mounts = true;
+	r->time.elapsed_ns = 1000000000;
+	read = &reading_get_mount(&r->reading, ROW_MOUNT, "/scratch", NULL)->ops[OP_READ];
+	*read = (struct op_counts){ .calls = 999, .bytes = 1 << 19, .ns = 9000000 };
+	little = screen(r);
+	ASSERT_LACKS(little, "/scratch");
+	read->ns = 10000000;
+	much = screen(r);
+	ASSERT_CONTAINS(much, "/scratch");
 }
 
 TEST(what_is_not_known_of_files_is_not_said)
@@ -119,7 +206,7 @@ TEST(what_is_not_known_of_files_is_not_said)
 	r->files.total.lacks_order = r->files.hot.items[0].lacks_order = true;
 	text = report(r, NULL, 80);
 	ASSERT_CONTAINS(text, "shard-000017.tar    8 GiB         0  131,113         -     -\n");
-	ASSERT_CONTAINS(text, "3,017 files followed; for many more there was no room");
+	ASSERT_CONTAINS(text, "3,017 files followed; many more did not fit");
 	ASSERT_LACKS(text, "read again");
 	ASSERT_LACKS(text, "read back");
 }
@@ -154,16 +241,15 @@ TEST(what_is_not_known_is_a_dash)
 	_cleanup_record_ struct record *r = load("made-short.json"), *nothing = record_new();
 	_cleanup_free_ char *text = report(r, NULL, 80), *empty = report(nothing, NULL, 80);
 
-	ASSERT_CONTAINS(text, "true  killed by SIGSEGV  5 ms on made-node17, 1 core allowed   ");
-	ASSERT_CONTAINS(text, "waiting to run -\n");
-	ASSERT_CONTAINS(text, "\nmemory      1.6 MiB peak of one process ");
+	ASSERT_CONTAINS(text, "true   killed by SIGSEGV, 5 ms   made-node17, 1 core\n");
+	ASSERT_CONTAINS(text, "waiting for a CPU -\n");
+	ASSERT_CONTAINS(text, "\n  Memory efficiency  -   1.6 MiB in the largest process\n");
 	ASSERT_CONTAINS(text, "\nfiles       -\n");
 	ASSERT_LACKS(text, "accounting");
-	ASSERT_CONTAINS(empty, "(no name)  still running  0 s\n");
-	ASSERT_CONTAINS(empty,
-			"\ncores       - used\n            user -   system -   waiting to run -\n");
-	ASSERT_CONTAINS(empty,
-			"\nmemory      -                             faults - minor, - major\n");
+	ASSERT_CONTAINS(empty, "(no name)   still running, 0 s\n");
+	ASSERT_CONTAINS(empty, "\n  CPU efficiency     -\n  Memory efficiency  -\n");
+	ASSERT_CONTAINS(empty, "\nCPU time    user -, kernel -, waiting for a CPU -\n");
+	ASSERT_CONTAINS(empty, "\npage faults - minor, - major\n");
 }
 
 TEST(what_went_wrong_stands_out)
@@ -171,19 +257,19 @@ TEST(what_went_wrong_stands_out)
 	_cleanup_record_ struct record *r = load("made-long.json");
 	_cleanup_free_ char *text = report(r, NULL, 80);
 
-	ASSERT_CONTAINS(text, "climate simulation  exit 3  10 d 00 h on ");
-	ASSERT_CONTAINS(text, "2 processes were killed because memory ran out\n");
-	ASSERT_CONTAINS(text, "held back by a quota 10 h 00 m\n");
+	ASSERT_CONTAINS(text, "climate simulation   exit 3, 10 d 00 h   ");
+	ASSERT_CONTAINS(text,
+			"  Processes          37 with threads, largest 2.2 GiB, 2 OOM kills\n");
+	ASSERT_CONTAINS(text, "throttled 10 h 00 m\n");
 	ASSERT_CONTAINS(text, "and 7 more mounts (6 MiB read, 24 KiB written)\n");
-	ASSERT_CONTAINS(text, "left alone  1000 daemon0, ");
-	ASSERT_CONTAINS(text, "daemon7 and 4 more\n");
+	ASSERT_CONTAINS(text, "  Still running      daemon0 (pid 1000), ");
+	ASSERT_CONTAINS(text, "daemon7 (pid 1007) and 4 more\n");
 	ASSERT_CONTAINS(
 		text,
-		"accounting  3 TiB of the 1 PiB read are in no row; the rows hold 512 TiB more\n");
-	ASSERT_CONTAINS(text, "cores       ≥64.9 of 128 used"); /* a note says that it is a lower
-								   bound */
+		"accounting  3 TiB of the 1 PiB read could not be placed; the rows have 512 TiB\n");
+	ASSERT_CONTAINS(text, "≥64.9 of 128 cores"); /* a note says that it is a lower bound */
 	ASSERT_CONTAINS(text, "≥1 PiB");
-	ASSERT_CONTAINS(text, "123,456 events could not be kept.");
+	ASSERT_CONTAINS(text, "123,456 events lost.");
 }
 
 TEST(a_job_without_files_says_so)
@@ -192,13 +278,12 @@ TEST(a_job_without_files_says_so)
 	_cleanup_free_ char *text = NULL;
 
 	for (size_t i = 0; i < r->reading.mount_count; i++) {
-		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){ .calls = 3 };
+		r->reading.mounts[i].ops[OP_READ] = (struct op_counts){};
 		r->reading.mounts[i].ops[OP_OPEN] = (struct op_counts){};
 		memset(r->reading.mounts[i].interfaces, 0, sizeof(r->reading.mounts[i].interfaces));
 	}
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "\nfiles       nothing was read or written\n");
-	ASSERT_LACKS(text, "metadata");
+	ASSERT_CONTAINS(text, "\nfiles       nothing was done with files\n");
 	ASSERT_LACKS(text, "/scratch");
 }
 
@@ -211,101 +296,30 @@ static struct mount_row *clean_row(struct record *r, const char *mount)
 	return row;
 }
 
-TEST(a_narrow_page_has_fewer_operations_and_every_line_fits)
+TEST(operations_stand_by_their_time)
 {
 	_cleanup_record_ struct record *r = load("made-storm.json");
-	_cleanup_free_ char *wide = report(r, NULL, 100), *middle = report(r, NULL, 60),
-			    *narrow = report(r, NULL, 40);
+	_cleanup_free_ char *text = report(r, NULL, 80), *narrow = report(r, NULL, 40);
+	struct mount_row *row;
 
-	ASSERT_CONTAINS(wide, "\nmetadata    mount        open  close     stat  access  readdir  "
-			      "readlink  fsync   failed     time\n");
-	ASSERT_LACKS(wide, "others");
-	ASSERT_CONTAINS(middle, "\nmetadata    mount        open     stat   failed     time\n"
-				"            /scratch  200,031  412,345  589,832     11 s\n");
-	ASSERT_CONTAINS(middle, "\n            others: 2,104 readdir, 1,354 close, 613\n"
-				"            readlink, 14 access, 1 fsync\n");
-	ASSERT_CONTAINS(narrow, "\nmetadata    mount        stat   failed\n"
-				"            /scratch  412,345  589,832\n");
-	check_width(narrow, "\nmapped ", 40);
-}
-
-TEST(few_slow_operations_have_a_column_before_many_fast_ones)
-{
-	_cleanup_record_ struct record *r = record_new();
-	struct mount_row *row = clean_row(r, "/scratch");
-	_cleanup_free_ char *text = NULL;
-
-	for (size_t op = OP_DATA_COUNT; op < OP_COUNT; op++)
-		row->ops[op] = (struct op_counts){ .calls = 1000 + op, .ns = 1000 };
-	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 3, .ns = 1000000000 };
-	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "  fsync  ");
-	ASSERT_CONTAINS(text, "time        1 s inside fsync on /scratch (333 ms each); 1 µs ");
-	row->has_seconds = false;
+	ASSERT_CONTAINS(
+		text,
+		"\noperations  operation  mount       calls   failed  no file    time     each\n"
+		"            stat       /scratch  412,345  389,231  389,228   7.4 s  17.9 µs\n"
+		"            open       /scratch  200,031  200,000  200,000   3.1 s  15.5 µs\n");
+	check_width(narrow, "\noperations ", 40);
+	row = clean_row(r, "/slow");
+	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 3, .ns = UINT64_C(9000000000) };
 	free(text);
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, " others: ");
-	ASSERT_LACKS(text, "inside fsync");
-}
-
-static char *failed(struct mount_row *row, struct record *r, uint64_t calls, uint64_t errors,
-		    uint64_t not_found)
-{
-	row->ops[OP_OPEN] = (struct op_counts){ calls, 0, errors, 3100000000, not_found };
-	return report(r, NULL, 200);
-}
-
-TEST(a_storm_of_failures_is_told_in_words)
-{
-	static const struct {
-		uint64_t calls, errors, not_found;
-		const char *words;
-	} rows[] = {
-		{ 200031, 200000, 200000,
-		  "200,000 of 200,031 open calls failed, all of them for files that do not "
-		  "exist (ENOENT), all on /scratch; open took 3.1 s in all\n" },
-		{ 3548, 3548, 12,
-		  "all 3,548 open calls failed, 12 of them for files that do not exist "
-		  "(ENOENT), all on /scratch; open took 3.1 s in all\n" },
-		{ 1999999, 1999996, 1999990,
-		  "all but 3 of 2 M open calls failed, all but 6 of them for files that do not "
-		  "exist (ENOENT), all on /scratch; open took 3.1 s in all\n" },
-		{ 10000, 1000, 0,
-		  "1,000 of 10,000 open calls failed, all on /scratch; open took 3.1 s "
-		  "in all\n" },
-		{ 999, 999, 999, NULL }, /* a table says it */
-		{ 20000, 1999, 1999, NULL }, /* one in ten is usual */
-	};
-	_cleanup_record_ struct record *r = record_new();
-	struct mount_row *row = clean_row(r, "/scratch");
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		_cleanup_free_ char *text = failed(row, r, rows[i].calls, rows[i].errors,
-						   rows[i].not_found);
-
-		if (rows[i].words)
-			ASSERT_CONTAINS(text, rows[i].words);
-		else
-			ASSERT_LACKS(text, "open calls failed");
-	}
-}
-
-TEST(a_storm_says_only_what_is_known_of_it)
-{
-	_cleanup_record_ struct record *r = record_new();
-	struct mount_row *row = clean_row(r, "(unresolved)");
-	_cleanup_free_ char *nowhere = failed(row, r, 5000, 5000, 5000), *untimed = NULL,
-			    *older = NULL;
-
-	ASSERT_CONTAINS(nowhere,
-			"failed      all 5,000 open calls failed, all of them for files that do "
-			"not exist (ENOENT); open took 3.1 s in all\n");
+	ASSERT_CONTAINS(text, "            fsync      /slow           3        0        0     9 s  "
+			      "    3 s\n            stat ");
 	row->has_seconds = false;
-	untimed = failed(row, r, 5000, 5000, 5000);
-	ASSERT_CONTAINS(untimed, "exist (ENOENT)\n");
 	row->lacks_not_found = true;
-	older = failed(row, r, 5000, 5000, 0);
-	ASSERT_CONTAINS(older, "failed      all 5,000 open calls failed\n");
+	free(text);
+	text = report(r, NULL, 80);
+	ASSERT_CONTAINS(text, "            fsync      /slow           3        0        -       -  "
+			      "      -\n");
 }
 
 TEST(what_failed_without_a_mount_is_no_zero_of_the_mounts)
@@ -317,13 +331,13 @@ TEST(what_failed_without_a_mount_is_no_zero_of_the_mounts)
 	clean_row(r, "/home")->ops[OP_FSYNC] =
 		(struct op_counts){ .calls = 9, .errors = 3, .ns = 1000 };
 	placed = report(r, NULL, 200);
-	ASSERT_CONTAINS(placed, "/scratch  20,000      0       0  1 µs");
+	ASSERT_CONTAINS(placed, "open       /scratch  20,000       0  ");
 	clean_row(r, "(unresolved)")->ops[OP_OPEN] =
 		(struct op_counts){ .calls = 700, .errors = 700, .ns = 1000 };
 	unplaced = report(r, NULL, 200);
-	ASSERT_CONTAINS(unplaced, "/scratch      20,000      0       -  1 µs");
-	ASSERT_CONTAINS(unplaced, "/home              0      9      ≥3  1 µs");
-	ASSERT_CONTAINS(unplaced, "(unresolved)     700      0     700  1 µs");
+	ASSERT_CONTAINS(unplaced, "open       /scratch      20,000       -  ");
+	ASSERT_CONTAINS(unplaced, "fsync      /home              9      ≥3  ");
+	ASSERT_CONTAINS(unplaced, "open       (unresolved)     700     700  ");
 }
 
 TEST(only_interfaces_that_moved_bytes_are_told)
@@ -360,10 +374,9 @@ TEST(what_kernel_threads_did_is_told_apart_and_in_no_sum)
 	some = report(r, NULL, 80);
 	ASSERT_CONTAINS(
 		some,
-		"\nfiles       nothing was read or written\n"
+		"\nfiles       nothing was done with files\n"
 		"(kernel)    5 GiB read, 8 KiB dirtied, 120,000 operations on metadata by kernel\n"
-		"            threads of the node meanwhile, for anybody: not the job's, and in no\n"
-		"            figure above\n");
+		"            threads of the node in that time, for all jobs: in no number above\n");
 }
 
 TEST(merged_records_say_so)
@@ -378,13 +391,12 @@ TEST(merged_records_say_so)
 	text = report(merged, NULL, 80);
 	ASSERT_CONTAINS(
 		text,
-		"train.sh  exit 0  2 m 14 s on 3 nodes, 10 cores allowed                score 100\n"
-		"merged from 5 records on 3 nodes\n");
-	ASSERT_CONTAINS(text, "3.1 GiB peak of any one record");
+		"train.sh   OK, 2 m 14 s   3 nodes, 10 cores\nmerged from 5 records on 3 nodes\n");
+	ASSERT_CONTAINS(text, "3.1 GiB at its peak in any one record");
 	merged->job.exit_code = -1;
 	free(text);
 	text = report(merged, NULL, 80);
-	ASSERT_CONTAINS(text, "train.sh  ended differently  2 m 14 s");
+	ASSERT_CONTAINS(text, "train.sh   ended differently, 2 m 14 s");
 	records_clear(&list);
 }
 
@@ -472,11 +484,14 @@ TEST(waits_are_told_by_their_length_and_not_at_all_where_there_are_none)
 		if (strcmp(metric_get((enum metric_id)i)->section, "cpu.causes") == 0)
 			reading_set(&r->reading, (enum metric_id)i, 0);
 	}
+	reading_set(&r->reading, METRIC_CPU_RUN_QUEUE, 0);
 	none = report(r, NULL, 80);
-	ASSERT_LACKS(none, "\nwaited");
+	ASSERT_LACKS(none, "\nwaits ");
 	reading_set(&r->reading, METRIC_BLOCKED_SLEEP, UINT64_C(2000000000));
 	reading_set(&r->reading, METRIC_BLOCKED_LOCK, UINT64_C(3000000000));
-	reading_set(&r->reading, METRIC_BLOCKED_SYNC, UINT64_C(9000000)); /* under a hundredth */
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "waited      3 s for locks, 2 s asleep, 9 ms for something else\n");
+	ASSERT_CONTAINS(text,
+			"\nwaits       waited for  time  of all threads' time  core time lost\n"
+			"            locks        3 s                   1 %             3 s\n"
+			"            sleep        2 s                 0.7 %            none\n");
 }

@@ -59,10 +59,10 @@ TEST(each_second_of_a_short_job_is_some_columns_wide)
 	go_on(r, 2, 3 * SECOND, 8 << 20, 4096);
 	go_on(r, 10, 3 * SECOND, 8 << 20, 4096);
 	text = report(r, 80);
-	ASSERT_STREQ(text, "over time   cores   ████▄▄▄▄································ 2\n"
-			   "            read    ····████································ 8 MiB/s\n"
-			   "            memory      ████████████████████████████████████ 4 KiB\n"
-			   "                    0 s                                 10 s\n");
+	ASSERT_STREQ(text, "  cores   ████▄▄▄▄································ 2\n"
+			   "  read    ····████································ 8 MiB/s\n"
+			   "  memory      ████████████████████████████████████ 4 KiB\n"
+			   "          0 s                                 10 s\n");
 }
 
 TEST(a_second_in_which_it_ran_in_part_is_no_slow_one)
@@ -72,8 +72,8 @@ TEST(a_second_in_which_it_ran_in_part_is_no_slow_one)
 
 	go_on(r, 9.25, 9250 * SECOND / 1000, 0, 0);
 	text = report(r, 80);
-	ASSERT_STREQ(text, "over time   cores   ████████████████████████████████████████ 1\n"
-			   "                    0 s                                9.3 s\n");
+	ASSERT_STREQ(text, "  cores   ████████████████████████████████████████ 1\n"
+			   "          0 s                                9.3 s\n");
 }
 
 TEST(many_buckets_share_a_column)
@@ -135,14 +135,12 @@ TEST(patterns_are_marked_below_the_curves)
 		steps.write[i] = i % 60 < 3 ? 100 << 20 : 0;
 	}
 	text = report_patterns_of(&tail, 2);
-	ASSERT_CONTAINS(text,
-			"            marks             |             |iiiiiiiiiiiiiiiiiiiiiii\n"
-			"                    0 s ");
-	ASSERT_CONTAINS(text, "                    | phase   i idle   x died inside\n");
+	ASSERT_CONTAINS(text, "  marks             |             |iiiiiiiiiiiiiiiiiiiiiii\n"
+			      "          0 s ");
+	ASSERT_CONTAINS(text, "          | phase   i idle   x died inside\n");
 	regular = report_patterns_of(&steps, 0);
-	ASSERT_CONTAINS(regular,
-			"            marks   c     c     c     c     c     c     c     c\n");
-	ASSERT_CONTAINS(regular, "                    c checkpoint\n");
+	ASSERT_CONTAINS(regular, "  marks   c     c     c     c     c     c     c     c\n");
+	ASSERT_CONTAINS(regular, "          c checkpoint\n");
 	nothing = report_patterns_of(&calm, 0);
 	ASSERT_LACKS(nothing, "marks");
 }

@@ -49,7 +49,6 @@ static struct rows *make_lines(void)
 	rows_line(rows, ROWS_TEXT, "secret", "for the terminal alone");
 	rows_part(rows, "Memory");
 	rows_line(rows, ROWS_ALL, "memory", "%d GiB", 3);
-	rows_note(rows, "beside it");
 	rows_alert(rows, ROWS_ALL, NULL, "two were killed");
 	rows_begin(rows, ROWS_ALL, "nothing");
 	rows_begin(rows, ROWS_LONG, "not seen");
@@ -66,14 +65,14 @@ TEST(each_form_has_its_lines)
 			    *ticket = markdown(make_lines()), *page = html(make_lines());
 
 	ASSERT_STREQ(text, "secret      for the terminal alone\n"
-			   "memory      3 GiB                         beside it\n"
+			   "memory      3 GiB\n"
 			   "            two were killed\n");
 	ASSERT_STREQ(ticket,
 		     "\n**Memory**: 3 GiB. Two were killed.\n\n**Not seen**: a \\<b\\>; 2 more.\n");
 	ASSERT_LACKS(page, "Empty");
 	ASSERT_CONTAINS(page, "<h2>Memory</h2>");
 	ASSERT_CONTAINS(page, "<dt>memory</dt>\n<dd>3 GiB</dd>");
-	ASSERT_CONTAINS(page, "<dd>beside it</dd>\n<dd class=\"alert\">two were killed</dd>");
+	ASSERT_CONTAINS(page, "<dd class=\"alert\">two were killed</dd>");
 	ASSERT_CONTAINS(page, "<dd>a &lt;b&gt;; 2 more</dd>");
 	ASSERT_CONTAINS(page, "<p class=\"note\">Nothing was done.</p>");
 	ASSERT_LACKS(page, "nothing</dt>");
@@ -138,40 +137,6 @@ TEST(each_form_has_its_columns_and_rows)
 	ASSERT_STREQ(markup_find_fault(page), NULL);
 }
 
-/* With ten columns of numbers, and with one. */
-static struct rows *make_alternatives(void)
-{
-	struct rows *rows = rows_new();
-
-	for (size_t columns = 11; columns; columns = columns > 2 ? 2 : 0) {
-		struct rows_column heads[11] = { { "mount" } };
-		struct rows_table *table;
-
-		for (size_t i = 1; i < columns; i++)
-			heads[i] = (struct rows_column){ "calls" };
-		table = rows_table(rows, ROWS_TEXT, "metadata", heads, columns);
-		rows_row(table, ROWS_ALL);
-		for (size_t i = 0; i < columns; i++)
-			rows_words(table, "%zu", i);
-		if (columns > 2)
-			rows_else_next(table, SIZE_MAX);
-		rows_remark(table, ROWS_ALL, "of %zu", columns);
-	}
-	rows_line(rows, ROWS_TEXT, "then", "all");
-	return rows;
-}
-
-TEST(of_alternatives_the_first_that_fits_is_printed)
-{
-	_cleanup_free_ char *wide = reported_rows(make_alternatives(), 100),
-			    *narrow = reported_rows(make_alternatives(), 60);
-
-	ASSERT_CONTAINS(wide, "            of 11\nthen        all\n");
-	ASSERT_LACKS(wide, "of 2\n");
-	ASSERT_CONTAINS(narrow, "            of 2\nthen        all\n");
-	ASSERT_LACKS(narrow, "of 11");
-}
-
 TEST(without_memory_nothing_is_told_and_nothing_breaks)
 {
 	struct rows_table *table = rows_table(NULL, ROWS_ALL, "files",
@@ -183,7 +148,6 @@ TEST(without_memory_nothing_is_told_and_nothing_breaks)
 	rows_words(table, "x");
 	rows_remark(table, ROWS_ALL, "x");
 	rows_line(NULL, ROWS_ALL, "x", "y");
-	rows_bar(NULL, 1);
-	rows_note(NULL, "x");
+	rows_share(NULL, true, 1);
 	ASSERT_STREQ(rows_format(NULL, "x"), "");
 }

@@ -321,7 +321,7 @@ TEST(what_htop_does_to_processes_is_refused_in_a_line)
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		*t->message = '\0';
 		top_press(t, TOP_KEY_F + (uint32_t)keys[i]);
-		ASSERT_CONTAINS(t->message, "top only looks");
+		ASSERT_CONTAINS(t->message, "top only shows");
 	}
 	top_free(t);
 }

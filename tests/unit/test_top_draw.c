@@ -112,9 +112,8 @@ TEST(details_tell_counters_and_sensors_where_somebody_counts)
 	ASSERT_CONTAINS(
 		text,
 		" now       2.90 GHz while on CPU, 1.50 instructions a cycle, 2.50 LLC misses per 1,000 instructions\n");
-	ASSERT_CONTAINS(
-		text,
-		" so far    2.84 GHz on average, 93 °C at most (31 samples of the CPUs that it may use)\n");
+	ASSERT_CONTAINS(text,
+			" so far    2.84 GHz on average, 93 °C at most (31 samples of its CPUs)\n");
 	top_free(t);
 	top_press(blind, 'd');
 	without = made_screen(blind, 100, 40, false);

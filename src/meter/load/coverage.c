@@ -50,8 +50,8 @@ static int describe_unended(const struct meter *m, struct record *record)
 	record->coverage.lost_events += n;
 	return strings_add(
 		&record->coverage.missing,
-		"%zu requests to block devices not counted, which had not ended or were not seen to",
-		n);
+		"%zu request%s to block devices not counted, which had not ended or were not seen to",
+		n, n == 1 ? "" : "s");
 }
 
 static bool is_all_off(const struct tier_state *state)
@@ -105,8 +105,7 @@ int meter_describe(const struct meter *m, const struct losses *losses, struct re
 	int r;
 
 	if (why)
-		r = strings_add(&record->coverage.missing,
-				"files by mount and waiting for a CPU: %s", why);
+		r = strings_add(&record->coverage.missing, "files by mount, wait times: %s", why);
 	else
 		r = describe_tiers(m, record);
 	if (r >= 0) /* on demand: without it there is none in the list */

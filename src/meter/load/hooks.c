@@ -8,7 +8,7 @@
 #include "basic/macro.h"
 #include "load/prototypes.h"
 
-#define PATHS "where operations by path took place"
+#define PATHS "file system of path operations"
 #define LIBAIO "bytes by libaio"
 #define THREADS "what kernel threads did"
 #define CONNECTIONS "TCP connections and their retransmits"

@@ -19,42 +19,43 @@
 static const struct {
 	const char *name;
 	bool is_missing; /* a number is wrong for it; else only less is known */
-	const char *words; /* NULL: it is no loss */
+	const char *one, *many; /* what was lost; NULL: it is no loss */
+	const char *words; /* behind it */
 } reasons[LOST_COUNT] = {
-	[LOST_ROW] = { "row", false, "calls counted in (other), since the table of files was full" },
-	[LOST_HISTOGRAM] = { "histogram", false, "calls in no histogram, since the table of histograms was full" },
-	[LOST_CLOCK] = { "clock", false, "calls counted without their time" },
-	[LOST_INTERRUPTED] = { "interrupted", true, "calls that a signal ended may be missing, since the table of calls was full" },
-	[LOST_COMPAT] = { "compat", true, "calls of 32-bit programs not counted" },
-	[LOST_EXEC] = { "exec", true, "programs whose reads by the kernel, as they started, are not counted" },
-	[LOST_TASK] = { "task", true, "ended tasks not counted, since the table of tasks was full" },
-	[LOST_LEAVING] = { "leaving", false, "ended tasks in no reading until they were freed, since the table of those was full" },
-	[LOST_MOVE] = { "move", false, "processes moved with their threads' earlier use" },
-	[LOST_PLACE] = { "place", false, "calls on file systems that have no name, since the table of file systems was full" },
-	[LOST_PATH] = { "path", false, "places of calls not noted, since a table was full: they stand in (unresolved)" },
-	[LOST_LIBAIO] = { "libaio", true, "libaio requests not counted, since their results cannot be seen here" },
-	[LOST_SKIPPED] = { "skipped", true, "io_uring requests that asked for no completion not counted where they succeeded" },
-	[LOST_REQUEST] = { "request", true, "io_uring requests not counted, since their results cannot be told apart here" },
-	[LOST_BASELINE] = { "baseline", false, "tasks not followed where they moved between groups, since the table of tasks was full" },
-	[LOST_FILE] = { "file", false, "calls counted only in the sum over files that were not followed" },
-	[LOST_FILE_NAME] = { "file_name", false, NULL },
-	[LOST_ORDER] = { "order", false, "accesses of which is not known whether they were sequential" },
-	[LOST_GROUP] = { "group", false, "groups counted with the group above them, since the table of groups was full" },
-	[LOST_GUEST] = { "guest", false, "groups that users made counted with the group above them, since there were so many" },
-	[LOST_FREEING] = { "freeing", false, "ended tasks: the last part of their CPU time is not in, since their freeing was not seen" },
-	[LOST_TIME] = { "time", true, "turns of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
-	[LOST_TASK_STATE] = { "task_state", false, "tasks whose time by cause is not counted from their birth on, for want of memory" },
-	[LOST_POLL] = { "poll", true, "looks for work of which the number or the time is not counted, since a table was full" },
-	[LOST_THREADS] = { "threads", false, "processes that may have been the busiest, whose threads were not looked at" },
-	[LOST_OOM_KILL] = { "oom_kill", false, "processes that were killed for want of memory and are not named, since the table of them was full" },
-	[LOST_TRAFFIC] = { "traffic", true, "calls on sockets not counted by kind of socket, since the table of those was full" },
-	[LOST_MESSAGE] = { "message", true, "calls or requests of several messages whose bytes are not counted, since their lengths could not be read" },
-	[LOST_CONNECTION] = { "connection", true, "beginnings and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
-	[LOST_ACCEPT] = { "accept", true, "io_uring requests to accept connections, which are not counted as accepted" },
-	[LOST_SYSCALL] = { "syscall", false, "system calls counted without their time: begun unseen, or the table of calls was full" },
-	[LOST_BLOCK_ROW] = { "block_row", true, "requests to block devices not counted, since the table of those was full" },
-	[LOST_BLOCK_REQUEST] = { "block_request", true, "requests to block devices not counted, since too many were on their way at once" },
-	[LOST_BLOCK_END] = { "block_end", false, "requests to block devices counted without their time, since their end was not seen" },
+	[LOST_ROW] = { "row", false, "call", "calls", " counted in (other), since the table of files was full" },
+	[LOST_HISTOGRAM] = { "histogram", false, "call", "calls", " in no histogram, since the table of histograms was full" },
+	[LOST_CLOCK] = { "clock", false, "call", "calls", " counted without their time" },
+	[LOST_INTERRUPTED] = { "interrupted", true, "call", "calls", " that a signal ended may be missing, since the table of calls was full" },
+	[LOST_COMPAT] = { "compat", true, "call", "calls", " of 32-bit programs not counted" },
+	[LOST_EXEC] = { "exec", true, "program", "programs", " whose reads by the kernel, as they started, are not counted" },
+	[LOST_TASK] = { "task", true, "ended task", "ended tasks", " not counted, since the table of tasks was full" },
+	[LOST_LEAVING] = { "leaving", false, "ended task", "ended tasks", " in no reading until they were freed, since the table of those was full" },
+	[LOST_MOVE] = { "move", false, "process", "processes", " moved with their threads' earlier use" },
+	[LOST_PLACE] = { "place", false, "call", "calls", " on file systems that have no name, since the table of file systems was full" },
+	[LOST_PATH] = { "path", false, "place", "places", " of calls not noted, since a table was full: they stand in (unresolved)" },
+	[LOST_LIBAIO] = { "libaio", true, "libaio request", "libaio requests", " not counted, since their results cannot be seen here" },
+	[LOST_SKIPPED] = { "skipped", true, "io_uring request", "io_uring requests", " that asked for no completion not counted where they succeeded" },
+	[LOST_REQUEST] = { "request", true, "io_uring request", "io_uring requests", " not counted, since their results cannot be told apart here" },
+	[LOST_BASELINE] = { "baseline", false, "task", "tasks", " not followed where they moved between groups, since the table of tasks was full" },
+	[LOST_FILE] = { "file", false, "call", "calls", " counted only in the sum over files that were not followed" },
+	[LOST_FILE_NAME] = { "file_name", false, NULL, NULL, NULL },
+	[LOST_ORDER] = { "order", false, "access", "accesses", " of which is not known whether they were sequential" },
+	[LOST_GROUP] = { "group", false, "group", "groups", " counted with the group above them, since the table of groups was full" },
+	[LOST_GUEST] = { "guest", false, "group", "groups", " that users made counted with the group above them, since there were so many" },
+	[LOST_FREEING] = { "freeing", false, "ended task", "ended tasks", ": the last part of their CPU time is not in, since their freeing was not seen" },
+	[LOST_TIME] = { "time", true, "turn", "turns", " of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
+	[LOST_TASK_STATE] = { "task_state", false, "task", "tasks", " whose time by cause is not counted from their birth on, for want of memory" },
+	[LOST_POLL] = { "poll", true, "look", "looks", " for work of which the number or the time is not counted, since a table was full" },
+	[LOST_THREADS] = { "threads", false, "process", "processes", " that may have been the busiest, whose threads were not looked at" },
+	[LOST_OOM_KILL] = { "oom_kill", false, "process", "processes", " that were killed for want of memory and are not named, since the table of them was full" },
+	[LOST_TRAFFIC] = { "traffic", true, "call", "calls", " on sockets not counted by kind of socket, since the table of those was full" },
+	[LOST_MESSAGE] = { "message", true, "call", "calls", " or requests of several messages whose bytes are not counted, since their lengths could not be read" },
+	[LOST_CONNECTION] = { "connection", true, "beginning", "beginnings", " and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
+	[LOST_ACCEPT] = { "accept", true, "io_uring request", "io_uring requests", " to accept connections, which are not counted as accepted" },
+	[LOST_SYSCALL] = { "syscall", false, "system call", "system calls", " counted without their time: begun unseen, or the table of calls was full" },
+	[LOST_BLOCK_ROW] = { "block_row", true, "request", "requests", " to block devices not counted, since the table of those was full" },
+	[LOST_BLOCK_REQUEST] = { "block_request", true, "request", "requests", " to block devices not counted, since too many were on their way at once" },
+	[LOST_BLOCK_END] = { "block_end", false, "request", "requests", " to block devices counted without their time, since their end was not seen" },
 };
 /* clang-format on */
 
@@ -150,7 +151,8 @@ int losses_describe(const struct losses *l, struct record *record)
 		record->coverage.lost_events += n;
 		r = strings_add(reasons[i].is_missing ? &record->coverage.missing
 						      : &record->coverage.notes,
-				"%" PRIu64 " %s", n, reasons[i].words);
+				"%" PRIu64 " %s%s", n, n == 1 ? reasons[i].one : reasons[i].many,
+				reasons[i].words);
 		if (r < 0)
 			return r;
 	}

@@ -96,7 +96,7 @@ static int describe_files(const struct meter *m, struct record *record)
 {
 	if (meter_is_on(m, "leave_call"))
 		return strings_add(&record->coverage.tiers, "T3");
-	return strings_add(&record->coverage.missing, "hot files: they take T2, files by mount");
+	return strings_add(&record->coverage.missing, "hot files: they need files by mount");
 }
 
 static int describe_syscalls(const struct kernel_one *o, struct record *record)

@@ -568,8 +568,7 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 		return meter_describe(k->meter, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");
 	return r < 0 ? r
-		     : strings_add(&record->coverage.missing,
-				   "files by mount and waiting for a CPU: %s",
+		     : strings_add(&record->coverage.missing, "files by mount, wait times: %s",
 				   k->has_bpf ? "the kernel does not permit BPF"
 					      : "BPF is switched off");
 }

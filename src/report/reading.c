@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/reading.h"
+
+/* clang-format off */
+const struct cli_term reading_terms[] = {
+	{ "first line", "The name, how it ended (OK is exit code 0), how long it ran, the node and its allocated cores." },
+	{ "findings", "At most two, with what to do behind \"->\". \"Nothing stands out.\": no rule found anything. "
+		"--full has all of them; jobmeter insights says which numbers they come from." },
+	{ "CPU efficiency", "CPU time over (elapsed time x allocated cores), as seff has it. Behind it the cores that "
+		"were busy on average, and CPU time in user mode and in the kernel." },
+	{ "Memory efficiency", "Peak memory over what was requested (the limit of the job), as seff has it; \"-\" "
+		"without a limit. The peak includes the page cache charged to the job." },
+	{ "Working time", "The time of all threads together in which they ran, waited for a CPU, or were blocked in files, "
+		"sync, locks, the network or page faults; its parts are shares of that sum. Sleep, poll, and waiting for "
+		"children, threads or work are not in it; they stand in parentheses where they were most of the run." },
+	{ "Processes", "How many processes and threads there were, the memory of the largest process, how many crashed (died of "
+		"SIGSEGV, SIGABRT and the like) and how many the kernel killed because memory ran out." },
+	{ "mount", "Bytes and calls by file system. size: the mean of a read; written: handed to the kernel, which may "
+		"write it to a disk later; metadata: open, stat, readdir and the like; p99: 99 of 100 reads took less, "
+		"exact to a factor of two. Mounts with less than 1 % of all are left out or one row, \"others\"; there is no table where all of it is "
+		"less than 1 MiB, 1,000 calls and 1 % of the time. (pipe) is no "
+		"file system; (unknown): this kernel does not say on which." },
+	{ "cores, read", "Over time, each column the mean of its part of the run; the number behind is the highest column." },
+	{ "Not measured", "What this machine, kernel or user cannot measure; --full has the reasons." },
+	{ "-", "Not known, which is not zero." },
+	{ "≥", "At least: a part was not measured." },
+	{ "core time", "With --full: allocated cores x elapsed time. What no thread used was lost to what threads waited for "
+		"meanwhile, in proportion; the rest is idle. That is a convention." },
+	{},
+};
+/* clang-format on */

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "basic/cleanup.h"
+#include "basic/humanize.h"
+#include "basic/utf8.h"
+#include "model/record.h"
+#include "model/rows.h"
+#include "report/mount_rows.h"
+#include "report/record_rows.h"
+#include "report/shade.h"
+
+#define SHARE_MIN 0.01 /* less is one of the others */
+#define PARTS_SHOWN 3 /* of working time, beside the CPU: a line's worth */
+
+static const struct value *value_of(const struct record *r, enum metric_id id)
+{
+	return &r->reading.values[id];
+}
+
+/* ---- efficiency ---- */
+
+static void add_cpu(const struct record *r, const struct use *use, struct rows *rows)
+{
+	const struct value *user = value_of(r, METRIC_CPU_USER),
+			   *system = value_of(r, METRIC_CPU_SYSTEM);
+
+	rows_begin(rows, ROWS_FIRST, "CPU efficiency");
+	rows_share(rows, use->share.is_known, use->share.number);
+	if (!use->used.is_known)
+		return;
+	rows_say(rows, "", "%s%s", rows_bound(rows),
+		 amount_format(use->used, DIMENSION_NUMBER).text);
+	if (use->allocated.is_known)
+		rows_say(rows, " ", "of %s", amount_format(use->allocated, DIMENSION_NUMBER).text);
+	rows_say(rows, " ", "core%s",
+		 (use->allocated.is_known ? use->allocated : use->used).number == 1 ? "" : "s");
+	rows_say(rows, " ", "(user %s, kernel %s)", humanize_duration(user->number).text,
+		 humanize_duration(system->number).text);
+}
+
+/* "3.1 of 16 GiB", "420 MiB of 16 GiB" */
+static void say_part(struct rows *rows, uint64_t part, uint64_t whole)
+{
+	struct human a = humanize_bytes(part), b = humanize_bytes(whole);
+	char *unit = strchr(a.text, ' '), *unit_of_whole = strchr(b.text, ' ');
+
+	if (unit && unit_of_whole && strcmp(unit, unit_of_whole) == 0)
+		*unit = '\0';
+	rows_say(rows, "", "%s of %s", a.text, b.text);
+}
+
+static void add_memory(const struct record *r, const struct use *use, struct rows *rows)
+{
+	const struct value *peak = value_of(r, METRIC_MEMORY_PEAK),
+			   *limit = value_of(r, METRIC_MEMORY_LIMIT),
+			   *process = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+
+	rows_begin(rows, ROWS_FIRST, "Memory efficiency");
+	rows_share(rows, use->share.is_known, use->share.number);
+	if (use->share.is_known) {
+		say_part(rows, peak->number, limit->number);
+		rows_say(rows, " ", "at its peak");
+	} else if (peak->is_known) {
+		rows_say(rows, "", "%s at its peak%s", humanize_bytes(peak->number).text,
+			 r->merged_records > 1 ? " in any one record"
+			 : limit->is_known     ? ""
+					       : ", no limit known");
+	} else if (process->is_known) {
+		rows_say(rows, "", "%s in the largest process",
+			 humanize_bytes(process->number).text);
+	}
+}
+
+/* ---- working time ---- */
+
+struct part {
+	const char *word;
+	double ns;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+	const struct part *x = a, *y = b;
+
+	return (x->ns < y->ns) - (x->ns > y->ns);
+}
+
+/* What was on a CPU, waited for one, or was blocked in what the program does; the largest first
+ * behind the CPU.  False: not known. */
+static bool list_work(const struct record *r, struct part ret[LOST_COUNT], size_t *ret_count,
+		      double *ret_cpu, double *ret_sum)
+{
+	uint64_t cpu_ns;
+	size_t count = 0;
+
+	if (!record_cpu_time(r, &cpu_ns))
+		return false;
+	*ret_cpu = *ret_sum = (double)cpu_ns;
+	for (size_t c = 0; c < LOST_COUNT; c++) {
+		const struct value *value = value_of(r, lost_metric(c));
+
+		if (!lost_can_be(c))
+			continue;
+		if (!value->is_known && c != LOST_STOLEN) /* older records do not know it */
+			return false;
+		ret[count++] = (struct part){ shade_of_cause(c)->word, (double)value->number };
+		*ret_sum += (double)value->number;
+	}
+	qsort(ret, count, sizeof(*ret), compare_parts);
+	*ret_count = count;
+	return *ret_sum > 0;
+}
+
+/* What is not work, and yet was most of the run: the longest of it.  A shell that waits for its
+ * command is no news. */
+static void say_idle(const struct record *r, double work, struct rows *rows)
+{
+	const struct value *longest = NULL;
+	size_t cause = 0;
+
+	for (size_t c = 0; c < CAUSE_COUNT; c++) {
+		const struct value *value = value_of(r, lost_metric(c));
+
+		if (lost_can_be(c) || c == CAUSE_CHILDREN || !value->is_known ||
+		    (longest && longest->number >= value->number))
+			continue;
+		longest = value;
+		cause = c;
+	}
+	if (longest && (double)longest->number > work)
+		rows_say(rows, " ", "(%s %s)", humanize_duration(longest->number).text,
+			 shade_of_cause(cause)->waited);
+}
+
+static void add_work(const struct record *r, struct rows *rows)
+{
+	struct part parts[LOST_COUNT];
+	double cpu, sum, little = 0;
+	size_t count;
+
+	if (!list_work(r, parts, &count, &cpu, &sum))
+		return;
+	rows_line(rows, ROWS_FIRST, "Working time", "on CPU %s", humanize_percent(cpu / sum).text);
+	for (size_t i = 0; i < count; i++) {
+		if (i < PARTS_SHOWN && parts[i].ns >= SHARE_MIN * sum)
+			rows_say(rows, ", ", "%s %s", parts[i].word,
+				 humanize_percent(parts[i].ns / sum).text);
+		else
+			little += parts[i].ns;
+	}
+	if (little >= SHARE_MIN * sum)
+		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
+	say_idle(r, sum, rows);
+}
+
+/* ---- processes ---- */
+
+/* "no crash", "2 crashes" */
+static void say_number(const struct value *value, const char *one, const char *many,
+		       struct rows *rows)
+{
+	if (value->is_known)
+		rows_say(rows, ", ", "%s %s",
+			 value->number ? humanize_count(value->number).text : "no",
+			 value->number > 1 ? many : one);
+}
+
+static void add_processes(const struct record *r, struct rows *rows)
+{
+	const struct value *ended = value_of(r, METRIC_TASKS_ENDED),
+			   *live = value_of(r, METRIC_TASKS_LIVE),
+			   *crashed = value_of(r, METRIC_TASKS_CRASHED),
+			   *killed = value_of(r, METRIC_MEMORY_OOM_KILLS),
+			   *largest = value_of(r, METRIC_MEMORY_PROCESS_PEAK);
+	uint64_t count = ended->number + (live->is_known ? live->number : 0);
+
+	if ((crashed->is_known && crashed->number) || (killed->is_known && killed->number))
+		rows_alert(rows, ROWS_FIRST, "Processes", "%s", "");
+	else
+		rows_line(rows, ROWS_FIRST, "Processes", "%s", "");
+	if (ended->is_known)
+		rows_say(rows, "", "%s%s", humanize_count(count).text,
+			 count == 1 ? "" : " with threads");
+	else
+		rows_say(rows, "", "-");
+	if (largest->is_known)
+		rows_say(rows, ", ", "largest %s", humanize_bytes(largest->number).text);
+	say_number(crashed, "crash", "crashes", rows);
+	say_number(killed, "OOM kill", "OOM kills", rows);
+}
+
+#define SURVIVORS_SHOWN 8
+
+static void add_survivors(const struct record *r, struct rows *rows)
+{
+	rows_begin(rows, ROWS_FIRST, "Still running");
+	for (size_t i = 0; i < MIN(r->survivor_count, (size_t)SURVIVORS_SHOWN); i++)
+		rows_say(rows, ", ", "%s (pid %d)",
+			 r->survivors[i].command ? r->survivors[i].command : "-",
+			 r->survivors[i].pid);
+	if (r->survivor_count > SURVIVORS_SHOWN)
+		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
+}
+
+void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+{
+	add_cpu(r, &a->efficiency.uses[RESOURCE_CORES], rows);
+	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
+	add_work(r, rows);
+	add_processes(r, rows);
+	add_survivors(r, rows);
+}
+
+/* ---- files ---- */
+
+#define MOUNTS_SHOWN 5
+#define LITTLE_BYTES 1048576 /* also of what starts programs, and of /proc and the like */
+#define LITTLE_CALLS 1000
+
+struct work {
+	uint64_t bytes, calls, meta, ns;
+};
+
+static struct work work_of(const struct mount_row *row)
+{
+	const struct op_counts *read = &row->ops[OP_READ], *write = &row->ops[OP_WRITE];
+
+	return (struct work){
+		.bytes = read->bytes + write->bytes,
+		.calls = read->calls + write->calls,
+		.meta = mount_row_number(row, METRIC_META_CALLS),
+		.ns = read->ns + write->ns + mount_row_number(row, METRIC_META_SECONDS),
+	};
+}
+
+static uint64_t rank_of(const struct mount_row *row, const void *what)
+{
+	struct work work = work_of(row);
+
+	(void)what;
+	return work.bytes + work.calls + work.meta;
+}
+
+static struct work sum_of(const struct mount_rows *mounts)
+{
+	struct work sum = {};
+
+	for (size_t i = 0; i < mounts->count; i++) {
+		struct work work = work_of(mounts->items[i]);
+
+		sum.bytes += work.bytes;
+		sum.calls += work.calls;
+		sum.meta += work.meta;
+		sum.ns += work.ns;
+	}
+	return sum;
+}
+
+static bool is_share(uint64_t part, uint64_t whole)
+{
+	return part && (double)part >= SHARE_MIN * (double)whole;
+}
+
+/* Has the row a line of its own? */
+static bool is_shown(const struct mount_row *row, const struct work *sum)
+{
+	struct work work = work_of(row);
+
+	if ((row->kind == ROW_EXEC || row->kind == ROW_PSEUDO || row->kind == ROW_SOCKET ||
+	     row->kind == ROW_OTHER) &&
+	    work.bytes < LITTLE_BYTES)
+		return false;
+	return is_share(work.bytes, sum->bytes) || is_share(work.calls, sum->calls) ||
+	       is_share(work.meta, sum->meta) || is_share(work.ns, sum->ns);
+}
+
+static void add_row(const struct mount_row *row, struct rows_table *table)
+{
+	double p99;
+	bool has_p99 = row->has_histograms && row->has_seconds &&
+		       histogram_quantile(HISTOGRAM_LATENCY, &row->latencies[OP_READ], 0.99,
+					  &p99) == 0;
+
+	rows_row(table, ROWS_ALL);
+	rows_cell(table, cell_words(row->kind == ROW_UNRESOLVED ? "(unknown)" : row->mount));
+	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_READ].bytes));
+	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_READ].calls));
+	rows_cell(table, cell_mean(&row->ops[OP_READ]));
+	rows_cell(table, cell_least(ROWS_BYTES, row->ops[OP_WRITE].bytes));
+	rows_cell(table, cell_least(ROWS_COUNT, row->ops[OP_WRITE].calls));
+	rows_cell(table, cell_least(ROWS_COUNT, mount_row_number(row, METRIC_META_CALLS)));
+	rows_cell(table, cell_if(has_p99, cell_number(ROWS_TIME, has_p99 ? (uint64_t)p99 : 0)));
+}
+
+/* Is it worth a table?  What starts a program reads and opens some files, too. */
+static bool is_much(const struct work *sum, uint64_t elapsed_ns)
+{
+	return sum->bytes >= LITTLE_BYTES || sum->calls + sum->meta >= LITTLE_CALLS ||
+	       is_share(sum->ns, elapsed_ns);
+}
+
+/* The mounts that matter, and one row of all others where they come to anything together. */
+void screen_files_rows(const struct record *r, struct rows *rows)
+{
+	static const struct rows_column columns[] = {
+		{ "mount" },	{ "read" },
+		{ "calls" },	{ "size", .rank = 2 },
+		{ "written" },	{ "calls", .rank = 1 },
+		{ "metadata" }, { "p99 read", .rank = 3 },
+	};
+	_cleanup_(mount_rows_clear) struct mount_rows mounts = mount_rows_select(r, rank_of, NULL);
+	struct rows_table *table = rows_table(rows, ROWS_SCREEN, "files", columns,
+					      ARRAY_SIZE(columns));
+	struct mount_row others = { .kind = ROW_OTHER, .mount = (char[]){ "others" } };
+	struct work sum = sum_of(&mounts);
+	size_t shown = 0;
+
+	for (size_t i = 0; is_much(&sum, r->time.elapsed_ns) && i < mounts.count; i++) {
+		if (shown < MOUNTS_SHOWN && is_shown(mounts.items[i], &sum)) {
+			add_row(mounts.items[i], table);
+			shown++;
+			continue;
+		}
+		for (size_t op = 0; op < OP_COUNT; op++)
+			op_counts_add(&others.ops[op], &mounts.items[i]->ops[op]);
+	}
+	if (shown && is_shown(&others, &sum))
+		add_row(&others, table);
+}
+
+/* ---- the end ---- */
+
+#define LINE_MAX_COLUMNS 78
+
+/* As much as a line holds, and how much more there is. */
+static void add_missing(const struct record *r, struct rows *rows)
+{
+	const struct strings *missing = &r->coverage.missing;
+	size_t columns = utf8_columns("Not measured: , and 99 more."), said = 0, left = 0;
+
+	rows_begin(rows, ROWS_SCREEN, NULL);
+	for (size_t i = 0; i < missing->count; i++) {
+		/* what stands before the reason */
+		_cleanup_free_ char *what = strndup(missing->items[i],
+						    strcspn(missing->items[i], ":"));
+		char *save = NULL;
+
+		for (char *part = what ? strtok_r(what, ",", &save) : NULL; part;
+		     part = strtok_r(NULL, ",", &save)) {
+			part += strspn(part, " ");
+			columns += utf8_columns(part) + 2;
+			if (columns <= LINE_MAX_COLUMNS)
+				rows_say(rows, "", "%s%s", said++ ? ", " : "Not measured: ", part);
+			else
+				left++;
+		}
+	}
+	if (left)
+		rows_say(rows, "", said ? " and %zu more" : "Not measured: %zu things", left);
+	if (said || left)
+		rows_say(rows, "", ".");
+}
+
+void screen_end_rows(const struct record *r, struct rows *rows)
+{
+	add_missing(r, rows);
+	rows_line(rows, ROWS_SCREEN, NULL,
+		  "More: jobmeter report --full | --output job.html | jobmeter help report");
+}
