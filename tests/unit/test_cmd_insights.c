@@ -171,7 +171,7 @@ TEST(rules_and_names_are_listed)
 
 	ASSERT_EQ(insights("--list", &rules), CLI_WELL);
 	ASSERT_CONTAINS(rules, "small-reads  warning, each mount\n");
-	ASSERT_CONTAINS(rules, "thresholds  size = 32 KiB\n");
+	ASSERT_CONTAINS(rules, "thresholds  size = 16 KiB\n");
 	ASSERT_CONTAINS(rules,
 			"at least    elapsed >= 2 s\n            mount_read_calls >= 1000\n");
 	ASSERT_EQ(insights("--names", &names), CLI_WELL);
