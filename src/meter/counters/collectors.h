@@ -12,6 +12,7 @@ struct error;
 struct hot_files;
 struct naming;
 struct objects;
+struct syscall_row;
 struct syscalls;
 
 /* T3: what was done with each file that was followed; @naming as above.  @reading holds the rows by
@@ -20,12 +21,17 @@ struct syscalls;
 int collect_hot_files(const struct objects *objects, struct naming *naming, bool has_clock,
 		      bool knows_dropped, struct reading *reading, struct hot_files *ret);
 
-/* T3: each system call by its name.  -ENOENT: that object is not loaded. */
-int collect_syscalls(const struct objects *objects, struct syscalls *ret);
-/* How many threads sleep in a call that goes on, and is not counted yet; at most OPEN_SYSCALLS_MAX.
- */
-uint64_t count_open_syscalls(const struct objects *objects);
-#define OPEN_SYSCALLS_MAX 16384
+/* T3: each system call by its name, over all groups.  -ENOENT: that object is not loaded. */
+int collect_syscalls(const struct objects *objects, bool has_groups, struct syscalls *ret);
+/* Where groups are told apart: a row a cgroup, name and CPU, of the @count cgroups in @cgroups,
+ * which are sorted; NULL: of all.  What @visit returns below 0 ends it, and is its result. */
+typedef int (*syscall_visitor)(void *context, uint64_t cgroup, const struct syscall_row *row);
+int visit_syscalls(const struct objects *objects, const uint64_t *cgroups, size_t count,
+		   syscall_visitor visit, void *context);
+/* How many threads, of these cgroups or of all, sleep in a call that goes on, and is not counted
+ * yet. */
+uint64_t count_open_syscalls(const struct objects *objects, const uint64_t *cgroups, size_t count);
+
 /*
  * Without BPF: what wait() and proc give the calling process of the children that it waited for.
  * _begin remembers what was before; @to gets the difference.

@@ -44,6 +44,7 @@ static const struct {
 	{ LOST_CONNECTION, true, "beginnings and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
 	{ LOST_ACCEPT,    true,  "io_uring requests to accept connections, which are not counted as accepted" },
 	{ LOST_SYSCALL,   false, "system calls counted without their time: begun unseen, or the table of calls was full" },
+	{ LOST_SYSCALL_ROW, true, "system calls not counted by name, since the table of those was full" },
 	{ LOST_BLOCK_ROW, true,  "requests to block devices not counted, since the table of those was full" },
 	{ LOST_BLOCK_END, false, "requests to block devices counted without their time, since their end was not seen" },
 	{ LOST_BLOCK_REQUEST, true, "requests to block devices not counted, since too many were on their way at once" },

@@ -22,7 +22,7 @@ static const char *const lost_names[LOST_COUNT] = {
 	[LOST_GROUP] = "group", [LOST_GUEST] = "guest", [LOST_FREEING] = "freeing",
 	[LOST_TIME] = "time", [LOST_TASK_STATE] = "task_state", [LOST_POLL] = "poll", [LOST_THREADS] = "threads",
 	[LOST_OOM_KILL] = "oom_kill",
-	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_ACCEPT] = "accept", [LOST_SYSCALL] = "syscall",
+	[LOST_TRAFFIC] = "traffic", [LOST_MESSAGE] = "message", [LOST_CONNECTION] = "connection", [LOST_ACCEPT] = "accept", [LOST_SYSCALL] = "syscall", [LOST_SYSCALL_ROW] = "syscall_row",
 	[LOST_BLOCK_ROW] = "block_row", [LOST_BLOCK_REQUEST] = "block_request",
 	[LOST_BLOCK_END] = "block_end",
 };
