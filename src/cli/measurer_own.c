@@ -64,6 +64,7 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
+		.names_syscalls = m->options->names_syscalls,
 		.key = -1,
 		.one = &m->one,
 	};
@@ -75,7 +76,6 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.id = "",
 		.is_own = true,
 		.followed_max = m->options->followed_max,
-		.names_syscalls = m->options->names_syscalls,
 		.map_sizes = m->options->map_sizes,
 	};
 	return sampler_open(&options, &m->sampler, err);

@@ -189,6 +189,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
+		.names_syscalls = m->options.names_syscalls,
 		.has_source = has_source,
 		.key = -1,
 		.one = &m->one,
@@ -204,7 +205,6 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.manager = m->has_identity ? m->identity.manager : "",
 		.id = m->has_identity ? m->identity.job : "",
 		.followed_max = m->options.followed_max,
-		.names_syscalls = m->options.names_syscalls,
 		.hardware = m->options.hardware,
 	};
 	sources_want(has_source, wanted);
