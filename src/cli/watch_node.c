@@ -85,7 +85,7 @@ static int get_record(void *context, const char *manager, const char *id, struct
 	return r;
 }
 
-int watch_node_open(struct watch_backend *ret, struct error *err)
+int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error *err)
 {
 	static const char *const wanted[] = { "thermal", "ports", NULL };
 	bool has_source[SOURCES_MAX];
@@ -94,6 +94,7 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 		.has_clock = true,
 		.has_histograms = true,
 		.has_block = true,
+		.names_syscalls = names_syscalls,
 		.has_source = has_source,
 		.key = -1,
 		.budget = BUDGET,

@@ -165,3 +165,48 @@ def test_what_has_no_room_is_said(start_agent, groups, demand):
     lost = int(text.removesuffix(end))
     missing = (88 + 40) * 7 * cpus - sum(row["calls"] for row in record["syscalls"] if row["name"].startswith("syscall_"))
     assert 0 < missing <= lost <= record["coverage"]["lost_events"]
+
+
+@pytest.mark.parametrize("user", ["root", USER])
+def test_a_run_has_them_from_the_agent(start_agent, programs, bench, user):
+    agent = start_agent(syscalls=True)
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    for path in ("jobmeter", "tests/truth/calls"):
+        shutil.copy(programs / path, bench.folder)
+    become = [] if user == "root" else BECOME
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"], "XDG_STATE_HOME": str(place)}
+    done = subprocess.run([*become, bench.folder / "jobmeter", "run", "--quiet", "--syscalls", "--output", place / "one.json",
+                           "--", bench.folder / "calls"], env=environment, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    record = json.loads((place / "one.json").read_text())
+    assert record["job"]["manager"] == "run" and record["job"]["id"]
+    found = rows(record)
+    for line in done.stdout.splitlines():
+        name, calls, errors, ns = line.rsplit(" ", 3)
+        assert (found[name]["calls"], found[name]["errors"]) == (int(calls), int(errors)), name
+        assert found[name]["seconds"] >= int(ns) / 1e9
+    assert not any("system calls" in text for text in record["coverage"]["missing"])
+
+
+@pytest.mark.parametrize("user", ["root", USER])
+def test_a_watch_has_them_from_the_agent(start_agent, make_calls, programs, bench, groups, user):
+    """From when it begins on."""
+    agent = start_agent(syscalls=True, socket={"path": f"{bench.folder}/agent/agent.sock", "everyone_sees_all": True})
+    make_calls(1)
+    await_page(agent, lambda page: "1" in known_jobs(page))
+    shutil.copy(programs / "jobmeter", bench.folder)
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    watch = subprocess.Popen([*([] if user == "root" else BECOME), bench.folder / "jobmeter", "watch", "--syscalls", "--live",
+                              "--job", f"{MANAGER}/1", "--output", place / "one.json"], stderr=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True, cwd="/",
+                             env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]})
+    first = watch.stdout.readline()  # after its first looks
+    said = make_calls(1)
+    groups.remove(groups.name(1))
+    _, err = watch.communicate(timeout=60)
+    assert watch.returncode == 0, (first, err)
+    assert not wrong(json.loads((place / "one.json").read_text()), said)
