@@ -49,6 +49,7 @@ enum lost_reason {
 			accepted */
 	LOST_SYSCALL, /* of all calls by name: one was begun unseen, or could not be parked: counted
 			 without its time */
+	LOST_SYSCALL_ROW, /* no room for a cgroup's calls of that name: not counted by name */
 	LOST_BLOCK_ROW, /* no room for what a cgroup has a block device do: not counted */
 	LOST_BLOCK_REQUEST, /* no room for a request to a block device on its way: not counted */
 	LOST_BLOCK_END, /* the end of a request to a block device was not seen: counted later,

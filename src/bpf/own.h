@@ -11,6 +11,8 @@ enum own_program {
 	OWN_SWITCH, /* of tasks on a CPU */
 	OWN_SUBMIT, /* of requests to block devices */
 	OWN_END, /* of those requests */
+	OWN_NAME_ENTER, /* of system calls that are counted by name, where groups are told apart */
+	OWN_NAME_LEAVE,
 	OWN_COUNT,
 };
 

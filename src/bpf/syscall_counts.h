@@ -19,6 +19,12 @@
 #define SYSCALL_HAS_NO_RESULT 4 /* what it seems to return is what was interrupted by a signal */
 #define SYSCALL_GOES_ON 8 /* the kernel's own: a call that was interrupted goes on */
 
+/* Where groups are told apart. */
+struct syscall_key {
+	__u64 cgroup;
+	__u32 row, cpu; /* which alone writes it */
+};
+
 /* A row of a CPU. */
 struct syscall_counts {
 	__u64 calls, errors, ns, longest_ns;
@@ -28,6 +34,7 @@ struct syscall_counts {
 struct syscall_now {
 	__u64 task; /* 0: none */
 	__u64 start_ns; /* by CLOCK_MONOTONIC */
+	__u64 cgroup; /* in which it began; where groups are told apart */
 	__u32 row;
 	__s32 interrupted; /* by a signal, and what it returned then; 0: it was not */
 };
@@ -38,5 +45,6 @@ struct syscall_now {
 #define SYSCALL_FOLLOW_PROGRAM \
 	2 /* from the next program on that is started: then it is SYSCALL_FOLLOW_ALL */
 
+_Static_assert(sizeof(struct syscall_key) == 16, "shared with the kernel side");
 _Static_assert(sizeof(struct syscall_counts) == 32, "shared with the kernel side");
-_Static_assert(sizeof(struct syscall_now) == 24, "shared with the kernel side");
+_Static_assert(sizeof(struct syscall_now) == 32, "shared with the kernel side");

@@ -6,27 +6,40 @@
  * hash.  It is counted as it returns, or as its task ends in it.  So one that goes on is not
  * counted yet.
  *
- * These programs run with preemption off, so a slot and a row have one writer.  Rows are an array
- * with a place for each number: none is ever without room.  Costs the two hooks of each call of the
- * whole machine, and for those that are watched three look-ups in arrays and two looks at the
- * clock.
+ * These programs run with preemption off, so a slot and a row have one writer.  Of one group rows
+ * are an array with a place for each number: none is ever without room.  Where groups are told
+ * apart they are a hash by cgroup, of which each has a share.  Costs the two hooks of each call of
+ * the whole machine, and for those that are watched three look-ups, of which one may be in a hash,
+ * and two looks at the clock.
  */
 #include "bpf/cgroup.bpf.h"
-#include "bpf/lost.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
+#include "bpf/own.bpf.h"
 #include "bpf/restart.bpf.h"
 #include "bpf/syscall_counts.h"
 
+#define EEXIST 17
+
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SYSCALL_ROWS);
+	__uint(max_entries, SYSCALL_ROWS); /* 1 where groups are told apart */
 	__type(key, __u32); /* see syscall_counts.h */
 	__type(value, struct syscall_counts);
 } syscall_rows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* set before load, where groups are told apart: see sizing */
+	__type(key, struct syscall_key); /* added here; removed by user space when the cgroup has
+					    gone */
+	__type(value, struct syscall_counts);
+} syscalls_by_cgroup SEC(".maps");
 
 struct syscall_slot {
 	struct syscall_now now;
 	__u64 judged_cgroup, judged_for; /* what is_judged_watched is about: a cgroup, and watch.id
 					  */
+	__u64 counted_cgroup; /* that the cgroup is counted as */
 	__u64 is_judged_watched;
 };
 
@@ -58,6 +71,7 @@ static __always_inline struct syscall_slot *get_syscall_slot(void)
 	return bpf_map_lookup_elem(&syscall_slots, &zero);
 }
 
+/* Is the task of a cgroup that we watch?  Keeps the last answer. */
 static __always_inline bool judge(struct syscall_slot *slot, struct task_struct *task)
 {
 	struct cgroup *cgrp = cgroup_of(task);
@@ -66,6 +80,8 @@ static __always_inline bool judge(struct syscall_slot *slot, struct task_struct 
 	if (cgroup != slot->judged_cgroup || watch.id != slot->judged_for) {
 		slot->judged_for = watch.id;
 		slot->is_judged_watched = is_watched(cgrp);
+		if (settings.has_groups)
+			slot->counted_cgroup = fold_cgroup(task, cgroup);
 		slot->judged_cgroup = cgroup;
 	}
 	return slot->is_judged_watched;
@@ -88,6 +104,47 @@ static __always_inline __u8 traits_of(__u32 row)
 	return row < SYSCALL_ROWS ? syscall_traits[row] : 0;
 }
 
+static const struct syscall_counts no_counts;
+
+static __always_inline struct syscall_key key_for(__u64 cgroup, __u32 row)
+{
+	struct syscall_key key = {
+		.cgroup = cgroup,
+		.row = row,
+		.cpu = bpf_get_smp_processor_id(),
+	};
+
+	return key;
+}
+
+/* Make a row, of the cgroup's share; 0: it may have no more, or there is no room. */
+__noinline int make_row(__u64 cgroup, __u32 row)
+{
+	struct syscall_key key = key_for(cgroup, row);
+	long r;
+
+	if (!settings.has_groups || !take_share(cgroup, SHARE_SYSCALLS))
+		return 0;
+	r = bpf_map_update_elem(&syscalls_by_cgroup, &key, &no_counts, BPF_NOEXIST);
+	if (r < 0)
+		untake_share(cgroup, SHARE_SYSCALLS);
+	return r == 0 || r == -EEXIST;
+}
+
+static __always_inline struct syscall_counts *get_counts(__u64 cgroup, __u32 row)
+{
+	struct syscall_counts *counts;
+	struct syscall_key key;
+
+	if (!settings.has_groups)
+		return bpf_map_lookup_elem(&syscall_rows, &row);
+	key = key_for(cgroup, row);
+	counts = bpf_map_lookup_elem(&syscalls_by_cgroup, &key);
+	if (!counts && make_row(cgroup, row))
+		counts = bpf_map_lookup_elem(&syscalls_by_cgroup, &key);
+	return counts;
+}
+
 static __always_inline void add_time(struct syscall_counts *counts, __u64 ns)
 {
 	counts->ns += ns;
@@ -96,12 +153,17 @@ static __always_inline void add_time(struct syscall_counts *counts, __u64 ns)
 }
 
 /* One call, or (@calls is 0) a part of one that goes on. */
-static __always_inline void count(__u32 row, __u32 calls, bool has_failed, __u64 ns)
+static __always_inline void count(const struct syscall_now *now, __u32 calls, bool has_failed,
+				  __u64 ns)
 {
-	struct syscall_counts *counts = bpf_map_lookup_elem(&syscall_rows, &row);
+	__u64 cgroup = now->cgroup;
+	struct syscall_counts *counts = get_counts(cgroup, now->row);
 
-	if (!counts)
+	if (!counts) {
+		if (calls)
+			count_lost_of(cgroup, LOST_SYSCALL_ROW);
 		return;
+	}
 	counts->calls += calls;
 	counts->errors += has_failed;
 	add_time(counts, ns);
@@ -120,24 +182,38 @@ static __always_inline void resume(struct syscall_now *now)
 	__sync_fetch_and_add(&interrupted_syscalls, -1);
 }
 
-SEC("tp_btf/sys_enter")
-int BPF_PROG(enter_syscall, struct pt_regs *regs, long nr)
+static __always_inline void begin(struct task_struct *task, long nr)
 {
-	struct task_struct *task = current_task();
-	struct syscall_slot *slot;
+	struct syscall_slot *slot = get_syscall_slot();
 
-	if (!watch.is_following)
-		return 0;
-	slot = get_syscall_slot();
 	if (!slot || !judge(slot, task))
-		return 0;
+		return;
 	slot->now.task = (__u64)task;
+	slot->now.cgroup = slot->counted_cgroup;
 	slot->now.row = row_of(task, nr);
 	slot->now.interrupted = 0;
 	if (interrupted_syscalls)
 		resume(&slot->now);
 	slot->now.start_ns = bpf_ktime_get_ns();
-	return 0;
+}
+
+/* What it costs is a part of what the agent may take. */
+static __always_inline struct own_cost *begin_own(__u32 program)
+{
+	return settings.has_groups ? own_begin(program) : NULL;
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(enter_syscall, struct pt_regs *regs, long nr)
+{
+	struct task_struct *task = current_task();
+	struct own_cost *own;
+
+	if (!watch.is_following)
+		return 0;
+	own = begin_own(OWN_NAME_ENTER);
+	begin(task, nr);
+	return own_end(own);
 }
 
 SEC("tp_btf/sched_switch")
@@ -183,10 +259,10 @@ static __always_inline bool is_before_program(const struct syscall_now *now, lon
 
 static __always_inline void interrupt(struct syscall_now *now, long result, __u64 ns)
 {
-	count(now->row, 0, false, ns);
+	count(now, 0, false, ns);
 	now->interrupted = result;
 	if (bpf_map_update_elem(&parked_syscalls, &now->task, now, BPF_ANY) < 0)
-		count_lost(LOST_INTERRUPTED);
+		count_lost_of(now->cgroup, LOST_INTERRUPTED);
 	else
 		__sync_fetch_and_add(&interrupted_syscalls, 1);
 }
@@ -200,35 +276,43 @@ static __always_inline void finish(struct syscall_now *now, long result, __u64 n
 	if (has_result && is_restart(result))
 		interrupt(now, result, ns);
 	else
-		count(now->row, 1, has_result && result < 0 && result >= -4095, ns);
+		count(now, 1, has_result && result < 0 && result >= -4095, ns);
+}
+
+static __always_inline void end(struct task_struct *task, const struct pt_regs *regs, long result)
+{
+	struct syscall_slot *slot = get_syscall_slot();
+	__u32 row;
+
+	if (!slot)
+		return;
+	if (unpark(slot, task)) {
+		finish(&slot->now, result, bpf_ktime_get_ns() - slot->now.start_ns);
+	} else if (judge(slot, task)) {
+		row = row_of(task, call_number(regs));
+		if (result == 0 && traits_of(row) & SYSCALL_MAKES_TASK)
+			return; /* a new task, which called nothing */
+		slot->now.task = (__u64)task;
+		slot->now.cgroup = slot->counted_cgroup;
+		slot->now.row = row;
+		if (watch.is_following == SYSCALL_FOLLOW_ALL)
+			count_lost_of(slot->now.cgroup, LOST_SYSCALL);
+		finish(&slot->now, result, 0);
+	}
+	slot->now.task = 0;
 }
 
 SEC("tp_btf/sys_exit")
 int BPF_PROG(leave_syscall, struct pt_regs *regs, long result)
 {
 	struct task_struct *task = current_task();
-	struct syscall_slot *slot;
-	__u32 row;
+	struct own_cost *own;
 
 	if (!watch.is_following)
 		return 0;
-	slot = get_syscall_slot();
-	if (!slot)
-		return 0;
-	if (unpark(slot, task)) {
-		finish(&slot->now, result, bpf_ktime_get_ns() - slot->now.start_ns);
-	} else if (judge(slot, task)) {
-		row = row_of(task, call_number(regs));
-		if (result == 0 && traits_of(row) & SYSCALL_MAKES_TASK)
-			return 0; /* a new task, which called nothing */
-		slot->now.task = (__u64)task;
-		slot->now.row = row;
-		if (watch.is_following == SYSCALL_FOLLOW_ALL)
-			count_lost(LOST_SYSCALL);
-		finish(&slot->now, result, 0);
-	}
-	slot->now.task = 0;
-	return 0;
+	own = begin_own(OWN_NAME_LEAVE);
+	end(task, regs, result);
+	return own_end(own);
 }
 
 /* The call in which a task ends, as exit() has it and whoever is killed in one, returns no more. */
@@ -243,11 +327,11 @@ int BPF_PROG(end_syscall, struct task_struct *task)
 		return 0;
 	parked = bpf_map_lookup_elem(&parked_syscalls, &key);
 	if (parked && parked->interrupted) {
-		count(parked->row, 1, false, 0);
+		count(parked, 1, false, 0);
 		bpf_map_delete_elem(&parked_syscalls, &key);
 		__sync_fetch_and_add(&interrupted_syscalls, -1);
 	} else if (unpark(slot, task) && watch.is_following == SYSCALL_FOLLOW_ALL) {
-		count(slot->now.row, 1, false, bpf_ktime_get_ns() - slot->now.start_ns);
+		count(&slot->now, 1, false, bpf_ktime_get_ns() - slot->now.start_ns);
 	}
 	if (slot->now.task == key)
 		slot->now.task = 0;
@@ -266,7 +350,7 @@ int BPF_PROG(settle_syscall, int sig, void *info, struct k_sigaction *action)
 	if (!now || !now->interrupted)
 		return 0;
 	if (is_given_up(now->interrupted, action))
-		count(now->row, 1, true, 0);
+		count(now, 1, true, 0);
 	bpf_map_delete_elem(&parked_syscalls, &key);
 	__sync_fetch_and_add(&interrupted_syscalls, -1);
 	return 0;

@@ -231,16 +231,18 @@ static struct client *find_agent(const struct settings *settings)
 	bool is_root = geteuid() == 0;
 	struct client *client = NULL;
 	struct error err = {};
-	bool is_on_demand = settings->demand.follows_files || settings->demand.names_syscalls;
 	int r;
 
-	if (settings->is_standalone || settings->tiers != METER_ALL || (is_on_demand && is_root))
+	if (settings->is_standalone || settings->tiers != METER_ALL ||
+	    (settings->demand.follows_files && is_root))
 		return NULL;
 	r = client_open(NULL, &client, &err);
 	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED) {
 		error_prefix(&err, r, "measuring without the agent");
 		cli_say(&cmd_run, &err);
 	}
+	if (client && is_root && !on_demand_is_counted(&settings->demand, client))
+		client = client_close(client);
 	return client;
 }
 

@@ -169,10 +169,9 @@ static int open_several(const struct settings *s, const struct request *request,
 	struct watch_backend node;
 	int r;
 
-	if (s->demand.follows_files || s->demand.names_syscalls)
-		return error_set(err, -EINVAL, "'--%s' is for one job or group",
-				 s->demand.names_syscalls ? "syscalls" : "files");
-	r = watch_node_open(&node, err);
+	if (s->demand.follows_files)
+		return error_set(err, -EINVAL, "'--files' is for one job or group");
+	r = watch_node_open(s->demand.names_syscalls, &node, err);
 	if (r < 0)
 		return r;
 	r = s->user ? watch_jobs_open_user(&node, request->uid, ret, err)
@@ -207,12 +206,14 @@ static int open_source(const struct settings *s, const struct request *request,
 
 	if (s->is_standalone && !is_root)
 		return error_set(err, -EPERM, "'--standalone' needs root");
-	if (is_on_demand && !is_root)
-		return error_set(err, -EPERM, "'--%s' needs root: the agent does not count them",
-				 s->demand.names_syscalls ? "syscalls" : "files");
-	if (s->is_standalone || is_on_demand)
+	if (s->is_standalone)
 		return open_standalone(s, request, ret, err);
 	r = client_open(NULL, &client, err);
+	if (is_on_demand && (r < 0 || !on_demand_is_counted(&s->demand, client)))
+		return is_root ? open_standalone(s, request, ret, err)
+			       : error_set(err, -EPERM,
+					   "'--%s' needs root: the agent does not count them",
+					   s->demand.follows_files ? "files" : "syscalls");
 	if (r < 0 && !is_root)
 		return error_prefix(err, r, "watching needs a running agent, or root");
 	if (r < 0) {
@@ -308,6 +309,7 @@ const struct cli_command cmd_watch = {
 	.summary = "Watch running jobs from now on, and report what they did in that time",
 	.details =
 		"Watches until the jobs end, the duration is over, or Ctrl-C.  With an agent on the node users\n"
-		"see their own jobs; without one, watching needs root, as do --files and --syscalls.\n",
+		"see their own jobs; without one, watching needs root, as does --files, and --syscalls where\n"
+		"the agent's settings do not have 'syscalls: on'.\n",
 	.run = run_watch,
 };

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cli/child.h"
@@ -148,6 +149,25 @@ static int take_over(struct record *from, struct record *record)
 	return strings_add(&record->coverage.notes, "the last work of ended tasks is missing");
 }
 
+static bool says_why(const struct strings *missing, const char *what)
+{
+	for (size_t i = 0; i < missing->count; i++) {
+		if (strncmp(missing->items[i], what, strlen(what)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int note_syscalls(struct record *record)
+{
+	struct strings *missing = &record->coverage.missing;
+
+	if (record->syscalls.is_known || says_why(missing, "system calls by name"))
+		return 0;
+	return strings_add(missing, "system calls by name: the agent does not count them "
+				    "('syscalls: on' in its settings)");
+}
+
 static int read_agent(struct measurer *measurer, const struct child *child,
 		      const struct children_usage *usage, struct record *record, struct error *err)
 {
@@ -168,8 +188,7 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 		r = strings_add(&record->coverage.missing,
 				"hot files: the agent does not follow single files");
 	if (r == 0 && m->names_syscalls)
-		r = strings_add(&record->coverage.missing,
-				"system calls by name: the agent does not count them");
+		r = note_syscalls(record);
 	if (r == 0 && measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
 		r = strings_add(&record->coverage.notes,

@@ -70,11 +70,11 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.id = "",
 		.is_own = true,
 		.followed_max = m->options->followed_max,
-		.names_syscalls = m->options->names_syscalls,
 		.map_sizes = m->options->map_sizes,
 	};
 	sources_want(has_source, wanted);
 	options.tiers = m->options->tiers;
+	options.names_syscalls = m->options->names_syscalls;
 	options.has_source = has_source;
 	options.one = &m->one;
 	return sampler_open(&options, &m->sampler, err);

@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "basic/parse.h"
+#include "client/client.h"
 
 #define FILES_MOST (1 << 20) /* some 2 GiB of maps */
 
@@ -33,6 +35,16 @@ const struct cli_option on_demand_options[] = {
 /* clang-format on */
 
 const size_t on_demand_option_count = ARRAY_SIZE(on_demand_options);
+
+bool on_demand_is_counted(const struct on_demand *d, struct client *client)
+{
+	_cleanup_(client_agent_clear) struct client_agent agent = {};
+
+	if (d->follows_files)
+		return false;
+	return !d->names_syscalls ||
+	       (client_get_agent(client, &agent, NULL) == 0 && strings_contain(&agent.tiers, "T3"));
+}
 
 unsigned int on_demand_files(const struct on_demand *d)
 {

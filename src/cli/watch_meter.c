@@ -193,10 +193,10 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.manager = m->has_identity ? m->identity.manager : "",
 		.id = m->has_identity ? m->identity.job : "",
 		.followed_max = m->options.followed_max,
-		.names_syscalls = m->options.names_syscalls,
 		.hardware = m->options.hardware,
 	};
 	sources_want(has_source, wanted);
+	options.names_syscalls = m->options.names_syscalls;
 	options.has_source = has_source;
 	options.one = &m->one;
 	r = sampler_open(&options, &m->sampler, err);

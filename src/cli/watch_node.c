@@ -83,7 +83,7 @@ static int get_record(void *context, const char *manager, const char *id, struct
 	return r;
 }
 
-int watch_node_open(struct watch_backend *ret, struct error *err)
+int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error *err)
 {
 	static const char *const wanted[] = { "thermal", "ports", NULL };
 	bool has_source[SOURCES_MAX];
@@ -97,6 +97,7 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 	n->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	options = sampler_options_full(n->root_fd);
 	options.has_source = has_source;
+	options.names_syscalls = names_syscalls;
 	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
 			   : sampler_open(&options, &n->sampler, err);
 	if (r < 0) {

@@ -185,6 +185,8 @@ static const struct setting rows_before[] = {
 	  .help = "Take the time of calls on files." },
 	{ "histograms", SETTING_BOOL, AT(has_histograms), .standard = "on", .needs_restart = true,
 	  .help = "Sort calls on files by size and by time." },
+	{ "syscalls", SETTING_BOOL, AT(names_syscalls), .standard = "off", .needs_restart = true,
+	  .help = "Count all system calls of each job by name (T3): calls, errors and time. Each call of the node costs more: docs/cost.md." },
 };
 
 /* Between them a switch for each source of numbers. */

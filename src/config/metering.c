@@ -64,6 +64,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.has_clock = config->has_clock,
 		.has_histograms = config->has_histograms,
 		.has_block = config->has_block,
+		.names_syscalls = config->has_bpf && config->names_syscalls,
 		.has_source = config->has_source,
 		.has_units = config->has_units,
 		.key = key_of(config),

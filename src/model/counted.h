@@ -13,5 +13,6 @@ enum counted {
 	COUNTED_BLOCK = 1 << 6,
 	COUNTED_FILES = 1 << 7,
 	COUNTED_CLOCK = 1 << 8, /* how long calls on files took */
+	COUNTED_SYSCALLS = 1 << 9, /* T3's calls by name */
 };
 #define COUNTED_ALL (~0U)

@@ -161,3 +161,45 @@ def test_times_that_were_not_taken_are_unknown_and_counts_exact(start_agent, gro
                           text=True).stdout
     about_files = text[text.index("\nfiles "):text.index("\nmissing ")]
     assert "≥" not in about_files and " 0 s" not in about_files, text
+
+
+# As many numbers that no kernel has, on each CPU, in groups of his own.
+NUMBERS = [*range(336, 424), *range(472, 512)]
+SYSCALL_STORM = """
+import ctypes, os, sys
+top, count = sys.argv[1], int(sys.argv[2])
+os.setresuid({nobody}, {nobody}, {nobody})
+for i in range(count):
+    os.mkdir(f"{{top}}/guest-{{i}}")
+    with open(f"{{top}}/guest-{{i}}/cgroup.procs", "w") as file:
+        file.write("0")
+    for cpu in os.sched_getaffinity(0):
+        os.sched_setaffinity(0, {{cpu}})
+        for number in {numbers}:
+            ctypes.CDLL(None).syscall(number)
+    os.sched_setaffinity(0, range(os.cpu_count()))
+""".format(nobody=NOBODY, numbers=NUMBERS)
+
+
+def test_a_user_who_calls_what_there_is_not_without_end(start_agent, groups, programs, demand):
+    """With `syscalls: on`: he takes no other job's room for system calls by name."""
+    share = (os.sysconf("SC_NPROCESSORS_CONF") + 1024) * 2 * 40 // 8
+    storms = share // (len(NUMBERS) * len(os.sched_getaffinity(0))) + 3
+    demand(storms < 200, "needs two CPUs")  # a user has 256 groups
+    agent = start_agent(syscalls=True)
+    groups.make(groups.name(2))
+    top = groups.roots[0] / groups.name(2)
+    for path in (top, top / "cgroup.procs"):
+        os.chown(path, NOBODY, NOBODY)
+    assert groups.start(groups.name(2), sys.executable, "-c", SYSCALL_STORM, str(top), str(storms)).wait(120) == 0
+    words = " system calls not counted by name, since the table of those was full"
+    record = await_job(agent, 2, lambda record: any(text.endswith(words) for text in record["coverage"]["missing"]))
+    text, = (text for text in record["coverage"]["missing"] if text.endswith(words))
+    assert int(text.removesuffix(words)) <= record["coverage"]["lost_events"]
+    process = groups.start(groups.name(3), programs / "tests/truth/calls", env={}, stdout=subprocess.PIPE, text=True)
+    said = [line.rsplit(" ", 3) for line in process.communicate(timeout=60)[0].splitlines()]
+    record = job_of(agent, 3)
+    found = {row["name"]: row for row in record["syscalls"]}
+    assert [(name, found[name]["calls"], found[name]["errors"]) for name, _, _, _ in said] == \
+        [(name, int(calls), int(errors)) for name, calls, errors, _ in said]
+    assert said_of(record) == (0, [note for note in record["coverage"]["notes"] if "went on" in note])

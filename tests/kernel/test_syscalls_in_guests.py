@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""System calls by name on other kernels: what jobmeter counted is what the program made, on full preemption too."""
+"""System calls by name on other kernels: what jobmeter counted is what the program made, on full preemption too; and what
+the agent counted of two jobs is what each made."""
 
+import collections
 import json
 
 import pytest
-from calls_cases import OPTIONS, contradictions, differences, lost
+from calls_cases import OPTIONS, contradictions, differences, lost, rows
 
 from guest import OPTIONAL, Case
+from test_agent_in_guests import AGENT
 
 SCRIPT = """set -e
 jobmeter run --quiet --syscalls --output /out/record.json -- calls {options} > /out/said.txt
@@ -29,3 +32,43 @@ def test_every_call_error_and_nap_is_counted(kernel, result, options):
     assert differences(result.files["said.txt"].decode(), record) == {}
     assert contradictions(record) == []
     assert record["coverage"]["lost_events"] == lost(record, options)
+
+
+# Job 7 goes on while the agent is killed and started again.
+AGENTS = AGENT + """
+export JOBMETER_SYSCALLS=on
+call() {
+	task=$scope/job_$1/step_0/user/task_0
+	mkdir -p $task
+	sh -c "echo 0 >$task/cgroup.procs; exec /bin/calls" >>/out/said.$1
+}
+start
+call 7
+call 8
+await 'jobid="8"'
+kill -KILL $agent
+wait $agent || true
+call 7
+end 8
+start
+call 7
+await 'end_time.*jobid="8"' 'jobid="7"'
+jobmeter report --json slurm/7 >/out/7.json
+jobmeter report --json slurm/8 >/out/8.json
+finish
+"""
+
+
+@pytest.mark.parametrize("result", [Case(AGENTS), Case(AGENTS, boot="preempt=full")], indirect=True, ids=["", "preempt=full"])
+def test_an_agent_has_each_jobs_own(kernel, result):
+    assert result.status == 0, (result.stderr, result.files.get("log"))
+    for job in "78":
+        record = json.loads(result.files[f"{job}.json"])
+        if "T3" not in record["coverage"]["tiers"] and kernel.name in OPTIONAL:
+            pytest.skip(f"kernel {kernel.name}: no T3: {'; '.join(record['coverage']['missing'])}")
+        said = collections.Counter()
+        for line in result.files[f"said.{job}"].decode().splitlines():
+            name, calls, errors, _ = line.rsplit(" ", 3)
+            said.update({(name, "calls"): int(calls), (name, "errors"): int(errors)})
+        assert {key: rows(record)[key[0]][key[1]] for key in said} == dict(said)
+        assert contradictions(record) == []

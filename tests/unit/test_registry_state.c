@@ -13,6 +13,7 @@
 #include "lives.h"
 #include "test.h"
 #include "model/sections/oom_list.h"
+#include "model/sections/syscalls.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 
@@ -75,7 +76,8 @@ static struct registry *make(void)
 					 .name_place = name_by_number,
 					 .counted = COUNTED_DETAILS | COUNTED_TASKS |
 						    COUNTED_NETWORK | COUNTED_CONNECTIONS |
-						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK };
+						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK |
+						    COUNTED_SYSCALLS };
 	const struct thermal_moment warm = { .cpus = 3,
 					     .frequency_hz = 2900000000,
 					     .frequency_min_hz = 1300000000,
@@ -298,6 +300,81 @@ TEST(what_devices_did_comes_back_and_goes_on)
 	parse(older, lacking); /* from before it was counted */
 	go_on(older, false);
 	ASSERT(!block_after(older, &t)->is_known);
+}
+
+static struct syscall_row syscall_of(const char *name, uint64_t calls, uint64_t ns)
+{
+	struct syscall_row row = {};
+
+	snprintf(row.name, sizeof(row.name), "%s", name);
+	*syscall_number_ref(&row, METRIC_SYSCALL_CALLS) = calls;
+	*syscall_number_ref(&row, METRIC_SYSCALL_SECONDS) = ns;
+	*syscall_number_ref(&row, METRIC_SYSCALL_LONGEST) = ns;
+	return row;
+}
+
+/* What is kept of it; UINT64_MAX: it is not known. */
+static uint64_t kept(struct registry *r, const char *manager, const char *id, const char *name,
+		     enum metric_id metric)
+{
+	const struct syscalls *s = registry_job_syscalls(registry_find(r, manager, id));
+	const struct syscall_row *row = s ? syscalls_find(s, name) : NULL;
+
+	return row ? syscall_number(row, metric) : s ? 0 : UINT64_MAX;
+}
+
+static void feed_syscalls(struct registry *r, bool is_counted)
+{
+	const struct registry_feed f = { .name_place = name_by_number,
+					 .counted = COUNTED_FILES |
+						    (is_counted ? COUNTED_SYSCALLS : 0) };
+
+	ASSERT_OK(registry_feed(r, &f));
+}
+
+TEST(system_calls_of_cgroups_that_ended_come_back)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	const struct syscall_row read = syscall_of("read", 1009, 13),
+				 more = syscall_of("read", 503, 17);
+	_cleanup_free_ char *slurm = NULL, *run = NULL;
+
+	ASSERT_OK(registry_fold_syscall(before, 3, &read)); /* of one CPU */
+	ASSERT_OK(registry_fold_syscall(before, 3, &more));
+	ASSERT_OK(registry_fold_syscall(before, 2, &more)); /* which lives */
+	ASSERT_OK(registry_fold_syscall(before, 4711, &more));
+	ASSERT_EQ(kept(before, "slurm", "42", "read", METRIC_SYSCALL_CALLS), 1512u);
+	ASSERT_EQ(kept(before, "run", "9", "read", METRIC_SYSCALL_CALLS), 1512u);
+	ASSERT_OK(registry_inherit_syscall(before, 2, &more)); /* until the kernel side ends */
+	ASSERT_OK(registry_inherit_syscall(before, 3, &more)); /* which is folded */
+	slurm = format(before, "slurm", "42");
+	run = format(before, "run", "9");
+	parse(after, slurm);
+	parse(after, run);
+	feed_syscalls(after, true);
+	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_CALLS), 2015u);
+	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_SECONDS), 47u);
+	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_LONGEST), 17u);
+	ASSERT_EQ(kept(after, "run", "9", "read", METRIC_SYSCALL_CALLS), 1512u);
+	ASSERT_EQ(kept(after, "run", "9", "write", METRIC_SYSCALL_CALLS), 0u);
+}
+
+TEST(system_calls_are_not_known_if_an_agent_in_between_did_not_count_them)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *between = lives_registry(),
+						  *after = lives_registry();
+	const struct syscall_row read = syscall_of("read", 1009, 13);
+	_cleanup_free_ char *text = NULL, *lacking = NULL;
+
+	ASSERT_OK(registry_fold_syscall(before, 3, &read));
+	text = format(before, "slurm", "42");
+	parse(between, text);
+	feed_syscalls(between, false);
+	ASSERT_EQ(kept(between, "slurm", "42", "read", METRIC_SYSCALL_CALLS), UINT64_MAX);
+	lacking = format(between, "slurm", "42");
+	parse(after, lacking);
+	feed_syscalls(after, true);
+	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_CALLS), UINT64_MAX);
 }
 
 /* A part of it is not it. */

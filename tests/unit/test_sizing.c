@@ -107,6 +107,29 @@ TEST(what_is_on_demand_takes_its_memory_when_it_is_asked_for)
 	ASSERT(bytes_of(&p, "followed_names") > 1000 * 520);
 }
 
+TEST(system_calls_of_all_groups_are_within_the_limit_and_those_of_one_beyond_it)
+{
+	struct sizing sizing = { .shape = large_node };
+	struct plan p;
+
+	sizing.shape.names_syscalls = true;
+	ASSERT(plan(&sizing, &p) <= SIZING_LIMIT_MIB * MIB);
+	ASSERT_EQ(entries_of(&p, "syscalls_by_cgroup"), 1280u * 2 * 40);
+	ASSERT_EQ(entries_of(&p, "syscall_rows"), 1u);
+	sizing.limit_bytes = 36 * MIB; /* they give way before rows of files */
+	ASSERT(plan(&sizing, &p) <= 36 * MIB);
+	ASSERT_EQ(entries_of(&p, "file_rows"), 1280u * 13 * 5);
+	ASSERT(entries_of(&p, "syscalls_by_cgroup") > 1024 &&
+	       entries_of(&p, "syscalls_by_cgroup") < 1280 * 2 * 40);
+	sizing = (struct sizing){ .shape = { .cpus = 2, .names_syscalls = true },
+				  .limit_bytes = 1 };
+	plan(&sizing, &p);
+	ASSERT_EQ(entries_of(&p, "syscall_rows"), 1601u);
+	ASSERT_EQ(entries_of(&p, "parked_syscalls"), 16384u);
+	ASSERT(bytes_of(&p, "parked_syscalls") > 16384 * 88);
+	ASSERT_EQ(entries_of(&p, "syscalls_by_cgroup"), 1u);
+}
+
 TEST(no_map_is_of_a_kind_whose_memory_is_not_known)
 {
 	const struct sizing sizing = { .shape = large_node };

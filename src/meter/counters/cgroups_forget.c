@@ -19,6 +19,7 @@
 #include "counters/cgroups_internal.h"
 #include "basic/macro.h"
 #include "load/meter.h"
+#include "bpf/syscall_counts.h"
 #include "bpf/traffic.h"
 #include "cgroup/mounts.h"
 #include "bpf/oom.h" /* the kernel side's */
@@ -107,16 +108,43 @@ static const struct {
 	enum object_id object;
 	const char *map;
 	size_t key_size, value_size;
+	enum share share; /* that its entries are taken from; SHARE_COUNT: none */
 } cgroup_maps[] = {
-	{ OBJECT_LIFE, "lost_by_cgroup", sizeof(struct cgroup_cpu), sizeof(uint64_t) },
-	{ OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals) },
+	{ OBJECT_LIFE, "lost_by_cgroup", sizeof(struct cgroup_cpu), sizeof(uint64_t), SHARE_COUNT },
+	{ OBJECT_TASKS, "task_totals", sizeof(struct cgroup_cpu), sizeof(struct task_totals),
+	  SHARE_COUNT },
 	{ OBJECT_TASKS, "oom_kills_by_task", sizeof(struct cgroup_cpu),
-	  sizeof(struct oom_kill_entry) },
-	{ OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times) },
-	{ OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls) },
-	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts) },
-	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value) },
+	  sizeof(struct oom_kill_entry), SHARE_COUNT },
+	{ OBJECT_TIME, "task_times", sizeof(struct cgroup_cpu), sizeof(struct task_times),
+	  SHARE_COUNT },
+	{ OBJECT_FILES, "polls", sizeof(struct cgroup_cpu), sizeof(struct polls), SHARE_COUNT },
+	{ OBJECT_FILES, "traffic_rows", sizeof(struct traffic_key), sizeof(struct traffic_counts),
+	  SHARE_COUNT },
+	{ OBJECT_SYSCALLS, "syscalls_by_cgroup", sizeof(struct syscall_key),
+	  sizeof(struct syscall_counts), SHARE_SYSCALLS },
+	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value),
+	  SHARE_COUNT },
 };
+
+/* Those that were found, which are from one share; SHARE_COUNT: none. */
+static void erase_shared(const struct forgetting *f, int fd, enum share share)
+{
+	const struct keys *found = &f->found;
+	int erased = 0;
+
+	if (found->count)
+		qsort(found->items, found->count, found->size, ids_compare); /* by cgroup */
+	for (size_t k = 0; k < found->count; k++) {
+		uint64_t cgroup = *(const uint64_t *)key_at(found, k);
+
+		erased += bpf_map_delete_elem(fd, key_at(found, k)) == 0;
+		if (k + 1 < found->count && *(const uint64_t *)key_at(found, k + 1) == cgroup)
+			continue;
+		if (share != SHARE_COUNT)
+			give_back(f, cgroup, share, erased);
+		erased = 0;
+	}
+}
 
 static int erase_cgroup_map(const struct forgetting *of, size_t i)
 {
@@ -128,8 +156,8 @@ static int erase_cgroup_map(const struct forgetting *of, size_t i)
 	if (fd < 0)
 		return 0;
 	r = entries_visit(fd, cgroup_maps[i].key_size, cgroup_maps[i].value_size, visit_key, &f);
-	for (size_t k = 0; k < f.found.count && r >= 0; k++)
-		(void)bpf_map_delete_elem(fd, key_at(&f.found, k));
+	if (r >= 0)
+		erase_shared(&f, fd, cgroup_maps[i].share);
 	return r;
 }
 

@@ -279,6 +279,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);
 	registry_losses_format(j, d);
+	registry_syscalls_format(j, d);
 	parts_format(&j->parts, false, d);
 	put_steps(d, j);
 	put_mounts(d, j);

@@ -53,6 +53,7 @@ static const struct {
 	[LOST_CONNECTION] = { "connection", true, "beginning", "beginnings", " and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
 	[LOST_ACCEPT] = { "accept", true, "io_uring request", "io_uring requests", " to accept connections, which are not counted as accepted" },
 	[LOST_SYSCALL] = { "syscall", false, "system call", "system calls", " counted without their time: begun unseen, or the table of calls was full" },
+	[LOST_SYSCALL_ROW] = { "syscall_row", true, "system call", "system calls", " not counted by name, since the table of those was full" },
 	[LOST_BLOCK_ROW] = { "block_row", true, "request", "requests", " to block devices not counted, since the table of those was full" },
 	[LOST_BLOCK_REQUEST] = { "block_request", true, "request", "requests", " to block devices not counted, since too many were on their way at once" },
 	[LOST_BLOCK_END] = { "block_end", false, "request", "requests", " to block devices counted without their time, since their end was not seen" },

@@ -18,7 +18,7 @@ struct object_map {
 	int fd; /* the objects'; negative: it was only planned */
 	enum object_id object;
 };
-#define MAPS_MAX 64
+#define MAPS_MAX 80
 
 struct map_list {
 	struct bpf_map *maps[MAPS_MAX];

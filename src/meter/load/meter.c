@@ -78,7 +78,7 @@ static unsigned int wanted_objects(const struct meter_options *options)
 {
 	unsigned int wanted = 0;
 
-	if (options->tiers && options->has_groups)
+	if ((options->tiers || options->names_syscalls) && options->has_groups)
 		wanted |= 1U << OBJECT_LIFE;
 	if (options->names_syscalls)
 		wanted |= 1U << OBJECT_SYSCALLS;
@@ -118,6 +118,7 @@ int meter_open(const struct meter_options *options, struct meter **ret)
 	sizing.shape.has_histograms = options->has_histograms;
 	sizing.shape.followed = options->followed_max;
 	sizing.shape.has_groups = options->has_groups;
+	sizing.shape.names_syscalls = options->names_syscalls;
 	if (options->has_groups)
 		bare_ns = own_costs_time_call();
 	if (opening.wanted)
@@ -249,6 +250,12 @@ static bool sees_block(const struct meter *m)
 	       hooks_is_on(hooks, "count_bios") && hooks_is_on(hooks, "count_bio");
 }
 
+static bool names_syscalls(const struct meter *m)
+{
+	return hooks_is_on(&m->objects.hooks, "enter_syscall") &&
+	       hooks_is_on(&m->objects.hooks, "leave_syscall");
+}
+
 unsigned int meter_counted(const struct meter *m)
 {
 	/* which needs no other hook of the tier */
@@ -260,6 +267,8 @@ unsigned int meter_counted(const struct meter *m)
 		counted |= COUNTED_LOOKS | COUNTED_NETWORK;
 	if (sees_connections(m))
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
+	if (names_syscalls(m))
+		counted |= COUNTED_SYSCALLS;
 	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
 }
 

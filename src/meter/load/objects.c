@@ -213,6 +213,8 @@ static void set_shares(struct objects *o, const struct sizing *sizing)
 			shares[SHARE_HISTOGRAMS] = share;
 		if (strcmp(name, "superblocks") == 0)
 			shares[SHARE_SUPERBLOCKS] = share;
+		if (strcmp(name, "syscalls_by_cgroup") == 0)
+			shares[SHARE_SYSCALLS] = share;
 	}
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (o->watches[id])
@@ -400,8 +402,9 @@ static void zero_map(const struct object_map *map)
 
 /* Counters that stand until they are read for the last time. */
 static const char *const counting_maps[] = {
-	"file_rows", "file_histograms", "other_rows", "task_totals",  "task_times", "leaving_tasks",
-	"polls",     "traffic_rows",	"block_rows", "syscall_rows", "lost",	    "lost_by_cgroup"
+	"file_rows",	 "file_histograms", "other_rows",	  "task_totals", "task_times",
+	"leaving_tasks", "polls",	    "traffic_rows",	  "block_rows",	 "syscall_rows",
+	"lost",		 "lost_by_cgroup",  "syscalls_by_cgroup",
 };
 
 static bool is_counting(const struct object_map *map)
@@ -467,13 +470,14 @@ void objects_follow_syscalls(struct objects *o, bool is_from_program)
 int objects_plan(const struct sizing *sizing, struct object_map *ret, size_t *ret_count)
 {
 	unsigned int cpus = sizing->shape.cpus ? sizing->shape.cpus : sizing_cpus();
+	size_t end = sizing->shape.names_syscalls ? OBJECT_SYSCALLS + 1 : OBJECT_SYSCALLS;
 	struct any_bpf *items[OBJECT_COUNT] = {};
 	struct complaint complaint;
 	struct map_list list;
 	int r = 0;
 
 	complaint_listen(&complaint);
-	for (size_t id = 0; id < OBJECT_SYSCALLS && r >= 0; id++)
+	for (size_t id = 0; id < end && r >= 0; id++)
 		r = skeleton_open((enum object_id)id, false, NULL, NULL, &items[id]);
 	if (r >= 0) {
 		maps_size(items, sizing, &list);

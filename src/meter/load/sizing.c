@@ -165,14 +165,25 @@ static unsigned int followed_calls(const struct sizing_shape *s)
 	return s->followed ? MAX(tasks(s), 8192U) : 0; /* as parked_calls */
 }
 
-static unsigned int syscall_rows(const struct sizing_shape *s UNUSED)
+/* Of one group. */
+static unsigned int syscall_rows(const struct sizing_shape *s)
 {
-	return SYSCALL_ROWS;
+	return s->names_syscalls && !s->has_groups ? SYSCALL_ROWS : 0;
+}
+
+static unsigned int parked_syscalls(const struct sizing_shape *s)
+{
+	return s->names_syscalls ? tasks(s) : 0;
 }
 
 static unsigned int totals(const struct sizing_shape *s)
 {
 	return pairs(s) * SIZING_CGROUPS_OF_A_JOB;
+}
+
+static unsigned int syscalls_by_cgroup(const struct sizing_shape *s)
+{
+	return s->names_syscalls && s->has_groups ? totals(s) * SIZING_SYSCALLS_OF_A_PAIR : 0;
 }
 
 static unsigned int threaded(const struct sizing_shape *s)
@@ -236,7 +247,7 @@ static const struct {
 	const char *map;
 	unsigned int (*needed)(const struct sizing_shape *shape);
 	unsigned int usual;
-	bool is_on_demand; /* its memory was asked for, beyond the limit */
+	bool is_on_demand; /* of one group its memory was asked for, beyond the limit */
 } table[] = {
 	{ "file_rows",       rows,        8192, false },
 	{ "file_histograms", histograms,  2048, false },
@@ -266,11 +277,13 @@ static const struct {
 	{ "open_files",       open_files,      1, true },
 	{ "parked_refs",      followed_calls,  1, true },
 	{ "syscall_rows",     syscall_rows,    1, true },
-	{ "parked_syscalls",  tasks,       16384, true }, /* tasks asleep in a call */
+	{ "syscalls_by_cgroup", syscalls_by_cgroup, 1024, true },
+	{ "parked_syscalls",  parked_syscalls, 16384, true }, /* tasks asleep in a call */
 };
 /* clang-format on */
 
 #define ROWS_MIN 64
+#define SYSCALLS_MIN 1024 /* else the self-test has no room */
 #define HISTOGRAMS_MIN 1
 #define UNUSED_ENTRIES 1 /* a map has one at least */
 
@@ -306,11 +319,14 @@ unsigned int sizing_share(const char *map, unsigned int entries, const struct si
 	return entries / 8;
 }
 
-static bool is_on_demand(const char *map)
+/* A map that is used where that is asked for, and else has one entry. */
+static bool is_on_demand(const char *map, const struct sizing_shape *shape, bool *ret_is_asked)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-		if (strcmp(table[i].map, map) == 0)
-			return table[i].is_on_demand;
+		if (strcmp(table[i].map, map) != 0)
+			continue;
+		*ret_is_asked = table[i].needed(shape);
+		return table[i].is_on_demand;
 	}
 	return false;
 }
@@ -354,22 +370,24 @@ static uint64_t shrink(struct map_form *map, unsigned int least, uint64_t bytes,
 
 uint64_t sizing_choose(const struct sizing *sizing, struct map_form *forms, size_t count)
 {
+	/* Who gives first. */
 	static const struct map_size least[] = { { "file_histograms", HISTOGRAMS_MIN },
-						 { "file_rows", ROWS_MIN } }; /* who gives first */
+						 { "syscalls_by_cgroup", SYSCALLS_MIN },
+						 { "file_rows", ROWS_MIN } };
 	uint64_t limit = sizing->limit_bytes ? sizing->limit_bytes : SIZING_LIMIT_MIB * MIB, bytes;
 	struct sizing_shape shape = sizing->shape;
 
 	fill_shape(&shape);
 	for (size_t i = 0; i < count; i++) {
 		const struct map_size *fixed = find_fixed(sizing->fixed, forms[i].name);
+		bool is_asked = false, is_demanded = is_on_demand(forms[i].name, &shape, &is_asked);
 
 		forms[i].entries = fixed ? fixed->entries
 					 : entries_for(forms[i].name, &shape, forms[i].entries);
-		if (!shape.followed && is_on_demand(forms[i].name) &&
-		    forms[i].type == BPF_MAP_TYPE_HASH)
+		if (is_demanded && !is_asked && forms[i].type == BPF_MAP_TYPE_HASH)
 			forms[i].flags |= BPF_F_NO_PREALLOC; /* else it has an element for each CPU
 							      */
-		if (shape.followed && is_on_demand(forms[i].name) && limit < UINT64_MAX / 2)
+		if (is_demanded && is_asked && !shape.has_groups && limit < UINT64_MAX / 2)
 			limit += map_form_bytes(&forms[i], shape.cpus);
 	}
 	bytes = sum(forms, count, shape.cpus);

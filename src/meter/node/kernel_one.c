@@ -31,7 +31,7 @@ int kernel_one_open(struct kernel_one *o, const struct sampler_options *wanted,
 		.has_block = wanted->has_block,
 		.sizes = o->one->map_sizes,
 		.followed_max = o->one->followed_max,
-		.names_syscalls = o->one->names_syscalls,
+		.names_syscalls = wanted->names_syscalls,
 		.watched_id = group_id(o->one->group),
 		.hierarchy = h,
 	};
@@ -99,18 +99,22 @@ static int describe_files(const struct meter *m, struct record *record)
 	return strings_add(&record->coverage.missing, "hot files: they need files by mount");
 }
 
+int kernel_one_note_open(uint64_t open, struct record *record)
+{
+	return open ? strings_add(&record->coverage.notes,
+				  "%" PRIu64
+				  " system call%s that went on at the end %s not counted",
+				  open, open == 1 ? "" : "s", open == 1 ? "is" : "are")
+		    : 0;
+}
+
 static int describe_syscalls(const struct kernel_one *o, struct record *record)
 {
-	uint64_t open = o->open_syscalls;
 	int r = 0;
 
 	if (record->syscalls.is_known && !strings_contain(&record->coverage.tiers, "T3"))
 		r = strings_add(&record->coverage.tiers, "T3");
-	if (r >= 0 && open)
-		r = strings_add(&record->coverage.notes,
-				"%" PRIu64 " system call%s that went on at the end %s not counted",
-				open, open == 1 ? "" : "s", open == 1 ? "is" : "are");
-	return r;
+	return r < 0 ? r : kernel_one_note_open(o->open_syscalls, record);
 }
 
 int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struct record *record)
@@ -122,5 +126,5 @@ int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struc
 				o->why_no_canary.text);
 	if (r >= 0 && o->one->followed_max)
 		r = describe_files(m, record);
-	return r < 0 || !o->one->names_syscalls ? r : describe_syscalls(o, record);
+	return r < 0 ? r : describe_syscalls(o, record);
 }

@@ -34,4 +34,6 @@ int kernel_one_learn(struct kernel_one *o, struct registry *registry, uint64_t b
 /* What was counted on demand, file by file and by system call; @names are refreshed. */
 int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_names *names,
 			   struct record *record, struct error *err);
+/* So many system calls go on.  -ENOMEM, -ENOSPC. */
+int kernel_one_note_open(uint64_t open, struct record *record);
 int kernel_one_describe(const struct kernel_one *o, const struct meter *m, struct record *record);

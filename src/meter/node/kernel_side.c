@@ -9,6 +9,7 @@
 
 #include "counters/blocks.h"
 #include "selftest/canary.h"
+#include "counters/details.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"
@@ -26,6 +27,8 @@
 #include "jobs/registry.h"
 #include "counters/row_cache.h"
 #include "node/sampler.h"
+#include "model/section.h"
+#include "model/sections.h"
 
 #define JOBS_AT_ONCE 1024 /* that the maps are sized for, as far as their memory reaches */
 #define WALK_NS                                                                           \
@@ -90,6 +93,7 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 		.has_clock = wanted->has_clock,
 		.has_histograms = wanted->has_histograms,
 		.has_block = wanted->has_block,
+		.names_syscalls = wanted->names_syscalls,
 		.has_groups = true,
 		.shape = { .jobs = JOBS_AT_ONCE },
 		.maps_memory_mib = wanted->maps_memory_mib,
@@ -135,7 +139,7 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 	if (!k)
 		return -ENOMEM;
 	*k = (struct kernel_side){
-		.has_bpf = options->tiers,
+		.has_bpf = options->tiers || options->names_syscalls,
 		.has_clock = options->has_clock,
 		.has_histograms = options->has_histograms,
 		.root_fd = options->root_fd,
@@ -144,7 +148,7 @@ int kernel_side_open(const struct sampler_options *options, const struct hierarc
 	};
 	if (k->one.one)
 		r = kernel_one_open(&k->one, options, h, &k->meter, err);
-	else if (options->tiers)
+	else if (k->has_bpf)
 		r = open_meter(k, options, err);
 	if (r >= 0 && !k->meter)
 		r = group_tree_open(k->root_fd, h, &k->tree, err);
@@ -399,9 +403,9 @@ static bool sorts_calls(const struct kernel_side *k)
 	return k->has_histograms && k->rows;
 }
 
-int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
-				struct place_names *names, const uint64_t *cgroups, size_t count,
-				struct error *err)
+static int fold_histograms(struct kernel_side *k, struct registry *registry,
+			   struct place_names *names, const uint64_t *cgroups, size_t count,
+			   struct error *err)
 {
 	_cleanup_free_ struct cgroup_histograms *histograms = NULL;
 	size_t found = 0;
@@ -411,6 +415,36 @@ int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry
 		return 0;
 	r = cgroups_read_histograms(k->meter, cgroups, count, &histograms, &found, err);
 	return r < 0 ? r : registry_fold_histograms(registry, histograms, found, name_place, names);
+}
+
+static bool names_syscalls(const struct kernel_side *k)
+{
+	return k->meter && meter_counted(k->meter) & COUNTED_SYSCALLS;
+}
+
+/* As syscalls_visit(). */
+static int visit_named(struct kernel_side *k, const uint64_t *cgroups, size_t count,
+		       syscall_visitor visit, void *context, struct error *err)
+{
+	int r = syscalls_visit(k->meter, cgroups, count, visit, context);
+
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's system calls") : 0;
+}
+
+static int fold_syscall(void *registry, uint64_t cgroup, const struct syscall_row *row)
+{
+	return registry_fold_syscall(registry, cgroup, row);
+}
+
+int kernel_side_fold_details(struct kernel_side *k, struct registry *registry,
+			     struct place_names *names, const uint64_t *cgroups, size_t count,
+			     struct error *err)
+{
+	int r = fold_histograms(k, registry, names, cgroups, count, err);
+
+	if (k->one.one || !names_syscalls(k))
+		return r;
+	return r < 0 ? r : visit_named(k, cgroups, count, fold_syscall, registry, err);
 }
 
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
@@ -456,6 +490,11 @@ static int put_histograms_aside(struct kernel_side *k, struct registry *registry
 	return 0;
 }
 
+static int inherit_syscall(void *registry, uint64_t cgroup, const struct syscall_row *row)
+{
+	return registry_inherit_syscall(registry, cgroup, row);
+}
+
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
 			  struct place_names *names, struct error *err)
 {
@@ -467,6 +506,8 @@ int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
 	r = feed(k, registry, names, boot_ns, &bases, err);
 	if (r >= 0 && sorts_calls(k))
 		r = put_histograms_aside(k, registry, names, err);
+	if (r >= 0 && names_syscalls(k))
+		r = visit_named(k, NULL, 0, inherit_syscall, registry, err);
 	return r < 0 ? r : registry_put_aside(registry, &bases, boot_ns);
 }
 
@@ -535,13 +576,45 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
-int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record,
-			    struct error *err)
+static int add_syscall(void *to, uint64_t cgroup UNUSED, const struct syscall_row *row)
 {
-	int r = k->one.one ? place_names_refresh(names, superblocks_fd(k), false, err) : 0;
+	return syscalls_add(to, row);
+}
 
-	return r < 0 || !k->one.one ? r
-				    : kernel_one_add_details(&k->one, k->meter, names, record, err);
+/* Of the job's cgroups, live and ended. */
+static int add_syscalls(struct kernel_side *k, const struct registry_job *job,
+			struct record *record, struct error *err)
+{
+	const struct syscalls *folded = registry_job_syscalls(job);
+	_cleanup_free_ uint64_t *cgroups = NULL;
+	size_t count = 0;
+	int r;
+
+	if (!names_syscalls(k) || !folded)
+		return 0;
+	r = registry_job_cgroups(job, &cgroups, &count);
+	if (r < 0)
+		return r;
+	record->syscalls.is_known = true;
+	if (count)
+		r = visit_named(k, cgroups, count, add_syscall, &record->syscalls, err);
+	if (r >= 0)
+		r = syscalls_section.add(&record->syscalls, folded); /* which sorts them */
+	return r < 0 || !count ? r
+			       : kernel_one_note_open(syscalls_count_open(k->meter,
+									  cgroups, count),
+						      record);
+}
+
+int kernel_side_add_details(struct kernel_side *k, const struct registry_job *job,
+			    struct place_names *names, struct record *record, struct error *err)
+{
+	int r;
+
+	if (!k->one.one)
+		return add_syscalls(k, job, record, err);
+	r = place_names_refresh(names, superblocks_fd(k), false, err);
+	return r < 0 ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
 
 int kernel_side_govern(struct kernel_side *k, uint64_t budget, uint64_t boot_ns)
@@ -557,6 +630,22 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 	return k->governor ? governor_describe(k->governor, from_ns, to_ns, record) : 0;
 }
 
+/* @losses: as below. */
+static int describe_groups(const struct kernel_side *k, const struct losses *losses,
+			   struct record *record)
+{
+	int r = meter_describe(k->meter, losses, record);
+
+	if (r < 0 || !names_syscalls(k))
+		return r;
+	r = strings_add(&record->coverage.tiers, "T3");
+	return r < 0 || !losses || record->syscalls.is_known
+		       ? r
+		       : strings_add(&record->coverage.missing,
+				     "system calls by name: an earlier agent, which measured a "
+				     "part of the job, did not count them");
+}
+
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,
 			 struct record *record)
 {
@@ -565,7 +654,7 @@ int kernel_side_describe(const struct kernel_side *k, const struct losses *losse
 	if (k->one.one)
 		return kernel_one_describe(&k->one, k->meter, record);
 	if (k->meter)
-		return meter_describe(k->meter, losses, record);
+		return describe_groups(k, losses, record);
 	r = strings_add(&record->coverage.tiers, "files of the group");
 	return r < 0 ? r
 		     : strings_add(&record->coverage.missing, "files by mount, wait times: %s",

@@ -46,10 +46,11 @@ int kernel_side_learn(struct kernel_side *k, struct registry *registry, uint64_t
 		      uint64_t real_ns, struct error *err);
 int kernel_side_feed(struct kernel_side *k, struct registry *registry, struct place_names *names,
 		     uint64_t boot_ns, struct error *err);
-/* Of @count cgroups that were just folded. */
-int kernel_side_fold_histograms(struct kernel_side *k, struct registry *registry,
-				struct place_names *names, const uint64_t *cgroups, size_t count,
-				struct error *err);
+/* What no feed has, histograms and system calls by name, of @count cgroups that were just folded.
+ */
+int kernel_side_fold_details(struct kernel_side *k, struct registry *registry,
+			     struct place_names *names, const uint64_t *cgroups, size_t count,
+			     struct error *err);
 /* All that is folded is written down: erase it here. */
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry);
 
@@ -79,9 +80,9 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 /* Those of the job's cgroups, live and ended. */
 int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job *job,
 			       struct place_names *names, struct reading *to, struct error *err);
-/* Of one group: what was counted on demand, file by file and by system call. */
-int kernel_side_add_details(struct kernel_side *k, struct place_names *names, struct record *record,
-			    struct error *err);
+/* What is counted only where it is asked for: by system call, and, of one group, file by file. */
+int kernel_side_add_details(struct kernel_side *k, const struct registry_job *job,
+			    struct place_names *names, struct record *record, struct error *err);
 /* What was on, what was not, and what was lost: a job's, or, where @losses is NULL, the node's
  * since it began. */
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,

@@ -397,8 +397,7 @@ static int fold(struct sampler *s, uint64_t boot_ns, struct error *err)
 	int r = registry_fold(s->registry, boot_ns, &cgroups, &count);
 
 	if (r >= 0 && count)
-		r = kernel_side_fold_histograms(s->kernel, s->registry, s->names, cgroups, count,
-						err);
+		r = kernel_side_fold_details(s->kernel, s->registry, s->names, cgroups, count, err);
 	s->is_saved = r >= 0 && write_states(s);
 	if (s->is_saved)
 		r = kernel_side_forget_folded(s->kernel, s->registry);
@@ -594,7 +593,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
-		r = kernel_side_add_details(s->kernel, s->names, record, err);
+		r = kernel_side_add_details(s->kernel, known, s->names, record, err);
 	if (r >= 0)
 		r = kernel_side_describe(s->kernel, registry_job_losses(known), record);
 	if (r >= 0)

@@ -40,7 +40,6 @@ struct sampler_one {
 	bool is_own; /* made for a command, of which the caller knows the rest: what it may use, and
 			its sensors */
 	unsigned int followed_max; /* files to follow one by one; 0: none */
-	bool names_syscalls; /* count system calls by name */
 	const struct map_size *map_sizes; /* for tests: see meter_options; may be NULL */
 	const struct hardware_events *hardware; /* for tests: what to count; NULL: what the
 						   processor has */
@@ -51,6 +50,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	unsigned int tiers; /* of enum meter_tier, by BPF; 0: without it */
 	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices
 						    */
+	bool names_syscalls; /* count system calls by name, whatever the tiers */
 	bool has_units; /* systemd's units and sessions are jobs, too */
 	int key; /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the
 		    best */

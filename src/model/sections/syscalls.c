@@ -108,6 +108,16 @@ static void add_row(struct syscall_row *to, const struct syscall_row *from)
 	}
 }
 
+int syscalls_add(struct syscalls *s, const struct syscall_row *row)
+{
+	struct syscall_row *to = syscalls_get(s, row->name);
+
+	if (!to)
+		return s->count < SYSCALLS_MAX ? -ENOMEM : -ENOSPC;
+	add_row(to, row);
+	return 0;
+}
+
 static int syscalls_begin(void *ret, unsigned int counted UNUSED)
 {
 	*(struct syscalls *)ret = (struct syscalls){ .is_known = true };
@@ -118,20 +128,16 @@ static int syscalls_merge(void *sum, const void *part)
 {
 	const struct syscalls *from = part;
 	struct syscalls *to = sum;
+	int r = 0;
 
 	if (!to->is_known || !from->is_known) {
 		syscalls_clear(to);
 		return 0;
 	}
-	for (size_t i = 0; i < from->count; i++) {
-		struct syscall_row *row = syscalls_get(to, from->items[i].name);
-
-		if (!row)
-			return to->count < SYSCALLS_MAX ? -ENOMEM : -ENOSPC;
-		add_row(row, &from->items[i]);
-	}
+	for (size_t i = 0; r == 0 && i < from->count; i++)
+		r = syscalls_add(to, &from->items[i]);
 	syscalls_sort(to);
-	return 0;
+	return r;
 }
 
 /* A peak that did not rise is from before.  False: a counter fell. */

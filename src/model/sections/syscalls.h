@@ -41,6 +41,10 @@ struct syscall_row *syscalls_find(const struct syscalls *s, const char *name);
  * that is too long is cut. NULL: no memory, or there are SYSCALLS_MAX. */
 struct syscall_row *syscalls_get(struct syscalls *s, const char *name);
 
+/* Counters are summed, of peaks the greater stays; in no order until syscalls_sort().  -ENOMEM;
+ * -ENOSPC: there are SYSCALLS_MAX names. */
+int syscalls_add(struct syscalls *s, const struct syscall_row *row);
+
 /* A metric over all names; counters only. */
 uint64_t syscalls_total(const struct syscalls *s, enum metric_id id);
 

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""System calls by name in the agent (`syscalls: on`): each job has what it made, whatever becomes of agent and job."""
+
+import collections
+import json
+import os
+import pwd
+import shutil
+import subprocess
+
+import pytest
+from calls_cases import contradictions, rows
+
+from agent import USER
+from agent_pages import ask, await_page, entries, final_record, known_jobs
+from job_groups import MANAGER
+
+# The program that starts it as another user is started, too.
+BECOME = [shutil.which("setpriv"), f"--reuid={USER}", f"--regid={pwd.getpwnam('nobody').pw_gid}", "--clear-groups", "--"]
+
+
+@pytest.fixture
+def make_calls(programs, bench, groups, demand):
+    """make_calls(job, is_users=): what a part of that job said of the calls that it made, {name: (calls, errors)}."""
+    demand(BECOME[0], "needs setpriv")
+    demand(shutil.which("curl"), "needs curl")
+    program = shutil.copy(programs / "tests/truth/calls", bench.folder / "calls")
+
+    def make(job, is_users=False):
+        process = groups.start(groups.name(job), *(BECOME if is_users else []), program, env={},
+                               stdout=subprocess.PIPE, text=True)
+        text, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        said = collections.Counter()
+        for line in text.splitlines():
+            name, calls, errors, _ = line.rsplit(" ", 3)
+            said.update({(name, "calls"): int(calls), (name, "errors"): int(errors)})
+        said[("execve", "calls")] += is_users
+        return said
+
+    return make
+
+
+def wrong(record, said):
+    found = rows(record)
+    return {key: (found.get(key[0], {}).get(key[1]), count) for key, count in said.items()
+            if found.get(key[0], {key[1]: 0})[key[1]] != count}
+
+
+def record_of(agent, job):
+    return ask(agent, f"/v1/jobs/{MANAGER}/{job}")
+
+
+@pytest.mark.smoke
+def test_two_jobs_of_two_users_have_each_their_own(start_agent, make_calls, groups):
+    agent = start_agent(syscalls=True)
+    said = {1: make_calls(1), 2: make_calls(2, is_users=True)}
+    said[2].update(make_calls(2, is_users=True))
+    await_page(agent, lambda page: {"1", "2"} <= known_jobs(page))
+    for job, its in said.items():
+        record = record_of(agent, job)
+        assert not wrong(record, its)
+        assert not contradictions(record)
+        assert "T3" in record["coverage"]["tiers"]
+        assert not any("system calls" in text for text in record["coverage"]["missing"])
+    both = subprocess.run([agent.program.parent / "jobmeter", "report", "--json", f"{MANAGER}/1"], check=True, text=True,
+                          capture_output=True, env={"JOBMETER_SOCKET": agent.settings["socket"]["path"], "PATH": os.environ["PATH"]})
+    assert not wrong(json.loads(both.stdout), said[1])
+    groups.remove(groups.name(1))
+    assert not wrong(final_record(agent, 1), said[1])
+    assert not wrong(record_of(agent, 2), said[2])
+
+
+def test_at_once(start_agent, make_calls, groups, programs):
+    """On the same CPUs, in turns."""
+    agent = start_agent(syscalls=True)
+    program = programs / "tests/truth/calls"
+    running = {job: groups.start(groups.name(job), program, env={}, stdout=subprocess.PIPE, text=True)
+               for job in range(1, 12)}
+    texts = {job: process.communicate(timeout=120)[0] for job, process in running.items()}
+    await_page(agent, lambda page: len(known_jobs(page)) == 11)
+    for job, text in texts.items():
+        said = {}
+        for line in text.splitlines():
+            name, calls, errors, _ = line.rsplit(" ", 3)
+            said |= {(name, "calls"): int(calls), (name, "errors"): int(errors)}
+        assert not wrong(record_of(agent, job), said)
+
+
+def test_nothing_is_lost_or_counted_twice_whatever_becomes_of_the_agent(start_agent, make_calls, groups):
+    agent = start_agent(syscalls=True)
+    lives, ends = make_calls(1), make_calls(2)
+    agent.kill()
+    lives.update(make_calls(1))
+    ends.update(make_calls(2))
+    groups.remove(groups.name(2))
+    agent.start()
+    assert not wrong(final_record(agent, 2), ends)
+    assert not wrong(record_of(agent, 1), lives)
+    assert agent.step_aside() == 0
+    lives.update(make_calls(1))
+    agent.start()
+    assert "took over what was counting" in agent.log()
+    assert not wrong(record_of(agent, 1), lives)
+    agent.stop()
+    agent.start()  # from what is written down
+    assert not wrong(record_of(agent, 2), ends)
+    lives.update(make_calls(1))
+    assert not wrong(record_of(agent, 1), lives)
+    groups.remove(groups.name(1))
+    assert not wrong(final_record(agent, 1), lives)
+
+
+def test_of_what_an_agent_did_not_count_nothing_is_told(start_agent, make_calls):
+    agent = start_agent()
+    make_calls(1)
+    await_page(agent, lambda page: "1" in known_jobs(page))
+    record = record_of(agent, 1)
+    assert "syscalls" not in record and "T3" not in record["coverage"]["tiers"]
+    assert not any("system calls" in text for text in record["coverage"]["missing"])
+    agent.stop()
+    agent.configure(syscalls=True)
+    agent.start()
+    make_calls(1)
+    said = make_calls(2)
+    await_page(agent, lambda page: "2" in known_jobs(page))
+    assert not wrong(record_of(agent, 2), said)
+    record = record_of(agent, 1)
+    assert "syscalls" not in record
+    assert "system calls by name: an earlier agent, which measured a part of the job, did not count them" in \
+        record["coverage"]["missing"]
+
+
+def test_what_has_ended_is_erased_in_the_kernel(start_agent, make_calls, groups, demand):
+    demand(shutil.which("bpftool") or os.path.exists("/usr/sbin/bpftool"), "needs bpftool")
+    agent = start_agent(syscalls=True)
+    make_calls(1)
+    ids = {(root / groups.name(1)).stat().st_ino for root in groups.roots}
+    assert entries(agent, "syscalls_by_cgroup", ids) > 10
+    groups.remove(groups.name(1))
+    final_record(agent, 1)
+    await_page(agent, lambda _: not entries(agent, "syscalls_by_cgroup", ids))
+    assert not entries(agent, "syscalls_by_cgroup", ids)
+
+
+# Numbers that no kernel has, each on each CPU: more rows than one job may have.
+MANY = """import ctypes, os
+for cpu in os.sched_getaffinity(0):
+    os.sched_setaffinity(0, {cpu})
+    for number in [*range(336, 424), *range(472, 512)]:
+        for _ in range(7):
+            ctypes.CDLL(None).syscall(number)
+"""
+
+
+def test_what_has_no_room_is_said(start_agent, groups, demand):
+    cpus = len(os.sched_getaffinity(0))
+    demand(cpus > 1, "needs two CPUs")
+    agent = start_agent(syscalls=True, maps_memory_mib=4)
+    groups.run(groups.name(1), "/usr/bin/python3", "-c", MANY)
+    await_page(agent, lambda page: "1" in known_jobs(page))
+    record = record_of(agent, 1)
+    end = " system calls not counted by name, since the table of those was full"
+    text, = (text for text in record["coverage"]["missing"] if text.endswith(end))
+    lost = int(text.removesuffix(end))
+    missing = (88 + 40) * 7 * cpus - sum(row["calls"] for row in record["syscalls"] if row["name"].startswith("syscall_"))
+    assert 0 < missing <= lost <= record["coverage"]["lost_events"]
+
+
+@pytest.mark.parametrize("user", ["root", USER])
+def test_a_run_has_them_from_the_agent(start_agent, programs, bench, user):
+    agent = start_agent(syscalls=True)
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    for path in ("jobmeter", "tests/truth/calls"):
+        shutil.copy(programs / path, bench.folder)
+    become = [] if user == "root" else BECOME
+    environment = {**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"], "XDG_STATE_HOME": str(place)}
+    done = subprocess.run([*become, bench.folder / "jobmeter", "run", "--quiet", "--syscalls", "--output", place / "one.json",
+                           "--", bench.folder / "calls"], env=environment, capture_output=True, text=True, cwd="/")
+    assert done.returncode == 0, done.stderr
+    record = json.loads((place / "one.json").read_text())
+    assert record["job"]["manager"] == "run" and record["job"]["id"]
+    found = rows(record)
+    for line in done.stdout.splitlines():
+        name, calls, errors, ns = line.rsplit(" ", 3)
+        assert (found[name]["calls"], found[name]["errors"]) == (int(calls), int(errors)), name
+        assert found[name]["seconds"] >= int(ns) / 1e9
+    assert not any("system calls" in text for text in record["coverage"]["missing"])
+
+
+@pytest.mark.parametrize("user", ["root", USER])
+def test_a_watch_has_them_from_the_agent(start_agent, make_calls, programs, bench, groups, user):
+    """From when it begins on."""
+    agent = start_agent(syscalls=True, socket={"path": f"{bench.folder}/agent/agent.sock", "everyone_sees_all": True})
+    make_calls(1)
+    await_page(agent, lambda page: "1" in known_jobs(page))
+    shutil.copy(programs / "jobmeter", bench.folder)
+    place = bench.folder / "records"
+    place.mkdir()
+    place.chmod(0o1777)
+    watch = subprocess.Popen([*([] if user == "root" else BECOME), bench.folder / "jobmeter", "watch", "--syscalls", "--live",
+                              "--job", f"{MANAGER}/1", "--output", place / "one.json"], stderr=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True, cwd="/",
+                             env={**os.environ, "JOBMETER_SOCKET": agent.settings["socket"]["path"]})
+    first = watch.stdout.readline()  # after its first looks
+    said = make_calls(1)
+    groups.remove(groups.name(1))
+    _, err = watch.communicate(timeout=60)
+    assert watch.returncode == 0, (first, err)
+    assert not wrong(json.loads((place / "one.json").read_text()), said)
