@@ -181,7 +181,7 @@ static struct meter_source *new_source(const struct watch_meter_options *options
 
 static int start_meter(struct meter_source *m, struct error *err)
 {
-	static const char *const wanted[] = { "hardware", "thermal", NULL };
+	static const char *const unwanted[] = { "ports", "node_files", "node_mounts", NULL };
 	bool has_source[SOURCES_MAX];
 	const struct sampler_options options = {
 		.root_fd = m->root_fd,
@@ -207,7 +207,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.names_syscalls = m->options.names_syscalls,
 		.hardware = m->options.hardware,
 	};
-	sources_want(has_source, wanted);
+	sources_want_others(has_source, unwanted);
 	r = sampler_open(&options, &m->sampler, err);
 	m->start_ns = clock_now_ns(CLOCK_REALTIME);
 	m->start_boot_ns = clock_now_ns(CLOCK_BOOTTIME);

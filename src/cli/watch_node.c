@@ -87,7 +87,7 @@ static int get_record(void *context, const char *manager, const char *id, struct
 
 int watch_node_open(struct watch_backend *ret, struct error *err)
 {
-	static const char *const wanted[] = { "thermal", "ports", NULL };
+	static const char *const unwanted[] = { "hardware", "node_files", "node_mounts", NULL };
 	bool has_source[SOURCES_MAX];
 	struct sampler_options options = {
 		.tiers = METER_ALL,
@@ -103,7 +103,7 @@ int watch_node_open(struct watch_backend *ret, struct error *err)
 
 	if (!n)
 		return error_set_errno(err, ENOMEM, "cannot watch");
-	sources_want(has_source, wanted);
+	sources_want_others(has_source, unwanted);
 	n->root_fd = options.root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
 			   : sampler_open(&options, &n->sampler, err);
