@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "basic/macro.h"
 #include "model/metric.h"
 #include "model/record_field.h"
 
@@ -49,6 +50,8 @@ static const struct scope {
 	  "" },
 	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };
+
+_Static_assert(ARRAY_SIZE(scopes) == SCOPE_COUNT, "each scope has its heading");
 
 static void print_metric(const struct metric *metric, const char *key_prefix)
 {

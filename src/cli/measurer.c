@@ -8,6 +8,7 @@
 #include "sources/hardware.h"
 #include "sources/node_ports.h"
 #include "model/record.h"
+#include "model/section.h"
 #include "sources/thermal.h"
 
 #define CPU_SLACK_NS 10000000 /* ticks */
@@ -53,6 +54,20 @@ static int add_texts(const struct strings *from, struct strings *to)
 		record->member = its;                        \
 	} while (0)
 
+/* Those that have no member of the record: nobody here knows them by name. */
+static int take_sections(const struct record *from, struct record *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < section_count; i++) {
+		const struct section *s = sections[i];
+
+		if (!s->offset && section_is_known(s, section_get(from, s)))
+			r = section_copy(s, section_of(to, s), section_get(from, s));
+	}
+	return r;
+}
+
 int measurer_take_over(struct record *from, struct record *record)
 {
 	int r;
@@ -68,7 +83,9 @@ int measurer_take_over(struct record *from, struct record *record)
 	record->threads = from->threads;
 	record->coverage.lost_events = from->coverage.lost_events;
 	record->coverage.unmeasured_ns = from->coverage.unmeasured_ns;
-	r = add_texts(&from->coverage.tiers, &record->coverage.tiers);
+	r = take_sections(from, record);
+	if (r >= 0)
+		r = add_texts(&from->coverage.tiers, &record->coverage.tiers);
 	if (r >= 0)
 		r = add_texts(&from->coverage.missing, &record->coverage.missing);
 	return r < 0 ? r : add_texts(&from->coverage.notes, &record->coverage.notes);

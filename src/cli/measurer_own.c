@@ -59,7 +59,8 @@ static bool uses_tasks(const struct own_measurer *m)
 
 static int open_sampler(struct own_measurer *m, struct error *err)
 {
-	static const char *const wanted[] = { "ports", NULL }; /* measure.c has the others */
+	static const char *const unwanted[] = { "hardware", "thermal", "node_files", "node_mounts",
+						NULL }; /* measure.c has the first two */
 	bool has_source[SOURCES_MAX];
 	struct sampler_options options = sampler_options_full(m->root_fd);
 
@@ -72,7 +73,7 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.followed_max = m->options->followed_max,
 		.map_sizes = m->options->map_sizes,
 	};
-	sources_want(has_source, wanted);
+	sources_want_others(has_source, unwanted);
 	options.tiers = m->options->tiers;
 	options.names_syscalls = m->options->names_syscalls;
 	options.has_source = has_source;

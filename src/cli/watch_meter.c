@@ -179,7 +179,7 @@ static struct meter_source *new_source(const struct watch_meter_options *options
 
 static int start_meter(struct meter_source *m, struct error *err)
 {
-	static const char *const wanted[] = { "hardware", "thermal", "ports", NULL };
+	static const char *const unwanted[] = { "node_files", "node_mounts", NULL };
 	bool has_source[SOURCES_MAX];
 	struct sampler_options options = sampler_options_full(m->root_fd);
 	int r = group_open(m->root_fd, &m->hierarchy, m->path, &m->group, err);
@@ -195,7 +195,7 @@ static int start_meter(struct meter_source *m, struct error *err)
 		.followed_max = m->options.followed_max,
 		.hardware = m->options.hardware,
 	};
-	sources_want(has_source, wanted);
+	sources_want_others(has_source, unwanted);
 	options.names_syscalls = m->options.names_syscalls;
 	options.has_source = has_source;
 	options.one = &m->one;

@@ -85,7 +85,7 @@ static int get_record(void *context, const char *manager, const char *id, struct
 
 int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error *err)
 {
-	static const char *const wanted[] = { "thermal", "ports", NULL };
+	static const char *const unwanted[] = { "hardware", "node_files", "node_mounts", NULL };
 	bool has_source[SOURCES_MAX];
 	struct sampler_options options;
 	struct node *n = calloc(1, sizeof(*n));
@@ -93,7 +93,7 @@ int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error
 
 	if (!n)
 		return error_set_errno(err, ENOMEM, "cannot watch");
-	sources_want(has_source, wanted);
+	sources_want_others(has_source, unwanted);
 	n->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	options = sampler_options_full(n->root_fd);
 	options.has_source = has_source;

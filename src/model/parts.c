@@ -123,7 +123,7 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 		if (part && section_is_known(s, part)) {
 			document_key(d, section_key(s));
 			s->format(part, d);
-		} else if (!part && is_written(s, is_of_step)) {
+		} else if (!part && is_written(s, is_of_step) && !section_is_by_source(s)) {
 			format_empty(s, d);
 		}
 	}

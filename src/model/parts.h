@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts - what a job or a step has of the sections that cgroups add up to, until they are those of
- * a record.
+ * parts - what a job or a step has of the sections that cgroups add up to, or that a source adds
+ * to, until they are those of a record.
  *
  * A node has thousands of these, and in most there is nothing: such are shared by all, and take no
  * memory.  What is put is never changed, only replaced.
@@ -27,7 +27,7 @@ void parts_clear(struct parts *p);
 void parts_move(struct parts *to, struct parts *from);
 
 /* Members of a map: each section by its key; of what was never put, all is known and nothing is in
- * it.  @is_of_step: but of those that no step keeps. */
+ * it, but if a source adds to it.  @is_of_step: but of those that no step keeps. */
 void parts_format(const struct parts *p, bool is_of_step, struct document *d);
 /* And back, into an empty one: one that is not there is not known.  -EINVAL: the place's error says
  * why; -ENOMEM. */

@@ -41,8 +41,8 @@ struct section {
 	const char *name; /* its key in the record; "memory.oom": within that map */
 	size_t size;
 	size_t offset; /* in struct record; 0: it stands behind the record's members */
-	unsigned int counted; /* COUNTED_... of cgroups that it is made of; 0: it is no sum over
-				 cgroups */
+	unsigned int counted; /* COUNTED_... of cgroups that it is made of; COUNTED_BY_SOURCE: a
+				 source adds to it; 0: neither */
 	bool is_of_steps; /* kept of each step of a job, too, up to the snapshot: struct step has
 			     members of its own */
 
@@ -81,6 +81,12 @@ struct section {
 /* In the order in which they stand in a record. */
 extern const struct section *const sections[];
 extern const size_t section_count;
+
+/* It is known of those jobs only to which a source has added, if ever so little. */
+static inline bool section_is_by_source(const struct section *s)
+{
+	return s->counted & COUNTED_BY_SOURCE;
+}
 
 bool section_is_known(const struct section *s, const void *section);
 /* NULL: none of that name. */

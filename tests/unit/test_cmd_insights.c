@@ -82,7 +82,7 @@ TEST(what_it_did_over_time_is_told)
 
 	ASSERT_EQ(insights("DATA/captured/checkpoints.json", &text), CLI_WELL);
 	ASSERT_CONTAINS(text, "\nphase       From 0 s to 11.7 s: 0.013 cores, read 18 MiB/s,");
-	ASSERT_CONTAINS(text, "\ncheckpoints 14 bursts of writes, one each 5 s: 248 MiB in");
+	ASSERT_CONTAINS(text, "\ncheckpoints 14 bursts of writes, one each 5 s: 256 MiB in");
 	ASSERT_EQ(insights("--format markdown DATA/captured/checkpoints.json", &markdown),
 		  CLI_WELL);
 	ASSERT_CONTAINS(markdown, "\n**Phase**: From 0 s to");

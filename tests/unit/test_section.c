@@ -17,6 +17,7 @@
 #include "codec/records.h"
 #include "model/section.h"
 #include "model/sections.h"
+#include "sources/sources.h"
 #include "test.h"
 
 #define COUNTED_MARBLES (1U << 30)
@@ -101,9 +102,29 @@ static const struct section marbles_section = {
 	.parse = marbles_parse,
 };
 
+/* The same, of which no cgroup has any, but a source. */
+static int pebbles_begin(void *ret, unsigned int counted UNUSED)
+{
+	return marbles_begin(ret, COUNTED_MARBLES);
+}
+
+static const struct section pebbles_section = {
+	.name = "pebbles",
+	.size = sizeof(struct marbles),
+	.counted = COUNTED_BY_SOURCE,
+	.begin = pebbles_begin,
+	.clear = marbles_clear,
+	.add = marbles_add,
+	.raise = marbles_raise,
+	.subtract = marbles_subtract,
+	.format = marbles_format,
+	.type = JSON_INTEGER,
+	.parse = marbles_parse,
+};
+
 /* In place of the table in sections.c, which is not linked then. */
-const struct section *const sections[] = { &cores_section, &marbles_section, &oom_section,
-					   &network_section, &timeline_section };
+const struct section *const sections[] = { &cores_section, &marbles_section, &pebbles_section,
+					   &oom_section,   &network_section, &timeline_section };
 const size_t section_count = ARRAY_SIZE(sections);
 
 /* ---- records ---- */
@@ -268,4 +289,90 @@ TEST(what_a_cgroup_did_that_ended_comes_back_from_the_state)
 	s = snap(after, 132);
 	ASSERT_EQ(*shown(&s->jobs[0].parts)->count, (uint64_t)(23 + 19));
 	ASSERT_EQ(*shown(&s->jobs[0].steps[0].parts)->count, (uint64_t)(23 + 19));
+}
+
+/* ---- a source ---- */
+
+#define PEBBLES 17 /* a reading */
+
+static int open_source(const struct source_options *options UNUSED, struct source_state **ret,
+		       struct error *err UNUSED)
+{
+	static int state;
+
+	*ret = (struct source_state *)(void *)&state;
+	return 0;
+}
+
+static struct source_state *free_source(struct source_state *s UNUSED)
+{
+	return NULL;
+}
+
+static void sample_job(struct source_state *s UNUSED, struct source_job_state *own UNUSED,
+		       const struct source_job *job UNUSED, struct source_job_sample *to)
+{
+	struct marbles pebbles = {};
+
+	ASSERT_OK(pebbles_begin(&pebbles, COUNTED_ALL));
+	*pebbles.count = PEBBLES;
+	ASSERT_OK(parts_put(&to->parts, &pebbles_section, &pebbles));
+}
+
+static const struct source source = {
+	.name = "quarry",
+	.open = open_source,
+	.free = free_source,
+	.sample_job = sample_job,
+};
+
+/* A reading, as node/sampled_job.c has it. */
+static void sample_source(struct sources *sources, struct registry *r)
+{
+	const struct source_job at = { .path = "/slurm/uid_1000/job_42" };
+	struct source_attachments attachments = {};
+	struct source_job_sample sample = {};
+
+	ASSERT_OK(sources_sample_job(sources, &attachments, &at, &sample));
+	ASSERT_OK(registry_job_add_parts(registry_find(r, "slurm", "42"), &sample.parts));
+	parts_clear(&sample.parts);
+}
+
+static uint64_t pebbles_shown(struct registry *r, uint64_t now)
+{
+	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, now);
+	_cleanup_(record_freep) struct record *record = record_new();
+	const struct marbles *pebbles = section_get(record, &pebbles_section);
+
+	ASSERT_OK(parts_copy_to(&s->jobs[0].parts, record));
+	ASSERT(!parts_get(&s->jobs[0].steps[0].parts, &pebbles_section));
+	return pebbles->is_known ? *pebbles->count : UINT64_MAX;
+}
+
+TEST(what_a_source_adds_goes_into_the_record_over_a_restart_too)
+{
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = lives_registry();
+	const struct source_options options = {};
+	const struct source *list = &source;
+	_cleanup_(sources_freep) struct sources *sources = NULL;
+	_cleanup_free_ char *without = NULL, *text = NULL;
+	struct error err = {};
+
+	ASSERT_OK(sources_open((struct source_list){ &list, 1 }, NULL, &options, &sources));
+	learn_groups(before, 121, 120);
+	feed_marbles(before, 0, 1, 2);
+	ASSERT_EQ(pebbles_shown(before, 121), UINT64_MAX);
+	ASSERT_OK(registry_format_job(registry_find(before, "slurm", "42"), &without));
+	ASSERT_LACKS(without, "pebbles");
+	feed_marbles(before, 0, 1, 2);
+	sample_source(sources, before);
+	sample_source(sources, before);
+	ASSERT_EQ(pebbles_shown(before, 122), (uint64_t)(2 * PEBBLES));
+	ASSERT_OK(registry_format_job(registry_find(before, "slurm", "42"), &text));
+	ASSERT_OK(registry_parse_job(after, text, strlen(text), &err));
+	learn_groups(after, 131, 120);
+	feed_marbles(after, 0, 1, 2);
+	sample_source(sources, after);
+	ASSERT_EQ(pebbles_shown(after, 132), (uint64_t)(3 * PEBBLES));
 }

@@ -152,6 +152,8 @@ void registry_job_set(struct registry_job *j, enum metric_id id, uint64_t number
 /* Count more of what is no cgroup's: it is the job's from now on, and written down with it, though
  * not at once. */
 void registry_job_add(struct registry_job *j, enum metric_id id, uint64_t number);
+/* The same of sections that sources add to.  -ENOMEM: some may be added. */
+int registry_job_add_parts(struct registry_job *j, const struct parts *more);
 /* How its CPUs are at the reading that is being taken, whose snapshot tells it. */
 void registry_job_sample(struct registry_job *j, const struct thermal_moment *m);
 /* What was shown of it before this registry was there is the least that is shown, too.  -ENOMEM. */

@@ -183,7 +183,7 @@ static void drop(const struct section *s, void *sum)
 
 static bool is_counted(const struct registry *r, const struct section *s)
 {
-	return (r->counted & s->counted) == s->counted;
+	return section_is_by_source(s) || (r->counted & s->counted) == s->counted;
 }
 
 /* What is not counted now is not known of the sum, either. */
@@ -261,8 +261,44 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 	int code = 0;
 
 	for (size_t i = 0; code == 0 && i < section_count; i++) {
-		if (sections[i]->counted && (sections[i]->is_of_steps || !is_of_step))
+		const struct section *s = sections[i];
+
+		if (!s->counted || (is_of_step && !s->is_of_steps))
+			continue;
+		if (!section_is_by_source(s) || parts_get(folded, s))
 			code = sum_up(r, i, folded, groups, last, ret);
+	}
+	return code;
+}
+
+static int add_to(struct parts *to, const struct section *s, const void *part)
+{
+	const void *before = parts_get(to, s);
+	void *sum = calloc(1, s->size);
+	int code = -ENOMEM;
+
+	if (sum && before && section_is_known(s, before))
+		code = section_copy(s, sum, before);
+	else if (sum)
+		code = s->begin(sum, COUNTED_ALL);
+	if (code == 0)
+		code = s->add(sum, part);
+	if (code == 0)
+		code = parts_put(to, s, sum);
+	drop(s, sum);
+	return code;
+}
+
+int registry_job_add_parts(struct registry_job *j, const struct parts *more)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < section_count; i++) {
+		const void *part = section_is_by_source(sections[i]) ? parts_get(more, sections[i])
+								     : NULL;
+
+		if (part)
+			code = add_to(&j->parts, sections[i], part);
 	}
 	return code;
 }

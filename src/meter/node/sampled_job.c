@@ -339,8 +339,13 @@ static int sample_sources(struct job_sources *sources, struct sampled_job *own,
 		if (sample.added[id].is_known)
 			registry_job_add(job, (enum metric_id)id, sample.added[id].number);
 	}
-	if (sample.has_thermal && (!sources->group || sources->has_begun))
-		registry_job_sample(job, &sample.thermal);
+	if (!sources->group || sources->has_begun) {
+		if (sample.has_thermal)
+			registry_job_sample(job, &sample.thermal);
+		if (r >= 0)
+			r = registry_job_add_parts(job, &sample.parts);
+	}
+	parts_clear(&sample.parts);
 	return r;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/parts.h"
 #include "model/reading.h"
 #include "model/sample.h"
 #include "model/sections/thermal_samples.h"
@@ -48,6 +49,8 @@ struct source_job {
 struct source_job_sample { /* begins as {} */
 	struct value added[METRIC_JOB_COUNT]; /* of KIND_COUNTER: counted since the job's sample
 						 before */
+	struct parts parts; /* the same of sections of COUNTED_BY_SOURCE: the taker's, who clears
+			       them */
 	bool has_thermal;
 	struct thermal_moment thermal;
 };

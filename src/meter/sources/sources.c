@@ -37,11 +37,11 @@ size_t sources_index(const char *name)
 	return i;
 }
 
-void sources_want(bool ret[SOURCES_MAX], const char *const names[])
+void sources_want_others(bool ret[SOURCES_MAX], const char *const names[])
 {
-	memset(ret, 0, SOURCES_MAX * sizeof(*ret));
+	memset(ret, true, SOURCES_MAX * sizeof(*ret));
 	for (; *names; names++)
-		ret[sources_index(*names)] = true;
+		ret[sources_index(*names)] = false;
 }
 
 /* ---- opening ---- */

@@ -26,8 +26,8 @@ struct source_list {
 struct source_list sources_all(void);
 /* The place of that name among all, which must be there. */
 size_t sources_index(const char *name);
-/* Want those of these names, and no others; a NULL ends them. */
-void sources_want(bool ret[SOURCES_MAX], const char *const names[]);
+/* Want all but those of these names; a NULL ends them. */
+void sources_want_others(bool ret[SOURCES_MAX], const char *const names[]);
 
 /* @is_wanted: one for each in @list; NULL: all.  What cannot be opened is described.  -ENOMEM. */
 int sources_open(struct source_list list, const bool *is_wanted,
