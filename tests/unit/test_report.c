@@ -134,7 +134,9 @@ TEST(the_first_screen_says_what_matters_and_where_more_is)
 	for (const char *p = text; *p; p++)
 		lines += *p == '\n';
 	ASSERT(lines <= 24);
-	ASSERT_CONTAINS(text, "  -> Read in larger pieces, or copy the data to the node's own disk first.\n");
+	ASSERT_CONTAINS(
+		text,
+		"  -> Read in larger pieces, or copy the data to the node's own disk first.\n");
 	ASSERT_LACKS(text, "32 % of the CPU time was spent in the kernel"); /* the third one */
 	ASSERT_CONTAINS(text, "  Not measured: GPU, hardware counters.\n");
 	ASSERT_CONTAINS(text, "  More: jobmeter report --full | ");
