@@ -381,6 +381,8 @@ def test_settings_are_read_again(start_agent):
     agent.process.send_signal(signal.SIGHUP)
     await_page(agent, lambda page: page.of("site_x_agent_info") and not page.of("jobmeter_agent_info"))
     agent.configure(metrics_prefix="jobmeter")
+    agent.process.send_signal(signal.SIGHUP)
+    await_page(agent, lambda page: page.of("jobmeter_agent_info"))
     agent.config.write_text(agent.config.read_text() + "interval: never\n")
     agent.process.send_signal(signal.SIGHUP)
     log = await_log(agent, "what held before goes on holding")

@@ -168,7 +168,7 @@ def test_a_run_is_told_what_went_through_the_nodes(run_that_sends, programs, tmp
     assert (found["transmit_bytes"], found["link_failures"]) == (4 * 1009, None)
     assert found["from"] <= run_that_sends["time"]["start"] <= run_that_sends["time"]["end"] <= found["to"]
     assert not [line for line in run_that_sends["coverage"]["missing"] if "InfiniBand" in line]
-    said = subprocess.run([programs / "jobmeter", "report", tmp_path / "run.json"], capture_output=True, text=True,
+    said = subprocess.run([programs / "jobmeter", "report", "--full", tmp_path / "run.json"], capture_output=True, text=True,
                           check=True).stdout
     assert "made_0/1: sent 3.9 KiB" in " ".join(said.split()) and "of the whole node" in " ".join(said.split())
 

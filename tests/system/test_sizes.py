@@ -85,8 +85,9 @@ def recorded_by_op(record, ops):
 
 def told(sentences, words):
     """The number that stands before these words; 0: nobody says so."""
+    one = re.sub(r"s\b", "", words, count=1)
     for sentence in sentences:
-        found = re.fullmatch(r"(\d+) " + re.escape(words), sentence)
+        found = re.fullmatch(rf"(\d+) ({re.escape(words)}|{re.escape(one)})", sentence)
         if found:
             return int(found[1])
     return 0

@@ -158,7 +158,7 @@ def abilities(record):
     is_placed_well = not looks_skipped(record)
     absent = [way for way in ("io_uring", "libaio", "mapping")
               if re.search(rf"\b{way}(?! requests that)", missing)]
-    return {"placed_by_path": "by path" not in missing,
+    return {"placed_by_path": "path operations" not in missing,
             "absent_ways": tuple(absent) if is_placed_well else (*absent, "libaio"),
             "skipped": "no completion" not in missing and is_placed_well,  # else some of them may be
             "is_placed_well": is_placed_well}
@@ -166,7 +166,7 @@ def abilities(record):
 
 def looks_skipped(record):
     """How often the kernel skipped a program that looks where a call by path ends, or what libaio did."""
-    found = re.search(r"(\d+) looks were skipped", "; ".join(record["coverage"]["notes"]))
+    found = re.search(r"(\d+) looks? (?:was|were) skipped", "; ".join(record["coverage"]["notes"]))
     return int(found[1]) if found else 0
 
 
@@ -179,7 +179,7 @@ def not_shown(record):
 def hidden_by_disks(record):
     """Events of which no count but those of block devices' requests knows, and which a busy machine has at any time: ends that
     were not shown, requests that went on as the record was made (what was read ahead), programs that the kernel skipped."""
-    found = re.search(r"(\d+) requests to block devices not counted, which had not ended", "; ".join(record["coverage"]["missing"]))
+    found = re.search(r"(\d+) requests? to block devices not counted, which had not ended", "; ".join(record["coverage"]["missing"]))
     return not_shown(record) + looks_skipped(record) + (int(found[1]) if found else 0)
 
 
