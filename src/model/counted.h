@@ -14,7 +14,7 @@ enum counted {
 	COUNTED_FILES = 1 << 7,
 	COUNTED_CLOCK = 1 << 8, /* how long calls on files took */
 	COUNTED_SYSCALLS = 1 << 9, /* T3's calls by name */
-	COUNTED_BY_SOURCE = 1 << 10, /* a section that a source adds to jobs, not to cgroups: see
+	COUNTED_BY_SOURCE = 1 << 16, /* a section that a source adds to jobs, not to cgroups: see
 					sources/source.h */
 };
 #define COUNTED_ALL (~0U)
