@@ -408,7 +408,7 @@ const struct formula formula_rows[] = {
 	{ "write_working_share", DIMENSION_SHARE, true, write_working_share, "Time inside writes over working time." },
 	{ "meta_working_share", DIMENSION_SHARE, true, meta_working_share, "Time inside calls on metadata, without fsync and fdatasync, over working time." },
 	{ "flush_working_share", DIMENSION_SHARE, true, flush_working_share, "Time inside fsync and fdatasync over working time." },
-	{ "open_both_seconds", DIMENSION_SECONDS, true, open_seconds, "Time inside opens, those that made the file and failed ones included." },
+	{ "opening_seconds", DIMENSION_SECONDS, true, open_seconds, "Time inside opens, those that made the file and failed ones included." },
 	{ "open_working_share", DIMENSION_SHARE, true, open_working_share, "The same over working time." },
 	{ "search_working_share", DIMENSION_SHARE, true, search_working_share, "Time in operations of which more than half asked for files that do not exist, over working time." },
 	{ "meta_seconds_share", DIMENSION_SHARE, true, meta_seconds_share, "Time inside calls on metadata over core time." },

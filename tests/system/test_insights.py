@@ -111,7 +111,7 @@ def test_a_search_that_finds_nothing_is_told(measured):
     found = insight(record, "failed-opens")
     assert found["evidence"]["mount_failed_opens"] in range(calls, calls + 1000)  # Python's own start has some
     assert 0.99 < found["evidence"]["mount_open_fail_share"] < 1
-    assert found["evidence"]["mount_open_seconds"] > 1
+    assert found["evidence"]["mount_open_working_share"] > 0.1
     rows = json.loads(record.read_text())["io"]
     nowhere = sum(row["meta"].get("open", {"errors": 0})["errors"] for row in rows if row["mount"] == "(unresolved)")
     if nowhere >= calls:  # this kernel does not tell where a path ended
