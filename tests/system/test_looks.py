@@ -94,6 +94,7 @@ def test_where_files_are_not_looked_at_it_is_not_known(programs, tmp_path, run_m
     assert record["cpu"]["polling_seconds"] is record["cpu"]["empty_polls"] is record["cpu"]["yields"] is None
 
 
+@pytest.mark.alone  # who yields gets hardly any time beside others
 def test_an_agent_counts_the_same_of_a_job(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, output = start_agent(), tmp_path / "looks.json"
@@ -105,6 +106,7 @@ def test_an_agent_counts_the_same_of_a_job(start_agent, groups, programs, tmp_pa
     assert cpu["polling_seconds"] == pytest.approx(truth["spun_ns"] / 1e9, abs=0.01 * truth["spun_ns"] / 1e9 + TICK)
 
 
+@pytest.mark.alone  # who yields gets hardly any time beside others
 def test_an_agent_tells_how_even_the_tasks_of_a_step_are(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, tasks = start_agent(), [("compute", 1499), ("compute", 499), ("yield", 499)]
