@@ -389,7 +389,7 @@ class TestWithoutRights:
         assert done.returncode == 0
         assert re.search(r"\n  Not measured: files by mount, wait times, total memory( and \d+ more)?\.\n", done.stderr)
         done = as_user(as_user.jobmeter, "run", "--full", "--", "true")
-        assert "they need jobmeter-agent on this node, or root." in " ".join(done.stderr.split())
+        assert "ask your site to run jobmeter-agent, or run as root." in " ".join(done.stderr.split())
 
 
 @pytest.mark.smoke
