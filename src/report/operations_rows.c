@@ -37,8 +37,8 @@ static void add_operation(const struct record *r, const struct operation *o, siz
 	rows_row(table, (i < OPERATIONS_TEXT ? ROWS_TEXT : 0) |
 				(i < OPERATIONS_SHORT ? ROWS_MARKDOWN : 0) |
 				(i < OPERATIONS_LISTED ? ROWS_HTML : 0));
-	rows_cell(table, cell_words(file_op_name(o->op)));
 	rows_cell(table, cell_words(o->row->mount));
+	rows_cell(table, cell_words(file_op_name(o->op)));
 	rows_cell(table, cell_least(ROWS_COUNT, counts->calls));
 	rows_cell(table, cell_if(counts->errors || is_known,
 				 cell_bound(!is_known || record_is_bound(r),
@@ -54,12 +54,12 @@ static void add_operation(const struct record *r, const struct operation *o, siz
 void operations_rows(const struct record *r, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "operation" },
-		{ "mount", .is_left = true, .rank = 3 },
+		{ "mount" }, /* the first column, which is shortened and never left out */
+		{ "operation", .is_left = true },
 		{ "calls" },
-		{ "failed" },
+		{ "failed", .rank = 3 },
 		{ "no file", .rank = 2 },
-		{ "time" },
+		{ "time", .rank = 4 },
 		{ "each", .rank = 1 },
 	};
 	const size_t room = MAX(r->reading.mount_count, (size_t)1) * OP_COUNT;

@@ -306,21 +306,21 @@ TEST(operations_stand_by_their_time)
 
 	ASSERT_CONTAINS(
 		text,
-		"\noperations  operation  mount       calls   failed  no file    time     each\n"
-		"            stat       /scratch  412,345  389,231  389,228   7.4 s  17.9 µs\n"
-		"            open       /scratch  200,031  200,000  200,000   3.1 s  15.5 µs\n");
+		"\noperations  mount     operation    calls   failed  no file    time     each\n"
+		"            /scratch  stat       412,345  389,231  389,228   7.4 s  17.9 µs\n"
+		"            /scratch  open       200,031  200,000  200,000   3.1 s  15.5 µs\n");
 	check_width(narrow, "\noperations ", 40);
 	row = clean_row(r, "/slow");
 	row->ops[OP_FSYNC] = (struct op_counts){ .calls = 3, .ns = UINT64_C(9000000000) };
 	free(text);
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "            fsync      /slow           3        0        0     9 s  "
-			      "    3 s\n            stat ");
+	ASSERT_CONTAINS(text, "            /slow     fsync            3        0        0     9 s  "
+			      "    3 s\n            /scratch  stat ");
 	row->has_seconds = false;
 	row->lacks_not_found = true;
 	free(text);
 	text = report(r, NULL, 80);
-	ASSERT_CONTAINS(text, "            fsync      /slow           3        0        -       -  "
+	ASSERT_CONTAINS(text, "            /slow     fsync            3        0        -       -  "
 			      "      -\n");
 }
 
@@ -333,13 +333,13 @@ TEST(what_failed_without_a_mount_is_no_zero_of_the_mounts)
 	clean_row(r, "/home")->ops[OP_FSYNC] =
 		(struct op_counts){ .calls = 9, .errors = 3, .ns = 1000 };
 	placed = report(r, NULL, 200);
-	ASSERT_CONTAINS(placed, "open       /scratch  20,000       0  ");
+	ASSERT_CONTAINS(placed, "/scratch  open       20,000       0  ");
 	clean_row(r, "(unresolved)")->ops[OP_OPEN] =
 		(struct op_counts){ .calls = 700, .errors = 700, .ns = 1000 };
 	unplaced = report(r, NULL, 200);
-	ASSERT_CONTAINS(unplaced, "open       /scratch      20,000       -  ");
-	ASSERT_CONTAINS(unplaced, "fsync      /home              9      ≥3  ");
-	ASSERT_CONTAINS(unplaced, "open       (unresolved)     700     700  ");
+	ASSERT_CONTAINS(unplaced, "/scratch      open       20,000       -  ");
+	ASSERT_CONTAINS(unplaced, "/home         fsync           9      ≥3  ");
+	ASSERT_CONTAINS(unplaced, "(unresolved)  open          700     700  ");
 }
 
 TEST(only_interfaces_that_moved_bytes_are_told)

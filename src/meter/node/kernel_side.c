@@ -601,8 +601,7 @@ static int add_syscalls(struct kernel_side *k, const struct registry_job *job,
 	if (r >= 0)
 		r = syscalls_section.add(&record->syscalls, folded); /* which sorts them */
 	return r < 0 || !count ? r
-			       : kernel_one_note_open(syscalls_count_open(k->meter,
-									  cgroups, count),
+			       : kernel_one_note_open(syscalls_count_open(k->meter, cgroups, count),
 						      record);
 }
 
