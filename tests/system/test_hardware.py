@@ -225,7 +225,7 @@ def test_frequency_and_temperature_of_made_sensors_are_sampled(programs, root, t
     demand(os.path.isdir("/sys/class/thermal"), "sysfs has no folder of thermal zones to mount over")
     out = tmp_path / "record.json"
     done = subprocess.run(["unshare", "-m", "sh", "-c", SENSORS, "sh", programs / "jobmeter", "run", "--standalone",
-                           "--tiers", "none", "--output", out, "--", "sh", "-c", CHANGE + "sleep 1.1"],
+                           "--full", "--tiers", "none", "--output", out, "--", "sh", "-c", CHANGE + "sleep 1.1"],
                           capture_output=True, text=True, timeout=60,
                           env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")})
     assert done.returncode == 0, done.stderr
