@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -171,10 +172,13 @@ static int tell(struct output *output, struct own_file *own, const struct record
 		const sigset_t *mask, bool is_repeated, struct error *err)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
+	const struct record *last;
 	int r;
 
-	if (is_of_history(runs->items[runs->count - 1], output))
-		keep(runs->items[runs->count - 1]);
+	assert(runs->items); /* there is one at least */
+	last = runs->items[runs->count - 1];
+	if (is_of_history(last, output))
+		keep(last);
 	r = site_rules_load(&cmd_run, NULL, &rules, err);
 	if (r < 0)
 		return r;
