@@ -83,7 +83,7 @@ static void add_spread(const struct records *records, struct rows_table *table)
 	static const struct dimension dimensions[] = { DIMENSION_SECONDS, DIMENSION_NUMBER,
 						       DIMENSION_BYTES, DIMENSION_BYTES };
 	static const char *const names[] = { "min", "mean", "max" };
-	struct rank spread[ARRAY_SIZE(names)];
+	struct rank spread[ARRAY_SIZE(names)] = {};
 
 	for (size_t i = 0; i < records->count; i++) {
 		struct rank rank = rank_of(records->items[i]);
