@@ -25,7 +25,7 @@ ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "chec
          **{("watch", option): "--duration 0.3" for option in ("job", "user", "pid", "cgroup")},
          **{("run", option): "--output made -- true" for option in ("format", "json", "by")}}
 # Of a page's own names, those that are other ones here.
-HERE = {r"\bada\b": "$NAME", r"\b4711\b": "$SLEEPER", r"\brun/1997\b": "run/$SLEEPER", r"--duration \d+": "--duration 0.3",
+HERE = {r"\bada\b": "$NAME", r"\b4711\b": "$SLEEPER", r"\brun/\d+\b": "run/$SLEEPER", r"--duration \d+": "--duration 0.3",
         "/dev/shm/log": "log"}
 
 
