@@ -100,8 +100,7 @@ static int explain_holds(const char *name, const char *text, const struct expres
 			 const struct subject *b, struct error *err)
 {
 	const struct variable *variable;
-	struct sentence said = {};
-	int r;
+	_cleanup_(sentence_freep) struct sentence said = {};
 
 	for (size_t i = 0; (variable = expression_variable(e, i)) != NULL; i++) {
 		struct amount now = variable_get(variable, b);
@@ -116,10 +115,8 @@ static int explain_holds(const char *name, const char *text, const struct expres
 				     now.number / before.number,
 				     amount_format(before, variable->dimension).text);
 	}
-	r = error_set(err, -ENOTRECOVERABLE, "%s: '%s' holds: %s", name, text,
-		      said.text ? said.text : "it names no number");
-	free(said.text);
-	return r;
+	return error_set(err, -ENOTRECOVERABLE, "%s: '%s' holds: %s", name, text,
+			 said.text ? said.text : "it names no number");
 }
 
 /* -ENOTRECOVERABLE: it holds of one of them; -ENODATA: that is not known of one, and it holds of

@@ -371,7 +371,7 @@ int exposition_new(const struct exposition_options *options, struct exposition *
 	e->options = *options;
 	e->line.format = options->format;
 	snprintf(e->line.prefix, sizeof(e->line.prefix), "%.*s_", METRIC_PREFIX_SIZE - 2,
-		 options->prefix ? options->prefix : "jobmeter");
+		 options->prefix ? options->prefix : METRIC_PREFIX);
 	set_family(e, 0);
 	*ret = TAKE_PTR(e);
 	return 0;

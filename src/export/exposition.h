@@ -33,7 +33,7 @@ struct exposition_name {
 	const char *mount, *name; /* NULL ends the list */
 };
 
-#define METRIC_PREFIX "jobmeter_" /* with which all names of the tables begin */
+#define METRIC_PREFIX "jobmeter" /* and "_": with which all names of the tables begin */
 #define METRIC_PREFIX_SIZE 40
 
 struct exposition_options {

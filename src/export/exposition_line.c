@@ -38,7 +38,7 @@ static const char *type_of(const struct line *line, const struct metric *metric)
 /* A metric's name without what all of them begin with. */
 static const char *short_name(const struct metric *metric)
 {
-	return metric->name + strlen(METRIC_PREFIX);
+	return metric->name + strlen(METRIC_PREFIX "_");
 }
 
 /* In OpenMetrics a family has the name that its samples have before "_total" or "_info". */
