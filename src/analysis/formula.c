@@ -132,22 +132,27 @@ static struct amount blocked_time(const struct record *r)
 	return record_blocked_time(r, &ns) ? amount_of((double)ns / 1e9) : (struct amount){};
 }
 
+/* CPU time, what was stolen of it (records of before do not know it), and waiting for a CPU. */
+static struct amount wanted_time(const struct subject *s)
+{
+	struct amount stolen = value(s, METRIC_CPU_STOLEN);
+	struct amount on = stolen.is_known ? amount_add(cpu_time(s), stolen) : cpu_time(s);
+
+	return amount_add(on, value(s, METRIC_CPU_RUN_QUEUE));
+}
+
 struct amount thread_time(const struct record *r)
 {
 	struct subject s = { .record = r };
-	struct amount stolen = value(&s, METRIC_CPU_STOLEN); /* records of before do not know it */
-	struct amount on = stolen.is_known ? amount_add(cpu_time(&s), stolen) : cpu_time(&s);
 
-	return amount_add(amount_add(on, value(&s, METRIC_CPU_RUN_QUEUE)), blocked_time(r));
+	return amount_add(wanted_time(&s), blocked_time(r));
 }
 
 /* On a CPU, wanting one, or blocked where waiting is loss. */
 struct amount formula_working_time(const struct subject *s)
 {
-	struct amount stolen = value(s, METRIC_CPU_STOLEN); /* as above */
-	struct amount sum = stolen.is_known ? amount_add(cpu_time(s), stolen) : cpu_time(s);
+	struct amount sum = wanted_time(s);
 
-	sum = amount_add(sum, value(s, METRIC_CPU_RUN_QUEUE));
 	for (size_t c = 0; c < CAUSE_COUNT; c++) {
 		if (cause_is_lost((enum cause)c))
 			sum = amount_add(sum, value(s, cause_metric((enum cause)c)));
@@ -158,10 +163,7 @@ struct amount formula_working_time(const struct subject *s)
 /* What threads ran or wanted to, over elapsed time. */
 static struct amount cores_wanted(const struct subject *s)
 {
-	struct amount stolen = value(s, METRIC_CPU_STOLEN);
-	struct amount sum = amount_add(cpu_time(s), value(s, METRIC_CPU_RUN_QUEUE));
-
-	return amount_divide(stolen.is_known ? amount_add(sum, stolen) : sum, formula_elapsed(s));
+	return amount_divide(wanted_time(s), formula_elapsed(s));
 }
 
 static struct amount mean_task_cpu(const struct subject *s)

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
+#include "analysis/formula.h"
+#include "analysis/variables.h"
 #include "basic/cleanup.h"
 #include "basic/humanize.h"
 #include "basic/utf8.h"
@@ -78,40 +80,29 @@ static void add_memory(const struct record *r, const struct use *use, struct row
 
 struct part {
 	const char *word;
-	double ns;
+	double seconds;
 };
 
 static int compare_parts(const void *a, const void *b)
 {
 	const struct part *x = a, *y = b;
 
-	return (x->ns < y->ns) - (x->ns > y->ns);
+	return (x->seconds < y->seconds) - (x->seconds > y->seconds);
 }
 
-/* What was on a CPU, waited for one, or was blocked in what the program does; the largest first
- * behind the CPU.  False: not known. */
-static bool list_work(const struct record *r, struct part ret[LOST_COUNT], size_t *ret_count,
-		      double *ret_cpu, double *ret_sum)
+/* What of the working time is not time on a CPU, the largest first. */
+static size_t list_waits(const struct record *r, struct part ret[LOST_COUNT])
 {
-	uint64_t cpu_ns;
 	size_t count = 0;
 
-	if (!record_cpu_time(r, &cpu_ns))
-		return false;
-	*ret_cpu = *ret_sum = (double)cpu_ns;
 	for (size_t c = 0; c < LOST_COUNT; c++) {
-		const struct value *value = value_of(r, lost_metric(c));
-
-		if (!lost_can_be(c))
-			continue;
-		if (!value->is_known && c != LOST_STOLEN) /* older records do not know it */
-			return false;
-		ret[count++] = (struct part){ shade_of_cause(c)->word, (double)value->number };
-		*ret_sum += (double)value->number;
+		if (lost_can_be(c))
+			ret[count++] =
+				(struct part){ shade_of_cause(c)->word,
+					       (double)value_of(r, lost_metric(c))->number / 1e9 };
 	}
 	qsort(ret, count, sizeof(*ret), compare_parts);
-	*ret_count = count;
-	return *ret_sum > 0;
+	return count;
 }
 
 /* What is not work, and yet was most of the run: the longest of it.  A shell that waits for its
@@ -130,26 +121,31 @@ static void say_idle(const struct record *r, double work, struct rows *rows)
 		longest = value;
 		cause = c;
 	}
-	if (longest && (double)longest->number > work)
+	if (longest && (double)longest->number / 1e9 > work)
 		rows_say(rows, " ", "(%s %s)", humanize_duration(longest->number).text,
 			 shade_of_cause(cause)->waited);
 }
 
 static void add_work(const struct record *r, struct rows *rows)
 {
+	const struct subject subject = { .record = r };
+	const struct amount work = formula_working_time(&subject);
+	const double sum = work.number;
 	struct part parts[LOST_COUNT];
-	double cpu, sum, little = 0;
-	size_t count;
+	size_t count = list_waits(r, parts);
+	double little = 0;
+	uint64_t cpu_ns;
 
-	if (!list_work(r, parts, &count, &cpu, &sum))
+	if (!record_cpu_time(r, &cpu_ns) || !work.is_known || !(sum > 0))
 		return;
-	rows_line(rows, ROWS_FIRST, "Working time", "on CPU %s", humanize_percent(cpu / sum).text);
+	rows_line(rows, ROWS_FIRST, "Working time", "on CPU %s",
+		  humanize_percent((double)cpu_ns / 1e9 / sum).text);
 	for (size_t i = 0; i < count; i++) {
-		if (i < PARTS_SHOWN && parts[i].ns >= SHARE_MIN * sum)
+		if (i < PARTS_SHOWN && parts[i].seconds >= SHARE_MIN * sum)
 			rows_say(rows, ", ", "%s %s", parts[i].word,
-				 humanize_percent(parts[i].ns / sum).text);
+				 humanize_percent(parts[i].seconds / sum).text);
 		else
-			little += parts[i].ns;
+			little += parts[i].seconds;
 	}
 	if (little >= SHARE_MIN * sum)
 		rows_say(rows, ", ", "other %s", humanize_percent(little / sum).text);
