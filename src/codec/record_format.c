@@ -95,6 +95,10 @@ static void format_field(const struct record_field *field, const struct record *
 static void format_io(const struct record *record, struct document *d)
 {
 	reading_format_mounts(&record->reading, d);
+	if (!record->reading.has_sums)
+		return;
+	document_key(d, "io_sums");
+	reading_format_sums(&record->reading, d);
 }
 
 static void format_survivors(const struct record *record, struct document *d)
