@@ -163,6 +163,15 @@ int sources_sample(struct sources *s, uint64_t boot_ns)
 	return r;
 }
 
+bool sources_are_sampled(const struct sources *s)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		if (s->slots[i].slow || (s->slots[i].state && s->slots[i].source->is_for_jobs))
+			return true;
+	}
+	return false;
+}
+
 void sources_ask(struct sources *s)
 {
 	for (size_t i = 0; s && i < s->count; i++) {
