@@ -61,12 +61,6 @@ static int open_source(const struct source_options *options, struct source_state
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
-{
-	free(s);
-	return NULL;
-}
-
 static int describe(const struct source_state *s, struct strings *missing)
 {
 	return *s->why.text ? strings_add(missing, HARDWARE_LABEL "%s", s->why.text) : 0;
@@ -149,7 +143,7 @@ const struct source source_hardware = {
 	.is_off = true,
 	.open = open_source,
 	.describe = describe,
-	.free = free_source,
+	.free = source_free,
 	.attach = attach,
 	.sample_job = sample_job,
 	.describe_job = describe_job,

@@ -138,17 +138,11 @@ static int open_source(const struct source_options *options, struct source_state
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
-{
-	free(s);
-	return NULL;
-}
-
 const struct source source_node_mounts = {
 	.name = "node_mounts",
 	.label = "free space of the node's file systems: ",
 	.help = "Size and free space of the node's file systems, of the types in filesystems.",
 	.open = open_source,
 	.sample = sample,
-	.free = free_source,
+	.free = source_free,
 };

@@ -88,7 +88,9 @@ struct source {
 	/* What no job on this node can have of it just now.  NULL: nothing to say.  -ENOMEM,
 	 * -ENOSPC. */
 	int (*describe)(const struct source_state *s, struct strings *missing);
-	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL */
+	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL;
+								 source_free() where its memory is
+								 all that there is */
 
 	/* ---- of jobs; each may be NULL ---- */
 
@@ -105,3 +107,5 @@ struct source {
 	int (*describe_job)(const struct source_state *s, struct record *record);
 	void (*detach)(struct source_state *s, struct source_job_state *own);
 };
+
+struct source_state *source_free(struct source_state *s);

@@ -44,6 +44,12 @@ void sources_want_others(bool ret[SOURCES_MAX], const char *const names[])
 		ret[sources_index(*names)] = false;
 }
 
+struct source_state *source_free(struct source_state *s)
+{
+	free(s);
+	return NULL;
+}
+
 /* ---- opening ---- */
 
 struct slot {
