@@ -205,9 +205,7 @@ struct stream {
 	struct api_view view;
 	const struct list_form *form;
 	struct job_record_node node; /* of records */
-	uint64_t ended_ns; /* jobs that ended longer ago are left out */
-	uint64_t since_ns; /* boot_ns of the tick that the reader has; 0: none */
-	uint64_t ahead_ns, *ahead; /* of a tick */
+	struct api_wish wish;
 	size_t next, listed;
 	char *text; /* what is being sent */
 	size_t length, sent;
@@ -224,8 +222,8 @@ static void stream_free(void *context)
 {
 	struct stream *s = context;
 
-	if (s->ahead && s->has_ended)
-		*s->ahead = s->ahead_ns;
+	if (s->wish.ahead && s->has_ended)
+		*s->wish.ahead = s->wish.ahead_ns;
 	snapshot_unref(s->snapshot);
 	free(s->text);
 	free(s);
@@ -274,10 +272,10 @@ static int format_wire_snapshot_job(const struct stream *s, const struct snapsho
 	_cleanup_(record_freep) struct record *record = NULL;
 	int r;
 
-	if (s->since_ns && job->changed_ns <= s->since_ns)
+	if (s->wish.since_ns && job->changed_ns <= s->wish.since_ns)
 		return format_text(format_unchanged, &(struct listed){ s->snapshot, job }, ret,
 				   ret_length);
-	r = job_record_make(s->snapshot, job, &s->node, &record);
+	r = job_record_make(s->snapshot, job, &s->node, s->wish.in_sums, &record);
 
 	if (r >= 0)
 		r = job_record_add_label(job, record);
@@ -289,7 +287,7 @@ static bool is_listed(const struct stream *s, const struct snapshot_job *job)
 	uint64_t now_ns = s->snapshot->boot_ns;
 
 	if (!job->is_live && now_ns > job->job->end_boot_ns &&
-	    now_ns - job->job->end_boot_ns > s->ended_ns)
+	    now_ns - job->job->end_boot_ns > s->wish.ended_ns)
 		return false;
 	return api_view_sees(&s->view, job);
 }
@@ -392,25 +390,23 @@ static int answer_stream(const struct stream *stream, struct http_answer *ret)
 
 int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, struct http_answer *ret)
 {
-	const struct stream stream = {
-		.snapshot = snapshot, .view = *view, .form = &jobs_form, .ended_ns = UINT64_MAX
-	};
+	const struct stream stream = { .snapshot = snapshot,
+				       .view = *view,
+				       .form = &jobs_form,
+				       .wish = { .ended_ns = UINT64_MAX } };
 
 	return answer_stream(&stream, ret);
 }
 
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, uint64_t since_ns, uint64_t ended_ns,
-			uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
+			const struct job_record_node *node, const struct api_wish *wish,
+			struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
 				       .form = &tick_form,
 				       .node = *node,
-				       .since_ns = since_ns,
-				       .ended_ns = ended_ns,
-				       .ahead_ns = ahead_ns,
-				       .ahead = ahead };
+				       .wish = *wish };
 
 	return answer_stream(&stream, ret);
 }

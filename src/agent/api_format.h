@@ -39,10 +39,17 @@ void api_format_agent(const void *agent, struct document *d);
 int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,
 		    struct http_answer *ret);
 
-/* The same as records, short ones (see wire_snapshot.h); those that ended more than @ended_ns
- * before the snapshot are left out. Those that did nothing since the snapshot of @since_ns, which
- * the reader has (0: none), are told in a word. What @node points to outlives the answer.  When all
- * of it has gone out, *@ahead (which outlives the answer; may be NULL) becomes @ahead_ns. */
+struct api_wish { /* what a reader of snapshots has, and wants */
+	uint64_t ended_ns; /* jobs that ended longer before the snapshot are left out */
+	uint64_t since_ns; /* boot_ns of the one that he has, 0: none: jobs that did nothing since
+			      are told in a word */
+	bool in_sums; /* of files, sums by mount do */
+	uint64_t ahead_ns, *ahead; /* becomes that when all of the answer, which it outlives, has
+				      gone out; may be NULL */
+};
+
+/* The same as records, short ones (see wire_snapshot.h).  What @node points to outlives the answer.
+ */
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, uint64_t since_ns, uint64_t ended_ns,
-			uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret);
+			const struct job_record_node *node, const struct api_wish *wish,
+			struct http_answer *ret);

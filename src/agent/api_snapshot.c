@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/api_snapshot.h"
 
+#include <string.h>
+
 #include "agent/api.h"
 #include "agent/api_format.h"
 #include "basic/cleanup.h"
@@ -12,8 +14,8 @@
 #include "model/snapshot.h"
 
 struct query {
-	uint64_t age_ns, ended_ns, since_ns;
-	uint64_t ahead_ns; /* UINT64_MAX: no reading ahead is wanted */
+	uint64_t age_ns;
+	struct api_wish wish; /* ahead_ns UINT64_MAX: no reading ahead is wanted */
 };
 
 /* A number of seconds in the query; without it *@ns stays as it is.  -EINVAL. */
@@ -27,13 +29,20 @@ static int take_seconds(const struct http_request *request, const char *key, uin
 static int take_query(const struct http_request *request, struct query *ret,
 		      struct http_answer *answer)
 {
-	*ret = (struct query){ .age_ns = API_LIST_AGE_NS, .ahead_ns = UINT64_MAX };
+	const char *files = http_query(request, "files");
+
+	*ret = (struct query){ .age_ns = API_LIST_AGE_NS,
+			       .wish = { .ahead_ns = UINT64_MAX, .in_sums = files } };
 	if (take_seconds(request, "max_age", &ret->age_ns) < 0 ||
-	    take_seconds(request, "ended", &ret->ended_ns) < 0 ||
-	    take_seconds(request, "ahead", &ret->ahead_ns) < 0 ||
-	    take_seconds(request, "since", &ret->since_ns) < 0) {
+	    take_seconds(request, "ended", &ret->wish.ended_ns) < 0 ||
+	    take_seconds(request, "ahead", &ret->wish.ahead_ns) < 0 ||
+	    take_seconds(request, "since", &ret->wish.since_ns) < 0) {
 		(void)http_fail(answer, 400,
 				"'max_age', 'ended', 'since' and 'ahead' are numbers of seconds");
+		return -1;
+	}
+	if (files && strcmp(files, "sums") != 0) {
+		(void)http_fail(answer, 400, "'files' is 'sums'");
 		return -1;
 	}
 	ret->age_ns = MAX(ret->age_ns, API_RECORD_AGE_NS);
@@ -59,9 +68,10 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
 		return http_fail(ret, 503, "there is no reading: %s", err.text);
 	sampler_get_node(sampler, &node);
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
-	if (query.ahead_ns < UINT64_MAX)
+	if (query.wish.ahead_ns < UINT64_MAX) {
 		ahead->uid = request->peer.uid;
-	return api_stream_snapshot(snapshot, view, &node, query.since_ns, query.ended_ns,
-				   MAX(query.ahead_ns, API_RECORD_AGE_NS),
-				   query.ahead_ns < UINT64_MAX ? &ahead->ns : NULL, ret);
+		query.wish.ahead = &ahead->ns;
+		query.wish.ahead_ns = MAX(query.wish.ahead_ns, API_RECORD_AGE_NS);
+	}
+	return api_stream_snapshot(snapshot, view, &node, &query.wish, ret);
 }

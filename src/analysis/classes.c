@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/formula.h"
+#include "analysis/variables.h"
 #include "basic/cleanup.h"
 #include "model/document.h"
+#include "model/reading.h"
 
 static int add_unknown(struct classes *classes, const struct rule *rule, char **names)
 {
@@ -74,6 +77,54 @@ int classes_find(const struct rules *rules, const struct record *record,
 	*ret = classes;
 	classes = (struct classes){};
 	return 0;
+}
+
+/* Of a class none is of one mount. */
+static bool needs_rows(const struct variable *variable)
+{
+	const struct variable *part;
+
+	switch (variable->source) {
+	case VARIABLE_ROWS:
+		for (size_t i = 0; i < MOUNT_SUMS; i++) {
+			if (mount_sum_metrics[i] == variable->id)
+				return false;
+		}
+		return true;
+	case VARIABLE_OP:
+	case VARIABLE_INTERFACE:
+		return true;
+	case VARIABLE_FORMULA:
+		return formula_get(variable->formula)->is_of_rows;
+	case VARIABLE_OWN: /* of others, none of which is a site's own */
+		for (size_t i = 0; (part = expression_variable(variable->expression, i)); i++) {
+			if (needs_rows(part))
+				return true;
+		}
+		return false;
+	default:
+		return false;
+	}
+}
+
+bool classes_need_rows(const struct rules *rules)
+{
+	for (size_t i = 0; i < rules->classes.count; i++) {
+		const struct rule *rule = &rules->classes.items[i];
+		const struct evidence e = rule_evidence(rule);
+		const struct variable *variable;
+
+		for (size_t v = 0; v < e.count; v++) {
+			if (!rule->is_disabled && needs_rows(e.items[v]))
+				return true;
+		}
+		for (size_t v = 0;
+		     !rule->is_disabled && (variable = expression_variable(rule->share, v)); v++) {
+			if (needs_rows(variable))
+				return true;
+		}
+	}
+	return false;
 }
 
 void classes_clear(struct classes *classes)

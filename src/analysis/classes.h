@@ -25,6 +25,8 @@ struct classes { /* begins as {}; must not outlive the rules and the record */
  * outlive the classes.  -ENOMEM. */
 int classes_find(const struct rules *rules, const struct record *record,
 		 const struct patterns *patterns, struct classes *ret);
+/* Whether any looks at more of files than their sums by mount (struct mount_sum). */
+bool classes_need_rows(const struct rules *rules);
 void classes_clear(struct classes *classes);
 
 /* A map: the first one's id, all that hold, and those that are not known. */

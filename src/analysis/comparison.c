@@ -30,10 +30,10 @@ static unsigned int place_of(const struct variable *variable)
 	return 0;
 }
 
-/* It says what the record knows, and nothing of the job. */
 static bool is_compared(const struct variable *variable)
 {
-	return strcmp(variable->name, "knows_causes") != 0;
+	return variable->source != VARIABLE_FORMULA ||
+	       !formula_get(variable->formula)->is_of_record;
 }
 
 /* Smaller differences are noise. */

@@ -514,7 +514,7 @@ static const struct formula of_job[] = {
 	{ "idle_core_share", DIMENSION_SHARE, false, idle_share, "The same over core time." },
 	{ "lost_files_seconds", DIMENSION_SECONDS, false, lost_files, "Core time that was lost to files: reads, writes, metadata, asynchronous requests and sync." },
 	{ "lost_files_share", DIMENSION_SHARE, false, lost_files_share, "The same over core time." },
-	{ "knows_causes", DIMENSION_NUMBER, false, knows_causes, "1 where it is known what threads waited for, else 0." },
+	{ "knows_causes", DIMENSION_NUMBER, false, knows_causes, "1 where it is known what threads waited for, else 0.", .is_of_record = true },
 	{ "lost_core_seconds", DIMENSION_SECONDS, false, lost_core, "Core time that was lost to waiting, whatever for." },
 	{ "lost_core_share", DIMENSION_SHARE, false, lost_core_share, "The same over core time." },
 	{ "greatest_part_share", DIMENSION_SHARE, false, greatest_part_share, "Core time in the one thing that took most of it: work, spinning, files, locks, network, page faults, waiting for a CPU or a stolen one." },

@@ -19,6 +19,8 @@ struct formula {
 	bool is_of_rows;
 	struct amount (*compute)(const struct subject *subject);
 	const char *help;
+	bool is_of_record; /* it says what the record knows, and nothing of the job: two records
+			      are not compared by it */
 };
 
 size_t formula_count(void);

@@ -101,9 +101,30 @@ const struct yaml_node *rules_find_child(const struct yaml_node *map, const char
 	return NULL;
 }
 
+int rules_read_each(struct rules_reader *reader, const char *name, enum yaml_node_kind kind,
+		    int (*read)(struct rules_reader *reader, const struct yaml_node *entry,
+				void *context),
+		    void *context)
+{
+	int r = 0;
+
+	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
+		const struct yaml_node *o = rules_find_child(reader->roots[layer], name);
+
+		reader->layer = layer;
+		if (!o || o->is_null)
+			continue;
+		r = rules_want(reader, o, kind);
+		for (o = o->first; r == 0 && o; o = o->next)
+			r = read(reader, o, context);
+	}
+	return r;
+}
+
 /* ---- lists, of which all files have a part ---- */
 
 struct entries { /* what the files say, by id, in the order in which ids first stand there */
+	const char *section;
 	struct rule_maps maps[RULES_MAX];
 	const char *ids[RULES_MAX];
 	size_t count;
@@ -130,9 +151,9 @@ static int read_entry_id(const struct rules_reader *reader, const struct yaml_no
 	return r;
 }
 
-static int add_entry(struct rules_reader *reader, const struct yaml_node *map, const char *section,
-		     struct entries *entries)
+static int add_entry(struct rules_reader *reader, const struct yaml_node *map, void *to)
 {
+	struct entries *entries = to;
 	const char *id = NULL;
 	size_t i = 0;
 	int r = read_entry_id(reader, map, &id);
@@ -143,8 +164,8 @@ static int add_entry(struct rules_reader *reader, const struct yaml_node *map, c
 	while (i < entries->count && strcmp(entries->ids[i], id) != 0)
 		i++;
 	if (i == RULES_MAX)
-		return rules_refuse(reader, map->line, "%s: there are more than %d", section,
-				    RULES_MAX);
+		return rules_refuse(reader, map->line, "%s: there are more than %d",
+				    entries->section, RULES_MAX);
 	if (entries->maps[i].of[reader->layer])
 		return rules_refuse(reader, map->line,
 				    "id: '%s' stands here a second time, after line %u", id,
@@ -155,29 +176,16 @@ static int add_entry(struct rules_reader *reader, const struct yaml_node *map, c
 	return 0;
 }
 
-static int gather(struct rules_reader *reader, const char *section, struct entries *entries)
-{
-	int r = 0;
-
-	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct yaml_node *o = rules_find_child(reader->roots[layer], section);
-
-		reader->layer = layer;
-		if (!o || o->is_null)
-			continue;
-		r = rules_want(reader, o, YAML_NODE_LIST);
-		for (o = o->first; r == 0 && o; o = o->next)
-			r = add_entry(reader, o, section, entries);
-	}
-	return r;
-}
-
 static int read_list(struct rules_reader *reader, const char *section, enum entry entry,
 		     struct rule_list *list)
 {
 	_cleanup_free_ struct entries *entries = calloc(1, sizeof(*entries));
-	int r = entries ? gather(reader, section, entries) : -ENOMEM;
+	int r;
 
+	if (!entries)
+		return -ENOMEM;
+	entries->section = section;
+	r = rules_read_each(reader, section, YAML_NODE_LIST, add_entry, entries);
 	if (r < 0)
 		return r;
 	list->items = calloc(entries->count + 1, sizeof(*list->items));

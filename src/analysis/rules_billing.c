@@ -27,7 +27,8 @@ static struct billing *find_or_add(struct billings *billings, const char *partit
 	return larger[billings->count].partition ? &larger[billings->count++] : NULL;
 }
 
-static int read_billing(struct rules_reader *reader, const struct yaml_node *o)
+static int read_billing(struct rules_reader *reader, const struct yaml_node *o,
+			void *context UNUSED)
 {
 	struct billings *billings = &reader->rules->billings;
 	_cleanup_(billing_clear) struct billing read = {};
@@ -57,17 +58,5 @@ static int read_billing(struct rules_reader *reader, const struct yaml_node *o)
 
 int rules_read_billing(struct rules_reader *reader)
 {
-	int r = 0;
-
-	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct yaml_node *o = rules_find_child(reader->roots[layer], "billing");
-
-		reader->layer = layer;
-		if (!o || o->is_null)
-			continue;
-		r = rules_want(reader, o, YAML_NODE_MAP);
-		for (o = o->first; r == 0 && o; o = o->next)
-			r = read_billing(reader, o);
-	}
-	return r;
+	return rules_read_each(reader, "billing", YAML_NODE_MAP, read_billing, NULL);
 }

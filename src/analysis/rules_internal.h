@@ -52,6 +52,12 @@ int rules_read_yes_no(const struct rules_reader *reader, const struct yaml_node 
 /* Read what is said of one id into @rule, which begins as {}. */
 int rules_read_rule(struct rules_reader *reader, const struct rule_maps *maps, struct rule *rule);
 
+/* Read each entry of the list or map of that name, file by file; there may be none. */
+int rules_read_each(struct rules_reader *reader, const char *name, enum yaml_node_kind kind,
+		    int (*read)(struct rules_reader *reader, const struct yaml_node *entry,
+				void *context),
+		    void *context);
+
 /* Read the sections `variables` and `billing` of all files. */
 int rules_read_variables(struct rules_reader *reader);
 int rules_read_billing(struct rules_reader *reader);

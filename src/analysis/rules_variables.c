@@ -51,7 +51,8 @@ static int check_names_in(const struct rules_reader *reader, const struct yaml_n
 				    o->key);
 }
 
-static int read_variable(struct rules_reader *reader, const struct yaml_node *o)
+static int read_variable(struct rules_reader *reader, const struct yaml_node *o,
+			 void *context UNUSED)
 {
 	_cleanup_(expression_freep) struct expression *e = NULL;
 	struct names names = { .variables = reader->rules->variables, .has_mount = true };
@@ -78,17 +79,5 @@ static int read_variable(struct rules_reader *reader, const struct yaml_node *o)
 
 int rules_read_variables(struct rules_reader *reader)
 {
-	int r = 0;
-
-	for (size_t layer = reader->first_layer; r == 0 && layer < reader->layer_count; layer++) {
-		const struct yaml_node *o = rules_find_child(reader->roots[layer], "variables");
-
-		reader->layer = layer;
-		if (!o || o->is_null)
-			continue;
-		r = rules_want(reader, o, YAML_NODE_MAP);
-		for (o = o->first; r == 0 && o; o = o->next)
-			r = read_variable(reader, o);
-	}
-	return r;
+	return rules_read_each(reader, "variables", YAML_NODE_MAP, read_variable, NULL);
 }

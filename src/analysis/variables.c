@@ -371,6 +371,10 @@ static struct amount get_of_rows(const struct variable *variable, const struct s
 		return row_number(variable, subject->row, &number)
 			       ? amount_of_metric(variable->id, number)
 			       : (struct amount){};
+	if (variable->source == VARIABLE_ROWS)
+		return reading_total(reading, variable->id, &total)
+			       ? amount_of_metric(variable->id, total)
+			       : (struct amount){};
 	if (!reading->has_mounts)
 		return (struct amount){};
 	for (size_t i = 0; i < reading->mount_count; i++) {

@@ -129,13 +129,13 @@ int child_release(struct child *c, struct error *err)
 }
 
 /* Is the signal pending for the witness too?  Then it went to all of the group. */
-static bool witness_has(struct child *c, int number)
+static bool witness_has(pid_t witness, int number)
 {
 	char path[64], text[8192];
 	const char *line;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", c->witness_pid);
+	snprintf(path, sizeof(path), "/proc/%d/status", witness);
 	r = file_read_small(-EBADF, path, text, sizeof(text));
 	if (r < 0)
 		return false;
@@ -148,24 +148,44 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
 }
 
-static void end_witness(struct child *c)
+static void end_witness(struct child *c, pid_t witness)
 {
 	struct rusage usage;
 
-	if (c->witness_pid > 0) {
-		kill(c->witness_pid, SIGKILL);
-		if (wait4(c->witness_pid, NULL, 0, &usage) > 0)
-			c->overhead_ns += timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
-	}
-	c->witness_pid = 0;
+	if (witness <= 0)
+		return;
+	kill(witness, SIGKILL);
+	if (wait4(witness, NULL, 0, &usage) > 0)
+		c->overhead_ns += timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime);
 }
 
-/* A new one, since the old one's pending signals cannot be taken from outside. */
+/*
+ * A new one, since the old one's pending signals cannot be taken from outside.  Of what went to all
+ * of the group before it was there only the old one can tell: the command had it, and so it ends
+ * here.  (Of a number that the old one had before, nobody knows: they came within a moment, and are
+ * one signal, as those that are pending are to the kernel.)
+ */
 static void renew_witness(struct child *c)
 {
-	end_witness(c);
+	const struct timespec at_once = {};
+	const pid_t old = c->witness_pid;
+	sigset_t pending, one;
+
 	if (make_witness(c) < 0)
 		c->witness_pid = 0;
+	sigemptyset(&pending);
+	sigpending(&pending);
+	for (size_t i = 0; i < ARRAY_SIZE(passed_on); i++) {
+		const int number = passed_on[i];
+
+		if (!sigismember(&pending, number) || !witness_has(old, number) ||
+		    (c->witness_pid && witness_has(c->witness_pid, number)))
+			continue;
+		sigemptyset(&one);
+		sigaddset(&one, number);
+		(void)sigtimedwait(&one, NULL, &at_once);
+	}
+	end_witness(c, old);
 }
 
 static void pass_on(struct child *c, const struct signalfd_siginfo *info)
@@ -175,9 +195,9 @@ static void pass_on(struct child *c, const struct signalfd_siginfo *info)
 
 	if (info->ssi_code > 0) /* the kernel, that is the terminal: the command had it too */
 		return;
-	if (c->witness_pid && !witness_has(c, number))
+	if (c->witness_pid && !witness_has(c->witness_pid, number))
 		nanosleep(&moment, NULL); /* somebody may go from process to process */
-	if (c->witness_pid && witness_has(c, number)) {
+	if (c->witness_pid && witness_has(c->witness_pid, number)) {
 		renew_witness(c);
 		return;
 	}
@@ -235,7 +255,8 @@ int child_wait(struct child *c, int timeout_ms, struct error *err)
 		if (timeout_ms >= 0)
 			return 1;
 	}
-	end_witness(c);
+	end_witness(c, c->witness_pid);
+	c->witness_pid = 0;
 	return 0;
 }
 
@@ -285,7 +306,7 @@ void child_clear(struct child *c)
 		close(c->release_fd);
 	if (c->pid > 0)
 		waitpid(c->pid, NULL, 0);
-	end_witness(c);
+	end_witness(c, c->witness_pid);
 	if (c->signal_fd >= 0) {
 		drop_signals(c);
 		close(c->signal_fd);

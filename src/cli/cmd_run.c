@@ -218,7 +218,7 @@ static int measure_all(const struct measure_options *measure, int count, char **
 		r = measure_command(measure, argv, &record, &code, err);
 		*ret_code = code ? code : *ret_code;
 		if (r < 0)
-			return r;
+			return i > 0 ? error_prefix(err, r, "run %d of %d", i + 1, count) : r;
 		if (records_add(runs, record) < 0) {
 			record_free(record);
 			return error_set_errno(err, -ENOMEM, "cannot keep the record");
@@ -266,8 +266,8 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	_cleanup_(client_closep) struct client *client = NULL;
 	_cleanup_(own_file_clear) struct own_file own = {};
 	_cleanup_(records_clear) struct records runs = {};
-	struct error err = {};
-	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code;
+	struct error err = {}, why = {};
+	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err), code, told = 0;
 
 	if (r == 0)
 		return CLI_WELL;
@@ -291,15 +291,13 @@ static int run_run(const struct cli_command *command, int argc, char **argv)
 	measure.names_syscalls = settings.demand.names_syscalls;
 	measure.followed_max = on_demand_files(&settings.demand);
 	r = measure_all(&measure, settings.repeat, argv, &runs, &code, &err);
-	if (r < 0) {
+	if (runs.count) /* what was measured is told, whatever came then */
+		told = tell(&output, &own, &runs, &mask, settings.repeat > 1, &why);
+	if (told < 0)
+		cli_fail(command, &why);
+	if (r < 0)
 		cli_fail(command, &err);
-		return code;
-	}
-	if (tell(&output, &own, &runs, &mask, settings.repeat > 1, &err) < 0) {
-		cli_fail(command, &err);
-		return code ? code : CLI_FAILED;
-	}
-	return code;
+	return code || told >= 0 ? code : CLI_FAILED;
 }
 
 const struct cli_command cmd_run = {

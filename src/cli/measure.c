@@ -20,12 +20,10 @@
 #include "cgroup/descendants.h"
 #include "basic/error.h"
 #include "basic/file.h"
-#include "sources/hardware.h"
 #include "cli/identify.h"
 #include "basic/macro.h"
-#include "basic/cpulist.h"
 #include "cli/measurer.h"
-#include "sources/thermal.h"
+#include "sources/sources.h"
 
 #define SURVIVORS_NAMED 16
 #define WAIT_STEP_MS 50
@@ -39,14 +37,17 @@ struct measurement {
 	bool has_hierarchy;
 	struct measurer *measurer;
 	struct child child;
-	struct hardware *hardware;
-	struct thermal *thermal; /* NULL: the machine has nothing of the kind */
-	struct cpulist cpus; /* that the command may use */
-	struct thermal_sums sums;
+	struct sources *sources; /* that have numbers of the command's process */
+	struct source_attachments attachments;
+	struct source_job job; /* as they know it */
+	char *cpus; /* that it may use; NULL: not known */
+	struct value values[METRIC_JOB_COUNT]; /* what they have of it so far */
+	struct thermal_sums thermal;
+	struct parts parts;
 	struct children_usage before;
 	bool looks_inside; /* the measurer does */
 	uint64_t polls, next_look_ns; /* by CLOCK_BOOTTIME */
-	struct error why_no_cgroups, why_no_agent, why_no_hardware;
+	struct error why_no_cgroups, why_no_agent;
 	struct record *record;
 	bool holds_signals; /* for the caller, who has something to keep now */
 };
@@ -54,8 +55,10 @@ struct measurement {
 static void measurement_clear(struct measurement *m)
 {
 	child_clear(&m->child);
-	hardware_close(m->hardware);
-	thermal_close(m->thermal);
+	source_attachments_clear(&m->attachments);
+	sources_free(m->sources);
+	parts_clear(&m->parts);
+	free(m->cpus);
 	measurer_freep(&m->measurer);
 	hierarchy_clear(&m->hierarchy);
 	record_free(m->record);
@@ -102,42 +105,47 @@ static int admit(struct measurement *m, bool is_agent, struct error *err)
 	return m->measurer->admit(m->measurer, m->child.pid, err);
 }
 
-/* They need neither BPF nor a group, and nobody else counts them for us: from the command's
- * execve() on. */
-static void open_hardware(struct measurement *m)
-{
-	struct hardware_events events;
-
-	if (m->options->hardware)
-		events = *m->options->hardware;
-	else
-		hardware_events_read(m->root_fd, &events);
-	(void)hardware_open_process(&events, m->child.pid, true, &m->hardware, &m->why_no_hardware);
-}
-
-static void sample_thermal(struct measurement *m)
-{
-	struct thermal_moment moment;
-
-	if (!m->thermal)
-		return;
-	thermal_sweep(m->thermal);
-	thermal_get(m->thermal, &m->cpus, &moment);
-	thermal_sums_add(&m->sums, &moment);
-}
-
 /* As the command begins, with each look, and as it ends. */
-static void open_thermal(struct measurement *m)
+static int sample_sources(struct measurement *m)
 {
-	_cleanup_(reading_clear) struct reading unused = {};
-	_cleanup_free_ char *cpus = NULL;
+	struct source_job_sample sample = {};
+	int r = sources_sample(m->sources, clock_now_ns(CLOCK_BOOTTIME));
 
-	if (allocation_read(m->root_fd, NULL, &unused, &cpus) < 0 ||
-	    cpulist_parse(cpus, &m->cpus) < 0 || thermal_open(m->root_fd, &m->thermal) < 0)
-		return;
-	if (!thermal_has_any(m->thermal))
-		m->thermal = thermal_close(m->thermal);
-	sample_thermal(m);
+	if (r >= 0)
+		r = sources_sample_job(m->sources, &m->attachments, &m->job, &sample);
+	sources_ask(m->sources);
+	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
+		if (sample.added[id].is_known)
+			m->values[id] = (struct value){
+				m->values[id].number + sample.added[id].number, true
+			};
+	}
+	if (sample.has_thermal)
+		thermal_sums_add(&m->thermal, &sample.thermal);
+	if (r >= 0)
+		r = parts_add(&m->parts, &sample.parts);
+	parts_clear(&sample.parts);
+	return r;
+}
+
+/* They need neither BPF nor a group, and nobody else asks them for us. */
+static int open_sources(struct measurement *m)
+{
+	const struct source_options options = { .root_fd = m->root_fd,
+						.hierarchy = m->has_hierarchy ? &m->hierarchy
+									      : NULL,
+						.hardware = m->options->hardware };
+	_cleanup_(reading_clear) struct reading unused = {};
+	const struct source_list list = sources_all();
+	bool is_wanted[SOURCES_MAX];
+	int r;
+
+	for (size_t i = 0; i < list.count; i++)
+		is_wanted[i] = list.items[i]->sample_job;
+	(void)allocation_read(m->root_fd, NULL, &unused, &m->cpus);
+	m->job = (struct source_job){ .pid = m->child.pid, .cpus = m->cpus };
+	r = sources_open(list, is_wanted, &options, &m->sources);
+	return r < 0 ? r : sample_sources(m);
 }
 
 /* The command is in its group before anything counts it, and runs nothing before it is. */
@@ -154,11 +162,10 @@ static int start(struct measurement *m, char *const argv[], struct error *err)
 	r = child_prepare(&m->child, argv, err);
 	if (r >= 0)
 		r = admit(m, is_agent, err);
-	if (r >= 0) {
-		open_hardware(m);
-		open_thermal(m);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	r = open_sources(m);
+	return r < 0 ? error_set_errno(err, r, "cannot start the meter") : 0;
 }
 
 /* ---- looks while it runs ---- */
@@ -183,7 +190,7 @@ static int time_to_look(const struct measurement *m)
 {
 	uint64_t now_ns = clock_now_ns(CLOCK_BOOTTIME);
 
-	if (!m->looks_inside && !m->thermal)
+	if (!m->looks_inside && !sources_are_sampled(m->sources))
 		return -1;
 	return now_ns < m->next_look_ns ? (int)((m->next_look_ns - now_ns + 999999) / 1000000) : 0;
 }
@@ -196,7 +203,7 @@ static void look(struct measurement *m)
 	if (time_to_look(m) != 0)
 		return;
 	plan_look(m);
-	sample_thermal(m);
+	(void)sample_sources(m);
 	if (!m->looks_inside)
 		return;
 	r = m->measurer->look(m->measurer, &err);
@@ -317,28 +324,18 @@ static void tell_end(struct measurement *m)
 	record->job.state = strdup(child->status == 0 ? "COMPLETED" : "FAILED");
 }
 
-static int read_hardware(struct measurement *m)
+static int read_sources(struct measurement *m)
 {
-	struct value values[METRIC_JOB_COUNT] = {};
+	int r = sample_sources(m);
 
-	if (!m->hardware)
-		return strings_add(&m->record->coverage.missing, HARDWARE_LABEL "%s",
-				   m->why_no_hardware.text);
-	hardware_read(m->hardware, values);
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
-		if (values[id].is_known)
-			m->record->reading.values[id] = values[id];
+		if (m->values[id].is_known)
+			m->record->reading.values[id] = m->values[id];
 	}
-	return record_note_counters(m->record, hardware_is_user_only(m->hardware));
-}
-
-static int end_thermal(struct measurement *m)
-{
-	sample_thermal(m);
-	m->record->thermal = thermal_samples_of(&m->sums);
-	if (m->thermal)
-		return 0;
-	return strings_add(&m->record->coverage.missing, THERMAL_ABSENT);
+	m->record->thermal = thermal_samples_of(&m->thermal);
+	if (r >= 0)
+		r = parts_copy_to(&m->parts, m->record);
+	return r < 0 ? r : sources_describe_job(m->sources, m->record);
 }
 
 static int finish(struct measurement *m, char *const argv[], struct error *err)
@@ -353,9 +350,7 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r >= 0)
 		r = m->measurer->read(m->measurer, &m->child, &m->before, m->record, err);
 	if (r >= 0)
-		r = read_hardware(m);
-	if (r >= 0)
-		r = end_thermal(m);
+		r = read_sources(m);
 	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);

@@ -3,7 +3,8 @@
  * measure - run one command and measure it from its first instruction to its end.
  *
  * With the rights for it: in a cgroup of its own, by BPF.  Without: what the kernel grants a user.
- * In either case the record says what was not seen.
+ * In either case sources[] (sources/sources.c) are walked for the command's process, and the record
+ * says what was not seen.
  */
 #pragma once
 

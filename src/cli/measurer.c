@@ -5,11 +5,10 @@
 
 #include "cli/child.h"
 #include "sources/children.h"
-#include "sources/hardware.h"
 #include "sources/node_ports.h"
+#include "sources/sources.h"
 #include "model/record.h"
 #include "model/section.h"
-#include "sources/thermal.h"
 
 #define CPU_SLACK_NS 10000000 /* ticks */
 
@@ -29,19 +28,26 @@ bool measurer_is_short(const struct child *child, const struct children_usage *u
 	return counted + child->overhead_ns + waited / 100 + CPU_SLACK_NS < waited;
 }
 
-static bool begins_with(const char *text, const char *beginning)
+/* Does it tell of one of the sources that measure.c asks by itself? */
+static bool is_of_process(const char *text)
 {
-	return strncmp(text, beginning, strlen(beginning)) == 0;
+	const struct source_list list = sources_all();
+
+	for (size_t i = 0; i < list.count; i++) {
+		const struct source *s = list.items[i];
+
+		if (s->sample_job && strncmp(text, s->label, strlen(s->label)) == 0)
+			return true;
+	}
+	return false;
 }
 
-/* The processor's counters and sensors are read here, by ourselves. */
 static int add_texts(const struct strings *from, struct strings *to)
 {
 	int r = 0;
 
 	for (size_t i = 0; r >= 0 && i < from->count; i++) {
-		if (!begins_with(from->items[i], HARDWARE_LABEL) &&
-		    !begins_with(from->items[i], THERMAL_LABEL))
+		if (!is_of_process(from->items[i]))
 			r = strings_add(to, "%s", from->items[i]);
 	}
 	return r;

@@ -54,7 +54,7 @@ int measurer_new_agent(const struct measure_options *options, int root_fd,
 bool measurer_is_short(const struct child *child, const struct children_usage *usage,
 		       const struct record *record);
 /* What a sampler counted, ours or the agent's, and what it says of it, becomes the record's; who
- * and when is the caller's to say, as are the processor's counters and sensors. */
+ * and when is the caller's to say, as is what the sources of jobs have of a process. */
 int measurer_take_over(struct record *from, struct record *record);
 /* Say that the numbers are what wait() tells. */
 int measurer_note_children(int root_fd, struct record *record);

@@ -59,8 +59,7 @@ static bool uses_tasks(const struct own_measurer *m)
 
 static int open_sampler(struct own_measurer *m, struct error *err)
 {
-	static const char *const unwanted[] = { "hardware", "thermal", "node_files", "node_mounts",
-						NULL }; /* measure.c has the first two */
+	const struct source_list list = sources_all();
 	bool has_source[SOURCES_MAX];
 	struct sampler_options options = sampler_options_full(m->root_fd);
 
@@ -73,7 +72,8 @@ static int open_sampler(struct own_measurer *m, struct error *err)
 		.followed_max = m->options->followed_max,
 		.map_sizes = m->options->map_sizes,
 	};
-	sources_want_others(has_source, unwanted);
+	for (size_t i = 0; i < list.count; i++) /* measure.c has those of a process */
+		has_source[i] = list.items[i]->is_for_jobs && !list.items[i]->sample_job;
 	options.tiers = m->options->tiers;
 	options.names_syscalls = m->options->names_syscalls;
 	options.has_source = has_source;

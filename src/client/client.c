@@ -236,7 +236,7 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
 }
 
 static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
-			     const struct tick *before, bool is_first, struct tick *ret,
+			     const struct tick *before, const char *more, struct tick *ret,
 			     struct error *err)
 {
 	_cleanup_(reply_clear) struct reply answer = {};
@@ -245,8 +245,7 @@ static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t end
 
 	snprintf(target, sizeof(target), "/v1/snapshot?max_age=%s&ended=%s&since=%s%s",
 		 decimal_format(age, max_age_ns, 9), decimal_format(ended, ended_ns, 9),
-		 decimal_format(since, before ? before->boot_ns : 0, 9),
-		 is_first ? "&ahead=" AHEAD : "");
+		 decimal_format(since, before ? before->boot_ns : 0, 9), more);
 	r = ask(c, target, NULL, CLIENT_ANSWER_MS, &answer, err);
 	if (r == -ENOENT && answer.text) /* somebody answered */
 		return error_set(err, -EPROTO,
@@ -261,13 +260,18 @@ static int get_wire_snapshot(struct client *c, uint64_t max_age_ns, uint64_t end
 }
 
 int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
-			const struct tick *before, struct tick *ret, struct error *err)
+			const struct tick *before, bool in_sums, struct tick *ret,
+			struct error *err)
 {
-	int r = get_wire_snapshot(c, max_age_ns, ended_ns, before, before && !before->boot_ns, ret,
-				  err);
+	const char *sums = in_sums ? "&files=sums" : "";
+	bool is_first = before && !before->boot_ns;
+	char more[64];
+	int r;
 
+	snprintf(more, sizeof(more), "%s%s", sums, is_first ? "&ahead=" AHEAD : "");
+	r = get_wire_snapshot(c, max_age_ns, ended_ns, before, more, ret, err);
 	if (r == -ESTALE) /* it leaves out what we have not: once more from the beginning */
-		r = get_wire_snapshot(c, max_age_ns, ended_ns, NULL, false, ret, err);
+		r = get_wire_snapshot(c, max_age_ns, ended_ns, NULL, sums, ret, err);
 	return r == -ESTALE ? error_prefix(err, -EPROTO, "the agent's answer") : r;
 }
 

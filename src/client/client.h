@@ -72,9 +72,12 @@ int client_get_record(struct client *c, const char *manager, const char *id, str
  * takes none more often than every 50 ms); those that ended only if it was less than @ended_ns
  * before.  @before: the last answer, with which the result shares the records of jobs that did
  * nothing since; one that begins as {}: none yet, and another one will be asked for at once, so the
- * agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted. */
+ * agent takes another reading meanwhile, if that one is older than 0.1 s; NULL: all is wanted.
+ * @in_sums: of files, sums by mount do, which an agent that does not know that wish does not make.
+ */
 int client_get_snapshot(struct client *c, uint64_t max_age_ns, uint64_t ended_ns,
-			const struct tick *before, struct tick *ret, struct error *err);
+			const struct tick *before, bool in_sums, struct tick *ret,
+			struct error *err);
 
 struct client_group { /* which job it is part of; strings are owned; NULL: it does not say */
 	char *manager, *id, *step, *task, *path;

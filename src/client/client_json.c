@@ -9,11 +9,6 @@
 #include "basic/error.h"
 #include "model/json_place.h"
 
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
 static void job_clear(struct client_job *job)
 {
 	free(job->manager);
@@ -89,28 +84,18 @@ static int take_job(const struct place *place, const json_t *map, struct client_
 	return r;
 }
 
-static int take_jobs(const struct place *top, const json_t *list, struct client_jobs *jobs)
+static int add_job(const struct place *place, const json_t *map, void *to)
 {
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		struct place place = place_item(top, "jobs", i);
-		const json_t *item = json_array_get(list, i);
-		int r;
+	struct client_jobs *jobs = to;
 
-		if (!json_is_object(item))
-			return place_refuse(&place, "", "is %s and should be a map",
-					    place_type_name(item));
-		r = take_job(&place, item, &jobs->items[jobs->count++]);
-		if (r < 0)
-			return r;
-	}
-	return 0;
+	return take_job(place, map, &jobs->items[jobs->count++]);
 }
 
 int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, struct error *err)
 {
 	_cleanup_(client_jobs_clear) struct client_jobs jobs = {};
 	_cleanup_(json_freep) json_t *root = NULL;
-	struct place place = { .err = err };
+	struct place place = { .err = err }, here = place_below(&place, "jobs");
 	const json_t *list = NULL;
 	int r = load(text, length, &root, err);
 
@@ -123,7 +108,7 @@ int client_parse_jobs(const char *text, size_t length, struct client_jobs *ret, 
 	jobs.items = calloc(json_array_size(list) + 1, sizeof(*jobs.items));
 	if (!jobs.items)
 		return error_set_errno(err, ENOMEM, "cannot read the agent's answer");
-	r = take_jobs(&place, list, &jobs);
+	r = place_each(&here, list, CLIENT_JOBS_MAX, add_job, &jobs);
 	if (r < 0)
 		return refuse(r, err);
 	*ret = jobs;

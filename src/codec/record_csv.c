@@ -67,6 +67,7 @@ static void put_field_value(struct row *row, const struct record_field *field)
 {
 	const void *at = record_field_get(field, row->record);
 	char text[TIMESTAMP_SIZE];
+	struct value seconds;
 
 	switch (field->type) {
 	case FIELD_STRING:
@@ -87,7 +88,8 @@ static void put_field_value(struct row *row, const struct record_field *field)
 						    : NULL);
 		break;
 	case FIELD_SECONDS:
-		put_number(row, true, *(const uint64_t *)at, UNIT_SECONDS);
+		seconds = record_field_seconds(field, row->record);
+		put_value(row, &seconds, record_field_places(field));
 		break;
 	case FIELD_COUNT:
 	case FIELD_DURATION:

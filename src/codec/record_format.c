@@ -42,11 +42,10 @@ static void format_number_or_null(const struct record_field *field, const struct
 		document_null(d);
 }
 
-static void format_value(const struct record_field *field, const struct value *value,
-			 struct document *d)
+static void format_value(const struct record_field *field, struct value value, struct document *d)
 {
-	if (value->is_known)
-		document_decimal(d, value->number, record_field_places(field));
+	if (value.is_known)
+		document_decimal(d, value.number, record_field_places(field));
 	else
 		document_null(d);
 }
@@ -81,13 +80,13 @@ static void format_field(const struct record_field *field, const struct record *
 		document_time(d, *(const uint64_t *)at);
 		break;
 	case FIELD_SECONDS:
-		document_decimal(d, *(const uint64_t *)at, metric_unit_places(UNIT_SECONDS));
+		format_value(field, record_field_seconds(field, record), d);
 		break;
 	case FIELD_COUNT:
 	case FIELD_DURATION:
 	case FIELD_CELSIUS:
 	case FIELD_SHARE:
-		format_value(field, at, d);
+		format_value(field, *(const struct value *)at, d);
 		break;
 	}
 }
@@ -95,6 +94,10 @@ static void format_field(const struct record_field *field, const struct record *
 static void format_io(const struct record *record, struct document *d)
 {
 	reading_format_mounts(&record->reading, d);
+	if (!record->reading.has_sums)
+		return;
+	document_key(d, "io_sums");
+	reading_format_sums(&record->reading, d);
 }
 
 static void format_survivors(const struct record *record, struct document *d)

@@ -110,11 +110,15 @@ static int take_members(const struct place *place, const json_t *map, const char
 
 static int take_io(const struct place *place, const json_t *root, struct record *record)
 {
-	struct place here = place_below(place, "io");
+	struct place here = place_below(place, "io"), sums = place_below(place, "io_sums");
 	const json_t *list;
 	int r = place_get(place, root, "io", JSON_ARRAY, &list);
 
-	return r < 0 || !list ? r : reading_parse_mounts(&here, list, &record->reading);
+	if (r == 0 && list)
+		r = reading_parse_mounts(&here, list, &record->reading);
+	if (r == 0)
+		r = place_get(place, root, "io_sums", JSON_ARRAY, &list);
+	return r < 0 || !list ? r : reading_parse_sums(&sums, list, &record->reading);
 }
 
 static int take_survivor(const struct place *place, const json_t *map, struct record *record)

@@ -15,11 +15,6 @@
 #include "codec/record_parse.h"
 #include "codec/session.h"
 
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
 int records_add(struct records *list, struct record *record)
 {
 	struct record **larger = list->items;

@@ -45,11 +45,6 @@ void wire_snapshot_format_unchanged(const struct job *job, uint64_t elapsed_ns, 
 	document_end_map(d);
 }
 
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
 static int take_seconds(const struct place *place, const json_t *map, const char *key,
 			uint64_t *ret)
 {

@@ -3,7 +3,7 @@
  * tick - the records of all jobs of a node at one moment: jobmeter.snapshot/1, one line of JSON.
  *
  * Of two ticks the difference is what the jobs did meanwhile: so records are cumulative, and short:
- * without histograms and timelines.
+ * without histograms and timelines, and of who takes that, with sums of files in place of rows.
  */
 #pragma once
 

@@ -18,6 +18,11 @@
 
 struct error;
 
+static inline void json_freep(json_t **json)
+{
+	json_decref(*json);
+}
+
 struct place { /* which map is being read; put in words only where it is refused */
 	const struct place *above; /* NULL: this is the top */
 	const char *key; /* in the map above; may be NULL or "" */

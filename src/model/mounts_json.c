@@ -2,6 +2,7 @@
 #include "model/mounts_json.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,6 +137,31 @@ void reading_format_mounts(const struct reading *r, struct document *d)
 	document_begin_list(d);
 	for (size_t i = 0; i < r->mount_count; i++)
 		format_mount(&r->mounts[i], d);
+	document_end_list(d);
+}
+
+/* "read_bytes"... */
+static const char *sum_key(size_t i, char ret[32])
+{
+	const struct metric *metric = metric_get(mount_sum_metrics[i]);
+
+	snprintf(ret, 32, "%s_%s", metric->section, metric->key);
+	return ret;
+}
+
+void reading_format_sums(const struct reading *r, struct document *d)
+{
+	char key[32];
+
+	document_begin_list(d);
+	for (size_t i = 0; i < r->sum_count; i++) {
+		document_begin_flat_map(d);
+		document_put_string(d, "mount", r->sums[i].mount);
+		document_put_string(d, "fstype", r->sums[i].fstype);
+		for (size_t m = 0; m < MOUNT_SUMS; m++)
+			document_put_unsigned(d, sum_key(m, key), r->sums[i].numbers[m]);
+		document_end_map(d);
+	}
 	document_end_list(d);
 }
 
@@ -315,19 +341,25 @@ static int take_aliases(const struct place *place, const json_t *map, struct mou
 	return r;
 }
 
+static int take_names(const struct place *place, const json_t *map, char **ret_mount,
+		      char **ret_fstype)
+{
+	int r = place_take_string(place, map, "mount", ret_mount);
+
+	if (r == 0)
+		r = place_take_string(place, map, "fstype", ret_fstype);
+	return r == 0 && !*ret_mount ? place_refuse(place, "mount", "is missing") : r;
+}
+
 /* The row that @map names, which must not be there yet. */
 static int add_row(const struct place *place, const json_t *map, struct reading *reading,
 		   struct mount_row **ret)
 {
 	_cleanup_free_ char *mount = NULL, *fstype = NULL;
-	int r = place_take_string(place, map, "mount", &mount);
+	int r = take_names(place, map, &mount, &fstype);
 
-	if (r == 0)
-		r = place_take_string(place, map, "fstype", &fstype);
 	if (r < 0)
 		return r;
-	if (!mount)
-		return place_refuse(place, "mount", "is missing");
 	if (reading_find_mount(reading, row_kind_of(mount), mount, fstype))
 		return place_refuse(place, "mount", "stands there twice");
 	*ret = reading_get_mount(reading, row_kind_of(mount), mount, fstype);
@@ -360,4 +392,28 @@ int reading_parse_mounts(const struct place *place, const json_t *list, struct r
 {
 	ret->has_mounts = true;
 	return place_each(place, list, MOUNT_ROWS_MAX, take_mount, ret);
+}
+
+static int take_sum(const struct place *place, const json_t *map, void *data)
+{
+	_cleanup_free_ char *mount = NULL, *fstype = NULL;
+	struct mount_sum sum = {};
+	int r = take_names(place, map, &mount, &fstype);
+
+	for (size_t i = 0; r == 0 && i < MOUNT_SUMS; i++) {
+		char key[32];
+
+		r = place_need_number(place, map, sum_key(i, key), &sum.numbers[i]);
+	}
+	if (r < 0)
+		return r;
+	sum.mount = mount;
+	sum.fstype = fstype;
+	return reading_add_sum(data, &sum);
+}
+
+int reading_parse_sums(const struct place *place, const json_t *list, struct reading *ret)
+{
+	ret->has_sums = true;
+	return place_each(place, list, MOUNT_ROWS_MAX, take_sum, ret);
 }

@@ -64,6 +64,39 @@ void parts_clear(struct parts *p)
 	*p = (struct parts){};
 }
 
+static int add_to(struct parts *to, const struct section *s, const void *part)
+{
+	const void *before = parts_get(to, s);
+	void *sum = calloc(1, s->size);
+	int r = -ENOMEM;
+
+	if (sum && before && section_is_known(s, before))
+		r = section_copy(s, sum, before);
+	else if (sum)
+		r = s->begin(sum, COUNTED_ALL);
+	if (r == 0)
+		r = s->add(sum, part);
+	if (r == 0)
+		r = parts_put(to, s, sum);
+	if (sum)
+		section_clear(s, sum);
+	free(sum);
+	return r;
+}
+
+int parts_add(struct parts *to, const struct parts *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < section_count; i++) {
+		const struct section *s = sections[i];
+		const void *part = section_is_by_source(s) ? parts_get(more, s) : NULL;
+
+		r = part ? add_to(to, s, part) : 0;
+	}
+	return r;
+}
+
 void parts_move(struct parts *to, struct parts *from)
 {
 	for (size_t i = 0; i < section_count; i++) {

@@ -23,6 +23,9 @@ const void *parts_get(const struct parts *p, const struct section *s);
 int parts_put(struct parts *p, const struct section *s, void *value);
 void parts_clear(struct parts *p);
 
+/* Add what sources counted; the rest of @more is left out.  -ENOMEM. */
+int parts_add(struct parts *to, const struct parts *more);
+
 /* What is in @from replaces what is in @to; @from is empty then. */
 void parts_move(struct parts *to, struct parts *from);
 

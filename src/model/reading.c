@@ -49,6 +49,9 @@ static const struct place {
 };
 /* clang-format on */
 
+const enum metric_id mount_sum_metrics[MOUNT_SUMS] = { METRIC_READ_BYTES, METRIC_WRITE_BYTES,
+						       METRIC_META_CALLS };
+
 const char *row_kind_name(enum row_kind kind)
 {
 	assert(kind < ROW_KIND_COUNT);
@@ -82,18 +85,19 @@ void reading_add(struct reading *r, enum metric_id id, uint64_t number)
 }
 
 /* Room for one row more.  There is always room for a power of two of rows. */
-static int grow_mounts(struct reading *r)
+static int grow(void *rows, size_t count, size_t size)
 {
-	struct mount_row *larger;
+	void *at;
 
-	if (r->mount_count >= MOUNT_ROWS_MAX)
+	if (count >= MOUNT_ROWS_MAX)
 		return -ENOSPC;
-	if (r->mount_count & (r->mount_count - 1))
+	if (count & (count - 1))
 		return 0;
-	larger = reallocarray(r->mounts, MAX(r->mount_count * 2, (size_t)1), sizeof(*larger));
-	if (!larger)
+	memcpy(&at, rows, sizeof(at)); /* of whatever type they are */
+	at = reallocarray(at, MAX(count * 2, (size_t)1), size);
+	if (!at)
 		return -ENOMEM;
-	r->mounts = larger;
+	memcpy(rows, &at, sizeof(at));
 	return 0;
 }
 
@@ -127,7 +131,7 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 
 	if (row)
 		return row;
-	if (grow_mounts(r) < 0)
+	if (grow(&r->mounts, r->mount_count, sizeof(*r->mounts)) < 0)
 		return NULL;
 	row = &r->mounts[r->mount_count];
 	*row = (struct mount_row){ .kind = kind, .mount = strdup(mount) };
@@ -138,6 +142,50 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 	}
 	r->mount_count++;
 	return row;
+}
+
+static struct mount_sum *find_sum(const struct reading *r, const char *mount, const char *fstype)
+{
+	for (size_t i = 0; i < r->sum_count; i++) {
+		if (text_is_equal(r->sums[i].mount, mount) &&
+		    text_is_equal(r->sums[i].fstype, fstype))
+			return &r->sums[i];
+	}
+	return NULL;
+}
+
+int reading_add_sum(struct reading *r, const struct mount_sum *sum)
+{
+	struct mount_sum *to = find_sum(r, sum->mount, sum->fstype);
+	int error;
+
+	r->has_sums = true;
+	if (to) {
+		for (size_t i = 0; i < MOUNT_SUMS; i++)
+			to->numbers[i] += sum->numbers[i];
+		return 0;
+	}
+	error = grow(&r->sums, r->sum_count, sizeof(*r->sums));
+	if (error < 0)
+		return error;
+	to = &r->sums[r->sum_count];
+	*to = *sum;
+	to->mount = strdup(sum->mount);
+	to->fstype = sum->fstype ? strdup(sum->fstype) : NULL;
+	r->sum_count++; /* whatever there is of it is freed with it */
+	return to->mount && (to->fstype || !sum->fstype) ? 0 : -ENOMEM;
+}
+
+void reading_get_sums(const struct reading *r, const char *mount, const char *fstype,
+		      uint64_t ret[MOUNT_SUMS])
+{
+	const struct mount_sum *sum = find_sum(r, mount, fstype);
+	const struct mount_row *row = reading_find_mount(r, row_kind_of(mount), mount, fstype);
+
+	for (size_t i = 0; i < MOUNT_SUMS; i++)
+		ret[i] = sum   ? sum->numbers[i]
+			 : row ? mount_row_number(row, mount_sum_metrics[i])
+			       : 0;
 }
 
 int mount_row_add_alias(struct mount_row *row, const char *alias)
@@ -281,15 +329,18 @@ int reading_copy(struct reading *to, const struct reading *from)
 	return 0;
 }
 
-static uint64_t bytes_moved(const struct mount_row *row)
+static struct mount_sum sum_of(const struct mount_row *row)
 {
-	return row->ops[OP_READ].bytes + row->ops[OP_WRITE].bytes;
+	return (struct mount_sum){ .mount = row->mount,
+				   .fstype = row->fstype,
+				   .numbers = { row->ops[OP_READ].bytes,
+						row->ops[OP_WRITE].bytes } };
 }
 
-static int compare_mounts(const void *a, const void *b)
+static int compare_sums(const void *a, const void *b)
 {
-	const struct mount_row *x = a, *y = b;
-	uint64_t x_bytes = bytes_moved(x), y_bytes = bytes_moved(y);
+	const struct mount_sum *x = a, *y = b;
+	uint64_t x_bytes = x->numbers[0] + x->numbers[1], y_bytes = y->numbers[0] + y->numbers[1];
 	int r;
 
 	if (x_bytes != y_bytes)
@@ -298,10 +349,19 @@ static int compare_mounts(const void *a, const void *b)
 	return r ? r : strcmp(x->fstype ? x->fstype : "", y->fstype ? y->fstype : "");
 }
 
+static int compare_mounts(const void *a, const void *b)
+{
+	const struct mount_sum x = sum_of(a), y = sum_of(b);
+
+	return compare_sums(&x, &y);
+}
+
 void reading_sort_mounts(struct reading *r)
 {
 	if (r->mount_count > 1)
 		qsort(r->mounts, r->mount_count, sizeof(*r->mounts), compare_mounts);
+	if (r->sum_count > 1)
+		qsort(r->sums, r->sum_count, sizeof(*r->sums), compare_sums);
 }
 
 /* Rows that stand for no place. */
@@ -433,6 +493,21 @@ uint64_t mount_row_number(const struct mount_row *row, enum metric_id id)
 	return sum;
 }
 
+static bool total_of_sums(const struct reading *r, enum metric_id id, uint64_t *ret)
+{
+	uint64_t total = 0;
+	size_t place = 0;
+
+	while (place < MOUNT_SUMS && mount_sum_metrics[place] != id)
+		place++;
+	if (!r->has_sums || place == MOUNT_SUMS)
+		return false;
+	for (size_t i = 0; i < r->sum_count; i++)
+		total += r->sums[i].numbers[place];
+	*ret = total;
+	return true;
+}
+
 bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret)
 {
 	uint64_t total = 0;
@@ -443,7 +518,7 @@ bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret)
 		return network_knows(&r->network, id);
 	}
 	if (!r->has_mounts)
-		return false;
+		return total_of_sums(r, id, ret);
 	for (size_t i = 0; i < r->mount_count; i++) {
 		const struct mount_row *row = &r->mounts[i];
 
@@ -526,6 +601,11 @@ bool mount_row_knows(const struct mount_row *row, enum metric_id id)
 void reading_clear(struct reading *r)
 {
 	reading_clear_mounts(r);
+	for (size_t i = 0; i < r->sum_count; i++) {
+		free(r->sums[i].mount);
+		free(r->sums[i].fstype);
+	}
+	free(r->sums);
 	block_clear(&r->block);
 	*r = (struct reading){};
 }

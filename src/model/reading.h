@@ -68,11 +68,27 @@ struct mount_row {
 	struct histogram sizes[OP_DATA_COUNT], latencies[OP_DATA_COUNT];
 };
 
+/* What a list of jobs tells of a mount: mount_sum_metrics[]. */
+#define MOUNT_SUMS 3
+
+struct mount_sum {
+	char *mount, *fstype; /* as in struct mount_row */
+	uint64_t numbers[MOUNT_SUMS];
+};
+
+/* METRIC_READ_BYTES, METRIC_WRITE_BYTES, METRIC_META_CALLS. */
+extern const enum metric_id mount_sum_metrics[MOUNT_SUMS];
+
 struct reading {
 	struct value values[METRIC_JOB_COUNT];
 	struct mount_row *mounts; /* owned; sorted by bytes moved, then name */
 	size_t mount_count;
 	bool has_mounts; /* false: nobody looked at files, and no row does not mean no I/O */
+	/* In place of them, for who asks no more of files: of each mount on which the job did
+	 * something itself; owned; sorted as they are.  They are not copied and not merged. */
+	struct mount_sum *sums;
+	size_t sum_count;
+	bool has_sums;
 	struct network network;
 	struct block block; /* owned */
 };
@@ -96,6 +112,12 @@ struct mount_row *reading_get_mount(struct reading *r, enum row_kind kind, const
 struct mount_row *reading_find_mount(const struct reading *r, enum row_kind kind, const char *mount,
 				     const char *fstype);
 
+/* Add to the sum of that mount, or to a new one; from then on has_sums.  -ENOMEM, -ENOSPC. */
+int reading_add_sum(struct reading *r, const struct mount_sum *sum);
+/* Those of a mount, out of its sums or its row; 0 where it has neither. */
+void reading_get_sums(const struct reading *r, const char *mount, const char *fstype,
+		      uint64_t ret[MOUNT_SUMS]);
+
 /* Remember another mount point of the row's superblock; too many are dropped. */
 int mount_row_add_alias(struct mount_row *row, const char *alias);
 
@@ -111,7 +133,7 @@ int reading_merge(struct reading *to, const struct reading *from);
 /* Make @to, which may be empty, a copy of @from: of values and mounts. */
 int reading_copy(struct reading *to, const struct reading *from);
 
-void reading_sort_mounts(struct reading *r);
+void reading_sort_mounts(struct reading *r); /* and sums */
 /* Nobody looked at files. */
 void reading_clear_mounts(struct reading *r);
 
@@ -129,7 +151,8 @@ struct mount_row *mount_row_free(struct mount_row *row); /* NULL is fine; return
 /* One number of a mount row by its metric, which is no histogram: of SCOPE_MOUNT, or of
  * SCOPE_MOUNT_OP and then the sum over the operations on metadata. */
 uint64_t mount_row_number(const struct mount_row *row, enum metric_id id);
-/* The sum of that over the job's own rows: all but kernel threads'.  False: not known. */
+/* The sum of that over the job's own rows: all but kernel threads'; of who has sums, of these.
+ * False: not known. */
 bool reading_total(const struct reading *r, enum metric_id id, uint64_t *ret);
 /* One of SCOPE_MOUNT, to set it. */
 uint64_t *mount_row_number_ref(struct mount_row *row, enum metric_id id);

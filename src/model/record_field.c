@@ -35,7 +35,7 @@ const struct record_field record_fields[] = {
 	{ "time", "start", FIELD_TIME, AT(time.start_ns), 0, true, "When the job started." },
 	{ "time", "end", FIELD_TIME, AT(time.end_ns), 0, false, "When it ended." },
 	{ "time", "measured_from", FIELD_TIME, AT(time.measured_from_ns), 0, false, "From when on it was measured." },
-	{ "time", "elapsed_seconds", FIELD_SECONDS, AT(time.elapsed_ns), 0, false, "Time between start and end, suspended time included; merged: the longest." },
+	{ "time", "elapsed_seconds", FIELD_SECONDS, AT(time.elapsed_ns), 0, false, "Time between start and end, suspended time included; absent where nobody saw the start; merged: the longest." },
 
 	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
 
@@ -58,7 +58,7 @@ const struct record_field record_fields[] = {
 
 	{ "coverage", "tiers", FIELD_STRINGS, AT(coverage.tiers), 0, false, "What was switched on: \"T0\" totals, \"T1\" time by cause, \"T2\" files by mount, \"T3\" what was asked for: files one by one, system calls by name; merged: in all of them." },
 	{ "coverage", "lost_events", FIELD_U64, AT(coverage.lost_events), 0, false, "Events that the kernel side had to drop; of an agent's jobs, in their groups, while they lived." },
-	{ "coverage", "unmeasured_seconds", FIELD_SECONDS, AT(coverage.unmeasured_ns), 0, false, "How long nobody measured since time.measured_from, as the agent was restarted: what is by mount, by cause of waiting or by device lacks what was done then; merged: over all." },
+	{ "coverage", "unmeasured_seconds", FIELD_SECONDS, AT(coverage.unmeasured_ns), -1, false, "How long nobody measured since time.measured_from, as the agent was restarted: what is by mount, by cause of waiting or by device lacks what was done then; merged: over all." },
 	{ "coverage", "missing", FIELD_STRINGS, AT(coverage.missing), 0, false, "What was not seen, and why." },
 	{ "coverage", "notes", FIELD_STRINGS, AT(coverage.notes), 0, false, "What weakens a number, such as \"lower bound: ...\"." },
 };
@@ -109,6 +109,7 @@ unsigned int record_field_places(const struct record_field *field)
 	switch (field->type) {
 	case FIELD_SHARE:
 		return LOAD_BALANCE_PLACES;
+	case FIELD_SECONDS:
 	case FIELD_DURATION:
 		return metric_unit_places(UNIT_SECONDS);
 	case FIELD_CELSIUS:
@@ -116,6 +117,14 @@ unsigned int record_field_places(const struct record_field *field)
 	default:
 		return 0;
 	}
+}
+
+struct value record_field_seconds(const struct record_field *field, const struct record *record)
+{
+	uint64_t ns = *(const uint64_t *)record_field_get(field, record);
+
+	assert(field->type == FIELD_SECONDS);
+	return (struct value){ ns, ns != (uint64_t)field->absent };
 }
 
 bool record_field_number(const struct record_field *field, const struct record *record,

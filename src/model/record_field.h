@@ -23,7 +23,7 @@ enum field_type {
 	FIELD_INT, /* int; one number stands for absent */
 	FIELD_INT64, /* the same as int64_t */
 	FIELD_TIME, /* uint64_t ns since the epoch, 0: absent */
-	FIELD_SECONDS, /* uint64_t ns */
+	FIELD_SECONDS, /* uint64_t ns; one number stands for absent */
 	FIELD_COUNT, /* struct value */
 	FIELD_DURATION, /* struct value, ns */
 	FIELD_CELSIUS, /* struct value, in thousandths */
@@ -35,7 +35,7 @@ struct record_field {
 	const char *key;
 	enum field_type type;
 	size_t offset;
-	int absent; /* of FIELD_INT and FIELD_INT64 */
+	int absent; /* of FIELD_INT, FIELD_INT64 and FIELD_SECONDS (-1: it is always known) */
 	bool is_identity; /* stands in each row of CSV by mount too */
 	const char *help;
 };
@@ -59,9 +59,12 @@ bool record_section_is_plain(const char *section);
 void *record_field_ref(const struct record_field *field, struct record *record);
 const void *record_field_get(const struct record_field *field, const struct record *record);
 
-/* Digits behind the point of a FIELD_COUNT, FIELD_DURATION, FIELD_CELSIUS or FIELD_SHARE. */
+/* Digits behind the point of a FIELD_SECONDS, FIELD_COUNT, FIELD_DURATION, FIELD_CELSIUS or
+ * FIELD_SHARE. */
 unsigned int record_field_places(const struct record_field *field);
 
+/* The time of a FIELD_SECONDS. */
+struct value record_field_seconds(const struct record_field *field, const struct record *record);
 /* The number of a FIELD_INT or FIELD_INT64; false: absent. */
 bool record_field_number(const struct record_field *field, const struct record *record,
 			 int64_t *ret);

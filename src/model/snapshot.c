@@ -246,17 +246,59 @@ static int expand_rows(const struct snapshot *s, const struct snapshot_job *job,
 	return 0;
 }
 
+static void add_to_sum(const struct snapshot_row *row, struct mount_sum *to)
+{
+	for (size_t i = 0; i < MOUNT_SUMS; i++) {
+		if (metric_takes(mount_sum_metrics[i], row->op, row->interface))
+			to->numbers[i] += op_counts_number(&row->counts, mount_sum_metrics[i]);
+	}
+}
+
+static int sum_rows(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < job->row_count;) {
+		const uint32_t index = job->rows[i].mount;
+		const struct snapshot_mount *mount = &s->mounts[index];
+		struct mount_sum sum = { .mount = mount->name, .fstype = mount->fstype };
+
+		for (; i < job->row_count && job->rows[i].mount == index; i++)
+			add_to_sum(&job->rows[i], &sum);
+		if (mount->kind != ROW_KERNEL &&
+		    (sum.numbers[0] || sum.numbers[1] || sum.numbers[2]))
+			r = reading_add_sum(ret, &sum);
+	}
+	return r;
+}
+
+static int make_reading(const struct snapshot *s, const struct snapshot_job *job,
+			int (*take_rows)(const struct snapshot *s, const struct snapshot_job *job,
+					 struct reading *ret),
+			struct reading *made, struct reading *ret)
+{
+	int r = take_rows(s, job, made);
+
+	if (r < 0) {
+		reading_clear(made);
+		return r;
+	}
+	memcpy(made->values, job->values, sizeof(made->values));
+	reading_sort_mounts(made);
+	*ret = *made;
+	return 0;
+}
+
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
 {
 	struct reading reading = { .has_mounts = s->has_mounts };
-	int r = expand_rows(s, job, &reading);
 
-	if (r < 0) {
-		reading_clear(&reading);
-		return r;
-	}
-	memcpy(reading.values, job->values, sizeof(reading.values));
-	reading_sort_mounts(&reading);
-	*ret = reading;
-	return 0;
+	return make_reading(s, job, expand_rows, &reading, ret);
+}
+
+int snapshot_sum(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret)
+{
+	struct reading reading = { .has_sums = s->has_mounts };
+
+	return make_reading(s, job, sum_rows, &reading, ret);
 }

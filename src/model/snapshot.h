@@ -105,3 +105,5 @@ void snapshot_row_add(struct mount_row *to, const struct snapshot_row *from);
 /* The reading of one of its jobs, into an empty @ret: values, and a row a mount, without sections.
  * -ENOMEM. */
 int snapshot_expand(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret);
+/* The same with sums in place of the rows. */
+int snapshot_sum(const struct snapshot *s, const struct snapshot_job *job, struct reading *ret);

@@ -270,8 +270,7 @@ static bool format_places(const struct top *t, const struct top_row *row, unsign
 	for (size_t i = 0; i < row->numbers.mount_count; i++) {
 		const struct mount_numbers *mount = &row->numbers.mounts[i];
 		char count[32], next[256];
-		_cleanup_free_ char *name = utf8_shorten(mount->row->mount,
-							 width > 8 ? width - 6 : 1);
+		_cleanup_free_ char *name = utf8_shorten(mount->mount, width > 8 ? width - 6 : 1);
 
 		if (!name || !(mount->meta > 0) || !put_count(count, sizeof(count), mount->meta))
 			continue;

@@ -98,12 +98,6 @@ static double total_rate(const struct record *now, const struct record *before, 
 	return rate(a, b, seconds);
 }
 
-static double row_rate(const struct mount_row *now, const struct mount_row *before,
-		       enum metric_id id, double seconds)
-{
-	return rate(mount_row_number(now, id), before ? mount_row_number(before, id) : 0, seconds);
-}
-
 static int compare_mounts(const void *a, const void *b)
 {
 	const struct mount_numbers *x = a, *y = b;
@@ -126,23 +120,34 @@ static void keep_mount(struct numbers *n, const struct mount_numbers *mount)
 	qsort(n->mounts, n->mount_count, sizeof(*n->mounts), compare_mounts);
 }
 
-static void take_mounts(const struct record *now, const struct record *before, double seconds,
+static void take_mount(const struct mount_sum *now, const struct record *before, double seconds,
+		       struct numbers *to)
+{
+	struct mount_numbers mount = { .mount = now->mount };
+	uint64_t earlier[MOUNT_SUMS] = {};
+
+	if (before)
+		reading_get_sums(&before->reading, now->mount, now->fstype, earlier);
+	mount.read = rate(now->numbers[0], earlier[0], seconds);
+	mount.write = rate(now->numbers[1], earlier[1], seconds);
+	mount.meta = rate(now->numbers[2], earlier[2], seconds);
+	if (mount.read + mount.write + mount.meta > 0)
+		keep_mount(to, &mount);
+}
+
+static void take_mounts(const struct reading *now, const struct record *before, double seconds,
 			struct numbers *to)
 {
-	for (size_t i = 0; i < now->reading.mount_count; i++) {
-		const struct mount_row *row = &now->reading.mounts[i], *earlier;
-		struct mount_numbers mount = { .row = row };
+	for (size_t i = 0; i < now->sum_count; i++)
+		take_mount(&now->sums[i], before, seconds, to);
+	for (size_t i = 0; i < now->mount_count; i++) {
+		const struct mount_row *row = &now->mounts[i];
+		struct mount_sum sum = { .mount = row->mount, .fstype = row->fstype };
 
-		if (!row_is_own(row))
-			continue;
-		earlier = before ? reading_find_mount(&before->reading, row->kind, row->mount,
-						      row->fstype)
-				 : NULL;
-		mount.read = row_rate(row, earlier, METRIC_READ_BYTES, seconds);
-		mount.write = row_rate(row, earlier, METRIC_WRITE_BYTES, seconds);
-		mount.meta = row_rate(row, earlier, METRIC_META_CALLS, seconds);
-		if (mount.read + mount.write + mount.meta > 0)
-			keep_mount(to, &mount);
+		for (size_t m = 0; m < MOUNT_SUMS; m++)
+			sum.numbers[m] = mount_row_number(row, mount_sum_metrics[m]);
+		if (row_is_own(row))
+			take_mount(&sum, before, seconds, to);
 	}
 }
 
@@ -169,11 +174,9 @@ struct numbers numbers_of_step(const struct step *now, const struct step *before
 	return n;
 }
 
-/* Both ticks share what did not change: then nothing was done there. */
-static bool is_idle_on_files(const struct record *now, const struct record *before)
+static bool knows_files(const struct record *r)
 {
-	return before && now->reading.has_mounts && before->reading.has_mounts &&
-	       now->reading.mounts == before->reading.mounts;
+	return r->reading.has_mounts || r->reading.has_sums;
 }
 
 struct numbers numbers_of_job(const struct record *now, const struct record *before, double seconds)
@@ -184,15 +187,15 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 	if (now->time.elapsed_ns)
 		n.elapsed = (double)now->time.elapsed_ns / NS_PER_S;
 	take_sockets(&now->reading.network, before ? &before->reading.network : NULL, seconds, &n);
-	if (seconds > 0 && is_idle_on_files(now, before)) {
+	if (seconds > 0 && now == before && knows_files(now)) { /* ticks share who did nothing */
 		n.read = n.write = n.meta = 0;
 		return n;
 	}
 	n.read = total_rate(now, before, METRIC_READ_BYTES, seconds);
 	n.write = total_rate(now, before, METRIC_WRITE_BYTES, seconds);
 	n.meta = total_rate(now, before, METRIC_META_CALLS, seconds);
-	if (!isnan(n.seconds) && now->reading.has_mounts && (!before || before->reading.has_mounts))
-		take_mounts(now, before, seconds, &n);
+	if (!isnan(n.seconds) && knows_files(now) && (!before || knows_files(before)))
+		take_mounts(&now->reading, before, seconds, &n);
 	return n;
 }
 
@@ -205,7 +208,7 @@ static void add_number(const char *key, double number, struct document *d)
 static void format_mount(const struct mount_numbers *mount, struct document *d)
 {
 	document_begin_flat_map(d);
-	document_put_string(d, "mount", mount->row->mount);
+	document_put_string(d, "mount", mount->mount);
 	add_number("read_bytes", mount->read, d);
 	add_number("write_bytes", mount->write, d);
 	add_number("meta_calls", mount->meta, d);

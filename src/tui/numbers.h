@@ -18,7 +18,7 @@ struct step;
 #define NUMBERS_MOUNTS 8
 
 struct mount_numbers { /* per second */
-	const struct mount_row *row; /* the later record's */
+	const char *mount; /* the later record's */
 	double read, write, meta;
 };
 

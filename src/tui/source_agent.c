@@ -27,7 +27,8 @@ static void set_waiter_agent(struct top_source *s, const struct waiter *waiter)
 static int read_agent(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns,
 		      const struct tick *before, struct tick *ret, struct error *err)
 {
-	return client_get_snapshot(client_of(s), max_age_ns, ended_ns, before, ret, err);
+	return client_get_snapshot(client_of(s), max_age_ns, ended_ns, before,
+				   before && s->takes_sums, ret, err);
 }
 
 static int describe_agent(struct top_source *s, const char *manager, const char *id,

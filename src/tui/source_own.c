@@ -72,7 +72,7 @@ static bool is_wanted(const struct snapshot *s, const struct snapshot_job *job, 
 }
 
 static int take_jobs(const struct own_source *o, const struct snapshot *s, uint64_t ended_ns,
-		     struct tick *to)
+		     bool in_sums, struct tick *to)
 {
 	struct job_record_node node;
 	int r = 0;
@@ -83,7 +83,7 @@ static int take_jobs(const struct own_source *o, const struct snapshot *s, uint6
 
 		if (!is_wanted(s, &s->jobs[i], ended_ns))
 			continue;
-		r = job_record_make(s, &s->jobs[i], &node, &record);
+		r = job_record_make(s, &s->jobs[i], &node, in_sums, &record);
 		if (r == 0)
 			r = job_record_add_label(&s->jobs[i], record);
 		if (r == 0)
@@ -191,7 +191,6 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	struct tick tick = {};
 	int r = be_started(o, err);
 
-	(void)before;
 	if (r < 0)
 		return r;
 	sampler_want_commands(o->sampler);
@@ -201,7 +200,7 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	tick.real_ns = snapshot->real_ns;
 	tick.boot_ns = snapshot->boot_ns;
 	tick.took_ns = snapshot->took_ns;
-	r = take_jobs(o, snapshot, ended_ns, &tick);
+	r = take_jobs(o, snapshot, ended_ns, before && s->takes_sums, &tick);
 	if (r < 0) {
 		wire_snapshot_clear(&tick);
 		return error_set_errno(err, r, "cannot look at the jobs");

@@ -222,7 +222,7 @@ static void draw_mounts(struct pane *p)
 
 	for (size_t i = 0; i < MIN(n->mount_count, (size_t)MOUNT_LINES) && has_room(p); i++) {
 		const struct mount_numbers *mount = &n->mounts[i];
-		_cleanup_free_ char *name = utf8_shorten(mount->row->mount, 24);
+		_cleanup_free_ char *name = utf8_shorten(mount->mount, 24);
 		struct human read, write, meta = { "-" };
 
 		if (!isnan(mount->meta))

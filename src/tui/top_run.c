@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "analysis/classes.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/endings.h"
@@ -531,6 +532,7 @@ static int begin(struct run *run, struct error *err)
 	run->top = top_new(o->rules);
 	if (!run->top)
 		return error_set_errno(err, ENOMEM, "cannot show the jobs");
+	run->source->takes_sums = !o->rules || !classes_need_rows(o->rules);
 	run->top->source = run->source->name;
 	run->top->interval_ns = o->interval_ns;
 	run->top->is_tree = o->is_tree;

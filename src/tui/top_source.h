@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct client;
@@ -19,6 +20,9 @@ struct top_source {
 	/* Who is asked while the functions below wait; he is the caller's, and must not call them.
 	 * NULL: they do not wait. */
 	void (*set_waiter)(struct top_source *s, const struct waiter *waiter);
+	/* Set before the first read(): of files, whoever has a @before takes sums by mount, and no
+	 * rows. */
+	bool takes_sums;
 	/* All jobs as they are now, from a reading no older than @max_age_ns: the last one, if that
 	 * is not; with those that ended in the last @ended_ns.  @before: the last one, with which
 	 * the result may share records; one that begins as {}: none yet, and another read() follows

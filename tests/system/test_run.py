@@ -132,6 +132,16 @@ class TestTheCommandsLife:
         assert done.returncode == 128 + signal.SIGINT
         assert "sh  1 run\n" in done.stderr
 
+    def test_a_later_run_that_cannot_start_loses_none_of_those_before(self, jobmeter, root, tmp_path):
+        once, out = tmp_path / "once", tmp_path / "runs.ndjson"
+        once.write_text('#!/bin/sh\n[ -e "$0.again" ] && rm "$0"\n: > "$0.again"\n')
+        once.chmod(0o755)
+        done = jobmeter("run", "--repeat", "5", "--output", out, "--", once)
+        assert done.returncode == 127
+        assert "once  2 runs\n" in done.stderr and len(out.read_text().splitlines()) == 2
+        assert f"run 3 of 5: cannot run '{once}': No such file or directory" in " ".join(done.stderr.split())
+        assert leftovers() == []
+
     def test_death_by_a_signal(self, jobmeter, root, tmp_path):
         out = tmp_path / "r.json"
         done = jobmeter("run", "--output", out, "--", "sh", "-c", "kill -SEGV $$")

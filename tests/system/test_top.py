@@ -225,6 +225,19 @@ class TestThroughAnAgent:
         assert now["9"]["elapsed_seconds"] > before["9"]["time"]["elapsed_seconds"]
         assert now["8"]["io"] and now["8"]["cpu"]
 
+    def test_sums_of_files_are_those_of_the_rows(self, node):
+        """Of the job that sleeps, whose numbers stand still; each mount on which something was done has its own."""
+        node.await_users()
+        whole = jobs_of(node.ask("/v1/snapshot?max_age=0.05"))["9"]
+        summed = jobs_of(node.ask("/v1/snapshot?max_age=0.05&files=sums"))["9"]
+        rows = {(row["mount"], row["fstype"]): (row["read"]["bytes"], row["write"]["bytes"],
+                                                sum(op["calls"] for op in row["meta"].values()))
+                for row in whole["io"] if row["mount"] != "(kernel)"}
+        assert rows and summed["io"] is None
+        assert {(row["mount"], row["fstype"]): (row["read_bytes"], row["write_bytes"], row["meta_calls"])
+                for row in summed["io_sums"]} == {key: sums for key, sums in rows.items() if any(sums)}
+        assert len(json.dumps(summed)) < len(json.dumps(whole))
+
     def test_a_recording_is_played_as_it_was(self, node, tmp_path):
         file = tmp_path / "recording"
         now = node.ticks("-n", 3, "-d", 0.3, "--record", file)
@@ -311,6 +324,9 @@ class TestOnAScreen:
         assert "sleep" in t.wait_for(str(node.started[3].pid))
         t.type("Escape")
         t.type("\\", "Escape")
+        t.type("8", "d")  # the one that writes
+        assert "/dev/shm" in t.wait_for("mounts  ")
+        t.type("d")
         t.wait_for(f"{len(set(jobs_of(node.ticks('-n', 1)[0])))}")
         t.type("?")
         t.wait_for("this help")

@@ -9,11 +9,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/api_format.h"
 #include "agent/api_snapshot.h"
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 #include "basic/macro.h"
+#include "made_snapshot.h"
+#include "node/job_record.h"
 #include "agent/permission.h"
 #include "model/record.h"
 #include "sampler_double.h"
@@ -243,6 +246,46 @@ TEST(who_has_a_wire_snapshot_is_told_in_a_word_of_jobs_that_did_nothing_since)
 	ASSERT_EQ(ask_snapshot(&n, "since", "x", 0, &wrong), 400u);
 	wire_snapshot_clear(&tick);
 	wire_snapshot_clear(&next);
+	node_close(&n);
+}
+
+/* All of an answer that is made piece by piece. */
+static size_t length_of(struct http_answer *answer)
+{
+	char buffer[4096];
+	size_t length = 0;
+	ssize_t got;
+
+	while ((got = answer->next(answer->context, buffer, sizeof(buffer))) > 0)
+		length += (size_t)got;
+	ASSERT_EQ(got, 0);
+	answer->done(answer->context);
+	return length;
+}
+
+TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
+{
+	const struct job_record_node of_node = { .node = "made-node" };
+	struct api_view view = { .peer = { true, 0, 0, 1 } };
+	_cleanup_free_ char *refused = NULL;
+	struct snapshot large = {};
+	size_t lengths[2];
+	struct node n;
+
+	node_open("short", &n);
+	view.permission = n.permission;
+	made_snapshot_fill_large(&large, 10, 8, 3);
+	for (int in_sums = 0; in_sums < 2; in_sums++) {
+		const struct api_wish wish = { .in_sums = in_sums };
+		struct http_answer answer = {};
+
+		ASSERT_OK(api_stream_snapshot(&large, &view, &of_node, &wish, &answer));
+		lengths[in_sums] = length_of(&answer);
+	}
+	ASSERT(lengths[0] > 10 * 20000);
+	ASSERT(lengths[1] < 10 * 6000);
+	ASSERT_EQ(ask_snapshot(&n, "files", "rows", 0, &refused), 400u);
+	made_snapshot_clear(&large);
 	node_close(&n);
 }
 

@@ -247,3 +247,37 @@ TEST(without_causes_their_classes_are_unknown)
 		"\"unknown\":[\"io-bound\",\"metadata-bound\",\"lock-bound\","
 		"\"network-bound\",\"memory-pressured\",\"memory-stalled\",\"mixed\",\"balanced\"]");
 }
+
+TEST(a_class_of_a_site_may_need_more_of_files_than_sums)
+{
+	static const struct {
+		const char *when;
+		bool needs_rows;
+	} cases[] = {
+		{ "read_bytes > 1G and meta_calls > 3", false },
+		{ "cpu_efficiency < 10 %", false },
+		{ "read_calls > 3", true },
+		{ "open_calls > 3", true },
+		{ "io_uring_read_bytes > 1G", true },
+		{ "bytes_per_open < 1M", true },
+		{ "own > 3", true },
+	};
+	_cleanup_(rules_freep) struct rules *built_in_ones = built_in();
+
+	ASSERT(!classes_need_rows(built_in_ones));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(rules_freep) struct rules *rules = NULL;
+		_cleanup_free_ char *text = NULL;
+		struct error err = {};
+
+		ASSERT(asprintf(
+			       &text,
+			       "variables:\n  own: write_calls / elapsed_seconds\n"
+			       "classes:\n  - id: mine\n    source: a test\n"
+			       "    when: %s\n    share: cpu_efficiency\n    text: \"{cpu_efficiency}\"\n",
+			       cases[i].when) > 0);
+		if (rules_parse(text, strlen(text), "mine", &rules, &err) < 0)
+			ASSERT_STREQ(err.text, "");
+		ASSERT_EQ(classes_need_rows(rules), cases[i].needs_rows);
+	}
+}

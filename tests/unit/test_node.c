@@ -195,17 +195,6 @@ TEST(a_path_through_what_may_hang_is_not_walked)
 	ASSERT(samples_find(&all, METRIC_NODE_FILESYSTEM_SIZE, "/home/fast"));
 }
 
-TEST(what_may_hang_is_known_by_its_type)
-{
-	ASSERT(node_may_hang("nfs4"));
-	ASSERT(node_may_hang("lustre"));
-	ASSERT(node_may_hang("fuse"));
-	ASSERT(node_may_hang("fuse.sshfs"));
-	ASSERT(node_may_hang("fuseblk"));
-	ASSERT(!node_may_hang("ext4"));
-	ASSERT(!node_may_hang("tmpfs"));
-}
-
 TEST(files_are_read_anew_each_time_and_may_vanish)
 {
 	_cleanup_close_ int root_fd = tree_open("again");

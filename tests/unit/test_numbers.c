@@ -9,7 +9,10 @@
 #include "model/cause.h"
 #include "basic/cleanup.h"
 #include "model/document.h"
+#include "made.h"
+#include "made_snapshot.h"
 #include "model/record.h"
+#include "node/job_record.h"
 #include "test.h"
 
 #define S UINT64_C(1000000000)
@@ -43,7 +46,7 @@ TEST(rates_are_differences_over_the_time_between)
 	ASSERT(is_near(n.write, 0));
 	ASSERT(is_near(n.meta, 50));
 	ASSERT_EQ((uint64_t)n.mount_count, (uint64_t)1);
-	ASSERT_STREQ(n.mounts[0].row->mount, "/a");
+	ASSERT_STREQ(n.mounts[0].mount, "/a");
 	ASSERT(is_near(n.mounts[0].meta, 50));
 }
 
@@ -177,4 +180,94 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 		"{\"seconds\":0.5,\"cores\":2,\"waiting\":null,\"blocked\":null,\"read_bytes\":1000,"
 		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
 		"\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
+}
+
+/* Eleven mounts, a pipe, and what kernel threads did, which is no job's. */
+static void make_busy(struct snapshot *s, uint64_t round)
+{
+	made_job(s, "slurm", "7");
+	s->refs = 1;
+	s->has_mounts = s->has_seconds = true;
+	for (uint32_t i = 0; i < 13; i++) {
+		const enum row_kind kind = i == 11 ? ROW_PIPE : i == 12 ? ROW_KERNEL : ROW_MOUNT;
+		const struct op_counts moved = { 3 + i, (i + 1) * (1009 + 17 * round), 1, 5, 0 };
+		char name[16];
+
+		snprintf(name, sizeof(name), "/m%u", i);
+		made_mount(s, kind, kind == ROW_MOUNT ? name : row_kind_name(kind),
+			   kind == ROW_MOUNT ? "xfs" : NULL);
+		made_row(s, i, OP_READ, INTERFACE_CALL, moved);
+		made_row(s, i, OP_READ, INTERFACE_IO_URING, moved);
+		made_row(s, i, OP_READ, INTERFACE_MAPPING, moved);
+		if (i % 3)
+			made_row(s, i, OP_WRITE, INTERFACE_SENDFILE, moved);
+		made_row(s, i, OP_OPEN, INTERFACE_CALL, (struct op_counts){ .calls = i * round });
+		made_row(s, i, OP_STAT, INTERFACE_CALL, (struct op_counts){ .calls = 7 * round });
+	}
+}
+
+/* As it comes from the agent. */
+static struct record *arrive(const struct snapshot *s, bool in_sums)
+{
+	_cleanup_(record_freep) struct record *made = NULL;
+	_cleanup_free_ char *json = NULL;
+	struct record *back;
+
+	ASSERT_OK(job_record_make(s, &s->jobs[0], &(struct job_record_node){}, in_sums, &made));
+	json = made_json(made);
+	back = made_again(json, NULL);
+	ASSERT(back);
+	return back;
+}
+
+TEST(sums_say_of_files_what_rows_do)
+{
+	struct snapshot then = {}, now = {};
+	struct record *before[2], *after[2]; /* of rows, of sums */
+	uint64_t total;
+
+	make_busy(&then, 3);
+	make_busy(&now, 11);
+	for (int in_sums = 0; in_sums < 2; in_sums++) {
+		before[in_sums] = arrive(&then, in_sums);
+		after[in_sums] = arrive(&now, in_sums);
+	}
+	for (int i = 1; i < 4; i++) { /* the first look may be of the one, the next of the other */
+		struct numbers n = numbers_of_job(after[0], before[0], 2),
+			       same = numbers_of_job(after[i & 1], before[i >> 1], 2);
+
+		ASSERT(n.read > 0 && n.write > 0 && n.meta > 0);
+		ASSERT(is_near(n.read, same.read) && is_near(n.write, same.write) &&
+		       is_near(n.meta, same.meta));
+		ASSERT_EQ(n.mount_count, (size_t)NUMBERS_MOUNTS);
+		ASSERT_EQ(same.mount_count, (size_t)NUMBERS_MOUNTS);
+		for (size_t m = 0; m < n.mount_count; m++) {
+			ASSERT_STREQ(n.mounts[m].mount, same.mounts[m].mount);
+			ASSERT(is_near(n.mounts[m].read, same.mounts[m].read) &&
+			       is_near(n.mounts[m].write, same.mounts[m].write) &&
+			       is_near(n.mounts[m].meta, same.mounts[m].meta));
+		}
+	}
+	ASSERT(!after[1]->reading.has_mounts);
+	ASSERT(record_total(after[0], METRIC_READ_CALLS, &total));
+	ASSERT(!record_total(after[1], METRIC_READ_CALLS, &total)); /* not known, and not zero */
+	for (int in_sums = 0; in_sums < 2; in_sums++) {
+		record_free(before[in_sums]);
+		record_free(after[in_sums]);
+	}
+	made_snapshot_clear(&then);
+	made_snapshot_clear(&now);
+}
+
+TEST(where_nobody_looked_at_files_there_are_no_sums_either)
+{
+	struct snapshot now = {};
+	_cleanup_(record_freep) struct record *record = NULL;
+
+	make_busy(&now, 3);
+	now.has_mounts = false;
+	now.jobs[0].row_count = 0;
+	record = arrive(&now, true);
+	ASSERT(isnan(numbers_of_job(record, NULL, 2).read));
+	made_snapshot_clear(&now);
 }

@@ -78,6 +78,15 @@ TEST(what_is_unknown_stays_unknown)
 	rtt(r);
 }
 
+TEST(a_job_that_nobody_saw_begin_has_no_elapsed_time)
+{
+	_cleanup_(record_freep) struct record *r = record_new();
+	_cleanup_free_ char *json = made_json(r);
+
+	ASSERT_CONTAINS(json, "\"elapsed_seconds\": null");
+	ASSERT_CONTAINS(json, "\"unmeasured_seconds\": 0,"); /* which is known, always */
+}
+
 TEST(a_record_tells_interfaces_and_mappings_where_there_are_any)
 {
 	_cleanup_(record_freep) struct record *r = made_record(0), *back = NULL;

@@ -223,6 +223,7 @@ TEST(numbers_that_jobs_need_are_read_at_each_reading_and_others_when_they_are_as
 	ASSERT_EQ(sources_find(s, "example")->count, (size_t)0);
 	ASSERT_EQ(sources_find(t, "example")->count, (size_t)1);
 	ASSERT(!sources_find(t, "another"));
+	ASSERT(!sources_are_sampled(s) && sources_are_sampled(t) && !sources_are_sampled(NULL));
 	tree_write(root_fd, EXAMPLE "/value", "11\n");
 	of_node = page_of(s);
 	of_reading = page_of(t);

@@ -141,6 +141,7 @@ TEST(what_is_written_is_whole_and_what_only_rates_begin_with_need_not_be)
 
 	ASSERT_OK(run(&lines, &options, &text, &err));
 	ASSERT(lines.is_short[0] && !lines.is_short[1]);
+	ASSERT(lines.source.takes_sums); /* no class asks for more */
 	options.form = TOP_FORM_TEXT;
 	options.columns = 80;
 	options.record = open_memstream(&recorded, &size);

@@ -103,11 +103,6 @@ static int take_members(const struct place *place, const json_t *map, struct job
 	return r < 0 ? r : take_gpus(place, map, job);
 }
 
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
 /* What was read into @from becomes @to's. */
 static void hand_over(struct job *to, struct job *from)
 {

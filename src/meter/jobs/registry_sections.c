@@ -271,34 +271,7 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 	return code;
 }
 
-static int add_to(struct parts *to, const struct section *s, const void *part)
-{
-	const void *before = parts_get(to, s);
-	void *sum = calloc(1, s->size);
-	int code = -ENOMEM;
-
-	if (sum && before && section_is_known(s, before))
-		code = section_copy(s, sum, before);
-	else if (sum)
-		code = s->begin(sum, COUNTED_ALL);
-	if (code == 0)
-		code = s->add(sum, part);
-	if (code == 0)
-		code = parts_put(to, s, sum);
-	drop(s, sum);
-	return code;
-}
-
 int registry_job_add_parts(struct registry_job *j, const struct parts *more)
 {
-	int code = 0;
-
-	for (size_t i = 0; code == 0 && i < section_count; i++) {
-		const void *part = section_is_by_source(sections[i]) ? parts_get(more, sections[i])
-								     : NULL;
-
-		if (part)
-			code = add_to(&j->parts, sections[i], part);
-	}
-	return code;
+	return parts_add(&j->parts, more);
 }

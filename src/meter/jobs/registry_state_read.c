@@ -514,11 +514,6 @@ static int adopt(struct registry *r, struct saved *s)
 	return code;
 }
 
-static void json_freep(json_t **json)
-{
-	json_decref(*json);
-}
-
 int registry_parse_job(struct registry *r, const char *text, size_t length, struct error *err)
 {
 	_cleanup_(saved_clear) struct saved saved = {};

@@ -74,7 +74,7 @@ static int set_steps(const struct snapshot_job *job, struct record *to)
 }
 
 int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
-		    const struct job_record_node *node, struct record **ret)
+		    const struct job_record_node *node, bool in_sums, struct record **ret)
 {
 	_cleanup_(record_freep) struct record *record = record_new();
 	int r;
@@ -88,7 +88,8 @@ int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
 	if (r == 0)
 		r = set_steps(job, record);
 	if (r == 0)
-		r = snapshot_expand(s, job, &record->reading);
+		r = in_sums ? snapshot_sum(s, job, &record->reading)
+			    : snapshot_expand(s, job, &record->reading);
 	if (r == 0)
 		r = parts_copy_to(&job->parts, record);
 	if (r < 0)

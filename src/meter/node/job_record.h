@@ -9,9 +9,10 @@ struct job_record_node { /* what all records of the node share; NULL: absent */
 	const char *cluster, *node, *boot_id;
 };
 
-/* All but coverage and histograms: whoever knows of them adds them to *@ret.  -ENOMEM. */
+/* All but coverage and histograms: whoever knows of them adds them to *@ret.  @in_sums: files are
+ * told by sums alone.  -ENOMEM. */
 int job_record_make(const struct snapshot *s, const struct snapshot_job *job,
-		    const struct job_record_node *node, struct record **ret);
+		    const struct job_record_node *node, bool in_sums, struct record **ret);
 
 /* How old it is, or became, in ns; 0: not known. */
 uint64_t job_record_elapsed(const struct snapshot *s, const struct snapshot_job *job);

@@ -587,7 +587,7 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	sampler_get_node(s, &node);
 	if (!known)
 		return error_set(err, -ENOENT, "there is no such job");
-	r = job_record_make(snapshot, job, &node, &record);
+	r = job_record_make(snapshot, job, &node, false, &record);
 	if (r >= 0)
 		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
 	if (r >= 0)

@@ -5,7 +5,8 @@
  * all CPUs.
  *
  * What they counted becomes part of the job at each reading, so that it never falls, whoever goes
- * on counting.
+ * on counting.  Of a run its command's process is counted from its execve() on, with all that it
+ * starts, which any user may.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,10 +29,13 @@ struct source_state {
 	struct hardware_events events;
 	size_t descriptors_left;
 	struct error why; /* the last job could not be counted; "": all could */
+	bool is_user_only; /* as the last job was counted */
 };
 
 struct source_job_state {
 	struct hardware *hardware;
+	bool waits; /* for its execve(): until then it is not known what will be counted */
+	size_t descriptors; /* of those that all jobs share */
 	struct value last[METRIC_JOB_COUNT];
 };
 
@@ -57,12 +61,6 @@ static int open_source(const struct source_options *options, struct source_state
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
-{
-	free(s);
-	return NULL;
-}
-
 static int describe(const struct source_state *s, struct strings *missing)
 {
 	return *s->why.text ? strings_add(missing, HARDWARE_LABEL "%s", s->why.text) : 0;
@@ -78,20 +76,25 @@ static int attach(struct source_state *s, const struct source_job *job,
 	struct error err = {};
 	int r;
 
-	if (!s->hierarchy || !job->cpus)
+	if (!job->pid && (!s->hierarchy || !job->cpus))
 		return -EAGAIN;
 	own = calloc(1, sizeof(*own));
-	if (own)
+	if (!own)
+		r = error_set_errno(&err, ENOMEM, "cannot be counted");
+	else if (job->pid)
+		r = hardware_open_process(&s->events, job->pid, true, &own->hardware, &err);
+	else
 		r = hardware_open_path(&s->events, &place, s->descriptors_left, &own->hardware,
 				       &err);
-	else
-		r = error_set_errno(&err, ENOMEM, "cannot be counted");
 	if (r < 0 || !own) {
 		s->why = err;
 		free(own);
 		return r;
 	}
-	s->descriptors_left -= hardware_descriptors(own->hardware);
+	s->is_user_only = hardware_is_user_only(own->hardware);
+	own->waits = job->pid;
+	own->descriptors = job->pid ? 0 : hardware_descriptors(own->hardware);
+	s->descriptors_left -= own->descriptors;
 	*ret = own;
 	return 0;
 }
@@ -104,6 +107,9 @@ static void sample_job(struct source_state *s, struct source_job_state *own,
 	(void)s;
 	(void)job;
 	hardware_read(own->hardware, now);
+	own->waits &= now[METRIC_CPU_COUNTERS_ENABLED].number == 0;
+	if (own->waits)
+		return;
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++) {
 		if (!now[id].is_known || now[id].number < own->last[id].number)
 			continue;
@@ -117,13 +123,13 @@ static int describe_job(const struct source_state *s, struct record *record)
 	const char *why = *s->why.text ? s->why.text : "it began and ended between two readings";
 
 	if (record->reading.values[METRIC_CPU_COUNTERS_ENABLED].is_known)
-		return record_note_counters(record, false);
+		return record_note_counters(record, s->is_user_only);
 	return strings_add(&record->coverage.missing, HARDWARE_LABEL "%s", why);
 }
 
 static void detach(struct source_state *s, struct source_job_state *own)
 {
-	s->descriptors_left += hardware_descriptors(own->hardware);
+	s->descriptors_left += own->descriptors;
 	hardware_close(own->hardware);
 	free(own);
 }
@@ -137,7 +143,7 @@ const struct source source_hardware = {
 	.is_off = true,
 	.open = open_source,
 	.describe = describe,
-	.free = free_source,
+	.free = source_free,
 	.attach = attach,
 	.sample_job = sample_job,
 	.describe_job = describe_job,

@@ -2,11 +2,5 @@
 /* node - bounds of what is read of the node as a whole. */
 #pragma once
 
-#include <stdbool.h>
-
 #define NODE_DEVICES_MAX 256 /* of each kind; the rest is left out */
 #define NODE_MOUNTS_MAX 1024 /* that are looked at */
-
-/* Whether asking a file system of that type how full it is may wait for another machine or a
- * process. */
-bool node_may_hang(const char *fstype);

@@ -12,40 +12,10 @@
 #include <unistd.h>
 
 #include "basic/cleanup.h"
-#include "basic/macro.h"
 #include "cgroup/mounts.h"
+#include "model/file_system.h"
 #include "sources/node.h"
 #include "sources/source.h"
-
-/* clang-format off */
-/* Made by the kernel on the fly, or no place where files are kept. */
-static const char *const unreal[] = {
-	"autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "efivarfs", "fusectl",
-	"hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs", "rpc_pipefs", "securityfs", "selinuxfs", "sockfs",
-	"sysfs", "tracefs", "squashfs", "iso9660",
-};
-
-/* Ask another machine, and wait as long as it does not answer. */
-static const char *const remote[] = {
-	"9p", "afs", "beegfs", "beegfs_nodev", "ceph", "cifs", "coda", "gfs2", "glusterfs", "gpfs", "lustre", "ncpfs",
-	"nfs", "nfs4", "ocfs2", "orangefs", "panfs", "pvfs2", "smb3", "smbfs", "virtiofs", "wekafs",
-};
-/* clang-format on */
-
-static bool is_in(const char *name, const char *const *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(list[i], name) == 0)
-			return true;
-	}
-	return false;
-}
-
-bool node_may_hang(const char *fstype)
-{
-	return strncmp(fstype, "fuse", strlen("fuse")) == 0 ||
-	       is_in(fstype, remote, ARRAY_SIZE(remote));
-}
 
 static int add(struct samples *to, enum metric_id id, const struct mount *mount, uint64_t number,
 	       uint64_t scale)
@@ -60,10 +30,9 @@ static int add(struct samples *to, enum metric_id id, const struct mount *mount,
  * systems show each of their volumes as a device of its own. */
 static bool is_that_mount(int fd, const struct mount *mount)
 {
-	static const char *const many_devices[] = { "btrfs", "bcachefs" };
 	struct stat st;
 
-	return is_in(mount->fstype, many_devices, ARRAY_SIZE(many_devices)) ||
+	return file_system_of(mount->fstype)->has_many_devices ||
 	       (fstat(fd, &st) == 0 &&
 		(major(st.st_dev) << 20 | minor(st.st_dev)) == mount->device);
 }
@@ -101,7 +70,7 @@ static bool is_below(const char *path, const char *dir)
 static bool may_ask(const struct source_options *options, const char *fstype)
 {
 	return options->may_ask ? options->may_ask(options->context, fstype)
-				: !node_may_hang(fstype);
+				: !file_system_of(fstype)->may_hang;
 }
 
 /* Its path leads through one that may hang, and that nobody wants to be asked. */
@@ -111,7 +80,7 @@ static bool hangs_on_remote(const struct mounts *mounts, const struct mount *mou
 	for (size_t i = 0; i < mounts->count; i++) {
 		const struct mount *other = &mounts->items[i];
 
-		if (node_may_hang(other->fstype) && !may_ask(options, other->fstype) &&
+		if (file_system_of(other->fstype)->may_hang && !may_ask(options, other->fstype) &&
 		    (strcmp(other->point, "/") == 0 || is_below(mount->point, other->point)))
 			return true;
 	}
@@ -144,7 +113,7 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	for (size_t i = 0; r == 0 && i < mounts.count && count < NODE_MOUNTS_MAX; i++) {
 		const struct mount *mount = &mounts.items[i];
 
-		if (is_in(mount->fstype, unreal, ARRAY_SIZE(unreal)))
+		if (file_system_of(mount->fstype)->lacks_space)
 			continue;
 		count++;
 		if (!is_wanted(&mounts, mount, options))
@@ -169,17 +138,11 @@ static int open_source(const struct source_options *options, struct source_state
 	return 0;
 }
 
-static struct source_state *free_source(struct source_state *s)
-{
-	free(s);
-	return NULL;
-}
-
 const struct source source_node_mounts = {
 	.name = "node_mounts",
 	.label = "free space of the node's file systems: ",
 	.help = "Size and free space of the node's file systems, of the types in filesystems.",
 	.open = open_source,
 	.sample = sample,
-	.free = free_source,
+	.free = source_free,
 };

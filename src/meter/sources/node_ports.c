@@ -200,12 +200,6 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 	return r;
 }
 
-static struct source_state *free_source(struct source_state *s)
-{
-	free(s);
-	return NULL;
-}
-
 const struct source source_ports = {
 	.name = NODE_PORTS_SOURCE,
 	.label = NODE_PORTS_LABEL,
@@ -213,5 +207,5 @@ const struct source source_ports = {
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,
-	.free = free_source,
+	.free = source_free,
 };

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "model/parts.h"
 #include "model/reading.h"
@@ -40,10 +41,14 @@ struct source_options {
 						   processor has */
 };
 
-/* A job, as of this reading. */
+/* A job, as of this reading.  One of a `run` is told by its process, since nobody needs rights to
+ * run a command, and so it may have no cgroup: what the kernel counts of a process goes on to all
+ * that this starts. */
 struct source_job {
-	const char *path; /* of its cgroup in the key hierarchy; never NULL */
+	const char *path; /* of its cgroup in the key hierarchy; NULL: of a run... */
 	const char *cpus; /* those that it may use, as a CPU list; NULL: not known (yet) */
+	pid_t pid; /* ...whose command this is, which has not begun when it is attached to; else 0
+		    */
 };
 
 struct source_job_sample { /* begins as {} */
@@ -83,7 +88,9 @@ struct source {
 	/* What no job on this node can have of it just now.  NULL: nothing to say.  -ENOMEM,
 	 * -ENOSPC. */
 	int (*describe)(const struct source_state *s, struct strings *missing);
-	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL */
+	struct source_state *(*free)(struct source_state *s); /* NULL is fine; returns NULL;
+								 source_free() where its memory is
+								 all that there is */
 
 	/* ---- of jobs; each may be NULL ---- */
 
@@ -100,3 +107,5 @@ struct source {
 	int (*describe_job)(const struct source_state *s, struct record *record);
 	void (*detach)(struct source_state *s, struct source_job_state *own);
 };
+
+struct source_state *source_free(struct source_state *s);

@@ -44,6 +44,12 @@ void sources_want_others(bool ret[SOURCES_MAX], const char *const names[])
 		ret[sources_index(*names)] = false;
 }
 
+struct source_state *source_free(struct source_state *s)
+{
+	free(s);
+	return NULL;
+}
+
 /* ---- opening ---- */
 
 struct slot {
@@ -161,6 +167,15 @@ int sources_sample(struct sources *s, uint64_t boot_ns)
 		r = slot->source->sample(slot->state, boot_ns, &slot->samples);
 	}
 	return r;
+}
+
+bool sources_are_sampled(const struct sources *s)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		if (s->slots[i].slow || (s->slots[i].state && s->slots[i].source->is_for_jobs))
+			return true;
+	}
+	return false;
 }
 
 void sources_ask(struct sources *s)

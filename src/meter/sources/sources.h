@@ -39,6 +39,8 @@ void sources_freep(struct sources **s);
 /* Sample those that are for jobs; of slow ones the sample that has ended since the last reading.
  * -ENOMEM, -ENOSPC. */
 int sources_sample(struct sources *s, uint64_t boot_ns);
+/* Whether any has to be sampled now and then, and not only as a job begins and ends. */
+bool sources_are_sampled(const struct sources *s);
 /* At the end of a reading: slow ones begin their next sample. */
 void sources_ask(struct sources *s);
 

@@ -31,7 +31,6 @@ struct thermal_sensor {
 
 /* What a record says of it begins with this. */
 #define THERMAL_LABEL "frequency and temperature: "
-#define THERMAL_ABSENT THERMAL_LABEL "not offered by this machine"
 
 /* Looks for what there is below @root_fd, the caller's; CPUs that come later are not seen. -ENOMEM.
  */
