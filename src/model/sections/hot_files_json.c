@@ -287,6 +287,7 @@ const struct section files_section = {
 	.begin = hot_files_begin,
 	.clear = hot_files_clear,
 	.add = hot_files_merge,
+	.subtract = hot_files_subtract,
 	.format = hot_files_format,
 	.type = JSON_OBJECT,
 	.parse = hot_files_parse,
