@@ -114,7 +114,12 @@ static void format_empty(const struct section *s, struct document *d)
 	free(empty);
 }
 
-void parts_format(const struct parts *p, bool is_of_step, struct document *d)
+static bool is_counted(const struct section *s, unsigned int counted)
+{
+	return !section_is_by_source(s) && (!s->is_on_demand || counted & s->counted);
+}
+
+void parts_format(const struct parts *p, bool is_of_step, unsigned int counted, struct document *d)
 {
 	for (size_t i = 0; i < section_count; i++) {
 		const struct section *s = sections[i];
@@ -123,7 +128,7 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 		if (part && section_is_known(s, part)) {
 			document_key(d, section_key(s));
 			s->format(part, d);
-		} else if (!part && is_written(s, is_of_step) && !section_is_by_source(s)) {
+		} else if (!part && is_written(s, is_of_step) && is_counted(s, counted)) {
 			format_empty(s, d);
 		}
 	}

@@ -263,7 +263,7 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 	for (size_t i = 0; code == 0 && i < section_count; i++) {
 		const struct section *s = sections[i];
 
-		if (!s->counted || (is_of_step && !s->is_of_steps))
+		if (!s->counted || s->is_on_demand || (is_of_step && !s->is_of_steps))
 			continue;
 		if (!section_is_by_source(s) || parts_get(folded, s))
 			code = sum_up(r, i, folded, groups, last, ret);
@@ -271,12 +271,17 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 	return code;
 }
 
+/* What a source adds to is known from then on; what is on demand is not known any more where a part
+ * of it was not counted. */
 static int add_to(struct parts *to, const struct section *s, const void *part)
 {
 	const void *before = parts_get(to, s);
-	void *sum = calloc(1, s->size);
+	void *sum;
 	int code = -ENOMEM;
 
+	if (s->is_on_demand && before && !section_is_known(s, before))
+		return 0;
+	sum = calloc(1, s->size);
 	if (sum && before && section_is_known(s, before))
 		code = section_copy(s, sum, before);
 	else if (sum)
@@ -299,6 +304,43 @@ int registry_job_add_parts(struct registry_job *j, const struct parts *more)
 
 		if (part)
 			code = add_to(&j->parts, sections[i], part);
+	}
+	return code;
+}
+
+/* ---- on demand ---- */
+
+const void *registry_job_part(const struct registry_job *j, const struct section *s)
+{
+	return parts_get(&j->parts, s);
+}
+
+static int add_to_job(struct registry_job *j, const struct cgroup_part *part)
+{
+	j->is_changed = true;
+	return add_to(&j->parts, part->section, part->part);
+}
+
+int registry_fold_part(struct registry *r, const struct cgroup_part *part)
+{
+	const struct registry_group *g = idmap_get(&r->groups, part->cgroup);
+	int code = 0;
+
+	if (!g || !g->is_learned || !g->died_ns || !registry_group_is_folded(g))
+		return 0;
+	for (size_t i = 0; code == 0 && i < g->member_count; i++)
+		code = add_to_job(g->members[i].job, part);
+	return code;
+}
+
+int registry_inherit_part(struct registry *r, const struct cgroup_part *part)
+{
+	const struct registry_group *g = idmap_get(&r->groups, part->cgroup);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && g && g->is_learned && i < g->member_count; i++) {
+		if (!g->members[i].is_folded)
+			code = add_to_job(g->members[i].job, part);
 	}
 	return code;
 }
