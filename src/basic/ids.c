@@ -18,9 +18,16 @@ void ids_sort(uint64_t *ids, size_t count)
 		qsort(ids, count, sizeof(*ids), ids_compare);
 }
 
+size_t ids_find(const uint64_t *ids, size_t count, uint64_t id)
+{
+	const uint64_t *found = count ? bsearch(&id, ids, count, sizeof(id), ids_compare) : NULL;
+
+	return found ? (size_t)(found - ids) : count;
+}
+
 bool ids_contain(const uint64_t *ids, size_t count, uint64_t id)
 {
-	return count && bsearch(&id, ids, count, sizeof(id), ids_compare);
+	return ids_find(ids, count, id) < count;
 }
 
 size_t ids_unique(uint64_t *ids, size_t count)

@@ -8,6 +8,9 @@
 
 int ids_compare(const void *a, const void *b); /* for qsort(3), of uint64_t */
 void ids_sort(uint64_t *ids, size_t count);
+size_t ids_find(const uint64_t *ids, size_t count, uint64_t id); /* of sorted ones; @count: not
+								  * there
+								  */
 bool ids_contain(const uint64_t *ids, size_t count, uint64_t id); /* of sorted ones */
 size_t ids_unique(uint64_t *ids, size_t count); /* each of sorted ones once; returns how many those
 						   are */

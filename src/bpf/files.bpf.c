@@ -25,7 +25,8 @@
 #define AT_EMPTY_PATH 0x1000
 
 const volatile struct call_kind call_kinds[FILES_CALLS];
-const volatile struct call_position call_positions[FILES_CALLS]; /* of those that move data */
+const volatile struct call_position call_positions[FILES_CALLS]; /* of those that move data, and of
+								    close */
 
 static __always_inline __u64 clock_ns(void)
 {
@@ -90,7 +91,8 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		if (settings.follows_files)
 			follow_descriptor(REF_TO, call_argument(regs, kind->to_file),
 					  call_positions[nr].to_how,
-					  call_argument(regs, call_positions[nr].to_argument));
+					  call_argument(regs, call_positions[nr].to_argument),
+					  cgroup);
 	}
 	if (kind->file != ARGUMENT_NONE && !call->is_by_path) {
 		look_up_here(slot, files, call_argument(regs, kind->file));
@@ -101,7 +103,7 @@ static __always_inline void begin_call(struct call_slot *slot, struct task_struc
 		if (settings.follows_files && kind->how != CALL_SOCKET)
 			follow_descriptor(REF_FROM, call_argument(regs, kind->file),
 					  call_positions[nr].how,
-					  call_argument(regs, call_positions[nr].argument));
+					  call_argument(regs, call_positions[nr].argument), cgroup);
 	}
 	call->chars = LOAD(task, ioac.rchar);
 	call->chars_calls = LOAD(task, ioac.syscr);
@@ -283,7 +285,7 @@ static __always_inline void settle_open(struct call_slot *slot, long result)
 	if (slot->found_mode & FMODE_CREATED)
 		slot->call.op = slot->call.kind.other_op;
 	if (settings.follows_files) {
-		follow_descriptor(REF_FROM, result, POSITION_START, 0);
+		follow_descriptor(REF_FROM, result, POSITION_START, 0, slot->call.cgroup);
 		slot->call.is_by_path = 0; /* from here on it is known */
 	}
 }

@@ -86,6 +86,7 @@ enum position_how {
 	POSITION_GIVEN, /* the argument, unless it is -1: then as POSITION_OWN */
 	POSITION_POINTED, /* what the argument points to, unless it is NULL: then as POSITION_OWN */
 	POSITION_START, /* the call opened the file, and nothing was read or written */
+	POSITION_END, /* the call closes the file */
 };
 
 struct call_position {
@@ -177,6 +178,7 @@ struct superblock {
 /* ---- files that are followed one by one; see hot_files.bpf.h ---- */
 
 struct followed_key {
+	__u64 cgroup; /* 0 where groups are not told apart */
 	__u64 place;
 	__u64 inode;
 	__u32 generation; /* tells it from another that is given the same inode number later */
@@ -222,6 +224,7 @@ struct followed_name {
 /* A file that a call works on. */
 struct file_ref {
 	__u64 file; /* the address of the kernel's struct file; 0: none that would be followed */
+	__u64 cgroup; /* as a key has it */
 	__u64 place, inode;
 	__u64 position, size;
 	__u32 generation;
@@ -230,7 +233,14 @@ struct file_ref {
 	__u8 is_append;
 };
 
-/* An open file: where its last access ended. */
+/* An open file, as one cgroup uses it: so each has a share of them, and what is left of those that
+ * were closed unseen goes with the cgroup. */
+struct open_key {
+	__u64 cgroup; /* as a followed_key has it */
+	__u64 file; /* the address of the kernel's struct file */
+};
+
+/* Where its last access ended. */
 struct open_file {
 	__u64 inode;
 	__u64 end;
@@ -272,8 +282,8 @@ _Static_assert(sizeof(struct file_histograms) == 448, "shared with the kernel si
 _Static_assert(sizeof(struct superblock) == 56 + 1024, "shared with the kernel side");
 _Static_assert(sizeof(struct call) == 72, "shared with the kernel side");
 _Static_assert(sizeof(struct call_position) == 4, "shared with the kernel side");
-_Static_assert(sizeof(struct followed_key) == 24, "shared with the kernel side");
+_Static_assert(sizeof(struct followed_key) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct followed_file) == 32, "shared with the kernel side");
 _Static_assert(sizeof(struct followed_counts) == 160, "shared with the kernel side");
 _Static_assert(sizeof(struct followed_name) == 520, "shared with the kernel side");
-_Static_assert(sizeof(struct file_ref) == 48, "shared with the kernel side");
+_Static_assert(sizeof(struct file_ref) == 56, "shared with the kernel side");

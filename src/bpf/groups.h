@@ -21,9 +21,12 @@ enum share {
 	SHARE_HISTOGRAMS,
 	SHARE_SUPERBLOCKS,
 	SHARE_SYSCALLS, /* rows of system calls by name */
+	SHARE_FILES, /* that are followed one by one */
+	SHARE_FILE_COUNTS, /* of those, by CPU */
+	SHARE_OPEN_FILES, /* the same that are open */
 	SHARE_COUNT,
 };
-#define SHARES 6
+#define SHARES 9
 
 struct group_entry {
 	__u64 parent; /* 0: not known */
@@ -41,7 +44,6 @@ struct group_entry {
 			      alone */
 	__u32 taken[SHARES]; /* in all, by those that it answers for; see struct given_back */
 	__u32 rows_epoch; /* when a row of its own was last told of; see rows.bpf.h */
-	__u32 pad;
 	char path[GROUPS_PATH]; /* from the hierarchy's root on */
 };
 
@@ -58,6 +60,6 @@ enum generation {
 	GENERATION_COUNT,
 };
 
-_Static_assert(sizeof(struct group_entry) == 88 + GROUPS_PATH, "shared with the kernel side");
-_Static_assert(sizeof(struct given_back) == 24, "shared with the kernel side");
+_Static_assert(sizeof(struct group_entry) == 96 + GROUPS_PATH, "shared with the kernel side");
+_Static_assert(sizeof(struct given_back) == 36, "shared with the kernel side");
 _Static_assert((int)SHARE_COUNT == SHARES, "each share has its place");

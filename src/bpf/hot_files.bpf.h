@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * hot_files - T3: what is done with each file by itself, for one job and on demand.
+ * hot_files - T3: what is done with each file by itself, on demand.
  *
  * A file is followed from its first call by descriptor on, as long as there is room for one more:
  * nothing is thrown out, and what is done with files for which there is no room is summed up in one
  * row.  Counters are by file and CPU, written by that CPU alone; what all CPUs have to know of a
  * file stands beside them and changes seldom.
+ *
+ * Where groups are told apart all of it is by cgroup, each that answers has a share of each table
+ * and a row for what has no room in it, and user space removes what is of a cgroup that has gone.
  *
  * All of it hangs on settings.follows_files, which the verifier knows: without it none of this is
  * loaded. With it a call costs three look-ups more.
@@ -14,7 +17,7 @@
 
 #include "bpf/compat.bpf.h"
 #include "bpf/files.h"
-#include "bpf/lost.bpf.h"
+#include "bpf/lost_by_cgroup.bpf.h"
 #include "bpf/resolve.bpf.h"
 #include "bpf/settings.bpf.h"
 
@@ -22,7 +25,7 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct followed_key); /* added at a file's first call, never removed */
+	__type(key, struct followed_key); /* added at a file's first call */
 	__type(value, struct followed_file);
 } followed_files SEC(".maps");
 
@@ -36,15 +39,15 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct followed_key); /* added with a CPU's first call on a file, never removed
-					   */
+	__type(key, struct followed_key); /* added with a CPU's first call on a file */
 	__type(value, struct followed_counts);
 } followed_counts SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	__type(key, struct followed_key); /* files for which followed_files has no room */
+	__type(key, struct followed_key); /* files for which followed_files has no room; where
+					     groups are told apart they are not remembered */
 	__type(value, __u8); /* is it a directory? */
 } unfollowed_files SEC(".maps");
 
@@ -58,10 +61,18 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
-	/* The address of a struct file; added by its first call, set anew where another is opened
-	 * at the same address: so there are no more of them than there were open at once, or
+	__type(key, struct cgroup_cpu); /* the same where groups are told apart: of that which
+					   answers */
+	__type(value, struct followed_counts);
+} unfollowed_by_cgroup SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	/* Added by its first call, removed by the close that is its last, set anew where another is
+	 * opened at the same address: so there are no more of them than there were open at once, or
 	 * nearly. */
-	__type(key, __u64);
+	__type(key, struct open_key);
 	__type(value, struct open_file);
 } open_files SEC(".maps");
 
@@ -135,6 +146,7 @@ static __always_inline bool is_real(struct super_block *sb)
 static __always_inline struct followed_key followed_key_of(const struct file_ref *ref, __u32 cpu)
 {
 	struct followed_key key = {
+		.cgroup = ref->cgroup,
 		.place = ref->place,
 		.inode = ref->inode,
 		.generation = ref->generation,
@@ -180,24 +192,62 @@ static __always_inline void get_to_know(struct hot_slot *slot, const struct foll
 	struct followed_file file = { .mode = mode };
 	__u8 is_dir = (mode & S_IFMT) == S_IFDIR;
 
-	if (bpf_map_lookup_elem(&followed_files, key) ||
-	    bpf_map_lookup_elem(&unfollowed_files, key))
+	if (bpf_map_lookup_elem(&followed_files, key))
+		return;
+	if (settings.has_groups ? !take_share(key->cgroup, SHARE_FILES)
+				: !!bpf_map_lookup_elem(&unfollowed_files, key))
 		return;
 	if (bpf_map_update_elem(&followed_files, key, &file, BPF_NOEXIST) == 0) {
 		note_names((struct dentry *)slot->dentry, &slot->name);
 		bpf_map_update_elem(&followed_names, key, &slot->name, BPF_ANY);
+	} else if (settings.has_groups) {
+		untake_share(key->cgroup, SHARE_FILES);
 	} else if (!bpf_map_lookup_elem(&followed_files, key) &&
 		   bpf_map_update_elem(&unfollowed_files, key, &is_dir, BPF_ANY) < 0) {
 		count_lost(LOST_FILE_NAME);
 	}
 }
 
-/* Where an open file is opened, its accesses begin at its start. */
-static __always_inline void begin_file(const struct file_ref *ref)
+static __always_inline struct open_key open_key_of(const struct file_ref *ref)
 {
-	struct open_file open = { .inode = ref->inode };
+	struct open_key key = { .cgroup = ref->cgroup, .file = ref->file };
 
-	bpf_map_update_elem(&open_files, &ref->file, &open, BPF_ANY);
+	return key;
+}
+
+/* Note where an open file's last access ended; false: there is no room. */
+static __always_inline bool note_end(const struct file_ref *ref, __u64 end)
+{
+	struct open_file open = { .inode = ref->inode, .end = end };
+	struct open_key key = open_key_of(ref);
+	bool is_new = settings.has_groups && !bpf_map_lookup_elem(&open_files, &key);
+
+	if (is_new && !take_share(ref->cgroup, SHARE_OPEN_FILES))
+		return false;
+	if (bpf_map_update_elem(&open_files, &key, &open, BPF_ANY) == 0)
+		return true;
+	if (is_new)
+		untake_share(ref->cgroup, SHARE_OPEN_FILES);
+	return false;
+}
+
+/* Does nobody hold the file but the descriptor that is looked at? */
+static __always_inline bool is_last(__u64 address)
+{
+	struct file___counted *counted = (void *)address;
+	struct file___ref *ref = (void *)address;
+
+	if (bpf_core_field_exists(counted->f_count))
+		return BPF_CORE_READ(counted, f_count.counter) == 1;
+	return bpf_core_field_exists(ref->f_ref) && BPF_CORE_READ(ref, f_ref.refcnt.counter) == 0;
+}
+
+static __always_inline void forget_open_file(const struct file_ref *ref)
+{
+	struct open_key key = open_key_of(ref);
+
+	if (bpf_map_delete_elem(&open_files, &key) == 0)
+		untake_share(ref->cgroup, SHARE_OPEN_FILES);
 }
 
 static __always_inline void set_position(struct file_ref *ref, __u32 how, __u64 argument)
@@ -276,12 +326,14 @@ static __always_inline void follow(struct hot_slot *slot, struct file_ref *ref,
 	set_position(ref, how, argument);
 	key = followed_key_of(ref, 0);
 	if (slot->known.inode != key.inode || slot->known.place != key.place ||
-	    slot->known.generation != key.generation) {
+	    slot->known.generation != key.generation || slot->known.cgroup != key.cgroup) {
 		get_to_know(slot, &key, ref->mode);
 		slot->known = key;
 	}
-	if (how == POSITION_START)
-		begin_file(ref);
+	if (how == POSITION_START) /* its accesses begin there */
+		note_end(ref, 0);
+	if (how == POSITION_END && is_last(ref->file))
+		forget_open_file(ref);
 }
 
 static __always_inline struct file *far_file(struct fdtable *table, __u32 descriptor)
@@ -322,7 +374,8 @@ static __always_inline struct super_block *describe_descriptor(__u32 descriptor,
 
 /* Called while the file is open for sure, so that its name can be looked up.  A global function,
  * which the verifier looks at once. */
-__noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 argument)
+__noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 argument,
+				 __u64 cgroup)
 {
 	struct super_block *sb;
 	struct hot_slot *slot;
@@ -337,6 +390,7 @@ __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 ar
 	ref->file = 0;
 	if (!watch.is_following)
 		return 0;
+	ref->cgroup = settings.has_groups ? cgroup : 0;
 	sb = describe_descriptor(descriptor, slot, ref);
 	if (sb)
 		follow(slot, ref, sb, how, argument);
@@ -344,7 +398,7 @@ __noinline int follow_descriptor(__u32 id, __u32 descriptor, __u32 how, __u64 ar
 }
 
 /* By the address of a struct file that is open. */
-__noinline int follow_file(__u32 id, __u64 address)
+__noinline int follow_file(__u32 id, __u64 address, __u64 cgroup)
 {
 	struct super_block *sb;
 	struct hot_slot *slot;
@@ -359,6 +413,7 @@ __noinline int follow_file(__u32 id, __u64 address)
 	ref->file = 0;
 	if (!watch.is_following || !address)
 		return 0;
+	ref->cgroup = settings.has_groups ? cgroup : 0;
 	sb = describe_far((struct file *)address, slot, ref);
 	if (sb)
 		follow(slot, ref, sb, POSITION_UNKNOWN, 0);
@@ -418,7 +473,8 @@ static __always_inline void take_request(__u64 request)
 static __always_inline int is_sequential(const struct file_ref *ref, __u64 start, __u64 end,
 					 bool is_at_end)
 {
-	struct open_file *open = bpf_map_lookup_elem(&open_files, &ref->file), new;
+	struct open_key key = open_key_of(ref);
+	struct open_file *open = bpf_map_lookup_elem(&open_files, &key);
 	bool is_next;
 
 	if (open && open->inode == ref->inode) {
@@ -426,10 +482,9 @@ static __always_inline int is_sequential(const struct file_ref *ref, __u64 start
 		open->end = end;
 		return is_next || is_at_end;
 	}
-	new.inode = ref->inode; /* it was open before the job, or came from another process */
-	new.end = end;
-	if (bpf_map_update_elem(&open_files, &ref->file, &new, BPF_ANY) < 0) {
-		count_lost(LOST_ORDER);
+	/* it was open before the job, or came from another process */
+	if (!note_end(ref, end)) {
+		count_lost_of(ref->cgroup, LOST_ORDER);
 		return -1;
 	}
 	return ref->position_how == POSITION_OWN || start == 0 || is_at_end;
@@ -507,8 +562,28 @@ static __always_inline struct followed_counts *get_followed_counts(const struct 
 
 	if (counts)
 		return counts;
-	bpf_map_update_elem(&followed_counts, key, &no_followed_counts, BPF_NOEXIST);
+	if (!take_share(key->cgroup, SHARE_FILE_COUNTS))
+		return NULL;
+	if (bpf_map_update_elem(&followed_counts, key, &no_followed_counts, BPF_NOEXIST) < 0)
+		untake_share(key->cgroup, SHARE_FILE_COUNTS);
 	return bpf_map_lookup_elem(&followed_counts, key);
+}
+
+/* Of the CPU: what has no room for itself. */
+static __always_inline struct followed_counts *get_unfollowed_counts(__u64 cgroup)
+{
+	struct cgroup_cpu key = { .cpu = bpf_get_smp_processor_id() };
+	struct followed_counts *counts;
+	__u32 zero = 0;
+
+	if (!settings.has_groups)
+		return bpf_map_lookup_elem(&unfollowed_counts, &zero);
+	key.cgroup = answering_group(cgroup);
+	counts = bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
+	if (counts)
+		return counts;
+	bpf_map_update_elem(&unfollowed_by_cgroup, &key, &no_followed_counts, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&unfollowed_by_cgroup, &key);
 }
 
 /* Count a call on one of its files, or (with @calls of 0) only time in it. */
@@ -519,7 +594,6 @@ __noinline int count_on_file(__u32 id, __u32 op, long result, __u64 ns, __u64 ca
 	struct followed_key key;
 	struct hot_slot *slot;
 	struct file_ref *ref;
-	__u32 zero = 0;
 
 	if (!settings.follows_files)
 		return 0;
@@ -538,9 +612,9 @@ __noinline int count_on_file(__u32 id, __u32 op, long result, __u64 ns, __u64 ca
 		counts = get_followed_counts(&key);
 	}
 	if (!counts) {
-		count_lost(LOST_FILE);
 		file = NULL;
-		counts = bpf_map_lookup_elem(&unfollowed_counts, &zero);
+		counts = get_unfollowed_counts(ref->cgroup);
+		count_lost_of(ref->cgroup, counts ? LOST_FILE : LOST_FILE_SUM);
 	}
 	if (!counts)
 		return 0;

@@ -153,6 +153,21 @@ struct nsproxy {
 #define O_APPEND 02000 /* of file.f_flags */
 #define AT_REMOVEDIR 0x200 /* unlinkat(2) */
 
+/* How many hold a file.  90ee6ed776c0 "fs: port files to file_ref", Linux 6.13. */
+struct file___counted {
+	struct {
+		__s64 counter;
+	} f_count;
+};
+
+struct file___ref {
+	struct {
+		struct {
+			__s64 counter;
+		} refcnt; /* less one */
+	} f_ref;
+};
+
 struct file {
 	unsigned int f_mode, f_flags;
 	__s64 f_pos;

@@ -23,6 +23,7 @@ enum lost_reason {
 	LOST_BASELINE, /* no room for a task's home: were it moved, what it did before would be
 			  missing */
 	LOST_FILE, /* a call on a file that is not followed: counted in the sum of those */
+	LOST_FILE_SUM, /* no room for that sum of a cgroup's: the call is counted by mount only */
 	LOST_FILE_NAME, /* no room to remember that a file is not followed: how many are is not
 			   known (no loss) */
 	LOST_ORDER, /* no room for an open file: whether its accesses follow each other is not known

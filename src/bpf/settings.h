@@ -25,9 +25,8 @@ struct watch {
 	__u8 sees_groups; /* other programs note births of groups */
 	__u8 has_missed; /* set by the kernel side: it could not tell of a row that changed */
 	__u8 sees_connections; /* the ends of TCP sockets are seen */
-	__u32 shares[6]; /* how much one group may take, by enum share */
+	__u32 shares[9]; /* how much one group may take, by enum share */
 	__u32 epoch; /* of user space's readings of rows */
-	__u32 pad;
 	__u64 unclocked_ns; /* since when, by CLOCK_BOOTTIME, no times of calls are taken; 0: they
 			       are */
 	/* What a system call takes longer for our hooks where they do nothing, and a run that does
@@ -38,4 +37,4 @@ struct watch {
 };
 
 _Static_assert(sizeof(struct settings) == 8, "shared with the kernel side");
-_Static_assert(sizeof(struct watch) == 72, "shared with the kernel side");
+_Static_assert(sizeof(struct watch) == 80, "shared with the kernel side");

@@ -98,7 +98,7 @@ static __always_inline void count_splice(struct call_slot *slot, struct task_str
 
 /* The same on the files by themselves; nothing tells where in them the data stand. */
 static __always_inline void count_request_on_files(struct io_kiocb *req, struct request_kind kind,
-						   __u8 op, long result)
+						   __u8 op, long result, __u64 cgroup)
 {
 	struct io_splice *splice = (void *)req;
 	bool is_kernel = LOAD(current_task(), flags) & PF_KTHREAD;
@@ -106,11 +106,11 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 	if (kind.how == REQUEST_BY_RESULT) {
 		if (result < 0 || is_kernel || is_direct_open(req))
 			return;
-		follow_descriptor(REF_REQUEST, result, POSITION_START, 0);
+		follow_descriptor(REF_REQUEST, result, POSITION_START, 0, cgroup);
 		count_on_file(REF_REQUEST, op, result, 0, 1);
 	}
 	if (kind.how == REQUEST_BY_FILE || kind.how == REQUEST_SYNC || kind.how == REQUEST_SPLICE) {
-		follow_file(REF_REQUEST, (__u64)BPF_CORE_READ(req, file));
+		follow_file(REF_REQUEST, (__u64)BPF_CORE_READ(req, file), cgroup);
 		count_on_file(REF_REQUEST, kind.how == REQUEST_SPLICE ? kind.other_op : op, result,
 			      0, 1);
 	}
@@ -121,7 +121,7 @@ static __always_inline void count_request_on_files(struct io_kiocb *req, struct 
 	if (kind.how == REQUEST_SPLICE && !is_kernel && bpf_core_type_exists(struct io_splice) &&
 	    !(BPF_CORE_READ(splice, flags) & SPLICE_F_FD_IN_FIXED)) {
 		follow_descriptor(REF_REQUEST, BPF_CORE_READ(splice, splice_fd_in),
-				  POSITION_UNKNOWN, 0);
+				  POSITION_UNKNOWN, 0, cgroup);
 		count_on_file(REF_REQUEST, op, result, 0, 1);
 	}
 }
@@ -158,7 +158,7 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 	if (kind.how == REQUEST_SPLICE) {
 		count_splice(slot, task, req, cgroup, kind, result);
 		if (settings.follows_files)
-			count_request_on_files(req, kind, kind.op, result);
+			count_request_on_files(req, kind, kind.op, result, cgroup);
 		return 0;
 	}
 	if (kind.how == REQUEST_SOCKET)
@@ -184,7 +184,7 @@ static __always_inline int count_request(struct io_kiocb *req, long result)
 		count_meta(&key, result, 0);
 	}
 	if (settings.follows_files)
-		count_request_on_files(req, kind, key.op, result);
+		count_request_on_files(req, kind, key.op, result, cgroup);
 	return 0;
 }
 
@@ -207,7 +207,7 @@ int count_request_entry(__u64 *ctx)
 
 /* Where it closes is known only before it is closed. */
 static __always_inline void note_closing(struct call_slot *slot, struct task_struct *task,
-					 struct io_kiocb *req)
+					 struct io_kiocb *req, __u64 cgroup)
 {
 	struct io_close *closing = (void *)req;
 	__u64 key = (__u64)req, place;
@@ -218,7 +218,7 @@ static __always_inline void note_closing(struct call_slot *slot, struct task_str
 	if (bpf_map_update_elem(&closing_places, &key, &place, BPF_ANY) < 0)
 		count_lost_of(slot->counted_cgroup, LOST_PATH);
 	if (settings.follows_files && !(LOAD(task, flags) & PF_KTHREAD)) {
-		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_UNKNOWN, 0);
+		follow_descriptor(REF_REQUEST, BPF_CORE_READ(closing, fd), POSITION_END, 0, cgroup);
 		park_request(key);
 	}
 }
@@ -248,7 +248,7 @@ static __always_inline int begin_request(struct io_kiocb *req)
 	if (kind.how == REQUEST_MANY)
 		return count_lost_of(cgroup, LOST_MESSAGE);
 	if (kind.how == REQUEST_CLOSE)
-		note_closing(slot, task, req);
+		note_closing(slot, task, req, cgroup);
 	if (kind.how == REQUEST_SOCKET && is_multishot(req))
 		count_lost_of(cgroup, LOST_MESSAGE);
 	if (BPF_CORE_READ(req, flags) & CQE_SKIP_SUCCESS &&

@@ -237,8 +237,7 @@ static struct client *find_agent(const struct settings *settings)
 	struct error err = {};
 	int r;
 
-	if (settings->is_standalone || settings->tiers != METER_ALL ||
-	    (settings->demand.follows_files && is_root))
+	if (settings->is_standalone || settings->tiers != METER_ALL)
 		return NULL;
 	r = client_open(NULL, &client, &err);
 	if (r < 0 && r != -ENOENT && r != -ECONNREFUSED) {

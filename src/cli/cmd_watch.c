@@ -169,9 +169,7 @@ static int open_several(const struct settings *s, const struct request *request,
 	struct watch_backend node;
 	int r;
 
-	if (s->demand.follows_files)
-		return error_set(err, -EINVAL, "'--files' is for one job or group");
-	r = watch_node_open(s->demand.names_syscalls, &node, err);
+	r = watch_node_open(&s->demand, &node, err);
 	if (r < 0)
 		return r;
 	r = s->user ? watch_jobs_open_user(&node, request->uid, ret, err)
@@ -309,7 +307,7 @@ const struct cli_command cmd_watch = {
 	.summary = "Watch running jobs from now on, and report what they did in that time",
 	.details =
 		"Watches until the jobs end, the duration is over, or Ctrl-C.  With an agent on the node users\n"
-		"see their own jobs; without one, watching needs root, as does --files, and --syscalls where\n"
-		"the agent's settings do not have 'syscalls: on'.\n",
+		"see their own jobs; without one, watching needs root, as do --files and --syscalls where the\n"
+		"agent's settings do not have 'files: on' and 'syscalls: on'.\n",
 	.run = run_watch,
 };

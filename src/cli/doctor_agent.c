@@ -79,8 +79,10 @@ void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 	for (size_t i = 0; i < meter_tier_count; i++)
 		rows_say(rows, ", ", "%s %s", meter_tiers[i].name,
 			 strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
-	if (strings_contain(&a->facts.tiers, "T3"))
-		rows_say(rows, ", ", "T3 on");
+	for (size_t i = 0; i < a->facts.tiers.count; i++) {
+		if (strncmp(a->facts.tiers.items[i], "T3", 2) == 0)
+			rows_say(rows, ", ", "%s on", a->facts.tiers.items[i]);
+	}
 	rows_say(rows, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
 		 a->facts.jobs_live == 1 ? "" : "s");
 	print_list(rows, "does not see ", &a->facts.missing);

@@ -158,14 +158,15 @@ static bool says_why(const struct strings *missing, const char *what)
 	return false;
 }
 
-static int note_syscalls(struct record *record)
+/* What was asked for and is not there. */
+static int note_missing(struct record *record, const char *what, const char *setting)
 {
 	struct strings *missing = &record->coverage.missing;
 
-	if (record->syscalls.is_known || says_why(missing, "system calls by name"))
+	if (says_why(missing, what))
 		return 0;
-	return strings_add(missing, "system calls by name: the agent does not count them "
-				    "('syscalls: on' in its settings)");
+	return strings_add(missing, "%s: the agent does not count them ('%s: on' in its settings)",
+			   what, setting);
 }
 
 static int read_agent(struct measurer *measurer, const struct child *child,
@@ -184,11 +185,10 @@ static int read_agent(struct measurer *measurer, const struct child *child,
 		return read_without(m, usage, &why, record);
 	}
 	r = take_over(counted, record);
-	if (r == 0 && m->follows_files)
-		r = strings_add(&record->coverage.missing,
-				"hot files: the agent does not follow single files");
-	if (r == 0 && m->names_syscalls)
-		r = note_syscalls(record);
+	if (r == 0 && m->follows_files && !record->files.is_known)
+		r = note_missing(record, "hot files", "files");
+	if (r == 0 && m->names_syscalls && !record->syscalls.is_known)
+		r = note_missing(record, "system calls by name", "syscalls");
 	if (r == 0 && measurer_is_short(child, usage, record)) {
 		raise_to_children(usage, &record->reading);
 		r = strings_add(&record->coverage.notes,

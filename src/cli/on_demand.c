@@ -27,7 +27,7 @@ static int parse_files_max(const char *text, void *at, struct error *err)
 const struct cli_option on_demand_options[] = {
 	{ "files", 0, NULL, "report which files and directories were used most, and how",
 	  offsetof(struct on_demand, follows_files), NULL },
-	{ "files-max", 0, "N", "follow at most N files (default: 16384; 2 KiB of memory each)",
+	{ "files-max", 0, "N", "follow at most N files without the agent (default: 16384; 2 KiB each)",
 	  offsetof(struct on_demand, files_max), parse_files_max },
 	{ "syscalls", 0, NULL, "report which system calls took most time, and which failed",
 	  offsetof(struct on_demand, names_syscalls), NULL },
@@ -40,10 +40,12 @@ bool on_demand_is_counted(const struct on_demand *d, struct client *client)
 {
 	_cleanup_(client_agent_clear) struct client_agent agent = {};
 
-	if (d->follows_files)
+	if (!d->follows_files && !d->names_syscalls)
+		return true;
+	if (client_get_agent(client, &agent, NULL) < 0)
 		return false;
-	return !d->names_syscalls ||
-	       (client_get_agent(client, &agent, NULL) == 0 && strings_contain(&agent.tiers, "T3"));
+	return (!d->follows_files || strings_contain(&agent.tiers, "T3 (files)")) &&
+	       (!d->names_syscalls || strings_contain(&agent.tiers, "T3 (syscalls)"));
 }
 
 unsigned int on_demand_files(const struct on_demand *d)

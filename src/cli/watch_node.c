@@ -12,6 +12,7 @@
 #include "basic/error.h"
 #include "model/record.h"
 #include "node/sampler.h"
+#include "cli/on_demand.h"
 #include "sources/sources.h"
 #include "cli/watch_source.h"
 
@@ -83,7 +84,7 @@ static int get_record(void *context, const char *manager, const char *id, struct
 	return r;
 }
 
-int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error *err)
+int watch_node_open(const struct on_demand *demand, struct watch_backend *ret, struct error *err)
 {
 	static const char *const unwanted[] = { "hardware", "node_files", "node_mounts", NULL };
 	bool has_source[SOURCES_MAX];
@@ -97,7 +98,8 @@ int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error
 	n->root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	options = sampler_options_full(n->root_fd);
 	options.has_source = has_source;
-	options.names_syscalls = names_syscalls;
+	options.names_syscalls = demand->names_syscalls;
+	options.follows_files = demand->follows_files;
 	r = n->root_fd < 0 ? error_set_errno(err, errno, "cannot open '/'")
 			   : sampler_open(&options, &n->sampler, err);
 	if (r < 0) {

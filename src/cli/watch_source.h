@@ -14,6 +14,7 @@ struct client;
 struct client_jobs;
 struct error;
 struct hardware_events;
+struct on_demand;
 struct record;
 struct watch_target;
 struct watch_targets;
@@ -57,7 +58,7 @@ struct watch_backend { /* who knows all jobs of the node */
 /* @client is not taken over before a source takes the backend. */
 struct watch_backend watch_backend_of(struct client *client);
 /* A sampler of our own; as root. */
-int watch_node_open(bool names_syscalls, struct watch_backend *ret, struct error *err);
+int watch_node_open(const struct on_demand *demand, struct watch_backend *ret, struct error *err);
 
 /* Jobs that are known; @backend is taken over on success.  -ENOENT, -ENOTUNIQ: see
  * watch_target_choose(). */

@@ -187,6 +187,8 @@ static const struct setting rows_before[] = {
 	  .help = "Sort calls on files by size and by time." },
 	{ "syscalls", SETTING_BOOL, AT(names_syscalls), .standard = "off", .needs_restart = true,
 	  .help = "Count all system calls of each job by name (T3): calls, errors and time. Each call of the node costs more: docs/cost.md." },
+	{ "files", SETTING_BOOL, AT(follows_files), .standard = "off", .needs_restart = true,
+	  .help = "With T2: follow the files of each job one by one (T3). A fifth of maps_memory_mib is theirs, and each call on a file costs more: docs/cost.md." },
 };
 
 /* Between them a switch for each source of numbers. */

@@ -45,7 +45,8 @@ struct config {
 	bool everyone_sees_all;
 
 	uint64_t interval_ns, retention_ns;
-	bool has_t0, has_t1, has_t2, has_bpf, has_block, has_clock, has_histograms, names_syscalls;
+	bool has_t0, has_t1, has_t2, has_bpf, has_block, has_clock, has_histograms, names_syscalls,
+		follows_files;
 	unsigned int key_hierarchy; /* enum config_key_hierarchy */
 	uint64_t budget; /* of each core, in millionths */
 	uint64_t maps_memory_mib, jobs_max;

@@ -65,6 +65,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.has_histograms = config->has_histograms,
 		.has_block = config->has_block,
 		.names_syscalls = config->has_bpf && config->names_syscalls,
+		.follows_files = config->has_bpf && config->has_t2 && config->follows_files,
 		.has_source = config->has_source,
 		.has_units = config->has_units,
 		.key = key_of(config),

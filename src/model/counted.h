@@ -14,6 +14,7 @@ enum counted {
 	COUNTED_FILES = 1 << 7,
 	COUNTED_CLOCK = 1 << 8, /* how long calls on files took */
 	COUNTED_SYSCALLS = 1 << 9, /* T3's calls by name */
+	COUNTED_HOT_FILES = 1 << 10, /* T3's files one by one */
 	COUNTED_BY_SOURCE = 1 << 16, /* a section that a source adds to jobs, not to cgroups: see
 					sources/source.h */
 };

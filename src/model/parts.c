@@ -64,12 +64,15 @@ void parts_clear(struct parts *p)
 	*p = (struct parts){};
 }
 
-static int add_to(struct parts *to, const struct section *s, const void *part)
+int parts_add_one(struct parts *to, const struct section *s, const void *part)
 {
 	const void *before = parts_get(to, s);
-	void *sum = calloc(1, s->size);
+	void *sum;
 	int r = -ENOMEM;
 
+	if (s->is_on_demand && before && !section_is_known(s, before))
+		return 0;
+	sum = calloc(1, s->size);
 	if (sum && before && section_is_known(s, before))
 		r = section_copy(s, sum, before);
 	else if (sum)
@@ -92,7 +95,7 @@ int parts_add(struct parts *to, const struct parts *more)
 		const struct section *s = sections[i];
 		const void *part = section_is_by_source(s) ? parts_get(more, s) : NULL;
 
-		r = part ? add_to(to, s, part) : 0;
+		r = part ? parts_add_one(to, s, part) : 0;
 	}
 	return r;
 }
@@ -147,7 +150,12 @@ static void format_empty(const struct section *s, struct document *d)
 	free(empty);
 }
 
-void parts_format(const struct parts *p, bool is_of_step, struct document *d)
+static bool is_counted(const struct section *s, unsigned int counted)
+{
+	return !section_is_by_source(s) && (!s->is_on_demand || counted & s->counted);
+}
+
+void parts_format(const struct parts *p, bool is_of_step, unsigned int counted, struct document *d)
 {
 	for (size_t i = 0; i < section_count; i++) {
 		const struct section *s = sections[i];
@@ -156,7 +164,7 @@ void parts_format(const struct parts *p, bool is_of_step, struct document *d)
 		if (part && section_is_known(s, part)) {
 			document_key(d, section_key(s));
 			s->format(part, d);
-		} else if (!part && is_written(s, is_of_step) && !section_is_by_source(s)) {
+		} else if (!part && is_written(s, is_of_step) && is_counted(s, counted)) {
 			format_empty(s, d);
 		}
 	}

@@ -10,7 +10,7 @@
 
 #include "model/section.h"
 
-#define PARTS_MAX 6 /* sections with section.counted */
+#define PARTS_MAX 8 /* sections with section.counted */
 
 struct parts { /* begins as {} */
 	const void *items[PARTS_MAX]; /* in the order of sections[]; NULL: it was never put */
@@ -25,13 +25,17 @@ void parts_clear(struct parts *p);
 
 /* Add what sources counted; the rest of @more is left out.  -ENOMEM. */
 int parts_add(struct parts *to, const struct parts *more);
+/* Of one section: it is known from then on; but one on demand is not known any more where a part of
+ * it was not counted.  -ENOMEM. */
+int parts_add_one(struct parts *to, const struct section *s, const void *part);
 
 /* What is in @from replaces what is in @to; @from is empty then. */
 void parts_move(struct parts *to, struct parts *from);
 
 /* Members of a map: each section by its key; of what was never put, all is known and nothing is in
- * it, but if a source adds to it.  @is_of_step: but of those that no step keeps. */
-void parts_format(const struct parts *p, bool is_of_step, struct document *d);
+ * it, but if a source adds to it, or if it is on demand and not @counted.  @is_of_step: but of
+ * those that no step keeps. */
+void parts_format(const struct parts *p, bool is_of_step, unsigned int counted, struct document *d);
 /* And back, into an empty one: one that is not there is not known.  -EINVAL: the place's error says
  * why; -ENOMEM. */
 int parts_parse(const struct place *place, const json_t *map, bool is_of_step, struct parts *ret);

@@ -45,6 +45,8 @@ struct section {
 				 source adds to it; 0: neither */
 	bool is_of_steps; /* kept of each step of a job, too, up to the snapshot: struct step has
 			     members of its own */
+	bool is_on_demand; /* no feed and no snapshot has it: kept of cgroups that ended, and of
+			      live ones read as a record is made */
 
 	bool (*is_known)(const void *section); /* absent: it begins with `bool is_known` */
 	/* Make an empty one known, as far as @counted has it, with nothing in it: to this all is
@@ -59,7 +61,7 @@ struct section {
 	 * record_merge() does it, which knows all records.  -ENOMEM. */
 	int (*add)(void *sum, const void *part);
 	/* Both known: no number is less than that of @least.  Needed, as begin() and add(), where
-	 * @counted is not 0.  -ENOMEM. */
+	 * @counted is not 0, but on demand.  -ENOMEM. */
 	int (*raise)(void *to, const void *least);
 	/* Leave what came after @earlier; what fell meanwhile is not known, and stands in @notes.
 	 * Absent: it is of the whole life, and not known of a part of it.  -ENOMEM. */

@@ -177,7 +177,7 @@ static void say_dropped(const struct hot_files *files, struct rows *rows)
 
 	if (hot_file_rank(dropped, HOT_BY_CALLS) == 0)
 		return;
-	rows_say(rows, "; ", "%s more did not fit (--files-max): %s read, %s written, %s calls",
+	rows_say(rows, "; ", "%s more did not fit: %s read, %s written, %s calls",
 		 files->knows_dropped ? humanize_count(dropped->files).text : "many",
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_READ_BYTES)).text,
 		 humanize_bytes(hot_file_get(dropped, METRIC_FILE_WRITE_BYTES)).text,

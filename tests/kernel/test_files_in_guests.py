@@ -13,6 +13,7 @@ import pytest
 from cases import CASES, CROWDED, MAPPED_CASES
 
 from guest import LONG_S, OPTIONAL, REPO, Case
+from test_agent_in_guests import AGENT
 
 # Two mounts whose paths end alike, a bind mount of a part of the first, a plain folder, and an overlay.
 SCRIPT = """set -e
@@ -89,3 +90,37 @@ def test_files_are_told_one_by_one(kernel, result):
     assert hot_cases.sums_of_files(record) == hot_cases.sums_of_rows(record)
     assert record["files"]["small"]["opens"] == hot_cases.SMALL_OPENS
     assert record["coverage"]["lost_events"] == compare.not_shown(record)
+
+
+# Two jobs, of which one ends while there is no agent.
+HOT_JOBS = AGENT + """
+export JOBMETER_FILES=on JOBMETER_MAPS_MEMORY_MIB=100MiB
+use() {
+	task=$scope/job_$1/step_0/user/task_0
+	mkdir -p $task /tmp/x/$1
+	sh -c "echo 0 >$task/cgroup.procs; exec /bin/hot /tmp/x/$1"
+}
+start
+use 7
+use 8
+await 'jobid="7"' 'jobid="8"'
+kill -KILL $agent
+wait $agent || true
+end 8
+start
+await 'end_time.*jobid="8"' 'jobid="7"'
+jobmeter report --json slurm/7 >/out/7.json
+jobmeter report --json slurm/8 >/out/8.json
+finish
+"""
+
+
+@pytest.mark.parametrize("result", [Case(HOT_JOBS)], indirect=True)
+def test_an_agent_tells_each_jobs_own_one_by_one(kernel, result):
+    assert result.status == 0, (result.stderr, result.files.get("log"))
+    for job in "78":
+        record = json.loads(result.files[f"{job}.json"])
+        if "T3" not in record["coverage"]["tiers"] and kernel.name in OPTIONAL:
+            pytest.skip(f"kernel {kernel.name}: no T3: {'; '.join(record['coverage']['missing'])}")
+        assert hot_cases.differences(record, f"/tmp/x/{job}") == {}
+        assert hot_cases.sums_of_files(record) == hot_cases.sums_of_rows(record)

@@ -108,7 +108,7 @@ def test_what_is_on_demand_root_measures_himself_and_others_are_told_that_it_is_
         assert {row["name"]: row["calls"] for row in record["syscalls"]}["exit_group"] == 1
         return
     assert "files" not in record and "syscalls" not in record
-    assert {"hot files: the agent does not follow single files",
+    assert {"hot files: the agent does not count them ('files: on' in its settings)",
             "system calls by name: the agent does not count them ('syscalls: on' in its settings)"} <= \
         set(record["coverage"]["missing"])
 

@@ -265,7 +265,7 @@ def test_wrong_usage_is_one_line_and_code_2(watch, argv, words):
     (["--pid", str(2**22 + 1)], f"there is no process {2**22 + 1}"),
     (["--user", "nobody"], "user 'nobody' has no job here"),
     (["--job", "1,2"], "there is no job '1' of yours here"),
-    (["--job", "1,2", "--files"], "'--files' is for one job or group"),
+    (["--job", "1,2", "--files"], "there is no job '1' of yours here"),
     (["--job", "1\x1b\n/2"], "there is no job '1??/2'"),
 ])
 def test_what_cannot_be_watched_is_one_line_and_code_1(watch, root, argv, words):

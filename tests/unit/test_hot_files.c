@@ -243,8 +243,55 @@ TEST(many_ranks_with_files_of_their_own_stay_bounded)
 		}
 		ASSERT_OK(hot_files_merge(&sum, &one));
 		hot_list_clear(&one.hot);
-		ASSERT(sum.hot.count <= HOT_MAX);
+		ASSERT(sum.hot.count <= HOT_MERGED);
 	}
 	ASSERT(hot_list_find(&sum.hot, "/rank-299/6", "/scratch") != NULL);
 	hot_files_clear(&sum);
+}
+
+TEST(what_came_later_is_told_by_file)
+{
+	_cleanup_record_ struct record *a = record_with_files(), *b = record_with_files();
+	struct strings notes = {};
+	struct hot_file *file = &b->files.hot.items[0];
+
+	*hot_file_number(file, METRIC_FILE_READ_BYTES) += 503;
+	*hot_file_number(file, METRIC_FILE_READ_CALLS) += 3;
+	*hot_file_number(file, METRIC_FILE_REREAD) = 0; /* a jump ahead made the range longer */
+	*hot_file_number(&b->files.dropped, METRIC_FILE_OPENS) += 11;
+	add(&b->files.hot, "/scratch/new", 1009, 1, 1);
+	ASSERT_OK(hot_files_subtract(&b->files, &a->files, &notes));
+	ASSERT_EQ(notes.count, 0);
+	ASSERT_EQ(b->files.hot.count, 2);
+	ASSERT_STREQ(b->files.hot.items[0].path, "/scratch/new");
+	file = &b->files.hot.items[1];
+	ASSERT_EQ(hot_file_get(file, METRIC_FILE_READ_BYTES), 503);
+	ASSERT_EQ(hot_file_get(file, METRIC_FILE_READ_CALLS), 3);
+	ASSERT_EQ(hot_file_get(file, METRIC_FILE_REREAD), 0);
+	ASSERT_EQ(hot_file_get(file, METRIC_FILE_SIZE), 4099);
+	ASSERT_EQ(b->files.dirs.count, 0); /* nothing was done there */
+	ASSERT_EQ(hot_file_get(&b->files.dropped, METRIC_FILE_OPENS), 11);
+	ASSERT_EQ(b->files.small.files, 0);
+}
+
+TEST(what_was_not_in_a_list_that_was_cut_may_be_from_before)
+{
+	struct hot_files a = { .is_known = true }, b = { .is_known = true }, unknown = {};
+	struct strings notes = {};
+	char path[32];
+
+	for (uint64_t i = 0; i < HOT_SHOWN; i++) {
+		snprintf(path, sizeof(path), "/%d", (int)i);
+		add(&a.hot, path, 100 + i, 1, 1);
+	}
+	add(&b.hot, "/other", 1009, 7, 1);
+	ASSERT_OK(hot_files_subtract(&b, &unknown, &notes)); /* all is later */
+	ASSERT_EQ(notes.count, 0);
+	ASSERT_OK(hot_files_subtract(&b, &a, &notes));
+	ASSERT_EQ(notes.count, 1);
+	ASSERT_CONTAINS(notes.items[0], "1 files and directories may be in part from before");
+	ASSERT_EQ(b.hot.count, 1);
+	strings_clear(&notes);
+	hot_files_clear(&a);
+	hot_files_clear(&b);
 }

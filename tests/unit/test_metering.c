@@ -39,7 +39,7 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 	ASSERT_EQ(m.options.key, full.key);
 	ASSERT(m.options.has_clock && m.options.has_histograms && m.options.has_block);
 	ASSERT(full.has_clock && full.has_histograms && full.has_block);
-	ASSERT(!m.options.names_syscalls);
+	ASSERT(!m.options.names_syscalls && !m.options.follows_files);
 	ASSERT_EQ(m.options.budget, full.budget);
 	ASSERT(wants(&m, "thermal") && wants(&m, "ports") && !wants(&m, "hardware"));
 	ASSERT_EQ(m.options.budget, (uint64_t)20000);
@@ -51,7 +51,7 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 TEST(each_source_has_a_switch)
 {
 	_cleanup_(config_freep) struct config *config = parsed(
-		"tiers: {T1: off}\nblock: off\nclock: off\nhistograms: off\nsyscalls: on\nhardware: on\nthermal: off\nports: off\n"
+		"tiers: {T1: off}\nblock: off\nclock: off\nhistograms: off\nsyscalls: on\nfiles: on\nhardware: on\nthermal: off\nports: off\n"
 		"key_hierarchy: freezer\n");
 	_cleanup_(metering_clear) struct metering m = {};
 
@@ -59,18 +59,19 @@ TEST(each_source_has_a_switch)
 	ASSERT_EQ(m.options.tiers, (unsigned int)(METER_T0 | METER_T2));
 	ASSERT_EQ(m.options.key, (int)CONTROLLER_FREEZER);
 	ASSERT(!m.options.has_clock && !m.options.has_histograms && !m.options.has_block);
-	ASSERT(m.options.names_syscalls);
+	ASSERT(m.options.names_syscalls && m.options.follows_files);
 	ASSERT(!wants(&m, "thermal") && !wants(&m, "ports") && wants(&m, "hardware"));
 }
 
 TEST(without_bpf_there_are_no_tiers)
 {
-	_cleanup_(config_freep) struct config *config = parsed("bpf: off\nsyscalls: on\n");
+	_cleanup_(config_freep) struct config *config =
+		parsed("bpf: off\nsyscalls: on\nfiles: on\n");
 	_cleanup_(metering_clear) struct metering m = {};
 
 	ASSERT_OK(metering_of(config, &m));
 	ASSERT_EQ(m.options.tiers, 0u);
-	ASSERT(!m.options.names_syscalls);
+	ASSERT(!m.options.names_syscalls && !m.options.follows_files);
 }
 
 TEST(mounts_and_rules_are_the_sites)

@@ -14,6 +14,8 @@
 #include "test.h"
 #include "model/sections/oom_list.h"
 #include "model/sections/syscalls.h"
+#include "model/sections/hot_files.h"
+#include "model/sections.h"
 
 #define JOB "/slurm/uid_1000/job_42"
 
@@ -77,7 +79,7 @@ static struct registry *make(void)
 					 .counted = COUNTED_DETAILS | COUNTED_TASKS |
 						    COUNTED_NETWORK | COUNTED_CONNECTIONS |
 						    COUNTED_BLOCK | COUNTED_FILES | COUNTED_CLOCK |
-						    COUNTED_SYSCALLS };
+						    COUNTED_SYSCALLS | COUNTED_HOT_FILES };
 	const struct thermal_moment warm = { .cpus = 3,
 					     .frequency_hz = 2900000000,
 					     .frequency_min_hz = 1300000000,
@@ -317,19 +319,42 @@ static struct syscall_row syscall_of(const char *name, uint64_t calls, uint64_t 
 static uint64_t kept(struct registry *r, const char *manager, const char *id, const char *name,
 		     enum metric_id metric)
 {
-	const struct syscalls *s = registry_job_syscalls(registry_find(r, manager, id));
-	const struct syscall_row *row = s ? syscalls_find(s, name) : NULL;
+	static const struct syscalls none = { .is_known = true };
+	const struct syscalls *s = registry_job_part(registry_find(r, manager, id),
+						     &syscalls_section);
+	const struct syscall_row *row = syscalls_find(s ? s : &none, name);
 
-	return row ? syscall_number(row, metric) : s ? 0 : UINT64_MAX;
+	return row ? syscall_number(row, metric) : !s || s->is_known ? 0 : UINT64_MAX;
 }
 
-static void feed_syscalls(struct registry *r, bool is_counted)
+static void feed_details(struct registry *r, unsigned int counted)
 {
 	const struct registry_feed f = { .name_place = name_by_number,
-					 .counted = COUNTED_FILES |
-						    (is_counted ? COUNTED_SYSCALLS : 0) };
+					 .counted = COUNTED_FILES | counted };
 
 	ASSERT_OK(registry_feed(r, &f));
+}
+
+static struct cgroup_part part_of(uint64_t cgroup, struct syscall_row *row)
+{
+	static struct syscalls one;
+
+	one = (struct syscalls){ .is_known = true, .items = row, .count = 1, .room = 1 };
+	return (struct cgroup_part){ cgroup, &syscalls_section, &one };
+}
+
+static void fold_calls(struct registry *r, uint64_t cgroup, struct syscall_row row)
+{
+	const struct cgroup_part part = part_of(cgroup, &row);
+
+	ASSERT_OK(registry_fold_part(r, &part));
+}
+
+static void inherit_calls(struct registry *r, uint64_t cgroup, struct syscall_row row)
+{
+	const struct cgroup_part part = part_of(cgroup, &row);
+
+	ASSERT_OK(registry_inherit_part(r, &part));
 }
 
 TEST(system_calls_of_cgroups_that_ended_come_back)
@@ -339,19 +364,19 @@ TEST(system_calls_of_cgroups_that_ended_come_back)
 				 more = syscall_of("read", 503, 17);
 	_cleanup_free_ char *slurm = NULL, *run = NULL;
 
-	ASSERT_OK(registry_fold_syscall(before, 3, &read)); /* of one CPU */
-	ASSERT_OK(registry_fold_syscall(before, 3, &more));
-	ASSERT_OK(registry_fold_syscall(before, 2, &more)); /* which lives */
-	ASSERT_OK(registry_fold_syscall(before, 4711, &more));
+	fold_calls(before, 3, read);
+	fold_calls(before, 3, more);
+	fold_calls(before, 2, more); /* which lives */
+	fold_calls(before, 4711, more);
 	ASSERT_EQ(kept(before, "slurm", "42", "read", METRIC_SYSCALL_CALLS), 1512u);
 	ASSERT_EQ(kept(before, "run", "9", "read", METRIC_SYSCALL_CALLS), 1512u);
-	ASSERT_OK(registry_inherit_syscall(before, 2, &more)); /* until the kernel side ends */
-	ASSERT_OK(registry_inherit_syscall(before, 3, &more)); /* which is folded */
+	inherit_calls(before, 2, more); /* until the kernel side ends */
+	inherit_calls(before, 3, more); /* which is folded */
 	slurm = format(before, "slurm", "42");
 	run = format(before, "run", "9");
 	parse(after, slurm);
 	parse(after, run);
-	feed_syscalls(after, true);
+	feed_details(after, COUNTED_SYSCALLS);
 	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_CALLS), 2015u);
 	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_SECONDS), 47u);
 	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_LONGEST), 17u);
@@ -363,18 +388,71 @@ TEST(system_calls_are_not_known_if_an_agent_in_between_did_not_count_them)
 {
 	_cleanup_(registry_freep) struct registry *before = make(), *between = lives_registry(),
 						  *after = lives_registry();
+	const struct group_life lives[] = { top, life(2, 1, 111, 0, JOB "/step_0") };
 	const struct syscall_row read = syscall_of("read", 1009, 13);
 	_cleanup_free_ char *text = NULL, *lacking = NULL;
 
-	ASSERT_OK(registry_fold_syscall(before, 3, &read));
+	fold_calls(before, 3, read);
 	text = format(before, "slurm", "42");
 	parse(between, text);
-	feed_syscalls(between, false);
+	ASSERT_EQ(kept(between, "slurm", "42", "read", METRIC_SYSCALL_CALLS), 1009u);
+	learn(between, 131, lives, 2);
+	feed_details(between, 0);
+	ASSERT_OK(registry_inherit(between)); /* what it measured */
 	ASSERT_EQ(kept(between, "slurm", "42", "read", METRIC_SYSCALL_CALLS), UINT64_MAX);
 	lacking = format(between, "slurm", "42");
 	parse(after, lacking);
-	feed_syscalls(after, true);
+	feed_details(after, COUNTED_SYSCALLS);
+	inherit_calls(after, 2, read);
 	ASSERT_EQ(kept(after, "slurm", "42", "read", METRIC_SYSCALL_CALLS), UINT64_MAX);
+}
+
+TEST(what_is_on_demand_is_known_of_a_job_that_did_nothing_while_it_is_counted)
+{
+	_cleanup_(registry_freep) struct registry *r = make();
+	_cleanup_free_ char *with = format(r, "slurm", "42"), *without_any = NULL;
+
+	ASSERT_CONTAINS(with, "\"syscalls\": []");
+	ASSERT_CONTAINS(with, "\"hot\": []");
+	feed_details(r, COUNTED_SYSCALLS);
+	without_any = format(r, "slurm", "42");
+	ASSERT_CONTAINS(without_any, "\"syscalls\": []");
+	ASSERT(!strstr(without_any, "\"hot\""));
+}
+
+TEST(files_of_cgroups_that_ended_come_back_and_stay_few)
+{
+	_cleanup_(registry_freep) struct registry *before = make(), *after = lives_registry();
+	const struct hot_files *files;
+	struct hot_file *file;
+	_cleanup_free_ char *text = NULL;
+
+	for (unsigned int i = 0; i < 2 * HOT_MERGED; i++) {
+		struct hot_files part = { .is_known = true };
+		char path[32];
+
+		snprintf(path, sizeof(path), "/scratch/%u", i);
+		for (int k = 0; k < 2; k++) { /* one of its own, and one of all */
+			ASSERT_OK(hot_list_add(&part.hot, k ? "/scratch/all" : path, "/scratch",
+					       &file));
+			*hot_file_number(file, METRIC_FILE_READ_BYTES) = 1009 + i;
+			*hot_file_number(file, METRIC_FILE_READ_CALLS) = 1;
+			hot_file_add(&part.total, file);
+		}
+		ASSERT_OK(registry_fold_part(before,
+					     &(struct cgroup_part){ 3, &files_section, &part }));
+		hot_files_clear(&part);
+	}
+	text = format(before, "slurm", "42");
+	parse(after, text);
+	feed_details(after, COUNTED_HOT_FILES);
+	files = registry_job_part(registry_find(after, "slurm", "42"), &files_section);
+	ASSERT(files && files->is_known && files->hot.count <= HOT_MERGED);
+	file = hot_list_find(&files->hot, "/scratch/all", "/scratch");
+	ASSERT(file);
+	ASSERT_EQ(hot_file_get(file, METRIC_FILE_READ_CALLS), 2u * HOT_MERGED);
+	ASSERT_EQ(hot_file_get(&files->total, METRIC_FILE_READ_CALLS), 4u * HOT_MERGED);
+	ASSERT(hot_list_find(&files->hot, "/scratch/255", "/scratch"));
 }
 
 /* A part of it is not it. */

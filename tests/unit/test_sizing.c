@@ -107,6 +107,23 @@ TEST(what_is_on_demand_takes_its_memory_when_it_is_asked_for)
 	ASSERT(bytes_of(&p, "followed_names") > 1000 * 520);
 }
 
+TEST(files_of_all_groups_are_within_the_limit_and_a_group_has_an_eighth_of_them)
+{
+	const unsigned int files = SIZING_LIMIT_MIB * SIZING_FILES_OF_A_MIB;
+	struct sizing sizing = { .shape = large_node };
+	struct plan p;
+
+	sizing.shape.followed = files;
+	ASSERT(plan(&sizing, &p) <= SIZING_LIMIT_MIB * MIB);
+	ASSERT_EQ(entries_of(&p, "followed_files"), files);
+	ASSERT_EQ(entries_of(&p, "unfollowed_files"), 1u);
+	ASSERT_EQ(entries_of(&p, "unfollowed_by_cgroup"), 1280u * 2);
+	ASSERT_EQ(entries_of(&p, "file_rows"), 1280u * 13 * 5); /* histograms gave way */
+	ASSERT_EQ(sizing_share("followed_files", files, &sizing.shape), files / 8);
+	ASSERT_EQ(sizing_share("followed_counts", files * 4, &sizing.shape), files / 2);
+	ASSERT_EQ(sizing_share("open_files", 8192, &sizing.shape), 1024u);
+}
+
 TEST(system_calls_of_all_groups_are_within_the_limit_and_those_of_one_beyond_it)
 {
 	struct sizing sizing = { .shape = large_node };
@@ -116,8 +133,8 @@ TEST(system_calls_of_all_groups_are_within_the_limit_and_those_of_one_beyond_it)
 	ASSERT(plan(&sizing, &p) <= SIZING_LIMIT_MIB * MIB);
 	ASSERT(entries_of(&p, "syscalls_by_cgroup") > 1280u * 2 * 32); /* of 40 that it asks for */
 	ASSERT_EQ(entries_of(&p, "syscall_rows"), 1u);
-	sizing.limit_bytes = 40 * MIB; /* they give way before rows of files */
-	ASSERT(plan(&sizing, &p) <= 40 * MIB);
+	sizing.limit_bytes = 41 * MIB; /* they give way before rows of files */
+	ASSERT(plan(&sizing, &p) <= 41 * MIB);
 	ASSERT_EQ(entries_of(&p, "file_rows"), 1280u * 13 * 5);
 	ASSERT(entries_of(&p, "syscalls_by_cgroup") > 1024 &&
 	       entries_of(&p, "syscalls_by_cgroup") < 1280 * 2 * 40);

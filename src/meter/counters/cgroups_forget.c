@@ -122,6 +122,17 @@ static const struct {
 	  SHARE_COUNT },
 	{ OBJECT_SYSCALLS, "syscalls_by_cgroup", sizeof(struct syscall_key),
 	  sizeof(struct syscall_counts), SHARE_SYSCALLS },
+	/* a name goes before its file, whose place the next one takes */
+	{ OBJECT_FILES, "followed_names", sizeof(struct followed_key), sizeof(struct followed_name),
+	  SHARE_COUNT },
+	{ OBJECT_FILES, "followed_files", sizeof(struct followed_key), sizeof(struct followed_file),
+	  SHARE_FILES },
+	{ OBJECT_FILES, "followed_counts", sizeof(struct followed_key),
+	  sizeof(struct followed_counts), SHARE_FILE_COUNTS },
+	{ OBJECT_FILES, "unfollowed_by_cgroup", sizeof(struct cgroup_cpu),
+	  sizeof(struct followed_counts), SHARE_COUNT },
+	{ OBJECT_FILES, "open_files", sizeof(struct open_key), sizeof(struct open_file),
+	  SHARE_OPEN_FILES },
 	{ OBJECT_BLOCK, "block_rows", sizeof(struct block_key), sizeof(struct block_value),
 	  SHARE_COUNT },
 };

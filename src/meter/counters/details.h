@@ -3,33 +3,49 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "basic/ids.h"
 
 struct error;
 struct hot_files;
 struct meter;
-struct naming;
-struct reading;
-struct syscall_row;
+struct place_names;
 struct syscalls;
 
-/* The files that were followed, none if they were not.  @reading has rows by @naming, which needs
- * no map of superblocks. */
-int hot_files_read(const struct meter *m, struct naming *naming, struct reading *reading,
+/* Whose are read. */
+struct details_of {
+	const uint64_t *cgroups; /* sorted */
+	size_t count;
+	bool is_all; /* instead: of all that there are, in one */
+	bool is_apart; /* one of each cgroup is read, in their order; else one of all together */
+};
+
+static inline size_t details_count(const struct details_of *of)
+{
+	return of->is_apart ? of->count : 1;
+}
+
+/* Which of them is that cgroup's; SIZE_MAX: none. */
+static inline size_t details_index(const struct details_of *of, uint64_t cgroup)
+{
+	size_t at = of->is_all ? 0 : ids_find(of->cgroups, of->count, cgroup);
+
+	if (!of->is_all && at == of->count)
+		return SIZE_MAX;
+	return of->is_apart ? at : 0;
+}
+
+/* The files that were followed, none if they were not, into @ret, of which there are
+ * details_count(), empty ones; on failure they are so again.  @names are refreshed. */
+int hot_files_read(const struct meter *m, struct place_names *names, const struct details_of *of,
 		   struct hot_files *ret, struct error *err);
 
-/* What system calls were made, if they were asked for; *ret_open: those that threads sleep in, not
- * counted yet. */
-int syscalls_read(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
+/* The same of system calls, if they were asked for. */
+int syscalls_read(const struct meter *m, const struct details_of *of, struct syscalls *ret,
 		  struct error *err);
 
-/* Where groups are told apart: a row a cgroup, name and CPU, of the @count cgroups in @cgroups,
- * which are sorted; NULL: of all.  What @visit returns below 0 ends it, and is its result. */
-typedef int (*syscall_visitor)(void *context, uint64_t cgroup, const struct syscall_row *row);
-int syscalls_visit(const struct meter *m, const uint64_t *cgroups, size_t count,
-		   syscall_visitor visit, void *context);
-
-/* How many threads, of these cgroups or of all, sleep in a call that goes on, and is not counted
- * yet. */
-uint64_t syscalls_count_open(const struct meter *m, const uint64_t *cgroups, size_t count);
+/* How many threads, of these cgroups, sleep in a call that goes on, and is not counted yet. */
+uint64_t syscalls_count_open(const struct meter *m, const struct details_of *of);

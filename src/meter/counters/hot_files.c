@@ -15,9 +15,11 @@
 #include "load/entries.h"
 #include "bpf/files.h"
 #include "bpf/lost.h"
+#include "bpf/tasks.h"
 #include "model/sections/hot_files.h"
 #include "basic/macro.h"
 #include "counters/naming.h"
+#include "counters/place_names.h"
 #include "load/meter.h"
 
 /* What is known of one file, before it is one of a record's. */
@@ -25,22 +27,41 @@ struct found {
 	struct followed_key key;
 	struct followed_file file;
 	struct followed_counts counts; /* over all CPUs */
-	const char *mount; /* the reading's */
+	const char *mount; /* the names' */
 	char *path; /* owned */
 	size_t dir_length; /* of the path: of a directory all of it */
 };
 
+/* Of a cgroup, or of all together. */
 struct finds {
 	struct found *items;
 	size_t count, room;
+	struct followed_counts dropped; /* what was done with files that are not among them */
+	uint64_t dropped_files;
 };
 
-static void finds_clear(struct finds *finds)
+struct search {
+	const struct details_of *of;
+	struct place_names *names;
+	struct finds *finds; /* details_count() */
+};
+
+static void search_clear(struct search *s)
 {
-	for (size_t i = 0; i < finds->count; i++)
-		free(finds->items[i].path);
-	free(finds->items);
-	*finds = (struct finds){};
+	for (size_t at = 0; s->finds && at < details_count(s->of); at++) {
+		for (size_t i = 0; i < s->finds[at].count; i++)
+			free(s->finds[at].items[i].path);
+		free(s->finds[at].items);
+	}
+	free(s->finds);
+}
+
+/* NULL: nobody asks for that cgroup's. */
+static struct finds *finds_of(const struct search *s, uint64_t cgroup)
+{
+	size_t at = details_index(s->of, cgroup);
+
+	return at == SIZE_MAX ? NULL : &s->finds[at];
 }
 
 /* ---- out of the kernel's maps ---- */
@@ -57,19 +78,27 @@ static int visit_map(const struct objects *objects, const char *name, entries_vi
 
 static int add_found(void *data, const void *key, const void *value)
 {
-	struct finds *finds = data;
+	const struct search *search = data;
+	const struct followed_key *its = key;
+	struct finds *finds = finds_of(search, its->cgroup);
+	const struct snapshot_mount *mount;
 
-	if (array_reserve(&finds->items, &finds->room, finds->count, sizeof(*finds->items)) < 0)
+	if (!finds)
+		return 0;
+	mount = place_names_get(search->names, its->place);
+	if (!mount ||
+	    array_reserve(&finds->items, &finds->room, finds->count, sizeof(*finds->items)) < 0)
 		return -ENOMEM;
-	finds->items[finds->count++] =
-		(struct found){ .key = *(const struct followed_key *)key,
-				.file = *(const struct followed_file *)value };
+	finds->items[finds->count++] = (struct found){ .key = *its,
+						       .file = *(const struct followed_file *)value,
+						       .mount = mount->name };
 	return 0;
 }
 
-static int compare_keys(const void *a, const void *b)
+static int compare_found_keys(const void *a, const void *b)
 {
-	const struct followed_key *x = a, *y = b;
+	const struct followed_key *x = &((const struct found *)a)->key,
+				  *y = &((const struct found *)b)->key;
 
 	if (x->place != y->place)
 		return x->place < y->place ? -1 : 1;
@@ -78,18 +107,32 @@ static int compare_keys(const void *a, const void *b)
 	return (x->generation > y->generation) - (x->generation < y->generation);
 }
 
-static int compare_found_keys(const void *a, const void *b)
+/* Sorted, and one of those that several cgroups used. */
+static void sort_finds(struct finds *finds)
 {
-	return compare_keys(&((const struct found *)a)->key, &((const struct found *)b)->key);
+	size_t kept = 0;
+
+	if (finds->count > 1)
+		qsort(finds->items, finds->count, sizeof(*finds->items), compare_found_keys);
+	for (size_t i = 0; i < finds->count; i++) {
+		struct found *found = &finds->items[i], *last = &finds->items[kept - !!kept];
+
+		if (kept && compare_found_keys(last, found) == 0)
+			last->file.size = MAX(last->file.size, found->file.size);
+		else
+			finds->items[kept++] = *found;
+	}
+	finds->count = kept;
 }
 
-static struct found *find(const struct finds *finds, const struct followed_key *key)
+static struct found *find(const struct search *search, const struct followed_key *key)
 {
+	const struct finds *finds = finds_of(search, key->cgroup);
 	struct found wanted = { .key = *key };
 
-	return finds->count ? bsearch(&wanted, finds->items, finds->count, sizeof(wanted),
-				      compare_found_keys)
-			    : NULL;
+	return finds && finds->count ? bsearch(&wanted, finds->items, finds->count, sizeof(wanted),
+					       compare_found_keys)
+				     : NULL;
 }
 
 static void add_counts(struct followed_counts *to, const struct followed_counts *from)
@@ -111,6 +154,15 @@ static int add_cpu(void *data, const void *key, const void *value)
 
 	if (found)
 		add_counts(&found->counts, value);
+	return 0;
+}
+
+static int add_dropped(void *data, const void *key, const void *value)
+{
+	struct finds *finds = finds_of(data, ((const struct cgroup_cpu *)key)->cgroup);
+
+	if (finds)
+		add_counts(&finds->dropped, value);
 	return 0;
 }
 
@@ -139,12 +191,6 @@ static void format_names(const struct followed_name *name, char *ret)
 
 #define NAMES_SIZE (FILE_PATH_SIZE + FILE_NAME_SIZE + 8)
 
-struct name_context {
-	struct finds *finds;
-	struct naming *naming;
-	struct reading *reading;
-};
-
 /* Where only a part of a file system is mounted, its files' names begin with that part's. */
 static const char *skip_root(const char *names, const char *root)
 {
@@ -158,38 +204,23 @@ static const char *skip_root(const char *names, const char *root)
 
 static int add_name(void *data, const void *key, const void *value)
 {
-	const struct name_context *context = data;
-	struct found *found = find(context->finds, key);
-	const struct mount_row *row;
+	const struct search *search = data;
+	struct naming *naming = place_names_naming(search->names);
+	struct found *found = find(search, key);
 	char names[NAMES_SIZE];
-	const char *rest;
+	const char *rest, *point;
 
 	if (!found || found->path)
 		return 0;
-	row = naming_get_row(context->naming, found->key.place, context->reading);
-	if (!row)
+	point = naming_get_point(naming, found->key.place);
+	if (!point)
 		return -ENOMEM;
 	format_names(value, names);
-	rest = skip_root(names, naming_get_root(context->naming, found->key.place));
-	if (asprintf(&found->path, "%s%s", strcmp(row->mount, "/") == 0 && *rest ? "" : row->mount,
-		     rest) < 0) {
+	rest = skip_root(names, naming_get_root(naming, found->key.place));
+	if (asprintf(&found->path, "%s%s", strcmp(point, "/") == 0 && *rest ? "" : point, rest) <
+	    0) {
 		found->path = NULL;
 		return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The mounts' names are the reading's, which may move while rows are added; so they are taken last.
- */
-static int set_mounts(struct finds *finds, struct naming *naming, struct reading *reading)
-{
-	for (size_t i = 0; i < finds->count; i++) {
-		const struct mount_row *row = naming_get_row(naming, finds->items[i].key.place,
-							     reading);
-
-		if (!row)
-			return -ENOMEM;
-		finds->items[i].mount = row->mount;
 	}
 	return 0;
 }
@@ -365,13 +396,13 @@ static int count_file(void *data, const void *key UNUSED, const void *value)
 	return 0;
 }
 
-static int sum_dropped(const struct objects *objects, struct hot_files *ret)
+/* Of one group. */
+static int sum_dropped(const struct objects *objects, struct finds *ret)
 {
 	int cpus = libbpf_num_possible_cpus(),
 	    fd = objects_map_fd(objects, OBJECT_FILES, "unfollowed_counts");
 	_cleanup_free_ struct followed_counts *per_cpu =
 		cpus > 0 ? calloc((size_t)cpus, sizeof(*per_cpu)) : NULL;
-	struct followed_counts sum = {};
 	const uint32_t zero = 0;
 
 	if (!per_cpu)
@@ -379,10 +410,8 @@ static int sum_dropped(const struct objects *objects, struct hot_files *ret)
 	if (bpf_map_lookup_elem(fd, &zero, per_cpu) < 0)
 		return -errno;
 	for (int cpu = 0; cpu < cpus; cpu++)
-		add_counts(&sum, &per_cpu[cpu]);
-	set_counts(&ret->dropped, &sum);
-	ret->dropped.lacks_order = true;
-	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped.files);
+		add_counts(&ret->dropped, &per_cpu[cpu]);
+	return visit_map(objects, "unfollowed_files", count_file, &ret->dropped_files);
 }
 
 /* A file that has no name for want of room for it is told by its mount alone. */
@@ -399,49 +428,64 @@ static int name_rest(struct finds *finds)
 	return 0;
 }
 
-static int read_files(const struct meter *m, struct naming *naming, struct reading *reading,
-		      struct hot_files *ret)
+static int search_maps(const struct meter *m, struct search *search)
 {
 	const struct objects *objects = meter_objects(m);
-	_cleanup_(finds_clear) struct finds finds = {};
-	struct name_context context = { &finds, naming, reading };
-	int r;
+	int r = visit_map(objects, "followed_files", add_found, search);
 
-	naming->superblocks_fd = objects_map_fd(objects, OBJECT_FILES, "superblocks");
-	r = visit_map(objects, "followed_files", add_found, &finds);
-	if (r >= 0 && finds.count > 1)
-		qsort(finds.items, finds.count, sizeof(*finds.items), compare_found_keys);
+	for (size_t i = 0; i < details_count(search->of); i++)
+		sort_finds(&search->finds[i]);
 	if (r >= 0)
-		r = visit_map(objects, "followed_counts", add_cpu, &finds);
+		r = visit_map(objects, "followed_counts", add_cpu, search);
 	if (r >= 0)
-		r = visit_map(objects, "followed_names", add_name, &context);
-	if (r >= 0)
-		r = set_mounts(&finds, naming, reading);
-	if (r >= 0)
-		r = name_rest(&finds);
+		r = visit_map(objects, "followed_names", add_name, search);
+	if (r < 0)
+		return r;
+	return meter_only_cgroup(m)
+		       ? sum_dropped(objects, search->finds)
+		       : visit_map(objects, "unfollowed_by_cgroup", add_dropped, search);
+}
+
+/* How many the others are is remembered of one group only. */
+static bool knows_dropped(const struct meter *m, const struct hot_files *files)
+{
+	return meter_only_cgroup(m) ? meter_lost(m, LOST_FILE_NAME) == 0
+				    : hot_file_rank(&files->dropped, HOT_BY_CALLS) == 0;
+}
+
+static int sum_up(const struct meter *m, struct finds *finds, struct hot_files *ret)
+{
+	int r = name_rest(finds);
+
 	*ret = (struct hot_files){ .is_known = true,
-				   .has_seconds = meter_opened_with(m)->has_clock,
-				   .knows_dropped = meter_lost(m, LOST_FILE_NAME) == 0 };
+				   .has_seconds = meter_opened_with(m)->has_clock };
 	if (r >= 0)
-		r = sum_files(&finds, ret);
+		r = sum_files(finds, ret);
 	if (r >= 0)
-		r = sum_dirs(&finds, &ret->dirs);
-	if (r >= 0)
-		r = sum_dropped(objects, ret);
+		r = sum_dirs(finds, &ret->dirs);
+	set_counts(&ret->dropped, &finds->dropped);
+	ret->dropped.files = finds->dropped_files;
+	ret->dropped.lacks_order = true;
+	ret->knows_dropped = knows_dropped(m, ret);
 	hot_list_choose(&ret->hot, HOT_SHOWN);
 	hot_list_choose(&ret->dirs, HOT_SHOWN);
-	if (r < 0)
-		hot_files_clear(ret);
 	return r;
 }
 
-int hot_files_read(const struct meter *m, struct naming *naming, struct reading *reading,
+int hot_files_read(const struct meter *m, struct place_names *names, const struct details_of *of,
 		   struct hot_files *ret, struct error *err)
 {
+	_cleanup_(search_clear) struct search search = { .of = of, .names = names };
+	size_t count = details_count(of);
 	int r;
 
-	if (!meter_opened_with(m)->followed_max || !meter_is_on(m, "leave_call"))
+	if (!(meter_counted(m) & COUNTED_HOT_FILES))
 		return 0;
-	r = read_files(m, naming, reading, ret);
+	search.finds = calloc(count + 1, sizeof(*search.finds));
+	r = search.finds ? search_maps(m, &search) : -ENOMEM;
+	for (size_t i = 0; r >= 0 && i < count; i++)
+		r = sum_up(m, &search.finds[i], &ret[i]);
+	for (size_t i = 0; r < 0 && i < count; i++)
+		hot_files_clear(&ret[i]);
 	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's files") : 0;
 }

@@ -257,6 +257,15 @@ int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret
 	return r;
 }
 
+const char *naming_get_point(struct naming *n, uint64_t place)
+{
+	const struct named *named = find_named(n, place);
+
+	if (!named)
+		return NULL;
+	return named->kind == ROW_MOUNT ? named->name : row_kind_name(named->kind);
+}
+
 const char *naming_get_root(struct naming *n, uint64_t place)
 {
 	const struct named *named = find_named(n, place);

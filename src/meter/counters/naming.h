@@ -37,6 +37,10 @@ struct mount_row *naming_get_row(struct naming *n, uint64_t place, struct readin
  * snapshot_mount_clear(). */
 int naming_describe(struct naming *n, uint64_t place, struct snapshot_mount *ret);
 
+/* Where it is mounted, or what row it stands in that is no mount; good until naming_clear().  NULL:
+ * no memory. */
+const char *naming_get_point(struct naming *n, uint64_t place);
+
 /* Which part of its file system the mount shows that names it: "/" for all, or where it is not
  * known. */
 const char *naming_get_root(struct naming *n, uint64_t place);

@@ -9,10 +9,10 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "basic/ids.h"
 #include "basic/macro.h"
 #include "counters/details.h"
 #include "load/meter.h"
+#include "model/counted.h"
 #include "bpf/syscall_counts.h"
 #include "load/entries.h"
 #include "load/objects.h"
@@ -75,73 +75,50 @@ static int collect_rows(int fd, struct syscalls *ret)
 /* ---- by cgroup ---- */
 
 struct search {
-	const uint64_t *cgroups; /* NULL: all */
-	size_t count;
-	syscall_visitor visit;
-	void *context;
+	const struct details_of *of;
+	struct syscalls *ret;
 	uint64_t open;
 };
-
-static bool is_wanted(const struct search *s, uint64_t cgroup)
-{
-	return !s->cgroups || ids_contain(s->cgroups, s->count, cgroup);
-}
 
 static int visit_counts(void *context, const void *key, const void *value)
 {
 	const struct syscall_key *its = key;
 	const struct search *s = context;
+	size_t at = details_index(s->of, its->cgroup);
 	struct syscall_row row;
 
-	if (!is_wanted(s, its->cgroup) || is_idle(value))
+	if (at == SIZE_MAX || is_idle(value))
 		return 0;
 	name_counts(its->row, value, &row);
-	return s->visit(s->context, its->cgroup, &row);
-}
-
-int syscalls_visit(const struct meter *m, const uint64_t *cgroups, size_t count,
-		   syscall_visitor visit, void *context)
-{
-	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, "syscalls_by_cgroup");
-	struct search s = { cgroups, count, visit, context, 0 };
-
-	return fd < 0 ? fd
-		      : entries_visit(fd, sizeof(struct syscall_key), sizeof(struct syscall_counts),
-				      visit_counts, &s);
-}
-
-static int add_row(void *to, uint64_t cgroup UNUSED, const struct syscall_row *row)
-{
-	return syscalls_add(to, row);
-}
-
-static int read_rows(const struct meter *m, struct syscalls *ret)
-{
-	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, "syscall_rows"), r;
-
-	if (fd < 0)
-		return fd;
-	ret->is_known = true;
-	r = meter_only_cgroup(m) ? collect_rows(fd, ret) : syscalls_visit(m, NULL, 0, add_row, ret);
-	if (r < 0)
-		syscalls_clear(ret);
-	else
-		syscalls_sort(ret);
-	return r;
+	return syscalls_add(&s->ret[at], &row);
 }
 
 static int visit_open(void *context, const void *key UNUSED, const void *value)
 {
 	struct search *s = context;
 
-	s->open += is_wanted(s, ((const struct syscall_now *)value)->cgroup);
+	s->open += details_index(s->of, ((const struct syscall_now *)value)->cgroup) != SIZE_MAX;
 	return 0;
 }
 
-uint64_t syscalls_count_open(const struct meter *m, const uint64_t *cgroups, size_t count)
+static int read_rows(const struct meter *m, const struct details_of *of, struct syscalls *ret)
+{
+	const char *map = meter_only_cgroup(m) ? "syscall_rows" : "syscalls_by_cgroup";
+	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, map);
+	struct search s = { .of = of, .ret = ret };
+
+	if (fd < 0)
+		return fd;
+	return meter_only_cgroup(m)
+		       ? collect_rows(fd, ret)
+		       : entries_visit(fd, sizeof(struct syscall_key),
+				       sizeof(struct syscall_counts), visit_counts, &s);
+}
+
+uint64_t syscalls_count_open(const struct meter *m, const struct details_of *of)
 {
 	int fd = objects_map_fd(meter_objects(m), OBJECT_SYSCALLS, "parked_syscalls");
-	struct search s = { .cgroups = cgroups, .count = count };
+	struct search s = { .of = of };
 
 	if (fd >= 0)
 		(void)entries_visit(fd, sizeof(uint64_t), sizeof(struct syscall_now), visit_open,
@@ -149,17 +126,21 @@ uint64_t syscalls_count_open(const struct meter *m, const uint64_t *cgroups, siz
 	return s.open;
 }
 
-int syscalls_read(const struct meter *m, struct syscalls *ret, uint64_t *ret_open,
+int syscalls_read(const struct meter *m, const struct details_of *of, struct syscalls *ret,
 		  struct error *err)
 {
 	int r;
 
-	*ret_open = 0;
-	if (!meter_is_on(m, "enter_syscall") || !meter_is_on(m, "leave_syscall"))
+	if (!(meter_counted(m) & COUNTED_SYSCALLS))
 		return 0;
-	r = read_rows(m, ret);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot read the kernel side's system calls");
-	*ret_open = syscalls_count_open(m, NULL, 0);
-	return 0;
+	for (size_t i = 0; i < details_count(of); i++)
+		ret[i].is_known = true;
+	r = read_rows(m, of, ret);
+	for (size_t i = 0; i < details_count(of); i++) {
+		if (r < 0)
+			syscalls_clear(&ret[i]);
+		else
+			syscalls_sort(&ret[i]);
+	}
+	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's system calls") : 0;
 }

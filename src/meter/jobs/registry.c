@@ -68,7 +68,6 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->least);
 	parts_clear(&j->parts);
 	registry_ports_clear(&j->ports);
-	registry_syscalls_clear(j);
 	free(j->oom_list);
 	free(j->base);
 	registry_cores_clear(&j->cores);

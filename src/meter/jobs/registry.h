@@ -24,8 +24,6 @@ struct losses;
 struct ports;
 struct registry;
 struct section;
-struct syscall_row;
-struct syscalls;
 struct registry_job; /* valid until the next registry_learn() or registry_fold() */
 struct timeline;
 struct oom_kill;
@@ -226,13 +224,14 @@ int registry_fold_histograms(struct registry *r, const struct cgroup_histograms 
 /* Add the histograms of the job's cgroups that were folded to an expanded reading of it. */
 int registry_add_histograms(const struct registry_job *j, struct reading *to);
 
-/* The same of system calls, row by row of the kernel side's, once.  -ENOMEM, -ENOSPC. */
-int registry_fold_syscall(struct registry *r, uint64_t cgroup, const struct syscall_row *row);
+/* The same of a section that is on demand, all of one cgroup's in one call, once.  -ENOMEM, or what
+ * the section's add() says. */
+int registry_fold_part(struct registry *r, const struct cgroup_part *part);
 /* Of a cgroup that is not folded: the kernel side is to end. */
-int registry_inherit_syscall(struct registry *r, uint64_t cgroup, const struct syscall_row *row);
-/* Those of the job's cgroups that were folded; NULL: not all of its life, as far as it was
- * measured, they were counted. */
-const struct syscalls *registry_job_syscalls(const struct registry_job *j);
+int registry_inherit_part(struct registry *r, const struct cgroup_part *part);
+/* What is kept of the job's cgroups that were folded; NULL: nothing.  Not known: not all of its
+ * life, as far as it was measured, it was counted. */
+const void *registry_job_part(const struct registry_job *j, const struct section *s);
 
 /* Which jobs have changed since they were written down last; cleared by registry_job_saved(). */
 bool registry_job_is_changed(const struct registry_job *j);

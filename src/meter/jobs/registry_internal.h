@@ -174,14 +174,6 @@ void registry_gaps_format(const struct registry_job *j, struct document *d);
 int registry_gaps_parse(const struct place *place, const json_t *root,
 			struct registry_job *j); /* -EINVAL, -ENOMEM */
 
-/* ---- system calls by name ---- */
-
-void registry_syscalls_clear(struct registry_job *j);
-/* Where they were counted as long as the job was. */
-void registry_syscalls_format(const struct registry_job *j, struct document *d);
-int registry_syscalls_parse(const struct place *place, const json_t *root,
-			    struct registry_job *j); /* -EINVAL, -ENOMEM */
-
 /* ---- losses ---- */
 
 /* What is new of them in the feed is that of jobs that were where, or while, something was lost.
@@ -253,8 +245,6 @@ struct registry_job {
 	struct registry_cores cores; /* folded */
 	struct busiest_threads busiest; /* of that process which did most, in what is folded */
 	struct oom_list *oom_list; /* NULL: there are none */
-	struct syscalls *syscalls; /* folded; NULL: there are none */
-	bool lacks_syscalls; /* those of an earlier agent, which did not count them */
 	struct thermal_sums thermal;
 	struct thermal_now now; /* of the reading that is being taken: the snapshot takes it */
 	struct registry_row *rows; /* folded; sorted */
@@ -372,6 +362,12 @@ struct registry {
 static inline bool registry_has(const struct registry *r, enum counted what)
 {
 	return r->counted & what;
+}
+
+/* All that is counted, as the last feed had it; before the first nobody can tell. */
+static inline unsigned int registry_counted(const struct registry *r)
+{
+	return r->feeds ? r->counted : COUNTED_ALL;
 }
 
 /* What was fed of a cgroup's tasks, as far as it is known of any: all but how many live.  What a

@@ -263,7 +263,7 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 	for (size_t i = 0; code == 0 && i < section_count; i++) {
 		const struct section *s = sections[i];
 
-		if (!s->counted || (is_of_step && !s->is_of_steps))
+		if (!s->counted || s->is_on_demand || (is_of_step && !s->is_of_steps))
 			continue;
 		if (!section_is_by_source(s) || parts_get(folded, s))
 			code = sum_up(r, i, folded, groups, last, ret);
@@ -274,4 +274,41 @@ int registry_parts_show(const struct registry *r, const struct parts *folded, bo
 int registry_job_add_parts(struct registry_job *j, const struct parts *more)
 {
 	return parts_add(&j->parts, more);
+}
+
+/* ---- on demand ---- */
+
+const void *registry_job_part(const struct registry_job *j, const struct section *s)
+{
+	return parts_get(&j->parts, s);
+}
+
+static int add_to_job(struct registry_job *j, const struct cgroup_part *part)
+{
+	j->is_changed = true;
+	return parts_add_one(&j->parts, part->section, part->part);
+}
+
+int registry_fold_part(struct registry *r, const struct cgroup_part *part)
+{
+	const struct registry_group *g = idmap_get(&r->groups, part->cgroup);
+	int code = 0;
+
+	if (!g || !g->is_learned || !g->died_ns || !registry_group_is_folded(g))
+		return 0;
+	for (size_t i = 0; code == 0 && i < g->member_count; i++)
+		code = add_to_job(g->members[i].job, part);
+	return code;
+}
+
+int registry_inherit_part(struct registry *r, const struct cgroup_part *part)
+{
+	const struct registry_group *g = idmap_get(&r->groups, part->cgroup);
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && g && g->is_learned && i < g->member_count; i++) {
+		if (!g->members[i].is_folded)
+			code = add_to_job(g->members[i].job, part);
+	}
+	return code;
 }

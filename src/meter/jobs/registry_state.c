@@ -150,7 +150,7 @@ static void put_steps(struct document *d, const struct registry_job *j)
 		put_values(d, "values", step->folded);
 		if (!step->lacks_ranks)
 			put_pairs(d, "ranks", &step->ranks);
-		parts_format(&step->parts, true, d);
+		parts_format(&step->parts, true, COUNTED_ALL, d);
 		document_end_map(d);
 	}
 	document_end_list(d);
@@ -279,8 +279,7 @@ static int put_job(struct document *d, const struct registry_job *j)
 	registry_ports_format(&j->ports, d);
 	registry_gaps_format(j, d);
 	registry_losses_format(j, d);
-	registry_syscalls_format(j, d);
-	parts_format(&j->parts, false, d);
+	parts_format(&j->parts, false, registry_counted(j->registry), d);
 	put_steps(d, j);
 	put_mounts(d, j);
 	put_rows(d, j);

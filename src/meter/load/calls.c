@@ -219,6 +219,7 @@ static const struct {
 	long nr;
 	struct call_position position;
 } positions[] = {
+	{ SYS_close,    { POSITION_END } },
 	{ SYS_read,     { OWN } },
 	{ SYS_readv,    { OWN } },
 	{ SYS_write,    { OWN } },

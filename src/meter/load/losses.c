@@ -38,6 +38,7 @@ static const struct {
 	[LOST_REQUEST] = { "request", true, "io_uring request", "io_uring requests", " not counted, since their results cannot be told apart here" },
 	[LOST_BASELINE] = { "baseline", false, "task", "tasks", " not followed where they moved between groups, since the table of tasks was full" },
 	[LOST_FILE] = { "file", false, "call", "calls", " counted only in the sum over files that were not followed" },
+	[LOST_FILE_SUM] = { "file_sum", true, "call", "calls", " on single files counted only by mount, since the table of those was full" },
 	[LOST_FILE_NAME] = { "file_name", false, NULL, NULL, NULL },
 	[LOST_ORDER] = { "order", false, "access", "accesses", " of which is not known whether they were sequential" },
 	[LOST_GROUP] = { "group", false, "group", "groups", " counted with the group above them, since the table of groups was full" },

@@ -269,6 +269,8 @@ unsigned int meter_counted(const struct meter *m)
 		counted |= COUNTED_CONNECTIONS | COUNTED_DETAILS;
 	if (names_syscalls(m))
 		counted |= COUNTED_SYSCALLS;
+	if (m->options.followed_max && meter_is_on(m, "leave_call"))
+		counted |= COUNTED_HOT_FILES;
 	return sees_block(m) ? counted | COUNTED_BLOCK : counted;
 }
 

@@ -33,7 +33,8 @@ struct meter_options {
 	unsigned int maps_memory_mib; /* for all maps together; 0: SIZING_LIMIT_MIB */
 	const struct map_size *sizes; /* entries of single maps, for tests; ends with a NULL name;
 					 may be NULL */
-	unsigned int followed_max; /* T3: how many files to follow one by one; 0: none */
+	unsigned int followed_max; /* T3: how many files of all jobs to follow one by one; 0: none
+				    */
 	bool names_syscalls; /* T3: count all system calls by name */
 	uint64_t watched_id; /* count the subtree of this cgroup only; 0: the whole node */
 	const struct hierarchy *hierarchy; /* the caller's, which outlives the meter, as @root_fd

@@ -215,6 +215,12 @@ static void set_shares(struct objects *o, const struct sizing *sizing)
 			shares[SHARE_SUPERBLOCKS] = share;
 		if (strcmp(name, "syscalls_by_cgroup") == 0)
 			shares[SHARE_SYSCALLS] = share;
+		if (strcmp(name, "followed_files") == 0)
+			shares[SHARE_FILES] = share;
+		if (strcmp(name, "followed_counts") == 0)
+			shares[SHARE_FILE_COUNTS] = share;
+		if (strcmp(name, "open_files") == 0)
+			shares[SHARE_OPEN_FILES] = share;
 	}
 	for (size_t id = 0; id < OBJECT_COUNT; id++) {
 		if (o->watches[id])
@@ -402,9 +408,24 @@ static void zero_map(const struct object_map *map)
 
 /* Counters that stand until they are read for the last time. */
 static const char *const counting_maps[] = {
-	"file_rows",	 "file_histograms", "other_rows",	  "task_totals", "task_times",
-	"leaving_tasks", "polls",	    "traffic_rows",	  "block_rows",	 "syscall_rows",
-	"lost",		 "lost_by_cgroup",  "syscalls_by_cgroup",
+	"file_rows",
+	"file_histograms",
+	"other_rows",
+	"task_totals",
+	"task_times",
+	"leaving_tasks",
+	"polls",
+	"traffic_rows",
+	"block_rows",
+	"syscall_rows",
+	"lost",
+	"lost_by_cgroup",
+	"syscalls_by_cgroup",
+	"followed_names",
+	"followed_files",
+	"followed_counts",
+	"unfollowed_by_cgroup",
+	"open_files",
 };
 
 static bool is_counting(const struct object_map *map)

@@ -149,20 +149,21 @@ static unsigned int followed_counts(const struct sizing_shape *s)
 	return s->followed * MIN(s->cpus, 4U);
 }
 
-/* So that how many they are can be told. */
+/* So that how many they are can be told, of one group. */
 static unsigned int unfollowed(const struct sizing_shape *s)
 {
-	return s->followed ? MAX(s->followed, 1024U) * 4 : 0;
-}
-
-static unsigned int open_files(const struct sizing_shape *s)
-{
-	return s->followed ? MAX(s->followed, 8192U) : 0;
+	return s->followed && !s->has_groups ? MAX(s->followed, 1024U) * 4 : 0;
 }
 
 static unsigned int followed_calls(const struct sizing_shape *s)
 {
-	return s->followed ? MAX(tasks(s), 8192U) : 0; /* as parked_calls */
+	return s->followed ? tasks(s) : 0; /* as parked_calls */
+}
+
+/* Each that answers has one on each of its CPUs. */
+static unsigned int unfollowed_by_cgroup(const struct sizing_shape *s)
+{
+	return s->followed && s->has_groups ? pairs(s) * SIZING_CGROUPS_OF_A_JOB : 0;
 }
 
 /* Of one group. */
@@ -274,8 +275,9 @@ static const struct {
 	{ "followed_names",   followed,        1, true },
 	{ "followed_counts",  followed_counts, 1, true },
 	{ "unfollowed_files", unfollowed,      1, true },
-	{ "open_files",       open_files,      1, true },
-	{ "parked_refs",      followed_calls,  1, true },
+	{ "unfollowed_by_cgroup", unfollowed_by_cgroup, 1, true },
+	{ "open_files",       followed,     8192, true },
+	{ "parked_refs",      followed_calls, 8192, true },
 	{ "syscall_rows",     syscall_rows,    1, true },
 	{ "syscalls_by_cgroup", syscalls_by_cgroup, 1024, true },
 	{ "parked_syscalls",  parked_syscalls, 16384, true }, /* tasks asleep in a call */
@@ -311,6 +313,7 @@ unsigned int sizing_share(const char *map, unsigned int entries, const struct si
 	struct sizing_shape one = *shape;
 
 	one.jobs = 1;
+	one.followed /= 8; /* of all jobs' */
 	fill_shape(&one);
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (strcmp(table[i].map, map) == 0)

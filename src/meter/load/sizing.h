@@ -37,6 +37,8 @@
 #define SIZING_CONNECTIONS_OF_A_JOB 8 /* of TCP, at once */
 #define SIZING_SYSCALLS_OF_A_PAIR \
 	40 /* names: a shell, gcc, tar, git, Python and meson use 27 to 47 */
+#define SIZING_FILES_OF_A_MIB \
+	96 /* followed one by one for all jobs, of 2 KiB: so a fifth of the limit is theirs */
 #define SIZING_SERVICES 16 /* that are no jobs, and run on every CPU */
 #define SIZING_TASKS_OF_A_JOB 8 /* live at once, where jobs are as many as CPUs and more */
 #define SIZING_GROUPS_OF_A_JOB 8 /* Slurm's job with two steps; a pod of six containers */
@@ -50,7 +52,8 @@ struct sizing_shape {
 	unsigned int jobs;
 	unsigned int mounts; /* that one job works on */
 	bool has_histograms;
-	unsigned int followed; /* files to follow one by one, in memory beyond the limit; 0: none */
+	unsigned int followed; /* files to follow one by one; of one group beyond the limit; 0:
+				  none */
 	bool has_groups; /* groups are told apart by their lives */
 	bool names_syscalls; /* system calls are counted by name; of one group beyond the limit */
 };

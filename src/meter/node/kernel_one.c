@@ -79,16 +79,17 @@ static int count_killed(const struct meter *m, struct reading *reading)
 int kernel_one_add_details(struct kernel_one *o, struct meter *m, struct place_names *names,
 			   struct record *record, struct error *err)
 {
+	const struct details_of all = { .is_all = true };
 	int r = 0;
 
 	if (o->is_following)
-		r = hot_files_read(m, place_names_naming(names), &record->reading, &record->files,
-				   err);
+		r = hot_files_read(m, names, &all, &record->files, err);
 	else /* a list of those used most cannot be taken apart by time: so the first record begins
 		it */
 		follow_files(o, m);
 	if (r >= 0)
-		r = syscalls_read(m, &record->syscalls, &o->open_syscalls, err);
+		r = syscalls_read(m, &all, &record->syscalls, err);
+	o->open_syscalls = record->syscalls.is_known ? syscalls_count_open(m, &all) : 0;
 	return r < 0 ? r : count_killed(m, &record->reading);
 }
 

@@ -71,6 +71,7 @@ static int start_watching(struct kernel_side *k, const struct registry *registry
 		r = cgroups_take_off(k->meter, &bases, until_ns, err);
 	if (r < 0)
 		return r;
+	meter_follow_files(k->meter); /* what the canary does with files is dropped with the rest */
 	if (canary_run(k->meter, k->root_fd, k->hierarchy, 0, true, &why) < 0) {
 		error_set(&k->news, 0, "hooks were not checked: %s", why.text);
 		meter_watch(k->meter, 0);
@@ -84,6 +85,14 @@ static bool are_groups_told(const struct meter *m)
 	return objects_map_fd(meter_objects(m), OBJECT_LIFE, "groups") >= 0;
 }
 
+/* A part of the memory that all counters have. */
+static unsigned int followed_max(const struct sampler_options *wanted)
+{
+	unsigned int mib = wanted->maps_memory_mib ? wanted->maps_memory_mib : SIZING_LIMIT_MIB;
+
+	return mib * SIZING_FILES_OF_A_MIB;
+}
+
 static int open_meter(struct kernel_side *k, const struct sampler_options *wanted,
 		      struct error *err)
 {
@@ -94,6 +103,7 @@ static int open_meter(struct kernel_side *k, const struct sampler_options *wante
 		.has_histograms = wanted->has_histograms,
 		.has_block = wanted->has_block,
 		.names_syscalls = wanted->names_syscalls,
+		.followed_max = wanted->follows_files ? followed_max(wanted) : 0,
 		.has_groups = true,
 		.shape = { .jobs = JOBS_AT_ONCE },
 		.maps_memory_mib = wanted->maps_memory_mib,
@@ -417,23 +427,79 @@ static int fold_histograms(struct kernel_side *k, struct registry *registry,
 	return r < 0 ? r : registry_fold_histograms(registry, histograms, found, name_place, names);
 }
 
-static bool names_syscalls(const struct kernel_side *k)
+/* ---- what is counted on demand: no feed has it ---- */
+
+static int read_files_of(const struct meter *m, struct place_names *names,
+			 const struct details_of *of, void *ret, struct error *err)
 {
-	return k->meter && meter_counted(k->meter) & COUNTED_SYSCALLS;
+	return hot_files_read(m, names, of, ret, err);
 }
 
-/* As syscalls_visit(). */
-static int visit_named(struct kernel_side *k, const uint64_t *cgroups, size_t count,
-		       syscall_visitor visit, void *context, struct error *err)
+static int read_syscalls_of(const struct meter *m, struct place_names *names UNUSED,
+			    const struct details_of *of, void *ret, struct error *err)
 {
-	int r = syscalls_visit(k->meter, cgroups, count, visit, context);
-
-	return r < 0 ? error_set_errno(err, r, "cannot read the kernel side's system calls") : 0;
+	return syscalls_read(m, of, ret, err);
 }
 
-static int fold_syscall(void *registry, uint64_t cgroup, const struct syscall_row *row)
+static const struct detail {
+	const struct section *section;
+	int (*read)(const struct meter *m, struct place_names *names, const struct details_of *of,
+		    void *ret, struct error *err);
+	const char *words;
+} details[] = {
+	{ &files_section, read_files_of, "hot files" },
+	{ &syscalls_section, read_syscalls_of, "system calls by name" },
+};
+
+static bool has_detail(const struct kernel_side *k, const struct detail *detail)
 {
-	return registry_fold_syscall(registry, cgroup, row);
+	return k->meter && meter_counted(k->meter) & detail->section->counted;
+}
+
+static bool has_details(const struct kernel_side *k)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(details); i++)
+		has |= has_detail(k, &details[i]);
+	return has;
+}
+
+typedef int (*detail_taker)(struct registry *registry, const struct cgroup_part *part);
+
+/* What each of the cgroups did, which are sorted. */
+static int hand_over_detail(struct kernel_side *k, const struct detail *detail,
+			    struct registry *registry, struct place_names *names,
+			    const uint64_t *cgroups, size_t count, detail_taker take,
+			    struct error *err)
+{
+	const struct details_of of = { cgroups, count, .is_apart = true };
+	const struct section *s = detail->section;
+	_cleanup_free_ char *parts = calloc(count + 1, s->size);
+	int r = parts ? detail->read(k->meter, names, &of, parts, err) : -ENOMEM;
+
+	for (size_t i = 0; parts && i < count; i++) {
+		void *part = parts + i * s->size;
+
+		if (r >= 0 && section_is_known(s, part))
+			r = take(registry, &(struct cgroup_part){ cgroups[i], s, part });
+		section_clear(s, part);
+	}
+	return r;
+}
+
+static int hand_over_details(struct kernel_side *k, struct registry *registry,
+			     struct place_names *names, const uint64_t *cgroups, size_t count,
+			     detail_taker take, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0 && count && !k->one.one; i++) {
+		if (has_detail(k, &details[i]))
+			r = hand_over_detail(k, &details[i], registry, names, cgroups, count, take,
+					     err);
+	}
+	return r;
 }
 
 int kernel_side_fold_details(struct kernel_side *k, struct registry *registry,
@@ -442,9 +508,9 @@ int kernel_side_fold_details(struct kernel_side *k, struct registry *registry,
 {
 	int r = fold_histograms(k, registry, names, cgroups, count, err);
 
-	if (k->one.one || !names_syscalls(k))
-		return r;
-	return r < 0 ? r : visit_named(k, cgroups, count, fold_syscall, registry, err);
+	return r < 0 ? r
+		     : hand_over_details(k, registry, names, cgroups, count, registry_fold_part,
+					 err);
 }
 
 int kernel_side_forget_folded(struct kernel_side *k, struct registry *registry)
@@ -490,9 +556,25 @@ static int put_histograms_aside(struct kernel_side *k, struct registry *registry
 	return 0;
 }
 
-static int inherit_syscall(void *registry, uint64_t cgroup, const struct syscall_row *row)
+static int put_details_aside(struct kernel_side *k, struct registry *registry,
+			     struct place_names *names, struct error *err)
 {
-	return registry_inherit_syscall(registry, cgroup, row);
+	_cleanup_(id_list_clear) struct id_list ids = {};
+
+	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
+		_cleanup_free_ uint64_t *cgroups = NULL;
+		size_t count = 0;
+		int r = registry_job_cgroups(job, &cgroups, &count);
+
+		for (size_t i = 0; r >= 0 && i < count; i++)
+			r = id_list_add(&ids, cgroups[i]);
+		if (r < 0)
+			return r;
+	}
+	ids_sort(ids.items, ids.count);
+	ids.count = ids_unique(ids.items, ids.count); /* one may be of two jobs */
+	return hand_over_details(k, registry, names, ids.items, ids.count, registry_inherit_part,
+				 err);
 }
 
 int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
@@ -506,8 +588,8 @@ int kernel_side_put_aside(struct kernel_side *k, struct registry *registry,
 	r = feed(k, registry, names, boot_ns, &bases, err);
 	if (r >= 0 && sorts_calls(k))
 		r = put_histograms_aside(k, registry, names, err);
-	if (r >= 0 && names_syscalls(k))
-		r = visit_named(k, NULL, 0, inherit_syscall, registry, err);
+	if (r >= 0)
+		r = put_details_aside(k, registry, names, err);
 	return r < 0 ? r : registry_put_aside(registry, &bases, boot_ns);
 }
 
@@ -576,33 +658,35 @@ int kernel_side_add_histograms(struct kernel_side *k, const struct registry_job 
 	return r < 0 ? r : registry_add_histograms(job, to);
 }
 
-static int add_syscall(void *to, uint64_t cgroup UNUSED, const struct syscall_row *row)
-{
-	return syscalls_add(to, row);
-}
-
 /* Of the job's cgroups, live and ended. */
-static int add_syscalls(struct kernel_side *k, const struct registry_job *job,
-			struct record *record, struct error *err)
+static int add_detail(struct kernel_side *k, const struct detail *detail,
+		      const struct registry_job *job, const struct details_of *of,
+		      struct place_names *names, struct record *record, struct error *err)
 {
-	const struct syscalls *folded = registry_job_syscalls(job);
-	_cleanup_free_ uint64_t *cgroups = NULL;
-	size_t count = 0;
+	const struct section *s = detail->section;
+	const void *folded = registry_job_part(job, s);
+	void *to = section_of(record, s);
 	int r;
 
-	if (!names_syscalls(k) || !folded)
+	if (!has_detail(k, detail) || (folded && !section_is_known(s, folded)))
 		return 0;
-	r = registry_job_cgroups(job, &cgroups, &count);
-	if (r < 0)
-		return r;
-	record->syscalls.is_known = true;
-	if (count)
-		r = visit_named(k, cgroups, count, add_syscall, &record->syscalls, err);
-	if (r >= 0)
-		r = syscalls_section.add(&record->syscalls, folded); /* which sorts them */
-	return r < 0 || !count ? r
-			       : kernel_one_note_open(syscalls_count_open(k->meter, cgroups, count),
-						      record);
+	r = detail->read(k->meter, names, of, to, err);
+	return r < 0 || !folded ? r : s->add(to, folded);
+}
+
+static int add_details(struct kernel_side *k, const struct registry_job *job,
+		       struct place_names *names, struct record *record, struct error *err)
+{
+	_cleanup_free_ uint64_t *cgroups = NULL;
+	struct details_of of = {};
+	int r = registry_job_cgroups(job, &cgroups, &of.count);
+
+	of.cgroups = cgroups;
+	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
+		r = add_detail(k, &details[i], job, &of, names, record, err);
+	return r < 0 || !record->syscalls.is_known
+		       ? r
+		       : kernel_one_note_open(syscalls_count_open(k->meter, &of), record);
 }
 
 int kernel_side_add_details(struct kernel_side *k, const struct registry_job *job,
@@ -611,7 +695,7 @@ int kernel_side_add_details(struct kernel_side *k, const struct registry_job *jo
 	int r;
 
 	if (!k->one.one)
-		return add_syscalls(k, job, record, err);
+		return has_details(k) ? add_details(k, job, names, record, err) : 0;
 	r = place_names_refresh(names, superblocks_fd(k), false, err);
 	return r < 0 ? r : kernel_one_add_details(&k->one, k->meter, names, record, err);
 }
@@ -629,20 +713,36 @@ int kernel_side_tell_budget(const struct kernel_side *k, uint64_t from_ns, uint6
 	return k->governor ? governor_describe(k->governor, from_ns, to_ns, record) : 0;
 }
 
-/* @losses: as below. */
+/* @losses: as below.  Of a node it is said which details it has. */
+static int describe_detail(const struct kernel_side *k, const struct detail *detail,
+			   const struct losses *losses, struct record *record)
+{
+	struct strings *tiers = &record->coverage.tiers;
+	int r = 0;
+
+	if (!has_detail(k, detail))
+		return 0;
+	if (!losses)
+		r = strings_add(tiers, "T3 (%s)", detail->section->name);
+	else if (!strings_contain(tiers, "T3"))
+		r = strings_add(tiers, "T3");
+	if (r < 0 || !losses ||
+	    section_is_known(detail->section, section_get(record, detail->section)))
+		return r;
+	return strings_add(&record->coverage.missing,
+			   "%s: an earlier agent, which measured a part of the job, did not count "
+			   "them",
+			   detail->words);
+}
+
 static int describe_groups(const struct kernel_side *k, const struct losses *losses,
 			   struct record *record)
 {
 	int r = meter_describe(k->meter, losses, record);
 
-	if (r < 0 || !names_syscalls(k))
-		return r;
-	r = strings_add(&record->coverage.tiers, "T3");
-	return r < 0 || !losses || record->syscalls.is_known
-		       ? r
-		       : strings_add(&record->coverage.missing,
-				     "system calls by name: an earlier agent, which measured a "
-				     "part of the job, did not count them");
+	for (size_t i = 0; i < ARRAY_SIZE(details) && r >= 0; i++)
+		r = describe_detail(k, &details[i], losses, record);
+	return r;
 }
 
 int kernel_side_describe(const struct kernel_side *k, const struct losses *losses,

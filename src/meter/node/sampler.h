@@ -51,6 +51,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	bool has_clock, has_histograms, has_block; /* of calls on files: time, sizes, block devices
 						    */
 	bool names_syscalls; /* count system calls by name, whatever the tiers */
+	bool follows_files; /* with T2: follow files one by one; of one group see followed_max */
 	bool has_units; /* systemd's units and sessions are jobs, too */
 	int key; /* enum controller by whose groups jobs are told apart on cgroup v1; < 0: by the
 		    best */

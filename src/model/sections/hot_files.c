@@ -9,6 +9,7 @@
 #include "basic/array.h"
 #include "basic/macro.h"
 #include "basic/text.h"
+#include "model/record.h"
 
 uint64_t *hot_file_number(struct hot_file *file, enum metric_id id)
 {
@@ -200,7 +201,7 @@ static int merge_list(struct hot_list *to, const struct hot_list *from)
 		file->files = 0; /* add_rank() takes the greater */
 		add_rank(file, source);
 	}
-	if (to->count > HOT_MAX)
+	if (to->count > HOT_MERGED)
 		hot_list_choose(to, HOT_SHOWN);
 	return 0;
 }
@@ -224,6 +225,62 @@ int hot_files_merge(void *sum, const void *part)
 	to->small.opens += from->small.opens;
 	r = merge_list(&to->hot, &from->hot);
 	return r < 0 ? r : merge_list(&to->dirs, &from->dirs);
+}
+
+/* What depends on where the data stood may fall: no less than nothing is told. */
+static void subtract_file(struct hot_file *from, const struct hot_file *earlier)
+{
+	for (size_t i = 0; i < FILE_METRICS; i++) {
+		if (i != METRIC_FILE_SIZE - METRIC_FILE_FIRST)
+			from->numbers[i] -= MIN(from->numbers[i], earlier->numbers[i]);
+	}
+}
+
+/* Returns how many may have been used before, more than @earlier tells. */
+static size_t subtract_list(struct hot_list *from, const struct hot_list *earlier)
+{
+	size_t kept = 0, unknown = 0;
+
+	for (size_t i = 0; i < from->count; i++) {
+		struct hot_file *file = &from->items[i];
+		const struct hot_file *before = hot_list_find(earlier, file->path, file->mount);
+
+		if (before)
+			subtract_file(file, before);
+		else
+			unknown += earlier->count >= HOT_SHOWN; /* else it had all that there were
+								 */
+		if (hot_file_rank(file, HOT_BY_CALLS))
+			from->items[kept++] = *file;
+		else
+			hot_file_clear(file);
+	}
+	from->count = kept;
+	hot_list_choose(from, HOT_SHOWN);
+	return unknown;
+}
+
+int hot_files_subtract(void *later, const void *before, struct strings *notes)
+{
+	const struct hot_files *earlier = before;
+	struct hot_files *from = later;
+	size_t unknown;
+	int r = 0;
+
+	if (!from->is_known || !earlier->is_known)
+		return 0;
+	from->has_seconds &= earlier->has_seconds;
+	subtract_file(&from->total, &earlier->total);
+	subtract_file(&from->dropped, &earlier->dropped);
+	memset(&from->small, 0, sizeof(from->small));
+	unknown = subtract_list(&from->hot, &earlier->hot) +
+		  subtract_list(&from->dirs, &earlier->dirs);
+	if (unknown)
+		r = strings_add(notes,
+				"what is told of %zu files and directories may be in part from "
+				"before: they were not among those used most then",
+				unknown);
+	return r == -ENOSPC ? 0 : r;
 }
 
 void hot_files_clear(void *section)

@@ -15,8 +15,11 @@
 #include "model/file_op.h"
 #include "model/metric.h"
 
+struct strings;
+
 #define HOT_SHOWN 20 /* of each ranking: by bytes, by calls, by time */
-#define HOT_MAX 1024 /* of a list while records are merged, or as it may be read */
+#define HOT_MAX 1024 /* of a list, as it may be read */
+#define HOT_MERGED 128 /* of a list while parts and records are summed up */
 #define SMALL_FILE_BYTES (64 * 1024)
 
 #define FILE_METRICS (METRIC_FILE_END - METRIC_FILE_FIRST)
@@ -71,6 +74,11 @@ void hot_list_clear(struct hot_list *list);
 /* Add what another rank or node did: sums by path, over the records that tell of it.  What one of
  * the two does not know is unknown. */
 int hot_files_merge(void *sum, const void *part); /* struct hot_files */
+
+/* Leave what came after @earlier, of the files that are in the list: of one that was not among
+ * those used most then, all that was done with it, which @notes say.  Where @earlier is unknown it
+ * all came after it.  How many small files were used is not told.  -ENOMEM. */
+int hot_files_subtract(void *later, const void *earlier, struct strings *notes);
 
 /* Leaves it empty, and unknown. */
 void hot_files_clear(void *section); /* struct hot_files */

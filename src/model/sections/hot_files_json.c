@@ -273,20 +273,40 @@ static int hot_files_parse(const struct place *place, const json_t *map, void *s
 
 /* ---- the section ---- */
 
-static int hot_files_begin(void *ret, unsigned int counted UNUSED)
+static int hot_files_begin(void *ret, unsigned int counted)
 {
-	*(struct hot_files *)ret =
-		(struct hot_files){ .is_known = true, .has_seconds = true, .knows_dropped = true };
+	*(struct hot_files *)ret = (struct hot_files){ .is_known = counted & COUNTED_HOT_FILES,
+						       .has_seconds = true,
+						       .knows_dropped = true };
 	return 0;
+}
+
+static const void *hot_files_idle(const void *section)
+{
+	static const struct hot_files idle[2] = {
+		[1] = { .is_known = true, .has_seconds = true, .knows_dropped = true }
+	};
+	const struct hot_files *files = section;
+
+	if (!files->is_known)
+		return &idle[0];
+	return files->has_seconds && files->knows_dropped && !files->total.files &&
+			       !hot_file_rank(&files->dropped, HOT_BY_CALLS)
+		       ? &idle[1]
+		       : NULL;
 }
 
 const struct section files_section = {
 	.name = "files",
 	.size = sizeof(struct hot_files),
 	.offset = offsetof(struct record, files),
+	.counted = COUNTED_HOT_FILES,
+	.is_on_demand = true,
 	.begin = hot_files_begin,
 	.clear = hot_files_clear,
+	.idle = hot_files_idle,
 	.add = hot_files_merge,
+	.subtract = hot_files_subtract,
 	.format = hot_files_format,
 	.type = JSON_OBJECT,
 	.parse = hot_files_parse,

@@ -118,10 +118,18 @@ int syscalls_add(struct syscalls *s, const struct syscall_row *row)
 	return 0;
 }
 
-static int syscalls_begin(void *ret, unsigned int counted UNUSED)
+static int syscalls_begin(void *ret, unsigned int counted)
 {
-	*(struct syscalls *)ret = (struct syscalls){ .is_known = true };
+	*(struct syscalls *)ret = (struct syscalls){ .is_known = counted & COUNTED_SYSCALLS };
 	return 0;
+}
+
+static const void *syscalls_idle(const void *section)
+{
+	static const struct syscalls idle[2] = { [1] = { .is_known = true } };
+	const struct syscalls *s = section;
+
+	return s->count ? NULL : &idle[s->is_known];
 }
 
 static int syscalls_merge(void *sum, const void *part)
@@ -315,8 +323,11 @@ const struct section syscalls_section = {
 	.name = "syscalls",
 	.size = sizeof(struct syscalls),
 	.offset = offsetof(struct record, syscalls),
+	.counted = COUNTED_SYSCALLS,
+	.is_on_demand = true,
 	.begin = syscalls_begin,
 	.clear = syscalls_clear,
+	.idle = syscalls_idle,
 	.add = syscalls_merge,
 	.subtract = syscalls_subtract,
 	.format = syscalls_format,
