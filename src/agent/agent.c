@@ -12,11 +12,11 @@
 #include "config/config.h"
 #include "basic/error.h"
 #include "agent/helper.h"
-#include "agent/log.h"
+#include "service/log.h"
 #include "basic/macro.h"
 #include "load/meter.h"
 #include "basic/notify.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "agent/run_groups.h"
 #include "node/sampler.h"
 

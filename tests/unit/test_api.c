@@ -14,7 +14,7 @@
 #include "basic/error.h"
 #include "cgroup/hierarchy.h"
 #include "basic/macro.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "model/record.h"
 #include "sampler_double.h"
 #include "test.h"
