@@ -17,7 +17,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
 #include "basic/parse.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "agent/push.h"
 #include "model/record.h"
 #include "selftest/rights.h"

@@ -17,7 +17,7 @@
 #include "basic/macro.h"
 #include "made_snapshot.h"
 #include "node/job_record.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "agent/push.h"
 #include "model/record.h"
 #include "sampler_double.h"
