@@ -36,7 +36,7 @@ struct settings {
 	struct {
 		unsigned int columns, rows;
 	} size;
-	bool is_batch, is_json, is_ascii, is_tree, is_standalone;
+	bool is_batch, is_json, is_ascii, is_tree, is_standalone, hides_idle;
 };
 
 static int parse_delay(const char *text, void *at, struct error *err)
@@ -92,6 +92,7 @@ static const struct cli_option options[] = {
 	{ "replay", 0, "FILE", "show a recorded FILE", AT(replay), NULL },
 	{ "standalone", 0, NULL, "measure without the agent (needs root)", AT(is_standalone), NULL },
 	{ "tree", 't', NULL, "begin with steps, tasks and processes", AT(is_tree), NULL },
+	{ "hide-idle", 'i', NULL, "leave out jobs that do nothing now", AT(hides_idle), NULL },
 	{ "ascii", 0, NULL, "draw with ASCII only", AT(is_ascii), NULL },
 };
 /* clang-format on */
@@ -202,6 +203,7 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 		.is_ascii = s->is_ascii || strcasecmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.has_color = !(no_color && *no_color),
 		.is_tree = s->is_tree,
+		.hides_idle = s->hides_idle,
 		.user = s->user,
 		.targets = list,
 		.target_count = targets->count,

@@ -51,10 +51,10 @@ static unsigned int put_state(const struct top *t, struct grid *g, unsigned int 
 		bool is_on;
 		const char *what, *text;
 	} rows[] = {
-		{ t->is_paused, "PAUSED", "" },	     { t->is_following, "following", "" },
-		{ t->is_tagged_only, "tagged", "" }, { *t->filter, "filter ", t->filter },
-		{ *t->user, "user ", t->user },	     { *t->zoom[1], "in ", t->zoom[1] },
-		{ t->position, "", t->position },
+		{ t->is_paused, "PAUSED", "" },	      { t->is_following, "following", "" },
+		{ t->is_tagged_only, "tagged", "" },  { t->hides_idle, "idle hidden", "" },
+		{ *t->filter, "filter ", t->filter }, { *t->user, "user ", t->user },
+		{ *t->zoom[1], "in ", t->zoom[1] },   { t->position, "", t->position },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -229,8 +229,10 @@ static void draw_list(struct top *t, struct grid *g, unsigned int end)
 	}
 	if (!t->row_count && room)
 		grid_put(g, LIST_ROW, 1, g->columns, STYLE_DIM,
-			 t->job_count ? "no job is as the filter wants it"
-				      : "no job runs here that you may see");
+			 !t->job_count ? "no job runs here that you may see"
+			 : t->hides_idle
+				 ? "no job that is shown does anything; i shows the idle ones"
+				 : "no job is as the filter wants it");
 }
 
 /* ---- below it ---- */

@@ -534,6 +534,7 @@ static int begin(struct run *run, struct error *err)
 	run->top->source = run->source->name;
 	run->top->interval_ns = o->interval_ns;
 	run->top->is_tree = o->is_tree;
+	run->top->hides_idle = o->hides_idle;
 	run->top->target_count = MIN(o->target_count, (size_t)TOP_TARGETS_MAX);
 	for (size_t i = 0; i < run->top->target_count; i++)
 		run->top->targets[i] = o->targets[i];

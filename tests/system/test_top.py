@@ -97,8 +97,10 @@ def check_rates(before, tick):
 
 
 def lines_of(text):
-    """The rows by their first word."""
-    return {line.split()[0]: line for line in text.splitlines()[2:] if line.strip()}
+    """The rows by their first word: those below the heads."""
+    lines = text.splitlines()
+    heads = next(i for i, line in enumerate(lines) if line.startswith(" ID "))
+    return {line.split()[0]: line for line in lines[heads + 1:] if line.strip()}
 
 
 class TestThroughAnAgent:
@@ -129,6 +131,12 @@ class TestThroughAnAgent:
             assert recorded["boot_seconds"] == last["boot_seconds"]
         finally:
             node.end()
+
+    def test_jobs_that_do_nothing_are_left_out_where_somebody_wants_that(self, node):
+        node.await_users()
+        shown = lines_of(node.top("--batch", "-n", 1, "--hide-idle", "--size", 80))
+        assert "7" in shown and "9" not in shown
+        assert "9" not in jobs_of(node.ticks("-n", 1, "-i")[0])
 
     def test_rates_are_the_difference_of_two_readings_over_their_own_times(self, node):
         first, *rest = node.ticks("-n", 4, "-d", 0.3)
@@ -301,7 +309,9 @@ class TestOnAScreen:
         t.wait_for("by BLOCKED")
         t.type("F5")
         t.wait_for("task 0")
-        t.type("t", "F4")
+        t.type("t", "i")
+        t.wait_for("idle hidden")
+        t.type("i", "F4")
         t.wait_for("filter:")
         t.type(OWNER, "Enter")
         assert "\n>9 " in t.wait_for("1 of ")
@@ -323,8 +333,8 @@ class TestOnAScreen:
 
     def test_every_size_is_filled(self, screen):
         t = screen("-d", "0.5")
-        t.wait_for("READ WRITE META")
-        for columns, rows, word in [(160, 50, "METADATA BY MOUNT"), (40, 10, "READ WRITE\n"), (80, 24, "WRITE META\n")]:
+        t.wait_for("READ WRITE   TIME S")
+        for columns, rows, word in [(160, 50, "METADATA BY MOUNT"), (40, 10, "READ WRITE\n"), (80, 24, "WRITE   TIME S\n")]:
             t.tmux("resize-window", "-x", str(columns), "-y", str(rows))
             t.wait_for(word)
             assert all(len(line) <= columns for line in t.tmux("capture-pane", "-p").splitlines())
@@ -333,13 +343,13 @@ class TestOnAScreen:
 
     def test_the_mouse_sorts_and_selects(self, screen):
         t = screen("-d", "0.5")
-        text = t.wait_for("READ WRITE META")
-        column = text.splitlines()[next(i for i, line in enumerate(text.splitlines()) if "WRITE META" in line)].index("WRITE")
-        click(t, column + 1, 1)
+        lines = t.wait_for("READ WRITE   TIME S").splitlines()
+        heads = next(i for i, line in enumerate(lines) if "WRITE   TIME" in line)
+        click(t, lines[heads].index("WRITE") + 1, heads)
         t.wait_for("by WRITE")
-        click(t, 3, 3)
+        click(t, 3, heads + 2)
         end = time.monotonic() + 60
-        while not t.tmux("capture-pane", "-p").splitlines()[3].startswith(">"):
+        while not t.tmux("capture-pane", "-p").splitlines()[heads + 2].startswith(">"):
             assert time.monotonic() < end, t.screen()
             time.sleep(0.05)
         t.type("q")

@@ -26,6 +26,23 @@ TEST(columns_fit_into_every_width_and_the_first_is_always_there)
 	}
 }
 
+TEST(a_terminal_of_80_columns_has_time_and_state)
+{
+	static const char *const titles[] = { "ID",	"USER", "NAME",	 "CORES", "WAIT", "BLOCKED",
+					      "MEMORY", "READ", "WRITE", "TIME",  "S" };
+	unsigned int widths[64];
+	size_t found = 0;
+
+	columns_fit(79, widths);
+	for (size_t i = 0; i < column_count; i++) {
+		if (!widths[i])
+			continue;
+		ASSERT(found < ARRAY_SIZE(titles));
+		ASSERT_STREQ(top_columns[i].title, titles[found++]);
+	}
+	ASSERT_EQ((uint64_t)found, (uint64_t)ARRAY_SIZE(titles));
+}
+
 TEST(a_key_sorts_by_one_column)
 {
 	ASSERT_STREQ(top_columns[column_find('P')].title, "CORES");
@@ -78,6 +95,10 @@ TEST(cells_say_what_was_measured_and_nothing_else)
 		{ "1000", "WRITE", "16M" },
 		{ "77", "CORES", "0.5/1" }, /* 0.5 s in the last second that it lived */
 		{ "77", "S", "x" },
+		{ "123", "S", "R" },
+		{ "124", "S", "D" },
+		{ "125", "S", "S" },
+		{ "99", "S", "-" },
 		{ "99", "CORES", "-" },
 		{ "99", "USER", "-" },
 		{ "99", "TIME", "-" },
@@ -88,5 +109,7 @@ TEST(cells_say_what_was_measured_and_nothing_else)
 		ASSERT_STREQ(cell(t, rows[i].id, rows[i].title, 40), rows[i].text);
 	ASSERT_STREQ(cell(t, "124", "NAME", 9), "a na…r it");
 	ASSERT_STREQ(cell(t, "125", "MEMORY", 7), "1.9G!");
+	ASSERT_STREQ(cell(t, "123", "CORES", 4), "4/4");
+	ASSERT_STREQ(cell(t, "123", "CORES", 2), "4");
 	top_free(t);
 }

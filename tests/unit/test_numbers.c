@@ -178,3 +178,23 @@ TEST(numbers_are_written_and_what_is_not_known_is_null)
 		"\"write_bytes\":0,\"meta_calls\":100,\"received_bytes\":null,\"sent_bytes\":null,\"blocked_on\":null,"
 		"\"mounts\":[{\"mount\":\"/a\",\"read_bytes\":1000,\"write_bytes\":0,\"meta_calls\":100}]}\n");
 }
+
+TEST(idle_is_who_does_nothing_and_nobody_of_whom_that_is_not_known)
+{
+	struct numbers n = numbers_none();
+
+	ASSERT(!numbers_are_idle(&n));
+	n.cores = 0.04;
+	n.memory = 1e12;
+	ASSERT(numbers_are_idle(&n));
+	n.received = 0.4;
+	ASSERT(numbers_are_idle(&n));
+	n.received = 1;
+	ASSERT(!numbers_are_idle(&n));
+	n.received = 0;
+	n.blocked = 0.05;
+	ASSERT(!numbers_are_idle(&n));
+	n.blocked = NAN;
+	n.cores = 0.05;
+	ASSERT(!numbers_are_idle(&n));
+}
