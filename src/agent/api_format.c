@@ -205,6 +205,7 @@ struct stream {
 	struct api_view view;
 	const struct list_form *form;
 	struct job_record_node node; /* of records */
+	struct node_values node_values; /* of a tick */
 	uint64_t ended_ns; /* jobs that ended longer ago are left out */
 	uint64_t since_ns; /* boot_ns of the tick that the reader has; 0: none */
 	uint64_t ahead_ns, *ahead; /* of a tick */
@@ -256,7 +257,8 @@ static void format_wire_snapshot_head(const struct stream *s, struct document *d
 {
 	const struct tick tick = { .real_ns = s->snapshot->real_ns,
 				   .boot_ns = s->snapshot->boot_ns,
-				   .took_ns = s->snapshot->took_ns };
+				   .took_ns = s->snapshot->took_ns,
+				   .node = s->node_values };
 
 	wire_snapshot_format_head(&tick, d);
 }
@@ -400,13 +402,15 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 }
 
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, uint64_t since_ns, uint64_t ended_ns,
-			uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret)
+			const struct job_record_node *node, const struct node_values *values,
+			uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead,
+			struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
 				       .form = &tick_form,
 				       .node = *node,
+				       .node_values = *values,
 				       .since_ns = since_ns,
 				       .ended_ns = ended_ns,
 				       .ahead_ns = ahead_ns,

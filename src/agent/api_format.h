@@ -41,8 +41,11 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view,
 
 /* The same as records, short ones (see wire_snapshot.h); those that ended more than @ended_ns
  * before the snapshot are left out. Those that did nothing since the snapshot of @since_ns, which
- * the reader has (0: none), are told in a word. What @node points to outlives the answer.  When all
- * of it has gone out, *@ahead (which outlives the answer; may be NULL) becomes @ahead_ns. */
+ * the reader has (0: none), are told in a word. What @node points to outlives the answer; @values
+ * are copied.  When all of it has gone out, *@ahead (which outlives the answer; may be NULL)
+ * becomes
+ * @ahead_ns. */
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, uint64_t since_ns, uint64_t ended_ns,
-			uint64_t ahead_ns, uint64_t *ahead, struct http_answer *ret);
+			const struct job_record_node *node, const struct node_values *values,
+			uint64_t since_ns, uint64_t ended_ns, uint64_t ahead_ns, uint64_t *ahead,
+			struct http_answer *ret);

@@ -48,6 +48,7 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
 			     struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct node_values values;
 	struct job_record_node node;
 	struct error err = {};
 	struct query query;
@@ -61,7 +62,8 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
 	node.cluster = NULL; /* the configuration's, which may be another before all is sent */
 	if (query.ahead_ns < UINT64_MAX)
 		ahead->uid = request->peer.uid;
-	return api_stream_snapshot(snapshot, view, &node, query.since_ns, query.ended_ns,
+	values = sampler_get_node_values(sampler);
+	return api_stream_snapshot(snapshot, view, &node, &values, query.since_ns, query.ended_ns,
 				   MAX(query.ahead_ns, API_RECORD_AGE_NS),
 				   query.ahead_ns < UINT64_MAX ? &ahead->ns : NULL, ret);
 }

@@ -235,8 +235,8 @@ static int show_screen(struct run *run)
 static int show_text(struct run *run)
 {
 	const struct top_options *o = run->options;
-	_cleanup_(grid_freep) struct grid *grid =
-		grid_new(o->columns, o->rows ? o->rows : top_text_rows(run->top), o->is_ascii);
+	_cleanup_(grid_freep) struct grid *grid = grid_new(
+		o->columns, o->rows ? o->rows : top_text_rows(run->top, o->columns), o->is_ascii);
 
 	if (!grid)
 		return -ENOMEM;
@@ -275,7 +275,7 @@ static void take_click(struct run *run, const struct screen_event *event)
 	grid = grid_new(columns, rows, run->options->is_ascii);
 	if (!grid)
 		return;
-	if (top_find_column(grid, event->row, event->column, &found))
+	if (top_find_column(run->top, grid, event->row, event->column, &found))
 		top_click_column(run->top, found);
 	else if (top_find_row(run->top, grid, event->row, &found))
 		top_click_row(run->top, found);

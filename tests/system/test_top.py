@@ -132,6 +132,38 @@ class TestThroughAnAgent:
         finally:
             node.end()
 
+    def test_the_node_stands_above_its_jobs_as_proc_has_it(self, node):
+        def meminfo():
+            lines = (line.split() for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
+            return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines}
+
+        def busy():
+            user, nice, system, _, _, irq, softirq, *_ = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+            return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+        before = busy()
+        told = node.ask("/v1/snapshot?max_age=0.05")["node"]
+        after = busy()
+        mine = sum(told[f"cpu_{mode}_seconds"] for mode in ("user", "nice", "system", "irq", "softirq"))
+        assert before <= mine <= after
+        assert told["cpus"] == os.cpu_count() and told["memory_total_bytes"] == meminfo()["MemTotal"]
+        assert told["swap_total_bytes"] == meminfo()["SwapTotal"]
+        assert 0 < told["memory_available_bytes"] < told["memory_total_bytes"] and told["load15"] >= 0
+        text = node.top("--batch", "-n", 1, "--size", 80)
+        assert re.search(rf"^ CPU +[█·]{{20}} +[\d.]+ % of {os.cpu_count()} CPU", text, re.M)
+        assert re.search(r"^ memory +[█·]{20} +[\d.]+ % of [\d.]+ GiB", text, re.M)
+        assert re.search(r"^ load +[\d.]+ [\d.]+ [\d.]+", text, re.M)
+        small = node.top("--batch", "-n", 1, "--size", "40x10").splitlines()
+        assert re.match(r" CPU [\d.]+ %  memory [\d.]+ %  load", small[1]) and small[2].startswith(" ID ")
+
+    def test_a_site_may_not_want_numbers_of_the_node(self, start_agent, groups, keeper):
+        node = Node(start_agent(node_files="off"), groups, keeper)
+        try:
+            assert "node" not in node.ask("/v1/snapshot")
+            assert node.top("--batch", "-n", 1, "--size", 80).splitlines()[1].startswith(" ID ")
+        finally:
+            node.end()
+
     def test_jobs_that_do_nothing_are_left_out_where_somebody_wants_that(self, node):
         node.await_users()
         shown = lines_of(node.top("--batch", "-n", 1, "--hide-idle", "--size", 80))

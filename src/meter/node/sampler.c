@@ -12,6 +12,7 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "sources/node.h"
 #include "sources/node_ports.h"
 #include "basic/error.h"
 #include "basic/file.h"
@@ -52,6 +53,8 @@ struct sampler {
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
 	struct snapshot *last;
+	struct node_values node_values; /* and of which snapshot they are, by its boot_ns */
+	uint64_t node_values_of_ns;
 	struct sampler_state counts;
 	struct error news;
 	char node[65], boot_id[40];
@@ -636,6 +639,21 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 			   : 0;
 
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
+}
+
+struct node_values sampler_get_node_values(struct sampler *s)
+{
+	_cleanup_(samples_clear) struct samples samples = {};
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
+
+	if (!s->last || s->node_values_of_ns == s->last->boot_ns)
+		return s->node_values;
+	s->node_values_of_ns = s->last->boot_ns;
+	s->node_values = (struct node_values){};
+	if (sources_put_one(s->sources.sources, NODE_FILES_SOURCE, boot_ns, &samples) >= 0 &&
+	    samples.count)
+		s->node_values = node_values_of(&samples, boot_ns);
+	return s->node_values;
 }
 
 struct meter *sampler_meter(struct sampler *s)
