@@ -376,14 +376,17 @@ static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
 	ASSERT_OK(registry_feed(r, &f));
 }
 
-static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance)
+static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
+			 const char *used)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
 	const struct balance *cores = &snapshot_find(s, "slurm", "42")->cores;
+	const char *list = registry_job_cpus_used(registry_find(r, "slurm", "42"));
 
 	ASSERT(cores->count.is_known == (count > 0));
 	ASSERT_EQ(cores->count.number, count);
 	ASSERT_EQ(cores->balance.number, balance);
+	ASSERT_STREQ(list ? list : "-", used);
 }
 
 /* The job began at 110 s: at 130 s a core is touched from 1 s on. */
@@ -407,15 +410,15 @@ TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 
 	learn_job(r);
 	ASSERT_OK(registry_feed(r, &f));
-	expect_cores(r, 130, 2, 6666); /* 6 s and 2 s */
+	expect_cores(r, 130, 2, 6666, "3,7"); /* 6 s and 2 s */
 	learn(r, 140, dead, 1);
 	ASSERT_OK(registry_feed(r, &f));
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_cores(r, NULL, NULL, 0);
-	expect_cores(r, 142, 1, 10000); /* what of it was folded: 4 s, and 0.5 s are not enough by
-					   now */
+	expect_cores(r, 142, 1, 10000, "7"); /* what of it was folded: 4 s, and 0.5 s are not
+						enough by now */
 	feed_cores(r, &other, unknown, 1);
-	expect_cores(r, 143, 0, 0);
+	expect_cores(r, 143, 0, 0, "-");
 }
 
 static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,

@@ -72,6 +72,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->oom_list);
 	free(j->base);
 	registry_cores_clear(&j->cores);
+	free(j->cpus_used);
 	free(j->rows);
 	free(j->buckets);
 	free(j->mounts);
@@ -461,6 +462,11 @@ int registry_job_announce(struct registry_job *j, uint32_t uid)
 	j->is_announced = j->is_changed = true;
 	j->registry->is_ordered = false;
 	return 0;
+}
+
+const char *registry_job_cpus_used(const struct registry_job *j)
+{
+	return j->cpus_used;
 }
 
 uint64_t registry_job_lost_groups(const struct registry_job *j)

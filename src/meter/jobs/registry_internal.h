@@ -83,6 +83,8 @@ int registry_cores_copy(struct registry_cores *to, const struct registry_cores *
 /* How many of them, and how evenly, in so long a time; not known where it is 0. */
 int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns,
 				struct balance *ret);
+/* Which these are, as a CPU list, which the caller frees; NULL: not known.  -ENOMEM. */
+int registry_cores_list_used(const struct registry_cores *c, uint64_t elapsed_ns, char **ret);
 
 /* ---- ranks ---- */
 
@@ -251,6 +253,7 @@ struct registry_job {
 	struct registry_ports ports;
 	struct parts parts; /* folded */
 	struct registry_cores cores; /* folded */
+	char *cpus_used; /* of what was shown, as a CPU list; NULL: not known */
 	struct busiest_threads busiest; /* of that process which did most, in what is folded */
 	struct oom_list *oom_list; /* NULL: there are none */
 	struct syscalls *syscalls; /* folded; NULL: there are none */

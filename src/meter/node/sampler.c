@@ -14,6 +14,7 @@
 #include "basic/clock.h"
 #include "sources/node.h"
 #include "sources/node_ports.h"
+#include "sources/numa.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
@@ -579,6 +580,18 @@ static int describe_lost_groups(const struct registry_job *job, struct record *r
 		     : 0;
 }
 
+/* Which CPUs it used, and the NUMA nodes of these and of those that it may use. */
+static int describe_cpus(const struct sampler *s, const struct registry_job *job,
+			 struct record *record)
+{
+	const char *used = registry_job_cpus_used(job);
+
+	record->job.cpus_used = used ? strdup(used) : NULL;
+	if (used && !record->job.cpus_used)
+		return -ENOMEM;
+	return numa_describe(s->options.root_fd, record);
+}
+
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err)
 {
@@ -593,6 +606,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	r = job_record_make(snapshot, job, &node, &record);
 	if (r >= 0)
 		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
+	if (r >= 0)
+		r = describe_cpus(s, known, record);
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
