@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/arguments.h"
 #include "basic/cleanup.h"
@@ -13,14 +15,61 @@
 #include "report/reading.h"
 #include "codec/records.h"
 #include "cli/report.h"
+#include "report/reports.h"
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
 
 struct settings {
 	bool is_merged;
+	struct report_columns columns;
 };
 
+static int find_column(const char *name, size_t *ret, struct error *err)
+{
+	const char *known;
+
+	for (size_t i = 0; (known = report_column_name(i)); i++) {
+		if (strcmp(name, known) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	if (strchr(name, '.') || strchr(name, '/'))
+		return error_set(err, -EINVAL,
+				 "'-o' is for columns; a file is named by '--output %s'", name);
+	return error_set(err, -EINVAL,
+			 "there is no column '%s'; there are rank, node, elapsed, cpu, cores, "
+			 "memory, read, written",
+			 name);
+}
+
+static int parse_columns(const char *text, void *at, struct error *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	struct report_columns columns = {};
+	char *rest = copy, *name;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		if (columns.count == REPORT_COLUMNS_MAX)
+			return error_set(err, -EINVAL, "more than %d columns are too many",
+					 REPORT_COLUMNS_MAX);
+		r = find_column(name, &columns.items[columns.count++], err);
+	}
+	if (r == 0)
+		*(struct report_columns *)at = columns;
+	return r == -ENOMEM ? error_set_errno(err, r, "cannot take the columns") : r;
+}
+
+static const char *column_word(const void *target, size_t i)
+{
+	(void)target;
+	return report_column_name(i);
+}
+
 static const struct cli_option options[] = {
+	{ "columns", 'o', "LIST", "list the records, a line each, with these columns",
+	  offsetof(struct settings, columns), parse_columns, column_word },
 	{ "merge", 'm', NULL,
 	  "merge all records into one (csv and ndjson keep them apart without it)",
 	  offsetof(struct settings, is_merged), NULL },
@@ -57,6 +106,32 @@ static int print(const struct output *output, struct records *records, bool is_m
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
+/* A line a record, for scripts and wide terminals. */
+static int print_list(const struct records *records, const struct report_columns *columns,
+		      struct error *err)
+{
+	_cleanup_(sheet_clear) struct sheet sheet = {};
+	int r = sheet_open(stdout, &sheet);
+
+	if (r == 0) {
+		report_list(records, columns, &sheet.page);
+		r = sheet_print(&sheet);
+	}
+	if (r == 0 && fflush(stdout) != 0)
+		r = -errno;
+	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
+}
+
+/* What goes with a list of records. */
+static int check_list(const struct settings *s, const struct output *output, struct error *err)
+{
+	if (!s->columns.count || (output->format == OUTPUT_TEXT && !output->file && !s->is_merged))
+		return 0;
+	return error_set(err, -EINVAL,
+			 "'-o' lists records as text: it goes with no file, no other format and no "
+			 "'--merge'");
+}
+
 static int run_report(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = {};
@@ -73,7 +148,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 
 	if (r == 0)
 		return CLI_WELL;
-	if (r < 0 || output_settle(&output, &err) < 0)
+	if (r < 0 || output_settle(&output, &err) < 0 || check_list(&settings, &output, &err) < 0)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
@@ -81,7 +156,9 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		r = site_rules_load(command, NULL, &rules, &err);
 	output.rules = rules;
-	if (r == 0)
+	if (r == 0 && settings.columns.count)
+		r = print_list(&records, &settings.columns, &err);
+	else if (r == 0)
 		r = print(&output, &records, settings.is_merged, &err);
 	return r < 0 ? cli_fail(command, &err) : exit_code;
 }
