@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/columns.h"
 #include "tui/numbers.h"
 #include "codec/wire_snapshot.h"
 
@@ -96,6 +97,8 @@ struct top { /* begins as top_new() makes it */
 	struct top_row *rows;
 	size_t row_count, row_room;
 	size_t column; /* by which rows are sorted: see columns.h */
+	struct columns_wanted wanted; /* that are shown; {}: as there is room */
+	bool has_no_legend; /* of text: no title, no lines of the node, no heads */
 	bool is_inverted, is_tree, is_tagged_only, is_following, is_paused, has_detail;
 	bool hides_idle; /* jobs that do nothing: see numbers_are_idle() */
 	char filter[TOP_TEXT_MAX], user[TOP_TEXT_MAX], search[TOP_TEXT_MAX];

@@ -16,7 +16,6 @@
 #include "tui/top_node.h"
 #include "basic/utf8.h"
 
-#define COLUMNS_MAX 32
 #define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
 #define LIST_ROWS_MIN 4 /* that details leave */
 #define KEYS_COLUMNS 10 /* of help */
@@ -149,16 +148,18 @@ static void put_in_column(struct grid *g, unsigned int row, unsigned int at, uns
 
 static void draw_heads(const struct top *t, struct grid *g, unsigned int row)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
-	columns_fit(g->columns - 1, widths);
+	columns_fit(&t->wanted, g->columns - 1, &layout);
 	grid_paint(g, row, 0, g->columns, STYLE_HEAD);
-	for (size_t i = 0; i < column_count; i++) {
-		if (!widths[i])
-			continue;
-		put_in_column(g, row, at, widths[i], top_columns[i].is_left,
-			      i == t->column ? STYLE_SELECTED : STYLE_HEAD, top_columns[i].title);
-		at += widths[i] + 1;
+	for (size_t i = 0; i < layout.count; i++) {
+		const size_t column = layout.items[i].column;
+
+		put_in_column(g, row, at, layout.items[i].width, top_columns[column].is_left,
+			      column == t->column ? STYLE_SELECTED : STYLE_HEAD,
+			      top_columns[column].title);
+		at += layout.items[i].width + 1;
 	}
 }
 
@@ -200,18 +201,17 @@ static void draw_cell(const struct top *t, const struct top_row *row, size_t col
 static void draw_row(const struct top *t, const struct top_row *row, struct grid *g,
 		     unsigned int at_row)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
-	columns_fit(g->columns - 1, widths);
+	columns_fit(&t->wanted, g->columns - 1, &layout);
 	if (row->job->is_tagged && row->part == TOP_JOB)
 		grid_put(g, at_row, 0, 1, STYLE_TAGGED, "*");
 	else if (row->job->is_folded && t->is_tree && !*t->zoom[1])
 		grid_put(g, at_row, 0, 1, STYLE_DIM, "+");
-	for (size_t i = 0; i < column_count; i++) {
-		if (!widths[i])
-			continue;
-		draw_cell(t, row, i, g, at_row, at, widths[i]);
-		at += widths[i] + 1;
+	for (size_t i = 0; i < layout.count; i++) {
+		draw_cell(t, row, layout.items[i].column, g, at_row, at, layout.items[i].width);
+		at += layout.items[i].width + 1;
 	}
 }
 
@@ -440,23 +440,36 @@ void top_draw(struct top *t, struct grid *g)
 		draw_main(t, g);
 }
 
+static unsigned int text_begin(const struct top *t, unsigned int columns)
+{
+	return t->has_no_legend ? 0 : places_of(t, columns, 0).list;
+}
+
 unsigned int top_text_rows(const struct top *t, unsigned int columns)
 {
-	const unsigned int begin = places_of(t, columns, 0).list;
+	const unsigned int begin = text_begin(t, columns);
 
 	return begin +
 	       (unsigned int)MIN(MAX(t->row_count, (size_t)1), (size_t)GRID_ROWS_MAX - begin);
 }
 
+unsigned int top_text_columns(const struct top *t, unsigned int columns)
+{
+	return MAX(columns, columns_width(&t->wanted) + 1);
+}
+
 void top_draw_text(struct top *t, struct grid *g)
 {
 	const struct places p = places_of(t, g->columns, 0);
+	const unsigned int begin = text_begin(t, g->columns);
 
-	draw_title(t, g);
-	top_node_draw(t, g, 1, p.node_rows);
-	draw_heads(t, g, p.heads);
-	for (unsigned int i = 0; i < t->row_count && p.list + i < g->rows; i++)
-		draw_row(t, &t->rows[i], g, p.list + i);
+	if (!t->has_no_legend) {
+		draw_title(t, g);
+		top_node_draw(t, g, 1, p.node_rows);
+		draw_heads(t, g, p.heads);
+	}
+	for (unsigned int i = 0; i < t->row_count && begin + i < g->rows; i++)
+		draw_row(t, &t->rows[i], g, begin + i);
 }
 
 bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret)
@@ -473,17 +486,20 @@ bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, s
 bool top_find_column(const struct top *t, const struct grid *g, unsigned int row,
 		     unsigned int column, size_t *ret)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
 	if (g->columns < TOP_COLUMNS_MIN || row != places_of(t, g->columns, g->rows).heads)
 		return false;
-	columns_fit(g->columns - 1, widths);
-	for (size_t i = 0; i < column_count; i++) {
-		if (widths[i] && column >= at && column < at + widths[i]) {
-			*ret = i;
+	columns_fit(&t->wanted, g->columns - 1, &layout);
+	for (size_t i = 0; i < layout.count; i++) {
+		const unsigned int width = layout.items[i].width;
+
+		if (column >= at && column < at + width) {
+			*ret = layout.items[i].column;
 			return true;
 		}
-		at += widths[i] ? widths[i] + 1 : 0;
+		at += width + 1;
 	}
 	return false;
 }

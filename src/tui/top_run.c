@@ -235,8 +235,9 @@ static int show_screen(struct run *run)
 static int show_text(struct run *run)
 {
 	const struct top_options *o = run->options;
+	unsigned int columns = o->rows ? o->columns : top_text_columns(run->top, o->columns);
 	_cleanup_(grid_freep) struct grid *grid = grid_new(
-		o->columns, o->rows ? o->rows : top_text_rows(run->top, o->columns), o->is_ascii);
+		columns, o->rows ? o->rows : top_text_rows(run->top, columns), o->is_ascii);
 
 	if (!grid)
 		return -ENOMEM;
@@ -244,7 +245,7 @@ static int show_text(struct run *run)
 		top_draw(run->top, grid);
 	else
 		top_draw_text(run->top, grid);
-	if (run->polls)
+	if (run->polls && !o->has_no_legend)
 		putchar('\n');
 	grid_print_text(grid, stdout);
 	return fflush(stdout) == 0 ? 0 : -errno;
@@ -535,6 +536,9 @@ static int begin(struct run *run, struct error *err)
 	run->top->interval_ns = o->interval_ns;
 	run->top->is_tree = o->is_tree;
 	run->top->hides_idle = o->hides_idle;
+	run->top->has_no_legend = o->has_no_legend;
+	if (o->wanted)
+		run->top->wanted = *o->wanted;
 	run->top->target_count = MIN(o->target_count, (size_t)TOP_TARGETS_MAX);
 	for (size_t i = 0; i < run->top->target_count; i++)
 		run->top->targets[i] = o->targets[i];

@@ -164,6 +164,13 @@ class TestThroughAnAgent:
         finally:
             node.end()
 
+    def test_columns_are_chosen(self, node):
+        node.await_users()
+        rows = node.top("--batch", "-n", 1, "-o", "id,user,state", "--no-legend").splitlines()
+        assert [row.split()[1:] for row in rows if row.split()[0] == "9"] == [[OWNER, "S"]]
+        assert not any("CORES" in row or "CPU" in row for row in rows)
+        assert "there is no column 'x'" in node.top("--batch", "-o", "id,x", code=2)
+
     def test_jobs_that_do_nothing_are_left_out_where_somebody_wants_that(self, node):
         node.await_users()
         shown = lines_of(node.top("--batch", "-n", 1, "--hide-idle", "--size", 80))

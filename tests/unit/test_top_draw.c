@@ -193,6 +193,32 @@ TEST(the_mouse_finds_rows_and_heads)
 	top_free(t);
 }
 
+TEST(text_has_the_columns_that_are_wanted_and_no_legend_where_nobody_wants_one)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct grid *g;
+
+	ASSERT_OK(columns_parse("cores,id,time", &t->wanted, NULL));
+	t->has_no_legend = true;
+	ASSERT_OK(top_arrange(t));
+	g = grid_new(top_text_columns(t, 20), top_text_rows(t, 20), false);
+	ASSERT_EQ(g->columns, 24u);
+	top_draw_text(t, g);
+	grid_print_text(g, out);
+	fclose(out);
+	grid_free(g);
+	ASSERT_STREQ(text, "   3.6/4 123        2:16\n"
+			   "   2.0/4 1000       0:00\n"
+			   "   0.5/1 77         0:11\n"
+			   "   0.1/8 124       2h00m\n"
+			   "   0.0/2 125        1:02\n"
+			   "       - 99            -\n");
+	top_free(t);
+}
+
 /* Of another agent, or of a site that does not want them. */
 TEST(without_numbers_of_the_node_there_are_no_lines_of_it)
 {
