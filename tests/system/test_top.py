@@ -241,6 +241,18 @@ class TestThroughAnAgent:
         assert "1 job " in text and str(node.started[3].pid) in text
         assert str(node.started[0].pid) not in text
 
+    def test_a_run_of_roots_is_roots(self, node):
+        run = subprocess.Popen([BUILD.resolve() / "jobmeter", "run", "--", "sleep", "600"], env=node.environment,
+                               stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 60
+            while not re.search(r"^.[\w.-]+ +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M):
+                assert time.monotonic() < end and run.poll() is None
+                time.sleep(0.3)
+        finally:
+            run.send_signal(signal.SIGTERM)
+            run.wait()
+
     def test_a_job_without_a_name_is_told_by_what_it_runs(self, node):
         end = time.monotonic() + 60
         while "(sleep)" not in lines_of(node.top("--batch", "-n", 1, "--size", 80)).get("9", ""):

@@ -803,6 +803,32 @@ TEST(the_run_that_was_announced_is_shown)
 	snapshot_unref(s);
 }
 
+TEST(a_run_of_roots_is_his_until_a_task_in_it_proves_to_be_anothers)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),
+					    life(2, 0, 110, 0, "/docker/aaaabbbbcccc") };
+	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct job *known;
+
+	learn(r, 115, lives, 2);
+	feed(r, tasks, 2, NULL, 0);
+	known = registry_job_known(registry_find(r, "run", "5"));
+	ASSERT_EQ(known->uid, (int64_t)0);
+	ASSERT_EQ(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->uid, (int64_t)-1);
+	registry_job_facts(registry_find(r, "run", "5"))->user = strdup("root");
+	snapshot_unref(snap(r, 115));
+	tasks[0].uid = 8;
+	feed(r, tasks, 2, NULL, 0);
+	known = registry_job_known(registry_find(r, "run", "5"));
+	ASSERT_EQ(known->uid, (int64_t)8);
+	ASSERT(!known->user); /* he is to be named anew */
+	tasks[0].uid = 9; /* the first counts */
+	snapshot_unref(snap(r, 116));
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(registry_job_known(registry_find(r, "run", "5"))->uid, (int64_t)8);
+}
+
 TEST(one_user_leaves_room_for_others)
 {
 	const struct registry_options options = { .jobs_max = 32 };

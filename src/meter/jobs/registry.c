@@ -459,6 +459,7 @@ int registry_job_announce(struct registry_job *j, uint32_t uid)
 		facts->user = NULL;
 	}
 	facts->uid = uid;
+	j->is_roots = false;
 	j->is_announced = j->is_changed = true;
 	j->registry->is_ordered = false;
 	return 0;

@@ -240,6 +240,7 @@ struct registry_job {
 	bool is_restored; /* from a state */
 	bool is_delegated; /* a user chose its name: root vouches for none of it */
 	bool is_announced; /* a `run` whose owner is known by its group's id */
+	bool is_roots; /* a `run` of root's, until a task in it proves to be another's */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
 	uint64_t lost_groups; /* that are not in it: there was no room for it yet */
 	uint32_t groups, live_groups;
