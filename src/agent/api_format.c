@@ -237,6 +237,7 @@ struct stream {
 	struct api_view view;
 	const struct list_form *form;
 	struct job_record_node node; /* of records */
+	struct node_values node_values; /* of a tick */
 	struct api_wish wish;
 	size_t next, listed;
 	char *text; /* what is being sent */
@@ -286,7 +287,8 @@ static void format_wire_snapshot_head(const struct stream *s, struct document *d
 {
 	const struct tick tick = { .real_ns = s->snapshot->real_ns,
 				   .boot_ns = s->snapshot->boot_ns,
-				   .took_ns = s->snapshot->took_ns };
+				   .took_ns = s->snapshot->took_ns,
+				   .node = s->node_values };
 
 	wire_snapshot_format_head(&tick, d);
 }
@@ -431,13 +433,14 @@ int api_stream_jobs(struct snapshot *snapshot, const struct api_view *view, stru
 }
 
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, const struct api_wish *wish,
-			struct http_answer *ret)
+			const struct job_record_node *node, const struct node_values *values,
+			const struct api_wish *wish, struct http_answer *ret)
 {
 	const struct stream stream = { .snapshot = snapshot,
 				       .view = *view,
 				       .form = &tick_form,
 				       .node = *node,
+				       .node_values = *values,
 				       .wish = *wish };
 
 	return answer_stream(&stream, ret);

@@ -50,8 +50,9 @@ struct api_wish { /* what a reader of snapshots has, and wants */
 				      gone out; may be NULL */
 };
 
-/* The same as records, short ones (see wire_snapshot.h).  What @node points to outlives the answer.
- */
+/* The same as records, short ones (see wire_snapshot.h).  What @node points to outlives the answer;
+ * @values are copied. */
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
-			const struct job_record_node *node, const struct api_wish *wish,
+			const struct job_record_node *node, const struct node_values *values,
+			const struct api_wish *wish,
 			struct http_answer *ret);

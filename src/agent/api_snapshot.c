@@ -57,6 +57,7 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
 			     struct http_answer *ret)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *snapshot = NULL;
+	struct node_values values;
 	struct job_record_node node;
 	struct error err = {};
 	struct query query;
@@ -73,5 +74,6 @@ int api_wire_snapshot_answer(struct api_ahead *ahead, struct sampler *sampler,
 		query.wish.ahead = &ahead->ns;
 		query.wish.ahead_ns = MAX(query.wish.ahead_ns, API_RECORD_AGE_NS);
 	}
-	return api_stream_snapshot(snapshot, view, &node, &query.wish, ret);
+	values = sampler_get_node_values(sampler);
+	return api_stream_snapshot(snapshot, view, &node, &values, &query.wish, ret);
 }

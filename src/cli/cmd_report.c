@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "cli/arguments.h"
 #include "basic/cleanup.h"
@@ -13,14 +15,64 @@
 #include "report/reading.h"
 #include "codec/records.h"
 #include "cli/report.h"
+#include "report/reports.h"
+#include "report/summary.h"
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
 
 struct settings {
-	bool is_merged;
+	bool is_merged, is_summary;
+	struct report_columns columns;
 };
 
+static int find_column(const char *name, size_t *ret, struct error *err)
+{
+	const char *known;
+
+	for (size_t i = 0; (known = report_column_name(i)); i++) {
+		if (strcmp(name, known) == 0) {
+			*ret = i;
+			return 0;
+		}
+	}
+	if (strchr(name, '.') || strchr(name, '/'))
+		return error_set(err, -EINVAL,
+				 "'-o' is for columns; a file is named by '--output %s'", name);
+	return error_set(err, -EINVAL,
+			 "there is no column '%s'; there are rank, node, elapsed, cpu, cores, "
+			 "memory, read, written",
+			 name);
+}
+
+static int parse_columns(const char *text, void *at, struct error *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	struct report_columns columns = {};
+	char *rest = copy, *name;
+	int r = copy ? 0 : -ENOMEM;
+
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		if (columns.count == REPORT_COLUMNS_MAX)
+			return error_set(err, -EINVAL, "more than %d columns are too many",
+					 REPORT_COLUMNS_MAX);
+		r = find_column(name, &columns.items[columns.count++], err);
+	}
+	if (r == 0)
+		*(struct report_columns *)at = columns;
+	return r == -ENOMEM ? error_set_errno(err, r, "cannot take the columns") : r;
+}
+
+static const char *column_word(const void *target, size_t i)
+{
+	(void)target;
+	return report_column_name(i);
+}
+
 static const struct cli_option options[] = {
+	{ "summary", 0, NULL, "print five lines, as at the end of a job's output",
+	  offsetof(struct settings, is_summary), NULL },
+	{ "columns", 'o', "LIST", "list the records, a line each, with these columns",
+	  offsetof(struct settings, columns), parse_columns, column_word },
 	{ "merge", 'm', NULL,
 	  "merge all records into one (csv and ndjson keep them apart without it)",
 	  offsetof(struct settings, is_merged), NULL },
@@ -57,6 +109,50 @@ static int print(const struct output *output, struct records *records, bool is_m
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
+/* What stands alone on the standard output: a line a record, or five lines of all of them. */
+static int print_short(const struct settings *s, struct records *records, const struct rules *rules,
+		       struct error *err)
+{
+	_cleanup_(sheet_clear) struct sheet sheet = {};
+	int r = s->is_summary ? arguments_merge(records, err) : 0;
+
+	if (r < 0)
+		return r;
+	r = sheet_open(stdout, &sheet);
+	if (r == 0) {
+		if (s->is_summary)
+			summary_text(records->items[0], rules, &sheet.page);
+		else
+			report_list(records, &s->columns, &sheet.page);
+		r = sheet_print(&sheet);
+	}
+	if (r == 0 && fflush(stdout) != 0)
+		r = -errno;
+	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
+}
+
+static bool is_short(const struct settings *s)
+{
+	return s->is_summary || s->columns.count;
+}
+
+/* What goes with these. */
+static int check_short(const struct settings *s, const struct output *output, struct error *err)
+{
+	const char *option = s->is_summary ? "--summary" : "-o";
+
+	if (!is_short(s))
+		return 0;
+	if (s->is_summary && s->columns.count)
+		return error_set(err, -EINVAL, "'--summary' and '-o' exclude each other");
+	if (output->format == OUTPUT_TEXT && !output->file && !output->is_full && !s->is_merged)
+		return 0;
+	return error_set(err, -EINVAL,
+			 "'%s' prints text: it goes with no file, no other format, '--full' or "
+			 "'--merge'",
+			 option);
+}
+
 static int run_report(const struct cli_command *command, int argc, char **argv)
 {
 	struct settings settings = {};
@@ -73,7 +169,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 
 	if (r == 0)
 		return CLI_WELL;
-	if (r < 0 || output_settle(&output, &err) < 0)
+	if (r < 0 || output_settle(&output, &err) < 0 || check_short(&settings, &output, &err) < 0)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
@@ -81,7 +177,9 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		r = site_rules_load(command, NULL, &rules, &err);
 	output.rules = rules;
-	if (r == 0)
+	if (r == 0 && is_short(&settings))
+		r = print_short(&settings, &records, rules, &err);
+	else if (r == 0)
 		r = print(&output, &records, settings.is_merged, &err);
 	return r < 0 ? cli_fail(command, &err) : exit_code;
 }

@@ -19,6 +19,7 @@
 #include "basic/parse.h"
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
+#include "tui/columns.h"
 #include "tui/top_draw.h"
 #include "tui/top_run.h"
 #include "tui/top_source.h"
@@ -36,7 +37,9 @@ struct settings {
 	struct {
 		unsigned int columns, rows;
 	} size;
-	bool is_batch, is_json, is_ascii, is_tree, is_standalone;
+	struct columns_wanted wanted;
+	bool has_no_legend;
+	bool is_batch, is_json, is_ascii, is_tree, is_standalone, hides_idle;
 };
 
 static int parse_delay(const char *text, void *at, struct error *err)
@@ -78,6 +81,17 @@ static int parse_size(const char *text, void *at, struct error *err)
 	return 0;
 }
 
+static int parse_columns(const char *text, void *at, struct error *err)
+{
+	return columns_parse(text, at, err);
+}
+
+static const char *column_word(const void *target, size_t i)
+{
+	(void)target;
+	return i < column_count ? top_columns[i].name : NULL;
+}
+
 #define AT(member) offsetof(struct settings, member)
 /* clang-format off */
 static const struct cli_option options[] = {
@@ -92,6 +106,9 @@ static const struct cli_option options[] = {
 	{ "replay", 0, "FILE", "show a recorded FILE", AT(replay), NULL },
 	{ "standalone", 0, NULL, "measure without the agent (needs root)", AT(is_standalone), NULL },
 	{ "tree", 't', NULL, "begin with steps, tasks and processes", AT(is_tree), NULL },
+	{ "columns", 'o', "LIST", "show these columns, in this order: id,cores,memory", AT(wanted), parse_columns, column_word },
+	{ "no-legend", 0, NULL, "with --batch: rows alone, without title and heads", AT(has_no_legend), NULL },
+	{ "hide-idle", 'i', NULL, "leave out jobs that do nothing now", AT(hides_idle), NULL },
 	{ "ascii", 0, NULL, "draw with ASCII only", AT(is_ascii), NULL },
 };
 /* clang-format on */
@@ -118,6 +135,11 @@ static int check_settings(const struct settings *s, int argc, char **argv,
 				 argv[0], argv[0]);
 	if (s->is_batch && s->is_json)
 		return error_set(err, -EINVAL, "'--batch' and '--json' exclude each other");
+	if (s->has_no_legend && (!s->is_batch || s->size.rows))
+		return error_set(err, -EINVAL,
+				 "'--no-legend' needs '--batch', and no height of a screen");
+	if (s->wanted.count && s->is_json)
+		return error_set(err, -EINVAL, "'--columns' and '--json' exclude each other");
 	if (s->size.columns && !s->is_batch)
 		return error_set(err, -EINVAL, "'--size' needs '--batch'");
 	if (s->replay && (s->record || s->is_standalone))
@@ -202,6 +224,9 @@ static int look(const struct settings *s, const struct watch_targets *targets, s
 		.is_ascii = s->is_ascii || strcasecmp(nl_langinfo(CODESET), "UTF-8") != 0,
 		.has_color = !(no_color && *no_color),
 		.is_tree = s->is_tree,
+		.hides_idle = s->hides_idle,
+		.has_no_legend = s->has_no_legend,
+		.wanted = &s->wanted,
 		.user = s->user,
 		.targets = list,
 		.target_count = targets->count,

@@ -20,6 +20,7 @@
 #include "cgroup/descendants.h"
 #include "basic/error.h"
 #include "basic/file.h"
+#include "sources/numa.h"
 #include "cli/identify.h"
 #include "basic/macro.h"
 #include "cli/measurer.h"
@@ -354,6 +355,8 @@ static int finish(struct measurement *m, char *const argv[], struct error *err)
 	if (r >= 0)
 		r = allocation_read(m->root_fd, m->has_hierarchy ? &m->hierarchy : NULL,
 				    &m->record->reading, &m->record->job.cpus_allowed);
+	if (r >= 0)
+		r = numa_describe(m->root_fd, m->record);
 	if (r >= 0)
 		r = identify(m, argv);
 	if (r >= 0 && *m->why_no_agent.text)

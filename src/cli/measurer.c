@@ -84,6 +84,7 @@ int measurer_take_over(struct record *from, struct record *record)
 	SWAP(syscalls);
 	SWAP(oom_list);
 	SWAP(ports);
+	SWAP(job.cpus_used);
 	record->cores = from->cores;
 	record->ranks = from->ranks;
 	record->threads = from->threads;

@@ -19,7 +19,7 @@ static int print_merged(const struct records *records, const struct rules *rules
 	if (r < 0)
 		return error_set_errno(err, r, "cannot merge the records");
 	report_text(merged, NULL, rules, page);
-	report_list(records, page);
+	report_list(records, NULL, page);
 	return 0;
 }
 

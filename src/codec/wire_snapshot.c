@@ -33,6 +33,7 @@ void wire_snapshot_format_head(const struct tick *t, struct document *d)
 	document_put_time(d, "time", t->real_ns);
 	add_seconds(d, "boot_seconds", t->boot_ns);
 	add_seconds(d, "took_seconds", t->took_ns);
+	node_values_format(&t->node, d);
 }
 
 void wire_snapshot_format_unchanged(const struct job *job, uint64_t elapsed_ns, struct document *d)
@@ -65,6 +66,8 @@ static int take_head(const struct place *place, const json_t *root, struct tick 
 		r = take_seconds(place, root, "boot_seconds", &to->boot_ns);
 	if (r == 0)
 		r = take_seconds(place, root, "took_seconds", &to->took_ns);
+	if (r == 0)
+		r = node_values_parse(place, root, &to->node);
 	if (r == 0 && !to->boot_ns)
 		r = place_refuse(place, "boot_seconds", "is missing");
 	return r;

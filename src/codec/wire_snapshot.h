@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "codec/records.h"
+#include "model/node_values.h"
 
 struct document;
 struct error;
@@ -23,6 +24,7 @@ struct tick { /* begins as {} */
 	uint64_t real_ns; /* when the reading began, since the epoch; 0: not known */
 	uint64_t boot_ns; /* the same by CLOCK_BOOTTIME, which nobody sets: for differences */
 	uint64_t took_ns; /* how long the reading took; 0: not known */
+	struct node_values node; /* of about that moment: it says which */
 	struct records jobs; /* owned */
 };
 

@@ -63,6 +63,8 @@ struct record {
 		char **command; /* NULL-ended argv */
 		char *cpus_allowed; /* a CPU list, such as "0-3,8": what allocated_cores was counted
 				       from */
+		char *cpus_used; /* those that `cores` counts, as such a list */
+		char *numa_allowed, *numa_used; /* the NUMA nodes of both, likewise */
 		char *dir; /* where it was run */
 		int64_t uid; /* -1: absent */
 		int exit_code; /* -1: absent (signal) */

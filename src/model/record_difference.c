@@ -220,6 +220,16 @@ static int check_sameness(const struct record *later, const struct record *earli
 	return error_set(err, -ESTALE, "that is another job by now");
 }
 
+/* Which CPUs it used meanwhile nobody knows, if it had used some before. */
+static void subtract_cpus(struct record *to, const struct record *earlier)
+{
+	if (!earlier->job.cpus_used)
+		return;
+	free(to->job.cpus_used);
+	free(to->job.numa_used);
+	to->job.cpus_used = to->job.numa_used = NULL;
+}
+
 static int subtract_section(const struct section *section, struct record *to,
 			    const struct record *earlier)
 {
@@ -245,6 +255,7 @@ int record_subtract(const struct record *later, const struct record *earlier, st
 		return r;
 	assert(difference);
 	subtract_time(difference, earlier);
+	subtract_cpus(difference, earlier);
 	(void)take_off(&difference->coverage.lost_events, earlier->coverage.lost_events);
 	(void)take_off(&difference->coverage.unmeasured_ns, earlier->coverage.unmeasured_ns);
 	r = subtract_values(difference, &earlier->reading);

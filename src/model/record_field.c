@@ -38,6 +38,9 @@ const struct record_field record_fields[] = {
 	{ "time", "elapsed_seconds", FIELD_SECONDS, AT(time.elapsed_ns), 0, false, "Time between start and end, suspended time included; absent where nobody saw the start; merged: the longest." },
 
 	{ "cpu", "cpus_allowed", FIELD_STRING, AT(job.cpus_allowed), 0, false, "The CPUs that it could run on, such as \"0-3,8\"." },
+	{ "cpu", "cpus_used", FIELD_STRING, AT(job.cpus_used), 0, false, "The CPUs that it was on for at least 5 % of the time, such as \"0,2\": those that cores.used counts." },
+	{ "cpu", "numa_nodes_allowed", FIELD_STRING, AT(job.numa_allowed), 0, false, "The NUMA nodes of the CPUs that it could run on, such as \"0-1\"." },
+	{ "cpu", "numa_nodes_used", FIELD_STRING, AT(job.numa_used), 0, false, "The NUMA nodes of the CPUs that it used." },
 
 	{ "cores", "used", FIELD_COUNT, AT(cores.count), 0, false, "Cores that it was on for at least 5 % of the time; merged: of all nodes." },
 	{ "cores", "balance", FIELD_SHARE, AT(cores.balance), 0, false, "The mean time on those cores by the greatest: 1 is even." },

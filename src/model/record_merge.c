@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,6 +233,45 @@ static void add_value(struct value *to, const struct value *from)
 					     : (struct value){};
 }
 
+/* A list as all records together have it; NULL, if one of them has none. */
+static int merge_cpu_list(const struct record *const *records, size_t count, size_t offset,
+			  char **ret)
+{
+	struct cpulist all = {}, one;
+
+	for (size_t i = 0; i < count; i++) {
+		const char *text =
+			*(char *const *)(const void *)((const char *)records[i] + offset);
+
+		if (!text || cpulist_parse(text, &one) < 0)
+			return 0;
+		cpulist_add(&all, &one);
+	}
+	*ret = cpulist_format(&all);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* A CPU's number means nothing beyond its node. */
+static int merge_cpu_lists(const struct record *const *records, size_t count, unsigned int groups,
+			   struct record *to)
+{
+	static const size_t offsets[] = { offsetof(struct record, job.cpus_allowed),
+					  offsetof(struct record, job.cpus_used),
+					  offsetof(struct record, job.numa_allowed),
+					  offsetof(struct record, job.numa_used) };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(offsets); i++) {
+		char **at = (char **)(void *)((char *)to + offsets[i]);
+
+		free(*at);
+		*at = NULL;
+		if (groups == 1)
+			r = merge_cpu_list(records, count, offsets[i], at);
+	}
+	return r;
+}
+
 static int merge_grants(const struct record *const *records, size_t count, struct record *to)
 {
 	struct value cores = { .is_known = true }, memory = { .is_known = true };
@@ -248,18 +288,10 @@ static int merge_grants(const struct record *const *records, size_t count, struc
 		to->merged_nodes += records[i]->merged_nodes;
 		add_value(&cores, &grant.cores);
 		add_value(&memory, &grant.memory);
-		free(to->job.cpus_allowed);
-		to->job.cpus_allowed = grant.has_cpus ? cpulist_format(&grant.cpus) : NULL;
-		if (grant.has_cpus && !to->job.cpus_allowed)
-			return -ENOMEM;
-	}
-	if (groups > 1) { /* a CPU's number means nothing beyond its node */
-		free(to->job.cpus_allowed);
-		to->job.cpus_allowed = NULL;
 	}
 	to->reading.values[METRIC_CPU_ALLOCATED] = cores;
 	to->reading.values[METRIC_MEMORY_LIMIT] = memory;
-	return 0;
+	return merge_cpu_lists(records, count, groups, to);
 }
 
 /* Things that worked, of several records. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "model/cause.h"
@@ -147,6 +148,34 @@ static struct human count_of(const struct record *r, enum metric_id id)
 					 : (struct human){ "-" };
 }
 
+/* "1" is one node; "0-1", "0,2" are several. */
+static const char *plural_of(const char *list)
+{
+	return strpbrk(list, ",-") ? "s" : "";
+}
+
+/* "allowed CPUs 0-15, used 0-3, 1,204 migrations, NUMA node 0 of 0-1": where it could run, and did.
+ */
+static void add_binding(const struct record *r, struct rows *rows)
+{
+	const struct value *migrations = value_of(r, METRIC_CPU_MIGRATIONS);
+	const char *allowed = r->job.numa_allowed, *used = r->job.numa_used;
+
+	rows_begin(rows, ROWS_FULL, "CPU binding");
+	if (r->job.cpus_allowed)
+		rows_say(rows, ", ", "allowed CPUs %s", r->job.cpus_allowed);
+	if (r->job.cpus_used)
+		rows_say(rows, ", ", "used %s", r->job.cpus_used);
+	if (migrations->is_known)
+		rows_say(rows, ", ", "%s migration%s", humanize_count(migrations->number).text,
+			 migrations->number == 1 ? "" : "s");
+	if (used || allowed)
+		rows_say(rows, ", ", "NUMA node%s %s", plural_of(used ? used : allowed),
+			 used ? used : allowed);
+	if (used && allowed)
+		rows_say(rows, " ", "of %s", allowed);
+}
+
 void cpu_time_rows(const struct record *r, struct rows *rows)
 {
 	const struct value *throttled = value_of(r, METRIC_CPU_THROTTLED),
@@ -163,6 +192,7 @@ void cpu_time_rows(const struct record *r, struct rows *rows)
 	rows_line(rows, ROWS_FULL, "switches", "%s voluntary, %s involuntary",
 		  count_of(r, METRIC_CPU_VOLUNTARY_SWITCHES).text,
 		  count_of(r, METRIC_CPU_INVOLUNTARY_SWITCHES).text);
+	add_binding(r, rows);
 }
 
 /* ---- counters and sensors ---- */

@@ -173,32 +173,60 @@ static void add_all_histograms(const struct mount_rows *mounts, struct rows *row
 
 /* ---- the most common sizes ---- */
 
-#define COMMON_SHARE_MIN 0.5 /* of the calls: then it is worth a word */
+#define COMMON_SHARE_MIN 0.25 /* of the calls: then it is worth a word */
 
-/* "98 % of the reads on /scratch have 4 KiB to 8 KiB", where one power of two has most of them. */
+/* "4 KiB to 8 KiB", of a power of two. */
+static void say_sizes(size_t bucket, struct rows *rows)
+{
+	rows_say(rows, "", "%s",
+		 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket)).text);
+	if (bucket > 1 && bucket + 1 < HISTOGRAM_BUCKETS)
+		rows_say(rows, " ", "to %s",
+			 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, bucket + 1)).text);
+}
+
+/* The bucket with the most calls of those that have fewer than @below; of equals the first behind
+ * @after.  HISTOGRAM_BUCKETS: none is left. */
+static size_t next_common(const struct histogram *sizes, uint64_t below, size_t after)
+{
+	size_t found = HISTOGRAM_BUCKETS;
+
+	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+		const uint64_t count = sizes->counts[i];
+
+		if (count > below || (count == below && i <= after))
+			continue;
+		if (found == HISTOGRAM_BUCKETS || count > sizes->counts[found])
+			found = i;
+	}
+	return found;
+}
+
+/* "98 % of the reads on /scratch have 4 KiB to 8 KiB", and what else a quarter of them has. */
 static void say_common(const struct mount_row *row, enum file_op op, const char *what,
 		       struct rows *rows)
 {
 	const struct histogram *sizes = &row->sizes[op];
-	const uint64_t total = histogram_total(sizes);
-	size_t most = 0;
+	const double total = (double)histogram_total(sizes);
+	size_t bucket = next_common(sizes, UINT64_MAX, 0), said = 0;
 
-	for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++)
-		most = sizes->counts[i] > sizes->counts[most] ? i : most;
-	if (!row->ops[op].bytes || !total ||
-	    (double)sizes->counts[most] < COMMON_SHARE_MIN * (double)total)
-		return;
-	rows_say(rows, "; ", "%s of the %s on %s have %s",
-		 humanize_percent((double)sizes->counts[most] / (double)total).text, what,
-		 row->mount, humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, most)).text);
-	if (most > 1 && most + 1 < HISTOGRAM_BUCKETS)
-		rows_say(rows, " ", "to %s",
-			 humanize_bytes(histogram_lower_bound(HISTOGRAM_SIZE, most + 1)).text);
+	while (row->ops[op].bytes && bucket < HISTOGRAM_BUCKETS && sizes->counts[bucket] &&
+	       (double)sizes->counts[bucket] >= COMMON_SHARE_MIN * total) {
+		const char *share = rows_format(
+			rows, "%s", humanize_percent((double)sizes->counts[bucket] / total).text);
+
+		if (said++)
+			rows_say(rows, ", ", "%s ", share);
+		else
+			rows_say(rows, "; ", "%s of the %s on %s have ", share, what, row->mount);
+		say_sizes(bucket, rows);
+		bucket = next_common(sizes, sizes->counts[bucket], bucket);
+	}
 }
 
 static void add_common(const struct mount_rows *mounts, struct rows *rows)
 {
-	rows_begin(rows, ROWS_TEXT, "sizes");
+	rows_begin(rows, ROWS_FULL, "sizes");
 	for (size_t i = 0; i < MIN(mounts->count, (size_t)INTERFACE_MOUNTS_SHOWN); i++) {
 		if (!mounts->items[i]->has_histograms)
 			continue;

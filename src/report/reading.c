@@ -26,6 +26,9 @@ const struct cli_term reading_terms[] = {
 	{ "≥", "At least: a part was not measured." },
 	{ "core time", "With --full: allocated cores x elapsed time. What no thread used was lost to what threads waited for "
 		"meanwhile, in proportion; the rest is idle. That is a convention." },
+	{ "CPU binding", "With --full: the CPUs that it could run on (affinity and cpuset); those that it was on for at least 5 % of the "
+		"time; how often a thread went from one CPU to another; and the NUMA nodes of the CPUs that it used, of those that "
+		"it could use. Memory of another node is slower." },
 	{},
 };
 /* clang-format on */

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis.h"
 #include "basic/cleanup.h"
+#include "basic/macro.h"
 #include "report/mount_rows.h"
 #include "report/page.h"
 #include "model/record.h"
@@ -35,27 +36,33 @@ void markdown_report(const struct record *r, const struct analysis *analysis, FI
 
 #define LISTED_MAX 16
 
-static void add_record(const struct record *r, struct rows_table *table)
+static struct amount elapsed_of(const struct record *r)
 {
-	uint64_t cores = 0;
-	bool has_cores = record_cores_busy(r, &cores);
-
-	rows_row(table, ROWS_ALL);
-	if (r->job.rank >= 0)
-		rows_words(table, "%d", r->job.rank);
-	else
-		rows_cell(table, cell_words(NULL));
-	rows_cell(table, cell_words(r->node));
-	rows_cell(table, cell_number(ROWS_TIME, r->time.elapsed_ns));
-	rows_cell(table, cell_words(has_cores ? humanize_cores(cores).text : NULL));
-	rows_cell(table, cell_total(r, METRIC_READ_BYTES));
-	rows_cell(table, cell_total(r, METRIC_WRITE_BYTES));
+	return amount_of((double)r->time.elapsed_ns / 1e9);
 }
 
-/* What of a record is compared over ranks, in the order of the columns. */
-struct rank {
-	struct amount numbers[4]; /* elapsed, cores, bytes read, written */
-};
+static struct amount cpu_time_of(const struct record *r)
+{
+	uint64_t ns = 0;
+	bool is_known = record_cpu_time(r, &ns);
+
+	return (struct amount){ (double)ns / 1e9, is_known };
+}
+
+static struct amount cores_of(const struct record *r)
+{
+	uint64_t cores = 0;
+	bool is_known = record_cores_busy(r, &cores);
+
+	return (struct amount){ (double)cores / 1000, is_known };
+}
+
+static struct amount memory_of(const struct record *r)
+{
+	const struct value *peak = &r->reading.values[METRIC_MEMORY_PEAK];
+
+	return (struct amount){ (double)peak->number, peak->is_known };
+}
 
 static struct amount total_of(const struct record *r, enum metric_id id)
 {
@@ -64,69 +71,143 @@ static struct amount total_of(const struct record *r, enum metric_id id)
 	return record_total(r, id, &total) ? amount_of((double)total) : (struct amount){};
 }
 
-static struct rank rank_of(const struct record *r)
+static struct amount read_of(const struct record *r)
 {
-	uint64_t cores = 0;
-	bool has_cores = record_cores_busy(r, &cores);
-
-	return (struct rank){ {
-		amount_of((double)r->time.elapsed_ns / 1e9),
-		{ (double)cores / 1000, has_cores },
-		total_of(r, METRIC_READ_BYTES),
-		total_of(r, METRIC_WRITE_BYTES),
-	} };
+	return total_of(r, METRIC_READ_BYTES);
 }
 
-/* The least, the mean and the most over all records; of what one does not know, none. */
-static void add_spread(const struct records *records, struct rows_table *table)
+static struct amount written_of(const struct record *r)
 {
-	static const struct dimension dimensions[] = { DIMENSION_SECONDS, DIMENSION_NUMBER,
-						       DIMENSION_BYTES, DIMENSION_BYTES };
-	static const char *const names[] = { "min", "mean", "max" };
-	struct rank spread[ARRAY_SIZE(names)] = {};
+	return total_of(r, METRIC_WRITE_BYTES);
+}
+
+static const char *rank_of(const struct record *r, struct rows *rows)
+{
+	return r->job.rank >= 0 ? rows_format(rows, "%d", r->job.rank) : NULL;
+}
+
+static const char *node_of(const struct record *r, struct rows *rows)
+{
+	(void)rows;
+	return r->node;
+}
+
+enum list_kind { LIST_TIME, LIST_NUMBER, LIST_BYTES };
+
+/* A column of the list: words, or a number, of which there are the least, the mean and the most. */
+static const struct list_column {
+	const char *name;
+	struct rows_column head;
+	const char *(*words)(const struct record *r, struct rows *rows);
+	struct amount (*number)(const struct record *r);
+	enum list_kind kind;
+} list_columns[] = {
+	{ "rank", { "rank" }, .words = rank_of },
+	{ "node", { "node", .is_left = true }, .words = node_of },
+	{ "elapsed", { "elapsed" }, .number = elapsed_of, .kind = LIST_TIME },
+	{ "cpu", { "CPU time", .rank = 1 }, .number = cpu_time_of, .kind = LIST_TIME },
+	{ "cores", { "cores used" }, .number = cores_of, .kind = LIST_NUMBER },
+	{ "memory", { "memory" }, .number = memory_of, .kind = LIST_BYTES },
+	{ "read", { "read" }, .number = read_of, .kind = LIST_BYTES },
+	{ "written", { "written" }, .number = written_of, .kind = LIST_BYTES },
+};
+_Static_assert(ARRAY_SIZE(list_columns) <= REPORT_COLUMNS_MAX, "all can be wanted");
+
+const char *report_column_name(size_t i)
+{
+	return i < ARRAY_SIZE(list_columns) ? list_columns[i].name : NULL;
+}
+
+static void put_number(const struct list_column *c, struct amount a, struct rows_table *table)
+{
+	const struct dimension dimensions[] = { [LIST_TIME] = DIMENSION_SECONDS,
+						[LIST_NUMBER] = DIMENSION_NUMBER,
+						[LIST_BYTES] = DIMENSION_BYTES };
+
+	rows_cell(table,
+		  cell_words(a.is_known ? amount_format(a, dimensions[c->kind]).text : NULL));
+}
+
+static void add_record(const struct record *r, const struct report_columns *columns,
+		       struct rows *rows, struct rows_table *table)
+{
+	rows_row(table, ROWS_ALL);
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct list_column *c = &list_columns[columns->items[i]];
+
+		if (c->words)
+			rows_cell(table, cell_words(c->words(r, rows)));
+		else
+			put_number(c, c->number(r), table);
+	}
+}
+
+/* The least, the mean and the most of a column over all records; of what one does not know, none.
+ */
+struct spread {
+	struct amount least, mean, most;
+};
+
+static struct spread spread_of(const struct records *records, const struct list_column *c)
+{
+	struct spread s = {};
 
 	for (size_t i = 0; i < records->count; i++) {
-		struct rank rank = rank_of(records->items[i]);
+		const struct amount a = c->number(records->items[i]);
 
-		for (size_t k = 0; k < ARRAY_SIZE(rank.numbers); k++) {
-			struct amount a = rank.numbers[k], *sum = &spread[1].numbers[k];
-
-			if (i == 0 || a.number < spread[0].numbers[k].number)
-				spread[0].numbers[k] = a;
-			if (i == 0 || a.number > spread[2].numbers[k].number)
-				spread[2].numbers[k] = a;
-			*sum = i == 0 ? a : amount_add(*sum, a);
-		}
+		if (!a.is_known)
+			return (struct spread){};
+		s.least = i && s.least.number < a.number ? s.least : a;
+		s.most = i && s.most.number > a.number ? s.most : a;
+		s.mean = i ? amount_add(s.mean, a) : a;
 	}
+	s.mean.number /= (double)records->count;
+	return s;
+}
+
+static void add_spread(const struct records *records, const struct report_columns *columns,
+		       struct rows_table *table)
+{
+	static const char *const names[] = { "min", "mean", "max" };
+
 	for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
 		rows_row(table, ROWS_ALL);
-		rows_cell(table, cell_words(names[n]));
-		rows_cell(table, cell_words(""));
-		for (size_t k = 0; k < ARRAY_SIZE(dimensions); k++) {
-			struct amount a = spread[n].numbers[k];
+		for (size_t i = 0; i < columns->count; i++) {
+			const struct list_column *c = &list_columns[columns->items[i]];
+			struct spread s = {};
 
-			a.is_known = spread[1].numbers[k].is_known; /* of all */
-			a.number /= n == 1 ? (double)records->count : 1;
-			rows_cell(table, cell_words(amount_format(a, dimensions[k]).text));
+			if (c->words) {
+				rows_cell(table, cell_words(i ? "" : names[n]));
+				continue;
+			}
+			s = spread_of(records, c);
+			put_number(c, n == 0 ? s.least : n == 1 ? s.mean : s.most, table);
 		}
 	}
 }
 
-void report_list(const struct records *records, struct page *page)
+void report_list(const struct records *records, const struct report_columns *wanted,
+		 struct page *page)
 {
-	static const struct rows_column columns[] = {
-		{ "rank" },    { "node", .is_left = true },
-		{ "elapsed" }, { "cores used" },
-		{ "read" },    { "written" },
-	};
+	const bool is_all = !wanted || !wanted->count;
+	struct report_columns columns = is_all ? (struct report_columns){} : *wanted;
+	struct rows_column heads[ARRAY_SIZE(list_columns)];
 	_cleanup_(rows_freep) struct rows *rows = rows_new();
 	struct rows_table *table;
 
-	rows_gap(rows);
-	table = rows_table(rows, ROWS_ALL, "records", columns, ARRAY_SIZE(columns));
-
-	for (size_t i = 0; records->count <= LISTED_MAX && i < records->count; i++)
-		add_record(records->items[i], table);
-	add_spread(records, table);
+	for (size_t i = 0; is_all && i < ARRAY_SIZE(list_columns); i++)
+		columns.items[columns.count++] = i;
+	for (size_t i = 0; i < columns.count; i++) {
+		heads[i] = list_columns[columns.items[i]].head;
+		heads[i].rank = is_all ? heads[i].rank : 0; /* who wants it gets it */
+	}
+	if (is_all)
+		rows_gap(rows);
+	table = rows_table(rows, is_all ? ROWS_ALL : ROWS_FIRST, is_all ? "records" : NULL, heads,
+			   columns.count);
+	for (size_t i = 0; (!is_all || records->count <= LISTED_MAX) && i < records->count; i++)
+		add_record(records->items[i], &columns, rows, table);
+	if (is_all)
+		add_spread(records, &columns, table);
 	rows_text(rows, ROWS_TEXT, page);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct analysis;
@@ -19,8 +20,20 @@ struct rules;
 void report_text(const struct record *now, const struct record *last, const struct rules *rules,
 		 struct page *page);
 
-/* One line a record, for a few ranks or nodes, and the least, the mean and the most of all. */
-void report_list(const struct records *records, struct page *page);
+#define REPORT_COLUMNS_MAX 16
+
+struct report_columns { /* of the list, in the order in which they stand; begins as {}: all */
+	size_t items[REPORT_COLUMNS_MAX];
+	size_t count;
+};
+
+/* "rank", "memory"...; NULL: there is no such column. */
+const char *report_column_name(size_t i);
+
+/* One line a record, for a few ranks or nodes, and the least, the mean and the most of all.  With
+ * @wanted columns one line a record, however many there are, and nothing else. */
+void report_list(const struct records *records, const struct report_columns *wanted,
+		 struct page *page);
 
 /* In short; @analysis is of @r. */
 void markdown_report(const struct record *r, const struct analysis *analysis, FILE *out);

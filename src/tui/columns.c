@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "tui/columns.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "model/cause.h"
 #include "basic/cleanup.h"
+#include "basic/error.h"
 #include "report/shade.h"
 #include "basic/humanize.h"
 #include "basic/macro.h"
@@ -138,6 +141,20 @@ static bool format_class(const struct top *t, const struct top_row *row, unsigne
 	return row->part == TOP_JOB && put_shortened(ret, size, top_class(t, row->job), width);
 }
 
+/* What a job does most, as processes' states are called. */
+static char state_of_job(const struct top_row *row)
+{
+	const struct numbers *n = &row->numbers;
+
+	if (row->job->now->is_final)
+		return 'x'; /* it ended since the last look */
+	if (isnan(n->cores))
+		return '-';
+	if (numbers_are_idle(n))
+		return 'S';
+	return n->blocked > n->cores + (isnan(n->waiting) ? 0 : n->waiting) ? 'D' : 'R';
+}
+
 static bool format_state(const struct top *t, const struct top_row *row, unsigned int width,
 			 char *ret, size_t size)
 {
@@ -145,26 +162,29 @@ static bool format_state(const struct top *t, const struct top_row *row, unsigne
 	(void)width;
 	if (row->part == TOP_PROCESS)
 		snprintf(ret, size, "%c", row->process->state);
-	else if (row->part == TOP_JOB && row->job->now->is_final)
-		snprintf(ret, size, "x"); /* it ended since the last look */
+	else if (row->part == TOP_JOB)
+		snprintf(ret, size, "%c", state_of_job(row));
 	else
-		*ret = '\0'; /* a job that lives has none to be told */
+		*ret = '\0';
 	return true;
 }
 
-/* "1.9/4": used of allowed. */
+/* "1.9/4": used of allowed.  Where there is no room, the tenths go, then what is allowed. */
 static bool format_cores(const struct top *t, const struct top_row *row, unsigned int width,
 			 char *ret, size_t size)
 {
-	char used[32] = "-";
+	const double cores = row->numbers.cores;
+	char used[32] = "-", allowed[40];
 
 	(void)t;
-	(void)width;
 	if (row->part != TOP_JOB || isnan(row->numbers.cores_allowed))
-		return put_threads(ret, size, row->numbers.cores);
-	put_threads(used, sizeof(used), row->numbers.cores);
-	snprintf(ret, size, "%s/%s", used,
+		return put_threads(ret, size, cores);
+	put_threads(used, sizeof(used), cores);
+	snprintf(allowed, sizeof(allowed), "/%s",
 		 humanize_cores((uint64_t)(row->numbers.cores_allowed * 1000 + 0.5)).text);
+	if (strlen(used) + strlen(allowed) > width && !isnan(cores))
+		snprintf(used, sizeof(used), "%.0f", cores);
+	snprintf(ret, size, "%s%s", used, strlen(used) + strlen(allowed) > width ? "" : allowed);
 	return true;
 }
 
@@ -356,27 +376,28 @@ static double time_of(const struct top_row *row)
 
 /* clang-format off */
 const struct column top_columns[] = {
-	{ "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, NULL },
-	{ "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, NULL },
-	{ "NAME",     0, 10, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, NULL },
-	{ "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, NULL },
-	{ "CORES",   'P', 8,  9, 0, false, "cores kept busy, of those allowed", format_cores, cores_of, NULL },
-	{ "WAIT",    'Q', 4,  5, 6, false, "threads that waited for a CPU, on average", format_waiting, waiting_of, NULL },
-	{ "BLOCKED", 'B', 9, 13, 3, true,  "threads that waited for files, sync, locks or the network", format_blocked, blocked_of, NULL },
-	{ "MEMORY",  'M', 9, 10, 1, false, "memory in use, of the limit; '!': 90 % of it or more", format_memory, memory_of, is_short_of_memory },
-	{ "READ",    'R', 4,  5, 2, false, "bytes read a second", format_read, read_of, NULL },
-	{ "WRITE",   'W', 5,  5, 2, false, "bytes written a second", format_write, write_of, NULL },
-	{ "META",    'O', 4,  5, 5, false, "operations on metadata (open, stat...) a second", format_meta, meta_of, NULL },
-	{ "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", format_received, received_of, NULL },
-	{ "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", format_sent, sent_of, NULL },
-	{ "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
-	{ "TIME",    'T', 6,  6, 7, false, "since its start", format_time, time_of, NULL },
-	{ "S",        0,  1,  1, 10, true, "R runs, S sleeps, D waits for a device; x: the job ended", format_state, NULL, NULL },
-	{ "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, NULL },
+	{ "id",      "ID",      'N', 8, 20, 0, true,  "the manager's number of the job; its steps, tasks, processes", format_id, NULL, NULL },
+	{ "user",    "USER",     0,  8, 10, 4, true,  "whose it is", format_user, NULL, NULL },
+	{ "name",    "NAME",     0,  8, 18, 5, true,  "its name; in brackets: what it runs; a process' command", format_name, NULL, NULL },
+	{ "class",   "CLASS",    0, 10, 14, 9, true,  "what kind of job it was so far", format_class, NULL, NULL },
+	{ "cores",   "CORES",   'P', 7,  9, 0, false, "cores kept busy, of those allowed", format_cores, cores_of, NULL },
+	{ "wait",    "WAIT",    'Q', 4,  5, 6, false, "threads that waited for a CPU, on average", format_waiting, waiting_of, NULL },
+	{ "blocked", "BLOCKED", 'B', 9, 13, 3, true,  "threads that waited for files, sync, locks or the network", format_blocked, blocked_of, NULL },
+	{ "memory",  "MEMORY",  'M', 9, 10, 1, false, "memory in use, of the limit; '!': 90 % of it or more", format_memory, memory_of, is_short_of_memory },
+	{ "read",    "READ",    'R', 4,  5, 2, false, "bytes read a second", format_read, read_of, NULL },
+	{ "write",   "WRITE",   'W', 5,  5, 2, false, "bytes written a second", format_write, write_of, NULL },
+	{ "meta",    "META",    'O', 4,  5, 7, false, "operations on metadata (open, stat...) a second", format_meta, meta_of, NULL },
+	{ "recv",    "RECV",    'V', 4,  5, 12, false, "bytes received through sockets a second", format_received, received_of, NULL },
+	{ "sent",    "SENT",    'S', 4,  5, 12, false, "bytes sent through sockets a second", format_sent, sent_of, NULL },
+	{ "mounts",  "METADATA BY MOUNT", 0, 18, 40, 8, true, "where these were, a second each", format_places, NULL, NULL },
+	{ "time",    "TIME",    'T', 6,  6, 5, false, "since its start", format_time, time_of, NULL },
+	{ "state",   "S",        0,  1,  1, 5, true,  "R runs, D is blocked most, S does nothing; x: the job ended", format_state, NULL, NULL },
+	{ "manager", "MANAGER",  0,  6, 10, 11, true, "who gave the job its number", format_manager, NULL, NULL },
 };
 /* clang-format on */
 
 const size_t column_count = ARRAY_SIZE(top_columns);
+_Static_assert(ARRAY_SIZE(top_columns) <= COLUMNS_MAX, "all can be wanted");
 
 size_t column_find(char key)
 {
@@ -436,22 +457,91 @@ static unsigned int rank_for(unsigned int width)
 	return rank;
 }
 
-void columns_fit(unsigned int width, unsigned int ret[])
+static void add_column(struct columns_layout *to, size_t column)
 {
-	unsigned int rank = rank_for(width), used = least_of(rank),
-		     left = width > used ? width - used : 0;
+	to->items[to->count].column = column;
+	to->items[to->count++].width = top_columns[column].least;
+}
+
+/* What is left goes to those that want more, one by one. */
+static void grow_columns(struct columns_layout *l, unsigned int left)
+{
 	bool has_grown = true;
 
-	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++)
-		ret[i] = top_columns[i].rank <= rank ? top_columns[i].least : 0;
 	while (left && has_grown) {
 		has_grown = false;
-		for (size_t i = 0; i < ARRAY_SIZE(top_columns) && left; i++) {
-			if (!ret[i] || ret[i] >= top_columns[i].most)
+		for (size_t i = 0; i < l->count && left; i++) {
+			if (l->items[i].width >= top_columns[l->items[i].column].most)
 				continue;
-			ret[i]++;
+			l->items[i].width++;
 			left--;
 			has_grown = true;
 		}
 	}
+}
+
+unsigned int columns_width(const struct columns_wanted *wanted)
+{
+	unsigned int sum = 0;
+
+	for (size_t i = 0; i < wanted->count; i++)
+		sum += top_columns[wanted->items[i]].least + 1;
+	return sum ? sum - 1 : 0;
+}
+
+void columns_fit(const struct columns_wanted *wanted, unsigned int width,
+		 struct columns_layout *ret)
+{
+	struct columns_wanted fitting = *wanted;
+	unsigned int rank = rank_for(width), used;
+
+	*ret = (struct columns_layout){};
+	while (fitting.count > 1 && columns_width(&fitting) > width)
+		fitting.count--;
+	for (size_t i = 0; i < fitting.count; i++)
+		add_column(ret, fitting.items[i]);
+	for (size_t i = 0; !wanted->count && i < ARRAY_SIZE(top_columns); i++) {
+		if (top_columns[i].rank <= rank)
+			add_column(ret, i);
+	}
+	used = wanted->count ? columns_width(&fitting) : least_of(rank);
+	grow_columns(ret, width > used ? width - used : 0);
+}
+
+/* ---- by name ---- */
+
+static int find_name(const char *name, size_t *ret, struct error *err)
+{
+	char known[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(top_columns); i++) {
+		if (strcmp(top_columns[i].name, name) == 0) {
+			*ret = i;
+			return 0;
+		}
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
+					 used ? ", " : "", top_columns[i].name);
+	}
+	return error_set(err, -EINVAL, "there is no column '%.40s'; there are %s", name, known);
+}
+
+int columns_parse(const char *text, struct columns_wanted *ret, struct error *err)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	struct columns_wanted wanted = {};
+	char *rest = copy, *name;
+	int r = 0;
+
+	if (!copy)
+		return error_set_errno(err, ENOMEM, "cannot take the columns");
+	while (r == 0 && (name = strsep(&rest, ","))) {
+		if (wanted.count == COLUMNS_MAX)
+			return error_set(err, -EINVAL, "more than %d columns are too many",
+					 COLUMNS_MAX);
+		r = find_name(name, &wanted.items[wanted.count++], err);
+	}
+	if (r == 0)
+		*ret = wanted;
+	return r;
 }

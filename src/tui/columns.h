@@ -5,12 +5,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+struct error;
 struct top;
 struct top_row;
 
 #define COLUMN_TEXT_MAX 512
 
+#define COLUMNS_MAX 32
+
 struct column {
+	const char *name; /* that options have: "cores" */
 	const char *title;
 	char key; /* sorts by it; 0: only the menu does */
 	unsigned int least, most; /* columns that it takes */
@@ -38,5 +42,26 @@ size_t column_find(char key);
 int column_compare(const struct top *t, size_t column, const struct top_row *a,
 		   const struct top_row *b);
 
-/* How wide each is within @width, with one column between them; 0: there is no room for it. */
-void columns_fit(unsigned int width, unsigned int ret[]);
+struct columns_wanted { /* begins as {}: those that there is room for, in the table's order */
+	size_t items[COLUMNS_MAX];
+	size_t count;
+};
+
+/* "id,cores,memory".  -EINVAL: there is no such column; *err says which there are. */
+int columns_parse(const char *text, struct columns_wanted *ret, struct error *err);
+
+struct columns_layout { /* from left to right */
+	struct {
+		size_t column;
+		unsigned int width;
+	} items[COLUMNS_MAX];
+	size_t count;
+};
+
+/* Those that there is room for within @width, with one column between them, and how wide each is.
+ * Of wanted ones the last go first. */
+void columns_fit(const struct columns_wanted *wanted, unsigned int width,
+		 struct columns_layout *ret);
+
+/* The least width that has all of the wanted ones. */
+unsigned int columns_width(const struct columns_wanted *wanted);

@@ -215,6 +215,18 @@ static void format_mount(const struct mount_numbers *mount, struct document *d)
 	document_end_map(d);
 }
 
+#define IDLE_THREADS 0.05 /* fewer are shown as 0.0... */
+#define IDLE_RATE 0.5 /* ...and as 0 */
+
+/* NAN is not known, and no less than anything. */
+bool numbers_are_idle(const struct numbers *n)
+{
+	return n->cores < IDLE_THREADS && !(n->waiting >= IDLE_THREADS) &&
+	       !(n->blocked >= IDLE_THREADS) && !(n->read >= IDLE_RATE) &&
+	       !(n->write >= IDLE_RATE) && !(n->meta >= IDLE_RATE) && !(n->received >= IDLE_RATE) &&
+	       !(n->sent >= IDLE_RATE);
+}
+
 void numbers_format(const struct numbers *n, struct document *d)
 {
 	const struct {

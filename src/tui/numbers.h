@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "model/reading.h"
@@ -48,6 +49,10 @@ struct numbers numbers_of_job(const struct record *now, const struct record *bef
 			      double seconds);
 /* The same of a step: files are not told apart by steps. */
 struct numbers numbers_of_step(const struct step *now, const struct step *before, double seconds);
+
+/* Nothing that columns show: no core, no thread that waits, no byte and no operation, as far as it
+ * is known.  Of a job whose first rates are not known yet nobody can say so: false. */
+bool numbers_are_idle(const struct numbers *n);
 
 /* A map of what is known, null for the rest. */
 void numbers_format(const struct numbers *n, struct document *d);

@@ -200,6 +200,7 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	tick.real_ns = snapshot->real_ns;
 	tick.boot_ns = snapshot->boot_ns;
 	tick.took_ns = snapshot->took_ns;
+	tick.node = sampler_get_node_values(o->sampler);
 	r = take_jobs(o, snapshot, ended_ns, before && s->takes_sums, &tick);
 	if (r < 0) {
 		wire_snapshot_clear(&tick);

@@ -305,3 +305,8 @@ bool top_shows(const struct top *t, const struct top_job *job)
 		return false;
 	return !*t->filter || matches(t, (struct top_job *)job, t->filter);
 }
+
+bool top_hides(const struct top *t, const struct top_job *job)
+{
+	return t->hides_idle && !*t->zoom[1] && numbers_are_idle(&job->numbers);
+}

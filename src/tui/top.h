@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tui/columns.h"
 #include "tui/numbers.h"
 #include "codec/wire_snapshot.h"
 
@@ -96,7 +97,10 @@ struct top { /* begins as top_new() makes it */
 	struct top_row *rows;
 	size_t row_count, row_room;
 	size_t column; /* by which rows are sorted: see columns.h */
+	struct columns_wanted wanted; /* that are shown; {}: as there is room */
+	bool has_no_legend; /* of text: no title, no lines of the node, no heads */
 	bool is_inverted, is_tree, is_tagged_only, is_following, is_paused, has_detail;
+	bool hides_idle; /* jobs that do nothing: see numbers_are_idle() */
 	char filter[TOP_TEXT_MAX], user[TOP_TEXT_MAX], search[TOP_TEXT_MAX];
 	char zoom[2][256]; /* manager and id of the job of which the parts are shown; "": none */
 	struct top_target targets[TOP_TARGETS_MAX]; /* only these; the caller's texts */
@@ -156,6 +160,8 @@ void top_select(struct top *t, size_t row); /* or the last one */
 const char *top_class(const struct top *t, struct top_job *job);
 /* Is it one to be shown at all: of the targets, the user and the filter? */
 bool top_shows(const struct top *t, const struct top_job *job);
+/* Does nobody want to see it now, since it does nothing? */
+bool top_hides(const struct top *t, const struct top_job *job);
 /* Whose jobs there are: the user whose name begins with @start and comes behind @before (NULL: the
  * first); NULL: none. */
 const char *top_next_user(const struct top *t, const char *start, const char *before);

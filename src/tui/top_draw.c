@@ -13,14 +13,29 @@
 #include "basic/macro.h"
 #include "tui/top.h"
 #include "tui/top_detail.h"
+#include "tui/top_node.h"
 #include "basic/utf8.h"
 
-#define COLUMNS_MAX 32
-#define LIST_ROW 2 /* below the title and the heads */
 #define KEYS_ROWS_MIN 14 /* below so many rows there is no bar of keys */
 #define LIST_ROWS_MIN 4 /* that details leave */
 #define KEYS_COLUMNS 10 /* of help */
 #define HELP_COLUMNS 80 /* that its whole head takes, with where in it we are */
+
+/* ---- where what is ---- */
+
+struct places {
+	unsigned int node_rows, heads, list; /* from the title on: the node, the heads, the list */
+};
+
+/* @rows: 0: as many as it takes. */
+static struct places places_of(const struct top *t, unsigned int columns, unsigned int rows)
+{
+	struct places p = { .node_rows = top_node_rows(t, columns, rows) };
+
+	p.heads = 1 + p.node_rows;
+	p.list = p.heads + 1;
+	return p;
+}
 
 /* ---- the title ---- */
 
@@ -51,10 +66,10 @@ static unsigned int put_state(const struct top *t, struct grid *g, unsigned int 
 		bool is_on;
 		const char *what, *text;
 	} rows[] = {
-		{ t->is_paused, "PAUSED", "" },	     { t->is_following, "following", "" },
-		{ t->is_tagged_only, "tagged", "" }, { *t->filter, "filter ", t->filter },
-		{ *t->user, "user ", t->user },	     { *t->zoom[1], "in ", t->zoom[1] },
-		{ t->position, "", t->position },
+		{ t->is_paused, "PAUSED", "" },	      { t->is_following, "following", "" },
+		{ t->is_tagged_only, "tagged", "" },  { t->hides_idle, "idle hidden", "" },
+		{ *t->filter, "filter ", t->filter }, { *t->user, "user ", t->user },
+		{ *t->zoom[1], "in ", t->zoom[1] },   { t->position, "", t->position },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -131,18 +146,20 @@ static void put_in_column(struct grid *g, unsigned int row, unsigned int at, uns
 	grid_put(g, row, is_left ? at : at + width - length, width, style, text);
 }
 
-static void draw_heads(const struct top *t, struct grid *g)
+static void draw_heads(const struct top *t, struct grid *g, unsigned int row)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
-	columns_fit(g->columns - 1, widths);
-	grid_paint(g, 1, 0, g->columns, STYLE_HEAD);
-	for (size_t i = 0; i < column_count; i++) {
-		if (!widths[i])
-			continue;
-		put_in_column(g, 1, at, widths[i], top_columns[i].is_left,
-			      i == t->column ? STYLE_SELECTED : STYLE_HEAD, top_columns[i].title);
-		at += widths[i] + 1;
+	columns_fit(&t->wanted, g->columns - 1, &layout);
+	grid_paint(g, row, 0, g->columns, STYLE_HEAD);
+	for (size_t i = 0; i < layout.count; i++) {
+		const size_t column = layout.items[i].column;
+
+		put_in_column(g, row, at, layout.items[i].width, top_columns[column].is_left,
+			      column == t->column ? STYLE_SELECTED : STYLE_HEAD,
+			      top_columns[column].title);
+		at += layout.items[i].width + 1;
 	}
 }
 
@@ -184,18 +201,17 @@ static void draw_cell(const struct top *t, const struct top_row *row, size_t col
 static void draw_row(const struct top *t, const struct top_row *row, struct grid *g,
 		     unsigned int at_row)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
-	columns_fit(g->columns - 1, widths);
+	columns_fit(&t->wanted, g->columns - 1, &layout);
 	if (row->job->is_tagged && row->part == TOP_JOB)
 		grid_put(g, at_row, 0, 1, STYLE_TAGGED, "*");
 	else if (row->job->is_folded && t->is_tree && !*t->zoom[1])
 		grid_put(g, at_row, 0, 1, STYLE_DIM, "+");
-	for (size_t i = 0; i < column_count; i++) {
-		if (!widths[i])
-			continue;
-		draw_cell(t, row, i, g, at_row, at, widths[i]);
-		at += widths[i] + 1;
+	for (size_t i = 0; i < layout.count; i++) {
+		draw_cell(t, row, layout.items[i].column, g, at_row, at, layout.items[i].width);
+		at += layout.items[i].width + 1;
 	}
 }
 
@@ -207,9 +223,9 @@ static void draw_selected(const struct top *t, struct grid *g, unsigned int row)
 	(void)t;
 }
 
-static void draw_list(struct top *t, struct grid *g, unsigned int end)
+static void draw_list(struct top *t, struct grid *g, unsigned int begin, unsigned int end)
 {
-	unsigned int room = end > LIST_ROW ? end - LIST_ROW : 0;
+	unsigned int room = end > begin ? end - begin : 0;
 
 	t->page = room;
 	if (t->selected < t->first)
@@ -219,18 +235,20 @@ static void draw_list(struct top *t, struct grid *g, unsigned int end)
 	if (t->first + room > t->row_count)
 		t->first = t->row_count > room ? t->row_count - room : 0;
 	if (t->starting) {
-		grid_put(g, LIST_ROW, 1, g->columns, STYLE_DIM, t->starting);
+		grid_put(g, begin, 1, g->columns, STYLE_DIM, t->starting);
 		return;
 	}
 	for (unsigned int i = 0; i < room && t->first + i < t->row_count; i++) {
-		draw_row(t, &t->rows[t->first + i], g, LIST_ROW + i);
+		draw_row(t, &t->rows[t->first + i], g, begin + i);
 		if (t->first + i == t->selected)
-			draw_selected(t, g, LIST_ROW + i);
+			draw_selected(t, g, begin + i);
 	}
 	if (!t->row_count && room)
-		grid_put(g, LIST_ROW, 1, g->columns, STYLE_DIM,
-			 t->job_count ? "no job is as the filter wants it"
-				      : "no job runs here that you may see");
+		grid_put(g, begin, 1, g->columns, STYLE_DIM,
+			 !t->job_count ? "no job runs here that you may see"
+			 : t->hides_idle
+				 ? "no job that is shown does anything; i shows the idle ones"
+				 : "no job is as the filter wants it");
 }
 
 /* ---- below it ---- */
@@ -379,29 +397,32 @@ static unsigned int measure_detail(const struct top *t, const struct top_job *jo
 }
 
 /* Right below the list where that is short, else at the bottom.  Returns where the list ends. */
-static unsigned int draw_detail(const struct top *t, struct grid *g, unsigned int foot)
+static unsigned int draw_detail(const struct top *t, struct grid *g, unsigned int begin,
+				unsigned int foot)
 {
-	unsigned int least = LIST_ROW + LIST_ROWS_MIN, end = foot, rows;
+	unsigned int least = begin + LIST_ROWS_MIN, end = foot, rows;
 	const struct top_job *job = top_wants_detail(t);
 
 	if (!job || foot <= least)
 		return foot;
 	rows = (unsigned int)MIN(t->row_count, (size_t)GRID_ROWS_MAX);
 	end -= measure_detail(t, job, g, foot - least);
-	end = MAX(MIN(end, LIST_ROW + rows), least);
+	end = MAX(MIN(end, begin + rows), least);
 	top_detail_draw(t, job, g, end, foot);
 	return end;
 }
 
 static void draw_main(struct top *t, struct grid *g)
 {
+	const struct places p = places_of(t, g->columns, g->rows);
 	bool has_keys = g->rows >= KEYS_ROWS_MIN;
 	unsigned int foot = g->rows - (has_keys ? 2 : 1);
-	unsigned int end = draw_detail(t, g, foot);
+	unsigned int end = draw_detail(t, g, p.list, foot);
 
 	draw_title(t, g);
-	draw_heads(t, g);
-	draw_list(t, g, end);
+	top_node_draw(t, g, 1, p.node_rows);
+	draw_heads(t, g, p.heads);
+	draw_list(t, g, p.list, end);
 	draw_foot(t, g, foot);
 	if (has_keys)
 		draw_keys(g, g->rows - 1);
@@ -419,42 +440,66 @@ void top_draw(struct top *t, struct grid *g)
 		draw_main(t, g);
 }
 
-unsigned int top_text_rows(const struct top *t)
+static unsigned int text_begin(const struct top *t, unsigned int columns)
 {
-	return LIST_ROW +
-	       (unsigned int)MIN(MAX(t->row_count, (size_t)1), (size_t)GRID_ROWS_MAX - LIST_ROW);
+	return t->has_no_legend ? 0 : places_of(t, columns, 0).list;
+}
+
+unsigned int top_text_rows(const struct top *t, unsigned int columns)
+{
+	const unsigned int begin = text_begin(t, columns);
+
+	return begin +
+	       (unsigned int)MIN(MAX(t->row_count, (size_t)1), (size_t)GRID_ROWS_MAX - begin);
+}
+
+unsigned int top_text_columns(const struct top *t, unsigned int columns)
+{
+	return MAX(columns, columns_width(&t->wanted) + 1);
 }
 
 void top_draw_text(struct top *t, struct grid *g)
 {
-	draw_title(t, g);
-	draw_heads(t, g);
-	for (unsigned int i = 0; i < t->row_count && LIST_ROW + i < g->rows; i++)
-		draw_row(t, &t->rows[i], g, LIST_ROW + i);
+	const struct places p = places_of(t, g->columns, 0);
+	const unsigned int begin = text_begin(t, g->columns);
+
+	if (!t->has_no_legend) {
+		draw_title(t, g);
+		top_node_draw(t, g, 1, p.node_rows);
+		draw_heads(t, g, p.heads);
+	}
+	for (unsigned int i = 0; i < t->row_count && begin + i < g->rows; i++)
+		draw_row(t, &t->rows[i], g, begin + i);
 }
 
 bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret)
 {
-	if (row < LIST_ROW || row >= g->rows || row - LIST_ROW >= t->page ||
-	    t->first + row - LIST_ROW >= t->row_count)
+	const unsigned int begin = places_of(t, g->columns, g->rows).list;
+
+	if (row < begin || row >= g->rows || row - begin >= t->page ||
+	    t->first + row - begin >= t->row_count)
 		return false;
-	*ret = t->first + row - LIST_ROW;
+	*ret = t->first + row - begin;
 	return true;
 }
 
-bool top_find_column(const struct grid *g, unsigned int row, unsigned int column, size_t *ret)
+bool top_find_column(const struct top *t, const struct grid *g, unsigned int row,
+		     unsigned int column, size_t *ret)
 {
-	unsigned int widths[COLUMNS_MAX], at = 1;
+	struct columns_layout layout;
+	unsigned int at = 1;
 
-	if (row != 1 || g->columns < TOP_COLUMNS_MIN)
+	if (g->columns < TOP_COLUMNS_MIN || row != places_of(t, g->columns, g->rows).heads)
 		return false;
-	columns_fit(g->columns - 1, widths);
-	for (size_t i = 0; i < column_count; i++) {
-		if (widths[i] && column >= at && column < at + widths[i]) {
-			*ret = i;
+	columns_fit(&t->wanted, g->columns - 1, &layout);
+	for (size_t i = 0; i < layout.count; i++) {
+		const unsigned int width = layout.items[i].width;
+
+		if (column >= at && column < at + width) {
+			*ret = layout.items[i].column;
 			return true;
 		}
-		at += widths[i] ? widths[i] + 1 : 0;
+		at += width + 1;
 	}
 	return false;
 }

@@ -17,10 +17,12 @@ struct top;
 void top_draw(struct top *t, struct grid *g);
 
 /* The head and all rows, and nothing that is for a person at keys: on a grid of top_text_rows()
- * rows. */
+ * rows, and as wide as @columns, or as the wanted columns take. */
 void top_draw_text(struct top *t, struct grid *g);
-unsigned int top_text_rows(const struct top *t);
+unsigned int top_text_rows(const struct top *t, unsigned int columns);
+unsigned int top_text_columns(const struct top *t, unsigned int columns);
 
 /* What is under the mouse.  False: nothing that can be clicked. */
 bool top_find_row(const struct top *t, const struct grid *g, unsigned int row, size_t *ret);
-bool top_find_column(const struct grid *g, unsigned int row, unsigned int column, size_t *ret);
+bool top_find_column(const struct top *t, const struct grid *g, unsigned int row,
+		     unsigned int column, size_t *ret);

@@ -157,6 +157,11 @@ static void show_tagged(struct top *t)
 	t->is_tagged_only = !t->is_tagged_only;
 }
 
+static void hide_idle(struct top *t)
+{
+	t->hides_idle = !t->hides_idle;
+}
+
 static void choose_sort(struct top *t)
 {
 	t->mode = TOP_SORT;
@@ -340,6 +345,7 @@ static const struct binding {
 	{ { ' ' }, "Space", "tag the job, or no longer", tag },
 	{ { 'U' }, "U", "tag none", untag_all },
 	{ { 'o' }, "o", "only tagged jobs, or all", show_tagged },
+	{ { 'i' }, "i", "hide jobs that do nothing now, or show all", hide_idle },
 	{ { 'F' }, "F", "follow: the selection stays with its job", follow },
 	{ { 'Z', 'p' }, "Z p", "pause, and go on", pause_it },
 	{ { TOP_KEY_LEFT, '[' }, "Left [", "of a recording: a tick back", step_back },

@@ -35,7 +35,7 @@ int top_line_write(const struct top *t, bool is_all, FILE *out)
 	for (size_t i = 0; i < t->job_count; i++) {
 		const struct line_job line = { t, &t->jobs[i] };
 
-		if (is_all || top_shows(t, line.job))
+		if (is_all || (top_shows(t, line.job) && !top_hides(t, line.job)))
 			record_format_with(line.job->now, format_more, &line, d);
 	}
 	document_end_list(d);

@@ -251,7 +251,7 @@ static int add_jobs(struct top *t)
 	for (size_t i = 0; r == 0 && i < t->job_count; i++) {
 		struct top_job *job = &t->jobs[i];
 
-		if (top_shows(t, job))
+		if (top_shows(t, job) && !top_hides(t, job))
 			r = add_row(t, &(struct top_row){ .part = TOP_JOB,
 							  .job = job,
 							  .numbers = job->numbers });

@@ -236,8 +236,9 @@ static int show_screen(struct run *run)
 static int show_text(struct run *run)
 {
 	const struct top_options *o = run->options;
-	_cleanup_(grid_freep) struct grid *grid =
-		grid_new(o->columns, o->rows ? o->rows : top_text_rows(run->top), o->is_ascii);
+	unsigned int columns = o->rows ? o->columns : top_text_columns(run->top, o->columns);
+	_cleanup_(grid_freep) struct grid *grid = grid_new(
+		columns, o->rows ? o->rows : top_text_rows(run->top, columns), o->is_ascii);
 
 	if (!grid)
 		return -ENOMEM;
@@ -245,7 +246,7 @@ static int show_text(struct run *run)
 		top_draw(run->top, grid);
 	else
 		top_draw_text(run->top, grid);
-	if (run->polls)
+	if (run->polls && !o->has_no_legend)
 		putchar('\n');
 	grid_print_text(grid, stdout);
 	return fflush(stdout) == 0 ? 0 : -errno;
@@ -276,7 +277,7 @@ static void take_click(struct run *run, const struct screen_event *event)
 	grid = grid_new(columns, rows, run->options->is_ascii);
 	if (!grid)
 		return;
-	if (top_find_column(grid, event->row, event->column, &found))
+	if (top_find_column(run->top, grid, event->row, event->column, &found))
 		top_click_column(run->top, found);
 	else if (top_find_row(run->top, grid, event->row, &found))
 		top_click_row(run->top, found);
@@ -536,6 +537,10 @@ static int begin(struct run *run, struct error *err)
 	run->top->source = run->source->name;
 	run->top->interval_ns = o->interval_ns;
 	run->top->is_tree = o->is_tree;
+	run->top->hides_idle = o->hides_idle;
+	run->top->has_no_legend = o->has_no_legend;
+	if (o->wanted)
+		run->top->wanted = *o->wanted;
 	run->top->target_count = MIN(o->target_count, (size_t)TOP_TARGETS_MAX);
 	for (size_t i = 0; i < run->top->target_count; i++)
 		run->top->targets[i] = o->targets[i];

@@ -20,6 +20,9 @@ struct top_options {
 	uint64_t count; /* of looks; 0: until somebody leaves */
 	unsigned int columns, rows; /* of text; rows 0: as many as there are jobs */
 	bool is_ascii, has_color, is_tree;
+	bool hides_idle; /* jobs that do nothing */
+	bool has_no_legend; /* of text: rows alone */
+	const struct columns_wanted *wanted; /* NULL: as there is room */
 	const char *user; /* only his jobs; NULL: all */
 	const struct top_target *targets;
 	size_t target_count;

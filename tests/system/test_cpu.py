@@ -2,6 +2,8 @@
 """Processor time: user and system within 1 % of what the kernel charged the program itself."""
 
 import json
+import os
+import pathlib
 import shutil
 import time
 
@@ -11,6 +13,13 @@ from agent_pages import ask, final_record
 from job_groups import MANAGER
 
 pytestmark = pytest.mark.alone
+
+
+def cpus(text):
+    """Of a list such as "0-3,8"."""
+    ends = (part.split("-") for part in text.split(","))
+    return {cpu for part in ends for cpu in range(int(part[0]), int(part[-1]) + 1)}
+
 
 CASES = {
     "spin": 1999,  # ms
@@ -49,6 +58,16 @@ def test_a_program_of_one_thread_is_even(programs, tmp_path, run_metered):
     assert record["threads"] == {"count": 1, "balance": 1, "cpu_seconds": pytest.approx(0.499, rel=0.02)}
 
 
+def test_where_a_program_ran_stands_in_its_record(programs, tmp_path, run_metered, demand):
+    demand(shutil.which("taskset"), "needs taskset")
+    last = max(os.sched_getaffinity(0))
+    record = run_metered("taskset", "-c", last, programs / "tests/truth/burn", "spin", 997, tmp_path / "burn.json")
+    nodes = [path.parent.name.removeprefix("node") for path in pathlib.Path("/sys/devices/system/node").glob(f"node*/cpu{last}")]
+    assert record["cores"]["used"] == 1
+    assert record["cpu"]["cpus_used"] == str(last)
+    assert record["cpu"]["numa_nodes_used"] == (nodes[0] if nodes else None)
+
+
 def test_an_agent_tells_it_of_a_job_that_lives_and_of_one_that_ended(start_agent, groups, programs, tmp_path, demand):
     demand(shutil.which("curl"), "needs curl")
     agent, seen = start_agent(), set()
@@ -59,5 +78,8 @@ def test_an_agent_tells_it_of_a_job_that_lives_and_of_one_that_ended(start_agent
     assert team.returncode == 0 and {1, 3} <= seen
     groups.remove(groups.name(1))
     parts = [2.999, 1.499, 0.749]
-    assert final_record(agent, 1)["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
-                                                 "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}
+    record = final_record(agent, 1)
+    assert len(cpus(record["cpu"]["cpus_used"])) == record["cores"]["used"]
+    assert cpus(record["cpu"]["cpus_used"]) <= cpus(record["cpu"]["cpus_allowed"])
+    assert record["threads"] == {"count": 3, "balance": pytest.approx(sum(parts) / 3 / parts[0], rel=0.01),
+                                 "cpu_seconds": pytest.approx(sum(parts), rel=0.01)}

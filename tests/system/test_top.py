@@ -97,8 +97,10 @@ def check_rates(before, tick):
 
 
 def lines_of(text):
-    """The rows by their first word."""
-    return {line.split()[0]: line for line in text.splitlines()[2:] if line.strip()}
+    """The rows by their first word: those below the heads."""
+    lines = text.splitlines()
+    heads = next(i for i, line in enumerate(lines) if line.startswith(" ID "))
+    return {line.split()[0]: line for line in lines[heads + 1:] if line.strip()}
 
 
 class TestThroughAnAgent:
@@ -129,6 +131,51 @@ class TestThroughAnAgent:
             assert recorded["boot_seconds"] == last["boot_seconds"]
         finally:
             node.end()
+
+    def test_the_node_stands_above_its_jobs_as_proc_has_it(self, node):
+        def meminfo():
+            lines = (line.split() for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
+            return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines}
+
+        def busy():
+            user, nice, system, _, _, irq, softirq, *_ = map(int, pathlib.Path("/proc/stat").read_text().split("\n")[0].split()[1:])
+            return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+
+        before = busy()
+        told = node.ask("/v1/snapshot?max_age=0.05")["node"]
+        after = busy()
+        mine = sum(told[f"cpu_{mode}_seconds"] for mode in ("user", "nice", "system", "irq", "softirq"))
+        assert before <= mine <= after
+        assert told["cpus"] == os.cpu_count() and told["memory_total_bytes"] == meminfo()["MemTotal"]
+        assert told["swap_total_bytes"] == meminfo()["SwapTotal"]
+        assert 0 < told["memory_available_bytes"] < told["memory_total_bytes"] and told["load15"] >= 0
+        text = node.top("--batch", "-n", 1, "--size", 80)
+        assert re.search(rf"^ CPU +[█·]{{20}} +[\d.]+ % of {os.cpu_count()} CPU", text, re.M)
+        assert re.search(r"^ memory +[█·]{20} +[\d.]+ % of [\d.]+ GiB", text, re.M)
+        assert re.search(r"^ load +[\d.]+ [\d.]+ [\d.]+", text, re.M)
+        small = node.top("--batch", "-n", 1, "--size", "40x10").splitlines()
+        assert re.match(r" CPU [\d.]+ %  memory [\d.]+ %  load", small[1]) and small[2].startswith(" ID ")
+
+    def test_a_site_may_not_want_numbers_of_the_node(self, start_agent, groups, keeper):
+        node = Node(start_agent(node_files="off"), groups, keeper)
+        try:
+            assert "node" not in node.ask("/v1/snapshot")
+            assert node.top("--batch", "-n", 1, "--size", 80).splitlines()[1].startswith(" ID ")
+        finally:
+            node.end()
+
+    def test_columns_are_chosen(self, node):
+        node.await_users()
+        rows = node.top("--batch", "-n", 1, "-o", "id,user,state", "--no-legend").splitlines()
+        assert [row.split()[1:] for row in rows if row.split()[0] == "9"] == [[OWNER, "S"]]
+        assert not any("CORES" in row or "CPU" in row for row in rows)
+        assert "there is no column 'x'" in node.top("--batch", "-o", "id,x", code=2)
+
+    def test_jobs_that_do_nothing_are_left_out_where_somebody_wants_that(self, node):
+        node.await_users()
+        shown = lines_of(node.top("--batch", "-n", 1, "--hide-idle", "--size", 80))
+        assert "7" in shown and "9" not in shown
+        assert "9" not in jobs_of(node.ticks("-n", 1, "-i")[0])
 
     def test_rates_are_the_difference_of_two_readings_over_their_own_times(self, node):
         first, *rest = node.ticks("-n", 4, "-d", 0.3)
@@ -193,6 +240,18 @@ class TestThroughAnAgent:
         text = top("--batch", "--tree", "-n", "1", "--size", "100")
         assert "1 job " in text and str(node.started[3].pid) in text
         assert str(node.started[0].pid) not in text
+
+    def test_a_run_of_roots_is_roots(self, node):
+        run = subprocess.Popen([BUILD.resolve() / "jobmeter", "run", "--", "sleep", "600"], env=node.environment,
+                               stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + 60
+            while not re.search(r"^.[\w.-]+ +root +\(sleep\) ", node.top("--batch", "-n", 1, "--size", 80), re.M):
+                assert time.monotonic() < end and run.poll() is None
+                time.sleep(0.3)
+        finally:
+            run.send_signal(signal.SIGTERM)
+            run.wait()
 
     def test_a_job_without_a_name_is_told_by_what_it_runs(self, node):
         end = time.monotonic() + 60
@@ -314,7 +373,9 @@ class TestOnAScreen:
         t.wait_for("by BLOCKED")
         t.type("F5")
         t.wait_for("task 0")
-        t.type("t", "F4")
+        t.type("t", "i")
+        t.wait_for("idle hidden")
+        t.type("i", "F4")
         t.wait_for("filter:")
         t.type(OWNER, "Enter")
         assert "\n>9 " in t.wait_for("1 of ")
@@ -339,8 +400,8 @@ class TestOnAScreen:
 
     def test_every_size_is_filled(self, screen):
         t = screen("-d", "0.5")
-        t.wait_for("READ WRITE META")
-        for columns, rows, word in [(160, 50, "METADATA BY MOUNT"), (40, 10, "READ WRITE\n"), (80, 24, "WRITE META\n")]:
+        t.wait_for("READ WRITE   TIME S")
+        for columns, rows, word in [(160, 50, "METADATA BY MOUNT"), (40, 10, "READ WRITE\n"), (80, 24, "WRITE   TIME S\n")]:
             t.tmux("resize-window", "-x", str(columns), "-y", str(rows))
             t.wait_for(word)
             assert all(len(line) <= columns for line in t.tmux("capture-pane", "-p").splitlines())
@@ -349,13 +410,13 @@ class TestOnAScreen:
 
     def test_the_mouse_sorts_and_selects(self, screen):
         t = screen("-d", "0.5")
-        text = t.wait_for("READ WRITE META")
-        column = text.splitlines()[next(i for i, line in enumerate(text.splitlines()) if "WRITE META" in line)].index("WRITE")
-        click(t, column + 1, 1)
+        lines = t.wait_for("READ WRITE   TIME S").splitlines()
+        heads = next(i for i, line in enumerate(lines) if "WRITE   TIME" in line)
+        click(t, lines[heads].index("WRITE") + 1, heads)
         t.wait_for("by WRITE")
-        click(t, 3, 3)
+        click(t, 3, heads + 2)
         end = time.monotonic() + 60
-        while not t.tmux("capture-pane", "-p").splitlines()[3].startswith(">"):
+        while not t.tmux("capture-pane", "-p").splitlines()[heads + 2].startswith(">"):
             assert time.monotonic() < end, t.screen()
             time.sleep(0.05)
         t.type("q")

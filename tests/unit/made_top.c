@@ -90,6 +90,35 @@ static void add_blocked(struct tick *t, bool later, uint64_t passed)
 	reading_set(&r->reading, METRIC_MEMORY_USAGE, 200 * MIB);
 }
 
+/* Of 16 CPUs 6 are busy: 5 in user mode; 1 waits for I/O. */
+static struct node_values node_of(bool later, uint64_t boot_ns)
+{
+	const uint64_t passed = later ? MADE_SECONDS * S : 0;
+	const uint64_t numbers[NODE_VALUE_COUNT] = {
+		[NODE_CPUS] = 16,
+		[NODE_CPU_USER] = 7000 * S + 5 * passed,
+		[NODE_CPU_NICE] = 7 * S,
+		[NODE_CPU_SYSTEM] = 300 * S + passed,
+		[NODE_CPU_IDLE] = 90000 * S + 9 * passed,
+		[NODE_CPU_IOWAIT] = 11 * S + passed,
+		[NODE_LOAD_1] = 1021,
+		[NODE_LOAD_5] = 987,
+		[NODE_LOAD_15] = 800,
+		[NODE_MEMORY_TOTAL] = 64 * GIB,
+		[NODE_MEMORY_AVAILABLE] = 35 * GIB,
+		[NODE_SWAP_TOTAL] = 8 * GIB,
+		[NODE_SWAP_FREE] = 7 * GIB,
+		[NODE_PRESSURE_CPU] = 5 * S + passed / 4,
+		[NODE_PRESSURE_IO] = 3 * S + passed / 16,
+		[NODE_PRESSURE_MEMORY] = S,
+	};
+	struct node_values v = { .boot_ns = boot_ns };
+
+	for (size_t i = 0; i < NODE_VALUE_COUNT; i++)
+		v.values[i] = (struct value){ numbers[i], true };
+	return v;
+}
+
 void made_wire_snapshot(bool later, struct tick *ret)
 {
 	uint64_t passed = later ? MADE_SECONDS * S : 0;
@@ -98,6 +127,7 @@ void made_wire_snapshot(bool later, struct tick *ret)
 	*ret = (struct tick){ .real_ns = BEGIN_NS + passed,
 			      .boot_ns = 100000 * S + passed,
 			      .took_ns = 4100000 };
+	ret->node = node_of(later, ret->boot_ns);
 	r = add_job(ret, "run", "77", "carol", "sort", 10 * S + passed / 2);
 	set_work(r, 1, 5 * S + passed / 4, 0);
 	set_files(r, "/", later ? 10 * MIB : 0, 0, 0);

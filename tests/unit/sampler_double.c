@@ -81,6 +81,12 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	return 0;
 }
 
+struct node_values sampler_get_node_values(struct sampler *s)
+{
+	(void)s;
+	return (struct node_values){ .boot_ns = 7000000000, .values[NODE_CPUS] = { 4, true } };
+}
+
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret)
 {
 	(void)s;

@@ -292,7 +292,8 @@ TEST(a_job_on_many_mounts_is_short_where_sums_of_them_do)
 		const struct api_wish wish = { .in_sums = in_sums };
 		struct http_answer answer = {};
 
-		ASSERT_OK(api_stream_snapshot(&large, &view, &of_node, &wish, &answer));
+		ASSERT_OK(api_stream_snapshot(&large, &view, &of_node, &(struct node_values){},
+					      &wish, &answer));
 		lengths[in_sums] = length_of(&answer);
 	}
 	ASSERT(lengths[0] > 10 * 20000);

@@ -271,3 +271,23 @@ TEST(where_nobody_looked_at_files_there_are_no_sums_either)
 	ASSERT(isnan(numbers_of_job(record, NULL, 2).read));
 	made_snapshot_clear(&now);
 }
+
+TEST(idle_is_who_does_nothing_and_nobody_of_whom_that_is_not_known)
+{
+	struct numbers n = numbers_none();
+
+	ASSERT(!numbers_are_idle(&n));
+	n.cores = 0.04;
+	n.memory = 1e12;
+	ASSERT(numbers_are_idle(&n));
+	n.received = 0.4;
+	ASSERT(numbers_are_idle(&n));
+	n.received = 1;
+	ASSERT(!numbers_are_idle(&n));
+	n.received = 0;
+	n.blocked = 0.05;
+	ASSERT(!numbers_are_idle(&n));
+	n.blocked = NAN;
+	n.cores = 0.05;
+	ASSERT(!numbers_are_idle(&n));
+}

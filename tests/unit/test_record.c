@@ -218,6 +218,34 @@ TEST(ranks_of_one_node_share_its_memory_and_add_their_cores)
 	ASSERT_EQ(r->reading.mounts[0].ops[OP_READ].calls, 3800014);
 }
 
+static void set_text(char **to, const char *text)
+{
+	free(*to);
+	*to = text ? strdup(text) : NULL;
+}
+
+TEST(lists_of_cpus_are_one_list_within_a_node_and_none_beyond)
+{
+	_cleanup_record_ struct record *a = made_record(0), *b = made_record(1), *merged = NULL;
+	const struct record *records[] = { a, b };
+
+	set_text(&a->job.cpus_used, "0");
+	set_text(&b->job.cpus_used, "2-3");
+	set_text(&a->job.numa_used, "0");
+	set_text(&b->job.numa_used, "1");
+	set_text(&a->job.numa_allowed, "0-1");
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT_STREQ(merged->job.cpus_used, "0,2-3");
+	ASSERT_STREQ(merged->job.numa_used, "0-1");
+	ASSERT(merged->job.numa_allowed == NULL); /* one of them does not say */
+
+	merged = record_free(merged);
+	set_text(&b->node, "made-node1");
+	set_text(&b->job.cpus_used, "0");
+	ASSERT_OK(record_merge(records, 2, &merged));
+	ASSERT(merged->job.cpus_used == NULL && merged->job.numa_used == NULL);
+}
+
 TEST(nodes_add_what_they_were_granted)
 {
 	_cleanup_record_ struct record *r = merge(5);

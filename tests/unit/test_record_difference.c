@@ -288,3 +288,18 @@ TEST(samples_of_frequency_are_those_in_between_where_none_was_before)
 	_cleanup_(record_freep) struct record *unknown = subtract(later, earlier);
 	ASSERT(!unknown->thermal.samples.is_known && !unknown->thermal.frequency_hz.is_known);
 }
+
+TEST(which_cpus_were_used_meanwhile_is_not_known_where_some_were_used_before)
+{
+	_cleanup_(record_freep) struct record *later = made_later(), *earlier = made_earlier();
+	_cleanup_(record_freep) struct record *first = NULL, *d = NULL;
+
+	later->job.cpus_used = strdup("0-1");
+	later->job.numa_used = strdup("0");
+	first = subtract(later, earlier);
+	ASSERT_STREQ(first->job.cpus_used, "0-1");
+	earlier->job.cpus_used = strdup("0");
+	d = subtract(later, earlier);
+	ASSERT(!d->job.cpus_used && !d->job.numa_used);
+	ASSERT_STREQ(d->job.cpus_allowed, later->job.cpus_allowed);
+}

@@ -376,14 +376,17 @@ static void feed_cores(struct registry *r, const struct cgroup_tasks *tasks,
 	ASSERT_OK(registry_feed(r, &f));
 }
 
-static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance)
+static void expect_cores(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
+			 const char *used)
 {
 	_cleanup_(snapshot_unrefp) struct snapshot *s = snap(r, second);
 	const struct balance *cores = &snapshot_find(s, "slurm", "42")->cores;
+	const char *list = registry_job_cpus_used(registry_find(r, "slurm", "42"));
 
 	ASSERT(cores->count.is_known == (count > 0));
 	ASSERT_EQ(cores->count.number, count);
 	ASSERT_EQ(cores->balance.number, balance);
+	ASSERT_STREQ(list ? list : "-", used);
 }
 
 /* The job began at 110 s: at 130 s a core is touched from 1 s on. */
@@ -407,15 +410,15 @@ TEST(cores_are_touched_by_all_cgroups_of_a_job_and_kept_when_they_end)
 
 	learn_job(r);
 	ASSERT_OK(registry_feed(r, &f));
-	expect_cores(r, 130, 2, 6666); /* 6 s and 2 s */
+	expect_cores(r, 130, 2, 6666, "3,7"); /* 6 s and 2 s */
 	learn(r, 140, dead, 1);
 	ASSERT_OK(registry_feed(r, &f));
 	ASSERT_EQ(fold_and_forget(r, 141), (size_t)1);
 	feed_cores(r, NULL, NULL, 0);
-	expect_cores(r, 142, 1, 10000); /* what of it was folded: 4 s, and 0.5 s are not enough by
-					   now */
+	expect_cores(r, 142, 1, 10000, "7"); /* what of it was folded: 4 s, and 0.5 s are not
+						enough by now */
 	feed_cores(r, &other, unknown, 1);
-	expect_cores(r, 143, 0, 0);
+	expect_cores(r, 143, 0, 0, "-");
 }
 
 static void expect_threads(struct registry *r, uint64_t second, uint64_t count, uint64_t balance,
@@ -798,6 +801,32 @@ TEST(the_run_that_was_announced_is_shown)
 	ASSERT_EQ(number_of(s, "run", "5", METRIC_CPU_USER), (uint64_t)10);
 	ASSERT_EQ(s->jobs[0].job->uid, 7);
 	snapshot_unref(s);
+}
+
+TEST(a_run_of_roots_is_his_until_a_task_in_it_proves_to_be_anothers)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),
+					    life(2, 0, 110, 0, "/docker/aaaabbbbcccc") };
+	struct cgroup_tasks tasks[] = { tasks_of(1, 1, 1, 0), tasks_of(2, 10, 1, 0) };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	const struct job *known;
+
+	learn(r, 115, lives, 2);
+	feed(r, tasks, 2, NULL, 0);
+	known = registry_job_known(registry_find(r, "run", "5"));
+	ASSERT_EQ(known->uid, (int64_t)0);
+	ASSERT_EQ(registry_job_known(registry_find(r, "docker", "aaaabbbbcccc"))->uid, (int64_t)-1);
+	registry_job_facts(registry_find(r, "run", "5"))->user = strdup("root");
+	snapshot_unref(snap(r, 115));
+	tasks[0].uid = 8;
+	feed(r, tasks, 2, NULL, 0);
+	known = registry_job_known(registry_find(r, "run", "5"));
+	ASSERT_EQ(known->uid, (int64_t)8);
+	ASSERT(!known->user); /* he is to be named anew */
+	tasks[0].uid = 9; /* the first counts */
+	snapshot_unref(snap(r, 116));
+	feed(r, tasks, 2, NULL, 0);
+	ASSERT_EQ(registry_job_known(registry_find(r, "run", "5"))->uid, (int64_t)8);
 }
 
 TEST(one_user_leaves_room_for_others)

@@ -272,6 +272,22 @@ TEST(tags_stay_with_their_jobs_and_can_be_all_that_is_shown)
 	top_free(t);
 }
 
+TEST(jobs_that_do_nothing_can_be_hidden_and_those_of_which_nobody_knows_are_not)
+{
+	struct top *t = made_top();
+
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
+	top_press(t, 'i');
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 99");
+	top_press(t, 'i');
+	ASSERT_STREQ(order_of(t), "123 1000 77 124 125 99");
+	top_select(t, 4);
+	top_press(t, TOP_KEY_ENTER); /* whoever looks into one wants to see it */
+	top_press(t, 'i');
+	ASSERT_STREQ(order_of(t), "125");
+	top_free(t);
+}
+
 TEST(the_selection_stays_where_it_is_or_follows_its_job)
 {
 	struct top *t = made_top();

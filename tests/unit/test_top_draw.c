@@ -181,16 +181,83 @@ TEST(the_mouse_finds_rows_and_heads)
 	size_t found = 99;
 
 	top_draw(t, g);
-	ASSERT(top_find_row(t, g, 2, &found) && found == 0);
-	ASSERT(top_find_row(t, g, 7, &found) && found == 5);
-	ASSERT(!top_find_row(t, g, 8, &found) && !top_find_row(t, g, 1, &found));
-	ASSERT(top_find_column(g, 1, 1, &found) && found == 0);
-	ASSERT(!top_find_column(g, 0, 1, &found));
+	ASSERT(top_find_row(t, g, 5, &found) && found == 0);
+	ASSERT(top_find_row(t, g, 10, &found) && found == 5);
+	ASSERT(!top_find_row(t, g, 11, &found) && !top_find_row(t, g, 4, &found));
+	ASSERT(top_find_column(t, g, 4, 1, &found) && found == 0);
+	ASSERT(!top_find_column(t, g, 0, 1, &found) && !top_find_column(t, g, 1, 1, &found));
 	for (unsigned int column = 0; column < 80; column++) {
-		if (top_find_column(g, 1, column, &found))
+		if (top_find_column(t, g, 4, column, &found))
 			ASSERT(found < column_count);
 	}
 	top_free(t);
+}
+
+TEST(text_has_the_columns_that_are_wanted_and_no_legend_where_nobody_wants_one)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+	struct grid *g;
+
+	ASSERT_OK(columns_parse("cores,id,time", &t->wanted, NULL));
+	t->has_no_legend = true;
+	ASSERT_OK(top_arrange(t));
+	g = grid_new(top_text_columns(t, 20), top_text_rows(t, 20), false);
+	ASSERT_EQ(g->columns, 24u);
+	top_draw_text(t, g);
+	grid_print_text(g, out);
+	fclose(out);
+	grid_free(g);
+	ASSERT_STREQ(text, "   3.6/4 123        2:16\n"
+			   "   2.0/4 1000       0:00\n"
+			   "   0.5/1 77         0:11\n"
+			   "   0.1/8 124       2h00m\n"
+			   "   0.0/2 125        1:02\n"
+			   "       - 99            -\n");
+	top_free(t);
+}
+
+/* Of another agent, or of a site that does not want them. */
+TEST(without_numbers_of_the_node_there_are_no_lines_of_it)
+{
+	struct top *t = made_top();
+	_cleanup_free_ char *text = NULL, *half = NULL;
+
+	t->before.node = (struct node_values){};
+	half = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(half, "\n CPU      ····················     - of 16 CPUs\n");
+	ASSERT_CONTAINS(half, "\n memory   █████████");
+	t->last.node = (struct node_values){};
+	text = made_screen(t, 80, 24, false);
+	ASSERT_CONTAINS(text, "04:05:02\n ID ");
+	top_free(t);
+}
+
+TEST(lines_of_the_node_fold_away_where_the_screen_is_small)
+{
+	static const struct row {
+		unsigned int columns, rows;
+		const char *has, *lacks;
+	} rows[] = {
+		{ 80, 20, "\n load ", NULL },
+		{ 80, 19, "\n CPU 38 %  memory 45 %  load 10.21", "\n load " },
+		{ 59, 50, "\n CPU 38 %", "\n load " },
+		{ 40, 8, "\n CPU 38 %  memory 45 %  load 10.21\n ID ", NULL },
+		{ 20, 8, "\n CPU 38 %\n ID ", NULL },
+		{ 40, 7, "04:05:02\n ID ", "CPU 38 %" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct top *t = made_top();
+		_cleanup_free_ char *text = made_screen(t, rows[i].columns, rows[i].rows, false);
+
+		ASSERT_CONTAINS(text, rows[i].has);
+		if (rows[i].lacks)
+			ASSERT_LACKS(text, rows[i].lacks);
+		top_free(t);
+	}
 }
 
 TEST(the_time_that_rates_are_over_is_told_where_it_is_not_that_between_looks)

@@ -112,7 +112,7 @@ TEST(the_first_frame_has_rates_since_a_reading_that_was_there)
 	ASSERT_EQ(source.ages_ns[1], S); /* it may have been taken since */
 	ASSERT(source.is_short[0] && source.is_short[1]);
 	ASSERT_CONTAINS(text, "by CORES ▼  over 3");
-	ASSERT_CONTAINS(text, "\n 123       alice    train.sh      0.2/4 ");
+	ASSERT_CONTAINS(text, "\n 123      alice    train.sh   0.2/4 ");
 }
 
 TEST(readings_that_follow_each_other_at_once_are_kept_apart)
@@ -164,7 +164,7 @@ TEST(a_job_that_began_since_the_last_reading_is_found)
 	struct error err = {};
 
 	ASSERT_OK(run(&source, &options, &text, &err));
-	ASSERT_CONTAINS(text, " 1000      alice    short ");
+	ASSERT_CONTAINS(text, " 1000     alice    short ");
 	ASSERT_CONTAINS(text, "1 of 6 jobs");
 	options.targets = &absent;
 	ASSERT_ERR(run(&other, &options, &none, &err), -ENOENT);

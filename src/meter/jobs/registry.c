@@ -71,6 +71,7 @@ struct registry_job *registry_job_free(struct registry_job *j)
 	free(j->oom_list);
 	free(j->base);
 	registry_cores_clear(&j->cores);
+	free(j->cpus_used);
 	free(j->rows);
 	free(j->buckets);
 	free(j->mounts);
@@ -457,9 +458,15 @@ int registry_job_announce(struct registry_job *j, uint32_t uid)
 		facts->user = NULL;
 	}
 	facts->uid = uid;
+	j->is_roots = false;
 	j->is_announced = j->is_changed = true;
 	j->registry->is_ordered = false;
 	return 0;
+}
+
+const char *registry_job_cpus_used(const struct registry_job *j)
+{
+	return j->cpus_used;
 }
 
 uint64_t registry_job_lost_groups(const struct registry_job *j)

@@ -198,6 +198,8 @@ const struct losses *registry_job_losses(const struct registry_job *j);
 
 /* Whom the kernel killed for want of memory. */
 const struct oom_list *registry_job_oom_kills(const struct registry_job *j);
+/* The CPUs that cores.count of the last snapshot is of, as a CPU list; NULL: not known. */
+const char *registry_job_cpus_used(const struct registry_job *j);
 /* What it did over time, as the last snapshot has it; the job's own. */
 const struct timeline *registry_job_timeline(const struct registry_job *j);
 /* Jobs whose timelines have changed are to be written down, which is put off otherwise: after a

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/cpulist.h"
 #include "jobs/registry_internal.h"
 
 void registry_cores_clear(struct registry_cores *c)
@@ -145,6 +146,29 @@ int registry_cores_copy(struct registry_cores *to, const struct registry_cores *
 	return r;
 }
 
+/* Was the job on it for enough of its time? */
+static bool is_used(const struct registry_core *core, uint64_t elapsed_ns)
+{
+	return core->on_ns && core->on_ns >= elapsed_ns / 100 * CORES_USED_PERCENT;
+}
+
+int registry_cores_list_used(const struct registry_cores *c, uint64_t elapsed_ns, char **ret)
+{
+	struct cpulist used = {};
+
+	*ret = NULL;
+	for (size_t i = 0; i < c->count; i++) {
+		if (c->items[i].key >= CPULIST_MAX) /* a part is not told apart: nobody knows */
+			return 0;
+		if (is_used(&c->items[i], elapsed_ns))
+			cpulist_set(&used, c->items[i].key);
+	}
+	if (!elapsed_ns || !cpulist_count(&used))
+		return 0;
+	*ret = cpulist_format(&used);
+	return *ret ? 0 : -ENOMEM;
+}
+
 int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns,
 				struct balance *ret)
 {
@@ -157,7 +181,7 @@ int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed
 	for (size_t i = 0; i < c->count; i++) {
 		if (c->items[i].key == TIME_ALL_CPUS)
 			return 0; /* a part is not told apart: nobody knows */
-		if (c->items[i].on_ns && c->items[i].on_ns >= elapsed_ns / 100 * CORES_USED_PERCENT)
+		if (is_used(&c->items[i], elapsed_ns))
 			touched[count++] = c->items[i].on_ns;
 	}
 	if (elapsed_ns)

@@ -201,10 +201,16 @@ static void take_uid(struct registry_group *g, uint32_t uid)
 {
 	for (size_t i = 0; uid != UINT32_MAX && i < g->member_count; i++) {
 		struct registry_job *j = g->members[i].job;
-		struct job *facts = j->facts->uid < 0 ? registry_job_facts(j) : NULL;
+		struct job *facts = j->facts->uid < 0 || j->is_roots ? registry_job_facts(j) : NULL;
 
-		if (facts)
-			facts->uid = uid;
+		if (!facts)
+			continue;
+		facts->uid = uid;
+		if (j->is_roots) { /* he was named already */
+			free(facts->user);
+			facts->user = NULL;
+		}
+		j->is_roots = false;
 	}
 }
 

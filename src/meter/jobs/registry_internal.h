@@ -83,6 +83,8 @@ int registry_cores_copy(struct registry_cores *to, const struct registry_cores *
 /* How many of them, and how evenly, in so long a time; not known where it is 0. */
 int registry_cores_load_balance(const struct registry_cores *c, uint64_t elapsed_ns,
 				struct balance *ret);
+/* Which these are, as a CPU list, which the caller frees; NULL: not known.  -ENOMEM. */
+int registry_cores_list_used(const struct registry_cores *c, uint64_t elapsed_ns, char **ret);
 
 /* ---- ranks ---- */
 
@@ -232,6 +234,7 @@ struct registry_job {
 	bool is_announced; /* a `run` whose owner is known by its group's id */
 	bool is_reported; /* its final record is where it was to go */
 	bool has_state; /* it was written down, and so were the times of its start */
+	bool is_roots; /* a `run` of root's, until a task in it proves to be another's */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
 	uint64_t lost_groups; /* that are not in it: there was no room for it yet */
 	uint32_t groups, live_groups;
@@ -245,6 +248,7 @@ struct registry_job {
 	struct registry_ports ports;
 	struct parts parts; /* folded */
 	struct registry_cores cores; /* folded */
+	char *cpus_used; /* of what was shown, as a CPU list; NULL: not known */
 	struct busiest_threads busiest; /* of that process which did most, in what is folded */
 	struct oom_list *oom_list; /* NULL: there are none */
 	struct thermal_sums thermal;

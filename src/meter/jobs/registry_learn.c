@@ -114,10 +114,14 @@ static int make_job(struct registry *r, const struct newcomer *n, const char *na
 	j->is_delegated = is_delegated(n->life);
 	j->is_remade = id->is_remade;
 	j->facts->uid = -1;
-	if (*id->user)
+	if (*id->user) {
 		j->facts->uid = strtoll(id->user, NULL, 10);
-	else if (is_made_by_user(n->life) && !id->is_for_others)
+	} else if (is_made_by_user(n->life) && !id->is_for_others) {
 		j->facts->uid = n->life->maker_uid;
+	} else if (n->life->maker_uid == 0 && strcmp(id->manager, "run") == 0) {
+		j->facts->uid = 0; /* those of users are announced before anybody sees them */
+		j->is_roots = true;
+	}
 	j->top_path = strndup(n->path, id->job_end);
 	take_start(r, j, n);
 	if (j->top_path)

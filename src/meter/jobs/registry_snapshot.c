@@ -458,17 +458,26 @@ static uint64_t elapsed_ns(const struct registry_job *j, uint64_t boot_ns)
 	return start && end > start ? end - start : 0;
 }
 
-static int put_cores(const struct making *m, const struct registry_job *j, const struct part *parts,
+/* How many, which stands in the snapshot, and which, for who asks the job. */
+static int put_cores(const struct making *m, struct registry_job *j, const struct part *parts,
 		     size_t count, struct balance *ret)
 {
 	_cleanup_(registry_cores_clear) struct registry_cores cores = {};
+	const uint64_t elapsed = elapsed_ns(j, m->snapshot->boot_ns);
+	char *used = NULL;
 	int r = registry_cores_copy(&cores, &j->cores);
 
 	for (size_t i = 0; r == 0 && i < count; i++)
 		r = registry_cores_add_group(&cores, j->registry, parts[i].group);
-	return r < 0 ? r
-		     : registry_cores_load_balance(&cores, elapsed_ns(j, m->snapshot->boot_ns),
-						   ret);
+	if (r == 0)
+		r = registry_cores_load_balance(&cores, elapsed, ret);
+	if (r == 0)
+		r = registry_cores_list_used(&cores, elapsed, &used);
+	if (r < 0)
+		return r;
+	free(j->cpus_used);
+	j->cpus_used = used;
+	return 0;
 }
 
 /* The step that did most of those that start ranks; NULL: there is none. */

@@ -12,7 +12,9 @@
 
 #include "basic/cleanup.h"
 #include "basic/clock.h"
+#include "sources/node.h"
 #include "sources/node_ports.h"
+#include "sources/numa.h"
 #include "basic/error.h"
 #include "basic/file.h"
 #include "cgroup/hierarchy.h"
@@ -52,6 +54,8 @@ struct sampler {
 	struct published *published; /* NULL: what an agent before us showed is not known */
 	bool has_read;
 	struct snapshot *last;
+	struct node_values node_values; /* and of which snapshot they are, by its boot_ns */
+	uint64_t node_values_of_ns;
 	struct sampler_state counts;
 	struct error news;
 	char node[65], boot_id[40];
@@ -584,6 +588,18 @@ static int describe_lost_groups(const struct registry_job *job, struct record *r
 		     : 0;
 }
 
+/* Which CPUs it used, and the NUMA nodes of these and of those that it may use. */
+static int describe_cpus(const struct sampler *s, const struct registry_job *job,
+			 struct record *record)
+{
+	const char *used = registry_job_cpus_used(job);
+
+	record->job.cpus_used = used ? strdup(used) : NULL;
+	if (used && !record->job.cpus_used)
+		return -ENOMEM;
+	return numa_describe(s->options.root_fd, record);
+}
+
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err)
 {
@@ -598,6 +614,8 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	r = job_record_make(snapshot, job, &node, false, &record);
 	if (r >= 0)
 		r = kernel_side_add_histograms(s->kernel, known, s->names, &record->reading, err);
+	if (r >= 0)
+		r = describe_cpus(s, known, record);
 	if (r >= 0)
 		r = timeline_copy(&record->timeline, registry_job_timeline(known));
 	if (r >= 0)
@@ -684,6 +702,21 @@ int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to)
 			   : 0;
 
 	return r < 0 ? r : sources_put_late(s->sources.sources, to);
+}
+
+struct node_values sampler_get_node_values(struct sampler *s)
+{
+	_cleanup_(samples_clear) struct samples samples = {};
+	uint64_t boot_ns = clock_now_ns(CLOCK_BOOTTIME);
+
+	if (!s->last || s->node_values_of_ns == s->last->boot_ns)
+		return s->node_values;
+	s->node_values_of_ns = s->last->boot_ns;
+	s->node_values = (struct node_values){};
+	if (sources_put_one(s->sources.sources, NODE_FILES_SOURCE, boot_ns, &samples) >= 0 &&
+	    samples.count)
+		s->node_values = node_values_of(&samples, boot_ns);
+	return s->node_values;
 }
 
 struct meter *sampler_meter(struct sampler *s)

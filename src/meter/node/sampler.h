@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "model/node_values.h"
 #include "model/snapshot.h"
 
 struct error;
@@ -149,6 +150,11 @@ int sampler_keep_start(struct sampler *s, const struct snapshot_job *job);
 /* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has
  * switched off, of which no job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
+
+/* What the node as a whole does, for who looks at the last snapshot: read when somebody asks for
+ * the first time after a reading, so that looking costs no more than readings do.  Nothing is known
+ * where the site does not want the source. */
+struct node_values sampler_get_node_values(struct sampler *s);
 
 /* Numbers of the node, if they are wanted, and of the sources.  -ENOMEM, -ENOSPC. */
 int sampler_put_samples(struct sampler *s, bool wants_node, struct samples *to);

@@ -232,6 +232,17 @@ int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to)
 	return r;
 }
 
+int sources_put_one(struct sources *s, const char *name, uint64_t boot_ns, struct samples *to)
+{
+	for (size_t i = 0; s && i < s->count; i++) {
+		struct slot *slot = &s->slots[i];
+
+		if (slot->state && slot->source->sample && strcmp(slot->source->name, name) == 0)
+			return slot->source->sample(slot->state, boot_ns, to);
+	}
+	return 0;
+}
+
 int sources_put_late(const struct sources *s, struct samples *to)
 {
 	int r = 0;

@@ -49,6 +49,8 @@ const struct samples *sources_find(const struct sources *s, const char *name);
 /* Add the numbers of the node for a scrape: as of the last reading, or, where that has none of
  * them, as of now.  -ENOMEM, -ENOSPC. */
 int sources_put_node(struct sources *s, uint64_t boot_ns, struct samples *to);
+/* The same of one source alone, of those that are sampled at once; nothing where it is not open. */
+int sources_put_one(struct sources *s, const char *name, uint64_t boot_ns, struct samples *to);
 /* How often samples of slow sources were late: the agent's own metric.  -ENOMEM, -ENOSPC. */
 int sources_put_late(const struct sources *s, struct samples *to);
 

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* top_node - the node as a whole, above the list: CPU, memory, swap, load, pressure.  In three
+ * lines, in one where the screen is small, in none where it is very small or nobody knows anything.
+ */
+#pragma once
+
+struct grid;
+struct node_values;
+struct top;
+
+#define TOP_NODE_ROWS_MAX 3
+
+struct node_now { /* shares of 1, but where it is said; NAN: not known */
+	double busy, user, kernel, io_wait, stolen; /* of the time of all CPUs, between both
+						       readings */
+	double cpus; /* how many */
+	double memory, memory_total, swap, swap_total; /* in use; totals in bytes */
+	double load[3]; /* over 1, 5 and 15 minutes: tasks */
+	double pressure_cpu, pressure_io, pressure_memory; /* of the time: some task waited for it
+							    */
+};
+
+/* @before: of the tick before; rates are not known where it knows nothing, or of another boot. */
+struct node_now node_now_of(const struct node_values *now, const struct node_values *before);
+
+/* How many rows it takes, of a screen of @columns and @rows (0: of as many as it takes). */
+unsigned int top_node_rows(const struct top *t, unsigned int columns, unsigned int rows);
+/* So many (at most TOP_NODE_ROWS_MAX), from @row on. */
+void top_node_draw(const struct top *t, struct grid *g, unsigned int row, unsigned int rows);
