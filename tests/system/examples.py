@@ -15,9 +15,11 @@ COMMANDS = {
     "compare": "jobmeter compare {} run.json new.json",
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
+    "jobs": "jobmeter jobs {}",
 }
 VALUES = {"N": "7", "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
-          "ID[,ID]": "123,slurm/124", "LIST": "T0", "CONDITION": "'elapsed > 1.1x'"}
+          "ID[,ID]": "123,slurm/124", "LIST": "T0", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
+          "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
