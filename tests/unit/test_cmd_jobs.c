@@ -162,3 +162,31 @@ TEST(what_is_wrong_is_told_in_a_line_with_its_code)
 		ASSERT_CONTAINS(text, rows[i].text);
 	}
 }
+
+static int report(const char *line, char **ret)
+{
+	return typed(&cmd_report, line, ret);
+}
+
+TEST(reports_take_a_job_of_a_database_by_its_id)
+{
+	_cleanup_free_ char *text = NULL, *none = NULL, *nothing = NULL, *of_node = NULL;
+
+	ASSERT_EQ(report("made-0 --database DATA", &text), CLI_WELL);
+	ASSERT_CONTAINS(text, "train.sh   OK, 2 m 00 s");
+	ASSERT_EQ(report("--database DATA made-99", &none), CLI_FAILED);
+	ASSERT_CONTAINS(none, "jobmeter report: there is no job 'made-99' in these files\n");
+	ASSERT_EQ(report("--database DATA", &nothing), CLI_FAILED);
+	ASSERT_CONTAINS(nothing, "'--database' goes with the id of a job\n");
+	ASSERT_EQ(report("run/made-0@made-node17 --database DATA", &of_node), CLI_WELL);
+}
+
+TEST(compare_and_insights_take_them_too)
+{
+	_cleanup_free_ char *compared = NULL, *insights = NULL;
+
+	ASSERT_EQ(typed(&cmd_compare, "--database DATA made-0 made-4", &compared), CLI_WELL);
+	ASSERT_CONTAINS(compared, "made-4");
+	ASSERT_EQ(typed(&cmd_insights, "--database DATA made-0", &insights), CLI_WELL);
+	ASSERT_CONTAINS(insights, "score ");
+}
