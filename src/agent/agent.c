@@ -17,6 +17,7 @@
 #include "load/meter.h"
 #include "basic/notify.h"
 #include "agent/permission.h"
+#include "agent/push.h"
 #include "agent/run_groups.h"
 #include "node/sampler.h"
 
@@ -63,6 +64,7 @@ static void apply(struct agent *a)
 	a->scrape.prefix = a->config->metrics_prefix;
 	if (ticker_set(&a->ticker, a->config->interval_ns, &err) < 0)
 		log_say(CONFIG_LOG_ERROR, "%s", err.text);
+	push_apply(a->push, a->config);
 	if (agent_make_permission(a->config, &permission, &err) < 0) {
 		log_say(CONFIG_LOG_ERROR, "%s: who may see what stays as it is", err.text);
 		return;
@@ -123,7 +125,7 @@ static int least(int a, int b)
 
 static void run_once(struct agent *a)
 {
-	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, SAMPLER, COUNT };
+	enum { SIGNALS, TICKS, TCP, SOCKET, HELPER, SAMPLER, PUSH, COUNT };
 	struct pollfd fds[COUNT] = {
 		[SIGNALS] = { a->signal_fd, POLLIN, 0 },
 		[TICKS] = { a->ticker.fd, POLLIN, 0 },
@@ -131,9 +133,11 @@ static void run_once(struct agent *a)
 		[SOCKET] = { a->socket ? http_fd(a->socket) : -1, POLLIN, 0 },
 		[HELPER] = { a->helper ? helper_fd(a->helper) : -1, POLLIN, 0 },
 		[SAMPLER] = { sampler_fd(a->sampler), POLLIN, 0 },
+		[PUSH] = { push_fd(a->push), POLLIN, 0 },
 	};
-	int timeout = least(a->tcp ? http_timeout_ms(a->tcp) : -1,
-			    a->socket ? http_timeout_ms(a->socket) : -1);
+	int timeout =
+		least(a->tcp ? http_timeout_ms(a->tcp) : -1,
+		      least(a->socket ? http_timeout_ms(a->socket) : -1, push_timeout_ms(a->push)));
 	uint64_t ahead_ns, begun_ns;
 	uid_t uid;
 
@@ -151,6 +155,7 @@ static void run_once(struct agent *a)
 		http_run(a->tcp);
 	if (a->socket)
 		http_run(a->socket);
+	push_work(a->push);
 	if (!api_wants_ahead(a->api, &ahead_ns, &uid))
 		return;
 	begun_ns = clock_now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -204,5 +209,6 @@ int agent_run(struct agent *a)
 	if (sampler_finish(a->sampler, &err) < 0 && !(a->keeps && sampler_can_keep(a->sampler)))
 		return keep(a, &err);
 	tell_news(a);
+	push_finish(a->push);
 	return 0;
 }

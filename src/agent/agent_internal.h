@@ -17,6 +17,7 @@ struct agent {
 	struct service_user user;
 	struct helper *helper;
 	struct run_groups *runs;
+	struct push *push;
 	struct api_runs api_runs;
 	struct sampler *sampler;
 	struct scrape_sources scrape;

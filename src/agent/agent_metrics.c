@@ -223,6 +223,41 @@ static int put_scrapes(const struct scrapes *scrapes, struct samples *to)
 	return r;
 }
 
+/* Of a final record that was never written nothing is in the spool's own count. */
+static int put_push(const struct push_status *p, uint64_t unreported, struct samples *to)
+{
+	const struct sender_status *sender = &p->sender;
+	const struct {
+		enum metric_id id;
+		uint64_t number;
+	} rows[] = {
+		{ METRIC_AGENT_SPOOL_FINALS, sender->records[true] },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS, sender->records[false] },
+		{ METRIC_AGENT_SPOOL_BYTES, sender->bytes },
+		{ METRIC_AGENT_SPOOL_MAX_BYTES, p->max_bytes },
+		{ METRIC_AGENT_SPOOL_OLDEST, sender->oldest_ns },
+		{ METRIC_AGENT_SPOOL_ANSWERED, sender->answered_ns },
+		{ METRIC_AGENT_SPOOL_HTTP_STATUS, sender->http_status },
+		{ METRIC_AGENT_SPOOL_FINALS_WRITTEN, p->spool.written[true] },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS_WRITTEN, p->spool.written[false] },
+		{ METRIC_AGENT_SPOOL_FINALS_DROPPED, p->spool.dropped[true] + unreported },
+		{ METRIC_AGENT_SPOOL_CHECKPOINTS_DROPPED, p->spool.dropped[false] },
+		{ METRIC_AGENT_SPOOL_ERRORS, p->spool.errors },
+		{ METRIC_AGENT_SPOOL_TAKEN, sender->answers[ANSWER_TAKEN] },
+		{ METRIC_AGENT_SPOOL_KNOWN, sender->answers[ANSWER_KNOWN] },
+		{ METRIC_AGENT_SPOOL_REFUSED, sender->answers[ANSWER_REFUSED] },
+		{ METRIC_AGENT_SPOOL_REQUESTS, sender->requests },
+		{ METRIC_AGENT_SPOOL_FAILED_REQUESTS, sender->failed_requests },
+		{ METRIC_AGENT_SPOOL_TORN, sender->torn },
+		{ METRIC_AGENT_SPOOL_STARTS, p->starts },
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
+		r = samples_add_plain(to, rows[i].id, rows[i].number);
+	return r;
+}
+
 int agent_facts_put(const struct agent_facts *facts, struct samples *to)
 {
 	int r = put(to, METRIC_AGENT_INFO, facts->version, NULL, 1);
@@ -241,5 +276,7 @@ int agent_facts_put(const struct agent_facts *facts, struct samples *to)
 		r = put_costs(&facts->sampler, to);
 	if (r == 0 && facts->has_meter)
 		r = put_meter(facts, to);
+	if (r == 0 && facts->push.is_on)
+		r = put_push(&facts->push, facts->sampler.unreported, to);
 	return r ? r : put_scrapes(facts->scrapes, to);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/push.h"
 #include "load/losses.h"
 #include "load/meter.h"
 #include "model/sample.h"
@@ -42,6 +43,7 @@ struct agent_facts {
 	const struct older *older;
 	struct agent_map maps[MAPS_MAX];
 	size_t map_count;
+	struct push_status push;
 	const struct scrapes *scrapes; /* NULL: nobody counts them */
 };
 

@@ -25,6 +25,7 @@
 #include "config/metering.h"
 #include "agent/permission.h"
 #include "load/pins.h"
+#include "agent/push.h"
 #include "agent/run_groups.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
@@ -113,6 +114,19 @@ static int start_helper(struct agent *a, struct error *err)
 	return 0;
 }
 
+/* Before there is anything that who sends should not have. */
+static int open_push(struct agent *a, struct error *err)
+{
+	const struct push_options options = { .user = &a->user, .state_dir = a->config->state_dir };
+
+	return push_open(&options, a->config, &a->push, err);
+}
+
+static void get_push(void *context, struct push_status *ret)
+{
+	push_get_status(context, ret);
+}
+
 static int64_t find_owner(void *context, uint64_t group_id)
 {
 	return run_groups_owner(context, group_id);
@@ -164,6 +178,7 @@ static int open_sampler(struct agent *a, struct error *err)
 		r = hold_pins(a, err); /* made just now */
 	if (r < 0)
 		return *err->text ? r : error_set_errno(err, r, "cannot start");
+	push_set_sampler(a->push, a->sampler);
 	if (a->runs)
 		sampler_set_owners(a->sampler, find_owner, a->runs);
 	if (a->helper && sampler_hierarchy(a->sampler))
@@ -201,6 +216,8 @@ static int open_api(struct agent *a, struct error *err)
 		.runs = a->runs ? &a->api_runs : NULL,
 		.expose = agent_expose,
 		.context = a,
+		.get_push = get_push,
+		.push = a->push,
 	};
 	int r = agent_make_permission(a->config, &a->permission, err);
 
@@ -291,7 +308,7 @@ static int give_up_rights(struct agent *a, struct error *err)
 static int open_all(struct agent *a, struct error *err)
 {
 	static int (*const steps[])(struct agent * a, struct error * err) = {
-		take_lock, open_signals,  start_helper,	    open_sampler,
+		take_lock, open_signals,  start_helper,	    open_push,	    open_sampler,
 		open_api,  listen_on_tcp, listen_on_socket, give_up_rights,
 	};
 	int r = service_user_find(a->config->user, &a->user, err);
@@ -336,6 +353,7 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 	}
 	a->scrape.root_fd = a->root_fd;
 	a->scrape.sampler = a->sampler;
+	a->scrape.push = a->push;
 	a->scrape.wants_node = a->config->has_node_metrics;
 	a->scrape.prefix = a->config->metrics_prefix;
 	*ret = a;
@@ -350,6 +368,7 @@ struct agent *agent_close(struct agent *a)
 	http_close(a->socket);
 	api_close(a->api);
 	permission_free(a->permission);
+	push_close(a->push);
 	sampler_close(a->sampler, a->keeps);
 	helper_stop(a->helper); /* which removes what we may not */
 	run_groups_free(a->runs);

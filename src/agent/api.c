@@ -18,6 +18,7 @@
 #include "cgroup/identity.h"
 #include "basic/parse.h"
 #include "agent/permission.h"
+#include "agent/push.h"
 #include "model/record.h"
 #include "selftest/rights.h"
 #include "node/sampler.h"
@@ -482,6 +483,7 @@ static int get_agent(void *context, const struct http_request *request, struct h
 	struct api *a = context;
 	struct api_view view = { a->options.permission, request->peer };
 	struct sampler_state state = {};
+	struct push_status push = {};
 	bool is_whole = permission_sees_all(view.permission, &view.peer);
 	int r;
 
@@ -492,7 +494,10 @@ static int get_agent(void *context, const struct http_request *request, struct h
 		return r;
 	sampler_get_state(a->options.sampler, &state);
 	count_jobs(a, &view, &state);
-	return api_answer(api_format_agent, &(struct api_agent){ &state, coverage, is_whole }, ret);
+	if (a->options.get_push)
+		a->options.get_push(a->options.push, &push);
+	return api_answer(api_format_agent,
+			  &(struct api_agent){ &state, coverage, &push, is_whole }, ret);
 }
 
 static int get_metrics(void *context, const struct http_request *request, struct http_answer *ret)

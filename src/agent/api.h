@@ -19,6 +19,7 @@ struct error;
 struct hierarchy;
 struct identity_rules;
 struct permission;
+struct push_status;
 struct sampler;
 
 #define API_RUNS_MAX 1024 /* that are under way... */
@@ -64,6 +65,9 @@ struct api_options { /* all of it outlives the API */
 	int (*expose)(void *context, const struct http_request *request, struct snapshot *snapshot,
 		      const struct api_view *view, struct http_answer *ret);
 	void *context; /* expose's */
+	/* What goes to the site's server.  NULL: nobody knows. */
+	void (*get_push)(void *push, struct push_status *ret);
+	void *push;
 };
 
 int api_open(const struct api_options *options, struct api **ret);

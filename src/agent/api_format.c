@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/api.h"
+#include "agent/push.h"
 #include "basic/cleanup.h"
 #include "model/document.h"
 #include "model/file_op.h"
@@ -83,6 +84,36 @@ void api_format_run(const void *run, struct document *d)
 	document_end_map(d);
 }
 
+static void add_push(const struct push_status *p, struct document *d)
+{
+	const struct sender_status *s = &p->sender;
+
+	document_key(d, "push");
+	if (!p->is_on) {
+		document_null(d);
+		return;
+	}
+	document_begin_map(d);
+	document_put_string(d, "server", p->server);
+	document_put_unsigned(d, "finals_unsent", s->records[true]);
+	document_put_unsigned(d, "checkpoints_unsent", s->records[false]);
+	document_put_unsigned(d, "bytes", s->bytes);
+	document_put_unsigned(d, "max_bytes", p->max_bytes);
+	document_put_time(d, "oldest", s->oldest_ns);
+	document_put_time(d, "answered", s->answered_ns);
+	document_key(d, "http_status");
+	if (s->http_status)
+		document_unsigned(d, s->http_status);
+	else
+		document_null(d);
+	for (size_t i = 0; i < ANSWER_KINDS; i++)
+		document_put_unsigned(d, answer_kind_name((enum answer_kind)i), s->answers[i]);
+	document_put_unsigned(d, "finals_dropped", p->spool.dropped[true]);
+	document_put_unsigned(d, "checkpoints_dropped", p->spool.dropped[false]);
+	document_put_string(d, "why_unsent", *s->text ? s->text : NULL);
+	document_end_map(d);
+}
+
 void api_format_agent(const void *agent, struct document *d)
 {
 	const struct api_agent *a = agent;
@@ -104,6 +135,7 @@ void api_format_agent(const void *agent, struct document *d)
 		document_put_unsigned(d, "state_errors", s->state_errors);
 		document_put_unsigned(d, "set_aside", s->set_aside);
 		document_put_unsigned(d, "lost_events", a->coverage->coverage.lost_events);
+		add_push(a->push, d);
 	}
 	document_put_strings(d, "tiers", &a->coverage->coverage.tiers);
 	document_put_strings(d, "missing", &a->coverage->coverage.missing);

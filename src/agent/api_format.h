@@ -8,6 +8,7 @@
 struct api_view;
 struct document;
 struct job_record_node;
+struct push_status;
 struct record;
 
 #define API_JOBS_SCHEMA "jobmeter.jobs/1"
@@ -31,6 +32,7 @@ void api_format_run(const void *run, struct document *d); /* of a struct api_run
 struct api_agent {
 	const struct sampler_state *state;
 	const struct record *coverage; /* what is on, and what is not */
+	const struct push_status *push; /* what goes to the site's server */
 	bool is_whole; /* with what is of all users */
 };
 void api_format_agent(const void *agent, struct document *d);

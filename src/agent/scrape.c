@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "basic/cleanup.h"
+#include "agent/push.h"
 #include "export/exposition.h"
 #include "http/http.h"
 #include "node/sampler.h"
@@ -41,6 +42,8 @@ static int put_own_numbers(struct scrape_sources *sources, struct samples *to)
 	if (r < 0)
 		return r;
 	sampler_get_state(sources->sampler, &facts.sampler);
+	if (sources->push)
+		push_get_status(sources->push, &facts.push);
 	agent_facts_read(sources->root_fd, sampler_meter(sources->sampler), forms, &facts);
 	return agent_facts_put(&facts, to);
 }

@@ -11,11 +11,13 @@
 struct error;
 struct http_answer;
 struct http_request;
+struct push;
 struct sampler;
 
 struct scrape_sources { /* the caller's; all outlive the answers */
 	int root_fd;
 	struct sampler *sampler;
+	const struct push *push; /* NULL: nothing goes to a server */
 	bool wants_node; /* its numbers */
 	const char *prefix; /* of metrics' names */
 	struct scrapes scrapes;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 
 #define AGENT FILTER_AGENT
 #define HELPER FILTER_HELPER
-#define BOTH FILTER_BOTH
+#define SENDING (FILTER_AGENT | FILTER_SENDER)
+#define ALL FILTER_ALL
 #define NOBODY FILTER_NOBODY
 
 #define IS(number, wanted) .argument = (number), .mask = UINT32_MAX, .value = (wanted)
@@ -31,33 +33,33 @@
 /* clang-format off */
 static const struct filter_row table[] = {
 	{ "read readv pread64 preadv preadv2 write writev pwrite64 pwritev pwritev2 lseek _llseek close close_range",
-	  BOTH, "what is open" },
+	  ALL, "what is open" },
 	{ "open openat stat stat64 lstat lstat64 fstat fstat64 newfstatat fstatat64 statx access faccessat faccessat2 "
 	  "readlink readlinkat getdents getdents64 statfs statfs64 fstatfs fstatfs64 getcwd umask",
-	  BOTH, "files of proc, sys, cgroups; settings and states" },
-	{ "fcntl fcntl64 dup dup2 dup3", BOTH, "descriptors" },
-	{ "ioctl", BOTH, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
-	{ "brk munmap mremap madvise", BOTH, "memory" },
-	{ "mmap mmap2", BOTH, "memory that is not code", WITHOUT(2, PROT_EXEC) },
-	{ "mmap mmap2", AGENT, "modules of the name service: code that cannot be written",
+	  ALL, "files of proc, sys, cgroups; settings and states" },
+	{ "fcntl fcntl64 dup dup2 dup3", ALL, "descriptors" },
+	{ "ioctl", ALL, "whether a stream is a terminal: the C library asks", IS(1, TCGETS) },
+	{ "brk munmap mremap madvise", ALL, "memory" },
+	{ "mmap mmap2", ALL, "memory that is not code", WITHOUT(2, PROT_EXEC) },
+	{ "mmap mmap2", SENDING, "modules of the name service, libcurl: code that cannot be written",
 	  OF(2, PROT_EXEC | PROT_WRITE, PROT_EXEC) },
-	{ "mprotect pkey_mprotect", BOTH, "what was data becomes no code", WITHOUT(2, PROT_EXEC) },
+	{ "mprotect pkey_mprotect", ALL, "what was data becomes no code", WITHOUT(2, PROT_EXEC) },
 	{ "clock_gettime clock_gettime64 clock_getres gettimeofday time clock_nanosleep clock_nanosleep_time64 nanosleep "
-	  "restart_syscall", BOTH, "time" },
-	{ "poll ppoll ppoll_time64 select _newselect pselect6 pselect6_time64", BOTH, "waiting" },
+	  "restart_syscall", ALL, "time" },
+	{ "poll ppoll ppoll_time64 select _newselect pselect6 pselect6_time64", ALL, "waiting" },
 	{ "futex futex_time64 futex_waitv set_robust_list get_robust_list rseq set_tid_address sched_yield membarrier",
-	  BOTH, "locks of libraries" },
-	{ "rt_sigaction rt_sigprocmask rt_sigreturn sigreturn sigaltstack", BOTH, "signals" },
+	  ALL, "locks of libraries" },
+	{ "rt_sigaction rt_sigprocmask rt_sigreturn sigreturn sigaltstack", ALL, "signals" },
 	{ "getpid getppid gettid getuid getuid32 geteuid geteuid32 getgid getgid32 getegid getegid32 getresuid getresuid32 "
 	  "getresgid getresgid32 getgroups getgroups32 capget getpgrp getpgid getsid",
-	  BOTH, "who we are" },
-	{ "uname sysinfo getrandom getrusage times getcpu sched_getaffinity getrlimit ugetrlimit", BOTH,
+	  ALL, "who we are" },
+	{ "uname sysinfo getrandom getrusage times getcpu sched_getaffinity getrlimit ugetrlimit", ALL,
 	  "what libraries ask" },
-	{ "prlimit64", BOTH, "our own limits, not another's", IS(0, 0) },
-	{ "socket", BOTH, "the name service; whether a socket that was left is listened on", IS(0, AF_UNIX) },
-	{ "connect sendto recvfrom", BOTH, "the same, and the two of them to each other" },
-	{ "mkdir mkdirat unlink unlinkat rmdir", BOTH, "states, pins; cgroups of users' runs" },
-	{ "exit exit_group", BOTH, "the end" },
+	{ "prlimit64", ALL, "our own limits, not another's", IS(0, 0) },
+	{ "socket", ALL, "the name service; whether a socket that was left is listened on", IS(0, AF_UNIX) },
+	{ "connect sendto recvfrom", ALL, "the same, and those processes to each other" },
+	{ "mkdir mkdirat unlink unlinkat rmdir", ALL, "states, pins; cgroups of users' runs; records that were sent" },
+	{ "exit exit_group", ALL, "the end" },
 
 	{ "bpf", AGENT, "counters, by cgroup", IS(0, BPF_MAP_LOOKUP_ELEM) },
 	{ "bpf", AGENT, "counters, many at once", IS(0, BPF_MAP_LOOKUP_BATCH) },
@@ -68,18 +70,24 @@ static const struct filter_row table[] = {
 	{ "bpf", AGENT, "a pass over the tasks", IS(0, BPF_ITER_CREATE) },
 	{ "memfd_create", AGENT, "the device of files in memory, to name them" },
 	{ "perf_event_open", AGENT, "hardware counters of new jobs" },
-	{ "rename renameat renameat2 ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync flock", AGENT,
-	  "states of jobs" },
-	{ "accept accept4 sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown",
-	  AGENT, "answers; the name service" },
-	{ "socket", AGENT, "a name service in the network", IS(0, AF_INET) },
-	{ "socket", AGENT, "a name service in the network", IS(0, AF_INET6) },
-	{ "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd2 signalfd4 timerfd_create "
+	{ "rename renameat renameat2 ftruncate ftruncate64 fallocate fchmod fchmodat fsync fdatasync flock", SENDING,
+	  "states of jobs; records, and those that were refused" },
+	{ "accept accept4", AGENT, "answers" },
+	{ "sendmsg sendmmsg recvmsg recvmmsg getsockopt setsockopt getsockname getpeername shutdown", SENDING,
+	  "answers; the name service; the site's server" },
+	{ "socket", SENDING, "a name service in the network, the site's server", IS(0, AF_INET) },
+	{ "socket", SENDING, "a name service in the network, the site's server", IS(0, AF_INET6) },
+	{ "socketpair", SENDING, "a sender that is started again; libcurl's threads", IS(0, AF_UNIX) },
+	{ "epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 signalfd4 timerfd_create "
 	  "timerfd_settime timerfd_settime64 timerfd_gettime timerfd_gettime64", AGENT, "events" },
-	{ "pipe pipe2 fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT, "the child that asks for names" },
+	{ "eventfd2 pipe pipe2", SENDING, "events; the child that asks for names; libcurl's threads" },
+	{ "fork wait4 waitid waitpid alarm setitimer capset prctl", AGENT,
+	  "the child that asks for names; a sender that is started again" },
+	{ "seccomp", AGENT, "that sender's own filter, beside this one", IS(0, SECCOMP_SET_MODE_FILTER) },
 	/* no clone3(), whose flags no filter sees: libraries fall back on this */
-	{ "clone", AGENT, "that child, and threads of libraries, but no namespaces", WITHOUT(0, NAMESPACES) },
-	{ "kill tgkill", AGENT, "that child's end; clients of runs that have ended" },
+	{ "clone", AGENT, "those children, and threads of libraries, but no namespaces", WITHOUT(0, NAMESPACES) },
+	{ "clone", FILTER_SENDER, "libcurl's threads, but no child", OF(0, NAMESPACES | CLONE_THREAD, CLONE_THREAD) },
+	{ "kill tgkill", AGENT, "those children's end; clients of runs that have ended" },
 	{ "sched_setaffinity", AGENT, "cpu_affinity" },
 
 	{ "pidfd_open", HELPER, "the process that a user has a cgroup made for" },

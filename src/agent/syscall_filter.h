@@ -18,9 +18,12 @@ struct error;
 
 enum filter_user {
 	FILTER_NOBODY = 0,
-	FILTER_AGENT = 1 << 0, /* with the child that it asks for users' names */
+	/* With the child that it asks for users' names, and senders that it starts again: these
+	 * have both filters, so what a sender needs has to be the agent's, too. */
+	FILTER_AGENT = 1 << 0,
 	FILTER_HELPER = 1 << 1,
-	FILTER_BOTH = FILTER_AGENT | FILTER_HELPER,
+	FILTER_SENDER = 1 << 2,
+	FILTER_ALL = FILTER_AGENT | FILTER_HELPER | FILTER_SENDER,
 };
 
 struct filter_row {

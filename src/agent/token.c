@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static int make(const char *path, gid_t gid)
 	return r;
 }
 
-static int check(int fd, const char *path, struct error *err)
+static int check(int fd, const char *path, bool is_anybodys, struct error *err)
 {
 	struct stat st;
 
@@ -68,7 +69,7 @@ static int check(int fd, const char *path, struct error *err)
 		return error_set_errno(err, errno, "cannot read the token '%s'", path);
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "the token '%s' is no plain file", path);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
+	if (!is_anybodys && st.st_uid != 0 && st.st_uid != geteuid())
 		return error_set(err, -EPERM, "the token '%s' belongs to another user (UID %u)",
 				 path, st.st_uid);
 	if (st.st_mode & 027)
@@ -100,21 +101,17 @@ static int take(char *text, const char *path, char ret[TOKEN_SIZE], struct error
 	return 0;
 }
 
-int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err)
+static int read_token(const char *path, bool is_anybodys, char ret[TOKEN_SIZE], struct error *err)
 {
 	_cleanup_close_ int fd = -EBADF;
 	_cleanup_free_ char *text = NULL;
 	size_t length;
-	int r = 0;
+	int r;
 
-	if (access(path, F_OK) < 0 && errno == ENOENT)
-		r = make(path, gid);
-	if (r < 0)
-		return error_set_errno(err, r, "cannot make the token '%s'", path);
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot read the token '%s'", path);
-	r = check(fd, path, err);
+	r = check(fd, path, is_anybodys, err);
 	if (r < 0)
 		return r;
 	r = file_read_fd(fd, TOKEN_SIZE - 1, &text, &length);
@@ -126,4 +123,20 @@ int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *e
 	if (strlen(text) != length)
 		return error_set(err, -EINVAL, "the token '%s' has other than plain letters", path);
 	return take(text, path, ret, err);
+}
+
+int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err)
+{
+	int r = 0;
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		r = make(path, gid);
+	if (r < 0)
+		return error_set_errno(err, r, "cannot make the token '%s'", path);
+	return read_token(path, false, ret, err);
+}
+
+int token_read(const char *path, char ret[TOKEN_SIZE], struct error *err)
+{
+	return read_token(path, true, ret, err);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* token - the word that a scraper must bring: made at the first start, and read from its file from
- * then on. */
+/* token - a word that a client must bring: a scraper, whose token is made at the first start, and
+ * we ourselves to the site's server. */
 #pragma once
 
 #include <sys/types.h>
@@ -16,3 +16,7 @@ struct error;
  * write it; -EINVAL: it is no plain file, or holds no token.
  */
 int token_get(const char *path, gid_t gid, char ret[TOKEN_SIZE], struct error *err);
+
+/* One that another program made, to be shown to it: whoever owns the file.  -ENOENT: there is none;
+ * else as above. */
+int token_read(const char *path, char ret[TOKEN_SIZE], struct error *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "basic/cleanup.h"
+#include "basic/timestamp.h"
 #include "model/document.h"
 #include "model/rows.h"
 #include "load/tiers.h"
@@ -61,6 +62,33 @@ static void print_list(struct rows *rows, const char *name, const struct strings
 		rows_say(rows, "; ", "%s%s", i ? "" : name, list->items[i]);
 }
 
+static void print_push(struct rows *rows, const struct client_push *push)
+{
+	char moment[TIMESTAMP_SIZE];
+
+	if (!push->server)
+		return;
+	rows_begin(rows, ROWS_TEXT, NULL);
+	rows_say(rows, "", "sends records to %s", push->server);
+	rows_say(rows, ", ", "%" PRIu64 " final and %" PRIu64 " of running jobs wait",
+		 push->finals_unsent, push->checkpoints_unsent);
+	if (push->oldest_ns)
+		rows_say(rows, ", ", "the oldest since %s",
+			 timestamp_format(moment, push->oldest_ns));
+	if (push->answered_ns)
+		rows_say(rows, ", ", "last answered at %s",
+			 timestamp_format(moment, push->answered_ns));
+	else
+		rows_say(rows, ", ", "no answer since the agent started");
+	if (push->refused)
+		rows_say(rows, ", ", "%" PRIu64 " refused", push->refused);
+	if (push->finals_dropped)
+		rows_say(rows, ", ", "%" PRIu64 " final ones dropped for want of room",
+			 push->finals_dropped);
+	if (push->why_unsent)
+		rows_line(rows, ROWS_TEXT, NULL, "%s", push->why_unsent);
+}
+
 void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 {
 	if (!a || !a->was_asked)
@@ -85,6 +113,7 @@ void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 		 a->facts.jobs_live == 1 ? "" : "s");
 	print_list(rows, "does not see ", &a->facts.missing);
 	print_list(rows, "", &a->facts.notes);
+	print_push(rows, &a->facts.push);
 }
 
 void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
@@ -125,6 +154,25 @@ static bool begin(const struct doctor_agent *a, struct document *d)
 	return true;
 }
 
+static void put_push(const struct client_push *push, struct document *d)
+{
+	document_key(d, "push");
+	if (!push->server) {
+		document_null(d);
+		return;
+	}
+	document_begin_map(d);
+	document_put_string(d, "server", push->server);
+	document_put_unsigned(d, "finals_unsent", push->finals_unsent);
+	document_put_unsigned(d, "checkpoints_unsent", push->checkpoints_unsent);
+	document_put_time(d, "oldest", push->oldest_ns);
+	document_put_time(d, "answered", push->answered_ns);
+	document_put_unsigned(d, "refused", push->refused);
+	document_put_unsigned(d, "finals_dropped", push->finals_dropped);
+	document_put_string(d, "why_unsent", push->why_unsent);
+	document_end_map(d);
+}
+
 void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 {
 	if (!begin(a, d))
@@ -138,6 +186,7 @@ void doctor_agent_put(const struct doctor_agent *a, struct document *d)
 		document_unsigned(d, a->facts.jobs_live);
 	else
 		document_null(d);
+	put_push(&a->facts.push, d);
 	document_end_map(d);
 }
 

@@ -47,11 +47,19 @@ struct client_jobs {
 };
 void client_jobs_clear(struct client_jobs *jobs);
 
+struct client_push { /* what goes to the site's server, for who sees all */
+	char *server; /* its URL; NULL: none is set, or the caller may not know */
+	char *why_unsent; /* NULL: nothing is wrong */
+	uint64_t finals_unsent, checkpoints_unsent, finals_dropped, refused;
+	uint64_t oldest_ns, answered_ns; /* since the epoch; 0: none waits; never */
+};
+
 /* What is on, what it does not see, and what weakens a number: in its own words. */
 struct client_agent {
 	char *version; /* never NULL */
 	struct strings tiers, missing, notes;
 	uint64_t jobs_live;
+	struct client_push push;
 };
 void client_agent_clear(struct client_agent *a);
 int client_get_agent(struct client *c, struct client_agent *ret, struct error *err);

@@ -47,6 +47,8 @@ void client_agent_clear(struct client_agent *a)
 	strings_clear(&a->tiers);
 	strings_clear(&a->missing);
 	strings_clear(&a->notes);
+	free(a->push.server);
+	free(a->push.why_unsent);
 	*a = (struct client_agent){};
 }
 
@@ -147,6 +149,38 @@ static int take_strings(const struct place *place, const json_t *map, const char
 	return r == -ENOSPC ? 0 : r; /* the first ones do */
 }
 
+static int take_push(const struct place *above, const json_t *root, struct client_push *ret)
+{
+	struct place place = place_below(above, "push");
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} counts[] = {
+		{ "finals_unsent", &ret->finals_unsent },
+		{ "checkpoints_unsent", &ret->checkpoints_unsent },
+		{ "finals_dropped", &ret->finals_dropped },
+		{ "refused", &ret->refused },
+	};
+	const json_t *push;
+	int r = place_get(above, root, "push", JSON_OBJECT, &push);
+
+	if (r < 0 || !push)
+		return r;
+	r = place_take_string(&place, push, "server", &ret->server);
+	if (r == 0)
+		r = place_take_string(&place, push, "why_unsent", &ret->why_unsent);
+	if (r == 0)
+		r = place_take_time(&place, push, "oldest", &ret->oldest_ns);
+	if (r == 0)
+		r = place_take_time(&place, push, "answered", &ret->answered_ns);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(counts); i++) {
+		bool is_known;
+
+		r = place_take_number(&place, push, counts[i].key, 0, counts[i].to, &is_known);
+	}
+	return r;
+}
+
 int client_parse_agent(const char *text, size_t length, struct client_agent *ret, struct error *err)
 {
 	_cleanup_(client_agent_clear) struct client_agent agent = {};
@@ -166,6 +200,8 @@ int client_parse_agent(const char *text, size_t length, struct client_agent *ret
 		r = take_strings(&place, root, "missing", &agent.missing);
 	if (r == 0)
 		r = take_strings(&place, root, "notes", &agent.notes);
+	if (r == 0)
+		r = take_push(&place, root, &agent.push);
 	if (r < 0)
 		return refuse(r, err);
 	if (!agent.version)

@@ -77,6 +77,47 @@ static bool is_address(size_t field, const char *text)
 			  inet_pton(is_v6 ? AF_INET6 : AF_INET, host, address) == 1);
 }
 
+#define URL_HOST_MAX 256
+
+/* Splits "http://HOST", "https://HOST:PORT", with "[ADDRESS]" as a host of IPv6; nothing may stand
+ * behind. */
+static bool split_url(const char *text, char host[URL_HOST_MAX], bool *ret_is_tls)
+{
+	const char *end, *port;
+	size_t length;
+	int number;
+
+	*ret_is_tls = strncmp(text, "https://", strlen("https://")) == 0;
+	if (!*ret_is_tls && strncmp(text, "http://", strlen("http://")) != 0)
+		return false;
+	text = strstr(text, "://") + strlen("://");
+	end = *text == '[' ? strchr(text, ']') : text + strcspn(text, ":/?#@");
+	if (!end)
+		return false;
+	port = *text == '[' ? end + 1 : end;
+	text += *text == '[';
+	length = (size_t)(end - text);
+	if (!length || length >= URL_HOST_MAX ||
+	    (*port && (*port != ':' || parse_int(port + 1, 1, 65535, &number) < 0)))
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		if (!isalnum((unsigned char)text[i]) && !strchr(".-_:", text[i]))
+			return false;
+		host[i] = text[i];
+	}
+	host[length] = '\0';
+	return true;
+}
+
+static bool is_url(size_t field, const char *text)
+{
+	char host[URL_HOST_MAX];
+	bool is_tls;
+
+	(void)field;
+	return !*text || split_url(text, host, &is_tls);
+}
+
 static bool is_word(const char *text, const char *others)
 {
 	size_t length = strlen(text);
@@ -147,7 +188,7 @@ static const struct setting rows_before[] = {
 	  .is_allowed = is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
 	  .help = "Where HTTP is served. Beyond this machine (any other address than 127.0.0.1 and [::1]) it wants tls." },
 	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
-	  .help = "Serve TCP to whoever asks, without the token, and without TLS even beyond this machine." },
+	  .help = "Serve TCP to whoever asks, without the token, and without TLS even beyond this machine; send to a server without TLS, too." },
 	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/scrape.token", .needs_restart = true,
 	  .is_allowed = is_path, .allowed = "an absolute path",
 	  .help = "The token that a scraper must bring; made at the first start." },
@@ -222,6 +263,23 @@ static const struct setting rows_behind[] = {
 	{ "cluster", SETTING_TEXT, AT(cluster), .standard = "", .needs_restart = true,
 	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes",
 	  .help = "The cluster's name in records." },
+	{ "node", SETTING_TEXT, AT(node), .standard = "", .needs_restart = true,
+	  .is_allowed = is_label, .allowed = "a text of at most 63 bytes, or '' for the machine's own name",
+	  .help = "This node's name in records." },
+
+	{ "server", SETTING_TEXT, AT(server), .standard = "",
+	  .is_allowed = is_url, .allowed = "http://HOST[:PORT] or https://HOST[:PORT], or '' for no server",
+	  .help = "The site's jobmeter-server, to which the record of each job goes. Beyond this machine it wants https." },
+	{ "server_token_file", SETTING_TEXT, AT(server_token_file), .standard = "/etc/jobmeter/push.token",
+	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no token",
+	  .help = "The token that the server wants, as the server made it." },
+	{ "server_ca", SETTING_TEXT, AT(server_ca), .standard = "",
+	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for those that the system trusts",
+	  .help = "Certificates in PEM by which the server's own is checked." },
+	{ "spool_mib", SETTING_MIB, AT(spool_mib), .standard = "256MiB", .min = 1, .max = 1 << 20,
+	  .help = "The most that records take on disk while the server is away. Beyond it checkpoints go before final records." },
+	{ "checkpoint_interval", SETTING_DURATION, AT(checkpoint_interval_ns), .standard = "5m", .min = SECOND, .max = HOUR,
+	  .help = "How often the server gets a record of a job that is still running." },
 
 	{ "state_dir", SETTING_TEXT, AT(state_dir), .standard = "/var/lib/jobmeter", .needs_restart = true,
 	  .is_allowed = is_path, .allowed = "an absolute path",
@@ -310,13 +368,34 @@ static int refuse(const struct config *c, const char *name, const char *base, st
 	return -EINVAL;
 }
 
+static bool is_loopback_host(const char *host)
+{
+	struct in_addr address;
+
+	return strcmp(host, "::1") == 0 ||
+	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &address) == 1);
+}
+
 static bool is_loopback(const char *address)
 {
 	char host[INET6_ADDRSTRLEN];
 	bool is_v6;
 
-	return !split_address(address, host, sizeof(host), &is_v6) || strcmp(host, "::1") == 0 ||
-	       (!is_v6 && strncmp(host, "127.", 4) == 0);
+	return !split_address(address, host, sizeof(host), &is_v6) || is_loopback_host(host);
+}
+
+static int check_server(const struct config *c, const char *base, struct error *err)
+{
+	char host[URL_HOST_MAX];
+	bool is_tls;
+
+	if (!*c->server || !split_url(c->server, host, &is_tls) || is_tls || c->is_insecure ||
+	    strcmp(host, "localhost") == 0 || is_loopback_host(host))
+		return 0;
+	error_set(err, 0,
+		  "server: '%.200s' is another machine, which wants https (or 'insecure: on')",
+		  c->server);
+	return refuse(c, "server", base, err);
 }
 
 static int check_tls(const struct config *c, const char *base, struct error *err)
@@ -361,6 +440,8 @@ static int check(const struct config *c, const char *base, struct error *err)
 {
 	int r = check_tls(c, base, err);
 
+	if (r >= 0)
+		r = check_server(c, base, err);
 	if (r >= 0)
 		r = check_unique(c, "mounts", &c->mounts, CONFIG_MOUNT_PATH, base, err);
 	if (r >= 0)

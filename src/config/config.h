@@ -55,7 +55,10 @@ struct config {
 	char *metrics_prefix;
 	bool has_source[SOURCES_MAX]; /* as sources_all() has them */
 	struct setting_list filesystems;
-	char *cluster;
+	char *cluster, *node;
+
+	char *server, *server_token_file, *server_ca;
+	uint64_t spool_mib, checkpoint_interval_ns;
 
 	char *state_dir, *run_dir, *pin_dir;
 	char *user;

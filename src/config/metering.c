@@ -73,6 +73,7 @@ int metering_of(const struct config *config, struct metering *ret)
 		.jobs_max = config->jobs_max,
 		.retention_ns = config->retention_ns,
 		.cluster = config->cluster,
+		.node = config->node,
 		.mounts = m.mounts,
 		.mount_count = config->mounts.count,
 		.rules = m.rules,

@@ -15,7 +15,7 @@
 
 struct error;
 
-#define SETTINGS_MAX 64 /* rows of a table */
+#define SETTINGS_MAX 80 /* rows of a table */
 #define SETTING_FIELDS_MAX 4 /* of a list's entry */
 #define SETTING_TEXT_MAX 4096 /* bytes of one text */
 

@@ -2,11 +2,11 @@
 /*
  * taken-over - what somebody can do who has taken over a process of the agent's.
  *
- *     taken-over agent|helper|agent-unfiltered|helper-unfiltered VICTIM
+ *     taken-over agent|helper|sender|agent-unfiltered|helper-unfiltered VICTIM
  *
- * Becomes what that process is after its start (user nobody for the agent's; the helper where /proc
- * hides processes, since it has more rights there), and tries each thing on process VICTIM. A line
- * each: "NAME done" or "NAME ERRNO-NAME".
+ * Becomes what that process is after its start (user nobody for the agent's and the sender's; the
+ * helper where /proc hides processes, since it has more rights there), and tries each thing on
+ * process VICTIM. A line each: "NAME done" or "NAME ERRNO-NAME".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -100,20 +100,39 @@ static const struct {
 	{ "load-program", load_program },
 };
 
-static int become(bool is_agent, bool is_filtered, struct error *err)
-{
-	struct service_user user = {};
-	const struct privileges_options options = {
-		.features = is_agent ? PRIVILEGE_PROCESSES | PRIVILEGE_BPF
-				     : PRIVILEGE_HELPER | PRIVILEGE_HIDDEN,
-		.user = is_agent ? &user : NULL,
-	};
-	int r = is_agent ? service_user_find("nobody", &user, err) : 0;
+static const struct role {
+	const char *name;
+	unsigned int features;
+	bool is_user;
+	enum filter_user filter; /* FILTER_NOBODY: none */
+} roles[] = {
+	{ "agent", PRIVILEGE_PROCESSES | PRIVILEGE_BPF, true, FILTER_AGENT },
+	{ "helper", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_HELPER },
+	{ "sender", 0, true, FILTER_SENDER },
+	{ "agent-unfiltered", PRIVILEGE_PROCESSES | PRIVILEGE_BPF, true, FILTER_NOBODY },
+	{ "helper-unfiltered", PRIVILEGE_HELPER | PRIVILEGE_HIDDEN, false, FILTER_NOBODY },
+};
 
+static int become(const char *name, struct error *err)
+{
+	const struct role *role = roles;
+	struct service_user user = {};
+	struct privileges_options options = {};
+	int r = 0;
+
+	while (role < roles + ARRAY_SIZE(roles) && strcmp(role->name, name) != 0)
+		role++;
+	if (role == roles + ARRAY_SIZE(roles))
+		return error_set(err, -EINVAL, "there is no process '%s'", name);
+	options.features = role->features;
+	if (role->is_user) {
+		options.user = &user;
+		r = service_user_find("nobody", &user, err);
+	}
 	if (r >= 0)
 		r = privileges_drop(&options, NULL, err);
-	if (r >= 0 && is_filtered)
-		r = syscall_filter_apply(is_agent ? FILTER_AGENT : FILTER_HELPER, err);
+	if (r >= 0 && role->filter)
+		r = syscall_filter_apply(role->filter, err);
 	return r;
 }
 
@@ -123,7 +142,7 @@ int main(int argc, char **argv)
 
 	if (argc != 3)
 		return 2;
-	if (become(strncmp(argv[1], "agent", 5) == 0, !strstr(argv[1], "unfiltered"), &err) < 0) {
+	if (become(argv[1], &err) < 0) {
 		fprintf(stderr, "taken-over: %s\n", err.text);
 		return 1;
 	}

@@ -93,6 +93,32 @@ TEST(facts_become_samples)
 	ASSERT_EQ(samples_find(&s, METRIC_AGENT_OLDER_CODE, "time")->number, (uint64_t)0);
 }
 
+TEST(what_goes_to_a_server_is_told_where_there_is_one)
+{
+	struct agent_facts facts = made_facts();
+	_cleanup_(samples_clear) struct samples without = {}, with = {};
+
+	facts.push = (struct push_status){ .max_bytes = 97,
+					   .starts = 2,
+					   .spool.dropped = { 83, 89 },
+					   .sender = { .records = { 101, 103 },
+						       .oldest_ns = 107,
+						       .http_status = 503,
+						       .answers = { 109, 113, 127 } } };
+	facts.sampler.unreported = 3;
+	ASSERT_OK(agent_facts_put(&facts, &without));
+	ASSERT(!samples_find(&without, METRIC_AGENT_SPOOL_FINALS, NULL));
+	facts.push.is_on = true;
+	ASSERT_OK(agent_facts_put(&facts, &with));
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_FINALS, NULL)->number, (uint64_t)103);
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_CHECKPOINTS, NULL)->number, (uint64_t)101);
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_FINALS_DROPPED, NULL)->number,
+		  (uint64_t)92);
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_OLDEST, NULL)->number, (uint64_t)107);
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_HTTP_STATUS, NULL)->number, (uint64_t)503);
+	ASSERT_EQ(samples_find(&with, METRIC_AGENT_SPOOL_REFUSED, NULL)->number, (uint64_t)127);
+}
+
 TEST(maps_of_one_name_are_one)
 {
 	struct agent_facts facts = {};

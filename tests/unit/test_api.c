@@ -15,6 +15,7 @@
 #include "cgroup/hierarchy.h"
 #include "basic/macro.h"
 #include "agent/permission.h"
+#include "agent/push.h"
 #include "model/record.h"
 #include "sampler_double.h"
 #include "test.h"
@@ -68,6 +69,16 @@ static int unmake_run(void *context, const char *id, struct error *err)
 	return 0;
 }
 
+static void get_push(void *push, struct push_status *ret)
+{
+	*ret = (struct push_status){ .is_on = true,
+				     .server = push,
+				     .sender = { .records = { 0, 3 },
+						 .answers = { 5, 0, 0 },
+						 .http_status = 503,
+						 .oldest_ns = UINT64_C(7000000000) } };
+}
+
 static void node_open(const char *name, struct node *n)
 {
 	struct api_options options;
@@ -91,7 +102,9 @@ static void node_open(const char *name, struct node *n)
 					.permission = n->permission,
 					.root_fd = n->root_fd,
 					.hierarchy = &n->hierarchy,
-					.runs = &n->runs };
+					.runs = &n->runs,
+					.get_push = get_push,
+					.push = (char *)"https://s" };
 	ASSERT_OK(api_open(&options, &n->api));
 }
 
@@ -756,10 +769,14 @@ TEST(the_agent_tells_of_itself)
 	ASSERT_CONTAINS(agent, "\"readings\":41,");
 	ASSERT_CONTAINS(agent, "\"missing\":[\"made: by a double\"]");
 	ASSERT_CONTAINS(agent, "\"jobs_live\":1,\"jobs_ended\":1,"); /* his own */
-	ASSERT(!strstr(agent, "\"groups\"") && !strstr(agent, "\"lost_events\""));
+	ASSERT(!strstr(agent, "\"groups\"") && !strstr(agent, "\"lost_events\"") &&
+	       !strstr(agent, "\"push\""));
 	ASSERT_EQ(ask(&n, "GET", "/v1/agent", 0, &whole), 200u);
 	ASSERT_CONTAINS(whole, "\"jobs_live\":3,\"jobs_ended\":1,");
 	ASSERT_CONTAINS(whole, "\"lost_events\":0");
+	ASSERT_CONTAINS(whole, "\"push\":{\"server\":\"https://s\",\"finals_unsent\":3,");
+	ASSERT_CONTAINS(whole, "\"oldest\":\"1970-01-01T00:00:07.000000000Z\",\"answered\":null,"
+			       "\"http_status\":503,\"taken\":5,");
 	ASSERT_EQ(ask(&n, "GET", "/metrics", FIRST, &metrics), 404u);
 	node_close(&n);
 }

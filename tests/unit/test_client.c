@@ -54,6 +54,25 @@ TEST(what_an_agent_says_of_itself_comes_back)
 	ASSERT(agent.tiers.count == 1 && !agent.missing.count && !agent.notes.count);
 }
 
+TEST(what_goes_to_the_server_comes_back)
+{
+	static const char text[] =
+		"{\"version\": \"7\", \"push\": {\"server\": \"https://s\", \"finals_unsent\": 3,"
+		" \"checkpoints_unsent\": 5, \"oldest\": \"1970-01-01T00:00:07Z\", \"answered\": null,"
+		" \"refused\": 1, \"finals_dropped\": 2, \"why_unsent\": \"it answers 503\"}}",
+			  none[] = "{\"version\": \"7\", \"push\": null}";
+	_cleanup_(client_agent_clear) struct client_agent agent = {}, without = {};
+
+	ASSERT_OK(client_parse_agent(text, strlen(text), &agent, NULL));
+	ASSERT_STREQ(agent.push.server, "https://s");
+	ASSERT_STREQ(agent.push.why_unsent, "it answers 503");
+	ASSERT_EQ(agent.push.finals_unsent + agent.push.checkpoints_unsent, (uint64_t)8);
+	ASSERT_EQ(agent.push.oldest_ns, UINT64_C(7000000000));
+	ASSERT_EQ(agent.push.answered_ns, (uint64_t)0);
+	ASSERT_OK(client_parse_agent(none, strlen(none), &without, NULL));
+	ASSERT(!without.push.server);
+}
+
 TEST(what_is_no_answer_is_told_and_leaves_the_result_alone)
 {
 	static const struct row {

@@ -329,6 +329,43 @@ TEST(tls_wants_two_files_and_the_world_wants_tls)
 	d = parsed("listen: 127.9.9.9:9840\n");
 }
 
+TEST(a_server_is_a_url_and_beyond_this_machine_it_is_https)
+{
+	static const char *const good[] = {
+		"''",
+		"http://127.0.0.1:9841",
+		"http://localhost:9841",
+		"'http://[::1]:9841'",
+		"https://jobs.example.org",
+		"https://jobs.example.org:443",
+		"'https://[2001:db8::1]:9841'",
+	};
+	static const char *const bad[] = {
+		"jobs.example.org:9841", "ftp://a",	  "https://",	     "https://a/",
+		"https://a/b",		 "https://a:0",	  "https://a:99999", "'https://a:'",
+		"https://u@a",		 "'https://a b'", "'https://[::1'",  "https://a?b",
+	};
+	char text[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		_cleanup_(config_freep) struct config *c = NULL;
+
+		snprintf(text, sizeof(text), "server: %s\n", good[i]);
+		c = parsed(text);
+		ASSERT_EQ(c->checkpoint_interval_ns, UINT64_C(300000000000));
+		ASSERT_EQ(c->spool_mib, (uint64_t)256);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		snprintf(text, sizeof(text), "server: %s\n", bad[i]);
+		expect_contained(text, "server cannot be ");
+	}
+	expect_refused("units: on\nserver: http://127.0.0.1.example.org\n",
+		       "agent.yaml:2: server: 'http://127.0.0.1.example.org' is another machine, "
+		       "which wants https (or 'insecure: on')");
+	_cleanup_(config_freep) struct config *c =
+		parsed("server: http://10.0.0.1\ninsecure: on\n");
+}
+
 TEST(the_environment_goes_before_the_file)
 {
 	char *environment[] = { "PATH=/bin",

@@ -342,11 +342,41 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 		text,
 		"agent       7.8.9 answers at /run/a.sock, T0 on, T1 off, T2 off, 1 live job\n");
 	ASSERT_CONTAINS(text, "            does not see bytes by libaio\n");
+	ASSERT_LACKS(text, "sends records");
 	json = write_json_with(c, &agent);
 	part = json_object_get(json, "agent");
+	ASSERT(json_is_null(json_object_get(part, "push")));
 	ASSERT(json_is_true(json_object_get(part, "runs")));
 	ASSERT_STREQ(json_string_value(json_object_get(part, "version")), "7.8.9");
 	ASSERT_EQ(json_array_size(json_object_get(part, "tiers")), (uint64_t)1);
+	json_decref(json);
+}
+
+TEST(the_agent_says_what_waits_for_the_server_and_why)
+{
+	_cleanup_checkup_ struct checkup *c = make_well();
+	_cleanup_(doctor_agent_clear) struct doctor_agent agent = {
+		.was_asked = true,
+		.is_there = true,
+		.has_answer = true,
+		.socket_path = strdup("/run/a.sock"),
+		.facts = { .version = strdup("7"),
+			   .push = { .server = strdup("https://s"),
+				     .why_unsent = strdup("the server answers 503"),
+				     .finals_unsent = 3,
+				     .checkpoints_unsent = 5,
+				     .refused = 1,
+				     .oldest_ns = UINT64_C(7000000000) } },
+	};
+	_cleanup_free_ char *text = print_with(c, &agent, false);
+	json_t *json = write_json_with(c, &agent),
+	       *push = json_object_get(json_object_get(json, "agent"), "push");
+
+	ASSERT_CONTAINS(text, "sends records to https://s, 3 final and 5 of running jobs");
+	ASSERT_CONTAINS(text, "1 refused");
+	ASSERT_CONTAINS(text, "the server answers 503\n");
+	ASSERT_EQ(json_integer_value(json_object_get(push, "finals_unsent")), 3);
+	ASSERT(json_is_null(json_object_get(push, "answered")));
 	json_decref(json);
 }
 

@@ -997,6 +997,54 @@ static void count_freed(void *what)
 	++*(size_t *)what;
 }
 
+TEST(a_job_whose_final_record_is_waited_for_is_kept_until_it_is_reported)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	size_t dropped = 0;
+
+	registry_wait_for_reports(r, true);
+	learn(r, 121, lives, 1);
+	feed(r, NULL, 0, NULL, 0);
+	fold_and_forget(r, 123);
+	snapshot_unref(snap(r, 124));
+	registry_expire(r, 1000 * SECOND, count_dropped, &dropped);
+	ASSERT_EQ(dropped, (size_t)0);
+	ASSERT(registry_job_is_to_report(registry_find(r, "run", "5")));
+	registry_job_set_reported(registry_find(r, "run", "5"));
+	registry_expire(r, 1000 * SECOND, count_dropped, &dropped);
+	ASSERT_EQ(dropped, (size_t)1);
+	ASSERT_EQ(registry_unreported(r), (uint64_t)0);
+}
+
+TEST(no_more_than_a_bound_of_jobs_wait_to_be_reported_and_what_goes_is_counted)
+{
+	enum { COUNT = REGISTRY_UNREPORTED_MAX + 10 };
+	_cleanup_(registry_freep) struct registry *r = lives_registry();
+	size_t left = 0;
+
+	registry_wait_for_reports(r, true);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		char path[32];
+		struct group_life one;
+
+		snprintf(path, sizeof(path), "/jobmeter-run-%u", 1000 + i);
+		one = life(1 + i, 0, 110, 120, path);
+		learn(r, 121, &one, 1);
+	}
+	feed(r, NULL, 0, NULL, 0);
+	fold_and_forget(r, 123);
+	snapshot_unref(snap(r, 124));
+	registry_expire(r, 1000 * SECOND, NULL, NULL);
+	for (struct registry_job *j = NULL; (j = registry_next(r, j));)
+		left++;
+	ASSERT_EQ(left, (size_t)REGISTRY_UNREPORTED_MAX);
+	ASSERT_EQ(registry_unreported(r), (uint64_t)10);
+	registry_wait_for_reports(r, false);
+	registry_expire(r, 1000 * SECOND, NULL, NULL);
+	ASSERT(!registry_next(r, NULL));
+}
+
 TEST(ended_jobs_are_dropped_after_the_retention)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5"),

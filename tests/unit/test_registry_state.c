@@ -537,6 +537,59 @@ TEST(an_ended_job_stays_ended)
 	ASSERT(!registry_find(after, "run", "5"));
 }
 
+/* A job of another boot was live then, or nobody had its end: what was reported of it last holds
+ * more. */
+TEST(a_job_whose_final_record_was_reported_stays_so_and_one_of_another_boot_is_none)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 120, "/jobmeter-run-5") };
+	const struct registry_options options = { .started_boot_ns = 5 * SECOND,
+						  .started_real_ns = EPOCH + 999 * SECOND,
+						  .boot_id = "boot-b" };
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = lives_registry(),
+						  *rebooted = registry_new(&options);
+	_cleanup_free_ char *waiting = NULL, *reported = NULL;
+	struct registry_job *j;
+
+	learn(before, 121, lives, 1);
+	feed(before, NULL, 0, NULL, 0);
+	j = registry_find(before, "run", "5");
+	ASSERT(!registry_job_is_to_report(j)); /* its cgroup is not folded */
+	ASSERT(!registry_job_has_state(j));
+	ASSERT_EQ(fold_and_forget(before, 122), (size_t)1);
+	ASSERT(registry_job_is_to_report(j));
+	registry_job_saved(j);
+	ASSERT(registry_job_has_state(j));
+	waiting = format(before, "run", "5");
+	registry_job_set_reported(j);
+	ASSERT(!registry_job_is_to_report(j) && registry_job_is_changed(j));
+	reported = format(before, "run", "5");
+
+	parse(rebooted, waiting);
+	ASSERT(!registry_job_is_to_report(registry_find(rebooted, "run", "5")));
+	parse(after, reported);
+	j = registry_find(after, "run", "5");
+	ASSERT(registry_job_has_state(j) && !registry_job_is_to_report(j));
+}
+
+TEST(a_start_is_the_same_after_a_restart_whatever_the_clock_was_set_to)
+{
+	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5") };
+	const struct registry_options options = { .started_boot_ns = 130 * SECOND,
+						  .started_real_ns = EPOCH + 137 * SECOND,
+						  .boot_id = "boot-a" };
+	_cleanup_(registry_freep) struct registry *before = lives_registry(),
+						  *after = registry_new(&options);
+	_cleanup_free_ char *text = NULL;
+
+	learn(before, 121, lives, 1);
+	text = format(before, "run", "5");
+	parse(after, text);
+	ASSERT_OK(registry_learn(after, lives, 1, 131 * SECOND, EPOCH + 138 * SECOND));
+	ASSERT_EQ(registry_job_known(registry_find(after, "run", "5"))->start_ns,
+		  EPOCH + 110 * SECOND);
+}
+
 TEST(a_live_run_is_itself_again_and_no_other_one)
 {
 	const struct group_life lives[] = { life(1, 0, 110, 0, "/jobmeter-run-5"),

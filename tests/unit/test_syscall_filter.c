@@ -114,6 +114,7 @@ TEST(what_takes_others_over_is_refused)
 {
 	ASSERT_EQ(confined(FILTER_AGENT, try_what_is_refused), 0);
 	ASSERT_EQ(confined(FILTER_HELPER, try_what_is_refused), 0);
+	ASSERT_EQ(confined(FILTER_SENDER, try_what_is_refused), 0);
 }
 
 static int work(void)
@@ -144,6 +145,45 @@ static int start_a_child(void)
 	if (pid < 0)
 		return errno == ENOSYS ? 1 : 2;
 	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+}
+
+static void *do_nothing(void *of)
+{
+	return of;
+}
+
+/* A thread, sockets, files of the spool; no child, and no signal. */
+static int do_as_a_sender(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), ends[2];
+	pthread_t thread;
+
+	if (fd < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+		return 1;
+	if (pthread_create(&thread, NULL, do_nothing, NULL) != 0 || pthread_join(thread, NULL) != 0)
+		return 2;
+	if (rename("/nonexistent/a", "/nonexistent/b") == 0 || errno != ENOENT)
+		return 3;
+	if (fork() >= 0 || errno != ENOSYS)
+		return 4;
+	return kill(getppid(), 0) == 0 || errno != ENOSYS ? 5 : 0;
+}
+
+TEST(a_sender_has_the_network_and_neither_children_nor_signals)
+{
+	ASSERT_EQ(confined(FILTER_SENDER, do_as_a_sender), 0);
+}
+
+static int be_confined_twice(void)
+{
+	struct error err = {};
+
+	return syscall_filter_apply(FILTER_SENDER, &err) < 0 ? 6 : do_as_a_sender();
+}
+
+TEST(a_sender_that_the_agent_starts_again_has_both_filters_and_what_it_needs)
+{
+	ASSERT_EQ(confined(FILTER_AGENT, be_confined_twice), 0);
 }
 
 TEST(only_the_agent_has_a_child_which_is_confined_too)
@@ -216,7 +256,7 @@ TEST(the_table_is_sound)
 		const char *at = table[i].calls;
 
 		ASSERT(*table[i].why);
-		ASSERT((table[i].users & ~(unsigned int)FILTER_BOTH) == 0);
+		ASSERT((table[i].users & ~(unsigned int)FILTER_ALL) == 0);
 		ASSERT((table[i].value & ~table[i].mask) == 0);
 		ASSERT(table[i].argument < 6);
 		while ((at = filter_row_next(at, name))) {

@@ -104,3 +104,21 @@ TEST(a_link_and_what_is_no_file_are_refused)
 	ASSERT_ERR(token_get(path_of("nowhere", "t"), getegid(), token, &err), -ENOENT);
 	ASSERT_CONTAINS(err.text, "cannot make the token '");
 }
+
+TEST(one_that_is_only_shown_to_another_is_read_whoever_owns_it_and_never_made)
+{
+	_cleanup_close_ int root = tree_open("others");
+	char token[TOKEN_SIZE];
+	struct error err;
+
+	ASSERT_ERR(token_read(path_of("others", "t"), token, &err), -ENOENT);
+	ASSERT(faccessat(root, "t", F_OK, 0) < 0);
+	tree_write(root, "t", "0123456789abcdef\n");
+	ASSERT_OK(fchmodat(root, "t", 0640, 0));
+	if (geteuid() == 0)
+		ASSERT_OK(fchownat(root, "t", 12345, 12345, 0));
+	ASSERT_OK(token_read(path_of("others", "t"), token, &err));
+	ASSERT_STREQ(token, "0123456789abcdef");
+	ASSERT_OK(fchmodat(root, "t", 0644, 0));
+	ASSERT_ERR(token_read(path_of("others", "t"), token, &err), -EPERM);
+}

@@ -486,6 +486,7 @@ bool registry_job_is_changed(const struct registry_job *j)
 void registry_job_saved(struct registry_job *j)
 {
 	j->is_changed = false;
+	j->has_state = true;
 	j->saved_changes = j->timeline.changes;
 	j->saved_boot_ns = j->timeline.last_boot_ns;
 }
@@ -497,6 +498,7 @@ void registry_job_set_end(struct registry_job *j, uint64_t end_boot_ns)
 	struct job *facts = registry_job_facts(j);
 
 	j->is_ended = end_boot_ns != 0;
+	j->is_reported &= j->is_ended; /* what goes on ends once more */
 	j->is_changed = true;
 	j->registry->is_ordered = false;
 	if (!facts)
@@ -518,17 +520,55 @@ void registry_end_jobs(struct registry *r, uint64_t boot_ns)
 	}
 }
 
+/* ---- jobs that wait for their final record ---- */
+
+void registry_wait_for_reports(struct registry *r, bool waits)
+{
+	r->waits_for_reports = waits;
+}
+
+bool registry_job_is_to_report(const struct registry_job *j)
+{
+	return j->is_ended && !j->groups && !j->is_reported;
+}
+
+void registry_job_set_reported(struct registry_job *j)
+{
+	j->is_reported = j->is_changed = true;
+}
+
+uint64_t registry_unreported(const struct registry *r)
+{
+	return r->unreported;
+}
+
+bool registry_job_has_state(const struct registry_job *j)
+{
+	return j->has_state;
+}
+
+/* Of one that another job of its name hides there is no record. */
+static bool is_waited_for(struct registry *r, const struct registry_job *j, size_t *waited)
+{
+	if (!r->waits_for_reports || j->is_reported || !j->shown)
+		return false;
+	if (++*waited <= REGISTRY_UNREPORTED_MAX)
+		return true;
+	r->unreported++;
+	return false;
+}
+
 void registry_expire(struct registry *r, uint64_t boot_ns,
 		     void (*dropped)(void *context, struct registry_job *j), void *context)
 {
-	size_t kept = 0;
+	size_t kept = 0, waited = 0;
 
 	for (size_t i = 0; i < r->job_count; i++) {
 		struct registry_job *j = r->jobs[i];
 		bool is_over = j->is_ended && !j->groups &&
 			       j->facts->end_boot_ns + r->options.retention_ns <= boot_ns;
 
-		if (!is_over) {
+		if (!is_over || is_waited_for(r, j, &waited)) {
 			j->index = kept;
 			r->jobs[kept++] = j;
 			continue;

@@ -251,6 +251,21 @@ int registry_folded(const struct registry *r, uint64_t **ret_cgroups, size_t *re
 void registry_expire(struct registry *r, uint64_t boot_ns,
 		     void (*dropped)(void *context, struct registry_job *j), void *context);
 
+/*
+ * Somebody wants a final record of each job that ends (@waits), and says of each when he has it.
+ * Until then it is not dropped, unless REGISTRY_UNREPORTED_MAX are kept for that alone.  Of an
+ * earlier boot nobody is to report a job: what its state holds may be less than what was reported
+ * while it lived.
+ */
+#define REGISTRY_UNREPORTED_MAX 1024
+void registry_wait_for_reports(struct registry *r, bool waits);
+/* It has ended, all of it is in what is shown, and nobody reported it. */
+bool registry_job_is_to_report(const struct registry_job *j);
+void registry_job_set_reported(struct registry_job *j);
+uint64_t registry_unreported(const struct registry *r); /* how many were dropped without */
+/* It was written down once, so that the next agent knows its start as we do. */
+bool registry_job_has_state(const struct registry_job *j);
+
 /* All jobs as they are now, after learning, feeding and folding: what was fed is given up for it,
  * so that what is folded next, and another snapshot, wait for the next feed.  Of two with one name
  * that of root's groups is shown, not a user's, else the live one, else the newer. */

@@ -238,6 +238,8 @@ struct registry_job {
 	bool is_restored; /* from a state */
 	bool is_delegated; /* a user chose its name: root vouches for none of it */
 	bool is_announced; /* a `run` whose owner is known by its group's id */
+	bool is_reported; /* its final record is where it was to go */
+	bool has_state; /* it was written down, and so were the times of its start */
 	uint32_t maker_uid; /* of a job that counts against its user; UINT32_MAX: it does not */
 	uint64_t lost_groups; /* that are not in it: there was no room for it yet */
 	uint32_t groups, live_groups;
@@ -330,6 +332,8 @@ struct registry {
 				 room for it */
 	struct idmap jobs_by_name; /* the first of those with one hash */
 	struct idmap user_jobs; /* by uid; the value is how many */
+	bool waits_for_reports; /* see registry_wait_for_reports() */
+	uint64_t unreported; /* jobs that went before their final record was written */
 	struct registry_job **jobs; /* oldest first */
 	size_t job_count, job_room;
 	struct registry_job **order; /* those that are shown, as they are */

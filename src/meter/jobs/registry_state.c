@@ -96,6 +96,8 @@ static void put_top(struct document *d, const struct registry_job *j)
 	document_put_boolean(d, "is_delegated", j->is_delegated);
 	document_put_boolean(d, "is_announced", j->is_announced);
 	document_put_boolean(d, "is_remade", j->is_remade);
+	if (j->is_reported)
+		document_put_boolean(d, "is_reported", true);
 }
 
 /* A list of two numbers for each CPU, or task. */

@@ -36,7 +36,7 @@ const size_t state_number_count = ARRAY_SIZE(state_numbers);
 /* All keys there may be; any other is odd. */
 static const char *const job_keys[] = {
 	"schema", "boot_id", "manager", "id", "uid", "array_index", "allocated_cores", "memory_limit", "top_id",
-	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "last_death_ns", "values", "base",
+	"top_path", "maker_uid", "lost_groups", "is_delegated", "is_announced", "is_remade", "is_reported", "last_death_ns", "values", "base",
 	"shown", "cores", "busiest", "thermal", "oom", "ports", "syscalls", "counted_until_ns", "is_put_aside", "tasks", "lost", "steps", "mounts", "rows",
 	"histograms", "cgroups", "timeline", NULL,
 };
@@ -181,6 +181,8 @@ static int take_top(const struct place *place, const json_t *root, struct regist
 		r = place_take_boolean(place, root, "is_delegated", &j->is_delegated);
 	if (r == 0)
 		r = place_take_boolean(place, root, "is_announced", &j->is_announced);
+	if (r == 0)
+		r = place_take_boolean(place, root, "is_reported", &j->is_reported);
 	j->facts->group_id = j->top_id;
 	j->lost_groups = lost.number;
 	j->maker_uid = maker.is_known ? (uint32_t)maker.number : UINT32_MAX;
@@ -486,7 +488,7 @@ static void end_with_boot(struct registry_job *j)
 	j->facts->end_boot_ns = j->registry->options.started_boot_ns;
 	j->timeline.last_boot_ns = j->facts->end_boot_ns; /* nothing goes on after its last reading
 							   */
-	j->is_ended = true;
+	j->is_ended = j->is_reported = true;
 	j->top_id = j->facts->group_id = 0;
 	j->last_death_ns = 0;
 	j->pending_count = 0;
@@ -502,7 +504,7 @@ static int adopt(struct registry *r, struct saved *s)
 	if (code < 0)
 		return code;
 	s->job = NULL; /* it is the registry's */
-	j->is_restored = true;
+	j->is_restored = j->has_state = true;
 	j->saved_boot_ns = j->timeline.last_boot_ns;
 	if (!text_is_equal(s->boot_id, r->options.boot_id))
 		end_with_boot(j);

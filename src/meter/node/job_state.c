@@ -30,7 +30,7 @@ static int format_job(struct registry_job *job, char name[STATE_NAME_SIZE], char
 	return r < 0 ? r : registry_format_job(job, ret);
 }
 
-static bool write_job(struct state *state, struct registry_job *job)
+bool job_state_write_one(struct state *state, struct registry_job *job)
 {
 	_cleanup_free_ char *text = NULL;
 	char name[STATE_NAME_SIZE];
@@ -38,7 +38,10 @@ static bool write_job(struct state *state, struct registry_job *job)
 	if (format_job(job, name, &text) < 0)
 		return false;
 	/* worthless after a loss of power: the job is over then */
-	return state_write(state, name, text, strlen(text), false, NULL) == 0;
+	if (state_write(state, name, text, strlen(text), false, NULL) < 0)
+		return false;
+	registry_job_saved(job);
+	return true;
 }
 
 bool job_state_write(struct state *state, struct registry *registry)
@@ -46,12 +49,8 @@ bool job_state_write(struct state *state, struct registry *registry)
 	bool is_all = true;
 
 	for (struct registry_job *job = NULL; (job = registry_next(registry, job));) {
-		if (!registry_job_is_changed(job))
-			continue;
-		if (write_job(state, job))
-			registry_job_saved(job);
-		else
-			is_all = false;
+		if (registry_job_is_changed(job))
+			is_all &= job_state_write_one(state, job);
 	}
 	return is_all;
 }

@@ -16,6 +16,9 @@ int job_state_read(struct state *state, struct registry *registry, struct error 
 /* Each job that changed.  False: not all could be written, and the others will be tried again. */
 bool job_state_write(struct state *state, struct registry *registry);
 
+/* One, whether it changed or not. */
+bool job_state_write_one(struct state *state, struct registry_job *job);
+
 /* The same, before the kernel side of that number is erased: see state_write_last().  -Exxx: not
  * all could be written, and it must not be. */
 int job_state_write_last(struct state *state, struct registry *registry, uint32_t kernel_side,

@@ -321,7 +321,10 @@ int sampler_open(const struct sampler_options *options, struct sampler **ret, st
 	if (!s)
 		return error_set_errno(err, ENOMEM, "cannot start");
 	s->options = *options;
-	read_word(options->root_fd, "proc/sys/kernel/hostname", s->node, sizeof(s->node));
+	if (options->node && *options->node)
+		snprintf(s->node, sizeof(s->node), "%s", options->node);
+	else
+		read_word(options->root_fd, "proc/sys/kernel/hostname", s->node, sizeof(s->node));
 	read_word(options->root_fd, "proc/sys/kernel/random/boot_id", s->boot_id,
 		  sizeof(s->boot_id));
 	r = open_all(s, err);
@@ -559,6 +562,11 @@ int sampler_finish(struct sampler *s, struct error *err)
 
 /* ---- records ---- */
 
+static struct registry_job *find_known(struct sampler *s, const struct snapshot_job *job)
+{
+	return registry_find(s->registry, job->job->manager, job->job->id);
+}
+
 void sampler_get_node(const struct sampler *s, struct job_record_node *ret)
 {
 	*ret = (struct job_record_node){ s->options.cluster, s->node, s->boot_id };
@@ -579,7 +587,7 @@ static int describe_lost_groups(const struct registry_job *job, struct record *r
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err)
 {
-	struct registry_job *known = registry_find(s->registry, job->job->manager, job->job->id);
+	struct registry_job *known = find_known(s, job);
 	_cleanup_(record_freep) struct record *record = NULL;
 	struct job_record_node node;
 	int r;
@@ -612,6 +620,46 @@ int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 	record_close_accounting(record);
 	*ret = TAKE_PTR(record);
 	return 0;
+}
+
+/* ---- records that go elsewhere ---- */
+
+void sampler_wait_for_reports(struct sampler *s, bool waits)
+{
+	registry_wait_for_reports(s->registry, waits);
+}
+
+const struct snapshot_job *sampler_next_to_report(struct sampler *s,
+						  const struct snapshot *snapshot, size_t *at)
+{
+	while (*at < snapshot->job_count) {
+		const struct snapshot_job *job = &snapshot->jobs[(*at)++];
+		const struct registry_job *known = job->is_live ? NULL : find_known(s, job);
+
+		if (known && registry_job_is_to_report(known))
+			return job;
+	}
+	return NULL;
+}
+
+void sampler_set_reported(struct sampler *s, const struct snapshot_job *job)
+{
+	struct registry_job *known = find_known(s, job);
+
+	if (!known)
+		return;
+	registry_job_set_reported(known);
+	if (s->state)
+		(void)job_state_write_one(s->state, known); /* else it is written again later */
+}
+
+int sampler_keep_start(struct sampler *s, const struct snapshot_job *job)
+{
+	struct registry_job *known = find_known(s, job);
+
+	if (!s->state || !known || registry_job_has_state(known))
+		return 0;
+	return job_state_write_one(s->state, known) ? 0 : -EIO;
 }
 
 /* ---- what others may know ---- */
@@ -689,6 +737,7 @@ void sampler_get_state(const struct sampler *s, struct sampler_state *ret)
 	}
 	ret->state_errors = files.errors;
 	ret->set_aside = files.set_aside;
+	ret->unreported = registry_unreported(s->registry);
 	ret->bad_prologs = s->sources.bad_prologs;
 	ret->reopened_files = s->sources.budget.reopened;
 	ret->refused_files = s->sources.budget.refused;

@@ -58,6 +58,7 @@ struct sampler_options { /* what it points to outlives the sampler, but for the 
 	unsigned int maps_memory_mib;
 	uint64_t jobs_max, retention_ns;
 	const char *cluster; /* "": none */
+	const char *node; /* NULL, "": the machine's own name */
 	const struct site_mount *mounts;
 	size_t mount_count;
 	const struct sampler_rule *rules;
@@ -130,6 +131,20 @@ int sampler_get_end(struct sampler *s, uint64_t boot_ns, uint64_t real_ns, struc
 int sampler_get_record(struct sampler *s, const struct snapshot *snapshot,
 		       const struct snapshot_job *job, struct record **ret, struct error *err);
 
+/*
+ * For who has a final record of each job go elsewhere: a job that has ended is kept until he says
+ * that it went (see registry_wait_for_reports()), over restarts too.
+ */
+void sampler_wait_for_reports(struct sampler *s, bool waits);
+/* The next job that has ended, whose cgroups are all in, and that was not reported, from *@at on,
+ * which begins as 0; NULL: there is no more.  @snapshot must be the last. */
+const struct snapshot_job *sampler_next_to_report(struct sampler *s,
+						  const struct snapshot *snapshot, size_t *at);
+void sampler_set_reported(struct sampler *s, const struct snapshot_job *job);
+/* Before the first record of a job goes elsewhere its start is written down, so that an agent after
+ * us says the same one.  -EIO: it cannot be. */
+int sampler_keep_start(struct sampler *s, const struct snapshot_job *job);
+
 /* What it sees of jobs at all: the tiers, what is missing on this node, and what the site has
  * switched off, of which no job's record speaks.  -ENOMEM, -ENOSPC. */
 int sampler_describe(const struct sampler *s, struct record *record);
@@ -161,6 +176,7 @@ struct sampler_state {
 	uint64_t state_errors; /* states that could not be written: what they hold stays in the
 				  kernel side */
 	uint64_t set_aside; /* torn or foreign files of state */
+	uint64_t unreported; /* jobs that were dropped before their final record was written */
 	uint64_t bad_prologs; /* files that the prolog left and that were not taken */
 	uint64_t reopened_files, refused_files; /* as in struct group_files_budget */
 	bool is_governed; /* what follows is known: see governor.h */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sender - brings what lies in the spool to the server, batch by batch, the oldest first; a process
+ * of its own (agent/sender_process.h).
+ *
+ * A record leaves the spool by the server's answer for it, and by nothing else: "taken" and "known"
+ * remove it, "refused" sets it aside.  Whatever else a request ends with, all of it stays and is
+ * sent again: harmless, for the server takes each record once.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spool/answers.h"
+#include "spool/transfer.h"
+
+struct error;
+struct sender;
+
+#define SENDER_BATCH_MAX 256 /* records of one request */
+#define SENDER_REFUSED_MAX 256 /* records that are kept aside... */
+#define SENDER_REFUSED_BYTES (16u << 20) /* ...and how much they may take */
+#define SENDER_TOKEN_SIZE 257
+#define SENDER_TEXT_SIZE 320
+
+/* What the process tells after each request; fixed, since it crosses to the agent's. */
+struct sender_status {
+	uint32_t magic;
+	uint32_t http_status; /* of the last request; 0: there was none, or no answer came */
+	uint64_t records[2]; /* unsent, by is_final */
+	uint64_t bytes; /* of them on disk */
+	uint64_t oldest_ns; /* when the oldest of them was written, since the epoch; 0: none is left
+			     */
+	uint64_t answered_ns; /* when the server last answered for records; 0: never */
+	uint64_t requests, failed_requests;
+	uint64_t answers[ANSWER_KINDS];
+	uint64_t torn; /* files that were not whole after a loss of power, and were removed */
+	char text[SENDER_TEXT_SIZE]; /* why records wait; "": they do not */
+	char reason[ANSWER_REASON_SIZE]; /* of the last that was refused */
+};
+_Static_assert(sizeof(struct sender_status) == 8 + (2 + 3 + 2 + 3 + 1) * 8 + 320 + 256,
+	       "it has no hidden room");
+
+/* What it is told. */
+enum sender_order_kind {
+	SENDER_WAKE = 1, /* there is something new */
+	SENDER_TOKEN, /* which is to be sent from now on */
+};
+struct sender_order {
+	uint32_t magic, kind;
+	char token[SENDER_TOKEN_SIZE + 7];
+};
+#define SENDER_MAGIC 0x6a6d7331u
+
+struct sender_options {
+	int dir_fd; /* the spool; stays the caller's */
+	/* transfer_post(), or what a test has in its place. */
+	int (*post)(void *context, const char *token, const void *body, size_t length,
+		    struct transfer_answer *ret, struct error *err);
+	void *context;
+};
+
+/* -ENOENT and others: there is no directory of refused records. */
+int sender_open(const struct sender_options *options, struct sender **ret, struct error *err);
+struct sender *sender_close(struct sender *s); /* NULL is fine; returns NULL */
+void sender_set_token(struct sender *s, const char *token); /* "": none */
+
+enum sender_outcome {
+	SENDER_IDLE, /* nothing is left */
+	SENDER_MORE, /* the next batch can go at once */
+	SENDER_LATER, /* after sender_delay_ms() */
+};
+/* Look what there is, send a batch, and do what the answers say. */
+enum sender_outcome sender_round(struct sender *s);
+/* Doubles with each failure, up to some minutes, and is never the same on two nodes; no shorter
+ * than the server asks for. */
+uint64_t sender_delay_ms(const struct sender *s);
+const struct sender_status *sender_get_status(const struct sender *s);
+
+/* Orders come in by @fd, a socket of packets, and what is told goes out by it, until its other end
+ * is closed.  Nothing is sent before a token has come, be it "". */
+void sender_serve(struct sender *s, int fd);

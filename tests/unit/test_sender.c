@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+#include "spool/sender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "model/record.h"
+#include "spool/spool.h"
+#include "test.h"
+
+/* A server that says what the test wants, and counts. */
+struct server {
+	unsigned int status;
+	unsigned int retry_after_s;
+	size_t lines_max; /* answers 413 to more; 0: takes all */
+	size_t answered_max; /* lines that it answers; the rest is cut */
+	const char *text; /* instead of an answer a line */
+	const char *refused; /* a record that holds this is refused */
+	bool is_html, breaks;
+	size_t requests, lines, taken;
+	char token[64];
+};
+
+struct bench {
+	char path[256];
+	int dir_fd;
+	struct spool *spool;
+	struct sender *sender;
+	struct server server;
+};
+
+static char *unpack(const void *body, size_t length)
+{
+	char *text = calloc(1, 4 << 20);
+	z_stream s = { .next_in = (Bytef *)body, .avail_in = (uInt)length };
+
+	ASSERT(text && inflateInit2(&s, MAX_WBITS + 16) == Z_OK);
+	s.next_out = (Bytef *)text;
+	s.avail_out = (4 << 20) - 1;
+	while (s.avail_in) { /* members behind each other */
+		ASSERT_EQ(inflate(&s, Z_NO_FLUSH), Z_STREAM_END);
+		ASSERT_EQ(inflateReset(&s), Z_OK);
+	}
+	inflateEnd(&s);
+	return text;
+}
+
+static void answer_lines(struct server *server, char *body, struct transfer_answer *ret)
+{
+	FILE *out = open_memstream(&ret->text, &ret->length);
+	char *end;
+
+	ASSERT(out);
+	for (size_t i = 0; (end = strchr(body, '\n')); body = end + 1, i++) {
+		*end = '\0';
+		if (i >= server->answered_max)
+			break;
+		if (server->refused && strstr(body, server->refused)) {
+			fputs("{\"answer\":\"refused\",\"reason\":\"it is odd\"}\n", out);
+			continue;
+		}
+		server->taken++;
+		fputs("{\"answer\":\"taken\"}\n", out);
+	}
+	fclose(out);
+}
+
+static int post(void *context, const char *token, const void *body, size_t length,
+		struct transfer_answer *ret, struct error *err)
+{
+	struct server *server = context;
+	_cleanup_free_ char *text = unpack(body, length);
+	size_t lines = 0;
+
+	for (const char *p = text; (p = strchr(p, '\n')); p++)
+		lines++;
+	server->requests++;
+	server->lines = lines;
+	snprintf(server->token, sizeof(server->token), "%s", token);
+	if (!server->status)
+		return error_set(err, -EIO, "connection refused");
+	ret->status = server->lines_max && lines > server->lines_max ? 413 : server->status;
+	ret->retry_after_s = server->retry_after_s;
+	ret->is_ndjson = !server->is_html;
+	if (ret->status != 200)
+		return 0;
+	if (server->text) {
+		ret->text = strdup(server->text);
+		ret->length = strlen(server->text);
+	} else {
+		answer_lines(server, text, ret);
+	}
+	return server->breaks ? error_set(err, -EIO, "connection reset") : 0;
+}
+
+static void bench_close(struct bench *b)
+{
+	sender_close(b->sender);
+	spool_close(b->spool);
+	closep(&b->dir_fd);
+}
+#define _cleanup_bench_ _cleanup_(bench_close)
+
+static void open_sender(struct bench *b)
+{
+	const struct sender_options options = { .dir_fd = b->dir_fd,
+						.post = post,
+						.context = &b->server };
+
+	ASSERT_OK(sender_open(&options, &b->sender, NULL));
+	sender_set_token(b->sender, "the-token-of-the-site");
+}
+
+static void bench_open(struct bench *b)
+{
+	static unsigned int number;
+
+	*b = (struct bench){ .server = { .status = 200, .answered_max = SIZE_MAX } };
+	snprintf(b->path, sizeof(b->path), "%s/sender-%u", test_dir(), number++);
+	ASSERT_OK(spool_make_dirs(b->path, geteuid(), getegid(), NULL));
+	ASSERT_OK(spool_open(b->path, UINT64_C(1) << 30, &b->spool, NULL));
+	b->dir_fd = open(b->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ASSERT(b->dir_fd >= 0);
+	open_sender(b);
+}
+
+static void put(struct bench *b, const char *id, bool is_final)
+{
+	_cleanup_(record_freep) struct record *r = record_new();
+
+	ASSERT(r);
+	r->job.manager = strdup("made");
+	r->job.id = strdup(id);
+	r->is_final = is_final;
+	ASSERT_OK(spool_write(b->spool, r, NULL));
+}
+
+static void put_many(struct bench *b, unsigned int count)
+{
+	char id[16];
+
+	for (unsigned int i = 0; i < count; i++) {
+		snprintf(id, sizeof(id), "job-%u", i);
+		put(b, id, i % 2);
+	}
+}
+
+static size_t left(const struct bench *b, const char *below)
+{
+	_cleanup_close_ int fd = openat(b->dir_fd, below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(spool_list_clear) struct spool_list list = {};
+
+	ASSERT(fd >= 0);
+	ASSERT_OK(spool_list_read(fd, &list));
+	return list.count;
+}
+
+static enum sender_outcome send_all(struct bench *b)
+{
+	enum sender_outcome outcome;
+	unsigned int rounds = 0;
+
+	while ((outcome = sender_round(b->sender)) == SENDER_MORE)
+		ASSERT(++rounds < 1000);
+	return outcome;
+}
+
+TEST(what_the_server_takes_leaves_the_spool)
+{
+	_cleanup_bench_ struct bench b;
+	const struct sender_status *status;
+
+	bench_open(&b);
+	ASSERT_EQ((int)sender_round(b.sender), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.requests, (size_t)0);
+	put_many(&b, 600);
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	status = sender_get_status(b.sender);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
+	ASSERT_EQ(b.server.taken, (size_t)600);
+	ASSERT_EQ(b.server.requests, (size_t)3);
+	ASSERT_EQ(status->answers[ANSWER_TAKEN], (uint64_t)600);
+	ASSERT_EQ(status->records[false] + status->records[true], (uint64_t)0);
+	ASSERT(status->oldest_ns == 0 && status->answered_ns && !*status->text);
+	ASSERT_STREQ(b.server.token, "the-token-of-the-site");
+}
+
+/* Whatever the request ends with, nothing is dropped by it. */
+TEST(a_status_of_the_request_drops_nothing_and_is_told)
+{
+	static const unsigned int statuses[] = { 0,   301, 401, 403, 404, 408, 415,
+						 429, 500, 502, 503, 504, 204, 299 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++) {
+		_cleanup_bench_ struct bench b;
+		const struct sender_status *status;
+
+		bench_open(&b);
+		put_many(&b, 3);
+		b.server.status = statuses[i];
+		ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+		status = sender_get_status(b.sender);
+		ASSERT_EQ(left(&b, "."), (size_t)3);
+		ASSERT_EQ(status->http_status, (uint32_t)statuses[i]);
+		ASSERT_EQ(status->failed_requests, (uint64_t)1);
+		ASSERT_EQ(status->records[true], (uint64_t)1);
+		ASSERT_EQ(status->records[false], (uint64_t)2);
+		ASSERT(*status->text && status->oldest_ns);
+		b.server.status = 200;
+		ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+		ASSERT_EQ(b.server.taken, (size_t)3);
+		ASSERT(!*sender_get_status(b.sender)->text);
+	}
+}
+
+TEST(what_is_too_large_is_halved_until_it_fits_and_grows_again)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 500);
+	b.server.lines_max = 20;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)500);
+	b.server.lines_max = 0;
+	put_many(&b, 500);
+	b.server.requests = 0;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)1000);
+	ASSERT(b.server.requests < 12);
+}
+
+/* One that the server does not take alone keeps nobody from being sent. */
+TEST(a_record_too_large_alone_waits_and_others_go)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 5);
+	b.server.status = 413;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(&b, "."), (size_t)5);
+	ASSERT_CONTAINS(sender_get_status(b.sender)->text, "413");
+	b.server.status = 200;
+	put(&b, "new", true);
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(&b, "."), (size_t)5);
+	ASSERT_EQ(b.server.taken, (size_t)1);
+	sender_close(b.sender);
+	open_sender(&b);
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)6);
+}
+
+TEST(what_is_refused_is_set_aside_with_its_reason_and_the_rest_goes)
+{
+	_cleanup_bench_ struct bench b;
+	_cleanup_(spool_list_clear) struct spool_list list = {};
+	_cleanup_close_ int refused = -EBADF, reason = -EBADF;
+	char name[SPOOL_NAME_SIZE], file[SPOOL_NAME_SIZE + 8], text[64] = "";
+
+	bench_open(&b);
+	put_many(&b, 9);
+	b.server.refused = "job-4";
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)8);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
+	ASSERT_EQ(sender_get_status(b.sender)->answers[ANSWER_REFUSED], (uint64_t)1);
+	ASSERT_STREQ(sender_get_status(b.sender)->reason, "it is odd");
+	refused = openat(b.dir_fd, SPOOL_REFUSED, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ASSERT_OK(spool_list_read(refused, &list));
+	ASSERT_EQ(list.count, (size_t)1);
+	spool_name_format(&list.files[0], name);
+	snprintf(file, sizeof(file), "%s.reason", name);
+	reason = openat(refused, file, O_RDONLY | O_CLOEXEC);
+	ASSERT(read(reason, text, sizeof(text) - 1) > 0);
+	ASSERT_STREQ(text, "it is odd\n");
+}
+
+TEST(what_is_set_aside_is_bounded)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, SENDER_REFUSED_MAX + 100);
+	b.server.refused = "job-";
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(left(&b, SPOOL_REFUSED), (size_t)SENDER_REFUSED_MAX);
+	ASSERT_EQ(sender_get_status(b.sender)->answers[ANSWER_REFUSED],
+		  (uint64_t)SENDER_REFUSED_MAX + 100);
+}
+
+TEST(of_a_cut_answer_the_whole_lines_hold)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 9);
+	b.server.answered_max = 4;
+	b.server.breaks = true;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+	ASSERT_EQ(left(&b, "."), (size_t)5);
+	ASSERT_CONTAINS(sender_get_status(b.sender)->text, "4 of 9");
+	b.server.answered_max = SIZE_MAX;
+	b.server.breaks = false;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)9);
+}
+
+TEST(an_answer_that_lies_is_not_believed)
+{
+	static const char *const texts[] = {
+		/* for more than was sent */
+		"{\"answer\":\"taken\"}\n{\"answer\":\"taken\"}\n{\"answer\":\"taken\"}\n",
+		"<html>welcome</html>\n",
+		"\n\n",
+		"",
+		"{\"answer\":\"taken\"}", /* cut within its first line */
+		"[]\n{\"answer\":\"taken\"}\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		_cleanup_bench_ struct bench b;
+
+		bench_open(&b);
+		put_many(&b, 2);
+		b.server.text = texts[i];
+		ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+		ASSERT_EQ(left(&b, "."), (size_t)2);
+		ASSERT(*sender_get_status(b.sender)->text);
+	}
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put_many(&b, 2);
+	b.server.is_html = true; /* some proxy's page, whatever its lines are */
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+	ASSERT_EQ(left(&b, "."), (size_t)2);
+}
+
+TEST(the_delay_doubles_is_bounded_and_no_shorter_than_the_server_asks_for)
+{
+	_cleanup_bench_ struct bench b;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	bench_open(&b);
+	put_many(&b, 1);
+	b.server.status = 503;
+	for (unsigned int i = 0; i < 20; i++) {
+		uint64_t delay;
+
+		ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+		delay = sender_delay_ms(b.sender);
+		if (i == 0)
+			ASSERT(delay >= 1000 && delay <= 3000);
+		if (i > 10) {
+			least = MIN(least, delay);
+			most = MAX(most, delay);
+		}
+	}
+	ASSERT(least >= 150000 && most <= 450000 && least != most);
+	b.server.retry_after_s = 1000;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+	ASSERT(sender_delay_ms(b.sender) >= 1000000 && sender_delay_ms(b.sender) <= 1100000);
+	b.server.status = 200;
+	b.server.retry_after_s = 0;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	put_many(&b, 1);
+	b.server.status = 500;
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_LATER);
+	ASSERT(sender_delay_ms(b.sender) <= 3000);
+}
+
+/* As a loss of power leaves it: a name, and not all that belongs there. */
+TEST(a_torn_file_of_an_earlier_boot_is_removed_and_counted_and_others_go)
+{
+	_cleanup_bench_ struct bench b;
+	_cleanup_(spool_list_clear) struct spool_list list = {};
+
+	bench_open(&b);
+	put_many(&b, 4);
+	ASSERT_OK(spool_list_read(b.dir_fd, &list));
+	for (size_t i = 0; i < list.count; i++) {
+		const struct timespec long_ago[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+		char name[SPOOL_NAME_SIZE];
+		_cleanup_close_ int fd = -EBADF;
+
+		spool_name_format(&list.files[i], name);
+		fd = openat(b.dir_fd, name, O_RDWR | O_CLOEXEC);
+		ASSERT(fd >= 0);
+		if (i < 2)
+			ASSERT_OK(ftruncate(fd, i ? 20 : 0));
+		ASSERT_OK(futimens(fd, long_ago));
+	}
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)2);
+	ASSERT_EQ(sender_get_status(b.sender)->torn, (uint64_t)2);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
+}
+
+TEST(of_two_records_of_a_job_the_better_one_is_sent)
+{
+	_cleanup_bench_ struct bench b;
+
+	bench_open(&b);
+	put(&b, "7", true);
+	put(&b, "7", false); /* it goes on: requeued */
+	put(&b, "8", false);
+	ASSERT_EQ((int)send_all(&b), (int)SENDER_IDLE);
+	ASSERT_EQ(b.server.taken, (size_t)2);
+	ASSERT_EQ(left(&b, "."), (size_t)0);
+}
