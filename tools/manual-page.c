@@ -9,7 +9,7 @@
  *   @commands@    jobmeter's commands
  *   @options@     the command's options
  *   @terms@       what its lines mean
- *   @settings@    the agent's settings
+ *   @settings@    the settings of the agent, or of the server on its page
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,11 +21,12 @@
 #include "config/config.h"
 #include "basic/macro.h"
 #include "offered.h"
+#include "server/server_config.h"
 
 struct manual {
 	char name[64], section; /* "jobmeter-run", '1' */
 	struct offered *about; /* the command; NULL: none */
-	struct offered *commands, *agent;
+	struct offered *commands, *daemon; /* daemon: of the page, if it is one */
 	size_t command_count;
 };
 
@@ -203,7 +204,9 @@ static void print_standard(const char *text)
 
 static void print_settings(const struct manual *m)
 {
-	const struct settings *settings = config_settings();
+	const struct settings *settings = strcmp(m->name, "jobmeter-server") == 0
+						  ? server_config_settings()
+						  : config_settings();
 
 	(void)m;
 	for (size_t i = 0; i < settings->count; i++) {
@@ -275,8 +278,8 @@ static int find_page(const char *path, struct manual *m)
 		    strcmp(m->name + 9, offered_name(&m->commands[i])) == 0)
 			m->about = &m->commands[i];
 	}
-	if (strcmp(m->name, "jobmeter-agent") == 0)
-		m->about = m->agent;
+	if (m->section == '8' && offered_read_program(m->name, &m->daemon) == 1)
+		m->about = m->daemon;
 	return 0;
 }
 
@@ -306,12 +309,11 @@ int main(int argc, char **argv)
 	int r = 2;
 
 	m.command_count = offered_read_program("jobmeter", &m.commands);
-	offered_read_program("jobmeter-agent", &m.agent);
 	if (argc != 2 || find_page(argv[1], &m) < 0)
 		fputs("usage: manual-page NAME.SECTION.in\n", stderr);
 	else
 		r = print_page(&m, argv[1]);
 	free(m.commands);
-	free(m.agent);
+	free(m.daemon);
 	return r;
 }

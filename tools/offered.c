@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "agent/cmd_agent.h"
+#include "basic/macro.h"
 #include "cli/commands.h"
+#include "server/cmd_server.h"
 
 static void add(struct offered *offered, const struct cli_option *row, const void *target)
 {
@@ -54,14 +56,18 @@ const char *offered_operands(const struct offered *offered)
 
 size_t offered_read_program(const char *program, struct offered **ret)
 {
-	const struct cli_command *const agent = &cmd_agent, *const *all = NULL;
+	static const struct cli_command *const daemons[] = { &cmd_agent, &cmd_server };
+	const struct cli_command *const *all = NULL;
 	size_t count = 0;
 
 	if (strcmp(program, "jobmeter") == 0) {
 		all = commands;
 		count = command_count;
-	} else if (strcmp(program, agent->program) == 0) {
-		all = &agent;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(daemons); i++) {
+		if (strcmp(program, daemons[i]->program) != 0)
+			continue;
+		all = &daemons[i];
 		count = 1;
 	}
 	*ret = calloc(count + 1, sizeof(**ret));

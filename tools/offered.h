@@ -28,8 +28,8 @@ void offered_read(const struct cli_command *command, struct offered *ret);
  * none. */
 const char *offered_operands(const struct offered *offered);
 
-/* All commands of @program ("jobmeter", "jobmeter-agent"), in an array that the caller frees; 0:
- * there is none. */
+/* All commands of @program ("jobmeter", "jobmeter-agent", "jobmeter-server"), in an array that the
+ * caller frees; 0: there is none. */
 size_t offered_read_program(const char *program, struct offered **ret);
 
 /* "run", or "" of a program without commands. */

@@ -7,7 +7,7 @@
 #include "agent/agent.h"
 #include "agent/api.h"
 #include "http/http.h"
-#include "agent/privileges.h"
+#include "service/privileges.h"
 #include "agent/scrape.h"
 #include "agent/ticker.h"
 

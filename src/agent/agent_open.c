@@ -20,17 +20,17 @@
 #include "basic/file.h"
 #include "agent/helper.h"
 #include "agent/lock.h"
-#include "agent/log.h"
+#include "service/log.h"
 #include "basic/macro.h"
 #include "config/metering.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "load/pins.h"
 #include "agent/push.h"
 #include "agent/run_groups.h"
 #include "node/sampler.h"
 #include "sources/sources.h"
 #include "agent/syscall_filter.h"
-#include "agent/token.h"
+#include "service/token.h"
 
 static int make_dir(const char *path, mode_t mode, uid_t uid, gid_t gid, struct error *err)
 {

@@ -8,9 +8,9 @@
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "agent/log.h"
+#include "service/log.h"
 #include "basic/macro.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "node/sampler.h"
 
 #define SCRAPE_AGE_NS UINT64_C(1000000000) /* a reading that is no older serves another scraper */

@@ -24,7 +24,7 @@
 #include "cgroup/mounts.h"
 #include "agent/orphans.h"
 #include "basic/parse.h"
-#include "agent/privileges.h"
+#include "service/privileges.h"
 #include "agent/syscall_filter.h"
 
 #define AGAIN_MS 20 /* a group that is busy is tried again */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/log.h"
-#include "agent/privileges.h"
+#include "service/log.h"
+#include "service/privileges.h"
 #include "agent/sender_process.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"

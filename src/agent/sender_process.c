@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/privileges.h"
+#include "service/privileges.h"
 #include "agent/syscall_filter.h"
-#include "agent/token.h"
+#include "service/token.h"
 #include "basic/cleanup.h"
 #include "basic/clock.h"
 #include "basic/error.h"

@@ -5,77 +5,21 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/cpulist.h"
 #include "basic/error.h"
-#include "basic/file.h"
 #include "basic/macro.h"
-#include "codec/yaml_node.h"
+#include "config/setting_checks.h"
 #include "basic/parse.h"
 
-#define SOCKET_PATH_MAX 107 /* of struct sockaddr_un */
-#define NAME_BYTES_MAX 64
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)
 #define HOUR (3600 * SECOND)
 
 /* ---- what may stand there ---- */
-
-static bool is_path(size_t field, const char *text)
-{
-	(void)field;
-	return *text == '/';
-}
-
-static bool is_path_or_none(size_t field, const char *text)
-{
-	return !*text || is_path(field, text);
-}
-
-static bool is_socket_path(size_t field, const char *text)
-{
-	return is_path_or_none(field, text) && strlen(text) <= SOCKET_PATH_MAX;
-}
-
-/* Splits "HOST:PORT" and "[HOST]:PORT"; the host must be an address, so that nobody asks a name
- * server. */
-static bool split_address(const char *text, char *host, size_t size, bool *ret_is_v6)
-{
-	const char *colon = strrchr(text, ':');
-	size_t length = colon ? (size_t)(colon - text) : 0;
-	int port;
-
-	if (!length || !isdigit((unsigned char)colon[1]) ||
-	    parse_int(colon + 1, 1, 65535, &port) < 0)
-		return false;
-	*ret_is_v6 = *text == '[' && colon[-1] == ']' && length > 2;
-	if (*ret_is_v6) {
-		text++;
-		length -= 2;
-	}
-	if (length >= size)
-		return false;
-	memcpy(host, text, length);
-	host[length] = '\0';
-	return true;
-}
-
-static bool is_address(size_t field, const char *text)
-{
-	unsigned char address[16];
-	char host[INET6_ADDRSTRLEN];
-	bool is_v6;
-
-	(void)field;
-	return !*text || (split_address(text, host, sizeof(host), &is_v6) &&
-			  inet_pton(is_v6 ? AF_INET6 : AF_INET, host, address) == 1);
-}
 
 #define URL_HOST_MAX 256
 
@@ -118,49 +62,32 @@ static bool is_url(size_t field, const char *text)
 	return !*text || split_url(text, host, &is_tls);
 }
 
-static bool is_word(const char *text, const char *others)
-{
-	size_t length = strlen(text);
-
-	for (const char *p = text; *p; p++) {
-		if (!isalnum((unsigned char)*p) && !strchr(others, *p))
-			return false;
-	}
-	return length > 0 && length < NAME_BYTES_MAX && *text != '-';
-}
-
 static bool is_metrics_prefix(size_t field, const char *text)
 {
 	(void)field;
-	return strlen(text) <= 32 && isalpha((unsigned char)*text) && is_word(text, "_");
-}
-
-static bool is_account(size_t field, const char *text)
-{
-	(void)field;
-	return is_word(text, "._-@\\");
+	return strlen(text) <= 32 && isalpha((unsigned char)*text) && setting_is_word(text, "_");
 }
 
 static bool is_filesystem(size_t field, const char *text)
 {
 	(void)field;
-	return is_word(text, "._-");
+	return setting_is_word(text, "._-");
 }
 
 static bool is_label(size_t field, const char *text)
 {
 	(void)field;
-	return strlen(text) < NAME_BYTES_MAX;
+	return strlen(text) < SETTING_WORD_BYTES;
 }
 
 static bool is_mount(size_t field, const char *text)
 {
-	return field == CONFIG_MOUNT_PATH ? is_path(0, text) : *text && is_label(0, text);
+	return field == CONFIG_MOUNT_PATH ? setting_is_path(0, text) : *text && is_label(0, text);
 }
 
 static bool is_rule(size_t field, const char *text)
 {
-	return field == CONFIG_RULE_PATTERN ? *text : is_word(text, "_-");
+	return field == CONFIG_RULE_PATTERN ? *text : setting_is_word(text, "_-");
 }
 
 static bool is_cpulist(size_t field, const char *text)
@@ -185,24 +112,24 @@ static const char *const rule_fields[] = { "name", "manager", "pattern", NULL };
 /* clang-format off */
 static const struct setting rows_before[] = {
 	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9840", .needs_restart = true,
-	  .is_allowed = is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
+	  .is_allowed = setting_is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
 	  .help = "Where HTTP is served. Beyond this machine (any other address than 127.0.0.1 and [::1]) it wants tls." },
 	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
 	  .help = "Serve TCP to whoever asks, without the token, and without TLS even beyond this machine; send to a server without TLS, too." },
 	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/scrape.token", .needs_restart = true,
-	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "The token that a scraper must bring; made at the first start." },
 	{ "tls.certificate", SETTING_TEXT, AT(tls_certificate), .standard = "", .needs_restart = true,
-	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
 	  .help = "The certificate in PEM, with those between it and the root." },
 	{ "tls.key", SETTING_TEXT, AT(tls_key), .standard = "", .needs_restart = true,
-	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
 	  .help = "Its key in PEM." },
 	{ "socket.path", SETTING_TEXT, AT(socket_path), .standard = "/run/jobmeter/agent.sock", .needs_restart = true,
-	  .is_allowed = is_socket_path, .allowed = "an absolute path of at most 107 bytes, or '' for no socket",
+	  .is_allowed = setting_is_socket_path, .allowed = "an absolute path of at most 107 bytes, or '' for no socket",
 	  .help = "Where users of this machine see their own jobs." },
 	{ "socket.admin_groups", SETTING_LIST, AT(admin_groups), .standard = "", .max = 32,
-	  .is_allowed = is_account, .allowed = "names of groups",
+	  .is_allowed = setting_is_account, .allowed = "names of groups",
 	  .help = "Members of these see all jobs by the socket, as root does." },
 	{ "socket.everyone_sees_all", SETTING_BOOL, AT(everyone_sees_all), .standard = "off",
 	  .help = "Every user sees all jobs by the socket." },
@@ -271,10 +198,10 @@ static const struct setting rows_behind[] = {
 	  .is_allowed = is_url, .allowed = "http://HOST[:PORT] or https://HOST[:PORT], or '' for no server",
 	  .help = "The site's jobmeter-server, to which the record of each job goes. Beyond this machine it wants https." },
 	{ "server_token_file", SETTING_TEXT, AT(server_token_file), .standard = "/etc/jobmeter/push.token",
-	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for no token",
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no token",
 	  .help = "The token that the server wants, as the server made it." },
 	{ "server_ca", SETTING_TEXT, AT(server_ca), .standard = "",
-	  .is_allowed = is_path_or_none, .allowed = "an absolute path, or '' for those that the system trusts",
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for those that the system trusts",
 	  .help = "Certificates in PEM by which the server's own is checked." },
 	{ "spool_mib", SETTING_MIB, AT(spool_mib), .standard = "256MiB", .min = 1, .max = 1 << 20,
 	  .help = "The most that records take on disk while the server is away. Beyond it checkpoints go before final records." },
@@ -282,16 +209,16 @@ static const struct setting rows_behind[] = {
 	  .help = "How often the server gets a record of a job that is still running." },
 
 	{ "state_dir", SETTING_TEXT, AT(state_dir), .standard = "/var/lib/jobmeter", .needs_restart = true,
-	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "What must outlive the agent." },
 	{ "run_dir", SETTING_TEXT, AT(run_dir), .standard = "/run/jobmeter", .needs_restart = true,
-	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "The lock, and jobs/ for what the site's prolog tells of jobs." },
 	{ "pin_dir", SETTING_TEXT, AT(pin_dir), .standard = "/sys/fs/bpf/jobmeter", .needs_restart = true,
-	  .is_allowed = is_path, .allowed = "an absolute path",
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
 	  .help = "Programs and maps that outlive the agent, in a BPF file system." },
 	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter", .needs_restart = true,
-	  .is_allowed = is_account, .allowed = "the name of a user",
+	  .is_allowed = setting_is_account, .allowed = "the name of a user",
 	  .help = "Who the agent is after its start. root: it stays root, and keeps only what docs/rights.md says." },
 	{ "helper", SETTING_BOOL, AT(has_helper), .standard = "on", .needs_restart = true,
 	  .help = "Keep a small process with root's rights, which makes the group of a user's `jobmeter run`." },
@@ -376,14 +303,6 @@ static bool is_loopback_host(const char *host)
 	       (strncmp(host, "127.", 4) == 0 && inet_pton(AF_INET, host, &address) == 1);
 }
 
-static bool is_loopback(const char *address)
-{
-	char host[INET6_ADDRSTRLEN];
-	bool is_v6;
-
-	return !split_address(address, host, sizeof(host), &is_v6) || is_loopback_host(host);
-}
-
 static int check_server(const struct config *c, const char *base, struct error *err)
 {
 	char host[URL_HOST_MAX];
@@ -409,7 +328,7 @@ static int check_tls(const struct config *c, const char *base, struct error *err
 			  has_certificate ? "tls.key" : "tls.certificate");
 		return refuse(c, has, base, err);
 	}
-	if (is_loopback(c->listen) || has_certificate || c->is_insecure)
+	if (setting_is_loopback(c->listen) || has_certificate || c->is_insecure)
 		return 0;
 	error_set(err, 0,
 		  "listen: '%s' can be reached from other machines, which wants tls.certificate "
@@ -466,18 +385,11 @@ void config_freep(struct config **c)
 	config_free(*c);
 }
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int config_parse(const char *text, size_t length, const char *name, char *const *environment,
 		 struct config **ret, struct error *unknown, struct error *err)
 {
 	_cleanup_(config_freep) struct config *c = calloc(1, sizeof(*c));
-	const char *base = base_of(name);
+	const char *base = settings_base_name(name);
 	int r;
 
 	if (!c)
@@ -500,31 +412,6 @@ int config_parse(const char *text, size_t length, const char *name, char *const 
 	return 0;
 }
 
-/* It says what root does: so nobody else may write there. */
-static int read_text(const char *path, char **ret, size_t *ret_length, struct error *err)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-	int r;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot read '%s'", path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "cannot read '%s': it is no plain file", path);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return error_set(err, -EPERM,
-				 "'%s' is not read: it belongs to another user (UID %u)", path,
-				 st.st_uid);
-	if (st.st_mode & S_IWOTH)
-		return error_set(err, -EPERM,
-				 "'%s' is not read: everyone may write to it (chmod o-w)", path);
-	r = file_read_fd(fd, YAML_NODE_BYTES_MAX, ret, ret_length);
-	if (r == -EFBIG)
-		return error_set(err, r, "%s: larger than %u KiB", base_of(path),
-				 YAML_NODE_BYTES_MAX >> 10);
-	return r < 0 ? error_set_errno(err, r, "cannot read '%s'", path) : 0;
-}
-
 int config_load(const char *path, char *const *environment, struct config **ret,
 		struct error *unknown, struct error *err)
 {
@@ -532,7 +419,7 @@ int config_load(const char *path, char *const *environment, struct config **ret,
 	_cleanup_free_ char *text = NULL;
 	struct config *c = NULL;
 	size_t length = 0;
-	int r = read_text(name, &text, &length, err);
+	int r = settings_read(name, &text, &length, err);
 
 	if (r == -ENOENT && !path)
 		text = strdup("");
@@ -594,7 +481,7 @@ int config_reload(struct config **config, struct config_changes *ret, struct err
 
 int config_dump(const struct config *c, FILE *out)
 {
-	return settings_print(config_settings(), c, c->origins, base_of(c->path), out);
+	return settings_print(config_settings(), c, c->origins, settings_base_name(c->path), out);
 }
 
 void config_print_reference(FILE *out)

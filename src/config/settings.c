@@ -4,11 +4,15 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
+#include "basic/file.h"
 #include "basic/guess.h"
 #include "codec/yaml_node.h"
 
@@ -434,4 +438,37 @@ int settings_parse_environment(const struct settings *settings, char *const *env
 			return r;
 	}
 	return 0;
+}
+
+/* ---- a file ---- */
+
+const char *settings_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int settings_read(const char *path, char **ret, size_t *ret_length, struct error *err)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set_errno(err, errno, "cannot read '%s'", path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "cannot read '%s': it is no plain file", path);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return error_set(err, -EPERM,
+				 "'%s' is not read: it belongs to another user (UID %u)", path,
+				 st.st_uid);
+	if (st.st_mode & S_IWOTH)
+		return error_set(err, -EPERM,
+				 "'%s' is not read: everyone may write to it (chmod o-w)", path);
+	r = file_read_fd(fd, YAML_NODE_BYTES_MAX, ret, ret_length);
+	if (r == -EFBIG)
+		return error_set(err, r, "%s: larger than %u KiB", settings_base_name(path),
+				 YAML_NODE_BYTES_MAX >> 10);
+	return r < 0 ? error_set_errno(err, r, "cannot read '%s'", path) : 0;
 }

@@ -116,6 +116,12 @@ int settings_parse_environment(const struct settings *settings, char *const *env
 			       void *values, struct setting_origin *origins, struct error *unknown,
 			       struct error *err);
 
+/* The text of a file of settings, that the caller frees.  It says what root does: -EPERM where
+ * anybody else may write there.  -ENOENT, -EINVAL, -EFBIG... */
+int settings_read(const char *path, char **ret, size_t *ret_length, struct error *err);
+/* The name that stands before line numbers: the path's last part. */
+const char *settings_base_name(const char *path);
+
 /* "JOBMETER_TLS_KEY". */
 struct setting_words settings_environment_name(const struct settings *settings,
 					       const struct setting *setting);

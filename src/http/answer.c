@@ -16,7 +16,9 @@
 #include "basic/utf8.h"
 
 #define HEAD_MAX_BYTES 8192
-#define BODY_MAX_BYTES 65536
+#define BODY_MAX_BYTES 65536 /* where the route takes no more */
+#define LARGE_MAX_BYTES (64 << 20) /* of all larger bodies together */
+#define RETRY_AFTER_S 5
 #define PIECE_BYTES 32768
 #define SMALL_BYTES 1024 /* not worth compressing */
 #define STATUS_TOO_LARGE 413 /* its name in the library has changed */
@@ -331,6 +333,12 @@ static void add_headers(const struct exchange *x, const struct http_answer *a, b
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (is_gzip)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+	if (a->retry_after_s) {
+		char seconds[16];
+
+		snprintf(seconds, sizeof(seconds), "%u", a->retry_after_s);
+		MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
+	}
 	if (a->status == MHD_HTTP_UNAUTHORIZED)
 		MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE,
 					"Bearer realm=\"jobmeter\"");
@@ -388,12 +396,17 @@ static bool has_body(const struct exchange *x)
 	       http_header(&x->request, MHD_HTTP_HEADER_TRANSFER_ENCODING);
 }
 
+static size_t body_max(const struct exchange *x)
+{
+	return x->route && x->route->body_max ? x->route->body_max : BODY_MAX_BYTES;
+}
+
 static bool announces_too_much(const struct exchange *x)
 {
 	const char *length = http_header(&x->request, MHD_HTTP_HEADER_CONTENT_LENGTH);
 	uint64_t bytes = 0;
 
-	return length && (parse_u64(length, &bytes) < 0 || bytes > BODY_MAX_BYTES);
+	return length && (parse_u64(length, &bytes) < 0 || bytes > body_max(x));
 }
 
 /* What can be said no to before the body comes; 0: it may come. */
@@ -412,8 +425,15 @@ static int refuse(struct exchange *x, struct http_answer *ret)
 		return http_fail(ret, MHD_HTTP_METHOD_NOT_ALLOWED, "this path takes %s only",
 				 x->route->method);
 	if (announces_too_much(x) || x->is_too_large)
-		return http_fail(ret, STATUS_TOO_LARGE, "the body is larger than %d bytes",
-				 BODY_MAX_BYTES);
+		return http_fail(ret, STATUS_TOO_LARGE, "the body is larger than %zu bytes",
+				 body_max(x));
+	if (x->has_no_room) {
+		int r = http_fail(ret, MHD_HTTP_SERVICE_UNAVAILABLE,
+				  "too many large requests come at once");
+
+		ret->retry_after_s = RETRY_AFTER_S;
+		return r;
+	}
 	return 0;
 }
 
@@ -467,20 +487,42 @@ static enum MHD_Result wait_for_turn(struct exchange *x, uint32_t user)
 	return MHD_YES;
 }
 
+/* What counts of a body for all of them together. */
+static size_t large_bytes(size_t length)
+{
+	return length > BODY_MAX_BYTES ? length : 0;
+}
+
+static void drop_body(struct exchange *x)
+{
+	x->http->large_bytes -= large_bytes(x->request.body_length);
+	x->request.body_length = 0;
+	free(x->body);
+	x->body = NULL;
+}
+
 static void take_body(struct exchange *x, const char *data, size_t size)
 {
-	char *larger = x->is_too_large || size > BODY_MAX_BYTES - x->request.body_length
-			       ? NULL
-			       : realloc(x->body, x->request.body_length + size + 1);
+	size_t length = x->request.body_length + size, large = large_bytes(length);
+	char *larger = NULL;
 
+	if (x->is_too_large || x->has_no_room)
+		return;
+	large -= large_bytes(x->request.body_length);
+	x->has_no_room = large > LARGE_MAX_BYTES - x->http->large_bytes;
+	x->is_too_large = length > body_max(x);
+	if (!x->is_too_large && !x->has_no_room)
+		larger = realloc(x->body, length + 1);
 	if (!larger) {
-		x->is_too_large = true;
+		x->is_too_large |= !x->has_no_room;
+		drop_body(x);
 		return;
 	}
 	x->body = larger;
 	memcpy(x->body + x->request.body_length, data, size);
-	x->request.body_length += size;
-	x->body[x->request.body_length] = '\0';
+	x->request.body_length = length;
+	x->body[length] = '\0';
+	x->http->large_bytes += large;
 }
 
 static enum MHD_Result answer_exchange(struct exchange *x)
@@ -535,7 +577,7 @@ enum MHD_Result answer_request(void *context, struct MHD_Connection *mhd, const 
 struct exchange *exchange_free(struct exchange *x)
 {
 	if (x)
-		free(x->body);
+		drop_body(x);
 	free(x);
 	return NULL;
 }

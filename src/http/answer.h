@@ -19,6 +19,7 @@ struct http {
 	struct connections connections;
 	struct budgets budgets;
 	uint64_t closed; /* connections, so far */
+	size_t large_bytes; /* of the bodies that are larger than BODY_MAX_BYTES, now */
 	char complaint[256]; /* the HTTP library's last */
 };
 
@@ -29,7 +30,9 @@ struct exchange {
 	const struct http_route *route; /* NULL: none fits */
 	struct http_request request;
 	char *body;
-	bool is_too_large, is_called; /* it has waited, and goes on */
+	bool is_too_large; /* its body; or... */
+	bool has_no_room; /* ...those of all are */
+	bool is_called; /* it has waited, and goes on */
 };
 
 uint64_t answer_now_ms(void);

@@ -5,8 +5,9 @@
  * http_fd(), then call http_run().
  *
  * Bounds: 256 connections a listener (16 a user on a Unix socket, root apart), 8 KiB of head, 64
- * KiB of body; a whole request within 10 s, an answer taken within 2 minutes and without 10 s of
- * silence.  Where connections get scarce, those without a request go first.
+ * KiB of body where a route takes no more; 64 MiB for all larger bodies together, beyond which a
+ * request is answered 503; a whole request within 10 s, an answer taken within 2 minutes and
+ * without 10 s of silence.  Where connections get scarce, those without a request go first.
  *
  * The requests of one user but root may take a tenth of a core, and those without the token
  * together as much: beyond that they wait (see budgets.h).
@@ -53,6 +54,7 @@ const char *http_header(const struct http_request *request, const char *name);
 struct http_answer {
 	unsigned int status; /* 200 */
 	const char *type; /* Content-Type, of static duration */
+	unsigned int retry_after_s; /* 0: it is not said */
 	char *text;
 	size_t length;
 	ssize_t (*next)(void *context, char *buffer, size_t size);
@@ -76,6 +78,7 @@ struct http_route {
 	http_function answer;
 	bool is_open; /* needs no token */
 	bool gives_text; /* failures are text, too; else they are JSON */
+	size_t body_max; /* bytes of a request's body; 0: 64 KiB */
 };
 
 struct http_options {

@@ -109,7 +109,7 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
 		return error_set(err, -EEXIST, "'%s' is there and is no socket", address->sun_path);
 	/* EAGAIN: it is listened on, and busy */
 	if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0 || errno == EAGAIN)
-		return error_set(err, -EADDRINUSE, "another agent listens on '%s'",
+		return error_set(err, -EADDRINUSE, "another process listens on '%s'",
 				 address->sun_path);
 	if (errno != ECONNREFUSED && errno != ENOENT)
 		return error_set_errno(err, errno, "cannot see who listens on '%s'",

@@ -19,8 +19,8 @@ def commands(programs):
 
 
 def invocations(programs):
-    """Each command line that has options of its own: ("jobmeter", "run"), ..., ("jobmeter-agent",)."""
-    return [("jobmeter", name) for name in commands(programs)] + [("jobmeter-agent",)]
+    """Each command line that has options of its own: ("jobmeter", "run"), ..., ("jobmeter-agent",), ("jobmeter-server",)."""
+    return [("jobmeter", name) for name in commands(programs)] + [("jobmeter-agent",), ("jobmeter-server",)]
 
 
 def options(programs, invocation):

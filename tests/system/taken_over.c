@@ -24,7 +24,7 @@
 #include "basic/cleanup.h"
 #include "basic/error.h"
 #include "basic/macro.h"
-#include "agent/privileges.h"
+#include "service/privileges.h"
 #include "agent/syscall_filter.h"
 
 static long trace(pid_t oom_kill)

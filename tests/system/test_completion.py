@@ -119,13 +119,13 @@ def parsed(folder, shell, program):
 
 
 def test_the_shell_can_read_it(folder, shell):
-    for program in ("jobmeter", "jobmeter-agent"):
+    for program in ("jobmeter", "jobmeter-agent", "jobmeter-server"):
         assert parsed(folder, shell, program) == (0, "", "")
 
 
 def test_shellcheck_finds_nothing_in_bash(folder, demand):
     demand(shutil.which("shellcheck"), "shellcheck is not installed")
-    for program in ("jobmeter", "jobmeter-agent"):
+    for program in ("jobmeter", "jobmeter-agent", "jobmeter-server"):
         code, out, _ = run("shellcheck", folder / program)
         assert code == 0, out
 

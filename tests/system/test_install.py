@@ -14,14 +14,15 @@ import pytest
 from agent import USER, Agent
 from keeper import Keeper
 
-OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/sysusers.d/jobmeter.conf",
+OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/systemd/system/jobmeter-server.service",
+             "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
              "share/jobmeter/examples/ranks.c", "share/jobmeter/examples/pack-headers", "share/jobmeter/insights.yaml",
              "share/jobmeter/site-insights.yaml",
              "share/doc/jobmeter/README.md"}
-COMPLETION = {pattern.format(program) for program in ("jobmeter", "jobmeter-agent")
+COMPLETION = {pattern.format(program) for program in ("jobmeter", "jobmeter-agent", "jobmeter-server")
               for pattern in ("share/bash-completion/completions/{}", "share/zsh/site-functions/_{}",
                               "share/fish/vendor_completions.d/{}.fish")}
 
@@ -50,24 +51,25 @@ def test_all_that_is_needed_is_there_and_nothing_else(installed):
     rest = {path for path in found - OWN_FILES if not path.startswith("share/doc/jobmeter/")}
     manual = {path for path in rest if re.fullmatch(r"share/man/man([158])/jobmeter[a-z.-]*\.\1", path)}
     assert {"share/man/man1/jobmeter.1", "share/man/man8/jobmeter-agent.8"} <= manual  # test_manual knows which there are
-    assert rest == {"bin/jobmeter", "bin/jobmeter-agent"} | COMPLETION | manual
+    assert rest == {"bin/jobmeter", "bin/jobmeter-agent", "bin/jobmeter-server"} | COMPLETION | manual
     assert not [path for path in found if path.startswith("etc/")]  # settings are the site's
 
 
 def test_programs_and_scripts_can_be_run(installed):
     top, _ = installed
-    for path in ("bin/jobmeter", "bin/jobmeter-agent"):
+    for path in ("bin/jobmeter", "bin/jobmeter-agent", "bin/jobmeter-server"):
         done = subprocess.run([top / path, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout.split()[0]) == (0, os.path.basename(path))
     for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "examples/pack-headers"):
         assert stat.S_IMODE((top / "share/jobmeter" / path).stat().st_mode) == 0o755
 
 
-def test_the_unit_starts_what_was_installed(installed):
+@pytest.mark.parametrize("program", ["jobmeter-agent", "jobmeter-server"])
+def test_the_unit_starts_what_was_installed(installed, program):
     top, prefix = installed
-    text = (top / "lib/systemd/system/jobmeter-agent.service").read_text()
+    text = (top / f"lib/systemd/system/{program}.service").read_text()
     started = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1)
-    assert started == f"{prefix}/bin/jobmeter-agent"
+    assert started == f"{prefix}/bin/{program}"
     page = re.search(r"^Documentation=file:(.*)$", text, re.MULTILINE).group(1)
     assert (top / os.path.relpath(page, prefix)).is_file()
     assert not re.search(r"@\w+@", text)

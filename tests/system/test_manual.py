@@ -23,7 +23,7 @@ def pages(folder):
 
 
 def page_of(programs, invocation):
-    name, section = "-".join(invocation), 8 if invocation == ("jobmeter-agent",) else 1
+    name, section = "-".join(invocation), 1 if invocation[0] == "jobmeter" else 8
     page = programs / f"share/man/{name}.{section}"
     assert page.exists(), (f"'{' '.join(invocation)}' has no manual page: write share/man/{name}.{section}.in (one of those "
                            "beside it shows how) and name it in share/man/meson.build")

@@ -58,6 +58,15 @@ static int answer_broken(void *context, const struct http_request *request, stru
 	return -EIO;
 }
 
+static int answer_busy(void *context, const struct http_request *request, struct http_answer *ret)
+{
+	int r = http_fail(ret, 503, "later");
+
+	(void)context, (void)request;
+	ret->retry_after_s = 17;
+	return r;
+}
+
 static ssize_t next_long(void *context, char *buffer, size_t size)
 {
 	struct world *w = context;
@@ -113,6 +122,8 @@ static const struct http_route routes[] = {
 	{ "GET", "/hello", answer_hello, true, true },
 	{ "GET", "/secret", answer_hello, false, true },
 	{ "POST", "/echo", answer_echo, false, true },
+	{ "POST", "/large", answer_echo, false, true, .body_max = 200003 },
+	{ "GET", "/busy", answer_busy },
 	{ "GET", "/jobs/", answer_below, false, false },
 	{ "GET", "/broken", answer_broken, false, false },
 	{ "GET", "/long", answer_long, false, true },
@@ -266,6 +277,36 @@ TEST(a_body_has_a_bound)
 	strcpy(request + head + 65537, "\r\n0\r\n\r\n");
 	chunked = client_ask(h, request);
 	ASSERT_CONTAINS(chunked, "HTTP/1.1 413 ");
+}
+
+TEST(a_route_may_take_more)
+{
+	struct world w;
+	struct http_options options = options_of(&w);
+	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_free_ char *request = malloc(201000), *most = NULL, *large = NULL;
+	size_t head = (size_t)sprintf(request,
+				      "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+				      "Content-Length: 200003\r\n\r\n");
+
+	memset(request + head, 'y', 200003);
+	request[head + 200003] = '\0';
+	most = client_ask(h, request);
+	ASSERT_CONTAINS(most, "\r\n200003:yyyy");
+	large = client_ask(h, "POST /large HTTP/1.1\r\nHost: x\r\nContent-Length: 200004\r\n\r\n");
+	ASSERT_CONTAINS(large, "HTTP/1.1 413 ");
+	ASSERT_CONTAINS(large, "the body is larger than 200003 bytes");
+}
+
+TEST(a_failure_may_say_when_to_come_again)
+{
+	struct world w;
+	struct http_options options = options_of(&w);
+	_cleanup_(http_closep) struct http *h = listen_with(&options);
+	_cleanup_free_ char *busy = get(h, "/busy", "");
+
+	ASSERT_CONTAINS(busy, "HTTP/1.1 503 ");
+	ASSERT_CONTAINS(busy, "Retry-After: 17\r\n");
 }
 
 TEST(a_head_has_a_bound)
@@ -663,7 +704,7 @@ TEST(a_stale_socket_is_replaced_and_a_live_one_is_not)
 	struct error err = {};
 
 	ASSERT_ERR(http_listen(&options, &other, &err), -EADDRINUSE);
-	ASSERT_CONTAINS(err.text, "another agent listens");
+	ASSERT_CONTAINS(err.text, "another process listens");
 	ASSERT(asprintf(&kept, "%s.kept", path) > 0);
 	ASSERT_OK(rename(path, kept)); /* so that closing leaves it behind, as a crash does */
 	http_close(h);

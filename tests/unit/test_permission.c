@@ -9,7 +9,7 @@
 #include "basic/cleanup.h"
 #include "http/http.h"
 #include "model/job.h"
-#include "agent/permission.h"
+#include "service/permission.h"
 #include "test.h"
 
 #define FIRST 1000

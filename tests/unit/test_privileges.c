@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/privileges.h"
+#include "service/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>

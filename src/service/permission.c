@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/permission.h"
+#include "service/permission.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/token.h"
+#include "service/token.h"
 
 #include <errno.h>
 #include <fcntl.h>

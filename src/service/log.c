@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "agent/log.h"
+#include "service/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,6 +7,12 @@
 #include <string.h>
 
 static enum config_log_level threshold = CONFIG_LOG_INFO; /* of this process */
+static const char *program = "jobmeter-agent";
+
+void log_set_program(const char *name)
+{
+	program = name;
+}
 
 void log_set_level(enum config_log_level level)
 {
@@ -34,5 +40,5 @@ void log_say(enum config_log_level level, const char *format, ...)
 	if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s\n", priorities[level], text);
 	else
-		fprintf(stderr, "jobmeter-agent: %s\n", text);
+		fprintf(stderr, "%s: %s\n", program, text);
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/ingest.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "codec/gzip_member.h"
+#include "codec/records.h"
+#include "model/document.h"
+#include "model/record.h"
+#include "server/store/store.h"
+
+/* What a line may be, by the schema that it names. */
+static const struct schema {
+	const char *name;
+	int (*put)(struct store *s, const struct store_line *line, enum store_answer *ret,
+		   struct error *reason);
+} schemas[] = {
+	{ RECORD_SCHEMA, store_put_record },
+};
+
+struct batch {
+	struct store *store;
+	const struct ingest_request *request;
+	struct ingest_counts counts; /* of this batch */
+	FILE *out;
+};
+
+static void put_answer(struct batch *b, enum store_answer answer, const struct error *reason)
+{
+	static const char *const words[] = {
+		[STORE_TAKEN] = "taken", [STORE_KNOWN] = "known", [STORE_REFUSED] = "refused"
+	};
+	struct document *d = document_new_json(b->out, DOCUMENT_ONE_LINE);
+
+	document_begin_map(d);
+	document_put_string(d, "answer", words[answer]);
+	if (answer == STORE_REFUSED)
+		document_put_string(d, "reason", reason->text);
+	document_end_map(d);
+	(void)document_finish(d); /* the stream remembers what fails */
+	document_free(d);
+	b->counts.taken += answer == STORE_TAKEN;
+	b->counts.known += answer == STORE_KNOWN;
+	b->counts.refused += answer == STORE_REFUSED;
+}
+
+static const struct schema *find_schema(const json_t *root, struct error *reason)
+{
+	const char *name = json_string_value(json_object_get(root, "schema"));
+
+	for (size_t i = 0; i < ARRAY_SIZE(schemas) && name; i++) {
+		if (strcmp(schemas[i].name, name) == 0)
+			return &schemas[i];
+	}
+	error_set(reason, -EINVAL,
+		  name ? "the schema '%.60s' is not known here" : "it names no schema", name);
+	return NULL;
+}
+
+static void note_lag(struct batch *b, const json_t *root)
+{
+	json_int_t made_us = json_integer_value(json_object_get(root, "sequence"));
+	uint64_t made_ns = made_us > 0 && made_us < INT64_MAX / 1000 ? (uint64_t)made_us * 1000 : 0;
+
+	b->counts.lag_ns = b->request->now_ns > made_ns ? b->request->now_ns - made_ns : 0;
+}
+
+static int put_root(struct batch *b, const json_t *root, const char *text, size_t length,
+		    struct error *err)
+{
+	const struct store_line line = {
+		.text = text, .length = length, .root = root, .arrived_ns = b->request->now_ns
+	};
+	struct error reason = {};
+	const struct schema *schema = find_schema(root, &reason);
+	enum store_answer answer = STORE_REFUSED;
+	int r = schema ? schema->put(b->store, &line, &answer, &reason) : 0;
+
+	if (r < 0) {
+		*err = reason;
+		return r;
+	}
+	if (answer == STORE_TAKEN)
+		note_lag(b, root);
+	put_answer(b, answer, &reason);
+	return 0;
+}
+
+static int put_line(struct batch *b, const char *text, size_t length, struct error *err)
+{
+	struct error reason = {};
+	json_error_t error = {};
+	json_t *root = NULL;
+	int r;
+
+	if (length > RECORD_FILE_MAX)
+		error_set(&reason, 0, "the line has %zu bytes, and may have %d", length,
+			  RECORD_FILE_MAX);
+	else
+		root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
+	if (!root) {
+		if (!*reason.text)
+			error_set(&reason, 0, "column %d: %s", error.column, error.text);
+		put_answer(b, STORE_REFUSED, &reason);
+		return 0;
+	}
+	r = put_root(b, root, text, length, err);
+	json_decref(root);
+	return r;
+}
+
+/* Of @text the line that begins at @at; the last one need have no newline. */
+static size_t line_length(const char *text, size_t length, size_t at)
+{
+	const char *end = memchr(text + at, '\n', length - at);
+
+	return end ? (size_t)(end - text) - at : length - at;
+}
+
+static size_t count_lines(const char *text, size_t length)
+{
+	size_t count = 0;
+
+	for (size_t at = 0; at < length; at += line_length(text, length, at) + 1)
+		count++;
+	return count;
+}
+
+static int put_lines(struct batch *b, const char *text, size_t length, struct error *err)
+{
+	int r = store_begin(b->store, err);
+
+	if (r < 0)
+		return r;
+	for (size_t at = 0; at < length && r >= 0;) {
+		size_t line = line_length(text, length, at);
+
+		r = put_line(b, text + at, line, err);
+		at += line + 1;
+	}
+	if (r >= 0 && b->counts.taken)
+		r = store_commit(b->store, err);
+	else
+		store_abandon(b->store);
+	if (r < 0)
+		store_abandon(b->store);
+	return r;
+}
+
+static int unpack(const struct ingest_request *request, char **ret, const char **ret_text,
+		  size_t *ret_length, struct error *err)
+{
+	int r;
+
+	*ret_text = request->body;
+	*ret_length = request->length;
+	if (!request->encoding || strcasecmp(request->encoding, "identity") == 0)
+		return 0;
+	if (strcasecmp(request->encoding, "gzip") != 0)
+		return error_set(err, -EPROTO,
+				 "the content coding '%.40s' is not known here: gzip is",
+				 request->encoding);
+	r = gzip_members_unpack(request->body, request->length, INGEST_TEXT_MAX, ret, ret_length);
+	if (r == -EFBIG)
+		return error_set(err, r, "unpacked it has more than %u bytes", INGEST_TEXT_MAX);
+	if (r < 0)
+		return error_set(err, r == -ENOMEM ? r : -EPROTO, "it is no gzip, or not whole");
+	*ret_text = *ret;
+	return 0;
+}
+
+static void add_counts(struct ingest_counts *to, const struct ingest_counts *from)
+{
+	to->taken += from->taken;
+	to->known += from->known;
+	to->refused += from->refused;
+	to->bytes += from->bytes;
+	if (from->taken)
+		to->lag_ns = from->lag_ns;
+}
+
+static int take_text(struct batch *b, const char *text, size_t length, struct error *err)
+{
+	if (count_lines(text, length) > INGEST_LINES_MAX)
+		return error_set(err, -EFBIG, "it has more than %d lines", INGEST_LINES_MAX);
+	b->counts.bytes = length;
+	return put_lines(b, text, length, err);
+}
+
+int ingest_take(struct store *s, const struct ingest_request *request, struct ingest_counts *counts,
+		char **ret, size_t *ret_length, struct error *err)
+{
+	_cleanup_free_ char *unpacked = NULL, *answers = NULL;
+	struct batch b = { .store = s, .request = request };
+	const char *text = NULL;
+	size_t length = 0, size = 0;
+	int r = unpack(request, &unpacked, &text, &length, err);
+
+	counts->batches++;
+	if (r >= 0) {
+		b.out = open_memstream(&answers, &size);
+		r = b.out ? take_text(&b, text, length, err) : -ENOMEM;
+		if (b.out && fclose(b.out) != 0 && r >= 0)
+			r = -ENOMEM; /* it is stored, and said again it will be known */
+	}
+	if (r < 0) {
+		counts->failed_batches++;
+		return r;
+	}
+	add_counts(counts, &b.counts);
+	*ret = TAKE_PTR(answers);
+	*ret_length = size;
+	return 0;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/server_config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "config/setting_checks.h"
+
+#define SECOND UINT64_C(1000000000)
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+
+static const char *const log_levels[] = { "error", "warning", "info", "debug", NULL };
+
+#define AT(member) .offset = offsetof(struct server_config, member)
+
+/* Rows of one map stand together. */
+/* clang-format off */
+static const struct setting rows[] = {
+	{ "listen", SETTING_TEXT, AT(listen), .standard = "127.0.0.1:9841", .needs_restart = true,
+	  .is_allowed = setting_is_address, .allowed = "ADDRESS:PORT in numbers, or '' for no TCP",
+	  .help = "Where nodes push their records. Beyond this machine (any other address than 127.0.0.1 and [::1]) it wants tls." },
+	{ "insecure", SETTING_BOOL, AT(is_insecure), .standard = "off", .needs_restart = true,
+	  .help = "Take records from whoever sends them, without the token, and without TLS even beyond this machine." },
+	{ "token_file", SETTING_TEXT, AT(token_file), .standard = "/etc/jobmeter/push.token", .needs_restart = true,
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
+	  .help = "The token that nodes must bring; made at the first start." },
+	{ "tls.certificate", SETTING_TEXT, AT(tls_certificate), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .help = "The certificate in PEM, with those between it and the root." },
+	{ "tls.key", SETTING_TEXT, AT(tls_key), .standard = "", .needs_restart = true,
+	  .is_allowed = setting_is_path_or_none, .allowed = "an absolute path, or '' for no TLS",
+	  .help = "Its key in PEM." },
+	{ "socket.path", SETTING_TEXT, AT(socket_path), .standard = "/run/jobmeter/server.sock", .needs_restart = true,
+	  .is_allowed = setting_is_socket_path, .allowed = "an absolute path of at most 107 bytes, or '' for no socket",
+	  .help = "Where users of this machine see their own jobs." },
+	{ "socket.admin_groups", SETTING_LIST, AT(admin_groups), .standard = "", .max = 32, .needs_restart = true,
+	  .is_allowed = setting_is_account, .allowed = "names of groups",
+	  .help = "Members of these see all jobs by the socket, as root does." },
+	{ "database", SETTING_TEXT, AT(database), .standard = "/var/lib/jobmeter-server/jobs.db", .needs_restart = true,
+	  .is_allowed = setting_is_path, .allowed = "an absolute path",
+	  .help = "The database's file; its log stands beside it." },
+	{ "checkpoint_interval", SETTING_DURATION, AT(checkpoint_interval_ns), .standard = "5m", .min = SECOND, .max = 24 * HOUR,
+	  .needs_restart = true,
+	  .help = "How often nodes send what running jobs did so far, as their agents have it set. A job of which nothing came for three times as long is closed as incomplete." },
+	{ "retention.timelines", SETTING_DURATION, AT(timelines_ns), .standard = "90d", .min = SECOND, .max = 36500 * DAY,
+	  .needs_restart = true,
+	  .help = "How long the timelines of records are kept, from when they came." },
+	{ "retention.records", SETTING_DURATION, AT(records_ns), .standard = "1826d", .min = SECOND, .max = 36500 * DAY,
+	  .needs_restart = true,
+	  .help = "How long records and events are kept." },
+	{ "user", SETTING_TEXT, AT(user), .standard = "jobmeter-server", .needs_restart = true,
+	  .is_allowed = setting_is_account, .allowed = "the name of a user",
+	  .help = "Who the server is after its start, where root starts it. It keeps no right of root, also as 'root'." },
+	{ "log_level", SETTING_CHOICE, AT(log_level), .standard = "info", .words = log_levels, .needs_restart = true,
+	  .help = "What is said on the standard error." },
+};
+/* clang-format on */
+
+static const struct settings settings = { rows, ARRAY_SIZE(rows), "JOBMETER_SERVER_" };
+
+const struct settings *server_config_settings(void)
+{
+	return &settings;
+}
+
+static int check(const struct server_config *c, struct error *err)
+{
+	if (!*c->tls_certificate != !*c->tls_key)
+		return error_set(err, -EINVAL,
+				 "one of tls.certificate and tls.key is set; TLS wants both");
+	if (!setting_is_loopback(c->listen) && !*c->tls_certificate && !c->is_insecure)
+		return error_set(err, -EINVAL,
+				 "listen: '%s' can be reached from other machines, which wants "
+				 "tls.certificate and tls.key (or 'insecure: on')",
+				 c->listen);
+	return 0;
+}
+
+static int parse(struct server_config *c, const char *text, size_t length, char *const *environment,
+		 struct error *unknown, struct error *err)
+{
+	const char *name = settings_base_name(c->path);
+	int r = settings_set_defaults(&settings, c);
+
+	if (r >= 0)
+		r = settings_parse_yaml(&settings, text, length, name, c, c->origins, err);
+	if (r >= 0)
+		r = settings_parse_environment(&settings, environment, c, c->origins, unknown, err);
+	if (r == -ENOMEM)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	return r < 0 ? r : check(c, err);
+}
+
+int server_config_load(const char *path, char *const *environment, struct server_config **ret,
+		       struct error *unknown, struct error *err)
+{
+	_cleanup_(server_config_freep) struct server_config *c = calloc(1, sizeof(*c));
+	const char *name = path ? path : SERVER_CONFIG_PATH;
+	_cleanup_free_ char *text = NULL;
+	size_t length = 0;
+	int r = settings_read(name, &text, &length, err);
+
+	if (r == -ENOENT && !path)
+		text = strdup("");
+	else if (r < 0)
+		return r;
+	if (c)
+		c->path = strdup(name);
+	if (!c || !c->path || !text)
+		return error_set_errno(err, ENOMEM, "cannot read the configuration");
+	r = parse(c, text, length, environment, unknown, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+struct server_config *server_config_free(struct server_config *c)
+{
+	if (!c)
+		return NULL;
+	settings_clear(&settings, c);
+	free(c->path);
+	free(c);
+	return NULL;
+}
+
+void server_config_freep(struct server_config **c)
+{
+	server_config_free(*c);
+}
+
+int server_config_dump(const struct server_config *c, FILE *out)
+{
+	return settings_print(&settings, c, c->origins, settings_base_name(c->path), out);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* server_config - what the site set for its server: /etc/jobmeter/server.yaml, and
+ * JOBMETER_SERVER_* in the environment, which goes before it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "config/settings.h"
+
+struct error;
+
+#define SERVER_CONFIG_PATH "/etc/jobmeter/server.yaml"
+
+/* Texts are never NULL; "" is none. */
+struct server_config {
+	char *listen; /* "127.0.0.1:9841" */
+	bool is_insecure;
+	char *token_file;
+	char *tls_certificate, *tls_key; /* both or none */
+	char *socket_path;
+	struct setting_list admin_groups;
+	char *database;
+	uint64_t checkpoint_interval_ns;
+	uint64_t timelines_ns, records_ns; /* how long they are kept */
+	char *user;
+	unsigned int log_level; /* enum config_log_level */
+
+	struct setting_origin origins[SETTINGS_MAX];
+	char *path;
+};
+
+/* As config_load() of the agent. */
+int server_config_load(const char *path, char *const *environment, struct server_config **ret,
+		       struct error *unknown, struct error *err);
+struct server_config *server_config_free(struct server_config *c); /* NULL is fine; returns NULL */
+void server_config_freep(struct server_config **c);
+
+int server_config_dump(const struct server_config *c, FILE *out);
+const struct settings *server_config_settings(void);

@@ -1,0 +1,39 @@
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS records (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  cluster TEXT NOT NULL, node TEXT NOT NULL, boot_id TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL,
+  start_ns BIGINT NOT NULL,
+  sequence BIGINT NOT NULL, final INTEGER NOT NULL, digest BIGINT NOT NULL,
+  arrived_ns BIGINT NOT NULL, clock_offset_ns BIGINT NOT NULL, closed TEXT,
+  record BLOB NOT NULL, timeline BLOB, timeline_at BIGINT NOT NULL,
+  uid BIGINT, user_name TEXT, end_ns BIGINT NOT NULL, job BIGINT,
+  UNIQUE (cluster, node, boot_id, manager, job_id, start_ns)
+);
+CREATE INDEX IF NOT EXISTS records_of_job ON records (job);
+CREATE INDEX IF NOT EXISTS records_arrived ON records (arrived_ns);
+CREATE INDEX IF NOT EXISTS records_user ON records (user_name);
+CREATE INDEX IF NOT EXISTS records_uid ON records (uid);
+CREATE INDEX IF NOT EXISTS records_open ON records (arrived_ns) WHERE final = 0 AND closed IS NULL;
+CREATE INDEX IF NOT EXISTS records_node ON records (cluster, node) WHERE final = 0 AND closed IS NULL;
+CREATE INDEX IF NOT EXISTS records_timelines ON records (arrived_ns) WHERE timeline IS NOT NULL;
+CREATE TABLE IF NOT EXISTS jobs (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  cluster TEXT NOT NULL, node TEXT NOT NULL, manager TEXT NOT NULL, job_id TEXT NOT NULL, uid BIGINT,
+  start_ns BIGINT NOT NULL, end_ns BIGINT NOT NULL, elapsed_ns BIGINT, nodes BIGINT, final INTEGER, state TEXT,
+  name TEXT, user_name TEXT, account TEXT, partition_name TEXT, reason TEXT, is_stale INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS jobs_start ON jobs (start_ns);
+CREATE INDEX IF NOT EXISTS jobs_of_user ON jobs (uid, start_ns);
+CREATE INDEX IF NOT EXISTS jobs_id_of_user ON jobs (uid, job_id);
+CREATE INDEX IF NOT EXISTS jobs_id ON jobs (job_id, manager, cluster);
+CREATE INDEX IF NOT EXISTS jobs_stale ON jobs (id) WHERE is_stale = 1;
+CREATE TABLE IF NOT EXISTS job_mounts (job BIGINT NOT NULL, mount TEXT NOT NULL, fstype TEXT);
+CREATE INDEX IF NOT EXISTS job_mounts_job ON job_mounts (job);
+CREATE TABLE IF NOT EXISTS job_steps (job BIGINT NOT NULL, step TEXT NOT NULL, start_ns BIGINT, end_ns BIGINT);
+CREATE INDEX IF NOT EXISTS job_steps_job ON job_steps (job);
+CREATE TABLE IF NOT EXISTS events (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns BIGINT NOT NULL, kind TEXT NOT NULL,
+  cluster TEXT, node TEXT, manager TEXT, job_id TEXT, detail TEXT
+);
+CREATE INDEX IF NOT EXISTS events_at ON events (at_ns);
+CREATE INDEX IF NOT EXISTS events_node ON events (kind, node, at_ns);

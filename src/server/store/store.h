@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * store - the site's database: records as nodes sent them, and the jobs that they make.
+ *
+ * A record's line is the truth and is given back byte for byte (without its timeline once that is
+ * too old).  The columns of jobs, their mounts and steps are an index made of it by the metric
+ * table, which store_reindex() makes again.
+ *
+ * A node's record of a job is known by (cluster, node, boot id, manager, job's id, start); of its
+ * versions the one of the greatest sequence stands, and a final one goes before all checkpoints.
+ * Records of one cluster, manager, id and user are one job where their times overlap or lie within
+ * 60 s, if the manager gives ids to all its nodes (Slurm, PBS, LSF, Flux); else each is a job.
+ *
+ * Not thread-safe.  Functions return -ENOSPC: the disk is full; -EBUSY: another process writes
+ * for longer than 10 s; -EIO, -EBADMSG: the file cannot be read or is damaged; *err says so in
+ * words.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "basic/ids.h"
+#include "model/metric.h"
+#include "model/reading.h" /* struct value */
+
+struct document;
+struct error;
+struct store; /* opaque */
+
+enum store_mode {
+	STORE_READ, /* -ENOENT: there is none */
+	STORE_WRITE, /* made where there is none: the file is readable by its owner alone */
+};
+
+/* -EINVAL: it is no database of jobmeter, or of a newer one. */
+int store_open(const char *path, enum store_mode mode, struct store **ret, struct error *err);
+struct store *store_close(struct store *s); /* NULL is fine; returns NULL */
+void store_closep(struct store **s);
+
+/* ---- what nodes send ---- */
+
+/* All that is put between the two stands, and is on the disk, when store_commit() returns 0; of
+ * what fails nothing stands. */
+int store_begin(struct store *s, struct error *err);
+int store_commit(struct store *s, struct error *err);
+void store_abandon(struct store *s);
+
+enum store_answer {
+	STORE_TAKEN,
+	STORE_KNOWN, /* it, or a newer one, is there */
+	STORE_REFUSED,
+};
+
+struct store_line {
+	const char *text; /* a JSON text without a newline */
+	size_t length;
+	const json_t *root; /* the same, parsed */
+	uint64_t arrived_ns; /* since the epoch, as all times here */
+	int64_t clock_offset_ns; /* by which the node's clock is ahead; 0: not known */
+};
+
+/* Put a line of jobmeter.record/1.  0: *ret says what became of it, *reason why it was refused.
+ * Else the transaction is to be abandoned. */
+int store_put_record(struct store *s, const struct store_line *line, enum store_answer *ret,
+		     struct error *reason);
+
+/* ---- who asks, and for what ---- */
+
+struct store_who {
+	bool sees_all;
+	uint32_t uid; /* else: whose jobs he sees */
+};
+
+struct store_filter { /* {}: all */
+	uint64_t since_ns, until_ns; /* ended, or last seen, then or later; started before; 0: any
+				      */
+	const char *user; /* a name, or a number */
+	const char *account, *partition, *manager, *state, *name, *id; /* NULL: any */
+	const char *cluster;
+	const char *text; /* a part of id, name, user, account or reason, in any case */
+	unsigned int limit, offset; /* limit 0: STORE_LIMIT_MAX */
+};
+#define STORE_LIMIT_MAX 10000
+
+/* A row of jobs; NULL: absent.  Holds until the call-back returns. */
+struct store_job {
+	const char *cluster, *node; /* node: "" where it ran on several */
+	const char *manager, *id, *name, *user, *account, *partition, *state, *reason;
+	int64_t uid; /* -1: not known */
+	bool is_final;
+	uint64_t start_ns, end_ns; /* end: 0 of one that has none */
+	struct value elapsed_ns, nodes;
+	const struct value *values; /* store_value_count() of them */
+};
+
+/* The scalars of a job: its metrics, and sums over mounts and kinds of sockets. */
+size_t store_value_count(void);
+const char *store_value_name(size_t i); /* "cpu.user_seconds", "io.read.bytes" */
+const struct metric *store_value_metric(size_t i);
+
+/* The newest first.  @take may be called for none; negative ends it and is returned.
+ * *ret_more (may be NULL): there are more than the limit.  -ETIME: it took longer than 5 s. */
+int store_list_jobs(struct store *s, const struct store_filter *filter, const struct store_who *who,
+		    int (*take)(void *context, const struct store_job *job), void *context,
+		    bool *ret_more, struct error *err);
+/* A job as a map of JSON, as GET /v1/jobs has it. */
+void store_job_format(const struct store_job *job, struct document *d);
+
+struct store_question {
+	const char *id;
+	const char *node, *manager, *cluster; /* NULL: any */
+	uint64_t start_ns; /* 0: any */
+};
+
+/* The records of the newest job of that id: their numbers, for store_read_line().  -ENOENT: there
+ * is none, or none that @who sees. */
+int store_find_records(struct store *s, const struct store_question *question,
+		       const struct store_who *who, struct id_list *ret, struct error *err);
+/* A record's line, NUL-ended, without a newline; the caller frees.  -ENOENT: it is gone. */
+int store_read_line(struct store *s, uint64_t record, char **ret, size_t *ret_length,
+		    struct error *err);
+/* Both. */
+int store_read_records(struct store *s, const struct store_question *question,
+		       const struct store_who *who,
+		       int (*take)(void *context, const char *line, size_t length), void *context,
+		       struct error *err);
+
+/* ---- upkeep ---- */
+
+struct store_upkeep {
+	uint64_t now_ns;
+	uint64_t closing_ns; /* checkpoints that arrived before: their jobs are closed; 0: none */
+	uint64_t timelines_ns, records_ns; /* what arrived before is deleted; 0: nothing */
+};
+
+/* One small batch of what is to be done, in a transaction of its own.  *ret_more: there is more. */
+int store_work(struct store *s, const struct store_upkeep *upkeep, bool *ret_more,
+	       struct error *err);
+
+/* Delete all of a user, by name or number, in small batches. */
+int store_forget(struct store *s, const char *user, int64_t uid, uint64_t now_ns,
+		 uint64_t *ret_records, struct error *err);
+
+/* Make the index again of all records, from where an earlier one was broken off.  @tell (may be
+ * NULL) is called after each batch. */
+int store_reindex(struct store *s, void (*tell)(void *context, uint64_t done), void *context,
+		  struct error *err);
+
+/* A copy of all that is committed, while others go on writing; it takes the place of @path when
+ * it is whole. */
+int store_backup(struct store *s, const char *path, struct error *err);
+
+struct store_facts {
+	uint64_t records, jobs, events, bytes; /* bytes: of the file and its log */
+	uint64_t closed, deleted_timelines, deleted_records, folded; /* since it was opened */
+};
+/* Rows are counted one by one, which takes its time where there are many. */
+int store_read_facts(struct store *s, struct store_facts *ret, struct error *err);
+/* The same without the counts of rows, which are 0. */
+void store_read_size(struct store *s, struct store_facts *ret);

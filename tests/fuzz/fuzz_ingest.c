@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Any body, plain or as gzip: there is an answer for each line, or none and nothing is stored; what
+ * was taken comes back byte for byte, is known when it comes again, and is listed once.
+ */
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "fuzz.h"
+#include "server/ingest.h"
+#include "server/store/store.h"
+
+#define NOW UINT64_C(1770100000000000000)
+
+/* In memory, and the same for all inputs: a bound keeps it small. */
+static struct store *store_get(void)
+{
+	static struct store *store;
+	static unsigned int uses;
+	struct error err = {};
+
+	if (++uses % 5000 == 0)
+		store = store_close(store);
+	if (!store)
+		CHECK(store_open(":memory:", STORE_WRITE, &store, &err) == 0);
+	return store;
+}
+
+static size_t count(const char *text, const char *word)
+{
+	size_t found = 0;
+
+	for (; (text = strstr(text, word)); text += strlen(word))
+		found++;
+	return found;
+}
+
+static char *take(const struct ingest_request *request, struct ingest_counts *counts)
+{
+	struct error err = {};
+	char *answer = NULL;
+	size_t length;
+
+	if (ingest_take(store_get(), request, counts, &answer, &length, &err) < 0) {
+		CHECK(*err.text && !strchr(err.text, '\n') && !answer);
+		return NULL;
+	}
+	CHECK(strlen(answer) == length);
+	CHECK(count(answer, "\n") == counts->taken + counts->known + counts->refused);
+	return answer;
+}
+
+static int check_line(void *context, const char *line, size_t length)
+{
+	const struct ingest_request *request = context;
+
+	CHECK(strlen(line) == length);
+	/* of another input, or a part of this one */
+	if (!request->encoding && length <= request->length &&
+	    memmem(request->body, request->length, line, length))
+		return 1;
+	return 0;
+}
+
+static int read_job(void *context, const struct store_job *job)
+{
+	const struct store_who all = { .sees_all = true };
+	const struct store_question question = { .id = job->id,
+						 .manager = job->manager,
+						 .cluster = job->cluster,
+						 .start_ns = job->start_ns };
+	struct error err = {};
+
+	CHECK(store_read_records(store_get(), &question, &all, check_line, context, &err) >= 0);
+	return 0;
+}
+
+static void check_list(const struct ingest_request *request)
+{
+	const struct store_who all = { .sees_all = true }, nobody = { .uid = 4294967294 };
+	const struct store_filter few = { .limit = 3 };
+	struct error err = {};
+
+	CHECK(store_list_jobs(store_get(), &few, &all, read_job, (void *)request, NULL, &err) == 0);
+	CHECK(store_list_jobs(store_get(), &few, &nobody, read_job, (void *)request, NULL, &err) ==
+	      0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* the first byte says which it is */
+	const struct ingest_request request = { .body = (const char *)data + (size > 0),
+						.length = size - (size > 0),
+						.encoding = size && data[0] == 'z' ? "gzip" : NULL,
+						.now_ns = NOW };
+	struct ingest_counts first = {}, second = {};
+	_cleanup_free_ char *answer = take(&request, &first), *again = NULL;
+
+	if (!answer)
+		return 0;
+	again = take(&request, &second);
+	CHECK(again && second.taken == 0 && second.refused >= first.refused);
+	if (first.taken)
+		check_list(&request);
+	return 0;
+}

@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: MIT
+"""The server of a site, with records that were made: what it takes, what it keeps, and who sees what.
+
+$JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
+
+import gzip
+import http.client
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+
+import pytest
+
+from command import command
+from made_records import line, lines, record
+from server import USER, Server, let_all_look
+
+pytestmark = pytest.mark.node  # it makes a user
+MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
+OWNER, OTHER = 1000, 65534
+TAKEN, KNOWN = {"answer": "taken"}, {"answer": "known"}
+
+
+@pytest.fixture
+def server(tmp_path, keeper, demand):
+    demand(shutil.which("curl"), "needs curl")
+    with Server(tmp_path / "server", keeper) as server:
+        yield server
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def batches(items, size):
+    return [items[i:i + size] for i in range(0, len(items), size)]
+
+
+def stored(server):
+    """{id: its lines}, as the server gives them."""
+    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+        ids = [row[0] for row in db.execute("SELECT job_id FROM records")]
+    assert len(ids) == len(set(ids))
+    return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
+
+
+def test_what_was_pushed_comes_back(server):
+    sent = lines(range(1, 24))
+    assert server.push(sent) == [TAKEN] * 23
+    assert server.push(sent, packed=False) == [KNOWN] * 23
+    assert stored(server) == {str(i + 1): [one] for i, one in enumerate(sent)}
+    jobs = server.jobs()
+    assert [job["id"] for job in jobs] == [str(i) for i in range(23, 0, -1)]
+    first = record(23)
+    assert {key: jobs[0][key] for key in ("cluster", "node", "user", "uid", "state", "final", "start", "elapsed_seconds")} == {
+        "cluster": "made", "node": "made-node1", "user": "made-user", "uid": OWNER, "state": "ENDED", "final": True,
+        "start": first["time"]["start"], "elapsed_seconds": 600}
+    assert jobs[0]["cpu.user_seconds"] == first["cpu"]["user_seconds"]
+
+
+def test_nodes_are_one_job_and_runs_are_not(server):
+    pair = [record(7, node=node, started=started) for node, started in (("made-a", 0), ("made-b", 3))]
+    server.push([line(one) for one in pair])
+    job, = server.jobs()
+    assert (job["nodes"], job["node"]) == (2, None)
+    assert job["cpu.user_seconds"] == pytest.approx(sum(one["cpu"]["user_seconds"] for one in pair))
+    assert len(server.ask("/v1/records?id=7").text.splitlines()) == 2
+    assert server.ask("/v1/records?id=7&node=made-b").text.encode() == line(pair[1]) + b"\n"
+    server.push([line(record(8, node=node, manager="run")) for node in ("made-a", "made-b")])
+    assert len(server.jobs("id=8")) == 2
+
+
+def test_checkpoints_are_replaced_and_leave_a_row_each(server):
+    count = max(MADE // 10, 1)
+    for version in range(20):
+        sent = [line(record(i, final=False, sequence=1000 + version, seconds=60 * version)) for i in range(count)]
+        for batch in batches(sent, 512):
+            assert server.push(batch) == [TAKEN] * len(batch)
+    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+        assert db.execute("SELECT count(*), min(sequence), max(sequence) FROM records").fetchone() == (count, 1019, 1019)
+        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (count,)
+
+
+class Killer(threading.Thread):
+    """Ends the server with -9 at random moments and starts it again."""
+
+    def __init__(self, server, times, seconds):
+        super().__init__(daemon=True)
+        self.server, self.times, self.seconds = server, times, seconds
+        self.chance, self.failure = random.Random(17), None
+
+    def run(self):
+        try:
+            for _ in range(self.times):
+                time.sleep(self.chance.uniform(0, self.seconds))
+                self.server.end(signal.SIGKILL)
+                self.server.start()
+        except Exception as e:  # told by the test
+            self.failure = e
+
+
+def push_until_answered(server, batch):
+    """As a spool: what was not answered is sent again."""
+    while True:
+        try:
+            return server.push(batch)
+        except (OSError, http.client.HTTPException):
+            time.sleep(0.01)
+
+
+def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
+    sent = lines(range(MADE))
+    killer = Killer(server, 10, MADE / 1009 * 0.4)
+    killer.start()
+    again = batches(sent, 17)
+    while again or killer.is_alive():  # replayed until the last one was killed
+        batch = again.pop(0) if again else random.choice(batches(sent, 17))
+        assert all(answer in (TAKEN, KNOWN) for answer in push_until_answered(server, batch))
+    killer.join()
+    assert killer.failure is None
+    assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
+    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+        assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (MADE,)
+
+
+def test_a_full_disk_loses_nothing_and_says_so(tmp_path, keeper, demand):
+    data = tmp_path / "small"
+    data.mkdir()
+    try:
+        keeper.run("mount", "-t", "tmpfs", "-o", "size=3m", "made-small", data, undo=["umount", data])
+    except subprocess.CalledProcessError as e:
+        demand(False, f"cannot mount: {e.stderr.strip()}")
+    let_all_look(tmp_path)
+    data.chmod(0o777)
+    sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(499)]
+    with Server(tmp_path / "server", keeper, data=data) as server:
+        answered, refusal = 0, None
+        for batch in batches(sent, 23):
+            begun = time.monotonic()
+            answer = server.post(b"".join(one + b"\n" for one in batch))
+            assert time.monotonic() - begun < 30
+            if answer.status != 200:
+                refusal = answer
+                break
+            answered += len(batch)
+        assert refusal and 0 < answered < len(sent)
+        assert (refusal.status, refusal.headers["Retry-After"]) == (503, "30")
+        assert "there is no space left for the database" in refusal.text
+        assert "records are not taken: there is no space left" in server.log()
+        assert len(server.jobs("limit=1000")) == answered  # reading goes on
+        command("mount", "-o", "remount,size=64m", data)
+        for batch in batches(sent, 23):
+            assert all(one in (TAKEN, KNOWN) for one in server.push(batch))
+        assert "records are taken again" in server.log()
+        assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
+
+
+def curl_status(server, body, path):
+    """Of one who reads an answer that comes before all is sent."""
+    path.write_bytes(body)
+    return subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", f"Authorization: Bearer {server.token}",
+                           "-H", "Content-Type: application/x-ndjson", "-H", "Expect:", "--data-binary", f"@{path}",
+                           f"http://127.0.0.1:{server.port}/api/v1/records"], capture_output=True, text=True).stdout
+
+
+def test_hostile_records_are_refused_one_by_one(server, tmp_path):
+    good = lines(range(3))
+    bad = [b"{", b"[" * 50000, b'{"schema":"jobmeter.record/9"}', b"\xff\xfe", good[0].replace(b'"made-node1"', b'"a\\u0000b"'),
+           good[0].replace(b'"sequence":1000000', b'"sequence":9223372036854775808'), b"", b"null"]
+    answers = server.push([one for pair in zip(bad, good * 3) for one in pair])
+    assert [answer["answer"] for answer in answers[::2]] == ["refused"] * len(bad)
+    assert all(answer["reason"] for answer in answers[::2])
+    assert answers[1::2] == [TAKEN] * 3 + [KNOWN] * 5
+    words = "x' OR '1'='1"
+    server.push([line(record(5, name=words, user=words, node=words))])
+    assert len(stored(server)) == 4
+    bomb = gzip.compress(b"\n" * (65 << 20))
+    assert server.post(bomb, **{"Content-Encoding": "gzip"}).status == 413
+    assert curl_status(server, b"x" * (9 << 20), tmp_path / "large") == "413"
+    assert server.post(b"\n" * 1025).status == 413
+    assert server.post(b"no gzip", **{"Content-Encoding": "gzip"}).status == 400
+    assert len(stored(server)) == 4
+
+
+def test_a_second_user_gets_nothing(server):
+    server.push(lines(range(1, 18), uid=OWNER, user="made-owner", name="secret"))
+    server.push(lines([99], uid=OTHER, user="made-other"))
+    asked = ["", "id=7", "user=made-owner", f"user={OWNER}", "text=secret", "name=secret", "state=ended", "account=made",
+             "text=%25", "id=7%27%20OR%201%3D1%20--", "limit=10000", "since=2000-01-01T00:00:00Z"]
+    for query in asked:
+        status, text = server.ask_as(OTHER, f"/v1/jobs?{query}")
+        assert (status, [job["uid"] for job in json.loads(text)["jobs"] if job["uid"] != OTHER]) == (200, [])
+    for path in ("/v1/records?id=7", "/v1/records?id=7&node=made-node1", "/v1/records?id=no-such"):
+        status, text = server.ask_as(OTHER, path)
+        assert (status, list(json.loads(text))) == (404, ["error"])
+        assert "secret" not in text
+    told = json.loads(server.ask_as(OTHER, "/v1/records?id=7")[1])["error"]
+    assert told == json.loads(server.ask_as(OTHER, "/v1/records?id=8")[1])["error"].replace("8", "7")
+    assert server.ask_as(OTHER, "/v1/server")[0] == 403
+    assert server.ask_as(OTHER, "/v1/records?id=99")[0] == 200
+    assert len(json.loads(server.ask_as(OWNER, "/v1/jobs")[1])["jobs"]) == 17
+    for path in (server.database, server.folder / "push.token", server.database.with_name("jobs.db-wal")):
+        done = subprocess.run(["cat", path], user=OTHER, group=OTHER, extra_groups=[], capture_output=True)
+        assert done.returncode != 0 and not done.stdout
+
+
+def test_on_tcp_nothing_can_be_read(server):
+    server.push(lines(range(7), user="made-owner", name="secret"))
+    bearer = {"Authorization": f"Bearer {server.token}"}
+    for path in ("/", "/v1/jobs", "/v1/records?id=1", "/v1/server", "/api/v1/records", "/api/v1/jobs", "/metrics", "/health"):
+        for headers in ({}, bearer):
+            answer = server.get(path, **headers)
+            assert answer.status in (200 if path in ("/metrics", "/health") else 0, 401, 404, 405), path
+            assert not any(word in answer.text for word in ("made-owner", "secret", "made-node1"))
+    assert server.get("/api/v1/records", "POST", b"{}").status == 401
+    assert server.get("/api/v1/records", "POST", b"{}", Authorization="Bearer wrong").status == 401
+
+
+def test_metrics_are_as_prometheus_wants_them(server, demand):
+    demand(shutil.which("promtool"), "needs promtool")
+    server.push(lines(range(7)))
+    text = server.get("/metrics").text
+    assert 'jobmeter_server_records_total{answer="taken"} 7\n' in text
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_job_that_falls_silent_is_closed_until_its_final_comes(tmp_path, keeper):
+    with Server(tmp_path / "server", keeper, checkpoint_interval="1s") as server:
+        server.push([line(record(7, final=False, sequence=1))])
+        assert server.jobs()[0]["state"] == "RUNNING"
+        wait_for(lambda: server.jobs()[0]["state"] == "INCOMPLETE")
+        server.push([line(record(7, sequence=2))])
+        job, = server.jobs()
+        assert (job["state"], job["final"]) == ("ENDED", True)
+
+
+def test_what_is_old_is_deleted(tmp_path, keeper):
+    retention = {"timelines": "1s", "records": "4s"}
+    with Server(tmp_path / "server", keeper, retention=retention) as server:
+        server.push(lines(range(211)))
+        wait_for(lambda: b'"timeline":null' in server.ask("/v1/records?id=7").text.encode(), 3)
+        wait_for(lambda: not server.jobs())
+        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+            for table in ("records", "jobs", "job_mounts", "job_steps"):
+                assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def table_of(database):
+    """The jobs without numbers that only the database uses, and their mounts."""
+    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+        db.row_factory = sqlite3.Row
+        jobs = {row["id"]: dict(row) for row in db.execute("SELECT * FROM jobs")}
+        mounts = [dict(row) for row in db.execute("SELECT * FROM job_mounts")]
+    name = {i: (job["manager"], job["job_id"], job["node"], job["start_ns"]) for i, job in jobs.items()}
+    key = lambda row: sorted((k, str(v)) for k, v in row.items())  # noqa: E731
+    return (sorted((row | {"id": None} for row in jobs.values()), key=key),
+            sorted((row | {"job": name[row["job"]]} for row in mounts), key=key))
+
+
+def test_the_index_is_made_again_while_it_serves(server):
+    sent = lines(range(MADE)) + [line(record(i, node="made-node2")) for i in range(0, MADE, 3)]
+    for batch in batches(sent, 512):
+        server.push(batch)
+    before = table_of(server.database)
+    assert len(before[0]) == MADE
+    done = server.run("reindex")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert table_of(server.database) == before
+    server.end(signal.SIGTERM)
+    with sqlite3.connect(server.database) as db:
+        for table in ("jobs", "job_mounts", "job_steps"):
+            db.execute(f"DELETE FROM {table}")
+    server.start()
+    broken_off = subprocess.Popen([*server.run("--version").args[:3], "reindex"], stdout=subprocess.DEVNULL)
+    time.sleep(0.1)
+    broken_off.kill()
+    broken_off.wait()
+    assert server.push(lines([MADE + 1])) == [TAKEN]
+    assert server.run("reindex").returncode == 0
+    after = table_of(server.database)
+    assert [job for job in after[0] if job["job_id"] != str(MADE + 1)] == before[0]
+
+
+def test_a_copy_is_made_and_a_user_forgotten_while_it_serves(server, tmp_path):
+    server.push(lines(range(31)))
+    server.push(lines(range(100, 117), uid=OTHER, user="made-other"))
+    assert server.run("backup", tmp_path / "copy.db").returncode == 0
+    done = server.run("forget", "--user", "made-user")
+    assert (done.returncode, done.stdout) == (0, "31 records deleted\n")
+    assert {job["user"] for job in server.jobs()} == {"made-other"}
+    assert b"made-user" not in server.database.read_bytes()
+    with sqlite3.connect(tmp_path / "copy.db") as db:
+        assert db.execute("SELECT count(*) FROM jobs").fetchone() == (48,)
+    assert server.push(lines([1000])) == [TAKEN]
+
+
+def test_a_wrong_question_is_told(server):
+    for query, words in {"since=yesterday": "since: 'yesterday' is no time", "limit=-1": "limit: '-1' is no number",
+                         "limit=10001": "limit", "offset=x": "offset"}.items():
+        answer = server.ask(f"/v1/jobs?{query}")
+        assert answer.status == 400 and words in json.loads(answer.text)["error"]
+    assert server.ask("/v1/records").status == 400
+
+
+def test_it_goes_on_as_its_user_without_a_right(server):
+    status = dict(one.split(":\t", 1) for one in open(f"/proc/{server.process.pid}/status").read().splitlines() if ":\t" in one)
+    uid = subprocess.run(["id", "-u", USER], capture_output=True, text=True).stdout.strip()
+    assert status["Uid"].split() == [uid] * 4
+    assert {status[name].strip() for name in ("CapPrm", "CapEff", "CapInh", "CapAmb")} == {"0" * 16}
+    assert status["NoNewPrivs"].strip() == "1"
+    modes = {path.name: oct(path.stat().st_mode & 0o7777) for path in (server.database, server.socket, server.folder / "push.token")}
+    assert modes == {"jobs.db": "0o600", "server.sock": "0o666", "push.token": "0o640"}
+
+
+@pytest.mark.parametrize("arguments, words", [
+    (["backup"], "'backup' takes the name of a file"), (["forget"], "'forget' wants --user NAME"), (["sing"], "'sing' is none of"),
+    (["--user", "x"], "--user goes with 'forget' only"), (["reindex", "x"], "'reindex' takes no argument"),
+])
+def test_wrong_usage_is_one_line(server, arguments, words):
+    done = server.run(*arguments)
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_without_a_database_nothing_is_made(tmp_path, programs):
+    done = subprocess.run([programs / "jobmeter-server", "--database", tmp_path / "none.db", "reindex"], capture_output=True, text=True)
+    assert done.returncode == 1 and "cannot open the database" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: MIT */
+#include "server/store/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+#include "basic/macro.h"
+#include "codec/record_format.h"
+#include "made.h"
+#include "model/document.h"
+#include "test.h"
+
+#define SECOND UINT64_C(1000000000)
+#define NOW (UINT64_C(1770100000) * SECOND)
+
+static const struct store_who all = { .sees_all = true };
+
+/* ---- a store and lines for it ---- */
+
+static const char *path_of(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s.db", test_dir(), name);
+	return path;
+}
+
+static struct store *open_store(const char *name)
+{
+	struct store *s = NULL;
+	struct error err = {};
+
+	if (store_open(path_of(name), STORE_WRITE, &s, &err) < 0)
+		printf("  %s\n", err.text);
+	ASSERT(s);
+	return s;
+}
+
+static void set(char **text, const char *value)
+{
+	free(*text);
+	*text = value ? strdup(value) : NULL;
+}
+
+/* A job of Slurm on one node, that began so many seconds after the others and took 100 s. */
+static struct record *made_job(const char *id, const char *node, unsigned int after_s)
+{
+	struct record *r = made_record(0);
+
+	set(&r->job.manager, "slurm");
+	set(&r->job.id, id);
+	set(&r->node, node);
+	set(&r->boot_id, "first-boot");
+	r->sequence = 1000;
+	r->time.start_ns = NOW - 2000 * SECOND + after_s * SECOND;
+	r->time.elapsed_ns = 100 * SECOND;
+	r->time.end_ns = r->time.start_ns + r->time.elapsed_ns;
+	return r;
+}
+
+static struct record *made_checkpoint(const char *id, const char *node)
+{
+	struct record *r = made_job(id, node, 0);
+
+	r->is_final = false;
+	r->time.end_ns = 0;
+	set(&r->job.state, "RUNNING");
+	return r;
+}
+
+/* Without its newline. */
+static char *line_of(const struct record *record)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct document *d = document_new_json(out, DOCUMENT_ONE_LINE);
+
+	record_format(record, d);
+	ASSERT_OK(document_finish(d));
+	document_free(d);
+	fclose(out);
+	text[size - 1] = '\0';
+	return text;
+}
+
+/* A letter of what became of it: t, k or r. */
+static char put_text_at(struct store *s, const char *text, uint64_t arrived_ns)
+{
+	struct store_line line = { .text = text, .length = strlen(text), .arrived_ns = arrived_ns };
+	enum store_answer answer = STORE_REFUSED;
+	json_error_t error;
+	json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	struct error err = {};
+
+	ASSERT(root);
+	line.root = root;
+	ASSERT_OK(store_begin(s, &err));
+	ASSERT_OK(store_put_record(s, &line, &answer, &err));
+	if (store_commit(s, &err) < 0)
+		printf("  %s\n", err.text);
+	json_decref(root);
+	return "tkr"[answer];
+}
+
+static char put_at(struct store *s, struct record *record, uint64_t arrived_ns)
+{
+	_cleanup_free_ char *text = line_of(record);
+
+	record_free(record);
+	return put_text_at(s, text, arrived_ns);
+}
+
+static char put(struct store *s, struct record *record)
+{
+	return put_at(s, record, NOW);
+}
+
+/* ---- what is there ---- */
+
+static int add_line(void *context, const char *line, size_t length)
+{
+	FILE *out = context;
+
+	fwrite(line, 1, length, out);
+	fputc('\n', out);
+	return 0;
+}
+
+/* The lines of the newest job of that id; "" where there is none. */
+static char *read_lines(struct store *s, const struct store_question *question,
+			const struct store_who *who)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct error err;
+	int r = store_read_records(s, question, who, add_line, out, &err);
+
+	fclose(out);
+	ASSERT(r == 0 || (r == -ENOENT && size == 0));
+	return text;
+}
+
+static int add_job(void *context, const struct store_job *job)
+{
+	FILE *out = context;
+
+	fprintf(out, "%s@%s %s %" PRIu64 ";", job->id, job->node, job->state ? job->state : "-",
+		(uint64_t)job->nodes.number);
+	return 0;
+}
+
+/* "7@node1 ENDED 1;" for each. */
+static char *list(struct store *s, const struct store_filter *filter, const struct store_who *who)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	struct error err = {};
+
+	if (store_list_jobs(s, filter, who, add_job, out, NULL, &err) < 0)
+		fprintf(out, "%s", err.text);
+	fclose(out);
+	return text;
+}
+
+#define ASSERT_LIST(store, who, text, ...)                                   \
+	do {                                                                 \
+		const struct store_filter filter_ = { __VA_ARGS__ };         \
+		_cleanup_free_ char *list_ = list((store), &filter_, (who)); \
+		ASSERT_STREQ(list_, (text));                                 \
+	} while (0)
+
+/* All that a question to the file itself gives. */
+static char *ask(const char *name, const char *question)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *statement = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	ASSERT_EQ(sqlite3_open(path_of(name), &db), SQLITE_OK);
+	if (sqlite3_prepare_v2(db, question, -1, &statement, NULL) != SQLITE_OK)
+		printf("  %s\n", sqlite3_errmsg(db));
+	ASSERT(statement);
+	while (sqlite3_step(statement) == SQLITE_ROW) {
+		for (int i = 0; i < sqlite3_column_count(statement); i++) {
+			const char *cell = (const char *)sqlite3_column_text(statement, i);
+
+			fprintf(out, "%s%s", i ? "|" : "", cell ? cell : "-");
+		}
+		fputc('\n', out);
+	}
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	fclose(out);
+	return text;
+}
+
+#define ASSERT_ASKED(name, question, text)                             \
+	do {                                                           \
+		_cleanup_free_ char *asked_ = ask((name), (question)); \
+		ASSERT_STREQ(asked_, (text));                          \
+	} while (0)
+
+/* The tables that are an index, without numbers that only they use. */
+static char *dump_index(const char *name)
+{
+	_cleanup_free_ char *columns = NULL, *jobs = NULL, *mounts = NULL, *steps = NULL;
+	char *text = NULL, question[65536];
+
+	columns = ask(name, "SELECT group_concat('\"' || name || '\"', ', ') FROM "
+			    "(SELECT name FROM pragma_table_info('jobs') WHERE name <> 'id' ORDER "
+			    "BY name)");
+	columns[strcspn(columns, "\n")] = '\0';
+	snprintf(question, sizeof(question),
+		 "SELECT %s FROM jobs ORDER BY cluster, manager, job_id, node, start_ns, uid",
+		 columns);
+	jobs = ask(name, question);
+	mounts = ask(name, "SELECT j.job_id, j.node, j.start_ns, m.mount, m.fstype, "
+			   "m.\"io.read.bytes\", m.\"io.read.calls\", m.\"io.meta.calls\" FROM "
+			   "job_mounts m JOIN jobs j ON m.job = j.id ORDER BY 1, 2, 3, 4, 5");
+	steps = ask(name, "SELECT count(*) FROM job_steps");
+	ASSERT(asprintf(&text, "%s\n%s\n%s", jobs, mounts, steps) > 0);
+	return text;
+}
+
+/* ---- one record ---- */
+
+/* Without its last bracket. */
+#define TIMELINE \
+	"{\"start\":\"2026-02-03T04:05:06Z\",\"interval_seconds\":1,\"series\":{\"cpu.user_seconds\":{\"unit\":\"seconds\",\"values\":[1,2.5]}}"
+
+static char *one_line(const char *name)
+{
+	char *text = test_data(name);
+
+	for (char *p = text; *p; p++) {
+		if (*p == '\n')
+			*p = ' ';
+	}
+	return text;
+}
+
+TEST(a_line_comes_back_byte_for_byte)
+{
+	static const char *const names[] = { "made-train.json", "made-long.json", "made-short.json",
+					     "made-hot.json", "made-ways.json" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) { /* some have one key */
+		_cleanup_(store_closep) struct store *s = open_store(names[i]);
+		_cleanup_free_ char *text = one_line(names[i]), *back = NULL, *wanted = NULL;
+		json_t *root = json_loads(text, 0, NULL);
+		struct store_question question = {
+			.id = json_string_value(json_object_get(json_object_get(root, "job"), "id"))
+		};
+
+		if (json_is_string(json_object_get(root, "node")) && question.id) {
+			ASSERT_EQ(put_text_at(s, text, NOW), 't');
+			ASSERT_EQ(put_text_at(s, text, NOW), 'k');
+			back = read_lines(s, &question, &all);
+			ASSERT(asprintf(&wanted, "%s\n", text) > 0);
+			ASSERT_STREQ(back, wanted);
+		}
+		json_decref(root);
+	}
+}
+
+TEST(a_timeline_stands_apart_wherever_it_stood)
+{
+	static const char *const lines[] = {
+		"{\"timeline\": " TIMELINE
+		"}, \"schema\": \"jobmeter.record/1\", \"node\": \"n\", \"job\": "
+		"{\"manager\": \"run\", \"id\": \"1\"}, \"time\": {\"start\": \"2026-02-03T04:05:06Z\"}}",
+		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"x\":{\"timeline\":{}},\"job\":"
+		"{\"manager\":\"run\",\"id\":\"2\"},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},"
+		"\"s\":\"\\\"},{\\\\\",\"timeline\" : " TIMELINE ",\"a\":[\"}\"]} }",
+		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"run\",\"id\":\"3\"},"
+		"\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":null}",
+	};
+	_cleanup_(store_closep) struct store *s = open_store("apart");
+
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		const char id[] = { (char)('1' + i), '\0' };
+		struct store_question question = { .id = id };
+		_cleanup_free_ char *back = NULL;
+
+		ASSERT_EQ(put_text_at(s, lines[i], NOW), 't');
+		back = read_lines(s, &question, &all);
+		back[strcspn(back, "\n")] = '\0';
+		ASSERT_STREQ(back, lines[i]);
+	}
+	ASSERT_ASKED("apart", "SELECT job_id, timeline IS NULL, timeline_at > 0 FROM records",
+		     "1|0|1\n2|0|1\n3|1|0\n");
+}
+
+TEST(a_newer_version_replaces_and_an_older_one_is_known)
+{
+	_cleanup_(store_closep) struct store *s = open_store("versions");
+	struct record *record = made_checkpoint("7", "n");
+
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_EQ(put(s, made_checkpoint("7", "n")), 'k');
+	record = made_checkpoint("7", "n");
+	record->reading.values[METRIC_CPU_USER].number++; /* the same version, another record */
+	ASSERT_EQ(put(s, record), 'r');
+	record = made_checkpoint("7", "n");
+	record->sequence = 999;
+	ASSERT_EQ(put(s, record), 'k');
+	record = made_checkpoint("7", "n");
+	record->sequence = 1001;
+	record->time.elapsed_ns *= 2;
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "7@n RUNNING 1;");
+	ASSERT_ASKED("versions", "SELECT sequence, final FROM records", "1001|0\n");
+}
+
+TEST(a_final_record_stands_against_checkpoints_and_not_against_a_newer_one)
+{
+	_cleanup_(store_closep) struct store *s = open_store("finals");
+	struct record *record = made_job("7", "n", 0);
+
+	ASSERT_EQ(put(s, record), 't');
+	record = made_checkpoint("7", "n");
+	record->sequence = 5000;
+	ASSERT_EQ(put(s, record), 'k');
+	record = made_job("7", "n", 0);
+	record->sequence = 2000;
+	set(&record->job.state, "ENDED");
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "7@n ENDED 1;");
+}
+
+TEST(what_has_no_key_is_refused)
+{
+	_cleanup_(store_closep) struct store *s = open_store("keys");
+	struct record *record = made_job("7", NULL, 0);
+
+	ASSERT_EQ(put(s, record), 'r');
+	ASSERT_EQ(put(s, made_job(NULL, "n", 0)), 'r');
+	ASSERT_EQ(put(s, made_job("", "n", 0)), 'r');
+	record = made_job("7", "n", 0);
+	set(&record->job.manager, NULL);
+	ASSERT_EQ(put(s, record), 'r');
+	record = made_job("7", "n", 0);
+	record->time.start_ns = 0;
+	ASSERT_EQ(put(s, record), 'r');
+	ASSERT_LIST(s, &all, "");
+}
+
+TEST(what_is_abandoned_is_not_there)
+{
+	_cleanup_(store_closep) struct store *s = open_store("abandoned");
+	struct record *record = made_job("7", "n", 0);
+	_cleanup_free_ char *text = line_of(record);
+	struct store_line line = { .text = text, .length = strlen(text), .arrived_ns = NOW };
+	enum store_answer answer;
+	json_t *root = json_loads(text, 0, NULL);
+	struct error err;
+
+	record_free(record);
+	line.root = root;
+	ASSERT_OK(store_begin(s, &err));
+	ASSERT_OK(store_put_record(s, &line, &answer, &err));
+	store_abandon(s);
+	json_decref(root);
+	ASSERT_LIST(s, &all, "");
+	ASSERT_EQ(put_text_at(s, text, NOW), 't');
+	ASSERT_LIST(s, &all, "7@n - 1;");
+}
+
+TEST(unknown_and_missing_sections_are_stored_whole)
+{
+	static const char line[] =
+		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"from_tomorrow\":{\"x\":[1,2.50,{}]},"
+		"\"job\":{\"manager\":\"run\",\"id\":\"9\",\"new\":true},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"}}";
+	_cleanup_(store_closep) struct store *s = open_store("unknown");
+	const struct store_question question = { .id = "9" };
+	_cleanup_free_ char *before = NULL, *after = NULL, *back = NULL;
+	struct error err = {};
+
+	ASSERT_EQ(put_text_at(s, line, NOW), 't');
+	before = dump_index("unknown");
+	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	after = dump_index("unknown");
+	ASSERT_STREQ(after, before);
+	back = read_lines(s, &question, &all);
+	back[strcspn(back, "\n")] = '\0';
+	ASSERT_STREQ(back, line);
+	ASSERT_ASKED("unknown", "SELECT \"cpu.user_seconds\", \"io.read.bytes\", uid FROM jobs",
+		     "-|-|-\n");
+}
+
+/* ---- nodes of one job ---- */
+
+TEST(nodes_of_a_job_are_summed)
+{
+	_cleanup_(store_closep) struct store *s = open_store("nodes");
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_job("7", "b", 3)), 't');
+	ASSERT_LIST(s, &all, "7@ - 2;");
+	ASSERT_ASKED("nodes", "SELECT \"cpu.user_seconds\", \"io.read.bytes\", final FROM jobs",
+		     "380000000002|16320888012|1\n");
+	ASSERT_ASKED("nodes",
+		     "SELECT mount, \"io.read.bytes\" FROM job_mounts WHERE mount = '/scratch'",
+		     "/scratch|16320875724\n");
+}
+
+TEST(the_id_of_a_run_is_its_nodes_own)
+{
+	static const char *const nodes[] = { "a", "b" };
+	_cleanup_(store_closep) struct store *s = open_store("runs");
+
+	for (size_t i = 0; i < 2; i++) {
+		struct record *record = made_job("7", nodes[i], 0);
+
+		set(&record->job.manager, "run");
+		ASSERT_EQ(put(s, record), 't');
+	}
+	ASSERT_LIST(s, &all, "7@b - 1;7@a - 1;");
+}
+
+TEST(times_that_lie_within_a_minute_are_one_job)
+{
+	_cleanup_(store_closep) struct store *s = open_store("minute");
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_job("7", "b", 161)), 't'); /* it began 61 s after the other's end */
+	ASSERT_LIST(s, &all, "7@b - 1;7@a - 1;");
+	ASSERT_EQ(put(s, made_job("8", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_job("8", "b", 160)), 't');
+	ASSERT_LIST(s, &all, "8@ - 2;", .id = "8");
+	/* between the two of before, and so all are one */
+	ASSERT_EQ(put(s, made_job("7", "c", 90)), 't');
+	ASSERT_LIST(s, &all, "7@ - 3;", .id = "7");
+	ASSERT_ASKED("minute", "SELECT count(*) FROM jobs", "2\n");
+	ASSERT_ASKED("minute",
+		     "SELECT count(*) FROM job_mounts WHERE job NOT IN (SELECT id FROM jobs)",
+		     "0\n");
+}
+
+TEST(another_user_or_cluster_is_another_job)
+{
+	_cleanup_(store_closep) struct store *s = open_store("others");
+	struct record *record = made_job("7", "b", 0);
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	record->job.uid = 1001;
+	ASSERT_EQ(put(s, record), 't');
+	record = made_job("7", "c", 0);
+	set(&record->cluster, "other");
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "7@c - 1;7@b - 1;7@a - 1;");
+}
+
+TEST(a_job_on_many_nodes_waits_for_the_upkeep)
+{
+	_cleanup_(store_closep) struct store *s = open_store("many");
+	const struct store_upkeep upkeep = { .now_ns = NOW };
+	struct error err;
+	bool has_more;
+
+	for (int i = 0; i < 23; i++) {
+		char node[8];
+
+		snprintf(node, sizeof(node), "n%d", i);
+		ASSERT_EQ(put(s, made_job("7", node, 0)), 't');
+	}
+	ASSERT_OK(store_work(s, &upkeep, &has_more, &err));
+	ASSERT(has_more);
+	ASSERT_OK(store_work(s, &upkeep, &has_more, &err));
+	ASSERT(!has_more);
+	ASSERT_LIST(s, &all, "7@ - 23;");
+	ASSERT_ASKED("many", "SELECT \"cpu.user_seconds\", is_stale FROM jobs",
+		     "4370000000023|0\n");
+}
+
+/* ---- who asks, and for what ---- */
+
+TEST(each_sees_his_own_and_nobody_what_is_nobodys)
+{
+	_cleanup_(store_closep) struct store *s = open_store("who");
+	const struct store_who first = { .uid = 1000 }, second = { .uid = 1001 },
+			       nobody = { .uid = UINT32_MAX };
+	const struct store_question seven = { .id = "7" }, eight = { .id = "8", .node = "a" };
+	_cleanup_free_ char *own = NULL, *others = NULL, *none = NULL, *theirs = NULL;
+	struct record *record = made_job("8", "a", 0);
+	struct error missing = {}, hidden = {};
+	struct id_list ids = {};
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	record->job.uid = -1;
+	set(&record->job.user, NULL);
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &first, "7@a - 1;");
+	ASSERT_LIST(s, &second, "");
+	ASSERT_LIST(s, &nobody, "");
+	ASSERT_LIST(s, &all, "8@a - 1;7@a - 1;");
+	ASSERT_LIST(s, &second, "", .id = "7");
+	ASSERT_LIST(s, &second, "", .user = "made-user");
+	ASSERT_LIST(s, &second, "", .user = "1000");
+	ASSERT_LIST(s, &second, "", .text = "made");
+	ASSERT_LIST(s, &second, "", .text = "' OR 1 = 1 --");
+	own = read_lines(s, &seven, &first);
+	ASSERT_CONTAINS(own, "\"id\":\"7\"");
+	others = read_lines(s, &seven, &second);
+	ASSERT_STREQ(others, "");
+	none = read_lines(s, &eight, &nobody);
+	ASSERT_STREQ(none, "");
+	theirs = read_lines(s, &eight, &all);
+	ASSERT_CONTAINS(theirs, "\"id\":\"8\"");
+	ASSERT_ERR(store_find_records(s, &seven, &second, &ids, &hidden), -ENOENT);
+	ASSERT_ERR(store_find_records(s, &(struct store_question){ .id = "9" }, &second, &ids,
+				      &missing),
+		   -ENOENT);
+	ASSERT_STREQ(hidden.text, "there is no job '7'");
+	ASSERT_STREQ(missing.text, "there is no job '9'");
+	id_list_clear(&ids);
+}
+
+TEST(filters_choose)
+{
+	_cleanup_(store_closep) struct store *s = open_store("filters");
+	struct record *record = made_job("7", "a", 0);
+	bool has_more = false;
+	struct error err;
+	const struct store_filter one = { .limit = 1 };
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	set(&record->job.name, "100%_done");
+	set(&record->job.account, "physics");
+	set(&record->job.partition, "batch");
+	ASSERT_EQ(put(s, record), 't');
+	record = made_checkpoint("8", "b");
+	record->time.start_ns += 500 * SECOND;
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "7@a - 1;", .account = "physics");
+	ASSERT_LIST(s, &all, "7@a - 1;", .partition = "batch", .manager = "slurm");
+	ASSERT_LIST(s, &all, "7@a - 1;", .name = "100%_done");
+	ASSERT_LIST(s, &all, "7@a - 1;", .text = "0%_D");
+	ASSERT_LIST(s, &all, "", .text = "0%%");
+	ASSERT_LIST(s, &all, "", .text = "0\\");
+	ASSERT_LIST(s, &all, "8@b RUNNING 1;", .state = "running");
+	ASSERT_LIST(s, &all, "8@b RUNNING 1;7@a - 1;", .user = "1000");
+	ASSERT_LIST(s, &all, "7@a - 1;", .until_ns = NOW - 1600 * SECOND);
+	ASSERT_LIST(s, &all, "8@b RUNNING 1;", .since_ns = NOW - 1600 * SECOND);
+	ASSERT_LIST(s, &all, "7@a - 1;", .limit = 1, .offset = 1);
+	ASSERT_OK(store_list_jobs(s, &one, &all, add_job, out, &has_more, &err));
+	fclose(out);
+	ASSERT(has_more);
+}
+
+TEST(of_several_jobs_of_an_id_the_newest_is_meant)
+{
+	_cleanup_(store_closep) struct store *s = open_store("newest");
+	const struct store_question newest = { .id = "7" }, node = { .id = "7", .node = "a" };
+	_cleanup_free_ char *found = NULL, *older = NULL;
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_EQ(put(s, made_job("7", "b", 900)), 't');
+	found = read_lines(s, &newest, &all);
+	ASSERT_CONTAINS(found, "\"node\":\"b\"");
+	ASSERT_LACKS(found, "\"node\":\"a\"");
+	older = read_lines(s, &node, &all);
+	ASSERT_CONTAINS(older, "\"node\":\"a\"");
+}
+
+/* ---- closing ---- */
+
+static void work(struct store *s, const struct store_upkeep *upkeep)
+{
+	bool has_more = true;
+	struct error err;
+
+	while (has_more)
+		ASSERT_OK(store_work(s, upkeep, &has_more, &err));
+}
+
+TEST(a_job_whose_checkpoints_stop_is_closed_until_something_comes)
+{
+	_cleanup_(store_closep) struct store *s = open_store("closed");
+	struct store_upkeep upkeep = { .now_ns = NOW, .closing_ns = NOW };
+	struct record *record = made_job("7", "a", 0);
+
+	ASSERT_EQ(put(s, made_checkpoint("7", "a")), 't');
+	work(s, &upkeep);
+	ASSERT_LIST(s, &all, "7@a RUNNING 1;"); /* it came at that very time */
+	upkeep.closing_ns++;
+	work(s, &upkeep);
+	ASSERT_LIST(s, &all, "7@a INCOMPLETE 1;");
+	ASSERT_ASKED("closed", "SELECT kind, node, job_id, detail FROM events",
+		     "closed|a|7|its checkpoints stopped\n");
+	record->sequence = 1001;
+	set(&record->job.state, "ENDED");
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "7@a ENDED 1;");
+	ASSERT_ASKED("closed", "SELECT closed FROM records", "-\n");
+}
+
+TEST(a_node_that_starts_anew_closes_what_it_ran_before)
+{
+	_cleanup_(store_closep) struct store *s = open_store("boots");
+	struct record *record = made_checkpoint("8", "a");
+
+	ASSERT_EQ(put(s, made_checkpoint("7", "a")), 't');
+	ASSERT_EQ(put(s, made_checkpoint("7", "b")), 't');
+	ASSERT_EQ(put(s, made_checkpoint("6", "b")), 't');
+	set(&record->boot_id, "second-boot");
+	record->sequence = 2000;
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "6@b RUNNING 1;", .id = "6");
+	ASSERT_LIST(s, &all, "7@ RUNNING 2;", .id = "7"); /* on b it goes on */
+	ASSERT_LIST(s, &all, "8@a RUNNING 1;", .id = "8");
+	ASSERT_ASKED("boots", "SELECT node, job_id FROM records WHERE closed IS NOT NULL", "a|7\n");
+	/* a late one of the first boot says nothing of the second */
+	record = made_checkpoint("5", "a");
+	record->sequence = 1500;
+	ASSERT_EQ(put(s, record), 't');
+	ASSERT_LIST(s, &all, "8@a RUNNING 1;", .id = "8");
+}
+
+TEST(a_record_from_the_future_is_noted)
+{
+	_cleanup_(store_closep) struct store *s = open_store("clock");
+	struct record *record = made_job("7", "a", 0);
+
+	record->sequence = (NOW + 5 * SECOND) / 1000;
+	ASSERT_EQ(put(s, record), 't');
+	record = made_job("8", "a", 0);
+	record->sequence = (NOW + 6 * SECOND) / 1000;
+	ASSERT_EQ(put(s, record), 't'); /* one event an hour says it */
+	ASSERT_EQ(put(s, made_job("9", "b", 0)), 't');
+	ASSERT_ASKED("clock", "SELECT job_id, clock_offset_ns FROM records",
+		     "7|5000000000\n8|6000000000\n9|0\n");
+	ASSERT_ASKED("clock", "SELECT kind, node, detail FROM events",
+		     "clock|a|the node's clock is 5000 ms ahead\n");
+}
+
+/* ---- what is deleted ---- */
+
+TEST(timelines_go_first_and_records_later)
+{
+	_cleanup_(store_closep) struct store *s = open_store("retention");
+	struct store_upkeep upkeep = { .now_ns = NOW, .timelines_ns = NOW - 5 };
+	const struct store_question question = { .id = "old" };
+	static const char line[] =
+		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"slurm\",\"id\":\"old\"},"
+		"\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":" TIMELINE
+		"},\"final\":true}";
+	_cleanup_free_ char *back = NULL;
+
+	ASSERT_EQ(put_text_at(s, line, NOW - 10), 't');
+	ASSERT_EQ(put_at(s, made_job("new", "a", 0), NOW - 3), 't');
+	work(s, &upkeep);
+	back = read_lines(s, &question, &all);
+	ASSERT_CONTAINS(back, "\"timeline\":null,\"final\":true}\n");
+	ASSERT_EQ(put_text_at(s, line, NOW), 'k'); /* it is still known by its bytes */
+	upkeep.records_ns = NOW - 5;
+	work(s, &upkeep);
+	ASSERT_LIST(s, &all, "new@a - 1;");
+	ASSERT_ASKED("retention", "SELECT job_id FROM records", "new\n");
+	ASSERT_ASKED("retention",
+		     "SELECT count(*) FROM job_mounts WHERE job NOT IN (SELECT id FROM jobs)",
+		     "0\n");
+}
+
+TEST(of_a_job_on_two_nodes_the_other_one_stays)
+{
+	_cleanup_(store_closep) struct store *s = open_store("half");
+	const struct store_upkeep upkeep = { .now_ns = NOW, .records_ns = NOW - 5 };
+
+	ASSERT_EQ(put_at(s, made_job("7", "a", 0), NOW - 10), 't');
+	ASSERT_EQ(put_at(s, made_job("7", "b", 0), NOW), 't');
+	work(s, &upkeep);
+	ASSERT_LIST(s, &all, "7@b - 1;");
+	ASSERT_ASKED("half", "SELECT \"cpu.user_seconds\" FROM jobs", "190000000001\n");
+}
+
+TEST(a_user_is_forgotten_by_name_and_number)
+{
+	_cleanup_(store_closep) struct store *s = open_store("forgotten");
+	struct record *record = made_job("8", "a", 0);
+	uint64_t count = 0;
+	struct error err;
+
+	set(&record->job.user, "another");
+	record->job.uid = 1001;
+	ASSERT_EQ(put(s, record), 't');
+	for (int i = 0; i < 211; i++) { /* more than a batch */
+		char id[8];
+
+		snprintf(id, sizeof(id), "%d", 100 + i);
+		record = made_job(id, "a", 0);
+		if (i % 2)
+			set(&record->job.user, NULL);
+		ASSERT_EQ(put(s, record), 't');
+	}
+	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
+	ASSERT_EQ(count, 211u);
+	ASSERT_LIST(s, &all, "8@a - 1;");
+	ASSERT_ASKED("forgotten", "SELECT kind, detail FROM events",
+		     "forgotten|211 records of one user\n");
+	ASSERT_OK(store_forget(s, "made-user", 1000, NOW, &count, &err));
+	ASSERT_EQ(count, 0u);
+}
+
+/* ---- the index anew ---- */
+
+static void fill(struct store *s)
+{
+	for (unsigned int i = 0; i < 131; i++) {
+		char id[8], node[8];
+		struct record *record;
+
+		snprintf(id, sizeof(id), "%u", 100 + i / 3);
+		snprintf(node, sizeof(node), "n%u", i % 5);
+		record = i % 7 ? made_job(id, node, i * 31 % 400) : made_checkpoint(id, node);
+		record->sequence = 1000 + i;
+		if (i % 11 == 0)
+			set(&record->job.manager, "run");
+		if (i % 13 == 0)
+			record->job.uid = 1001;
+		ASSERT_EQ(put_at(s, record, NOW + i), 't');
+	}
+	work(s, &(struct store_upkeep){ .now_ns = NOW, .closing_ns = NOW + 50 });
+}
+
+static void execute(const char *name, const char *text)
+{
+	sqlite3 *db = NULL;
+
+	ASSERT_EQ(sqlite3_open(path_of(name), &db), SQLITE_OK);
+	ASSERT_EQ(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+TEST(the_index_made_anew_is_the_same)
+{
+	struct store *s = open_store("reindex");
+	_cleanup_free_ char *before = NULL, *again = NULL, *from_nothing = NULL;
+	struct error err = {};
+
+	fill(s);
+	before = dump_index("reindex");
+	ASSERT_CONTAINS(before, "INCOMPLETE");
+	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	again = dump_index("reindex");
+	ASSERT_STREQ(again, before);
+	store_close(s);
+	execute("reindex", "DROP TABLE jobs; DROP TABLE job_mounts; DROP TABLE job_steps");
+	s = open_store("reindex");
+	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	work(s, &(struct store_upkeep){ .now_ns = NOW });
+	from_nothing = dump_index("reindex");
+	ASSERT_STREQ(from_nothing, before);
+	store_close(s);
+}
+
+TEST(a_column_that_is_new_is_empty_until_then)
+{
+	struct store *s = open_store("column");
+	struct error err;
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	store_close(s);
+	execute("column", "ALTER TABLE jobs DROP COLUMN \"cpu.user_seconds\"");
+	ASSERT_OK(store_open(path_of("column"), STORE_READ, &s, &err));
+	ASSERT_LIST(s, &all, "7@a - 1;");
+	store_close(s);
+	s = open_store("column");
+	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "-\n");
+	ASSERT_OK(store_reindex(s, NULL, NULL, &err));
+	ASSERT_ASKED("column", "SELECT \"cpu.user_seconds\" FROM jobs", "190000000001\n");
+	store_close(s);
+}
+
+/* ---- the file ---- */
+
+TEST(a_copy_is_a_file_of_its_own_that_can_be_read)
+{
+	_cleanup_(store_closep) struct store *s = open_store("original");
+	_cleanup_free_ char *copy = strdup(path_of("copy"));
+	struct store *other = NULL;
+	struct error err = {};
+	struct stat st;
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_OK(store_backup(s, copy, &err));
+	ASSERT_EQ(put(s, made_job("8", "a", 0)), 't');
+	ASSERT_OK(stat(copy, &st));
+	ASSERT_EQ(st.st_mode & 07777, 0600U);
+	ASSERT_OK(store_open(copy, STORE_READ, &other, &err));
+	ASSERT_LIST(other, &all, "7@a - 1;");
+	store_close(other);
+	ASSERT_OK(store_backup(s, copy, &err)); /* in the place of the first */
+	ASSERT_OK(store_open(copy, STORE_READ, &other, &err));
+	ASSERT_LIST(other, &all, "8@a - 1;7@a - 1;");
+	store_close(other);
+	ASSERT_ERR(store_backup(s, "/nonexistent/copy.db", &err), -ENOENT);
+	ASSERT_CONTAINS(err.text, "/nonexistent/copy.db");
+}
+
+TEST(the_database_is_its_owners_alone)
+{
+	_cleanup_(store_closep) struct store *s = open_store("private");
+	_cleanup_free_ char *log = NULL;
+	struct stat st;
+
+	ASSERT_EQ(put(s, made_job("7", "a", 0)), 't');
+	ASSERT_OK(stat(path_of("private"), &st));
+	ASSERT_EQ(st.st_mode & 07777, 0600U);
+	ASSERT(asprintf(&log, "%s-wal", path_of("private")) > 0);
+	ASSERT_OK(stat(log, &st));
+	ASSERT_EQ(st.st_mode & 07777, 0600U);
+}
+
+static void refuse_to_open(const char *name, const char *words)
+{
+	struct store *s = NULL;
+	struct error err = {};
+
+	ASSERT_ERR(store_open(path_of(name), STORE_WRITE, &s, &err), -EINVAL);
+	ASSERT_CONTAINS(err.text, words);
+	ASSERT(!s);
+}
+
+TEST(what_is_no_database_of_ours_is_left_alone)
+{
+	FILE *out = fopen(path_of("text"), "w");
+	struct store *s = NULL;
+	struct error err;
+
+	fputs("this is a text, and no database at all, however long it may be\n", out);
+	fclose(out);
+	refuse_to_open("text", "not a database");
+	execute("foreign", "CREATE TABLE mine (x)");
+	refuse_to_open("foreign", "is no database of jobmeter");
+	store_close(open_store("tomorrow"));
+	execute("tomorrow", "PRAGMA user_version = 2");
+	refuse_to_open("tomorrow", "newer jobmeter-server");
+	ASSERT_ERR(store_open(path_of("missing"), STORE_READ, &s, &err), -ENOENT);
+}
+
+TEST(columns_have_the_names_of_the_records_json)
+{
+	bool has_read = false, has_user = false;
+
+	for (size_t i = 0; i < store_value_count(); i++) {
+		has_read |= strcmp(store_value_name(i), "io.read.bytes") == 0;
+		has_user |= strcmp(store_value_name(i), "cpu.user_seconds") == 0;
+	}
+	ASSERT(has_read && has_user);
+}
