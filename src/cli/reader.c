@@ -53,6 +53,10 @@ static int open_source(struct reader *r, const char *path, const struct rules *r
 {
 	if (!path)
 		return open_server(r, err);
+	if (reader_is_database(path)) {
+		r->source = &reader_database;
+		return reader_open_database(path, &r->state, err);
+	}
 	r->source = &reader_files;
 	return reader_open_files(path, rules, &r->state, err);
 }

@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "model/job_filter.h"
 
 struct error;
@@ -44,4 +46,6 @@ struct reader_source { /* one of the three; as above */
 
 int reader_open_files(const char *path, const struct rules *rules, void **ret_state,
 		      struct error *err);
-extern const struct reader_source reader_files;
+bool reader_is_database(const char *path);
+int reader_open_database(const char *path, void **ret_state, struct error *err);
+extern const struct reader_source reader_files, reader_database;
