@@ -290,13 +290,28 @@ static int start_agent(struct up *up, struct error *err)
 
 /* ---- both ---- */
 
+/* It may send its records elsewhere, or nowhere. */
+static void say_agent_of_others(const struct up_place *p)
+{
+	_cleanup_(client_closep) struct client *client = NULL;
+	_cleanup_(client_agent_clear) struct client_agent agent = {};
+
+	if (client_open(p->agent_socket, &client, NULL) == 0)
+		(void)client_get_agent(client, &agent, NULL);
+	printf("agent     runs already, at %s; ", p->agent_socket);
+	if (agent.push.server)
+		printf("it sends to %s\n", agent.push.server);
+	else
+		printf("it sends nowhere until its setting 'server' is http://127.0.0.1:%u\n",
+		       p->port + 1);
+}
+
 static void say_where(const struct up *up)
 {
 	const struct up_place *p = &up->place;
 
 	if (up->has_agent)
-		printf("agent     runs already, at %s; it sends where its setting 'server' says\n",
-		       p->agent_socket);
+		say_agent_of_others(p);
 	else
 		printf("agent     http://127.0.0.1:%u/metrics (token: %s), %s\n", p->port,
 		       p->scrape_token, p->agent_socket);
