@@ -64,13 +64,14 @@ class Limits:
         yield from self.watched(item)
 
 
-NOT_OURS = ["JOBMETER_SOCKET", "JOBMETER_CONFIG", "JOBMETER_DEBUG", "JOBMETER_INSIGHTS"]
+NOT_OURS = ["JOBMETER_SOCKET", "JOBMETER_SERVER_SOCKET", "JOBMETER_CONFIG", "JOBMETER_DEBUG", "JOBMETER_INSIGHTS"]
 
 
 def set_aside_what_is_here():
     for name in NOT_OURS:
         os.environ.pop(name, None)
     os.environ["JOBMETER_SOCKET"] = "/nonexistent/agent.sock"
+    os.environ["JOBMETER_SERVER_SOCKET"] = "/nonexistent/server.sock"
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="jobmeter-history-")
 
 

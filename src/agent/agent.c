@@ -16,6 +16,7 @@
 #include "basic/macro.h"
 #include "load/meter.h"
 #include "basic/notify.h"
+#include "agent/push.h"
 #include "service/permission.h"
 #include "agent/push.h"
 #include "agent/run_groups.h"

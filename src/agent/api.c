@@ -17,6 +17,7 @@
 #include "cgroup/hierarchy.h"
 #include "cgroup/identity.h"
 #include "basic/parse.h"
+#include "agent/push.h"
 #include "service/permission.h"
 #include "agent/push.h"
 #include "model/record.h"

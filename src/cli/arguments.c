@@ -12,7 +12,11 @@
 #include "basic/cli.h"
 #include "client/client.h"
 #include "basic/error.h"
+#include "basic/macro.h"
+#include "basic/text.h"
 #include "codec/records.h"
+#include "model/job_name.h"
+#include "cli/reader.h"
 #include "cli/runs.h"
 #include "cli/watch_target.h"
 
@@ -21,6 +25,18 @@ static int is_record_file(const struct dirent *entry)
 	const char *dot = strrchr(entry->d_name, '.');
 
 	return dot && dot != entry->d_name && strcmp(dot, ".json") == 0;
+}
+
+/* clang-format off */
+const struct cli_option arguments_options[] = {
+	{ "database", 0, "FILE", "look for IDs in a server's database or in files of records alone", offsetof(struct arguments, database), NULL },
+};
+/* clang-format on */
+const size_t arguments_option_count = ARRAY_SIZE(arguments_options);
+
+void arguments_clear(struct arguments *a)
+{
+	a->reader = reader_close(a->reader);
 }
 
 /* A file of a directory that is no record is told and passed over; it costs the exit code. */
@@ -56,7 +72,8 @@ static int take_over(struct record *record, struct records *records, struct erro
 	return r;
 }
 
-/* A job that the agent of this node knows, live or ended lately. */
+/* A job that the agent of this node knows, live or ended lately.  -ENOTCONN: no agent lives here.
+ */
 static int find_with_agent(const char *argument, struct record **ret, struct error *err)
 {
 	_cleanup_(client_closep) struct client *client = NULL;
@@ -66,9 +83,8 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	size_t chosen;
 	int r;
 
-	if (client_open(NULL, &client, NULL) < 0)
-		return error_set(err, -ENOENT, "there is no file, directory or local run '%s'",
-				 argument);
+	if (client_open(NULL, &client, err) < 0)
+		return -ENOTCONN;
 	r = watch_targets_parse(argument, &targets, err);
 	if (r == 0)
 		r = client_list_jobs(client, &jobs, err);
@@ -80,13 +96,72 @@ static int find_with_agent(const char *argument, struct record **ret, struct err
 	for (size_t i = 0; i < jobs.count; i++)
 		candidates[i] = (struct watch_candidate){ jobs.items[i].manager, jobs.items[i].id };
 	r = watch_target_choose(&targets.items[0], candidates, jobs.count, &chosen, err);
-	if (r == -ENOENT)
-		return error_prefix(err, r, "there is no file, directory or local run '%s'",
-				    argument);
 	if (r < 0)
 		return r;
 	return client_get_record(client, candidates[chosen].manager, candidates[chosen].id, ret,
 				 err);
+}
+
+/* The agent knows the part of its own node alone. */
+static int find_part_with_agent(const char *argument, const struct job_name *name,
+				struct record **ret, struct error *err)
+{
+	_cleanup_(record_freep) struct record *record = NULL;
+	_cleanup_free_ char *id = NULL;
+	int r;
+
+	if (!name->node)
+		return find_with_agent(argument, ret, err);
+	if (asprintf(&id, "%s%s%s", name->manager ? name->manager : "", name->manager ? "/" : "",
+		     name->id) < 0) {
+		id = NULL;
+		return error_set_errno(err, ENOMEM, "cannot find '%s'", argument);
+	}
+	r = find_with_agent(id, &record, err);
+	if (r < 0)
+		return r;
+	if (!text_is_equal(record->node, name->node))
+		return error_set(err, -ENOENT, "the agent of this node is not that of '%s'",
+				 name->node);
+	*ret = TAKE_PTR(record);
+	return 0;
+}
+
+static int find_with_reader(struct arguments *a, const struct job_name *name,
+			    struct records *records, struct error *err)
+{
+	int r = a->reader ? 0 : reader_open(a->database, NULL, &a->reader, err);
+
+	return r < 0 ? r : reader_get_records(a->reader, name, records, err);
+}
+
+/* Where a job is looked for that is no file; what was said last is why it was not found. */
+static int find_job(struct arguments *a, const char *argument, struct records *records,
+		    struct error *err)
+{
+	_cleanup_(job_name_clear) struct job_name name = {};
+	struct record *record = NULL;
+	struct error agent = {}, server = {};
+	const char *said = NULL;
+	int r = job_name_parse(argument, &name, err);
+
+	if (r < 0)
+		return r;
+	if (a->database)
+		return find_with_reader(a, &name, records, err);
+	if (runs_find(argument, &record, err) == 0)
+		return take_over(record, records, err);
+	r = find_part_with_agent(argument, &name, &record, &agent);
+	if (r == 0)
+		return take_over(record, records, err);
+	said = r == -ENOTCONN ? NULL : agent.text;
+	r = find_with_reader(a, &name, records, &server);
+	if (r == 0)
+		return 0;
+	if (r != -ENOTCONN)
+		said = server.text;
+	return error_set(err, -ENOENT, "there is no file, directory or local run '%s'%s%s",
+			 argument, said ? ": " : "", said ? said : "");
 }
 
 /* "123" or "slurm/123", which is no path. */
@@ -98,29 +173,29 @@ static bool is_id(const char *argument)
 					!strchr(slash + 1, '/') && slash[1]));
 }
 
-int argument_read(const struct cli_command *command, const char *argument, struct records *records,
-		  int *exit_code, struct error *err)
+int argument_read(const struct cli_command *command, struct arguments *a, const char *argument,
+		  struct records *records, struct error *err)
 {
-	struct record *record = NULL;
 	struct stat st;
-	int r;
 
+	if (a->database)
+		return find_job(a, argument, records, err);
 	if (strcmp(argument, "-") == 0)
 		return records_read(argument, records, err);
 	if (stat(argument, &st) == 0)
-		return S_ISDIR(st.st_mode) ? read_dir(command, argument, records, exit_code, err)
-					   : records_read(argument, records, err);
+		return S_ISDIR(st.st_mode)
+			       ? read_dir(command, argument, records, &a->exit_code, err)
+			       : records_read(argument, records, err);
 	if (errno != ENOENT || !is_id(argument))
 		return error_set_errno(err, errno, "cannot read '%s'", argument);
-	r = runs_find(argument, &record, err);
-	if (r < 0)
-		r = find_with_agent(argument, &record, err);
-	return r < 0 ? r : take_over(record, records, err);
+	return find_job(a, argument, records, err);
 }
 
-int arguments_read(const struct cli_command *command, int argc, char **argv,
-		   struct records *records, int *exit_code, struct error *err)
+int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,
+		   struct records *records, struct error *err)
 {
+	if (argc == 0 && a->database)
+		return error_set(err, -EINVAL, "'--database' goes with the id of a job");
 	if (argc == 0) {
 		struct record *newest = NULL;
 		int r = runs_find_newest(&newest, err);
@@ -128,7 +203,7 @@ int arguments_read(const struct cli_command *command, int argc, char **argv,
 		return r < 0 ? r : take_over(newest, records, err);
 	}
 	for (int i = 0; i < argc; i++) {
-		int r = argument_read(command, argv[i], records, exit_code, err);
+		int r = argument_read(command, a, argv[i], records, err);
 
 		if (r < 0)
 			return r;

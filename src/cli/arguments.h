@@ -2,19 +2,33 @@
 /* arguments - records that are named on the command line. */
 #pragma once
 
-struct cli_command;
+#include "basic/cli.h"
+
 struct error;
+struct reader;
 struct records;
 
-/* A file, a directory of files, "-", or the id of a local run or of a job that the agent of this
- * node knows.  A file of a directory that is no record is told in the name of @command, and costs
- * *exit_code. */
-int argument_read(const struct cli_command *command, const char *argument, struct records *records,
-		  int *exit_code, struct error *err);
+struct arguments { /* begins as {}; filled by cli_parse() */
+	const char *database; /* where alone ids are looked for: as reader_open() has it; NULL:
+				 local runs, the agent, the server */
+	int exit_code; /* CLI_FAILED, if a file of a directory was no record */
+	struct reader *reader; /* private: opened when it is needed */
+};
+void arguments_clear(struct arguments *a);
+
+extern const struct cli_option arguments_options[]; /* their target is a struct arguments */
+extern const size_t arguments_option_count;
+
+/* A file, a directory of files, "-", or the id of a local run, of a job that the agent of this node
+ * knows, or of one that the site's server does ("123", "slurm/123", "123@node17").  A file of a
+ * directory that is no record is told in the name of @command, and costs the exit code.  A job on
+ * several nodes has several records. */
+int argument_read(const struct cli_command *command, struct arguments *a, const char *argument,
+		  struct records *records, struct error *err);
 
 /* All of them; none stands for the newest local run. */
-int arguments_read(const struct cli_command *command, int argc, char **argv,
-		   struct records *records, int *exit_code, struct error *err);
+int arguments_read(const struct cli_command *command, struct arguments *a, int argc, char **argv,
+		   struct records *records, struct error *err);
 
 /* Replace the records by one that is all of them. */
 int arguments_merge(struct records *records, struct error *err);

@@ -165,11 +165,11 @@ static void compared_clear(struct compared *all)
 }
 
 /* A directory's records are one. */
-static int read_one(const struct cli_command *command, const char *name, struct record **ret,
-		    int *exit_code, struct error *err)
+static int read_one(const struct cli_command *command, struct arguments *arguments,
+		    const char *name, struct record **ret, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
-	int r = argument_read(command, name, &records, exit_code, err);
+	int r = argument_read(command, arguments, name, &records, err);
 
 	if (r == 0)
 		r = arguments_merge(&records, err);
@@ -183,8 +183,8 @@ static int read_one(const struct cli_command *command, const char *name, struct 
 	return 0;
 }
 
-static int read_all(const struct cli_command *command, int argc, char **argv,
-		    const struct variables *variables, struct compared *all, int *exit_code,
+static int read_all(const struct cli_command *command, struct arguments *arguments, int argc,
+		    char **argv, const struct variables *variables, struct compared *all,
 		    struct error *err)
 {
 	all->names = calloc((size_t)argc, sizeof(*all->names));
@@ -194,7 +194,7 @@ static int read_all(const struct cli_command *command, int argc, char **argv,
 		return error_set_errno(err, ENOMEM, "cannot compare");
 	for (; all->count < (size_t)argc; all->count++) {
 		size_t i = all->count;
-		int r = read_one(command, argv[i], &all->records[i], exit_code, err);
+		int r = read_one(command, arguments, argv[i], &all->records[i], err);
 
 		if (r < 0)
 			return r;
@@ -211,19 +211,18 @@ static int read_all(const struct cli_command *command, int argc, char **argv,
 }
 
 static int compare(const struct cli_command *command, const struct settings *settings,
-		   const struct output *output, int argc, char **argv,
+		   struct arguments *arguments, const struct output *output, int argc, char **argv,
 		   const struct variables *variables, const struct expression *condition,
 		   struct error *err)
 {
 	_cleanup_(compared_clear) struct compared all = { .is_all = settings->is_all };
-	int exit_code = CLI_WELL,
-	    r = read_all(command, argc, argv, variables, &all, &exit_code, err);
+	int r = read_all(command, arguments, argc, argv, variables, &all, err);
 
 	if (r == 0)
 		r = output_print_by(output, write_compared, &all, err);
 	if (r == 0 && condition)
 		r = check_condition(settings->fail_on, condition, &all, err);
-	return r < 0 ? r : exit_code;
+	return r < 0 ? r : arguments->exit_code;
 }
 
 static int check_usage(int argc, struct output *output, struct error *err)
@@ -239,11 +238,13 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 {
 	_cleanup_(rules_freep) struct rules *rules = NULL;
 	_cleanup_(expression_freep) struct expression *condition = NULL;
+	_cleanup_(arguments_clear) struct arguments arguments = {};
 	struct settings settings = {};
 	struct output output = { .has_markdown = true };
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
+		{ arguments_options, arguments_option_count, &arguments },
 	};
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
@@ -262,8 +263,8 @@ static int run_compare(const struct cli_command *command, int argc, char **argv)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
-		r = compare(command, &settings, &output, argc, argv, rules->variables, condition,
-			    &err);
+		r = compare(command, &settings, &arguments, &output, argc, argv, rules->variables,
+			    condition, &err);
 	if (r == -ENOTRECOVERABLE)
 		return cli_found(command, &err);
 	return r < 0 ? cli_fail(command, &err) : r;

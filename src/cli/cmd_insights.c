@@ -128,19 +128,20 @@ static int tell(const struct settings *settings, const struct output *output,
 }
 
 static int tell_records(const struct cli_command *command, const struct settings *settings,
-			const struct output *output, int argc, char **argv, struct error *err)
+			struct arguments *arguments, const struct output *output, int argc,
+			char **argv, struct error *err)
 {
 	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	int exit_code = CLI_WELL, r = site_rules_load(command, settings->rules, &rules, err);
+	int r = site_rules_load(command, settings->rules, &rules, err);
 
 	if (r == 0)
-		r = arguments_read(command, argc, argv, &records, &exit_code, err);
+		r = arguments_read(command, arguments, argc, argv, &records, err);
 	if (r == 0)
 		r = arguments_merge(&records, err);
 	if (r == 0)
 		r = tell(settings, output, rules, records.items[0], err);
-	return r < 0 ? r : exit_code;
+	return r < 0 ? r : arguments->exit_code;
 }
 
 /* ---- of the rules ---- */
@@ -198,11 +199,13 @@ static int check_usage(const struct settings *settings, int argc, char **argv,
 
 static int run_insights(const struct cli_command *command, int argc, char **argv)
 {
+	_cleanup_(arguments_clear) struct arguments arguments = {};
 	struct settings settings = {};
 	struct output output = { .has_markdown = true, .no_csv = "insights has no csv output" };
 	const struct cli_options groups[] = {
 		{ output_options, output_document_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
+		{ arguments_options, arguments_option_count, &arguments },
 	};
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
@@ -221,7 +224,7 @@ static int run_insights(const struct cli_command *command, int argc, char **argv
 	else if (settings.is_names)
 		r = list_names(command, &settings, &err);
 	else
-		r = tell_records(command, &settings, &output, argc, argv, &err);
+		r = tell_records(command, &settings, &arguments, &output, argc, argv, &err);
 	if (r == -ENOTRECOVERABLE)
 		return cli_found(command, &err);
 	return r < 0 ? cli_fail(command, &err) : r;

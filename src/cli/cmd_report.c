@@ -155,15 +155,16 @@ static int check_short(const struct settings *s, const struct output *output, st
 
 static int run_report(const struct cli_command *command, int argc, char **argv)
 {
+	_cleanup_(arguments_clear) struct arguments arguments = {};
 	struct settings settings = {};
 	struct output output = { .has_markdown = true, .has_html = true };
 	const struct cli_options groups[] = {
 		{ output_options, output_option_count, &output },
 		{ options, ARRAY_SIZE(options), &settings },
+		{ arguments_options, arguments_option_count, &arguments },
 	};
 	_cleanup_(records_clear) struct records records = {};
 	_cleanup_(rules_freep) struct rules *rules = NULL;
-	int exit_code = CLI_WELL;
 	struct error err = {};
 	int r = cli_parse(command, groups, ARRAY_SIZE(groups), &argc, argv, &err);
 
@@ -173,7 +174,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
-		r = arguments_read(command, argc, argv, &records, &exit_code, &err);
+		r = arguments_read(command, &arguments, argc, argv, &records, &err);
 	if (r == 0)
 		r = site_rules_load(command, NULL, &rules, &err);
 	output.rules = rules;
@@ -181,7 +182,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 		r = print_short(&settings, &records, rules, &err);
 	else if (r == 0)
 		r = print(&output, &records, settings.is_merged, &err);
-	return r < 0 ? cli_fail(command, &err) : exit_code;
+	return r < 0 ? cli_fail(command, &err) : arguments.exit_code;
 }
 
 const struct cli_command cmd_report = {
@@ -190,8 +191,9 @@ const struct cli_command cmd_report = {
 	.summary =
 		"Print a record, or several merged into one; without an argument the last local run",
 	.details =
-		"A directory means all *.json in it, '-' the standard input, an ID a local run or a job\n"
-		"that the agent of this node knows (123, slurm/123).\n",
+		"A directory means all *.json in it, '-' the standard input, an ID a local run, or a job\n"
+		"that the agent of this node or the site's server knows: 123, slurm/123, and the part of it\n"
+		"on one node 123@node17.  Several records, and those of a job on several nodes, are merged.\n",
 	.terms = reading_terms,
 	.run = run_report,
 };

@@ -7,9 +7,11 @@
 extern const struct cli_command cmd_compare;
 extern const struct cli_command cmd_doctor;
 extern const struct cli_command cmd_insights;
+extern const struct cli_command cmd_jobs;
 extern const struct cli_command cmd_report;
 extern const struct cli_command cmd_run;
 extern const struct cli_command cmd_top;
+extern const struct cli_command cmd_up;
 extern const struct cli_command cmd_watch;
 
 /* All of them, as help lists them. */

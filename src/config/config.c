@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "config/config.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include "basic/error.h"
 #include "basic/macro.h"
 #include "config/setting_checks.h"
+#include "basic/parse.h"
 
 #define MS UINT64_C(1000000)
 #define SECOND (1000 * MS)

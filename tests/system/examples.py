@@ -15,13 +15,17 @@ COMMANDS = {
     "compare": "jobmeter compare {} run.json new.json",
     "insights": "jobmeter insights {} run.json",
     "doctor": "jobmeter doctor --no-costs {}",
+    "jobs": "jobmeter jobs {}",
+    "up": "jobmeter up {} --state up-state",
 }
 VALUES = {"N": "7", "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
-          "ID[,ID]": "123,slurm/124", "LIST": "T0", "CONDITION": "'elapsed > 1.1x'"}
+          "ID[,ID]": "123,slurm/124", "LIST": "T0", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
+          "PORT": "19840", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
          ("top", "standalone"): "--json -n 1 -d 0.1", ("top", "json"): "-n 1 -d 0.1",
+         ("up", "state"): "",
          **{("watch", option): "--duration 0.3" for option in ("job", "user", "pid", "cgroup")},
          **{("run", option): "--output made -- true" for option in ("format", "json", "by")}}
 # Of a page's own names, those that are other ones here.
@@ -83,6 +87,8 @@ def line_with(name, option, words):
 def value_of(option, argument):
     if argument == "FILE":
         return {"replay": "night.ndjson", "config": "agent.yaml"}.get(option, "site.yaml") if option in INPUTS else f"{option}.json"
+    if option == "state":
+        return "up-state" if argument == "DIR" else VALUES[argument]
     return VALUES[argument] if argument else ""
 
 

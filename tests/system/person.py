@@ -30,7 +30,8 @@ class Person:
             os.chown(path, uid, uid)
         self.environment = {"PATH": f"{bin_folder}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
                             "XDG_STATE_HOME": str(self.state), "XDG_CONFIG_HOME": str(folder / "config"),
-                            "JOBMETER_SOCKET": str(socket or folder / "no-agent.sock")}
+                            "JOBMETER_SOCKET": str(socket or folder / "no-agent.sock"),
+                            "JOBMETER_SERVER_SOCKET": str(folder / "no-server.sock")}
 
     def type(self, line, seconds=60, **environment):
         """The line's end, its pipes' too: the status is the first one's that failed."""

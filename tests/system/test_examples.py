@@ -18,7 +18,7 @@ from repository import REPOSITORY
 
 AT_A_TIME = 4  # they mostly wait
 READS_ALL = re.compile(r"^jobmeter report .*\S/$")  # of a folder, into which other lines write
-ENDLESS = ("watch", "top", "agent")
+ENDLESS = ("watch", "top", "agent", "up")
 MISUSED = ("top", "run", "watch", "compare")  # without an argument, and top without a terminal
 KEPT = 200
 

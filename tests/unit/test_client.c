@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "client/client_json.h"
 #include "basic/error.h"
 #include "basic/macro.h"
+#include "answerer.h"
 #include "made.h"
 #include "test.h"
 #include "basic/waiter.h"
@@ -141,43 +141,6 @@ TEST(a_refusals_words_are_found)
 	ASSERT(!client_parse_error("<html>", 6));
 }
 
-/* A socket on which a made agent stands. */
-static int listen_at(const char *name, char *ret_path, size_t size)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	snprintf(ret_path, size, "%s/%s", test_dir(), name);
-	snprintf(address.sun_path, sizeof(address.sun_path), "%s", ret_path);
-	unlink(ret_path);
-	ASSERT(bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0);
-	ASSERT(listen(fd, 8) == 0);
-	return fd;
-}
-
-/* A process that gives @answers, one a connection, and ends; the requests' first lines go to @log.
- */
-static pid_t answer_with(int fd, const char *const *answers, FILE *log)
-{
-	pid_t pid = fork();
-
-	if (pid)
-		return pid;
-	for (; *answers; answers++) {
-		int connection = accept(fd, NULL, NULL);
-		char request[4096] = "";
-		ssize_t n = recv(connection, request, sizeof(request) - 1, 0);
-
-		request[n > 0 ? n : 0] = '\0';
-		fprintf(log, "%.*s\n", (int)strcspn(request, "\r"), request);
-		fflush(log);
-		(void)send(connection, *answers, strlen(*answers), MSG_NOSIGNAL);
-		close(connection);
-	}
-	_exit(0);
-}
-
-#define WELL "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
 #define HEALTHY WELL "{\"status\": \"ok\"}"
 
 TEST(odd_ids_arrive_as_they_are)

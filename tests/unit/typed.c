@@ -37,6 +37,7 @@ int typed(const struct cli_command *command, const char *line, char **ret)
 	}
 	setenv("XDG_STATE_HOME", test_dir(), 1);
 	setenv("XDG_CONFIG_HOME", test_dir(), 1);
+	setenv("JOBMETER_SERVER_SOCKET", "/nonexistent/server.sock", 0);
 	setenv("JOBMETER_INSIGHTS", "", 0); /* unless the test names one */
 	snprintf(path, sizeof(path), "%s/printed", test_dir());
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * job_filter - which jobs of a list are wanted.
+ *
+ * A server asks its database the same; what is said here of each condition holds there too.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct job_row;
+
+#define JOB_LIMIT_DEFAULT 1000
+
+struct job_filter { /* texts are the caller's; NULL and 0: whatever it be */
+	const char *user; /* a name or a number; the rest as they stand in the job's record */
+	const char *account, *partition, *manager, *name, *id;
+	const char *state; /* "RUNNING" is that of a job that has not ended; case does not matter */
+	const char *text; /* stands somewhere in id, name, user, account or reason; case does not
+			     matter */
+	uint64_t since_ns, until_ns; /* it ended, or was last seen, at the one or later, and began
+					before the other */
+	size_t limit; /* at most so many, the newest; 0: all */
+};
+
+/* The conditions, as a query of the server names them; their texts, by name.  NULL behind the last.
+ */
+const char *job_filter_key(size_t i);
+const char *job_filter_text(const struct job_filter *filter, size_t i);
+
+bool job_filter_matches(const struct job_filter *filter, const struct job_row *row);

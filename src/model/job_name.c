@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "model/job_name.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "basic/cleanup.h"
+#include "basic/error.h"
+
+void job_name_clear(struct job_name *name)
+{
+	free(name->id);
+	free(name->manager);
+	free(name->node);
+	*name = (struct job_name){};
+}
+
+int job_name_parse(const char *text, struct job_name *ret, struct error *err)
+{
+	_cleanup_(job_name_clear) struct job_name name = {};
+	const char *slash = strchr(text, '/'), *id = slash ? slash + 1 : text,
+		   *at = strrchr(id, '@');
+	size_t length = at ? (size_t)(at - id) : strlen(id);
+
+	if (slash == text || !length || (at && !at[1]))
+		return error_set(err, -EINVAL,
+				 "'%s' names no job: that is ID, MANAGER/ID or ID@NODE", text);
+	name.id = strndup(id, length);
+	name.manager = slash ? strndup(text, (size_t)(slash - text)) : NULL;
+	name.node = at ? strdup(at + 1) : NULL;
+	if (!name.id || (slash && !name.manager) || (at && !name.node))
+		return error_set_errno(err, ENOMEM, "cannot look for '%s'", text);
+	*ret = name;
+	name = (struct job_name){};
+	return 0;
+}

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""Agent and server as `jobmeter up` starts them, from the job to what `jobs`, `report`, `compare` and `insights` read back."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+from person import NOBODY, Person
+from repository import REPOSITORY
+from slurm import USERS
+from up import USERS as SERVICE_USERS
+from up import Up, make_users, two_ports
+
+pytestmark = pytest.mark.node
+
+JOBS = 200
+
+
+def primes(count, least):
+    """The first @count primes from @least on."""
+    found, number = [], least | 1
+    while len(found) < count:
+        if all(number % d for d in range(3, int(number ** 0.5) + 1, 2)):
+            found.append(number)
+        number += 2
+    return found
+
+
+def wait_for(condition, seconds, what):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, what()
+        time.sleep(0.2)
+    return found
+
+
+@pytest.fixture
+def folder(keeper):
+    made = pathlib.Path(tempfile.mkdtemp(prefix="jobmeter-up-"))
+    made.chmod(0o755)
+    keeper.undo("rm", "-rf", "--one-file-system", made)
+    return made
+
+
+@pytest.fixture
+def up(programs, folder, keeper):
+    with Up(programs, folder / "up", keeper) as up:
+        yield up
+
+
+# ---- jobs of Slurm ----
+
+
+@pytest.fixture(scope="module")
+def site(slurm, programs):
+    """Jobs of two users, each of which wrote a prime number of bytes: (up, {id: (user, bytes)})"""
+    folder = slurm.folder / "up"
+    place = slurm.folder / "written"
+    place.mkdir()
+    slurm.keeper.run("mount", "-t", "tmpfs", "-o", "size=512m,mode=1777", "written", place, undo=["umount", "-l", place])
+    with Up(programs, folder, slurm.keeper, JOBMETER_RUN_DIR=str(slurm.facts.parent), JOBMETER_INTERVAL="1s") as up:
+        told = {}
+        for i, size in enumerate(primes(JOBS, 100_003)):
+            user = USERS[i % 2]
+            job = slurm.submit(f"exec dd if=/dev/zero of={place}/$SLURM_JOB_ID bs={size} count=1 status=none", "-A", "physics",
+                               user=user, name=f"prime-{size}")
+            told[str(job)] = (user, size)
+        slurm.wait_until_over(600)
+        wait_for(lambda: len([row for row in up.jobs("--all", "-o", "id,end") if row["end"]]) >= JOBS, 180,
+                 lambda: f"{len(up.jobs('--all', '-o', 'id'))} of {JOBS} jobs arrived\n{up.log()}")
+        yield up, told
+
+
+def test_each_of_200_jobs_is_there_with_exact_bytes(site):
+    up, told = site
+    rows = [row for row in up.jobs("--all", "-o", "id,user,account,name,nodes,written,manager") if row["manager"] == "slurm"]
+    assert len(rows) == JOBS
+    wrong = {row["id"]: row for row in rows
+             if (row["user"], int(row["written"] or -1)) != told[row["id"]] or row["account"] != "physics" or
+             row["name"] != f"prime-{told[row['id']][1]}"}
+    assert not wrong
+
+
+def test_the_database_says_the_same_as_the_server(site):
+    up, _ = site
+    columns = ("-o", "id,user,state,elapsed,written,memory_peak,cpu_time,reason,start,end")
+    assert up.jobs("--database", up.database, *columns) == up.jobs("--all", "--since", "1970-01-02", *columns)
+
+
+def test_a_user_sees_his_own_jobs(site):
+    up, told = site
+    for user in USERS:
+        mine = {job for job, (owner, _) in told.items() if owner == user}
+        for options in ([], ["--all"], ["--user", user]):
+            assert {row["id"] for row in up.jobs(*options, user=user)} == mine
+        job = min(mine)
+        report = up.type("report", "--format", "json", job, user=user)
+        assert report.returncode == 0, report.stderr
+        assert f'"id": "{job}"' in report.stdout
+
+
+def test_a_user_sees_nothing_of_another(site):
+    up, told = site
+    (theirs, (owner, size)), *_ = told.items()
+    me = next(user for user in USERS if user != owner)
+    own = next(job for job, (user, _) in told.items() if user == me)
+    for options in (["--user", owner], ["--text", theirs], ["--text", f"prime-{size}"], ["--name", f"prime-{size}"]):
+        assert up.jobs(*options, user=me) == [], options
+    absent = "1" + theirs
+    for command in (["report"], ["insights"], ["compare", own]):
+        found, none = (up.type(*command, job, user=me) for job in (theirs, absent))
+        assert (found.returncode, found.stdout) == (1, "")
+        assert found.stderr.replace(theirs, "N") == none.stderr.replace(absent, "N")
+    assert up.type("jobs", "--database", up.database, user=me).returncode == 1
+
+
+def test_columns_have_sacct_names(site):
+    up, told = site
+    ours, theirs = (up.jobs("--all", "-o", names) for names in
+                    ("id,user,elapsed,cores,memory_peak", "JobID,User%20,Elapsed,AllocCPUS,MaxRSS"))
+    assert ours == theirs and len(ours) >= JOBS
+
+
+def test_filters_choose_in_the_database(site):
+    up, told = site
+    job, (user, size) = next(iter(told.items()))
+    assert [row["id"] for row in up.jobs("--all", "--name", f"prime-{size}")] == [job]
+    assert [row["id"] for row in up.jobs("--all", "--text", f"PRIME-{size}")] == [job]
+    assert len(up.jobs("--all", "--account", "physics", "--state", "ended")) == JOBS
+    assert up.jobs("--all", "--account", "chemistry") == []
+    assert up.jobs("--all", "--until", "1d") == []
+    assert len(up.jobs("--user", user)) == JOBS / 2
+    assert len(up.type("jobs", "--all", "--limit", "7", "--no-legend").stdout.splitlines()) == 7
+
+
+# ---- up itself ----
+
+
+def test_five_lines_say_what_is_open_and_where(up):
+    assert [line.split()[0] for line in up.lines] == ["agent", "server", "database", "jobs", "end"]
+    text = "\n".join(up.lines)
+    for part in (f"127.0.0.1:{up.port}/metrics", f"127.0.0.1:{up.port + 1} ", str(up.database), "agent.sock", "server.sock"):
+        assert part in text
+    assert up.database.exists() and up.database.stat().st_mode & 0o077 == 0
+
+
+def test_the_server_has_no_rights(up):
+    status = pathlib.Path(f"/proc/{up.children()['jobmeter-server']}/status").read_text()
+    assert not re.search(r"^Uid:.*\b0\b", status, re.MULTILINE)
+    assert re.search(r"^CapEff:\s0+$", status, re.MULTILINE) and re.search(r"^CapPrm:\s0+$", status, re.MULTILINE)
+
+
+def test_one_ctrl_c_ends_both(up):
+    children = up.children()
+    assert set(children) >= {"jobmeter-agent", "jobmeter-server"}
+    assert up.end(signal.SIGINT) == 0, up.log()
+    assert not [pid for pid in children.values() if pathlib.Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize("name", ["jobmeter-agent", "jobmeter-server"])
+def test_where_one_ends_the_other_does_too(up, name):
+    children = up.children()
+    os.kill(children[name], signal.SIGKILL)
+    assert up.process.wait(60) == 1
+    assert f"jobmeter up: {name} was killed by signal 9\n" in up.log()
+    assert not [pid for pid in children.values() if pathlib.Path(f"/proc/{pid}").exists()]
+
+
+def test_a_port_that_is_taken_is_named(programs, folder, keeper):
+    up = Up(programs, folder / "up", keeper)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", up.port + 1))
+        taken.listen()
+        done = subprocess.run([up.folder / "jobmeter", "up", "--state", up.state, "--port", str(up.port)], env=up.environment,
+                              capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (f"jobmeter up: port {up.port + 1}, which the server is to have, is taken by another program; "
+                           "'--port' names another\n")
+
+
+def test_who_is_not_root_is_told_in_a_line(programs, tmp_path, root):
+    done = Person(programs, tmp_path / "home", NOBODY).type("jobmeter up")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "jobmeter up: it measures all jobs of this machine, and so wants root\n"
+
+
+# ---- make run ----
+
+
+def test_make_run_ends_with_the_report_from_the_database(programs, folder, keeper):
+    make_users(keeper, SERVICE_USERS)
+    build = folder / "build"
+    build.mkdir(mode=0o755)
+    for name in ("jobmeter", "jobmeter-agent", "jobmeter-server"):
+        shutil.copy2(programs / name, build / name)
+    work = folder / "work"
+    work.write_text("#!/bin/sh\nexec dd if=/dev/zero of=/dev/shm/jobmeter-up bs=104729 count=17 status=none\n")
+    work.chmod(0o755)
+    keeper.undo("rm", "-f", "/dev/shm/jobmeter-up")
+    done = subprocess.run([REPOSITORY / "tools/run-under-up", build, work], capture_output=True, text=True, timeout=300,
+                          env={"PATH": os.environ["PATH"], "XDG_STATE_HOME": str(folder / "history"),
+                               "JOBMETER_CONFIG": "/dev/null", "JOBMETER_UP_PORT": str(two_ports())})
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^  /dev/shm .* 1\.7 MiB +17 ", done.stdout, re.MULTILINE), done.stdout
+    assert done.stdout.splitlines()[-1].startswith("From the database: ")
+    assert not [path for path in pathlib.Path("/proc").glob("[0-9]*/exe") if is_from(path, build)]
+
+
+def is_from(path, folder):
+    try:
+        return os.readlink(path).startswith(str(folder))
+    except OSError:
+        return False
