@@ -3,6 +3,7 @@
 
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -45,9 +46,14 @@ def batches(items, size):
     return [items[i:i + size] for i in range(0, len(items), size)]
 
 
+def reading(database):
+    """Closed at the end, unlike what sqlite3 itself does of a `with`."""
+    return contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True))
+
+
 def stored(server):
     """{id: its lines}, as the server gives them."""
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         ids = [row[0] for row in db.execute("SELECT job_id FROM records")]
     assert len(ids) == len(set(ids))
     return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
@@ -85,7 +91,7 @@ def test_checkpoints_are_replaced_and_leave_a_row_each(server):
         sent = [line(record(i, final=False, sequence=1000 + version, seconds=60 * version)) for i in range(count)]
         for batch in batches(sent, 512):
             assert server.push(batch) == [TAKEN] * len(batch)
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         assert db.execute("SELECT count(*), min(sequence), max(sequence) FROM records").fetchone() == (count, 1019, 1019)
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (count,)
 
@@ -128,7 +134,7 @@ def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
     killer.join()
     assert killer.failure is None
     assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (MADE,)
 
@@ -251,14 +257,14 @@ def test_what_is_old_is_deleted(tmp_path, keeper):
         server.push(lines(range(211)))
         wait_for(lambda: b'"timeline":null' in server.ask("/v1/records?id=7").text.encode(), 3)
         wait_for(lambda: not server.jobs())
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+        with reading(server.database) as db:
             for table in ("records", "jobs", "job_mounts", "job_steps"):
                 assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
 def table_of(database):
     """The jobs without numbers that only the database uses, and their mounts."""
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+    with reading(database) as db:
         db.row_factory = sqlite3.Row
         jobs = {row["id"]: dict(row) for row in db.execute("SELECT * FROM jobs")}
         mounts = [dict(row) for row in db.execute("SELECT * FROM job_mounts")]
@@ -278,7 +284,7 @@ def test_the_index_is_made_again_while_it_serves(server):
     assert (done.returncode, done.stderr) == (0, "")
     assert table_of(server.database) == before
     server.end(signal.SIGTERM)
-    with sqlite3.connect(server.database) as db:
+    with contextlib.closing(sqlite3.connect(server.database, isolation_level=None)) as db:
         for table in ("jobs", "job_mounts", "job_steps"):
             db.execute(f"DELETE FROM {table}")
     server.start()
@@ -300,7 +306,7 @@ def test_a_copy_is_made_and_a_user_forgotten_while_it_serves(server, tmp_path):
     assert (done.returncode, done.stdout) == (0, "31 records deleted\n")
     assert {job["user"] for job in server.jobs()} == {"made-other"}
     assert b"made-user" not in server.database.read_bytes()
-    with sqlite3.connect(tmp_path / "copy.db") as db:
+    with reading(tmp_path / "copy.db") as db:
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (48,)
     assert server.push(lines([1000])) == [TAKEN]
 
