@@ -8,11 +8,13 @@ import gzip
 import http.client
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -20,7 +22,7 @@ import pytest
 
 from command import command
 from made_records import line, lines, record
-from server import USER, Server, let_all_look
+from server import USER, Server
 
 pytestmark = pytest.mark.node  # it makes a user
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
@@ -29,9 +31,17 @@ TAKEN, KNOWN = {"answer": "taken"}, {"answer": "known"}
 
 
 @pytest.fixture
-def server(tmp_path, keeper, demand):
+def folder():
+    """Where the server's user may go: another pytest that begins closes its own folders, of which tmp_path is one, to all others."""
+    with tempfile.TemporaryDirectory(prefix="jobmeter-server-") as name:
+        os.chmod(name, 0o755)
+        yield pathlib.Path(name)
+
+
+@pytest.fixture
+def server(folder, keeper, demand):
     demand(shutil.which("curl"), "needs curl")
-    with Server(tmp_path / "server", keeper) as server:
+    with Server(folder / "server", keeper) as server:
         yield server
 
 
@@ -114,13 +124,15 @@ class Killer(threading.Thread):
             self.failure = e
 
 
-def push_until_answered(server, batch):
+def push_until_answered(server, batch, seconds=60):
     """As a spool: what was not answered is sent again."""
-    while True:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         try:
             return server.push(batch)
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
+    raise TimeoutError(server.log())
 
 
 def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
@@ -139,17 +151,22 @@ def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (MADE,)
 
 
-def test_a_full_disk_loses_nothing_and_says_so(tmp_path, keeper, demand):
-    data = tmp_path / "small"
+@pytest.fixture
+def small_disk(folder, keeper, demand):
+    data = folder / "small"
     data.mkdir()
     try:
         keeper.run("mount", "-t", "tmpfs", "-o", "size=3m", "made-small", data, undo=["umount", data])
     except subprocess.CalledProcessError as e:
         demand(False, f"cannot mount: {e.stderr.strip()}")
-    let_all_look(tmp_path)
     data.chmod(0o777)
+    yield data
+    subprocess.run(["umount", data], check=True)
+
+
+def test_a_full_disk_loses_nothing_and_says_so(folder, keeper, small_disk):
     sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(499)]
-    with Server(tmp_path / "server", keeper, data=data) as server:
+    with Server(folder / "server", keeper, data=small_disk) as server:
         answered, refusal = 0, None
         for batch in batches(sent, 23):
             begun = time.monotonic()
@@ -164,7 +181,7 @@ def test_a_full_disk_loses_nothing_and_says_so(tmp_path, keeper, demand):
         assert "there is no space left for the database" in refusal.text
         assert "records are not taken: there is no space left" in server.log()
         assert len(server.jobs("limit=1000")) == answered  # reading goes on
-        command("mount", "-o", "remount,size=64m", data)
+        command("mount", "-o", "remount,size=64m", small_disk)
         for batch in batches(sent, 23):
             assert all(one in (TAKEN, KNOWN) for one in server.push(batch))
         assert "records are taken again" in server.log()
@@ -241,8 +258,8 @@ def test_metrics_are_as_prometheus_wants_them(server, demand):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_job_that_falls_silent_is_closed_until_its_final_comes(tmp_path, keeper):
-    with Server(tmp_path / "server", keeper, checkpoint_interval="1s") as server:
+def test_a_job_that_falls_silent_is_closed_until_its_final_comes(folder, keeper):
+    with Server(folder / "server", keeper, checkpoint_interval="1s") as server:
         server.push([line(record(7, final=False, sequence=1))])
         assert server.jobs()[0]["state"] == "RUNNING"
         wait_for(lambda: server.jobs()[0]["state"] == "INCOMPLETE")
@@ -251,9 +268,9 @@ def test_a_job_that_falls_silent_is_closed_until_its_final_comes(tmp_path, keepe
         assert (job["state"], job["final"]) == ("ENDED", True)
 
 
-def test_what_is_old_is_deleted(tmp_path, keeper):
+def test_what_is_old_is_deleted(folder, keeper):
     retention = {"timelines": "1s", "records": "4s"}
-    with Server(tmp_path / "server", keeper, retention=retention) as server:
+    with Server(folder / "server", keeper, retention=retention) as server:
         server.push(lines(range(211)))
         wait_for(lambda: b'"timeline":null' in server.ask("/v1/records?id=7").text.encode(), 3)
         wait_for(lambda: not server.jobs())
