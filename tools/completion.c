@@ -73,7 +73,9 @@ static void print_bash_arguments(const struct offered *command)
 static void print_bash_operands(const struct offered *command)
 {
 	if (*offered_operands(command))
-		printf("\t%s) kind=%s ;;\n", offered_name(command), offered_operands(command));
+		printf("\t%s) kind=%s ;;\n",
+		       *offered_name(command) ? offered_name(command) : "\"\"",
+		       offered_operands(command));
 }
 
 static void print_bash_commands(const struct offered *command)

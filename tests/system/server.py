@@ -41,14 +41,8 @@ class UnixConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
-def let_all_look(folder):
-    for path in [folder, *folder.parents]:
-        if str(path).startswith("/tmp/") and path.stat().st_mode & 0o005 != 0o005:
-            path.chmod(path.stat().st_mode | 0o055)
-
-
 class Server:
-    """@data: where the database is, if the folder's own will not do; @settings: more of server.yaml."""
+    """@folder: where its user may go.  @data: where the database is, if the folder's own will not do; @settings: more of server.yaml."""
 
     def __init__(self, folder, keeper, data=None, **settings):
         self.folder, self.keeper = folder, keeper
@@ -62,7 +56,6 @@ class Server:
 
     def __enter__(self):
         self.folder.mkdir(exist_ok=True)
-        let_all_look(self.folder)
         make_users(self.keeper, [USER])
         self.configure()
         self.start()

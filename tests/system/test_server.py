@@ -3,15 +3,18 @@
 
 $JOBMETER_MADE_RECORDS (1,009) is how many finals the long cases have."""
 
+import contextlib
 import gzip
 import http.client
 import json
 import os
+import pathlib
 import random
 import shutil
 import signal
 import sqlite3
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -19,7 +22,7 @@ import pytest
 
 from command import command
 from made_records import line, lines, record
-from server import USER, Server, let_all_look
+from server import USER, Server
 
 pytestmark = pytest.mark.node  # it makes a user
 MADE = int(os.environ.get("JOBMETER_MADE_RECORDS", "1009"))
@@ -28,9 +31,17 @@ TAKEN, KNOWN = {"answer": "taken"}, {"answer": "known"}
 
 
 @pytest.fixture
-def server(tmp_path, keeper, demand):
+def folder():
+    """Where the server's user may go: another pytest that begins closes its own folders, of which tmp_path is one, to all others."""
+    with tempfile.TemporaryDirectory(prefix="jobmeter-server-") as name:
+        os.chmod(name, 0o755)
+        yield pathlib.Path(name)
+
+
+@pytest.fixture
+def server(folder, keeper, demand):
     demand(shutil.which("curl"), "needs curl")
-    with Server(tmp_path / "server", keeper) as server:
+    with Server(folder / "server", keeper) as server:
         yield server
 
 
@@ -45,9 +56,14 @@ def batches(items, size):
     return [items[i:i + size] for i in range(0, len(items), size)]
 
 
+def reading(database):
+    """Closed at the end, unlike what sqlite3 itself does of a `with`."""
+    return contextlib.closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True))
+
+
 def stored(server):
     """{id: its lines}, as the server gives them."""
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         ids = [row[0] for row in db.execute("SELECT job_id FROM records")]
     assert len(ids) == len(set(ids))
     return {one: server.ask(f"/v1/records?id={one}").text.encode().splitlines() for one in ids}
@@ -85,7 +101,7 @@ def test_checkpoints_are_replaced_and_leave_a_row_each(server):
         sent = [line(record(i, final=False, sequence=1000 + version, seconds=60 * version)) for i in range(count)]
         for batch in batches(sent, 512):
             assert server.push(batch) == [TAKEN] * len(batch)
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         assert db.execute("SELECT count(*), min(sequence), max(sequence) FROM records").fetchone() == (count, 1019, 1019)
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (count,)
 
@@ -108,13 +124,15 @@ class Killer(threading.Thread):
             self.failure = e
 
 
-def push_until_answered(server, batch):
+def push_until_answered(server, batch, seconds=60):
     """As a spool: what was not answered is sent again."""
-    while True:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         try:
             return server.push(batch)
         except (OSError, http.client.HTTPException):
             time.sleep(0.01)
+    raise TimeoutError(server.log())
 
 
 def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
@@ -128,22 +146,27 @@ def test_killed_at_random_moments_it_has_each_once_and_byte_for_byte(server):
     killer.join()
     assert killer.failure is None
     assert stored(server) == {str(i): [one] for i, one in enumerate(sent)}
-    with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+    with reading(server.database) as db:
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (MADE,)
 
 
-def test_a_full_disk_loses_nothing_and_says_so(tmp_path, keeper, demand):
-    data = tmp_path / "small"
+@pytest.fixture
+def small_disk(folder, keeper, demand):
+    data = folder / "small"
     data.mkdir()
     try:
         keeper.run("mount", "-t", "tmpfs", "-o", "size=3m", "made-small", data, undo=["umount", data])
     except subprocess.CalledProcessError as e:
         demand(False, f"cannot mount: {e.stderr.strip()}")
-    let_all_look(tmp_path)
     data.chmod(0o777)
+    yield data
+    subprocess.run(["umount", data], check=True)
+
+
+def test_a_full_disk_loses_nothing_and_says_so(folder, keeper, small_disk):
     sent = [line(record(i, made={"incompressible": random.Random(i).randbytes(9973).hex()})) for i in range(499)]
-    with Server(tmp_path / "server", keeper, data=data) as server:
+    with Server(folder / "server", keeper, data=small_disk) as server:
         answered, refusal = 0, None
         for batch in batches(sent, 23):
             begun = time.monotonic()
@@ -158,7 +181,7 @@ def test_a_full_disk_loses_nothing_and_says_so(tmp_path, keeper, demand):
         assert "there is no space left for the database" in refusal.text
         assert "records are not taken: there is no space left" in server.log()
         assert len(server.jobs("limit=1000")) == answered  # reading goes on
-        command("mount", "-o", "remount,size=64m", data)
+        command("mount", "-o", "remount,size=64m", small_disk)
         for batch in batches(sent, 23):
             assert all(one in (TAKEN, KNOWN) for one in server.push(batch))
         assert "records are taken again" in server.log()
@@ -235,8 +258,8 @@ def test_metrics_are_as_prometheus_wants_them(server, demand):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_job_that_falls_silent_is_closed_until_its_final_comes(tmp_path, keeper):
-    with Server(tmp_path / "server", keeper, checkpoint_interval="1s") as server:
+def test_a_job_that_falls_silent_is_closed_until_its_final_comes(folder, keeper):
+    with Server(folder / "server", keeper, checkpoint_interval="1s") as server:
         server.push([line(record(7, final=False, sequence=1))])
         assert server.jobs()[0]["state"] == "RUNNING"
         wait_for(lambda: server.jobs()[0]["state"] == "INCOMPLETE")
@@ -245,20 +268,20 @@ def test_a_job_that_falls_silent_is_closed_until_its_final_comes(tmp_path, keepe
         assert (job["state"], job["final"]) == ("ENDED", True)
 
 
-def test_what_is_old_is_deleted(tmp_path, keeper):
+def test_what_is_old_is_deleted(folder, keeper):
     retention = {"timelines": "1s", "records": "4s"}
-    with Server(tmp_path / "server", keeper, retention=retention) as server:
+    with Server(folder / "server", keeper, retention=retention) as server:
         server.push(lines(range(211)))
         wait_for(lambda: b'"timeline":null' in server.ask("/v1/records?id=7").text.encode(), 3)
         wait_for(lambda: not server.jobs())
-        with sqlite3.connect(f"file:{server.database}?mode=ro", uri=True) as db:
+        with reading(server.database) as db:
             for table in ("records", "jobs", "job_mounts", "job_steps"):
                 assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
 def table_of(database):
     """The jobs without numbers that only the database uses, and their mounts."""
-    with sqlite3.connect(f"file:{database}?mode=ro", uri=True) as db:
+    with reading(database) as db:
         db.row_factory = sqlite3.Row
         jobs = {row["id"]: dict(row) for row in db.execute("SELECT * FROM jobs")}
         mounts = [dict(row) for row in db.execute("SELECT * FROM job_mounts")]
@@ -278,7 +301,7 @@ def test_the_index_is_made_again_while_it_serves(server):
     assert (done.returncode, done.stderr) == (0, "")
     assert table_of(server.database) == before
     server.end(signal.SIGTERM)
-    with sqlite3.connect(server.database) as db:
+    with contextlib.closing(sqlite3.connect(server.database, isolation_level=None)) as db:
         for table in ("jobs", "job_mounts", "job_steps"):
             db.execute(f"DELETE FROM {table}")
     server.start()
@@ -300,7 +323,7 @@ def test_a_copy_is_made_and_a_user_forgotten_while_it_serves(server, tmp_path):
     assert (done.returncode, done.stdout) == (0, "31 records deleted\n")
     assert {job["user"] for job in server.jobs()} == {"made-other"}
     assert b"made-user" not in server.database.read_bytes()
-    with sqlite3.connect(tmp_path / "copy.db") as db:
+    with reading(tmp_path / "copy.db") as db:
         assert db.execute("SELECT count(*) FROM jobs").fetchone() == (48,)
     assert server.push(lines([1000])) == [TAKEN]
 

@@ -471,7 +471,7 @@ TEST(a_job_on_many_nodes_waits_for_the_upkeep)
 	bool has_more;
 
 	for (int i = 0; i < 23; i++) {
-		char node[8];
+		char node[16];
 
 		snprintf(node, sizeof(node), "n%d", i);
 		ASSERT_EQ(put(s, made_job("7", node, 0)), 't');
@@ -699,7 +699,7 @@ TEST(a_user_is_forgotten_by_name_and_number)
 	record->job.uid = 1001;
 	ASSERT_EQ(put(s, record), 't');
 	for (int i = 0; i < 211; i++) { /* more than a batch */
-		char id[8];
+		char id[16];
 
 		snprintf(id, sizeof(id), "%d", 100 + i);
 		record = made_job(id, "a", 0);
@@ -721,7 +721,7 @@ TEST(a_user_is_forgotten_by_name_and_number)
 static void fill(struct store *s)
 {
 	for (unsigned int i = 0; i < 131; i++) {
-		char id[8], node[8];
+		char id[16], node[16];
 		struct record *record;
 
 		snprintf(id, sizeof(id), "%u", 100 + i / 3);
