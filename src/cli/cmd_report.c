@@ -16,11 +16,12 @@
 #include "codec/records.h"
 #include "cli/report.h"
 #include "report/reports.h"
+#include "report/summary.h"
 #include "analysis/rules.h"
 #include "cli/site_rules.h"
 
 struct settings {
-	bool is_merged;
+	bool is_merged, is_summary;
 	struct report_columns columns;
 };
 
@@ -68,6 +69,8 @@ static const char *column_word(const void *target, size_t i)
 }
 
 static const struct cli_option options[] = {
+	{ "summary", 0, NULL, "print five lines, as at the end of a job's output",
+	  offsetof(struct settings, is_summary), NULL },
 	{ "columns", 'o', "LIST", "list the records, a line each, with these columns",
 	  offsetof(struct settings, columns), parse_columns, column_word },
 	{ "merge", 'm', NULL,
@@ -106,15 +109,21 @@ static int print(const struct output *output, struct records *records, bool is_m
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
-/* A line a record, for scripts and wide terminals. */
-static int print_list(const struct records *records, const struct report_columns *columns,
-		      struct error *err)
+/* What stands alone on the standard output: a line a record, or five lines of all of them. */
+static int print_short(const struct settings *s, struct records *records, const struct rules *rules,
+		       struct error *err)
 {
 	_cleanup_(sheet_clear) struct sheet sheet = {};
-	int r = sheet_open(stdout, &sheet);
+	int r = s->is_summary ? arguments_merge(records, err) : 0;
 
+	if (r < 0)
+		return r;
+	r = sheet_open(stdout, &sheet);
 	if (r == 0) {
-		report_list(records, columns, &sheet.page);
+		if (s->is_summary)
+			summary_text(records->items[0], rules, &sheet.page);
+		else
+			report_list(records, &s->columns, &sheet.page);
 		r = sheet_print(&sheet);
 	}
 	if (r == 0 && fflush(stdout) != 0)
@@ -122,14 +131,26 @@ static int print_list(const struct records *records, const struct report_columns
 	return r < 0 ? error_set_errno(err, r, "cannot write to the standard output") : 0;
 }
 
-/* What goes with a list of records. */
-static int check_list(const struct settings *s, const struct output *output, struct error *err)
+static bool is_short(const struct settings *s)
 {
-	if (!s->columns.count || (output->format == OUTPUT_TEXT && !output->file && !s->is_merged))
+	return s->is_summary || s->columns.count;
+}
+
+/* What goes with these. */
+static int check_short(const struct settings *s, const struct output *output, struct error *err)
+{
+	const char *option = s->is_summary ? "--summary" : "-o";
+
+	if (!is_short(s))
+		return 0;
+	if (s->is_summary && s->columns.count)
+		return error_set(err, -EINVAL, "'--summary' and '-o' exclude each other");
+	if (output->format == OUTPUT_TEXT && !output->file && !output->is_full && !s->is_merged)
 		return 0;
 	return error_set(err, -EINVAL,
-			 "'-o' lists records as text: it goes with no file, no other format and no "
-			 "'--merge'");
+			 "'%s' prints text: it goes with no file, no other format, '--full' or "
+			 "'--merge'",
+			 option);
 }
 
 static int run_report(const struct cli_command *command, int argc, char **argv)
@@ -148,7 +169,7 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 
 	if (r == 0)
 		return CLI_WELL;
-	if (r < 0 || output_settle(&output, &err) < 0 || check_list(&settings, &output, &err) < 0)
+	if (r < 0 || output_settle(&output, &err) < 0 || check_short(&settings, &output, &err) < 0)
 		return cli_misuse(command, &err);
 	r = output_check(&output, &err);
 	if (r == 0)
@@ -156,8 +177,8 @@ static int run_report(const struct cli_command *command, int argc, char **argv)
 	if (r == 0)
 		r = site_rules_load(command, NULL, &rules, &err);
 	output.rules = rules;
-	if (r == 0 && settings.columns.count)
-		r = print_list(&records, &settings.columns, &err);
+	if (r == 0 && is_short(&settings))
+		r = print_short(&settings, &records, rules, &err);
 	else if (r == 0)
 		r = print(&output, &records, settings.is_merged, &err);
 	return r < 0 ? cli_fail(command, &err) : exit_code;

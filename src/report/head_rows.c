@@ -127,6 +127,12 @@ const char *finding_action(const struct insight *insight)
 	return insight->directive ? insight->directive : insight->advice;
 }
 
+const char *findings_verdict(const struct analysis *a)
+{
+	return a->efficiency.core_time.has_causes ? "Nothing stands out."
+						  : "Nothing stands out in what was measured.";
+}
+
 void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, struct rows *rows)
 {
 	struct rows_item *item = rows_add(rows, ITEM_FINDINGS, forms, NULL);
@@ -134,9 +140,7 @@ void findings_rows(const struct analysis *a, bool is_whole, unsigned int forms, 
 	if (item)
 		item->findings = (struct rows_findings){
 			.analysis = a,
-			.verdict = a->efficiency.core_time.has_causes
-					   ? "Nothing stands out."
-					   : "Nothing stands out in what was measured.",
+			.verdict = findings_verdict(a),
 			.is_whole = is_whole,
 		};
 }

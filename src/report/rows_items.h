@@ -72,6 +72,9 @@ struct rows_findings {
  * order of the analysis.  Returns how many. */
 size_t findings_first(const struct insights *insights, const struct insight *ret[FINDINGS_FIRST]);
 
+/* What is said where there are none. */
+const char *findings_verdict(const struct analysis *a);
+
 /* What to do in one line: what to ask the resource manager for, else the advice; NULL: neither. */
 const char *finding_action(const struct insight *insight);
 

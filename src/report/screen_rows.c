@@ -201,10 +201,15 @@ static void add_survivors(const struct record *r, struct rows *rows)
 		rows_say(rows, " ", "and %zu more", r->survivor_count - SURVIVORS_SHOWN);
 }
 
-void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+void efficiency_rows(const struct record *r, const struct analysis *a, struct rows *rows)
 {
 	add_cpu(r, &a->efficiency.uses[RESOURCE_CORES], rows);
 	add_memory(r, &a->efficiency.uses[RESOURCE_MEMORY], rows);
+}
+
+void summary_rows(const struct record *r, const struct analysis *a, struct rows *rows)
+{
+	efficiency_rows(r, a, rows);
 	add_work(r, rows);
 	add_processes(r, rows);
 	add_survivors(r, rows);

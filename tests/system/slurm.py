@@ -92,8 +92,8 @@ def make_users(keeper, names=USERS):
 
 class Slurm:
     """@folder: where all may look, else one is made.  @version of the cgroups; @jobscripts: our own prolog and
-    epilog, which leave their files in .facts; @memory in MiB; @more, @cgroup_more: lines for slurm.conf and
-    cgroup.conf."""
+    epilog, which leave their files in .facts; @memory in MiB; @more, @cgroup_more: lines for slurm.conf (with
+    {folder} for ours) and cgroup.conf."""
 
     def __init__(self, folder=None, version="v1", address="127.0.0.1", jobscripts=False, memory=1024, more="",
                  cgroup_more=""):
@@ -139,7 +139,8 @@ class Slurm:
         (self.folder / "slurm.conf").write_text(SLURM_CONF.format(
             folder=self.folder, host=self.host, node=self.node, address=self.address, cpus=os.cpu_count(),
             controller_port=controller_port, node_port=node_port, first_job=random.randrange(10**5, 6 * 10**7),
-            memory=self.memory, prolog=self.folder / "prolog.sh", epilog=self.folder / "epilog.sh", more=self.more))
+            memory=self.memory, prolog=self.folder / "prolog.sh", epilog=self.folder / "epilog.sh",
+            more=self.more.replace("{folder}", str(self.folder))))
         (self.folder / "cgroup.conf").write_text(CGROUP_CONF.format(version=self.version, more=self.cgroup_more))
 
     @property

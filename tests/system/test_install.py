@@ -17,6 +17,7 @@ from keeper import Keeper
 OWN_FILES = {"lib/systemd/system/jobmeter-agent.service", "lib/sysusers.d/jobmeter.conf",
              "share/jobmeter/agent.yaml", "share/jobmeter/prometheus/jobmeter.yml",
              "share/jobmeter/slurm/prolog-jobmeter.sh", "share/jobmeter/slurm/epilog-jobmeter.sh",
+             "share/jobmeter/slurm/task-epilog-jobmeter.sh",
              "share/jobmeter/examples/hog.c", "share/jobmeter/examples/locks.c", "share/jobmeter/examples/matrix.c",
              "share/jobmeter/examples/ranks.c", "share/jobmeter/examples/pack-headers", "share/jobmeter/insights.yaml",
              "share/jobmeter/site-insights.yaml",
@@ -59,7 +60,7 @@ def test_programs_and_scripts_can_be_run(installed):
     for path in ("bin/jobmeter", "bin/jobmeter-agent"):
         done = subprocess.run([top / path, "--version"], capture_output=True, text=True)
         assert (done.returncode, done.stdout.split()[0]) == (0, os.path.basename(path))
-    for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "examples/pack-headers"):
+    for path in ("slurm/prolog-jobmeter.sh", "slurm/epilog-jobmeter.sh", "slurm/task-epilog-jobmeter.sh", "examples/pack-headers"):
         assert stat.S_IMODE((top / "share/jobmeter" / path).stat().st_mode) == 0o755
 
 

@@ -168,6 +168,23 @@ def test_files_go_ten_minutes_after_the_end(scripts):
     assert sorted(p.name for p in scripts.jobs.iterdir()) == ["other-1.json", "slurm-2.json", "slurm-3.json"]
 
 
+@pytest.mark.parametrize("environment", [
+    {}, {"SLURM_JOB_ID": "x"}, {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0"}, {"SLURM_JOB_ID": "7"},
+    {"SLURM_JOB_ID": "7", "JOBMETER": "/nonexistent"}], ids=repr)
+def test_the_task_epilog_says_nothing_where_there_is_nothing_to_say(scripts, environment):
+    """No batch script, no agent (the socket is none), no program."""
+    assert quiet(scripts.run("task-epilog", JOBMETER_SOCKET="/nonexistent", **environment))
+
+
+def test_the_task_epilog_repeats_what_the_program_says_and_nothing_if_it_fails(scripts):
+    program = scripts.folder / "program"
+    program.write_text('#!/bin/sh\necho "$@"; echo what failed >&2; exit $CODE\n')
+    program.chmod(0o755)
+    done = scripts.run("task-epilog", SLURM_JOB_ID="7", JOBMETER=str(program), CODE="0")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "report --summary slurm/7\n")
+    assert quiet(scripts.run("task-epilog", SLURM_JOB_ID="7", JOBMETER=str(program), CODE="1"))
+
+
 def test_shellcheck_finds_nothing():
     if not shutil.which("shellcheck"):
         pytest.skip("there is no shellcheck")

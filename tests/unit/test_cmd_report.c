@@ -117,6 +117,37 @@ TEST(several_are_merged_or_stand_on_lines)
 	ASSERT_CONTAINS(csv, "\n,made-node17,");
 }
 
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text; text++)
+		count += *text == '\n';
+	return count;
+}
+
+TEST(a_summary_is_five_lines)
+{
+	_cleanup_free_ char *train = NULL, *calm = NULL, *both = NULL, *misuse = NULL;
+
+	ASSERT_EQ(report("--summary DATA/made-train.json", &train), CLI_WELL);
+	ASSERT_EQ(count_lines(train), (size_t)5);
+	ASSERT(strncmp(train, "jobmeter: train.sh   OK, 2 m 14 s   made-node17, 4 cores\n  ",
+		       strlen("jobmeter: train.sh   OK, 2 m 14 s   made-node17, 4 cores\n  ")) ==
+	       0);
+	ASSERT_CONTAINS(train, " -> ");
+	ASSERT_CONTAINS(train, "\n  CPU efficiency ");
+	ASSERT_CONTAINS(train, "\n  Memory efficiency ");
+	ASSERT_CONTAINS(train, "\n  More: jobmeter report --full ");
+	ASSERT_EQ(report("--summary DATA/made-short.json", &calm), CLI_WELL);
+	ASSERT_EQ(count_lines(calm), (size_t)5);
+	ASSERT_CONTAINS(calm, "\n  Nothing stands out");
+	ASSERT_EQ(report("--summary DATA/made-train.json DATA/made-train-before.json", &both),
+		  CLI_WELL);
+	ASSERT_EQ(count_lines(both), (size_t)5);
+	ASSERT_EQ(report("--summary --json DATA/made-train.json", &misuse), CLI_USAGE);
+}
+
 TEST(a_list_has_the_columns_that_are_wanted_and_nothing_else)
 {
 	const char *both = "DATA/made-train.json DATA/made-train-before.json";
