@@ -362,8 +362,7 @@ TEST(a_server_is_a_url_and_beyond_this_machine_it_is_https)
 	expect_refused("units: on\nserver: http://127.0.0.1.example.org\n",
 		       "agent.yaml:2: server: 'http://127.0.0.1.example.org' is another machine, "
 		       "which wants https (or 'insecure: on')");
-	_cleanup_(config_freep) struct config *c =
-		parsed("server: http://10.0.0.1\ninsecure: on\n");
+	config_free(parsed("server: http://10.0.0.1\ninsecure: on\n"));
 }
 
 TEST(the_environment_goes_before_the_file)

@@ -59,11 +59,12 @@ TEST(a_row_gives_back_a_record_for_arithmetic)
 {
 	_cleanup_(record_freep) struct record *record = made_record(0), *back = NULL;
 	_cleanup_(job_row_clear) struct job_row row = JOB_ROW_EMPTY;
-	uint64_t share, again;
+	uint64_t share, again = 0;
 
 	ASSERT_OK(job_row_of_record(record, &row));
 	back = job_row_record(&row);
-	ASSERT(record_utilization(record, &share) && record_utilization(back, &again));
+	ASSERT(record_utilization(record, &share));
+	ASSERT(record_utilization(back, &again));
 	ASSERT_EQ(again, share);
 }
 

@@ -278,14 +278,14 @@ TEST(a_line_comes_back_byte_for_byte)
 TEST(a_timeline_stands_apart_wherever_it_stood)
 {
 	static const char *const lines[] = {
-		"{\"timeline\": " TIMELINE
-		"}, \"schema\": \"jobmeter.record/1\", \"node\": \"n\", \"job\": "
-		"{\"manager\": \"run\", \"id\": \"1\"}, \"time\": {\"start\": \"2026-02-03T04:05:06Z\"}}",
-		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"x\":{\"timeline\":{}},\"job\":"
-		"{\"manager\":\"run\",\"id\":\"2\"},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},"
-		"\"s\":\"\\\"},{\\\\\",\"timeline\" : " TIMELINE ",\"a\":[\"}\"]} }",
-		"{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"run\",\"id\":\"3\"},"
-		"\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":null}",
+		("{\"timeline\": " TIMELINE
+		 "}, \"schema\": \"jobmeter.record/1\", \"node\": \"n\", \"job\": "
+		 "{\"manager\": \"run\", \"id\": \"1\"}, \"time\": {\"start\": \"2026-02-03T04:05:06Z\"}}"),
+		("{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"x\":{\"timeline\":{}},\"job\":"
+		 "{\"manager\":\"run\",\"id\":\"2\"},\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},"
+		 "\"s\":\"\\\"},{\\\\\",\"timeline\" : " TIMELINE ",\"a\":[\"}\"]} }"),
+		("{\"schema\":\"jobmeter.record/1\",\"node\":\"n\",\"job\":{\"manager\":\"run\",\"id\":\"3\"},"
+		 "\"time\":{\"start\":\"2026-02-03T04:05:06Z\"},\"timeline\":null}"),
 	};
 	_cleanup_(store_closep) struct store *s = open_store("apart");
 
