@@ -20,7 +20,7 @@ COMMANDS = {
 }
 VALUES = {"N": "7", "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
           "ID[,ID]": "123,slurm/124", "LIST": "T0", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
-          "PORT": "19840", "CONDITION": "'elapsed > 1.1x'"}
+          "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "insights")
 # What does not go with what the command does else.
 ALONE = {("insights", "list"): "", ("insights", "names"): "", ("insights", "check"): "", ("doctor", "no-costs"): "",
@@ -61,6 +61,11 @@ def of_help(programs):
     """Each option of each command by its name and by its letter; of a choice each word, where that takes no measuring."""
     for invocation in offered.invocations(programs):
         name = "".join(invocation[1:])
+        if invocation[0] == "jobmeter-server":  # which would serve
+            for letter, option, argument in offered.options(programs, invocation):
+                value = "/dev/null" if option == "config" else value_of(option, argument)
+                yield f"jobmeter-server --dump-config --{option} {value}".strip()
+            continue
         for letter, option, argument in offered.options(programs, invocation):
             words = choice_of(programs, invocation, option)
             values = words if name in AT_ONCE else words[-1:]

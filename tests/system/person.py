@@ -21,7 +21,7 @@ class Person:
         self.state = folder / "state"
         bin_folder = folder / "build"  # the build may lie where nobody may go
         bin_folder.mkdir(parents=True)
-        for program in ("jobmeter", "jobmeter-agent"):
+        for program in ("jobmeter", "jobmeter-agent", "jobmeter-server"):
             shutil.copy2(programs / program, bin_folder / program)
         for parent in [folder, *folder.parents]:
             if str(parent).startswith("/tmp/") and parent.stat().st_mode & 0o005 != 0o005:

@@ -18,14 +18,15 @@ from repository import REPOSITORY
 
 AT_A_TIME = 4  # they mostly wait
 READS_ALL = re.compile(r"^jobmeter report .*\S/$")  # of a folder, into which other lines write
-ENDLESS = ("watch", "top", "agent", "up")
+DAEMONS = ("agent", "server")
+ENDLESS = ("watch", "top", "up", *DAEMONS)
 MISUSED = ("top", "run", "watch", "compare")  # without an argument, and top without a terminal
 KEPT = 200
 
 
 def exit_codes(programs, name):
     """Those that the manual page lists."""
-    page = programs / f"share/man/{'jobmeter-' + name if name != 'agent' else 'jobmeter-agent'}.{8 if name == 'agent' else 1}"
+    page = programs / f"share/man/jobmeter-{name}.{8 if name in DAEMONS else 1}"
     part = re.search(r"^\.SH EXIT STATUS$(.*?)^\.SH", page.read_text(), re.MULTILINE | re.DOTALL)[1]
     codes = {int(code) for code in re.findall(r"^(\d+)$", part, re.MULTILINE)}
     return codes or {0} | {int(code) for code in re.findall(r"\b(\d+)\b(?! and the signal)", part)} - {128}
@@ -33,7 +34,7 @@ def exit_codes(programs, name):
 
 @pytest.fixture(scope="module")
 def codes(programs):
-    found = {name: exit_codes(programs, name) for name in [*offered.commands(programs), "agent"]}
+    found = {name: exit_codes(programs, name) for name in [*offered.commands(programs), *DAEMONS]}
     found["help"] = {0, 2}  # it has no page of its own
     assert found["run"] >= {0, 1, 2, 126, 127} and found["compare"] == {0, 1, 2, 3} and found["agent"] == {0, 1, 2}
     return found
@@ -119,7 +120,8 @@ def socket(request):
 
 
 def name_of(line):
-    return "agent" if "jobmeter-agent" in line else (line[line.index("jobmeter"):].split() + [""])[1]
+    daemon = next((name for name in DAEMONS if f"jobmeter-{name}" in line), None)
+    return daemon or (line[line.index("jobmeter"):].split() + [""])[1]
 
 
 def complaint_of(line, done, codes):
@@ -132,10 +134,10 @@ def complaint_of(line, done, codes):
         return f"its page knows no {done.returncode}"
     if "Traceback" in done.stderr or "Sanitizer" in done.stderr:
         return "crashed"
-    if done.returncode in (1, 2, 126, 127) and name not in ("doctor", "agent") and \
+    if done.returncode in (1, 2, 126, 127) and name not in ("doctor", "up", *DAEMONS) and \
             (len(said) != 1 or not said[0].startswith("jobmeter") or len(said[0]) < 20):
         return "does not say why in a line"
-    if done.returncode in (1, 2) and name in ("doctor", "agent") and not done.stdout + done.stderr and not re.search(" -q| --quiet", line):
+    if done.returncode in (1, 2) and name in ("doctor", *DAEMONS) and not done.stdout + done.stderr and not re.search(" -q| --quiet", line):
         return "says nothing"
     return None
 
