@@ -75,7 +75,7 @@ def site(slurm, programs):
                                user=user)
             told[str(job)] = (user, size)
         slurm.wait_until_over(600)
-        wait_for(lambda: len([row for row in up.jobs("--all", "-o", "id,end") if row["end"]]) >= JOBS, 180,
+        wait_for(lambda: told.keys() <= {row["id"] for row in up.jobs("--all", "-o", "id,end") if row["end"]}, 180,
                  lambda: f"{len(up.jobs('--all', '-o', 'id'))} of {JOBS} jobs arrived\n{up.log()}")
         yield up, told
 
