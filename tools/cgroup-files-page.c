@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/cgroup-files.md: which number of a job comes from which file of its cgroup, from the
- * code's tables. */
+/* Print docs/internals/cgroup-files.md: which number of a job comes from which file of its cgroup,
+ * from the code's tables. */
 #include <stdio.h>
 
 #include "cgroup/allocation.h"

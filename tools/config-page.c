@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/agent-config.md (config-page reference) or share/agent.yaml (config-page example),
- * from the table in src/config/config.c. */
+/* Print docs/sites/agent-config.md (config-page reference) or share/agent.yaml (config-page
+ * example), from the table in src/config/config.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ static int print_reference(void)
 	     "# The agent's settings\n\n"
 	     "They stand in `/etc/jobmeter/agent.yaml`, which need not be there: then the defaults "
 	     "hold.\n"
-	     "[share/agent.yaml](../share/agent.yaml) is an example with all of them. A setting "
+	     "[share/agent.yaml](../../share/agent.yaml) is an example with all of them. A setting "
 	     "`a.b` is `b` in the\n"
 	     "map `a`. What the environment says goes before the file; lists are `a, b` there, or "
 	     "`[...]` as in YAML.\n\n"
@@ -40,7 +40,7 @@ static int print_example(void)
 	puts("# SPDX-License-Identifier: MIT\n"
 	     "# The agent's settings: /etc/jobmeter/agent.yaml.  What is commented out is the "
 	     "default.\n"
-	     "# Made by tools/config-page; docs/agent-config.md has the same as a table.");
+	     "# Made by tools/config-page; docs/sites/agent-config.md has the same as a table.");
 	return config_print_example(stdout) < 0;
 }
 

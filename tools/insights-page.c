@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/insights.md: how rules are written, the names that they may use, and each rule that is
- * built in. */
+/* Print docs/internals/insights.md: how rules are written, the names that they may use, and each
+ * rule that is built in. */
 #include <stdio.h>
 
 #include "basic/cleanup.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/metrics.md: the reference of all metrics and fields of a record, from their tables. */
+/* Print docs/internals/metrics.md: the reference of all metrics and fields of a record, from their
+ * tables. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ int main(void)
 	     "within a node and add up over nodes; gauges tell of now, and add up over nodes only.  "
 	     "A value that\n"
 	     "nobody measured is `null` in a record and has no series: absent is not zero.\n"
-	     "[record.md](record.md) has the record as a whole, [exposition.md](exposition.md) what\n"
+	     "[record.md](record.md) has the record as a whole, [prometheus.md](../sites/prometheus.md) what\n"
 	     "is scraped.");
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		print_scope(&scopes[i]);
