@@ -128,7 +128,7 @@ static int ask(const struct client *c, const char *target, const char *body, int
 	ret->max = CLIENT_ANSWER_MAX;
 	r = perform(&exchange, ret, &gave_up);
 	if (gave_up)
-		return error_set(err, r, "nobody waits any longer for the agent at '%s'", c->path);
+		return error_set(err, r, "stopped waiting for the agent at '%s'", c->path);
 	if (r < 0)
 		return say_failure(c, r, ret, err);
 	return ret->status == 200 ? 0 : say_refusal(c, ret, err);

@@ -178,7 +178,7 @@ static struct source_state *free_source(struct source_state *s)
 const struct source source_node_mounts = {
 	.name = "node_mounts",
 	.label = "free space of the node's file systems: ",
-	.help = "Size and free space of the node's file systems, of the types in filesystems.",
+	.help = "Sample size and free space of the node's file systems, of the types in filesystems.",
 	.open = open_source,
 	.sample = sample,
 	.free = free_source,
