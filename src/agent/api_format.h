@@ -54,5 +54,4 @@ struct api_wish { /* what a reader of snapshots has, and wants */
  * @values are copied. */
 int api_stream_snapshot(struct snapshot *snapshot, const struct api_view *view,
 			const struct job_record_node *node, const struct node_values *values,
-			const struct api_wish *wish,
-			struct http_answer *ret);
+			const struct api_wish *wish, struct http_answer *ret);
