@@ -38,14 +38,14 @@ test-kernel: build
 
 bench: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
-	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/cost.md
+	@$(BUILD)/bench/jobmeter-bench --jobmeter $(BUILD)/jobmeter --update docs/internals/cost-measured.md
 
 # What a reading of many jobs costs; a whole agent, beside another exporter; and what works lose to it: half an hour.
 bench-agent: build
 	@sh tools/install-packages $(BENCH_PACKAGES)
-	@$(BUILD)/bench/bench-reading --update docs/cost.md
-	@$(BUILD)/bench/bench-agent --update docs/cost.md
-	@$(BUILD)/bench/bench-top --update docs/cost.md
+	@$(BUILD)/bench/bench-reading --update docs/internals/cost-measured.md
+	@$(BUILD)/bench/bench-agent --update docs/internals/cost-measured.md
+	@$(BUILD)/bench/bench-top --update docs/internals/cost-measured.md
 
 install: build
 	@meson configure $(BUILD) -Dprefix=$(PREFIX)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/cgroup-files.md: which number of a job comes from which file of its cgroup, from the
- * code's tables. */
+/* Print docs/internals/cgroup-files.md: which number of a job comes from which file of its cgroup,
+ * from the code's tables. */
 #include <stdio.h>
 
 #include "cgroup/allocation.h"
@@ -36,7 +36,7 @@ static void print_field(const struct group_field *f)
 	if (f->since)
 		printf(", from Linux %s on", f->since);
 	if (f->is_seldom)
-		printf(" (looked at)");
+		printf(" (sampled)");
 	if (f->is_fallback)
 		printf(" | tasks");
 	else
@@ -91,26 +91,23 @@ int main(void)
 {
 	puts("<!-- Made by tools/cgroup-files-page from the tables in src/meter; a test compares them. -->\n"
 	     "# Where the numbers of a job come from\n\n"
-	     "The kernel keeps some numbers of a cgroup in files of the group itself, which v1 and v2 name differently.\n"
-	     "On v1 each controller may have a hierarchy of its own, and a group is looked for at the same path in each;\n"
-	     "what is not there is absent, which is not zero. Numbers of files hold those of groups below, but where it\n"
-	     "says \"of the group alone\"; the time that a quota held a group back is of its own quota alone.\n\n"
-	     "- **with BPF**: \"tasks\" are the counters that each task has in the kernel, summed over the live and the\n"
-	     "  ended ones. A peak is taken once more as the group ends, with what no reading saw.\n"
-	     "- **looked at**: `run` and `watch` read it each second while the job lives, the agent as the job begins, whenever\n"
-	     "  memory in use is a tenth more than at the greatest look before, and at each 64th reading; what is told is the\n"
-	     "  greatest that was seen, so it may have been more in between, and a job that was never looked at has none. `failcnt`\n"
-	     "  is read by the agent as the job begins, and while seven eighths of the limit are in use. How often the limit was\n"
-	     "  hit is as the last reading before the group's end had it.\n"
-	     "- **perf events** are the processor's own counters, of a command and all that it starts, or of the job's group:\n"
-	     "  [how-it-counts.md](how-it-counts.md).\n"
-	     "- **without BPF**: what is left where BPF is refused or switched off. Then the files of a \"tasks\" number\n"
-	     "  are read, and only then: `memory.stat` costs more than all the others together.\n\n"
+	     "The kernel keeps some numbers of a cgroup in files of the cgroup, which v1 and v2 name differently. On v1 each\n"
+	     "controller may have a hierarchy of its own; jobmeter uses the same path in each. A file that does not exist is\n"
+	     "absent, which is not zero. Files include the cgroups below, except where the table says \"of the group alone\";\n"
+	     "throttled time is that of the cgroup's own quota.\n\n"
+	     "- **with BPF**: \"tasks\" are the counters that each task has in the kernel, summed over live and ended tasks.\n"
+	     "  A peak is read once more as the cgroup ends.\n"
+	     "- **sampled**: `run` and `watch` read the file each second. The agent reads it as the job begins, when memory in\n"
+	     "  use is a tenth above the largest sample before, and at each 64th sample; the value is the largest one sampled.\n"
+	     "  The agent reads `failcnt` as the job begins, and while more than seven eighths of the limit are in use.\n"
+	     "- **perf events** are hardware counters of the processor: [processors.md](processors.md).\n"
+	     "- **without BPF**: what is left if BPF is refused or switched off. Only then are the files of a \"tasks\" number\n"
+	     "  read: `memory.stat` costs more than all others together.\n\n"
 	     "| number | v1 | v2 | with BPF | without BPF |\n|---|---|---|---|---|");
 	for (size_t id = 0; id < METRIC_JOB_COUNT; id++)
 		print_metric((enum metric_id)id);
-	puts("\nCores are those of the nearest cpuset from the group up, or the least quota where that is less; memory is\n"
-	     "the least limit, and absent where that is more than the machine has. A file is kept open from one reading to\n"
-	     "the next, within what RLIMIT_NOFILE allows; beyond that it is opened and closed each time, and counted.");
+	puts("\nCores are those of the nearest cpuset from the cgroup up, or the smallest quota if that is less. Memory is\n"
+	     "the smallest limit, and absent if that is more than the machine has. Files stay open between samples, within\n"
+	     "RLIMIT_NOFILE; beyond that they are opened and closed each time, and counted.");
 	return 0;
 }

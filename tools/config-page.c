@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/agent-config.md (config-page reference) or share/agent.yaml (config-page example),
- * from the table in src/config/config.c. */
+/* Print docs/sites/agent-config.md (config-page reference) or share/agent.yaml (config-page
+ * example), from the table in src/config/config.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,26 +11,25 @@ static int print_reference(void)
 	puts("<!-- Made by tools/config-page from the table in src/config/config.c; a test compares "
 	     "them. -->\n"
 	     "# The agent's settings\n\n"
-	     "They stand in `/etc/jobmeter/agent.yaml`, which need not be there: then the defaults "
-	     "hold.\n"
-	     "[share/agent.yaml](../share/agent.yaml) is an example with all of them. A setting "
+	     "They are in `/etc/jobmeter/agent.yaml`. The file may be missing: then the defaults "
+	     "apply.\n"
+	     "[share/agent.yaml](../../share/agent.yaml) is an example with all of them. A setting "
 	     "`a.b` is `b` in the\n"
-	     "map `a`. What the environment says goes before the file; lists are `a, b` there, or "
-	     "`[...]` as in YAML.\n\n"
-	     "    jobmeter-agent --check-config    is it right?  0, or 2 and the line that is "
+	     "map `a`. The environment overrides the file; lists are `a, b` there, or `[...]` as in "
+	     "YAML.\n\n"
+	     "    jobmeter-agent --check-config    check the settings: 0, or 2 and the line that is "
 	     "wrong\n"
-	     "    jobmeter-agent --dump-config     what holds, and where each setting comes "
-	     "from\n\n"
-	     "An unknown name, a value that is not allowed, a name that stands twice: each is an "
-	     "error with its line,\n"
-	     "and the agent does not start. `systemctl reload jobmeter-agent` (SIGHUP) reads it "
-	     "all again. When\n"
-	     "something is wrong, what held before goes on holding, and the log says why. Settings "
-	     "changed by\n"
-	     "*restart* keep what they have until then, and are named in the log.\n\n"
-	     "YAML is taken in its plain forms: no anchors, aliases, tags or second documents, at "
-	     "most 256 KiB. The\n"
-	     "file must be root's and not writable by everyone.\n");
+	     "    jobmeter-agent --dump-config     print every setting and where it comes from\n\n"
+	     "An unknown name, a value that is not allowed and a name given twice are errors, "
+	     "reported with their line;\n"
+	     "the agent then does not start. `systemctl reload jobmeter-agent` (SIGHUP) reads the "
+	     "file again. If a\n"
+	     "setting is wrong, the old settings stay and the log says why. Settings marked "
+	     "*restart* change at the next\n"
+	     "start, and the log names them until then.\n\n"
+	     "The YAML may have no anchors, aliases, tags or second documents, and at most 256 KiB. "
+	     "The file must\n"
+	     "belong to root and must not be writable by everyone.\n");
 	config_print_reference(stdout);
 	return 0;
 }
@@ -40,7 +39,7 @@ static int print_example(void)
 	puts("# SPDX-License-Identifier: MIT\n"
 	     "# The agent's settings: /etc/jobmeter/agent.yaml.  What is commented out is the "
 	     "default.\n"
-	     "# Made by tools/config-page; docs/agent-config.md has the same as a table.");
+	     "# Made by tools/config-page; docs/sites/agent-config.md has the same as a table.");
 	return config_print_example(stdout) < 0;
 }
 

@@ -1,50 +1,46 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/insights.md: how rules are written, the names that they may use, and each rule that is
- * built in. */
+/* Print docs/internals/insights.md: how rules are written, and each rule that is built in. */
 #include <stdio.h>
 
 #include "basic/cleanup.h"
 #include "basic/error.h"
-#include "analysis/formula.h"
-#include "analysis/patterns.h"
 #include "analysis/rules.h"
-#include "analysis/variables.h"
 
 /* clang-format off */
 static const char concept[] =
 	"# Insights\n"
 	"\n"
-	"What stands out in a job, with its numbers, where the threshold is from, and what to do: as the first sentences of\n"
-	"each report, as sections of each record, and alone:\n"
+	"Insights are what stands out in a job, with its numbers, the source of each threshold, and what to do. They are the\n"
+	"first sentences of each report, sections of each record, and a command of their own:\n"
 	"\n"
-	"    jobmeter insights                        of the last local run\n"
+	"    jobmeter insights                                 of the last local run\n"
 	"    jobmeter insights run.json --format markdown      for a mail or a ticket\n"
 	"    jobmeter insights 123 --json\n"
-	"    jobmeter insights run.json --fail-on warning      exit code 3 if there is one as severe\n"
-	"    jobmeter insights --list                 the rules\n"
-	"    jobmeter insights --names                the names that rules may use\n"
-	"    jobmeter insights --check site.yaml      is this file right?\n"
-	"    jobmeter insights --rules site.yaml run.json      by these rules, too\n"
+	"    jobmeter insights run.json --fail-on warning      exit code 3 if there is one at least as severe\n"
+	"    jobmeter insights --list                          all rules with conditions, thresholds, sources and files\n"
+	"    jobmeter insights --names                         the names that rules may use\n"
+	"    jobmeter insights --check site.yaml               check a file of rules\n"
+	"    jobmeter insights --rules site.yaml run.json      add the rules of a file\n"
 	"\n"
-	"**Nothing is said without its numbers.** A condition that depends on something unknown is neither true nor false: the\n"
-	"rule says nothing, and is listed as `not known`, with the names that are missing. So there is no advice about memory\n"
-	"without a limit, and none about causes of waiting where nobody looked at them.\n"
+	"**Every finding shows its numbers.** If a condition depends on something unknown, it is neither true nor false: the rule\n"
+	"stays silent and is listed as `not known`, with the missing names. So there is no advice about memory without a limit,\n"
+	"and none about causes of waiting that were not measured.\n"
 	"\n"
-	"Below a second only crashes and processes that were killed for want of memory are told, and each rule has a least time, count\n"
-	"or share. How often that is right is measured on commands with known causes: [insights-cases.md](insights-cases.md).\n"
+	"Below one second only crashes and OOM kills are reported, and each rule has a least time, count or share.\n"
+	"[insights-cases.md](insights-cases.md) shows how often the first finding is right, on commands with known causes.\n"
 	"\n"
 	"## A file of rules\n"
 	"\n"
-	"Rules come in layers, each of which is a file of one form, and need not be there:\n"
+	"Rules come in layers. Each layer is an optional file of the same form:\n"
 	"\n"
 	"1. `share/insights.yaml`, which is built in;\n"
-	"2. the site's: `/etc/jobmeter/insights.yaml`, or what `$JOBMETER_INSIGHTS` names (empty: none);\n"
+	"2. the site's: `/etc/jobmeter/insights.yaml`, or the file that `$JOBMETER_INSIGHTS` names (empty: none);\n"
 	"3. the user's: `$XDG_CONFIG_HOME/jobmeter/insights.yaml`, else `~/.config/jobmeter/insights.yaml`;\n"
-	"4. the file that `jobmeter insights --rules` names.\n"
+	"4. the file of `jobmeter insights --rules`.\n"
 	"\n"
-	"`run`, `report`, `watch`, `insights` and `compare` take the first three. What a later file says of an `id` goes before what\n"
-	"an earlier one says, key by key, and within `thresholds` and `least` number by number; what it does not mention stays. So a site\n"
-	"changes a number by three lines, and switches off what it does not want (`share/site-insights.yaml` is an example):\n"
+	"`run`, `report`, `watch`, `insights` and `compare` use the first three. For the same `id`, a later file overrides an\n"
+	"earlier one key by key, and within `thresholds` and `least` number by number. So a site changes a number in three lines,\n"
+	"or switches a rule off (`share/site-insights.yaml` is an example):\n"
 	"\n"
 	"    rules:\n"
 	"      - id: cpu-low\n"
@@ -57,16 +53,15 @@ static const char concept[] =
 	"    variables:\n"
 	"      cores_wasted: cpu_allocated_cores - cores_busy\n"
 	"\n"
-	"All thresholds of rules, classes and patterns, and what a rule needs at least, can be changed, each to a value of its kind. `variables` are names of\n"
-	"one's own, at most 64, made of names of the record (not of each other); one that uses names of a mount is for rules that\n"
-	"are asked for each mount. `alone: yes` at the top of a file leaves out all files below it, and what is built in.\n"
+	"`variables` are your own names, at most 64, made of names of the record (not of each other). A variable that uses names\n"
+	"of a mount is for rules with `each: mount`. `alone: yes` at the top of a file ignores all files below it and the\n"
+	"built-in rules.\n"
 	"\n"
-	"Files are checked as they are read, each name and unit, with file and line; `--check FILE` does so above what is built in,\n"
-	"and `--list` shows in which files each rule is made and changed. What a site's or a user's file says stands in reports as\n"
-	"advice: so it must be root's or the reader's own, and nobody else may write to it. One that is not, or is broken, is told in\n"
-	"one line on the standard error, and left out as a whole; it stops no report. Only `--rules` and `--check` fail.\n"
+	"Files are checked when they are read; errors name file and line. The text of a rule appears in reports as advice, so a\n"
+	"file must belong to root or to the reader, and no one else may write to it. Any other file, and a broken one, is ignored\n"
+	"as a whole with one line on the standard error; it stops no report. Only `--rules` and `--check` fail.\n"
 	"\n"
-	"A new rule has what is required here:\n"
+	"A new rule has these keys:\n"
 	"\n"
 	"    rules:\n"
 	"      - id: memory-low\n"
@@ -84,48 +79,56 @@ static const char concept[] =
 	"| key | |\n"
 	"|---|---|\n"
 	"| `id` | small letters, digits and `-`; required, as are `severity`, `source`, `when` and `text` |\n"
-	"| `enabled` | `no`: it is not asked |\n"
+	"| `enabled` | `no` switches the rule off |\n"
 	"| `severity` | `info`, `warning` or `critical` |\n"
-	"| `each` | `mount`: the rule is asked for each mount (and for files whose mount is not known), and may use names of one: `mount_read_bytes`, and `{mount}` in sentences. `mount by path`: the same of operations by path. On many kernels what failed has no mount, and what went well has: then no mount's share says anything, and the rule is asked once, of all mounts together (`\"mount\": null`) |\n"
-	"| `thresholds` | names for numbers, at most 8; they may be used in all that follows |\n"
-	"| `least` | names of the record and what each must at least be, at most 8: the time, count and share below which the rule is silent. Without `elapsed` that is 1 s; `elapsed: 0 s` has it speak of the shortest job |\n"
-	"| `source` | where the thresholds are from |\n"
+	"| `each` | `mount`: the rule is evaluated for each mount (and for files without a known mount), and may use its names: `mount_read_bytes`, and `{mount}` in sentences. `mount by path`: the same for operations by path. On kernels without fentry failed operations have no mount, so the rule is evaluated once, for all mounts together (`\"mount\": null`) |\n"
+	"| `thresholds` | names for numbers, at most 8, usable in the rest of the rule |\n"
+	"| `least` | names of the record and the least value of each, at most 8; below one of them the rule is silent. Without `elapsed` its least value is 1 s |\n"
+	"| `source` | where the thresholds come from |\n"
 	"| `when` | the condition |\n"
-	"| `text` | what is so; at least one number stands in it |\n"
-	"| `advice`, `directive` | what to do, and how to say it to the manager; left out where a number in it is not known |\n"
-	"| `advice_on_network`, `advice_on_disk`, `advice_on_memory` | what to do instead where the files are on a file system of servers (NFS, Lustre...), on a disk of the node, or in memory (tmpfs) |\n"
+	"| `text` | the finding, with at least one number |\n"
+	"| `advice`, `directive` | what to do, and the line for the resource manager; left out if a number in it is unknown |\n"
+	"| `advice_on_network`, `advice_on_disk`, `advice_on_memory` | other advice if the files are on a network file system (NFS, Lustre...), on a disk of the node, or in memory (tmpfs) |\n"
 	"| `resource`, `lost` | what is lost, and how much: bytes or seconds |\n"
-	"| `group` | of several that say the same, only the one that stands first (in the lowest file) speaks |\n"
-	"| `explains` | ids and groups, by `, `, of which this is the cause: they are silent where it speaks |\n"
+	"| `group` | of several rules of a group only the first one speaks (that of the lowest file first) |\n"
+	"| `explains` | ids and groups, separated by `, `, of which this rule is the cause: they are silent when it speaks |\n"
 	"\n"
-	"What stands in braces in a sentence is a number by the same language. It is shown by what it counts; `:memory` behind it\n"
-	"shows bytes as Slurm's `--mem` takes them, rounded up (`4G`), `:whole` a plain number rounded up, and `:signal` the name of a\n"
-	"signal. Words in braces: `{mount}`, `{on_mount}` (\" on /scratch\", or nothing where it is not known), `{command}` (its name\n"
-	"without the directory) and `{oom_command}` (the largest process that was killed for want of memory).\n"
+	"Braces in a sentence contain a number in the same language. `:memory` behind it prints bytes as Slurm's `--mem` takes\n"
+	"them, rounded up (`4G`), `:whole` a plain number rounded up, and `:signal` the name of a signal. Words in braces:\n"
+	"`{mount}`, `{on_mount}` (\" on /scratch\", or nothing if unknown), `{command}` (its name without the directory) and\n"
+	"`{oom_command}` (the largest process that the kernel killed because memory ran out).\n"
 	"\n"
-	"Findings are sorted by severity, and within one as the rules stand in the file: what went wrong, what can be changed in the\n"
-	"program, what was asked for and not used. What another finding explains is left out, so that one cause is told once.\n"
+	"Findings are sorted by severity, then by their order in the file: what went wrong, what can be changed in the program,\n"
+	"what was requested and not used. A finding that another one explains is left out, so each cause appears once.\n"
 	"\n"
-	"`classes` in the same file say what kind of job it was; several may hold. A class has `id`, `thresholds`, `source`,\n"
-	"`when`, `text`, and `share`: how much of the job is so. `patterns` say what is looked for in the timeline: below.\n"
+	"`classes` say what kind of job it was; several may hold. A class has `id`, `thresholds`, `source`, `when`, `text`, and\n"
+	"`share`: how much of the job is so. `patterns` say what to find in the timeline (below). All thresholds can be changed.\n"
 	"\n"
 	"### The language\n"
 	"\n"
 	"- numbers, with a unit if they have one: `4G` `64 KiB` `1.5T` (powers of 1024), `30s` `5 min` `2h` `1d` `10 ms`, `10 %`\n"
-	"- names: those below; a unit at the end may be left out where that names one only (`elapsed`, `memory_peak`)\n"
+	"- names; a unit at the end may be left out if that leaves one name only (`elapsed`, `memory_peak`)\n"
 	"- `+ - * /`, `min(a, b)`, `max(a, b)`, parentheses; `< <= > >= == !=`; `and`, `or`, `not`\n"
-	"- nothing else: no loops, no calls, 1024 bytes and 32 levels at most\n"
+	"- nothing else: no loops, no calls, at most 1024 bytes and 32 levels\n"
 	"\n"
 	"What is added or compared must be of one kind, bytes with bytes. A number without a unit takes that of the other side:\n"
-	"`memory_usage > 80` means 80 %. Since `0.8` might mean either there, it must be written `80 %` or `0.8 %`.\n"
-	"`jobmeter compare --fail-on` has one more word: `1.1x` is 1.1 times what the other side was in the first record.\n"
+	"`memory_usage > 80` means 80 %. Since `0.8` could mean either, write `80 %` or `0.8 %`. In `jobmeter compare --fail-on`,\n"
+	"`1.1x` means 1.1 times the value in the first record. What follows from something unknown is unknown, unless it does not\n"
+	"depend on it: in `a and b`, one \"no\" is enough.\n"
 	"\n"
-	"What follows from something unknown is unknown, unless it does not depend on it: of `a and b` one no is enough.\n"
+	"### Names\n"
+	"\n"
+	"`jobmeter insights --names` lists all of them. Each scalar metric of [metrics.md](metrics.md) has one, by its place in a\n"
+	"record: `cpu.user_seconds` is `cpu_user_seconds`, `io[].read.bytes` is `read_bytes` (all rows but the kernel threads')\n"
+	"and `mount_read_bytes` (one mount), `io[].meta.open.errors` is `open_errors`, `cpu.causes.lock_seconds` is\n"
+	"`blocked_lock_seconds`, and `files.followed.read.bytes` is `files_read_bytes`. Each cause of waiting also has\n"
+	"`blocked_lock_share` (of all time of its threads) and, if it counts as loss, `working_lock_share` (of the working time),\n"
+	"`lost_lock_seconds` and `lost_lock_share` (of the core time).\n"
 	"\n"
 	"## Classes, efficiency, core time\n"
 	"\n"
-	"`jobmeter run`, `report`, `watch` and `insights` write them into JSON and YAML behind the record's own sections, whoever\n"
-	"measured it, and of a session for each job and their sum; what is not known is `null`, and never zero.\n"
+	"`jobmeter run`, `report`, `watch` and `insights` write these sections into JSON and YAML, behind the record's own. What\n"
+	"is not known is `null`, never zero.\n"
 	"\n"
 	"    \"classification\": {\"primary\": \"lock-bound\",\n"
 	"      \"classes\": [{\"id\": \"lock-bound\", \"share\": 0.5, \"text\": \"...\", \"evidence\": {\"lost_lock_share\": 0.5}}],\n"
@@ -140,95 +143,85 @@ static const char concept[] =
 	"      \"directive\": \"#SBATCH --mem=4G\", \"resource\": \"memory\", \"lost_bytes\": 13851269530,\n"
 	"      \"evidence\": {\"memory_usage\": 0.19375, \"...\": 0}, \"condition\": \"...\", \"source\": \"...\"}]\n"
 	"\n"
-	"A job may be of several classes: each has a condition and a share of its own, and the greatest share is the *primary*\n"
-	"one. Most shares are parts of the core time, which do not overlap; `mixed` is the sum of two such parts, `balanced` work\n"
-	"times load balance, `cpu-contended` a part of the time that threads wanted a core, `memory-stalled` one of the elapsed time.\n"
-	"`mixed` is a job of which two things take a good part each and none takes nearly all, `balanced` one whose cores share the\n"
-	"work evenly while nothing holds it up: neither is what is left when no other class holds, and a job may have none. What\n"
-	"depends on a number that nobody measured is under `unknown`: without T1 all that is lost to a cause, without T2 spinning,\n"
-	"on cgroup v1 pressure. `network-bound` is told by the time that threads were blocked on sockets; how much went over the\n"
-	"network is not measured, and no class says so.\n"
+	"**Classes.** A job may have several classes, or none. Each has a condition and a share; the largest share is the\n"
+	"*primary* one. Most shares are parts of the core time, which do not overlap. `mixed` is a job of which two things take a\n"
+	"good part each and none takes nearly all; its share is their sum. `balanced` is a job whose cores share the work evenly\n"
+	"while nothing holds it up. `cpu-contended` is a part of the time that threads wanted a core, `memory-stalled` a part of\n"
+	"the elapsed time. What depends on an unmeasured number is under `unknown`.\n"
 	"\n"
-	"**Core time** is allocated cores times elapsed time. What was not on a CPU is *unused*. Of that, what a hypervisor or\n"
-	"interrupts took from threads on a CPU (`stolen`) is lost first and whole, being core time itself. What is left of it is\n"
-	"shared out over the causes for which threads waited meanwhile, in proportion, and none gets more than threads waited for it:\n"
+	"**Core time** is allocated cores times elapsed time. What was not on a CPU is *unused*. Time that a hypervisor or\n"
+	"interrupts took (`stolen`) is lost first. The rest is divided among the causes for which threads waited meanwhile, in\n"
+	"proportion, and none gets more than threads waited for it:\n"
 	"\n"
 	"    lost[c] = waited[c] x min(1, unused / sum of waited)\n"
 	"\n"
 	"over files, sync, page faults, locks, the network and waiting for a CPU. Sleep, poll, pipes and waiting for children are\n"
-	"never lost: there the program wanted to wait, or another of its processes is what it waited for. The rest is *idle*:\n"
-	"nothing was there to run. It is a convention. Where the record has a timeline that tells of CPU time and causes, this is done\n"
-	"for each of its buckets (`intervals` says over how many), else over the whole: then a job that first reads and then\n"
-	"computes on all cores looks as one that does both at a time.\n"
+	"never lost: the program chose to wait, or waited for another of its processes. The remainder is *idle*. This is a\n"
+	"convention. It is computed for each bucket of the timeline (`intervals` says how many) if the record has one, else for\n"
+	"the whole.\n"
 	"\n"
-	"**Spinning** is what a thread does that waits and does not sleep: a rank in a barrier, an idle thread of a pool. It looks\n"
-	"like work, on a CPU. What gives it away are its calls: polls (poll, select, epoll_wait and their kin) that were not to wait\n"
-	"and found nothing, and sched_yield. CPU time from one such look to the next is counted as spun (`cpu.polling_seconds`) where\n"
-	"there were 30 ms of it at most, and in between neither a wait, nor a read or write, nor a poll of another kind. Open MPI looks\n"
-	"each 10 ms, and yields between where there are more ranks than cores. Two things cannot be told from outside: what spins in its\n"
-	"own memory without any call (barriers of OpenMP, spin locks, MPI libraries that never ask the system) is taken for work; and a\n"
-	"program that computes and looks now and then, each 30 ms or oftener, is taken to spin. So there is no class without its counts.\n"
+	"**Spinning** is a thread that waits without sleeping: a rank in a barrier, an idle thread of a pool. It looks like work.\n"
+	"Its calls give it away: polls (poll, select, epoll_wait and the like) with a timeout of zero that find nothing, and\n"
+	"sched_yield. CPU time from one such call to the next is spinning (`cpu.polling_seconds`) if it is at most 30 ms, without\n"
+	"a wait, a read or write, or another kind of poll in between. Open MPI polls every 10 ms. Two things cannot be\n"
+	"distinguished from outside: spinning in memory without any call (OpenMP barriers, spin locks) counts as work, and a\n"
+	"program that computes and polls every 30 ms or oftener counts as spinning.\n"
 	"\n"
-	"**The score** is 100 times used over allocated. Without a site's weights the cores are all that counts. `coverage` is how\n"
-	"many of its five parts are known; `missing` names the others. `formula` goes up when the same record would give another\n"
-	"score; 2 is the first that knows weights, and without them says what 1 said.\n"
+	"**The score** is 100 times used over allocated; without weights, of cores only. `coverage` is the share of its five\n"
+	"parts that are known, `missing` names the others, `formula` is the version of the formula.\n"
 	"\n"
-	"**Weights** are what the scheduler bills by, in a file of rules, with Slurm's words for `TRESBillingWeights`:\n"
+	"**Weights** are what the scheduler bills by, in the words of Slurm's `TRESBillingWeights`:\n"
 	"\n"
 	"    billing:\n"
 	"      gpu: \"CPU=2.0,Mem=0.25G,GRES/gpu=8\"      for this partition\n"
-	"      \"*\": \"CPU=1.0,Mem=0.25G\"               for all others, and where the partition is not known\n"
+	"      \"*\": \"CPU=1.0,Mem=0.25G\"               for all others, and if the partition is unknown\n"
 	"\n"
-	"As Slurm does, memory is billed by the MiB or by the unit behind its weight (`0.25G`: a quarter for each GiB), and the bill is\n"
-	"the sum (`PriorityFlags=MAX_TRES` is not known here; weights are from 0 on). The score is then 100 x sum of (weight x allocated x\n"
-	"used/allocated) / sum of (weight x allocated), over cores and memory; of memory used is its peak. What is not known (no\n"
-	"limit of memory, several records as one) is on neither side, nor is what nobody measures here. The record says so:\n"
+	"As in Slurm, memory is billed by the MiB or by the unit behind its weight (`0.25G`: a quarter for each GiB), and the\n"
+	"bill is the sum (`PriorityFlags=MAX_TRES` is not supported). The score is then 100 x sum of (weight x allocated x\n"
+	"used/allocated) / sum of (weight x allocated), over cores and memory; the memory used is its peak. What is unknown is on\n"
+	"neither side. The record says so:\n"
 	"\n"
 	"    \"billing\": {\"weights\": \"CPU=2.0,Mem=0.25G,GRES/gpu=8\", \"partition\": \"gpu\",\n"
 	"      \"parts\": {\"cores\": 0.666667, \"memory\": 0.333333}, \"left_out\": [\"GRES/gpu\"]}\n"
 	"\n"
-	"and reports show `score 47 of 100, as billed`; without weights `billing` is `null`.\n"
-	"\n"
-	"**The chain** explains the cores' part: used over allocated = touched x balance x not_blocked x not_waiting x other.\n"
-	"*touched* are cores that worked at all, of those allocated; *balance* the mean of their time by the greatest;\n"
-	"*not_blocked* and *not_waiting* what of the time with something to do was not lost to files, locks and the like, and of\n"
-	"the rest not to waiting for a CPU; *other* is what is left to the product: above 1 where threads that waited had touched no core,\n"
-	"below where work did not last all of the time.\n";
+	"**The chain** explains the cores' part: used over allocated = used cores x balance x not_blocked x not_waiting x other.\n"
+	"*used* (in the chain) is the share of allocated cores that worked at all; *balance* the mean of their time divided by\n"
+	"the largest; *not_blocked* and *not_waiting* the parts of the time with work that were not lost to files, locks and the\n"
+	"like, and to waiting for a CPU; *other* is the rest of the product.\n";
 
 static const char patterns_concept[] =
-	"\n## Patterns\n"
 	"\n"
-	"What a job did over time is found in its [timeline](timeline.md), by arithmetic alone: as the section `patterns` of each\n"
-	"record, as marks on the report's curves, as sentences of `jobmeter insights`, and as names for rules.\n"
+	"## Patterns\n"
+	"\n"
+	"Patterns are found in a job's [timeline](timeline.md) by arithmetic alone. They appear in the section `patterns` of each\n"
+	"record, as marks on the report's curves, in findings, and as names for rules.\n"
 	"\n"
 	"    \"patterns\": [{\"id\": \"idle-tail\", \"from\": \"2026-09-21T14:26:40.000000000Z\", \"to\": \"2026-09-21T14:40:00.000000000Z\",\n"
 	"      \"seconds\": 800, \"share\": 0.5, \"lost_core_seconds\": 3200,\n"
 	"      \"text\": \"Nothing was done in the last 13 m 20 s (50 %), from 13 m 20 s on.\"}]\n"
 	"\n"
-	"`\"patterns\": null` is a record without a timeline. A bucket that is not known is a gap, and never zero: it ends what is\n"
-	"idle, it is no edge, and a pattern of which too few buckets are known is unknown, which is not \"none\". A job that is\n"
-	"shorter than a pattern has none. Edges are those of buckets; the first and the last bucket are left out where the job ran\n"
-	"in less than half of them.\n"
+	"`\"patterns\": null` is a record without a timeline. An unknown bucket is a gap, never zero: it ends an idle time and is\n"
+	"no edge. A pattern with too few known buckets is unknown, which is not \"none\". Edges are those of buckets; the first and\n"
+	"last bucket are left out if the job ran in less than half of them.\n"
 	"\n"
 	"| pattern | what it is | how it is found |\n"
 	"|---|---|---|\n"
-	"| `phase` | the CPU rate, or bytes read and written, change at once | of each rate the cheapest division into stretches of at least `length` buckets and `part` of the timeline, by squared distance from each one's mean in units of the noise and `penalty` for an edge (at least `buckets` in all); an edge stays if the means are `change` of the greatest rate apart (and `rate`, of bytes), and `apart` standard deviations of the wilder side, and if the rate jumps there by `jump` times what is usual |\n"
+	"| `phase` | the CPU rate, or bytes read and written, change at once | for each rate, the cheapest division into stretches of at least `length` buckets and `part` of the timeline, by squared distance from each mean in units of the noise, and `penalty` for an edge (at least `buckets` in total); an edge stays if the means differ by `change` of the largest rate (and `rate`, of bytes) and by `apart` standard deviations of the wilder side, and if the rate jumps there by `jump` times the usual |\n"
 	"| `checkpoints` | bursts of writes at a period | a burst is above the usual rate by `height` of the way to the peak, which is `above` times the usual; at least `count` of them, of `bytes`, over `span` of the time; `regular` of them keep the period within `tolerance` (or a bucket) and the size within a factor of two; a period has at least `buckets` |\n"
 	"| `idle-tail` | nothing was done up to the end | below `share` of the cores on CPU and below `cores`, and less than `rate` read and written, for `time` and for `part` of the job, after `work` in which something was done |\n"
-	"| `hang` | nothing was done for long after work, whether or not it went on | the same for `time`, after as long a time with `busy` cores on average; not at the end of a job that ended by itself (exit code 0, or completed): that is a tail |\n"
-	"| `leak` | memory grows along a line through the second half | the median of all slopes; the growth is `growth` of what is used, `bytes`, `scatter` times the scatter around the line, `steady` times what a walk at random with such steps would come to, and more than `cache` times what was read and written meanwhile: the kernel counts the page cache, and less than that may be files that were read |\n"
-	"| `died-inside` | next to no CPU time from some moment on | the least ratio c of the mean CPU rate after a moment to that before (`busy` cores or more), with `part` of the time on both sides; homogeneity is 1 - 1/(1 + 1000 c), and `least` where c is a thousandth |\n"
+	"| `hang` | nothing was done for long after work, whether or not it went on | the same for `time`, after as long a time with `busy` cores on average; not at the end of a job that ended by itself: that is a tail |\n"
+	"| `leak` | memory grows along a line through the second half | the median of all slopes; the growth is `growth` of what is used, `bytes`, `scatter` times the scatter around the line, `steady` times what a random walk with such steps would give, and more than `cache` times what was read and written meanwhile, since the kernel counts the page cache |\n"
+	"| `died-inside` | next to no CPU time from some moment on | the smallest ratio c of the mean CPU rate after a moment to that before (`busy` cores or more), with `part` of the time on both sides; homogeneity is 1 - 1/(1 + 1000 c), and `least` where c is a thousandth |\n"
 	"\n"
-	"**What checkpoints cost** is the CPU time that is missing in the bursts, and behind them until half of the usual rate is\n"
-	"there again, divided by the usual rate. `duration_seconds` is in whole buckets, so an upper bound. The period is the slope\n"
-	"through all beginnings, and finer than a bucket.\n"
+	"**The cost of checkpoints** is the CPU time missing in the bursts, and behind them until half of the usual rate is back,\n"
+	"divided by the usual rate. `duration_seconds` is in whole buckets, so an upper bound.\n"
 	"\n"
-	"**When memory will be at its limit** is told where there is a limit: the line goes on, from the end of the record. Memory\n"
-	"that an application keeps on purpose grows in the same way; that it is of no use, no meter can know. What is read\n"
-	"through mappings stands in no count of bytes read, and may be taken for growth.\n"
+	"**When memory will reach its limit** is an extrapolation from the end of the record, if there is a limit. Memory that an\n"
+	"application keeps on purpose grows in the same way. Data read through mappings are in no count of bytes read, and may be\n"
+	"taken for growth.\n"
 	"\n"
-	"**How often noise is taken for a pattern** is measured (`tests/unit/test_pattern_noise.c`), in a thousand made timelines of\n"
-	"256 buckets of each kind; the test allows for a few more:\n"
+	"**How often noise is taken for a pattern** is measured (`tests/unit/test_pattern_noise.c`) on a thousand made timelines\n"
+	"of 256 buckets of each kind:\n"
 	"\n"
 	"| noise | phases | checkpoints | leak | tail, hang, death |\n"
 	"|---|---|---|---|---|\n"
@@ -237,11 +230,10 @@ static const char patterns_concept[] =
 	"| rates and memory that return to their mean slowly (0.9 a bucket) | 0 | 0 | 0 | 0 |\n"
 	"| bursts of writes of any size at any time | 0 | 0 | 0 | 0 |\n"
 	"| the same, all of one size | 0 | 0 | 0 | 0 |\n"
-	"| one burst of a saw's shape, shorter than a phase | 0 | 0 | 0 | 0 |\n"
+	"| one burst in the shape of a saw, shorter than a phase | 0 | 0 | 0 | 0 |\n"
 	"| constant, with memory that trembles by 1 to 100 MiB | 0 | 0 | 0 | 0 |\n"
 	"\n"
-	"A site changes each threshold, or has a pattern not looked for (`enabled: no`): then rules that ask for it know nothing.\n"
-	"`jobmeter compare` does not look at patterns.\n";
+	"A pattern can be switched off (`enabled: no`); rules that use it then know nothing. `jobmeter compare` ignores patterns.\n";
 /* clang-format on */
 
 static void print_thresholds(const struct rule *rule, const char *before)
@@ -254,49 +246,22 @@ static void print_thresholds(const struct rule *rule, const char *before)
 	}
 }
 
-static void print_least(const struct rule *rule)
-{
-	for (size_t i = 0; i < rule->least_count; i++)
-		printf("%s`%s`", i ? ", " : ".\nSilent but where ", rule->least[i].text);
-}
-
-static const char *const storages[STORAGE_COUNT] = {
-	[STORAGE_NETWORK] = "a network",
-	[STORAGE_DISK] = "a disk of the node",
-	[STORAGE_MEMORY] = "memory",
-};
-
+/* A row; what it takes and where that is from, --list says. */
 static void print_rule(const struct rule *rule, const char *kind)
 {
-	printf("\n### %s\n\n", rule->id);
-	printf("%s%s: %s\n", kind,
-	       !rule->is_each_mount ? ""
-	       : rule->is_by_path   ? ", for each mount by path"
-				    : ", for each mount",
+	printf("| `%s` | %s%s | %s |\n", rule->id, kind, rule->is_each_mount ? ", each mount" : "",
 	       template_text(rule->text));
-	if (rule->advice)
-		printf("%s\n", template_text(rule->advice));
-	if (rule->directive)
-		printf("`%s`\n", template_text(rule->directive));
-	for (size_t i = 0; i < STORAGE_COUNT; i++) {
-		if (rule->advice_on[i])
-			printf("On %s: %s\n", storages[i], template_text(rule->advice_on[i]));
-	}
-	printf("\nWhen `%s`", rule->condition);
-	print_thresholds(rule, "; ");
-	print_least(rule);
-	printf(".\nSource: %s.\n", rule->source);
-	if (rule->explains)
-		printf("Explains: %s.\n", rule->explains);
 }
 
 static void print_rules(const struct rules *rules)
 {
-	puts("\n## The rules");
+	puts("\n## The rules\n\n"
+	     "`jobmeter insights --list` prints the condition, thresholds, source and advice of each.\n\n"
+	     "| rule | severity | text |\n|---|---|---|");
 	for (size_t i = 0; i < rules->insights.count; i++)
 		print_rule(&rules->insights.items[i],
 			   severity_name(rules->insights.items[i].severity));
-	puts("\n## The classes");
+	puts("\n## The classes\n\n| class | | text |\n|---|---|---|");
 	for (size_t i = 0; i < rules->classes.count; i++)
 		print_rule(&rules->classes.items[i], "class");
 }
@@ -308,33 +273,6 @@ static void print_patterns(const struct rules *rules)
 		printf("\n**%s**", rules->patterns.items[i].id);
 		print_thresholds(&rules->patterns.items[i], ": ");
 		printf(".\nSource: %s.\n", rules->patterns.items[i].source);
-	}
-}
-
-/* Formulas; what is a metric is on the page of metrics. */
-static void print_names(void)
-{
-	puts("\n## The names\n\n"
-	     "Each scalar metric of [metrics.md](metrics.md) has one, by its place in a record: `cpu.user_seconds` is\n"
-	     "`cpu_user_seconds`, `io[].read.bytes` is `read_bytes` (over all rows but the kernel threads') and `mount_read_bytes`\n"
-	     "(of one), `io[].meta.open.errors` is `open_errors`, `cpu.causes.lock_seconds` is `blocked_lock_seconds`, and\n"
-	     "`files.followed.read.bytes` is `files_read_bytes`. To each cause of waiting there are `blocked_lock_share` (of all time of\n"
-	     "its threads), and where waiting is loss `working_lock_share` (of the working time), `lost_lock_seconds` and\n"
-	     "`lost_lock_share` (of the core time). And:\n\n"
-	     "| name | | of a mount, too | |\n|---|---|---|---|");
-	for (size_t i = 0; i < formula_count(); i++) {
-		const struct formula *formula = formula_get(i);
-
-		printf("| `%s` | %s | %s | %s |\n", formula->name,
-		       dimension_name(formula->dimension).text,
-		       formula->is_of_rows ? "`mount_...`" : "", formula->help);
-	}
-	for (size_t i = 0; i < PATTERN_NAMES; i++) {
-		const struct pattern_name *name = pattern_name(i);
-
-		if (name)
-			printf("| `%s` | %s |  | %s |\n", name->name,
-			       dimension_name(name->dimension).text, name->help);
 	}
 }
 
@@ -351,7 +289,6 @@ int main(void)
 	     "compares them. -->");
 	fputs(concept, stdout);
 	print_patterns(rules);
-	print_names();
 	print_rules(rules);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Print docs/metrics.md: the reference of all metrics and fields of a record, from their tables. */
+/* Print docs/internals/metrics.md: the reference of all metrics and fields of a record, from their
+ * tables. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,33 +22,31 @@ static const struct scope {
 	{ SCOPE_JOB, "Of a job", "" },
 	{ SCOPE_MOUNT, "Of a job and a mount", "io[]." },
 	{ SCOPE_MOUNT_OP, "Of a job, a mount and an operation on metadata (label `op`)", "io[]." },
-	{ SCOPE_MOUNT_INTERFACE, "Of a job, a mount and a way of data (label `interface`)",
-	  "io[].interfaces.WAY." },
+	{ SCOPE_MOUNT_INTERFACE, "Of a job, a mount and an I/O interface (label `interface`)",
+	  "io[].interfaces.INTERFACE." },
 	{ SCOPE_SOCKET, "Of a job and a kind of sockets (label `type`)", "network.TYPE." },
-	{ SCOPE_SYSCALL,
-	  "Of a job and a system call by its name (where that is asked for; in the record only)",
+	{ SCOPE_SYSCALL, "Of a job and a system call by its name (on request; in the record only)",
 	  "" },
 	{ SCOPE_DEVICE, "Of a job and a block device (label `device`)", "block[]." },
 	{ SCOPE_FILE,
 	  "Of a job and a file or directory, of those used most (`run --files`; in the record only)",
 	  "" },
-	{ SCOPE_JOB_INFO, "Of a job, to say whose it is (scraped only, as all that follows)", "" },
-	{ SCOPE_JOB_TIME, "Of a job: when", "" },
-	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the reading", "" },
+	{ SCOPE_JOB_INFO, "Of a job: its owner (exposed only, as everything below)", "" },
+	{ SCOPE_JOB_TIME, "Of a job: its start and end", "" },
+	{ SCOPE_JOB_NOW, "Of a live job: its CPUs at the sample", "" },
 	{ SCOPE_NODE, "Of the node", "" },
 	{ SCOPE_NODE_DEVICE, "Of a disk or a network interface", "" },
 	{ SCOPE_NODE_MOUNT, "Of a file system of the node", "" },
 	{ SCOPE_NODE_PORT, "Of an InfiniBand or Omni-Path port", "" },
-	{ SCOPE_NODE_SENSOR, "Of a sensor of temperature", "" },
-	{ SCOPE_NODE_INFO, "Of the node, to say what it is", "" },
+	{ SCOPE_NODE_SENSOR, "Of a temperature sensor", "" },
+	{ SCOPE_NODE_INFO, "Of the node: what it is", "" },
 	{ SCOPE_AGENT, "Of the agent itself", "" },
-	{ SCOPE_AGENT_INFO, "Of the agent, to say what it is", "" },
-	{ SCOPE_AGENT_MAP, "Of the agent's maps in the kernel", "" },
-	{ SCOPE_AGENT_LOSS, "Of the agent: what was not counted as it should", "" },
-	{ SCOPE_AGENT_OBJECT, "Of the agent's objects of programs", "" },
+	{ SCOPE_AGENT_INFO, "Of the agent: what it is", "" },
+	{ SCOPE_AGENT_MAP, "Of the agent's BPF maps", "" },
+	{ SCOPE_AGENT_LOSS, "Of the agent: what could not be counted in full", "" },
+	{ SCOPE_AGENT_OBJECT, "Of the agent's BPF objects", "" },
 	{ SCOPE_AGENT_HOOK, "Of the agent's hooks", "" },
-	{ SCOPE_AGENT_SOURCE, "Of the agent's sources that are sampled on a thread of their own",
-	  "" },
+	{ SCOPE_AGENT_SOURCE, "Of the agent's slow sources", "" },
 	{ SCOPE_AGENT_SCRAPE, "Of the agent's endpoints", "" },
 };
 
@@ -93,7 +92,7 @@ static void print_scope(const struct scope *scope)
 
 static void print_fields(void)
 {
-	puts("\n## What a record says besides\n\n| in a record | |\n|---|---|");
+	puts("\n## Other fields of a record\n\n| in a record | |\n|---|---|");
 	for (size_t i = 0; i < record_field_count; i++) {
 		const struct record_field *field = &record_fields[i];
 
@@ -107,13 +106,14 @@ int main(void)
 	puts("<!-- Made by tools/metrics-page from the tables in src/model; a test compares them. "
 	     "-->\n"
 	     "# Metrics\n\n"
-	     "Counters add up over processes, ranks and nodes; of peaks the greatest is kept; "
-	     "limits are one\n"
-	     "within a node and add up over nodes; gauges tell of now, and add up over nodes only.  "
-	     "A value that\n"
-	     "nobody measured is `null` in a record and has no series: absent is not zero.\n"
-	     "[record.md](record.md) has the record as a whole, [exposition.md](exposition.md) what\n"
-	     "is scraped.");
+	     "Counters add up over processes, ranks and nodes. Of peaks the largest is kept. Limits "
+	     "are the same\n"
+	     "within a node and add up over nodes. Gauges are values of the moment, and add up over "
+	     "nodes only. A\n"
+	     "value that was not measured is `null` in a record and has no series: absent is not "
+	     "zero.\n"
+	     "[record.md](record.md) describes the record, [prometheus.md](../sites/prometheus.md) "
+	     "what is exposed.");
 	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
 		print_scope(&scopes[i]);
 	print_fields();

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Prolog of slurm.conf: leaves what Slurm says of a job in /run/jobmeter/jobs/slurm-ID.json, for jobmeter's
-# agent (docs/slurm.md).  All of it comes from slurmd's own environment: the controller is asked nothing,
+# agent (docs/sites/slurm.md).  All of it comes from slurmd's own environment: the controller is asked nothing,
 # however many nodes start a job.  What this Slurm does not tell is left out.
 #
 # Always ends well: a prolog that fails drains its node, and no file is worth that.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # TaskEpilog of slurm.conf: ends the output of a batch job with five lines of what it did, which jobmeter's
-# agent on this node knows (docs/slurm.md).  It runs as the job's user, who sees the job on the agent's socket.
+# agent on this node knows (docs/sites/slurm.md).  It runs as the job's user, who sees the job on the agent's socket.
 #
 # What it writes to its standard error stands where the errors of the batch script do: in slurm-ID.out, or in
 # the file of sbatch --error.  Its standard output goes nowhere.

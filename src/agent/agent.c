@@ -172,9 +172,9 @@ static const char *form_of_start(const struct agent *a)
 		return meter_is_taken_over(meter) ? "started, and took over what was counting"
 						  : "started";
 	return a->config->has_bpf ? "started without BPF, which the kernel does not permit: only "
-				    "files of cgroups tell"
-				  : "started without BPF, which is switched off: only files of "
-				    "cgroups tell";
+				    "cgroup files are read"
+				  : "started without BPF, which is switched off: only cgroup "
+				    "files are read";
 }
 
 static void tell_start(const struct agent *a)

@@ -300,7 +300,7 @@ static int give_up_rights(struct agent *a, struct error *err)
 
 	if (r >= 0 && missing)
 		log_say(CONFIG_LOG_WARNING,
-			"these rights were not to be had, and what needs them will fail: %s",
+			"missing capabilities, and what needs them will fail: %s",
 			privileges_format(missing, names, sizeof(names)));
 	return r < 0 ? r : filter_calls(err);
 }
@@ -344,7 +344,7 @@ int agent_open(struct config *config, const char *root, struct agent **ret, stru
 		r = error_set_errno(err, errno, "cannot open '%s'", root);
 	else if (geteuid() != 0)
 		r = error_set(err, -EPERM,
-			      "it has to be started as root, and gives up what it does not need");
+			      "start it as root; it drops the rights that it does not need");
 	else
 		r = open_all(a, err);
 	if (r < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * api - what the agent answers on its Unix socket: HTTP with JSON, for people without root
- * (docs/socket.md).
+ * (docs/internals/socket.md).
  *
  * Each asks for his own jobs (see permission.h).  A job that is not his and one that is not there
  * get the same answer.  What stands in a URL is looked up among the jobs, and used for nothing

@@ -21,12 +21,12 @@ struct settings_given {
 #define AT(member) offsetof(struct settings_given, member)
 /* clang-format off */
 static const struct cli_option options[] = {
-	{ "config", 0, "FILE", "settings (" CONFIG_PATH ")", AT(config), NULL },
-	{ "check-config", 0, NULL, "say whether the settings are right, and end", AT(checks), NULL },
-	{ "dump-config", 0, NULL, "show what holds, and where it comes from, and end", AT(dumps), NULL },
+	{ "config", 0, "FILE", "read the settings from FILE (default: " CONFIG_PATH ")", AT(config), NULL },
+	{ "check-config", 0, NULL, "check the settings, then exit", AT(checks), NULL },
+	{ "dump-config", 0, NULL, "print all settings and where they come from, then exit", AT(dumps), NULL },
 	{ "insecure", 0, NULL, "serve TCP without a token, as 'insecure: on' does", AT(is_insecure), NULL },
 	{ "root", 0, "DIR", "read proc and sys below this directory", AT(root), NULL },
-	{ "version", 0, NULL, "say which one this is, and end", AT(is_version_asked), NULL },
+	{ "version", 0, NULL, "print the version, then exit", AT(is_version_asked), NULL },
 };
 /* clang-format on */
 
@@ -110,9 +110,9 @@ static int run_agent(const struct cli_command *command, int argc, char **argv)
 const struct cli_command cmd_agent = {
 	.program = "jobmeter-agent",
 	.arguments = "[OPTION...]",
-	.summary = "Measure every job of this node: for Prometheus, and for people without root",
+	.summary = "Measure every job of this node, for Prometheus and for users without root",
 	.details =
-		"SIGHUP reads the settings again; SIGTERM ends, and leaves nothing in the kernel;\n"
-		"SIGUSR1 ends, and leaves what counts to the next agent.\n",
+		"SIGHUP reads the settings again.  SIGTERM ends the agent and removes everything from the\n"
+		"kernel.  SIGUSR1 ends the agent; the next one takes over what counts in the kernel.\n",
 	.run = run_agent,
 };

@@ -5,7 +5,7 @@
  *
  * A pattern that could not be looked for (no timeline, a series that nobody measured, too few
  * buckets that are known) is unknown; it is not "none".  A job that is shorter than a pattern has
- * none.  docs/insights.md tells how each is found.
+ * none.  docs/internals/insights.md tells how each is found.
  */
 #pragma once
 

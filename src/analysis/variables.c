@@ -154,11 +154,13 @@ static int add_metric(struct variables *v, const struct metric *metric)
 
 static int add_blocked(struct variables *v, size_t cause)
 {
-	struct variable variable = { .source = VARIABLE_BLOCKED_SHARE,
-				     .id = cause_metric((enum cause)cause),
-				     .cause = cause,
-				     .dimension = DIMENSION_SHARE,
-				     .help = "The same over all time of its threads." };
+	struct variable variable = {
+		.source = VARIABLE_BLOCKED_SHARE,
+		.id = cause_metric((enum cause)cause),
+		.cause = cause,
+		.dimension = DIMENSION_SHARE,
+		.help = "Share of all thread time in which threads were blocked for this cause."
+	};
 
 	return add(v, &variable, "blocked_%s_share", lost_name(cause));
 }
@@ -168,17 +170,17 @@ static int add_lost(struct variables *v, size_t cause)
 	struct variable variable = { .source = VARIABLE_LOST,
 				     .cause = cause,
 				     .dimension = DIMENSION_SECONDS,
-				     .help = "Core time that was lost to it: docs/insights.md." };
+				     .help = "Core time lost to this cause of waiting." };
 	int r = add(v, &variable, "lost_%s_seconds", lost_name(cause));
 
 	variable.source = VARIABLE_LOST_SHARE;
 	variable.dimension = DIMENSION_SHARE;
-	variable.help = "The same over core time.";
+	variable.help = "Share of core time lost to this cause of waiting.";
 	if (r == 0)
 		r = add(v, &variable, "lost_%s_share", lost_name(cause));
 	variable.source = VARIABLE_WORKING_SHARE;
 	variable.id = lost_metric(cause);
-	variable.help = "What threads waited for it over working time.";
+	variable.help = "Share of working time in which threads waited for this cause.";
 	return r < 0 ? r : add(v, &variable, "working_%s_share", lost_name(cause));
 }
 

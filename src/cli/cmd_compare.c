@@ -276,7 +276,7 @@ const struct cli_command cmd_compare = {
 	.summary =
 		"Compare records with the first: time, cores, memory and bytes, then what changed most",
 	.details =
-		"The records of a directory are merged into one.  docs/insights.md explains conditions; a\n"
+		"The records of a directory are merged into one.  jobmeter-insights.yaml(5) explains conditions; a\n"
 		"condition that cannot be known fails.\n",
 	.run = run_compare,
 };

@@ -238,6 +238,6 @@ const struct cli_command cmd_insights = {
 		"Without an argument: the last local run.  Several records are merged into "
 		"one.\n"
 		"Rules are built in; /etc/jobmeter/insights.yaml and ~/.config/jobmeter/insights.yaml change\n"
-		"them and add to them, for all commands; docs/insights.md explains the language.\n",
+		"them and add to them, for all commands; jobmeter-insights.yaml(5) explains the language.\n",
 	.run = run_insights,
 };

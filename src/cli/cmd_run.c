@@ -44,7 +44,7 @@ static int parse_tiers(const char *text, void *at, struct error *err)
 static const char *tier_word(const void *target, size_t i)
 {
 	(void)target;
-	return i < meter_tier_count ? meter_tiers[i].name : i == meter_tier_count ? "none" : NULL;
+	return i < meter_tier_count ? meter_tiers[i].word : i == meter_tier_count ? "none" : NULL;
 }
 
 #define REPEAT_MAX 1000
@@ -61,7 +61,7 @@ static int parse_repeat(const char *text, void *at, struct error *err)
 static const struct cli_option options[] = {
 	{ "wait", 'w', NULL, "wait for processes that outlive the command",
 	  offsetof(struct settings, is_patient), NULL },
-	{ "tiers", 0, "LIST", "measure with BPF only some of totals (T0), wait times (T1), files (T2)",
+	{ "tiers", 0, "LIST", "measure with BPF only some of totals, wait_times and files",
 	  offsetof(struct settings, tiers), parse_tiers, tier_word },
 	{ "repeat", 0, "N", "run the command N times, one after the other; report mean, spread and outliers",
 	  offsetof(struct settings, repeat), parse_repeat },

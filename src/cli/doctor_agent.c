@@ -83,7 +83,7 @@ static void print_push(struct rows *rows, const struct client_push *push)
 	if (push->refused)
 		rows_say(rows, ", ", "%" PRIu64 " refused", push->refused);
 	if (push->finals_dropped)
-		rows_say(rows, ", ", "%" PRIu64 " final ones dropped for want of room",
+		rows_say(rows, ", ", "%" PRIu64 " final ones dropped, as the spool was full",
 			 push->finals_dropped);
 	if (push->why_unsent)
 		rows_line(rows, ROWS_TEXT, NULL, "%s", push->why_unsent);
@@ -95,25 +95,25 @@ void doctor_agent_print(const struct doctor_agent *a, struct rows *rows)
 		return;
 	rows_begin(rows, ROWS_TEXT, "agent");
 	if (!a->has_answer) {
-		rows_say(rows, "", "%s: %s", a->is_there ? "it says nothing" : "none runs",
+		rows_say(rows, "", "%s: %s", a->is_there ? "it does not answer" : "none runs",
 			 a->why.text);
 		if (!a->is_there)
 			rows_line(rows, ROWS_TEXT, NULL,
-				  "Users without rights are measured by jobmeter-agent: ask your "
+				  "jobmeter-agent measures for users without rights: ask your "
 				  "site to run it.");
 		return;
 	}
 	rows_say(rows, "", "%s answers at %s", a->facts.version, a->socket_path);
 	for (size_t i = 0; i < meter_tier_count; i++)
-		rows_say(rows, ", ", "%s %s", meter_tiers[i].name,
+		rows_say(rows, ", ", "%s %s", tier_words(meter_tiers[i].name),
 			 strings_contain(&a->facts.tiers, meter_tiers[i].name) ? "on" : "off");
 	for (size_t i = 0; i < a->facts.tiers.count; i++) {
 		if (strncmp(a->facts.tiers.items[i], "T3", 2) == 0)
-			rows_say(rows, ", ", "%s on", a->facts.tiers.items[i]);
+			rows_say(rows, ", ", "%s on", tier_words(a->facts.tiers.items[i]));
 	}
 	rows_say(rows, ", ", "%" PRIu64 " live job%s", a->facts.jobs_live,
 		 a->facts.jobs_live == 1 ? "" : "s");
-	print_list(rows, "does not see ", &a->facts.missing);
+	print_list(rows, "does not measure ", &a->facts.missing);
 	print_list(rows, "", &a->facts.notes);
 	print_push(rows, &a->facts.push);
 }
@@ -124,11 +124,11 @@ void doctor_agent_print_group(const struct doctor_agent *a, struct rows *rows)
 		return;
 	rows_begin(rows, ROWS_TEXT, "agent");
 	if (!a->is_there)
-		rows_say(rows, "", "none runs here: it would know the site's own rules, too");
+		rows_say(rows, "", "none runs here; it would know the site's own rules");
 	else if (!a->has_group)
 		rows_say(rows, "", "says: %s", a->why.text);
 	else
-		rows_say(rows, "", "by the site's rules too: manager %s, job %s", a->group.manager,
+		rows_say(rows, "", "with the site's rules: manager %s, job %s", a->group.manager,
 			 a->group.id);
 	if (a->has_group && a->group.step)
 		rows_say(rows, ", ", "step %s", a->group.step);

@@ -7,6 +7,7 @@
 
 #include "selftest/advice.h"
 #include "selftest/checkup.h"
+#include "load/tiers.h"
 #include "basic/cleanup.h"
 #include "cli/doctor_agent.h"
 #include "basic/humanize.h"
@@ -23,7 +24,7 @@ static const char *or_unknown(const char *text)
 	return *text ? text : "unknown";
 }
 
-/* "T0, T1 and T2": the tiers that are on, but those that only add to others. */
+/* "totals, wait times and files": the tiers that are on, but those that only add to others. */
 static void list_on(const struct checkup *c, struct sentence *ret)
 {
 	size_t left = 0;
@@ -32,22 +33,9 @@ static void list_on(const struct checkup *c, struct sentence *ret)
 		left += c->tiers[i].is_on && !strchr(c->tiers[i].name, '+');
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
 		if (c->tiers[i].is_on && !strchr(c->tiers[i].name, '+'))
-			sentence_add(ret, --left ? ", " : " and ", "%s", c->tiers[i].name);
+			sentence_add(ret, --left ? ", " : " and ", "%s",
+				     tier_words(c->tiers[i].name));
 	}
-}
-
-/* Whoever has no rights here is measured by the agent, if there is one. */
-static void print_agents_verdict(const struct doctor_agent *agent, struct page *page)
-{
-	page_put(page, PAGE_BOLD, "The agent of this node measures everything here: ");
-	for (size_t i = 0; i < agent->facts.tiers.count; i++)
-		page_put(page, PAGE_PLAIN, "%s%s",
-			 i == 0				    ? ""
-			 : i + 1 < agent->facts.tiers.count ? ", "
-							    : " and ",
-			 agent->facts.tiers.items[i]);
-	page_put(page, PAGE_PLAIN, ". You need no rights of your own.");
-	page_end_line(page);
 }
 
 static void print_verdict(const struct checkup *c, const struct doctor_agent *agent,
@@ -56,25 +44,27 @@ static void print_verdict(const struct checkup *c, const struct doctor_agent *ag
 	_cleanup_(sentence_freep) struct sentence off = {}, on = {};
 
 	if (!checkup_is_well(c) && doctor_agent_is_well(agent, c)) {
-		print_agents_verdict(agent, page);
+		/* whoever has no rights here is measured by the agent */
+		page_put(page, PAGE_BOLD, "The agent of this node measures everything here; ");
+		page_put(page, PAGE_PLAIN, "you need no rights of your own.");
+		page_end_line(page);
 		return;
 	}
 	if (checkup_is_well(c)) {
 		page_put(page, PAGE_BOLD, "The default set works here: ");
 		list_on(c, &on);
-		page_put(page, PAGE_PLAIN, "%s, each hook tried and checked.",
-			 on.text ? on.text : "");
+		page_put(page, PAGE_PLAIN, "%s.", on.text ? on.text : "");
 		page_end_line(page);
 		return;
 	}
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
 		if (c->tiers[i].is_default && !c->tiers[i].is_on)
-			sentence_add(&off, " and ", "%s", c->tiers[i].name);
+			sentence_add(&off, " and ", "%s", tier_words(c->tiers[i].name));
 	}
 	if (c->is_live) {
 		page_put(page, PAGE_ALERT, "The default set does not work here: ");
-		page_put(page, PAGE_PLAIN, "%s %s off.", off.text ? off.text : "a tier",
-			 off.text && strchr(off.text, ' ') ? "are" : "is");
+		page_put(page, PAGE_PLAIN, "%s are not measured.",
+			 off.text ? off.text : "some parts");
 	} else {
 		page_put(page, PAGE_BOLD, "Nothing was tried: ");
 		page_put(page, PAGE_PLAIN, "this root is not the running machine's.");
@@ -109,7 +99,7 @@ static void print_cgroups(const struct checkup *c, struct rows *rows)
 	if (!c->has_hierarchy)
 		rows_say(rows, "", "%s", c->why_no_hierarchy.text);
 	else if (h->is_v2)
-		rows_say(rows, "", "v2, %s the memory controller for groups of ours",
+		rows_say(rows, "", "v2, %s the memory controller for cgroups of a run",
 			 c->has_memory_controller ? "with" : "without");
 	else
 		rows_say(rows, "", "v1, key hierarchy %s%s", controller_name(h->key),
@@ -160,7 +150,7 @@ static void print_missing(const struct checkup *c, struct rows *rows)
 
 	if (checkup_list_missing(c, &missing) < 0 || !missing.count)
 		return;
-	rows_begin(rows, ROWS_TEXT, "not seen");
+	rows_begin(rows, ROWS_TEXT, "missing");
 	for (size_t i = 0; i < missing.count; i++)
 		rows_say_whole(rows, missing.items[i]);
 }
@@ -203,7 +193,8 @@ static void print_tier_reasons(const struct checkup *c, const struct checkup_tie
 			       struct rows *rows)
 {
 	if (has_one_reason(tier)) {
-		rows_line(rows, ROWS_TEXT, NULL, "%s: %s", tier->name, checkup_why_off(c, tier));
+		rows_line(rows, ROWS_TEXT, NULL, "%s: %s", tier_words(tier->name),
+			  checkup_why_off(c, tier));
 		return;
 	}
 	for (size_t i = 0; i < c->hook_count; i++) {
@@ -248,7 +239,7 @@ static void print_hooks(const struct checkup *c, struct rows *rows)
 
 		rows_row(t, ROWS_TEXT);
 		rows_words(t, "%s", slash ? slash + 1 : c->hooks[i].attach);
-		rows_words(t, "%s", c->hooks[i].tier);
+		rows_words(t, "%s", tier_words(c->hooks[i].tier));
 		rows_words(t, "%s", state_of_hook(&c->hooks[i]));
 		rows_words(t, "%s", c->hooks[i].gives);
 	}
@@ -279,18 +270,18 @@ static void print_older(const struct older *older, bool is_verbose, struct rows 
 static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *rows)
 {
 	static const struct rows_column columns[] = {
-		{ "tier", true, 0 },
+		{ "measured", true, 0 },
 		{ "gives", true, 0 },
 		{ "hooks", false, 0 },
 		{ "", true, 0 },
 	};
-	struct rows_table *t = rows_table(rows, ROWS_TEXT, "tiers", columns, ARRAY_SIZE(columns));
+	struct rows_table *t = rows_table(rows, ROWS_TEXT, "parts", columns, ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < CHECKUP_TIERS_COUNT; i++) {
 		const struct checkup_tier *tier = &c->tiers[i];
 
 		rows_row(t, ROWS_TEXT);
-		rows_words(t, "%s", tier->name);
+		rows_words(t, "%s", tier_words(tier->name));
 		rows_words(t, "%s", tier->gives);
 		rows_words(t, c->is_live ? "%zu of %zu" : "-", tier->on_count, tier->hook_count);
 		rows_words(t, "%s", state_of(c, tier));
@@ -298,7 +289,7 @@ static void print_tiers(const struct checkup *c, bool is_verbose, struct rows *r
 	print_reasons(c, rows);
 	print_older(&c->older, is_verbose, rows);
 	if (c->map_bytes)
-		rows_line(rows, ROWS_TEXT, NULL, "their tables take %s of memory",
+		rows_line(rows, ROWS_TEXT, NULL, "the BPF tables take %s of memory",
 			  humanize_bytes(c->map_bytes).text);
 	if (is_verbose && c->hook_count) {
 		rows_gap(rows);
@@ -384,7 +375,7 @@ static void print_managers(const struct managers *managers, struct rows *rows)
 			rows_say(rows, ", ", "not %s", m->setting);
 	}
 	if (!rows_has_said(rows))
-		rows_say(rows, "", "%s", "no sign of one");
+		rows_say(rows, "", "%s", "none found");
 }
 
 static void print_sensors(const struct sensors *sensors, bool is_verbose, struct rows *rows)
@@ -401,7 +392,7 @@ static void print_sensors(const struct sensors *sensors, bool is_verbose, struct
 	if (shown < sensors->count)
 		rows_say(rows, " ", "and %zu more", sensors->count - shown);
 	if (!rows_has_said(rows))
-		rows_say(rows, "", "%s", "none to be seen");
+		rows_say(rows, "", "%s", "none found");
 }
 
 static void print_gpus(const struct gpus *gpus, struct rows *rows)
@@ -417,7 +408,7 @@ static void print_gpus(const struct gpus *gpus, struct rows *rows)
 	if (*gpus->nvidia_driver)
 		rows_say(rows, "; ", "NVIDIA's driver is %s", gpus->nvidia_driver);
 	if (!rows_has_said(rows))
-		rows_say(rows, "", "%s", "none to be seen");
+		rows_say(rows, "", "%s", "none found");
 }
 
 static void print_advice(const struct checkup *c, struct rows *rows)
@@ -428,7 +419,7 @@ static void print_advice(const struct checkup *c, struct rows *rows)
 	if (count)
 		rows_gap(rows);
 	for (size_t i = 0; i < count; i++)
-		rows_line(rows, ROWS_TEXT, i ? NULL : "better", "%s; gives %s", advice[i].what,
+		rows_line(rows, ROWS_TEXT, i ? NULL : "better", "%s: gives %s", advice[i].what,
 			  advice[i].gives);
 }
 
@@ -495,12 +486,11 @@ void doctor_text_placement(const struct placement *p, const struct doctor_agent 
 	if (p->cgroup_id)
 		rows_say(rows, "", "%" PRIu64, p->cgroup_id);
 	else
-		rows_say(rows, "", "unknown: its directory is not seen from here");
+		rows_say(rows, "", "unknown: its directory is not visible here");
 	if (p->has_identity)
 		print_identity(&p->identity, "rule", rows);
 	else
-		rows_line(rows, ROWS_TEXT, "rule",
-			  "none of the built-in ones matches: no job's by these");
+		rows_line(rows, ROWS_TEXT, "rule", "no built-in rule matches: not part of a job");
 	if (p->has_outer)
 		print_identity(&p->outer, "around it", rows);
 	doctor_agent_print_group(agent, rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client - talks to the agent of this node on its Unix socket (docs/socket.md).
+ * client - talks to the agent of this node on its Unix socket (docs/internals/socket.md).
  *
  * Every function returns in a bounded time, whatever the agent does, with errors in words: -ENOENT:
  * there is no such thing, or it is not yours; -ETIMEDOUT: no answer; -ECONNREFUSED and the like:

@@ -127,8 +127,7 @@ int endpoint_ask(const struct endpoint *e, const char *target, const char *body,
 	ret->max = e->answer_max;
 	r = perform(&exchange, ret, &gave_up);
 	if (gave_up)
-		return error_set(err, r, "nobody waits any longer for the %s at '%s'", e->who,
-				 e->path);
+		return error_set(err, r, "stopped waiting for the %s at '%s'", e->who, e->path);
 	if (r < 0)
 		return say_failure(e, r, ret, err);
 	return ret->status == 200 ? 0 : say_refusal(e, ret, err);

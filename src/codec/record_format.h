@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* record_format - a record as a document (jobmeter.record/1, docs/record.md) or as rows of CSV. */
+/* record_format - a record as a document (jobmeter.record/1, docs/internals/record.md) or as rows
+ * of CSV. */
 #pragma once
 
 #include <stdbool.h>

@@ -102,7 +102,7 @@ static int share_unchanged(const json_t *json, const struct tick *before, struct
 	record = r == 0 ? find_before(before ? &before->jobs : &none, to->count, manager, id)
 			: NULL;
 	if (r == 0 && !record)
-		return error_set(err, -ESTALE, "it leaves out what was told before");
+		return error_set(err, -ESTALE, "it lacks a job of the snapshot before");
 	if (r == 0)
 		r = records_add(to, record);
 	if (r == 0)

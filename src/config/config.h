@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * config - what the site set for this node's agent: /etc/jobmeter/agent.yaml, and JOBMETER_* in the
- * environment, which goes before it.  docs/agent-config.md is made of the table in config.c.
+ * environment, which goes before it.  docs/sites/agent-config.md is made of the table in config.c.
  */
 #pragma once
 
@@ -101,6 +101,6 @@ const struct settings *config_settings(void);
 
 /* What holds, as YAML, and where it comes from: --dump-config. */
 int config_dump(const struct config *c, FILE *out);
-/* docs/agent-config.md and share/agent.yaml. */
+/* docs/sites/agent-config.md and share/agent.yaml. */
 void config_print_reference(FILE *out);
 int config_print_example(FILE *out);

@@ -22,6 +22,5 @@ bool setting_is_word(const char *text, const char *others);
 
 /* Whether an address is reached from this machine alone; "" is reached from nowhere. */
 bool setting_is_loopback(const char *address);
-/* Whether what is sent to that URL is read by nobody else on the way: by TLS, or on this machine.
- */
+/* Whether nobody else reads what is sent to that URL on its way: by TLS, or on this machine. */
 bool setting_url_is_private(const char *url);

@@ -102,9 +102,9 @@ static int remove_stale(const struct sockaddr_un *address, struct error *err)
 	if (fd < 0)
 		return error_set_errno(err, errno, "cannot make a socket");
 	if (lstat(address->sun_path, &st) < 0)
-		return errno == ENOENT ? 0
-				       : error_set_errno(err, errno, "cannot look at '%s'",
-							 address->sun_path);
+		return errno == ENOENT
+			       ? 0
+			       : error_set_errno(err, errno, "cannot read '%s'", address->sun_path);
 	if (!S_ISSOCK(st.st_mode))
 		return error_set(err, -EEXIST, "'%s' is there and is no socket", address->sun_path);
 	/* EAGAIN: it is listened on, and busy */

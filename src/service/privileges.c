@@ -77,13 +77,13 @@ int service_user_find(const char *name, struct service_user *ret, struct error *
 	int r;
 
 	if (!buffer)
-		return error_set_errno(err, ENOMEM, "cannot look for the user '%s'", name);
+		return error_set_errno(err, ENOMEM, "cannot find the user '%s'", name);
 	r = getpwnam_r(name, &entry, buffer, 65536, &found);
 	if (!found && r != 0 && r != ENOENT && r != ESRCH)
-		return error_set_errno(err, r, "cannot look for the user '%s'", name);
+		return error_set_errno(err, r, "cannot find the user '%s'", name);
 	if (!found || strlen(name) >= sizeof(ret->name))
 		return error_set(err, -ENOENT,
-				 "there is no user '%s' to go on as: make it (systemd-sysusers, or "
+				 "there is no user '%s' to run as: make it (systemd-sysusers, or "
 				 "useradd --system %s), "
 				 "or name another in the setting 'user'",
 				 name, name);

@@ -3,7 +3,7 @@
  * privileges - the rights that a process gives up for good, and the few that it keeps, each with
  * its reason.
  *
- * docs/rights.md has the same table in words.
+ * docs/sites/security.md has the same table in words.
  */
 #pragma once
 

@@ -111,7 +111,7 @@ static int start(struct own_source *o, struct error *err)
 	o->config->has_units |= managers.count == 0;
 	r = metering_of(o->config, &metering);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot look at the jobs");
+		return error_set_errno(err, r, "cannot read the jobs");
 	metering.options.root_fd = o->root_fd;
 	metering.options.state_dir = metering.options.pin_dir = NULL;
 	return sampler_open(&metering.options, &o->sampler, err);
@@ -133,7 +133,7 @@ static int begin_start(struct own_source *o, struct error *err)
 	int fd = eventfd(0, EFD_CLOEXEC), r;
 
 	if (fd < 0)
-		return error_set_errno(err, errno, "cannot look at the jobs");
+		return error_set_errno(err, errno, "cannot read the jobs");
 	(void)sem_init(&o->is_closing, 0, 0);
 	o->started_fd = fd;
 	r = pthread_create(&o->starter, NULL, run_starter, o);
@@ -142,7 +142,7 @@ static int begin_start(struct own_source *o, struct error *err)
 	o->started_fd = -EBADF;
 	sem_destroy(&o->is_closing);
 	close(fd);
-	return error_set_errno(err, r, "cannot look at the jobs");
+	return error_set_errno(err, r, "cannot read the jobs");
 }
 
 /* For the starter.  < 0: the waiter has enough, and the starter goes on until it is closed. */
@@ -204,7 +204,7 @@ static int read_own(struct top_source *s, uint64_t max_age_ns, uint64_t ended_ns
 	r = take_jobs(o, snapshot, ended_ns, before && s->takes_sums, &tick);
 	if (r < 0) {
 		wire_snapshot_clear(&tick);
-		return error_set_errno(err, r, "cannot look at the jobs");
+		return error_set_errno(err, r, "cannot read the jobs");
 	}
 	*ret = tick;
 	return 0;
@@ -244,7 +244,7 @@ int top_source_open_own(struct top_source **ret, struct error *err)
 	struct own_source *o = calloc(1, sizeof(*o));
 
 	if (!o)
-		return error_set_errno(err, ENOMEM, "cannot look at the jobs");
+		return error_set_errno(err, ENOMEM, "cannot read the jobs");
 	*o = (struct own_source){ .source = { .name = "meter of our own",
 					      .starting = "starting a meter of our own",
 					      .set_waiter = set_waiter_own,

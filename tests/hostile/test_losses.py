@@ -111,7 +111,7 @@ def test_a_user_who_makes_groups_without_end(storm, groups):
     groups.make(groups.name(2))
     top = groups.roots[0] / groups.name(2)
     os.chown(top, NOBODY, NOBODY)
-    storm(GUEST_STORM, str(top), "groups that users made counted with the group above them")
+    storm(GUEST_STORM, str(top), "cgroups that users made counted with the cgroup above them")
 
 
 def test_a_user_who_mounts_without_end(storm, bench):
@@ -129,17 +129,17 @@ def test_groups_that_cannot_be_told_apart(start_agent, groups):
     while len(chain) < DEPTH:
         chain.append(chain[-1] / "in")
         chain[-1].mkdir()
-    words = "groups counted with the group above them"
+    words = "cgroups counted with the cgroup above them"
     record = await_said(agent, 1, words)
     lost, notes = said_of(record)
-    assert notes == [f"{lost} {words}, since the table of groups was full"]
+    assert notes == [f"{lost} {words}, since the table of cgroups was full"]
     assert said_of(job_of(agent, 2)) == (0, [])
-    line = f"{lost} cgroups could not be told apart"
+    line = f"{lost} cgroups could not be counted by themselves"
     assert line in await_log(agent, line)
     for folder in reversed(chain[1:]):
         folder.rmdir()
     page_of(agent)
-    assert agent.log().count("could not be told apart") == 1
+    assert agent.log().count("could not be counted by themselves") == 1
     for process in waiting:
         process.kill()
         process.wait()

@@ -58,7 +58,7 @@ def test_root_has_the_default_set_on_v2(kernel, result, request):
 def test_the_page_of_operations_says_which_programs_load(kernel, result):
     found = found_of(result)
     (BUILD / f"doctor-{kernel.name}.json").write_text(json.dumps(found))  # loads.py makes the page of it
-    page = (REPO / "docs/operations.md").read_text()
+    page = (REPO / "docs/internals/operations.md").read_text()
     assert loads.page_column(page, kernel.name) == loads.column(found)
 
 

@@ -68,7 +68,7 @@ def test_the_page_of_operations_says_what_was_found(kernel, matrix):
     found = matrix.column(kernel.name)
     if not found:
         pytest.skip("no case of this kernel has run")
-    assert matrices.contradictions((REPO / "docs/operations.md").read_text(), matrix, kernel.name) == []
+    assert matrices.contradictions((REPO / "docs/internals/operations.md").read_text(), matrix, kernel.name) == []
 
 
 # Two fresh tmpfs, which number their files alike.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command lines that the texts print: README, the manual pages and the programs' help."""
+"""The command lines that the texts print: README, the pages for users, the manual pages and the programs' help."""
 
 import re
 
@@ -19,7 +19,7 @@ COMMANDS = {
     "up": "jobmeter up {} --state up-state",
 }
 VALUES = {"N": "7", "S": "0.3", "PID": "$SLEEPER", "USER": "$NAME", "NAME": "$NAME", "DIR": "/", "CxR": "80x24", "PATH": "/",
-          "ID[,ID]": "123,slurm/124", "LIST": "T0", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
+          "ID[,ID]": "123,slurm/124", "LIST": "totals", "ACCOUNT": "physics", "PARTITION": "debug", "STATE": "running", "TIME": "36h", "TEXT": "train",
           "ADDRESS": "127.0.0.1:19841", "PORT": "19840", "CONDITION": "'elapsed > 1.1x'"}
 AT_ONCE = ("report", "compare", "insights")
 # What does not go with what the command does else.
@@ -42,7 +42,7 @@ def of_text(text):
             yield line
 
 
-def of_readme(text):
+def of_docs(text):
     """Those of its blocks: between fences, and indented by four."""
     fenced = "\n".join(re.findall(r"^```\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
     typed = re.findall(r"^\$ .*$", fenced, re.MULTILINE) + re.findall(r"^ {4}\S.*$", text, re.MULTILINE)

@@ -301,8 +301,8 @@ def test_state_that_is_torn_is_set_aside(start_agent, bench, work, groups):
     assert known_jobs(page) == {"2", "3"}
     assert page.of("jobmeter_agent_quarantined_files_total")[0][1] == 1
     assert [name for name in state_files(agent) if name.endswith(".bad")] == [whole.name + ".bad"]
-    told = [line for line in agent.log().splitlines() if "was not believed" in line]
-    assert len(told) == 1 and f"'{whole}' was not believed, and is kept as .bad: line " in told[0], told
+    told = [line for line in agent.log().splitlines() if "was rejected" in line]
+    assert len(told) == 1 and f"'{whole}' was rejected, and is kept as .bad: line " in told[0], told
     assert not wrong_totals(agent, bench, those_of(bench, "2", "3"))
 
 
@@ -393,7 +393,7 @@ def test_settings_are_read_again(start_agent):
 
 
 @pytest.mark.parametrize("settings, missing", [({"bpf": False}, "BPF is switched off"),
-                                               ({"tiers": {"T2": False}}, "files by mount: switched off")])
+                                               ({"tiers": {"files": False}}, "files by mount: switched off")])
 def test_what_is_switched_off_is_said(bench, keeper, groups, settings, missing, demand):
     demand(shutil.which("curl"), "needs curl")
     with Agent(bench.folder / "agent", keeper, rules=RULES, **settings) as agent:

@@ -206,7 +206,7 @@ def test_no_such_user(prepared):
 def test_an_ordinary_user_cannot_start_it(prepared):
     agent = prepared()
     user = pwd.getpwnam(USER)
-    refused(agent, FAILED, "has to be started as root", user=user.pw_uid, group=user.pw_gid, extra_groups=[])
+    refused(agent, FAILED, "start it as root", user=user.pw_uid, group=user.pw_gid, extra_groups=[])
 
 
 def test_a_token_that_everyone_may_read(prepared, tmp_path):
@@ -334,7 +334,7 @@ def test_root_without_bpf_measures_what_files_tell(prepared, demand):
     agent.start(before=["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin,-sys_resource", "--"])
     try:
         print(agent.log())
-        assert "started without BPF, which the kernel does not permit: only files of cgroups tell" in agent.log()
+        assert "started without BPF, which the kernel does not permit: only cgroup files are read" in agent.log()
         assert "jobmeter_node_load1 " in agent.get("/metrics").text
     finally:
         agent.stop()

@@ -176,8 +176,8 @@ def test_bash_cuts_words_at_equals(complete):
 
 
 def test_lists_go_on_behind_a_comma(complete):
-    assert complete("bash", "jobmeter", "run", "--tiers", "T0,T") == ["T0,T0", "T0,T1", "T0,T2"]
-    assert "T0,T2" in complete("fish", "jobmeter", "run", "--tiers", "T0,T")
+    assert complete("bash", "jobmeter", "run", "--tiers", "files,t") == ["files,totals"]
+    assert "totals,files" in complete("fish", "jobmeter", "run", "--tiers", "totals,f")
 
 
 def test_files_are_offered_where_files_are_wanted(complete, shell, tmp_path):
@@ -193,7 +193,7 @@ def test_files_are_offered_where_files_are_wanted(complete, shell, tmp_path):
 
 def test_a_command_behind_run_is_completed_as_itself(complete):
     assert "chmod" in complete("bash", "jobmeter", "run", "--", "chmo")
-    assert "chmod" in complete("bash", "jobmeter", "run", "-w", "--tiers", "T0", "chmo")
+    assert "chmod" in complete("bash", "jobmeter", "run", "-w", "--tiers", "totals", "chmo")
     assert "chmod" in complete("fish", "jobmeter", "run", "chmo")
     assert "chmod" in complete("zsh", "jobmeter", "run", "chmo")
     assert "--output" not in complete("bash", "jobmeter", "run", "tar", "--outp")

@@ -126,7 +126,7 @@ def test_no_group_is_left_behind(doctor, root):
 def test_a_user_is_told_why_not(doctor, root):
     done = doctor(before=as_user())
     assert done.returncode == 1
-    assert done.stdout.startswith("The default set does not work here: T0 and T2 are off.")
+    assert done.stdout.startswith("The default set does not work here: totals and files are not measured.")
     assert "user 65534" in done.stdout
     assert "does not permit BPF to this user" in done.stdout
     assert "CAP_BPF and CAP_PERFMON" in done.stdout
@@ -200,12 +200,12 @@ def test_the_agent_of_the_node_is_asked(programs, agent, doctor, monkeypatch):
     assert said["runs"] and said["socket"] == socket["JOBMETER_SOCKET"] and said["why"] is None
     assert said["version"] == found["version"]
     assert set(said["tiers"]) <= {"T0", "T1", "T2"} and isinstance(said["jobs_live"], int)
-    assert f" agent {said['version']} answers at {said['socket']}, T0 " in " ".join(ask(**socket).split())
+    assert f" agent {said['version']} answers at {said['socket']}, totals " in " ".join(ask(**socket).split())
 
     monkeypatch.setenv(*next(iter(socket.items())))
     user = doctor("--no-costs", before=as_user())
     if {"T0", "T2"} <= set(said["tiers"]):
-        assert user.stdout.startswith("The agent of this node measures everything here: ") and user.returncode == 0
+        assert user.stdout.startswith("The agent of this node measures everything here; ") and user.returncode == 0
 
     nowhere = {"JOBMETER_SOCKET": "/nowhere/agent.sock"}
     none = json.loads(ask("--json", **nowhere))["agent"]
@@ -226,13 +226,13 @@ def test_explain_pid_tells_what_the_sites_rules_say(doctor, agent, monkeypatch):
         assert found["process"]["identity"] is None
         assert found["agent"]["identity"] == {"manager": "made", "job": "1009", "step": None}
         text = doctor("--explain-pid", sleeper.pid).stdout
-        assert "none of the built-in ones matches" in text
-        assert "by the site's rules too: manager made, job 1009\n" in text
+        assert "no built-in rule matches" in text
+        assert "with the site's rules: manager made, job 1009\n" in text
     finally:
         sleeper.kill()
         sleeper.wait()
     monkeypatch.setenv("JOBMETER_SOCKET", "/nowhere/agent.sock")
-    assert "none runs here: it would know the site's own rules, too" in doctor("--explain-pid", os.getpid()).stdout
+    assert "none runs here; it would know the site's own rules" in doctor("--explain-pid", os.getpid()).stdout
 
 
 def explain_when_known(doctor, pid):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every command line that README, the manual pages and the help print, and each option of each command: typed by root and by
+"""Every command line that README, the pages for users, the manual pages and the help print, and each option of each command: typed by root and by
 a user, with and without an agent, with an empty and a full history.  None crashes, each ends as its page says, and what
 fails says why in a line."""
 
@@ -42,7 +42,9 @@ def codes(programs):
 
 @pytest.fixture(scope="module")
 def lines(programs):
-    printed = examples.of_readme((REPOSITORY / "README.md").read_text())
+    printed = []
+    for page in (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))):
+        printed += examples.of_docs(page.read_text())
     assert len(printed) > 20
     pages = sorted((programs / "share/man").glob("*.[1-8]"))
     for page in pages:

@@ -13,7 +13,7 @@ import mountinfo
 import pytest
 from cases import CASES, MAPPED_CASES
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/operations.md"
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/internals/operations.md"
 COLUMN = "no fentry"  # of the page, for a host that has none
 
 @pytest.fixture

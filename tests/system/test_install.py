@@ -87,7 +87,7 @@ def test_links_among_the_pages_lead_somewhere(installed):
 
 
 def test_paths_are_whose_the_docs_say(tmp_path, root, programs):
-    """The table in docs/rights.md."""
+    """The table in docs/sites/security.md."""
     with Keeper() as keeper, Agent(tmp_path / "agent", keeper) as agent:
         service = pwd.getpwnam(USER)
         agent.get("/metrics")

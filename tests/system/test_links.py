@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Each link of the README and of the pages in docs/ leads to something."""
+"""Each link of the README and of the pages in docs/ leads to something, and each page can be found."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 
 from repository import REPOSITORY
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+PAGES = [*sorted(REPOSITORY.glob("*.md")), *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
 def anchors(page):
@@ -22,15 +22,22 @@ def lead(page, link):
     return target.exists() and (not anchor or anchor in anchors(target))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_its_links_lead_somewhere(page):
     links = [link for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link]
     assert [link for link in links if not lead(page, link)] == []
 
 
-def test_the_readme_names_each_page():
-    named = set(re.findall(r"\]\(docs/([\w-]+\.md)", (REPOSITORY / "README.md").read_text()))
-    assert {page.name for page in PAGES[1:]} - named == set()
+def test_each_page_can_be_reached_from_the_readme():
+    found, left = set(), [REPOSITORY / "README.md"]
+    while left:
+        page = left.pop()
+        if page in found or page.suffix != ".md":
+            continue
+        found.add(page)
+        links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link]
+        left += [(page.parent / link).resolve() for link in links if link]
+    assert {page for page in PAGES if REPOSITORY / "docs" in page.parents} - found == set()
 
 
 def test_a_link_to_nothing_is_found(tmp_path):

@@ -47,7 +47,7 @@ def read(demand):
 def flags_of(section):
     """{"--output", "-o", ...} of lines that begin with one"""
     return {flag for line in re.findall(r"^ {7}(-.*)$", section, re.MULTILINE)
-            for flag in re.findall(r"(?:^|(?<=, ))--?[a-z][a-z-]*", line)}
+            for flag in re.findall(r"(?:^|(?<=, ))--?[A-Za-z][a-z-]*", line)}
 
 
 def test_each_command_has_a_page_with_its_options_and_no_others(programs, read):

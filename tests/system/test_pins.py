@@ -267,7 +267,7 @@ def test_a_folder_of_another_user_is_left_alone(programs, group, pin_dir, root):
     pin_dir.mkdir(mode=0o777)
     try:
         os.chown(pin_dir, 65534, 65534)
-        with pytest.raises(RuntimeError, match="is not a directory of ours alone"):
+        with pytest.raises(RuntimeError, match="is not a directory that only the agent may write to"):
             Pinned(programs / "tests/system/pinned", pin_dir, group.stat().st_ino)
     finally:
         pin_dir.rmdir()

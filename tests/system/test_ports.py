@@ -247,4 +247,4 @@ def test_after_a_stop_a_jobs_ports_are_not_less(port, agent, bench, record_of):
     found, = record["ports"]
     assert found["transmit_bytes"] == 4 * 1009
     assert found["to"] < record["time"]["end"]
-    assert any("as of when the agent was stopped" in note for note in record["coverage"]["notes"])
+    assert any("as of when the agent stopped" in note for note in record["coverage"]["notes"])

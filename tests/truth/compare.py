@@ -166,7 +166,7 @@ def abilities(record):
 
 def looks_skipped(record):
     """How often the kernel skipped a program that looks where a call by path ends, or what libaio did."""
-    found = re.search(r"(\d+) looks? (?:was|were) skipped", "; ".join(record["coverage"]["notes"]))
+    found = re.search(r"(\d+) runs of BPF programs were skipped", "; ".join(record["coverage"]["notes"]))
     return int(found[1]) if found else 0
 
 

@@ -324,7 +324,7 @@ TEST(who_waits_no_longer_does_not_wait_for_the_end)
 	waitpid(pid, NULL, 0); /* from now on connections are taken by nobody */
 	client_set_waiter(c, &waiter);
 	ASSERT_ERR(client_list_jobs(c, &jobs, &err), -ECANCELED);
-	ASSERT_CONTAINS(err.text, "nobody waits any longer for the agent");
+	ASSERT_CONTAINS(err.text, "stopped waiting for the agent");
 	ASSERT_EQ(patience.asked, 3);
 	ASSERT_EQ((uint64_t)jobs.count, (uint64_t)7);
 	close(ends[0]);

@@ -176,7 +176,7 @@ TEST(rules_and_names_are_listed)
 			"at least    elapsed >= 2 s\n            mount_read_calls >= 1000\n");
 	ASSERT_EQ(insights("--names", &names), CLI_WELL);
 	ASSERT_CONTAINS(names, "\nmemory_usage ");
-	ASSERT_CONTAINS(names, "Greatest memory use over the limit");
+	ASSERT_CONTAINS(names, "Peak memory over the limit");
 }
 
 TEST(wrong_usage_is_one_line)

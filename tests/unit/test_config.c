@@ -108,7 +108,7 @@ TEST(each_kind_of_value_is_read)
 		"  everyone_sees_all: true\n"
 		"interval: 1500ms\n"
 		"retention: 2h\n"
-		"tiers: {T0: off, T2: no}\n"
+		"tiers: {totals: off, files: no}\n"
 		"maps_memory_mib: 1GiB\n"
 		"budget: 1.0203%\n"
 		"jobs_max: 64\n"

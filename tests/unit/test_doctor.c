@@ -169,9 +169,11 @@ TEST(one_reason_for_all_is_told_once)
 	switch_off(c, 1, "not permitted");
 	switch_off(c, 3, "not permitted");
 	text = print(c, false);
-	ASSERT(strncmp(text, "The default set does not work here: T0 and T2 are off.", 54) == 0);
+	ASSERT(strncmp(text,
+		       "The default set does not work here: totals and files are not measured.",
+		       70) == 0);
 	ASSERT_CONTAINS(text, "all: not permitted");
-	ASSERT_LACKS(text, "T0: not permitted");
+	ASSERT_LACKS(text, "totals: not permitted");
 }
 
 TEST(one_hook_that_is_off_is_named_with_its_reason)
@@ -180,13 +182,13 @@ TEST(one_hook_that_is_off_is_named_with_its_reason)
 	_cleanup_free_ char *text = NULL;
 
 	add_hook(c, "T2", "tp_btf/io",
-		 "the canary's read of 7 bytes was counted as 0, and that is "
+		 "the self-test's read of 7 bytes was counted as 0, and that is "
 		 "quite some way off what it did");
 	c->tiers[1] = (struct checkup_tier){ true, "T2", "files", 2, 1, 1, false };
 	text = print(c, false);
-	ASSERT_CONTAINS(text, "T2 is off");
+	ASSERT_CONTAINS(text, "files are not measured");
 	ASSERT_CONTAINS(text, "in part");
-	ASSERT_CONTAINS(text, "tp_btf/io: the canary's read of 7 bytes");
+	ASSERT_CONTAINS(text, "tp_btf/io: the self-test's read of 7 bytes");
 }
 
 TEST(what_T2_could_give_more_is_told_once_and_is_no_failure)
@@ -198,7 +200,7 @@ TEST(what_T2_could_give_more_is_told_once_and_is_no_failure)
 	switch_off(c, 2, "this kernel offers no fentry");
 	text = print(c, false);
 	ASSERT(strncmp(text, "The default set works here", 26) == 0);
-	ASSERT_CONTAINS(text, "not seen    Something: this kernel offers no fentry.\n");
+	ASSERT_CONTAINS(text, "missing     Something: this kernel offers no fentry.\n");
 	ASSERT_LACKS(strstr(text, "no fentry") + 1, "no fentry");
 	json = write_json(c);
 	ASSERT(json_is_true(json_object_get(json, "works")));
@@ -208,8 +210,8 @@ TEST(what_T2_could_give_more_is_told_once_and_is_no_failure)
 
 	switch_off(c, 1, "not permitted");
 	text_without_T2 = print(c, false);
-	ASSERT_CONTAINS(text_without_T2, "T2 is off.");
-	ASSERT_LACKS(text_without_T2, "not seen");
+	ASSERT_CONTAINS(text_without_T2, "files are not measured.");
+	ASSERT_LACKS(text_without_T2, "missing");
 }
 
 TEST(a_hook_that_nothing_checked_is_told_apart)
@@ -221,8 +223,8 @@ TEST(a_hook_that_nothing_checked_is_told_apart)
 	c->tiers[2].checked_count = 0;
 	text = print(c, true);
 	ASSERT_CONTAINS(text, "on, checked in part");
-	ASSERT_CONTAINS(text, "T2+  on ");
-	ASSERT_CONTAINS(text, "T2   checked");
+	ASSERT_CONTAINS(text, "more on files  on ");
+	ASSERT_CONTAINS(text, "files          checked");
 }
 
 TEST(what_could_not_be_checked_is_not_said_to_work)
@@ -284,7 +286,7 @@ TEST(costs_have_a_sign_and_a_spread_and_may_be_missing)
 	c->has_costs = true;
 	for (size_t i = 0; i < COSTS_COUNT; i++)
 		c->costs.rows[i] =
-			(struct cost){ "T2 + histograms", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
+			(struct cost){ "files: default", i < 2, { -3, 5, 700 }, { 0, 1, 2 } };
 	text = print(c, false);
 	ASSERT_CONTAINS(text, "+5 ns");
 	ASSERT_CONTAINS(text, "-3 to 700");
@@ -340,8 +342,9 @@ TEST(the_agent_says_its_version_its_tiers_and_what_it_does_not_see)
 	text = print_with(c, &agent, false);
 	ASSERT_CONTAINS(
 		text,
-		"agent       7.8.9 answers at /run/a.sock, T0 on, T1 off, T2 off, 1 live job\n");
-	ASSERT_CONTAINS(text, "            does not see bytes by libaio\n");
+		"agent       7.8.9 answers at /run/a.sock, totals on, wait times off, files off,\n"
+		"            1 live job\n");
+	ASSERT_CONTAINS(text, "            does not measure bytes by libaio\n");
 	ASSERT_LACKS(text, "sends records");
 	json = write_json_with(c, &agent);
 	part = json_object_get(json, "agent");
@@ -402,7 +405,7 @@ TEST(without_an_agent_that_is_said_and_of_a_tree_nothing)
 
 	error_set(&silent.why, -ETIMEDOUT, "the agent at 'x' does not answer");
 	silent_text = print_with(c, &silent, false);
-	ASSERT_CONTAINS(silent_text, "it says nothing: the agent at 'x' does not answer");
+	ASSERT_CONTAINS(silent_text, "it does not answer: the agent at 'x' does not answer");
 }
 
 static char *print_group(const struct doctor_agent *agent)
@@ -428,14 +431,13 @@ TEST(the_sites_rules_are_the_agents)
 	};
 	_cleanup_free_ char *found = print_group(&agent), *refused = NULL, *without = NULL;
 
-	ASSERT_CONTAINS(found, "rule        none of the built-in ones matches");
-	ASSERT_CONTAINS(found,
-			"agent       by the site's rules too: manager ours, job 9, step 2\n");
+	ASSERT_CONTAINS(found, "rule        no built-in rule matches");
+	ASSERT_CONTAINS(found, "agent       with the site's rules: manager ours, job 9, step 2\n");
 	agent.has_group = false;
 	error_set(&agent.why, -ENOENT, "that is part of no job");
 	refused = print_group(&agent);
 	ASSERT_CONTAINS(refused, "agent       says: that is part of no job\n");
 	agent.is_there = false;
 	without = print_group(&agent);
-	ASSERT_CONTAINS(without, "agent       none runs here: it would know the site's own rules");
+	ASSERT_CONTAINS(without, "agent       none runs here; it would know the site's own rules");
 }

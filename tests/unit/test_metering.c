@@ -51,7 +51,7 @@ TEST(what_is_not_set_is_as_the_reference_has_it)
 TEST(each_source_has_a_switch)
 {
 	_cleanup_(config_freep) struct config *config = parsed(
-		"tiers: {T1: off}\nblock: off\nclock: off\nhistograms: off\nsyscalls: on\nfiles: on\nhardware: on\nthermal: off\nports: off\n"
+		"tiers: {wait_times: off}\nblock: off\nclock: off\nhistograms: off\nsyscalls: on\nfiles: on\nhardware: on\nthermal: off\nports: off\n"
 		"key_hierarchy: freezer\n");
 	_cleanup_(metering_clear) struct metering m = {};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Noise, in which there is no pattern: in how many of a thousand made timelines one is found.
- * docs/insights.md tells the numbers. */
+ * docs/internals/insights.md tells the numbers. */
 #include <math.h>
 
 #include "basic/cleanup.h"

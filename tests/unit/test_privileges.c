@@ -183,7 +183,7 @@ TEST(a_user_that_is_not_there_is_said_with_what_to_do)
 	struct error err;
 
 	ASSERT_ERR(service_user_find("jobmeter-nobody-has-this", &user, &err), -ENOENT);
-	ASSERT_STREQ(err.text, "there is no user 'jobmeter-nobody-has-this' to go on as: make it "
+	ASSERT_STREQ(err.text, "there is no user 'jobmeter-nobody-has-this' to run as: make it "
 			       "(systemd-sysusers, or "
 			       "useradd --system jobmeter-nobody-has-this), or name another in the "
 			       "setting 'user'");

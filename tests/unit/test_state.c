@@ -177,8 +177,7 @@ static bool is_told(char lines[][sizeof(struct error)], size_t count, const char
 static void expect_reasons(struct state *s)
 {
 	static const char *const reasons[][2] = {
-		{ "/foreign/x-torn.json' was not believed, and is kept as .bad: ",
-		  ": it is refused" },
+		{ "/foreign/x-torn.json' was rejected, and is kept as .bad: ", ": it is refused" },
 		{ "x-empty.json'", ": it is empty" },
 		{ "README'", ": it has no name of a state" },
 		{ "x-open.json'", ": others may write to it" },

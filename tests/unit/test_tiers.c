@@ -30,7 +30,11 @@ TEST(a_list_of_tiers_is_taken_in_any_order)
 
 	ASSERT_OK(tiers_parse("none", &tiers, &err));
 	ASSERT_EQ(tiers, 0u);
-	ASSERT_OK(tiers_parse("T2,T0", &tiers, &err));
+	ASSERT_OK(tiers_parse("files,totals", &tiers, &err));
+	ASSERT_EQ(tiers, (unsigned int)(METER_T0 | METER_T2));
+	ASSERT_OK(tiers_parse("wait_times", &tiers, &err));
+	ASSERT_EQ(tiers, (unsigned int)METER_T1);
+	ASSERT_OK(tiers_parse("T2,T0", &tiers, &err)); /* as records have them */
 	ASSERT_EQ(tiers, (unsigned int)(METER_T0 | METER_T2));
 	ASSERT_OK(tiers_parse("T1", &tiers, &err));
 	ASSERT_EQ(tiers, (unsigned int)METER_T1);
@@ -38,15 +42,16 @@ TEST(a_list_of_tiers_is_taken_in_any_order)
 
 TEST(anything_else_is_refused_and_changes_nothing)
 {
-	static const char *const wrong[] = { "",       "T",	"T3",	   "T0,", ",T0",
-					     "T0,,T1", "T0 T1", "none,T0", "t0",  "T01" };
+	static const char *const wrong[] = { "",       "T",	  "T3",	     "T0,", ",T0",
+					     "T0,,T1", "T0 T1",	  "none,T0", "t0",  "T01",
+					     "file",   "totals,", "wait" };
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct error err = {};
 		unsigned int tiers = 42;
 
 		ASSERT_ERR(tiers_parse(wrong[i], &tiers, &err), -EINVAL);
-		ASSERT_CONTAINS(err.text, "T0,T1,T2");
+		ASSERT_CONTAINS(err.text, "totals,wait_times,files");
 		ASSERT_EQ(tiers, 42u);
 	}
 }

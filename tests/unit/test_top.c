@@ -210,7 +210,8 @@ TEST(the_help_the_page_and_the_manual_have_the_same_keys)
 	const char *keys, *help;
 	size_t i;
 
-	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../docs/top.md", 1 << 20, &page, NULL));
+	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../docs/internals/top.md", 1 << 20, &page,
+			    NULL));
 	ASSERT_OK(file_read(AT_FDCWD, TEST_DATA "/../../share/man/jobmeter-top.1.in", 1 << 20,
 			    &manual, NULL));
 	for (i = 0; top_binding(i, &keys, &help); i++) {

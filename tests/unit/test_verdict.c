@@ -208,10 +208,10 @@ TEST(a_call_too_few_or_too_many_is_the_fault_of_those_that_count_calls)
 	for (size_t op = 0; op < OP_COUNT; op++) {
 		begin(&t);
 		stage_of(&t)->ops[op].calls++;
-		ASSERT_CONTAINS(doubts(&t), "enter_call: the canary's ");
-		ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's ");
+		ASSERT_CONTAINS(doubts(&t), "enter_call: the self-test's ");
+		ASSERT_CONTAINS(doubts(&t), "leave_call: the self-test's ");
 		stage_of(&t)->ops[op].calls -= 2;
-		ASSERT_CONTAINS(doubts(&t), "enter_call: the canary's ");
+		ASSERT_CONTAINS(doubts(&t), "enter_call: the self-test's ");
 		reading_clear(&t.reading);
 	}
 }
@@ -222,9 +222,10 @@ TEST(the_words_have_both_numbers)
 
 	begin(&t);
 	stage_of(&t)->ops[OP_STAT].calls = 1;
-	ASSERT_CONTAINS(doubts(&t),
-			"leave_call: the canary's stat of 2 calls, 0 bytes, 0 errors was counted "
-			"as 1, 0 and 0\n");
+	ASSERT_CONTAINS(
+		doubts(&t),
+		"leave_call: the self-test's stat of 2 calls, 0 bytes, 0 errors was counted "
+		"as 1, 0 and 0\n");
 }
 
 TEST(a_byte_or_an_error_more_is_wrong_too)
@@ -233,10 +234,10 @@ TEST(a_byte_or_an_error_more_is_wrong_too)
 
 	begin(&t);
 	stage_of(&t)->ops[OP_WRITE].bytes++;
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's write of 3 calls");
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the self-test's write of 3 calls");
 	stage_of(&t)->ops[OP_WRITE].bytes--;
 	stage_of(&t)->ops[OP_MKDIR].errors++;
-	ASSERT_CONTAINS(doubts(&t), "leave_call: the canary's mkdir of 1 calls");
+	ASSERT_CONTAINS(doubts(&t), "leave_call: the self-test's mkdir of 1 calls");
 }
 
 TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
@@ -249,10 +250,10 @@ TEST(the_read_that_a_signal_ended_has_a_hook_of_its_own)
 	reads->calls--;
 	reads->errors--;
 	ASSERT_STREQ(doubts(&t),
-		     "settle_interrupted_call: the canary's read that a signal ended was not "
+		     "settle_interrupted_call: the self-test's read that a signal ended was not "
 		     "counted\n");
 	reads->ns = 0;
-	ASSERT_CONTAINS(doubts(&t), "park_call: the canary's sleep in a read was not timed\n");
+	ASSERT_CONTAINS(doubts(&t), "park_call: the self-test's sleep in a read was not timed\n");
 	row_of(&t, CASE_ON_PIPE)->has_seconds = false; /* the clock is off */
 	ASSERT_LACKS(doubts(&t), "park_call");
 	ASSERT(!is_judged(&t, "park_call"));
@@ -266,15 +267,15 @@ TEST(each_interface_is_the_fault_of_its_own_hooks)
 	stage_of(&t)->interfaces[INTERFACE_IO_URING][OP_WRITE].bytes--;
 	stage_of(&t)->ops[OP_WRITE].bytes--;
 	ASSERT(strncmp(doubts(&t), "count_request_", 14) == 0);
-	ASSERT_CONTAINS(doubts(&t), "the canary's write by io_uring of 1 calls");
+	ASSERT_CONTAINS(doubts(&t), "the self-test's write by io_uring of 1 calls");
 	ASSERT_LACKS(doubts(&t), "enter_call");
 
 	reading_clear(&t.reading);
 	begin(&t);
 	stage_of(&t)->interfaces[INTERFACE_LIBAIO][OP_READ].calls--;
 	stage_of(&t)->ops[OP_READ].calls--;
-	ASSERT_CONTAINS(doubts(&t), "start_libaio_read: the canary's read by libaio");
-	ASSERT_CONTAINS(doubts(&t), "end_libaio_request: the canary's read by libaio");
+	ASSERT_CONTAINS(doubts(&t), "start_libaio_read: the self-test's read by libaio");
+	ASSERT_CONTAINS(doubts(&t), "end_libaio_request: the self-test's read by libaio");
 	ASSERT_LACKS(doubts(&t), "start_libaio_write");
 }
 
@@ -290,8 +291,8 @@ TEST(pages_of_the_canarys_own_program_may_come_in_with_those_of_its_mapping)
 	ASSERT_STREQ(doubts(&t), "");
 	row->interfaces[INTERFACE_MAPPING][OP_READ] = (struct op_counts){};
 	row->interfaces[INTERFACE_MAPPING][OP_WRITE].calls++;
-	ASSERT_CONTAINS(doubts(&t), "count_page_in: the canary's read by mapping");
-	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the canary's write by mapping");
+	ASSERT_CONTAINS(doubts(&t), "count_page_in: the self-test's read by mapping");
+	ASSERT_CONTAINS(doubts(&t), "count_dirtied: the self-test's write by mapping");
 }
 
 TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
@@ -305,7 +306,7 @@ TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
 		--*tcp_of(&t, numbers[i]);
 		ASSERT_CONTAINS(
 			doubts(&t),
-			"open_connection: the canary's connection to itself and its 2 segments");
+			"open_connection: the self-test's connection to itself and its 2 segments");
 		ASSERT_LACKS(doubts(&t), "end_connection");
 		ASSERT_LACKS(doubts(&t), "leave_call");
 		t.evidence.is_disturbed = true;
@@ -315,7 +316,7 @@ TEST(a_connection_that_was_not_seen_is_the_fault_of_its_own_hooks)
 	begin(&t);
 	t.evidence.has_left_connections = true;
 	ASSERT_STREQ(doubts(&t),
-		     "end_connection: the end of the canary's connection was not seen\n");
+		     "end_connection: the end of the self-test's connection was not seen\n");
 }
 
 TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
@@ -326,7 +327,7 @@ TEST(bytes_that_it_sent_itself_are_the_fault_of_those_that_count_calls)
 	--*tcp_of(&t, METRIC_NETWORK_RECEIVED_BYTES);
 	ASSERT_CONTAINS(
 		doubts(&t),
-		"leave_call: the canary's 2 calls and 8 bytes each way by TCP were counted as "
+		"leave_call: the self-test's 2 calls and 8 bytes each way by TCP were counted as "
 		"2 and 8 sent, 2 and 7 received\n");
 	ASSERT_LACKS(doubts(&t), "open_connection");
 }
@@ -388,10 +389,11 @@ TEST(a_call_that_stands_elsewhere_is_the_fault_of_the_hook_that_places_it)
 	begin(&t);
 	misplace(&t, OP_STATFS, 1);
 	misplace(&t, OP_CHMOD, 1);
-	ASSERT_CONTAINS(doubts(&t),
-			"note_statfs: of the canary's 1 calls of statfs 0 were placed on its file "
-			"system\n");
-	ASSERT_CONTAINS(doubts(&t), "note_setattr: of the canary's 1 calls of chmod");
+	ASSERT_CONTAINS(
+		doubts(&t),
+		"note_statfs: of the self-test's 1 calls of statfs 0 were placed on its file "
+		"system\n");
+	ASSERT_CONTAINS(doubts(&t), "note_setattr: of the self-test's 1 calls of chmod");
 	ASSERT_LACKS(doubts(&t), "note_permission");
 	ASSERT_LACKS(doubts(&t), "leave_call");
 }
@@ -455,9 +457,10 @@ TEST(tasks_are_judged_by_their_own_bytes_and_by_their_end)
 
 	begin(&t);
 	reading_add(&t.reading, METRIC_IO_CHARS_READ, 1);
-	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the canary's ");
+	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the self-test's ");
 	t.evidence.is_settled = false;
-	ASSERT_CONTAINS(doubts(&t), "count_freed_task: the canary's end was not seen in 500 ms\n");
+	ASSERT_CONTAINS(doubts(&t),
+			"count_freed_task: the self-test's end was not seen in 500 ms\n");
 	ASSERT(!is_judged(&t, "count_exit"));
 }
 
@@ -471,7 +474,7 @@ TEST(a_sleep_that_was_counted_as_nothing_else_is_doubted)
 	reading_set(&t.reading, METRIC_BLOCKED_PIPE, 0);
 	ASSERT_STREQ(
 		doubts(&t),
-		"charge_switch: the canary's sleep of 1000 us in a read was counted as 0 us\n");
+		"charge_switch: the self-test's sleep of 1000 us in a read was counted as 0 us\n");
 	hook_of(&t, "charge_switch")->is_on = false;
 	ASSERT_STREQ(doubts(&t), "");
 }

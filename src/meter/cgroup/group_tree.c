@@ -229,7 +229,7 @@ int group_tree_look(struct group_tree *t, uint64_t boot_ns, struct group_life **
 	}
 	if (r < 0) {
 		free(now.items);
-		return error_set_errno(err, r, "cannot look at the groups");
+		return error_set_errno(err, r, "cannot read the cgroups");
 	}
 	if (now.count)
 		memcpy(copy, now.items, now.count * sizeof(*copy));

@@ -149,7 +149,7 @@ static int check_owner(int fd, mode_t type, const char *what, struct error *err)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot look at %s", what);
+		return error_set_errno(err, errno, "cannot read %s", what);
 	if ((st.st_mode & S_IFMT) != type)
 		return error_set(err, -EPERM, "%s is no %s", what,
 				 type == S_IFDIR ? "directory" : "plain file");

@@ -351,7 +351,7 @@ static int take_cgroup(const struct place *place, const json_t *list,
 	if (r == 0)
 		r = state_number_at(place, list, 1, MEMBERS_MAX, &members);
 	if (r == 0 && members == 0)
-		r = place_refuse(place, "", "belongs to nobody");
+		r = place_refuse(place, "", "belongs to no job");
 	if (r == 0)
 		ret->members = (uint32_t)members;
 	return r;

@@ -15,9 +15,9 @@
 #define URING "operations by io_uring"
 #define UNPOSTED "bytes of io_uring requests that want no completion"
 #define BEGINS "files closed by io_uring, and requests that want no completion"
-#define TIMES "time by cause"
-#define LIVES "births and deaths of groups"
-#define OOM_LIST "whom the kernel killed for want of memory"
+#define TIMES "wait times"
+#define LIVES "births and deaths of cgroups"
+#define OOM_LIST "names of processes killed when memory ran out"
 #define SYSCALLS "system calls by name"
 #define BLOCK "block devices"
 #define UNSEEN "how many operations by io_uring were not counted"
@@ -38,17 +38,17 @@ static const struct {
 
 	{ OBJECT_TASKS, "T0", "count_freed_task", "tp_btf/sched_process_free", "totals of ended tasks", 0, NULL },
 	{ OBJECT_TASKS, "T0", "count_exit", "tp_btf/sched_process_exit", "tasks that ended and are not yet freed", 0, NULL },
-	{ OBJECT_TASKS, "T0", "baseline_task", "tp_btf/sched_process_fork", "totals of tasks that move between groups", 0, NULL },
-	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between groups", 0, NULL },
+	{ OBJECT_TASKS, "T0", "baseline_task", "tp_btf/sched_process_fork", "totals of tasks that move between cgroups", 0, NULL },
+	{ OBJECT_TASKS, "T0", "move_task", "tp_btf/cgroup_attach_task", "totals of tasks that move between cgroups", 0, NULL },
 	{ OBJECT_TASKS, "T0", "read_tasks", "iter/task", "totals of live tasks", 0, NULL },
 	{ OBJECT_TASKS, "T0", "note_kill", "tp_btf/signal_generate", OOM_LIST, 0, NULL },
 	{ OBJECT_TASKS, "T0", "keep_oom_kill", "tp_btf/mark_victim", OOM_LIST, 0, NULL },
 
 	{ OBJECT_TIME, "T1", "charge_switch", "tp_btf/sched_switch", TIMES, 4, NULL },
 	{ OBJECT_TIME, "T1", "charge_switch_unstated", "tp_btf/sched_switch", TIMES, 3, NULL },
-	{ OBJECT_TIME, "T1", "begin_task", "tp_btf/sched_process_fork", "time by cause of tasks from their birth on", 0, NULL },
-	{ OBJECT_TIME, "T1", "split_task", "tp_btf/cgroup_attach_task", "time by cause of tasks that move between groups", 0, NULL },
-	{ OBJECT_TIME, "T1", "charge_tasks", "iter/task", "time by cause of waits that go on", 0, NULL },
+	{ OBJECT_TIME, "T1", "begin_task", "tp_btf/sched_process_fork", "wait times of tasks from their birth on", 0, NULL },
+	{ OBJECT_TIME, "T1", "split_task", "tp_btf/cgroup_attach_task", "wait times of tasks that move between cgroups", 0, NULL },
+	{ OBJECT_TIME, "T1", "charge_tasks", "iter/task", "wait times of waits in progress", 0, NULL },
 
 	{ OBJECT_FILES, "T2", "enter_call", "tp_btf/sys_enter", "operations on files", 0, NULL },
 	{ OBJECT_FILES, "T2", "leave_call", "tp_btf/sys_exit", "operations on files", 0, NULL },

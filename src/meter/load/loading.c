@@ -364,7 +364,7 @@ struct any_bpf *loading_load(struct loading *l, enum object_id id)
 		return NULL;
 	if (id == OBJECT_FENTRY && !l->items[OBJECT_FILES]) {
 		l->items[id] = skeleton_close(l->items[id]);
-		hooks_refuse(l->hooks, id, NULL, "T2 is off");
+		hooks_refuse(l->hooks, id, NULL, "files are not measured");
 		return NULL;
 	}
 	r = load_what_can_be(l, id);

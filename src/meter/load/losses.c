@@ -35,20 +35,20 @@ static const struct {
 	[LOST_PATH] = { "path", false, "place", "places", " of calls not noted, since a table was full: they stand in (unresolved)" },
 	[LOST_LIBAIO] = { "libaio", true, "libaio request", "libaio requests", " not counted, since their results cannot be seen here" },
 	[LOST_SKIPPED] = { "skipped", true, "io_uring request", "io_uring requests", " that asked for no completion not counted where they succeeded" },
-	[LOST_REQUEST] = { "request", true, "io_uring request", "io_uring requests", " not counted, since their results cannot be told apart here" },
-	[LOST_BASELINE] = { "baseline", false, "task", "tasks", " not followed where they moved between groups, since the table of tasks was full" },
+	[LOST_REQUEST] = { "request", true, "io_uring request", "io_uring requests", " not counted, since this kernel does not say which request a result belongs to" },
+	[LOST_BASELINE] = { "baseline", false, "task", "tasks", " not followed where they moved between cgroups, since the table of tasks was full" },
 	[LOST_FILE] = { "file", false, "call", "calls", " counted only in the sum over files that were not followed" },
 	[LOST_FILE_SUM] = { "file_sum", true, "call", "calls", " on single files counted only by mount, since the table of those was full" },
 	[LOST_FILE_NAME] = { "file_name", false, NULL, NULL, NULL },
 	[LOST_ORDER] = { "order", false, "access", "accesses", " of which is not known whether they were sequential" },
-	[LOST_GROUP] = { "group", false, "group", "groups", " counted with the group above them, since the table of groups was full" },
-	[LOST_GUEST] = { "guest", false, "group", "groups", " that users made counted with the group above them, since there were so many" },
+	[LOST_GROUP] = { "group", false, "cgroup", "cgroups", " counted with the cgroup above them, since the table of cgroups was full" },
+	[LOST_GUEST] = { "guest", false, "cgroup", "cgroups", " that users made counted with the cgroup above them, since there were too many" },
 	[LOST_FREEING] = { "freeing", false, "ended task", "ended tasks", ": the last part of their CPU time is not in, since their freeing was not seen" },
-	[LOST_TIME] = { "time", true, "turn", "turns", " of tasks on a CPU whose time by cause is not counted, since the table of times was full" },
-	[LOST_TASK_STATE] = { "task_state", false, "task", "tasks", " whose time by cause is not counted from their birth on, for want of memory" },
-	[LOST_POLL] = { "poll", true, "look", "looks", " for work of which the number or the time is not counted, since a table was full" },
-	[LOST_THREADS] = { "threads", false, "process", "processes", " that may have been the busiest, whose threads were not looked at" },
-	[LOST_OOM_KILL] = { "oom_kill", false, "process", "processes", " that were killed for want of memory and are not named, since the table of them was full" },
+	[LOST_TIME] = { "time", true, "turn", "turns", " of tasks on a CPU whose wait times are not counted, since the table of times was full" },
+	[LOST_TASK_STATE] = { "task_state", false, "task", "tasks", " whose wait times are not counted from their birth on, for lack of memory" },
+	[LOST_POLL] = { "poll", true, "poll", "polls", " whose number or time is not counted, since a table was full" },
+	[LOST_THREADS] = { "threads", false, "process", "processes", " that may have been the busiest, whose threads were not sampled" },
+	[LOST_OOM_KILL] = { "oom_kill", false, "process", "processes", " that were killed when memory ran out and are not named, since the table of them was full" },
 	[LOST_TRAFFIC] = { "traffic", true, "call", "calls", " on sockets not counted by kind of socket, since the table of those was full" },
 	[LOST_MESSAGE] = { "message", true, "call", "calls", " or requests of several messages whose bytes are not counted, since their lengths could not be read" },
 	[LOST_CONNECTION] = { "connection", true, "beginning", "beginnings", " and uses of TCP connections of which neither opening nor retransmits are counted, since the table of those was full" },
@@ -135,7 +135,8 @@ static int describe_skipped(uint64_t n, struct record *record)
 	record->coverage.lost_events += n;
 	return strings_add(
 		&record->coverage.notes,
-		"%" PRIu64 " looks were skipped by the kernel, which preempts programs: calls "
+		"%" PRIu64
+		" runs of BPF programs were skipped by the kernel, which preempts them: calls "
 		"by path may stand beside their mount, and libaio's and requests to block devices may be missing",
 		n);
 }

@@ -66,9 +66,11 @@ int pins_make_root(const char *pin_dir, struct error *err)
 		return error_set_errno(err, errno, "cannot make the directory '%s'", pin_dir);
 	/* In some of these file systems anyone may make a directory, and a link. */
 	if (lstat(pin_dir, &st) < 0)
-		return error_set_errno(err, errno, "cannot look at '%s'", pin_dir);
+		return error_set_errno(err, errno, "cannot read '%s'", pin_dir);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
-		return error_set(err, -EPERM, "'%s' is not a directory of ours alone", pin_dir);
+		return error_set(err, -EPERM,
+				 "'%s' is not a directory that only the agent may write to",
+				 pin_dir);
 	return 0;
 }
 

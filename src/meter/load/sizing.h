@@ -4,7 +4,7 @@
  *
  * What a map needs follows from the shape of what is measured.  A limit for all maps together is
  * kept by giving up histograms first, then rows.  Beyond their entries maps turn new keys away, and
- * each loss is counted: see docs/how-it-counts.md, "When a table is full".
+ * each loss is counted: see docs/internals/how-it-counts.md, "When a table is full".
  */
 #pragma once
 

@@ -16,7 +16,8 @@ enum meter_tier {
 
 struct tier {
 	enum meter_tier tier;
-	const char *name; /* "T0", as hooks name it */
+	const char *name; /* "T0", as hooks and records name it */
+	const char *word; /* "totals", as options and settings name it */
 	const char *gives; /* "totals of tasks" */
 	const char *missing; /* what nobody else tells, where it is off */
 	unsigned int objects; /* bit by enum object_id */
@@ -29,5 +30,10 @@ extern const size_t meter_tier_count;
 /* @tier is one of them. */
 const struct tier *tier_get(enum meter_tier tier);
 
-/* "T0,T2" or "none".  -EINVAL: with a reason in words. */
+/* "wait times": how people call the tier @name, or the part of one ("T2+", "T3 (files)"); one that
+ * is not known is called as it is. */
+const char *tier_words(const char *name);
+
+/* "totals,files" or "none"; the names of records, "T0,T2", do too.  -EINVAL: with a reason in
+ * words. */
 int tiers_parse(const char *text, unsigned int *ret, struct error *err);

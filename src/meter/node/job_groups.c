@@ -69,7 +69,7 @@ int job_groups_list(int root_fd, const struct hierarchy *h, struct job_groups *r
 	for (size_t i = 0; r >= 0 && i < count; i++)
 		r = keep(&groups, &lives[i]);
 	if (r < 0)
-		return error_set_errno(err, r, "cannot look for the job");
+		return error_set_errno(err, r, "cannot find the job");
 	*ret = groups;
 	groups = (struct job_groups){};
 	return 0;

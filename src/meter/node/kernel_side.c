@@ -335,9 +335,9 @@ static void tell_lost_groups(struct kernel_side *k, uint64_t boot_ns)
 	error_set(
 		&k->group_news, 0,
 		"%" PRIu64
-		" cgroups could not be told apart: the table of them was full, or a user made more than 256 in one, "
+		" cgroups could not be counted by themselves: the table of them was full, or a user made more than 256 in one, "
 		"or they were deeper than 64. What ran in them is counted with the cgroup above, and in no job where "
-		"that is none's",
+		"that one is part of none",
 		lost - k->told_groups);
 	k->told_groups = lost;
 	k->storm_ns = 0;

@@ -406,9 +406,9 @@ static int describe_ports(const struct job_sources *sources, const struct regist
 	*record->ports = ports;
 	if (!registry_job_ports_are_cut(job))
 		return 0;
-	return strings_add(&record->coverage.notes, NODE_PORTS_LABEL
-			   "as of when the agent was stopped: nobody saw since then "
-			   "who else had the node");
+	return strings_add(&record->coverage.notes,
+			   NODE_PORTS_LABEL "as of when the agent stopped: no agent saw since then "
+					    "who else had the node");
 }
 
 int job_sources_describe(const struct job_sources *sources, const struct registry_job *job,

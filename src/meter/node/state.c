@@ -52,7 +52,7 @@ static int take_over(struct state *s, gid_t gid, struct error *err)
 	struct stat st;
 
 	if (fstat(s->dir_fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot look at '%s'", s->path);
+		return error_set_errno(err, errno, "cannot read '%s'", s->path);
 	if (st.st_uid != s->uid && st.st_uid != geteuid() && st.st_uid != 0)
 		return error_set(err, -EPERM, "'%s' belongs to another user (UID %u)", s->path,
 				 st.st_uid);
@@ -244,7 +244,7 @@ static void set_aside(struct state *s, const char *name, const struct error *why
 	if (!is_kept && unlinkat(s->dir_fd, name, 0) < 0 && errno == EISDIR)
 		unlinkat(s->dir_fd, name, AT_REMOVEDIR);
 	s->counts.set_aside++;
-	error_set(&line, 0, "'%.160s/%.240s' was not believed, and %s: %s", s->path, name,
+	error_set(&line, 0, "'%.160s/%.240s' was rejected, and %s: %s", s->path, name,
 		  is_kept ? "is kept as .bad" : "removed", why->text);
 	notices_add(&s->bad, 0, &line);
 }
@@ -254,7 +254,7 @@ static int check_file(const struct state *s, int fd, struct error *err)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return error_set_errno(err, errno, "cannot look at it");
+		return error_set_errno(err, errno, "cannot read it");
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "it is no plain file");
 	if (st.st_nlink != 1)

@@ -40,7 +40,7 @@ static int wait_for_selftest(const struct group *group, const struct held *canar
 	if (r < 0)
 		return r;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-		return error_set(err, -EIO, "the canary's own operations failed");
+		return error_set(err, -EIO, "the self-test's own operations failed");
 	return 0;
 }
 

@@ -69,10 +69,8 @@ static void list_tiers(struct checkup *c)
 	for (size_t i = 0; i < meter_tier_count; i++)
 		c->tiers[i] = (struct checkup_tier){ meter_tiers[i].is_needed, meter_tiers[i].name,
 						     meter_tiers[i].gives };
-	c->tiers[meter_tier_count] = (struct checkup_tier){ false, "T2+",
-							    "what T2 gains by more hooks" };
-	c->tiers[meter_tier_count + 1] = (struct checkup_tier){ false, "T3",
-								"system calls by name" };
+	c->tiers[meter_tier_count] = (struct checkup_tier){ false, "T2+", "paths, mapped, disks" };
+	c->tiers[meter_tier_count + 1] = (struct checkup_tier){ false, "T3", "each call by name" };
 }
 
 static void judge_tiers(struct checkup *c)

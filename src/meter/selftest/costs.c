@@ -35,11 +35,11 @@ struct setting {
 
 /* clang-format off */
 static const struct setting settings[COSTS_COUNT] = {
-	{ "no meter",   0,        false, false },
-	{ "T0",         METER_T0, false, false },
-	{ "T2 counts",  METER_T2, false, false },
-	{ "T2 + clock", METER_T2, true,  false },
-	{ "T2 default", METER_T2, true,  true },
+	{ "no meter", 0,       false, false },
+	{ "totals", METER_T0, false, false },
+	{ "files: counts", METER_T2, false, false },
+	{ "files: and times", METER_T2, true,  false },
+	{ "files: default", METER_T2, true,  true },
 };
 /* clang-format on */
 

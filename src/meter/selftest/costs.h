@@ -21,7 +21,7 @@ struct cost_spread {
 };
 
 struct cost {
-	const char *name; /* "T2 counts" */
+	const char *name; /* "files: counts" */
 	bool is_known; /* all hooks of the setting were on */
 	struct cost_spread read, call; /* of a 4 KiB read, and of any other call: bare in the first
 					  row, added in the others */

@@ -172,7 +172,7 @@ static void judge_count(const struct evidence *e, enum file_op op, enum file_int
 			believe(v, programs[i]);
 		else if (interface != INTERFACE_LIBAIO || !e->is_disturbed)
 			doubt(v, programs[i],
-			      "the canary's %s%s%s of %" PRIu64 " calls, %" PRIu64
+			      "the self-test's %s%s%s of %" PRIu64 " calls, %" PRIu64
 			      " bytes, %" PRIu64 " errors was counted as %" PRIu64 ", %" PRIu64
 			      " and %" PRIu64,
 			      file_op_name(op), interface == INTERFACE_CALL ? "" : " by ",
@@ -200,12 +200,12 @@ static void judge_sleep(const struct evidence *e, struct verdict *v)
 
 	if (pipe && pipe->has_seconds && !pipe->ops[OP_READ].ns) /* of a call that was forgotten
 								    there is none */
-		doubt(v, "park_call", "the canary's sleep in a read was not timed");
+		doubt(v, "park_call", "the self-test's sleep in a read was not timed");
 	else if (pipe && pipe->has_seconds)
 		believe(v, "park_call");
 	if (lacks_interrupted(e))
 		doubt(v, "settle_interrupted_call",
-		      "the canary's read that a signal ended was not counted");
+		      "the self-test's read that a signal ended was not counted");
 	else
 		believe(v, "settle_interrupted_call");
 }
@@ -251,7 +251,7 @@ static void judge_traffic(const struct evidence *e, struct verdict *v)
 			believe(v, rests_of_calls[i]);
 		else
 			doubt(v, rests_of_calls[i],
-			      "the canary's %u calls and %u bytes each way by TCP were counted as %" PRIu64
+			      "the self-test's %u calls and %u bytes each way by TCP were counted as %" PRIu64
 			      " and %" PRIu64 " sent, %" PRIu64 " and %" PRIu64 " received",
 			      e->talk->calls, e->talk->bytes,
 			      network_number(n, SOCKET_TCP, METRIC_NETWORK_SENT_CALLS),
@@ -275,13 +275,13 @@ static void judge_connection(const struct evidence *e, struct verdict *v)
 		believe(v, "open_connection");
 	else if (!e->is_disturbed)
 		doubt(v, "open_connection",
-		      "the canary's connection to itself and its %u segments were counted as %" PRIu64
+		      "the self-test's connection to itself and its %u segments were counted as %" PRIu64
 		      " opened, %" PRIu64 " accepted and %" PRIu64 " segments",
 		      e->talk->calls, opened, accepted, segments);
 	if (!e->has_left_connections)
 		believe(v, "end_connection");
 	else if (!e->is_disturbed)
-		doubt(v, "end_connection", "the end of the canary's connection was not seen");
+		doubt(v, "end_connection", "the end of the self-test's connection was not seen");
 }
 
 /* ---- where ---- */
@@ -338,7 +338,7 @@ static void judge_place(const struct evidence *e, enum file_op op, const struct 
 			believe(v, cases[i].placed_by);
 		else if (!e->is_disturbed)
 			doubt(v, cases[i].placed_by,
-			      "of the canary's %" PRIu64 " calls of %s %" PRIu64
+			      "of the self-test's %" PRIu64 " calls of %s %" PRIu64
 			      " were placed on its file system",
 			      should, file_op_name(op), is);
 	}
@@ -372,7 +372,7 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 	const struct value *values = e->reading->values;
 
 	if (!e->is_settled) {
-		doubt(v, "count_freed_task", "the canary's end was not seen in %d ms",
+		doubt(v, "count_freed_task", "the self-test's end was not seen in %d ms",
 		      e->settle_ms);
 		return;
 	}
@@ -382,7 +382,7 @@ static void judge_tasks(const struct evidence *e, struct verdict *v)
 		believe(v, "count_freed_task");
 	else
 		doubt(v, "count_freed_task",
-		      "the canary's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
+		      "the self-test's %" PRIu64 " and %" PRIu64 " bytes were counted as %" PRIu64
 		      " and %" PRIu64,
 		      read_bytes, written, values[METRIC_IO_CHARS_READ].number,
 		      values[METRIC_IO_CHARS_WRITTEN].number);
@@ -414,7 +414,7 @@ static void judge_times(const struct evidence *e, struct verdict *v)
 		believe(v, program);
 	else
 		doubt(v, program,
-		      "the canary's sleep of %" PRIu64 " us in a read was counted as %" PRIu64
+		      "the self-test's sleep of %" PRIu64 " us in a read was counted as %" PRIu64
 		      " us",
 		      SELFTEST_SLEEP_NS / 1000, slept->number / 1000);
 }

@@ -137,9 +137,8 @@ static void detach(struct source_state *s, struct source_job_state *own)
 const struct source source_hardware = {
 	.name = "hardware",
 	.label = HARDWARE_LABEL,
-	.help = "Count cycles, instructions, cache misses and floating-point operations of jobs by the processor's own "
-		"counters. Takes a descriptor for each job, CPU that it may use and event, and work at each switch between "
-		"jobs.",
+	.help = "Count cycles, instructions, cache misses and floating-point operations of jobs with hardware counters. "
+		"This takes a descriptor for each job, CPU and event, and work at each switch between jobs.",
 	.is_off = true,
 	.open = open_source,
 	.describe = describe,

@@ -406,7 +406,7 @@ static struct source_state *free_source(struct source_state *n)
 const struct source source_node_files = {
 	.name = NODE_FILES_SOURCE,
 	.label = "CPUs, memory, network and disks of the node: ",
-	.help = "CPU time, memory, load, pressure, network interfaces and disks of the node as a whole.",
+	.help = "Sample CPU time, memory, load, pressure, network interfaces and disks of the node as a whole.",
 	.open = open_source,
 	.sample = sample,
 	.free = free_source,

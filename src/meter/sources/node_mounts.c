@@ -141,7 +141,7 @@ static int open_source(const struct source_options *options, struct source_state
 const struct source source_node_mounts = {
 	.name = "node_mounts",
 	.label = "free space of the node's file systems: ",
-	.help = "Size and free space of the node's file systems, of the types in filesystems.",
+	.help = "Sample size and free space of the node's file systems, of the types in filesystems.",
 	.open = open_source,
 	.sample = sample,
 	.free = source_free,

@@ -203,7 +203,7 @@ static int sample(struct source_state *s, uint64_t boot_ns, struct samples *to)
 const struct source source_ports = {
 	.name = NODE_PORTS_SOURCE,
 	.label = NODE_PORTS_LABEL,
-	.help = "What went through the node's InfiniBand and Omni-Path ports, and through those of a job that has the node for itself.",
+	.help = "Sample traffic through InfiniBand and Omni-Path ports: of the node, and of jobs that have the node for themselves.",
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,

@@ -107,8 +107,7 @@ static int describe_job(const struct source_state *s, struct record *record)
 const struct source source_thermal = {
 	.name = "thermal",
 	.label = THERMAL_LABEL,
-	.help = "Frequency of CPUs, temperature of their packages and how often they were slowed down for it, of the node and of "
-		"each job's CPUs.",
+	.help = "Sample frequency, temperature and thermal throttling of CPUs, for the node and for each job's CPUs.",
 	.is_for_jobs = true,
 	.open = open_source,
 	.sample = sample,
