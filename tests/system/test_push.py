@@ -18,6 +18,8 @@ from agent import USER
 from agent_pages import ask, await_log, await_page, page_of
 from server_double import Server
 
+pytestmark = pytest.mark.alone  # each job of the machine has a record in the spool
+
 TOKEN = "0123456789abcdef0123456789abcdef"
 
 
